@@ -1,0 +1,35 @@
+/* Checked files. Whatever is written under its final name is complete: write beside it, fsync, rename. */
+#ifndef CM_CORE_FILE_H
+#define CM_CORE_FILE_H
+
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Reads a whole regular file of at most `limit` bytes into *data (owned by the caller, freed with free(); a NUL follows
+ * the last byte) and its size into *size. Errors: CM_ERR_IO names the path and the reason; CM_ERR_INPUT if it is too
+ * large or not a regular file. */
+cm_status cm_file_read(const char *path, size_t limit, char **data, size_t *size) CM_MUST_USE;
+
+/* Replaces `path` atomically: writes path.tmp-PID beside it, fsyncs file and folder, renames. On error nothing changed. */
+cm_status cm_file_write(const char *path, const void *data, size_t size) CM_MUST_USE;
+
+bool cm_file_exists(const char *path);
+bool cm_file_is_directory(const char *path);
+cm_status cm_directory_make(const char *path) CM_MUST_USE;   /* with parents; an existing directory is fine */
+cm_status cm_directory_sync(const char *path) CM_MUST_USE;   /* fsync of the directory itself */
+cm_status cm_directory_remove(const char *path) CM_MUST_USE; /* with everything in it; a missing one is fine; links are not followed */
+cm_status cm_file_link_or_copy(const char *from, const char *to) CM_MUST_USE; /* hard link, else a copy, fsynced */
+
+/* Bytes free for this user on the file system that holds `path`. */
+cm_status cm_disk_free(const char *path, uint64_t *bytes) CM_MUST_USE;
+
+/* Joins into out[size]: "a/b". CM_ERR_INPUT if it does not fit. */
+cm_status cm_path_join(char *out, size_t size, const char *a, const char *b) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
