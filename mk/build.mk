@@ -1,7 +1,7 @@
 # Sources -> $(BUILD)/libcumind.a, $(BUILD)/cumind, one test program per tests/*/test_*.c
 CFLAGS ?= -O3 -g
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror
-ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -Isrc -march=$(ARCH) -ffp-contract=off $(WARN) $(CFLAGS)
+ALL_CFLAGS = -DCM_TEST_CASES=\"$(CURDIR)/tests/cases\" -std=c17 -D_GNU_SOURCE -Isrc -march=$(ARCH) -ffp-contract=off $(WARN) $(CFLAGS)
 LIBS := -ldnnl -lcjson -lzstd -lxxhash -lgomp -lpthread -lm
 
 LIB_SRC := $(filter-out src/cli/%,$(wildcard src/*/*.c src/backend/*/*.c))
