@@ -1,39 +1,65 @@
-# Sources -> $(BUILD)/libcumind.a, $(BUILD)/cumind, one test program per tests/*/test_*.c
-CFLAGS ?= -O3 -g
-WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror
-ALL_CFLAGS = -DCM_TEST_CASES=\"$(CURDIR)/tests/cases\" -std=c17 -D_GNU_SOURCE -Isrc -march=$(ARCH) -ffp-contract=off $(WARN) $(CFLAGS)
-LIBS := -ldnnl -lcjson -lzstd -lxxhash -lgomp -lpthread -lm
+# Sources -> $(BUILD)/libcumind.a, $(BUILD)/cumind, $(BUILD)/benchmark_gpu, one program per tests/*/test_*.c
 
-LIB_SRC := $(filter-out src/cli/%,$(wildcard src/*/*.c src/backend/*/*.c))
+# Device code and the host code that links vendor libraries are modules (mk/cuda.mk), not part of the library.
+ALL_SRC := $(sort $(wildcard src/*/*.c src/*/*/*.c))
+LIB_SRC := $(filter-out src/cli/% $(wildcard src/*/cuda/*.c),$(ALL_SRC))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
-CLI_SRC := $(wildcard src/cli/*.c)
+CLI_SRC := $(sort $(wildcard src/cli/*.c))
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
-TEST_SRC := $(wildcard tests/*/test_*.c)
+TEST_SRC := $(sort $(wildcard tests/*/test_*.c))
 TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
-TEST_LIBS := $(shell pkg-config --libs check 2>/dev/null || echo -lcheck -lsubunit -lrt)
+# Other files of tests/support/ are linked into every test.
+SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/support/*.c)))
+SCRIPT_BIN := $(patsubst scripts/%.c,$(BUILD)/%,$(wildcard scripts/*.c))
+PROGRAMS := $(if $(CLI_SRC),$(BUILD)/cumind) $(SCRIPT_BIN)
+HEADERS := $(sort $(wildcard src/*/*.h src/*/*/*.h))
 
-all: $(BUILD)/libcumind.a $(if $(CLI_SRC),$(BUILD)/cumind)
+all: $(BUILD)/libcumind.a $(PROGRAMS) ## the library and the programs (default)
 
-$(BUILD)/%.o: %.c
+# What was used for the objects; a change rebuilds them. ARCH=native means another thing on another machine.
+MACHINE := $(if $(filter native,$(ARCH)),$(shell grep -m1 '^flags' /proc/cpuinfo | cksum))
+COMPILER := $(shell $(CC) --version 2>/dev/null | head -n 1)
+$(BUILD)/flags.stamp: FORCE
+	$(call stamp,$@,$(COMPILER) $(CC) $(ALL_CFLAGS) $(VERSION) $(MACHINE))
+$(BUILD)/links.stamp: FORCE
+	$(call stamp,$@,$(LIB_OBJ) $(SUPPORT_OBJ) $(LDFLAGS) $(LIBS))
+FORCE:
+
+# Two lines per library are compiled and linked before anything else, and the result is printed.
+PROBE := $(BUILD)/probe.stamp
+$(PROBE): $(BUILD)/flags.stamp scripts/deps
+	@CC='$(CC)' FLAGS='$(BASE_FLAGS) $(DNNL_CFLAGS) $(LDFLAGS)' DNNL_LIBS='$(DNNL_LIBS)' scripts/deps check build
+	@touch $@
+
+$(BUILD)/src/cli/%.o: EXTRA_FLAGS = -DCM_VERSION=\"$(VERSION)\"
+$(BUILD)/tests/%.o: EXTRA_FLAGS = -Itests -DCM_TEST_CASES=\"$(CURDIR)/tests/cases\"
+
+$(BUILD)/%.o: %.c $(BUILD)/flags.stamp | $(PROBE)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) $(EXTRA_FLAGS) $(call SIMD_FLAGS,$<) -MMD -MP -c $< -o $@
 
-$(BUILD)/libcumind.a: $(LIB_OBJ)
+$(BUILD)/libcumind.a: $(LIB_OBJ) $(BUILD)/links.stamp
+	$(call say,AR,$@)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $(LIB_OBJ)
 
 $(BUILD)/cumind: $(CLI_OBJ) $(BUILD)/libcumind.a
-	$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-$(BUILD)/tests/%: tests/%.c $(BUILD)/libcumind.a
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $< $(LDFLAGS) $(BUILD)/libcumind.a $(LIBS) $(TEST_LIBS) -o $@
+$(SCRIPT_BIN): $(BUILD)/%: $(BUILD)/scripts/%.o $(BUILD)/libcumind.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(BUILD)/libcumind.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) $(TEST_LIBS) -o $@
 
 tests: $(TEST_BIN)
-test: all tests
-	@set -e; for t in $(TEST_BIN); do echo "== $$t"; $$t; done
 
-clean:
+clean: ## removes everything that was built
 	rm -rf $(BUILD)
-.PHONY: all tests test clean
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_BIN:=.d)
+.PHONY: all tests clean FORCE
+.SECONDARY:
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_BIN:=.d) $(wildcard $(BUILD)/scripts/*.d)

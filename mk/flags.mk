@@ -1,0 +1,33 @@
+# Compiler and linker flags, and the stamp that rebuilds everything when they change.
+CFLAGS ?= -O3 -g
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion $(if $(filter 1,$(WERROR)),-Werror)
+
+# The whole program is compiled without contraction of a*b+c, so that every compiler and host gives the same bits.
+BASE_FLAGS := -std=c17 -D_GNU_SOURCE -Isrc -march=$(ARCH) -ffp-contract=off $(WARN)
+
+# Own SIMD code stands in files named after its instruction set; which one runs is chosen at run time.
+SIMD_FLAGS = $(if $(filter %_avx2.c,$1),-mavx2 -mfma) \
+             $(if $(filter %_avx512.c,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma) \
+             $(if $(filter %_avx512bf16.c,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512bf16 -mavx2 -mfma)
+
+comma := ,
+DNNL_CFLAGS := $(if $(DNNL_ROOT),-isystem $(abspath $(DNNL_ROOT))/include)
+DNNL_LIBS := $(if $(DNNL_ROOT),-L$(abspath $(DNNL_ROOT))/lib -Wl$(comma)-rpath$(comma)$(abspath $(DNNL_ROOT))/lib) -ldnnl
+LIBS := $(DNNL_LIBS) -lcjson -lzstd -lxxhash -lgomp -lpthread -lm
+TEST_LIBS := -lcheck -lsubunit -lrt
+
+ALL_CFLAGS = $(BASE_FLAGS) $(DNNL_CFLAGS) $(CFLAGS)
+
+ifeq ($(V),1)
+Q :=
+say :=
+else
+Q := @
+say = @printf '  %-5s %s\n' $1 '$2';
+endif
+
+# $(call stamp,FILE,TEXT): a recipe that writes TEXT into FILE only if it differs from what is there.
+define stamp
+$(shell mkdir -p $(@D))$(file >$1.new,$2)
+@if cmp -s $1.new $1; then rm -f $1.new; else mv $1.new $1; fi
+endef

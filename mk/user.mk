@@ -1,0 +1,19 @@
+# What a user calls first. These install what is missing; the compile probe costs nothing when all is there.
+#: ARGS='...'           further arguments of `make train` and `make benchmark`
+SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+WITH_TOOLS = CC='$(CC)' FLAGS='$(BASE_FLAGS) $(DNNL_CFLAGS) $(LDFLAGS)' DNNL_LIBS='$(DNNL_LIBS)'
+
+deps: ## installs the Debian packages that the build needs (root or sudo; otherwise prints the command)
+	@$(WITH_TOOLS) scripts/deps install build
+
+deps-lint: ## installs the packages that lint, the sanitizers and the fuzzers need
+	@$(WITH_TOOLS) scripts/deps install build lint
+
+train: ## installs what is missing, builds, and trains CartPole-v1 from configuration.json
+	@test -e $(PROBE) || $(WITH_TOOLS) scripts/deps install build
+	@$(SUBMAKE) all
+	@$(BUILD)/cumind train $(ARGS)
+
+benchmark: all ## times every part of the program on this machine
+	@$(BUILD)/cumind benchmark $(ARGS)
+.PHONY: deps deps-lint train benchmark
