@@ -1,0 +1,147 @@
+/* All arithmetic of cumind, behind one table of operations.
+ *
+ * A backend ("ref": plain loops, the judge; "cpu": oneDNN and own kernels; "cuda") is a table with one function per row
+ * of ops.def. A call is one operation on tensors: its tensors in the order of the row, its attributes, and a plan that
+ * the backend keeps for it (a oneDNN primitive, a chosen kernel). cm_call_run checks nothing and allocates nothing;
+ * cm_call_prepare checks the arguments, finds or builds the plan and packs the weights, once.
+ *
+ * A stream is the lane in which calls run in order: on a CPU one worker's scratch memory, on CUDA a CUDA stream.
+ * Streams of one backend may be used by different threads at the same time; one stream by one thread at a time.
+ * Preparing is safe from several threads at once, each on its own stream.
+ *
+ * Weights (the `weight` of dense and conv2d) are packed once per version: call cm_backend_repack after a parameter
+ * block has changed, before the next call that reads it.
+ */
+#ifndef CM_BACKEND_BACKEND_H
+#define CM_BACKEND_BACKEND_H
+
+#include "core/pool.h"
+#include "core/status.h"
+#include "tensor/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cm_op {
+#define CM_OP(name, tensors, what) CM_OP_##name,
+#include "backend/ops.def"
+#undef CM_OP
+    CM_OP_COUNT
+} cm_op;
+
+typedef enum cm_activation {
+    CM_ACT_NONE,
+    CM_ACT_RELU,
+    CM_ACT_GELU_TANH,
+    CM_ACT_ELU,
+    CM_ACT_TANH,
+    CM_ACT_SIGMOID,
+    CM_ACT_SOFTPLUS
+} cm_activation;
+
+typedef enum cm_encoding { CM_ENCODE_ONEHOT, CM_ENCODE_SCALED, CM_ENCODE_BOARD } cm_encoding;
+
+/* Atoms min, ..., max (size of them) of a categorical value or reward; size 1: a scalar output without transform. */
+typedef struct cm_support {
+    float min, max;
+    int size;
+    bool transform; /* h of learning 2 in front of the projection */
+} cm_support;
+
+/* Attributes; each row of ops.def names those it reads. Zero is the default everywhere. */
+typedef struct cm_attr {
+    cm_activation activation;
+    cm_dtype compute;    /* CM_F32 or CM_BF16: type of the inputs of matrix products */
+    uint32_t accumulate; /* bit i: tensor i of the call is added to */
+    cm_encoding encoding;
+    int actions; /* A of the encoding */
+    int stride, groups, group, horizon;
+    bool per_channel;      /* minmax */
+    bool inverse;          /* value_transform */
+    bool kl;               /* policy_loss: add sum target log target */
+    bool decoupled, first; /* adam_step, sgd_step */
+    float epsilon, scale;
+    float learning_rate, beta1, beta2, correction1, correction2, weight_decay, gradient_scale;
+    cm_support support;
+} cm_attr;
+
+enum { CM_CALL_TENSORS = 15 };
+
+typedef struct cm_call {
+    cm_op op;
+    cm_tensor t[CM_CALL_TENSORS]; /* in the order of the row; data NULL where an optional one is absent */
+    cm_attr attr;
+    void *plan; /* owned by the stream; NULL until prepared */
+} cm_call;
+
+#include "backend/op_tensors.h" /* positions in cm_call.t: CM_T_dense_y, CM_T_dense_x, ... */
+
+typedef struct cm_backend cm_backend;
+typedef struct cm_stream cm_stream;
+typedef cm_status (*cm_op_run)(cm_stream *stream, const cm_call *call);
+
+/* What a backend implements. */
+typedef struct cm_backend_class {
+    const char *name;                                       /* "ref", "cpu", "cuda" */
+    cm_op_run run[CM_OP_COUNT];                             /* NULL: this backend lacks the operation */
+    cm_status (*open)(cm_backend *backend);                 /* fills backend->state and backend->bf16 */
+    void (*close)(cm_backend *backend);                     /* frees backend->state */
+    cm_status (*stream_open)(cm_stream *stream);            /* fills stream->state */
+    void (*stream_close)(cm_stream *stream);                /* frees it and all plans */
+    cm_status (*prepare)(cm_stream *stream, cm_call *call); /* sets call->plan */
+    /* packs anew what lies in block[bytes] */
+    cm_status (*repack)(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool);
+    const char *(*describe)(const cm_backend *backend); /* one line: library, version, instruction set */
+} cm_backend_class;
+
+struct cm_backend {
+    const cm_backend_class *kind;
+    void *state; /* of the class */
+    bool bf16;   /* matrix products in bfloat16 are native here */
+};
+
+struct cm_stream {
+    cm_backend *backend; /* borrowed */
+    void *state;         /* of the class */
+};
+
+/* The backends of this build, a NULL-terminated list; the first one that opens is what "auto" takes. */
+const cm_backend_class *const *cm_backend_classes(void);
+
+/* Opens a backend by name. Errors: CM_ERR_INPUT unknown name (lists the known), CM_ERR_ABSENT not in this build or on
+ * this machine. */
+cm_status cm_backend_open(const char *name, cm_backend **out) CM_MUST_USE;
+void cm_backend_close(cm_backend *backend); /* after all its streams; NULL is allowed */
+const char *cm_backend_describe(const cm_backend *backend);
+
+cm_status cm_stream_open(cm_backend *backend, cm_stream **out) CM_MUST_USE;
+void cm_stream_close(cm_stream *stream); /* NULL is allowed */
+
+/* Checks the arguments against the row of ops.def and the operation's shapes (CM_ERR_INPUT names operation and tensor),
+ * then builds the plan and packs the weights. */
+cm_status cm_call_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
+
+/* Runs a prepared call. Since it was prepared the tensors' addresses may have changed (not a weight's), and the scalars
+ * of the optimiser's attributes; shapes, strides and other attributes may not. */
+static inline cm_status cm_call_run(cm_stream *stream, const cm_call *call) {
+    return stream->backend->kind->run[call->op](stream, call);
+}
+
+/* Eager: prepares (after the first time the plan comes from a cache) and runs. */
+cm_status cm_call_eager(cm_stream *stream, cm_call *call) CM_MUST_USE;
+
+/* Packs anew all packed weights that lie in block[bytes]; `pool` may be NULL. Not while calls on them run. */
+cm_status cm_backend_repack(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool) CM_MUST_USE;
+
+const char *cm_op_name(cm_op op);
+const char *cm_op_about(cm_op op);
+int cm_op_tensor_count(cm_op op);
+const char *cm_op_tensor_name(cm_op op, int index); /* "weight" */
+bool cm_op_tensor_optional(cm_op op, int index);
+cm_dtype cm_op_tensor_dtype(cm_op op, int index); /* CM_F32 or CM_I32 */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,74 @@
+/* What a tensor is: a type, a shape and a borrowed address. No arithmetic lives here.
+ *
+ * Rows (the leading index) are `stride` elements apart, everything behind the leading index is contiguous. So a slice
+ * of columns of a matrix is a tensor too (heads that share one merged layer read slices of its output).
+ */
+#ifndef CM_TENSOR_TENSOR_H
+#define CM_TENSOR_TENSOR_H
+
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cm_dtype { CM_F32, CM_BF16, CM_F16, CM_I32, CM_U8 } cm_dtype;
+
+enum { CM_MAX_DIMS = 4 };
+
+typedef struct cm_tensor {
+    void *data; /* borrowed; NULL for an absent optional argument */
+    cm_dtype dtype;
+    int ndim;             /* 1 .. CM_MAX_DIMS */
+    int dim[CM_MAX_DIMS]; /* each >= 1; unused ones are 1 */
+    int stride;           /* elements from one leading index to the next, >= the product of dim[1..] */
+} cm_tensor;
+
+size_t cm_dtype_size(cm_dtype dtype);      /* bytes of one element */
+const char *cm_dtype_name(cm_dtype dtype); /* "float32", "bfloat16", "float16", "int32", "uint8" */
+cm_status cm_dtype_parse(const char *name, cm_dtype *out) CM_MUST_USE; /* CM_ERR_INPUT lists the names */
+
+/* A contiguous tensor over `data`; dim[ndim]. */
+cm_tensor cm_tensor_make(void *data, cm_dtype dtype, int ndim, const int *dim);
+static inline cm_tensor cm_tensor_1d(void *data, cm_dtype dtype, int n) { return cm_tensor_make(data, dtype, 1, &n); }
+static inline cm_tensor cm_tensor_2d(void *data, cm_dtype dtype, int rows, int columns) {
+    int dim[2] = {rows, columns};
+    return cm_tensor_make(data, dtype, 2, dim);
+}
+
+size_t cm_tensor_count(const cm_tensor *t); /* elements */
+int cm_tensor_row_size(const cm_tensor *t); /* product of dim[1..]: elements of one row (1 for a vector) */
+int cm_tensor_last(const cm_tensor *t);     /* dim[ndim - 1] */
+size_t cm_tensor_bytes(const cm_tensor *t); /* bytes from the first to behind the last element, gaps included */
+bool cm_tensor_same_shape(const cm_tensor *a, const cm_tensor *b);
+bool cm_tensor_contiguous(const cm_tensor *t);
+void cm_tensor_describe(const cm_tensor *t, char out[64]); /* "float32 [64, 128]" */
+
+/* Columns [first, first + columns) of a 2-D tensor, as a view. */
+cm_tensor cm_tensor_columns(const cm_tensor *t, int first, int columns);
+/* Rows [first, first + rows), as a view. */
+cm_tensor cm_tensor_rows(const cm_tensor *t, int first, int rows);
+
+/* bfloat16 <-> float32, round to nearest even; NaN stays NaN. */
+static CM_HD inline uint16_t cm_bf16_from_float(float x) {
+    union {
+        float f;
+        uint32_t u;
+    } v;
+    v.f = x;
+    if ((v.u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((v.u >> 16) | 0x40u);
+    return (uint16_t)((v.u + 0x7fffu + ((v.u >> 16) & 1u)) >> 16);
+}
+static CM_HD inline float cm_bf16_to_float(uint16_t h) {
+    union {
+        uint32_t u;
+        float f;
+    } v;
+    v.u = (uint32_t)h << 16;
+    return v.f;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
