@@ -28,7 +28,8 @@ void cm_arena_destroy(cm_arena *arena);
 void *cm_arena_take(cm_arena *arena, size_t bytes);
 void cm_arena_reset(cm_arena *arena); /* everything is free again; memory keeps its content */
 
-/* calloc with a status: n * size zeroed bytes in *out (a pointer to a pointer), freed with free(). n * size may not overflow. */
+/* calloc with a status: n * size zeroed bytes in *out (a pointer to a pointer), freed with free(). n * size may not
+ * overflow. */
 cm_status cm_alloc(void *out, size_t n, size_t size, const char *what) CM_MUST_USE;
 
 #ifdef __cplusplus

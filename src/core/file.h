@@ -13,14 +13,26 @@ extern "C" {
  * large or not a regular file. */
 cm_status cm_file_read(const char *path, size_t limit, char **data, size_t *size) CM_MUST_USE;
 
-/* Replaces `path` atomically: writes path.tmp-PID beside it, fsyncs file and folder, renames. On error nothing changed. */
+/* Replaces `path` atomically: writes path.tmp-PID beside it, fsyncs file and folder, renames. On error nothing changed.
+ */
 cm_status cm_file_write(const char *path, const void *data, size_t size) CM_MUST_USE;
+
+/* The same in pieces, for large files: begin, append ..., then commit (fsync, rename, fsync of the folder) or abandon.
+ * A failed append or commit leaves `path` as it was; after any commit or abandon the writer is gone. */
+typedef struct cm_file_writer cm_file_writer;
+cm_status cm_file_begin(const char *path, cm_file_writer **out) CM_MUST_USE;
+cm_status cm_file_append(cm_file_writer *writer, const void *data, size_t size) CM_MUST_USE;
+cm_status cm_file_commit(cm_file_writer *writer) CM_MUST_USE;
+void cm_file_abandon(cm_file_writer *writer); /* NULL is allowed */
 
 bool cm_file_exists(const char *path);
 bool cm_file_is_directory(const char *path);
-cm_status cm_directory_make(const char *path) CM_MUST_USE;   /* with parents; an existing directory is fine */
-cm_status cm_directory_sync(const char *path) CM_MUST_USE;   /* fsync of the directory itself */
-cm_status cm_directory_remove(const char *path) CM_MUST_USE; /* with everything in it; a missing one is fine; links are not followed */
+cm_status cm_directory_make(const char *path) CM_MUST_USE; /* with parents; an existing directory is fine */
+cm_status
+cm_directory_make_parent(const char *path) CM_MUST_USE;    /* the folder that `path` is to stand in, with its parents */
+cm_status cm_directory_sync(const char *path) CM_MUST_USE; /* fsync of the directory itself */
+cm_status cm_directory_remove(const char *path)
+    CM_MUST_USE; /* with everything in it; a missing one is fine; links are not followed */
 cm_status cm_file_link_or_copy(const char *from, const char *to) CM_MUST_USE; /* hard link, else a copy, fsynced */
 
 /* Bytes free for this user on the file system that holds `path`. */

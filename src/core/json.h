@@ -1,5 +1,5 @@
-/* JSON, strict: the whole text is one value, valid UTF-8, no duplicate keys, limited depth and size; errors name file and
- * line. json.c is the only file that sees cJSON. */
+/* JSON, strict: the whole text is one value, valid UTF-8, no duplicate keys, limited depth and size; errors name file
+ * and line. json.c is the only file that sees cJSON. */
 #ifndef CM_CORE_JSON_H
 #define CM_CORE_JSON_H
 
@@ -12,10 +12,17 @@ extern "C" {
 typedef struct cm_json cm_json;         /* a node; nodes are owned by their document */
 typedef struct cm_json_doc cm_json_doc; /* a parsed text */
 
-typedef enum cm_json_kind { CM_JSON_NULL, CM_JSON_BOOL, CM_JSON_NUMBER, CM_JSON_STRING, CM_JSON_ARRAY, CM_JSON_OBJECT } cm_json_kind;
+typedef enum cm_json_kind {
+    CM_JSON_NULL,
+    CM_JSON_BOOL,
+    CM_JSON_NUMBER,
+    CM_JSON_STRING,
+    CM_JSON_ARRAY,
+    CM_JSON_OBJECT
+} cm_json_kind;
 
-enum { CM_JSON_DEPTH = 64 };                        /* deepest nesting accepted */
-#define CM_JSON_BYTES ((size_t)256 * 1024 * 1024)   /* largest text accepted    */
+enum { CM_JSON_DEPTH = 64 };                      /* deepest nesting accepted */
+#define CM_JSON_BYTES ((size_t)256 * 1024 * 1024) /* largest text accepted    */
 
 /* Parses text[size]; `name` (a file name) prefixes errors: "NAME:LINE: what". Errors: CM_ERR_INPUT, CM_ERR_MEMORY. */
 cm_status cm_json_parse(const char *text, size_t size, const char *name, cm_json_doc **out) CM_MUST_USE;
@@ -26,27 +33,34 @@ const cm_json *cm_json_root(const cm_json_doc *doc);
 cm_json_kind cm_json_type(const cm_json *node);
 int cm_json_size(const cm_json *node);                              /* members or elements; 0 for others. O(n) */
 const cm_json *cm_json_get(const cm_json *object, const char *key); /* NULL if absent or not an object */
-const cm_json *cm_json_first(const cm_json *container);             /* first member or element, NULL if empty: iterate with */
-const cm_json *cm_json_next(const cm_json *node);                   /* ... the one after it, NULL at the end */
-const char *cm_json_key(const cm_json *node);                       /* member's key, NULL for elements and the root */
-const char *cm_json_string(const cm_json *node);                    /* NULL unless a string */
-double cm_json_number(const cm_json *node, double fallback);        /* fallback unless a number */
-bool cm_json_is_true(const cm_json *node);                          /* true only for the literal true */
-bool cm_json_is_integer(const cm_json *node, int64_t min, int64_t max); /* a number without fraction in [min, max] */
+const cm_json *cm_json_first(const cm_json *container);      /* first member or element, NULL if empty: iterate with */
+const cm_json *cm_json_next(const cm_json *node);            /* ... the one after it, NULL at the end */
+int cm_json_line(const cm_json *node);                       /* line of the text on which the value starts, from 1 */
+const char *cm_json_key(const cm_json *node);                /* member's key, NULL for elements and the root */
+const char *cm_json_string(const cm_json *node);             /* NULL unless a string */
+double cm_json_number(const cm_json *node, double fallback); /* fallback unless a number */
+bool cm_json_is_true(const cm_json *node);                   /* true only for the literal true */
+bool cm_json_is_integer(const cm_json *node, int64_t min,
+                        int64_t max); /* a number without fraction in [min, max]; beyond +-2^53 never */
 
 /* Required members. Errors: CM_ERR_INPUT "key: missing", "key: must be an integer in [min, max], got ...". */
 cm_status cm_json_need(const cm_json *object, const char *key, cm_json_kind kind, const cm_json **out) CM_MUST_USE;
 cm_status cm_json_need_int(const cm_json *object, const char *key, int64_t min, int64_t max, int64_t *out) CM_MUST_USE;
 cm_status cm_json_need_number(const cm_json *object, const char *key, double *out) CM_MUST_USE; /* finite */
+cm_status cm_json_need_string(const cm_json *object, const char *key,
+                              const char **out) CM_MUST_USE; /* owned by the document */
 
-/* The numbers of an array, nested arrays flattened in order. Exactly `count` of them, all finite, else CM_ERR_INPUT that
- * names `what`. out[count]; integers must be exact and in [min, max]. */
+/* The numbers of an array, nested arrays flattened in order. Exactly `count` of them, all finite, else CM_ERR_INPUT
+ * that names `what`. out[count]; integers must be exact and in [min, max]. */
 cm_status cm_json_floats(const cm_json *array, const char *what, size_t count, float *out) CM_MUST_USE;
 cm_status cm_json_doubles(const cm_json *array, const char *what, size_t count, double *out) CM_MUST_USE;
-cm_status cm_json_ints(const cm_json *array, const char *what, size_t count, int64_t min, int64_t max, int32_t *out) CM_MUST_USE;
+cm_status cm_json_ints(const cm_json *array, const char *what, size_t count, int64_t min, int64_t max,
+                       int32_t *out) CM_MUST_USE;
 size_t cm_json_count_numbers(const cm_json *array); /* numbers in it, nested arrays flattened */
 
-/* Writing: a growing text buffer with commas, quotes and indentation kept right. */
+/* Writing: a growing text buffer with commas, quotes and indentation kept right, laid out as Python's json module does
+ * it (one element per line with an indent; 0.001, 1e-06, 1.0). Bytes of a string that are not UTF-8 become U+FFFD.
+ * Integers beyond +-2^53 do not survive reading: write them as strings. */
 typedef struct cm_json_writer cm_json_writer;
 cm_status cm_json_writer_create(int indent, cm_json_writer **out) CM_MUST_USE; /* 0: one line; else spaces per level */
 void cm_json_writer_destroy(cm_json_writer *writer);
@@ -56,12 +70,18 @@ void cm_json_begin_array(cm_json_writer *writer, const char *key);
 void cm_json_end_array(cm_json_writer *writer);
 void cm_json_put_string(cm_json_writer *writer, const char *key, const char *value);
 void cm_json_put_int(cm_json_writer *writer, const char *key, int64_t value);
-void cm_json_put_double(cm_json_writer *writer, const char *key, double value); /* shortest that reads back; null if not finite */
-void cm_json_put_float(cm_json_writer *writer, const char *key, float value);   /* at most 9 digits; null if not finite */
+void cm_json_put_double(cm_json_writer *writer, const char *key,
+                        double value); /* shortest that reads back; null if not finite */
+void cm_json_put_float(cm_json_writer *writer, const char *key, float value); /* at most 9 digits; null if not finite */
 void cm_json_put_bool(cm_json_writer *writer, const char *key, bool value);
 void cm_json_put_null(cm_json_writer *writer, const char *key);
 /* The text so far (NUL-terminated), owned by the writer; NULL with the error kept if memory ran out on the way. */
 const char *cm_json_writer_text(const cm_json_writer *writer, size_t *size);
+cm_status cm_json_writer_save(cm_json_writer *writer,
+                              const char *path) CM_MUST_USE; /* text and a newline, atomically */
+
+/* The shortest decimal that reads back as `value` (finite): "0.001", "1e-06", "1.0". */
+void cm_json_format_double(double value, char out[40]);
 
 #ifdef __cplusplus
 }

@@ -10,14 +10,19 @@ extern "C" {
 
 typedef enum cm_log_level { CM_DEBUG, CM_INFO, CM_WARNING, CM_ERROR, CM_SILENT } cm_log_level;
 
-/* Writes one line (no newline in `format`) if `level` is at or above the sink's. Thread-safe. */
+/* Writes one line (no newline in `format`) if `level` is at or above the sink's. Thread-safe. Control characters become
+ * spaces, so a line stays one; a line of more than 2,047 bytes ends in "...". */
 void cm_log(cm_log_level level, const char *format, ...) CM_PRINTF(2, 3);
 
-void cm_log_set_level(cm_log_level level);            /* of stderr; default CM_INFO */
-cm_status cm_log_open(const char *path) CM_MUST_USE;  /* copies every line at or above CM_INFO, with time, to a file (append) */
-void cm_log_close(void);                              /* allowed when none is open */
+void cm_log_set_level(cm_log_level level); /* of stderr; default CM_INFO */
 
-/* A callback that sees each line before it goes to stderr; returning true swallows it (a progress display redraws itself). */
+/* Copies every line at or above CM_INFO, whatever the level of stderr, to a file: "YYYY-mm-dd HH:MM:SS LEVEL   line".
+ * Appends; makes missing folders; takes the place of a file that is open. Errors: CM_ERR_IO names the path. */
+cm_status cm_log_open(const char *path) CM_MUST_USE;
+void cm_log_close(void); /* allowed when none is open */
+
+/* A callback that sees each line that is to go to stderr; returning true swallows it (a progress display redraws
+ * itself). It runs under the sink's lock: it may not log. */
 typedef bool (*cm_log_hook)(void *context, cm_log_level level, const char *line);
 void cm_log_set_hook(cm_log_hook hook, void *context);
 

@@ -6,6 +6,7 @@
 #ifndef CM_CORE_POOL_H
 #define CM_CORE_POOL_H
 
+#include "core/cpu.h"
 #include "core/status.h"
 
 #ifdef __cplusplus
@@ -17,10 +18,8 @@ typedef struct cm_pool cm_pool;
 /* task in [0, tasks), worker in [0, cm_pool_size). */
 typedef cm_status (*cm_pool_task)(void *context, int task, int worker);
 
-/* Processors this process may use: the smallest of affinity mask, cgroup CPU quota (rounded up) and SLURM_CPUS_PER_TASK. */
-int cm_cpu_count(void);
-
-/* Makes a pool of `threads` workers (the caller included); 0 means cm_cpu_count(). `threads` in 0..1024. The caller owns it. */
+/* Makes a pool of `threads` workers (the caller included); 0 means cm_cpu_count(). `threads` in 0..1024. The caller
+ * owns it. */
 cm_status cm_pool_create(int threads, cm_pool **out) CM_MUST_USE;
 void cm_pool_destroy(cm_pool *pool); /* NULL is allowed */
 int cm_pool_size(const cm_pool *pool);
@@ -29,6 +28,9 @@ int cm_pool_size(const cm_pool *pool);
  * errors the lowest failing task's status and message are returned (tasks not yet begun are skipped). Not re-entrant:
  * a task may not call it on the same pool. Allocates nothing. */
 cm_status cm_pool_run(cm_pool *pool, int tasks, cm_pool_task run, void *context) CM_MUST_USE;
+
+/* Runs the function once on every worker, with task == worker; for what a thread has to set up for itself. */
+cm_status cm_pool_each(cm_pool *pool, cm_pool_task run, void *context) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -145,7 +145,8 @@ static CM_HD inline double cm_rng_gamma(cm_rng *rng, double shape) {
     }
 }
 
-/* out[n] ~ Dirichlet(alpha, ..., alpha), alpha > 0; sums to 1. If every gamma underflows, one entry drawn uniformly is 1. */
+/* out[n] ~ Dirichlet(alpha, ..., alpha), alpha > 0; sums to 1. If every gamma underflows, one entry drawn uniformly
+ * is 1. */
 static CM_HD inline void cm_rng_dirichlet(cm_rng *rng, double alpha, int n, float *out) {
     double sum = 0.0;
     for (int i = 0; i < n; i++) {

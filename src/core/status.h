@@ -23,7 +23,7 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define CM_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define CM_MUST_USE __attribute__((warn_unused_result))
+#define CM_MUST_USE          __attribute__((warn_unused_result))
 #else
 #define CM_PRINTF(fmt, args)
 #define CM_MUST_USE
@@ -45,7 +45,8 @@ typedef enum cm_status {
 /* Sets this thread's message (printf format, no newline) and returns `code`. Use: return cm_fail(CM_ERR_IO, "..."). */
 cm_status cm_fail(cm_status code, const char *format, ...) CM_PRINTF(2, 3);
 
-/* Puts "prefix: " before the current message and returns `code`; for callers that know the place (file, key, tensor). */
+/* Puts "prefix: " before the current message and returns `code`; for callers that know the place (file, key, tensor).
+ */
 cm_status cm_fail_in(cm_status code, const char *format, ...) CM_PRINTF(2, 3);
 
 /* This thread's last message, "" if none; owned by the thread, valid until its next cm_fail. */

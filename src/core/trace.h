@@ -8,8 +8,12 @@
 extern "C" {
 #endif
 
-cm_status cm_trace_open(const char *path) CM_MUST_USE; /* starts recording; at most 4 Mi ranges, later ones are counted and dropped */
-cm_status cm_trace_close(void) CM_MUST_USE;            /* writes the file; nothing to do if none is open */
+/* Starts recording: at most 4 Mi ranges, later ones are counted and dropped. CM_ERR_STATE if one is being recorded. */
+cm_status cm_trace_open(const char *path) CM_MUST_USE;
+
+/* Writes the file; nothing to do if nothing is recorded. Ranges that are open are left out. Other threads must have
+ * left their ranges (a pool between two runs has). Errors: CM_ERR_IO names the path. */
+cm_status cm_trace_close(void) CM_MUST_USE;
 bool cm_trace_on(void);
 void cm_trace_begin(const char *name); /* name: a string literal; ranges nest per thread */
 void cm_trace_end(void);

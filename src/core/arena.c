@@ -1,0 +1,41 @@
+#include "core/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+size_t cm_align(size_t bytes) {
+    size_t mask = CM_ALIGN - 1;
+    return bytes > SIZE_MAX - mask ? SIZE_MAX & ~mask : (bytes + mask) & ~mask;
+}
+
+cm_status cm_arena_create(cm_arena *arena, size_t bytes, const char *what) {
+    size_t size = cm_align(bytes ? bytes : 1);
+    void *base = size < bytes ? NULL : aligned_alloc(CM_ALIGN, size);
+    *arena = (cm_arena){0};
+    if (!base) return cm_fail(CM_ERR_MEMORY, "%s: cannot take %zu bytes of memory", what, bytes);
+    memset(base, 0, size);
+    arena->base = base, arena->capacity = size;
+    return CM_OK;
+}
+
+void cm_arena_destroy(cm_arena *arena) {
+    free(arena->base);
+    *arena = (cm_arena){0};
+}
+
+void *cm_arena_take(cm_arena *arena, size_t bytes) {
+    size_t size = cm_align(bytes);
+    if (size < bytes || size > arena->capacity - arena->used) return NULL;
+    size_t at = arena->used;
+    arena->used += size;
+    return arena->base ? arena->base + at : NULL;
+}
+
+void cm_arena_reset(cm_arena *arena) { arena->used = 0; }
+
+cm_status cm_alloc(void *out, size_t n, size_t size, const char *what) {
+    void *block = calloc(n ? n : 1, size ? size : 1);
+    memcpy(out, &block, sizeof block);
+    if (!block) return cm_fail(CM_ERR_MEMORY, "%s: cannot take %zu x %zu bytes of memory", what, n, size);
+    return CM_OK;
+}

@@ -1,0 +1,23 @@
+/* How many processors this process may use. */
+#ifndef CM_CORE_CPU_H
+#define CM_CORE_CPU_H
+
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Processors this process may use, at least 1: the smallest of affinity mask, cgroup CPU quota (rounded up) and
+ * SLURM_CPUS_PER_TASK. */
+int cm_cpu_count(void);
+
+/* The CPU quota of a process's control groups, v1 or v2, in processors, rounded up; 0 if there is none. A quota of a
+ * parent group counts, too. `membership` is the process's list of groups (/proc/self/cgroup), `mount` where the groups
+ * are mounted (/sys/fs/cgroup). What cannot be read sets no limit. */
+int cm_cpu_quota(const char *membership, const char *mount);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,106 @@
+#include "core/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/file.h"
+
+enum { LINE_BYTES = 2048 };
+
+static struct {
+    pthread_mutex_t lock;
+    cm_log_level level;
+    int file; /* -1: none */
+    bool file_failed;
+    cm_log_hook hook;
+    void *hook_context;
+} sink = {PTHREAD_MUTEX_INITIALIZER, CM_INFO, -1, false, NULL, NULL};
+
+static const char *const level_names[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
+static const char *const level_prefixes[] = {"debug: ", "", "warning: ", "error: "};
+
+/* Writes all of text[size]; false if the system refused. */
+static bool write_all(int file, const char *text, size_t size) {
+    while (size > 0) {
+        ssize_t n = write(file, text, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        text += n, size -= (size_t)n;
+    }
+    return true;
+}
+
+/* prefix + line + newline in one write, so that lines of several threads or processes never mix. */
+static bool write_line(int file, const char *prefix, const char *line) {
+    char text[LINE_BYTES + 64];
+    int n = snprintf(text, sizeof text, "%s%s\n", prefix, line);
+    return n > 0 && write_all(file, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+}
+
+static void write_to_file(cm_log_level level, const char *line) {
+    char stamp[32] = "", prefix[64];
+    time_t now = time(NULL);
+    struct tm local;
+    if (localtime_r(&now, &local)) strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", &local);
+    snprintf(prefix, sizeof prefix, "%s %-7s ", stamp, level_names[level]);
+    if (write_line(sink.file, prefix, line) || sink.file_failed) return;
+    sink.file_failed = true;
+    char complaint[128];
+    snprintf(complaint, sizeof complaint, "the log file cannot be written: %s; lines are missing in it",
+             strerror(errno));
+    write_line(STDERR_FILENO, level_prefixes[CM_WARNING], complaint);
+}
+
+void cm_log(cm_log_level level, const char *format, ...) {
+    if (level < CM_DEBUG || level >= CM_SILENT) return;
+    char line[LINE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (n < 0) return;
+    if ((size_t)n >= sizeof line) memcpy(line + sizeof line - 4, "...", 4);
+    for (char *c = line; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = ' '; /* one line, and no escape sequences from file names */
+    pthread_mutex_lock(&sink.lock);
+    if (sink.file >= 0 && level >= CM_INFO) write_to_file(level, line);
+    if (level >= sink.level && !(sink.hook && sink.hook(sink.hook_context, level, line)))
+        write_line(STDERR_FILENO, level_prefixes[level], line);
+    pthread_mutex_unlock(&sink.lock);
+}
+
+void cm_log_set_level(cm_log_level level) {
+    pthread_mutex_lock(&sink.lock);
+    sink.level = level;
+    pthread_mutex_unlock(&sink.lock);
+}
+
+cm_status cm_log_open(const char *path) {
+    CM_TRY(cm_directory_make_parent(path));
+    int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file < 0) return cm_fail(CM_ERR_IO, "%s: cannot open the log file: %s", path, strerror(errno));
+    cm_log_close();
+    pthread_mutex_lock(&sink.lock);
+    sink.file = file, sink.file_failed = false;
+    pthread_mutex_unlock(&sink.lock);
+    return CM_OK;
+}
+
+void cm_log_close(void) {
+    pthread_mutex_lock(&sink.lock);
+    if (sink.file >= 0) close(sink.file);
+    sink.file = -1;
+    pthread_mutex_unlock(&sink.lock);
+}
+
+void cm_log_set_hook(cm_log_hook hook, void *context) {
+    pthread_mutex_lock(&sink.lock);
+    sink.hook = hook, sink.hook_context = context;
+    pthread_mutex_unlock(&sink.lock);
+}
