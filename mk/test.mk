@@ -6,7 +6,7 @@
 LIMIT ?= 120
 FUZZ_SECONDS ?= 60
 CASES ?= tests/cases
-RUN_TESTS = JOBS=$(JOBS) LIMIT=$(LIMIT) LOGS=$(BUILD)/logs tests/run
+RUN_TESTS = JOBS=$(JOBS) LIMIT=$(LIMIT) LOGS=$(BUILD)/logs scripts/run_tests
 
 test: ## builds and runs every test; ends with "N passed, N failed[, N skipped]"
 	@test -e $(PROBE) || $(WITH_TOOLS) scripts/deps install build
