@@ -1,0 +1,108 @@
+#include "replay/targets.h"
+
+#include <math.h>
+
+cm_status cm_target_rule_check(const cm_target_rule *rule) {
+    if (rule->unroll < 0 || rule->unroll > 1024)
+        return cm_fail(CM_ERR_INPUT, "num_unroll_steps is %d, must be in 0 .. 1024", rule->unroll);
+    if (rule->td_steps < 1 || rule->td_steps > 1 << 20)
+        return cm_fail(CM_ERR_INPUT, "td_steps is %d, must be in 1 .. 1048576", rule->td_steps);
+    if (!(rule->discount >= 0.0 && rule->discount <= 1.0))
+        return cm_fail(CM_ERR_INPUT, "discount is %g, must be in 0 .. 1", rule->discount);
+    if (rule->value_prefix_horizon < 0)
+        return cm_fail(CM_ERR_INPUT, "value_prefix_horizon is %d, must be at least 0", rule->value_prefix_horizon);
+    if (!(rule->policy_smoothing >= 0.0 && rule->policy_smoothing <= 1.0))
+        return cm_fail(CM_ERR_INPUT, "policy_smoothing is %g, must be in 0 .. 1", rule->policy_smoothing);
+    if (rule->td_interval < 0)
+        return cm_fail(CM_ERR_INPUT, "td_interval is %lld, must be at least 0", (long long)rule->td_interval);
+    return CM_OK;
+}
+
+cm_status cm_policy_normalise(const float *counts, int actions, float *policy) {
+    double sum = 0.0;
+    for (int a = 0; a < actions; a++) {
+        if (!(counts[a] >= 0.0f)) return cm_fail(CM_ERR_INPUT, "policy[%d] is %g, must be >= 0", a, (double)counts[a]);
+        sum += (double)counts[a];
+    }
+    if (!(sum > 0.0 && isfinite(sum)))
+        return cm_fail(CM_ERR_INPUT, "the policy of %d actions sums to %g, must be finite and > 0", actions, sum);
+    for (int a = 0; a < actions; a++) policy[a] = (float)((double)counts[a] / sum);
+    return CM_OK;
+}
+
+int64_t cm_target_reach(const cm_target_rule *rule) { return (int64_t)rule->unroll + rule->td_steps; }
+
+int cm_target_td_steps(const cm_target_rule *rule, uint64_t collected, uint64_t index) {
+    if (rule->td_interval == 0 || index >= collected) return rule->td_steps;
+    uint64_t less = (collected - index) / (uint64_t)rule->td_interval;
+    return less >= (uint64_t)rule->td_steps ? 1 : rule->td_steps - (int)less;
+}
+
+/* A return in parts; bootstrap -1 if nothing is added to `partial`. */
+typedef struct parts {
+    double partial;
+    double coefficient;
+    int64_t bootstrap;
+} parts;
+
+/* The n-step return of position s of the window, s < left. */
+static parts return_parts(const cm_target_rule *rule, const cm_target_window *window, int64_t s) {
+    int64_t end = window->left - s, steps = window->td_steps < end ? window->td_steps : end;
+    const uint8_t *player = window->to_play;
+    double sum = 0.0, power = 1.0;
+    for (int64_t i = 0; i < steps; i++) {
+        double sign = player[s + i] == player[s] ? power : -power;
+        if (window->explored[s + i] & 1) return (parts){sum + sign * (double)window->root_value[s + i], 0.0, -1};
+        sum += sign * (double)window->reward[s + i];
+        power *= rule->discount;
+    }
+    bool none = steps == end && window->terminated;
+    if (none) return (parts){sum, 0.0, -1};
+    return (parts){sum, player[s + steps] == player[s] ? power : -power, s + steps};
+}
+
+double cm_target_return(const cm_target_rule *rule, const cm_target_window *window) {
+    parts z = return_parts(rule, window, 0);
+    return z.bootstrap < 0 ? z.partial : z.partial + z.coefficient * (double)window->root_value[z.bootstrap];
+}
+
+static void compute_values(const cm_target_rule *rule, const cm_target_window *window, const cm_target_row *out) {
+    for (int k = 0; k <= rule->unroll; k++) {
+        bool inside = k < window->left;
+        parts z = inside ? return_parts(rule, window, k) : (parts){0.0, 0.0, -1};
+        out->partial[k] = (float)z.partial;
+        out->coefficient[k] = (float)z.coefficient;
+        out->bootstrap[k] = (int32_t)z.bootstrap;
+        out->value_mask[k] = inside || window->terminated ? 1.0f : 0.0f;
+    }
+}
+
+static void compute_rewards(const cm_target_rule *rule, const cm_target_window *window, const cm_target_row *out) {
+    double prefix = 0.0;
+    for (int k = 0; k < rule->unroll; k++) {
+        bool inside = k < window->left;
+        bool restart = rule->value_prefix_horizon == 0 || k % rule->value_prefix_horizon == 0;
+        prefix = (restart ? 0.0 : prefix) + (inside ? (double)window->reward[k] : 0.0);
+        out->reward[k] = (float)prefix;
+        out->reward_mask[k] = inside || window->terminated ? 1.0f : 0.0f;
+        out->consistency_mask[k] = k + 1 <= window->left ? 1.0f : 0.0f;
+    }
+}
+
+static void compute_policies(const cm_target_rule *rule, const cm_target_window *window, const cm_target_row *out) {
+    size_t actions = (size_t)window->actions;
+    float keep = (float)(1.0 - rule->policy_smoothing), add = (float)(rule->policy_smoothing / window->actions);
+    for (int k = 0; k <= rule->unroll; k++) {
+        bool inside = k < window->left;
+        float *target = out->policy + (size_t)k * actions;
+        out->policy_mask[k] = inside ? 1.0f : 0.0f;
+        for (size_t a = 0; a < actions; a++)
+            target[a] = inside ? window->policy[(size_t)k * actions + a] * keep + add : 0.0f;
+    }
+}
+
+void cm_target_compute(const cm_target_rule *rule, const cm_target_window *window, const cm_target_row *out) {
+    compute_values(rule, window, out);
+    compute_rewards(rule, window, out);
+    compute_policies(rule, window, out);
+}
