@@ -1,0 +1,60 @@
+# Everything that judges the code: layers, headers, style, sanitizers, coverage, fuzzers.
+SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_headers scripts/coverage scripts/fuzz scripts/tidy scripts/run_tests .ci/run
+C_FILES = $(sort $(shell find src tests scripts docs -name '*.[ch]' -o -name '*.cu'))
+# Builds of another kind stand beside the ordinary one and are as incremental.
+OTHER_BUILD = $(SUBMAKE) BUILD=$(BUILD)/$1 WERROR=$(WERROR)
+
+check-layers: ## every folder includes only what the design allows it
+	@scripts/check_layers .
+
+check-headers: ## every header compiles alone, as C17 and as C++17
+	@CC='$(CC)' JOBS=$(JOBS) scripts/check_headers $(HEADERS)
+
+lint: check-format ## clang-format, clang-tidy, cppcheck and shellcheck
+	@shellcheck $(SHELL_SCRIPTS)
+	@cppcheck --quiet --std=c11 --language=c --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
+	    --suppress=missingIncludeSystem --suppress=memleak:src/core/arena.c -j$(JOBS) -Isrc -D__GNUC__ src
+	@printf '%s\n' $(filter-out src/core/status.c,$(LIB_SRC)) $(CLI_SRC) | JOBS=$(JOBS) VERSION=$(VERSION) scripts/tidy
+
+check-format: ## the sources are formatted as .clang-format says
+	@clang-format --dry-run -Werror $(C_FILES)
+
+format: ## formats the sources
+	@clang-format -i $(C_FILES)
+
+sanitize: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(call OTHER_BUILD,sanitize) LIMIT=600 CFLAGS='-O1 -g -fno-omit-frame-pointer \
+	    -fsanitize=address,undefined -fno-sanitize-recover=all' LDFLAGS='-fsanitize=address,undefined' test-run
+
+# oneDNN's OpenMP threads are not instrumented: one of them, so that all threads seen are our own.
+tsan: ## every test under ThreadSanitizer (oneDNN with one OpenMP thread)
+	@OMP_NUM_THREADS=1 TSAN_OPTIONS='halt_on_error=1 exitcode=66' $(call OTHER_BUILD,tsan) LIMIT=600 \
+	    CFLAGS='-O1 -g -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
+
+coverage: ## line coverage of src/ by the tests; fails under 85 %
+	@find $(BUILD)/coverage -name '*.gcda' -delete 2>/dev/null || true
+	@$(call OTHER_BUILD,coverage) LIMIT=600 CC=gcc CFLAGS='-O1 -g --coverage -fprofile-update=atomic' LDFLAGS=--coverage test-run
+	@scripts/coverage $(BUILD)/coverage 85
+
+fuzz: ## fuzzes every parser for FUZZ_SECONDS in all (clang)
+	@$(call OTHER_BUILD,fuzz) CC=clang CFLAGS='-O1 -g -fno-omit-frame-pointer \
+	    -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' LDFLAGS='-fsanitize=address,undefined' fuzz-build
+	@scripts/fuzz $(BUILD)/fuzz $(FUZZ_SECONDS) $(JOBS)
+
+FUZZ_BIN := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+fuzz-build: $(FUZZ_BIN)
+$(FUZZ_BIN): %: %.o $(BUILD)/libcumind.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer,address,undefined $^ $(LIBS) -o $@
+
+#: ROUNDS=3             how often `make peers` measures each side
+PEERS := .venv-peers
+ROUNDS ?= 3
+$(PEERS)/ready: scripts/peers/requirements.txt
+	python3 -m venv $(PEERS)
+	$(PEERS)/bin/pip install -q -r $<
+	@touch $@
+
+peers: all $(PEERS)/ready ## measures cumind against mctx and PyTorch in a virtual environment of their own
+	@$(PEERS)/bin/python scripts/peers/compare.py --cumind $(BUILD)/cumind --rounds $(ROUNDS) --json $(BUILD)/peers.json $(ARGS)
+.PHONY: check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build peers

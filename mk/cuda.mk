@@ -1,0 +1,52 @@
+# CUDA: everything for a GPU is a module (BUILD/lib/*.so) that the program opens when asked for; it links none.
+# Compiled for every architecture from sm_75 to sm_120 that the installed nvcc knows, and as PTX of the newest of them.
+#: NVCC=nvcc            the CUDA compiler
+CUDA_HOME ?= /usr/local/cuda
+NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard $(CUDA_HOME)/bin/nvcc))
+CUDA_ARCHS = $(filter 75 80 86 87 89 90 100 103 110 120,$(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code 2>/dev/null)))
+CUDA_CODE = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a,code=sm_$a) \
+            -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
+# No contraction of a*b+c here either: the shared headers give the same bits as on the CPU.
+NVCC_FLAGS = -std=c++17 -O3 -fmad=false -Isrc $(CUDA_CODE) --threads $(JOBS) -Xcompiler -fPIC,-Wall,-Wextra \
+             $(if $(filter 1,$(WERROR)),-Werror all-warnings)
+
+CUDA_SRC := $(sort $(wildcard src/*/cuda/*.cu src/*/cuda/*.c))
+CUDA_OBJ := $(CUDA_SRC:%=$(BUILD)/%.o)
+CUDA_MODULE := $(if $(CUDA_SRC),$(BUILD)/lib/cumind_cuda.so)
+# Headers with functions for both sides.
+SHARED_HEADERS = $(filter-out src/core/status.h,$(shell grep -lw CM_HD $(HEADERS) 2>/dev/null))
+
+cuda: ## compiles the CUDA modules and the headers shared with the CPU, for every architecture that nvcc knows
+	@test -n '$(NVCC)' || { echo 'cuda: no nvcc on the path and none in $(CUDA_HOME)/bin: install the CUDA toolkit' \
+	    '(Debian: nvidia-cuda-toolkit) or set CUDA_HOME; everything but CUDA builds without it' >&2; exit 1; }
+	@$(SUBMAKE) cuda-build
+
+cuda-build: $(BUILD)/cuda/shared_headers.o $(CUDA_MODULE)
+	@echo 'CUDA: $(words $(SHARED_HEADERS)) shared headers and $(words $(CUDA_SRC)) sources compiled by' \
+	    "$$($(NVCC) --version | sed -n 's/.*release \([0-9.]*\).*/nvcc \1/p') for sm_"'$(CUDA_ARCHS)' \
+	    'and PTX$(if $(CUDA_MODULE), into $(CUDA_MODULE))'
+
+$(BUILD)/cuda/shared_headers.o: $(HEADERS) $(BUILD)/cuda/flags.stamp
+	$(call say,NVCC,shared headers)
+	@printf '#include "%s"\n' $(SHARED_HEADERS:src/%=%) >$(@:.o=.cu)
+	$(Q)$(NVCC) $(NVCC_FLAGS) -c $(@:.o=.cu) -o $@
+
+$(BUILD)/cuda/flags.stamp: FORCE
+	$(call stamp,$@,$(NVCC) $(NVCC_FLAGS))
+
+$(BUILD)/%.cu.o: %.cu $(BUILD)/cuda/flags.stamp
+	@mkdir -p $(@D)
+	$(call say,NVCC,$<)
+	$(Q)$(NVCC) $(NVCC_FLAGS) -MD -MP -MF $(@:.o=.d) -c $< -o $@
+
+$(BUILD)/src/%.c.o: src/%.c $(BUILD)/flags.stamp
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -isystem $(dir $(NVCC))../include -MMD -MP -c $< -o $@
+
+$(BUILD)/lib/cumind_cuda.so: $(CUDA_OBJ)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(NVCC) -shared $(CUDA_CODE) $^ -lcublasLt -lcudnn -o $@
+.PHONY: cuda cuda-build
+-include $(CUDA_OBJ:.o=.d)

@@ -23,7 +23,7 @@ Q :=
 say :=
 else
 Q := @
-say = @printf '  %-5s %s\n' $1 '$2';
+say = $(if $(findstring s,$(firstword -$(MAKEFLAGS))),,@printf '  %-5s %s\n' $1 '$2')
 endif
 
 # $(call stamp,FILE,TEXT): a recipe that writes TEXT into FILE only if it differs from what is there.

@@ -1,0 +1,43 @@
+# Installing: the program, the library with its headers, man pages, shell completion.
+#: PREFIX=/usr/local    where `make install` puts things; DESTDIR=DIR is put before it
+PREFIX ?= /usr/local
+DESTDIR ?=
+INSTALLED = $(DESTDIR)$(PREFIX)
+DIST := cumind-$(VERSION)
+
+define PKG_CONFIG
+prefix=$(PREFIX)
+libdir=$${prefix}/lib
+includedir=$${prefix}/include/cumind
+
+Name: cumind
+Description: MuZero-family agents: search, training, environments
+Version: $(VERSION)
+Cflags: -I$${includedir}
+Libs: -L$${libdir} -lcumind $(LIBS)
+endef
+
+$(BUILD)/cumind.pc: FORCE
+	$(call stamp,$@,$(PKG_CONFIG))
+
+install: all $(BUILD)/cumind.pc ## installs program, library, headers, pkg-config file, man pages, completion (PREFIX, DESTDIR)
+	install -D -m 755 $(BUILD)/cumind $(INSTALLED)/bin/cumind
+	install -D -m 644 $(BUILD)/libcumind.a $(INSTALLED)/lib/libcumind.a
+	install -D -m 644 $(BUILD)/cumind.pc $(INSTALLED)/lib/pkgconfig/cumind.pc
+	@for header in $(HEADERS:src/%=%); do install -D -m 644 src/$$header $(INSTALLED)/include/cumind/$$header; done
+	install -D -m 644 -t $(INSTALLED)/share/man/man1 docs/man/*.1
+	@mkdir -p $(INSTALLED)/share/bash-completion/completions
+	$(BUILD)/cumind completion bash >$(INSTALLED)/share/bash-completion/completions/cumind
+	install -D -m 644 -t $(INSTALLED)/share/doc/cumind LICENSE README.md configuration.json
+
+uninstall: ## removes what install put there (same PREFIX and DESTDIR)
+	rm -f $(INSTALLED)/bin/cumind $(INSTALLED)/lib/libcumind.a $(INSTALLED)/lib/pkgconfig/cumind.pc
+	rm -f $(INSTALLED)/share/man/man1/cumind.1 $(INSTALLED)/share/man/man1/cumind-*.1
+	rm -f $(INSTALLED)/share/bash-completion/completions/cumind
+	rm -rf $(INSTALLED)/include/cumind $(INSTALLED)/share/doc/cumind
+
+dist: ## dist/cumind-VERSION.tar.gz of the committed sources
+	@mkdir -p dist
+	git archive --prefix=$(DIST)/ -o dist/$(DIST).tar.gz HEAD
+	@echo dist/$(DIST).tar.gz
+.PHONY: install uninstall dist

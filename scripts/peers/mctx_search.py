@@ -1,0 +1,107 @@
+"""Simulations per second of DeepMind's mctx under jax.jit, with the network "plain".
+
+The counterpart of `cumind benchmark search`: representation and root prediction of a batch of observations, then one
+search with the given number of simulations, float32. Prints one line of JSON.
+"""
+import argparse
+import json
+import time
+
+import jax
+import jax.numpy as jnp
+import mctx
+
+ATOMS, HEAD, LOW, HIGH = 21, 64, -10.0, 10.0
+
+
+def linear(key, inputs, outputs):
+    scale = inputs**-0.5
+    return {"w": scale * jax.random.normal(key, (inputs, outputs)), "b": jnp.zeros(outputs)}
+
+
+def two_layers(key, inputs, hidden, outputs):
+    first, second = jax.random.split(key)
+    return [linear(first, inputs, hidden), linear(second, hidden, outputs)]
+
+
+def apply(layers, x):
+    first, second = layers
+    return jax.nn.relu(x @ first["w"] + first["b"]) @ second["w"] + second["b"]
+
+
+def scalar(logits):
+    """Expectation over the atoms, then the inverse of h(x) = sign(x)(sqrt(|x| + 1) - 1) + 0.001 x."""
+    eps = 0.001
+    y = jax.nn.softmax(logits) @ jnp.linspace(LOW, HIGH, ATOMS)
+    root = (jnp.sqrt(1 + 4 * eps * (jnp.abs(y) + 1 + eps)) - 1) / (2 * eps)
+    return jnp.sign(y) * (root * root - 1)
+
+
+def parameters(key, observation, hidden, actions):
+    keys = jax.random.split(key, 5)
+    return {
+        "representation": two_layers(keys[0], observation, hidden, hidden),
+        "transition": two_layers(keys[1], hidden + actions, hidden, hidden),
+        "policy": two_layers(keys[2], hidden, HEAD, actions),
+        "value": two_layers(keys[3], hidden, HEAD, ATOMS),
+        "reward": two_layers(keys[4], hidden, HEAD, ATOMS),
+    }
+
+
+def searcher(args):
+    def recurrent(params, _, action, state):
+        coded = jnp.concatenate([state, jax.nn.one_hot(action, args.actions)], axis=-1)
+        state = apply(params["transition"], coded)
+        out = mctx.RecurrentFnOutput(
+            reward=scalar(apply(params["reward"], state)),
+            discount=jnp.full(action.shape, 0.997),
+            prior_logits=apply(params["policy"], state),
+            value=scalar(apply(params["value"], state)),
+        )
+        return out, state
+
+    policy = {"muzero": mctx.muzero_policy, "gumbel_muzero": mctx.gumbel_muzero_policy}[args.policy]
+
+    @jax.jit
+    def search(params, key, observation):
+        state = apply(params["representation"], observation)
+        root = mctx.RootFnOutput(
+            prior_logits=apply(params["policy"], state), value=scalar(apply(params["value"], state)), embedding=state
+        )
+        out = policy(params, key, root, recurrent, num_simulations=args.simulations)
+        return out.action, out.action_weights
+
+    return search
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--policy", choices=["muzero", "gumbel_muzero"], default="gumbel_muzero")
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--simulations", type=int, default=50)
+    parser.add_argument("--actions", type=int, default=2)
+    parser.add_argument("--observation", type=int, default=4)
+    parser.add_argument("--hidden", type=int, default=128)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    args = parser.parse_args()
+
+    key = jax.random.PRNGKey(0)
+    params = parameters(key, args.observation, args.hidden, args.actions)
+    observation = jax.random.normal(key, (args.batch, args.observation))
+    search = searcher(args)
+    for _ in range(3):
+        jax.block_until_ready(search(params, key, observation))
+    times = []
+    end = time.perf_counter() + args.seconds
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        key, use = jax.random.split(key)
+        jax.block_until_ready(search(params, use, observation))
+        times.append(time.perf_counter() - start)
+    median = sorted(times)[len(times) // 2]
+    rate = args.batch * args.simulations / median
+    print(json.dumps({"simulations_per_second": rate, "runs": len(times), "jax": jax.__version__, "policy": args.policy}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Samples per second of a MuZero training step in PyTorch, eager or torch.compile, with the network "plain".
+
+The counterpart of `cumind benchmark train`: unroll K steps, cross-entropies of value, reward and policy, backward pass,
+AdamW (fused). bfloat16 is torch.autocast. Prints one line of JSON.
+"""
+import argparse
+import json
+import time
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+ATOMS, HEAD, LOW, HIGH = 21, 64, -10.0, 10.0
+
+
+def two_layers(inputs, hidden, outputs):
+    return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, outputs))
+
+
+class Network(nn.Module):
+    def __init__(self, observation, hidden, actions):
+        super().__init__()
+        self.actions = actions
+        self.representation = two_layers(observation, hidden, hidden)
+        self.transition = two_layers(hidden + actions, hidden, hidden)
+        self.policy = two_layers(hidden, HEAD, actions)
+        self.value = two_layers(hidden, HEAD, ATOMS)
+        self.reward = two_layers(hidden, HEAD, ATOMS)
+
+    def forward(self, batch, unroll):
+        """The loss of one batch: mean over the rows, unroll terms divided by K, hidden gradient halved at each step."""
+        state = self.representation(batch["observation"])
+        total = cross_entropy(self.value(state), two_hot(batch["value"][:, 0]))
+        total = total + cross_entropy(self.policy(state), batch["policy"][:, 0])
+        for k in range(unroll):
+            coded = torch.cat([state, F.one_hot(batch["actions"][:, k], self.actions).to(state.dtype)], dim=-1)
+            state = self.transition(coded)
+            state = 0.5 * state + 0.5 * state.detach()
+            step = cross_entropy(self.value(state), two_hot(batch["value"][:, k + 1]))
+            step = step + cross_entropy(self.policy(state), batch["policy"][:, k + 1])
+            step = step + cross_entropy(self.reward(state), two_hot(batch["reward"][:, k]))
+            total = total + step / unroll
+        return (batch["weights"] * total).mean()
+
+
+def cross_entropy(logits, target):
+    return -(target * F.log_softmax(logits.float(), dim=-1)).sum(dim=-1)
+
+
+def two_hot(x):
+    """Projects h(x) = sign(x)(sqrt(|x| + 1) - 1) + 0.001 x on the atoms."""
+    y = (torch.sign(x) * (torch.sqrt(x.abs() + 1) - 1) + 0.001 * x).clamp(LOW, HIGH) - LOW
+    atoms = torch.arange(ATOMS, dtype=torch.float32)
+    return (1 - (y.unsqueeze(-1) - atoms).abs()).clamp(min=0)
+
+
+def random_batch(args):
+    b, k, a = args.batch, args.unroll, args.actions
+    return {
+        "observation": torch.randn(b, args.observation),
+        "actions": torch.randint(0, a, (b, k)),
+        "value": torch.randn(b, k + 1) * 5,
+        "reward": torch.randn(b, k),
+        "policy": torch.softmax(torch.randn(b, k + 1, a), dim=-1),
+        "weights": torch.rand(b),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mode", choices=["eager", "compile"], default="eager")
+    parser.add_argument("--dtype", choices=["float32", "bfloat16"], default="float32")
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--unroll", type=int, default=5)
+    parser.add_argument("--actions", type=int, default=2)
+    parser.add_argument("--observation", type=int, default=4)
+    parser.add_argument("--hidden", type=int, default=128)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    args = parser.parse_args()
+
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(0)
+    network = Network(args.observation, args.hidden, args.actions)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3, weight_decay=1e-4, fused=True)
+    forward = torch.compile(network) if args.mode == "compile" else network
+    batch = random_batch(args)
+
+    def step():
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=args.dtype == "bfloat16"):
+            loss = forward(batch, args.unroll)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    for _ in range(10):
+        step()
+    times = []
+    end = time.perf_counter() + args.seconds
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - start)
+    rate = args.batch / sorted(times)[len(times) // 2]
+    print(json.dumps({"samples_per_second": rate, "runs": len(times), "torch": torch.__version__, "mode": args.mode,
+                      "dtype": args.dtype}))
+
+
+if __name__ == "__main__":
+    main()
