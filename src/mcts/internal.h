@@ -1,0 +1,30 @@
+/* The search object. Internal to the folder. */
+#ifndef CM_MCTS_INTERNAL_H
+#define CM_MCTS_INTERNAL_H
+
+#include "core/arena.h"
+#include "mcts/search.h"
+#include "mcts/step.h"
+
+struct cm_search {
+    cm_tree tree;
+    cm_arena arena; /* owns everything that tree and the fields below point to */
+    int count;      /* roots of the last run */
+
+    cm_leaf *leaf;         /* [B]    by root                                                   */
+    int32_t *order;        /* [B]    root of each row of the arrays below                      */
+    int32_t *parent_slots; /* [B]                                                              */
+    int32_t *actions;      /* [B]                                                              */
+    int32_t *child_slots;  /* [B]                                                              */
+    cm_model_out out;      /* [B] and prior_logits [B, max(A, C)]: what the model writes       */
+};
+
+/* Reads the finished trees into the arrays of `result`. */
+void cm_result_write(cm_search *search, const cm_roots *roots, const cm_search_result *result);
+
+/* The stream of root b for one purpose. */
+static inline cm_rng cm_root_stream(const cm_roots *roots, int b, cm_purpose purpose) {
+    return cm_rng_init(cm_key_fold_in(roots->keys[b], (uint64_t)purpose), roots->steps ? roots->steps[b] : 0);
+}
+
+#endif

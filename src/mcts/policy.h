@@ -1,0 +1,46 @@
+/* Root preparation and results of the policies (spec/search.md 8.2, 8.3). Rows have n actions; legal[n] is 0 where an
+ * action may not be played. */
+#ifndef CM_MCTS_POLICY_H
+#define CM_MCTS_POLICY_H
+
+#include "mcts/numeric.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* logits - their maximum, -FLT_MAX where legal[a] is 0. */
+static CM_HD inline void cm_policy_mask(float *logits, const uint8_t *legal, int n) {
+    float most = cm_max_of(logits, n);
+    for (int a = 0; a < n; a++) logits[a] = legal[a] ? logits[a] - most : -FLT_MAX;
+}
+
+/* logits = ln((1 - fraction) * softmax(logits) + fraction * noise); noise may be NULL if fraction is 0. -FLT_MAX stays.
+ */
+static CM_HD inline void cm_policy_mix(float *logits, const float *noise, float fraction, int n, float *scratch) {
+    (void)cm_softmax(scratch, logits, n);
+    for (int a = 0; a < n; a++) {
+        float p = noise ? (1.0f - fraction) * scratch[a] + fraction * noise[a] : scratch[a];
+        logits[a] = logits[a] > -FLT_MAX ? logf(cm_max(p, FLT_MIN)) : -FLT_MAX;
+    }
+}
+
+/* weights[n] = visits / their sum; 1 / n each if nothing was visited. */
+static CM_HD inline void cm_policy_visit_fractions(float *weights, const int32_t *visits, int n) {
+    int64_t sum = 0;
+    for (int a = 0; a < n; a++) sum += visits[a];
+    for (int a = 0; a < n; a++) weights[a] = sum > 0 ? (float)visits[a] / (float)sum : 1.0f / (float)n;
+}
+
+/* probs[n] = weights^(1 / temperature), normalised; temperature 0: all on the largest weights. */
+static CM_HD inline void cm_policy_sharpen(float *probs, const float *weights, float temperature, int n) {
+    for (int a = 0; a < n; a++) probs[a] = logf(cm_max(weights[a], FLT_MIN));
+    float most = cm_max_of(probs, n), divisor = cm_max(FLT_MIN, temperature);
+    for (int a = 0; a < n; a++) probs[a] = (probs[a] - most) / divisor;
+    (void)cm_softmax(probs, probs, n);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

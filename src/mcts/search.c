@@ -1,0 +1,288 @@
+#include "mcts/internal.h"
+
+#include <stdlib.h>
+
+#include "mcts/considered.h"
+#include "mcts/policy.h"
+#include "mcts/select.h"
+
+enum { MOST_BATCH = 1 << 20, MOST_COLUMNS = 65536 };
+
+/* ---------------------------------------------------------------- memory */
+
+static void plan_sizes(cm_tree *tree, const cm_search_params *params, int batch, int num_actions, int num_chance) {
+    int columns = num_actions > num_chance ? num_actions : num_chance;
+    tree->params = *params;
+    tree->batch = batch;
+    tree->slots = params->num_simulations + 1;
+    tree->num_actions = num_actions;
+    tree->num_chance = num_chance;
+    tree->stride = columns <= 4 ? columns : (columns + 7) / 8 * 8;
+    int depth = params->max_depth > 0 ? params->max_depth : params->num_simulations;
+    if (depth > params->num_simulations) depth = params->num_simulations;
+    tree->max_depth = depth > 1 ? depth : 1;
+    int considered = params->max_num_considered_actions;
+    tree->considered_rows = (considered < num_actions ? considered : num_actions) + 1;
+    size_t row = sizeof(float) * (size_t)tree->stride;
+    tree->header_bytes = tree->stride % 8 == 0 ? 32 : sizeof(cm_node);
+    tree->node_bytes = tree->header_bytes + 5 * row;
+}
+
+/* Takes every array from the arena, or, with a measuring arena, only counts. */
+static void take_memory(cm_search *search, cm_arena *arena) {
+    cm_tree *tree = &search->tree;
+    size_t roots = (size_t)tree->batch, slots = roots * (size_t)tree->slots, word = sizeof(float);
+    size_t actions = roots * (size_t)tree->num_actions, simulations = (size_t)(tree->slots - 1);
+    size_t stride = (size_t)tree->stride;
+    tree->nodes = cm_arena_take(arena, slots * tree->node_bytes);
+    tree->raw_values = cm_arena_take(arena, slots * word);
+    tree->parents = cm_arena_take(arena, slots * word);
+    tree->parent_actions = cm_arena_take(arena, slots * word);
+    tree->is_chance = cm_arena_take(arena, slots);
+    tree->root_logits = cm_arena_take(arena, actions * word);
+    tree->root_noise = cm_arena_take(arena, actions * word);
+    tree->root_valid = cm_arena_take(arena, roots * word);
+    tree->path = cm_arena_take(arena, roots * (size_t)tree->max_depth * word);
+    tree->depth = cm_arena_take(arena, roots * word);
+    tree->scratch = cm_arena_take(arena, 4 * stride * word);
+    tree->explore = cm_arena_take(arena, (simulations + 2) * word);
+    tree->reciprocal = cm_arena_take(arena, (simulations + 2) * word);
+    tree->considered = cm_arena_take(arena, (size_t)tree->considered_rows * simulations * word);
+    search->leaf = cm_arena_take(arena, roots * sizeof(cm_leaf));
+    search->order = cm_arena_take(arena, roots * word);
+    search->parent_slots = cm_arena_take(arena, roots * word);
+    search->actions = cm_arena_take(arena, roots * word);
+    search->child_slots = cm_arena_take(arena, roots * word);
+    search->out.reward = cm_arena_take(arena, roots * word);
+    search->out.discount = cm_arena_take(arena, roots * word);
+    search->out.value = cm_arena_take(arena, roots * word);
+    search->out.prior_logits = cm_arena_take(arena, roots * stride * word);
+}
+
+static void fill_tables(cm_tree *tree) {
+    const cm_search_params *params = &tree->params;
+    for (int i = 1; i <= tree->slots; i++) {
+        tree->explore[i] = cm_puct_explore((float)i, params->pb_c_init, params->pb_c_base);
+        tree->reciprocal[i] = 1.0f / (float)i;
+    }
+    cm_considered_table(tree->considered, tree->considered_rows - 1, params->num_simulations);
+}
+
+static cm_status check_sizes(const cm_search_params *params, int batch, int num_actions, int num_chance) {
+    int most_batch = INT32_MAX / (params->num_simulations + 1); /* slots are int32 */
+    if (most_batch > MOST_BATCH) most_batch = MOST_BATCH;
+    if (batch < 1 || batch > most_batch) {
+        return cm_fail(CM_ERR_INPUT, "search: batch must be in [1, %d], got %d", most_batch, batch);
+    }
+    if (num_actions < 1 || num_actions > MOST_COLUMNS) {
+        return cm_fail(CM_ERR_INPUT, "search: num_actions must be in [1, %d], got %d", MOST_COLUMNS, num_actions);
+    }
+    if (num_chance < 0 || num_chance > MOST_COLUMNS) {
+        return cm_fail(CM_ERR_INPUT, "search: num_chance must be in [0, %d], got %d", MOST_COLUMNS, num_chance);
+    }
+    return CM_OK;
+}
+
+static size_t measure(const cm_search_params *params, int batch, int num_actions, int num_chance) {
+    cm_search plan = {0};
+    cm_arena measuring = {.base = NULL, .capacity = SIZE_MAX, .used = 0};
+    plan_sizes(&plan.tree, params, batch, num_actions, num_chance);
+    take_memory(&plan, &measuring);
+    return measuring.used;
+}
+
+size_t cm_search_bytes(const cm_search_params *params, int batch, int num_actions, int num_chance) {
+    bool fine = cm_search_params_check(params) == CM_OK && check_sizes(params, batch, num_actions, num_chance) == CM_OK;
+    return fine ? measure(params, batch, num_actions, num_chance) : 0;
+}
+
+cm_status cm_search_create(const cm_search_params *params, int batch, int num_actions, int num_chance,
+                           cm_search **out) {
+    *out = NULL;
+    CM_TRY(cm_search_params_check(params));
+    CM_TRY(check_sizes(params, batch, num_actions, num_chance));
+    cm_search *search = NULL;
+    CM_TRY(cm_alloc(&search, 1, sizeof *search, "search"));
+    cm_status status = cm_arena_create(&search->arena, measure(params, batch, num_actions, num_chance), "search tree");
+    if (status != CM_OK) {
+        free(search);
+        return status;
+    }
+    plan_sizes(&search->tree, params, batch, num_actions, num_chance);
+    take_memory(search, &search->arena);
+    fill_tables(&search->tree);
+    *out = search;
+    return CM_OK;
+}
+
+void cm_search_destroy(cm_search *search) {
+    if (!search) return;
+    cm_arena_destroy(&search->arena);
+    free(search);
+}
+
+/* ---------------------------------------------------------------- roots */
+
+static cm_status check_run(const cm_search *search, const cm_model *model, const cm_roots *roots) {
+    const cm_tree *tree = &search->tree;
+    const cm_search_params *params = &tree->params;
+    if (model->num_actions != tree->num_actions || model->num_chance != tree->num_chance) {
+        return cm_fail(CM_ERR_INPUT, "search: made for %d actions and %d outcomes, but the model has %d and %d",
+                       tree->num_actions, tree->num_chance, model->num_actions, model->num_chance);
+    }
+    if (!model->root || !model->recurrent || (model->num_chance > 0 && !model->afterstate)) {
+        return cm_fail(CM_ERR_INPUT, "search: the model lacks its function `%s`",
+                       !model->root        ? "root"
+                       : !model->recurrent ? "recurrent"
+                                           : "afterstate");
+    }
+    if (roots->count < 1 || roots->count > tree->batch) {
+        return cm_fail(CM_ERR_INPUT, "search: made for 1 to %d roots, got %d", tree->batch, roots->count);
+    }
+    bool gumbel = params->root_rule == CM_RULE_GUMBEL;
+    bool noisy = gumbel ? params->gumbel_scale > 0.0f : params->dirichlet_fraction > 0.0f;
+    if (noisy && !roots->noise && !roots->keys) {
+        return cm_fail(CM_ERR_INPUT, "search: root noise is on: give `keys` or `noise`, or set %s to 0",
+                       gumbel ? "gumbel_scale" : "dirichlet_fraction");
+    }
+    for (int b = 0; roots->temperature && b < roots->count; b++) {
+        if (roots->temperature[b] >= 0.0f) continue;
+        return cm_fail(CM_ERR_INPUT, "search: temperature[%d] must be 0 or more, got %g", b,
+                       (double)roots->temperature[b]);
+    }
+    return CM_OK;
+}
+
+/* Root logits of the PUCT policies: noise, then mask (spec/search.md 8.2). */
+static void prepare_puct(cm_tree *tree, const cm_roots *roots, int b, float *logits) {
+    const cm_search_params *params = &tree->params;
+    int n = tree->num_actions;
+    float fraction = params->dirichlet_fraction, *drawn = tree->scratch + tree->stride;
+    const float *noise = fraction > 0.0f && roots->noise ? roots->noise + (size_t)b * (size_t)n : NULL;
+    if (fraction > 0.0f && !noise) {
+        cm_rng rng = cm_root_stream(roots, b, CM_RNG_NOISE);
+        cm_rng_dirichlet(&rng, (double)params->dirichlet_alpha, n, drawn);
+        noise = drawn;
+    }
+    cm_policy_mix(logits, noise, fraction, n, tree->scratch);
+    if (roots->legal) cm_policy_mask(logits, roots->legal + (size_t)b * (size_t)n, n);
+}
+
+/* Root logits and noise of the Gumbel policy: mask, then g + logits - max logits (spec/search.md 8.3, 7.3). */
+static void prepare_gumbel(cm_tree *tree, const cm_roots *roots, int b, float *logits) {
+    int n = tree->num_actions;
+    if (roots->legal) cm_policy_mask(logits, roots->legal + (size_t)b * (size_t)n, n);
+    float *noise = tree->root_noise + (size_t)b * (size_t)n, scale = tree->params.gumbel_scale;
+    float most = cm_max_of(logits, n);
+    const float *given = roots->noise ? roots->noise + (size_t)b * (size_t)n : NULL;
+    cm_rng rng = {0};
+    if (roots->keys) rng = cm_root_stream(roots, b, CM_RNG_NOISE);
+    for (int a = 0; a < n; a++) {
+        float g = 0.0f;
+        if (scale > 0.0f) g = scale * (given ? given[a] : cm_rng_gumbel(&rng));
+        noise[a] = g + (logits[a] - most);
+    }
+}
+
+static cm_status not_finite(int b, const char *where) {
+    return cm_fail(CM_ERR_NOT_FINITE, "search: the model gave a number that is not finite for %s of root %d", where, b);
+}
+
+static cm_status model_failed(cm_status status, const char *function) {
+    (void)status;
+    return cm_fail_in(CM_ERR_MODEL, "model, %s", function);
+}
+
+static cm_status start(cm_search *search, const cm_model *model, const cm_roots *roots) {
+    cm_tree *tree = &search->tree;
+    size_t n = (size_t)tree->num_actions, slots = (size_t)roots->count * (size_t)tree->slots;
+    for (int b = 0; b < roots->count; b++) search->parent_slots[b] = (int32_t)cm_tree_index(tree, b, CM_ROOT);
+    cm_status status = model->root(model->ctx, roots->count, search->parent_slots, &search->out);
+    if (status != CM_OK) return model_failed(status, "root");
+    memset(tree->parents, 0xFF, slots * sizeof(int32_t));
+    memset(tree->parent_actions, 0xFF, slots * sizeof(int32_t));
+    search->count = roots->count;
+    for (int b = 0; b < roots->count; b++) {
+        float *logits = tree->root_logits + (size_t)b * n;
+        memcpy(logits, search->out.prior_logits + (size_t)b * n, n * sizeof *logits);
+        if (tree->params.root_rule == CM_RULE_GUMBEL) {
+            prepare_gumbel(tree, roots, b, logits);
+        } else {
+            prepare_puct(tree, roots, b, logits);
+        }
+        tree->root_valid[b] = 0;
+        for (size_t a = 0; a < n; a++) tree->root_valid[b] += logits[a] > -FLT_MAX;
+        if (!cm_step_root(tree, b, search->out.value[b])) return not_finite(b, "the root");
+    }
+    return CM_OK;
+}
+
+/* ---------------------------------------------------------------- simulations */
+
+/* Sorts the leaves into rows: first those whose parent is a decision node with chance below it, then the others.
+ * Returns the number of the first kind. */
+static int gather(cm_search *search) {
+    const cm_tree *tree = &search->tree;
+    int row = 0, decisions = 0;
+    for (int kind = tree->num_chance > 0 ? 0 : 1; kind < 2; kind++) {
+        for (int b = 0; b < search->count; b++) {
+            cm_leaf leaf = search->leaf[b];
+            bool is_other = tree->num_chance == 0 || tree->is_chance[cm_tree_index(tree, b, leaf.parent)];
+            if (is_other != (kind == 1)) continue;
+            search->order[row] = b;
+            search->parent_slots[row] = (int32_t)cm_tree_index(tree, b, leaf.parent);
+            search->actions[row] = leaf.action;
+            search->child_slots[row] = (int32_t)cm_tree_index(tree, b, leaf.child);
+            row++;
+        }
+        if (kind == 0) decisions = row;
+    }
+    return decisions;
+}
+
+static cm_status call_afterstate(cm_search *search, const cm_model *model, int n) {
+    if (n == 0) return CM_OK;
+    cm_status status =
+        model->afterstate(model->ctx, n, search->parent_slots, search->actions, search->child_slots, &search->out);
+    if (status != CM_OK) return model_failed(status, "afterstate");
+    for (int row = 0; row < n; row++) search->out.reward[row] = 0.0f, search->out.discount[row] = 1.0f;
+    return CM_OK;
+}
+
+static cm_status call_recurrent(cm_search *search, const cm_model *model, int first, int n) {
+    if (n == 0) return CM_OK;
+    cm_model_out out = {search->out.reward + first, search->out.discount + first,
+                        search->out.prior_logits + (size_t)first * (size_t)search->tree.num_chance,
+                        search->out.value + first};
+    cm_status status = model->recurrent(model->ctx, n, search->parent_slots + first, search->actions + first,
+                                        search->child_slots + first, &out);
+    return status == CM_OK ? CM_OK : model_failed(status, "recurrent");
+}
+
+static cm_status simulate(cm_search *search, const cm_model *model, int simulation) {
+    cm_tree *tree = &search->tree;
+    for (int b = 0; b < search->count; b++) search->leaf[b] = cm_step_walk(tree, b, simulation + 1);
+    int decisions = gather(search);
+    CM_TRY(call_afterstate(search, model, decisions));
+    CM_TRY(call_recurrent(search, model, decisions, search->count - decisions));
+    const float *logits = search->out.prior_logits;
+    for (int row = 0; row < search->count; row++) {
+        int b = search->order[row];
+        cm_evaluation evaluation = {search->out.reward[row], search->out.discount[row], search->out.value[row], logits};
+        if (!cm_step_grow(tree, b, search->leaf[b], &evaluation)) return not_finite(b, "a node");
+        logits += row < decisions ? tree->num_chance : tree->num_actions;
+    }
+    return tree->params.check ? cm_search_check(search) : CM_OK;
+}
+
+cm_status cm_search_run(cm_search *search, const cm_model *model, const cm_roots *roots,
+                        const cm_search_result *result) {
+    CM_TRY(check_run(search, model, roots));
+    search->count = 0;
+    CM_TRY(start(search, model, roots));
+    for (int simulation = 0; simulation < search->tree.params.num_simulations; simulation++) {
+        CM_TRY(simulate(search, model, simulation));
+    }
+    cm_result_write(search, roots, result);
+    return CM_OK;
+}
