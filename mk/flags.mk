@@ -14,7 +14,7 @@ comma := ,
 DNNL_CFLAGS := $(if $(DNNL_ROOT),-isystem $(abspath $(DNNL_ROOT))/include)
 DNNL_LIBS := $(if $(DNNL_ROOT),-L$(abspath $(DNNL_ROOT))/lib -Wl$(comma)-rpath$(comma)$(abspath $(DNNL_ROOT))/lib) -ldnnl
 LIBS := $(DNNL_LIBS) -lcjson -lzstd -lxxhash -lgomp -lpthread -lm
-TEST_LIBS := -lcheck -lsubunit -lrt
+TEST_LIBS := -lcheck -lsubunit -lrt -lm
 
 ALL_CFLAGS = $(BASE_FLAGS) $(DNNL_CFLAGS) $(CFLAGS)
 

@@ -1,0 +1,347 @@
+#include "run/checkpoint.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/arena.h"
+#include "core/log.h"
+#include "run/checkpoint_io.h"
+
+enum { NUMBER_DIGITS = 8, LIST_LIMIT = 4096, MANIFEST_BYTES = 64 * 1024 };
+
+struct cm_checkpoint_store {
+    char run[PATH_MAX];    /* the run directory */
+    char folder[PATH_MAX]; /* RUN/checkpoints */
+    int keep;
+    int64_t previous;     /* last one saved or loaded here; -1: none */
+    cm_manifest manifest; /* its files, owned */
+};
+
+cm_status cm_checkpoint_store_create(const char *run, int keep, cm_checkpoint_store **out) {
+    *out = NULL;
+    cm_checkpoint_store *store = NULL;
+    CM_TRY(cm_alloc(&store, 1, sizeof *store, "the store of checkpoints"));
+    store->keep = keep < 1 ? 1 : keep;
+    store->previous = -1;
+    cm_status status = cm_path_join(store->run, sizeof store->run, run, "");
+    if (status == CM_OK) status = cm_path_join(store->folder, sizeof store->folder, run, "checkpoints");
+    if (status == CM_OK) {
+        *out = store;
+    } else {
+        free(store);
+    }
+    return status;
+}
+
+void cm_checkpoint_store_destroy(cm_checkpoint_store *store) {
+    if (!store) return;
+    cm_manifest_reset(&store->manifest);
+    free(store);
+}
+
+cm_status cm_checkpoint_path(const cm_checkpoint_store *store, int64_t update, char *out, size_t size) {
+    char name[32];
+    snprintf(name, sizeof name, "%0*lld", NUMBER_DIGITS, (long long)update);
+    return cm_path_join(out, size, store->folder, name);
+}
+
+/* ---- which checkpoints there are ---- */
+
+/* The number that a folder's name means, -1 if it is no checkpoint's. */
+static int64_t parse_number(const char *name) {
+    size_t length = strlen(name);
+    if (length < NUMBER_DIGITS || length > 18 || strspn(name, "0123456789") != length) return -1;
+    return strtoll(name, NULL, 10);
+}
+
+static int ascending(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+int cm_checkpoint_list(const cm_checkpoint_store *store, int64_t *out, int capacity) {
+    DIR *folder = opendir(store->folder);
+    if (!folder) return 0;
+    int count = 0;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        int64_t number = parse_number(entry->d_name);
+        if (number < 0) continue;
+        if (count < capacity) {
+            out[count++] = number;
+            continue;
+        }
+        int least = 0; /* full: the newest stay */
+        for (int i = 1; i < count; i++) least = out[i] < out[least] ? i : least;
+        if (number > out[least]) out[least] = number;
+    }
+    closedir(folder);
+    qsort(out, (size_t)count, sizeof *out, ascending);
+    return count;
+}
+
+static bool exists(const cm_checkpoint_store *store, int64_t update) {
+    char path[PATH_MAX];
+    return cm_checkpoint_path(store, update, path, sizeof path) == CM_OK && cm_file_is_directory(path);
+}
+
+/* What the link RUN/<name> points at, -1 if that is no checkpoint. */
+static int64_t follow(const cm_checkpoint_store *store, const char *name) {
+    char path[PATH_MAX], target[PATH_MAX];
+    if (cm_path_join(path, sizeof path, store->run, name) != CM_OK) return -1;
+    ssize_t n = readlink(path, target, sizeof target - 1);
+    if (n <= 0) return -1;
+    target[n] = '\0';
+    const char *slash = strrchr(target, '/');
+    int64_t number = parse_number(slash ? slash + 1 : target);
+    return number >= 0 && exists(store, number) ? number : -1;
+}
+
+int64_t cm_checkpoint_find(const cm_checkpoint_store *store, int64_t which) {
+    if (which == CM_CHECKPOINT_BEST) return follow(store, "best");
+    if (which >= 0) return exists(store, which) ? which : -1;
+    int64_t number = follow(store, "latest");
+    if (number >= 0) return number;
+    return cm_checkpoint_list(store, &number, 1) == 1 ? number : -1;
+}
+
+int64_t cm_checkpoint_newest_intact(const cm_checkpoint_store *store) {
+    int64_t *numbers = NULL, found = -1;
+    if (cm_alloc(&numbers, LIST_LIMIT, sizeof *numbers, "the list of checkpoints") != CM_OK) return -1;
+    for (int i = cm_checkpoint_list(store, numbers, LIST_LIMIT) - 1; i >= 0 && found < 0; i--) {
+        char path[PATH_MAX];
+        cm_manifest manifest = {0};
+        if (cm_checkpoint_path(store, numbers[i], path, sizeof path) == CM_OK &&
+            cm_manifest_read(&manifest, path) == CM_OK && cm_manifest_verify(&manifest, path) == CM_OK) {
+            found = numbers[i];
+        }
+        cm_manifest_reset(&manifest);
+    }
+    free(numbers);
+    return found;
+}
+
+/* ---- pointers and leftovers ---- */
+
+static cm_status point(cm_checkpoint_store *store, const char *name, int64_t update) {
+    char link_path[PATH_MAX], staged[PATH_MAX], target[64];
+    snprintf(target, sizeof target, "checkpoints/%0*lld", NUMBER_DIGITS, (long long)update);
+    CM_TRY(cm_path_join(link_path, sizeof link_path, store->run, name));
+    int n = snprintf(staged, sizeof staged, "%s.tmp-%ld", link_path, (long)getpid());
+    if (n < 0 || (size_t)n >= sizeof staged) return cm_fail(CM_ERR_INPUT, "%.60s...: the path is too long", link_path);
+    unlink(staged);
+    if (symlink(target, staged) != 0 || rename(staged, link_path) != 0) {
+        cm_status status = cm_fail(CM_ERR_IO, "%s: cannot point it at %s: %s", link_path, target, strerror(errno));
+        unlink(staged);
+        return status;
+    }
+    return cm_directory_sync(store->run);
+}
+
+cm_status cm_checkpoint_point_latest(cm_checkpoint_store *store, int64_t update) {
+    return point(store, "latest", update);
+}
+
+cm_status cm_checkpoint_point_best(cm_checkpoint_store *store, int64_t update) { return point(store, "best", update); }
+
+cm_status cm_checkpoint_clean(cm_checkpoint_store *store) {
+    DIR *folder = opendir(store->folder);
+    if (!folder) return CM_OK;
+    cm_status status = CM_OK;
+    for (struct dirent *entry; status == CM_OK && (entry = readdir(folder));) {
+        if (entry->d_name[0] != '.' || strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        char path[PATH_MAX];
+        status = cm_path_join(path, sizeof path, store->folder, entry->d_name);
+        if (status == CM_OK) status = cm_directory_remove(path);
+    }
+    closedir(folder);
+    return status;
+}
+
+/* Removes a checkpoint so that a kill on the way leaves no half of it under its name. */
+static cm_status discard(cm_checkpoint_store *store, int64_t update) {
+    char path[PATH_MAX], hidden[PATH_MAX], name[64];
+    CM_TRY(cm_checkpoint_path(store, update, path, sizeof path));
+    snprintf(name, sizeof name, ".removed-%lld", (long long)update);
+    CM_TRY(cm_path_join(hidden, sizeof hidden, store->folder, name));
+    CM_TRY(cm_directory_remove(hidden));
+    if (rename(path, hidden) != 0) return cm_fail(CM_ERR_IO, "%s: cannot remove: %s", path, strerror(errno));
+    return cm_directory_remove(hidden);
+}
+
+/* Of the checkpoints up to `latest` the `keep` newest stay, and the best. */
+static cm_status discard_old(cm_checkpoint_store *store, int64_t latest) {
+    int64_t *numbers = NULL, best = cm_checkpoint_find(store, CM_CHECKPOINT_BEST);
+    CM_TRY(cm_alloc(&numbers, LIST_LIMIT, sizeof *numbers, "the list of checkpoints"));
+    cm_status status = CM_OK;
+    int kept = 0;
+    for (int i = cm_checkpoint_list(store, numbers, LIST_LIMIT) - 1; i >= 0 && status == CM_OK; i--) {
+        if (numbers[i] > latest) continue;
+        if (kept++ < store->keep || numbers[i] == best) continue;
+        status = discard(store, numbers[i]);
+    }
+    free(numbers);
+    return status;
+}
+
+/* ---- saving ---- */
+
+uint64_t cm_checkpoint_bytes(const cm_checkpoint_part *parts, int count) {
+    uint64_t total = MANIFEST_BYTES;
+    for (int i = 0; i < count; i++) total += parts[i].bytes ? parts[i].bytes(parts[i].context) : 0;
+    return total;
+}
+
+static cm_status check_room(const cm_checkpoint_store *store, uint64_t need) {
+    uint64_t room = 0;
+    CM_TRY(cm_disk_free(store->folder, &room));
+    if (room >= need) return CM_OK;
+    return cm_fail(CM_ERR_IO,
+                   "%s: a checkpoint needs up to %.1f MB, the disk has %.1f MB free: make room and go on with "
+                   "--resume; earlier checkpoints are intact",
+                   store->folder, (double)need / 1e6, (double)room / 1e6);
+}
+
+static cm_status write_parts(cm_checkpoint_writer *writer, const cm_checkpoint_part *parts, int count) {
+    for (int i = 0; i < count; i++) {
+        cm_status status = parts[i].save(parts[i].context, writer);
+        if (status != CM_OK) return cm_fail_in(status, "saving %s", parts[i].name);
+    }
+    CM_TRY(cm_manifest_write(&writer->manifest, writer->directory));
+    return cm_directory_sync(writer->directory);
+}
+
+/* Gives the finished folder its name; one of that name (a run that went back) changes places with it and goes. */
+static cm_status publish(cm_checkpoint_store *store, const char *staged, int64_t update) {
+    char path[PATH_MAX];
+    CM_TRY(cm_checkpoint_path(store, update, path, sizeof path));
+    bool swapped = renameat2(AT_FDCWD, staged, AT_FDCWD, path, RENAME_EXCHANGE) == 0;
+    if (!swapped && exists(store, update)) CM_TRY(discard(store, update));
+    if (!swapped && rename(staged, path) != 0) {
+        return cm_fail(CM_ERR_IO, "%s: cannot give the checkpoint its name: %s", path, strerror(errno));
+    }
+    CM_TRY(cm_directory_sync(store->folder));
+    return swapped ? cm_directory_remove(staged) : CM_OK;
+}
+
+static cm_status write_and_publish(cm_checkpoint_store *store, cm_checkpoint_writer *writer,
+                                   const cm_checkpoint_part *parts, int count) {
+    CM_TRY(cm_directory_remove(writer->directory));
+    CM_TRY(cm_directory_make(writer->directory));
+    CM_TRY(write_parts(writer, parts, count));
+    return publish(store, writer->directory, writer->manifest.update);
+}
+
+static cm_status prepare_writer(cm_checkpoint_store *store, cm_checkpoint_writer *writer, int64_t update) {
+    char name[64];
+    writer->manifest.update = update;
+    if (store->previous >= 0 && exists(store, store->previous)) {
+        writer->previous = &store->manifest;
+        CM_TRY(cm_checkpoint_path(store, store->previous, writer->previous_directory, PATH_MAX));
+    }
+    snprintf(name, sizeof name, ".writing-%lld-%ld", (long long)update, (long)getpid());
+    CM_TRY(cm_path_join(writer->directory, PATH_MAX, store->folder, name));
+    writer->hash = XXH3_createState();
+    return writer->hash ? CM_OK : cm_fail(CM_ERR_MEMORY, "no memory for a checksum");
+}
+
+static void drop_writer(cm_checkpoint_writer *writer) {
+    cm_file_abandon(writer->file);
+    XXH3_freeState(writer->hash);
+    cm_manifest_reset(&writer->manifest);
+    free(writer);
+}
+
+/* Removes the staging folder of a failed save; the error that is kept stays the save's. */
+static cm_status abandon(cm_checkpoint_writer *writer, cm_status status) {
+    char message[1024];
+    snprintf(message, sizeof message, "%s", cm_error_message());
+    cm_file_abandon(writer->file);
+    writer->file = NULL;
+    if (cm_directory_remove(writer->directory) != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
+    return cm_fail(status, "%s", message);
+}
+
+cm_status cm_checkpoint_save(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts, int count) {
+    cm_checkpoint_writer *writer = NULL;
+    CM_TRY(cm_directory_make(store->folder));
+    CM_TRY(check_room(store, cm_checkpoint_bytes(parts, count)));
+    CM_TRY(cm_alloc(&writer, 1, sizeof *writer, "writing a checkpoint"));
+    cm_status status = prepare_writer(store, writer, update);
+    if (status == CM_OK) {
+        status = write_and_publish(store, writer, parts, count);
+        if (status != CM_OK) status = abandon(writer, status);
+    }
+    if (status == CM_OK) {
+        cm_manifest old = store->manifest;
+        store->manifest = writer->manifest;
+        store->previous = update;
+        writer->manifest = old;
+        status = point(store, "latest", update);
+    }
+    drop_writer(writer);
+    return status == CM_OK ? discard_old(store, update) : status;
+}
+
+/* ---- loading ---- */
+
+static cm_status load_parts(cm_checkpoint_reader *reader, const cm_checkpoint_part *parts, int count) {
+    for (int i = 0; i < count; i++) CM_TRY(parts[i].load(parts[i].context, reader));
+    return CM_OK;
+}
+
+/* Adds what the user can do to the error of a checkpoint that could not be read. */
+static cm_status explain(const cm_checkpoint_store *store, int64_t update, cm_status status) {
+    char message[1024];
+    snprintf(message, sizeof message, "%s", cm_error_message());
+    int64_t intact = cm_checkpoint_newest_intact(store);
+    if (intact == update) return cm_fail(status, "%s", message); /* the files are fine, the run is another one */
+    if (intact < 0) return cm_fail(status, "%s; no checkpoint of this run is intact", message);
+    return cm_fail(status, "%s; the newest intact checkpoint is %lld: add --checkpoint %lld", message,
+                   (long long)intact, (long long)intact);
+}
+
+static cm_status read_checkpoint(cm_checkpoint_store *store, cm_checkpoint_reader *reader,
+                                 const cm_checkpoint_part *parts, int count, int64_t update) {
+    CM_TRY(cm_checkpoint_path(store, update, reader->directory, PATH_MAX));
+    CM_TRY(cm_manifest_read(&reader->manifest, reader->directory));
+    if (reader->manifest.update != update) {
+        return cm_fail(CM_ERR_INPUT,
+                       "%s/manifest.json: speaks of update %lld; the folder was renamed or the file damaged",
+                       reader->directory, (long long)reader->manifest.update);
+    }
+    return load_parts(reader, parts, count);
+}
+
+static cm_status no_such(const cm_checkpoint_store *store, int64_t update) {
+    int64_t first = -1, numbers[64];
+    int n = cm_checkpoint_list(store, numbers, 64);
+    if (n == 0) return cm_fail(CM_ERR_INPUT, "%s: holds no checkpoint", store->folder);
+    if (update == CM_CHECKPOINT_BEST) return cm_fail(CM_ERR_INPUT, "%s: has no best checkpoint yet", store->run);
+    first = numbers[0];
+    return cm_fail(CM_ERR_INPUT, "%s: has no checkpoint %lld; %d from %lld to %lld are there", store->folder,
+                   (long long)update, n, (long long)first, (long long)numbers[n - 1]);
+}
+
+cm_status cm_checkpoint_load(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts, int count,
+                             int64_t *loaded) {
+    int64_t number = cm_checkpoint_find(store, update);
+    if (loaded) *loaded = number;
+    if (number < 0) return no_such(store, update);
+    cm_checkpoint_reader *reader = NULL;
+    CM_TRY(cm_alloc(&reader, 1, sizeof *reader, "reading a checkpoint"));
+    cm_status status = read_checkpoint(store, reader, parts, count, number);
+    if (status == CM_OK) {
+        cm_manifest old = store->manifest;
+        store->manifest = reader->manifest;
+        store->previous = number;
+        reader->manifest = old;
+    }
+    cm_manifest_reset(&reader->manifest);
+    free(reader);
+    return status == CM_OK ? CM_OK : explain(store, number, status);
+}

@@ -1,0 +1,102 @@
+/* Checkpoints: directories that are either complete or not there.
+ *
+ *     RUN/checkpoints/00000640/   one checkpoint, named after the updates made; manifest.json lists its files
+ *     RUN/latest, RUN/best        symbolic links to the one that a run goes on from and the one that evaluated best
+ *
+ * A checkpoint is written in a folder beside its final name, every file and the folder fsynced, then renamed; a process
+ * that is killed at any moment leaves the previous checkpoint as it was and a folder ".writing-*" that the next start
+ * removes. Files that never change (replay segments) are hard-linked from the checkpoint before.
+ *
+ * Each module of a run takes part through a cm_checkpoint_part; what it writes is up to it. Loading runs no code and
+ * trusts no length: a file is handed out only after its size and checksum agree with the manifest.
+ * One process at a time may write to a store (run/directory.h holds the lock).
+ */
+#ifndef CM_RUN_CHECKPOINT_H
+#define CM_RUN_CHECKPOINT_H
+
+#include "core/json.h"
+#include "core/status.h"
+#include "run/safetensors.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_checkpoint_store cm_checkpoint_store;
+typedef struct cm_checkpoint_writer cm_checkpoint_writer; /* one checkpoint being written; lives during save */
+typedef struct cm_checkpoint_reader cm_checkpoint_reader; /* one checkpoint being read; lives during load */
+
+typedef struct cm_checkpoint_part {
+    const char *name; /* for errors: "replay" */
+    void *context;
+    uint64_t (*bytes)(void *context); /* at most so many bytes will be written */
+    cm_status (*save)(void *context, cm_checkpoint_writer *writer);
+    cm_status (*load)(void *context, cm_checkpoint_reader *reader);
+} cm_checkpoint_part;
+
+/* ---- for parts: writing. File names: letters, digits, '.', '-', '_'; each once per checkpoint. ---- */
+
+cm_status cm_checkpoint_put(cm_checkpoint_writer *writer, const char *name, const void *data, size_t size) CM_MUST_USE;
+cm_status cm_checkpoint_put_arrays(cm_checkpoint_writer *writer, const char *name, const cm_array *arrays,
+                                   int count) CM_MUST_USE;
+cm_status cm_checkpoint_put_json(cm_checkpoint_writer *writer, const char *name,
+                                 const cm_json_writer *json) CM_MUST_USE;
+
+/* A file in pieces: bytes given to *sink until `end`. One at a time. */
+cm_status cm_checkpoint_begin(cm_checkpoint_writer *writer, const char *name, cm_sink *sink) CM_MUST_USE;
+cm_status cm_checkpoint_end(cm_checkpoint_writer *writer) CM_MUST_USE;
+
+/* Takes an unchanged file over from the checkpoint before. *kept is false if that has none of this name. */
+cm_status cm_checkpoint_keep(cm_checkpoint_writer *writer, const char *name, bool *kept) CM_MUST_USE;
+
+/* ---- for parts: reading ---- */
+
+/* A whole file, checked; the caller frees *data (a NUL follows the last byte). */
+cm_status cm_checkpoint_get(cm_checkpoint_reader *reader, const char *name, char **data, size_t *size) CM_MUST_USE;
+cm_status cm_checkpoint_get_arrays(cm_checkpoint_reader *reader, const char *name, const cm_array *arrays,
+                                   int count) CM_MUST_USE;
+cm_status cm_checkpoint_get_json(cm_checkpoint_reader *reader, const char *name, cm_json_doc **out) CM_MUST_USE;
+int cm_checkpoint_files(const cm_checkpoint_reader *reader);
+const char *cm_checkpoint_file(const cm_checkpoint_reader *reader, int index);
+
+/* ---- for the run ---- */
+
+enum { CM_CHECKPOINT_LATEST = -1, CM_CHECKPOINT_BEST = -2 };
+
+/* Opens the store of a run directory; reads nothing yet. `keep` >= 1 newest checkpoints stay, and the best. */
+cm_status cm_checkpoint_store_create(const char *run, int keep, cm_checkpoint_store **out) CM_MUST_USE;
+void cm_checkpoint_store_destroy(cm_checkpoint_store *store);
+
+/* Removes what dead writers have left. Only for the process that holds the run's lock. */
+cm_status cm_checkpoint_clean(cm_checkpoint_store *store) CM_MUST_USE;
+
+/* Bytes that one checkpoint of these parts takes at most. */
+uint64_t cm_checkpoint_bytes(const cm_checkpoint_part *parts, int count);
+
+/* Writes the checkpoint `update`, points `latest` at it and removes the ones that are no longer kept. Errors: CM_ERR_IO
+ * (also if the disk has less room than needed; then nothing has been written); older checkpoints are never touched. */
+cm_status cm_checkpoint_save(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts,
+                             int count) CM_MUST_USE;
+
+/* Reads the checkpoint `update` (or CM_CHECKPOINT_LATEST, CM_CHECKPOINT_BEST) into the parts, in order. Errors:
+ * CM_ERR_INPUT "file: reason; the newest intact checkpoint is N"; parts may have changed by then. */
+cm_status cm_checkpoint_load(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts, int count,
+                             int64_t *loaded) CM_MUST_USE;
+
+/* The checkpoint just loaded or saved becomes `latest`, or `best`. */
+cm_status cm_checkpoint_point_latest(cm_checkpoint_store *store, int64_t update) CM_MUST_USE;
+cm_status cm_checkpoint_point_best(cm_checkpoint_store *store, int64_t update) CM_MUST_USE;
+
+/* Number that `latest` or `best` means (see load), -1 if there is none. */
+int64_t cm_checkpoint_find(const cm_checkpoint_store *store, int64_t which);
+/* Numbers of all checkpoints, ascending, at most `capacity` of the newest; returns how many. */
+int cm_checkpoint_list(const cm_checkpoint_store *store, int64_t *out, int capacity);
+/* The newest one whose files are all as its manifest says, -1 if none is. Reads them. */
+int64_t cm_checkpoint_newest_intact(const cm_checkpoint_store *store);
+/* "RUN/checkpoints/00000640" */
+cm_status cm_checkpoint_path(const cm_checkpoint_store *store, int64_t update, char *out, size_t size) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,103 @@
+#include "run/checkpoint_io.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- writing ---- */
+
+static cm_status write_piece(void *context, const void *data, size_t size) {
+    cm_checkpoint_writer *writer = context;
+    CM_TRY(cm_file_append(writer->file, data, size));
+    XXH3_128bits_update(writer->hash, data, size);
+    writer->bytes += size;
+    return CM_OK;
+}
+
+cm_status cm_checkpoint_begin(cm_checkpoint_writer *writer, const char *name, cm_sink *sink) {
+    char path[PATH_MAX];
+    if (writer->file) return cm_fail(CM_ERR_STATE, "%s: begun before %s has ended", name, writer->name);
+    CM_TRY(cm_path_join(path, sizeof path, writer->directory, name));
+    CM_TRY(cm_file_begin(path, &writer->file));
+    snprintf(writer->name, sizeof writer->name, "%s", name);
+    writer->bytes = 0;
+    XXH3_128bits_reset(writer->hash);
+    sink->context = writer;
+    sink->write = write_piece;
+    return CM_OK;
+}
+
+cm_status cm_checkpoint_end(cm_checkpoint_writer *writer) {
+    char hash[CM_HASH_HEX];
+    XXH128_hash_t digest = XXH3_128bits_digest(writer->hash);
+    snprintf(hash, sizeof hash, "%016llx%016llx", (unsigned long long)digest.high64, (unsigned long long)digest.low64);
+    cm_file_writer *file = writer->file;
+    writer->file = NULL;
+    CM_TRY(cm_file_commit(file));
+    return cm_manifest_add(&writer->manifest, writer->name, writer->bytes, hash);
+}
+
+cm_status cm_checkpoint_put(cm_checkpoint_writer *writer, const char *name, const void *data, size_t size) {
+    cm_sink sink;
+    CM_TRY(cm_checkpoint_begin(writer, name, &sink));
+    CM_TRY(sink.write(sink.context, data, size));
+    return cm_checkpoint_end(writer);
+}
+
+cm_status cm_checkpoint_put_arrays(cm_checkpoint_writer *writer, const char *name, const cm_array *arrays, int count) {
+    cm_sink sink;
+    CM_TRY(cm_checkpoint_begin(writer, name, &sink));
+    CM_TRY(cm_safetensors_write(arrays, count, &sink));
+    return cm_checkpoint_end(writer);
+}
+
+cm_status cm_checkpoint_put_json(cm_checkpoint_writer *writer, const char *name, const cm_json_writer *json) {
+    size_t size = 0;
+    const char *text = cm_json_writer_text(json, &size);
+    if (!text) return CM_ERR_MEMORY;
+    return cm_checkpoint_put(writer, name, text, size);
+}
+
+cm_status cm_checkpoint_keep(cm_checkpoint_writer *writer, const char *name, bool *kept) {
+    char from[PATH_MAX], to[PATH_MAX];
+    const cm_manifest_file *row = writer->previous ? cm_manifest_find(writer->previous, name) : NULL;
+    *kept = row != NULL;
+    if (!row) return CM_OK;
+    CM_TRY(cm_path_join(from, sizeof from, writer->previous_directory, name));
+    CM_TRY(cm_path_join(to, sizeof to, writer->directory, name));
+    CM_TRY(cm_file_link_or_copy(from, to));
+    return cm_manifest_add(&writer->manifest, name, row->bytes, row->hash);
+}
+
+/* ---- reading ---- */
+
+cm_status cm_checkpoint_get(cm_checkpoint_reader *reader, const char *name, char **data, size_t *size) {
+    return cm_manifest_fetch(&reader->manifest, reader->directory, name, data, size);
+}
+
+cm_status cm_checkpoint_get_arrays(cm_checkpoint_reader *reader, const char *name, const cm_array *arrays, int count) {
+    char path[PATH_MAX], *data = NULL;
+    size_t size = 0;
+    CM_TRY(cm_path_join(path, sizeof path, reader->directory, name));
+    CM_TRY(cm_checkpoint_get(reader, name, &data, &size));
+    cm_status status = cm_safetensors_load(path, data, size, arrays, count);
+    free(data);
+    return status;
+}
+
+cm_status cm_checkpoint_get_json(cm_checkpoint_reader *reader, const char *name, cm_json_doc **out) {
+    char path[PATH_MAX], *data = NULL;
+    size_t size = 0;
+    *out = NULL;
+    CM_TRY(cm_path_join(path, sizeof path, reader->directory, name));
+    CM_TRY(cm_checkpoint_get(reader, name, &data, &size));
+    cm_status status = cm_json_parse(data, size, path, out);
+    free(data);
+    return status;
+}
+
+int cm_checkpoint_files(const cm_checkpoint_reader *reader) { return reader->manifest.count; }
+
+const char *cm_checkpoint_file(const cm_checkpoint_reader *reader, int index) {
+    return reader->manifest.file[index].name;
+}

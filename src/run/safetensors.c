@@ -1,0 +1,213 @@
+#include "run/safetensors.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "core/arena.h"
+#include "core/json.h"
+
+enum { PREFIX = 8 };
+#define HEADER_LIMIT ((uint64_t)64 * 1024 * 1024)
+
+size_t cm_array_count(const cm_array *array) {
+    size_t count = 1;
+    for (int i = 0; i < array->ndim; i++) count *= (size_t)array->dim[i];
+    return count;
+}
+
+static size_t array_bytes(const cm_array *array) { return cm_array_count(array) * sizeof(float); }
+
+/* ---- writing ---- */
+
+static void write_entry(cm_json_writer *json, const cm_array *array, uint64_t begin) {
+    cm_json_begin_object(json, array->name);
+    cm_json_put_string(json, "dtype", "F32");
+    cm_json_begin_array(json, "shape");
+    for (int d = 0; d < array->ndim; d++) cm_json_put_int(json, NULL, array->dim[d]);
+    cm_json_end_array(json);
+    cm_json_begin_array(json, "data_offsets");
+    cm_json_put_int(json, NULL, (int64_t)begin);
+    cm_json_put_int(json, NULL, (int64_t)(begin + array_bytes(array)));
+    cm_json_end_array(json);
+    cm_json_end_object(json);
+}
+
+/* The header's text in *json (to be destroyed by the caller) and its length padded to a multiple of PREFIX. */
+static cm_status make_header(const cm_array *arrays, int count, cm_json_writer **json, uint64_t *padded) {
+    CM_TRY(cm_json_writer_create(0, json));
+    uint64_t at = 0;
+    cm_json_begin_object(*json, NULL);
+    for (int i = 0; i < count; i++) {
+        write_entry(*json, &arrays[i], at);
+        at += array_bytes(&arrays[i]);
+    }
+    cm_json_end_object(*json);
+    size_t size = 0;
+    if (!cm_json_writer_text(*json, &size)) {
+        cm_json_writer_destroy(*json);
+        return CM_ERR_MEMORY;
+    }
+    *padded = (size + PREFIX - 1) / PREFIX * PREFIX;
+    return CM_OK;
+}
+
+uint64_t cm_safetensors_bytes(const cm_array *arrays, int count) {
+    cm_json_writer *json = NULL;
+    uint64_t total = 0;
+    if (make_header(arrays, count, &json, &total) == CM_OK) cm_json_writer_destroy(json);
+    for (int i = 0; i < count; i++) total += array_bytes(&arrays[i]);
+    return PREFIX + total;
+}
+
+static cm_status write_header(cm_json_writer *json, uint64_t padded, const cm_sink *sink) {
+    unsigned char prefix[PREFIX];
+    for (int i = 0; i < PREFIX; i++) prefix[i] = (unsigned char)(padded >> (8 * i));
+    CM_TRY(sink->write(sink->context, prefix, PREFIX));
+    size_t size = 0;
+    const char *text = cm_json_writer_text(json, &size);
+    CM_TRY(sink->write(sink->context, text, size));
+    return sink->write(sink->context, "        ", (size_t)padded - size);
+}
+
+cm_status cm_safetensors_write(const cm_array *arrays, int count, const cm_sink *sink) {
+    cm_json_writer *json = NULL;
+    uint64_t padded = 0;
+    CM_TRY(make_header(arrays, count, &json, &padded));
+    cm_status status = write_header(json, padded, sink);
+    cm_json_writer_destroy(json);
+    for (int i = 0; i < count && status == CM_OK; i++) {
+        status = sink->write(sink->context, arrays[i].data, array_bytes(&arrays[i]));
+    }
+    return status;
+}
+
+/* ---- reading ---- */
+
+static void format_shape(const int64_t *dim, int ndim, char *out, size_t size) {
+    size_t at = 0;
+    for (int d = 0; d < ndim && at < size; d++) {
+        int more = snprintf(out + at, size - at, "%s%lld", d ? ", " : "", (long long)dim[d]);
+        at += more > 0 ? (size_t)more : 0;
+    }
+    if (ndim == 0) out[0] = '\0';
+}
+
+/* Reads an array of at most `most` whole numbers in [0, 2^53]; -1 if it is none. */
+static int read_integers(const cm_json *array, int64_t *out, int most) {
+    if (!array || cm_json_type(array) != CM_JSON_ARRAY) return -1;
+    int n = 0;
+    for (const cm_json *e = cm_json_first(array); e; e = cm_json_next(e)) {
+        if (n == most || !cm_json_is_integer(e, 0, (int64_t)1 << 53)) return -1;
+        out[n++] = (int64_t)cm_json_number(e, 0.0);
+    }
+    return n;
+}
+
+static cm_status check_shape(const char *file, const cm_array *want, const int64_t *dim, int ndim) {
+    if (ndim == want->ndim && memcmp(dim, want->dim, sizeof *dim * (size_t)ndim) == 0) return CM_OK;
+    char got_text[128], want_text[128];
+    format_shape(dim, ndim, got_text, sizeof got_text);
+    format_shape(want->dim, want->ndim, want_text, sizeof want_text);
+    return cm_fail(CM_ERR_INPUT, "%s: tensor \"%s\" has shape [%s], this network has [%s]", file, want->name, got_text,
+                   want_text);
+}
+
+/* Copies one array out of data[size]. */
+static cm_status load_array(const char *file, const cm_json *header, const unsigned char *data, uint64_t size,
+                            const cm_array *want) {
+    const cm_json *entry = cm_json_get(header, want->name);
+    if (!entry) return cm_fail(CM_ERR_INPUT, "%s: tensor \"%s\" is missing", file, want->name);
+    const char *dtype = cm_json_string(cm_json_get(entry, "dtype"));
+    if (!dtype || strcmp(dtype, "F32") != 0) {
+        return cm_fail(CM_ERR_INPUT, "%s: tensor \"%s\" has dtype %s, must be F32", file, want->name,
+                       dtype ? dtype : "(none)");
+    }
+    int64_t dim[CM_ARRAY_DIMS] = {0}, range[2];
+    int ndim = read_integers(cm_json_get(entry, "shape"), dim, CM_ARRAY_DIMS);
+    if (ndim < 0) return cm_fail(CM_ERR_INPUT, "%s: tensor \"%s\" has no valid shape", file, want->name);
+    CM_TRY(check_shape(file, want, dim, ndim));
+    if (read_integers(cm_json_get(entry, "data_offsets"), range, 2) != 2 || range[0] > range[1] ||
+        (uint64_t)range[1] > size || (uint64_t)(range[1] - range[0]) != array_bytes(want)) {
+        return cm_fail(CM_ERR_INPUT, "%s: tensor \"%s\" has data_offsets that do not fit its shape or the file", file,
+                       want->name);
+    }
+    memcpy(want->data, data + range[0], array_bytes(want));
+    return CM_OK;
+}
+
+static cm_status load_all(const char *file, const cm_json *header, const unsigned char *data, uint64_t size,
+                          const cm_array *arrays, int count) {
+    uint64_t total = 0;
+    int known = cm_json_get(header, "__metadata__") != NULL;
+    for (int i = 0; i < count; i++) {
+        CM_TRY(load_array(file, header, data, size, &arrays[i]));
+        total += array_bytes(&arrays[i]);
+    }
+    int found = cm_json_size(header);
+    if (found != count + known) {
+        return cm_fail(CM_ERR_INPUT, "%s: holds %d tensors, this network has %d", file, found - known, count);
+    }
+    if (total != size) {
+        return cm_fail(CM_ERR_INPUT, "%s: holds %llu bytes of data, its tensors have %llu", file,
+                       (unsigned long long)size, (unsigned long long)total);
+    }
+    return CM_OK;
+}
+
+cm_status cm_safetensors_load(const char *file, const void *bytes, size_t size, const cm_array *arrays, int count) {
+    const unsigned char *at = bytes;
+    if (size < PREFIX) return cm_fail(CM_ERR_INPUT, "%s: %zu bytes are no safetensors file", file, size);
+    uint64_t length = 0;
+    for (int i = 0; i < PREFIX; i++) length |= (uint64_t)at[i] << (8 * i);
+    if (length > HEADER_LIMIT || length > size - PREFIX) {
+        return cm_fail(CM_ERR_INPUT,
+                       "%s: its header claims %llu bytes, the file has %zu: truncated or no safetensors file", file,
+                       (unsigned long long)length, size);
+    }
+    cm_json_doc *doc = NULL;
+    CM_TRY(cm_json_parse((const char *)at + PREFIX, (size_t)length, file, &doc));
+    const cm_json *header = cm_json_root(doc);
+    cm_status status = CM_OK;
+    if (cm_json_type(header) != CM_JSON_OBJECT) {
+        status = cm_fail(CM_ERR_INPUT, "%s: its header is no JSON object", file);
+    } else {
+        status = load_all(file, header, at + PREFIX + length, size - PREFIX - length, arrays, count);
+    }
+    cm_json_free(doc);
+    return status;
+}
+
+/* ---- hashes ---- */
+
+static void format_hash(XXH128_hash_t hash, char out[CM_HASH_HEX]) {
+    snprintf(out, CM_HASH_HEX, "%016llx%016llx", (unsigned long long)hash.high64, (unsigned long long)hash.low64);
+}
+
+void cm_hash_bytes(const void *bytes, size_t size, char out[CM_HASH_HEX]) {
+    format_hash(XXH3_128bits(bytes, size), out);
+}
+
+static int by_name(const void *a, const void *b) {
+    const cm_array *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+cm_status cm_array_hash(const cm_array *arrays, int count, char out[CM_HASH_HEX]) {
+    const cm_array **order = NULL;
+    CM_TRY(cm_alloc(&order, (size_t)count + 1, sizeof *order, "the hash of the parameters"));
+    XXH3_state_t *state = XXH3_createState();
+    if (!state) {
+        free(order);
+        return cm_fail(CM_ERR_MEMORY, "no memory for the hash of the parameters");
+    }
+    for (int i = 0; i < count; i++) order[i] = &arrays[i];
+    qsort(order, (size_t)count, sizeof *order, by_name);
+    XXH3_128bits_reset(state);
+    for (int i = 0; i < count; i++) XXH3_128bits_update(state, order[i]->data, array_bytes(order[i]));
+    format_hash(XXH3_128bits_digest(state), out);
+    XXH3_freeState(state);
+    free(order);
+    return CM_OK;
+}

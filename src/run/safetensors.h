@@ -1,0 +1,53 @@
+/* Named float32 arrays in the safetensors format, and their hash.
+ *
+ * A file is 8 bytes (the header's length, little endian), a JSON header {"name": {"dtype": "F32", "shape": [...],
+ * "data_offsets": [begin, end]}, ...} padded with spaces to a multiple of 8, and the data, row-major, little endian.
+ * Reading trusts nothing: lengths are checked against the size of the file, every name and shape against the table that
+ * the caller expects. Nothing in a file is ever run. Source: the format's page in huggingface/safetensors.
+ */
+#ifndef CM_RUN_SAFETENSORS_H
+#define CM_RUN_SAFETENSORS_H
+
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CM_ARRAY_DIMS = 4, CM_ARRAY_NAME = 128, CM_HASH_HEX = 33 };
+
+/* One row of a table of arrays; all pointers are borrowed. */
+typedef struct cm_array {
+    const char *name; /* shorter than CM_ARRAY_NAME; unique in its table */
+    int ndim;         /* 1 .. CM_ARRAY_DIMS */
+    int64_t dim[CM_ARRAY_DIMS];
+    float *data; /* [product of dim]; read by write and hash, filled by load */
+} cm_array;
+
+size_t cm_array_count(const cm_array *array); /* elements */
+
+/* Where bytes go to, in order. */
+typedef struct cm_sink {
+    void *context;
+    cm_status (*write)(void *context, const void *data, size_t size);
+} cm_sink;
+
+/* Bytes that cm_safetensors_write will write (exact). */
+uint64_t cm_safetensors_bytes(const cm_array *arrays, int count);
+cm_status cm_safetensors_write(const cm_array *arrays, int count, const cm_sink *sink) CM_MUST_USE;
+
+/* Fills arrays[count] from a file's bytes[size]. The file must hold exactly these names and shapes. `file` names it in
+ * errors. Errors: CM_ERR_INPUT, one line with file, tensor and reason; some arrays may have been filled by then. */
+cm_status cm_safetensors_load(const char *file, const void *bytes, size_t size, const cm_array *arrays,
+                              int count) CM_MUST_USE;
+
+/* XXH3-128 of the data of all arrays in the order of their names, as 32 hexadecimal digits. */
+cm_status cm_array_hash(const cm_array *arrays, int count, char out[CM_HASH_HEX]) CM_MUST_USE;
+
+/* XXH3-128 of bytes[size] as 32 hexadecimal digits. */
+void cm_hash_bytes(const void *bytes, size_t size, char out[CM_HASH_HEX]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,337 @@
+/* Checkpoints are complete or not there, whatever happens to the process and to the files. */
+#include <check.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/file.h"
+#include "run/checkpoint.h"
+
+/* A part with one array, one JSON file and segments that never change. */
+typedef struct module {
+    float weight[4];
+    int segments;      /* how many there are */
+    int first_segment; /* older ones are gone */
+    int written, kept; /* segments written anew, taken over */
+    cm_status fail;    /* what save answers at its end */
+    uint64_t bytes;
+} module;
+
+static cm_status module_save(void *context, cm_checkpoint_writer *writer) {
+    module *m = context;
+    cm_array array = {"w", 1, {4}, m->weight};
+    CM_TRY(cm_checkpoint_put_arrays(writer, "parameters.safetensors", &array, 1));
+    cm_json_writer *json = NULL;
+    CM_TRY(cm_json_writer_create(0, &json));
+    cm_json_begin_object(json, NULL);
+    cm_json_put_int(json, "segments", m->segments);
+    cm_json_put_int(json, "first", m->first_segment);
+    cm_json_end_object(json);
+    cm_status status = cm_checkpoint_put_json(writer, "state.json", json);
+    cm_json_writer_destroy(json);
+    CM_TRY(status);
+    for (int i = m->first_segment; i < m->segments; i++) {
+        char name[32], text[64];
+        bool kept = false;
+        snprintf(name, sizeof name, "segment-%d.bin", i);
+        snprintf(text, sizeof text, "content of segment %d", i);
+        CM_TRY(cm_checkpoint_keep(writer, name, &kept));
+        if (kept) m->kept++;
+        if (kept) continue;
+        m->written++;
+        CM_TRY(cm_checkpoint_put(writer, name, text, strlen(text)));
+    }
+    return m->fail ? cm_fail(m->fail, "told to fail") : CM_OK;
+}
+
+static cm_status module_load(void *context, cm_checkpoint_reader *reader) {
+    module *m = context;
+    cm_array array = {"w", 1, {4}, m->weight};
+    CM_TRY(cm_checkpoint_get_arrays(reader, "parameters.safetensors", &array, 1));
+    cm_json_doc *doc = NULL;
+    int64_t segments = 0, first = 0;
+    CM_TRY(cm_checkpoint_get_json(reader, "state.json", &doc));
+    cm_status status = cm_json_need_int(cm_json_root(doc), "segments", 0, 1000, &segments);
+    if (status == CM_OK) status = cm_json_need_int(cm_json_root(doc), "first", 0, 1000, &first);
+    cm_json_free(doc);
+    CM_TRY(status);
+    m->segments = (int)segments, m->first_segment = (int)first;
+    for (int i = m->first_segment; i < m->segments; i++) {
+        char name[32], *data = NULL;
+        size_t size = 0;
+        snprintf(name, sizeof name, "segment-%d.bin", i);
+        CM_TRY(cm_checkpoint_get(reader, name, &data, &size));
+        free(data);
+    }
+    return CM_OK;
+}
+
+static uint64_t module_bytes(void *context) { return ((module *)context)->bytes; }
+
+static char run[PATH_MAX];
+static cm_checkpoint_store *store;
+
+static cm_checkpoint_part part_of(module *m) {
+    cm_checkpoint_part part = {"module", m, module_bytes, module_save, module_load};
+    return part;
+}
+
+static void begin(void) {
+    snprintf(run, sizeof run, "/tmp/cumind-checkpoint-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(run));
+    ck_assert_int_eq(cm_checkpoint_store_create(run, 3, &store), CM_OK);
+}
+
+static void end(void) {
+    cm_checkpoint_store_destroy(store);
+    ck_assert_int_eq(cm_directory_remove(run), CM_OK);
+}
+
+static void save(module *m, int64_t update) {
+    cm_checkpoint_part part = part_of(m);
+    ck_assert_msg(cm_checkpoint_save(store, update, &part, 1) == CM_OK, "%s", cm_error_message());
+}
+
+static cm_status load(module *m, int64_t update, int64_t *loaded) {
+    cm_checkpoint_part part = part_of(m);
+    return cm_checkpoint_load(store, update, &part, 1, loaded);
+}
+
+static int count_all(int64_t *numbers) { return cm_checkpoint_list(store, numbers, 64); }
+
+START_TEST(saved_state_loads_back) {
+    module m = {.weight = {1, 2, 3, 4}, .segments = 2}, n = {0};
+    int64_t loaded = 0;
+    save(&m, 640);
+    ck_assert_msg(load(&n, CM_CHECKPOINT_LATEST, &loaded) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(loaded, 640);
+    ck_assert_mem_eq(n.weight, m.weight, sizeof m.weight);
+    ck_assert_int_eq(n.segments, 2);
+}
+END_TEST
+
+START_TEST(three_newest_and_the_best_are_kept) {
+    module m = {0};
+    int64_t numbers[64];
+    for (int i = 1; i <= 6; i++) {
+        save(&m, 10 * i);
+        if (i == 2) ck_assert_int_eq(cm_checkpoint_point_best(store, 20), CM_OK);
+    }
+    ck_assert_int_eq(count_all(numbers), 4);
+    ck_assert_int_eq(numbers[0], 20);
+    ck_assert_int_eq(numbers[1], 40);
+    ck_assert_int_eq(numbers[3], 60);
+    ck_assert_int_eq(cm_checkpoint_find(store, CM_CHECKPOINT_BEST), 20);
+    ck_assert_int_eq(cm_checkpoint_find(store, CM_CHECKPOINT_LATEST), 60);
+}
+END_TEST
+
+START_TEST(unchanged_segments_are_hard_linked) {
+    module m = {.segments = 3};
+    save(&m, 1);
+    m.segments = 5, m.first_segment = 1;
+    save(&m, 2);
+    ck_assert_int_eq(m.written, 5); /* three, then two */
+    ck_assert_int_eq(m.kept, 2);
+    char path[PATH_MAX];
+    struct stat about;
+    snprintf(path, sizeof path, "%.4000s/checkpoints/00000002/segment-2.bin", run);
+    ck_assert_int_eq(stat(path, &about), 0);
+    ck_assert_uint_eq(about.st_nlink, 2);
+    module n = {0};
+    ck_assert_int_eq(load(&n, 2, NULL), CM_OK);
+    ck_assert_int_eq(n.segments, 5);
+}
+END_TEST
+
+START_TEST(segments_are_linked_after_a_load_too) {
+    module m = {.segments = 3}, n = {0};
+    save(&m, 1);
+    cm_checkpoint_store_destroy(store);
+    ck_assert_int_eq(cm_checkpoint_store_create(run, 3, &store), CM_OK);
+    ck_assert_int_eq(load(&n, CM_CHECKPOINT_LATEST, NULL), CM_OK);
+    save(&n, 2);
+    ck_assert_int_eq(n.kept, 3);
+    ck_assert_int_eq(n.written, 0);
+}
+END_TEST
+
+START_TEST(saving_a_number_again_replaces_it) {
+    module m = {.weight = {1}}, n = {0};
+    int64_t numbers[64];
+    save(&m, 5);
+    m.weight[0] = 2;
+    save(&m, 5);
+    ck_assert_int_eq(load(&n, 5, NULL), CM_OK);
+    ck_assert_float_eq(n.weight[0], 2);
+    ck_assert_int_eq(count_all(numbers), 1);
+}
+END_TEST
+
+START_TEST(failed_save_leaves_everything_as_it_was) {
+    module m = {.weight = {1}}, n = {0};
+    int64_t numbers[64], loaded = 0;
+    save(&m, 5);
+    m.weight[0] = 2, m.fail = CM_ERR_IO;
+    cm_checkpoint_part part = part_of(&m);
+    ck_assert_int_eq(cm_checkpoint_save(store, 6, &part, 1), CM_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "saving module: told to fail"));
+    ck_assert_int_eq(count_all(numbers), 1);
+    ck_assert_int_eq(load(&n, CM_CHECKPOINT_LATEST, &loaded), CM_OK);
+    ck_assert_int_eq(loaded, 5);
+    ck_assert_float_eq(n.weight[0], 1);
+}
+END_TEST
+
+START_TEST(disk_without_room_is_said_before_anything_is_written) {
+    module m = {.bytes = UINT64_MAX / 2};
+    cm_checkpoint_part part = part_of(&m);
+    ck_assert_int_eq(cm_checkpoint_save(store, 6, &part, 1), CM_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "the disk has"));
+    ck_assert_int_eq(m.written, 0);
+}
+END_TEST
+
+/* Overwrites `size` bytes at `at` (or truncates there) in a file of checkpoint 2. */
+static void damage(const char *name, off_t at, const void *bytes, size_t size) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%.4000s/checkpoints/00000002/%s", run, name);
+    int file = open(path, O_RDWR);
+    ck_assert_int_ge(file, 0);
+    if (bytes) {
+        ck_assert_int_eq(pwrite(file, bytes, size, at), (ssize_t)size);
+    } else {
+        ck_assert_int_eq(ftruncate(file, at), 0);
+    }
+    close(file);
+}
+
+static const struct damage_case {
+    const char *file;
+    off_t at;
+    const char *bytes; /* NULL: truncate (or stretch) */
+    size_t size;
+    const char *says;
+} damages[] = {
+    {"parameters.safetensors", 70, "\x7f", 1, "parameters.safetensors: its checksum differs"},
+    {"parameters.safetensors", 40, NULL, 0, "parameters.safetensors: has 40 bytes"},
+    {"parameters.safetensors", 0, NULL, 0, "the file is truncated"},
+    {"parameters.safetensors", (off_t)1 << 40, NULL, 0, "has 1099511627776 bytes"},
+    {"state.json", 0, "[", 1, "state.json: its checksum differs"},
+    {"segment-0.bin", 3, "X", 1, "segment-0.bin: its checksum differs"},
+    {"manifest.json", 0, NULL, 0, "manifest.json"},
+    {"manifest.json", 20, NULL, 0, "manifest.json"},
+    {"manifest.json", 3, "\xff\xfe", 2, "manifest.json"},
+};
+
+START_TEST(damaged_files_are_named_with_the_newest_intact_checkpoint) {
+    module m = {.segments = 1}, n = {0};
+    const struct damage_case *d = &damages[_i];
+    m.first_segment = 0;
+    save(&m, 1);
+    cm_checkpoint_store_destroy(store); /* so that segment 0 is written twice, not shared */
+    ck_assert_int_eq(cm_checkpoint_store_create(run, 3, &store), CM_OK);
+    save(&m, 2);
+    damage(d->file, d->at, d->bytes, d->size);
+    ck_assert_int_ne(load(&n, CM_CHECKPOINT_LATEST, NULL), CM_OK);
+    ck_assert_msg(strstr(cm_error_message(), d->says) != NULL, "got: %s", cm_error_message());
+    ck_assert_msg(strstr(cm_error_message(), "newest intact checkpoint is 1") != NULL, "got: %s", cm_error_message());
+    ck_assert_int_eq(load(&n, 1, NULL), CM_OK);
+}
+END_TEST
+
+START_TEST(missing_numbers_are_errors_that_name_what_is_there) {
+    module m = {0};
+    ck_assert_int_eq(load(&m, CM_CHECKPOINT_LATEST, NULL), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "holds no checkpoint"));
+    save(&m, 7);
+    ck_assert_int_eq(load(&m, 8, NULL), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "has no checkpoint 8; 1 from 7 to 7 are there"));
+    ck_assert_int_eq(load(&m, CM_CHECKPOINT_BEST, NULL), CM_ERR_INPUT);
+}
+END_TEST
+
+START_TEST(lost_latest_link_falls_back_to_the_highest_number) {
+    module m = {0};
+    char path[PATH_MAX];
+    save(&m, 7);
+    save(&m, 9);
+    snprintf(path, sizeof path, "%.4000s/latest", run);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(cm_checkpoint_find(store, CM_CHECKPOINT_LATEST), 9);
+}
+END_TEST
+
+/* A child saves checkpoint after checkpoint, each one's weights equal to its number, until it is killed. */
+static void save_for_ever(void) {
+    module m = {0};
+    for (int i = 1;; i++) {
+        for (int j = 0; j < 4; j++) m.weight[j] = (float)i;
+        m.segments = i, m.first_segment = i > 3 ? i - 3 : 0;
+        cm_checkpoint_part part = part_of(&m);
+        if (cm_checkpoint_save(store, i, &part, 1) != CM_OK) _exit(1);
+    }
+}
+
+START_TEST(killed_writer_leaves_a_loadable_checkpoint) {
+    pid_t child = fork();
+    if (child == 0) save_for_ever();
+    usleep(40000 + 13377 * (unsigned)_i);
+    kill(child, SIGKILL);
+    int status = 0;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFSIGNALED(status));
+    int64_t loaded = 0;
+    ck_assert_int_eq(cm_checkpoint_clean(store), CM_OK);
+    if (cm_checkpoint_find(store, CM_CHECKPOINT_LATEST) < 0) return; /* killed before the first was there */
+    module m = {0};
+    ck_assert_msg(load(&m, CM_CHECKPOINT_LATEST, &loaded) == CM_OK, "%s", cm_error_message());
+    ck_assert_float_eq(m.weight[3], (float)loaded);
+    ck_assert_int_eq(m.segments, (int)loaded);
+    save(&m, loaded + 1); /* and the run goes on */
+}
+END_TEST
+
+START_TEST(leftovers_are_removed_at_the_next_start) {
+    char path[PATH_MAX];
+    module m = {0};
+    save(&m, 1);
+    snprintf(path, sizeof path, "%.4000s/checkpoints/.writing-2-999", run);
+    ck_assert_int_eq(cm_directory_make(path), CM_OK);
+    ck_assert_int_eq(cm_checkpoint_clean(store), CM_OK);
+    ck_assert(!cm_file_exists(path));
+    ck_assert_int_eq(cm_checkpoint_newest_intact(store), 1);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("run/checkpoint");
+    TCase *tests = tcase_create("checkpoint");
+    suite_add_tcase(suite, tests);
+    tcase_set_timeout(tests, 30);
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_test(tests, saved_state_loads_back);
+    tcase_add_test(tests, three_newest_and_the_best_are_kept);
+    tcase_add_test(tests, unchanged_segments_are_hard_linked);
+    tcase_add_test(tests, segments_are_linked_after_a_load_too);
+    tcase_add_test(tests, saving_a_number_again_replaces_it);
+    tcase_add_test(tests, failed_save_leaves_everything_as_it_was);
+    tcase_add_test(tests, disk_without_room_is_said_before_anything_is_written);
+    tcase_add_loop_test(tests, damaged_files_are_named_with_the_newest_intact_checkpoint, 0,
+                        (int)(sizeof damages / sizeof damages[0]));
+    tcase_add_test(tests, missing_numbers_are_errors_that_name_what_is_there);
+    tcase_add_test(tests, lost_latest_link_falls_back_to_the_highest_number);
+    tcase_add_loop_test(tests, killed_writer_leaves_a_loadable_checkpoint, 0, 10);
+    tcase_add_test(tests, leftovers_are_removed_at_the_next_start);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
