@@ -66,7 +66,7 @@ typedef struct cm_attr {
     cm_support support;
 } cm_attr;
 
-enum { CM_CALL_TENSORS = 15 };
+enum { CM_CALL_TENSORS = 15, CM_OP_NAME_BYTES = 24, CM_LSTM_HIDDEN_MAX = 4096 };
 
 typedef struct cm_call {
     cm_op op;
@@ -81,7 +81,7 @@ typedef struct cm_backend cm_backend;
 typedef struct cm_stream cm_stream;
 typedef cm_status (*cm_op_run)(cm_stream *stream, const cm_call *call);
 
-/* What a backend implements. */
+/* What a backend implements. `name` and `run` are needed; a NULL hook has nothing to do. */
 typedef struct cm_backend_class {
     const char *name;                                       /* "ref", "cpu", "cuda" */
     cm_op_run run[CM_OP_COUNT];                             /* NULL: this backend lacks the operation */
@@ -109,8 +109,8 @@ struct cm_stream {
 /* The backends of this build, a NULL-terminated list; the first one that opens is what "auto" takes. */
 const cm_backend_class *const *cm_backend_classes(void);
 
-/* Opens a backend by name. Errors: CM_ERR_INPUT unknown name (lists the known), CM_ERR_ABSENT not in this build or on
- * this machine. */
+/* Opens a backend by name; "auto" is the first one that opens. Errors: CM_ERR_INPUT unknown name (lists the known),
+ * CM_ERR_ABSENT not in this build or on this machine. */
 cm_status cm_backend_open(const char *name, cm_backend **out) CM_MUST_USE;
 void cm_backend_close(cm_backend *backend); /* after all its streams; NULL is allowed */
 const char *cm_backend_describe(const cm_backend *backend);
@@ -137,7 +137,8 @@ cm_status cm_backend_repack(cm_backend *backend, const void *block, size_t bytes
 const char *cm_op_name(cm_op op);
 const char *cm_op_about(cm_op op);
 int cm_op_tensor_count(cm_op op);
-const char *cm_op_tensor_name(cm_op op, int index); /* "weight" */
+/* Writes the tensor's name, e.g. "weight", into out and returns it; "" behind the last one. */
+const char *cm_op_tensor_name(cm_op op, int index, char out[CM_OP_NAME_BYTES]);
 bool cm_op_tensor_optional(cm_op op, int index);
 cm_dtype cm_op_tensor_dtype(cm_op op, int index); /* CM_F32 or CM_I32 */
 

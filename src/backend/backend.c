@@ -1,0 +1,143 @@
+#include "backend/backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/check.h"
+#include "backend/classes.h"
+#include "core/arena.h"
+
+/* ---- operations: what ops.def says about them ---- */
+
+typedef struct op_row {
+    const char *name, *tensors, *about;
+} op_row;
+
+static const op_row rows[CM_OP_COUNT] = {
+#define CM_OP(name, tensors, about) [CM_OP_##name] = {#name, tensors, about},
+#include "backend/ops.def"
+#undef CM_OP
+};
+
+const char *cm_op_name(cm_op op) { return rows[op].name; }
+const char *cm_op_about(cm_op op) { return rows[op].about; }
+
+/* The word of tensor `index` in the row, e.g. "action?:i", or NULL behind the last one. */
+static const char *tensor_word(cm_op op, int index) {
+    const char *word = rows[op].tensors;
+    for (; index > 0 && word; index--) {
+        word = strchr(word, ' ');
+        if (word) word++;
+    }
+    return word;
+}
+
+int cm_op_tensor_count(cm_op op) {
+    int count = 0;
+    while (tensor_word(op, count)) count++;
+    return count;
+}
+
+const char *cm_op_tensor_name(cm_op op, int index, char out[CM_OP_NAME_BYTES]) {
+    const char *word = tensor_word(op, index);
+    snprintf(out, CM_OP_NAME_BYTES, "%.*s", word ? (int)strcspn(word, "?: ") : 0, word ? word : "");
+    return out;
+}
+
+/* True if the word of the tensor has `mark` behind its name. */
+static bool tensor_marked(cm_op op, int index, char mark) {
+    const char *word = tensor_word(op, index);
+    return word && memchr(word, mark, strcspn(word, " ")) != NULL;
+}
+
+bool cm_op_tensor_optional(cm_op op, int index) { return tensor_marked(op, index, '?'); }
+cm_dtype cm_op_tensor_dtype(cm_op op, int index) { return tensor_marked(op, index, ':') ? CM_I32 : CM_F32; }
+
+/* ---- backends ---- */
+
+const cm_backend_class *const *cm_backend_classes(void) {
+    static const cm_backend_class *const classes[] = {&cm_cuda_class, &cm_ref_class, NULL};
+    return classes;
+}
+
+static cm_status open_class(const cm_backend_class *kind, cm_backend **out) {
+    cm_backend *backend = NULL;
+    CM_TRY(cm_alloc(&backend, 1, sizeof *backend, "backend"));
+    backend->kind = kind;
+    cm_status status = kind->open ? kind->open(backend) : CM_OK;
+    if (status != CM_OK) {
+        free(backend);
+        return status;
+    }
+    *out = backend;
+    return CM_OK;
+}
+
+static cm_status open_first(cm_backend **out) {
+    cm_status status = CM_ERR_ABSENT;
+    for (const cm_backend_class *const *kind = cm_backend_classes(); *kind && status != CM_OK; kind++)
+        status = open_class(*kind, out);
+    return status;
+}
+
+cm_status cm_backend_open(const char *name, cm_backend **out) {
+    *out = NULL;
+    if (strcmp(name, "auto") == 0) return open_first(out);
+    char known[128] = "auto";
+    for (const cm_backend_class *const *kind = cm_backend_classes(); *kind; kind++) {
+        if (strcmp(name, (*kind)->name) == 0) return open_class(*kind, out);
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, ", %s", (*kind)->name);
+    }
+    return cm_fail(CM_ERR_INPUT, "unknown backend \"%s\"; known: %s", name, known);
+}
+
+void cm_backend_close(cm_backend *backend) {
+    if (!backend) return;
+    if (backend->kind->close) backend->kind->close(backend);
+    free(backend);
+}
+
+const char *cm_backend_describe(const cm_backend *backend) {
+    return backend->kind->describe ? backend->kind->describe(backend) : backend->kind->name;
+}
+
+cm_status cm_backend_repack(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool) {
+    return backend->kind->repack ? backend->kind->repack(backend, block, bytes, pool) : CM_OK;
+}
+
+/* ---- streams and calls ---- */
+
+cm_status cm_stream_open(cm_backend *backend, cm_stream **out) {
+    *out = NULL;
+    cm_stream *stream = NULL;
+    CM_TRY(cm_alloc(&stream, 1, sizeof *stream, "stream"));
+    stream->backend = backend;
+    cm_status status = backend->kind->stream_open ? backend->kind->stream_open(stream) : CM_OK;
+    if (status != CM_OK) {
+        free(stream);
+        return status;
+    }
+    *out = stream;
+    return CM_OK;
+}
+
+void cm_stream_close(cm_stream *stream) {
+    if (!stream) return;
+    if (stream->backend->kind->stream_close) stream->backend->kind->stream_close(stream);
+    free(stream);
+}
+
+cm_status cm_call_prepare(cm_stream *stream, cm_call *call) {
+    CM_TRY(cm_call_check(call));
+    const cm_backend_class *kind = stream->backend->kind;
+    if (!kind->run[call->op])
+        return cm_fail(CM_ERR_ABSENT, "backend %s has no operation %s", kind->name, cm_op_name(call->op));
+    return kind->prepare ? kind->prepare(stream, call) : CM_OK;
+}
+
+cm_status cm_call_eager(cm_stream *stream, cm_call *call) {
+    CM_TRY(cm_call_prepare(stream, call));
+    return cm_call_run(stream, call);
+}

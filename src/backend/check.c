@@ -1,0 +1,460 @@
+#include "backend/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- shapes ----
+ *
+ * One line per operation, every tensor of its row: name[dimensions]. A dimension is an expression of numbers and
+ * letters with * (times), / (divided, rounded up) and +; a letter takes the first size that stands for it, reading from
+ * the left. E      columns of the action encoding      G  attr.groups (0: 1)      S  attr.support.size s attr.stride g
+ * groups of minmax [any]  any shape             [=x]  the shape of x
+ *   *      all dimensions but the last, equal in all tensors; the first of them is B
+ *   ~N     the product of all trailing dimensions
+ * A '+' behind the bracket: the tensor may be accumulated into.
+ */
+static const char *const shapes[CM_OP_COUNT] = {
+    [CM_OP_dense] = "x[B,i] weight[o,i+E] bias[o] action[B] y[B,o]+",
+    [CM_OP_dense_backward] = "dy[B,o] x[B,i] weight[o,i+E] action[B] dx[B,i]+ dweight[o,i+E]+ dbias[o]+",
+    [CM_OP_conv2d] = "x[B,H,W,C] weight[O,k,k,C] bias[O] y[B,H/s,W/s,O]+",
+    [CM_OP_conv2d_backward] = "x[B,H,W,C] weight[O,k,k,C] dy[B,H/s,W/s,O] dx[=x]+ dweight[=weight]+ dbias[O]+",
+    [CM_OP_activation] = "x[any] y[=x]",
+    [CM_OP_activation_backward] = "y[any] dy[=y] x[=y] dx[=y]+",
+    [CM_OP_add] = "a[any] b[=a] y[=a]",
+    [CM_OP_scale_add] = "x[any] y[=x]+",
+    [CM_OP_layer_norm] = "x[R,~N] scale[N] shift[N] y[=x] saved[R,2*G]",
+    [CM_OP_layer_norm_backward] = "x[R,~N] dy[=x] y[=x] saved[R,2*G] scale[N] shift[N] dx[=x]+ dscale[N]+ dshift[N]+",
+    [CM_OP_batch_norm] = "x[*,C] scale[C] shift[C] residual[=x] y[=x] saved[2,C] stats[2,C]",
+    [CM_OP_batch_norm_backward] =
+        "x[*,C] dy[=x] y[=x] saved[2,C] scale[C] dx[=x]+ dscale[C]+ dshift[C]+ dresidual[=x]+",
+    [CM_OP_batch_norm_inference] = "x[*,C] scale[C] shift[C] mean[C] variance[C] residual[=x] y[=x]",
+    [CM_OP_batch_norm_inference_backward] =
+        "x[*,C] dy[=x] y[=x] scale[C] mean[C] variance[C] dx[=x]+ dscale[C]+ dshift[C]+ dresidual[=x]+",
+    [CM_OP_batch_norm_update] = "mean[C] variance[C] stats[n,2*C]",
+    [CM_OP_minmax] = "x[B,~N] y[=x] saved[B,3*g]",
+    [CM_OP_minmax_backward] = "y[B,~N] dy[=y] saved[B,3*g] dx[=y]+",
+    [CM_OP_simnorm] = "x[*,n] y[=x]",
+    [CM_OP_simnorm_backward] = "y[*,n] dy[=y] dx[=y]+",
+    [CM_OP_avg_pool] = "x[B,H,W,C] y[B,H/2,W/2,C]",
+    [CM_OP_avg_pool_backward] = "dx[B,H,W,C]+ dy[B,H/2,W/2,C]",
+    [CM_OP_global_mean] = "x[B,H,W,C] y[B,C]",
+    [CM_OP_global_mean_backward] = "dx[B,H,W,C]+ dy[B,C]",
+    [CM_OP_action_encoding] = "x[*,C] action[B] y[*,C+E]",
+    [CM_OP_action_encoding_backward] = "dx[*,C]+ dy[*,C+E]",
+    [CM_OP_embedding_add] = "x[B,H] table[A,H] action[B] y[=x]",
+    [CM_OP_embedding_add_backward] = "dy[B,H] action[B] dx[=dy]+ dtable[A,H]+",
+    [CM_OP_gather_rows] = "x[n,~N] rows[m] y[m,~N]",
+    [CM_OP_scatter_rows] = "x[m,~N] rows[m] y[n,~N]",
+    [CM_OP_softmax] = "x[*,n] legal[=x] y[=x]",
+    [CM_OP_softmax_backward] = "y[*,n] dy[=y] dx[=y]+",
+    [CM_OP_log_softmax] = "x[*,n] y[=x]",
+    [CM_OP_log_softmax_backward] = "y[*,n] dy[=y] dx[=y]+",
+    [CM_OP_value_transform] = "x[any] y[=x]",
+    [CM_OP_two_hot] = "value[N] y[N,S]",
+    [CM_OP_support_decode] = "logits[B,S] value[B]",
+    [CM_OP_categorical_loss] = "logits[B,S] target[B] coefficient[B] loss[B] dlogits[=logits]+ decoded[B]",
+    [CM_OP_policy_loss] =
+        "logits[B,A] target[=logits] coefficient[B] legal[=logits] loss[B] entropy[B] dlogits[=logits]+",
+    [CM_OP_scalar_loss] = "prediction[B,1] target[B] coefficient[B] loss[B] dprediction[B,1]+",
+    [CM_OP_consistency_loss] = "x[B,D] y[=x] coefficient[B] loss[B] dx[=x]+",
+    [CM_OP_lstm] = "x[T,B,i] h0[B,H] c0[B,H] weight_ih[4*H,i] weight_hh[4*H,H] bias_ih[4*H] bias_hh[4*H] y[T,B,H] "
+                   "saved[T,B,6*H]",
+    [CM_OP_lstm_backward] =
+        "x[T,B,i] h0[B,H] c0[B,H] weight_ih[4*H,i] weight_hh[4*H,H] y[T,B,H] dy[=y] saved[T,B,6*H] dx[=x]+ "
+        "dh0[=h0]+ dc0[=c0]+ dweight_ih[=weight_ih]+ dweight_hh[=weight_hh]+ dbias_ih[4*H]+ dbias_hh[4*H]+",
+    [CM_OP_add_into] = "y[n] x[n]",
+    [CM_OP_sum_squares] = "x[n] partial[n/4096]",
+    [CM_OP_adam_step] = "parameter[n] first[n] second[n] gradient[n]",
+    [CM_OP_sgd_step] = "parameter[n] momentum[n] gradient[n]",
+    [CM_OP_lerp] = "y[n] x[n]",
+};
+
+const char *cm_op_shapes(cm_op op) { return shapes[op] ? shapes[op] : ""; }
+
+/* The text behind "name[" in the operation's line, NULL if the tensor is not there. */
+static const char *find_shape(cm_op op, const char *name) {
+    size_t length = strlen(name);
+    for (const char *word = cm_op_shapes(op); *word; word += strcspn(word, " "), word += strspn(word, " "))
+        if (strncmp(word, name, length) == 0 && word[length] == '[') return word + length + 1;
+    return NULL;
+}
+
+static int find_tensor(cm_op op, const char *name, size_t length) {
+    char text[CM_OP_NAME_BYTES];
+    for (int i = 0; i < cm_op_tensor_count(op); i++)
+        if (strncmp(cm_op_tensor_name(op, i, text), name, length) == 0 && text[length] == '\0') return i;
+    return -1;
+}
+
+bool cm_op_may_accumulate(cm_op op, int index) {
+    char name[CM_OP_NAME_BYTES];
+    const char *shape = find_shape(op, cm_op_tensor_name(op, index, name));
+    return shape && shape[strcspn(shape, "]")] == ']' && shape[strcspn(shape, "]") + 1] == '+';
+}
+
+/* ---- sizes of letters ---- */
+
+enum { NO_TENSOR = -1 };
+
+typedef struct letter {
+    int size;   /* 0: not known */
+    int tensor; /* that gave the size, or NO_TENSOR if an attribute did */
+} letter;
+
+typedef struct sizes {
+    const cm_call *call;
+    letter of[128];
+    int lead; /* tensor whose dimensions '*' stands for */
+} sizes;
+
+/* An expression of a dimension, read up to ',' or ']'. */
+typedef struct expression {
+    const char *at;
+    int64_t value; /* 0 if a letter is not known */
+    int tensor;    /* first tensor that gave a letter of it */
+    char text[48]; /* with numbers in place of letters */
+} expression;
+
+static int64_t read_factor(const sizes *known, expression *e) {
+    int64_t value;
+    if (*e->at >= '0' && *e->at <= '9') {
+        char *end;
+        value = strtol(e->at, &end, 10);
+        e->at = end;
+    } else {
+        letter l = known->of[(unsigned char)*e->at++ & 127];
+        value = l.size;
+        if (e->tensor == NO_TENSOR) e->tensor = l.tensor;
+    }
+    size_t used = strlen(e->text);
+    snprintf(e->text + used, sizeof e->text - used, "%lld", (long long)value);
+    return value;
+}
+
+static void read_operator(expression *e) {
+    size_t used = strlen(e->text);
+    snprintf(e->text + used, sizeof e->text - used, " %c ", *e->at++);
+}
+
+static int64_t read_term(const sizes *known, expression *e) {
+    int64_t value = read_factor(known, e);
+    while (*e->at == '*' || *e->at == '/') {
+        bool times = *e->at == '*';
+        read_operator(e);
+        int64_t factor = read_factor(known, e);
+        value = times ? value * factor : factor ? (value + factor - 1) / factor : 0;
+        if (!times) snprintf(e->text + strlen(e->text), sizeof e->text - strlen(e->text), " rounded up");
+    }
+    return value;
+}
+
+static void read_expression(const sizes *known, expression *e) {
+    e->tensor = NO_TENSOR;
+    e->text[0] = '\0';
+    e->value = read_term(known, e);
+    while (*e->at == '+') {
+        size_t used = strlen(e->text);
+        read_operator(e);
+        int64_t term = read_term(known, e);
+        if (term == 0) e->text[used] = '\0'; /* no encoding: "128", not "128 + 0" */
+        e->value += term;
+    }
+}
+
+static bool is_letter_alone(const char *at) {
+    return ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z')) && (at[1] == ',' || at[1] == ']');
+}
+
+static void bind(sizes *known, char name, int size, int tensor) {
+    letter *l = &known->of[(unsigned char)name & 127];
+    if (l->size == 0) *l = (letter){size, tensor};
+}
+
+/* Takes the sizes of letters from one tensor. */
+static void bind_tensor(sizes *known, int tensor, const char *at) {
+    const cm_tensor *t = &known->call->t[tensor];
+    if (*at == '=' || strncmp(at, "any]", 4) == 0) return;
+    for (int d = 0; *at != ']' && d < t->ndim; d++) {
+        if (*at == '*') {
+            bind(known, 'B', t->dim[0], tensor);
+            if (known->lead == NO_TENSOR) known->lead = tensor;
+            d = t->ndim - 2;
+        } else if (*at == '~') {
+            bind(known, at[1], cm_tensor_row_size(t), tensor);
+        } else if (is_letter_alone(at)) {
+            bind(known, *at, t->dim[d], tensor);
+        }
+        at += strcspn(at, ",]");
+        if (*at == ',') at++;
+    }
+}
+
+static void bind_all(sizes *known) {
+    cm_op op = known->call->op;
+    for (const char *word = cm_op_shapes(op); *word; word += strcspn(word, " "), word += strspn(word, " ")) {
+        size_t length = strcspn(word, "[");
+        int tensor = find_tensor(op, word, length);
+        if (tensor >= 0 && known->call->t[tensor].data) bind_tensor(known, tensor, word + length + 1);
+    }
+}
+
+/* ---- checking one tensor ---- */
+
+typedef struct tensor_text {
+    char name[CM_OP_NAME_BYTES], shape[64];
+} tensor_text;
+
+static tensor_text describe(const cm_call *call, int tensor) {
+    tensor_text text;
+    cm_op_tensor_name(call->op, tensor, text.name);
+    cm_tensor_describe(&call->t[tensor], text.shape);
+    return text;
+}
+
+static cm_status fail_tensor(const cm_call *call, int tensor, const char *what) {
+    tensor_text t = describe(call, tensor);
+    return cm_fail(CM_ERR_INPUT, "%s: %s is %s: %s", cm_op_name(call->op), t.name, t.shape, what);
+}
+
+/* "dense: weight is float32 [64, 131], x is float32 [32, 128]: <what>" */
+static cm_status fail_tensors(const cm_call *call, int tensor, int other, const char *what) {
+    if (other == NO_TENSOR || other == tensor) return fail_tensor(call, tensor, what);
+    tensor_text t = describe(call, tensor), o = describe(call, other);
+    return cm_fail(CM_ERR_INPUT, "%s: %s is %s, %s is %s: %s", cm_op_name(call->op), t.name, t.shape, o.name, o.shape,
+                   what);
+}
+
+static const char *const ordinal[CM_MAX_DIMS] = {"first", "second", "third", "fourth"};
+
+static cm_status check_dimension(const sizes *known, int tensor, int d, expression *e) {
+    const cm_tensor *t = &known->call->t[tensor];
+    int64_t size = t->dim[d];
+    bool trailing = *e->at == '~';
+    if (trailing) {
+        size = cm_tensor_row_size(t);
+        e->at++;
+    }
+    read_expression(known, e);
+    if (e->value == 0 || e->value == size) return CM_OK;
+    char what[128];
+    if (trailing)
+        snprintf(what, sizeof what, "its rows must have %s elements", e->text);
+    else
+        snprintf(what, sizeof what, "its %s dimension must be %s", ordinal[d], e->text);
+    return fail_tensors(known->call, tensor, e->tensor, what);
+}
+
+static cm_status check_same_shape(const sizes *known, int tensor, const char *name) {
+    const cm_call *call = known->call;
+    int other = find_tensor(call->op, name, strcspn(name, "]"));
+    if (cm_tensor_same_shape(&call->t[tensor], &call->t[other])) return CM_OK;
+    return fail_tensors(call, tensor, other, "they must have the same shape");
+}
+
+static cm_status check_lead(const sizes *known, int tensor) {
+    const cm_tensor *t = &known->call->t[tensor], *lead = &known->call->t[known->lead];
+    bool same = t->ndim == lead->ndim;
+    for (int d = 0; same && d + 1 < t->ndim; d++) same = t->dim[d] == lead->dim[d];
+    return same ? CM_OK
+                : fail_tensors(known->call, tensor, known->lead, "they must agree in all dimensions but the last");
+}
+
+static cm_status check_rank(const sizes *known, int tensor, const char *at) {
+    const cm_tensor *t = &known->call->t[tensor];
+    int rank = 1;
+    bool any = *at == '*';
+    for (; *at != ']'; at++) {
+        rank += *at == ',';
+        any = any || *at == '~';
+    }
+    if (any ? t->ndim >= rank : t->ndim == rank) return CM_OK;
+    char what[64];
+    snprintf(what, sizeof what, "it must have %s%d dimension%s", any ? "at least " : "", rank, rank > 1 ? "s" : "");
+    return fail_tensor(known->call, tensor, what);
+}
+
+static cm_status check_shape(const sizes *known, int tensor, const char *at) {
+    if (strncmp(at, "any]", 4) == 0) return CM_OK;
+    if (*at == '=') return check_same_shape(known, tensor, at + 1);
+    CM_TRY(check_rank(known, tensor, at));
+    int d = 0;
+    if (*at == '*') {
+        CM_TRY(check_lead(known, tensor));
+        d = known->call->t[tensor].ndim - 1;
+        at += 2;
+    }
+    for (;; d++) {
+        expression e = {.at = at};
+        CM_TRY(check_dimension(known, tensor, d, &e));
+        if (*e.at == ']') return CM_OK;
+        at = e.at + 1;
+    }
+}
+
+/* Type and layout of one tensor, which must be there unless it is optional. */
+static cm_status check_tensor(const cm_call *call, int i) {
+    const cm_tensor *t = &call->t[i];
+    char name[CM_OP_NAME_BYTES];
+    cm_op_tensor_name(call->op, i, name);
+    if (!t->data) {
+        if (cm_op_tensor_optional(call->op, i)) return CM_OK;
+        return cm_fail(CM_ERR_INPUT, "%s: %s is missing", cm_op_name(call->op), name);
+    }
+    if (t->ndim < 1 || t->ndim > CM_MAX_DIMS || (int)t->dtype < CM_F32 || (int)t->dtype > CM_U8)
+        return cm_fail(CM_ERR_INPUT, "%s: %s is not a tensor", cm_op_name(call->op), name);
+    for (int d = 0; d < CM_MAX_DIMS; d++)
+        if (t->dim[d] < 1 || (d >= t->ndim && t->dim[d] != 1))
+            return fail_tensor(call, i, "every dimension must be at least 1, those that are not used 1");
+    cm_dtype dtype = cm_op_tensor_dtype(call->op, i);
+    if (t->dtype != dtype) {
+        char what[32];
+        snprintf(what, sizeof what, "it must be %s", cm_dtype_name(dtype));
+        return fail_tensor(call, i, what);
+    }
+    if (cm_tensor_contiguous(t) || (t->ndim == 2 && t->stride > t->dim[1])) return CM_OK;
+    char what[96];
+    snprintf(what, sizeof what, "its rows are %d elements apart; that must be %d%s", t->stride, cm_tensor_row_size(t),
+             t->ndim == 2 ? " or more" : "");
+    return fail_tensor(call, i, what);
+}
+
+/* ---- attributes ---- */
+
+static cm_status fail_attribute(const cm_call *call, const char *what) {
+    return cm_fail(CM_ERR_INPUT, "%s: %s", cm_op_name(call->op), what);
+}
+
+static cm_status check_activation(const cm_call *call, cm_activation last) {
+    cm_activation a = call->attr.activation;
+    bool known = (int)a >= CM_ACT_NONE && a <= last;
+    return known ? CM_OK : fail_attribute(call, "attr.activation is none that this operation can apply");
+}
+
+static cm_status check_product(const cm_call *call) {
+    cm_dtype compute = call->attr.compute;
+    if (compute == CM_F32 || compute == CM_BF16) return CM_OK;
+    return fail_attribute(call, "attr.compute must be float32 or bfloat16");
+}
+
+/* Columns of the action's encoding; `board` is only for action_encoding. */
+static cm_status encoding_columns(const cm_call *call, bool board, int *columns) {
+    const cm_attr *a = &call->attr;
+    if ((int)a->encoding < CM_ENCODE_ONEHOT || a->encoding > (board ? CM_ENCODE_BOARD : CM_ENCODE_SCALED))
+        return fail_attribute(call, board ? "attr.encoding is unknown" : "attr.encoding must be onehot or scaled");
+    if (a->encoding != CM_ENCODE_BOARD && a->actions < 1)
+        return fail_attribute(call, "attr.actions must be at least 1");
+    *columns = a->encoding == CM_ENCODE_ONEHOT ? a->actions : 1;
+    return CM_OK;
+}
+
+static cm_status check_dense(const cm_call *call, const cm_tensor *action, int *columns) {
+    CM_TRY(check_product(call));
+    CM_TRY(check_activation(call, call->op == CM_OP_dense ? CM_ACT_RELU : CM_ACT_NONE));
+    return action->data ? encoding_columns(call, false, columns) : CM_OK;
+}
+
+static cm_status check_conv2d(const cm_call *call, const cm_tensor *weight) {
+    CM_TRY(check_product(call));
+    CM_TRY(check_activation(call, call->op == CM_OP_conv2d ? CM_ACT_RELU : CM_ACT_NONE));
+    if (call->attr.stride < 1) return fail_attribute(call, "attr.stride must be at least 1");
+    return weight->dim[1] % 2 ? CM_OK : fail_attribute(call, "weight must have an odd number of rows and columns");
+}
+
+static cm_status check_layer_norm(const cm_call *call, const cm_tensor *x) {
+    CM_TRY(check_activation(call, CM_ACT_GELU_TANH));
+    int groups = call->attr.groups;
+    if (groups >= 0 && cm_tensor_row_size(x) % (groups ? groups : 1) == 0) return CM_OK;
+    return fail_attribute(call, "attr.groups must divide the size of a row");
+}
+
+static cm_status check_minmax(const cm_call *call, const cm_tensor *x, int *groups) {
+    *groups = call->attr.per_channel ? cm_tensor_last(x) : 1;
+    return x->ndim == 4 || !call->attr.per_channel ? CM_OK
+                                                   : fail_attribute(call, "attr.per_channel needs [B, H, W, C]");
+}
+
+static cm_status check_simnorm(const cm_call *call, const cm_tensor *x) {
+    bool divides = call->attr.group >= 1 && cm_tensor_last(x) % call->attr.group == 0;
+    return divides ? CM_OK : fail_attribute(call, "attr.group must divide the last dimension");
+}
+
+static cm_status check_support(const cm_call *call) {
+    const cm_support *s = &call->attr.support;
+    int least = call->op == CM_OP_support_decode ? 1 : 2;
+    if (s->size < least) return fail_attribute(call, "attr.support needs more atoms");
+    return s->size == 1 || s->max > s->min ? CM_OK : fail_attribute(call, "attr.support: max must be above min");
+}
+
+static cm_status check_lstm(const cm_call *call, const cm_tensor *h0) {
+    CM_TRY(check_product(call));
+    if (call->attr.horizon < 0) return fail_attribute(call, "attr.horizon must not be negative");
+    if (h0->dim[1] <= CM_LSTM_HIDDEN_MAX) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: %d hidden units; at most %d", cm_op_name(call->op), h0->dim[1],
+                   CM_LSTM_HIDDEN_MAX);
+}
+
+/* Checks what the operation reads from attr and fills the letters that come from it. All tensors are well-formed. */
+static cm_status check_attributes(const cm_call *call, sizes *known) {
+    const cm_tensor *t = call->t;
+    int E = 0, g = 1;
+    switch (call->op) {
+    case CM_OP_dense: CM_TRY(check_dense(call, &t[CM_T_dense_action], &E)); break;
+    case CM_OP_dense_backward: CM_TRY(check_dense(call, &t[CM_T_dense_backward_action], &E)); break;
+    case CM_OP_conv2d: CM_TRY(check_conv2d(call, &t[CM_T_conv2d_weight])); break;
+    case CM_OP_conv2d_backward: CM_TRY(check_conv2d(call, &t[CM_T_conv2d_backward_weight])); break;
+    case CM_OP_activation:
+    case CM_OP_activation_backward: CM_TRY(check_activation(call, CM_ACT_SOFTPLUS)); break;
+    case CM_OP_add:
+    case CM_OP_batch_norm:
+    case CM_OP_batch_norm_backward:
+    case CM_OP_batch_norm_inference:
+    case CM_OP_batch_norm_inference_backward: CM_TRY(check_activation(call, CM_ACT_RELU)); break;
+    case CM_OP_layer_norm: CM_TRY(check_layer_norm(call, &t[CM_T_layer_norm_x])); break;
+    case CM_OP_layer_norm_backward: CM_TRY(check_layer_norm(call, &t[CM_T_layer_norm_backward_x])); break;
+    case CM_OP_minmax: CM_TRY(check_minmax(call, &t[CM_T_minmax_x], &g)); break;
+    case CM_OP_minmax_backward: CM_TRY(check_minmax(call, &t[CM_T_minmax_backward_y], &g)); break;
+    case CM_OP_simnorm: CM_TRY(check_simnorm(call, &t[CM_T_simnorm_x])); break;
+    case CM_OP_simnorm_backward: CM_TRY(check_simnorm(call, &t[CM_T_simnorm_backward_y])); break;
+    case CM_OP_action_encoding:
+    case CM_OP_action_encoding_backward: CM_TRY(encoding_columns(call, true, &E)); break;
+    case CM_OP_two_hot:
+    case CM_OP_support_decode:
+    case CM_OP_categorical_loss: CM_TRY(check_support(call)); break;
+    case CM_OP_lstm: CM_TRY(check_lstm(call, &t[CM_T_lstm_h0])); break;
+    case CM_OP_lstm_backward: CM_TRY(check_lstm(call, &t[CM_T_lstm_backward_h0])); break;
+    default: break;
+    }
+    known->of['E'] = (letter){E, NO_TENSOR};
+    known->of['g'] = (letter){g, NO_TENSOR};
+    known->of['G'] = (letter){call->attr.groups ? call->attr.groups : 1, NO_TENSOR};
+    known->of['S'] = (letter){call->attr.support.size, NO_TENSOR};
+    known->of['s'] = (letter){call->attr.stride, NO_TENSOR};
+    return CM_OK;
+}
+
+static cm_status check_accumulate(const cm_call *call, int tensors) {
+    for (int i = 0; i < 32; i++) {
+        if (!(call->attr.accumulate >> i & 1)) continue;
+        if (i < tensors && cm_op_may_accumulate(call->op, i)) continue;
+        char name[CM_OP_NAME_BYTES];
+        return cm_fail(CM_ERR_INPUT, "%s: tensor %d (%s) cannot be accumulated into", cm_op_name(call->op), i,
+                       cm_op_tensor_name(call->op, i, name));
+    }
+    return CM_OK;
+}
+
+cm_status cm_call_check(const cm_call *call) {
+    if ((unsigned)call->op >= CM_OP_COUNT) return cm_fail(CM_ERR_INPUT, "operation %d is unknown", (int)call->op);
+    int tensors = cm_op_tensor_count(call->op);
+    for (int i = 0; i < tensors; i++) CM_TRY(check_tensor(call, i));
+    CM_TRY(check_accumulate(call, tensors));
+    sizes known = {.call = call, .lead = NO_TENSOR};
+    CM_TRY(check_attributes(call, &known));
+    bind_all(&known);
+    for (int i = 0; i < tensors; i++) {
+        char name[CM_OP_NAME_BYTES];
+        if (call->t[i].data) CM_TRY(check_shape(&known, i, find_shape(call->op, cm_op_tensor_name(call->op, i, name))));
+    }
+    return CM_OK;
+}

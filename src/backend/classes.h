@@ -1,0 +1,17 @@
+/* The backends that this build knows; backend.c lists them in the order in which "auto" tries them. */
+#ifndef CM_BACKEND_CLASSES_H
+#define CM_BACKEND_CLASSES_H
+
+#include "backend/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const cm_backend_class cm_ref_class;  /* ref/: plain loops, the judge */
+extern const cm_backend_class cm_cuda_class; /* cuda_absent.c: says how to get it */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
