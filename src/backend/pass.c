@@ -1,0 +1,131 @@
+/* Playing a tape: prepared calls in an array, run in order. */
+#include <stdlib.h>
+
+#include "backend/tape_internal.h"
+#include "core/arena.h"
+
+/* One tensor of one call, to be patched when its block moves. */
+typedef struct patch {
+    cm_tensor *tensor;
+    size_t offset;
+} patch;
+
+struct cm_pass {
+    const cm_tape *tape; /* borrowed */
+    cm_stream *stream;   /* borrowed */
+    cm_arena work;
+    void *base[CM_MEM_COUNT];
+    cm_call *forward, *backward;
+    int forwards, backwards;
+    patch *patches[CM_MEM_COUNT];
+    int patch_count[CM_MEM_COUNT];
+};
+
+/* A gradient's scale has no forward work: its two variables are the same memory. */
+static bool is_silent(const cm_tape *tape, const cm_tape_node *node) {
+    if (node->op != CM_OP_scale_add) return false;
+    const cm_tape_var *y = &tape->var[node->t[0]], *x = &tape->var[node->t[1]];
+    return y->memory == x->memory && y->offset == x->offset;
+}
+
+static void count_patches(cm_pass *pass, const cm_tape_list *list) {
+    for (int i = 0; i < list->count; i++) {
+        for (int t = 0; t < CM_CALL_TENSORS; t++) {
+            if (list->node[i].t[t] != CM_NO_VAR) pass->patch_count[pass->tape->var[list->node[i].t[t]].memory]++;
+        }
+    }
+}
+
+static void build_call(cm_pass *pass, const cm_tape_node *node, cm_call *call) {
+    call->op = node->op;
+    call->attr = node->attr;
+    for (int t = 0; t < CM_CALL_TENSORS; t++) {
+        if (node->t[t] == CM_NO_VAR) continue;
+        const cm_tape_var *var = &pass->tape->var[node->t[t]];
+        call->t[t] = var->shape;
+        call->t[t].data = (char *)pass->base[var->memory] + var->offset;
+        pass->patches[var->memory][pass->patch_count[var->memory]++] = (patch){&call->t[t], var->offset};
+    }
+}
+
+static cm_status build_calls(cm_pass *pass, const cm_tape_list *list, cm_call **calls, int *count) {
+    CM_TRY(cm_alloc(calls, (size_t)list->count + 1, sizeof **calls, "the calls of a pass"));
+    for (int i = 0; i < list->count; i++) {
+        if (is_silent(pass->tape, &list->node[i])) continue;
+        cm_call *call = &(*calls)[(*count)++];
+        build_call(pass, &list->node[i], call);
+        CM_TRY(cm_call_prepare(pass->stream, call));
+    }
+    return CM_OK;
+}
+
+static cm_status build(cm_pass *pass) {
+    const cm_tape *tape = pass->tape;
+    if (!pass->base[CM_MEM_WORK]) {
+        CM_TRY(cm_arena_create(&pass->work, tape->bytes[CM_MEM_WORK] + CM_ALIGN, "activations"));
+        pass->base[CM_MEM_WORK] = pass->work.base;
+    }
+    for (int i = 0; i < tape->constants; i++) {
+        float *data = cm_pass_data(pass, tape->constant[i].var);
+        for (int j = 0; j < tape->var[tape->constant[i].var].shape.dim[0]; j++) data[j] = tape->constant[i].value;
+    }
+    count_patches(pass, &tape->forward);
+    count_patches(pass, &tape->backward);
+    for (int m = 0; m < CM_MEM_COUNT; m++) {
+        CM_TRY(cm_alloc(&pass->patches[m], (size_t)pass->patch_count[m] + 1, sizeof(patch), "the addresses of a pass"));
+        pass->patch_count[m] = 0;
+    }
+    CM_TRY(build_calls(pass, &tape->forward, &pass->forward, &pass->forwards));
+    return build_calls(pass, &tape->backward, &pass->backward, &pass->backwards);
+}
+
+cm_status cm_pass_create(const cm_tape *tape, cm_stream *stream, void *const base[CM_MEM_COUNT], cm_pass **out) {
+    *out = NULL;
+    if (!tape->finished) return cm_fail(CM_ERR_STATE, "a tape must be finished before it is played");
+    cm_pass *pass;
+    CM_TRY(cm_alloc(&pass, 1, sizeof *pass, "a pass"));
+    pass->tape = tape;
+    pass->stream = stream;
+    for (int m = 0; m < CM_MEM_COUNT; m++) pass->base[m] = base[m];
+    cm_status status = build(pass);
+    if (status != CM_OK) {
+        cm_pass_destroy(pass);
+        return status;
+    }
+    *out = pass;
+    return CM_OK;
+}
+
+void cm_pass_destroy(cm_pass *pass) {
+    if (!pass) return;
+    for (int m = 0; m < CM_MEM_COUNT; m++) free(pass->patches[m]);
+    free(pass->forward);
+    free(pass->backward);
+    cm_arena_destroy(&pass->work);
+    free(pass);
+}
+
+void cm_pass_bind(cm_pass *pass, cm_memory memory, void *base) {
+    if (pass->base[memory] == base) return;
+    pass->base[memory] = base;
+    for (int i = 0; i < pass->patch_count[memory]; i++) {
+        pass->patches[memory][i].tensor->data = (char *)base + pass->patches[memory][i].offset;
+    }
+}
+
+void *cm_pass_data(const cm_pass *pass, cm_var var) {
+    const cm_tape_var *v = &pass->tape->var[var];
+    return (char *)pass->base[v->memory] + v->offset;
+}
+
+static cm_status run_all(cm_stream *stream, const cm_call *calls, int count) {
+    for (int i = 0; i < count; i++) CM_TRY(cm_call_run(stream, &calls[i]));
+    return CM_OK;
+}
+
+cm_status cm_pass_forward(cm_pass *pass) { return run_all(pass->stream, pass->forward, pass->forwards); }
+
+cm_status cm_pass_backward(cm_pass *pass) {
+    if (!pass->tape->training) return cm_fail(CM_ERR_STATE, "this pass was recorded without gradients");
+    return run_all(pass->stream, pass->backward, pass->backwards);
+}

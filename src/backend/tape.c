@@ -1,0 +1,219 @@
+/* Variables and the life of a tape. */
+#include "backend/tape_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+
+cm_status cm_tape_create(bool training, cm_dtype compute, cm_tape **out) {
+    CM_TRY(cm_alloc(out, 1, sizeof **out, "a tape"));
+    (*out)->training = training;
+    (*out)->compute = compute;
+    return CM_OK;
+}
+
+void cm_tape_destroy(cm_tape *tape) {
+    if (!tape) return;
+    free(tape->var);
+    free(tape->forward.node);
+    free(tape->backward.node);
+    free(tape->norm);
+    free(tape);
+}
+
+void cm_tape_error(cm_tape *tape, const char *format, ...) {
+    if (tape->error != CM_OK) return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(tape->message, sizeof tape->message, format, arguments);
+    va_end(arguments);
+    tape->error = CM_ERR_INPUT;
+}
+
+bool cm_tape_grow(cm_tape *tape, void *items, int count, int *capacity, size_t size) {
+    if (tape->error != CM_OK) return false;
+    if (count < *capacity) return true;
+    int wanted = *capacity ? 2 * *capacity : 64;
+    void *grown = realloc(*(void **)items, (size_t)wanted * size);
+    if (!grown) {
+        cm_tape_error(tape, "no memory for a tape of %d entries", wanted);
+        tape->error = CM_ERR_MEMORY;
+        return false;
+    }
+    *(void **)items = grown;
+    *capacity = wanted;
+    return true;
+}
+
+static cm_var add_var(cm_tape *tape, const cm_tape_var *var) {
+    if (!cm_tape_grow(tape, &tape->var, tape->vars, &tape->var_capacity, sizeof *tape->var)) return CM_NO_VAR;
+    tape->var[tape->vars] = *var;
+    return tape->vars++;
+}
+
+cm_var cm_tape_new(cm_tape *tape, cm_memory memory, cm_dtype dtype, int ndim, const int *dim, bool gradient) {
+    cm_tape_var var = {.memory = memory, .offset = tape->bytes[memory], .grad = CM_NO_VAR, .base = CM_NO_VAR};
+    var.shape = cm_tensor_make(NULL, dtype, ndim, dim);
+    cm_var index = add_var(tape, &var);
+    if (index == CM_NO_VAR) return CM_NO_VAR;
+    tape->bytes[memory] += cm_align(cm_tensor_bytes(&var.shape));
+    if (gradient && tape->training) {
+        cm_var grad = cm_tape_new(tape, CM_MEM_WORK, CM_F32, ndim, dim, false);
+        if (grad == CM_NO_VAR) return CM_NO_VAR;
+        tape->var[index].grad = grad;
+    }
+    return index;
+}
+
+cm_var cm_tape_new_like(cm_tape *tape, cm_var x) {
+    if (x == CM_NO_VAR || tape->error != CM_OK) return CM_NO_VAR;
+    cm_tensor shape = tape->var[x].shape;
+    return cm_tape_new(tape, CM_MEM_WORK, CM_F32, shape.ndim, shape.dim, true);
+}
+
+cm_var cm_tape_view(cm_tape *tape, cm_var base, const cm_tensor *shape, size_t offset, bool slice) {
+    if (base == CM_NO_VAR || tape->error != CM_OK) return CM_NO_VAR;
+    cm_tape_var view = tape->var[base];
+    view.shape = *shape;
+    view.offset += offset;
+    view.base = base;
+    view.slice = slice;
+    view.written = false;
+    view.used = 0;
+    if (view.grad != CM_NO_VAR) {
+        cm_tape_var grad = tape->var[view.grad];
+        grad.shape = *shape;
+        grad.offset += offset;
+        view.grad = add_var(tape, &grad);
+    }
+    return add_var(tape, &view);
+}
+
+cm_var cm_tape_input(cm_tape *tape, cm_dtype dtype, int ndim, const int *dim) {
+    return cm_tape_new(tape, CM_MEM_INPUT, dtype, ndim, dim, false);
+}
+
+cm_var cm_tape_pool(cm_tape *tape, int slots, int width) {
+    cm_tape_var var = {.memory = CM_MEM_POOL, .grad = CM_NO_VAR, .base = CM_NO_VAR};
+    var.shape = cm_tensor_2d(NULL, CM_F32, slots, width);
+    return add_var(tape, &var);
+}
+
+/* The variable of a parameter range: one per range, however often it is asked for. */
+static cm_var param_var(cm_tape *tape, const cm_tensor *shape, size_t offset, bool state) {
+    cm_memory memory = state ? CM_MEM_STATE : CM_MEM_PARAMETER;
+    for (cm_var i = 0; i < tape->vars; i++) {
+        const cm_tape_var *v = &tape->var[i];
+        if (v->memory == memory && v->offset == offset && cm_tensor_same_shape(&v->shape, shape)) return i;
+    }
+    cm_tape_var var = {.memory = memory, .offset = offset, .shape = *shape, .grad = CM_NO_VAR, .base = CM_NO_VAR};
+    if (tape->training && !state) {
+        cm_tape_var grad = var;
+        grad.memory = CM_MEM_GRADIENT;
+        var.grad = add_var(tape, &grad);
+    }
+    return add_var(tape, &var);
+}
+
+cm_var cm_tape_param(cm_tape *tape, const cm_param *param) { return cm_tape_merged(tape, &param, 1); }
+
+cm_var cm_tape_merged(cm_tape *tape, const cm_param *const *params, int count) {
+    cm_tensor shape = cm_param_tensor(params[0], NULL);
+    size_t end = params[0]->offset + params[0]->count;
+    for (int i = 1; i < count; i++) {
+        if (params[i]->offset != end || params[i]->state != params[0]->state) {
+            cm_tape_error(tape, "parameters %s and %s are not neighbours and cannot be merged", params[0]->name,
+                          params[i]->name);
+            return CM_NO_VAR;
+        }
+        end += params[i]->count;
+        shape.dim[0] += params[i]->dim[0];
+    }
+    return param_var(tape, &shape, params[0]->offset * sizeof(float), params[0]->state);
+}
+
+cm_var cm_tape_constant(cm_tape *tape, int n, float value) {
+    for (int i = 0; i < tape->constants; i++) {
+        const cm_tape_constant_fill *c = &tape->constant[i];
+        if (c->value == value && tape->var[c->var].shape.dim[0] == n) return c->var;
+    }
+    if (tape->constants == CM_TAPE_CONSTANTS) {
+        cm_tape_error(tape, "more than %d constants on one tape", CM_TAPE_CONSTANTS);
+        return CM_NO_VAR;
+    }
+    cm_var var = cm_tape_new(tape, CM_MEM_WORK, CM_F32, 1, &n, false);
+    if (var != CM_NO_VAR) tape->constant[tape->constants++] = (cm_tape_constant_fill){var, value};
+    return var;
+}
+
+cm_var cm_tape_columns(cm_tape *tape, cm_var x, int first, int columns) {
+    if (x == CM_NO_VAR) return CM_NO_VAR;
+    cm_tensor shape = tape->var[x].shape;
+    if (shape.ndim != 2 || first < 0 || columns < 1 || first + columns > shape.dim[1]) {
+        cm_tape_error(tape, "columns %d..%d of a variable with %d dimensions and %d columns", first,
+                      first + columns - 1, shape.ndim, shape.dim[1]);
+        return CM_NO_VAR;
+    }
+    if (columns == shape.dim[1]) return x;
+    shape.dim[1] = columns;
+    return cm_tape_view(tape, x, &shape, (size_t)first * sizeof(float), true);
+}
+
+cm_var cm_tape_flatten(cm_tape *tape, cm_var x) {
+    if (x == CM_NO_VAR) return CM_NO_VAR;
+    cm_tensor shape = tape->var[x].shape;
+    if (shape.ndim == 2) return x;
+    shape = cm_tensor_2d(NULL, shape.dtype, shape.dim[0], cm_tensor_row_size(&shape));
+    return cm_tape_view(tape, x, &shape, 0, false);
+}
+
+cm_var cm_tape_reshape_planes(cm_tape *tape, cm_var x, int height, int width, int channels) {
+    if (x == CM_NO_VAR) return CM_NO_VAR;
+    int dim[4] = {tape->var[x].shape.dim[0], height, width, channels};
+    cm_tensor shape = cm_tensor_make(NULL, tape->var[x].shape.dtype, 4, dim);
+    if (cm_tensor_count(&shape) != cm_tensor_count(&tape->var[x].shape)) {
+        cm_tape_error(tape, "a variable of %d columns cannot be %d x %d x %d planes", tape->var[x].shape.dim[1], height,
+                      width, channels);
+        return CM_NO_VAR;
+    }
+    return cm_tape_view(tape, x, &shape, 0, false);
+}
+
+cm_var cm_tape_stop_gradient(cm_tape *tape, cm_var x) {
+    if (x == CM_NO_VAR || tape->var[x].grad == CM_NO_VAR) return x;
+    cm_tape_var var = tape->var[x];
+    var.grad = var.base = CM_NO_VAR;
+    var.slice = var.written = false;
+    var.used = 0;
+    return add_var(tape, &var);
+}
+
+cm_tape_node *cm_tape_append(cm_tape *tape, cm_tape_list *list, cm_op op) {
+    if (!cm_tape_grow(tape, &list->node, list->count, &list->capacity, sizeof *list->node)) return NULL;
+    cm_tape_node *node = &list->node[list->count++];
+    memset(node, 0, sizeof *node);
+    node->op = op;
+    for (int i = 0; i < CM_CALL_TENSORS; i++) node->t[i] = CM_NO_VAR;
+    return node;
+}
+
+bool cm_tape_wants(const cm_tape *tape, cm_var x) { return x != CM_NO_VAR && tape->var[x].grad != CM_NO_VAR; }
+
+cm_status cm_tape_finish(cm_tape *tape) {
+    if (tape->training && tape->error == CM_OK && !tape->finished) cm_tape_backward(tape);
+    tape->finished = true;
+    return tape->error == CM_OK ? CM_OK : cm_fail(tape->error, "%s", tape->message);
+}
+
+size_t cm_tape_bytes(const cm_tape *tape, cm_memory memory) { return tape->bytes[memory]; }
+
+size_t cm_tape_offset(const cm_tape *tape, cm_var var) { return tape->var[var].offset; }
+
+const cm_tensor *cm_tape_shape(const cm_tape *tape, cm_var var) { return &tape->var[var].shape; }
+
+int cm_tape_norm_calls(const cm_tape *tape) { return tape->norms; }
+
+const cm_norm_call *cm_tape_norm_call(const cm_tape *tape, int index) { return &tape->norm[index]; }

@@ -1,0 +1,144 @@
+/* A tape records a pass: the forward calls in the order in which a network's code makes them, and, for training, their
+ * backward calls in reverse. So a network is written once, forward only.
+ *
+ * Recording does no arithmetic. A recorded tape is immutable and can be played by several passes (pass.h), one per
+ * worker, each with its own memory. A variable is a tensor in one of the memory classes; what is allocated while
+ * recording (inputs, work, statistics) gets its place in that class's block.
+ *
+ * Functions that record return a variable. The first error is kept; later calls then return CM_NO_VAR and do nothing,
+ * and cm_tape_finish reports it. A tensor argument may be CM_NO_VAR where it says "optional".
+ */
+#ifndef CM_BACKEND_TAPE_H
+#define CM_BACKEND_TAPE_H
+
+#include "backend/backend.h"
+#include "tensor/params.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Memory classes. Each is one block whose base address a pass is given (WORK is the pass's own). */
+typedef enum cm_memory {
+    CM_MEM_PARAMETER, /* fp32 parameters, layout of the parameter table                          */
+    CM_MEM_STATE,     /* running statistics, layout of the parameter table                       */
+    CM_MEM_GRADIENT,  /* gradients, same layout as PARAMETER                                     */
+    CM_MEM_STATS,     /* batch statistics of this pass, one [2, C] per batch-norm call           */
+    CM_MEM_INPUT,     /* what the caller writes before a pass: observations, actions, targets    */
+    CM_MEM_POOL,      /* hidden states of a search [slots, D]                                    */
+    CM_MEM_WORK,      /* activations and their gradients                                         */
+    CM_MEM_COUNT
+} cm_memory;
+
+typedef struct cm_tape cm_tape;
+typedef int cm_var;
+enum { CM_NO_VAR = -1 };
+
+/* training: gradients are recorded and batch norm uses the batch's statistics. compute: type of matrix products. */
+cm_status cm_tape_create(bool training, cm_dtype compute, cm_tape **out) CM_MUST_USE;
+void cm_tape_destroy(cm_tape *tape); /* NULL is allowed; after the passes that play it */
+
+/* Ends the recording and, for training, records the backward calls. The first error of the recording is returned here.
+ */
+cm_status cm_tape_finish(cm_tape *tape) CM_MUST_USE;
+
+/* Where things are. */
+size_t cm_tape_bytes(const cm_tape *tape, cm_memory memory);     /* INPUT, STATS, WORK: size of the block */
+size_t cm_tape_offset(const cm_tape *tape, cm_var var);          /* bytes from the start of its block */
+const cm_tensor *cm_tape_shape(const cm_tape *tape, cm_var var); /* data is NULL; valid until the next recording call */
+
+/* ---- variables --------------------------------------------------------------------------------------------------- */
+cm_var cm_tape_input(cm_tape *tape, cm_dtype dtype, int ndim, const int *dim); /* at the next place of INPUT */
+cm_var cm_tape_pool(cm_tape *tape, int slots, int width);                      /* the whole POOL block [slots, width] */
+cm_var cm_tape_param(cm_tape *tape, const cm_param *param);                    /* in PARAMETER or STATE */
+/* Rows of `first` and of the `count - 1` parameters behind it as one [sum of rows, ...]; they must be neighbours. */
+cm_var cm_tape_merged(cm_tape *tape, const cm_param *const *params, int count);
+cm_var cm_tape_constant(cm_tape *tape, int n, float value); /* [n], filled once per pass */
+
+/* ---- views: same memory, same gradient ----------------------------------------------------------------------------
+ */
+cm_var cm_tape_columns(cm_tape *tape, cm_var x, int first,
+                       int columns);             /* of a 2-D variable; every column must be used */
+cm_var cm_tape_flatten(cm_tape *tape, cm_var x); /* [B, ...] -> [B, n] */
+cm_var cm_tape_reshape_planes(cm_tape *tape, cm_var x, int height, int width,
+                              int channels);                         /* [B, HWC] -> [B, H, W, C] */
+cm_var cm_tape_stop_gradient(cm_tape *tape, cm_var x);               /* no gradient flows back through it */
+cm_var cm_tape_scale_gradient(cm_tape *tape, cm_var x, float scale); /* the gradient through it is multiplied */
+
+/* ---- operations (ops.def says what each computes) -----------------------------------------------------------------
+ */
+typedef struct cm_action_input {
+    cm_var action; /* [B] int32, or CM_NO_VAR */
+    cm_encoding encoding;
+    int actions;
+} cm_action_input;
+
+cm_var cm_tape_dense(cm_tape *tape, cm_var x, cm_var weight, cm_var bias /* optional */,
+                     const cm_action_input *action /* NULL: none */, cm_activation activation); /* none or relu */
+cm_var cm_tape_conv2d(cm_tape *tape, cm_var x, cm_var weight, cm_var bias /* optional */, int stride,
+                      cm_activation activation);
+cm_var cm_tape_activation(cm_tape *tape, cm_var x, cm_activation activation); /* none: x itself */
+cm_var cm_tape_add(cm_tape *tape, cm_var a, cm_var b, cm_activation activation);
+
+typedef struct cm_norm_vars {
+    cm_var scale, shift;
+    cm_var mean, variance; /* batch norm only */
+    cm_var residual;       /* batch norm only: added before the activation; optional */
+} cm_norm_vars;
+
+cm_var cm_tape_layer_norm(cm_tape *tape, cm_var x, const cm_norm_vars *norm, cm_activation activation, int groups);
+/* Batch statistics when training (recorded for cm_tape_norm_call), the running ones otherwise. */
+cm_var cm_tape_batch_norm(cm_tape *tape, cm_var x, const cm_norm_vars *norm, cm_activation activation);
+/* Batch norm by fixed statistics in both modes (cumind's image encoder). */
+cm_var cm_tape_fixed_norm(cm_tape *tape, cm_var x, const cm_norm_vars *norm, cm_activation activation);
+
+cm_var cm_tape_minmax(cm_tape *tape, cm_var x);
+cm_var cm_tape_avg_pool(cm_tape *tape, cm_var x);
+cm_var cm_tape_global_mean(cm_tape *tape, cm_var x);
+cm_var cm_tape_action_encoding(cm_tape *tape, cm_var x, const cm_action_input *action);
+cm_var cm_tape_embedding_add(cm_tape *tape, cm_var x, cm_var table, cm_var action);
+cm_var cm_tape_gather_rows(cm_tape *tape, cm_var pool, cm_var rows);
+void cm_tape_scatter_rows(cm_tape *tape, cm_var pool, cm_var x, cm_var rows);
+cm_var cm_tape_support_decode(cm_tape *tape, cm_var logits, const cm_support *support); /* [B] */
+
+/* Losses write the gradient of sum coefficient * loss into the logits' gradient at once; the logits may be used by
+ * nothing else that has a gradient. All results are [B]. */
+typedef struct cm_loss_vars {
+    cm_var loss;
+    cm_var decoded; /* value_loss: prediction on the raw scale */
+    cm_var entropy; /* policy_loss */
+} cm_loss_vars;
+cm_loss_vars cm_tape_value_loss(cm_tape *tape, cm_var output, cm_var target, cm_var coefficient,
+                                const cm_support *support);
+cm_loss_vars cm_tape_policy_loss(cm_tape *tape, cm_var logits, cm_var target, cm_var coefficient, float entropy_weight);
+cm_loss_vars cm_tape_consistency_loss(cm_tape *tape, cm_var x, cm_var y, cm_var coefficient);
+
+/* ---- batch-norm calls, in the order they were made, for the update of the running statistics ----------------------
+ */
+typedef struct cm_norm_call {
+    size_t mean, variance; /* offsets in bytes in STATE */
+    size_t stats;          /* offset in bytes in STATS of this call's [2, C] */
+    int channels;
+} cm_norm_call;
+int cm_tape_norm_calls(const cm_tape *tape);
+const cm_norm_call *cm_tape_norm_call(const cm_tape *tape, int index);
+
+/* ---- playing ------------------------------------------------------------------------------------------------------
+ */
+typedef struct cm_pass cm_pass;
+
+/* Prepares all calls on `stream` with the blocks base[CM_MEM_COUNT] (NULL where the tape uses none; base[CM_MEM_WORK]
+ * NULL: the pass takes its own). PARAMETER stays as given; the others may be bound anew. The tape and stream outlive
+ * the pass. */
+cm_status cm_pass_create(const cm_tape *tape, cm_stream *stream, void *const base[CM_MEM_COUNT],
+                         cm_pass **out) CM_MUST_USE;
+void cm_pass_destroy(cm_pass *pass); /* NULL is allowed */
+void cm_pass_bind(cm_pass *pass, cm_memory memory, void *base);
+void *cm_pass_data(const cm_pass *pass, cm_var var); /* address of a variable's first element */
+cm_status cm_pass_forward(cm_pass *pass) CM_MUST_USE;
+cm_status cm_pass_backward(cm_pass *pass) CM_MUST_USE; /* after forward, training tapes only */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

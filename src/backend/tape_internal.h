@@ -1,0 +1,80 @@
+/* The inside of a tape, shared by tape.c (variables), tape_ops.c (recording), tape_backward.c (gradients), pass.c
+ * (playing). */
+#ifndef CM_BACKEND_TAPE_INTERNAL_H
+#define CM_BACKEND_TAPE_INTERNAL_H
+
+#include "backend/tape.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_tape_var {
+    cm_memory memory;
+    size_t offset;   /* bytes in its block */
+    cm_tensor shape; /* data NULL */
+    cm_var grad;     /* CM_NO_VAR: no gradient is wanted */
+    cm_var base;     /* of a view: the variable whose memory and gradient it shares, else CM_NO_VAR */
+    bool slice;      /* the view is a part of its base */
+    bool written;    /* while recording backward: its gradient has been written */
+    int used;        /* columns of it that slices with a written gradient cover */
+} cm_tape_var;
+
+typedef struct cm_tape_node {
+    cm_op op;
+    cm_var t[CM_CALL_TENSORS];
+    cm_attr attr;
+} cm_tape_node;
+
+typedef struct cm_tape_list {
+    cm_tape_node *node;
+    int count, capacity;
+} cm_tape_list;
+
+typedef struct cm_tape_constant_fill {
+    cm_var var;
+    float value;
+} cm_tape_constant_fill;
+
+enum { CM_TAPE_CONSTANTS = 16 };
+
+struct cm_tape {
+    bool training, finished;
+    cm_dtype compute;
+    cm_status error;
+    char message[256]; /* of the first error */
+    cm_tape_var *var;
+    int vars, var_capacity;
+    cm_tape_list forward, backward;
+    cm_norm_call *norm;
+    int norms, norm_capacity;
+    cm_tape_constant_fill constant[CM_TAPE_CONSTANTS];
+    int constants;
+    size_t bytes[CM_MEM_COUNT];
+};
+
+/* Keeps the first error. */
+void cm_tape_error(cm_tape *tape, const char *format, ...) CM_PRINTF(2, 3);
+/* Grows *items so that `count` + 1 fit. */
+bool cm_tape_grow(cm_tape *tape, void *items, int count, int *capacity, size_t size);
+
+/* A new variable at the end of a block, CM_ALIGN-aligned; with its gradient in WORK if `gradient` and the tape trains.
+ */
+cm_var cm_tape_new(cm_tape *tape, cm_memory memory, cm_dtype dtype, int ndim, const int *dim, bool gradient);
+cm_var cm_tape_new_like(cm_tape *tape,
+                        cm_var x); /* WORK, float32, shape of x, gradient if x or the tape's parameters have one */
+cm_var cm_tape_view(cm_tape *tape, cm_var base, const cm_tensor *shape, size_t offset, bool slice);
+
+/* Appends a call; t[] starts as CM_NO_VAR everywhere. NULL after an error. Valid until the next append. */
+cm_tape_node *cm_tape_append(cm_tape *tape, cm_tape_list *list, cm_op op);
+
+/* True if gradients are recorded and x has one. */
+bool cm_tape_wants(const cm_tape *tape, cm_var x);
+
+/* Records the backward calls of all forward calls in reverse. */
+void cm_tape_backward(cm_tape *tape);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

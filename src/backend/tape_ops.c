@@ -1,0 +1,325 @@
+/* Recording of forward calls. */
+#include <string.h>
+
+#include "backend/tape_internal.h"
+
+#define EPSILON 1e-5f /* of every normalisation (networks 0.1) */
+
+static const cm_tensor *shape_of(const cm_tape *tape, cm_var x) { return &tape->var[x].shape; }
+
+/* A work variable of the given shape; with a gradient if the tape trains. */
+static cm_var work(cm_tape *tape, int ndim, const int *dim) {
+    return cm_tape_new(tape, CM_MEM_WORK, CM_F32, ndim, dim, true);
+}
+
+static cm_var work_1d(cm_tape *tape, int n) { return cm_tape_new(tape, CM_MEM_WORK, CM_F32, 1, &n, false); }
+
+static cm_var saved_2d(cm_tape *tape, int rows, int columns) {
+    int dim[2] = {rows, columns};
+    return cm_tape_new(tape, CM_MEM_WORK, CM_F32, 2, dim, false);
+}
+
+static bool bad(const cm_tape *tape, cm_var x) { return tape->error != CM_OK || x == CM_NO_VAR; }
+
+cm_var cm_tape_scale_gradient(cm_tape *tape, cm_var x, float scale) {
+    if (bad(tape, x) || scale == 1.0f || !cm_tape_wants(tape, x)) return x;
+    cm_tape_var var = tape->var[x];
+    cm_var y = cm_tape_stop_gradient(tape, x);
+    cm_var grad = cm_tape_new(tape, CM_MEM_WORK, CM_F32, var.shape.ndim, var.shape.dim, false);
+    if (y == CM_NO_VAR || grad == CM_NO_VAR) return CM_NO_VAR;
+    tape->var[y].grad = grad;
+    /* a call that only its backward exists for: y and x are the same memory */
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_scale_add);
+    if (!node) return CM_NO_VAR;
+    node->t[CM_T_scale_add_y] = y;
+    node->t[CM_T_scale_add_x] = x;
+    node->attr.scale = scale;
+    return y;
+}
+
+cm_var cm_tape_dense(cm_tape *tape, cm_var x, cm_var weight, cm_var bias, const cm_action_input *action,
+                     cm_activation activation) {
+    if (bad(tape, x) || bad(tape, weight)) return CM_NO_VAR;
+    int dim[2] = {shape_of(tape, x)->dim[0], shape_of(tape, weight)->dim[0]};
+    cm_var y = work(tape, 2, dim);
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_dense);
+    if (!node) return CM_NO_VAR;
+    node->t[CM_T_dense_y] = y;
+    node->t[CM_T_dense_x] = x;
+    node->t[CM_T_dense_weight] = weight;
+    node->t[CM_T_dense_bias] = bias;
+    if (action) {
+        node->t[CM_T_dense_action] = action->action;
+        node->attr.encoding = action->encoding;
+        node->attr.actions = action->actions;
+    }
+    node->attr.activation = activation;
+    node->attr.compute = tape->compute;
+    return y;
+}
+
+cm_var cm_tape_conv2d(cm_tape *tape, cm_var x, cm_var weight, cm_var bias, int stride, cm_activation activation) {
+    if (bad(tape, x) || bad(tape, weight)) return CM_NO_VAR;
+    const cm_tensor *in = shape_of(tape, x), *w = shape_of(tape, weight);
+    int k = w->dim[1], p = k / 2;
+    int dim[4] = {in->dim[0], (in->dim[1] + 2 * p - k) / stride + 1, (in->dim[2] + 2 * p - k) / stride + 1, w->dim[0]};
+    cm_var y = work(tape, 4, dim);
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_conv2d);
+    if (!node) return CM_NO_VAR;
+    node->t[CM_T_conv2d_y] = y;
+    node->t[CM_T_conv2d_x] = x;
+    node->t[CM_T_conv2d_weight] = weight;
+    node->t[CM_T_conv2d_bias] = bias;
+    node->attr.stride = stride;
+    node->attr.activation = activation;
+    node->attr.compute = tape->compute;
+    return y;
+}
+
+cm_var cm_tape_activation(cm_tape *tape, cm_var x, cm_activation activation) {
+    if (bad(tape, x) || activation == CM_ACT_NONE) return x;
+    cm_var y = cm_tape_new_like(tape, x);
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_activation);
+    if (!node) return CM_NO_VAR;
+    node->t[CM_T_activation_y] = y;
+    node->t[CM_T_activation_x] = x;
+    node->attr.activation = activation;
+    return y;
+}
+
+cm_var cm_tape_add(cm_tape *tape, cm_var a, cm_var b, cm_activation activation) {
+    if (bad(tape, a) || bad(tape, b)) return CM_NO_VAR;
+    cm_var y = cm_tape_new_like(tape, a);
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_add);
+    if (!node) return CM_NO_VAR;
+    node->t[CM_T_add_y] = y;
+    node->t[CM_T_add_a] = a;
+    node->t[CM_T_add_b] = b;
+    node->attr.activation = activation;
+    return y;
+}
+
+cm_var cm_tape_layer_norm(cm_tape *tape, cm_var x, const cm_norm_vars *norm, cm_activation activation, int groups) {
+    if (bad(tape, x) || bad(tape, norm->scale)) return CM_NO_VAR;
+    cm_var y = cm_tape_new_like(tape, x);
+    cm_var saved = tape->training ? saved_2d(tape, shape_of(tape, x)->dim[0], 2 * groups) : CM_NO_VAR;
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_layer_norm);
+    if (!node) return CM_NO_VAR;
+    node->t[CM_T_layer_norm_y] = y;
+    node->t[CM_T_layer_norm_saved] = saved;
+    node->t[CM_T_layer_norm_x] = x;
+    node->t[CM_T_layer_norm_scale] = norm->scale;
+    node->t[CM_T_layer_norm_shift] = norm->shift;
+    node->attr.activation = activation;
+    node->attr.groups = groups;
+    node->attr.epsilon = EPSILON;
+    return y;
+}
+
+/* One more entry in the list of batch-norm calls; returns the variable of its statistics. */
+static cm_var record_norm_call(cm_tape *tape, const cm_norm_vars *norm, int channels) {
+    if (!cm_tape_grow(tape, &tape->norm, tape->norms, &tape->norm_capacity, sizeof *tape->norm)) return CM_NO_VAR;
+    int dim[2] = {2, channels};
+    cm_var stats = cm_tape_new(tape, CM_MEM_STATS, CM_F32, 2, dim, false);
+    if (stats == CM_NO_VAR) return CM_NO_VAR;
+    tape->norm[tape->norms++] = (cm_norm_call){.mean = tape->var[norm->mean].offset,
+                                               .variance = tape->var[norm->variance].offset,
+                                               .stats = tape->var[stats].offset,
+                                               .channels = channels};
+    return stats;
+}
+
+cm_var cm_tape_batch_norm(cm_tape *tape, cm_var x, const cm_norm_vars *norm, cm_activation activation) {
+    if (!tape->training) return cm_tape_fixed_norm(tape, x, norm, activation);
+    if (bad(tape, x) || bad(tape, norm->scale) || bad(tape, norm->mean)) return CM_NO_VAR;
+    int channels = cm_tensor_last(shape_of(tape, x));
+    cm_var y = cm_tape_new_like(tape, x), saved = saved_2d(tape, 2, channels);
+    cm_var stats = record_norm_call(tape, norm, channels);
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_batch_norm);
+    if (!node) return CM_NO_VAR;
+    node->t[CM_T_batch_norm_y] = y;
+    node->t[CM_T_batch_norm_saved] = saved;
+    node->t[CM_T_batch_norm_stats] = stats;
+    node->t[CM_T_batch_norm_x] = x;
+    node->t[CM_T_batch_norm_scale] = norm->scale;
+    node->t[CM_T_batch_norm_shift] = norm->shift;
+    node->t[CM_T_batch_norm_residual] = norm->residual;
+    node->attr.activation = activation;
+    node->attr.epsilon = EPSILON;
+    return y;
+}
+
+cm_var cm_tape_fixed_norm(cm_tape *tape, cm_var x, const cm_norm_vars *norm, cm_activation activation) {
+    if (bad(tape, x) || bad(tape, norm->scale) || bad(tape, norm->mean)) return CM_NO_VAR;
+    cm_var y = cm_tape_new_like(tape, x);
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_batch_norm_inference);
+    if (!node) return CM_NO_VAR;
+    node->t[CM_T_batch_norm_inference_y] = y;
+    node->t[CM_T_batch_norm_inference_x] = x;
+    node->t[CM_T_batch_norm_inference_scale] = norm->scale;
+    node->t[CM_T_batch_norm_inference_shift] = norm->shift;
+    node->t[CM_T_batch_norm_inference_mean] = norm->mean;
+    node->t[CM_T_batch_norm_inference_variance] = norm->variance;
+    node->t[CM_T_batch_norm_inference_residual] = norm->residual;
+    node->attr.activation = activation;
+    node->attr.epsilon = EPSILON;
+    return y;
+}
+
+cm_var cm_tape_minmax(cm_tape *tape, cm_var x) {
+    if (bad(tape, x)) return CM_NO_VAR;
+    cm_var y = cm_tape_new_like(tape, x);
+    cm_var saved = tape->training ? saved_2d(tape, shape_of(tape, x)->dim[0], 3) : CM_NO_VAR;
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_minmax);
+    if (!node) return CM_NO_VAR;
+    node->t[CM_T_minmax_y] = y;
+    node->t[CM_T_minmax_saved] = saved;
+    node->t[CM_T_minmax_x] = x;
+    return y;
+}
+
+/* y = op(x) with tensors y, x first and second. */
+static cm_var unary(cm_tape *tape, cm_op op, cm_var x, int ndim, const int *dim) {
+    cm_var y = work(tape, ndim, dim);
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, op);
+    if (!node) return CM_NO_VAR;
+    node->t[0] = y;
+    node->t[1] = x;
+    return y;
+}
+
+cm_var cm_tape_avg_pool(cm_tape *tape, cm_var x) {
+    if (bad(tape, x)) return CM_NO_VAR;
+    const cm_tensor *s = shape_of(tape, x);
+    int dim[4] = {s->dim[0], (s->dim[1] + 1) / 2, (s->dim[2] + 1) / 2, s->dim[3]};
+    return unary(tape, CM_OP_avg_pool, x, 4, dim);
+}
+
+cm_var cm_tape_global_mean(cm_tape *tape, cm_var x) {
+    if (bad(tape, x)) return CM_NO_VAR;
+    int dim[2] = {shape_of(tape, x)->dim[0], shape_of(tape, x)->dim[3]};
+    return unary(tape, CM_OP_global_mean, x, 2, dim);
+}
+
+cm_var cm_tape_action_encoding(cm_tape *tape, cm_var x, const cm_action_input *action) {
+    if (bad(tape, x) || bad(tape, action->action)) return CM_NO_VAR;
+    cm_tensor s = *shape_of(tape, x);
+    s.dim[s.ndim - 1] += action->encoding == CM_ENCODE_ONEHOT ? action->actions : 1;
+    cm_var y = unary(tape, CM_OP_action_encoding, x, s.ndim, s.dim);
+    if (y == CM_NO_VAR) return CM_NO_VAR;
+    cm_tape_node *node = &tape->forward.node[tape->forward.count - 1];
+    node->t[CM_T_action_encoding_action] = action->action;
+    node->attr.encoding = action->encoding;
+    node->attr.actions = action->actions;
+    return y;
+}
+
+cm_var cm_tape_embedding_add(cm_tape *tape, cm_var x, cm_var table, cm_var action) {
+    if (bad(tape, x) || bad(tape, table) || bad(tape, action)) return CM_NO_VAR;
+    cm_tensor s = *shape_of(tape, x);
+    cm_var y = unary(tape, CM_OP_embedding_add, x, s.ndim, s.dim);
+    if (y == CM_NO_VAR) return CM_NO_VAR;
+    cm_tape_node *node = &tape->forward.node[tape->forward.count - 1];
+    node->t[CM_T_embedding_add_table] = table;
+    node->t[CM_T_embedding_add_action] = action;
+    return y;
+}
+
+cm_var cm_tape_gather_rows(cm_tape *tape, cm_var pool, cm_var rows) {
+    if (bad(tape, pool) || bad(tape, rows)) return CM_NO_VAR;
+    int dim[2] = {shape_of(tape, rows)->dim[0], shape_of(tape, pool)->dim[1]};
+    cm_var y = unary(tape, CM_OP_gather_rows, pool, 2, dim);
+    if (y != CM_NO_VAR) tape->forward.node[tape->forward.count - 1].t[CM_T_gather_rows_rows] = rows;
+    return y;
+}
+
+void cm_tape_scatter_rows(cm_tape *tape, cm_var pool, cm_var x, cm_var rows) {
+    if (bad(tape, pool) || bad(tape, x) || bad(tape, rows)) return;
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_scatter_rows);
+    if (!node) return;
+    node->t[CM_T_scatter_rows_y] = pool;
+    node->t[CM_T_scatter_rows_x] = x;
+    node->t[CM_T_scatter_rows_rows] = rows;
+}
+
+cm_var cm_tape_support_decode(cm_tape *tape, cm_var logits, const cm_support *support) {
+    if (bad(tape, logits)) return CM_NO_VAR;
+    cm_var value = work_1d(tape, shape_of(tape, logits)->dim[0]);
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_support_decode);
+    if (!node) return CM_NO_VAR;
+    node->t[CM_T_support_decode_value] = value;
+    node->t[CM_T_support_decode_logits] = logits;
+    node->attr.support = *support;
+    return value;
+}
+
+/* The gradient of a loss's logits is written by the forward call itself. */
+static cm_var claim_gradient(cm_tape *tape, cm_var logits) {
+    if (!cm_tape_wants(tape, logits)) return CM_NO_VAR;
+    tape->var[logits].written = true;
+    return tape->var[logits].grad;
+}
+
+cm_loss_vars cm_tape_value_loss(cm_tape *tape, cm_var output, cm_var target, cm_var coefficient,
+                                const cm_support *support) {
+    cm_loss_vars vars = {CM_NO_VAR, CM_NO_VAR, CM_NO_VAR};
+    if (bad(tape, output) || bad(tape, target) || bad(tape, coefficient)) return vars;
+    int rows = shape_of(tape, output)->dim[0];
+    vars.loss = work_1d(tape, rows);
+    if (support->size > 1) vars.decoded = work_1d(tape, rows);
+    cm_var gradient = claim_gradient(tape, output);
+    cm_tape_node *node =
+        cm_tape_append(tape, &tape->forward, support->size > 1 ? CM_OP_categorical_loss : CM_OP_scalar_loss);
+    if (!node) return vars;
+    if (support->size > 1) {
+        node->t[CM_T_categorical_loss_loss] = vars.loss;
+        node->t[CM_T_categorical_loss_dlogits] = gradient;
+        node->t[CM_T_categorical_loss_decoded] = vars.decoded;
+        node->t[CM_T_categorical_loss_logits] = output;
+        node->t[CM_T_categorical_loss_target] = target;
+        node->t[CM_T_categorical_loss_coefficient] = coefficient;
+        node->attr.support = *support;
+        return vars;
+    }
+    node->t[CM_T_scalar_loss_loss] = vars.loss;
+    node->t[CM_T_scalar_loss_dprediction] = gradient;
+    node->t[CM_T_scalar_loss_prediction] = output;
+    node->t[CM_T_scalar_loss_target] = target;
+    node->t[CM_T_scalar_loss_coefficient] = coefficient;
+    vars.decoded = cm_tape_support_decode(tape, output, support); /* the output itself, made contiguous */
+    return vars;
+}
+
+cm_loss_vars cm_tape_policy_loss(cm_tape *tape, cm_var logits, cm_var target, cm_var coefficient,
+                                 float entropy_weight) {
+    cm_loss_vars vars = {CM_NO_VAR, CM_NO_VAR, CM_NO_VAR};
+    if (bad(tape, logits) || bad(tape, target) || bad(tape, coefficient)) return vars;
+    vars.loss = work_1d(tape, shape_of(tape, logits)->dim[0]);
+    vars.entropy = work_1d(tape, shape_of(tape, logits)->dim[0]);
+    cm_var gradient = claim_gradient(tape, logits);
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_policy_loss);
+    if (!node) return vars;
+    node->t[CM_T_policy_loss_loss] = vars.loss;
+    node->t[CM_T_policy_loss_entropy] = vars.entropy;
+    node->t[CM_T_policy_loss_dlogits] = gradient;
+    node->t[CM_T_policy_loss_logits] = logits;
+    node->t[CM_T_policy_loss_target] = target;
+    node->t[CM_T_policy_loss_coefficient] = coefficient;
+    node->attr.scale = entropy_weight;
+    return vars;
+}
+
+cm_loss_vars cm_tape_consistency_loss(cm_tape *tape, cm_var x, cm_var y, cm_var coefficient) {
+    cm_loss_vars vars = {CM_NO_VAR, CM_NO_VAR, CM_NO_VAR};
+    if (bad(tape, x) || bad(tape, y) || bad(tape, coefficient)) return vars;
+    vars.loss = work_1d(tape, shape_of(tape, x)->dim[0]);
+    cm_var gradient = claim_gradient(tape, x);
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_consistency_loss);
+    if (!node) return vars;
+    node->t[CM_T_consistency_loss_loss] = vars.loss;
+    node->t[CM_T_consistency_loss_dx] = gradient;
+    node->t[CM_T_consistency_loss_x] = x;
+    node->t[CM_T_consistency_loss_y] = y;
+    node->t[CM_T_consistency_loss_coefficient] = coefficient;
+    return vars;
+}

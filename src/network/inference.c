@@ -1,0 +1,161 @@
+#include "network/inference.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+
+/* One recorded pass with its block of inputs. */
+typedef struct part {
+    cm_tape *tape;
+    cm_pass *pass;
+    cm_arena input;
+    cm_var policy, value, reward;
+} part;
+
+struct cm_inference {
+    const cm_network *network; /* borrowed */
+    int rows;
+    size_t state_bytes; /* of one hidden state */
+    cm_arena pool;      /* [slots, D] */
+    part root, recurrent;
+    cm_inference_arrays arrays;
+};
+
+typedef struct inputs {
+    cm_var observation, root_slots, parent_slots, actions, child_slots;
+} inputs;
+
+/* State variables are rows of the pool: vectors; a plane network sees them as [B, H, W, C]. */
+static cm_var as_planes(const cm_network *network, cm_tape *tape, cm_var x) {
+    const cm_network_config *c = cm_network_get_config(network);
+    if (c->family != CM_FAMILY_RESNET) return x;
+    return cm_tape_reshape_planes(tape, x, c->observation[0], c->observation[1], c->channels);
+}
+
+static cm_var index_input(cm_tape *tape, int rows) { return cm_tape_input(tape, CM_I32, 1, &rows); }
+
+static void finish_outputs(const cm_network *network, part *p, cm_hidden state, bool with_reward) {
+    const cm_network_config *c = cm_network_get_config(network);
+    cm_outputs out = cm_network_predict(network, p->tape, state, with_reward);
+    p->policy = out.policy;
+    p->value = cm_tape_support_decode(p->tape, out.value, &c->value_support);
+    p->reward = with_reward ? cm_tape_support_decode(p->tape, out.reward, &c->reward_support) : CM_NO_VAR;
+}
+
+static void record_root(cm_inference *inf, int slots, inputs *in) {
+    const cm_network_config *c = cm_network_get_config(inf->network);
+    cm_tape *tape = inf->root.tape;
+    int dim[4] = {inf->rows, c->observation[0], c->observation[1], c->observation[2]};
+    in->observation = cm_tape_input(tape, CM_F32, c->observation_ndim + 1, dim);
+    in->root_slots = index_input(tape, inf->rows);
+    cm_var pool = cm_tape_pool(tape, slots, cm_network_state_size(inf->network));
+    cm_hidden state = cm_network_representation(inf->network, tape, in->observation);
+    cm_tape_scatter_rows(tape, pool, cm_tape_flatten(tape, state.scaled), in->root_slots);
+    finish_outputs(inf->network, &inf->root, state, false);
+}
+
+static void record_recurrent(cm_inference *inf, int slots, inputs *in) {
+    cm_tape *tape = inf->recurrent.tape;
+    in->parent_slots = index_input(tape, inf->rows);
+    in->actions = index_input(tape, inf->rows);
+    in->child_slots = index_input(tape, inf->rows);
+    cm_var pool = cm_tape_pool(tape, slots, cm_network_state_size(inf->network));
+    cm_var parent = as_planes(inf->network, tape, cm_tape_gather_rows(tape, pool, in->parent_slots));
+    cm_hidden next = cm_network_dynamics(inf->network, tape, parent, in->actions);
+    cm_tape_scatter_rows(tape, pool, cm_tape_flatten(tape, next.scaled), in->child_slots);
+    finish_outputs(inf->network, &inf->recurrent, next, true);
+}
+
+static cm_status build_pass(cm_inference *inf, part *p, cm_stream *stream, float *parameters, float *state) {
+    CM_TRY(cm_tape_finish(p->tape));
+    CM_TRY(cm_arena_create(&p->input, cm_tape_bytes(p->tape, CM_MEM_INPUT) + CM_ALIGN, "inputs of an inference pass"));
+    void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = parameters,
+                                [CM_MEM_STATE] = state,
+                                [CM_MEM_INPUT] = p->input.base,
+                                [CM_MEM_POOL] = inf->pool.base};
+    return cm_pass_create(p->tape, stream, base, &p->pass);
+}
+
+static void find_arrays(cm_inference *inf, const inputs *in) {
+    cm_inference_arrays *a = &inf->arrays;
+    cm_pass *root = inf->root.pass, *recurrent = inf->recurrent.pass;
+    a->observation = cm_pass_data(root, in->observation);
+    a->root_slots = cm_pass_data(root, in->root_slots);
+    a->root_policy = cm_pass_data(root, inf->root.policy);
+    a->root_value = cm_pass_data(root, inf->root.value);
+    a->parent_slots = cm_pass_data(recurrent, in->parent_slots);
+    a->actions = cm_pass_data(recurrent, in->actions);
+    a->child_slots = cm_pass_data(recurrent, in->child_slots);
+    a->policy = cm_pass_data(recurrent, inf->recurrent.policy);
+    a->value = cm_pass_data(recurrent, inf->recurrent.value);
+    a->reward = cm_pass_data(recurrent, inf->recurrent.reward);
+}
+
+static cm_status build(cm_inference *inf, cm_stream *stream, int slots, cm_dtype compute, float *parameters,
+                       float *state) {
+    inputs in;
+    CM_TRY(cm_arena_create(&inf->pool, (size_t)slots * inf->state_bytes + CM_ALIGN, "the pool of hidden states"));
+    CM_TRY(cm_tape_create(false, compute, &inf->root.tape));
+    CM_TRY(cm_tape_create(false, compute, &inf->recurrent.tape));
+    record_root(inf, slots, &in);
+    record_recurrent(inf, slots, &in);
+    CM_TRY(build_pass(inf, &inf->root, stream, parameters, state));
+    CM_TRY(build_pass(inf, &inf->recurrent, stream, parameters, state));
+    find_arrays(inf, &in);
+    return CM_OK;
+}
+
+cm_status cm_inference_create(const cm_network *network, cm_stream *stream, int rows, int slots, cm_dtype compute,
+                              float *parameters, float *state, cm_inference **out) {
+    *out = NULL;
+    cm_inference *inf;
+    CM_TRY(cm_alloc(&inf, 1, sizeof *inf, "an inference object"));
+    inf->network = network;
+    inf->rows = rows;
+    inf->state_bytes = (size_t)cm_network_state_size(network) * sizeof(float);
+    cm_status status = build(inf, stream, slots, compute, parameters, state);
+    if (status != CM_OK) {
+        cm_inference_destroy(inf);
+        return status;
+    }
+    *out = inf;
+    return CM_OK;
+}
+
+static void destroy_part(part *p) {
+    cm_pass_destroy(p->pass);
+    cm_tape_destroy(p->tape);
+    cm_arena_destroy(&p->input);
+}
+
+void cm_inference_destroy(cm_inference *inference) {
+    if (!inference) return;
+    destroy_part(&inference->root);
+    destroy_part(&inference->recurrent);
+    cm_arena_destroy(&inference->pool);
+    free(inference);
+}
+
+const cm_inference_arrays *cm_inference_get(const cm_inference *inference) { return &inference->arrays; }
+
+int cm_inference_rows(const cm_inference *inference) { return inference->rows; }
+
+size_t cm_inference_bytes(const cm_inference *inference) {
+    size_t bytes = inference->pool.capacity;
+    const part *parts[2] = {&inference->root, &inference->recurrent};
+    for (int i = 0; i < 2; i++) {
+        bytes += cm_tape_bytes(parts[i]->tape, CM_MEM_INPUT) + cm_tape_bytes(parts[i]->tape, CM_MEM_WORK);
+    }
+    return bytes;
+}
+
+cm_status cm_inference_root(cm_inference *inference) { return cm_pass_forward(inference->root.pass); }
+
+cm_status cm_inference_recurrent(cm_inference *inference) { return cm_pass_forward(inference->recurrent.pass); }
+
+void cm_inference_copy_state(cm_inference *inference, int to, int from) {
+    if (to == from) return;
+    memcpy(inference->pool.base + (size_t)to * inference->state_bytes,
+           inference->pool.base + (size_t)from * inference->state_bytes, inference->state_bytes);
+}

@@ -1,0 +1,54 @@
+/* Recorded inference passes for acting and evaluation: a fixed number of rows, parameters that stay where they are, and
+ * a pool of hidden states. One object per worker and shard; it is what a search's model is made of.
+ *
+ * Root: observation -> hidden state into the pool's slots, policy logits, value. Recurrent: hidden states of the
+ * parents, actions -> next hidden states into the children's slots, reward, policy logits, value. Values and rewards
+ * are decoded to the raw scale. The caller fills the input arrays, runs, and reads the outputs; all arrays are owned by
+ * the object.
+ */
+#ifndef CM_NETWORK_INFERENCE_H
+#define CM_NETWORK_INFERENCE_H
+
+#include "network/network.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_inference cm_inference;
+
+typedef struct cm_inference_arrays {
+    /* inputs */
+    float *observation;    /* [rows, observation] root                                 */
+    int32_t *root_slots;   /* [rows] root: distinct slots that the states are written to */
+    int32_t *parent_slots; /* [rows] recurrent */
+    int32_t *actions;      /* [rows] recurrent */
+    int32_t *child_slots;  /* [rows] recurrent: distinct */
+    /* outputs of the last run of each kind */
+    const float *root_policy; /* [rows, A] logits */
+    const float *root_value;  /* [rows]           */
+    const float *policy;      /* [rows, A] logits */
+    const float *value;       /* [rows]           */
+    const float *reward;      /* [rows]           */
+} cm_inference_arrays;
+
+/* `parameters` and `state` (blocks of the network's table, float32) are borrowed and must stay in place; after they
+ * change, cm_backend_repack. `slots`: states the pool holds. compute: CM_F32 or CM_BF16. */
+cm_status cm_inference_create(const cm_network *network, cm_stream *stream, int rows, int slots, cm_dtype compute,
+                              float *parameters, float *state, cm_inference **out) CM_MUST_USE;
+void cm_inference_destroy(cm_inference *inference); /* NULL is allowed */
+
+const cm_inference_arrays *cm_inference_get(const cm_inference *inference);
+int cm_inference_rows(const cm_inference *inference);
+size_t cm_inference_bytes(const cm_inference *inference); /* memory it took */
+
+cm_status cm_inference_root(cm_inference *inference) CM_MUST_USE;
+cm_status cm_inference_recurrent(cm_inference *inference) CM_MUST_USE;
+
+/* Copies the hidden state of slot `from` to slot `to` (sub-tree reuse). */
+void cm_inference_copy_state(cm_inference *inference, int to, int from);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

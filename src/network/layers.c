@@ -1,0 +1,149 @@
+#include "network/layers.h"
+
+#include <stdio.h>
+
+enum { MERGED_MAX = 4 };
+
+cm_layer cm_layer_make(int out, cm_norm norm, cm_activation activation) {
+    cm_layer layer = {.out = out, .norm = norm, .activation = activation, .residual = CM_NO_VAR};
+    return layer;
+}
+
+/* The table's row NAME.suffix; defined if missing and the builder defines; NULL after an error (kept by the tape). */
+static const cm_param *find_param(cm_builder *b, const char *name, const char *suffix, const cm_param *like) {
+    cm_param row = *like;
+    snprintf(row.name, sizeof row.name, "%s.%s", name, suffix);
+    const cm_param *found = cm_param_table_find(b->table, row.name);
+    if (found || !b->define) return found;
+    if (cm_param_table_add(b->table, &row, NULL) != CM_OK) return NULL;
+    return cm_param_table_find(b->table, row.name);
+}
+
+cm_var cm_layer_param(cm_builder *b, const char *name, const char *suffix, const cm_param *like) {
+    const cm_param *param = find_param(b, name, suffix, like);
+    return param ? cm_tape_param(b->tape, param) : CM_NO_VAR;
+}
+
+static cm_param vector_param(int n, cm_init init, bool state) {
+    cm_param p = {.ndim = 1, .dim = {n}, .init = init, .state = state};
+    return p;
+}
+
+static cm_init weight_init(const cm_builder *b, const cm_layer *layer) {
+    return layer->zero ? CM_INIT_ZERO : b->config->init;
+}
+
+/* Biases start at 0 with LeCun weights and like the weights otherwise (networks 0.1). U(+-1/sqrt(fan_in)) of a bias
+ * needs its weight's fan_in: initialise.c takes it from the row in front. */
+static cm_init bias_init(const cm_builder *b, const cm_layer *layer) {
+    return !layer->zero && b->config->init == CM_INIT_UNIFORM_FAN_IN ? CM_INIT_UNIFORM_FAN_IN : CM_INIT_ZERO;
+}
+
+/* The array `suffix` of `count` layers as one variable; defines them one behind the other. */
+static cm_var merged_param(cm_builder *b, const char *const *names, int count, const char *suffix,
+                           const cm_param *like) {
+    const cm_param *rows[MERGED_MAX];
+    for (int i = 0; i < count; i++) find_param(b, names[i], suffix, like); /* adding moves the table's rows */
+    for (int i = 0; i < count; i++) {
+        rows[i] = find_param(b, names[i], suffix, like);
+        if (!rows[i]) return CM_NO_VAR;
+    }
+    return cm_tape_merged(b->tape, rows, count);
+}
+
+/* Norm and activation behind a linear part; `groups` merged layers of layer->out features. */
+static cm_var normalise(cm_builder *b, const char *const *names, int count, cm_var x, const cm_layer *layer) {
+    if (layer->norm == CM_NORM_NONE) return cm_tape_activation(b->tape, x, layer->activation);
+    cm_param one = vector_param(layer->out, CM_INIT_ONE, false), zero = vector_param(layer->out, CM_INIT_ZERO, false);
+    cm_norm_vars norm = {.mean = CM_NO_VAR, .variance = CM_NO_VAR, .residual = layer->residual};
+    norm.scale = merged_param(b, names, count, "norm.scale", &one);
+    norm.shift = merged_param(b, names, count, "norm.shift", &zero);
+    bool fusable = layer->activation == CM_ACT_NONE || layer->activation == CM_ACT_RELU;
+    cm_activation fused = fusable || layer->norm == CM_NORM_LAYER ? layer->activation : CM_ACT_NONE;
+    cm_var y;
+    if (layer->norm == CM_NORM_LAYER) {
+        y = cm_tape_layer_norm(b->tape, x, &norm, fused, count);
+    } else {
+        one.state = zero.state = true;
+        norm.mean = merged_param(b, names, count, "norm.running_mean", &zero);
+        norm.variance = merged_param(b, names, count, "norm.running_var", &one);
+        y = cm_tape_batch_norm(b->tape, x, &norm, fused);
+    }
+    return fused == layer->activation ? y : cm_tape_activation(b->tape, y, layer->activation);
+}
+
+static cm_var merged_dense(cm_builder *b, const char *const *names, int count, cm_var x, const cm_layer *layer) {
+    if (x == CM_NO_VAR) return CM_NO_VAR;
+    int in = cm_tape_shape(b->tape, x)->dim[1];
+    if (layer->action) in += layer->action->encoding == CM_ENCODE_ONEHOT ? layer->action->actions : 1;
+    cm_param weight = {.ndim = 2, .dim = {layer->out, in}, .init = weight_init(b, layer)};
+    cm_param offset = vector_param(layer->out, bias_init(b, layer), false);
+    cm_var w = merged_param(b, names, count, "weight", &weight);
+    cm_var bias = layer->no_bias ? CM_NO_VAR : merged_param(b, names, count, "bias", &offset);
+    bool fused = layer->norm == CM_NORM_NONE && layer->activation == CM_ACT_RELU;
+    cm_var y = cm_tape_dense(b->tape, x, w, bias, layer->action, fused ? CM_ACT_RELU : CM_ACT_NONE);
+    return fused ? y : normalise(b, names, count, y, layer);
+}
+
+cm_var cm_layer_dense(cm_builder *b, const char *name, cm_var x, const cm_layer *layer) {
+    return merged_dense(b, &name, 1, x, layer);
+}
+
+void cm_layer_merged(cm_builder *b, const char *const *names, int count, cm_var x, const cm_layer *layer, cm_var *out) {
+    if (count > MERGED_MAX ||
+        layer->norm == CM_NORM_BATCH) { /* running statistics of several layers are no neighbours */
+        for (int i = 0; i < count; i++) out[i] = cm_layer_dense(b, names[i], x, layer);
+        return;
+    }
+    cm_var y = merged_dense(b, names, count, x, layer);
+    for (int i = 0; i < count; i++) out[i] = cm_tape_columns(b->tape, y, i * layer->out, layer->out);
+}
+
+/* The linear part of a convolution layer. */
+static cm_var conv_linear(cm_builder *b, const char *name, cm_var x, int k, int stride, const cm_layer *layer) {
+    if (x == CM_NO_VAR) return CM_NO_VAR;
+    int channels = cm_tensor_last(cm_tape_shape(b->tape, x));
+    cm_param weight = {.ndim = 4, .dim = {layer->out, k, k, channels}, .init = weight_init(b, layer)};
+    cm_param offset = vector_param(layer->out, bias_init(b, layer), false);
+    cm_var w = cm_layer_param(b, name, "weight", &weight);
+    cm_var bias = layer->no_bias ? CM_NO_VAR : cm_layer_param(b, name, "bias", &offset);
+    bool fused = layer->norm == CM_NORM_NONE && layer->activation == CM_ACT_RELU;
+    return cm_tape_conv2d(b->tape, x, w, bias, stride, fused ? CM_ACT_RELU : CM_ACT_NONE);
+}
+
+cm_var cm_layer_conv(cm_builder *b, const char *name, cm_var x, int k, int stride, const cm_layer *layer) {
+    cm_var y = conv_linear(b, name, x, k, stride, layer);
+    return layer->norm == CM_NORM_NONE ? y : normalise(b, &name, 1, y, layer);
+}
+
+/* A convolution whose norm has the constant statistics 0 and 1. */
+static cm_var fixed_conv(cm_builder *b, const char *name, cm_var x, cm_var residual) {
+    cm_layer layer = cm_layer_make(b->config->channels, CM_NORM_BATCH, CM_ACT_RELU);
+    cm_var y = conv_linear(b, name, x, 3, 1, &layer);
+    cm_param one = vector_param(layer.out, CM_INIT_ONE, false), zero = vector_param(layer.out, CM_INIT_ZERO, false);
+    cm_norm_vars norm = {.residual = residual};
+    norm.scale = cm_layer_param(b, name, "norm.scale", &one);
+    norm.shift = cm_layer_param(b, name, "norm.shift", &zero);
+    norm.mean = cm_tape_constant(b->tape, layer.out, 0.0f);
+    norm.variance = cm_tape_constant(b->tape, layer.out, 1.0f);
+    return cm_tape_fixed_norm(b->tape, y, &norm, CM_ACT_RELU);
+}
+
+cm_var cm_layer_block(cm_builder *b, const char *name, cm_var x, bool fixed) {
+    char first[CM_PARAM_NAME], second[CM_PARAM_NAME];
+    snprintf(first, sizeof first, "%s.conv1", name);
+    snprintf(second, sizeof second, "%s.conv2", name);
+    if (fixed) return fixed_conv(b, second, fixed_conv(b, first, x, CM_NO_VAR), x);
+    cm_layer layer = cm_layer_make(b->config->channels, CM_NORM_BATCH, CM_ACT_RELU);
+    layer.no_bias = true;
+    cm_var y = cm_layer_conv(b, first, x, 3, 1, &layer);
+    layer.residual = x;
+    return cm_layer_conv(b, second, y, 3, 1, &layer);
+}
+
+cm_var cm_layer_embedding(cm_builder *b, const char *name, cm_var x, cm_var action) {
+    if (x == CM_NO_VAR) return CM_NO_VAR;
+    cm_param table = {
+        .ndim = 2, .dim = {b->config->actions, cm_tape_shape(b->tape, x)->dim[1]}, .init = CM_INIT_EMBEDDING};
+    return cm_tape_embedding_add(b->tape, x, cm_layer_param(b, name, "table", &table), action);
+}

@@ -1,0 +1,54 @@
+/* Layers of the networks, on a tape. The same code defines parameters (while a network is created) and uses them
+ * (after). */
+#ifndef CM_NETWORK_LAYERS_H
+#define CM_NETWORK_LAYERS_H
+
+#include "network/network.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where layers are put. `define`: missing parameters are added to the table; their shapes come from the layer's input.
+ */
+typedef struct cm_builder {
+    const cm_network_config *config;
+    cm_param_table *table;
+    cm_tape *tape;
+    bool define;
+} cm_builder;
+
+typedef struct cm_layer {
+    int out;      /* features or channels */
+    cm_norm norm; /* behind the linear part */
+    cm_activation activation;
+    bool zero; /* starts at 0 */
+    bool no_bias;
+    const cm_action_input *action; /* dense only: encoded behind the input; NULL: none */
+    cm_var residual;               /* conv only: added behind the norm; 0 means none (use cm_layer_make) */
+} cm_layer;
+
+cm_layer cm_layer_make(int out, cm_norm norm, cm_activation activation);
+
+/* NAME.weight, NAME.bias, NAME.norm.*: Linear, Norm, activation on x [B, in]. */
+cm_var cm_layer_dense(cm_builder *b, const char *name, cm_var x, const cm_layer *layer);
+/* Same for k x k convolutions on [B, H, W, C]. */
+cm_var cm_layer_conv(cm_builder *b, const char *name, cm_var x, int k, int stride, const cm_layer *layer);
+
+/* `count` dense layers of equal width that read one x, computed as one; out[count] are their results. */
+void cm_layer_merged(cm_builder *b, const char *const *names, int count, cm_var x, const cm_layer *layer, cm_var *out);
+
+/* Residual block NAME.conv1, NAME.conv2 of networks 0.3; fixed: norm by constants 0 and 1, with biases (CuMind's
+ * images). */
+cm_var cm_layer_block(cm_builder *b, const char *name, cm_var x, bool fixed);
+
+/* NAME.table [A, H] */
+cm_var cm_layer_embedding(cm_builder *b, const char *name, cm_var x, cm_var action);
+
+/* An array NAME.suffix as a variable; defined if missing and the builder defines. */
+cm_var cm_layer_param(cm_builder *b, const char *name, const char *suffix, const cm_param *like);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

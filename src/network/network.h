@@ -1,0 +1,85 @@
+/* MuZero's functions - representation, dynamics, prediction - and the consistency heads, written once, for every
+ * backend.
+ *
+ * A network is a description: its configuration and the table of its parameters. It owns no weights. Its functions
+ * record calls on a tape; the tape knows whether it is for training or inference. Layers, names and shapes: spec
+ * networks 12.
+ *
+ * Letters: B rows, A actions, D hidden width, S support, H W C planes.
+ */
+#ifndef CM_NETWORK_NETWORK_H
+#define CM_NETWORK_NETWORK_H
+
+#include "backend/tape.h"
+#include "tensor/params.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cm_family { CM_FAMILY_CUMIND, CM_FAMILY_MLP, CM_FAMILY_RESNET } cm_family;
+typedef enum cm_norm { CM_NORM_NONE, CM_NORM_LAYER, CM_NORM_BATCH } cm_norm;
+typedef enum cm_body { CM_BODY_GELU_LAYERNORM, CM_BODY_PLAIN } cm_body; /* mlp */
+
+typedef struct cm_network_config {
+    cm_family family;
+    int observation_ndim, observation[3]; /* [n] or [H, W, C] */
+    int actions;                          /* A */
+    int hidden;                           /* D of cumind and mlp */
+    int blocks;                           /* cumind: layers; resnet and image encoder: residual blocks */
+    int channels;                         /* resnet and image encoder */
+    int head_channels, head_hidden;       /* resnet; mlp and resnet */
+    int trunk_layers; /* mlp: layers in front of policy and value heads (2; 0: heads on the state) */
+    cm_body body;
+    cm_norm norm;
+    bool minmax;            /* state_norm: scale the hidden state to [0, 1] per sample */
+    bool residual_dynamics; /* mlp */
+    cm_encoding encoding;
+    cm_support value_support, reward_support; /* size 1: scalar heads */
+    bool zero_init;                           /* last layers of heads start at 0 */
+    cm_init init; /* of weights: CM_INIT_LECUN_NORMAL (biases 0) or CM_INIT_UNIFORM_FAN_IN */
+    bool consistency;
+    int projection_hidden, projection_output, predictor_hidden; /* with consistency */
+} cm_network_config;
+
+typedef struct cm_network cm_network;
+
+/* Checks the configuration (CM_ERR_INPUT names what does not fit together; a rank other than 1 or 3 is "Unsupported
+ * observation shape") and defines the parameters. The caller owns it. */
+cm_status cm_network_create(const cm_network_config *config, cm_network **out) CM_MUST_USE;
+void cm_network_destroy(cm_network *network); /* NULL is allowed */
+
+const cm_network_config *cm_network_get_config(const cm_network *network);
+const cm_param_table *cm_network_parameters(const cm_network *network);
+int cm_network_state_size(const cm_network *network); /* D: floats of one hidden state (H*W*C for resnet) */
+int cm_network_observation_size(const cm_network *network);
+
+/* Initial values: parameters[table.parameters], state[table.states]. Depends on (seed, names, shapes) alone. */
+void cm_network_initialise(const cm_network *network, uint64_t seed, float *parameters, float *state);
+
+/* A hidden state on a tape: as dynamics left it, and scaled (the same variable without min-max scaling). Prediction,
+ * the next dynamics call and the consistency heads read `scaled`, the reward head `raw`. [B, D] or [B, H, W, C]. */
+typedef struct cm_hidden {
+    cm_var raw, scaled;
+} cm_hidden;
+
+typedef struct cm_outputs {
+    cm_var policy; /* [B, A] logits */
+    cm_var value;  /* [B, S] logits, or [B, 1] */
+    cm_var reward; /* [B, S] logits, or [B, 1]; CM_NO_VAR if it was not asked for */
+} cm_outputs;
+
+/* h: observation [B, ...] -> state. */
+cm_hidden cm_network_representation(const cm_network *network, cm_tape *tape, cm_var observation);
+/* g: state.scaled, action [B] int32 -> next state. */
+cm_hidden cm_network_dynamics(const cm_network *network, cm_tape *tape, cm_var state, cm_var action);
+/* f, and the reward of the dynamics call that made this state. */
+cm_outputs cm_network_predict(const cm_network *network, cm_tape *tape, cm_hidden state, bool with_reward);
+/* Consistency (SimSiam) heads on a scaled state: projection [B, output], and the predictor behind it. */
+cm_var cm_network_project(const cm_network *network, cm_tape *tape, cm_var state);
+cm_var cm_network_project_predict(const cm_network *network, cm_tape *tape, cm_var state);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
