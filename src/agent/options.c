@@ -1,0 +1,21 @@
+#include "agent/options.h"
+
+#define SECTION "Self-Play"
+#define OPTIONS cm_agent_options
+
+const cm_option cm_agent_option_rows[] = {
+    CM_OPTION(INT, steps_per_iteration, SECTION, "8", 1, 1048576,
+              "Steps that every environment acts before the next round of learning."),
+    CM_OPTION(DOUBLE, temperature, SECTION, "1", 0, 100,
+              "Moves are drawn from visits ^ (1 / temperature) while training; 0: always the most visited."),
+    CM_OPTION(ENUM, temperature_schedule, SECTION, "constant", 0, 0,
+              "stairs: the temperature is halved after 50 % and again after 75 % of the run.",
+              .choices = "constant|stairs"),
+    CM_OPTION(INT, temperature_threshold, SECTION, "0", 0, 1048576,
+              "Moves of an episode after which the most visited move is played; 0: never."),
+    CM_OPTION(DOUBLE, random_move_probability, SECTION, "0", 0, 1,
+              "Probability that a uniformly random legal move is played in place of the search's."),
+    CM_OPTION(INT, evaluation_simulations, SECTION, "0", 0, 65536,
+              "Simulations per move in evaluation; 0: num_simulations.", .flags = CM_OPTION_RESUME),
+};
+const int cm_agent_option_count = sizeof cm_agent_option_rows / sizeof *cm_agent_option_rows;

@@ -1,0 +1,28 @@
+/* Section "Self-Play": how the agent acts. spec/learning.md 6. */
+#ifndef CM_AGENT_OPTIONS_H
+#define CM_AGENT_OPTIONS_H
+
+#include "config/option.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cm_temperature_schedule { CM_TEMPERATURE_CONSTANT, CM_TEMPERATURE_STAIRS } cm_temperature_schedule;
+
+typedef struct cm_agent_options {
+    int steps_per_iteration;        /* steps of every environment between two rounds of learning */
+    double temperature;             /* actions are drawn from visits^(1/temperature); 0: the most visited */
+    int temperature_schedule;       /* cm_temperature_schedule: x 1, 0.5, 0.25 for < 50 %, < 75 %, rest of the run */
+    int temperature_threshold;      /* moves of an episode after which the temperature is 0; 0: never */
+    double random_move_probability; /* a uniform legal move in place of the search's */
+    int evaluation_simulations;     /* 0: num_simulations */
+} cm_agent_options;
+
+extern const cm_option cm_agent_option_rows[];
+extern const int cm_agent_option_count;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,66 @@
+#include "mcts/options.h"
+
+#define SECTION "MCTS"
+#define OPTIONS cm_mcts_options
+
+static int policy_of(const void *options) { return ((const cm_mcts_options *)options)->policy; }
+
+static const char *if_gumbel(const void *options) {
+    return policy_of(options) == CM_MCTS_GUMBEL_MUZERO ? "policy gumbel_muzero does not use it" : NULL;
+}
+
+static const char *unless_gumbel(const void *options) {
+    return policy_of(options) == CM_MCTS_GUMBEL_MUZERO ? NULL : "only policy gumbel_muzero uses it";
+}
+
+static const char *unless_min_max(const void *options) {
+    return ((const cm_mcts_options *)options)->qtransform == CM_MCTS_Q_MIN_MAX ? NULL
+                                                                               : "only qtransform min_max uses it";
+}
+
+static const char *unless_completed(const void *options) {
+    int q = ((const cm_mcts_options *)options)->qtransform;
+    bool used =
+        q == CM_MCTS_Q_COMPLETED_BY_MIX_VALUE || (q == CM_MCTS_Q_AUTO && policy_of(options) == CM_MCTS_GUMBEL_MUZERO);
+    return used ? NULL : "only qtransform completed_by_mix_value uses it";
+}
+
+const cm_option cm_mcts_option_rows[] = {
+    CM_OPTION(INT, num_simulations, SECTION, "8", 1, 65536, "Simulations per move. More is stronger and slower."),
+    CM_OPTION(DOUBLE, c_puct, SECTION, "1.25", 0, 1000,
+              "Weight of the prior against the value in the selection (pb_c_init of the papers).", .idle = if_gumbel),
+    CM_OPTION(DOUBLE, dirichlet_alpha, SECTION, "0.3", 1e-3, 1000,
+              "Concentration of the root noise; smaller puts it on fewer actions.", .idle = if_gumbel),
+    CM_OPTION(DOUBLE, exploration_fraction, SECTION, "0.25", 0, 1,
+              "Share of the root noise in the root prior while training; 0: no noise.", .idle = if_gumbel),
+    CM_OPTION(
+        ENUM, policy, SECTION, "muzero", 0, 0,
+        "muzero: PUCT with Dirichlet noise. gumbel_muzero: sequential halving, good with few simulations and many "
+        "actions. stochastic_muzero: with chance nodes. alphazero: the true rules as the model.",
+        .choices = "muzero|gumbel_muzero|stochastic_muzero|alphazero"),
+    CM_OPTION(DOUBLE, pb_c_base, SECTION, "19652", 1, 1e9, "Visits at which the weight of the prior begins to grow.",
+              .idle = if_gumbel),
+    CM_OPTION(ENUM, qtransform, SECTION, "auto", 0, 0,
+              "How values are scaled before they meet the prior; auto: parent_and_siblings, with policy gumbel_muzero "
+              "completed_by_mix_value.",
+              .choices = "auto|min_max|parent_and_siblings|completed_by_mix_value"),
+    CM_OPTION(DOUBLE, min_value, SECTION, "-1", -1e9, 1e9, "Value that min_max maps to 0.", .idle = unless_min_max),
+    CM_OPTION(DOUBLE, max_value, SECTION, "1", -1e9, 1e9, "Value that min_max maps to 1.", .idle = unless_min_max),
+    CM_OPTION(DOUBLE, qtransform_epsilon, SECTION, "1e-08", 1e-30, 1, "Smallest range that values are divided by."),
+    CM_OPTION(DOUBLE, value_scale, SECTION, "0.1", 0, 1000, "Weight of values against logits (c_scale).",
+              .idle = unless_completed),
+    CM_OPTION(DOUBLE, maxvisit_init, SECTION, "50", 0, 1e6, "Visits added to that weight (c_visit).",
+              .idle = unless_completed),
+    CM_OPTION(BOOL, rescale_values, SECTION, "true", 0, 0,
+              "Scale the values of a node to [0, 1]; turn it off for games whose values have a known range.",
+              .idle = unless_completed),
+    CM_OPTION(BOOL, use_mixed_value, SECTION, "true", 0, 0,
+              "Actions not yet visited get a mix of the network's and the visited actions' values.",
+              .idle = unless_completed),
+    CM_OPTION(INT, max_num_considered_actions, SECTION, "16", 1, 65536, "Actions that sequential halving starts with.",
+              .idle = unless_gumbel),
+    CM_OPTION(DOUBLE, gumbel_scale, SECTION, "1", 0, 1000,
+              "Size of the Gumbel noise while training; evaluation has none.", .idle = unless_gumbel),
+    CM_OPTION(INT, max_depth, SECTION, "0", 0, 65536, "Most moves that a simulation looks ahead; 0: no limit."),
+};
+const int cm_mcts_option_count = sizeof cm_mcts_option_rows / sizeof *cm_mcts_option_rows;

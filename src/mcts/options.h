@@ -1,0 +1,48 @@
+/* Section "MCTS": how a move is searched. Formulas: spec/search.md 7 and 8. */
+#ifndef CM_MCTS_OPTIONS_H
+#define CM_MCTS_OPTIONS_H
+
+#include "config/option.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cm_mcts_policy {
+    CM_MCTS_MUZERO,
+    CM_MCTS_GUMBEL_MUZERO,
+    CM_MCTS_STOCHASTIC_MUZERO,
+    CM_MCTS_ALPHAZERO
+} cm_mcts_policy;
+
+typedef enum cm_mcts_qtransform {
+    CM_MCTS_Q_AUTO, /* parent_and_siblings, with gumbel_muzero completed_by_mix_value */
+    CM_MCTS_Q_MIN_MAX,
+    CM_MCTS_Q_PARENT_AND_SIBLINGS,
+    CM_MCTS_Q_COMPLETED_BY_MIX_VALUE
+} cm_mcts_qtransform;
+
+typedef struct cm_mcts_options {
+    int num_simulations;         /* N */
+    double c_puct;               /* pb_c_init */
+    double dirichlet_alpha;      /* root noise of the PUCT policies */
+    double exploration_fraction; /* its share, 0: none */
+    int policy;                  /* cm_mcts_policy */
+    double pb_c_base;
+    int qtransform;              /* cm_mcts_qtransform */
+    double min_value, max_value; /* q range of min_max */
+    double qtransform_epsilon;
+    double value_scale, maxvisit_init; /* c_scale, c_visit of completed_by_mix_value */
+    bool rescale_values, use_mixed_value;
+    int max_num_considered_actions; /* gumbel_muzero */
+    double gumbel_scale;            /* gumbel_muzero, while training; evaluation uses 0 */
+    int max_depth;                  /* edges from the root, 0: no limit */
+} cm_mcts_options;
+
+extern const cm_option cm_mcts_option_rows[];
+extern const int cm_mcts_option_count;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,102 @@
+#include "network/options.h"
+
+#define SECTION "Network architecture"
+#define OPTIONS cm_network_options
+
+static const char *unless_mlp(const void *options) {
+    return ((const cm_network_options *)options)->family == CM_FAMILY_MLP ? NULL : "only family mlp has it";
+}
+
+static const char *if_mlp(const void *options) {
+    return ((const cm_network_options *)options)->family == CM_FAMILY_MLP ? "family mlp has no blocks" : NULL;
+}
+
+static const char *unless_resnet(const void *options) {
+    return ((const cm_network_options *)options)->family == CM_FAMILY_RESNET ? NULL : "only family resnet has it";
+}
+
+static const char *if_resnet(const void *options) {
+    return ((const cm_network_options *)options)->family == CM_FAMILY_RESNET
+               ? "the width of family resnet is conv_channels"
+               : NULL;
+}
+
+static const char *if_cumind(const void *options) {
+    return ((const cm_network_options *)options)->family == CM_FAMILY_CUMIND ? "family cumind has no such part" : NULL;
+}
+
+const cm_option cm_network_option_rows[] = {
+    CM_OPTION(INT, hidden_dim, SECTION, "128", 1, 16384, "Width of the hidden state and of the hidden layers.",
+              .idle = if_resnet),
+    CM_OPTION(INT, num_blocks, SECTION, "2", 0, 256,
+              "Layers (family cumind on vectors) or residual blocks (family cumind on images, resnet).",
+              .idle = if_mlp),
+    CM_OPTION(INT, conv_channels, SECTION, "32", 0, 4096, "Channels of the convolutions.", .idle = if_mlp),
+    CM_OPTION(ENUM, family, SECTION, "mlp", 0, 0,
+              "mlp: fully connected, for observations that are vectors or small boards. resnet: residual blocks of "
+              "convolutions, for boards. cumind: the networks of the original CuMind, scalar heads, no normalisation.",
+              .choices = "cumind|mlp|resnet"),
+    CM_OPTION(
+        ENUM, preset, SECTION, "small", 0, 0,
+        "Sets family, body, norm, state_norm, residual_dynamics, trunk_layers, head_hidden and the supports "
+        "together; a key that is given beside it, or with higher precedence, wins. plain: the network of speed "
+        "comparisons. small: the same with layer norm, min-max state and supports of 41 atoms. none: leaves all alone.",
+        .choices = "none|plain|small"),
+    CM_OPTION(ENUM, body, SECTION, "plain", 0, 0, "Layers of representation and transition in family mlp.",
+              .choices = "plain|gelu_layernorm", .idle = unless_mlp),
+    CM_OPTION(ENUM, norm, SECTION, "layer", 0, 0,
+              "Normalisation of hidden layers in family mlp; resnet always has batch, cumind none.",
+              .choices = "layer|batch|none", .idle = unless_mlp),
+    CM_OPTION(ENUM, state_norm, SECTION, "minmax", 0, 0,
+              "minmax scales every hidden state to [0, 1] (the reward head sees the state before it).",
+              .choices = "none|minmax", .idle = if_cumind),
+    CM_OPTION(BOOL, residual_dynamics, SECTION, "false", 0, 0,
+              "The next state is the last one plus what the transition gives, and the reward has a trunk of its own.",
+              .idle = unless_mlp),
+    CM_OPTION(INT, trunk_layers, SECTION, "0", 0, 8, "Layers between the state and the heads of the prediction.",
+              .idle = unless_mlp),
+    CM_OPTION(ENUM, action_encoding, SECTION, "onehot", 0, 0,
+              "How an action stands beside the state: one entry or plane per action, one entry or plane of action / "
+              "actions, or one plane with a 1 on the cell that is played.",
+              .choices = "onehot|scaled|board", .idle = if_cumind),
+    CM_OPTION(INT, head_hidden, SECTION, "64", 1, 16384, "Width of the hidden layer of each head.", .idle = if_cumind),
+    CM_OPTION(INT, head_channels, SECTION, "16", 1, 4096, "Channels of the 1x1 convolution of each head.",
+              .idle = unless_resnet),
+    CM_OPTION(DOUBLE, value_support_min, SECTION, "-20", -1e6, 1e6,
+              "Lowest atom of the value head. With value_transform it is a transformed value: -20 stands for -422."),
+    CM_OPTION(DOUBLE, value_support_max, SECTION, "20", -1e6, 1e6, "Highest atom of the value head."),
+    CM_OPTION(INT, value_support_size, SECTION, "41", 1, 4096,
+              "Atoms of the value head; 1: one output, squared error and no transform."),
+    CM_OPTION(DOUBLE, reward_support_min, SECTION, "-20", -1e6, 1e6, "Lowest atom of the reward head."),
+    CM_OPTION(DOUBLE, reward_support_max, SECTION, "20", -1e6, 1e6, "Highest atom of the reward head."),
+    CM_OPTION(INT, reward_support_size, SECTION, "41", 1, 4096,
+              "Atoms of the reward head; 1: one output, squared error and no transform."),
+    CM_OPTION(BOOL, value_transform, SECTION, "true", 0, 0,
+              "Values and rewards pass h(x) = sign(x) (sqrt(|x| + 1) - 1) + 0.001 x before they meet their supports."),
+    CM_OPTION(ENUM, initializer, SECTION, "lecun_normal", 0, 0,
+              "Initial weights: lecun_normal (truncated normal, biases 0) or fan_in_uniform (the default of PyTorch).",
+              .choices = "lecun_normal|fan_in_uniform"),
+    CM_OPTION(BOOL, zero_init_heads, SECTION, "true", 0, 0,
+              "The last layer of each head starts at 0: uniform policy, value 0.", .idle = if_cumind),
+    CM_OPTION(INT, consistency_hidden, SECTION, "1024", 1, 16384,
+              "Width of the hidden layers of the consistency projection; used if consistency_weight is above 0."),
+    CM_OPTION(INT, consistency_output, SECTION, "1024", 1, 16384, "Width of the consistency projection."),
+    CM_OPTION(INT, consistency_predictor, SECTION, "512", 1, 16384,
+              "Width of the hidden layer of the consistency predictor."),
+};
+const int cm_network_option_count = sizeof cm_network_option_rows / sizeof *cm_network_option_rows;
+
+void cm_network_options_apply(cm_network_options *options, cm_network_preset preset) {
+    if (preset == CM_PRESET_NONE) return;
+    bool small = preset == CM_PRESET_SMALL;
+    options->family = CM_FAMILY_MLP;
+    options->body = CM_BODY_PLAIN;
+    options->norm = small ? CM_NORM_LAYER : CM_NORM_NONE;
+    options->state_norm = small ? CM_STATE_NORM_MINMAX : CM_STATE_NORM_NONE;
+    options->residual_dynamics = false;
+    options->trunk_layers = 0;
+    options->head_hidden = 64;
+    options->value_support_min = options->reward_support_min = small ? -20.0 : -10.0;
+    options->value_support_max = options->reward_support_max = small ? 20.0 : 10.0;
+    options->value_support_size = options->reward_support_size = small ? 41 : 21;
+}

@@ -1,0 +1,51 @@
+/* Section "Network architecture": which network, how wide, how it starts. Families and names: spec/networks.md 12. */
+#ifndef CM_NETWORK_OPTIONS_H
+#define CM_NETWORK_OPTIONS_H
+
+#include "config/option.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cm_network_family { CM_FAMILY_CUMIND, CM_FAMILY_MLP, CM_FAMILY_RESNET } cm_network_family;
+typedef enum cm_network_preset { CM_PRESET_NONE, CM_PRESET_PLAIN, CM_PRESET_SMALL } cm_network_preset;
+typedef enum cm_network_body { CM_BODY_PLAIN, CM_BODY_GELU_LAYERNORM } cm_network_body;
+typedef enum cm_network_norm { CM_NORM_LAYER, CM_NORM_BATCH, CM_NORM_NONE } cm_network_norm;
+typedef enum cm_state_norm { CM_STATE_NORM_NONE, CM_STATE_NORM_MINMAX } cm_state_norm;
+typedef enum cm_action_encoding { CM_ACTION_ONEHOT, CM_ACTION_SCALED, CM_ACTION_BOARD } cm_action_encoding;
+typedef enum cm_initializer { CM_INIT_LECUN_NORMAL, CM_INIT_FAN_IN_UNIFORM } cm_initializer;
+
+typedef struct cm_network_options {
+    int hidden_dim;         /* H: width of the hidden state and of hidden layers (cumind, mlp) */
+    int num_blocks;         /* layers or residual blocks (cumind, resnet)                      */
+    int conv_channels;      /* channels of convolutions (cumind on images, resnet)             */
+    int family;             /* cm_network_family */
+    int preset;             /* cm_network_preset; already applied to the members below */
+    int body;               /* cm_network_body; mlp */
+    int norm;               /* cm_network_norm; mlp */
+    int state_norm;         /* cm_state_norm; mlp, resnet */
+    bool residual_dynamics; /* mlp */
+    int trunk_layers;       /* mlp: layers between state and heads, 0 or 2 */
+    int action_encoding;    /* cm_action_encoding; mlp, resnet */
+    int head_hidden;        /* width of a head's hidden layer; mlp, resnet */
+    int head_channels;      /* channels of a head's 1x1 convolution; resnet */
+    double value_support_min, value_support_max, reward_support_min, reward_support_max;
+    int value_support_size, reward_support_size; /* atoms; 1: one output, squared error, no transform */
+    bool value_transform;                        /* the supports stand behind the transform h */
+    int initializer;                             /* cm_initializer */
+    bool zero_init_heads;                        /* last layer of each head starts at 0; never in family cumind */
+    int consistency_hidden, consistency_output, consistency_predictor; /* widths, used if consistency_weight > 0 */
+} cm_network_options;
+
+extern const cm_option cm_network_option_rows[];
+extern const int cm_network_option_count;
+
+/* Sets what the preset fixes (spec/networks.md 12): the family (mlp), body, norm, state_norm, residual_dynamics,
+ * trunk_layers, head_hidden and the supports. CM_PRESET_NONE changes nothing. */
+void cm_network_options_apply(cm_network_options *options, cm_network_preset preset);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

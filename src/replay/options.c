@@ -1,0 +1,47 @@
+#include "replay/options.h"
+
+#define OPTIONS cm_replay_options
+#define MAX_INT 9007199254740992.0
+
+static const char *unless_prioritized(const void *options) {
+    return ((const cm_replay_options *)options)->prioritized ? NULL
+                                                             : "prioritized is false: positions are drawn uniformly";
+}
+
+const cm_option cm_replay_option_rows[] = {
+    CM_OPTION(INT, num_unroll_steps, "Self-Play", "3", 0, 1024, "Steps that the model is unrolled in training (K)."),
+    CM_OPTION(INT, td_steps, "Self-Play", "30", 1, 1048576,
+              "Rewards in a value target before it bootstraps (n); more than an episode has: the final result."),
+    CM_OPTION(DOUBLE, discount, "Self-Play", "0.99", 0, 1, "Weight of a reward one step later (gamma)."),
+
+    CM_OPTION(INT, memory_capacity, "Memory", "0", 0, 2147483647,
+              "Episodes that are kept, the oldest go first; 0: no limit of this kind.", .group = "memory"),
+    CM_OPTION(INT, min_memory_size, "Memory", "0", 0, 2147483647, "Finished episodes that the first update waits for.",
+              .group = "ready"),
+    CM_OPTION(DOUBLE, min_memory_pct, "Memory", "0", 0, 1, "Fraction of the memory that the first update waits for.",
+              .group = "ready"),
+    CM_OPTION(DOUBLE, per_alpha, "Memory", "0.6", 0, 10,
+              "How much priorities count when positions are drawn; 0: not at all.", .idle = unless_prioritized),
+    CM_OPTION(DOUBLE, per_epsilon, "Memory", "1e-06", 0, 1, "Added to every priority.", .idle = unless_prioritized),
+    CM_OPTION(DOUBLE, per_beta, "Memory", "0.4", 0, 1,
+              "How much the weights make up for priorities at the start of a run.", .idle = unless_prioritized),
+    CM_OPTION(INT64, memory_steps, "Memory", "7000", 0, MAX_INT,
+              "Steps that are kept, the oldest episodes go first; 0: no limit of this kind.", .group = "memory"),
+    CM_OPTION(INT64, memory_bytes, "Memory", "0", 0, MAX_INT,
+              "Bytes that the memory may take, over all ranks; 0: what memory_steps or memory_capacity need."),
+    CM_OPTION(INT64, min_memory_steps, "Memory", "1000", 0, MAX_INT, "Steps that the first update waits for.",
+              .group = "ready"),
+    CM_OPTION(BOOL, prioritized, "Memory", "false", 0, 0,
+              "Draw positions by their last error in value, corrected by weights, in place of uniformly."),
+    CM_OPTION(DOUBLE, per_beta_final, "Memory", "1", 0, 1, "What per_beta rises to, linearly, at the end of the run.",
+              .idle = unless_prioritized),
+    CM_OPTION(INT, prefetch_depth, "Memory", "2", 0, 64,
+              "Batches that a thread of its own prepares ahead; 0: none. Changes no result.",
+              .flags = CM_OPTION_RESUME),
+    CM_OPTION(BOOL, symmetries, "Memory", "true", 0, 0,
+              "Show every sample in a random symmetry of the board, where the environment has any."),
+    CM_OPTION(DOUBLE, policy_smoothing, "Memory", "0", 0, 1, "Share of the uniform distribution in policy targets."),
+    CM_OPTION(INT64, td_interval, "Memory", "0", 0, MAX_INT,
+              "td_steps shrinks by one for every so many steps of age, down to 1; 0: never."),
+};
+const int cm_replay_option_count = sizeof cm_replay_option_rows / sizeof *cm_replay_option_rows;

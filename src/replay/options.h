@@ -1,0 +1,38 @@
+/* Sections "Self-Play" (targets) and "Memory": what is kept, how it is drawn, what is learnt from it. spec/learning.md
+ * 1, 5. */
+#ifndef CM_REPLAY_OPTIONS_H
+#define CM_REPLAY_OPTIONS_H
+
+#include "config/option.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_replay_options {
+    int num_unroll_steps; /* K */
+    int td_steps;         /* n */
+    double discount;      /* gamma; the search of a two-player game uses -gamma */
+
+    int memory_capacity;   /* episodes, 0: no limit of this kind */
+    int min_memory_size;   /* episodes before the first update, 0: none needed */
+    double min_memory_pct; /* fraction of the capacity before the first update, 0 .. 1 */
+    double per_alpha, per_epsilon, per_beta;
+    int64_t memory_steps;     /* steps, 0: no limit of this kind */
+    int64_t memory_bytes;     /* bytes over all ranks, 0: what the other limits need */
+    int64_t min_memory_steps; /* steps before the first update */
+    bool prioritized;
+    double per_beta_final; /* per_beta goes to it linearly over the run */
+    int prefetch_depth;    /* batches prepared ahead; 0: none, the batch is made when it is needed */
+    bool symmetries;       /* a random symmetry of the board for every sample */
+    double policy_smoothing;
+    int64_t td_interval; /* n shrinks by one per so many steps of age, 0: never */
+} cm_replay_options;
+
+extern const cm_option cm_replay_option_rows[];
+extern const int cm_replay_option_count;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

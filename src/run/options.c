@@ -1,0 +1,90 @@
+#include "run/options.h"
+
+#define OPTIONS cm_run_options
+#define MAX_INT 9007199254740992.0
+
+static const cm_run_options *of(const void *options) { return options; }
+
+static const char *if_no_goal(const void *o) { return of(o)->stop_at_goal ? NULL : "stop_at_goal is false"; }
+static const char *if_not_evaluated(const void *o) {
+    return of(o)->evaluation_interval > 0 ? NULL : "evaluation_interval is 0";
+}
+
+static const char *always_int32(const void *o) {
+    return of(o)->action_dtype == CM_ACTIONS_INT32 ? NULL : "actions are always stored as 32-bit integers";
+}
+
+static const char *always_float32(const void *o) {
+    return of(o)->target_dtype == CM_MODEL_FLOAT32 ? NULL : "targets are always stored as float32";
+}
+
+const cm_option cm_run_option_rows[] = {
+    CM_OPTION(INT64, checkpoint_interval, "Training", "0", 0, MAX_INT,
+              "Finished episodes between checkpoints; 0: none of this kind.", .flags = CM_OPTION_RESUME,
+              .group = "checkpoint"),
+    CM_OPTION(INT64, num_episodes, "Training", "0", 0, MAX_INT,
+              "The run ends after so many episodes; 0: no such limit.", .flags = CM_OPTION_RESUME, .group = "limit"),
+    CM_OPTION(STRING, checkpoint_root_dir, "Training", "checkpoints", 0, 0, "Folder in which runs are kept.",
+              .flags = CM_OPTION_RESUME),
+    CM_OPTION(INT64, updates, "Training", "0", 0, MAX_INT, "The run ends after so many updates; 0: no such limit.",
+              .flags = CM_OPTION_RESUME, .group = "limit"),
+    CM_OPTION(INT64, env_steps, "Training", "15104", 0, MAX_INT,
+              "The run ends after so many steps of all environments together; 0: no such limit.",
+              .flags = CM_OPTION_RESUME, .group = "limit"),
+    CM_OPTION(DOUBLE, time_limit, "Training", "0", 0, 1e9, "The run ends after so many seconds; 0: no such limit.",
+              .flags = CM_OPTION_RESUME),
+    CM_OPTION(INT64, checkpoint_updates, "Training", "1000", 0, MAX_INT,
+              "Updates between checkpoints; 0: none of this kind. There is always one at the end.",
+              .flags = CM_OPTION_RESUME, .group = "checkpoint"),
+    CM_OPTION(INT, keep_checkpoints, "Training", "3", 1, 1000000,
+              "Newest checkpoints that are kept; the best evaluated one is kept besides.", .flags = CM_OPTION_RESUME),
+    CM_OPTION(ENUM, overlap, "Training", "auto", 0, 0,
+              "Act for the next iteration while learning from this one, one version behind; auto: on a GPU.",
+              .choices = "auto|off|on"),
+
+    CM_OPTION(INT64, evaluation_interval, "Evaluation", "0", 0, MAX_INT,
+              "Environment steps between evaluations during the run; 0: none.", .flags = CM_OPTION_RESUME),
+    CM_OPTION(INT, evaluation_episodes, "Evaluation", "20", 1, 1000000, "Episodes of such an evaluation.",
+              .flags = CM_OPTION_RESUME, .idle = if_not_evaluated),
+    CM_OPTION(INT, final_evaluation_episodes, "Evaluation", "100", 0, 1000000,
+              "Greedy episodes of the report at the end of a run; 0: none.", .flags = CM_OPTION_RESUME),
+    CM_OPTION(BOOL, stop_at_goal, "Evaluation", "false", 0, 0,
+              "End the run when two evaluations in succession reach goal_return.", .flags = CM_OPTION_RESUME,
+              .idle = if_not_evaluated),
+    CM_OPTION(DOUBLE, goal_return, "Evaluation", "null", -1e12, 1e12,
+              "Mean return that is the goal; null: the threshold of the environment.",
+              .flags = CM_OPTION_RESUME | CM_OPTION_NULL, .idle = if_no_goal),
+
+    CM_OPTION(
+        ENUM, model_dtype, "Data Types", "float32", 0, 0,
+        "Precision of matrix work: bfloat16 is faster where the processor has it; sums, losses and parameters stay in "
+        "float32. float16 is for GPUs.",
+        .choices = "float32|float16|bfloat16"),
+    CM_OPTION(ENUM, action_dtype, "Data Types", "int32", 0, 0, "Kept for CuMind's files; actions are stored as int32.",
+              .choices = "int32|int64", .idle = always_int32),
+    CM_OPTION(ENUM, target_dtype, "Data Types", "float32", 0, 0,
+              "Kept for CuMind's files; targets are stored as float32.", .choices = "float32|float16|bfloat16",
+              .idle = always_float32),
+
+    CM_OPTION(ENUM, device_type, "Device", "auto", 0, 0,
+              "auto takes a GPU if cumind can use one, else the CPU; gpu is CUDA; tpu is refused.",
+              .choices = "auto|cpu|gpu|tpu", .flags = CM_OPTION_RESUME),
+    CM_OPTION(ENUM, backend, "Device", "auto", 0, 0,
+              "What does the arithmetic; auto follows device_type. ref is the slow judge of the others.",
+              .choices = "auto|ref|cpu|cuda", .flags = CM_OPTION_RESUME),
+    CM_OPTION(INT, threads, "Device", "0", 0, 1024,
+              "Worker threads; 0: as many as the process may use. Changes no result.", .flags = CM_OPTION_RESUME),
+    CM_OPTION(INT64, memory_limit, "Device", "0", 0, MAX_INT,
+              "Bytes of main memory that a run may plan for; 0: what the machine has.", .flags = CM_OPTION_RESUME),
+
+    CM_OPTION(ENUM, log_level, "Logging", "info", 0, 0, "Least important lines that are shown.",
+              .choices = "debug|info|warning|error", .flags = CM_OPTION_RESUME),
+    CM_OPTION(DOUBLE, log_interval, "Logging", "5", 0, 86400,
+              "Seconds between progress lines when the output is no terminal.", .flags = CM_OPTION_RESUME),
+    CM_OPTION(INT, metrics_interval, "Logging", "1", 1, 1000000, "Iterations between lines of metrics.jsonl.",
+              .flags = CM_OPTION_RESUME),
+
+    CM_OPTION(INT64, seed, "Other", "42", 0, MAX_INT,
+              "All random numbers of a run follow from it: same configuration and seed, same run."),
+};
+const int cm_run_option_count = sizeof cm_run_option_rows / sizeof *cm_run_option_rows;

@@ -1,0 +1,60 @@
+/* What belongs to a run as a whole: limits, checkpoints, evaluation, precision, device, threads, seed. */
+#ifndef CM_RUN_OPTIONS_H
+#define CM_RUN_OPTIONS_H
+
+#include "config/option.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cm_overlap { CM_OVERLAP_AUTO, CM_OVERLAP_OFF, CM_OVERLAP_ON } cm_overlap;
+typedef enum cm_model_dtype { CM_MODEL_FLOAT32, CM_MODEL_FLOAT16, CM_MODEL_BFLOAT16 } cm_model_dtype;
+typedef enum cm_action_dtype { CM_ACTIONS_INT32, CM_ACTIONS_INT64 } cm_action_dtype;
+typedef enum cm_device_type {
+    CM_DEVICE_TYPE_AUTO,
+    CM_DEVICE_TYPE_CPU,
+    CM_DEVICE_TYPE_GPU,
+    CM_DEVICE_TYPE_TPU
+} cm_device_type;
+typedef enum cm_backend_choice { CM_BACKEND_AUTO, CM_BACKEND_REF, CM_BACKEND_CPU, CM_BACKEND_CUDA } cm_backend_choice;
+
+typedef struct cm_run_options {
+    /* Training */
+    int64_t num_episodes, updates,
+        env_steps;               /* limits of the run, totals; 0: none of this kind. The first one met ends it */
+    double time_limit;           /* seconds of this process, 0: none */
+    int64_t checkpoint_interval; /* finished episodes, 0: none of this kind */
+    int64_t checkpoint_updates;  /* updates, 0: none of this kind */
+    int keep_checkpoints;        /* newest ones, the best evaluated is kept besides */
+    char checkpoint_root_dir[CM_OPTION_TEXT]; /* where run directories are made */
+    int overlap;                              /* cm_overlap */
+
+    /* Evaluation */
+    int64_t evaluation_interval;   /* env steps between evaluations during the run, 0: none */
+    int evaluation_episodes;       /* of each of these */
+    int final_evaluation_episodes; /* of the report at the end; 0: none */
+    bool stop_at_goal;             /* end when two evaluations in succession reach goal_return */
+    double goal_return;            /* NaN: the environment's threshold */
+
+    /* Data Types, Device, Logging, Other */
+    int model_dtype;      /* cm_model_dtype */
+    int action_dtype;     /* cm_action_dtype */
+    int target_dtype;     /* cm_model_dtype */
+    int device_type;      /* cm_device_type */
+    int backend;          /* cm_backend_choice */
+    int threads;          /* 0: as many as the process may use */
+    int64_t memory_limit; /* bytes that the run may plan for, 0: what is there */
+    int log_level;        /* cm_log_level */
+    double log_interval;  /* seconds between progress lines that are not on a terminal */
+    int metrics_interval; /* iterations between lines of metrics.jsonl */
+    int64_t seed;
+} cm_run_options;
+
+extern const cm_option cm_run_option_rows[];
+extern const int cm_run_option_count;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

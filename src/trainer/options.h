@@ -1,0 +1,69 @@
+/* Section "Training": losses, optimiser, learning rate, slow weights, amount of learning. spec/learning.md 3, 5.5, 7.
+ */
+#ifndef CM_TRAINER_OPTIONS_H
+#define CM_TRAINER_OPTIONS_H
+
+#include "config/option.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cm_optimizer_type { CM_OPTIMIZER_ADAMW, CM_OPTIMIZER_ADAM, CM_OPTIMIZER_SGD } cm_optimizer_type;
+typedef enum cm_decay_on { CM_DECAY_ALL, CM_DECAY_WEIGHTS } cm_decay_on;
+typedef enum cm_schedule_type {
+    CM_SCHEDULE_CONSTANT,
+    CM_SCHEDULE_STEP,
+    CM_SCHEDULE_EXPONENTIAL,
+    CM_SCHEDULE_PIECEWISE,
+    CM_SCHEDULE_COSINE
+} cm_schedule_type;
+typedef enum cm_unroll_scale { CM_UNROLL_PAPER, CM_UNROLL_WHOLE, CM_UNROLL_CUMIND, CM_UNROLL_NONE } cm_unroll_scale;
+typedef enum cm_hidden_gradient { CM_HIDDEN_PAPER, CM_HIDDEN_HOOK, CM_HIDDEN_NONE } cm_hidden_gradient;
+typedef enum cm_policy_loss { CM_POLICY_LOSS_CE, CM_POLICY_LOSS_KL } cm_policy_loss;
+
+typedef struct cm_trainer_options {
+    int batch_size; /* B of one update, over all ranks */
+    double learning_rate;
+    double weight_decay;
+    int64_t target_update_frequency; /* updates between copies to the target network; 0: no target network */
+    int train_frequency; /* one update per so many finished episodes; 0: replay_ratio or updates_per_iteration */
+    int chunk_rows;      /* rows of a batch that are worked on together */
+
+    int optimizer;    /* cm_optimizer_type */
+    int decay_on;     /* cm_decay_on */
+    double clip_norm; /* global L2 norm of the gradient, 0: none */
+    double momentum;  /* sgd */
+    double beta1, beta2, adam_epsilon;
+    int gradient_accumulation; /* batches per step of the optimiser */
+
+    int schedule;               /* cm_schedule_type */
+    int64_t warmup_steps;       /* updates */
+    double final_learning_rate; /* cosine */
+    double decay_rate;          /* step, exponential */
+    int64_t decay_steps;        /* step, exponential; updates */
+    int64_t schedule_steps;     /* piecewise, cosine; updates behind the warm-up, 0: to the end of the run */
+
+    double value_weight, policy_weight, reward_weight, consistency_weight, entropy_weight;
+    int policy_loss;              /* cm_policy_loss */
+    bool mask_illegal;            /* the policy loss leaves illegal actions out of the softmax */
+    int unroll_scale;             /* cm_unroll_scale */
+    double hidden_gradient_scale; /* 0 .. 1 */
+    int hidden_gradient_form;     /* cm_hidden_gradient */
+
+    double ema_decay;    /* of the parameters' moving average per update; 0: no average is kept */
+    bool ema_acts;       /* self-play uses it */
+    bool ema_evaluates;  /* evaluation uses it */
+    bool ema_bootstraps; /* its value of o_{t+n} is the bootstrap, computed when sampled */
+
+    double replay_ratio;       /* positions trained per new step; 0: not used */
+    int updates_per_iteration; /* 0: not used */
+} cm_trainer_options;
+
+extern const cm_option cm_trainer_option_rows[];
+extern const int cm_trainer_option_count;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
