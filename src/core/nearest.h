@@ -1,0 +1,18 @@
+/* The known name that is nearest to a misspelt one, for error messages. */
+#ifndef CM_CORE_NEAREST_H
+#define CM_CORE_NEAREST_H
+
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Index in [0, count) of the name with the smallest edit distance (insert, delete, replace, swap case at half a point)
+ * to `word`; the first of equals. name(rows, i) gives the i-th name. count >= 1. Words longer than 63 bytes are cut. */
+int cm_nearest_name(const char *word, const void *rows, int count, const char *(*name)(const void *rows, int i));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,76 @@
+#include "env/board.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const cm_board_planes[CM_BOARD_PLANES] = {"own stones", "opponent's stones", "player 0 to move",
+                                                      "player 1 to move"};
+
+void cm_board_describe(cm_env_spec *spec, int rows, int columns, int actions) {
+    spec->rank = 3;
+    spec->shape[0] = rows, spec->shape[1] = columns, spec->shape[2] = CM_BOARD_PLANES;
+    spec->channels = cm_board_planes;
+    spec->cells = rows * columns;
+    spec->actions = actions;
+    spec->players = 2;
+    spec->max_plies = spec->cells;
+}
+
+void cm_board_observe(const int32_t *cells, int count, int to_play, float *observation) {
+    const int32_t own = to_play + 1, other = 2 - to_play;
+    for (int c = 0; c < count; c++) {
+        observation[4 * c] = cells[c] == own ? 1.0f : 0.0f;
+        observation[4 * c + 1] = cells[c] == other ? 1.0f : 0.0f;
+        observation[4 * c + 2] = to_play == 0 ? 1.0f : 0.0f;
+        observation[4 * c + 3] = to_play == 1 ? 1.0f : 0.0f;
+    }
+}
+
+void cm_board_dihedral(int index, int n, int actions, int32_t *cell_map, int32_t *action_map) {
+    for (int cell = 0; cell < n * n; cell++) {
+        int r = cell / n, c = cell % n;
+        if (index >= 4) c = n - 1 - c;
+        for (int turn = 0; turn < index % 4; turn++) {
+            int old_r = r;
+            r = c, c = n - 1 - old_r;
+        }
+        cell_map[cell] = r * n + c;
+    }
+    for (int a = 0; a < actions; a++) action_map[a] = a < n * n ? cell_map[a] : a;
+}
+
+void cm_board_picture(const int32_t *cells, int rows, int columns, int slant, char *text, size_t size) {
+    const char stones[] = {'.', 'x', 'o'};
+    size_t used = 0;
+    for (int r = -1; r < rows; r++) {
+        char line[128];
+        int at = r < 0 ? snprintf(line, sizeof line, "  ") : snprintf(line, sizeof line, "%2d", r + 1);
+        for (int s = 0; s < slant * r; s++) line[at++] = ' ';
+        for (int c = 0; c < columns; c++) {
+            line[at++] = ' ';
+            line[at++] = r < 0 ? (char)('a' + c) : stones[cells[r * columns + c]];
+        }
+        line[at++] = '\n';
+        if (used + (size_t)at + 1 > size) break;
+        memcpy(text + used, line, (size_t)at);
+        used += (size_t)at;
+    }
+    if (size > 0) text[used] = '\0';
+}
+
+void cm_picture_line(char *text, size_t size, const char *format, ...) {
+    size_t used = strlen(text);
+    if (used + 2 > size) return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used - 1, format, arguments);
+    va_end(arguments);
+    memcpy(text + strlen(text), "\n", 2);
+}
+
+void cm_board_cell_name(int cell, int columns, char *text, size_t size) {
+    snprintf(text, size, "%c%d", 'a' + cell % columns, cell / columns + 1);
+}
+
+void cm_name_pick(char *text, size_t size, const char *name) { snprintf(text, size, "%s", name); }

@@ -1,0 +1,45 @@
+/* What board games share: observation planes, pictures, cell names, symmetries. Cells are row-major, cell r * n + c;
+ * row 0 is drawn on top; cell values are 0 empty, 1 player 0, 2 player 1. */
+#ifndef CM_ENV_BOARD_H
+#define CM_ENV_BOARD_H
+
+#include "env/env.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CM_BOARD_PLANES = 4 };
+extern const char *const cm_board_planes[CM_BOARD_PLANES]; /* own, opponent, player 0 to move, player 1 to move */
+
+/* Fills what every two-player board game has in common: shape [rows, columns, 4], players, cells, rewards, plies. */
+void cm_board_describe(cm_env_spec *spec, int rows, int columns, int actions);
+
+/* observation[cells, 4] from cells[cells] (MiniZero's planes: own is the player to move). */
+void cm_board_observe(const int32_t *cells, int count, int to_play, float *observation);
+
+/* The eight maps of an n x n square: 0 identity, 1..3 turns by 90 degrees clockwise, 4..7 the mirror left-right and its
+ * turns. cell_map[n * n]; more actions than cells (a pass) stay what they are. action_map [actions]. */
+void cm_board_dihedral(int index, int n, int actions, int32_t *cell_map, int32_t *action_map);
+
+/* Rows with numbers, columns with letters, ". x o" as cells; row r starts r * slant columns further right. */
+void cm_board_picture(const int32_t *cells, int rows, int columns, int slant, char *text, size_t size);
+
+/* Adds a printf line to a picture; no end of line is needed. */
+void cm_picture_line(char *text, size_t size, const char *format, ...) CM_PRINTF(3, 4);
+
+/* "c4": column letter and row number from 1 at the top. */
+void cm_board_cell_name(int cell, int columns, char *text, size_t size);
+
+void cm_name_pick(char *text, size_t size, const char *name); /* copies a name, cut to size */
+
+/* The result for the mover: 1, 0 or -1 when `ended`, else 0. */
+static inline cm_env_outcome cm_board_outcome(bool ended, int result) {
+    cm_env_outcome out = {ended ? (double)result : 0.0, ended, false};
+    return out;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

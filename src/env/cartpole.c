@@ -1,0 +1,106 @@
+#include "env/cartpole.h"
+
+#include <math.h>
+
+#include "env/control.h"
+
+static const char *const channels[] = {"cart position", "cart velocity", "pole angle", "pole angular velocity"};
+
+static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
+    CM_TRY(cm_control_bounds(params, -0.05, 0.05));
+    spec->shape[0] = 4;
+    spec->channels = channels;
+    spec->actions = 2;
+    spec->discount = 0.997;
+    spec->reward_low = params->sutton_barto_reward ? -1.0 : 0.0, spec->reward_high = 1.0;
+    spec->rules_size = sizeof(cm_cartpole);
+    return CM_OK;
+}
+
+static cm_status describe_v1(cm_env_params *params, cm_env_spec *spec) {
+    spec->max_steps = 500, spec->reward_threshold = 475.0;
+    return describe(params, spec);
+}
+
+static cm_status describe_v0(cm_env_params *params, cm_env_spec *spec) {
+    spec->max_steps = 200, spec->reward_threshold = 195.0;
+    return describe(params, spec);
+}
+
+static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
+    cm_cartpole_reset((cm_cartpole *)rules, params->low, params->high, random);
+}
+
+static double reward_of(const cm_env_params *params, bool fallen) {
+    if (params->sutton_barto_reward) return fallen ? -1.0 : 0.0;
+    return 1.0;
+}
+
+static cm_env_outcome step(const cm_env_params *params, void *rules, int action, cm_pcg64 *random) {
+    (void)random;
+    cm_cartpole *s = (cm_cartpole *)rules;
+    *s = cm_cartpole_step(*s, action);
+    bool fallen = cm_cartpole_fallen(s->x, s->theta);
+    return (cm_env_outcome){reward_of(params, fallen), fallen, false};
+}
+
+static void step_lanes(const cm_env_params *params, const cm_env_lanes *lanes) {
+    double *restrict x = lanes->field[0], *restrict x_dot = lanes->field[1];
+    double *restrict theta = lanes->field[2], *restrict theta_dot = lanes->field[3];
+    const int32_t *restrict action = lanes->action;
+    uint8_t *restrict terminated = lanes->terminated;
+    for (int i = 0; i < lanes->count; i++) {
+        cm_cartpole s = {x[i], x_dot[i], theta[i], theta_dot[i]};
+        s = cm_cartpole_step(s, action[i]);
+        x[i] = s.x, x_dot[i] = s.x_dot, theta[i] = s.theta, theta_dot[i] = s.theta_dot;
+    }
+    for (int i = 0; i < lanes->count; i++) terminated[i] = cm_cartpole_fallen(x[i], theta[i]);
+    float *restrict observation = lanes->observation, *restrict reward = lanes->reward;
+    for (int i = 0; i < lanes->count; i++) {
+        observation[4 * i] = (float)x[i], observation[4 * i + 1] = (float)x_dot[i];
+        observation[4 * i + 2] = (float)theta[i], observation[4 * i + 3] = (float)theta_dot[i];
+    }
+    const float alive = (float)reward_of(params, false), fallen = (float)reward_of(params, true);
+    for (int i = 0; i < lanes->count; i++) reward[i] = terminated[i] ? fallen : alive;
+}
+
+static void observe(const cm_env_params *params, const void *rules, float *observation) {
+    (void)params;
+    const cm_cartpole *s = (const cm_cartpole *)rules;
+    observation[0] = (float)s->x, observation[1] = (float)s->x_dot;
+    observation[2] = (float)s->theta, observation[3] = (float)s->theta_dot;
+}
+
+/* The track from -2.4 to 2.4 with the cart, the pole above it, leaning by its angle times four. */
+static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
+    (void)params;
+    const cm_cartpole *s = (const cm_cartpole *)rules;
+    enum { HEIGHT = 7, WIDTH = 39 };
+    cm_canvas canvas;
+    cm_canvas_clear(&canvas, HEIGHT, WIDTH);
+    double cart = (s->x + CM_CARTPOLE_X_LIMIT) / (2.0 * CM_CARTPOLE_X_LIMIT) * (WIDTH - 1);
+    for (int c = 0; c < WIDTH; c++) cm_canvas_put(&canvas, HEIGHT - 1, c, '-');
+    for (int up = 1; up < HEIGHT - 1; up++) {
+        cm_canvas_put(&canvas, HEIGHT - 2 - up, cart + 2.0 * up * sin(4.0 * s->theta), '|');
+    }
+    for (int d = -2; d <= 2; d++) cm_canvas_put(&canvas, HEIGHT - 2, cart + d, d == -2 ? '[' : d == 2 ? ']' : '=');
+    cm_canvas_text(&canvas, text, size, "x %+.2f m  angle %+.1f deg", s->x, s->theta * 180.0 / CM_PI);
+}
+
+static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
+    (void)params;
+    cm_name_pick(text, size, action == 1 ? "right" : "left");
+}
+
+#define CARTPOLE(id, row_alias, describe_row, text)                                                                    \
+    {                                                                                                                  \
+        .name = id, .alias = row_alias, .about = text,                                                                 \
+        .options = CM_ENV_MAX_STEPS | CM_ENV_LOW | CM_ENV_HIGH | CM_ENV_SUTTON_BARTO, .describe = describe_row,        \
+        .reset = reset, .step = step, .observe = observe, .picture = picture, .action_name = action_name,              \
+        .step_lanes = step_lanes                                                                                       \
+    }
+
+const cm_env_def cm_env_cartpole_v1 =
+    CARTPOLE("CartPole-v1", "CartPole", describe_v1, "Balance a pole on a cart for 500 steps");
+const cm_env_def cm_env_cartpole_v0 =
+    CARTPOLE("CartPole-v0", NULL, describe_v0, "Balance a pole on a cart for 200 steps");

@@ -1,0 +1,84 @@
+#include "env/connect4.h"
+
+#include <string.h>
+
+#include "env/board.h"
+
+enum { ROWS = CM_CONNECT4_ROWS, COLUMNS = CM_CONNECT4_COLUMNS, CELLS = CM_CONNECT4_CELLS };
+
+static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
+    (void)params;
+    cm_board_describe(spec, ROWS, COLUMNS, COLUMNS);
+    spec->symmetries = 2;
+    spec->rules_size = sizeof(cm_connect4);
+    return CM_OK;
+}
+
+static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
+    (void)params, (void)random;
+    memset(rules, 0, sizeof(cm_connect4));
+}
+
+static cm_env_outcome step(const cm_env_params *params, void *rules, int action, cm_pcg64 *random) {
+    (void)params, (void)random;
+    int result;
+    bool ended = cm_connect4_play((cm_connect4 *)rules, action, &result);
+    return cm_board_outcome(ended, result);
+}
+
+static void legal(const cm_env_params *params, const void *rules, uint8_t *mask) {
+    (void)params;
+    for (int a = 0; a < COLUMNS; a++) mask[a] = cm_connect4_is_legal((const cm_connect4 *)rules, a);
+}
+
+static int to_play(const cm_env_params *params, const void *rules) {
+    (void)params;
+    return (int)(((const cm_connect4 *)rules)->ply & 1);
+}
+
+static void board(const cm_env_params *params, const void *rules, int32_t *cells) {
+    (void)params;
+    const cm_connect4 *s = (const cm_connect4 *)rules;
+    for (int cell = 0; cell < CELLS; cell++) {
+        int bit = 7 * (cell % COLUMNS) + ROWS - 1 - cell / COLUMNS;
+        cells[cell] = (int)(s->stones[0] >> bit & 1) + 2 * (int)(s->stones[1] >> bit & 1);
+    }
+}
+
+static void observe(const cm_env_params *params, const void *rules, float *observation) {
+    int32_t cells[CELLS];
+    board(params, rules, cells);
+    cm_board_observe(cells, CELLS, to_play(params, rules), observation);
+}
+
+static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
+    int32_t cells[CELLS];
+    board(params, rules, cells);
+    cm_board_picture(cells, ROWS, COLUMNS, 0, text, size);
+}
+
+static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
+    (void)params;
+    const char name[2] = {(char)('a' + action), '\0'};
+    cm_name_pick(text, size, name);
+}
+
+static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, int32_t *action_map) {
+    (void)params, (void)index;
+    for (int cell = 0; cell < CELLS; cell++) cell_map[cell] = cell - cell % COLUMNS + COLUMNS - 1 - cell % COLUMNS;
+    for (int action = 0; action < COLUMNS; action++) action_map[action] = COLUMNS - 1 - action;
+}
+
+const cm_env_def cm_env_connect4 = {.name = "connect4",
+                                    .alias = "Connect4",
+                                    .about = "Four in a row with falling stones on 6 x 7",
+                                    .describe = describe,
+                                    .reset = reset,
+                                    .step = step,
+                                    .observe = observe,
+                                    .legal = legal,
+                                    .to_play = to_play,
+                                    .picture = picture,
+                                    .action_name = action_name,
+                                    .board = board,
+                                    .symmetry = symmetry};

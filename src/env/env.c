@@ -1,0 +1,189 @@
+#include "env/env.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- episodes ---- */
+
+static void begin(void *state) {
+    cm_env_common *common = (cm_env_common *)state;
+    common->steps = 0;
+    common->terminated = common->truncated = common->pending = 0;
+}
+
+void cm_env_reset(const cm_env *env, void *state, uint64_t seed) {
+    memset(state, 0, env->spec.state_size);
+    cm_pcg64_seed(&((cm_env_common *)state)->random, seed);
+    cm_env_restart(env, state);
+}
+
+void cm_env_restart(const cm_env *env, void *state) {
+    begin(state);
+    env->def->reset(&env->params, cm_env_rules(state), &((cm_env_common *)state)->random);
+}
+
+cm_status cm_env_reset_outcomes(const cm_env *env, void *state, const int32_t *outcomes) {
+    if (!env->def->reset_with) return cm_fail(CM_ERR_INPUT, "%s: its reset takes no outcomes", env->spec.name);
+    cm_status status = env->def->reset_with(&env->params, cm_env_rules(state), outcomes);
+    if (status != CM_OK) return cm_fail_in(status, "%s", env->spec.name);
+    begin(state);
+    return CM_OK;
+}
+
+/* ---- steps ---- */
+
+/* Whether the state may be stepped at all; `half` asks for the state between an afterstate and its chance. */
+static cm_status check_ready(const cm_env *env, const void *state, bool half) {
+    const cm_env_common *common = (const cm_env_common *)state;
+    if (common->terminated || common->truncated) {
+        return cm_fail(CM_ERR_STATE, "%s: step after the end of the episode; reset first", env->spec.name);
+    }
+    if (common->pending != half) {
+        return cm_fail(CM_ERR_STATE, half ? "%s: no chance outcome is due" : "%s: a chance outcome is due first",
+                       env->spec.name);
+    }
+    return CM_OK;
+}
+
+static cm_status check_action(const cm_env *env, const void *state, int action) {
+    if (action < 0 || action >= env->spec.actions) {
+        return cm_fail(CM_ERR_INPUT, "%s: action %d is not in [0, %d)", env->spec.name, action, env->spec.actions);
+    }
+    if (!env->def->legal) return CM_OK;
+    uint8_t mask[CM_ENV_MAX_ACTIONS];
+    env->def->legal(&env->params, cm_env_rules_of(state), mask);
+    return mask[action] ? CM_OK : cm_fail(CM_ERR_INPUT, "%s: action %d is illegal here", env->spec.name, action);
+}
+
+/* Counts a step and adds the time limit to its outcome. */
+static void finish(const cm_env *env, void *state, cm_env_outcome *out) {
+    cm_env_common *common = (cm_env_common *)state;
+    common->steps++;
+    common->pending = 0;
+    out->truncated = env->spec.max_steps > 0 && common->steps >= env->spec.max_steps;
+    common->terminated = out->terminated;
+    common->truncated = out->truncated;
+}
+
+cm_status cm_env_step(const cm_env *env, void *state, int action, cm_env_outcome *out) {
+    CM_TRY(check_ready(env, state, false));
+    CM_TRY(check_action(env, state, action));
+    if (env->spec.action_size > 0) {
+        float value = cm_env_action_value(env, action);
+        *out = env->def->step_value(&env->params, cm_env_rules(state), &value);
+    } else {
+        *out = env->def->step(&env->params, cm_env_rules(state), action, &((cm_env_common *)state)->random);
+    }
+    finish(env, state, out);
+    return CM_OK;
+}
+
+cm_status cm_env_step_value(const cm_env *env, void *state, const float *value, cm_env_outcome *out) {
+    if (env->spec.action_size == 0) return cm_fail(CM_ERR_INPUT, "%s: its actions are discrete", env->spec.name);
+    CM_TRY(check_ready(env, state, false));
+    for (int d = 0; d < env->spec.action_size; d++) {
+        if (isnan(value[d])) return cm_fail(CM_ERR_INPUT, "%s: the action is NaN", env->spec.name);
+    }
+    *out = env->def->step_value(&env->params, cm_env_rules(state), value);
+    finish(env, state, out);
+    return CM_OK;
+}
+
+float cm_env_action_value(const cm_env *env, int action) {
+    double low = (double)env->spec.action_low, high = (double)env->spec.action_high;
+    return (float)(low + (high - low) * action / (env->spec.actions - 1));
+}
+
+cm_status cm_env_afterstate(const cm_env *env, void *state, int action, double *reward) {
+    if (!env->def->afterstate) return cm_fail(CM_ERR_INPUT, "%s: no chance takes part in it", env->spec.name);
+    CM_TRY(check_ready(env, state, false));
+    CM_TRY(check_action(env, state, action));
+    *reward = env->def->afterstate(&env->params, cm_env_rules(state), action);
+    ((cm_env_common *)state)->pending = 1;
+    return CM_OK;
+}
+
+cm_status cm_env_chance_weights(const cm_env *env, const void *state, float *weights) {
+    if (!env->def->chance) return cm_fail(CM_ERR_INPUT, "%s: no chance takes part in it", env->spec.name);
+    CM_TRY(check_ready(env, state, true));
+    env->def->chance_weights(&env->params, cm_env_rules_of(state), weights);
+    return CM_OK;
+}
+
+cm_status cm_env_chance(const cm_env *env, void *state, int outcome, cm_env_outcome *out) {
+    if (!env->def->chance) return cm_fail(CM_ERR_INPUT, "%s: no chance takes part in it", env->spec.name);
+    CM_TRY(check_ready(env, state, true));
+    float weights[CM_ENV_MAX_OUTCOMES];
+    env->def->chance_weights(&env->params, cm_env_rules_of(state), weights);
+    if (outcome < 0 || outcome >= env->spec.chance_outcomes || !(weights[outcome] > 0.0f)) {
+        return cm_fail(CM_ERR_INPUT, "%s: outcome %d is not possible here", env->spec.name, outcome);
+    }
+    out->reward = 0.0;
+    out->terminated = env->def->chance(&env->params, cm_env_rules(state), outcome);
+    finish(env, state, out);
+    return CM_OK;
+}
+
+/* ---- views ---- */
+
+void cm_env_observe(const cm_env *env, const void *state, float *observation) {
+    env->def->observe(&env->params, cm_env_rules_of(state), observation);
+}
+
+bool cm_env_ended(const void *state) {
+    const cm_env_common *common = (const cm_env_common *)state;
+    return common->terminated || common->truncated;
+}
+
+void cm_env_legal(const cm_env *env, const void *state, uint8_t *mask) {
+    if (cm_env_ended(state)) {
+        memset(mask, 0, (size_t)env->spec.actions);
+    } else if (env->def->legal) {
+        env->def->legal(&env->params, cm_env_rules_of(state), mask);
+    } else {
+        memset(mask, 1, (size_t)env->spec.actions);
+    }
+}
+
+int cm_env_to_play(const cm_env *env, const void *state) {
+    return env->def->to_play ? env->def->to_play(&env->params, cm_env_rules_of(state)) : 0;
+}
+
+void cm_env_picture(const cm_env *env, const void *state, char *text, size_t size) {
+    env->def->picture(&env->params, cm_env_rules_of(state), text, size);
+}
+
+void cm_env_action_name(const cm_env *env, int action, char *text, size_t size) {
+    if (env->def->action_name) {
+        env->def->action_name(&env->params, action, text, size);
+    } else {
+        snprintf(text, size, "%d", action);
+    }
+}
+
+int cm_env_action_parse(const cm_env *env, const char *text) {
+    char name[32], *end;
+    for (int action = 0; action < env->spec.actions; action++) {
+        cm_env_action_name(env, action, name, sizeof name);
+        if (strcasecmp(name, text) == 0) return action;
+    }
+    long number = strtol(text, &end, 10);
+    bool whole = end != text && *end == '\0' && number >= 0 && number < env->spec.actions;
+    return whole ? (int)number : -1;
+}
+
+void cm_env_board(const cm_env *env, const void *state, int32_t *cells) {
+    if (env->def->board) env->def->board(&env->params, cm_env_rules_of(state), cells);
+}
+
+void cm_env_symmetry(const cm_env *env, int index, int32_t *cell_map, int32_t *action_map) {
+    if (index > 0) {
+        env->def->symmetry(&env->params, index, cell_map, action_map);
+        return;
+    }
+    for (int c = 0; c < env->spec.cells; c++) cell_map[c] = c;
+    for (int a = 0; a < env->spec.actions; a++) action_map[a] = a;
+}

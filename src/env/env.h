@@ -1,0 +1,245 @@
+/* Environments: games and control tasks behind one table.
+ *
+ * A row (cm_env_def) is a set of functions on a plain struct, the rules' state: no pointers in it, no memory of its
+ * own. cm_env_open finds a row by name, checks the options and gives a cm_env: row + options + spec, a value that is
+ * copied freely and never changes. A state block (cm_env_common and behind it the rules' state, spec.state_size bytes,
+ * aligned to 8) is owned by the caller; memcpy is a clone. Every function here is thread-safe on different states.
+ *
+ * Conventions (spec/environments.md): the reward of a transition belongs to the player who acted; `terminated` is a
+ * real end and `truncated` a time limit, both may be true; a step after the end, and an illegal action, are errors that
+ * leave the state as it was. Observations are float32, seen by the player to move, rows contiguous, [F] or [H, W, C].
+ * Adding one: docs/ADDING_AN_ENVIRONMENT.md. Many at once: env/vector.h. */
+#ifndef CM_ENV_ENV_H
+#define CM_ENV_ENV_H
+
+#include "core/status.h"
+#include "env/pcg64.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- options -------------------------------------------------------------------------------------------------------
+ */
+
+/* What a user may choose about an environment. 0 (numbers) and NaN (reset bounds) mean the environment's own default;
+ * cm_env_open fills in what it took. Options that a row does not list in `options` are ignored. */
+typedef struct cm_env_params {
+    int size;                 /* board size n of hex, go, gomoku; normally part of the name ("hex7")            */
+    int rows, columns;        /* catch: 2..64 each; 10 x 5                                                      */
+    int action_bins;          /* continuous tasks: number of values of the discretised action, 2..1001; 11      */
+    int max_steps;            /* time limit in steps; the environment's own                                     */
+    double komi;              /* go: points White gets, -400..400; 7.5                                          */
+    double low, high;         /* CartPole, Acrobot, MountainCar: bounds of the uniform reset                    */
+    double x_init;            /* Pendulum: reset angle in [-x_init, x_init]; pi                                 */
+    double y_init;            /* Pendulum: reset angular velocity in [-y_init, y_init]; 1                       */
+    double goal_velocity;     /* MountainCar: velocity needed at the goal; 0                               */
+    bool swap;                /* hex: the second player may take over the first stone                      */
+    bool exactly_five;        /* gomoku: six or more in a row do not win                                   */
+    bool sutton_barto_reward; /* CartPole: reward 0, and -1 at the terminating step                        */
+} cm_env_params;
+
+/* Bits of cm_env_def.options: which of the above a row reads. Bit i is row i of cm_env_options. */
+enum {
+    CM_ENV_SIZE = 1 << 0,
+    CM_ENV_ROWS = 1 << 1,
+    CM_ENV_COLUMNS = 1 << 2,
+    CM_ENV_ACTION_BINS = 1 << 3,
+    CM_ENV_MAX_STEPS = 1 << 4,
+    CM_ENV_KOMI = 1 << 5,
+    CM_ENV_LOW = 1 << 6,
+    CM_ENV_HIGH = 1 << 7,
+    CM_ENV_X_INIT = 1 << 8,
+    CM_ENV_Y_INIT = 1 << 9,
+    CM_ENV_GOAL_VELOCITY = 1 << 10,
+    CM_ENV_SWAP = 1 << 11,
+    CM_ENV_EXACTLY_FIVE = 1 << 12,
+    CM_ENV_SUTTON_BARTO = 1 << 13,
+    CM_ENV_OPTION_COUNT = 14
+};
+
+typedef enum cm_env_option_kind { CM_ENV_INT, CM_ENV_REAL, CM_ENV_FLAG } cm_env_option_kind;
+
+typedef struct cm_env_option {
+    const char *name; /* as in the struct; sutton_barto_reward, ... */
+    cm_env_option_kind kind;
+    size_t offset;   /* in cm_env_params (int, double, bool) */
+    double min, max; /* of a value that is given             */
+    const char *help;
+} cm_env_option;
+
+const cm_env_option *cm_env_options(int *count); /* CM_ENV_OPTION_COUNT rows, in the order of the bits */
+cm_env_params cm_env_params_default(void);
+double cm_env_params_get(const cm_env_params *params, int row); /* value of row `row` of cm_env_options */
+
+/* Sets one option by its name; flags take 0 or 1. Errors: CM_ERR_INPUT names the nearest known option or the range. */
+cm_status cm_env_params_set(cm_env_params *params, const char *option, double value) CM_MUST_USE;
+
+enum {
+    CM_ENV_MAX_ACTIONS = 1024, /* no row has more actions  */
+    CM_ENV_MAX_OUTCOMES = 64   /* ... or chance outcomes   */
+};
+
+/* ---- spec ----------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct cm_env_spec {
+    char name[32];        /* with its size: "go9"                                                                   */
+    int rank;             /* of the observation: 1 or 3                                                             */
+    int shape[3];         /* [F], or [H, W, C] with channels innermost; unused entries are 1                        */
+    int observation_size; /* product of the shape                                                                   */
+    const char *const *channels; /* C (or F) names, static                                                          */
+    int actions;                 /* A; discretised where the task is continuous                                     */
+    int max_legal;               /* most actions that are ever legal at once                                        */
+    int players;                 /* 1 or 2                                                                          */
+    int max_steps;               /* time limit (truncation); 0: none                                                */
+    int max_plies;               /* an episode is never longer than this; 0: no bound                               */
+    double reward_threshold;     /* mean return that counts as solved, NaN if none is agreed                        */
+    double reward_low, reward_high; /* bounds of one step's reward; may be infinite                                 */
+    double discount;                /* discount usually taken; 1 for board games. A recommendation only             */
+    int symmetries;                 /* S >= 1; number 0 is the identity                                             */
+    int cells;                      /* H * W of a board or grid that symmetries and pictures speak of; 0: no board  */
+    int chance_outcomes;            /* > 0: a step is an afterstate and one of these                                */
+    int reset_outcomes;             /* > 0: reset draws this many outcomes, see cm_env_reset_outcomes               */
+    int action_size;                /* D > 0: the task is continuous, actions are float[D]; D = 1 in all of them    */
+    float action_low, action_high;  /* its bounds                                                                   */
+    size_t rules_size;              /* bytes of the rules' state, a multiple of 8                                   */
+    size_t state_size;              /* bytes of a state block: sizeof(cm_env_common) + rules_size                   */
+} cm_env_spec;
+
+/* ---- a row of the registry -----------------------------------------------------------------------------------------
+ */
+
+typedef struct cm_env_outcome {
+    double reward; /* of the player who acted */
+    bool terminated, truncated;
+} cm_env_outcome;
+
+/* Many instances of a control task at once, as a structure of arrays. Rows must equal those of `step` bit for bit. */
+enum { CM_ENV_FIELDS = 8 };
+typedef struct cm_env_lanes {
+    int count;
+    double *field[CM_ENV_FIELDS]; /* field f of the rules' state (all doubles): [count] each, updated in place  */
+    const int32_t *action;        /* [count], in range                                                          */
+    const float *value;           /* [count] for continuous tasks, else NULL                                    */
+    float *observation;           /* [count, F]                                                                 */
+    float *reward;                /* [count]                                                                    */
+    uint8_t *terminated;          /* [count]                                                                    */
+} cm_env_lanes;
+
+/* `rules` is the rules' state. Actions that reach step are legal, states are not ended. NULL is allowed where stated.
+ */
+typedef struct cm_env_def {
+    const char *name;                     /* "connect4"; a stem ("hex") where sizes are given                       */
+    const char *alias;                    /* a second name, or NULL                                                 */
+    const char *about;                    /* one line                                                               */
+    int min_size, max_size, default_size; /* of a stem; 0 otherwise                                                 */
+    unsigned options;                     /* CM_ENV_... bits that it reads                                          */
+    /* Checks the options, fills in defaults, and fills the spec (name, observation_size and state_size are filled by
+     * the caller afterwards; every number not set is 0, reward_threshold NaN, reward bounds -1..1, discount 1,
+     * symmetries 1). */
+    cm_status (*describe)(cm_env_params *params, cm_env_spec *spec);
+    void (*reset)(const cm_env_params *params, void *rules, cm_pcg64 *random);
+    cm_env_outcome (*step)(const cm_env_params *params, void *rules, int action, cm_pcg64 *random);
+    void (*observe)(const cm_env_params *params, const void *rules, float *observation);
+    void (*legal)(const cm_env_params *params, const void *rules, uint8_t *mask); /* NULL: every action always       */
+    int (*to_play)(const cm_env_params *params, const void *rules);               /* NULL: one player                */
+    void (*picture)(const cm_env_params *params, const void *rules, char *text, size_t size);
+    void (*action_name)(const cm_env_params *params, int action, char *text, size_t size); /* NULL: the number       */
+    /* One character or number per cell (the cells of the reference cases); NULL without a board. */
+    void (*board)(const cm_env_params *params, const void *rules, int32_t *cells);
+    void (*symmetry)(const cm_env_params *params, int index, int32_t *cell_map, int32_t *action_map); /* NULL if 1   */
+    /* Chance. NULL unless spec.chance_outcomes / reset_outcomes > 0. `chance` returns whether the episode has ended. */
+    double (*afterstate)(const cm_env_params *params, void *rules, int action);
+    bool (*chance)(const cm_env_params *params, void *rules, int outcome);
+    void (*chance_weights)(const cm_env_params *params, const void *rules, float *weights);
+    cm_status (*reset_with)(const cm_env_params *params, void *rules, const int32_t *outcomes);
+    /* Continuous tasks: `value` float[action_size], not clipped. NULL otherwise. */
+    cm_env_outcome (*step_value)(const cm_env_params *params, void *rules, const float *value);
+    void (*step_lanes)(const cm_env_params *params, const cm_env_lanes *lanes); /* NULL: one by one                  */
+} cm_env_def;
+
+/* Built-in rows, in the order shown to users. */
+const cm_env_def *const *cm_env_registry(int *count);
+
+/* ---- an environment ------------------------------------------------------------------------------------------------
+ */
+
+typedef struct cm_env {
+    const cm_env_def *def;
+    cm_env_params params; /* all defaults filled in */
+    cm_env_spec spec;
+} cm_env;
+
+/* Finds `name` ("CartPole-v1", "hex7", "go" = its default size) among the built-in rows. `params` NULL: defaults.
+ * Errors: CM_ERR_INPUT names the nearest known name, or the option and its range. */
+cm_status cm_env_open(cm_env *env, const char *name, const cm_env_params *params) CM_MUST_USE;
+
+/* The same for a row that is not built in; a program that embeds the library keeps its own rows. */
+cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name,
+                          const cm_env_params *params) CM_MUST_USE;
+
+/* ---- one state -----------------------------------------------------------------------------------------------------
+ */
+
+/* In front of the rules' state in every state block. */
+typedef struct cm_env_common {
+    cm_pcg64 random; /* of resets and of chance */
+    int32_t steps;   /* taken in this episode   */
+    uint8_t terminated, truncated;
+    uint8_t pending;   /* an afterstate waits for its chance outcome */
+    uint8_t unused[9]; /* zero                                       */
+} cm_env_common;
+
+static inline void *cm_env_rules(void *state) { return (char *)state + sizeof(cm_env_common); }
+static inline const void *cm_env_rules_of(const void *state) { return (const char *)state + sizeof(cm_env_common); }
+
+/* A new episode. With a seed it equals Gymnasium's reset(seed=...); without one the generator goes on, as there. */
+void cm_env_reset(const cm_env *env, void *state, uint64_t seed);
+void cm_env_restart(const cm_env *env, void *state);
+
+/* A new episode whose chance is given: outcomes[spec.reset_outcomes] (2048: two spawn ids 16 * [tile is 4] + cell;
+ * catch: the ball's column). Errors: CM_ERR_INPUT; the state is then as it was. */
+cm_status cm_env_reset_outcomes(const cm_env *env, void *state, const int32_t *outcomes) CM_MUST_USE;
+
+/* One step. Errors: CM_ERR_INPUT for an illegal action, CM_ERR_STATE after the end; the state is then as it was. */
+cm_status cm_env_step(const cm_env *env, void *state, int action, cm_env_outcome *out) CM_MUST_USE;
+
+/* One step of a continuous task (spec.action_size > 0), value[D] in the environment's units; outside the bounds it is
+ * clipped as Gymnasium does. Errors: CM_ERR_INPUT for NaN or a discrete task, CM_ERR_STATE after the end. */
+cm_status cm_env_step_value(const cm_env *env, void *state, const float *value, cm_env_outcome *out) CM_MUST_USE;
+
+/* The value that the discretised action k stands for: low + (high - low) * k / (bins - 1). */
+float cm_env_action_value(const cm_env *env, int action);
+
+/* The two halves of a step where spec.chance_outcomes > 0: the player's part, then an outcome from outside. */
+cm_status cm_env_afterstate(const cm_env *env, void *state, int action, double *reward) CM_MUST_USE;
+cm_status cm_env_chance(const cm_env *env, void *state, int outcome, cm_env_outcome *out) CM_MUST_USE;
+/* weights[chance_outcomes]: probabilities of the outcomes of a pending afterstate; 0 where impossible. */
+cm_status cm_env_chance_weights(const cm_env *env, const void *state, float *weights) CM_MUST_USE;
+
+void cm_env_observe(const cm_env *env, const void *state, float *observation); /* [observation_size]               */
+void cm_env_legal(const cm_env *env, const void *state, uint8_t *mask);        /* [A]; all zero after the end       */
+int cm_env_to_play(const cm_env *env, const void *state);                      /* 0 or 1                            */
+bool cm_env_ended(const void *state);
+
+/* The position as text of several lines for a terminal, at most 40 columns wide, NUL-terminated. 4096 bytes suffice. */
+enum { CM_ENV_PICTURE_BYTES = 4096 };
+void cm_env_picture(const cm_env *env, const void *state, char *text, size_t size);
+
+/* "d4", "pass", "left"; 16 bytes suffice. cm_env_action_parse reads such a name or a number, -1 if it is neither. */
+void cm_env_action_name(const cm_env *env, int action, char *text, size_t size);
+int cm_env_action_parse(const cm_env *env, const char *text);
+
+/* cells[spec.cells]: 0 empty, 1 player 0, 2 player 1; the tile in 2048; 1 paddle, 2 ball in catch. */
+void cm_env_board(const cm_env *env, const void *state, int32_t *cells);
+
+/* Symmetry `index` in [0, spec.symmetries): what stands on cell c stands on cell_map[c] afterwards, and action a
+ * becomes action_map[a]: new[cell_map[c], :] = old[c, :], new_policy[action_map[a]] = policy[a]. cell_map [spec.cells]
+ * (may be NULL if cells is 0), action_map [A]; both permutations. The rules commute with it. */
+void cm_env_symmetry(const cm_env *env, int index, int32_t *cell_map, int32_t *action_map);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,87 @@
+#include "env/pendulum.h"
+
+#include "env/control.h"
+
+static const char *const channels[] = {"cos angle", "sin angle", "angular velocity"};
+
+static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
+    if (isnan(params->x_init)) params->x_init = CM_PI;
+    if (isnan(params->y_init)) params->y_init = 1.0;
+    if (params->action_bins == 0) params->action_bins = 11;
+    spec->shape[0] = 3;
+    spec->channels = channels;
+    spec->actions = params->action_bins;
+    spec->action_size = 1, spec->action_low = -2.0f, spec->action_high = 2.0f;
+    spec->max_steps = 200, spec->discount = 0.99;
+    spec->reward_low = -(CM_PI * CM_PI + 6.4 + 0.004), spec->reward_high = 0.0;
+    spec->rules_size = sizeof(cm_pendulum);
+    return CM_OK;
+}
+
+static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
+    cm_pendulum *s = (cm_pendulum *)rules;
+    s->theta = cm_pcg64_uniform(random, -params->x_init, params->x_init);
+    s->omega = cm_pcg64_uniform(random, -params->y_init, params->y_init);
+}
+
+static cm_env_outcome step_value(const cm_env_params *params, void *rules, const float *value) {
+    (void)params;
+    cm_pendulum *s = (cm_pendulum *)rules;
+    float torque = cm_pendulum_torque(*value);
+    double cost = cm_pendulum_cost(*s, torque);
+    *s = cm_pendulum_step(*s, torque);
+    return (cm_env_outcome){-cost, false, false};
+}
+
+static void step_lanes(const cm_env_params *params, const cm_env_lanes *lanes) {
+    (void)params;
+    double *restrict theta = lanes->field[0], *restrict omega = lanes->field[1];
+    const float *restrict value = lanes->value;
+    float *restrict observation = lanes->observation, *restrict reward = lanes->reward;
+    for (int i = 0; i < lanes->count; i++) {
+        cm_pendulum s = {theta[i], omega[i]};
+        float torque = cm_pendulum_torque(value[i]);
+        reward[i] = (float)-cm_pendulum_cost(s, torque);
+        s = cm_pendulum_step(s, torque);
+        theta[i] = s.theta, omega[i] = s.omega;
+    }
+    for (int i = 0; i < lanes->count; i++) {
+        cm_sincos_pair a = cm_sincos(theta[i]);
+        observation[3 * i] = (float)a.cos, observation[3 * i + 1] = (float)a.sin;
+        observation[3 * i + 2] = (float)omega[i];
+    }
+    memset(lanes->terminated, 0, (size_t)lanes->count);
+}
+
+static void observe(const cm_env_params *params, const void *rules, float *observation) {
+    (void)params;
+    const cm_pendulum *s = (const cm_pendulum *)rules;
+    cm_sincos_pair a = cm_sincos(s->theta);
+    observation[0] = (float)a.cos, observation[1] = (float)a.sin, observation[2] = (float)s->omega;
+}
+
+static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
+    (void)params;
+    const cm_pendulum *s = (const cm_pendulum *)rules;
+    enum { SIDE = 11, WIDTH = 23, MIDDLE = 5 };
+    cm_canvas canvas;
+    cm_canvas_clear(&canvas, SIDE, WIDTH);
+    for (int part = 1; part <= 10; part++) {
+        double reach = MIDDLE * part / 10.0;
+        cm_canvas_put(&canvas, MIDDLE - reach * cos(s->theta), 11.0 - 2.0 * reach * sin(s->theta),
+                      part == 10 ? 'O' : '*');
+    }
+    cm_canvas_put(&canvas, MIDDLE, 11, '+');
+    cm_canvas_text(&canvas, text, size, "angle %+.2f rad  velocity %+.2f", cm_pendulum_wrap(s->theta), s->omega);
+}
+
+const cm_env_def cm_env_pendulum = {.name = "Pendulum-v1",
+                                    .alias = "Pendulum",
+                                    .about = "Swing a pendulum up and hold it",
+                                    .options = CM_ENV_MAX_STEPS | CM_ENV_X_INIT | CM_ENV_Y_INIT | CM_ENV_ACTION_BINS,
+                                    .describe = describe,
+                                    .reset = reset,
+                                    .observe = observe,
+                                    .picture = picture,
+                                    .step_value = step_value,
+                                    .step_lanes = step_lanes};

@@ -1,0 +1,110 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/nearest.h"
+#include "env/env.h"
+#include "env/rows.h"
+
+static const cm_env_def *const registry[] = {
+#define CM_ENV_ROW(def) &def,
+    CM_ENV_ROWS
+#undef CM_ENV_ROW
+};
+
+enum { ROWS = sizeof registry / sizeof *registry };
+
+const cm_env_def *const *cm_env_registry(int *count) {
+    *count = ROWS;
+    return registry;
+}
+
+/* Whether `name` means this row; *size is the number behind a stem, 0 if there is none. */
+static bool matches(const cm_env_def *def, const char *name, int *size) {
+    *size = 0;
+    if (strcmp(name, def->name) == 0 || (def->alias && strcmp(name, def->alias) == 0)) return true;
+    size_t stem = strlen(def->name);
+    if (def->max_size == 0 || strncmp(name, def->name, stem) != 0) return false;
+    const char *digits = name + stem;
+    if (digits[0] < '1' || digits[0] > '9' || strlen(digits) > 3 || strspn(digits, "0123456789") != strlen(digits)) {
+        return false;
+    }
+    *size = atoi(digits);
+    return true;
+}
+
+static const char *row_name(const void *rows, int i) { return ((const cm_env_def *const *)rows)[i]->name; }
+
+cm_status cm_env_open(cm_env *env, const char *name, const cm_env_params *params) {
+    int size;
+    for (int i = 0; i < ROWS; i++) {
+        if (matches(registry[i], name, &size)) return cm_env_open_def(env, registry[i], name, params);
+    }
+    const cm_env_def *near = registry[cm_nearest_name(name, registry, ROWS, row_name)];
+    char suffix[16] = "";
+    if (near->max_size > 0) snprintf(suffix, sizeof suffix, "%d", near->default_size);
+    return cm_fail(CM_ERR_INPUT, "%.64s: there is no such environment; the nearest one is %s%s", name, near->name,
+                   suffix);
+}
+
+/* The size: from the name, else from the options, else the row's own. */
+static cm_status choose_size(const cm_env_def *def, const char *name, cm_env_params *params) {
+    int named;
+    if (!matches(def, name, &named)) return cm_fail(CM_ERR_INPUT, "%.64s: is not a name of %s", name, def->name);
+    if (def->max_size == 0) return CM_OK;
+    if (named > 0 && params->size > 0 && named != params->size) {
+        return cm_fail(CM_ERR_INPUT, "%s: the option size is %d; leave it out or make them equal", name, params->size);
+    }
+    if (named > 0) params->size = named;
+    if (params->size == 0) params->size = def->default_size;
+    if (params->size < def->min_size || params->size > def->max_size) {
+        return cm_fail(CM_ERR_INPUT, "%s: the board size must be in [%d, %d], got %d", def->name, def->min_size,
+                       def->max_size, params->size);
+    }
+    return CM_OK;
+}
+
+/* Options that the row reads must be in their ranges, whoever filled the struct. */
+static cm_status check_ranges(const cm_env_def *def, const cm_env_params *params) {
+    int count;
+    const cm_env_option *rows = cm_env_options(&count);
+    for (int i = 0; i < count; i++) {
+        if (!(def->options >> i & 1)) continue;
+        double value = cm_env_params_get(params, i);
+        bool left_out = rows[i].kind == CM_ENV_INT ? value == 0.0 : isnan(value);
+        if (left_out || rows[i].kind == CM_ENV_FLAG) continue;
+        cm_env_params scratch = *params;
+        CM_TRY(cm_env_params_set(&scratch, rows[i].name, value));
+    }
+    return CM_OK;
+}
+
+cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name, const cm_env_params *params) {
+    memset(env, 0, sizeof *env);
+    env->def = def;
+    env->params = params ? *params : cm_env_params_default();
+    CM_TRY(choose_size(def, name, &env->params));
+    cm_status ranges = check_ranges(def, &env->params);
+    if (ranges != CM_OK) return cm_fail_in(ranges, "%s", def->name);
+
+    cm_env_spec *spec = &env->spec;
+    spec->reward_threshold = (double)NAN;
+    spec->reward_low = -1.0, spec->reward_high = 1.0, spec->discount = 1.0;
+    spec->symmetries = 1, spec->players = 1, spec->rank = 1;
+    spec->shape[0] = spec->shape[1] = spec->shape[2] = 1;
+    cm_status described = def->describe(&env->params, spec);
+    if (described != CM_OK) return cm_fail_in(described, "%s", def->name);
+    if ((def->options & CM_ENV_MAX_STEPS) && env->params.max_steps > 0) spec->max_steps = env->params.max_steps;
+    env->params.max_steps = spec->max_steps;
+    if (spec->max_steps > 0) spec->max_plies = spec->max_steps;
+    if (def->max_size > 0) {
+        snprintf(spec->name, sizeof spec->name, "%s%d", def->name, env->params.size);
+    } else {
+        snprintf(spec->name, sizeof spec->name, "%s", def->name);
+    }
+    spec->observation_size = spec->shape[0] * spec->shape[1] * spec->shape[2];
+    if (spec->max_legal == 0) spec->max_legal = spec->actions;
+    spec->state_size = sizeof(cm_env_common) + spec->rules_size;
+    return CM_OK;
+}

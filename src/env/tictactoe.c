@@ -1,0 +1,77 @@
+#include "env/tictactoe.h"
+
+#include <string.h>
+
+#include "env/board.h"
+
+static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
+    (void)params;
+    cm_board_describe(spec, 3, 3, 9);
+    spec->symmetries = 8;
+    spec->rules_size = sizeof(cm_tictactoe);
+    return CM_OK;
+}
+
+static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
+    (void)params, (void)random;
+    memset(rules, 0, sizeof(cm_tictactoe));
+}
+
+static cm_env_outcome step(const cm_env_params *params, void *rules, int action, cm_pcg64 *random) {
+    (void)params, (void)random;
+    int result;
+    bool ended = cm_tictactoe_play((cm_tictactoe *)rules, action, &result);
+    return cm_board_outcome(ended, result);
+}
+
+static void legal(const cm_env_params *params, const void *rules, uint8_t *mask) {
+    (void)params;
+    for (int a = 0; a < 9; a++) mask[a] = cm_tictactoe_is_legal((const cm_tictactoe *)rules, a);
+}
+
+static int to_play(const cm_env_params *params, const void *rules) {
+    (void)params;
+    return ((const cm_tictactoe *)rules)->ply % 2;
+}
+
+static void board(const cm_env_params *params, const void *rules, int32_t *cells) {
+    (void)params;
+    const cm_tictactoe *s = (const cm_tictactoe *)rules;
+    for (int c = 0; c < 9; c++) cells[c] = (s->stones[0] >> c & 1) + 2 * (s->stones[1] >> c & 1);
+}
+
+static void observe(const cm_env_params *params, const void *rules, float *observation) {
+    int32_t cells[9];
+    board(params, rules, cells);
+    cm_board_observe(cells, 9, to_play(params, rules), observation);
+}
+
+static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
+    int32_t cells[9];
+    board(params, rules, cells);
+    cm_board_picture(cells, 3, 3, 0, text, size);
+}
+
+static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
+    (void)params;
+    cm_board_cell_name(action, 3, text, size);
+}
+
+static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, int32_t *action_map) {
+    (void)params;
+    cm_board_dihedral(index, 3, 9, cell_map, action_map);
+}
+
+const cm_env_def cm_env_tictactoe = {.name = "tictactoe",
+                                     .alias = "TicTacToe",
+                                     .about = "Three in a row on 3 x 3",
+                                     .describe = describe,
+                                     .reset = reset,
+                                     .step = step,
+                                     .observe = observe,
+                                     .legal = legal,
+                                     .to_play = to_play,
+                                     .picture = picture,
+                                     .action_name = action_name,
+                                     .board = board,
+                                     .symmetry = symmetry};

@@ -1,0 +1,362 @@
+#include "env/vector.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/rng.h"
+
+enum { CHUNK = 256, OBSERVATION_LIMIT = 8 }; /* control tasks: instances stepped at once, observed numbers at most */
+
+struct cm_vector_env {
+    cm_env env;
+    int instances;
+    int fields; /* doubles per instance where the rules' states are a structure of arrays, else 0 */
+    uint64_t seed, first_instance;
+    size_t data_bytes;  /* of the arrays from `rules` to `pending`: what a checkpoint holds       */
+    char *rules;        /* [E] states of rules_size bytes, or [fields][E] doubles                 */
+    cm_pcg64 *random;   /* [E]                                                                    */
+    uint64_t *episodes; /* [E] numbered resets so far                                             */
+    int32_t *steps;     /* [E]                                                                    */
+    uint8_t *terminated, *truncated, *pending; /* [E]                                                 */
+    uint8_t *mask; /* [E, A] legal actions of the present states; NULL where all are always  */
+    cm_arena arena;
+};
+
+/* ---- memory ---- */
+
+static void take_arrays(cm_vector_env *vector, cm_arena *arena) {
+    size_t n = (size_t)vector->instances;
+    vector->rules = (char *)cm_arena_take(arena, n * vector->env.spec.rules_size);
+    vector->random = (cm_pcg64 *)cm_arena_take(arena, n * sizeof *vector->random);
+    vector->episodes = (uint64_t *)cm_arena_take(arena, n * sizeof *vector->episodes);
+    vector->steps = (int32_t *)cm_arena_take(arena, n * sizeof *vector->steps);
+    vector->terminated = (uint8_t *)cm_arena_take(arena, n);
+    vector->truncated = (uint8_t *)cm_arena_take(arena, n);
+    vector->pending = (uint8_t *)cm_arena_take(arena, n);
+    vector->data_bytes = arena->used;
+    vector->mask = NULL;
+    if (vector->env.def->legal) vector->mask = (uint8_t *)cm_arena_take(arena, n * (size_t)vector->env.spec.actions);
+}
+
+cm_status cm_vector_env_create(const cm_env *env, int instances, uint64_t seed, uint64_t first_instance,
+                               cm_vector_env **out) {
+    *out = NULL;
+    if (instances < 1)
+        return cm_fail(CM_ERR_INPUT, "%s: needs at least one instance, got %d", env->spec.name, instances);
+    cm_vector_env *vector;
+    CM_TRY(cm_alloc(&vector, 1, sizeof *vector, "a vector of environments"));
+    vector->env = *env;
+    vector->instances = instances;
+    vector->seed = seed, vector->first_instance = first_instance;
+    vector->fields = env->def->step_lanes ? (int)(env->spec.rules_size / sizeof(double)) : 0;
+    cm_arena measure = {NULL, SIZE_MAX, 0};
+    take_arrays(vector, &measure);
+    cm_status status = cm_arena_create(&vector->arena, measure.used, env->spec.name);
+    if (status != CM_OK) {
+        free(vector);
+        return status;
+    }
+    take_arrays(vector, &vector->arena);
+    const cm_env_rows none = {NULL, NULL, NULL, NULL, NULL, NULL};
+    cm_vector_env_reset(vector, 0, instances, &none);
+    *out = vector;
+    return CM_OK;
+}
+
+void cm_vector_env_destroy(cm_vector_env *vector) {
+    if (!vector) return;
+    cm_arena_destroy(&vector->arena);
+    free(vector);
+}
+
+const cm_env *cm_vector_env_env(const cm_vector_env *vector) { return &vector->env; }
+int cm_vector_env_size(const cm_vector_env *vector) { return vector->instances; }
+
+/* ---- one instance ---- */
+
+static bool has_ended(const cm_vector_env *vector, int i) { return vector->terminated[i] | vector->truncated[i]; }
+
+static double *field_of(const cm_vector_env *vector, int field) {
+    return (double *)(void *)vector->rules + (size_t)field * (size_t)vector->instances;
+}
+
+/* The rules' state of an instance: where it is, or gathered into `scratch`. */
+static const void *rules_at(const cm_vector_env *vector, int i, double scratch[CM_ENV_FIELDS]) {
+    if (vector->fields == 0) return vector->rules + (size_t)i * vector->env.spec.rules_size;
+    for (int f = 0; f < vector->fields; f++) scratch[f] = field_of(vector, f)[i];
+    return scratch;
+}
+
+static void put_rules(cm_vector_env *vector, int i, const void *rules) {
+    if (vector->fields == 0) {
+        memcpy(vector->rules + (size_t)i * vector->env.spec.rules_size, rules, vector->env.spec.rules_size);
+        return;
+    }
+    for (int f = 0; f < vector->fields; f++) field_of(vector, f)[i] = ((const double *)rules)[f];
+}
+
+/* Brings the kept mask up to date with a state. */
+static void refresh_mask(cm_vector_env *vector, int i, const void *rules) {
+    if (!vector->mask) return;
+    size_t actions = (size_t)vector->env.spec.actions;
+    uint8_t *mask = vector->mask + (size_t)i * actions;
+    if (has_ended(vector, i)) {
+        memset(mask, 0, actions);
+    } else {
+        vector->env.def->legal(&vector->env.params, rules, mask);
+    }
+}
+
+void cm_vector_env_get(const cm_vector_env *vector, int instance, void *state) {
+    double scratch[CM_ENV_FIELDS];
+    cm_env_common common;
+    memset(&common, 0, sizeof common);
+    common.random = vector->random[instance], common.steps = vector->steps[instance];
+    common.terminated = vector->terminated[instance], common.truncated = vector->truncated[instance];
+    common.pending = vector->pending[instance];
+    memcpy(state, &common, sizeof common);
+    memcpy(cm_env_rules(state), rules_at(vector, instance, scratch), vector->env.spec.rules_size);
+}
+
+void cm_vector_env_set(cm_vector_env *vector, int instance, const void *state) {
+    const cm_env_common *common = (const cm_env_common *)state;
+    vector->random[instance] = common->random, vector->steps[instance] = common->steps;
+    vector->terminated[instance] = common->terminated, vector->truncated[instance] = common->truncated;
+    vector->pending[instance] = common->pending;
+    put_rules(vector, instance, cm_env_rules_of(state));
+    refresh_mask(vector, instance, cm_env_rules_of(state));
+}
+
+static void show_one(const cm_vector_env *vector, int i, const void *rules, const cm_env_rows *rows) {
+    const cm_env *env = &vector->env;
+    size_t actions = (size_t)env->spec.actions, width = (size_t)env->spec.observation_size;
+    if (rows->observation) env->def->observe(&env->params, rules, rows->observation + (size_t)i * width);
+    if (rows->terminated) rows->terminated[i] = vector->terminated[i];
+    if (rows->truncated) rows->truncated[i] = vector->truncated[i];
+    if (rows->to_play) rows->to_play[i] = env->def->to_play ? env->def->to_play(&env->params, rules) : 0;
+    if (rows->legal && vector->mask) {
+        memcpy(rows->legal + (size_t)i * actions, vector->mask + (size_t)i * actions, actions);
+    } else if (rows->legal) {
+        memset(rows->legal + (size_t)i * actions, !has_ended(vector, i), actions);
+    }
+}
+
+void cm_vector_env_show(const cm_vector_env *vector, int first, int count, const cm_env_rows *rows) {
+    double scratch[CM_ENV_FIELDS];
+    for (int i = first; i < first + count; i++) show_one(vector, i, rules_at(vector, i, scratch), rows);
+}
+
+/* ---- reset ---- */
+
+static void restart(cm_vector_env *vector, int i, uint64_t seed, const cm_env_rows *rows) {
+    const cm_env *env = &vector->env;
+    double scratch[CM_ENV_FIELDS];
+    void *rules = vector->fields > 0 ? (void *)scratch : vector->rules + (size_t)i * env->spec.rules_size;
+    vector->steps[i] = 0;
+    vector->terminated[i] = vector->truncated[i] = vector->pending[i] = 0;
+    cm_pcg64_seed(&vector->random[i], seed);
+    env->def->reset(&env->params, rules, &vector->random[i]);
+    if (vector->fields > 0) put_rules(vector, i, rules);
+    refresh_mask(vector, i, rules);
+    show_one(vector, i, rules, rows);
+}
+
+/* Episode number `episodes[i]` of an instance: its seed depends on nothing else. */
+static void restart_next(cm_vector_env *vector, int i, const cm_env_rows *rows) {
+    cm_key key = cm_key_make(vector->seed, CM_RNG_RESET, vector->first_instance + (uint64_t)i);
+    cm_rng stream = cm_rng_init(key, vector->episodes[i]++);
+    uint64_t high = cm_rng_bits(&stream), low = cm_rng_bits(&stream);
+    restart(vector, i, high << 32 | low, rows);
+}
+
+void cm_vector_env_reset(cm_vector_env *vector, int first, int count, const cm_env_rows *rows) {
+    for (int i = first; i < first + count; i++) restart_next(vector, i, rows);
+}
+
+int cm_vector_env_reset_ended(cm_vector_env *vector, int first, int count, const cm_env_rows *rows) {
+    int ended = 0;
+    for (int i = first; i < first + count; i++) {
+        if (!has_ended(vector, i)) continue;
+        restart_next(vector, i, rows);
+        ended++;
+    }
+    return ended;
+}
+
+void cm_vector_env_reset_seed(cm_vector_env *vector, int instance, uint64_t seed, const cm_env_rows *rows) {
+    restart(vector, instance, seed, rows);
+}
+
+/* ---- step ---- */
+
+static cm_status check_one(const cm_vector_env *vector, int i, const int32_t *actions) {
+    const cm_env_spec *spec = &vector->env.spec;
+    if (has_ended(vector, i)) {
+        return cm_fail(CM_ERR_STATE, "%s: instance %d: step after the end of its episode; reset it first", spec->name,
+                       i);
+    }
+    if (vector->pending[i]) {
+        return cm_fail(CM_ERR_STATE, "%s: instance %d: a chance outcome is due first", spec->name, i);
+    }
+    if (!actions) return CM_OK;
+    if (actions[i] < 0 || actions[i] >= spec->actions) {
+        return cm_fail(CM_ERR_INPUT, "%s: instance %d: action %d is not in [0, %d)", spec->name, i, actions[i],
+                       spec->actions);
+    }
+    if (vector->mask && !vector->mask[(size_t)i * (size_t)spec->actions + (size_t)actions[i]]) {
+        return cm_fail(CM_ERR_INPUT, "%s: instance %d: action %d is illegal here", spec->name, i, actions[i]);
+    }
+    return CM_OK;
+}
+
+/* Nothing may move if any action of the range is wrong. */
+static cm_status check_range(const cm_vector_env *vector, int first, int count, const int32_t *actions) {
+    unsigned wrong = vector->mask != NULL, limit = (unsigned)vector->env.spec.actions;
+    const uint8_t *terminated = vector->terminated, *truncated = vector->truncated, *pending = vector->pending;
+    for (int i = first; i < first + count; i++) wrong |= (unsigned)(terminated[i] | truncated[i] | pending[i]);
+    for (int i = first; actions && i < first + count; i++) wrong |= (unsigned)actions[i] >= limit;
+    for (int i = first; wrong && i < first + count; i++) CM_TRY(check_one(vector, i, actions));
+    return CM_OK;
+}
+
+/* Counts a step of `count` instances, sets truncated, and fills the rows that depend on no rules. */
+static void finish_lanes(cm_vector_env *vector, int first, int count, const cm_env_rows *rows) {
+    const int32_t limit = vector->env.spec.max_steps > 0 ? vector->env.spec.max_steps : INT32_MAX;
+    const size_t actions = (size_t)vector->env.spec.actions;
+    int32_t *restrict steps = vector->steps + first;
+    uint8_t *restrict truncated = vector->truncated + first;
+    const uint8_t *restrict terminated = vector->terminated + first;
+    for (int i = 0; i < count; i++) steps[i]++;
+    for (int i = 0; i < count; i++) truncated[i] = steps[i] >= limit;
+    if (rows->terminated) memcpy(rows->terminated + first, terminated, (size_t)count);
+    if (rows->truncated) memcpy(rows->truncated + first, truncated, (size_t)count);
+    if (rows->to_play) memset(rows->to_play + first, 0, (size_t)count * sizeof *rows->to_play);
+    if (!rows->legal) return;
+    uint8_t *legal = rows->legal + (size_t)first * actions;
+    memset(legal, 1, (size_t)count * actions);
+    for (int i = 0; i < count; i++) {
+        if (terminated[i] | truncated[i]) memset(legal + (size_t)i * actions, 0, actions);
+    }
+}
+
+/* One step of at most CHUNK instances of a control task. */
+static void step_chunk(cm_vector_env *vector, int first, int count, const int32_t *actions, const float *values,
+                       const cm_env_rows *rows) {
+    const cm_env *env = &vector->env;
+    float value[CHUNK], reward[CHUNK], observation[CHUNK * OBSERVATION_LIMIT];
+    if (env->spec.action_size > 0 && !values) {
+        for (int i = 0; i < count; i++) value[i] = cm_env_action_value(env, actions[first + i]);
+    }
+    cm_env_lanes lanes;
+    memset(&lanes, 0, sizeof lanes);
+    lanes.count = count;
+    for (int f = 0; f < vector->fields; f++) lanes.field[f] = field_of(vector, f) + first;
+    lanes.action = actions ? actions + first : NULL;
+    lanes.value = values ? values + first : value;
+    lanes.observation =
+        rows->observation ? rows->observation + (size_t)first * (size_t)env->spec.observation_size : observation;
+    lanes.reward = rows->reward ? rows->reward + first : reward;
+    lanes.terminated = vector->terminated + first;
+    env->def->step_lanes(&env->params, &lanes);
+    finish_lanes(vector, first, count, rows);
+}
+
+/* One step of one instance whose state is a struct. */
+static void step_one(cm_vector_env *vector, int i, const int32_t *actions, const float *values,
+                     const cm_env_rows *rows) {
+    const cm_env *env = &vector->env;
+    void *rules = vector->rules + (size_t)i * env->spec.rules_size;
+    cm_env_outcome out;
+    if (env->spec.action_size > 0) {
+        float value = values ? 0.0f : cm_env_action_value(env, actions[i]);
+        out = env->def->step_value(&env->params, rules,
+                                   values ? values + (size_t)i * (size_t)env->spec.action_size : &value);
+    } else {
+        out = env->def->step(&env->params, rules, actions[i], &vector->random[i]);
+    }
+    vector->steps[i]++;
+    vector->terminated[i] = out.terminated;
+    vector->truncated[i] = env->spec.max_steps > 0 && vector->steps[i] >= env->spec.max_steps;
+    if (rows->reward) rows->reward[i] = (float)out.reward;
+    refresh_mask(vector, i, rules);
+    show_one(vector, i, rules, rows);
+}
+
+static void step_range(cm_vector_env *vector, int first, int count, const int32_t *actions, const float *values,
+                       const cm_env_rows *rows) {
+    if (vector->fields == 0) {
+        for (int i = first; i < first + count; i++) step_one(vector, i, actions, values, rows);
+        return;
+    }
+    for (int done = 0; done < count; done += CHUNK) {
+        int some = count - done < CHUNK ? count - done : CHUNK;
+        step_chunk(vector, first + done, some, actions, values, rows);
+    }
+}
+
+cm_status cm_vector_env_step(cm_vector_env *vector, int first, int count, const int32_t *actions,
+                             const cm_env_rows *rows) {
+    CM_TRY(check_range(vector, first, count, actions));
+    step_range(vector, first, count, actions, NULL, rows);
+    return CM_OK;
+}
+
+cm_status cm_vector_env_step_value(cm_vector_env *vector, int first, int count, const float *values,
+                                   const cm_env_rows *rows) {
+    const int size = vector->env.spec.action_size;
+    if (size == 0) return cm_fail(CM_ERR_INPUT, "%s: its actions are discrete", vector->env.spec.name);
+    CM_TRY(check_range(vector, first, count, NULL));
+    for (int i = first * size; i < (first + count) * size; i++) {
+        if (isnan(values[i])) {
+            return cm_fail(CM_ERR_INPUT, "%s: instance %d: the action is NaN", vector->env.spec.name, i / size);
+        }
+    }
+    step_range(vector, first, count, NULL, values, rows);
+    return CM_OK;
+}
+
+/* ---- checkpoints ---- */
+
+typedef struct saved_header {
+    char magic[8];
+    char name[32];
+    uint64_t seed, first_instance, instances, data_bytes;
+    double options[CM_ENV_OPTION_COUNT];
+} saved_header;
+
+static saved_header header_of(const cm_vector_env *vector) {
+    saved_header header;
+    memset(&header, 0, sizeof header);
+    memcpy(header.magic, "cm-env-1", sizeof header.magic);
+    memcpy(header.name, vector->env.spec.name, sizeof header.name);
+    header.seed = vector->seed, header.first_instance = vector->first_instance;
+    header.instances = (uint64_t)vector->instances, header.data_bytes = vector->data_bytes;
+    for (int i = 0; i < CM_ENV_OPTION_COUNT; i++) header.options[i] = cm_env_params_get(&vector->env.params, i);
+    return header;
+}
+
+size_t cm_vector_env_bytes(const cm_vector_env *vector) { return sizeof(saved_header) + vector->data_bytes; }
+
+void cm_vector_env_save(const cm_vector_env *vector, void *bytes) {
+    saved_header header = header_of(vector);
+    memcpy(bytes, &header, sizeof header);
+    memcpy((char *)bytes + sizeof header, vector->arena.base, vector->data_bytes);
+}
+
+cm_status cm_vector_env_load(cm_vector_env *vector, const void *bytes, size_t size) {
+    saved_header mine = header_of(vector);
+    if (size != cm_vector_env_bytes(vector)) {
+        return cm_fail(CM_ERR_INPUT, "%s: the saved environments have %zu bytes, %zu were expected", mine.name, size,
+                       cm_vector_env_bytes(vector));
+    }
+    if (memcmp(bytes, &mine, sizeof mine) != 0) {
+        return cm_fail(CM_ERR_INPUT, "%s: the saved environments are of another name, seed, number or option",
+                       mine.name);
+    }
+    memcpy(vector->arena.base, (const char *)bytes + sizeof mine, vector->data_bytes);
+    double scratch[CM_ENV_FIELDS];
+    for (int i = 0; i < vector->instances; i++) refresh_mask(vector, i, rules_at(vector, i, scratch));
+    return CM_OK;
+}

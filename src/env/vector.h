@@ -1,0 +1,69 @@
+/* E instances of one environment, stepped in ranges that worker threads may own.
+ *
+ * The vector owns the states; results go to rows of the caller's arrays. Every function takes instances [first, first +
+ * count): calls on disjoint ranges may run at the same time. The arrays are those of the whole vector: row i belongs to
+ * instance i. Nothing is reset behind the caller's back: after a step the rows show the last observation of an episode
+ * that ended, cm_vector_env_reset_ended then starts new episodes there. Nothing is allocated after create.
+ *
+ * Episode j of instance i starts with a generator seeded from (seed, CM_RNG_RESET, first_instance + i) and j alone, so
+ * it does not depend on threads, ranks or lengths of earlier episodes. Control tasks are kept as a structure of arrays
+ * and stepped by vector instructions; results equal those of env.h bit for bit. */
+#ifndef CM_ENV_VECTOR_H
+#define CM_ENV_VECTOR_H
+
+#include "env/env.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_vector_env cm_vector_env;
+
+/* Rows to be filled; NULL where the caller does not want to know. All are owned by the caller. */
+typedef struct cm_env_rows {
+    float *observation;              /* [E, observation_size]                                          */
+    uint8_t *legal;                  /* [E, A]; zeros after the end                                    */
+    int32_t *to_play;                /* [E]                                                            */
+    float *reward;                   /* [E], of the player who acted; reset leaves it alone            */
+    uint8_t *terminated, *truncated; /* [E]; reset sets them to 0                         */
+} cm_env_rows;
+
+/* `instances` >= 1. `first_instance` is the number of instance 0 in the whole run (ranks). `env` is copied. */
+cm_status cm_vector_env_create(const cm_env *env, int instances, uint64_t seed, uint64_t first_instance,
+                               cm_vector_env **out) CM_MUST_USE;
+void cm_vector_env_destroy(cm_vector_env *vector); /* NULL is allowed */
+const cm_env *cm_vector_env_env(const cm_vector_env *vector);
+int cm_vector_env_size(const cm_vector_env *vector);
+
+/* New episodes for all of a range; only for those that have ended; for one instance with Gymnasium's reset(seed). */
+void cm_vector_env_reset(cm_vector_env *vector, int first, int count, const cm_env_rows *rows);
+int cm_vector_env_reset_ended(cm_vector_env *vector, int first, int count, const cm_env_rows *rows); /* how many */
+void cm_vector_env_reset_seed(cm_vector_env *vector, int instance, uint64_t seed, const cm_env_rows *rows);
+
+/* One step of each instance of the range. actions [E] (values [E, D]) are rows like the others. On an error (it names
+ * the instance) no instance of the range has moved. Errors: CM_ERR_INPUT illegal action, CM_ERR_STATE after the end. */
+cm_status cm_vector_env_step(cm_vector_env *vector, int first, int count, const int32_t *actions,
+                             const cm_env_rows *rows) CM_MUST_USE;
+cm_status cm_vector_env_step_value(cm_vector_env *vector, int first, int count, const float *values,
+                                   const cm_env_rows *rows) CM_MUST_USE;
+
+/* Fills the rows of a range from the present states (after load or set): everything but reward. */
+void cm_vector_env_show(const cm_vector_env *vector, int first, int count, const cm_env_rows *rows);
+
+/* State blocks of single instances (env.h), for clones, pictures and search with true rules. [spec.state_size] */
+void cm_vector_env_get(const cm_vector_env *vector, int instance, void *state);
+void cm_vector_env_set(cm_vector_env *vector, int instance, const void *state);
+
+/* All states as bytes for a checkpoint: bytes[cm_vector_env_bytes]. load refuses (CM_ERR_INPUT) what was not saved by a
+ * vector of the same environment, options and size; the vector is then as it was. */
+size_t cm_vector_env_bytes(const cm_vector_env *vector);
+void cm_vector_env_save(const cm_vector_env *vector, void *bytes);
+cm_status cm_vector_env_load(cm_vector_env *vector, const void *bytes, size_t size) CM_MUST_USE;
+
+/* Times `instances` of the named environment under random legal actions through the functions above, one thread. */
+cm_status cm_env_benchmark(const char *name, int instances, double seconds, double *steps_per_second) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
