@@ -27,7 +27,7 @@ static CM_HD inline cm_mountain_car cm_mountain_car_step(cm_mountain_car s, int 
     double p = cm_clamp(s.position + v, -1.2, 0.6);
     cm_mountain_car next;
     next.position = p;
-    next.velocity = (p == -1.2) & (v < 0.0) ? 0.0 : v;
+    next.velocity = ((p == -1.2) & (v < 0.0)) ? 0.0 : v;
     return next;
 }
 
@@ -49,7 +49,7 @@ static CM_HD inline cm_mountain_car_continuous cm_mountain_car_continuous_step(c
     double p = cm_clamp(cm_mountain_car_store(s.position + v, fresh), p_low, p_high);
     cm_mountain_car_continuous next;
     next.position = (double)(float)p;
-    next.velocity = (double)(float)((p == p_low) & (v < 0.0) ? 0.0 : v);
+    next.velocity = (double)(float)(((p == p_low) & (v < 0.0)) ? 0.0 : v);
     next.fresh = 0.0;
     return next;
 }

@@ -1,0 +1,116 @@
+/* Every recorded run under tests/cases/environments is reproduced. */
+#include <check.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "env/case.h"
+
+#define FOLDER CM_TEST_CASES "/environments"
+
+static int is_json(const struct dirent *entry) {
+    size_t length = strlen(entry->d_name);
+    return length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0;
+}
+
+static void run_one(const char *name, cm_env_case_report *report) {
+    char path[512];
+    snprintf(path, sizeof path, FOLDER "/%s", name);
+    cm_json_doc *doc;
+    ck_assert_msg(cm_json_read(path, &doc) == CM_OK, "%s", cm_error_message());
+    cm_status status = cm_env_case_run(cm_json_root(doc), name, report);
+    ck_assert_msg(status == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(report->ok, "%s", report->message);
+    cm_json_free(doc);
+}
+
+START_TEST(all_recorded_files_are_reproduced) {
+    struct dirent **entries;
+    int count = scandir(FOLDER, &entries, is_json, alphasort), files = 0;
+    for (int i = 0; i < count; i++) {
+        cm_env_case_report report;
+        run_one(entries[i]->d_name, &report);
+        printf("%-34s %4d %s %8lld steps, worst error %.1e\n", entries[i]->d_name, report.items,
+               report.games ? "games   " : "episodes", (long long)report.steps, report.worst);
+        ck_assert_int_gt(report.items, 0);
+        free(entries[i]);
+        files++;
+    }
+    free(entries);
+    ck_assert_int_ge(files, 11);
+}
+END_TEST
+
+static cm_status run_text(const char *text, cm_env_case_report *report) {
+    cm_json_doc *doc;
+    ck_assert_msg(cm_json_parse(text, strlen(text), "case", &doc) == CM_OK, "%s", cm_error_message());
+    cm_status status = cm_env_case_run(cm_json_root(doc), "case", report);
+    cm_json_free(doc);
+    return status;
+}
+
+#define HEAD "{\"format\":\"cumind-environment-case-1\",\"environment\":\"tictactoe\",\"games\":["
+#define GAME(legal, board, finals, end)                                                                                \
+    HEAD "{\"actions\":[0,3,1,4,2],\"legal\":[[4," legal "]],\"boards\":[[5,\"" board "\"]],\"rewards_final\":" finals \
+         ",\"end_ply\":" end "}]}"
+
+START_TEST(a_wrong_case_is_named_with_game_step_expected_and_found) {
+    const struct {
+        const char *text, *message;
+    } wrong[] = {
+        {GAME("[2,5,6,7]", "xxxoo....", "[1,-1]", "5"), "step 4: legal: expected 8 forbidden"},
+        {GAME("[2,4,5,6,7,8]", "xxxoo....", "[1,-1]", "5"), "step 4: legal: expected 4 among them"},
+        {GAME("[2,5,6,7,8]", "xxxoo...o", "[1,-1]", "5"), "step 5: cell 8: expected 2, found 0"},
+        {GAME("[2,5,6,7,8]", "xxxoo....", "[-1,1]", "5"), "step 4: reward: expected -1, found 1"},
+        {GAME("[2,5,6,7,8]", "xxxoo....", "[1,1]", "5"), "result of player 1: expected 1, found -1"},
+    };
+    cm_env_case_report report;
+    ck_assert_int_eq(run_text(GAME("[2,5,6,7,8]", "xxxoo....", "[1,-1]", "5"), &report), CM_OK);
+    ck_assert(report.ok);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ck_assert_int_eq(run_text(wrong[i].text, &report), CM_OK);
+        ck_assert(!report.ok);
+        ck_assert_msg(strstr(report.message, wrong[i].message) != NULL, "%s", report.message);
+    }
+}
+END_TEST
+
+START_TEST(a_case_that_cannot_be_used_is_an_error) {
+    const char *const bad[] = {
+        "{}",
+        "{\"format\":\"cumind-environment-case-1\"}",
+        "{\"format\":\"cumind-environment-case-1\",\"environment\":\"tictacto\",\"games\":[]}",
+        "{\"format\":\"cumind-environment-case-1\",\"environment\":\"tictactoe\",\"options\":{\"komi\":1},\"games\":[]"
+        "}",
+        "{\"format\":\"cumind-environment-case-1\",\"environment\":\"tictactoe\",\"options\":{\"kom\":1},\"games\":[]}",
+        "{\"format\":\"cumind-environment-case-1\",\"environment\":\"tictactoe\",\"episodes\":[]}",
+        "{\"format\":\"cumind-environment-case-1\",\"environment\":\"CartPole-v1\",\"games\":[]}",
+        "{\"format\":\"cumind-environment-case-1\",\"environment\":\"CartPole-v1\",\"episodes\":[{\"seed\":1}]}",
+        HEAD "{\"actions\":[0,3],\"rewards_final\":[1,-1],\"end_ply\":3}]}",
+        HEAD "{\"actions\":[],\"rewards_final\":[1,-1],\"end_ply\":0}]}",
+        HEAD "{\"actions\":[\"a\"],\"rewards_final\":[1,-1],\"end_ply\":1}]}",
+    };
+    cm_env_case_report report;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert_msg(run_text(bad[i], &report) == CM_ERR_INPUT, "case %zu was accepted", i);
+        ck_assert_int_gt((int)strlen(cm_error_message()), 10);
+    }
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("environment cases");
+    TCase *tcase = tcase_create("cases");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, all_recorded_files_are_reproduced);
+    tcase_add_test(tcase, a_wrong_case_is_named_with_game_step_expected_and_found);
+    tcase_add_test(tcase, a_case_that_cannot_be_used_is_an_error);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_set_fork_status(runner, CK_NOFORK);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
