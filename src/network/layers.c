@@ -4,7 +4,7 @@
 
 enum { MERGED_MAX = 4 };
 
-cm_layer cm_layer_make(int out, cm_norm norm, cm_activation activation) {
+cm_layer cm_layer_make(int out, cm_network_norm norm, cm_activation activation) {
     cm_layer layer = {.out = out, .norm = norm, .activation = activation, .residual = CM_NO_VAR};
     return layer;
 }

@@ -19,8 +19,8 @@ typedef struct cm_builder {
 } cm_builder;
 
 typedef struct cm_layer {
-    int out;      /* features or channels */
-    cm_norm norm; /* behind the linear part */
+    int out;              /* features or channels */
+    cm_network_norm norm; /* behind the linear part */
     cm_activation activation;
     bool zero; /* starts at 0 */
     bool no_bias;
@@ -28,7 +28,7 @@ typedef struct cm_layer {
     cm_var residual;               /* conv only: added behind the norm; 0 means none (use cm_layer_make) */
 } cm_layer;
 
-cm_layer cm_layer_make(int out, cm_norm norm, cm_activation activation);
+cm_layer cm_layer_make(int out, cm_network_norm norm, cm_activation activation);
 
 /* NAME.weight, NAME.bias, NAME.norm.*: Linear, Norm, activation on x [B, in]. */
 cm_var cm_layer_dense(cm_builder *b, const char *name, cm_var x, const cm_layer *layer);

@@ -267,6 +267,39 @@ cm_var cm_network_project_predict(const cm_network *network, cm_tape *tape, cm_v
 
 /* ---- the description ---- */
 
+void cm_network_config_from_options(cm_network_config *config, const cm_network_options *options, int ndim,
+                                    const int *observation, int actions, bool consistency) {
+    const cm_network_options *o = options;
+    *config = (cm_network_config){.family = (cm_network_family)o->family,
+                                  .observation_ndim = ndim,
+                                  .actions = actions,
+                                  .hidden = o->hidden_dim,
+                                  .blocks = o->num_blocks,
+                                  .channels = o->conv_channels,
+                                  .head_channels = o->head_channels,
+                                  .head_hidden = o->head_hidden,
+                                  .trunk_layers = o->trunk_layers,
+                                  .body = (cm_network_body)o->body,
+                                  .norm = (cm_network_norm)o->norm,
+                                  .minmax = o->state_norm == CM_STATE_NORM_MINMAX,
+                                  .residual_dynamics = o->residual_dynamics,
+                                  .encoding = (cm_encoding)o->action_encoding,
+                                  .value_support = {(float)o->value_support_min, (float)o->value_support_max,
+                                                    o->value_support_size, o->value_transform},
+                                  .reward_support = {(float)o->reward_support_min, (float)o->reward_support_max,
+                                                     o->reward_support_size, o->value_transform},
+                                  .zero_init = o->zero_init_heads && o->family != CM_FAMILY_CUMIND,
+                                  .init = o->initializer == CM_INITIALIZER_LECUN_NORMAL ? CM_INIT_LECUN_NORMAL
+                                                                                        : CM_INIT_UNIFORM_FAN_IN,
+                                  .consistency = consistency,
+                                  .projection_hidden = o->consistency_hidden,
+                                  .projection_output = o->consistency_output,
+                                  .predictor_hidden = o->consistency_predictor};
+    if (config->family == CM_FAMILY_RESNET) config->norm = CM_NORM_BATCH;
+    if (config->family == CM_FAMILY_CUMIND) config->norm = CM_NORM_NONE;
+    for (int i = 0; i < ndim && i < 3; i++) config->observation[i] = observation[i];
+}
+
 static cm_status check_config(const cm_network_config *c) {
     if (c->observation_ndim != 1 && c->observation_ndim != 3) {
         return cm_fail(CM_ERR_INPUT,

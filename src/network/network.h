@@ -11,18 +11,15 @@
 #define CM_NETWORK_NETWORK_H
 
 #include "backend/tape.h"
+#include "network/options.h"
 #include "tensor/params.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef enum cm_family { CM_FAMILY_CUMIND, CM_FAMILY_MLP, CM_FAMILY_RESNET } cm_family;
-typedef enum cm_norm { CM_NORM_NONE, CM_NORM_LAYER, CM_NORM_BATCH } cm_norm;
-typedef enum cm_body { CM_BODY_GELU_LAYERNORM, CM_BODY_PLAIN } cm_body; /* mlp */
-
 typedef struct cm_network_config {
-    cm_family family;
+    cm_network_family family;
     int observation_ndim, observation[3]; /* [n] or [H, W, C] */
     int actions;                          /* A */
     int hidden;                           /* D of cumind and mlp */
@@ -30,8 +27,8 @@ typedef struct cm_network_config {
     int channels;                         /* resnet and image encoder */
     int head_channels, head_hidden;       /* resnet; mlp and resnet */
     int trunk_layers; /* mlp: layers in front of policy and value heads (2; 0: heads on the state) */
-    cm_body body;
-    cm_norm norm;
+    cm_network_body body;
+    cm_network_norm norm;
     bool minmax;            /* state_norm: scale the hidden state to [0, 1] per sample */
     bool residual_dynamics; /* mlp */
     cm_encoding encoding;
@@ -43,6 +40,11 @@ typedef struct cm_network_config {
 } cm_network_config;
 
 typedef struct cm_network cm_network;
+
+/* The configuration that the options mean for observations of a rank and shape and A actions; consistency heads if
+ * asked. */
+void cm_network_config_from_options(cm_network_config *config, const cm_network_options *options, int ndim,
+                                    const int *observation, int actions, bool consistency);
 
 /* Checks the configuration (CM_ERR_INPUT names what does not fit together; a rank other than 1 or 3 is "Unsupported
  * observation shape") and defines the parameters. The caller owns it. */

@@ -14,7 +14,7 @@ typedef enum cm_network_body { CM_BODY_PLAIN, CM_BODY_GELU_LAYERNORM } cm_networ
 typedef enum cm_network_norm { CM_NORM_LAYER, CM_NORM_BATCH, CM_NORM_NONE } cm_network_norm;
 typedef enum cm_state_norm { CM_STATE_NORM_NONE, CM_STATE_NORM_MINMAX } cm_state_norm;
 typedef enum cm_action_encoding { CM_ACTION_ONEHOT, CM_ACTION_SCALED, CM_ACTION_BOARD } cm_action_encoding;
-typedef enum cm_initializer { CM_INIT_LECUN_NORMAL, CM_INIT_FAN_IN_UNIFORM } cm_initializer;
+typedef enum cm_initializer { CM_INITIALIZER_LECUN_NORMAL, CM_INITIALIZER_FAN_IN_UNIFORM } cm_initializer;
 
 typedef struct cm_network_options {
     int hidden_dim;         /* H: width of the hidden state and of hidden layers (cumind, mlp) */
