@@ -1,0 +1,173 @@
+#include "run/directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/file.h"
+
+enum { VISIT_DEPTH = 3 };
+
+static const char readme[] =
+    "# A cumind run\n"
+    "\n"
+    "| file | what it is |\n"
+    "|---|---|\n"
+    "| config.json | the effective configuration: `cumind train --config` takes it to start the same run again |\n"
+    "| metrics.jsonl | the numbers of every iteration, one JSON object per line |\n"
+    "| log.txt | what the program said, with times |\n"
+    "| checkpoints/N/ | the state after N updates: parameters and optimiser as safetensors, the rest as JSON and "
+    "binary "
+    "segments, a checksum of each in manifest.json |\n"
+    "| latest, best | the checkpoint that a run goes on from, and the one with the best evaluation |\n"
+    "| result.json | the final report, once the run has finished |\n"
+    "| lock | held while a process writes to this run |\n"
+    "\n"
+    "    cumind train --resume .      go on\n"
+    "    cumind eval --run .          evaluate greedily over 100 episodes\n"
+    "    cumind play --run .          watch it play\n"
+    "    cumind plot --run .          learning curve\n"
+    "    cumind inspect --run .       layers, sizes, hash of the parameters\n";
+
+static bool has(const char *path, const char *name) {
+    char file[PATH_MAX];
+    return cm_path_join(file, sizeof file, path, name) == CM_OK && cm_file_exists(file);
+}
+
+static bool is_empty(const char *path) {
+    DIR *folder = opendir(path);
+    if (!folder) return false;
+    bool empty = true;
+    for (struct dirent *entry; empty && (entry = readdir(folder));) {
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    }
+    closedir(folder);
+    return empty;
+}
+
+static cm_status set_path(cm_run_directory *run, const char *path) {
+    run->lock = -1;
+    int n = snprintf(run->path, sizeof run->path, "%s", path);
+    if (n <= 0 || n >= PATH_MAX - 64) return cm_fail(CM_ERR_INPUT, "\"%.60s\" is no usable path of a run", path);
+    for (size_t end = (size_t)n; end > 1 && run->path[end - 1] == '/'; end--) run->path[end - 1] = '\0';
+    return CM_OK;
+}
+
+static cm_status take_lock(cm_run_directory *run) {
+    char path[PATH_MAX];
+    CM_TRY(cm_run_directory_file(run, "lock", path, sizeof path));
+    run->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (run->lock < 0) return cm_fail(CM_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
+    if (flock(run->lock, LOCK_EX | LOCK_NB) == 0) return CM_OK;
+    int reason = errno;
+    cm_run_directory_close(run);
+    if (reason != EWOULDBLOCK) return cm_fail(CM_ERR_IO, "%s: cannot lock: %s", path, strerror(reason));
+    return cm_fail(CM_ERR_STATE, "%s: another process is training this run; wait for it or stop it first", run->path);
+}
+
+static cm_status write_file(const cm_run_directory *run, const char *name, const char *text) {
+    char path[PATH_MAX];
+    CM_TRY(cm_run_directory_file(run, name, path, sizeof path));
+    return cm_file_write(path, text, strlen(text));
+}
+
+cm_status cm_run_directory_create(cm_run_directory *run, const char *path, const char *config) {
+    CM_TRY(set_path(run, path));
+    if (cm_run_directory_check(run->path) == CM_OK) {
+        return cm_fail(CM_ERR_INPUT, "%s: holds a run already; go on with --resume %s, or choose another --run",
+                       run->path, run->path);
+    }
+    if (cm_file_exists(run->path) && !is_empty(run->path)) {
+        return cm_fail(CM_ERR_INPUT, "%s: exists and is not empty; choose another --run", run->path);
+    }
+    CM_TRY(cm_directory_make(run->path));
+    CM_TRY(take_lock(run));
+    cm_status status = write_file(run, "README.md", readme);
+    if (status == CM_OK) status = write_file(run, "config.json", config);
+    if (status != CM_OK) cm_run_directory_close(run);
+    return status;
+}
+
+/* Removes NAME.tmp-PID files of writers that were killed; the lock is held, so no writer is alive. */
+static cm_status remove_leftovers(const cm_run_directory *run) {
+    DIR *folder = opendir(run->path);
+    if (!folder) return cm_fail(CM_ERR_IO, "%s: cannot list: %s", run->path, strerror(errno));
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        char path[PATH_MAX];
+        if (!strstr(entry->d_name, ".tmp-")) continue;
+        if (cm_run_directory_file(run, entry->d_name, path, sizeof path) == CM_OK) unlink(path);
+    }
+    closedir(folder);
+    return CM_OK;
+}
+
+cm_status cm_run_directory_open(cm_run_directory *run, const char *path) {
+    CM_TRY(set_path(run, path));
+    CM_TRY(cm_run_directory_check(run->path));
+    CM_TRY(take_lock(run));
+    cm_status status = remove_leftovers(run);
+    if (status != CM_OK) cm_run_directory_close(run);
+    return status;
+}
+
+void cm_run_directory_close(cm_run_directory *run) {
+    if (run->lock >= 0) close(run->lock);
+    run->lock = -1;
+}
+
+cm_status cm_run_directory_check(const char *path) {
+    if (!cm_file_exists(path)) return cm_fail(CM_ERR_INPUT, "%s: there is no such run", path);
+    if (!cm_file_is_directory(path)) return cm_fail(CM_ERR_INPUT, "%s: a run is a folder, this is a file", path);
+    if (!has(path, "config.json") || !has(path, "lock")) {
+        return cm_fail(CM_ERR_INPUT, "%s: holds no run (no config.json and lock in it)", path);
+    }
+    return CM_OK;
+}
+
+cm_status cm_run_directory_file(const cm_run_directory *run, const char *name, char *out, size_t size) {
+    return cm_path_join(out, size, run->path, name);
+}
+
+cm_status cm_run_directory_name(const char *root, const char *env, char *out, size_t size) {
+    char stamp[32], plain[64];
+    cm_clock_stamp(stamp);
+    snprintf(plain, sizeof plain, "%s", env);
+    for (char *c = plain; *c; c++) *c = *c == '/' ? '_' : *c;
+    for (int attempt = 1; attempt < 1000; attempt++) {
+        int n = attempt == 1 ? snprintf(out, size, "%s/%s/%s", root, plain, stamp)
+                             : snprintf(out, size, "%s/%s/%s-%d", root, plain, stamp, attempt);
+        if (n < 0 || (size_t)n >= size) return cm_fail(CM_ERR_INPUT, "%.60s...: the path is too long", root);
+        if (!cm_file_exists(out)) return CM_OK;
+    }
+    return cm_fail(CM_ERR_IO, "%s/%s: no free name for a run", root, plain);
+}
+
+static int not_hidden(const struct dirent *entry) { return entry->d_name[0] != '.'; }
+
+static cm_status visit_below(const char *path, int depth, cm_status (*visit)(void *context, const char *path),
+                             void *context) {
+    if (cm_run_directory_check(path) == CM_OK) return visit(context, path);
+    if (depth == VISIT_DEPTH || !cm_file_is_directory(path)) return CM_OK;
+    struct dirent **entries = NULL;
+    int count = scandir(path, &entries, not_hidden, alphasort);
+    cm_status status = CM_OK;
+    for (int i = 0; i < count; i++) {
+        char below[PATH_MAX];
+        if (status == CM_OK) status = cm_path_join(below, sizeof below, path, entries[i]->d_name);
+        if (status == CM_OK) status = visit_below(below, depth + 1, visit, context);
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+cm_status cm_run_directory_visit(const char *root, cm_status (*visit)(void *context, const char *path), void *context) {
+    return visit_below(root, 0, visit, context);
+}

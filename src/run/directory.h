@@ -1,0 +1,54 @@
+/* A run's folder, which explains itself:
+ *
+ *     config.json      the effective configuration
+ *     metrics.jsonl    one line per iteration
+ *     log.txt          what was said, with times
+ *     checkpoints/     see run/checkpoint.h; latest and best point into it
+ *     result.json      the final report, once the run has finished
+ *     README.md        this list, and the commands that use the run
+ *     lock             held (flock) by the process that writes to the run
+ */
+#ifndef CM_RUN_DIRECTORY_H
+#define CM_RUN_DIRECTORY_H
+
+#include <limits.h>
+
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_run_directory {
+    char path[PATH_MAX];
+    int lock; /* descriptor, -1 if not held */
+} cm_run_directory;
+
+/* Makes a new run in `path` (with parents) and takes its lock. Errors: CM_ERR_INPUT if the folder holds a run already
+ * (names --resume) or something that is not a run. */
+cm_status cm_run_directory_create(cm_run_directory *run, const char *path, const char *config) CM_MUST_USE;
+
+/* Opens a run to go on writing to it: takes the lock and removes what a dead writer left. Errors: CM_ERR_INPUT if it is
+ * no run, CM_ERR_STATE if another process holds the lock. */
+cm_status cm_run_directory_open(cm_run_directory *run, const char *path) CM_MUST_USE;
+
+void cm_run_directory_close(cm_run_directory *run); /* gives the lock back */
+
+/* CM_OK if `path` is a run, else CM_ERR_INPUT that says what it is instead. */
+cm_status cm_run_directory_check(const char *path) CM_MUST_USE;
+
+/* PATH/NAME */
+cm_status cm_run_directory_file(const cm_run_directory *run, const char *name, char *out, size_t size) CM_MUST_USE;
+
+/* A name for a new run that does not exist yet: ROOT/ENV/20251121-073900, "/" in ENV as "_". */
+cm_status cm_run_directory_name(const char *root, const char *env, char *out, size_t size) CM_MUST_USE;
+
+/* The runs below `root`, in any depth up to 3, sorted by path: calls visit(context, path) for each. A missing root has
+ * none. */
+cm_status cm_run_directory_visit(const char *root, cm_status (*visit)(void *context, const char *path),
+                                 void *context) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

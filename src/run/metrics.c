@@ -1,0 +1,169 @@
+#include "run/metrics.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/arena.h"
+#include "core/file.h"
+#include "core/json.h"
+
+#define INTEGER(name)                                                                                                  \
+    { #name, offsetof(cm_metrics, name), true }
+#define NUMBER(name)                                                                                                   \
+    { #name, offsetof(cm_metrics, name), false }
+static const cm_metrics_field fields[] = {
+    INTEGER(iteration),
+    INTEGER(env_steps),
+    INTEGER(updates),
+    INTEGER(episodes),
+    NUMBER(seconds),
+    NUMBER(env_steps_per_second),
+    NUMBER(simulations_per_second),
+    NUMBER(updates_per_second),
+    NUMBER(mean_return),
+    NUMBER(mean_length),
+    NUMBER(total_loss),
+    NUMBER(value_loss),
+    NUMBER(policy_loss),
+    NUMBER(reward_loss),
+    NUMBER(consistency_loss),
+    NUMBER(entropy),
+    NUMBER(gradient_norm),
+    NUMBER(learning_rate),
+    NUMBER(clipped_targets),
+    NUMBER(temperature),
+    NUMBER(replay_fill),
+    NUMBER(eval_return),
+    NUMBER(eval_std),
+    NUMBER(eval_episodes),
+};
+enum { FIELDS = sizeof fields / sizeof fields[0] };
+
+const cm_metrics_field *cm_metrics_fields(int *count) {
+    *count = FIELDS;
+    return fields;
+}
+
+static int64_t *integer_of(cm_metrics *m, const cm_metrics_field *f) { return (int64_t *)((char *)m + f->offset); }
+static double *number_of(cm_metrics *m, const cm_metrics_field *f) { return (double *)((char *)m + f->offset); }
+
+cm_metrics cm_metrics_empty(void) {
+    cm_metrics metrics;
+    memset(&metrics, 0, sizeof metrics);
+    for (int i = 0; i < FIELDS; i++) {
+        if (!fields[i].integer) *number_of(&metrics, &fields[i]) = NAN;
+    }
+    return metrics;
+}
+
+size_t cm_metrics_format(const cm_metrics *metrics, char *out, size_t size) {
+    cm_metrics copy = *metrics;
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < FIELDS; i++) {
+        char value[40];
+        if (fields[i].integer) {
+            snprintf(value, sizeof value, "%lld", (long long)*integer_of(&copy, &fields[i]));
+        } else if (isfinite(*number_of(&copy, &fields[i]))) {
+            snprintf(value, sizeof value, "%.9g", *number_of(&copy, &fields[i]));
+        } else {
+            continue;
+        }
+        int n = snprintf(out + used, size - used, "%s\"%s\": %s", used ? ", " : "", fields[i].name, value);
+        if (n < 0 || (size_t)n >= size - used) break;
+        used += (size_t)n;
+    }
+    return used;
+}
+
+/* ---- the file ---- */
+
+cm_status cm_metrics_open(cm_metrics_file *file, const char *path, int64_t keep) {
+    struct stat about;
+    file->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file->file < 0 || fstat(file->file, &about) != 0) {
+        return cm_fail(CM_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
+    }
+    file->bytes = keep >= 0 && keep < about.st_size ? keep : about.st_size;
+    if (file->bytes < about.st_size && ftruncate(file->file, file->bytes) != 0) {
+        cm_metrics_close(file);
+        return cm_fail(CM_ERR_IO, "%s: cannot cut it back to the checkpoint: %s", path, strerror(errno));
+    }
+    return CM_OK;
+}
+
+cm_status cm_metrics_write(cm_metrics_file *file, const cm_metrics *metrics) {
+    char line[CM_METRICS_TEXT + 8];
+    line[0] = '{';
+    size_t n = 1 + cm_metrics_format(metrics, line + 1, CM_METRICS_TEXT);
+    line[n++] = '}';
+    line[n++] = '\n';
+    ssize_t written = write(file->file, line, n);
+    if (written == (ssize_t)n) {
+        file->bytes += written;
+        return CM_OK;
+    }
+    int reason = written < 0 ? errno : ENOSPC;
+    if (written > 0 && ftruncate(file->file, file->bytes) != 0) reason = errno; /* no half lines */
+    return cm_fail(CM_ERR_IO, "metrics.jsonl: cannot write: %s", strerror(reason));
+}
+
+void cm_metrics_close(cm_metrics_file *file) {
+    if (file->file >= 0) close(file->file);
+    file->file = -1;
+}
+
+/* ---- reading ---- */
+
+static cm_status parse_line(const char *line, size_t size, const char *place, cm_metrics *row) {
+    cm_json_doc *doc = NULL;
+    CM_TRY(cm_json_parse(line, size, place, &doc));
+    *row = cm_metrics_empty();
+    for (int i = 0; i < FIELDS; i++) {
+        const cm_json *node = cm_json_get(cm_json_root(doc), fields[i].name);
+        if (!node) continue;
+        double value = cm_json_number(node, NAN);
+        if (!fields[i].integer) *number_of(row, &fields[i]) = value;
+        if (fields[i].integer && fabs(value) < 0x1p53) *integer_of(row, &fields[i]) = (int64_t)value;
+    }
+    cm_json_free(doc);
+    return CM_OK;
+}
+
+static int count_lines(const char *text, size_t size) {
+    int lines = 0;
+    for (const char *at = text; (at = memchr(at, '\n', size - (size_t)(at - text))); at++) lines++;
+    return lines;
+}
+
+cm_status cm_metrics_read(const char *path, cm_metrics **rows, int *count) {
+    char *text = NULL;
+    size_t size = 0;
+    *rows = NULL, *count = 0;
+    CM_TRY(cm_file_read(path, CM_JSON_BYTES, &text, &size));
+    int lines = count_lines(text, size);
+    cm_status status = cm_alloc(rows, (size_t)lines + 1, sizeof **rows, path);
+    const char *at = text;
+    for (int i = 0; i < lines && status == CM_OK; i++) {
+        const char *newline = strchr(at, '\n');
+        if (!newline) newline = text + size; /* a NUL inside: the parser says so */
+        char place[512];
+        snprintf(place, sizeof place, "%.400s, line %d", path, i + 1);
+        status = parse_line(at, (size_t)(newline - at), place, &(*rows)[i]);
+        at = newline + 1;
+    }
+    free(text);
+    *count = lines;
+    if (status != CM_OK) {
+        free(*rows);
+        *rows = NULL, *count = 0;
+    }
+    return status;
+}

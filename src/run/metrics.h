@@ -1,0 +1,58 @@
+/* The numbers of an iteration, as a line of metrics.jsonl, and back.
+ *
+ * Every line is one JSON object; a number that does not exist in an iteration (no episode ended, no evaluation) is left
+ * out. The file is written with one system call per iteration, so that a killed process leaves whole lines; a resumed
+ * run cuts it back to where its checkpoint was.
+ */
+#ifndef CM_RUN_METRICS_H
+#define CM_RUN_METRICS_H
+
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NAN marks a number that does not exist. "Recent" means the last 100 episodes that ended. */
+typedef struct cm_metrics {
+    int64_t iteration, env_steps, updates, episodes; /* since the start of the run                             */
+    double seconds;                                  /* of acting, learning and evaluating, all sessions       */
+    double env_steps_per_second, simulations_per_second, updates_per_second; /* of this iteration              */
+    double mean_return, mean_length; /* of recent episodes                                     */
+    double total_loss, value_loss, policy_loss, reward_loss, consistency_loss, entropy; /* mean of the updates */
+    double gradient_norm, learning_rate, clipped_targets; /* before clipping; of the last update; share of targets */
+    double temperature, replay_fill;                      /* of acting; share of the replay's budget in use, 0 .. 1 */
+    double eval_return, eval_std, eval_episodes;          /* greedy evaluation                                      */
+} cm_metrics;
+
+/* One row per member, in the order in which they are written. */
+typedef struct cm_metrics_field {
+    const char *name;
+    size_t offset;
+    bool integer; /* int64_t, else double */
+} cm_metrics_field;
+const cm_metrics_field *cm_metrics_fields(int *count);
+
+cm_metrics cm_metrics_empty(void); /* integers 0, the rest NAN */
+
+/* Writes the members as text "name": value, ... without braces. Returns its length; 2048 bytes suffice. */
+enum { CM_METRICS_TEXT = 2048 };
+size_t cm_metrics_format(const cm_metrics *metrics, char *out, size_t size);
+
+/* The file. Open appends behind its first `keep` bytes and drops what follows; keep < 0 keeps all. */
+typedef struct cm_metrics_file {
+    int file; /* -1: closed */
+    int64_t bytes;
+} cm_metrics_file;
+cm_status cm_metrics_open(cm_metrics_file *file, const char *path, int64_t keep) CM_MUST_USE;
+cm_status cm_metrics_write(cm_metrics_file *file, const cm_metrics *metrics) CM_MUST_USE; /* allocates nothing */
+void cm_metrics_close(cm_metrics_file *file);
+
+/* Reads all lines; *rows[*count] is freed by the caller with free(). A last line without newline is ignored. Errors:
+ * CM_ERR_INPUT "PATH:LINE: what". */
+cm_status cm_metrics_read(const char *path, cm_metrics **rows, int *count) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,265 @@
+#include "run/progress.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "core/arena.h"
+#include "core/clock.h"
+#include "core/log.h"
+
+enum { HISTORY = 32, SPARKS = 10, LINE = 1024, PARTS = 8, PART_BYTES = 96 };
+
+struct cm_progress {
+    cm_progress_style style;
+    double shown_at;         /* clock of the last line */
+    bool visible;            /* the live line is on the screen */
+    double history[HISTORY]; /* returns of past iterations, oldest first */
+    int known;               /* of them */
+    char line[LINE];         /* the live line */
+};
+
+/* ---- formatting ---- */
+
+void cm_format_count(double value, char out[16]) {
+    double size = fabs(value);
+    if (!isfinite(value)) {
+        snprintf(out, 16, "-");
+    } else if (size < 9999.5) {
+        snprintf(out, 16, "%.*f",
+                 size < 10 && size != floor(size)    ? 2
+                 : size < 100 && size != floor(size) ? 1
+                                                     : 0,
+                 value);
+    } else if (size < 999950.0) {
+        snprintf(out, 16, "%.*fk", size < 99950.0 ? 1 : 0, value / 1e3);
+    } else if (size < 999.95e6) {
+        snprintf(out, 16, "%.*fM", size < 9.995e6 ? 2 : 1, value / 1e6);
+    } else {
+        snprintf(out, 16, "%.3gG", value / 1e9);
+    }
+}
+
+void cm_format_sparkline(const double *values, int n, bool utf8, char *out, size_t size) {
+    static const char *const blocks[8] = {"\u2581", "\u2582", "\u2583", "\u2584",
+                                          "\u2585", "\u2586", "\u2587", "\u2588"};
+    static const char *const plain[8] = {"_", ".", ":", "-", "=", "+", "*", "#"};
+    double low = INFINITY, high = -INFINITY;
+    for (int i = 0; i < n; i++) {
+        if (!isfinite(values[i])) continue;
+        low = fmin(low, values[i]);
+        high = fmax(high, values[i]);
+    }
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < n; i++) {
+        const char *mark = " ";
+        if (isfinite(values[i])) {
+            int level = high > low ? (int)((values[i] - low) / (high - low) * 7.999) : 3;
+            mark = utf8 ? blocks[level] : plain[level];
+        }
+        size_t length = strlen(mark);
+        if (used + length + 1 > size) break;
+        memcpy(out + used, mark, length + 1);
+        used += length;
+    }
+}
+
+/* Characters of a UTF-8 text; escape sequences do not count. */
+static int width_of(const char *text) {
+    int width = 0;
+    for (const char *c = text; *c; c++) {
+        if (*c == '\033') {
+            while (*c && *c != 'm') c++;
+            if (!*c) break;
+        } else if (((unsigned char)*c & 0xc0) != 0x80) {
+            width++;
+        }
+    }
+    return width;
+}
+
+/* A part of the line; the least important one goes first when there is no room. */
+typedef struct part {
+    int importance; /* the higher, the longer it stays */
+    char text[PART_BYTES];
+} part;
+
+static void add_part(part *parts, int *count, int importance, const char *format, ...) CM_PRINTF(4, 5);
+static void add_part(part *parts, int *count, int importance, const char *format, ...) {
+    part *p = &parts[(*count)++];
+    va_list arguments;
+    p->importance = importance;
+    va_start(arguments, format);
+    vsnprintf(p->text, sizeof p->text, format, arguments);
+    va_end(arguments);
+}
+
+static int make_parts(const cm_metrics *m, const double *history, int n, double share, const cm_progress_style *style,
+                      part *parts) {
+    int count = 0;
+    char a[16], b[16], spark[3 * SPARKS + 1];
+    const char *bold = style->colour ? "\033[1m" : "", *plain = style->colour ? "\033[0m" : "";
+    cm_format_count((double)m->iteration, a);
+    add_part(parts, &count, 4, "it %s", a);
+    cm_format_count((double)m->env_steps, a);
+    cm_format_count(m->env_steps_per_second, b);
+    add_part(parts, &count, 6, "%s steps %s/s", a, b);
+    cm_format_count(m->simulations_per_second, a);
+    add_part(parts, &count, 2, "%s sim/s", a);
+    cm_format_count(m->updates_per_second, a);
+    add_part(parts, &count, 3, "%s upd/s", a);
+    int from = n > SPARKS ? n - SPARKS : 0;
+    cm_format_count(m->mean_return, a);
+    cm_format_sparkline(history + from, n - from, style->utf8, spark, sizeof spark);
+    add_part(parts, &count, 7, "return %s%s%s %s", bold, a, plain, spark);
+    if (isfinite(m->total_loss)) {
+        add_part(parts, &count, 1, "loss %.2f (v %.2f p %.2f r %.2f)", m->total_loss, m->value_loss, m->policy_loss,
+                 m->reward_loss);
+    }
+    if (share > 0.0) {
+        cm_clock_format_duration(m->seconds * (1.0 - fmin(share, 1.0)) / share, a);
+        add_part(parts, &count, 5, "ETA %s", a);
+    }
+    return count;
+}
+
+static void drop_least(part *parts, int *count) {
+    int least = 0;
+    for (int i = 1; i < *count; i++) least = parts[i].importance < parts[least].importance ? i : least;
+    memmove(&parts[least], &parts[least + 1], (size_t)(*count - least - 1) * sizeof *parts);
+    (*count)--;
+}
+
+void cm_format_progress(const cm_metrics *metrics, const double *history, int n, double share,
+                        const cm_progress_style *style, char *out, size_t size) {
+    part parts[PARTS];
+    int count = make_parts(metrics, history, n, share, style, parts);
+    for (; count > 0; drop_least(parts, &count)) {
+        int width = 2 * (count - 1);
+        for (int i = 0; i < count; i++) width += width_of(parts[i].text);
+        if (width <= style->columns) break;
+    }
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < count && used < size; i++) {
+        int length = snprintf(out + used, size - used, "%s%s", i ? "  " : "", parts[i].text);
+        used += length > 0 ? (size_t)length : 0;
+    }
+}
+
+/* ---- the display ---- */
+
+static void write_text(int file, const char *text, size_t size) {
+    while (size > 0) {
+        ssize_t n = write(file, text, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return; /* nobody is looking any more: the run goes on */
+        text += n, size -= (size_t)n;
+    }
+}
+
+static void write_line(const cm_progress *p, const char *text) {
+    char line[LINE + CM_METRICS_TEXT];
+    int n = snprintf(line, sizeof line, "%s\n", text);
+    if (n > 0) write_text(p->style.file, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+}
+
+static void hide(cm_progress *p) {
+    if (p->visible) write_text(p->style.file, "\r\033[K", 4);
+    p->visible = false;
+}
+
+static void draw(cm_progress *p) {
+    char text[LINE + 8];
+    int n = snprintf(text, sizeof text, "\r\033[K%s", p->line);
+    if (n > 0) write_text(p->style.file, text, (size_t)n);
+    p->visible = true;
+}
+
+/* A log line goes above the live line. It is written by the log itself, so nothing is swallowed. */
+static bool step_aside(void *context, cm_log_level level, const char *line) {
+    (void)level, (void)line;
+    hide(context);
+    return false;
+}
+
+cm_status cm_progress_create(const cm_progress_style *style, cm_progress **out) {
+    cm_progress *p = NULL;
+    *out = NULL;
+    CM_TRY(cm_alloc(&p, 1, sizeof *p, "the progress display"));
+    p->style = *style;
+    p->shown_at = -1e9;
+    if (!(p->style.interval > 0.0)) p->style.interval = 1.0;
+    p->style.colour = style->colour && style->tty;
+    if (style->tty) cm_log_set_hook(step_aside, p);
+    *out = p;
+    return CM_OK;
+}
+
+void cm_progress_destroy(cm_progress *p) {
+    if (!p) return;
+    if (p->style.tty) cm_log_set_hook(NULL, NULL);
+    hide(p);
+    free(p);
+}
+
+static int columns_of(const cm_progress *p) {
+    struct winsize window;
+    if (p->style.columns > 0) return p->style.columns;
+    if (!p->style.tty) return 160;
+    if (ioctl(p->style.file, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) return window.ws_col - 1;
+    return 79;
+}
+
+static void remember(cm_progress *p, double value) {
+    if (p->known == HISTORY) memmove(p->history, p->history + 1, (HISTORY - 1) * sizeof *p->history);
+    if (p->known < HISTORY) p->known++;
+    p->history[p->known - 1] = value;
+}
+
+void cm_progress_show(cm_progress *p, const cm_metrics *metrics, double share) {
+    char text[CM_METRICS_TEXT];
+    if (isfinite(metrics->mean_return)) remember(p, metrics->mean_return);
+    if (p->style.json) {
+        cm_metrics_format(metrics, text, sizeof text);
+        cm_progress_event(p, "iteration", text);
+    }
+    double now = cm_clock_seconds();
+    if (p->style.json || p->style.quiet || now - p->shown_at < (p->style.tty ? 0.1 : p->style.interval)) return;
+    p->shown_at = now;
+    cm_progress_style style = p->style;
+    style.columns = columns_of(p);
+    cm_format_progress(metrics, p->history, p->known, share, &style, p->line, sizeof p->line);
+    if (style.tty) {
+        draw(p);
+    } else {
+        write_line(p, p->line);
+    }
+}
+
+void cm_progress_say(cm_progress *p, const char *format, ...) {
+    if (p->style.json || p->style.quiet) return;
+    char text[LINE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    hide(p);
+    write_line(p, text);
+}
+
+void cm_progress_event(cm_progress *p, const char *event, const char *members) {
+    if (!p->style.json) return;
+    char text[CM_METRICS_TEXT + 64];
+    snprintf(text, sizeof text, "{\"event\": \"%s\"%s%s}", event, members && *members ? ", " : "",
+             members ? members : "");
+    write_line(p, text);
+}
+
+bool cm_progress_is_json(const cm_progress *p) { return p->style.json; }

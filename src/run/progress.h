@@ -1,0 +1,60 @@
+/* What a user sees while a run goes on: one line that redraws itself on a terminal, plain lines elsewhere, JSON lines
+ * if asked for, nothing if asked for.
+ *
+ * The line holds iteration, environment steps and their rate, simulations/s, updates/s, mean return of recent episodes
+ * with a sparkline, losses and the time left. On a narrow terminal the less important parts are left out, so that it
+ * never wraps. Log lines of core/log.h pass through while a progress is alive: the line steps aside for them.
+ */
+#ifndef CM_RUN_PROGRESS_H
+#define CM_RUN_PROGRESS_H
+
+#include "core/status.h"
+#include "run/metrics.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_progress_style {
+    int file;        /* descriptor to write to, usually 1                                       */
+    bool tty;        /* redraw one line; else a line of its own about every `interval` seconds  */
+    bool colour;     /* bold and green, only on a terminal                                      */
+    bool utf8;       /* sparkline of block characters; else of ASCII                            */
+    bool json;       /* one JSON object per line and nothing else                               */
+    bool quiet;      /* nothing but what `say` is told to write always                          */
+    int columns;     /* width; 0: ask the terminal every time                                   */
+    double interval; /* seconds between plain lines; 0: 1 s */
+} cm_progress_style;
+
+typedef struct cm_progress cm_progress;
+
+cm_status cm_progress_create(const cm_progress_style *style, cm_progress **out) CM_MUST_USE;
+void cm_progress_destroy(cm_progress *progress); /* clears the line; NULL is allowed */
+
+/* Shows an iteration; `share` in [0, 1] of the run is done (for the time left). Allocates nothing. */
+void cm_progress_show(cm_progress *progress, const cm_metrics *metrics, double share);
+
+/* A line for people: not with --json, not if quiet. No newline in it. */
+void cm_progress_say(cm_progress *progress, const char *format, ...) CM_PRINTF(2, 3);
+
+/* A line for programs: {"event": event, members}, only with --json; members as `"a": 1, "b": "c"`, may be empty. */
+void cm_progress_event(cm_progress *progress, const char *event, const char *members);
+
+bool cm_progress_is_json(const cm_progress *progress);
+
+/* The parts, for other displays. */
+
+/* "950", "12.3k", "4.56M", "-" for NAN. */
+void cm_format_count(double value, char out[16]);
+
+/* Values as bars, one character each, lowest to highest; NAN is a blank. Bytes written are at most 3 n + 1. */
+void cm_format_sparkline(const double *values, int n, bool utf8, char *out, size_t size);
+
+/* The line itself, at most `columns` characters wide. `history` [n] holds returns, oldest first. */
+void cm_format_progress(const cm_metrics *metrics, const double *history, int n, double share,
+                        const cm_progress_style *style, char *out, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,282 @@
+/* What people see: the progress line at several widths, the plots, the run's folder. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/file.h"
+#include "run/directory.h"
+#include "run/plot.h"
+#include "run/progress.h"
+
+static int characters(const char *text) {
+    int n = 0;
+    for (; *text; text++) n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+static cm_metrics busy(void) {
+    cm_metrics m = cm_metrics_empty();
+    m.iteration = 57, m.env_steps = 14592, m.env_steps_per_second = 3123.4, m.seconds = 5;
+    m.simulations_per_second = 412345, m.updates_per_second = 812.3, m.mean_return = 187.25;
+    m.total_loss = 2.3456, m.value_loss = 1.2, m.policy_loss = 0.6, m.reward_loss = 0.01;
+    return m;
+}
+
+START_TEST(progress_line_never_wraps) {
+    cm_metrics m = busy();
+    double history[16];
+    for (int i = 0; i < 16; i++) history[i] = 10.0 * i;
+    for (int columns = 1; columns <= 200; columns++) {
+        for (int utf8 = 0; utf8 < 2; utf8++) {
+            cm_progress_style style = {.columns = columns, .utf8 = utf8};
+            char line[1024];
+            cm_format_progress(&m, history, 16, 0.5, &style, line, sizeof line);
+            ck_assert_int_le(characters(line), columns);
+        }
+    }
+}
+END_TEST
+
+START_TEST(eighty_columns_hold_steps_rates_return_and_eta) {
+    cm_metrics m = busy();
+    double history[3] = {1, 2, 3};
+    cm_progress_style style = {.columns = 80};
+    char line[1024];
+    cm_format_progress(&m, history, 3, 0.5, &style, line, sizeof line);
+    ck_assert_str_eq(line, "it 57  14.6k steps 3123/s  412k sim/s  812 upd/s  return 187 _-#  ETA 5s");
+    style.columns = 40;
+    cm_format_progress(&m, history, 3, 0.5, &style, line, sizeof line);
+    ck_assert_str_eq(line, "14.6k steps 3123/s  return 187 _-#");
+}
+END_TEST
+
+START_TEST(counts_are_short_and_rounded) {
+    const struct {
+        double value;
+        const char *text;
+    } cases[] = {{0, "0"},         {9.5, "9.50"},     {950, "950"},      {9999, "9999"},
+                 {12345, "12.3k"}, {999949, "1000k"}, {4.56e6, "4.56M"}, {NAN, "-"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[16];
+        cm_format_count(cases[i].value, text);
+        ck_assert_str_eq(text, cases[i].text);
+    }
+}
+END_TEST
+
+START_TEST(sparkline_goes_from_lowest_to_highest) {
+    double values[5] = {0, 50, NAN, 100, 0};
+    char text[64];
+    cm_format_sparkline(values, 5, false, text, sizeof text);
+    ck_assert_str_eq(text, "_- #_");
+    cm_format_sparkline(values, 5, true, text, sizeof text);
+    ck_assert_str_eq(text, "\u2581\u2584 \u2588\u2581");
+}
+END_TEST
+
+/* What a display writes into a pipe. */
+static void capture(const cm_progress_style *style, char *out, size_t size) {
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    cm_progress_style piped = *style;
+    piped.file = ends[1];
+    cm_progress *progress;
+    ck_assert_int_eq(cm_progress_create(&piped, &progress), CM_OK);
+    cm_metrics m = busy();
+    cm_progress_say(progress, "hello %d", 3);
+    cm_progress_show(progress, &m, 0.25);
+    cm_progress_event(progress, "done", "\"ok\": true");
+    cm_progress_destroy(progress);
+    close(ends[1]);
+    ssize_t n = read(ends[0], out, size - 1);
+    out[n > 0 ? n : 0] = '\0';
+    close(ends[0]);
+}
+
+START_TEST(plain_output_has_no_escape_sequences) {
+    char text[4096];
+    cm_progress_style style = {.colour = true};
+    capture(&style, text, sizeof text);
+    ck_assert_ptr_null(strchr(text, '\033'));
+    ck_assert_ptr_null(strchr(text, '\r'));
+    ck_assert_int_eq(strncmp(text, "hello 3\nit 57  ", 15), 0);
+    ck_assert_ptr_null(strstr(text, "done"));
+}
+END_TEST
+
+START_TEST(terminal_output_redraws_and_clears_its_line) {
+    char text[4096];
+    cm_progress_style style = {.tty = true, .columns = 79};
+    capture(&style, text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "\r\033[Kit 57"));
+    ck_assert_str_eq(text + strlen(text) - 4, "\r\033[K");
+}
+END_TEST
+
+START_TEST(json_output_is_json_lines_and_nothing_else) {
+    char text[4096];
+    cm_progress_style style = {.json = true};
+    capture(&style, text, sizeof text);
+    ck_assert_int_eq(strncmp(text, "{\"event\": \"iteration\", \"iteration\": 57, \"env_steps\": 14592,", 56), 0);
+    ck_assert_ptr_nonnull(strstr(text, "}\n{\"event\": \"done\", \"ok\": true}\n"));
+    ck_assert_ptr_null(strstr(text, "hello"));
+}
+END_TEST
+
+START_TEST(quiet_output_is_empty) {
+    char text[4096];
+    cm_progress_style style = {.quiet = true};
+    capture(&style, text, sizeof text);
+    ck_assert_str_eq(text, "");
+}
+END_TEST
+
+static const double xs[4] = {0, 100, 200, 300}, ys[4] = {0, 10, NAN, 30};
+static const cm_plot_series series[1] = {{"return", xs, ys, 4, true}};
+static const cm_plot picture = {"a <b> & c", "steps", "return", series, 1};
+
+START_TEST(plot_puts_the_last_point_in_the_top_right_corner) {
+    char *text;
+    ck_assert_msg(cm_plot_text(&picture, 48, 14, false, &text) == CM_OK, "%s", cm_error_message());
+    char *line = strtok(text, "\n");
+    line = strtok(NULL, "\n");
+    ck_assert_str_eq(line, "    30 |                                       o");
+    int longest = 0;
+    for (; line; line = strtok(NULL, "\n")) longest = (int)strlen(line) > longest ? (int)strlen(line) : longest;
+    ck_assert_int_le(longest, 48);
+    free(text);
+}
+END_TEST
+
+START_TEST(plot_without_points_says_so) {
+    const double nothing[1] = {NAN};
+    cm_plot_series empty = {"x", nothing, nothing, 1, false};
+    cm_plot plot = {"run", "x", "y", &empty, 1};
+    char *text;
+    ck_assert_int_eq(cm_plot_text(&plot, 40, 10, false, &text), CM_ERR_INPUT);
+    ck_assert_str_eq(cm_error_message(), "run: there is nothing to plot yet");
+}
+END_TEST
+
+START_TEST(svg_is_escaped_and_has_one_dot_per_point) {
+    char path[] = "/tmp/cumind-plot-XXXXXX", *data;
+    size_t size;
+    close(mkstemp(path));
+    ck_assert_int_eq(cm_plot_svg(&picture, path), CM_OK);
+    ck_assert_int_eq(cm_file_read(path, 1 << 20, &data, &size), CM_OK);
+    ck_assert_ptr_nonnull(strstr(data, "a &lt;b&gt; &amp; c"));
+    int dots = 0;
+    for (char *at = data; (at = strstr(at, "<circle")); at++) dots++;
+    ck_assert_int_eq(dots, 3);
+    ck_assert_ptr_null(strstr(data, "nan"));
+    free(data);
+    unlink(path);
+}
+END_TEST
+
+/* ---- the folder of a run ---- */
+
+static char root[64];
+static void begin(void) {
+    strcpy(root, "/tmp/cumind-run-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(root));
+}
+static void end(void) { ck_assert_int_eq(cm_directory_remove(root), CM_OK); }
+
+START_TEST(folder_that_holds_a_run_is_refused_naming_resume) {
+    char path[128];
+    cm_run_directory run, other;
+    snprintf(path, sizeof path, "%s/a/b", root);
+    ck_assert_int_eq(cm_run_directory_create(&run, path, "{}"), CM_OK);
+    ck_assert_int_eq(cm_run_directory_create(&other, path, "{}"), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "--resume"));
+    cm_run_directory_close(&run);
+}
+END_TEST
+
+START_TEST(one_process_at_a_time_writes_to_a_run) {
+    char path[128];
+    cm_run_directory run;
+    snprintf(path, sizeof path, "%s/a", root);
+    ck_assert_int_eq(cm_run_directory_create(&run, path, "{}"), CM_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        cm_run_directory other;
+        _exit(cm_run_directory_open(&other, path) == CM_ERR_STATE ? 0 : 1);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    cm_run_directory_close(&run);
+    ck_assert_int_eq(cm_run_directory_open(&run, path), CM_OK);
+    cm_run_directory_close(&run);
+}
+END_TEST
+
+START_TEST(what_is_no_run_is_said) {
+    char path[128];
+    cm_run_directory run;
+    ck_assert_int_eq(cm_run_directory_open(&run, root), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "holds no run"));
+    snprintf(path, sizeof path, "%s/x", root);
+    ck_assert_int_eq(cm_run_directory_open(&run, path), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "no such run"));
+    ck_assert_int_eq(cm_file_write(path, "x", 1), CM_OK);
+    ck_assert_int_eq(cm_run_directory_create(&run, root, "{}"), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "is not empty"));
+}
+END_TEST
+
+static cm_status count_run(void *context, const char *path) {
+    (void)path;
+    ++*(int *)context;
+    return CM_OK;
+}
+
+START_TEST(names_are_free_and_found_again) {
+    char name[256];
+    cm_run_directory run;
+    int found = 0;
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(cm_run_directory_name(root, "ALE/Pong-v5", name, sizeof name), CM_OK);
+        ck_assert_int_eq(cm_run_directory_create(&run, name, "{}"), CM_OK);
+        cm_run_directory_close(&run);
+    }
+    ck_assert_ptr_nonnull(strstr(name, "/ALE_Pong-v5/"));
+    ck_assert_int_eq(cm_run_directory_visit(root, count_run, &found), CM_OK);
+    ck_assert_int_eq(found, 3);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("run/display");
+    TCase *tests = tcase_create("display");
+    suite_add_tcase(suite, tests);
+    tcase_add_test(tests, progress_line_never_wraps);
+    tcase_add_test(tests, eighty_columns_hold_steps_rates_return_and_eta);
+    tcase_add_test(tests, counts_are_short_and_rounded);
+    tcase_add_test(tests, sparkline_goes_from_lowest_to_highest);
+    tcase_add_test(tests, plain_output_has_no_escape_sequences);
+    tcase_add_test(tests, terminal_output_redraws_and_clears_its_line);
+    tcase_add_test(tests, json_output_is_json_lines_and_nothing_else);
+    tcase_add_test(tests, quiet_output_is_empty);
+    tcase_add_test(tests, plot_puts_the_last_point_in_the_top_right_corner);
+    tcase_add_test(tests, plot_without_points_says_so);
+    tcase_add_test(tests, svg_is_escaped_and_has_one_dot_per_point);
+    TCase *folder = tcase_create("folder");
+    suite_add_tcase(suite, folder);
+    tcase_add_checked_fixture(folder, begin, end);
+    tcase_add_test(folder, folder_that_holds_a_run_is_refused_naming_resume);
+    tcase_add_test(folder, one_process_at_a_time_writes_to_a_run);
+    tcase_add_test(folder, what_is_no_run_is_said);
+    tcase_add_test(folder, names_are_free_and_found_again);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

@@ -1,0 +1,107 @@
+/* metrics.jsonl: whole lines, read back as written, cut back when a run resumes. */
+#include <check.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/file.h"
+#include "run/metrics.h"
+
+static char path[] = "/tmp/cumind-metrics-XXXXXX";
+
+static void begin(void) {
+    strcpy(path, "/tmp/cumind-metrics-XXXXXX");
+    close(mkstemp(path));
+}
+static void end(void) { unlink(path); }
+
+static cm_metrics sample(int i) {
+    cm_metrics m = cm_metrics_empty();
+    m.iteration = i, m.env_steps = 256 * i, m.updates = 64 * i;
+    m.mean_return = 1.5 * i;
+    return m;
+}
+
+static void write_rows(cm_metrics_file *file, int from, int to) {
+    for (int i = from; i <= to; i++) {
+        cm_metrics m = sample(i);
+        ck_assert_int_eq(cm_metrics_write(file, &m), CM_OK);
+    }
+}
+
+START_TEST(rows_read_back_and_absent_numbers_stay_absent) {
+    cm_metrics_file file;
+    cm_metrics *rows;
+    int count;
+    ck_assert_int_eq(cm_metrics_open(&file, path, -1), CM_OK);
+    write_rows(&file, 1, 5);
+    cm_metrics_close(&file);
+    ck_assert_msg(cm_metrics_read(path, &rows, &count) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(count, 5);
+    ck_assert_int_eq(rows[4].env_steps, 1280);
+    ck_assert_double_eq(rows[2].mean_return, 4.5);
+    ck_assert(isnan(rows[2].eval_return));
+    free(rows);
+}
+END_TEST
+
+START_TEST(resume_cuts_the_file_back_to_the_checkpoint) {
+    cm_metrics_file file;
+    cm_metrics *rows;
+    int count;
+    ck_assert_int_eq(cm_metrics_open(&file, path, -1), CM_OK);
+    write_rows(&file, 1, 3);
+    int64_t at = file.bytes;
+    write_rows(&file, 4, 9);
+    cm_metrics_close(&file);
+    ck_assert_int_eq(cm_metrics_open(&file, path, at), CM_OK);
+    write_rows(&file, 40, 40);
+    cm_metrics_close(&file);
+    ck_assert_int_eq(cm_metrics_read(path, &rows, &count), CM_OK);
+    ck_assert_int_eq(count, 4);
+    ck_assert_int_eq(rows[3].iteration, 40);
+    free(rows);
+}
+END_TEST
+
+START_TEST(unfinished_last_line_is_ignored_and_a_bad_line_is_named) {
+    cm_metrics *rows;
+    int count;
+    ck_assert_int_eq(cm_file_write(path, "{\"iteration\": 1}\n{\"iter", 23), CM_OK);
+    ck_assert_int_eq(cm_metrics_read(path, &rows, &count), CM_OK);
+    ck_assert_int_eq(count, 1);
+    free(rows);
+    ck_assert_int_eq(cm_file_write(path, "{\"iteration\": 1}\n{\"iter\n", 24), CM_OK);
+    ck_assert_int_ne(cm_metrics_read(path, &rows, &count), CM_OK);
+    ck_assert_msg(strstr(cm_error_message(), "line 2") != NULL, "%s", cm_error_message());
+}
+END_TEST
+
+START_TEST(full_disk_is_an_error_not_a_half_line) {
+    cm_metrics_file file;
+    ck_assert_int_eq(cm_metrics_open(&file, "/dev/full", -1), CM_OK);
+    cm_metrics m = sample(1);
+    ck_assert_int_eq(cm_metrics_write(&file, &m), CM_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "No space left"));
+    cm_metrics_close(&file);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("run/metrics");
+    TCase *tests = tcase_create("metrics");
+    suite_add_tcase(suite, tests);
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_test(tests, rows_read_back_and_absent_numbers_stay_absent);
+    tcase_add_test(tests, resume_cuts_the_file_back_to_the_checkpoint);
+    tcase_add_test(tests, unfinished_last_line_is_ignored_and_a_bad_line_is_named);
+    tcase_add_test(tests, full_disk_is_an_error_not_a_half_line);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
