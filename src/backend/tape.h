@@ -110,7 +110,14 @@ typedef struct cm_loss_vars {
 } cm_loss_vars;
 cm_loss_vars cm_tape_value_loss(cm_tape *tape, cm_var output, cm_var target, cm_var coefficient,
                                 const cm_support *support);
-cm_loss_vars cm_tape_policy_loss(cm_tape *tape, cm_var logits, cm_var target, cm_var coefficient, float entropy_weight);
+/* legal [B, A] (optional) takes illegal actions out of the softmax; kl adds the target's own entropy to the loss. */
+typedef struct cm_policy_rule {
+    cm_var legal; /* or CM_NO_VAR */
+    float entropy_weight;
+    bool kl;
+} cm_policy_rule;
+cm_loss_vars cm_tape_policy_loss(cm_tape *tape, cm_var logits, cm_var target, cm_var coefficient,
+                                 const cm_policy_rule *rule);
 cm_loss_vars cm_tape_consistency_loss(cm_tape *tape, cm_var x, cm_var y, cm_var coefficient);
 
 /* ---- batch-norm calls, in the order they were made, for the update of the running statistics ----------------------

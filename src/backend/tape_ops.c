@@ -291,7 +291,7 @@ cm_loss_vars cm_tape_value_loss(cm_tape *tape, cm_var output, cm_var target, cm_
 }
 
 cm_loss_vars cm_tape_policy_loss(cm_tape *tape, cm_var logits, cm_var target, cm_var coefficient,
-                                 float entropy_weight) {
+                                 const cm_policy_rule *rule) {
     cm_loss_vars vars = {CM_NO_VAR, CM_NO_VAR, CM_NO_VAR};
     if (bad(tape, logits) || bad(tape, target) || bad(tape, coefficient)) return vars;
     vars.loss = work_1d(tape, shape_of(tape, logits)->dim[0]);
@@ -305,7 +305,9 @@ cm_loss_vars cm_tape_policy_loss(cm_tape *tape, cm_var logits, cm_var target, cm
     node->t[CM_T_policy_loss_logits] = logits;
     node->t[CM_T_policy_loss_target] = target;
     node->t[CM_T_policy_loss_coefficient] = coefficient;
-    node->attr.scale = entropy_weight;
+    node->t[CM_T_policy_loss_legal] = rule->legal;
+    node->attr.scale = rule->entropy_weight;
+    node->attr.kl = rule->kl;
     return vars;
 }
 

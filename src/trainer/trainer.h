@@ -1,0 +1,117 @@
+/* Learning: a batch of positions -> unroll K steps -> losses -> gradients -> one step of the optimiser, in place.
+ *
+ * The batch is cut into chunks of chunk_rows rows. Each chunk is one recorded pass, forward and backward, run by one
+ * worker on one stream with its own gradient buffer; the buffers are summed in a fixed binary tree by chunk number. So
+ * the number of workers never changes a bit of an update. Losses and their scaling: spec learning 3; the
+ * optimiser: 3.3.
+ *
+ * The trainer owns the parameters, state (running statistics), moments, gradients, the moving average and the target
+ * network. While cm_trainer_update runs nobody else may read them.
+ *
+ * Letters: B batch, K unroll, A actions, O observation size, n parameters.
+ */
+#ifndef CM_TRAINER_TRAINER_H
+#define CM_TRAINER_TRAINER_H
+
+#include "core/pool.h"
+#include "distributed/comm.h"
+#include "network/network.h"
+#include "trainer/options.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_trainer cm_trainer;
+
+typedef struct cm_trainer_config {
+    const cm_network *network; /* borrowed, like all pointers here; they outlive the trainer */
+    cm_backend *backend;
+    cm_pool *pool;
+    cm_comm *comm; /* NULL: one process */
+    const cm_trainer_options *options;
+    int batch;             /* B: rows that this rank is given per update */
+    int unroll;            /* K, 0 .. 64 */
+    cm_dtype compute;      /* CM_F32 or CM_BF16 */
+    uint64_t seed;         /* of the initial parameters */
+    int64_t total_updates; /* schedules that end do so here, unless the options say where; at least 1 */
+    double priority_epsilon;
+    bool bootstrap; /* cm_trainer_values will be called */
+} cm_trainer_config;
+
+/* Takes all memory and records the passes. Errors: CM_ERR_INPUT, CM_ERR_MEMORY. */
+cm_status cm_trainer_create(const cm_trainer_config *config, cm_trainer **out) CM_MUST_USE;
+void cm_trainer_destroy(cm_trainer *trainer); /* NULL is allowed */
+
+/* One batch; row-major arrays of the caller, read only. Values and rewards on the raw scale. */
+typedef struct cm_train_batch {
+    const float *observation;         /* [B, O]         o_t */
+    const int32_t *actions;           /* [B, K]         */
+    const float *target_value;        /* [B, K+1]       */
+    const float *target_reward;       /* [B, K]         */
+    const float *target_policy;       /* [B, K+1, A]    */
+    const float *value_mask;          /* [B, K+1]       0 or 1 */
+    const float *reward_mask;         /* [B, K]         */
+    const float *policy_mask;         /* [B, K+1]       */
+    const float *consistency_mask;    /* [B, K]         */
+    const float *target_observations; /* [B, K, O]      o_{t+1} ... o_{t+K}; NULL without consistency */
+    const float *legal;               /* [B, K+1, A]    1 where legal; NULL unless mask_illegal */
+    const float *weights;             /* [B]            importance weights; NULL: 1 */
+} cm_train_batch;
+
+enum { CM_UNROLL_MAX = 64 };
+
+/* What one update found. Each loss is (1/B) sum weight * mask * loss, before loss weights and unroll scale. */
+typedef struct cm_train_report {
+    int64_t update; /* its number, from 0 */
+    double total_loss;
+    double value_loss[CM_UNROLL_MAX + 1], policy_loss[CM_UNROLL_MAX + 1], entropy[CM_UNROLL_MAX + 1];
+    double reward_loss[CM_UNROLL_MAX], consistency_loss[CM_UNROLL_MAX];
+    double gradient_norm; /* before clipping */
+    double learning_rate;
+    double clipped;          /* share of value targets outside the support */
+    const float *priorities; /* [B] |v_0 - z_0| + epsilon; owned by the trainer, until the next update */
+    bool stepped;            /* false while gradients are accumulated over several batches */
+} cm_train_report;
+
+/* One update in place. Errors: CM_ERR_NOT_FINITE if a loss or the gradient norm is not a number; the message names the
+ * first term or parameter that is not, and nothing was changed. */
+cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm_train_report *report) CM_MUST_USE;
+
+/* Predictions of the last update's first chunk count rows, for reference cases: value[B, K+1], reward[B, K] decoded,
+ * policy_logits[B, K+1, A]; any may be NULL. */
+void cm_trainer_predictions(const cm_trainer *trainer, float *value, float *reward, float *policy_logits);
+
+/* Which parameters. */
+typedef enum cm_weights {
+    CM_WEIGHTS_ONLINE, /* what the optimiser changes */
+    CM_WEIGHTS_EMA,    /* their moving average; the online ones if none is kept */
+    CM_WEIGHTS_TARGET  /* copied every target_update_frequency updates; the online ones if there is no target network */
+} cm_weights;
+
+/* Values of n observations [n, O] into out[n], raw scale, by the slow weights: the average if ema_bootstraps, else the
+ * target network. Needs config.bootstrap. */
+cm_status cm_trainer_values(cm_trainer *trainer, int n, const float *observations, float *out) CM_MUST_USE;
+
+/* The blocks, of cm_network_parameters's layout: parameters [n] and state. Reading is allowed between updates; who
+ * writes (a checkpoint being loaded) calls cm_trainer_changed afterwards. */
+float *cm_trainer_parameters(cm_trainer *trainer, cm_weights which);
+float *cm_trainer_state(cm_trainer *trainer, cm_weights which);
+float *cm_trainer_moments(cm_trainer *trainer, int order);    /* 0 first (or momentum), 1 second (NULL for sgd) */
+const float *cm_trainer_gradients(const cm_trainer *trainer); /* of the last update, before clipping */
+cm_status cm_trainer_changed(cm_trainer *trainer) CM_MUST_USE;
+
+int64_t cm_trainer_updates(const cm_trainer *trainer);
+void cm_trainer_set_updates(cm_trainer *trainer, int64_t updates); /* when a checkpoint is loaded */
+
+/* Memory taken, by class, as lines "name: bytes" for the plan that is printed. */
+typedef struct cm_memory_row {
+    const char *name;
+    size_t bytes;
+} cm_memory_row;
+int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capacity);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

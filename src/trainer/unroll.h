@@ -1,0 +1,63 @@
+/* The recorded unroll of one chunk: where its inputs lie and what its losses are. Spec learning 3. */
+#ifndef CM_TRAINER_UNROLL_H
+#define CM_TRAINER_UNROLL_H
+
+#include "trainer/trainer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Variables of the tape; arrays by unroll step. */
+typedef struct cm_unroll {
+    cm_tape *tape; /* owned */
+    int rows;      /* of the chunk */
+    int unroll;    /* K */
+    bool consistency;
+    cm_var observation;
+    cm_var actions[CM_UNROLL_MAX];
+    cm_var value_target[CM_UNROLL_MAX + 1], value_coefficient[CM_UNROLL_MAX + 1];
+    cm_var policy_target[CM_UNROLL_MAX + 1], policy_coefficient[CM_UNROLL_MAX + 1];
+    cm_var legal[CM_UNROLL_MAX + 1]; /* CM_NO_VAR unless mask_illegal */
+    cm_var reward_target[CM_UNROLL_MAX], reward_coefficient[CM_UNROLL_MAX];
+    cm_var target_observation[CM_UNROLL_MAX], consistency_coefficient[CM_UNROLL_MAX];
+    cm_loss_vars value[CM_UNROLL_MAX + 1], policy[CM_UNROLL_MAX + 1], reward[CM_UNROLL_MAX],
+        consistency_loss[CM_UNROLL_MAX];
+    cm_var policy_logits[CM_UNROLL_MAX + 1];
+} cm_unroll;
+
+/* Factors of the total loss per unroll step: loss weight times unroll scale (learning 3, "Definitions"). */
+typedef struct cm_unroll_factors {
+    double value[CM_UNROLL_MAX + 1], policy[CM_UNROLL_MAX + 1], reward[CM_UNROLL_MAX], consistency[CM_UNROLL_MAX];
+} cm_unroll_factors;
+
+void cm_unroll_factors_make(const cm_trainer_options *options, int unroll, cm_unroll_factors *out);
+
+/* Records the pass for `rows` rows. The caller destroys out->tape. */
+cm_status cm_unroll_record(const cm_trainer_config *config, int rows, cm_unroll *out) CM_MUST_USE;
+
+/* Where a chunk's rows lie. */
+typedef struct cm_chunk_rows {
+    int first; /* row of the rank's batch */
+    int total; /* rows of the whole batch, over all ranks and accumulated batches: what losses are divided by */
+    int O, A;  /* observation size, actions */
+} cm_chunk_rows;
+
+/* Writes the chunk's rows of a batch into its INPUT block at `base`. */
+void cm_unroll_stage(const cm_unroll *unroll, const cm_unroll_factors *factors, const cm_train_batch *batch,
+                     const cm_chunk_rows *rows, void *base);
+
+/* Scalars of one chunk, summed like gradients. */
+typedef struct cm_scalars {
+    double value[CM_UNROLL_MAX + 1], policy[CM_UNROLL_MAX + 1], entropy[CM_UNROLL_MAX + 1], reward[CM_UNROLL_MAX + 1],
+        consistency[CM_UNROLL_MAX + 1];
+} cm_scalars;
+
+/* Reads a chunk's losses after its pass. */
+void cm_unroll_collect(const cm_unroll *unroll, const cm_train_batch *batch, const cm_chunk_rows *rows,
+                       const cm_pass *pass, cm_scalars *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
