@@ -1,0 +1,56 @@
+/* The inside of a trainer: trainer.c (creation, updates), weights.c (blocks and slow weights), values.c (bootstraps).
+ */
+#ifndef CM_TRAINER_INTERNAL_H
+#define CM_TRAINER_INTERNAL_H
+
+#include "core/arena.h"
+#include "trainer/optimizer.h"
+#include "trainer/unroll.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_values cm_values;
+
+struct cm_trainer {
+    /* constant */
+    cm_trainer_config config;
+    cm_comm single;
+    cm_unroll_factors factors;
+    cm_unroll unroll[2]; /* full chunks, and the last one if it is shorter */
+    int chunks;
+    size_t input_stride, gradient_stride, stats_stride; /* bytes from chunk to chunk */
+    /* owned blocks */
+    cm_arena parameters, state, average, target, target_state, accumulated;
+    cm_arena inputs, gradients, stats;
+    cm_stream **streams; /* [workers] */
+    cm_pass **pass;      /* [workers, 2] */
+    cm_optimizer *optimizer;
+    cm_values *values;
+    float **gradient;           /* [chunks] */
+    cm_scalars *scalars;        /* [chunks] */
+    const cm_pass **chunk_pass; /* [chunks] who ran it last */
+    float *priorities;          /* [B] */
+    /* mutable */
+    int64_t updates;
+    int waiting;                 /* batches accumulated since the last step */
+    const cm_train_batch *batch; /* of the update that is running */
+};
+
+static inline int accumulation(const cm_trainer *t) {
+    return t->config.options->gradient_accumulation > 1 ? t->config.options->gradient_accumulation : 1;
+}
+
+void cm_trainer_copy_target(cm_trainer *trainer); /* target <- online */
+void cm_trainer_copy_slow(cm_trainer *trainer);   /* average and target <- online */
+
+/* Values of observations by the slow weights, 64 rows at a time on all workers. */
+cm_status cm_values_create(cm_trainer *trainer, cm_values **out) CM_MUST_USE;
+void cm_values_destroy(cm_values *values);
+size_t cm_values_bytes(const cm_values *values);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

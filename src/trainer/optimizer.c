@@ -1,0 +1,200 @@
+#include "trainer/optimizer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/schedule.h"
+#include "core/arena.h"
+
+enum { BLOCK = 4096, SLICE = 2 * BLOCK };
+
+/* A run of parameters that one task updates. */
+typedef struct range {
+    size_t first, count;
+    bool decay;
+} range;
+
+struct cm_optimizer {
+    cm_optimizer_config config;
+    size_t n;
+    float *first, *second; /* moments [n]; second NULL for sgd */
+    float *partial;        /* [blocks] sums of squares */
+    range *ranges;
+    int range_count, range_capacity;
+    /* of the call that is running */
+    float *const *gradients;
+    int gradient_count;
+    float *gradient; /* read only; cm_tensor has no const */
+    cm_attr attr;
+};
+
+static int slices(const cm_optimizer *o) { return (int)((o->n + SLICE - 1) / SLICE); }
+
+static cm_status add_ranges(cm_optimizer *o, size_t first, size_t count, bool decay) {
+    for (size_t at = first; at < first + count;) {
+        size_t end = (at / SLICE + 1) * SLICE;
+        if (end > first + count) end = first + count;
+        if (o->range_count == o->range_capacity) {
+            int capacity = o->range_capacity ? 2 * o->range_capacity : 64;
+            range *grown = realloc(o->ranges, (size_t)capacity * sizeof *grown);
+            if (!grown) return cm_fail(CM_ERR_MEMORY, "no memory for the ranges of the optimiser");
+            o->ranges = grown;
+            o->range_capacity = capacity;
+        }
+        o->ranges[o->range_count++] = (range){at, end - at, decay};
+        at = end;
+    }
+    return CM_OK;
+}
+
+static bool decays(const char *name) {
+    size_t length = strlen(name);
+    return length >= 7 && strcmp(name + length - 7, ".weight") == 0;
+}
+
+/* Neighbours of the same kind are one stretch. */
+static cm_status cut(cm_optimizer *o) {
+    const cm_param_table *table = o->config.table;
+    if (o->config.options->decay_on == CM_DECAY_ALL) return add_ranges(o, 0, o->n, true);
+    for (int i = 0; i < table->count; i++) {
+        const cm_param *p = &table->param[i];
+        if (!p->state) CM_TRY(add_ranges(o, p->offset, p->count, decays(p->name)));
+    }
+    return CM_OK;
+}
+
+static cm_status build(cm_optimizer *o) {
+    CM_TRY(cm_alloc(&o->first, o->n + 1, sizeof(float), "first moments"));
+    if (o->config.options->optimizer != CM_OPTIMIZER_SGD) {
+        CM_TRY(cm_alloc(&o->second, o->n + 1, sizeof(float), "second moments"));
+    }
+    CM_TRY(cm_alloc(&o->partial, o->n / BLOCK + 1, sizeof(float), "partial sums"));
+    return cut(o);
+}
+
+cm_status cm_optimizer_create(const cm_optimizer_config *config, cm_optimizer **out) {
+    *out = NULL;
+    cm_optimizer *o;
+    CM_TRY(cm_alloc(&o, 1, sizeof *o, "the optimiser"));
+    o->config = *config;
+    o->n = config->table->parameters;
+    cm_status status = build(o);
+    if (status != CM_OK) {
+        cm_optimizer_destroy(o);
+        return status;
+    }
+    *out = o;
+    return CM_OK;
+}
+
+void cm_optimizer_destroy(cm_optimizer *optimizer) {
+    if (!optimizer) return;
+    free(optimizer->first);
+    free(optimizer->second);
+    free(optimizer->partial);
+    free(optimizer->ranges);
+    free(optimizer);
+}
+
+static cm_tensor flat(float *data, size_t first, size_t count) {
+    return cm_tensor_1d(data + first, CM_F32, (int)count);
+}
+
+static size_t slice_count(const cm_optimizer *o, int slice) {
+    size_t first = (size_t)slice * SLICE;
+    return o->n - first < SLICE ? o->n - first : SLICE;
+}
+
+/* Level by level: buffer i takes in buffer i + 1, then i + 2, i + 4, ... */
+static cm_status sum_slice(void *context, int task, int worker) {
+    cm_optimizer *o = context;
+    size_t first = (size_t)task * SLICE, count = slice_count(o, task);
+    cm_call call = {.op = CM_OP_add_into};
+    for (int step = 1; step < o->gradient_count; step *= 2) {
+        for (int i = 0; i + step < o->gradient_count; i += 2 * step) {
+            call.t[CM_T_add_into_y] = flat(o->gradients[i], first, count);
+            call.t[CM_T_add_into_x] = flat(o->gradients[i + step], first, count);
+            CM_TRY(cm_call_run(o->config.streams[worker], &call));
+        }
+    }
+    return CM_OK;
+}
+
+cm_status cm_optimizer_sum(cm_optimizer *optimizer, float *const *gradient, int count) {
+    if (count < 2) return CM_OK;
+    optimizer->gradients = gradient;
+    optimizer->gradient_count = count;
+    return cm_pool_run(optimizer->config.pool, slices(optimizer), sum_slice, optimizer);
+}
+
+static cm_status square_slice(void *context, int task, int worker) {
+    cm_optimizer *o = context;
+    size_t first = (size_t)task * SLICE, count = slice_count(o, task);
+    cm_call call = {.op = CM_OP_sum_squares};
+    call.t[CM_T_sum_squares_partial] = flat(o->partial, first / BLOCK, (count + BLOCK - 1) / BLOCK);
+    call.t[CM_T_sum_squares_x] = flat(o->gradient, first, count);
+    return cm_call_run(o->config.streams[worker], &call);
+}
+
+cm_status cm_optimizer_norm(cm_optimizer *optimizer, const float *gradient, double *norm) {
+    optimizer->gradient = (float *)(uintptr_t)gradient;
+    CM_TRY(cm_pool_run(optimizer->config.pool, slices(optimizer), square_slice, optimizer));
+    double sum = 0.0;
+    for (size_t i = 0; i < (optimizer->n + BLOCK - 1) / BLOCK; i++) sum += (double)optimizer->partial[i];
+    *norm = sqrt(sum);
+    return CM_OK;
+}
+
+static cm_status step_range(void *context, int task, int worker) {
+    cm_optimizer *o = context;
+    const range *r = &o->ranges[task];
+    cm_stream *stream = o->config.streams[worker];
+    cm_call call = {.op = o->second ? CM_OP_adam_step : CM_OP_sgd_step, .attr = o->attr};
+    if (!r->decay) call.attr.weight_decay = 0.0f;
+    call.t[0] = flat(o->config.parameters, r->first, r->count);
+    call.t[1] = flat(o->first, r->first, r->count);
+    if (o->second) call.t[CM_T_adam_step_second] = flat(o->second, r->first, r->count);
+    call.t[o->second ? CM_T_adam_step_gradient : CM_T_sgd_step_gradient] = flat(o->gradient, r->first, r->count);
+    CM_TRY(cm_call_run(stream, &call));
+    if (!o->config.average) return CM_OK;
+    cm_call average = {.op = CM_OP_lerp, .attr = {.scale = (float)(1.0 - o->config.options->ema_decay)}};
+    average.t[CM_T_lerp_y] = flat(o->config.average, r->first, r->count);
+    average.t[CM_T_lerp_x] = call.t[0];
+    return cm_call_run(stream, &average);
+}
+
+double cm_optimizer_rate(const cm_optimizer *optimizer, int64_t update) {
+    const cm_trainer_options *t = optimizer->config.options;
+    int64_t total = t->schedule_steps > 0 ? t->schedule_steps : optimizer->config.total_updates - t->warmup_steps;
+    cm_schedule schedule = {.type = (cm_schedule_kind)t->schedule,
+                            .learning_rate = t->learning_rate,
+                            .warmup_steps = t->warmup_steps,
+                            .decay_rate = t->decay_rate,
+                            .decay_steps = t->decay_steps,
+                            .total_steps = total > 0 ? total : 1,
+                            .final_learning_rate = t->final_learning_rate};
+    return cm_schedule_rate(&schedule, update);
+}
+
+cm_status cm_optimizer_step(cm_optimizer *optimizer, const float *gradient, double norm, int64_t update) {
+    const cm_trainer_options *t = optimizer->config.options;
+    double clip = t->clip_norm > 0.0 ? t->clip_norm / (norm + 1e-6) : 1.0;
+    double beta1 = optimizer->second ? t->beta1 : t->momentum, steps = (double)update + 1.0;
+    optimizer->gradient = (float *)(uintptr_t)gradient;
+    optimizer->attr = (cm_attr){.learning_rate = (float)cm_optimizer_rate(optimizer, update),
+                                .beta1 = (float)beta1,
+                                .beta2 = (float)t->beta2,
+                                .correction1 = (float)(1.0 - pow(beta1, steps)),
+                                .correction2 = (float)(1.0 - pow(t->beta2, steps)),
+                                .epsilon = (float)t->adam_epsilon,
+                                .weight_decay = (float)t->weight_decay,
+                                .decoupled = t->optimizer == CM_OPTIMIZER_ADAMW,
+                                .first = update == 0,
+                                .gradient_scale = (float)(clip < 1.0 ? clip : 1.0)};
+    return cm_pool_run(optimizer->config.pool, optimizer->range_count, step_range, optimizer);
+}
+
+float *cm_optimizer_moments(cm_optimizer *optimizer, int order) {
+    return order == 0 ? optimizer->first : optimizer->second;
+}

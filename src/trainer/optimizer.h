@@ -1,0 +1,42 @@
+/* From chunk gradients to new parameters: sum in a fixed tree, norm, clip, one step of Adam, AdamW or SGD, moving
+ * average. Work is cut at fixed places (4096 elements, or a parameter's end), so workers never change a bit. Spec
+ * learning 3.3. */
+#ifndef CM_TRAINER_OPTIMIZER_H
+#define CM_TRAINER_OPTIMIZER_H
+
+#include "trainer/trainer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_optimizer cm_optimizer;
+
+typedef struct cm_optimizer_config {
+    const cm_param_table *table;
+    const cm_trainer_options *options;
+    cm_pool *pool;
+    cm_stream *const *streams; /* one per worker */
+    int64_t total_updates;
+    float *parameters, *average; /* [n]; average NULL: none is kept */
+} cm_optimizer_config;
+
+cm_status cm_optimizer_create(const cm_optimizer_config *config, cm_optimizer **out) CM_MUST_USE;
+void cm_optimizer_destroy(cm_optimizer *optimizer); /* NULL is allowed */
+
+/* gradient[0] <- sum of gradient[count] buffers [n] in the tree of their numbers. */
+cm_status cm_optimizer_sum(cm_optimizer *optimizer, float *const *gradient, int count) CM_MUST_USE;
+
+/* L2 norm of gradient[n]. */
+cm_status cm_optimizer_norm(cm_optimizer *optimizer, const float *gradient, double *norm) CM_MUST_USE;
+
+/* The learning rate of an update and one step with gradients gradient[n] of that norm. */
+double cm_optimizer_rate(const cm_optimizer *optimizer, int64_t update);
+cm_status cm_optimizer_step(cm_optimizer *optimizer, const float *gradient, double norm, int64_t update) CM_MUST_USE;
+
+float *cm_optimizer_moments(cm_optimizer *optimizer, int order); /* [n]; NULL if there is none */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

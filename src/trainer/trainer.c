@@ -1,0 +1,347 @@
+#include "trainer/trainer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/trace.h"
+#include "trainer/internal.h"
+
+/* ---- creation ---- */
+
+static cm_status take_blocks(cm_trainer *t) {
+    const cm_param_table *table = cm_network_parameters(t->config.network);
+    size_t n = table->parameters * sizeof(float), s = table->states * sizeof(float);
+    CM_TRY(cm_arena_create(&t->parameters, n + CM_ALIGN, "parameters"));
+    CM_TRY(cm_arena_create(&t->state, s + CM_ALIGN, "running statistics"));
+    if (t->config.options->ema_decay > 0.0) CM_TRY(cm_arena_create(&t->average, n + CM_ALIGN, "averaged parameters"));
+    if (t->config.options->target_update_frequency > 0) {
+        CM_TRY(cm_arena_create(&t->target, n + CM_ALIGN, "target network"));
+        CM_TRY(cm_arena_create(&t->target_state, s + CM_ALIGN, "target network's statistics"));
+    }
+    if (t->config.options->gradient_accumulation > 1) {
+        CM_TRY(cm_arena_create(&t->accumulated, n + CM_ALIGN, "accumulated gradients"));
+    }
+    return CM_OK;
+}
+
+static cm_status record(cm_trainer *t) {
+    int chunk_rows = t->config.options->chunk_rows, B = t->config.batch;
+    int full = B < chunk_rows ? B : chunk_rows, tail = B % full;
+    t->chunks = (B + full - 1) / full;
+    CM_TRY(cm_unroll_record(&t->config, full, &t->unroll[0]));
+    if (tail) CM_TRY(cm_unroll_record(&t->config, tail, &t->unroll[1]));
+    return CM_OK;
+}
+
+/* Each chunk has its inputs, its gradients and its batch statistics. */
+static cm_status take_chunks(cm_trainer *t) {
+    const cm_tape *tape = t->unroll[0].tape;
+    t->input_stride = cm_align(cm_tape_bytes(tape, CM_MEM_INPUT) + CM_ALIGN);
+    t->gradient_stride = cm_align((cm_network_parameters(t->config.network)->parameters + 1) * sizeof(float));
+    t->stats_stride = cm_align(cm_tape_bytes(tape, CM_MEM_STATS) + CM_ALIGN);
+    size_t chunks = (size_t)t->chunks;
+    CM_TRY(cm_arena_create(&t->inputs, chunks * t->input_stride, "training inputs"));
+    CM_TRY(cm_arena_create(&t->gradients, chunks * t->gradient_stride, "gradients"));
+    CM_TRY(cm_arena_create(&t->stats, chunks * t->stats_stride, "batch statistics"));
+    CM_TRY(cm_alloc(&t->gradient, chunks, sizeof *t->gradient, "gradients"));
+    CM_TRY(cm_alloc(&t->scalars, chunks, sizeof *t->scalars, "losses"));
+    CM_TRY(cm_alloc(&t->chunk_pass, chunks, sizeof *t->chunk_pass, "passes"));
+    CM_TRY(cm_alloc(&t->priorities, (size_t)t->config.batch, sizeof(float), "priorities"));
+    for (int c = 0; c < t->chunks; c++) t->gradient[c] = (float *)(t->gradients.base + (size_t)c * t->gradient_stride);
+    return CM_OK;
+}
+
+static cm_status open_worker(cm_trainer *t, int worker) {
+    CM_TRY(cm_stream_open(t->config.backend, &t->streams[worker]));
+    void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = t->parameters.base,
+                                [CM_MEM_STATE] = t->state.base,
+                                [CM_MEM_GRADIENT] = t->gradients.base,
+                                [CM_MEM_STATS] = t->stats.base,
+                                [CM_MEM_INPUT] = t->inputs.base};
+    for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++) {
+        CM_TRY(cm_pass_create(t->unroll[kind].tape, t->streams[worker], base, &t->pass[2 * worker + kind]));
+    }
+    return CM_OK;
+}
+
+static cm_status open_workers(cm_trainer *t) {
+    size_t workers = (size_t)cm_pool_size(t->config.pool);
+    CM_TRY(cm_alloc(&t->streams, workers, sizeof *t->streams, "streams"));
+    CM_TRY(cm_alloc(&t->pass, 2 * workers, sizeof *t->pass, "passes"));
+    for (int w = 0; w < (int)workers; w++) CM_TRY(open_worker(t, w));
+    return CM_OK;
+}
+
+static cm_status build(cm_trainer *t) {
+    const cm_trainer_options *o = t->config.options;
+    if (t->config.batch < 1) return cm_fail(CM_ERR_INPUT, "batch_size is %d, must be >= 1", t->config.batch);
+    if (t->config.unroll < 0 || t->config.unroll > CM_UNROLL_MAX) {
+        return cm_fail(CM_ERR_INPUT, "num_unroll_steps is %d, must be 0..%d", t->config.unroll, CM_UNROLL_MAX);
+    }
+    if (o->entropy_weight > 0.0 && o->policy_weight <= 0.0) {
+        return cm_fail(CM_ERR_INPUT,
+                       "entropy_weight is %g but policy_weight is 0: the entropy bonus belongs to the policy "
+                       "loss; set both or none",
+                       o->entropy_weight);
+    }
+    cm_unroll_factors_make(o, t->config.unroll, &t->factors);
+    CM_TRY(take_blocks(t));
+    cm_network_initialise(t->config.network, t->config.seed, (float *)t->parameters.base, (float *)t->state.base);
+    CM_TRY(record(t));
+    CM_TRY(take_chunks(t));
+    CM_TRY(open_workers(t));
+    cm_optimizer_config optimizer = {cm_network_parameters(t->config.network),
+                                     o,
+                                     t->config.pool,
+                                     t->streams,
+                                     t->config.total_updates,
+                                     (float *)t->parameters.base,
+                                     (float *)t->average.base};
+    CM_TRY(cm_optimizer_create(&optimizer, &t->optimizer));
+    if (t->config.bootstrap) CM_TRY(cm_values_create(t, &t->values));
+    cm_trainer_copy_slow(t);
+    return cm_trainer_changed(t);
+}
+
+cm_status cm_trainer_create(const cm_trainer_config *config, cm_trainer **out) {
+    *out = NULL;
+    cm_trainer *t;
+    CM_TRY(cm_alloc(&t, 1, sizeof *t, "the trainer"));
+    t->config = *config;
+    cm_comm_single(&t->single);
+    if (!t->config.comm) t->config.comm = &t->single;
+    cm_status status = build(t);
+    if (status != CM_OK) {
+        cm_trainer_destroy(t);
+        return status;
+    }
+    *out = t;
+    return CM_OK;
+}
+
+static void close_workers(cm_trainer *t) {
+    int workers = cm_pool_size(t->config.pool);
+    for (int i = 0; t->pass && i < 2 * workers; i++) cm_pass_destroy(t->pass[i]);
+    for (int i = 0; t->streams && i < workers; i++) cm_stream_close(t->streams[i]);
+    free(t->pass);
+    free(t->streams);
+}
+
+void cm_trainer_destroy(cm_trainer *trainer) {
+    if (!trainer) return;
+    cm_trainer *t = trainer;
+    cm_arena *arenas[] = {&t->parameters, &t->state,     &t->average, &t->target,     &t->target_state,
+                          &t->inputs,     &t->gradients, &t->stats,   &t->accumulated};
+    cm_values_destroy(t->values);
+    close_workers(t);
+    cm_optimizer_destroy(t->optimizer);
+    for (int i = 0; i < (int)(sizeof arenas / sizeof *arenas); i++) cm_arena_destroy(arenas[i]);
+    for (int kind = 0; kind < 2; kind++) cm_tape_destroy(t->unroll[kind].tape);
+    free(t->gradient);
+    free(t->scalars);
+    free(t->chunk_pass);
+    free(t->priorities);
+    free(t);
+}
+
+/* ---- one update ---- */
+
+static void find_priorities(cm_trainer *t, const cm_unroll *u, const cm_pass *pass, int first) {
+    const float *value = cm_pass_data(pass, u->value[0].decoded);
+    for (int i = 0; i < u->rows; i++) {
+        double target = (double)t->batch->target_value[(size_t)(first + i) * (size_t)(u->unroll + 1)];
+        t->priorities[first + i] = (float)(fabs((double)value[i] - target) + t->config.priority_epsilon);
+    }
+}
+
+static cm_status run_chunk(void *context, int chunk, int worker) {
+    cm_trainer *t = context;
+    cm_chunk_rows rows = {.first = chunk * t->unroll[0].rows,
+                          .total = t->config.batch * t->config.comm->size * accumulation(t),
+                          .O = cm_network_observation_size(t->config.network),
+                          .A = cm_network_get_config(t->config.network)->actions};
+    int kind = t->config.batch - rows.first < t->unroll[0].rows ? 1 : 0;
+    const cm_unroll *u = &t->unroll[kind];
+    cm_pass *pass = t->pass[2 * worker + kind];
+    void *input = t->inputs.base + (size_t)chunk * t->input_stride;
+    cm_pass_bind(pass, CM_MEM_INPUT, input);
+    cm_pass_bind(pass, CM_MEM_GRADIENT, t->gradient[chunk]);
+    cm_pass_bind(pass, CM_MEM_STATS, t->stats.base + (size_t)chunk * t->stats_stride);
+    CM_TRACE_BEGIN("stage");
+    cm_unroll_stage(u, &t->factors, t->batch, &rows, input);
+    CM_TRACE_END();
+    CM_TRACE_BEGIN("forward");
+    CM_TRY(cm_pass_forward(pass));
+    CM_TRACE_END();
+    CM_TRACE_BEGIN("backward");
+    CM_TRY(cm_pass_backward(pass));
+    CM_TRACE_END();
+    cm_unroll_collect(u, t->batch, &rows, pass, &t->scalars[chunk]);
+    find_priorities(t, u, pass, rows.first);
+    t->chunk_pass[chunk] = pass;
+    return CM_OK;
+}
+
+/* Scalars are summed in the tree of the gradients. */
+static void sum_scalars(cm_trainer *t) {
+    int doubles = (int)(sizeof(cm_scalars) / sizeof(double));
+    for (int step = 1; step < t->chunks; step *= 2) {
+        for (int i = 0; i + step < t->chunks; i += 2 * step) {
+            double *a = t->scalars[i].value, *b = t->scalars[i + step].value;
+            for (int j = 0; j < doubles; j++) a[j] += b[j];
+        }
+    }
+}
+
+/* Running statistics take the chunks' average, once per forward call, in the order of the calls. */
+static cm_status update_statistics(cm_trainer *t) {
+    const cm_tape *tape = t->unroll[0].tape;
+    for (int i = 0; i < cm_tape_norm_calls(tape); i++) {
+        const cm_norm_call *n = cm_tape_norm_call(tape, i);
+        cm_call call = {.op = CM_OP_batch_norm_update, .attr = {.scale = 0.1f}};
+        call.t[CM_T_batch_norm_update_mean] = cm_tensor_1d(t->state.base + n->mean, CM_F32, n->channels);
+        call.t[CM_T_batch_norm_update_variance] = cm_tensor_1d(t->state.base + n->variance, CM_F32, n->channels);
+        call.t[CM_T_batch_norm_update_stats] =
+            cm_tensor_2d(t->stats.base + n->stats, CM_F32, t->chunks, 2 * n->channels);
+        call.t[CM_T_batch_norm_update_stats].stride = (int)(t->stats_stride / sizeof(float));
+        CM_TRY(cm_call_run(t->streams[0], &call));
+    }
+    return CM_OK;
+}
+
+static void fill_report(const cm_trainer *t, cm_train_report *r) {
+    const cm_scalars *s = &t->scalars[0];
+    const cm_unroll_factors *f = &t->factors;
+    const cm_trainer_options *o = t->config.options;
+    double entropy = o->policy_weight > 0.0 ? o->entropy_weight / o->policy_weight : 0.0;
+    int K = t->config.unroll;
+    memset(r, 0, sizeof *r);
+    for (int k = 0; k <= K; k++) {
+        r->value_loss[k] = s->value[k], r->policy_loss[k] = s->policy[k], r->entropy[k] = s->entropy[k];
+        r->total_loss += f->value[k] * s->value[k] + f->policy[k] * (s->policy[k] - entropy * s->entropy[k]);
+    }
+    for (int k = 0; k < K; k++) {
+        r->reward_loss[k] = s->reward[k], r->consistency_loss[k] = s->consistency[k];
+        r->total_loss += f->reward[k] * s->reward[k] + f->consistency[k] * s->consistency[k];
+    }
+    r->update = t->updates;
+    r->priorities = t->priorities;
+}
+
+/* The share of trained value targets that the support cannot hold (learning 2: they are clamped). */
+static double clipped_share(const cm_trainer *t) {
+    const cm_support *s = &cm_network_get_config(t->config.network)->value_support;
+    size_t n = (size_t)t->config.batch * (size_t)(t->config.unroll + 1), clipped = 0, all = 0;
+    if (s->size == 1) return 0.0;
+    for (size_t i = 0; i < n; i++) {
+        if (t->batch->value_mask[i] == 0.0f) continue;
+        double x = (double)t->batch->target_value[i];
+        double h = s->transform ? copysign(sqrt(fabs(x) + 1.0) - 1.0, x) + 0.001 * x : x;
+        all++;
+        if (h < (double)s->min - 1e-6 || h > (double)s->max + 1e-6) clipped++;
+    }
+    return all ? (double)clipped / (double)all : 0.0;
+}
+
+static cm_status check_losses(const cm_trainer *t, const cm_train_report *r) {
+    if (isfinite(r->total_loss)) return CM_OK;
+    const struct {
+        const char *name;
+        const double *loss;
+        int count;
+    } terms[] = {{"value", r->value_loss, t->config.unroll + 1},
+                 {"policy", r->policy_loss, t->config.unroll + 1},
+                 {"reward", r->reward_loss, t->config.unroll},
+                 {"consistency", r->consistency_loss, t->config.unroll}};
+    for (int i = 0; i < 4; i++) {
+        for (int k = 0; k < terms[i].count; k++) {
+            if (!isfinite(terms[i].loss[k])) {
+                return cm_fail(CM_ERR_NOT_FINITE,
+                               "update %lld: the %s loss of unroll step %d is not finite; lower "
+                               "learning_rate, or check the environment's rewards",
+                               (long long)t->updates, terms[i].name, k);
+            }
+        }
+    }
+    return cm_fail(CM_ERR_NOT_FINITE, "update %lld: the total loss is not finite", (long long)t->updates);
+}
+
+static cm_status check_norm(const cm_trainer *t, double norm, const float *gradient) {
+    if (isfinite(norm)) return CM_OK;
+    const cm_param_table *table = cm_network_parameters(t->config.network);
+    for (int i = 0; i < table->count; i++) {
+        const cm_param *p = &table->param[i];
+        for (size_t j = 0; !p->state && j < p->count; j++) {
+            if (!isfinite(gradient[p->offset + j])) {
+                return cm_fail(CM_ERR_NOT_FINITE,
+                               "update %lld: the gradient of %s is not finite; lower learning_rate or "
+                               "set clip_norm",
+                               (long long)t->updates, p->name);
+            }
+        }
+    }
+    return cm_fail(CM_ERR_NOT_FINITE, "update %lld: the gradient norm overflows; set clip_norm or lower learning_rate",
+                   (long long)t->updates);
+}
+
+/* Adds this batch's gradient to those waiting; true if the optimiser's turn has come. */
+static bool accumulate(cm_trainer *t, float **gradient) {
+    if (accumulation(t) == 1) return true;
+    float *sum = (float *)t->accumulated.base;
+    size_t n = cm_network_parameters(t->config.network)->parameters;
+    for (size_t i = 0; i < n; i++) sum[i] = t->waiting ? sum[i] + (*gradient)[i] : (*gradient)[i];
+    *gradient = sum;
+    t->waiting = (t->waiting + 1) % accumulation(t);
+    return t->waiting == 0;
+}
+
+static cm_status apply(cm_trainer *t, float *gradient, cm_train_report *report) {
+    CM_TRY(cm_optimizer_norm(t->optimizer, gradient, &report->gradient_norm));
+    CM_TRY(check_norm(t, report->gradient_norm, gradient));
+    report->learning_rate = cm_optimizer_rate(t->optimizer, t->updates);
+    CM_TRY(cm_optimizer_step(t->optimizer, gradient, report->gradient_norm, t->updates));
+    CM_TRY(update_statistics(t));
+    report->stepped = true;
+    t->updates++;
+    int64_t every = t->config.options->target_update_frequency;
+    if (every > 0 && t->updates % every == 0) cm_trainer_copy_target(t);
+    return cm_trainer_changed(t);
+}
+
+cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm_train_report *report) {
+    cm_trainer *t = trainer;
+    t->batch = batch;
+    CM_TRACE_BEGIN("update");
+    CM_TRY(cm_pool_run(t->config.pool, t->chunks, run_chunk, t));
+    CM_TRY(cm_optimizer_sum(t->optimizer, t->gradient, t->chunks));
+    sum_scalars(t);
+    CM_TRY(t->config.comm->all_reduce(t->config.comm, t->gradient[0],
+                                      cm_network_parameters(t->config.network)->parameters));
+    CM_TRY(t->config.comm->all_reduce_double(t->config.comm, t->scalars[0].value, sizeof(cm_scalars) / sizeof(double)));
+    fill_report(t, report);
+    report->clipped = clipped_share(t);
+    CM_TRY(check_losses(t, report));
+    float *gradient = t->gradient[0];
+    cm_status status = accumulate(t, &gradient) ? apply(t, gradient, report) : CM_OK;
+    CM_TRACE_END();
+    t->batch = NULL;
+    return status;
+}
+
+void cm_trainer_predictions(const cm_trainer *trainer, float *value, float *reward, float *policy_logits) {
+    const cm_unroll *u = &trainer->unroll[0];
+    const cm_pass *pass = trainer->chunk_pass[0];
+    int K = u->unroll, A = cm_network_get_config(trainer->config.network)->actions;
+    for (int i = 0; i < u->rows; i++) {
+        for (int k = 0; k <= K; k++) {
+            const float *decoded = cm_pass_data(pass, u->value[k].decoded),
+                        *logits = cm_pass_data(pass, u->policy_logits[k]);
+            if (value) value[i * (K + 1) + k] = decoded[i];
+            if (policy_logits) memcpy(policy_logits + (i * (K + 1) + k) * A, logits + i * A, (size_t)A * sizeof(float));
+        }
+        for (int k = 0; k < K && reward; k++)
+            reward[i * K + k] = ((const float *)cm_pass_data(pass, u->reward[k].decoded))[i];
+    }
+}

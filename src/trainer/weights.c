@@ -1,0 +1,68 @@
+/* The blocks of a trainer and its slow weights. */
+#include <string.h>
+
+#include "trainer/internal.h"
+
+static void copy(cm_arena *to, const cm_arena *from) {
+    if (to->base) memcpy(to->base, from->base, from->capacity);
+}
+
+void cm_trainer_copy_target(cm_trainer *trainer) {
+    copy(&trainer->target, &trainer->parameters);
+    copy(&trainer->target_state, &trainer->state);
+}
+
+void cm_trainer_copy_slow(cm_trainer *trainer) {
+    copy(&trainer->average, &trainer->parameters);
+    cm_trainer_copy_target(trainer);
+}
+
+float *cm_trainer_parameters(cm_trainer *trainer, cm_weights which) {
+    const cm_arena *slow = which == CM_WEIGHTS_EMA ? &trainer->average : &trainer->target;
+    return (float *)(which != CM_WEIGHTS_ONLINE && slow->base ? slow->base : trainer->parameters.base);
+}
+
+float *cm_trainer_state(cm_trainer *trainer, cm_weights which) {
+    bool target = which == CM_WEIGHTS_TARGET && trainer->target_state.base;
+    return (float *)(target ? trainer->target_state.base : trainer->state.base);
+}
+
+float *cm_trainer_moments(cm_trainer *trainer, int order) { return cm_optimizer_moments(trainer->optimizer, order); }
+
+const float *cm_trainer_gradients(const cm_trainer *trainer) {
+    return accumulation(trainer) > 1 ? (const float *)trainer->accumulated.base : trainer->gradient[0];
+}
+
+cm_status cm_trainer_changed(cm_trainer *trainer) {
+    cm_arena *blocks[3] = {&trainer->parameters, &trainer->average, &trainer->target};
+    for (int i = 0; i < 3; i++) {
+        if (!blocks[i]->base) continue;
+        CM_TRY(cm_backend_repack(trainer->config.backend, blocks[i]->base, blocks[i]->capacity, trainer->config.pool));
+    }
+    return CM_OK;
+}
+
+int64_t cm_trainer_updates(const cm_trainer *trainer) { return trainer->updates; }
+
+void cm_trainer_set_updates(cm_trainer *trainer, int64_t updates) { trainer->updates = updates; }
+
+int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capacity) {
+    const cm_trainer *t = trainer;
+    size_t workers = (size_t)cm_pool_size(t->config.pool), activations = 0;
+    for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++) {
+        activations += workers * cm_tape_bytes(t->unroll[kind].tape, CM_MEM_WORK);
+    }
+    int moments = t->config.options->optimizer == CM_OPTIMIZER_SGD ? 1 : 2;
+    const cm_memory_row all[] = {
+        {"parameters", t->parameters.capacity + t->state.capacity},
+        {"optimiser moments", (size_t)moments * t->parameters.capacity},
+        {"gradients", t->gradients.capacity + t->accumulated.capacity},
+        {"averaged and target parameters", t->average.capacity + t->target.capacity + t->target_state.capacity},
+        {"training activations", activations},
+        {"training inputs", t->inputs.capacity + t->stats.capacity},
+        {"bootstrap values", t->values ? cm_values_bytes(t->values) : 0},
+    };
+    int count = (int)(sizeof all / sizeof *all);
+    for (int i = 0; i < count && i < capacity; i++) rows[i] = all[i];
+    return count < capacity ? count : capacity;
+}
