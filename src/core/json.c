@@ -97,7 +97,7 @@ const cm_json *cm_json_root(const cm_json_doc *doc) { return outer(doc->root); }
 /* --- looking --- */
 
 cm_json_kind cm_json_type(const cm_json *node) {
-    switch (inner(node)->type & 0xff) {
+    switch (node ? inner(node)->type & 0xff : cJSON_NULL) {
     case cJSON_False:
     case cJSON_True: return CM_JSON_BOOL;
     case cJSON_Number: return CM_JSON_NUMBER;
@@ -122,7 +122,7 @@ const cm_json *cm_json_get(const cm_json *object, const char *key) {
 }
 
 const cm_json *cm_json_first(const cm_json *container) { return container ? outer(inner(container)->child) : NULL; }
-const cm_json *cm_json_next(const cm_json *node) { return outer(inner(node)->next); }
+const cm_json *cm_json_next(const cm_json *node) { return node ? outer(inner(node)->next) : NULL; }
 const char *cm_json_key(const cm_json *node) { return inner(node)->string; }
 const char *cm_json_string(const cm_json *node) { return node ? cJSON_GetStringValue(inner(node)) : NULL; }
 

@@ -30,8 +30,8 @@ cm_status cm_json_read(const char *path, cm_json_doc **out) CM_MUST_USE; /* read
 void cm_json_free(cm_json_doc *doc);                                     /* NULL is allowed */
 const cm_json *cm_json_root(const cm_json_doc *doc);
 
-cm_json_kind cm_json_type(const cm_json *node);
-int cm_json_size(const cm_json *node);                              /* members or elements; 0 for others. O(n) */
+cm_json_kind cm_json_type(const cm_json *node); /* CM_JSON_NULL for NULL, what an absent member is */
+int cm_json_size(const cm_json *node);          /* members or elements; 0 for others. O(n) */
 const cm_json *cm_json_get(const cm_json *object, const char *key); /* NULL if absent or not an object */
 const cm_json *cm_json_first(const cm_json *container);      /* first member or element, NULL if empty: iterate with */
 const cm_json *cm_json_next(const cm_json *node);            /* ... the one after it, NULL at the end */
