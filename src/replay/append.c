@@ -1,0 +1,86 @@
+/* Lanes: the steps of each environment on their way into the replay. */
+#include <math.h>
+#include <string.h>
+
+#include "replay/internal.h"
+
+static cm_status find_lane(cm_replay *replay, int environment, cm_lane **out) {
+    if (environment < 0 || environment >= replay->config.environments)
+        return cm_fail(CM_ERR_INPUT, "replay: environment %d, must be in 0 .. %d", environment,
+                       replay->config.environments - 1);
+    if (replay->loading) return cm_fail(CM_ERR_STATE, "replay: step appended before loading has ended");
+    *out = &replay->lane[environment];
+    return CM_OK;
+}
+
+static cm_status check_step(const cm_replay *replay, int environment, const cm_replay_step *step) {
+    if (step->action < 0 || step->action >= replay->config.actions)
+        return cm_fail(CM_ERR_INPUT, "replay: environment %d: action %d, must be in 0 .. %d", environment, step->action,
+                       replay->config.actions - 1);
+    if (!isfinite(step->reward) || !isfinite(step->root_value))
+        return cm_fail(CM_ERR_NOT_FINITE, "replay: environment %d: reward %g, root value %g", environment,
+                       (double)step->reward, (double)step->root_value);
+    return CM_OK;
+}
+
+/* The parts that every row has, last rows included. */
+static void write_position(cm_replay *replay, int32_t slot, const void *observation, const uint8_t *legal,
+                           uint8_t to_play) {
+    size_t size = replay->info[FIELD_OBSERVATION].width * replay->info[FIELD_OBSERVATION].columns;
+    memcpy(replay->observation + (size_t)slot * size, observation, size);
+    uint8_t *bits = replay->legal + (size_t)slot * replay->legal_bytes;
+    memset(bits, 0, replay->legal_bytes);
+    for (int a = 0; a < replay->config.actions; a++) {
+        if (!legal || legal[a]) bits[a / 8] = (uint8_t)(bits[a / 8] | 1u << a % 8);
+    }
+    replay->to_play[slot] = to_play;
+}
+
+cm_status cm_replay_append(cm_replay *replay, int environment, const cm_replay_step *step) {
+    cm_lane *lane = NULL;
+    CM_TRY(find_lane(replay, environment, &lane));
+    CM_TRY(check_step(replay, environment, step));
+    if (lane->fresh == replay->config.commit_steps)
+        return cm_fail(CM_ERR_STATE, "replay: environment %d has %d steps that are not committed, the most allowed",
+                       environment, lane->fresh);
+    int32_t slot = cm_lane_slot(replay, environment, lane->rows);
+    float *policy = replay->policy + (size_t)slot * (size_t)replay->config.actions;
+    if (cm_policy_normalise(step->policy, replay->config.actions, policy) != CM_OK)
+        return cm_fail_in(CM_ERR_INPUT, "replay: environment %d", environment);
+    write_position(replay, slot, step->observation, step->legal, step->to_play);
+    replay->action[slot] = step->action;
+    replay->reward[slot] = step->reward;
+    replay->root_value[slot] = step->root_value;
+    replay->index[slot] = (uint32_t)(lane->steps * (uint64_t)replay->config.environments + (uint64_t)environment);
+    if (!lane->open) lane->piece = lane->rows;
+    bool full = lane->rows - lane->piece == replay->config.segment_steps;
+    if (full) lane->piece = lane->rows; /* ends one piece and begins the next */
+    replay->flags[slot] = (uint8_t)((step->explored ? FLAG_EXPLORED : 0) | (full ? FLAG_CUT : 0));
+    lane->open = true;
+    lane->rows++;
+    lane->steps++;
+    lane->fresh++;
+    return CM_OK;
+}
+
+cm_status cm_replay_finish(cm_replay *replay, int environment, const cm_replay_end *end) {
+    cm_lane *lane = NULL;
+    CM_TRY(find_lane(replay, environment, &lane));
+    if (!lane->open) return cm_fail(CM_ERR_STATE, "replay: environment %d has no open episode to finish", environment);
+    if (!end->terminated && !isfinite(end->root_value))
+        return cm_fail(CM_ERR_NOT_FINITE, "replay: environment %d: root value %g at a truncated end", environment,
+                       (double)end->root_value);
+    int32_t slot = cm_lane_slot(replay, environment, lane->rows);
+    write_position(replay, slot, end->observation, end->legal, end->to_play);
+    memset(replay->policy + (size_t)slot * (size_t)replay->config.actions, 0,
+           (size_t)replay->config.actions * sizeof(float));
+    replay->action[slot] = 0;
+    replay->reward[slot] = 0.0f;
+    replay->root_value[slot] = end->terminated ? 0.0f : end->root_value;
+    replay->index[slot] = (uint32_t)(lane->steps * (uint64_t)replay->config.environments + (uint64_t)environment);
+    replay->flags[slot] = end->terminated ? FLAG_TERMINATED : FLAG_TRUNCATED;
+    lane->open = false;
+    lane->rows++;
+    lane->piece = lane->rows;
+    return CM_OK;
+}

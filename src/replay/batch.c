@@ -1,0 +1,318 @@
+/* Drawing positions and gathering their rows. */
+#include "replay/batch.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "replay/internal.h"
+#include "replay/priority.h"
+
+/* ---- memory -------------------------------------------------------------------------------------------------------
+ */
+
+/* Takes every array from `arena`; with one that only measures they are NULL. */
+static void lay_out(const cm_replay *replay, cm_batch *batch, cm_arena *arena) {
+    const cm_replay_config *c = &replay->config;
+    size_t rows = (size_t)batch->config.rows, unroll = (size_t)c->targets.unroll, k1 = unroll + 1;
+    size_t actions = (size_t)c->actions, size = (size_t)c->observation_size, width = sizeof(float);
+    batch->observation = cm_arena_take(arena, rows * size * width);
+    batch->action = cm_arena_take(arena, rows * unroll * sizeof(int32_t));
+    batch->target_value = cm_arena_take(arena, rows * k1 * width);
+    batch->target_reward = cm_arena_take(arena, rows * unroll * width);
+    batch->target_policy = cm_arena_take(arena, rows * k1 * actions * width);
+    batch->value_mask = cm_arena_take(arena, rows * k1 * width);
+    batch->reward_mask = cm_arena_take(arena, rows * unroll * width);
+    batch->policy_mask = cm_arena_take(arena, rows * k1 * width);
+    batch->consistency_mask = cm_arena_take(arena, rows * unroll * width);
+    batch->weights = cm_arena_take(arena, rows * width);
+    batch->legal = cm_arena_take(arena, rows * k1 * actions);
+    if (batch->config.consistency) batch->target_observations = cm_arena_take(arena, rows * unroll * size * width);
+    batch->value_partial = cm_arena_take(arena, rows * k1 * width);
+    batch->value_coefficient = cm_arena_take(arena, rows * k1 * width);
+    batch->value_bootstrap = cm_arena_take(arena, rows * k1 * width);
+    if (batch->config.bootstrap) batch->bootstrap_observations = cm_arena_take(arena, rows * k1 * size * width);
+    batch->slot = cm_arena_take(arena, rows * sizeof(int32_t));
+    batch->index = cm_arena_take(arena, rows * sizeof(uint32_t));
+    batch->symmetry = cm_arena_take(arena, rows * sizeof(int32_t));
+    batch->key = cm_arena_take(arena, rows * sizeof(cm_key));
+    batch->number = cm_arena_take(arena, rows * sizeof(double));
+    batch->offset = cm_arena_take(arena, k1 * sizeof(int32_t));
+    batch->drawn = cm_arena_take(arena, (size_t)batch->table * sizeof(int64_t));
+    batch->window = cm_arena_take(arena, sizeof(cm_window_scratch));
+    cm_window_scratch window = {0};
+    cm_window_scratch_init(&window, arena, c, replay->window_rows);
+    if (batch->window) *batch->window = window;
+}
+
+cm_status cm_batch_create(const cm_replay *replay, const cm_batch_config *config, cm_batch **out) {
+    *out = NULL;
+    if (config->rows < 1 || config->rows > 1 << 20)
+        return cm_fail(CM_ERR_INPUT, "batch: %d rows, must be in 1 .. 1048576", config->rows);
+    cm_batch shape = {.config = *config,
+                      .unroll = replay->config.targets.unroll,
+                      .actions = replay->config.actions,
+                      .observation_size = replay->config.observation_size,
+                      .table = 2};
+    while (shape.table < 2 * config->rows) shape.table *= 2;
+    cm_arena arena = {.base = NULL, .capacity = SIZE_MAX};
+    cm_arena_take(&arena, sizeof(cm_batch));
+    lay_out(replay, &shape, &arena);
+    CM_TRY(cm_arena_create(&arena, arena.used, "a batch of the replay"));
+    cm_batch *batch = cm_arena_take(&arena, sizeof *batch);
+    *batch = shape;
+    lay_out(replay, batch, &arena);
+    batch->arena = arena;
+    for (int row = 0; row < config->rows; row++)
+        batch->key[row] = cm_key_make(config->seed, CM_RNG_SAMPLE, config->first_row + (uint64_t)row);
+    *out = batch;
+    return CM_OK;
+}
+
+void cm_batch_destroy(cm_batch *batch) {
+    if (!batch) return;
+    cm_arena arena = batch->arena; /* the struct goes with its block */
+    cm_arena_destroy(&arena);
+}
+
+uint64_t cm_batch_bytes(const cm_batch *batch) { return batch->arena.capacity; }
+
+/* ---- drawing ------------------------------------------------------------------------------------------------------
+ */
+
+/* Puts `number` into the batch's set; false if it was there. */
+static bool insert(cm_batch *batch, int64_t number) {
+    uint64_t mask = (uint64_t)batch->table - 1, at = ((uint64_t)number * UINT64_C(0x9E3779B97F4A7C15)) >> 32;
+    for (;; at++) {
+        int64_t *entry = &batch->drawn[at & mask];
+        if (*entry == number) return false;
+        if (*entry >= 0) continue;
+        *entry = number;
+        return true;
+    }
+}
+
+static double draw_uniform(cm_batch *batch, int row) {
+    cm_rng rng = cm_rng_init(batch->key[row], batch->update);
+    return cm_rng_uniform_double(&rng);
+}
+
+/* number[B] = different positions of 0 .. positions - 1, each set equally likely (Floyd's algorithm). */
+static void draw_distinct(cm_batch *batch, int64_t positions) {
+    memset(batch->drawn, 0xff, (size_t)batch->table * sizeof(int64_t));
+    for (int row = 0; row < batch->config.rows; row++) {
+        int64_t last = positions - batch->config.rows + row;
+        int64_t number = (int64_t)(draw_uniform(batch, row) * (double)(last + 1));
+        if (number > last) number = last;
+        if (!insert(batch, number)) {
+            number = last;
+            insert(batch, number);
+        }
+        batch->number[row] = (double)number;
+    }
+}
+
+static void draw_slots(const cm_replay *replay, cm_batch *batch) {
+    double total = cm_sum_tree_total(&replay->tree);
+    if (!replay->config.prioritized && replay->positions >= batch->config.rows) {
+        draw_distinct(batch, replay->positions);
+    } else {
+        for (int row = 0; row < batch->config.rows; row++) batch->number[row] = draw_uniform(batch, row) * total;
+    }
+    cm_sum_tree_find(&replay->tree, batch->config.rows, batch->number, batch->slot);
+}
+
+static void weigh(const cm_replay *replay, double beta, cm_batch *batch) {
+    bool even = !replay->config.prioritized || replay->flat;
+    double total = cm_sum_tree_total(&replay->tree);
+    for (int row = 0; row < batch->config.rows; row++) {
+        batch->weights[row] = 1.0f;
+        batch->number[row] = cm_sum_tree_weight(&replay->tree, batch->slot[row]) / total;
+    }
+    if (!even)
+        cm_priority_weights((size_t)batch->config.rows, batch->number, (double)replay->positions, beta, batch->weights);
+}
+
+static void draw_symmetries(const cm_replay *replay, cm_batch *batch) {
+    int count = replay->config.symmetries;
+    for (int row = 0; row < batch->config.rows; row++) {
+        batch->symmetry[row] = 0;
+        if (count <= 1) continue;
+        cm_key key = cm_key_make(batch->config.seed, CM_RNG_AUGMENT, batch->config.first_row + (uint64_t)row);
+        cm_rng rng = cm_rng_init(key, batch->update);
+        batch->symmetry[row] = (int32_t)cm_rng_below(&rng, (uint32_t)count);
+    }
+}
+
+/* ---- gathering ----------------------------------------------------------------------------------------------------
+ */
+
+/* One row of a batch while it is filled. */
+typedef struct gather {
+    const cm_replay *replay;
+    cm_batch *batch;
+    size_t row;
+    int32_t slot, left;
+    const int32_t *elements, *actions, *inverse; /* tables of the row's symmetry, NULL if there are none */
+} gather;
+
+static void gather_observation(const gather *g, int32_t slot, float *out) {
+    const cm_replay *replay = g->replay;
+    size_t size = (size_t)replay->config.observation_size;
+    float scale = replay->config.observation_scale;
+    const uint8_t *bytes = replay->observation + (size_t)slot * size * replay->info[FIELD_OBSERVATION].width;
+    const float *floats = (const float *)(const void *)bytes;
+    bool is_float = replay->config.observation_type == CM_OBSERVATION_FLOAT32;
+    if (is_float && !g->elements && scale == 1.0f) {
+        memcpy(out, floats, size * sizeof(float));
+    } else if (is_float) {
+        for (size_t i = 0; i < size; i++) out[i] = floats[g->elements ? (size_t)g->elements[i] : i] * scale;
+    } else {
+        for (size_t i = 0; i < size; i++) out[i] = (float)bytes[g->elements ? (size_t)g->elements[i] : i] * scale;
+    }
+}
+
+static void gather_actions(const gather *g) {
+    const cm_replay *replay = g->replay;
+    int unroll = g->batch->unroll, inside = g->left < unroll ? g->left : unroll;
+    int32_t *out = g->batch->action + g->row * (size_t)unroll;
+    for (int k = 0; k < inside; k++) {
+        int32_t action = replay->action[cm_slot_add(replay, g->slot, k)];
+        out[k] = g->inverse ? g->inverse[action] : action;
+    }
+    if (inside == unroll) return;
+    const cm_batch_config *config = &g->batch->config;
+    cm_rng rng =
+        cm_rng_init(cm_key_make(config->seed, CM_RNG_ABSORB, config->first_row + (uint64_t)g->row), g->batch->update);
+    for (int k = inside; k < unroll; k++) out[k] = (int32_t)cm_rng_below(&rng, (uint32_t)g->batch->actions);
+}
+
+static void gather_legal(const gather *g) {
+    const cm_replay *replay = g->replay;
+    size_t actions = (size_t)g->batch->actions;
+    for (int k = 0; k <= g->batch->unroll; k++) {
+        uint8_t *out = g->batch->legal + (g->row * (size_t)(g->batch->unroll + 1) + (size_t)k) * actions;
+        if (k >= g->left) {
+            memset(out, 1, actions);
+            continue;
+        }
+        const uint8_t *bits = replay->legal + (size_t)cm_slot_add(replay, g->slot, k) * replay->legal_bytes;
+        for (size_t a = 0; a < actions; a++) {
+            size_t stored = g->actions ? (size_t)g->actions[a] : a;
+            out[a] = bits[stored / 8] >> stored % 8 & 1;
+        }
+    }
+}
+
+static void gather_observations(const gather *g) {
+    const cm_replay *replay = g->replay;
+    cm_batch *batch = g->batch;
+    size_t size = (size_t)batch->observation_size, unroll = (size_t)batch->unroll, k1 = unroll + 1;
+    gather_observation(g, g->slot, batch->observation + g->row * size);
+    for (size_t k = 0; batch->target_observations && k < unroll; k++) {
+        float *out = batch->target_observations + (g->row * unroll + k) * size;
+        if ((int64_t)k < g->left)
+            gather_observation(g, cm_slot_add(replay, g->slot, (int32_t)k + 1), out);
+        else
+            memset(out, 0, size * sizeof(float));
+    }
+    for (size_t k = 0; batch->bootstrap_observations && k < k1; k++) {
+        float *out = batch->bootstrap_observations + (g->row * k1 + k) * size;
+        if (batch->offset[k] >= 0)
+            gather_observation(g, cm_slot_add(replay, g->slot, batch->offset[k]), out);
+        else
+            memset(out, 0, size * sizeof(float));
+    }
+}
+
+/* policy[K+1, A], first in stored order, brought into the order of the symmetry. */
+static void permute_policy(const gather *g, float *policy) {
+    size_t actions = (size_t)g->batch->actions;
+    float *stored = g->batch->window->policy;
+    for (int k = 0; k <= g->batch->unroll; k++, policy += actions) {
+        memcpy(stored, policy, actions * sizeof(float));
+        for (size_t a = 0; a < actions; a++) policy[a] = stored[g->actions[a]];
+    }
+}
+
+static void gather_targets(const gather *g) {
+    const cm_replay *replay = g->replay;
+    const cm_target_rule *rule = &replay->config.targets;
+    cm_batch *batch = g->batch;
+    size_t unroll = (size_t)batch->unroll, k1 = unroll + 1, k = g->row * unroll, v = g->row * k1;
+    cm_target_window window;
+    cm_window_open(replay, g->slot, g->left, batch->window, &window);
+    uint32_t age = (uint32_t)replay->collected - batch->index[g->row];
+    if (age <= INT32_MAX) window.td_steps = cm_target_td_steps(rule, age, 0);
+    cm_target_row row = {
+        .partial = batch->value_partial + v,
+        .coefficient = batch->value_coefficient + v,
+        .bootstrap = batch->offset,
+        .value_mask = batch->value_mask + v,
+        .reward = batch->target_reward + k,
+        .reward_mask = batch->reward_mask + k,
+        .policy = batch->target_policy + v * (size_t)batch->actions,
+        .policy_mask = batch->policy_mask + v,
+        .consistency_mask = batch->consistency_mask + k,
+    };
+    cm_target_compute(rule, &window, &row);
+    for (size_t i = 0; i < k1; i++)
+        batch->value_bootstrap[v + i] = batch->offset[i] < 0 ? 0.0f : window.root_value[batch->offset[i]];
+    if (g->actions) permute_policy(g, row.policy);
+}
+
+static void gather_row(const cm_replay *replay, cm_batch *batch, int row) {
+    gather g = {.replay = replay, .batch = batch, .row = (size_t)row, .slot = batch->slot[row]};
+    g.left = cm_slot_left(replay, g.slot);
+    batch->index[row] = replay->index[g.slot];
+    if (replay->config.symmetries > 1) {
+        size_t s = (size_t)batch->symmetry[row];
+        g.elements = replay->symmetry_elements + s * (size_t)replay->config.observation_size;
+        g.actions = replay->symmetry_actions + s * (size_t)replay->config.actions;
+        g.inverse = replay->symmetry_inverse + s * (size_t)replay->config.actions;
+    }
+    gather_targets(&g);
+    gather_actions(&g);
+    gather_legal(&g);
+    gather_observations(&g);
+}
+
+/* Starts fetching what a row will read, so that the misses of several rows overlap. */
+static void fetch_row(const cm_replay *replay, int32_t slot) {
+    size_t observation = replay->info[FIELD_OBSERVATION].width * replay->info[FIELD_OBSERVATION].columns;
+    __builtin_prefetch(replay->observation + (size_t)slot * observation);
+    __builtin_prefetch(replay->policy + (size_t)slot * (size_t)replay->config.actions);
+    __builtin_prefetch(replay->legal + (size_t)slot * replay->legal_bytes);
+    __builtin_prefetch(replay->action + slot);
+    __builtin_prefetch(replay->reward + slot);
+    __builtin_prefetch(replay->root_value + slot);
+    __builtin_prefetch(replay->to_play + slot);
+    __builtin_prefetch(replay->flags + slot);
+    __builtin_prefetch(replay->index + slot);
+    __builtin_prefetch(replay->left + slot);
+}
+
+enum { FETCH_AHEAD = 8 }; /* rows */
+
+cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta, cm_batch *batch) {
+    if (replay->positions == 0) return cm_fail(CM_ERR_STATE, "replay: nothing to draw from; append and commit first");
+    int rows = batch->config.rows;
+    batch->update = update;
+    draw_slots(replay, batch);
+    weigh(replay, beta, batch);
+    draw_symmetries(replay, batch);
+    for (int row = 0; row < rows && row < FETCH_AHEAD; row++) fetch_row(replay, batch->slot[row]);
+    for (int row = 0; row < rows; row++) {
+        if (row + FETCH_AHEAD < rows) fetch_row(replay, batch->slot[row + FETCH_AHEAD]);
+        gather_row(replay, batch, row);
+    }
+    cm_batch_set_bootstrap(batch, batch->value_bootstrap);
+    return CM_OK;
+}
+
+void cm_batch_set_bootstrap(cm_batch *batch, const float *bootstrap) {
+    size_t count = (size_t)batch->config.rows * (size_t)(batch->unroll + 1);
+    for (size_t i = 0; i < count; i++) {
+        float coefficient = batch->value_coefficient[i];
+        batch->target_value[i] = batch->value_partial[i] + (coefficient == 0.0f ? 0.0f : coefficient * bootstrap[i]);
+    }
+}

@@ -1,0 +1,84 @@
+/* Batches: positions drawn from the replay with everything that a training step needs.
+ *
+ * Names, shapes and the scale of values (raw) are those of the learning cases (tests/cases/learning/README.md). Rows
+ * past the end of an episode have zeros, mask 0 (rewards and values past a terminated end: mask 1), all actions legal,
+ * and an action drawn uniformly. One symmetry of the configuration, if there are any, is drawn per row and applied to
+ * all of it.
+ *
+ * Value targets come in parts: target_value = value_partial + value_coefficient * V, where V is the stored search value
+ * of the bootstrap position (value_bootstrap) unless the trainer gives its own for bootstrap_observations
+ * (cm_batch_set_bootstrap). The coefficient contains the power of the discount and the sign of the player.
+ */
+#ifndef CM_REPLAY_BATCH_H
+#define CM_REPLAY_BATCH_H
+
+#include "core/arena.h"
+#include "core/rng.h"
+#include "replay/replay.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_batch_config {
+    int rows;           /* B, 1 .. 1 Mi                                                                  */
+    bool consistency;   /* fills target_observations                                                     */
+    bool bootstrap;     /* fills bootstrap_observations                                                  */
+    uint64_t seed;      /* of the run                                                                    */
+    uint64_t first_row; /* number of row 0 in the batch of the whole run (ranks): draws depend on it     */
+} cm_batch_config;
+
+struct cm_window_scratch;
+
+/* B rows, K unroll, A actions, O observation size. Owned by cm_batch_create's caller, or by a prefetch. */
+typedef struct cm_batch {
+    cm_batch_config config;
+    int unroll, actions, observation_size;
+    uint64_t update;               /* the update that it was drawn for */
+    float *observation;            /* [B, O]           o_t                                     */
+    int32_t *action;               /* [B, K]           a_{t+k}                                 */
+    float *target_value;           /* [B, K+1]                                                 */
+    float *target_reward;          /* [B, K]           rewards or value prefixes               */
+    float *target_policy;          /* [B, K+1, A]                                              */
+    float *value_mask;             /* [B, K+1]                                                 */
+    float *reward_mask;            /* [B, K]                                                   */
+    float *policy_mask;            /* [B, K+1]                                                 */
+    float *consistency_mask;       /* [B, K]                                                   */
+    float *weights;                /* [B]              importance weights, the largest is 1    */
+    uint8_t *legal;                /* [B, K+1, A]      1 where legal                           */
+    float *target_observations;    /* [B, K, O]        o_{t+1} .. o_{t+K}, or NULL             */
+    float *value_partial;          /* [B, K+1]                                                 */
+    float *value_coefficient;      /* [B, K+1]         0: no bootstrap                         */
+    float *value_bootstrap;        /* [B, K+1]         stored search value, 0 if there is none */
+    float *bootstrap_observations; /* [B, K+1, O]      zeros if there is none, or NULL         */
+    int32_t *slot;                 /* [B]              for cm_replay_update_priorities         */
+    uint32_t *index;               /* [B]              likewise                                */
+    int32_t *symmetry;             /* [B]              the one that was applied                */
+    /* scratch of drawing */
+    cm_arena arena;
+    cm_key *key;                      /* [B] of the rows' streams                */
+    double *number;                   /* [B] drawn numbers, then probabilities   */
+    int32_t *offset;                  /* [K+1] bootstrap positions of a row      */
+    int64_t *drawn;                   /* [table] numbers drawn, -1: free         */
+    int32_t table;                    /* a power of two, at least 2 B            */
+    struct cm_window_scratch *window; /* room for a position that wraps around the ring's end */
+} cm_batch;
+
+/* Takes the memory of a batch that fits the replay's configuration. Errors: CM_ERR_INPUT, CM_ERR_MEMORY. */
+cm_status cm_batch_create(const cm_replay *replay, const cm_batch_config *config, cm_batch **out) CM_MUST_USE;
+void cm_batch_destroy(cm_batch *batch);         /* NULL is allowed */
+uint64_t cm_batch_bytes(const cm_batch *batch); /* of its block */
+
+/* Draws the batch of update number `update` from what the last commit showed. The result depends on (seed, first_row,
+ * update), beta and that content alone. Uniform: without replacement if there are at least B positions. By priority:
+ * with replacement, and weights (N P)^-beta / their largest. Errors: CM_ERR_STATE if there is nothing to draw. */
+cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta, cm_batch *batch) CM_MUST_USE;
+
+/* target_value from bootstrap[B, K+1], the values of bootstrap_observations from the view of who moves there; entries
+ * with coefficient 0 are not used. */
+void cm_batch_set_bootstrap(cm_batch *batch, const float *bootstrap);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

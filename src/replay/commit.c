@@ -1,0 +1,230 @@
+/* Between iterations: priorities take effect, lanes go into the ring, the oldest leave. */
+#include <math.h>
+#include <string.h>
+
+#include "replay/internal.h"
+#include "replay/priority.h"
+
+/* ---- leaves of the sum tree ---------------------------------------------------------------------------------------
+ */
+
+void cm_replay_set_leaf(cm_replay *replay, int32_t slot) {
+    bool one = !replay->config.prioritized || replay->flat;
+    double mass = one ? 1.0 : cm_priority_mass(replay->priority[slot], replay->config.alpha);
+    cm_sum_tree_set(&replay->tree, slot, mass);
+}
+
+void cm_replay_clear_leaf(cm_replay *replay, int32_t slot) { cm_sum_tree_set(&replay->tree, slot, 0.0); }
+
+void cm_replay_visit(cm_replay *replay, void (*visit)(cm_replay *replay, int32_t slot, void *context), void *context) {
+    int32_t slot = replay->tail;
+    for (int32_t i = 0; i < replay->used; i++, slot = cm_slot_add(replay, slot, 1)) {
+        if (replay->left[slot] > 0) visit(replay, slot, context);
+    }
+    for (int e = 0; e < replay->config.environments; e++) {
+        for (int32_t t = 0; t < replay->lane[e].visible; t++) visit(replay, cm_lane_slot(replay, e, t), context);
+    }
+}
+
+static void set_leaf_of(cm_replay *replay, int32_t slot, void *context) {
+    (void)context;
+    cm_replay_set_leaf(replay, slot);
+}
+
+static void set_flat(cm_replay *replay, bool flat) {
+    if (replay->flat == flat) return;
+    replay->flat = flat;
+    cm_replay_visit(replay, set_leaf_of, NULL);
+}
+
+/* ---- priorities ---------------------------------------------------------------------------------------------------
+ */
+
+static void keep_larger(cm_replay *replay, int32_t slot, void *largest) {
+    float p = replay->priority[slot];
+    if (p > *(float *)largest) *(float *)largest = p;
+}
+
+/* The largest priority of a position that may be drawn, 1 if there is none. */
+static float largest_priority(cm_replay *replay) {
+    float largest = -1.0f;
+    cm_replay_visit(replay, keep_larger, &largest);
+    return largest < 0.0f ? 1.0f : largest;
+}
+
+cm_status cm_replay_update_priorities(cm_replay *replay, int n, const int32_t *slot, const uint32_t *index,
+                                      const float *priority) {
+    if (!replay->config.prioritized) return CM_OK;
+    for (int i = 0; i < n; i++) {
+        int32_t s = slot[i];
+        if (s < 0 || s >= replay->slots)
+            return cm_fail(CM_ERR_INPUT, "replay: priority %d is for slot %d, must be in 0 .. %d", i, s,
+                           replay->slots - 1);
+        if (priority[i] < 0.0f)
+            return cm_fail(CM_ERR_INPUT, "replay: priority %d is %g, must be >= 0", i, (double)priority[i]);
+        if (cm_slot_left(replay, s) == 0 || replay->index[s] != index[i]) {
+            replay->late_updates++;
+            continue;
+        }
+        if (replay->update[s] == -1.0f) replay->updated[replay->updates++] = s;
+        replay->update[s] = priority[i];
+    }
+    return CM_OK;
+}
+
+static void take_priority(cm_replay *replay, int32_t slot, float priority) {
+    replay->priority[slot] = priority;
+    replay->flags[slot] |= FLAG_TRAINED;
+    replay->update[slot] = -1.0f;
+    cm_replay_set_leaf(replay, slot);
+}
+
+static void apply_updates(cm_replay *replay) {
+    int32_t unknown = 0;
+    for (int32_t i = 0; i < replay->updates; i++) {
+        int32_t slot = replay->updated[i];
+        if (isfinite(replay->update[slot]))
+            take_priority(replay, slot, replay->update[slot]);
+        else
+            replay->updated[unknown++] = slot;
+    }
+    float largest = unknown ? largest_priority(replay) : 0.0f;
+    for (int32_t i = 0; i < unknown; i++) take_priority(replay, replay->updated[i], largest);
+    replay->updates = 0;
+}
+
+/* The priority of a position that training has not seen: |search value - n-step return| + epsilon of what is known now.
+ */
+static float error_priority(cm_replay *replay, int32_t slot) {
+    cm_target_window window;
+    cm_window_open(replay, slot, cm_slot_left(replay, slot), &replay->scratch, &window);
+    double target = cm_target_return(&replay->config.targets, &window);
+    return cm_priority_error((double)window.root_value[0], target, replay->config.epsilon);
+}
+
+/* Shows a position: `known` if it has had a priority before; `newest` is what a new one gets under new_is_max. */
+static void show_position(cm_replay *replay, int32_t slot, bool known, float newest) {
+    const cm_replay_config *c = &replay->config;
+    bool keep = !c->prioritized || (replay->flags[slot] & FLAG_TRAINED) || (known && c->new_is_max);
+    if (!keep) replay->priority[slot] = c->new_is_max ? newest : error_priority(replay, slot);
+    cm_replay_set_leaf(replay, slot);
+}
+
+/* ---- the ring -----------------------------------------------------------------------------------------------------
+ */
+
+void cm_replay_evict(cm_replay *replay) {
+    int32_t steps = replay->left[replay->tail], slot = replay->tail;
+    for (int32_t t = 0; t < steps; t++, slot = cm_slot_add(replay, slot, 1)) {
+        cm_replay_clear_leaf(replay, slot);
+        replay->left[slot] = 0;
+    }
+    replay->episodes -= !(replay->flags[slot] & FLAG_CUT);
+    replay->steps -= steps;
+    replay->used -= steps + 1;
+    replay->tail = cm_slot_add(replay, slot, 1);
+    replay->first_piece++;
+}
+
+/* Moves `steps` steps of a lane and the row behind them into the ring; the first `known` have priorities. */
+static void store_piece(cm_replay *replay, int32_t from, int32_t steps, int32_t known, float newest) {
+    int fields = replay->config.prioritized ? FIELD_UPDATE : FIELD_LEFT;
+    while (replay->used + steps + 1 > replay->ring) cm_replay_evict(replay);
+    int32_t to = cm_slot_add(replay, replay->tail, replay->used), slot = to;
+    cm_rows_copy(replay, to, from, steps + 1, fields);
+    for (int32_t t = 0; t <= steps; t++, slot = cm_slot_add(replay, slot, 1)) {
+        replay->left[slot] = steps - t;
+        if (t < steps) replay->flags[slot] &= (uint8_t)~FLAG_LAST;
+    }
+    int32_t last = cm_slot_add(replay, to, steps);
+    replay->episodes += !(replay->flags[last] & FLAG_CUT);
+    replay->steps += steps;
+    replay->used += steps + 1;
+    replay->next_piece++;
+    slot = to;
+    for (int32_t t = 0; t < steps; t++, slot = cm_slot_add(replay, slot, 1)) {
+        show_position(replay, slot, t < known, newest);
+    }
+}
+
+/* ---- lanes --------------------------------------------------------------------------------------------------------
+ */
+
+/* Shows what the open episode has: its last row serves as o_T. Positions whose return has grown are valued anew. */
+static void show_open(cm_replay *replay, int environment, float newest) {
+    cm_lane *lane = &replay->lane[environment];
+    int32_t before = lane->visible, steps = lane->open && replay->config.sample_open ? lane->rows - 1 : 0;
+    int32_t from = before > replay->config.targets.td_steps ? before - replay->config.targets.td_steps : 0;
+    lane->visible = steps;
+    for (int32_t t = from; t < steps; t++) {
+        show_position(replay, cm_lane_slot(replay, environment, t), t < before, newest);
+    }
+}
+
+static void commit_lane(cm_replay *replay, int environment, float newest) {
+    cm_lane *lane = &replay->lane[environment];
+    int32_t start = 0, base = cm_lane_slot(replay, environment, 0), shown = lane->visible;
+    for (int32_t row = lane->committed; row < lane->rows; row++) {
+        uint8_t last = replay->flags[base + row] & FLAG_LAST;
+        if (!last) continue;
+        store_piece(replay, base + start, row - start, start == 0 ? shown : 0, newest);
+        start = last & FLAG_CUT ? row : row + 1;
+    }
+    if (start > 0) {
+        for (int32_t t = 0; t < shown; t++) cm_replay_clear_leaf(replay, base + t);
+        lane->visible = 0;
+        lane->rows -= start;
+        lane->piece -= start;
+        cm_rows_copy(replay, base, base + start, lane->rows, SAVED_FIELDS);
+        if (lane->rows > 0) replay->flags[base] &= (uint8_t)~FLAG_LAST;
+    }
+    show_open(replay, environment, newest);
+    lane->committed = lane->rows;
+    lane->fresh = 0;
+}
+
+/* ---- commit -------------------------------------------------------------------------------------------------------
+ */
+
+void cm_replay_refresh(cm_replay *replay) {
+    const cm_replay_config *c = &replay->config;
+    int64_t open = 0;
+    replay->collected = 0;
+    for (int e = 0; e < c->environments; e++) {
+        open += replay->lane[e].visible;
+        replay->collected += replay->lane[e].steps;
+    }
+    while (replay->used > 0 && ((c->max_steps > 0 && replay->steps + open > c->max_steps) ||
+                                (c->max_episodes > 0 && replay->episodes > c->max_episodes)))
+        cm_replay_evict(replay);
+    replay->positions = replay->steps + open;
+    if (replay->positions > 0 && !(cm_sum_tree_total(&replay->tree) > 0.0)) set_flat(replay, true);
+}
+
+cm_status cm_replay_commit(cm_replay *replay) {
+    CM_TRY(cm_replay_claim(replay, "commit"));
+    if (replay->loading) return cm_fail(CM_ERR_STATE, "replay: commit before loading has ended");
+    set_flat(replay, false);
+    apply_updates(replay);
+    bool by_max = replay->config.prioritized && replay->config.new_is_max;
+    float newest = by_max ? largest_priority(replay) : 0.0f;
+    for (int e = 0; e < replay->config.environments; e++) commit_lane(replay, e, newest);
+    cm_replay_refresh(replay);
+    return CM_OK;
+}
+
+cm_status cm_replay_clear(cm_replay *replay) {
+    CM_TRY(cm_replay_claim(replay, "clear"));
+    set_flat(replay, false);
+    for (int32_t i = 0; i < replay->updates; i++) replay->update[replay->updated[i]] = -1.0f;
+    replay->updates = 0;
+    while (replay->used > 0) cm_replay_evict(replay);
+    for (int e = 0; e < replay->config.environments; e++) {
+        cm_lane *lane = &replay->lane[e];
+        for (int32_t t = 0; t < lane->visible; t++) cm_replay_clear_leaf(replay, cm_lane_slot(replay, e, t));
+        *lane = (cm_lane){.steps = lane->steps};
+    }
+    replay->tail = 0;
+    cm_replay_refresh(replay);
+    return CM_OK;
+}

@@ -1,0 +1,147 @@
+/* The replay's insides, shared by the files of this folder only. */
+#ifndef CM_REPLAY_INTERNAL_H
+#define CM_REPLAY_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include "core/arena.h"
+#include "replay/replay.h"
+#include "replay/sum_tree.h"
+
+/* What is kept for each row. The order is that of the plan and of the files. */
+typedef enum cm_field {
+    FIELD_OBSERVATION,
+    FIELD_POLICY, /* rows sum to 1                                                          */
+    FIELD_ACTION,
+    FIELD_REWARD,
+    FIELD_ROOT_VALUE,
+    FIELD_INDEX, /* step number of the lane * E + lane, mod 2^32: age, and proof of identity */
+    FIELD_LEGAL, /* bits                                                                   */
+    FIELD_TO_PLAY,
+    FIELD_FLAGS,
+    FIELD_LEFT,     /* ring only: steps from here to the end; 0 in a last row and in a free one   */
+    FIELD_PRIORITY, /* from here on only if prioritized                                         */
+    FIELD_UPDATE,   /* priority that the next commit gives; -1 if none                           */
+    FIELD_UPDATED,  /* list of the slots that have one                                          */
+    FIELD_COUNT
+} cm_field;
+
+enum { SAVED_FIELDS = FIELD_LEFT }; /* fields before this one describe an episode and never change once it is stored */
+
+/* Bits of FIELD_FLAGS. */
+enum {
+    FLAG_EXPLORED = 1, /* must be bit 0, see cm_target_window                 */
+    FLAG_TERMINATED = 2,
+    FLAG_TRUNCATED = 4,
+    FLAG_CUT = 8, /* last row of a piece whose episode goes on           */
+    FLAG_LAST = FLAG_TERMINATED | FLAG_TRUNCATED | FLAG_CUT,
+    FLAG_TRAINED = 16, /* its priority came from training                     */
+    FLAG_SAVED = FLAG_EXPLORED | FLAG_LAST
+};
+
+typedef struct cm_field_info {
+    const char *name;
+    const char *dtype;
+    size_t width;   /* bytes of an element    */
+    size_t columns; /* elements of a row      */
+} cm_field_info;
+
+/* The steps of one environment that are not in the ring yet: rows slot(environment, 0 .. rows - 1). A lane has its own
+ * cache line, since a thread may append to each. */
+typedef struct cm_lane {
+    uint64_t steps;    /* ever appended                                              */
+    int32_t rows;      /* written                                                    */
+    int32_t piece;     /* where the open piece begins                                */
+    int32_t committed; /* rows at the last commit                                    */
+    int32_t visible;   /* steps that may be drawn; row `visible` serves as their o_T */
+    int32_t fresh;     /* steps appended since the last commit                       */
+    bool open;         /* an episode is going on                                     */
+    unsigned char padding[35];
+} cm_lane;
+
+/* Room for one position's window where it wraps around the end of the ring. */
+typedef struct cm_window_scratch {
+    float *reward, *root_value; /* [rows]    */
+    uint8_t *to_play, *flags;   /* [rows]    */
+    float *policy;              /* [K+1, A]  */
+} cm_window_scratch;
+
+struct cm_replay {
+    /* constant */
+    cm_arena arena; /* this struct lies in it */
+    cm_replay_config config;
+    cm_replay_plan plan;
+    cm_field_info info[FIELD_COUNT];
+    int32_t ring, lane_rows, slots; /* rows of the ring, of each lane, of all            */
+    size_t legal_bytes;             /* of a row                                          */
+    int32_t window_rows;            /* most rows of a window                             */
+    int32_t *symmetry_elements;     /* [S, O]                                            */
+    int32_t *symmetry_actions;      /* [S, A] stored action of a transformed one         */
+    int32_t *symmetry_inverse;      /* [S, A] transformed action of a stored one         */
+    /* content, by slot */
+    unsigned char *field[FIELD_COUNT];
+    unsigned char *observation; /* field[...] by type */
+    float *policy, *reward, *root_value, *priority, *update;
+    int32_t *action, *left, *updated;
+    uint32_t *index;
+    uint8_t *legal, *to_play, *flags;
+    cm_sum_tree tree;          /* priority^alpha, or 1, of every position that may be drawn; 0 elsewhere */
+    cm_lane *lane;             /* [E] */
+    cm_window_scratch scratch; /* of commit */
+    /* the ring */
+    int32_t tail, used; /* first row in use, rows in use */
+    uint64_t first_piece, next_piece;
+    int64_t steps, episodes;
+    /* as of the last commit */
+    int64_t positions;
+    uint64_t collected;
+    bool flat; /* all priorities are 0: every leaf is 1 instead */
+    /* between commits */
+    int32_t updates; /* entries of `updated` */
+    uint64_t late_updates;
+    atomic_int readers; /* prefetches that draw */
+    bool loading;       /* segment.h: rows are being filled in */
+};
+
+/* ---- store.c ---- */
+
+/* Takes room for a window from `arena`. */
+void cm_window_scratch_init(cm_window_scratch *scratch, cm_arena *arena, const cm_replay_config *config,
+                            int32_t window_rows);
+
+/* CM_ERR_STATE if something draws from the replay; `what` names the call. */
+cm_status cm_replay_claim(cm_replay *replay, const char *what) CM_MUST_USE;
+
+/* ---- position.c: rows by slot ---- */
+
+static inline int32_t cm_lane_slot(const cm_replay *replay, int environment, int32_t row) {
+    return replay->ring + environment * replay->lane_rows + row;
+}
+
+/* The slot `rows` behind `slot`, in the same episode. */
+static inline int32_t cm_slot_add(const cm_replay *replay, int32_t slot, int32_t rows) {
+    int32_t sum = slot + rows;
+    return slot < replay->ring && sum >= replay->ring ? sum - replay->ring : sum;
+}
+
+/* Steps from a slot to the end of its piece, 0 if it may not be drawn. */
+int32_t cm_slot_left(const cm_replay *replay, int32_t slot);
+
+/* Rows from `slot` on, copied to a place in the same field arrays; both runs may wrap around the ring's end. */
+void cm_rows_copy(cm_replay *replay, int32_t to, int32_t from, int32_t rows, int fields);
+
+/* The window of the position at `slot`, left = cm_slot_left(slot) >= 1; arrays lie in the replay or in `scratch`. */
+void cm_window_open(const cm_replay *replay, int32_t slot, int32_t left, const cm_window_scratch *scratch,
+                    cm_target_window *out);
+
+/* ---- commit.c ---- */
+
+void cm_replay_set_leaf(cm_replay *replay, int32_t slot); /* from its priority */
+void cm_replay_clear_leaf(cm_replay *replay, int32_t slot);
+void cm_replay_evict(cm_replay *replay);   /* the oldest piece; there must be one */
+void cm_replay_refresh(cm_replay *replay); /* limits and what cm_replay_count shows */
+
+/* Calls visit(context, slot) for every slot that may be drawn, in order of age. */
+void cm_replay_visit(cm_replay *replay, void (*visit)(cm_replay *replay, int32_t slot, void *context), void *context);
+
+#endif

@@ -1,0 +1,72 @@
+/* Rows by slot: copying them, and the window of a position. */
+#include <string.h>
+
+#include "replay/internal.h"
+
+_Static_assert(sizeof(cm_lane) == CM_ALIGN, "a lane is a cache line");
+
+int32_t cm_slot_left(const cm_replay *replay, int32_t slot) {
+    if (slot < replay->ring) return replay->left[slot];
+    int32_t offset = slot - replay->ring;
+    int32_t left = replay->lane[offset / replay->lane_rows].visible - offset % replay->lane_rows;
+    return left > 0 ? left : 0;
+}
+
+/* Rows from `slot` on that lie behind each other, at most `rows`. */
+static int32_t straight_rows(const cm_replay *replay, int32_t slot, int32_t rows) {
+    if (slot >= replay->ring || rows <= replay->ring - slot) return rows;
+    return replay->ring - slot;
+}
+
+void cm_rows_copy(cm_replay *replay, int32_t to, int32_t from, int32_t rows, int fields) {
+    while (rows > 0) {
+        int32_t run = straight_rows(replay, from, straight_rows(replay, to, rows));
+        for (int f = 0; f < fields; f++) {
+            size_t stride = replay->info[f].width * replay->info[f].columns;
+            memmove(replay->field[f] + (size_t)to * stride, replay->field[f] + (size_t)from * stride,
+                    (size_t)run * stride);
+        }
+        to = cm_slot_add(replay, to, run);
+        from = cm_slot_add(replay, from, run);
+        rows -= run;
+    }
+}
+
+/* out[rows, width] = the rows of an array from `slot` on. */
+static void read_rows(const cm_replay *replay, const void *array, size_t width, int32_t slot, int32_t rows, void *out) {
+    int32_t first = straight_rows(replay, slot, rows);
+    const unsigned char *bytes = array;
+    memcpy(out, bytes + (size_t)slot * width, (size_t)first * width);
+    memcpy((unsigned char *)out + (size_t)first * width, bytes, (size_t)(rows - first) * width);
+}
+
+void cm_window_open(const cm_replay *replay, int32_t slot, int32_t left, const cm_window_scratch *scratch,
+                    cm_target_window *out) {
+    const cm_target_rule *rule = &replay->config.targets;
+    size_t actions = (size_t)replay->config.actions;
+    int32_t rows = left < replay->window_rows - 1 ? left + 1 : replay->window_rows;
+    bool ring = slot < replay->ring;
+    *out = (cm_target_window){
+        .left = left,
+        .terminated = ring && (replay->flags[cm_slot_add(replay, slot, left)] & FLAG_TERMINATED),
+        .actions = replay->config.actions,
+        .td_steps = rule->td_steps,
+        .reward = replay->reward + slot,
+        .root_value = replay->root_value + slot,
+        .to_play = replay->to_play + slot,
+        .explored = replay->flags + slot,
+        .policy = replay->policy + (size_t)slot * actions,
+    };
+    if (straight_rows(replay, slot, rows) == rows) return;
+    read_rows(replay, replay->reward, sizeof(float), slot, rows, scratch->reward);
+    read_rows(replay, replay->root_value, sizeof(float), slot, rows, scratch->root_value);
+    read_rows(replay, replay->to_play, 1, slot, rows, scratch->to_play);
+    read_rows(replay, replay->flags, 1, slot, rows, scratch->flags);
+    int32_t policies = rows < rule->unroll + 1 ? rows : rule->unroll + 1;
+    read_rows(replay, replay->policy, actions * sizeof(float), slot, policies, scratch->policy);
+    out->reward = scratch->reward;
+    out->root_value = scratch->root_value;
+    out->to_play = scratch->to_play;
+    out->explored = scratch->flags;
+    out->policy = scratch->policy;
+}

@@ -1,0 +1,211 @@
+#include "replay/prefetch.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/internal.h"
+
+/* Batch i of an iteration is drawn into slot i mod slots. */
+typedef enum slot_state { SLOT_FREE, SLOT_READY, SLOT_LENT } slot_state;
+
+typedef struct slot {
+    cm_batch *batch;
+    slot_state state;
+    uint64_t ticket; /* of the handle while lent */
+    cm_status status;
+    char message[256]; /* if drawing failed */
+} slot;
+
+struct cm_prefetch {
+    /* constant */
+    cm_replay *replay; /* borrowed */
+    int depth, slots;
+    slot *slot; /* [slots] */
+    pthread_t thread;
+    /* guarded by `lock` */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;  /* a slot or one of the following has changed */
+    bool active, busy, quit; /* in an iteration; the thread is drawing; the thread is to leave */
+    uint64_t first_update;
+    int64_t count, drawn, handed; /* batches of the iteration: to draw, drawn, handed out */
+    double beta;
+    /* the caller's */
+    uint64_t ticket;
+};
+
+/* Draws batch number i of the iteration; called without the lock by whoever draws. */
+static void draw(cm_prefetch *p, int64_t i, slot *s) {
+    s->status = cm_replay_sample(p->replay, p->first_update + (uint64_t)i, p->beta, s->batch);
+    if (s->status != CM_OK) snprintf(s->message, sizeof s->message, "%s", cm_error_message());
+}
+
+static slot *slot_of(cm_prefetch *p, int64_t i) { return &p->slot[i % p->slots]; }
+
+static bool may_draw(cm_prefetch *p) {
+    return p->active && p->drawn < p->count && slot_of(p, p->drawn)->state == SLOT_FREE;
+}
+
+static void *run(void *argument) {
+    cm_prefetch *p = argument;
+    pthread_mutex_lock(&p->lock);
+    while (!p->quit) {
+        if (!may_draw(p)) {
+            pthread_cond_wait(&p->changed, &p->lock);
+            continue;
+        }
+        int64_t i = p->drawn;
+        p->busy = true;
+        pthread_mutex_unlock(&p->lock);
+        draw(p, i, slot_of(p, i));
+        pthread_mutex_lock(&p->lock);
+        p->busy = false;
+        if (p->active) {
+            slot_of(p, i)->state = SLOT_READY;
+            p->drawn++;
+        }
+        pthread_cond_broadcast(&p->changed);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+static cm_status start_thread(cm_prefetch *p) {
+    if (p->depth == 0) return CM_OK;
+    int error = pthread_create(&p->thread, NULL, run, p);
+    if (error == 0) return CM_OK;
+    p->depth = 0; /* there is no thread to join */
+    return cm_fail(CM_ERR_MEMORY, "prefetch: cannot start a thread: %s", strerror(error));
+}
+
+cm_status cm_prefetch_create(cm_replay *replay, const cm_batch_config *config, int depth, cm_prefetch **out) {
+    *out = NULL;
+    if (depth < 0 || depth > 64) return cm_fail(CM_ERR_INPUT, "prefetch: depth %d, must be in 0 .. 64", depth);
+    cm_prefetch *p;
+    CM_TRY(cm_alloc(&p, 1, sizeof *p, "prefetch"));
+    p->replay = replay;
+    p->slots = depth + 1;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->changed, NULL);
+    cm_status status = cm_alloc(&p->slot, (size_t)p->slots, sizeof *p->slot, "prefetch");
+    for (int i = 0; status == CM_OK && i < p->slots; i++) status = cm_batch_create(replay, config, &p->slot[i].batch);
+    p->depth = status == CM_OK ? depth : 0;
+    if (status == CM_OK) status = start_thread(p);
+    if (status != CM_OK) {
+        cm_prefetch_destroy(p);
+        return status;
+    }
+    *out = p;
+    return CM_OK;
+}
+
+void cm_prefetch_destroy(cm_prefetch *p) {
+    if (!p) return;
+    cm_prefetch_end(p);
+    if (p->depth > 0) {
+        pthread_mutex_lock(&p->lock);
+        p->quit = true;
+        pthread_cond_broadcast(&p->changed);
+        pthread_mutex_unlock(&p->lock);
+        pthread_join(p->thread, NULL);
+    }
+    for (int i = 0; p->slot && i < p->slots; i++) cm_batch_destroy(p->slot[i].batch);
+    pthread_cond_destroy(&p->changed);
+    pthread_mutex_destroy(&p->lock);
+    free(p->slot);
+    free(p);
+}
+
+uint64_t cm_prefetch_bytes(const cm_prefetch *p) { return (uint64_t)p->slots * cm_batch_bytes(p->slot[0].batch); }
+
+cm_status cm_prefetch_begin(cm_prefetch *p, uint64_t first_update, int64_t count, double beta) {
+    if (p->active) return cm_fail(CM_ERR_STATE, "prefetch: begun again before its end");
+    if (count < 0) return cm_fail(CM_ERR_INPUT, "prefetch: %lld batches, must be at least 0", (long long)count);
+    if (p->replay->loading) return cm_fail(CM_ERR_STATE, "prefetch: begun before loading of the replay has ended");
+    atomic_fetch_add(&p->replay->readers, 1);
+    pthread_mutex_lock(&p->lock);
+    p->active = true;
+    p->first_update = first_update;
+    p->count = count;
+    p->beta = beta;
+    p->drawn = p->handed = 0;
+    pthread_cond_broadcast(&p->changed);
+    pthread_mutex_unlock(&p->lock);
+    return CM_OK;
+}
+
+/* Waits until batch number `handed` is ready, or draws it; called with the lock. */
+static void make_ready(cm_prefetch *p, slot *s) {
+    if (p->depth == 0) {
+        draw(p, p->drawn++, s);
+        s->state = SLOT_READY;
+    }
+    while (s->state != SLOT_READY) pthread_cond_wait(&p->changed, &p->lock);
+}
+
+static cm_status take(cm_prefetch *p, cm_batch_handle *out) {
+    if (!p->active) return cm_fail(CM_ERR_STATE, "prefetch: asked for a batch before its begin");
+    if (p->handed == p->count)
+        return cm_fail(CM_ERR_STATE, "prefetch: all %lld batches of the iteration have been handed out",
+                       (long long)p->count);
+    slot *s = slot_of(p, p->handed);
+    if (s->state == SLOT_LENT) return cm_fail(CM_ERR_STATE, "prefetch: all its batches are lent; give one back first");
+    make_ready(p, s);
+    if (s->status != CM_OK) return cm_fail(s->status, "%s", s->message);
+    s->state = SLOT_LENT;
+    s->ticket = ++p->ticket;
+    p->handed++;
+    *out = (cm_batch_handle){p, s->ticket};
+    return CM_OK;
+}
+
+cm_status cm_prefetch_next(cm_prefetch *p, cm_batch_handle *out) {
+    *out = (cm_batch_handle){p, 0};
+    pthread_mutex_lock(&p->lock);
+    cm_status status = take(p, out);
+    pthread_mutex_unlock(&p->lock);
+    return status;
+}
+
+void cm_prefetch_end(cm_prefetch *p) {
+    if (!p->active) return;
+    pthread_mutex_lock(&p->lock);
+    p->active = false;
+    while (p->busy) pthread_cond_wait(&p->changed, &p->lock);
+    for (int i = 0; i < p->slots; i++) {
+        p->slot[i].state = SLOT_FREE;
+        p->slot[i].ticket = 0;
+    }
+    pthread_mutex_unlock(&p->lock);
+    atomic_fetch_sub(&p->replay->readers, 1);
+}
+
+/* The slot of a live handle. Slots change hands under the lock, but a lent one is the caller's alone. */
+static cm_status find(cm_batch_handle handle, slot **out) {
+    for (int i = 0; handle.prefetch && handle.ticket > 0 && i < handle.prefetch->slots; i++) {
+        *out = &handle.prefetch->slot[i];
+        if ((*out)->ticket == handle.ticket) return CM_OK;
+    }
+    return cm_fail(CM_ERR_STATE, "batch %llu: used after it was given back", (unsigned long long)handle.ticket);
+}
+
+cm_status cm_batch_borrow(cm_batch_handle handle, cm_batch **out) {
+    slot *s = NULL;
+    *out = NULL;
+    CM_TRY(find(handle, &s));
+    *out = s->batch;
+    return CM_OK;
+}
+
+cm_status cm_batch_give_back(cm_batch_handle handle) {
+    slot *s = NULL;
+    CM_TRY(find(handle, &s));
+    cm_prefetch *p = handle.prefetch;
+    pthread_mutex_lock(&p->lock);
+    s->state = SLOT_FREE;
+    s->ticket = 0;
+    pthread_cond_broadcast(&p->changed);
+    pthread_mutex_unlock(&p->lock);
+    return CM_OK;
+}

@@ -1,0 +1,164 @@
+/* The replay: whole episodes in a ring of fixed size, from which training positions are drawn.
+ *
+ * Life of a step. Acting appends the steps of each environment to that environment's lane (cm_replay_append) and ends
+ * its episodes (cm_replay_finish). Between two commits drawing sees exactly what was there at the last commit, so
+ * batches depend on (seed, update, content) alone and not on how far acting has come. cm_replay_commit, called between
+ * iterations, applies the priority updates that have arrived, moves finished episodes into the ring, removes the oldest
+ * whole episodes where a limit is exceeded, and shows the steps of episodes that are still open.
+ *
+ * An episode of T steps takes T + 1 rows: the last one holds o_T. One longer than segment_steps is stored in pieces;
+ * a piece that is not the end of its episode counts as truncated, with the search value of the position that follows.
+ * An open episode is shown in the same way: its last row serves as o_T of what is there.
+ *
+ * All memory is one block, taken by cm_replay_create and described by cm_replay_plan; nothing is allocated later.
+ *
+ * Threads: append and end may run at the same time for different environments, and beside drawing and
+ * cm_replay_update_priorities. Commit, clear and loading need the replay for themselves; they return CM_ERR_STATE while
+ * a prefetch (prefetch.h) is drawing. batch.h draws, prefetch.h draws ahead, segment.h saves and loads.
+ */
+#ifndef CM_REPLAY_REPLAY_H
+#define CM_REPLAY_REPLAY_H
+
+#include "core/status.h"
+#include "replay/targets.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_replay cm_replay;
+
+typedef enum cm_observation_type { CM_OBSERVATION_FLOAT32, CM_OBSERVATION_UINT8 } cm_observation_type;
+
+/* Letters: O observation_size, A actions, E environments, S symmetries. */
+typedef struct cm_replay_config {
+    /* what is stored */
+    int observation_size;                 /* O, 1 .. 16 Mi elements                                              */
+    cm_observation_type observation_type; /* of the stored rows; batches are float32                            */
+    float observation_scale;              /* batches hold stored element * scale; 1 leaves float32 rows as they are */
+    int actions;                          /* A, 1 .. 65536                                                       */
+    int environments;                     /* E, 1 .. 65536: lanes                                                */
+    /* how much; the block is as large as `bytes` allows and the other limits need */
+    uint64_t bytes;       /* of the whole block                                                              */
+    int64_t max_steps;    /* 0: no limit. Steps kept, those of shown open episodes included                  */
+    int64_t max_episodes; /* 0: no limit. Finished episodes kept; pieces of one count with its end           */
+    int segment_steps;    /* longest piece stored, 1 .. 16 Mi; at least the longest episode to keep those whole */
+    int commit_steps;     /* most steps of one environment between two commits, 1 .. 1 Mi                    */
+    /* what is drawn */
+    bool sample_open; /* steps of open episodes may be drawn */
+    bool prioritized; /* by priority; else uniformly         */
+    bool new_is_max;  /* a new position gets the largest priority; else |search value - n-step return| + epsilon */
+    double alpha;     /* 0 .. 16: P ~ priority^alpha         */
+    double epsilon;   /* >= 0, added to |error|              */
+    cm_target_rule targets;
+    /* Symmetries, one drawn per sample; 0 or 1: none. Copied. Row s, element e of a transformed observation is element
+     * symmetry_elements[s, e] of the stored one; its action a stands for the stored action symmetry_actions[s, a]. */
+    int symmetries;
+    const int32_t *symmetry_elements; /* [S, O], each row a permutation */
+    const int32_t *symmetry_actions;  /* [S, A], each row a permutation */
+} cm_replay_config;
+
+/* ---- memory --------------------------------------------------------------------------------------------------------
+ */
+
+enum { CM_REPLAY_PLAN_ROWS = 24 };
+
+typedef struct cm_replay_plan_row {
+    const char *name;
+    const char *dtype;
+    int64_t rows, columns;
+    uint64_t bytes; /* with padding to CM_ALIGN */
+} cm_replay_plan_row;
+
+typedef struct cm_replay_plan {
+    uint64_t bytes;    /* of the block: the sum over the rows, never more than config.bytes             */
+    int32_t ring_rows; /* rows for finished episodes: steps, and one more for each episode              */
+    int32_t lane_rows; /* rows of each environment's lane: segment_steps + 1 + 2 commit_steps           */
+    int count;
+    cm_replay_plan_row row[CM_REPLAY_PLAN_ROWS];
+} cm_replay_plan;
+
+/* What cm_replay_create would take. Errors: CM_ERR_INPUT for a value out of range; CM_ERR_MEMORY if the budget cannot
+ * hold the lanes and one episode, with the bytes that it takes at least. */
+cm_status cm_replay_plan_make(const cm_replay_config *config, cm_replay_plan *out) CM_MUST_USE;
+
+/* Owned by the caller. Errors: as cm_replay_plan_make; CM_ERR_INPUT for a symmetry that is no permutation. */
+cm_status cm_replay_create(const cm_replay_config *config, cm_replay **out) CM_MUST_USE;
+void cm_replay_destroy(cm_replay *replay); /* NULL is allowed */
+
+/* The configuration in use; its symmetry tables are the replay's own copies. */
+const cm_replay_config *cm_replay_configuration(const cm_replay *replay);
+
+/* ---- filling -------------------------------------------------------------------------------------------------------
+ */
+
+/* Position t of an episode and what was done there. Rows are copied. */
+typedef struct cm_replay_step {
+    const void *observation; /* [O] float or uint8_t: o_t                                        */
+    const uint8_t *legal;    /* [A] 1 where an action may be played; NULL: everywhere            */
+    const float *policy;     /* [A] visit counts or weights of the search, >= 0, not all 0       */
+    float root_value;        /* of the search at o_t, from the view of to_play                   */
+    int32_t action;          /* a_t                                                              */
+    float reward;            /* r_t, received after a_t, of the player who acted                 */
+    uint8_t to_play;         /* player to move at o_t                                            */
+    bool explored;           /* the move was a uniform random one, not the search's (targets.h)  */
+} cm_replay_step;
+
+/* Adds a step to the open episode of `environment`, or begins one. Errors: CM_ERR_INPUT for a bad number;
+ * CM_ERR_NOT_FINITE; CM_ERR_STATE after commit_steps steps without a commit. Nothing is added then. */
+cm_status cm_replay_append(cm_replay *replay, int environment, const cm_replay_step *step) CM_MUST_USE;
+
+/* The position after the last step of an episode. */
+typedef struct cm_replay_end {
+    const void *observation; /* [O] o_T                                                              */
+    const uint8_t *legal;    /* [A] or NULL                                                          */
+    bool terminated;         /* a real end; else a time limit (truncation). Both at once: terminated */
+    float root_value;        /* V(o_T), the bootstrap of a truncated episode; 0 if terminated        */
+    uint8_t to_play;         /* player to move at o_T                                                */
+} cm_replay_end;
+
+/* Ends the open episode. Errors: CM_ERR_STATE if there is none; CM_ERR_NOT_FINITE. */
+cm_status cm_replay_finish(cm_replay *replay, int environment, const cm_replay_end *end) CM_MUST_USE;
+
+/* Makes what was appended visible, see above. Errors: CM_ERR_STATE while a prefetch is drawing. */
+cm_status cm_replay_commit(cm_replay *replay) CM_MUST_USE;
+
+/* Empties it: episodes, lanes, priorities; counters of steps go on. Errors: as commit. */
+cm_status cm_replay_clear(cm_replay *replay) CM_MUST_USE;
+
+/* ---- priorities ----------------------------------------------------------------------------------------------------
+ */
+
+/* New priorities of n drawn positions; they take effect at the next commit (the last one of a position counts). slot[n]
+ * and index[n] are those of the batch: a position that has been overwritten or moved since is ignored. A priority that
+ * is not finite stands for the largest one there is. Nothing happens without config.prioritized.
+ * Errors: CM_ERR_INPUT for a slot out of range or a negative priority; rows before it have been taken. */
+cm_status cm_replay_update_priorities(cm_replay *replay, int n, const int32_t *slot, const uint32_t *index,
+                                      const float *priority) CM_MUST_USE;
+
+/* ---- looking -------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct cm_replay_counts {
+    uint64_t bytes;        /* of the block                                             */
+    int64_t positions;     /* that may be drawn                                        */
+    int64_t episodes;      /* finished ones in the ring                                */
+    int64_t pieces;        /* in the ring: episodes, or parts of long ones             */
+    int64_t steps;         /* in the ring                                              */
+    int64_t rows;          /* of the ring in use: steps + pieces                       */
+    int32_t ring_rows;     /* rows of the ring                                         */
+    uint64_t first_piece;  /* number of the oldest piece; pieces are numbered from 0 in the order of their coming */
+    uint64_t collected;    /* steps ever appended; where environments go in step, exact */
+    uint64_t late_updates; /* priority updates ignored so far                          */
+} cm_replay_counts;
+
+void cm_replay_count(const cm_replay *replay, cm_replay_counts *out); /* as of the last commit */
+
+/* CuMind's rule: at least min_size episodes and min_fill (0 .. 1) of max_episodes. Errors: CM_ERR_INPUT if a number is
+ * out of range or both are 0, or if min_fill is given and max_episodes is not. */
+cm_status cm_replay_is_ready(const cm_replay *replay, int64_t min_size, double min_fill, bool *ready) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,287 @@
+/* The replay's block of memory: checks, plan, create, and what can be asked of it. */
+#include <math.h>
+#include <string.h>
+
+#include "replay/internal.h"
+
+/* ---- checks -------------------------------------------------------------------------------------------------------
+ */
+
+static cm_status check_range(const char *name, int64_t value, int64_t min, int64_t max) {
+    if (value >= min && value <= max) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "replay: %s is %lld, must be in %lld .. %lld", name, (long long)value, (long long)min,
+                   (long long)max);
+}
+
+static cm_status check_config(const cm_replay_config *c) {
+    const int64_t mi = 1 << 20, many = INT64_C(1) << 40;
+    CM_TRY(check_range("observation_size", c->observation_size, 1, 16 * mi));
+    CM_TRY(check_range("actions", c->actions, 1, 65536));
+    CM_TRY(check_range("environments", c->environments, 1, 65536));
+    CM_TRY(check_range("max_steps", c->max_steps, 0, many));
+    CM_TRY(check_range("max_episodes", c->max_episodes, 0, many));
+    CM_TRY(check_range("segment_steps", c->segment_steps, 1, 16 * mi));
+    CM_TRY(check_range("commit_steps", c->commit_steps, 1, mi));
+    CM_TRY(check_range("symmetries", c->symmetries, 0, 4096));
+    if (c->observation_type != CM_OBSERVATION_FLOAT32 && c->observation_type != CM_OBSERVATION_UINT8)
+        return cm_fail(CM_ERR_INPUT, "replay: observation_type %d is unknown", (int)c->observation_type);
+    if (!isfinite(c->observation_scale) || c->observation_scale == 0.0f)
+        return cm_fail(CM_ERR_INPUT, "replay: observation_scale is %g, must be finite and not 0",
+                       (double)c->observation_scale);
+    if (!(c->alpha >= 0.0 && c->alpha <= 16.0))
+        return cm_fail(CM_ERR_INPUT, "replay: alpha is %g, must be in 0 .. 16", c->alpha);
+    if (!(c->epsilon >= 0.0 && isfinite(c->epsilon)))
+        return cm_fail(CM_ERR_INPUT, "replay: epsilon is %g, must be >= 0", c->epsilon);
+    if (c->symmetries > 1 && (!c->symmetry_elements || !c->symmetry_actions))
+        return cm_fail(CM_ERR_INPUT, "replay: %d symmetries without their tables", c->symmetries);
+    if (cm_target_rule_check(&c->targets) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "replay");
+    return CM_OK;
+}
+
+/* ---- lay-out -------------------------------------------------------------------------------------------------------
+ */
+
+static int field_count(const cm_replay_config *c) { return c->prioritized ? FIELD_COUNT : FIELD_PRIORITY; }
+static int symmetry_count(const cm_replay_config *c) { return c->symmetries > 1 ? c->symmetries : 0; }
+
+static void describe_fields(const cm_replay_config *c, cm_field_info info[FIELD_COUNT]) {
+    size_t observation = (size_t)c->observation_size, actions = (size_t)c->actions;
+    bool bytes = c->observation_type == CM_OBSERVATION_UINT8;
+    const cm_field_info rows[FIELD_COUNT] = {
+        [FIELD_OBSERVATION] = {"observation", bytes ? "uint8" : "float32", bytes ? 1 : 4, observation},
+        [FIELD_POLICY] = {"policy", "float32", 4, actions},
+        [FIELD_ACTION] = {"action", "int32", 4, 1},
+        [FIELD_REWARD] = {"reward", "float32", 4, 1},
+        [FIELD_ROOT_VALUE] = {"root value", "float32", 4, 1},
+        [FIELD_INDEX] = {"index", "uint32", 4, 1},
+        [FIELD_LEGAL] = {"legal mask", "bits", 1, (actions + 7) / 8},
+        [FIELD_TO_PLAY] = {"to play", "uint8", 1, 1},
+        [FIELD_FLAGS] = {"flags", "uint8", 1, 1},
+        [FIELD_LEFT] = {"steps left", "int32", 4, 1},
+        [FIELD_PRIORITY] = {"priority", "float32", 4, 1},
+        [FIELD_UPDATE] = {"new priority", "float32", 4, 1},
+        [FIELD_UPDATED] = {"new priority list", "int32", 4, 1},
+    };
+    memcpy(info, rows, sizeof rows);
+}
+
+static void add_row(cm_replay_plan *plan, const char *name, const char *dtype, int64_t rows, int64_t columns,
+                    uint64_t bytes) {
+    plan->row[plan->count++] = (cm_replay_plan_row){name, dtype, rows, columns, bytes};
+    plan->bytes += bytes;
+}
+
+/* Takes everything from `arena` for `ring_rows` rows: fills replay's pointers and, row by row, the plan. With an arena
+ * that only measures the pointers are NULL. `replay` itself has been taken already. */
+static void lay_out(cm_replay *replay, cm_arena *arena, const cm_replay_config *c, int32_t ring_rows,
+                    cm_replay_plan *plan) {
+    size_t start = arena->used, symmetries = (size_t)symmetry_count(c);
+    memset(plan, 0, sizeof *plan);
+    replay->ring = plan->ring_rows = ring_rows;
+    replay->lane_rows = plan->lane_rows = c->segment_steps + 1 + 2 * c->commit_steps;
+    replay->slots = (int32_t)(ring_rows + (int64_t)c->environments * replay->lane_rows);
+    add_row(plan, "replay", "struct", 1, 1, cm_align(sizeof *replay));
+
+    replay->lane = cm_arena_take(arena, (size_t)c->environments * sizeof(cm_lane));
+    add_row(plan, "lanes", "struct", c->environments, 1, arena->used - start);
+
+    start = arena->used;
+    int64_t reach = cm_target_reach(&c->targets);
+    replay->window_rows = (int32_t)(reach < c->segment_steps ? reach : c->segment_steps) + 1;
+    cm_window_scratch_init(&replay->scratch, arena, c, replay->window_rows);
+    add_row(plan, "window", "float32", replay->window_rows, 1, arena->used - start);
+
+    start = arena->used;
+    replay->symmetry_elements = cm_arena_take(arena, symmetries * (size_t)c->observation_size * sizeof(int32_t));
+    replay->symmetry_actions = cm_arena_take(arena, symmetries * (size_t)c->actions * sizeof(int32_t));
+    replay->symmetry_inverse = cm_arena_take(arena, symmetries * (size_t)c->actions * sizeof(int32_t));
+    add_row(plan, "symmetries", "int32", (int64_t)symmetries, (int64_t)c->observation_size + 2 * c->actions,
+            arena->used - start);
+
+    describe_fields(c, replay->info);
+    for (int f = 0; f < field_count(c); f++) {
+        const cm_field_info *info = &replay->info[f];
+        start = arena->used;
+        replay->field[f] = cm_arena_take(arena, (size_t)replay->slots * info->width * info->columns);
+        add_row(plan, info->name, info->dtype, replay->slots, (int64_t)info->columns, arena->used - start);
+    }
+    start = arena->used;
+    cm_sum_tree_init(&replay->tree, arena, replay->slots);
+    add_row(plan, "sum tree", "float64", (int64_t)((arena->used - start) / sizeof(double)), 1, arena->used - start);
+}
+
+void cm_window_scratch_init(cm_window_scratch *scratch, cm_arena *arena, const cm_replay_config *config,
+                            int32_t window_rows) {
+    size_t rows = (size_t)window_rows, policies = (size_t)config->targets.unroll + 1;
+    scratch->reward = cm_arena_take(arena, rows * sizeof(float));
+    scratch->root_value = cm_arena_take(arena, rows * sizeof(float));
+    scratch->to_play = cm_arena_take(arena, rows);
+    scratch->flags = cm_arena_take(arena, rows);
+    scratch->policy = cm_arena_take(arena, policies * (size_t)config->actions * sizeof(float));
+}
+
+/* ---- plan ----------------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t measure(const cm_replay_config *c, int32_t ring_rows, cm_replay_plan *plan) {
+    cm_arena arena = {.base = NULL, .capacity = SIZE_MAX};
+    cm_replay replay;
+    lay_out(&replay, &arena, c, ring_rows, plan);
+    return plan->bytes;
+}
+
+/* Rows that the limits on steps and episodes can ever fill, before the oldest are removed in a commit. */
+static double useful_rows(const cm_replay_config *c) {
+    double rows = HUGE_VAL, arriving = (double)c->environments * (double)c->commit_steps;
+    if (c->max_steps > 0) rows = 2.0 * ((double)c->max_steps + arriving);
+    if (c->max_episodes > 0) rows = fmin(rows, ((double)c->max_episodes + arriving) * ((double)c->segment_steps + 1.0));
+    return rows;
+}
+
+cm_status cm_replay_plan_make(const cm_replay_config *config, cm_replay_plan *out) {
+    CM_TRY(check_config(config));
+    int64_t lane_rows = config->segment_steps + 1 + 2 * (int64_t)config->commit_steps;
+    int64_t low = config->segment_steps + 1, high = INT32_MAX - CM_TREE_FAN - config->environments * lane_rows;
+    if (high < low)
+        return cm_fail(CM_ERR_INPUT, "replay: %d environments x segment_steps %d are more than 2^31 rows",
+                       config->environments, config->segment_steps);
+    if (useful_rows(config) < (double)high) high = (int64_t)useful_rows(config);
+    if (high < low) high = low;
+    uint64_t least = measure(config, (int32_t)low, out);
+    if (least > config->bytes)
+        return cm_fail(CM_ERR_MEMORY,
+                       "replay: %llu bytes cannot hold %d environments and one episode of %d steps; give it at least "
+                       "%llu bytes or shorten segment_steps",
+                       (unsigned long long)config->bytes, config->environments, config->segment_steps,
+                       (unsigned long long)least);
+    while (low < high) {
+        int64_t middle = low + (high - low + 1) / 2;
+        if (measure(config, (int32_t)middle, out) <= config->bytes)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    measure(config, (int32_t)low, out);
+    return CM_OK;
+}
+
+/* ---- create --------------------------------------------------------------------------------------------------------
+ */
+
+/* Checks that each row of table[rows, size] is a permutation; marks[size] is room for it, zeroed before and after. */
+static cm_status check_permutations(const char *name, const int32_t *table, int rows, int size, uint8_t *marks) {
+    for (int s = 0; s < rows; s++) {
+        const int32_t *row = table + (size_t)s * (size_t)size;
+        for (int i = 0; i < size; i++) {
+            if (row[i] < 0 || row[i] >= size || marks[row[i]])
+                return cm_fail(CM_ERR_INPUT, "replay: %s[%d] is no permutation of 0 .. %d: entry %d is %d", name, s,
+                               size - 1, i, row[i]);
+            marks[row[i]] = 1;
+        }
+        memset(marks, 0, (size_t)size);
+    }
+    return CM_OK;
+}
+
+static cm_status copy_symmetries(cm_replay *replay) {
+    const cm_replay_config *c = &replay->config;
+    size_t count = (size_t)symmetry_count(c), actions = (size_t)c->actions, elements = (size_t)c->observation_size;
+    if (count == 0) return CM_OK;
+    /* The fields are still unused, and a row has at least a byte for each of its elements. */
+    CM_TRY(check_permutations("symmetry_elements", c->symmetry_elements, (int)count, c->observation_size,
+                              replay->observation));
+    CM_TRY(check_permutations("symmetry_actions", c->symmetry_actions, (int)count, c->actions,
+                              replay->field[FIELD_POLICY]));
+    memcpy(replay->symmetry_elements, c->symmetry_elements, count * elements * sizeof(int32_t));
+    memcpy(replay->symmetry_actions, c->symmetry_actions, count * actions * sizeof(int32_t));
+    for (size_t i = 0; i < count * actions; i++) {
+        size_t row = i - i % actions;
+        replay->symmetry_inverse[row + (size_t)replay->symmetry_actions[i]] = (int32_t)(i % actions);
+    }
+    return CM_OK;
+}
+
+static void bind_fields(cm_replay *replay) {
+    replay->observation = replay->field[FIELD_OBSERVATION];
+    replay->policy = (float *)(void *)replay->field[FIELD_POLICY];
+    replay->action = (int32_t *)(void *)replay->field[FIELD_ACTION];
+    replay->reward = (float *)(void *)replay->field[FIELD_REWARD];
+    replay->root_value = (float *)(void *)replay->field[FIELD_ROOT_VALUE];
+    replay->index = (uint32_t *)(void *)replay->field[FIELD_INDEX];
+    replay->legal = replay->field[FIELD_LEGAL];
+    replay->to_play = replay->field[FIELD_TO_PLAY];
+    replay->flags = replay->field[FIELD_FLAGS];
+    replay->left = (int32_t *)(void *)replay->field[FIELD_LEFT];
+    replay->priority = (float *)(void *)replay->field[FIELD_PRIORITY];
+    replay->update = (float *)(void *)replay->field[FIELD_UPDATE];
+    replay->updated = (int32_t *)(void *)replay->field[FIELD_UPDATED];
+}
+
+cm_status cm_replay_create(const cm_replay_config *config, cm_replay **out) {
+    *out = NULL;
+    cm_replay_plan plan;
+    CM_TRY(cm_replay_plan_make(config, &plan));
+    cm_arena arena;
+    CM_TRY(cm_arena_create(&arena, plan.bytes, "the replay"));
+    cm_replay *replay = cm_arena_take(&arena, sizeof *replay);
+    lay_out(replay, &arena, config, plan.ring_rows, &replay->plan);
+    replay->arena = arena;
+    replay->config = *config;
+    replay->legal_bytes = replay->info[FIELD_LEGAL].columns;
+    bind_fields(replay);
+    if (config->prioritized) {
+        for (int32_t i = 0; i < replay->slots; i++) replay->update[i] = -1.0f;
+    }
+    cm_status status = copy_symmetries(replay);
+    replay->config.symmetry_elements = replay->symmetry_elements;
+    replay->config.symmetry_actions = replay->symmetry_actions;
+    if (status != CM_OK) {
+        cm_replay_destroy(replay);
+        return status;
+    }
+    *out = replay;
+    return CM_OK;
+}
+
+void cm_replay_destroy(cm_replay *replay) {
+    if (!replay) return;
+    cm_arena arena = replay->arena; /* the struct goes with its block */
+    cm_arena_destroy(&arena);
+}
+
+/* ---- looking -------------------------------------------------------------------------------------------------------
+ */
+
+const cm_replay_config *cm_replay_configuration(const cm_replay *replay) { return &replay->config; }
+
+cm_status cm_replay_claim(cm_replay *replay, const char *what) {
+    if (atomic_load(&replay->readers) == 0) return CM_OK;
+    return cm_fail(CM_ERR_STATE, "replay: %s while batches are being drawn; end the prefetch first", what);
+}
+
+void cm_replay_count(const cm_replay *replay, cm_replay_counts *out) {
+    *out = (cm_replay_counts){
+        .bytes = replay->plan.bytes,
+        .positions = replay->positions,
+        .episodes = replay->episodes,
+        .pieces = (int64_t)(replay->next_piece - replay->first_piece),
+        .steps = replay->steps,
+        .rows = replay->used,
+        .ring_rows = replay->ring,
+        .first_piece = replay->first_piece,
+        .collected = replay->collected,
+        .late_updates = replay->late_updates,
+    };
+}
+
+cm_status cm_replay_is_ready(const cm_replay *replay, int64_t min_size, double min_fill, bool *ready) {
+    int64_t capacity = replay->config.max_episodes;
+    if (min_size < 0 || !(min_fill >= 0.0 && min_fill <= 1.0))
+        return cm_fail(CM_ERR_INPUT, "min_size must be non-negative and min_fill_pct must be between 0 and 1");
+    if (min_size == 0 && min_fill == 0.0)
+        return cm_fail(CM_ERR_INPUT, "at least one of min_size or min_fill_pct must be greater than zero");
+    if (min_fill > 0.0 && capacity == 0)
+        return cm_fail(CM_ERR_INPUT, "min_fill_pct needs a capacity in episodes: set memory_capacity");
+    *ready = replay->episodes >= min_size && (double)replay->episodes >= min_fill * (double)capacity;
+    return CM_OK;
+}

@@ -1,0 +1,214 @@
+/* A naive replay that the tests compare with: every step ever played is kept in plain arrays, and what the replay may
+ * draw and should answer is worked out from its documentation, one formula at a time. */
+#ifndef TESTS_REPLAY_MODEL_H
+#define TESTS_REPLAY_MODEL_H
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/rng.h"
+#include "replay/batch.h"
+#include "replay/replay.h"
+
+enum { MODEL_STEPS = 4096, MODEL_ENVS = 4, MODEL_ACTIONS = 11, MODEL_PIECES = 8192 };
+
+typedef struct model_step {
+    float observation[3], policy[MODEL_ACTIONS], root_value, reward;
+    uint8_t legal[MODEL_ACTIONS];
+    int32_t action;
+    uint8_t to_play;
+    bool explored;
+} model_step;
+
+/* A run of steps of one environment with one end. */
+typedef struct model_piece {
+    int environment, first, steps;
+    bool terminated, cut;
+    float observation[3], root_value; /* of the position behind it */
+    uint8_t to_play;
+} model_piece;
+
+typedef struct model {
+    cm_replay_config config;
+    cm_rng rng;
+    model_step step[MODEL_ENVS][MODEL_STEPS];
+    int steps[MODEL_ENVS];       /* played                                      */
+    int piece_start[MODEL_ENVS]; /* first step that is in no finished piece    */
+    bool open[MODEL_ENVS];       /* an episode is going on                      */
+    int fresh[MODEL_ENVS];
+    model_piece waiting[MODEL_ENVS][64]; /* finished since the last commit */
+    int waiting_count[MODEL_ENVS];
+    model_piece ring[MODEL_PIECES]; /* finished, oldest first; [0, gone) were removed */
+    int gone, pieces;
+    int shown[MODEL_ENVS];       /* steps of open episodes that may be drawn */
+    int shown_start[MODEL_ENVS]; /* the first of them */
+} model;
+
+static inline uint32_t model_draw(model *m, uint32_t n) { return cm_rng_below(&m->rng, n); }
+
+/* Observations say whose they are: step number * 4 + environment, plus a quarter per element. */
+static inline void model_observe(float number, float out[3]) {
+    for (int i = 0; i < 3; i++) out[i] = fmodf(number + (float)(i * 7), 250.0f);
+}
+
+static inline model_step model_make_step(model *m, int environment) {
+    model_step s = {0};
+    int actions = m->config.actions;
+    model_observe((float)(m->steps[environment] * 4 + environment), s.observation);
+    float sum = 0.0f;
+    for (int a = 0; a < actions; a++) {
+        s.legal[a] = model_draw(m, 4) > 0;
+        s.policy[a] = (float)model_draw(m, 20);
+        sum += s.policy[a];
+    }
+    if (sum == 0.0f) s.policy[0] = 1.0f;
+    s.root_value = (float)model_draw(m, 2001) * 0.001f - 1.0f;
+    s.reward = (float)model_draw(m, 2001) * 0.001f - 1.0f;
+    s.action = (int32_t)model_draw(m, (uint32_t)actions);
+    s.to_play = (uint8_t)model_draw(m, 2);
+    s.explored = model_draw(m, 5) == 0;
+    return s;
+}
+
+static inline cm_replay_step model_replay_step(const model *m, const model_step *s, uint8_t bytes[3]) {
+    for (int i = 0; i < 3; i++) bytes[i] = (uint8_t)s->observation[i];
+    bool floats = m->config.observation_type == CM_OBSERVATION_FLOAT32;
+    return (cm_replay_step){.observation = floats ? (const void *)s->observation : bytes,
+                            .legal = s->legal,
+                            .policy = s->policy,
+                            .root_value = s->root_value,
+                            .action = s->action,
+                            .reward = s->reward,
+                            .to_play = s->to_play,
+                            .explored = s->explored};
+}
+
+static inline void model_wait(model *m, int environment, model_piece piece) {
+    m->waiting[environment][m->waiting_count[environment]++] = piece;
+}
+
+static inline void model_append(model *m, cm_replay *replay, int e) {
+    int t = m->steps[e];
+    ck_assert_int_lt(t, MODEL_STEPS);
+    m->step[e][t] = model_make_step(m, e);
+    const model_step *s = &m->step[e][t];
+    uint8_t bytes[3];
+    cm_replay_step step = model_replay_step(m, s, bytes);
+    ck_assert_msg(cm_replay_append(replay, e, &step) == CM_OK, "%s", cm_error_message());
+    if (!m->open[e]) m->piece_start[e] = t;
+    m->open[e] = true;
+    m->steps[e]++;
+    m->fresh[e]++;
+    if (t - m->piece_start[e] == m->config.segment_steps) {
+        model_piece piece = {e,         m->piece_start[e], m->config.segment_steps, false, true, {0}, s->root_value,
+                             s->to_play};
+        memcpy(piece.observation, s->observation, sizeof piece.observation);
+        model_wait(m, e, piece);
+        m->piece_start[e] = t;
+    }
+}
+
+static inline void model_finish(model *m, cm_replay *replay, int e, bool terminated) {
+    model_piece piece = {e, m->piece_start[e], m->steps[e] - m->piece_start[e], terminated, false, {0}, 0.0f, 0};
+    model_observe((float)(m->steps[e] * 4 + e) + 100.0f, piece.observation);
+    piece.root_value = (float)model_draw(m, 2001) * 0.001f - 1.0f;
+    piece.to_play = (uint8_t)model_draw(m, 2);
+    uint8_t bytes[3];
+    for (int i = 0; i < 3; i++) bytes[i] = (uint8_t)piece.observation[i];
+    bool floats = m->config.observation_type == CM_OBSERVATION_FLOAT32;
+    cm_replay_end end = {.observation = floats ? (const void *)piece.observation : bytes,
+                         .terminated = terminated,
+                         .root_value = terminated ? NAN : piece.root_value,
+                         .to_play = piece.to_play};
+    ck_assert_msg(cm_replay_finish(replay, e, &end) == CM_OK, "%s", cm_error_message());
+    model_wait(m, e, piece);
+    m->open[e] = false;
+    m->piece_start[e] = m->steps[e];
+}
+
+/* ---- what should be there -----------------------------------------------------------------------------------------
+ */
+
+static inline int64_t model_ring_steps(const model *m) {
+    int64_t steps = 0;
+    for (int i = m->gone; i < m->pieces; i++) steps += m->ring[i].steps;
+    return steps;
+}
+
+static inline int64_t model_episodes(const model *m) {
+    int64_t episodes = 0;
+    for (int i = m->gone; i < m->pieces; i++) episodes += !m->ring[i].cut;
+    return episodes;
+}
+
+static inline int64_t model_positions(const model *m) {
+    int64_t positions = model_ring_steps(m);
+    for (int e = 0; e < m->config.environments; e++) positions += m->shown[e];
+    return positions;
+}
+
+static inline void model_commit(model *m, cm_replay *replay, int32_t ring_rows) {
+    ck_assert_msg(cm_replay_commit(replay) == CM_OK, "%s", cm_error_message());
+    for (int e = 0; e < m->config.environments; e++) {
+        for (int i = 0; i < m->waiting_count[e]; i++) {
+            int rows = m->waiting[e][i].steps + 1;
+            while (model_ring_steps(m) + (m->pieces - m->gone) + rows > ring_rows) m->gone++;
+            m->ring[m->pieces++] = m->waiting[e][i];
+        }
+        m->waiting_count[e] = 0;
+        m->fresh[e] = 0;
+        int rows = m->open[e] ? m->steps[e] - m->piece_start[e] : 0;
+        m->shown[e] = m->config.sample_open && rows > 1 ? rows - 1 : 0;
+        m->shown_start[e] = m->piece_start[e];
+    }
+    while (m->gone < m->pieces && m->config.max_steps > 0 && model_positions(m) > m->config.max_steps) m->gone++;
+    while (m->gone < m->pieces && m->config.max_episodes > 0 && model_episodes(m) > m->config.max_episodes) m->gone++;
+}
+
+/* The piece that a step that may be drawn belongs to; false if it may not be drawn. */
+static inline bool model_find(const model *m, int e, int step, model_piece *out) {
+    for (int i = m->gone; i < m->pieces; i++) {
+        const model_piece *p = &m->ring[i];
+        if (p->environment == e && step >= p->first && step < p->first + p->steps) {
+            *out = *p;
+            return true;
+        }
+    }
+    int first = m->shown_start[e], shown = m->shown[e];
+    if (shown == 0 || step < first || step >= first + shown) return false;
+    const model_step *last = &m->step[e][first + shown];
+    *out = (model_piece){e, first, shown, false, true, {0}, last->root_value, last->to_play};
+    memcpy(out->observation, last->observation, sizeof out->observation);
+    return true;
+}
+
+static inline const float *model_observation(const model *m, const model_piece *p, int t) {
+    return t == p->steps ? p->observation : m->step[p->environment][p->first + t].observation;
+}
+static inline double model_value(const model *m, const model_piece *p, int t) {
+    return (double)(t == p->steps ? p->root_value : m->step[p->environment][p->first + t].root_value);
+}
+static inline int model_player(const model *m, const model_piece *p, int t) {
+    return t == p->steps ? p->to_play : m->step[p->environment][p->first + t].to_play;
+}
+
+/* The n-step return of position t of a piece (spec/learning.md 1.1, 1.2, RECIPES 2); *at: its bootstrap, -1 if none. */
+static inline double model_return(const model *m, const model_piece *p, int t, int n, int *at) {
+    const model_step *s = &m->step[p->environment][p->first];
+    double sum = 0.0;
+    int end = t + n < p->steps ? t + n : p->steps;
+    *at = -1;
+    for (int i = t; i < end; i++) {
+        double sign = model_player(m, p, i) == model_player(m, p, t) ? 1.0 : -1.0;
+        if (s[i].explored) return sum + sign * pow(m->config.targets.discount, i - t) * (double)s[i].root_value;
+        sum += sign * pow(m->config.targets.discount, i - t) * (double)s[i].reward;
+    }
+    if (end == p->steps && p->terminated) return sum;
+    double sign = model_player(m, p, end) == model_player(m, p, t) ? 1.0 : -1.0;
+    *at = end;
+    return sum + sign * pow(m->config.targets.discount, end - t) * model_value(m, p, end);
+}
+
+#endif
