@@ -78,9 +78,9 @@ cm_status cm_config_manual(const cm_config *config, char **text) CM_MUST_USE;
 /* A value that differs between two configurations of the same tables. */
 typedef struct cm_config_difference {
     const char *section, *key;
-    char before[CM_OPTION_TEXT + 8], after[CM_OPTION_TEXT + 8]; /* as in JSON */
-    const char *origin;                                         /* of `after` */
-    bool may_change;                                            /* on resume */
+    char before[CM_OPTION_JSON], after[CM_OPTION_JSON]; /* as in JSON */
+    const char *origin;                                 /* of `after` */
+    bool may_change;                                    /* on resume */
 } cm_config_difference;
 
 /* Lists the differences from `before` to `after` in *out (the caller frees it), *count of them. */
@@ -91,7 +91,7 @@ cm_status cm_config_compare(const cm_config *before, const cm_config *after, cm_
 const cm_option *cm_config_row(const cm_config *config, int index);
 
 /* The value of a row as it would be written in JSON. */
-void cm_config_value_text(const cm_config *config, const cm_option *row, char out[CM_OPTION_TEXT + 8]);
+void cm_config_value_text(const cm_config *config, const cm_option *row, char out[CM_OPTION_JSON]);
 
 #ifdef __cplusplus
 }

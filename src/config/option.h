@@ -18,7 +18,11 @@
 extern "C" {
 #endif
 
-enum { CM_OPTION_TEXT = 256, CM_OPTION_RANK = 4 };
+enum {
+    CM_OPTION_TEXT = 256, /* bytes of a string, its NUL included */
+    CM_OPTION_JSON = 520, /* bytes of any value as JSON          */
+    CM_OPTION_RANK = 4
+};
 
 typedef struct cm_option_shape {
     int rank;                   /* 0: not given */

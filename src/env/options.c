@@ -4,7 +4,7 @@
 #define OPTIONS cm_env_options
 
 const cm_option cm_env_option_rows[] = {
-    CM_OPTION(STRING, env_name, SECTION, "CartPole-v1", 0, 0, "What is played."),
+    CM_OPTION(STRING, env_name, SECTION, "CartPole-v1", 1, 0, "What is played."),
     CM_OPTION(INT, action_space_size, SECTION, "0", 0, 1024,
               "Number of actions; 0: as the environment says. Another number than the environment's is an error."),
     CM_OPTION(

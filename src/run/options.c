@@ -24,7 +24,7 @@ const cm_option cm_run_option_rows[] = {
               .group = "checkpoint"),
     CM_OPTION(INT64, num_episodes, "Training", "0", 0, MAX_INT,
               "The run ends after so many episodes; 0: no such limit.", .flags = CM_OPTION_RESUME, .group = "limit"),
-    CM_OPTION(STRING, checkpoint_root_dir, "Training", "checkpoints", 0, 0, "Folder in which runs are kept.",
+    CM_OPTION(STRING, checkpoint_root_dir, "Training", "checkpoints", 1, 0, "Folder in which runs are kept.",
               .flags = CM_OPTION_RESUME),
     CM_OPTION(INT64, updates, "Training", "0", 0, MAX_INT, "The run ends after so many updates; 0: no such limit.",
               .flags = CM_OPTION_RESUME, .group = "limit"),

@@ -1,0 +1,35 @@
+/* What a cm_config is made of. Internal to the folder. */
+#ifndef CM_CONFIG_INTERNAL_H
+#define CM_CONFIG_INTERNAL_H
+
+#include "config/config.h"
+#include "config/value.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CM_ORIGIN_BYTES = 160 };
+
+typedef struct cm_config_entry {
+    const cm_option *row;
+    void *member;        /* in the caller's struct */
+    const void *options; /* the module's struct that the member is part of */
+    cm_config_source source;
+    int line; /* in the file that is being read, 0: not in it */
+    char origin[CM_ORIGIN_BYTES];
+} cm_config_entry;
+
+struct cm_config {
+    cm_config_entry *entry; /* sections in the order in which they first occur, each in one piece */
+    int count;
+};
+
+/* The entry of "Section.key" or "key"; the section may be cut short and is matched without regard to case. Errors:
+ * CM_ERR_INPUT names the nearest known key. */
+cm_status cm_config_find(const cm_config *config, const char *name, cm_config_entry **out) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

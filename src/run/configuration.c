@@ -1,0 +1,190 @@
+#include "run/configuration.h"
+
+#include <math.h>
+
+#define TABLE(module, rows_, count_)                                                                                   \
+    { .rows = rows_, .count = count_, .base = offsetof(cm_configuration, module) }
+
+/* --- presets and what follows from other keys --- */
+
+/* Sets `member` to `value` if `key` is of lower precedence than the key it follows from. */
+#define FOLLOW(config, leader, key, member, value, because)                                                            \
+    do {                                                                                                               \
+        if (cm_config_source_of(config, key) < cm_config_source_of(config, leader) && (member) != (value)) {           \
+            (member) = (value);                                                                                        \
+            cm_config_derive(config, key, because);                                                                    \
+        }                                                                                                              \
+    } while (0)
+
+static void apply_preset(cm_config *config, cm_network_options *network) {
+    static const char *const because[] = {"preset none", "preset plain", "preset small"};
+    cm_network_options wanted = *network;
+    cm_network_options_apply(&wanted, (cm_network_preset)network->preset);
+    const char *why = because[network->preset];
+    FOLLOW(config, "preset", "family", network->family, wanted.family, why);
+    FOLLOW(config, "preset", "body", network->body, wanted.body, why);
+    FOLLOW(config, "preset", "norm", network->norm, wanted.norm, why);
+    FOLLOW(config, "preset", "state_norm", network->state_norm, wanted.state_norm, why);
+    FOLLOW(config, "preset", "residual_dynamics", network->residual_dynamics, wanted.residual_dynamics, why);
+    FOLLOW(config, "preset", "trunk_layers", network->trunk_layers, wanted.trunk_layers, why);
+    FOLLOW(config, "preset", "head_hidden", network->head_hidden, wanted.head_hidden, why);
+    FOLLOW(config, "preset", "value_support_min", network->value_support_min, wanted.value_support_min, why);
+    FOLLOW(config, "preset", "value_support_max", network->value_support_max, wanted.value_support_max, why);
+    FOLLOW(config, "preset", "value_support_size", network->value_support_size, wanted.value_support_size, why);
+    FOLLOW(config, "preset", "reward_support_min", network->reward_support_min, wanted.reward_support_min, why);
+    FOLLOW(config, "preset", "reward_support_max", network->reward_support_max, wanted.reward_support_max, why);
+    FOLLOW(config, "preset", "reward_support_size", network->reward_support_size, wanted.reward_support_size, why);
+}
+
+/* The presets are networks of family mlp; the original's heads are scalar. */
+static void apply_family(cm_config *config, cm_network_options *network) {
+    if (network->family == CM_FAMILY_MLP) return;
+    bool cumind = network->family == CM_FAMILY_CUMIND;
+    const char *why = cumind ? "family cumind" : "family resnet";
+    FOLLOW(config, "family", "preset", network->preset, CM_PRESET_NONE, why);
+    if (!cumind) return;
+    FOLLOW(config, "family", "value_support_size", network->value_support_size, 1, why);
+    FOLLOW(config, "family", "reward_support_size", network->reward_support_size, 1, why);
+}
+
+static void switch_off(cm_config *config, const char *key, bool *member, const char *because) {
+    if (!*member) return;
+    *member = false;
+    cm_config_derive(config, key, because);
+}
+
+static void apply_ema(cm_config *config, cm_trainer_options *trainer) {
+    if (trainer->ema_decay > 0.0) return;
+    switch_off(config, "ema_acts", &trainer->ema_acts, "ema_decay 0");
+    switch_off(config, "ema_evaluates", &trainer->ema_evaluates, "ema_decay 0");
+    switch_off(config, "ema_bootstraps", &trainer->ema_bootstraps, "ema_decay 0");
+}
+
+/* --- checks between keys --- */
+
+static cm_status check_support(const cm_config *config, const char *size_key, const char *max_key, int size, double min,
+                               double max) {
+    if (size == 1 || max > min) return CM_OK;
+    return cm_config_fail(config, max_key, "must be above the support's minimum %g with %s %d, got %g", min, size_key,
+                          size, max);
+}
+
+static cm_status check_network(const cm_config *config, const cm_network_options *network) {
+    if (network->preset != CM_PRESET_NONE && network->family != CM_FAMILY_MLP)
+        return cm_config_fail(config, "preset",
+                              "the presets are networks of family mlp; set preset to none, or family to mlp");
+    if (network->family != CM_FAMILY_MLP && network->conv_channels == 0 && network->family == CM_FAMILY_RESNET)
+        return cm_config_fail(config, "conv_channels", "family resnet needs at least 1");
+    CM_TRY(check_support(config, "value_support_size", "value_support_max", network->value_support_size,
+                         network->value_support_min, network->value_support_max));
+    return check_support(config, "reward_support_size", "reward_support_max", network->reward_support_size,
+                         network->reward_support_min, network->reward_support_max);
+}
+
+static cm_status check_training(const cm_config *config, const cm_configuration *c) {
+    const cm_trainer_options *t = &c->trainer;
+    if (t->replay_ratio <= 0.0 && t->updates_per_iteration == 0 && t->train_frequency == 0)
+        return cm_config_fail(config, "replay_ratio",
+                              "how much is to be learnt? Set replay_ratio, updates_per_iteration or train_frequency");
+    if (t->target_update_frequency > 0 && t->ema_bootstraps)
+        return cm_config_fail(config, "target_update_frequency",
+                              "bootstrap values come either from a target network or from the average: set this to 0, "
+                              "or ema_bootstraps to false");
+    const cm_run_options *r = &c->run;
+    if (r->num_episodes == 0 && r->updates == 0 && r->env_steps == 0 && r->time_limit <= 0.0)
+        return cm_config_fail(config, "env_steps",
+                              "the run would never end: set env_steps, updates, num_episodes or time_limit");
+    return CM_OK;
+}
+
+static cm_status check_memory(const cm_config *config, const cm_replay_options *m) {
+    if (m->memory_capacity == 0 && m->memory_steps == 0 && m->memory_bytes == 0)
+        return cm_config_fail(config, "memory_steps",
+                              "the memory has no size: set memory_steps, memory_capacity or memory_bytes");
+    if (m->memory_steps > 0 && m->min_memory_steps > m->memory_steps)
+        return cm_config_fail(config, "min_memory_steps",
+                              "the first update waits for %lld steps, but the memory holds %lld (memory_steps)",
+                              (long long)m->min_memory_steps, (long long)m->memory_steps);
+    if (m->memory_capacity > 0 && m->min_memory_size > m->memory_capacity)
+        return cm_config_fail(config, "min_memory_size",
+                              "the first update waits for %d episodes, but the memory holds %d (memory_capacity)",
+                              m->min_memory_size, m->memory_capacity);
+    return CM_OK;
+}
+
+static cm_status check_device(const cm_config *config, const cm_run_options *r) {
+    bool on_cpu = r->device_type == CM_DEVICE_TYPE_CPU, on_gpu = r->device_type == CM_DEVICE_TYPE_GPU;
+    bool cpu_backend = r->backend == CM_BACKEND_CPU || r->backend == CM_BACKEND_REF;
+    if (r->device_type == CM_DEVICE_TYPE_TPU)
+        return cm_config_fail(config, "device_type", "cumind does not run on TPUs; use \"cpu\", \"gpu\" or \"auto\"");
+    if ((on_cpu && r->backend == CM_BACKEND_CUDA) || (on_gpu && cpu_backend))
+        return cm_config_fail(config, "backend", "does not run on device_type \"%s\"; leave it at \"auto\"",
+                              on_cpu ? "cpu" : "gpu");
+    if (r->model_dtype == CM_MODEL_FLOAT16 && (on_cpu || cpu_backend))
+        return cm_config_fail(config, "model_dtype", "float16 needs a GPU; use \"bfloat16\" or \"float32\" on a CPU");
+    return CM_OK;
+}
+
+static cm_status check_environment(const cm_config *config, const cm_env_options *e) {
+    int rank = e->observation_shape.rank;
+    if (rank != 0 && rank != 1 && rank != 3)
+        return cm_config_fail(config, "observation_shape",
+                              "must be [features] or [height, width, channels], got %d numbers", rank);
+    if (e->reset_low > e->reset_high) /* false if either is null */
+        return cm_config_fail(config, "reset_low", "%g is above reset_high %g", e->reset_low, e->reset_high);
+    return CM_OK;
+}
+
+static cm_status check_search(const cm_config *config, const cm_mcts_options *m) {
+    if (m->qtransform == CM_MCTS_Q_MIN_MAX && m->min_value >= m->max_value)
+        return cm_config_fail(config, "max_value", "must be above min_value %g, got %g", m->min_value, m->max_value);
+    return CM_OK;
+}
+
+/* --- the whole --- */
+
+cm_status cm_configuration_create(cm_configuration *configuration, cm_config **config) {
+    const cm_option_table tables[] = {
+        TABLE(network, cm_network_option_rows, cm_network_option_count),
+        TABLE(trainer, cm_trainer_option_rows, cm_trainer_option_count),
+        TABLE(mcts, cm_mcts_option_rows, cm_mcts_option_count),
+        TABLE(env, cm_env_option_rows, cm_env_option_count),
+        TABLE(replay, cm_replay_option_rows, cm_replay_option_count),
+        TABLE(agent, cm_agent_option_rows, cm_agent_option_count),
+        TABLE(run, cm_run_option_rows, cm_run_option_count),
+    };
+    *configuration = (cm_configuration){0};
+    return cm_config_create(tables, sizeof tables / sizeof *tables, configuration, config);
+}
+
+cm_status cm_configuration_finish(cm_config *config, cm_configuration *configuration) {
+    apply_preset(config, &configuration->network);
+    apply_family(config, &configuration->network);
+    apply_ema(config, &configuration->trainer);
+    cm_config_resolve_groups(config);
+    CM_TRY(check_network(config, &configuration->network));
+    CM_TRY(check_training(config, configuration));
+    CM_TRY(check_memory(config, &configuration->replay));
+    CM_TRY(check_device(config, &configuration->run));
+    CM_TRY(check_environment(config, &configuration->env));
+    CM_TRY(check_search(config, &configuration->mcts));
+    cm_config_warn_idle(config);
+    return CM_OK;
+}
+
+static cm_status load(cm_config *config, const char *path, const char *const *assignments, int count) {
+    if (path) CM_TRY(cm_config_read(config, path));
+    for (int i = 0; i < count; i++) CM_TRY(cm_config_set(config, assignments[i]));
+    return CM_OK;
+}
+
+cm_status cm_configuration_load(const char *path, const char *const *assignments, int count,
+                                cm_configuration *configuration, cm_config **config) {
+    CM_TRY(cm_configuration_create(configuration, config));
+    cm_status status = load(*config, path, assignments, count);
+    if (status == CM_OK) status = cm_configuration_finish(*config, configuration);
+    if (status == CM_OK) return CM_OK;
+    cm_config_destroy(*config);
+    *config = NULL;
+    return status;
+}
