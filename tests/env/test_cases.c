@@ -1,11 +1,11 @@
 /* Every recorded run under tests/cases/environments is reproduced. */
-#include <check.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "env/case.h"
+#include "env/quiet_check.h"
 
 #define FOLDER CM_TEST_CASES "/environments"
 
@@ -18,10 +18,10 @@ static void run_one(const char *name, cm_env_case_report *report) {
     char path[512];
     snprintf(path, sizeof path, FOLDER "/%s", name);
     cm_json_doc *doc;
-    ck_assert_msg(cm_json_read(path, &doc) == CM_OK, "%s", cm_error_message());
+    must_msg(cm_json_read(path, &doc) == CM_OK, "%s", cm_error_message());
     cm_status status = cm_env_case_run(cm_json_root(doc), name, report);
-    ck_assert_msg(status == CM_OK, "%s", cm_error_message());
-    ck_assert_msg(report->ok, "%s", report->message);
+    must_msg(status == CM_OK, "%s", cm_error_message());
+    must_msg(report->ok, "%s", report->message);
     cm_json_free(doc);
 }
 
@@ -33,18 +33,18 @@ START_TEST(all_recorded_files_are_reproduced) {
         run_one(entries[i]->d_name, &report);
         printf("%-34s %4d %s %8lld steps, worst error %.1e\n", entries[i]->d_name, report.items,
                report.games ? "games   " : "episodes", (long long)report.steps, report.worst);
-        ck_assert_int_gt(report.items, 0);
+        must(report.items > 0);
         free(entries[i]);
         files++;
     }
     free(entries);
-    ck_assert_int_ge(files, 11);
+    must(files >= 11);
 }
 END_TEST
 
 static cm_status run_text(const char *text, cm_env_case_report *report) {
     cm_json_doc *doc;
-    ck_assert_msg(cm_json_parse(text, strlen(text), "case", &doc) == CM_OK, "%s", cm_error_message());
+    must_msg(cm_json_parse(text, strlen(text), "case", &doc) == CM_OK, "%s", cm_error_message());
     cm_status status = cm_env_case_run(cm_json_root(doc), "case", report);
     cm_json_free(doc);
     return status;
@@ -66,12 +66,12 @@ START_TEST(a_wrong_case_is_named_with_game_step_expected_and_found) {
         {GAME("[2,5,6,7,8]", "xxxoo....", "[1,1]", "5"), "result of player 1: expected 1, found -1"},
     };
     cm_env_case_report report;
-    ck_assert_int_eq(run_text(GAME("[2,5,6,7,8]", "xxxoo....", "[1,-1]", "5"), &report), CM_OK);
-    ck_assert(report.ok);
+    must_equal(run_text(GAME("[2,5,6,7,8]", "xxxoo....", "[1,-1]", "5"), &report), CM_OK);
+    must(report.ok);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        ck_assert_int_eq(run_text(wrong[i].text, &report), CM_OK);
-        ck_assert(!report.ok);
-        ck_assert_msg(strstr(report.message, wrong[i].message) != NULL, "%s", report.message);
+        must_equal(run_text(wrong[i].text, &report), CM_OK);
+        must(!report.ok);
+        must_msg(strstr(report.message, wrong[i].message) != NULL, "%s", report.message);
     }
 }
 END_TEST
@@ -93,8 +93,8 @@ START_TEST(a_case_that_cannot_be_used_is_an_error) {
     };
     cm_env_case_report report;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        ck_assert_msg(run_text(bad[i], &report) == CM_ERR_INPUT, "case %zu was accepted", i);
-        ck_assert_int_gt((int)strlen(cm_error_message()), 10);
+        must_msg(run_text(bad[i], &report) == CM_ERR_INPUT, "case %zu was accepted", i);
+        must((int)strlen(cm_error_message()) > 10);
     }
 }
 END_TEST
@@ -107,10 +107,5 @@ int main(void) {
     tcase_add_test(tcase, a_wrong_case_is_named_with_game_step_expected_and_found);
     tcase_add_test(tcase, a_case_that_cannot_be_used_is_an_error);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }
