@@ -3,7 +3,8 @@ CFLAGS ?= -O3 -g
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion $(if $(filter 1,$(WERROR)),-Werror)
 
 # The whole program is compiled without contraction of a*b+c, so that every compiler and host gives the same bits.
-BASE_FLAGS := -std=c17 -D_GNU_SOURCE -Isrc -march=$(ARCH) -ffp-contract=off $(WARN)
+# errno and trap flags are nobody's business; without them loops become vectors, with the same values.
+BASE_FLAGS := -std=c17 -D_GNU_SOURCE -Isrc -march=$(ARCH) -ffp-contract=off -fno-math-errno -fno-trapping-math $(WARN)
 
 # Own SIMD code stands in files named after its instruction set; which one runs is chosen at run time.
 SIMD_FLAGS = $(if $(filter %_avx2.c,$1),-mavx2 -mfma) \
