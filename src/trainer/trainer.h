@@ -55,7 +55,7 @@ typedef struct cm_train_batch {
     const float *policy_mask;         /* [B, K+1]       */
     const float *consistency_mask;    /* [B, K]         */
     const float *target_observations; /* [B, K, O]      o_{t+1} ... o_{t+K}; NULL without consistency */
-    const float *legal;               /* [B, K+1, A]    1 where legal; NULL unless mask_illegal */
+    const uint8_t *legal;             /* [B, K+1, A]    1 where legal; read if mask_illegal is set */
     const float *weights;             /* [B]            importance weights; NULL: 1 */
 } cm_train_batch;
 
@@ -78,7 +78,7 @@ typedef struct cm_train_report {
  * first term or parameter that is not, and nothing was changed. */
 cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm_train_report *report) CM_MUST_USE;
 
-/* Predictions of the last update's first chunk count rows, for reference cases: value[B, K+1], reward[B, K] decoded,
+/* Predictions of the last update, for reference cases, if its batch was one chunk: value[B, K+1], reward[B, K] decoded,
  * policy_logits[B, K+1, A]; any may be NULL. */
 void cm_trainer_predictions(const cm_trainer *trainer, float *value, float *reward, float *policy_logits);
 

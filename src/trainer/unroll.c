@@ -157,6 +157,13 @@ static void stage_rows(const cm_unroll *u, const float *from, int first, int ste
     }
 }
 
+/* Bytes of rows `stride` apart as floats. */
+static void stage_legal(const cm_unroll *u, const uint8_t *from, int stride, int width, float *out) {
+    for (int i = 0; i < u->rows; i++) {
+        for (int a = 0; a < width; a++) out[i * width + a] = from[(size_t)i * (size_t)stride + (size_t)a];
+    }
+}
+
 static void stage_prediction(const cm_unroll *u, const cm_unroll_factors *f, const cm_train_batch *batch,
                              const cm_chunk_rows *rows, int k, void *base) {
     int steps = u->unroll + 1;
@@ -168,7 +175,7 @@ static void stage_prediction(const cm_unroll *u, const cm_unroll_factors *f, con
     stage_coefficients(u, batch, rows, &policy, place(u, u->policy_coefficient[k], base));
     stage_rows(u, batch->target_policy, rows->first, steps, k, rows->A, place(u, u->policy_target[k], base));
     if (u->legal[k] != CM_NO_VAR) {
-        stage_rows(u, batch->legal, rows->first, steps, k, rows->A, place(u, u->legal[k], base));
+        stage_legal(u, batch->legal + at * (size_t)rows->A, steps * rows->A, rows->A, place(u, u->legal[k], base));
     }
 }
 
