@@ -1,0 +1,283 @@
+/* Networks: parameter counts of published models, shapes, initial values, errors. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "network/inference.h"
+
+static const cm_support s601 = {-300, 300, 601, true}, s41 = {-20, 20, 41, true}, s21 = {-10, 10, 21, true},
+                        scalar = {0, 0, 1, false};
+
+static cm_network_config cumind(int hidden, int blocks) {
+    cm_network_config c = {.family = CM_FAMILY_CUMIND,
+                           .observation_ndim = 1,
+                           .observation = {4},
+                           .actions = 2,
+                           .hidden = hidden,
+                           .blocks = blocks,
+                           .norm = CM_NORM_NONE,
+                           .value_support = scalar,
+                           .reward_support = scalar,
+                           .init = CM_INIT_LECUN_NORMAL};
+    return c;
+}
+
+static cm_network_config lightzero_mlp(int observation, int actions, int hidden, bool residual) {
+    cm_network_config c = {.family = CM_FAMILY_MLP,
+                           .observation_ndim = 1,
+                           .observation = {observation},
+                           .actions = actions,
+                           .hidden = hidden,
+                           .head_hidden = 32,
+                           .trunk_layers = 2,
+                           .body = CM_BODY_GELU_LAYERNORM,
+                           .norm = CM_NORM_LAYER,
+                           .residual_dynamics = residual,
+                           .value_support = s601,
+                           .reward_support = s601,
+                           .zero_init = true,
+                           .init = CM_INIT_UNIFORM_FAN_IN};
+    return c;
+}
+
+static cm_network_config lightzero_board(int h, int w, int channels, int head_hidden, cm_support support, int actions) {
+    cm_network_config c = {.family = CM_FAMILY_RESNET,
+                           .observation_ndim = 3,
+                           .observation = {h, w, 3},
+                           .actions = actions,
+                           .blocks = 1,
+                           .channels = channels,
+                           .head_channels = 16,
+                           .head_hidden = head_hidden,
+                           .norm = CM_NORM_BATCH,
+                           .value_support = support,
+                           .reward_support = support,
+                           .zero_init = true,
+                           .init = CM_INIT_UNIFORM_FAN_IN};
+    return c;
+}
+
+static cm_network_config small(void) {
+    cm_network_config c = {.family = CM_FAMILY_MLP,
+                           .observation_ndim = 1,
+                           .observation = {4},
+                           .actions = 2,
+                           .hidden = 128,
+                           .head_hidden = 64,
+                           .body = CM_BODY_PLAIN,
+                           .norm = CM_NORM_LAYER,
+                           .minmax = true,
+                           .value_support = s41,
+                           .reward_support = s41,
+                           .zero_init = true,
+                           .init = CM_INIT_LECUN_NORMAL};
+    return c;
+}
+
+static size_t count(const cm_network_config *config) {
+    cm_network *network;
+    ck_assert_msg(cm_network_create(config, &network) == CM_OK, "%s", cm_error_message());
+    size_t n = cm_network_parameters(network)->parameters;
+    cm_network_destroy(network);
+    return n;
+}
+
+START_TEST(cumind_has_the_50948_parameters_of_its_shipped_checkpoint) {
+    cm_network_config c = cumind(128, 2);
+    ck_assert_uint_eq(count(&c), 50948);
+    c = cumind(64, 2);
+    ck_assert_uint_eq(count(&c), 13188);
+}
+END_TEST
+
+START_TEST(cumind_image_encoder_has_76966_parameters) {
+    cm_network_config c = cumind(128, 2);
+    c.observation_ndim = 3, c.observation[0] = c.observation[1] = 84, c.observation[2] = 4, c.actions = 4,
+    c.channels = 32;
+    ck_assert_uint_eq(count(&c), 76966);
+    c.observation[0] = c.observation[1] = c.observation[2] = 3, c.actions = 9;
+    ck_assert_uint_eq(count(&c), 77963);
+}
+END_TEST
+
+START_TEST(lightzero_mlp_parameter_counts) {
+    cm_network_config c = lightzero_mlp(4, 2, 128, true);
+    ck_assert_uint_eq(count(&c), 170836);
+    c.consistency = true, c.projection_hidden = c.projection_output = 1024, c.predictor_hidden = 512;
+    ck_assert_uint_eq(count(&c), 3459412);
+    c = lightzero_mlp(4, 2, 128, false);
+    ck_assert_uint_eq(count(&c), 137300);
+    c = lightzero_mlp(8, 4, 256, true);
+    ck_assert_uint_eq(count(&c), 532630);
+    c = lightzero_mlp(3, 11, 128, true);
+    ck_assert_uint_eq(count(&c), 172157);
+}
+END_TEST
+
+START_TEST(lightzero_board_parameter_counts) {
+    cm_network_config c = lightzero_board(3, 3, 16, 8, s21, 9);
+    ck_assert_uint_eq(count(&c), 23011);
+    c = lightzero_board(6, 7, 64, 32, s601, 7);
+    ck_assert_uint_eq(count(&c), 372745);
+    c = lightzero_board(6, 6, 32, 32, s21, 36);
+    ck_assert_uint_eq(count(&c), 136094);
+}
+END_TEST
+
+START_TEST(preset_small_has_the_recipes_81556_parameters) {
+    cm_network_config c = small();
+    ck_assert_uint_eq(count(&c), 81556);
+}
+END_TEST
+
+/* One row of observations through both passes. */
+typedef struct fixture {
+    cm_network *network;
+    cm_backend *backend;
+    cm_stream *stream;
+    cm_inference *inference;
+    float *parameters, *state;
+} fixture;
+
+static void open_fixture(fixture *f, const cm_network_config *config, int rows) {
+    ck_assert_msg(cm_network_create(config, &f->network) == CM_OK, "%s", cm_error_message());
+    const cm_param_table *table = cm_network_parameters(f->network);
+    f->parameters = calloc(table->parameters + 1, sizeof(float));
+    f->state = calloc(table->states + 1, sizeof(float));
+    cm_network_initialise(f->network, 1, f->parameters, f->state);
+    ck_assert(cm_backend_open("ref", &f->backend) == CM_OK);
+    ck_assert(cm_stream_open(f->backend, &f->stream) == CM_OK);
+    ck_assert_msg(cm_inference_create(f->network, f->stream, rows, 2 * rows, CM_F32, f->parameters, f->state,
+                                      &f->inference) == CM_OK,
+                  "%s", cm_error_message());
+}
+
+static void close_fixture(fixture *f) {
+    cm_inference_destroy(f->inference);
+    cm_stream_close(f->stream);
+    cm_backend_close(f->backend);
+    cm_network_destroy(f->network);
+    free(f->parameters);
+    free(f->state);
+}
+
+static void play(fixture *f, int rows) {
+    const cm_inference_arrays *a = cm_inference_get(f->inference);
+    int O = cm_network_observation_size(f->network);
+    for (int i = 0; i < rows * O; i++) a->observation[i] = 0.1f * (float)(i % 13) - 0.4f;
+    for (int i = 0; i < rows; i++) {
+        a->root_slots[i] = a->parent_slots[i] = i;
+        a->child_slots[i] = rows + i;
+        a->actions[i] = i % cm_network_get_config(f->network)->actions;
+    }
+    ck_assert_msg(cm_inference_root(f->inference) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_inference_recurrent(f->inference) == CM_OK, "%s", cm_error_message());
+}
+
+START_TEST(zero_heads_start_with_uniform_policy_and_value_zero) {
+    cm_network_config configs[] = {small(), lightzero_mlp(4, 2, 64, true), lightzero_board(3, 3, 16, 8, s21, 9)};
+    for (int i = 0; i < 3; i++) {
+        fixture f;
+        open_fixture(&f, &configs[i], 7);
+        play(&f, 7);
+        const cm_inference_arrays *a = cm_inference_get(f.inference);
+        for (int j = 0; j < 7; j++) {
+            ck_assert_float_eq_tol(a->value[j], 0.0f, 1e-4f);
+            ck_assert_float_eq_tol(a->reward[j], 0.0f, 1e-4f);
+        }
+        for (int j = 0; j < 7 * configs[i].actions; j++) ck_assert_float_eq(a->policy[j], 0.0f);
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+START_TEST(a_row_alone_gives_what_it_gives_among_others) {
+    cm_network_config configs[] = {cumind(32, 2), small()};
+    for (int i = 0; i < 2; i++) {
+        fixture one, seven;
+        open_fixture(&one, &configs[i], 1);
+        open_fixture(&seven, &configs[i], 7);
+        play(&one, 1);
+        play(&seven, 7);
+        ck_assert_float_eq_tol(cm_inference_get(one.inference)->root_value[0],
+                               cm_inference_get(seven.inference)->root_value[0], 1e-6f);
+        ck_assert_float_eq_tol(cm_inference_get(one.inference)->reward[0], cm_inference_get(seven.inference)->reward[0],
+                               1e-6f);
+        close_fixture(&one);
+        close_fixture(&seven);
+    }
+}
+END_TEST
+
+START_TEST(initial_weights_depend_on_seed_and_name_alone_and_have_lecun_spread) {
+    cm_network_config c = cumind(128, 2);
+    cm_network *network;
+    ck_assert(cm_network_create(&c, &network) == CM_OK);
+    const cm_param_table *table = cm_network_parameters(network);
+    float *a = calloc(table->parameters, sizeof *a), *b = calloc(table->parameters, sizeof *b);
+    cm_network_initialise(network, 3, a, NULL);
+    cm_network_initialise(network, 3, b, NULL);
+    ck_assert_mem_eq(a, b, table->parameters * sizeof *a);
+    cm_network_initialise(network, 4, b, NULL);
+    ck_assert(memcmp(a, b, table->parameters * sizeof *a) != 0);
+    const cm_param *w = cm_param_table_find(table, "representation.layers.1.weight");
+    double sum = 0.0;
+    for (size_t i = 0; i < w->count; i++) sum += (double)a[w->offset + i] * (double)a[w->offset + i];
+    ck_assert_double_eq_tol(sqrt(sum / (double)w->count), 1.0 / sqrt(128.0), 0.002);
+    const cm_param *bias = cm_param_table_find(table, "representation.layers.1.bias");
+    ck_assert_float_eq(a[bias->offset], 0.0f);
+    free(a);
+    free(b);
+    cm_network_destroy(network);
+}
+END_TEST
+
+START_TEST(observations_of_rank_2_and_4_are_unsupported) {
+    for (int rank = 0; rank <= 4; rank += 2) {
+        cm_network_config c = cumind(32, 1);
+        c.observation_ndim = rank;
+        cm_network *network;
+        ck_assert_int_eq(cm_network_create(&c, &network), CM_ERR_INPUT);
+        ck_assert(strstr(cm_error_message(), "Unsupported observation shape") != NULL);
+        ck_assert_ptr_null(network);
+    }
+}
+END_TEST
+
+START_TEST(parameter_names_are_unique_and_arrays_do_not_overlap) {
+    cm_network_config c = small();
+    cm_network *network;
+    ck_assert(cm_network_create(&c, &network) == CM_OK);
+    const cm_param_table *table = cm_network_parameters(network);
+    size_t end = 0;
+    for (int i = 0; i < table->count; i++) {
+        ck_assert_uint_eq(table->param[i].offset, end);
+        end += table->param[i].count;
+        ck_assert_ptr_eq(cm_param_table_find(table, table->param[i].name), &table->param[i]);
+    }
+    ck_assert_uint_eq(end, table->parameters);
+    cm_network_destroy(network);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("network");
+    TCase *tc = tcase_create("network");
+    tcase_add_test(tc, cumind_has_the_50948_parameters_of_its_shipped_checkpoint);
+    tcase_add_test(tc, cumind_image_encoder_has_76966_parameters);
+    tcase_add_test(tc, lightzero_mlp_parameter_counts);
+    tcase_add_test(tc, lightzero_board_parameter_counts);
+    tcase_add_test(tc, preset_small_has_the_recipes_81556_parameters);
+    tcase_add_test(tc, zero_heads_start_with_uniform_policy_and_value_zero);
+    tcase_add_test(tc, a_row_alone_gives_what_it_gives_among_others);
+    tcase_add_test(tc, initial_weights_depend_on_seed_and_name_alone_and_have_lecun_spread);
+    tcase_add_test(tc, observations_of_rank_2_and_4_are_unsupported);
+    tcase_add_test(tc, parameter_names_are_unique_and_arrays_do_not_overlap);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
