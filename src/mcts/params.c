@@ -32,6 +32,38 @@ cm_search_params cm_search_params_default(cm_policy policy) {
     return params;
 }
 
+static cm_qtransform_kind qtransform_of(const cm_mcts_options *options, cm_qtransform_kind standard) {
+    switch ((cm_mcts_qtransform)options->qtransform) {
+    case CM_MCTS_Q_MIN_MAX: return CM_QTRANSFORM_MIN_MAX;
+    case CM_MCTS_Q_PARENT_AND_SIBLINGS: return CM_QTRANSFORM_PARENT_AND_SIBLINGS;
+    case CM_MCTS_Q_COMPLETED_BY_MIX_VALUE: return CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE;
+    case CM_MCTS_Q_AUTO: break;
+    }
+    return standard;
+}
+
+cm_search_params cm_search_params_from_options(const cm_mcts_options *options) {
+    bool gumbel = options->policy == CM_MCTS_GUMBEL_MUZERO;
+    cm_search_params params = cm_search_params_default(gumbel ? CM_POLICY_GUMBEL_MUZERO : CM_POLICY_MUZERO);
+    params.num_simulations = options->num_simulations;
+    params.max_depth = options->max_depth;
+    params.qtransform.kind = qtransform_of(options, params.qtransform.kind);
+    params.qtransform.min_value = (float)options->min_value;
+    params.qtransform.max_value = (float)options->max_value;
+    params.qtransform.epsilon = (float)options->qtransform_epsilon;
+    params.qtransform.value_scale = (float)options->value_scale;
+    params.qtransform.maxvisit_init = (float)options->maxvisit_init;
+    params.qtransform.rescale_values = options->rescale_values;
+    params.qtransform.use_mixed_value = options->use_mixed_value;
+    params.pb_c_init = (float)options->c_puct;
+    params.pb_c_base = (float)options->pb_c_base;
+    params.dirichlet_alpha = (float)options->dirichlet_alpha;
+    params.dirichlet_fraction = (float)options->exploration_fraction;
+    params.max_num_considered_actions = options->max_num_considered_actions;
+    params.gumbel_scale = (float)options->gumbel_scale;
+    return params;
+}
+
 static cm_status check_int(const char *name, int value, int min, int max) {
     if (value >= min && value <= max) return CM_OK;
     return cm_fail(CM_ERR_INPUT, "%s: must be an integer in [%d, %d], got %d", name, min, max, value);

@@ -3,6 +3,7 @@
 #define CM_MCTS_PARAMS_H
 
 #include "core/status.h"
+#include "mcts/options.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,6 +50,9 @@ typedef struct cm_search_params {
 
 /* The defaults of a policy, those of mctx; num_simulations is 25. */
 cm_search_params cm_search_params_default(cm_policy policy);
+
+/* The parameters that the section "MCTS" of a configuration asks for; temperature and check keep their defaults. */
+cm_search_params cm_search_params_from_options(const cm_mcts_options *options);
 
 /* CM_ERR_INPUT that names the first field out of its range. */
 cm_status cm_search_params_check(const cm_search_params *params) CM_MUST_USE;

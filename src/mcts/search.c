@@ -141,7 +141,7 @@ static cm_status check_run(const cm_search *search, const cm_model *model, const
     }
     bool gumbel = params->root_rule == CM_RULE_GUMBEL;
     bool noisy = gumbel ? params->gumbel_scale > 0.0f : params->dirichlet_fraction > 0.0f;
-    if (noisy && !roots->noise && !roots->keys) {
+    if (noisy && !roots->is_quiet && !roots->noise && !roots->keys) {
         return cm_fail(CM_ERR_INPUT, "search: root noise is on: give `keys` or `noise`, or set %s to 0",
                        gumbel ? "gumbel_scale" : "dirichlet_fraction");
     }
@@ -157,7 +157,7 @@ static cm_status check_run(const cm_search *search, const cm_model *model, const
 static void prepare_puct(cm_tree *tree, const cm_roots *roots, int b, float *logits) {
     const cm_search_params *params = &tree->params;
     int n = tree->num_actions;
-    float fraction = params->dirichlet_fraction, *drawn = tree->scratch + tree->stride;
+    float fraction = roots->is_quiet ? 0.0f : params->dirichlet_fraction, *drawn = tree->scratch + tree->stride;
     const float *noise = fraction > 0.0f && roots->noise ? roots->noise + (size_t)b * (size_t)n : NULL;
     if (fraction > 0.0f && !noise) {
         cm_rng rng = cm_root_stream(roots, b, CM_RNG_NOISE);
@@ -172,7 +172,8 @@ static void prepare_puct(cm_tree *tree, const cm_roots *roots, int b, float *log
 static void prepare_gumbel(cm_tree *tree, const cm_roots *roots, int b, float *logits) {
     int n = tree->num_actions;
     if (roots->legal) cm_policy_mask(logits, roots->legal + (size_t)b * (size_t)n, n);
-    float *noise = tree->root_noise + (size_t)b * (size_t)n, scale = tree->params.gumbel_scale;
+    float *noise = tree->root_noise + (size_t)b * (size_t)n;
+    float scale = roots->is_quiet ? 0.0f : tree->params.gumbel_scale;
     float most = cm_max_of(logits, n);
     const float *given = roots->noise ? roots->noise + (size_t)b * (size_t)n : NULL;
     cm_rng rng = {0};

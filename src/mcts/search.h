@@ -27,6 +27,7 @@ typedef struct cm_roots {
     const cm_key *keys;       /* [n]    random key of each root (of its environment); NULL: nothing is random    */
     const uint64_t *steps;    /* [n]    step of the environment: its noise differs from step to step; NULL: 0    */
     const float *noise;       /* [n, A] Dirichlet (PUCT) or standard Gumbel noise; NULL: drawn from the keys     */
+    bool is_quiet;            /* no root noise in this run, whatever the parameters say (evaluation)             */
     const float *temperature; /* [n]    NULL: params.temperature                                                 */
 } cm_roots;
 

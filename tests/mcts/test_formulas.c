@@ -1,0 +1,251 @@
+/* The parts of a search one by one: sums, exponentials, sequential halving, q-transforms, policies, random numbers of
+ * JAX. */
+#include <math.h>
+
+#include "core/rng.h"
+#include "mcts/considered.h"
+#include "mcts/policy.h"
+#include "mcts/qtransform.h"
+#include "mcts/select.h"
+#include "mcts/support.h"
+#include "mcts/threefry.h"
+
+START_TEST(exp_is_within_2_ulp) {
+    for (float x = -86.9f; x < 80.0f; x += 0.0137f) {
+        double want = exp((double)x), error = fabs((double)cm_exp(x) - want) / want;
+        ck_assert_msg(error < 2.4e-7, "exp(%g): relative error %g", (double)x, error);
+    }
+    ck_assert(cm_exp(0.0f) == 1.0f);
+    ck_assert(cm_exp(-FLT_MAX) == 0.0f);
+    ck_assert(cm_exp(-INFINITY) == 0.0f);
+    ck_assert(cm_exp(-87.01f) == 0.0f);
+    ck_assert(isnan(cm_exp(NAN)));
+}
+END_TEST
+
+START_TEST(sum_adds_every_element_once) {
+    float x[100];
+    for (int i = 0; i < 100; i++) x[i] = (float)(1 << (i % 20));
+    for (int n = 0; n <= 100; n++) {
+        double want = 0.0;
+        for (int i = 0; i < n; i++) want += (double)x[i];
+        ck_assert(cm_sum(x, n) == (float)want);
+    }
+}
+END_TEST
+
+START_TEST(softmax_sums_to_1_and_gives_0_to_absent_actions) {
+    float x[5] = {1000.0f, 1001.0f, -FLT_MAX, 999.0f, -FLT_MAX}, p[5];
+    ck_assert(cm_softmax(p, x, 5) >= 1.0f);
+    assert_near(cm_sum(p, 5), 1.0f, 1e-6f, "sum", 0);
+    assert_near(p[1] / p[0], expf(1.0f), 1e-5f, "ratio", 0);
+    ck_assert(p[2] == 0.0f && p[4] == 0.0f);
+    float none[3] = {-FLT_MAX, -FLT_MAX, -FLT_MAX};
+    (void)cm_softmax(p, none, 3);
+    for (int i = 0; i < 3; i++) assert_near(p[i], 1.0f / 3.0f, 1e-7f, "uniform", i);
+    float bad[2] = {NAN, 0.0f}, worse[2] = {0.0f, INFINITY};
+    ck_assert(!(cm_softmax(p, bad, 2) >= 1.0f));
+    ck_assert(!(cm_softmax(p, worse, 2) >= 1.0f));
+}
+END_TEST
+
+START_TEST(argmax_takes_the_lowest_of_equals) {
+    ck_assert_int_eq(cm_argmax((const float[]){1, 3, 3, 2}, 4), 1);
+    ck_assert_int_eq(cm_argmax((const float[]){-INFINITY, -INFINITY}, 2), 0);
+    ck_assert_int_eq(cm_argmax((const float[]){-INFINITY, -1e30f}, 2), 1);
+}
+END_TEST
+
+static void check_sequence(int m, int simulations, const char *want) {
+    int32_t row[64];
+    ck_assert_int_le(simulations, 64);
+    cm_considered_sequence(row, m, simulations);
+    const char *at = want;
+    for (int t = 0; t < simulations; t++) {
+        char *end;
+        long number = strtol(at, &end, 10);
+        ck_assert_msg(end != at, "m=%d: the expectation is too short", m);
+        ck_assert_msg(row[t] == number, "m=%d S=%d t=%d: got %d, want %ld", m, simulations, t, row[t], number);
+        at = end;
+    }
+    ck_assert_msg(strtol(at, NULL, 10) == 0, "m=%d: the expectation is too long", m);
+}
+
+START_TEST(sequential_halving_considers_the_published_rows) {
+    check_sequence(0, 4, "0 1 2 3");
+    check_sequence(1, 4, "0 1 2 3");
+    check_sequence(2, 8, "0 0 1 1 2 2 3 3");
+    check_sequence(3, 8, "0 0 0 1 1 2 2 3");
+    check_sequence(4, 8, "0 0 0 0 1 1 2 2");
+    check_sequence(8, 24, "0 0 0 0 0 0 0 0 1 1 1 1 2 2 2 2 3 3 4 4 5 5 6 6");
+    check_sequence(8, 47,
+                   "0 0 0 0 0 0 0 0 1 1 1 1 2 2 2 2 3 3 3 3 4 4 5 5 6 6 7 7 8 8 9 9 10 10 11 11 12 12 13 13 "
+                   "14 14 15 15 16 16 17");
+    check_sequence(8, 2, "0 0");
+    check_sequence(8, 13, "0 0 0 0 0 0 0 0 1 1 1 1 2");
+    check_sequence(7, 24, "0 0 0 0 0 0 0 1 1 1 2 2 2 3 3 4 4 5 5 6 6 7 7 8");
+    check_sequence(16, 50,
+                   "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 2 2 2 2 3 3 3 3 4 4 4 4 5 5 6 6 7 7 8 8 "
+                   "9 9 10 10 11 11");
+    check_sequence(5, 12, "0 0 0 0 0 1 1 2 2 3 3 4");
+    check_sequence(6, 20, "0 0 0 0 0 0 1 1 1 2 2 2 3 3 4 4 5 5 6 6");
+    check_sequence(4, 5, "0 0 0 0 1");
+    int32_t table[3 * 4];
+    cm_considered_table(table, 2, 4);
+    ck_assert_int_eq(table[3], 3);
+    ck_assert_int_eq(table[7], 3);
+    ck_assert_int_eq(table[11], 1);
+}
+END_TEST
+
+/* Four edges: 1 and 2 are expanded. */
+static float prior[4], q[4];
+static int32_t visits[4] = {0, 4, 4, 0}, child[4] = {-1, 1, 2, -1};
+static cm_edges edges_of(void) {
+    cm_edges edges = {prior, NULL, q, visits, child};
+    return edges;
+}
+
+START_TEST(mixed_value_is_the_weighted_mean_of_raw_and_visited) {
+    float scratch[8], logits[4] = {-FLT_MAX, -1, 2, -FLT_MAX};
+    const float rewards[4] = {20, 3, -1, 10};
+    for (int a = 0; a < 4; a++) q[a] = 10.0f / 54.0f * rewards[a];
+    (void)cm_softmax(prior, logits, 4);
+    float want = (-0.8f + 8.0f * (prior[1] * q[1] + prior[2] * q[2])) / 9.0f;
+    assert_near(cm_mixed_value(edges_of(), 4, -0.8f, 8, scratch), want, 1e-6f, "mixed", 0);
+    int32_t none[4] = {-1, -1, -1, -1};
+    cm_edges unvisited = {prior, NULL, q, visits, none};
+    assert_near(cm_mixed_value(unvisited, 4, -0.8f, 0, scratch), -0.8f, 0.0f, "mixed", 1);
+    prior[1] = prior[2] = 0.0f; /* underflow: still finite */
+    ck_assert(isfinite(cm_mixed_value(edges_of(), 4, -0.8f, 8, scratch)));
+}
+END_TEST
+
+START_TEST(siblings_transform_maps_to_0_and_1) {
+    q[1] = 3.0f, q[2] = -1.0f;
+    cm_affine map = cm_qtransform_siblings(edges_of(), 4, 0.5f, 1e-8f);
+    const float want[4] = {0, 1, 0, 0};
+    for (int a = 0; a < 4; a++) assert_near(cm_affine_apply(map, child[a], q[a]), want[a], 1e-6f, "transform", a);
+    map = cm_qtransform_siblings(edges_of(), 4, 7.0f, 1e-8f); /* the node's own value is a bound as well */
+    assert_near(cm_affine_apply(map, child[1], q[1]), 0.5f, 1e-6f, "transform", 1);
+    q[1] = q[2] = 0.5f;
+    map = cm_qtransform_siblings(edges_of(), 4, 0.5f, 1e-8f);
+    for (int a = 0; a < 4; a++) assert_near(cm_affine_apply(map, child[a], q[a]), 0.0f, 0.0f, "equal", a);
+}
+END_TEST
+
+START_TEST(min_max_transform_does_not_clip) {
+    cm_qtransform params = {.kind = CM_QTRANSFORM_MIN_MAX, .min_value = -1, .max_value = 3};
+    cm_affine map = cm_qtransform_min_max(&params);
+    assert_near(cm_affine_apply(map, 1, 5.0f), 1.5f, 1e-6f, "above", 0);
+    assert_near(cm_affine_apply(map, 1, -2.0f), -0.25f, 1e-6f, "below", 0);
+    assert_near(cm_affine_apply(map, -1, 9.0f), 0.0f, 0.0f, "unvisited", 0);
+}
+END_TEST
+
+START_TEST(completed_transform_scales_with_the_most_visits) {
+    float scratch[8];
+    cm_qtransform params = cm_search_params_default(CM_POLICY_GUMBEL_MUZERO).qtransform;
+    for (int a = 0; a < 4; a++) prior[a] = 0.25f;
+    q[1] = 2.0f, q[2] = 1.0f; /* mixed: (0 + 8 * 1.5) / 9 = 1.3333 */
+    cm_affine map = cm_qtransform_completed(&params, edges_of(), 4, 0.0f, 8, scratch);
+    const float want[4] = {5.4f / 3.0f, 5.4f, 0.0f, 5.4f / 3.0f};
+    for (int a = 0; a < 4; a++) assert_near(cm_affine_apply(map, child[a], q[a]), want[a], 1e-5f, "rescaled", a);
+    params.rescale_values = false;
+    params.use_mixed_value = false;
+    map = cm_qtransform_completed(&params, edges_of(), 4, -3.0f, 8, scratch);
+    const float plain[4] = {-16.2f, 10.8f, 5.4f, -16.2f};
+    for (int a = 0; a < 4; a++) assert_near(cm_affine_apply(map, child[a], q[a]), plain[a], 1e-5f, "plain", a);
+}
+END_TEST
+
+START_TEST(puct_prefers_the_prior_and_then_the_value) {
+    float weight[4] = {0.1f, 0.2f, 0.3f, -INFINITY};
+    int32_t none[4] = {-1, -1, -1, -1};
+    cm_edges edges = {prior, weight, q, visits, none};
+    cm_affine map = {0, 0, 1};
+    ck_assert_int_eq(cm_select_puct(edges, 4, map, 1.25f), 2);
+    edges.child = child;
+    q[1] = 1.0f, q[2] = 0.5f;
+    ck_assert_int_eq(cm_select_puct(edges, 4, map, 1.25f), 1);
+    assert_near(cm_puct_explore(4.0f, 1.25f, 19652.0f), 2.0f * (1.25f + logf(19657.0f / 19652.0f)), 1e-6f, "explore",
+                0);
+}
+END_TEST
+
+START_TEST(sharpened_weights_follow_the_temperature) {
+    const float weights[4] = {0.5f, 0.25f, 0.0f, 0.25f};
+    float probs[4];
+    cm_policy_sharpen(probs, weights, 1.0f, 4);
+    for (int a = 0; a < 4; a++) assert_near(probs[a], weights[a], 1e-6f, "T=1", a);
+    cm_policy_sharpen(probs, weights, 0.5f, 4);
+    const float squared[4] = {2.0f / 3.0f, 1.0f / 6.0f, 0, 1.0f / 6.0f};
+    for (int a = 0; a < 4; a++) assert_near(probs[a], squared[a], 1e-6f, "T=0.5", a);
+    cm_policy_sharpen(probs, (const float[]){0.4f, 0.4f, 0.2f, 0}, 0.0f, 4);
+    const float ties[4] = {0.5f, 0.5f, 0, 0};
+    for (int a = 0; a < 4; a++) assert_near(probs[a], ties[a], 1e-6f, "T=0", a);
+}
+END_TEST
+
+START_TEST(masked_logits_are_shifted_by_their_maximum) {
+    float logits[4] = {1e6f, -FLT_MAX, 1e6f + 1.0f, -100.0f}, p[4];
+    cm_policy_mask(logits, (const uint8_t[]){1, 0, 1, 0}, 4);
+    (void)cm_softmax(p, logits, 4);
+    assert_near(p[0], 1.0f / (1.0f + expf(1.0f)), 1e-6f, "masked", 0);
+    assert_near(p[2], expf(1.0f) / (1.0f + expf(1.0f)), 1e-6f, "masked", 2);
+    ck_assert(p[1] == 0.0f && p[3] == 0.0f);
+    ck_assert(logits[2] == 0.0f && logits[3] == -FLT_MAX);
+}
+END_TEST
+
+START_TEST(root_noise_is_mixed_before_the_logarithm) {
+    float logits[3] = {1.0f, 1.0f, -FLT_MAX}, scratch[3];
+    cm_policy_mix(logits, (const float[]){0.0f, 0.2f, 0.8f}, 0.25f, 3, scratch);
+    assert_near(logits[0], logf(0.75f * 0.5f), 1e-6f, "mixed", 0);
+    assert_near(logits[1], logf(0.75f * 0.5f + 0.05f), 1e-6f, "mixed", 1);
+    ck_assert(logits[2] == -FLT_MAX);
+}
+END_TEST
+
+START_TEST(visit_fractions_of_nothing_are_uniform) {
+    float weights[4];
+    cm_policy_visit_fractions(weights, (const int32_t[]){0, 0, 0, 0}, 4);
+    for (int a = 0; a < 4; a++) ck_assert(weights[a] == 0.25f);
+    cm_policy_visit_fractions(weights, (const int32_t[]){3, 0, 1, 0}, 4);
+    ck_assert(weights[0] == 0.75f && weights[1] == 0.0f && weights[2] == 0.25f);
+}
+END_TEST
+
+START_TEST(threefry_matches_jax) {
+    const cm_threefry_key zero = {{0, 0}}, ones = {{~0u, ~0u}}, pi = {{0x13198a2eu, 0x03707344u}};
+    cm_threefry_key out = cm_threefry(zero, 0, 0);
+    ck_assert(out.word[0] == 0x6b200159u && out.word[1] == 0x99ba4efeu);
+    out = cm_threefry(ones, ~0u, ~0u);
+    ck_assert(out.word[0] == 0x1cb996fcu && out.word[1] == 0xbb002be7u);
+    out = cm_threefry(pi, 0x243f6a88u, 0x85a308d3u);
+    ck_assert(out.word[0] == 0xc4923a9cu && out.word[1] == 0x483df7a0u);
+    const uint32_t split3[6] = {2467461003u, 428148500u, 3186719485u, 3840466878u, 2562233961u, 1946702221u};
+    for (uint32_t i = 0; i < 6; i++) ck_assert_uint_eq(cm_threefry_split(zero, 3, i / 2).word[i % 2], split3[i]);
+    out = cm_threefry_fold_in(zero, 2);
+    ck_assert(out.word[0] == 4146024105u && out.word[1] == 2718843009u);
+    const float uniform[3] = {0.9653214f, 0.3146816f, 0.6330299f}, normal[3] = {1.8160864f, -0.4826232f, 0.3398891f};
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_near(cm_threefry_uniform(zero, 3, i, 0, 1), uniform[i], 1e-6f, "uniform", (int)i);
+        assert_near(cm_threefry_normal(zero, 3, i), normal[i], 2e-6f, "normal", (int)i);
+    }
+    const float gumbel[4] = {1.9914981f, 0.2056251f, -0.2495495f, 1.4269422f};
+    cm_threefry_key second = cm_threefry_split(zero, 2, 1);
+    for (uint32_t i = 0; i < 4; i++) assert_near(cm_threefry_gumbel(second, 4, i), gumbel[i], 2e-6f, "gumbel", (int)i);
+}
+END_TEST
+
+int main(void) {
+    return RUN_SUITE("search formulas", exp_is_within_2_ulp, sum_adds_every_element_once,
+                     softmax_sums_to_1_and_gives_0_to_absent_actions, argmax_takes_the_lowest_of_equals,
+                     sequential_halving_considers_the_published_rows,
+                     mixed_value_is_the_weighted_mean_of_raw_and_visited, siblings_transform_maps_to_0_and_1,
+                     min_max_transform_does_not_clip, completed_transform_scales_with_the_most_visits,
+                     puct_prefers_the_prior_and_then_the_value, sharpened_weights_follow_the_temperature,
+                     masked_logits_are_shifted_by_their_maximum, root_noise_is_mixed_before_the_logarithm,
+                     visit_fractions_of_nothing_are_uniform, threefry_matches_jax);
+}
