@@ -8,13 +8,20 @@ enum { MESSAGE_BYTES = 1024 };
 
 static _Thread_local char message[MESSAGE_BYTES];
 
+/* Messages quote what users and files say: a control character becomes a space, so that a message stays one line. */
+static void keep_message(char text[MESSAGE_BYTES]) {
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = ' ';
+    memcpy(message, text, MESSAGE_BYTES);
+}
+
 cm_status cm_fail(cm_status code, const char *format, ...) {
     char text[MESSAGE_BYTES]; /* the arguments may point into the old message */
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    memcpy(message, text, sizeof text);
+    keep_message(text);
     return code;
 }
 
@@ -28,7 +35,7 @@ cm_status cm_fail_in(cm_status code, const char *format, ...) {
     for (const char *from = *message ? ": " : ""; *from && at + 1 < sizeof text; from++) text[at++] = *from;
     for (const char *from = message; *from && at + 1 < sizeof text; from++) text[at++] = *from;
     text[at] = '\0';
-    memcpy(message, text, sizeof text);
+    keep_message(text);
     return code;
 }
 

@@ -42,7 +42,8 @@ typedef enum cm_status {
     CM_ERR_INTERRUPTED, /* a signal or another rank asked to stop                                                  */
 } cm_status;
 
-/* Sets this thread's message (printf format, no newline) and returns `code`. Use: return cm_fail(CM_ERR_IO, "..."). */
+/* Sets this thread's message (printf format; control characters become spaces) and returns `code`. Use:
+ * return cm_fail(CM_ERR_IO, "..."). */
 cm_status cm_fail(cm_status code, const char *format, ...) CM_PRINTF(2, 3);
 
 /* Puts "prefix: " before the current message and returns `code`; for callers that know the place (file, key, tensor).

@@ -1,0 +1,313 @@
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/log.h"
+#include "run/configuration.h"
+
+#define ROOT CM_TEST_CASES "/../.."
+
+static cm_configuration c;
+static cm_config *config;
+static int warnings;
+
+static bool count_warning(void *context, cm_log_level level, const char *line) {
+    (void)context, (void)line;
+    warnings += level == CM_WARNING;
+    return true;
+}
+
+static void setup(void) {
+    warnings = 0;
+    cm_log_set_hook(count_warning, NULL);
+}
+
+static void teardown(void) {
+    cm_config_destroy(config);
+    config = NULL;
+    cm_log_set_hook(NULL, NULL);
+}
+
+/* Loads a file (NULL: none) and up to two assignments. */
+static cm_status load(const char *path, const char *a, const char *b) {
+    const char *assignments[] = {a, b};
+    cm_config_destroy(config);
+    return cm_configuration_load(path, assignments, (a != NULL) + (b != NULL), &c, &config);
+}
+
+static void assert_loads(const char *path, const char *a, const char *b) {
+    cm_status status = load(path, a, b);
+    ck_assert_msg(status == CM_OK, "%s", cm_error_message());
+}
+
+START_TEST(defaults_are_the_cartpole_recipe) {
+    assert_loads(NULL, NULL, NULL);
+    ck_assert_int_eq(warnings, 0);
+    ck_assert_str_eq(c.env.env_name, "CartPole-v1");
+    ck_assert_int_eq(c.env.num_envs, 32);
+    ck_assert_int_eq(c.agent.steps_per_iteration, 8);
+    ck_assert_int_eq(c.mcts.policy, CM_MCTS_MUZERO);
+    ck_assert_int_eq(c.mcts.num_simulations, 8);
+    ck_assert_double_eq(c.mcts.exploration_fraction, 0.25);
+    ck_assert_double_eq(c.mcts.dirichlet_alpha, 0.3);
+    ck_assert_double_eq(c.agent.temperature, 1.0);
+    /* 64 updates of 128 positions per 256 new steps */
+    ck_assert_double_eq(c.trainer.replay_ratio * c.env.num_envs * c.agent.steps_per_iteration,
+                        64.0 * c.trainer.batch_size);
+    ck_assert_int_eq(c.replay.num_unroll_steps, 3);
+    ck_assert_int_eq(c.replay.td_steps, 30);
+    ck_assert_double_eq(c.replay.discount, 0.99);
+    ck_assert_int_eq(c.replay.memory_steps, 7000);
+    ck_assert_int_eq(c.replay.min_memory_steps, 1000);
+    ck_assert(!c.replay.prioritized);
+    ck_assert_double_eq(c.trainer.ema_decay, 0.98);
+    ck_assert(c.trainer.ema_acts && c.trainer.ema_evaluates && c.trainer.ema_bootstraps);
+    ck_assert_int_eq(c.trainer.target_update_frequency, 0);
+    ck_assert_int_eq(c.trainer.optimizer, CM_OPTIMIZER_ADAMW);
+    ck_assert_double_eq(c.trainer.learning_rate, 3e-3);
+    ck_assert_double_eq(c.trainer.final_learning_rate, 0.02 * c.trainer.learning_rate);
+    ck_assert_int_eq(c.trainer.schedule, CM_SCHEDULE_COSINE);
+    ck_assert_int_eq(c.trainer.warmup_steps, 50);
+    ck_assert_int_eq(c.run.env_steps, 15104);
+    ck_assert_int_eq(c.network.value_support_size, 41);
+}
+END_TEST
+
+START_TEST(default_network_is_preset_small) {
+    assert_loads(NULL, NULL, NULL);
+    cm_network_options before = c.network;
+    cm_network_options_apply(&c.network, CM_PRESET_SMALL);
+    ck_assert_mem_eq(&before, &c.network, sizeof before);
+}
+END_TEST
+
+START_TEST(shipped_configuration_is_the_defaults) {
+    assert_loads(NULL, NULL, NULL);
+    cm_json_writer *writer;
+    char *shipped;
+    size_t size, want_size;
+    ck_assert_int_eq(cm_json_writer_create(2, &writer), CM_OK);
+    ck_assert_int_eq(cm_config_write(config, writer), CM_OK);
+    const char *want = cm_json_writer_text(writer, &want_size);
+    ck_assert_int_eq(cm_file_read(ROOT "/configuration.json", 1 << 20, &shipped, &size), CM_OK);
+    ck_assert_msg(size == want_size + 1 && memcmp(shipped, want, want_size) == 0,
+                  "configuration.json is stale: run `make docs`");
+    free(shipped);
+    cm_json_writer_destroy(writer);
+    assert_loads(ROOT "/configuration.json", NULL, NULL);
+    ck_assert_int_eq(warnings, 0);
+}
+END_TEST
+
+START_TEST(manual_in_docs_is_fresh) {
+    char *want, *is;
+    size_t size;
+    assert_loads(NULL, NULL, NULL);
+    ck_assert_int_eq(cm_config_manual(config, &want), CM_OK);
+    ck_assert_int_eq(cm_file_read(ROOT "/docs/CONFIGURATION.md", 1 << 20, &is, &size), CM_OK);
+    ck_assert_msg(strcmp(want, is) == 0, "docs/CONFIGURATION.md is stale: run `make docs`");
+    free(want);
+    free(is);
+}
+END_TEST
+
+START_TEST(sections_stand_in_the_order_of_the_original) {
+    static const char *const original[] = {"Network architecture", "Training",  "MCTS",
+                                           "Environment",          "Self-Play", "Memory",
+                                           "Data Types",           "Device",    "Other"};
+    assert_loads(NULL, NULL, NULL);
+    int next = 0;
+    for (int i = 0; cm_config_row(config, i); i++)
+        if (next < 9 && strcmp(cm_config_row(config, i)->section, original[next]) == 0) next++;
+    ck_assert_int_eq(next, 9);
+}
+END_TEST
+
+START_TEST(file_of_the_original_is_accepted_with_its_meaning) {
+    assert_loads(CM_TEST_CASES "/cumind/configuration.json", NULL, NULL);
+    ck_assert_int_eq(warnings, 0);
+    ck_assert_int_eq(c.network.hidden_dim, 128);
+    ck_assert_int_eq(c.trainer.batch_size, 64);
+    ck_assert_double_eq(c.trainer.learning_rate, 0.01);
+    ck_assert_int_eq(c.trainer.target_update_frequency, 250);
+    ck_assert(!c.trainer.ema_bootstraps);
+    ck_assert_int_eq(c.trainer.train_frequency, 2);
+    ck_assert_double_eq(c.trainer.replay_ratio, 0.0); /* gave way */
+    ck_assert_int_eq(c.run.num_episodes, 1220);
+    ck_assert_int_eq(c.run.env_steps, 0);
+    ck_assert_int_eq(c.run.checkpoint_interval, 50);
+    ck_assert_int_eq(c.run.checkpoint_updates, 0);
+    ck_assert_str_eq(c.run.checkpoint_root_dir, "checkpoints");
+    ck_assert_int_eq(c.mcts.num_simulations, 25);
+    ck_assert_double_eq(c.mcts.dirichlet_alpha, 0.25);
+    ck_assert_int_eq(c.env.action_space_size, 2);
+    ck_assert_int_eq(c.env.observation_shape.rank, 1);
+    ck_assert_int_eq(c.env.observation_shape.extent[0], 4);
+    ck_assert_int_eq(c.replay.memory_capacity, 2000);
+    ck_assert_int_eq(c.replay.memory_steps, 0);
+    ck_assert_int_eq(c.replay.min_memory_size, 100);
+    ck_assert_int_eq(c.replay.min_memory_steps, 0);
+    ck_assert_double_eq(c.replay.min_memory_pct, 0.1);
+    ck_assert_double_eq(c.replay.per_epsilon, 1e-6);
+    ck_assert_int_eq(c.run.device_type, CM_DEVICE_TYPE_CPU);
+    ck_assert_int_eq(c.run.seed, 42);
+}
+END_TEST
+
+/* The effective configuration of the original's file, read back, means the same. */
+START_TEST(effective_configuration_reads_back_to_itself) {
+    static const char *const assignments[] = {"preset=plain", "family=cumind", "ema_decay=0", "updates=7",
+                                              "policy=gumbel_muzero"};
+    for (int i = 0; i < 5; i++) {
+        assert_loads(CM_TEST_CASES "/cumind/configuration.json", assignments[i], NULL);
+        cm_configuration before = c, after;
+        cm_json_writer *writer;
+        cm_config *again;
+        cm_config_difference *difference;
+        size_t size;
+        int count;
+        ck_assert_int_eq(cm_json_writer_create(2, &writer), CM_OK);
+        ck_assert_int_eq(cm_config_write(config, writer), CM_OK);
+        const char *text = cm_json_writer_text(writer, &size);
+        ck_assert_int_eq(cm_configuration_create(&after, &again), CM_OK);
+        ck_assert_int_eq(cm_config_parse(again, text, size, "effective"), CM_OK);
+        ck_assert_int_eq(cm_configuration_finish(again, &after), CM_OK);
+        ck_assert_int_eq(cm_config_compare(config, again, &difference, &count), CM_OK);
+        ck_assert_msg(count == 0, "%s: %s", assignments[i], count ? difference[0].key : "");
+        ck_assert_int_eq(before.run.updates, after.run.updates);
+        free(difference);
+        cm_config_destroy(again);
+        cm_json_writer_destroy(writer);
+    }
+}
+END_TEST
+
+START_TEST(preset_beats_a_file_but_not_a_key_beside_it) {
+    assert_loads(ROOT "/configuration.json", "preset=plain", "norm=batch");
+    ck_assert_int_eq(c.network.norm, CM_NORM_BATCH);
+    ck_assert_int_eq(c.network.state_norm, CM_STATE_NORM_NONE);
+    ck_assert_int_eq(c.network.value_support_size, 21);
+    ck_assert_str_eq(cm_config_origin_of(config, "state_norm"), "preset plain");
+    assert_loads(NULL, "state_norm=none", NULL); /* beats the default preset */
+    ck_assert_int_eq(c.network.state_norm, CM_STATE_NORM_NONE);
+    ck_assert_int_eq(c.network.value_support_size, 41);
+}
+END_TEST
+
+START_TEST(family_leaves_the_preset_and_the_original_has_scalar_heads) {
+    assert_loads(ROOT "/configuration.json", "family=cumind", NULL);
+    ck_assert_int_eq(c.network.preset, CM_PRESET_NONE);
+    ck_assert_int_eq(c.network.value_support_size, 1);
+    assert_loads(NULL, "family=resnet", NULL);
+    ck_assert_int_eq(c.network.value_support_size, 41);
+}
+END_TEST
+
+START_TEST(limit_on_the_command_line_takes_the_place_of_the_file_s) {
+    assert_loads(ROOT "/configuration.json", "updates=20000", NULL);
+    ck_assert_int_eq(c.run.updates, 20000);
+    ck_assert_int_eq(c.run.env_steps, 0);
+    assert_loads(ROOT "/configuration.json", "time_limit=60", NULL); /* a cap, not an alternative */
+    ck_assert_int_eq(c.run.env_steps, 15104);
+}
+END_TEST
+
+START_TEST(keys_that_contradict_each_other_are_one_clear_error) {
+    static const struct {
+        const char *a, *b, *message;
+    } cases[] = {
+        {"device_type=tpu", NULL, "--set: Device.device_type: cumind does not run on TPUs"},
+        {"device_type=cpu", "backend=cuda", "--set: Device.backend: does not run on device_type \"cpu\""},
+        {"device_type=gpu", "backend=ref", "--set: Device.backend: does not run on device_type \"gpu\""},
+        {"device_type=cpu", "model_dtype=float16", "use \"bfloat16\""},
+        {"backend=ref", "model_dtype=float16", "use \"bfloat16\""},
+        {"observation_shape=4,5", NULL, "must be [features] or [height, width, channels], got 2 numbers"},
+        {"reset_low=0.5", "reset_high=0.1", "0.5 is above reset_high 0.1"},
+        {"qtransform=min_max", "max_value=-2", "must be above min_value -1, got -2"},
+        {"value_support_max=-20", NULL, "must be above the support's minimum -20 with value_support_size 41, got -20"},
+        {"reward_support_min=30", NULL, "Network architecture.reward_support_max"},
+        {"preset=small", "family=resnet", "the presets are networks of family mlp"},
+        {"family=resnet", "conv_channels=0", "family resnet needs at least 1"},
+        {"replay_ratio=0", NULL, "how much is to be learnt?"},
+        {"target_update_frequency=100", "ema_bootstraps=true", "set this to 0, or ema_bootstraps to false"},
+        {"env_steps=0", NULL, "the run would never end"},
+        {"memory_steps=0", NULL, "the memory has no size"},
+        {"min_memory_steps=7001", NULL, "waits for 7001 steps, but the memory holds 7000"},
+        {"memory_capacity=5", "min_memory_size=6", "waits for 6 episodes, but the memory holds 5"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_msg(load(NULL, cases[i].a, cases[i].b) == CM_ERR_INPUT, "accepted: %s", cases[i].a);
+        ck_assert_msg(strstr(cm_error_message(), cases[i].message) != NULL, "%s: got \"%s\"", cases[i].a,
+                      cm_error_message());
+        ck_assert_ptr_null(config);
+    }
+}
+END_TEST
+
+START_TEST(average_of_decay_0_is_used_for_nothing) {
+    assert_loads(ROOT "/configuration.json", "ema_decay=0", NULL);
+    ck_assert(!c.trainer.ema_acts && !c.trainer.ema_evaluates && !c.trainer.ema_bootstraps);
+    ck_assert_str_eq(cm_config_origin_of(config, "ema_acts"), "ema_decay 0");
+}
+END_TEST
+
+START_TEST(keys_without_effect_are_warned_of) {
+    static const char *const idle[] = {"gumbel_scale=2",
+                                       "momentum=0.5",
+                                       "per_alpha=1",
+                                       "head_channels=4",
+                                       "conv_channels=64",
+                                       "decay_rate=0.5",
+                                       "min_value=-2",
+                                       "value_scale=1",
+                                       "goal_return=5",
+                                       "evaluation_episodes=7",
+                                       "train_frequency=4 replay_ratio=1",
+                                       "target_dtype=bfloat16"};
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+        char first[64];
+        const char *space = strchr(idle[i], ' ');
+        snprintf(first, sizeof first, "%.*s", (int)(space ? space - idle[i] : (long)strlen(idle[i])), idle[i]);
+        warnings = 0;
+        assert_loads(NULL, first, space ? space + 1 : NULL);
+        ck_assert_msg(warnings == 1, "%s: %d warnings", idle[i], warnings);
+    }
+    warnings = 0;
+    assert_loads(NULL, "optimizer=sgd", "momentum=0.5");
+    ck_assert_int_eq(warnings, 0);
+}
+END_TEST
+
+START_TEST(missing_file_is_an_error_that_names_it) {
+    ck_assert_int_eq(load("/nonexistent/configuration.json", NULL, NULL), CM_ERR_IO);
+    ck_assert_str_eq(cm_error_message(), "/nonexistent/configuration.json: cannot open: No such file or directory");
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("configuration");
+    TCase *t = tcase_create("configuration");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, defaults_are_the_cartpole_recipe);
+    tcase_add_test(t, default_network_is_preset_small);
+    tcase_add_test(t, shipped_configuration_is_the_defaults);
+    tcase_add_test(t, manual_in_docs_is_fresh);
+    tcase_add_test(t, sections_stand_in_the_order_of_the_original);
+    tcase_add_test(t, file_of_the_original_is_accepted_with_its_meaning);
+    tcase_add_test(t, effective_configuration_reads_back_to_itself);
+    tcase_add_test(t, preset_beats_a_file_but_not_a_key_beside_it);
+    tcase_add_test(t, family_leaves_the_preset_and_the_original_has_scalar_heads);
+    tcase_add_test(t, limit_on_the_command_line_takes_the_place_of_the_file_s);
+    tcase_add_test(t, keys_that_contradict_each_other_are_one_clear_error);
+    tcase_add_test(t, average_of_decay_0_is_used_for_nothing);
+    tcase_add_test(t, keys_without_effect_are_warned_of);
+    tcase_add_test(t, missing_file_is_an_error_that_names_it);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
