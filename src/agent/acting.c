@@ -1,0 +1,407 @@
+#include "agent/acting.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/rng.h"
+#include "core/trace.h"
+
+/* The environments of one worker at a time: [first, first + count). Row arrays are [count, ...]. */
+typedef struct shard {
+    int first, count;
+    cm_planner *planner; /* owned */
+    cm_key *keys;        /* of noise and moves */
+    uint64_t *steps;
+    float *temperature, *policy, *value;
+    uint8_t *legal, *explored; /* before the step; `legal` NULL if every action always is */
+    int32_t *to_play;
+    int32_t *order; /* rows whose end is searched */
+    float *end_value;
+} shard;
+
+/* An environment's open episode. */
+typedef struct episode {
+    double total;
+    int64_t length;
+} episode;
+
+struct cm_actor {
+    cm_actor_config config;
+    int shard_count;
+    shard *shards;         /* [shard_count], owned */
+    cm_vector_env *vector; /* owned */
+    cm_arena arena;        /* of all arrays, owned */
+    double temperature;    /* of the iteration that runs */
+
+    /* rows of all environments */
+    cm_env_rows rows;
+    int32_t *action; /* [E] */
+
+    /* state of the run */
+    uint64_t step;         /* steps of each environment so far */
+    int64_t episodes;      /* finished */
+    int64_t simulations;   /* of this process */
+    int64_t *searched;     /* [shard_count] roots searched in the iteration that runs */
+    episode *open;         /* [E] */
+    episode *ended;        /* [steps, E] episodes that ended in the iteration; length 0: none */
+    int recent, next;      /* filled and next place of the ring */
+    double *recent_return; /* [CM_RECENT_EPISODES] */
+    double *recent_length; /* [CM_RECENT_EPISODES] */
+};
+
+/* ---- memory ---- */
+
+static void take_rows(cm_actor *a, const cm_env_spec *spec) {
+    size_t n = (size_t)a->config.environments, steps = (size_t)a->config.steps;
+    a->rows.observation = cm_arena_take(&a->arena, n * (size_t)spec->observation_size * sizeof(float));
+    a->rows.legal = cm_arena_take(&a->arena, n * (size_t)spec->actions);
+    a->rows.to_play = cm_arena_take(&a->arena, n * sizeof(int32_t));
+    a->rows.reward = cm_arena_take(&a->arena, n * sizeof(float));
+    a->rows.terminated = cm_arena_take(&a->arena, n);
+    a->rows.truncated = cm_arena_take(&a->arena, n);
+    a->action = cm_arena_take(&a->arena, n * sizeof(int32_t));
+    a->open = cm_arena_take(&a->arena, n * sizeof(episode));
+    a->ended = cm_arena_take(&a->arena, n * steps * sizeof(episode));
+    a->searched = cm_arena_take(&a->arena, (size_t)a->shard_count * sizeof(int64_t));
+    a->recent_return = cm_arena_take(&a->arena, CM_RECENT_EPISODES * sizeof(double));
+    a->recent_length = cm_arena_take(&a->arena, CM_RECENT_EPISODES * sizeof(double));
+    a->shards = cm_arena_take(&a->arena, (size_t)a->shard_count * sizeof(shard));
+}
+
+static void take_shard(cm_arena *arena, shard *s, int rows, int actions) {
+    size_t n = (size_t)rows, wide = n * (size_t)actions;
+    shard t = {.first = 0};
+    t.keys = cm_arena_take(arena, n * sizeof(cm_key));
+    t.steps = cm_arena_take(arena, n * sizeof(uint64_t));
+    t.temperature = cm_arena_take(arena, n * sizeof(float));
+    t.policy = cm_arena_take(arena, wide * sizeof(float));
+    t.value = cm_arena_take(arena, n * sizeof(float));
+    t.legal = cm_arena_take(arena, wide);
+    t.explored = cm_arena_take(arena, n);
+    t.to_play = cm_arena_take(arena, n * sizeof(int32_t));
+    t.order = cm_arena_take(arena, n * sizeof(int32_t));
+    t.end_value = cm_arena_take(arena, n * sizeof(float));
+    if (s) *s = t;
+}
+
+static cm_status take_memory(cm_actor *a, const cm_env_spec *spec, int shard_rows) {
+    cm_arena measure = {.base = NULL, .capacity = SIZE_MAX, .used = 0};
+    a->arena = measure;
+    take_rows(a, spec);
+    for (int i = 0; i < a->shard_count; i++) take_shard(&a->arena, NULL, shard_rows, spec->actions);
+    size_t bytes = a->arena.used;
+    CM_TRY(cm_arena_create(&a->arena, bytes, "acting"));
+    take_rows(a, spec);
+    for (int i = 0; i < a->shard_count; i++) take_shard(&a->arena, &a->shards[i], shard_rows, spec->actions);
+    return CM_OK;
+}
+
+static cm_status open_shard(cm_actor *a, shard *s, int first, int count) {
+    s->first = first;
+    s->count = count;
+    for (int i = 0; i < count; i++) {
+        s->keys[i] = cm_key_make(a->config.seed, CM_RNG_NOISE, a->config.first_environment + (uint64_t)(first + i));
+    }
+    if (!a->config.env->def->legal) s->legal = NULL;
+    return cm_agent_planner(a->config.agent, count, true, &s->planner);
+}
+
+static cm_status open_actor(cm_actor *a) {
+    const cm_actor_config *c = &a->config;
+    int rows = cm_agent_shard_rows(c->environments);
+    a->shard_count = (c->environments + rows - 1) / rows;
+    CM_TRY(take_memory(a, &c->env->spec, rows));
+    CM_TRY(cm_vector_env_create(c->env, c->environments, c->seed, c->first_environment, &a->vector));
+    for (int i = 0; i < a->shard_count; i++) {
+        int first = i * rows, left = c->environments - first;
+        CM_TRY(open_shard(a, &a->shards[i], first, left < rows ? left : rows));
+    }
+    cm_vector_env_reset(a->vector, 0, c->environments, &a->rows);
+    return CM_OK;
+}
+
+cm_status cm_actor_create(const cm_actor_config *config, cm_actor **out) {
+    cm_actor *a = NULL;
+    *out = NULL;
+    if (config->environments < 1 || config->steps < 1) {
+        return cm_fail(CM_ERR_INPUT, "acting needs at least one environment and one step, got %d and %d",
+                       config->environments, config->steps);
+    }
+    CM_TRY(cm_alloc(&a, 1, sizeof *a, "acting"));
+    a->config = *config;
+    cm_status status = open_actor(a);
+    if (status == CM_OK) {
+        *out = a;
+    } else {
+        cm_actor_destroy(a);
+    }
+    return status;
+}
+
+void cm_actor_destroy(cm_actor *a) {
+    if (!a) return;
+    if (a->arena.base) {
+        for (int i = 0; i < a->shard_count; i++) cm_planner_destroy(a->shards[i].planner);
+    }
+    cm_vector_env_destroy(a->vector);
+    cm_arena_destroy(&a->arena);
+    free(a);
+}
+
+/* ---- one step of a shard ---- */
+
+static size_t observation_size(const cm_actor *a) { return (size_t)a->config.env->spec.observation_size; }
+static size_t actions_of(const cm_actor *a) { return (size_t)a->config.env->spec.actions; }
+
+/* Copies what the environments show before the step: the rows change under it. */
+static void look(cm_actor *a, shard *s) {
+    size_t o = observation_size(a), first = (size_t)s->first, n = (size_t)s->count;
+    memcpy(cm_planner_observations(s->planner), a->rows.observation + first * o, n * o * sizeof(float));
+    memcpy(s->to_play, a->rows.to_play + first, n * sizeof *s->to_play);
+    if (s->legal) memcpy(s->legal, a->rows.legal + first * actions_of(a), n * actions_of(a));
+}
+
+static cm_status search(cm_actor *a, shard *s, uint64_t step) {
+    int threshold = a->config.temperature_threshold;
+    for (int i = 0; i < s->count; i++) {
+        s->steps[i] = step;
+        bool late = threshold > 0 && a->open[s->first + i].length >= threshold;
+        s->temperature[i] = late ? 0.0f : (float)a->temperature;
+    }
+    cm_roots roots = {
+        .count = s->count, .legal = s->legal, .keys = s->keys, .steps = s->steps, .temperature = s->temperature};
+    cm_search_result result = {.action_weights = s->policy, .value = s->value, .action = a->action + s->first};
+    a->searched[s - a->shards] += s->count;
+    return cm_planner_run(s->planner, &roots, &result);
+}
+
+/* A uniform legal action of row i. */
+static int32_t random_action(const cm_actor *a, const shard *s, int i, cm_rng *rng) {
+    int actions = (int)actions_of(a), legal = 0;
+    if (!s->legal) return (int32_t)cm_rng_below(rng, (uint32_t)actions);
+    const uint8_t *mask = s->legal + (size_t)i * actions_of(a);
+    for (int k = 0; k < actions; k++) legal += mask[k] != 0;
+    if (legal == 0) return 0;
+    int wanted = (int)cm_rng_below(rng, (uint32_t)legal);
+    for (int k = 0; k < actions; k++) {
+        if (mask[k] && wanted-- == 0) return k;
+    }
+    return 0;
+}
+
+static void explore(cm_actor *a, shard *s, uint64_t step) {
+    double probability = a->config.random_move_probability;
+    for (int i = 0; i < s->count; i++) {
+        s->explored[i] = 0;
+        if (!(probability > 0.0)) continue;
+        uint64_t number = a->config.first_environment + (uint64_t)(s->first + i);
+        cm_rng rng = cm_rng_init(cm_key_make(a->config.seed, CM_RNG_EXPLORE, number), step);
+        if (cm_rng_uniform_double(&rng) >= probability) continue;
+        s->explored[i] = 1;
+        a->action[s->first + i] = random_action(a, s, i, &rng);
+    }
+}
+
+static cm_status append(cm_actor *a, const shard *s) {
+    const float *observation = cm_planner_observations(s->planner);
+    for (int i = 0; i < s->count; i++) {
+        int e = s->first + i;
+        cm_replay_step step = {
+            .observation = observation + (size_t)i * observation_size(a),
+            .legal = s->legal ? s->legal + (size_t)i * actions_of(a) : NULL,
+            .policy = s->policy + (size_t)i * actions_of(a),
+            .root_value = s->value[i],
+            .action = a->action[e],
+            .reward = a->rows.reward[e],
+            .to_play = (uint8_t)s->to_play[i],
+            .explored = s->explored[i] != 0,
+        };
+        CM_TRY(cm_replay_append(a->config.replay, e, &step));
+        a->open[e].total += s->to_play[i] == 0 ? (double)step.reward : -(double)step.reward;
+        a->open[e].length++;
+    }
+    return CM_OK;
+}
+
+/* Values of the last observations of truncated episodes, by a search without noise, into end_value[row]. */
+static cm_status value_ends(cm_actor *a, shard *s) {
+    float *observation = cm_planner_observations(s->planner);
+    size_t o = observation_size(a);
+    int n = 0;
+    for (int i = 0; i < s->count; i++) {
+        int e = s->first + i;
+        s->end_value[i] = 0.0f;
+        if (!a->rows.truncated[e] || a->rows.terminated[e]) continue;
+        memcpy(observation + (size_t)n * o, a->rows.observation + (size_t)e * o, o * sizeof(float));
+        s->order[n++] = i;
+    }
+    if (n == 0) return CM_OK;
+    cm_roots roots = {.count = n};
+    cm_search_result result = {.value = s->value};
+    a->searched[s - a->shards] += n;
+    CM_TRY(cm_planner_run(s->planner, &roots, &result));
+    for (int k = 0; k < n; k++) s->end_value[s->order[k]] = s->value[k];
+    return CM_OK;
+}
+
+static cm_status finish(cm_actor *a, shard *s, episode *ended) {
+    CM_TRY(value_ends(a, s));
+    for (int i = 0; i < s->count; i++) {
+        int e = s->first + i;
+        ended[e].length = 0;
+        if (!a->rows.terminated[e] && !a->rows.truncated[e]) continue;
+        cm_replay_end end = {
+            .observation = a->rows.observation + (size_t)e * observation_size(a),
+            .terminated = a->rows.terminated[e] != 0,
+            .root_value = s->end_value[i],
+            .to_play = (uint8_t)a->rows.to_play[e],
+        };
+        CM_TRY(cm_replay_finish(a->config.replay, e, &end));
+        ended[e] = a->open[e];
+        a->open[e] = (episode){0.0, 0};
+    }
+    cm_vector_env_reset_ended(a->vector, s->first, s->count, &a->rows);
+    return CM_OK;
+}
+
+static cm_status run_shard(void *context, int task, int worker) {
+    (void)worker;
+    cm_actor *a = context;
+    shard *s = &a->shards[task];
+    for (int t = 0; t < a->config.steps; t++) {
+        uint64_t step = a->step + (uint64_t)t;
+        look(a, s);
+        CM_TRY(search(a, s, step));
+        explore(a, s, step);
+        CM_TRY(cm_vector_env_step(a->vector, s->first, s->count, a->action, &a->rows));
+        CM_TRY(append(a, s));
+        CM_TRY(finish(a, s, a->ended + (size_t)t * (size_t)a->config.environments));
+    }
+    return CM_OK;
+}
+
+/* ---- an iteration ---- */
+
+static void count_ended(cm_actor *a) {
+    size_t n = (size_t)a->config.steps * (size_t)a->config.environments;
+    for (size_t i = 0; i < n; i++) {
+        if (a->ended[i].length == 0) continue;
+        a->recent_return[a->next] = a->ended[i].total;
+        a->recent_length[a->next] = (double)a->ended[i].length;
+        a->next = (a->next + 1) % CM_RECENT_EPISODES;
+        if (a->recent < CM_RECENT_EPISODES) a->recent++;
+        a->episodes++;
+    }
+}
+
+cm_status cm_actor_run(cm_actor *a, double temperature) {
+    CM_TRACE_BEGIN("act");
+    a->temperature = temperature;
+    for (int i = 0; i < a->shard_count; i++) a->searched[i] = 0;
+    cm_status status = cm_pool_run(a->config.pool, a->shard_count, run_shard, a);
+    if (status == CM_OK) {
+        a->step += (uint64_t)a->config.steps;
+        count_ended(a);
+        int simulations = cm_agent_get_config(a->config.agent)->acting.num_simulations;
+        for (int i = 0; i < a->shard_count; i++) a->simulations += a->searched[i] * simulations;
+    }
+    CM_TRACE_END();
+    return status;
+}
+
+void cm_actor_count(const cm_actor *a, cm_actor_counts *out) {
+    out->env_steps = (int64_t)a->step * a->config.environments;
+    out->episodes = a->episodes;
+    out->simulations = a->simulations;
+    out->recent = a->recent;
+    out->mean_return = out->mean_length = 0.0;
+    for (int i = 0; i < a->recent; i++) {
+        out->mean_return += a->recent_return[i];
+        out->mean_length += a->recent_length[i];
+    }
+    out->mean_return /= a->recent; /* 0/0: NAN */
+    out->mean_length /= a->recent;
+}
+
+size_t cm_actor_memory(const cm_actor *a) {
+    const cm_agent_config *c = cm_agent_get_config(a->config.agent);
+    cm_planner_config config = {.search = c->acting};
+    size_t bytes = a->arena.capacity + cm_vector_env_bytes(a->vector);
+    for (int i = 0; i < a->shard_count; i++) bytes += cm_planner_bytes(&config, a->shards[i].planner);
+    return bytes;
+}
+
+/* ---- checkpoints ---- */
+
+typedef struct saved_head {
+    char magic[8];
+    int64_t environments, vector_bytes;
+    uint64_t step;
+    int64_t episodes, recent, next;
+} saved_head;
+
+static const char saved_magic[8] = "cmactor1";
+
+size_t cm_actor_bytes(const cm_actor *a) {
+    size_t open = (size_t)a->config.environments * sizeof(episode);
+    return sizeof(saved_head) + open + 2 * CM_RECENT_EPISODES * sizeof(double) + cm_vector_env_bytes(a->vector);
+}
+
+static saved_head head_of(const cm_actor *a) {
+    saved_head head = {.environments = a->config.environments,
+                       .vector_bytes = (int64_t)cm_vector_env_bytes(a->vector),
+                       .step = a->step,
+                       .episodes = a->episodes,
+                       .recent = a->recent,
+                       .next = a->next};
+    memcpy(head.magic, saved_magic, sizeof head.magic);
+    return head;
+}
+
+static char *put(char *to, const void *from, size_t size) {
+    memcpy(to, from, size);
+    return to + size;
+}
+
+void cm_actor_save(const cm_actor *a, void *bytes) {
+    saved_head head = head_of(a);
+    char *to = put(bytes, &head, sizeof head);
+    to = put(to, a->open, (size_t)a->config.environments * sizeof(episode));
+    to = put(to, a->recent_return, CM_RECENT_EPISODES * sizeof(double));
+    to = put(to, a->recent_length, CM_RECENT_EPISODES * sizeof(double));
+    cm_vector_env_save(a->vector, to);
+}
+
+static bool head_fits(const cm_actor *a, const saved_head *head) {
+    return memcmp(head->magic, saved_magic, sizeof head->magic) == 0 && head->environments == a->config.environments &&
+           head->vector_bytes == (int64_t)cm_vector_env_bytes(a->vector) && head->recent >= 0 &&
+           head->recent <= CM_RECENT_EPISODES && head->next >= 0 && head->next < CM_RECENT_EPISODES &&
+           head->episodes >= 0;
+}
+
+cm_status cm_actor_load(cm_actor *a, const void *bytes, size_t size) {
+    saved_head head;
+    if (size != cm_actor_bytes(a)) {
+        return cm_fail(CM_ERR_INPUT, "state of acting: %zu bytes, %d environments of %s have %zu", size,
+                       a->config.environments, a->config.env->spec.name, cm_actor_bytes(a));
+    }
+    memcpy(&head, bytes, sizeof head);
+    if (!head_fits(a, &head)) {
+        return cm_fail(CM_ERR_INPUT, "state of acting: not that of %d environments of %s", a->config.environments,
+                       a->config.env->spec.name);
+    }
+    const char *from = (const char *)bytes + sizeof head;
+    size_t open = (size_t)a->config.environments * sizeof(episode), ring = CM_RECENT_EPISODES * sizeof(double);
+    CM_TRY(cm_vector_env_load(a->vector, from + open + 2 * ring, (size_t)head.vector_bytes));
+    memcpy(a->open, from, open);
+    memcpy(a->recent_return, from + open, ring);
+    memcpy(a->recent_length, from + open + ring, ring);
+    a->step = head.step;
+    a->episodes = head.episodes;
+    a->recent = (int)head.recent;
+    a->next = (int)head.next;
+    cm_vector_env_show(a->vector, 0, a->config.environments, &a->rows);
+    return CM_OK;
+}

@@ -1,0 +1,67 @@
+/* Self-play: E environments act with an agent and write what happens into a replay.
+ *
+ * Environments are divided into shards (cm_agent_shard_rows); one worker plays a shard through all steps of an
+ * iteration. Noise and moves of an environment depend on (seed, number of the environment, step) alone, so threads
+ * change nothing.
+ *
+ * A truncated episode is bootstrapped with the value of a noiseless search at its last observation.
+ */
+#ifndef CM_AGENT_ACTING_H
+#define CM_AGENT_ACTING_H
+
+#include "agent/agent.h"
+#include "env/vector.h"
+#include "replay/replay.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CM_RECENT_EPISODES = 100 };
+
+typedef struct cm_actor_config {
+    cm_agent *agent; /* borrowed, like all pointers here */
+    const cm_env *env;
+    cm_replay *replay; /* with `environments` lanes and commit_steps >= steps */
+    cm_pool *pool;
+    int environments;           /* E */
+    uint64_t first_environment; /* number of environment 0 in the whole run */
+    int steps;                  /* of every environment in one iteration */
+    double random_move_probability;
+    int temperature_threshold; /* moves of an episode after which the temperature is 0; 0: never */
+    uint64_t seed;
+} cm_actor_config;
+
+typedef struct cm_actor cm_actor;
+
+/* All environments begin new episodes. Takes all memory. The caller owns it. */
+cm_status cm_actor_create(const cm_actor_config *config, cm_actor **out) CM_MUST_USE;
+void cm_actor_destroy(cm_actor *actor); /* NULL is allowed */
+
+typedef struct cm_actor_counts {
+    int64_t env_steps;   /* of all environments, since the start of the run */
+    int64_t episodes;    /* finished */
+    int64_t simulations; /* of this process */
+    int recent;          /* episodes behind the means below, at most CM_RECENT_EPISODES */
+    double mean_return;  /* of the last ones; two players: from the view of player 0. NAN if there are none */
+    double mean_length;
+} cm_actor_counts;
+
+/* One iteration: every environment acts `steps` steps. Commits nothing. Errors: those of search, environment and
+ * replay. Allocates nothing. */
+cm_status cm_actor_run(cm_actor *actor, double temperature) CM_MUST_USE;
+void cm_actor_count(const cm_actor *actor, cm_actor_counts *out);
+
+/* For checkpoints: environments, counters, recent episodes as bytes[cm_actor_bytes]. load refuses (CM_ERR_INPUT) what
+ * an actor of another environment or size has saved. */
+size_t cm_actor_bytes(const cm_actor *actor);
+void cm_actor_save(const cm_actor *actor, void *bytes);
+cm_status cm_actor_load(cm_actor *actor, const void *bytes, size_t size) CM_MUST_USE;
+
+/* Memory of searches and passes, for the plan that a run prints. */
+size_t cm_actor_memory(const cm_actor *actor);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,93 @@
+#include "agent/agent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/rng.h"
+
+struct cm_agent {
+    cm_agent_config config;
+    size_t parameter_count, state_count;
+    float *parameters, *state; /* owned */
+    cm_planner *single[2];     /* of select_action: evaluation, training; NULL until used */
+    uint64_t selected;         /* calls of select_action in training */
+};
+
+cm_status cm_agent_create(const cm_agent_config *config, cm_agent **out) {
+    const cm_param_table *table = cm_network_parameters(config->network);
+    cm_agent *agent = NULL;
+    *out = NULL;
+    CM_TRY(cm_alloc(&agent, 1, sizeof *agent, "an agent"));
+    agent->config = *config;
+    agent->parameter_count = table->parameters;
+    agent->state_count = table->states;
+    cm_status status = cm_alloc(&agent->parameters, table->parameters + 1, sizeof(float), "an agent's weights");
+    if (status == CM_OK) status = cm_alloc(&agent->state, table->states + 1, sizeof(float), "an agent's statistics");
+    if (status == CM_OK) {
+        *out = agent;
+    } else {
+        cm_agent_destroy(agent);
+    }
+    return status;
+}
+
+void cm_agent_destroy(cm_agent *agent) {
+    if (!agent) return;
+    for (int i = 0; i < 2; i++) cm_planner_destroy(agent->single[i]);
+    free(agent->state);
+    free(agent->parameters);
+    free(agent);
+}
+
+const cm_agent_config *cm_agent_get_config(const cm_agent *agent) { return &agent->config; }
+
+cm_status cm_agent_set_weights(cm_agent *agent, const float *parameters, const float *state) {
+    memcpy(agent->parameters, parameters, agent->parameter_count * sizeof(float));
+    if (agent->state_count > 0) memcpy(agent->state, state, agent->state_count * sizeof(float));
+    return cm_backend_repack(agent->config.backend, agent->parameters, agent->parameter_count * sizeof(float),
+                             agent->config.pool);
+}
+
+cm_status cm_agent_planner(cm_agent *agent, int rows, bool training, cm_planner **out) {
+    const cm_agent_config *c = &agent->config;
+    cm_planner_config config = {
+        .network = c->network,
+        .backend = c->backend,
+        .parameters = agent->parameters,
+        .state = agent->state,
+        .compute = c->compute,
+        .search = training ? c->acting : c->evaluation,
+        .discount = c->discount,
+        .rows = rows,
+    };
+    return cm_planner_create(&config, out);
+}
+
+cm_status cm_agent_select_legal(cm_agent *agent, const float *observation, const uint8_t *legal, bool training,
+                                int32_t *action, float *policy, float *value) {
+    cm_planner **planner = &agent->single[training];
+    if (!*planner) CM_TRY(cm_agent_planner(agent, 1, training, planner));
+    size_t size = (size_t)cm_network_observation_size(agent->config.network);
+    memcpy(cm_planner_observations(*planner), observation, size * sizeof(float));
+    cm_key key = cm_key_make(agent->config.seed, CM_RNG_ACTION, 0);
+    uint64_t step = training ? agent->selected++ : 0;
+    cm_roots roots = {.count = 1, .legal = legal, .keys = training ? &key : NULL, .steps = &step};
+    cm_search_result result = {.action = action, .action_weights = policy, .value = value};
+    return cm_planner_run(*planner, &roots, &result);
+}
+
+cm_status cm_agent_select_action(cm_agent *agent, const float *observation, bool training, int32_t *action,
+                                 float *policy) {
+    return cm_agent_select_legal(agent, observation, NULL, training, action, policy, NULL);
+}
+
+int cm_agent_shard_rows(int count) {
+    int rows = count >= 128 ? 64 : 32;
+    return rows < count ? rows : count;
+}
+
+double cm_agent_temperature(const cm_agent_options *options, double share) {
+    if (options->temperature_schedule == CM_TEMPERATURE_CONSTANT) return options->temperature;
+    return options->temperature * (share < 0.5 ? 1.0 : share < 0.75 ? 0.5 : 0.25);
+}

@@ -1,0 +1,64 @@
+/* An agent: a copy of a network's weights and the way it searches with them.
+ *
+ * The weights are the agent's own, so a trainer may change its parameters in place while the agent acts with the
+ * version that it was given last (cm_agent_set_weights). acting.h plays many environments with it into a replay,
+ * evaluate.h plays greedily, cm_agent_select_action decides for one observation.
+ */
+#ifndef CM_AGENT_AGENT_H
+#define CM_AGENT_AGENT_H
+
+#include "agent/options.h"
+#include "agent/planner.h"
+#include "core/pool.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_agent_config {
+    const cm_network *network; /* borrowed, like all pointers here; outlives the agent */
+    cm_backend *backend;
+    cm_pool *pool;               /* for packing weights; NULL: the calling thread */
+    cm_dtype compute;            /* of matrix products: CM_F32 or CM_BF16 */
+    cm_search_params acting;     /* with noise */
+    cm_search_params evaluation; /* greedy */
+    float discount;              /* gamma, or -gamma where two players alternate */
+    uint64_t seed;
+} cm_agent_config;
+
+typedef struct cm_agent cm_agent;
+
+/* Weights start at 0; the caller owns the agent. Errors: CM_ERR_MEMORY, CM_ERR_INPUT. */
+cm_status cm_agent_create(const cm_agent_config *config, cm_agent **out) CM_MUST_USE;
+void cm_agent_destroy(cm_agent *agent); /* after all that was made of it; NULL is allowed */
+
+const cm_agent_config *cm_agent_get_config(const cm_agent *agent);
+
+/* Copies the blocks of the network's parameter table: parameters[table.parameters], state[table.states]. Not while the
+ * agent is in use. */
+cm_status cm_agent_set_weights(cm_agent *agent, const float *parameters, const float *state) CM_MUST_USE;
+
+/* A planner of `rows` rows on the agent's weights; the caller owns it. */
+cm_status cm_agent_planner(cm_agent *agent, int rows, bool training, cm_planner **out) CM_MUST_USE;
+
+/* Chooses an action for one observation [O], every action being legal. policy [A] receives what the search says (visit
+ * fractions, or the improved policy of gumbel_muzero; sums to 1), NULL if it is not wanted. training: with noise and
+ * drawn from the visits, another draw at every call; else the most visited, the same at every call. The first call of
+ * each kind takes the memory for it. One thread at a time. */
+cm_status cm_agent_select_action(cm_agent *agent, const float *observation, bool training, int32_t *action,
+                                 float *policy) CM_MUST_USE;
+
+/* The same with a mask of legal actions legal[A] (NULL: all) and the value that the search gives the position. */
+cm_status cm_agent_select_legal(cm_agent *agent, const float *observation, const uint8_t *legal, bool training,
+                                int32_t *action, float *policy, float *value) CM_MUST_USE;
+
+/* Rows of one shard of `count` environments: 64 from 128 on, else 32 (never more than there are). */
+int cm_agent_shard_rows(int count);
+
+/* Temperature of acting when `share` (0 .. 1) of the run is done. */
+double cm_agent_temperature(const cm_agent_options *options, double share);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

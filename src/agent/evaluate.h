@@ -1,0 +1,46 @@
+/* Greedy evaluation over many episodes at once, and the statistics of their returns.
+ *
+ * Episode i starts from cm_env_reset with seed S + i and depends on nothing else, so the list of returns is the same
+ * for any number of threads and episodes beside it. In a game of two players the agent meets a player that draws
+ * uniformly among the legal moves; it moves first in even episodes, second in odd ones, and returns are from its view.
+ */
+#ifndef CM_AGENT_EVALUATE_H
+#define CM_AGENT_EVALUATE_H
+
+#include "agent/agent.h"
+#include "env/env.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_evaluation {
+    int episodes;
+    double mean, std, min, max; /* std: of the sample (n - 1), 0 for one episode */
+    double low, high;           /* 95 % interval of the mean: mean -+ 1.96 std / sqrt(n) */
+    double mean_length;         /* steps, both players' */
+    int64_t steps;
+    int wins, draws, losses; /* returns above, at, below 0; for games of two players */
+} cm_evaluation;
+
+typedef struct cm_evaluator cm_evaluator;
+
+/* For up to `episodes` at a time; takes all memory. Agent, environment and pool are borrowed. The caller owns it. */
+cm_status cm_evaluator_create(cm_agent *agent, const cm_env *env, cm_pool *pool, int episodes,
+                              cm_evaluator **out) CM_MUST_USE;
+void cm_evaluator_destroy(cm_evaluator *evaluator); /* NULL is allowed */
+
+/* Plays episodes 0 .. episodes-1 (at most as many as it was made for). An environment without a limit is cut after
+ * 100,000 steps. returns[episodes] may be NULL. */
+cm_status cm_evaluator_run(cm_evaluator *evaluator, int episodes, uint64_t seed, double *returns,
+                           cm_evaluation *out) CM_MUST_USE;
+
+size_t cm_evaluator_memory(const cm_evaluator *evaluator);
+
+/* Statistics of returns[n], n >= 1; lengths and steps are left 0. */
+void cm_evaluation_summarise(const double *returns, int n, cm_evaluation *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

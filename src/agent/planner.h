@@ -1,0 +1,53 @@
+/* Searches for a number of rows at once with a network: one search, one pool of hidden states, one stream.
+ *
+ * A planner is used by one thread at a time; several planners may run beside each other on the same weights. What a row
+ * gets depends on its own inputs alone, so results do not depend on how rows are divided over planners. A pass has a
+ * fixed number of rows; rows that are not asked for compute on leftovers in slots of their own.
+ *
+ * Letters: R rows, O observation elements, A actions, N simulations.
+ */
+#ifndef CM_AGENT_PLANNER_H
+#define CM_AGENT_PLANNER_H
+
+#include "mcts/options.h"
+#include "mcts/search.h"
+#include "network/inference.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_planner_config {
+    const cm_network *network; /* borrowed, like all pointers here */
+    cm_backend *backend;
+    float *parameters, *state; /* blocks of the network's table; stay where they are */
+    cm_dtype compute;          /* of matrix products */
+    cm_search_params search;
+    float discount; /* of a transition: gamma, or -gamma where two players alternate */
+    int rows;       /* R */
+} cm_planner_config;
+
+typedef struct cm_planner cm_planner;
+
+/* Takes all memory; nothing is allocated later. The caller owns it. */
+cm_status cm_planner_create(const cm_planner_config *config, cm_planner **out) CM_MUST_USE;
+void cm_planner_destroy(cm_planner *planner); /* NULL is allowed */
+
+int cm_planner_rows(const cm_planner *planner);
+size_t cm_planner_bytes(const cm_planner_config *config, const cm_planner *planner); /* search and inference */
+
+/* [R, O] what the next run starts from: row k belongs to root k. Owned by the planner. */
+float *cm_planner_observations(cm_planner *planner);
+
+/* Searches roots->count <= R rows. Errors: those of cm_search_run. */
+cm_status cm_planner_run(cm_planner *planner, const cm_roots *roots, const cm_search_result *result) CM_MUST_USE;
+
+/* What the options mean for acting (training: with noise) or for playing greedily. `simulations` 0: those of the
+ * options. Errors: CM_ERR_INPUT for a policy that a learnt deterministic model cannot serve. */
+cm_status cm_planner_search_params(const cm_mcts_options *options, bool training, int simulations,
+                                   cm_search_params *out) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
