@@ -348,7 +348,7 @@ static cm_status open_env(const cm_json *root, cm_env *env) {
     }
     CM_TRY(cm_env_open(env, cm_json_string(name), &params));
     int count;
-    const cm_env_option *rows = cm_env_options(&count);
+    const cm_env_option *rows = cm_env_option_list(&count);
     for (int i = 0; i < count; i++) {
         if (cm_json_get(options, rows[i].name) && !(env->def->options >> i & 1)) {
             return cm_fail(CM_ERR_INPUT, "%s: has no option %s", env->spec.name, rows[i].name);

@@ -39,7 +39,7 @@ typedef struct cm_env_params {
     bool sutton_barto_reward; /* CartPole: reward 0, and -1 at the terminating step                        */
 } cm_env_params;
 
-/* Bits of cm_env_def.options: which of the above a row reads. Bit i is row i of cm_env_options. */
+/* Bits of cm_env_def.options: which of the above a row reads. Bit i is row i of cm_env_option_list. */
 enum {
     CM_ENV_SIZE = 1 << 0,
     CM_ENV_ROWS = 1 << 1,
@@ -68,9 +68,9 @@ typedef struct cm_env_option {
     const char *help;
 } cm_env_option;
 
-const cm_env_option *cm_env_options(int *count); /* CM_ENV_OPTION_COUNT rows, in the order of the bits */
+const cm_env_option *cm_env_option_list(int *count); /* CM_ENV_OPTION_COUNT rows, in the order of the bits */
 cm_env_params cm_env_params_default(void);
-double cm_env_params_get(const cm_env_params *params, int row); /* value of row `row` of cm_env_options */
+double cm_env_params_get(const cm_env_params *params, int row); /* value of row `row` of cm_env_option_list */
 
 /* Sets one option by its name; flags take 0 or 1. Errors: CM_ERR_INPUT names the nearest known option or the range. */
 cm_status cm_env_params_set(cm_env_params *params, const char *option, double value) CM_MUST_USE;

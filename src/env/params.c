@@ -23,7 +23,7 @@ static const cm_env_option options[CM_ENV_OPTION_COUNT] = {
     {"sutton_barto_reward", CM_ENV_FLAG, AT(sutton_barto_reward), 0, 1, "CartPole: reward 0, and -1 at the end"},
 };
 
-const cm_env_option *cm_env_options(int *count) {
+const cm_env_option *cm_env_option_list(int *count) {
     *count = CM_ENV_OPTION_COUNT;
     return options;
 }

@@ -68,7 +68,7 @@ static cm_status choose_size(const cm_env_def *def, const char *name, cm_env_par
 /* Options that the row reads must be in their ranges, whoever filled the struct. */
 static cm_status check_ranges(const cm_env_def *def, const cm_env_params *params) {
     int count;
-    const cm_env_option *rows = cm_env_options(&count);
+    const cm_env_option *rows = cm_env_option_list(&count);
     for (int i = 0; i < count; i++) {
         if (!(def->options >> i & 1)) continue;
         double value = cm_env_params_get(params, i);
