@@ -62,7 +62,8 @@ typedef struct cm_attr {
     bool kl;               /* policy_loss: add sum target log target */
     bool decoupled, first; /* adam_step, sgd_step */
     float epsilon, scale;
-    float learning_rate, beta1, beta2, correction1, correction2, weight_decay, gradient_scale;
+    /* of the optimiser; doubles, because 1 - beta and its like are computed in double and rounded once */
+    double learning_rate, beta1, beta2, correction1, correction2, weight_decay, gradient_scale;
     cm_support support;
 } cm_attr;
 

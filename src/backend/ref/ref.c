@@ -1,3 +1,25 @@
+#include "backend/ref/ref.h"
+
 #include "backend/classes.h"
 
-const cm_backend_class cm_ref_class = {.name = "ref"};
+static const char *describe(const cm_backend *backend) {
+    (void)backend;
+    return "ref: plain loops, sums in double";
+}
+
+static cm_status open_ref(cm_backend *backend) {
+    backend->bf16 = true; /* rounds to bfloat16 as asked */
+    return CM_OK;
+}
+
+const cm_backend_class cm_ref_class = {
+    .name = "ref",
+    .open = open_ref,
+    .describe = describe,
+    .run =
+        {
+#define CM_OP(name, tensors, about) [CM_OP_##name] = cm_ref_##name,
+#include "backend/ops.def"
+#undef CM_OP
+        },
+};

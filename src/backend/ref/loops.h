@@ -1,0 +1,75 @@
+/* What the loops of ref share: addressing, storing, sums in double. */
+#ifndef CM_BACKEND_REF_LOOPS_H
+#define CM_BACKEND_REF_LOOPS_H
+
+#include <math.h>
+
+#include "backend/backend.h"
+
+/* A tensor of a call by its name in ops.def: REF_ARG(call, dense, weight). */
+#define REF_ARG(call, op, name) (&(call)->t[CM_T_##op##_##name])
+/* True if that tensor is to be added to. */
+#define REF_ADDS(call, op, name) ((call)->attr.accumulate >> CM_T_##op##_##name & 1u)
+
+enum { REF_BLOCK = 256 }; /* columns that are summed at a time, in double, on the stack */
+
+static inline int ref_min(int a, int b) { return a < b ? a : b; }
+
+/* Leading index r. */
+static inline float *ref_row(const cm_tensor *t, int r) { return (float *)t->data + (size_t)r * (size_t)t->stride; }
+static inline int ref_int(const cm_tensor *t, int i) { return ((const int32_t *)t->data)[i]; }
+static inline float ref_at(const cm_tensor *t, int i) { return ((const float *)t->data)[i]; }
+
+/* The tensor as a matrix of vectors along its last axis: how many, and one of them. */
+static inline int ref_vectors(const cm_tensor *t) { return (int)(cm_tensor_count(t) / (size_t)cm_tensor_last(t)); }
+static inline float *ref_vector(const cm_tensor *t, int r) {
+    size_t step = t->ndim == 2 ? (size_t)t->stride : (size_t)cm_tensor_last(t);
+    return (float *)t->data + (size_t)r * step;
+}
+
+static inline void ref_put(float *out, double value, bool add) { *out = (float)(add ? (double)*out + value : value); }
+
+/* Stores `n` sums. */
+static inline void ref_put_all(float *out, const double *sums, int n, bool add) {
+    for (int i = 0; i < n; i++) ref_put(out + i, sums[i], add);
+}
+
+/* An input of a matrix product, rounded to bfloat16 if that is the type of computation. */
+static inline double ref_input(float x, bool bf16) {
+    return (double)(bf16 ? cm_bf16_to_float(cm_bf16_from_float(x)) : x);
+}
+
+/* Sum of a[i] b[i]. */
+static inline double ref_dot(const float *a, const float *b, int n, bool bf16) {
+    double sum[8] = {0}, rest = 0.0;
+    int i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int j = 0; j < 8; j++) sum[j] += ref_input(a[i + j], bf16) * ref_input(b[i + j], bf16);
+    for (; i < n; i++) rest += ref_input(a[i], bf16) * ref_input(b[i], bf16);
+    return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7])) + rest;
+}
+
+/* sums[i] += factor x[i] */
+static inline void ref_add_scaled(double *sums, double factor, const float *x, int n, bool bf16) {
+    for (int i = 0; i < n; i++) sums[i] += factor * ref_input(x[i], bf16);
+}
+
+/* out[columns] (+)= the sum over the vectors of t. */
+static inline void ref_sum_vectors(const cm_tensor *t, float *out, bool add) {
+    int columns = cm_tensor_last(t), rows = ref_vectors(t);
+    for (int first = 0; first < columns; first += REF_BLOCK) {
+        double sums[REF_BLOCK] = {0};
+        int n = ref_min(REF_BLOCK, columns - first);
+        for (int r = 0; r < rows; r++) ref_add_scaled(sums, 1.0, ref_vector(t, r) + first, n, false);
+        ref_put_all(out + first, sums, n, add);
+    }
+}
+
+/* Activations, and their slope where the input is x and the output y; relu reads only y. */
+double ref_act(cm_activation activation, double x);
+double ref_slope(cm_activation activation, double x, double y);
+
+/* CM_ERR_INPUT unless 0 <= index[i] < limit for all n. */
+cm_status ref_check_range(const cm_call *call, const char *name, const cm_tensor *index, int limit);
+
+#endif

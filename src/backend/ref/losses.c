@@ -1,0 +1,94 @@
+/* policy_loss, scalar_loss, consistency_loss. */
+#include "backend/ref/ref.h"
+#include "backend/ref/softmax.h"
+
+/* One row of policy_loss; legal may be NULL. Entries that are not legal take no part. */
+typedef struct policy_row {
+    const float *logits, *target, *legal;
+    int n;
+    ref_softmax softmax;
+    double target_sum, loss, entropy;
+} policy_row;
+
+static bool takes_part(const policy_row *p, int i) { return !p->legal || p->legal[i] != 0.0f; }
+
+static void policy_row_measure(policy_row *p, bool kl) {
+    p->softmax = ref_softmax_of(p->logits, p->legal, p->n);
+    for (int i = 0; i < p->n; i++) {
+        if (!takes_part(p, i)) continue;
+        double t = (double)p->target[i], log_p = ref_softmax_log(&p->softmax, (double)p->logits[i]);
+        double probability = ref_softmax_probability(&p->softmax, (double)p->logits[i]);
+        p->target_sum += t;
+        if (t != 0.0) p->loss -= t * (kl ? log_p - log(t) : log_p);
+        if (probability != 0.0) p->entropy -= probability * log_p;
+    }
+}
+
+/* d(loss - weight entropy) / dlogits[i] */
+static double policy_row_gradient(const policy_row *p, int i, double weight) {
+    if (!takes_part(p, i)) return 0.0;
+    double probability = ref_softmax_probability(&p->softmax, (double)p->logits[i]);
+    double log_p = probability != 0.0 ? ref_softmax_log(&p->softmax, (double)p->logits[i]) : 0.0;
+    return probability * (p->target_sum + weight * (log_p + p->entropy)) - (double)p->target[i];
+}
+
+cm_status cm_ref_policy_loss(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *loss = REF_ARG(call, policy_loss, loss), *entropy = REF_ARG(call, policy_loss, entropy);
+    const cm_tensor *dlogits = REF_ARG(call, policy_loss, dlogits), *logits = REF_ARG(call, policy_loss, logits);
+    const cm_tensor *target = REF_ARG(call, policy_loss, target), *legal = REF_ARG(call, policy_loss, legal);
+    const cm_tensor *coefficient = REF_ARG(call, policy_loss, coefficient);
+    for (int b = 0; b < logits->dim[0]; b++) {
+        policy_row p = {.logits = ref_row(logits, b),
+                        .target = ref_row(target, b),
+                        .legal = legal->data ? ref_row(legal, b) : NULL,
+                        .n = logits->dim[1]};
+        policy_row_measure(&p, call->attr.kl);
+        ((float *)loss->data)[b] = (float)p.loss;
+        if (entropy->data) ((float *)entropy->data)[b] = (float)p.entropy;
+        for (int i = 0; dlogits->data && i < p.n; i++)
+            ref_put(ref_row(dlogits, b) + i,
+                    (double)ref_at(coefficient, b) * policy_row_gradient(&p, i, (double)call->attr.scale),
+                    REF_ADDS(call, policy_loss, dlogits));
+    }
+    return CM_OK;
+}
+
+cm_status cm_ref_scalar_loss(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *loss = REF_ARG(call, scalar_loss, loss), *dprediction = REF_ARG(call, scalar_loss, dprediction);
+    const cm_tensor *prediction = REF_ARG(call, scalar_loss, prediction);
+    for (int b = 0; b < prediction->dim[0]; b++) {
+        double off = (double)*ref_row(prediction, b) - (double)ref_at(REF_ARG(call, scalar_loss, target), b);
+        ((float *)loss->data)[b] = (float)(off * off);
+        if (dprediction->data)
+            ref_put(ref_row(dprediction, b), 2.0 * (double)ref_at(REF_ARG(call, scalar_loss, coefficient), b) * off,
+                    REF_ADDS(call, scalar_loss, dprediction));
+    }
+    return CM_OK;
+}
+
+#define NORM_FLOOR 1e-5
+
+cm_status cm_ref_consistency_loss(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *loss = REF_ARG(call, consistency_loss, loss), *dx = REF_ARG(call, consistency_loss, dx);
+    const cm_tensor *x = REF_ARG(call, consistency_loss, x), *y = REF_ARG(call, consistency_loss, y);
+    int n = x->dim[1];
+    for (int b = 0; b < x->dim[0]; b++) {
+        const float *u = ref_row(x, b), *v = ref_row(y, b);
+        double norm_u = sqrt(ref_dot(u, u, n, false)), norm_v = sqrt(ref_dot(v, v, n, false));
+        bool floored = norm_u <= NORM_FLOOR; /* a NaN is no floor: it shows */
+        if (floored) norm_u = NORM_FLOOR;
+        if (norm_v <= NORM_FLOOR) norm_v = NORM_FLOOR;
+        double cosine = ref_dot(u, v, n, false) / (norm_u * norm_v);
+        double c = (double)ref_at(REF_ARG(call, consistency_loss, coefficient), b);
+        ((float *)loss->data)[b] = (float)-cosine;
+        for (int i = 0; dx->data && i < n; i++) {
+            double away = floored ? 0.0 : cosine * (double)u[i] / (norm_u * norm_u);
+            ref_put(ref_row(dx, b) + i, c * (away - (double)v[i] / (norm_u * norm_v)),
+                    REF_ADDS(call, consistency_loss, dx));
+        }
+    }
+    return CM_OK;
+}

@@ -1,0 +1,93 @@
+/* softmax, log_softmax, simnorm and their gradients. */
+#include "backend/ref/softmax.h"
+
+#include "backend/ref/ref.h"
+
+ref_softmax ref_softmax_of(const float *x, const float *legal, int n) {
+    ref_softmax s = {.max = -INFINITY};
+    for (int i = 0; i < n; i++)
+        if ((!legal || legal[i] != 0.0f) && !((double)x[i] <= s.max)) s.max = (double)x[i];
+    for (int i = 0; i < n; i++)
+        if (!legal || legal[i] != 0.0f) s.sum += exp((double)x[i] - s.max);
+    s.log_sum = log(s.sum);
+    return s;
+}
+
+static void softmax_run(float *y, const float *x, const float *legal, int n) {
+    ref_softmax s = ref_softmax_of(x, legal, n);
+    for (int i = 0; i < n; i++)
+        y[i] = legal && legal[i] == 0.0f ? 0.0f : (float)ref_softmax_probability(&s, (double)x[i]);
+}
+
+static void softmax_run_backward(float *dx, const float *dy, const float *y, int n, bool add) {
+    double along = 0.0;
+    for (int i = 0; i < n; i++) along += (double)dy[i] * (double)y[i];
+    for (int i = 0; i < n; i++) ref_put(dx + i, (double)y[i] * ((double)dy[i] - along), add);
+}
+
+cm_status cm_ref_softmax(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *y = REF_ARG(call, softmax, y), *x = REF_ARG(call, softmax, x);
+    const cm_tensor *legal = REF_ARG(call, softmax, legal);
+    for (int r = 0; r < ref_vectors(x); r++)
+        softmax_run(ref_vector(y, r), ref_vector(x, r), legal->data ? ref_vector(legal, r) : NULL, cm_tensor_last(x));
+    return CM_OK;
+}
+
+cm_status cm_ref_softmax_backward(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *dx = REF_ARG(call, softmax_backward, dx), *dy = REF_ARG(call, softmax_backward, dy);
+    const cm_tensor *y = REF_ARG(call, softmax_backward, y);
+    for (int r = 0; r < ref_vectors(y); r++)
+        softmax_run_backward(ref_vector(dx, r), ref_vector(dy, r), ref_vector(y, r), cm_tensor_last(y),
+                             REF_ADDS(call, softmax_backward, dx));
+    return CM_OK;
+}
+
+cm_status cm_ref_simnorm(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *y = REF_ARG(call, simnorm, y), *x = REF_ARG(call, simnorm, x);
+    int group = call->attr.group;
+    for (int r = 0; r < ref_vectors(x); r++)
+        for (int i = 0; i < cm_tensor_last(x); i += group)
+            softmax_run(ref_vector(y, r) + i, ref_vector(x, r) + i, NULL, group);
+    return CM_OK;
+}
+
+cm_status cm_ref_simnorm_backward(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *dx = REF_ARG(call, simnorm_backward, dx), *dy = REF_ARG(call, simnorm_backward, dy);
+    const cm_tensor *y = REF_ARG(call, simnorm_backward, y);
+    int group = call->attr.group;
+    for (int r = 0; r < ref_vectors(y); r++)
+        for (int i = 0; i < cm_tensor_last(y); i += group)
+            softmax_run_backward(ref_vector(dx, r) + i, ref_vector(dy, r) + i, ref_vector(y, r) + i, group,
+                                 REF_ADDS(call, simnorm_backward, dx));
+    return CM_OK;
+}
+
+cm_status cm_ref_log_softmax(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *y = REF_ARG(call, log_softmax, y), *x = REF_ARG(call, log_softmax, x);
+    for (int r = 0; r < ref_vectors(x); r++) {
+        const float *from = ref_vector(x, r);
+        ref_softmax s = ref_softmax_of(from, NULL, cm_tensor_last(x));
+        for (int i = 0; i < cm_tensor_last(x); i++) ref_vector(y, r)[i] = (float)ref_softmax_log(&s, (double)from[i]);
+    }
+    return CM_OK;
+}
+
+cm_status cm_ref_log_softmax_backward(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *dx = REF_ARG(call, log_softmax_backward, dx), *dy = REF_ARG(call, log_softmax_backward, dy);
+    const cm_tensor *y = REF_ARG(call, log_softmax_backward, y);
+    for (int r = 0; r < ref_vectors(y); r++) {
+        const float *from = ref_vector(dy, r), *at = ref_vector(y, r);
+        double sum = 0.0;
+        for (int i = 0; i < cm_tensor_last(y); i++) sum += (double)from[i];
+        for (int i = 0; i < cm_tensor_last(y); i++)
+            ref_put(ref_vector(dx, r) + i, (double)from[i] - exp((double)at[i]) * sum,
+                    REF_ADDS(call, log_softmax_backward, dx));
+    }
+    return CM_OK;
+}

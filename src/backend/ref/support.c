@@ -1,0 +1,85 @@
+/* value_transform, two_hot, support_decode, categorical_loss: a scalar as a distribution over atoms. */
+#include "backend/support.h"
+
+#include "backend/ref/ref.h"
+#include "backend/ref/softmax.h"
+
+cm_status cm_ref_value_transform(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *y = REF_ARG(call, value_transform, y), *x = REF_ARG(call, value_transform, x);
+    double epsilon = call->attr.epsilon > 0.0f ? (double)call->attr.epsilon : CM_TRANSFORM_EPSILON;
+    for (int r = 0; r < x->dim[0]; r++)
+        for (int i = 0; i < cm_tensor_row_size(x); i++) {
+            double value = (double)ref_row(x, r)[i];
+            ref_row(y, r)[i] =
+                (float)(call->attr.inverse ? cm_transform_inverse(value, epsilon) : cm_transform(value, epsilon));
+        }
+    return CM_OK;
+}
+
+cm_status cm_ref_two_hot(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *y = REF_ARG(call, two_hot, y), *value = REF_ARG(call, two_hot, value);
+    const cm_support *support = &call->attr.support;
+    for (int r = 0; r < y->dim[0]; r++) {
+        int index;
+        double fraction;
+        bool known = cm_support_project(support, (double)ref_at(value, r), &index, &fraction);
+        float *row = ref_row(y, r);
+        for (int i = 0; i < support->size; i++) row[i] = known ? 0.0f : NAN;
+        if (!known) continue;
+        row[index] = (float)(1.0 - fraction);
+        if (fraction > 0.0) row[index + 1] = (float)fraction;
+    }
+    return CM_OK;
+}
+
+/* The value of a row of logits (or of the one output of a scalar head). */
+static double decode(const cm_support *support, const float *logits) {
+    if (support->size == 1) return (double)logits[0];
+    ref_softmax s = ref_softmax_of(logits, NULL, support->size);
+    double mean = 0.0, step = cm_support_step(support);
+    for (int i = 0; i < support->size; i++)
+        mean += ref_softmax_probability(&s, (double)logits[i]) * ((double)support->min + step * i);
+    return cm_support_value(support, mean);
+}
+
+cm_status cm_ref_support_decode(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *value = REF_ARG(call, support_decode, value), *logits = REF_ARG(call, support_decode, logits);
+    for (int b = 0; b < logits->dim[0]; b++)
+        ((float *)value->data)[b] = (float)decode(&call->attr.support, ref_row(logits, b));
+    return CM_OK;
+}
+
+/* One row of categorical_loss: the loss, and coefficient times its gradient into dlogits (NULL: not wanted). */
+static double categorical_row(const cm_call *call, int b, float *dlogits) {
+    const cm_support *support = &call->attr.support;
+    const float *logits = ref_row(REF_ARG(call, categorical_loss, logits), b);
+    double c = (double)ref_at(REF_ARG(call, categorical_loss, coefficient), b), fraction;
+    int index;
+    if (!cm_support_project(support, (double)ref_at(REF_ARG(call, categorical_loss, target), b), &index, &fraction))
+        index = 0, fraction = NAN;
+    ref_softmax s = ref_softmax_of(logits, NULL, support->size);
+    double loss = 0.0;
+    if (fraction != 1.0) loss -= (1.0 - fraction) * ref_softmax_log(&s, (double)logits[index]);
+    if (fraction != 0.0) loss -= fraction * ref_softmax_log(&s, (double)logits[index + 1]);
+    for (int i = 0; dlogits && i < support->size; i++) {
+        double target = i == index ? 1.0 - fraction : i == index + 1 ? fraction : 0.0;
+        ref_put(dlogits + i, c * (ref_softmax_probability(&s, (double)logits[i]) - target),
+                REF_ADDS(call, categorical_loss, dlogits));
+    }
+    return loss;
+}
+
+cm_status cm_ref_categorical_loss(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *loss = REF_ARG(call, categorical_loss, loss), *dlogits = REF_ARG(call, categorical_loss, dlogits);
+    const cm_tensor *decoded = REF_ARG(call, categorical_loss, decoded);
+    const cm_tensor *logits = REF_ARG(call, categorical_loss, logits);
+    for (int b = 0; b < logits->dim[0]; b++) {
+        if (decoded->data) ((float *)decoded->data)[b] = (float)decode(&call->attr.support, ref_row(logits, b));
+        ((float *)loss->data)[b] = (float)categorical_row(call, b, dlogits->data ? ref_row(dlogits, b) : NULL);
+    }
+    return CM_OK;
+}
