@@ -91,6 +91,7 @@ static void dense_rule(cm_tape *tape, const cm_tape_node *node) {
     through_relu(tape, node, y);
     cm_tape_node *call = append(tape, CM_OP_dense_backward, node);
     if (!call) return;
+    call->attr.activation = CM_ACT_NONE;
     call->t[CM_T_dense_backward_dy] = tape->var[y].grad;
     call->t[CM_T_dense_backward_x] = node->t[CM_T_dense_x];
     call->t[CM_T_dense_backward_weight] = node->t[CM_T_dense_weight];
@@ -105,6 +106,7 @@ static void conv2d_rule(cm_tape *tape, const cm_tape_node *node) {
     through_relu(tape, node, y);
     cm_tape_node *call = append(tape, CM_OP_conv2d_backward, node);
     if (!call) return;
+    call->attr.activation = CM_ACT_NONE;
     call->t[CM_T_conv2d_backward_dy] = tape->var[y].grad;
     call->t[CM_T_conv2d_backward_x] = node->t[CM_T_conv2d_x];
     call->t[CM_T_conv2d_backward_weight] = node->t[CM_T_conv2d_weight];

@@ -151,7 +151,7 @@ static cm_status step_range(void *context, int task, int worker) {
     const range *r = &o->ranges[task];
     cm_stream *stream = o->config.streams[worker];
     cm_call call = {.op = o->second ? CM_OP_adam_step : CM_OP_sgd_step, .attr = o->attr};
-    if (!r->decay) call.attr.weight_decay = 0.0f;
+    if (!r->decay) call.attr.weight_decay = 0.0;
     call.t[0] = flat(o->config.parameters, r->first, r->count);
     call.t[1] = flat(o->first, r->first, r->count);
     if (o->second) call.t[CM_T_adam_step_second] = flat(o->second, r->first, r->count);
@@ -182,16 +182,16 @@ cm_status cm_optimizer_step(cm_optimizer *optimizer, const float *gradient, doub
     double clip = t->clip_norm > 0.0 ? t->clip_norm / (norm + 1e-6) : 1.0;
     double beta1 = optimizer->second ? t->beta1 : t->momentum, steps = (double)update + 1.0;
     optimizer->gradient = (float *)(uintptr_t)gradient;
-    optimizer->attr = (cm_attr){.learning_rate = (float)cm_optimizer_rate(optimizer, update),
-                                .beta1 = (float)beta1,
-                                .beta2 = (float)t->beta2,
-                                .correction1 = (float)(1.0 - pow(beta1, steps)),
-                                .correction2 = (float)(1.0 - pow(t->beta2, steps)),
+    optimizer->attr = (cm_attr){.learning_rate = cm_optimizer_rate(optimizer, update),
+                                .beta1 = beta1,
+                                .beta2 = t->beta2,
+                                .correction1 = 1.0 - pow(beta1, steps),
+                                .correction2 = 1.0 - pow(t->beta2, steps),
                                 .epsilon = (float)t->adam_epsilon,
-                                .weight_decay = (float)t->weight_decay,
+                                .weight_decay = t->weight_decay,
                                 .decoupled = t->optimizer == CM_OPTIMIZER_ADAMW,
                                 .first = update == 0,
-                                .gradient_scale = (float)(clip < 1.0 ? clip : 1.0)};
+                                .gradient_scale = clip < 1.0 ? clip : 1.0};
     return cm_pool_run(optimizer->config.pool, optimizer->range_count, step_range, optimizer);
 }
 

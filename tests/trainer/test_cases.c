@@ -1,0 +1,83 @@
+/* Every training case passes on every backend that opens here, in both types, with 1, 2, 3 and 8 workers. */
+#include <check.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trainer/case.h"
+
+static const struct {
+    const char *name;
+    cm_dtype dtype;
+} dtypes[] = {{"float32", CM_F32}, {"bfloat16", CM_BF16}};
+
+typedef struct setting {
+    cm_backend *backend;
+    cm_pool *pool;
+    int dtype;
+} setting;
+
+/* Runs the case if it is one of the trainer's and has a tolerance for the type; true then. */
+static bool run_case(const cm_json *root, const setting *s, cm_case_report *report) {
+    const char *kind = cm_json_string(cm_json_get(root, "kind"));
+    if (!kind || !cm_trainer_case_knows(kind) || !cm_case_has_dtype(root, dtypes[s->dtype].name)) return false;
+    cm_status status = cm_case_begin(report, root, dtypes[s->dtype].name);
+    if (status == CM_OK) status = cm_trainer_case_run(root, s->backend, s->pool, dtypes[s->dtype].dtype, report);
+    if (status == CM_OK) status = cm_case_end(report);
+    ck_assert_msg(status == CM_OK, "%s: %s", kind, cm_error_message());
+    return true;
+}
+
+static int run_folder(const setting *s) {
+    DIR *folder = opendir(CM_TEST_CASES "/learning");
+    ck_assert_ptr_nonnull(folder);
+    int count = 0;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        if (!strstr(entry->d_name, ".json")) continue;
+        char path[1024];
+        snprintf(path, sizeof path, "%s/learning/%s", CM_TEST_CASES, entry->d_name);
+        cm_json_doc *doc;
+        ck_assert_msg(cm_json_read(path, &doc) == CM_OK, "%s", cm_error_message());
+        cm_case_report report;
+        if (run_case(cm_json_root(doc), s, &report)) {
+            count++;
+            ck_assert_msg(report.ok, "%s %s %s, %d workers: %s", entry->d_name, s->backend->kind->name,
+                          dtypes[s->dtype].name, cm_pool_size(s->pool), report.message);
+        }
+        cm_json_free(doc);
+    }
+    closedir(folder);
+    return count;
+}
+
+START_TEST(all_six_training_cases_pass_on_every_backend_type_and_number_of_workers) {
+    static const int workers[] = {1, 2, 3, 8};
+    for (const cm_backend_class *const *c = cm_backend_classes(); *c; c++) {
+        setting s;
+        if (cm_backend_open((*c)->name, &s.backend) != CM_OK) {
+            printf("SKIP %s: %s\n", (*c)->name, cm_error_message());
+            continue;
+        }
+        for (int w = 0; w < 4; w++) {
+            ck_assert(cm_pool_create(workers[w], &s.pool) == CM_OK);
+            for (s.dtype = 0; s.dtype < 2; s.dtype++) ck_assert_int_eq(run_folder(&s), 6);
+            cm_pool_destroy(s.pool);
+        }
+        cm_backend_close(s.backend);
+    }
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("training cases");
+    TCase *tc = tcase_create("cases");
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, all_six_training_cases_pass_on_every_backend_type_and_number_of_workers);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
