@@ -354,6 +354,13 @@ static cm_status check_dense(const cm_call *call, const cm_tensor *action, int *
     return action->data ? encoding_columns(call, false, columns) : CM_OK;
 }
 
+/* Of action_encoding and its backward; the first tensor of both is a state. */
+static cm_status check_encoding(const cm_call *call, const cm_tensor *state, int *columns) {
+    CM_TRY(encoding_columns(call, true, columns));
+    bool cells = state->ndim == 4 || call->attr.encoding != CM_ENCODE_BOARD;
+    return cells ? CM_OK : fail_attribute(call, "attr.encoding board needs [B, H, W, C]");
+}
+
 static cm_status check_conv2d(const cm_call *call, const cm_tensor *weight) {
     CM_TRY(check_product(call));
     CM_TRY(check_activation(call, call->op == CM_OP_conv2d ? CM_ACT_RELU : CM_ACT_NONE));
@@ -417,7 +424,7 @@ static cm_status check_attributes(const cm_call *call, sizes *known) {
     case CM_OP_simnorm: CM_TRY(check_simnorm(call, &t[CM_T_simnorm_x])); break;
     case CM_OP_simnorm_backward: CM_TRY(check_simnorm(call, &t[CM_T_simnorm_backward_y])); break;
     case CM_OP_action_encoding:
-    case CM_OP_action_encoding_backward: CM_TRY(encoding_columns(call, true, &E)); break;
+    case CM_OP_action_encoding_backward: CM_TRY(check_encoding(call, &t[CM_T_action_encoding_y], &E)); break;
     case CM_OP_two_hot:
     case CM_OP_support_decode:
     case CM_OP_categorical_loss: CM_TRY(check_support(call)); break;

@@ -196,6 +196,11 @@ START_TEST(wrong_attributes_are_named) {
     minmax.t[CM_T_minmax_y] = minmax.t[CM_T_minmax_x] = f32(2, 3, 8, 1, 1);
     assert_refused(&minmax, "minmax: attr.per_channel needs [B, H, W, C]");
 
+    cm_call board = {.op = CM_OP_action_encoding, .attr.encoding = CM_ENCODE_BOARD};
+    board.t[CM_T_action_encoding_y] = f32(2, 3, 9, 1, 1), board.t[CM_T_action_encoding_x] = f32(2, 3, 8, 1, 1);
+    board.t[CM_T_action_encoding_action] = i32(3);
+    assert_refused(&board, "action_encoding: attr.encoding board needs [B, H, W, C]");
+
     cm_call norm = {.op = CM_OP_layer_norm, .attr.groups = 5};
     norm.t[CM_T_layer_norm_x] = norm.t[CM_T_layer_norm_y] = f32(2, 2, 12, 1, 1);
     norm.t[CM_T_layer_norm_scale] = norm.t[CM_T_layer_norm_shift] = f32(1, 12, 1, 1, 1);

@@ -1,0 +1,121 @@
+/* The reference cases of tests/cases/learning that belong to backends, on every backend and in every type. */
+#include <check.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/case.h"
+#include "core/json.h"
+
+static int run_file(const char *path, const char *name, cm_backend *backend, cm_dtype dtype) {
+    cm_json_doc *doc;
+    ck_assert_msg(cm_json_read(path, &doc) == CM_OK, "%s", cm_error_message());
+    const cm_json *root = cm_json_root(doc);
+    const char *kind = cm_json_string(cm_json_get(root, "kind"));
+    int ran = 0;
+    if (kind && cm_backend_case_known(kind) && cm_case_has_dtype(root, cm_dtype_name(dtype))) {
+        cm_stream *stream;
+        cm_case_report report;
+        ck_assert_int_eq(cm_stream_open(backend, &stream), CM_OK);
+        cm_status status = cm_backend_case_run(root, stream, dtype, &report);
+        ck_assert_msg(status == CM_OK, "%s: %s", name, cm_error_message());
+        ck_assert_msg(report.ok, "%s on %s in %s: %s", name, backend->kind->name, cm_dtype_name(dtype), report.message);
+        cm_stream_close(stream);
+        ran = 1;
+    }
+    cm_json_free(doc);
+    return ran;
+}
+
+static int run_folder(cm_backend *backend, cm_dtype dtype) {
+    const char *folder = CM_TEST_CASES "/learning";
+    DIR *directory = opendir(folder);
+    ck_assert_ptr_nonnull(directory);
+    int ran = 0;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        if (!strstr(entry->d_name, ".json")) continue;
+        char path[1024];
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        ran += run_file(path, entry->d_name, backend, dtype);
+    }
+    closedir(directory);
+    return ran;
+}
+
+/* All backends of this build that open here. */
+static void on_every_backend(cm_dtype dtype, int least) {
+    for (const cm_backend_class *const *kind = cm_backend_classes(); *kind; kind++) {
+        cm_backend *backend;
+        if (cm_backend_open((*kind)->name, &backend) == CM_ERR_ABSENT) {
+            printf("SKIP %s cases: %s\n", (*kind)->name, cm_error_message());
+            continue;
+        }
+        int ran = run_folder(backend, dtype);
+        ck_assert_msg(ran >= least, "%d cases on %s", ran, (*kind)->name);
+        cm_backend_close(backend);
+    }
+}
+
+START_TEST(float32_cases_are_met) { on_every_backend(CM_F32, 80); }
+END_TEST
+
+START_TEST(bfloat16_cases_are_met) { on_every_backend(CM_BF16, 14); }
+END_TEST
+
+static void assert_refused(const char *text, const char *message) {
+    cm_json_doc *doc;
+    cm_case_report report;
+    cm_backend *backend;
+    cm_stream *stream;
+    ck_assert_int_eq(cm_json_parse(text, strlen(text), "case", &doc), CM_OK);
+    ck_assert_int_eq(cm_backend_open("ref", &backend), CM_OK);
+    ck_assert_int_eq(cm_stream_open(backend, &stream), CM_OK);
+    ck_assert_int_eq(cm_backend_case_run(cm_json_root(doc), stream, CM_F32, &report), CM_ERR_INPUT);
+    ck_assert_msg(strstr(cm_error_message(), message) != NULL, "got \"%s\"", cm_error_message());
+    cm_stream_close(stream);
+    cm_backend_close(backend);
+    cm_json_free(doc);
+}
+
+#define REST                                                                                                           \
+    "\"expected\": {\"y\": 0, \"dx\": 0}, \"tolerance\": {\"float32\": {\"y\": [1, 0, null], \"dx\": [1, 0, null]}}"
+
+START_TEST(malformed_cases_are_refused) {
+    assert_refused("{}", "kind: missing");
+    assert_refused("{\"kind\": \"astrology\"}", "\"astrology\" is unknown");
+    assert_refused("{\"kind\": \"activation\", \"options\": {\"activation\": \"selu\"}, \"inputs\": {}, " REST "}",
+                   "activation: \"selu\" is unknown; known: none, relu");
+    assert_refused("{\"kind\": \"activation\", \"options\": {\"activation\": \"relu\"}, \"inputs\": {}, " REST "}",
+                   "x: missing");
+    assert_refused("{\"kind\": \"activation\", \"options\": {\"activation\": \"relu\"}, \"inputs\": {\"x\": "
+                   "{\"shape\": [2], \"data\": [1, 2]}, \"dy\": {\"shape\": [3], \"data\": [1, 2, 3]}}, " REST "}",
+                   "activation_backward: dy is float32 [3]");
+    assert_refused("{\"kind\": \"activation\", \"options\": {\"activation\": \"relu\"}, \"inputs\": {\"x\": "
+                   "{\"shape\": [1, 1, 1, 1, 1], \"data\": [1]}, \"dy\": {\"shape\": [1], \"data\": [1]}}, " REST "}",
+                   "x: must have 1 to 4 dimensions");
+    assert_refused("{\"kind\": \"avg_pool\", \"options\": {\"kernel\": 5, \"stride\": 2, \"padding\": 1}, \"inputs\": "
+                   "{}, " REST "}",
+                   "kernel");
+    assert_refused("{\"kind\": \"schedule\", \"options\": {\"schedule\": {\"type\": \"linear\"}}, \"inputs\": {}, " REST
+                   "}",
+                   "type: \"linear\" is unknown");
+    ck_assert(!cm_backend_case_uses_backend("schedule"));
+    ck_assert(cm_backend_case_uses_backend("dense"));
+    ck_assert(!cm_backend_case_known("targets"));
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("backend/cases");
+    TCase *tests = tcase_create("all");
+    tcase_add_test(tests, float32_cases_are_met);
+    tcase_add_test(tests, bfloat16_cases_are_met);
+    tcase_add_test(tests, malformed_cases_are_refused);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
