@@ -14,7 +14,12 @@
     CM_ENV_ROW(cm_env_pendulum)          \
     CM_ENV_ROW(cm_env_catch)             \
     CM_ENV_ROW(cm_env_tictactoe)         \
-    CM_ENV_ROW(cm_env_connect4)
+    CM_ENV_ROW(cm_env_connect4)          \
+    CM_ENV_ROW(cm_env_othello)           \
+    CM_ENV_ROW(cm_env_gomoku)            \
+    CM_ENV_ROW(cm_env_hex)               \
+    CM_ENV_ROW(cm_env_go)                \
+    CM_ENV_ROW(cm_env_2048)
 /* clang-format on */
 
 #define CM_ENV_ROW(def) extern const cm_env_def def;

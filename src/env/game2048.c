@@ -1,0 +1,135 @@
+#include "env/game2048.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "env/board.h"
+
+enum { PLANES = 16 };
+
+static const char *const channels[PLANES] = {
+    "empty",    "tile 2",   "tile 4",    "tile 8",    "tile 16",   "tile 32",   "tile 64",    "tile 128",
+    "tile 256", "tile 512", "tile 1024", "tile 2048", "tile 4096", "tile 8192", "tile 16384", "tile 32768 or more"};
+
+static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
+    (void)params;
+    spec->rank = 3;
+    spec->shape[0] = spec->shape[1] = 4, spec->shape[2] = PLANES;
+    spec->channels = channels;
+    spec->cells = CM_2048_CELLS;
+    spec->actions = 4;
+    spec->reward_low = 0.0, spec->reward_high = (double)INFINITY;
+    spec->discount = 0.999;
+    spec->symmetries = 8;
+    spec->chance_outcomes = CM_2048_OUTCOMES, spec->reset_outcomes = 2;
+    spec->rules_size = sizeof(cm_2048);
+    return CM_OK;
+}
+
+static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
+    (void)params;
+    cm_2048 *s = (cm_2048 *)rules;
+    memset(s, 0, sizeof *s);
+    for (int i = 0; i < 2; i++) cm_2048_spawn(s, cm_2048_draw(s, random));
+}
+
+static cm_status reset_with(const cm_env_params *params, void *rules, const int32_t *outcomes) {
+    (void)params;
+    for (int i = 0; i < 2; i++) {
+        if (outcomes[i] < 0 || outcomes[i] >= CM_2048_OUTCOMES) {
+            return cm_fail(CM_ERR_INPUT, "a spawn must be 16 * [tile is 4] + cell, got %d", outcomes[i]);
+        }
+    }
+    if (outcomes[0] % 16 == outcomes[1] % 16)
+        return cm_fail(CM_ERR_INPUT, "both spawns are on cell %d", outcomes[0] % 16);
+    memset(rules, 0, sizeof(cm_2048));
+    for (int i = 0; i < 2; i++) cm_2048_spawn((cm_2048 *)rules, outcomes[i]);
+    return CM_OK;
+}
+
+static double afterstate(const cm_env_params *params, void *rules, int action) {
+    (void)params;
+    double reward;
+    cm_2048_slide((cm_2048 *)rules, action, &reward);
+    return reward;
+}
+
+static bool chance(const cm_env_params *params, void *rules, int outcome) {
+    (void)params;
+    cm_2048_spawn((cm_2048 *)rules, outcome);
+    return cm_2048_is_stuck((const cm_2048 *)rules);
+}
+
+static void chance_weights(const cm_env_params *params, const void *rules, float *weights) {
+    (void)params;
+    const cm_2048 *s = (const cm_2048 *)rules;
+    const float empty = (float)cm_2048_empty(s);
+    for (int cell = 0; cell < CM_2048_CELLS; cell++) {
+        weights[cell] = s->tile[cell] == 0 ? 0.9f / empty : 0.0f;
+        weights[16 + cell] = s->tile[cell] == 0 ? 0.1f / empty : 0.0f;
+    }
+}
+
+static cm_env_outcome step(const cm_env_params *params, void *rules, int action, cm_pcg64 *random) {
+    cm_env_outcome out = {afterstate(params, rules, action), false, false};
+    out.terminated = chance(params, rules, cm_2048_draw((const cm_2048 *)rules, random));
+    return out;
+}
+
+static void legal(const cm_env_params *params, const void *rules, uint8_t *mask) {
+    (void)params;
+    for (int a = 0; a < 4; a++) mask[a] = cm_2048_is_legal((const cm_2048 *)rules, a);
+}
+
+static void observe(const cm_env_params *params, const void *rules, float *observation) {
+    (void)params;
+    const uint8_t *tile = ((const cm_2048 *)rules)->tile;
+    memset(observation, 0, CM_2048_CELLS * PLANES * sizeof *observation);
+    for (int cell = 0; cell < CM_2048_CELLS; cell++) {
+        observation[cell * PLANES + (tile[cell] < PLANES ? tile[cell] : PLANES - 1)] = 1.0f;
+    }
+}
+
+static void board(const cm_env_params *params, const void *rules, int32_t *cells) {
+    (void)params;
+    const uint8_t *tile = ((const cm_2048 *)rules)->tile;
+    for (int cell = 0; cell < CM_2048_CELLS; cell++) cells[cell] = tile[cell] == 0 ? 0 : 1 << tile[cell];
+}
+
+static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
+    int32_t cells[CM_2048_CELLS];
+    board(params, rules, cells);
+    text[0] = '\0';
+    for (int cell = 0; cell < CM_2048_CELLS; cell += 4) {
+        cm_picture_line(text, size, "%7d%7d%7d%7d", cells[cell], cells[cell + 1], cells[cell + 2], cells[cell + 3]);
+    }
+}
+
+static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
+    (void)params;
+    const char *const names[] = {"up", "right", "down", "left"};
+    cm_name_pick(text, size, names[action]);
+}
+
+/* The mirror exchanges left and right, a turn by 90 degrees clockwise makes up right. */
+static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, int32_t *action_map) {
+    (void)params;
+    cm_board_dihedral(index, 4, 0, cell_map, action_map);
+    for (int a = 0; a < 4; a++) action_map[a] = ((index >= 4 ? 4 - a : a) + index) % 4;
+}
+
+const cm_env_def cm_env_2048 = {.name = "2048",
+                                .about = "Slide and merge tiles on 4 x 4; new tiles are chance",
+                                .describe = describe,
+                                .reset = reset,
+                                .step = step,
+                                .observe = observe,
+                                .legal = legal,
+                                .picture = picture,
+                                .action_name = action_name,
+                                .board = board,
+                                .symmetry = symmetry,
+                                .afterstate = afterstate,
+                                .chance = chance,
+                                .chance_weights = chance_weights,
+                                .reset_with = reset_with};

@@ -1,0 +1,92 @@
+#include "env/hex.h"
+
+#include <string.h>
+
+#include "env/board.h"
+
+enum { CELLS = CM_HEX_SIZE * CM_HEX_SIZE };
+
+static int cells_of(const cm_env_params *params) { return params->size * params->size; }
+
+static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
+    const int cells = cells_of(params);
+    cm_board_describe(spec, params->size, params->size, cells + params->swap);
+    spec->max_legal = cells;
+    spec->max_plies = cells + params->swap;
+    spec->symmetries = 2; /* the half turn */
+    spec->rules_size = cm_hex_bytes(params->size);
+    return CM_OK;
+}
+
+static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
+    (void)random;
+    memset(rules, 0, cm_hex_bytes(params->size));
+    ((cm_hex *)rules)->n = params->size;
+}
+
+static cm_env_outcome step(const cm_env_params *params, void *rules, int action, cm_pcg64 *random) {
+    (void)random;
+    cm_hex *s = (cm_hex *)rules;
+    if (action < cells_of(params)) return cm_board_outcome(cm_hex_play(s, action), 1);
+    cm_hex_swap(s);
+    return cm_board_outcome(false, 0);
+}
+
+static void legal(const cm_env_params *params, const void *rules, uint8_t *mask) {
+    const cm_hex *s = (const cm_hex *)rules;
+    for (int a = 0; a < cells_of(params); a++) mask[a] = s->cell[a] == 0;
+    if (params->swap) mask[cells_of(params)] = s->ply == 1;
+}
+
+static int to_play(const cm_env_params *params, const void *rules) {
+    (void)params;
+    return ((const cm_hex *)rules)->ply % 2;
+}
+
+static void board(const cm_env_params *params, const void *rules, int32_t *cells) {
+    const uint8_t *cell = ((const cm_hex *)rules)->cell;
+    for (int c = 0; c < cells_of(params); c++) cells[c] = cell[c] & CM_HEX_COLOUR;
+}
+
+static void observe(const cm_env_params *params, const void *rules, float *observation) {
+    int32_t cells[CELLS];
+    board(params, rules, cells);
+    cm_board_observe(cells, cells_of(params), to_play(params, rules), observation);
+}
+
+static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
+    int32_t cells[CELLS];
+    board(params, rules, cells);
+    cm_board_picture(cells, params->size, params->size, 1, text, size);
+    cm_picture_line(text, size, "x: top to bottom  o: left to right");
+}
+
+static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
+    if (action == cells_of(params)) {
+        cm_name_pick(text, size, "swap");
+    } else {
+        cm_board_cell_name(action, params->size, text, size);
+    }
+}
+
+static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, int32_t *action_map) {
+    cm_board_dihedral(2 * index, params->size, cells_of(params) + params->swap, cell_map, action_map);
+}
+
+const cm_env_def cm_env_hex = {.name = "hex",
+                               .alias = "Hex",
+                               .about = "Connect two opposite sides of an n x n rhombus",
+                               .min_size = 2,
+                               .max_size = CM_HEX_SIZE,
+                               .default_size = 11,
+                               .options = CM_ENV_SIZE | CM_ENV_SWAP,
+                               .describe = describe,
+                               .reset = reset,
+                               .step = step,
+                               .observe = observe,
+                               .legal = legal,
+                               .to_play = to_play,
+                               .picture = picture,
+                               .action_name = action_name,
+                               .board = board,
+                               .symmetry = symmetry};

@@ -1,0 +1,86 @@
+#include "env/othello.h"
+
+#include "env/board.h"
+
+static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
+    (void)params;
+    cm_board_describe(spec, 8, 8, CM_OTHELLO_ACTIONS);
+    spec->symmetries = 4;  /* those that leave the start as it is */
+    spec->max_plies = 120; /* a pass is always followed by one of at most 60 discs */
+    spec->rules_size = sizeof(cm_othello);
+    return CM_OK;
+}
+
+static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
+    (void)params, (void)random;
+    cm_othello_reset((cm_othello *)rules);
+}
+
+static cm_env_outcome step(const cm_env_params *params, void *rules, int action, cm_pcg64 *random) {
+    (void)params, (void)random;
+    int result;
+    bool ended = cm_othello_play((cm_othello *)rules, action, &result);
+    return cm_board_outcome(ended, result);
+}
+
+static int to_play(const cm_env_params *params, const void *rules) {
+    (void)params;
+    return (int)(((const cm_othello *)rules)->ply & 1);
+}
+
+static void legal(const cm_env_params *params, const void *rules, uint8_t *mask) {
+    const cm_othello *s = (const cm_othello *)rules;
+    int mover = to_play(params, rules);
+    uint64_t moves = cm_othello_moves(s->discs[mover], s->discs[1 - mover]);
+    for (int a = 0; a < 64; a++) mask[a] = moves >> a & 1;
+    mask[CM_OTHELLO_PASS] = moves == 0;
+}
+
+static void board(const cm_env_params *params, const void *rules, int32_t *cells) {
+    (void)params;
+    const cm_othello *s = (const cm_othello *)rules;
+    for (int c = 0; c < 64; c++) cells[c] = (int)(s->discs[0] >> c & 1) + 2 * (int)(s->discs[1] >> c & 1);
+}
+
+static void observe(const cm_env_params *params, const void *rules, float *observation) {
+    int32_t cells[64];
+    board(params, rules, cells);
+    cm_board_observe(cells, 64, to_play(params, rules), observation);
+}
+
+static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
+    const cm_othello *s = (const cm_othello *)rules;
+    int32_t cells[64];
+    board(params, rules, cells);
+    cm_board_picture(cells, 8, 8, 0, text, size);
+    cm_picture_line(text, size, "x %d  o %d", cm_othello_count(s->discs[0]), cm_othello_count(s->discs[1]));
+}
+
+static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
+    (void)params;
+    if (action == CM_OTHELLO_PASS) {
+        cm_name_pick(text, size, "pass");
+    } else {
+        cm_board_cell_name(action, 8, text, size);
+    }
+}
+
+static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, int32_t *action_map) {
+    (void)params;
+    const int dihedral[4] = {0, 2, 5, 7}; /* identity, half turn, both diagonals */
+    cm_board_dihedral(dihedral[index], 8, CM_OTHELLO_ACTIONS, cell_map, action_map);
+}
+
+const cm_env_def cm_env_othello = {.name = "othello",
+                                   .alias = "Othello",
+                                   .about = "Turn over the opponent's discs on 8 x 8",
+                                   .describe = describe,
+                                   .reset = reset,
+                                   .step = step,
+                                   .observe = observe,
+                                   .legal = legal,
+                                   .to_play = to_play,
+                                   .picture = picture,
+                                   .action_name = action_name,
+                                   .board = board,
+                                   .symmetry = symmetry};
