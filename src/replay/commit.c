@@ -37,6 +37,8 @@ static void set_flat(cm_replay *replay, bool flat) {
     cm_replay_visit(replay, set_leaf_of, NULL);
 }
 
+void cm_replay_unflatten(cm_replay *replay) { set_flat(replay, false); }
+
 /* ---- priorities ---------------------------------------------------------------------------------------------------
  */
 
@@ -52,9 +54,14 @@ static float largest_priority(cm_replay *replay) {
     return largest < 0.0f ? 1.0f : largest;
 }
 
+float cm_replay_newest_priority(cm_replay *replay) {
+    return replay->config.prioritized && replay->config.new_is_max ? largest_priority(replay) : 0.0f;
+}
+
 cm_status cm_replay_update_priorities(cm_replay *replay, int n, const int32_t *slot, const uint32_t *index,
                                       const float *priority) {
     if (!replay->config.prioritized) return CM_OK;
+    if (replay->loading) return cm_fail(CM_ERR_STATE, "replay: priorities updated before loading has ended");
     for (int i = 0; i < n; i++) {
         int32_t s = slot[i];
         if (s < 0 || s >= replay->slots)
@@ -126,25 +133,33 @@ void cm_replay_evict(cm_replay *replay) {
     replay->first_piece++;
 }
 
-/* Moves `steps` steps of a lane and the row behind them into the ring; the first `known` have priorities. */
-static void store_piece(cm_replay *replay, int32_t from, int32_t steps, int32_t known, float newest) {
-    int fields = replay->config.prioritized ? FIELD_UPDATE : FIELD_LEFT;
+int32_t cm_ring_reserve(cm_replay *replay, int32_t steps) {
     while (replay->used + steps + 1 > replay->ring) cm_replay_evict(replay);
-    int32_t to = cm_slot_add(replay, replay->tail, replay->used), slot = to;
-    cm_rows_copy(replay, to, from, steps + 1, fields);
-    for (int32_t t = 0; t <= steps; t++, slot = cm_slot_add(replay, slot, 1)) {
-        replay->left[slot] = steps - t;
-        if (t < steps) replay->flags[slot] &= (uint8_t)~FLAG_LAST;
+    return cm_slot_add(replay, replay->tail, replay->used);
+}
+
+void cm_ring_adopt(cm_replay *replay, int32_t slot, int32_t steps, int32_t known, float newest) {
+    int32_t row = slot;
+    for (int32_t t = 0; t <= steps; t++, row = cm_slot_add(replay, row, 1)) {
+        replay->left[row] = steps - t;
+        if (t < steps) replay->flags[row] &= (uint8_t)~FLAG_LAST;
     }
-    int32_t last = cm_slot_add(replay, to, steps);
+    int32_t last = cm_slot_add(replay, slot, steps);
     replay->episodes += !(replay->flags[last] & FLAG_CUT);
     replay->steps += steps;
     replay->used += steps + 1;
     replay->next_piece++;
-    slot = to;
     for (int32_t t = 0; t < steps; t++, slot = cm_slot_add(replay, slot, 1)) {
         show_position(replay, slot, t < known, newest);
     }
+}
+
+/* Moves `steps` steps of a lane and the row behind them into the ring; the first `known` have priorities. */
+static void store_piece(cm_replay *replay, int32_t from, int32_t steps, int32_t known, float newest) {
+    int fields = replay->config.prioritized ? FIELD_UPDATE : FIELD_LEFT;
+    int32_t to = cm_ring_reserve(replay, steps);
+    cm_rows_copy(replay, to, from, steps + 1, fields);
+    cm_ring_adopt(replay, to, steps, known, newest);
 }
 
 /* ---- lanes --------------------------------------------------------------------------------------------------------
@@ -206,16 +221,14 @@ cm_status cm_replay_commit(cm_replay *replay) {
     if (replay->loading) return cm_fail(CM_ERR_STATE, "replay: commit before loading has ended");
     set_flat(replay, false);
     apply_updates(replay);
-    bool by_max = replay->config.prioritized && replay->config.new_is_max;
-    float newest = by_max ? largest_priority(replay) : 0.0f;
+    float newest = cm_replay_newest_priority(replay);
     for (int e = 0; e < replay->config.environments; e++) commit_lane(replay, e, newest);
     cm_replay_refresh(replay);
     return CM_OK;
 }
 
-cm_status cm_replay_clear(cm_replay *replay) {
-    CM_TRY(cm_replay_claim(replay, "clear"));
-    set_flat(replay, false);
+void cm_replay_empty(cm_replay *replay) {
+    replay->flat = false;
     for (int32_t i = 0; i < replay->updates; i++) replay->update[replay->updated[i]] = -1.0f;
     replay->updates = 0;
     while (replay->used > 0) cm_replay_evict(replay);
@@ -225,6 +238,13 @@ cm_status cm_replay_clear(cm_replay *replay) {
         *lane = (cm_lane){.steps = lane->steps};
     }
     replay->tail = 0;
+    replay->steps = replay->episodes = 0;
+    replay->loading = false;
     cm_replay_refresh(replay);
+}
+
+cm_status cm_replay_clear(cm_replay *replay) {
+    CM_TRY(cm_replay_claim(replay, "clear"));
+    cm_replay_empty(replay);
     return CM_OK;
 }

@@ -2,11 +2,13 @@
 #ifndef CM_REPLAY_INTERNAL_H
 #define CM_REPLAY_INTERNAL_H
 
-#include <stdatomic.h>
-
 #include "core/arena.h"
 #include "replay/replay.h"
 #include "replay/sum_tree.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* What is kept for each row. The order is that of the plan and of the files. */
 typedef enum cm_field {
@@ -99,8 +101,10 @@ struct cm_replay {
     /* between commits */
     int32_t updates; /* entries of `updated` */
     uint64_t late_updates;
-    atomic_int readers; /* prefetches that draw */
-    bool loading;       /* segment.h: rows are being filled in */
+    int readers;         /* prefetches that draw; atomic                          */
+    bool loading;        /* segment.h: the ring is laid out, rows are being filled in */
+    uint64_t load_piece; /* the last piece that was looked for ...              */
+    int32_t load_slot;   /* ... and its first row                               */
 };
 
 /* ---- store.c ---- */
@@ -138,10 +142,28 @@ void cm_window_open(const cm_replay *replay, int32_t slot, int32_t left, const c
 
 void cm_replay_set_leaf(cm_replay *replay, int32_t slot); /* from its priority */
 void cm_replay_clear_leaf(cm_replay *replay, int32_t slot);
+/* Makes room for `steps` steps and the row behind them; the first slot of it. */
+int32_t cm_ring_reserve(cm_replay *replay, int32_t steps);
+
+/* Makes the rows from `slot` on, filled by now, the newest piece: its saved fields and, for the first `known` steps,
+ * priorities are there; `newest` is the priority of new ones under new_is_max. */
+void cm_ring_adopt(cm_replay *replay, int32_t slot, int32_t steps, int32_t known, float newest);
+
+float cm_replay_newest_priority(cm_replay *replay); /* see cm_ring_adopt */
+
 void cm_replay_evict(cm_replay *replay);   /* the oldest piece; there must be one */
 void cm_replay_refresh(cm_replay *replay); /* limits and what cm_replay_count shows */
+
+/* Back to leaves from priorities if they are flat; before something changes. */
+void cm_replay_unflatten(cm_replay *replay);
+
+/* Removes everything but the counters of steps; ends loading. */
+void cm_replay_empty(cm_replay *replay);
 
 /* Calls visit(context, slot) for every slot that may be drawn, in order of age. */
 void cm_replay_visit(cm_replay *replay, void (*visit)(cm_replay *replay, int32_t slot, void *context), void *context);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -123,7 +123,7 @@ cm_status cm_prefetch_begin(cm_prefetch *p, uint64_t first_update, int64_t count
     if (p->active) return cm_fail(CM_ERR_STATE, "prefetch: begun again before its end");
     if (count < 0) return cm_fail(CM_ERR_INPUT, "prefetch: %lld batches, must be at least 0", (long long)count);
     if (p->replay->loading) return cm_fail(CM_ERR_STATE, "prefetch: begun before loading of the replay has ended");
-    atomic_fetch_add(&p->replay->readers, 1);
+    __atomic_fetch_add(&p->replay->readers, 1, __ATOMIC_ACQ_REL);
     pthread_mutex_lock(&p->lock);
     p->active = true;
     p->first_update = first_update;
@@ -178,7 +178,7 @@ void cm_prefetch_end(cm_prefetch *p) {
         p->slot[i].ticket = 0;
     }
     pthread_mutex_unlock(&p->lock);
-    atomic_fetch_sub(&p->replay->readers, 1);
+    __atomic_fetch_sub(&p->replay->readers, 1, __ATOMIC_ACQ_REL);
 }
 
 /* The slot of a live handle. Slots change hands under the lock, but a lent one is the caller's alone. */

@@ -255,7 +255,7 @@ void cm_replay_destroy(cm_replay *replay) {
 const cm_replay_config *cm_replay_configuration(const cm_replay *replay) { return &replay->config; }
 
 cm_status cm_replay_claim(cm_replay *replay, const char *what) {
-    if (atomic_load(&replay->readers) == 0) return CM_OK;
+    if (__atomic_load_n(&replay->readers, __ATOMIC_ACQUIRE) == 0) return CM_OK;
     return cm_fail(CM_ERR_STATE, "replay: %s while batches are being drawn; end the prefetch first", what);
 }
 

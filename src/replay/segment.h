@@ -1,0 +1,62 @@
+/* Saving and loading a replay.
+ *
+ * Pieces (episodes, or parts of long ones) are numbered in the order in which they entered the ring and never change
+ * there. So they are saved once, in segments of consecutive pieces; the rest, which does change (which pieces are left
+ * and where they lie, priorities, lanes with open episodes, counters), is one small state.
+ *
+ *     saving    after a commit: cm_replay_segment_write for pieces that are in no segment yet; cm_replay_state_write
+ *     loading   cm_replay_state_read, cm_replay_segment_read for each segment in any order, cm_replay_load_end
+ *
+ * With the same configuration a loaded replay draws bit for bit what the saved one would have drawn. One whose `bytes`,
+ * max_steps or max_episodes have changed keeps the newest pieces that fit. All numbers are little-endian; nothing read
+ * is trusted: magic, sizes, checksum (XXH3) and every value that is used as an index are checked, and an error names
+ * what is wrong. Pieces that are no longer kept may be missing from the segments; one that is kept may not.
+ */
+#ifndef CM_REPLAY_SEGMENT_H
+#define CM_REPLAY_SEGMENT_H
+
+#include "replay/replay.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A growing run of bytes; begin with {0}. The caller owns it and may use it again. */
+typedef struct cm_bytes {
+    unsigned char *data;
+    size_t size, capacity;
+} cm_bytes;
+void cm_bytes_free(cm_bytes *bytes);
+
+enum { CM_SEGMENT_PLAIN = 0, CM_SEGMENT_ZSTD = 3 }; /* compression: none, or a zstd level 1 .. 19 */
+
+/* Replaces *out by the segment of pieces [first, first + count). Errors: CM_ERR_INPUT if one is not in the ring. */
+cm_status cm_replay_segment_write(const cm_replay *replay, uint64_t first, uint64_t count, int compression,
+                                  cm_bytes *out) CM_MUST_USE;
+
+/* Replaces *out by the state. Errors: CM_ERR_STATE if steps or priorities wait for a commit. */
+cm_status cm_replay_state_write(const cm_replay *replay, int compression, cm_bytes *out) CM_MUST_USE;
+
+/* Pieces [*first, *first + *count) that a segment holds, from its header alone. */
+cm_status cm_replay_segment_range(const void *data, size_t size, uint64_t *first, uint64_t *count) CM_MUST_USE;
+
+/* Begins loading: the replay is emptied and laid out anew. Until cm_replay_load_end only the calls below work.
+ * Errors: CM_ERR_INPUT if data is not a state, is damaged, or is of a replay with other observations, actions or
+ * environments, or with longer pieces; the replay is empty then. */
+cm_status cm_replay_state_read(cm_replay *replay, const void *data, size_t size) CM_MUST_USE;
+
+/* Fills in those of the segment's pieces that are kept. Errors: CM_ERR_INPUT; the replay is empty then. */
+cm_status cm_replay_segment_read(cm_replay *replay, const void *data, size_t size) CM_MUST_USE;
+
+/* Ends loading. Errors: CM_ERR_INPUT names a piece that no segment held; the replay is empty then. */
+cm_status cm_replay_load_end(cm_replay *replay) CM_MUST_USE;
+
+/* Adds all pieces of a segment as the newest ones of this replay, with priorities of new data: for another number of
+ * ranks, and for training without acting. Errors: CM_ERR_INPUT; CM_ERR_STATE while something draws. Pieces before the
+ * one with the error have been added. */
+cm_status cm_replay_segment_append(cm_replay *replay, const void *data, size_t size) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

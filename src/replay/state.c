@@ -1,0 +1,257 @@
+/* The state: all that changes. Payload, behind a frame whose a is the number of environments and whose b tells whether
+ * there are priorities:
+ *
+ *     ring rows, first row in use, rows in use i32; number of the oldest piece, of the next one, late updates u64
+ *     steps of each piece, oldest first [pieces] i32
+ *     if prioritized: priority [rows in use] f32, trained [rows in use] u8
+ *     each lane: steps u64; rows, shown steps i32; its rows' fields; if prioritized: priority [shown steps] f32
+ */
+#include <math.h>
+
+#include "replay/saved.h"
+
+static const char magic[] = "CMRPSTA1";
+static const char what[] = "replay state";
+
+/* ---- writing ------------------------------------------------------------------------------------------------------
+ */
+
+static cm_status check_committed(const cm_replay *replay) {
+    bool waits = replay->updates > 0 || replay->loading;
+    for (int e = 0; e < replay->config.environments; e++)
+        waits = waits || replay->lane[e].rows != replay->lane[e].committed || replay->lane[e].fresh > 0;
+    if (waits) return cm_fail(CM_ERR_STATE, "replay: saved while steps or priorities wait for a commit");
+    return CM_OK;
+}
+
+static cm_status put_flags(const cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, cm_bytes *out) {
+    unsigned char *flags = NULL;
+    CM_TRY(cm_bytes_extend(out, (size_t)rows, &flags));
+    for (int32_t i = 0; i < rows; i++) flags[i] = replay->flags[cm_slot_add(replay, slot, i)] & mask;
+    return CM_OK;
+}
+
+static cm_status put_ring(const cm_replay *replay, cm_bytes *out) {
+    const int32_t place[3] = {replay->ring, replay->tail, replay->used};
+    const uint64_t counters[3] = {replay->first_piece, replay->next_piece, replay->late_updates};
+    CM_TRY(cm_bytes_put(out, place, sizeof place[0], 3));
+    CM_TRY(cm_bytes_put(out, counters, sizeof counters[0], 3));
+    int32_t slot = replay->tail;
+    for (uint64_t i = replay->first_piece; i < replay->next_piece; i++) {
+        CM_TRY(cm_bytes_put(out, &replay->left[slot], sizeof(int32_t), 1));
+        slot = cm_slot_add(replay, slot, replay->left[slot] + 1);
+    }
+    if (!replay->config.prioritized) return CM_OK;
+    CM_TRY(cm_saved_put_rows(replay, replay->tail, replay->used, FIELD_PRIORITY, out));
+    return put_flags(replay, replay->tail, replay->used, FLAG_TRAINED, out);
+}
+
+static cm_status put_lane(const cm_replay *replay, int environment, cm_bytes *out) {
+    const cm_lane *lane = &replay->lane[environment];
+    const int32_t sizes[2] = {lane->rows, lane->visible};
+    int32_t base = cm_lane_slot(replay, environment, 0);
+    CM_TRY(cm_bytes_put(out, &lane->steps, sizeof lane->steps, 1));
+    CM_TRY(cm_bytes_put(out, sizes, sizeof sizes[0], 2));
+    for (int f = 0; f < SAVED_FIELDS; f++) {
+        if (f != FIELD_FLAGS) CM_TRY(cm_saved_put_rows(replay, base, lane->rows, f, out));
+    }
+    CM_TRY(put_flags(replay, base, lane->rows, FLAG_EXPLORED | FLAG_TRAINED, out));
+    if (!replay->config.prioritized) return CM_OK;
+    return cm_saved_put_rows(replay, base, lane->visible, FIELD_PRIORITY, out);
+}
+
+cm_status cm_replay_state_write(const cm_replay *replay, int compression, cm_bytes *out) {
+    CM_TRY(check_committed(replay));
+    cm_bytes payload = {0};
+    cm_status status = put_ring(replay, &payload);
+    for (int e = 0; e < replay->config.environments && status == CM_OK; e++) status = put_lane(replay, e, &payload);
+    uint64_t environments = (uint64_t)replay->config.environments;
+    cm_frame frame = cm_saved_frame(replay, magic, environments, replay->config.prioritized);
+    if (status == CM_OK) status = cm_frame_write(&frame, &payload, compression, out);
+    cm_bytes_free(&payload);
+    return status;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------
+ */
+
+/* The ring as the state describes it. */
+typedef struct layout {
+    int32_t ring, tail, used;
+    uint64_t first, next, late;
+    cm_cursor steps;  /* [next - first] i32, checked */
+    uint64_t dropped; /* pieces that do not fit any more */
+    int32_t dropped_rows;
+} layout;
+
+static cm_status get_layout(const cm_replay *replay, cm_cursor *in, layout *out) {
+    int32_t place[3];
+    uint64_t counters[3];
+    CM_TRY(cm_cursor_get(in, place, sizeof place[0], 3));
+    CM_TRY(cm_cursor_get(in, counters, sizeof counters[0], 3));
+    *out = (layout){place[0], place[1], place[2], counters[0], counters[1], counters[2], *in, 0, 0};
+    uint64_t pieces = out->next - out->first;
+    if (out->next < out->first || out->next == UINT64_MAX || pieces > in->left / sizeof(int32_t))
+        return cm_fail(CM_ERR_INPUT, "pieces %llu .. %llu do not fit", (unsigned long long)out->first,
+                       (unsigned long long)out->next);
+    int64_t rows = 0;
+    for (uint64_t i = 0; i < pieces; i++) {
+        int32_t steps;
+        CM_TRY(cm_cursor_get(in, &steps, sizeof steps, 1));
+        if (steps < 1 || steps > replay->config.segment_steps)
+            return cm_fail(CM_ERR_INPUT, "piece %llu has %d steps, must be in 1 .. %d (segment_steps)",
+                           (unsigned long long)(out->first + i), steps, replay->config.segment_steps);
+        rows += steps + 1;
+    }
+    if (rows != out->used || out->used > out->ring || out->tail < 0 || out->tail >= out->ring)
+        return cm_fail(CM_ERR_INPUT, "%lld rows do not make %d from row %d of %d", (long long)rows, out->used,
+                       out->tail, out->ring);
+    return CM_OK;
+}
+
+/* Lays the ring out: where each piece will be. The oldest that do not fit a smaller ring are dropped. */
+static cm_status set_layout(cm_replay *replay, layout *from) {
+    bool same = from->ring == replay->ring;
+    uint64_t pieces = from->next - from->first;
+    replay->tail = same ? from->tail : 0;
+    replay->used = 0;
+    for (uint64_t i = 0; i < pieces; i++) {
+        int32_t steps;
+        CM_TRY(cm_cursor_get(&from->steps, &steps, sizeof steps, 1));
+        if (from->used - from->dropped_rows > replay->ring) {
+            from->dropped++;
+            from->dropped_rows += steps + 1;
+            continue;
+        }
+        for (int32_t t = 0; t <= steps; t++, replay->used++) {
+            int32_t slot = cm_slot_add(replay, replay->tail, replay->used);
+            replay->left[slot] = steps - t;
+            replay->flags[slot] = 0;
+        }
+    }
+    replay->first_piece = replay->load_piece = from->first + from->dropped;
+    replay->next_piece = from->next;
+    replay->load_slot = replay->tail;
+    replay->late_updates = from->late;
+    return CM_OK;
+}
+
+static cm_status skip(cm_cursor *in, size_t bytes) {
+    if (bytes > in->left) return cm_fail(CM_ERR_INPUT, "cut short: %zu bytes are missing", bytes - in->left);
+    in->at += bytes;
+    in->left -= bytes;
+    return CM_OK;
+}
+
+static cm_status check_priorities(const cm_replay *replay, int32_t slot, int32_t rows) {
+    for (int32_t i = 0; i < rows; i++) {
+        float p = replay->priority[cm_slot_add(replay, slot, i)];
+        if (!(p >= 0.0f && isfinite(p))) return cm_fail(CM_ERR_INPUT, "a priority is %g", (double)p);
+    }
+    return CM_OK;
+}
+
+static cm_status get_priorities(cm_replay *replay, const layout *from, cm_cursor *in) {
+    CM_TRY(skip(in, (size_t)from->dropped_rows * sizeof(float)));
+    CM_TRY(cm_saved_get_rows(replay, replay->tail, replay->used, FIELD_PRIORITY, in));
+    CM_TRY(skip(in, (size_t)from->dropped_rows));
+    CM_TRY(cm_saved_get_rows(replay, replay->tail, replay->used, FIELD_FLAGS, in));
+    for (int32_t i = 0; i < replay->used; i++) replay->flags[cm_slot_add(replay, replay->tail, i)] &= FLAG_TRAINED;
+    return check_priorities(replay, replay->tail, replay->used);
+}
+
+static cm_status get_lane(cm_replay *replay, int environment, cm_cursor *in) {
+    uint64_t steps;
+    int32_t sizes[2], base = cm_lane_slot(replay, environment, 0);
+    CM_TRY(cm_cursor_get(in, &steps, sizeof steps, 1));
+    CM_TRY(cm_cursor_get(in, sizes, sizeof sizes[0], 2));
+    int32_t rows = sizes[0], visible = sizes[1];
+    if (rows < 0 || rows > replay->config.segment_steps || visible < 0 || (visible > 0 && visible != rows - 1))
+        return cm_fail(CM_ERR_INPUT, "%d rows with %d shown, at most %d (segment_steps)", rows, visible,
+                       replay->config.segment_steps);
+    for (int f = 0; f < SAVED_FIELDS; f++) {
+        if (f != FIELD_FLAGS) CM_TRY(cm_saved_get_rows(replay, base, rows, f, in));
+    }
+    CM_TRY(cm_saved_get_rows(replay, base, rows, FIELD_FLAGS, in));
+    for (int32_t t = 0; t < rows; t++) {
+        if (replay->flags[base + t] & ~(FLAG_EXPLORED | FLAG_TRAINED))
+            return cm_fail(CM_ERR_INPUT, "step %d has flags %d", t, replay->flags[base + t]);
+        CM_TRY(cm_saved_check_row(replay, base + t, true));
+    }
+    if (replay->config.prioritized) {
+        CM_TRY(cm_saved_get_rows(replay, base, visible, FIELD_PRIORITY, in));
+        CM_TRY(check_priorities(replay, base, visible));
+    }
+    replay->lane[environment] = (cm_lane){.steps = steps,
+                                          .rows = rows,
+                                          .committed = rows,
+                                          .visible = replay->config.sample_open ? visible : 0,
+                                          .open = rows > 0};
+    return CM_OK;
+}
+
+static cm_status read_state(cm_replay *replay, const void *data, size_t size, cm_bytes *room) {
+    const cm_replay_config *c = &replay->config;
+    cm_frame frame;
+    cm_cursor in;
+    layout from;
+    CM_TRY(cm_frame_check(data, size, magic, what, &frame));
+    CM_TRY(cm_saved_check_shape(replay, &frame, what));
+    if (frame.a != (uint64_t)c->environments || frame.b != (uint64_t)c->prioritized)
+        return cm_fail(CM_ERR_INPUT, "%s: of %llu environments %s priorities; the replay has %d %s them", what,
+                       (unsigned long long)frame.a, frame.b ? "with" : "without", c->environments,
+                       c->prioritized ? "with" : "without");
+    CM_TRY(cm_frame_open(data, size, what, room, &in));
+    if (get_layout(replay, &in, &from) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s", what);
+    CM_TRY(set_layout(replay, &from));
+    if (c->prioritized && get_priorities(replay, &from, &in) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s", what);
+    for (int e = 0; e < c->environments; e++) {
+        if (get_lane(replay, e, &in) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s: environment %d", what, e);
+    }
+    if (in.left > 0) return cm_fail(CM_ERR_INPUT, "%s: %zu bytes too many", what, in.left);
+    return CM_OK;
+}
+
+cm_status cm_replay_state_read(cm_replay *replay, const void *data, size_t size) {
+    CM_TRY(cm_replay_claim(replay, "loading"));
+    cm_replay_empty(replay);
+    replay->loading = true;
+    cm_bytes room = {0};
+    cm_status status = read_state(replay, data, size, &room);
+    cm_bytes_free(&room);
+    if (status != CM_OK) cm_saved_abandon(replay);
+    return status;
+}
+
+void cm_saved_abandon(cm_replay *replay) {
+    uint64_t next = replay->next_piece;
+    cm_replay_empty(replay);
+    replay->first_piece = replay->next_piece = next;
+}
+
+/* ---- the end of loading -------------------------------------------------------------------------------------------
+ */
+
+static void set_leaf(cm_replay *replay, int32_t slot, void *context) {
+    (void)context;
+    cm_replay_set_leaf(replay, slot);
+}
+
+cm_status cm_replay_load_end(cm_replay *replay) {
+    if (!replay->loading) return cm_fail(CM_ERR_STATE, "replay: loading ended before its begin");
+    int32_t slot = replay->tail;
+    for (uint64_t i = replay->first_piece; i < replay->next_piece; i++) {
+        int32_t steps = replay->left[slot], last = cm_slot_add(replay, slot, steps);
+        if (!(replay->flags[last] & FLAG_LAST)) {
+            cm_saved_abandon(replay);
+            return cm_fail(CM_ERR_INPUT, "replay: piece %llu is in no segment", (unsigned long long)i);
+        }
+        replay->steps += steps;
+        replay->episodes += !(replay->flags[last] & FLAG_CUT);
+        slot = cm_slot_add(replay, last, 1);
+    }
+    cm_replay_visit(replay, set_leaf, NULL);
+    replay->loading = false;
+    cm_replay_refresh(replay);
+    return CM_OK;
+}

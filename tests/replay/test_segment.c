@@ -1,0 +1,343 @@
+/* A replay that is saved and loaded goes on exactly as the one that was not; damaged files are errors. */
+#include <stdio.h>
+#include <xxhash.h>
+
+#include "replay/segment.h"
+#include "replay_model.h"
+
+static const cm_replay_config base_config = {
+    .observation_size = 3,
+    .observation_scale = 1.0f,
+    .actions = 5,
+    .environments = 3,
+    .bytes = 40000,
+    .max_steps = 60,
+    .segment_steps = 9,
+    .commit_steps = 6,
+    .sample_open = true,
+    .prioritized = true,
+    .alpha = 0.6,
+    .epsilon = 1e-6,
+    .targets = {.unroll = 3, .td_steps = 4, .discount = 0.97},
+};
+
+static model *make_model(const cm_replay_config *config, uint64_t seed) {
+    model *m = calloc(1, sizeof *m);
+    m->config = *config;
+    m->rng = cm_rng_init(cm_key_make(seed, CM_RNG_TEST, 0), 0);
+    return m;
+}
+
+static cm_replay *make_replay(const cm_replay_config *config) {
+    cm_replay *replay;
+    ck_assert_msg(cm_replay_create(config, &replay) == CM_OK, "%s", cm_error_message());
+    return replay;
+}
+
+/* One iteration: acting, two updates with their priorities, commit. Returns a hash of the batches. */
+static uint64_t iterate(model *m, cm_replay *replay, uint64_t iteration, uint64_t hash) {
+    cm_batch_config config = {.rows = 16, .seed = 5};
+    cm_batch *b;
+    ck_assert_int_eq(cm_batch_create(replay, &config, &b), CM_OK);
+    cm_replay_counts counts;
+    cm_replay_count(replay, &counts);
+    for (uint64_t u = 0; u < 2 && counts.positions > 0; u++) {
+        ck_assert_msg(cm_replay_sample(replay, 2 * iteration + u, 0.5, b) == CM_OK, "%s", cm_error_message());
+        hash = XXH3_64bits_withSeed(b->slot, 16 * sizeof *b->slot, hash);
+        hash = XXH3_64bits_withSeed(b->index, 16 * sizeof *b->index, hash);
+        hash = XXH3_64bits_withSeed(b->observation, 16 * 3 * sizeof(float), hash);
+        hash = XXH3_64bits_withSeed(b->target_value, 16 * 4 * sizeof(float), hash);
+        hash = XXH3_64bits_withSeed(b->target_policy, 16 * 4 * 5 * sizeof(float), hash);
+        hash = XXH3_64bits_withSeed(b->weights, 16 * sizeof(float), hash);
+        float priority[16];
+        for (int i = 0; i < 16; i++) priority[i] = fabsf(b->target_value[4 * i]) + 0.01f;
+        ck_assert_int_eq(cm_replay_update_priorities(replay, 16, b->slot, b->index, priority), CM_OK);
+    }
+    cm_batch_destroy(b);
+    for (int e = 0; e < m->config.environments; e++) {
+        int steps = (int)model_draw(m, (uint32_t)m->config.commit_steps + 1);
+        for (int t = 0; t < steps; t++) {
+            model_append(m, replay, e);
+            if (model_draw(m, 6) == 0) model_finish(m, replay, e, model_draw(m, 2) == 0);
+        }
+    }
+    ck_assert_int_eq(cm_replay_commit(replay), CM_OK);
+    for (int e = 0; e < m->config.environments; e++) m->waiting_count[e] = 0;
+    return hash;
+}
+
+enum { MAX_SEGMENTS = 64 };
+
+typedef struct saved {
+    cm_bytes state, segment[MAX_SEGMENTS];
+    int segments;
+    uint64_t next; /* first piece that is in no segment */
+} saved;
+
+static void save(saved *s, const cm_replay *replay, int compression) {
+    cm_replay_counts counts;
+    cm_replay_count(replay, &counts);
+    uint64_t end = counts.first_piece + (uint64_t)counts.pieces;
+    if (s->next < counts.first_piece) s->next = counts.first_piece;
+    ck_assert_msg(cm_replay_segment_write(replay, s->next, end - s->next, compression, &s->segment[s->segments++]) == 0,
+                  "%s", cm_error_message());
+    s->next = end;
+    ck_assert_msg(cm_replay_state_write(replay, compression, &s->state) == CM_OK, "%s", cm_error_message());
+}
+
+static cm_status load(const saved *s, cm_replay *replay) {
+    CM_TRY(cm_replay_state_read(replay, s->state.data, s->state.size));
+    for (int i = 0; i < s->segments; i++) {
+        const cm_bytes *segment = &s->segment[i ^ (s->segments > 1 && i < (s->segments & ~1))]; /* not in order */
+        CM_TRY(cm_replay_segment_read(replay, segment->data, segment->size));
+    }
+    return cm_replay_load_end(replay);
+}
+
+static void free_saved(saved *s) {
+    cm_bytes_free(&s->state);
+    for (int i = 0; i < s->segments; i++) cm_bytes_free(&s->segment[i]);
+}
+
+static cm_replay_config variant(int i) {
+    cm_replay_config c = base_config;
+    c.prioritized = i & 1;
+    c.sample_open = !(i & 2);
+    c.observation_type = i & 4 ? CM_OBSERVATION_UINT8 : CM_OBSERVATION_FLOAT32;
+    c.new_is_max = i & 4;
+    return c;
+}
+
+START_TEST(loaded_replay_draws_what_the_saved_one_would_have_drawn) {
+    cm_replay_config config = variant(_i);
+    model *m = make_model(&config, 1);
+    cm_replay *unbroken = make_replay(&config), *loaded = make_replay(&config);
+    saved files = {0};
+    for (uint64_t i = 0; i < 40; i++) {
+        iterate(m, unbroken, i, 0);
+        if (i % 4 == 3) save(&files, unbroken, _i % 3 == 0 ? CM_SEGMENT_PLAIN : CM_SEGMENT_ZSTD);
+    }
+    ck_assert_msg(load(&files, loaded) == CM_OK, "%s", cm_error_message());
+    cm_replay_counts one, two;
+    cm_replay_count(unbroken, &one);
+    cm_replay_count(loaded, &two);
+    ck_assert_mem_eq(&one, &two, sizeof one);
+    ck_assert_int_gt(one.first_piece, 20);
+    model *copy = malloc(sizeof *copy);
+    memcpy(copy, m, sizeof *copy);
+    uint64_t want = 0, got = 0;
+    for (uint64_t i = 40; i < 60; i++) {
+        want = iterate(m, unbroken, i, want);
+        got = iterate(copy, loaded, i, got);
+    }
+    ck_assert_uint_eq(got, want);
+    free(copy);
+    free(m);
+    free_saved(&files);
+    cm_replay_destroy(unbroken);
+    cm_replay_destroy(loaded);
+}
+END_TEST
+
+/* A small saved run: two segments and a state. */
+static saved make_files(int compression) {
+    model *m = make_model(&base_config, 2);
+    cm_replay *replay = make_replay(&base_config);
+    saved files = {0};
+    for (uint64_t i = 0; i < 8; i++) {
+        iterate(m, replay, i, 0);
+        if (i % 4 == 3) save(&files, replay, compression);
+    }
+    cm_replay_destroy(replay);
+    free(m);
+    return files;
+}
+
+START_TEST(smaller_ring_keeps_the_newest_pieces_that_fit) {
+    saved files = make_files(CM_SEGMENT_ZSTD);
+    cm_replay *whole = make_replay(&base_config);
+    ck_assert_int_eq(load(&files, whole), CM_OK);
+    cm_replay_config config = base_config;
+    config.max_steps = 0;
+    config.bytes = 9000;
+    cm_replay *small = make_replay(&config);
+    ck_assert_msg(load(&files, small) == CM_OK, "%s", cm_error_message());
+    cm_replay_counts one, two;
+    cm_replay_count(whole, &one);
+    cm_replay_count(small, &two);
+    ck_assert_int_lt(two.pieces, one.pieces);
+    ck_assert_int_gt(two.pieces, 0);
+    ck_assert_uint_eq(two.first_piece + (uint64_t)two.pieces, one.first_piece + (uint64_t)one.pieces);
+    model *m = make_model(&config, 3);
+    for (uint64_t i = 0; i < 20; i++) iterate(m, small, i, 0);
+    free(m);
+    free_saved(&files);
+    cm_replay_destroy(whole);
+    cm_replay_destroy(small);
+}
+END_TEST
+
+START_TEST(appended_segment_adds_its_episodes_as_new_ones) {
+    saved files = make_files(CM_SEGMENT_PLAIN);
+    cm_replay_config config = base_config;
+    config.environments = 1;
+    config.max_steps = 0;
+    config.bytes = 1 << 20;
+    cm_replay *replay = make_replay(&config);
+    uint64_t first, count, pieces = 0;
+    for (int i = 0; i < files.segments; i++) {
+        ck_assert_int_eq(cm_replay_segment_range(files.segment[i].data, files.segment[i].size, &first, &count), CM_OK);
+        ck_assert_int_eq(cm_replay_segment_append(replay, files.segment[i].data, files.segment[i].size), CM_OK);
+        pieces += count;
+    }
+    cm_replay_counts counts;
+    cm_replay_count(replay, &counts);
+    ck_assert_uint_eq((uint64_t)counts.pieces, pieces);
+    ck_assert_int_eq(counts.positions, counts.steps);
+    model *m = make_model(&config, 4);
+    for (uint64_t i = 0; i < 5; i++) iterate(m, replay, i, 0);
+    free(m);
+    free_saved(&files);
+    cm_replay_destroy(replay);
+}
+END_TEST
+
+static void refuse(const saved *files, const char *says) {
+    cm_replay *replay = make_replay(&base_config);
+    cm_status status = load(files, replay);
+    ck_assert_int_eq(status, CM_ERR_INPUT);
+    ck_assert_msg(strstr(cm_error_message(), says) != NULL, "says: %s", cm_error_message());
+    cm_replay_counts counts;
+    cm_replay_count(replay, &counts);
+    ck_assert_int_eq(counts.positions, 0);
+    ck_assert_int_eq(counts.rows, 0);
+    model *m = make_model(&base_config, 7); /* it still works */
+    for (uint64_t i = 0; i < 3; i++) iterate(m, replay, i, 0);
+    free(m);
+    cm_replay_destroy(replay);
+}
+
+START_TEST(missing_foreign_and_swapped_files_are_named) {
+    saved files = make_files(CM_SEGMENT_ZSTD), wrong = files;
+    wrong.segments = 1;
+    refuse(&wrong, "is in no segment");
+    wrong = files;
+    wrong.state = files.segment[0];
+    refuse(&wrong, "replay state: not one");
+    wrong = files;
+    wrong.segment[1] = files.state;
+    refuse(&wrong, "replay segment: not one");
+    wrong = files;
+    wrong.state.size = 0;
+    refuse(&wrong, "replay state: not one (0 bytes");
+    cm_replay_config config = base_config;
+    config.actions = 6;
+    cm_replay *replay = make_replay(&config);
+    ck_assert_int_eq(load(&files, replay), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "5 actions"));
+    cm_replay_destroy(replay);
+    config = base_config;
+    config.segment_steps = 4;
+    replay = make_replay(&config);
+    ck_assert_int_eq(load(&files, replay), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "segment_steps"));
+    cm_replay_destroy(replay);
+    free_saved(&files);
+}
+END_TEST
+
+START_TEST(every_truncation_and_every_flipped_byte_is_refused) {
+    saved files = make_files(_i ? CM_SEGMENT_ZSTD : CM_SEGMENT_PLAIN);
+    cm_replay *replay = make_replay(&base_config);
+    cm_bytes *file[2] = {&files.state, &files.segment[0]};
+    for (int f = 0; f < 2; f++) {
+        size_t size = file[f]->size;
+        for (size_t cut = 0; cut < size; cut++) {
+            file[f]->size = cut;
+            ck_assert_int_eq(load(&files, replay), CM_ERR_INPUT);
+        }
+        file[f]->size = size;
+        for (size_t at = 0; at < size; at++) {
+            file[f]->data[at] ^= (unsigned char)(1u << at % 8);
+            ck_assert_int_eq(load(&files, replay), CM_ERR_INPUT);
+            file[f]->data[at] ^= (unsigned char)(1u << at % 8);
+        }
+    }
+    ck_assert_msg(load(&files, replay) == CM_OK, "%s", cm_error_message());
+    cm_replay_destroy(replay);
+    free_saved(&files);
+}
+END_TEST
+
+/* Writes a checksum that agrees, as somebody who means harm would. */
+static void seal(cm_bytes *file) {
+    uint64_t stored = file->size - 64;
+    memcpy(file->data + 48, &stored, sizeof stored);
+    uint64_t sum = XXH3_64bits_withSeed(file->data + 64, file->size - 64, XXH3_64bits(file->data, 56));
+    memcpy(file->data + 56, &sum, sizeof sum);
+}
+
+START_TEST(sealed_nonsense_never_crashes_what_draws_from_it) {
+    cm_rng rng = cm_rng_init(cm_key_make(13, CM_RNG_TEST, (uint64_t)_i), 0);
+    saved files = make_files(_i % 4 == 0 ? CM_SEGMENT_ZSTD : CM_SEGMENT_PLAIN);
+    cm_replay *replay = make_replay(&base_config);
+    for (int trial = 0; trial < 300; trial++) {
+        cm_bytes *file = cm_rng_below(&rng, 2) ? &files.state : &files.segment[cm_rng_below(&rng, 2)];
+        cm_bytes whole = {malloc(file->size), file->size, file->size};
+        memcpy(whole.data, file->data, file->size);
+        int changes = 1 + (int)cm_rng_below(&rng, 3);
+        for (int i = 0; i < changes; i++) {
+            size_t at = cm_rng_below(&rng, 3) ? cm_rng_below(&rng, (uint32_t)file->size) : cm_rng_below(&rng, 160);
+            if (at < file->size) file->data[at] = (unsigned char)cm_rng_bits(&rng);
+        }
+        if (cm_rng_below(&rng, 4) == 0) file->size = 64 + cm_rng_below(&rng, (uint32_t)file->size - 63);
+        seal(file);
+        if (load(&files, replay) == CM_OK) {
+            model *m = make_model(&base_config, 7);
+            for (uint64_t i = 0; i < 3; i++) iterate(m, replay, i, 0);
+            free(m);
+        }
+        memcpy(file->data, whole.data, whole.size);
+        file->size = whole.size;
+        cm_bytes_free(&whole);
+    }
+    cm_replay_destroy(replay);
+    free_saved(&files);
+}
+END_TEST
+
+START_TEST(state_is_refused_while_steps_wait_for_a_commit) {
+    model *m = make_model(&base_config, 1);
+    cm_replay *replay = make_replay(&base_config);
+    cm_bytes state = {0};
+    model_append(m, replay, 0);
+    ck_assert_int_eq(cm_replay_state_write(replay, 0, &state), CM_ERR_STATE);
+    ck_assert_int_eq(cm_replay_commit(replay), CM_OK);
+    ck_assert_int_eq(cm_replay_state_write(replay, 0, &state), CM_OK);
+    ck_assert_int_eq(cm_replay_segment_write(replay, 0, 1, 0, &state), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_replay_segment_read(replay, state.data, state.size), CM_ERR_STATE);
+    ck_assert_int_eq(cm_replay_load_end(replay), CM_ERR_STATE);
+    cm_bytes_free(&state);
+    cm_replay_destroy(replay);
+    free(m);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("replay segments");
+    TCase *tests = tcase_create("segments");
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, loaded_replay_draws_what_the_saved_one_would_have_drawn, 0, 8);
+    tcase_add_test(tests, smaller_ring_keeps_the_newest_pieces_that_fit);
+    tcase_add_test(tests, appended_segment_adds_its_episodes_as_new_ones);
+    tcase_add_test(tests, missing_foreign_and_swapped_files_are_named);
+    tcase_add_loop_test(tests, every_truncation_and_every_flipped_byte_is_refused, 0, 2);
+    tcase_add_loop_test(tests, sealed_nonsense_never_crashes_what_draws_from_it, 0, 8);
+    tcase_add_test(tests, state_is_refused_while_steps_wait_for_a_commit);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
