@@ -24,12 +24,12 @@ format: ## formats the sources
 	@clang-format -i $(C_FILES)
 
 sanitize: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
-	@$(call OTHER_BUILD,sanitize) LIMIT=600 CFLAGS='-O1 -g -fno-omit-frame-pointer \
+	@ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=600 CFLAGS='-O1 -g -fno-omit-frame-pointer \
 	    -fsanitize=address,undefined -fno-sanitize-recover=all' LDFLAGS='-fsanitize=address,undefined' test-run
 
 # oneDNN's OpenMP threads are not instrumented: one of them, so that all threads seen are our own.
 tsan: ## every test under ThreadSanitizer (oneDNN with one OpenMP thread)
-	@OMP_NUM_THREADS=1 TSAN_OPTIONS='halt_on_error=1 exitcode=66' $(call OTHER_BUILD,tsan) LIMIT=600 \
+	@OMP_NUM_THREADS=1 TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=600 \
 	    CFLAGS='-O1 -g -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
 
 coverage: ## line coverage of src/ by the tests; fails under 85 %

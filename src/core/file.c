@@ -205,7 +205,10 @@ cm_status cm_directory_make(const char *path) {
         if (path[i] != '/' && path[i] != '\0') continue;
         memcpy(part, path, i);
         part[i] = '\0';
-        if (mkdir(part, 0777) == 0 || cm_file_is_directory(part)) continue;
+        if (mkdir(part, 0777) == 0) continue;
+        int reason = errno; /* the next line changes it */
+        if (cm_file_is_directory(part)) continue;
+        errno = reason;
         return fail_io(part, "make the folder");
     }
     return CM_OK;
