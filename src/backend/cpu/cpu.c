@@ -1,0 +1,102 @@
+#include "backend/cpu/cpu.h"
+
+#include "backend/classes.h"
+#include "backend/cpu/dnnl.h"
+#include "backend/ref/ref.h"
+#include "core/arena.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const cm_op_run reference[CM_OP_COUNT] = {
+#define CM_OP(name, tensors, about) [CM_OP_##name] = cm_ref_##name,
+#include "backend/ops.def"
+#undef CM_OP
+};
+
+static const cm_op_run own[CM_OP_COUNT] = {
+    [CM_OP_dense] = cm_cpu_dense,
+    [CM_OP_dense_backward] = cm_cpu_dense_backward,
+    [CM_OP_conv2d] = cm_cpu_conv2d,
+    [CM_OP_conv2d_backward] = cm_cpu_conv2d_backward,
+};
+
+static void choose_functions(cm_cpu *cpu) {
+    for (int op = 0; op < CM_OP_COUNT; op++) {
+        cpu->run[op] = reference[op];
+        if (cpu->kernels.run[op]) cpu->run[op] = cpu->kernels.run[op];
+        if (own[op]) cpu->run[op] = own[op];
+    }
+}
+
+static cm_status open_cpu(cm_backend *backend) {
+    cm_cpu *cpu = NULL;
+    CM_TRY(cm_alloc(&cpu, 1, sizeof *cpu, "backend cpu"));
+    cm_status status = cm_dnnl_open(cpu);
+    if (status != CM_OK) {
+        free(cpu);
+        return status;
+    }
+    int count;
+    char version[32];
+    cm_dnnl_version(version);
+    cpu->kernels = *cm_kernels_usable(&count)[0];
+    backend->bf16 = cm_kernels_have_bf16();
+    if (backend->bf16) {
+        cpu->kernels.gemm_bf16 = cm_kernels_avx512bf16.gemm_bf16;
+        cpu->kernels.gemm_bf16_across = cm_kernels_avx512bf16.gemm_bf16_across;
+        cpu->kernels.bf16_rows = cm_kernels_avx512bf16.bf16_rows;
+        cpu->kernels.bf16_pairs = cm_kernels_avx512bf16.bf16_pairs;
+    }
+    choose_functions(cpu);
+    pthread_mutex_init(&cpu->lock, NULL);
+    snprintf(cpu->description, sizeof cpu->description, "%s%s, %s", cpu->kernels.name,
+             backend->bf16 ? " with bfloat16" : "", version);
+    backend->state = cpu;
+    return CM_OK;
+}
+
+static void close_cpu(cm_backend *backend) {
+    cm_cpu *cpu = backend->state;
+    cm_dnnl_close(cpu);
+    pthread_mutex_destroy(&cpu->lock);
+    free(cpu->packs);
+    free(cpu->compare);
+    free(cpu);
+}
+
+static cm_status open_lane(cm_stream *stream) { return cm_alloc(&stream->state, 1, sizeof(cm_cpu_stream), "a stream"); }
+
+static void close_lane(cm_stream *stream) {
+    cm_cpu_stream *lane = cm_lane_of(stream);
+    cm_cpu_free_plans(stream);
+    cm_dnnl_stream_close(lane);
+    free(lane->scratch);
+    free(lane);
+}
+
+static cm_status repack(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool) {
+    return cm_pack_refresh(backend->state, block, bytes, pool);
+}
+
+static const char *describe(const cm_backend *backend) { return ((const cm_cpu *)backend->state)->description; }
+
+/* The best there is for each operation was found when the backend opened. */
+static cm_status run(cm_stream *stream, const cm_call *call) { return cm_cpu_of(stream)->run[call->op](stream, call); }
+
+const cm_backend_class cm_cpu_class = {
+    .name = "cpu",
+    .open = open_cpu,
+    .close = close_cpu,
+    .stream_open = open_lane,
+    .stream_close = close_lane,
+    .prepare = cm_cpu_prepare,
+    .repack = repack,
+    .describe = describe,
+    .run =
+        {
+#define CM_OP(name, tensors, about) [CM_OP_##name] = run,
+#include "backend/ops.def"
+#undef CM_OP
+        },
+};

@@ -1,0 +1,114 @@
+#include "backend/cpu/cpu.h"
+
+#include "core/arena.h"
+#include "core/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void key_of(const cm_call *call, int weight, cm_plan_key *key) {
+    memset(key, 0, sizeof *key);
+    int32_t *f = key->field;
+    *f++ = (int32_t)call->op;
+    *f++ = (int32_t)call->attr.activation;
+    *f++ = (int32_t)call->attr.compute;
+    *f++ = (int32_t)call->attr.accumulate;
+    *f++ = (int32_t)call->attr.encoding;
+    *f++ = call->attr.actions;
+    *f++ = call->attr.stride;
+    *f++ = CM_PLAN_TENSORS;
+    key->weight = call->t[weight].data;
+    for (int i = 0; i < CM_PLAN_TENSORS; i++) {
+        const cm_tensor *t = &call->t[i];
+        if (!t->data) {
+            f += 7;
+            continue;
+        }
+        *f++ = 1;
+        *f++ = t->ndim;
+        for (int d = 0; d < CM_MAX_DIMS; d++) *f++ = t->dim[d];
+        *f++ = t->stride;
+    }
+}
+
+static unsigned hash_of(const cm_plan_key *key) {
+    uint64_t h = (uint64_t)(uintptr_t)key->weight;
+    for (int i = 0; i < CM_PLAN_FIELDS; i++) h = (h ^ (uint32_t)key->field[i]) * 0x9e3779b97f4a7c15u;
+    return (unsigned)(h >> 32) % CM_PLAN_BUCKETS;
+}
+
+static void free_plan(cm_cpu *cpu, cm_plan *plan) {
+    if (!plan) return;
+    for (int i = 0; i < CM_PLAN_PACKS; i++) cm_pack_release(cpu, plan->packs[i]);
+    if (plan->free_rest) plan->free_rest(plan);
+    free(plan);
+}
+
+typedef struct plan_maker {
+    cm_status (*make)(cm_stream *stream, const cm_call *call, cm_plan **out);
+    int weight; /* position in call->t */
+} plan_maker;
+
+static const plan_maker makers[CM_OP_COUNT] = {
+    [CM_OP_dense] = {cm_cpu_plan_dense, CM_T_dense_weight},
+    [CM_OP_dense_backward] = {cm_cpu_plan_dense_backward, CM_T_dense_backward_weight},
+    [CM_OP_conv2d] = {cm_cpu_plan_conv2d, CM_T_conv2d_weight},
+    [CM_OP_conv2d_backward] = {cm_cpu_plan_conv2d_backward, CM_T_conv2d_backward_weight},
+};
+
+cm_status cm_cpu_prepare(cm_stream *stream, cm_call *call) {
+    const plan_maker *maker = &makers[call->op];
+    call->plan = NULL;
+    if (!maker->make) return CM_OK;
+    cm_cpu *cpu = cm_cpu_of(stream);
+    cm_plan_key key;
+    key_of(call, maker->weight, &key);
+    cm_plan **bucket = &cm_lane_of(stream)->plans[hash_of(&key)];
+    for (cm_plan *plan = *bucket; plan; plan = plan->next) {
+        if (memcmp(&plan->key, &key, sizeof key) != 0) continue;
+        for (int i = 0; i < CM_PLAN_PACKS; i++) CM_TRY(cm_pack_check(cpu, plan->packs[i]));
+        call->plan = plan;
+        return CM_OK;
+    }
+    cm_plan *plan = NULL;
+    cm_status status = maker->make(stream, call, &plan);
+    if (status != CM_OK) {
+        free_plan(cpu, plan);
+        return status;
+    }
+    plan->key = key;
+    plan->next = *bucket;
+    *bucket = plan;
+    call->plan = plan;
+    return CM_OK;
+}
+
+void cm_cpu_free_plans(cm_stream *stream) {
+    for (int i = 0; i < CM_PLAN_BUCKETS; i++) {
+        for (cm_plan *plan = cm_lane_of(stream)->plans[i], *next; plan; plan = next) {
+            next = plan->next;
+            free_plan(cm_cpu_of(stream), plan);
+        }
+    }
+}
+
+cm_status cm_cpu_reserve(cm_cpu_stream *lane, size_t bytes) {
+    if (bytes <= lane->scratch_bytes) return CM_OK;
+    void *grown = aligned_alloc(CM_ALIGN, cm_align(bytes));
+    if (!grown) return cm_fail(CM_ERR_MEMORY, "backend cpu: no memory for %zu bytes of scratch", bytes);
+    free(lane->scratch);
+    lane->scratch = grown;
+    lane->scratch_bytes = bytes;
+    return CM_OK;
+}
+
+bool cm_cpu_uses_bf16(const cm_stream *stream, const cm_call *call) {
+    if (call->attr.compute != CM_BF16 || stream->backend->bf16) return call->attr.compute == CM_BF16;
+    cm_cpu *cpu = cm_cpu_of(stream);
+    pthread_mutex_lock(&cpu->lock);
+    bool said = cpu->said_no_bf16;
+    cpu->said_no_bf16 = true;
+    pthread_mutex_unlock(&cpu->lock);
+    if (!said) cm_log(CM_INFO, "this processor has no bfloat16 instructions: bfloat16 work is done in float32");
+    return false;
+}
