@@ -57,7 +57,7 @@ cm_dtype cm_op_tensor_dtype(cm_op op, int index) { return tensor_marked(op, inde
 /* ---- backends ---- */
 
 const cm_backend_class *const *cm_backend_classes(void) {
-    static const cm_backend_class *const classes[] = {&cm_cuda_class, &cm_ref_class, NULL};
+    static const cm_backend_class *const classes[] = {&cm_cuda_class, &cm_cpu_class, &cm_ref_class, NULL};
     return classes;
 }
 

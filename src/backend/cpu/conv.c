@@ -21,7 +21,8 @@ static cm_dnnl_shape kernel(const cm_tensor *t, dnnl_data_type_t type, bool any)
 }
 
 /* What all three directions share; `x`, `weight`, `y` may be gradients. */
-static cm_dnnl_conv conv_of(const cm_call *call, const cm_tensor *x, const cm_tensor *weight, const cm_tensor *y, bool bf16) {
+static cm_dnnl_conv conv_of(const cm_call *call, const cm_tensor *x, const cm_tensor *weight, const cm_tensor *y,
+                            bool bf16) {
     dnnl_data_type_t type = bf16 ? dnnl_bf16 : dnnl_f32;
     return (cm_dnnl_conv){.src = planes(x, type),
                           .weight = kernel(weight, type, true),
@@ -66,9 +67,9 @@ static cm_status make_reorder(const cm_cpu *cpu, const cm_tensor *weight, cm_dnn
 
 /* Equal descriptions lead to equal layouts. */
 static uint64_t tag_of(const cm_dnnl_conv *conv) {
-    const int64_t parts[] = {conv->direction,   conv->src.dim[0], conv->src.dim[1], conv->src.dim[2], conv->src.dim[3],
-                             conv->dst.dim[1],  conv->stride,     conv->padding,    conv->src.type,   conv->relu,
-                             conv->bias.ndim,   conv->dst.type,   conv->dst.dim[2], conv->dst.dim[3]};
+    const int64_t parts[] = {conv->direction,  conv->src.dim[0], conv->src.dim[1], conv->src.dim[2], conv->src.dim[3],
+                             conv->dst.dim[1], conv->stride,     conv->padding,    conv->src.type,   conv->relu,
+                             conv->bias.ndim,  conv->dst.type,   conv->dst.dim[2], conv->dst.dim[3]};
     uint64_t h = 1469598103934665603u;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) h = (h ^ (uint64_t)parts[i]) * 0x100000001b3u + (h >> 29);
     return h;

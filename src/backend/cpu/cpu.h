@@ -1,8 +1,8 @@
 /* Inside of the cpu backend: its state, the packed weights that all streams share, the plans of a stream.
  *
- * A plan is made by prepare for one full key (operation, shapes, strides, attributes, address of the weight) and belongs
- * to its stream. Packed weights belong to the backend, are shared by the plans that need the same layout of the same
- * weight, and go with the last of them. Operations that need neither weight nor choice have no plan.
+ * A plan is made by prepare for one full key (operation, shapes, strides, attributes, address of the weight) and
+ * belongs to its stream. Packed weights belong to the backend, are shared by the plans that need the same layout of the
+ * same weight, and go with the last of them. Operations that need neither weight nor choice have no plan.
  */
 #ifndef CM_BACKEND_CPU_CPU_H
 #define CM_BACKEND_CPU_CPU_H
@@ -23,7 +23,7 @@ typedef enum cm_pack_layout {
     CM_PACK_FORWARD_BF16, /* the same in pairs of bfloat16 along k */
     CM_PACK_BACKWARD,     /* b of dx = dy w: k runs over the outputs, panels over the inputs */
     CM_PACK_BACKWARD_BF16,
-    CM_PACK_ACTIONS,      /* what each action adds: [actions, rows rounded up to 16]; tag 0: onehot, else scaled by 1/tag */
+    CM_PACK_ACTIONS, /* what each action adds: [actions, rows rounded up to 16]; tag 0: onehot, else scaled by 1/tag */
     CM_PACK_ACTIONS_BF16, /* the same from numbers rounded to bfloat16 */
     CM_PACK_OTHER         /* made by `fill`, told apart by tag */
 } cm_pack_layout;
@@ -48,7 +48,7 @@ struct cm_pack {
 typedef struct cm_cpu {
     cm_kernels kernels;
     cm_op_run run[CM_OP_COUNT];
-    void *engine; /* a dnnl_engine_t */
+    void *engine;         /* a dnnl_engine_t */
     pthread_mutex_t lock; /* of what follows */
     cm_pack **packs;      /* [pack_count] */
     int pack_count, pack_capacity;

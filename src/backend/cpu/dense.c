@@ -1,4 +1,5 @@
-/* Dense layers: products of a few rows with packed weights, in one pass over the output with bias, action encoding and relu. */
+/* Dense layers: products of a few rows with packed weights, in one pass over the output with bias, action encoding and
+ * relu. */
 #include "backend/cpu/cpu.h"
 
 #include "core/arena.h"
@@ -17,7 +18,7 @@ typedef struct dense_backward_plan {
     cm_gemm dx;      /* rows of dy with the weight */
     cm_gemm dweight; /* dy^T with x */
     bool bf16;
-    int columns;         /* of the action encoding */
+    int columns;                             /* of the action encoding */
     size_t pairs_dy, pairs_x, rows_dy, sums; /* places in the scratch memory */
 } dense_backward_plan;
 
@@ -83,7 +84,8 @@ static cm_status check_actions(const cm_call *call, const cm_tensor *action) {
     if (!index) return CM_OK;
     bool bad = false;
     for (int b = 0; b < action->dim[0]; b++) bad |= (uint32_t)index[b] >= (uint32_t)call->attr.actions;
-    return bad ? cm_fail(CM_ERR_INPUT, "%s: an action is outside [0, %d)", cm_op_name(call->op), call->attr.actions) : CM_OK;
+    return bad ? cm_fail(CM_ERR_INPUT, "%s: an action is outside [0, %d)", cm_op_name(call->op), call->attr.actions)
+               : CM_OK;
 }
 
 cm_status cm_cpu_dense(cm_stream *stream, const cm_call *call) {
@@ -167,7 +169,8 @@ cm_status cm_cpu_plan_dense_backward(cm_stream *stream, const cm_call *call, cm_
 
 static float rounded(float x, bool bf16) { return bf16 ? cm_bf16_to_float(cm_bf16_from_float(x)) : x; }
 
-/* The columns of dweight that belong to the action encoding: sums of the rows of dy by action, then written as columns. */
+/* The columns of dweight that belong to the action encoding: sums of the rows of dy by action, then written as columns.
+ */
 static void action_gradient(const dense_backward_plan *p, const cm_call *call, float *sums) {
     const cm_tensor *dy = &call->t[CM_T_dense_backward_dy], *dweight = &call->t[CM_T_dense_backward_dweight];
     const int32_t *action = call->t[CM_T_dense_backward_action].data;
@@ -189,7 +192,8 @@ static void action_gradient(const dense_backward_plan *p, const cm_call *call, f
     }
 }
 
-static void run_dweight(const dense_backward_plan *p, const cm_kernels *kernels, const cm_call *call, unsigned char *scratch) {
+static void run_dweight(const dense_backward_plan *p, const cm_kernels *kernels, const cm_call *call,
+                        unsigned char *scratch) {
     const cm_tensor *dy = &call->t[CM_T_dense_backward_dy], *x = &call->t[CM_T_dense_backward_x];
     cm_gemm g = p->dweight;
     g.c = call->t[CM_T_dense_backward_dweight].data;
@@ -208,7 +212,8 @@ static void run_dweight(const dense_backward_plan *p, const cm_kernels *kernels,
     if (p->columns) action_gradient(p, call, (float *)(scratch + p->sums));
 }
 
-static void run_dx(const dense_backward_plan *p, const cm_kernels *kernels, const cm_call *call, unsigned char *scratch) {
+static void run_dx(const dense_backward_plan *p, const cm_kernels *kernels, const cm_call *call,
+                   unsigned char *scratch) {
     const cm_tensor *dy = &call->t[CM_T_dense_backward_dy];
     cm_gemm g = p->dx;
     g.c = call->t[CM_T_dense_backward_dx].data;

@@ -35,7 +35,8 @@ static dnnl_status_t describe_operation(dnnl_convolution_desc_t *out, const cm_d
     const dnnl_memory_desc_t *with_bias = conv->bias.ndim ? &bias : NULL;
     switch (conv->direction) {
     case CM_DNNL_BACKWARD_DATA:
-        return dnnl_convolution_backward_data_desc_init(out, dnnl_convolution_direct, &src, &weight, &dst, stride, pad, pad);
+        return dnnl_convolution_backward_data_desc_init(out, dnnl_convolution_direct, &src, &weight, &dst, stride, pad,
+                                                        pad);
     case CM_DNNL_BACKWARD_WEIGHTS:
         return dnnl_convolution_backward_weights_desc_init(out, dnnl_convolution_direct, &src, &weight, with_bias, &dst,
                                                            stride, pad, pad);

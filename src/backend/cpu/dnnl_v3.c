@@ -5,7 +5,8 @@
 static dnnl_status_t describe_shape(dnnl_memory_desc_t *out, const cm_dnnl_shape *shape) {
     *out = NULL;
     if (shape->ndim == 0) return dnnl_success;
-    if (shape->any) return dnnl_memory_desc_create_with_tag(out, shape->ndim, shape->dim, shape->type, dnnl_format_tag_any);
+    if (shape->any)
+        return dnnl_memory_desc_create_with_tag(out, shape->ndim, shape->dim, shape->type, dnnl_format_tag_any);
     return dnnl_memory_desc_create_with_strides(out, shape->ndim, shape->dim, shape->type, shape->stride);
 }
 
@@ -39,14 +40,14 @@ static dnnl_status_t describe_with(dnnl_primitive_desc_t *out, dnnl_engine_t eng
                                                                           forward, attr);
             break;
         case CM_DNNL_BACKWARD_WEIGHTS:
-            status = dnnl_convolution_backward_weights_primitive_desc_create(
-                out, engine, dnnl_convolution_direct, desc[0], desc[1], desc[2], desc[3], stride, dilation, pad, pad,
-                forward, attr);
+            status = dnnl_convolution_backward_weights_primitive_desc_create(out, engine, dnnl_convolution_direct,
+                                                                             desc[0], desc[1], desc[2], desc[3], stride,
+                                                                             dilation, pad, pad, forward, attr);
             break;
         default:
-            status = dnnl_convolution_forward_primitive_desc_create(
-                out, engine, dnnl_forward_training, dnnl_convolution_direct, desc[0], desc[1], desc[2], desc[3], stride,
-                dilation, pad, pad, attr);
+            status = dnnl_convolution_forward_primitive_desc_create(out, engine, dnnl_forward_training,
+                                                                    dnnl_convolution_direct, desc[0], desc[1], desc[2],
+                                                                    desc[3], stride, dilation, pad, pad, attr);
             break;
         }
     }
@@ -72,8 +73,8 @@ dnnl_status_t cm_dnnl_reorder_describe(dnnl_primitive_desc_t *out, dnnl_engine_t
     dnnl_status_t status = describe_shape(&desc, plain);
     if (status == dnnl_success) status = make_attr(&attr, false);
     if (status == dnnl_success)
-        status = dnnl_reorder_primitive_desc_create(out, to_plain ? layout : desc, engine, to_plain ? desc : layout, engine,
-                                                    attr);
+        status = dnnl_reorder_primitive_desc_create(out, to_plain ? layout : desc, engine, to_plain ? desc : layout,
+                                                    engine, attr);
     dnnl_primitive_attr_destroy(attr);
     destroy_shape(desc);
     return status;

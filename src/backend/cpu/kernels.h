@@ -12,8 +12,8 @@ enum { CM_GEMM_PANEL = 16 };
 
 /* c[m, n] = act(a b + bias + rows), or c += that.
  *
- * b lies in panels of 16 columns: element (k, j) at b[j/16 * b_panel + k * b_step + j%16]. A product of rows reads a[m, k]
- * and whole panels (columns behind n hold anything finite or not); a product across rows reads a as a[k, m] and of b
+ * b lies in panels of 16 columns: element (k, j) at b[j/16 * b_panel + k * b_step + j%16]. A product of rows reads a[m,
+ * k] and whole panels (columns behind n hold anything finite or not); a product across rows reads a as a[k, m] and of b
  * only the columns below n_load. In bfloat16 an element of a or b is a pair of them, and k counts pairs. */
 typedef struct cm_gemm {
     int m, n, k;

@@ -3,5 +3,5 @@
 #include "backend/cpu/gemm_avx2.inc"
 
 #define KERNELS_TABLE cm_kernels_avx2
-#define KERNELS_NAME "AVX2"
+#define KERNELS_NAME  "AVX2"
 #include "backend/cpu/kernels.inc"

@@ -38,7 +38,5 @@ static void pairs(float *out, int width, const float *x, int stride, int row_cou
     }
 }
 
-const cm_kernels cm_kernels_avx512bf16 = {.gemm_bf16 = gemm,
-                                          .gemm_bf16_across = gemm_across,
-                                          .bf16_rows = rows,
-                                          .bf16_pairs = pairs};
+const cm_kernels cm_kernels_avx512bf16 = {
+    .gemm_bf16 = gemm, .gemm_bf16_across = gemm_across, .bf16_rows = rows, .bf16_pairs = pairs};

@@ -3,5 +3,5 @@
 #include "backend/cpu/gemm_base.inc"
 
 #define KERNELS_TABLE cm_kernels_base
-#define KERNELS_NAME "plain C"
+#define KERNELS_NAME  "plain C"
 #include "backend/cpu/kernels.inc"

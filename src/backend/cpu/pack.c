@@ -84,7 +84,8 @@ static cm_status fill_actions(const cm_pack *p, void *out) {
 }
 
 void cm_pack_describe(cm_pack *p) {
-    size_t wide_rows = (size_t)round_up(p->rows, CM_GEMM_PANEL), wide_columns = (size_t)round_up(p->columns, CM_GEMM_PANEL);
+    size_t wide_rows = (size_t)round_up(p->rows, CM_GEMM_PANEL),
+           wide_columns = (size_t)round_up(p->columns, CM_GEMM_PANEL);
     switch (p->layout) {
     case CM_PACK_FORWARD:
         p->fill = fill_forward;
@@ -129,8 +130,8 @@ static cm_status aligned_bytes(void **out, size_t bytes) {
     return *out ? CM_OK : cm_fail(CM_ERR_MEMORY, "packed weights: no memory for %zu bytes", bytes);
 }
 
-/* The address may have been given to another weight since: its content decides. Where it is the same nothing is written,
- * so that calls on other streams may go on. */
+/* The address may have been given to another weight since: its content decides. Where it is the same nothing is
+ * written, so that calls on other streams may go on. */
 static cm_status update_known(cm_cpu *cpu, const cm_pack *pack) {
     if (cpu->compare_bytes < pack->bytes) {
         free(cpu->compare);
