@@ -359,7 +359,7 @@ void op_each_variant(const op_case *row, cm_op op, void (*visit)(const op_case *
                 visit(row, op, v, at);
             }
             v.accumulate = v.strided = false;
-            for (int i = -2; i < cm_op_tensor_count(op); i++) {
+            for (int i = -2; !bf16 && i < cm_op_tensor_count(op); i++) {
                 if (i == -1 || (i >= 0 && !cm_op_tensor_optional(op, i))) continue;
                 v.absent = i;
                 visit(row, op, v, at);
