@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "cli/version.h"
-
 enum { WIDTH = 80 };
 
 /* Prints text in lines of at most WIDTH characters, each behind `indent` spaces; the cursor stands at `column`. */
