@@ -3,7 +3,7 @@
 
 #include "cli/command.h"
 
-#define COMMANDS(X) X(config) X(search) X(devices) X(completion) X(version) X(help)
+#define COMMANDS(X) X(config) X(search) X(test_cases) X(devices) X(completion) X(version) X(help)
 
 #define DECLARE(name) extern const cm_command cm_command_##name;
 COMMANDS(DECLARE)
