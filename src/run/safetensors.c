@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "core/arena.h"
+#include "core/file.h"
 #include "core/json.h"
 
 enum { PREFIX = 8 };
@@ -80,6 +81,18 @@ cm_status cm_safetensors_write(const cm_array *arrays, int count, const cm_sink 
     for (int i = 0; i < count && status == CM_OK; i++) {
         status = sink->write(sink->context, arrays[i].data, array_bytes(&arrays[i]));
     }
+    return status;
+}
+
+static cm_status append(void *context, const void *data, size_t size) { return cm_file_append(context, data, size); }
+
+cm_status cm_safetensors_save(const char *path, const cm_array *arrays, int count) {
+    cm_file_writer *writer = NULL;
+    CM_TRY(cm_file_begin(path, &writer));
+    cm_sink sink = {writer, append};
+    cm_status status = cm_safetensors_write(arrays, count, &sink);
+    if (status == CM_OK) return cm_file_commit(writer);
+    cm_file_abandon(writer);
     return status;
 }
 

@@ -35,6 +35,8 @@ typedef struct cm_sink {
 /* Bytes that cm_safetensors_write will write (exact). */
 uint64_t cm_safetensors_bytes(const cm_array *arrays, int count);
 cm_status cm_safetensors_write(const cm_array *arrays, int count, const cm_sink *sink) CM_MUST_USE;
+cm_status cm_safetensors_save(const char *path, const cm_array *arrays,
+                              int count) CM_MUST_USE; /* as one file, atomically */
 
 /* Fills arrays[count] from a file's bytes[size]. The file must hold exactly these names and shapes. `file` names it in
  * errors. Errors: CM_ERR_INPUT, one line with file, tensor and reason; some arrays may have been filled by then. */

@@ -1,0 +1,324 @@
+#include "run/learner.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/trace.h"
+#include "run/safetensors.h"
+
+/* Steps of an episode that are kept in one piece where the environment sets no limit. */
+enum { LONG_EPISODE = 1000, LONGEST_PIECE = 65536 };
+#define UNLIMITED_BYTES ((uint64_t)1 << 46)
+
+struct cm_run_learner {
+    cm_configuration *c;   /* borrowed: the session's */
+    cm_replay *replay;     /* owned */
+    cm_prefetch *prefetch; /* owned */
+    cm_trainer *trainer;   /* owned */
+    int rows, unroll, actions;
+    float *bootstrap; /* [B, K+1], owned; NULL: the stored values are used */
+    double credit;    /* updates due, below 1 */
+};
+
+/* ---- creation ---- */
+
+static int piece_of(const cm_env_spec *spec) {
+    int steps = spec->max_steps > 0 ? spec->max_steps : spec->max_plies > 0 ? spec->max_plies : LONG_EPISODE;
+    return steps < LONGEST_PIECE ? steps : LONGEST_PIECE;
+}
+
+/* Tables of the environment's symmetries as permutations of observation elements and actions; see replay.h. */
+static cm_status make_symmetries(const cm_env *env, int32_t **elements, int32_t **actions) {
+    const cm_env_spec *spec = &env->spec;
+    int planes = spec->observation_size / spec->cells;
+    size_t o = (size_t)spec->observation_size, a = (size_t)spec->actions, s = (size_t)spec->symmetries;
+    int32_t *cell_map = NULL, *action_map = NULL;
+    cm_status status = cm_alloc(elements, s * o, sizeof(int32_t), "symmetries");
+    if (status == CM_OK) status = cm_alloc(actions, s * a, sizeof(int32_t), "symmetries");
+    if (status == CM_OK) status = cm_alloc(&cell_map, (size_t)spec->cells, sizeof(int32_t), "symmetries");
+    if (status == CM_OK) status = cm_alloc(&action_map, a, sizeof(int32_t), "symmetries");
+    for (int k = 0; k < spec->symmetries && status == CM_OK; k++) {
+        int32_t *element = *elements + (size_t)k * o, *action = *actions + (size_t)k * a;
+        cm_env_symmetry(env, k, cell_map, action_map);
+        for (int cell = 0; cell < spec->cells; cell++) {
+            for (int p = 0; p < planes; p++) element[cell_map[cell] * planes + p] = cell * planes + p;
+        }
+        for (int i = 0; i < spec->actions; i++) action[action_map[i]] = i;
+    }
+    free(cell_map);
+    free(action_map);
+    return status;
+}
+
+static cm_replay_config replay_config(const cm_session *s) {
+    const cm_replay_options *o = &s->configuration.replay;
+    const cm_env_spec *spec = &s->env.spec;
+    cm_replay_config config = {
+        .observation_size = spec->observation_size,
+        .observation_scale = 1.0f,
+        .actions = spec->actions,
+        .environments = s->configuration.env.num_envs,
+        .bytes = o->memory_bytes > 0 ? (uint64_t)o->memory_bytes : UNLIMITED_BYTES,
+        .max_steps = o->memory_steps,
+        .max_episodes = o->memory_capacity,
+        .segment_steps = piece_of(spec),
+        .commit_steps = s->configuration.agent.steps_per_iteration,
+        .sample_open = o->memory_capacity == 0,
+        .prioritized = o->prioritized,
+        .alpha = o->per_alpha,
+        .epsilon = o->per_epsilon,
+        .targets = {.unroll = o->num_unroll_steps,
+                    .td_steps = o->td_steps,
+                    .discount = o->discount,
+                    .policy_smoothing = o->policy_smoothing,
+                    .td_interval = o->td_interval},
+        .symmetries =
+            o->symmetries && spec->cells > 0 && spec->observation_size % spec->cells == 0 ? spec->symmetries : 1,
+    };
+    return config;
+}
+
+/* Refuses a plan that is larger than the limit that the user set. */
+static cm_status check_plan(const cm_session *s, const cm_replay_config *config) {
+    cm_replay_plan plan;
+    cm_status status = cm_replay_plan_make(config, &plan);
+    if (status != CM_OK) return cm_fail_in(status, "Memory");
+    int64_t limit = s->configuration.run.memory_limit;
+    if (limit == 0 || plan.bytes <= (uint64_t)limit) return CM_OK;
+    return cm_fail(CM_ERR_MEMORY,
+                   "Memory: the replay needs %.1f MB, Device.memory_limit is %.1f MB: set Memory.memory_bytes or lower "
+                   "Memory.memory_steps",
+                   (double)plan.bytes / 1e6, (double)limit / 1e6);
+}
+
+static cm_status open_replay(cm_run_learner *l, const cm_session *s) {
+    cm_replay_config config = replay_config(s);
+    int32_t *elements = NULL, *actions = NULL;
+    cm_status status = check_plan(s, &config);
+    if (status == CM_OK && config.symmetries > 1) status = make_symmetries(&s->env, &elements, &actions);
+    config.symmetry_elements = elements;
+    config.symmetry_actions = actions;
+    if (status == CM_OK) status = cm_replay_create(&config, &l->replay);
+    free(elements);
+    free(actions);
+    return status;
+}
+
+static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
+    bool bootstrap = l->c->trainer.ema_bootstraps || l->c->trainer.target_update_frequency > 0;
+    cm_trainer_config config = {
+        .network = s->network,
+        .backend = s->backend,
+        .pool = pool,
+        .options = &l->c->trainer,
+        .batch = l->rows,
+        .unroll = l->unroll,
+        .compute = s->compute,
+        .seed = (uint64_t)l->c->run.seed,
+        .total_updates = cm_run_learner_plan(l->c),
+        .priority_epsilon = l->c->replay.per_epsilon,
+        .bootstrap = bootstrap,
+    };
+    size_t positions = (size_t)l->rows * (size_t)(l->unroll + 1);
+    if (bootstrap) CM_TRY(cm_alloc(&l->bootstrap, positions, sizeof(float), "bootstrap values"));
+    CM_TRY(cm_trainer_create(&config, &l->trainer));
+    cm_batch_config batch = {
+        .rows = l->rows,
+        .consistency = l->c->trainer.consistency_weight > 0.0,
+        .bootstrap = bootstrap,
+        .seed = (uint64_t)l->c->run.seed,
+    };
+    return cm_prefetch_create(l->replay, &batch, l->c->replay.prefetch_depth, &l->prefetch);
+}
+
+cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_run_learner **out) {
+    cm_run_learner *l = NULL;
+    *out = NULL;
+    CM_TRY(cm_alloc(&l, 1, sizeof *l, "learning"));
+    l->c = &session->configuration;
+    l->rows = l->c->trainer.batch_size;
+    l->unroll = l->c->replay.num_unroll_steps;
+    l->actions = session->env.spec.actions;
+    cm_status status = open_replay(l, session);
+    if (status == CM_OK) status = open_trainer(l, session, pool);
+    if (status == CM_OK) {
+        *out = l;
+    } else {
+        cm_run_learner_destroy(l);
+    }
+    return status;
+}
+
+void cm_run_learner_destroy(cm_run_learner *l) {
+    if (!l) return;
+    cm_prefetch_destroy(l->prefetch);
+    cm_trainer_destroy(l->trainer);
+    cm_replay_destroy(l->replay);
+    free(l->bootstrap);
+    free(l);
+}
+
+cm_replay *cm_run_learner_replay(cm_run_learner *l) { return l->replay; }
+cm_trainer *cm_run_learner_trainer(cm_run_learner *l) { return l->trainer; }
+
+/* ---- how much ---- */
+
+bool cm_run_learner_ready(const cm_run_learner *l) {
+    const cm_replay_options *o = &l->c->replay;
+    cm_replay_counts counts;
+    cm_replay_count(l->replay, &counts);
+    if (counts.positions < 1 || counts.positions < o->min_memory_steps) return false;
+    bool ready = true;
+    if (o->min_memory_size > 0 || o->min_memory_pct > 0.0) {
+        double fill = o->memory_capacity > 0 ? o->min_memory_pct : 0.0;
+        int64_t size = o->min_memory_size > 0 || fill > 0.0 ? o->min_memory_size : 1;
+        if (cm_replay_is_ready(l->replay, size, fill, &ready) != CM_OK) return false;
+    }
+    return ready;
+}
+
+int64_t cm_run_learner_due(cm_run_learner *l, int64_t steps, int64_t before, int64_t episodes) {
+    const cm_trainer_options *o = &l->c->trainer;
+    if (!cm_run_learner_ready(l)) return 0;
+    if (o->updates_per_iteration > 0) return o->updates_per_iteration;
+    if (o->replay_ratio > 0.0) {
+        double batch = (double)o->batch_size * o->gradient_accumulation;
+        l->credit += (double)steps * o->replay_ratio / batch;
+        double whole = floor(l->credit);
+        l->credit -= whole;
+        return (int64_t)whole;
+    }
+    return episodes / o->train_frequency - before / o->train_frequency;
+}
+
+double cm_run_learner_credit(const cm_run_learner *l) { return l->credit; }
+void cm_run_learner_set_credit(cm_run_learner *l, double credit) { l->credit = credit; }
+
+int64_t cm_run_learner_plan(const cm_configuration *c) {
+    const cm_trainer_options *t = &c->trainer;
+    double iteration = (double)c->env.num_envs * c->agent.steps_per_iteration, plan = INFINITY;
+    double per_step = t->updates_per_iteration > 0
+                          ? t->updates_per_iteration / iteration
+                          : t->replay_ratio / ((double)t->batch_size * t->gradient_accumulation);
+    if (c->run.env_steps > 0 && per_step > 0.0) {
+        double steps = (double)c->run.env_steps - (double)c->replay.min_memory_steps;
+        plan = fmin(plan, ceil(steps / iteration) * iteration * per_step);
+    }
+    if (c->run.num_episodes > 0 && t->train_frequency > 0) {
+        plan = fmin(plan, (double)c->run.num_episodes / t->train_frequency);
+    }
+    if (c->run.updates > 0) plan = fmin(plan, (double)c->run.updates);
+    return isfinite(plan) && plan > 1.0 ? (int64_t)plan : isfinite(plan) ? 1 : 1000000;
+}
+
+/* ---- updates ---- */
+
+static void view_batch(const cm_run_learner *l, const cm_batch *b, cm_train_batch *out) {
+    *out = (cm_train_batch){
+        .observation = b->observation,
+        .actions = b->action,
+        .target_value = b->target_value,
+        .target_reward = b->target_reward,
+        .target_policy = b->target_policy,
+        .value_mask = b->value_mask,
+        .reward_mask = b->reward_mask,
+        .policy_mask = b->policy_mask,
+        .consistency_mask = b->consistency_mask,
+        .target_observations = b->target_observations,
+        .legal = l->c->trainer.mask_illegal ? b->legal : NULL,
+        .weights = l->c->replay.prioritized ? b->weights : NULL,
+    };
+}
+
+static void add_report(const cm_run_learner *l, const cm_train_report *r, cm_learning *sum) {
+    for (int k = 0; k <= l->unroll; k++) {
+        sum->value_loss += r->value_loss[k] / (l->unroll + 1);
+        sum->policy_loss += r->policy_loss[k] / (l->unroll + 1);
+        sum->entropy += r->entropy[k] / (l->unroll + 1);
+    }
+    for (int k = 0; k < l->unroll; k++) {
+        sum->reward_loss += r->reward_loss[k] / l->unroll;
+        sum->consistency_loss += r->consistency_loss[k] / l->unroll;
+    }
+    sum->total_loss += r->total_loss;
+    sum->gradient_norm += r->gradient_norm;
+    sum->clipped += r->clipped;
+    sum->learning_rate = r->learning_rate;
+}
+
+static void divide(cm_learning *sum, double n) {
+    sum->value_loss /= n, sum->policy_loss /= n, sum->reward_loss /= n, sum->consistency_loss /= n, sum->entropy /= n;
+    sum->total_loss /= n, sum->gradient_norm /= n, sum->clipped /= n;
+}
+
+/* Keeps the batch that led to a number that is not finite. */
+static cm_status dump_batch(const cm_run_learner *l, const cm_train_batch *b, const char *path, cm_status status) {
+    char message[1024];
+    snprintf(message, sizeof message, "%s", cm_error_message());
+    if (!path) return status;
+    int64_t B = l->rows, K = l->unroll, A = l->actions;
+    int64_t O = cm_replay_configuration(l->replay)->observation_size;
+    const cm_array arrays[] = {
+        {"observation", 2, {B, O}, (float *)b->observation},
+        {"target_value", 2, {B, K + 1}, (float *)b->target_value},
+        {"target_policy", 3, {B, K + 1, A}, (float *)b->target_policy},
+        {"target_reward", 2, {B, K}, (float *)b->target_reward},
+    };
+    if (cm_safetensors_save(path, arrays, K > 0 ? 4 : 3) != CM_OK) return cm_fail(status, "%s", message);
+    return cm_fail(status, "%s; the batch is in %s", message, path);
+}
+
+static cm_status update_once(cm_run_learner *l, const char *dump, cm_learning *sum) {
+    cm_batch_handle handle;
+    cm_batch *batch = NULL;
+    cm_train_batch view;
+    cm_train_report report;
+    CM_TRY(cm_prefetch_next(l->prefetch, &handle));
+    CM_TRY(cm_batch_borrow(handle, &batch));
+    if (l->bootstrap) {
+        CM_TRY(cm_trainer_values(l->trainer, l->rows * (l->unroll + 1), batch->bootstrap_observations, l->bootstrap));
+        cm_batch_set_bootstrap(batch, l->bootstrap);
+    }
+    view_batch(l, batch, &view);
+    cm_status status = cm_trainer_update(l->trainer, &view, &report);
+    if (status == CM_ERR_NOT_FINITE) return dump_batch(l, &view, dump, status);
+    CM_TRY(status);
+    CM_TRY(cm_replay_update_priorities(l->replay, l->rows, batch->slot, batch->index, report.priorities));
+    add_report(l, &report, sum);
+    return cm_batch_give_back(handle);
+}
+
+static double beta_at(const cm_replay_options *o, double share) {
+    return o->per_beta + (o->per_beta_final - o->per_beta) * fmin(share, 1.0);
+}
+
+cm_status cm_run_learner_run(cm_run_learner *l, int64_t updates, double share, const char *dump, cm_learning *out) {
+    int64_t accumulation = l->c->trainer.gradient_accumulation, batches = updates * accumulation;
+    uint64_t first = (uint64_t)(cm_trainer_updates(l->trainer) * accumulation);
+    *out = (cm_learning){.updates = updates};
+    CM_TRACE_BEGIN("learn");
+    cm_status status = cm_prefetch_begin(l->prefetch, first, batches, beta_at(&l->c->replay, share));
+    for (int64_t i = 0; i < batches && status == CM_OK; i++) status = update_once(l, dump, out);
+    cm_prefetch_end(l->prefetch);
+    CM_TRACE_END();
+    divide(out, (double)batches); /* 0 / 0: NAN */
+    if (batches == 0) out->learning_rate = (double)NAN;
+    return status;
+}
+
+/* ---- memory ---- */
+
+size_t cm_run_learner_memory(const cm_run_learner *l, cm_memory_row *rows, int capacity, int *count) {
+    cm_replay_counts counts;
+    cm_replay_count(l->replay, &counts);
+    int n = cm_trainer_memory(l->trainer, rows, capacity);
+    if (n < capacity) rows[n++] = (cm_memory_row){"replay", (size_t)counts.bytes};
+    if (n < capacity) rows[n++] = (cm_memory_row){"batches", (size_t)cm_prefetch_bytes(l->prefetch)};
+    size_t total = 0;
+    for (int i = 0; i < n; i++) total += rows[i].bytes;
+    *count = n;
+    return total;
+}

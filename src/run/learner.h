@@ -1,0 +1,57 @@
+/* Learning from the replay: batches drawn ahead, bootstrap values, updates, new priorities.
+ *
+ * How much is learnt is counted, never timed: after each round of acting the learner is told how many new steps and
+ * episodes there are, and makes the number of updates that the options say (updates_per_iteration, replay_ratio, or one
+ * per train_frequency finished episodes).
+ */
+#ifndef CM_RUN_LEARNER_H
+#define CM_RUN_LEARNER_H
+
+#include "env/env.h"
+#include "replay/prefetch.h"
+#include "run/session.h"
+#include "trainer/trainer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_run_learner cm_run_learner;
+
+/* What the updates of one iteration found; means, NAN if there were none. */
+typedef struct cm_learning {
+    int64_t updates;
+    double total_loss, value_loss, policy_loss, reward_loss, consistency_loss, entropy, gradient_norm, clipped;
+    double learning_rate; /* of the last update */
+} cm_learning;
+
+/* Makes replay, batches and trainer of a session; `pool` does the work. The caller owns it. */
+cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_run_learner **out) CM_MUST_USE;
+void cm_run_learner_destroy(cm_run_learner *learner); /* NULL is allowed */
+
+cm_replay *cm_run_learner_replay(cm_run_learner *learner);
+cm_trainer *cm_run_learner_trainer(cm_run_learner *learner);
+
+/* True once the memory holds what the first update waits for (min_memory_*). */
+bool cm_run_learner_ready(const cm_run_learner *learner);
+
+/* Updates that are due for `steps` new steps and for `episodes` finished ones, `before` of them learnt from already;
+ * 0 while it is not ready. Fractions of an update are kept for later. */
+int64_t cm_run_learner_due(cm_run_learner *learner, int64_t steps, int64_t before, int64_t episodes);
+double cm_run_learner_credit(const cm_run_learner *learner); /* that fraction, for checkpoints */
+void cm_run_learner_set_credit(cm_run_learner *learner, double credit);
+
+/* Makes `updates` updates; `share` in [0, 1] of the run is done. The replay was committed; priorities wait for the next
+ * commit. Errors: CM_ERR_NOT_FINITE after the batch has been written to `dump` (a path, NULL: nowhere). */
+cm_status cm_run_learner_run(cm_run_learner *learner, int64_t updates, double share, const char *dump,
+                             cm_learning *out) CM_MUST_USE;
+
+/* Updates that the whole run will make at most, 1 at least; what schedules end with. */
+int64_t cm_run_learner_plan(const cm_configuration *configuration);
+
+size_t cm_run_learner_memory(const cm_run_learner *learner, cm_memory_row *rows, int capacity, int *count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

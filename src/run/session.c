@@ -1,0 +1,161 @@
+#include "run/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/log.h"
+
+/* ---- environment ---- */
+
+cm_status cm_session_env(const cm_env_options *o, cm_env *out) {
+    cm_env_params params = cm_env_params_default();
+    params.size = o->board_size;
+    params.rows = o->rows;
+    params.columns = o->columns;
+    params.action_bins = o->action_bins;
+    params.max_steps = o->max_steps;
+    params.komi = o->komi;
+    params.low = o->reset_low;
+    params.high = o->reset_high;
+    params.x_init = o->x_init;
+    params.y_init = o->y_init;
+    params.goal_velocity = o->goal_velocity;
+    params.swap = o->swap;
+    params.exactly_five = o->exactly_five;
+    params.sutton_barto_reward = o->sutton_barto_reward;
+    cm_status status = cm_env_open(out, o->env_name, &params);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "Environment.env_name");
+}
+
+static void format_shape(const int *extent, int rank, char *out, size_t size) {
+    size_t at = 0;
+    for (int i = 0; i < rank && at < size; i++) {
+        int n = snprintf(out + at, size - at, "%s%d", i ? ", " : "", extent[i]);
+        at += n > 0 ? (size_t)n : 0;
+    }
+}
+
+/* What the configuration says about the environment, if anything, must be true. */
+static cm_status check_environment(const cm_env_options *o, const cm_env_spec *spec) {
+    if (o->action_space_size != 0 && o->action_space_size != spec->actions) {
+        return cm_fail(CM_ERR_INPUT,
+                       "Environment.action_space_size: %s has %d actions, not %d; correct it or leave it out",
+                       spec->name, spec->actions, o->action_space_size);
+    }
+    const cm_option_shape *shape = &o->observation_shape;
+    if (shape->rank == 0) return CM_OK;
+    bool same = shape->rank == spec->rank;
+    for (int i = 0; same && i < spec->rank; i++) same = shape->extent[i] == spec->shape[i];
+    if (same) return CM_OK;
+    char want[64] = "", got[64] = "";
+    format_shape(spec->shape, spec->rank, want, sizeof want);
+    format_shape(shape->extent, shape->rank, got, sizeof got);
+    return cm_fail(
+        CM_ERR_INPUT,
+        "Environment.observation_shape: observations of %s have shape [%s], not [%s]; correct it or leave it out",
+        spec->name, want, got);
+}
+
+/* ---- backend ---- */
+
+static const char *backend_name(const cm_run_options *o) {
+    static const char *const names[] = {"auto", "ref", "cpu", "cuda"};
+    if (o->backend != CM_BACKEND_AUTO) return names[o->backend];
+    if (o->device_type == CM_DEVICE_TYPE_CPU) return "cpu";
+    if (o->device_type == CM_DEVICE_TYPE_GPU) return "cuda";
+    return "auto";
+}
+
+/* "auto" is the first backend of the build that opens. */
+static cm_status open_backend(const char *name, cm_backend **out) {
+    if (strcmp(name, "auto") != 0) return cm_backend_open(name, out);
+    cm_status status = CM_ERR_ABSENT;
+    for (const cm_backend_class *const *kind = cm_backend_classes(); *kind; kind++) {
+        status = cm_backend_open((*kind)->name, out);
+        if (status == CM_OK) return CM_OK;
+    }
+    return status;
+}
+
+static cm_status choose_dtype(const cm_run_options *o, const cm_backend *backend, cm_dtype *out) {
+    *out = CM_F32;
+    if (o->model_dtype == CM_MODEL_FLOAT32) return CM_OK;
+    if (o->model_dtype == CM_MODEL_FLOAT16) {
+        return cm_fail(CM_ERR_INPUT,
+                       "Data Types.model_dtype: float16 is not possible on backend %s; use \"bfloat16\" or "
+                       "\"float32\"",
+                       backend->kind->name);
+    }
+    if (backend->bf16 || strcmp(backend->kind->name, "ref") == 0) {
+        *out = CM_BF16;
+        return CM_OK;
+    }
+    cm_log(CM_WARNING, "this processor has no bfloat16 instructions: matrix work is done in float32");
+    return CM_OK;
+}
+
+/* ---- session ---- */
+
+static cm_status open_network(cm_session *s) {
+    const cm_env_spec *spec = &s->env.spec;
+    cm_network_config config;
+    cm_network_config_from_options(&config, &s->configuration.network, spec->rank, spec->shape, spec->actions,
+                                   s->configuration.trainer.consistency_weight > 0.0);
+    cm_status status = cm_network_create(&config, &s->network);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "Network architecture");
+}
+
+static cm_status open_all(cm_session *s) {
+    CM_TRY(cm_session_env(&s->configuration.env, &s->env));
+    CM_TRY(check_environment(&s->configuration.env, &s->env.spec));
+    CM_TRY(open_network(s));
+    CM_TRY(open_backend(backend_name(&s->configuration.run), &s->backend));
+    CM_TRY(choose_dtype(&s->configuration.run, s->backend, &s->compute));
+    return cm_pool_create(s->configuration.run.threads, &s->pool);
+}
+
+cm_status cm_session_open(const cm_configuration *configuration, cm_session **out) {
+    cm_session *s = NULL;
+    *out = NULL;
+    CM_TRY(cm_alloc(&s, 1, sizeof *s, "a session"));
+    s->configuration = *configuration;
+    cm_status status = open_all(s);
+    if (status == CM_OK) {
+        *out = s;
+    } else {
+        cm_session_close(s);
+    }
+    return status;
+}
+
+void cm_session_close(cm_session *s) {
+    if (!s) return;
+    cm_pool_destroy(s->pool);
+    cm_network_destroy(s->network);
+    cm_backend_close(s->backend);
+    free(s);
+}
+
+cm_status cm_session_agent(cm_session *s, cm_agent **out) {
+    const cm_configuration *c = &s->configuration;
+    float gamma = (float)c->replay.discount;
+    cm_agent_config config = {
+        .network = s->network,
+        .backend = s->backend,
+        .pool = s->pool,
+        .compute = s->compute,
+        .discount = s->env.spec.players == 2 ? -gamma : gamma,
+        .seed = (uint64_t)c->run.seed,
+    };
+    CM_TRY(cm_planner_search_params(&c->mcts, true, 0, &config.acting));
+    CM_TRY(cm_planner_search_params(&c->mcts, false, c->agent.evaluation_simulations, &config.evaluation));
+    return cm_agent_create(&config, out);
+}
+
+void cm_session_describe(const cm_session *s, char *out, size_t size) {
+    int threads = cm_pool_size(s->pool);
+    snprintf(out, size, "%s, %d thread%s, %s", cm_backend_describe(s->backend), threads, threads == 1 ? "" : "s",
+             cm_dtype_name(s->compute));
+}

@@ -1,0 +1,42 @@
+/* What a configuration means on this machine: environment, network, backend and worker threads, opened and checked
+ * against each other. Training, evaluation, playing and benchmarks all start from a session. */
+#ifndef CM_RUN_SESSION_H
+#define CM_RUN_SESSION_H
+
+#include "agent/agent.h"
+#include "core/pool.h"
+#include "env/env.h"
+#include "network/network.h"
+#include "run/configuration.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_session {
+    cm_configuration configuration; /* a copy; sizes of environment and supports filled in */
+    cm_env env;
+    cm_network *network; /* owned */
+    cm_backend *backend; /* owned */
+    cm_pool *pool;       /* owned */
+    cm_dtype compute;    /* of matrix products; may be CM_F32 where bfloat16 was asked for and is not native */
+} cm_session;
+
+/* Opens all of it. Errors: CM_ERR_INPUT if keys and environment contradict each other, CM_ERR_ABSENT for a backend that
+ * this machine lacks. *out is owned by the caller. */
+cm_status cm_session_open(const cm_configuration *configuration, cm_session **out) CM_MUST_USE;
+void cm_session_close(cm_session *session); /* NULL is allowed */
+
+/* The environment that the options describe. */
+cm_status cm_session_env(const cm_env_options *options, cm_env *out) CM_MUST_USE;
+
+/* An agent on the session's network; the caller owns it and gives it weights. */
+cm_status cm_session_agent(cm_session *session, cm_agent **out) CM_MUST_USE;
+
+/* One line: backend, threads, dtype. */
+void cm_session_describe(const cm_session *session, char *out, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,146 @@
+#include "run/weights.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/file.h"
+#include "run/directory.h"
+
+/* ---- tables ---- */
+
+static cm_status grow(cm_array_table *table, int more) {
+    int count = table->count + more;
+    cm_array *arrays = realloc(table->arrays, (size_t)(count + 1) * sizeof *arrays);
+    if (arrays) table->arrays = arrays;
+    void *names = realloc(table->names, (size_t)(count + 1) * sizeof *table->names);
+    if (names) table->names = names;
+    if (arrays && names) {
+        for (int i = 0; i < table->count; i++) arrays[i].name = table->names[i];
+        return CM_OK;
+    }
+    return cm_fail(CM_ERR_MEMORY, "no memory for a table of %d arrays", count);
+}
+
+static cm_status add_row(cm_array_table *table, const cm_param *param, const char *prefix, float *block) {
+    cm_array *row = &table->arrays[table->count];
+    char *name = table->names[table->count];
+    int n = snprintf(name, CM_ARRAY_NAME, "%s%s", prefix, param->name);
+    if (n < 0 || n >= CM_ARRAY_NAME) return cm_fail(CM_ERR_INPUT, "%s%s: the name is too long", prefix, param->name);
+    memset(row, 0, sizeof *row);
+    row->name = name;
+    row->ndim = param->ndim;
+    for (int d = 0; d < param->ndim; d++) row->dim[d] = param->dim[d];
+    row->data = block + param->offset;
+    table->count++;
+    return CM_OK;
+}
+
+cm_status cm_array_table_add(cm_array_table *table, const cm_network *network, const char *prefix, float *parameters,
+                             float *state) {
+    const cm_param_table *params = cm_network_parameters(network);
+    CM_TRY(grow(table, params->count));
+    for (int i = 0; i < params->count; i++) {
+        float *block = params->param[i].state ? state : parameters;
+        if (block) CM_TRY(add_row(table, &params->param[i], prefix, block));
+    }
+    return CM_OK;
+}
+
+void cm_array_table_free(cm_array_table *table) {
+    free(table->arrays);
+    free(table->names);
+    memset(table, 0, sizeof *table);
+}
+
+/* ---- reading a run's weights ---- */
+
+/* What the part below reads and where it puts it. */
+typedef struct reading {
+    const cm_network *network;
+    bool prefer_average;
+    float *parameters, *state; /* blocks to be filled */
+    cm_run_facts facts;
+} reading;
+
+static cm_status read_facts(cm_checkpoint_reader *reader, cm_run_facts *facts) {
+    cm_json_doc *doc = NULL;
+    CM_TRY(cm_checkpoint_get_json(reader, "state.json", &doc));
+    const cm_json *root = cm_json_root(doc);
+    cm_status status = cm_json_need_int(root, "updates", 0, INT64_MAX, &facts->updates);
+    if (status == CM_OK) status = cm_json_need_int(root, "env_steps", 0, INT64_MAX, &facts->env_steps);
+    if (status == CM_OK) status = cm_json_need_int(root, "episodes", 0, INT64_MAX, &facts->episodes);
+    facts->best_return = cm_json_number(cm_json_get(root, "best_return"), (double)NAN);
+    cm_json_free(doc);
+    return status;
+}
+
+static cm_status read_weights(void *context, cm_checkpoint_reader *reader) {
+    reading *r = context;
+    cm_array_table table = {0};
+    CM_TRY(read_facts(reader, &r->facts));
+    for (int i = 0; i < cm_checkpoint_files(reader); i++) {
+        r->facts.averaged = r->facts.averaged || strcmp(cm_checkpoint_file(reader, i), CM_FILE_AVERAGE) == 0;
+    }
+    const char *file = r->facts.averaged && r->prefer_average ? CM_FILE_AVERAGE : CM_FILE_PARAMETERS;
+    cm_status status = cm_array_table_add(&table, r->network, "", r->parameters, r->state);
+    if (status == CM_OK) status = cm_checkpoint_get_arrays(reader, file, table.arrays, table.count);
+    cm_array_table_free(&table);
+    return status;
+}
+
+cm_status cm_run_read_weights(const char *run, int64_t checkpoint, const cm_network *network, bool prefer_average,
+                              float *parameters, float *state, cm_run_facts *facts) {
+    reading r = {.network = network, .prefer_average = prefer_average, .parameters = parameters, .state = state};
+    cm_checkpoint_store *store = NULL;
+    CM_TRY(cm_run_directory_check(run));
+    CM_TRY(cm_checkpoint_store_create(run, 1, &store));
+    cm_checkpoint_part part = {.name = "the weights", .context = &r, .load = read_weights};
+    cm_status status = cm_checkpoint_load(store, checkpoint, &part, 1, NULL);
+    cm_checkpoint_store_destroy(store);
+    if (facts) *facts = r.facts;
+    return status;
+}
+
+/* Blocks for the network's arrays in one piece, freed with free(*parameters). */
+static cm_status take_blocks(const cm_network *network, float **parameters, float **state) {
+    const cm_param_table *params = cm_network_parameters(network);
+    CM_TRY(cm_alloc(parameters, params->parameters + params->states + 1, sizeof(float), "a run's weights"));
+    *state = *parameters + params->parameters;
+    return CM_OK;
+}
+
+cm_status cm_run_load_agent(const char *run, int64_t checkpoint, cm_session *session, cm_agent *agent,
+                            cm_run_facts *facts) {
+    float *parameters = NULL, *state = NULL;
+    CM_TRY(take_blocks(session->network, &parameters, &state));
+    cm_status status = cm_run_read_weights(run, checkpoint, session->network,
+                                           session->configuration.trainer.ema_evaluates, parameters, state, facts);
+    if (status == CM_OK) status = cm_agent_set_weights(agent, parameters, state);
+    free(parameters);
+    return status;
+}
+
+cm_status cm_run_parameter_hash(const char *run, int64_t checkpoint, cm_session *session, char out[CM_HASH_HEX],
+                                cm_run_facts *facts) {
+    float *parameters = NULL, *state = NULL;
+    cm_array_table table = {0};
+    CM_TRY(take_blocks(session->network, &parameters, &state));
+    cm_status status = cm_run_read_weights(run, checkpoint, session->network, false, parameters, state, facts);
+    if (status == CM_OK) status = cm_array_table_add(&table, session->network, "", parameters, NULL);
+    if (status == CM_OK) status = cm_array_hash(table.arrays, table.count, out);
+    cm_array_table_free(&table);
+    free(parameters);
+    return status;
+}
+
+cm_status cm_run_configuration(const char *run, const char *const *assignments, int count,
+                               cm_configuration *configuration, cm_config **config) {
+    char path[PATH_MAX];
+    CM_TRY(cm_run_directory_check(run));
+    CM_TRY(cm_path_join(path, sizeof path, run, "config.json"));
+    return cm_configuration_load(path, assignments, count, configuration, config);
+}

@@ -1,0 +1,58 @@
+/* A network's arrays as named tables for files: parameters, running statistics, moments. */
+#ifndef CM_RUN_WEIGHTS_H
+#define CM_RUN_WEIGHTS_H
+
+#include "run/checkpoint.h"
+#include "run/session.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Files of a checkpoint. */
+#define CM_FILE_PARAMETERS "parameters.safetensors" /* what the optimiser changes                          */
+#define CM_FILE_AVERAGE    "average.safetensors"    /* their moving average, if one is kept                */
+#define CM_FILE_TARGET     "target.safetensors"     /* the target network, if there is one                 */
+#define CM_FILE_MOMENTS    "optimizer.safetensors"  /* "first/NAME", "second/NAME"                          */
+
+typedef struct cm_array_table {
+    cm_array *arrays; /* [count], owned */
+    int count;
+    char (*names)[CM_ARRAY_NAME]; /* [count], owned */
+} cm_array_table;
+
+/* Rows for the network's parameters at `parameters`, then for its running statistics at `state` (NULL: none), each name
+ * behind `prefix`. More calls append. A zeroed struct is an empty table. */
+cm_status cm_array_table_add(cm_array_table *table, const cm_network *network, const char *prefix, float *parameters,
+                             float *state) CM_MUST_USE;
+void cm_array_table_free(cm_array_table *table); /* leaves it empty */
+
+/* What a run's checkpoint says about itself; NAN where it says nothing. */
+typedef struct cm_run_facts {
+    int64_t updates, env_steps, episodes;
+    double best_return;
+    bool averaged; /* a moving average is kept */
+} cm_run_facts;
+
+/* Reads a checkpoint's parameters (or its moving average, if it has one and it is preferred) and running statistics
+ * into blocks of the network's table. */
+cm_status cm_run_read_weights(const char *run, int64_t checkpoint, const cm_network *network, bool prefer_average,
+                              float *parameters, float *state, cm_run_facts *facts) CM_MUST_USE;
+
+/* Gives the agent the weights that the run's checkpoint (a number, CM_CHECKPOINT_LATEST, CM_CHECKPOINT_BEST) would play
+ * with: the average if the run keeps one and `configuration` evaluates with it, else the parameters. */
+cm_status cm_run_load_agent(const char *run, int64_t checkpoint, cm_session *session, cm_agent *agent,
+                            cm_run_facts *facts) CM_MUST_USE;
+
+/* Hash of the checkpoint's parameters (not of the average), in the order of names. */
+cm_status cm_run_parameter_hash(const char *run, int64_t checkpoint, cm_session *session, char out[CM_HASH_HEX],
+                                cm_run_facts *facts) CM_MUST_USE;
+
+/* Reads the configuration that a run was started with and sets `count` assignments "Section.key=value" on top. */
+cm_status cm_run_configuration(const char *run, const char *const *assignments, int count,
+                               cm_configuration *configuration, cm_config **config) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
