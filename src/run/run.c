@@ -1,0 +1,468 @@
+#include "run/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "core/rng.h"
+#include "run/run_internal.h"
+
+/* ---- small facts ---- */
+
+static const cm_configuration *options(const cm_run *run) { return &run->session->configuration; }
+static cm_trainer *trainer_of(const cm_run *run) { return cm_run_learner_trainer(run->learner); }
+
+static cm_actor_counts counts_of(const cm_run *run) {
+    cm_actor_counts counts;
+    cm_actor_count(run->actor, &counts);
+    return counts;
+}
+
+double cm_run_seconds(const cm_run *run) { return run->state.seconds + cm_clock_seconds() - run->began; }
+
+double cm_run_goal(const cm_run *run) {
+    double goal = options(run)->run.goal_return;
+    return isfinite(goal) ? goal : run->session->env.spec.reward_threshold;
+}
+
+uint64_t cm_run_evaluation_seed(int64_t seed, int64_t number, int episodes) {
+    cm_key key = cm_key_make((uint64_t)seed, CM_RNG_EVALUATE, number < 0 ? 1 : 0);
+    uint64_t base = key.word[0] & 0x3fffffffu;
+    return number < 0 ? base | 0x40000000u : base + (uint64_t)number * (uint64_t)episodes;
+}
+
+/* How much of the run is done, 0 .. 1, by what is counted; schedules depend on it, so time does not count. */
+static double share_done(const cm_run *run) {
+    const cm_run_options *o = &options(run)->run;
+    cm_actor_counts counts = counts_of(run);
+    double share = 0.0;
+    if (o->env_steps > 0) share = fmax(share, (double)counts.env_steps / (double)o->env_steps);
+    if (o->updates > 0) share = fmax(share, (double)cm_trainer_updates(trainer_of(run)) / (double)o->updates);
+    if (o->num_episodes > 0) share = fmax(share, (double)counts.episodes / (double)o->num_episodes);
+    return fmin(share, 1.0);
+}
+
+/* No more acting: the limits on steps and episodes are met. */
+static bool acting_done(const cm_run *run) {
+    const cm_run_options *o = &options(run)->run;
+    cm_actor_counts counts = counts_of(run);
+    return (o->env_steps > 0 && counts.env_steps >= o->env_steps) ||
+           (o->num_episodes > 0 && counts.episodes >= o->num_episodes);
+}
+
+static bool run_done(const cm_run *run, cm_run_end *end) {
+    const cm_run_options *o = &options(run)->run;
+    *end = CM_RUN_GOAL;
+    if (o->stop_at_goal && run->state.goals >= 2) return true;
+    *end = CM_RUN_LIMIT;
+    if (o->updates > 0 && cm_trainer_updates(trainer_of(run)) >= o->updates) return true;
+    if (o->time_limit > 0.0 && cm_clock_seconds() - run->began >= o->time_limit) return true;
+    return acting_done(run) && run->state.fresh_steps == 0;
+}
+
+/* ---- one iteration ---- */
+
+static cm_status act(cm_run *run) {
+    int64_t before = counts_of(run).env_steps;
+    double temperature = cm_agent_temperature(&options(run)->agent, share_done(run));
+    run->row.temperature = temperature;
+    CM_TRY(cm_actor_run(run->actor, temperature));
+    run->state.fresh_steps += counts_of(run).env_steps - before;
+    return CM_OK;
+}
+
+/* Updates for what has been acted since the last time. Reads no counters of acting while that may be going on. */
+static cm_status learn(cm_run *run, int64_t due, double share) {
+    cm_learning learnt;
+    CM_TRY(cm_run_learner_run(run->learner, due, share, run->dump, &learnt));
+    cm_metrics *row = &run->row;
+    row->total_loss = learnt.total_loss, row->value_loss = learnt.value_loss, row->policy_loss = learnt.policy_loss;
+    row->reward_loss = learnt.reward_loss, row->consistency_loss = learnt.consistency_loss;
+    row->entropy = learnt.entropy, row->gradient_norm = learnt.gradient_norm;
+    row->learning_rate = learnt.learning_rate, row->clipped_targets = learnt.clipped;
+    return CM_OK;
+}
+
+static int64_t take_due(cm_run *run) {
+    const cm_run_options *o = &options(run)->run;
+    int64_t episodes = counts_of(run).episodes, made = cm_trainer_updates(trainer_of(run));
+    int64_t due = cm_run_learner_due(run->learner, run->state.fresh_steps, run->state.learnt_episodes, episodes);
+    run->state.fresh_steps = 0;
+    run->state.learnt_episodes = episodes;
+    return o->updates > 0 && due > o->updates - made ? o->updates - made : due;
+}
+
+static cm_status hand_over_weights(cm_run *run) {
+    cm_weights which = options(run)->trainer.ema_acts ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE;
+    return cm_agent_set_weights(run->actor_agent, cm_trainer_parameters(trainer_of(run), which),
+                                cm_trainer_state(trainer_of(run), which));
+}
+
+static cm_status iterate_in_turn(cm_run *run) {
+    cm_replay *replay = cm_run_learner_replay(run->learner);
+    CM_TRY(act(run));
+    CM_TRY(cm_replay_commit(replay));
+    int64_t due = take_due(run);
+    CM_TRY(learn(run, due, share_done(run)));
+    CM_TRY(cm_replay_commit(replay));
+    return hand_over_weights(run);
+}
+
+typedef struct duo {
+    cm_run *run;
+    int64_t due;
+    double share;
+    bool act;
+} duo;
+
+static cm_status run_half(void *context, int task, int worker) {
+    (void)worker;
+    duo *d = context;
+    if (task == 0) return learn(d->run, d->due, d->share);
+    return d->act ? act(d->run) : CM_OK;
+}
+
+/* Learns from what was acted last while the next steps are acted with the parameters from before. */
+static cm_status iterate_overlapped(cm_run *run) {
+    cm_replay *replay = cm_run_learner_replay(run->learner);
+    if (run->state.fresh_steps == 0) {
+        CM_TRY(act(run));
+        CM_TRY(cm_replay_commit(replay));
+    }
+    duo halves = {.run = run, .act = !acting_done(run)};
+    halves.due = take_due(run);
+    halves.share = share_done(run);
+    CM_TRY(cm_pool_run(run->duo_pool, 2, run_half, &halves));
+    CM_TRY(cm_replay_commit(replay));
+    return hand_over_weights(run);
+}
+
+/* ---- what follows an iteration ---- */
+
+static void measure(cm_run *run, const cm_actor_counts *before, int64_t updates_before, double seconds) {
+    cm_actor_counts counts = counts_of(run);
+    cm_metrics *row = &run->row;
+    cm_replay_counts replay;
+    cm_replay_count(cm_run_learner_replay(run->learner), &replay);
+    row->iteration = run->state.iteration;
+    row->env_steps = counts.env_steps;
+    row->episodes = counts.episodes;
+    row->updates = cm_trainer_updates(trainer_of(run));
+    row->seconds = cm_run_seconds(run);
+    row->env_steps_per_second = (double)(counts.env_steps - before->env_steps) / seconds;
+    row->simulations_per_second = (double)(counts.simulations - before->simulations) / seconds;
+    row->updates_per_second = (double)(row->updates - updates_before) / seconds;
+    row->mean_return = counts.mean_return;
+    row->mean_length = counts.mean_length;
+    row->replay_fill = (double)replay.rows / (double)replay.ring_rows;
+}
+
+static void warn_of_clipping(cm_run *run) {
+    if (run->state.warned || !(run->row.clipped_targets > 0.01)) return;
+    run->state.warned = true;
+    cm_log(CM_WARNING,
+           "%.1f %% of the value targets lie outside the support: widen it, for example with --set "
+           "value_support_max=%g --set value_support_min=%g",
+           100.0 * run->row.clipped_targets, 2.0 * options(run)->network.value_support_max,
+           2.0 * options(run)->network.value_support_min);
+}
+
+static cm_status evaluate(cm_run *run, int episodes, uint64_t seed, cm_evaluation *out) {
+    cm_weights which = options(run)->trainer.ema_evaluates ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE;
+    CM_TRY(cm_agent_set_weights(run->evaluation_agent, cm_trainer_parameters(trainer_of(run), which),
+                                cm_trainer_state(trainer_of(run), which)));
+    return cm_evaluator_run(run->evaluator, episodes, seed, NULL, out);
+}
+
+static bool evaluation_due(const cm_run *run) {
+    int64_t interval = options(run)->run.evaluation_interval;
+    return interval > 0 && counts_of(run).env_steps >= run->state.next_evaluation;
+}
+
+/* An evaluation during the run: on seeds of its own, counted towards the goal; the best is kept as a checkpoint. */
+static cm_status evaluate_on_the_way(cm_run *run) {
+    const cm_run_options *o = &options(run)->run;
+    cm_evaluation e;
+    uint64_t seed = cm_run_evaluation_seed(o->seed, run->state.evaluations, o->evaluation_episodes);
+    CM_TRY(evaluate(run, o->evaluation_episodes, seed, &e));
+    run->state.evaluations++;
+    run->state.next_evaluation = (counts_of(run).env_steps / o->evaluation_interval + 1) * o->evaluation_interval;
+    run->state.goals = e.mean >= cm_run_goal(run) ? run->state.goals + 1 : 0;
+    run->row.eval_return = e.mean, run->row.eval_std = e.std, run->row.eval_episodes = e.episodes;
+    cm_run_say_evaluation(run, &e);
+    if (e.mean <= run->state.best_return) return CM_OK;
+    run->state.best_return = e.mean;
+    run->best_due = true;
+    return CM_OK;
+}
+
+static bool checkpoint_due(const cm_run *run) {
+    const cm_run_options *o = &options(run)->run;
+    const cm_run_state *s = &run->state;
+    int64_t episodes = counts_of(run).episodes, updates = cm_trainer_updates(trainer_of(run));
+    return run->best_due ||
+           (o->checkpoint_interval > 0 &&
+            episodes / o->checkpoint_interval > s->saved_episodes / o->checkpoint_interval) ||
+           (o->checkpoint_updates > 0 && updates / o->checkpoint_updates > s->saved_updates / o->checkpoint_updates);
+}
+
+static cm_status save(cm_run *run) {
+    run->state.saved_episodes = counts_of(run).episodes;
+    run->state.saved_updates = cm_trainer_updates(trainer_of(run));
+    CM_TRY(cm_run_save(run));
+    if (!run->best_due) return CM_OK;
+    run->best_due = false;
+    return cm_checkpoint_point_best(run->store, run->state.saved_updates);
+}
+
+static cm_status iterate(cm_run *run) {
+    cm_actor_counts before = counts_of(run);
+    int64_t updates = cm_trainer_updates(trainer_of(run));
+    double start = cm_clock_seconds();
+    run->row = cm_metrics_empty();
+    CM_TRY(run->overlap ? iterate_overlapped(run) : iterate_in_turn(run));
+    run->state.iteration++;
+    measure(run, &before, updates, cm_clock_seconds() - start);
+    warn_of_clipping(run);
+    if (evaluation_due(run)) CM_TRY(evaluate_on_the_way(run));
+    if (run->state.iteration % options(run)->run.metrics_interval == 0 || isfinite(run->row.eval_return)) {
+        CM_TRY(cm_metrics_write(&run->metrics, &run->row));
+    }
+    cm_progress_show(run->progress, &run->row, share_done(run));
+    return checkpoint_due(run) ? save(run) : CM_OK;
+}
+
+/* ---- the run ---- */
+
+static cm_status fill_result(cm_run *run, cm_run_end end, cm_run_result *out) {
+    cm_actor_counts counts = counts_of(run);
+    *out = (cm_run_result){
+        .end = end,
+        .directory = run->directory.path,
+        .iterations = run->state.iteration,
+        .env_steps = counts.env_steps,
+        .updates = cm_trainer_updates(trainer_of(run)),
+        .episodes = counts.episodes,
+        .seconds = cm_run_seconds(run),
+    };
+    cm_array_table table = {0};
+    CM_TRY(cm_array_table_add(&table, run->session->network, "",
+                              cm_trainer_parameters(trainer_of(run), CM_WEIGHTS_ONLINE), NULL));
+    cm_status status = cm_array_hash(table.arrays, table.count, out->hash);
+    cm_array_table_free(&table);
+    return status;
+}
+
+static cm_status finish(cm_run *run, cm_run_end end, cm_run_result *out) {
+    const cm_run_options *o = &options(run)->run;
+    CM_TRY(fill_result(run, end, out));
+    CM_TRY(save(run));
+    if (end != CM_RUN_STOPPED && o->final_evaluation_episodes > 0) {
+        out->final_seed = cm_run_evaluation_seed(o->seed, -1, o->final_evaluation_episodes);
+        CM_TRY(evaluate(run, o->final_evaluation_episodes, out->final_seed, &out->final));
+        out->evaluated = true;
+    }
+    if (end != CM_RUN_STOPPED) CM_TRY(cm_run_write_result(run, out));
+    cm_run_say_end(run, out);
+    return CM_OK;
+}
+
+cm_status cm_run_train(cm_run *run, cm_run_result *out) {
+    cm_run_end end;
+    if (run->state.iteration > 0 && run_done(run, &end)) {
+        bool found = false;
+        CM_TRY(cm_run_read_result(run, out, &found));
+        if (found) return CM_OK;
+    }
+    while (!run_done(run, &end)) {
+        CM_TRY(iterate(run));
+        if (run->stop && *run->stop && !run_done(run, &end)) {
+            end = CM_RUN_STOPPED;
+            break;
+        }
+    }
+    return finish(run, end, out);
+}
+
+/* ---- life ---- */
+
+static bool wants_overlap(const cm_session *s) {
+    int choice = s->configuration.run.overlap;
+    if (choice == CM_OVERLAP_AUTO) return strcmp(s->backend->kind->name, "cuda") == 0;
+    return choice == CM_OVERLAP_ON;
+}
+
+/* Acting and learning have the session's pool in turn, or share its threads. */
+static cm_status open_pools(cm_run *run) {
+    int threads = cm_pool_size(run->session->pool), half = threads > 1 ? threads / 2 : 1;
+    run->overlap = wants_overlap(run->session);
+    if (!run->overlap) return CM_OK;
+    CM_TRY(cm_pool_create(2, &run->duo_pool));
+    CM_TRY(cm_pool_create(half, &run->acting_pool));
+    return cm_pool_create(threads > 1 ? threads - half : 1, &run->learning_pool);
+}
+
+static cm_status open_acting(cm_run *run) {
+    const cm_configuration *c = options(run);
+    CM_TRY(cm_session_agent(run->session, &run->actor_agent));
+    cm_actor_config config = {
+        .agent = run->actor_agent,
+        .env = &run->session->env,
+        .replay = cm_run_learner_replay(run->learner),
+        .pool = run->overlap ? run->acting_pool : run->session->pool,
+        .environments = c->env.num_envs,
+        .steps = c->agent.steps_per_iteration,
+        .random_move_probability = c->agent.random_move_probability,
+        .temperature_threshold = c->agent.temperature_threshold,
+        .seed = (uint64_t)c->run.seed,
+    };
+    return cm_actor_create(&config, &run->actor);
+}
+
+static cm_status open_evaluation(cm_run *run) {
+    const cm_run_options *o = &options(run)->run;
+    int episodes = o->final_evaluation_episodes;
+    if (o->evaluation_interval > 0 && o->evaluation_episodes > episodes) episodes = o->evaluation_episodes;
+    if (episodes == 0) return CM_OK;
+    CM_TRY(cm_session_agent(run->session, &run->evaluation_agent));
+    return cm_evaluator_create(run->evaluation_agent, &run->session->env, run->session->pool, episodes,
+                               &run->evaluator);
+}
+
+static cm_status check_goal(const cm_run *run) {
+    const cm_run_options *o = &options(run)->run;
+    if (!o->stop_at_goal || isfinite(cm_run_goal(run))) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "Evaluation.stop_at_goal: %s has no agreed goal; set Evaluation.goal_return",
+                   run->session->env.spec.name);
+}
+
+static cm_status init_weights(cm_run *run, const char *from) {
+    cm_trainer *trainer = trainer_of(run);
+    const cm_param_table *table = cm_network_parameters(run->session->network);
+    float *parameters = cm_trainer_parameters(trainer, CM_WEIGHTS_ONLINE);
+    float *state = cm_trainer_state(trainer, CM_WEIGHTS_ONLINE);
+    CM_TRY(cm_run_read_weights(from, CM_CHECKPOINT_LATEST, run->session->network, true, parameters, state, NULL));
+    const cm_weights slow[2] = {CM_WEIGHTS_EMA, CM_WEIGHTS_TARGET};
+    for (int i = 0; i < 2; i++) {
+        float *copy = cm_trainer_parameters(trainer, slow[i]), *copied = cm_trainer_state(trainer, slow[i]);
+        if (copy != parameters) memcpy(copy, parameters, table->parameters * sizeof(float));
+        if (copied != state && table->states > 0) memcpy(copied, state, table->states * sizeof(float));
+    }
+    return cm_trainer_changed(trainer);
+}
+
+static cm_status open_engine(cm_run *run, const cm_run_request *request) {
+    CM_TRY(cm_session_open(request->configuration, &run->session));
+    CM_TRY(check_goal(run));
+    CM_TRY(open_pools(run));
+    CM_TRY(cm_run_learner_create(run->session, run->overlap ? run->learning_pool : run->session->pool, &run->learner));
+    CM_TRY(open_acting(run));
+    CM_TRY(open_evaluation(run));
+    if (request->init_from && !request->resume) CM_TRY(init_weights(run, request->init_from));
+    return cm_run_make_parts(run);
+}
+
+static cm_status config_text(const cm_config *config, cm_json_writer **json, const char **text) {
+    CM_TRY(cm_json_writer_create(2, json));
+    CM_TRY(cm_config_write(config, *json));
+    *text = cm_json_writer_text(*json, NULL);
+    return *text ? CM_OK : CM_ERR_MEMORY;
+}
+
+static cm_status make_directory(cm_run *run, const cm_run_request *request) {
+    char name[PATH_MAX];
+    const cm_run_options *o = &request->configuration->run;
+    if (!request->directory) {
+        CM_TRY(cm_run_directory_name(o->checkpoint_root_dir, run->session->env.spec.name, name, sizeof name));
+    }
+    cm_json_writer *json = NULL;
+    const char *text = NULL;
+    cm_status status = config_text(request->config, &json, &text);
+    if (status == CM_OK) {
+        status = cm_run_directory_create(&run->directory, request->directory ? request->directory : name, text);
+    }
+    cm_json_writer_destroy(json);
+    return status;
+}
+
+static cm_status open_files(cm_run *run) {
+    char path[PATH_MAX];
+    CM_TRY(cm_run_directory_file(&run->directory, "log.txt", path, sizeof path));
+    CM_TRY(cm_log_open(path));
+    CM_TRY(cm_run_directory_file(&run->directory, "not-finite.safetensors", run->dump, sizeof run->dump));
+    return cm_checkpoint_store_create(run->directory.path, options(run)->run.keep_checkpoints, &run->store);
+}
+
+/* Loads the checkpoint, if there is one: a run that was killed before its first begins anew. */
+static cm_status load_checkpoint(cm_run *run, const cm_run_request *request) {
+    char path[PATH_MAX];
+    CM_TRY(cm_checkpoint_clean(run->store));
+    int64_t there = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST);
+    if (there >= 0 || request->checkpoint >= 0) CM_TRY(cm_run_load(run, request->checkpoint));
+    CM_TRY(cm_run_directory_file(&run->directory, "config.json", path, sizeof path));
+    return cm_config_save(request->config, path);
+}
+
+static cm_status open_run(cm_run *run, const cm_run_request *request) {
+    char path[PATH_MAX];
+    if (request->resume) CM_TRY(cm_run_directory_open(&run->directory, request->directory));
+    if (!request->resume && request->directory && cm_run_directory_check(request->directory) == CM_OK) {
+        return make_directory(run, request); /* refused before anything is built */
+    }
+    CM_TRY(open_engine(run, request));
+    if (!request->resume) CM_TRY(make_directory(run, request));
+    CM_TRY(open_files(run));
+    if (request->resume) CM_TRY(load_checkpoint(run, request));
+    CM_TRY(cm_run_directory_file(&run->directory, "metrics.jsonl", path, sizeof path));
+    CM_TRY(cm_metrics_open(&run->metrics, path, run->state.metrics_bytes));
+    CM_TRY(hand_over_weights(run));
+    cm_run_say_start(run, request->resume);
+    return CM_OK;
+}
+
+cm_status cm_run_open(const cm_run_request *request, cm_run **out) {
+    cm_run *run = NULL;
+    *out = NULL;
+    CM_TRY(cm_alloc(&run, 1, sizeof *run, "a run"));
+    run->began = cm_clock_seconds();
+    run->directory.lock = run->metrics.file = -1;
+    run->progress = request->progress;
+    run->stop = request->stop;
+    run->state.best_return = -HUGE_VAL;
+    cm_status status = open_run(run, request);
+    if (status == CM_OK) {
+        *out = run;
+    } else {
+        cm_run_close(run);
+    }
+    return status;
+}
+
+void cm_run_close(cm_run *run) {
+    if (!run) return;
+    cm_log_close();
+    cm_metrics_close(&run->metrics);
+    cm_checkpoint_store_destroy(run->store);
+    cm_array_table_free(&run->parameters);
+    cm_array_table_free(&run->average);
+    cm_array_table_free(&run->target);
+    cm_array_table_free(&run->moments);
+    cm_bytes_free(&run->bytes);
+    free(run->actor_bytes);
+    cm_evaluator_destroy(run->evaluator);
+    cm_agent_destroy(run->evaluation_agent);
+    cm_actor_destroy(run->actor);
+    cm_agent_destroy(run->actor_agent);
+    cm_run_learner_destroy(run->learner);
+    cm_pool_destroy(run->learning_pool);
+    cm_pool_destroy(run->acting_pool);
+    cm_pool_destroy(run->duo_pool);
+    cm_session_close(run->session);
+    cm_run_directory_close(&run->directory);
+    free(run);
+}

@@ -1,0 +1,70 @@
+/* A training run from its first to its last iteration, in a run directory that can be gone on with.
+ *
+ * One iteration = every environment acts a fixed number of steps with the parameters of version v, then a number of
+ * updates that is counted, never timed, leads to version v + 1. With the option overlap the next iteration's acting
+ * goes on while this one is learnt from, at a lag of exactly one version. What a run computes is a function of its
+ * configuration and seed alone: not of threads, time, prefetching, interruptions.
+ *
+ * A run ends at the first limit that is met (env_steps, updates, num_episodes, time_limit), or when two evaluations in
+ * succession have reached the goal; then the last parameters are evaluated on seeds that were used for nothing else.
+ */
+#ifndef CM_RUN_RUN_H
+#define CM_RUN_RUN_H
+
+#include <signal.h>
+
+#include "agent/evaluate.h"
+#include "run/configuration.h"
+#include "run/progress.h"
+#include "run/safetensors.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_run cm_run;
+
+typedef struct cm_run_request {
+    const cm_config *config;               /* to be written as config.json; borrowed */
+    const cm_configuration *configuration; /* its values, finished; borrowed */
+    const char *directory;                 /* of the new run, or of the one to go on with; NULL: a new name */
+    bool resume;                           /* go on from its checkpoint */
+    int64_t checkpoint;                    /* which one; CM_CHECKPOINT_LATEST */
+    const char *init_from;                 /* NULL, or a run whose weights a new run starts from */
+    cm_progress *progress;                 /* borrowed */
+    const volatile sig_atomic_t *stop;     /* not 0: end after the iteration that is going on; NULL: never */
+} cm_run_request;
+
+/* Opens directory, environment, network, backend; takes all memory and prints the plan; loads the checkpoint. Errors:
+ * CM_ERR_INPUT, CM_ERR_IO, CM_ERR_MEMORY, CM_ERR_ABSENT, each one line. The caller owns *out. */
+cm_status cm_run_open(const cm_run_request *request, cm_run **out) CM_MUST_USE;
+void cm_run_close(cm_run *run); /* NULL is allowed */
+
+typedef enum cm_run_end {
+    CM_RUN_STOPPED, /* asked to stop: saved, can be gone on with */
+    CM_RUN_LIMIT,   /* a limit was met */
+    CM_RUN_GOAL     /* the goal was reached */
+} cm_run_end;
+
+typedef struct cm_run_result {
+    cm_run_end end;
+    const char *directory; /* owned by the run */
+    int64_t iterations, env_steps, updates, episodes;
+    double seconds; /* acting, learning, evaluating and saving, over all sessions */
+    bool evaluated; /* `final` holds the report */
+    cm_evaluation final;
+    uint64_t final_seed;    /* episode i of the report started from final_seed + i */
+    char hash[CM_HASH_HEX]; /* of the parameters */
+} cm_run_result;
+
+/* Iterations until the end; saves a checkpoint there, and result.json if the run has finished. A finished run returns
+ * at once with the result it had. Errors: what went wrong; the last checkpoint is intact. */
+cm_status cm_run_train(cm_run *run, cm_run_result *out) CM_MUST_USE;
+
+/* First seed of an evaluation of a run: number >= 0 of those during the run, -1 of the final report. */
+uint64_t cm_run_evaluation_seed(int64_t seed, int64_t number, int episodes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

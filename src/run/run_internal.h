@@ -1,0 +1,82 @@
+/* What the files of a run share: run.c (life and loop), run_state.c (checkpoints), run_report.c (what people read). */
+#ifndef CM_RUN_INTERNAL_H
+#define CM_RUN_INTERNAL_H
+
+#include "agent/acting.h"
+#include "replay/segment.h"
+#include "run/checkpoint.h"
+#include "run/directory.h"
+#include "run/learner.h"
+#include "run/metrics.h"
+#include "run/run.h"
+#include "run/weights.h"
+
+/* Where a run stands; saved with every checkpoint. */
+typedef struct cm_run_state {
+    int64_t iteration;
+    int64_t fresh_steps;                   /* acted but not yet learnt from (overlap) */
+    int64_t learnt_episodes;               /* finished episodes that learning has counted */
+    int64_t evaluations;                   /* made so far */
+    int64_t next_evaluation;               /* env steps at which the next one is due */
+    int64_t saved_episodes, saved_updates; /* at the last checkpoint */
+    int goals;                             /* evaluations in succession that reached the goal */
+    double best_return;                    /* of them, NAN: none */
+    double credit;                         /* of the learner */
+    double seconds;                        /* of earlier sessions */
+    int64_t metrics_bytes;
+    bool warned; /* of clipped targets */
+} cm_run_state;
+
+/* A file of pieces of the replay that checkpoints share. */
+typedef struct cm_run_segment {
+    uint64_t first, count;
+} cm_run_segment;
+
+enum { CM_RUN_SEGMENTS = 32, CM_RUN_PARTS = 3 };
+
+struct cm_run {
+    cm_session *session;                             /* owned, like the next ones */
+    cm_pool *duo_pool, *acting_pool, *learning_pool; /* of overlap, else NULL */
+    cm_run_learner *learner;
+    cm_agent *actor_agent, *evaluation_agent;
+    cm_actor *actor;
+    cm_evaluator *evaluator; /* NULL: nothing is evaluated */
+    cm_checkpoint_store *store;
+    cm_array_table parameters, average, target, moments;
+    cm_bytes bytes; /* of the replay being saved */
+    cm_run_directory directory;
+    cm_metrics_file metrics;
+    char *actor_bytes;
+    char dump[PATH_MAX]; /* where a batch goes that led to a NaN */
+
+    cm_progress *progress; /* borrowed */
+    const volatile sig_atomic_t *stop;
+
+    cm_run_state state;
+    cm_run_segment segments[CM_RUN_SEGMENTS];
+    int segment_count;
+    cm_checkpoint_part parts[CM_RUN_PARTS];
+
+    bool overlap;
+    bool best_due;  /* the next checkpoint is the best evaluated one */
+    double began;   /* clock at the start of this session */
+    cm_metrics row; /* of the iteration that is going on */
+};
+
+/* run_state.c */
+cm_status cm_run_make_parts(cm_run *run) CM_MUST_USE; /* tables of arrays and run->parts */
+cm_status cm_run_save(cm_run *run) CM_MUST_USE;       /* a checkpoint, now */
+cm_status cm_run_load(cm_run *run, int64_t checkpoint) CM_MUST_USE;
+
+/* run_report.c */
+void cm_run_say_start(cm_run *run, bool resumed);
+void cm_run_say_evaluation(cm_run *run, const cm_evaluation *evaluation);
+void cm_run_say_end(cm_run *run, const cm_run_result *result);
+cm_status cm_run_write_result(cm_run *run, const cm_run_result *result) CM_MUST_USE;
+cm_status cm_run_read_result(cm_run *run, cm_run_result *result, bool *found) CM_MUST_USE;
+
+/* run.c */
+double cm_run_seconds(const cm_run *run);
+double cm_run_goal(const cm_run *run); /* NAN: none */
+
+#endif

@@ -1,0 +1,231 @@
+/* What a run says to people and programs: its start, its evaluations, its end. */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "run/run_internal.h"
+
+enum { PLAN_ROWS = 16 };
+static const char result_file[] = "result.json";
+
+static const cm_configuration *options(const cm_run *run) { return &run->session->configuration; }
+
+static void format_bytes(double bytes, char out[16]) {
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    int unit = 0;
+    for (; bytes >= 999.5 && unit < 4; unit++) bytes /= 1000.0;
+    snprintf(out, 16, bytes < 9.95 && unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+}
+
+/* ---- start ---- */
+
+static void say_plan(cm_run *run) {
+    cm_memory_row rows[PLAN_ROWS];
+    char size[16];
+    int count = 0;
+    size_t total = cm_run_learner_memory(run->learner, rows, PLAN_ROWS - 2, &count);
+    rows[count++] = (cm_memory_row){"acting", cm_actor_memory(run->actor)};
+    total += rows[count - 1].bytes;
+    if (run->evaluator) {
+        rows[count++] = (cm_memory_row){"evaluation", cm_evaluator_memory(run->evaluator)};
+        total += rows[count - 1].bytes;
+    }
+    format_bytes((double)total, size);
+    cm_progress_say(run->progress, "memory    %s", size);
+    for (int i = 0; i < count; i++) {
+        if (rows[i].bytes == 0) continue;
+        format_bytes((double)rows[i].bytes, size);
+        cm_progress_say(run->progress, "  %-32s %8s", rows[i].name, size);
+    }
+}
+
+static void say_limits(cm_run *run) {
+    const cm_run_options *o = &options(run)->run;
+    char text[256], count[16];
+    size_t used = 0;
+    text[0] = '\0';
+    const struct {
+        double value;
+        const char *what;
+    } limits[] = {
+        {(double)o->env_steps, "env steps"}, {(double)o->updates, "updates"}, {(double)o->num_episodes, "episodes"}};
+    for (int i = 0; i < 3; i++) {
+        if (limits[i].value <= 0.0) continue;
+        cm_format_count(limits[i].value, count);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", used ? ", " : "", count, limits[i].what);
+    }
+    if (o->time_limit > 0.0)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%g s", used ? ", " : "", o->time_limit);
+    if (o->stop_at_goal)
+        snprintf(text + used, sizeof text - used, "%sreturn %g twice", used ? ", " : "", cm_run_goal(run));
+    cm_progress_say(run->progress, "until     %s", text);
+}
+
+static void start_event(cm_run *run, bool resumed) {
+    char text[CM_METRICS_TEXT];
+    snprintf(text, sizeof text,
+             "\"run\": \"%.1000s\", \"environment\": \"%s\", \"backend\": \"%s\", \"dtype\": \"%s\", \"threads\": %d, "
+             "\"seed\": %lld, \"resumed\": %s, \"updates\": %lld",
+             run->directory.path, run->session->env.spec.name, run->session->backend->kind->name,
+             cm_dtype_name(run->session->compute), cm_pool_size(run->session->pool), (long long)options(run)->run.seed,
+             resumed ? "true" : "false", (long long)cm_trainer_updates(cm_run_learner_trainer(run->learner)));
+    cm_progress_event(run->progress, "start", text);
+}
+
+void cm_run_say_start(cm_run *run, bool resumed) {
+    char machine[256], need[16], weights[16];
+    const cm_param_table *table = cm_network_parameters(run->session->network);
+    cm_session_describe(run->session, machine, sizeof machine);
+    cm_format_count((double)table->parameters, weights);
+    format_bytes((double)cm_checkpoint_bytes(run->parts, CM_RUN_PARTS), need);
+    cm_progress_say(run->progress, "run       %s%s", run->directory.path, resumed ? " (resumed)" : "");
+    cm_progress_say(run->progress, "task      %s, seed %lld, %s parameters", run->session->env.spec.name,
+                    (long long)options(run)->run.seed, weights);
+    cm_progress_say(run->progress, "machine   %s", machine);
+    say_limits(run);
+    say_plan(run);
+    cm_progress_say(run->progress, "disk      up to %s per checkpoint, %d and the best are kept", need,
+                    options(run)->run.keep_checkpoints);
+    if (resumed) {
+        cm_progress_say(run->progress, "resumed   at update %lld",
+                        (long long)cm_trainer_updates(cm_run_learner_trainer(run->learner)));
+    }
+    start_event(run, resumed);
+    cm_log(CM_DEBUG, "%s, %s", run->session->env.spec.name, machine);
+}
+
+/* ---- evaluations ---- */
+
+static void evaluation_members(const cm_evaluation *e, char *out, size_t size) {
+    snprintf(out, size,
+             "\"episodes\": %d, \"mean\": %.9g, \"std\": %.9g, \"min\": %.9g, \"max\": %.9g, \"ci95\": [%.9g, %.9g]",
+             e->episodes, e->mean, e->std, e->min, e->max, e->low, e->high);
+}
+
+void cm_run_say_evaluation(cm_run *run, const cm_evaluation *e) {
+    char members[512], text[768];
+    evaluation_members(e, members, sizeof members);
+    snprintf(text, sizeof text, "%s, \"env_steps\": %lld, \"updates\": %lld", members, (long long)run->row.env_steps,
+             (long long)run->row.updates);
+    cm_progress_event(run->progress, "evaluation", text);
+    bool reached = e->mean >= cm_run_goal(run);
+    cm_progress_say(run->progress, "evaluated after %lld steps: mean return %.1f over %d greedy episodes%s",
+                    (long long)run->row.env_steps, e->mean, e->episodes, reached ? " (goal)" : "");
+}
+
+/* ---- end ---- */
+
+static const char *end_name(cm_run_end end) {
+    return end == CM_RUN_GOAL ? "goal" : end == CM_RUN_LIMIT ? "limit" : "stopped";
+}
+
+static void result_members(const cm_run_result *r, char *out, size_t size) {
+    char final[512] = "";
+    int n =
+        snprintf(out, size,
+                 "\"end\": \"%s\", \"iterations\": %lld, \"env_steps\": %lld, \"updates\": %lld, \"episodes_played\": "
+                 "%lld, \"seconds\": %.3f, \"parameter_hash\": \"%s\"",
+                 end_name(r->end), (long long)r->iterations, (long long)r->env_steps, (long long)r->updates,
+                 (long long)r->episodes, r->seconds, r->hash);
+    if (!r->evaluated || n < 0 || (size_t)n >= size) return;
+    evaluation_members(&r->final, final, sizeof final);
+    snprintf(out + n, size - (size_t)n, ", \"seed\": %llu, %s", (unsigned long long)r->final_seed, final);
+}
+
+static void say_next(cm_run *run, const cm_run_result *r) {
+    const char *dir = run->directory.path;
+    if (r->end == CM_RUN_STOPPED) {
+        cm_progress_say(run->progress, "stopped and saved; go on with:  cumind train --resume %s", dir);
+        return;
+    }
+    cm_progress_say(run->progress, "watch it play      cumind play --run %s", dir);
+    cm_progress_say(run->progress, "learning curve     cumind plot --run %s", dir);
+    cm_progress_say(run->progress, "evaluate again     cumind eval --run %s --episodes 100 --seed 1", dir);
+    cm_progress_say(run->progress, "train on           cumind train --resume %s --env-steps %lld", dir,
+                    (long long)(2 * r->env_steps));
+}
+
+void cm_run_say_end(cm_run *run, const cm_run_result *r) {
+    char members[1024], time[16];
+    result_members(r, members, sizeof members);
+    cm_progress_event(run->progress, "end", members);
+    cm_clock_format_duration(r->seconds, time);
+    const char *why = r->end == CM_RUN_GOAL    ? "goal reached"
+                      : r->end == CM_RUN_LIMIT ? "limit reached"
+                                               : "asked to stop";
+    cm_progress_say(run->progress, "%s after %lld steps, %lld updates, %lld episodes, %s", why, (long long)r->env_steps,
+                    (long long)r->updates, (long long)r->episodes, time);
+    if (r->evaluated) {
+        const cm_evaluation *e = &r->final;
+        cm_progress_say(
+            run->progress,
+            "final: mean return %.2f, std %.2f, 95 %% interval [%.2f, %.2f] over %d greedy episodes on new seeds",
+            e->mean, e->std, e->low, e->high, e->episodes);
+        if (run->session->env.spec.players == 2) {
+            cm_progress_say(run->progress, "against a random player: %d won, %d drawn, %d lost", e->wins, e->draws,
+                            e->losses);
+        }
+    }
+    say_next(run, r);
+}
+
+cm_status cm_run_write_result(cm_run *run, const cm_run_result *r) {
+    char path[PATH_MAX], members[1024], text[1056];
+    CM_TRY(cm_run_directory_file(&run->directory, result_file, path, sizeof path));
+    result_members(r, members, sizeof members);
+    int n = snprintf(text, sizeof text, "{%s}\n", members);
+    return cm_file_write(path, text, (size_t)n);
+}
+
+static void read_evaluation(const cm_json *root, cm_run_result *r) {
+    const cm_json *ci = cm_json_get(root, "ci95");
+    double bounds[2] = {NAN, NAN};
+    if (!cm_json_get(root, "mean") || !ci || cm_json_doubles(ci, "ci95", 2, bounds) != CM_OK) return;
+    r->evaluated = true;
+    r->final.episodes = (int)cm_json_number(cm_json_get(root, "episodes"), 0.0);
+    r->final.mean = cm_json_number(cm_json_get(root, "mean"), NAN);
+    r->final.std = cm_json_number(cm_json_get(root, "std"), NAN);
+    r->final.min = cm_json_number(cm_json_get(root, "min"), NAN);
+    r->final.max = cm_json_number(cm_json_get(root, "max"), NAN);
+    r->final.low = bounds[0];
+    r->final.high = bounds[1];
+}
+
+/* The result of a run that had finished; it must be that of the checkpoint that is loaded. */
+cm_status cm_run_read_result(cm_run *run, cm_run_result *r, bool *found) {
+    char path[PATH_MAX];
+    cm_json_doc *doc = NULL;
+    int64_t updates = -1;
+    *found = false;
+    CM_TRY(cm_run_directory_file(&run->directory, result_file, path, sizeof path));
+    if (!cm_file_exists(path)) return CM_OK;
+    CM_TRY(cm_json_read(path, &doc));
+    const cm_json *root = cm_json_root(doc);
+    const char *hash = cm_json_string(cm_json_get(root, "parameter_hash"));
+    const char *end = cm_json_string(cm_json_get(root, "end"));
+    *r = (cm_run_result){.directory = run->directory.path};
+    if (hash && end && cm_json_need_int(root, "updates", 0, INT64_MAX, &updates) == CM_OK &&
+        updates == cm_trainer_updates(cm_run_learner_trainer(run->learner))) {
+        *found = true;
+        snprintf(r->hash, sizeof r->hash, "%s", hash);
+        r->end = strcmp(end, "goal") == 0 ? CM_RUN_GOAL : CM_RUN_LIMIT;
+        r->updates = updates;
+        r->iterations = (int64_t)cm_json_number(cm_json_get(root, "iterations"), 0.0);
+        r->env_steps = (int64_t)cm_json_number(cm_json_get(root, "env_steps"), 0.0);
+        r->episodes = (int64_t)cm_json_number(cm_json_get(root, "episodes_played"), 0.0);
+        r->seconds = cm_json_number(cm_json_get(root, "seconds"), 0.0);
+        r->final_seed = (uint64_t)cm_json_number(cm_json_get(root, "seed"), 0.0);
+        read_evaluation(root, r);
+    }
+    cm_json_free(doc);
+    if (*found) {
+        cm_progress_say(run->progress, "this run has finished already");
+        cm_run_say_end(run, r);
+    }
+    return CM_OK;
+}

@@ -1,0 +1,276 @@
+/* The parts of a run's checkpoint: parameters and moments, replay and environments, counters. */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/log.h"
+#include "run/run_internal.h"
+
+static const char state_file[] = "state.json", actor_file[] = "environments.bin", replay_file[] = "replay-state.bin";
+static const char state_format[] = "cumind-run-1";
+static const char segment_prefix[] = "replay-segment-";
+
+enum { JSON_BYTES = 16 * 1024 };
+
+/* ---- weights ---- */
+
+static uint64_t table_bytes(const cm_array_table *table) {
+    return table->count > 0 ? cm_safetensors_bytes(table->arrays, table->count) : 0;
+}
+
+static uint64_t weights_bytes(void *context) {
+    const cm_run *run = context;
+    return table_bytes(&run->parameters) + table_bytes(&run->average) + table_bytes(&run->target) +
+           table_bytes(&run->moments);
+}
+
+static cm_status put_table(cm_checkpoint_writer *writer, const char *name, const cm_array_table *table) {
+    if (table->count == 0) return CM_OK;
+    return cm_checkpoint_put_arrays(writer, name, table->arrays, table->count);
+}
+
+static cm_status save_weights(void *context, cm_checkpoint_writer *writer) {
+    const cm_run *run = context;
+    CM_TRY(put_table(writer, CM_FILE_PARAMETERS, &run->parameters));
+    CM_TRY(put_table(writer, CM_FILE_AVERAGE, &run->average));
+    CM_TRY(put_table(writer, CM_FILE_TARGET, &run->target));
+    return put_table(writer, CM_FILE_MOMENTS, &run->moments);
+}
+
+static cm_status get_table(cm_checkpoint_reader *reader, const char *name, const cm_array_table *table) {
+    if (table->count == 0) return CM_OK;
+    return cm_checkpoint_get_arrays(reader, name, table->arrays, table->count);
+}
+
+static cm_status load_weights(void *context, cm_checkpoint_reader *reader) {
+    cm_run *run = context;
+    CM_TRY(get_table(reader, CM_FILE_PARAMETERS, &run->parameters));
+    CM_TRY(get_table(reader, CM_FILE_AVERAGE, &run->average));
+    CM_TRY(get_table(reader, CM_FILE_TARGET, &run->target));
+    CM_TRY(get_table(reader, CM_FILE_MOMENTS, &run->moments));
+    return cm_trainer_changed(cm_run_learner_trainer(run->learner));
+}
+
+static cm_status add_slow(cm_run *run, cm_array_table *table, cm_weights which) {
+    cm_trainer *trainer = cm_run_learner_trainer(run->learner);
+    float *parameters = cm_trainer_parameters(trainer, which), *state = cm_trainer_state(trainer, which);
+    if (parameters == cm_trainer_parameters(trainer, CM_WEIGHTS_ONLINE)) return CM_OK;
+    return cm_array_table_add(table, run->session->network, "", parameters, state);
+}
+
+static cm_status make_tables(cm_run *run) {
+    cm_trainer *trainer = cm_run_learner_trainer(run->learner);
+    const cm_network *network = run->session->network;
+    CM_TRY(cm_array_table_add(&run->parameters, network, "", cm_trainer_parameters(trainer, CM_WEIGHTS_ONLINE),
+                              cm_trainer_state(trainer, CM_WEIGHTS_ONLINE)));
+    CM_TRY(add_slow(run, &run->average, CM_WEIGHTS_EMA));
+    CM_TRY(add_slow(run, &run->target, CM_WEIGHTS_TARGET));
+    CM_TRY(cm_array_table_add(&run->moments, network, "first/", cm_trainer_moments(trainer, 0), NULL));
+    if (!cm_trainer_moments(trainer, 1)) return CM_OK;
+    return cm_array_table_add(&run->moments, network, "second/", cm_trainer_moments(trainer, 1), NULL);
+}
+
+/* ---- replay and environments ---- */
+
+static uint64_t data_bytes(void *context) {
+    cm_run *run = context;
+    cm_replay_counts counts;
+    cm_replay_count(cm_run_learner_replay(run->learner), &counts);
+    return counts.bytes + cm_actor_bytes(run->actor);
+}
+
+static void segment_name(const cm_run_segment *s, char out[96]) {
+    snprintf(out, 96, "%s%llu-%llu.bin", segment_prefix, (unsigned long long)s->first, (unsigned long long)s->count);
+}
+
+static cm_status write_segment(cm_run *run, cm_checkpoint_writer *writer, const cm_run_segment *s) {
+    char name[96];
+    segment_name(s, name);
+    CM_TRY(
+        cm_replay_segment_write(cm_run_learner_replay(run->learner), s->first, s->count, CM_SEGMENT_ZSTD, &run->bytes));
+    return cm_checkpoint_put(writer, name, run->bytes.data, run->bytes.size);
+}
+
+/* Pieces that are still in the ring and in no segment of the checkpoint before go into a new one. Segments whose pieces
+ * have all left are forgotten; when there are too many, one new segment takes their place. */
+static cm_status save_pieces(cm_run *run, cm_checkpoint_writer *writer) {
+    cm_replay_counts counts;
+    cm_replay_count(cm_run_learner_replay(run->learner), &counts);
+    uint64_t first = counts.first_piece, end = first + (uint64_t)counts.pieces, saved = first;
+    int kept_count = 0;
+    for (int i = 0; i < run->segment_count && run->segment_count < CM_RUN_SEGMENTS; i++) {
+        cm_run_segment *s = &run->segments[i];
+        char name[96];
+        bool kept = false;
+        if (s->first + s->count <= first || s->first > saved) continue;
+        segment_name(s, name);
+        CM_TRY(cm_checkpoint_keep(writer, name, &kept));
+        if (!kept) continue;
+        run->segments[kept_count++] = *s;
+        saved = s->first + s->count;
+    }
+    run->segment_count = kept_count;
+    if (saved >= end) return CM_OK;
+    cm_run_segment *fresh = &run->segments[run->segment_count++];
+    *fresh = (cm_run_segment){saved, end - saved};
+    return write_segment(run, writer, fresh);
+}
+
+static cm_status save_data(void *context, cm_checkpoint_writer *writer) {
+    cm_run *run = context;
+    CM_TRY(save_pieces(run, writer));
+    CM_TRY(cm_replay_state_write(cm_run_learner_replay(run->learner), CM_SEGMENT_ZSTD, &run->bytes));
+    CM_TRY(cm_checkpoint_put(writer, replay_file, run->bytes.data, run->bytes.size));
+    cm_actor_save(run->actor, run->actor_bytes);
+    return cm_checkpoint_put(writer, actor_file, run->actor_bytes, cm_actor_bytes(run->actor));
+}
+
+static int by_first(const void *a, const void *b) {
+    const cm_run_segment *x = a, *y = b;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+static cm_status load_segments(cm_run *run, cm_checkpoint_reader *reader) {
+    cm_replay *replay = cm_run_learner_replay(run->learner);
+    run->segment_count = 0;
+    for (int i = 0; i < cm_checkpoint_files(reader); i++) {
+        const char *name = cm_checkpoint_file(reader, i);
+        char *data = NULL;
+        size_t size = 0;
+        cm_run_segment s = {0, 0};
+        if (strncmp(name, segment_prefix, sizeof segment_prefix - 1) != 0) continue;
+        CM_TRY(cm_checkpoint_get(reader, name, &data, &size));
+        cm_status status = cm_replay_segment_range(data, size, &s.first, &s.count);
+        if (status == CM_OK) status = cm_replay_segment_read(replay, data, size);
+        free(data);
+        if (status != CM_OK) return cm_fail_in(status, "%s", name);
+        if (run->segment_count < CM_RUN_SEGMENTS) run->segments[run->segment_count++] = s;
+    }
+    qsort(run->segments, (size_t)run->segment_count, sizeof *run->segments, by_first);
+    return cm_replay_load_end(replay);
+}
+
+static cm_status load_data(void *context, cm_checkpoint_reader *reader) {
+    cm_run *run = context;
+    char *data = NULL;
+    size_t size = 0;
+    CM_TRY(cm_checkpoint_get(reader, replay_file, &data, &size));
+    cm_status status = cm_replay_state_read(cm_run_learner_replay(run->learner), data, size);
+    free(data);
+    if (status != CM_OK) return cm_fail_in(status, "%s", replay_file);
+    CM_TRY(load_segments(run, reader));
+    CM_TRY(cm_checkpoint_get(reader, actor_file, &data, &size));
+    status = cm_actor_load(run->actor, data, size);
+    free(data);
+    return status;
+}
+
+/* ---- counters ---- */
+
+static uint64_t state_bytes(void *context) {
+    (void)context;
+    return JSON_BYTES;
+}
+
+static void write_state(const cm_run *run, cm_json_writer *json) {
+    const cm_run_state *s = &run->state;
+    cm_actor_counts counts;
+    cm_actor_count(run->actor, &counts);
+    cm_json_begin_object(json, NULL);
+    cm_json_put_string(json, "format", state_format);
+    cm_json_put_string(json, "environment", run->session->env.spec.name);
+    cm_json_put_int(json, "updates", cm_trainer_updates(cm_run_learner_trainer(run->learner)));
+    cm_json_put_int(json, "env_steps", counts.env_steps);
+    cm_json_put_int(json, "episodes", counts.episodes);
+    cm_json_put_int(json, "iteration", s->iteration);
+    cm_json_put_int(json, "fresh_steps", s->fresh_steps);
+    cm_json_put_int(json, "learnt_episodes", s->learnt_episodes);
+    cm_json_put_int(json, "evaluations", s->evaluations);
+    cm_json_put_int(json, "next_evaluation", s->next_evaluation);
+    cm_json_put_int(json, "saved_episodes", s->saved_episodes);
+    cm_json_put_int(json, "saved_updates", s->saved_updates);
+    cm_json_put_int(json, "goals", s->goals);
+    cm_json_put_double(json, "best_return", s->best_return);
+    cm_json_put_double(json, "credit", cm_run_learner_credit(run->learner));
+    cm_json_put_double(json, "seconds", cm_run_seconds(run));
+    cm_json_put_int(json, "metrics_bytes", run->metrics.bytes);
+    cm_json_put_bool(json, "warned", s->warned);
+    cm_json_end_object(json);
+}
+
+static cm_status save_state(void *context, cm_checkpoint_writer *writer) {
+    const cm_run *run = context;
+    cm_json_writer *json = NULL;
+    CM_TRY(cm_json_writer_create(2, &json));
+    write_state(run, json);
+    cm_status status = cm_checkpoint_put_json(writer, state_file, json);
+    cm_json_writer_destroy(json);
+    return status;
+}
+
+static cm_status read_state(cm_run *run, const cm_json *root) {
+    cm_run_state *s = &run->state;
+    const char *format = NULL, *environment = NULL;
+    int64_t updates = 0, goals = 0;
+    CM_TRY(cm_json_need_string(root, "format", &format));
+    CM_TRY(cm_json_need_string(root, "environment", &environment));
+    if (strcmp(format, state_format) != 0 || strcmp(environment, run->session->env.spec.name) != 0) {
+        return cm_fail(CM_ERR_INPUT, "is \"%.40s\" of %.40s, this run needs \"%s\" of %s", format, environment,
+                       state_format, run->session->env.spec.name);
+    }
+    CM_TRY(cm_json_need_int(root, "updates", 0, INT64_MAX, &updates));
+    CM_TRY(cm_json_need_int(root, "iteration", 0, INT64_MAX, &s->iteration));
+    CM_TRY(cm_json_need_int(root, "fresh_steps", 0, INT64_MAX, &s->fresh_steps));
+    CM_TRY(cm_json_need_int(root, "learnt_episodes", 0, INT64_MAX, &s->learnt_episodes));
+    CM_TRY(cm_json_need_int(root, "evaluations", 0, INT64_MAX, &s->evaluations));
+    CM_TRY(cm_json_need_int(root, "next_evaluation", 0, INT64_MAX, &s->next_evaluation));
+    CM_TRY(cm_json_need_int(root, "saved_episodes", 0, INT64_MAX, &s->saved_episodes));
+    CM_TRY(cm_json_need_int(root, "saved_updates", 0, INT64_MAX, &s->saved_updates));
+    CM_TRY(cm_json_need_int(root, "goals", 0, INT_MAX, &goals));
+    CM_TRY(cm_json_need_number(root, "credit", &s->credit));
+    CM_TRY(cm_json_need_number(root, "seconds", &s->seconds));
+    CM_TRY(cm_json_need_int(root, "metrics_bytes", 0, INT64_MAX, &s->metrics_bytes));
+    s->goals = (int)goals;
+    s->best_return = cm_json_number(cm_json_get(root, "best_return"), -HUGE_VAL);
+    s->warned = cm_json_is_true(cm_json_get(root, "warned"));
+    cm_run_learner_set_credit(run->learner, s->credit);
+    cm_trainer_set_updates(cm_run_learner_trainer(run->learner), updates);
+    return CM_OK;
+}
+
+static cm_status load_state(void *context, cm_checkpoint_reader *reader) {
+    cm_json_doc *doc = NULL;
+    CM_TRY(cm_checkpoint_get_json(reader, state_file, &doc));
+    cm_status status = read_state(context, cm_json_root(doc));
+    cm_json_free(doc);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "%s", state_file);
+}
+
+/* ---- all of it ---- */
+
+cm_status cm_run_make_parts(cm_run *run) {
+    const cm_checkpoint_part parts[CM_RUN_PARTS] = {
+        {"the counters", run, state_bytes, save_state, load_state},
+        {"the weights", run, weights_bytes, save_weights, load_weights},
+        {"the replay", run, data_bytes, save_data, load_data},
+    };
+    memcpy(run->parts, parts, sizeof parts);
+    CM_TRY(cm_alloc(&run->actor_bytes, cm_actor_bytes(run->actor) + 1, 1, "the state of the environments"));
+    return make_tables(run);
+}
+
+cm_status cm_run_save(cm_run *run) {
+    int64_t updates = cm_trainer_updates(cm_run_learner_trainer(run->learner));
+    CM_TRY(cm_checkpoint_save(run->store, updates, run->parts, CM_RUN_PARTS));
+    cm_log(CM_DEBUG, "saved checkpoint %lld", (long long)updates);
+    return CM_OK;
+}
+
+cm_status cm_run_load(cm_run *run, int64_t checkpoint) {
+    int64_t loaded = 0;
+    CM_TRY(cm_checkpoint_load(run->store, checkpoint, run->parts, CM_RUN_PARTS, &loaded));
+    return cm_checkpoint_point_latest(run->store, loaded);
+}
