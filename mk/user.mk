@@ -17,4 +17,6 @@ train: ## installs what is missing, builds, and trains CartPole-v1 from configur
 benchmark: all ## times every part of the program on this machine
 	@$(BUILD)/cumind benchmark $(ARGS)
 
-.PHONY: deps deps-lint train benchmark
+docs: $(BUILD)/write_configuration ## writes configuration.json and docs/CONFIGURATION.md from the option rows
+	@$< configuration.json docs/CONFIGURATION.md
+.PHONY: deps deps-lint train benchmark docs

@@ -1,171 +1,131 @@
-/* Parsing of the words behind a subcommand. */
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
-#include "core/arena.h"
+#include "core/nearest.h"
 
-typedef struct given {
-    const cm_flag *flag;
-    const char *value; /* NULL for a switch */
-} given;
+static const char *flag_name(const void *rows, int i) { return ((const cm_flag *)rows)[i].name; }
 
-struct cm_arguments {
-    const cm_command *command;
-    given *flags; /* [flag_count] in the order of the words */
-    int flag_count;
-    const char **operands;
-    int operand_count;
-};
-
-const cm_flag *cm_command_flag(const cm_command *command, int index) {
-    if (index < command->flag_count) return &command->flags[index];
-    index -= command->flag_count;
-    return command->configured && index < cm_configured_flag_count ? &cm_configured_flags[index] : NULL;
-}
-
-/* The flag of --NAME or --NAME=VALUE; the message proposes the nearest. */
-static const cm_flag *find_flag(const cm_command *command, const char *word) {
-    const char *names[128];
-    size_t length = strcspn(word, "=");
+static int count_flags(const cm_command *command) {
     int count = 0;
-    for (const cm_flag *f; (f = cm_command_flag(command, count)) && count < 127; count++) {
-        names[count] = f->name;
-        if (strlen(f->name) == length && strncmp(f->name, word, length) == 0) return f;
-    }
-    names[count] = NULL;
-    char name[64];
-    if (length >= sizeof name) length = sizeof name - 1;
-    memcpy(name, word, length);
-    name[length] = '\0';
-    const char *near = cm_cli_nearest(name, names);
-    cm_fail(CM_ERR_INPUT, "%s: unknown flag --%s%s%s%s; `cumind help %s` lists them", command->name, name,
-            near ? ", did you mean --" : "", near ? near : "", near ? "?" : "", command->name);
-    return NULL;
+    while (command->flags[count].name) count++;
+    return count;
 }
 
-static cm_status take_flag(cm_arguments *a, int argc, char **argv, int *at) {
-    const char *word = argv[*at] + 2;
-    const cm_flag *flag = find_flag(a->command, word);
-    if (!flag) return CM_ERR_INPUT;
-    const char *equals = strchr(word, '=');
-    given *g = &a->flags[a->flag_count++];
-    *g = (given){flag, NULL};
-    if (!flag->argument) {
-        return equals ? cm_fail(CM_ERR_INPUT, "%s: --%s takes no argument", a->command->name, flag->name) : CM_OK;
+/* Row of the flag that text[length] names, -1 if there is none. */
+static int find_flag(const cm_command *command, const char *text, size_t length) {
+    for (int i = 0; command->flags[i].name; i++) {
+        const char *name = command->flags[i].name;
+        if (strlen(name) == length && memcmp(name, text, length) == 0) return i;
     }
-    if (equals) {
-        g->value = equals + 1;
-    } else if (*at + 1 < argc) {
-        g->value = argv[++*at];
-    } else {
-        return cm_fail(CM_ERR_INPUT, "%s: --%s needs an argument: --%s %s", a->command->name, flag->name, flag->name,
-                       flag->argument);
-    }
+    return -1;
+}
+
+static cm_status unknown_flag(const cm_command *command, const char *text) {
+    int count = count_flags(command);
+    if (count == 0) return cm_fail(CM_ERR_INPUT, "%s: unknown flag %s; it takes none", command->name, text);
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "="), text);
+    const char *near = command->flags[cm_nearest_name(word, command->flags, count, flag_name)].name;
+    return cm_fail(CM_ERR_INPUT, "%s: unknown flag %s; did you mean %s? (cumind help %s lists all)", command->name,
+                   word, near, command->name);
+}
+
+static cm_status take_value(cm_arguments *out, int row, const char *value) {
+    const cm_flag *flag = &out->command->flags[row];
+    out->value[row] = value;
+    if (strcmp(flag->name, "--set") != 0) return CM_OK;
+    if (out->set_count == CM_SETS) return cm_fail(CM_ERR_INPUT, "--set: at most %d of them", CM_SETS);
+    out->set[out->set_count++] = value;
     return CM_OK;
 }
 
-static cm_status parse(cm_arguments *a, int argc, char **argv) {
-    const cm_command *c = a->command;
-    bool only_operands = false;
-    for (int i = 0; i < argc; i++) {
-        if (!only_operands && strcmp(argv[i], "--") == 0) {
-            only_operands = true;
-        } else if (!only_operands && strncmp(argv[i], "--", 2) == 0) {
-            CM_TRY(take_flag(a, argc, argv, &i));
-        } else if (!only_operands && argv[i][0] == '-' && argv[i][1] != '\0') {
-            return cm_fail(CM_ERR_INPUT,
-                           "%s: unknown flag %s; flags begin with two dashes, `cumind help %s` lists them", c->name,
-                           argv[i], c->name);
+/* A flag at argv[*at]; *at moves on to its value where that is a word of its own. */
+static cm_status take_flag(cm_arguments *out, int count, char **argv, int *at) {
+    const char *text = argv[*at];
+    size_t length = strcspn(text, "=");
+    int row = find_flag(out->command, text, length);
+    if (row < 0) return unknown_flag(out->command, text);
+    const cm_flag *flag = &out->command->flags[row];
+    if (!flag->argument) {
+        if (text[length] == '=') return cm_fail(CM_ERR_INPUT, "%s: takes no value", flag->name);
+        return take_value(out, row, "");
+    }
+    if (text[length] == '=') return take_value(out, row, text + length + 1);
+    if (*at + 1 >= count)
+        return cm_fail(CM_ERR_INPUT, "%s: needs a value: %s %s", flag->name, flag->name, flag->argument);
+    return take_value(out, row, argv[++*at]);
+}
+
+cm_status cm_arguments_parse(const cm_command *command, int count, char **argv, cm_arguments *out) {
+    *out = (cm_arguments){.command = command};
+    bool flags = true;
+    for (int i = 0; i < count; i++) {
+        if (flags && strcmp(argv[i], "--") == 0) {
+            flags = false;
+        } else if (flags && argv[i][0] == '-' && argv[i][1] != '\0') {
+            CM_TRY(take_flag(out, count, argv, &i));
+        } else if (command->positional[0] == '\0') {
+            return cm_fail(CM_ERR_INPUT, "%s: unexpected argument \"%.100s\" (cumind help %s)", command->name, argv[i],
+                           command->name);
+        } else if (out->positional_count == CM_POSITIONAL) {
+            return cm_fail(CM_ERR_INPUT, "%s: too many arguments", command->name);
         } else {
-            a->operands[a->operand_count++] = argv[i];
+            out->positional[out->positional_count++] = argv[i];
         }
     }
-    if (a->operand_count < c->min_operands || a->operand_count > c->max_operands) {
-        return cm_fail(CM_ERR_INPUT, "%s: %s; usage: cumind %s [FLAGS] %s", c->name,
-                       a->operand_count < c->min_operands ? "something is missing" : "too many words", c->name,
-                       c->operands);
-    }
     return CM_OK;
 }
 
-cm_status cm_arguments_parse(const cm_command *command, int argc, char **argv, cm_arguments **out) {
-    *out = NULL;
-    cm_arguments *a;
-    CM_TRY(cm_alloc(&a, 1, sizeof *a, "arguments"));
-    a->command = command;
-    cm_status status = cm_alloc(&a->flags, (size_t)argc + 1, sizeof *a->flags, "arguments");
-    if (status == CM_OK) status = cm_alloc(&a->operands, (size_t)argc + 1, sizeof *a->operands, "arguments");
-    if (status == CM_OK) status = parse(a, argc, argv);
-    if (status != CM_OK) {
-        cm_arguments_destroy(a);
-        return status;
-    }
-    *out = a;
-    return CM_OK;
+const char *cm_argument(const cm_arguments *arguments, const char *flag) {
+    int row = find_flag(arguments->command, flag, strlen(flag));
+    return row < 0 ? NULL : arguments->value[row];
 }
 
-void cm_arguments_destroy(cm_arguments *arguments) {
-    if (!arguments) return;
-    free(arguments->flags);
-    free(arguments->operands);
-    free(arguments);
-}
+bool cm_argument_given(const cm_arguments *arguments, const char *flag) { return cm_argument(arguments, flag) != NULL; }
 
-bool cm_arguments_has(const cm_arguments *arguments, const char *flag) {
-    for (int i = 0; i < arguments->flag_count; i++) {
-        if (strcmp(arguments->flags[i].flag->name, flag) == 0) return true;
-    }
-    return false;
-}
-
-const char *cm_arguments_get(const cm_arguments *arguments, const char *flag) {
-    const char *value = NULL;
-    for (int i = 0; i < arguments->flag_count; i++) {
-        if (strcmp(arguments->flags[i].flag->name, flag) == 0) value = arguments->flags[i].value;
-    }
-    return value;
-}
-
-const char *cm_arguments_nth(const cm_arguments *arguments, const char *flag, int index) {
-    for (int i = 0; i < arguments->flag_count; i++) {
-        if (strcmp(arguments->flags[i].flag->name, flag) == 0 && index-- == 0) return arguments->flags[i].value;
-    }
-    return NULL;
-}
-
-int cm_arguments_operands(const cm_arguments *arguments) { return arguments->operand_count; }
-
-const char *cm_arguments_operand(const cm_arguments *arguments, int index) {
-    return index < arguments->operand_count ? arguments->operands[index] : NULL;
-}
-
-cm_status cm_arguments_double(const cm_arguments *arguments, const char *flag, double min, double max, double fallback,
-                              double *out) {
-    const char *text = cm_arguments_get(arguments, flag);
-    *out = fallback;
+cm_status cm_argument_int(const cm_arguments *arguments, const char *flag, int64_t min, int64_t max, int64_t *out) {
+    const char *text = cm_argument(arguments, flag);
     if (!text) return CM_OK;
-    char *end;
-    double value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value) || value < min || value > max) {
-        return cm_fail(CM_ERR_INPUT, "--%s %s: must be a number in %g..%g", flag, text, min, max);
-    }
-    *out = value;
-    return CM_OK;
-}
-
-cm_status cm_arguments_int(const cm_arguments *arguments, const char *flag, int64_t min, int64_t max, int64_t fallback,
-                           int64_t *out) {
-    const char *text = cm_arguments_get(arguments, flag);
-    *out = fallback;
-    if (!text) return CM_OK;
-    char *end;
+    char *end = NULL;
+    errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (end == text || *end || value < min || value > max) {
-        return cm_fail(CM_ERR_INPUT, "--%s %s: must be a whole number in %lld..%lld", flag, text, (long long)min,
-                       (long long)max);
+    if (errno != 0 || end == text || *end != '\0' || value < min || value > max) {
+        return cm_fail(CM_ERR_INPUT, "%s: must be an integer in %lld..%lld, got \"%.40s\"", flag, (long long)min,
+                       (long long)max, text);
     }
     *out = value;
     return CM_OK;
+}
+
+cm_status cm_argument_seconds(const cm_arguments *arguments, const char *flag, double *out) {
+    const char *text = cm_argument(arguments, flag);
+    if (!text) return CM_OK;
+    char *end = NULL;
+    double value = strtod(text, &end);
+    double unit = strcmp(end, "") == 0 || strcmp(end, "s") == 0 ? 1.0 : strcmp(end, "m") == 0 ? 60.0 : 3600.0;
+    bool known = unit < 3600.0 || strcmp(end, "h") == 0;
+    if (end == text || !known || !(value > 0.0) || !(value < 1e7)) {
+        return cm_fail(CM_ERR_INPUT, "%s: must be a time such as 60s, 5m or 2h, got \"%.40s\"", flag, text);
+    }
+    *out = value * unit;
+    return CM_OK;
+}
+
+cm_status cm_argument_choice(const cm_arguments *arguments, const char *flag, const char *words, int *out) {
+    const char *text = cm_argument(arguments, flag);
+    if (!text) return CM_OK;
+    int index = 0;
+    for (const char *at = words; *at; index++) {
+        size_t length = strcspn(at, "|");
+        if (strlen(text) == length && memcmp(at, text, length) == 0) {
+            *out = index;
+            return CM_OK;
+        }
+        at += length + (at[length] == '|');
+    }
+    return cm_fail(CM_ERR_INPUT, "%s: must be one of %s, got \"%.40s\"", flag, words, text);
 }

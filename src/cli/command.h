@@ -1,83 +1,70 @@
-/* Subcommands as rows: a row gives the name, the flags with their help, and the function. The table is parsed,
- * documented (help, man pages) and completed (bash) from the same rows. Only this folder writes to stdout and ends the
- * process.
+/* The subcommands as a table: name, what it does, its flags, the function. Dispatch, help, man pages and completion all
+ * come from the table, so adding a subcommand is one file and one row of commands.c.
  *
- * Exit status: 0 done; 2 usage or configuration is wrong; 1 everything else that fails.
+ * A command returns a cm_status; main prints the message as one line and exits with 2 for CM_ERR_INPUT (usage,
+ * configuration), 1 for the rest. A command that has a verdict of its own (search --check) sets arguments->verdict.
  */
 #ifndef CM_CLI_COMMAND_H
 #define CM_CLI_COMMAND_H
 
-#include "core/json.h"
 #include "core/status.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+enum { CM_FLAGS = 40, CM_POSITIONAL = 16, CM_SETS = 256 };
+
 typedef struct cm_flag {
-    const char *name;     /* without "--" */
-    const char *argument; /* "FILE"; NULL: a switch */
+    const char *name;     /* "--seed" */
+    const char *argument; /* "N"; NULL: a switch */
     const char *help;     /* one sentence */
 } cm_flag;
 
 typedef struct cm_arguments cm_arguments;
 
 typedef struct cm_command {
-    const char *name;
-    const char *operands;           /* shown in usage: "DIR", "[PART ...]", "" */
-    int min_operands, max_operands; /* how many words beside flags */
-    const char *about;              /* one line */
-    const char *details;            /* paragraphs of help and man page, or NULL */
-    const cm_flag *flags;           /* [flag_count] */
-    int flag_count;
-    bool configured; /* takes the flags of cm_configured_flags as well */
-    /* Returns the process's exit status; cm_cli_fail turns a cm_status into one. */
-    int (*run)(const cm_arguments *arguments);
+    const char *name, *about; /* about: one line without a full stop */
+    const char *positional;   /* "DIR"; "" if it takes none */
+    const char *details;      /* further paragraphs, "" if none */
+    const cm_flag *flags;     /* ends with a row whose name is NULL */
+    const char *examples;     /* lines "command    # what it does", "" if none */
+    cm_status (*run)(cm_arguments *arguments);
 } cm_command;
 
-/* All subcommands, in the order in which help lists them. */
-extern const cm_command *const cm_commands[];
-extern const int cm_command_count;
-const cm_command *cm_command_find(const char *name); /* NULL if there is none */
+/* What the user wrote; all strings are borrowed from argv. */
+struct cm_arguments {
+    const cm_command *command;
+    const char *value[CM_FLAGS]; /* of each flag of the command; "" for a switch that is given; NULL: not given */
+    const char *set[CM_SETS];    /* every --set */
+    int set_count;
+    const char *positional[CM_POSITIONAL];
+    int positional_count;
+    int verdict; /* exit status of a command that returns CM_OK; 0 */
+};
 
-/* --config, --set, --seed, --backend, --threads, --dtype: of every command that reads a configuration. */
-extern const cm_flag cm_configured_flags[];
-extern const int cm_configured_flag_count;
+extern const cm_command *const cm_commands[]; /* in the order of help, NULL at the end */
 
-/* Flags of a command one after the other, the configured ones last; NULL behind the last. */
-const cm_flag *cm_command_flag(const cm_command *command, int index);
+/* The row of that name, or NULL. */
+const cm_command *cm_command_find(const char *name);
+/* CM_ERR_INPUT that proposes the nearest name. */
+cm_status cm_command_unknown(const char *name) CM_MUST_USE;
 
-/* ---- parsed arguments: borrowed from argv ---- */
+/* Fills `out` from argv[count] behind the command's name. Errors: CM_ERR_INPUT for an unknown flag (proposes the
+ * nearest), a missing or surplus argument. */
+cm_status cm_arguments_parse(const cm_command *command, int count, char **argv, cm_arguments *out) CM_MUST_USE;
 
-/* Parses the words behind the subcommand. Errors: CM_ERR_INPUT: unknown flag (with the nearest known one), missing or
- * superfluous argument, too few or many operands. */
-cm_status cm_arguments_parse(const cm_command *command, int argc, char **argv, cm_arguments **out) CM_MUST_USE;
-void cm_arguments_destroy(cm_arguments *arguments); /* NULL is allowed */
+/* The value of a flag; NULL if it was not given or the command has no such flag. */
+const char *cm_argument(const cm_arguments *arguments, const char *flag);
+bool cm_argument_given(const cm_arguments *arguments, const char *flag);
 
-bool cm_arguments_has(const cm_arguments *arguments, const char *flag);
-const char *cm_arguments_get(const cm_arguments *arguments, const char *flag); /* the last value, or NULL */
-const char *cm_arguments_nth(const cm_arguments *arguments, const char *flag,
-                             int index); /* the index-th value, or NULL */
-int cm_arguments_operands(const cm_arguments *arguments);
-const char *cm_arguments_operand(const cm_arguments *arguments, int index); /* NULL behind the last */
-
-/* The value as a number in [min, max]; `fallback` if the flag is not given. Errors: CM_ERR_INPUT names the flag. */
-cm_status cm_arguments_int(const cm_arguments *arguments, const char *flag, int64_t min, int64_t max, int64_t fallback,
-                           int64_t *out) CM_MUST_USE;
-cm_status cm_arguments_double(const cm_arguments *arguments, const char *flag, double min, double max, double fallback,
-                              double *out) CM_MUST_USE;
-
-/* ---- common to commands ---- */
-
-/* Prints "cumind: MESSAGE" of a failed status to stderr; returns the exit status: 2 for CM_ERR_INPUT, 0 for CM_OK,
- * else 1. */
-int cm_cli_fail(cm_status status);
-
-/* The word of `words` (NULL-terminated) with the smallest edit distance, or NULL if none is near. */
-const char *cm_cli_nearest(const char *word, const char *const *words);
-
-/* Prints the text of a writer and a newline, and destroys it. Returns 0, or the exit status of a failed write. */
-int cm_cli_print_json(cm_json_writer *writer);
+/* A number of a flag in [min, max]; *out keeps its value if the flag was not given. */
+cm_status cm_argument_int(const cm_arguments *arguments, const char *flag, int64_t min, int64_t max,
+                          int64_t *out) CM_MUST_USE;
+/* Seconds: "60", "60s", "5m", "2h". */
+cm_status cm_argument_seconds(const cm_arguments *arguments, const char *flag, double *out) CM_MUST_USE;
+/* One of the words "a|b|c"; its index in *out, which keeps its value if the flag was not given. */
+cm_status cm_argument_choice(const cm_arguments *arguments, const char *flag, const char *words, int *out) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

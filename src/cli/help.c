@@ -2,160 +2,160 @@
 
 #include <string.h>
 
-enum { WIDTH = 80 };
+#include "cli/version.h"
 
-/* Prints text in lines of at most WIDTH characters, each behind `indent` spaces; the cursor stands at `column`. */
-static void wrap(FILE *out, const char *text, int indent, int column) {
+enum { WIDTH = 78, FLAG_COLUMN = 26 };
+
+/* Words of `text` from column `at` on, wrapped and indented by `indent`. */
+static void wrap(FILE *out, const char *text, int at, int indent) {
     while (*text) {
         int length = (int)strcspn(text, " \n");
-        if (column > indent && column + 1 + length > WIDTH) {
+        if (at > indent && at + 1 + length > WIDTH) {
             fprintf(out, "\n%*s", indent, "");
-            column = indent;
-        } else if (column > indent) {
+            at = indent;
+        } else if (at > indent) {
             fputc(' ', out);
-            column++;
+            at++;
         }
         fprintf(out, "%.*s", length, text);
-        column += length;
+        at += length;
         text += length;
         if (*text == '\n') {
             fprintf(out, "\n%*s", indent, "");
-            column = indent;
+            at = indent;
         }
         if (*text) text++;
     }
     fputc('\n', out);
 }
 
-void cm_help_overview(FILE *out) {
-    fprintf(out, "cumind %s: trains MuZero agents\n\nusage: cumind COMMAND [FLAGS]\n\n", CM_VERSION);
-    for (int i = 0; i < cm_command_count; i++) {
-        fprintf(out, "  %-12s", cm_commands[i]->name);
-        wrap(out, cm_commands[i]->about, 14, 14);
-    }
-    fprintf(out, "\n`cumind help COMMAND` explains one; `cumind train` is the place to begin.\n");
+void cm_help_all(FILE *out) {
+    fputs("cumind trains MuZero agents.\n\nUsage: cumind COMMAND [FLAGS]\n\nCommands:\n", out);
+    for (int i = 0; cm_commands[i]; i++) fprintf(out, "  %-12s %s\n", cm_commands[i]->name, cm_commands[i]->about);
+    fputs("\ncumind help COMMAND tells its flags. Start with:  cumind train\n", out);
 }
 
-void cm_help_command(FILE *out, const cm_command *command) {
-    fprintf(out, "usage: cumind %s%s%s%s\n\n", command->name, cm_command_flag(command, 0) ? " [FLAGS]" : "",
-            *command->operands ? " " : "", command->operands);
-    wrap(out, command->about, 0, 0);
-    if (command->details) {
+static void synopsis(const cm_command *command, FILE *out) {
+    fprintf(out, "cumind %s%s%s%s", command->name, *command->positional ? " " : "", command->positional,
+            command->flags[0].name ? " [FLAGS]" : "");
+}
+
+void cm_help_command(const cm_command *command, FILE *out) {
+    fprintf(out, "%s: %s\n\nUsage: ", command->name, command->about);
+    synopsis(command, out);
+    fputc('\n', out);
+    if (*command->details) {
         fputc('\n', out);
         wrap(out, command->details, 0, 0);
     }
-    if (cm_command_flag(command, 0)) fprintf(out, "\nflags:\n");
-    const cm_flag *flag;
-    for (int i = 0; (flag = cm_command_flag(command, i)); i++) {
-        int used =
-            fprintf(out, "  --%s%s%s", flag->name, flag->argument ? " " : "", flag->argument ? flag->argument : "");
-        if (used < 25) {
-            fprintf(out, "%*s", 26 - used, "");
-        } else {
-            fprintf(out, "\n%*s", 26, "");
-        }
-        wrap(out, flag->help, 26, 26);
+    if (command->flags[0].name) fputs("\nFlags:\n", out);
+    for (const cm_flag *flag = command->flags; flag->name; flag++) {
+        char left[64];
+        int length = snprintf(left, sizeof left, "  %s %s", flag->name, flag->argument ? flag->argument : "");
+        fprintf(out, "%-*s", FLAG_COLUMN, left);
+        if (length > FLAG_COLUMN) fprintf(out, "\n%*s", FLAG_COLUMN, "");
+        wrap(out, flag->help, FLAG_COLUMN, FLAG_COLUMN);
     }
+    if (*command->examples) fprintf(out, "\nExamples:\n%s", command->examples);
 }
 
 /* ---- man pages ---- */
 
-/* Text for roff: a backslash is doubled, a dash is a minus, a leading dot or quote is kept from being a request. */
-static void roff(FILE *out, const char *text) {
-    if (*text == '.' || *text == '\'') fputs("\\&", out);
-    for (; *text; text++) {
-        if (*text == '\\') {
-            fputs("\\e", out);
-        } else if (*text == '-') {
+/* Text with what roff would take as a request or an escape made harmless. */
+static void put_roff(FILE *out, const char *text) {
+    bool line_start = true;
+    for (const char *c = text; *c; c++) {
+        if (line_start && (*c == '.' || *c == '\'')) fputs("\\&", out);
+        if (*c == '-') {
             fputs("\\-", out);
-        } else if (*text == '\n') {
-            fputs("\n.PP\n", out);
+        } else if (*c == '\\') {
+            fputs("\\e", out);
         } else {
-            fputc(*text, out);
+            fputc(*c, out);
         }
+        line_start = *c == '\n';
     }
+}
+
+static void man_header(const char *name, const char *about, FILE *out) {
+    fprintf(out, ".TH %s 1 \"\" \"cumind %s\" \"User Commands\"\n.SH NAME\n", name, CM_VERSION);
+    put_roff(out, name);
+    fputs(" \\- ", out);
+    put_roff(out, about);
     fputc('\n', out);
 }
 
-static void man_overview(FILE *out) {
-    fprintf(out, ".TH CUMIND 1 \"\" \"cumind %s\" \"User Commands\"\n.SH NAME\ncumind \\- trains MuZero agents\n",
-            CM_VERSION);
-    fprintf(out, ".SH SYNOPSIS\n.B cumind\n.I COMMAND\n[FLAGS]\n.SH COMMANDS\n");
-    for (int i = 0; i < cm_command_count; i++) {
+static void man_program(FILE *out) {
+    man_header("cumind", "trains MuZero agents", out);
+    fputs(".SH SYNOPSIS\n.B cumind\n.I COMMAND\n[\\fIFLAGS\\fR]\n.SH COMMANDS\n", out);
+    for (int i = 0; cm_commands[i]; i++) {
         fprintf(out, ".TP\n.BR cumind\\-%s (1)\n", cm_commands[i]->name);
-        roff(out, cm_commands[i]->about);
+        put_roff(out, cm_commands[i]->about);
+        fputc('\n', out);
     }
-    fprintf(out, ".SH EXIT STATUS\n0 done, 2 usage or configuration is wrong, 1 anything else that fails.\n");
+    fputs(".SH EXIT STATUS\n0 success, 2 wrong usage or configuration, 1 anything else.\n", out);
 }
 
-static void man_command(FILE *out, const cm_command *command) {
-    fprintf(out, ".TH CUMIND-%s 1 \"\" \"cumind %s\" \"User Commands\"\n.SH NAME\ncumind\\-%s \\- ", command->name,
-            CM_VERSION, command->name);
-    roff(out, command->about);
-    fprintf(out, ".SH SYNOPSIS\n.B cumind %s\n", command->name);
-    fprintf(out, "%s%s\n", cm_command_flag(command, 0) ? "[FLAGS] " : "", command->operands);
-    if (command->details) {
-        fprintf(out, ".SH DESCRIPTION\n");
-        roff(out, command->details);
+void cm_help_man(const cm_command *command, FILE *out) {
+    if (!command) {
+        man_program(out);
+        return;
     }
-    const cm_flag *flag;
-    if (cm_command_flag(command, 0)) fprintf(out, ".SH OPTIONS\n");
-    for (int i = 0; (flag = cm_command_flag(command, i)); i++) {
-        fprintf(out, ".TP\n.BI \\-\\-%s \" %s\"\n", flag->name, flag->argument ? flag->argument : "");
-        roff(out, flag->help);
+    char name[64];
+    snprintf(name, sizeof name, "cumind-%s", command->name);
+    man_header(name, command->about, out);
+    fputs(".SH SYNOPSIS\n.B ", out);
+    synopsis(command, out);
+    fputc('\n', out);
+    if (*command->details) {
+        fputs(".SH DESCRIPTION\n", out);
+        put_roff(out, command->details);
+        fputc('\n', out);
     }
-    fprintf(out, ".SH SEE ALSO\n.BR cumind (1)\n");
+    if (command->flags[0].name) fputs(".SH OPTIONS\n", out);
+    for (const cm_flag *flag = command->flags; flag->name; flag++) {
+        fputs(".TP\n.B ", out);
+        put_roff(out, flag->name);
+        if (flag->argument) fprintf(out, " \\fI%s\\fR", flag->argument);
+        fputc('\n', out);
+        put_roff(out, flag->help);
+        fputc('\n', out);
+    }
+    if (*command->examples) {
+        fputs(".SH EXAMPLES\n.nf\n", out);
+        put_roff(out, command->examples);
+        fputs(".fi\n", out);
+    }
+    fputs(
+        ".SH EXIT STATUS\n0 success, 2 wrong usage or configuration, 1 anything else.\n.SH SEE ALSO\n.BR cumind (1)\n",
+        out);
 }
 
 /* ---- the command ---- */
 
-static int run_help(const cm_arguments *arguments) {
-    const char *name = cm_arguments_operand(arguments, 0);
-    bool man = cm_arguments_has(arguments, "man");
-    if (!name) {
-        man ? man_overview(stdout) : cm_help_overview(stdout);
-        return 0;
+static cm_status run_help(cm_arguments *arguments) {
+    const char *name = arguments->positional_count > 0 ? arguments->positional[0] : NULL;
+    const cm_command *command = name ? cm_command_find(name) : NULL;
+    if (name && !command && strcmp(name, "cumind") != 0) return cm_command_unknown(name);
+    if (cm_argument_given(arguments, "--man")) {
+        cm_help_man(command, stdout);
+    } else if (command) {
+        cm_help_command(command, stdout);
+    } else {
+        cm_help_all(stdout);
     }
-    const cm_command *command = cm_command_find(name);
-    if (!command) {
-        return cm_cli_fail(cm_fail(CM_ERR_INPUT, "help: there is no command \"%s\"; `cumind help` lists them", name));
-    }
-    man ? man_command(stdout, command) : cm_help_command(stdout, command);
-    return 0;
+    return CM_OK;
 }
 
-static const cm_flag help_flags[] = {{"man", NULL, "Prints the manual page (roff) instead."}};
+static const cm_flag flags[] = {{"--man", NULL, "Print the man page (roff)."}, {NULL, NULL, NULL}};
 
-const cm_command cm_command_help = {.name = "help",
-                                    .operands = "[COMMAND]",
-                                    .max_operands = 1,
-                                    .about = "Explains a command, or lists them all.",
-                                    .flags = help_flags,
-                                    .flag_count = 1,
-                                    .run = run_help};
-
-static int run_completion(const cm_arguments *arguments) {
-    (void)arguments;
-    printf("# bash completion of cumind; load it with: source <(cumind completion)\n_cumind() {\n");
-    printf("  local current=${COMP_WORDS[COMP_CWORD]} words\n  COMPREPLY=()\n");
-    printf("  if [ \"$COMP_CWORD\" -eq 1 ]; then words=\"");
-    for (int i = 0; i < cm_command_count; i++) printf("%s%s", i ? " " : "", cm_commands[i]->name);
-    printf("\"\n  else case ${COMP_WORDS[1]} in\n");
-    for (int i = 0; i < cm_command_count; i++) {
-        printf("    %s) words=\"", cm_commands[i]->name);
-        const cm_flag *flag;
-        for (int j = 0; (flag = cm_command_flag(cm_commands[i], j)); j++) printf("%s--%s", j ? " " : "", flag->name);
-        printf("\" ;;\n");
-    }
-    printf("    *) words=\"\" ;;\n  esac; fi\n");
-    printf(
-        "  if [[ $current == -* || $COMP_CWORD -eq 1 ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n");
-    printf("  else COMPREPLY=($(compgen -f -- \"$current\")); fi\n}\ncomplete -o filenames -F _cumind cumind\n");
-    return 0;
-}
-
-const cm_command cm_command_completion = {.name = "completion",
-                                          .operands = "",
-                                          .about = "Prints the completion script for bash.",
-                                          .details = "Load it with: source <(cumind completion)",
-                                          .run = run_completion};
+const cm_command cm_command_help = {
+    .name = "help",
+    .about = "tell about a command",
+    .positional = "[COMMAND]",
+    .details = "",
+    .flags = flags,
+    .examples = "  cumind help train                      # flags of train\n"
+                "  cumind help --man train | man -l -     # the same as a man page\n",
+    .run = run_help,
+};

@@ -1,4 +1,4 @@
-/* Help, man pages and completion, all from the table of commands. */
+/* Help, man pages and completion, made from the table of commands. */
 #ifndef CM_CLI_HELP_H
 #define CM_CLI_HELP_H
 
@@ -10,8 +10,9 @@
 extern "C" {
 #endif
 
-void cm_help_overview(FILE *out);
-void cm_help_command(FILE *out, const cm_command *command);
+void cm_help_all(FILE *out);
+void cm_help_command(const cm_command *command, FILE *out);
+void cm_help_man(const cm_command *command, FILE *out); /* roff; NULL: the page of the program */
 
 #ifdef __cplusplus
 }

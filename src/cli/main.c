@@ -1,49 +1,71 @@
-/* cumind: finds the subcommand and runs it. */
+/* cumind: reads the command line, runs a subcommand, reports its error as one line. The only file that exits. */
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
 #include "cli/help.h"
+#include "core/nearest.h"
 
-static int unknown(const char *name) {
-    const char *names[64];
+enum { EXIT_OTHER = 1, EXIT_USAGE = 2 };
+
+const cm_command *cm_command_find(const char *name) {
+    for (int i = 0; cm_commands[i]; i++) {
+        if (strcmp(cm_commands[i]->name, name) == 0) return cm_commands[i];
+    }
+    return NULL;
+}
+
+static const char *command_name(const void *rows, int i) { return ((const cm_command *const *)rows)[i]->name; }
+
+cm_status cm_command_unknown(const char *name) {
     int count = 0;
-    for (; count < cm_command_count && count < 63; count++) names[count] = cm_commands[count]->name;
-    names[count] = NULL;
-    const char *near = cm_cli_nearest(name, names);
-    return cm_cli_fail(cm_fail(CM_ERR_INPUT, "unknown command \"%s\"%s%s%s; `cumind help` lists them", name,
-                               near ? ", did you mean " : "", near ? near : "", near ? "?" : ""));
+    while (cm_commands[count]) count++;
+    const char *near = cm_commands[cm_nearest_name(name, cm_commands, count, command_name)]->name;
+    return cm_fail(CM_ERR_INPUT, "unknown command \"%.40s\"; did you mean %s? (cumind help lists all)", name, near);
 }
 
-/* `cumind --help`, `cumind --version` */
-static const char *alias(const char *word) {
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) return "help";
-    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) return "version";
-    return word;
+static int report(cm_status status) {
+    fflush(stdout);
+    fprintf(stderr, "cumind: %s\n", cm_error_message());
+    return status == CM_ERR_INPUT ? EXIT_USAGE : EXIT_OTHER;
 }
 
-static bool asks_for_help(int argc, char **argv) {
-    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+static bool asks_for_help(int count, char **argv) {
+    for (int i = 0; i < count && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
     }
     return false;
 }
 
-int main(int argc, char **argv) {
-    if (argc < 2) {
-        cm_help_overview(stderr);
-        return 2;
-    }
-    const cm_command *command = cm_command_find(alias(argv[1]));
-    if (!command) return unknown(argv[1]);
-    if (asks_for_help(argc - 2, argv + 2)) {
-        cm_help_command(stdout, command);
+static int run_command(const cm_command *command, int count, char **argv) {
+    if (asks_for_help(count, argv)) {
+        cm_help_command(command, stdout);
         return 0;
     }
-    cm_arguments *arguments;
-    cm_status status = cm_arguments_parse(command, argc - 2, argv + 2, &arguments);
-    if (status != CM_OK) return cm_cli_fail(status);
-    int result = command->run(arguments);
-    cm_arguments_destroy(arguments);
-    return result;
+    cm_arguments arguments;
+    cm_status status = cm_arguments_parse(command, count, argv, &arguments);
+    if (status == CM_OK) status = command->run(&arguments);
+    if (status != CM_OK) return report(status);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "cumind: standard output cannot be written\n");
+        return EXIT_OTHER;
+    }
+    return arguments.verdict;
+}
+
+int main(int argc, char **argv) {
+    setlocale(LC_CTYPE, "");
+    if (argc < 2) {
+        cm_help_all(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        cm_help_all(stdout);
+        return 0;
+    }
+    const char *name = strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
+    const cm_command *command = cm_command_find(name);
+    if (!command) return report(cm_command_unknown(name));
+    return run_command(command, argc - 2, argv + 2);
 }

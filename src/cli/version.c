@@ -1,12 +1,26 @@
+#include "cli/version.h"
+
 #include <stdio.h>
 
 #include "backend/backend.h"
 #include "cli/command.h"
 
-static int run(const cm_arguments *arguments) {
+static cm_status run_version(cm_arguments *arguments) {
     (void)arguments;
-    printf("cumind %s\n", CM_VERSION);
-    return 0;
+    printf("cumind %s (compiler %s)\nbackends:", CM_VERSION, __VERSION__);
+    for (const cm_backend_class *const *kind = cm_backend_classes(); *kind; kind++) printf(" %s", (*kind)->name);
+    printf("\n");
+    return CM_OK;
 }
 
-const cm_command cm_command_version = {.name = "version", .operands = "", .about = "Prints the version.", .run = run};
+static const cm_flag flags[] = {{NULL, NULL, NULL}};
+
+const cm_command cm_command_version = {
+    .name = "version",
+    .about = "print the version",
+    .positional = "",
+    .details = "",
+    .flags = flags,
+    .examples = "",
+    .run = run_version,
+};

@@ -1,0 +1,49 @@
+/* Completion for bash, made from the table of commands. */
+#include <stdio.h>
+
+#include "cli/command.h"
+
+static void put_flags(const cm_command *command) {
+    for (const cm_flag *flag = command->flags; flag->name; flag++) printf(" %s", flag->name);
+    printf(" --help");
+}
+
+static cm_status run_completion(cm_arguments *arguments) {
+    (void)arguments;
+    printf("# bash completion of cumind; load it with:  source <(cumind completion)\n"
+           "_cumind() {\n"
+           "    local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" words=\"\"\n"
+           "    if [ \"$COMP_CWORD\" -eq 1 ] || [ \"${COMP_WORDS[1]}\" = help ]; then\n"
+           "        words=\"");
+    for (int i = 0; cm_commands[i]; i++) printf("%s%s", i ? " " : "", cm_commands[i]->name);
+    printf("\"\n    else\n        case \"${COMP_WORDS[1]}\" in\n");
+    for (int i = 0; cm_commands[i]; i++) {
+        printf("            %s) words=\"", cm_commands[i]->name);
+        put_flags(cm_commands[i]);
+        printf("\" ;;\n");
+    }
+    printf("        esac\n    fi\n"
+           "    case \"$previous\" in\n"
+           "        --backend) words=\"auto cpu ref cuda\" ;;\n"
+           "        --dtype) words=\"float32 bfloat16\" ;;\n"
+           "        --policy) words=\"muzero gumbel_muzero\" ;;\n"
+           "        --run|--resume|--init-from) COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n"
+           "        --config|--case|--svg|--write|--trace) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n"
+           "    esac\n"
+           "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+           "}\n"
+           "complete -o default -F _cumind cumind\n");
+    return CM_OK;
+}
+
+static const cm_flag flags[] = {{NULL, NULL, NULL}};
+
+const cm_command cm_command_completion = {
+    .name = "completion",
+    .about = "print the completion script for bash",
+    .positional = "",
+    .details = "",
+    .flags = flags,
+    .examples = "  source <(cumind completion)            # for this shell\n",
+    .run = run_completion,
+};

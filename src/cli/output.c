@@ -1,0 +1,117 @@
+#include "cli/output.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/file.h"
+#include "core/log.h"
+#include "run/checkpoint.h"
+#include "run/directory.h"
+#include "run/weights.h"
+
+static const char standard_file[] = "configuration.json";
+
+static cm_status assign_flag(const cm_arguments *arguments, cm_config *config, const char *flag, const char *key) {
+    const char *value = cm_argument(arguments, flag);
+    return value ? cm_config_assign(config, key, value, flag) : CM_OK;
+}
+
+cm_status cm_cli_assign(const cm_arguments *arguments, cm_config *config) {
+    static const char *const pairs[][2] = {
+        {"--seed", "seed"},         {"--backend", "backend"}, {"--threads", "threads"},
+        {"--dtype", "model_dtype"}, {"--updates", "updates"}, {"--env-steps", "env_steps"},
+    };
+    for (int i = 0; i < arguments->set_count; i++) CM_TRY(cm_config_set(config, arguments->set[i]));
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        CM_TRY(assign_flag(arguments, config, pairs[i][0], pairs[i][1]));
+    }
+    double seconds = 0.0;
+    CM_TRY(cm_argument_seconds(arguments, "--time", &seconds));
+    if (seconds <= 0.0) return CM_OK;
+    char text[40];
+    cm_json_format_double(seconds, text);
+    return cm_config_assign(config, "time_limit", text, "--time");
+}
+
+/* A file that cannot be read is the user's mistake here. */
+static cm_status read_file(cm_config *config, const char *path) {
+    cm_status status = cm_config_read(config, path);
+    return status == CM_ERR_IO ? cm_fail(CM_ERR_INPUT, "%s", cm_error_message()) : status;
+}
+
+static cm_status read_all(const cm_arguments *arguments, cm_config *config, cm_configuration *configuration,
+                          const char *first) {
+    const char *path = cm_argument(arguments, "--config");
+    if (first) CM_TRY(read_file(config, first));
+    if (!first && !path && cm_file_exists(standard_file)) path = standard_file;
+    if (path) CM_TRY(read_file(config, path));
+    CM_TRY(cm_cli_assign(arguments, config));
+    return cm_configuration_finish(config, configuration);
+}
+
+static cm_status load(const cm_arguments *arguments, const char *first, cm_configuration *configuration,
+                      cm_config **config) {
+    CM_TRY(cm_configuration_create(configuration, config));
+    cm_status status = read_all(arguments, *config, configuration, first);
+    if (status == CM_OK) {
+        cm_log_set_level((cm_log_level)configuration->run.log_level);
+        return CM_OK;
+    }
+    cm_config_destroy(*config);
+    *config = NULL;
+    return status;
+}
+
+cm_status cm_cli_configuration(const cm_arguments *arguments, cm_configuration *configuration, cm_config **config) {
+    return load(arguments, NULL, configuration, config);
+}
+
+cm_status cm_cli_run_configuration(const cm_arguments *arguments, const char *run, cm_configuration *configuration,
+                                   cm_config **config) {
+    char path[4096];
+    CM_TRY(cm_run_directory_check(run));
+    CM_TRY(cm_path_join(path, sizeof path, run, "config.json"));
+    return load(arguments, path, configuration, config);
+}
+
+cm_status cm_cli_need_run(const cm_arguments *arguments, const char **run) {
+    *run = cm_argument(arguments, "--run");
+    if (!*run) {
+        return cm_fail(CM_ERR_INPUT, "%s: needs --run DIR (cumind runs lists them)", arguments->command->name);
+    }
+    return cm_run_directory_check(*run);
+}
+
+cm_status cm_cli_checkpoint(const cm_arguments *arguments, int64_t *checkpoint) {
+    const char *text = cm_argument(arguments, "--checkpoint");
+    *checkpoint = CM_CHECKPOINT_LATEST;
+    if (text && strcmp(text, "best") == 0) *checkpoint = CM_CHECKPOINT_BEST;
+    if (!text || strcmp(text, "best") == 0 || strcmp(text, "latest") == 0) return CM_OK;
+    return cm_argument_int(arguments, "--checkpoint", 0, INT64_MAX, checkpoint);
+}
+
+cm_progress_style cm_cli_style(const cm_arguments *arguments) {
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    cm_progress_style style = {
+        .file = STDOUT_FILENO,
+        .tty = isatty(STDOUT_FILENO) && !(term && strcmp(term, "dumb") == 0),
+        .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+        .json = cm_argument_given(arguments, "--json"),
+        .quiet = cm_argument_given(arguments, "--quiet"),
+    };
+    style.colour = style.tty && !(no_color && *no_color);
+    return style;
+}
+
+cm_status cm_cli_print(const cm_json_writer *json) {
+    const char *text = cm_json_writer_text(json, NULL);
+    if (!text) return CM_ERR_MEMORY;
+    if (fputs(text, stdout) < 0 || fputc('\n', stdout) < 0 || fflush(stdout) != 0) {
+        return cm_fail(CM_ERR_IO, "standard output: cannot write: %s", strerror(errno));
+    }
+    return CM_OK;
+}

@@ -1,0 +1,59 @@
+/* What commands share: configuration from flags, style of the output, JSON on stdout. */
+#ifndef CM_CLI_OUTPUT_H
+#define CM_CLI_OUTPUT_H
+
+#include "cli/command.h"
+#include "core/json.h"
+#include "run/configuration.h"
+#include "run/progress.h"
+#include "run/session.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Rows of a flag table that several commands have. */
+#define CM_FLAGS_CONFIGURATION                                                                                         \
+    {"--config", "FILE", "Read this configuration; without it configuration.json here, if there is one."}, {           \
+        "--set", "KEY=VALUE", "Set one key, as in --set MCTS.num_simulations=50; may be repeated."                     \
+    }
+#define CM_FLAGS_MACHINE                                                                                               \
+    {"--backend", "NAME", "What does the arithmetic: auto, cpu, ref or cuda."},                                        \
+        {"--threads", "N", "Worker threads; 0: as many as the process may use. Changes no result."}, {                 \
+        "--dtype", "TYPE", "Precision of matrix work: float32 or bfloat16."                                            \
+    }
+#define CM_FLAG_RUN                                                                                                    \
+    { "--run", "DIR", "The run's folder." }
+#define CM_FLAG_CHECKPOINT                                                                                             \
+    { "--checkpoint", "N", "A checkpoint by its number, or best; without it the latest." }
+#define CM_FLAG_JSON                                                                                                   \
+    { "--json", NULL, "Print JSON." }
+#define CM_FLAGS_END                                                                                                   \
+    { NULL, NULL, NULL }
+
+/* Sets what the flags above say (and --seed, --updates, --env-steps, --time) on a configuration. */
+cm_status cm_cli_assign(const cm_arguments *arguments, cm_config *config) CM_MUST_USE;
+
+/* The configuration of a command without a run: file, --set, flags; finished. The caller destroys *config. */
+cm_status cm_cli_configuration(const cm_arguments *arguments, cm_configuration *configuration,
+                               cm_config **config) CM_MUST_USE;
+
+/* The same on top of the configuration of a run. */
+cm_status cm_cli_run_configuration(const cm_arguments *arguments, const char *run, cm_configuration *configuration,
+                                   cm_config **config) CM_MUST_USE;
+
+/* The value of --run; CM_ERR_INPUT if it is missing. */
+cm_status cm_cli_need_run(const cm_arguments *arguments, const char **run) CM_MUST_USE;
+/* The value of --checkpoint for run/checkpoint.h. */
+cm_status cm_cli_checkpoint(const cm_arguments *arguments, int64_t *checkpoint) CM_MUST_USE;
+
+/* How stdout wants to be written to: terminal, colour (NO_COLOR), UTF-8, --json, --quiet. */
+cm_progress_style cm_cli_style(const cm_arguments *arguments);
+
+/* Prints the writer's text and a newline to stdout. Errors: CM_ERR_IO if stdout cannot be written. */
+cm_status cm_cli_print(const cm_json_writer *json) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

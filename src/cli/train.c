@@ -1,0 +1,241 @@
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/output.h"
+#include "core/log.h"
+#include "core/trace.h"
+#include "run/checkpoint.h"
+#include "run/directory.h"
+#include "run/run.h"
+
+enum { SEEDS = 64, EXIT_KILLED = 130 };
+
+/* ---- signals: the first asks the run to stop, a second SIGINT ends the process at once ---- */
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number) {
+    if (stop && number == SIGINT) _exit(EXIT_KILLED);
+    stop = 1;
+    static const char text[] = "\nfinishing this iteration, then saving; again to end at once\n";
+    if (number == SIGINT && write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
+}
+
+static void catch_signals(void) {
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe must not end a run */
+}
+
+/* ---- one run ---- */
+
+static cm_status train_once(const cm_run_request *request, cm_run_result *result) {
+    cm_run *run = NULL;
+    CM_TRY(cm_run_open(request, &run));
+    cm_status status = cm_run_train(run, result);
+    cm_run_close(run);
+    result->directory = NULL;
+    return status;
+}
+
+static cm_status train_with(cm_arguments *arguments, const cm_run_request *request, cm_run_result *result) {
+    cm_progress_style style = cm_cli_style(arguments);
+    style.interval = request->configuration->run.log_interval;
+    cm_progress *progress = NULL;
+    CM_TRY(cm_progress_create(&style, &progress));
+    cm_run_request with_progress = *request;
+    with_progress.progress = progress;
+    cm_status status = train_once(&with_progress, result);
+    cm_progress_destroy(progress);
+    return status;
+}
+
+/* ---- resume ---- */
+
+/* Only keys that may change on resume may differ between the run's configuration and the one asked for. */
+static cm_status check_changes(const cm_config *before, const cm_config *after) {
+    cm_config_difference *differences = NULL;
+    int count = 0;
+    cm_status status = CM_OK;
+    CM_TRY(cm_config_compare(before, after, &differences, &count));
+    for (int i = 0; i < count && status == CM_OK; i++) {
+        const cm_config_difference *d = &differences[i];
+        if (d->may_change) continue;
+        status = cm_fail(CM_ERR_INPUT,
+                         "%s: %s.%s cannot change on resume: the run has %s, you ask for %s; start a new run "
+                         "(--init-from takes its weights along), or leave it",
+                         d->origin, d->section, d->key, d->before, d->after);
+    }
+    free(differences);
+    return status;
+}
+
+static cm_status resume_with(cm_arguments *arguments, const char *run, const cm_config *before, cm_run_result *result) {
+    cm_configuration configuration;
+    cm_config *config = NULL;
+    cm_run_request request = {.directory = run, .resume = true, .stop = &stop};
+    CM_TRY(cm_cli_checkpoint(arguments, &request.checkpoint));
+    CM_TRY(cm_cli_run_configuration(arguments, run, &configuration, &config));
+    cm_status status = check_changes(before, config);
+    request.config = config;
+    request.configuration = &configuration;
+    if (status == CM_OK) status = train_with(arguments, &request, result);
+    cm_config_destroy(config);
+    return status;
+}
+
+static cm_status resume(cm_arguments *arguments, const char *run) {
+    static const char *const others[] = {"--run", "--init-from", "--seeds"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (cm_argument_given(arguments, others[i])) {
+            return cm_fail(CM_ERR_INPUT, "--resume goes on with a run: %s belongs to new ones", others[i]);
+        }
+    }
+    cm_arguments bare = {.command = arguments->command};
+    cm_configuration configuration;
+    cm_config *before = NULL;
+    cm_run_result result;
+    CM_TRY(cm_cli_run_configuration(&bare, run, &configuration, &before));
+    cm_status status = resume_with(arguments, run, before, &result);
+    cm_config_destroy(before);
+    return status;
+}
+
+/* ---- several seeds ---- */
+
+/* "1-5", "3", "1,4,7" */
+static cm_status parse_seeds(const char *text, int64_t seeds[SEEDS], int *count) {
+    *count = 0;
+    for (const char *at = text; *at;) {
+        char *end = NULL;
+        long long first = strtoll(at, &end, 10), last = first;
+        if (end != at && *end == '-') {
+            const char *second = end + 1;
+            last = strtoll(second, &end, 10);
+            if (end == second) break;
+        }
+        if (end == at || first < 0 || last < first || last - first >= SEEDS - *count || (*end && *end != ',')) break;
+        for (long long s = first; s <= last; s++) seeds[(*count)++] = s;
+        if (*end == '\0') return CM_OK;
+        at = end + 1;
+    }
+    return cm_fail(CM_ERR_INPUT,
+                   "--seeds: must be a range or list of at most %d seeds such as 1-5 or 1,4,7, got \"%.40s\"", SEEDS,
+                   text);
+}
+
+static cm_status train_seed(cm_arguments *arguments, int64_t seed, bool alone, cm_run_result *result) {
+    char text[32], folder[4096];
+    cm_configuration configuration;
+    cm_config *config = NULL;
+    const char *directory = cm_argument(arguments, "--run");
+    if (!alone && directory) {
+        int n = snprintf(folder, sizeof folder, "%s/seed-%lld", directory, (long long)seed);
+        if (n < 0 || (size_t)n >= sizeof folder) return cm_fail(CM_ERR_INPUT, "--run: the path is too long");
+        directory = folder;
+    }
+    CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
+    snprintf(text, sizeof text, "%lld", (long long)seed);
+    cm_status status = alone ? CM_OK : cm_config_assign(config, "seed", text, "--seeds");
+    cm_run_request request = {
+        .config = config,
+        .configuration = &configuration,
+        .directory = directory,
+        .checkpoint = CM_CHECKPOINT_LATEST,
+        .init_from = cm_argument(arguments, "--init-from"),
+        .stop = &stop,
+    };
+    if (status == CM_OK) status = train_with(arguments, &request, result);
+    cm_config_destroy(config);
+    return status;
+}
+
+static void say_seeds(const cm_arguments *arguments, const int64_t *seeds, const cm_run_result *results, int count) {
+    bool json = cm_argument_given(arguments, "--json");
+    if (!json) printf("\n%8s %10s %10s %10s %10s %9s\n", "seed", "mean", "std", "env steps", "updates", "seconds");
+    for (int i = 0; i < count; i++) {
+        const cm_run_result *r = &results[i];
+        printf(json ? "{\"event\": \"seed\", \"seed\": %lld, \"mean\": %.9g, \"std\": %.9g, \"env_steps\": %lld, "
+                      "\"updates\": %lld, \"seconds\": %.3f}\n"
+                    : "%8lld %10.2f %10.2f %10lld %10lld %9.1f\n",
+               (long long)seeds[i], r->final.mean, r->final.std, (long long)r->env_steps, (long long)r->updates,
+               r->seconds);
+    }
+}
+
+static cm_status train_seeds(cm_arguments *arguments, const char *text) {
+    int64_t seeds[SEEDS];
+    cm_run_result results[SEEDS];
+    int count = 0, done = 0;
+    CM_TRY(parse_seeds(text, seeds, &count));
+    for (; done < count && !stop; done++) CM_TRY(train_seed(arguments, seeds[done], false, &results[done]));
+    say_seeds(arguments, seeds, results, done);
+    return CM_OK;
+}
+
+/* ---- the command ---- */
+
+static cm_status dispatch(cm_arguments *arguments) {
+    const char *run = cm_argument(arguments, "--resume"), *seeds = cm_argument(arguments, "--seeds");
+    cm_run_result result;
+    if (run) return resume(arguments, run);
+    if (cm_argument_given(arguments, "--checkpoint")) {
+        return cm_fail(CM_ERR_INPUT, "--checkpoint: goes together with --resume");
+    }
+    if (!seeds) return train_seed(arguments, 0, true, &result);
+    if (cm_argument_given(arguments, "--seed")) return cm_fail(CM_ERR_INPUT, "give either --seed or --seeds");
+    return train_seeds(arguments, seeds);
+}
+
+static cm_status run_train(cm_arguments *arguments) {
+    const char *trace = cm_argument(arguments, "--trace");
+    catch_signals();
+    if (trace) CM_TRY(cm_trace_open(trace));
+    cm_status status = dispatch(arguments);
+    if (trace && cm_trace_close() != CM_OK && status == CM_OK) status = CM_ERR_IO;
+    return status;
+}
+
+static const cm_flag flags[] = {
+    CM_FLAGS_CONFIGURATION,
+    {"--seed", "N", "Seed of all random numbers: same configuration and seed, same run."},
+    {"--seeds", "LIST", "Train once for each of several seeds: 1-5 or 1,4,7."},
+    CM_FLAGS_MACHINE,
+    {"--run", "DIR", "Folder of the new run; without it one is made below checkpoint_root_dir."},
+    {"--resume", "DIR", "Go on with a run."},
+    CM_FLAG_CHECKPOINT,
+    {"--init-from", "DIR", "Start a new run from the weights of an old one."},
+    {"--updates", "N", "End after so many updates of the whole run."},
+    {"--env-steps", "N", "End after so many environment steps of the whole run."},
+    {"--time", "TIME", "End after this time: 60s, 5m, 2h."},
+    {"--json", NULL, "Print one JSON object per line: start, iteration, evaluation, end."},
+    {"--quiet", NULL, "Print nothing but warnings and errors."},
+    {"--trace", "FILE", "Write a timeline for the Chrome and Perfetto viewers."},
+    CM_FLAGS_END,
+};
+
+const cm_command cm_command_train = {
+    .name = "train",
+    .about = "train an agent",
+    .positional = "",
+    .details =
+        "Trains until the first limit is met, or, with stop_at_goal, until two evaluations in succession reach the "
+        "goal. "
+        "Then the last parameters are evaluated greedily on new seeds. SIGINT and SIGTERM finish the iteration and "
+        "save; "
+        "a second SIGINT ends at once.\n\n"
+        "On --resume these keys may change: the limits (env_steps, updates, num_episodes, time_limit), learning_rate, "
+        "weight_decay, clip_norm and the schedule, evaluation, checkpoint, logging and device keys, prefetch_depth. "
+        "cumind config --explain KEY says it of each key. Others are refused.",
+    .flags = flags,
+    .examples = "  cumind train                                   # CartPole-v1, a few seconds\n"
+                "  cumind train --set env_name=Catch --seed 3\n"
+                "  cumind train --resume checkpoints/CartPole-v1/20251121-073900 --env-steps 30000\n",
+    .run = run_train,
+};
