@@ -79,6 +79,21 @@ static cm_status finish_text(FILE *stream, char **text) {
     return cm_fail(CM_ERR_MEMORY, "no memory for a text");
 }
 
+static bool is_in_group(const cm_option *row, const char *group) {
+    return row->group && strcmp(row->group, group) == 0;
+}
+
+/* The keys of a group, separated by commas. */
+static void print_group(FILE *out, const cm_config *config, const char *group, const char *quote) {
+    const char *comma = "";
+    for (int i = 0; i < config->count; i++) {
+        if (!is_in_group(config->entry[i].row, group)) continue;
+        fprintf(out, "%s%s%s%s", comma, quote, config->entry[i].row->key, quote);
+        comma = ", ";
+    }
+    fputc('\n', out);
+}
+
 cm_status cm_config_explain(const cm_config *config, const char *key, char **text) {
     cm_config_entry *entry;
     FILE *out;
@@ -94,6 +109,10 @@ cm_status cm_config_explain(const cm_config *config, const char *key, char **tex
     CM_TRY(begin_text(text, &size, &out));
     fprintf(out, "%s.%s\n  %s\n", row->section, row->key, row->help);
     fprintf(out, "  range    %s\n  default  %s\n  value    %s (%s)\n", range, standard, value, entry->origin);
+    if (row->group) {
+        fputs("  one of   ", out);
+        print_group(out, config, row->group, "");
+    }
     if (idle) fprintf(out, "  effect   none now: %s\n", idle);
     fprintf(out, "  resume   %s\n",
             row->flags & CM_OPTION_RESUME ? "may change when a run is resumed" : "is fixed for a run");
@@ -136,16 +155,10 @@ static void print_groups(FILE *out, const cm_config *config) {
     for (int i = 0; i < config->count; i++) {
         const char *group = config->entry[i].row->group;
         bool first = group != NULL;
-        for (int j = 0; first && j < i; j++)
-            first = !config->entry[j].row->group || strcmp(config->entry[j].row->group, group) != 0;
+        for (int j = 0; first && j < i; j++) first = !is_in_group(config->entry[j].row, group);
         if (!first) continue;
-        const char *before = "* ";
-        for (int j = i; j < config->count; j++) {
-            if (!config->entry[j].row->group || strcmp(config->entry[j].row->group, group) != 0) continue;
-            fprintf(out, "%s`%s`", before, config->entry[j].row->key);
-            before = ", ";
-        }
-        fputc('\n', out);
+        fputs("* ", out);
+        print_group(out, config, group, "`");
     }
 }
 

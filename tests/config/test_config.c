@@ -314,6 +314,9 @@ START_TEST(explain_tells_meaning_range_default_value_and_origin) {
     ck_assert_int_eq(cm_config_explain(config, "bound", &text), CM_OK);
     ck_assert_ptr_nonnull(strstr(text, "  value    null (default)\n  resume   may change when a run is resumed\n"));
     free(text);
+    ck_assert_int_eq(cm_config_explain(config, "steps", &text), CM_OK);
+    ck_assert_ptr_nonnull(strstr(text, "  one of   late_steps, steps, episodes\n"));
+    free(text);
     assert_refused(cm_config_explain(config, "bund", &text), "unknown key \"bund\"; did you mean Shared.bound?");
     ck_assert_ptr_null(text);
 }
