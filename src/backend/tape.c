@@ -217,3 +217,23 @@ const cm_tensor *cm_tape_shape(const cm_tape *tape, cm_var var) { return &tape->
 int cm_tape_norm_calls(const cm_tape *tape) { return tape->norms; }
 
 const cm_norm_call *cm_tape_norm_call(const cm_tape *tape, int index) { return &tape->norm[index]; }
+
+/* Rows of the output times the elements of the weight that one of them meets. */
+static double node_flops(const cm_tape *tape, const cm_tape_node *node) {
+    if (node->op == CM_OP_dense) {
+        const cm_tensor *x = &tape->var[node->t[CM_T_dense_x]].shape, *w = &tape->var[node->t[CM_T_dense_weight]].shape;
+        return 2.0 * x->dim[0] * x->dim[1] * w->dim[0];
+    }
+    if (node->op == CM_OP_conv2d) {
+        const cm_tensor *y = &tape->var[node->t[CM_T_conv2d_y]].shape,
+                        *w = &tape->var[node->t[CM_T_conv2d_weight]].shape;
+        return 2.0 * (double)cm_tensor_count(y) * cm_tensor_row_size(w);
+    }
+    return 0.0;
+}
+
+double cm_tape_flops(const cm_tape *tape) {
+    double flops = 0.0;
+    for (int i = 0; i < tape->forward.count; i++) flops += node_flops(tape, &tape->forward.node[i]);
+    return flops;
+}

@@ -47,6 +47,10 @@ size_t cm_tape_bytes(const cm_tape *tape, cm_memory memory);     /* INPUT, STATS
 size_t cm_tape_offset(const cm_tape *tape, cm_var var);          /* bytes from the start of its block */
 const cm_tensor *cm_tape_shape(const cm_tape *tape, cm_var var); /* data is NULL; valid until the next recording call */
 
+/* Floating-point operations of the matrix products of one forward pass, 2 per multiply-add; a backward pass has twice
+ * as many. */
+double cm_tape_flops(const cm_tape *tape);
+
 /* ---- variables --------------------------------------------------------------------------------------------------- */
 cm_var cm_tape_input(cm_tape *tape, cm_dtype dtype, int ndim, const int *dim); /* at the next place of INPUT */
 cm_var cm_tape_pool(cm_tape *tape, int slots, int width);                      /* the whole POOL block [slots, width] */

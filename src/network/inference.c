@@ -150,6 +150,10 @@ size_t cm_inference_bytes(const cm_inference *inference) {
     return bytes;
 }
 
+double cm_inference_root_flops(const cm_inference *inference) { return cm_tape_flops(inference->root.tape); }
+
+double cm_inference_recurrent_flops(const cm_inference *inference) { return cm_tape_flops(inference->recurrent.tape); }
+
 cm_status cm_inference_root(cm_inference *inference) { return cm_pass_forward(inference->root.pass); }
 
 cm_status cm_inference_recurrent(cm_inference *inference) { return cm_pass_forward(inference->recurrent.pass); }

@@ -42,6 +42,10 @@ const cm_inference_arrays *cm_inference_get(const cm_inference *inference);
 int cm_inference_rows(const cm_inference *inference);
 size_t cm_inference_bytes(const cm_inference *inference); /* memory it took */
 
+/* Floating-point operations of one run's matrix products. */
+double cm_inference_root_flops(const cm_inference *inference);
+double cm_inference_recurrent_flops(const cm_inference *inference);
+
 cm_status cm_inference_root(cm_inference *inference) CM_MUST_USE;
 cm_status cm_inference_recurrent(cm_inference *inference) CM_MUST_USE;
 

@@ -104,6 +104,9 @@ cm_status cm_trainer_changed(cm_trainer *trainer) CM_MUST_USE;
 int64_t cm_trainer_updates(const cm_trainer *trainer);
 void cm_trainer_set_updates(cm_trainer *trainer, int64_t updates); /* when a checkpoint is loaded */
 
+/* Floating-point operations of one update's matrix products, forward and backward. */
+double cm_trainer_flops(const cm_trainer *trainer);
+
 /* Memory taken, by class, as lines "name: bytes" for the plan that is printed. */
 typedef struct cm_memory_row {
     const char *name;

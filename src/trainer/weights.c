@@ -46,6 +46,13 @@ int64_t cm_trainer_updates(const cm_trainer *trainer) { return trainer->updates;
 
 void cm_trainer_set_updates(cm_trainer *trainer, int64_t updates) { trainer->updates = updates; }
 
+double cm_trainer_flops(const cm_trainer *trainer) {
+    const cm_unroll *full = &trainer->unroll[0], *tail = &trainer->unroll[1];
+    double flops = (trainer->config.batch / full->rows) * cm_tape_flops(full->tape);
+    if (tail->tape) flops += cm_tape_flops(tail->tape);
+    return 3.0 * flops;
+}
+
 int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capacity) {
     const cm_trainer *t = trainer;
     size_t workers = (size_t)cm_pool_size(t->config.pool), activations = 0;

@@ -1,0 +1,214 @@
+/* cumind benchmark: times each part and sets it beside the machine's own matmul speed. */
+#include "cli/benchmark.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+
+typedef struct part {
+    const char *name;
+    cm_status (*run)(const cm_benchmark *bench, cm_benchmark_result *result);
+    const char *unit; /* of the first number */
+} part;
+
+static const part parts[] = {
+    {"matmul", cm_benchmark_matmul, "FLOP/s"},        {"inference", cm_benchmark_inference, "inferences/s"},
+    {"search", cm_benchmark_search, "simulations/s"}, {"tree", cm_benchmark_tree, "ns per simulation"},
+    {"train", cm_benchmark_train, "samples/s"},       {"env", cm_benchmark_env, "steps/s"},
+    {"replay", cm_benchmark_replay, "us per batch"},
+};
+enum { PARTS = (int)(sizeof parts / sizeof *parts) };
+
+void cm_benchmark_put(cm_benchmark_result *result, const char *key, double value) {
+    result->number[result->count].key = key;
+    result->number[result->count++].value = value;
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+cm_status cm_benchmark_time(double seconds, cm_benchmark_round round, void *context, double *median) {
+    enum { MOST = 1000, LEAST = 5 };
+    double taken[MOST], sum = 0.0;
+    int count = 0;
+    CM_TRY(round(context));
+    while (count < MOST && (count < LEAST || sum < seconds)) {
+        double start = cm_clock_seconds();
+        CM_TRY(round(context));
+        sum += taken[count++] = cm_clock_seconds() - start;
+    }
+    qsort(taken, (size_t)count, sizeof *taken, compare);
+    *median = taken[count / 2];
+    return CM_OK;
+}
+
+/* ---- what to measure ---- */
+
+static cm_status integer(const cm_arguments *a, const char *flag, int min, int max, int fallback, int *out) {
+    int64_t value;
+    CM_TRY(cm_arguments_int(a, flag, min, max, fallback, &value));
+    *out = (int)value;
+    return CM_OK;
+}
+
+/* The network of the comparisons is a preset, but heads do not start at 0: a search of equal values is no search. */
+static cm_status choose_network(const cm_arguments *a, cm_benchmark *b) {
+    const char *name = cm_arguments_get(a, "network");
+    int observation[3] = {4}, hidden;
+    b->network_name = name ? name : "plain";
+    if (strcmp(b->network_name, "plain") == 0) {
+        cm_network_options_apply(&b->configuration.network, CM_PRESET_PLAIN);
+    } else if (strcmp(b->network_name, "configured") != 0) {
+        return cm_fail(CM_ERR_INPUT, "--network %s: must be plain or configured", name);
+    }
+    CM_TRY(integer(a, "observation", 1, 1 << 20, 4, &observation[0]));
+    CM_TRY(integer(a, "hidden", 1, 16384, b->configuration.network.hidden_dim, &hidden));
+    CM_TRY(integer(a, "actions", 1, 65536, 2, &b->actions));
+    b->configuration.network.hidden_dim = hidden;
+    b->configuration.network.zero_init_heads = false;
+    cm_network_config_from_options(&b->network, &b->configuration.network, 1, observation, b->actions, false);
+    return CM_OK;
+}
+
+static cm_status choose_policy(const cm_arguments *a, cm_benchmark *b) {
+    const char *policy = cm_arguments_get(a, "policy");
+    if (!policy) return CM_OK;
+    const char *const names[] = {"muzero", "gumbel_muzero"};
+    for (int i = 0; i < 2; i++) {
+        if (strcmp(policy, names[i]) == 0) {
+            b->configuration.mcts.policy = i;
+            return CM_OK;
+        }
+    }
+    return cm_fail(CM_ERR_INPUT, "--policy %s: must be muzero or gumbel_muzero", policy);
+}
+
+static cm_status prepare(const cm_arguments *a, cm_benchmark *b) {
+    const char *environment = cm_arguments_get(a, "env");
+    const char *const backends[] = {"cpu", "ref", "cpu", "cuda"};
+    CM_TRY(choose_network(a, b));
+    CM_TRY(choose_policy(a, b));
+    CM_TRY(integer(a, "batch", 1, 1 << 20, 256, &b->batch));
+    CM_TRY(integer(a, "simulations", 1, 65536, 50, &b->simulations));
+    CM_TRY(integer(a, "unroll", 0, 64, 5, &b->unroll));
+    CM_TRY(cm_arguments_double(a, "seconds", 0.01, 600, 1.0, &b->seconds));
+    b->batch_given = cm_arguments_has(a, "batch");
+    b->environment = environment ? environment : b->configuration.env.env_name;
+    CM_TRY(cm_pool_create(b->configuration.run.threads, &b->pool));
+    CM_TRY(cm_backend_open(backends[b->configuration.run.backend], &b->backend));
+    bool wanted = b->configuration.run.model_dtype == CM_MODEL_BFLOAT16;
+    b->compute = wanted && b->backend->bf16 ? CM_BF16 : CM_F32;
+    return CM_OK;
+}
+
+/* ---- output ---- */
+
+static void print(const cm_benchmark *b, const part *p, const cm_benchmark_result *r, double peak) {
+    printf("%-10s %12.4g %s", p->name, r->number[0].value, p->unit);
+    if (r->flops_per_second > 0.0 && peak > 0.0)
+        printf(", %.0f %% of the matmul speed", 100.0 * r->flops_per_second / peak);
+    if (*r->note) printf(" (%s)", r->note);
+    printf("\n");
+    for (int i = 1; i < r->count; i++) printf("           %12.4g %s\n", r->number[i].value, r->number[i].key);
+    (void)b;
+}
+
+static void put_json(cm_json_writer *w, const cm_benchmark *b, const part *p, const cm_benchmark_result *r,
+                     double peak) {
+    cm_json_begin_object(w, NULL);
+    cm_json_put_string(w, "benchmark", p->name);
+    cm_json_put_string(w, "backend", b->backend->kind->name);
+    cm_json_put_string(w, "dtype", cm_dtype_name(b->compute));
+    cm_json_put_int(w, "threads", cm_pool_size(b->pool));
+    cm_json_put_string(w, "network", b->network_name);
+    cm_json_put_int(w, "batch", b->batch);
+    for (int i = 0; i < r->count; i++) cm_json_put_double(w, r->number[i].key, r->number[i].value);
+    if (r->flops_per_second > 0.0) {
+        cm_json_put_double(w, "flops_per_second", r->flops_per_second);
+        if (peak > 0.0) cm_json_put_double(w, "share_of_matmul", r->flops_per_second / peak);
+    }
+    if (*r->note) cm_json_put_string(w, "note", r->note);
+    cm_json_end_object(w);
+}
+
+/* The machine's speed in large matrix products of the same type, on the same threads. */
+static cm_status measure_peak(const cm_benchmark *b, double *peak) {
+    cm_benchmark shorter = *b;
+    cm_benchmark_result r = {0};
+    shorter.seconds = 0.3;
+    CM_TRY(cm_benchmark_matmul(&shorter, &r));
+    *peak = r.flops_per_second;
+    return CM_OK;
+}
+
+static cm_status run_part(const cm_benchmark *b, const part *p, bool json) {
+    cm_benchmark_result r = {0};
+    double peak = 0.0;
+    CM_TRY(p->run(b, &r));
+    if (r.flops_per_second > 0.0 && p->run != cm_benchmark_matmul) CM_TRY(measure_peak(b, &peak));
+    if (!json) {
+        print(b, p, &r, peak);
+        return CM_OK;
+    }
+    cm_json_writer *w;
+    CM_TRY(cm_json_writer_create(0, &w));
+    put_json(w, b, p, &r, peak);
+    return cm_cli_print_json(w) ? CM_ERR_IO : CM_OK;
+}
+
+static cm_status run_parts(const cm_arguments *a, const cm_benchmark *b) {
+    const char *name = cm_arguments_operand(a, 0);
+    bool json = cm_arguments_has(a, "json"), found = false;
+    for (int i = 0; i < PARTS; i++) {
+        if (name && strcmp(name, parts[i].name) != 0) continue;
+        found = true;
+        CM_TRY(run_part(b, &parts[i], json));
+        fflush(stdout);
+    }
+    if (found) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "benchmark: there is no part \"%s\"; `cumind help benchmark` lists them", name);
+}
+
+static int run(const cm_arguments *arguments) {
+    cm_benchmark b = {0};
+    cm_config *config;
+    cm_status status = cm_cli_configuration(arguments, &b.configuration, &config);
+    if (status != CM_OK) return cm_cli_fail(status);
+    status = prepare(arguments, &b);
+    if (status == CM_OK) status = run_parts(arguments, &b);
+    cm_backend_close(b.backend);
+    cm_pool_destroy(b.pool);
+    cm_config_destroy(config);
+    return cm_cli_fail(status);
+}
+
+static const cm_flag flags[] = {
+    {"network", "NAME", "plain (the network of comparisons) or configured; default plain."},
+    {"batch", "B", "Rows, roots, positions or environments; default 256."},
+    {"simulations", "N", "Simulations per search; default 50."},
+    {"actions", "A", "Actions; default 2."},
+    {"observation", "N", "Elements of an observation; default 4."},
+    {"hidden", "D", "Width of the hidden state; default hidden_dim."},
+    {"unroll", "K", "Unroll steps of the training step; default 5."},
+    {"policy", "NAME", "muzero or gumbel_muzero."},
+    {"env", "NAME", "Environment of the part env; default env_name."},
+    {"seconds", "S", "How long each part is measured, about; default 1."},
+    {"json", NULL, "One JSON object per part."},
+};
+
+const cm_command cm_command_benchmark = {
+    .name = "benchmark",
+    .operands = "[matmul|inference|search|tree|train|env|replay]",
+    .max_operands = 1,
+    .about = "Times a part, or all, and sets it beside the machine's matmul speed.",
+    .details =
+        "Figures are medians over rounds. Parts that do matrix products also say what share of the speed of large "
+        "products, measured in the same run on the same threads, they reach.",
+    .flags = flags,
+    .flag_count = (int)(sizeof flags / sizeof *flags),
+    .configured = true,
+    .run = run};

@@ -1,0 +1,57 @@
+/* Benchmarks as part of the product: each part is a row; all go through the ordinary code paths. */
+#ifndef CM_CLI_BENCHMARK_H
+#define CM_CLI_BENCHMARK_H
+
+#include "backend/backend.h"
+#include "cli/common.h"
+#include "network/network.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is measured; from flags. */
+typedef struct cm_benchmark {
+    cm_configuration configuration; /* options of everything a flag does not set */
+    cm_network_config network;
+    const char *network_name; /* "plain", "configured" */
+    const char *environment;
+    cm_backend *backend;
+    cm_pool *pool;
+    cm_dtype compute;
+    int batch, simulations, actions, unroll;
+    bool batch_given;
+    double seconds; /* to measure each part for, about */
+} cm_benchmark;
+
+/* What was found: up to 8 numbers with their JSON keys, and a note. */
+typedef struct cm_benchmark_result {
+    struct {
+        const char *key;
+        double value;
+    } number[8];
+    int count;
+    double flops_per_second; /* of matrix products; 0: does not apply */
+    char note[160];
+} cm_benchmark_result;
+
+void cm_benchmark_put(cm_benchmark_result *result, const char *key, double value);
+
+/* One round of what is measured. */
+typedef cm_status (*cm_benchmark_round)(void *context);
+
+/* Median seconds of a round: after one that is not counted, at least 5, for about `seconds`. */
+cm_status cm_benchmark_time(double seconds, cm_benchmark_round round, void *context, double *median) CM_MUST_USE;
+
+cm_status cm_benchmark_matmul(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
+cm_status cm_benchmark_inference(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
+cm_status cm_benchmark_search(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
+cm_status cm_benchmark_train(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
+cm_status cm_benchmark_tree(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
+cm_status cm_benchmark_env(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
+cm_status cm_benchmark_replay(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

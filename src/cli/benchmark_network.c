@@ -1,0 +1,308 @@
+/* Benchmarks of what runs a network: matrix products, inference, search, training steps. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "cli/benchmark.h"
+#include "core/arena.h"
+#include "core/rng.h"
+#include "network/inference.h"
+#include "trainer/trainer.h"
+
+static void fill_normal(float *out, size_t n, uint64_t stream) {
+    cm_rng rng = cm_rng_init(cm_key_make(0, CM_RNG_TEST, stream), 0);
+    for (size_t i = 0; i < n; i++) out[i] = cm_rng_normal(&rng);
+}
+
+/* ---- matmul: one large product per worker ---- */
+
+enum { MATMUL_ROWS = 512, MATMUL_WIDTH = 1024, MATMUL_REPEAT = 4 };
+
+typedef struct matmul {
+    const cm_benchmark *bench;
+    cm_stream **streams;
+    cm_call *calls;
+    float *memory; /* weight, then x and y of each worker */
+} matmul;
+
+static cm_status multiply(void *context, int task, int worker) {
+    matmul *m = context;
+    (void)worker;
+    for (int i = 0; i < MATMUL_REPEAT; i++) CM_TRY(cm_call_run(m->streams[task], &m->calls[task]));
+    return CM_OK;
+}
+
+static cm_status matmul_round(void *context) {
+    matmul *m = context;
+    return cm_pool_run(m->bench->pool, cm_pool_size(m->bench->pool), multiply, m);
+}
+
+static cm_status open_matmul(matmul *m) {
+    size_t workers = (size_t)cm_pool_size(m->bench->pool), rows = (size_t)MATMUL_ROWS * MATMUL_WIDTH;
+    size_t weight = (size_t)MATMUL_WIDTH * MATMUL_WIDTH;
+    CM_TRY(cm_alloc(&m->memory, weight + 2 * workers * rows, sizeof(float), "matrices"));
+    CM_TRY(cm_alloc(&m->streams, workers, sizeof *m->streams, "streams"));
+    CM_TRY(cm_alloc(&m->calls, workers, sizeof *m->calls, "calls"));
+    fill_normal(m->memory, weight + workers * rows, 0);
+    for (size_t w = 0; w < workers; w++) {
+        cm_call *c = &m->calls[w];
+        float *x = m->memory + weight + w * rows, *y = x + workers * rows;
+        c->op = CM_OP_dense;
+        c->attr.compute = m->bench->compute;
+        c->t[CM_T_dense_y] = cm_tensor_2d(y, CM_F32, MATMUL_ROWS, MATMUL_WIDTH);
+        c->t[CM_T_dense_x] = cm_tensor_2d(x, CM_F32, MATMUL_ROWS, MATMUL_WIDTH);
+        c->t[CM_T_dense_weight] = cm_tensor_2d(m->memory, CM_F32, MATMUL_WIDTH, MATMUL_WIDTH);
+        CM_TRY(cm_stream_open(m->bench->backend, &m->streams[w]));
+        CM_TRY(cm_call_prepare(m->streams[w], c));
+    }
+    return CM_OK;
+}
+
+cm_status cm_benchmark_matmul(const cm_benchmark *bench, cm_benchmark_result *result) {
+    matmul m = {.bench = bench};
+    int workers = cm_pool_size(bench->pool);
+    double seconds = 0.0;
+    cm_status status = open_matmul(&m);
+    if (status == CM_OK) status = cm_benchmark_time(bench->seconds, matmul_round, &m, &seconds);
+    for (int w = 0; m.streams && w < workers; w++) cm_stream_close(m.streams[w]);
+    free(m.streams);
+    free(m.calls);
+    free(m.memory);
+    CM_TRY(status);
+    double flops = 2.0 * MATMUL_ROWS * MATMUL_WIDTH * MATMUL_WIDTH * MATMUL_REPEAT * workers;
+    result->flops_per_second = flops / seconds;
+    cm_benchmark_put(result, "matmul_flops_per_second", flops / seconds);
+    snprintf(result->note, sizeof result->note, "%d x %d x %d on each of %d threads", MATMUL_ROWS, MATMUL_WIDTH,
+             MATMUL_WIDTH, workers);
+    return CM_OK;
+}
+
+/* ---- a network with weights ---- */
+
+typedef struct weights {
+    cm_network *network;
+    float *parameters, *state;
+} weights;
+
+static cm_status open_weights(const cm_benchmark *bench, weights *w) {
+    CM_TRY(cm_network_create(&bench->network, &w->network));
+    const cm_param_table *table = cm_network_parameters(w->network);
+    CM_TRY(cm_alloc(&w->parameters, table->parameters + 1, sizeof(float), "parameters"));
+    CM_TRY(cm_alloc(&w->state, table->states + 1, sizeof(float), "running statistics"));
+    cm_network_initialise(w->network, 0, w->parameters, w->state);
+    return CM_OK;
+}
+
+static void close_weights(weights *w) {
+    free(w->parameters);
+    free(w->state);
+    cm_network_destroy(w->network);
+}
+
+/* ---- inference: root passes of shards ---- */
+
+typedef struct inference {
+    const cm_benchmark *bench;
+    weights w;
+    cm_stream **streams;
+    cm_inference **shards;
+    int count, rows;
+} inference;
+
+static cm_status infer(void *context, int task, int worker) {
+    inference *f = context;
+    (void)worker;
+    return cm_inference_root(f->shards[task]);
+}
+
+static cm_status inference_round(void *context) {
+    inference *f = context;
+    for (int i = 0; i < 16; i++) CM_TRY(cm_pool_run(f->bench->pool, f->count, infer, f));
+    return CM_OK;
+}
+
+static cm_status open_inference(inference *f) {
+    CM_TRY(open_weights(f->bench, &f->w));
+    f->rows = cm_agent_shard_rows(f->bench->batch);
+    f->count = (f->bench->batch + f->rows - 1) / f->rows;
+    CM_TRY(cm_alloc(&f->streams, (size_t)f->count, sizeof *f->streams, "streams"));
+    CM_TRY(cm_alloc(&f->shards, (size_t)f->count, sizeof *f->shards, "shards"));
+    for (int i = 0; i < f->count; i++) {
+        CM_TRY(cm_stream_open(f->bench->backend, &f->streams[i]));
+        CM_TRY(cm_inference_create(f->w.network, f->streams[i], f->rows, f->rows, f->bench->compute, f->w.parameters,
+                                   f->w.state, &f->shards[i]));
+        const cm_inference_arrays *a = cm_inference_get(f->shards[i]);
+        fill_normal(a->observation, (size_t)f->rows * (size_t)cm_network_observation_size(f->w.network), (uint64_t)i);
+        for (int r = 0; r < f->rows; r++) a->root_slots[r] = r;
+    }
+    return CM_OK;
+}
+
+cm_status cm_benchmark_inference(const cm_benchmark *bench, cm_benchmark_result *result) {
+    inference f = {.bench = bench};
+    double seconds = 0.0, flops = 0.0;
+    cm_status status = open_inference(&f);
+    if (status == CM_OK) status = cm_benchmark_time(bench->seconds, inference_round, &f, &seconds);
+    if (status == CM_OK) flops = 16.0 * f.count * cm_inference_root_flops(f.shards[0]);
+    for (int i = 0; i < f.count; i++) {
+        if (f.shards) cm_inference_destroy(f.shards[i]);
+        if (f.streams) cm_stream_close(f.streams[i]);
+    }
+    free(f.shards);
+    free(f.streams);
+    close_weights(&f.w);
+    CM_TRY(status);
+    cm_benchmark_put(result, "inferences_per_second", 16.0 * f.count * f.rows / seconds);
+    result->flops_per_second = flops / seconds;
+    snprintf(result->note, sizeof result->note, "representation and prediction, batch %d", f.count * f.rows);
+    return CM_OK;
+}
+
+/* ---- search: planners of shards ---- */
+
+typedef struct search {
+    const cm_benchmark *bench;
+    weights w;
+    cm_planner **shards;
+    cm_key *keys; /* [rows] */
+    int count, rows;
+} search;
+
+static cm_status search_shard(void *context, int task, int worker) {
+    search *s = context;
+    cm_roots roots = {.count = s->rows, .keys = s->keys};
+    cm_search_result result = {0};
+    (void)worker;
+    return cm_planner_run(s->shards[task], &roots, &result);
+}
+
+static cm_status search_round(void *context) {
+    search *s = context;
+    return cm_pool_run(s->bench->pool, s->count, search_shard, s);
+}
+
+static cm_status open_search(search *s) {
+    const cm_benchmark *b = s->bench;
+    cm_planner_config config = {.backend = b->backend, .compute = b->compute, .discount = 0.997f};
+    CM_TRY(open_weights(b, &s->w));
+    CM_TRY(cm_planner_search_params(&b->configuration.mcts, true, b->simulations, &config.search));
+    s->rows = cm_agent_shard_rows(b->batch);
+    s->count = (b->batch + s->rows - 1) / s->rows;
+    config.network = s->w.network, config.parameters = s->w.parameters, config.state = s->w.state,
+    config.rows = s->rows;
+    CM_TRY(cm_alloc(&s->shards, (size_t)s->count, sizeof *s->shards, "shards"));
+    CM_TRY(cm_alloc(&s->keys, (size_t)s->rows, sizeof *s->keys, "keys"));
+    for (int r = 0; r < s->rows; r++) s->keys[r] = cm_key_make(0, CM_RNG_TEST, (uint64_t)r);
+    for (int i = 0; i < s->count; i++) {
+        CM_TRY(cm_planner_create(&config, &s->shards[i]));
+        fill_normal(cm_planner_observations(s->shards[i]),
+                    (size_t)s->rows * (size_t)cm_network_observation_size(s->w.network), (uint64_t)i);
+    }
+    return CM_OK;
+}
+
+/* Matrix products of one row: the recurrent pass of a simulation. */
+static cm_status recurrent_flops(const search *s, double *flops) {
+    cm_stream *stream;
+    cm_inference *one = NULL;
+    CM_TRY(cm_stream_open(s->bench->backend, &stream));
+    cm_status status =
+        cm_inference_create(s->w.network, stream, 1, 1, s->bench->compute, s->w.parameters, s->w.state, &one);
+    if (status == CM_OK) *flops = cm_inference_recurrent_flops(one);
+    cm_inference_destroy(one);
+    cm_stream_close(stream);
+    return status;
+}
+
+cm_status cm_benchmark_search(const cm_benchmark *bench, cm_benchmark_result *result) {
+    search s = {.bench = bench};
+    double seconds = 0.0, flops = 0.0;
+    cm_status status = open_search(&s);
+    if (status == CM_OK) status = cm_benchmark_time(bench->seconds, search_round, &s, &seconds);
+    if (status == CM_OK) status = recurrent_flops(&s, &flops);
+    for (int i = 0; s.shards && i < s.count; i++) cm_planner_destroy(s.shards[i]);
+    free(s.shards);
+    free(s.keys);
+    close_weights(&s.w);
+    CM_TRY(status);
+    double simulations = (double)s.count * s.rows * bench->simulations;
+    cm_benchmark_put(result, "simulations_per_second", simulations / seconds);
+    cm_benchmark_put(result, "searches_per_second", (double)s.count * s.rows / seconds);
+    cm_benchmark_put(result, "ns_per_simulation", 1e9 * seconds / simulations);
+    result->flops_per_second = flops * simulations / seconds;
+    snprintf(result->note, sizeof result->note, "%d roots x %d simulations, %d actions, %s", s.count * s.rows,
+             bench->simulations, bench->actions, bench->configuration.mcts.policy == 0 ? "muzero" : "gumbel_muzero");
+    return CM_OK;
+}
+
+/* ---- train: whole updates ---- */
+
+typedef struct training {
+    cm_trainer *trainer;
+    cm_train_batch batch;
+    float *numbers, *ones;
+    int32_t *actions;
+} training;
+
+static cm_status train_round(void *context) {
+    training *t = context;
+    cm_train_report report;
+    return cm_trainer_update(t->trainer, &t->batch, &report);
+}
+
+static cm_status open_training(const cm_benchmark *b, const weights *w, const cm_trainer_options *options,
+                               training *t) {
+    cm_trainer_config config = {.network = w->network,
+                                .backend = b->backend,
+                                .pool = b->pool,
+                                .options = options,
+                                .batch = b->batch,
+                                .unroll = b->unroll,
+                                .compute = b->compute,
+                                .total_updates = 1000000};
+    size_t B = (size_t)b->batch, K = (size_t)b->unroll + 1, A = (size_t)b->actions;
+    size_t O = (size_t)cm_network_observation_size(w->network), numbers = B * (O > K ? O : K);
+    CM_TRY(cm_trainer_create(&config, &t->trainer));
+    CM_TRY(cm_alloc(&t->numbers, numbers, sizeof(float), "a batch"));
+    CM_TRY(cm_alloc(&t->ones, B * K * A, sizeof(float), "a batch"));
+    CM_TRY(cm_alloc(&t->actions, B * K, sizeof(int32_t), "a batch"));
+    fill_normal(t->numbers, numbers, 1);
+    for (size_t i = 0; i < B * K * A; i++) t->ones[i] = 1.0f;
+    for (size_t i = 0; i < B * K; i++) t->actions[i] = (int32_t)(i % A);
+    t->batch = (cm_train_batch){.observation = t->numbers,
+                                .actions = t->actions,
+                                .target_value = t->numbers,
+                                .target_reward = t->numbers,
+                                .target_policy = t->ones,
+                                .value_mask = t->ones,
+                                .reward_mask = t->ones,
+                                .policy_mask = t->ones,
+                                .consistency_mask = t->ones};
+    return CM_OK;
+}
+
+cm_status cm_benchmark_train(const cm_benchmark *bench, cm_benchmark_result *result) {
+    cm_trainer_options options = bench->configuration.trainer;
+    weights w = {0};
+    training t = {0};
+    double seconds = 0.0, flops = 0.0;
+    options.ema_decay = 0.0, options.target_update_frequency = 0, options.consistency_weight = 0.0;
+    options.mask_illegal = false;
+    cm_status status = open_weights(bench, &w);
+    if (status == CM_OK) status = open_training(bench, &w, &options, &t);
+    if (status == CM_OK) status = cm_benchmark_time(bench->seconds, train_round, &t, &seconds);
+    if (status == CM_OK) flops = cm_trainer_flops(t.trainer);
+    cm_trainer_destroy(t.trainer);
+    free(t.numbers);
+    free(t.ones);
+    free(t.actions);
+    close_weights(&w);
+    CM_TRY(status);
+    cm_benchmark_put(result, "samples_per_second", bench->batch / seconds);
+    cm_benchmark_put(result, "updates_per_second", 1.0 / seconds);
+    result->flops_per_second = flops / seconds;
+    snprintf(result->note, sizeof result->note, "batch %d, unroll %d, %s", bench->batch, bench->unroll,
+             options.optimizer == CM_OPTIMIZER_SGD ? "sgd" : "adam");
+    return CM_OK;
+}
