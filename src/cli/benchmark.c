@@ -49,15 +49,15 @@ cm_status cm_benchmark_time(double seconds, cm_benchmark_round round, void *cont
 /* ---- what to measure ---- */
 
 static cm_status integer(const cm_arguments *a, const char *flag, int min, int max, int fallback, int *out) {
-    int64_t value;
-    CM_TRY(cm_arguments_int(a, flag, min, max, fallback, &value));
+    int64_t value = fallback;
+    CM_TRY(cm_argument_int(a, flag, min, max, &value));
     *out = (int)value;
     return CM_OK;
 }
 
 /* The network of the comparisons is a preset, but heads do not start at 0: a search of equal values is no search. */
 static cm_status choose_network(const cm_arguments *a, cm_benchmark *b) {
-    const char *name = cm_arguments_get(a, "network");
+    const char *name = cm_argument(a, "--network");
     int observation[3] = {4}, hidden;
     b->network_name = name ? name : "plain";
     if (strcmp(b->network_name, "plain") == 0) {
@@ -65,9 +65,9 @@ static cm_status choose_network(const cm_arguments *a, cm_benchmark *b) {
     } else if (strcmp(b->network_name, "configured") != 0) {
         return cm_fail(CM_ERR_INPUT, "--network %s: must be plain or configured", name);
     }
-    CM_TRY(integer(a, "observation", 1, 1 << 20, 4, &observation[0]));
-    CM_TRY(integer(a, "hidden", 1, 16384, b->configuration.network.hidden_dim, &hidden));
-    CM_TRY(integer(a, "actions", 1, 65536, 2, &b->actions));
+    CM_TRY(integer(a, "--observation", 1, 1 << 20, 4, &observation[0]));
+    CM_TRY(integer(a, "--hidden", 1, 16384, b->configuration.network.hidden_dim, &hidden));
+    CM_TRY(integer(a, "--actions", 1, 65536, 2, &b->actions));
     b->configuration.network.hidden_dim = hidden;
     b->configuration.network.zero_init_heads = false;
     cm_network_config_from_options(&b->network, &b->configuration.network, 1, observation, b->actions, false);
@@ -75,7 +75,7 @@ static cm_status choose_network(const cm_arguments *a, cm_benchmark *b) {
 }
 
 static cm_status choose_policy(const cm_arguments *a, cm_benchmark *b) {
-    const char *policy = cm_arguments_get(a, "policy");
+    const char *policy = cm_argument(a, "--policy");
     if (!policy) return CM_OK;
     const char *const names[] = {"muzero", "gumbel_muzero"};
     for (int i = 0; i < 2; i++) {
@@ -88,15 +88,16 @@ static cm_status choose_policy(const cm_arguments *a, cm_benchmark *b) {
 }
 
 static cm_status prepare(const cm_arguments *a, cm_benchmark *b) {
-    const char *environment = cm_arguments_get(a, "env");
+    const char *environment = cm_argument(a, "--env");
     const char *const backends[] = {"cpu", "ref", "cpu", "cuda"};
     CM_TRY(choose_network(a, b));
     CM_TRY(choose_policy(a, b));
-    CM_TRY(integer(a, "batch", 1, 1 << 20, 256, &b->batch));
-    CM_TRY(integer(a, "simulations", 1, 65536, 50, &b->simulations));
-    CM_TRY(integer(a, "unroll", 0, 64, 5, &b->unroll));
-    CM_TRY(cm_arguments_double(a, "seconds", 0.01, 600, 1.0, &b->seconds));
-    b->batch_given = cm_arguments_has(a, "batch");
+    CM_TRY(integer(a, "--batch", 1, 1 << 20, 256, &b->batch));
+    CM_TRY(integer(a, "--simulations", 1, 65536, 50, &b->simulations));
+    CM_TRY(integer(a, "--unroll", 0, 64, 5, &b->unroll));
+    b->seconds = 1.0;
+    CM_TRY(cm_argument_seconds(a, "--seconds", &b->seconds));
+    b->batch_given = cm_argument_given(a, "--batch");
     b->environment = environment ? environment : b->configuration.env.env_name;
     CM_TRY(cm_pool_create(b->configuration.run.threads, &b->pool));
     CM_TRY(cm_backend_open(backends[b->configuration.run.backend], &b->backend));
@@ -157,12 +158,14 @@ static cm_status run_part(const cm_benchmark *b, const part *p, bool json) {
     cm_json_writer *w;
     CM_TRY(cm_json_writer_create(0, &w));
     put_json(w, b, p, &r, peak);
-    return cm_cli_print_json(w) ? CM_ERR_IO : CM_OK;
+    cm_status status = cm_cli_print(w);
+    cm_json_writer_destroy(w);
+    return status;
 }
 
 static cm_status run_parts(const cm_arguments *a, const cm_benchmark *b) {
-    const char *name = cm_arguments_operand(a, 0);
-    bool json = cm_arguments_has(a, "json"), found = false;
+    const char *name = a->positional_count ? a->positional[0] : NULL;
+    bool json = cm_argument_given(a, "--json"), found = false;
     for (int i = 0; i < PARTS; i++) {
         if (name && strcmp(name, parts[i].name) != 0) continue;
         found = true;
@@ -173,42 +176,41 @@ static cm_status run_parts(const cm_arguments *a, const cm_benchmark *b) {
     return cm_fail(CM_ERR_INPUT, "benchmark: there is no part \"%s\"; `cumind help benchmark` lists them", name);
 }
 
-static int run(const cm_arguments *arguments) {
+static cm_status run(cm_arguments *arguments) {
     cm_benchmark b = {0};
     cm_config *config;
-    cm_status status = cm_cli_configuration(arguments, &b.configuration, &config);
-    if (status != CM_OK) return cm_cli_fail(status);
-    status = prepare(arguments, &b);
+    CM_TRY(cm_cli_configuration(arguments, &b.configuration, &config));
+    cm_status status = prepare(arguments, &b);
     if (status == CM_OK) status = run_parts(arguments, &b);
     cm_backend_close(b.backend);
     cm_pool_destroy(b.pool);
     cm_config_destroy(config);
-    return cm_cli_fail(status);
+    return status;
 }
 
 static const cm_flag flags[] = {
-    {"network", "NAME", "plain (the network of comparisons) or configured; default plain."},
-    {"batch", "B", "Rows, roots, positions or environments; default 256."},
-    {"simulations", "N", "Simulations per search; default 50."},
-    {"actions", "A", "Actions; default 2."},
-    {"observation", "N", "Elements of an observation; default 4."},
-    {"hidden", "D", "Width of the hidden state; default hidden_dim."},
-    {"unroll", "K", "Unroll steps of the training step; default 5."},
-    {"policy", "NAME", "muzero or gumbel_muzero."},
-    {"env", "NAME", "Environment of the part env; default env_name."},
-    {"seconds", "S", "How long each part is measured, about; default 1."},
-    {"json", NULL, "One JSON object per part."},
-};
+    {"--network", "NAME", "plain (the network of comparisons) or configured; default plain."},
+    {"--batch", "B", "Rows, roots, positions or environments; default 256."},
+    {"--simulations", "N", "Simulations per search; default 50."},
+    {"--actions", "A", "Actions; default 2."},
+    {"--observation", "N", "Elements of an observation; default 4."},
+    {"--hidden", "D", "Width of the hidden state; default hidden_dim."},
+    {"--unroll", "K", "Unroll steps of the training step; default 5."},
+    {"--policy", "NAME", "muzero or gumbel_muzero."},
+    {"--env", "NAME", "Environment of the part env; default env_name."},
+    {"--seconds", "S", "How long each part is measured, about; default 1."},
+    CM_FLAG_JSON,
+    CM_FLAGS_CONFIGURATION,
+    CM_FLAGS_MACHINE,
+    CM_FLAGS_END};
 
 const cm_command cm_command_benchmark = {
     .name = "benchmark",
-    .operands = "[matmul|inference|search|tree|train|env|replay]",
-    .max_operands = 1,
-    .about = "Times a part, or all, and sets it beside the machine's matmul speed.",
+    .about = "time a part, or all, and set it beside the machine's matmul speed",
+    .positional = "[matmul|inference|search|tree|train|env|replay]",
     .details =
         "Figures are medians over rounds. Parts that do matrix products also say what share of the speed of large "
         "products, measured in the same run on the same threads, they reach.",
     .flags = flags,
-    .flag_count = (int)(sizeof flags / sizeof *flags),
-    .configured = true,
+    .examples = "cumind benchmark search --dtype bfloat16\ncumind benchmark tree --actions 82 --json\n",
     .run = run};

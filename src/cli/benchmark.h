@@ -3,7 +3,7 @@
 #define CM_CLI_BENCHMARK_H
 
 #include "backend/backend.h"
-#include "cli/common.h"
+#include "cli/output.h"
 #include "network/network.h"
 
 #ifdef __cplusplus

@@ -1,0 +1,60 @@
+/* cumind config: shows, explains and writes configurations. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/output.h"
+
+static cm_status print_text(cm_status status, char *text) {
+    if (status == CM_OK) fputs(text, stdout);
+    free(text);
+    return status;
+}
+
+static cm_status show(const cm_config *config) {
+    cm_json_writer *writer;
+    CM_TRY(cm_json_writer_create(2, &writer));
+    cm_status status = cm_config_write(config, writer);
+    if (status == CM_OK) status = cm_cli_print(writer);
+    cm_json_writer_destroy(writer);
+    return status;
+}
+
+static cm_status act(const cm_arguments *arguments, const cm_config *config) {
+    char *text = NULL;
+    const char *key = cm_argument(arguments, "--explain"), *path = cm_argument(arguments, "--write");
+    if (key) {
+        cm_status status = cm_config_explain(config, key, &text);
+        return print_text(status, text);
+    }
+    if (cm_argument_given(arguments, "--manual")) {
+        cm_status status = cm_config_manual(config, &text);
+        return print_text(status, text);
+    }
+    return path ? cm_config_save(config, path) : show(config);
+}
+
+static cm_status run(cm_arguments *arguments) {
+    cm_configuration configuration;
+    cm_config *config;
+    CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
+    cm_status status = act(arguments, config);
+    cm_config_destroy(config);
+    return status;
+}
+
+static const cm_flag flags[] = {
+    CM_FLAGS_CONFIGURATION,
+    CM_FLAGS_MACHINE,
+    {"--explain", "KEY", "Explain one key: meaning, range, default, value and where the value comes from."},
+    {"--write", "FILE", "Write the effective configuration to a file."},
+    {"--manual", NULL, "Print the manual of all keys (docs/CONFIGURATION.md)."},
+    CM_FLAGS_END};
+
+const cm_command cm_command_config = {.name = "config",
+                                      .about = "print the effective configuration, explain a key, or write a file",
+                                      .positional = "",
+                                      .details = "Precedence: a flag, then --set, then the file, then the default.",
+                                      .flags = flags,
+                                      .examples = "cumind config --explain num_simulations    # what a key means\n"
+                                                  "cumind config --write my.json              # a file to begin with\n",
+                                      .run = run};
