@@ -1,0 +1,281 @@
+/* NaN and Inf are seen, and stay in their row, on every backend; extreme but finite numbers give finite results. */
+#include <check.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/op_cases.h"
+
+/* Poison in element 0 of row `row` of tensor `in` shows in the same row of tensor `out`. */
+typedef struct poison {
+    cm_op op;
+    const char *in, *out;
+    cm_activation activation;
+} poison;
+
+static const poison poisons[] = {
+    {CM_OP_dense, "x", "y", CM_ACT_NONE},
+    {CM_OP_dense, "x", "y", CM_ACT_RELU},
+    {CM_OP_conv2d, "x", "y", CM_ACT_NONE},
+    {CM_OP_activation, "x", "y", CM_ACT_RELU},
+    {CM_OP_activation, "x", "y", CM_ACT_GELU_TANH},
+    {CM_OP_activation, "x", "y", CM_ACT_TANH},
+    {CM_OP_activation, "x", "y", CM_ACT_SIGMOID},
+    {CM_OP_activation, "x", "y", CM_ACT_ELU},
+    {CM_OP_activation, "x", "y", CM_ACT_SOFTPLUS},
+    {CM_OP_add, "a", "y", CM_ACT_RELU},
+    {CM_OP_layer_norm, "x", "y", CM_ACT_NONE},
+    {CM_OP_layer_norm, "x", "y", CM_ACT_RELU},
+    {CM_OP_layer_norm, "x", "y", CM_ACT_GELU_TANH},
+    {CM_OP_layer_norm_backward, "dy", "dx", CM_ACT_NONE},
+    {CM_OP_minmax, "x", "y", CM_ACT_NONE},
+    {CM_OP_minmax_backward, "dy", "dx", CM_ACT_NONE},
+    {CM_OP_softmax, "x", "y", CM_ACT_NONE},
+    {CM_OP_log_softmax, "x", "y", CM_ACT_NONE},
+    {CM_OP_support_decode, "logits", "value", CM_ACT_NONE},
+    {CM_OP_two_hot, "value", "y", CM_ACT_NONE},
+    {CM_OP_categorical_loss, "logits", "loss", CM_ACT_NONE},
+    {CM_OP_categorical_loss, "logits", "dlogits", CM_ACT_NONE},
+    {CM_OP_categorical_loss, "logits", "decoded", CM_ACT_NONE},
+    {CM_OP_categorical_loss, "target", "loss", CM_ACT_NONE},
+    {CM_OP_categorical_loss, "coefficient", "dlogits", CM_ACT_NONE},
+    {CM_OP_policy_loss, "logits", "loss", CM_ACT_NONE},
+    {CM_OP_policy_loss, "logits", "entropy", CM_ACT_NONE},
+    {CM_OP_policy_loss, "logits", "dlogits", CM_ACT_NONE},
+    {CM_OP_policy_loss, "target", "loss", CM_ACT_NONE},
+    {CM_OP_policy_loss, "coefficient", "dlogits", CM_ACT_NONE},
+    {CM_OP_scalar_loss, "prediction", "loss", CM_ACT_NONE},
+    {CM_OP_scalar_loss, "target", "dprediction", CM_ACT_NONE},
+    {CM_OP_consistency_loss, "x", "loss", CM_ACT_NONE},
+    {CM_OP_consistency_loss, "y", "loss", CM_ACT_NONE},
+    {CM_OP_consistency_loss, "x", "dx", CM_ACT_NONE},
+    {CM_OP_adam_step, "gradient", "parameter", CM_ACT_NONE},
+    {CM_OP_sgd_step, "gradient", "parameter", CM_ACT_NONE},
+    {CM_OP_add_into, "x", "y", CM_ACT_NONE},
+};
+
+static float *row_of(const cm_call *call, const char *name, int row) {
+    const cm_tensor *t = &call->t[op_tensor(call->op, name)];
+    return (float *)t->data + (size_t)row * t->stride;
+}
+
+static int rows_of(const cm_call *call, const char *name) { return call->t[op_tensor(call->op, name)].dim[0]; }
+
+static int row_size(const cm_call *call, const char *name) {
+    return cm_tensor_row_size(&call->t[op_tensor(call->op, name)]);
+}
+
+static bool all_finite(const float *x, int n) {
+    for (int i = 0; i < n; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}
+
+static void poison_row(cm_stream *stream, const op_case *row, const poison *p, float value) {
+    char name[160];
+    op_run run;
+    op_run_make(&run, row, p->op, (op_variant){.absent = -1, .seed = 31, .activation = p->activation});
+    op_describe(row, p->op, (op_variant){.absent = -1, .activation = p->activation}, name);
+    int rows = rows_of(&run.call, p->out), bad = rows / 3, n = row_size(&run.call, p->out);
+    *row_of(&run.call, p->in, bad) = value;
+    ck_assert_int_eq(cm_call_eager(stream, &run.call), CM_OK);
+    for (int r = 0; r < rows; r++) {
+        bool finite = all_finite(row_of(&run.call, p->out, r), n);
+        ck_assert_msg(finite == (r != bad), "%s on %s: %g in %s[%d] %s in %s[%d]", name, stream->backend->kind->name,
+                      (double)value, p->in, bad, finite ? "does not show" : "shows", p->out, r);
+    }
+    op_run_free(&run);
+}
+
+/* Every backend that opens here, with a stream. */
+static void on_every_backend(void (*test)(cm_stream *stream)) {
+    for (const cm_backend_class *const *kind = cm_backend_classes(); *kind; kind++) {
+        cm_backend *backend;
+        cm_stream *stream;
+        if (cm_backend_open((*kind)->name, &backend) == CM_ERR_ABSENT) continue;
+        ck_assert_int_eq(cm_stream_open(backend, &stream), CM_OK);
+        test(stream);
+        cm_stream_close(stream);
+        cm_backend_close(backend);
+    }
+}
+
+static const op_case *first_row(cm_op op) {
+    for (int i = 0; i < op_case_count; i++)
+        if (op_cases[i].op == op || op_cases[i].backward == op) return &op_cases[i];
+    return NULL;
+}
+
+static void poison_all(cm_stream *stream) {
+    for (size_t k = 0; k < sizeof poisons / sizeof *poisons; k++)
+        for (int i = 0; i < op_case_count; i++)
+            if (op_cases[i].op == poisons[k].op || op_cases[i].backward == poisons[k].op)
+                poison_row(stream, &op_cases[i], &poisons[k], NAN);
+}
+
+START_TEST(a_nan_shows_in_its_row_and_in_no_other) { on_every_backend(poison_all); }
+END_TEST
+
+static void poison_losses_with_infinity(cm_stream *stream) {
+    static const poison losses[] = {{CM_OP_categorical_loss, "logits", "loss", CM_ACT_NONE},
+                                    {CM_OP_policy_loss, "logits", "dlogits", CM_ACT_NONE},
+                                    {CM_OP_scalar_loss, "prediction", "loss", CM_ACT_NONE},
+                                    {CM_OP_consistency_loss, "x", "loss", CM_ACT_NONE}};
+    for (size_t k = 0; k < sizeof losses / sizeof *losses; k++)
+        poison_row(stream, first_row(losses[k].op), &losses[k], INFINITY);
+}
+
+START_TEST(an_infinity_shows_in_the_loss_of_its_row) { on_every_backend(poison_losses_with_infinity); }
+END_TEST
+
+static float norm_with(cm_stream *stream, float value) {
+    op_run run;
+    op_run_make(&run, first_row(CM_OP_sum_squares) + 2, CM_OP_sum_squares, (op_variant){.absent = -1, .seed = 2});
+    ((float *)run.call.t[CM_T_sum_squares_x].data)[5000] = value;
+    ck_assert_int_eq(cm_call_eager(stream, &run.call), CM_OK);
+    const float *partial = run.call.t[CM_T_sum_squares_partial].data;
+    ck_assert(isfinite(partial[0]) && isfinite(partial[2]));
+    float norm = partial[1];
+    op_run_free(&run);
+    return norm;
+}
+
+static void poison_norm(cm_stream *stream) {
+    ck_assert(isnan(norm_with(stream, NAN)));
+    ck_assert(isinf(norm_with(stream, -INFINITY)));
+    ck_assert(isinf(norm_with(stream, 1e30f)));
+}
+
+START_TEST(the_gradient_norm_sees_nan_inf_and_overflow) { on_every_backend(poison_norm); }
+END_TEST
+
+/* ---- finite results of extreme inputs ---- */
+
+static void extreme_logits(cm_stream *stream) {
+    op_run run;
+    op_run_make(&run, first_row(CM_OP_policy_loss) + 1, CM_OP_policy_loss, (op_variant){.absent = -1, .seed = 3});
+    int rows = rows_of(&run.call, "logits"), n = row_size(&run.call, "logits");
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < n; i++) {
+            row_of(&run.call, "logits", r)[i] *= 1e4f;
+            row_of(&run.call, "legal", r)[i] = r == 1 ? 0.0f : (float)(i % 2); /* row 1: nothing is legal */
+            if (i % 2 == 0) row_of(&run.call, "logits", r)[i] = r == 2 ? -FLT_MAX : FLT_MAX;
+        }
+    ck_assert_int_eq(cm_call_eager(stream, &run.call), CM_OK);
+    for (int r = 0; r < rows; r++) {
+        float loss = row_of(&run.call, "loss", r)[0], entropy = row_of(&run.call, "entropy", r)[0];
+        ck_assert_msg(isfinite(loss) && isfinite(entropy), "%s: row %d: loss %g, entropy %g",
+                      stream->backend->kind->name, r, (double)loss, (double)entropy);
+        const float *gradient = row_of(&run.call, "dlogits", r);
+        ck_assert(all_finite(gradient, n));
+        for (int i = 0; i < n; i += 2) ck_assert_float_eq(gradient[i], 0.0f); /* not legal: no gradient */
+    }
+    ck_assert_float_eq(row_of(&run.call, "loss", 1)[0], 0.0f);
+    op_run_free(&run);
+}
+
+START_TEST(illegal_logits_of_any_size_take_no_part) { on_every_backend(extreme_logits); }
+END_TEST
+
+static void extreme_softmax(cm_stream *stream) {
+    op_run run;
+    op_run_make(&run, first_row(CM_OP_softmax) + 1, CM_OP_softmax, (op_variant){.absent = -1, .seed = 4});
+    int rows = rows_of(&run.call, "x"), n = row_size(&run.call, "x");
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < n; i++) {
+            row_of(&run.call, "x", r)[i] = r == 0 ? 1e38f : r == 1 ? -3e38f : 1e3f * (float)i;
+            row_of(&run.call, "legal", r)[i] = r == 2 ? 0.0f : 1.0f;
+        }
+    ck_assert_int_eq(cm_call_eager(stream, &run.call), CM_OK);
+    for (int r = 0; r < rows; r++) {
+        double sum = 0.0;
+        for (int i = 0; i < n; i++) sum += (double)row_of(&run.call, "y", r)[i];
+        ck_assert_msg(fabs(sum - (r == 2 ? 0.0 : 1.0)) < 1e-6, "%s: row %d sums to %g", stream->backend->kind->name, r,
+                      sum);
+    }
+    op_run_free(&run);
+}
+
+START_TEST(softmax_of_huge_logits_sums_to_one_and_of_no_legal_ones_to_zero) { on_every_backend(extreme_softmax); }
+END_TEST
+
+static void extreme_values(cm_stream *stream) {
+    static const float targets[7] = {FLT_MAX, -FLT_MAX, 1e30f, INFINITY, -INFINITY, FLT_MIN, -0.0f};
+    op_run run;
+    op_run_make(&run, first_row(CM_OP_categorical_loss), CM_OP_categorical_loss, (op_variant){.absent = -1, .seed = 5});
+    ck_assert_int_eq(rows_of(&run.call, "target"), 7);
+    memcpy(row_of(&run.call, "target", 0), targets, sizeof targets);
+    ck_assert_int_eq(cm_call_eager(stream, &run.call), CM_OK);
+    for (int r = 0; r < 7; r++) {
+        ck_assert_msg(isfinite(row_of(&run.call, "loss", r)[0]), "target %g: loss %g", (double)targets[r],
+                      (double)row_of(&run.call, "loss", r)[0]);
+        ck_assert(all_finite(row_of(&run.call, "dlogits", r), 41));
+    }
+    op_run_free(&run);
+}
+
+START_TEST(targets_beyond_the_support_are_clamped_to_it) { on_every_backend(extreme_values); }
+END_TEST
+
+/* A NaN anywhere in a row must not move the positions of its extremes out of the row: backward writes there. */
+static void positions_with_nan(cm_stream *stream) {
+    op_run run;
+    op_run_make(&run, first_row(CM_OP_minmax) + 1, CM_OP_minmax, (op_variant){.absent = -1, .seed = 8});
+    int n = row_size(&run.call, "x");
+    for (int r = 0; r < rows_of(&run.call, "x"); r++)
+        for (int i = 0; i < n; i++)
+            if (r == 8 || i == r * 4) row_of(&run.call, "x", r)[i] = NAN;
+    ck_assert_int_eq(cm_call_eager(stream, &run.call), CM_OK);
+    for (int r = 0; r < rows_of(&run.call, "saved"); r++)
+        for (int k = 0; k < 2; k++) {
+            float position = row_of(&run.call, "saved", r)[k];
+            ck_assert_msg(position >= 0.0f && position < (float)n, "%s: row %d: position %g",
+                          stream->backend->kind->name, r, (double)position);
+        }
+    op_run_free(&run);
+}
+
+START_TEST(positions_of_extremes_stay_in_their_row) { on_every_backend(positions_with_nan); }
+END_TEST
+
+static void constant_rows(cm_stream *stream) {
+    op_run norm, minmax;
+    op_run_make(&norm, first_row(CM_OP_layer_norm) + 1, CM_OP_layer_norm, (op_variant){.absent = -1, .seed = 6});
+    op_run_make(&minmax, first_row(CM_OP_minmax) + 1, CM_OP_minmax, (op_variant){.absent = -1, .seed = 6});
+    for (int i = 0; i < row_size(&norm.call, "x"); i++) row_of(&norm.call, "x", 0)[i] = 3.0f;
+    for (int i = 0; i < row_size(&minmax.call, "x"); i++) row_of(&minmax.call, "x", 0)[i] = 3.0f;
+    ck_assert_int_eq(cm_call_eager(stream, &norm.call), CM_OK);
+    ck_assert_int_eq(cm_call_eager(stream, &minmax.call), CM_OK);
+    const float *shift = norm.call.t[CM_T_layer_norm_shift].data;
+    for (int i = 0; i < row_size(&norm.call, "y"); i++)
+        ck_assert_float_eq_tol(row_of(&norm.call, "y", 0)[i], shift[i], 1e-6f);
+    for (int i = 0; i < row_size(&minmax.call, "y"); i++) ck_assert_float_eq(row_of(&minmax.call, "y", 0)[i], 0.0f);
+    op_run_free(&norm);
+    op_run_free(&minmax);
+}
+
+START_TEST(constant_rows_normalise_to_zero) { on_every_backend(constant_rows); }
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("backend/nonfinite");
+    TCase *tests = tcase_create("all");
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, a_nan_shows_in_its_row_and_in_no_other);
+    tcase_add_test(tests, an_infinity_shows_in_the_loss_of_its_row);
+    tcase_add_test(tests, the_gradient_norm_sees_nan_inf_and_overflow);
+    tcase_add_test(tests, illegal_logits_of_any_size_take_no_part);
+    tcase_add_test(tests, softmax_of_huge_logits_sums_to_one_and_of_no_legal_ones_to_zero);
+    tcase_add_test(tests, targets_beyond_the_support_are_clamped_to_it);
+    tcase_add_test(tests, positions_of_extremes_stay_in_their_row);
+    tcase_add_test(tests, constant_rows_normalise_to_zero);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_set_fork_status(runner, CK_NOFORK);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
