@@ -20,14 +20,22 @@ endef
 $(BUILD)/cumind.pc: FORCE
 	$(call stamp,$@,$(PKG_CONFIG))
 
-install: all $(BUILD)/cumind.pc ## installs program, library, headers, pkg-config file, man pages, completion (PREFIX, DESTDIR)
+docs: $(BUILD)/write_configuration $(BUILD)/man/cumind.1 ## writes configuration.json, docs/CONFIGURATION.md and the man pages from the program
+	@$< configuration.json docs/CONFIGURATION.md
+
+$(BUILD)/man/cumind.1: $(BUILD)/cumind
+	@mkdir -p $(@D)
+	@$< help --man >$@
+	@for c in $$($< help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do $< help $$c --man >$(@D)/cumind-$$c.1 || exit 1; done
+
+install: all $(BUILD)/cumind.pc $(BUILD)/man/cumind.1 ## installs program, library, headers, pkg-config file, man pages, completion (PREFIX, DESTDIR)
 	install -D -m 755 $(BUILD)/cumind $(INSTALLED)/bin/cumind
 	install -D -m 644 $(BUILD)/libcumind.a $(INSTALLED)/lib/libcumind.a
 	install -D -m 644 $(BUILD)/cumind.pc $(INSTALLED)/lib/pkgconfig/cumind.pc
 	@for header in $(HEADERS:src/%=%); do install -D -m 644 src/$$header $(INSTALLED)/include/cumind/$$header; done
-	install -D -m 644 -t $(INSTALLED)/share/man/man1 docs/man/*.1
+	install -D -m 644 -t $(INSTALLED)/share/man/man1 $(BUILD)/man/*.1
 	@mkdir -p $(INSTALLED)/share/bash-completion/completions
-	$(BUILD)/cumind completion bash >$(INSTALLED)/share/bash-completion/completions/cumind
+	$(BUILD)/cumind completion >$(INSTALLED)/share/bash-completion/completions/cumind
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind LICENSE README.md configuration.json
 
 uninstall: ## removes what install put there (same PREFIX and DESTDIR)
@@ -40,4 +48,4 @@ dist: ## dist/cumind-VERSION.tar.gz of the committed sources
 	@mkdir -p dist
 	git archive --prefix=$(DIST)/ -o dist/$(DIST).tar.gz HEAD
 	@echo dist/$(DIST).tar.gz
-.PHONY: install uninstall dist
+.PHONY: docs install uninstall dist

@@ -2,6 +2,7 @@
 #: CASES=DIR            the folder of reference cases that `make test-cases` runs; BACKEND= and DTYPE= narrow it
 #: CUMIND_REQUIRE=cuda  skipped tests that name one of these words are failures; "all" for every skip
 #: LIMIT=120            seconds that one test program may run
+#: ONLY='mcts env'      only the tests of these folders
 #: FUZZ_SECONDS=60      how long all fuzzers together run
 LIMIT ?= 120
 FUZZ_SECONDS ?= 60
@@ -12,8 +13,9 @@ test: ## builds and runs every test; ends with "N passed, N failed[, N skipped]"
 	@test -e $(PROBE) || $(WITH_TOOLS) scripts/deps install build
 	@$(SUBMAKE) test-run
 
-test-run: all tests
-	@$(RUN_TESTS) $(TEST_BIN)
+RUN_BIN = $(if $(ONLY),$(filter $(ONLY:%=$(BUILD)/tests/%/%),$(TEST_BIN)),$(TEST_BIN))
+test-run: all $(RUN_BIN)
+	@$(RUN_TESTS) $(RUN_BIN)
 
 test-cases: all ## runs the reference cases below CASES on every backend and dtype
 	@$(BUILD)/cumind test-cases $(CASES) $(if $(BACKEND),--backend $(BACKEND)) $(if $(DTYPE),--dtype $(DTYPE))

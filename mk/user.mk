@@ -17,6 +17,4 @@ train: ## installs what is missing, builds, and trains CartPole-v1 from configur
 benchmark: all ## times every part of the program on this machine
 	@$(BUILD)/cumind benchmark $(ARGS)
 
-docs: $(BUILD)/write_configuration ## writes configuration.json and docs/CONFIGURATION.md from the option rows
-	@$< configuration.json docs/CONFIGURATION.md
-.PHONY: deps deps-lint train benchmark docs
+.PHONY: deps deps-lint train benchmark

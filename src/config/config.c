@@ -248,18 +248,28 @@ void cm_config_resolve_groups(cm_config *config) {
     }
 }
 
+/* A warning if the value was given and differs from the default. */
+static void warn_entry(const cm_config_entry *entry, const char *why) {
+    const cm_option *row = entry->row;
+    cm_value standard;
+    if (entry->source == CM_FROM_DEFAULT || cm_value_from_text(row, row->standard, &standard) != CM_OK) return;
+    size_t size = row->type == CM_OPTION_STRING ? strlen(standard.text) + 1 : row->size;
+    if (memcmp(&standard, entry->member, size) == 0) return;
+    cm_log(CM_WARNING, "%s: %s.%s has no effect: %s", entry->origin, row->section, row->key, why);
+}
+
 void cm_config_warn_idle(const cm_config *config) {
     for (int i = 0; i < config->count; i++) {
         const cm_config_entry *entry = &config->entry[i];
-        const cm_option *row = entry->row;
-        cm_value standard;
-        const char *why = entry->source != CM_FROM_DEFAULT && row->idle ? row->idle(entry->options) : NULL;
-        if (!why || cm_value_from_text(row, row->standard, &standard) != CM_OK) continue;
-        if (memcmp(&standard, entry->member, row->type == CM_OPTION_STRING ? strlen(standard.text) + 1 : row->size) ==
-            0)
-            continue;
-        cm_log(CM_WARNING, "%s: %s.%s has no effect: %s", entry->origin, row->section, row->key, why);
+        const char *why =
+            entry->source != CM_FROM_DEFAULT && entry->row->idle ? entry->row->idle(entry->options) : NULL;
+        if (why) warn_entry(entry, why);
     }
+}
+
+void cm_config_warn_key(const cm_config *config, const char *key, const char *why) {
+    cm_config_entry *entry;
+    if (cm_config_find(config, key, &entry) == CM_OK) warn_entry(entry, why);
 }
 
 cm_status cm_config_fail(const cm_config *config, const char *key, const char *format, ...) {

@@ -60,6 +60,9 @@ void cm_config_resolve_groups(cm_config *config);
 /* One warning per value that was given, differs from the default, and has no effect (cm_option.idle). */
 void cm_config_warn_idle(const cm_config *config);
 
+/* The same for one key, where the reason lies in another module's options. */
+void cm_config_warn_key(const cm_config *config, const char *key, const char *why);
+
 /* Fails with "ORIGIN: SECTION.KEY: " before a printf message; for checks between keys. */
 cm_status cm_config_fail(const cm_config *config, const char *key, const char *format, ...) CM_PRINTF(3, 4);
 

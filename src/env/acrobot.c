@@ -31,25 +31,26 @@ static cm_env_outcome step(const cm_env_params *params, void *rules, int action,
 }
 
 static void step_lanes(const cm_env_params *params, const cm_env_lanes *lanes) {
+    const int count = lanes->count; /* the stores below might alias it */
     (void)params;
     double *restrict theta1 = lanes->field[0], *restrict theta2 = lanes->field[1];
     double *restrict omega1 = lanes->field[2], *restrict omega2 = lanes->field[3];
     const int32_t *restrict action = lanes->action;
     uint8_t *restrict terminated = lanes->terminated;
     float *restrict observation = lanes->observation, *restrict reward = lanes->reward;
-    for (int i = 0; i < lanes->count; i++) {
+    for (int i = 0; i < count; i++) {
         cm_acrobot s = {theta1[i], theta2[i], omega1[i], omega2[i]};
         s = cm_acrobot_step(s, action[i]);
         theta1[i] = s.theta1, theta2[i] = s.theta2, omega1[i] = s.omega1, omega2[i] = s.omega2;
     }
-    for (int i = 0; i < lanes->count; i++) {
+    for (int i = 0; i < count; i++) {
         cm_sincos_pair a = cm_sincos(theta1[i]), b = cm_sincos(theta2[i]);
         observation[6 * i] = (float)a.cos, observation[6 * i + 1] = (float)a.sin;
         observation[6 * i + 2] = (float)b.cos, observation[6 * i + 3] = (float)b.sin;
         observation[6 * i + 4] = (float)omega1[i], observation[6 * i + 5] = (float)omega2[i];
     }
-    for (int i = 0; i < lanes->count; i++) terminated[i] = cm_acrobot_is_up(theta1[i], theta2[i]);
-    for (int i = 0; i < lanes->count; i++) reward[i] = terminated[i] ? 0.0f : -1.0f;
+    for (int i = 0; i < count; i++) terminated[i] = cm_acrobot_is_up(theta1[i], theta2[i]);
+    for (int i = 0; i < count; i++) reward[i] = terminated[i] ? 0.0f : -1.0f;
 }
 
 static void observe(const cm_env_params *params, const void *rules, float *observation) {

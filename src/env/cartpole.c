@@ -45,23 +45,24 @@ static cm_env_outcome step(const cm_env_params *params, void *rules, int action,
 }
 
 static void step_lanes(const cm_env_params *params, const cm_env_lanes *lanes) {
+    const int count = lanes->count; /* the stores below might alias it */
     double *restrict x = lanes->field[0], *restrict x_dot = lanes->field[1];
     double *restrict theta = lanes->field[2], *restrict theta_dot = lanes->field[3];
     const int32_t *restrict action = lanes->action;
     uint8_t *restrict terminated = lanes->terminated;
-    for (int i = 0; i < lanes->count; i++) {
+    for (int i = 0; i < count; i++) {
         cm_cartpole s = {x[i], x_dot[i], theta[i], theta_dot[i]};
         s = cm_cartpole_step(s, action[i]);
         x[i] = s.x, x_dot[i] = s.x_dot, theta[i] = s.theta, theta_dot[i] = s.theta_dot;
     }
-    for (int i = 0; i < lanes->count; i++) terminated[i] = cm_cartpole_fallen(x[i], theta[i]);
+    for (int i = 0; i < count; i++) terminated[i] = cm_cartpole_fallen(x[i], theta[i]);
     float *restrict observation = lanes->observation, *restrict reward = lanes->reward;
-    for (int i = 0; i < lanes->count; i++) {
+    for (int i = 0; i < count; i++) {
         observation[4 * i] = (float)x[i], observation[4 * i + 1] = (float)x_dot[i];
         observation[4 * i + 2] = (float)theta[i], observation[4 * i + 3] = (float)theta_dot[i];
     }
     const float alive = (float)reward_of(params, false), fallen = (float)reward_of(params, true);
-    for (int i = 0; i < lanes->count; i++) reward[i] = terminated[i] ? fallen : alive;
+    for (int i = 0; i < count; i++) reward[i] = terminated[i] ? fallen : alive;
 }
 
 static void observe(const cm_env_params *params, const void *rules, float *observation) {

@@ -92,11 +92,6 @@ cm_status cm_env_step_value(const cm_env *env, void *state, const float *value, 
     return CM_OK;
 }
 
-float cm_env_action_value(const cm_env *env, int action) {
-    double low = (double)env->spec.action_low, high = (double)env->spec.action_high;
-    return (float)(low + (high - low) * action / (env->spec.actions - 1));
-}
-
 cm_status cm_env_afterstate(const cm_env *env, void *state, int action, double *reward) {
     if (!env->def->afterstate) return cm_fail(CM_ERR_INPUT, "%s: no chance takes part in it", env->spec.name);
     CM_TRY(check_ready(env, state, false));

@@ -210,7 +210,10 @@ cm_status cm_env_step(const cm_env *env, void *state, int action, cm_env_outcome
 cm_status cm_env_step_value(const cm_env *env, void *state, const float *value, cm_env_outcome *out) CM_MUST_USE;
 
 /* The value that the discretised action k stands for: low + (high - low) * k / (bins - 1). */
-float cm_env_action_value(const cm_env *env, int action);
+static inline float cm_env_action_value(const cm_env *env, int action) {
+    double low = (double)env->spec.action_low, high = (double)env->spec.action_high;
+    return (float)(low + (high - low) * action / (env->spec.actions - 1));
+}
 
 /* The two halves of a step where spec.chance_outcomes > 0: the player's part, then an outcome from outside. */
 cm_status cm_env_afterstate(const cm_env *env, void *state, int action, double *reward) CM_MUST_USE;

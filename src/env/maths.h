@@ -36,21 +36,32 @@ static CM_HD inline double cm_cos_kernel(double r) {
     return top + (((1.0 - top) - half) + z * p);
 }
 
+/* x rounded to an integer, |x| < 2^51. */
+static CM_HD inline double cm_round(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
+
+/* The choice of kernel and sign is made on bits: a compiler finds nothing to branch on. */
 static CM_HD inline cm_sincos_pair cm_sincos(double x) {
-    const double round = 0x1.8p52; /* adding it rounds to an integer that stands in the low bits */
-    double shifted = x * 6.36619772367581382433e-01 + round, n = shifted - round;
+    const double magic = 0x1.8p52; /* adding it rounds to an integer that stands in the low bits */
+    double shifted = x * 6.36619772367581382433e-01 + magic, n = shifted - magic;
     double r = ((x - n * 1.57079632673412561417e+00) - n * 6.07710050630396597660e-11) - n * 2.02226624879595063154e-21;
-    uint64_t quadrant;
-    memcpy(&quadrant, &shifted, sizeof quadrant);
     double s = cm_sin_kernel(r), c = cm_cos_kernel(r);
-    double first = (quadrant & 1) ? c : s, second = (quadrant & 1) ? s : c;
+    uint64_t quadrant, s_bits, c_bits;
+    memcpy(&quadrant, &shifted, sizeof quadrant);
+    memcpy(&s_bits, &s, sizeof s_bits);
+    memcpy(&c_bits, &c, sizeof c_bits);
+    uint64_t swap = (s_bits ^ c_bits) & (0 - (quadrant & 1));
+    uint64_t sine = s_bits ^ swap ^ (quadrant & 2) << 62, cosine = c_bits ^ swap ^ ((quadrant + 1) & 2) << 62;
     cm_sincos_pair out;
-    out.sin = (quadrant & 2) ? -first : first;
-    out.cos = ((quadrant + 1) & 2) ? -second : second;
+    memcpy(&out.sin, &sine, sizeof out.sin);
+    memcpy(&out.cos, &cosine, sizeof out.cos);
     return out;
 }
 
-static CM_HD inline double cm_clamp(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
+/* In two choices, not a nested one: compilers then find no branch in it. NaN stays NaN. */
+static CM_HD inline double cm_clamp(double x, double low, double high) {
+    x = x < low ? low : x;
+    return x > high ? high : x;
+}
 
 #ifdef __cplusplus
 }

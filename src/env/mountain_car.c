@@ -48,21 +48,22 @@ static cm_env_outcome step(const cm_env_params *params, void *rules, int action,
 }
 
 static void step_lanes(const cm_env_params *params, const cm_env_lanes *lanes) {
+    const int count = lanes->count; /* the stores below might alias it */
     double *restrict position = lanes->field[0], *restrict velocity = lanes->field[1];
     const int32_t *restrict action = lanes->action;
     uint8_t *restrict terminated = lanes->terminated;
     float *restrict observation = lanes->observation, *restrict reward = lanes->reward;
     const double goal_velocity = params->goal_velocity;
-    for (int i = 0; i < lanes->count; i++) {
+    for (int i = 0; i < count; i++) {
         cm_mountain_car s = {position[i], velocity[i]};
         s = cm_mountain_car_step(s, action[i]);
         position[i] = s.position, velocity[i] = s.velocity;
     }
-    for (int i = 0; i < lanes->count; i++) {
+    for (int i = 0; i < count; i++) {
         terminated[i] = (position[i] >= 0.5) & (velocity[i] >= goal_velocity);
         reward[i] = -1.0f;
     }
-    for (int i = 0; i < lanes->count; i++) {
+    for (int i = 0; i < count; i++) {
         observation[2 * i] = (float)position[i], observation[2 * i + 1] = (float)velocity[i];
     }
 }
@@ -92,22 +93,23 @@ static cm_env_outcome step_value(const cm_env_params *params, void *rules, const
 }
 
 static void step_lanes_continuous(const cm_env_params *params, const cm_env_lanes *lanes) {
+    const int count = lanes->count; /* the stores below might alias it */
     double *restrict position = lanes->field[0], *restrict velocity = lanes->field[1];
     double *restrict fresh = lanes->field[2];
     const float *restrict value = lanes->value;
     uint8_t *restrict terminated = lanes->terminated;
     float *restrict observation = lanes->observation, *restrict reward = lanes->reward;
     const double goal_velocity = params->goal_velocity;
-    for (int i = 0; i < lanes->count; i++) {
+    for (int i = 0; i < count; i++) {
         cm_mountain_car_continuous s = {position[i], velocity[i], fresh[i]};
         s = cm_mountain_car_continuous_step(s, value[i]);
         position[i] = s.position, velocity[i] = s.velocity, fresh[i] = s.fresh;
     }
-    for (int i = 0; i < lanes->count; i++) {
+    for (int i = 0; i < count; i++) {
         terminated[i] = at_goal(position[i], velocity[i], goal_velocity);
         reward[i] = (float)reward_of(terminated[i], value[i]);
     }
-    for (int i = 0; i < lanes->count; i++) {
+    for (int i = 0; i < count; i++) {
         observation[2 * i] = (float)position[i], observation[2 * i + 1] = (float)velocity[i];
     }
 }

@@ -1,7 +1,33 @@
 #include "env/options.h"
 
+#include "env/env.h"
+
 #define SECTION "Environment"
 #define OPTIONS cm_env_options
+
+/* NULL if the environment reads the option of this bit, or is unknown. */
+static const char *unless_read(const void *options, unsigned bit) {
+    cm_env env;
+    if (cm_env_open(&env, ((const cm_env_options *)options)->env_name, NULL) != CM_OK) return NULL;
+    return env.def->options & bit ? NULL : "env_name has no such option";
+}
+
+#define IDLE(name, bit)                                                                                                \
+    static const char *name(const void *options) { return unless_read(options, bit); }
+IDLE(unless_size, CM_ENV_SIZE)
+IDLE(unless_rows, CM_ENV_ROWS)
+IDLE(unless_columns, CM_ENV_COLUMNS)
+IDLE(unless_action_bins, CM_ENV_ACTION_BINS)
+IDLE(unless_max_steps, CM_ENV_MAX_STEPS)
+IDLE(unless_komi, CM_ENV_KOMI)
+IDLE(unless_swap, CM_ENV_SWAP)
+IDLE(unless_exactly_five, CM_ENV_EXACTLY_FIVE)
+IDLE(unless_sutton_barto, CM_ENV_SUTTON_BARTO)
+IDLE(unless_low, CM_ENV_LOW)
+IDLE(unless_high, CM_ENV_HIGH)
+IDLE(unless_x_init, CM_ENV_X_INIT)
+IDLE(unless_y_init, CM_ENV_Y_INIT)
+IDLE(unless_goal_velocity, CM_ENV_GOAL_VELOCITY)
 
 const cm_option cm_env_option_rows[] = {
     CM_OPTION(STRING, env_name, SECTION, "CartPole-v1", 1, 0, "What is played."),
@@ -12,26 +38,32 @@ const cm_option cm_env_option_rows[] = {
         "Shape of an observation, [features] or [height, width, channels]; empty: as the environment says. Another "
         "shape than the environment's is an error."),
     CM_OPTION(INT, num_envs, SECTION, "32", 1, 65536, "Environments that are played at once, over all ranks."),
-    CM_OPTION(INT, board_size, SECTION, "0", 0, 64, "Board size of hex, go and gomoku; 0: that of env_name (\"go9\")."),
-    CM_OPTION(INT, rows, SECTION, "0", 0, 64, "Rows of catch; 0: 10."),
-    CM_OPTION(INT, columns, SECTION, "0", 0, 64, "Columns of catch; 0: 5."),
-    CM_OPTION(INT, action_bins, SECTION, "11", 2, 1001, "Values that a continuous action is divided into."),
+    CM_OPTION(INT, board_size, SECTION, "0", 0, 19, "Board size of hex, go and gomoku; 0: that of env_name (\"go9\").",
+              .idle = unless_size),
+    CM_OPTION(INT, rows, SECTION, "0", 0, 64, "Rows of catch; 0: 10.", .idle = unless_rows),
+    CM_OPTION(INT, columns, SECTION, "0", 0, 64, "Columns of catch; 0: 5.", .idle = unless_columns),
+    CM_OPTION(INT, action_bins, SECTION, "11", 2, 1001, "Values that a continuous action is divided into.",
+              .idle = unless_action_bins),
     CM_OPTION(INT, max_steps, SECTION, "0", 0, 10000000,
-              "Steps after which an episode is truncated; 0: the environment's."),
-    CM_OPTION(DOUBLE, komi, SECTION, "7.5", -400, 400, "Points that White gets in go."),
-    CM_OPTION(BOOL, swap, SECTION, "false", 0, 0, "The second player of hex may take over the first stone."),
-    CM_OPTION(BOOL, exactly_five, SECTION, "false", 0, 0, "Six or more in a row do not win gomoku."),
+              "Steps after which an episode is truncated; 0: the environment's.", .idle = unless_max_steps),
+    CM_OPTION(DOUBLE, komi, SECTION, "7.5", -400, 400, "Points that White gets in go.", .idle = unless_komi),
+    CM_OPTION(BOOL, swap, SECTION, "false", 0, 0, "The second player of hex may take over the first stone.",
+              .idle = unless_swap),
+    CM_OPTION(BOOL, exactly_five, SECTION, "false", 0, 0, "Six or more in a row do not win gomoku.",
+              .idle = unless_exactly_five),
     CM_OPTION(BOOL, sutton_barto_reward, SECTION, "false", 0, 0,
-              "CartPole: reward 0, and -1 when the pole falls, in place of 1 on every step."),
-    CM_OPTION(DOUBLE, reset_low, SECTION, "null", -1000, 1000,
+              "CartPole: reward 0, and -1 when the pole falls, in place of 1 on every step.",
+              .idle = unless_sutton_barto),
+    CM_OPTION(DOUBLE, reset_low, SECTION, "null", -100, 100,
               "CartPole, Acrobot, MountainCar: lower bound of the random start; null: the environment's.",
-              .flags = CM_OPTION_NULL),
-    CM_OPTION(DOUBLE, reset_high, SECTION, "null", -1000, 1000, "Upper bound of the random start.",
-              .flags = CM_OPTION_NULL),
-    CM_OPTION(DOUBLE, x_init, SECTION, "null", 0, 1000, "Pendulum: largest angle of the random start.",
-              .flags = CM_OPTION_NULL),
-    CM_OPTION(DOUBLE, y_init, SECTION, "null", 0, 1000, "Pendulum: largest angular velocity of the random start.",
-              .flags = CM_OPTION_NULL),
-    CM_OPTION(DOUBLE, goal_velocity, SECTION, "0", -1000, 1000, "MountainCar: velocity needed at the goal."),
+              .flags = CM_OPTION_NULL, .idle = unless_low),
+    CM_OPTION(DOUBLE, reset_high, SECTION, "null", -100, 100, "Upper bound of the random start.",
+              .flags = CM_OPTION_NULL, .idle = unless_high),
+    CM_OPTION(DOUBLE, x_init, SECTION, "null", 0, 100, "Pendulum: largest angle of the random start.",
+              .flags = CM_OPTION_NULL, .idle = unless_x_init),
+    CM_OPTION(DOUBLE, y_init, SECTION, "null", 0, 8, "Pendulum: largest angular velocity of the random start.",
+              .flags = CM_OPTION_NULL, .idle = unless_y_init),
+    CM_OPTION(DOUBLE, goal_velocity, SECTION, "0", 0, 0.07, "MountainCar: velocity needed at the goal.",
+              .idle = unless_goal_velocity),
 };
 const int cm_env_option_count = sizeof cm_env_option_rows / sizeof *cm_env_option_rows;

@@ -18,11 +18,16 @@ typedef struct cm_pcg64 {
 } cm_pcg64;
 
 /* High 64 bits of a 64 x 64 product. */
+#ifdef __SIZEOF_INT128__
+__extension__ typedef unsigned __int128 cm_uint128;
+static CM_HD inline uint64_t cm_mul_high(uint64_t a, uint64_t b) { return (uint64_t)((cm_uint128)a * b >> 64); }
+#else
 static CM_HD inline uint64_t cm_mul_high(uint64_t a, uint64_t b) {
     uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
     uint64_t mid = a1 * b0 + (a0 * b0 >> 32), low = a0 * b1 + (uint32_t)mid;
     return a1 * b1 + (mid >> 32) + (low >> 32);
 }
+#endif
 
 static CM_HD inline void cm_pcg64_step(cm_pcg64 *g) {
     const uint64_t mh = 2549297995355413924u, ml = 4865540595714422341u;

@@ -1,5 +1,7 @@
 #include "env/pendulum.h"
 
+#include <math.h>
+
 #include "env/control.h"
 
 static const char *const channels[] = {"cos angle", "sin angle", "angular velocity"};
@@ -34,23 +36,24 @@ static cm_env_outcome step_value(const cm_env_params *params, void *rules, const
 }
 
 static void step_lanes(const cm_env_params *params, const cm_env_lanes *lanes) {
+    const int count = lanes->count; /* the stores below might alias it */
     (void)params;
     double *restrict theta = lanes->field[0], *restrict omega = lanes->field[1];
     const float *restrict value = lanes->value;
-    float *restrict observation = lanes->observation, *restrict reward = lanes->reward;
-    for (int i = 0; i < lanes->count; i++) {
-        cm_pendulum s = {theta[i], omega[i]};
-        float torque = cm_pendulum_torque(value[i]);
-        reward[i] = (float)-cm_pendulum_cost(s, torque);
-        s = cm_pendulum_step(s, torque);
-        theta[i] = s.theta, omega[i] = s.omega;
+    float *restrict observation = lanes->observation;
+    float *restrict torque = lanes->reward; /* until the reward is known */
+    for (int i = 0; i < count; i++) torque[i] = cm_pendulum_torque(value[i]);
+    for (int i = 0; i < count; i++) {
+        cm_pendulum s = {theta[i], omega[i]}, next = cm_pendulum_step(s, torque[i]);
+        theta[i] = next.theta, omega[i] = next.omega;
+        torque[i] = (float)-cm_pendulum_cost(s, torque[i]);
     }
-    for (int i = 0; i < lanes->count; i++) {
+    for (int i = 0; i < count; i++) {
         cm_sincos_pair a = cm_sincos(theta[i]);
         observation[3 * i] = (float)a.cos, observation[3 * i + 1] = (float)a.sin;
         observation[3 * i + 2] = (float)omega[i];
     }
-    memset(lanes->terminated, 0, (size_t)lanes->count);
+    memset(lanes->terminated, 0, (size_t)count);
 }
 
 static void observe(const cm_env_params *params, const void *rules, float *observation) {

@@ -2,8 +2,6 @@
 #ifndef CM_ENV_PENDULUM_H
 #define CM_ENV_PENDULUM_H
 
-#include <math.h>
-
 #include "env/maths.h"
 #include "env/pcg64.h"
 
@@ -18,13 +16,15 @@ typedef struct cm_pendulum {
 
 /* Into [-pi, pi). */
 static CM_HD inline double cm_pendulum_wrap(double x) {
-    double y = x + CM_PI;
-    return y - 2.0 * CM_PI * floor(y / (2.0 * CM_PI)) - CM_PI;
+    double y = x - 2.0 * CM_PI * cm_round(x * (0.5 / CM_PI));
+    y = y >= CM_PI ? y - 2.0 * CM_PI : y;
+    return y < -CM_PI ? y + 2.0 * CM_PI : y;
 }
 
 /* The torque is float32 and clipped to [-2, 2]. */
 static CM_HD inline float cm_pendulum_torque(float action) {
-    return action < -2.0f ? -2.0f : action > 2.0f ? 2.0f : action;
+    action = action < -2.0f ? -2.0f : action;
+    return action > 2.0f ? 2.0f : action;
 }
 
 /* Cost of acting in a state, taken before the step. */

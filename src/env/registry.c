@@ -9,7 +9,7 @@
 
 static const cm_env_def *const registry[] = {
 #define CM_ENV_ROW(def) &def,
-    CM_ENV_ROWS
+    CM_ENV_ALL
 #undef CM_ENV_ROW
 };
 

@@ -1,11 +1,11 @@
 /* The rows of the registry: one line per environment, in the order shown to users. */
-#ifndef CM_ENV_ROWS_H
-#define CM_ENV_ROWS_H
+#ifndef CM_ENV_ALL_H
+#define CM_ENV_ALL_H
 
 #include "env/env.h"
 
 /* clang-format off */
-#define CM_ENV_ROWS                      \
+#define CM_ENV_ALL                      \
     CM_ENV_ROW(cm_env_cartpole_v1)       \
     CM_ENV_ROW(cm_env_cartpole_v0)       \
     CM_ENV_ROW(cm_env_acrobot)           \
@@ -23,7 +23,7 @@
 /* clang-format on */
 
 #define CM_ENV_ROW(def) extern const cm_env_def def;
-CM_ENV_ROWS
+CM_ENV_ALL
 #undef CM_ENV_ROW
 
 #endif

@@ -20,6 +20,7 @@ struct cm_vector_env {
     uint64_t *episodes; /* [E] numbered resets so far                                             */
     int32_t *steps;     /* [E]                                                                    */
     uint8_t *terminated, *truncated, *pending; /* [E]                                                 */
+    cm_key *key;                               /* [E] of the seeds of its episodes */
     uint8_t *mask; /* [E, A] legal actions of the present states; NULL where all are always  */
     cm_arena arena;
 };
@@ -36,6 +37,7 @@ static void take_arrays(cm_vector_env *vector, cm_arena *arena) {
     vector->truncated = (uint8_t *)cm_arena_take(arena, n);
     vector->pending = (uint8_t *)cm_arena_take(arena, n);
     vector->data_bytes = arena->used;
+    vector->key = (cm_key *)cm_arena_take(arena, n * sizeof *vector->key);
     vector->mask = NULL;
     if (vector->env.def->legal) vector->mask = (uint8_t *)cm_arena_take(arena, n * (size_t)vector->env.spec.actions);
 }
@@ -59,6 +61,7 @@ cm_status cm_vector_env_create(const cm_env *env, int instances, uint64_t seed, 
         return status;
     }
     take_arrays(vector, &vector->arena);
+    for (int i = 0; i < instances; i++) vector->key[i] = cm_key_make(seed, CM_RNG_RESET, first_instance + (uint64_t)i);
     const cm_env_rows none = {NULL, NULL, NULL, NULL, NULL, NULL};
     cm_vector_env_reset(vector, 0, instances, &none);
     *out = vector;
@@ -165,8 +168,7 @@ static void restart(cm_vector_env *vector, int i, uint64_t seed, const cm_env_ro
 
 /* Episode number `episodes[i]` of an instance: its seed depends on nothing else. */
 static void restart_next(cm_vector_env *vector, int i, const cm_env_rows *rows) {
-    cm_key key = cm_key_make(vector->seed, CM_RNG_RESET, vector->first_instance + (uint64_t)i);
-    cm_rng stream = cm_rng_init(key, vector->episodes[i]++);
+    cm_rng stream = cm_rng_init(vector->key[i], vector->episodes[i]++);
     uint64_t high = cm_rng_bits(&stream), low = cm_rng_bits(&stream);
     restart(vector, i, high << 32 | low, rows);
 }

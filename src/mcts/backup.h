@@ -17,10 +17,10 @@ static CM_HD inline float cm_backup_node(cm_node *parent, const cm_node *child, 
     return g;
 }
 
-/* The edge that was followed; the child has had its own backup before. */
-static CM_HD inline void cm_backup_edge(cm_edges edges, int action, const cm_node *child) {
-    edges.q[action] = child->reward + child->discount * child->value;
-    edges.visits[action] += 1;
+/* The edge that was followed, entry `at` of the parent's children; the child has had its own backup before. */
+static CM_HD inline void cm_backup_edge(cm_edges edges, int at, const cm_node *child) {
+    edges.q[at] = child->reward + child->discount * child->value;
+    edges.visits[at] += 1;
 }
 
 #ifdef __cplusplus

@@ -14,9 +14,9 @@ static int choose_puct(cm_search *search, const cm_roots *roots, int b, const fl
 /* weights, probs and the action under PUCT (spec/search.md 8.2, steps 6 - 8). */
 static int finish_puct(cm_search *search, const cm_roots *roots, int b, float *weights, float *probs) {
     cm_tree *tree = &search->tree;
-    cm_edges edges = cm_tree_edges(tree, cm_tree_node(tree, b, CM_ROOT));
+    const int32_t *visits = tree->root_visits + (size_t)b * (size_t)tree->num_actions;
     float temperature = roots->temperature ? roots->temperature[b] : tree->params.temperature;
-    cm_policy_visit_fractions(weights, edges.visits, tree->num_actions);
+    cm_policy_visit_fractions(weights, visits, tree->num_actions);
     cm_policy_sharpen(probs, weights, temperature, tree->num_actions);
     return choose_puct(search, roots, b, probs);
 }
@@ -27,14 +27,15 @@ static int finish_gumbel(cm_search *search, int b, float *weights, float *probs)
     int n = tree->num_actions;
     size_t first = (size_t)b * (size_t)n;
     const float *logits = tree->root_logits + first;
-    cm_edges edges = cm_tree_edges(tree, cm_tree_node(tree, b, CM_ROOT));
+    const int32_t *visits = tree->root_visits + first;
+    const float *q = tree->root_q + first;
     cm_affine map = cm_step_root_map(tree, b);
     int32_t most = 0;
-    for (int a = 0; a < n; a++) most = edges.visits[a] > most ? edges.visits[a] : most;
-    int action = cm_select_gumbel_root(edges, n, map, tree->root_noise + first, logits, most);
+    for (int a = 0; a < n; a++) most = visits[a] > most ? visits[a] : most;
+    int action = cm_select_gumbel_root(tree->root_noise + first, logits, visits, q, n, map, most);
     for (int a = 0; a < n; a++) {
-        float q = cm_affine_apply(map, edges.child[a], edges.q[a]);
-        weights[a] = logits[a] > -FLT_MAX ? logits[a] + q : -FLT_MAX;
+        float value = visits[a] > 0 ? cm_affine_apply(map, q[a]) : cm_affine_open(map);
+        weights[a] = logits[a] > -FLT_MAX ? logits[a] + value : -FLT_MAX;
         probs[a] = a == action ? 1.0f : 0.0f;
     }
     (void)cm_softmax(weights, weights, n);
@@ -46,18 +47,17 @@ void cm_result_write(cm_search *search, const cm_roots *roots, const cm_search_r
     int n = tree->num_actions;
     for (int b = 0; b < search->count; b++) {
         const cm_node *root = cm_tree_node(tree, b, CM_ROOT);
-        cm_edges edges = cm_tree_edges(tree, cm_tree_node(tree, b, CM_ROOT));
         size_t first = (size_t)b * (size_t)n, bytes = (size_t)n * sizeof(float);
         float *weights =
-            result->action_weights ? row_of(result->action_weights, b, n) : tree->scratch + 2 * tree->stride;
-        float *probs = result->action_probs ? row_of(result->action_probs, b, n) : tree->scratch + 3 * tree->stride;
+            result->action_weights ? row_of(result->action_weights, b, n) : tree->scratch + 2 * tree->columns;
+        float *probs = result->action_probs ? row_of(result->action_probs, b, n) : tree->scratch + 3 * tree->columns;
         bool gumbel = tree->params.root_rule == CM_RULE_GUMBEL;
         int action = gumbel ? finish_gumbel(search, b, weights, probs) : finish_puct(search, roots, b, weights, probs);
         if (result->action) result->action[b] = action;
-        if (result->visits) memcpy(result->visits + first, edges.visits, bytes);
-        if (result->qvalues) memcpy(result->qvalues + first, edges.q, bytes);
+        if (result->visits) memcpy(result->visits + first, tree->root_visits + first, bytes);
+        if (result->qvalues) memcpy(result->qvalues + first, tree->root_q + first, bytes);
         if (result->value) result->value[b] = root->value;
-        if (result->raw_value) result->raw_value[b] = tree->raw_values[cm_tree_index(tree, b, CM_ROOT)];
+        if (result->raw_value) result->raw_value[b] = root->raw_value;
     }
 }
 
@@ -67,26 +67,41 @@ cm_node_info cm_search_node(const cm_search *search, int b, int slot) {
     const cm_tree *tree = &search->tree;
     size_t index = cm_tree_index(tree, b, slot);
     cm_node_info info = {.parent = CM_NONE, .action_from_parent = CM_NONE};
-    if (slot != CM_ROOT && tree->parents[index] == CM_NONE) return info;
+    if (!tree->is_used[index]) return info;
     const cm_node *node = cm_tree_node(tree, b, slot);
     info.visits = node->visits;
-    info.parent = tree->parents[index];
-    info.action_from_parent = tree->parent_actions[index];
+    info.parent = node->parent;
+    info.action_from_parent = node->action;
     info.value = node->value;
-    info.raw_value = tree->raw_values[index];
+    info.raw_value = node->raw_value;
     info.width = cm_tree_width(tree, b, slot);
     info.is_chance = tree->is_chance[index] != 0;
     return info;
 }
 
+/* The prior of an open action from the row of open ones. */
+static float open_prior(const cm_tree *tree, size_t index, float open) {
+    if (open == -INFINITY) return 0.0f;
+    if (tree->params.interior_rule == CM_RULE_PUCT || tree->is_chance[index]) return open;
+    return cm_exp(open - tree->scale[index].top) * tree->scale[index].factor;
+}
+
 cm_edge_info cm_search_edge(const cm_search *search, int b, int slot, int column) {
     const cm_tree *tree = &search->tree;
-    cm_edges edges = cm_tree_edges(tree, cm_tree_node(tree, b, slot));
-    cm_edge_info info = {.child = edges.child[column], .prior = edges.prior[column]};
-    if (info.child == CM_NONE) return info;
+    cm_node *node = cm_tree_node(tree, b, slot);
+    cm_edges edges = cm_tree_edges(tree, node);
+    int at = 0;
+    while (at < node->count && edges.action[at] != column) at++;
+    cm_edge_info info = {.child = CM_NONE};
+    if (at == node->count) {
+        info.prior = open_prior(tree, cm_tree_index(tree, b, slot), edges.open[column]);
+        return info;
+    }
+    info.child = edges.child[at];
+    info.prior = edges.prior[at];
     const cm_node *child = cm_tree_node(tree, b, info.child);
-    info.visits = edges.visits[column];
-    info.q = edges.q[column];
+    info.visits = edges.visits[at];
+    info.q = edges.q[at];
     info.reward = child->reward;
     info.discount = child->discount;
     info.value = child->value;

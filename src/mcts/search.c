@@ -17,15 +17,16 @@ static void plan_sizes(cm_tree *tree, const cm_search_params *params, int batch,
     tree->slots = params->num_simulations + 1;
     tree->num_actions = num_actions;
     tree->num_chance = num_chance;
-    tree->stride = columns <= 4 ? columns : (columns + 7) / 8 * 8;
+    int children = columns < params->num_simulations ? columns : params->num_simulations;
+    tree->columns = columns <= 4 ? columns : (columns + 7) / 8 * 8;
+    tree->capacity = children <= 4 ? (children > 1 ? children : 1) : (children + 7) / 8 * 8;
     int depth = params->max_depth > 0 ? params->max_depth : params->num_simulations;
     if (depth > params->num_simulations) depth = params->num_simulations;
     tree->max_depth = depth > 1 ? depth : 1;
     int considered = params->max_num_considered_actions;
     tree->considered_rows = (considered < num_actions ? considered : num_actions) + 1;
-    size_t row = sizeof(float) * (size_t)tree->stride;
-    tree->header_bytes = tree->stride % 8 == 0 ? 32 : sizeof(cm_node);
-    tree->node_bytes = tree->header_bytes + 5 * row;
+    size_t numbers = (size_t)tree->columns + 6 * (size_t)tree->capacity;
+    tree->node_bytes = cm_align(sizeof(cm_node) + numbers * sizeof(float));
 }
 
 /* Takes every array from the arena, or, with a measuring arena, only counts. */
@@ -33,18 +34,17 @@ static void take_memory(cm_search *search, cm_arena *arena) {
     cm_tree *tree = &search->tree;
     size_t roots = (size_t)tree->batch, slots = roots * (size_t)tree->slots, word = sizeof(float);
     size_t actions = roots * (size_t)tree->num_actions, simulations = (size_t)(tree->slots - 1);
-    size_t stride = (size_t)tree->stride;
+    size_t row = (size_t)(tree->columns > tree->capacity ? tree->columns : tree->capacity);
     tree->nodes = cm_arena_take(arena, slots * tree->node_bytes);
-    tree->raw_values = cm_arena_take(arena, slots * word);
-    tree->parents = cm_arena_take(arena, slots * word);
-    tree->parent_actions = cm_arena_take(arena, slots * word);
+    tree->scale = cm_arena_take(arena, slots * sizeof(cm_scale));
+    tree->is_used = cm_arena_take(arena, slots);
     tree->is_chance = cm_arena_take(arena, slots);
     tree->root_logits = cm_arena_take(arena, actions * word);
     tree->root_noise = cm_arena_take(arena, actions * word);
+    tree->root_visits = cm_arena_take(arena, actions * word);
+    tree->root_q = cm_arena_take(arena, actions * word);
     tree->root_valid = cm_arena_take(arena, roots * word);
-    tree->path = cm_arena_take(arena, roots * (size_t)tree->max_depth * word);
-    tree->depth = cm_arena_take(arena, roots * word);
-    tree->scratch = cm_arena_take(arena, 4 * stride * word);
+    tree->scratch = cm_arena_take(arena, 4 * row * word);
     tree->explore = cm_arena_take(arena, (simulations + 2) * word);
     tree->reciprocal = cm_arena_take(arena, (simulations + 2) * word);
     tree->considered = cm_arena_take(arena, (size_t)tree->considered_rows * simulations * word);
@@ -56,7 +56,7 @@ static void take_memory(cm_search *search, cm_arena *arena) {
     search->out.reward = cm_arena_take(arena, roots * word);
     search->out.discount = cm_arena_take(arena, roots * word);
     search->out.value = cm_arena_take(arena, roots * word);
-    search->out.prior_logits = cm_arena_take(arena, roots * stride * word);
+    search->out.prior_logits = cm_arena_take(arena, roots * row * word);
 }
 
 static void fill_tables(cm_tree *tree) {
@@ -157,7 +157,7 @@ static cm_status check_run(const cm_search *search, const cm_model *model, const
 static void prepare_puct(cm_tree *tree, const cm_roots *roots, int b, float *logits) {
     const cm_search_params *params = &tree->params;
     int n = tree->num_actions;
-    float fraction = roots->is_quiet ? 0.0f : params->dirichlet_fraction, *drawn = tree->scratch + tree->stride;
+    float fraction = roots->is_quiet ? 0.0f : params->dirichlet_fraction, *drawn = tree->scratch + tree->columns;
     const float *noise = fraction > 0.0f && roots->noise ? roots->noise + (size_t)b * (size_t)n : NULL;
     if (fraction > 0.0f && !noise) {
         cm_rng rng = cm_root_stream(roots, b, CM_RNG_NOISE);
@@ -200,8 +200,7 @@ static cm_status start(cm_search *search, const cm_model *model, const cm_roots 
     for (int b = 0; b < roots->count; b++) search->parent_slots[b] = (int32_t)cm_tree_index(tree, b, CM_ROOT);
     cm_status status = model->root(model->ctx, roots->count, search->parent_slots, &search->out);
     if (status != CM_OK) return model_failed(status, "root");
-    memset(tree->parents, 0xFF, slots * sizeof(int32_t));
-    memset(tree->parent_actions, 0xFF, slots * sizeof(int32_t));
+    memset(tree->is_used, 0, slots);
     search->count = roots->count;
     for (int b = 0; b < roots->count; b++) {
         float *logits = tree->root_logits + (size_t)b * n;
@@ -262,7 +261,7 @@ static cm_status call_recurrent(cm_search *search, const cm_model *model, int fi
 
 static cm_status simulate(cm_search *search, const cm_model *model, int simulation) {
     cm_tree *tree = &search->tree;
-    for (int b = 0; b < search->count; b++) search->leaf[b] = cm_step_walk(tree, b, simulation + 1);
+    for (int b = 0; b < search->count; b++) search->leaf[b] = cm_step_leaf(tree, b, simulation + 1);
     int decisions = gather(search);
     CM_TRY(call_afterstate(search, model, decisions));
     CM_TRY(call_recurrent(search, model, decisions, search->count - decisions));

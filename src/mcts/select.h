@@ -1,5 +1,6 @@
-/* Selection rules at one node (spec/search.md 7). n is the number of columns in use. An action whose logit is -FLT_MAX
- * gets -inf and is never selected beside others; ties go to the lowest index. */
+/* Selection rules at one node (spec/search.md 7). The children are listed in the order of their first visit; of the
+ * open actions only the one with the largest prior can win. Ties go to the lowest action. Where nothing is there,
+ * action 0. */
 #ifndef CM_MCTS_SELECT_H
 #define CM_MCTS_SELECT_H
 
@@ -12,50 +13,80 @@ extern "C" {
 
 /* sqrt(visits) * pb_c, the factor of prior / (edge visits + 1) in PUCT. */
 static CM_HD inline float cm_puct_explore(float visits, float pb_c_init, float pb_c_base) {
-    return sqrtf(visits) * (pb_c_init + logf((visits + pb_c_base + 1.0f) / pb_c_base));
+    float explore = sqrtf(visits) * (pb_c_init + logf((visits + pb_c_base + 1.0f) / pb_c_base));
+    return cm_max(explore, FLT_MIN); /* an action that is not there has the prior -inf, and 0 * inf would be NaN */
 }
 
-/* PUCT: transformed q + explore * prior / (edge visits + 1). */
-static CM_HD inline int cm_select_puct(cm_edges edges, int n, cm_affine map, float explore) {
-    float most = -INFINITY;
-    int at = 0;
-    for (int a = 0; a < n; a++) {
-        float score = cm_affine_apply(map, edges.child[a], edges.q[a]) + explore * edges.weight[a];
-        if (score > most) most = score, at = a;
-    }
-    return at;
+/* The best so far of a running comparison. */
+typedef struct cm_choice {
+    float score;
+    int32_t action, entry; /* entry CM_NONE: open */
+} cm_choice;
+
+static CM_HD inline cm_choice cm_choice_none(void) {
+    cm_choice none = {-INFINITY, 0, CM_NONE};
+    return none;
 }
 
-/* Gumbel at the root, and the final choice of the action: among the actions with `considered` visits the one with the
- * largest noise + logit + transformed q. noise[n] holds g + (logit - max logit). */
-static CM_HD inline int cm_select_gumbel_root(cm_edges edges, int n, cm_affine map, const float *noise,
-                                              const float *logits, int32_t considered) {
-    float most = -INFINITY;
-    int at = 0;
-    for (int a = 0; a < n; a++) {
-        float score = cm_max(-1e9f, noise[a] + cm_affine_apply(map, edges.child[a], edges.q[a]));
-        bool open = edges.visits[a] == considered && logits[a] > -FLT_MAX;
-        if (open && score > most) most = score, at = a;
-    }
-    return at;
+static CM_HD inline cm_choice cm_choice_better(cm_choice best, float score, int32_t action, int32_t entry) {
+    bool is_better = score > best.score || (score == best.score && (action < best.action || best.score == -INFINITY));
+    cm_choice other = {score, action, entry};
+    return is_better ? other : best;
 }
 
-/* Gumbel below the root: follows the improved policy softmax(logits + transformed q). scratch: [n]. */
-static CM_HD inline int cm_select_gumbel_interior(cm_edges edges, int n, cm_affine map, int32_t edge_visits,
-                                                  float *scratch) {
-    for (int a = 0; a < n; a++) scratch[a] = edges.weight[a] + cm_affine_apply(map, edges.child[a], edges.q[a]);
-    (void)cm_softmax(scratch, scratch, n);
-    float factor = 1.0f / (float)(1 + edge_visits), most = -INFINITY;
-    int at = 0;
-    for (int a = 0; a < n; a++) {
-        float score = scratch[a] - (float)edges.visits[a] * factor;
-        if (edges.weight[a] > -FLT_MAX && score > most) most = score, at = a;
+/* PUCT: transformed q + explore * prior / (visits + 1). */
+static CM_HD inline cm_choice cm_select_puct(const cm_node *node, cm_edges edges, cm_affine map, float explore) {
+    cm_choice best = cm_choice_none();
+    for (int i = 0; i < node->count; i++) {
+        float score = cm_affine_apply(map, edges.q[i]) + explore * edges.weight[i];
+        best = cm_choice_better(best, score, edges.action[i], i);
     }
-    return at;
+    if (node->open_action == CM_NONE) return best;
+    return cm_choice_better(best, cm_affine_open(map) + explore * node->open_prior, node->open_action, CM_NONE);
+}
+
+/* Gumbel below the root: follows the improved policy softmax(logits + transformed q). open_mass: sum of e^(logit -
+ * open_prior) over the open actions. scratch: [count + 1]. */
+static CM_HD inline cm_choice cm_select_gumbel_interior(const cm_node *node, cm_edges edges, cm_affine map,
+                                                        float open_mass, float *scratch) {
+    int count = node->count;
+    bool has_open = node->open_action != CM_NONE;
+    float most = -FLT_MAX, open = node->open_prior + cm_affine_open(map);
+    for (int i = 0; i < count; i++) {
+        scratch[i] = edges.weight[i] + cm_affine_apply(map, edges.q[i]);
+        most = cm_max(most, scratch[i]);
+    }
+    if (has_open) most = cm_max(most, open);
+    for (int i = 0; i < count; i++) scratch[i] = cm_exp(scratch[i] - most);
+    open = has_open ? cm_exp(open - most) : 0.0f;
+    float total = 1.0f / (cm_sum(scratch, count) + open * open_mass), part = 1.0f / (float)node->visits;
+    cm_choice best = cm_choice_none();
+    for (int i = 0; i < count; i++) {
+        best = cm_choice_better(best, scratch[i] * total - (float)edges.visits[i] * part, edges.action[i], i);
+    }
+    return has_open ? cm_choice_better(best, open * total, node->open_action, CM_NONE) : best;
 }
 
 /* Chance node: the outcome that lags its probability most, argmax of prior / (visits + 1). */
-static CM_HD inline int cm_select_chance(cm_edges edges, int n) { return cm_argmax(edges.weight, n); }
+static CM_HD inline cm_choice cm_select_chance(const cm_node *node, cm_edges edges) {
+    cm_choice best = cm_choice_none();
+    for (int i = 0; i < node->count; i++) best = cm_choice_better(best, edges.weight[i], edges.action[i], i);
+    return node->open_action == CM_NONE ? best : cm_choice_better(best, node->open_prior, node->open_action, CM_NONE);
+}
+
+/* Gumbel at the root, and the final choice of the action: among the legal actions with `considered` visits the one with
+ * the largest noise + logit + transformed q. noise[n] holds g + (logit - max logit); visits[n], q[n] by action. */
+static CM_HD inline int cm_select_gumbel_root(const float *noise, const float *logits, const int32_t *visits,
+                                              const float *q, int n, cm_affine map, int32_t considered) {
+    float most = -INFINITY, open = cm_affine_open(map);
+    int at = 0;
+    for (int a = 0; a < n; a++) {
+        float score = cm_max(-1e9f, noise[a] + (visits[a] > 0 ? cm_affine_apply(map, q[a]) : open));
+        bool is_considered = visits[a] == considered && logits[a] > -FLT_MAX;
+        if (is_considered && score > most) most = score, at = a;
+    }
+    return at;
+}
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Where the walk of a root ended: the edge to expand. */
+/* An edge to expand. */
 typedef struct cm_leaf {
     int32_t parent, action;
     int32_t child; /* slot of the new node, or of the old one that is evaluated again at the depth limit */
@@ -24,10 +24,10 @@ typedef struct cm_evaluation {
  * number is not finite. */
 bool cm_step_root(cm_tree *tree, int b, float value);
 
-/* Walks down from the root along the selected actions; a new node gets `slot`. */
-cm_leaf cm_step_walk(cm_tree *tree, int b, int32_t slot);
+/* The edge that root b expands next; a new node gets `slot`. */
+cm_leaf cm_step_leaf(const cm_tree *tree, int b, int32_t slot);
 
-/* Writes the evaluation into the leaf, backs it up along the walked path and renews the selection of every node on it.
+/* Writes the evaluation into the leaf, backs it up to the root and renews the selection of every node on the way.
  * False if the evaluation is not finite. */
 bool cm_step_grow(cm_tree *tree, int b, cm_leaf leaf, const cm_evaluation *evaluation);
 

@@ -1,13 +1,15 @@
 /* Memory of a batch of search trees.
  *
- * Slot i of root b is one block: a cm_node, then five rows of `stride` numbers, one column per action (decision node)
- * or per outcome (chance node). What belongs to an edge only once it has been followed stands at the child: its reward
- * and discount. Visits of a node = visits of the edge that leads to it, and the value of an edge = the value of its
- * child after the last backup, so neither is stored twice (spec/search.md 2.2). A block of two actions is one cache
- * line.
+ * Slot i of root b is one block: a cm_node, a row of what the actions not followed yet have for a prior (the open
+ * actions), and rows that list the expanded children in the order of their first visit. Few children of a node are ever
+ * visited, so selection costs by visited children, not by actions: all open actions share one transformed value, the
+ * best of them is the one with the largest prior, and that is looked up once per expansion.
+ *
+ * What belongs to an edge stands where it is used: reward and discount of an edge at the child, and the visits of a
+ * node equal those of the edge that leads to it (spec/search.md 2.2).
  *
  * The action that a node would select is kept in the node and renewed when its statistics change, in the backup: it
- * depends on nothing else. Walking down is then one load per level.
+ * depends on nothing else. So is the end of the walk that follows these actions: nobody walks down the tree.
  */
 #ifndef CM_MCTS_TREE_H
 #define CM_MCTS_TREE_H
@@ -20,44 +22,59 @@ extern "C" {
 
 enum { CM_ROOT = 0, CM_NONE = -1 };
 
-typedef struct cm_node {
-    int32_t visits;      /* evaluations of the node and passages through it     */
-    float value;         /* mean of the returns seen from here                  */
-    float reward;        /* of the edge that leads here                         */
-    float discount;      /* of the edge that leads here                         */
-    int32_t next_action; /* what the selection rule says now                    */
-    int32_t next_child;  /* slot of that action's child, CM_NONE: not expanded  */
+typedef struct cm_node { /* a cache line */
+    int32_t visits;      /* evaluations of the node and passages through it                         */
+    float value;         /* mean of the returns seen from here                                      */
+    float reward;        /* of the edge that leads here                                             */
+    float discount;      /* of the edge that leads here                                             */
+    int32_t parent;      /* slot, CM_NONE: root                                                     */
+    int32_t action;      /* that leads here, CM_NONE: root                                          */
+    int32_t depth;       /* edges from the root                                                     */
+    int32_t leaf;        /* slot whose next edge is to be expanded, walking from here               */
+    int32_t next_action; /* what the selection rule says now                                        */
+    int32_t next_entry;  /* its position in the list of children, CM_NONE: open                     */
+    int32_t next_child;  /* its slot, CM_NONE: open                                                 */
+    int32_t count;       /* expanded children                                                       */
+    int32_t open_action; /* open action with the largest prior, CM_NONE: none is open               */
+    float open_prior;    /* its number in the row of open actions                                   */
+    float open_mass;     /* GUMBEL: sum of e^(logit - open_prior) over the open actions             */
+    float raw_value;     /* last value that the model gave                                          */
 } cm_node;
 
-typedef struct cm_edges { /* rows of one node, each [stride] */
-    float *prior;         /* softmax of the prior logits                                          */
-    float *weight;        /* PUCT and chance: prior / (visits + 1); GUMBEL: the prior logits.
-                             Either is <= -FLT_MAX where the action is not there                  */
-    float *q;             /* reward + discount * value; 0 if not expanded                         */
-    int32_t *visits;      /* times followed                                                       */
-    int32_t *child;       /* slot, CM_NONE: not expanded                                          */
+typedef struct cm_scale { /* GUMBEL: prior = e^(logit - top) * factor */
+    float top, factor;
+} cm_scale;
+
+typedef struct cm_edges { /* rows of one node */
+    float *open;          /* [columns] PUCT, chance: prior; GUMBEL: logit; -inf: not there, or expanded  */
+    /* expanded children, [capacity], the first `count` in use                                           */
+    float *q;        /* reward + discount * value                                                   */
+    float *weight;   /* PUCT, chance: prior / (visits + 1); GUMBEL: logit                           */
+    int32_t *child;  /* slot                                                                        */
+    int32_t *action; /* column                                                                      */
+    float *prior;    /* softmax of the prior logits                                                 */
+    int32_t *visits; /* times followed                                                              */
 } cm_edges;
 
 typedef struct cm_tree {
     cm_search_params params;
     int batch, slots;            /* B, N + 1                                                       */
     int num_actions, num_chance; /* A, C                                                           */
-    int stride;                  /* numbers per row: max(A, C), rounded up                         */
+    int columns, capacity;       /* row lengths: max(A, C) and the most children, both rounded up  */
     int max_depth;               /* >= 1                                                           */
     int considered_rows;         /* rows of `considered`                                           */
-    size_t header_bytes, node_bytes;
+    size_t node_bytes;
 
-    unsigned char *nodes;    /* [B, N+1] blocks of node_bytes                                      */
-    float *raw_values;       /* [B, N+1] last value that the model gave                            */
-    int32_t *parents;        /* [B, N+1] slot, CM_NONE: root or unused slot                        */
-    int32_t *parent_actions; /* [B, N+1] action or outcome that leads from the parent, CM_NONE     */
-    uint8_t *is_chance;      /* [B, N+1] 1 for chance nodes                                        */
-    float *root_logits;      /* [B, A]   after noise and mask                                      */
-    float *root_noise;       /* [B, A]   GUMBEL: g + logits - max logits                           */
-    int32_t *root_valid;     /* [B]      actions that may be played                                */
-    int32_t *path;           /* [B, max_depth] slots from the root to the parent of the leaf       */
-    int32_t *depth;          /* [B]      edges on that path                                        */
-    float *scratch;          /* [4, stride]                                                        */
+    unsigned char *nodes; /* [B, N+1] blocks of node_bytes                                      */
+    cm_scale *scale;      /* [B, N+1]                                                           */
+    uint8_t *is_used;     /* [B, N+1] 1 where the slot holds a node of this search              */
+    uint8_t *is_chance;   /* [B, N+1] 1 for chance nodes                                        */
+    float *root_logits;   /* [B, A]   after noise and mask                                      */
+    float *root_noise;    /* [B, A]   GUMBEL: g + logits - max logits                           */
+    int32_t *root_visits; /* [B, A]                                                             */
+    float *root_q;        /* [B, A]   0 where not visited                                       */
+    int32_t *root_valid;  /* [B]      actions that may be played                                */
+    float *scratch;       /* [4, max(columns, capacity)]                                        */
 
     float *explore;      /* [N + 2] PUCT: sqrt(visits) * pb_c(visits)                              */
     float *reciprocal;   /* [N + 2] 1 / i                                                          */
@@ -73,10 +90,15 @@ static CM_HD inline cm_node *cm_tree_node(const cm_tree *tree, int b, int slot) 
 }
 
 static CM_HD inline cm_edges cm_tree_edges(const cm_tree *tree, cm_node *node) {
-    float *rows = (float *)(void *)((unsigned char *)node + tree->header_bytes);
-    size_t stride = (size_t)tree->stride;
-    cm_edges edges = {rows, rows + stride, rows + 2 * stride, (int32_t *)(void *)(rows + 3 * stride),
-                      (int32_t *)(void *)(rows + 4 * stride)};
+    float *open = (float *)(void *)(node + 1), *rows = open + tree->columns;
+    size_t n = (size_t)tree->capacity;
+    cm_edges edges = {open,
+                      rows,
+                      rows + n,
+                      (int32_t *)(void *)(rows + 2 * n),
+                      (int32_t *)(void *)(rows + 3 * n),
+                      rows + 4 * n,
+                      (int32_t *)(void *)(rows + 5 * n)};
     return edges;
 }
 

@@ -18,7 +18,7 @@ const cm_option cm_replay_option_rows[] = {
               "Episodes that are kept, the oldest go first; 0: no limit of this kind.", .group = "memory"),
     CM_OPTION(INT, min_memory_size, "Memory", "0", 0, 2147483647, "Finished episodes that the first update waits for.",
               .group = "ready"),
-    CM_OPTION(DOUBLE, min_memory_pct, "Memory", "0", 0, 1, "Fraction of the memory that the first update waits for.",
+    CM_OPTION(DOUBLE, min_memory_pct, "Memory", "0", 0, 1, "Fraction of memory_capacity that the first update waits for.",
               .group = "ready"),
     CM_OPTION(DOUBLE, per_alpha, "Memory", "0.6", 0, 10,
               "How much priorities count when positions are drawn; 0: not at all.", .idle = unless_prioritized),

@@ -1,7 +1,8 @@
 /* dense of the cpu backend: equal to ref at all sizes around the edges of its blocks. */
 #include "pair.h"
 
-static const int rows[] = {1, 3, 7, 8, 13, 64}, inputs[] = {1, 2, 15, 33, 130}, outputs[] = {1, 16, 21, 33, 64, 70, 192};
+static const int rows[] = {1, 3, 7, 8, 13, 64}, inputs[] = {1, 2, 15, 33, 130},
+                 outputs[] = {1, 16, 21, 33, 64, 70, 192};
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
 typedef struct variant {

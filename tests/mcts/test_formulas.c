@@ -98,76 +98,79 @@ START_TEST(sequential_halving_considers_the_published_rows) {
 }
 END_TEST
 
-/* Four edges: 1 and 2 are expanded. */
-static float prior[4], q[4];
-static int32_t visits[4] = {0, 4, 4, 0}, child[4] = {-1, 1, 2, -1};
-static cm_edges edges_of(void) {
-    cm_edges edges = {prior, NULL, q, visits, child};
-    return edges;
-}
+/* Two children of a node with four actions. */
+static const int32_t visits[2] = {4, 4};
 
 START_TEST(mixed_value_is_the_weighted_mean_of_raw_and_visited) {
-    float scratch[8], logits[4] = {-FLT_MAX, -1, 2, -FLT_MAX};
-    const float rewards[4] = {20, 3, -1, 10};
-    for (int a = 0; a < 4; a++) q[a] = 10.0f / 54.0f * rewards[a];
-    (void)cm_softmax(prior, logits, 4);
-    float want = (-0.8f + 8.0f * (prior[1] * q[1] + prior[2] * q[2])) / 9.0f;
-    assert_near(cm_mixed_value(edges_of(), 4, -0.8f, 8, scratch), want, 1e-6f, "mixed", 0);
-    int32_t none[4] = {-1, -1, -1, -1};
-    cm_edges unvisited = {prior, NULL, q, visits, none};
-    assert_near(cm_mixed_value(unvisited, 4, -0.8f, 0, scratch), -0.8f, 0.0f, "mixed", 1);
+    float scratch[8], prior[4], q[2] = {30.0f / 54.0f, -10.0f / 54.0f};
+    (void)cm_softmax(prior, (const float[]){-FLT_MAX, -1, 2, -FLT_MAX}, 4);
+    float want = (-0.8f + 8.0f * (prior[1] * q[0] + prior[2] * q[1])) / 9.0f;
+    assert_near(cm_mixed_value(q, prior + 1, 2, -0.8f, 8, scratch), want, 1e-6f, "mixed", 0);
+    assert_near(cm_mixed_value(q, prior + 1, 0, -0.8f, 0, scratch), -0.8f, 0.0f, "unvisited", 0);
     prior[1] = prior[2] = 0.0f; /* underflow: still finite */
-    ck_assert(isfinite(cm_mixed_value(edges_of(), 4, -0.8f, 8, scratch)));
+    ck_assert(isfinite(cm_mixed_value(q, prior + 1, 2, -0.8f, 8, scratch)));
 }
 END_TEST
 
 START_TEST(siblings_transform_maps_to_0_and_1) {
-    q[1] = 3.0f, q[2] = -1.0f;
-    cm_affine map = cm_qtransform_siblings(edges_of(), 4, 0.5f, 1e-8f);
-    const float want[4] = {0, 1, 0, 0};
-    for (int a = 0; a < 4; a++) assert_near(cm_affine_apply(map, child[a], q[a]), want[a], 1e-6f, "transform", a);
-    map = cm_qtransform_siblings(edges_of(), 4, 7.0f, 1e-8f); /* the node's own value is a bound as well */
-    assert_near(cm_affine_apply(map, child[1], q[1]), 0.5f, 1e-6f, "transform", 1);
-    q[1] = q[2] = 0.5f;
-    map = cm_qtransform_siblings(edges_of(), 4, 0.5f, 1e-8f);
-    for (int a = 0; a < 4; a++) assert_near(cm_affine_apply(map, child[a], q[a]), 0.0f, 0.0f, "equal", a);
+    const float q[2] = {3.0f, -1.0f}, equal[2] = {0.5f, 0.5f};
+    cm_affine map = cm_qtransform_siblings(q, 2, 0.5f, 1e-8f);
+    assert_near(cm_affine_apply(map, q[0]), 1.0f, 1e-6f, "high", 0);
+    assert_near(cm_affine_apply(map, q[1]), 0.0f, 0.0f, "low", 0);
+    assert_near(cm_affine_open(map), 0.0f, 0.0f, "open", 0);
+    map = cm_qtransform_siblings(q, 2, 7.0f, 1e-8f); /* the node's own value is a bound as well */
+    assert_near(cm_affine_apply(map, q[0]), 0.5f, 1e-6f, "value above", 0);
+    map = cm_qtransform_siblings(q, 2, -5.0f, 1e-8f);
+    assert_near(cm_affine_apply(map, q[1]), 0.5f, 1e-6f, "value below", 0);
+    map = cm_qtransform_siblings(equal, 2, 0.5f, 1e-8f);
+    assert_near(cm_affine_apply(map, equal[1]), 0.0f, 0.0f, "equal", 0);
 }
 END_TEST
 
 START_TEST(min_max_transform_does_not_clip) {
     cm_qtransform params = {.kind = CM_QTRANSFORM_MIN_MAX, .min_value = -1, .max_value = 3};
     cm_affine map = cm_qtransform_min_max(&params);
-    assert_near(cm_affine_apply(map, 1, 5.0f), 1.5f, 1e-6f, "above", 0);
-    assert_near(cm_affine_apply(map, 1, -2.0f), -0.25f, 1e-6f, "below", 0);
-    assert_near(cm_affine_apply(map, -1, 9.0f), 0.0f, 0.0f, "unvisited", 0);
+    assert_near(cm_affine_apply(map, 5.0f), 1.5f, 1e-6f, "above", 0);
+    assert_near(cm_affine_apply(map, -2.0f), -0.25f, 1e-6f, "below", 0);
+    assert_near(cm_affine_open(map), 0.0f, 0.0f, "open", 0);
 }
 END_TEST
 
 START_TEST(completed_transform_scales_with_the_most_visits) {
-    float scratch[8];
     cm_qtransform params = cm_search_params_default(CM_POLICY_GUMBEL_MUZERO).qtransform;
-    for (int a = 0; a < 4; a++) prior[a] = 0.25f;
-    q[1] = 2.0f, q[2] = 1.0f; /* mixed: (0 + 8 * 1.5) / 9 = 1.3333 */
-    cm_affine map = cm_qtransform_completed(&params, edges_of(), 4, 0.0f, 8, scratch);
-    const float want[4] = {5.4f / 3.0f, 5.4f, 0.0f, 5.4f / 3.0f};
-    for (int a = 0; a < 4; a++) assert_near(cm_affine_apply(map, child[a], q[a]), want[a], 1e-5f, "rescaled", a);
+    const float q[2] = {2.0f, 1.0f};
+    cm_affine map = cm_qtransform_completed(&params, q, visits, 2, 4, 4.0f / 3.0f);
+    assert_near(cm_affine_apply(map, q[0]), 5.4f, 1e-5f, "rescaled", 0);
+    assert_near(cm_affine_apply(map, q[1]), 0.0f, 1e-5f, "rescaled", 1);
+    assert_near(cm_affine_open(map), 5.4f / 3.0f, 1e-5f, "rescaled, open", 0);
+    map = cm_qtransform_completed(&params, q, visits, 2, 4, -2.0f); /* the fill bounds the range ... */
+    assert_near(cm_affine_apply(map, q[1]), 5.4f * 0.75f, 1e-5f, "low fill", 1);
+    map = cm_qtransform_completed(&params, q, visits, 2, 2, -2.0f); /* ... only if something is open */
+    assert_near(cm_affine_apply(map, q[1]), 0.0f, 1e-5f, "nothing open", 1);
     params.rescale_values = false;
-    params.use_mixed_value = false;
-    map = cm_qtransform_completed(&params, edges_of(), 4, -3.0f, 8, scratch);
-    const float plain[4] = {-16.2f, 10.8f, 5.4f, -16.2f};
-    for (int a = 0; a < 4; a++) assert_near(cm_affine_apply(map, child[a], q[a]), plain[a], 1e-5f, "plain", a);
+    map = cm_qtransform_completed(&params, q, visits, 2, 4, -3.0f);
+    assert_near(cm_affine_apply(map, q[0]), 10.8f, 1e-5f, "plain", 0);
+    assert_near(cm_affine_open(map), -16.2f, 1e-5f, "plain, open", 0);
 }
 END_TEST
 
 START_TEST(puct_prefers_the_prior_and_then_the_value) {
-    float weight[4] = {0.1f, 0.2f, 0.3f, -INFINITY};
-    int32_t none[4] = {-1, -1, -1, -1};
-    cm_edges edges = {prior, weight, q, visits, none};
+    float q[2] = {1.0f, 0.5f}, weight[2] = {0.1f, 0.1f};
+    int32_t action[2] = {3, 1};
+    cm_node node = {.count = 0, .open_action = 2, .open_prior = 0.3f};
+    cm_edges edges = {.q = q, .weight = weight, .action = action};
     cm_affine map = {0, 0, 1};
-    ck_assert_int_eq(cm_select_puct(edges, 4, map, 1.25f), 2);
-    edges.child = child;
-    q[1] = 1.0f, q[2] = 0.5f;
-    ck_assert_int_eq(cm_select_puct(edges, 4, map, 1.25f), 1);
+    cm_choice choice = cm_select_puct(&node, edges, map, 1.25f);
+    ck_assert(choice.action == 2 && choice.entry == CM_NONE);
+    node.count = 2;
+    choice = cm_select_puct(&node, edges, map, 1.25f);
+    ck_assert(choice.action == 3 && choice.entry == 0);
+    q[1] = 1.0f; /* equal scores: the lower action, wherever it stands */
+    choice = cm_select_puct(&node, edges, map, 1.25f);
+    ck_assert(choice.action == 1 && choice.entry == 1);
+    node.open_prior = 2.0f;
+    choice = cm_select_puct(&node, edges, map, 1.25f);
+    ck_assert(choice.action == 2 && choice.entry == CM_NONE);
     assert_near(cm_puct_explore(4.0f, 1.25f, 19652.0f), 2.0f * (1.25f + logf(19657.0f / 19652.0f)), 1e-6f, "explore",
                 0);
 }

@@ -235,6 +235,7 @@ START_TEST(keys_that_contradict_each_other_are_one_clear_error) {
         {"env_steps=0", NULL, "the run would never end"},
         {"memory_steps=0", NULL, "the memory has no size"},
         {"min_memory_steps=7001", NULL, "waits for 7001 steps, but the memory holds 7000"},
+        {"min_memory_pct=0.5", NULL, "is a fraction of memory_capacity, which is 0"},
         {"memory_capacity=5", "min_memory_size=6", "waits for 6 episodes, but the memory holds 5"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -265,7 +266,13 @@ START_TEST(keys_without_effect_are_warned_of) {
                                        "goal_return=5",
                                        "evaluation_episodes=7",
                                        "train_frequency=4 replay_ratio=1",
-                                       "target_dtype=bfloat16"};
+                                       "target_dtype=bfloat16",
+                                       "consistency_output=64",
+                                       "policy=gumbel_muzero temperature=0.5",
+                                       "komi=0.5",
+                                       "swap=true",
+                                       "env_name=go9 reset_low=-1",
+                                       "board_size=9"};
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
         char first[64];
         const char *space = strchr(idle[i], ' ');
@@ -274,9 +281,14 @@ START_TEST(keys_without_effect_are_warned_of) {
         assert_loads(NULL, first, space ? space + 1 : NULL);
         ck_assert_msg(warnings == 1, "%s: %d warnings", idle[i], warnings);
     }
-    warnings = 0;
-    assert_loads(NULL, "optimizer=sgd", "momentum=0.5");
-    ck_assert_int_eq(warnings, 0);
+    static const char *const used[][2] = {{"optimizer=sgd", "momentum=0.5"}, {"env_name=go9", "komi=0.5"},
+                                          {"env_name=hex", "swap=true"},     {"env_name=Pendulum-v1", "x_init=1"},
+                                          {"env_name=go", "board_size=5"},   {"env_name=unknown", "komi=1"}};
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
+        warnings = 0;
+        assert_loads(NULL, used[i][0], used[i][1]);
+        ck_assert_msg(warnings == 0, "%s: %d warnings", used[i][1], warnings);
+    }
 }
 END_TEST
 

@@ -21,10 +21,17 @@ static const cm_op_run own[CM_OP_COUNT] = {
     [CM_OP_conv2d_backward] = cm_cpu_conv2d_backward,
 };
 
-static void choose_functions(cm_cpu *cpu) {
+void cm_cpu_use(cm_cpu *cpu, const cm_kernels *kernels, bool bf16) {
+    cpu->kernels = *kernels;
+    if (bf16) {
+        cpu->kernels.gemm_bf16 = cm_kernels_avx512bf16.gemm_bf16;
+        cpu->kernels.gemm_bf16_across = cm_kernels_avx512bf16.gemm_bf16_across;
+        cpu->kernels.bf16_rows = cm_kernels_avx512bf16.bf16_rows;
+        cpu->kernels.bf16_pairs = cm_kernels_avx512bf16.bf16_pairs;
+    }
     for (int op = 0; op < CM_OP_COUNT; op++) {
         cpu->run[op] = reference[op];
-        if (cpu->kernels.run[op]) cpu->run[op] = cpu->kernels.run[op];
+        if (kernels->run[op]) cpu->run[op] = kernels->run[op];
         if (own[op]) cpu->run[op] = own[op];
     }
 }
@@ -40,15 +47,8 @@ static cm_status open_cpu(cm_backend *backend) {
     int count;
     char version[32];
     cm_dnnl_version(version);
-    cpu->kernels = *cm_kernels_usable(&count)[0];
     backend->bf16 = cm_kernels_have_bf16();
-    if (backend->bf16) {
-        cpu->kernels.gemm_bf16 = cm_kernels_avx512bf16.gemm_bf16;
-        cpu->kernels.gemm_bf16_across = cm_kernels_avx512bf16.gemm_bf16_across;
-        cpu->kernels.bf16_rows = cm_kernels_avx512bf16.bf16_rows;
-        cpu->kernels.bf16_pairs = cm_kernels_avx512bf16.bf16_pairs;
-    }
-    choose_functions(cpu);
+    cm_cpu_use(cpu, cm_kernels_usable(&count)[0], backend->bf16);
     pthread_mutex_init(&cpu->lock, NULL);
     snprintf(cpu->description, sizeof cpu->description, "%s%s, %s", cpu->kernels.name,
              backend->bf16 ? " with bfloat16" : "", version);

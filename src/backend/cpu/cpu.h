@@ -93,6 +93,9 @@ typedef struct cm_cpu_stream {
     void *dnnl; /* a dnnl_stream_t, NULL until a plan needs it */
 } cm_cpu_stream;
 
+/* Lets the backend run on these kernels, with products in bfloat16 or without; before anything is prepared. */
+void cm_cpu_use(cm_cpu *cpu, const cm_kernels *kernels, bool bf16);
+
 static inline cm_cpu *cm_cpu_of(const cm_stream *stream) { return (cm_cpu *)stream->backend->state; }
 static inline cm_cpu_stream *cm_lane_of(const cm_stream *stream) { return (cm_cpu_stream *)stream->state; }
 

@@ -220,9 +220,10 @@ typedef struct refresh_job {
 static cm_status refresh_one(void *context, int task, int worker) {
     const refresh_job *job = context;
     const cm_pack *pack = job->cpu->packs[task];
-    const unsigned char *weight = (const unsigned char *)pack->weight;
+    size_t elements = (size_t)(pack->rows - 1) * pack->stride + pack->first + pack->columns;
+    const unsigned char *weight = (const unsigned char *)pack->weight, *end = weight + elements * sizeof(float);
     (void)worker;
-    if (weight < job->first || weight >= job->end) return CM_OK;
+    if (weight < job->first || end > job->end) return CM_OK; /* elsewhere, or gone and its memory used again */
     return pack->fill(pack, pack->data);
 }
 
