@@ -105,6 +105,9 @@ static cm_status check_memory(const cm_config *config, const cm_replay_options *
         return cm_config_fail(config, "min_memory_steps",
                               "the first update waits for %lld steps, but the memory holds %lld (memory_steps)",
                               (long long)m->min_memory_steps, (long long)m->memory_steps);
+    if (m->memory_capacity == 0 && m->min_memory_pct > 0.0)
+        return cm_config_fail(config, "min_memory_pct",
+                              "is a fraction of memory_capacity, which is 0; set that, or use min_memory_steps");
     if (m->memory_capacity > 0 && m->min_memory_size > m->memory_capacity)
         return cm_config_fail(config, "min_memory_size",
                               "the first update waits for %d episodes, but the memory holds %d (memory_capacity)",
@@ -141,6 +144,22 @@ static cm_status check_search(const cm_config *config, const cm_mcts_options *m)
     return CM_OK;
 }
 
+/* Keys without effect for reasons that their own module does not know. */
+static void warn_across(const cm_config *config, const cm_configuration *c) {
+    if (c->mcts.policy == CM_MCTS_GUMBEL_MUZERO) {
+        const char *why = "policy gumbel_muzero plays what its halving leaves, at no temperature";
+        cm_config_warn_key(config, "temperature", why);
+        cm_config_warn_key(config, "temperature_schedule", why);
+        cm_config_warn_key(config, "temperature_threshold", why);
+    }
+    if (c->trainer.consistency_weight <= 0.0) {
+        const char *why = "consistency_weight is 0";
+        cm_config_warn_key(config, "consistency_hidden", why);
+        cm_config_warn_key(config, "consistency_output", why);
+        cm_config_warn_key(config, "consistency_predictor", why);
+    }
+}
+
 /* --- the whole --- */
 
 cm_status cm_configuration_create(cm_configuration *configuration, cm_config **config) {
@@ -169,6 +188,7 @@ cm_status cm_configuration_finish(cm_config *config, cm_configuration *configura
     CM_TRY(check_environment(config, &configuration->env));
     CM_TRY(check_search(config, &configuration->mcts));
     cm_config_warn_idle(config);
+    warn_across(config, configuration);
     return CM_OK;
 }
 
