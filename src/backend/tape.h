@@ -134,6 +134,14 @@ typedef struct cm_norm_call {
 int cm_tape_norm_calls(const cm_tape *tape);
 const cm_norm_call *cm_tape_norm_call(const cm_tape *tape, int index);
 
+/* What playing a finished tape once takes, forward and (for training) backward. */
+typedef struct cm_tape_cost {
+    double flop;  /* of matrix products and convolutions; a multiply-add is two */
+    double bytes; /* of all tensors that calls read and write */
+    int calls;
+} cm_tape_cost;
+cm_tape_cost cm_tape_costs(const cm_tape *tape);
+
 /* ---- playing ------------------------------------------------------------------------------------------------------
  */
 typedef struct cm_pass cm_pass;
