@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-enum { CM_RECENT_EPISODES = 100 };
+enum { CM_RECENT_EPISODES = 32 };
 
 typedef struct cm_actor_config {
     cm_agent *agent; /* borrowed, like all pointers here */

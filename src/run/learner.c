@@ -18,9 +18,9 @@ struct cm_run_learner {
     cm_replay *replay;     /* owned */
     cm_prefetch *prefetch; /* owned */
     cm_trainer *trainer;   /* owned */
-    int rows, unroll, actions;
-    float *bootstrap; /* [B, K+1], owned; NULL: the stored values are used */
-    double credit;    /* updates due, below 1 */
+    cm_learner *learner;   /* owned */
+    int rows, unroll;
+    double credit; /* updates due, below 1 */
 };
 
 /* ---- creation ---- */
@@ -122,9 +122,8 @@ static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
         .priority_epsilon = l->c->replay.per_epsilon,
         .bootstrap = bootstrap,
     };
-    size_t positions = (size_t)l->rows * (size_t)(l->unroll + 1);
-    if (bootstrap) CM_TRY(cm_alloc(&l->bootstrap, positions, sizeof(float), "bootstrap values"));
     CM_TRY(cm_trainer_create(&config, &l->trainer));
+    CM_TRY(cm_learner_create(l->trainer, l->rows, l->unroll, s->env.spec.observation_size, bootstrap, &l->learner));
     cm_batch_config batch = {
         .rows = l->rows,
         .consistency = l->c->trainer.consistency_weight > 0.0,
@@ -141,7 +140,6 @@ cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_run_learn
     l->c = &session->configuration;
     l->rows = l->c->trainer.batch_size;
     l->unroll = l->c->replay.num_unroll_steps;
-    l->actions = session->env.spec.actions;
     cm_status status = open_replay(l, session);
     if (status == CM_OK) status = open_trainer(l, session, pool);
     if (status == CM_OK) {
@@ -155,9 +153,9 @@ cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_run_learn
 void cm_run_learner_destroy(cm_run_learner *l) {
     if (!l) return;
     cm_prefetch_destroy(l->prefetch);
+    cm_learner_destroy(l->learner);
     cm_trainer_destroy(l->trainer);
     cm_replay_destroy(l->replay);
-    free(l->bootstrap);
     free(l);
 }
 
@@ -216,23 +214,6 @@ int64_t cm_run_learner_plan(const cm_configuration *c) {
 
 /* ---- updates ---- */
 
-static void view_batch(const cm_run_learner *l, const cm_batch *b, cm_train_batch *out) {
-    *out = (cm_train_batch){
-        .observation = b->observation,
-        .actions = b->action,
-        .target_value = b->target_value,
-        .target_reward = b->target_reward,
-        .target_policy = b->target_policy,
-        .value_mask = b->value_mask,
-        .reward_mask = b->reward_mask,
-        .policy_mask = b->policy_mask,
-        .consistency_mask = b->consistency_mask,
-        .target_observations = b->target_observations,
-        .legal = l->c->trainer.mask_illegal ? b->legal : NULL,
-        .weights = l->c->replay.prioritized ? b->weights : NULL,
-    };
-}
-
 static void add_report(const cm_run_learner *l, const cm_train_report *r, cm_learning *sum) {
     for (int k = 0; k <= l->unroll; k++) {
         sum->value_loss += r->value_loss[k] / (l->unroll + 1);
@@ -255,17 +236,16 @@ static void divide(cm_learning *sum, double n) {
 }
 
 /* Keeps the batch that led to a number that is not finite. */
-static cm_status dump_batch(const cm_run_learner *l, const cm_train_batch *b, const char *path, cm_status status) {
+static cm_status dump_batch(const cm_batch *b, const char *path, cm_status status) {
     char message[1024];
     snprintf(message, sizeof message, "%s", cm_error_message());
     if (!path) return status;
-    int64_t B = l->rows, K = l->unroll, A = l->actions;
-    int64_t O = cm_replay_configuration(l->replay)->observation_size;
+    int64_t B = b->config.rows, K = b->unroll, A = b->actions, O = b->observation_size;
     const cm_array arrays[] = {
-        {"observation", 2, {B, O}, (float *)b->observation},
-        {"target_value", 2, {B, K + 1}, (float *)b->target_value},
-        {"target_policy", 3, {B, K + 1, A}, (float *)b->target_policy},
-        {"target_reward", 2, {B, K}, (float *)b->target_reward},
+        {"observation", 2, {B, O}, b->observation},
+        {"target_value", 2, {B, K + 1}, b->target_value},
+        {"target_policy", 3, {B, K + 1, A}, b->target_policy},
+        {"target_reward", 2, {B, K}, b->target_reward},
     };
     if (cm_safetensors_save(path, arrays, K > 0 ? 4 : 3) != CM_OK) return cm_fail(status, "%s", message);
     return cm_fail(status, "%s; the batch is in %s", message, path);
@@ -274,19 +254,13 @@ static cm_status dump_batch(const cm_run_learner *l, const cm_train_batch *b, co
 static cm_status update_once(cm_run_learner *l, const char *dump, cm_learning *sum) {
     cm_batch_handle handle;
     cm_batch *batch = NULL;
-    cm_train_batch view;
     cm_train_report report;
     CM_TRY(cm_prefetch_next(l->prefetch, &handle));
     CM_TRY(cm_batch_borrow(handle, &batch));
-    if (l->bootstrap) {
-        CM_TRY(cm_trainer_values(l->trainer, l->rows * (l->unroll + 1), batch->bootstrap_observations, l->bootstrap));
-        cm_batch_set_bootstrap(batch, l->bootstrap);
-    }
-    view_batch(l, batch, &view);
-    cm_status status = cm_trainer_update(l->trainer, &view, &report);
-    if (status == CM_ERR_NOT_FINITE) return dump_batch(l, &view, dump, status);
+    cm_status status = cm_learner_update(l->learner, batch, &report);
+    if (status == CM_ERR_NOT_FINITE) return dump_batch(batch, dump, status);
     CM_TRY(status);
-    CM_TRY(cm_replay_update_priorities(l->replay, l->rows, batch->slot, batch->index, report.priorities));
+    CM_TRY(cm_replay_update_priorities(l->replay, batch->config.rows, batch->slot, batch->index, report.priorities));
     add_report(l, &report, sum);
     return cm_batch_give_back(handle);
 }

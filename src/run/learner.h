@@ -10,7 +10,7 @@
 #include "env/env.h"
 #include "replay/prefetch.h"
 #include "run/session.h"
-#include "trainer/trainer.h"
+#include "trainer/learn.h"
 
 #ifdef __cplusplus
 extern "C" {

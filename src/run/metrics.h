@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* NAN marks a number that does not exist. "Recent" means the last 100 episodes that ended. */
+/* NAN marks a number that does not exist. "Recent" means the last 32 episodes that ended. */
 typedef struct cm_metrics {
     int64_t iteration, env_steps, updates, episodes; /* since the start of the run                             */
     double seconds;                                  /* of acting, learning and evaluating, all sessions       */

@@ -181,7 +181,8 @@ static cm_status evaluate(cm_run *run, int episodes, uint64_t seed, cm_evaluatio
 
 static bool evaluation_due(const cm_run *run) {
     int64_t interval = options(run)->run.evaluation_interval;
-    return interval > 0 && counts_of(run).env_steps >= run->state.next_evaluation;
+    int64_t due = run->state.next_evaluation > 0 ? run->state.next_evaluation : interval;
+    return interval > 0 && counts_of(run).env_steps >= due;
 }
 
 /* An evaluation during the run: on seeds of its own, counted towards the goal; the best is kept as a checkpoint. */
