@@ -1,5 +1,6 @@
 /* Completion for bash, made from the table of commands. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/command.h"
 
@@ -9,7 +10,10 @@ static void put_flags(const cm_command *command) {
 }
 
 static cm_status run_completion(cm_arguments *arguments) {
-    (void)arguments;
+    const char *shell = arguments->positional_count > 0 ? arguments->positional[0] : "bash";
+    if (arguments->positional_count > 1 || strcmp(shell, "bash") != 0) {
+        return cm_fail(CM_ERR_INPUT, "completion: only bash is known, got \"%.40s\"", shell);
+    }
     printf("# bash completion of cumind; load it with:  source <(cumind completion)\n"
            "_cumind() {\n"
            "    local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" words=\"\"\n"
@@ -41,7 +45,7 @@ static const cm_flag flags[] = {{NULL, NULL, NULL}};
 const cm_command cm_command_completion = {
     .name = "completion",
     .about = "print the completion script for bash",
-    .positional = "",
+    .positional = "[bash]",
     .details = "",
     .flags = flags,
     .examples = "  source <(cumind completion)            # for this shell\n",

@@ -1,0 +1,139 @@
+/* Checks that this machine can train: files, backends, memory, a few steps of everything. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/evaluate.h"
+#include "cli/output.h"
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "run/run.h"
+
+typedef struct check {
+    const char *name;
+    cm_status (*run)(char *note, size_t size); /* note: what was found */
+} check;
+
+static cm_status check_processors(char *note, size_t size) {
+    snprintf(note, size, "%d usable", cm_cpu_count());
+    return CM_OK;
+}
+
+static cm_status check_memory(char *note, size_t size) {
+    long pages = sysconf(_SC_AVPHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+    double free_bytes = (double)pages * (double)bytes;
+    snprintf(note, size, "%.1f GB free", free_bytes / 1e9);
+    if (free_bytes > 64e6) return CM_OK;
+    return cm_fail(CM_ERR_MEMORY, "%.0f MB are free, training CartPole needs about 64 MB", free_bytes / 1e6);
+}
+
+static cm_status check_disk(char *note, size_t size) {
+    uint64_t bytes = 0;
+    CM_TRY(cm_disk_free(".", &bytes));
+    snprintf(note, size, "%.1f GB free here", (double)bytes / 1e9);
+    return CM_OK;
+}
+
+static cm_status check_folder(char *note, size_t size) {
+    static const char name[] = ".cumind-doctor";
+    CM_TRY(cm_file_write(name, "x", 1));
+    unlink(name);
+    snprintf(note, size, "can be written");
+    return CM_OK;
+}
+
+static cm_status check_configuration(char *note, size_t size) {
+    const char *path = cm_file_exists("configuration.json") ? "configuration.json" : NULL;
+    cm_configuration configuration;
+    cm_config *config = NULL;
+    CM_TRY(cm_configuration_load(path, NULL, 0, &configuration, &config));
+    snprintf(note, size, "%s, %s", path ? path : "defaults", configuration.env.env_name);
+    cm_config_destroy(config);
+    return CM_OK;
+}
+
+static cm_status check_backend(char *note, size_t size) {
+    cm_configuration configuration;
+    cm_config *config = NULL;
+    cm_session *session = NULL;
+    CM_TRY(cm_configuration_load(NULL, NULL, 0, &configuration, &config));
+    cm_status status = cm_session_open(&configuration, &session);
+    if (status == CM_OK) cm_session_describe(session, note, size);
+    cm_session_close(session);
+    cm_config_destroy(config);
+    return status;
+}
+
+/* A small run in a folder of its own: acting, learning, a checkpoint, an evaluation. */
+static cm_status train_briefly(const char *folder, char *note, size_t size) {
+    static const char *const settings[] = {"env_steps=1536", "min_memory_steps=512", "final_evaluation_episodes=8"};
+    char run_folder[128];
+    cm_configuration configuration;
+    cm_config *config = NULL;
+    cm_progress *progress = NULL;
+    cm_progress_style style = {.file = STDOUT_FILENO, .quiet = true};
+    cm_run *run = NULL;
+    cm_run_result result;
+    double start = cm_clock_seconds();
+    snprintf(run_folder, sizeof run_folder, "%s/run", folder);
+    CM_TRY(cm_configuration_load(NULL, settings, 3, &configuration, &config));
+    cm_status status = cm_progress_create(&style, &progress);
+    cm_run_request request = {
+        .config = config, .configuration = &configuration, .directory = run_folder, .progress = progress};
+    if (status == CM_OK) status = cm_run_open(&request, &run);
+    if (status == CM_OK) status = cm_run_train(run, &result);
+    if (status == CM_OK) {
+        snprintf(note, size, "%lld updates, mean return %.0f, %.1f s", (long long)result.updates, result.final.mean,
+                 cm_clock_seconds() - start);
+    }
+    cm_run_close(run);
+    cm_progress_destroy(progress);
+    cm_config_destroy(config);
+    return status;
+}
+
+static cm_status check_training(char *note, size_t size) {
+    char folder[] = "/tmp/cumind-doctor-XXXXXX";
+    if (!mkdtemp(folder)) return cm_fail(CM_ERR_IO, "/tmp: no folder can be made there");
+    cm_status status = train_briefly(folder, note, size);
+    if (status != CM_OK) return status;
+    return cm_directory_remove(folder);
+}
+
+static const check checks[] = {
+    {"processors", check_processors},
+    {"memory", check_memory},
+    {"disk", check_disk},
+    {"this folder", check_folder},
+    {"configuration", check_configuration},
+    {"backend", check_backend},
+    {"training", check_training},
+};
+
+static cm_status run_doctor(cm_arguments *arguments) {
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        char note[256] = "";
+        bool fine = checks[i].run(note, sizeof note) == CM_OK;
+        printf("%-14s %-6s %s\n", checks[i].name, fine ? "ok" : "FAILED", fine ? note : cm_error_message());
+        fflush(stdout);
+        if (!fine) arguments->verdict = 1;
+    }
+    return CM_OK;
+}
+
+static const cm_flag flags[] = {CM_FLAGS_END};
+
+const cm_command cm_command_doctor = {
+    .name = "doctor",
+    .about = "check that this machine can train",
+    .positional = "",
+    .details = "Looks at processors, memory, disk, configuration and backends, then trains for a second in a temporary "
+               "folder. "
+               "Exit status 0 only if all is well.",
+    .flags = flags,
+    .examples = "",
+    .run = run_doctor,
+};

@@ -1,0 +1,180 @@
+/* What a network consists of and costs; what a run's checkpoint holds. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/output.h"
+#include "network/network.h"
+#include "run/weights.h"
+
+enum { CALLS = 2 };
+
+/* Work of the two inference calls for one row. */
+typedef struct call_cost {
+    const char *name;
+    cm_tape_cost cost;
+} call_cost;
+
+static void record_root(const cm_network *network, cm_tape *tape) {
+    const cm_network_config *c = cm_network_get_config(network);
+    int dim[4] = {1, c->observation[0], c->observation[1], c->observation[2]};
+    cm_var observation = cm_tape_input(tape, CM_F32, c->observation_ndim + 1, dim);
+    cm_network_predict(network, tape, cm_network_representation(network, tape, observation), false);
+}
+
+static void record_recurrent(const cm_network *network, cm_tape *tape) {
+    const cm_network_config *c = cm_network_get_config(network);
+    int one[1] = {1}, state[2] = {1, cm_network_state_size(network)};
+    int planes[4] = {1, c->observation[0], c->observation[1], c->channels};
+    bool resnet = c->family == CM_FAMILY_RESNET;
+    cm_var hidden = cm_tape_input(tape, CM_F32, resnet ? 4 : 2, resnet ? planes : state);
+    cm_var action = cm_tape_input(tape, CM_I32, 1, one);
+    cm_network_predict(network, tape, cm_network_dynamics(network, tape, hidden, action), true);
+}
+
+static cm_status measure_call(const cm_network *network, bool root, call_cost *out) {
+    cm_tape *tape = NULL;
+    CM_TRY(cm_tape_create(false, CM_F32, &tape));
+    if (root) {
+        record_root(network, tape);
+    } else {
+        record_recurrent(network, tape);
+    }
+    cm_status status = cm_tape_finish(tape);
+    if (status == CM_OK) *out = (call_cost){root ? "initial" : "recurrent", cm_tape_costs(tape)};
+    cm_tape_destroy(tape);
+    return status;
+}
+
+/* ---- text ---- */
+
+static void format_shape(const cm_param *p, char out[64]) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (int d = 0; d < p->ndim; d++) {
+        int n = snprintf(out + used, 64 - used, "%s%d", d ? " x " : "", p->dim[d]);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static void print_network(const cm_session *s, const call_cost *calls) {
+    const cm_param_table *table = cm_network_parameters(s->network);
+    printf("%s: %d actions, hidden state of %d numbers\n\n", s->env.spec.name, s->env.spec.actions,
+           cm_network_state_size(s->network));
+    printf("%-48s %-20s %10s\n", "array", "shape", "numbers");
+    for (int i = 0; i < table->count; i++) {
+        char shape[64];
+        format_shape(&table->param[i], shape);
+        printf("%-48s %-20s %10zu%s\n", table->param[i].name, shape, table->param[i].count,
+               table->param[i].state ? "  (statistic)" : "");
+    }
+    printf("%-69s %10zu parameters\n\n", "", table->parameters);
+    printf("%-12s %14s %14s %8s\n", "call", "FLOP per row", "bytes per row", "calls");
+    for (int i = 0; i < CALLS; i++) {
+        printf("%-12s %14.0f %14.0f %8d\n", calls[i].name, calls[i].cost.flop, calls[i].cost.bytes,
+               calls[i].cost.calls);
+    }
+}
+
+static void print_run(const cm_run_facts *facts, const char *hash) {
+    printf("\nupdates         %lld\nenv steps       %lld\nepisodes        %lld\nparameter hash  %s\n",
+           (long long)facts->updates, (long long)facts->env_steps, (long long)facts->episodes, hash);
+}
+
+/* ---- JSON ---- */
+
+static void write_arrays(const cm_param_table *table, cm_json_writer *json) {
+    cm_json_begin_array(json, "arrays");
+    for (int i = 0; i < table->count; i++) {
+        const cm_param *p = &table->param[i];
+        cm_json_begin_object(json, NULL);
+        cm_json_put_string(json, "name", p->name);
+        cm_json_begin_array(json, "shape");
+        for (int d = 0; d < p->ndim; d++) cm_json_put_int(json, NULL, p->dim[d]);
+        cm_json_end_array(json);
+        cm_json_put_bool(json, "trained", !p->state);
+        cm_json_end_object(json);
+    }
+    cm_json_end_array(json);
+}
+
+static void write_all(const cm_session *s, const call_cost *calls, const cm_run_facts *facts, const char *hash,
+                      cm_json_writer *json) {
+    const cm_param_table *table = cm_network_parameters(s->network);
+    cm_json_begin_object(json, NULL);
+    cm_json_put_string(json, "environment", s->env.spec.name);
+    cm_json_put_int(json, "actions", s->env.spec.actions);
+    cm_json_put_int(json, "parameters", (int64_t)table->parameters);
+    cm_json_put_int(json, "state_size", cm_network_state_size(s->network));
+    for (int i = 0; i < CALLS; i++) {
+        cm_json_begin_object(json, calls[i].name);
+        cm_json_put_double(json, "flop", calls[i].cost.flop);
+        cm_json_put_double(json, "bytes", calls[i].cost.bytes);
+        cm_json_put_int(json, "calls", calls[i].cost.calls);
+        cm_json_end_object(json);
+    }
+    if (facts) {
+        cm_json_put_string(json, "parameter_hash", hash);
+        cm_json_put_int(json, "updates", facts->updates);
+        cm_json_put_int(json, "env_steps", facts->env_steps);
+        cm_json_put_int(json, "episodes", facts->episodes);
+    }
+    write_arrays(table, json);
+    cm_json_end_object(json);
+}
+
+/* ---- the command ---- */
+
+static cm_status inspect(cm_arguments *arguments, cm_session *session, const char *run) {
+    call_cost calls[CALLS];
+    cm_run_facts facts;
+    char hash[CM_HASH_HEX] = "";
+    int64_t checkpoint = 0;
+    CM_TRY(cm_cli_checkpoint(arguments, &checkpoint));
+    for (int i = 0; i < CALLS; i++) CM_TRY(measure_call(session->network, i == 0, &calls[i]));
+    if (run) CM_TRY(cm_run_parameter_hash(run, checkpoint, session, hash, &facts));
+    if (!cm_argument_given(arguments, "--json")) {
+        print_network(session, calls);
+        if (run) print_run(&facts, hash);
+        return CM_OK;
+    }
+    cm_json_writer *json = NULL;
+    CM_TRY(cm_json_writer_create(2, &json));
+    write_all(session, calls, run ? &facts : NULL, hash, json);
+    cm_status status = cm_cli_print(json);
+    cm_json_writer_destroy(json);
+    return status;
+}
+
+static cm_status run_inspect(cm_arguments *arguments) {
+    const char *run = cm_argument(arguments, "--run");
+    cm_configuration configuration;
+    cm_config *config = NULL;
+    cm_session *session = NULL;
+    if (run) {
+        CM_TRY(cm_cli_run_configuration(arguments, run, &configuration, &config));
+    } else {
+        CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
+    }
+    cm_status status = cm_session_open(&configuration, &session);
+    if (status == CM_OK) status = inspect(arguments, session, run);
+    cm_session_close(session);
+    cm_config_destroy(config);
+    return status;
+}
+
+static const cm_flag flags[] = {
+    CM_FLAGS_CONFIGURATION, CM_FLAG_RUN, CM_FLAG_CHECKPOINT, CM_FLAG_JSON, CM_FLAGS_END,
+};
+
+const cm_command cm_command_inspect = {
+    .name = "inspect",
+    .about = "layers, shapes, parameter counts and cost of a network or a run",
+    .positional = "",
+    .details = "With --run also the updates and environment steps of its checkpoint and the hash of its parameters "
+               "(XXH3-128 of the float32 parameters in the order of their names).",
+    .flags = flags,
+    .examples = "  cumind inspect --set preset=small\n"
+                "  cumind inspect --run checkpoints/CartPole-v1/20251121-073900 --json\n",
+    .run = run_inspect,
+};

@@ -1,0 +1,154 @@
+/* A table of the runs below a folder. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/output.h"
+#include "core/file.h"
+#include "run/checkpoint.h"
+#include "run/directory.h"
+#include "run/metrics.h"
+
+typedef struct listing {
+    cm_json_writer *json; /* NULL: a table */
+    int count;
+} listing;
+
+/* What one line tells. */
+typedef struct line {
+    char environment[64];
+    double seed, last_return, final;
+    int64_t updates, env_steps, checkpoint;
+    const char *state;
+} line;
+
+static cm_json_doc *read_json(const char *run, const char *name) {
+    char path[4096];
+    cm_json_doc *doc = NULL;
+    if (cm_path_join(path, sizeof path, run, name) != CM_OK || !cm_file_exists(path)) return NULL;
+    return cm_json_read(path, &doc) == CM_OK ? doc : NULL;
+}
+
+/* Value of `key` in any section of a configuration. */
+static const cm_json *find_key(const cm_json *root, const char *key) {
+    for (const cm_json *section = cm_json_first(root); section; section = cm_json_next(section)) {
+        const cm_json *value = cm_json_get(section, key);
+        if (value) return value;
+    }
+    return NULL;
+}
+
+static void read_metrics(const char *run, line *out) {
+    char path[4096];
+    cm_metrics *rows = NULL;
+    int count = 0;
+    if (cm_path_join(path, sizeof path, run, "metrics.jsonl") != CM_OK) return;
+    if (cm_metrics_read(path, &rows, &count) != CM_OK || count == 0) return;
+    out->updates = rows[count - 1].updates;
+    out->env_steps = rows[count - 1].env_steps;
+    out->last_return = rows[count - 1].mean_return;
+    free(rows);
+}
+
+static void read_line(const char *run, line *out) {
+    *out = (line){.seed = NAN, .last_return = NAN, .final = NAN, .checkpoint = -1, .state = "unfinished"};
+    cm_json_doc *config = read_json(run, "config.json"), *result = read_json(run, "result.json");
+    cm_checkpoint_store *store = NULL;
+    if (config) {
+        const char *name = cm_json_string(find_key(cm_json_root(config), "env_name"));
+        snprintf(out->environment, sizeof out->environment, "%s", name ? name : "?");
+        out->seed = cm_json_number(find_key(cm_json_root(config), "seed"), NAN);
+    }
+    read_metrics(run, out);
+    if (result) {
+        out->state = "finished";
+        out->final = cm_json_number(cm_json_get(cm_json_root(result), "mean"), NAN);
+    }
+    if (cm_checkpoint_store_create(run, 1, &store) == CM_OK) {
+        out->checkpoint = cm_checkpoint_find(store, CM_CHECKPOINT_LATEST);
+    }
+    cm_checkpoint_store_destroy(store);
+    cm_json_free(config);
+    cm_json_free(result);
+}
+
+static void put_json(cm_json_writer *json, const char *run, const line *l) {
+    cm_json_begin_object(json, NULL);
+    cm_json_put_string(json, "run", run);
+    cm_json_put_string(json, "environment", l->environment);
+    cm_json_put_double(json, "seed", l->seed);
+    cm_json_put_int(json, "updates", l->updates);
+    cm_json_put_int(json, "env_steps", l->env_steps);
+    cm_json_put_int(json, "checkpoint", l->checkpoint);
+    cm_json_put_double(json, "mean_return", l->last_return);
+    cm_json_put_double(json, "final_return", l->final);
+    cm_json_put_string(json, "state", l->state);
+    cm_json_end_object(json);
+}
+
+static cm_status show_run(void *context, const char *run) {
+    listing *list = context;
+    line l;
+    char steps[16], updates[16], last[16], final[16];
+    read_line(run, &l);
+    list->count++;
+    if (list->json) {
+        put_json(list->json, run, &l);
+        return CM_OK;
+    }
+    cm_format_count((double)l.env_steps, steps);
+    cm_format_count((double)l.updates, updates);
+    cm_format_count(l.last_return, last);
+    cm_format_count(l.final, final);
+    printf("%-20s %6.0f %8s %8s %8s %8s  %-10s %s\n", l.environment, l.seed, steps, updates, last, final, l.state, run);
+    return CM_OK;
+}
+
+static cm_status list_runs(cm_arguments *arguments, const char *root) {
+    listing list = {NULL, 0};
+    bool json = cm_argument_given(arguments, "--json");
+    if (json) {
+        CM_TRY(cm_json_writer_create(2, &list.json));
+        cm_json_begin_array(list.json, NULL);
+    } else {
+        printf("%-20s %6s %8s %8s %8s %8s  %-10s %s\n", "environment", "seed", "steps", "updates", "return", "final",
+               "state", "run");
+    }
+    cm_status status = cm_run_directory_visit(root, show_run, &list);
+    if (json) {
+        cm_json_end_array(list.json);
+        if (status == CM_OK) status = cm_cli_print(list.json);
+        cm_json_writer_destroy(list.json);
+    } else if (list.count == 0) {
+        printf("(none below %s; cumind train makes one)\n", root);
+    }
+    return status;
+}
+
+static cm_status run_runs(cm_arguments *arguments) {
+    cm_configuration configuration;
+    cm_config *config = NULL;
+    if (arguments->positional_count > 1) return cm_fail(CM_ERR_INPUT, "runs: takes one folder at most");
+    if (arguments->positional_count == 1) {
+        const char *root = arguments->positional[0];
+        if (!cm_file_is_directory(root)) return cm_fail(CM_ERR_INPUT, "%s: there is no such folder", root);
+        return list_runs(arguments, root);
+    }
+    CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
+    cm_status status = list_runs(arguments, configuration.run.checkpoint_root_dir);
+    cm_config_destroy(config);
+    return status;
+}
+
+static const cm_flag flags[] = {CM_FLAGS_CONFIGURATION, CM_FLAG_JSON, CM_FLAGS_END};
+
+const cm_command cm_command_runs = {
+    .name = "runs",
+    .about = "list the runs below a folder",
+    .positional = "[DIR]",
+    .details = "Without DIR the folder that the configuration calls checkpoint_root_dir.",
+    .flags = flags,
+    .examples = "",
+    .run = run_runs,
+};
