@@ -18,9 +18,11 @@ struct cm_run_learner {
     cm_replay *replay;     /* owned */
     cm_prefetch *prefetch; /* owned */
     cm_trainer *trainer;   /* owned */
-    cm_learner *learner;   /* owned */
-    int rows, unroll;
-    double credit; /* updates due, below 1 */
+    int rows, unroll, observation_size;
+    /* bootstrap values by the slow weights; arrays owned, NULL where the stored values are used */
+    float *observations; /* [B (K+1), O] those that are needed, without gaps */
+    float *values;       /* [2, B (K+1)] of them; then in the batch's places */
+    double credit;       /* updates due, below 1 */
 };
 
 /* ---- creation ---- */
@@ -107,6 +109,13 @@ static cm_status open_replay(cm_run_learner *l, const cm_session *s) {
     return status;
 }
 
+static cm_status take_bootstrap(cm_run_learner *l) {
+    size_t positions = (size_t)l->rows * (size_t)(l->unroll + 1);
+    CM_TRY(
+        cm_alloc(&l->observations, positions * (size_t)l->observation_size, sizeof(float), "bootstrap observations"));
+    return cm_alloc(&l->values, 2 * positions, sizeof(float), "bootstrap values");
+}
+
 static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
     bool bootstrap = l->c->trainer.ema_bootstraps || l->c->trainer.target_update_frequency > 0;
     cm_trainer_config config = {
@@ -123,7 +132,7 @@ static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
         .bootstrap = bootstrap,
     };
     CM_TRY(cm_trainer_create(&config, &l->trainer));
-    CM_TRY(cm_learner_create(l->trainer, l->rows, l->unroll, s->env.spec.observation_size, bootstrap, &l->learner));
+    if (bootstrap) CM_TRY(take_bootstrap(l));
     cm_batch_config batch = {
         .rows = l->rows,
         .consistency = l->c->trainer.consistency_weight > 0.0,
@@ -140,6 +149,7 @@ cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_run_learn
     l->c = &session->configuration;
     l->rows = l->c->trainer.batch_size;
     l->unroll = l->c->replay.num_unroll_steps;
+    l->observation_size = session->env.spec.observation_size;
     cm_status status = open_replay(l, session);
     if (status == CM_OK) status = open_trainer(l, session, pool);
     if (status == CM_OK) {
@@ -153,9 +163,10 @@ cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_run_learn
 void cm_run_learner_destroy(cm_run_learner *l) {
     if (!l) return;
     cm_prefetch_destroy(l->prefetch);
-    cm_learner_destroy(l->learner);
     cm_trainer_destroy(l->trainer);
     cm_replay_destroy(l->replay);
+    free(l->observations);
+    free(l->values);
     free(l);
 }
 
@@ -251,13 +262,47 @@ static cm_status dump_batch(const cm_batch *b, const char *path, cm_status statu
     return cm_fail(status, "%s; the batch is in %s", message, path);
 }
 
+/* Completes the value targets with values of the positions whose coefficient is not 0. */
+static cm_status bootstrap(cm_run_learner *l, cm_batch *batch) {
+    int n = l->rows * (l->unroll + 1), used = 0;
+    size_t o = (size_t)l->observation_size;
+    float *spread = l->values + n;
+    for (int i = 0; i < n; i++) {
+        if (batch->value_coefficient[i] == 0.0f) continue;
+        memcpy(l->observations + (size_t)used++ * o, batch->bootstrap_observations + (size_t)i * o, o * sizeof(float));
+    }
+    if (used > 0) CM_TRY(cm_trainer_values(l->trainer, used, l->observations, l->values));
+    for (int i = n - 1; i >= 0; i--) spread[i] = batch->value_coefficient[i] == 0.0f ? 0.0f : l->values[--used];
+    cm_batch_set_bootstrap(batch, spread);
+    return CM_OK;
+}
+
+static cm_train_batch view_of(const cm_batch *b) {
+    return (cm_train_batch){
+        .observation = b->observation,
+        .actions = b->action,
+        .target_value = b->target_value,
+        .target_reward = b->target_reward,
+        .target_policy = b->target_policy,
+        .value_mask = b->value_mask,
+        .reward_mask = b->reward_mask,
+        .policy_mask = b->policy_mask,
+        .consistency_mask = b->consistency_mask,
+        .target_observations = b->target_observations,
+        .legal = b->legal,
+        .weights = b->weights,
+    };
+}
+
 static cm_status update_once(cm_run_learner *l, const char *dump, cm_learning *sum) {
     cm_batch_handle handle;
     cm_batch *batch = NULL;
     cm_train_report report;
     CM_TRY(cm_prefetch_next(l->prefetch, &handle));
     CM_TRY(cm_batch_borrow(handle, &batch));
-    cm_status status = cm_learner_update(l->learner, batch, &report);
+    if (l->values) CM_TRY(bootstrap(l, batch));
+    cm_train_batch view = view_of(batch);
+    cm_status status = cm_trainer_update(l->trainer, &view, &report);
     if (status == CM_ERR_NOT_FINITE) return dump_batch(batch, dump, status);
     CM_TRY(status);
     CM_TRY(cm_replay_update_priorities(l->replay, batch->config.rows, batch->slot, batch->index, report.priorities));

@@ -10,7 +10,7 @@
 #include "env/env.h"
 #include "replay/prefetch.h"
 #include "run/session.h"
-#include "trainer/learn.h"
+#include "trainer/trainer.h"
 
 #ifdef __cplusplus
 extern "C" {
