@@ -17,6 +17,7 @@
 
 #include "core/pool.h"
 #include "core/status.h"
+#include "device/device.h"
 #include "tensor/tensor.h"
 
 #ifdef __cplusplus
@@ -85,6 +86,7 @@ typedef cm_status (*cm_op_run)(cm_stream *stream, const cm_call *call);
 /* What a backend implements. `name` and `run` are needed; a NULL hook has nothing to do. */
 typedef struct cm_backend_class {
     const char *name;                                       /* "ref", "cpu", "cuda" */
+    const cm_device *device;                                /* where its tensors live */
     cm_op_run run[CM_OP_COUNT];                             /* NULL: this backend lacks the operation */
     cm_status (*open)(cm_backend *backend);                 /* fills backend->state and backend->bf16 */
     void (*close)(cm_backend *backend);                     /* frees backend->state */

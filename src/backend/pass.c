@@ -13,7 +13,7 @@ typedef struct patch {
 struct cm_pass {
     const cm_tape *tape; /* borrowed */
     cm_stream *stream;   /* borrowed */
-    cm_arena work;
+    cm_buffer work;
     void *base[CM_MEM_COUNT];
     cm_call *forward, *backward;
     int forwards, backwards;
@@ -62,12 +62,16 @@ static cm_status build_calls(cm_pass *pass, const cm_tape_list *list, cm_call **
 static cm_status build(cm_pass *pass) {
     const cm_tape *tape = pass->tape;
     if (!pass->base[CM_MEM_WORK]) {
-        CM_TRY(cm_arena_create(&pass->work, tape->bytes[CM_MEM_WORK] + CM_ALIGN, "activations"));
+        CM_TRY(cm_buffer_create(&pass->work, pass->stream->backend->kind->device, tape->bytes[CM_MEM_WORK] + CM_ALIGN,
+                                "activations"));
         pass->base[CM_MEM_WORK] = pass->work.base;
     }
     for (int i = 0; i < tape->constants; i++) {
-        float *data = cm_pass_data(pass, tape->constant[i].var);
-        for (int j = 0; j < tape->var[tape->constant[i].var].shape.dim[0]; j++) data[j] = tape->constant[i].value;
+        const cm_tape_var *var = &tape->var[tape->constant[i].var];
+        for (int j = 0; j < var->shape.dim[0]; j++) {
+            size_t at = var->offset + (size_t)j * sizeof(float);
+            CM_TRY(cm_buffer_write(&pass->work, at, &tape->constant[i].value, sizeof(float)));
+        }
     }
     count_patches(pass, &tape->forward);
     count_patches(pass, &tape->backward);
@@ -101,7 +105,7 @@ void cm_pass_destroy(cm_pass *pass) {
     for (int m = 0; m < CM_MEM_COUNT; m++) free(pass->patches[m]);
     free(pass->forward);
     free(pass->backward);
-    cm_arena_destroy(&pass->work);
+    cm_buffer_destroy(&pass->work);
     free(pass);
 }
 

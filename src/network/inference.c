@@ -9,7 +9,7 @@
 typedef struct part {
     cm_tape *tape;
     cm_pass *pass;
-    cm_arena input;
+    cm_buffer input;
     cm_var policy, value, reward;
 } part;
 
@@ -17,7 +17,7 @@ struct cm_inference {
     const cm_network *network; /* borrowed */
     int rows;
     size_t state_bytes; /* of one hidden state */
-    cm_arena pool;      /* [slots, D] */
+    cm_buffer pool;     /* [slots, D] */
     part root, recurrent;
     cm_inference_arrays arrays;
 };
@@ -69,7 +69,8 @@ static void record_recurrent(cm_inference *inf, int slots, inputs *in) {
 
 static cm_status build_pass(cm_inference *inf, part *p, cm_stream *stream, float *parameters, float *state) {
     CM_TRY(cm_tape_finish(p->tape));
-    CM_TRY(cm_arena_create(&p->input, cm_tape_bytes(p->tape, CM_MEM_INPUT) + CM_ALIGN, "inputs of an inference pass"));
+    CM_TRY(cm_buffer_create(&p->input, stream->backend->kind->device, cm_tape_bytes(p->tape, CM_MEM_INPUT) + CM_ALIGN,
+                            "inputs of an inference pass"));
     void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = parameters,
                                 [CM_MEM_STATE] = state,
                                 [CM_MEM_INPUT] = p->input.base,
@@ -95,7 +96,8 @@ static void find_arrays(cm_inference *inf, const inputs *in) {
 static cm_status build(cm_inference *inf, cm_stream *stream, int slots, cm_dtype compute, float *parameters,
                        float *state) {
     inputs in;
-    CM_TRY(cm_arena_create(&inf->pool, (size_t)slots * inf->state_bytes + CM_ALIGN, "the pool of hidden states"));
+    CM_TRY(cm_buffer_create(&inf->pool, stream->backend->kind->device, (size_t)slots * inf->state_bytes + CM_ALIGN,
+                            "the pool of hidden states"));
     CM_TRY(cm_tape_create(false, compute, &inf->root.tape));
     CM_TRY(cm_tape_create(false, compute, &inf->recurrent.tape));
     record_root(inf, slots, &in);
@@ -126,14 +128,14 @@ cm_status cm_inference_create(const cm_network *network, cm_stream *stream, int 
 static void destroy_part(part *p) {
     cm_pass_destroy(p->pass);
     cm_tape_destroy(p->tape);
-    cm_arena_destroy(&p->input);
+    cm_buffer_destroy(&p->input);
 }
 
 void cm_inference_destroy(cm_inference *inference) {
     if (!inference) return;
     destroy_part(&inference->root);
     destroy_part(&inference->recurrent);
-    cm_arena_destroy(&inference->pool);
+    cm_buffer_destroy(&inference->pool);
     free(inference);
 }
 
@@ -142,7 +144,7 @@ const cm_inference_arrays *cm_inference_get(const cm_inference *inference) { ret
 int cm_inference_rows(const cm_inference *inference) { return inference->rows; }
 
 size_t cm_inference_bytes(const cm_inference *inference) {
-    size_t bytes = inference->pool.capacity;
+    size_t bytes = inference->pool.bytes;
     const part *parts[2] = {&inference->root, &inference->recurrent};
     for (int i = 0; i < 2; i++) {
         bytes += cm_tape_bytes(parts[i]->tape, CM_MEM_INPUT) + cm_tape_bytes(parts[i]->tape, CM_MEM_WORK);

@@ -22,8 +22,8 @@ struct cm_trainer {
     int chunks;
     size_t input_stride, gradient_stride, stats_stride; /* bytes from chunk to chunk */
     /* owned blocks */
-    cm_arena parameters, state, average, target, target_state, accumulated;
-    cm_arena inputs, gradients, stats;
+    cm_buffer parameters, state, average, target, target_state, accumulated;
+    cm_buffer inputs, gradients, stats;
     cm_stream **streams; /* [workers] */
     cm_pass **pass;      /* [workers, 2] */
     cm_optimizer *optimizer;
@@ -42,8 +42,8 @@ static inline int accumulation(const cm_trainer *t) {
     return t->config.options->gradient_accumulation > 1 ? t->config.options->gradient_accumulation : 1;
 }
 
-void cm_trainer_copy_target(cm_trainer *trainer); /* target <- online */
-void cm_trainer_copy_slow(cm_trainer *trainer);   /* average and target <- online */
+cm_status cm_trainer_copy_target(cm_trainer *trainer) CM_MUST_USE; /* target <- online */
+cm_status cm_trainer_copy_slow(cm_trainer *trainer) CM_MUST_USE;   /* average and target <- online */
 
 /* Values of observations by the slow weights, 64 rows at a time on all workers. */
 cm_status cm_values_create(cm_trainer *trainer, cm_values **out) CM_MUST_USE;

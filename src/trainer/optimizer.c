@@ -18,7 +18,8 @@ typedef struct range {
 struct cm_optimizer {
     cm_optimizer_config config;
     size_t n;
-    float *first, *second; /* moments [n]; second NULL for sgd */
+    cm_buffer moments[2];
+    float *first, *second; /* in them, [n]; second NULL for sgd */
     float *partial;        /* [blocks] sums of squares */
     range *ranges;
     int range_count, range_capacity;
@@ -65,9 +66,12 @@ static cm_status cut(cm_optimizer *o) {
 }
 
 static cm_status build(cm_optimizer *o) {
-    CM_TRY(cm_alloc(&o->first, o->n + 1, sizeof(float), "first moments"));
+    const cm_device *device = o->config.streams[0]->backend->kind->device;
+    CM_TRY(cm_buffer_create(&o->moments[0], device, o->n * sizeof(float), "first moments"));
+    o->first = (float *)o->moments[0].base;
     if (o->config.options->optimizer != CM_OPTIMIZER_SGD) {
-        CM_TRY(cm_alloc(&o->second, o->n + 1, sizeof(float), "second moments"));
+        CM_TRY(cm_buffer_create(&o->moments[1], device, o->n * sizeof(float), "second moments"));
+        o->second = (float *)o->moments[1].base;
     }
     CM_TRY(cm_alloc(&o->partial, o->n / BLOCK + 1, sizeof(float), "partial sums"));
     return cut(o);
@@ -90,8 +94,8 @@ cm_status cm_optimizer_create(const cm_optimizer_config *config, cm_optimizer **
 
 void cm_optimizer_destroy(cm_optimizer *optimizer) {
     if (!optimizer) return;
-    free(optimizer->first);
-    free(optimizer->second);
+    cm_buffer_destroy(&optimizer->moments[0]);
+    cm_buffer_destroy(&optimizer->moments[1]);
     free(optimizer->partial);
     free(optimizer->ranges);
     free(optimizer);

@@ -10,18 +10,22 @@
 
 /* ---- creation ---- */
 
+static cm_status take(const cm_trainer *t, cm_buffer *buffer, size_t bytes, const char *what) {
+    return cm_buffer_create(buffer, t->config.backend->kind->device, bytes, what);
+}
+
 static cm_status take_blocks(cm_trainer *t) {
     const cm_param_table *table = cm_network_parameters(t->config.network);
     size_t n = table->parameters * sizeof(float), s = table->states * sizeof(float);
-    CM_TRY(cm_arena_create(&t->parameters, n + CM_ALIGN, "parameters"));
-    CM_TRY(cm_arena_create(&t->state, s + CM_ALIGN, "running statistics"));
-    if (t->config.options->ema_decay > 0.0) CM_TRY(cm_arena_create(&t->average, n + CM_ALIGN, "averaged parameters"));
+    CM_TRY(take(t, &t->parameters, n + CM_ALIGN, "parameters"));
+    CM_TRY(take(t, &t->state, s + CM_ALIGN, "running statistics"));
+    if (t->config.options->ema_decay > 0.0) CM_TRY(take(t, &t->average, n + CM_ALIGN, "averaged parameters"));
     if (t->config.options->target_update_frequency > 0) {
-        CM_TRY(cm_arena_create(&t->target, n + CM_ALIGN, "target network"));
-        CM_TRY(cm_arena_create(&t->target_state, s + CM_ALIGN, "target network's statistics"));
+        CM_TRY(take(t, &t->target, n + CM_ALIGN, "target network"));
+        CM_TRY(take(t, &t->target_state, s + CM_ALIGN, "target network's statistics"));
     }
     if (t->config.options->gradient_accumulation > 1) {
-        CM_TRY(cm_arena_create(&t->accumulated, n + CM_ALIGN, "accumulated gradients"));
+        CM_TRY(take(t, &t->accumulated, n + CM_ALIGN, "accumulated gradients"));
     }
     return CM_OK;
 }
@@ -42,9 +46,9 @@ static cm_status take_chunks(cm_trainer *t) {
     t->gradient_stride = cm_align((cm_network_parameters(t->config.network)->parameters + 1) * sizeof(float));
     t->stats_stride = cm_align(cm_tape_bytes(tape, CM_MEM_STATS) + CM_ALIGN);
     size_t chunks = (size_t)t->chunks;
-    CM_TRY(cm_arena_create(&t->inputs, chunks * t->input_stride, "training inputs"));
-    CM_TRY(cm_arena_create(&t->gradients, chunks * t->gradient_stride, "gradients"));
-    CM_TRY(cm_arena_create(&t->stats, chunks * t->stats_stride, "batch statistics"));
+    CM_TRY(take(t, &t->inputs, chunks * t->input_stride, "training inputs"));
+    CM_TRY(take(t, &t->gradients, chunks * t->gradient_stride, "gradients"));
+    CM_TRY(take(t, &t->stats, chunks * t->stats_stride, "batch statistics"));
     CM_TRY(cm_alloc(&t->gradient, chunks, sizeof *t->gradient, "gradients"));
     CM_TRY(cm_alloc(&t->scalars, chunks, sizeof *t->scalars, "losses"));
     CM_TRY(cm_alloc(&t->chunk_pass, chunks, sizeof *t->chunk_pass, "passes"));
@@ -101,7 +105,7 @@ static cm_status build(cm_trainer *t) {
                                      (float *)t->average.base};
     CM_TRY(cm_optimizer_create(&optimizer, &t->optimizer));
     if (t->config.bootstrap) CM_TRY(cm_values_create(t, &t->values));
-    cm_trainer_copy_slow(t);
+    CM_TRY(cm_trainer_copy_slow(t));
     return cm_trainer_changed(t);
 }
 
@@ -132,12 +136,12 @@ static void close_workers(cm_trainer *t) {
 void cm_trainer_destroy(cm_trainer *trainer) {
     if (!trainer) return;
     cm_trainer *t = trainer;
-    cm_arena *arenas[] = {&t->parameters, &t->state,     &t->average, &t->target,     &t->target_state,
-                          &t->inputs,     &t->gradients, &t->stats,   &t->accumulated};
+    cm_buffer *buffers[] = {&t->parameters, &t->state,     &t->average, &t->target,     &t->target_state,
+                            &t->inputs,     &t->gradients, &t->stats,   &t->accumulated};
     cm_values_destroy(t->values);
     close_workers(t);
     cm_optimizer_destroy(t->optimizer);
-    for (int i = 0; i < (int)(sizeof arenas / sizeof *arenas); i++) cm_arena_destroy(arenas[i]);
+    for (int i = 0; i < (int)(sizeof buffers / sizeof *buffers); i++) cm_buffer_destroy(buffers[i]);
     for (int kind = 0; kind < 2; kind++) cm_tape_destroy(t->unroll[kind].tape);
     free(t->gradient);
     free(t->scalars);
@@ -306,7 +310,7 @@ static cm_status apply(cm_trainer *t, float *gradient, cm_train_report *report) 
     report->stepped = true;
     t->updates++;
     int64_t every = t->config.options->target_update_frequency;
-    if (every > 0 && t->updates % every == 0) cm_trainer_copy_target(t);
+    if (every > 0 && t->updates % every == 0) CM_TRY(cm_trainer_copy_target(t));
     return cm_trainer_changed(t);
 }
 

@@ -9,7 +9,7 @@ enum { ROWS = 64 };
 /* One worker's pass. */
 typedef struct lane {
     cm_pass *pass;
-    cm_arena input;
+    cm_buffer input;
 } lane;
 
 struct cm_values {
@@ -44,7 +44,8 @@ static cm_status build(cm_values *v) {
     CM_TRY(cm_alloc(&v->lanes, (size_t)v->workers, sizeof *v->lanes, "bootstrap values"));
     for (int w = 0; w < v->workers; w++) {
         lane *l = &v->lanes[w];
-        CM_TRY(cm_arena_create(&l->input, cm_tape_bytes(v->tape, CM_MEM_INPUT) + CM_ALIGN, "bootstrap observations"));
+        CM_TRY(cm_buffer_create(&l->input, t->config.backend->kind->device,
+                                cm_tape_bytes(v->tape, CM_MEM_INPUT) + CM_ALIGN, "bootstrap observations"));
         void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = cm_trainer_parameters(t, which),
                                     [CM_MEM_STATE] = cm_trainer_state(t, which),
                                     [CM_MEM_INPUT] = l->input.base};
@@ -63,7 +64,7 @@ void cm_values_destroy(cm_values *values) {
     if (!values) return;
     for (int w = 0; values->lanes && w < values->workers; w++) {
         cm_pass_destroy(values->lanes[w].pass);
-        cm_arena_destroy(&values->lanes[w].input);
+        cm_buffer_destroy(&values->lanes[w].input);
     }
     free(values->lanes);
     cm_tape_destroy(values->tape);

@@ -1,24 +1,20 @@
 /* The blocks of a trainer and its slow weights. */
-#include <string.h>
-
 #include "trainer/internal.h"
 
-static void copy(cm_arena *to, const cm_arena *from) {
-    if (to->base) memcpy(to->base, from->base, from->capacity);
+static cm_status copy(cm_buffer *to, const cm_buffer *from) { return to->base ? cm_buffer_copy(to, from) : CM_OK; }
+
+cm_status cm_trainer_copy_target(cm_trainer *trainer) {
+    CM_TRY(copy(&trainer->target, &trainer->parameters));
+    return copy(&trainer->target_state, &trainer->state);
 }
 
-void cm_trainer_copy_target(cm_trainer *trainer) {
-    copy(&trainer->target, &trainer->parameters);
-    copy(&trainer->target_state, &trainer->state);
-}
-
-void cm_trainer_copy_slow(cm_trainer *trainer) {
-    copy(&trainer->average, &trainer->parameters);
-    cm_trainer_copy_target(trainer);
+cm_status cm_trainer_copy_slow(cm_trainer *trainer) {
+    CM_TRY(copy(&trainer->average, &trainer->parameters));
+    return cm_trainer_copy_target(trainer);
 }
 
 float *cm_trainer_parameters(cm_trainer *trainer, cm_weights which) {
-    const cm_arena *slow = which == CM_WEIGHTS_EMA ? &trainer->average : &trainer->target;
+    const cm_buffer *slow = which == CM_WEIGHTS_EMA ? &trainer->average : &trainer->target;
     return (float *)(which != CM_WEIGHTS_ONLINE && slow->base ? slow->base : trainer->parameters.base);
 }
 
@@ -34,10 +30,10 @@ const float *cm_trainer_gradients(const cm_trainer *trainer) {
 }
 
 cm_status cm_trainer_changed(cm_trainer *trainer) {
-    cm_arena *blocks[3] = {&trainer->parameters, &trainer->average, &trainer->target};
+    cm_buffer *blocks[3] = {&trainer->parameters, &trainer->average, &trainer->target};
     for (int i = 0; i < 3; i++) {
         if (!blocks[i]->base) continue;
-        CM_TRY(cm_backend_repack(trainer->config.backend, blocks[i]->base, blocks[i]->capacity, trainer->config.pool));
+        CM_TRY(cm_backend_repack(trainer->config.backend, blocks[i]->base, blocks[i]->bytes, trainer->config.pool));
     }
     return CM_OK;
 }
@@ -61,12 +57,12 @@ int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capaci
     }
     int moments = t->config.options->optimizer == CM_OPTIMIZER_SGD ? 1 : 2;
     const cm_memory_row all[] = {
-        {"parameters", t->parameters.capacity + t->state.capacity},
-        {"optimiser moments", (size_t)moments * t->parameters.capacity},
-        {"gradients", t->gradients.capacity + t->accumulated.capacity},
-        {"averaged and target parameters", t->average.capacity + t->target.capacity + t->target_state.capacity},
+        {"parameters", t->parameters.bytes + t->state.bytes},
+        {"optimiser moments", (size_t)moments * t->parameters.bytes},
+        {"gradients", t->gradients.bytes + t->accumulated.bytes},
+        {"averaged and target parameters", t->average.bytes + t->target.bytes + t->target_state.bytes},
         {"training activations", activations},
-        {"training inputs", t->inputs.capacity + t->stats.capacity},
+        {"training inputs", t->inputs.bytes + t->stats.bytes},
         {"bootstrap values", t->values ? cm_values_bytes(t->values) : 0},
     };
     int count = (int)(sizeof all / sizeof *all);

@@ -86,6 +86,7 @@ static cm_status run(cm_stream *stream, const cm_call *call) { return cm_cpu_of(
 
 const cm_backend_class cm_cpu_class = {
     .name = "cpu",
+    .device = &cm_device_cpu,
     .open = open_cpu,
     .close = close_cpu,
     .stream_open = open_lane,

@@ -1,0 +1,26 @@
+/* The host's memory as a device. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "device/device.h"
+
+static cm_status take(size_t bytes, const char *what, void **out) {
+    cm_arena arena;
+    CM_TRY(cm_arena_create(&arena, bytes, what));
+    *out = arena.base;
+    return CM_OK;
+}
+
+static void give(void *block) {
+    cm_arena arena = {.base = block};
+    cm_arena_destroy(&arena);
+}
+
+static cm_status copy(void *to, const void *from, size_t bytes) {
+    memcpy(to, from, bytes);
+    return CM_OK;
+}
+
+const cm_device cm_device_cpu = {
+    .name = "cpu", .is_host = true, .take = take, .give = give, .write = copy, .read = copy, .copy = copy};
