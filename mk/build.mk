@@ -13,6 +13,7 @@ SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/support/*.c))
 SCRIPT_BIN := $(patsubst scripts/%.c,$(BUILD)/%,$(wildcard scripts/*.c))
 PROGRAMS := $(if $(CLI_SRC),$(BUILD)/cumind) $(SCRIPT_BIN)
 HEADERS := $(sort $(wildcard src/*/*.h src/*/*/*.h))
+PUBLIC := $(HEADERS) $(sort $(wildcard src/*/*.def))
 
 all: $(BUILD)/libcumind.a $(PROGRAMS) ## the library and the programs (default)
 

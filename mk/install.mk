@@ -32,7 +32,7 @@ install: all $(BUILD)/cumind.pc $(BUILD)/man/cumind.1 ## installs program, libra
 	install -D -m 755 $(BUILD)/cumind $(INSTALLED)/bin/cumind
 	install -D -m 644 $(BUILD)/libcumind.a $(INSTALLED)/lib/libcumind.a
 	install -D -m 644 $(BUILD)/cumind.pc $(INSTALLED)/lib/pkgconfig/cumind.pc
-	@for header in $(HEADERS:src/%=%); do install -D -m 644 src/$$header $(INSTALLED)/include/cumind/$$header; done
+	@for header in $(PUBLIC:src/%=%); do install -D -m 644 src/$$header $(INSTALLED)/include/cumind/$$header; done
 	install -D -m 644 -t $(INSTALLED)/share/man/man1 $(BUILD)/man/*.1
 	@mkdir -p $(INSTALLED)/share/bash-completion/completions
 	$(BUILD)/cumind completion >$(INSTALLED)/share/bash-completion/completions/cumind
