@@ -2,18 +2,30 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+enum { HUGE_PAGE = 2 << 20 }; /* bytes */
 
 size_t cm_align(size_t bytes) {
     size_t mask = CM_ALIGN - 1;
     return bytes > SIZE_MAX - mask ? SIZE_MAX & ~mask : (bytes + mask) & ~mask;
 }
 
+/* Large blocks ask for huge pages: random access to them is bound by address translation otherwise. */
+static void *take_block(size_t size) {
+    void *base = NULL;
+    bool large = size >= HUGE_PAGE;
+    if (posix_memalign(&base, large ? HUGE_PAGE : CM_ALIGN, size) != 0) return NULL;
+    if (large) (void)madvise(base, size, MADV_HUGEPAGE); /* a wish; ordinary pages do as well */
+    memset(base, 0, size);
+    return base;
+}
+
 cm_status cm_arena_create(cm_arena *arena, size_t bytes, const char *what) {
     size_t size = cm_align(bytes ? bytes : 1);
-    void *base = size < bytes ? NULL : aligned_alloc(CM_ALIGN, size);
+    void *base = size < bytes ? NULL : take_block(size);
     *arena = (cm_arena){0};
     if (!base) return cm_fail(CM_ERR_MEMORY, "%s: cannot take %zu bytes of memory", what, bytes);
-    memset(base, 0, size);
     arena->base = base, arena->capacity = size;
     return CM_OK;
 }

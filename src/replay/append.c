@@ -24,8 +24,7 @@ static cm_status check_step(const cm_replay *replay, int environment, const cm_r
 }
 
 /* The parts that every row has, last rows included. */
-static void write_position(cm_replay *replay, int32_t slot, const void *observation, const uint8_t *legal,
-                           uint8_t to_play) {
+static void write_position(cm_replay *replay, int32_t slot, const void *observation, const uint8_t *legal) {
     size_t size = replay->info[FIELD_OBSERVATION].width * replay->info[FIELD_OBSERVATION].columns;
     memcpy(replay->observation + (size_t)slot * size, observation, size);
     uint8_t *bits = replay->legal + (size_t)slot * replay->legal_bytes;
@@ -33,7 +32,10 @@ static void write_position(cm_replay *replay, int32_t slot, const void *observat
     for (int a = 0; a < replay->config.actions; a++) {
         if (!legal || legal[a]) bits[a / 8] = (uint8_t)(bits[a / 8] | 1u << a % 8);
     }
-    replay->to_play[slot] = to_play;
+}
+
+static uint32_t row_index(const cm_replay *replay, const cm_lane *lane, int environment) {
+    return (uint32_t)(lane->steps * (uint64_t)replay->config.environments + (uint64_t)environment);
 }
 
 cm_status cm_replay_append(cm_replay *replay, int environment, const cm_replay_step *step) {
@@ -47,15 +49,18 @@ cm_status cm_replay_append(cm_replay *replay, int environment, const cm_replay_s
     float *policy = replay->policy + (size_t)slot * (size_t)replay->config.actions;
     if (cm_policy_normalise(step->policy, replay->config.actions, policy) != CM_OK)
         return cm_fail_in(CM_ERR_INPUT, "replay: environment %d", environment);
-    write_position(replay, slot, step->observation, step->legal, step->to_play);
-    replay->action[slot] = step->action;
-    replay->reward[slot] = step->reward;
-    replay->root_value[slot] = step->root_value;
-    replay->index[slot] = (uint32_t)(lane->steps * (uint64_t)replay->config.environments + (uint64_t)environment);
+    write_position(replay, slot, step->observation, step->legal);
     if (!lane->open) lane->piece = lane->rows;
     bool full = lane->rows - lane->piece == replay->config.segment_steps;
     if (full) lane->piece = lane->rows; /* ends one piece and begins the next */
-    replay->flags[slot] = (uint8_t)((step->explored ? FLAG_EXPLORED : 0) | (full ? FLAG_CUT : 0));
+    replay->row[slot] = (cm_row){
+        .reward = step->reward,
+        .root_value = step->root_value,
+        .action = step->action,
+        .index = row_index(replay, lane, environment),
+        .to_play = step->to_play,
+        .flags = (uint8_t)((step->explored ? FLAG_EXPLORED : 0) | (full ? FLAG_CUT : 0)),
+    };
     lane->open = true;
     lane->rows++;
     lane->steps++;
@@ -71,14 +76,15 @@ cm_status cm_replay_finish(cm_replay *replay, int environment, const cm_replay_e
         return cm_fail(CM_ERR_NOT_FINITE, "replay: environment %d: root value %g at a truncated end", environment,
                        (double)end->root_value);
     int32_t slot = cm_lane_slot(replay, environment, lane->rows);
-    write_position(replay, slot, end->observation, end->legal, end->to_play);
+    write_position(replay, slot, end->observation, end->legal);
     memset(replay->policy + (size_t)slot * (size_t)replay->config.actions, 0,
            (size_t)replay->config.actions * sizeof(float));
-    replay->action[slot] = 0;
-    replay->reward[slot] = 0.0f;
-    replay->root_value[slot] = end->terminated ? 0.0f : end->root_value;
-    replay->index[slot] = (uint32_t)(lane->steps * (uint64_t)replay->config.environments + (uint64_t)environment);
-    replay->flags[slot] = end->terminated ? FLAG_TERMINATED : FLAG_TRUNCATED;
+    replay->row[slot] = (cm_row){
+        .root_value = end->terminated ? 0.0f : end->root_value,
+        .index = row_index(replay, lane, environment),
+        .to_play = end->to_play,
+        .flags = end->terminated ? FLAG_TERMINATED : FLAG_TRUNCATED,
+    };
     lane->open = false;
     lane->rows++;
     lane->piece = lane->rows;

@@ -176,7 +176,7 @@ static void gather_actions(const gather *g) {
     int unroll = g->batch->unroll, inside = g->left < unroll ? g->left : unroll;
     int32_t *out = g->batch->action + g->row * (size_t)unroll;
     for (int k = 0; k < inside; k++) {
-        int32_t action = replay->action[cm_slot_add(replay, g->slot, k)];
+        int32_t action = replay->row[cm_slot_add(replay, g->slot, k)].action;
         out[k] = g->inverse ? g->inverse[action] : action;
     }
     if (inside == unroll) return;
@@ -256,14 +256,14 @@ static void gather_targets(const gather *g) {
     };
     cm_target_compute(rule, &window, &row);
     for (size_t i = 0; i < k1; i++)
-        batch->value_bootstrap[v + i] = batch->offset[i] < 0 ? 0.0f : window.root_value[batch->offset[i]];
+        batch->value_bootstrap[v + i] = batch->offset[i] < 0 ? 0.0f : window.row[batch->offset[i]].root_value;
     if (g->actions) permute_policy(g, row.policy);
 }
 
 static void gather_row(const cm_replay *replay, cm_batch *batch, int row) {
     gather g = {.replay = replay, .batch = batch, .row = (size_t)row, .slot = batch->slot[row]};
     g.left = cm_slot_left(replay, g.slot);
-    batch->index[row] = replay->index[g.slot];
+    batch->index[row] = replay->row[g.slot].index;
     if (replay->config.symmetries > 1) {
         size_t s = (size_t)batch->symmetry[row];
         g.elements = replay->symmetry_elements + s * (size_t)replay->config.observation_size;
@@ -276,22 +276,27 @@ static void gather_row(const cm_replay *replay, cm_batch *batch, int row) {
     gather_observations(&g);
 }
 
-/* Starts fetching what a row will read, so that the misses of several rows overlap. */
-static void fetch_row(const cm_replay *replay, int32_t slot) {
-    size_t observation = replay->info[FIELD_OBSERVATION].width * replay->info[FIELD_OBSERVATION].columns;
-    __builtin_prefetch(replay->observation + (size_t)slot * observation);
-    __builtin_prefetch(replay->policy + (size_t)slot * (size_t)replay->config.actions);
-    __builtin_prefetch(replay->legal + (size_t)slot * replay->legal_bytes);
-    __builtin_prefetch(replay->action + slot);
-    __builtin_prefetch(replay->reward + slot);
-    __builtin_prefetch(replay->root_value + slot);
-    __builtin_prefetch(replay->to_play + slot);
-    __builtin_prefetch(replay->flags + slot);
-    __builtin_prefetch(replay->index + slot);
-    __builtin_prefetch(replay->left + slot);
+enum { FETCH_AHEAD = 8, FETCH_BYTES = 1024 }; /* rows; bytes of each field */
+
+/* Fetches the lines of rows [first, last] of a field, the first few of them where they are many. */
+static void fetch_rows(const cm_replay *replay, cm_field field, int32_t first, int32_t last) {
+    size_t stride = replay->info[field].width * replay->info[field].columns;
+    size_t bytes = (size_t)(last - first + 1) * stride;
+    const unsigned char *from = replay->field[field] + (size_t)first * stride;
+    for (size_t i = 0; i < bytes && i < FETCH_BYTES; i += CM_ALIGN) __builtin_prefetch(from + i);
+    __builtin_prefetch(from + (bytes < FETCH_BYTES ? bytes : FETCH_BYTES) - 1);
 }
 
-enum { FETCH_AHEAD = 8 }; /* rows */
+/* Starts fetching what a row will read, so that the misses of several rows overlap. Rows behind the end of the ring or
+ * of a lane are not fetched. */
+static void fetch_row(const cm_replay *replay, int32_t slot) {
+    int32_t unroll = replay->config.targets.unroll, n = replay->config.targets.td_steps, last = replay->slots - 1;
+    int32_t near = slot + unroll < last ? slot + unroll : last, far = n < last - near ? near + n : last;
+    fetch_rows(replay, FIELD_ROW, slot, far);
+    fetch_rows(replay, FIELD_POLICY, slot, near);
+    fetch_rows(replay, FIELD_LEGAL, slot, near);
+    fetch_rows(replay, FIELD_OBSERVATION, slot, slot);
+}
 
 cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta, cm_batch *batch) {
     if (replay->positions == 0) return cm_fail(CM_ERR_STATE, "replay: nothing to draw from; append and commit first");

@@ -85,14 +85,15 @@ typedef struct target_block {
     float *policy;                                  /* [P, K+1, A] */
     float *partial, *coefficient;                   /* [K+1]       */
     int32_t *bootstrap;                             /* [K+1]       */
-    uint8_t *player, *explored;                     /* [T+1]       */
+    cm_row *row;                                    /* [T+1]       */
 } target_block;
 
 static cm_status make_block(case_data *data, size_t unroll, target_block *block) {
     size_t positions = data->input[POSITIONS].count, actions = (size_t)data->input[VISIT_COUNTS].shape[1];
     size_t rows = data->input[REWARDS].count + 1, k1 = unroll + 1;
-    CM_TRY(cm_alloc(&data->out, positions * (3 * k1 + 3 * unroll + k1 * actions) + 3 * k1 + rows, sizeof(float),
-                    "the targets of a case"));
+    CM_TRY(cm_alloc(&data->out,
+                    positions * (3 * k1 + 3 * unroll + k1 * actions) + 3 * k1 + rows * sizeof(cm_row) / sizeof(float),
+                    sizeof(float), "the targets of a case"));
     float *next = data->out;
     block->value = next, next += positions * k1;
     block->value_mask = next, next += positions * k1;
@@ -104,10 +105,12 @@ static cm_status make_block(case_data *data, size_t unroll, target_block *block)
     block->partial = next, next += k1;
     block->coefficient = next, next += k1;
     block->bootstrap = (int32_t *)(void *)next, next += k1;
-    block->player = (uint8_t *)next;
-    block->explored = block->player + rows;
-    for (size_t i = 0; i < data->input[TO_PLAY].count; i++)
-        block->player[i] = (uint8_t)(int)data->input[TO_PLAY].data[i];
+    block->row = (cm_row *)(void *)next;
+    for (size_t i = 0; i < data->input[TO_PLAY].count; i++) {
+        block->row[i].to_play = (uint8_t)(int)data->input[TO_PLAY].data[i];
+        block->row[i].root_value = data->input[ROOT_VALUES].data[i];
+        if (i + 1 < rows) block->row[i].reward = data->input[REWARDS].data[i];
+    }
     float *counts = data->input[VISIT_COUNTS].data;
     for (size_t t = 0; t + 1 < rows; t++)
         CM_TRY(cm_policy_normalise(counts + t * actions, (int)actions, counts + t * actions));
@@ -124,10 +127,7 @@ static void compute_position(const case_data *data, const cm_target_rule *rule, 
         .terminated = terminated,
         .actions = (int)actions,
         .td_steps = rule->td_steps,
-        .reward = in[REWARDS].data + t,
-        .root_value = in[ROOT_VALUES].data + t,
-        .to_play = block->player + t,
-        .explored = block->explored + t,
+        .row = block->row + t,
         .policy = in[VISIT_COUNTS].data + t * actions,
     };
     cm_target_row row = {
@@ -143,7 +143,7 @@ static void compute_position(const case_data *data, const cm_target_rule *rule, 
     };
     cm_target_compute(rule, &window, &row);
     for (size_t k = 0; k < k1; k++) {
-        float stored = row.bootstrap[k] < 0 ? 0.0f : window.root_value[row.bootstrap[k]];
+        float stored = row.bootstrap[k] < 0 ? 0.0f : window.row[row.bootstrap[k]].root_value;
         block->value[p * k1 + k] = row.partial[k] + row.coefficient[k] * stored;
     }
 }

@@ -19,7 +19,7 @@ void cm_replay_clear_leaf(cm_replay *replay, int32_t slot) { cm_sum_tree_set(&re
 void cm_replay_visit(cm_replay *replay, void (*visit)(cm_replay *replay, int32_t slot, void *context), void *context) {
     int32_t slot = replay->tail;
     for (int32_t i = 0; i < replay->used; i++, slot = cm_slot_add(replay, slot, 1)) {
-        if (replay->left[slot] > 0) visit(replay, slot, context);
+        if (replay->row[slot].left > 0) visit(replay, slot, context);
     }
     for (int e = 0; e < replay->config.environments; e++) {
         for (int32_t t = 0; t < replay->lane[e].visible; t++) visit(replay, cm_lane_slot(replay, e, t), context);
@@ -69,7 +69,7 @@ cm_status cm_replay_update_priorities(cm_replay *replay, int n, const int32_t *s
                            replay->slots - 1);
         if (priority[i] < 0.0f)
             return cm_fail(CM_ERR_INPUT, "replay: priority %d is %g, must be >= 0", i, (double)priority[i]);
-        if (cm_slot_left(replay, s) == 0 || replay->index[s] != index[i]) {
+        if (cm_slot_left(replay, s) == 0 || replay->row[s].index != index[i]) {
             replay->late_updates++;
             continue;
         }
@@ -81,7 +81,7 @@ cm_status cm_replay_update_priorities(cm_replay *replay, int n, const int32_t *s
 
 static void take_priority(cm_replay *replay, int32_t slot, float priority) {
     replay->priority[slot] = priority;
-    replay->flags[slot] |= FLAG_TRAINED;
+    replay->row[slot].flags |= FLAG_TRAINED;
     replay->update[slot] = -1.0f;
     cm_replay_set_leaf(replay, slot);
 }
@@ -106,13 +106,13 @@ static float error_priority(cm_replay *replay, int32_t slot) {
     cm_target_window window;
     cm_window_open(replay, slot, cm_slot_left(replay, slot), &replay->scratch, &window);
     double target = cm_target_return(&replay->config.targets, &window);
-    return cm_priority_error((double)window.root_value[0], target, replay->config.epsilon);
+    return cm_priority_error((double)window.row[0].root_value, target, replay->config.epsilon);
 }
 
 /* Shows a position: `known` if it has had a priority before; `newest` is what a new one gets under new_is_max. */
 static void show_position(cm_replay *replay, int32_t slot, bool known, float newest) {
     const cm_replay_config *c = &replay->config;
-    bool keep = !c->prioritized || (replay->flags[slot] & FLAG_TRAINED) || (known && c->new_is_max);
+    bool keep = !c->prioritized || (replay->row[slot].flags & FLAG_TRAINED) || (known && c->new_is_max);
     if (!keep) replay->priority[slot] = c->new_is_max ? newest : error_priority(replay, slot);
     cm_replay_set_leaf(replay, slot);
 }
@@ -121,12 +121,12 @@ static void show_position(cm_replay *replay, int32_t slot, bool known, float new
  */
 
 void cm_replay_evict(cm_replay *replay) {
-    int32_t steps = replay->left[replay->tail], slot = replay->tail;
+    int32_t steps = replay->row[replay->tail].left, slot = replay->tail;
     for (int32_t t = 0; t < steps; t++, slot = cm_slot_add(replay, slot, 1)) {
         cm_replay_clear_leaf(replay, slot);
-        replay->left[slot] = 0;
+        replay->row[slot].left = 0;
     }
-    replay->episodes -= !(replay->flags[slot] & FLAG_CUT);
+    replay->episodes -= !(replay->row[slot].flags & FLAG_CUT);
     replay->steps -= steps;
     replay->used -= steps + 1;
     replay->tail = cm_slot_add(replay, slot, 1);
@@ -140,12 +140,13 @@ int32_t cm_ring_reserve(cm_replay *replay, int32_t steps) {
 
 void cm_ring_adopt(cm_replay *replay, int32_t slot, int32_t steps, int32_t known, float newest) {
     int32_t row = slot;
-    for (int32_t t = 0; t <= steps; t++, row = cm_slot_add(replay, row, 1)) {
-        replay->left[row] = steps - t;
-        if (t < steps) replay->flags[row] &= (uint8_t)~FLAG_LAST;
-    }
     int32_t last = cm_slot_add(replay, slot, steps);
-    replay->episodes += !(replay->flags[last] & FLAG_CUT);
+    uint8_t terminal = replay->row[last].flags & FLAG_TERMINATED ? FLAG_TERMINAL : 0;
+    for (int32_t t = 0; t <= steps; t++, row = cm_slot_add(replay, row, 1)) {
+        replay->row[row].left = steps - t;
+        if (t < steps) replay->row[row].flags = (uint8_t)((replay->row[row].flags & ~FLAG_LAST) | terminal);
+    }
+    replay->episodes += !(replay->row[last].flags & FLAG_CUT);
     replay->steps += steps;
     replay->used += steps + 1;
     replay->next_piece++;
@@ -156,7 +157,7 @@ void cm_ring_adopt(cm_replay *replay, int32_t slot, int32_t steps, int32_t known
 
 /* Moves `steps` steps of a lane and the row behind them into the ring; the first `known` have priorities. */
 static void store_piece(cm_replay *replay, int32_t from, int32_t steps, int32_t known, float newest) {
-    int fields = replay->config.prioritized ? FIELD_UPDATE : FIELD_LEFT;
+    int fields = replay->config.prioritized ? FIELD_UPDATE : FIELD_PRIORITY;
     int32_t to = cm_ring_reserve(replay, steps);
     cm_rows_copy(replay, to, from, steps + 1, fields);
     cm_ring_adopt(replay, to, steps, known, newest);
@@ -180,7 +181,7 @@ static void commit_lane(cm_replay *replay, int environment, float newest) {
     cm_lane *lane = &replay->lane[environment];
     int32_t start = 0, base = cm_lane_slot(replay, environment, 0), shown = lane->visible;
     for (int32_t row = lane->committed; row < lane->rows; row++) {
-        uint8_t last = replay->flags[base + row] & FLAG_LAST;
+        uint8_t last = replay->row[base + row].flags & FLAG_LAST;
         if (!last) continue;
         store_piece(replay, base + start, row - start, start == 0 ? shown : 0, newest);
         start = last & FLAG_CUT ? row : row + 1;
@@ -190,8 +191,8 @@ static void commit_lane(cm_replay *replay, int environment, float newest) {
         lane->visible = 0;
         lane->rows -= start;
         lane->piece -= start;
-        cm_rows_copy(replay, base, base + start, lane->rows, SAVED_FIELDS);
-        if (lane->rows > 0) replay->flags[base] &= (uint8_t)~FLAG_LAST;
+        cm_rows_copy(replay, base, base + start, lane->rows, FIELD_PRIORITY);
+        if (lane->rows > 0) replay->row[base].flags &= (uint8_t)~FLAG_LAST;
     }
     show_open(replay, environment, newest);
     lane->committed = lane->rows;

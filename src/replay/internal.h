@@ -13,31 +13,24 @@ extern "C" {
 /* What is kept for each row. The order is that of the plan and of the files. */
 typedef enum cm_field {
     FIELD_OBSERVATION,
-    FIELD_POLICY, /* rows sum to 1                                                          */
-    FIELD_ACTION,
-    FIELD_REWARD,
-    FIELD_ROOT_VALUE,
-    FIELD_INDEX, /* step number of the lane * E + lane, mod 2^32: age, and proof of identity */
-    FIELD_LEGAL, /* bits                                                                   */
-    FIELD_TO_PLAY,
-    FIELD_FLAGS,
-    FIELD_LEFT,     /* ring only: steps from here to the end; 0 in a last row and in a free one   */
-    FIELD_PRIORITY, /* from here on only if prioritized                                         */
-    FIELD_UPDATE,   /* priority that the next commit gives; -1 if none                           */
-    FIELD_UPDATED,  /* list of the slots that have one                                          */
+    FIELD_POLICY,   /* rows sum to 1                                                                          */
+    FIELD_LEGAL,    /* bits                                                                                   */
+    FIELD_ROW,      /* cm_row: one run of memory for all that a return is made of                             */
+    FIELD_PRIORITY, /* from here on only if prioritized                                                       */
+    FIELD_UPDATE,   /* priority that the next commit gives; -1 if none                                        */
+    FIELD_UPDATED,  /* list of the slots that have one                                                        */
     FIELD_COUNT
 } cm_field;
 
-enum { SAVED_FIELDS = FIELD_LEFT }; /* fields before this one describe an episode and never change once it is stored */
-
-/* Bits of FIELD_FLAGS. */
+/* Bits of cm_row.flags. */
 enum {
     FLAG_EXPLORED = 1, /* must be bit 0, see cm_target_window                 */
     FLAG_TERMINATED = 2,
     FLAG_TRUNCATED = 4,
     FLAG_CUT = 8, /* last row of a piece whose episode goes on           */
     FLAG_LAST = FLAG_TERMINATED | FLAG_TRUNCATED | FLAG_CUT,
-    FLAG_TRAINED = 16, /* its priority came from training                     */
+    FLAG_TRAINED = 16,  /* its priority came from training                     */
+    FLAG_TERMINAL = 32, /* in the ring: the piece has a terminated end         */
     FLAG_SAVED = FLAG_EXPLORED | FLAG_LAST
 };
 
@@ -63,9 +56,8 @@ typedef struct cm_lane {
 
 /* Room for one position's window where it wraps around the end of the ring. */
 typedef struct cm_window_scratch {
-    float *reward, *root_value; /* [rows]    */
-    uint8_t *to_play, *flags;   /* [rows]    */
-    float *policy;              /* [K+1, A]  */
+    cm_row *row;   /* [rows]   */
+    float *policy; /* [K+1, A] */
 } cm_window_scratch;
 
 struct cm_replay {
@@ -83,10 +75,10 @@ struct cm_replay {
     /* content, by slot */
     unsigned char *field[FIELD_COUNT];
     unsigned char *observation; /* field[...] by type */
-    float *policy, *reward, *root_value, *priority, *update;
-    int32_t *action, *left, *updated;
-    uint32_t *index;
-    uint8_t *legal, *to_play, *flags;
+    float *policy, *priority, *update;
+    uint8_t *legal;
+    cm_row *row;
+    int32_t *updated;
     cm_sum_tree tree;          /* priority^alpha, or 1, of every position that may be drawn; 0 elsewhere */
     cm_lane *lane;             /* [E] */
     cm_window_scratch scratch; /* of commit */

@@ -6,7 +6,7 @@
 _Static_assert(sizeof(cm_lane) == CM_ALIGN, "a lane is a cache line");
 
 int32_t cm_slot_left(const cm_replay *replay, int32_t slot) {
-    if (slot < replay->ring) return replay->left[slot];
+    if (slot < replay->ring) return replay->row[slot].left;
     int32_t offset = slot - replay->ring;
     int32_t left = replay->lane[offset / replay->lane_rows].visible - offset % replay->lane_rows;
     return left > 0 ? left : 0;
@@ -45,28 +45,18 @@ void cm_window_open(const cm_replay *replay, int32_t slot, int32_t left, const c
     const cm_target_rule *rule = &replay->config.targets;
     size_t actions = (size_t)replay->config.actions;
     int32_t rows = left < replay->window_rows - 1 ? left + 1 : replay->window_rows;
-    bool ring = slot < replay->ring;
     *out = (cm_target_window){
         .left = left,
-        .terminated = ring && (replay->flags[cm_slot_add(replay, slot, left)] & FLAG_TERMINATED),
+        .terminated = replay->row[slot].flags & FLAG_TERMINAL,
         .actions = replay->config.actions,
         .td_steps = rule->td_steps,
-        .reward = replay->reward + slot,
-        .root_value = replay->root_value + slot,
-        .to_play = replay->to_play + slot,
-        .explored = replay->flags + slot,
+        .row = replay->row + slot,
         .policy = replay->policy + (size_t)slot * actions,
     };
     if (straight_rows(replay, slot, rows) == rows) return;
-    read_rows(replay, replay->reward, sizeof(float), slot, rows, scratch->reward);
-    read_rows(replay, replay->root_value, sizeof(float), slot, rows, scratch->root_value);
-    read_rows(replay, replay->to_play, 1, slot, rows, scratch->to_play);
-    read_rows(replay, replay->flags, 1, slot, rows, scratch->flags);
     int32_t policies = rows < rule->unroll + 1 ? rows : rule->unroll + 1;
+    read_rows(replay, replay->row, sizeof(cm_row), slot, rows, scratch->row);
     read_rows(replay, replay->policy, actions * sizeof(float), slot, policies, scratch->policy);
-    out->reward = scratch->reward;
-    out->root_value = scratch->root_value;
-    out->to_play = scratch->to_play;
-    out->explored = scratch->flags;
+    out->row = scratch->row;
     out->policy = scratch->policy;
 }

@@ -39,7 +39,7 @@ typedef struct cm_replay_config {
     int actions;                          /* A, 1 .. 65536                                                       */
     int environments;                     /* E, 1 .. 65536: lanes                                                */
     /* how much; the block is as large as `bytes` allows and the other limits need */
-    uint64_t bytes;       /* of the whole block                                                              */
+    uint64_t bytes;       /* of the whole block; 0: what the limits below need                               */
     int64_t max_steps;    /* 0: no limit. Steps kept, those of shown open episodes included                  */
     int64_t max_episodes; /* 0: no limit. Finished episodes kept; pieces of one count with its end           */
     int segment_steps;    /* longest piece stored, 1 .. 16 Mi; at least the longest episode to keep those whole */
@@ -71,15 +71,15 @@ typedef struct cm_replay_plan_row {
 } cm_replay_plan_row;
 
 typedef struct cm_replay_plan {
-    uint64_t bytes;    /* of the block: the sum over the rows, never more than config.bytes             */
+    uint64_t bytes;    /* of the block: the sum over the rows, never more than a limit in config.bytes  */
     int32_t ring_rows; /* rows for finished episodes: steps, and one more for each episode              */
     int32_t lane_rows; /* rows of each environment's lane: segment_steps + 1 + 2 commit_steps           */
     int count;
     cm_replay_plan_row row[CM_REPLAY_PLAN_ROWS];
 } cm_replay_plan;
 
-/* What cm_replay_create would take. Errors: CM_ERR_INPUT for a value out of range; CM_ERR_MEMORY if the budget cannot
- * hold the lanes and one episode, with the bytes that it takes at least. */
+/* What cm_replay_create would take. Errors: CM_ERR_INPUT for a value out of range, or no limit at all; CM_ERR_MEMORY if
+ * the budget cannot hold the lanes and one episode, with the bytes that it takes at least. */
 cm_status cm_replay_plan_make(const cm_replay_config *config, cm_replay_plan *out) CM_MUST_USE;
 
 /* Owned by the caller. Errors: as cm_replay_plan_make; CM_ERR_INPUT for a symmetry that is no permutation. */

@@ -1,70 +1,10 @@
 /* Segments: the rows of pieces, which never change. */
 #include "replay/segment.h"
 
-#include <math.h>
-
-#include "replay/frame.h"
-#include "replay/internal.h"
 #include "replay/saved.h"
 
 static const char magic[] = "CMRPSEG1";
 static const char what[] = "replay segment";
-
-/* ---- rows of any slots, shared with the state ----------------------------------------------------------------------
- */
-
-cm_status cm_saved_put_rows(const cm_replay *replay, int32_t slot, int32_t rows, int field, cm_bytes *out) {
-    const cm_field_info *info = &replay->info[field];
-    size_t stride = info->width * info->columns;
-    int32_t first = slot < replay->ring && rows > replay->ring - slot ? replay->ring - slot : rows;
-    CM_TRY(cm_bytes_put(out, replay->field[field] + (size_t)slot * stride, info->width, (size_t)first * info->columns));
-    return cm_bytes_put(out, replay->field[field], info->width, (size_t)(rows - first) * info->columns);
-}
-
-cm_status cm_saved_get_rows(cm_replay *replay, int32_t slot, int32_t rows, int field, cm_cursor *in) {
-    const cm_field_info *info = &replay->info[field];
-    size_t stride = info->width * info->columns;
-    int32_t first = slot < replay->ring && rows > replay->ring - slot ? replay->ring - slot : rows;
-    CM_TRY(cm_cursor_get(in, replay->field[field] + (size_t)slot * stride, info->width, (size_t)first * info->columns));
-    return cm_cursor_get(in, replay->field[field], info->width, (size_t)(rows - first) * info->columns);
-}
-
-static bool policy_is_valid(const float *policy, int actions) {
-    double sum = 0.0;
-    for (int a = 0; a < actions; a++) {
-        if (!(policy[a] >= 0.0f)) return false;
-        sum += (double)policy[a];
-    }
-    return fabs(sum - 1.0) < 1e-3;
-}
-
-cm_status cm_saved_check_row(const cm_replay *replay, int32_t slot, bool step) {
-    int32_t action = replay->action[slot];
-    if (action < 0 || action >= replay->config.actions)
-        return cm_fail(CM_ERR_INPUT, "action %d, must be in 0 .. %d", action, replay->config.actions - 1);
-    if (!isfinite(replay->reward[slot]) || !isfinite(replay->root_value[slot]))
-        return cm_fail(CM_ERR_INPUT, "a reward or root value is not finite");
-    if (step &&
-        !policy_is_valid(replay->policy + (size_t)slot * (size_t)replay->config.actions, replay->config.actions))
-        return cm_fail(CM_ERR_INPUT, "a policy does not sum to 1");
-    return CM_OK;
-}
-
-cm_status cm_saved_check_shape(const cm_replay *replay, const cm_frame *frame, const char *name) {
-    const cm_replay_config *c = &replay->config;
-    if (frame->observation_size == (uint32_t)c->observation_size && frame->actions == (uint32_t)c->actions &&
-        frame->observation_type == (uint32_t)c->observation_type)
-        return CM_OK;
-    return cm_fail(CM_ERR_INPUT,
-                   "%s: of observations of %u elements (type %u) and %u actions; the replay has %d (type %d) and %d",
-                   name, frame->observation_size, frame->observation_type, frame->actions, c->observation_size,
-                   (int)c->observation_type, c->actions);
-}
-
-cm_frame cm_saved_frame(const cm_replay *replay, const char *name, uint64_t a, uint64_t b) {
-    const cm_replay_config *c = &replay->config;
-    return (cm_frame){name, (uint32_t)c->observation_size, (uint32_t)c->observation_type, (uint32_t)c->actions, a, b};
-}
 
 /* ---- writing ------------------------------------------------------------------------------------------------------
  */
@@ -72,21 +12,14 @@ cm_frame cm_saved_frame(const cm_replay *replay, const char *name, uint64_t a, u
 /* The first row of a piece that is in the ring. */
 static int32_t find_piece(const cm_replay *replay, uint64_t piece, uint64_t from_piece, int32_t from_slot) {
     int32_t slot = from_slot;
-    for (uint64_t i = from_piece; i < piece; i++) slot = cm_slot_add(replay, slot, replay->left[slot] + 1);
+    for (uint64_t i = from_piece; i < piece; i++) slot = cm_slot_add(replay, slot, replay->row[slot].left + 1);
     return slot;
 }
 
 static cm_status put_piece(const cm_replay *replay, int32_t slot, cm_bytes *out) {
-    int32_t steps = replay->left[slot], last = cm_slot_add(replay, slot, steps);
+    int32_t steps = replay->row[slot].left;
     CM_TRY(cm_bytes_put(out, &steps, sizeof steps, 1));
-    for (int f = 0; f < SAVED_FIELDS; f++) {
-        if (f != FIELD_FLAGS) CM_TRY(cm_saved_put_rows(replay, slot, steps + 1, f, out));
-    }
-    for (int32_t t = 0; t <= steps; t++, slot = cm_slot_add(replay, slot, 1)) {
-        uint8_t flags = replay->flags[slot] & (slot == last ? FLAG_SAVED : FLAG_EXPLORED);
-        CM_TRY(cm_bytes_put(out, &flags, 1, 1));
-    }
-    return CM_OK;
+    return cm_saved_put(replay, slot, steps + 1, FLAG_SAVED, out);
 }
 
 cm_status cm_replay_segment_write(const cm_replay *replay, uint64_t first, uint64_t count, int compression,
@@ -100,7 +33,7 @@ cm_status cm_replay_segment_write(const cm_replay *replay, uint64_t first, uint6
     cm_status status = CM_OK;
     for (uint64_t i = 0; i < count && status == CM_OK; i++) {
         status = put_piece(replay, slot, &payload);
-        slot = cm_slot_add(replay, slot, replay->left[slot] + 1);
+        slot = cm_slot_add(replay, slot, replay->row[slot].left + 1);
     }
     cm_frame frame = cm_saved_frame(replay, magic, first, count);
     if (status == CM_OK) status = cm_frame_write(&frame, &payload, compression, out);
@@ -120,20 +53,13 @@ cm_status cm_replay_segment_range(const void *data, size_t size, uint64_t *first
     return CM_OK;
 }
 
-/* Reads the rows of a piece into slots that are free or wait for it, and checks them. */
+/* Reads the rows of a piece into slots that are free or wait for it. */
 static cm_status get_piece(cm_replay *replay, int32_t slot, int32_t steps, cm_cursor *in) {
-    for (int f = 0; f < SAVED_FIELDS; f++) {
-        if (f != FIELD_FLAGS) CM_TRY(cm_saved_get_rows(replay, slot, steps + 1, f, in));
-    }
-    for (int32_t t = 0; t <= steps; t++, slot = cm_slot_add(replay, slot, 1)) {
-        uint8_t flags, kind;
-        CM_TRY(cm_cursor_get(in, &flags, 1, 1));
-        kind = flags & FLAG_LAST;
-        bool last_kind = kind == FLAG_TERMINATED || kind == FLAG_TRUNCATED || kind == FLAG_CUT;
-        if ((flags & ~FLAG_SAVED) || (t == steps ? !last_kind : kind != 0))
-            return cm_fail(CM_ERR_INPUT, "step %d of %d has flags %d", t, steps, flags);
-        CM_TRY(cm_saved_check_row(replay, slot, t < steps));
-        replay->flags[slot] = (uint8_t)((replay->flags[slot] & FLAG_TRAINED) | flags);
+    CM_TRY(cm_saved_get(replay, slot, steps + 1, FLAG_SAVED, true, in));
+    for (int32_t t = 0; t <= steps; t++) {
+        uint8_t kind = replay->row[cm_slot_add(replay, slot, t)].flags & FLAG_LAST;
+        bool last = kind == FLAG_TERMINATED || kind == FLAG_TRUNCATED || kind == FLAG_CUT;
+        if (t == steps ? !last : kind != 0) return cm_fail(CM_ERR_INPUT, "row %d of %d ends it by %d", t, steps, kind);
     }
     return CM_OK;
 }
@@ -145,9 +71,7 @@ static cm_status get_steps(const cm_replay *replay, cm_cursor *in, int32_t *step
 }
 
 static cm_status skip_piece(const cm_replay *replay, int32_t steps, cm_cursor *in) {
-    size_t bytes = 0;
-    for (int f = 0; f < SAVED_FIELDS; f++) bytes += replay->info[f].width * replay->info[f].columns;
-    bytes *= (size_t)steps + 1;
+    size_t bytes = cm_saved_row_bytes(replay) * ((size_t)steps + 1);
     if (bytes > in->left) return cm_fail(CM_ERR_INPUT, "cut short: %zu bytes are missing", bytes - in->left);
     in->at += bytes;
     in->left -= bytes;
@@ -166,8 +90,8 @@ static cm_status fill_piece(cm_replay *replay, uint64_t piece, cm_cursor *in) {
     int32_t slot = find_piece(replay, piece, replay->load_piece, replay->load_slot);
     replay->load_piece = piece;
     replay->load_slot = slot;
-    if (replay->left[slot] != steps)
-        return cm_fail(CM_ERR_INPUT, "%d steps, the state says %d", steps, replay->left[slot]);
+    if (replay->row[slot].left != steps)
+        return cm_fail(CM_ERR_INPUT, "%d steps, the state says %d", steps, replay->row[slot].left);
     return get_piece(replay, slot, steps, in);
 }
 
@@ -177,7 +101,7 @@ static cm_status append_piece(cm_replay *replay, uint64_t piece, cm_cursor *in) 
     (void)piece;
     CM_TRY(get_steps(replay, in, &steps));
     int32_t slot = cm_ring_reserve(replay, steps), row = slot;
-    for (int32_t t = 0; t <= steps; t++, row = cm_slot_add(replay, row, 1)) replay->flags[row] = 0;
+    for (int32_t t = 0; t <= steps; t++, row = cm_slot_add(replay, row, 1)) replay->row[row] = (cm_row){0};
     CM_TRY(get_piece(replay, slot, steps, in));
     cm_ring_adopt(replay, slot, steps, 0, cm_replay_newest_priority(replay));
     return CM_OK;

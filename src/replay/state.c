@@ -4,7 +4,7 @@
  *     ring rows, first row in use, rows in use i32; number of the oldest piece, of the next one, late updates u64
  *     steps of each piece, oldest first [pieces] i32
  *     if prioritized: priority [rows in use] f32, trained [rows in use] u8
- *     each lane: steps u64; rows, shown steps i32; its rows' fields; if prioritized: priority [shown steps] f32
+ *     each lane: steps u64; rows, shown steps i32; its rows (saved.h); if prioritized: priority [shown steps] f32
  */
 #include <math.h>
 
@@ -24,10 +24,10 @@ static cm_status check_committed(const cm_replay *replay) {
     return CM_OK;
 }
 
-static cm_status put_flags(const cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, cm_bytes *out) {
-    unsigned char *flags = NULL;
-    CM_TRY(cm_bytes_extend(out, (size_t)rows, &flags));
-    for (int32_t i = 0; i < rows; i++) flags[i] = replay->flags[cm_slot_add(replay, slot, i)] & mask;
+static cm_status put_trained(const cm_replay *replay, int32_t slot, int32_t rows, cm_bytes *out) {
+    unsigned char *trained = NULL;
+    CM_TRY(cm_bytes_extend(out, (size_t)rows, &trained));
+    for (int32_t i = 0; i < rows; i++) trained[i] = replay->row[cm_slot_add(replay, slot, i)].flags & FLAG_TRAINED;
     return CM_OK;
 }
 
@@ -38,12 +38,12 @@ static cm_status put_ring(const cm_replay *replay, cm_bytes *out) {
     CM_TRY(cm_bytes_put(out, counters, sizeof counters[0], 3));
     int32_t slot = replay->tail;
     for (uint64_t i = replay->first_piece; i < replay->next_piece; i++) {
-        CM_TRY(cm_bytes_put(out, &replay->left[slot], sizeof(int32_t), 1));
-        slot = cm_slot_add(replay, slot, replay->left[slot] + 1);
+        CM_TRY(cm_bytes_put(out, &replay->row[slot].left, sizeof(int32_t), 1));
+        slot = cm_slot_add(replay, slot, replay->row[slot].left + 1);
     }
     if (!replay->config.prioritized) return CM_OK;
-    CM_TRY(cm_saved_put_rows(replay, replay->tail, replay->used, FIELD_PRIORITY, out));
-    return put_flags(replay, replay->tail, replay->used, FLAG_TRAINED, out);
+    CM_TRY(cm_saved_put_field(replay, replay->tail, replay->used, FIELD_PRIORITY, out));
+    return put_trained(replay, replay->tail, replay->used, out);
 }
 
 static cm_status put_lane(const cm_replay *replay, int environment, cm_bytes *out) {
@@ -52,12 +52,9 @@ static cm_status put_lane(const cm_replay *replay, int environment, cm_bytes *ou
     int32_t base = cm_lane_slot(replay, environment, 0);
     CM_TRY(cm_bytes_put(out, &lane->steps, sizeof lane->steps, 1));
     CM_TRY(cm_bytes_put(out, sizes, sizeof sizes[0], 2));
-    for (int f = 0; f < SAVED_FIELDS; f++) {
-        if (f != FIELD_FLAGS) CM_TRY(cm_saved_put_rows(replay, base, lane->rows, f, out));
-    }
-    CM_TRY(put_flags(replay, base, lane->rows, FLAG_EXPLORED | FLAG_TRAINED, out));
+    CM_TRY(cm_saved_put(replay, base, lane->rows, FLAG_EXPLORED | FLAG_TRAINED, out));
     if (!replay->config.prioritized) return CM_OK;
-    return cm_saved_put_rows(replay, base, lane->visible, FIELD_PRIORITY, out);
+    return cm_saved_put_field(replay, base, lane->visible, FIELD_PRIORITY, out);
 }
 
 cm_status cm_replay_state_write(const cm_replay *replay, int compression, cm_bytes *out) {
@@ -125,8 +122,7 @@ static cm_status set_layout(cm_replay *replay, layout *from) {
         }
         for (int32_t t = 0; t <= steps; t++, replay->used++) {
             int32_t slot = cm_slot_add(replay, replay->tail, replay->used);
-            replay->left[slot] = steps - t;
-            replay->flags[slot] = 0;
+            replay->row[slot] = (cm_row){.left = steps - t};
         }
     }
     replay->first_piece = replay->load_piece = from->first + from->dropped;
@@ -153,10 +149,13 @@ static cm_status check_priorities(const cm_replay *replay, int32_t slot, int32_t
 
 static cm_status get_priorities(cm_replay *replay, const layout *from, cm_cursor *in) {
     CM_TRY(skip(in, (size_t)from->dropped_rows * sizeof(float)));
-    CM_TRY(cm_saved_get_rows(replay, replay->tail, replay->used, FIELD_PRIORITY, in));
+    CM_TRY(cm_saved_get_field(replay, replay->tail, replay->used, FIELD_PRIORITY, in));
     CM_TRY(skip(in, (size_t)from->dropped_rows));
-    CM_TRY(cm_saved_get_rows(replay, replay->tail, replay->used, FIELD_FLAGS, in));
-    for (int32_t i = 0; i < replay->used; i++) replay->flags[cm_slot_add(replay, replay->tail, i)] &= FLAG_TRAINED;
+    for (int32_t i = 0; i < replay->used; i++) {
+        uint8_t trained = 0;
+        CM_TRY(cm_cursor_get(in, &trained, 1, 1));
+        replay->row[cm_slot_add(replay, replay->tail, i)].flags = trained & FLAG_TRAINED;
+    }
     return check_priorities(replay, replay->tail, replay->used);
 }
 
@@ -169,17 +168,10 @@ static cm_status get_lane(cm_replay *replay, int environment, cm_cursor *in) {
     if (rows < 0 || rows > replay->config.segment_steps || visible < 0 || (visible > 0 && visible != rows - 1))
         return cm_fail(CM_ERR_INPUT, "%d rows with %d shown, at most %d (segment_steps)", rows, visible,
                        replay->config.segment_steps);
-    for (int f = 0; f < SAVED_FIELDS; f++) {
-        if (f != FIELD_FLAGS) CM_TRY(cm_saved_get_rows(replay, base, rows, f, in));
-    }
-    CM_TRY(cm_saved_get_rows(replay, base, rows, FIELD_FLAGS, in));
-    for (int32_t t = 0; t < rows; t++) {
-        if (replay->flags[base + t] & ~(FLAG_EXPLORED | FLAG_TRAINED))
-            return cm_fail(CM_ERR_INPUT, "step %d has flags %d", t, replay->flags[base + t]);
-        CM_TRY(cm_saved_check_row(replay, base + t, true));
-    }
+    for (int32_t t = 0; t < rows; t++) replay->row[base + t] = (cm_row){0};
+    CM_TRY(cm_saved_get(replay, base, rows, FLAG_EXPLORED | FLAG_TRAINED, false, in));
     if (replay->config.prioritized) {
-        CM_TRY(cm_saved_get_rows(replay, base, visible, FIELD_PRIORITY, in));
+        CM_TRY(cm_saved_get_field(replay, base, visible, FIELD_PRIORITY, in));
         CM_TRY(check_priorities(replay, base, visible));
     }
     replay->lane[environment] = (cm_lane){.steps = steps,
@@ -241,13 +233,15 @@ cm_status cm_replay_load_end(cm_replay *replay) {
     if (!replay->loading) return cm_fail(CM_ERR_STATE, "replay: loading ended before its begin");
     int32_t slot = replay->tail;
     for (uint64_t i = replay->first_piece; i < replay->next_piece; i++) {
-        int32_t steps = replay->left[slot], last = cm_slot_add(replay, slot, steps);
-        if (!(replay->flags[last] & FLAG_LAST)) {
+        int32_t steps = replay->row[slot].left, last = cm_slot_add(replay, slot, steps);
+        if (!(replay->row[last].flags & FLAG_LAST)) {
             cm_saved_abandon(replay);
             return cm_fail(CM_ERR_INPUT, "replay: piece %llu is in no segment", (unsigned long long)i);
         }
+        uint8_t terminal = replay->row[last].flags & FLAG_TERMINATED ? FLAG_TERMINAL : 0;
+        for (int32_t t = 0; t < steps; t++, slot = cm_slot_add(replay, slot, 1)) replay->row[slot].flags |= terminal;
         replay->steps += steps;
-        replay->episodes += !(replay->flags[last] & FLAG_CUT);
+        replay->episodes += !(replay->row[last].flags & FLAG_CUT);
         slot = cm_slot_add(replay, last, 1);
     }
     cm_replay_visit(replay, set_leaf, NULL);

@@ -14,7 +14,7 @@ static cm_status check_range(const char *name, int64_t value, int64_t min, int64
 }
 
 static cm_status check_config(const cm_replay_config *c) {
-    const int64_t mi = 1 << 20, many = INT64_C(1) << 40;
+    const int64_t mi = 1 << 20, many = INT64_C(1) << 53;
     CM_TRY(check_range("observation_size", c->observation_size, 1, 16 * mi));
     CM_TRY(check_range("actions", c->actions, 1, 65536));
     CM_TRY(check_range("environments", c->environments, 1, 65536));
@@ -50,14 +50,8 @@ static void describe_fields(const cm_replay_config *c, cm_field_info info[FIELD_
     const cm_field_info rows[FIELD_COUNT] = {
         [FIELD_OBSERVATION] = {"observation", bytes ? "uint8" : "float32", bytes ? 1 : 4, observation},
         [FIELD_POLICY] = {"policy", "float32", 4, actions},
-        [FIELD_ACTION] = {"action", "int32", 4, 1},
-        [FIELD_REWARD] = {"reward", "float32", 4, 1},
-        [FIELD_ROOT_VALUE] = {"root value", "float32", 4, 1},
-        [FIELD_INDEX] = {"index", "uint32", 4, 1},
         [FIELD_LEGAL] = {"legal mask", "bits", 1, (actions + 7) / 8},
-        [FIELD_TO_PLAY] = {"to play", "uint8", 1, 1},
-        [FIELD_FLAGS] = {"flags", "uint8", 1, 1},
-        [FIELD_LEFT] = {"steps left", "int32", 4, 1},
+        [FIELD_ROW] = {"step", "struct", sizeof(cm_row), 1},
         [FIELD_PRIORITY] = {"priority", "float32", 4, 1},
         [FIELD_UPDATE] = {"new priority", "float32", 4, 1},
         [FIELD_UPDATED] = {"new priority list", "int32", 4, 1},
@@ -89,7 +83,7 @@ static void lay_out(cm_replay *replay, cm_arena *arena, const cm_replay_config *
     int64_t reach = cm_target_reach(&c->targets);
     replay->window_rows = (int32_t)(reach < c->segment_steps ? reach : c->segment_steps) + 1;
     cm_window_scratch_init(&replay->scratch, arena, c, replay->window_rows);
-    add_row(plan, "window", "float32", replay->window_rows, 1, arena->used - start);
+    add_row(plan, "window", "struct", replay->window_rows, 1, arena->used - start);
 
     start = arena->used;
     replay->symmetry_elements = cm_arena_take(arena, symmetries * (size_t)c->observation_size * sizeof(int32_t));
@@ -113,10 +107,7 @@ static void lay_out(cm_replay *replay, cm_arena *arena, const cm_replay_config *
 void cm_window_scratch_init(cm_window_scratch *scratch, cm_arena *arena, const cm_replay_config *config,
                             int32_t window_rows) {
     size_t rows = (size_t)window_rows, policies = (size_t)config->targets.unroll + 1;
-    scratch->reward = cm_arena_take(arena, rows * sizeof(float));
-    scratch->root_value = cm_arena_take(arena, rows * sizeof(float));
-    scratch->to_play = cm_arena_take(arena, rows);
-    scratch->flags = cm_arena_take(arena, rows);
+    scratch->row = cm_arena_take(arena, rows * sizeof(cm_row));
     scratch->policy = cm_arena_take(arena, policies * (size_t)config->actions * sizeof(float));
 }
 
@@ -145,18 +136,24 @@ cm_status cm_replay_plan_make(const cm_replay_config *config, cm_replay_plan *ou
     if (high < low)
         return cm_fail(CM_ERR_INPUT, "replay: %d environments x segment_steps %d are more than 2^31 rows",
                        config->environments, config->segment_steps);
-    if (useful_rows(config) < (double)high) high = (int64_t)useful_rows(config);
+    double useful = useful_rows(config);
+    uint64_t budget = config->bytes > 0 ? config->bytes : UINT64_MAX;
+    if (config->bytes == 0 && useful > (double)high)
+        return cm_fail(CM_ERR_INPUT,
+                       "replay: without a limit in bytes it needs one in steps or episodes that fits into "
+                       "2^31 rows");
+    if (useful < (double)high) high = (int64_t)useful;
     if (high < low) high = low;
     uint64_t least = measure(config, (int32_t)low, out);
-    if (least > config->bytes)
+    if (least > budget)
         return cm_fail(CM_ERR_MEMORY,
                        "replay: %llu bytes cannot hold %d environments and one episode of %d steps; give it at least "
                        "%llu bytes or shorten segment_steps",
-                       (unsigned long long)config->bytes, config->environments, config->segment_steps,
+                       (unsigned long long)budget, config->environments, config->segment_steps,
                        (unsigned long long)least);
     while (low < high) {
         int64_t middle = low + (high - low + 1) / 2;
-        if (measure(config, (int32_t)middle, out) <= config->bytes)
+        if (measure(config, (int32_t)middle, out) <= budget)
             low = middle;
         else
             high = middle - 1;
@@ -204,14 +201,8 @@ static cm_status copy_symmetries(cm_replay *replay) {
 static void bind_fields(cm_replay *replay) {
     replay->observation = replay->field[FIELD_OBSERVATION];
     replay->policy = (float *)(void *)replay->field[FIELD_POLICY];
-    replay->action = (int32_t *)(void *)replay->field[FIELD_ACTION];
-    replay->reward = (float *)(void *)replay->field[FIELD_REWARD];
-    replay->root_value = (float *)(void *)replay->field[FIELD_ROOT_VALUE];
-    replay->index = (uint32_t *)(void *)replay->field[FIELD_INDEX];
     replay->legal = replay->field[FIELD_LEGAL];
-    replay->to_play = replay->field[FIELD_TO_PLAY];
-    replay->flags = replay->field[FIELD_FLAGS];
-    replay->left = (int32_t *)(void *)replay->field[FIELD_LEFT];
+    replay->row = (cm_row *)(void *)replay->field[FIELD_ROW];
     replay->priority = (float *)(void *)replay->field[FIELD_PRIORITY];
     replay->update = (float *)(void *)replay->field[FIELD_UPDATE];
     replay->updated = (int32_t *)(void *)replay->field[FIELD_UPDATED];

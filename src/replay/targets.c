@@ -48,22 +48,22 @@ typedef struct parts {
 /* The n-step return of position s of the window, s < left. */
 static parts return_parts(const cm_target_rule *rule, const cm_target_window *window, int64_t s) {
     int64_t end = window->left - s, steps = window->td_steps < end ? window->td_steps : end;
-    const uint8_t *player = window->to_play;
+    const cm_row *row = window->row + s;
+    uint8_t mover = row->to_play;
     double sum = 0.0, power = 1.0;
     for (int64_t i = 0; i < steps; i++) {
-        double sign = player[s + i] == player[s] ? power : -power;
-        if (window->explored[s + i] & 1) return (parts){sum + sign * (double)window->root_value[s + i], 0.0, -1};
-        sum += sign * (double)window->reward[s + i];
+        double signed_power = row[i].to_play == mover ? power : -power;
+        if (row[i].flags & 1) return (parts){sum + signed_power * (double)row[i].root_value, 0.0, -1};
+        sum += signed_power * (double)row[i].reward;
         power *= rule->discount;
     }
-    bool none = steps == end && window->terminated;
-    if (none) return (parts){sum, 0.0, -1};
-    return (parts){sum, player[s + steps] == player[s] ? power : -power, s + steps};
+    if (steps == end && window->terminated) return (parts){sum, 0.0, -1};
+    return (parts){sum, row[steps].to_play == mover ? power : -power, s + steps};
 }
 
 double cm_target_return(const cm_target_rule *rule, const cm_target_window *window) {
     parts z = return_parts(rule, window, 0);
-    return z.bootstrap < 0 ? z.partial : z.partial + z.coefficient * (double)window->root_value[z.bootstrap];
+    return z.bootstrap < 0 ? z.partial : z.partial + z.coefficient * (double)window->row[z.bootstrap].root_value;
 }
 
 static void compute_values(const cm_target_rule *rule, const cm_target_window *window, const cm_target_row *out) {
@@ -82,7 +82,7 @@ static void compute_rewards(const cm_target_rule *rule, const cm_target_window *
     for (int k = 0; k < rule->unroll; k++) {
         bool inside = k < window->left;
         bool restart = rule->value_prefix_horizon == 0 || k % rule->value_prefix_horizon == 0;
-        prefix = (restart ? 0.0 : prefix) + (inside ? (double)window->reward[k] : 0.0);
+        prefix = (restart ? 0.0 : prefix) + (inside ? (double)window->row[k].reward : 0.0);
         out->reward[k] = (float)prefix;
         out->reward_mask[k] = inside || window->terminated ? 1.0f : 0.0f;
         out->consistency_mask[k] = k + 1 <= window->left ? 1.0f : 0.0f;

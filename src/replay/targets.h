@@ -34,17 +34,27 @@ cm_status cm_target_rule_check(const cm_target_rule *rule) CM_MUST_USE;
 /* Steps that row t of an episode needs: rewards t .. t + K + n - 1, and values and players one further. */
 int64_t cm_target_reach(const cm_target_rule *rule);
 
+/* A row as the replay keeps it. Targets are computed from reward, root_value, to_play and bit 0 of flags. */
+typedef struct cm_row {
+    float reward;     /* r_t, of the player who acted                                           */
+    float root_value; /* stored search value, from the view of to_play                          */
+    int32_t action;   /* a_t                                                                    */
+    uint32_t index;   /* step number of the lane * E + lane, mod 2^32: age, and proof of identity */
+    int32_t left;     /* in the ring: steps from here to the end; 0 in a last row and in a free one */
+    uint8_t to_play;  /* player to move                                                         */
+    uint8_t flags;    /* bit 0: the move was a uniform random one; others: internal.h           */
+    uint8_t unused[2];
+} cm_row;
+
 /* What is stored from position t on. With L = min(left, cm_target_reach): */
 typedef struct cm_target_window {
-    int64_t left;            /* T - t, >= 1                                           */
-    bool terminated;         /* the end is a real one; else it is truncated           */
-    int actions;             /* A                                                     */
-    int td_steps;            /* n of this position: cm_target_td_steps                */
-    const float *reward;     /* [L]                                                   */
-    const float *root_value; /* [L + 1]; at a terminated end the last one is not read */
-    const uint8_t *to_play;  /* [L + 1], likewise                                     */
-    const uint8_t *explored; /* [L] bit 0: the move was a uniform random one          */
-    const float *policy;     /* [min(left, K + 1), A], rows sum to 1                  */
+    int64_t left;        /* T - t, >= 1                                                          */
+    bool terminated;     /* the end is a real one; else it is truncated                          */
+    int actions;         /* A                                                                    */
+    int td_steps;        /* n of this position: cm_target_td_steps                               */
+    const cm_row *row;   /* [L + 1]; of the last one only root_value and to_play are read, and those not at a
+                          * terminated end                                                       */
+    const float *policy; /* [min(left, K + 1), A], rows sum to 1                                 */
 } cm_target_window;
 
 /* Outputs of one position, all owned by the caller. */

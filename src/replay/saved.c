@@ -1,0 +1,117 @@
+/* What segment.c and state.c share: rows in files, see saved.h. */
+#include "replay/saved.h"
+
+#include <math.h>
+
+enum { STEP_BYTES = 18 };
+
+/* ---- fields -------------------------------------------------------------------------------------------------------
+ */
+
+/* Rows from `slot` on before the end of the ring, at most `rows`. */
+static int32_t first_rows(const cm_replay *replay, int32_t slot, int32_t rows) {
+    return slot < replay->ring && rows > replay->ring - slot ? replay->ring - slot : rows;
+}
+
+cm_status cm_saved_put_field(const cm_replay *replay, int32_t slot, int32_t rows, int field, cm_bytes *out) {
+    const cm_field_info *info = &replay->info[field];
+    const unsigned char *base = replay->field[field];
+    int32_t first = first_rows(replay, slot, rows);
+    CM_TRY(cm_bytes_put(out, base + (size_t)slot * info->width * info->columns, info->width,
+                        (size_t)first * info->columns));
+    return cm_bytes_put(out, base, info->width, (size_t)(rows - first) * info->columns);
+}
+
+cm_status cm_saved_get_field(cm_replay *replay, int32_t slot, int32_t rows, int field, cm_cursor *in) {
+    const cm_field_info *info = &replay->info[field];
+    unsigned char *base = replay->field[field];
+    int32_t first = first_rows(replay, slot, rows);
+    CM_TRY(cm_cursor_get(in, base + (size_t)slot * info->width * info->columns, info->width,
+                         (size_t)first * info->columns));
+    return cm_cursor_get(in, base, info->width, (size_t)(rows - first) * info->columns);
+}
+
+size_t cm_saved_row_bytes(const cm_replay *replay) {
+    size_t bytes = STEP_BYTES;
+    for (int f = 0; f < FIELD_ROW; f++) bytes += replay->info[f].width * replay->info[f].columns;
+    return bytes;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------------
+ */
+
+static cm_status put_step(const cm_row *row, uint8_t mask, cm_bytes *out) {
+    uint8_t flags = row->flags & mask;
+    CM_TRY(cm_bytes_put(out, &row->reward, sizeof(float), 1));
+    CM_TRY(cm_bytes_put(out, &row->root_value, sizeof(float), 1));
+    CM_TRY(cm_bytes_put(out, &row->action, sizeof(int32_t), 1));
+    CM_TRY(cm_bytes_put(out, &row->index, sizeof(uint32_t), 1));
+    CM_TRY(cm_bytes_put(out, &row->to_play, 1, 1));
+    return cm_bytes_put(out, &flags, 1, 1);
+}
+
+static cm_status get_step(const cm_replay *replay, cm_row *row, uint8_t mask, cm_cursor *in) {
+    uint8_t flags = 0;
+    CM_TRY(cm_cursor_get(in, &row->reward, sizeof(float), 1));
+    CM_TRY(cm_cursor_get(in, &row->root_value, sizeof(float), 1));
+    CM_TRY(cm_cursor_get(in, &row->action, sizeof(int32_t), 1));
+    CM_TRY(cm_cursor_get(in, &row->index, sizeof(uint32_t), 1));
+    CM_TRY(cm_cursor_get(in, &row->to_play, 1, 1));
+    CM_TRY(cm_cursor_get(in, &flags, 1, 1));
+    if (flags & ~mask) return cm_fail(CM_ERR_INPUT, "flags %d", flags);
+    row->flags = (uint8_t)((row->flags & FLAG_TRAINED) | flags);
+    if (row->action < 0 || row->action >= replay->config.actions)
+        return cm_fail(CM_ERR_INPUT, "action %d, must be in 0 .. %d", row->action, replay->config.actions - 1);
+    if (!isfinite(row->reward) || !isfinite(row->root_value))
+        return cm_fail(CM_ERR_INPUT, "reward %g, root value %g", (double)row->reward, (double)row->root_value);
+    return CM_OK;
+}
+
+static cm_status check_policy(const float *policy, int actions) {
+    double sum = 0.0;
+    for (int a = 0; a < actions; a++) {
+        if (!(policy[a] >= 0.0f)) return cm_fail(CM_ERR_INPUT, "policy[%d] is %g", a, (double)policy[a]);
+        sum += (double)policy[a];
+    }
+    if (!(fabs(sum - 1.0) < 1e-3)) return cm_fail(CM_ERR_INPUT, "a policy sums to %g", sum);
+    return CM_OK;
+}
+
+cm_status cm_saved_put(const cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, cm_bytes *out) {
+    for (int f = 0; f < FIELD_ROW; f++) CM_TRY(cm_saved_put_field(replay, slot, rows, f, out));
+    for (int32_t i = 0; i < rows; i++) CM_TRY(put_step(&replay->row[cm_slot_add(replay, slot, i)], mask, out));
+    return CM_OK;
+}
+
+cm_status cm_saved_get(cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, bool ends, cm_cursor *in) {
+    size_t actions = (size_t)replay->config.actions;
+    for (int f = 0; f < FIELD_ROW; f++) CM_TRY(cm_saved_get_field(replay, slot, rows, f, in));
+    for (int32_t i = 0; i < rows; i++) {
+        int32_t at = cm_slot_add(replay, slot, i);
+        cm_status status = get_step(replay, &replay->row[at], mask, in);
+        bool last = ends && i == rows - 1;
+        if (status == CM_OK && !last)
+            status = check_policy(replay->policy + (size_t)at * actions, replay->config.actions);
+        if (status != CM_OK) return cm_fail_in(status, "row %d", i);
+    }
+    return CM_OK;
+}
+
+/* ---- headers ------------------------------------------------------------------------------------------------------
+ */
+
+cm_status cm_saved_check_shape(const cm_replay *replay, const cm_frame *frame, const char *name) {
+    const cm_replay_config *c = &replay->config;
+    if (frame->observation_size == (uint32_t)c->observation_size && frame->actions == (uint32_t)c->actions &&
+        frame->observation_type == (uint32_t)c->observation_type)
+        return CM_OK;
+    return cm_fail(CM_ERR_INPUT,
+                   "%s: of observations of %u elements (type %u) and %u actions; the replay has %d (type %d) and %d",
+                   name, frame->observation_size, frame->observation_type, frame->actions, c->observation_size,
+                   (int)c->observation_type, c->actions);
+}
+
+cm_frame cm_saved_frame(const cm_replay *replay, const char *name, uint64_t a, uint64_t b) {
+    const cm_replay_config *c = &replay->config;
+    return (cm_frame){name, (uint32_t)c->observation_size, (uint32_t)c->observation_type, (uint32_t)c->actions, a, b};
+}
