@@ -23,15 +23,19 @@ static cm_status check_step(const cm_replay *replay, int environment, const cm_r
     return CM_OK;
 }
 
-/* The parts that every row has, last rows included. */
-static void write_position(cm_replay *replay, int32_t slot, const void *observation, const uint8_t *legal) {
+/* The parts that every row has, last rows included. Returns FLAG_FREE if every action is legal. */
+static uint8_t write_position(cm_replay *replay, int32_t slot, const void *observation, const uint8_t *legal) {
     size_t size = replay->info[FIELD_OBSERVATION].width * replay->info[FIELD_OBSERVATION].columns;
     memcpy(replay->observation + (size_t)slot * size, observation, size);
     uint8_t *bits = replay->legal + (size_t)slot * replay->legal_bytes;
     memset(bits, 0, replay->legal_bytes);
+    int count = 0;
     for (int a = 0; a < replay->config.actions; a++) {
-        if (!legal || legal[a]) bits[a / 8] = (uint8_t)(bits[a / 8] | 1u << a % 8);
+        if (legal && !legal[a]) continue;
+        bits[a / 8] = (uint8_t)(bits[a / 8] | 1u << a % 8);
+        count++;
     }
+    return count == replay->config.actions ? FLAG_FREE : 0;
 }
 
 static uint32_t row_index(const cm_replay *replay, const cm_lane *lane, int environment) {
@@ -49,7 +53,7 @@ cm_status cm_replay_append(cm_replay *replay, int environment, const cm_replay_s
     float *policy = replay->policy + (size_t)slot * (size_t)replay->config.actions;
     if (cm_policy_normalise(step->policy, replay->config.actions, policy) != CM_OK)
         return cm_fail_in(CM_ERR_INPUT, "replay: environment %d", environment);
-    write_position(replay, slot, step->observation, step->legal);
+    uint8_t is_free = write_position(replay, slot, step->observation, step->legal);
     if (!lane->open) lane->piece = lane->rows;
     bool full = lane->rows - lane->piece == replay->config.segment_steps;
     if (full) lane->piece = lane->rows; /* ends one piece and begins the next */
@@ -59,7 +63,7 @@ cm_status cm_replay_append(cm_replay *replay, int environment, const cm_replay_s
         .action = step->action,
         .index = row_index(replay, lane, environment),
         .to_play = step->to_play,
-        .flags = (uint8_t)((step->explored ? FLAG_EXPLORED : 0) | (full ? FLAG_CUT : 0)),
+        .flags = (uint8_t)((step->explored ? FLAG_EXPLORED : 0) | (full ? FLAG_CUT : 0) | is_free),
     };
     lane->open = true;
     lane->rows++;
@@ -76,14 +80,14 @@ cm_status cm_replay_finish(cm_replay *replay, int environment, const cm_replay_e
         return cm_fail(CM_ERR_NOT_FINITE, "replay: environment %d: root value %g at a truncated end", environment,
                        (double)end->root_value);
     int32_t slot = cm_lane_slot(replay, environment, lane->rows);
-    write_position(replay, slot, end->observation, end->legal);
+    uint8_t is_free = write_position(replay, slot, end->observation, end->legal);
     memset(replay->policy + (size_t)slot * (size_t)replay->config.actions, 0,
            (size_t)replay->config.actions * sizeof(float));
     replay->row[slot] = (cm_row){
         .root_value = end->terminated ? 0.0f : end->root_value,
         .index = row_index(replay, lane, environment),
         .to_play = end->to_play,
-        .flags = end->terminated ? FLAG_TERMINATED : FLAG_TRUNCATED,
+        .flags = (uint8_t)((end->terminated ? FLAG_TERMINATED : FLAG_TRUNCATED) | is_free),
     };
     lane->open = false;
     lane->rows++;

@@ -188,14 +188,14 @@ static void gather_actions(const gather *g) {
 
 static void gather_legal(const gather *g) {
     const cm_replay *replay = g->replay;
-    size_t actions = (size_t)g->batch->actions;
-    for (int k = 0; k <= g->batch->unroll; k++) {
-        uint8_t *out = g->batch->legal + (g->row * (size_t)(g->batch->unroll + 1) + (size_t)k) * actions;
-        if (k >= g->left) {
-            memset(out, 1, actions);
-            continue;
-        }
-        const uint8_t *bits = replay->legal + (size_t)cm_slot_add(replay, g->slot, k) * replay->legal_bytes;
+    size_t actions = (size_t)g->batch->actions, positions = (size_t)g->batch->unroll + 1;
+    uint8_t *out = g->batch->legal + g->row * positions * actions;
+    memset(out, 1, positions * actions);
+    int inside = g->left <= g->batch->unroll ? g->left : g->batch->unroll + 1;
+    for (int k = 0; k < inside; k++, out += actions) {
+        int32_t slot = cm_slot_add(replay, g->slot, k);
+        if (replay->row[slot].flags & FLAG_FREE) continue;
+        const uint8_t *bits = replay->legal + (size_t)slot * replay->legal_bytes;
         for (size_t a = 0; a < actions; a++) {
             size_t stored = g->actions ? (size_t)g->actions[a] : a;
             out[a] = bits[stored / 8] >> stored % 8 & 1;
@@ -276,10 +276,12 @@ static void gather_row(const cm_replay *replay, cm_batch *batch, int row) {
     gather_observations(&g);
 }
 
-enum { FETCH_AHEAD = 8, FETCH_BYTES = 1024 }; /* rows; bytes of each field */
+enum { FETCH_AHEAD = 4, FETCH_BYTES = 1024 }; /* rows; bytes of each field */
 
-/* Fetches the lines of rows [first, last] of a field, the first few of them where they are many. */
-static void fetch_rows(const cm_replay *replay, cm_field field, int32_t first, int32_t last) {
+/* Fetches the lines of rows [first, last] of a field, the first of them where they are many. (A function that does
+ * nothing but fetch counts as one without effect, and its calls are dropped, unless it has been inlined before.) */
+static inline __attribute__((always_inline)) void fetch_rows(const cm_replay *replay, cm_field field, int32_t first,
+                                                             int32_t last) {
     size_t stride = replay->info[field].width * replay->info[field].columns;
     size_t bytes = (size_t)(last - first + 1) * stride;
     const unsigned char *from = replay->field[field] + (size_t)first * stride;
@@ -289,13 +291,12 @@ static void fetch_rows(const cm_replay *replay, cm_field field, int32_t first, i
 
 /* Starts fetching what a row will read, so that the misses of several rows overlap. Rows behind the end of the ring or
  * of a lane are not fetched. */
-static void fetch_row(const cm_replay *replay, int32_t slot) {
+static inline __attribute__((always_inline)) void fetch_row(const cm_replay *replay, int32_t slot) {
     int32_t unroll = replay->config.targets.unroll, n = replay->config.targets.td_steps, last = replay->slots - 1;
     int32_t near = slot + unroll < last ? slot + unroll : last, far = n < last - near ? near + n : last;
-    fetch_rows(replay, FIELD_ROW, slot, far);
-    fetch_rows(replay, FIELD_POLICY, slot, near);
-    fetch_rows(replay, FIELD_LEGAL, slot, near);
     fetch_rows(replay, FIELD_OBSERVATION, slot, slot);
+    fetch_rows(replay, FIELD_POLICY, slot, near);
+    fetch_rows(replay, FIELD_ROW, slot, far);
 }
 
 cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta, cm_batch *batch) {

@@ -31,7 +31,8 @@ enum {
     FLAG_LAST = FLAG_TERMINATED | FLAG_TRUNCATED | FLAG_CUT,
     FLAG_TRAINED = 16,  /* its priority came from training                     */
     FLAG_TERMINAL = 32, /* in the ring: the piece has a terminated end         */
-    FLAG_SAVED = FLAG_EXPLORED | FLAG_LAST
+    FLAG_FREE = 64,     /* every action is legal                               */
+    FLAG_SAVED = FLAG_EXPLORED | FLAG_LAST | FLAG_FREE
 };
 
 typedef struct cm_field_info {

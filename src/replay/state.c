@@ -10,6 +10,8 @@
 
 #include "replay/saved.h"
 
+enum { LANE_FLAGS = FLAG_EXPLORED | FLAG_FREE | FLAG_TRAINED };
+
 static const char magic[] = "CMRPSTA1";
 static const char what[] = "replay state";
 
@@ -52,7 +54,7 @@ static cm_status put_lane(const cm_replay *replay, int environment, cm_bytes *ou
     int32_t base = cm_lane_slot(replay, environment, 0);
     CM_TRY(cm_bytes_put(out, &lane->steps, sizeof lane->steps, 1));
     CM_TRY(cm_bytes_put(out, sizes, sizeof sizes[0], 2));
-    CM_TRY(cm_saved_put(replay, base, lane->rows, FLAG_EXPLORED | FLAG_TRAINED, out));
+    CM_TRY(cm_saved_put(replay, base, lane->rows, LANE_FLAGS, out));
     if (!replay->config.prioritized) return CM_OK;
     return cm_saved_put_field(replay, base, lane->visible, FIELD_PRIORITY, out);
 }
@@ -169,7 +171,7 @@ static cm_status get_lane(cm_replay *replay, int environment, cm_cursor *in) {
         return cm_fail(CM_ERR_INPUT, "%d rows with %d shown, at most %d (segment_steps)", rows, visible,
                        replay->config.segment_steps);
     for (int32_t t = 0; t < rows; t++) replay->row[base + t] = (cm_row){0};
-    CM_TRY(cm_saved_get(replay, base, rows, FLAG_EXPLORED | FLAG_TRAINED, false, in));
+    CM_TRY(cm_saved_get(replay, base, rows, LANE_FLAGS, false, in));
     if (replay->config.prioritized) {
         CM_TRY(cm_saved_get_field(replay, base, visible, FIELD_PRIORITY, in));
         CM_TRY(check_priorities(replay, base, visible));

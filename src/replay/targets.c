@@ -90,15 +90,12 @@ static void compute_rewards(const cm_target_rule *rule, const cm_target_window *
 }
 
 static void compute_policies(const cm_target_rule *rule, const cm_target_window *window, const cm_target_row *out) {
-    size_t actions = (size_t)window->actions;
+    int positions = rule->unroll + 1, inside = window->left < positions ? (int)window->left : positions;
+    size_t stored = (size_t)inside * (size_t)window->actions, all = (size_t)positions * (size_t)window->actions;
     float keep = (float)(1.0 - rule->policy_smoothing), add = (float)(rule->policy_smoothing / window->actions);
-    for (int k = 0; k <= rule->unroll; k++) {
-        bool inside = k < window->left;
-        float *target = out->policy + (size_t)k * actions;
-        out->policy_mask[k] = inside ? 1.0f : 0.0f;
-        for (size_t a = 0; a < actions; a++)
-            target[a] = inside ? window->policy[(size_t)k * actions + a] * keep + add : 0.0f;
-    }
+    for (size_t i = 0; i < stored; i++) out->policy[i] = window->policy[i] * keep + add;
+    for (size_t i = stored; i < all; i++) out->policy[i] = 0.0f;
+    for (int k = 0; k < positions; k++) out->policy_mask[k] = k < inside ? 1.0f : 0.0f;
 }
 
 void cm_target_compute(const cm_target_rule *rule, const cm_target_window *window, const cm_target_row *out) {
