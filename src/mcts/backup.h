@@ -17,11 +17,8 @@ static CM_HD inline float cm_backup_node(cm_node *parent, const cm_node *child, 
     return g;
 }
 
-/* The edge that was followed, entry `at` of the parent's children; the child has had its own backup before. */
-static CM_HD inline void cm_backup_edge(cm_edges edges, int at, const cm_node *child) {
-    edges.q[at] = child->reward + child->discount * child->value;
-    edges.visits[at] += 1;
-}
+/* The Q-value of the edge that leads to a child, after the child's own backup. */
+static CM_HD inline float cm_backup_q(const cm_node *child) { return child->reward + child->discount * child->value; }
 
 #ifdef __cplusplus
 }

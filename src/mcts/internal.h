@@ -8,8 +8,9 @@
 
 struct cm_search {
     cm_tree tree;
-    cm_arena arena; /* owns everything that tree and the fields below point to */
-    int count;      /* roots of the last run */
+    const cm_step *step; /* constant; tests compare several */
+    cm_arena arena;      /* owns everything that tree and the fields below point to */
+    int count;           /* roots of the last run */
 
     cm_leaf *leaf;         /* [B]    by root                                                   */
     int32_t *order;        /* [B]    root of each row of the arrays below                      */

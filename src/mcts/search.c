@@ -111,6 +111,7 @@ cm_status cm_search_create(const cm_search_params *params, int batch, int num_ac
     plan_sizes(&search->tree, params, batch, num_actions, num_chance);
     take_memory(search, &search->arena);
     fill_tables(&search->tree);
+    search->step = cm_step_best();
     *out = search;
     return CM_OK;
 }
@@ -212,7 +213,7 @@ static cm_status start(cm_search *search, const cm_model *model, const cm_roots 
         }
         tree->root_valid[b] = 0;
         for (size_t a = 0; a < n; a++) tree->root_valid[b] += logits[a] > -FLT_MAX;
-        if (!cm_step_root(tree, b, search->out.value[b])) return not_finite(b, "the root");
+        if (!search->step->root(tree, b, search->out.value[b])) return not_finite(b, "the root");
     }
     return CM_OK;
 }
@@ -259,19 +260,30 @@ static cm_status call_recurrent(cm_search *search, const cm_model *model, int fi
     return status == CM_OK ? CM_OK : model_failed(status, "recurrent");
 }
 
+/* Rows first .. first+n-1, whose new nodes have `width` columns; the rows before have num_chance. */
+static cm_status grow(cm_search *search, int first, int n, int width) {
+    const cm_model_out *out = &search->out;
+    const float *logits = out->prior_logits + (size_t)first * (size_t)search->tree.num_chance;
+    cm_growth rows = {n,
+                      search->order + first,
+                      search->leaf,
+                      out->reward + first,
+                      out->discount + first,
+                      out->value + first,
+                      logits,
+                      width};
+    int bad = search->step->grow(&search->tree, &rows);
+    return bad == CM_NONE ? CM_OK : not_finite(bad, "a node");
+}
+
 static cm_status simulate(cm_search *search, const cm_model *model, int simulation) {
     cm_tree *tree = &search->tree;
     for (int b = 0; b < search->count; b++) search->leaf[b] = cm_step_leaf(tree, b, simulation + 1);
     int decisions = gather(search);
     CM_TRY(call_afterstate(search, model, decisions));
     CM_TRY(call_recurrent(search, model, decisions, search->count - decisions));
-    const float *logits = search->out.prior_logits;
-    for (int row = 0; row < search->count; row++) {
-        int b = search->order[row];
-        cm_evaluation evaluation = {search->out.reward[row], search->out.discount[row], search->out.value[row], logits};
-        if (!cm_step_grow(tree, b, search->leaf[b], &evaluation)) return not_finite(b, "a node");
-        logits += row < decisions ? tree->num_chance : tree->num_actions;
-    }
+    CM_TRY(grow(search, 0, decisions, tree->num_chance));
+    CM_TRY(grow(search, decisions, search->count - decisions, tree->num_actions));
     return tree->params.check ? cm_search_check(search) : CM_OK;
 }
 

@@ -17,21 +17,30 @@ static CM_HD inline float cm_puct_explore(float visits, float pb_c_init, float p
     return cm_max(explore, FLT_MIN); /* an action that is not there has the prior -inf, and 0 * inf would be NaN */
 }
 
-/* The best so far of a running comparison. */
+/* The best so far of a running comparison: the larger score, of equals the lower action. */
 typedef struct cm_choice {
     float score;
     int32_t action, entry; /* entry CM_NONE: open */
 } cm_choice;
 
 static CM_HD inline cm_choice cm_choice_none(void) {
-    cm_choice none = {-INFINITY, 0, CM_NONE};
+    cm_choice none = {-INFINITY, INT32_MAX, CM_NONE};
     return none;
 }
 
 static CM_HD inline cm_choice cm_choice_better(cm_choice best, float score, int32_t action, int32_t entry) {
-    bool is_better = score > best.score || (score == best.score && (action < best.action || best.score == -INFINITY));
     cm_choice other = {score, action, entry};
-    return is_better ? other : best;
+    return score > best.score || (score == best.score && action < best.action) ? other : best;
+}
+
+/* The end of a comparison: takes the best open action in, if there is one. If nothing can be compared (no action is
+ * there, or numbers that are not finite) the first child, without children action 0. */
+static CM_HD inline cm_choice cm_choice_final(cm_choice best, const cm_node *node, cm_edges edges, float open_score) {
+    if (node->open_action != CM_NONE) best = cm_choice_better(best, open_score, node->open_action, CM_NONE);
+    if (best.action != INT32_MAX) return best;
+    best.entry = node->count > 0 ? 0 : CM_NONE;
+    best.action = node->count > 0 ? edges.action[0] : 0;
+    return best;
 }
 
 /* PUCT: transformed q + explore * prior / (visits + 1). */
@@ -41,8 +50,7 @@ static CM_HD inline cm_choice cm_select_puct(const cm_node *node, cm_edges edges
         float score = cm_affine_apply(map, edges.q[i]) + explore * edges.weight[i];
         best = cm_choice_better(best, score, edges.action[i], i);
     }
-    if (node->open_action == CM_NONE) return best;
-    return cm_choice_better(best, cm_affine_open(map) + explore * node->open_prior, node->open_action, CM_NONE);
+    return cm_choice_final(best, node, edges, cm_affine_open(map) + explore * node->open_prior);
 }
 
 /* Gumbel below the root: follows the improved policy softmax(logits + transformed q). open_mass: sum of e^(logit -
@@ -64,14 +72,14 @@ static CM_HD inline cm_choice cm_select_gumbel_interior(const cm_node *node, cm_
     for (int i = 0; i < count; i++) {
         best = cm_choice_better(best, scratch[i] * total - (float)edges.visits[i] * part, edges.action[i], i);
     }
-    return has_open ? cm_choice_better(best, open * total, node->open_action, CM_NONE) : best;
+    return cm_choice_final(best, node, edges, open * total);
 }
 
 /* Chance node: the outcome that lags its probability most, argmax of prior / (visits + 1). */
 static CM_HD inline cm_choice cm_select_chance(const cm_node *node, cm_edges edges) {
     cm_choice best = cm_choice_none();
     for (int i = 0; i < node->count; i++) best = cm_choice_better(best, edges.weight[i], edges.action[i], i);
-    return node->open_action == CM_NONE ? best : cm_choice_better(best, node->open_prior, node->open_action, CM_NONE);
+    return cm_choice_final(best, node, edges, node->open_prior);
 }
 
 /* Gumbel at the root, and the final choice of the action: among the legal actions with `considered` visits the one with

@@ -1,0 +1,150 @@
+/* One step of the search over lanes_*.h; the includer defines STEP_TABLE, the name of the table. */
+#include "mcts/backup.h"
+#include "mcts/step.h"
+
+/* The numbers of a node's best open action, and under GUMBEL the mass of all. */
+static inline void renew_open(const cm_tree *tree, cm_node *node, cm_edges edges, bool priors) {
+    lanes_best_open(node, edges.open, tree->columns);
+    if (priors || node->open_action == CM_NONE) return;
+    node->open_mass = lanes_open_mass(edges.open, tree->columns, node->open_prior, tree->scratch);
+}
+
+/* The priors of a node without children. False if a logit is not finite. */
+static inline bool write_priors(const cm_tree *tree, size_t index, cm_node *node, const float *logits, int width,
+                                bool priors) {
+    cm_edges edges = cm_tree_edges(tree, node);
+    float sum = lanes_write_open(edges.open, tree->columns, logits, width, priors, &tree->scale[index]);
+    node->count = 0;
+    renew_open(tree, node, edges, priors);
+    return sum >= 1.0f;
+}
+
+/* Moves an open action to the list of children; its visits are counted by the backup. */
+static inline void add_child(const cm_tree *tree, size_t index, cm_node *node, int32_t action, int32_t child,
+                             bool priors) {
+    cm_edges edges = cm_tree_edges(tree, node);
+    int at = node->count++;
+    float open = edges.open[action];
+    bool is_there = open > -FLT_MAX;
+    edges.open[action] = -INFINITY;
+    edges.child[at] = child;
+    edges.action[at] = action;
+    edges.visits[at] = 0;
+    if (priors) {
+        edges.prior[at] = edges.weight[at] = is_there ? open : 0.0f;
+    } else {
+        cm_scale scale = tree->scale[index];
+        edges.prior[at] = cm_exp(open - scale.top) * scale.factor;
+        edges.weight[at] = is_there ? open : -FLT_MAX;
+    }
+    node->next_entry = at;
+    renew_open(tree, node, edges, priors);
+}
+
+static inline void set_selection(const cm_tree *tree, int b, int slot, cm_node *node, const int32_t *children,
+                                 cm_choice choice) {
+    node->next_action = choice.action;
+    node->next_entry = choice.entry;
+    node->next_child = choice.entry == CM_NONE ? CM_NONE : children[choice.entry];
+    bool ends = node->next_child == CM_NONE || node->depth + 1 == tree->max_depth;
+    node->leaf = ends ? slot : cm_tree_node(tree, b, node->next_child)->leaf;
+}
+
+/* A node without children selects its best open action, by every rule but Gumbel's root rule. */
+static inline void select_first(cm_node *node, int slot) {
+    node->next_action = node->open_action == CM_NONE ? 0 : node->open_action;
+    node->next_entry = node->next_child = CM_NONE;
+    node->leaf = slot;
+}
+
+static bool step_root(cm_tree *tree, int b, float value) {
+    cm_node *root = cm_tree_node(tree, b, CM_ROOT);
+    size_t index = cm_tree_index(tree, b, CM_ROOT), n = (size_t)tree->num_actions, first = (size_t)b * n;
+    bool priors = cm_rules_hold_priors(tree, false);
+    *root = (cm_node){.visits = 1, .value = value, .raw_value = value, .parent = CM_NONE, .action = CM_NONE};
+    tree->is_used[index] = 1;
+    tree->is_chance[index] = 0;
+    memset(tree->root_visits + first, 0, n * sizeof(int32_t));
+    memset(tree->root_q + first, 0, n * sizeof(float));
+    bool finite = write_priors(tree, index, root, tree->root_logits + first, tree->num_actions, priors);
+    cm_edges edges = cm_tree_edges(tree, root);
+    set_selection(tree, b, CM_ROOT, root, edges.child, cm_rules_select(tree, b, true, false, root, edges));
+    return finite && isfinite(value);
+}
+
+/* Creates the leaf's node, or evaluates it again. False if a number is not finite. */
+static inline bool write_leaf(cm_tree *tree, int b, cm_leaf leaf, const cm_growth *rows, int row) {
+    size_t index = cm_tree_index(tree, b, leaf.child), above = cm_tree_index(tree, b, leaf.parent);
+    cm_node *node = cm_tree_node(tree, b, leaf.child), *parent = cm_tree_node(tree, b, leaf.parent);
+    float value = rows->value[row], reward = rows->reward[row], discount = rows->discount[row];
+    bool is_new = parent->next_child == CM_NONE, is_chance = tree->num_chance > 0 && !tree->is_chance[above];
+    node->visits = is_new ? 1 : node->visits + 1;
+    node->value = node->raw_value = value;
+    node->reward = reward;
+    node->discount = discount;
+    node->parent = leaf.parent;
+    node->action = leaf.action;
+    node->depth = parent->depth + 1;
+    tree->is_used[index] = 1;
+    tree->is_chance[index] = is_chance;
+    const float *logits = rows->prior_logits + (size_t)row * (size_t)rows->width;
+    bool finite = write_priors(tree, index, node, logits, rows->width, cm_rules_hold_priors(tree, is_chance));
+    select_first(node, leaf.child);
+    if (is_new) {
+        add_child(tree, above, parent, leaf.action, leaf.child, cm_rules_hold_priors(tree, tree->is_chance[above]));
+    }
+    return finite && isfinite(value) && isfinite(reward) && isfinite(discount);
+}
+
+/* The backup at a node that was passed on the way to `child`, and its next selection. Returns the return seen from it.
+ */
+static inline float pass_node(const cm_tree *tree, int b, int slot, cm_node *node, const cm_node *child, float g) {
+    cm_edges edges = cm_tree_edges(tree, node);
+    bool is_root = slot == CM_ROOT, is_chance = tree->is_chance[cm_tree_index(tree, b, slot)];
+    int at = node->next_entry;
+    g = cm_backup_node(node, child, g);
+    int32_t visits = edges.visits[at] += 1;
+    float q = cm_backup_q(child);
+    cm_choice choice;
+    if (is_chance || (is_root && tree->params.root_rule == CM_RULE_GUMBEL)) {
+        edges.q[at] = q;
+        if (cm_rules_hold_priors(tree, is_chance)) edges.weight[at] = edges.prior[at] * tree->reciprocal[visits + 1];
+        choice = cm_rules_select(tree, b, is_root, is_chance, node, edges);
+    } else if (tree->params.interior_rule == CM_RULE_PUCT) {
+        choice = lanes_puct(tree, node, edges, at, q, edges.prior[at] * tree->reciprocal[visits + 1]);
+    } else {
+        choice = lanes_gumbel(tree, node, edges, at, q);
+    }
+    set_selection(tree, b, slot, node, edges.child, choice);
+    return g;
+}
+
+static inline bool grow_root(cm_tree *tree, int b, cm_leaf leaf, const cm_growth *rows, int row) {
+    bool finite = write_leaf(tree, b, leaf, rows, row);
+    const cm_node *child = cm_tree_node(tree, b, leaf.child);
+    cm_node *node = cm_tree_node(tree, b, leaf.parent);
+    float g = child->value;
+    int slot = leaf.parent;
+    for (int level = node->depth; level > 0; level--) {
+        g = pass_node(tree, b, slot, node, child, g);
+        child = node;
+        slot = node->parent;
+        node = cm_tree_node(tree, b, slot);
+    }
+    size_t edge = (size_t)b * (size_t)tree->num_actions + (size_t)child->action;
+    tree->root_visits[edge] += 1;
+    tree->root_q[edge] = cm_backup_q(child);
+    g = pass_node(tree, b, CM_ROOT, node, child, g);
+    return finite && isfinite(g);
+}
+
+static int step_grow(cm_tree *tree, const cm_growth *rows) {
+    int bad = CM_NONE;
+    for (int row = 0; row < rows->n; row++) {
+        int b = rows->order[row];
+        if (!grow_root(tree, b, rows->leaf[b], rows, row)) bad = b;
+    }
+    return bad;
+}
+
+const cm_step STEP_TABLE = {STEP_NAME, step_root, step_grow};
