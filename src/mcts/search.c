@@ -18,7 +18,7 @@ static void plan_sizes(cm_tree *tree, const cm_search_params *params, int batch,
     tree->num_actions = num_actions;
     tree->num_chance = num_chance;
     int children = columns < params->num_simulations ? columns : params->num_simulations;
-    tree->columns = columns <= 4 ? columns : (columns + 7) / 8 * 8;
+    tree->columns = (columns + 7) / 8 * 8;
     tree->capacity = children <= 4 ? (children > 1 ? children : 1) : (children + 7) / 8 * 8;
     int depth = params->max_depth > 0 ? params->max_depth : params->num_simulations;
     if (depth > params->num_simulations) depth = params->num_simulations;
@@ -35,7 +35,7 @@ static void take_memory(cm_search *search, cm_arena *arena) {
     size_t roots = (size_t)tree->batch, slots = roots * (size_t)tree->slots, word = sizeof(float);
     size_t actions = roots * (size_t)tree->num_actions, simulations = (size_t)(tree->slots - 1);
     size_t row = (size_t)(tree->columns > tree->capacity ? tree->columns : tree->capacity);
-    tree->nodes = cm_arena_take(arena, slots * tree->node_bytes);
+    tree->nodes = cm_arena_take(arena, slots * tree->node_bytes + CM_ALIGN);
     tree->scale = cm_arena_take(arena, slots * sizeof(cm_scale));
     tree->is_used = cm_arena_take(arena, slots);
     tree->is_chance = cm_arena_take(arena, slots);

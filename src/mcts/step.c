@@ -14,4 +14,4 @@ cm_affine cm_step_root_map(const cm_tree *tree, int b) {
     return cm_rules_map(tree, root, cm_tree_edges(tree, root));
 }
 
-const cm_step *cm_step_best(void) { return &cm_step_scalar; }
+const cm_step *cm_step_best(void) { return __builtin_cpu_supports("avx2") ? &cm_step_avx2 : &cm_step_scalar; }

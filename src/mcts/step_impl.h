@@ -41,13 +41,16 @@ static inline void add_child(const cm_tree *tree, size_t index, cm_node *node, i
     renew_open(tree, node, edges, priors);
 }
 
-static inline void set_selection(const cm_tree *tree, int b, int slot, cm_node *node, const int32_t *children,
-                                 cm_choice choice) {
+/* Both outcomes are computed and one is taken: which it is cannot be predicted. */
+static inline void set_selection(const cm_tree *tree, int b, int slot, cm_node *node, const int32_t *children, cm_choice choice) {
+    int32_t is_open = choice.entry >> 31; /* all ones or 0 */
+    int32_t child = children[choice.entry & ~is_open] | is_open;
+    int32_t ends = (child >> 31) | -(node->depth + 1 == tree->max_depth);
+    int32_t below = cm_tree_node(tree, b, (slot & ends) | (child & ~ends))->leaf;
     node->next_action = choice.action;
     node->next_entry = choice.entry;
-    node->next_child = choice.entry == CM_NONE ? CM_NONE : children[choice.entry];
-    bool ends = node->next_child == CM_NONE || node->depth + 1 == tree->max_depth;
-    node->leaf = ends ? slot : cm_tree_node(tree, b, node->next_child)->leaf;
+    node->next_child = child;
+    node->leaf = (slot & ends) | (below & ~ends);
 }
 
 /* A node without children selects its best open action, by every rule but Gumbel's root rule. */
