@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "mcts/internal.h"
+#include "mcts/rules.h"
 
 static cm_status broken(int b, int slot, const char *what, double got, double want) {
     return cm_fail(CM_ERR_STATE, "search: root %d, slot %d: %s is %.9g, must be %.9g", b, slot, what, got, want);
@@ -10,7 +11,7 @@ static cm_status broken(int b, int slot, const char *what, double got, double wa
 /* Entry `at` of the children of a node. */
 static cm_status check_child(const cm_tree *tree, int b, int slot, int at) {
     cm_edges edges = cm_tree_edges(tree, cm_tree_node(tree, b, slot));
-    int child = edges.child[at], action = edges.action[at], visits = edges.visits[at];
+    int child = edges.child[at], action = edges.action[at];
     if (action < 0 || action >= cm_tree_width(tree, b, slot)) return broken(b, slot, "child's action", action, 0);
     if (edges.open[action] != -INFINITY) return broken(b, slot, "prior of a child's open action", 0, -INFINITY);
     if (child <= slot || child >= tree->slots) return broken(b, slot, "child slot", child, slot + 1);
@@ -18,7 +19,9 @@ static cm_status check_child(const cm_tree *tree, int b, int slot, int at) {
     float q = node->reward + node->discount * node->value;
     if (node->parent != slot) return broken(b, child, "parent", node->parent, slot);
     if (node->action != action) return broken(b, child, "action", node->action, action);
-    if (node->visits != visits) return broken(b, slot, "edge visits", visits, node->visits);
+    if (cm_rules_count_visits(tree) && node->visits != edges.visits[at]) {
+        return broken(b, slot, "edge visits", edges.visits[at], node->visits);
+    }
     if (!(edges.q[at] == q)) return broken(b, slot, "edge q", (double)edges.q[at], (double)q);
     return CM_OK;
 }
@@ -26,15 +29,16 @@ static cm_status check_child(const cm_tree *tree, int b, int slot, int at) {
 static cm_status check_selection(const cm_tree *tree, int b, int slot) {
     const cm_node *node = cm_tree_node(tree, b, slot);
     cm_edges edges = cm_tree_edges(tree, cm_tree_node(tree, b, slot));
-    int entry = CM_NONE, width = cm_tree_width(tree, b, slot);
-    if (node->next_action < 0 || node->next_action >= width)
-        return broken(b, slot, "next action", node->next_action, 0);
-    for (int at = 0; at < node->count; at++) entry = edges.action[at] == node->next_action ? at : entry;
-    if (node->next_entry != entry) return broken(b, slot, "next entry", node->next_entry, entry);
-    int child = entry == CM_NONE ? CM_NONE : edges.child[entry];
-    if (node->next_child != child) return broken(b, slot, "next child", node->next_child, child);
-    bool ends = child == CM_NONE || node->depth + 1 == tree->max_depth;
-    int leaf = ends ? slot : cm_tree_node(tree, b, child)->leaf;
+    int width = cm_tree_width(tree, b, slot);
+    if (node->next < CM_NONE || node->next >= node->count) return broken(b, slot, "next entry", node->next, CM_NONE);
+    bool is_open = node->next == CM_NONE;
+    if (is_open && (node->next_open < 0 || node->next_open >= width))
+        return broken(b, slot, "next", node->next_open, 0);
+    for (int at = 0; is_open && at < node->count; at++) {
+        if (edges.action[at] == node->next_open) return broken(b, slot, "next is not open, entry", at, CM_NONE);
+    }
+    bool ends = is_open || node->depth + 1 >= tree->max_depth;
+    int leaf = ends ? slot : cm_tree_node(tree, b, edges.child[node->next])->leaf;
     if (node->leaf != leaf) return broken(b, slot, "leaf", node->leaf, leaf);
     return CM_OK;
 }
@@ -48,10 +52,11 @@ static cm_status check_node(const cm_tree *tree, int b, int slot) {
         return broken(b, slot, "children", node->count, tree->capacity);
     for (int at = 0; at < node->count; at++) {
         CM_TRY(check_child(tree, b, slot, at));
-        passages += edges.visits[at];
+        passages += cm_tree_node(tree, b, edges.child[at])->visits;
     }
     if (passages > 0 && node->visits != passages + 1) return broken(b, slot, "node visits", node->visits, passages + 1);
     if (node->visits < 1) return broken(b, slot, "node visits", node->visits, 1);
+    if (node->slot != slot) return broken(b, slot, "own slot", node->slot, slot);
     if (!isfinite(node->value)) return broken(b, slot, "value", (double)node->value, 0);
     return check_selection(tree, b, slot);
 }

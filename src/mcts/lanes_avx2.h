@@ -57,7 +57,8 @@ static inline v8 v8_load_logits(const float *logits, int a, int n) {
     return v8_choose(mask, _mm256_maskload_ps(logits + a, _mm256_castps_si256(mask)), v8_set(-INFINITY));
 }
 
-static inline float lanes_write_open(float *open, int columns, const float *logits, int width, bool priors, cm_scale *scale) {
+static inline float lanes_write_open(float *open, int columns, const float *logits, int width, bool priors,
+                                     cm_scale *scale) {
     const v8 least = v8_set(-FLT_MAX), nothing = v8_set(-INFINITY);
     v8 most = nothing, sums[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
     for (int a = 0; a < width; a += 8) most = _mm256_max_ps(v8_load_logits(logits, a, width), most);
@@ -112,7 +113,8 @@ static inline int lanes_lowest_action(const int32_t *action, unsigned equal) {
 }
 
 /* The winner of child `entry` and the best open action. */
-static inline cm_choice lanes_winner(const cm_node *node, const int32_t *action, int entry, float score, float open_score) {
+static inline cm_choice lanes_winner(const cm_node *node, const int32_t *action, int entry, float score,
+                                     float open_score) {
     int32_t child_action = action[entry];
     int32_t open_action = node->open_action; /* all comparisons are made: branches would be taken at random */
     int open = (open_action >= 0) & ((open_score > score) | ((open_score == score) & (open_action < child_action)));
@@ -148,7 +150,8 @@ static inline cm_choice lanes_puct_8(const cm_tree *tree, const cm_node *node, c
     return lanes_winner(node, edges.action, entry, best, cm_affine_open(map) + explore * node->open_prior);
 }
 
-static inline cm_choice lanes_puct(const cm_tree *tree, const cm_node *node, cm_edges edges, int at, float q, float weight) {
+static inline cm_choice lanes_puct(const cm_tree *tree, const cm_node *node, cm_edges edges, int at, float q,
+                                   float weight) {
     bool is_simple = tree->params.qtransform.kind != CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE;
     if (is_simple && node->count <= 8) return lanes_puct_8(tree, node, edges, at, q, weight);
     edges.q[at] = q;

@@ -70,7 +70,7 @@ cm_node_info cm_search_node(const cm_search *search, int b, int slot) {
     if (!tree->is_used[index]) return info;
     const cm_node *node = cm_tree_node(tree, b, slot);
     info.visits = node->visits;
-    info.parent = node->parent;
+    info.parent = slot == CM_ROOT ? CM_NONE : node->parent;
     info.action_from_parent = node->action;
     info.value = node->value;
     info.raw_value = node->raw_value;
@@ -100,7 +100,7 @@ cm_edge_info cm_search_edge(const cm_search *search, int b, int slot, int column
     info.child = edges.child[at];
     info.prior = edges.prior[at];
     const cm_node *child = cm_tree_node(tree, b, info.child);
-    info.visits = edges.visits[at];
+    info.visits = child->visits;
     info.q = edges.q[at];
     info.reward = child->reward;
     info.discount = child->discount;

@@ -13,6 +13,12 @@ static CM_HD inline bool cm_rules_hold_priors(const cm_tree *tree, bool is_chanc
     return tree->params.interior_rule == CM_RULE_PUCT || is_chance;
 }
 
+/* Whether the rows `visits` are kept; elsewhere the visits of the children say the same. */
+static CM_HD inline bool cm_rules_count_visits(const cm_tree *tree) {
+    return tree->params.interior_rule == CM_RULE_GUMBEL ||
+           tree->params.qtransform.kind == CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE;
+}
+
 static CM_HD inline cm_affine cm_rules_map(const cm_tree *tree, const cm_node *node, cm_edges edges) {
     const cm_qtransform *params = &tree->params.qtransform;
     if (params->kind == CM_QTRANSFORM_MIN_MAX) return cm_qtransform_min_max(params);

@@ -19,10 +19,9 @@ static void plan_sizes(cm_tree *tree, const cm_search_params *params, int batch,
     tree->num_chance = num_chance;
     int children = columns < params->num_simulations ? columns : params->num_simulations;
     tree->columns = (columns + 7) / 8 * 8;
-    tree->capacity = children <= 4 ? (children > 1 ? children : 1) : (children + 7) / 8 * 8;
-    int depth = params->max_depth > 0 ? params->max_depth : params->num_simulations;
-    if (depth > params->num_simulations) depth = params->num_simulations;
-    tree->max_depth = depth > 1 ? depth : 1;
+    tree->capacity = children <= 4 ? 4 : (children + 7) / 8 * 8;
+    bool is_limited = params->max_depth > 0 && params->max_depth < params->num_simulations;
+    tree->max_depth = is_limited ? params->max_depth : INT32_MAX;
     int considered = params->max_num_considered_actions;
     tree->considered_rows = (considered < num_actions ? considered : num_actions) + 1;
     size_t numbers = (size_t)tree->columns + 6 * (size_t)tree->capacity;

@@ -4,9 +4,12 @@
 
 cm_leaf cm_step_leaf(const cm_tree *tree, int b, int32_t slot) {
     int32_t parent = cm_tree_node(tree, b, CM_ROOT)->leaf;
-    const cm_node *node = cm_tree_node(tree, b, parent);
-    cm_leaf leaf = {parent, node->next_action, node->next_child == CM_NONE ? slot : node->next_child};
-    return leaf;
+    cm_node *node = cm_tree_node(tree, b, parent);
+    cm_edges edges = cm_tree_edges(tree, node);
+    cm_leaf fresh = {parent, node->next_open, slot};
+    if (node->next == CM_NONE) return fresh;
+    cm_leaf again = {parent, edges.action[node->next], edges.child[node->next]};
+    return again;
 }
 
 cm_affine cm_step_root_map(const cm_tree *tree, int b) {

@@ -1,5 +1,8 @@
-#define STEP_TABLE cm_step_avx2
-#define STEP_NAME "avx2"
-
+/* The step with vectors of AVX2. The order of these headers matters. */
+/* clang-format off */
 #include "mcts/lanes_avx2.h"
 #include "mcts/step_impl.h"
+#include "mcts/plain_avx2.h"
+/* clang-format on */
+
+const cm_step cm_step_avx2 = {"avx2", step_root, avx2_grow};

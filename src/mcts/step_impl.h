@@ -1,4 +1,4 @@
-/* One step of the search over lanes_*.h; the includer defines STEP_TABLE, the name of the table. */
+/* One step of the search over the parts in lanes_*.h, which the includer has included before. */
 #include "mcts/backup.h"
 #include "mcts/step.h"
 
@@ -27,9 +27,11 @@ static inline void add_child(const cm_tree *tree, size_t index, cm_node *node, i
     float open = edges.open[action];
     bool is_there = open > -FLT_MAX;
     edges.open[action] = -INFINITY;
+    if (at % 8 == 0) {
+        for (int i = at; i < at + 8 && i < tree->capacity; i++) edges.weight[i] = -INFINITY;
+    }
     edges.child[at] = child;
     edges.action[at] = action;
-    edges.visits[at] = 0;
     if (priors) {
         edges.prior[at] = edges.weight[at] = is_there ? open : 0.0f;
     } else {
@@ -37,26 +39,26 @@ static inline void add_child(const cm_tree *tree, size_t index, cm_node *node, i
         edges.prior[at] = cm_exp(open - scale.top) * scale.factor;
         edges.weight[at] = is_there ? open : -FLT_MAX;
     }
-    node->next_entry = at;
+    node->next = at;
     renew_open(tree, node, edges, priors);
+    node->next_open = node->open_action;
 }
 
-/* Both outcomes are computed and one is taken: which it is cannot be predicted. */
-static inline void set_selection(const cm_tree *tree, int b, int slot, cm_node *node, const int32_t *children, cm_choice choice) {
-    int32_t is_open = choice.entry >> 31; /* all ones or 0 */
-    int32_t child = children[choice.entry & ~is_open] | is_open;
-    int32_t ends = (child >> 31) | -(node->depth + 1 == tree->max_depth);
+/* `entry` is what the node selects now; both outcomes are computed and one is taken: which it is cannot be predicted.
+ */
+static inline void set_next(const cm_tree *tree, int b, int slot, cm_node *node, const int32_t *children,
+                            int32_t entry) {
+    int32_t is_open = entry >> 31; /* all ones or 0 */
+    int32_t ends = is_open | -(node->depth + 1 >= tree->max_depth), child = children[entry & ~is_open];
     int32_t below = cm_tree_node(tree, b, (slot & ends) | (child & ~ends))->leaf;
-    node->next_action = choice.action;
-    node->next_entry = choice.entry;
-    node->next_child = child;
+    node->next = entry;
     node->leaf = (slot & ends) | (below & ~ends);
 }
 
 /* A node without children selects its best open action, by every rule but Gumbel's root rule. */
 static inline void select_first(cm_node *node, int slot) {
-    node->next_action = node->open_action == CM_NONE ? 0 : node->open_action;
-    node->next_entry = node->next_child = CM_NONE;
+    node->next_open = node->open_action == CM_NONE ? 0 : node->open_action;
+    node->next = CM_NONE;
     node->leaf = slot;
 }
 
@@ -64,14 +66,15 @@ static bool step_root(cm_tree *tree, int b, float value) {
     cm_node *root = cm_tree_node(tree, b, CM_ROOT);
     size_t index = cm_tree_index(tree, b, CM_ROOT), n = (size_t)tree->num_actions, first = (size_t)b * n;
     bool priors = cm_rules_hold_priors(tree, false);
-    *root = (cm_node){.visits = 1, .value = value, .raw_value = value, .parent = CM_NONE, .action = CM_NONE};
+    *root = (cm_node){
+        .visits = 1, .value = value, .raw_value = value, .slot = CM_ROOT, .parent = CM_ROOT, .action = CM_NONE};
     tree->is_used[index] = 1;
     tree->is_chance[index] = 0;
     memset(tree->root_visits + first, 0, n * sizeof(int32_t));
     memset(tree->root_q + first, 0, n * sizeof(float));
     bool finite = write_priors(tree, index, root, tree->root_logits + first, tree->num_actions, priors);
-    cm_edges edges = cm_tree_edges(tree, root);
-    set_selection(tree, b, CM_ROOT, root, edges.child, cm_rules_select(tree, b, true, false, root, edges));
+    select_first(root, CM_ROOT);
+    root->next_open = cm_rules_select(tree, b, true, false, root, cm_tree_edges(tree, root)).action;
     return finite && isfinite(value);
 }
 
@@ -80,11 +83,12 @@ static inline bool write_leaf(cm_tree *tree, int b, cm_leaf leaf, const cm_growt
     size_t index = cm_tree_index(tree, b, leaf.child), above = cm_tree_index(tree, b, leaf.parent);
     cm_node *node = cm_tree_node(tree, b, leaf.child), *parent = cm_tree_node(tree, b, leaf.parent);
     float value = rows->value[row], reward = rows->reward[row], discount = rows->discount[row];
-    bool is_new = parent->next_child == CM_NONE, is_chance = tree->num_chance > 0 && !tree->is_chance[above];
+    bool is_new = parent->next == CM_NONE, is_chance = tree->num_chance > 0 && !tree->is_chance[above];
     node->visits = is_new ? 1 : node->visits + 1;
     node->value = node->raw_value = value;
     node->reward = reward;
     node->discount = discount;
+    node->slot = leaf.child;
     node->parent = leaf.parent;
     node->action = leaf.action;
     node->depth = parent->depth + 1;
@@ -104,22 +108,30 @@ static inline bool write_leaf(cm_tree *tree, int b, cm_leaf leaf, const cm_growt
 static inline float pass_node(const cm_tree *tree, int b, int slot, cm_node *node, const cm_node *child, float g) {
     cm_edges edges = cm_tree_edges(tree, node);
     bool is_root = slot == CM_ROOT, is_chance = tree->is_chance[cm_tree_index(tree, b, slot)];
-    int at = node->next_entry;
+    int at = node->next;
     g = cm_backup_node(node, child, g);
-    int32_t visits = edges.visits[at] += 1;
-    float q = cm_backup_q(child);
+    float q = cm_backup_q(child), weight = edges.prior[at] * tree->reciprocal[child->visits + 1];
+    edges.visits[at] = child->visits;
     cm_choice choice;
     if (is_chance || (is_root && tree->params.root_rule == CM_RULE_GUMBEL)) {
         edges.q[at] = q;
-        if (cm_rules_hold_priors(tree, is_chance)) edges.weight[at] = edges.prior[at] * tree->reciprocal[visits + 1];
+        if (cm_rules_hold_priors(tree, is_chance)) edges.weight[at] = weight;
         choice = cm_rules_select(tree, b, is_root, is_chance, node, edges);
     } else if (tree->params.interior_rule == CM_RULE_PUCT) {
-        choice = lanes_puct(tree, node, edges, at, q, edges.prior[at] * tree->reciprocal[visits + 1]);
+        choice = lanes_puct(tree, node, edges, at, q, weight);
     } else {
         choice = lanes_gumbel(tree, node, edges, at, q);
     }
-    set_selection(tree, b, slot, node, edges.child, choice);
+    node->next_open = choice.action;
+    set_next(tree, b, slot, node, edges.child, choice.entry);
     return g;
+}
+
+/* The root's edge to `child` by action, for the results and for Gumbel's root rule. */
+static inline void write_root(cm_tree *tree, int b, const cm_node *child) {
+    size_t edge = (size_t)b * (size_t)tree->num_actions + (size_t)child->action;
+    tree->root_visits[edge] = child->visits;
+    tree->root_q[edge] = cm_backup_q(child);
 }
 
 static inline bool grow_root(cm_tree *tree, int b, cm_leaf leaf, const cm_growth *rows, int row) {
@@ -127,17 +139,12 @@ static inline bool grow_root(cm_tree *tree, int b, cm_leaf leaf, const cm_growth
     const cm_node *child = cm_tree_node(tree, b, leaf.child);
     cm_node *node = cm_tree_node(tree, b, leaf.parent);
     float g = child->value;
-    int slot = leaf.parent;
-    for (int level = node->depth; level > 0; level--) {
-        g = pass_node(tree, b, slot, node, child, g);
+    for (int level = node->depth; level >= 0; level--) {
+        if (level == 0) write_root(tree, b, child);
+        g = pass_node(tree, b, node->slot, node, child, g);
         child = node;
-        slot = node->parent;
-        node = cm_tree_node(tree, b, slot);
+        node = cm_tree_node(tree, b, node->parent);
     }
-    size_t edge = (size_t)b * (size_t)tree->num_actions + (size_t)child->action;
-    tree->root_visits[edge] += 1;
-    tree->root_q[edge] = cm_backup_q(child);
-    g = pass_node(tree, b, CM_ROOT, node, child, g);
     return finite && isfinite(g);
 }
 
@@ -149,5 +156,3 @@ static int step_grow(cm_tree *tree, const cm_growth *rows) {
     }
     return bad;
 }
-
-const cm_step STEP_TABLE = {STEP_NAME, step_root, step_grow};

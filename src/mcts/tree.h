@@ -27,41 +27,44 @@ typedef struct cm_node { /* a cache line */
     float value;         /* mean of the returns seen from here                                      */
     float reward;        /* of the edge that leads here                                             */
     float discount;      /* of the edge that leads here                                             */
-    int32_t parent;      /* slot, CM_NONE: root                                                     */
+    int32_t parent;      /* slot; the root's is the root                                            */
     int32_t action;      /* that leads here, CM_NONE: root                                          */
     int32_t depth;       /* edges from the root                                                     */
     int32_t leaf;        /* slot whose next edge is to be expanded, walking from here               */
-    int32_t next_action; /* what the selection rule says now                                        */
-    int32_t next_entry;  /* its position in the list of children, CM_NONE: open                     */
-    int32_t next_child;  /* its slot, CM_NONE: open                                                 */
+    int32_t next;        /* what the selection rule says now: an entry of the list of children, or
+                            CM_NONE for the open action `next_open`                                 */
+    int32_t next_open;   /* the best open action but under GUMBEL's root rule                       */
     int32_t count;       /* expanded children                                                       */
     int32_t open_action; /* open action with the largest prior, CM_NONE: none is open               */
     float open_prior;    /* its number in the row of open actions                                   */
     float open_mass;     /* GUMBEL: sum of e^(logit - open_prior) over the open actions             */
     float raw_value;     /* last value that the model gave                                          */
+    int32_t slot;        /* its own                                                                 */
 } cm_node;
 
 typedef struct cm_scale { /* GUMBEL: prior = e^(logit - top) * factor */
     float top, factor;
 } cm_scale;
 
-typedef struct cm_edges { /* rows of one node */
-    float *open;          /* [columns] PUCT, chance: prior; GUMBEL: logit; -inf: not there, or expanded  */
-    /* expanded children, [capacity], the first `count` in use                                           */
-    float *q;        /* reward + discount * value                                                   */
-    float *weight;   /* PUCT, chance: prior / (visits + 1); GUMBEL: logit                           */
-    int32_t *child;  /* slot                                                                        */
-    int32_t *action; /* column                                                                      */
-    float *prior;    /* softmax of the prior logits                                                 */
-    int32_t *visits; /* times followed                                                              */
+/* Rows of a node. The first `count` of [capacity] are in use; weights behind them, to the end of a vector of eight, are
+ * -inf. */
+typedef struct cm_edges {
+    float *q;        /* [capacity] reward + discount * value                                             */
+    float *weight;   /* [capacity] PUCT, chance: prior / (visits + 1); GUMBEL: logit                     */
+    int32_t *child;  /* [capacity] slot                                                                  */
+    int32_t *action; /* [capacity] column                                                                */
+    float *prior;    /* [capacity] softmax of the prior logits                                           */
+    int32_t *visits; /* [capacity] times followed; kept only where a rule reads it, cm_rules_count_visits */
+    float *open;     /* [columns]  PUCT, chance: prior; GUMBEL: logit; -inf: not there, or expanded      */
 } cm_edges;
 
 typedef struct cm_tree {
     cm_search_params params;
     int batch, slots;            /* B, N + 1                                                       */
     int num_actions, num_chance; /* A, C                                                           */
-    int columns, capacity;       /* row lengths: max(A, C) and the most children, both rounded up  */
-    int max_depth;               /* >= 1                                                           */
+    int columns;                 /* max(A, C), rounded up to 8                                     */
+    int capacity;                /* the most children of a node, rounded up to 4 or to 8s          */
+    int max_depth;               /* >= 1; INT32_MAX: no limit                                      */
     int considered_rows;         /* rows of `considered`                                           */
     size_t node_bytes;
 
@@ -90,15 +93,15 @@ static CM_HD inline cm_node *cm_tree_node(const cm_tree *tree, int b, int slot) 
 }
 
 static CM_HD inline cm_edges cm_tree_edges(const cm_tree *tree, cm_node *node) {
-    float *open = (float *)(void *)(node + 1), *rows = open + tree->columns;
+    float *rows = (float *)(void *)(node + 1);
     size_t n = (size_t)tree->capacity;
-    cm_edges edges = {open,
-                      rows,
+    cm_edges edges = {rows,
                       rows + n,
                       (int32_t *)(void *)(rows + 2 * n),
                       (int32_t *)(void *)(rows + 3 * n),
                       rows + 4 * n,
-                      (int32_t *)(void *)(rows + 5 * n)};
+                      (int32_t *)(void *)(rows + 5 * n),
+                      rows + 6 * n};
     return edges;
 }
 
