@@ -33,7 +33,8 @@ $(PROBE): $(BUILD)/flags.stamp scripts/deps
 	@touch $@
 
 $(BUILD)/src/cli/%.o: EXTRA_FLAGS = -DCM_VERSION=\"$(VERSION)\"
-$(BUILD)/tests/%.o: EXTRA_FLAGS = -Itests -DCM_TEST_CASES=\"$(CURDIR)/tests/cases\"
+$(BUILD)/tests/%.o: EXTRA_FLAGS = -Itests -DCM_TEST_CASES=\"$(CURDIR)/tests/cases\" \
+    -DCM_TEST_PROGRAM=\"$(abspath $(BUILD))/cumind\"
 
 $(BUILD)/%.o: %.c $(BUILD)/flags.stamp | $(PROBE)
 	@mkdir -p $(@D)

@@ -79,7 +79,8 @@ cm_status cm_checkpoint_save(cm_checkpoint_store *store, int64_t update, const c
                              int count) CM_MUST_USE;
 
 /* Reads the checkpoint `update` (or CM_CHECKPOINT_LATEST, CM_CHECKPOINT_BEST) into the parts, in order. Errors:
- * CM_ERR_INPUT "file: reason; the newest intact checkpoint is N"; parts may have changed by then. */
+ * CM_ERR_INPUT if there is none of that number or it is of another run; CM_ERR_IO "file: reason; the newest intact
+ * checkpoint is N" for a damaged one. Parts may have changed by then. */
 cm_status cm_checkpoint_load(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts, int count,
                              int64_t *loaded) CM_MUST_USE;
 

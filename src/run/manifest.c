@@ -102,12 +102,12 @@ cm_status cm_manifest_read(cm_manifest *manifest, const char *directory) {
     cm_json_doc *doc = NULL;
     cm_manifest_reset(manifest);
     CM_TRY(cm_path_join(path, sizeof path, directory, file_name));
-    CM_TRY(cm_json_read(path, &doc));
+    if (cm_json_read(path, &doc) != CM_OK) return cm_fail(CM_ERR_IO, "%s", cm_error_message());
     cm_status status = read_rows(manifest, cm_json_root(doc));
     cm_json_free(doc);
     if (status == CM_OK) return CM_OK;
     cm_manifest_reset(manifest);
-    return cm_fail_in(status, "%s", path);
+    return cm_fail_in(CM_ERR_IO, "%s", path);
 }
 
 cm_status cm_manifest_fetch(const cm_manifest *manifest, const char *directory, const char *name, char **data,
@@ -119,7 +119,7 @@ cm_status cm_manifest_fetch(const cm_manifest *manifest, const char *directory, 
     if (!row) return cm_fail(CM_ERR_INPUT, "%s: not in the manifest; this is another kind of checkpoint", path);
     struct stat about;
     if (stat(path, &about) == 0 && (uint64_t)about.st_size != row->bytes) {
-        return cm_fail(CM_ERR_INPUT, "%s: has %lld bytes, must have %llu: %s", path, (long long)about.st_size,
+        return cm_fail(CM_ERR_IO, "%s: has %lld bytes, must have %llu: %s", path, (long long)about.st_size,
                        (unsigned long long)row->bytes,
                        (uint64_t)about.st_size < row->bytes ? "the file is truncated" : "the file was changed");
     }
@@ -128,7 +128,7 @@ cm_status cm_manifest_fetch(const cm_manifest *manifest, const char *directory, 
     if (*size == row->bytes && strcmp(hash, row->hash) == 0) return CM_OK;
     free(*data);
     *data = NULL, *size = 0;
-    return cm_fail(CM_ERR_INPUT, "%s: its checksum differs from the manifest's: the file is damaged", path);
+    return cm_fail(CM_ERR_IO, "%s: its checksum differs from the manifest's: the file is damaged", path);
 }
 
 cm_status cm_manifest_verify(const cm_manifest *manifest, const char *directory) {

@@ -30,13 +30,14 @@ void cm_manifest_reset(cm_manifest *manifest); /* frees the list; a zeroed struc
 cm_status cm_manifest_add(cm_manifest *manifest, const char *name, uint64_t bytes, const char *hash) CM_MUST_USE;
 const cm_manifest_file *cm_manifest_find(const cm_manifest *manifest, const char *name); /* NULL if absent */
 
-/* Writes it as DIRECTORY/manifest.json; reads it back, replacing what `manifest` held. Errors: CM_ERR_IO, CM_ERR_INPUT
- * with the file's name and what is wrong with it. */
+/* Writes it as DIRECTORY/manifest.json; reads it back, replacing what `manifest` held. Errors: CM_ERR_IO (a damaged
+ * file included) with the file's name and what is wrong with it. */
 cm_status cm_manifest_write(const cm_manifest *manifest, const char *directory) CM_MUST_USE;
 cm_status cm_manifest_read(cm_manifest *manifest, const char *directory) CM_MUST_USE;
 
 /* Reads DIRECTORY/NAME whole into *data (the caller frees it) after its size and checksum have been compared with the
- * manifest. Errors: CM_ERR_INPUT / CM_ERR_IO "DIRECTORY/NAME: reason". */
+ * manifest. Errors: CM_ERR_IO "DIRECTORY/NAME: reason", CM_ERR_INPUT if the
+ * manifest does not list it. */
 cm_status cm_manifest_fetch(const cm_manifest *manifest, const char *directory, const char *name, char **data,
                             size_t *size) CM_MUST_USE;
 

@@ -234,7 +234,8 @@ static cm_status iterate(cm_run *run) {
     if (run->state.iteration % options(run)->run.metrics_interval == 0 || isfinite(run->row.eval_return)) {
         CM_TRY(cm_metrics_write(&run->metrics, &run->row));
     }
-    cm_progress_show(run->progress, &run->row, share_done(run));
+    double limit = options(run)->run.time_limit, late = limit > 0.0 ? (cm_clock_seconds() - run->began) / limit : 0.0;
+    cm_progress_show(run->progress, &run->row, fmax(share_done(run), late));
     return checkpoint_due(run) ? save(run) : CM_OK;
 }
 

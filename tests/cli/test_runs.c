@@ -1,0 +1,395 @@
+/* Runs as a user meets them: trained, interrupted, killed, gone on with, evaluated, damaged. */
+#include <check.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/file.h"
+#include "core/json.h"
+#include "support/program.h"
+
+/* A run of a second: 1,024 steps, a checkpoint every 40 updates. */
+#define SMALL                                                                                                          \
+    " --set env_steps=1024 --set min_memory_steps=256 --set checkpoint_updates=40 --set final_evaluation_episodes=4"   \
+    " --set evaluation_interval=512 --set evaluation_episodes=4"
+
+static char where[64];
+static cm_output result;
+static char reference[64]; /* hash of the unbroken small run */
+
+static void run(const char *arguments) { cm_program_run(where, arguments, &result); }
+
+static void expect_ok(const char *arguments) {
+    run(arguments);
+    ck_assert_msg(result.status == 0, "%s: status %d: %s", arguments, result.status, result.err);
+}
+
+/* The parameter hash in DIR/result.json. */
+static void hash_of(const char *dir, char hash[64]) {
+    char name[64], path[160];
+    cm_json_doc *doc = NULL;
+    snprintf(name, sizeof name, "%s/result.json", dir);
+    snprintf(path, sizeof path, "%s/%s", where, name);
+    ck_assert_msg(cm_json_read(path, &doc) == CM_OK, "%s", cm_error_message());
+    const char *text = cm_json_string(cm_json_get(cm_json_root(doc), "parameter_hash"));
+    ck_assert_ptr_nonnull(text);
+    snprintf(hash, 64, "%s", text);
+    cm_json_free(doc);
+}
+
+static void expect_reference(const char *dir) {
+    char hash[64];
+    hash_of(dir, hash);
+    ck_assert_str_eq(hash, reference);
+}
+
+static void begin_all(void) {
+    strcpy(where, "/tmp/cumind-runs-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(where));
+    expect_ok("train --quiet --run ref" SMALL);
+    hash_of("ref", reference);
+}
+static void end_all(void) { ck_assert_int_eq(cm_directory_remove(where), CM_OK); }
+
+/* ---- what a run is ---- */
+
+START_TEST(run_folder_explains_itself) {
+    const char *const files[] = {"config.json",
+                                 "metrics.jsonl",
+                                 "log.txt",
+                                 "README.md",
+                                 "result.json",
+                                 "latest/manifest.json",
+                                 "latest/parameters.safetensors",
+                                 "best/state.json"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[160];
+        snprintf(path, sizeof path, "%s/ref/%s", where, files[i]);
+        ck_assert_msg(cm_file_exists(path), "%s is missing", files[i]);
+    }
+}
+END_TEST
+
+START_TEST(threads_and_prefetch_change_no_parameter) {
+    static const char *const variants[] = {"--threads 1", "--threads 2", "--threads 3", "--set prefetch_depth=0"};
+    char line[512], dir[32];
+    snprintf(dir, sizeof dir, "variant-%d", _i);
+    snprintf(line, sizeof line, "train --quiet --run %s %s" SMALL, dir, variants[_i]);
+    expect_ok(line);
+    expect_reference(dir);
+}
+END_TEST
+
+START_TEST(another_seed_gives_other_parameters) {
+    char hash[64];
+    expect_ok("train --quiet --run other --seed 7" SMALL);
+    hash_of("other", hash);
+    ck_assert_str_ne(hash, reference);
+}
+END_TEST
+
+START_TEST(overlapped_run_is_the_same_for_any_threads) {
+    char first[64], second[64];
+    expect_ok("train --quiet --run over-1 --threads 1 --set overlap=on" SMALL);
+    expect_ok("train --quiet --run over-2 --threads 2 --set overlap=on" SMALL);
+    hash_of("over-1", first);
+    hash_of("over-2", second);
+    ck_assert_str_eq(first, second);
+}
+END_TEST
+
+/* Every line of text is a JSON object with an "event"; counts those of `event`. */
+static int count_events(char *text, const char *event) {
+    int count = 0;
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        cm_json_doc *doc = NULL;
+        ck_assert_msg(cm_json_parse(line, strlen(line), "line", &doc) == CM_OK, "%s: %s", cm_error_message(), line);
+        const char *name = cm_json_string(cm_json_get(cm_json_root(doc), "event"));
+        ck_assert_ptr_nonnull(name);
+        count += strcmp(name, event) == 0;
+        cm_json_free(doc);
+    }
+    return count;
+}
+
+START_TEST(json_lines_have_an_event_each) {
+    static char copy[CM_OUTPUT_BYTES];
+    expect_ok("train --json --run json" SMALL);
+    strcpy(copy, result.out);
+    ck_assert_int_eq(count_events(copy, "iteration"), 4);
+    strcpy(copy, result.out);
+    ck_assert_int_eq(count_events(copy, "evaluation"), 2);
+    strcpy(copy, result.out);
+    ck_assert_int_eq(count_events(copy, "start") + 10 * count_events(result.out, "end"), 11);
+}
+END_TEST
+
+START_TEST(plain_output_ends_with_report_and_next_commands) {
+    expect_ok("train --run plain" SMALL);
+    ck_assert_ptr_null(strchr(result.out, '\033'));
+    ck_assert_ptr_nonnull(strstr(result.out, "95 % interval"));
+    ck_assert_ptr_nonnull(strstr(result.out, "cumind play --run plain"));
+    ck_assert_ptr_nonnull(strstr(result.out, "cumind train --resume plain"));
+    ck_assert_ptr_nonnull(strstr(result.out, "memory "));
+}
+END_TEST
+
+START_TEST(quiet_run_prints_nothing) {
+    expect_ok("train --quiet --run quiet" SMALL);
+    ck_assert_str_eq(result.out, "");
+}
+END_TEST
+
+START_TEST(several_seeds_end_with_a_table) {
+    expect_ok("train --quiet --seeds 3-4 --run seeds" SMALL);
+    ck_assert_ptr_nonnull(strstr(result.out, "\n       3 "));
+    ck_assert_ptr_nonnull(strstr(result.out, "\n       4 "));
+    char one[64], two[64];
+    hash_of("seeds/seed-3", one);
+    hash_of("seeds/seed-4", two);
+    ck_assert_str_ne(one, two);
+}
+END_TEST
+
+/* ---- going on ---- */
+
+START_TEST(killed_run_resumes_to_the_same_parameters) {
+    char dir[32], line[512];
+    snprintf(dir, sizeof dir, "killed-%d", _i);
+    snprintf(line, sizeof line, "train --quiet --run %s%s" SMALL, dir, _i % 2 ? " --set prefetch_depth=0" : "");
+    pid_t child = cm_program_start(where, line);
+    usleep(150000 + 97000 * (unsigned)_i);
+    kill(child, SIGKILL);
+    cm_program_wait(child);
+    snprintf(line, sizeof line, "train --quiet --resume %s", dir);
+    child = cm_program_start(where, line);
+    usleep(60000 + 41000 * (unsigned)_i);
+    kill(child, SIGKILL);
+    cm_program_wait(child);
+    expect_ok(line);
+    expect_reference(dir);
+}
+END_TEST
+
+START_TEST(interrupted_run_saves_says_how_to_go_on_and_does) {
+    char text[4096];
+    pid_t child = cm_program_start(where, "train --run stopped" SMALL);
+    usleep(400000);
+    kill(child, _i ? SIGTERM : SIGINT);
+    ck_assert_int_eq(cm_program_wait(child), 0);
+    cm_program_file(where, "out.txt", text, sizeof text);
+    ck_assert_msg(strstr(text, "cumind train --resume stopped") != NULL, "%s", text);
+    expect_ok("train --quiet --resume stopped");
+    expect_reference("stopped");
+    char path[128];
+    snprintf(path, sizeof path, "%s/stopped", where);
+    ck_assert_int_eq(cm_directory_remove(path), CM_OK);
+}
+END_TEST
+
+START_TEST(second_interrupt_ends_at_once_and_loses_nothing_saved) {
+    pid_t child = cm_program_start(where, "train --quiet --run twice" SMALL);
+    usleep(500000);
+    kill(child, SIGINT);
+    usleep(2000);
+    kill(child, SIGINT);
+    int status = cm_program_wait(child);
+    ck_assert_msg(status == 130 || status == 0, "status %d", status);
+    expect_ok("train --quiet --resume twice");
+    expect_reference("twice");
+}
+END_TEST
+
+START_TEST(finished_run_resumes_to_exit_0_and_changes_nothing) {
+    expect_ok("train --resume ref");
+    ck_assert_ptr_nonnull(strstr(result.out, "finished already"));
+    expect_reference("ref");
+}
+END_TEST
+
+START_TEST(limits_are_totals_of_the_run) {
+    char text[8192];
+    expect_ok("train --quiet --run longer" SMALL);
+    expect_ok("train --quiet --resume longer --env-steps 1536");
+    cm_program_file(where, "longer/result.json", text, sizeof text);
+    ck_assert_msg(strstr(text, "\"env_steps\": 1536") != NULL, "%s", text);
+}
+END_TEST
+
+START_TEST(metrics_of_a_resumed_run_have_no_line_twice) {
+    static char text[1 << 16];
+    char last = '\0';
+    int lines = 0;
+    cm_program_file(where, "killed-0/metrics.jsonl", text, sizeof text);
+    for (char *c = text; *c; last = *c++) lines += *c == '\n';
+    ck_assert_int_eq(last, '\n');
+    ck_assert_int_eq(lines, 4);
+}
+END_TEST
+
+static void expect_exit(const char *arguments, int status, const char *text) {
+    run(arguments);
+    ck_assert_msg(result.status == status, "%s: status %d: %s", arguments, result.status, result.err);
+    ck_assert_msg(strstr(result.err, text) != NULL, "%s: %s", arguments, result.err);
+    ck_assert_msg(strchr(result.err, '\n') == strrchr(result.err, '\n'), "more than a line: %s", result.err);
+}
+
+START_TEST(refusals_name_what_to_do) {
+    expect_exit("train --quiet --run ref", 2, "--resume ref");
+    expect_exit("train --quiet --resume ref --set num_simulations=9", 2, "the run has 8, you ask for 9");
+    expect_exit("train --quiet --resume ref --checkpoint 3", 2, "has no checkpoint 3");
+    expect_exit("train --quiet --resume ref --run x", 2, "--run belongs to new ones");
+    expect_exit("train --quiet --run y --init-from ref --set hidden_dim=32", 2, "this network has");
+}
+END_TEST
+
+START_TEST(new_run_starts_from_old_weights) {
+    expect_ok("train --quiet --run young --init-from ref --set learning_rate=1e-12 --set weight_decay=0" SMALL);
+    char hash[64];
+    hash_of("young", hash);
+    ck_assert_str_ne(hash, reference); /* it starts from the average */
+    expect_ok("eval --run young --episodes 3 --json");
+}
+END_TEST
+
+/* ---- damage ---- */
+
+static void damage(const char *dir, const char *file) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s/latest/%s", where, dir, file);
+    int descriptor = open(path, O_RDWR);
+    ck_assert_int_ge(descriptor, 0);
+    char byte = 0;
+    ck_assert_int_eq(pread(descriptor, &byte, 1, 100), 1);
+    byte ^= 4;
+    ck_assert_int_eq(pwrite(descriptor, &byte, 1, 100), 1);
+    close(descriptor);
+}
+
+START_TEST(damaged_checkpoint_is_named_with_the_newest_intact_one) {
+    char number[32];
+    expect_ok("train --quiet --run hurt" SMALL);
+    damage("hurt", "parameters.safetensors");
+    expect_exit("train --quiet --resume hurt --env-steps 2048", 1, "parameters.safetensors: its checksum differs");
+    expect_exit("eval --run hurt --episodes 2", 1, "average.safetensors");
+    expect_exit("inspect --run hurt", 1, "newest intact checkpoint is ");
+    const char *intact = strstr(result.err, "--checkpoint ");
+    ck_assert_ptr_nonnull(intact);
+    ck_assert_int_eq(sscanf(intact, "--checkpoint %31[0-9]", number), 1);
+    char line[128];
+    snprintf(line, sizeof line, "train --quiet --resume hurt --checkpoint %s", number);
+    expect_ok(line);
+    expect_reference("hurt");
+}
+END_TEST
+
+/* ---- using a run ---- */
+
+static double number_in(const char *key) {
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    const char *at = strstr(result.out, quoted);
+    ck_assert_msg(at != NULL, "%s is missing: %s", key, result.out);
+    return strtod(at + strlen(quoted), NULL);
+}
+
+START_TEST(evaluation_has_the_statistics_of_its_returns) {
+    double returns[5], sum = 0, squares = 0;
+    expect_ok("eval --run ref --episodes 5 --seed 11 --json");
+    const char *at = strstr(result.out, "\"returns\": [");
+    ck_assert_ptr_nonnull(at);
+    char *end = (char *)at + strlen("\"returns\": [");
+    for (int i = 0; i < 5; i++) {
+        returns[i] = strtod(end, &end);
+        end += 2;
+        sum += returns[i] / 5;
+    }
+    for (int i = 0; i < 5; i++) squares += (returns[i] - sum) * (returns[i] - sum);
+    ck_assert_double_eq_tol(number_in("mean"), sum, 1e-9);
+    ck_assert_double_eq_tol(number_in("std"), sqrt(squares / 4), 1e-9);
+    ck_assert_double_eq(number_in("episodes"), 5);
+}
+END_TEST
+
+START_TEST(episode_i_starts_from_seed_plus_i) {
+    char shifted[256];
+    expect_ok("eval --run ref --episodes 6 --seed 100 --json --threads 1");
+    const char *at = strchr(strstr(result.out, "\"returns\": ["), ',');
+    snprintf(shifted, sizeof shifted, "%s", at + 2); /* without the first */
+    expect_ok("eval --run ref --episodes 5 --seed 101 --json --threads 2");
+    at = strstr(result.out, "\"returns\": [") + strlen("\"returns\": [");
+    ck_assert_str_eq(at, shifted);
+}
+END_TEST
+
+START_TEST(inspect_tells_hash_updates_and_steps) {
+    expect_ok("inspect --run ref --json");
+    ck_assert_ptr_nonnull(strstr(result.out, reference));
+    ck_assert_double_eq(number_in("env_steps"), 1024);
+    ck_assert_double_gt(number_in("updates"), 0);
+}
+END_TEST
+
+START_TEST(runs_plots_and_games_are_shown) {
+    expect_ok("runs . --json");
+    ck_assert_ptr_nonnull(strstr(result.out, "./ref"));
+    expect_ok("runs .");
+    ck_assert_ptr_nonnull(strstr(result.out, "CartPole-v1"));
+    expect_ok("plot --run ref --columns 60 --rows 12");
+    ck_assert_ptr_nonnull(strstr(result.out, "env steps"));
+    expect_ok("plot --run ref --svg curve.svg");
+    static char svg[1 << 16];
+    cm_program_file(where, "curve.svg", svg, sizeof svg);
+    ck_assert_ptr_nonnull(strstr(svg, "<polyline"));
+    expect_ok("play --run ref --episodes 2 --quiet");
+    ck_assert_ptr_nonnull(strstr(result.out, "episode 1: return "));
+}
+END_TEST
+
+START_TEST(trace_is_a_file_of_events) {
+    static char text[CM_OUTPUT_BYTES];
+    expect_ok("train --quiet --run traced --trace t.json" SMALL);
+    cm_program_file(where, "t.json", text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "\"act\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"learn\""));
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("cli/runs");
+    TCase *tests = tcase_create("runs");
+    suite_add_tcase(suite, tests);
+    tcase_set_timeout(tests, 60);
+    tcase_add_unchecked_fixture(tests, begin_all, end_all);
+    tcase_add_test(tests, run_folder_explains_itself);
+    tcase_add_loop_test(tests, threads_and_prefetch_change_no_parameter, 0, 4);
+    tcase_add_test(tests, another_seed_gives_other_parameters);
+    tcase_add_test(tests, overlapped_run_is_the_same_for_any_threads);
+    tcase_add_test(tests, json_lines_have_an_event_each);
+    tcase_add_test(tests, plain_output_ends_with_report_and_next_commands);
+    tcase_add_test(tests, quiet_run_prints_nothing);
+    tcase_add_test(tests, several_seeds_end_with_a_table);
+    tcase_add_loop_test(tests, killed_run_resumes_to_the_same_parameters, 0, 5);
+    tcase_add_loop_test(tests, interrupted_run_saves_says_how_to_go_on_and_does, 0, 2);
+    tcase_add_test(tests, second_interrupt_ends_at_once_and_loses_nothing_saved);
+    tcase_add_test(tests, finished_run_resumes_to_exit_0_and_changes_nothing);
+    tcase_add_test(tests, limits_are_totals_of_the_run);
+    tcase_add_test(tests, metrics_of_a_resumed_run_have_no_line_twice);
+    tcase_add_test(tests, refusals_name_what_to_do);
+    tcase_add_test(tests, new_run_starts_from_old_weights);
+    tcase_add_test(tests, damaged_checkpoint_is_named_with_the_newest_intact_one);
+    tcase_add_test(tests, evaluation_has_the_statistics_of_its_returns);
+    tcase_add_test(tests, episode_i_starts_from_seed_plus_i);
+    tcase_add_test(tests, inspect_tells_hash_updates_and_steps);
+    tcase_add_test(tests, runs_plots_and_games_are_shown);
+    tcase_add_test(tests, trace_is_a_file_of_events);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

@@ -1,0 +1,251 @@
+/* The command line: help, errors in one line, exit codes, and the small commands. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "support/program.h"
+
+static char where[64];
+static cm_output result;
+
+static void begin(void) {
+    strcpy(where, "/tmp/cumind-cli-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(where));
+}
+static void end(void) { ck_assert_int_eq(cm_directory_remove(where), CM_OK); }
+
+static void run(const char *arguments) { cm_program_run(where, arguments, &result); }
+
+static void write_file(const char *name, const char *text) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", where, name);
+    ck_assert_int_eq(cm_file_write(path, text, strlen(text)), CM_OK);
+}
+
+/* Exit status, one line on stderr that begins with the program's name and contains `text`, nothing on stdout. */
+static void expect_error(const char *arguments, int status, const char *text) {
+    run(arguments);
+    ck_assert_msg(result.status == status, "%s: status %d, stderr: %s", arguments, result.status, result.err);
+    ck_assert_msg(strncmp(result.err, "cumind: ", 8) == 0, "%s: stderr: %s", arguments, result.err);
+    ck_assert_msg(strchr(result.err, '\n') == strrchr(result.err, '\n'), "%s: more than a line: %s", arguments,
+                  result.err);
+    ck_assert_msg(strstr(result.err, text) != NULL, "%s: stderr: %s", arguments, result.err);
+    ck_assert_str_eq(result.out, "");
+}
+
+static const char *const commands[] = {"train",   "eval",   "play",       "plot",       "runs",
+                                       "inspect", "config", "search",     "test-cases", "devices",
+                                       "doctor",  "help",   "completion", "version",    "benchmark"};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+START_TEST(help_lists_every_command) {
+    run("help");
+    ck_assert_int_eq(result.status, 0);
+    for (int i = 0; i < COMMANDS; i++)
+        ck_assert_msg(strstr(result.out, commands[i]) != NULL, "%s is missing", commands[i]);
+}
+END_TEST
+
+START_TEST(every_command_has_help_and_a_man_page) {
+    static char other[CM_OUTPUT_BYTES];
+    char line[128];
+    snprintf(line, sizeof line, "help %s", commands[_i]);
+    run(line);
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_ptr_nonnull(strstr(result.out, "Usage: cumind "));
+    strcpy(other, result.out);
+    snprintf(line, sizeof line, "%s --help", commands[_i]);
+    run(line);
+    ck_assert_str_eq(result.out, other);
+    snprintf(line, sizeof line, "help --man %s", commands[_i]);
+    run(line);
+    ck_assert_int_eq(strncmp(result.out, ".TH cumind-", 11), 0);
+    for (char *row = strtok(other, "\n"); row; row = strtok(NULL, "\n")) ck_assert_int_le(strlen(row), 100);
+}
+END_TEST
+
+START_TEST(completion_knows_every_command_and_their_flags) {
+    run("completion bash");
+    ck_assert_int_eq(result.status, 0);
+    for (int i = 0; i < COMMANDS; i++) ck_assert_ptr_nonnull(strstr(result.out, commands[i]));
+    ck_assert_ptr_nonnull(strstr(result.out, "--init-from"));
+    ck_assert_ptr_nonnull(strstr(result.out, "complete -o default -F _cumind cumind"));
+}
+END_TEST
+
+static const struct usage_case {
+    const char *arguments, *says;
+} usages[] = {
+    {"trian", "did you mean train?"},
+    {"train --sed 3", "unknown flag --sed; did you mean --s"},
+    {"train --seed", "--seed: needs a value"},
+    {"train --seed x", "seed"},
+    {"train --seed=-1", "seed"},
+    {"train --quiet=1", "--quiet: takes no value"},
+    {"train surplus", "unexpected argument \"surplus\""},
+    {"train --config missing.json", "missing.json"},
+    {"train --set num_simulatoins=3", "num_simulations"},
+    {"train --set MCTS.num_simulations=0", "1..65536"},
+    {"train --time 5x", "--time: must be a time"},
+    {"train --seeds 5-1", "--seeds: must be a range"},
+    {"train --seeds 1-2 --seed 4", "either --seed or --seeds"},
+    {"train --checkpoint 3", "--resume"},
+    {"train --resume nowhere", "nowhere: there is no such run"},
+    {"train --set env_name=CartPole-v7", "CartPole-v1"},
+    {"train --set action_space_size=3", "CartPole-v1 has 2 actions, not 3"},
+    {"train --set observation_shape=5", "[4]"},
+    {"train --backend cuba", "backend"},
+    {"train --set model_dtype=float16 --backend cpu", "bfloat16"},
+    {"train --set device_type=tpu", "TPU"},
+    {"train --init-from nowhere", "nowhere: there is no such run"},
+    {"train --set evaluation_interval=8 --set stop_at_goal=true --set env_name=Pendulum-v1", "goal_return"},
+    {"eval", "needs --run DIR"},
+    {"eval --run nowhere", "nowhere: there is no such run"},
+    {"play --human second", "has one player"},
+    {"plot --run nowhere", "no such run"},
+    {"runs nowhere", "no such folder"},
+    {"search", "--case"},
+    {"search --case nowhere.json", "nowhere.json"},
+    {"completion fish", "only bash"},
+    {"help trian", "did you mean train?"},
+    {"config --explain num_simulatoins", "num_simulations"},
+};
+
+START_TEST(wrong_usage_is_one_line_and_exit_2) { expect_error(usages[_i].arguments, 2, usages[_i].says); }
+END_TEST
+
+START_TEST(no_arguments_print_help_and_exit_2) {
+    run("");
+    ck_assert_int_eq(result.status, 2);
+    ck_assert_ptr_nonnull(strstr(result.err, "Usage: cumind COMMAND"));
+}
+END_TEST
+
+START_TEST(broken_configuration_names_file_and_line) {
+    write_file("c.json", "{\n  \"MCTS\": {\n    \"num_simulations\": }\n}\n");
+    expect_error("train --config c.json", 2, "c.json:3");
+    write_file("c.json", "{\n  \"MCTS\": {\n    \"num_simulatons\": 3\n  }\n}\n");
+    expect_error("train --config c.json", 2, "c.json:3");
+    write_file("c.json", "");
+    expect_error("train --config c.json", 2, "c.json");
+}
+END_TEST
+
+START_TEST(configuration_here_is_used_without_being_named) {
+    write_file("configuration.json", "{\"MCTS\": {\"num_simulations\": 13}}");
+    run("config --explain num_simulations");
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_msg(strstr(result.out, "13") && strstr(result.out, "configuration.json"), "%s", result.out);
+    run("config --set num_simulations=14 --explain num_simulations");
+    ck_assert_msg(strstr(result.out, "14") && strstr(result.out, "--set"), "%s", result.out);
+}
+END_TEST
+
+START_TEST(written_configuration_reads_back_the_same) {
+    static char c[1 << 16], d[1 << 16];
+    run("config --set batch_size=96 --write c.json");
+    ck_assert_int_eq(result.status, 0);
+    run("config --config c.json --write d.json");
+    ck_assert_int_eq(result.status, 0);
+    cm_program_file(where, "c.json", c, sizeof c);
+    cm_program_file(where, "d.json", d, sizeof d);
+    ck_assert_str_eq(c, d);
+    ck_assert_ptr_nonnull(strstr(c, "\"batch_size\": 96"));
+}
+END_TEST
+
+START_TEST(search_prints_its_tree_and_checks_it) {
+    run("search --case " CM_TEST_CASES "/search/g01_basic.json");
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_ptr_nonnull(strstr(result.out, "\"action_weights\""));
+    run("search --check --case " CM_TEST_CASES "/search/g01_basic.json");
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_str_eq(result.out, "ok\n");
+}
+END_TEST
+
+START_TEST(search_of_a_foreign_file_is_exit_2) {
+    write_file("f.json", "{\"format\": \"something\"}");
+    expect_error("search --case f.json --check", 2, "f.json");
+}
+END_TEST
+
+START_TEST(empty_folder_of_cases_is_a_failure) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/empty", where);
+    ck_assert_int_eq(cm_directory_make(path), CM_OK);
+    run("test-cases empty");
+    ck_assert_int_eq(result.status, 1);
+}
+END_TEST
+
+START_TEST(unknown_cases_are_failures_named_by_file) {
+    write_file("a.json", "{\"format\": \"cumind-learning-case-1\", \"kind\": \"nonsense\"}");
+    write_file("b.json", "[1, 2");
+    run("test-cases .");
+    ck_assert_int_eq(result.status, 1);
+    ck_assert_ptr_nonnull(strstr(result.out, "a.json"));
+    ck_assert_ptr_nonnull(strstr(result.out, "b.json"));
+    ck_assert_ptr_nonnull(strstr(result.out, "0 passed, 2 failed"));
+}
+END_TEST
+
+START_TEST(cases_pass_on_every_backend) {
+    run("test-cases " CM_TEST_CASES " --threads 2");
+    ck_assert_msg(result.status == 0, "%s", result.out);
+    ck_assert_ptr_nonnull(strstr(result.out, " passed, 0 failed"));
+}
+END_TEST
+
+START_TEST(inspect_prints_the_network_of_a_configuration) {
+    run("inspect --json --set hidden_dim=64");
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_ptr_nonnull(strstr(result.out, "\"parameters\": "));
+    ck_assert_ptr_nonnull(strstr(result.out, "\"recurrent\": {"));
+}
+END_TEST
+
+START_TEST(random_play_draws_and_ends) {
+    run("play --set env_name=catch --seed 3");
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_ptr_nonnull(strstr(result.out, "episode 0: return "));
+}
+END_TEST
+
+START_TEST(doctor_finds_this_machine_well) {
+    run("doctor");
+    ck_assert_msg(result.status == 0, "%s", result.out);
+    ck_assert_ptr_nonnull(strstr(result.out, "training       ok"));
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("cli/usage");
+    TCase *tests = tcase_create("usage");
+    suite_add_tcase(suite, tests);
+    tcase_set_timeout(tests, 60);
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_test(tests, help_lists_every_command);
+    tcase_add_loop_test(tests, every_command_has_help_and_a_man_page, 0, COMMANDS);
+    tcase_add_test(tests, completion_knows_every_command_and_their_flags);
+    tcase_add_loop_test(tests, wrong_usage_is_one_line_and_exit_2, 0, (int)(sizeof usages / sizeof *usages));
+    tcase_add_test(tests, no_arguments_print_help_and_exit_2);
+    tcase_add_test(tests, broken_configuration_names_file_and_line);
+    tcase_add_test(tests, configuration_here_is_used_without_being_named);
+    tcase_add_test(tests, written_configuration_reads_back_the_same);
+    tcase_add_test(tests, search_prints_its_tree_and_checks_it);
+    tcase_add_test(tests, search_of_a_foreign_file_is_exit_2);
+    tcase_add_test(tests, empty_folder_of_cases_is_a_failure);
+    tcase_add_test(tests, unknown_cases_are_failures_named_by_file);
+    tcase_add_test(tests, cases_pass_on_every_backend);
+    tcase_add_test(tests, inspect_prints_the_network_of_a_configuration);
+    tcase_add_test(tests, random_play_draws_and_ends);
+    tcase_add_test(tests, doctor_finds_this_machine_well);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

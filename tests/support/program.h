@@ -1,0 +1,28 @@
+/* Runs the program build/cumind as a user does, and keeps what it says. */
+#ifndef CM_TESTS_PROGRAM_H
+#define CM_TESTS_PROGRAM_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { CM_OUTPUT_BYTES = 1 << 20 };
+
+typedef struct cm_output {
+    int status;                /* exit status; 128 + number if a signal ended it */
+    char out[CM_OUTPUT_BYTES]; /* stdout, NUL-terminated */
+    char err[CM_OUTPUT_BYTES]; /* stderr */
+} cm_output;
+
+/* Runs `cumind` with arguments separated by single blanks ("train --quiet"), in the folder `where`; waits for it. */
+void cm_program_run(const char *where, const char *arguments, cm_output *result);
+
+/* Starts it with output to the files out.txt and err.txt of `where`; the caller waits. */
+pid_t cm_program_start(const char *where, const char *arguments);
+
+/* Exit status as above of a started one. */
+int cm_program_wait(pid_t child);
+
+/* A whole file of `where` as text, "" if it cannot be read. */
+void cm_program_file(const char *where, const char *name, char *text, size_t size);
+
+#endif
