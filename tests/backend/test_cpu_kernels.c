@@ -5,7 +5,7 @@
 
 static const int widths[] = {1, 3, 5, 16, 21, 41, 128, 193};
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-enum { ROWS = 5 };
+enum { ROWS = 19 };
 
 /* A pair whose cpu backend runs on kernels number `index`; false where the machine has fewer. */
 static bool open_with(pair *p, int index) {
@@ -186,12 +186,13 @@ START_TEST(categorical_kernels_equal_ref) {
         target[1] = -1e6f;
         target[2] = 17.3f;
         for (int j = 0; j < size; j++) logits[j] *= 60.0f;
-        pair_run(&p, &call, 3, 2e-6);
+        double tolerance = size > 100 ? 1e-5 : 2e-6; /* large atoms cancel in the mean */
+        pair_run(&p, &call, 3, tolerance);
         cm_call decode = {.op = CM_OP_support_decode, .attr = attr};
         decode.attr.accumulate = 0;
         decode.t[CM_T_support_decode_value] = pair_vector(&p, ROWS);
         decode.t[CM_T_support_decode_logits] = call.t[CM_T_categorical_loss_logits];
-        pair_run(&p, &decode, 1, 2e-6);
+        pair_run(&p, &decode, 1, tolerance);
         free(decode.t[0].data);
         pair_free(&call);
     }
