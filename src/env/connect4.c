@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "env/board.h"
+#include "env/solver.h"
 
 enum { ROWS = CM_CONNECT4_ROWS, COLUMNS = CM_CONNECT4_COLUMNS, CELLS = CM_CONNECT4_CELLS };
 
@@ -81,4 +82,5 @@ const cm_env_def cm_env_connect4 = {.name = "connect4",
                                     .picture = picture,
                                     .action_name = action_name,
                                     .board = board,
-                                    .symmetry = symmetry};
+                                    .symmetry = symmetry,
+                                    .solver = &cm_solver_connect4};

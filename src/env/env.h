@@ -157,6 +157,7 @@ typedef struct cm_env_def {
     /* Continuous tasks: `value` float[action_size], not clipped. NULL otherwise. */
     cm_env_outcome (*step_value)(const cm_env_params *params, void *rules, const float *value);
     void (*step_lanes)(const cm_env_params *params, const cm_env_lanes *lanes); /* NULL: one by one                  */
+    const struct cm_solver_def *solver;                                         /* exact play (env/solver.h), or NULL */
 } cm_env_def;
 
 /* Built-in rows, in the order shown to users. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "env/board.h"
+#include "env/solver.h"
 
 enum { CELLS = CM_HEX_SIZE * CM_HEX_SIZE };
 
@@ -89,4 +90,5 @@ const cm_env_def cm_env_hex = {.name = "hex",
                                .picture = picture,
                                .action_name = action_name,
                                .board = board,
-                               .symmetry = symmetry};
+                               .symmetry = symmetry,
+                               .solver = &cm_solver_hex};

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "env/board.h"
+#include "env/solver.h"
 
 static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     (void)params;
@@ -74,4 +75,5 @@ const cm_env_def cm_env_tictactoe = {.name = "tictactoe",
                                      .picture = picture,
                                      .action_name = action_name,
                                      .board = board,
-                                     .symmetry = symmetry};
+                                     .symmetry = symmetry,
+                                     .solver = &cm_solver_tictactoe};

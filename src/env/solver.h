@@ -1,0 +1,41 @@
+/* Exact play for games that can be solved: the judge of what was learnt, and a perfect opponent.
+ *
+ * A solver owns its memory (tables, a transposition table), which fills as it is used: later questions are faster. It
+ * is not thread-safe; make one per thread. Answers are exact and do not depend on earlier questions. */
+#ifndef CM_ENV_SOLVER_H
+#define CM_ENV_SOLVER_H
+
+#include "env/env.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_solver cm_solver;
+
+enum { CM_SOLVER_ILLEGAL = -2 }; /* the value of an action that may not be played */
+
+/* What a row of the registry offers; NULL in cm_env_def where there is no solver. */
+typedef struct cm_solver_def {
+    const char *about;                         /* one line: method and cost                                 */
+    bool (*fits)(const cm_env_params *params); /* whether games of these options can be solved; NULL: all   */
+    size_t bytes;                              /* memory that it wants, zeroed                              */
+    void (*prepare)(const cm_env_params *params, void *memory); /* once; NULL: nothing to do */
+    /* value[A] of a position that has not ended. */
+    void (*solve)(const cm_env_params *params, void *memory, const void *rules, int8_t *value);
+} cm_solver_def;
+
+extern const cm_solver_def cm_solver_tictactoe, cm_solver_connect4, cm_solver_hex;
+
+/* Errors: CM_ERR_ABSENT if the game, or its size, has no exact solver; CM_ERR_MEMORY. The caller owns the solver. */
+cm_status cm_solver_create(const cm_env *env, cm_solver **out) CM_MUST_USE;
+void cm_solver_destroy(cm_solver *solver); /* NULL is allowed */
+
+/* value[A]: the result for the player to move if he plays the action and both sides play perfectly afterwards: 1 win, 0
+ * draw, -1 loss, CM_SOLVER_ILLEGAL. The largest is the value of the position. Errors: CM_ERR_STATE after the end. */
+cm_status cm_solver_solve(cm_solver *solver, const void *state, int8_t *value) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

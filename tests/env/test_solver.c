@@ -1,0 +1,198 @@
+/* Exact solvers against plain search without any of their shortcuts, and against what is known of the games. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/rng.h"
+#include "env/quiet_check.h"
+#include "env/solver.h"
+
+enum { BYTES = 1024, ACTIONS = 32 };
+
+/* Value for the player to move by searching everything through the public rules. */
+static int plain_value(const cm_env *env, const void *state) {
+    uint8_t mask[ACTIONS];
+    char next[BYTES];
+    int best = -1;
+    cm_env_legal(env, state, mask);
+    for (int a = 0; a < env->spec.actions && best < 1; a++) {
+        cm_env_outcome out;
+        if (!mask[a]) continue;
+        memcpy(next, state, env->spec.state_size);
+        must_equal(cm_env_step(env, next, a, &out), CM_OK);
+        int value = out.terminated ? (int)out.reward : -plain_value(env, next);
+        if (value > best) best = value;
+    }
+    return best;
+}
+
+/* Every value that the solver gives for this position is that of plain search. */
+static void check_position(const cm_env *env, cm_solver *solver, const void *state) {
+    int8_t value[ACTIONS];
+    uint8_t mask[ACTIONS];
+    char next[BYTES];
+    must_equal(cm_solver_solve(solver, state, value), CM_OK);
+    cm_env_legal(env, state, mask);
+    for (int a = 0; a < env->spec.actions; a++) {
+        cm_env_outcome out;
+        must(mask[a] == (value[a] != CM_SOLVER_ILLEGAL));
+        if (!mask[a]) continue;
+        memcpy(next, state, env->spec.state_size);
+        must_equal(cm_env_step(env, next, a, &out), CM_OK);
+        must_equal(value[a], out.terminated ? (int)out.reward : -plain_value(env, next));
+    }
+}
+
+/* A random game up to a ply; false if it ended before. */
+static bool random_position(const cm_env *env, void *state, int plies, cm_rng *rng) {
+    cm_env_outcome out = {0.0, false, false};
+    cm_env_reset(env, state, 0);
+    for (int i = 0; i < plies; i++) {
+        uint8_t mask[ACTIONS];
+        int a;
+        if (out.terminated) return false;
+        cm_env_legal(env, state, mask);
+        do {
+            a = (int)cm_rng_below(rng, (uint32_t)env->spec.actions);
+        } while (!mask[a]);
+        must_equal(cm_env_step(env, state, a, &out), CM_OK);
+    }
+    return !out.terminated;
+}
+
+static void check_random(const char *name, int first, int last, int count) {
+    cm_env env;
+    cm_solver *solver;
+    char state[BYTES];
+    cm_rng rng = cm_rng_init(cm_key_make(11, CM_RNG_TEST, 0), 0);
+    must_equal(cm_env_open(&env, name, NULL), CM_OK);
+    must(env.spec.state_size <= BYTES && env.spec.actions <= ACTIONS);
+    must_equal(cm_solver_create(&env, &solver), CM_OK);
+    for (int ply = first; ply <= last; ply++) {
+        for (int i = 0; i < count; i++) {
+            if (random_position(&env, state, ply, &rng)) check_position(&env, solver, state);
+        }
+    }
+    cm_solver_destroy(solver);
+}
+
+START_TEST(tictactoe_agrees_with_plain_search_at_every_ply) { check_random("tictactoe", 0, 8, 20); }
+END_TEST
+
+START_TEST(connect4_agrees_with_plain_search_near_the_end) { check_random("connect4", 32, 41, 60); }
+END_TEST
+
+START_TEST(hex_agrees_with_plain_search_on_small_boards) {
+    check_random("hex2", 0, 3, 10);
+    check_random("hex3", 0, 8, 10);
+    check_random("hex4", 8, 15, 20);
+}
+END_TEST
+
+START_TEST(tictactoe_is_a_draw_whatever_the_first_move) {
+    cm_env env;
+    cm_solver *solver;
+    char state[BYTES];
+    int8_t value[9];
+    cm_env_outcome out;
+    must_equal(cm_env_open(&env, "tictactoe", NULL), CM_OK);
+    must_equal(cm_solver_create(&env, &solver), CM_OK);
+    cm_env_reset(&env, state, 0);
+    must_equal(cm_solver_solve(solver, state, value), CM_OK);
+    for (int a = 0; a < 9; a++) must_equal(value[a], 0);
+    must_equal(cm_env_step(&env, state, 0, &out), CM_OK); /* after a corner only the middle holds the draw */
+    must_equal(cm_solver_solve(solver, state, value), CM_OK);
+    for (int a = 1; a < 9; a++) must_equal(value[a], a == 4 ? 0 : -1);
+    must_equal(value[0], CM_SOLVER_ILLEGAL);
+    const int rest[4] = {1, 3, 2, 6};
+    for (int i = 0; i < 4 && !out.terminated; i++) must_equal(cm_env_step(&env, state, rest[i], &out), CM_OK);
+    must(out.terminated);
+    must_equal(cm_solver_solve(solver, state, value), CM_ERR_STATE);
+    cm_solver_destroy(solver);
+}
+END_TEST
+
+START_TEST(connect4_values_of_a_position_and_its_successors_agree) {
+    cm_env env;
+    cm_solver *solver, *fresh;
+    char state[BYTES], next[BYTES];
+    cm_rng rng = cm_rng_init(cm_key_make(12, CM_RNG_TEST, 0), 0);
+    must_equal(cm_env_open(&env, "connect4", NULL), CM_OK);
+    must_equal(cm_solver_create(&env, &solver), CM_OK);
+    must_equal(cm_solver_create(&env, &fresh), CM_OK);
+    for (int ply = 18; ply < 34; ply += 2) {
+        for (int i = 0; i < 4; i++) {
+            int8_t value[7], other[7];
+            if (!random_position(&env, state, ply, &rng)) continue;
+            must_equal(cm_solver_solve(solver, state, value), CM_OK);
+            for (int a = 0; a < 7; a++) {
+                cm_env_outcome out;
+                if (value[a] == CM_SOLVER_ILLEGAL) continue;
+                memcpy(next, state, env.spec.state_size);
+                must_equal(cm_env_step(&env, next, a, &out), CM_OK);
+                if (out.terminated) continue;
+                int best = -1; /* from a solver that has not seen the parent */
+                must_equal(cm_solver_solve(fresh, next, other), CM_OK);
+                for (int b = 0; b < 7; b++) best = other[b] > best ? other[b] : best;
+                must_equal(value[a], -best);
+            }
+        }
+    }
+    cm_solver_destroy(solver), cm_solver_destroy(fresh);
+}
+END_TEST
+
+START_TEST(hex_is_won_by_the_first_player_and_lost_with_the_swap) {
+    const char *const names[] = {"hex2", "hex3", "hex4"};
+    for (int i = 0; i < 3; i++) {
+        for (int swap = 0; swap < 2; swap++) {
+            cm_env env;
+            cm_env_params params = cm_env_params_default();
+            cm_solver *solver;
+            char state[BYTES];
+            int8_t value[ACTIONS];
+            int wins = 0;
+            params.swap = swap == 1;
+            must_equal(cm_env_open(&env, names[i], &params), CM_OK);
+            must_equal(cm_solver_create(&env, &solver), CM_OK);
+            cm_env_reset(&env, state, 0);
+            must_equal(cm_solver_solve(solver, state, value), CM_OK);
+            const int cells = env.spec.cells;
+            for (int a = 0; a < cells; a++) {
+                wins += value[a] == 1;
+                must_equal(value[a], value[cells - 1 - a]); /* the half turn */
+            }
+            must(swap == 1 ? wins == 0 : wins > 0 && wins < cells);
+            if (i == 1 && swap == 0) must_equal(value[4], 1); /* the middle of 3 x 3 wins */
+            cm_solver_destroy(solver);
+        }
+    }
+}
+END_TEST
+
+START_TEST(games_without_a_solver_say_so) {
+    const char *const names[] = {"hex5", "go5", "CartPole-v1"};
+    for (int i = 0; i < 3; i++) {
+        cm_env env;
+        cm_solver *solver;
+        must_equal(cm_env_open(&env, names[i], NULL), CM_OK);
+        must_equal(cm_solver_create(&env, &solver), CM_ERR_ABSENT);
+        must(strstr(cm_error_message(), names[i]) != NULL && solver == NULL);
+    }
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("exact solvers");
+    TCase *tcase = tcase_create("solvers");
+    tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, tictactoe_agrees_with_plain_search_at_every_ply);
+    tcase_add_test(tcase, connect4_agrees_with_plain_search_near_the_end);
+    tcase_add_test(tcase, hex_agrees_with_plain_search_on_small_boards);
+    tcase_add_test(tcase, tictactoe_is_a_draw_whatever_the_first_move);
+    tcase_add_test(tcase, connect4_values_of_a_position_and_its_successors_agree);
+    tcase_add_test(tcase, hex_is_won_by_the_first_player_and_lost_with_the_swap);
+    tcase_add_test(tcase, games_without_a_solver_say_so);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
