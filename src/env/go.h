@@ -203,10 +203,9 @@ static CM_HD inline bool cm_go_play(cm_go *s, int action) {
 /* Black's area minus White's: stones and the empty regions that touch one colour only. */
 static CM_HD inline int cm_go_area(const cm_go *s) {
     uint16_t stack[CM_GO_POINTS];
-    uint8_t seen[CM_GO_POINTS];
+    uint8_t seen[CM_GO_POINTS] = {0};
     const int points = s->n * s->n;
     int near[4], area = 0;
-    for (int p = 0; p < points; p++) seen[p] = 0;
     for (int start = 0; start < points; start++) {
         const int colour = cm_go_colour(s, start);
         if (colour != 0) area += colour == 1 ? 1 : -1;

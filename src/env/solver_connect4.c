@@ -13,7 +13,7 @@ enum { COLUMNS = CM_CONNECT4_COLUMNS, ROWS = CM_CONNECT4_ROWS, ENTRIES = 8388593
 /* The key is own + all: with fewer than 49 bits, its remainder and its low 32 bits identify it (ENTRIES is odd). */
 typedef struct table {
     uint32_t key[ENTRIES];
-    int8_t bound[ENTRIES]; /* 0 nothing; 1..3 the value is at most -1..1; 4..6 it is at least -1..1 */
+    uint8_t bound[ENTRIES]; /* 0 nothing; 1..3 the value is at most -1..1; 4..6 it is at least -1..1 */
 } table;
 
 typedef struct position {
@@ -89,12 +89,12 @@ static int negamax(table *t, const position *p, int alpha, int beta) {
         position next = after(p, moves[i]);
         int value = -negamax(t, &next, -beta, -alpha);
         if (value >= beta) {
-            t->key[slot] = (uint32_t)key, t->bound[slot] = (int8_t)(value + 5);
+            t->key[slot] = (uint32_t)key, t->bound[slot] = (uint8_t)(value + 5);
             return value;
         }
         if (value > alpha) alpha = value;
     }
-    t->key[slot] = (uint32_t)key, t->bound[slot] = (int8_t)(alpha + 2);
+    t->key[slot] = (uint32_t)key, t->bound[slot] = (uint8_t)(alpha + 2);
     return alpha;
 }
 

@@ -243,41 +243,29 @@ static void finish_lanes(cm_vector_env *vector, int first, int count, const cm_e
     }
 }
 
-/* One step of at most CHUNK instances of a control task. */
-static void step_chunk(cm_vector_env *vector, int first, int count, const int32_t *actions, const float *values,
+/* One step of control tasks as a structure of arrays. */
+static void step_lanes(cm_vector_env *vector, int first, int count, const int32_t *action, const float *value,
                        const cm_env_rows *rows) {
     const cm_env *env = &vector->env;
-    float value[CHUNK], reward[CHUNK], observation[CHUNK * OBSERVATION_LIMIT];
-    if (env->spec.action_size > 0 && !values) {
-        for (int i = 0; i < count; i++) value[i] = cm_env_action_value(env, actions[first + i]);
-    }
+    const size_t width = (size_t)env->spec.observation_size;
+    float reward[CHUNK], observation[CHUNK * OBSERVATION_LIMIT];
     cm_env_lanes lanes;
     memset(&lanes, 0, sizeof lanes);
-    lanes.count = count;
+    lanes.count = count, lanes.action = action, lanes.value = value;
     for (int f = 0; f < vector->fields; f++) lanes.field[f] = field_of(vector, f) + first;
-    lanes.action = actions ? actions + first : NULL;
-    lanes.value = values ? values + first : value;
-    lanes.observation =
-        rows->observation ? rows->observation + (size_t)first * (size_t)env->spec.observation_size : observation;
+    lanes.observation = rows->observation ? rows->observation + (size_t)first * width : observation;
     lanes.reward = rows->reward ? rows->reward + first : reward;
     lanes.terminated = vector->terminated + first;
     env->def->step_lanes(&env->params, &lanes);
     finish_lanes(vector, first, count, rows);
 }
 
-/* One step of one instance whose state is a struct. */
-static void step_one(cm_vector_env *vector, int i, const int32_t *actions, const float *values,
-                     const cm_env_rows *rows) {
+/* One step of one instance whose state is a struct; `value` is not NULL where the task is continuous. */
+static void step_one(cm_vector_env *vector, int i, int action, const float *value, const cm_env_rows *rows) {
     const cm_env *env = &vector->env;
     void *rules = vector->rules + (size_t)i * env->spec.rules_size;
-    cm_env_outcome out;
-    if (env->spec.action_size > 0) {
-        float value = values ? 0.0f : cm_env_action_value(env, actions[i]);
-        out = env->def->step_value(&env->params, rules,
-                                   values ? values + (size_t)i * (size_t)env->spec.action_size : &value);
-    } else {
-        out = env->def->step(&env->params, rules, actions[i], &vector->random[i]);
-    }
+    cm_env_outcome out = value ? env->def->step_value(&env->params, rules, value)
+                               : env->def->step(&env->params, rules, action, &vector->random[i]);
     vector->steps[i]++;
     vector->terminated[i] = out.terminated;
     vector->truncated[i] = env->spec.max_steps > 0 && vector->steps[i] >= env->spec.max_steps;
@@ -286,22 +274,30 @@ static void step_one(cm_vector_env *vector, int i, const int32_t *actions, const
     show_one(vector, i, rules, rows);
 }
 
-static void step_range(cm_vector_env *vector, int first, int count, const int32_t *actions, const float *values,
+/* One step of at most CHUNK instances: action[count] of a discrete task, else value[count, D]. */
+static void step_chunk(cm_vector_env *vector, int first, int count, const int32_t *action, const float *value,
                        const cm_env_rows *rows) {
-    if (vector->fields == 0) {
-        for (int i = first; i < first + count; i++) step_one(vector, i, actions, values, rows);
+    const size_t size = (size_t)vector->env.spec.action_size;
+    if (vector->fields > 0) {
+        step_lanes(vector, first, count, action, value, rows);
         return;
     }
-    for (int done = 0; done < count; done += CHUNK) {
-        int some = count - done < CHUNK ? count - done : CHUNK;
-        step_chunk(vector, first + done, some, actions, values, rows);
+    for (int k = 0; k < count; k++) {
+        step_one(vector, first + k, action ? action[k] : 0, value ? value + (size_t)k * size : NULL, rows);
     }
 }
 
 cm_status cm_vector_env_step(cm_vector_env *vector, int first, int count, const int32_t *actions,
                              const cm_env_rows *rows) {
+    const cm_env *env = &vector->env;
     CM_TRY(check_range(vector, first, count, actions));
-    step_range(vector, first, count, actions, NULL, rows);
+    for (int at = first; at < first + count; at += CHUNK) {
+        const int some = first + count - at < CHUNK ? first + count - at : CHUNK;
+        float value[CHUNK];
+        for (int k = 0; env->spec.action_size > 0 && k < some; k++)
+            value[k] = cm_env_action_value(env, actions[at + k]);
+        step_chunk(vector, at, some, actions + at, env->spec.action_size > 0 ? value : NULL, rows);
+    }
     return CM_OK;
 }
 
@@ -315,7 +311,10 @@ cm_status cm_vector_env_step_value(cm_vector_env *vector, int first, int count, 
             return cm_fail(CM_ERR_INPUT, "%s: instance %d: the action is NaN", vector->env.spec.name, i / size);
         }
     }
-    step_range(vector, first, count, NULL, values, rows);
+    for (int at = first; at < first + count; at += CHUNK) {
+        const int some = first + count - at < CHUNK ? first + count - at : CHUNK;
+        step_chunk(vector, at, some, NULL, values + (size_t)at * (size_t)size, rows);
+    }
     return CM_OK;
 }
 
