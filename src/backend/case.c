@@ -161,7 +161,20 @@ cm_status cm_case_call(cm_case_run *run, cm_call *call) {
     return cm_call_eager(run->stream, call);
 }
 
+/* CM_ERR_INPUT unless the expected array has the shape of the result. */
+static cm_status check_expected_shape(const cm_case_run *run, const cm_tensor *t, const char *name) {
+    const cm_json *shape = cm_json_get(cm_json_get(run->report->expected, name), "shape");
+    int32_t dim[CM_MAX_DIMS];
+    CM_TRY(cm_json_ints(shape, name, (size_t)t->ndim, 1, INT_MAX, dim));
+    for (int i = 0; i < t->ndim; i++)
+        if (dim[i] != t->dim[i])
+            return cm_fail(CM_ERR_INPUT, "expected/%s: dimension %d is %d, that of the result %d", name, i, dim[i],
+                           t->dim[i]);
+    return CM_OK;
+}
+
 cm_status cm_case_compare(cm_case_run *run, const cm_tensor *t, const char *name) {
+    CM_TRY(check_expected_shape(run, t, name));
     return cm_case_check(run->report, t->data, cm_tensor_count(t), "%s", name);
 }
 

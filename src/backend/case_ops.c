@@ -289,7 +289,6 @@ cm_status cm_case_layer_norm(cm_case_run *run) {
     CM_TRY(check_axes(&p.x, &shift, axes));
     if (!cm_tensor_same_shape(&p.x, &p.dy)) return cm_fail(CM_ERR_INPUT, "dy: must have the shape of x");
     int n = (int)cm_tensor_count(&scale);
-    scale = cm_tensor_1d(scale.data, CM_F32, n), shift = cm_tensor_1d(shift.data, CM_F32, n);
     cm_tensor x = as_matrix(&p.x, n), y = as_matrix(&p.y, n);
     CM_TRY(cm_case_output(run, 2, (int[]){x.dim[0], 2}, &saved));
     CM_TRY(cm_case_like(run, &scale, &dscale));
@@ -299,11 +298,11 @@ cm_status cm_case_layer_norm(cm_case_run *run) {
     T(forward, layer_norm, y) = T(backward, layer_norm_backward, y) = y;
     T(forward, layer_norm, saved) = T(backward, layer_norm_backward, saved) = saved;
     T(forward, layer_norm, x) = T(backward, layer_norm_backward, x) = x;
-    T(forward, layer_norm, scale) = T(backward, layer_norm_backward, scale) = scale;
-    T(forward, layer_norm, shift) = T(backward, layer_norm_backward, shift) = shift;
+    T(forward, layer_norm, scale) = T(backward, layer_norm_backward, scale) = cm_tensor_1d(scale.data, CM_F32, n);
+    T(forward, layer_norm, shift) = T(backward, layer_norm_backward, shift) = cm_tensor_1d(shift.data, CM_F32, n);
     T(backward, layer_norm_backward, dx) = as_matrix(&p.dx, n);
-    T(backward, layer_norm_backward, dscale) = dscale;
-    T(backward, layer_norm_backward, dshift) = dshift;
+    T(backward, layer_norm_backward, dscale) = cm_tensor_1d(dscale.data, CM_F32, n);
+    T(backward, layer_norm_backward, dshift) = cm_tensor_1d(dshift.data, CM_F32, n);
     T(backward, layer_norm_backward, dy) = as_matrix(&p.dy, n);
     CM_TRY(cm_case_call(run, &forward));
     CM_TRY(cm_case_call(run, &backward));

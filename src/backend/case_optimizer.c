@@ -12,12 +12,6 @@ static float *floats(const cm_tensor *t) { return t->data; }
 
 /* ---- schedule ---- */
 
-/* A number that may be absent. */
-static cm_status read_number(const cm_json *object, const char *key, double *out) {
-    *out = 0.0;
-    return cm_json_get(object, key) ? cm_json_need_number(object, key, out) : CM_OK;
-}
-
 static cm_status read_steps(const cm_json *object, const char *key, bool needed, int64_t *out) {
     *out = 0;
     if (!needed && !cm_json_get(object, key)) return CM_OK;
@@ -34,8 +28,11 @@ static cm_status read_schedule(const cm_json *object, cm_schedule *out) {
     bool decays = out->type == CM_RATE_STEP || out->type == CM_RATE_EXPONENTIAL;
     bool ends = out->type == CM_RATE_PIECEWISE || out->type == CM_RATE_COSINE;
     CM_TRY(cm_json_need_number(node, "learning_rate", &out->learning_rate));
-    CM_TRY(read_number(node, "final_learning_rate", &out->final_learning_rate));
-    CM_TRY(read_number(node, "decay_rate", &out->decay_rate));
+    out->final_learning_rate = 0.0;
+    if (cm_json_get(node, "final_learning_rate"))
+        CM_TRY(cm_json_need_number(node, "final_learning_rate", &out->final_learning_rate));
+    out->decay_rate = 1.0;
+    if (decays) CM_TRY(cm_json_need_number(node, "decay_rate", &out->decay_rate));
     CM_TRY(read_steps(node, "warmup_steps", false, &out->warmup_steps));
     CM_TRY(read_steps(node, "decay_steps", decays, &out->decay_steps));
     return read_steps(node, "total_steps", ends, &out->total_steps);
@@ -54,7 +51,7 @@ cm_status cm_case_schedule(cm_case_run *run) {
 
 /* ---- optimizer ---- */
 
-enum { PARAMETERS = 8, NORM_BLOCK = 4096 };
+enum { PARAMETERS = 16, NORM_BLOCK = 4096 };
 
 typedef struct parameter {
     const char *name;

@@ -94,6 +94,10 @@ START_TEST(malformed_cases_are_refused) {
     assert_refused("{\"kind\": \"activation\", \"options\": {\"activation\": \"relu\"}, \"inputs\": {\"x\": "
                    "{\"shape\": [1, 1, 1, 1, 1], \"data\": [1]}, \"dy\": {\"shape\": [1], \"data\": [1]}}, " REST "}",
                    "x: must have 1 to 4 dimensions");
+    assert_refused("{\"kind\": \"activation\", \"options\": {\"activation\": \"relu\"}, \"inputs\": {\"x\": "
+                   "{\"shape\": [2], \"data\": [1, 2]}, \"dy\": {\"shape\": [2], \"data\": [1, 2]}}, \"expected\": "
+                   "{\"y\": {\"shape\": [1, 2], \"data\": [1, 2]}}, \"tolerance\": {\"float32\": {}}}",
+                   "y");
     assert_refused("{\"kind\": \"avg_pool\", \"options\": {\"kernel\": 5, \"stride\": 2, \"padding\": 1}, \"inputs\": "
                    "{}, " REST "}",
                    "kernel");

@@ -2,6 +2,10 @@
 #include "backend/ref/loops.h"
 #include "backend/ref/ref.h"
 
+/* Channels are worked on in blocks: rows outside, so that memory is read in order. */
+
+static double rectify(cm_activation activation, double x) { return activation == CM_ACT_RELU && x <= 0.0 ? 0.0 : x; }
+
 /* ---- forward ---- */
 
 /* y = act((x - mean) inverse scale + shift + residual) */
@@ -10,58 +14,77 @@ typedef struct affine {
     cm_activation activation;
 } affine;
 
-static void apply(const affine *a, int channel, double mean, double inverse) {
-    double scale = (double)ref_at(a->scale, channel), shift = (double)ref_at(a->shift, channel);
-    for (int r = 0; r < ref_vectors(a->x); r++) {
-        double value = ((double)ref_vector(a->x, r)[channel] - mean) * inverse * scale + shift;
-        if (a->residual->data) value += (double)ref_vector(a->residual, r)[channel];
-        ref_vector(a->y, r)[channel] = (float)ref_act(a->activation, value);
+/* Statistics of a block of channels. */
+typedef struct block {
+    int first, n;
+    double mean[REF_BLOCK], inverse[REF_BLOCK]; /* 1 / standard deviation */
+} block;
+
+static void apply(const affine *a, const block *k) {
+    int rows = ref_vectors(a->x);
+    const float *scale = (const float *)a->scale->data + k->first, *shift = (const float *)a->shift->data + k->first;
+    for (int r = 0; r < rows; r++) {
+        const float *x = ref_vector(a->x, r) + k->first;
+        const float *residual = a->residual->data ? ref_vector(a->residual, r) + k->first : NULL;
+        float *y = ref_vector(a->y, r) + k->first;
+        for (int i = 0; i < k->n; i++) {
+            double value = ((double)x[i] - k->mean[i]) * k->inverse[i] * (double)scale[i] + (double)shift[i];
+            y[i] = (float)rectify(a->activation, residual ? value + (double)residual[i] : value);
+        }
     }
 }
 
-/* Means and variances of n channels from `first` on. */
-static void measure(const cm_tensor *x, int first, int n, double *mean, double *variance) {
+/* The block's means, and its variances into variance[n]. */
+static void measure(const cm_tensor *x, block *k, double *variance) {
     int rows = ref_vectors(x);
-    for (int i = 0; i < n; i++) mean[i] = variance[i] = 0.0;
-    for (int r = 0; r < rows; r++) ref_add_scaled(mean, 1.0, ref_vector(x, r) + first, n, false);
-    for (int i = 0; i < n; i++) mean[i] /= rows;
-    for (int r = 0; r < rows; r++)
-        for (int i = 0; i < n; i++) {
-            double off = (double)ref_vector(x, r)[first + i] - mean[i];
-            variance[i] += off * off;
-        }
-    for (int i = 0; i < n; i++) variance[i] /= rows;
+    for (int i = 0; i < k->n; i++) k->mean[i] = variance[i] = 0.0;
+    for (int r = 0; r < rows; r++) ref_add_scaled(k->mean, 1.0, ref_vector(x, r) + k->first, k->n, false);
+    for (int i = 0; i < k->n; i++) k->mean[i] /= rows;
+    for (int r = 0; r < rows; r++) {
+        const float *row = ref_vector(x, r) + k->first;
+        for (int i = 0; i < k->n; i++) variance[i] += ((double)row[i] - k->mean[i]) * ((double)row[i] - k->mean[i]);
+    }
+    for (int i = 0; i < k->n; i++) variance[i] /= rows;
+}
+
+static double inverse_deviation(double variance, const cm_attr *attr) {
+    return 1.0 / sqrt(variance + (double)attr->epsilon);
+}
+
+static void save(const cm_tensor *to, const block *k, const double *second) {
+    if (!to->data) return;
+    for (int i = 0; i < k->n; i++) {
+        ref_row(to, 0)[k->first + i] = (float)k->mean[i];
+        ref_row(to, 1)[k->first + i] = (float)second[i];
+    }
 }
 
 cm_status cm_ref_batch_norm(cm_stream *stream, const cm_call *call) {
     (void)stream;
     affine a = {REF_ARG(call, batch_norm, y),     REF_ARG(call, batch_norm, x),        REF_ARG(call, batch_norm, scale),
                 REF_ARG(call, batch_norm, shift), REF_ARG(call, batch_norm, residual), call->attr.activation};
-    const cm_tensor *saved = REF_ARG(call, batch_norm, saved), *stats = REF_ARG(call, batch_norm, stats);
     int channels = cm_tensor_last(a.x), rows = ref_vectors(a.x);
-    double unbiased = rows > 1 ? (double)rows / (rows - 1) : 1.0;
+    double unbiased = rows > 1 ? (double)rows / (rows - 1) : 1.0, variance[REF_BLOCK];
     for (int first = 0; first < channels; first += REF_BLOCK) {
-        double mean[REF_BLOCK], variance[REF_BLOCK];
-        int n = ref_min(REF_BLOCK, channels - first);
-        measure(a.x, first, n, mean, variance);
-        for (int i = 0; i < n; i++) {
-            double inverse = 1.0 / sqrt(variance[i] + (double)call->attr.epsilon);
-            apply(&a, first + i, mean[i], inverse);
-            if (saved->data) {
-                ref_row(saved, 0)[first + i] = (float)mean[i];
-                ref_row(saved, 1)[first + i] = (float)inverse;
-            }
-            if (stats->data) {
-                ref_row(stats, 0)[first + i] = (float)mean[i];
-                ref_row(stats, 1)[first + i] = (float)(variance[i] * unbiased);
-            }
-        }
+        block k = {.first = first, .n = ref_min(REF_BLOCK, channels - first)};
+        measure(a.x, &k, variance);
+        for (int i = 0; i < k.n; i++) k.inverse[i] = inverse_deviation(variance[i], &call->attr);
+        apply(&a, &k);
+        save(REF_ARG(call, batch_norm, saved), &k, k.inverse);
+        for (int i = 0; i < k.n; i++) variance[i] *= unbiased;
+        save(REF_ARG(call, batch_norm, stats), &k, variance);
     }
     return CM_OK;
 }
 
-static double inverse_of(const cm_tensor *variance, int channel, const cm_attr *attr) {
-    return 1.0 / sqrt((double)ref_at(variance, channel) + (double)attr->epsilon);
+/* A block whose statistics are given. */
+static block constant_block(const cm_tensor *mean, const cm_tensor *variance, int first, const cm_attr *attr) {
+    block k = {.first = first, .n = ref_min(REF_BLOCK, mean->dim[0] - first)};
+    for (int i = 0; i < k.n; i++) {
+        k.mean[i] = (double)ref_at(mean, first + i);
+        k.inverse[i] = inverse_deviation((double)ref_at(variance, first + i), attr);
+    }
+    return k;
 }
 
 cm_status cm_ref_batch_norm_inference(cm_stream *stream, const cm_call *call) {
@@ -69,10 +92,11 @@ cm_status cm_ref_batch_norm_inference(cm_stream *stream, const cm_call *call) {
     affine a = {REF_ARG(call, batch_norm_inference, y),        REF_ARG(call, batch_norm_inference, x),
                 REF_ARG(call, batch_norm_inference, scale),    REF_ARG(call, batch_norm_inference, shift),
                 REF_ARG(call, batch_norm_inference, residual), call->attr.activation};
-    const cm_tensor *mean = REF_ARG(call, batch_norm_inference, mean);
-    const cm_tensor *variance = REF_ARG(call, batch_norm_inference, variance);
-    for (int c = 0; c < cm_tensor_last(a.x); c++)
-        apply(&a, c, (double)ref_at(mean, c), inverse_of(variance, c, &call->attr));
+    for (int first = 0; first < cm_tensor_last(a.x); first += REF_BLOCK) {
+        block k = constant_block(REF_ARG(call, batch_norm_inference, mean),
+                                 REF_ARG(call, batch_norm_inference, variance), first, &call->attr);
+        apply(&a, &k);
+    }
     return CM_OK;
 }
 
@@ -85,27 +109,49 @@ typedef struct backward {
     bool constant; /* the statistics do not depend on x */
 } backward;
 
-/* One channel: the gradient g = dy act' goes to residual, shift (sum) and scale (sum of g normal). */
-static void channel_gradients(const backward *p, int channel, double mean, double inverse) {
+/* The gradient in front of the activation. */
+static double gradient_at(const backward *p, float dy, float y) {
+    return p->activation == CM_ACT_RELU && !(y > 0.0f) ? 0.0 : (double)dy;
+}
+
+/* sum[i] = sum of the gradients g of a channel, along[i] = sum of g normal */
+static void sum_gradients(const backward *p, const block *k, double *sum, double *along) {
     int rows = ref_vectors(p->x);
-    double sum = 0.0, along = 0.0, scale = (double)ref_at(p->scale, channel);
+    for (int i = 0; i < k->n; i++) sum[i] = along[i] = 0.0;
     for (int r = 0; r < rows; r++) {
-        double g =
-            (double)ref_vector(p->dy, r)[channel] * ref_slope(p->activation, 0.0, (double)ref_vector(p->y, r)[channel]);
-        sum += g;
-        along += g * ((double)ref_vector(p->x, r)[channel] - mean) * inverse;
+        const float *dy = ref_vector(p->dy, r) + k->first, *y = ref_vector(p->y, r) + k->first;
+        const float *x = ref_vector(p->x, r) + k->first;
+        for (int i = 0; i < k->n; i++) {
+            double g = gradient_at(p, dy[i], y[i]);
+            sum[i] += g;
+            along[i] += g * ((double)x[i] - k->mean[i]) * k->inverse[i];
+        }
     }
-    double sum_part = p->constant ? 0.0 : sum / rows, along_part = p->constant ? 0.0 : along / rows;
+}
+
+/* dresidual = g, dx = scale inverse (g - mean(g) - normal mean(g normal)) */
+static void input_gradients(const backward *p, const block *k, const double *sum, const double *along) {
+    int rows = ref_vectors(p->x);
+    double share = p->constant ? 0.0 : 1.0 / rows;
     for (int r = 0; r < rows; r++) {
-        double g =
-            (double)ref_vector(p->dy, r)[channel] * ref_slope(p->activation, 0.0, (double)ref_vector(p->y, r)[channel]);
-        double normal = ((double)ref_vector(p->x, r)[channel] - mean) * inverse;
-        if (p->dresidual->data) ref_put(ref_vector(p->dresidual, r) + channel, g, p->add_dresidual);
-        if (p->dx->data)
-            ref_put(ref_vector(p->dx, r) + channel, scale * inverse * (g - sum_part - normal * along_part), p->add_dx);
+        const float *dy = ref_vector(p->dy, r) + k->first, *y = ref_vector(p->y, r) + k->first;
+        const float *x = ref_vector(p->x, r) + k->first;
+        for (int i = 0; i < k->n; i++) {
+            double g = gradient_at(p, dy[i], y[i]), normal = ((double)x[i] - k->mean[i]) * k->inverse[i];
+            double dx = (double)ref_at(p->scale, k->first + i) * k->inverse[i] *
+                        (g - share * sum[i] - share * normal * along[i]);
+            if (p->dresidual->data) ref_put(ref_vector(p->dresidual, r) + k->first + i, g, p->add_dresidual);
+            if (p->dx->data) ref_put(ref_vector(p->dx, r) + k->first + i, dx, p->add_dx);
+        }
     }
-    if (p->dscale->data) ref_put((float *)p->dscale->data + channel, along, p->add_dscale);
-    if (p->dshift->data) ref_put((float *)p->dshift->data + channel, sum, p->add_dshift);
+}
+
+static void block_gradients(const backward *p, const block *k) {
+    double sum[REF_BLOCK], along[REF_BLOCK];
+    sum_gradients(p, k, sum, along);
+    if (p->dx->data || p->dresidual->data) input_gradients(p, k, sum, along);
+    if (p->dscale->data) ref_put_all((float *)p->dscale->data + k->first, along, k->n, p->add_dscale);
+    if (p->dshift->data) ref_put_all((float *)p->dshift->data + k->first, sum, k->n, p->add_dshift);
 }
 
 #define BACKWARD(call, op)                                                                                             \
@@ -121,8 +167,15 @@ cm_status cm_ref_batch_norm_backward(cm_stream *stream, const cm_call *call) {
     (void)stream;
     backward p = BACKWARD(call, batch_norm_backward);
     const cm_tensor *saved = REF_ARG(call, batch_norm_backward, saved);
-    for (int c = 0; c < cm_tensor_last(p.x); c++)
-        channel_gradients(&p, c, (double)ref_row(saved, 0)[c], (double)ref_row(saved, 1)[c]);
+    int channels = cm_tensor_last(p.x);
+    for (int first = 0; first < channels; first += REF_BLOCK) {
+        block k = {.first = first, .n = ref_min(REF_BLOCK, channels - first)};
+        for (int i = 0; i < k.n; i++) {
+            k.mean[i] = (double)ref_row(saved, 0)[first + i];
+            k.inverse[i] = (double)ref_row(saved, 1)[first + i];
+        }
+        block_gradients(&p, &k);
+    }
     return CM_OK;
 }
 
@@ -130,10 +183,11 @@ cm_status cm_ref_batch_norm_inference_backward(cm_stream *stream, const cm_call 
     (void)stream;
     backward p = BACKWARD(call, batch_norm_inference_backward);
     p.constant = true;
-    const cm_tensor *mean = REF_ARG(call, batch_norm_inference_backward, mean);
-    const cm_tensor *variance = REF_ARG(call, batch_norm_inference_backward, variance);
-    for (int c = 0; c < cm_tensor_last(p.x); c++)
-        channel_gradients(&p, c, (double)ref_at(mean, c), inverse_of(variance, c, &call->attr));
+    for (int first = 0; first < cm_tensor_last(p.x); first += REF_BLOCK) {
+        block k = constant_block(REF_ARG(call, batch_norm_inference_backward, mean),
+                                 REF_ARG(call, batch_norm_inference_backward, variance), first, &call->attr);
+        block_gradients(&p, &k);
+    }
     return CM_OK;
 }
 

@@ -50,10 +50,12 @@ cm_status cm_ref_global_mean(cm_stream *stream, const cm_call *call) {
     const cm_tensor *y = REF_ARG(call, global_mean, y), *x = REF_ARG(call, global_mean, x);
     int cells = x->dim[1] * x->dim[2], channels = x->dim[3];
     for (int b = 0; b < x->dim[0]; b++)
-        for (int c = 0; c < channels; c++) {
-            double sum = 0.0;
-            for (int i = 0; i < cells; i++) sum += (double)ref_row(x, b)[i * channels + c];
-            ref_row(y, b)[c] = (float)(sum / cells);
+        for (int first = 0; first < channels; first += REF_BLOCK) {
+            double sums[REF_BLOCK] = {0};
+            int n = ref_min(REF_BLOCK, channels - first);
+            for (int i = 0; i < cells; i++)
+                ref_add_scaled(sums, 1.0 / cells, ref_row(x, b) + i * channels + first, n, false);
+            ref_put_all(ref_row(y, b) + first, sums, n, false);
         }
     return CM_OK;
 }
