@@ -99,10 +99,10 @@ static cm_status check_plan(const cm_session *s, const cm_replay_config *config)
 static cm_status open_replay(cm_run_learner *l, const cm_session *s) {
     cm_replay_config config = replay_config(s);
     int32_t *elements = NULL, *actions = NULL;
-    cm_status status = check_plan(s, &config);
-    if (status == CM_OK && config.symmetries > 1) status = make_symmetries(&s->env, &elements, &actions);
+    cm_status status = config.symmetries > 1 ? make_symmetries(&s->env, &elements, &actions) : CM_OK;
     config.symmetry_elements = elements;
     config.symmetry_actions = actions;
+    if (status == CM_OK) status = check_plan(s, &config);
     if (status == CM_OK) status = cm_replay_create(&config, &l->replay);
     free(elements);
     free(actions);
