@@ -56,6 +56,7 @@ static cm_status read_all(const cm_arguments *arguments, cm_config *config, cm_c
 static cm_status load(const cm_arguments *arguments, const char *first, cm_configuration *configuration,
                       cm_config **config) {
     CM_TRY(cm_configuration_create(configuration, config));
+    if (first) cm_log_set_level(CM_ERROR); /* a run's own file has been warned of when the run began */
     cm_status status = read_all(arguments, *config, configuration, first);
     if (status == CM_OK) {
         cm_log_set_level((cm_log_level)configuration->run.log_level);
