@@ -1,0 +1,327 @@
+/* Updates: chunks, workers, accumulation, slow weights, gradient scaling by hand, numbers that are not finite. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/rng.h"
+#include "trainer/trainer.h"
+
+enum { B = 10, K = 2, A = 2, O = 4 };
+
+static const cm_support s21 = {-10, 10, 21, true}, scalar = {0, 0, 1, false};
+
+static cm_network_config small(void) {
+    cm_network_config c = {.family = CM_FAMILY_MLP,
+                           .observation_ndim = 1,
+                           .observation = {O},
+                           .actions = A,
+                           .hidden = 16,
+                           .head_hidden = 8,
+                           .body = CM_BODY_PLAIN,
+                           .norm = CM_NORM_LAYER,
+                           .minmax = true,
+                           .value_support = s21,
+                           .reward_support = s21,
+                           .init = CM_INIT_LECUN_NORMAL};
+    return c;
+}
+
+static cm_trainer_options standard(void) {
+    cm_trainer_options o = {.batch_size = B,
+                            .learning_rate = 0.01,
+                            .weight_decay = 1e-4,
+                            .chunk_rows = 64,
+                            .optimizer = CM_OPTIMIZER_ADAMW,
+                            .beta1 = 0.9,
+                            .beta2 = 0.999,
+                            .adam_epsilon = 1e-8,
+                            .gradient_accumulation = 1,
+                            .schedule_steps = 100,
+                            .decay_steps = 1,
+                            .value_weight = 1,
+                            .policy_weight = 1,
+                            .reward_weight = 1,
+                            .hidden_gradient_scale = 0.5,
+                            .momentum = 0.9};
+    return o;
+}
+
+/* A batch of random numbers, and what to train on it with. */
+typedef struct fixture {
+    cm_network *network;
+    cm_backend *backend;
+    cm_pool *pool;
+    cm_trainer *trainer;
+    cm_train_batch batch;
+    float numbers[B * (K + 1) * A], ones[B * (K + 1) * A], policy[B * (K + 1) * A];
+    int32_t actions[B * K];
+} fixture;
+
+static void fill_batch(fixture *f) {
+    cm_rng rng = cm_rng_init(cm_key_make(3, CM_RNG_TEST, 0), 0);
+    for (int i = 0; i < B * (K + 1) * A; i++) {
+        f->numbers[i] = cm_rng_normal(&rng);
+        f->ones[i] = 1.0f;
+        f->policy[i] = i % 2 ? 0.25f : 0.75f;
+    }
+    for (int i = 0; i < B * K; i++) f->actions[i] = i % A;
+    f->batch = (cm_train_batch){.observation = f->numbers,
+                                .actions = f->actions,
+                                .target_value = f->numbers,
+                                .target_reward = f->numbers,
+                                .target_policy = f->policy,
+                                .value_mask = f->ones,
+                                .reward_mask = f->ones,
+                                .policy_mask = f->ones,
+                                .consistency_mask = f->ones};
+}
+
+static void open_fixture(fixture *f, const cm_network_config *c, const cm_trainer_options *o, int workers, int rows) {
+    memset(f, 0, sizeof *f);
+    fill_batch(f);
+    ck_assert_msg(cm_network_create(c, &f->network) == CM_OK, "%s", cm_error_message());
+    ck_assert(cm_backend_open("cpu", &f->backend) == CM_OK);
+    ck_assert(cm_pool_create(workers, &f->pool) == CM_OK);
+    cm_trainer_config config = {.network = f->network,
+                                .backend = f->backend,
+                                .pool = f->pool,
+                                .options = o,
+                                .batch = rows,
+                                .unroll = K,
+                                .seed = 1,
+                                .total_updates = 100,
+                                .priority_epsilon = 1e-6,
+                                .bootstrap = o->ema_bootstraps || o->target_update_frequency > 0};
+    ck_assert_msg(cm_trainer_create(&config, &f->trainer) == CM_OK, "%s", cm_error_message());
+}
+
+static void close_fixture(fixture *f) {
+    cm_trainer_destroy(f->trainer);
+    cm_pool_destroy(f->pool);
+    cm_backend_close(f->backend);
+    cm_network_destroy(f->network);
+}
+
+static void train(fixture *f, int updates, cm_train_report *r) {
+    for (int i = 0; i < updates; i++)
+        ck_assert_msg(cm_trainer_update(f->trainer, &f->batch, r) == CM_OK, "%s", cm_error_message());
+}
+
+static float *online(fixture *f) { return cm_trainer_parameters(f->trainer, CM_WEIGHTS_ONLINE); }
+static size_t count(const fixture *f) { return cm_network_parameters(f->network)->parameters; }
+
+START_TEST(workers_never_change_a_bit) {
+    cm_network_config c = small();
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    fixture one, many;
+    o.chunk_rows = 3; /* four chunks, the last of one row */
+    open_fixture(&one, &c, &o, 1, B);
+    train(&one, 5, &r);
+    for (int workers = 2; workers <= 8; workers += 3) {
+        open_fixture(&many, &c, &o, workers, B);
+        train(&many, 5, &r);
+        ck_assert_mem_eq(online(&one), online(&many), count(&one) * sizeof(float));
+        close_fixture(&many);
+    }
+    close_fixture(&one);
+}
+END_TEST
+
+START_TEST(chunks_change_an_update_by_rounding_only) {
+    cm_network_config c = small();
+    cm_trainer_options whole = standard(), cut = standard();
+    cm_train_report a, b;
+    fixture f, g;
+    cut.chunk_rows = 4;
+    open_fixture(&f, &c, &whole, 1, B);
+    open_fixture(&g, &c, &cut, 1, B);
+    train(&f, 1, &a);
+    train(&g, 1, &b);
+    ck_assert_double_eq_tol(a.total_loss, b.total_loss, 1e-5);
+    ck_assert_double_eq_tol(a.gradient_norm, b.gradient_norm, 1e-4 * a.gradient_norm);
+    for (int i = 0; i < B; i++) ck_assert_float_eq_tol(a.priorities[i], b.priorities[i], 1e-4f);
+    close_fixture(&f);
+    close_fixture(&g);
+}
+END_TEST
+
+START_TEST(two_accumulated_batches_are_one_of_twice_the_size) {
+    cm_network_config c = small();
+    cm_trainer_options once = standard(), twice = standard();
+    cm_train_report a, b;
+    fixture f, g;
+    twice.gradient_accumulation = 2;
+    open_fixture(&f, &c, &once, 1, B);
+    open_fixture(&g, &c, &twice, 1, B / 2);
+    train(&f, 1, &a);
+    ck_assert(cm_trainer_update(g.trainer, &g.batch, &b) == CM_OK);
+    ck_assert(!b.stepped);
+    ck_assert_int_eq(cm_trainer_updates(g.trainer), 0);
+    double loss = b.total_loss;
+    int half = B / 2;
+    g.batch.observation += half * O, g.batch.actions += half * K, g.batch.target_value += half * (K + 1);
+    g.batch.target_reward += half * K, g.batch.target_policy += half * (K + 1) * A;
+    ck_assert(cm_trainer_update(g.trainer, &g.batch, &b) == CM_OK);
+    ck_assert(b.stepped);
+    ck_assert_double_eq_tol(loss + b.total_loss, a.total_loss, 1e-5);
+    ck_assert_double_eq_tol(b.gradient_norm, a.gradient_norm, 1e-4 * a.gradient_norm);
+    close_fixture(&f);
+    close_fixture(&g);
+}
+END_TEST
+
+START_TEST(the_average_moves_by_its_decay_and_the_target_is_copied_every_third_update) {
+    cm_network_config c = small();
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    fixture f;
+    o.ema_decay = 0.75, o.target_update_frequency = 3;
+    open_fixture(&f, &c, &o, 1, B);
+    float start = online(&f)[5], *average = cm_trainer_parameters(f.trainer, CM_WEIGHTS_EMA);
+    train(&f, 1, &r);
+    ck_assert_float_eq_tol(average[5], start + 0.25f * (online(&f)[5] - start), 1e-7f);
+    train(&f, 1, &r);
+    ck_assert_float_eq(cm_trainer_parameters(f.trainer, CM_WEIGHTS_TARGET)[5], start);
+    train(&f, 1, &r);
+    ck_assert_float_eq(cm_trainer_parameters(f.trainer, CM_WEIGHTS_TARGET)[5], online(&f)[5]);
+    ck_assert_float_ne(online(&f)[5], start);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(bootstrap_values_are_those_of_the_slow_weights_for_any_number_of_rows) {
+    cm_network_config c = small();
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    fixture f;
+    o.ema_decay = 0.5, o.ema_bootstraps = true;
+    open_fixture(&f, &c, &o, 2, B);
+    train(&f, 4, &r);
+    enum { N = 131 };
+    float observations[N * O], all[N], one;
+    for (int i = 0; i < N * O; i++) observations[i] = f.numbers[i % (B * O)];
+    ck_assert(cm_trainer_values(f.trainer, N, observations, all) == CM_OK);
+    ck_assert(cm_trainer_values(f.trainer, 1, observations + 130 * O, &one) == CM_OK);
+    ck_assert_float_eq(one, all[130]);
+    ck_assert_float_eq(all[0], all[B]); /* the same observation */
+    ck_assert_float_ne(all[0], all[1]);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(targets_outside_the_support_are_counted) {
+    cm_network_config c = small();
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    fixture f;
+    open_fixture(&f, &c, &o, 1, B);
+    train(&f, 1, &r);
+    ck_assert_double_eq(r.clipped, 0.0);
+    f.numbers[0] = 1e6f; /* h(1e6) = 1999; the support ends at 10 */
+    train(&f, 1, &r);
+    ck_assert_double_eq_tol(r.clipped, 1.0 / (B * (K + 1)), 1e-12);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_loss_that_is_not_finite_stops_the_update_and_names_term_and_step) {
+    cm_network_config c = small();
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    fixture f;
+    open_fixture(&f, &c, &o, 1, B);
+    float before = online(&f)[0];
+    float rewards[B * K] = {0};
+    rewards[3 * K + 1] = NAN;
+    f.batch.target_reward = rewards;
+    ck_assert_int_eq(cm_trainer_update(f.trainer, &f.batch, &r), CM_ERR_NOT_FINITE);
+    ck_assert_msg(strstr(cm_error_message(), "reward loss of unroll step 1") != NULL, "%s", cm_error_message());
+    ck_assert_float_eq(online(&f)[0], before);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(masked_rows_train_nothing) {
+    cm_network_config c = small();
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    fixture f;
+    float zeros[B * (K + 1)] = {0};
+    o.weight_decay = 0.0;
+    open_fixture(&f, &c, &o, 1, B);
+    f.batch.value_mask = f.batch.policy_mask = f.batch.reward_mask = zeros;
+    train(&f, 1, &r);
+    ck_assert_double_eq(r.total_loss, 0.0);
+    ck_assert_double_eq(r.gradient_norm, 0.0);
+    close_fixture(&f);
+}
+END_TEST
+
+/* ---- hidden-gradient scaling, by hand on a linear model of width 1 ----
+ * s0 = w o, s_{k+1} = (1 + W) s_k (everything positive, so ReLU is the identity), v_k = u s_k, loss sum v_k^2. */
+
+static double gradient_of_w(int form, double scale) {
+    cm_network_config c = {.family = CM_FAMILY_CUMIND,
+                           .observation_ndim = 1,
+                           .observation = {1},
+                           .actions = 1,
+                           .hidden = 1,
+                           .blocks = 1,
+                           .norm = CM_NORM_NONE,
+                           .value_support = scalar,
+                           .reward_support = scalar,
+                           .init = CM_INIT_LECUN_NORMAL};
+    cm_trainer_options o = standard();
+    o.policy_weight = o.reward_weight = 0.0, o.unroll_scale = CM_UNROLL_NONE;
+    o.hidden_gradient_form = form, o.hidden_gradient_scale = scale;
+    fixture f;
+    cm_train_report r;
+    open_fixture(&f, &c, &o, 1, 1);
+    const cm_param_table *table = cm_network_parameters(f.network);
+    memset(online(&f), 0, count(&f) * sizeof(float));
+    online(&f)[cm_param_table_find(table, "representation.layers.0.weight")->offset] = 0.5f;
+    online(&f)[cm_param_table_find(table, "dynamics.layers.0.weight")->offset] = 0.25f;
+    online(&f)[cm_param_table_find(table, "prediction.value.weight")->offset] = 2.0f;
+    ck_assert(cm_trainer_changed(f.trainer) == CM_OK);
+    float observation = 3.0f, zeros[K + 1] = {0};
+    int32_t actions[K] = {0};
+    f.batch.observation = &observation, f.batch.actions = actions, f.batch.target_value = f.batch.target_reward = zeros;
+    train(&f, 1, &r);
+    double gradient =
+        (double)cm_trainer_gradients(f.trainer)[cm_param_table_find(table, "representation.layers.0.weight")->offset];
+    close_fixture(&f);
+    return gradient;
+}
+
+START_TEST(hidden_gradients_are_scaled_as_computed_by_hand) {
+    double s0 = 1.5, D = 1.25, u = 2.0, o = 3.0, f = 0.5;
+    double l0 = 2 * u * u * s0, l1 = 2 * u * u * D * s0, l2 = 2 * u * u * D * D * s0; /* of v_k^2 with respect to s_k */
+    ck_assert_double_eq_tol(gradient_of_w(CM_HIDDEN_NONE, f), o * (l0 + D * (l1 + D * l2)), 1e-3);
+    ck_assert_double_eq_tol(gradient_of_w(CM_HIDDEN_PAPER, f), o * (l0 + D * (l1 + f * D * l2)), 1e-3);
+    ck_assert_double_eq_tol(gradient_of_w(CM_HIDDEN_HOOK, f), o * (l0 + D * f * (l1 + D * f * l2)), 1e-3);
+    ck_assert_double_eq_tol(gradient_of_w(CM_HIDDEN_PAPER, 1.0), o * (l0 + D * (l1 + D * l2)), 1e-3);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("trainer");
+    TCase *tc = tcase_create("updates");
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, workers_never_change_a_bit);
+    tcase_add_test(tc, chunks_change_an_update_by_rounding_only);
+    tcase_add_test(tc, two_accumulated_batches_are_one_of_twice_the_size);
+    tcase_add_test(tc, the_average_moves_by_its_decay_and_the_target_is_copied_every_third_update);
+    tcase_add_test(tc, bootstrap_values_are_those_of_the_slow_weights_for_any_number_of_rows);
+    tcase_add_test(tc, targets_outside_the_support_are_counted);
+    tcase_add_test(tc, a_loss_that_is_not_finite_stops_the_update_and_names_term_and_step);
+    tcase_add_test(tc, masked_rows_train_nothing);
+    tcase_add_test(tc, hidden_gradients_are_scaled_as_computed_by_hand);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
