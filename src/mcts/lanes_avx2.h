@@ -122,44 +122,92 @@ static inline cm_choice lanes_winner(const cm_node *node, const int32_t *action,
     return choice;
 }
 
-/* PUCT with up to eight children, one vector. The row is loaded before the new numbers are stored: a vector load that
- * meets a store of one lane would wait for it. */
-static inline cm_choice lanes_puct_8(const cm_tree *tree, const cm_node *node, cm_edges edges, int at, float new_q,
-                                     float new_weight) {
-    const cm_qtransform *params = &tree->params.qtransform;
-    v8 lane = _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_set1_epi32(at), v8i_lanes())), used = v8_below(node->count);
-    v8 q = v8_choose(lane, v8_set(new_q), _mm256_loadu_ps(edges.q));
-    v8 weight = v8_choose(lane, v8_set(new_weight), _mm256_loadu_ps(edges.weight));
-    edges.q[at] = new_q;
-    edges.weight[at] = new_weight;
-    q = v8_choose(used, q, v8_set(node->value)); /* what is behind the last child may be denormal, and slow */
-    weight = v8_choose(used, weight, v8_set(-INFINITY));
-    cm_affine map;
-    if (params->kind == CM_QTRANSFORM_PARENT_AND_SIBLINGS) {
-        float low = s_min(node->value, v8_min(q)), high = s_max(node->value, v8_max(q));
-        map = (cm_affine){low, low, 1.0f / s_max(high - low, params->epsilon)};
-    } else {
-        map = cm_qtransform_min_max(params);
-    }
-    float explore = tree->explore[node->visits];
-    v8 score = _mm256_mul_ps(_mm256_sub_ps(q, v8_set(map.shift)), v8_set(map.factor));
-    score = _mm256_add_ps(score, _mm256_mul_ps(v8_set(explore), weight));
-    float best = v8_max(score);
-    unsigned equal = (unsigned)_mm256_movemask_ps(_mm256_and_ps(used, _mm256_cmp_ps(score, v8_set(best), _CMP_EQ_OQ)));
-    int entry = lanes_lowest_action(edges.action, equal);
-    return lanes_winner(node, edges.action, entry, best, cm_affine_open(map) + explore * node->open_prior);
-}
-
+/* The searches that matter take plain_avx2.h instead. */
 static inline cm_choice lanes_puct(const cm_tree *tree, const cm_node *node, cm_edges edges, int at, float q,
                                    float weight) {
-    bool is_simple = tree->params.qtransform.kind != CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE;
-    if (is_simple && node->count <= 8) return lanes_puct_8(tree, node, edges, at, q, weight);
     edges.q[at] = q;
     edges.weight[at] = weight;
     return cm_select_puct(node, edges, cm_rules_map(tree, node, edges), tree->explore[node->visits]);
 }
 
-static inline cm_choice lanes_gumbel(const cm_tree *tree, const cm_node *node, cm_edges edges, int at, float q) {
+/* cm_mixed_value of up to eight children. */
+static inline float lanes_mixed(const cm_node *node, v8 used, v8 q, v8 prior) {
+    v8 weight = _mm256_and_ps(used, _mm256_max_ps(prior, v8_set(FLT_MIN)));
+    float mean = v8_sum(_mm256_mul_ps(weight, q)) / v8_sum(weight), total = (float)(node->visits - 1);
+    return (node->raw_value + total * mean) / (total + 1.0f);
+}
+
+/* Gumbel below the root, completed by the mixed value, with up to eight children. */
+static inline cm_choice lanes_gumbel_8(const cm_tree *tree, const cm_node *node, cm_edges edges, int at, float new_q,
+                                       int32_t new_visits) {
+    const cm_qtransform *params = &tree->params.qtransform;
+    v8 used = v8_below(node->count);
+    v8i lane = _mm256_cmpeq_epi32(_mm256_set1_epi32(at), v8i_lanes());
+    v8 q = v8_choose(_mm256_castsi256_ps(lane), v8_set(new_q), _mm256_loadu_ps(edges.q));
+    v8i visits = _mm256_blendv_epi8(_mm256_loadu_si256((const __m256i *)(const void *)edges.visits),
+                                    _mm256_set1_epi32(new_visits), lane);
+    edges.q[at] = new_q;
+    edges.visits[at] = new_visits;
+    q = _mm256_and_ps(used, q);
+    visits = _mm256_and_si256(_mm256_castps_si256(used), visits);
+    float fill = node->raw_value;
+    if (params->use_mixed_value) fill = lanes_mixed(node, used, q, _mm256_and_ps(used, _mm256_loadu_ps(edges.prior)));
+    v8 bounded = v8_choose(used, q, v8_set(node->count < tree->num_actions ? fill : _mm256_cvtss_f32(q)));
+    v8 counts = _mm256_cvtepi32_ps(visits);
+    float low = v8_min(bounded), factor = (params->maxvisit_init + v8_max(counts)) * params->value_scale;
+    if (params->rescale_values) factor = factor / s_max(v8_max(bounded) - low, params->epsilon);
+    cm_affine map = {fill, params->rescale_values ? low : 0.0f, factor};
+    v8 x = _mm256_mul_ps(_mm256_sub_ps(q, v8_set(map.shift)), v8_set(map.factor));
+    x = _mm256_add_ps(v8_choose(used, _mm256_loadu_ps(edges.weight), v8_set(-INFINITY)), x);
+    float open = node->open_prior + cm_affine_open(map), most = s_max(-FLT_MAX, v8_max(x));
+    if (node->open_action != CM_NONE) most = s_max(most, open);
+    v8 y = v8_exp(_mm256_sub_ps(x, v8_set(most)));
+    open = node->open_action != CM_NONE ? cm_exp(open - most) : 0.0f;
+    float total = 1.0f / (v8_sum(y) + open * node->open_mass), part = 1.0f / (float)node->visits;
+    v8 score = _mm256_sub_ps(_mm256_mul_ps(y, v8_set(total)), _mm256_mul_ps(counts, v8_set(part)));
+    score = v8_choose(used, score, v8_set(-INFINITY));
+    float best = v8_max(score);
+    unsigned equal = (unsigned)_mm256_movemask_ps(_mm256_and_ps(used, _mm256_cmp_ps(score, v8_set(best), _CMP_EQ_OQ)));
+    return lanes_winner(node, edges.action, lanes_lowest_action(edges.action, equal), best, open * total);
+}
+
+static inline cm_choice lanes_gumbel(const cm_tree *tree, const cm_node *node, cm_edges edges, int at, float q,
+                                     int32_t visits) {
+    bool is_completed = tree->params.qtransform.kind == CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE;
+    if (is_completed && node->count <= 8) return lanes_gumbel_8(tree, node, edges, at, q, visits);
     edges.q[at] = q;
+    edges.visits[at] = visits;
     return cm_select_gumbel_interior(node, edges, cm_rules_map(tree, node, edges), node->open_mass, tree->scratch);
+}
+
+/* cm_select_gumbel_root. */
+static inline int lanes_root_gumbel(const float *noise, const float *logits, const int32_t *visits, const float *q,
+                                    int n, cm_affine map, int32_t considered) {
+    const v8 nothing = v8_set(-INFINITY), open = v8_set(cm_affine_open(map));
+    v8 best = nothing;
+    v8i index = _mm256_setzero_si256(), at = v8i_lanes();
+    for (int a = 0; a < n; a += 8, at = _mm256_add_epi32(at, _mm256_set1_epi32(8))) {
+        v8i inside = _mm256_castps_si256(v8_below(n - a)), times = _mm256_maskload_epi32(visits + a, inside);
+        v8 value =
+            _mm256_mul_ps(_mm256_sub_ps(_mm256_maskload_ps(q + a, inside), v8_set(map.shift)), v8_set(map.factor));
+        v8 visited = _mm256_castsi256_ps(_mm256_cmpgt_epi32(times, _mm256_setzero_si256()));
+        v8 score = _mm256_add_ps(_mm256_maskload_ps(noise + a, inside), v8_choose(visited, value, open));
+        v8 is_considered = _mm256_castsi256_ps(_mm256_cmpeq_epi32(times, _mm256_set1_epi32(considered)));
+        v8 is_there = _mm256_cmp_ps(_mm256_maskload_ps(logits + a, inside), v8_set(-FLT_MAX), _CMP_GT_OQ);
+        v8 fits = _mm256_and_ps(_mm256_and_ps(is_considered, is_there), _mm256_castsi256_ps(inside));
+        score = v8_choose(fits, _mm256_max_ps(score, v8_set(-1e9f)), nothing);
+        v8 better = _mm256_cmp_ps(score, best, _CMP_GT_OQ);
+        best = v8_choose(better, score, best);
+        index = _mm256_blendv_epi8(index, at, _mm256_castps_si256(better));
+    }
+    float most = v8_max(best);
+    unsigned equal = (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(best, v8_set(most), _CMP_EQ_OQ));
+    int32_t indices[8];
+    _mm256_storeu_si256((__m256i *)(void *)indices, index);
+    int lowest = n - 1;
+    for (; equal; equal &= equal - 1) {
+        int candidate = indices[__builtin_ctz(equal)];
+        lowest = candidate < lowest ? candidate : lowest;
+    }
+    return most > -INFINITY ? lowest : 0;
 }

@@ -33,8 +33,16 @@ static inline cm_choice lanes_puct(const cm_tree *tree, const cm_node *node, cm_
     return cm_select_puct(node, edges, cm_rules_map(tree, node, edges), tree->explore[node->visits]);
 }
 
-/* Entry `at` gets a new q; what does the node select by the interior rule of Gumbel? */
-static inline cm_choice lanes_gumbel(const cm_tree *tree, const cm_node *node, cm_edges edges, int at, float q) {
+/* Entry `at` gets a new q and visits; what does the node select by the interior rule of Gumbel? */
+static inline cm_choice lanes_gumbel(const cm_tree *tree, const cm_node *node, cm_edges edges, int at, float q,
+                                     int32_t visits) {
     edges.q[at] = q;
+    edges.visits[at] = visits;
     return cm_select_gumbel_interior(node, edges, cm_rules_map(tree, node, edges), node->open_mass, tree->scratch);
+}
+
+/* Gumbel's root rule. */
+static inline int lanes_root_gumbel(const float *noise, const float *logits, const int32_t *visits, const float *q,
+                                    int n, cm_affine map, int32_t considered) {
+    return cm_select_gumbel_root(noise, logits, visits, q, n, map, considered);
 }

@@ -62,6 +62,21 @@ static inline void select_first(cm_node *node, int slot) {
     node->leaf = slot;
 }
 
+/* Gumbel's root rule; the root's numbers by action are in root_*. */
+static inline cm_choice select_root(const cm_tree *tree, int b, const cm_node *node, cm_edges edges) {
+    int simulations = tree->slots - 1, valid = tree->root_valid[b], most = tree->considered_rows - 1;
+    cm_choice choice = {0.0f, 0, CM_NONE};
+    if (simulations == 0) return choice;
+    int simulation = node->visits - 1 < simulations ? node->visits - 1 : simulations - 1; /* the last one: not used */
+    size_t row = (size_t)(valid < most ? valid : most) * (size_t)simulations;
+    size_t first = (size_t)b * (size_t)tree->num_actions;
+    choice.action = lanes_root_gumbel(tree->root_noise + first, tree->root_logits + first, tree->root_visits + first,
+                                      tree->root_q + first, tree->num_actions, cm_rules_map(tree, node, edges),
+                                      tree->considered[row + (size_t)simulation]);
+    for (int i = 0; i < node->count; i++) choice.entry = edges.action[i] == choice.action ? i : choice.entry;
+    return choice;
+}
+
 static bool step_root(cm_tree *tree, int b, float value) {
     cm_node *root = cm_tree_node(tree, b, CM_ROOT);
     size_t index = cm_tree_index(tree, b, CM_ROOT), n = (size_t)tree->num_actions, first = (size_t)b * n;
@@ -74,7 +89,9 @@ static bool step_root(cm_tree *tree, int b, float value) {
     memset(tree->root_q + first, 0, n * sizeof(float));
     bool finite = write_priors(tree, index, root, tree->root_logits + first, tree->num_actions, priors);
     select_first(root, CM_ROOT);
-    root->next_open = cm_rules_select(tree, b, true, false, root, cm_tree_edges(tree, root)).action;
+    if (tree->params.root_rule == CM_RULE_GUMBEL) {
+        root->next_open = select_root(tree, b, root, cm_tree_edges(tree, root)).action;
+    }
     return finite && isfinite(value);
 }
 
@@ -107,20 +124,25 @@ static inline bool write_leaf(cm_tree *tree, int b, cm_leaf leaf, const cm_growt
  */
 static inline float pass_node(const cm_tree *tree, int b, int slot, cm_node *node, const cm_node *child, float g) {
     cm_edges edges = cm_tree_edges(tree, node);
-    bool is_root = slot == CM_ROOT, is_chance = tree->is_chance[cm_tree_index(tree, b, slot)];
+    bool is_chance = tree->is_chance[cm_tree_index(tree, b, slot)];
     int at = node->next;
     g = cm_backup_node(node, child, g);
     float q = cm_backup_q(child), weight = edges.prior[at] * tree->reciprocal[child->visits + 1];
-    edges.visits[at] = child->visits;
     cm_choice choice;
-    if (is_chance || (is_root && tree->params.root_rule == CM_RULE_GUMBEL)) {
+    if (is_chance) {
+        edges.weight[at] = weight;
         edges.q[at] = q;
-        if (cm_rules_hold_priors(tree, is_chance)) edges.weight[at] = weight;
-        choice = cm_rules_select(tree, b, is_root, is_chance, node, edges);
+        choice = cm_select_chance(node, edges);
+    } else if (node->slot == CM_ROOT && tree->params.root_rule == CM_RULE_GUMBEL) {
+        if (tree->params.interior_rule == CM_RULE_PUCT) edges.weight[at] = weight;
+        edges.q[at] = q;
+        edges.visits[at] = child->visits;
+        choice = select_root(tree, b, node, edges);
     } else if (tree->params.interior_rule == CM_RULE_PUCT) {
+        edges.visits[at] = child->visits;
         choice = lanes_puct(tree, node, edges, at, q, weight);
     } else {
-        choice = lanes_gumbel(tree, node, edges, at, q);
+        choice = lanes_gumbel(tree, node, edges, at, q, child->visits);
     }
     node->next_open = choice.action;
     set_next(tree, b, slot, node, edges.child, choice.entry);
