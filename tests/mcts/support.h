@@ -17,8 +17,8 @@ typedef struct session {
     cm_model model;
     cm_search *search;
     int batch, slots;
-    int32_t visits[4096], action[256];
-    float weights[4096], probs[4096], value[256], raw_value[256], qvalues[4096];
+    int32_t visits[8192], action[256];
+    float weights[8192], probs[8192], value[256], raw_value[256], qvalues[8192];
 } session;
 
 static inline void session_open(session *s, const cm_table *table, const cm_search_params *params, int batch) {
@@ -28,7 +28,7 @@ static inline void session_open(session *s, const cm_table *table, const cm_sear
     s->slots = params->num_simulations + 1;
     s->tabular.table = &s->table;
     s->tabular.states = calloc((size_t)batch * (size_t)s->slots, sizeof(int32_t));
-    ck_assert_int_le(batch * table->num_actions, 4096);
+    ck_assert_int_le(batch * table->num_actions, 8192);
     s->model = cm_tabular_model(&s->tabular);
     ck_assert_msg(cm_search_create(params, batch, table->num_actions, table->num_chance, &s->search) == CM_OK, "%s",
                   cm_error_message());
