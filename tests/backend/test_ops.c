@@ -11,7 +11,7 @@
 
 /* Stated tolerance: |got - want| <= relative * (largest |want| of the tensor) + absolute. */
 #define F32_RELATIVE  2e-6
-#define BF16_RELATIVE 4e-3
+#define BF16_RELATIVE 8e-3
 #define ABSOLUTE      1e-6
 
 static float at(const cm_tensor *t, int r, int i) { return ((const float *)t->data)[(size_t)r * t->stride + i]; }

@@ -41,6 +41,8 @@ const op_case op_cases[] = {
     PAIR(conv2d, NO_OR_RELU, 0, "B=2 H=4 W=5 C=2 O=3 k=5", .stride = 1),
     PAIR(conv2d, NO_OR_RELU, 0, "B=2 H=1 W=1 C=4 O=4 k=3", .stride = 1),
     PAIR(conv2d, NO_OR_RELU, 0, "B=1 H=5 W=4 C=300 O=1 k=1", .stride = 2),
+    PAIR(conv2d, NO_OR_RELU, 0, "B=2 H=4 W=1 C=16 O=13 k=3", .stride = 1),
+    PAIR(conv2d, NO_OR_RELU, 0, "B=4 H=5 W=2 C=4 O=11 k=5", .stride = 2),
     PAIR(activation, ALL, ALL, "any=1", PLAIN),
     PAIR(activation, ALL, ALL, "any=37", PLAIN),
     PAIR(activation, ALL, ALL, "any=5x19", PLAIN),

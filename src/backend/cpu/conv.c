@@ -239,7 +239,8 @@ cm_status cm_cpu_plan_conv2d_backward(cm_stream *stream, const cm_call *call, cm
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "a plan"));
     *out = &p->plan;
     p->plan.free_rest = free_conv_backward;
-    p->bf16 = cm_cpu_uses_bf16(stream, call);
+    /* oneDNN 2.6 gives garbage as bfloat16 weight gradients where the output is one column wide. */
+    p->bf16 = cm_cpu_uses_bf16(stream, call) && dy->dim[2] > 1;
     cm_dnnl_conv conv = conv_of(call, x, weight, dy, p->bf16);
     CM_TRY(describe(cpu, &p->forward, &conv, NULL));
     if (dx->data) CM_TRY(plan_data(cpu, p, weight, conv));
