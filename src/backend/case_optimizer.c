@@ -12,10 +12,10 @@ static float *floats(const cm_tensor *t) { return t->data; }
 
 /* ---- schedule ---- */
 
-static cm_status read_steps(const cm_json *object, const char *key, bool needed, int64_t *out) {
-    *out = 0;
+static cm_status read_steps(const cm_json *object, const char *key, bool needed, int64_t least, int64_t *out) {
+    *out = least;
     if (!needed && !cm_json_get(object, key)) return CM_OK;
-    return cm_json_need_int(object, key, needed ? 1 : 0, INT64_C(1) << 40, out);
+    return cm_json_need_int(object, key, least, INT64_C(1) << 40, out);
 }
 
 static cm_status read_schedule(const cm_json *object, cm_schedule *out) {
@@ -33,9 +33,9 @@ static cm_status read_schedule(const cm_json *object, cm_schedule *out) {
         CM_TRY(cm_json_need_number(node, "final_learning_rate", &out->final_learning_rate));
     out->decay_rate = 1.0;
     if (decays) CM_TRY(cm_json_need_number(node, "decay_rate", &out->decay_rate));
-    CM_TRY(read_steps(node, "warmup_steps", false, &out->warmup_steps));
-    CM_TRY(read_steps(node, "decay_steps", decays, &out->decay_steps));
-    return read_steps(node, "total_steps", ends, &out->total_steps);
+    CM_TRY(read_steps(node, "warmup_steps", false, 0, &out->warmup_steps));
+    CM_TRY(read_steps(node, "decay_steps", decays, 1, &out->decay_steps));
+    return read_steps(node, "total_steps", ends, 1, &out->total_steps);
 }
 
 cm_status cm_case_schedule(cm_case_run *run) {

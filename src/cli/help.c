@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "cli/version.h"
-
 enum { WIDTH = 78, FLAG_COLUMN = 26 };
 
 /* Words of `text` from column `at` on, wrapped and indented by `indent`. */

@@ -119,7 +119,7 @@ static void run_learning_once(driver *d, const char *path, const cm_json *root, 
     cm_status status = cm_case_begin(&report, root, cm_dtype_name(dtype));
     if (status == CM_OK && cm_replay_case_knows(kind)) {
         status = cm_replay_case_run(root, &report);
-    } else if (status == CM_OK && cm_trainer_case_knows(kind)) {
+    } else if (status == CM_OK && b && cm_trainer_case_knows(kind)) {
         status = cm_trainer_case_run(root, b->backend, d->pool, dtype, &report);
     } else if (status == CM_OK) {
         status = cm_backend_case_run(root, b ? b->stream : NULL, dtype, &report);

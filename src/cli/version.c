@@ -1,5 +1,3 @@
-#include "cli/version.h"
-
 #include <stdio.h>
 
 #include "backend/backend.h"
