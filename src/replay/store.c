@@ -125,7 +125,8 @@ static uint64_t measure(const cm_replay_config *c, int32_t ring_rows, cm_replay_
 static double useful_rows(const cm_replay_config *c) {
     double rows = HUGE_VAL, arriving = (double)c->environments * (double)c->commit_steps;
     if (c->max_steps > 0) rows = 2.0 * ((double)c->max_steps + arriving);
-    if (c->max_episodes > 0) rows = fmin(rows, ((double)c->max_episodes + arriving) * ((double)c->segment_steps + 1.0));
+    if (c->max_episodes > 0)
+        rows = fmin(rows, (double)c->max_episodes * ((double)c->segment_steps + 1.0) + 2.0 * arriving);
     return rows;
 }
 

@@ -1,0 +1,99 @@
+/* Saved replays: a state and a segment that were changed anywhere, with a checksum that agrees all the same, either
+ * load into a replay from which batches can be drawn and which can be saved again, or are refused.
+ *
+ * Input: a byte that says which of the two is changed, 2 bytes by which its end is cut, and then changes, each of 2
+ * bytes of position and 1 of value. */
+#include "fuzz/fuzz.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#include "replay/batch.h"
+#include "replay/segment.h"
+
+enum { LANES = 2, HEADER = 64 };
+
+static const cm_replay_config config = {
+    .observation_size = 2,
+    .observation_scale = 1.0f,
+    .actions = 3,
+    .environments = LANES,
+    .max_steps = 40,
+    .segment_steps = 6,
+    .commit_steps = 8,
+    .sample_open = true,
+    .prioritized = true,
+    .alpha = 0.6,
+    .epsilon = 1e-6,
+    .targets = {.unroll = 2, .td_steps = 3, .discount = 0.9},
+};
+
+static void expect_ok(cm_status status) { FUZZ_EXPECT(status == CM_OK); }
+
+static void act(cm_replay *replay, int steps) {
+    const float observation[2] = {1, 2}, policy[3] = {1, 2, 3};
+    for (int t = 0; t < steps; t++) {
+        for (int e = 0; e < LANES; e++) {
+            const cm_replay_step step = {.observation = observation, .policy = policy, .reward = (float)t};
+            const cm_replay_end end = {.observation = observation, .terminated = t % 2 == 0};
+            expect_ok(cm_replay_append(replay, e, &step));
+            if (t % 5 == e) expect_ok(cm_replay_finish(replay, e, &end));
+        }
+    }
+    expect_ok(cm_replay_commit(replay));
+}
+
+static void save(const cm_replay *replay, cm_bytes file[2]) {
+    cm_replay_counts counts;
+    cm_replay_count(replay, &counts);
+    expect_ok(cm_replay_state_write(replay, CM_SEGMENT_PLAIN, &file[0]));
+    expect_ok(cm_replay_segment_write(replay, counts.first_piece, (uint64_t)counts.pieces, CM_SEGMENT_PLAIN, &file[1]));
+}
+
+static void change(cm_bytes *file, const uint8_t *data, size_t size) {
+    size_t cut = data[0] | (size_t)data[1] << 8;
+    if (cut < file->size - HEADER) file->size -= cut;
+    for (size_t i = 2; i + 3 <= size; i += 3) {
+        size_t at = data[i] | (size_t)data[i + 1] << 8;
+        if (at < file->size) file->data[at] = data[i + 2];
+    }
+    uint64_t stored = file->size - HEADER;
+    memcpy(file->data + 48, &stored, sizeof stored);
+    uint64_t sum = XXH3_64bits_withSeed(file->data + HEADER, stored, XXH3_64bits(file->data, HEADER - 8));
+    memcpy(file->data + 56, &sum, sizeof sum);
+}
+
+static cm_status load(cm_replay *replay, const cm_bytes file[2]) {
+    CM_TRY(cm_replay_state_read(replay, file[0].data, file[0].size));
+    CM_TRY(cm_replay_segment_read(replay, file[1].data, file[1].size));
+    return cm_replay_load_end(replay);
+}
+
+static void use(cm_replay *replay, cm_bytes file[2]) {
+    const cm_batch_config rows = {.rows = 16, .consistency = true, .bootstrap = true};
+    cm_replay_counts counts;
+    cm_batch *batch;
+    cm_replay_count(replay, &counts);
+    expect_ok(cm_batch_create(replay, &rows, &batch));
+    FUZZ_EXPECT((cm_replay_sample(replay, 0, 0.4, batch) == CM_OK) == (counts.positions > 0));
+    for (int i = 0; i < 32 && counts.positions > 0; i++) FUZZ_EXPECT(batch->action[i] >= 0 && batch->action[i] < 3);
+    cm_batch_destroy(batch);
+    save(replay, file);
+    act(replay, 8);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size < 3) return 0;
+    cm_replay *replay;
+    cm_bytes file[2] = {{0}, {0}};
+    expect_ok(cm_replay_create(&config, &replay));
+    for (int i = 0; i < 3; i++) act(replay, 8);
+    save(replay, file);
+    change(&file[data[0] & 1], data + 1, size - 1);
+    if (load(replay, file) == CM_OK) use(replay, file);
+    act(replay, 8);
+    cm_replay_destroy(replay);
+    cm_bytes_free(&file[0]);
+    cm_bytes_free(&file[1]);
+    return 0;
+}
