@@ -1,0 +1,412 @@
+/* The tape: gradients of whole graphs against differences, views, merged layers, stopped and scaled gradients, errors,
+ * passes. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/tape.h"
+#include "core/rng.h"
+
+enum { B = 3, BLOCK = 4096, PROBES = 6 };
+
+/* A graph with its memory. */
+typedef struct graph {
+    cm_param_table table;
+    float parameter[BLOCK], gradient[BLOCK], state[BLOCK], stats[BLOCK], input[BLOCK], pool[BLOCK];
+    cm_tape *tape;
+    cm_pass *pass;
+    cm_backend *backend;
+    cm_stream *stream;
+    cm_var loss[4];
+    int losses;
+    cm_var coefficient; /* of all losses */
+} graph;
+
+typedef void (*recorder)(graph *g);
+
+static const cm_param *param(graph *g, const char *name, int ndim, const int *dim) {
+    cm_param p = {.ndim = ndim};
+    snprintf(p.name, sizeof p.name, "%s", name);
+    memcpy(p.dim, dim, (size_t)ndim * sizeof *dim);
+    p.state = strstr(name, "running") != NULL;
+    ck_assert_int_eq(cm_param_table_add(&g->table, &p, NULL), CM_OK);
+    return cm_param_table_find(&g->table, name);
+}
+
+static cm_var matrix(graph *g, const char *name, int rows, int columns) {
+    return cm_tape_param(g->tape, param(g, name, 2, (int[]){rows, columns}));
+}
+
+static cm_var vector(graph *g, const char *name, int n) { return cm_tape_param(g->tape, param(g, name, 1, &n)); }
+
+static cm_norm_vars norm_of(graph *g, const char *name, int channels) {
+    static const char *const parts[] = {"scale", "shift", "running_mean", "running_var"};
+    cm_var v[4];
+    for (int i = 0; i < 4; i++) {
+        char full[64];
+        snprintf(full, sizeof full, "%s.%s", name, parts[i]);
+        v[i] = vector(g, full, channels);
+    }
+    return (cm_norm_vars){.scale = v[0], .shift = v[1], .mean = v[2], .variance = v[3], .residual = CM_NO_VAR};
+}
+
+static cm_var input(graph *g, int ndim, const int *dim) { return cm_tape_input(g->tape, CM_F32, ndim, dim); }
+static cm_var input_2d(graph *g, int columns) { return input(g, 2, (int[]){B, columns}); }
+static cm_var input_1d(graph *g) { return input(g, 1, (int[]){B}); }
+
+/* The first input of every graph: what each action is, in the first B integers of the input block. */
+static cm_var actions(graph *g) { return cm_tape_input(g->tape, CM_I32, 1, (int[]){B}); }
+
+static void add_scalar_loss(graph *g, cm_var x, int columns) {
+    char name[32];
+    snprintf(name, sizeof name, "output%d", g->losses);
+    cm_var y = cm_tape_dense(g->tape, x, matrix(g, name, 1, columns), CM_NO_VAR, NULL, CM_ACT_NONE);
+    cm_support scalar = {.size = 1};
+    g->loss[g->losses++] = cm_tape_value_loss(g->tape, y, input_1d(g), g->coefficient, &scalar).loss;
+}
+
+static void fill(graph *g) {
+    cm_rng rng = cm_rng_init(cm_key_make(5, CM_RNG_TEST, 0), 0);
+    for (int i = 0; i < BLOCK; i++) {
+        g->parameter[i] = 0.5f * cm_rng_normal(&rng);
+        g->state[i] = 0.5f + cm_rng_uniform(&rng);
+        g->input[i] = cm_rng_normal(&rng);
+        g->pool[i] = cm_rng_normal(&rng);
+    }
+    memcpy(g->input, (int32_t[]){0, 2, 1}, B * sizeof(int32_t));
+}
+
+static cm_status build(graph *g, recorder record, bool training) {
+    memset(g, 0, sizeof *g);
+    ck_assert_int_eq(cm_backend_open("ref", &g->backend), CM_OK);
+    ck_assert_int_eq(cm_stream_open(g->backend, &g->stream), CM_OK);
+    ck_assert_int_eq(cm_tape_create(training, CM_F32, &g->tape), CM_OK);
+    g->coefficient = CM_NO_VAR;
+    record(g);
+    fill(g);
+    CM_TRY(cm_tape_finish(g->tape));
+    ck_assert_uint_le(cm_tape_bytes(g->tape, CM_MEM_INPUT), sizeof g->input);
+    ck_assert_uint_le(cm_tape_bytes(g->tape, CM_MEM_STATS), sizeof g->stats);
+    void *base[CM_MEM_COUNT] = {
+        [CM_MEM_PARAMETER] = g->parameter, [CM_MEM_STATE] = g->state, [CM_MEM_GRADIENT] = g->gradient,
+        [CM_MEM_STATS] = g->stats,         [CM_MEM_INPUT] = g->input, [CM_MEM_POOL] = g->pool};
+    return cm_pass_create(g->tape, g->stream, base, &g->pass);
+}
+
+static void destroy(graph *g) {
+    cm_pass_destroy(g->pass);
+    cm_tape_destroy(g->tape);
+    cm_param_table_destroy(&g->table);
+    cm_stream_close(g->stream);
+    cm_backend_close(g->backend);
+    free(g);
+}
+
+static graph *make(recorder record, bool training) {
+    graph *g = malloc(sizeof *g);
+    ck_assert_ptr_nonnull(g);
+    cm_status status = build(g, record, training);
+    ck_assert_msg(status == CM_OK, "%s", cm_error_message());
+    return g;
+}
+
+/* ---- slopes ---- */
+
+static double total_loss(graph *g) {
+    ck_assert_int_eq(cm_pass_forward(g->pass), CM_OK);
+    const float *coefficient = cm_pass_data(g->pass, g->coefficient);
+    double sum = 0.0;
+    for (int i = 0; i < g->losses; i++)
+        for (int b = 0; b < B; b++)
+            sum += (double)coefficient[b] * (double)((float *)cm_pass_data(g->pass, g->loss[i]))[b];
+    return sum;
+}
+
+static double slope(graph *g, float *x, double step) {
+    float keep = *x, above = (float)((double)keep + step), below = (float)((double)keep - step);
+    *x = above;
+    double high = total_loss(g);
+    *x = below;
+    double low = total_loss(g);
+    *x = keep;
+    return (high - low) / ((double)above - (double)below);
+}
+
+static void check_slopes(recorder record) {
+    graph *g = make(record, true);
+    for (int i = 0; i < BLOCK; i++) g->gradient[i] = NAN; /* must be overwritten, not added to */
+    (void)total_loss(g);
+    ck_assert_int_eq(cm_pass_backward(g->pass), CM_OK);
+    for (int p = 0; p < g->table.count; p++) {
+        const cm_param *row = &g->table.param[p];
+        if (row->state) continue;
+        for (size_t k = 0; k < PROBES && k < row->count; k++) {
+            size_t at = row->offset + k * row->count / PROBES % row->count;
+            double near = slope(g, &g->parameter[at], 0x1p-8), far = slope(g, &g->parameter[at], 0x1p-7);
+            double want = (4.0 * near - far) / 3.0, got = (double)g->gradient[at];
+            ck_assert_msg(fabs(got - want) <= 3e-3 * (1.0 + fabs(want)) + 3.0 * fabs(near - far),
+                          "%s[%zu]: got %.6g, differences give %.6g", row->name, at - row->offset, got, want);
+        }
+    }
+    destroy(g);
+}
+
+/* An unrolled step used twice, residuals, a merged layer with two heads. */
+static void record_mlp(graph *g) {
+    cm_tape *t = g->tape;
+    cm_action_input action = {actions(g), CM_ENCODE_ONEHOT, 3};
+    g->coefficient = input_1d(g);
+    cm_var x = input_2d(g, 5), w = matrix(g, "weight", 8, 8 + 3), bias = vector(g, "bias", 8);
+    cm_norm_vars norm = norm_of(g, "norm", 8);
+    x = cm_tape_dense(t, x, matrix(g, "first", 8, 5), CM_NO_VAR, NULL, CM_ACT_NONE);
+    for (int step = 0; step < 2; step++) {
+        cm_var y = cm_tape_dense(t, x, w, bias, &action, CM_ACT_NONE);
+        y = cm_tape_layer_norm(t, y, &norm, CM_ACT_GELU_TANH, 1);
+        x = cm_tape_minmax(t, cm_tape_add(t, x, y, CM_ACT_NONE));
+        x = cm_tape_activation(t, x, CM_ACT_TANH);
+    }
+    const cm_param *heads[2] = {param(g, "value", 2, (int[]){7, 8}), param(g, "policy", 2, (int[]){3, 8})};
+    cm_var merged = cm_tape_dense(t, x, cm_tape_merged(t, heads, 2), CM_NO_VAR, NULL, CM_ACT_NONE);
+    cm_support support = {-3, 3, 7, true};
+    cm_policy_rule rule = {CM_NO_VAR, 0.0f, false};
+    g->loss[g->losses++] =
+        cm_tape_value_loss(t, cm_tape_columns(t, merged, 0, 7), input_1d(g), g->coefficient, &support).loss;
+    cm_var target = input_2d(g, 3);
+    g->loss[g->losses++] = cm_tape_policy_loss(t, cm_tape_columns(t, merged, 7, 3), target, g->coefficient, &rule).loss;
+    add_scalar_loss(g, x, 8);
+}
+
+START_TEST(gradients_of_an_unrolled_mlp_with_merged_heads_are_slopes) { check_slopes(record_mlp); }
+END_TEST
+
+static void record_planes(graph *g) {
+    cm_tape *t = g->tape;
+    cm_var action = actions(g);
+    cm_action_input board = {action, CM_ENCODE_BOARD, 0};
+    g->coefficient = input_1d(g);
+    cm_var x = input(g, 4, (int[]){B, 5, 4, 2}), shortcut;
+    cm_var stem = cm_tape_param(t, param(g, "stem", 4, (int[]){4, 3, 3, 2}));
+    x = shortcut = cm_tape_conv2d(t, x, stem, vector(g, "stem.bias", 4), 1, CM_ACT_NONE);
+    x = cm_tape_action_encoding(t, x, &board);
+    x = cm_tape_conv2d(t, x, cm_tape_param(t, param(g, "conv", 4, (int[]){4, 3, 3, 5})), CM_NO_VAR, 1, CM_ACT_NONE);
+    cm_norm_vars first = norm_of(g, "norm", 4), second = norm_of(g, "fixed", 4);
+    first.residual = shortcut;
+    x = cm_tape_batch_norm(t, x, &first, CM_ACT_NONE);
+    x = cm_tape_activation(t, x, CM_ACT_SOFTPLUS);
+    x = cm_tape_fixed_norm(t, x, &second, CM_ACT_NONE);
+    cm_var flat = cm_tape_flatten(t, x);
+    add_scalar_loss(g, flat, 80);
+    x = cm_tape_avg_pool(t, cm_tape_reshape_planes(t, flat, 5, 4, 4));
+    x = cm_tape_global_mean(t, x);
+    x = cm_tape_embedding_add(t, x, matrix(g, "table", 3, 4), action);
+    add_scalar_loss(g, x, 4);
+    cm_var online = cm_tape_dense(t, x, matrix(g, "predictor", 6, 4), CM_NO_VAR, NULL, CM_ACT_NONE);
+    g->loss[g->losses++] = cm_tape_consistency_loss(t, online, input_2d(g, 6), g->coefficient).loss;
+}
+
+START_TEST(gradients_of_convolutions_with_shortcuts_are_slopes) { check_slopes(record_planes); }
+END_TEST
+
+static void record_relu(graph *g) {
+    (void)actions(g);
+    g->coefficient = input_1d(g);
+    cm_var x = cm_tape_dense(g->tape, input_2d(g, 4), matrix(g, "a", 6, 4), vector(g, "a.bias", 6), NULL, CM_ACT_RELU);
+    cm_var y = cm_tape_dense(g->tape, x, matrix(g, "b", 6, 6), CM_NO_VAR, NULL, CM_ACT_NONE);
+    add_scalar_loss(g, cm_tape_add(g->tape, x, y, CM_ACT_RELU), 6);
+}
+
+START_TEST(fused_relus_have_their_slope) { check_slopes(record_relu); }
+END_TEST
+
+/* ---- gradients that are stopped or scaled ---- */
+
+static float gradient_scale = 1.0f;
+static bool stopped;
+
+static void record_scaled(graph *g) {
+    (void)actions(g);
+    g->coefficient = input_1d(g);
+    cm_var x = cm_tape_dense(g->tape, input_2d(g, 4), matrix(g, "below", 5, 4), CM_NO_VAR, NULL, CM_ACT_NONE);
+    x = stopped ? cm_tape_stop_gradient(g->tape, x) : cm_tape_scale_gradient(g->tape, x, gradient_scale);
+    x = cm_tape_dense(g->tape, x, matrix(g, "above", 5, 5), CM_NO_VAR, NULL, CM_ACT_NONE);
+    add_scalar_loss(g, x, 5);
+}
+
+static void gradients(float scale, bool stop, float *below, float *above) {
+    gradient_scale = scale, stopped = stop;
+    graph *g = make(record_scaled, true);
+    (void)total_loss(g);
+    ck_assert_int_eq(cm_pass_backward(g->pass), CM_OK);
+    memcpy(below, g->gradient + cm_param_table_find(&g->table, "below")->offset, 20 * sizeof(float));
+    memcpy(above, g->gradient + cm_param_table_find(&g->table, "above")->offset, 25 * sizeof(float));
+    destroy(g);
+}
+
+START_TEST(a_scaled_gradient_is_scaled_below_and_not_above) {
+    float below[3][20], above[3][25];
+    gradients(1.0f, false, below[0], above[0]);
+    gradients(0.5f, false, below[1], above[1]);
+    gradients(1.0f, true, below[2], above[2]);
+    for (int i = 0; i < 20; i++) {
+        ck_assert_float_eq(below[1][i], 0.5f * below[0][i]);
+        ck_assert_float_ne(below[0][i], 0.0f);
+        ck_assert_float_eq(below[2][i], 0.0f); /* stopped: nothing was written */
+    }
+    for (int k = 1; k < 3; k++) ck_assert(memcmp(above[0], above[k], sizeof above[0]) == 0);
+}
+END_TEST
+
+/* ---- passes ---- */
+
+START_TEST(a_pass_follows_blocks_that_move_and_gives_the_same_bits) {
+    graph *g = make(record_planes, true);
+    static float moved_input[BLOCK], moved_gradient[BLOCK], first[BLOCK];
+    double loss = total_loss(g);
+    ck_assert_int_eq(cm_pass_backward(g->pass), CM_OK);
+    memcpy(first, g->gradient, sizeof first);
+    memcpy(moved_input, g->input, sizeof moved_input);
+    memset(g->input, 0, sizeof g->input);
+    cm_pass_bind(g->pass, CM_MEM_INPUT, moved_input);
+    cm_pass_bind(g->pass, CM_MEM_GRADIENT, moved_gradient);
+    ck_assert_double_eq(total_loss(g), loss);
+    ck_assert_int_eq(cm_pass_backward(g->pass), CM_OK);
+    ck_assert(memcmp(first, moved_gradient, g->table.parameters * sizeof(float)) == 0);
+    destroy(g);
+}
+END_TEST
+
+static void record_search_step(graph *g) {
+    cm_var rows = actions(g), next = cm_tape_input(g->tape, CM_I32, 1, (int[]){B});
+    cm_var pool = cm_tape_pool(g->tape, 8, 4);
+    cm_var x = cm_tape_gather_rows(g->tape, pool, rows);
+    x = cm_tape_dense(g->tape, x, matrix(g, "weight", 4, 4), CM_NO_VAR, NULL, CM_ACT_NONE);
+    cm_tape_scatter_rows(g->tape, pool, x, next);
+    g->loss[0] = x;
+}
+
+START_TEST(states_go_from_slot_to_slot_of_the_pool) {
+    graph *g = make(record_search_step, false);
+    size_t next = 64 / sizeof(float); /* inputs stand CM_ALIGN bytes apart */
+    memcpy(g->input + next, (int32_t[]){5, 7, 6}, B * sizeof(int32_t));
+    ck_assert_int_eq(cm_pass_forward(g->pass), CM_OK);
+    const int from[B] = {0, 2, 1}, to[B] = {5, 7, 6};
+    for (int b = 0; b < B; b++)
+        for (int o = 0; o < 4; o++) {
+            double want = 0.0;
+            for (int i = 0; i < 4; i++) want += (double)g->pool[from[b] * 4 + i] * (double)g->parameter[o * 4 + i];
+            ck_assert_double_eq_tol((double)g->pool[to[b] * 4 + o], want, 1e-6);
+        }
+    ck_assert_int_eq(cm_pass_backward(g->pass), CM_ERR_STATE);
+    ck_assert_double_eq(cm_tape_flops(g->tape), 2.0 * B * 4 * 4);
+    ck_assert_int_eq(cm_tape_costs(g->tape).calls, 3);
+    destroy(g);
+}
+END_TEST
+
+START_TEST(batch_norm_calls_are_listed_in_order) {
+    graph *g = make(record_planes, true);
+    ck_assert_int_eq(cm_tape_norm_calls(g->tape), 1); /* the fixed one has no statistics of its own */
+    const cm_norm_call *call = cm_tape_norm_call(g->tape, 0);
+    ck_assert_int_eq(call->channels, 4);
+    ck_assert_uint_eq(call->mean, cm_param_table_find(&g->table, "norm.running_mean")->offset * sizeof(float));
+    ck_assert_uint_eq(call->variance, cm_param_table_find(&g->table, "norm.running_var")->offset * sizeof(float));
+    (void)total_loss(g);
+    const float *stats = g->stats + call->stats / sizeof(float);
+    for (int c = 0; c < 4; c++) ck_assert(isfinite(stats[c]) && stats[4 + c] > 0.0f);
+    destroy(g);
+}
+END_TEST
+
+/* ---- errors ---- */
+
+static void assert_recording_fails(recorder record, const char *message) {
+    graph *g = malloc(sizeof *g);
+    ck_assert_ptr_nonnull(g);
+    ck_assert_int_eq(build(g, record, true), CM_ERR_INPUT);
+    ck_assert_msg(strstr(cm_error_message(), message) != NULL, "got \"%s\"", cm_error_message());
+    destroy(g);
+}
+
+static void record_wrong_columns(graph *g) {
+    cm_var x = input_2d(g, 4);
+    ck_assert_int_eq(cm_tape_columns(g->tape, x, 3, 2), CM_NO_VAR);
+    cm_var none = cm_tape_columns(g->tape, x, 0, 2); /* the first error is kept, what follows does nothing */
+    ck_assert_int_eq(none, CM_NO_VAR);
+    ck_assert_int_eq(cm_tape_dense(g->tape, none, x, CM_NO_VAR, NULL, CM_ACT_NONE), CM_NO_VAR);
+    ck_assert_int_eq(cm_tape_conv2d(g->tape, none, x, CM_NO_VAR, 1, CM_ACT_NONE), CM_NO_VAR);
+    ck_assert_int_eq(cm_tape_add(g->tape, none, x, CM_ACT_NONE), CM_NO_VAR);
+    ck_assert_int_eq(cm_tape_minmax(g->tape, none), CM_NO_VAR);
+    ck_assert_int_eq(cm_tape_flatten(g->tape, none), CM_NO_VAR);
+    ck_assert_int_eq(cm_tape_reshape_planes(g->tape, none, 1, 2, 2), CM_NO_VAR);
+    ck_assert_int_eq(cm_tape_constant(g->tape, 3, 1.0f), CM_NO_VAR);
+}
+
+static void record_wrong_planes(graph *g) { (void)cm_tape_reshape_planes(g->tape, input_2d(g, 4), 3, 1, 2); }
+
+static void record_distant_parameters(graph *g) {
+    const cm_param *first = param(g, "first", 2, (int[]){2, 3});
+    (void)param(g, "between", 2, (int[]){2, 3});
+    const cm_param *last = param(g, "last", 2, (int[]){2, 3}), *both[2] = {first, last};
+    ck_assert_int_eq(cm_tape_merged(g->tape, both, 2), CM_NO_VAR);
+}
+
+static void record_unused_columns(graph *g) {
+    (void)actions(g);
+    g->coefficient = input_1d(g);
+    cm_var y = cm_tape_dense(g->tape, input_2d(g, 4), matrix(g, "w", 6, 4), CM_NO_VAR, NULL, CM_ACT_NONE);
+    add_scalar_loss(g, cm_tape_columns(g->tape, y, 0, 5), 5);
+}
+
+static void record_wrong_weight(graph *g) {
+    (void)cm_tape_dense(g->tape, input_2d(g, 4), matrix(g, "w", 6, 5), CM_NO_VAR, NULL, CM_ACT_NONE);
+}
+
+static void record_many_constants(graph *g) {
+    for (int i = 0; i < 1000; i++) (void)cm_tape_constant(g->tape, 2, (float)i);
+}
+
+START_TEST(what_cannot_be_recorded_is_named) {
+    assert_recording_fails(record_wrong_columns, "columns 3..4 of a variable with 2 dimensions and 4 columns");
+    assert_recording_fails(record_wrong_planes, "a variable of 4 columns cannot be 3 x 1 x 2 planes");
+    assert_recording_fails(record_distant_parameters, "parameters first and last are not neighbours");
+    assert_recording_fails(record_unused_columns, "5 of 6 columns of a merged layer are used");
+    assert_recording_fails(record_wrong_weight, "its second dimension must be 4");
+    assert_recording_fails(record_many_constants, "constants on one tape");
+}
+END_TEST
+
+START_TEST(an_unfinished_tape_is_not_played) {
+    cm_tape *tape;
+    cm_pass *pass;
+    void *base[CM_MEM_COUNT] = {NULL};
+    ck_assert_int_eq(cm_tape_create(false, CM_F32, &tape), CM_OK);
+    ck_assert_int_eq(cm_pass_create(tape, NULL, base, &pass), CM_ERR_STATE);
+    ck_assert_ptr_null(pass);
+    cm_pass_destroy(pass);
+    cm_tape_destroy(tape);
+    cm_tape_destroy(NULL);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("backend/tape");
+    TCase *tests = tcase_create("all");
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, gradients_of_an_unrolled_mlp_with_merged_heads_are_slopes);
+    tcase_add_test(tests, gradients_of_convolutions_with_shortcuts_are_slopes);
+    tcase_add_test(tests, fused_relus_have_their_slope);
+    tcase_add_test(tests, a_scaled_gradient_is_scaled_below_and_not_above);
+    tcase_add_test(tests, a_pass_follows_blocks_that_move_and_gives_the_same_bits);
+    tcase_add_test(tests, states_go_from_slot_to_slot_of_the_pool);
+    tcase_add_test(tests, batch_norm_calls_are_listed_in_order);
+    tcase_add_test(tests, what_cannot_be_recorded_is_named);
+    tcase_add_test(tests, an_unfinished_tape_is_not_played);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
