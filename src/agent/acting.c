@@ -13,6 +13,7 @@ typedef struct shard {
     int first, count;
     cm_planner *planner; /* owned */
     cm_key *keys;        /* of noise and moves */
+    cm_key *end_keys;    /* of the rows whose end is searched */
     uint64_t *steps;
     float *temperature, *policy, *value;
     uint8_t *legal, *explored; /* before the step; `legal` NULL if every action always is */
@@ -74,6 +75,7 @@ static void take_shard(cm_arena *arena, shard *s, int rows, int actions) {
     size_t n = (size_t)rows, wide = n * (size_t)actions;
     shard t = {.first = 0};
     t.keys = cm_arena_take(arena, n * sizeof(cm_key));
+    t.end_keys = cm_arena_take(arena, n * sizeof(cm_key));
     t.steps = cm_arena_take(arena, n * sizeof(uint64_t));
     t.temperature = cm_arena_take(arena, n * sizeof(float));
     t.policy = cm_arena_take(arena, wide * sizeof(float));
@@ -225,8 +227,8 @@ static cm_status append(cm_actor *a, const shard *s) {
     return CM_OK;
 }
 
-/* Values of the last observations of truncated episodes, by a search without noise, into end_value[row]. */
-static cm_status value_ends(cm_actor *a, shard *s) {
+/* Searches the last observations of truncated episodes, with noise of their own: values into end_value[row]. */
+static cm_status value_ends(cm_actor *a, shard *s, uint64_t step) {
     float *observation = cm_planner_observations(s->planner);
     size_t o = observation_size(a);
     int n = 0;
@@ -235,10 +237,12 @@ static cm_status value_ends(cm_actor *a, shard *s) {
         s->end_value[i] = 0.0f;
         if (!a->rows.truncated[e] || a->rows.terminated[e]) continue;
         memcpy(observation + (size_t)n * o, a->rows.observation + (size_t)e * o, o * sizeof(float));
+        s->end_keys[n] = s->keys[i];
+        s->steps[n] = step | (uint64_t)1 << 63;
         s->order[n++] = i;
     }
     if (n == 0) return CM_OK;
-    cm_roots roots = {.count = n};
+    cm_roots roots = {.count = n, .keys = s->end_keys, .steps = s->steps};
     cm_search_result result = {.value = s->value};
     a->searched[s - a->shards] += n;
     CM_TRY(cm_planner_run(s->planner, &roots, &result));
@@ -246,8 +250,8 @@ static cm_status value_ends(cm_actor *a, shard *s) {
     return CM_OK;
 }
 
-static cm_status finish(cm_actor *a, shard *s, episode *ended) {
-    CM_TRY(value_ends(a, s));
+static cm_status finish(cm_actor *a, shard *s, uint64_t step, episode *ended) {
+    CM_TRY(value_ends(a, s, step));
     for (int i = 0; i < s->count; i++) {
         int e = s->first + i;
         ended[e].length = 0;
@@ -277,7 +281,7 @@ static cm_status run_shard(void *context, int task, int worker) {
         explore(a, s, step);
         CM_TRY(cm_vector_env_step(a->vector, s->first, s->count, a->action, &a->rows));
         CM_TRY(append(a, s));
-        CM_TRY(finish(a, s, a->ended + (size_t)t * (size_t)a->config.environments));
+        CM_TRY(finish(a, s, step, a->ended + (size_t)t * (size_t)a->config.environments));
     }
     return CM_OK;
 }

@@ -4,7 +4,7 @@
  * iteration. Noise and moves of an environment depend on (seed, number of the environment, step) alone, so threads
  * change nothing.
  *
- * A truncated episode is bootstrapped with the value of a noiseless search at its last observation.
+ * A truncated episode is bootstrapped with the value of a search at its last observation.
  */
 #ifndef CM_AGENT_ACTING_H
 #define CM_AGENT_ACTING_H
