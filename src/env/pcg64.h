@@ -67,16 +67,21 @@ static CM_HD inline void cm_seed_sequence(uint64_t seed, uint32_t out[8]) {
     }
 }
 
-static CM_HD inline void cm_pcg64_seed(cm_pcg64 *g, uint64_t seed) {
-    uint32_t word[8];
-    uint64_t w[4];
-    cm_seed_sequence(seed, word);
-    for (int j = 0; j < 4; j++) w[j] = word[2 * j] | (uint64_t)word[2 * j + 1] << 32;
+/* The generator that four 64-bit words of a SeedSequence start. */
+static CM_HD inline void cm_pcg64_start(cm_pcg64 *g, const uint64_t w[4]) {
     g->inc_high = w[2] << 1 | w[3] >> 63, g->inc_low = w[3] << 1 | 1u;
     g->state_high = g->inc_high, g->state_low = g->inc_low; /* state 0, one step */
     g->state_low += w[1];
     g->state_high += w[0] + (g->state_low < w[1]);
     cm_pcg64_step(g);
+}
+
+static CM_HD inline void cm_pcg64_seed(cm_pcg64 *g, uint64_t seed) {
+    uint32_t word[8];
+    uint64_t w[4];
+    cm_seed_sequence(seed, word);
+    for (int j = 0; j < 4; j++) w[j] = word[2 * j] | (uint64_t)word[2 * j + 1] << 32;
+    cm_pcg64_start(g, w);
 }
 
 /* Uniform in [0, 1): 53 bits. */

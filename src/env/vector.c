@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/arena.h"
-#include "core/rng.h"
+#include "env/seeding.h"
 
 enum { CHUNK = 256, OBSERVATION_LIMIT = 8 }; /* control tasks: instances stepped at once, observed numbers at most */
 
@@ -153,42 +153,61 @@ void cm_vector_env_show(const cm_vector_env *vector, int first, int count, const
 
 /* ---- reset ---- */
 
-static void restart(cm_vector_env *vector, int i, uint64_t seed, const cm_env_rows *rows) {
+/* A new episode of an instance whose generator is at its start. */
+static void begin(cm_vector_env *vector, int i, const cm_env_rows *rows) {
     const cm_env *env = &vector->env;
     double scratch[CM_ENV_FIELDS];
     void *rules = vector->fields > 0 ? (void *)scratch : vector->rules + (size_t)i * env->spec.rules_size;
     vector->steps[i] = 0;
     vector->terminated[i] = vector->truncated[i] = vector->pending[i] = 0;
-    cm_pcg64_seed(&vector->random[i], seed);
     env->def->reset(&env->params, rules, &vector->random[i]);
     if (vector->fields > 0) put_rules(vector, i, rules);
     refresh_mask(vector, i, rules);
     show_one(vector, i, rules, rows);
 }
 
-/* Episode number `episodes[i]` of an instance: its seed depends on nothing else. */
-static void restart_next(cm_vector_env *vector, int i, const cm_env_rows *rows) {
-    cm_rng stream = cm_rng_init(vector->key[i], vector->episodes[i]++);
-    uint64_t high = cm_rng_bits(&stream), low = cm_rng_bits(&stream);
-    restart(vector, i, high << 32 | low, rows);
+/* The next episode of each of `count` instances; its seed depends on instance and episode number alone. */
+static void begin_next(cm_vector_env *vector, const int *instance, int count, const cm_env_rows *rows) {
+    cm_key key[CM_SEED_LANES] = {{{0, 0}}};
+    uint64_t episode[CM_SEED_LANES] = {0};
+    cm_pcg64 random[CM_SEED_LANES];
+    for (int k = 0; k < count; k++) key[k] = vector->key[instance[k]], episode[k] = vector->episodes[instance[k]]++;
+    cm_episode_generators(key, episode, count, random);
+    for (int k = 0; k < count; k++) {
+        vector->random[instance[k]] = random[k];
+        begin(vector, instance[k], rows);
+    }
+}
+
+/* Starts episodes of a range, of all its instances or of those that have ended; returns how many. */
+static int begin_range(cm_vector_env *vector, int first, int count, bool all, const cm_env_rows *rows) {
+    int instance[CHUNK + 1], begun = 0;
+    for (int at = first; at < first + count; at += CHUNK) {
+        const int end = first + count - at < CHUNK ? first + count : at + CHUNK;
+        int chosen = 0;
+        for (int i = at; i < end; i++) { /* without a branch, which could not be predicted */
+            instance[chosen] = i;
+            chosen += all | has_ended(vector, i);
+        }
+        for (int k = 0; k < chosen; k += CM_SEED_LANES) {
+            begin_next(vector, instance + k, chosen - k < CM_SEED_LANES ? chosen - k : CM_SEED_LANES, rows);
+        }
+        begun += chosen;
+    }
+    return begun;
 }
 
 void cm_vector_env_reset(cm_vector_env *vector, int first, int count, const cm_env_rows *rows) {
-    for (int i = first; i < first + count; i++) restart_next(vector, i, rows);
+    begin_range(vector, first, count, true, rows);
 }
 
 int cm_vector_env_reset_ended(cm_vector_env *vector, int first, int count, const cm_env_rows *rows) {
-    int ended = 0;
-    for (int i = first; i < first + count; i++) {
-        if (!has_ended(vector, i)) continue;
-        restart_next(vector, i, rows);
-        ended++;
-    }
-    return ended;
+    return begin_range(vector, first, count, false, rows);
 }
 
 void cm_vector_env_reset_seed(cm_vector_env *vector, int instance, uint64_t seed, const cm_env_rows *rows) {
-    restart(vector, instance, seed, rows);
+    cm_pcg64_seed(&vector->random[instance], seed);
+    begin(vector, instance, rows);
 }
 
 /* ---- step ---- */

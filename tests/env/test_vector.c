@@ -7,6 +7,7 @@
 
 #include "core/rng.h"
 #include "env/quiet_check.h"
+#include "env/seeding.h"
 #include "env/vector.h"
 
 enum { E = 300 }; /* more than one chunk of the control tasks, and not a multiple of anything */
@@ -229,6 +230,27 @@ START_TEST(a_step_after_the_end_is_an_error_until_the_reset) {
 }
 END_TEST
 
+START_TEST(every_episode_starts_as_a_reset_with_its_own_seed) {
+    cm_env env;
+    cm_vector_env *vector;
+    double storage[16], expected[16];
+    must_equal(cm_env_open(&env, "Acrobot-v1", NULL), CM_OK);
+    must_equal(cm_vector_env_create(&env, E, 0x1234567890abcdefu, 77, &vector), CM_OK);
+    const cm_env_rows none = {NULL, NULL, NULL, NULL, NULL, NULL};
+    for (uint64_t episode = 1; episode < 4; episode++) { /* create has begun episode 0 */
+        cm_vector_env_reset(vector, 0, E - 4, &none);    /* whole lanes, a part of them, */
+        cm_vector_env_reset(vector, E - 4, 4, &none);    /* and few */
+        for (int i = 0; i < E; i++) {
+            cm_key key = cm_key_make(0x1234567890abcdefu, CM_RNG_RESET, 77 + (uint64_t)i);
+            cm_env_reset(&env, expected, cm_episode_seed(key, episode));
+            cm_vector_env_get(vector, i, storage);
+            must_msg(memcmp(storage, expected, env.spec.state_size) == 0, "instance %d, episode %d", i, (int)episode);
+        }
+    }
+    cm_vector_env_destroy(vector);
+}
+END_TEST
+
 START_TEST(episodes_depend_on_seed_and_global_instance_alone) {
     cm_env env;
     cm_vector_env *whole, *half, *seeded;
@@ -270,6 +292,7 @@ int main(void) {
     tcase_add_test(tcase, bytes_of_another_vector_are_refused);
     tcase_add_test(tcase, a_wrong_action_names_its_instance_and_moves_nobody);
     tcase_add_test(tcase, a_step_after_the_end_is_an_error_until_the_reset);
+    tcase_add_test(tcase, every_episode_starts_as_a_reset_with_its_own_seed);
     tcase_add_test(tcase, episodes_depend_on_seed_and_global_instance_alone);
     tcase_add_test(tcase, the_benchmark_counts_over_a_million_cartpole_steps_per_second);
     suite_add_tcase(suite, tcase);
