@@ -40,6 +40,7 @@ struct cm_pack {
     size_t bytes;
     void *data; /* owned, CM_ALIGN-aligned; its address never changes */
     cm_status (*fill)(const cm_pack *pack, void *out);
+    const cm_kernels *kernels;
     void *context; /* of fill; owned through free_context */
     void (*free_context)(void *context);
     int users;
@@ -101,6 +102,9 @@ static inline cm_cpu_stream *cm_lane_of(const cm_stream *stream) { return (cm_cp
 
 /* At least `bytes` of scratch memory for every call of this stream. */
 cm_status cm_cpu_reserve(cm_cpu_stream *lane, size_t bytes) CM_MUST_USE;
+
+/* What a product in bfloat16 reads of x. */
+static inline float cm_cpu_rounded(float x, bool bf16) { return bf16 ? cm_bf16_to_float(cm_bf16_from_float(x)) : x; }
 
 /* For the backend's class: prepare a call; free all plans of a stream. */
 cm_status cm_cpu_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;

@@ -26,8 +26,12 @@ static int padded(int n) { return (n + CM_GEMM_PANEL - 1) / CM_GEMM_PANEL * CM_G
 
 /* The columns of the layer's weight that meet x, in one layout. */
 static cm_status acquire(cm_stream *stream, const cm_tensor *weight, int inputs, cm_pack_layout layout, cm_pack **out) {
-    cm_pack wanted = {
-        .layout = layout, .weight = weight->data, .rows = weight->dim[0], .columns = inputs, .stride = weight->stride};
+    cm_pack wanted = {.layout = layout,
+                      .kernels = &cm_cpu_of(stream)->kernels,
+                      .weight = weight->data,
+                      .rows = weight->dim[0],
+                      .columns = inputs,
+                      .stride = weight->stride};
     cm_pack_describe(&wanted);
     return cm_pack_acquire(cm_cpu_of(stream), &wanted, out);
 }
@@ -167,8 +171,6 @@ cm_status cm_cpu_plan_dense_backward(cm_stream *stream, const cm_call *call, cm_
     return cm_cpu_reserve(cm_lane_of(stream), plan_scratch(p, dy, inputs));
 }
 
-static float rounded(float x, bool bf16) { return bf16 ? cm_bf16_to_float(cm_bf16_from_float(x)) : x; }
-
 /* The columns of dweight that belong to the action encoding: sums of the rows of dy by action, then written as columns.
  */
 static void action_gradient(const dense_backward_plan *p, const cm_call *call, float *sums) {
@@ -179,9 +181,9 @@ static void action_gradient(const dense_backward_plan *p, const cm_call *call, f
     memset(sums, 0, (size_t)p->columns * outputs * sizeof(float));
     for (int b = 0; b < dy->dim[0]; b++) {
         const float *row = (const float *)dy->data + (size_t)b * dy->stride;
-        float factor = scaled ? rounded((float)action[b] / (float)call->attr.actions, p->bf16) : 1.0f;
+        float factor = scaled ? cm_cpu_rounded((float)action[b] / (float)call->attr.actions, p->bf16) : 1.0f;
         float *sum = sums + (scaled ? 0 : (size_t)action[b] * outputs);
-        for (int o = 0; o < outputs; o++) sum[o] += factor * rounded(row[o], p->bf16);
+        for (int o = 0; o < outputs; o++) sum[o] += factor * cm_cpu_rounded(row[o], p->bf16);
     }
     float *column = (float *)dweight->data + p->dweight.n;
     for (int o = 0; o < outputs; o++, column += dweight->stride) {

@@ -37,6 +37,8 @@ typedef struct cm_kernels {
     void (*gemm_across)(const cm_gemm *g);
     /* sums[columns] = or += the sums over the rows of x. */
     void (*column_sums)(float *sums, const float *x, int stride, int rows, int columns, bool accumulate);
+    /* One panel of 16 columns from up to 16 rows: out[k * 16 + r] = x[r][k], 0 for the rows that are not there. */
+    void (*panel_of_rows)(float *out, const float *x, int stride, int rows, int columns);
     cm_op_run run[CM_OP_COUNT]; /* NULL where there is no kernel; they need no plan */
     /* bfloat16: NULL where the processor has no instructions for it */
     void (*gemm_bf16)(const cm_gemm *g);

@@ -7,64 +7,58 @@
 
 static int round_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
 
-static float rounded(float x, bool bf16) { return bf16 ? cm_bf16_to_float(cm_bf16_from_float(x)) : x; }
 static int action_rows(const cm_pack *p) { return p->tag ? (int)p->tag : p->columns; }
 
 /* ---- layouts of dense layers ---- */
 
+static int at_most(int n, int limit) { return n < limit ? n : limit; }
+
 static cm_status fill_forward(const cm_pack *p, void *out) {
-    float *panel = out;
-    for (int j = 0; j < p->rows; j += CM_GEMM_PANEL, panel += (size_t)p->columns * CM_GEMM_PANEL) {
-        for (int r = 0; r < CM_GEMM_PANEL; r++) {
-            const float *row = p->weight + (size_t)(j + r) * p->stride + p->first;
-            if (j + r < p->rows)
-                for (int k = 0; k < p->columns; k++) panel[k * CM_GEMM_PANEL + r] = row[k];
-            else
-                for (int k = 0; k < p->columns; k++) panel[k * CM_GEMM_PANEL + r] = 0.0f;
-        }
+    for (int j = 0; j < p->rows; j += CM_GEMM_PANEL) {
+        float *panel = (float *)out + (size_t)j * p->columns;
+        p->kernels->panel_of_rows(panel, p->weight + (size_t)j * p->stride + p->first, p->stride,
+                                  at_most(p->rows - j, CM_GEMM_PANEL), p->columns);
     }
     return CM_OK;
 }
 
+/* A row of pairs is transposed like a row of floats. */
 static cm_status fill_forward_bf16(const cm_pack *p, void *out) {
-    int depth = round_up(p->columns, 2);
-    uint16_t *panel = out;
-    for (int j = 0; j < p->rows; j += CM_GEMM_PANEL, panel += (size_t)depth * CM_GEMM_PANEL) {
-        for (int r = 0; r < CM_GEMM_PANEL; r++) {
-            const float *row = p->weight + (size_t)(j + r) * p->stride + p->first;
-            bool inside = j + r < p->rows;
-            for (int k = 0; k < depth; k++) {
-                uint16_t value = inside && k < p->columns ? cm_bf16_from_float(row[k]) : 0;
-                panel[k / 2 * 2 * CM_GEMM_PANEL + 2 * r + k % 2] = value;
-            }
+    enum { PAIRS = 128 };
+    float pairs[CM_GEMM_PANEL * PAIRS];
+    int depth = (p->columns + 1) / 2;
+    for (int j = 0; j < p->rows; j += CM_GEMM_PANEL) {
+        int rows = at_most(p->rows - j, CM_GEMM_PANEL);
+        float *panel = (float *)out + (size_t)j * depth;
+        for (int k = 0; k < depth; k += PAIRS) {
+            int n = at_most(depth - k, PAIRS);
+            p->kernels->bf16_rows(pairs, p->weight + (size_t)j * p->stride + p->first + 2 * k, p->stride, rows,
+                                  at_most(p->columns - 2 * k, 2 * n));
+            p->kernels->panel_of_rows(panel + (size_t)k * CM_GEMM_PANEL, pairs, n, rows, n);
         }
     }
     return CM_OK;
 }
 
 static cm_status fill_backward(const cm_pack *p, void *out) {
-    float *panel = out;
-    for (int j = 0; j < p->columns; j += CM_GEMM_PANEL) {
-        int n = p->columns - j < CM_GEMM_PANEL ? p->columns - j : CM_GEMM_PANEL;
-        for (int k = 0; k < p->rows; k++, panel += CM_GEMM_PANEL) {
-            memcpy(panel, p->weight + (size_t)k * p->stride + p->first + j, (size_t)n * sizeof(float));
-            memset(panel + n, 0, (size_t)(CM_GEMM_PANEL - n) * sizeof(float));
-        }
+    if (p->columns % CM_GEMM_PANEL) memset(out, 0, p->bytes);
+    for (int k = 0; k < p->rows; k++) {
+        const float *row = p->weight + (size_t)k * p->stride + p->first;
+        float *panel = (float *)out + (size_t)k * CM_GEMM_PANEL;
+        int j = 0;
+        for (; j + CM_GEMM_PANEL <= p->columns; j += CM_GEMM_PANEL, panel += (size_t)p->rows * CM_GEMM_PANEL)
+            memcpy(panel, row + j, CM_GEMM_PANEL * sizeof(float));
+        if (j < p->columns) memcpy(panel, row + j, (size_t)(p->columns - j) * sizeof(float));
     }
     return CM_OK;
 }
 
 static cm_status fill_backward_bf16(const cm_pack *p, void *out) {
-    int depth = round_up(p->rows, 2);
-    uint16_t *panel = out;
-    for (int j = 0; j < p->columns; j += CM_GEMM_PANEL, panel += (size_t)depth * CM_GEMM_PANEL) {
-        for (int k = 0; k < depth; k++) {
-            const float *row = p->weight + (size_t)k * p->stride + p->first + j;
-            uint16_t *pair = panel + k / 2 * 2 * CM_GEMM_PANEL + k % 2;
-            for (int r = 0; r < CM_GEMM_PANEL; r++)
-                pair[2 * r] = k < p->rows && j + r < p->columns ? cm_bf16_from_float(row[r]) : 0;
-        }
-    }
+    int depth = (p->rows + 1) / 2;
+    if (p->columns % CM_GEMM_PANEL) memset(out, 0, p->bytes);
+    for (int j = 0; j < p->columns; j += CM_GEMM_PANEL)
+        p->kernels->bf16_pairs((float *)out + (size_t)j * depth, CM_GEMM_PANEL, p->weight + p->first + j, p->stride,
+                               p->rows, at_most(p->columns - j, CM_GEMM_PANEL));
     return CM_OK;
 }
 
@@ -75,10 +69,10 @@ static cm_status fill_actions(const cm_pack *p, void *out) {
     float *table = out;
     memset(out, 0, p->bytes);
     for (int a = 0; a < action_rows(p); a++) {
-        float factor = scale ? rounded((float)a / (float)scale, bf16) : 1.0f;
+        float factor = scale ? cm_cpu_rounded((float)a / (float)scale, bf16) : 1.0f;
         const float *column = p->weight + p->first + (scale ? 0 : a);
         for (int r = 0; r < p->rows; r++)
-            table[(size_t)a * width + r] = factor * rounded(column[(size_t)r * p->stride], bf16);
+            table[(size_t)a * width + r] = factor * cm_cpu_rounded(column[(size_t)r * p->stride], bf16);
     }
     return CM_OK;
 }
