@@ -181,7 +181,7 @@ static void begin_next(cm_vector_env *vector, const int *instance, int count, co
 
 /* Starts episodes of a range, of all its instances or of those that have ended; returns how many. */
 static int begin_range(cm_vector_env *vector, int first, int count, bool all, const cm_env_rows *rows) {
-    int instance[CHUNK + 1], begun = 0;
+    int instance[CHUNK + 1] = {0}, begun = 0;
     for (int at = first; at < first + count; at += CHUNK) {
         const int end = first + count - at < CHUNK ? first + count : at + CHUNK;
         int chosen = 0;
