@@ -1,0 +1,220 @@
+/* Self-play and evaluation: what happens to an environment depends on its number, the seed and the step alone. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/acting.h"
+#include "agent/evaluate.h"
+#include "run/session.h"
+
+typedef struct scene {
+    cm_configuration configuration;
+    cm_config *config;
+    cm_session *session;
+    cm_agent *agent;
+    cm_replay *replay;
+    cm_actor *actor;
+} scene;
+
+static void open_scene(scene *s, const char *environment, const char *limit, const char *threads) {
+    const char *const settings[] = {environment,         limit,           threads,         "num_envs=40",
+                                    "num_simulations=4", "hidden_dim=16", "head_hidden=16"};
+    memset(s, 0, sizeof *s);
+    ck_assert_msg(cm_configuration_load(NULL, settings, 7, &s->configuration, &s->config) == CM_OK, "%s",
+                  cm_error_message());
+    ck_assert_msg(cm_session_open(&s->configuration, &s->session) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(cm_session_agent(s->session, &s->agent), CM_OK);
+    const cm_param_table *table = cm_network_parameters(s->session->network);
+    float *weights = calloc(table->parameters + table->states + 1, sizeof *weights);
+    cm_network_initialise(s->session->network, 5, weights, weights + table->parameters);
+    ck_assert_int_eq(cm_agent_set_weights(s->agent, weights, weights + table->parameters), CM_OK);
+    free(weights);
+}
+
+static void open_actor(scene *s, int steps) {
+    const cm_env_spec *spec = &s->session->env.spec;
+    cm_replay_config replay = {.observation_size = spec->observation_size,
+                               .observation_scale = 1.0f,
+                               .actions = spec->actions,
+                               .environments = 40,
+                               .bytes = (uint64_t)1 << 40,
+                               .max_steps = 10000,
+                               .segment_steps = 500,
+                               .commit_steps = steps,
+                               .sample_open = true,
+                               .targets = {.unroll = 1, .td_steps = 1, .discount = 1.0}};
+    ck_assert_msg(cm_replay_create(&replay, &s->replay) == CM_OK, "%s", cm_error_message());
+    cm_actor_config actor = {.agent = s->agent,
+                             .env = &s->session->env,
+                             .replay = s->replay,
+                             .pool = s->session->pool,
+                             .environments = 40,
+                             .steps = steps,
+                             .random_move_probability = 0.1,
+                             .temperature_threshold = 3,
+                             .seed = 9};
+    ck_assert_msg(cm_actor_create(&actor, &s->actor) == CM_OK, "%s", cm_error_message());
+}
+
+static void act(scene *s) {
+    ck_assert_msg(cm_actor_run(s->actor, 1.0) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(cm_replay_commit(s->replay), CM_OK);
+}
+
+static void close_scene(scene *s) {
+    cm_actor_destroy(s->actor);
+    cm_replay_destroy(s->replay);
+    cm_agent_destroy(s->agent);
+    cm_session_close(s->session);
+    cm_config_destroy(s->config);
+}
+
+static char *saved(const scene *s) {
+    char *bytes = malloc(cm_actor_bytes(s->actor));
+    cm_actor_save(s->actor, bytes);
+    return bytes;
+}
+
+static void expect_equal(const scene *a, const scene *b) {
+    char *x = saved(a), *y = saved(b);
+    ck_assert_uint_eq(cm_actor_bytes(a->actor), cm_actor_bytes(b->actor));
+    ck_assert_mem_eq(x, y, cm_actor_bytes(a->actor));
+    free(x);
+    free(y);
+}
+
+START_TEST(workers_change_no_bit_of_self_play) {
+    scene one, three;
+    open_scene(&one, "env_name=CartPole-v1", "max_steps=0", "threads=1");
+    open_scene(&three, "env_name=CartPole-v1", "max_steps=0", "threads=3");
+    open_actor(&one, 7);
+    open_actor(&three, 7);
+    for (int i = 0; i < 6; i++) act(&one), act(&three);
+    expect_equal(&one, &three);
+    close_scene(&one);
+    close_scene(&three);
+}
+END_TEST
+
+START_TEST(every_truncated_episode_is_counted_and_begins_anew) {
+    scene s;
+    cm_actor_counts counts;
+    cm_replay_counts replay;
+    open_scene(&s, "env_name=CartPole-v1", "max_steps=5", "threads=2");
+    open_actor(&s, 5);
+    for (int i = 0; i < 3; i++) act(&s);
+    cm_actor_count(s.actor, &counts);
+    cm_replay_count(s.replay, &replay);
+    ck_assert_int_eq(counts.env_steps, 600);
+    ck_assert_int_eq(counts.episodes, 120); /* no pole falls within 5 steps */
+    ck_assert_double_eq(counts.mean_return, 5.0);
+    ck_assert_double_eq(counts.mean_length, 5.0);
+    ck_assert_int_eq(replay.episodes, 120);
+    ck_assert_int_ge(counts.simulations, 4 * 720); /* 600 steps and 120 ends */
+    close_scene(&s);
+}
+END_TEST
+
+START_TEST(loaded_actor_goes_on_as_the_saved_one) {
+    scene a, b;
+    open_scene(&a, "env_name=tictactoe", "max_steps=0", "threads=2");
+    open_scene(&b, "env_name=tictactoe", "max_steps=0", "threads=1");
+    open_actor(&a, 4);
+    open_actor(&b, 4);
+    act(&a), act(&a);
+    char *bytes = saved(&a);
+    act(&b); /* somewhere else */
+    ck_assert_msg(cm_actor_load(b.actor, bytes, cm_actor_bytes(b.actor)) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(cm_actor_load(b.actor, bytes, cm_actor_bytes(b.actor) - 1), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_replay_clear(a.replay), CM_OK);
+    ck_assert_int_eq(cm_replay_clear(b.replay), CM_OK);
+    act(&a), act(&b);
+    expect_equal(&a, &b);
+    free(bytes);
+    close_scene(&a);
+    close_scene(&b);
+}
+END_TEST
+
+static void evaluate(scene *s, int capacity, int episodes, uint64_t seed, double *returns, cm_evaluation *out) {
+    cm_evaluator *evaluator;
+    ck_assert_int_eq(cm_evaluator_create(s->agent, &s->session->env, s->session->pool, capacity, &evaluator), CM_OK);
+    ck_assert_msg(cm_evaluator_run(evaluator, episodes, seed, returns, out) == CM_OK, "%s", cm_error_message());
+    cm_evaluator_destroy(evaluator);
+}
+
+START_TEST(episodes_of_an_evaluation_depend_on_their_seed_alone) {
+    scene s;
+    double many[70], few[3];
+    cm_evaluation e;
+    open_scene(&s, "env_name=CartPole-v1", "max_steps=0", "threads=2");
+    evaluate(&s, 70, 70, 1000, many, &e);
+    ck_assert_int_eq(e.episodes, 70);
+    evaluate(&s, 3, 3, 1050, few, &e);
+    for (int i = 0; i < 3; i++) ck_assert_double_eq(few[i], many[50 + i]);
+    close_scene(&s);
+}
+END_TEST
+
+START_TEST(games_of_two_are_won_drawn_or_lost) {
+    scene s;
+    double returns[50];
+    cm_evaluation e;
+    open_scene(&s, "env_name=tictactoe", "max_steps=0", "threads=2");
+    evaluate(&s, 50, 50, 1, returns, &e);
+    ck_assert_int_eq(e.wins + e.draws + e.losses, 50);
+    ck_assert_double_eq_tol(e.mean, (e.wins - e.losses) / 50.0, 1e-12);
+    close_scene(&s);
+}
+END_TEST
+
+START_TEST(summary_has_sample_deviation_and_interval) {
+    const double returns[4] = {1, 2, 3, 6};
+    cm_evaluation e;
+    cm_evaluation_summarise(returns, 4, &e);
+    ck_assert_double_eq(e.mean, 3.0);
+    ck_assert_double_eq_tol(e.std, sqrt(14.0 / 3.0), 1e-12);
+    ck_assert_double_eq_tol(e.high - e.mean, 1.96 * e.std / 2.0, 1e-12);
+    ck_assert_double_eq(e.min, 1.0);
+    ck_assert_double_eq(e.max, 6.0);
+}
+END_TEST
+
+START_TEST(stairs_halve_the_temperature_at_half_and_three_quarters) {
+    cm_agent_options options = {.temperature = 2.0, .temperature_schedule = CM_TEMPERATURE_STAIRS};
+    ck_assert_double_eq(cm_agent_temperature(&options, 0.49), 2.0);
+    ck_assert_double_eq(cm_agent_temperature(&options, 0.5), 1.0);
+    ck_assert_double_eq(cm_agent_temperature(&options, 0.75), 0.5);
+    options.temperature_schedule = CM_TEMPERATURE_CONSTANT;
+    ck_assert_double_eq(cm_agent_temperature(&options, 1.0), 2.0);
+}
+END_TEST
+
+START_TEST(shards_have_32_rows_and_64_from_128_environments_on) {
+    ck_assert_int_eq(cm_agent_shard_rows(1), 1);
+    ck_assert_int_eq(cm_agent_shard_rows(40), 32);
+    ck_assert_int_eq(cm_agent_shard_rows(127), 32);
+    ck_assert_int_eq(cm_agent_shard_rows(128), 64);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("agent/acting");
+    TCase *tests = tcase_create("acting");
+    suite_add_tcase(suite, tests);
+    tcase_set_timeout(tests, 30);
+    tcase_add_test(tests, workers_change_no_bit_of_self_play);
+    tcase_add_test(tests, every_truncated_episode_is_counted_and_begins_anew);
+    tcase_add_test(tests, loaded_actor_goes_on_as_the_saved_one);
+    tcase_add_test(tests, episodes_of_an_evaluation_depend_on_their_seed_alone);
+    tcase_add_test(tests, games_of_two_are_won_drawn_or_lost);
+    tcase_add_test(tests, summary_has_sample_deviation_and_interval);
+    tcase_add_test(tests, stairs_halve_the_temperature_at_half_and_three_quarters);
+    tcase_add_test(tests, shards_have_32_rows_and_64_from_128_environments_on);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
