@@ -1,6 +1,6 @@
 # Everything that judges the code: layers, headers, style, sanitizers, coverage, fuzzers.
 SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_headers scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/tidy scripts/try_environment .ci/run
-C_FILES = $(sort $(shell find src tests scripts docs -name '*.[ch]' -o -name '*.cu'))
+C_FILES = $(sort $(shell find src tests scripts docs -name '*.[ch]' -o -name '*.cu' -o -name '*.inc'))
 # Builds of another kind stand beside the ordinary one and are as incremental.
 OTHER_BUILD = $(SUBMAKE) BUILD=$(BUILD)/$1 WERROR=$(WERROR)
 

@@ -1,5 +1,5 @@
 /* The scalar step: the judge of the others. */
-#include "mcts/lanes_scalar.h"
-#include "mcts/step_impl.h"
+#include "mcts/lanes_scalar.inc"
+#include "mcts/step_impl.inc"
 
 const cm_step cm_step_scalar = {"scalar", step_root, step_grow};

@@ -44,7 +44,8 @@ void cm_trainer_set_updates(cm_trainer *trainer, int64_t updates) { trainer->upd
 
 double cm_trainer_flops(const cm_trainer *trainer) {
     const cm_unroll *full = &trainer->unroll[0], *tail = &trainer->unroll[1];
-    double flops = (double)(trainer->config.batch / full->rows) * cm_tape_flops(full->tape);
+    const int chunks = trainer->config.batch / full->rows;
+    double flops = chunks * cm_tape_flops(full->tape);
     if (tail->tape) flops += cm_tape_flops(tail->tape);
     return 3.0 * flops;
 }
