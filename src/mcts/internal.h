@@ -12,6 +12,9 @@ struct cm_search {
     cm_arena arena;      /* owns everything that tree and the fields below point to */
     int count;           /* roots of the last run */
 
+    int32_t *kept; /* [B]    nodes that cm_search_keep left                                    */
+    int32_t *map;  /* [3, N+1] scratch of cm_search_keep                                       */
+
     cm_leaf *leaf;         /* [B]    by root                                                   */
     int32_t *order;        /* [B]    root of each row of the arrays below                      */
     int32_t *parent_slots; /* [B]                                                              */
@@ -22,6 +25,12 @@ struct cm_search {
 
 /* Reads the finished trees into the arrays of `result`. */
 void cm_result_write(cm_search *search, const cm_roots *roots, const cm_search_result *result);
+
+/* The prior logits [A] of a kept root, before noise and mask. */
+void cm_reuse_logits(const cm_tree *tree, int b, float *logits);
+
+/* Gives a kept root its prior logits [A] after noise and mask, and renews its selection. */
+void cm_reuse_root(cm_tree *tree, int b, const float *logits);
 
 /* The stream of root b for one purpose. */
 static inline cm_rng cm_root_stream(const cm_roots *roots, int b, cm_purpose purpose) {

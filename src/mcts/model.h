@@ -31,7 +31,8 @@ typedef struct cm_model {
     int num_actions; /* A >= 1                                                */
     int num_chance;  /* C, outcomes of a chance node; 0: no chance nodes      */
 
-    /* Evaluates the root states (the caller has told `ctx` what they are) and puts them into slots[n]. */
+    /* Evaluates root states (the caller has told `ctx` what they are) and puts them into slots[n]; slot / (N+1) is the
+     * root's number. */
     cm_status (*root)(void *ctx, int n, const int32_t *slots, cm_model_out *out);
 
     /* Plays actions[n] in the states of parent_slots[n], puts the new states into child_slots[n] and evaluates them.
@@ -43,7 +44,8 @@ typedef struct cm_model {
     cm_status (*afterstate)(void *ctx, int n, const int32_t *parent_slots, const int32_t *actions,
                             const int32_t *child_slots, cm_model_out *out);
 
-    /* Only for sub-tree reuse: moves the states of from[n] to slots to[n], in this order; to[k] <= from[k]. */
+    /* Only for sub-tree reuse (NULL otherwise): copies the states of slots from[n] to slots to[n], one after the other
+     * in this order; to[k] <= from[k]. */
     cm_status (*move)(void *ctx, int n, const int32_t *from, const int32_t *to);
 } cm_model;
 

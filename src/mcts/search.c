@@ -42,11 +42,14 @@ static void take_memory(cm_search *search, cm_arena *arena) {
     tree->root_noise = cm_arena_take(arena, actions * word);
     tree->root_visits = cm_arena_take(arena, actions * word);
     tree->root_q = cm_arena_take(arena, actions * word);
+    tree->root_value = cm_arena_take(arena, roots * word);
     tree->root_valid = cm_arena_take(arena, roots * word);
     tree->scratch = cm_arena_take(arena, 4 * row * word);
     tree->explore = cm_arena_take(arena, (simulations + 2) * word);
     tree->reciprocal = cm_arena_take(arena, (simulations + 2) * word);
     tree->considered = cm_arena_take(arena, (size_t)tree->considered_rows * simulations * word);
+    search->kept = cm_arena_take(arena, roots * word);
+    search->map = cm_arena_take(arena, 3 * (size_t)tree->slots * word);
     search->leaf = cm_arena_take(arena, roots * sizeof(cm_leaf));
     search->order = cm_arena_take(arena, roots * word);
     search->parent_slots = cm_arena_take(arena, roots * word);
@@ -194,17 +197,45 @@ static cm_status model_failed(cm_status status, const char *function) {
     return cm_fail_in(CM_ERR_MODEL, "model, %s", function);
 }
 
+/* Whether the tree of root b can be gone on with: all visited actions are legal. */
+static bool can_go_on(const cm_search *search, const cm_roots *roots, int b) {
+    size_t n = (size_t)search->tree.num_actions, first = (size_t)b * n;
+    if (!roots->is_kept || search->kept[b] == 0) return false;
+    for (size_t a = first; roots->legal && a < first + n; a++) {
+        if (search->tree.root_visits[a] > 0 && !roots->legal[a]) return false;
+    }
+    return true;
+}
+
+/* Evaluates the roots without a tree and puts their numbers into the row of the root. */
+static cm_status evaluate_roots(cm_search *search, const cm_model *model, const cm_roots *roots) {
+    cm_tree *tree = &search->tree;
+    int n = 0;
+    for (int b = 0; b < roots->count; b++) {
+        if (!can_go_on(search, roots, b)) search->kept[b] = 0;
+        if (search->kept[b] == 0) search->parent_slots[n++] = (int32_t)cm_tree_index(tree, b, CM_ROOT);
+    }
+    cm_status status = n > 0 ? model->root(model->ctx, n, search->parent_slots, &search->out) : CM_OK;
+    if (status != CM_OK) return model_failed(status, "root");
+    size_t columns = (size_t)tree->num_actions;
+    for (int row = 0; row < n; row++) {
+        int b = search->parent_slots[row] / tree->slots;
+        memcpy(tree->root_logits + (size_t)b * columns, search->out.prior_logits + (size_t)row * columns,
+               columns * sizeof(float));
+        tree->root_value[b] = search->out.value[row];
+        memset(tree->is_used + cm_tree_index(tree, b, 0), 0, (size_t)tree->slots);
+    }
+    return CM_OK;
+}
+
 static cm_status start(cm_search *search, const cm_model *model, const cm_roots *roots) {
     cm_tree *tree = &search->tree;
-    size_t n = (size_t)tree->num_actions, slots = (size_t)roots->count * (size_t)tree->slots;
-    for (int b = 0; b < roots->count; b++) search->parent_slots[b] = (int32_t)cm_tree_index(tree, b, CM_ROOT);
-    cm_status status = model->root(model->ctx, roots->count, search->parent_slots, &search->out);
-    if (status != CM_OK) return model_failed(status, "root");
-    memset(tree->is_used, 0, slots);
+    size_t n = (size_t)tree->num_actions;
+    CM_TRY(evaluate_roots(search, model, roots));
     search->count = roots->count;
     for (int b = 0; b < roots->count; b++) {
         float *logits = tree->root_logits + (size_t)b * n;
-        memcpy(logits, search->out.prior_logits + (size_t)b * n, n * sizeof *logits);
+        if (search->kept[b] > 0) cm_reuse_logits(tree, b, logits);
         if (tree->params.root_rule == CM_RULE_GUMBEL) {
             prepare_gumbel(tree, roots, b, logits);
         } else {
@@ -212,7 +243,11 @@ static cm_status start(cm_search *search, const cm_model *model, const cm_roots 
         }
         tree->root_valid[b] = 0;
         for (size_t a = 0; a < n; a++) tree->root_valid[b] += logits[a] > -FLT_MAX;
-        if (!search->step->root(tree, b, search->out.value[b])) return not_finite(b, "the root");
+        if (search->kept[b] > 0) {
+            cm_reuse_root(tree, b, logits);
+        } else if (!search->step->root(tree, b, tree->root_value[b])) {
+            return not_finite(b, "the root");
+        }
     }
     return CM_OK;
 }
@@ -220,13 +255,14 @@ static cm_status start(cm_search *search, const cm_model *model, const cm_roots 
 /* ---------------------------------------------------------------- simulations */
 
 /* Sorts the leaves into rows: first those whose parent is a decision node with chance below it, then the others.
- * Returns the number of the first kind. */
-static int gather(cm_search *search) {
+ * Returns the number of the first kind; *rows = all of them. */
+static int gather(cm_search *search, int *rows) {
     const cm_tree *tree = &search->tree;
     int row = 0, decisions = 0;
     for (int kind = tree->num_chance > 0 ? 0 : 1; kind < 2; kind++) {
         for (int b = 0; b < search->count; b++) {
             cm_leaf leaf = search->leaf[b];
+            if (leaf.child >= tree->slots) continue; /* a kept tree that is full */
             bool is_other = tree->num_chance == 0 || tree->is_chance[cm_tree_index(tree, b, leaf.parent)];
             if (is_other != (kind == 1)) continue;
             search->order[row] = b;
@@ -237,6 +273,7 @@ static int gather(cm_search *search) {
         }
         if (kind == 0) decisions = row;
     }
+    *rows = row;
     return decisions;
 }
 
@@ -277,23 +314,29 @@ static cm_status grow(cm_search *search, int first, int n, int width) {
 
 static cm_status simulate(cm_search *search, const cm_model *model, int simulation) {
     cm_tree *tree = &search->tree;
-    for (int b = 0; b < search->count; b++) search->leaf[b] = cm_step_leaf(tree, b, simulation + 1);
-    int decisions = gather(search);
+    for (int b = 0; b < search->count; b++) {
+        int first = search->kept[b] > 0 ? search->kept[b] : 1;
+        search->leaf[b] = cm_step_leaf(tree, b, simulation + first);
+    }
+    int rows = 0, decisions = gather(search, &rows);
     CM_TRY(call_afterstate(search, model, decisions));
-    CM_TRY(call_recurrent(search, model, decisions, search->count - decisions));
+    CM_TRY(call_recurrent(search, model, decisions, rows - decisions));
     CM_TRY(grow(search, 0, decisions, tree->num_chance));
-    CM_TRY(grow(search, decisions, search->count - decisions, tree->num_actions));
+    CM_TRY(grow(search, decisions, rows - decisions, tree->num_actions));
     return tree->params.check ? cm_search_check(search) : CM_OK;
 }
 
 cm_status cm_search_run(cm_search *search, const cm_model *model, const cm_roots *roots,
                         const cm_search_result *result) {
     CM_TRY(check_run(search, model, roots));
-    search->count = 0;
+    if (roots->is_kept && roots->count != search->count) {
+        return cm_fail(CM_ERR_INPUT, "search: %d roots were kept, but the run has %d", search->count, roots->count);
+    }
     CM_TRY(start(search, model, roots));
     for (int simulation = 0; simulation < search->tree.params.num_simulations; simulation++) {
         CM_TRY(simulate(search, model, simulation));
     }
     cm_result_write(search, roots, result);
+    memset(search->kept, 0, (size_t)roots->count * sizeof(int32_t));
     return CM_OK;
 }

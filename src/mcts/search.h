@@ -28,12 +28,13 @@ typedef struct cm_roots {
     const uint64_t *steps;    /* [n]    step of the environment: its noise differs from step to step; NULL: 0    */
     const float *noise;       /* [n, A] Dirichlet (PUCT) or standard Gumbel noise; NULL: drawn from the keys     */
     bool is_quiet;            /* no root noise in this run, whatever the parameters say (evaluation)             */
+    bool is_kept;             /* goes on with the sub-trees of cm_search_keep; count as in the last run          */
     const float *temperature; /* [n]    NULL: params.temperature                                                 */
 } cm_roots;
 
 /* What a run gives; arrays of the caller, each may be NULL. */
 typedef struct cm_search_result {
-    int32_t *visits;       /* [n, A] simulations through each root action; rows sum to N (more after reuse)      */
+    int32_t *visits;       /* [n, A] simulations through each root action; rows sum to N                        */
     float *action_weights; /* [n, A] the policy's output, sums to 1: visit fractions (PUCT) or improved policy   */
     float *action_probs;   /* [n, A] what `action` is drawn from; PUCT: weights sharpened by the temperature,
                               GUMBEL: 1 at the action                                                            */
@@ -58,6 +59,14 @@ void cm_search_destroy(cm_search *search); /* NULL is allowed */
  * with params.check: an invariant is broken). */
 cm_status cm_search_run(cm_search *search, const cm_model *model, const cm_roots *roots,
                         const cm_search_result *result) CM_MUST_USE;
+
+/* Sub-tree reuse, between two runs: what lies below the played actions[n] (n of the last run; -1: nothing) becomes the
+ * tree of its root, in the slots 0 .. k-1, and the model moves its states likewise. A run with roots.is_kept then
+ * evaluates only the roots without a tree (model->root gets their slots) and adds N + 1 - k nodes to the others; noise
+ * and mask are new. A tree with a visited action that the new mask forbids is dropped. Several moves in succession are
+ * several calls. PUCT only, without chance nodes and max_depth; for models that are exact. Errors: CM_ERR_INPUT,
+ * CM_ERR_MODEL. */
+cm_status cm_search_keep(cm_search *search, const cm_model *model, const int32_t *actions) CM_MUST_USE;
 
 /* The finished tree, for display, export and tests. */
 typedef struct cm_node_info {

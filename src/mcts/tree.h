@@ -76,6 +76,7 @@ typedef struct cm_tree {
     float *root_noise;    /* [B, A]   GUMBEL: g + logits - max logits                           */
     int32_t *root_visits; /* [B, A]                                                             */
     float *root_q;        /* [B, A]   0 where not visited                                       */
+    float *root_value;    /* [B]      raw value of a fresh root                                     */
     int32_t *root_valid;  /* [B]      actions that may be played                                */
     float *scratch;       /* [4, max(columns, capacity)]                                        */
 

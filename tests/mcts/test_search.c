@@ -63,7 +63,8 @@ static void make_inputs(inputs *in, int actions, uint64_t instance) {
         int sure = (int)cm_rng_below(&rng, (uint32_t)actions);
         for (int a = 0; a < actions; a++) in->legal[b * actions + a] = a == sure || cm_rng_below(&rng, 3) > 0;
     }
-    in->roots = (cm_roots){ROOTS, in->legal, in->keys, in->steps, NULL, false, in->temperature};
+    in->roots = (cm_roots){.count = ROOTS, .legal = in->legal, .keys = in->keys, .steps = in->steps};
+    in->roots.temperature = in->temperature;
 }
 
 /* ---------------------------------------------------------------- invariants */
@@ -134,7 +135,8 @@ START_TEST(a_root_gets_the_same_bits_alone_and_in_any_batch) {
         session_open(&one, &r.table, &params, 3);
         session_run(&all, in.states, &in.roots);
         for (int b = 0; b < ROOTS; b++) {
-            cm_roots alone = {1, in.legal + b * 6, in.keys + b, in.steps + b, NULL, false, in.temperature + b};
+            cm_roots alone = {.count = 1, .legal = in.legal + b * 6, .keys = in.keys + b, .steps = in.steps + b};
+            alone.temperature = in.temperature + b;
             session_run(&one, in.states + b, &alone);
             same_row(&all, b, &one, 0);
         }
