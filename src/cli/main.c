@@ -1,5 +1,6 @@
 /* cumind: reads the command line, runs a subcommand, reports its error as one line. The only file that exits. */
 #include <locale.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,8 +55,15 @@ static int run_command(const cm_command *command, int count, char **argv) {
     return arguments.verdict;
 }
 
+/* Buffers that only a checkpoint needs go back to the system at once, so that a long run does not grow. */
+static void return_memory(void) {
+    mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+    mallopt(M_TRIM_THRESHOLD, 64 * 1024);
+}
+
 int main(int argc, char **argv) {
     setlocale(LC_CTYPE, "");
+    return_memory();
     if (argc < 2) {
         cm_help_all(stderr);
         return EXIT_USAGE;
