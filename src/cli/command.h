@@ -34,6 +34,7 @@ typedef struct cm_command {
 
 /* What the user wrote; all strings are borrowed from argv. */
 struct cm_arguments {
+    const char *program; /* argv[0] */
     const cm_command *command;
     const char *value[CM_FLAGS]; /* of each flag of the command; "" for a switch that is given; NULL: not given */
     const char *set[CM_SETS];    /* every --set */

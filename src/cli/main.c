@@ -39,13 +39,14 @@ static bool asks_for_help(int count, char **argv) {
     return false;
 }
 
-static int run_command(const cm_command *command, int count, char **argv) {
+static int run_command(const char *program, const cm_command *command, int count, char **argv) {
     if (asks_for_help(count, argv)) {
         cm_help_command(command, stdout);
         return 0;
     }
     cm_arguments arguments;
     cm_status status = cm_arguments_parse(command, count, argv, &arguments);
+    arguments.program = program;
     if (status == CM_OK) status = command->run(&arguments);
     if (status != CM_OK) return report(status);
     if (fflush(stdout) != 0 || ferror(stdout)) {
@@ -75,5 +76,5 @@ int main(int argc, char **argv) {
     const char *name = strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
     const cm_command *command = cm_command_find(name);
     if (!command) return report(cm_command_unknown(name));
-    return run_command(command, argc - 2, argv + 2);
+    return run_command(argv[0], command, argc - 2, argv + 2);
 }

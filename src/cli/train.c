@@ -51,6 +51,7 @@ static cm_status train_with(cm_arguments *arguments, const cm_run_request *reque
     CM_TRY(cm_progress_create(&style, &progress));
     cm_run_request with_progress = *request;
     with_progress.progress = progress;
+    with_progress.program = arguments->program;
     cm_status status = train_once(&with_progress, result);
     cm_progress_destroy(progress);
     return status;

@@ -13,7 +13,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 
-enum { HISTORY = 32, SPARKS = 10, LINE = 1024, PARTS = 8, PART_BYTES = 96 };
+enum { HISTORY = 32, SPARKS = 10, LINE = 1024, PARTS = 10, PART_BYTES = 96 };
 
 struct cm_progress {
     cm_progress_style style;
@@ -119,7 +119,8 @@ static int make_parts(const cm_metrics *m, const double *history, int n, double 
     cm_format_sparkline(history + from, n - from, style->utf8, spark, sizeof spark);
     add_part(parts, &count, 7, "return %s%s%s %s", bold, a, plain, spark);
     if (isfinite(m->total_loss)) {
-        add_part(parts, &count, 1, "loss %.2f (v %.2f p %.2f r %.2f)", m->total_loss, m->value_loss, m->policy_loss,
+        add_part(parts, &count, 1, "loss %.2f", m->total_loss);
+        add_part(parts, &count, 0, "(value %.2f policy %.2f reward %.2f)", m->value_loss, m->policy_loss,
                  m->reward_loss);
     }
     if (share > 0.0) {

@@ -434,6 +434,7 @@ cm_status cm_run_open(const cm_run_request *request, cm_run **out) {
     run->began = cm_clock_seconds();
     run->directory.lock = run->metrics.file = -1;
     run->progress = request->progress;
+    run->program = request->program ? request->program : "cumind";
     run->stop = request->stop;
     run->state.best_return = -HUGE_VAL;
     cm_status status = open_run(run, request);

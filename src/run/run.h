@@ -31,6 +31,7 @@ typedef struct cm_run_request {
     bool resume;                           /* go on from its checkpoint */
     int64_t checkpoint;                    /* which one; CM_CHECKPOINT_LATEST */
     const char *init_from;                 /* NULL, or a run whose weights a new run starts from */
+    const char *program;                   /* how the user calls it, for the commands that are proposed; "cumind" */
     cm_progress *progress;                 /* borrowed */
     const volatile sig_atomic_t *stop;     /* not 0: end after the iteration that is going on; NULL: never */
 } cm_run_request;

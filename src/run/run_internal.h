@@ -50,6 +50,7 @@ struct cm_run {
     char dump[PATH_MAX]; /* where a batch goes that led to a NaN */
 
     cm_progress *progress; /* borrowed */
+    const char *program;   /* borrowed */
     const volatile sig_atomic_t *stop;
 
     cm_run_state state;

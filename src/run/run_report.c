@@ -138,15 +138,15 @@ static void result_members(const cm_run_result *r, char *out, size_t size) {
 }
 
 static void say_next(cm_run *run, const cm_run_result *r) {
-    const char *dir = run->directory.path;
+    const char *dir = run->directory.path, *program = run->program;
     if (r->end == CM_RUN_STOPPED) {
-        cm_progress_say(run->progress, "stopped and saved; go on with:  cumind train --resume %s", dir);
+        cm_progress_say(run->progress, "stopped and saved; go on with:  %s train --resume %s", program, dir);
         return;
     }
-    cm_progress_say(run->progress, "watch it play      cumind play --run %s", dir);
-    cm_progress_say(run->progress, "learning curve     cumind plot --run %s", dir);
-    cm_progress_say(run->progress, "evaluate again     cumind eval --run %s --episodes 100 --seed 1", dir);
-    cm_progress_say(run->progress, "train on           cumind train --resume %s --env-steps %lld", dir,
+    cm_progress_say(run->progress, "watch it play      %s play --run %s", program, dir);
+    cm_progress_say(run->progress, "learning curve     %s plot --run %s", program, dir);
+    cm_progress_say(run->progress, "evaluate again     %s eval --run %s --episodes 100 --seed 1", program, dir);
+    cm_progress_say(run->progress, "train on           %s train --resume %s --env-steps %lld", program, dir,
                     (long long)(2 * r->env_steps));
 }
 
