@@ -11,7 +11,7 @@
 void cm_replay_set_leaf(cm_replay *replay, int32_t slot) {
     bool one = !replay->config.prioritized || replay->flat;
     double mass = one ? 1.0 : cm_priority_mass(replay->priority[slot], replay->config.alpha);
-    cm_sum_tree_set(&replay->tree, slot, mass);
+    cm_sum_tree_set(&replay->tree, slot, cm_slot_is_old(replay, slot, replay->collected) ? 0.0 : mass);
 }
 
 void cm_replay_clear_leaf(cm_replay *replay, int32_t slot) { cm_sum_tree_set(&replay->tree, slot, 0.0); }
@@ -19,10 +19,14 @@ void cm_replay_clear_leaf(cm_replay *replay, int32_t slot) { cm_sum_tree_set(&re
 void cm_replay_visit(cm_replay *replay, void (*visit)(cm_replay *replay, int32_t slot, void *context), void *context) {
     int32_t slot = replay->tail;
     for (int32_t i = 0; i < replay->used; i++, slot = cm_slot_add(replay, slot, 1)) {
-        if (replay->row[slot].left > 0) visit(replay, slot, context);
+        bool shown = replay->row[slot].left > 0 && !cm_slot_is_old(replay, slot, replay->collected);
+        if (shown) visit(replay, slot, context);
     }
     for (int e = 0; e < replay->config.environments; e++) {
-        for (int32_t t = 0; t < replay->lane[e].visible; t++) visit(replay, cm_lane_slot(replay, e, t), context);
+        for (int32_t t = 0; t < replay->lane[e].visible; t++) {
+            slot = cm_lane_slot(replay, e, t);
+            if (!cm_slot_is_old(replay, slot, replay->collected)) visit(replay, slot, context);
+        }
     }
 }
 
@@ -166,14 +170,13 @@ static void store_piece(cm_replay *replay, int32_t from, int32_t steps, int32_t 
 /* ---- lanes --------------------------------------------------------------------------------------------------------
  */
 
-/* Shows what the open episode has: its last row serves as o_T. Positions whose return has grown are valued anew. */
+/* Shows the steps of the open episode whose n-step returns are complete: later rewards change nothing about them. */
 static void show_open(cm_replay *replay, int environment, float newest) {
     cm_lane *lane = &replay->lane[environment];
-    int32_t before = lane->visible, steps = lane->open && replay->config.sample_open ? lane->rows - 1 : 0;
-    int32_t from = before > replay->config.targets.td_steps ? before - replay->config.targets.td_steps : 0;
-    lane->visible = steps;
-    for (int32_t t = from; t < steps; t++) {
-        show_position(replay, cm_lane_slot(replay, environment, t), t < before, newest);
+    int32_t before = lane->visible;
+    lane->visible = lane->open ? cm_lane_complete(replay, lane->rows) : 0;
+    for (int32_t t = before; t < lane->visible; t++) {
+        show_position(replay, cm_lane_slot(replay, environment, t), false, newest);
     }
 }
 
@@ -194,32 +197,64 @@ static void commit_lane(cm_replay *replay, int environment, float newest) {
         cm_rows_copy(replay, base, base + start, lane->rows, FIELD_PRIORITY);
         if (lane->rows > 0) replay->row[base].flags &= (uint8_t)~FLAG_LAST;
     }
-    show_open(replay, environment, newest);
     lane->committed = lane->rows;
     lane->fresh = 0;
+    show_open(replay, environment, newest);
 }
 
 /* ---- commit -------------------------------------------------------------------------------------------------------
  */
 
+void cm_replay_count_collected(cm_replay *replay) {
+    replay->collected = 0;
+    for (int e = 0; e < replay->config.environments; e++) replay->collected += replay->lane[e].steps;
+}
+
+/* Hides the old steps among the first `steps` from `slot` on, which come in order of age; how many there are. */
+static int64_t hide_old(cm_replay *replay, int32_t slot, int32_t steps) {
+    int32_t t = 0;
+    for (; t < steps && cm_slot_is_old(replay, slot, replay->collected); t++, slot = cm_slot_add(replay, slot, 1)) {
+        if (!cm_slot_is_old(replay, slot, replay->hidden_at)) cm_replay_clear_leaf(replay, slot);
+    }
+    return t;
+}
+
+/* Removes the oldest pieces as long as they are all old and hides the old beginnings of others; the number of steps
+ * hidden in the ring. */
+static int64_t limit_ring(cm_replay *replay) {
+    int64_t hidden = 0;
+    bool oldest = true;
+    for (int32_t slot = replay->tail, rows = replay->used, next; rows > 0; slot = next) {
+        int32_t steps = replay->row[slot].left, last = cm_slot_add(replay, slot, steps - 1);
+        next = cm_slot_add(replay, slot, steps + 1);
+        rows -= steps + 1;
+        oldest = oldest && cm_slot_is_old(replay, last, replay->collected);
+        if (oldest) {
+            cm_replay_evict(replay);
+        } else {
+            hidden += hide_old(replay, slot, steps);
+        }
+    }
+    return hidden;
+}
+
 void cm_replay_refresh(cm_replay *replay) {
     const cm_replay_config *c = &replay->config;
-    int64_t open = 0;
-    replay->collected = 0;
+    while (c->max_episodes > 0 && replay->episodes > c->max_episodes) cm_replay_evict(replay);
+    int64_t hidden = c->max_steps > 0 ? limit_ring(replay) : 0;
+    replay->positions = replay->steps - hidden;
     for (int e = 0; e < c->environments; e++) {
-        open += replay->lane[e].visible;
-        replay->collected += replay->lane[e].steps;
+        int32_t shown = replay->lane[e].visible;
+        replay->positions += shown - hide_old(replay, cm_lane_slot(replay, e, 0), shown);
     }
-    while (replay->used > 0 && ((c->max_steps > 0 && replay->steps + open > c->max_steps) ||
-                                (c->max_episodes > 0 && replay->episodes > c->max_episodes)))
-        cm_replay_evict(replay);
-    replay->positions = replay->steps + open;
+    replay->hidden_at = replay->collected;
     if (replay->positions > 0 && !(cm_sum_tree_total(&replay->tree) > 0.0)) set_flat(replay, true);
 }
 
 cm_status cm_replay_commit(cm_replay *replay) {
     CM_TRY(cm_replay_claim(replay, "commit"));
     if (replay->loading) return cm_fail(CM_ERR_STATE, "replay: commit before loading has ended");
+    cm_replay_count_collected(replay);
     set_flat(replay, false);
     apply_updates(replay);
     float newest = cm_replay_newest_priority(replay);
@@ -241,6 +276,7 @@ void cm_replay_empty(cm_replay *replay) {
     replay->tail = 0;
     replay->steps = replay->episodes = 0;
     replay->loading = false;
+    cm_replay_count_collected(replay);
     cm_replay_refresh(replay);
 }
 

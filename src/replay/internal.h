@@ -48,8 +48,8 @@ typedef struct cm_lane {
     uint64_t steps;    /* ever appended                                              */
     int32_t rows;      /* written                                                    */
     int32_t piece;     /* where the open piece begins                                */
-    int32_t committed; /* rows at the last commit                                    */
-    int32_t visible;   /* steps that may be drawn; row `visible` serves as their o_T */
+    int32_t committed; /* rows at the last commit; the last one serves as o_T        */
+    int32_t visible;   /* steps that may be drawn                                    */
     int32_t fresh;     /* steps appended since the last commit                       */
     bool open;         /* an episode is going on                                     */
     unsigned char padding[35];
@@ -90,7 +90,8 @@ struct cm_replay {
     /* as of the last commit */
     int64_t positions;
     uint64_t collected;
-    bool flat; /* all priorities are 0: every leaf is 1 instead */
+    uint64_t hidden_at; /* `collected` when old steps were hidden last */
+    bool flat;          /* all priorities are 0: every leaf is 1 instead */
     /* between commits */
     int32_t updates; /* entries of `updated` */
     uint64_t late_updates;
@@ -121,7 +122,19 @@ static inline int32_t cm_slot_add(const cm_replay *replay, int32_t slot, int32_t
     return slot < replay->ring && sum >= replay->ring ? sum - replay->ring : sum;
 }
 
-/* Steps from a slot to the end of its piece, 0 if it may not be drawn. */
+/* Steps of an open episode of `rows` rows that may be drawn: those whose n-step returns are complete. */
+static inline int32_t cm_lane_complete(const cm_replay *replay, int32_t rows) {
+    int32_t steps = rows - replay->config.targets.td_steps;
+    return replay->config.sample_open && steps > 0 ? steps : 0;
+}
+
+/* Whether `collected` steps of all environments lie more than max_steps behind the one in `slot`: it is not drawn. */
+static inline bool cm_slot_is_old(const cm_replay *replay, int32_t slot, uint64_t collected) {
+    int64_t age = (int32_t)((uint32_t)collected - replay->row[slot].index);
+    return replay->config.max_steps > 0 && age > replay->config.max_steps;
+}
+
+/* Steps from a slot to the end of its piece, 0 if there is nothing to draw. */
 int32_t cm_slot_left(const cm_replay *replay, int32_t slot);
 
 /* Rows from `slot` on, copied to a place in the same field arrays; both runs may wrap around the ring's end. */
@@ -144,8 +157,9 @@ void cm_ring_adopt(cm_replay *replay, int32_t slot, int32_t steps, int32_t known
 
 float cm_replay_newest_priority(cm_replay *replay); /* see cm_ring_adopt */
 
-void cm_replay_evict(cm_replay *replay);   /* the oldest piece; there must be one */
-void cm_replay_refresh(cm_replay *replay); /* limits and what cm_replay_count shows */
+void cm_replay_evict(cm_replay *replay);           /* the oldest piece; there must be one */
+void cm_replay_count_collected(cm_replay *replay); /* before anything is shown */
+void cm_replay_refresh(cm_replay *replay);         /* limits and what cm_replay_count shows */
 
 /* Back to leaves from priorities if they are flat; before something changes. */
 void cm_replay_unflatten(cm_replay *replay);

@@ -7,9 +7,9 @@ _Static_assert(sizeof(cm_lane) == CM_ALIGN, "a lane is a cache line");
 
 int32_t cm_slot_left(const cm_replay *replay, int32_t slot) {
     if (slot < replay->ring) return replay->row[slot].left;
-    int32_t offset = slot - replay->ring;
-    int32_t left = replay->lane[offset / replay->lane_rows].visible - offset % replay->lane_rows;
-    return left > 0 ? left : 0;
+    int32_t offset = slot - replay->ring, t = offset % replay->lane_rows;
+    const cm_lane *lane = &replay->lane[offset / replay->lane_rows];
+    return t < lane->visible ? lane->committed - 1 - t : 0;
 }
 
 /* Rows from `slot` on that lie behind each other, at most `rows`. */

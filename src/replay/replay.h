@@ -4,11 +4,15 @@
  * its episodes (cm_replay_finish). Between two commits drawing sees exactly what was there at the last commit, so
  * batches depend on (seed, update, content) alone and not on how far acting has come. cm_replay_commit, called between
  * iterations, applies the priority updates that have arrived, moves finished episodes into the ring, removes the oldest
- * whole episodes where a limit is exceeded, and shows the steps of episodes that are still open.
+ * episodes where a limit is exceeded, and shows steps of episodes that are still open. The limit on steps goes by the
+ * age of each step: the old beginning of an episode is not drawn while its end is, so that ends (falls, results) stay
+ * as frequent as they are in play.
  *
  * An episode of T steps takes T + 1 rows: the last one holds o_T. One longer than segment_steps is stored in pieces;
  * a piece that is not the end of its episode counts as truncated, with the search value of the position that follows.
- * An open episode is shown in the same way: its last row serves as o_T of what is there.
+ * An open episode is shown in the same way, its last row serving as o_T of what is there; a step of it is drawn once
+ * td_steps steps have followed, so that its n-step return is complete: shorter ones lean on bootstraps of the states
+ * that are least known, and learning suffers.
  *
  * All memory is one block, taken by cm_replay_create and described by cm_replay_plan; nothing is allocated later.
  *
@@ -40,12 +44,12 @@ typedef struct cm_replay_config {
     int environments;                     /* E, 1 .. 65536: lanes                                                */
     /* how much; the block is as large as `bytes` allows and the other limits need */
     uint64_t bytes;       /* of the whole block; 0: what the limits below need                               */
-    int64_t max_steps;    /* 0: no limit. Steps kept, those of shown open episodes included                  */
+    int64_t max_steps;    /* 0: no limit. Steps of all environments back to which is drawn; older ones are not  */
     int64_t max_episodes; /* 0: no limit. Finished episodes kept; pieces of one count with its end           */
     int segment_steps;    /* longest piece stored, 1 .. 16 Mi; at least the longest episode to keep those whole */
     int commit_steps;     /* most steps of one environment between two commits, 1 .. 1 Mi                    */
     /* what is drawn */
-    bool sample_open; /* steps of open episodes may be drawn */
+    bool sample_open; /* steps of open episodes may be drawn, see above */
     bool prioritized; /* by priority; else uniformly         */
     bool new_is_max;  /* a new position gets the largest priority; else |search value - n-step return| + epsilon */
     double alpha;     /* 0 .. 16: P ~ priority^alpha         */

@@ -167,7 +167,8 @@ static cm_status get_lane(cm_replay *replay, int environment, cm_cursor *in) {
     CM_TRY(cm_cursor_get(in, &steps, sizeof steps, 1));
     CM_TRY(cm_cursor_get(in, sizes, sizeof sizes[0], 2));
     int32_t rows = sizes[0], visible = sizes[1];
-    if (rows < 0 || rows > replay->config.segment_steps || visible < 0 || (visible > 0 && visible != rows - 1))
+    if (rows < 0 || rows > replay->config.segment_steps || visible < 0 ||
+        (visible > 0 && visible != cm_lane_complete(replay, rows)))
         return cm_fail(CM_ERR_INPUT, "%d rows with %d shown, at most %d (segment_steps)", rows, visible,
                        replay->config.segment_steps);
     for (int32_t t = 0; t < rows; t++) replay->row[base + t] = (cm_row){0};
@@ -176,11 +177,8 @@ static cm_status get_lane(cm_replay *replay, int environment, cm_cursor *in) {
         CM_TRY(cm_saved_get_field(replay, base, visible, FIELD_PRIORITY, in));
         CM_TRY(check_priorities(replay, base, visible));
     }
-    replay->lane[environment] = (cm_lane){.steps = steps,
-                                          .rows = rows,
-                                          .committed = rows,
-                                          .visible = replay->config.sample_open ? visible : 0,
-                                          .open = rows > 0};
+    replay->lane[environment] =
+        (cm_lane){.steps = steps, .rows = rows, .committed = rows, .visible = visible, .open = rows > 0};
     return CM_OK;
 }
 
@@ -246,6 +244,7 @@ cm_status cm_replay_load_end(cm_replay *replay) {
         replay->episodes += !(replay->row[last].flags & FLAG_CUT);
         slot = cm_slot_add(replay, last, 1);
     }
+    cm_replay_count_collected(replay);
     cm_replay_visit(replay, set_leaf, NULL);
     replay->loading = false;
     cm_replay_refresh(replay);

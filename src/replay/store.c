@@ -124,7 +124,8 @@ static uint64_t measure(const cm_replay_config *c, int32_t ring_rows, cm_replay_
 /* Rows that the limits on steps and episodes can ever fill, before the oldest are removed in a commit. */
 static double useful_rows(const cm_replay_config *c) {
     double rows = HUGE_VAL, arriving = (double)c->environments * (double)c->commit_steps;
-    if (c->max_steps > 0) rows = 2.0 * ((double)c->max_steps + arriving);
+    double begun = (double)c->environments * ((double)c->segment_steps + 1.0); /* old steps of pieces not yet all old */
+    if (c->max_steps > 0) rows = 2.0 * ((double)c->max_steps + arriving) + begun;
     if (c->max_episodes > 0)
         rows = fmin(rows, (double)c->max_episodes * ((double)c->segment_steps + 1.0) + 2.0 * arriving);
     return rows;

@@ -43,6 +43,7 @@ typedef struct model {
     model_piece ring[MODEL_PIECES]; /* finished, oldest first; [0, gone) were removed */
     int gone, pieces;
     int shown[MODEL_ENVS];       /* steps of open episodes that may be drawn */
+    int shown_rows[MODEL_ENVS];  /* those that are there                     */
     int shown_start[MODEL_ENVS]; /* the first of them */
 } model;
 
@@ -143,9 +144,24 @@ static inline int64_t model_episodes(const model *m) {
     return episodes;
 }
 
+/* More than max_steps steps of all environments have been made since this one. */
+static inline bool model_is_old(const model *m, int environment, int step) {
+    int collected = 0;
+    for (int e = 0; e < m->config.environments; e++) collected += m->steps[e] - m->fresh[e];
+    return m->config.max_steps > 0 && collected - (step * m->config.environments + environment) > m->config.max_steps;
+}
+
+static inline int64_t model_young(const model *m, int environment, int first, int steps) {
+    int64_t young = 0;
+    for (int t = first; t < first + steps; t++) young += !model_is_old(m, environment, t);
+    return young;
+}
+
 static inline int64_t model_positions(const model *m) {
-    int64_t positions = model_ring_steps(m);
-    for (int e = 0; e < m->config.environments; e++) positions += m->shown[e];
+    int64_t positions = 0;
+    for (int i = m->gone; i < m->pieces; i++)
+        positions += model_young(m, m->ring[i].environment, m->ring[i].first, m->ring[i].steps);
+    for (int e = 0; e < m->config.environments; e++) positions += model_young(m, e, m->shown_start[e], m->shown[e]);
     return positions;
 }
 
@@ -160,15 +176,21 @@ static inline void model_commit(model *m, cm_replay *replay, int32_t ring_rows) 
         m->waiting_count[e] = 0;
         m->fresh[e] = 0;
         int rows = m->open[e] ? m->steps[e] - m->piece_start[e] : 0;
-        m->shown[e] = m->config.sample_open && rows > 1 ? rows - 1 : 0;
+        int complete = rows - m->config.targets.td_steps;
+        m->shown[e] = m->config.sample_open && complete > 0 ? complete : 0;
+        m->shown_rows[e] = rows;
         m->shown_start[e] = m->piece_start[e];
     }
-    while (m->gone < m->pieces && m->config.max_steps > 0 && model_positions(m) > m->config.max_steps) m->gone++;
     while (m->gone < m->pieces && m->config.max_episodes > 0 && model_episodes(m) > m->config.max_episodes) m->gone++;
+    for (; m->gone < m->pieces; m->gone++) {
+        const model_piece *p = &m->ring[m->gone];
+        if (!model_is_old(m, p->environment, p->first + p->steps - 1)) break;
+    }
 }
 
 /* The piece that a step that may be drawn belongs to; false if it may not be drawn. */
 static inline bool model_find(const model *m, int e, int step, model_piece *out) {
+    if (model_is_old(m, e, step)) return false;
     for (int i = m->gone; i < m->pieces; i++) {
         const model_piece *p = &m->ring[i];
         if (p->environment == e && step >= p->first && step < p->first + p->steps) {
@@ -178,8 +200,9 @@ static inline bool model_find(const model *m, int e, int step, model_piece *out)
     }
     int first = m->shown_start[e], shown = m->shown[e];
     if (shown == 0 || step < first || step >= first + shown) return false;
-    const model_step *last = &m->step[e][first + shown];
-    *out = (model_piece){e, first, shown, false, true, {0}, last->root_value, last->to_play};
+    int steps = m->shown_rows[e] - 1;
+    const model_step *last = &m->step[e][first + steps];
+    *out = (model_piece){e, first, steps, false, true, {0}, last->root_value, last->to_play};
     memcpy(out->observation, last->observation, sizeof out->observation);
     return true;
 }

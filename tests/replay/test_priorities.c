@@ -180,42 +180,42 @@ START_TEST(new_priority_is_the_error_of_the_search_value) {
 }
 END_TEST
 
-START_TEST(open_episode_is_valued_anew_until_training_has_seen_it) {
+static void append_step(cm_replay *replay, int t) {
+    const float policy[2] = {1, 0}, observation = (float)t;
+    const cm_replay_step step = {.observation = &observation, .policy = policy, .reward = (float)(t + 1)};
+    ck_assert_int_eq(cm_replay_append(replay, 0, &step), CM_OK);
+}
+
+START_TEST(open_steps_show_with_complete_returns_and_keep_their_priorities) {
     cm_replay_config config = make_config();
     config.alpha = 1.0;
     config.sample_open = true;
     config.epsilon = 1.0;
     cm_replay *replay = make_replay(config, 0);
-    const float policy[2] = {1, 0};
-    float observation[1] = {0};
-    cm_replay_step step = {.observation = observation, .policy = policy, .reward = 1.0f};
-    for (int t = 0; t < 3; t++) {
-        observation[0] = (float)t;
-        ck_assert_int_eq(cm_replay_append(replay, 0, &step), CM_OK);
-    }
-    ck_assert_int_eq(cm_replay_commit(replay), CM_OK); /* two steps show: returns 2 and 1 */
-    int count[4];
-    float weight[4];
-    count_draws(replay, 1.0, 4, count, weight);
-    expect_frequencies(count, 4, (const double[]){3 / 5., 2 / 5., 0, 0});
+    for (int t = 0; t < 5; t++) append_step(replay, t);
+    ck_assert_int_eq(cm_replay_commit(replay), CM_OK); /* two of five: returns 1 + 2 + 3 and 2 + 3 + 4 */
+    int count[6];
+    float weight[6];
+    count_draws(replay, 1.0, 6, count, weight);
+    expect_frequencies(count, 6, (const double[]){7 / 17., 10 / 17., 0, 0, 0, 0});
     cm_batch *batch = make_batch(replay, 64);
     ck_assert_int_eq(cm_replay_sample(replay, 0, 1.0, batch), CM_OK);
     for (int row = 0; row < 64; row++) {
-        const float seven = 7.0f;
+        const float three = 3.0f;
         if (batch->observation[row] != 0.0f) continue;
-        ck_assert_int_eq(cm_replay_update_priorities(replay, 1, &batch->slot[row], &batch->index[row], &seven), CM_OK);
+        ck_assert_int_eq(cm_replay_update_priorities(replay, 1, &batch->slot[row], &batch->index[row], &three), CM_OK);
     }
     cm_batch_destroy(batch);
-    observation[0] = 3.0f;
-    ck_assert_int_eq(cm_replay_append(replay, 0, &step), CM_OK);
-    ck_assert_int_eq(cm_replay_commit(replay), CM_OK); /* returns 3, 2, 1; the first is 7 by training */
-    count_draws(replay, 1.0, 4, count, weight);
-    expect_frequencies(count, 4, (const double[]){7 / 12., 3 / 12., 2 / 12., 0});
-    cm_replay_end end = {.observation = observation, .terminated = true};
+    append_step(replay, 5);
+    ck_assert_int_eq(cm_replay_commit(replay), CM_OK); /* 3 by training, returns 9 and 12 with 1 added */
+    count_draws(replay, 1.0, 6, count, weight);
+    expect_frequencies(count, 6, (const double[]){3 / 26., 10 / 26., 13 / 26., 0, 0, 0});
+    const float observation = 6.0f;
+    cm_replay_end end = {.observation = &observation, .terminated = true};
     ck_assert_int_eq(cm_replay_finish(replay, 0, &end), CM_OK);
-    ck_assert_int_eq(cm_replay_commit(replay), CM_OK); /* 7, and returns 3, 2, 1 with 1 added */
-    count_draws(replay, 1.0, 4, count, weight);
-    expect_frequencies(count, 4, (const double[]){7 / 16., 4 / 16., 3 / 16., 2 / 16.});
+    ck_assert_int_eq(cm_replay_commit(replay), CM_OK); /* and now the shorter returns 15, 11, 6 */
+    count_draws(replay, 1.0, 6, count, weight);
+    expect_frequencies(count, 6, (const double[]){3 / 61., 10 / 61., 13 / 61., 16 / 61., 12 / 61., 7 / 61.});
     cm_replay_destroy(replay);
 }
 END_TEST
@@ -341,7 +341,7 @@ int main(void) {
     tcase_add_test(tests, all_zero_priorities_and_alpha_0_and_no_priorities_draw_uniformly);
     tcase_add_test(tests, zero_among_others_is_never_drawn_and_nan_stands_for_the_largest);
     tcase_add_test(tests, new_priority_is_the_error_of_the_search_value);
-    tcase_add_test(tests, open_episode_is_valued_anew_until_training_has_seen_it);
+    tcase_add_test(tests, open_steps_show_with_complete_returns_and_keep_their_priorities);
     tcase_add_test(tests, updates_wait_for_the_commit_and_late_ones_are_ignored);
     tcase_add_test(tests, bad_updates_are_named);
     tcase_add_test(tests, weighted_mean_over_priorities_is_the_mean_over_all);
