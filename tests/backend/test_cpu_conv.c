@@ -5,7 +5,7 @@ typedef struct shape {
     int batch, h, w, in, out, kernel, stride;
 } shape;
 static const shape shapes[] = {
-    {1, 1, 1, 1, 1, 1, 1}, {2, 6, 7, 3, 64, 3, 1},  {3, 6, 7, 64, 16, 1, 1}, {2, 9, 9, 17, 5, 3, 1},
+    {1, 1, 2, 1, 1, 1, 1}, {2, 6, 7, 3, 64, 3, 1},  {3, 6, 7, 64, 16, 1, 1}, {2, 9, 9, 17, 5, 3, 1},
     {2, 5, 8, 4, 6, 3, 2}, {1, 15, 15, 3, 4, 3, 2}, {5, 3, 3, 64, 64, 3, 1}, {2, 7, 7, 2, 3, 5, 1},
 };
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
