@@ -195,7 +195,6 @@ static void commit_lane(cm_replay *replay, int environment, float newest) {
         lane->rows -= start;
         lane->piece -= start;
         cm_rows_copy(replay, base, base + start, lane->rows, FIELD_PRIORITY);
-        if (lane->rows > 0) replay->row[base].flags &= (uint8_t)~FLAG_LAST;
     }
     lane->committed = lane->rows;
     lane->fresh = 0;

@@ -45,6 +45,7 @@ typedef struct model {
     int shown[MODEL_ENVS];       /* steps of open episodes that may be drawn */
     int shown_rows[MODEL_ENVS];  /* those that are there                     */
     int shown_start[MODEL_ENVS]; /* the first of them */
+    int collected;               /* steps played before the last commit */
 } model;
 
 static inline uint32_t model_draw(model *m, uint32_t n) { return cm_rng_below(&m->rng, n); }
@@ -167,7 +168,9 @@ static inline int64_t model_positions(const model *m) {
 
 static inline void model_commit(model *m, cm_replay *replay, int32_t ring_rows) {
     ck_assert_msg(cm_replay_commit(replay) == CM_OK, "%s", cm_error_message());
+    m->collected = 0;
     for (int e = 0; e < m->config.environments; e++) {
+        m->collected += m->steps[e];
         for (int i = 0; i < m->waiting_count[e]; i++) {
             int rows = m->waiting[e][i].steps + 1;
             while (model_ring_steps(m) + (m->pieces - m->gone) + rows > ring_rows) m->gone++;
@@ -215,6 +218,15 @@ static inline double model_value(const model *m, const model_piece *p, int t) {
 }
 static inline int model_player(const model *m, const model_piece *p, int t) {
     return t == p->steps ? p->to_play : m->step[p->environment][p->first + t].to_play;
+}
+
+/* n of a step of a piece: one less for every td_interval steps of age (spec/learning.md 1.6). Where environments are
+ * out of step, a step may count as later than the last one; it has age 0. */
+static inline int model_td_steps(const model *m, const model_piece *p, int t) {
+    int64_t index = (int64_t)(p->first + t) * m->config.environments + p->environment, age = m->collected - index;
+    if (m->config.targets.td_interval == 0 || age < 0) return m->config.targets.td_steps;
+    int64_t n = m->config.targets.td_steps - age / m->config.targets.td_interval;
+    return n < 1 ? 1 : (int)n;
 }
 
 /* The n-step return of position t of a piece (spec/learning.md 1.1, 1.2, RECIPES 2); *at: its bootstrap, -1 if none. */

@@ -68,6 +68,18 @@ static void set_priorities(cm_replay *replay, int steps, const float *p) {
     ck_assert_int_eq(cm_replay_commit(replay), CM_OK);
 }
 
+/* The slot of the step with a given observation. */
+static int32_t replay_slot_of(const cm_replay *replay, float observation) {
+    cm_batch *batch = make_batch(replay, 1000);
+    int32_t slot = -1;
+    ck_assert_int_eq(cm_replay_sample(replay, 0, 0.0, batch), CM_OK);
+    for (int row = 0; row < 1000; row++) {
+        if (batch->observation[row] == observation) slot = batch->slot[row];
+    }
+    cm_batch_destroy(batch);
+    return slot;
+}
+
 /* How often each step is drawn in 100 batches of 1,000; weight[t] is that of the last batch. */
 static void count_draws(cm_replay *replay, double beta, int steps, int *count, float *weight) {
     cm_batch *batch = make_batch(replay, 1000);
@@ -220,6 +232,60 @@ START_TEST(open_steps_show_with_complete_returns_and_keep_their_priorities) {
 }
 END_TEST
 
+START_TEST(step_that_has_had_the_largest_priority_keeps_it_when_its_episode_ends) {
+    cm_replay_config config = make_config();
+    config.alpha = 1.0;
+    config.sample_open = true;
+    config.new_is_max = true;
+    config.targets.td_steps = 1;
+    cm_replay *replay = make_replay(config, 0);
+    const float policy[2] = {1, 0};
+    float observation[1] = {0};
+    cm_replay_step step = {.observation = observation, .policy = policy};
+    for (int t = 0; t < 3; t++) {
+        observation[0] = (float)t;
+        ck_assert_int_eq(cm_replay_append(replay, 0, &step), CM_OK);
+    }
+    ck_assert_int_eq(cm_replay_commit(replay), CM_OK); /* 0 and 1 have priority 1 */
+    const int32_t slot = replay_slot_of(replay, 1.0f);
+    const uint32_t index = 1;
+    const float nine = 9.0f;
+    ck_assert_int_eq(cm_replay_update_priorities(replay, 1, &slot, &index, &nine), CM_OK);
+    cm_replay_end end = {.observation = observation, .terminated = true};
+    ck_assert_int_eq(cm_replay_finish(replay, 0, &end), CM_OK);
+    ck_assert_int_eq(cm_replay_commit(replay), CM_OK); /* 1 has 9; 2 is new and gets 9; 0 keeps 1 */
+    int count[3];
+    float weight[3];
+    count_draws(replay, 1.0, 3, count, weight);
+    expect_frequencies(count, 3, (const double[]){1 / 19., 9 / 19., 9 / 19.});
+    cm_replay_destroy(replay);
+}
+END_TEST
+
+START_TEST(value_of_a_position_without_bootstrap_is_not_touched_by_the_network) {
+    cm_replay_config config = make_config();
+    config.targets.td_steps = 1;
+    cm_replay *replay = make_replay(config, 0);
+    add_episode(replay, 2, (const float[]){1, 5}, (const float[]){3, 4});
+    ck_assert_int_eq(cm_replay_commit(replay), CM_OK);
+    cm_batch *batch = make_batch(replay, 16);
+    ck_assert_int_eq(cm_replay_sample(replay, 0, 0.4, batch), CM_OK);
+    float network[32];
+    for (int i = 0; i < 32; i++) network[i] = batch->value_coefficient[i] == 0.0f ? NAN : 100.0f;
+    for (int row = 0; row < 16; row++) {
+        ck_assert_float_eq(batch->target_value[2 * row], 5.0f); /* 1 + 4, or 5 */
+    }
+    cm_batch_set_bootstrap(batch, network);
+    for (int row = 0; row < 16; row++) {
+        bool first = batch->observation[row] == 0.0f;
+        ck_assert_float_eq(batch->target_value[2 * row], first ? 101.0f : 5.0f);
+        ck_assert_float_eq(batch->target_value[2 * row + 1], first ? 5.0f : 0.0f);
+    }
+    cm_batch_destroy(batch);
+    cm_replay_destroy(replay);
+}
+END_TEST
+
 START_TEST(updates_wait_for_the_commit_and_late_ones_are_ignored) {
     cm_replay_config config = make_config();
     config.max_steps = 4;
@@ -233,12 +299,16 @@ START_TEST(updates_wait_for_the_commit_and_late_ones_are_ignored) {
     ck_assert_int_eq(cm_replay_sample(replay, 0, 1.0, again), CM_OK);
     ck_assert_mem_eq(again->slot, batch->slot, 64 * sizeof *batch->slot);
     ck_assert_mem_eq(again->weights, batch->weights, 64 * sizeof *batch->weights);
-    add_episode(replay, 4, NULL, NULL); /* takes the place of the first */
-    ck_assert_int_eq(cm_replay_commit(replay), CM_OK);
+    cm_replay_counts counts;
+    cm_replay_count(replay, &counts);
+    for (int rows = 0; rows < counts.ring_rows;
+         rows += 5) { /* the last one, or the one before, is where the first was */
+        add_episode(replay, 4, NULL, NULL);
+        ck_assert_int_eq(cm_replay_commit(replay), CM_OK);
+    }
     for (int row = 0; row < 64; row++) priority[row] = 1e9f * (batch->observation[row] == 2.0f);
     ck_assert_int_eq(cm_replay_update_priorities(replay, 64, batch->slot, batch->index, priority), CM_OK);
     ck_assert_int_eq(cm_replay_commit(replay), CM_OK);
-    cm_replay_counts counts;
     cm_replay_count(replay, &counts);
     ck_assert_uint_eq(counts.late_updates, 64);
     ck_assert_int_eq(counts.steps, 4);
@@ -342,6 +412,8 @@ int main(void) {
     tcase_add_test(tests, zero_among_others_is_never_drawn_and_nan_stands_for_the_largest);
     tcase_add_test(tests, new_priority_is_the_error_of_the_search_value);
     tcase_add_test(tests, open_steps_show_with_complete_returns_and_keep_their_priorities);
+    tcase_add_test(tests, step_that_has_had_the_largest_priority_keeps_it_when_its_episode_ends);
+    tcase_add_test(tests, value_of_a_position_without_bootstrap_is_not_touched_by_the_network);
     tcase_add_test(tests, updates_wait_for_the_commit_and_late_ones_are_ignored);
     tcase_add_test(tests, bad_updates_are_named);
     tcase_add_test(tests, weighted_mean_over_priorities_is_the_mean_over_all);

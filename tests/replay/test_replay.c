@@ -25,7 +25,8 @@ static cm_replay_config random_config(cm_rng *rng) {
         .targets = {.unroll = (int)cm_rng_below(rng, 5),
                     .td_steps = 1 + (int)cm_rng_below(rng, 7),
                     .discount = 0.9,
-                    .policy_smoothing = cm_rng_below(rng, 2) ? 0.0 : 0.1},
+                    .policy_smoothing = cm_rng_below(rng, 2) ? 0.0 : 0.1,
+                    .td_interval = cm_rng_below(rng, 2) ? 0 : 1 + cm_rng_below(rng, 30)},
         .symmetries = cm_rng_below(rng, 2) ? 0 : 2,
         .symmetry_elements = swap_elements,
         .symmetry_actions = swap_actions,
@@ -49,11 +50,11 @@ static void check_observation(const model *m, const float *stored, const int32_t
     }
 }
 
-static void check_value(const model *m, const cm_batch *b, const model_piece *p, int t, size_t at,
+static void check_value(const model *m, const cm_batch *b, const model_piece *p, int t, int n, size_t at,
                         const int32_t *elements) {
     int bootstrap = -1;
     bool inside = t < p->steps;
-    double want = inside ? model_return(m, p, t, m->config.targets.td_steps, &bootstrap) : 0.0;
+    double want = inside ? model_return(m, p, t, n, &bootstrap) : 0.0;
     ck_assert_double_eq_tol((double)b->target_value[at], want, 1e-5);
     ck_assert_float_eq(b->value_mask[at], inside || p->terminated ? 1.0f : 0.0f);
     ck_assert_int_eq(b->value_coefficient[at] != 0.0f, bootstrap >= 0);
@@ -104,9 +105,10 @@ static void check_row(const model *m, const cm_batch *b, size_t row) {
     const int32_t *elements = s ? swap_elements + 3 * s : NULL;
     const int32_t *actions = s ? swap_actions + s * m->config.actions : NULL;
     size_t unroll = (size_t)b->unroll;
+    int n = model_td_steps(m, &p, t);
     check_observation(m, model_observation(m, &p, t), elements, b->observation + row * 3);
     for (size_t k = 0; k <= unroll; k++) {
-        check_value(m, b, &p, t + (int)k, row * (unroll + 1) + k, elements);
+        check_value(m, b, &p, t + (int)k, n, row * (unroll + 1) + k, elements);
         check_position(m, b, &p, t + (int)k, row * (unroll + 1) + k, actions);
         if (k < unroll) check_unroll_step(m, b, &p, t + (int)k, row * unroll + k, elements, actions);
     }

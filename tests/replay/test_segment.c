@@ -47,6 +47,9 @@ static uint64_t iterate(model *m, cm_replay *replay, uint64_t iteration, uint64_
         hash = XXH3_64bits_withSeed(b->index, 16 * sizeof *b->index, hash);
         hash = XXH3_64bits_withSeed(b->observation, 16 * 3 * sizeof(float), hash);
         hash = XXH3_64bits_withSeed(b->target_value, 16 * 4 * sizeof(float), hash);
+        hash = XXH3_64bits_withSeed(b->value_mask, 16 * 4 * sizeof(float), hash);
+        hash = XXH3_64bits_withSeed(b->value_coefficient, 16 * 4 * sizeof(float), hash);
+        hash = XXH3_64bits_withSeed(b->reward_mask, 16 * 3 * sizeof(float), hash);
         hash = XXH3_64bits_withSeed(b->target_policy, 16 * 4 * 5 * sizeof(float), hash);
         hash = XXH3_64bits_withSeed(b->weights, 16 * sizeof(float), hash);
         float priority[16];
