@@ -160,7 +160,7 @@ static cm_status decide(cm_evaluator *v, shard *s) {
         }
     }
     if (asked == 0) return CM_OK;
-    int32_t chosen[64];
+    int32_t chosen[64] = {0};
     for (int k = 0; k < asked; k++) {
         const void *state = state_of(v, s, s->asked[k]);
         cm_env_observe(v->env, state, cm_planner_observations(s->planner) + (size_t)k * o);
