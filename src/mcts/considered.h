@@ -20,11 +20,13 @@ static CM_HD inline void cm_considered_sequence(int32_t *out, int m, int simulat
     while ((1 << rounds) < m) rounds++; /* ceil(log2(m)) */
     int32_t visits = 0;                 /* of the first k actions, which are always equal */
     int written = 0;
-    for (int k = m; written<simulations; k = k / 2> 2 ? k / 2 : 2) {
-        int extra = simulations / (rounds * k);
+    int k = m; /* actions that are left */
+    while (written < simulations) {
+        int extra = simulations / (rounds * k), half = k / 2;
         for (int e = extra > 1 ? extra : 1; e > 0 && written < simulations; e--, visits++) {
             for (int i = 0; i < k && written < simulations; i++) out[written++] = visits;
         }
+        k = half > 2 ? half : 2;
     }
 }
 
