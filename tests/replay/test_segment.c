@@ -286,6 +286,28 @@ static void seal(cm_bytes *file) {
     memcpy(file->data + 56, &sum, sizeof sum);
 }
 
+START_TEST(sealed_segment_with_wrong_steps_or_action_or_flags_is_named) {
+    saved files = make_files(CM_SEGMENT_PLAIN);
+    cm_bytes *file = &files.segment[1];
+    unsigned char *steps = file->data + 64, old = *steps;
+    *steps = old == 1 ? 2 : (unsigned char)(old - 1);
+    seal(file);
+    refuse(&files, "the state says");
+    *steps = old;
+    /* Behind the observations, policies and legal masks of its rows: reward, root value, action, index, player, flags.
+     */
+    unsigned char *row = steps + 4 + (old + 1) * (3 * 4 + 5 * 4 + 1);
+    row[8] = 5;
+    seal(file);
+    refuse(&files, "action 5, must be in 0 .. 4");
+    row[8] = 0;
+    row[17] = 4;
+    seal(file);
+    refuse(&files, "row 0");
+    free_saved(&files);
+}
+END_TEST
+
 START_TEST(sealed_nonsense_never_crashes_what_draws_from_it) {
     cm_rng rng = cm_rng_init(cm_key_make(13, CM_RNG_TEST, (uint64_t)_i), 0);
     saved files = make_files(_i % 4 == 0 ? CM_SEGMENT_ZSTD : CM_SEGMENT_PLAIN);
@@ -341,6 +363,7 @@ int main(void) {
     tcase_add_test(tests, appended_segment_adds_its_episodes_as_new_ones);
     tcase_add_test(tests, missing_foreign_and_swapped_files_are_named);
     tcase_add_loop_test(tests, every_truncation_and_every_flipped_byte_is_refused, 0, 2);
+    tcase_add_test(tests, sealed_segment_with_wrong_steps_or_action_or_flags_is_named);
     tcase_add_loop_test(tests, sealed_nonsense_never_crashes_what_draws_from_it, 0, 8);
     tcase_add_test(tests, state_is_refused_while_steps_wait_for_a_commit);
     suite_add_tcase(suite, tests);
