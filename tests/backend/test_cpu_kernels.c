@@ -139,6 +139,46 @@ START_TEST(layer_norm_kernels_equal_ref) {
 }
 END_TEST
 
+/* [2, 4, 5, channels]; residual and accumulation vary with `variant`. */
+static void batch_norm(pair *p, int channels, int variant) {
+    int planes[] = {2, 4, 5, channels};
+    cm_attr attr = {.epsilon = 1e-5f, .activation = variant & 1 ? CM_ACT_RELU : CM_ACT_NONE};
+    cm_call forward = {.op = CM_OP_batch_norm, .attr = attr};
+    forward.t[CM_T_batch_norm_y] = pair_tensor(p, 4, planes, 0);
+    forward.t[CM_T_batch_norm_saved] = pair_matrix(p, 2, channels, 0);
+    forward.t[CM_T_batch_norm_stats] = pair_matrix(p, 2, channels, 0);
+    forward.t[CM_T_batch_norm_x] = pair_tensor(p, 4, planes, 0);
+    forward.t[CM_T_batch_norm_scale] = pair_vector(p, channels);
+    forward.t[CM_T_batch_norm_shift] = pair_vector(p, channels);
+    if (variant & 2) forward.t[CM_T_batch_norm_residual] = pair_tensor(p, 4, planes, 0);
+    pair_run(p, &forward, 3, 2e-6);
+    cm_call backward = {.op = CM_OP_batch_norm_backward, .attr = attr};
+    backward.attr.accumulate = variant & 4 ? 15u : 0;
+    for (int t = 0; t < 5; t++)
+        backward.t[t] = t == 1 || t == 2 ? pair_vector(p, channels) : pair_tensor(p, 4, planes, 0);
+    if (!(variant & 2)) {
+        free(backward.t[CM_T_batch_norm_backward_dresidual].data);
+        backward.t[CM_T_batch_norm_backward_dresidual].data = NULL;
+    }
+    backward.t[CM_T_batch_norm_backward_x] = forward.t[CM_T_batch_norm_x];
+    backward.t[CM_T_batch_norm_backward_y] = forward.t[CM_T_batch_norm_y];
+    backward.t[CM_T_batch_norm_backward_saved] = forward.t[CM_T_batch_norm_saved];
+    backward.t[CM_T_batch_norm_backward_scale] = forward.t[CM_T_batch_norm_scale];
+    pair_run(p, &backward, 4, 3e-6);
+    for (int t = 0; t < 5; t++) free(backward.t[t].data);
+    pair_free(&forward);
+}
+
+START_TEST(batch_norm_kernels_equal_ref) {
+    pair p;
+    if (!open_with(&p, _i)) return;
+    for (int i = 2; i < COUNT(widths);
+         i++) /* a single sum may cancel: fewer channels are in the table of all operations */
+        for (int variant = 0; variant < 8; variant++) batch_norm(&p, widths[i], variant);
+    pair_close(&p);
+}
+END_TEST
+
 START_TEST(minmax_kernels_equal_ref_and_take_the_first_extremes) {
     pair p;
     if (!open_with(&p, _i)) return;
@@ -279,6 +319,7 @@ int main(void) {
     tcase_add_loop_test(tests, element_wise_kernels_equal_ref, 0, 3);
     tcase_add_loop_test(tests, kernels_of_flat_vectors_equal_ref, 0, 3);
     tcase_add_loop_test(tests, layer_norm_kernels_equal_ref, 0, 3);
+    tcase_add_loop_test(tests, batch_norm_kernels_equal_ref, 0, 3);
     tcase_add_loop_test(tests, minmax_kernels_equal_ref_and_take_the_first_extremes, 0, 3);
     tcase_add_loop_test(tests, categorical_kernels_equal_ref, 0, 3);
     tcase_add_loop_test(tests, policy_loss_kernels_equal_ref, 0, 3);
