@@ -122,6 +122,10 @@ START_TEST(siblings_transform_maps_to_0_and_1) {
     assert_near(cm_affine_apply(map, q[0]), 0.5f, 1e-6f, "value above", 0);
     map = cm_qtransform_siblings(q, 2, -5.0f, 1e-8f);
     assert_near(cm_affine_apply(map, q[1]), 0.5f, 1e-6f, "value below", 0);
+    map = cm_qtransform_siblings(q, 2, 0.5f, 3.0f); /* epsilon bounds the divisor, it is not added */
+    assert_near(cm_affine_apply(map, q[0]), 1.0f, 1e-6f, "small epsilon", 0);
+    map = cm_qtransform_siblings(q, 2, 0.5f, 8.0f);
+    assert_near(cm_affine_apply(map, q[0]), 0.5f, 1e-6f, "large epsilon", 0);
     map = cm_qtransform_siblings(equal, 2, 0.5f, 1e-8f);
     assert_near(cm_affine_apply(map, equal[1]), 0.0f, 0.0f, "equal", 0);
 }
@@ -168,11 +172,28 @@ START_TEST(puct_prefers_the_prior_and_then_the_value) {
     q[1] = 1.0f; /* equal scores: the lower action, wherever it stands */
     choice = cm_select_puct(&node, edges, map, 1.25f);
     ck_assert(choice.action == 1 && choice.entry == 1);
+    map.fill = 5.0f; /* what open actions have for a value */
+    choice = cm_select_puct(&node, edges, map, 1.25f);
+    ck_assert(choice.action == 2 && choice.entry == CM_NONE);
+    map.fill = 0.0f;
     node.open_prior = 2.0f;
     choice = cm_select_puct(&node, edges, map, 1.25f);
     ck_assert(choice.action == 2 && choice.entry == CM_NONE);
     assert_near(cm_puct_explore(4.0f, 1.25f, 19652.0f), 2.0f * (1.25f + logf(19657.0f / 19652.0f)), 1e-6f, "explore",
                 0);
+}
+END_TEST
+
+START_TEST(gumbel_root_takes_the_lowest_of_equals_and_has_a_floor) {
+    const float noise[5] = {0.0f, 1.0f, 1.0f, -3e9f, -2e9f}, q[5] = {0, 0, 0, 0, 0};
+    const int32_t none[5] = {0, 0, 0, 0, 0}, some[5] = {1, 1, 1, 0, 0};
+    float logits[5] = {0, 0, 0, 0, 0};
+    cm_affine map = {0, 0, 1};
+    ck_assert_int_eq(cm_select_gumbel_root(noise, logits, none, q, 5, map, 0), 1);
+    ck_assert_int_eq(cm_select_gumbel_root(noise, logits, some, q, 5, map, 0), 3); /* both at -1e9 */
+    ck_assert_int_eq(cm_select_gumbel_root(noise, logits, some, q, 5, map, 2), 0); /* nothing fits */
+    logits[1] = -FLT_MAX;
+    ck_assert_int_eq(cm_select_gumbel_root(noise, logits, none, q, 5, map, 0), 2);
 }
 END_TEST
 
@@ -248,7 +269,8 @@ int main(void) {
                      sequential_halving_considers_the_published_rows,
                      mixed_value_is_the_weighted_mean_of_raw_and_visited, siblings_transform_maps_to_0_and_1,
                      min_max_transform_does_not_clip, completed_transform_scales_with_the_most_visits,
-                     puct_prefers_the_prior_and_then_the_value, sharpened_weights_follow_the_temperature,
-                     masked_logits_are_shifted_by_their_maximum, root_noise_is_mixed_before_the_logarithm,
-                     visit_fractions_of_nothing_are_uniform, threefry_matches_jax);
+                     puct_prefers_the_prior_and_then_the_value, gumbel_root_takes_the_lowest_of_equals_and_has_a_floor,
+                     sharpened_weights_follow_the_temperature, masked_logits_are_shifted_by_their_maximum,
+                     root_noise_is_mixed_before_the_logarithm, visit_fractions_of_nothing_are_uniform,
+                     threefry_matches_jax);
 }
