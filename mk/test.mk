@@ -1,10 +1,10 @@
 # Running tests.
 #: CASES=DIR            the folder of reference cases that `make test-cases` runs; BACKEND= and DTYPE= narrow it
 #: CUMIND_REQUIRE=cuda  skipped tests that name one of these words are failures; "all" for every skip
-#: LIMIT=120            seconds that one test program may run
+#: LIMIT=300            seconds that one test program may run
 #: ONLY='mcts env'      only the tests of these folders
 #: FUZZ_SECONDS=60      how long all fuzzers together run
-LIMIT ?= 120
+LIMIT ?= 300
 FUZZ_SECONDS ?= 60
 CASES ?= tests/cases
 RUN_TESTS = JOBS=$(JOBS) LIMIT=$(LIMIT) LOGS=$(BUILD)/logs scripts/run_tests
