@@ -22,6 +22,10 @@ static cm_status check_child(const cm_tree *tree, int b, int slot, int at) {
     if (cm_rules_count_visits(tree) && node->visits != edges.visits[at]) {
         return broken(b, slot, "edge visits", edges.visits[at], node->visits);
     }
+    float weight = edges.prior[at] * tree->reciprocal[node->visits + 1];
+    if (cm_rules_hold_priors(tree, tree->is_chance[cm_tree_index(tree, b, slot)]) && !(edges.weight[at] == weight)) {
+        return broken(b, slot, "edge weight", (double)edges.weight[at], (double)weight);
+    }
     if (!(edges.q[at] == q)) return broken(b, slot, "edge q", (double)edges.q[at], (double)q);
     return CM_OK;
 }

@@ -199,6 +199,27 @@ START_TEST(noise_differs_from_step_to_step_and_from_key_to_key) {
 }
 END_TEST
 
+START_TEST(gumbel_scale_multiplies_the_noise) {
+    static random_table r;
+    static session once, twice;
+    float noise[8], doubled[8];
+    cm_rng rng = cm_rng_init(cm_key_make(4, CM_RNG_TEST, 0), 0);
+    for (int a = 0; a < 8; a++) noise[a] = cm_rng_gumbel(&rng), doubled[a] = 2.0f * noise[a];
+    cm_search_params params = params_of(1);
+    make_random(&r, 8, 0.9f, 3);
+    session_open(&once, &r.table, &params, 1);
+    params.gumbel_scale = 2.0f;
+    session_open(&twice, &r.table, &params, 1);
+    for (int state = 0; state < 20; state++) {
+        session_run(&once, (const int32_t[]){state}, &(cm_roots){.count = 1, .noise = doubled});
+        session_run(&twice, (const int32_t[]){state}, &(cm_roots){.count = 1, .noise = noise});
+        same_row(&once, 0, &twice, 0);
+    }
+    session_close(&once);
+    session_close(&twice);
+}
+END_TEST
+
 START_TEST(actions_are_sampled_in_proportion_to_action_probs) {
     static random_table r;
     static session s;
@@ -557,8 +578,8 @@ int main(void) {
         "search", search_visits_sum_to_simulations_and_invariants_hold_after_every_backup,
         a_root_gets_the_same_bits_alone_and_in_any_batch, a_search_can_be_run_again_and_forgets_the_last_run,
         noise_differs_from_step_to_step_and_from_key_to_key, actions_are_sampled_in_proportion_to_action_probs,
-        ten_million_selections_without_an_illegal_action, no_legal_action_selects_action_0,
-        no_simulations_give_the_raw_value_and_uniform_weights,
+        gumbel_scale_multiplies_the_noise, ten_million_selections_without_an_illegal_action,
+        no_legal_action_selects_action_0, no_simulations_give_the_raw_value_and_uniform_weights,
         fewer_simulations_than_considered_visit_the_best_by_noise_and_logit,
         one_player_with_rewards_on_the_way_converges_to_the_best_return,
         alternating_zero_sum_converges_to_the_minimax_value, dice_game_converges_to_the_expected_value,

@@ -13,7 +13,8 @@ typedef struct model {
     cm_table table;
 } model;
 
-/* flavour 0: any numbers; 1: few different numbers, so that scores tie; 2: illegal actions; 3: extreme logits. */
+/* flavour 0: any numbers; 1: few different numbers, so that scores tie; 2: illegal actions; 3: extreme logits; 4: no
+ * values, priors in the ratios 1, 2 and 3, so that visited and open actions tie. */
 static void make_model(model *m, int actions, int flavour, float discount, uint64_t instance) {
     cm_rng rng = cm_rng_init(cm_key_make(21, CM_RNG_TEST, instance), 0);
     for (int i = 0; i < STATES * actions; i++) {
@@ -27,9 +28,14 @@ static void make_model(model *m, int actions, int flavour, float discount, uint6
         }
         if (flavour == 2 && i % actions != 0 && cm_rng_below(&rng, 2)) m->logits[i] = -FLT_MAX;
         if (flavour == 3) m->logits[i] *= 40.0f;
+        if (flavour == 4) {
+            m->reward[i] = 0.0f;
+            m->logits[i] = (const float[]){0.0f, -0.693147182f, -1.09861231f}[cm_rng_below(&rng, 3)];
+        }
     }
     for (int i = 0; i < STATES; i++)
         m->value[i] = flavour == 1 ? (float)cm_rng_below(&rng, 2) * 0.5f : cm_rng_normal(&rng);
+    for (int i = 0; i < STATES && flavour == 4; i++) m->value[i] = 0.0f;
     m->table = (cm_table){STATES, actions, 0, m->next, m->reward, m->discount, m->logits, m->value, NULL, NULL};
 }
 
@@ -57,7 +63,8 @@ static void same_trees(const session *a, const session *b, const char *what) {
     ck_assert_mem_eq(a->value, b->value, ROOTS * sizeof(float));
 }
 
-static void compare_steps(const cm_step *step, const cm_search_params *params, const model *m, const char *what) {
+static void compare_steps(const cm_step *step, const cm_search_params *params, const model *m, bool is_quiet,
+                          const char *what) {
     static session judge, other;
     int32_t states[ROOTS];
     cm_key keys[ROOTS];
@@ -67,7 +74,7 @@ static void compare_steps(const cm_step *step, const cm_search_params *params, c
         keys[b] = cm_key_make(22, CM_RNG_TEST, (uint64_t)b);
     }
     for (int i = 0; i < ROOTS * m->table.num_actions; i++) legal[i] = i % 3 != 1 || i % m->table.num_actions == 0;
-    cm_roots roots = {.count = ROOTS, .keys = keys, .legal = legal};
+    cm_roots roots = {.count = ROOTS, .keys = keys, .legal = legal, .is_quiet = is_quiet};
     session_open(&judge, &m->table, params, ROOTS);
     session_open(&other, &m->table, params, ROOTS);
     judge.search->step = &cm_step_scalar;
@@ -87,11 +94,11 @@ static void compare_all(cm_search_params params, const char *what) {
     static model m;
     const cm_step *step = cm_step_best();
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
-        for (int flavour = 0; flavour < 4; flavour++) {
+        for (int flavour = 0; flavour < 5; flavour++) {
             make_model(&m, actions[i], flavour, flavour % 2 ? -1.0f : 0.97f, i);
             params.num_simulations = flavour == 1 && i % 2 ? 3 : 60;
             params.max_depth = flavour == 2 ? 3 : 0;
-            compare_steps(step, &params, &m, what);
+            compare_steps(step, &params, &m, flavour == 4, what);
         }
     }
 }
