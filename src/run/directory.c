@@ -89,8 +89,8 @@ cm_status cm_run_directory_create(cm_run_directory *run, const char *path, const
     }
     CM_TRY(cm_directory_make(run->path));
     CM_TRY(take_lock(run));
-    cm_status status = write_file(run, "README.md", readme);
-    if (status == CM_OK) status = write_file(run, "config.json", config);
+    cm_status status = write_file(run, "config.json", config);
+    if (status == CM_OK) status = write_file(run, "README.md", readme);
     if (status != CM_OK) cm_run_directory_close(run);
     return status;
 }

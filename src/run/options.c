@@ -28,7 +28,7 @@ const cm_option cm_run_option_rows[] = {
               .flags = CM_OPTION_RESUME),
     CM_OPTION(INT64, updates, "Training", "0", 0, MAX_INT, "The run ends after so many updates; 0: no such limit.",
               .flags = CM_OPTION_RESUME, .group = "limit"),
-    CM_OPTION(INT64, env_steps, "Training", "15104", 0, MAX_INT,
+    CM_OPTION(INT64, env_steps, "Training", "15872", 0, MAX_INT,
               "The run ends after so many steps of all environments together; 0: no such limit.",
               .flags = CM_OPTION_RESUME, .group = "limit"),
     CM_OPTION(DOUBLE, time_limit, "Training", "0", 0, 1e9, "The run ends after so many seconds; 0: no such limit.",

@@ -19,6 +19,7 @@ struct cm_progress {
     cm_progress_style style;
     double shown_at;         /* clock of the last line */
     bool visible;            /* the live line is on the screen */
+    bool saying;             /* a line of `say` is on its way to the log */
     double history[HISTORY]; /* returns of past iterations, oldest first */
     int known;               /* of them */
     char line[LINE];         /* the live line */
@@ -183,10 +184,12 @@ static void draw(cm_progress *p) {
     p->visible = true;
 }
 
-/* A log line goes above the live line. It is written by the log itself, so nothing is swallowed. */
+/* A log line goes above the live line, written by the log itself. What `say` says goes to the log's file only. */
 static bool step_aside(void *context, cm_log_level level, const char *line) {
-    (void)level, (void)line;
-    hide(context);
+    cm_progress *p = context;
+    (void)line;
+    if (p->saying && level == CM_INFO) return true;
+    hide(p);
     return false;
 }
 
@@ -198,14 +201,14 @@ cm_status cm_progress_create(const cm_progress_style *style, cm_progress **out) 
     p->shown_at = -1e9;
     if (!(p->style.interval > 0.0)) p->style.interval = 1.0;
     p->style.colour = style->colour && style->tty;
-    if (style->tty) cm_log_set_hook(step_aside, p);
+    cm_log_set_hook(step_aside, p);
     *out = p;
     return CM_OK;
 }
 
 void cm_progress_destroy(cm_progress *p) {
     if (!p) return;
-    if (p->style.tty) cm_log_set_hook(NULL, NULL);
+    cm_log_set_hook(NULL, NULL);
     hide(p);
     free(p);
 }
@@ -245,12 +248,15 @@ void cm_progress_show(cm_progress *p, const cm_metrics *metrics, double share) {
 }
 
 void cm_progress_say(cm_progress *p, const char *format, ...) {
-    if (p->style.json || p->style.quiet) return;
     char text[LINE];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    p->saying = true;
+    cm_log(CM_INFO, "%s", text);
+    p->saying = false;
+    if (p->style.json || p->style.quiet) return;
     hide(p);
     write_line(p, text);
 }

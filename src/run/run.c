@@ -359,8 +359,6 @@ static cm_status init_weights(cm_run *run, const char *from) {
 }
 
 static cm_status open_engine(cm_run *run, const cm_run_request *request) {
-    CM_TRY(cm_session_open(request->configuration, &run->session));
-    CM_TRY(check_goal(run));
     CM_TRY(open_pools(run));
     CM_TRY(cm_run_learner_create(run->session, run->overlap ? run->learning_pool : run->session->pool, &run->learner));
     CM_TRY(open_acting(run));
@@ -416,8 +414,11 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
     if (!request->resume && request->directory && cm_run_directory_check(request->directory) == CM_OK) {
         return make_directory(run, request); /* refused before anything is built */
     }
-    CM_TRY(open_engine(run, request));
+    CM_TRY(cm_session_open(request->configuration, &run->session));
+    CM_TRY(check_goal(run));
     if (!request->resume) CM_TRY(make_directory(run, request));
+    run->is_new = !request->resume;
+    CM_TRY(open_engine(run, request));
     CM_TRY(open_files(run));
     if (request->resume) CM_TRY(load_checkpoint(run, request));
     CM_TRY(cm_run_directory_file(&run->directory, "metrics.jsonl", path, sizeof path));
@@ -425,6 +426,16 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
     CM_TRY(hand_over_weights(run));
     cm_run_say_start(run, request->resume);
     return CM_OK;
+}
+
+/* After an error on the way: a folder that was made for a run that never began goes again. */
+static void discard(cm_run *run) {
+    char message[1024], path[PATH_MAX];
+    snprintf(message, sizeof message, "%s", cm_error_message());
+    snprintf(path, sizeof path, "%s", run->is_new ? run->directory.path : "");
+    cm_run_close(run);
+    if (path[0] && cm_directory_remove(path) != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
+    (void)cm_fail(CM_ERR_IO, "%s", message);
 }
 
 cm_status cm_run_open(const cm_run_request *request, cm_run **out) {
@@ -441,7 +452,7 @@ cm_status cm_run_open(const cm_run_request *request, cm_run **out) {
     if (status == CM_OK) {
         *out = run;
     } else {
-        cm_run_close(run);
+        discard(run);
     }
     return status;
 }

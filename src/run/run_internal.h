@@ -59,6 +59,7 @@ struct cm_run {
     cm_checkpoint_part parts[CM_RUN_PARTS];
 
     bool overlap;
+    bool is_new;    /* its folder was made by this process */
     bool best_due;  /* the next checkpoint is the best evaluated one */
     double began;   /* clock at the start of this session */
     cm_metrics row; /* of the iteration that is going on */

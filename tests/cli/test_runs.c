@@ -55,6 +55,14 @@ static void begin_all(void) {
 }
 static void end_all(void) { ck_assert_int_eq(cm_directory_remove(where), CM_OK); }
 
+/* Waits until a started program has made the folder of its run. */
+static void await_run(const char *dir) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s/README.md", where, dir);
+    for (int i = 0; i < 20000 && !cm_file_exists(path); i++) usleep(1000);
+    ck_assert_msg(cm_file_exists(path), "%s was never begun", dir);
+}
+
 /* ---- what a run is ---- */
 
 START_TEST(run_folder_explains_itself) {
@@ -71,6 +79,9 @@ START_TEST(run_folder_explains_itself) {
         snprintf(path, sizeof path, "%s/ref/%s", where, files[i]);
         ck_assert_msg(cm_file_exists(path), "%s is missing", files[i]);
     }
+    static char log[1 << 16];
+    cm_program_file(where, "ref/log.txt", log, sizeof log);
+    ck_assert_ptr_nonnull(strstr(log, "final: mean return"));
 }
 END_TEST
 
@@ -162,7 +173,8 @@ START_TEST(killed_run_resumes_to_the_same_parameters) {
     snprintf(dir, sizeof dir, "killed-%d", _i);
     snprintf(line, sizeof line, "train --quiet --run %s%s" SMALL, dir, _i % 2 ? " --set prefetch_depth=0" : "");
     pid_t child = cm_program_start(where, line);
-    usleep(150000 + 97000 * (unsigned)_i);
+    await_run(dir);
+    usleep(97000 * (unsigned)_i);
     kill(child, SIGKILL);
     cm_program_wait(child);
     snprintf(line, sizeof line, "train --quiet --resume %s", dir);
@@ -178,7 +190,8 @@ END_TEST
 START_TEST(interrupted_run_saves_says_how_to_go_on_and_does) {
     char text[4096];
     pid_t child = cm_program_start(where, "train --run stopped" SMALL);
-    usleep(400000);
+    await_run("stopped");
+    usleep(100000);
     kill(child, _i ? SIGTERM : SIGINT);
     ck_assert_int_eq(cm_program_wait(child), 0);
     cm_program_file(where, "out.txt", text, sizeof text);
@@ -193,7 +206,8 @@ END_TEST
 
 START_TEST(second_interrupt_ends_at_once_and_loses_nothing_saved) {
     pid_t child = cm_program_start(where, "train --quiet --run twice" SMALL);
-    usleep(500000);
+    await_run("twice");
+    usleep(200000);
     kill(child, SIGINT);
     usleep(2000);
     kill(child, SIGINT);
@@ -243,6 +257,8 @@ START_TEST(refusals_name_what_to_do) {
     expect_exit("train --quiet --resume ref --set num_simulations=9", 2, "the run has 8, you ask for 9");
     expect_exit("train --quiet --resume ref --checkpoint 3", 2, "has no checkpoint 3");
     expect_exit("train --quiet --resume ref --run x", 2, "--run belongs to new ones");
+    expect_exit("train --quiet --run z --set memory_bytes=1000", 1, "cannot hold");
+    expect_exit("train --quiet --run z --set memory_bytes=1000", 1, "cannot hold"); /* no folder was left */
     expect_exit("train --quiet --run y --init-from ref --set hidden_dim=32", 2, "this network has");
 }
 END_TEST

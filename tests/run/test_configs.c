@@ -1,0 +1,84 @@
+/* Every file in configs/ loads without a warning. */
+#include <check.h>
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "run/configuration.h"
+
+#define CONFIGS CM_TEST_CASES "/../../configs"
+enum { MOST = 64 };
+
+static char names[MOST][256];
+static int count, warnings;
+
+static bool count_warning(void *context, cm_log_level level, const char *line) {
+    (void)context, (void)line;
+    warnings += level == CM_WARNING;
+    return true;
+}
+
+static void list_configs(void) {
+    DIR *folder = opendir(CONFIGS);
+    ck_assert_ptr_nonnull(folder);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL && count < MOST;) {
+        const char *dot = strrchr(entry->d_name, '.');
+        if (dot && strcmp(dot, ".json") == 0) snprintf(names[count++], sizeof names[0], "%s", entry->d_name);
+    }
+    closedir(folder);
+}
+
+static void load(const char *name, cm_configuration *configuration, cm_config **config) {
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, CONFIGS "/%.200s", name);
+    ck_assert_int_lt(length, (int)sizeof path);
+    warnings = 0;
+    cm_log_set_hook(count_warning, NULL);
+    cm_status status = cm_configuration_load(path, NULL, 0, configuration, config);
+    cm_log_set_hook(NULL, NULL);
+    ck_assert_msg(status == CM_OK, "%s: %s", name, cm_error_message());
+}
+
+START_TEST(every_named_run_loads_without_a_warning) {
+    list_configs();
+    ck_assert_int_ge(count, 3);
+    for (int i = 0; i < count; i++) {
+        cm_configuration configuration;
+        cm_config *config = NULL;
+        load(names[i], &configuration, &config);
+        ck_assert_msg(warnings == 0, "%s: %d warnings", names[i], warnings);
+        cm_config_destroy(config);
+    }
+}
+END_TEST
+
+START_TEST(tictactoe_is_played_for_the_result_without_an_average) {
+    cm_configuration configuration;
+    cm_config *config = NULL;
+    load("tictactoe.json", &configuration, &config);
+    ck_assert_int_eq(configuration.mcts.policy, CM_MCTS_GUMBEL_MUZERO);
+    ck_assert(!configuration.mcts.rescale_values);
+    ck_assert_double_eq(configuration.agent.random_move_probability, 0.2);
+    ck_assert_int_ge(configuration.replay.td_steps, 9);
+    ck_assert_int_eq(configuration.network.value_support_size, 3);
+    ck_assert(!configuration.network.value_transform);
+    ck_assert_double_eq(configuration.trainer.ema_decay, 0.0);
+    cm_config_destroy(config);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("configs");
+    TCase *t = tcase_create("configs");
+    tcase_add_test(t, every_named_run_loads_without_a_warning);
+    tcase_add_test(t, tictactoe_is_played_for_the_result_without_an_average);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
