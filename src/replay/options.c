@@ -12,7 +12,7 @@ const cm_option cm_replay_option_rows[] = {
     CM_OPTION(INT, num_unroll_steps, "Self-Play", "3", 0, 1024, "Steps that the model is unrolled in training (K)."),
     CM_OPTION(INT, td_steps, "Self-Play", "30", 1, 1048576,
               "Rewards in a value target before it bootstraps (n); more than an episode has: the final result."),
-    CM_OPTION(DOUBLE, discount, "Self-Play", "0.99", 0, 1, "Weight of a reward one step later (gamma)."),
+    CM_OPTION(DOUBLE, discount, "Self-Play", "0.997", 0, 1, "Weight of a reward one step later (gamma)."),
 
     CM_OPTION(INT, memory_capacity, "Memory", "0", 0, 2147483647,
               "Episodes that are kept, the oldest go first; 0: no limit of this kind.", .group = "memory"),
@@ -25,7 +25,7 @@ const cm_option cm_replay_option_rows[] = {
     CM_OPTION(DOUBLE, per_epsilon, "Memory", "1e-06", 0, 1, "Added to every priority.", .idle = unless_prioritized),
     CM_OPTION(DOUBLE, per_beta, "Memory", "0.4", 0, 1,
               "How much the weights make up for priorities at the start of a run.", .idle = unless_prioritized),
-    CM_OPTION(INT64, memory_steps, "Memory", "7000", 0, MAX_INT,
+    CM_OPTION(INT64, memory_steps, "Memory", "5000", 0, MAX_INT,
               "So many of the newest steps are drawn, older ones are not; 0: no limit of this kind.",
               .group = "memory"),
     CM_OPTION(INT64, memory_bytes, "Memory", "0", 0, MAX_INT,

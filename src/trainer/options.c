@@ -111,7 +111,7 @@ const cm_option cm_trainer_option_rows[] = {
         "Where that factor acts: paper, on the way into the next step; hook, on the whole gradient of a state; none.",
         .choices = "paper|hook|none"),
 
-    CM_OPTION(DOUBLE, ema_decay, SECTION, "0.99", 0, 0.9999999,
+    CM_OPTION(DOUBLE, ema_decay, SECTION, "0.98", 0, 0.9999999,
               "Decay per update of a moving average of the parameters; 0: none is kept."),
     CM_OPTION(BOOL, ema_acts, SECTION, "true", 0, 0, "Self-play uses the average.", .idle = if_no_ema),
     CM_OPTION(BOOL, ema_evaluates, SECTION, "true", 0, 0, "Evaluation uses the average.", .idle = if_no_ema),

@@ -58,11 +58,11 @@ START_TEST(defaults_are_the_cartpole_recipe) {
                         64.0 * c.trainer.batch_size);
     ck_assert_int_eq(c.replay.num_unroll_steps, 3);
     ck_assert_int_eq(c.replay.td_steps, 30);
-    ck_assert_double_eq(c.replay.discount, 0.99);
-    ck_assert_int_eq(c.replay.memory_steps, 7000);
+    ck_assert_double_eq(c.replay.discount, 0.997);
+    ck_assert_int_eq(c.replay.memory_steps, 5000);
     ck_assert_int_eq(c.replay.min_memory_steps, 1000);
     ck_assert(!c.replay.prioritized);
-    ck_assert_double_eq(c.trainer.ema_decay, 0.99);
+    ck_assert_double_eq(c.trainer.ema_decay, 0.98);
     ck_assert(c.trainer.ema_acts && c.trainer.ema_evaluates && c.trainer.ema_bootstraps);
     ck_assert_int_eq(c.trainer.target_update_frequency, 0);
     ck_assert_int_eq(c.trainer.optimizer, CM_OPTIMIZER_ADAMW);
@@ -234,7 +234,7 @@ START_TEST(keys_that_contradict_each_other_are_one_clear_error) {
         {"target_update_frequency=100", "ema_bootstraps=true", "set this to 0, or ema_bootstraps to false"},
         {"env_steps=0", NULL, "the run would never end"},
         {"memory_steps=0", NULL, "the memory has no size"},
-        {"min_memory_steps=7001", NULL, "waits for 7001 steps, but the memory holds 7000"},
+        {"min_memory_steps=5001", NULL, "waits for 5001 steps, but the memory holds 5000"},
         {"min_memory_pct=0.5", NULL, "is a fraction of memory_capacity, which is 0"},
         {"memory_capacity=5", "min_memory_size=6", "waits for 6 episodes, but the memory holds 5"},
     };
