@@ -96,6 +96,8 @@ cm_status cm_planner_run(cm_planner *p, const cm_roots *roots, const cm_search_r
     return cm_search_run(p->search, &p->model, roots, result);
 }
 
+const cm_search *cm_planner_search(const cm_planner *p) { return p->search; }
+
 /* ---- options ---- */
 
 static cm_qtransform_kind qtransform_of(const cm_mcts_options *options) {

@@ -42,6 +42,9 @@ float *cm_planner_observations(cm_planner *planner);
 /* Searches roots->count <= R rows. Errors: those of cm_search_run. */
 cm_status cm_planner_run(cm_planner *planner, const cm_roots *roots, const cm_search_result *result) CM_MUST_USE;
 
+/* The finished trees of the last run, for display; owned by the planner. */
+const cm_search *cm_planner_search(const cm_planner *planner);
+
 /* What the options mean for acting (training: with noise) or for playing greedily. `simulations` 0: those of the
  * options. Errors: CM_ERR_INPUT for a policy that a learnt deterministic model cannot serve. */
 cm_status cm_planner_search_params(const cm_mcts_options *options, bool training, int simulations,

@@ -1,7 +1,8 @@
-/* cumind search: runs a reference case of the search. */
+/* cumind search: analyses positions with a run's agent, or runs a reference case of the search. */
 #include <stdio.h>
 
-#include "cli/output.h"
+#include "cli/loaded.h"
+#include "cli/positions.h"
 #include "mcts/case.h"
 
 static cm_status print_result(const cm_search_case *searched) {
@@ -30,13 +31,11 @@ static cm_status read_case(const char *path, bool check, cm_search_case **out) {
     return status == CM_ERR_IO ? cm_fail(CM_ERR_INPUT, "%s", cm_error_message()) : status;
 }
 
-static cm_status run(cm_arguments *arguments) {
-    const char *path = cm_argument(arguments, "--case");
+static cm_status run_case(cm_arguments *arguments, const char *path) {
     bool check = cm_argument_given(arguments, "--check");
     cm_search_case *searched;
     cm_pool *pool = NULL;
     int64_t threads = 1;
-    if (!path) return cm_fail(CM_ERR_INPUT, "search: --case FILE is missing");
     CM_TRY(cm_argument_int(arguments, "--threads", 1, 1024, &threads));
     CM_TRY(read_case(path, check, &searched));
     cm_status status = cm_pool_create((int)threads, &pool);
@@ -48,17 +47,60 @@ static cm_status run(cm_arguments *arguments) {
     return status;
 }
 
+/* A flag that means nothing beside another one is a misunderstanding. */
+static cm_status refuse_together(const cm_arguments *arguments, const char *flag, const char *const *others) {
+    for (int i = 0; others[i]; i++) {
+        if (!cm_argument_given(arguments, others[i])) continue;
+        return cm_fail(CM_ERR_INPUT, "search: %s does not belong to %s (cumind help search)", others[i], flag);
+    }
+    return CM_OK;
+}
+
+static cm_status run(cm_arguments *arguments) {
+    static const char *const of_positions[] = {"--run",  "--positions", "--checkpoint", "--simulations", "--seed",
+                                               "--json", "--set",       "--backend",    "--dtype",       NULL};
+    static const char *const of_cases[] = {"--check", NULL};
+    const char *path = cm_argument(arguments, "--case");
+    if (path) {
+        CM_TRY(refuse_together(arguments, "--case", of_positions));
+        return run_case(arguments, path);
+    }
+    if (!cm_argument_given(arguments, "--positions")) {
+        return cm_fail(CM_ERR_INPUT, "search: needs --run DIR --positions FILE, or --case FILE");
+    }
+    CM_TRY(refuse_together(arguments, "--positions", of_cases));
+    return cm_cli_search_positions(arguments);
+}
+
 static const cm_flag flags[] = {
-    {"--case", "FILE", "A search case: model, noise and options of one batched search."},
+    CM_FLAG_RUN,
+    {"--positions", "FILE", "A game per line: its actions from the start, separated by commas; - reads stdin."},
+    CM_FLAG_SIMULATIONS,
+    {"--json", NULL, "Print one JSON object per line of the file."},
+    CM_FLAG_CHECKPOINT,
+    {"--seed", "S", "The start of all games is that of seed S (tasks with random starts); 0."},
+    {"--set", "KEY=VALUE", "Set one key on top of the run's configuration; may be repeated."},
+    CM_FLAGS_MACHINE,
+    {"--case", "FILE", "A search case instead: model, noise and options of one batched search."},
     {"--check", NULL, "Compare with the case's `expected`; exit 0 equal, 1 different, 2 bad file."},
-    {"--threads", "N", "Workers that share the roots; the result does not depend on it."},
     CM_FLAGS_END};
 
-const cm_command cm_command_search = {.name = "search",
-                                      .about = "run a search case and print the finished tree, or check it",
-                                      .positional = "",
-                                      .details = "",
-                                      .flags = flags,
-                                      .examples =
-                                          "cumind search --case FILE --check    # prints ok, or the first difference\n",
-                                      .run = run};
+const cm_command cm_command_search = {
+    .name = "search",
+    .about = "analyse positions with a run's agent, or run a search case",
+    .positional = "",
+    .details =
+        "With --positions, searches the position at the end of every game of a file, without noise, and shows the "
+        "board "
+        "and the moves by visits: Q and value are seen by the player to move, the prior is the network's policy.\n"
+        "With --json a line is an object {moves, to_play, legal, prior, visits, q, value, action} whose arrays are "
+        "over "
+        "all actions: legal 0 or 1; q 0 where there were no visits; action null after the end of a game. A line that "
+        "is "
+        "not a legal game gets {moves, error}, and the exit status is 1 at the end.\n"
+        "With --case, runs a reference case of the search and prints the finished tree, or checks it.",
+    .flags = flags,
+    .examples = "  cumind search --run RUN --positions games.txt --simulations 800 --json\n"
+                "  echo 4,0,8 | cumind search --run RUN --positions -    # one position, drawn\n"
+                "  cumind search --check --case FILE                     # prints ok, or the first difference\n",
+    .run = run};

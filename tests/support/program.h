@@ -16,6 +16,9 @@ typedef struct cm_output {
 /* Runs `cumind` with arguments separated by single blanks ("train --quiet"), in the folder `where`; waits for it. */
 void cm_program_run(const char *where, const char *arguments, cm_output *result);
 
+/* The same with `input` on stdin, which is empty otherwise. */
+void cm_program_run_with(const char *where, const char *arguments, const char *input, cm_output *result);
+
 /* Starts it with output to the files out.txt and err.txt of `where`; the caller waits. */
 pid_t cm_program_start(const char *where, const char *arguments);
 

@@ -1,0 +1,245 @@
+#include "cli/positions.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/analyse.h"
+#include "cli/loaded.h"
+#include "cli/view.h"
+#include "core/arena.h"
+#include "core/log.h"
+#include "env/moves.h"
+
+enum { LINES_PER_THREAD = 64, ERROR_BYTES = 160, MOVES_SHOWN = 24, ROWS = 10 };
+
+typedef struct line {
+    char *text; /* owned */
+    size_t size;
+    int slot;                /* of the analyser; -1: not a legal game */
+    char error[ERROR_BYTES]; /* why */
+} line;
+
+typedef struct positions {
+    const cm_env *env;
+    const char *path;
+    FILE *file;
+    cm_analyser *analyser; /* owned, like `lines`; NULL until the first lines are there */
+    line *lines;           /* [capacity] */
+    int capacity, count;   /* lines that are held */
+    int64_t done, bad;     /* lines of the file that are answered; of these, not legal games */
+    uint64_t seed;
+    bool json;
+    cm_view view;
+    void *scratch; /* a state block, owned */
+} positions;
+
+/* ---- reading ---- */
+
+static cm_status open_file(positions *p) {
+    p->file = strcmp(p->path, "-") == 0 ? stdin : fopen(p->path, "r");
+    if (p->file) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "--positions %s: cannot be read: %s", p->path, strerror(errno));
+}
+
+/* Fills the lines as far as the file has them. */
+static cm_status read_lines(positions *p) {
+    p->count = 0;
+    while (p->count < p->capacity) {
+        line *l = &p->lines[p->count];
+        size_t room = 0;
+        free(l->text);
+        l->text = NULL;
+        errno = 0;
+        ssize_t size = getline(&l->text, &room, p->file);
+        if (size < 0) break;
+        l->size = (size_t)size - (l->text[size - 1] == '\n');
+        p->count++;
+    }
+    if (!ferror(p->file)) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "--positions %s: cannot be read: %s", p->path, strerror(errno));
+}
+
+/* ---- answers ---- */
+
+/* Numbers as numbers, anything else as it was written. */
+static void put_moves(cm_json_writer *json, const line *l) {
+    cm_move_list list = cm_move_list_begin(l->text, l->size);
+    cm_move_item item;
+    cm_json_begin_array(json, "moves");
+    while (cm_move_list_next(&list, &item)) {
+        char text[ERROR_BYTES];
+        snprintf(text, sizeof text, "%.*s", item.length, item.text);
+        if (item.number >= 0) cm_json_put_int(json, NULL, item.number);
+        if (item.number < 0) cm_json_put_string(json, NULL, text);
+    }
+    cm_json_end_array(json);
+}
+
+static void put_floats(cm_json_writer *json, const char *key, const float *x, int n) {
+    cm_json_begin_array(json, key);
+    for (int i = 0; i < n; i++) cm_json_put_float(json, NULL, x[i]);
+    cm_json_end_array(json);
+}
+
+static void put_answer(cm_json_writer *json, const cm_analysis *answer, int actions) {
+    cm_json_put_int(json, "to_play", answer->to_play);
+    cm_json_begin_array(json, "legal");
+    for (int a = 0; a < actions; a++) cm_json_put_int(json, NULL, answer->legal[a]);
+    cm_json_end_array(json);
+    put_floats(json, "prior", answer->prior, actions);
+    cm_json_begin_array(json, "visits");
+    for (int a = 0; a < actions; a++) cm_json_put_int(json, NULL, answer->visits[a]);
+    cm_json_end_array(json);
+    put_floats(json, "q", answer->q, actions);
+    cm_json_put_float(json, "value", answer->value);
+    if (answer->action == CM_NO_ACTION) {
+        cm_json_put_null(json, "action");
+    } else {
+        cm_json_put_int(json, "action", answer->action);
+    }
+}
+
+static cm_status print_json(const positions *p, const line *l) {
+    cm_json_writer *json = NULL;
+    CM_TRY(cm_json_writer_create(0, &json));
+    cm_json_begin_object(json, NULL);
+    put_moves(json, l);
+    if (l->slot < 0) {
+        cm_json_put_string(json, "error", l->error);
+    } else {
+        cm_analysis answer = cm_analyser_get(p->analyser, l->slot);
+        put_answer(json, &answer, p->env->spec.actions);
+    }
+    cm_json_end_object(json);
+    cm_status status = cm_cli_print(json);
+    cm_json_writer_destroy(json);
+    return status;
+}
+
+/* The last moves of a legal game by their names. */
+static void add_moves(const positions *p, const line *l, cm_text *out) {
+    cm_move_item item;
+    int count = 0, skipped = 0;
+    cm_move_list list = cm_move_list_begin(l->text, l->size);
+    while (cm_move_list_next(&list, &item)) count++;
+    if (count == 0) cm_text_word(out, p->view.columns, "the start");
+    if (count > MOVES_SHOWN) cm_text_word(out, p->view.columns, "...");
+    list = cm_move_list_begin(l->text, l->size);
+    while (cm_move_list_next(&list, &item)) {
+        char name[16];
+        if (count - skipped++ > MOVES_SHOWN) continue;
+        cm_env_action_name(p->env, item.number, name, sizeof name);
+        cm_text_word(out, p->view.columns, name);
+    }
+    cm_text_add(out, "\n");
+}
+
+static void add_position(const positions *p, const line *l, cm_text *out) {
+    cm_text board = {0}, table = {0};
+    const void *state = cm_analyser_state(p->analyser, l->slot);
+    cm_analysis answer = cm_analyser_get(p->analyser, l->slot);
+    int best = cm_view_cell(p->env, state, answer.action, p->scratch);
+    cm_view_board(&p->view, p->env, state, -1, best, &board);
+    if (answer.action == CM_NO_ACTION) {
+        cm_text_add(&table, "the game is over\n");
+    } else {
+        char name[16], value[16];
+        cm_env_action_name(p->env, answer.action, name, sizeof name);
+        cm_view_value((double)answer.value, value);
+        if (p->env->spec.players == 2) cm_text_add(&table, "%s to move, ", cm_view_player(&p->view, answer.to_play));
+        cm_text_add(&table, "plays %s, value %s\n", name, value);
+        cm_view_moves(&p->view, p->env, &answer, cm_view_table_columns(&p->view, &board), ROWS, &table);
+    }
+    cm_view_together(&p->view, &board, &table, out);
+}
+
+static cm_status print_text(const positions *p, const line *l, int64_t number) {
+    cm_text out = {0};
+    if (number > 1) cm_text_add(&out, "\n");
+    cm_text_add(&out, "position %lld:", (long long)number);
+    if (l->slot < 0) {
+        cm_text_add(&out, " not a legal game: %s\n", l->error);
+    } else {
+        add_moves(p, l, &out);
+        add_position(p, l, &out);
+    }
+    if (fputs(out.bytes, stdout) >= 0 && fflush(stdout) == 0) return CM_OK;
+    return cm_fail(CM_ERR_IO, "standard output: cannot write: %s", strerror(errno));
+}
+
+/* ---- searching ---- */
+
+/* Puts lines first .. last-1 into the analyser; returns how many are legal games. */
+static int set_up(positions *p, int first, int last) {
+    int slots = 0;
+    for (int i = first; i < last; i++) {
+        line *l = &p->lines[i];
+        void *state = cm_analyser_state(p->analyser, slots);
+        cm_env_reset(p->env, state, p->seed);
+        bool legal = cm_moves_play(p->env, state, l->text, l->size) == CM_OK;
+        l->slot = legal ? slots++ : -1;
+        if (!legal) snprintf(l->error, sizeof l->error, "%s", cm_error_message());
+        p->bad += !legal;
+    }
+    return slots;
+}
+
+static cm_status answer_lines(positions *p) {
+    int step = cm_analyser_capacity(p->analyser);
+    for (int first = 0; first < p->count; first += step) {
+        int last = p->count - first < step ? p->count : first + step;
+        int slots = set_up(p, first, last);
+        if (slots > 0) CM_TRY(cm_analyser_run(p->analyser, slots));
+        for (int i = first; i < last; i++) {
+            p->done++;
+            CM_TRY(p->json ? print_json(p, &p->lines[i]) : print_text(p, &p->lines[i], p->done));
+        }
+    }
+    return CM_OK;
+}
+
+static cm_status answer_file(positions *p, cm_loaded *loaded) {
+    cm_pool *pool = loaded->session->pool;
+    p->capacity = LINES_PER_THREAD * cm_pool_size(pool);
+    CM_TRY(cm_alloc(&p->lines, (size_t)p->capacity, sizeof *p->lines, "positions"));
+    CM_TRY(cm_alloc(&p->scratch, 1, p->env->spec.state_size, "a position"));
+    for (;;) {
+        CM_TRY(read_lines(p));
+        if (p->count == 0) return CM_OK;
+        if (!p->analyser) CM_TRY(cm_analyser_create(loaded->agent, p->env, pool, p->count, &p->analyser));
+        CM_TRY(answer_lines(p));
+    }
+}
+
+static void close_positions(positions *p) {
+    for (int i = 0; p->lines && i < p->capacity; i++) free(p->lines[i].text);
+    free(p->lines);
+    free(p->scratch);
+    cm_analyser_destroy(p->analyser);
+    if (p->file && p->file != stdin) (void)fclose(p->file);
+}
+
+cm_status cm_cli_search_positions(cm_arguments *arguments) {
+    positions p = {.path = cm_argument(arguments, "--positions"), .json = cm_argument_given(arguments, "--json")};
+    const char *run = NULL;
+    int64_t seed = 0;
+    cm_loaded loaded = {0};
+    CM_TRY(cm_cli_need_run(arguments, &run));
+    CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &seed));
+    p.seed = (uint64_t)seed;
+    p.view = cm_view_of_stdout(arguments);
+    cm_status status = open_file(&p);
+    if (status == CM_OK) status = cm_loaded_open(arguments, &loaded);
+    p.env = loaded.session ? &loaded.session->env : NULL;
+    if (status == CM_OK) status = answer_file(&p, &loaded);
+    if (status == CM_OK && p.bad > 0) {
+        cm_log(CM_WARNING, "--positions %s: %lld of %lld lines are not legal games; their answers say why", p.path,
+               (long long)p.bad, (long long)p.done);
+        arguments->verdict = 1;
+    }
+    close_positions(&p);
+    cm_loaded_close(&loaded);
+    return status;
+}

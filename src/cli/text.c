@@ -1,0 +1,84 @@
+#include "cli/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void cm_text_clear(cm_text *text) {
+    text->used = 0;
+    text->bytes[0] = '\0';
+}
+
+void cm_text_add(cm_text *text, const char *format, ...) {
+    size_t room = sizeof text->bytes - text->used;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(text->bytes + text->used, room, format, arguments);
+    va_end(arguments);
+    if (length > 0) text->used += (size_t)length < room ? (size_t)length : room - 1;
+}
+
+/* The start of the last line. */
+static const char *last_line(const cm_text *text) {
+    const char *end = strrchr(text->bytes, '\n');
+    return end ? end + 1 : text->bytes;
+}
+
+void cm_text_word(cm_text *text, int columns, const char *word) {
+    int width = cm_text_line_width(last_line(text));
+    const char *before = width == 0 ? "" : width + 1 + cm_text_line_width(word) > columns ? "\n" : " ";
+    cm_text_add(text, "%s%s", before, word);
+}
+
+/* The byte behind the escape sequence at `text`, or `text` itself. */
+static const char *skip_escape(const char *text) {
+    if (text[0] != '\033' || text[1] != '[') return text;
+    text += 2;
+    while (*text && !(*text >= '@' && *text <= '~')) text++;
+    return *text ? text + 1 : text;
+}
+
+int cm_text_line_width(const char *text) {
+    int width = 0;
+    while (*text && *text != '\n') {
+        const char *behind = skip_escape(text);
+        if (behind == text) {
+            width += ((unsigned char)*text & 0xC0) != 0x80; /* bytes that begin a character */
+            behind++;
+        }
+        text = behind;
+    }
+    return width;
+}
+
+static const char *next_line(const char *text) {
+    const char *end = strchr(text, '\n');
+    return end ? end + 1 : text + strlen(text);
+}
+
+int cm_text_width(const cm_text *text) {
+    int most = 0;
+    for (const char *line = text->bytes; *line; line = next_line(line)) {
+        int width = cm_text_line_width(line);
+        if (width > most) most = width;
+    }
+    return most;
+}
+
+int cm_text_lines(const cm_text *text) {
+    int lines = 0;
+    for (const char *line = text->bytes; *line; line = next_line(line)) lines++;
+    return lines;
+}
+
+void cm_text_beside(cm_text *text, const cm_text *left, const cm_text *right, int gap) {
+    int column = cm_text_width(left) + gap;
+    const char *a = left->bytes, *b = right->bytes;
+    while (*a || *b) {
+        int used = cm_text_line_width(a);
+        cm_text_add(text, "%.*s", (int)strcspn(a, "\n"), a);
+        if (*b && *b != '\n') cm_text_add(text, "%*s%.*s", column - used, "", (int)strcspn(b, "\n"), b);
+        cm_text_add(text, "\n");
+        a = next_line(a), b = next_line(b);
+    }
+}

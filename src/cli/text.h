@@ -1,0 +1,37 @@
+/* Blocks of text for a terminal: lines that are built, measured and put beside each other. Widths count characters, not
+ * bytes, and leave escape sequences out. */
+#ifndef CM_CLI_TEXT_H
+#define CM_CLI_TEXT_H
+
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CM_TEXT_BYTES = 32768 };
+
+/* NUL-terminated; what does not fit is cut off. A zeroed struct is empty. */
+typedef struct cm_text {
+    size_t used;
+    char bytes[CM_TEXT_BYTES];
+} cm_text;
+
+void cm_text_clear(cm_text *text);
+void cm_text_add(cm_text *text, const char *format, ...) CM_PRINTF(2, 3);
+
+/* Adds `word` behind a blank, or on a new line if the last one would be wider than `columns`. */
+void cm_text_word(cm_text *text, int columns, const char *word);
+
+/* Columns of the first line of `text`, and of the widest line of a block; lines of a block. */
+int cm_text_line_width(const char *text);
+int cm_text_width(const cm_text *text);
+int cm_text_lines(const cm_text *text);
+
+/* Adds `left` and, `gap` columns to the right of its widest line, `right`; line by line, without blanks at the ends. */
+void cm_text_beside(cm_text *text, const cm_text *left, const cm_text *right, int gap);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,231 @@
+/* cumind search --positions: an answer per line of the file, in order, whatever the line. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/json.h"
+#include "support/program.h"
+
+enum { LINES = 9 };
+
+static char where[64];
+static cm_output result;
+
+static void begin_all(void) {
+    strcpy(where, "/tmp/cumind-search-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(where));
+    cm_program_run(where,
+                   "train --quiet --run game --set env_name=tictactoe --set policy=gumbel_muzero --set env_steps=512 "
+                   "--set min_memory_steps=128 --set final_evaluation_episodes=2 --set num_simulations=9",
+                   &result);
+    ck_assert_msg(result.status == 0, "%s", result.err);
+    cm_program_run(where,
+                   "train --quiet --run pole --set env_steps=512 --set min_memory_steps=128 "
+                   "--set final_evaluation_episodes=2",
+                   &result);
+    ck_assert_msg(result.status == 0, "%s", result.err);
+}
+static void end_all(void) { ck_assert_int_eq(cm_directory_remove(where), CM_OK); }
+
+static void search(const char *flags, const char *input) {
+    char line[512];
+    snprintf(line, sizeof line, "search --positions - %s", flags);
+    cm_program_run_with(where, line, input, &result);
+}
+
+/* The answers of the last run, a document per line of stdout. */
+static int read_answers(cm_json_doc *docs[], int most) {
+    int count = 0;
+    for (char *line = strtok(result.out, "\n"); line; line = strtok(NULL, "\n")) {
+        ck_assert_int_lt(count, most);
+        ck_assert_msg(cm_json_parse(line, strlen(line), "answer", &docs[count]) == CM_OK, "%s: %s", cm_error_message(),
+                      line);
+        count++;
+    }
+    return count;
+}
+
+static void numbers(const cm_json *answer, const char *key, size_t count, double *out) {
+    ck_assert_msg(cm_json_doubles(cm_json_get(answer, key), key, count, out) == CM_OK, "%s", cm_error_message());
+}
+
+static const char nine_lines[] = "\n"
+                                 "4\n"
+                                 "4, 0 ,8\r\n"
+                                 "4,4\n"
+                                 "0,3,1,4,2\n"
+                                 "0,3,1,4,2,5\n"
+                                 "x\n"
+                                 "1,,\"\n"
+                                 "9";
+
+static void expect_position(const cm_json *answer, const int *moves, int count) {
+    double played[9], legal[9], prior[9], visits[9], q[9], most = 0.0, sum = 0.0, weight = 0.0;
+    numbers(answer, "moves", (size_t)count, played);
+    numbers(answer, "legal", 9, legal);
+    numbers(answer, "prior", 9, prior);
+    numbers(answer, "visits", 9, visits);
+    numbers(answer, "q", 9, q);
+    for (int i = 0; i < count; i++) {
+        ck_assert_double_eq(played[i], moves[i]);
+        ck_assert_double_eq(legal[moves[i]], 0.0);
+    }
+    for (int a = 0; a < 9; a++) {
+        sum += visits[a], weight += prior[a], most = fmax(most, visits[a]);
+        if (legal[a] == 0.0) ck_assert_double_eq(visits[a] + prior[a], 0.0);
+    }
+    ck_assert_double_eq(sum, 30.0);
+    ck_assert_double_eq_tol(weight, 1.0, 1e-5);
+    ck_assert_double_eq(cm_json_number(cm_json_get(answer, "to_play"), -1), count % 2);
+    ck_assert_double_eq(visits[(int)cm_json_number(cm_json_get(answer, "action"), 0)], most);
+    ck_assert(isfinite(cm_json_number(cm_json_get(answer, "value"), NAN)));
+    ck_assert_int_eq(cm_json_size(answer), 8);
+}
+
+static void expect_error(const cm_json *answer, const char *says) {
+    const char *text = cm_json_string(cm_json_get(answer, "error"));
+    ck_assert_msg(text && strstr(text, says), "%s", text ? text : "no error");
+    ck_assert_int_eq(cm_json_size(answer), 2);
+    ck_assert_int_eq(cm_json_type(cm_json_get(answer, "moves")), CM_JSON_ARRAY);
+}
+
+START_TEST(every_line_has_an_answer_and_bad_ones_an_error_and_exit_1) {
+    cm_json_doc *docs[LINES];
+    search("--run game --simulations 30 --json", nine_lines);
+    ck_assert_int_eq(result.status, 1);
+    ck_assert_msg(strstr(result.err, "5 of 9 lines are not legal games") != NULL, "%s", result.err);
+    ck_assert_int_eq(read_answers(docs, LINES), LINES);
+    expect_position(cm_json_root(docs[0]), NULL, 0);
+    expect_position(cm_json_root(docs[1]), (const int[]){4}, 1);
+    expect_position(cm_json_root(docs[2]), (const int[]){4, 0, 8}, 3);
+    expect_error(cm_json_root(docs[3]), "move 2: tictactoe: action 4 is illegal here");
+    expect_error(cm_json_root(docs[5]), "move 6: the game is over after 5 moves");
+    expect_error(cm_json_root(docs[6]), "must be an action, 0 to 8, got \"x\"");
+    expect_error(cm_json_root(docs[7]), "move 2: must be an action");
+    expect_error(cm_json_root(docs[8]), "must be an action, 0 to 8, got \"9\"");
+    const cm_json *finished = cm_json_root(docs[4]);
+    ck_assert_int_eq(cm_json_type(cm_json_get(finished, "action")), CM_JSON_NULL);
+    ck_assert_ptr_nonnull(cm_json_get(finished, "action"));
+    ck_assert_int_eq(cm_json_size(cm_json_get(finished, "legal")), 9);
+    const cm_json *item = cm_json_first(cm_json_get(cm_json_root(docs[7]), "moves"));
+    ck_assert_double_eq(cm_json_number(item, 0), 1.0);
+    ck_assert_str_eq(cm_json_string(cm_json_next(cm_json_next(item))), "\"");
+    for (int i = 0; i < LINES; i++) cm_json_free(docs[i]);
+}
+END_TEST
+
+START_TEST(legal_games_alone_are_exit_0_and_say_nothing_else) {
+    search("--run game --json", "\n4\n");
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_str_eq(result.err, "");
+}
+END_TEST
+
+START_TEST(file_without_lines_has_no_answers) {
+    search("--run game --json", "");
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_str_eq(result.out, "");
+}
+END_TEST
+
+/* 300 lines are several rounds on one thread and on three. */
+START_TEST(threads_and_neighbours_change_no_answer) {
+    static char input[1 << 14], one[CM_OUTPUT_BYTES];
+    size_t used = 0;
+    for (int i = 0; i < 300; i++) {
+        const char *const games[] = {"0", "4,8", "2,4,6", "", "8,8", "1,2,3,4"};
+        used += (size_t)snprintf(input + used, sizeof input - used, "%s\n", games[i * 7 % 6]);
+    }
+    search("--run game --json --threads 1", input);
+    strcpy(one, result.out);
+    search("--run game --json --threads 3", input);
+    ck_assert_str_eq(result.out, one);
+    search("--run game --json", "0\n"); /* the first line of the long file */
+    ck_assert_int_eq(strncmp(result.out, one, strlen(result.out)), 0);
+}
+END_TEST
+
+START_TEST(seed_chooses_the_start_of_tasks_with_random_starts) {
+    static char first[CM_OUTPUT_BYTES];
+    search("--run pole --json --seed 1", "0,1,0\n");
+    ck_assert_int_eq(result.status, 0);
+    strcpy(first, result.out);
+    search("--run pole --json --seed 1", "0,1,0\n");
+    ck_assert_str_eq(result.out, first);
+    search("--run pole --json --seed 2", "0,1,0\n");
+    ck_assert_str_ne(result.out, first);
+}
+END_TEST
+
+START_TEST(table_shows_board_moves_and_errors_in_order) {
+    search("--run game --simulations 30", nine_lines);
+    ck_assert_int_eq(result.status, 1);
+    const char *at = result.out;
+    const char *const parts[] = {"position 1: the start\n",
+                                 "   a b c",
+                                 "x to move, plays ",
+                                 "visits",
+                                 "position 2: b2\n",
+                                 "o to move, plays ",
+                                 " 2 . x .",
+                                 "position 3: b2 a1 c3\n",
+                                 "position 4: not a legal game: move 2",
+                                 "position 5: a1 a2",
+                                 "the game is over",
+                                 "position 9: not a legal game"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const char *found = strstr(at, parts[i]);
+        ck_assert_msg(found != NULL, "\"%s\" is missing behind: %.300s", parts[i], at);
+        at = found + strlen(parts[i]);
+    }
+    ck_assert_ptr_null(strchr(result.out, '\033'));
+}
+END_TEST
+
+static const struct usage_case {
+    const char *arguments, *says;
+} usages[] = {
+    {"search --run game", "--positions FILE"},
+    {"search --positions p.txt", "needs --run DIR"},
+    {"search --run game --positions nowhere", "--positions nowhere: cannot be read"},
+    {"search --run game --positions .", "--positions .: cannot be read"},
+    {"search --run nowhere --positions -", "nowhere: there is no such run"},
+    {"search --run game --positions - --simulations 0", "--simulations: must be an integer in 1..65536"},
+    {"search --run game --positions - --seed x", "--seed: must be an integer"},
+    {"search --run game --positions - --checkpoint 77", "has no checkpoint 77"},
+    {"search --run game --positions - --check", "--check does not belong to --positions"},
+    {"search --run game --case c.json", "--run does not belong to --case"},
+    {"search --case c.json --json", "--json does not belong to --case"},
+};
+
+START_TEST(wrong_usage_is_one_line_and_exit_2) {
+    cm_program_run(where, usages[_i].arguments, &result);
+    ck_assert_msg(result.status == 2, "%s: status %d: %s", usages[_i].arguments, result.status, result.err);
+    ck_assert_msg(strstr(result.err, usages[_i].says) != NULL, "%s: %s", usages[_i].arguments, result.err);
+    ck_assert_msg(strchr(result.err, '\n') == strrchr(result.err, '\n'), "more than a line: %s", result.err);
+    ck_assert_str_eq(result.out, "");
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("cli/search");
+    TCase *tests = tcase_create("search");
+    suite_add_tcase(suite, tests);
+    tcase_set_timeout(tests, 60);
+    tcase_add_unchecked_fixture(tests, begin_all, end_all);
+    tcase_add_test(tests, every_line_has_an_answer_and_bad_ones_an_error_and_exit_1);
+    tcase_add_test(tests, legal_games_alone_are_exit_0_and_say_nothing_else);
+    tcase_add_test(tests, file_without_lines_has_no_answers);
+    tcase_add_test(tests, threads_and_neighbours_change_no_answer);
+    tcase_add_test(tests, seed_chooses_the_start_of_tasks_with_random_starts);
+    tcase_add_test(tests, table_shows_board_moves_and_errors_in_order);
+    tcase_add_loop_test(tests, wrong_usage_is_one_line_and_exit_2, 0, (int)(sizeof usages / sizeof *usages));
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
