@@ -181,16 +181,9 @@ static cm_status search(cm_actor *a, shard *s, uint64_t step) {
 
 /* A uniform legal action of row i. */
 static int32_t random_action(const cm_actor *a, const shard *s, int i, cm_rng *rng) {
-    int actions = (int)actions_of(a), legal = 0;
+    size_t actions = actions_of(a);
     if (!s->legal) return (int32_t)cm_rng_below(rng, (uint32_t)actions);
-    const uint8_t *mask = s->legal + (size_t)i * actions_of(a);
-    for (int k = 0; k < actions; k++) legal += mask[k] != 0;
-    if (legal == 0) return 0;
-    int wanted = (int)cm_rng_below(rng, (uint32_t)legal);
-    for (int k = 0; k < actions; k++) {
-        if (mask[k] && wanted-- == 0) return k;
-    }
-    return 0;
+    return cm_rng_pick(rng, s->legal + (size_t)i * actions, (int)actions);
 }
 
 static void explore(cm_actor *a, shard *s, uint64_t step) {

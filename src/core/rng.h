@@ -116,6 +116,18 @@ static CM_HD inline uint32_t cm_rng_below(cm_rng *rng, uint32_t n) {
     return (uint32_t)(product >> 32);
 }
 
+/* Index drawn uniformly among those of mask[n] that are not 0; 0 if all are. */
+static CM_HD inline int cm_rng_pick(cm_rng *rng, const uint8_t *mask, int n) {
+    uint32_t open = 0;
+    for (int i = 0; i < n; i++) open += mask[i] != 0;
+    if (open == 0) return 0;
+    uint32_t wanted = cm_rng_below(rng, open);
+    for (int i = 0; i < n; i++) {
+        if (mask[i] && wanted-- == 0) return i;
+    }
+    return 0;
+}
+
 /* Standard normal (Box-Muller, one of the pair). */
 static CM_HD inline float cm_rng_normal(cm_rng *rng) {
     float u = 1.0f - cm_rng_uniform(rng), v = cm_rng_uniform(rng); /* u in (0, 1] */

@@ -165,6 +165,22 @@ START_TEST(below_ten_draws_each_integer_equally_often) {
 }
 END_TEST
 
+START_TEST(pick_draws_each_open_index_equally_often_and_never_another) {
+    const uint8_t mask[8] = {0, 1, 0, 0, 1, 1, 0, 1}, none[3] = {0, 0, 0};
+    int count[8] = {0};
+    cm_rng rng = cm_rng_init(cm_key_make(3, CM_RNG_TEST, 0), 0);
+    for (int i = 0; i < 40000; i++) count[cm_rng_pick(&rng, mask, 8)]++;
+    for (int k = 0; k < 8; k++) {
+        if (mask[k]) {
+            ck_assert_int_le(abs(count[k] - 10000), 400); /* more than 4 deviations */
+        } else {
+            ck_assert_int_eq(count[k], 0);
+        }
+    }
+    ck_assert_int_eq(cm_rng_pick(&rng, none, 3), 0);
+}
+END_TEST
+
 START_TEST(normal_has_mean_0_variance_1_and_the_normal_distribution) {
     cm_rng rng = cm_rng_init(test_key(5), 0);
     for (int i = 0; i < DRAWS; i++) sample[i] = (double)cm_rng_normal(&rng);
@@ -255,6 +271,7 @@ int main(void) {
     tcase_add_test(keys, streams_of_different_steps_share_no_block);
     tcase_add_test(numbers, uniform_has_mean_half_variance_a_twelfth_and_stays_below_one);
     tcase_add_test(numbers, below_ten_draws_each_integer_equally_often);
+    tcase_add_test(numbers, pick_draws_each_open_index_equally_often_and_never_another);
     tcase_add_test(numbers, normal_has_mean_0_variance_1_and_the_normal_distribution);
     tcase_add_test(numbers, gumbel_has_mean_euler_and_variance_pi_squared_by_6);
     tcase_add_test(numbers, gamma_has_mean_and_variance_of_its_shape);
