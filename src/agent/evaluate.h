@@ -1,27 +1,18 @@
-/* Greedy evaluation over many episodes at once, and the statistics of their returns.
+/* Greedy evaluation over many episodes at once.
  *
  * Episode i starts from cm_env_reset with seed S + i and depends on nothing else, so the list of returns is the same
  * for any number of threads and episodes beside it. In a game of two players the agent meets a player that draws
  * uniformly among the legal moves; it moves first in even episodes, second in odd ones, and returns are from its view.
+ * Other opponents: agent/match.h.
  */
 #ifndef CM_AGENT_EVALUATE_H
 #define CM_AGENT_EVALUATE_H
 
-#include "agent/agent.h"
-#include "env/env.h"
+#include "agent/match.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef struct cm_evaluation {
-    int episodes;
-    double mean, std, min, max; /* std: of the sample (n - 1), 0 for one episode */
-    double low, high;           /* 95 % interval of the mean: mean -+ 1.96 std / sqrt(n) */
-    double mean_length;         /* steps, both players' */
-    int64_t steps;
-    int wins, draws, losses; /* returns above, at, below 0; for games of two players */
-} cm_evaluation;
 
 typedef struct cm_evaluator cm_evaluator;
 
@@ -36,9 +27,6 @@ cm_status cm_evaluator_run(cm_evaluator *evaluator, int episodes, uint64_t seed,
                            cm_evaluation *out) CM_MUST_USE;
 
 size_t cm_evaluator_memory(const cm_evaluator *evaluator);
-
-/* Statistics of returns[n], n >= 1; lengths and steps are left 0. */
-void cm_evaluation_summarise(const double *returns, int n, cm_evaluation *out);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,46 @@
+/* Matches: two players meet in many games at once. With one player, episodes of that player.
+ *
+ * Game i starts from cm_env_reset with seed S + i; the first player moves first in even games, the second in odd ones.
+ * What happens in a game depends on (S, i) alone, so results are the same for any number of threads and of games beside
+ * it. Players that never vary would play the same two games again and again: with an opening of n moves the first n of
+ * a game are drawn uniformly, the same for the games 2k and 2k + 1, so that each opening is played from both sides. */
+#ifndef CM_AGENT_MATCH_H
+#define CM_AGENT_MATCH_H
+
+#include "agent/games.h"
+#include "agent/player.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_match cm_match;
+
+typedef struct cm_match_config {
+    const cm_env *env;     /* borrowed, like all pointers here                                      */
+    cm_pool *pool;         /* of shape.workers workers                                              */
+    cm_match_shape shape;  /* what the players were made for                                        */
+    cm_player *players[2]; /* "we", "they"; they are NULL with one player, who makes every move     */
+    int games;             /* most of one run                                                       */
+    bool keeps_moves;      /* only for games whose length is bounded (spec.max_plies > 0)           */
+} cm_match_config;
+
+/* The shape for `games` games at a time by the workers of the pool. */
+cm_match_shape cm_match_shape_of(int games, const cm_pool *pool);
+
+/* Takes all memory; the caller owns the match. Errors: CM_ERR_INPUT, CM_ERR_MEMORY. */
+cm_status cm_match_create(const cm_match_config *config, cm_match **out) CM_MUST_USE;
+void cm_match_destroy(cm_match *match); /* NULL is allowed */
+size_t cm_match_bytes(const cm_match *match);
+
+/* Plays games 0 .. games-1. An environment without a limit is cut after 100,000 steps. Allocates nothing unless a
+ * player does. Errors: CM_ERR_INPUT if no opening of that many moves leaves a game to play; those of the players. */
+cm_status cm_match_run(cm_match *match, int games, uint64_t seed, int opening) CM_MUST_USE;
+
+/* The games of the last run, owned by the match. */
+const cm_games *cm_match_games(const cm_match *match);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
