@@ -1,0 +1,34 @@
+/* Judges finished games by exact solvers (env/solver.h): which moves keep the value of the position? */
+#ifndef CM_AGENT_JUDGE_H
+#define CM_AGENT_JUDGE_H
+
+#include "agent/games.h"
+#include "core/pool.h"
+#include "env/env.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CM_PHASES = 3 }; /* thirds of the longest possible game: opening, middle, end */
+
+/* Moves of one side. A choice is a position with at least two legal actions of which at least one loses value. */
+typedef struct cm_kept {
+    int64_t moves, kept;           /* moves, and those whose exact value is the position's */
+    int64_t choices, kept_choices; /* the same of the choices among them                   */
+} cm_kept;
+
+typedef struct cm_judgement {
+    cm_kept all;
+    cm_kept phase[CM_PHASES]; /* ply p (from 0) of games of at most P plies is in phase 3 p / P */
+} cm_judgement;
+
+/* Judges our moves in games whose moves were kept; those of openings are nobody's and are left out. The pool shares
+ * the games, with a solver per worker, and does not change the result. Errors: CM_ERR_ABSENT names the games that have
+ * a solver; CM_ERR_MEMORY; CM_ERR_INPUT for moves that are not legal in `env`. */
+cm_status cm_games_judge(const cm_games *games, const cm_env *env, cm_pool *pool, cm_judgement *out) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
