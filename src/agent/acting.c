@@ -35,6 +35,7 @@ struct cm_actor {
     cm_vector_env *vector; /* owned */
     cm_arena arena;        /* of all arrays, owned */
     double temperature;    /* of the iteration that runs */
+    double random_moves;   /* of it: the probability that a random move begins */
 
     /* rows of all environments */
     cm_env_rows rows;
@@ -186,16 +187,24 @@ static int32_t random_action(const cm_actor *a, const shard *s, int i, cm_rng *r
     return cm_rng_pick(rng, s->legal + (size_t)i * actions, (int)actions);
 }
 
+/* Does a random move begin in environment i at the step? Then *action is what it would be now. */
+static bool random_move_begins(const cm_actor *a, const shard *s, int i, uint64_t step, int32_t *action) {
+    uint64_t number = a->config.first_environment + (uint64_t)(s->first + i);
+    cm_rng rng = cm_rng_init(cm_key_make(a->config.seed, CM_RNG_EXPLORE, number), step);
+    if (cm_rng_uniform_double(&rng) >= a->random_moves) return false;
+    *action = random_action(a, s, i, &rng);
+    return true;
+}
+
+/* Random moves in place of the search's, each repeated for some steps (Dabney et al. 2020, temporally extended
+ * epsilon-greedy, with one duration): the newest that began within the last random_move_steps steps. */
 static void explore(cm_actor *a, shard *s, uint64_t step) {
-    double probability = a->config.random_move_probability;
     for (int i = 0; i < s->count; i++) {
         s->explored[i] = 0;
-        if (!(probability > 0.0)) continue;
-        uint64_t number = a->config.first_environment + (uint64_t)(s->first + i);
-        cm_rng rng = cm_rng_init(cm_key_make(a->config.seed, CM_RNG_EXPLORE, number), step);
-        if (cm_rng_uniform_double(&rng) >= probability) continue;
-        s->explored[i] = 1;
-        a->action[s->first + i] = random_action(a, s, i, &rng);
+        if (!(a->random_moves > 0.0)) continue;
+        for (int age = 0; age < a->config.random_move_steps && (uint64_t)age <= step && !s->explored[i]; age++) {
+            s->explored[i] = random_move_begins(a, s, i, step - (uint64_t)age, &a->action[s->first + i]);
+        }
     }
 }
 
@@ -211,7 +220,7 @@ static cm_status append(cm_actor *a, const shard *s) {
             .action = a->action[e],
             .reward = a->rows.reward[e],
             .to_play = (uint8_t)s->to_play[i],
-            .explored = s->explored[i] != 0,
+            .explored = s->explored[i] != 0 && a->config.random_move_steps == 1,
         };
         CM_TRY(cm_replay_append(a->config.replay, e, &step));
         a->open[e].total += s->to_play[i] == 0 ? (double)step.reward : -(double)step.reward;
@@ -293,9 +302,10 @@ static void count_ended(cm_actor *a) {
     }
 }
 
-cm_status cm_actor_run(cm_actor *a, double temperature) {
+cm_status cm_actor_run(cm_actor *a, double temperature, double random_moves) {
     CM_TRACE_BEGIN("act");
     a->temperature = temperature;
+    a->random_moves = random_moves;
     for (int i = 0; i < a->shard_count; i++) a->searched[i] = 0;
     cm_status status = cm_pool_run(a->config.pool, a->shard_count, run_shard, a);
     if (status == CM_OK) {

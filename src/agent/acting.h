@@ -27,7 +27,7 @@ typedef struct cm_actor_config {
     int environments;           /* E */
     uint64_t first_environment; /* number of environment 0 in the whole run */
     int steps;                  /* of every environment in one iteration */
-    double random_move_probability;
+    int random_move_steps;          /* >= 1, steps that it lasts */
     int temperature_threshold; /* moves of an episode after which the temperature is 0; 0: never */
     uint64_t seed;
 } cm_actor_config;
@@ -49,7 +49,7 @@ typedef struct cm_actor_counts {
 
 /* One iteration: every environment acts `steps` steps. Commits nothing. Errors: those of search, environment and
  * replay. Allocates nothing. */
-cm_status cm_actor_run(cm_actor *actor, double temperature) CM_MUST_USE;
+cm_status cm_actor_run(cm_actor *actor, double temperature, double random_moves) CM_MUST_USE;
 void cm_actor_count(const cm_actor *actor, cm_actor_counts *out);
 
 /* For checkpoints: environments, counters, recent episodes as bytes[cm_actor_bytes]. load refuses (CM_ERR_INPUT) what

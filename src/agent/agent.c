@@ -1,5 +1,6 @@
 #include "agent/agent.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,4 +91,9 @@ int cm_agent_shard_rows(int count) {
 double cm_agent_temperature(const cm_agent_options *options, double share) {
     if (options->temperature_schedule == CM_TEMPERATURE_CONSTANT) return options->temperature;
     return options->temperature * (share < 0.5 ? 1.0 : share < 0.75 ? 0.5 : 0.25);
+}
+
+double cm_agent_random_moves(const cm_agent_options *options, double share) {
+    double end = options->random_move_end;
+    return options->random_move_probability * (end > 0.0 ? fmax(0.0, 1.0 - share / end) : 1.0);
 }

@@ -58,6 +58,9 @@ int cm_agent_shard_rows(int count);
 /* Temperature of acting when `share` (0 .. 1) of the run is done. */
 double cm_agent_temperature(const cm_agent_options *options, double share);
 
+/* Probability that a random move begins when `share` (0 .. 1) of the run is done. */
+double cm_agent_random_moves(const cm_agent_options *options, double share);
+
 #ifdef __cplusplus
 }
 #endif

@@ -41,6 +41,7 @@ void cm_evaluator_destroy(cm_evaluator *v) {
 }
 
 size_t cm_evaluator_memory(const cm_evaluator *v) {
+    if (!v) return 0;
     size_t bytes = cm_match_bytes(v->match) + v->players[0]->bytes;
     return v->players[1] ? bytes + v->players[1]->bytes : bytes;
 }

@@ -26,7 +26,7 @@ void cm_evaluator_destroy(cm_evaluator *evaluator); /* NULL is allowed */
 cm_status cm_evaluator_run(cm_evaluator *evaluator, int episodes, uint64_t seed, double *returns,
                            cm_evaluation *out) CM_MUST_USE;
 
-size_t cm_evaluator_memory(const cm_evaluator *evaluator);
+size_t cm_evaluator_memory(const cm_evaluator *evaluator); /* NULL: 0 */
 
 #ifdef __cplusplus
 }

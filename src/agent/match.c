@@ -5,7 +5,7 @@
 
 #include "core/arena.h"
 
-enum { MOST_STEPS = 100000, MOST_ROWS = 512, ATTEMPTS = 1000 };
+enum { MOST_STEPS = 100000, MOST_ROWS = 512, MOST_SHARD_ROWS = 64, ATTEMPTS = 1000 };
 
 /* A game being played in a row of a shard. */
 typedef struct seat {
@@ -63,8 +63,10 @@ static void take(cm_match *m, bool fill) {
 }
 
 cm_match_shape cm_match_shape_of(int games, const cm_pool *pool) {
-    int parallel = games < MOST_ROWS ? games : MOST_ROWS, rows = cm_agent_shard_rows(parallel);
-    cm_match_shape shape = {.shards = (parallel + rows - 1) / rows, .rows = rows, .workers = cm_pool_size(pool)};
+    int parallel = games < MOST_ROWS ? games : MOST_ROWS, workers = cm_pool_size(pool);
+    int rows = (parallel + workers - 1) / workers;
+    if (rows > MOST_SHARD_ROWS) rows = MOST_SHARD_ROWS;
+    cm_match_shape shape = {.shards = (parallel + rows - 1) / rows, .rows = rows, .workers = workers};
     return shape;
 }
 

@@ -15,8 +15,10 @@ typedef struct cm_agent_options {
     double temperature;             /* actions are drawn from visits^(1/temperature); 0: the most visited */
     int temperature_schedule;       /* cm_temperature_schedule: x 1, 0.5, 0.25 for < 50 %, < 75 %, rest of the run */
     int temperature_threshold;      /* moves of an episode after which the temperature is 0; 0: never */
-    double random_move_probability; /* a uniform legal move in place of the search's */
-    int evaluation_simulations;     /* 0: num_simulations */
+    double random_move_probability; /* that a random move begins: a uniform legal one in place of the search's */
+    double random_move_end;         /* share of the run at which the probability has fallen to 0; 0: it is constant */
+    int random_move_steps;          /* that it lasts; drawn anew from the same number where not all actions are legal */
+    int evaluation_simulations;     /* at least num_simulations are made */
 } cm_agent_options;
 
 extern const cm_option cm_agent_option_rows[];

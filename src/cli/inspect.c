@@ -129,8 +129,8 @@ static cm_status inspect(cm_arguments *arguments, cm_session *session, const cha
     call_cost calls[CALLS];
     cm_run_facts facts;
     char hash[CM_HASH_HEX] = "";
-    int64_t checkpoint = 0;
-    CM_TRY(cm_cli_checkpoint(arguments, &checkpoint));
+    int64_t checkpoint = CM_CHECKPOINT_LATEST;
+    if (cm_argument_given(arguments, "--checkpoint")) CM_TRY(cm_cli_checkpoint(arguments, &checkpoint));
     for (int i = 0; i < CALLS; i++) CM_TRY(measure_call(session->network, i == 0, &calls[i]));
     if (run) CM_TRY(cm_run_parameter_hash(run, checkpoint, session, hash, &facts));
     if (!cm_argument_given(arguments, "--json")) {

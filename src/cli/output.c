@@ -89,9 +89,10 @@ cm_status cm_cli_need_run(const cm_arguments *arguments, const char **run) {
 
 cm_status cm_cli_checkpoint(const cm_arguments *arguments, int64_t *checkpoint) {
     const char *text = cm_argument(arguments, "--checkpoint");
-    *checkpoint = CM_CHECKPOINT_LATEST;
-    if (text && strcmp(text, "best") == 0) *checkpoint = CM_CHECKPOINT_BEST;
-    if (!text || strcmp(text, "best") == 0 || strcmp(text, "latest") == 0) return CM_OK;
+    *checkpoint = CM_CHECKPOINT_PREFERRED;
+    if (!text) return CM_OK;
+    *checkpoint = strcmp(text, "best") == 0 ? CM_CHECKPOINT_BEST : CM_CHECKPOINT_LATEST;
+    if (strcmp(text, "best") == 0 || strcmp(text, "latest") == 0) return CM_OK;
     return cm_argument_int(arguments, "--checkpoint", 0, INT64_MAX, checkpoint);
 }
 

@@ -44,7 +44,7 @@ cm_status cm_cli_run_configuration(const cm_arguments *arguments, const char *ru
 
 /* The value of --run; CM_ERR_INPUT if it is missing. */
 cm_status cm_cli_need_run(const cm_arguments *arguments, const char **run) CM_MUST_USE;
-/* The value of --checkpoint for run/checkpoint.h. */
+/* The value of --checkpoint for run/checkpoint.h; CM_CHECKPOINT_PREFERRED if it is not given. */
 cm_status cm_cli_checkpoint(const cm_arguments *arguments, int64_t *checkpoint) CM_MUST_USE;
 
 /* How stdout wants to be written to: terminal, colour (NO_COLOR), UTF-8, --json, --quiet. */

@@ -103,6 +103,8 @@ static int64_t follow(const cm_checkpoint_store *store, const char *name) {
 
 int64_t cm_checkpoint_find(const cm_checkpoint_store *store, int64_t which) {
     if (which == CM_CHECKPOINT_BEST) return follow(store, "best");
+    int64_t best = which == CM_CHECKPOINT_PREFERRED ? follow(store, "best") : -1;
+    if (best >= 0) return best;
     if (which >= 0) return exists(store, which) ? which : -1;
     int64_t number = follow(store, "latest");
     if (number >= 0) return number;

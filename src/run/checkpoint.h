@@ -61,7 +61,11 @@ const char *cm_checkpoint_file(const cm_checkpoint_reader *reader, int index);
 
 /* ---- for the run ---- */
 
-enum { CM_CHECKPOINT_LATEST = -1, CM_CHECKPOINT_BEST = -2 };
+enum {
+    CM_CHECKPOINT_LATEST = -1,
+    CM_CHECKPOINT_BEST = -2,
+    CM_CHECKPOINT_PREFERRED = -3 /* the best if any was evaluated, else the latest: what plays */
+};
 
 /* Opens the store of a run directory; reads nothing yet. `keep` >= 1 newest checkpoints stay, and the best. */
 cm_status cm_checkpoint_store_create(const char *run, int keep, cm_checkpoint_store **out) CM_MUST_USE;
@@ -78,7 +82,7 @@ uint64_t cm_checkpoint_bytes(const cm_checkpoint_part *parts, int count);
 cm_status cm_checkpoint_save(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts,
                              int count) CM_MUST_USE;
 
-/* Reads the checkpoint `update` (or CM_CHECKPOINT_LATEST, CM_CHECKPOINT_BEST) into the parts, in order. Errors:
+/* Reads the checkpoint `update` (or CM_CHECKPOINT_LATEST, _BEST, _PREFERRED) into the parts, in order. Errors:
  * CM_ERR_INPUT if there is none of that number or it is of another run; CM_ERR_IO "file: reason; the newest intact
  * checkpoint is N" for a damaged one. Parts may have changed by then. */
 cm_status cm_checkpoint_load(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts, int count,
@@ -88,7 +92,7 @@ cm_status cm_checkpoint_load(cm_checkpoint_store *store, int64_t update, const c
 cm_status cm_checkpoint_point_latest(cm_checkpoint_store *store, int64_t update) CM_MUST_USE;
 cm_status cm_checkpoint_point_best(cm_checkpoint_store *store, int64_t update) CM_MUST_USE;
 
-/* Number that `latest` or `best` means (see load), -1 if there is none. */
+/* Number that CM_CHECKPOINT_LATEST, _BEST or _PREFERRED means, -1 if there is none. */
 int64_t cm_checkpoint_find(const cm_checkpoint_store *store, int64_t which);
 /* Numbers of all checkpoints, ascending, at most `capacity` of the newest; returns how many. */
 int cm_checkpoint_list(const cm_checkpoint_store *store, int64_t *out, int capacity);

@@ -60,6 +60,13 @@ static void apply_ema(cm_config *config, cm_trainer_options *trainer) {
     switch_off(config, "ema_bootstraps", &trainer->ema_bootstraps, "ema_decay 0");
 }
 
+/* A length that is given where the goal is not is meant: the run goes on to it. */
+static void apply_limits(cm_config *config, cm_run_options *run) {
+    if (run->num_episodes > 0) FOLLOW(config, "num_episodes", "stop_at_goal", run->stop_at_goal, false, "num_episodes");
+    if (run->updates > 0) FOLLOW(config, "updates", "stop_at_goal", run->stop_at_goal, false, "updates");
+    if (run->env_steps > 0) FOLLOW(config, "env_steps", "stop_at_goal", run->stop_at_goal, false, "env_steps");
+}
+
 /* --- checks between keys --- */
 
 static cm_status check_support(const cm_config *config, const char *size_key, const char *max_key, int size, double min,
@@ -181,6 +188,7 @@ cm_status cm_configuration_finish(cm_config *config, cm_configuration *configura
     apply_family(config, &configuration->network);
     apply_ema(config, &configuration->trainer);
     cm_config_resolve_groups(config);
+    apply_limits(config, &configuration->run);
     CM_TRY(check_network(config, &configuration->network));
     CM_TRY(check_training(config, configuration));
     CM_TRY(check_memory(config, &configuration->replay));

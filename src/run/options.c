@@ -42,14 +42,17 @@ const cm_option cm_run_option_rows[] = {
               "Act for the next iteration while learning from this one, one version behind; auto: on a GPU.",
               .choices = "auto|off|on"),
 
-    CM_OPTION(INT64, evaluation_interval, "Evaluation", "0", 0, MAX_INT,
+    CM_OPTION(INT64, evaluation_interval, "Evaluation", "2048", 0, MAX_INT,
               "Environment steps between evaluations during the run; 0: none.", .flags = CM_OPTION_RESUME),
     CM_OPTION(INT, evaluation_episodes, "Evaluation", "20", 1, 1000000, "Episodes of such an evaluation.",
               .flags = CM_OPTION_RESUME, .idle = if_not_evaluated),
     CM_OPTION(INT, final_evaluation_episodes, "Evaluation", "100", 0, 1000000,
               "Greedy episodes of the report at the end of a run; 0: none.", .flags = CM_OPTION_RESUME),
-    CM_OPTION(BOOL, stop_at_goal, "Evaluation", "false", 0, 0,
-              "End the run when two evaluations in succession reach goal_return.", .flags = CM_OPTION_RESUME,
+    CM_OPTION(BOOL, stop_at_goal, "Evaluation", "true", 0, 0,
+              "End the run when an evaluation reaches the goal and final_evaluation_episodes more confirm it, their 95 % "
+              "interval above it. An environment without a goal runs to its limit, and so does a run whose length is given "
+              "with more precedence than this, as by a flag.",
+              .flags = CM_OPTION_RESUME,
               .idle = if_not_evaluated),
     CM_OPTION(DOUBLE, goal_return, "Evaluation", "null", -1e12, 1e12,
               "Mean return that is the goal; null: the threshold of the environment.",

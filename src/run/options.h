@@ -34,7 +34,7 @@ typedef struct cm_run_options {
     int64_t evaluation_interval;   /* env steps between evaluations during the run, 0: none */
     int evaluation_episodes;       /* of each of these */
     int final_evaluation_episodes; /* of the report at the end; 0: none */
-    bool stop_at_goal;             /* end when two evaluations in succession reach goal_return */
+    bool stop_at_goal;             /* end when an evaluation reaches the goal and a second one confirms it */
     double goal_return;            /* NaN: the environment's threshold */
 
     /* Data Types, Device, Logging, Other */

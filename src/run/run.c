@@ -25,17 +25,6 @@ static cm_actor_counts counts_of(const cm_run *run) {
 
 double cm_run_seconds(const cm_run *run) { return run->state.seconds + cm_clock_seconds() - run->began; }
 
-double cm_run_goal(const cm_run *run) {
-    double goal = options(run)->run.goal_return;
-    return isfinite(goal) ? goal : run->session->env.spec.reward_threshold;
-}
-
-uint64_t cm_run_evaluation_seed(int64_t seed, int64_t number, int episodes) {
-    cm_key key = cm_key_make((uint64_t)seed, CM_RNG_EVALUATE, number < 0 ? 1 : 0);
-    uint64_t base = key.word[0] & 0x3fffffffu;
-    return number < 0 ? base | 0x40000000u : base + (uint64_t)number * (uint64_t)episodes;
-}
-
 /* How much of the run is done, 0 .. 1, by what is counted; schedules depend on it, so time does not count. */
 static double share_done(const cm_run *run) {
     const cm_run_options *o = &options(run)->run;
@@ -58,7 +47,7 @@ static bool acting_done(const cm_run *run) {
 static bool run_done(const cm_run *run, cm_run_end *end) {
     const cm_run_options *o = &options(run)->run;
     *end = CM_RUN_GOAL;
-    if (o->stop_at_goal && run->state.goals >= 2) return true;
+    if (o->stop_at_goal && run->state.goal_reached) return true;
     *end = CM_RUN_LIMIT;
     if (o->updates > 0 && cm_trainer_updates(trainer_of(run)) >= o->updates) return true;
     if (o->time_limit > 0.0 && cm_clock_seconds() - run->began >= o->time_limit) return true;
@@ -69,9 +58,9 @@ static bool run_done(const cm_run *run, cm_run_end *end) {
 
 static cm_status act(cm_run *run) {
     int64_t before = counts_of(run).env_steps;
-    double temperature = cm_agent_temperature(&options(run)->agent, share_done(run));
-    run->row.temperature = temperature;
-    CM_TRY(cm_actor_run(run->actor, temperature));
+    double share = share_done(run);
+    run->row.temperature = cm_agent_temperature(&options(run)->agent, share);
+    CM_TRY(cm_actor_run(run->actor, run->row.temperature, cm_agent_random_moves(&options(run)->agent, share)));
     run->state.fresh_steps += counts_of(run).env_steps - before;
     return CM_OK;
 }
@@ -172,36 +161,6 @@ static void warn_of_clipping(cm_run *run) {
            2.0 * options(run)->network.value_support_min);
 }
 
-static cm_status evaluate(cm_run *run, int episodes, uint64_t seed, cm_evaluation *out) {
-    cm_weights which = options(run)->trainer.ema_evaluates ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE;
-    CM_TRY(cm_agent_set_weights(run->evaluation_agent, cm_trainer_parameters(trainer_of(run), which),
-                                cm_trainer_state(trainer_of(run), which)));
-    return cm_evaluator_run(run->evaluator, episodes, seed, NULL, out);
-}
-
-static bool evaluation_due(const cm_run *run) {
-    int64_t interval = options(run)->run.evaluation_interval;
-    int64_t due = run->state.next_evaluation > 0 ? run->state.next_evaluation : interval;
-    return interval > 0 && counts_of(run).env_steps >= due;
-}
-
-/* An evaluation during the run: on seeds of its own, counted towards the goal; the best is kept as a checkpoint. */
-static cm_status evaluate_on_the_way(cm_run *run) {
-    const cm_run_options *o = &options(run)->run;
-    cm_evaluation e;
-    uint64_t seed = cm_run_evaluation_seed(o->seed, run->state.evaluations, o->evaluation_episodes);
-    CM_TRY(evaluate(run, o->evaluation_episodes, seed, &e));
-    run->state.evaluations++;
-    run->state.next_evaluation = (counts_of(run).env_steps / o->evaluation_interval + 1) * o->evaluation_interval;
-    run->state.goals = e.mean >= cm_run_goal(run) ? run->state.goals + 1 : 0;
-    run->row.eval_return = e.mean, run->row.eval_std = e.std, run->row.eval_episodes = e.episodes;
-    cm_run_say_evaluation(run, &e);
-    if (e.mean <= run->state.best_return) return CM_OK;
-    run->state.best_return = e.mean;
-    run->best_due = true;
-    return CM_OK;
-}
-
 static bool checkpoint_due(const cm_run *run) {
     const cm_run_options *o = &options(run)->run;
     const cm_run_state *s = &run->state;
@@ -230,7 +189,7 @@ static cm_status iterate(cm_run *run) {
     run->state.iteration++;
     measure(run, &before, updates, cm_clock_seconds() - start);
     warn_of_clipping(run);
-    if (evaluation_due(run)) CM_TRY(evaluate_on_the_way(run));
+    if (cm_run_evaluation_due(run)) CM_TRY(cm_run_evaluate(run));
     if (run->state.iteration % options(run)->run.metrics_interval == 0 || isfinite(run->row.eval_return)) {
         CM_TRY(cm_metrics_write(&run->metrics, &run->row));
     }
@@ -261,15 +220,13 @@ static cm_status fill_result(cm_run *run, cm_run_end end, cm_run_result *out) {
 }
 
 static cm_status finish(cm_run *run, cm_run_end end, cm_run_result *out) {
-    const cm_run_options *o = &options(run)->run;
+    if (end != CM_RUN_STOPPED) CM_TRY(cm_run_evaluate_last(run));
     CM_TRY(fill_result(run, end, out));
     CM_TRY(save(run));
-    if (end != CM_RUN_STOPPED && o->final_evaluation_episodes > 0) {
-        out->final_seed = cm_run_evaluation_seed(o->seed, -1, o->final_evaluation_episodes);
-        CM_TRY(evaluate(run, o->final_evaluation_episodes, out->final_seed, &out->final));
-        out->evaluated = true;
+    if (end != CM_RUN_STOPPED) {
+        CM_TRY(cm_run_evaluate_final(run, out));
+        CM_TRY(cm_run_write_result(run, out));
     }
-    if (end != CM_RUN_STOPPED) CM_TRY(cm_run_write_result(run, out));
     cm_run_say_end(run, out);
     return CM_OK;
 }
@@ -319,28 +276,11 @@ static cm_status open_acting(cm_run *run) {
         .pool = run->overlap ? run->acting_pool : run->session->pool,
         .environments = c->env.num_envs,
         .steps = c->agent.steps_per_iteration,
-        .random_move_probability = c->agent.random_move_probability,
+        .random_move_steps = c->agent.random_move_steps,
         .temperature_threshold = c->agent.temperature_threshold,
         .seed = (uint64_t)c->run.seed,
     };
     return cm_actor_create(&config, &run->actor);
-}
-
-static cm_status open_evaluation(cm_run *run) {
-    const cm_run_options *o = &options(run)->run;
-    int episodes = o->final_evaluation_episodes;
-    if (o->evaluation_interval > 0 && o->evaluation_episodes > episodes) episodes = o->evaluation_episodes;
-    if (episodes == 0) return CM_OK;
-    CM_TRY(cm_session_agent(run->session, &run->evaluation_agent));
-    return cm_evaluator_create(run->evaluation_agent, &run->session->env, run->session->pool, episodes,
-                               &run->evaluator);
-}
-
-static cm_status check_goal(const cm_run *run) {
-    const cm_run_options *o = &options(run)->run;
-    if (!o->stop_at_goal || isfinite(cm_run_goal(run))) return CM_OK;
-    return cm_fail(CM_ERR_INPUT, "Evaluation.stop_at_goal: %s has no agreed goal; set Evaluation.goal_return",
-                   run->session->env.spec.name);
 }
 
 static cm_status init_weights(cm_run *run, const char *from) {
@@ -362,7 +302,7 @@ static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     CM_TRY(open_pools(run));
     CM_TRY(cm_run_learner_create(run->session, run->overlap ? run->learning_pool : run->session->pool, &run->learner));
     CM_TRY(open_acting(run));
-    CM_TRY(open_evaluation(run));
+    CM_TRY(cm_run_open_evaluation(run));
     if (request->init_from && !request->resume) CM_TRY(init_weights(run, request->init_from));
     return cm_run_make_parts(run);
 }
@@ -415,7 +355,6 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
         return make_directory(run, request); /* refused before anything is built */
     }
     CM_TRY(cm_session_open(request->configuration, &run->session));
-    CM_TRY(check_goal(run));
     if (!request->resume) CM_TRY(make_directory(run, request));
     run->is_new = !request->resume;
     CM_TRY(open_engine(run, request));
@@ -468,8 +407,7 @@ void cm_run_close(cm_run *run) {
     cm_array_table_free(&run->moments);
     cm_bytes_free(&run->bytes);
     free(run->actor_bytes);
-    cm_evaluator_destroy(run->evaluator);
-    cm_agent_destroy(run->evaluation_agent);
+    cm_run_close_evaluation(run);
     cm_actor_destroy(run->actor);
     cm_agent_destroy(run->actor_agent);
     cm_run_learner_destroy(run->learner);

@@ -5,8 +5,10 @@
  * goes on while this one is learnt from, at a lag of exactly one version. What a run computes is a function of its
  * configuration and seed alone: not of threads, time, prefetching, interruptions.
  *
- * A run ends at the first limit that is met (env_steps, updates, num_episodes, time_limit), or when two evaluations in
- * succession have reached the goal; then the last parameters are evaluated on seeds that were used for nothing else.
+ * A run ends at the first limit that is met (env_steps, updates, num_episodes, time_limit), or when an evaluation has
+ * reached the goal and a second, longer one of the same weights has confirmed it (its 95 % interval lies above it).
+ * Then the best evaluated weights, or the last ones if none were evaluated on the way, are evaluated on seeds that
+ * were used for nothing else.
  */
 #ifndef CM_RUN_RUN_H
 #define CM_RUN_RUN_H
@@ -55,6 +57,7 @@ typedef struct cm_run_result {
     bool evaluated; /* `final` holds the report */
     cm_evaluation final;
     uint64_t final_seed;    /* episode i of the report started from final_seed + i */
+    int64_t final_updates;  /* of the weights that the report is about */
     char hash[CM_HASH_HEX]; /* of the parameters */
 } cm_run_result;
 

@@ -19,8 +19,8 @@ typedef struct cm_run_state {
     int64_t evaluations;                   /* made so far */
     int64_t next_evaluation;               /* env steps at which the next one is due */
     int64_t saved_episodes, saved_updates; /* at the last checkpoint */
-    int goals;                             /* evaluations in succession that reached the goal */
-    double best_return;                    /* of them, NAN: none */
+    bool goal_reached;                     /* and confirmed */
+    double best_return;                    /* mean of the best evaluation, -HUGE_VAL: none */
     double credit;                         /* of the learner */
     double seconds;                        /* of earlier sessions */
     int64_t metrics_bytes;
@@ -40,7 +40,7 @@ struct cm_run {
     cm_run_learner *learner;
     cm_agent *actor_agent, *evaluation_agent;
     cm_actor *actor;
-    cm_evaluator *evaluator; /* NULL: nothing is evaluated */
+    cm_evaluator *evaluator, *final_evaluator; /* on the way, and at the end; NULL: nothing is evaluated */
     cm_checkpoint_store *store;
     cm_array_table parameters, average, target, moments;
     cm_bytes bytes; /* of the replay being saved */
@@ -72,13 +72,22 @@ cm_status cm_run_load(cm_run *run, int64_t checkpoint) CM_MUST_USE;
 
 /* run_report.c */
 void cm_run_say_start(cm_run *run, bool resumed);
-void cm_run_say_evaluation(cm_run *run, const cm_evaluation *evaluation);
+/* `note`: what it means for the goal; NULL: nothing */
+void cm_run_say_evaluation(cm_run *run, const cm_evaluation *evaluation, const char *note);
 void cm_run_say_end(cm_run *run, const cm_run_result *result);
 cm_status cm_run_write_result(cm_run *run, const cm_run_result *result) CM_MUST_USE;
 cm_status cm_run_read_result(cm_run *run, cm_run_result *result, bool *found) CM_MUST_USE;
 
+/* run_evaluation.c */
+double cm_run_goal(const cm_run *run); /* NAN: none */
+cm_status cm_run_open_evaluation(cm_run *run) CM_MUST_USE;
+void cm_run_close_evaluation(cm_run *run);
+bool cm_run_evaluation_due(const cm_run *run);
+cm_status cm_run_evaluate(cm_run *run) CM_MUST_USE;      /* the current weights; counts for goal and best */
+cm_status cm_run_evaluate_last(cm_run *run) CM_MUST_USE; /* the same at the end, unless it has just been done */
+cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) CM_MUST_USE; /* the report, of a saved run */
+
 /* run.c */
 double cm_run_seconds(const cm_run *run);
-double cm_run_goal(const cm_run *run); /* NAN: none */
 
 #endif

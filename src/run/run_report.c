@@ -31,10 +31,9 @@ static void say_plan(cm_run *run) {
     size_t total = cm_run_learner_memory(run->learner, rows, PLAN_ROWS - 2, &count);
     rows[count++] = (cm_memory_row){"acting", cm_actor_memory(run->actor)};
     total += rows[count - 1].bytes;
-    if (run->evaluator) {
-        rows[count++] = (cm_memory_row){"evaluation", cm_evaluator_memory(run->evaluator)};
-        total += rows[count - 1].bytes;
-    }
+    size_t evaluation = cm_evaluator_memory(run->evaluator) + cm_evaluator_memory(run->final_evaluator);
+    rows[count++] = (cm_memory_row){"evaluation", evaluation};
+    total += evaluation;
     format_bytes((double)total, size);
     cm_progress_say(run->progress, "memory    %s", size);
     for (int i = 0; i < count; i++) {
@@ -61,8 +60,11 @@ static void say_limits(cm_run *run) {
     }
     if (o->time_limit > 0.0)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%g s", used ? ", " : "", o->time_limit);
-    if (o->stop_at_goal)
-        snprintf(text + used, sizeof text - used, "%sreturn %g twice", used ? ", " : "", cm_run_goal(run));
+    if (o->stop_at_goal && o->evaluation_interval > 0 && isfinite(cm_run_goal(run))) {
+        snprintf(text + used, sizeof text - used, "%sreturn %g", used ? " or " : "", cm_run_goal(run));
+    } else if (o->stop_at_goal && o->evaluation_interval > 0) {
+        snprintf(text + used, sizeof text - used, " (no agreed goal to stop at: set goal_return for one)");
+    }
     cm_progress_say(run->progress, "until     %s", text);
 }
 
@@ -107,15 +109,14 @@ static void evaluation_members(const cm_evaluation *e, char *out, size_t size) {
              e->episodes, e->mean, e->std, e->min, e->max, e->low, e->high);
 }
 
-void cm_run_say_evaluation(cm_run *run, const cm_evaluation *e) {
+void cm_run_say_evaluation(cm_run *run, const cm_evaluation *e, const char *note) {
     char members[512], text[768];
     evaluation_members(e, members, sizeof members);
     snprintf(text, sizeof text, "%s, \"env_steps\": %lld, \"updates\": %lld", members, (long long)run->row.env_steps,
              (long long)run->row.updates);
     cm_progress_event(run->progress, "evaluation", text);
-    bool reached = e->mean >= cm_run_goal(run);
-    cm_progress_say(run->progress, "evaluated after %lld steps: mean return %.1f over %d greedy episodes%s",
-                    (long long)run->row.env_steps, e->mean, e->episodes, reached ? " (goal)" : "");
+    cm_progress_say(run->progress, "evaluated after %lld steps: mean return %.1f over %d greedy episodes%s%s",
+                    (long long)run->row.env_steps, e->mean, e->episodes, note ? ": " : "", note ? note : "");
 }
 
 /* ---- end ---- */
@@ -134,7 +135,8 @@ static void result_members(const cm_run_result *r, char *out, size_t size) {
                  (long long)r->episodes, r->seconds, r->hash);
     if (!r->evaluated || n < 0 || (size_t)n >= size) return;
     evaluation_members(&r->final, final, sizeof final);
-    snprintf(out + n, size - (size_t)n, ", \"seed\": %llu, %s", (unsigned long long)r->final_seed, final);
+    snprintf(out + n, size - (size_t)n, ", \"evaluated_updates\": %lld, \"seed\": %llu, %s", (long long)r->final_updates,
+             (unsigned long long)r->final_seed, final);
 }
 
 static void say_next(cm_run *run, const cm_run_result *r) {
@@ -164,8 +166,9 @@ void cm_run_say_end(cm_run *run, const cm_run_result *r) {
         const cm_evaluation *e = &r->final;
         cm_progress_say(
             run->progress,
-            "final: mean return %.2f, std %.2f, 95 %% interval [%.2f, %.2f] over %d greedy episodes on new seeds",
-            e->mean, e->std, e->low, e->high, e->episodes);
+            "final: mean return %.2f, std %.2f, 95 %% interval [%.2f, %.2f] over %d greedy episodes on new seeds%s",
+            e->mean, e->std, e->low, e->high, e->episodes,
+            r->final_updates < r->updates ? " (the best checkpoint)" : "");
         if (run->session->env.spec.players == 2) {
             cm_progress_say(run->progress, "against a random player: %d won, %d drawn, %d lost", e->wins, e->draws,
                             e->losses);
@@ -219,6 +222,7 @@ cm_status cm_run_read_result(cm_run *run, cm_run_result *r, bool *found) {
         r->env_steps = (int64_t)cm_json_number(cm_json_get(root, "env_steps"), 0.0);
         r->episodes = (int64_t)cm_json_number(cm_json_get(root, "episodes_played"), 0.0);
         r->seconds = cm_json_number(cm_json_get(root, "seconds"), 0.0);
+        r->final_updates = (int64_t)cm_json_number(cm_json_get(root, "evaluated_updates"), (double)updates);
         r->final_seed = (uint64_t)cm_json_number(cm_json_get(root, "seed"), 0.0);
         read_evaluation(root, r);
     }

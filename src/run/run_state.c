@@ -192,7 +192,7 @@ static void write_state(const cm_run *run, cm_json_writer *json) {
     cm_json_put_int(json, "next_evaluation", s->next_evaluation);
     cm_json_put_int(json, "saved_episodes", s->saved_episodes);
     cm_json_put_int(json, "saved_updates", s->saved_updates);
-    cm_json_put_int(json, "goals", s->goals);
+    cm_json_put_bool(json, "goal_reached", s->goal_reached);
     cm_json_put_double(json, "best_return", s->best_return);
     cm_json_put_double(json, "credit", cm_run_learner_credit(run->learner));
     cm_json_put_double(json, "seconds", cm_run_seconds(run));
@@ -214,7 +214,7 @@ static cm_status save_state(void *context, cm_checkpoint_writer *writer) {
 static cm_status read_state(cm_run *run, const cm_json *root) {
     cm_run_state *s = &run->state;
     const char *format = NULL, *environment = NULL;
-    int64_t updates = 0, goals = 0;
+    int64_t updates = 0;
     CM_TRY(cm_json_need_string(root, "format", &format));
     CM_TRY(cm_json_need_string(root, "environment", &environment));
     if (strcmp(format, state_format) != 0 || strcmp(environment, run->session->env.spec.name) != 0) {
@@ -229,11 +229,10 @@ static cm_status read_state(cm_run *run, const cm_json *root) {
     CM_TRY(cm_json_need_int(root, "next_evaluation", 0, INT64_MAX, &s->next_evaluation));
     CM_TRY(cm_json_need_int(root, "saved_episodes", 0, INT64_MAX, &s->saved_episodes));
     CM_TRY(cm_json_need_int(root, "saved_updates", 0, INT64_MAX, &s->saved_updates));
-    CM_TRY(cm_json_need_int(root, "goals", 0, INT_MAX, &goals));
     CM_TRY(cm_json_need_number(root, "credit", &s->credit));
     CM_TRY(cm_json_need_number(root, "seconds", &s->seconds));
     CM_TRY(cm_json_need_int(root, "metrics_bytes", 0, INT64_MAX, &s->metrics_bytes));
-    s->goals = (int)goals;
+    s->goal_reached = cm_json_is_true(cm_json_get(root, "goal_reached"));
     s->best_return = cm_json_number(cm_json_get(root, "best_return"), -HUGE_VAL);
     s->warned = cm_json_is_true(cm_json_get(root, "warned"));
     cm_run_learner_set_credit(run->learner, s->credit);

@@ -150,7 +150,8 @@ cm_status cm_session_agent(cm_session *s, cm_agent **out) {
         .seed = (uint64_t)c->run.seed,
     };
     CM_TRY(cm_planner_search_params(&c->mcts, true, 0, &config.acting));
-    CM_TRY(cm_planner_search_params(&c->mcts, false, c->agent.evaluation_simulations, &config.evaluation));
+    int simulations = c->agent.evaluation_simulations > c->mcts.num_simulations ? c->agent.evaluation_simulations : 0;
+    CM_TRY(cm_planner_search_params(&c->mcts, false, simulations, &config.evaluation));
     return cm_agent_create(&config, out);
 }
 

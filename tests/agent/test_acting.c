@@ -6,6 +6,7 @@
 
 #include "agent/acting.h"
 #include "agent/evaluate.h"
+#include "replay/batch.h"
 #include "run/session.h"
 
 typedef struct scene {
@@ -32,7 +33,7 @@ static void open_scene(scene *s, const char *environment, const char *limit, con
     free(weights);
 }
 
-static void open_actor(scene *s, int steps) {
+static void open_actor_with(scene *s, int steps, int random_move_steps) {
     const cm_env_spec *spec = &s->session->env.spec;
     cm_replay_config replay = {.observation_size = spec->observation_size,
                                .observation_scale = 1.0f,
@@ -43,7 +44,7 @@ static void open_actor(scene *s, int steps) {
                                .segment_steps = 500,
                                .commit_steps = steps,
                                .sample_open = true,
-                               .targets = {.unroll = 1, .td_steps = 1, .discount = 1.0}};
+                               .targets = {.unroll = 2, .td_steps = 1, .discount = 1.0}};
     ck_assert_msg(cm_replay_create(&replay, &s->replay) == CM_OK, "%s", cm_error_message());
     cm_actor_config actor = {.agent = s->agent,
                              .env = &s->session->env,
@@ -51,14 +52,16 @@ static void open_actor(scene *s, int steps) {
                              .pool = s->session->pool,
                              .environments = 40,
                              .steps = steps,
-                             .random_move_probability = 0.1,
+                             .random_move_steps = random_move_steps,
                              .temperature_threshold = 3,
                              .seed = 9};
     ck_assert_msg(cm_actor_create(&actor, &s->actor) == CM_OK, "%s", cm_error_message());
 }
 
+static void open_actor(scene *s, int steps) { open_actor_with(s, steps, 1); }
+
 static void act(scene *s) {
-    ck_assert_msg(cm_actor_run(s->actor, 1.0) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_actor_run(s->actor, 1.0, 0.1) == CM_OK, "%s", cm_error_message());
     ck_assert_int_eq(cm_replay_commit(s->replay), CM_OK);
 }
 
@@ -113,6 +116,30 @@ START_TEST(every_truncated_episode_is_counted_and_begins_anew) {
     ck_assert_int_eq(replay.episodes, 120);
     ck_assert_int_ge(counts.simulations, 4 * 720); /* 600 steps and 120 ends */
     close_scene(&s);
+}
+END_TEST
+
+/* Share of the sampled steps whose action is that of the step before. */
+static double repeated_actions(int random_move_steps) {
+    scene s;
+    cm_batch *batch;
+    cm_batch_config config = {.rows = 1000, .seed = 1};
+    int same = 0;
+    open_scene(&s, "env_name=Acrobot-v1", "max_steps=0", "threads=1");
+    open_actor_with(&s, 50, random_move_steps);
+    act(&s), act(&s);
+    ck_assert_msg(cm_batch_create(s.replay, &config, &batch) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(cm_replay_sample(s.replay, 0, 0.0, batch), CM_OK);
+    for (int row = 0; row < 1000; row++) same += batch->action[2 * row] == batch->action[2 * row + 1];
+    cm_batch_destroy(batch);
+    close_scene(&s);
+    return same / 1000.0;
+}
+
+/* A tenth of the steps begins one: if it lasts 16, four of five steps belong to one, and then nine of ten repeat. */
+START_TEST(random_moves_last_as_long_as_they_are_told_to) {
+    double single = repeated_actions(1), lasting = repeated_actions(16);
+    ck_assert_msg(single < 0.5 && lasting > 0.65, "%g of the actions repeat, %g of lasting ones", single, lasting);
 }
 END_TEST
 
@@ -191,6 +218,16 @@ START_TEST(stairs_halve_the_temperature_at_half_and_three_quarters) {
 }
 END_TEST
 
+START_TEST(random_moves_become_rarer_until_their_end) {
+    cm_agent_options options = {.random_move_probability = 0.2, .random_move_end = 0.5};
+    ck_assert_double_eq_tol(cm_agent_random_moves(&options, 0.0), 0.2, 1e-12);
+    ck_assert_double_eq_tol(cm_agent_random_moves(&options, 0.25), 0.1, 1e-12);
+    ck_assert_double_eq(cm_agent_random_moves(&options, 0.75), 0.0);
+    options.random_move_end = 0.0;
+    ck_assert_double_eq(cm_agent_random_moves(&options, 1.0), 0.2);
+}
+END_TEST
+
 START_TEST(shards_have_32_rows_and_64_from_128_environments_on) {
     ck_assert_int_eq(cm_agent_shard_rows(1), 1);
     ck_assert_int_eq(cm_agent_shard_rows(40), 32);
@@ -206,10 +243,12 @@ int main(void) {
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, workers_change_no_bit_of_self_play);
     tcase_add_test(tests, every_truncated_episode_is_counted_and_begins_anew);
+    tcase_add_test(tests, random_moves_last_as_long_as_they_are_told_to);
     tcase_add_test(tests, loaded_actor_goes_on_as_the_saved_one);
     tcase_add_test(tests, episodes_of_an_evaluation_depend_on_their_seed_alone);
     tcase_add_test(tests, games_of_two_are_won_drawn_or_lost);
     tcase_add_test(tests, summary_has_sample_deviation_and_interval);
+    tcase_add_test(tests, random_moves_become_rarer_until_their_end);
     tcase_add_test(tests, stairs_halve_the_temperature_at_half_and_three_quarters);
     tcase_add_test(tests, shards_have_32_rows_and_64_from_128_environments_on);
     SRunner *runner = srunner_create(suite);

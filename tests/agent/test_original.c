@@ -203,7 +203,7 @@ START_TEST(self_play_on_cartpole_fills_the_replay_with_whole_episodes) {
     cm_replay_count(p.replay, &kept);
     ck_assert_int_eq(kept.episodes, 0);
     for (int i = 0; i < 8; i++) {
-        ck_assert_msg(cm_actor_run(p.actor, 1.0) == CM_OK, "%s", cm_error_message());
+        ck_assert_msg(cm_actor_run(p.actor, 1.0, 0.0) == CM_OK, "%s", cm_error_message());
         ck_assert(cm_replay_commit(p.replay) == CM_OK);
     }
     cm_actor_count(p.actor, &acted);
@@ -234,7 +234,7 @@ START_TEST(self_play_with_one_and_three_workers_is_the_same) {
         cm_actor *actor;
         ck_assert(cm_actor_create(&a, &actor) == CM_OK);
         for (int j = 0; j < 3; j++) {
-            ck_assert(cm_actor_run(actor, 1.0) == CM_OK);
+            ck_assert(cm_actor_run(actor, 1.0, 0.0) == CM_OK);
             ck_assert(cm_replay_commit(p.replay) == CM_OK);
         }
         cm_actor_count(actor, &counts[i]);

@@ -225,6 +225,45 @@ START_TEST(finished_run_resumes_to_exit_0_and_changes_nothing) {
 }
 END_TEST
 
+/* Any CartPole agent balances for 5 steps. */
+START_TEST(reached_goal_is_confirmed_and_ends_the_run_until_more_steps_are_asked_for) {
+    char text[8192];
+    expect_ok("train --run goal" SMALL " --set stop_at_goal=true --set goal_return=5");
+    ck_assert_ptr_nonnull(strstr(result.out, "over 4 greedy episodes: goal\n"));
+    ck_assert_ptr_nonnull(strstr(result.out, "the goal is confirmed"));
+    ck_assert_ptr_nonnull(strstr(result.out, "goal reached after 512 steps"));
+    expect_ok("train --resume goal");
+    ck_assert_ptr_nonnull(strstr(result.out, "finished already"));
+    expect_ok("train --quiet --resume goal --env-steps 1024");
+    cm_program_file(where, "goal/result.json", text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "\"end\": \"limit\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"env_steps\": 1024"));
+}
+END_TEST
+
+/* The report is about the checkpoint that `best` points to, and so is eval without --checkpoint. */
+START_TEST(best_evaluated_weights_are_what_a_run_ends_with) {
+    char text[8192], call[128];
+    double mean = 0.0, updates = 0.0, seed = 0.0;
+    cm_json_doc *doc = NULL;
+    cm_program_file(where, "ref/result.json", text, sizeof text);
+    ck_assert_int_eq(cm_json_parse(text, strlen(text), "result.json", &doc), CM_OK);
+    mean = cm_json_number(cm_json_get(cm_json_root(doc), "mean"), NAN);
+    seed = cm_json_number(cm_json_get(cm_json_root(doc), "seed"), NAN);
+    updates = cm_json_number(cm_json_get(cm_json_root(doc), "evaluated_updates"), NAN);
+    cm_json_free(doc);
+    static const char *const which[] = {"", " --checkpoint best"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(call, sizeof call, "eval --json --run ref --episodes 4 --seed %.0f%s", seed, which[i]);
+        expect_ok(call);
+        ck_assert_int_eq(cm_json_parse(result.out, strlen(result.out), "eval", &doc), CM_OK);
+        ck_assert_double_eq_tol(cm_json_number(cm_json_get(cm_json_root(doc), "mean"), NAN), mean, 1e-6);
+        ck_assert_double_eq(cm_json_number(cm_json_get(cm_json_root(doc), "updates"), NAN), updates);
+        cm_json_free(doc);
+    }
+}
+END_TEST
+
 START_TEST(limits_are_totals_of_the_run) {
     char text[8192];
     expect_ok("train --quiet --run longer" SMALL);
@@ -392,6 +431,8 @@ int main(void) {
     tcase_add_loop_test(tests, interrupted_run_saves_says_how_to_go_on_and_does, 0, 2);
     tcase_add_test(tests, second_interrupt_ends_at_once_and_loses_nothing_saved);
     tcase_add_test(tests, finished_run_resumes_to_exit_0_and_changes_nothing);
+    tcase_add_test(tests, reached_goal_is_confirmed_and_ends_the_run_until_more_steps_are_asked_for);
+    tcase_add_test(tests, best_evaluated_weights_are_what_a_run_ends_with);
     tcase_add_test(tests, limits_are_totals_of_the_run);
     tcase_add_test(tests, metrics_of_a_resumed_run_have_no_line_twice);
     tcase_add_test(tests, refusals_name_what_to_do);

@@ -100,7 +100,6 @@ static const struct usage_case {
     {"train --set model_dtype=float16 --backend cpu", "bfloat16"},
     {"train --set device_type=tpu", "TPU"},
     {"train --init-from nowhere", "nowhere: there is no such run"},
-    {"train --set evaluation_interval=8 --set stop_at_goal=true --set env_name=Pendulum-v1", "goal_return"},
     {"eval", "needs --run DIR"},
     {"eval --run nowhere", "nowhere: there is no such run"},
     {"play --human second", "has one player"},

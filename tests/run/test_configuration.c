@@ -254,6 +254,19 @@ START_TEST(average_of_decay_0_is_used_for_nothing) {
 }
 END_TEST
 
+START_TEST(length_of_higher_precedence_than_the_goal_is_meant) {
+    assert_loads(ROOT "/configuration.json", "seed=1", NULL);
+    ck_assert(c.run.stop_at_goal);
+    assert_loads(ROOT "/configuration.json", "env_steps=5000", NULL);
+    ck_assert(!c.run.stop_at_goal);
+    ck_assert_str_eq(cm_config_origin_of(config, "stop_at_goal"), "env_steps");
+    assert_loads(ROOT "/configuration.json", "num_episodes=50", NULL);
+    ck_assert(!c.run.stop_at_goal);
+    assert_loads(ROOT "/configuration.json", "env_steps=5000", "stop_at_goal=true");
+    ck_assert(c.run.stop_at_goal);
+}
+END_TEST
+
 START_TEST(keys_without_effect_are_warned_of) {
     static const char *const idle[] = {"gumbel_scale=2",
                                        "momentum=0.5",
@@ -263,8 +276,10 @@ START_TEST(keys_without_effect_are_warned_of) {
                                        "decay_rate=0.5",
                                        "min_value=-2",
                                        "value_scale=1",
-                                       "goal_return=5",
-                                       "evaluation_episodes=7",
+                                       "stop_at_goal=false goal_return=5",
+                                       "evaluation_interval=0 evaluation_episodes=7",
+                                       "random_move_steps=4",
+                                       "random_move_end=0.5",
                                        "train_frequency=4 replay_ratio=1",
                                        "target_dtype=bfloat16",
                                        "consistency_output=64",
@@ -314,6 +329,7 @@ int main(void) {
     tcase_add_test(t, limit_on_the_command_line_takes_the_place_of_the_file_s);
     tcase_add_test(t, keys_that_contradict_each_other_are_one_clear_error);
     tcase_add_test(t, average_of_decay_0_is_used_for_nothing);
+    tcase_add_test(t, length_of_higher_precedence_than_the_goal_is_meant);
     tcase_add_test(t, keys_without_effect_are_warned_of);
     tcase_add_test(t, missing_file_is_an_error_that_names_it);
     suite_add_tcase(suite, t);

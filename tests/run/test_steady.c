@@ -40,6 +40,7 @@ static long run_and_count(int iterations, const char *overlap) {
                                     "replay_ratio=2",
                                     "checkpoint_updates=0",
                                     "final_evaluation_episodes=0",
+                                    "evaluation_interval=0",
                                     "threads=2",
                                     "log_interval=3600",
                                     "memory_steps=700"};
@@ -49,7 +50,7 @@ static long run_and_count(int iterations, const char *overlap) {
     cm_run_result result;
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(directory, sizeof directory, "%s/run", folder);
-    ck_assert_msg(cm_configuration_load(NULL, settings, 9, &configuration, &config) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_configuration_load(NULL, settings, 10, &configuration, &config) == CM_OK, "%s", cm_error_message());
     cm_progress_style style = {.file = 2, .quiet = true};
     cm_progress *progress;
     ck_assert(cm_progress_create(&style, &progress) == CM_OK);

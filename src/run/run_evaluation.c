@@ -1,0 +1,118 @@
+/* Evaluations of a run: on the way, of the weights that a run ends with, and the final report. */
+#include <math.h>
+
+#include "core/rng.h"
+#include "run/run_internal.h"
+
+static const cm_configuration *options(const cm_run *run) { return &run->session->configuration; }
+static cm_trainer *trainer_of(const cm_run *run) { return cm_run_learner_trainer(run->learner); }
+
+static int64_t env_steps(const cm_run *run) {
+    cm_actor_counts counts;
+    cm_actor_count(run->actor, &counts);
+    return counts.env_steps;
+}
+
+/* Episodes that confirm a goal: as many as the final report has, or as any evaluation if there is none. */
+static int confirming_episodes(const cm_run_options *o) {
+    return o->final_evaluation_episodes > 0 ? o->final_evaluation_episodes : o->evaluation_episodes;
+}
+
+double cm_run_goal(const cm_run *run) {
+    double goal = options(run)->run.goal_return;
+    return isfinite(goal) ? goal : run->session->env.spec.reward_threshold;
+}
+
+uint64_t cm_run_evaluation_seed(int64_t seed, int64_t number, int episodes) {
+    cm_key key = cm_key_make((uint64_t)seed, CM_RNG_EVALUATE, number < 0 ? 1 : 0);
+    uint64_t base = key.word[0] & 0x3fffffffu;
+    return number < 0 ? base | 0x40000000u : base + (uint64_t)number * (uint64_t)episodes;
+}
+
+/* ---- life ---- */
+
+static cm_status open_evaluator(cm_run *run, int episodes, cm_evaluator **out) {
+    if (episodes == 0) return CM_OK;
+    return cm_evaluator_create(run->evaluation_agent, &run->session->env, run->session->pool, episodes, out);
+}
+
+cm_status cm_run_open_evaluation(cm_run *run) {
+    const cm_run_options *o = &options(run)->run;
+    bool on_the_way = o->evaluation_interval > 0;
+    int last = on_the_way && o->stop_at_goal ? confirming_episodes(o) : o->final_evaluation_episodes;
+    if (!on_the_way && last == 0) return CM_OK;
+    CM_TRY(cm_session_agent(run->session, &run->evaluation_agent));
+    CM_TRY(open_evaluator(run, on_the_way ? o->evaluation_episodes : 0, &run->evaluator));
+    return open_evaluator(run, last, &run->final_evaluator);
+}
+
+void cm_run_close_evaluation(cm_run *run) {
+    cm_evaluator_destroy(run->evaluator);
+    cm_evaluator_destroy(run->final_evaluator);
+    cm_agent_destroy(run->evaluation_agent);
+}
+
+/* ---- on the way ---- */
+
+bool cm_run_evaluation_due(const cm_run *run) {
+    int64_t interval = options(run)->run.evaluation_interval;
+    int64_t due = run->state.next_evaluation > 0 ? run->state.next_evaluation : interval;
+    return interval > 0 && env_steps(run) >= due;
+}
+
+static cm_status play(cm_run *run, cm_evaluator *evaluator, int episodes, cm_evaluation *out) {
+    const cm_run_options *o = &options(run)->run;
+    int most = confirming_episodes(o) > o->evaluation_episodes ? confirming_episodes(o) : o->evaluation_episodes;
+    uint64_t seed = cm_run_evaluation_seed(o->seed, run->state.evaluations++, most);
+    return cm_evaluator_run(evaluator, episodes, seed, NULL, out);
+}
+
+/* The goal is reached if both evaluations reach it, the second so surely that its interval does; the mean that counts
+ * for the best checkpoint is that of both. */
+static cm_status confirm(cm_run *run, const cm_evaluation *first, double *mean) {
+    cm_evaluation second;
+    CM_TRY(play(run, run->final_evaluator, confirming_episodes(&options(run)->run), &second));
+    run->state.goal_reached = second.low >= cm_run_goal(run);
+    *mean = (first->mean * first->episodes + second.mean * second.episodes) / (first->episodes + second.episodes);
+    cm_run_say_evaluation(run, &second, run->state.goal_reached ? "the goal is confirmed" : "the goal is not confirmed");
+    return CM_OK;
+}
+
+cm_status cm_run_evaluate(cm_run *run) {
+    const cm_run_options *o = &options(run)->run;
+    cm_weights which = options(run)->trainer.ema_evaluates ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE;
+    cm_evaluation e;
+    CM_TRY(cm_agent_set_weights(run->evaluation_agent, cm_trainer_parameters(trainer_of(run), which),
+                                cm_trainer_state(trainer_of(run), which)));
+    CM_TRY(play(run, run->evaluator, o->evaluation_episodes, &e));
+    run->state.next_evaluation = (env_steps(run) / o->evaluation_interval + 1) * o->evaluation_interval;
+    run->row.eval_return = e.mean, run->row.eval_std = e.std, run->row.eval_episodes = e.episodes;
+    bool reached = e.mean >= cm_run_goal(run);
+    double mean = e.mean;
+    cm_run_say_evaluation(run, &e, reached ? "goal" : NULL);
+    if (reached && o->stop_at_goal) CM_TRY(confirm(run, &e, &mean));
+    if (mean < run->state.best_return) return CM_OK;
+    run->state.best_return = mean;
+    run->best_due = true;
+    return CM_OK;
+}
+
+cm_status cm_run_evaluate_last(cm_run *run) {
+    const cm_run_options *o = &options(run)->run;
+    bool just_done = run->state.next_evaluation > env_steps(run) && isfinite(run->row.eval_return);
+    return o->evaluation_interval == 0 || just_done ? CM_OK : cm_run_evaluate(run);
+}
+
+/* ---- the report ---- */
+
+cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) {
+    const cm_run_options *o = &options(run)->run;
+    cm_run_facts facts;
+    if (o->final_evaluation_episodes == 0) return CM_OK;
+    CM_TRY(cm_run_load_agent(run->directory.path, CM_CHECKPOINT_PREFERRED, run->session, run->evaluation_agent, &facts));
+    out->final_seed = cm_run_evaluation_seed(o->seed, -1, o->final_evaluation_episodes);
+    CM_TRY(cm_evaluator_run(run->final_evaluator, o->final_evaluation_episodes, out->final_seed, NULL, &out->final));
+    out->final_updates = facts.updates;
+    out->evaluated = true;
+    return CM_OK;
+}
