@@ -322,10 +322,20 @@ static cm_status check_config(const cm_network_config *c) {
     if (c->family == CM_FAMILY_MLP && c->encoding == CM_ENCODE_BOARD) {
         return cm_fail(CM_ERR_INPUT, "action encoding \"board\" is for family resnet; mlp takes onehot or scaled");
     }
+    if (c->model == CM_NETWORK_PREDICTION && c->consistency) {
+        return cm_fail(CM_ERR_INPUT, "consistency heads need dynamics, and this network has only a prediction");
+    }
     if (c->value_support.size < 1 || c->reward_support.size < 1) {
         return cm_fail(CM_ERR_INPUT, "a support must have at least one atom");
     }
     return CM_OK;
+}
+
+static void define_dynamics(cm_builder *b, cm_hidden state) {
+    int one = 1;
+    cm_hidden next = dynamics(b, state.scaled, cm_tape_input(b->tape, CM_I32, 1, &one));
+    predict(b, next, true);
+    if (b->config->consistency) project_predict(b, next.scaled);
 }
 
 /* Runs every function once on a scratch tape: what they ask for is the table. */
@@ -333,13 +343,13 @@ static cm_status define(cm_network *network) {
     const cm_network_config *c = &network->config;
     cm_builder b = {c, &network->table, NULL, true};
     CM_TRY(cm_tape_create(false, CM_F32, &b.tape));
-    int one = 1, dim[4] = {1, c->observation[0], c->observation[1], c->observation[2]};
-    cm_var observation = cm_tape_input(b.tape, CM_F32, c->observation_ndim + 1, dim);
-    cm_var action = cm_tape_input(b.tape, CM_I32, 1, &one);
-    cm_hidden state = representation(&b, observation);
-    cm_hidden next = dynamics(&b, state.scaled, action);
-    predict(&b, next, true);
-    if (c->consistency) project_predict(&b, next.scaled);
+    int dim[4] = {1, c->observation[0], c->observation[1], c->observation[2]};
+    cm_hidden state = representation(&b, cm_tape_input(b.tape, CM_F32, c->observation_ndim + 1, dim));
+    if (c->model == CM_NETWORK_PREDICTION) {
+        predict(&b, state, false);
+    } else {
+        define_dynamics(&b, state);
+    }
     cm_status status = cm_tape_finish(b.tape);
     cm_tape_destroy(b.tape);
     return status;

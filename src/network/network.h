@@ -18,8 +18,15 @@
 extern "C" {
 #endif
 
+/* What the network holds besides representation and prediction. */
+typedef enum cm_network_model {
+    CM_NETWORK_DYNAMICS,  /* dynamics with its reward: the model of a search is learnt */
+    CM_NETWORK_PREDICTION /* nothing: the model of a search is the rules themselves    */
+} cm_network_model;
+
 typedef struct cm_network_config {
     cm_network_family family;
+    cm_network_model model;
     int observation_ndim, observation[3]; /* [n] or [H, W, C] */
     int actions;                          /* A */
     int hidden;                           /* D of cumind and mlp */
@@ -42,7 +49,7 @@ typedef struct cm_network_config {
 typedef struct cm_network cm_network;
 
 /* The configuration that the options mean for observations of a rank and shape and A actions; consistency heads if
- * asked. */
+ * asked. The model is CM_NETWORK_DYNAMICS; who wants another sets it afterwards. */
 void cm_network_config_from_options(cm_network_config *config, const cm_network_options *options, int ndim,
                                     const int *observation, int actions, bool consistency);
 
@@ -73,7 +80,7 @@ typedef struct cm_outputs {
 
 /* h: observation [B, ...] -> state. */
 cm_hidden cm_network_representation(const cm_network *network, cm_tape *tape, cm_var observation);
-/* g: state.scaled, action [B] int32 -> next state. */
+/* g: state.scaled, action [B] int32 -> next state. Not for CM_NETWORK_PREDICTION. */
 cm_hidden cm_network_dynamics(const cm_network *network, cm_tape *tape, cm_var state, cm_var action);
 /* f, and the reward of the dynamics call that made this state. */
 cm_outputs cm_network_predict(const cm_network *network, cm_tape *tape, cm_hidden state, bool with_reward);
