@@ -20,6 +20,8 @@ typedef struct shard {
     int32_t *to_play;
     int32_t *order; /* rows whose end is searched */
     float *end_value;
+    int32_t *played; /* moves whose sub-trees are kept; -1: none */
+    bool is_kept;    /* the planner holds sub-trees of the last moves */
 } shard;
 
 /* An environment's open episode. */
@@ -45,7 +47,7 @@ struct cm_actor {
     uint64_t step;         /* steps of each environment so far */
     int64_t episodes;      /* finished */
     int64_t simulations;   /* of this process */
-    int64_t *searched;     /* [shard_count] roots searched in the iteration that runs */
+    int64_t *simulated;    /* [shard_count] simulations in the iteration that runs */
     episode *open;         /* [E] */
     episode *ended;        /* [steps, E] episodes that ended in the iteration; length 0: none */
     int recent, next;      /* filled and next place of the ring */
@@ -66,7 +68,7 @@ static void take_rows(cm_actor *a, const cm_env_spec *spec) {
     a->action = cm_arena_take(&a->arena, n * sizeof(int32_t));
     a->open = cm_arena_take(&a->arena, n * sizeof(episode));
     a->ended = cm_arena_take(&a->arena, n * steps * sizeof(episode));
-    a->searched = cm_arena_take(&a->arena, (size_t)a->shard_count * sizeof(int64_t));
+    a->simulated = cm_arena_take(&a->arena, (size_t)a->shard_count * sizeof(int64_t));
     a->recent_return = cm_arena_take(&a->arena, CM_RECENT_EPISODES * sizeof(double));
     a->recent_length = cm_arena_take(&a->arena, CM_RECENT_EPISODES * sizeof(double));
     a->shards = cm_arena_take(&a->arena, (size_t)a->shard_count * sizeof(shard));
@@ -86,6 +88,7 @@ static void take_shard(cm_arena *arena, shard *s, int rows, int actions) {
     t.to_play = cm_arena_take(arena, n * sizeof(int32_t));
     t.order = cm_arena_take(arena, n * sizeof(int32_t));
     t.end_value = cm_arena_take(arena, n * sizeof(float));
+    t.played = cm_arena_take(arena, n * sizeof(int32_t));
     if (s) *s = t;
 }
 
@@ -158,12 +161,25 @@ void cm_actor_destroy(cm_actor *a) {
 static size_t observation_size(const cm_actor *a) { return (size_t)a->config.env->spec.observation_size; }
 static size_t actions_of(const cm_actor *a) { return (size_t)a->config.env->spec.actions; }
 
+/* Copies the state of the shard's environment i to a row of the planner, if it wants states. */
+static void show_state(const cm_actor *a, const shard *s, int i, int row) {
+    void *state = cm_planner_state(s->planner, row);
+    if (state) cm_vector_env_get(a->vector, s->first + i, state);
+}
+
 /* Copies what the environments show before the step: the rows change under it. */
 static void look(cm_actor *a, shard *s) {
     size_t o = observation_size(a), first = (size_t)s->first, n = (size_t)s->count;
     memcpy(cm_planner_observations(s->planner), a->rows.observation + first * o, n * o * sizeof(float));
+    for (int i = 0; i < s->count; i++) show_state(a, s, i, i);
     memcpy(s->to_play, a->rows.to_play + first, n * sizeof *s->to_play);
     if (s->legal) memcpy(s->legal, a->rows.legal + first * actions_of(a), n * actions_of(a));
+}
+
+static cm_status run_search(cm_actor *a, shard *s, const cm_roots *roots, const cm_search_result *result) {
+    CM_TRY(cm_planner_run(s->planner, roots, result));
+    a->simulated[s - a->shards] += cm_planner_simulations(s->planner);
+    return CM_OK;
 }
 
 static cm_status search(cm_actor *a, shard *s, uint64_t step) {
@@ -173,11 +189,14 @@ static cm_status search(cm_actor *a, shard *s, uint64_t step) {
         bool late = threshold > 0 && a->open[s->first + i].length >= threshold;
         s->temperature[i] = late ? 0.0f : (float)a->temperature;
     }
-    cm_roots roots = {
-        .count = s->count, .legal = s->legal, .keys = s->keys, .steps = s->steps, .temperature = s->temperature};
+    cm_roots roots = {.count = s->count,
+                      .legal = s->legal,
+                      .keys = s->keys,
+                      .steps = s->steps,
+                      .is_kept = s->is_kept,
+                      .temperature = s->temperature};
     cm_search_result result = {.action_weights = s->policy, .value = s->value, .action = a->action + s->first};
-    a->searched[s - a->shards] += s->count;
-    return cm_planner_run(s->planner, &roots, &result);
+    return run_search(a, s, &roots, &result);
 }
 
 /* A uniform legal action of row i. */
@@ -239,6 +258,7 @@ static cm_status value_ends(cm_actor *a, shard *s, uint64_t step) {
         s->end_value[i] = 0.0f;
         if (!a->rows.truncated[e] || a->rows.terminated[e]) continue;
         memcpy(observation + (size_t)n * o, a->rows.observation + (size_t)e * o, o * sizeof(float));
+        show_state(a, s, i, n);
         s->end_keys[n] = s->keys[i];
         s->steps[n] = step | (uint64_t)1 << 63;
         s->order[n++] = i;
@@ -246,13 +266,16 @@ static cm_status value_ends(cm_actor *a, shard *s, uint64_t step) {
     if (n == 0) return CM_OK;
     cm_roots roots = {.count = n, .keys = s->end_keys, .steps = s->steps};
     cm_search_result result = {.value = s->value};
-    a->searched[s - a->shards] += n;
-    CM_TRY(cm_planner_run(s->planner, &roots, &result));
+    CM_TRY(run_search(a, s, &roots, &result));
+    s->is_kept = false; /* this search took the place of the trees */
     for (int k = 0; k < n; k++) s->end_value[s->order[k]] = s->value[k];
     return CM_OK;
 }
 
+/* Appends the ends of episodes and begins new ones; then the planner keeps the trees of those that go on. */
 static cm_status finish(cm_actor *a, shard *s, uint64_t step, episode *ended) {
+    memcpy(s->played, a->action + s->first, (size_t)s->count * sizeof *s->played);
+    s->is_kept = a->config.reuse_tree;
     CM_TRY(value_ends(a, s, step));
     for (int i = 0; i < s->count; i++) {
         int e = s->first + i;
@@ -267,15 +290,17 @@ static cm_status finish(cm_actor *a, shard *s, uint64_t step, episode *ended) {
         CM_TRY(cm_replay_finish(a->config.replay, e, &end));
         ended[e] = a->open[e];
         a->open[e] = (episode){0.0, 0};
+        s->played[i] = -1;
     }
     cm_vector_env_reset_ended(a->vector, s->first, s->count, &a->rows);
-    return CM_OK;
+    return s->is_kept ? cm_planner_keep(s->planner, s->played) : CM_OK;
 }
 
 static cm_status run_shard(void *context, int task, int worker) {
     (void)worker;
     cm_actor *a = context;
     shard *s = &a->shards[task];
+    s->is_kept = false; /* its values were those of older weights */
     for (int t = 0; t < a->config.steps; t++) {
         uint64_t step = a->step + (uint64_t)t;
         look(a, s);
@@ -306,13 +331,12 @@ cm_status cm_actor_run(cm_actor *a, double temperature, double random_moves) {
     CM_TRACE_BEGIN("act");
     a->temperature = temperature;
     a->random_moves = random_moves;
-    for (int i = 0; i < a->shard_count; i++) a->searched[i] = 0;
+    for (int i = 0; i < a->shard_count; i++) a->simulated[i] = 0;
     cm_status status = cm_pool_run(a->config.pool, a->shard_count, run_shard, a);
     if (status == CM_OK) {
         a->step += (uint64_t)a->config.steps;
         count_ended(a);
-        int simulations = cm_agent_get_config(a->config.agent)->acting.num_simulations;
-        for (int i = 0; i < a->shard_count; i++) a->simulations += a->searched[i] * simulations;
+        for (int i = 0; i < a->shard_count; i++) a->simulations += a->simulated[i];
     }
     CM_TRACE_END();
     return status;

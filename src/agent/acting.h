@@ -5,6 +5,9 @@
  * change nothing.
  *
  * A truncated episode is bootstrapped with the value of a search at its last observation.
+ *
+ * With reuse_tree a search goes on with what the one before has found below the move that was played. An iteration
+ * begins with fresh trees, since its weights are new; so no tree is part of a checkpoint.
  */
 #ifndef CM_AGENT_ACTING_H
 #define CM_AGENT_ACTING_H
@@ -27,8 +30,9 @@ typedef struct cm_actor_config {
     int environments;           /* E */
     uint64_t first_environment; /* number of environment 0 in the whole run */
     int steps;                  /* of every environment in one iteration */
-    int random_move_steps;          /* >= 1, steps that it lasts */
-    int temperature_threshold; /* moves of an episode after which the temperature is 0; 0: never */
+    int random_move_steps;      /* >= 1, steps that it lasts */
+    int temperature_threshold;  /* moves of an episode after which the temperature is 0; 0: never */
+    bool reuse_tree;            /* searches on rules under PUCT go on with the sub-trees of the moves played */
     uint64_t seed;
 } cm_actor_config;
 

@@ -54,6 +54,7 @@ cm_status cm_agent_planner(cm_agent *agent, int rows, bool training, cm_planner 
     const cm_agent_config *c = &agent->config;
     cm_planner_config config = {
         .network = c->network,
+        .rules = c->rules,
         .backend = c->backend,
         .parameters = agent->parameters,
         .state = agent->state,
@@ -65,22 +66,40 @@ cm_status cm_agent_planner(cm_agent *agent, int rows, bool training, cm_planner 
     return cm_planner_create(&config, out);
 }
 
-cm_status cm_agent_select_legal(cm_agent *agent, const float *observation, const uint8_t *legal, bool training,
-                                int32_t *action, float *policy, float *value) {
-    cm_planner **planner = &agent->single[training];
-    if (!*planner) CM_TRY(cm_agent_planner(agent, 1, training, planner));
-    size_t size = (size_t)cm_network_observation_size(agent->config.network);
-    memcpy(cm_planner_observations(*planner), observation, size * sizeof(float));
+/* One search from what row 0 of the planner holds. */
+static cm_status decide(cm_agent *agent, const uint8_t *legal, bool training, cm_decision *out) {
     cm_key key = cm_key_make(agent->config.seed, CM_RNG_ACTION, 0);
     uint64_t step = training ? agent->selected++ : 0;
     cm_roots roots = {.count = 1, .legal = legal, .keys = training ? &key : NULL, .steps = &step};
-    cm_search_result result = {.action = action, .action_weights = policy, .value = value};
-    return cm_planner_run(*planner, &roots, &result);
+    cm_search_result result = {.action = &out->action, .action_weights = out->policy, .value = &out->value};
+    return cm_planner_run(agent->single[training], &roots, &result);
+}
+
+static cm_status need_planner(cm_agent *agent, bool training) {
+    return agent->single[training] ? CM_OK : cm_agent_planner(agent, 1, training, &agent->single[training]);
+}
+
+cm_status cm_agent_decide(cm_agent *agent, const cm_env *env, const void *state, bool training, cm_decision *out) {
+    uint8_t legal[CM_ENV_MAX_ACTIONS];
+    CM_TRY(need_planner(agent, training));
+    cm_planner_place(agent->single[training], 0, env, state);
+    cm_env_legal(env, state, legal);
+    return decide(agent, env->def->legal ? legal : NULL, training, out);
 }
 
 cm_status cm_agent_select_action(cm_agent *agent, const float *observation, bool training, int32_t *action,
                                  float *policy) {
-    return cm_agent_select_legal(agent, observation, NULL, training, action, policy, NULL);
+    cm_decision decision = {.policy = policy};
+    size_t size = (size_t)cm_network_observation_size(agent->config.network);
+    if (agent->config.rules) {
+        return cm_fail(CM_ERR_INPUT, "this agent searches on the rules of %s: it needs a state, not an observation",
+                       agent->config.rules->spec.name);
+    }
+    CM_TRY(need_planner(agent, training));
+    memcpy(cm_planner_observations(agent->single[training]), observation, size * sizeof(float));
+    CM_TRY(decide(agent, NULL, training, &decision));
+    *action = decision.action;
+    return CM_OK;
 }
 
 int cm_agent_shard_rows(int count) {

@@ -2,7 +2,7 @@
  *
  * The weights are the agent's own, so a trainer may change its parameters in place while the agent acts with the
  * version that it was given last (cm_agent_set_weights). acting.h plays many environments with it into a replay,
- * evaluate.h plays greedily, cm_agent_select_action decides for one observation.
+ * evaluate.h plays greedily, cm_agent_decide and cm_agent_select_action decide for one position.
  */
 #ifndef CM_AGENT_AGENT_H
 #define CM_AGENT_AGENT_H
@@ -17,6 +17,7 @@ extern "C" {
 
 typedef struct cm_agent_config {
     const cm_network *network; /* borrowed, like all pointers here; outlives the agent */
+    const cm_env *rules;       /* the model of its searches; NULL: the network's dynamics is */
     cm_backend *backend;
     cm_pool *pool;               /* for packing weights; NULL: the calling thread */
     cm_dtype compute;            /* of matrix products: CM_F32 or CM_BF16 */
@@ -44,13 +45,21 @@ cm_status cm_agent_planner(cm_agent *agent, int rows, bool training, cm_planner 
 /* Chooses an action for one observation [O], every action being legal. policy [A] receives what the search says (visit
  * fractions, or the improved policy of gumbel_muzero; sums to 1), NULL if it is not wanted. training: with noise and
  * drawn from the visits, another draw at every call; else the most visited, the same at every call. The first call of
- * each kind takes the memory for it. One thread at a time. */
+ * each kind takes the memory for it. One thread at a time. Errors: CM_ERR_INPUT if the agent searches on rules, which
+ * needs a state. */
 cm_status cm_agent_select_action(cm_agent *agent, const float *observation, bool training, int32_t *action,
                                  float *policy) CM_MUST_USE;
 
-/* The same with a mask of legal actions legal[A] (NULL: all) and the value that the search gives the position. */
-cm_status cm_agent_select_legal(cm_agent *agent, const float *observation, const uint8_t *legal, bool training,
-                                int32_t *action, float *policy, float *value) CM_MUST_USE;
+/* What an agent makes of one position. */
+typedef struct cm_decision {
+    int32_t action;
+    float value;   /* that the search gives the position, from the view of who moves */
+    float *policy; /* [A] as above; of the caller, NULL: not wanted                   */
+} cm_decision;
+
+/* The same for a state of an environment that has not ended, among its legal actions. */
+cm_status cm_agent_decide(cm_agent *agent, const cm_env *env, const void *state, bool training,
+                          cm_decision *out) CM_MUST_USE;
 
 /* Rows of one shard of `count` environments: 64 from 128 on, else 32 (never more than there are). */
 int cm_agent_shard_rows(int count);

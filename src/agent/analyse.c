@@ -105,10 +105,9 @@ static void clear_ended(cm_analyser *a, int i) {
 static cm_status search(cm_analyser *a, cm_planner *planner, int first, int count) {
     const cm_env *env = a->env;
     size_t width = (size_t)env->spec.actions, offset = (size_t)first * width;
-    float *observations = cm_planner_observations(planner);
     for (int k = 0; k < count; k++) {
         const void *state = cm_analyser_state(a, first + k);
-        cm_env_observe(env, state, observations + (size_t)k * (size_t)env->spec.observation_size);
+        cm_planner_place(planner, k, env, state);
         cm_env_legal(env, state, a->legal + offset + (size_t)k * width);
     }
     cm_roots roots = {.count = count, .legal = env->def->legal ? a->legal + offset : NULL};

@@ -1,4 +1,7 @@
-/* Searches for a number of rows at once with a network: one search, one pool of hidden states, one stream.
+/* Searches for a number of rows at once with a network: one search, one model, one stream.
+ *
+ * The model is the network's dynamics on hidden states, or, if the planner is given the rules of a game, these: each
+ * node then has a copy of the game's state, and the network only predicts (model.h).
  *
  * A planner is used by one thread at a time; several planners may run beside each other on the same weights. What a row
  * gets depends on its own inputs alone, so results do not depend on how rows are divided over planners. A pass has a
@@ -9,6 +12,7 @@
 #ifndef CM_AGENT_PLANNER_H
 #define CM_AGENT_PLANNER_H
 
+#include "env/env.h"
 #include "mcts/options.h"
 #include "mcts/search.h"
 #include "network/inference.h"
@@ -19,6 +23,7 @@ extern "C" {
 
 typedef struct cm_planner_config {
     const cm_network *network; /* borrowed, like all pointers here */
+    const cm_env *rules;       /* the model; NULL: the network's dynamics is */
     cm_backend *backend;
     float *parameters, *state; /* blocks of the network's table; stay where they are */
     cm_dtype compute;          /* of matrix products */
@@ -34,13 +39,22 @@ cm_status cm_planner_create(const cm_planner_config *config, cm_planner **out) C
 void cm_planner_destroy(cm_planner *planner); /* NULL is allowed */
 
 int cm_planner_rows(const cm_planner *planner);
-size_t cm_planner_bytes(const cm_planner_config *config, const cm_planner *planner); /* search and inference */
+size_t cm_planner_bytes(const cm_planner_config *config, const cm_planner *planner); /* search and model */
 
-/* [R, O] what the next run starts from: row k belongs to root k. Owned by the planner. */
-float *cm_planner_observations(cm_planner *planner);
+/* What the next run starts from: row k belongs to root k. Both are owned by the planner and stay as they are during a
+ * run. cm_planner_place fills both from a state block of `env`; who fills them by hand needs the states only if the
+ * planner was given rules. */
+void cm_planner_place(cm_planner *planner, int row, const cm_env *env, const void *state);
+float *cm_planner_observations(cm_planner *planner);  /* [R, O] */
+void *cm_planner_state(cm_planner *planner, int row); /* a state block of the rules; NULL: it is not needed */
 
 /* Searches roots->count <= R rows. Errors: those of cm_search_run. */
 cm_status cm_planner_run(cm_planner *planner, const cm_roots *roots, const cm_search_result *result) CM_MUST_USE;
+int64_t cm_planner_simulations(const cm_planner *planner); /* of the last run, over all rows */
+
+/* Keeps what lies below the moves actions[n] of the last run (-1: nothing) for a run with roots.is_kept. Errors: those
+ * of cm_search_keep; only planners with rules can. */
+cm_status cm_planner_keep(cm_planner *planner, const int32_t *actions) CM_MUST_USE;
 
 /* The finished trees of the last run, for display; owned by the planner. */
 const cm_search *cm_planner_search(const cm_planner *planner);

@@ -21,11 +21,11 @@ typedef struct agent_player {
 
 static cm_status agent_choose(cm_player *player, const cm_turn *turn) {
     agent_player *p = (agent_player *)player;
-    size_t size = (size_t)p->env->spec.observation_size, width = (size_t)p->env->spec.actions;
+    size_t width = (size_t)p->env->spec.actions;
     cm_planner *planner = p->planners[turn->shard];
     uint8_t *legal = p->legal ? p->legal + (size_t)turn->shard * p->legal_stride : NULL;
     for (int k = 0; k < turn->count; k++) {
-        cm_env_observe(p->env, turn->states[k], cm_planner_observations(planner) + (size_t)k * size);
+        cm_planner_place(planner, k, p->env, turn->states[k]);
         if (legal) cm_env_legal(p->env, turn->states[k], legal + (size_t)k * width);
     }
     cm_roots roots = {.count = turn->count, .legal = legal};

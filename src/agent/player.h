@@ -44,7 +44,7 @@ struct cm_player {
 
 void cm_player_destroy(cm_player *player); /* NULL is allowed */
 
-/* The agent's greedy search: the most visited action, ties and all as cm_agent_select_legal decides without training.
+/* The agent's greedy search: the most visited action, ties and all as cm_agent_decide decides without training.
  * Agent and environment are borrowed. The caller owns every player. */
 cm_status cm_player_agent(cm_agent *agent, const cm_env *env, const cm_match_shape *shape, cm_player **out) CM_MUST_USE;
 

@@ -7,7 +7,7 @@
 #include "network/network.h"
 #include "run/weights.h"
 
-enum { CALLS = 2 };
+enum { MOST_CALLS = 2 };
 
 /* Work of the two inference calls for one row. */
 typedef struct call_cost {
@@ -46,6 +46,11 @@ static cm_status measure_call(const cm_network *network, bool root, call_cost *o
     return status;
 }
 
+/* A network that only predicts has no second call. */
+static int calls_of(const cm_session *s) {
+    return cm_network_get_config(s->network)->model == CM_NETWORK_PREDICTION ? 1 : MOST_CALLS;
+}
+
 /* ---- text ---- */
 
 static void format_shape(const cm_param *p, char out[64]) {
@@ -70,7 +75,7 @@ static void print_network(const cm_session *s, const call_cost *calls) {
     }
     printf("%-69s %10zu parameters\n\n", "", table->parameters);
     printf("%-12s %14s %14s %8s\n", "call", "FLOP per row", "bytes per row", "calls");
-    for (int i = 0; i < CALLS; i++) {
+    for (int i = 0; i < calls_of(s); i++) {
         printf("%-12s %14.0f %14.0f %8d\n", calls[i].name, calls[i].cost.flop, calls[i].cost.bytes,
                calls[i].cost.calls);
     }
@@ -106,7 +111,7 @@ static void write_all(const cm_session *s, const call_cost *calls, const cm_run_
     cm_json_put_int(json, "actions", s->env.spec.actions);
     cm_json_put_int(json, "parameters", (int64_t)table->parameters);
     cm_json_put_int(json, "state_size", cm_network_state_size(s->network));
-    for (int i = 0; i < CALLS; i++) {
+    for (int i = 0; i < calls_of(s); i++) {
         cm_json_begin_object(json, calls[i].name);
         cm_json_put_double(json, "flop", calls[i].cost.flop);
         cm_json_put_double(json, "bytes", calls[i].cost.bytes);
@@ -126,12 +131,12 @@ static void write_all(const cm_session *s, const call_cost *calls, const cm_run_
 /* ---- the command ---- */
 
 static cm_status inspect(cm_arguments *arguments, cm_session *session, const char *run) {
-    call_cost calls[CALLS];
+    call_cost calls[MOST_CALLS];
     cm_run_facts facts;
     char hash[CM_HASH_HEX] = "";
     int64_t checkpoint = CM_CHECKPOINT_LATEST;
     if (cm_argument_given(arguments, "--checkpoint")) CM_TRY(cm_cli_checkpoint(arguments, &checkpoint));
-    for (int i = 0; i < CALLS; i++) CM_TRY(measure_call(session->network, i == 0, &calls[i]));
+    for (int i = 0; i < calls_of(session); i++) CM_TRY(measure_call(session->network, i == 0, &calls[i]));
     if (run) CM_TRY(cm_run_parameter_hash(run, checkpoint, session, hash, &facts));
     if (!cm_argument_given(arguments, "--json")) {
         print_network(session, calls);

@@ -24,7 +24,6 @@ typedef struct table {
     bool quiet;   /* only the results */
     int lines;    /* of the last picture */
     void *state;  /* owned, like the next ones */
-    float *observation, *policy;
     uint8_t *legal;
     cm_rng random;
 } table;
@@ -88,9 +87,11 @@ static cm_status choose(table *t, int player, int32_t *action, float *value) {
         *action = random_move(t);
         return CM_OK;
     }
-    cm_env_observe(t->env, t->state, t->observation);
-    return cm_agent_select_legal(t->agent, t->observation, t->env->def->legal ? t->legal : NULL, false, action,
-                                 t->policy, value);
+    cm_decision decision = {.policy = NULL};
+    CM_TRY(cm_agent_decide(t->agent, t->env, t->state, false, &decision));
+    *action = decision.action;
+    *value = decision.value;
+    return CM_OK;
 }
 
 /* ---- an episode ---- */
@@ -126,15 +127,11 @@ static cm_status play_episode(table *t, int64_t number, uint64_t seed, double *t
 static cm_status take_table(table *t) {
     const cm_env_spec *spec = &t->env->spec;
     CM_TRY(cm_alloc(&t->state, 1, spec->state_size, "a game"));
-    CM_TRY(cm_alloc(&t->observation, (size_t)spec->observation_size, sizeof(float), "a game"));
-    CM_TRY(cm_alloc(&t->policy, (size_t)spec->actions, sizeof(float), "a game"));
     return cm_alloc(&t->legal, (size_t)spec->actions, 1, "a game");
 }
 
 static void free_table(table *t) {
     free(t->state);
-    free(t->observation);
-    free(t->policy);
     free(t->legal);
 }
 

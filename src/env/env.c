@@ -68,15 +68,16 @@ static void finish(const cm_env *env, void *state, cm_env_outcome *out) {
     common->truncated = out->truncated;
 }
 
+cm_env_outcome cm_env_step_rules(const cm_env *env, void *rules, int action, cm_pcg64 *random) {
+    if (env->spec.action_size == 0) return env->def->step(&env->params, rules, action, random);
+    float value = cm_env_action_value(env, action);
+    return env->def->step_value(&env->params, rules, &value);
+}
+
 cm_status cm_env_step(const cm_env *env, void *state, int action, cm_env_outcome *out) {
     CM_TRY(check_ready(env, state, false));
     CM_TRY(check_action(env, state, action));
-    if (env->spec.action_size > 0) {
-        float value = cm_env_action_value(env, action);
-        *out = env->def->step_value(&env->params, cm_env_rules(state), &value);
-    } else {
-        *out = env->def->step(&env->params, cm_env_rules(state), action, &((cm_env_common *)state)->random);
-    }
+    *out = cm_env_step_rules(env, cm_env_rules(state), action, &((cm_env_common *)state)->random);
     finish(env, state, out);
     return CM_OK;
 }

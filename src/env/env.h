@@ -216,6 +216,10 @@ static inline float cm_env_action_value(const cm_env *env, int action) {
     return (float)(low + (high - low) * action / (env->spec.actions - 1));
 }
 
+/* One step of the rules' state alone, for searches on true rules: the action is known to be legal and the state not to
+ * have ended. Nothing is checked and no time limit is kept: it is no rule, and no state shows how near it is. */
+cm_env_outcome cm_env_step_rules(const cm_env *env, void *rules, int action, cm_pcg64 *random);
+
 /* The two halves of a step where spec.chance_outcomes > 0: the player's part, then an outcome from outside. */
 cm_status cm_env_afterstate(const cm_env *env, void *state, int action, double *reward) CM_MUST_USE;
 cm_status cm_env_chance(const cm_env *env, void *state, int outcome, cm_env_outcome *out) CM_MUST_USE;

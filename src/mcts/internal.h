@@ -11,6 +11,7 @@ struct cm_search {
     const cm_step *step; /* constant; tests compare several */
     cm_arena arena;      /* owns everything that tree and the fields below point to */
     int count;           /* roots of the last run */
+    int64_t simulations; /* of the last run, over all roots */
 
     int32_t *kept; /* [B]    nodes that cm_search_keep left                                    */
     int32_t *map;  /* [3, N+1] scratch of cm_search_keep                                       */

@@ -3,14 +3,32 @@
 #define SECTION "MCTS"
 #define OPTIONS cm_mcts_options
 
-static int policy_of(const void *options) { return ((const cm_mcts_options *)options)->policy; }
+bool cm_mcts_is_gumbel(const cm_mcts_options *o) {
+    if (o->policy != CM_MCTS_ALPHAZERO) return o->policy == CM_MCTS_GUMBEL_MUZERO;
+    return o->selection == CM_MCTS_SELECT_GUMBEL;
+}
+
+bool cm_mcts_keeps_trees(const cm_mcts_options *o) {
+    return o->reuse_tree && o->policy == CM_MCTS_ALPHAZERO && !cm_mcts_is_gumbel(o) && o->max_depth == 0;
+}
 
 static const char *if_gumbel(const void *options) {
-    return policy_of(options) == CM_MCTS_GUMBEL_MUZERO ? "policy gumbel_muzero does not use it" : NULL;
+    return cm_mcts_is_gumbel(options) ? "selection by gumbel does not use it" : NULL;
 }
 
 static const char *unless_gumbel(const void *options) {
-    return policy_of(options) == CM_MCTS_GUMBEL_MUZERO ? NULL : "only policy gumbel_muzero uses it";
+    return cm_mcts_is_gumbel(options) ? NULL : "only selection by gumbel uses it";
+}
+
+static const char *unless_alphazero(const void *options) {
+    return ((const cm_mcts_options *)options)->policy == CM_MCTS_ALPHAZERO ? NULL : "only policy alphazero uses it";
+}
+
+static const char *unless_kept(const void *options) {
+    cm_mcts_options wanted = *(const cm_mcts_options *)options;
+    wanted.reuse_tree = true;
+    return cm_mcts_keeps_trees(&wanted) ? NULL
+                                        : "only policy alphazero with selection puct and no max_depth keeps trees";
 }
 
 static const char *unless_min_max(const void *options) {
@@ -20,8 +38,7 @@ static const char *unless_min_max(const void *options) {
 
 static const char *unless_completed(const void *options) {
     int q = ((const cm_mcts_options *)options)->qtransform;
-    bool used =
-        q == CM_MCTS_Q_COMPLETED_BY_MIX_VALUE || (q == CM_MCTS_Q_AUTO && policy_of(options) == CM_MCTS_GUMBEL_MUZERO);
+    bool used = q == CM_MCTS_Q_COMPLETED_BY_MIX_VALUE || (q == CM_MCTS_Q_AUTO && cm_mcts_is_gumbel(options));
     return used ? NULL : "only qtransform completed_by_mix_value uses it";
 }
 
@@ -36,12 +53,20 @@ const cm_option cm_mcts_option_rows[] = {
     CM_OPTION(
         ENUM, policy, SECTION, "muzero", 0, 0,
         "muzero: PUCT with Dirichlet noise. gumbel_muzero: sequential halving, good with few simulations and many "
-        "actions. stochastic_muzero: with chance nodes. alphazero: the true rules as the model.",
+        "actions. stochastic_muzero: with chance nodes. alphazero: the true rules of the game as the model, with legal "
+        "moves and exact ends at every node; the network predicts policy and value only.",
         .choices = "muzero|gumbel_muzero|stochastic_muzero|alphazero"),
+    CM_OPTION(ENUM, selection, SECTION, "auto", 0, 0,
+              "How policy alphazero selects moves: puct, or gumbel as in gumbel_muzero; auto: puct.",
+              .choices = "auto|puct|gumbel", .idle = unless_alphazero),
+    CM_OPTION(BOOL, reuse_tree, SECTION, "true", 0, 0,
+              "Self-play goes on with the part of the tree below the move that was played, up to the next round of "
+              "learning; a search then adds what is missing to num_simulations. Evaluation always starts anew.",
+              .idle = unless_kept),
     CM_OPTION(DOUBLE, pb_c_base, SECTION, "19652", 1, 1e9, "Visits at which the weight of the prior begins to grow.",
               .idle = if_gumbel),
     CM_OPTION(ENUM, qtransform, SECTION, "auto", 0, 0,
-              "How values are scaled before they meet the prior; auto: parent_and_siblings, with policy gumbel_muzero "
+              "How values are scaled before they meet the prior; auto: parent_and_siblings, with selection by gumbel "
               "completed_by_mix_value.",
               .choices = "auto|min_max|parent_and_siblings|completed_by_mix_value"),
     CM_OPTION(DOUBLE, min_value, SECTION, "-1", -1e9, 1e9, "Value that min_max maps to 0.", .idle = unless_min_max),

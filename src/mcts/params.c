@@ -43,8 +43,8 @@ static cm_qtransform_kind qtransform_of(const cm_mcts_options *options, cm_qtran
 }
 
 cm_search_params cm_search_params_from_options(const cm_mcts_options *options) {
-    bool gumbel = options->policy == CM_MCTS_GUMBEL_MUZERO;
-    cm_search_params params = cm_search_params_default(gumbel ? CM_POLICY_GUMBEL_MUZERO : CM_POLICY_MUZERO);
+    cm_search_params params =
+        cm_search_params_default(cm_mcts_is_gumbel(options) ? CM_POLICY_GUMBEL_MUZERO : CM_POLICY_MUZERO);
     params.num_simulations = options->num_simulations;
     params.max_depth = options->max_depth;
     params.qtransform.kind = qtransform_of(options, params.qtransform.kind);

@@ -319,6 +319,7 @@ static cm_status simulate(cm_search *search, const cm_model *model, int simulati
         search->leaf[b] = cm_step_leaf(tree, b, simulation + first);
     }
     int rows = 0, decisions = gather(search, &rows);
+    search->simulations += rows;
     CM_TRY(call_afterstate(search, model, decisions));
     CM_TRY(call_recurrent(search, model, decisions, rows - decisions));
     CM_TRY(grow(search, 0, decisions, tree->num_chance));
@@ -333,6 +334,7 @@ cm_status cm_search_run(cm_search *search, const cm_model *model, const cm_roots
         return cm_fail(CM_ERR_INPUT, "search: %d roots were kept, but the run has %d", search->count, roots->count);
     }
     CM_TRY(start(search, model, roots));
+    search->simulations = 0;
     for (int simulation = 0; simulation < search->tree.params.num_simulations; simulation++) {
         CM_TRY(simulate(search, model, simulation));
     }
@@ -340,3 +342,5 @@ cm_status cm_search_run(cm_search *search, const cm_model *model, const cm_roots
     memset(search->kept, 0, (size_t)roots->count * sizeof(int32_t));
     return CM_OK;
 }
+
+int64_t cm_search_simulations(const cm_search *search) { return search->simulations; }

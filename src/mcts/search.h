@@ -60,6 +60,9 @@ void cm_search_destroy(cm_search *search); /* NULL is allowed */
 cm_status cm_search_run(cm_search *search, const cm_model *model, const cm_roots *roots,
                         const cm_search_result *result) CM_MUST_USE;
 
+/* Nodes that the last run added, over all roots: count * N, or fewer where trees were kept. */
+int64_t cm_search_simulations(const cm_search *search);
+
 /* Sub-tree reuse, between two runs: what lies below the played actions[n] (n of the last run; -1: nothing) becomes the
  * tree of its root, in the slots 0 .. k-1, and the model moves its states likewise. A run with roots.is_kept then
  * evaluates only the roots without a tree (model->root gets their slots) and adds N + 1 - k nodes to the others; noise

@@ -67,6 +67,12 @@ static void apply_limits(cm_config *config, cm_run_options *run) {
     if (run->env_steps > 0) FOLLOW(config, "env_steps", "stop_at_goal", run->stop_at_goal, false, "env_steps");
 }
 
+/* Single positions are trained: there is nothing to unroll. */
+static void apply_policy(cm_config *config, cm_configuration *c) {
+    if (c->mcts.policy != CM_MCTS_ALPHAZERO) return;
+    FOLLOW(config, "policy", "num_unroll_steps", c->replay.num_unroll_steps, 0, "policy alphazero");
+}
+
 /* --- checks between keys --- */
 
 static cm_status check_support(const cm_config *config, const char *size_key, const char *max_key, int size, double min,
@@ -145,16 +151,37 @@ static cm_status check_environment(const cm_config *config, const cm_env_options
     return CM_OK;
 }
 
+static cm_status check_policy(const cm_config *config, const cm_configuration *c) {
+    if (c->mcts.policy != CM_MCTS_ALPHAZERO) return CM_OK;
+    if (c->replay.num_unroll_steps > 0)
+        return cm_config_fail(config, "num_unroll_steps",
+                              "policy alphazero has no dynamics to unroll: leave it out, or set it to 0");
+    if (c->trainer.consistency_weight > 0.0)
+        return cm_config_fail(config, "consistency_weight",
+                              "policy alphazero predicts no states to compare: leave it out, or set it to 0");
+    return CM_OK;
+}
+
 static cm_status check_search(const cm_config *config, const cm_mcts_options *m) {
     if (m->qtransform == CM_MCTS_Q_MIN_MAX && m->min_value >= m->max_value)
         return cm_config_fail(config, "max_value", "must be above min_value %g, got %g", m->min_value, m->max_value);
     return CM_OK;
 }
 
+static void warn_of_dynamics(const cm_config *config) {
+    static const char *const keys[] = {"reward_weight",        "unroll_scale",       "hidden_gradient_scale",
+                                       "hidden_gradient_form", "residual_dynamics",  "action_encoding",
+                                       "reward_support_min",   "reward_support_max", "reward_support_size"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        cm_config_warn_key(config, keys[i], "policy alphazero learns no dynamics");
+    }
+}
+
 /* Keys without effect for reasons that their own module does not know. */
 static void warn_across(const cm_config *config, const cm_configuration *c) {
-    if (c->mcts.policy == CM_MCTS_GUMBEL_MUZERO) {
-        const char *why = "policy gumbel_muzero plays what its halving leaves, at no temperature";
+    if (c->mcts.policy == CM_MCTS_ALPHAZERO) warn_of_dynamics(config);
+    if (cm_mcts_is_gumbel(&c->mcts)) {
+        const char *why = "selection by gumbel plays what its halving leaves, at no temperature";
         cm_config_warn_key(config, "temperature", why);
         cm_config_warn_key(config, "temperature_schedule", why);
         cm_config_warn_key(config, "temperature_threshold", why);
@@ -187,6 +214,7 @@ cm_status cm_configuration_finish(cm_config *config, cm_configuration *configura
     apply_preset(config, &configuration->network);
     apply_family(config, &configuration->network);
     apply_ema(config, &configuration->trainer);
+    apply_policy(config, configuration);
     cm_config_resolve_groups(config);
     apply_limits(config, &configuration->run);
     CM_TRY(check_network(config, &configuration->network));
@@ -195,6 +223,7 @@ cm_status cm_configuration_finish(cm_config *config, cm_configuration *configura
     CM_TRY(check_device(config, &configuration->run));
     CM_TRY(check_environment(config, &configuration->env));
     CM_TRY(check_search(config, &configuration->mcts));
+    CM_TRY(check_policy(config, configuration));
     cm_config_warn_idle(config);
     warn_across(config, configuration);
     return CM_OK;

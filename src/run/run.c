@@ -278,6 +278,7 @@ static cm_status open_acting(cm_run *run) {
         .steps = c->agent.steps_per_iteration,
         .random_move_steps = c->agent.random_move_steps,
         .temperature_threshold = c->agent.temperature_threshold,
+        .reuse_tree = cm_mcts_keeps_trees(&c->mcts),
         .seed = (uint64_t)c->run.seed,
     };
     return cm_actor_create(&config, &run->actor);

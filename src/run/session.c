@@ -103,13 +103,27 @@ static cm_status open_network(cm_session *s) {
     cm_network_config config;
     cm_network_config_from_options(&config, &s->configuration.network, spec->rank, spec->shape, spec->actions,
                                    s->configuration.trainer.consistency_weight > 0.0);
+    if (s->configuration.mcts.policy == CM_MCTS_ALPHAZERO) config.model = CM_NETWORK_PREDICTION;
     cm_status status = cm_network_create(&config, &s->network);
     return status == CM_OK ? CM_OK : cm_fail_in(status, "Network architecture");
+}
+
+/* The policy must fit the game. */
+static cm_status check_policy(int policy, const cm_env_spec *spec) {
+    if (policy == CM_MCTS_ALPHAZERO && spec->chance_outcomes > 0) {
+        return cm_fail(
+            CM_ERR_INPUT,
+            "MCTS.policy: alphazero searches on the true rules, which must be without chance, but %s has it; "
+            "choose stochastic_muzero, muzero or gumbel_muzero",
+            spec->name);
+    }
+    return CM_OK;
 }
 
 static cm_status open_all(cm_session *s) {
     CM_TRY(cm_session_env(&s->configuration.env, &s->env));
     CM_TRY(check_environment(&s->configuration.env, &s->env.spec));
+    CM_TRY(check_policy(s->configuration.mcts.policy, &s->env.spec));
     CM_TRY(open_network(s));
     CM_TRY(open_backend(backend_name(&s->configuration.run), &s->backend));
     CM_TRY(choose_dtype(&s->configuration.run, s->backend, &s->compute));
@@ -143,6 +157,7 @@ cm_status cm_session_agent(cm_session *s, cm_agent **out) {
     float gamma = (float)c->replay.discount;
     cm_agent_config config = {
         .network = s->network,
+        .rules = c->mcts.policy == CM_MCTS_ALPHAZERO ? &s->env : NULL,
         .backend = s->backend,
         .pool = s->pool,
         .compute = s->compute,

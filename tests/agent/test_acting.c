@@ -16,6 +16,7 @@ typedef struct scene {
     cm_agent *agent;
     cm_replay *replay;
     cm_actor *actor;
+    bool keeps; /* sub-trees between moves */
 } scene;
 
 static void open_scene(scene *s, const char *environment, const char *limit, const char *threads) {
@@ -54,6 +55,7 @@ static void open_actor_with(scene *s, int steps, int random_move_steps) {
                              .steps = steps,
                              .random_move_steps = random_move_steps,
                              .temperature_threshold = 3,
+                             .reuse_tree = s->keeps,
                              .seed = 9};
     ck_assert_msg(cm_actor_create(&actor, &s->actor) == CM_OK, "%s", cm_error_message());
 }
@@ -97,6 +99,48 @@ START_TEST(workers_change_no_bit_of_self_play) {
     expect_equal(&one, &three);
     close_scene(&one);
     close_scene(&three);
+}
+END_TEST
+
+/* With the rules as the model and sub-trees that are kept between moves. */
+START_TEST(workers_change_no_bit_of_self_play_on_true_rules) {
+    scene one, three, fresh;
+    cm_actor_counts kept, all;
+    open_scene(&one, "env_name=tictactoe", "policy=alphazero", "threads=1");
+    open_scene(&three, "env_name=tictactoe", "policy=alphazero", "threads=3");
+    open_scene(&fresh, "env_name=tictactoe", "policy=alphazero", "threads=3");
+    one.keeps = three.keeps = true;
+    open_actor(&one, 7);
+    open_actor(&three, 7);
+    open_actor(&fresh, 7);
+    for (int i = 0; i < 6; i++) act(&one), act(&three), act(&fresh);
+    expect_equal(&one, &three);
+    cm_actor_count(one.actor, &kept);
+    cm_actor_count(fresh.actor, &all);
+    ck_assert_int_eq(all.simulations, 4 * 7 * 6 * 40);
+    ck_assert_int_lt(kept.simulations, all.simulations * 19 / 20);
+    close_scene(&one);
+    close_scene(&three);
+    close_scene(&fresh);
+}
+END_TEST
+
+/* The ends of truncated episodes are searched in the place of the kept trees. */
+START_TEST(time_limits_and_kept_trees_do_not_disturb_each_other) {
+    scene one, two;
+    cm_actor_counts counts;
+    open_scene(&one, "env_name=CartPole-v1", "policy=alphazero", "threads=1");
+    open_scene(&two, "env_name=CartPole-v1", "policy=alphazero", "threads=2");
+    one.keeps = two.keeps = true;
+    one.session->env.spec.max_steps = two.session->env.spec.max_steps = 5;
+    open_actor(&one, 5);
+    open_actor(&two, 5);
+    for (int i = 0; i < 4; i++) act(&one), act(&two);
+    expect_equal(&one, &two);
+    cm_actor_count(one.actor, &counts);
+    ck_assert_int_eq(counts.episodes, 160);
+    close_scene(&one);
+    close_scene(&two);
 }
 END_TEST
 
@@ -144,9 +188,11 @@ START_TEST(random_moves_last_as_long_as_they_are_told_to) {
 END_TEST
 
 START_TEST(loaded_actor_goes_on_as_the_saved_one) {
+    static const char *const settings[] = {"policy=muzero", "policy=alphazero"};
     scene a, b;
-    open_scene(&a, "env_name=tictactoe", "max_steps=0", "threads=2");
-    open_scene(&b, "env_name=tictactoe", "max_steps=0", "threads=1");
+    open_scene(&a, "env_name=tictactoe", settings[_i], "threads=2");
+    open_scene(&b, "env_name=tictactoe", settings[_i], "threads=1");
+    a.keeps = b.keeps = _i == 1;
     open_actor(&a, 4);
     open_actor(&b, 4);
     act(&a), act(&a);
@@ -180,6 +226,21 @@ START_TEST(episodes_of_an_evaluation_depend_on_their_seed_alone) {
     ck_assert_int_eq(e.episodes, 70);
     evaluate(&s, 3, 3, 1050, few, &e);
     for (int i = 0; i < 3; i++) ck_assert_double_eq(few[i], many[50 + i]);
+    close_scene(&s);
+}
+END_TEST
+
+START_TEST(a_search_on_true_rules_beats_a_random_player_without_learning) {
+    scene s;
+    double returns[50];
+    cm_evaluation e;
+    open_scene(&s, "env_name=tictactoe", "policy=alphazero", "threads=2");
+    cm_agent_destroy(s.agent);
+    s.session->configuration.mcts.num_simulations = 100;
+    ck_assert_int_eq(cm_session_agent(s.session, &s.agent), CM_OK); /* weights 0: uniform priors, values 0 */
+    evaluate(&s, 50, 50, 1, returns, &e);
+    ck_assert_int_ge(e.wins, 40);
+    ck_assert_int_le(e.losses, 3);
     close_scene(&s);
 }
 END_TEST
@@ -244,8 +305,11 @@ int main(void) {
     tcase_add_test(tests, workers_change_no_bit_of_self_play);
     tcase_add_test(tests, every_truncated_episode_is_counted_and_begins_anew);
     tcase_add_test(tests, random_moves_last_as_long_as_they_are_told_to);
-    tcase_add_test(tests, loaded_actor_goes_on_as_the_saved_one);
+    tcase_add_test(tests, workers_change_no_bit_of_self_play_on_true_rules);
+    tcase_add_test(tests, time_limits_and_kept_trees_do_not_disturb_each_other);
+    tcase_add_loop_test(tests, loaded_actor_goes_on_as_the_saved_one, 0, 2);
     tcase_add_test(tests, episodes_of_an_evaluation_depend_on_their_seed_alone);
+    tcase_add_test(tests, a_search_on_true_rules_beats_a_random_player_without_learning);
     tcase_add_test(tests, games_of_two_are_won_drawn_or_lost);
     tcase_add_test(tests, summary_has_sample_deviation_and_interval);
     tcase_add_test(tests, random_moves_become_rarer_until_their_end);

@@ -69,6 +69,7 @@ static void analyse(scene *s, int first, int count) {
 
 static const char *const games[][2] = {{"env_name=tictactoe", "policy=gumbel_muzero"},
                                        {"env_name=tictactoe", "policy=muzero"},
+                                       {"env_name=tictactoe", "policy=alphazero"},
                                        {"env_name=CartPole-v1", "policy=muzero"}};
 
 START_TEST(answer_is_the_same_alone_and_among_a_hundred_on_three_threads) {
@@ -141,17 +142,13 @@ START_TEST(action_and_value_are_those_of_greedy_play) {
     const cm_env *env = &s.session->env;
     analyse(&s, 0, POSITIONS);
     for (int i = 0; i < POSITIONS; i++) {
-        float observation[64], value;
-        int32_t action;
+        cm_decision decision = {.policy = NULL};
         const void *state = cm_analyser_state(s.analyser, i);
         cm_analysis x = cm_analyser_get(s.analyser, i);
         if (cm_env_ended(state)) continue;
-        cm_env_observe(env, state, observation);
-        ck_assert_int_eq(
-            cm_agent_select_legal(s.agent, observation, env->def->legal ? x.legal : NULL, false, &action, NULL, &value),
-            CM_OK);
-        ck_assert_int_eq(x.action, action);
-        ck_assert_float_eq(x.value, value);
+        ck_assert_int_eq(cm_agent_decide(s.agent, env, state, false, &decision), CM_OK);
+        ck_assert_int_eq(x.action, decision.action);
+        ck_assert_float_eq(x.value, decision.value);
     }
     close_scene(&s);
 }

@@ -158,9 +158,9 @@ END_TEST
 
 /* The effective configuration of the original's file, read back, means the same. */
 START_TEST(effective_configuration_reads_back_to_itself) {
-    static const char *const assignments[] = {"preset=plain", "family=cumind", "ema_decay=0", "updates=7",
-                                              "policy=gumbel_muzero"};
-    for (int i = 0; i < 5; i++) {
+    static const char *const assignments[] = {"preset=plain", "family=cumind",        "ema_decay=0",
+                                              "updates=7",    "policy=gumbel_muzero", "policy=alphazero"};
+    for (int i = 0; i < 6; i++) {
         assert_loads(CM_TEST_CASES "/cumind/configuration.json", assignments[i], NULL);
         cm_configuration before = c, after;
         cm_json_writer *writer;
@@ -236,6 +236,8 @@ START_TEST(keys_that_contradict_each_other_are_one_clear_error) {
         {"memory_steps=0", NULL, "the memory has no size"},
         {"min_memory_steps=5001", NULL, "waits for 5001 steps, but the memory holds 5000"},
         {"min_memory_pct=0.5", NULL, "is a fraction of memory_capacity, which is 0"},
+        {"policy=alphazero", "num_unroll_steps=3", "policy alphazero has no dynamics to unroll"},
+        {"policy=alphazero", "consistency_weight=2", "policy alphazero predicts no states to compare"},
         {"memory_capacity=5", "min_memory_size=6", "waits for 6 episodes, but the memory holds 5"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -244,6 +246,22 @@ START_TEST(keys_that_contradict_each_other_are_one_clear_error) {
                       cm_error_message());
         ck_assert_ptr_null(config);
     }
+}
+END_TEST
+
+START_TEST(alphazero_unrolls_nothing_and_selects_as_it_is_told) {
+    assert_loads(ROOT "/configuration.json", "policy=alphazero", NULL);
+    ck_assert_int_eq(c.replay.num_unroll_steps, 0);
+    ck_assert_str_eq(cm_config_origin_of(config, "num_unroll_steps"), "policy alphazero");
+    ck_assert(!cm_mcts_is_gumbel(&c.mcts) && cm_mcts_keeps_trees(&c.mcts));
+    assert_loads(NULL, "policy=alphazero", "selection=gumbel");
+    ck_assert(cm_mcts_is_gumbel(&c.mcts) && !cm_mcts_keeps_trees(&c.mcts));
+    assert_loads(NULL, "policy=alphazero", "max_depth=5");
+    ck_assert(!cm_mcts_keeps_trees(&c.mcts));
+    assert_loads(NULL, "policy=gumbel_muzero", NULL);
+    ck_assert(cm_mcts_is_gumbel(&c.mcts));
+    assert_loads(NULL, "policy=muzero", NULL);
+    ck_assert(!cm_mcts_is_gumbel(&c.mcts) && !cm_mcts_keeps_trees(&c.mcts));
 }
 END_TEST
 
@@ -284,6 +302,10 @@ START_TEST(keys_without_effect_are_warned_of) {
                                        "target_dtype=bfloat16",
                                        "consistency_output=64",
                                        "policy=gumbel_muzero temperature=0.5",
+                                       "selection=gumbel",
+                                       "reuse_tree=false",
+                                       "policy=alphazero reward_weight=2",
+                                       "policy=alphazero value_scale=1",
                                        "komi=0.5",
                                        "swap=true",
                                        "env_name=go9 reset_low=-1",
@@ -328,6 +350,7 @@ int main(void) {
     tcase_add_test(t, family_leaves_the_preset_and_the_original_has_scalar_heads);
     tcase_add_test(t, limit_on_the_command_line_takes_the_place_of_the_file_s);
     tcase_add_test(t, keys_that_contradict_each_other_are_one_clear_error);
+    tcase_add_test(t, alphazero_unrolls_nothing_and_selects_as_it_is_told);
     tcase_add_test(t, average_of_decay_0_is_used_for_nothing);
     tcase_add_test(t, length_of_higher_precedence_than_the_goal_is_meant);
     tcase_add_test(t, keys_without_effect_are_warned_of);
