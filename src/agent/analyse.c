@@ -30,7 +30,8 @@ struct cm_analyser {
 /* Rows of one planner. */
 static int rows_for(const cm_agent *agent, int positions, int threads) {
     const cm_agent_config *config = cm_agent_get_config(agent);
-    size_t state = (size_t)cm_network_state_size(config->network) * sizeof(float);
+    size_t hidden = (size_t)cm_network_state_size(config->network) * sizeof(float);
+    size_t state = config->rules ? config->rules->spec.state_size : hidden; /* of a node */
     size_t fitting = most_state_bytes / (state * ((size_t)config->evaluation.num_simulations + 1));
     int rows = (positions + threads - 1) / threads;
     if (rows > MOST_ROWS) rows = MOST_ROWS;

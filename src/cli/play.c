@@ -1,218 +1,199 @@
 /* Watches an agent play, or plays a game against it. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "cli/output.h"
-#include "core/arena.h"
-#include "core/rng.h"
-#include "run/weights.h"
+#include "cli/dialogue.h"
+#include "cli/interrupt.h"
+#include "cli/loaded.h"
 
-enum { LINE = 256 };
+enum { MOST_STEPS = 100000, TABLE_ROWS = 6 };
 
-/* Who decides the moves of a player. */
-typedef enum mover { MOVER_AGENT, MOVER_HUMAN, MOVER_RANDOM } mover;
+/* ---- watching ---- */
 
-typedef struct table {
-    const cm_env *env;
-    cm_agent *agent;
-    mover mover[2];
-    double delay; /* seconds between moves */
-    bool redraw;  /* the picture stays in its place on a terminal */
-    bool quiet;   /* only the results */
-    int lines;    /* of the last picture */
-    void *state;  /* owned, like the next ones */
-    uint8_t *legal;
-    cm_rng random;
-} table;
+typedef struct watch {
+    const cm_arguments *arguments;
+    cm_game *game;
+    cm_view view;
+    double delay;  /* seconds between moves */
+    bool is_quiet; /* only the results */
+    int lines;     /* of the last picture that stands on the terminal */
+} watch;
 
 static void wait_for(double seconds) {
     struct timespec time = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - floor(seconds)) * 1e9)};
     if (seconds > 0.0) nanosleep(&time, NULL);
 }
 
-static void show(table *t, const char *caption) {
-    char picture[CM_ENV_PICTURE_BYTES];
-    if (t->quiet) return;
-    cm_env_picture(t->env, t->state, picture, sizeof picture);
-    if (t->redraw && t->lines > 0) printf("\033[%dA\033[J", t->lines);
-    size_t length = strlen(picture);
-    printf("%s%s%s\n", picture, length > 0 && picture[length - 1] == '\n' ? "" : "\n", caption);
-    t->lines = 2 - (length > 0 && picture[length - 1] == '\n');
-    for (const char *c = picture; *c; c++) t->lines += *c == '\n';
+/* On a terminal a picture takes the place of the last one, if that is still in sight. */
+static void show(watch *w, const cm_text *note) {
+    cm_text out = {0};
+    if (w->is_quiet) return;
+    cm_game_draw(w->game, &w->view, -1, note, &out);
+    if (w->view.tty && w->lines > 0 && w->lines < w->view.rows) printf("\033[%dA\033[J", w->lines);
+    fputs(out.bytes, stdout);
     fflush(stdout);
-    wait_for(t->delay);
+    w->lines = cm_text_lines(&out);
+    wait_for(w->delay);
 }
 
-/* ---- moves ---- */
-
-static cm_status ask_human(table *t, int32_t *action) {
-    char line[LINE];
-    for (;;) {
-        printf("your move (a name or a number, ? lists them, q ends): ");
-        fflush(stdout);
-        if (!fgets(line, sizeof line, stdin) || line[0] == 'q') return cm_fail(CM_ERR_INTERRUPTED, "play: ended");
-        line[strcspn(line, "\r\n")] = '\0';
-        t->lines = 0; /* the terminal has scrolled */
-        *action = cm_env_action_parse(t->env, line);
-        if (*action >= 0 && *action < t->env->spec.actions && t->legal[*action]) return CM_OK;
-        printf("legal moves:");
-        for (int i = 0; i < t->env->spec.actions; i++) {
-            char name[16];
-            if (!t->legal[i]) continue;
-            cm_env_action_name(t->env, i, name, sizeof name);
-            printf(" %s", name);
-        }
-        printf("\n");
+/* What the last move was: of two players with the table behind it, of one with what has come of it. */
+static void describe(const watch *w, int32_t action, const cm_analysis *analysis, cm_text *note) {
+    const cm_game *game = w->game;
+    char name[16], value[16] = "";
+    cm_env_action_name(game->env, action, name, sizeof name);
+    if (analysis) cm_view_value((double)analysis->value, value);
+    if (game->env->spec.players < 2) {
+        cm_text_add(note, "step %d  %s  return %g%s%s\n", game->count, name, game->total, analysis ? "  expects " : "",
+                    value);
+        return;
     }
+    const char *stone = cm_view_player(&w->view, game->moves[game->count - 1].player);
+    cm_text_add(note, "%s plays %s%s%s\n", stone, name, analysis ? ", value " : "", value);
+    if (!analysis) return;
+    cm_view_moves(&w->view, game->env, analysis, cm_game_note_columns(game, &w->view), TABLE_ROWS, note);
 }
 
-static int32_t random_move(table *t) {
-    int legal = 0;
-    for (int i = 0; i < t->env->spec.actions; i++) legal += t->legal[i] != 0;
-    int wanted = legal > 0 ? (int)cm_rng_below(&t->random, (uint32_t)legal) : 0;
-    for (int i = 0; i < t->env->spec.actions; i++) {
-        if (t->legal[i] && wanted-- == 0) return i;
-    }
-    return 0;
-}
-
-static cm_status choose(table *t, int player, int32_t *action, float *value) {
-    *value = NAN;
-    cm_env_legal(t->env, t->state, t->legal);
-    if (t->mover[player] == MOVER_HUMAN) return ask_human(t, action);
-    if (t->mover[player] == MOVER_RANDOM) {
-        *action = random_move(t);
-        return CM_OK;
-    }
-    cm_decision decision = {.policy = NULL};
-    CM_TRY(cm_agent_decide(t->agent, t->env, t->state, false, &decision));
-    *action = decision.action;
-    *value = decision.value;
+static cm_status watch_move(watch *w) {
+    cm_game *game = w->game;
+    cm_text note = {0};
+    cm_analysis analysis;
+    bool is_random = game->mover[cm_game_to_play(game)] == CM_MOVER_RANDOM;
+    w->view = cm_view_of_stdout(w->arguments);
+    if (!is_random) CM_TRY(cm_game_think(game, &analysis));
+    int32_t action = is_random ? cm_game_random_action(game) : analysis.action;
+    CM_TRY(cm_game_play(game, action));
+    describe(w, action, is_random ? NULL : &analysis, &note);
+    show(w, &note);
     return CM_OK;
 }
 
-/* ---- an episode ---- */
-
-static void caption_of(const table *t, int64_t step, int32_t action, float value, double total, char out[LINE]) {
-    char name[16];
-    cm_env_action_name(t->env, action, name, sizeof name);
-    int n = snprintf(out, LINE, "step %lld  %s  return %g", (long long)step, name, total);
-    if (isfinite(value) && n > 0) snprintf(out + n, (size_t)(LINE - n), "  expects %.2f", (double)value);
-}
-
-static cm_status play_episode(table *t, int64_t number, uint64_t seed, double *total) {
-    char caption[LINE] = "";
-    cm_env_outcome outcome = {0.0, false, false};
-    *total = 0.0;
-    t->lines = 0;
-    cm_env_reset(t->env, t->state, seed);
-    show(t, "");
-    for (int64_t step = 1; !outcome.terminated && !outcome.truncated && step <= 100000; step++) {
-        int player = cm_env_to_play(t->env, t->state);
-        int32_t action = 0;
-        float value = NAN;
-        CM_TRY(choose(t, player, &action, &value));
-        CM_TRY(cm_env_step(t->env, t->state, action, &outcome));
-        *total += player == 0 ? outcome.reward : -outcome.reward;
-        caption_of(t, step, action, value, *total, caption);
-        show(t, caption);
+static cm_status watch_game(watch *w, int64_t number, uint64_t seed) {
+    const cm_text nothing = {0};
+    cm_game *game = w->game;
+    cm_game_begin(game, seed);
+    w->lines = 0;
+    show(w, &nothing);
+    while (!cm_env_ended(game->state) && game->count < MOST_STEPS) {
+        if (cm_interrupted()) return cm_fail(CM_ERR_INTERRUPTED, "play: ended");
+        CM_TRY(watch_move(w));
     }
-    printf("episode %lld: return %g%s\n", (long long)number, *total, outcome.truncated ? " (time limit)" : "");
+    const char *result = game->total > 0.0 ? ", x wins" : game->total < 0.0 ? ", o wins" : ", a draw";
+    printf("episode %lld: return %g%s%s\n", (long long)number, game->total, game->truncated ? " (time limit)" : "",
+           game->env->spec.players == 2 ? result : "");
     return CM_OK;
 }
 
-static cm_status take_table(table *t) {
-    const cm_env_spec *spec = &t->env->spec;
-    CM_TRY(cm_alloc(&t->state, 1, spec->state_size, "a game"));
-    return cm_alloc(&t->legal, (size_t)spec->actions, 1, "a game");
-}
-
-static void free_table(table *t) {
-    free(t->state);
-    free(t->legal);
-}
-
-static cm_status play_all(table *t, int64_t episodes, int64_t seed) {
-    cm_status status = take_table(t);
-    t->random = cm_rng_init(cm_key_make((uint64_t)seed, CM_RNG_EVALUATE, 0), 0);
-    for (int64_t i = 0; i < episodes && status == CM_OK; i++) {
-        double total = 0.0;
-        status = play_episode(t, i, (uint64_t)(seed + i), &total);
-    }
-    free_table(t);
+static cm_status watch_all(cm_game *game, const cm_arguments *arguments, int64_t seed) {
+    watch w = {.arguments = arguments, .game = game, .is_quiet = cm_argument_given(arguments, "--quiet")};
+    int64_t episodes = 1;
+    CM_TRY(cm_argument_int(arguments, "--episodes", 1, 1000000, &episodes));
+    w.view = cm_view_of_stdout(arguments);
+    w.delay = !w.view.tty || w.is_quiet ? 0.0 : game->env->spec.players == 2 ? 1.0 : 0.05;
+    CM_TRY(cm_argument_seconds(arguments, "--delay", &w.delay));
+    cm_interrupt_catch();
+    cm_status status = CM_OK;
+    for (int64_t i = 0; i < episodes && status == CM_OK; i++) status = watch_game(&w, i, (uint64_t)(seed + i));
     if (status == CM_ERR_INTERRUPTED) printf("\n");
     return status == CM_ERR_INTERRUPTED ? CM_OK : status;
 }
 
+/* ---- playing ---- */
+
+static cm_status converse(cm_game *game, const cm_arguments *arguments, const cm_loaded *loaded, int64_t seed) {
+    char agent[96] = "", steps[16];
+    cm_dialogue_config config = {.arguments = arguments, .agent = agent, .seed = (uint64_t)seed};
+    CM_TRY(cm_argument_int(arguments, "--episodes", 1, 1000000, &config.games));
+    if (loaded->agent) {
+        cm_format_count((double)loaded->facts.env_steps, steps);
+        snprintf(agent, sizeof agent, "the agent (%s steps of training, %d simulations a move)", steps,
+                 cm_agent_get_config(loaded->agent)->evaluation.num_simulations);
+    }
+    return cm_dialogue_run(game, &config);
+}
+
 /* ---- the command ---- */
 
-static cm_status seat_players(cm_arguments *arguments, const cm_env_spec *spec, bool has_agent, table *t) {
-    int seat = -1, opponent = MOVER_AGENT;
-    mover standard = has_agent ? MOVER_AGENT : MOVER_RANDOM;
-    CM_TRY(cm_argument_choice(arguments, "--human", "first|second|only", &seat));
-    CM_TRY(cm_argument_choice(arguments, "--opponent", "agent|human|random", &opponent));
-    t->mover[0] = t->mover[1] = standard;
-    if (cm_argument_given(arguments, "--opponent")) t->mover[1] = (mover)opponent;
-    if (seat == 1 && spec->players < 2) {
+enum { HUMAN_FIRST, HUMAN_SECOND, HUMAN_ONLY, HUMAN_NONE };
+
+static cm_status seat_one(const cm_arguments *arguments, const cm_env_spec *spec, int human, cm_mover *mover) {
+    if (human == HUMAN_SECOND) {
         return cm_fail(CM_ERR_INPUT, "--human: %s has one player; say --human only", spec->name);
     }
-    if (seat == 0 || seat == 2) t->mover[0] = MOVER_HUMAN;
-    if (seat == 1) t->mover[1] = MOVER_HUMAN;
-    if (!has_agent && t->mover[1] == MOVER_AGENT) {
+    if (cm_argument_given(arguments, "--opponent")) {
+        return cm_fail(CM_ERR_INPUT, "--opponent: %s has one player", spec->name);
+    }
+    if (human == HUMAN_FIRST || human == HUMAN_ONLY) mover[0] = CM_MOVER_HUMAN;
+    mover[1] = mover[0];
+    return CM_OK;
+}
+
+static cm_status seat_two(const cm_arguments *arguments, const cm_env_spec *spec, int human, cm_mover *mover) {
+    int opponent = (int)mover[1];
+    if (human == HUMAN_ONLY) {
+        return cm_fail(CM_ERR_INPUT, "--human only: %s has two players; say first or second", spec->name);
+    }
+    CM_TRY(cm_argument_choice(arguments, "--opponent", "agent|human|random", &opponent));
+    if (human == HUMAN_NONE && opponent == CM_MOVER_HUMAN) {
+        return cm_fail(CM_ERR_INPUT, "--opponent human: does not go with --human none");
+    }
+    mover[1] = (cm_mover)opponent;
+    if (human == HUMAN_FIRST) mover[0] = CM_MOVER_HUMAN;
+    if (human == HUMAN_SECOND) mover[0] = mover[1], mover[1] = CM_MOVER_HUMAN;
+    return CM_OK;
+}
+
+/* Two players: a person plays, unless only results are wanted; one: the agent is watched. */
+static cm_status seat_players(const cm_arguments *arguments, cm_game *game) {
+    const cm_env_spec *spec = &game->env->spec;
+    bool is_quiet = cm_argument_given(arguments, "--quiet");
+    int human = spec->players == 2 && !is_quiet ? HUMAN_FIRST : HUMAN_NONE;
+    cm_mover *mover = game->mover;
+    CM_TRY(cm_argument_choice(arguments, "--human", "first|second|only|none", &human));
+    mover[0] = mover[1] = game->analyser ? CM_MOVER_AGENT : CM_MOVER_RANDOM;
+    CM_TRY(spec->players == 2 ? seat_two(arguments, spec, human, mover) : seat_one(arguments, spec, human, mover));
+    if (!game->analyser && (mover[0] == CM_MOVER_AGENT || mover[1] == CM_MOVER_AGENT)) {
         return cm_fail(CM_ERR_INPUT, "--opponent agent: needs the weights of a run: --run DIR");
+    }
+    if (is_quiet && (mover[0] == CM_MOVER_HUMAN || mover[1] == CM_MOVER_HUMAN)) {
+        return cm_fail(CM_ERR_INPUT, "--quiet: a person needs to see the board; leave it out, or say --human none");
     }
     return CM_OK;
 }
 
-static cm_status play(cm_arguments *arguments, cm_session *session, const char *run) {
-    table t = {.env = &session->env};
-    int64_t episodes = 1, seed = 0, checkpoint = 0;
-    double seconds = 0.0;
-    cm_progress_style style = cm_cli_style(arguments);
-    CM_TRY(cm_argument_int(arguments, "--episodes", 1, 1000000, &episodes));
+static cm_status play(const cm_arguments *arguments, cm_loaded *loaded) {
+    int64_t seed = 0;
+    cm_game game = {0};
     CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &seed));
-    CM_TRY(cm_argument_seconds(arguments, "--delay", &seconds));
-    CM_TRY(cm_cli_checkpoint(arguments, &checkpoint));
-    CM_TRY(seat_players(arguments, &session->env.spec, run != NULL, &t));
-    bool human = t.mover[0] == MOVER_HUMAN || t.mover[1] == MOVER_HUMAN;
-    t.redraw = style.tty && !human;
-    t.delay = seconds > 0.0 ? seconds : style.tty && !human ? 0.05 : 0.0;
-    t.quiet = style.quiet;
-    if (run) CM_TRY(cm_session_agent(session, &t.agent));
-    cm_status status = run ? cm_run_load_agent(run, checkpoint, session, t.agent, NULL) : CM_OK;
-    if (status == CM_OK) status = play_all(&t, episodes, seed);
-    cm_agent_destroy(t.agent);
+    CM_TRY(cm_game_open(&game, &loaded->session->env, loaded->agent, loaded->session->pool));
+    cm_status status = seat_players(arguments, &game);
+    bool is_human = game.mover[0] == CM_MOVER_HUMAN || game.mover[1] == CM_MOVER_HUMAN;
+    if (status == CM_OK) {
+        status = is_human ? converse(&game, arguments, loaded, seed) : watch_all(&game, arguments, seed);
+    }
+    cm_game_close(&game);
     return status;
 }
 
 static cm_status run_play(cm_arguments *arguments) {
-    const char *run = cm_argument(arguments, "--run");
-    cm_configuration configuration;
-    cm_config *config = NULL;
-    cm_session *session = NULL;
-    if (run) {
-        CM_TRY(cm_cli_run_configuration(arguments, run, &configuration, &config));
-    } else {
-        CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
-    }
-    cm_status status = cm_session_open(&configuration, &session);
-    if (status == CM_OK) status = play(arguments, session, run);
-    cm_session_close(session);
-    cm_config_destroy(config);
+    cm_loaded loaded;
+    CM_TRY(cm_loaded_open(arguments, &loaded));
+    cm_status status = play(arguments, &loaded);
+    cm_loaded_close(&loaded);
     return status;
 }
 
 static const cm_flag flags[] = {
     {"--run", "DIR", "The run whose agent plays; without it moves are random."},
     CM_FLAG_CHECKPOINT,
-    {"--human", "WHO", "You decide the moves of a player: first, second, or only (games of one)."},
-    {"--opponent", "WHO", "Who moves second: agent, human or random; agent."},
-    {"--episodes", "N", "Episodes; 1."},
-    {"--seed", "S", "Episode i resets with seed S + i; 0."},
-    {"--delay", "TIME", "Pause after every move: 0.1, 2s."},
+    CM_FLAG_SIMULATIONS,
+    {"--human", "WHO",
+     "You decide the moves of a player: first, second, only (games of one), or none. In games of two: first."},
+    {"--opponent", "WHO", "Who moves against you, or second: agent, human or random; agent."},
+    {"--episodes", "N", "Games; 1, and as many as you like where you play."},
+    {"--seed", "S", "Game i resets with seed S + i; 0."},
+    {"--delay", "TIME", "Pause after every move that is watched: 0.1, 2s."},
     {"--quiet", NULL, "Only the results."},
     CM_FLAGS_CONFIGURATION,
     CM_FLAGS_MACHINE,
@@ -221,13 +202,21 @@ static const cm_flag flags[] = {
 
 const cm_command cm_command_play = {
     .name = "play",
-    .about = "watch an agent play, or play against it",
+    .about = "play against an agent, or watch it play",
     .positional = "",
     .details =
-        "Draws every position as text. In your own turn type an action by name or number; ? lists the legal ones.",
+        "Draws every position as text, and in games of two players the moves that the agent considered for its last "
+        "one: visits of the search, Q (what a move is worth to who makes it: +1 is a win, -1 a loss), prior (the "
+        "network's policy).\n"
+        "In games of two players you play: type a move by its name, such as b2, or a command: hint (what the agent "
+        "would "
+        "play for you), undo, moves (the legal ones), side (change sides), new, help, quit. In games of one the agent "
+        "is "
+        "watched; --human only lets you decide its moves.",
     .flags = flags,
-    .examples = "  cumind play --run checkpoints/CartPole-v1/20251121-073900\n"
-                "  cumind play --run checkpoints/tictactoe/20251121-080000 --human first\n"
-                "  cumind play --set env_name=tictactoe --human first --opponent random\n",
+    .examples = "  cumind play --run RUN                               # against the agent, or watching it\n"
+                "  cumind play --run RUN --human second --simulations 400\n"
+                "  cumind play --run RUN --human none --delay 2s       # the agent against itself\n"
+                "  cumind play --set env_name=tictactoe --opponent human\n",
     .run = run_play,
 };

@@ -202,6 +202,7 @@ static cm_status answer_lines(positions *p) {
 
 static cm_status answer_file(positions *p, cm_loaded *loaded) {
     cm_pool *pool = loaded->session->pool;
+    p->env = &loaded->session->env;
     p->capacity = LINES_PER_THREAD * cm_pool_size(pool);
     CM_TRY(cm_alloc(&p->lines, (size_t)p->capacity, sizeof *p->lines, "positions"));
     CM_TRY(cm_alloc(&p->scratch, 1, p->env->spec.state_size, "a position"));
@@ -232,7 +233,6 @@ cm_status cm_cli_search_positions(cm_arguments *arguments) {
     p.view = cm_view_of_stdout(arguments);
     cm_status status = open_file(&p);
     if (status == CM_OK) status = cm_loaded_open(arguments, &loaded);
-    p.env = loaded.session ? &loaded.session->env : NULL;
     if (status == CM_OK) status = answer_file(&p, &loaded);
     if (status == CM_OK && p.bad > 0) {
         cm_log(CM_WARNING, "--positions %s: %lld of %lld lines are not legal games; their answers say why", p.path,

@@ -22,16 +22,16 @@ enum {
 
 /* ---- the terminal ---- */
 
-static int columns_of_stdout(bool tty) {
-    struct winsize window;
-    int columns = PLAIN_COLUMNS;
-    if (tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) columns = window.ws_col;
-    return columns > LEAST_COLUMNS ? columns - 1 : LEAST_COLUMNS;
-}
-
 cm_view cm_view_of_stdout(const cm_arguments *arguments) {
     cm_progress_style style = cm_cli_style(arguments);
-    return (cm_view){style.tty, style.colour, style.utf8, columns_of_stdout(style.tty)};
+    struct winsize window = {.ws_col = 0};
+    if (style.tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0) window.ws_col = window.ws_row = 0;
+    int columns = window.ws_col > 0 ? window.ws_col : PLAIN_COLUMNS;
+    return (cm_view){.tty = style.tty,
+                     .colour = style.colour,
+                     .utf8 = style.utf8,
+                     .columns = columns > LEAST_COLUMNS ? columns - 1 : LEAST_COLUMNS,
+                     .rows = window.ws_row};
 }
 
 /* ---- boards ---- */

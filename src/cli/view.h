@@ -15,6 +15,7 @@ typedef struct cm_view {
     bool colour; /* on a terminal, unless NO_COLOR is set */
     bool utf8;   /* bars of block characters; else of # */
     int columns; /* that a line may have: those of the terminal less one, 79 where there is none; at least 24 */
+    int rows;    /* of the terminal; 0: unknown */
 } cm_view;
 
 /* How stdout wants to be written to. */

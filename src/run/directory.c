@@ -32,7 +32,7 @@ static const char readme[] =
     "\n"
     "    cumind train --resume .      go on\n"
     "    cumind eval --run .          evaluate greedily over 100 episodes\n"
-    "    cumind play --run .          watch it play\n"
+    "    cumind play --run .          watch it play, or play against it\n"
     "    cumind plot --run .          learning curve\n"
     "    cumind inspect --run .       layers, sizes, hash of the parameters\n";
 

@@ -145,7 +145,8 @@ static void say_next(cm_run *run, const cm_run_result *r) {
         cm_progress_say(run->progress, "stopped and saved; go on with:  %s train --resume %s", program, dir);
         return;
     }
-    cm_progress_say(run->progress, "watch it play      %s play --run %s", program, dir);
+    cm_progress_say(run->progress, "%s    %s play --run %s",
+                    run->session->env.spec.players == 2 ? "play against it" : "watch it play  ", program, dir);
     cm_progress_say(run->progress, "learning curve     %s plot --run %s", program, dir);
     cm_progress_say(run->progress, "evaluate again     %s eval --run %s --episodes 100 --seed 1", program, dir);
     cm_progress_say(run->progress, "train on           %s train --resume %s --env-steps %lld", program, dir,

@@ -19,7 +19,7 @@ static void begin_all(void) {
     ck_assert_ptr_nonnull(mkdtemp(where));
     cm_program_run(where,
                    "train --quiet --run game --set env_name=tictactoe --set policy=gumbel_muzero --set env_steps=512 "
-                   "--set min_memory_steps=128 --set final_evaluation_episodes=2 --set num_simulations=9",
+                   "--set min_memory_steps=128 --set final_evaluation_episodes=2 --set evaluation_simulations=9",
                    &result);
     ck_assert_msg(result.status == 0, "%s", result.err);
     cm_program_run(where,

@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,23 +19,24 @@ static void redirect(int descriptor, const char *path, int flags) {
     close(file);
 }
 
-static void become(const char *where, const char *arguments, const char *input) {
+static void become(const char *arguments) {
     char text[4096], *argv[ARGUMENTS] = {(char *)CM_TEST_PROGRAM};
     int count = 1;
     snprintf(text, sizeof text, "%s", arguments);
     for (char *word = strtok(text, " "); word && count < ARGUMENTS - 1; word = strtok(NULL, " ")) argv[count++] = word;
-    if (chdir(where) != 0) _exit(125);
-    redirect(0, input, O_RDONLY);
-    redirect(1, "out.txt", O_WRONLY | O_CREAT | O_TRUNC);
-    redirect(2, "err.txt", O_WRONLY | O_CREAT | O_TRUNC);
     execv(CM_TEST_PROGRAM, argv);
     _exit(127);
 }
 
 static pid_t start(const char *where, const char *arguments, const char *input) {
     pid_t child = fork();
-    if (child == 0) become(where, arguments, input);
-    return child;
+    if (child != 0) return child;
+    if (chdir(where) != 0) _exit(125);
+    redirect(0, input, O_RDONLY);
+    redirect(1, "out.txt", O_WRONLY | O_CREAT | O_TRUNC);
+    redirect(2, "err.txt", O_WRONLY | O_CREAT | O_TRUNC);
+    become(arguments);
+    return -1;
 }
 
 pid_t cm_program_start(const char *where, const char *arguments) { return start(where, arguments, "/dev/null"); }
@@ -71,4 +75,57 @@ void cm_program_run_with(const char *where, const char *arguments, const char *i
         fclose(file);
     }
     finish(where, start(where, arguments, "in.txt"), result);
+}
+
+/* ---- in a terminal ---- */
+
+static void become_in_terminal(const char *where, const char *arguments, int columns, const char *terminal) {
+    struct winsize window = {.ws_row = 24, .ws_col = (unsigned short)columns};
+    setsid();
+    int file = open(terminal, O_RDWR); /* becomes the terminal of the new session */
+    if (file < 0 || chdir(where) != 0 || ioctl(file, TIOCSWINSZ, &window) != 0) _exit(125);
+    for (int i = 0; i < 3; i++) dup2(file, i);
+    if (file > 2) close(file);
+    setenv("TERM", "xterm-256color", 1);
+    setenv("LC_ALL", "C.UTF-8", 1);
+    unsetenv("NO_COLOR");
+    become(arguments);
+}
+
+/* Types the next line of *input, or ctrl-D behind the last. */
+static void type_line(int terminal, const char **input) {
+    size_t length = strcspn(*input, "\n");
+    bool has_end = (*input)[length] == '\n', is_control = length == 1 && **input < ' ';
+    const char *text = **input ? *input : "\004";
+    size_t size = **input ? length + (has_end && !is_control) : 1;
+    *input += length + has_end;
+    if (write(terminal, text, size) < 0) *input = ""; /* it has ended */
+}
+
+/* Reads to the end of the output; answers prompts. A program that says nothing for 20 s is left to the caller. */
+static void converse(int terminal, const char *input, cm_output *result) {
+    struct pollfd waiting = {.fd = terminal, .events = POLLIN};
+    size_t used = 0;
+    while (used < sizeof result->out - 1 && poll(&waiting, 1, 20000) == 1) {
+        ssize_t n = read(terminal, result->out + used, sizeof result->out - 1 - used);
+        if (n <= 0) break;
+        used += (size_t)n;
+        if (used >= 2 && memcmp(result->out + used - 2, ": ", 2) == 0) type_line(terminal, &input);
+    }
+    result->out[used] = '\0';
+}
+
+void cm_program_run_terminal(const char *where, const char *arguments, int columns, const char *input,
+                             cm_output *result) {
+    char name[64] = "";
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    result->out[0] = result->err[0] = '\0';
+    result->status = -1;
+    if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) return;
+    if (ptsname_r(terminal, name, sizeof name) != 0) return;
+    pid_t child = fork();
+    if (child == 0) become_in_terminal(where, arguments, columns, name);
+    converse(terminal, input, result);
+    close(terminal);
+    result->status = cm_program_wait(child);
 }

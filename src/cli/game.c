@@ -1,0 +1,103 @@
+#include "cli/game.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/rng.h"
+
+cm_status cm_game_open(cm_game *game, const cm_env *env, cm_agent *agent, cm_pool *pool) {
+    *game = (cm_game){.env = env, .last_cell = -1};
+    cm_status status = cm_alloc(&game->state, 2, env->spec.state_size, "a game");
+    if (status == CM_OK) game->scratch = (char *)game->state + env->spec.state_size;
+    if (status == CM_OK && agent) status = cm_analyser_create(agent, env, pool, 1, &game->analyser);
+    if (status != CM_OK) cm_game_close(game);
+    return status;
+}
+
+void cm_game_close(cm_game *game) {
+    cm_analyser_destroy(game->analyser);
+    free(game->moves);
+    free(game->state);
+    *game = (cm_game){0};
+}
+
+void cm_game_begin(cm_game *game, uint64_t seed) {
+    game->seed = seed;
+    game->count = 0;
+    game->last_cell = -1;
+    game->total = 0.0;
+    game->truncated = false;
+    cm_env_reset(game->env, game->state, seed);
+}
+
+int cm_game_to_play(const cm_game *game) { return cm_env_to_play(game->env, game->state); }
+
+static cm_status make_room(cm_game *game) {
+    if (game->count < game->room) return CM_OK;
+    int room = game->room > 0 ? 2 * game->room : 64;
+    cm_game_move *moves = realloc(game->moves, (size_t)room * sizeof *moves);
+    if (!moves) return cm_fail(CM_ERR_MEMORY, "a game of %d moves does not fit into memory", room);
+    game->moves = moves;
+    game->room = room;
+    return CM_OK;
+}
+
+cm_status cm_game_play(cm_game *game, int32_t action) {
+    int player = cm_game_to_play(game);
+    cm_env_outcome outcome;
+    CM_TRY(make_room(game));
+    memcpy(game->scratch, game->state, game->env->spec.state_size);
+    CM_TRY(cm_env_step(game->env, game->state, action, &outcome));
+    game->moves[game->count++] = (cm_game_move){action, player};
+    game->last_cell = cm_view_new_cell(game->env, game->scratch, game->state);
+    game->total += player == 0 ? outcome.reward : -outcome.reward;
+    game->truncated = outcome.truncated && !outcome.terminated;
+    return CM_OK;
+}
+
+/* Rules and chance are functions of seed and moves, so a shorter game is played again from its start. */
+cm_status cm_game_undo(cm_game *game, int *taken) {
+    int kept = game->count - 1, count = game->count;
+    while (kept >= 0 && game->mover[game->moves[kept].player] != CM_MOVER_HUMAN) kept--;
+    *taken = 0;
+    if (kept < 0) return CM_OK;
+    cm_game_begin(game, game->seed);
+    for (int i = 0; i < kept; i++) CM_TRY(cm_game_play(game, game->moves[i].action));
+    *taken = count - kept;
+    return CM_OK;
+}
+
+cm_status cm_game_think(cm_game *game, cm_analysis *out) {
+    if (!game->analyser) return cm_fail(CM_ERR_INPUT, "there is no agent; play with --run DIR");
+    memcpy(cm_analyser_state(game->analyser, 0), game->state, game->env->spec.state_size);
+    CM_TRY(cm_analyser_run(game->analyser, 1));
+    *out = cm_analyser_get(game->analyser, 0);
+    return CM_OK;
+}
+
+int32_t cm_game_random_action(const cm_game *game) {
+    uint8_t legal[CM_ENV_MAX_ACTIONS];
+    int32_t actions[CM_ENV_MAX_ACTIONS] = {0};
+    uint32_t count = 0;
+    cm_rng random = cm_rng_init(cm_key_make(game->seed, CM_RNG_EVALUATE, 0), (uint64_t)game->count);
+    cm_env_legal(game->env, game->state, legal);
+    for (int a = 0; a < game->env->spec.actions; a++) {
+        if (legal[a]) actions[count++] = a;
+    }
+    return count > 0 ? actions[cm_rng_below(&random, count)] : 0;
+}
+
+/* ---- drawing ---- */
+
+int cm_game_note_columns(const cm_game *game, const cm_view *view) {
+    cm_text board = {0};
+    cm_view_board(view, game->env, game->state, -1, -1, &board);
+    return cm_view_table_columns(view, &board);
+}
+
+void cm_game_draw(const cm_game *game, const cm_view *view, int best, const cm_text *note, cm_text *out) {
+    cm_text board = {0};
+    cm_view_board(view, game->env, game->state, game->last_cell, best, &board);
+    cm_view_together(view, &board, note, out);
+}

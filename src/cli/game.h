@@ -1,0 +1,64 @@
+/* A game that is being played at the command line: its position, its moves, who decides them, and how it is drawn. */
+#ifndef CM_CLI_GAME_H
+#define CM_CLI_GAME_H
+
+#include "cli/view.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Who decides the moves of a player. */
+typedef enum cm_mover { CM_MOVER_AGENT, CM_MOVER_HUMAN, CM_MOVER_RANDOM } cm_mover;
+
+typedef struct cm_game_move {
+    int32_t action;
+    int player;
+} cm_game_move;
+
+typedef struct cm_game {
+    const cm_env *env;     /* borrowed */
+    cm_analyser *analyser; /* owned; NULL: there is no agent */
+    cm_mover mover[2];     /* of players 0 and 1 */
+    uint64_t seed;         /* of the start */
+    void *state, *scratch; /* owned; scratch is another position while one is asked for */
+    cm_game_move *moves;   /* [count], owned */
+    int count, room;
+    int last_cell;  /* that the last move has filled; -1: none */
+    double total;   /* return so far, of player 0 */
+    bool truncated; /* it has ended by a limit of time */
+} cm_game;
+
+/* `agent` and `pool` are borrowed; agent NULL: none. The caller seats the movers and closes the game. */
+cm_status cm_game_open(cm_game *game, const cm_env *env, cm_agent *agent, cm_pool *pool) CM_MUST_USE;
+void cm_game_close(cm_game *game); /* a zeroed one is fine */
+
+/* A new game from the start of `seed`. */
+void cm_game_begin(cm_game *game, uint64_t seed);
+
+int cm_game_to_play(const cm_game *game);
+
+/* Plays a legal action. Errors: those of cm_env_step, CM_ERR_MEMORY. */
+cm_status cm_game_play(cm_game *game, int32_t action) CM_MUST_USE;
+
+/* Takes back the last moves, so that the last one of a human is open again. Returns how many; 0 if no human has moved.
+ */
+cm_status cm_game_undo(cm_game *game, int *taken) CM_MUST_USE;
+
+/* What the agent thinks of the position; valid until the next call. Errors: those of the search; CM_ERR_INPUT without
+ * an agent. */
+cm_status cm_game_think(cm_game *game, cm_analysis *out) CM_MUST_USE;
+
+/* A legal action of the position, uniformly at random; the same at every call. */
+int32_t cm_game_random_action(const cm_game *game);
+
+/* Adds the position, with `note` beside or below it. A star marks the empty cell `best`; -1: none. */
+void cm_game_draw(const cm_game *game, const cm_view *view, int best, const cm_text *note, cm_text *out);
+
+/* Columns that a table in a note may have. */
+int cm_game_note_columns(const cm_game *game, const cm_view *view);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
