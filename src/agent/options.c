@@ -19,14 +19,16 @@ const cm_option cm_agent_option_rows[] = {
               "Moves of an episode after which the most visited move is played; 0: never."),
     CM_OPTION(DOUBLE, random_move_probability, SECTION, "0", 0, 1,
               "Probability that a uniformly random legal move is played in place of the search's."),
-    CM_OPTION(DOUBLE, random_move_end, SECTION, "0", 0, 1,
-              "Share of the run after which there are no random moves; their probability falls linearly to 0 until then. "
-              "0: it is constant.",
-              .idle = if_no_random_moves),
+    CM_OPTION(
+        DOUBLE, random_move_end, SECTION, "0", 0, 1,
+        "Share of the run after which there are no random moves; their probability falls linearly to 0 until then. "
+        "0: it is constant.",
+        .idle = if_no_random_moves),
     CM_OPTION(INT, random_move_steps, SECTION, "1", 1, 1024,
               "Steps for which a random move is repeated: random pushes that last reach goals that jitter never does.",
               .idle = if_no_random_moves),
     CM_OPTION(INT, evaluation_simulations, SECTION, "25", 0, 65536,
-              "Simulations per move in evaluation and play; never fewer than num_simulations.", .flags = CM_OPTION_RESUME),
+              "Simulations per move in evaluation and play; never fewer than num_simulations.",
+              .flags = CM_OPTION_RESUME),
 };
 const int cm_agent_option_count = sizeof cm_agent_option_rows / sizeof *cm_agent_option_rows;

@@ -80,8 +80,7 @@ static cm_status check_changes(const cm_config *before, const cm_config *after) 
 static cm_status resume_with(cm_arguments *arguments, const char *run, const cm_config *before, cm_run_result *result) {
     cm_configuration configuration;
     cm_config *config = NULL;
-    cm_run_request request = {
-        .directory = run, .resume = true, .checkpoint = CM_CHECKPOINT_LATEST, .stop = &stop};
+    cm_run_request request = {.directory = run, .resume = true, .checkpoint = CM_CHECKPOINT_LATEST, .stop = &stop};
     if (cm_argument_given(arguments, "--checkpoint")) CM_TRY(cm_cli_checkpoint(arguments, &request.checkpoint));
     CM_TRY(cm_cli_run_configuration(arguments, run, &configuration, &config));
     cm_status status = check_changes(before, config);

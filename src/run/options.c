@@ -48,12 +48,12 @@ const cm_option cm_run_option_rows[] = {
               .flags = CM_OPTION_RESUME, .idle = if_not_evaluated),
     CM_OPTION(INT, final_evaluation_episodes, "Evaluation", "100", 0, 1000000,
               "Greedy episodes of the report at the end of a run; 0: none.", .flags = CM_OPTION_RESUME),
-    CM_OPTION(BOOL, stop_at_goal, "Evaluation", "true", 0, 0,
-              "End the run when an evaluation reaches the goal and final_evaluation_episodes more confirm it, their 95 % "
-              "interval above it. An environment without a goal runs to its limit, and so does a run whose length is given "
-              "with more precedence than this, as by a flag.",
-              .flags = CM_OPTION_RESUME,
-              .idle = if_not_evaluated),
+    CM_OPTION(
+        BOOL, stop_at_goal, "Evaluation", "true", 0, 0,
+        "End the run when an evaluation reaches the goal and final_evaluation_episodes more confirm it, their 95 % "
+        "interval above it. An environment without a goal runs to its limit, and so does a run whose length is given "
+        "with more precedence than this, as by a flag.",
+        .flags = CM_OPTION_RESUME, .idle = if_not_evaluated),
     CM_OPTION(DOUBLE, goal_return, "Evaluation", "null", -1e12, 1e12,
               "Mean return that is the goal; null: the threshold of the environment.",
               .flags = CM_OPTION_RESUME | CM_OPTION_NULL, .idle = if_no_goal),

@@ -74,7 +74,8 @@ static cm_status confirm(cm_run *run, const cm_evaluation *first, double *mean) 
     CM_TRY(play(run, run->final_evaluator, confirming_episodes(&options(run)->run), &second));
     run->state.goal_reached = second.low >= cm_run_goal(run);
     *mean = (first->mean * first->episodes + second.mean * second.episodes) / (first->episodes + second.episodes);
-    cm_run_say_evaluation(run, &second, run->state.goal_reached ? "the goal is confirmed" : "the goal is not confirmed");
+    cm_run_say_evaluation(run, &second,
+                          run->state.goal_reached ? "the goal is confirmed" : "the goal is not confirmed");
     return CM_OK;
 }
 
@@ -109,7 +110,8 @@ cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) {
     const cm_run_options *o = &options(run)->run;
     cm_run_facts facts;
     if (o->final_evaluation_episodes == 0) return CM_OK;
-    CM_TRY(cm_run_load_agent(run->directory.path, CM_CHECKPOINT_PREFERRED, run->session, run->evaluation_agent, &facts));
+    CM_TRY(
+        cm_run_load_agent(run->directory.path, CM_CHECKPOINT_PREFERRED, run->session, run->evaluation_agent, &facts));
     out->final_seed = cm_run_evaluation_seed(o->seed, -1, o->final_evaluation_episodes);
     CM_TRY(cm_evaluator_run(run->final_evaluator, o->final_evaluation_episodes, out->final_seed, NULL, &out->final));
     out->final_updates = facts.updates;

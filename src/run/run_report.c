@@ -135,8 +135,8 @@ static void result_members(const cm_run_result *r, char *out, size_t size) {
                  (long long)r->episodes, r->seconds, r->hash);
     if (!r->evaluated || n < 0 || (size_t)n >= size) return;
     evaluation_members(&r->final, final, sizeof final);
-    snprintf(out + n, size - (size_t)n, ", \"evaluated_updates\": %lld, \"seed\": %llu, %s", (long long)r->final_updates,
-             (unsigned long long)r->final_seed, final);
+    snprintf(out + n, size - (size_t)n, ", \"evaluated_updates\": %lld, \"seed\": %llu, %s",
+             (long long)r->final_updates, (unsigned long long)r->final_seed, final);
 }
 
 static void say_next(cm_run *run, const cm_run_result *r) {

@@ -50,7 +50,8 @@ static long run_and_count(int iterations, const char *overlap) {
     cm_run_result result;
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(directory, sizeof directory, "%s/run", folder);
-    ck_assert_msg(cm_configuration_load(NULL, settings, 10, &configuration, &config) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_configuration_load(NULL, settings, 10, &configuration, &config) == CM_OK, "%s",
+                  cm_error_message());
     cm_progress_style style = {.file = 2, .quiet = true};
     cm_progress *progress;
     ck_assert(cm_progress_create(&style, &progress) == CM_OK);
