@@ -48,6 +48,9 @@ $(FUZZ_BIN): %: %.o $(BUILD)/libcumind.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer,address,undefined $^ $(LIBS) -o $@
 
+soak-resume: all ## kills ten runs at random moments, goes on with them and compares the parameters
+	@scripts/soak_resume $(BUILD)/cumind 10
+
 #: ROUNDS=3             how often `make peers` measures each side
 PEERS := .venv-peers
 ROUNDS ?= 3
@@ -58,4 +61,4 @@ $(PEERS)/ready: scripts/peers/requirements.txt
 
 peers: all $(PEERS)/ready ## measures cumind against mctx and PyTorch in a virtual environment of their own
 	@$(PEERS)/bin/python scripts/peers/compare.py --cumind $(BUILD)/cumind --rounds $(ROUNDS) --json $(BUILD)/peers.json $(ARGS)
-.PHONY: check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build peers
+.PHONY: check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume peers

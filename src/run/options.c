@@ -10,6 +10,8 @@ static const char *if_not_evaluated(const void *o) {
     return of(o)->evaluation_interval > 0 ? NULL : "evaluation_interval is 0";
 }
 
+static const char *if_never_at_goal(const void *o) { return of(o)->stop_at_goal ? if_not_evaluated(o) : NULL; }
+
 static const char *always_int32(const void *o) {
     return of(o)->action_dtype == CM_ACTIONS_INT32 ? NULL : "actions are always stored as 32-bit integers";
 }
@@ -53,7 +55,7 @@ const cm_option cm_run_option_rows[] = {
         "End the run when an evaluation reaches the goal and final_evaluation_episodes more confirm it, their 95 % "
         "interval above it. An environment without a goal runs to its limit, and so does a run whose length is given "
         "with more precedence than this, as by a flag.",
-        .flags = CM_OPTION_RESUME, .idle = if_not_evaluated),
+        .flags = CM_OPTION_RESUME, .idle = if_never_at_goal),
     CM_OPTION(DOUBLE, goal_return, "Evaluation", "null", -1e12, 1e12,
               "Mean return that is the goal; null: the threshold of the environment.",
               .flags = CM_OPTION_RESUME | CM_OPTION_NULL, .idle = if_no_goal),
