@@ -2,31 +2,49 @@
 
 #include <stdlib.h>
 
-#include "core/arena.h"
-
 struct cm_solver {
     cm_env env;
     cm_arena memory;
 };
 
-cm_status cm_solver_create(const cm_env *env, cm_solver **out) {
+static cm_status create(const cm_env *env, size_t bytes, cm_solver **out) {
     const cm_solver_def *def = env->def->solver;
-    *out = NULL;
-    if (!def || (def->fits && !def->fits(&env->params))) {
-        return cm_fail(CM_ERR_ABSENT, "%s: has no exact solver; tictactoe, connect4 and hex up to 4 x 4 have one",
-                       env->spec.name);
-    }
     cm_solver *solver;
     CM_TRY(cm_alloc(&solver, 1, sizeof *solver, "an exact solver"));
     solver->env = *env;
-    cm_status status = cm_arena_create(&solver->memory, def->bytes, "the table of an exact solver");
+    cm_status status = cm_arena_create(&solver->memory, bytes, "the table of an exact solver");
     if (status != CM_OK) {
         free(solver);
         return status;
     }
-    if (def->prepare) def->prepare(&env->params, solver->memory.base);
+    if (def->prepare) def->prepare(&env->params, &solver->memory);
     *out = solver;
     return CM_OK;
+}
+
+static cm_status check_solvable(const cm_env *env) {
+    const cm_solver_def *def = env->def->solver;
+    if (def && (!def->fits || def->fits(&env->params))) return CM_OK;
+    return cm_fail(CM_ERR_ABSENT, "%s: has no exact solver; tictactoe, connect4 and hex up to 4 x 4 have one",
+                   env->spec.name);
+}
+
+cm_status cm_solver_create(const cm_env *env, cm_solver **out) {
+    *out = NULL;
+    CM_TRY(check_solvable(env));
+    return create(env, env->def->solver->bytes, out);
+}
+
+cm_status cm_solver_create_sized(const cm_env *env, size_t bytes, cm_solver **out) {
+    *out = NULL;
+    CM_TRY(check_solvable(env));
+    const cm_solver_def *def = env->def->solver;
+    if (def->least_bytes == 0) return create(env, def->bytes, out);
+    if (bytes < def->least_bytes) {
+        return cm_fail(CM_ERR_INPUT, "%s: the table of its exact solver needs at least %zu bytes, got %zu",
+                       env->spec.name, def->least_bytes, bytes);
+    }
+    return create(env, bytes, out);
 }
 
 void cm_solver_destroy(cm_solver *solver) {
@@ -39,6 +57,6 @@ cm_status cm_solver_solve(cm_solver *solver, const void *state, int8_t *value) {
     const cm_env *env = &solver->env;
     if (cm_env_ended(state))
         return cm_fail(CM_ERR_STATE, "%s: the game is over, there is nothing to solve", env->spec.name);
-    env->def->solver->solve(&env->params, solver->memory.base, cm_env_rules_of(state), value);
+    env->def->solver->solve(&env->params, &solver->memory, cm_env_rules_of(state), value);
     return CM_OK;
 }

@@ -5,6 +5,7 @@
 #ifndef CM_ENV_SOLVER_H
 #define CM_ENV_SOLVER_H
 
+#include "core/arena.h"
 #include "env/env.h"
 
 #ifdef __cplusplus
@@ -19,16 +20,21 @@ enum { CM_SOLVER_ILLEGAL = -2 }; /* the value of an action that may not be playe
 typedef struct cm_solver_def {
     const char *about;                         /* one line: method and cost                                 */
     bool (*fits)(const cm_env_params *params); /* whether games of these options can be solved; NULL: all   */
-    size_t bytes;                              /* memory that it wants, zeroed                              */
-    void (*prepare)(const cm_env_params *params, void *memory); /* once; NULL: nothing to do */
+    size_t bytes;                              /* zeroed memory that it works well with                     */
+    size_t least_bytes;                        /* it can do with so little; 0: it takes `bytes`, always     */
+    void (*prepare)(const cm_env_params *params, const cm_arena *memory); /* once; NULL: nothing to do */
     /* value[A] of a position that has not ended. */
-    void (*solve)(const cm_env_params *params, void *memory, const void *rules, int8_t *value);
+    void (*solve)(const cm_env_params *params, const cm_arena *memory, const void *rules, int8_t *value);
 } cm_solver_def;
 
 extern const cm_solver_def cm_solver_tictactoe, cm_solver_connect4, cm_solver_hex;
 
 /* Errors: CM_ERR_ABSENT if the game, or its size, has no exact solver; CM_ERR_MEMORY. The caller owns the solver. */
 cm_status cm_solver_create(const cm_env *env, cm_solver **out) CM_MUST_USE;
+
+/* The same with a table of `bytes`, rounded down to a power of two; smaller is slower and answers the same. What has no
+ * table to choose takes what it needs. Errors also: CM_ERR_INPUT if it cannot do with so little. */
+cm_status cm_solver_create_sized(const cm_env *env, size_t bytes, cm_solver **out) CM_MUST_USE;
 void cm_solver_destroy(cm_solver *solver); /* NULL is allowed */
 
 /* value[A]: the result for the player to move if he plays the action and both sides play perfectly afterwards: 1 win, 0

@@ -68,8 +68,9 @@ static int after_swap(entry *table, const position *p) {
     return -win_or_loss(table, &next);
 }
 
-static void solve(const cm_env_params *params, void *memory, const void *rules, int8_t *value) {
+static void solve(const cm_env_params *params, const cm_arena *memory, const void *rules, int8_t *value) {
     const cm_hex *s = (const cm_hex *)rules;
+    entry *table = (entry *)(void *)memory->base;
     const int n = params->size, mover = s->ply % 2;
     position p = {.n = n, .ply = s->ply};
     for (int cell = 0; cell < n * n; cell++) {
@@ -80,12 +81,12 @@ static void solve(const cm_env_params *params, void *memory, const void *rules, 
         if (s->cell[cell]) continue;
         position next = p;
         next.stones[mover] |= 1u << cell, next.ply++;
-        int result = connects(next.stones[mover], n, mover) ? 1 : -win_or_loss((entry *)memory, &next);
+        int result = connects(next.stones[mover], n, mover) ? 1 : -win_or_loss(table, &next);
         bool may_be_taken = params->swap && s->ply == 0;
-        if (may_be_taken && -after_swap((entry *)memory, &next) < result) result = -1;
+        if (may_be_taken && -after_swap(table, &next) < result) result = -1;
         value[cell] = (int8_t)result;
     }
-    if (params->swap) value[n * n] = (int8_t)(s->ply == 1 ? after_swap((entry *)memory, &p) : CM_SOLVER_ILLEGAL);
+    if (params->swap) value[n * n] = (int8_t)(s->ply == 1 ? after_swap(table, &p) : CM_SOLVER_ILLEGAL);
 }
 
 const cm_solver_def cm_solver_hex = {

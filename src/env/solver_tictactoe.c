@@ -28,13 +28,13 @@ static int fill(int8_t *table, const cm_tictactoe *s) {
     return best;
 }
 
-static void prepare(const cm_env_params *params, void *memory) {
+static void prepare(const cm_env_params *params, const cm_arena *memory) {
     (void)params;
     const cm_tictactoe start = {{0, 0}, 0};
-    fill((int8_t *)memory, &start);
+    fill((int8_t *)memory->base, &start);
 }
 
-static void solve(const cm_env_params *params, void *memory, const void *rules, int8_t *value) {
+static void solve(const cm_env_params *params, const cm_arena *memory, const void *rules, int8_t *value) {
     (void)params;
     const cm_tictactoe *s = (const cm_tictactoe *)rules;
     for (int cell = 0; cell < 9; cell++) {
@@ -42,7 +42,7 @@ static void solve(const cm_env_params *params, void *memory, const void *rules, 
         int result;
         value[cell] = CM_SOLVER_ILLEGAL;
         if (!cm_tictactoe_is_legal(s, cell)) continue;
-        value[cell] = (int8_t)(cm_tictactoe_play(&next, cell, &result) ? result : -fill((int8_t *)memory, &next));
+        value[cell] = (int8_t)(cm_tictactoe_play(&next, cell, &result) ? result : -fill((int8_t *)memory->base, &next));
     }
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/rng.h"
+#include "env/connect4.h"
 #include "env/quiet_check.h"
 #include "env/solver.h"
 
@@ -80,6 +81,91 @@ START_TEST(tictactoe_agrees_with_plain_search_at_every_ply) { check_random("tict
 END_TEST
 
 START_TEST(connect4_agrees_with_plain_search_near_the_end) { check_random("connect4", 32, 41, 60); }
+END_TEST
+
+/* Alpha-beta with the rules alone: no table, no order of moves, no knowledge. */
+static int connect4_value(const cm_connect4 *s, int alpha, int beta) {
+    for (int column = 0; column < CM_CONNECT4_COLUMNS && alpha < beta; column++) {
+        cm_connect4 next = *s;
+        int result;
+        if (!cm_connect4_is_legal(s, column)) continue;
+        int value = cm_connect4_play(&next, column, &result) ? result : -connect4_value(&next, -beta, -alpha);
+        if (value > alpha) alpha = value;
+    }
+    return alpha;
+}
+
+/* All moves of random positions of this ply; those that a question by zugzwang decides are among them. */
+static void check_connect4(cm_solver *solver, const cm_env *env, int ply, int count, cm_rng *rng) {
+    char state[BYTES];
+    while (count > 0) {
+        int8_t value[7];
+        if (!random_position(env, state, ply, rng)) continue;
+        must_equal(cm_solver_solve(solver, state, value), CM_OK);
+        for (int column = 0; column < 7; column++) {
+            cm_connect4 next = *(const cm_connect4 *)cm_env_rules_of(state);
+            int result;
+            if (value[column] == CM_SOLVER_ILLEGAL) continue;
+            int want = cm_connect4_play(&next, column, &result) ? result : -connect4_value(&next, -1, 1);
+            must_msg(value[column] == want, "ply %d, column %d: %d, not %d", ply, column, value[column], want);
+        }
+        count--;
+    }
+}
+
+START_TEST(connect4_agrees_with_alpha_beta_without_knowledge_whatever_its_table) {
+    cm_env env;
+    cm_solver *solver[2];
+    cm_rng rng = cm_rng_init(cm_key_make(13, CM_RNG_TEST, 0), 0);
+    must_equal(cm_env_open(&env, "connect4", NULL), CM_OK);
+    must_equal(cm_solver_create(&env, &solver[0]), CM_OK);
+    must_equal(cm_solver_create_sized(&env, 5000, &solver[1]), CM_OK); /* 256 buckets: positions push each other out */
+    for (int i = 0; i < 2; i++) {
+        for (int ply = 25; ply < 32; ply++) check_connect4(solver[i], &env, ply, 30, &rng);
+        cm_solver_destroy(solver[i]);
+    }
+}
+END_TEST
+
+START_TEST(connect4_mirror_images_have_mirrored_values) {
+    cm_env env;
+    cm_solver *solver;
+    cm_rng rng = cm_rng_init(cm_key_make(14, CM_RNG_TEST, 0), 0);
+    must_equal(cm_env_open(&env, "connect4", NULL), CM_OK);
+    must_equal(cm_solver_create(&env, &solver), CM_OK);
+    for (int i = 0; i < 20; i++) {
+        char state[BYTES], mirrored[BYTES];
+        int8_t value[7], other[7];
+        cm_env_outcome out = {0.0, false, false};
+        cm_env_reset(&env, state, 0), cm_env_reset(&env, mirrored, 0);
+        for (int ply = 0; ply < 12 + i % 10 && !out.terminated; ply++) {
+            uint8_t mask[7];
+            cm_env_legal(&env, state, mask);
+            const int a = cm_rng_pick(&rng, mask, 7);
+            must_equal(cm_env_step(&env, state, a, &out), CM_OK);
+            must_equal(cm_env_step(&env, mirrored, 6 - a, &out), CM_OK);
+        }
+        if (out.terminated) continue;
+        must_equal(cm_solver_solve(solver, state, value), CM_OK);
+        must_equal(cm_solver_solve(solver, mirrored, other), CM_OK);
+        for (int a = 0; a < 7; a++) must_equal(value[a], other[6 - a]);
+    }
+    cm_solver_destroy(solver);
+}
+END_TEST
+
+START_TEST(a_table_of_no_size_is_refused_where_its_size_matters) {
+    cm_env env;
+    cm_solver *solver;
+    must_equal(cm_env_open(&env, "connect4", NULL), CM_OK);
+    must_equal(cm_solver_create_sized(&env, 100, &solver), CM_ERR_INPUT);
+    must(solver == NULL && strstr(cm_error_message(), "at least 4096 bytes, got 100") != NULL);
+    must_equal(cm_env_open(&env, "tictactoe", NULL), CM_OK);
+    must_equal(cm_solver_create_sized(&env, 100, &solver), CM_OK);
+    cm_solver_destroy(solver);
+    must_equal(cm_env_open(&env, "go5", NULL), CM_OK);
+    must_equal(cm_solver_create_sized(&env, 1 << 20, &solver), CM_ERR_ABSENT);
+}
 END_TEST
 
 START_TEST(hex_agrees_with_plain_search_on_small_boards) {
@@ -188,6 +274,9 @@ int main(void) {
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, tictactoe_agrees_with_plain_search_at_every_ply);
     tcase_add_test(tcase, connect4_agrees_with_plain_search_near_the_end);
+    tcase_add_test(tcase, connect4_agrees_with_alpha_beta_without_knowledge_whatever_its_table);
+    tcase_add_test(tcase, connect4_mirror_images_have_mirrored_values);
+    tcase_add_test(tcase, a_table_of_no_size_is_refused_where_its_size_matters);
     tcase_add_test(tcase, hex_agrees_with_plain_search_on_small_boards);
     tcase_add_test(tcase, tictactoe_is_a_draw_whatever_the_first_move);
     tcase_add_test(tcase, connect4_values_of_a_position_and_its_successors_agree);
