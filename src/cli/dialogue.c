@@ -8,7 +8,7 @@
 
 #include "cli/interrupt.h"
 
-enum { LINE = 256, SHOWN = 24, TABLE_ROWS = 6 };
+enum { LINE = 256, SHOWN = 24 };
 
 typedef struct dialogue {
     const cm_dialogue_config *config;
@@ -170,36 +170,22 @@ static cm_status think(const dialogue *d, cm_analysis *out) {
     return status;
 }
 
-/* Adds the table below a line that has been added before. */
-static void add_table(const dialogue *d, const cm_analysis *analysis, cm_text *note) {
-    int columns = cm_game_note_columns(d->game, &d->view);
-    cm_view_moves(&d->view, d->game->env, analysis, columns, TABLE_ROWS, note);
-}
-
 static cm_status play_other(dialogue *d) {
-    char name[16], value[16];
-    int player = cm_game_to_play(d->game);
-    const char *stone = cm_view_player(&d->view, player);
-    cm_text_clear(&d->note);
-    if (d->game->mover[player] == CM_MOVER_RANDOM) {
-        int32_t action = cm_game_random_action(d->game);
-        name_of(d, action, name);
-        cm_text_add(&d->note, "%s plays %s, at random\n", stone, name);
-        return play(d, action);
-    }
+    char who[32];
     cm_analysis analysis;
-    CM_TRY(think(d, &analysis));
-    name_of(d, analysis.action, name);
-    cm_view_value((double)analysis.value, value);
-    cm_text_add(&d->note, "%s plays %s, value %s\n", stone, name, value);
-    add_table(d, &analysis, &d->note);
-    return play(d, analysis.action);
+    int player = cm_game_to_play(d->game);
+    bool is_random = d->game->mover[player] == CM_MOVER_RANDOM;
+    if (!is_random) CM_TRY(think(d, &analysis));
+    int32_t action = is_random ? cm_game_random_action(d->game) : analysis.action;
+    snprintf(who, sizeof who, "%s plays", cm_view_player(&d->view, player));
+    cm_text_clear(&d->note);
+    cm_game_tell_move(d->game, &d->view, who, action, is_random ? NULL : &analysis, &d->note);
+    return play(d, action);
 }
 
 /* ---- commands ---- */
 
 static cm_status run_hint(dialogue *d) {
-    char name[16], value[16];
     cm_text note = {0};
     cm_analysis analysis;
     if (!d->game->analyser) {
@@ -207,10 +193,7 @@ static cm_status run_hint(dialogue *d) {
         return CM_OK;
     }
     CM_TRY(think(d, &analysis));
-    name_of(d, analysis.action, name);
-    cm_view_value((double)analysis.value, value);
-    cm_text_add(&note, "the agent would play %s, value %s\n", name, value);
-    add_table(d, &analysis, &note);
+    cm_game_tell_move(d->game, &d->view, "the agent would play", analysis.action, &analysis, &note);
     draw(d, cm_view_cell(d->game->env, d->game->state, analysis.action, d->game->scratch), &note);
     return CM_OK;
 }

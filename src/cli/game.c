@@ -6,6 +6,8 @@
 #include "core/arena.h"
 #include "core/rng.h"
 
+enum { TABLE_ROWS = 6 };
+
 cm_status cm_game_open(cm_game *game, const cm_env *env, cm_agent *agent, cm_pool *pool) {
     *game = (cm_game){.env = env, .last_cell = -1};
     cm_status status = cm_alloc(&game->state, 2, env->spec.state_size, "a game");
@@ -90,10 +92,19 @@ int32_t cm_game_random_action(const cm_game *game) {
 
 /* ---- drawing ---- */
 
-int cm_game_note_columns(const cm_game *game, const cm_view *view) {
+void cm_game_tell_move(const cm_game *game, const cm_view *view, const char *who, int32_t action,
+                       const cm_analysis *analysis, cm_text *note) {
+    char name[16], q[16];
     cm_text board = {0};
+    cm_env_action_name(game->env, action, name, sizeof name);
+    if (!analysis) {
+        cm_text_add(note, "%s %s, at random\n", who, name);
+        return;
+    }
+    cm_view_value((double)analysis->q[action], q);
+    cm_text_add(note, "%s %s, expects %s\n", who, name, q);
     cm_view_board(view, game->env, game->state, -1, -1, &board);
-    return cm_view_table_columns(view, &board);
+    cm_view_moves(view, game->env, analysis, cm_view_table_columns(view, &board), TABLE_ROWS, note);
 }
 
 void cm_game_draw(const cm_game *game, const cm_view *view, int best, const cm_text *note, cm_text *out) {

@@ -55,8 +55,10 @@ int32_t cm_game_random_action(const cm_game *game);
 /* Adds the position, with `note` beside or below it. A star marks the empty cell `best`; -1: none. */
 void cm_game_draw(const cm_game *game, const cm_view *view, int best, const cm_text *note, cm_text *out);
 
-/* Columns that a table in a note may have. */
-int cm_game_note_columns(const cm_game *game, const cm_view *view);
+/* Adds to a note for cm_game_draw: "WHO b2, expects +0.31" (the Q of the action) and the table of the moves that the
+ * agent has considered; without an analysis (NULL): "WHO b2, at random". */
+void cm_game_tell_move(const cm_game *game, const cm_view *view, const char *who, int32_t action,
+                       const cm_analysis *analysis, cm_text *note);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,7 @@
 #include "cli/interrupt.h"
 #include "cli/loaded.h"
 
-enum { MOST_STEPS = 100000, TABLE_ROWS = 6 };
+enum { MOST_STEPS = 100000 };
 
 /* ---- watching ---- */
 
@@ -41,18 +41,16 @@ static void show(watch *w, const cm_text *note) {
 /* What the last move was: of two players with the table behind it, of one with what has come of it. */
 static void describe(const watch *w, int32_t action, const cm_analysis *analysis, cm_text *note) {
     const cm_game *game = w->game;
-    char name[16], value[16] = "";
-    cm_env_action_name(game->env, action, name, sizeof name);
-    if (analysis) cm_view_value((double)analysis->value, value);
-    if (game->env->spec.players < 2) {
-        cm_text_add(note, "step %d  %s  return %g%s%s\n", game->count, name, game->total, analysis ? "  expects " : "",
-                    value);
+    char text[32], value[16] = "";
+    if (game->env->spec.players == 2) {
+        snprintf(text, sizeof text, "%s plays", cm_view_player(&w->view, game->moves[game->count - 1].player));
+        cm_game_tell_move(game, &w->view, text, action, analysis, note);
         return;
     }
-    const char *stone = cm_view_player(&w->view, game->moves[game->count - 1].player);
-    cm_text_add(note, "%s plays %s%s%s\n", stone, name, analysis ? ", value " : "", value);
-    if (!analysis) return;
-    cm_view_moves(&w->view, game->env, analysis, cm_game_note_columns(game, &w->view), TABLE_ROWS, note);
+    cm_env_action_name(game->env, action, text, sizeof text);
+    if (analysis) cm_view_value((double)analysis->value, value);
+    cm_text_add(note, "step %d  %s  return %g%s%s\n", game->count, text, game->total, analysis ? "  expects " : "",
+                value);
 }
 
 static cm_status watch_move(watch *w) {

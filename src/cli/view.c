@@ -14,7 +14,7 @@ enum {
     CELLS = 1024, /* most cells of a board that is painted */
     GAP = 3,      /* between board and table */
     NUMBERS = 28, /* columns of a table's row without name and bar */
-    BESIDE = 42,  /* a table of fewer columns stands below its board */
+    BESIDE = 36,  /* a table of fewer columns stands below its board */
     TABLE = 64,   /* a table is never wider */
     LEAST_BAR = 3,
     MOST_BAR = 32

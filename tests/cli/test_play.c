@@ -51,7 +51,7 @@ static int count_of(const char *text) {
 START_TEST(agent_answers_a_move_with_its_thoughts) {
     play("play --run game", "b2\n");
     EXPECT_IN_ORDER("you are x and move first", "9 simulations a move", " 1 . . .\n 2 . . .\n 3 . . .\n",
-                    "your move (x): b2\n", "o plays ", ", value ", "move visits", "share", "prior", "* ",
+                    "your move (x): b2\n", "o plays ", ", expects ", "move visits", "share", "prior", "* ",
                     "your move (x): \n");
     ck_assert_ptr_nonnull(strstr(result.out, " 2 . x ."));
 }
