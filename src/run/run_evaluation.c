@@ -79,6 +79,15 @@ static cm_status confirm(cm_run *run, const cm_evaluation *first, double *mean) 
     return CM_OK;
 }
 
+/* The best weights are those of the highest mean, the newest of equal ones. Results against a random player hardly tell
+ * good players apart, so in games of two it is the newest ones that do not stand clearly below: whose interval's
+ * `reach` is not under the highest mean. */
+static void note_best(cm_run *run, double mean, double reach) {
+    if (reach < run->state.best_return) return;
+    run->state.best_return = fmax(run->state.best_return, mean);
+    run->best_due = true;
+}
+
 cm_status cm_run_evaluate(cm_run *run) {
     const cm_run_options *o = &options(run)->run;
     cm_weights which = options(run)->trainer.ema_evaluates ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE;
@@ -92,9 +101,7 @@ cm_status cm_run_evaluate(cm_run *run) {
     double mean = e.mean;
     cm_run_say_evaluation(run, &e, reached ? "goal" : NULL);
     if (reached && o->stop_at_goal) CM_TRY(confirm(run, &e, &mean));
-    if (mean < run->state.best_return) return CM_OK;
-    run->state.best_return = mean;
-    run->best_due = true;
+    note_best(run, mean, run->session->env.spec.players == 2 ? e.high : mean);
     return CM_OK;
 }
 

@@ -20,7 +20,7 @@ typedef struct cm_run_state {
     int64_t next_evaluation;               /* env steps at which the next one is due */
     int64_t saved_episodes, saved_updates; /* at the last checkpoint */
     bool goal_reached;                     /* and confirmed */
-    double best_return;                    /* mean of the best evaluation, -HUGE_VAL: none */
+    double best_return;                    /* highest mean of an evaluation, -HUGE_VAL: none */
     double credit;                         /* of the learner */
     double seconds;                        /* of earlier sessions */
     int64_t metrics_bytes;
