@@ -169,7 +169,7 @@ static cm_status run_inspect(cm_arguments *arguments) {
 }
 
 static const cm_flag flags[] = {
-    CM_FLAGS_CONFIGURATION, CM_FLAG_RUN, CM_FLAG_CHECKPOINT, CM_FLAG_JSON, CM_FLAGS_END,
+    CM_FLAGS_CONFIGURATION, CM_FLAG_RUN, CM_FLAG_CHECKPOINT_TO_RESUME, CM_FLAG_JSON, CM_FLAGS_END,
 };
 
 const cm_command cm_command_inspect = {

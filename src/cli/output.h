@@ -25,7 +25,9 @@ extern "C" {
 #define CM_FLAG_RUN                                                                                                    \
     { "--run", "DIR", "The run's folder." }
 #define CM_FLAG_CHECKPOINT                                                                                             \
-    { "--checkpoint", "N", "A checkpoint by its number, or best; without it the latest." }
+    { "--checkpoint", "N", "By its number, best or latest; without it the best evaluated one, or the latest." }
+#define CM_FLAG_CHECKPOINT_TO_RESUME                                                                                   \
+    { "--checkpoint", "N", "By its number, best or latest; without it the latest." }
 #define CM_FLAG_JSON                                                                                                   \
     { "--json", NULL, "Print JSON." }
 #define CM_FLAGS_END                                                                                                   \

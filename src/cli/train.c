@@ -210,7 +210,7 @@ static const cm_flag flags[] = {
     CM_FLAGS_MACHINE,
     {"--run", "DIR", "Folder of the new run; without it one is made below checkpoint_root_dir."},
     {"--resume", "DIR", "Go on with a run."},
-    CM_FLAG_CHECKPOINT,
+    CM_FLAG_CHECKPOINT_TO_RESUME,
     {"--init-from", "DIR", "Start a new run from the weights of an old one."},
     {"--updates", "N", "End after so many updates of the whole run."},
     {"--env-steps", "N", "End after so many environment steps of the whole run."},
