@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "core/arena.h"
-#include "core/file.h"
 #include "run/progress.h"
+#include "run/svg.h"
 
 enum { GUTTER = 8 }; /* columns left of the y axis */
 
@@ -145,74 +145,48 @@ static double at_y(const frame *f, double y) {
     return TOP + (f->y.high - y) / (f->y.high - f->y.low) * (HEIGHT - TOP - BOTTOM);
 }
 
-/* Text with the characters that XML reserves replaced. */
-static void put_text(FILE *out, double x, double y, const char *anchor, const char *text) {
-    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
-    for (const char *c = text; *c; c++) {
-        const char *replacement = *c == '&' ? "&amp;" : *c == '<' ? "&lt;" : *c == '>' ? "&gt;" : NULL;
-        if (replacement) {
-            fputs(replacement, out);
-        } else {
-            fputc(*c, out);
-        }
-    }
-    fputs("</text>\n", out);
-}
-
-static void svg_axes(const cm_plot *plot, const frame *f, FILE *out) {
+static void svg_axes(const cm_plot *plot, const frame *f, cm_svg *svg) {
     char label[16];
     for (int i = 0; i <= TICKS; i++) {
         double x = f->x.low + (f->x.high - f->x.low) * i / TICKS, y = f->y.low + (f->y.high - f->y.low) * i / TICKS;
-        fprintf(out, "<line class=\"grid\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\"/>\n", LEFT, at_y(f, y),
-                WIDTH - RIGHT, at_y(f, y));
+        cm_svg_grid(svg, LEFT, at_y(f, y), WIDTH - RIGHT, at_y(f, y));
         cm_format_count(y, label);
-        put_text(out, LEFT - 8, at_y(f, y) + 4, "end", label);
+        cm_svg_text(svg, LEFT - 8, at_y(f, y) + 4, "end", label);
         cm_format_count(x, label);
-        put_text(out, at_x(f, x), HEIGHT - BOTTOM + 18, "middle", label);
+        cm_svg_text(svg, at_x(f, x), HEIGHT - BOTTOM + 18, "middle", label);
     }
-    put_text(out, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 18, "middle", plot->x_label);
-    put_text(out, LEFT - 8, TOP - 14, "start", plot->y_label);
-    put_text(out, WIDTH / 2.0, 20, "middle", plot->title);
+    cm_svg_text(svg, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 18, "middle", plot->x_label);
+    cm_svg_text(svg, LEFT - 8, TOP - 14, "start", plot->y_label);
+    cm_svg_text(svg, WIDTH / 2.0, 20, "middle", plot->title);
 }
 
 static const char *const colours[8] = {"#1f6feb", "#d1242f", "#1a7f37", "#9a6700",
                                        "#8250df", "#0a7ea4", "#bc4c00", "#57606a"};
 
-static void svg_series(const cm_plot_series *s, const frame *f, int index, FILE *out) {
+static void svg_series(const cm_plot_series *s, const frame *f, int index, cm_svg *svg) {
     const char *colour = colours[index % 8];
-    if (!s->dots) fprintf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" points=\"", colour);
+    if (!s->dots) fprintf(svg->out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" points=\"", colour);
     for (int i = 0; i < s->n; i++) {
         if (!usable(s, i)) continue;
         double x = at_x(f, s->x[i]), y = at_y(f, s->y[i]);
         if (s->dots) {
-            fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"/>\n", x, y, colour);
+            fprintf(svg->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"/>\n", x, y, colour);
         } else {
-            fprintf(out, "%.1f,%.1f ", x, y);
+            fprintf(svg->out, "%.1f,%.1f ", x, y);
         }
     }
-    if (!s->dots) fputs("\"/>\n", out);
+    if (!s->dots) fputs("\"/>\n", svg->out);
     double at = LEFT + 12, line = TOP + 8 + 18 * index;
-    fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"4\" fill=\"%s\"/>\n", at, line, colour);
-    put_text(out, at + 18, line + 6, "start", s->label);
+    fprintf(svg->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"4\" fill=\"%s\"/>\n", at, line, colour);
+    cm_svg_text(svg, at + 18, line + 6, "start", s->label);
 }
 
 cm_status cm_plot_svg(const cm_plot *plot, const char *path) {
     frame f;
+    cm_svg svg;
     CM_TRY(find_ranges(plot, &f.x, &f.y));
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out) return cm_fail(CM_ERR_MEMORY, "no memory for a plot");
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
-            "font-size=\"12\">\n<style>.grid{stroke:#d0d7de;stroke-width:.7}text{fill:#24292f}</style>\n"
-            "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
-            WIDTH, HEIGHT, WIDTH, HEIGHT);
-    svg_axes(plot, &f, out);
-    for (int s = 0; s < plot->count; s++) svg_series(&plot->series[s], &f, s, out);
-    fputs("</svg>\n", out);
-    cm_status status =
-        fclose(out) == 0 ? cm_file_write(path, text, size) : cm_fail(CM_ERR_MEMORY, "no memory for a plot");
-    free(text);
-    return status;
+    CM_TRY(cm_svg_begin(&svg, WIDTH, HEIGHT));
+    svg_axes(plot, &f, &svg);
+    for (int s = 0; s < plot->count; s++) svg_series(&plot->series[s], &f, s, &svg);
+    return cm_svg_end(&svg, path);
 }
