@@ -7,6 +7,9 @@
 #include "core/arena.h"
 #include "core/rng.h"
 
+enum { MOST_ROWS = 64 };
+static const size_t most_planner_bytes = (size_t)256 << 20;
+
 struct cm_agent {
     cm_agent_config config;
     size_t parameter_count, state_count;
@@ -64,6 +67,16 @@ cm_status cm_agent_planner(cm_agent *agent, int rows, bool training, cm_planner 
         .rows = rows,
     };
     return cm_planner_create(&config, out);
+}
+
+int cm_agent_planner_rows(const cm_agent *agent, int wanted) {
+    const cm_agent_config *c = &agent->config;
+    size_t state = c->rules ? c->rules->spec.rules_size : (size_t)cm_network_state_size(c->network) * sizeof(float);
+    size_t tree = cm_search_bytes(&c->evaluation, 1, cm_network_get_config(c->network)->actions, 0);
+    size_t fitting = most_planner_bytes / (tree + state * ((size_t)c->evaluation.num_simulations + 1));
+    int rows = wanted < MOST_ROWS ? wanted : MOST_ROWS;
+    if ((size_t)rows > fitting) rows = (int)fitting;
+    return rows > 1 ? rows : 1;
 }
 
 /* One search from what row 0 of the planner holds. */

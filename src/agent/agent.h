@@ -42,6 +42,10 @@ cm_status cm_agent_set_weights(cm_agent *agent, const float *parameters, const f
 /* A planner of `rows` rows on the agent's weights; the caller owns it. */
 cm_status cm_agent_planner(cm_agent *agent, int rows, bool training, cm_planner **out) CM_MUST_USE;
 
+/* Rows of a greedy planner for `wanted` positions: at most 64, and fewer where searches are so long that the trees and
+ * states of one planner would pass 256 MiB; at least 1. */
+int cm_agent_planner_rows(const cm_agent *agent, int wanted);
+
 /* Chooses an action for one observation [O], every action being legal. policy [A] receives what the search says (visit
  * fractions, or the improved policy of gumbel_muzero; sums to 1), NULL if it is not wanted. training: with noise and
  * drawn from the visits, another draw at every call; else the most visited, the same at every call. The first call of

@@ -6,9 +6,6 @@
 #include "core/arena.h"
 #include "mcts/numeric.h"
 
-enum { MOST_ROWS = 64 };
-static const size_t most_state_bytes = (size_t)256 << 20; /* of one search */
-
 struct cm_analyser {
     cm_agent *agent;
     const cm_env *env;
@@ -27,18 +24,6 @@ struct cm_analyser {
 
 /* ---- memory ---- */
 
-/* Rows of one planner. */
-static int rows_for(const cm_agent *agent, int positions, int threads) {
-    const cm_agent_config *config = cm_agent_get_config(agent);
-    size_t hidden = (size_t)cm_network_state_size(config->network) * sizeof(float);
-    size_t state = config->rules ? config->rules->spec.state_size : hidden; /* of a node */
-    size_t fitting = most_state_bytes / (state * ((size_t)config->evaluation.num_simulations + 1));
-    int rows = (positions + threads - 1) / threads;
-    if (rows > MOST_ROWS) rows = MOST_ROWS;
-    if ((size_t)rows > fitting) rows = (int)fitting;
-    return rows > 1 ? rows : 1;
-}
-
 static void take(cm_analyser *a) {
     size_t n = (size_t)(a->planners * a->rows), width = (size_t)a->env->spec.actions;
     a->planner = cm_arena_take(&a->arena, (size_t)a->planners * sizeof *a->planner);
@@ -53,7 +38,7 @@ static void take(cm_analyser *a) {
 
 static cm_status open_analyser(cm_analyser *a, int positions) {
     int threads = cm_pool_size(a->pool);
-    a->rows = rows_for(a->agent, positions, threads);
+    a->rows = cm_agent_planner_rows(a->agent, (positions + threads - 1) / threads);
     a->planners = (positions + a->rows - 1) / a->rows;
     if (a->planners > threads) a->planners = threads;
     a->arena = (cm_arena){.base = NULL, .capacity = SIZE_MAX, .used = 0};

@@ -30,7 +30,7 @@ typedef struct cm_analysis {
 typedef struct cm_analyser cm_analyser;
 
 /* For positions of `env`, with the simulations of evaluation: `positions` at a time, or as many as 64 per thread if
- * that is less, and fewer still where searches are so long that the states of one planner would pass 256 MiB. Takes all
+ * that is less, and fewer still where searches are so long that one planner would pass 256 MiB. Takes all
  * memory. Agent, environment and pool are borrowed; the caller owns it. */
 cm_status cm_analyser_create(cm_agent *agent, const cm_env *env, cm_pool *pool, int positions,
                              cm_analyser **out) CM_MUST_USE;

@@ -44,7 +44,7 @@ void cm_games_score(const cm_games *games, cm_score *out) {
 static cm_status append_game(const cm_games *games, int i, const char *first, cm_file_writer *file) {
     cm_json_writer *json = NULL;
     size_t size = 0;
-    double result = games->theirs[i] ? -games->result[i] : games->result[i];
+    double result = games->theirs[i] ? 0.0 - games->result[i] : games->result[i]; /* never -0 */
     CM_TRY(cm_json_writer_create(0, &json));
     cm_json_begin_object(json, NULL);
     cm_json_begin_array(json, "moves");
@@ -55,7 +55,7 @@ static cm_status append_game(const cm_games *games, int i, const char *first, cm
     cm_json_put_string(json, "first", first);
     cm_json_begin_array(json, "rewards");
     cm_json_put_double(json, NULL, result);
-    cm_json_put_double(json, NULL, 0.0 - result); /* never -0 */
+    cm_json_put_double(json, NULL, 0.0 - result);
     cm_json_end_array(json);
     cm_json_end_object(json);
     const char *text = cm_json_writer_text(json, &size);

@@ -66,8 +66,8 @@ cm_match_shape cm_match_shape_of(int games, const cm_pool *pool) {
     int parallel = games < MOST_ROWS ? games : MOST_ROWS, workers = cm_pool_size(pool);
     int rows = (parallel + workers - 1) / workers;
     if (rows > MOST_SHARD_ROWS) rows = MOST_SHARD_ROWS;
-    cm_match_shape shape = {.shards = (parallel + rows - 1) / rows, .rows = rows, .workers = workers};
-    return shape;
+    int shards = (parallel + rows - 1) / rows;
+    return (cm_match_shape){.shards = shards, .rows = rows, .lanes = shards < workers ? shards : workers};
 }
 
 cm_status cm_match_create(const cm_match_config *config, cm_match **out) {
@@ -185,9 +185,8 @@ static int gather(const cm_match *m, shard *s, int side) {
 }
 
 /* One move in every game in which `side` is to move; adds how many those were. */
-static cm_status play_turn(cm_match *m, shard *s, int side, int task, int worker, int *moved) {
-    cm_turn turn = {.shard = task,
-                    .worker = worker,
+static cm_status play_turn(cm_match *m, shard *s, int side, int lane, int *moved) {
+    cm_turn turn = {.lane = lane,
                     .count = gather(m, s, side),
                     .states = s->state,
                     .keys = s->key,
@@ -208,12 +207,13 @@ static cm_status play_turn(cm_match *m, shard *s, int side, int task, int worker
 static cm_status run_shard(void *context, int task, int worker) {
     cm_match *m = context;
     shard *s = &m->shards[task];
+    int lane = m->config.shape.lanes < m->config.shape.shards ? worker : task;
     s->next = task;
     for (int row = 0; row < m->config.shape.rows; row++) CM_TRY(begin_game(m, s, row));
     for (int moved = 1; moved > 0;) {
         moved = 0;
-        CM_TRY(play_turn(m, s, 0, task, worker, &moved));
-        if (m->config.players[1]) CM_TRY(play_turn(m, s, 1, task, worker, &moved));
+        CM_TRY(play_turn(m, s, 0, lane, &moved));
+        if (m->config.players[1]) CM_TRY(play_turn(m, s, 1, lane, &moved));
     }
     return CM_OK;
 }

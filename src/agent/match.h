@@ -18,7 +18,7 @@ typedef struct cm_match cm_match;
 
 typedef struct cm_match_config {
     const cm_env *env;     /* borrowed, like all pointers here                                      */
-    cm_pool *pool;         /* of shape.workers workers                                              */
+    cm_pool *pool;         /* whose workers play the shards                                        */
     cm_match_shape shape;  /* what the players were made for                                        */
     cm_player *players[2]; /* "we", "they"; they are NULL with one player, who makes every move     */
     int games;             /* most of one run                                                       */

@@ -1,9 +1,9 @@
 /* Players: who decides the moves of a match (agent/match.h).
  *
- * A player decides for many games at once. Games are divided over shards; a shard is played by one worker at a time, so
- * a player may keep one set of memory per shard (an agent: its planner) or per worker (a solver: its tables). What it
- * answers for a game may depend on the game's position, key and step alone, so results do not depend on threads or on
- * the games beside it.
+ * A player decides for many games at once. Games are divided over shards; a shard is played by one worker at a time, in
+ * a lane that no other shard uses meanwhile. So a player keeps one set of memory per lane: an agent a planner, a solver
+ * its tables. What it answers for a game may depend on the game's position, key and step alone, so results do not
+ * depend on threads or on the games beside it.
  *
  * Kinds: the agent of a run and a uniform player (here), exact play (agent/perfect.h), plain tree search with random
  * rollouts (agent/uct.h). */
@@ -18,16 +18,16 @@
 extern "C" {
 #endif
 
-/* How many games, by whom: a player is made for one shape. */
+/* How games are divided: a player is made for one shape. */
 typedef struct cm_match_shape {
-    int shards;  /* played beside each other                  */
-    int rows;    /* games that a shard plays at once          */
-    int workers; /* of the pool that the shards are played by */
+    int shards; /* played beside each other                          */
+    int rows;   /* games that a shard plays at once                  */
+    int lanes;  /* turns that are decided at the same time, at most  */
 } cm_match_shape;
 
 /* Positions of one shard in which the same player is to move. States that have not ended, borrowed. */
 typedef struct cm_turn {
-    int shard, worker;
+    int lane;
     int count;                 /* n, 1 .. rows                                       */
     const void *const *states; /* [n] state blocks of the environment                */
     const cm_key *keys;        /* [n] random key of each game                        */
@@ -37,7 +37,7 @@ typedef struct cm_turn {
 
 typedef struct cm_player cm_player;
 struct cm_player {
-    cm_status (*choose)(cm_player *player, const cm_turn *turn); /* several turns of different shards may run at once */
+    cm_status (*choose)(cm_player *player, const cm_turn *turn); /* turns of different lanes may run at once */
     void (*destroy)(cm_player *player);
     size_t bytes; /* of memory that it has taken */
 };

@@ -17,7 +17,7 @@ typedef struct node {
     double points;                             /* of that player: 1 for a win, 1/2 for a draw             */
 } node;
 
-/* Of one worker. */
+/* Of one lane. */
 typedef struct tree {
     node *nodes; /* [rollouts + 1], owned */
     int count;
@@ -28,8 +28,8 @@ typedef struct tree {
 typedef struct uct_player {
     cm_player base;
     const cm_env *env;
-    int rollouts, workers;
-    tree *trees; /* [workers], owned */
+    int rollouts, lanes;
+    tree *trees; /* [lanes], owned */
 } uct_player;
 
 /* ---- one rollout ---- */
@@ -146,7 +146,7 @@ static cm_status uct_choose(cm_player *player, const cm_turn *turn) {
     uct_player *p = (uct_player *)player;
     for (int k = 0; k < turn->count; k++) {
         cm_rng rng = cm_rng_init(turn->keys[k], turn->steps[k]);
-        CM_TRY(search(p, &p->trees[turn->worker], turn->states[k], &rng, &turn->actions[k]));
+        CM_TRY(search(p, &p->trees[turn->lane], turn->states[k], &rng, &turn->actions[k]));
     }
     return CM_OK;
 }
@@ -155,7 +155,7 @@ static cm_status uct_choose(cm_player *player, const cm_turn *turn) {
 
 static void uct_destroy(cm_player *player) {
     uct_player *p = (uct_player *)player;
-    for (int i = 0; p->trees && i < p->workers; i++) {
+    for (int i = 0; p->trees && i < p->lanes; i++) {
         free(p->trees[i].nodes);
         free(p->trees[i].state);
     }
@@ -164,8 +164,8 @@ static void uct_destroy(cm_player *player) {
 }
 
 static cm_status open_trees(uct_player *p) {
-    CM_TRY(cm_alloc(&p->trees, (size_t)p->workers, sizeof *p->trees, "a tree of rollouts"));
-    for (int i = 0; i < p->workers; i++) {
+    CM_TRY(cm_alloc(&p->trees, (size_t)p->lanes, sizeof *p->trees, "a tree of rollouts"));
+    for (int i = 0; i < p->lanes; i++) {
         CM_TRY(cm_alloc(&p->trees[i].nodes, (size_t)p->rollouts + 1, sizeof(node), "a tree of rollouts"));
         CM_TRY(cm_alloc(&p->trees[i].state, 1, p->env->spec.state_size, "a tree of rollouts"));
         p->base.bytes += ((size_t)p->rollouts + 1) * sizeof(node) + p->env->spec.state_size;
@@ -182,7 +182,7 @@ cm_status cm_player_uct(const cm_env *env, const cm_match_shape *shape, int roll
     }
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "a player"));
     p->base = (cm_player){.choose = uct_choose, .destroy = uct_destroy, .bytes = sizeof *p};
-    p->env = env, p->rollouts = rollouts, p->workers = shape->workers;
+    p->env = env, p->rollouts = rollouts, p->lanes = shape->lanes;
     cm_status status = open_trees(p);
     if (status == CM_OK) {
         *out = &p->base;

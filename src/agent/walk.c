@@ -27,7 +27,7 @@ typedef struct walk {
     char *state; /* [state_size] scratch, owned */
 } walk;
 
-cm_match_shape cm_walk_shape(void) { return (cm_match_shape){.shards = 1, .rows = ROWS, .workers = 1}; }
+cm_match_shape cm_walk_shape(void) { return (cm_match_shape){.shards = 1, .rows = ROWS, .lanes = 1}; }
 
 /* ---- memory ---- */
 
