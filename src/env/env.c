@@ -6,6 +6,16 @@
 #include <string.h>
 #include <strings.h>
 
+bool cm_env_is_same(const cm_env *a, const cm_env *b) {
+    if (a->def != b->def || strcmp(a->spec.name, b->spec.name) != 0) return false;
+    for (int row = 0; row < CM_ENV_OPTION_COUNT; row++) {
+        if (!(a->def->options >> row & 1)) continue;
+        double x = cm_env_params_get(&a->params, row), y = cm_env_params_get(&b->params, row);
+        if (x != y && !(isnan(x) && isnan(y))) return false;
+    }
+    return true;
+}
+
 /* ---- episodes ---- */
 
 static void begin(void *state) {

@@ -176,6 +176,9 @@ typedef struct cm_env {
  * Errors: CM_ERR_INPUT names the nearest known name, or the option and its range. */
 cm_status cm_env_open(cm_env *env, const char *name, const cm_env_params *params) CM_MUST_USE;
 
+/* Whether two environments are the same game: the row, the name with its size, and every option that the row reads. */
+bool cm_env_is_same(const cm_env *a, const cm_env *b);
+
 /* The same for a row that is not built in; a program that embeds the library keeps its own rows. */
 cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name,
                           const cm_env_params *params) CM_MUST_USE;

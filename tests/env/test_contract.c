@@ -336,6 +336,25 @@ START_TEST(names_and_options_that_do_not_exist_are_refused_with_the_nearest) {
 }
 END_TEST
 
+START_TEST(games_are_the_same_if_name_size_and_options_are) {
+    cm_env a, b;
+    cm_env_params params = cm_env_params_default();
+    must_equal(cm_env_open(&a, "go5", NULL), CM_OK);
+    must_equal(cm_env_open(&b, "go5", NULL), CM_OK);
+    must(cm_env_is_same(&a, &b));
+    params.komi = 7.5, params.columns = 9; /* its default, and an option of other games */
+    must_equal(cm_env_open(&b, "go5", &params), CM_OK);
+    must(cm_env_is_same(&a, &b));
+    params.komi = 0.5;
+    must_equal(cm_env_open(&b, "go5", &params), CM_OK);
+    must(!cm_env_is_same(&a, &b));
+    must_equal(cm_env_open(&b, "go7", NULL), CM_OK);
+    must(!cm_env_is_same(&a, &b));
+    must_equal(cm_env_open(&b, "hex5", NULL), CM_OK);
+    must(!cm_env_is_same(&a, &b));
+}
+END_TEST
+
 int main(void) {
     list_names();
     Suite *suite = suite_create("environment contract");
@@ -347,6 +366,7 @@ int main(void) {
     tcase_add_test(tcase, action_names_are_distinct_and_are_read_back);
     tcase_add_test(tcase, symmetries_are_permutations_that_commute_with_the_rules);
     tcase_add_test(tcase, names_and_options_that_do_not_exist_are_refused_with_the_nearest);
+    tcase_add_test(tcase, games_are_the_same_if_name_size_and_options_are);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
