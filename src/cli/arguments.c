@@ -35,11 +35,12 @@ static cm_status unknown_flag(const cm_command *command, const char *text) {
 }
 
 static cm_status take_value(cm_arguments *out, int row, const char *value) {
-    const cm_flag *flag = &out->command->flags[row];
     out->value[row] = value;
-    if (strcmp(flag->name, "--set") != 0) return CM_OK;
-    if (out->set_count == CM_SETS) return cm_fail(CM_ERR_INPUT, "--set: at most %d of them", CM_SETS);
-    out->set[out->set_count++] = value;
+    if (out->all_count == CM_VALUES) {
+        return cm_fail(CM_ERR_INPUT, "%s: more than %d flags", out->command->name, CM_VALUES);
+    }
+    out->all[out->all_count].flag = row;
+    out->all[out->all_count++].value = value;
     return CM_OK;
 }
 
@@ -83,6 +84,14 @@ cm_status cm_arguments_parse(const cm_command *command, int count, char **argv, 
 const char *cm_argument(const cm_arguments *arguments, const char *flag) {
     int row = find_flag(arguments->command, flag, strlen(flag));
     return row < 0 ? NULL : arguments->value[row];
+}
+
+const char *cm_argument_at(const cm_arguments *arguments, const char *flag, int index) {
+    int row = find_flag(arguments->command, flag, strlen(flag));
+    for (int i = 0; i < arguments->all_count; i++) {
+        if (arguments->all[i].flag == row && index-- == 0) return arguments->all[i].value;
+    }
+    return NULL;
 }
 
 bool cm_argument_given(const cm_arguments *arguments, const char *flag) { return cm_argument(arguments, flag) != NULL; }

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { CM_FLAGS = 40, CM_POSITIONAL = 16, CM_SETS = 256 };
+enum { CM_FLAGS = 40, CM_POSITIONAL = 256, CM_VALUES = 256 };
 
 typedef struct cm_flag {
     const char *name;     /* "--seed" */
@@ -36,9 +36,13 @@ typedef struct cm_command {
 struct cm_arguments {
     const char *program; /* argv[0] */
     const cm_command *command;
-    const char *value[CM_FLAGS]; /* of each flag of the command; "" for a switch that is given; NULL: not given */
-    const char *set[CM_SETS];    /* every --set */
-    int set_count;
+    const char *value[CM_FLAGS]; /* of each flag of the command, the last if there are several; "" for a switch that is
+                                    given; NULL: not given */
+    struct {
+        int flag; /* row */
+        const char *value;
+    } all[CM_VALUES]; /* every value of every flag, in order */
+    int all_count;
     const char *positional[CM_POSITIONAL];
     int positional_count;
     int verdict; /* exit status of a command that returns CM_OK; 0 */
@@ -57,6 +61,8 @@ cm_status cm_arguments_parse(const cm_command *command, int count, char **argv, 
 
 /* The value of a flag; NULL if it was not given or the command has no such flag. */
 const char *cm_argument(const cm_arguments *arguments, const char *flag);
+/* Value number `index` (from 0) of a flag that may be repeated; NULL behind the last. */
+const char *cm_argument_at(const cm_arguments *arguments, const char *flag, int index);
 bool cm_argument_given(const cm_arguments *arguments, const char *flag);
 
 /* A number of a flag in [min, max]; *out keeps its value if the flag was not given. */

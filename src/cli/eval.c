@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "agent/evaluate.h"
-#include "cli/output.h"
+#include "cli/contest.h"
+#include "cli/eval_match.h"
 #include "core/arena.h"
-#include "run/weights.h"
 
 static void write_result(const cm_evaluation *e, const double *returns, const cm_run_facts *facts, int64_t seed,
                          cm_json_writer *json) {
@@ -49,44 +49,39 @@ static void print_text(const cm_evaluation *e, const cm_run_facts *facts, int pl
     if (players == 2) printf("against a random player: %d won, %d drawn, %d lost\n", e->wins, e->draws, e->losses);
 }
 
-static cm_status evaluate(cm_arguments *arguments, cm_session *session, const char *run, int episodes, int64_t seed) {
-    cm_agent *agent = NULL;
+static cm_status evaluate(const cm_arguments *arguments, const cm_loaded *own) {
+    cm_session *session = own->session;
+    int64_t episodes = 100, seed = 0;
     cm_evaluator *evaluator = NULL;
     double *returns = NULL;
     cm_evaluation result;
-    cm_run_facts facts = {0};
-    int64_t checkpoint = 0;
-    CM_TRY(cm_cli_checkpoint(arguments, &checkpoint));
-    CM_TRY(cm_session_agent(session, &agent));
-    cm_status status = cm_run_load_agent(run, checkpoint, session, agent, &facts);
-    if (status == CM_OK) status = cm_alloc(&returns, (size_t)episodes, sizeof *returns, "returns");
-    if (status == CM_OK) status = cm_evaluator_create(agent, &session->env, session->pool, episodes, &evaluator);
-    if (status == CM_OK) status = cm_evaluator_run(evaluator, episodes, (uint64_t)seed, returns, &result);
+    CM_TRY(cm_argument_int(arguments, "--episodes", 1, 1000000, &episodes));
+    CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &seed));
+    CM_TRY(cm_alloc(&returns, (size_t)episodes, sizeof *returns, "returns"));
+    cm_status status = cm_evaluator_create(own->agent, &session->env, session->pool, (int)episodes, &evaluator);
+    if (status == CM_OK) status = cm_evaluator_run(evaluator, (int)episodes, (uint64_t)seed, returns, &result);
     if (status == CM_OK && cm_argument_given(arguments, "--json")) {
-        status = print_json(&result, returns, &facts, seed);
+        status = print_json(&result, returns, &own->facts, seed);
     } else if (status == CM_OK) {
-        print_text(&result, &facts, session->env.spec.players);
+        print_text(&result, &own->facts, session->env.spec.players);
     }
     cm_evaluator_destroy(evaluator);
-    cm_agent_destroy(agent);
     free(returns);
     return status;
 }
 
 static cm_status run_eval(cm_arguments *arguments) {
+    static const char *const of_matches[] = {"--opponent", "--games", "--opening", "--save-games"};
     const char *run = NULL;
-    int64_t episodes = 100, seed = 0;
-    cm_configuration configuration;
-    cm_config *config = NULL;
-    cm_session *session = NULL;
+    cm_loaded own;
+    bool is_match = false;
     CM_TRY(cm_cli_need_run(arguments, &run));
-    CM_TRY(cm_argument_int(arguments, "--episodes", 1, 1000000, &episodes));
-    CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &seed));
-    CM_TRY(cm_cli_run_configuration(arguments, run, &configuration, &config));
-    cm_status status = cm_session_open(&configuration, &session);
-    if (status == CM_OK) status = evaluate(arguments, session, run, (int)episodes, seed);
-    cm_session_close(session);
-    cm_config_destroy(config);
+    for (size_t i = 0; i < sizeof of_matches / sizeof *of_matches; i++) {
+        is_match = is_match || cm_argument_given(arguments, of_matches[i]);
+    }
+    CM_TRY(cm_loaded_open(arguments, &own));
+    cm_status status = is_match ? cm_eval_match(arguments, &own) : evaluate(arguments, &own);
+    cm_loaded_close(&own);
     return status;
 }
 
@@ -94,6 +89,15 @@ static const cm_flag flags[] = {
     CM_FLAG_RUN,
     CM_FLAG_CHECKPOINT,
     {"--episodes", "N", "Episodes; 100."},
+    {"--opponent", "WHO",
+     "Games of two: who is met. random draws its moves; mcts:N is plain UCT with N random rollouts per move and the "
+     "true rules; perfect never gives away the exact value (games with a solver); the folder of another run is its "
+     "agent; all follows every reply sequence to the end, from both sides (small games)."},
+    CM_FLAGS_CONTEST,
+    {"--save-games", "FILE",
+     "Write the games, a JSON object per line: \"moves\", \"first\" (agent or opponent: who moved first) and "
+     "\"rewards\", that of the player who moved first in front."},
+    CM_FLAG_SIMULATIONS,
     {"--seed", "S", "Episode i resets with seed S + i; 0."},
     {"--set", "KEY=VALUE", "Set one key on top of the run's configuration; may be repeated."},
     CM_FLAGS_MACHINE,
@@ -108,8 +112,15 @@ const cm_command cm_command_eval = {
     .details =
         "Plays episodes without noise and prints mean, sample standard deviation and the 95 % interval of the mean "
         "return. In a game of two players the agent meets one that moves at random, going first in every other "
-        "episode.",
+        "episode.\n"
+        "With --opponent, --games or --save-games: games against an opponent, by whom and how they were won, drawn and "
+        "lost. Against perfect, also the share of the agent's moves that keep the exact value of the position, by "
+        "thirds of the longest game, and the same of its choices: positions with at least two legal moves of which at "
+        "least one loses value. --simulations and --set also concern another run as opponent, which plays with its "
+        "latest checkpoint.",
     .flags = flags,
-    .examples = "  cumind eval --run checkpoints/CartPole-v1/20251121-073900 --episodes 100 --seed 7 --json\n",
+    .examples = "  cumind eval --run checkpoints/CartPole-v1/20251121-073900 --episodes 100 --seed 7 --json\n"
+                "  cumind eval --run runs/X --opponent mcts:800 --games 1000 --save-games games.jsonl\n"
+                "  cumind eval --run runs/X --opponent all --simulations 25    # can it be beaten at all?\n",
     .run = run_eval,
 };

@@ -25,6 +25,11 @@ typedef struct cm_loaded {
  * session of the configuration of the other flags, and no agent. Errors: CM_ERR_INPUT, and those of reading the run;
  * nothing is left open then. */
 cm_status cm_loaded_open(const cm_arguments *arguments, cm_loaded *out) CM_MUST_USE;
+
+/* Another run beside it: its latest checkpoint, with the flags --simulations, --set and those of the machine. Its pool
+ * has one thread, for it only packs weights. */
+cm_status cm_loaded_open_other(const cm_arguments *arguments, const char *run, cm_loaded *out) CM_MUST_USE;
+
 void cm_loaded_close(cm_loaded *loaded); /* leaves it empty */
 
 #ifdef __cplusplus

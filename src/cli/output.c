@@ -25,7 +25,8 @@ cm_status cm_cli_assign(const cm_arguments *arguments, cm_config *config) {
         {"--seed", "seed"},         {"--backend", "backend"}, {"--threads", "threads"},
         {"--dtype", "model_dtype"}, {"--updates", "updates"}, {"--env-steps", "env_steps"},
     };
-    for (int i = 0; i < arguments->set_count; i++) CM_TRY(cm_config_set(config, arguments->set[i]));
+    const char *set;
+    for (int i = 0; (set = cm_argument_at(arguments, "--set", i)) != NULL; i++) CM_TRY(cm_config_set(config, set));
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         CM_TRY(assign_flag(arguments, config, pairs[i][0], pairs[i][1]));
     }

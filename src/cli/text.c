@@ -30,6 +30,17 @@ void cm_text_word(cm_text *text, int columns, const char *word) {
     cm_text_add(text, "%s%s", before, word);
 }
 
+void cm_text_wrap(cm_text *text, int columns, const char *sentence) {
+    char word[128];
+    for (const char *at = sentence; *at; at += strspn(at, " ")) {
+        int length = (int)strcspn(at, " ");
+        snprintf(word, sizeof word, "%.*s", length, at);
+        cm_text_word(text, columns, word);
+        at += length;
+    }
+    cm_text_add(text, "\n");
+}
+
 /* The byte behind the escape sequence at `text`, or `text` itself. */
 static const char *skip_escape(const char *text) {
     if (text[0] != '\033' || text[1] != '[') return text;

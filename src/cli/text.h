@@ -23,6 +23,9 @@ void cm_text_add(cm_text *text, const char *format, ...) CM_PRINTF(2, 3);
 /* Adds `word` behind a blank, or on a new line if the last one would be wider than `columns`. */
 void cm_text_word(cm_text *text, int columns, const char *word);
 
+/* Adds the words of a sentence, wrapped to `columns`, on lines of their own. */
+void cm_text_wrap(cm_text *text, int columns, const char *sentence);
+
 /* Columns of the first line of `text`, and of the widest line of a block; lines of a block. */
 int cm_text_line_width(const char *text);
 int cm_text_width(const cm_text *text);

@@ -35,9 +35,9 @@ static void expect_error(const char *arguments, int status, const char *text) {
     ck_assert_str_eq(result.out, "");
 }
 
-static const char *const commands[] = {"train",   "eval",   "play",       "plot",       "runs",
-                                       "inspect", "config", "search",     "test-cases", "devices",
-                                       "doctor",  "help",   "completion", "version",    "benchmark"};
+static const char *const commands[] = {"train",      "eval",    "play",       "plot",    "runs",   "inspect",
+                                       "config",     "search",  "test-cases", "devices", "doctor", "help",
+                                       "completion", "version", "benchmark",  "ladder"};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 START_TEST(help_lists_every_command) {

@@ -1,0 +1,297 @@
+#include "cli/eval_match.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/judge.h"
+#include "agent/walk.h"
+#include "cli/contest.h"
+#include "cli/view.h"
+
+/* What is to be told of a contest. */
+typedef struct report {
+    const cm_loaded *own;
+    const char *opponent;
+    int columns; /* of a line of text */
+    int64_t seed;
+    int opening;
+    bool is_walk; /* every reply sequence in place of games */
+    const cm_games *games;
+    cm_score score;
+    cm_judgement judgement;
+    bool is_judged;
+} report;
+
+static int simulations_of(const report *r) { return cm_agent_get_config(r->own->agent)->evaluation.num_simulations; }
+static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : (double)NAN; }
+
+/* First ply of a phase; that of phase CM_PHASES is one past the last. */
+static int first_ply(const report *r, int phase) {
+    return (phase * r->own->session->env.spec.max_plies + CM_PHASES - 1) / CM_PHASES;
+}
+
+/* A game that we lost, -1 if there is none. */
+static int lost_game(const cm_games *games) {
+    for (int i = 0; i < games->count; i++) {
+        if (games->result[i] < 0.0) return i;
+    }
+    return -1;
+}
+
+/* ---- JSON ---- */
+
+static void put_side(cm_json_writer *json, const char *key, const cm_side_score *side) {
+    cm_json_begin_object(json, key);
+    cm_json_put_int(json, "games", side->games);
+    cm_json_put_int(json, "wins", side->wins);
+    cm_json_put_int(json, "draws", side->draws);
+    cm_json_put_int(json, "losses", side->losses);
+    cm_json_end_object(json);
+}
+
+static void put_kept_members(cm_json_writer *json, const cm_kept *kept) {
+    cm_json_put_int(json, "moves", kept->moves);
+    cm_json_put_int(json, "kept", kept->kept);
+    cm_json_put_double(json, "share", share(kept->kept, kept->moves));
+    cm_json_put_int(json, "choices", kept->choices);
+    cm_json_put_int(json, "kept_choices", kept->kept_choices);
+    cm_json_put_double(json, "choice_share", share(kept->kept_choices, kept->choices));
+}
+
+static void put_judgement(cm_json_writer *json, const report *r) {
+    cm_json_begin_object(json, "value_kept");
+    put_kept_members(json, &r->judgement.all);
+    cm_json_begin_array(json, "phases");
+    for (int p = 0; p < CM_PHASES; p++) {
+        cm_json_begin_object(json, NULL);
+        cm_json_put_int(json, "first_ply", first_ply(r, p));
+        cm_json_put_int(json, "last_ply", first_ply(r, p + 1) - 1);
+        put_kept_members(json, &r->judgement.phase[p]);
+        cm_json_end_object(json);
+    }
+    cm_json_end_array(json);
+    cm_json_end_object(json);
+}
+
+static void put_lost_line(cm_json_writer *json, const cm_games *games) {
+    int lost = lost_game(games);
+    if (lost < 0) {
+        cm_json_put_null(json, "lost_line");
+        return;
+    }
+    cm_json_begin_array(json, "lost_line");
+    for (int k = 0; k < games->length[lost]; k++) {
+        cm_json_put_int(json, NULL, games->moves[(size_t)lost * (size_t)games->stride + (size_t)k]);
+    }
+    cm_json_end_array(json);
+}
+
+static void put_report(cm_json_writer *json, const report *r) {
+    const cm_evaluation *e = &r->score.all;
+    cm_json_begin_object(json, NULL);
+    cm_json_put_string(json, "opponent", r->opponent);
+    cm_json_put_int(json, "games", e->episodes);
+    cm_json_put_int(json, "wins", e->wins);
+    cm_json_put_int(json, "draws", e->draws);
+    cm_json_put_int(json, "losses", e->losses);
+    cm_json_put_double(json, "mean", e->mean);
+    if (!r->is_walk) { /* lines are no sample */
+        cm_json_begin_array(json, "ci95");
+        cm_json_put_double(json, NULL, e->low);
+        cm_json_put_double(json, NULL, e->high);
+        cm_json_end_array(json);
+    }
+    cm_json_put_double(json, "mean_length", e->mean_length);
+    put_side(json, "first", &r->score.first);
+    put_side(json, "second", &r->score.second);
+    if (r->is_judged) put_judgement(json, r);
+    if (r->is_walk) put_lost_line(json, r->games);
+    cm_json_put_int(json, "simulations", simulations_of(r));
+    cm_json_put_int(json, "opening", r->opening);
+    cm_json_put_int(json, "seed", r->seed);
+    cm_json_put_int(json, "updates", r->own->facts.updates);
+    cm_json_put_int(json, "env_steps", r->own->facts.env_steps);
+    cm_json_end_object(json);
+}
+
+static cm_status print_json(const report *r) {
+    cm_json_writer *json = NULL;
+    CM_TRY(cm_json_writer_create(0, &json));
+    put_report(json, r);
+    cm_status status = cm_cli_print(json);
+    cm_json_writer_destroy(json);
+    return status;
+}
+
+/* ---- text ---- */
+
+static void print_side(const char *name, const cm_side_score *side) {
+    printf("%-8s %7d %7d %7d %7d\n", name, side->games, side->wins, side->draws, side->losses);
+}
+
+static void print_share(double value, const char *end) {
+    if (isnan(value)) {
+        printf(" %7s%s", "-", end);
+    } else {
+        printf(" %6.1f%%%s", 100.0 * value, end);
+    }
+}
+
+static void print_kept(const char *name, const cm_kept *kept) {
+    printf("%-8s %7lld", name, (long long)kept->moves);
+    print_share(share(kept->kept, kept->moves), "");
+    printf(" %7lld", (long long)kept->choices);
+    print_share(share(kept->kept_choices, kept->choices), "\n");
+}
+
+static void print_judgement(const report *r, cm_text *text) {
+    cm_text_clear(text);
+    cm_text_wrap(text, r->columns,
+                 "Moves that kept the exact value of the position; choices are positions in which a legal move would "
+                 "have lost some:");
+    printf("%s", text->bytes);
+    printf("%-8s %7s %7s %7s %7s\n", "plies", "moves", "kept", "choices", "kept");
+    for (int p = 0; p < CM_PHASES; p++) {
+        char name[32];
+        snprintf(name, sizeof name, "%d-%d", first_ply(r, p), first_ply(r, p + 1) - 1);
+        print_kept(name, &r->judgement.phase[p]);
+    }
+    print_kept("all", &r->judgement.all);
+}
+
+static void print_lost_line(const report *r) {
+    int lost = lost_game(r->games);
+    if (lost < 0) {
+        printf("never loses: no reply sequence beats it from either side\n");
+        return;
+    }
+    printf("can be beaten:");
+    for (int k = 0; k < r->games->length[lost]; k++) {
+        char name[16];
+        int action = r->games->moves[(size_t)lost * (size_t)r->games->stride + (size_t)k];
+        cm_env_action_name(&r->own->session->env, action, name, sizeof name);
+        printf(" %s", name);
+    }
+    printf(" (it moves %s)\n", r->games->theirs[lost] ? "second" : "first");
+}
+
+/* Who met whom, and how strong the agent is. */
+static void print_header(const report *r, cm_text *text) {
+    const cm_run_facts *facts = &r->own->facts;
+    char line[512], openings[64] = "";
+    if (r->opening > 0) snprintf(openings, sizeof openings, ", openings of %d random moves", r->opening);
+    if (r->is_walk) {
+        snprintf(line, sizeof line, "%d lines: every reply sequence", r->score.all.episodes);
+    } else {
+        snprintf(line, sizeof line, "%d games against %.300s%s", r->score.all.episodes, r->opponent, openings);
+    }
+    cm_text_clear(text);
+    cm_text_wrap(text, r->columns, line);
+    snprintf(line, sizeof line, "%d simulations per move, after %lld updates, %lld env steps", simulations_of(r),
+             (long long)facts->updates, (long long)facts->env_steps);
+    cm_text_wrap(text, r->columns, line);
+    printf("%s", text->bytes);
+}
+
+static void print_text(const report *r) {
+    cm_text text;
+    const cm_evaluation *e = &r->score.all;
+    const cm_side_score all = {e->episodes, e->wins, e->draws, e->losses};
+    print_header(r, &text);
+    printf("%-8s %7s %7s %7s %7s\n", "it moves", r->is_walk ? "lines" : "games", "won", "drawn", "lost");
+    print_side("first", &r->score.first);
+    print_side("second", &r->score.second);
+    print_side("all", &all);
+    if (r->is_walk) {
+        print_lost_line(r);
+        return;
+    }
+    char line[128];
+    snprintf(line, sizeof line, "mean result %.3f, 95 %% interval [%.3f, %.3f], %.1f moves per game", e->mean, e->low,
+             e->high, e->mean_length);
+    cm_text_clear(&text);
+    cm_text_wrap(&text, r->columns, line);
+    printf("%s", text.bytes);
+    if (r->is_judged) print_judgement(r, &text);
+}
+
+/* ---- playing ---- */
+
+/* Scores, saves and prints the games. */
+static cm_status conclude(const cm_arguments *arguments, report *r) {
+    const char *path = cm_argument(arguments, "--save-games");
+    cm_games_score(r->games, &r->score);
+    if (path) CM_TRY(cm_games_save(r->games, "agent", "opponent", path));
+    if (cm_argument_given(arguments, "--json")) return print_json(r);
+    print_text(r);
+    return CM_OK;
+}
+
+static cm_status play_games(const cm_arguments *arguments, report *r, cm_entrant *they, cm_player **ours) {
+    cm_session *session = r->own->session;
+    cm_contest_size size;
+    cm_match *match = NULL;
+    CM_TRY(cm_contest_size_of(arguments, &session->env, they->loaded.agent ? -1 : 0, &size));
+    cm_match_config config = {.env = &session->env,
+                              .pool = session->pool,
+                              .shape = cm_match_shape_of(size.games, session->pool),
+                              .games = size.games,
+                              .keeps_moves = true};
+    CM_TRY(cm_entrant_seat(they, &session->env, cm_argument(arguments, "--run"), &config.shape));
+    CM_TRY(cm_player_agent(r->own->agent, &session->env, &config.shape, ours));
+    config.players[0] = *ours, config.players[1] = they->player;
+    CM_TRY(cm_match_create(&config, &match));
+    cm_status status = cm_match_run(match, size.games, (uint64_t)r->seed, size.opening);
+    r->games = cm_match_games(match);
+    r->opening = size.opening;
+    r->is_judged = they->opponent.kind == CM_OPPONENT_PERFECT;
+    if (status == CM_OK && r->is_judged) {
+        status = cm_games_judge(r->games, &session->env, session->pool, &r->judgement);
+    }
+    if (status == CM_OK) status = conclude(arguments, r);
+    cm_match_destroy(match);
+    return status;
+}
+
+static cm_status meet(const cm_arguments *arguments, report *r) {
+    cm_entrant they;
+    cm_player *ours = NULL;
+    CM_TRY(cm_entrant_open(arguments, "--opponent", r->opponent, &they));
+    cm_status status = play_games(arguments, r, &they, &ours);
+    cm_player_destroy(ours);
+    cm_entrant_close(&they);
+    return status;
+}
+
+static cm_status walk(const cm_arguments *arguments, report *r) {
+    const cm_env *env = &r->own->session->env;
+    cm_match_shape shape = cm_walk_shape();
+    cm_player *ours = NULL;
+    cm_games games;
+    if (cm_argument_given(arguments, "--games") || cm_argument_given(arguments, "--opening")) {
+        return cm_fail(CM_ERR_INPUT, "--opponent all: follows every reply once; leave out --games and --opening");
+    }
+    CM_TRY(cm_player_agent(r->own->agent, env, &shape, &ours));
+    cm_status status = cm_walk_run(env, ours, &games);
+    cm_player_destroy(ours);
+    if (status != CM_OK) return cm_fail_in(status, "--opponent all");
+    r->is_walk = true;
+    r->games = &games;
+    status = conclude(arguments, r);
+    cm_walk_free(&games);
+    return status;
+}
+
+cm_status cm_eval_match(const cm_arguments *arguments, cm_loaded *own) {
+    const char *opponent = cm_argument(arguments, "--opponent");
+    report r = {
+        .own = own, .opponent = opponent ? opponent : "random", .columns = cm_view_of_stdout(arguments).columns};
+    if (cm_argument_given(arguments, "--episodes")) {
+        return cm_fail(CM_ERR_INPUT, "eval: against an opponent say --games N, not --episodes");
+    }
+    CM_TRY(cm_contest_check("eval", &own->session->env));
+    CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &r.seed));
+    CM_TRY(cm_contest_try_file("--save-games", cm_argument(arguments, "--save-games")));
+    return strcmp(r.opponent, "all") == 0 ? walk(arguments, &r) : meet(arguments, &r);
+}

@@ -1,0 +1,291 @@
+/* cumind ladder: every player against every other, Elo, table and plot. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/elo.h"
+#include "agent/ladder.h"
+#include "cli/contest.h"
+#include "cli/view.h"
+#include "core/arena.h"
+#include "run/directory.h"
+#include "run/interval_plot.h"
+
+enum { WIDE = 60 }; /* columns from which the table counts wins, draws and losses */
+
+typedef struct entry_list {
+    const cm_arguments *arguments;
+    cm_entrant *entrants; /* [CM_ELO_MOST_PLAYERS], owned */
+    char **paths;         /* [CM_ELO_MOST_PLAYERS] names of the runs, owned */
+    int count;
+} entry_list;
+
+/* ---- who takes part ---- */
+
+static cm_status enter(entry_list *list, const char *flag, const char *name) {
+    for (int i = 0; i < list->count; i++) {
+        if (strcmp(list->entrants[i].name, name) == 0) return cm_fail(CM_ERR_INPUT, "ladder: %s is named twice", name);
+    }
+    if (list->count == CM_ELO_MOST_PLAYERS) {
+        return cm_fail(CM_ERR_INPUT, "ladder: at most %d players", CM_ELO_MOST_PLAYERS);
+    }
+    CM_TRY(cm_entrant_open(list->arguments, flag, name, &list->entrants[list->count]));
+    list->count++;
+    return CM_OK;
+}
+
+/* A run below a folder that was named. */
+static cm_status enter_run(void *context, const char *path) {
+    entry_list *list = context;
+    char **copy = &list->paths[list->count];
+    if (list->count < CM_ELO_MOST_PLAYERS) {
+        *copy = strdup(path);
+        if (!*copy) return cm_fail(CM_ERR_MEMORY, "no memory for the name of a run");
+        path = *copy;
+    }
+    return enter(list, "ladder", path);
+}
+
+static cm_status enter_all(const cm_arguments *arguments, entry_list *list) {
+    const char *name;
+    CM_TRY(cm_alloc(&list->entrants, CM_ELO_MOST_PLAYERS, sizeof *list->entrants, "a ladder"));
+    CM_TRY(cm_alloc(&list->paths, CM_ELO_MOST_PLAYERS + 1, sizeof *list->paths, "a ladder"));
+    for (int i = 0; i < arguments->positional_count; i++) {
+        int before = list->count;
+        CM_TRY(cm_run_directory_visit(arguments->positional[i], enter_run, list));
+        if (list->count == before) {
+            return cm_fail(CM_ERR_INPUT, "ladder: %s is no run and holds none", arguments->positional[i]);
+        }
+    }
+    if (list->count == 0) return cm_fail(CM_ERR_INPUT, "ladder: needs the folders of runs, as in cumind ladder runs/*");
+    for (int i = 0; (name = cm_argument_at(arguments, "--include", i)) != NULL; i++) {
+        CM_TRY(enter(list, "--include", name));
+    }
+    if (list->count < 2) return cm_fail(CM_ERR_INPUT, "ladder: needs two players at least; --include random is one");
+    return CM_OK;
+}
+
+static void close_all(entry_list *list) {
+    for (int i = 0; i < list->count; i++) cm_entrant_close(&list->entrants[i]);
+    for (int i = 0; list->paths && i < CM_ELO_MOST_PLAYERS; i++) free(list->paths[i]);
+    free(list->paths);
+    free(list->entrants);
+}
+
+/* ---- JSON ---- */
+
+/* What is told of a ladder. */
+typedef struct report {
+    const entry_list *list;
+    const cm_env *env;
+    const cm_ladder *ladder;
+    cm_contest_size size;
+    int64_t seed;
+} report;
+
+static void put_score(cm_json_writer *json, const cm_side_score *score) {
+    cm_json_put_int(json, "games", score->games);
+    cm_json_put_int(json, "wins", score->wins);
+    cm_json_put_int(json, "draws", score->draws);
+    cm_json_put_int(json, "losses", score->losses);
+    cm_json_put_double(json, "score", cm_side_points(score));
+}
+
+static void put_players(cm_json_writer *json, const report *r) {
+    cm_json_begin_array(json, "players");
+    for (int k = 0; k < r->ladder->count; k++) {
+        int i = r->ladder->order[k];
+        cm_json_begin_object(json, NULL);
+        cm_json_put_string(json, "name", r->list->entrants[i].name);
+        cm_json_put_double(json, "elo", r->ladder->rating[i]);
+        cm_json_begin_array(json, "ci95");
+        cm_json_put_double(json, NULL, r->ladder->rating[i] - r->ladder->interval[i]);
+        cm_json_put_double(json, NULL, r->ladder->rating[i] + r->ladder->interval[i]);
+        cm_json_end_array(json);
+        put_score(json, &r->ladder->sum[i]);
+        cm_json_end_object(json);
+    }
+    cm_json_end_array(json);
+}
+
+static void put_pairs(cm_json_writer *json, const report *r) {
+    int n = r->ladder->count;
+    cm_json_begin_array(json, "pairs");
+    for (int i = 0; i < n; i++) {
+        for (int j = i + 1; j < n; j++) {
+            cm_json_begin_object(json, NULL);
+            cm_json_put_string(json, "a", r->list->entrants[i].name);
+            cm_json_put_string(json, "b", r->list->entrants[j].name);
+            put_score(json, &r->ladder->pair[i * n + j]);
+            cm_json_end_object(json);
+        }
+    }
+    cm_json_end_array(json);
+}
+
+static cm_status print_json(const report *r) {
+    cm_json_writer *json = NULL;
+    CM_TRY(cm_json_writer_create(0, &json));
+    cm_json_begin_object(json, NULL);
+    cm_json_put_string(json, "game", r->env->spec.name);
+    cm_json_put_int(json, "games_per_pair", r->size.games);
+    cm_json_put_int(json, "opening", r->size.opening);
+    cm_json_put_int(json, "seed", r->seed);
+    cm_json_put_bool(json, "padded", r->ladder->padded);
+    put_players(json, r);
+    put_pairs(json, r);
+    cm_json_end_object(json);
+    cm_status status = cm_cli_print(json);
+    cm_json_writer_destroy(json);
+    return status;
+}
+
+/* ---- text ---- */
+
+static void print_pair(void *context, int i, int j, const cm_side_score *score) {
+    const entry_list *list = context;
+    printf("%s - %s: %d won, %d drawn, %d lost\n", list->entrants[i].name, list->entrants[j].name, score->wins,
+           score->draws, score->losses);
+    fflush(stdout);
+}
+
+static void print_table(const report *r, int columns) {
+    bool wide = columns >= WIDE;
+    printf("%3s %6s %5s %7s %s %s\n", "", "Elo", "+-", "score", wide ? "   won  drawn   lost " : "", "player");
+    for (int k = 0; k < r->ladder->count; k++) {
+        int i = r->ladder->order[k];
+        const cm_side_score *s = &r->ladder->sum[i];
+        printf("%3d %+6.0f %5.0f %6.1f%% ", k + 1, r->ladder->rating[i], r->ladder->interval[i],
+               100.0 * cm_side_points(s));
+        if (wide) printf("%6d %6d %6d ", s->wins, s->draws, s->losses);
+        printf(" %s\n", r->list->entrants[i].name);
+    }
+}
+
+/* The rows of the plot in the order of the table; the caller frees *rows. */
+static cm_status plot_of(const report *r, cm_interval_row **rows, cm_interval_plot *out) {
+    CM_TRY(cm_alloc(rows, (size_t)r->ladder->count, sizeof **rows, "a plot"));
+    for (int k = 0; k < r->ladder->count; k++) {
+        int i = r->ladder->order[k];
+        (*rows)[k] = (cm_interval_row){r->list->entrants[i].name, r->ladder->rating[i], r->ladder->interval[i]};
+    }
+    *out = (cm_interval_plot){"Elo with 95 % intervals", "Elo", *rows, r->ladder->count};
+    return CM_OK;
+}
+
+static void print_header(const report *r, int columns) {
+    cm_text text;
+    char line[256], openings[64] = "";
+    if (r->size.opening > 0) snprintf(openings, sizeof openings, ", openings of %d random moves", r->size.opening);
+    snprintf(line, sizeof line, "%s, %d games a pair%s", r->env->spec.name, r->size.games, openings);
+    cm_text_clear(&text);
+    cm_text_wrap(&text, columns, line);
+    cm_text_wrap(&text, columns,
+                 "Elo of highest likelihood (Bradley-Terry, a draw is half a point), mean 0, 95 % intervals");
+    if (r->ladder->padded) {
+        cm_text_wrap(&text, columns, "no finite ratings explain these scores: a drawn game was added to every pairing");
+    }
+    printf("\n%s", text.bytes);
+}
+
+static cm_status print_text(const report *r, const cm_view *view, const cm_interval_plot *plot) {
+    char *text = NULL;
+    print_header(r, view->columns);
+    print_table(r, view->columns);
+    CM_TRY(cm_interval_plot_text(plot, view->columns < 100 ? view->columns : 100, view->utf8, &text));
+    printf("\n%s", text);
+    free(text);
+    return CM_OK;
+}
+
+static cm_status conclude(const cm_arguments *arguments, const report *r) {
+    const char *svg = cm_argument(arguments, "--svg");
+    cm_interval_row *rows = NULL;
+    cm_interval_plot plot;
+    CM_TRY(plot_of(r, &rows, &plot));
+    cm_status status = svg ? cm_interval_plot_svg(&plot, svg) : CM_OK;
+    if (status == CM_OK && cm_argument_given(arguments, "--json")) {
+        status = print_json(r);
+    } else if (status == CM_OK) {
+        cm_view view = cm_view_of_stdout(arguments);
+        status = print_text(r, &view, &plot);
+    }
+    free(rows);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static cm_status seat_all(entry_list *list, const cm_ladder_config *config, cm_player **players) {
+    for (int i = 0; i < list->count; i++) {
+        CM_TRY(cm_entrant_seat(&list->entrants[i], config->match.env, list->entrants[0].name, &config->match.shape));
+        players[i] = list->entrants[i].player;
+    }
+    return CM_OK;
+}
+
+static cm_status play_ladder(const cm_arguments *arguments, entry_list *list, cm_pool *pool) {
+    const cm_env *env = &list->entrants[0].loaded.session->env;
+    cm_player *players[CM_ELO_MOST_PLAYERS] = {NULL};
+    report r = {.list = list, .env = env};
+    cm_ladder ladder;
+    CM_TRY(cm_contest_check("ladder", env));
+    CM_TRY(cm_contest_size_of(arguments, env, -1, &r.size));
+    CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &r.seed));
+    cm_ladder_config config = {
+        .match = {.env = env, .pool = pool, .shape = cm_match_shape_of(r.size.games, pool), .games = r.size.games},
+        .players = players,
+        .count = list->count,
+        .seed = (uint64_t)r.seed,
+        .opening = r.size.opening,
+        .report = cm_argument_given(arguments, "--json") ? NULL : print_pair,
+        .context = list};
+    CM_TRY(seat_all(list, &config, players));
+    CM_TRY(cm_ladder_run(&config, &ladder));
+    r.ladder = &ladder;
+    cm_status status = conclude(arguments, &r);
+    cm_ladder_free(&ladder);
+    return status;
+}
+
+static cm_status run_ladder(cm_arguments *arguments) {
+    entry_list list = {.arguments = arguments};
+    cm_pool *pool = NULL;
+    int64_t threads = 0;
+    CM_TRY(cm_argument_int(arguments, "--threads", 0, 1024, &threads));
+    CM_TRY(cm_contest_try_file("--svg", cm_argument(arguments, "--svg")));
+    cm_status status = enter_all(arguments, &list);
+    if (status == CM_OK) status = cm_pool_create((int)threads, &pool);
+    if (status == CM_OK) status = play_ladder(arguments, &list, pool);
+    close_all(&list);
+    cm_pool_destroy(pool);
+    return status;
+}
+
+static const cm_flag flags[] = {
+    {"--include", "WHO", "One more player: random, perfect, mcts:N or a run (see cumind help eval); may be repeated."},
+    CM_FLAGS_CONTEST,
+    CM_FLAG_SIMULATIONS,
+    {"--seed", "S", "Of openings and of players that draw; 0."},
+    {"--svg", "FILE", "Also write the plot as a picture."},
+    {"--set", "KEY=VALUE", "Set one key on top of every run's configuration; may be repeated."},
+    CM_FLAGS_MACHINE,
+    CM_FLAG_JSON,
+    CM_FLAGS_END,
+};
+
+const cm_command cm_command_ladder = {
+    .name = "ladder",
+    .about = "rate runs by games against each other",
+    .positional = "RUN...",
+    .details =
+        "Every player meets every other, each moving first in half of the games, greedily and with the latest "
+        "checkpoint; a folder stands for all runs below it. The ratings are those of highest likelihood under the "
+        "model "
+        "of Bradley and Terry, a draw being half a point to each, with 95 % intervals from the Fisher information; "
+        "their mean is 0. Where somebody has won or lost everything, so that no finite ratings explain the scores, a "
+        "drawn game is added to every pairing.",
+    .flags = flags,
+    .examples = "  cumind ladder runs/* --include random --include mcts:400 --games 200 --svg ladder.svg\n",
+    .run = run_ladder,
+};
