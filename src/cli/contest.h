@@ -18,8 +18,8 @@ typedef struct cm_entrant {
     cm_player *player; /* owned; NULL until seated                             */
 } cm_entrant;
 
-/* Opens the run, if it is one, with its latest checkpoint. `flag` names the place in errors. Errors: CM_ERR_INPUT for a
- * name that means nothing; those of reading the run. Nothing is left open then. */
+/* Opens the run, if it is one, with the checkpoint that plays. `flag` names the place in errors. Errors: CM_ERR_INPUT
+ * for a name that means nothing; those of reading the run. Nothing is left open then. */
 cm_status cm_entrant_open(const cm_arguments *arguments, const char *flag, const char *name,
                           cm_entrant *out) CM_MUST_USE;
 void cm_entrant_close(cm_entrant *entrant); /* leaves it empty */

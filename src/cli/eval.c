@@ -117,7 +117,7 @@ const cm_command cm_command_eval = {
         "lost. Against perfect, also the share of the agent's moves that keep the exact value of the position, by "
         "thirds of the longest game, and the same of its choices: positions with at least two legal moves of which at "
         "least one loses value. --simulations and --set also concern another run as opponent, which plays with its "
-        "latest checkpoint.",
+        "best checkpoint, or its latest if none was evaluated.",
     .flags = flags,
     .examples = "  cumind eval --run checkpoints/CartPole-v1/20251121-073900 --episodes 100 --seed 7 --json\n"
                 "  cumind eval --run runs/X --opponent mcts:800 --games 1000 --save-games games.jsonl\n"

@@ -18,6 +18,7 @@ typedef struct report {
     int opening;
     bool is_walk; /* every reply sequence in place of games */
     const cm_games *games;
+    cm_games lines; /* of a walk */
     cm_score score;
     cm_judgement judgement;
     bool is_judged;
@@ -268,18 +269,17 @@ static cm_status walk(const cm_arguments *arguments, report *r) {
     const cm_env *env = &r->own->session->env;
     cm_match_shape shape = cm_walk_shape();
     cm_player *ours = NULL;
-    cm_games games;
     if (cm_argument_given(arguments, "--games") || cm_argument_given(arguments, "--opening")) {
         return cm_fail(CM_ERR_INPUT, "--opponent all: follows every reply once; leave out --games and --opening");
     }
     CM_TRY(cm_player_agent(r->own->agent, env, &shape, &ours));
-    cm_status status = cm_walk_run(env, ours, &games);
+    cm_status status = cm_walk_run(env, ours, &r->lines);
     cm_player_destroy(ours);
     if (status != CM_OK) return cm_fail_in(status, "--opponent all");
     r->is_walk = true;
-    r->games = &games;
+    r->games = &r->lines;
     status = conclude(arguments, r);
-    cm_walk_free(&games);
+    cm_walk_free(&r->lines);
     return status;
 }
 

@@ -8,7 +8,9 @@ static cm_status open_all(const cm_arguments *arguments, const char *run, int64_
     CM_TRY(cm_argument_int(arguments, "--simulations", 1, 65536, &simulations));
     CM_TRY(run ? cm_cli_run_configuration(arguments, run, &configuration, &out->config)
                : cm_cli_configuration(arguments, &configuration, &out->config));
-    if (simulations > 0) configuration.agent.evaluation_simulations = (int)simulations;
+    if (simulations > 0) {
+        configuration.agent.evaluation_simulations = configuration.mcts.num_simulations = (int)simulations;
+    }
     if (threads >= 0) configuration.run.threads = threads;
     CM_TRY(cm_session_open(&configuration, &out->session));
     if (!run) return CM_OK;
@@ -32,7 +34,7 @@ cm_status cm_loaded_open(const cm_arguments *arguments, cm_loaded *out) {
 }
 
 cm_status cm_loaded_open_other(const cm_arguments *arguments, const char *run, cm_loaded *out) {
-    return open_or_close(arguments, run, CM_CHECKPOINT_LATEST, 1, out);
+    return open_or_close(arguments, run, CM_CHECKPOINT_PREFERRED, 1, out);
 }
 
 void cm_loaded_close(cm_loaded *loaded) {

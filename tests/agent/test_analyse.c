@@ -182,11 +182,12 @@ END_TEST
 
 START_TEST(long_searches_have_fewer_rows) {
     scene s;
-    /* 512 floats of a state times 4,001 nodes are 8 MB: 32 of them in 256 MiB */
+    /* 512 floats of a state times 4,001 nodes are 8 MB: 32 of them in 256 MiB, fewer with their trees */
     const char *const settings[] = {"env_name=CartPole-v1", "threads=1", "evaluation_simulations=4000",
                                     "hidden_dim=512"};
     open_scene(&s, settings, 4, POSITIONS);
-    ck_assert_int_eq(cm_analyser_capacity(s.analyser), 32);
+    ck_assert_int_le(cm_analyser_capacity(s.analyser), 31);
+    ck_assert_int_ge(cm_analyser_capacity(s.analyser), 24);
     close_scene(&s);
 }
 END_TEST

@@ -13,7 +13,7 @@
 /* Runs of a second each; how well they play does not matter here. */
 #define SMALL                                                                                                          \
     " --set env_steps=512 --set min_memory_steps=256 --set num_simulations=8 --set final_evaluation_episodes=2"        \
-    " --set num_envs=16 --set hidden_dim=16 --set head_hidden=16"
+    " --set num_envs=16 --set hidden_dim=16 --set head_hidden=16 --set evaluation_simulations=9"
 
 static char where[64];
 static cm_output result;
@@ -79,7 +79,9 @@ START_TEST(games_are_counted_in_all_and_per_side) {
     ck_assert_double_eq(number(first, "wins") + number(second, "wins"), number(root, "wins"));
     ck_assert_double_eq_tol(number(root, "mean"), (number(root, "wins") - number(root, "losses")) / 30, 1e-12);
     ck_assert_str_eq(cm_json_string(cm_json_get(root, "opponent")), "mcts:10");
-    ck_assert_double_eq(number(root, "simulations"), 8);
+    ck_assert_double_eq(number(root, "simulations"), 9);
+    expect_ok("eval --run runs/a --opponent mcts:10 --games 2 --simulations 3 --json");
+    ck_assert_double_eq(number(printed(), "simulations"), 3);
 }
 END_TEST
 
