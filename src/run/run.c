@@ -238,6 +238,7 @@ cm_status cm_run_train(cm_run *run, cm_run_result *out) {
         CM_TRY(cm_run_read_result(run, out, &found));
         if (found) return CM_OK;
     }
+    CM_TRY(cm_run_drop_result(run));
     while (!run_done(run, &end)) {
         CM_TRY(iterate(run));
         if (run->stop && *run->stop && !run_done(run, &end)) {

@@ -76,6 +76,7 @@ void cm_run_say_start(cm_run *run, bool resumed);
 void cm_run_say_evaluation(cm_run *run, const cm_evaluation *evaluation, const char *note);
 void cm_run_say_end(cm_run *run, const cm_run_result *result);
 cm_status cm_run_write_result(cm_run *run, const cm_run_result *result) CM_MUST_USE;
+cm_status cm_run_drop_result(cm_run *run) CM_MUST_USE; /* a run that goes on has no final report until it ends again */
 cm_status cm_run_read_result(cm_run *run, cm_run_result *result, bool *found) CM_MUST_USE;
 
 /* run_evaluation.c */

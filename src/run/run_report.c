@@ -1,9 +1,11 @@
 /* What a run says to people and programs: its start, its evaluations, its end. */
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/file.h"
@@ -105,8 +107,9 @@ void cm_run_say_start(cm_run *run, bool resumed) {
 
 static void evaluation_members(const cm_evaluation *e, char *out, size_t size) {
     snprintf(out, size,
-             "\"episodes\": %d, \"mean\": %.9g, \"std\": %.9g, \"min\": %.9g, \"max\": %.9g, \"ci95\": [%.9g, %.9g]",
-             e->episodes, e->mean, e->std, e->min, e->max, e->low, e->high);
+             "\"episodes\": %d, \"mean\": %.9g, \"std\": %.9g, \"min\": %.9g, \"max\": %.9g, \"ci95\": [%.9g, %.9g], "
+             "\"wins\": %d, \"draws\": %d, \"losses\": %d",
+             e->episodes, e->mean, e->std, e->min, e->max, e->low, e->high, e->wins, e->draws, e->losses);
 }
 
 void cm_run_say_evaluation(cm_run *run, const cm_evaluation *e, const char *note) {
@@ -115,8 +118,9 @@ void cm_run_say_evaluation(cm_run *run, const cm_evaluation *e, const char *note
     snprintf(text, sizeof text, "%s, \"env_steps\": %lld, \"updates\": %lld", members, (long long)run->row.env_steps,
              (long long)run->row.updates);
     cm_progress_event(run->progress, "evaluation", text);
-    cm_progress_say(run->progress, "evaluated after %lld steps: mean return %.1f over %d greedy episodes%s%s",
-                    (long long)run->row.env_steps, e->mean, e->episodes, note ? ": " : "", note ? note : "");
+    cm_progress_say(run->progress, "evaluated after %lld steps: mean return %.*f over %d greedy episodes%s%s",
+                    (long long)run->row.env_steps, fabs(e->mean) < 9.995 ? 2 : 1, e->mean, e->episodes,
+                    note ? ": " : "", note ? note : "");
 }
 
 /* ---- end ---- */
@@ -139,8 +143,20 @@ static void result_members(const cm_run_result *r, char *out, size_t size) {
              (long long)r->final_updates, (unsigned long long)r->final_seed, final);
 }
 
+/* `path` as a word of a shell, in quotes if it has characters that are special there. */
+static void quote(const char *path, char *out, size_t size) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:,@%";
+    if (path[strspn(path, plain)] == '\0' || strchr(path, '\'')) {
+        snprintf(out, size, "%s", path);
+    } else {
+        snprintf(out, size, "'%s'", path);
+    }
+}
+
 static void say_next(cm_run *run, const cm_run_result *r) {
-    const char *dir = run->directory.path, *program = run->program;
+    char dir[PATH_MAX + 2], program[PATH_MAX + 2];
+    quote(run->directory.path, dir, sizeof dir);
+    quote(run->program, program, sizeof program);
     if (r->end == CM_RUN_STOPPED) {
         cm_progress_say(run->progress, "stopped and saved; go on with:  %s train --resume %s", program, dir);
         return;
@@ -186,6 +202,13 @@ cm_status cm_run_write_result(cm_run *run, const cm_run_result *r) {
     return cm_file_write(path, text, (size_t)n);
 }
 
+cm_status cm_run_drop_result(cm_run *run) {
+    char path[PATH_MAX];
+    CM_TRY(cm_run_directory_file(&run->directory, result_file, path, sizeof path));
+    if (unlink(path) == 0 || errno == ENOENT) return CM_OK;
+    return cm_fail(CM_ERR_IO, "%s: cannot remove: %s", path, strerror(errno));
+}
+
 static void read_evaluation(const cm_json *root, cm_run_result *r) {
     const cm_json *ci = cm_json_get(root, "ci95");
     double bounds[2] = {NAN, NAN};
@@ -198,6 +221,9 @@ static void read_evaluation(const cm_json *root, cm_run_result *r) {
     r->final.max = cm_json_number(cm_json_get(root, "max"), NAN);
     r->final.low = bounds[0];
     r->final.high = bounds[1];
+    r->final.wins = (int)cm_json_number(cm_json_get(root, "wins"), 0.0);
+    r->final.draws = (int)cm_json_number(cm_json_get(root, "draws"), 0.0);
+    r->final.losses = (int)cm_json_number(cm_json_get(root, "losses"), 0.0);
 }
 
 /* The result of a run that had finished; it must be that of the checkpoint that is loaded. */

@@ -146,6 +146,8 @@ START_TEST(plain_output_ends_with_report_and_next_commands) {
     ck_assert_ptr_nonnull(strstr(result.out, "cumind play --run plain"));
     ck_assert_ptr_nonnull(strstr(result.out, "cumind train --resume plain"));
     ck_assert_ptr_nonnull(strstr(result.out, "memory "));
+    expect_ok("train --run plain(2)" SMALL);
+    ck_assert_ptr_nonnull(strstr(result.out, "cumind train --resume 'plain(2)' --env-steps"));
 }
 END_TEST
 
@@ -222,6 +224,30 @@ START_TEST(finished_run_resumes_to_exit_0_and_changes_nothing) {
     expect_ok("train --resume ref");
     ck_assert_ptr_nonnull(strstr(result.out, "finished already"));
     expect_reference("ref");
+}
+END_TEST
+
+START_TEST(finished_game_run_says_again_how_it_was_won) {
+    int won = 0, drawn = 0, lost = 0;
+    expect_ok("train --quiet --run won --set env_name=tictactoe" SMALL);
+    expect_ok("train --resume won");
+    const char *line = strstr(result.out, "against a random player: ");
+    ck_assert_ptr_nonnull(line);
+    ck_assert_int_eq(sscanf(line, "against a random player: %d won, %d drawn, %d lost", &won, &drawn, &lost), 3);
+    ck_assert_int_eq(won + drawn + lost, 4);
+}
+END_TEST
+
+START_TEST(run_that_goes_on_is_unfinished_again) {
+    char path[128];
+    expect_ok("train --quiet --run further" SMALL);
+    snprintf(path, sizeof path, "%s/further/result.json", where);
+    pid_t child = cm_program_start(where, "train --quiet --resume further --env-steps 100000000");
+    for (int i = 0; i < 20000 && cm_file_exists(path); i++) usleep(1000);
+    kill(child, SIGINT);
+    ck_assert_int_eq(cm_program_wait(child), 0);
+    expect_ok("runs further");
+    ck_assert_msg(strstr(result.out, "unfinished") != NULL, "%s", result.out);
 }
 END_TEST
 
@@ -431,6 +457,8 @@ int main(void) {
     tcase_add_loop_test(tests, interrupted_run_saves_says_how_to_go_on_and_does, 0, 2);
     tcase_add_test(tests, second_interrupt_ends_at_once_and_loses_nothing_saved);
     tcase_add_test(tests, finished_run_resumes_to_exit_0_and_changes_nothing);
+    tcase_add_test(tests, finished_game_run_says_again_how_it_was_won);
+    tcase_add_test(tests, run_that_goes_on_is_unfinished_again);
     tcase_add_test(tests, reached_goal_is_confirmed_and_ends_the_run_until_more_steps_are_asked_for);
     tcase_add_test(tests, best_evaluated_weights_are_what_a_run_ends_with);
     tcase_add_test(tests, limits_are_totals_of_the_run);
