@@ -78,6 +78,17 @@ static cm_status write_file(const cm_run_directory *run, const char *name, const
     return cm_file_write(path, text, strlen(text));
 }
 
+/* Removes what a run that could not begin has written, so that the same command can be given again. */
+static void discard(cm_run_directory *run) {
+    static const char *const files[] = {"config.json", "README.md", "lock"};
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (cm_run_directory_file(run, files[i], path, sizeof path) == CM_OK) unlink(path);
+    }
+    rmdir(run->path);
+    cm_run_directory_close(run);
+}
+
 cm_status cm_run_directory_create(cm_run_directory *run, const char *path, const char *config) {
     CM_TRY(set_path(run, path));
     if (cm_run_directory_check(run->path) == CM_OK) {
@@ -91,7 +102,7 @@ cm_status cm_run_directory_create(cm_run_directory *run, const char *path, const
     CM_TRY(take_lock(run));
     cm_status status = write_file(run, "config.json", config);
     if (status == CM_OK) status = write_file(run, "README.md", readme);
-    if (status != CM_OK) cm_run_directory_close(run);
+    if (status != CM_OK) discard(run);
     return status;
 }
 
@@ -126,7 +137,9 @@ cm_status cm_run_directory_check(const char *path) {
     if (!cm_file_exists(path)) return cm_fail(CM_ERR_INPUT, "%s: there is no such run", path);
     if (!cm_file_is_directory(path)) return cm_fail(CM_ERR_INPUT, "%s: a run is a folder, this is a file", path);
     if (!has(path, "config.json") || !has(path, "lock")) {
-        return cm_fail(CM_ERR_INPUT, "%s: holds no run (no config.json and lock in it)", path);
+        return cm_fail(CM_ERR_INPUT,
+                       "%s: holds no run (no config.json and lock in it); cumind runs DIR lists those below a folder",
+                       path);
     }
     return CM_OK;
 }

@@ -1,9 +1,11 @@
 /* What people see: the progress line at several widths, the plots, the run's folder. */
 #include <check.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -198,6 +200,25 @@ START_TEST(folder_that_holds_a_run_is_refused_naming_resume) {
 }
 END_TEST
 
+/* Files of no bytes are all that the limit leaves. */
+START_TEST(run_that_cannot_begin_leaves_no_folder) {
+    char path[128];
+    cm_run_directory run;
+    struct rlimit before, none;
+    snprintf(path, sizeof path, "%s/full", root);
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &none);
+    cm_status status = cm_run_directory_create(&run, path, "{}");
+    setrlimit(RLIMIT_FSIZE, &before);
+    ck_assert_int_eq(status, CM_ERR_IO);
+    ck_assert(!cm_file_exists(path));
+    ck_assert_int_eq(cm_run_directory_create(&run, path, "{}"), CM_OK);
+    cm_run_directory_close(&run);
+}
+END_TEST
+
 START_TEST(one_process_at_a_time_writes_to_a_run) {
     char path[128];
     cm_run_directory run;
@@ -271,6 +292,7 @@ int main(void) {
     suite_add_tcase(suite, folder);
     tcase_add_checked_fixture(folder, begin, end);
     tcase_add_test(folder, folder_that_holds_a_run_is_refused_naming_resume);
+    tcase_add_test(folder, run_that_cannot_begin_leaves_no_folder);
     tcase_add_test(folder, one_process_at_a_time_writes_to_a_run);
     tcase_add_test(folder, what_is_no_run_is_said);
     tcase_add_test(folder, names_are_free_and_found_again);
