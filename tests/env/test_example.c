@@ -8,8 +8,6 @@
 START_TEST(the_corridor_pays_at_its_right_end_only) {
     cm_env env;
     must_equal(cm_env_open_def(&env, &cm_env_corridor, "corridor", NULL), CM_OK);
-    must_equal(cm_env_open(&env, "corridor", NULL), CM_ERR_INPUT); /* not built in */
-    must_equal(cm_env_open_def(&env, &cm_env_corridor, "corridor", NULL), CM_OK);
     int64_t storage[16];
     must(env.spec.state_size <= sizeof storage);
     for (int action = 0; action < 2; action++) {
