@@ -12,7 +12,7 @@
 #include "run/metrics.h"
 #include "run/plot.h"
 
-enum { ROWS = 20, COLUMNS = 79 };
+enum { ROWS = 20, COLUMNS = 79, LEAST_COLUMNS = 24, MOST_COLUMNS = 160 };
 
 typedef struct curves {
     double *steps, *returns, *evaluations; /* [count] */
@@ -42,8 +42,9 @@ static cm_status read_curves(const char *run, curves *out) {
 
 static int terminal_columns(void) {
     struct winsize window;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0 || window.ws_col < 24) return COLUMNS;
-    return window.ws_col > 160 ? 160 : window.ws_col - 1;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0 || window.ws_col == 0) return COLUMNS;
+    int columns = window.ws_col - 1;
+    return columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns > MOST_COLUMNS ? MOST_COLUMNS : columns;
 }
 
 static cm_status draw(cm_arguments *arguments, const cm_plot *plot) {
@@ -55,7 +56,7 @@ static cm_status draw(cm_arguments *arguments, const cm_plot *plot) {
         printf("written to %s\n", svg);
         return CM_OK;
     }
-    CM_TRY(cm_argument_int(arguments, "--columns", 24, 400, &columns));
+    CM_TRY(cm_argument_int(arguments, "--columns", LEAST_COLUMNS, 400, &columns));
     CM_TRY(cm_argument_int(arguments, "--rows", 6, 200, &rows));
     CM_TRY(cm_plot_text(plot, (int)columns, (int)rows, cm_cli_style(arguments).utf8, &text));
     fputs(text, stdout);

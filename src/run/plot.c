@@ -84,6 +84,29 @@ static const char *mark_text(int mark, bool dots, bool utf8) {
     return utf8 ? unicode[dots][kind] : plain[dots][kind];
 }
 
+/* Characters of a UTF-8 text. */
+static int width_of(const char *text) {
+    int width = 0;
+    for (; *text; text++) width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+/* The label of the x axis and the marks with their meaning, on as many lines as they need. */
+static void print_legend(const cm_plot *plot, int columns, bool utf8, FILE *out) {
+    int at = GUTTER + width_of(plot->x_label);
+    fprintf(out, "%*s%s", GUTTER, "", plot->x_label);
+    for (int s = 0; s < plot->count; s++) {
+        int width = 2 + width_of(plot->series[s].label), gap = 3;
+        if (at + gap + width > columns) {
+            fputc('\n', out);
+            at = 0, gap = GUTTER + width <= columns ? GUTTER : 0;
+        }
+        fprintf(out, "%*s%s %s", gap, "", mark_text(s + 1, plot->series[s].dots, utf8), plot->series[s].label);
+        at += gap + width;
+    }
+    fputc('\n', out);
+}
+
 static void print_canvas(const cm_plot *plot, const canvas *c, bool utf8, FILE *out) {
     char label[16];
     fprintf(out, "%s\n", plot->title);
@@ -105,11 +128,7 @@ static void print_canvas(const cm_plot *plot, const canvas *c, bool utf8, FILE *
     cm_format_count(c->x.low, low);
     cm_format_count(c->x.high, high);
     fprintf(out, "\n%*s%s%*s\n", GUTTER, "", low, c->columns - (int)strlen(low), high);
-    fprintf(out, "%*s%s", GUTTER, "", plot->x_label);
-    for (int s = 0; s < plot->count; s++) {
-        fprintf(out, "   %s %s", mark_text(s + 1, plot->series[s].dots, utf8), plot->series[s].label);
-    }
-    fputc('\n', out);
+    print_legend(plot, GUTTER + c->columns, utf8, out);
 }
 
 cm_status cm_plot_text(const cm_plot *plot, int columns, int rows, bool utf8, char **out) {

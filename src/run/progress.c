@@ -107,10 +107,10 @@ static int make_parts(const cm_metrics *m, const double *history, int n, double 
     char a[16], b[16], spark[3 * SPARKS + 1];
     const char *bold = style->colour ? "\033[1m" : "", *plain = style->colour ? "\033[0m" : "";
     cm_format_count((double)m->iteration, a);
-    add_part(parts, &count, 4, "it %s", a);
+    add_part(parts, &count, 5, "it %s", a);
     cm_format_count((double)m->env_steps, a);
     cm_format_count(m->env_steps_per_second, b);
-    add_part(parts, &count, 6, "%s steps %s/s", a, b);
+    add_part(parts, &count, 7, "%s steps %s/s", a, b);
     cm_format_count(m->simulations_per_second, a);
     add_part(parts, &count, 2, "%s sim/s", a);
     cm_format_count(m->updates_per_second, a);
@@ -118,7 +118,8 @@ static int make_parts(const cm_metrics *m, const double *history, int n, double 
     int from = n > SPARKS ? n - SPARKS : 0;
     cm_format_count(m->mean_return, a);
     cm_format_sparkline(history + from, n - from, style->utf8, spark, sizeof spark);
-    add_part(parts, &count, 7, "return %s%s%s %s", bold, a, plain, spark);
+    add_part(parts, &count, 8, "return %s%s%s", bold, a, plain);
+    if (*spark) add_part(parts, &count, 4, "%s", spark);
     if (isfinite(m->total_loss)) {
         add_part(parts, &count, 1, "loss %.2f", m->total_loss);
         add_part(parts, &count, 0, "(value %.2f policy %.2f reward %.2f)", m->value_loss, m->policy_loss,
@@ -126,7 +127,7 @@ static int make_parts(const cm_metrics *m, const double *history, int n, double 
     }
     if (share > 0.0) {
         cm_clock_format_duration(m->seconds * (1.0 - fmin(share, 1.0)) / share, a);
-        add_part(parts, &count, 5, "ETA %s", a);
+        add_part(parts, &count, 6, "ETA %s", a);
     }
     return count;
 }

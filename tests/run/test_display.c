@@ -49,10 +49,10 @@ START_TEST(eighty_columns_hold_steps_rates_return_and_eta) {
     cm_progress_style style = {.columns = 80};
     char line[1024];
     cm_format_progress(&m, history, 3, 0.5, &style, line, sizeof line);
-    ck_assert_str_eq(line, "it 57  14.6k steps 3123/s  412k sim/s  812 upd/s  return 187 _-#  ETA 5s");
+    ck_assert_str_eq(line, "it 57  14.6k steps 3123/s  412k sim/s  812 upd/s  return 187  _-#  ETA 5s");
     style.columns = 40;
     cm_format_progress(&m, history, 3, 0.5, &style, line, sizeof line);
-    ck_assert_str_eq(line, "14.6k steps 3123/s  return 187 _-#");
+    ck_assert_str_eq(line, "14.6k steps 3123/s  return 187  ETA 5s");
 }
 END_TEST
 
@@ -151,6 +151,25 @@ START_TEST(plot_puts_the_last_point_in_the_top_right_corner) {
     for (; line; line = strtok(NULL, "\n")) longest = (int)strlen(line) > longest ? (int)strlen(line) : longest;
     ck_assert_int_le(longest, 48);
     free(text);
+}
+END_TEST
+
+START_TEST(plot_legend_takes_the_lines_it_needs) {
+    const cm_plot_series two[2] = {{"self-play, last 32 episodes", xs, ys, 4, false}, {"evaluation", xs, ys, 4, true}};
+    const cm_plot plot = {"run", "steps", "return", two, 2};
+    for (int columns = 30; columns <= 90; columns++) {
+        char *text;
+        ck_assert_int_eq(cm_plot_text(&plot, columns, 10, false, &text), CM_OK);
+        if (columns >= 60)
+            ck_assert_ptr_nonnull(strstr(text, "steps   . self-play, last 32 episodes   x evaluation\n"));
+        if (columns == 40) {
+            ck_assert_ptr_nonnull(strstr(text, "steps\n        . self-play, last 32 episodes\n        x evaluation\n"));
+        }
+        for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+            ck_assert_int_le(characters(line), columns);
+        }
+        free(text);
+    }
 }
 END_TEST
 
@@ -286,6 +305,7 @@ int main(void) {
     tcase_add_test(tests, json_output_is_json_lines_and_nothing_else);
     tcase_add_test(tests, quiet_output_is_empty);
     tcase_add_test(tests, plot_puts_the_last_point_in_the_top_right_corner);
+    tcase_add_test(tests, plot_legend_takes_the_lines_it_needs);
     tcase_add_test(tests, plot_without_points_says_so);
     tcase_add_test(tests, svg_is_escaped_and_has_one_dot_per_point);
     TCase *folder = tcase_create("folder");
