@@ -212,5 +212,5 @@ const cm_command cm_command_benchmark = {
         "Figures are medians over rounds. Parts that do matrix products also say what share of the speed of large "
         "products, measured in the same run on the same threads, they reach.",
     .flags = flags,
-    .examples = "cumind benchmark search --dtype bfloat16\ncumind benchmark tree --actions 82 --json\n",
+    .examples = "  cumind benchmark search --dtype bfloat16\n  cumind benchmark tree --actions 82 --json\n",
     .run = run};

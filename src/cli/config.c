@@ -55,6 +55,7 @@ const cm_command cm_command_config = {.name = "config",
                                       .positional = "",
                                       .details = "Precedence: a flag, then --set, then the file, then the default.",
                                       .flags = flags,
-                                      .examples = "cumind config --explain num_simulations    # what a key means\n"
-                                                  "cumind config --write my.json              # a file to begin with\n",
+                                      .examples =
+                                          "  cumind config --explain num_simulations    # what a key means\n"
+                                          "  cumind config --write my.json              # a file to begin with\n",
                                       .run = run};

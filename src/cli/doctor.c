@@ -33,8 +33,10 @@ static cm_status check_memory(char *note, size_t size) {
 static cm_status check_disk(char *note, size_t size) {
     uint64_t bytes = 0;
     CM_TRY(cm_disk_free(".", &bytes));
-    snprintf(note, size, "%.1f GB free here", (double)bytes / 1e9);
-    return CM_OK;
+    snprintf(note, size, bytes < 1000000000 ? "%.0f MB free here" : "%.1f GB free here",
+             (double)bytes / (bytes < 1000000000 ? 1e6 : 1e9));
+    if (bytes > 32000000) return CM_OK;
+    return cm_fail(CM_ERR_IO, "%s, the checkpoints of CartPole need about 20 MB", note);
 }
 
 static cm_status check_folder(char *note, size_t size) {

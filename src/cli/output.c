@@ -94,6 +94,9 @@ cm_status cm_cli_checkpoint(const cm_arguments *arguments, int64_t *checkpoint) 
     if (!text) return CM_OK;
     *checkpoint = strcmp(text, "best") == 0 ? CM_CHECKPOINT_BEST : CM_CHECKPOINT_LATEST;
     if (strcmp(text, "best") == 0 || strcmp(text, "latest") == 0) return CM_OK;
+    if (!*text || text[strspn(text, "0123456789")] != '\0') {
+        return cm_fail(CM_ERR_INPUT, "--checkpoint: must be a number, best or latest, got \"%.40s\"", text);
+    }
     return cm_argument_int(arguments, "--checkpoint", 0, INT64_MAX, checkpoint);
 }
 

@@ -90,6 +90,7 @@ static cm_status watch_all(cm_game *game, const cm_arguments *arguments, int64_t
     w.view = cm_view_of_stdout(arguments);
     w.delay = !w.view.tty || w.is_quiet ? 0.0 : game->env->spec.players == 2 ? 1.0 : 0.05;
     CM_TRY(cm_argument_seconds(arguments, "--delay", &w.delay));
+    if (!game->analyser && !w.is_quiet) printf("moves are random: --run DIR takes the agent of a run\n");
     cm_interrupt_catch();
     cm_status status = CM_OK;
     for (int64_t i = 0; i < episodes && status == CM_OK; i++) status = watch_game(&w, i, (uint64_t)(seed + i));

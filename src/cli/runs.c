@@ -77,7 +77,7 @@ static void put_json(cm_json_writer *json, const char *run, const line *l) {
     cm_json_begin_object(json, NULL);
     cm_json_put_string(json, "run", run);
     cm_json_put_string(json, "environment", l->environment);
-    cm_json_put_double(json, "seed", l->seed);
+    if (isfinite(l->seed)) cm_json_put_int(json, "seed", (int64_t)l->seed);
     cm_json_put_int(json, "updates", l->updates);
     cm_json_put_int(json, "env_steps", l->env_steps);
     cm_json_put_int(json, "checkpoint", l->checkpoint);

@@ -280,5 +280,5 @@ const cm_command cm_command_test_cases = {
     .positional = "DIR",
     .details = "",
     .flags = flags,
-    .examples = "cumind test-cases tests/cases --quiet    # only failures and the count\n",
+    .examples = "  cumind test-cases tests/cases --quiet    # only failures and the count\n",
     .run = run};

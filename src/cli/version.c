@@ -3,10 +3,21 @@
 #include "backend/backend.h"
 #include "cli/command.h"
 
+#ifdef __clang__
+#define COMPILER __VERSION__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
 static cm_status run_version(cm_arguments *arguments) {
     (void)arguments;
-    printf("cumind %s (compiler %s)\nbackends:", CM_VERSION, __VERSION__);
-    for (const cm_backend_class *const *kind = cm_backend_classes(); *kind; kind++) printf(" %s", (*kind)->name);
+    printf("cumind %s (compiler %s)\nbackends that work here:", CM_VERSION, COMPILER);
+    for (const cm_backend_class *const *kind = cm_backend_classes(); *kind; kind++) {
+        cm_backend *backend;
+        if (cm_backend_open((*kind)->name, &backend) != CM_OK) continue;
+        printf(" %s", (*kind)->name);
+        cm_backend_close(backend);
+    }
     printf("\n");
     return CM_OK;
 }

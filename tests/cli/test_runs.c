@@ -321,6 +321,7 @@ START_TEST(refusals_name_what_to_do) {
     expect_exit("train --quiet --run ref", 2, "--resume ref");
     expect_exit("train --quiet --resume ref --set num_simulations=9", 2, "the run has 8, you ask for 9");
     expect_exit("train --quiet --resume ref --checkpoint 3", 2, "has no checkpoint 3");
+    expect_exit("eval --run ref --checkpoint first", 2, "must be a number, best or latest, got \"first\"");
     expect_exit("train --quiet --resume ref --run x", 2, "--run belongs to new ones");
     expect_exit("train --quiet --run z --set memory_bytes=1000", 1, "cannot hold");
     expect_exit("train --quiet --run z --set memory_bytes=1000", 1, "cannot hold"); /* no folder was left */
