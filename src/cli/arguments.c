@@ -7,7 +7,11 @@
 #include "cli/command.h"
 #include "core/nearest.h"
 
-static const char *flag_name(const void *rows, int i) { return ((const cm_flag *)rows)[i].name; }
+/* --help, which every command takes, follows the rows of its own. */
+static const char *flag_name(const void *rows, int i) {
+    const cm_flag *flag = (const cm_flag *)rows + i;
+    return flag->name ? flag->name : "--help";
+}
 
 static int count_flags(const cm_command *command) {
     int count = 0;
@@ -29,9 +33,13 @@ static cm_status unknown_flag(const cm_command *command, const char *text) {
     if (count == 0) return cm_fail(CM_ERR_INPUT, "%s: unknown flag %s; it takes none", command->name, text);
     char word[64];
     snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "="), text);
-    const char *near = command->flags[cm_nearest_name(word, command->flags, count, flag_name)].name;
+    int nearest = cm_nearest_name(word, command->flags, count + 1, flag_name);
+    if (nearest < 0) {
+        return cm_fail(CM_ERR_INPUT, "%s: unknown flag %s; cumind help %s lists all", command->name, word,
+                       command->name);
+    }
     return cm_fail(CM_ERR_INPUT, "%s: unknown flag %s; did you mean %s? (cumind help %s lists all)", command->name,
-                   word, near, command->name);
+                   word, flag_name(command->flags, nearest), command->name);
 }
 
 static cm_status take_value(cm_arguments *out, int row, const char *value) {

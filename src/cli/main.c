@@ -22,8 +22,10 @@ static const char *command_name(const void *rows, int i) { return ((const cm_com
 cm_status cm_command_unknown(const char *name) {
     int count = 0;
     while (cm_commands[count]) count++;
-    const char *near = cm_commands[cm_nearest_name(name, cm_commands, count, command_name)]->name;
-    return cm_fail(CM_ERR_INPUT, "unknown command \"%.40s\"; did you mean %s? (cumind help lists all)", name, near);
+    int nearest = cm_nearest_name(name, cm_commands, count, command_name);
+    if (nearest < 0) return cm_fail(CM_ERR_INPUT, "unknown command \"%.40s\"; cumind help lists all", name);
+    return cm_fail(CM_ERR_INPUT, "unknown command \"%.40s\"; did you mean %s? (cumind help lists all)", name,
+                   cm_commands[nearest]->name);
 }
 
 static int report(cm_status status) {

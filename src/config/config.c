@@ -85,7 +85,9 @@ void cm_config_destroy(cm_config *config) {
 static const char *key_at(const void *rows, int i) { return ((const cm_config_entry *)rows)[i].row->key; }
 
 static cm_status fail_unknown(const cm_config *config, const char *key) {
-    const cm_option *near = config->entry[cm_nearest_name(key, config->entry, config->count, key_at)].row;
+    int nearest = cm_nearest_name(key, config->entry, config->count, key_at);
+    if (nearest < 0) return cm_fail(CM_ERR_INPUT, "unknown key \"%.60s\"; cumind config --manual lists all", key);
+    const cm_option *near = config->entry[nearest].row;
     return cm_fail(CM_ERR_INPUT, "unknown key \"%.60s\"; did you mean %s.%s?", key, near->section, near->key);
 }
 
@@ -153,6 +155,9 @@ static cm_status take_document(cm_config *config, const cm_json *root, const cha
     for (int i = 0; i < config->count; i++) config->entry[i].line = 0;
     for (const cm_json *member = cm_json_first(root); member; member = cm_json_next(member)) {
         const char *name = cm_json_key(member);
+        if (cm_json_type(member) != CM_JSON_OBJECT && is_section(config, name))
+            return cm_fail(CM_ERR_INPUT, "%s:%d: section \"%s\" must be an object, {...}", file, cm_json_line(member),
+                           name);
         if (cm_json_type(member) != CM_JSON_OBJECT) {
             CM_TRY(take_member(config, member, NULL, file));
             continue;

@@ -7,28 +7,36 @@ enum { LONGEST = 63 };
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
-/* Edit distance in half points (Levenshtein; a letter in the other case costs one half point). */
+/* Half points for a letter in the place of another. */
+static int replacement(char a, char b) {
+    if (a == b) return 0;
+    return tolower((unsigned char)a) == tolower((unsigned char)b) ? 1 : 2;
+}
+
+/* Edit distance in half points (optimal string alignment): rows i - 2, i - 1 and i of its table. */
 static int distance(const char *a, const char *b) {
-    int length = (int)strnlen(b, LONGEST), row[LONGEST + 1];
-    for (int j = 0; j <= length; j++) row[j] = 2 * j;
-    for (int i = 0; i < LONGEST && a[i]; i++) {
-        int diagonal = row[0];
-        row[0] += 2;
+    int rows[3][LONGEST + 1], length = (int)strnlen(b, LONGEST), i = 0;
+    for (int j = 0; j <= length; j++) rows[0][j] = 2 * j;
+    for (; i < LONGEST && a[i]; i++) {
+        const int *above = rows[i % 3], *second = rows[(i + 2) % 3];
+        int *row = rows[(i + 1) % 3];
+        row[0] = above[0] + 2;
         for (int j = 0; j < length; j++) {
-            bool same_letter = tolower((unsigned char)a[i]) == tolower((unsigned char)b[j]);
-            int replace = diagonal + (a[i] == b[j] ? 0 : same_letter ? 1 : 2);
-            diagonal = row[j + 1];
-            row[j + 1] = smaller(replace, smaller(row[j], row[j + 1]) + 2);
+            int other = smaller(above[j + 1], row[j]) + 2;
+            row[j + 1] = smaller(above[j] + replacement(a[i], b[j]), other);
+            if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j]) {
+                row[j + 1] = smaller(row[j + 1], second[j - 1] + 2);
+            }
         }
     }
-    return row[length];
+    return rows[i % 3][length];
 }
 
 int cm_nearest_name(const char *word, const void *rows, int count, const char *(*name)(const void *rows, int i)) {
-    int best = 0, best_distance = distance(word, name(rows, 0));
-    for (int i = 1; i < count; i++) {
+    int most = ((int)strnlen(word, LONGEST) * 4 + 4) / 5, best = -1, limit = most > 2 ? most : 2;
+    for (int i = 0; i < count; i++) {
         int d = distance(word, name(rows, i));
-        if (d < best_distance) best = i, best_distance = d;
+        if (best >= 0 ? d < limit : d <= limit) best = i, limit = d;
     }
     return best;
 }

@@ -8,8 +8,10 @@
 extern "C" {
 #endif
 
-/* Index in [0, count) of the name with the smallest edit distance (insert, delete, replace, swap case at half a point)
- * to `word`; the first of equals. name(rows, i) gives the i-th name. count >= 1. Words longer than 63 bytes are cut. */
+/* Index in [0, count) of the name with the smallest edit distance (insert, delete, replace, swap two neighbours;
+ * another case is half a point) to `word`, the first of equals; -1 if none is near: if more than two fifths of the
+ * letters of `word` would have to change, and more than one. name(rows, i) gives the i-th name. Words longer than 63
+ * bytes are cut. */
 int cm_nearest_name(const char *word, const void *rows, int count, const char *(*name)(const void *rows, int i));
 
 #ifdef __cplusplus

@@ -55,7 +55,9 @@ cm_status cm_env_params_set(cm_env_params *params, const char *option, double va
         if (strcmp(options[i].name, option) == 0) row = &options[i];
     }
     if (!row) {
-        const char *near = option_name(options, cm_nearest_name(option, options, CM_ENV_OPTION_COUNT, option_name));
+        int nearest = cm_nearest_name(option, options, CM_ENV_OPTION_COUNT, option_name);
+        if (nearest < 0) return cm_fail(CM_ERR_INPUT, "%s: no environment has such an option", option);
+        const char *near = option_name(options, nearest);
         return cm_fail(CM_ERR_INPUT, "%s: no environment has such an option; the nearest one is %s", option, near);
     }
     bool whole = value == floor(value) || row->kind == CM_ENV_REAL;

@@ -41,7 +41,11 @@ cm_status cm_env_open(cm_env *env, const char *name, const cm_env_params *params
     for (int i = 0; i < ROWS; i++) {
         if (matches(registry[i], name, &size)) return cm_env_open_def(env, registry[i], name, params);
     }
-    const cm_env_def *near = registry[cm_nearest_name(name, registry, ROWS, row_name)];
+    int nearest = cm_nearest_name(name, registry, ROWS, row_name);
+    if (nearest < 0) {
+        return cm_fail(CM_ERR_INPUT, "%.64s: there is no such environment; cumind environments lists all", name);
+    }
+    const cm_env_def *near = registry[nearest];
     char suffix[16] = "";
     if (near->max_size > 0) snprintf(suffix, sizeof suffix, "%d", near->default_size);
     return cm_fail(CM_ERR_INPUT, "%.64s: there is no such environment; the nearest one is %s%s", name, near->name,

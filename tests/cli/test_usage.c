@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/file.h"
+#include "env/env.h"
 #include "support/program.h"
 
 static char where[64];
@@ -35,9 +36,9 @@ static void expect_error(const char *arguments, int status, const char *text) {
     ck_assert_str_eq(result.out, "");
 }
 
-static const char *const commands[] = {"train",      "eval",    "play",       "plot",    "runs",   "inspect",
-                                       "config",     "search",  "test-cases", "devices", "doctor", "help",
-                                       "completion", "version", "benchmark",  "ladder"};
+static const char *const commands[] = {"train",      "eval",    "play",       "plot",    "runs",        "inspect",
+                                       "config",     "search",  "test-cases", "devices", "doctor",      "help",
+                                       "completion", "version", "benchmark",  "ladder",  "environments"};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 START_TEST(help_lists_every_command) {
@@ -80,6 +81,9 @@ static const struct usage_case {
 } usages[] = {
     {"trian", "did you mean train?"},
     {"train --sed 3", "unknown flag --sed; did you mean --s"},
+    {"train --hlep", "unknown flag --hlep; did you mean --help?"},
+    {"train --xyzzy", "unknown flag --xyzzy; cumind help train lists all"},
+    {"xyzzy", "unknown command \"xyzzy\"; cumind help lists all"},
     {"train --seed", "--seed: needs a value"},
     {"train --seed x", "seed"},
     {"train --seed=-1", "seed"},
@@ -113,6 +117,27 @@ static const struct usage_case {
 };
 
 START_TEST(wrong_usage_is_one_line_and_exit_2) { expect_error(usages[_i].arguments, 2, usages[_i].says); }
+END_TEST
+
+START_TEST(every_environment_is_listed_by_a_name_that_opens_it) {
+    static char names[CM_OUTPUT_BYTES];
+    int rows, count = 0;
+    run("environments");
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_ptr_nonnull(strstr(result.out, "; n: 2 to 19"));
+    strcpy(names, result.out);
+    strtok(names, "\n");
+    for (char *row; (row = strtok(NULL, "\n")); count++) {
+        cm_env env;
+        ck_assert_int_le(strlen(row), 119);
+        row[strcspn(row, " ")] = '\0';
+        ck_assert_msg(cm_env_open(&env, row, NULL) == CM_OK, "%s", cm_error_message());
+    }
+    cm_env_registry(&rows);
+    ck_assert_int_eq(count, rows);
+    run("environments --json");
+    ck_assert_ptr_nonnull(strstr(result.out, "\"goal_return\": 475"));
+}
 END_TEST
 
 START_TEST(no_arguments_print_help_and_exit_2) {
@@ -230,6 +255,7 @@ int main(void) {
     tcase_add_loop_test(tests, every_command_has_help_and_a_man_page, 0, COMMANDS);
     tcase_add_test(tests, completion_knows_every_command_and_their_flags);
     tcase_add_loop_test(tests, wrong_usage_is_one_line_and_exit_2, 0, (int)(sizeof usages / sizeof *usages));
+    tcase_add_test(tests, every_environment_is_listed_by_a_name_that_opens_it);
     tcase_add_test(tests, no_arguments_print_help_and_exit_2);
     tcase_add_test(tests, broken_configuration_names_file_and_line);
     tcase_add_test(tests, configuration_here_is_used_without_being_named);

@@ -197,6 +197,8 @@ START_TEST(wrong_values_are_refused_with_place_key_and_range) {
         {"{\"Search\": {\n\"simulation\": 3}}",
          "f.json:2: unknown key \"simulation\"; did you mean Search.simulations?"},
         {"{\"wieght\": 3}", "f.json:1: unknown key \"wieght\"; did you mean Search.weight?"},
+        {"{\"zzzz\": 3}", "f.json:1: unknown key \"zzzz\"; cumind config --manual lists all"},
+        {"{\n\"Search\": 3}", "f.json:2: section \"Search\" must be an object, {...}"},
         {"[1]", "f.json:1: a configuration is an object of sections, {\"MCTS\": {...}, ...}"},
         {"{\"Search\": {\"deep\": true, \"deep\": true}}", "f.json:1: the key \"deep\" stands twice in one object"},
         {"{", "f.json:1: expected a key in double quotes, found the end of the text"},

@@ -1,0 +1,90 @@
+/* cumind environments: what can be trained on. */
+#include <math.h>
+#include <stdio.h>
+
+#include "cli/output.h"
+#include "env/env.h"
+
+static void format_shape(const cm_env_spec *spec, char *out, size_t size) {
+    if (spec->rank == 1) {
+        snprintf(out, size, "%d", spec->shape[0]);
+    } else {
+        snprintf(out, size, "%dx%dx%d", spec->shape[0], spec->shape[1], spec->shape[2]);
+    }
+}
+
+static void show(const cm_env *env) {
+    const cm_env_spec *spec = &env->spec;
+    char shape[48], goal[16] = "-", sizes[48] = "";
+    format_shape(spec, shape, sizeof shape);
+    if (isfinite(spec->reward_threshold)) snprintf(goal, sizeof goal, "%g", spec->reward_threshold);
+    if (env->def->max_size > 0) {
+        snprintf(sizes, sizeof sizes, "; n: %d to %d", env->def->min_size, env->def->max_size);
+    }
+    printf("%-24s %7d %7d %11s %6s  %s%s\n", spec->name, spec->players, spec->actions, shape, goal, env->def->about,
+           sizes);
+}
+
+static void put_json(const cm_env *env, cm_json_writer *json) {
+    const cm_env_spec *spec = &env->spec;
+    cm_json_begin_object(json, NULL);
+    cm_json_put_string(json, "name", spec->name);
+    cm_json_put_string(json, "about", env->def->about);
+    cm_json_put_int(json, "players", spec->players);
+    cm_json_put_int(json, "actions", spec->actions);
+    cm_json_begin_array(json, "observation_shape");
+    for (int i = 0; i < spec->rank; i++) cm_json_put_int(json, NULL, spec->shape[i]);
+    cm_json_end_array(json);
+    cm_json_put_int(json, "max_steps", spec->max_steps);
+    if (isfinite(spec->reward_threshold)) cm_json_put_double(json, "goal_return", spec->reward_threshold);
+    if (env->def->max_size > 0) {
+        cm_json_put_int(json, "min_size", env->def->min_size);
+        cm_json_put_int(json, "max_size", env->def->max_size);
+    }
+    cm_json_end_object(json);
+}
+
+/* Every row of the registry in its default size; `json` NULL: a table. */
+static cm_status list(cm_json_writer *json) {
+    int count;
+    const cm_env_def *const *rows = cm_env_registry(&count);
+    for (int i = 0; i < count; i++) {
+        cm_env env;
+        CM_TRY(cm_env_open(&env, rows[i]->name, NULL));
+        if (json) {
+            put_json(&env, json);
+        } else {
+            show(&env);
+        }
+    }
+    return CM_OK;
+}
+
+static cm_status run_environments(cm_arguments *arguments) {
+    if (!cm_argument_given(arguments, "--json")) {
+        printf("%-24s %7s %7s %11s %6s  %s\n", "env_name", "players", "actions", "observation", "goal", "about");
+        return list(NULL);
+    }
+    cm_json_writer *json;
+    CM_TRY(cm_json_writer_create(2, &json));
+    cm_json_begin_array(json, NULL);
+    cm_status status = list(json);
+    cm_json_end_array(json);
+    if (status == CM_OK) status = cm_cli_print(json);
+    cm_json_writer_destroy(json);
+    return status;
+}
+
+static const cm_flag flags[] = {CM_FLAG_JSON, CM_FLAGS_END};
+
+const cm_command cm_command_environments = {
+    .name = "environments",
+    .about = "list the games and control tasks",
+    .positional = "",
+    .details = "A name is a value of env_name. The goal is the mean return that counts as solved, where there is one. "
+               "Games of several sizes take the size behind the name: hex7.",
+    .flags = flags,
+    .examples = "  cumind environments\n"
+                "  cumind train --set env_name=Catch    # capitals as in papers are understood\n",
+    .run = run_environments,
+};

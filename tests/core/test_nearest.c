@@ -1,0 +1,66 @@
+/* Proposals for misspelt names. */
+#include <check.h>
+
+#include "core/nearest.h"
+
+static const char *const names[] = {"train", "tree", "MCTS", "num_simulations", "--seed", "--help"};
+enum { NAMES = sizeof names / sizeof *names };
+
+static const char *name_at(const void *rows, int i) { return ((const char *const *)rows)[i]; }
+
+static const char *nearest(const char *word) {
+    int i = cm_nearest_name(word, names, NAMES, name_at);
+    return i < 0 ? "none" : names[i];
+}
+
+START_TEST(slips_of_the_finger_are_understood) {
+    ck_assert_str_eq(nearest("train"), "train");
+    ck_assert_str_eq(nearest("trian"), "train");
+    ck_assert_str_eq(nearest("tran"), "train");
+    ck_assert_str_eq(nearest("mcts"), "MCTS");
+    ck_assert_str_eq(nearest("simulations"), "num_simulations");
+    ck_assert_str_eq(nearest("num_simulatoins"), "num_simulations");
+    ck_assert_str_eq(nearest("--hlep"), "--help");
+}
+END_TEST
+
+START_TEST(words_that_are_far_from_all_names_have_no_neighbour) {
+    ck_assert_str_eq(nearest("zzzz"), "none");
+    ck_assert_str_eq(nearest("gradient"), "none");
+    ck_assert_str_eq(nearest("t"), "none");
+    ck_assert_str_eq(nearest(""), "none");
+    ck_assert_int_eq(cm_nearest_name("train", names, 0, name_at), -1);
+}
+END_TEST
+
+START_TEST(a_swap_of_neighbours_is_one_change) {
+    static const char *const two[] = {"abXX", "ba"};
+    ck_assert_int_eq(cm_nearest_name("ab", two, 2, name_at), 1);
+    static const char *const three[] = {"acb", "abc"};
+    ck_assert_int_eq(cm_nearest_name("bac", three, 2, name_at), 1);
+}
+END_TEST
+
+START_TEST(long_words_are_cut) {
+    char word[200] = "";
+    for (int i = 0; i < 199; i++) word[i] = 'a';
+    static const char *const one[] = {"aa"};
+    ck_assert_int_eq(cm_nearest_name(word, one, 1, name_at), -1);
+    ck_assert_int_eq(cm_nearest_name(word, (const char *const[]){word}, 1, name_at), 0);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("core/nearest");
+    TCase *tests = tcase_create("nearest");
+    suite_add_tcase(suite, tests);
+    tcase_add_test(tests, slips_of_the_finger_are_understood);
+    tcase_add_test(tests, words_that_are_far_from_all_names_have_no_neighbour);
+    tcase_add_test(tests, a_swap_of_neighbours_is_one_change);
+    tcase_add_test(tests, long_words_are_cut);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
