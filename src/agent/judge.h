@@ -1,10 +1,10 @@
-/* Judges finished games by exact solvers (env/solver.h): which moves keep the value of the position? */
+/* Judges finished games by their exact values: which moves keep the value of the position? */
 #ifndef CM_AGENT_JUDGE_H
 #define CM_AGENT_JUDGE_H
 
+#include "agent/exact.h"
 #include "agent/games.h"
 #include "core/pool.h"
-#include "env/env.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,9 +24,10 @@ typedef struct cm_judgement {
 } cm_judgement;
 
 /* Judges our moves in games whose moves were kept; those of openings are nobody's and are left out. The pool shares
- * the games, with a solver per worker, and does not change the result. Errors: CM_ERR_ABSENT names the games that have
- * a solver; CM_ERR_MEMORY; CM_ERR_INPUT for moves that are not legal in `env`. */
-cm_status cm_games_judge(const cm_games *games, const cm_env *env, cm_pool *pool, cm_judgement *out) CM_MUST_USE;
+ * the games, a lane of `exact` per worker, and does not change the result. Errors: CM_ERR_MEMORY; CM_ERR_INPUT for
+ * moves that are not legal in `env`, whose values `exact` gives. */
+cm_status cm_games_judge(const cm_games *games, const cm_env *env, cm_exact *exact, cm_pool *pool,
+                         cm_judgement *out) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 #include "agent/match.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ struct cm_match {
     /* of the run that goes on */
     uint64_t seed;
     int opening;
+    atomic_int finished;
 };
 
 /* ---- memory ---- */
@@ -164,6 +166,8 @@ static cm_status end_game(cm_match *m, shard *s, int row) {
     const seat *at = &s->seats[row];
     m->games.length[at->game] = at->steps;
     m->games.result[at->game] = at->total;
+    int finished = atomic_fetch_add(&m->finished, 1) + 1;
+    if (m->config.report) m->config.report(m->config.context, finished);
     return begin_game(m, s, row);
 }
 
@@ -225,5 +229,6 @@ cm_status cm_match_run(cm_match *m, int games, uint64_t seed, int opening) {
     m->games.count = games;
     m->seed = seed;
     m->opening = opening;
+    atomic_store(&m->finished, 0);
     return cm_pool_run(m->config.pool, m->config.shape.shards, run_shard, m);
 }

@@ -23,6 +23,9 @@ typedef struct cm_match_config {
     cm_player *players[2]; /* "we", "they"; they are NULL with one player, who makes every move     */
     int games;             /* most of one run                                                       */
     bool keeps_moves;      /* only for games whose length is bounded (spec.max_plies > 0)           */
+    /* Called after every game with the number that is finished, by any worker; NULL: not. */
+    void (*report)(void *context, int finished);
+    void *context;
 } cm_match_config;
 
 /* The shape for `games` games at a time by the workers of the pool. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/judge.h"
+#include "agent/perfect.h"
 #include "agent/walk.h"
 #include "cli/contest.h"
 #include "cli/view.h"
@@ -229,27 +230,37 @@ static cm_status conclude(const cm_arguments *arguments, report *r) {
     return CM_OK;
 }
 
+/* Plays the match and judges our moves where exact values are known. */
+static cm_status run_match(report *r, cm_match *match, cm_entrant *they, int games) {
+    cm_session *session = r->own->session;
+    CM_TRY(cm_match_run(match, games, (uint64_t)r->seed, r->opening));
+    r->games = cm_match_games(match);
+    r->is_judged = they->opponent.kind == CM_OPPONENT_PERFECT;
+    if (!r->is_judged) return CM_OK;
+    return cm_games_judge(r->games, &session->env, cm_player_exact(they->player), session->pool, &r->judgement);
+}
+
 static cm_status play_games(const cm_arguments *arguments, report *r, cm_entrant *they, cm_player **ours) {
     cm_session *session = r->own->session;
     cm_contest_size size;
     cm_match *match = NULL;
+    cm_ticker ticker;
     CM_TRY(cm_contest_size_of(arguments, &session->env, they->loaded.agent ? -1 : 0, &size));
     cm_match_config config = {.env = &session->env,
                               .pool = session->pool,
                               .shape = cm_match_shape_of(size.games, session->pool),
                               .games = size.games,
-                              .keeps_moves = true};
+                              .keeps_moves = true,
+                              .report = cm_ticker_tick,
+                              .context = &ticker};
     CM_TRY(cm_entrant_seat(they, &session->env, cm_argument(arguments, "--run"), &config.shape));
     CM_TRY(cm_player_agent(r->own->agent, &session->env, &config.shape, ours));
     config.players[0] = *ours, config.players[1] = they->player;
-    CM_TRY(cm_match_create(&config, &match));
-    cm_status status = cm_match_run(match, size.games, (uint64_t)r->seed, size.opening);
-    r->games = cm_match_games(match);
     r->opening = size.opening;
-    r->is_judged = they->opponent.kind == CM_OPPONENT_PERFECT;
-    if (status == CM_OK && r->is_judged) {
-        status = cm_games_judge(r->games, &session->env, session->pool, &r->judgement);
-    }
+    CM_TRY(cm_match_create(&config, &match));
+    cm_ticker_begin(&ticker, arguments, size.games);
+    cm_status status = run_match(r, match, they, size.games);
+    cm_ticker_end(&ticker);
     if (status == CM_OK) status = conclude(arguments, r);
     cm_match_destroy(match);
     return status;

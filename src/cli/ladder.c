@@ -18,6 +18,7 @@ typedef struct entry_list {
     cm_entrant *entrants; /* [CM_ELO_MOST_PLAYERS], owned */
     char **paths;         /* [CM_ELO_MOST_PLAYERS] names of the runs, owned */
     int count;
+    cm_ticker ticker; /* of the pairing that is played */
 } entry_list;
 
 /* ---- who takes part ---- */
@@ -143,7 +144,9 @@ static cm_status print_json(const report *r) {
 /* ---- text ---- */
 
 static void print_pair(void *context, int i, int j, const cm_side_score *score) {
-    const entry_list *list = context;
+    entry_list *list = context;
+    cm_ticker_clear(&list->ticker);
+    if (cm_argument_given(list->arguments, "--json")) return;
     printf("%s - %s: %d won, %d drawn, %d lost\n", list->entrants[i].name, list->entrants[j].name, score->wins,
            score->draws, score->losses);
     fflush(stdout);
@@ -232,18 +235,25 @@ static cm_status play_ladder(const cm_arguments *arguments, entry_list *list, cm
     CM_TRY(cm_contest_check("ladder", env));
     CM_TRY(cm_contest_size_of(arguments, env, -1, &r.size));
     CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &r.seed));
-    cm_ladder_config config = {
-        .match = {.env = env, .pool = pool, .shape = cm_match_shape_of(r.size.games, pool), .games = r.size.games},
-        .players = players,
-        .count = list->count,
-        .seed = (uint64_t)r.seed,
-        .opening = r.size.opening,
-        .report = cm_argument_given(arguments, "--json") ? NULL : print_pair,
-        .context = list};
+    cm_ladder_config config = {.match = {.env = env,
+                                         .pool = pool,
+                                         .shape = cm_match_shape_of(r.size.games, pool),
+                                         .games = r.size.games,
+                                         .report = cm_ticker_tick,
+                                         .context = &list->ticker},
+                               .players = players,
+                               .count = list->count,
+                               .seed = (uint64_t)r.seed,
+                               .opening = r.size.opening,
+                               .report = print_pair,
+                               .context = list};
     CM_TRY(seat_all(list, &config, players));
-    CM_TRY(cm_ladder_run(&config, &ladder));
+    cm_ticker_begin(&list->ticker, arguments, r.size.games);
+    cm_status status = cm_ladder_run(&config, &ladder);
+    cm_ticker_end(&list->ticker);
+    CM_TRY(status);
     r.ladder = &ladder;
-    cm_status status = conclude(arguments, &r);
+    status = conclude(arguments, &r);
     cm_ladder_free(&ladder);
     return status;
 }

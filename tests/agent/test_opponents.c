@@ -10,7 +10,7 @@
 
 static void seat_perfect_and_random(seats *s, const char *game, int games) {
     open_seats(s, game, games, 2);
-    expect_status(cm_player_perfect(&s->env, &s->config.shape, &s->config.players[0]));
+    expect_status(cm_player_perfect(&s->env, &s->config.players[0]));
     expect_status(cm_player_random(&s->env, &s->config.players[1]));
 }
 
@@ -52,7 +52,7 @@ END_TEST
 START_TEST(game_without_a_solver_has_no_exact_player) {
     seats s;
     open_seats(&s, "othello", 2, 1);
-    ck_assert_int_eq(cm_player_perfect(&s.env, &s.config.shape, &s.config.players[0]), CM_ERR_ABSENT);
+    ck_assert_int_eq(cm_player_perfect(&s.env, &s.config.players[0]), CM_ERR_ABSENT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "tictactoe, connect4 and hex"));
     close_seats(&s);
 }
@@ -82,7 +82,7 @@ START_TEST(tree_search_draws_tictactoe_with_exact_play) {
     cm_score score;
     open_seats(&s, "tictactoe", 60, 2);
     expect_status(cm_player_uct(&s.env, &s.config.shape, 2000, &s.config.players[0]));
-    expect_status(cm_player_perfect(&s.env, &s.config.shape, &s.config.players[1]));
+    expect_status(cm_player_perfect(&s.env, &s.config.players[1]));
     cm_games_score(play(&s, 1, 0), &score);
     ck_assert_int_eq(score.all.draws, 60);
     close_seats(&s);
@@ -154,6 +154,37 @@ START_TEST(tree_search_refuses_other_games_and_numbers) {
 }
 END_TEST
 
+/* ---- exact values ---- */
+
+START_TEST(values_from_the_memo_are_those_of_the_solver) {
+    cm_env env;
+    cm_exact *exact;
+    cm_solver *solver;
+    char state[256];
+    int8_t value[32];
+    expect_status(cm_env_open(&env, "hex3", NULL));
+    expect_status(cm_exact_create(&env, &exact));
+    expect_status(cm_solver_create(&env, &solver));
+    for (int pass = 0; pass < 2; pass++) { /* the second time from the memo, on another lane */
+        for (int a = 0; a < 9; a++) {
+            cm_worth worth;
+            cm_env_outcome outcome;
+            int legal = 0, keeping = 0;
+            cm_env_reset(&env, state, 0);
+            expect_status(cm_env_step(&env, state, a, &outcome));
+            expect_status(cm_exact_solve(exact, pass, state, &worth));
+            expect_status(cm_solver_solve(solver, state, value));
+            ck_assert_mem_eq(worth.value, value, 9);
+            for (int b = 0; b < 9; b++) legal += value[b] > -2, keeping += value[b] == worth.best;
+            ck_assert_int_eq(worth.legal, legal);
+            ck_assert_int_eq(worth.keeping, keeping);
+        }
+    }
+    cm_exact_destroy(exact);
+    cm_solver_destroy(solver);
+}
+END_TEST
+
 /* ---- the judge ---- */
 
 START_TEST(exact_moves_keep_every_value) {
@@ -161,7 +192,7 @@ START_TEST(exact_moves_keep_every_value) {
     cm_judgement judged;
     seat_perfect_and_random(&s, "tictactoe", 200);
     const cm_games *games = play(&s, 1, 0);
-    expect_status(cm_games_judge(games, &s.env, s.pool, &judged));
+    expect_status(cm_games_judge(games, &s.env, cm_player_exact(s.config.players[0]), s.pool, &judged));
     int64_t ours = 0;
     for (int i = 0; i < 200; i++) ours += (games->length[i] + (i % 2 == 0)) / 2;
     ck_assert_int_eq(judged.all.moves, ours);
@@ -209,11 +240,14 @@ START_TEST(judge_agrees_with_the_solver_at_every_move) {
         for (int threads = 1; threads <= 3; threads += 2) {
             seats s;
             cm_judgement judged, wanted;
+            cm_exact *exact;
             open_seats(&s, names[n], 90, threads);
             expect_status(cm_player_random(&s.env, &s.config.players[0]));
             s.config.players[1] = lowest(&s.env);
             const cm_games *games = play(&s, 3, n);
-            expect_status(cm_games_judge(games, &s.env, s.pool, &judged));
+            expect_status(cm_exact_create(&s.env, &exact));
+            expect_status(cm_games_judge(games, &s.env, exact, s.pool, &judged));
+            cm_exact_destroy(exact);
             judge_plainly(games, &s.env, &wanted);
             ck_assert_mem_eq(&judged, &wanted, sizeof wanted);
             ck_assert_int_lt(judged.all.kept_choices, judged.all.choices);
@@ -239,7 +273,10 @@ START_TEST(illegal_games_are_not_judged) {
                       .result = &result};
     cm_judgement judged;
     open_seats(&s, "tictactoe", 2, 1);
-    ck_assert_int_eq(cm_games_judge(&games, &s.env, s.pool, &judged), CM_ERR_INPUT);
+    cm_exact *exact;
+    expect_status(cm_exact_create(&s.env, &exact));
+    ck_assert_int_eq(cm_games_judge(&games, &s.env, exact, s.pool, &judged), CM_ERR_INPUT);
+    cm_exact_destroy(exact);
     close_seats(&s);
 }
 END_TEST
@@ -296,9 +333,8 @@ START_TEST(exact_player_loses_no_line_of_tictactoe) {
     seats s;
     cm_games games;
     cm_score score;
-    cm_match_shape shape = cm_walk_shape();
     open_seats(&s, "tictactoe", 2, 1);
-    expect_status(cm_player_perfect(&s.env, &shape, &s.config.players[0]));
+    expect_status(cm_player_perfect(&s.env, &s.config.players[0]));
     expect_status(cm_walk_run(&s.env, s.config.players[0], &games));
     cm_games_score(&games, &score);
     ck_assert_int_eq(score.all.losses, 0);
@@ -330,6 +366,7 @@ int main(void) {
                                   tree_search_depends_on_the_key_of_its_game_alone,
                                   one_rollout_and_the_last_move_of_a_game_are_enough,
                                   tree_search_refuses_other_games_and_numbers,
+                                  values_from_the_memo_are_those_of_the_solver,
                                   exact_moves_keep_every_value,
                                   judge_agrees_with_the_solver_at_every_move,
                                   illegal_games_are_not_judged,
