@@ -81,6 +81,7 @@ static void finish(const cm_env *env, void *state, cm_env_outcome *out) {
 cm_env_outcome cm_env_step_rules(const cm_env *env, void *rules, int action, cm_pcg64 *random) {
     if (env->spec.action_size == 0) return env->def->step(&env->params, rules, action, random);
     float value = cm_env_action_value(env, action);
+    /* cppcheck-suppress returnDanglingLifetime ; the outcome is a value and keeps no pointer */
     return env->def->step_value(&env->params, rules, &value);
 }
 
