@@ -71,6 +71,9 @@ void cm_trace_end(void) {
 
 cm_status cm_trace_open(const char *path) {
     if (cm_trace_on()) return cm_fail(CM_ERR_STATE, "%s: a trace is already being recorded", path);
+    cm_file_writer *probe;
+    CM_TRY(cm_file_begin(path, &probe));
+    cm_file_abandon(probe);
     trace.path = strdup(path);
     if (!trace.path) return cm_fail(CM_ERR_MEMORY, "%s: no memory", path);
     trace.start = cm_clock_seconds();

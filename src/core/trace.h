@@ -8,7 +8,8 @@
 extern "C" {
 #endif
 
-/* Starts recording: at most 4 Mi ranges, later ones are counted and dropped. CM_ERR_STATE if one is being recorded. */
+/* Starts recording: at most 4 Mi ranges, later ones are counted and dropped. CM_ERR_STATE if one is being recorded,
+ * CM_ERR_IO if no file can be written at `path`. */
 cm_status cm_trace_open(const char *path) CM_MUST_USE;
 
 /* Writes the file; nothing to do if nothing is recorded. Ranges that are open are left out. Other threads must have

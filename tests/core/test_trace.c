@@ -114,9 +114,16 @@ START_TEST(second_recording_starts_empty_and_deep_nesting_is_harmless) {
 END_TEST
 
 START_TEST(trace_that_cannot_be_written_is_an_error_that_names_it) {
-    ck_assert_int_eq(cm_trace_open("/nonexistent/trace.json"), CM_OK);
-    ck_assert_int_eq(cm_trace_close(), CM_ERR_IO);
+    char folder[] = "/tmp/cumind-trace-XXXXXX", file[64];
+    ck_assert_int_eq(cm_trace_open("/nonexistent/trace.json"), CM_ERR_IO);
     ck_assert_str_eq(cm_error_message(), "/nonexistent/trace.json: cannot write: No such file or directory");
+    ck_assert(!cm_trace_on());
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/trace.json", folder);
+    ck_assert_int_eq(cm_trace_open(file), CM_OK);
+    ck_assert_int_eq(rmdir(folder), 0); /* opening has left nothing in it */
+    ck_assert_int_eq(cm_trace_close(), CM_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "/trace.json: cannot write: No such file or directory"));
     ck_assert(!cm_trace_on());
 }
 END_TEST
