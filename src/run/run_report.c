@@ -186,7 +186,7 @@ void cm_run_say_end(cm_run *run, const cm_run_result *r) {
             "final: mean return %.2f, std %.2f, 95 %% interval [%.2f, %.2f] over %d greedy episodes on new seeds%s",
             e->mean, e->std, e->low, e->high, e->episodes,
             r->final_updates < r->updates ? " (the best checkpoint)" : "");
-        if (run->session->env.spec.players == 2) {
+        if (e->wins + e->draws + e->losses > 0 && run->session->env.spec.players == 2) {
             cm_progress_say(run->progress, "against a random player: %d won, %d drawn, %d lost", e->wins, e->draws,
                             e->losses);
         }
