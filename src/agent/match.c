@@ -6,7 +6,7 @@
 
 #include "core/arena.h"
 
-enum { MOST_STEPS = 100000, MOST_ROWS = 512, MOST_SHARD_ROWS = 64, ATTEMPTS = 1000 };
+enum { MOST_STEPS = 100000, MOST_ROWS = 512, MOST_PAIR_ROWS = 64, ATTEMPTS = 1000 };
 
 /* A game being played in a row of a shard. */
 typedef struct seat {
@@ -64,11 +64,13 @@ static void take(cm_match *m, bool fill) {
     if (fill) m->shards = shards, m->games = g;
 }
 
+/* Of the number of games alone, so that results are the same for any number of workers: an even number of shards, for
+ * at least two of them. */
 cm_match_shape cm_match_shape_of(int games, const cm_pool *pool) {
     int parallel = games < MOST_ROWS ? games : MOST_ROWS, workers = cm_pool_size(pool);
-    int rows = (parallel + workers - 1) / workers;
-    if (rows > MOST_SHARD_ROWS) rows = MOST_SHARD_ROWS;
-    int shards = (parallel + rows - 1) / rows;
+    int shards = parallel < 2 ? 1 : 2 * ((parallel + MOST_PAIR_ROWS - 1) / MOST_PAIR_ROWS);
+    int rows = (parallel + shards - 1) / shards;
+    shards = (parallel + rows - 1) / rows;
     return (cm_match_shape){.shards = shards, .rows = rows, .lanes = shards < workers ? shards : workers};
 }
 
