@@ -58,13 +58,14 @@ static cm_status build_tree(const char *text, size_t size, const char *name, con
     return status;
 }
 
-cm_status cm_json_parse(const char *text, size_t size, const char *name, cm_json_doc **out) {
+/* Like cm_json_parse; the text starts on line `first`. */
+static cm_status parse(const char *text, size_t size, const char *name, int first, cm_json_doc **out) {
     *out = NULL;
     if (size > CM_JSON_BYTES)
         return cm_fail(CM_ERR_INPUT, "%s: %zu bytes, but at most %zu are accepted", name, size, CM_JSON_BYTES);
     cm_json_lines lines = {0};
     cJSON *root = NULL;
-    cm_status status = cm_json_scan(text, size, CM_JSON_DEPTH, name, &lines);
+    cm_status status = cm_json_scan(text, size, name, first, &lines);
     if (status == CM_OK) status = build_tree(text, size, name, &lines, &root);
     free(lines.line);
     if (status == CM_OK) status = cm_alloc(out, 1, sizeof **out, name);
@@ -76,12 +77,36 @@ cm_status cm_json_parse(const char *text, size_t size, const char *name, cm_json
     return status;
 }
 
+cm_status cm_json_parse(const char *text, size_t size, const char *name, cm_json_doc **out) {
+    return parse(text, size, name, 1, out);
+}
+
 cm_status cm_json_read(const char *path, cm_json_doc **out) {
     char *text = NULL;
     size_t size = 0;
     *out = NULL;
     CM_TRY(cm_file_read(path, CM_JSON_BYTES, &text, &size));
     cm_status status = cm_json_parse(text, size, path, out);
+    free(text);
+    return status;
+}
+
+cm_status cm_json_read_lines(const char *path, bool is_growing, cm_json_line_reader read, void *context) {
+    char *text = NULL;
+    size_t size = 0;
+    CM_TRY(cm_file_read(path, CM_JSON_BYTES, &text, &size));
+    cm_status status = CM_OK;
+    const char *at = text, *end = text + size;
+    for (int line = 1; at < end && status == CM_OK; line++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        cm_json_doc *doc = NULL;
+        if (!newline && is_growing) break;
+        if (!newline) newline = end;
+        status = parse(at, (size_t)(newline - at), path, line, &doc);
+        if (status == CM_OK) status = read(context, cm_json_root(doc));
+        cm_json_free(doc);
+        at = newline + 1;
+    }
     free(text);
     return status;
 }

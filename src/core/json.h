@@ -27,7 +27,14 @@ enum { CM_JSON_DEPTH = 64 };                      /* deepest nesting accepted */
 /* Parses text[size]; `name` (a file name) prefixes errors: "NAME:LINE: what". Errors: CM_ERR_INPUT, CM_ERR_MEMORY. */
 cm_status cm_json_parse(const char *text, size_t size, const char *name, cm_json_doc **out) CM_MUST_USE;
 cm_status cm_json_read(const char *path, cm_json_doc **out) CM_MUST_USE; /* reads a file and parses it */
-void cm_json_free(cm_json_doc *doc);                                     /* NULL is allowed */
+
+/* A file of JSON lines, a value each: calls `read` with one after another, in order. The value is gone after the call;
+ * cm_json_line counts lines of the file. `is_growing`: the file may be in the middle of a write, and what stands behind
+ * its last newline is left out. Errors: those of the file and of its text; the first that `read` returns ends it. */
+typedef cm_status (*cm_json_line_reader)(void *context, const cm_json *value);
+cm_status cm_json_read_lines(const char *path, bool is_growing, cm_json_line_reader read, void *context) CM_MUST_USE;
+
+void cm_json_free(cm_json_doc *doc); /* NULL is allowed */
 const cm_json *cm_json_root(const cm_json_doc *doc);
 
 cm_json_kind cm_json_type(const cm_json *node); /* CM_JSON_NULL for NULL, what an absent member is */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/utf8.h"
 
 enum { NUMBER_CHARACTERS = 60 }; /* cJSON reads at most 63 */
@@ -187,8 +188,8 @@ static cm_status scan_value(scan *s) {
     }
 }
 
-cm_status cm_json_scan(const char *text, size_t size, int depth, const char *name, cm_json_lines *lines) {
-    scan s = {text, text + size, name, 1, depth, lines};
+cm_status cm_json_scan(const char *text, size_t size, const char *name, int first, cm_json_lines *lines) {
+    scan s = {text, text + size, name, first, CM_JSON_DEPTH, lines};
     if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
         return fail_at(&s, "the text starts with a byte order mark; save it as plain UTF-8");
     CM_TRY(scan_value(&s));

@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/arena.h"
-#include "core/file.h"
 #include "core/json.h"
 
 #define INTEGER(name)                                                                                                  \
@@ -122,48 +120,39 @@ void cm_metrics_close(cm_metrics_file *file) {
 
 /* ---- reading ---- */
 
-static cm_status parse_line(const char *line, size_t size, const char *place, cm_metrics *row) {
-    cm_json_doc *doc = NULL;
-    CM_TRY(cm_json_parse(line, size, place, &doc));
+typedef struct row_list {
+    cm_metrics *rows; /* [space], owned */
+    int count, space;
+} row_list;
+
+static cm_status read_row(void *context, const cm_json *line) {
+    row_list *list = context;
+    if (list->count == list->space) {
+        int space = 2 * list->space + 64;
+        cm_metrics *rows = realloc(list->rows, (size_t)space * sizeof *rows);
+        if (!rows) return cm_fail(CM_ERR_MEMORY, "metrics: no memory for %d rows", space);
+        list->rows = rows, list->space = space;
+    }
+    cm_metrics *row = &list->rows[list->count++];
     *row = cm_metrics_empty();
     for (int i = 0; i < FIELDS; i++) {
-        const cm_json *node = cm_json_get(cm_json_root(doc), fields[i].name);
+        const cm_json *node = cm_json_get(line, fields[i].name);
         if (!node) continue;
         double value = cm_json_number(node, NAN);
         if (!fields[i].integer) *number_of(row, &fields[i]) = value;
         if (fields[i].integer && fabs(value) < 0x1p53) *integer_of(row, &fields[i]) = (int64_t)value;
     }
-    cm_json_free(doc);
     return CM_OK;
 }
 
-static int count_lines(const char *text, size_t size) {
-    int lines = 0;
-    for (const char *at = text; (at = memchr(at, '\n', size - (size_t)(at - text))); at++) lines++;
-    return lines;
-}
-
 cm_status cm_metrics_read(const char *path, cm_metrics **rows, int *count) {
-    char *text = NULL;
-    size_t size = 0;
+    row_list list = {.rows = NULL};
     *rows = NULL, *count = 0;
-    CM_TRY(cm_file_read(path, CM_JSON_BYTES, &text, &size));
-    int lines = count_lines(text, size);
-    cm_status status = cm_alloc(rows, (size_t)lines + 1, sizeof **rows, path);
-    const char *at = text;
-    for (int i = 0; i < lines && status == CM_OK; i++) {
-        const char *newline = strchr(at, '\n');
-        if (!newline) newline = text + size; /* a NUL inside: the parser says so */
-        char place[512];
-        snprintf(place, sizeof place, "%.400s, line %d", path, i + 1);
-        status = parse_line(at, (size_t)(newline - at), place, &(*rows)[i]);
-        at = newline + 1;
-    }
-    free(text);
-    *count = lines;
+    cm_status status = cm_json_read_lines(path, true, read_row, &list);
     if (status != CM_OK) {
-        free(*rows);
-        *rows = NULL, *count = 0;
+        free(list.rows);
+        return status;
     }
-    return status;
+    *rows = list.rows, *count = list.count;
+    return CM_OK;
 }

@@ -1,9 +1,12 @@
 #include <check.h>
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "core/file.h"
 #include "core/json.h"
 
 static cm_json_doc *parse(const char *text) {
@@ -301,6 +304,34 @@ START_TEST(file_that_is_missing_or_a_folder_is_one_clear_error) {
 }
 END_TEST
 
+/* Collects "value@line " of every line; stops at a negative one. */
+static cm_status note_line(void *context, const cm_json *value) {
+    char *text = context;
+    if (cm_json_number(value, 0.0) < 0.0) return cm_fail(CM_ERR_STATE, "negative");
+    sprintf(text + strlen(text), "%g@%d ", cm_json_number(value, 0.0), cm_json_line(value));
+    return CM_OK;
+}
+
+START_TEST(lines_are_read_one_by_one_with_their_numbers) {
+    char path[] = "/tmp/cumind-lines-XXXXXX", got[64] = "";
+    close(mkstemp(path));
+    ck_assert_int_eq(cm_file_write(path, "7\n8\n9", 5), CM_OK);
+    ck_assert_int_eq(cm_json_read_lines(path, false, note_line, got), CM_OK);
+    ck_assert_str_eq(got, "7@1 8@2 9@3 ");
+    got[0] = '\0';
+    ck_assert_int_eq(cm_json_read_lines(path, true, note_line, got), CM_OK); /* 9 may become 90 */
+    ck_assert_str_eq(got, "7@1 8@2 ");
+    got[0] = '\0';
+    ck_assert_int_eq(cm_file_write(path, "7\n-1\n9\n", 7), CM_OK);
+    ck_assert_int_eq(cm_json_read_lines(path, false, note_line, got), CM_ERR_STATE);
+    ck_assert_str_eq(got, "7@1 ");
+    ck_assert_int_eq(cm_file_write(path, "7\n\n9\n", 5), CM_OK);
+    ck_assert_int_eq(cm_json_read_lines(path, false, note_line, got), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), ":2: expected a value"));
+    unlink(path);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("json");
     TCase *c = tcase_create("json");
@@ -313,6 +344,7 @@ int main(void) {
     tcase_add_test(c, writer_lays_out_as_python_does_and_its_text_reads_back);
     tcase_add_test(c, writer_that_nests_too_deeply_reports_it);
     tcase_add_test(c, file_that_is_missing_or_a_folder_is_one_clear_error);
+    tcase_add_test(c, lines_are_read_one_by_one_with_their_numbers);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
