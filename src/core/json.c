@@ -103,7 +103,10 @@ cm_status cm_json_read_lines(const char *path, bool is_growing, cm_json_line_rea
         if (!newline && is_growing) break;
         if (!newline) newline = end;
         status = parse(at, (size_t)(newline - at), path, line, &doc);
-        if (status == CM_OK) status = read(context, cm_json_root(doc));
+        if (status == CM_OK) {
+            status = read(context, cm_json_root(doc));
+            if (status != CM_OK) status = cm_fail_in(status, "%s:%d", path, line);
+        }
         cm_json_free(doc);
         at = newline + 1;
     }

@@ -3,7 +3,7 @@
 #ifndef CM_CORE_JSON_H
 #define CM_CORE_JSON_H
 
-#include "core/status.h"
+#include "core/file.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,7 +30,8 @@ cm_status cm_json_read(const char *path, cm_json_doc **out) CM_MUST_USE; /* read
 
 /* A file of JSON lines, a value each: calls `read` with one after another, in order. The value is gone after the call;
  * cm_json_line counts lines of the file. `is_growing`: the file may be in the middle of a write, and what stands behind
- * its last newline is left out. Errors: those of the file and of its text; the first that `read` returns ends it. */
+ * its last newline is left out. Errors: those of the file and of its text; the first that `read` returns ends it, with
+ * "PATH:LINE: " in front. */
 typedef cm_status (*cm_json_line_reader)(void *context, const cm_json *value);
 cm_status cm_json_read_lines(const char *path, bool is_growing, cm_json_line_reader read, void *context) CM_MUST_USE;
 
@@ -86,6 +87,7 @@ void cm_json_put_null(cm_json_writer *writer, const char *key);
 const char *cm_json_writer_text(const cm_json_writer *writer, size_t *size);
 cm_status cm_json_writer_save(cm_json_writer *writer,
                               const char *path) CM_MUST_USE; /* text and a newline, atomically */
+cm_status cm_json_writer_append(cm_json_writer *writer, cm_file_writer *file) CM_MUST_USE; /* the same, as a line */
 
 /* The shortest decimal that reads back as `value` (finite): "0.001", "1e-06", "1.0". */
 void cm_json_format_double(double value, char out[40]);

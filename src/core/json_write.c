@@ -217,3 +217,11 @@ cm_status cm_json_writer_save(cm_json_writer *writer, const char *path) {
     return writer->failed ? cm_fail(CM_ERR_MEMORY, "%s: no memory", path)
                           : cm_file_write(path, writer->text, writer->size);
 }
+
+cm_status cm_json_writer_append(cm_json_writer *writer, cm_file_writer *file) {
+    size_t size;
+    if (!cm_json_writer_text(writer, &size)) return CM_ERR_MEMORY;
+    append(writer, "\n", 1);
+    return writer->failed ? cm_fail(CM_ERR_MEMORY, "a line of JSON: no memory")
+                          : cm_file_append(file, writer->text, writer->size);
+}

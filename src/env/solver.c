@@ -60,3 +60,16 @@ cm_status cm_solver_solve(cm_solver *solver, const void *state, int8_t *value) {
     env->def->solver->solve(&env->params, &solver->memory, cm_env_rules_of(state), value);
     return CM_OK;
 }
+
+int cm_solver_best(const int8_t *value, int actions) {
+    int best = CM_SOLVER_ILLEGAL;
+    for (int a = 0; a < actions; a++) best = value[a] > best ? value[a] : best;
+    return best;
+}
+
+bool cm_solver_is_choice(const int8_t *value, int actions) {
+    const int best = cm_solver_best(value, actions);
+    bool loses = false;
+    for (int a = 0; a < actions; a++) loses |= value[a] != CM_SOLVER_ILLEGAL && value[a] < best;
+    return loses;
+}

@@ -41,6 +41,11 @@ void cm_solver_destroy(cm_solver *solver); /* NULL is allowed */
  * draw, -1 loss, CM_SOLVER_ILLEGAL. The largest is the value of the position. Errors: CM_ERR_STATE after the end. */
 cm_status cm_solver_solve(cm_solver *solver, const void *state, int8_t *value) CM_MUST_USE;
 
+/* Of the values [A] of a position: its own, which is the best of them; and whether a move may lose something, that is
+ * whether two legal actions differ. */
+int cm_solver_best(const int8_t *value, int actions);
+bool cm_solver_is_choice(const int8_t *value, int actions);
+
 #ifdef __cplusplus
 }
 #endif

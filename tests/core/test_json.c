@@ -325,6 +325,7 @@ START_TEST(lines_are_read_one_by_one_with_their_numbers) {
     ck_assert_int_eq(cm_file_write(path, "7\n-1\n9\n", 7), CM_OK);
     ck_assert_int_eq(cm_json_read_lines(path, false, note_line, got), CM_ERR_STATE);
     ck_assert_str_eq(got, "7@1 ");
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), ":2: negative"));
     ck_assert_int_eq(cm_file_write(path, "7\n\n9\n", 5), CM_OK);
     ck_assert_int_eq(cm_json_read_lines(path, false, note_line, got), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), ":2: expected a value"));
