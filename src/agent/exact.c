@@ -95,9 +95,8 @@ cm_status cm_exact_solve(cm_exact *x, int lane, const void *state, cm_worth *out
         CM_TRY(cm_solver_solve(x->solvers[lane], state, out->value));
         remember(x, cm_env_rules_of(state), out->value);
     }
-    out->best = CM_SOLVER_ILLEGAL;
+    out->best = cm_solver_best(out->value, x->env->spec.actions);
     out->legal = out->keeping = 0;
-    for (int a = 0; a < x->env->spec.actions; a++) out->best = out->value[a] > out->best ? out->value[a] : out->best;
     for (int a = 0; a < x->env->spec.actions; a++) {
         out->legal += out->value[a] != CM_SOLVER_ILLEGAL;
         out->keeping += out->value[a] == out->best;

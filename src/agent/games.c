@@ -1,9 +1,10 @@
 #include "agent/games.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "core/file.h"
+#include "core/arena.h"
 #include "core/json.h"
 
 void cm_evaluation_summarise(const double *results, int n, cm_evaluation *out) {
@@ -43,7 +44,6 @@ void cm_games_score(const cm_games *games, cm_score *out) {
 
 static cm_status append_game(const cm_games *games, int i, const char *first, cm_file_writer *file) {
     cm_json_writer *json = NULL;
-    size_t size = 0;
     double result = games->theirs[i] ? 0.0 - games->result[i] : games->result[i]; /* never -0 */
     CM_TRY(cm_json_writer_create(0, &json));
     cm_json_begin_object(json, NULL);
@@ -58,9 +58,7 @@ static cm_status append_game(const cm_games *games, int i, const char *first, cm
     cm_json_put_double(json, NULL, 0.0 - result);
     cm_json_end_array(json);
     cm_json_end_object(json);
-    const char *text = cm_json_writer_text(json, &size);
-    cm_status status = text ? cm_file_append(file, text, size) : CM_ERR_MEMORY;
-    if (status == CM_OK) status = cm_file_append(file, "\n", 1);
+    cm_status status = cm_json_writer_append(json, file);
     cm_json_writer_destroy(json);
     return status;
 }
@@ -76,4 +74,75 @@ cm_status cm_games_save(const cm_games *games, const char *ours, const char *the
         return status;
     }
     return cm_file_commit(file);
+}
+
+/* ---- reading ---- */
+
+typedef struct reader {
+    const cm_env *env;
+    cm_games *games;
+    void *state; /* owned */
+} reader;
+
+static cm_status count_game(void *context, const cm_json *line) {
+    (void)line;
+    ((reader *)context)->games->count++;
+    return CM_OK;
+}
+
+static cm_status take_games(cm_games *games) {
+    const size_t n = (size_t)games->count;
+    CM_TRY(cm_alloc(&games->moves, n, (size_t)games->stride * sizeof *games->moves, "games"));
+    CM_TRY(cm_alloc(&games->length, n, sizeof *games->length, "games"));
+    CM_TRY(cm_alloc(&games->opening, n, sizeof *games->opening, "games"));
+    CM_TRY(cm_alloc(&games->theirs, n, 1, "games"));
+    return cm_alloc(&games->result, n, sizeof *games->result, "games");
+}
+
+static cm_status read_game(void *context, const cm_json *line) {
+    reader *r = context;
+    cm_games *games = r->games;
+    const int game = games->count++;
+    int32_t *length = &games->length[game];
+    const cm_json *moves, *rewards;
+    double reward[2];
+    cm_env_outcome outcome;
+    CM_TRY(cm_json_need(line, "moves", CM_JSON_ARRAY, &moves));
+    CM_TRY(cm_json_need(line, "rewards", CM_JSON_ARRAY, &rewards));
+    CM_TRY(cm_json_doubles(rewards, "rewards", 2, reward));
+    games->result[game] = reward[0];
+    cm_env_reset(r->env, r->state, 0);
+    for (const cm_json *move = cm_json_first(moves); move; move = cm_json_next(move)) {
+        if (!cm_json_is_integer(move, 0, r->env->spec.actions - 1)) {
+            return cm_fail(CM_ERR_INPUT, "moves: must be actions, 0 to %d", r->env->spec.actions - 1);
+        }
+        const int action = (int)cm_json_number(move, 0.0);
+        cm_status status = cm_env_step(r->env, r->state, action, &outcome);
+        if (status != CM_OK) return cm_fail_in(CM_ERR_INPUT, "move %d", *length + 1);
+        games->moves[(size_t)game * (size_t)games->stride + (size_t)(*length)++] = (int16_t)action;
+    }
+    return CM_OK;
+}
+
+cm_status cm_games_read(const char *path, const cm_env *env, cm_games *out) {
+    reader r = {.env = env, .games = out};
+    *out = (cm_games){.stride = env->spec.max_plies};
+    if (out->stride == 0) return cm_fail(CM_ERR_INPUT, "%s: its games have no bound on their length", env->spec.name);
+    CM_TRY(cm_json_read_lines(path, false, count_game, &r));
+    cm_status status = cm_alloc(&r.state, 1, env->spec.state_size, "games");
+    if (status == CM_OK) status = take_games(out);
+    out->count = 0;
+    if (status == CM_OK) status = cm_json_read_lines(path, false, read_game, &r);
+    free(r.state);
+    if (status != CM_OK) cm_games_free(out);
+    return status;
+}
+
+void cm_games_free(cm_games *games) {
+    free(games->moves);
+    free(games->length);
+    free(games->opening);
+    free(games->theirs);
+    free(games->result);
+    *games = (cm_games){.count = 0};
 }

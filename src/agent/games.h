@@ -2,7 +2,7 @@
 #ifndef CM_AGENT_GAMES_H
 #define CM_AGENT_GAMES_H
 
-#include "core/status.h"
+#include "env/env.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,6 +48,12 @@ void cm_games_score(const cm_games *games, cm_score *out);
  * `ours` or `theirs` and r0 the reward of the player who moved first. The file appears as a whole. Errors: CM_ERR_IO;
  * CM_ERR_STATE if moves are not kept. */
 cm_status cm_games_save(const cm_games *games, const char *ours, const char *theirs, const char *path) CM_MUST_USE;
+
+/* Reads games of `env` from such a file; names are not looked at, and all players who move first are "we". Errors:
+ * CM_ERR_INPUT "PATH:LINE: what", also for an illegal move, and for a game whose length has no bound; CM_ERR_IO;
+ * CM_ERR_MEMORY. The caller frees *out; it is empty after an error. */
+cm_status cm_games_read(const char *path, const cm_env *env, cm_games *out) CM_MUST_USE;
+void cm_games_free(cm_games *games); /* leaves it empty; not for the games of a match, which are its own */
 
 #ifdef __cplusplus
 }

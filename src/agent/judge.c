@@ -17,11 +17,7 @@ typedef struct court {
 } court;
 
 static void count_move(cm_kept *kept, const cm_worth *worth, int action) {
-    bool is_choice = worth->legal > worth->keeping, is_kept = worth->value[action] == worth->best;
-    kept->moves++;
-    kept->kept += is_kept;
-    kept->choices += is_choice;
-    kept->kept_choices += is_choice && is_kept;
+    cm_kept_count(kept, worth->legal > worth->keeping, worth->value[action] == worth->best);
 }
 
 static cm_status judge_game(const court *c, int lane, int game, cm_judgement *found) {
@@ -37,7 +33,7 @@ static cm_status judge_game(const court *c, int lane, int game, cm_judgement *fo
         CM_TRY(cm_env_step(c->env, state, moves[ply], &outcome));
         if (!is_ours) continue;
         count_move(&found->all, &worth, moves[ply]);
-        count_move(&found->phase[CM_PHASES * ply / c->env->spec.max_plies], &worth, moves[ply]);
+        count_move(&found->phase[cm_phase_of(c->env, ply)], &worth, moves[ply]);
     }
     return CM_OK;
 }

@@ -23,6 +23,22 @@ typedef struct cm_judgement {
     cm_kept phase[CM_PHASES]; /* ply p (from 0) of games of at most P plies is in phase 3 p / P */
 } cm_judgement;
 
+/* The phase of a ply. */
+static inline int cm_phase_of(const cm_env *env, int ply) { return CM_PHASES * ply / env->spec.max_plies; }
+
+/* The first ply of a phase; of phase CM_PHASES, one past the last. */
+static inline int cm_phase_first_ply(const cm_env *env, int phase) {
+    return (phase * env->spec.max_plies + CM_PHASES - 1) / CM_PHASES;
+}
+
+/* Counts one move. */
+static inline void cm_kept_count(cm_kept *kept, bool is_choice, bool is_kept) {
+    kept->moves++;
+    kept->kept += is_kept;
+    kept->choices += is_choice;
+    kept->kept_choices += is_choice && is_kept;
+}
+
 /* Judges our moves in games whose moves were kept; those of openings are nobody's and are left out. The pool shares
  * the games, a lane of `exact` per worker, and does not change the result. Errors: CM_ERR_MEMORY; CM_ERR_INPUT for
  * moves that are not legal in `env`, whose values `exact` gives. */

@@ -213,7 +213,7 @@ static cm_status play_turn(cm_match *m, shard *s, int side, int lane, int *moved
 static cm_status run_shard(void *context, int task, int worker) {
     cm_match *m = context;
     shard *s = &m->shards[task];
-    int lane = m->config.shape.lanes < m->config.shape.shards ? worker : task;
+    const int lane = cm_match_lane(&m->config.shape, task, worker);
     s->next = task;
     for (int row = 0; row < m->config.shape.rows; row++) CM_TRY(begin_game(m, s, row));
     for (int moved = 1; moved > 0;) {

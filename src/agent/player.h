@@ -25,6 +25,11 @@ typedef struct cm_match_shape {
     int lanes;  /* turns that are decided at the same time, at most  */
 } cm_match_shape;
 
+/* The lane of shard `task`, which is played by `worker`. */
+static inline int cm_match_lane(const cm_match_shape *shape, int task, int worker) {
+    return shape->lanes < shape->shards ? worker : task;
+}
+
 /* Positions of one shard in which the same player is to move. States that have not ended, borrowed. */
 typedef struct cm_turn {
     int lane;

@@ -70,15 +70,6 @@ static cm_status grow_games(walk *w) {
     return CM_OK;
 }
 
-void cm_walk_free(cm_games *games) {
-    free(games->moves);
-    free(games->length);
-    free(games->opening);
-    free(games->theirs);
-    free(games->result);
-    memset(games, 0, sizeof *games);
-}
-
 /* ---- lines ---- */
 
 static char *state_of(const walk *w, const level *l, int i) { return l->states + (size_t)i * w->env->spec.state_size; }
@@ -187,7 +178,7 @@ cm_status cm_walk_run(const cm_env *env, cm_player *player, cm_games *out) {
     out->stride = env->spec.max_plies;
     cm_status status = cm_alloc(&w.state, 1, env->spec.state_size, "lines of play");
     for (int theirs = 0; theirs < 2 && status == CM_OK; theirs++) status = walk_side(&w, theirs);
-    if (status != CM_OK) cm_walk_free(out);
+    if (status != CM_OK) cm_games_free(out);
     free_level(&w.now);
     free_level(&w.next);
     free(w.state);

@@ -5,6 +5,7 @@
 #include "agent/evaluate.h"
 #include "cli/contest.h"
 #include "cli/eval_match.h"
+#include "cli/eval_positions.h"
 #include "core/arena.h"
 
 static void write_result(const cm_evaluation *e, const double *returns, const cm_run_facts *facts, int64_t seed,
@@ -74,13 +75,16 @@ static cm_status run_eval(cm_arguments *arguments) {
     static const char *const of_matches[] = {"--opponent", "--games", "--opening", "--save-games"};
     const char *run = NULL;
     cm_loaded own;
-    bool is_match = false;
+    bool is_match = false, is_exam = cm_argument_given(arguments, "--positions");
     CM_TRY(cm_cli_need_run(arguments, &run));
+    if (is_exam) CM_TRY(cm_eval_positions_check(arguments));
     for (size_t i = 0; i < sizeof of_matches / sizeof *of_matches; i++) {
         is_match = is_match || cm_argument_given(arguments, of_matches[i]);
     }
     CM_TRY(cm_loaded_open(arguments, &own));
-    cm_status status = is_match ? cm_eval_match(arguments, &own) : evaluate(arguments, &own);
+    cm_status status = is_exam    ? cm_eval_positions(arguments, &own)
+                       : is_match ? cm_eval_match(arguments, &own)
+                                  : evaluate(arguments, &own);
     cm_loaded_close(&own);
     return status;
 }
@@ -97,6 +101,9 @@ static const cm_flag flags[] = {
     {"--save-games", "FILE",
      "Write the games, a JSON object per line: \"moves\", \"first\" (agent or opponent: who moved first) and "
      "\"rewards\", that of the player who moved first in front."},
+    {"--positions", "FILE",
+     "Instead of games: the share of the agent's moves that keep the exact value in the solved positions of a file, "
+     "such as tests/data/connect4.jsonl."},
     CM_FLAG_SIMULATIONS,
     {"--seed", "S", "Episode i resets with seed S + i; 0."},
     {"--set", "KEY=VALUE", "Set one key on top of the run's configuration; may be repeated."},
@@ -121,6 +128,7 @@ const cm_command cm_command_eval = {
     .flags = flags,
     .examples = "  cumind eval --run checkpoints/CartPole-v1/20251121-073900 --episodes 100 --seed 7 --json\n"
                 "  cumind eval --run runs/X --opponent mcts:800 --games 1000 --save-games games.jsonl\n"
+                "  cumind eval --run runs/X --positions tests/data/connect4.jsonl --simulations 800\n"
                 "  cumind eval --run runs/X --opponent all --simulations 25    # can it be beaten at all?\n",
     .run = run_eval,
 };

@@ -28,10 +28,7 @@ typedef struct report {
 static int simulations_of(const report *r) { return cm_agent_get_config(r->own->agent)->evaluation.num_simulations; }
 static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : (double)NAN; }
 
-/* First ply of a phase; that of phase CM_PHASES is one past the last. */
-static int first_ply(const report *r, int phase) {
-    return (phase * r->own->session->env.spec.max_plies + CM_PHASES - 1) / CM_PHASES;
-}
+static int first_ply(const report *r, int phase) { return cm_phase_first_ply(&r->own->session->env, phase); }
 
 /* A game that we lost, -1 if there is none. */
 static int lost_game(const cm_games *games) {
@@ -290,7 +287,7 @@ static cm_status walk(const cm_arguments *arguments, report *r) {
     r->is_walk = true;
     r->games = &r->lines;
     status = conclude(arguments, r);
-    cm_walk_free(&r->lines);
+    cm_games_free(&r->lines);
     return status;
 }
 

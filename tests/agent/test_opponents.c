@@ -323,7 +323,7 @@ START_TEST(walk_follows_every_reply_once) {
         ck_assert_int_eq(score.second.games, lines[1]);
         ck_assert_int_eq(score.second.losses, lost[1]);
         ck_assert_int_gt(score.all.losses, 0);
-        cm_walk_free(&games);
+        cm_games_free(&games);
         close_seats(&s);
     }
 }
@@ -339,7 +339,7 @@ START_TEST(exact_player_loses_no_line_of_tictactoe) {
     cm_games_score(&games, &score);
     ck_assert_int_eq(score.all.losses, 0);
     ck_assert_int_gt(score.second.games, 300);
-    cm_walk_free(&games);
+    cm_games_free(&games);
     close_seats(&s);
 }
 END_TEST

@@ -153,6 +153,54 @@ START_TEST(every_reply_is_followed_with_the_simulations_asked_for) {
 }
 END_TEST
 
+/* ---- eval --positions ---- */
+
+#define CONNECT4 CM_TEST_CASES "/../data/connect4.jsonl"
+
+START_TEST(solved_positions_are_counted_by_phase_and_source) {
+    expect_ok("eval --run four --positions " CONNECT4 " --simulations 4 --json");
+    const cm_json *root = printed();
+    double positions = 0, kept = 0, low_high[2];
+    int ply = 0;
+    for (const cm_json *p = cm_json_first(cm_json_get(root, "phases")); p; p = cm_json_next(p)) {
+        ck_assert_double_eq(number(p, "first_ply"), ply);
+        ply = (int)number(p, "last_ply") + 1;
+        positions += number(p, "positions"), kept += number(p, "kept");
+    }
+    ck_assert_int_eq(ply, 42);
+    ck_assert_double_eq(positions, 1000);
+    ck_assert_double_eq(number(root, "kept"), kept);
+    ck_assert_double_eq(number(root, "share"), kept / 1000);
+    ck_assert_double_gt(kept, 250); /* uniform moves keep some 400 */
+    const cm_json *sources = cm_json_get(root, "sources");
+    const cm_json *random = cm_json_get(sources, "random"), *games = cm_json_get(sources, "games");
+    ck_assert_double_eq(number(random, "positions"), 500);
+    ck_assert_double_eq(number(random, "kept") + number(games, "kept"), kept);
+    ck_assert_int_eq(cm_json_doubles(cm_json_get(root, "ci95"), "ci95", 2, low_high), CM_OK);
+    ck_assert(low_high[0] < kept / 1000 && kept / 1000 < low_high[1] && low_high[1] - low_high[0] < 0.063);
+    ck_assert_double_eq(number(root, "simulations"), 4);
+}
+END_TEST
+
+START_TEST(solved_positions_as_text_have_the_same_shares) {
+    char share[32];
+    expect_ok("eval --run four --positions " CONNECT4 " --simulations 4 --json --threads 1");
+    snprintf(share, sizeof share, " 1000 %6.1f%%\n", 100.0 * number(printed(), "share"));
+    expect_ok("eval --run four --positions " CONNECT4 " --simulations 4 --threads 3");
+    ck_assert_msg(strstr(result.out, share) != NULL, "%s has no %s", result.out, share);
+    ck_assert_ptr_nonnull(strstr(result.out, "\n14-27 "));
+    ck_assert_ptr_nonnull(strstr(result.out, "\nfrom games "));
+}
+END_TEST
+
+START_TEST(positions_that_cannot_be_scored_are_one_clear_line) {
+    expect_error("eval --run runs/a --positions " CONNECT4, 2, ":1: positions of connect4, and not of tictactoe");
+    expect_error("eval --run four --positions nowhere.jsonl", 2, "--positions: nowhere.jsonl: cannot open");
+    expect_error("eval --run four --games 2 --positions " CONNECT4, 2, "--games is about games");
+    expect_error("eval --run four --seed 2 --positions " CONNECT4, 2, "--seed is about games");
+}
+END_TEST
+
 /* Plays one line of a file of games. */
 static void replay(const cm_env *env, const char *line, int i) {
     cm_json_doc *game = NULL;
@@ -288,6 +336,9 @@ int main(void) {
     tcase_add_test(tests, random_opponent_is_that_of_plain_evaluation);
     tcase_add_test(tests, run_against_itself_wins_as_often_as_it_loses);
     tcase_add_test(tests, perfect_opponent_is_never_beaten_and_judges_moves);
+    tcase_add_test(tests, solved_positions_are_counted_by_phase_and_source);
+    tcase_add_test(tests, solved_positions_as_text_have_the_same_shares);
+    tcase_add_test(tests, positions_that_cannot_be_scored_are_one_clear_line);
     tcase_add_test(tests, every_reply_is_followed_with_the_simulations_asked_for);
     tcase_add_loop_test(tests, saved_games_replay_legally_to_their_rewards, 0, 4);
     tcase_add_test(tests, plain_output_has_no_colours_and_lines_below_80_columns);

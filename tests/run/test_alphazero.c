@@ -70,7 +70,7 @@ START_TEST(no_line_of_tictactoe_is_lost_after_40_320_moves) {
     cm_games_score(&games, &score);
     ck_assert_int_gt(games.count, 300);
     ck_assert_msg(score.all.losses == 0, "%d of %d lines are lost", score.all.losses, games.count);
-    cm_walk_free(&games);
+    cm_games_free(&games);
     cm_player_destroy(player);
     cm_agent_destroy(agent);
     cm_session_close(session);

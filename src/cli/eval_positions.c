@@ -1,0 +1,154 @@
+#include "cli/eval_positions.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "agent/exam.h"
+#include "agent/match.h"
+#include "cli/view.h"
+
+typedef struct report {
+    const cm_loaded *own;
+    const char *path;
+    int columns; /* of a line of text */
+    cm_exam exam;
+} report;
+
+static const cm_env *env_of(const report *r) { return &r->own->session->env; }
+static int simulations_of(const report *r) { return cm_agent_get_config(r->own->agent)->evaluation.num_simulations; }
+
+/* The 95 % interval of a share by E. B. Wilson (1927), which is sound near 0 and 1, too. */
+static void interval_of(const cm_kept *kept, double *low, double *high) {
+    const double z = 1.96, n = (double)kept->moves, p = (double)kept->kept / n;
+    const double middle = p + z * z / (2.0 * n), half = z * sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n));
+    *low = (middle - half) / (1.0 + z * z / n);
+    *high = (middle + half) / (1.0 + z * z / n);
+}
+
+static double share_of(const cm_kept *kept) {
+    return kept->moves > 0 ? (double)kept->kept / (double)kept->moves : (double)NAN;
+}
+
+/* ---- JSON ---- */
+
+static void put_kept(cm_json_writer *json, const cm_kept *kept) {
+    cm_json_put_int(json, "positions", kept->moves);
+    cm_json_put_int(json, "kept", kept->kept);
+    cm_json_put_double(json, "share", share_of(kept));
+}
+
+static void put_report(cm_json_writer *json, const report *r) {
+    const cm_judgement *j = &r->exam.judgement;
+    double low, high;
+    interval_of(&j->all, &low, &high);
+    cm_json_begin_object(json, NULL);
+    put_kept(json, &j->all);
+    cm_json_begin_array(json, "ci95");
+    cm_json_put_double(json, NULL, low);
+    cm_json_put_double(json, NULL, high);
+    cm_json_end_array(json);
+    cm_json_begin_array(json, "phases");
+    for (int p = 0; p < CM_PHASES; p++) {
+        cm_json_begin_object(json, NULL);
+        cm_json_put_int(json, "first_ply", cm_phase_first_ply(env_of(r), p));
+        cm_json_put_int(json, "last_ply", cm_phase_first_ply(env_of(r), p + 1) - 1);
+        put_kept(json, &j->phase[p]);
+        cm_json_end_object(json);
+    }
+    cm_json_end_array(json);
+    cm_json_begin_object(json, "sources");
+    for (int i = 0; i < CM_SOLVED_SOURCES; i++) {
+        cm_json_begin_object(json, cm_solved_source_names[i]);
+        put_kept(json, &r->exam.source[i]);
+        cm_json_end_object(json);
+    }
+    cm_json_end_object(json);
+    cm_json_put_int(json, "simulations", simulations_of(r));
+    cm_json_put_int(json, "updates", r->own->facts.updates);
+    cm_json_put_int(json, "env_steps", r->own->facts.env_steps);
+    cm_json_end_object(json);
+}
+
+static cm_status print_json(const report *r) {
+    cm_json_writer *json = NULL;
+    CM_TRY(cm_json_writer_create(0, &json));
+    put_report(json, r);
+    cm_status status = cm_cli_print(json);
+    cm_json_writer_destroy(json);
+    return status;
+}
+
+/* ---- text ---- */
+
+static void print_kept(const char *name, const cm_kept *kept) {
+    if (kept->moves > 0) {
+        printf("%-12s %9lld %6.1f%%\n", name, (long long)kept->moves, 100.0 * share_of(kept));
+    } else {
+        printf("%-12s %9d %7s\n", name, 0, "-");
+    }
+}
+
+static void print_text(const report *r) {
+    const cm_judgement *j = &r->exam.judgement;
+    cm_text text;
+    char line[512];
+    double low, high;
+    interval_of(&j->all, &low, &high);
+    cm_text_clear(&text);
+    snprintf(line, sizeof line, "%lld solved positions of %.300s, moves that keep the exact value",
+             (long long)j->all.moves, r->path);
+    cm_text_wrap(&text, r->columns, line);
+    snprintf(line, sizeof line, "%d simulations per move, after %lld updates, %lld env steps", simulations_of(r),
+             (long long)r->own->facts.updates, (long long)r->own->facts.env_steps);
+    cm_text_wrap(&text, r->columns, line);
+    printf("%s%-12s %9s %7s\n", text.bytes, "plies", "positions", "kept");
+    for (int p = 0; p < CM_PHASES; p++) {
+        snprintf(line, sizeof line, "%d-%d", cm_phase_first_ply(env_of(r), p),
+                 cm_phase_first_ply(env_of(r), p + 1) - 1);
+        print_kept(line, &j->phase[p]);
+    }
+    for (int i = 0; i < CM_SOLVED_SOURCES; i++) {
+        snprintf(line, sizeof line, "from %s", cm_solved_source_names[i]);
+        print_kept(line, &r->exam.source[i]);
+    }
+    print_kept("all", &j->all);
+    printf("95 %% interval [%.1f, %.1f] %%\n", 100.0 * low, 100.0 * high);
+}
+
+/* ---- scoring ---- */
+
+static cm_status examine(report *r, const cm_solved *solved) {
+    cm_session *session = r->own->session;
+    const cm_match_shape shape = cm_match_shape_of(solved->count, session->pool);
+    cm_player *player = NULL;
+    CM_TRY(cm_player_agent(r->own->agent, &session->env, &shape, &player));
+    cm_status status = cm_exam_run(solved, &session->env, player, &shape, session->pool, &r->exam);
+    cm_player_destroy(player);
+    return status;
+}
+
+cm_status cm_eval_positions_check(const cm_arguments *arguments) {
+    static const char *const of_games[] = {"--episodes", "--opponent",   "--games",
+                                           "--opening",  "--save-games", "--seed"};
+    for (size_t i = 0; i < sizeof of_games / sizeof *of_games; i++) {
+        if (!cm_argument_given(arguments, of_games[i])) continue;
+        return cm_fail(CM_ERR_INPUT, "eval: %s is about games; leave it out beside --positions", of_games[i]);
+    }
+    return CM_OK;
+}
+
+cm_status cm_eval_positions(const cm_arguments *arguments, cm_loaded *own) {
+    report r = {
+        .own = own, .path = cm_argument(arguments, "--positions"), .columns = cm_view_of_stdout(arguments).columns};
+    cm_solved solved;
+    cm_status status = cm_solved_read(r.path, &own->session->env, &solved);
+    if (status != CM_OK) return cm_fail_in(status == CM_ERR_IO ? CM_ERR_INPUT : status, "--positions");
+    status = examine(&r, &solved);
+    if (status == CM_OK && cm_argument_given(arguments, "--json")) {
+        status = print_json(&r);
+    } else if (status == CM_OK) {
+        print_text(&r);
+    }
+    cm_solved_free(&solved);
+    return status;
+}
