@@ -32,6 +32,13 @@ tsan: ## every test under ThreadSanitizer (oneDNN with one OpenMP thread)
 	@OMP_NUM_THREADS=1 TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=600 \
 	    CFLAGS='-O1 -g -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
 
+#: GAMES=1000000        random games of each kind that `make games-soak` plays; NAMES='go9 hex11': only these
+GAMES ?= 1000000
+games-soak: ## random games of every board game under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(call OTHER_BUILD,soak) CFLAGS='-O2 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all' \
+	    LDFLAGS='-fsanitize=address,undefined' $(BUILD)/soak/games_soak
+	@$(BUILD)/soak/games_soak $(GAMES) $(NAMES)
+
 coverage: ## line coverage of src/ by the tests; fails under 85 %
 	@find $(BUILD)/coverage -name '*.gcda' -delete 2>/dev/null || true
 	@$(call OTHER_BUILD,coverage) LIMIT=600 CC=gcc CFLAGS='-O1 -g --coverage -fprofile-update=atomic' LDFLAGS=--coverage test-run
@@ -61,4 +68,4 @@ $(PEERS)/ready: scripts/peers/requirements.txt
 
 peers: all $(PEERS)/ready ## measures cumind against mctx and PyTorch in a virtual environment of their own
 	@$(PEERS)/bin/python scripts/peers/compare.py --cumind $(BUILD)/cumind --rounds $(ROUNDS) --json $(BUILD)/peers.json $(ARGS)
-.PHONY: check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume peers
+.PHONY: games-soak check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume peers
