@@ -1,14 +1,15 @@
 /* Greedy evaluation over many episodes at once.
  *
  * Episode i starts from cm_env_reset with seed S + i and depends on nothing else, so the list of returns is the same
- * for any number of threads and episodes beside it. In a game of two players the agent meets a player that draws
- * uniformly among the legal moves; it moves first in even episodes, second in odd ones, and returns are from its view.
- * Other opponents: agent/match.h.
+ * for any number of threads and episodes beside it. In a game of two players the agent meets an opponent that
+ * varies its play (agent/opponent.h); it moves first in even episodes, second in odd ones, and returns are from its
+ * view. Other pairings: agent/match.h.
  */
 #ifndef CM_AGENT_EVALUATE_H
 #define CM_AGENT_EVALUATE_H
 
 #include "agent/match.h"
+#include "agent/opponent.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,9 +17,11 @@ extern "C" {
 
 typedef struct cm_evaluator cm_evaluator;
 
-/* For up to `episodes` at a time; takes all memory. Agent, environment and pool are borrowed. The caller owns it. */
+/* For up to `episodes` at a time; takes all memory. opponent: whom the agent meets in a game of two, never a
+ * CM_OPPONENT_AGENT; NULL: CM_OPPONENT_RANDOM. Agent, environment and pool are borrowed. The caller owns it.
+ * Errors: those of the opponent's player. */
 cm_status cm_evaluator_create(cm_agent *agent, const cm_env *env, cm_pool *pool, int episodes,
-                              cm_evaluator **out) CM_MUST_USE;
+                              const cm_opponent *opponent, cm_evaluator **out) CM_MUST_USE;
 void cm_evaluator_destroy(cm_evaluator *evaluator); /* NULL is allowed */
 
 /* Plays episodes 0 .. episodes-1 (at most as many as it was made for). An environment without a limit is cut after

@@ -47,7 +47,7 @@ static void print_text(const cm_evaluation *e, const cm_run_facts *facts, int pl
            (long long)facts->env_steps);
     printf("mean return %.2f, std %.2f, 95 %% interval [%.2f, %.2f], min %g, max %g\n", e->mean, e->std, e->low,
            e->high, e->min, e->max);
-    if (players == 2) printf("against a random player: %d won, %d drawn, %d lost\n", e->wins, e->draws, e->losses);
+    if (players == 2) printf("against random: %d won, %d drawn, %d lost\n", e->wins, e->draws, e->losses);
 }
 
 static cm_status evaluate(const cm_arguments *arguments, const cm_loaded *own) {
@@ -59,7 +59,7 @@ static cm_status evaluate(const cm_arguments *arguments, const cm_loaded *own) {
     CM_TRY(cm_argument_int(arguments, "--episodes", 1, 1000000, &episodes));
     CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &seed));
     CM_TRY(cm_alloc(&returns, (size_t)episodes, sizeof *returns, "returns"));
-    cm_status status = cm_evaluator_create(own->agent, &session->env, session->pool, (int)episodes, &evaluator);
+    cm_status status = cm_evaluator_create(own->agent, &session->env, session->pool, (int)episodes, NULL, &evaluator);
     if (status == CM_OK) status = cm_evaluator_run(evaluator, (int)episodes, (uint64_t)seed, returns, &result);
     if (status == CM_OK && cm_argument_given(arguments, "--json")) {
         status = print_json(&result, returns, &own->facts, seed);

@@ -51,6 +51,11 @@ const cm_option cm_run_option_rows[] = {
     CM_OPTION(INT, final_evaluation_episodes, "Evaluation", "100", 0, 1000000,
               "Greedy episodes of the report at the end of a run; 0: none.", .flags = CM_OPTION_RESUME),
     CM_OPTION(
+        STRING, evaluation_opponent, "Evaluation", "random", 1, 0,
+        "Whom the agent meets there in a game of two: random, mcts:N (plain tree search with N random rollouts per "
+        "move) or perfect (games with a solver).",
+        .flags = CM_OPTION_RESUME),
+    CM_OPTION(
         BOOL, stop_at_goal, "Evaluation", "true", 0, 0,
         "End the run when an evaluation reaches the goal and final_evaluation_episodes more confirm it, their 95 % "
         "interval above it. An environment without a goal runs to its limit, and so does a run whose length is given "

@@ -31,11 +31,12 @@ typedef struct cm_run_options {
     int overlap;                              /* cm_overlap */
 
     /* Evaluation */
-    int64_t evaluation_interval;   /* env steps between evaluations during the run, 0: none */
-    int evaluation_episodes;       /* of each of these */
-    int final_evaluation_episodes; /* of the report at the end; 0: none */
-    bool stop_at_goal;             /* end when an evaluation reaches the goal and a second one confirms it */
-    double goal_return;            /* NaN: the environment's threshold */
+    int64_t evaluation_interval;              /* env steps between evaluations during the run, 0: none */
+    int evaluation_episodes;                  /* of each of these */
+    int final_evaluation_episodes;            /* of the report at the end; 0: none */
+    char evaluation_opponent[CM_OPTION_TEXT]; /* games of two: "random", "mcts:N" or "perfect" (agent/opponent.h) */
+    bool stop_at_goal;                        /* end when an evaluation reaches the goal and a second one confirms it */
+    double goal_return;                       /* NaN: the environment's threshold */
 
     /* Data Types, Device, Logging, Other */
     int model_dtype;      /* cm_model_dtype */

@@ -31,9 +31,27 @@ uint64_t cm_run_evaluation_seed(int64_t seed, int64_t number, int episodes) {
 
 /* ---- life ---- */
 
+static cm_status parse_opponent(const cm_run *run, cm_opponent *out) {
+    const char *key = "Evaluation.evaluation_opponent", *text = options(run)->run.evaluation_opponent;
+    const cm_env_spec *game = &run->session->env.spec;
+    cm_status status = cm_opponent_parse(text, out);
+    if (status != CM_OK) return cm_fail_in(status, key);
+    if (out->kind == CM_OPPONENT_AGENT) {
+        return cm_fail(CM_ERR_INPUT, "%s: \"%.40s\" is none of random, mcts:N and perfect", key, text);
+    }
+    if (game->players == 1 && out->kind != CM_OPPONENT_RANDOM) {
+        return cm_fail(CM_ERR_INPUT, "%s: %s is no game of two players; leave the key out", key, game->name);
+    }
+    return CM_OK;
+}
+
 static cm_status open_evaluator(cm_run *run, int episodes, cm_evaluator **out) {
+    cm_opponent opponent;
     if (episodes == 0) return CM_OK;
-    return cm_evaluator_create(run->evaluation_agent, &run->session->env, run->session->pool, episodes, out);
+    CM_TRY(parse_opponent(run, &opponent));
+    cm_status status =
+        cm_evaluator_create(run->evaluation_agent, &run->session->env, run->session->pool, episodes, &opponent, out);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "evaluation");
 }
 
 cm_status cm_run_open_evaluation(cm_run *run) {

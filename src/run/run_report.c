@@ -187,8 +187,8 @@ void cm_run_say_end(cm_run *run, const cm_run_result *r) {
             e->mean, e->std, e->low, e->high, e->episodes,
             r->final_updates < r->updates ? " (the best checkpoint)" : "");
         if (e->wins + e->draws + e->losses > 0 && run->session->env.spec.players == 2) {
-            cm_progress_say(run->progress, "against a random player: %d won, %d drawn, %d lost", e->wins, e->draws,
-                            e->losses);
+            cm_progress_say(run->progress, "against %.40s: %d won, %d drawn, %d lost",
+                            run->session->configuration.run.evaluation_opponent, e->wins, e->draws, e->losses);
         }
     }
     say_next(run, r);

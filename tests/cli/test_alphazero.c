@@ -77,7 +77,7 @@ END_TEST
 
 START_TEST(the_agent_is_evaluated_shown_and_inspected) {
     expect_ok("eval --run ref --episodes 40 --set num_simulations=50");
-    ck_assert_ptr_nonnull(strstr(result.out, "against a random player"));
+    ck_assert_ptr_nonnull(strstr(result.out, "against random"));
     expect_ok("play --run ref --episodes 2 --quiet");
     ck_assert_ptr_nonnull(strstr(result.out, "episode 1: return"));
     expect_ok("inspect --run ref");

@@ -231,10 +231,39 @@ START_TEST(finished_game_run_says_again_how_it_was_won) {
     int won = 0, drawn = 0, lost = 0;
     expect_ok("train --quiet --run won --set env_name=tictactoe" SMALL);
     expect_ok("train --resume won");
-    const char *line = strstr(result.out, "against a random player: ");
+    const char *line = strstr(result.out, "against random: ");
     ck_assert_ptr_nonnull(line);
-    ck_assert_int_eq(sscanf(line, "against a random player: %d won, %d drawn, %d lost", &won, &drawn, &lost), 3);
+    ck_assert_int_eq(sscanf(line, "against random: %d won, %d drawn, %d lost", &won, &drawn, &lost), 3);
     ck_assert_int_eq(won + drawn + lost, 4);
+}
+END_TEST
+
+/* Nobody beats perfect play at TicTacToe; an agent that has just begun wins some games of a random player. */
+START_TEST(opponent_of_evaluations_is_chosen) {
+    int won = -1, drawn = -1, lost = -1;
+    expect_ok("train --run strict" SMALL " --set env_name=tictactoe --set evaluation_opponent=perfect"
+              " --set final_evaluation_episodes=20");
+    const char *line = strstr(result.out, "against perfect: ");
+    ck_assert_ptr_nonnull(line);
+    ck_assert_int_eq(sscanf(line, "against perfect: %d won, %d drawn, %d lost", &won, &drawn, &lost), 3);
+    ck_assert_int_eq(won, 0);
+    ck_assert_int_ge(lost, 1);
+}
+END_TEST
+
+static void expect_refused(const char *arguments, const char *error) {
+    cm_program_run(where, arguments, &result);
+    ck_assert_int_eq(result.status, 2);
+    ck_assert_msg(strstr(result.err, error) != NULL, "%s", result.err);
+    ck_assert_ptr_eq(strchr(result.err, '\n'), result.err + strlen(result.err) - 1);
+}
+
+START_TEST(opponent_that_cannot_be_is_refused_in_one_line) {
+    expect_refused("train --set env_name=connect4 --set evaluation_opponent=mcts:none",
+                   "Evaluation.evaluation_opponent: mcts: needs a number of rollouts");
+    expect_refused("train --set env_name=connect4 --set evaluation_opponent=somebody",
+                   "\"somebody\" is none of random, mcts:N and perfect");
+    expect_refused("train --set evaluation_opponent=mcts:5", "CartPole-v1 is no game of two players");
 }
 END_TEST
 
@@ -459,6 +488,8 @@ int main(void) {
     tcase_add_test(tests, second_interrupt_ends_at_once_and_loses_nothing_saved);
     tcase_add_test(tests, finished_run_resumes_to_exit_0_and_changes_nothing);
     tcase_add_test(tests, finished_game_run_says_again_how_it_was_won);
+    tcase_add_test(tests, opponent_of_evaluations_is_chosen);
+    tcase_add_test(tests, opponent_that_cannot_be_is_refused_in_one_line);
     tcase_add_test(tests, run_that_goes_on_is_unfinished_again);
     tcase_add_test(tests, reached_goal_is_confirmed_and_ends_the_run_until_more_steps_are_asked_for);
     tcase_add_test(tests, best_evaluated_weights_are_what_a_run_ends_with);
