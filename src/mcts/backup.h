@@ -8,17 +8,22 @@
 extern "C" {
 #endif
 
-/* The return seen from the parent: g = reward + discount * g. Mean and counter of the parent take it in. */
-static CM_HD inline float cm_backup_node(cm_node *parent, const cm_node *child, float g) {
-    g = child->reward + child->discount * g;
-    float n = (float)parent->visits;
-    parent->value = (parent->value * n + g) / (n + 1.0f);
-    parent->visits += 1;
-    return g;
+/* The return seen from the parent: reward + discount * g. */
+static CM_HD inline float cm_backup_return(const cm_node *child, float g) {
+    return child->reward + child->discount * g;
+}
+
+/* Mean and counter of a node take the return g in. */
+static CM_HD inline void cm_backup_node(const cm_tree *tree, cm_node *node, float g) {
+    node->value = node->value + (g - node->value) * node->share;
+    cm_tree_count(tree, node, node->visits + 1);
 }
 
 /* The Q-value of the edge that leads to a child, after the child's own backup. */
 static CM_HD inline float cm_backup_q(const cm_node *child) { return child->reward + child->discount * child->value; }
+
+/* Its weight for PUCT and chance: prior / (visits + 1). */
+static CM_HD inline float cm_backup_weight(const cm_node *child) { return child->prior * child->share; }
 
 #ifdef __cplusplus
 }

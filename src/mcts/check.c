@@ -1,6 +1,7 @@
 /* The invariants of a tree (spec/search.md 2.2). */
 #include <math.h>
 
+#include "mcts/backup.h"
 #include "mcts/internal.h"
 #include "mcts/rules.h"
 
@@ -8,61 +9,87 @@ static cm_status broken(int b, int slot, const char *what, double got, double wa
     return cm_fail(CM_ERR_STATE, "search: root %d, slot %d: %s is %.9g, must be %.9g", b, slot, what, got, want);
 }
 
-/* Entry `at` of the children of a node. */
-static cm_status check_child(const cm_tree *tree, int b, int slot, int at) {
-    cm_edges edges = cm_tree_edges(tree, cm_tree_node(tree, b, slot));
-    int child = edges.child[at], action = edges.action[at];
+/* Entry `at` of a node, which is not open. */
+static cm_status check_child(const cm_tree *tree, int b, const cm_view *view, int at) {
+    int slot = view->slot, child = view->child[at], action = cm_view_action(view, at);
     if (action < 0 || action >= cm_tree_width(tree, b, slot)) return broken(b, slot, "child's action", action, 0);
-    if (edges.open[action] != -INFINITY) return broken(b, slot, "prior of a child's open action", 0, -INFINITY);
+    if (view->is_list && view->open[action] != -INFINITY) {
+        return broken(b, slot, "prior of a child's open action", (double)view->open[action], (double)-INFINITY);
+    }
     if (child <= slot || child >= tree->slots) return broken(b, slot, "child slot", child, slot + 1);
     const cm_node *node = cm_tree_node(tree, b, child);
-    float q = node->reward + node->discount * node->value;
-    if (node->parent != slot) return broken(b, child, "parent", node->parent, slot);
-    if (node->action != action) return broken(b, child, "action", node->action, action);
-    if (cm_rules_count_visits(tree) && node->visits != edges.visits[at]) {
-        return broken(b, slot, "edge visits", edges.visits[at], node->visits);
+    int32_t link = cm_tree_edge(tree, slot, at);
+    float q = cm_backup_q(node), weight = cm_backup_weight(node);
+    if (node->link != link) return broken(b, child, "link", node->link, link);
+    if (tree->has_statistics && node->visits != view->visits[at]) {
+        return broken(b, slot, "edge visits", view->visits[at], node->visits);
     }
-    float weight = edges.prior[at] * tree->reciprocal[node->visits + 1];
-    if (cm_rules_hold_priors(tree, tree->is_chance[cm_tree_index(tree, b, slot)]) && !(edges.weight[at] == weight)) {
-        return broken(b, slot, "edge weight", (double)edges.weight[at], (double)weight);
+    if (!(node->prior == *cm_view_prior(view, at))) {
+        return broken(b, slot, "edge prior", (double)*cm_view_prior(view, at), (double)node->prior);
     }
-    if (!(edges.q[at] == q)) return broken(b, slot, "edge q", (double)edges.q[at], (double)q);
+    if (cm_rules_hold_priors(tree, tree->is_chance[cm_tree_index(tree, b, slot)]) &&
+        !(*cm_view_weight(view, at) == weight)) {
+        return broken(b, slot, "edge weight", (double)*cm_view_weight(view, at), (double)weight);
+    }
+    if (!(*cm_view_q(view, at) == q)) return broken(b, slot, "edge q", (double)*cm_view_q(view, at), (double)q);
     return CM_OK;
 }
 
-static cm_status check_selection(const cm_tree *tree, int b, int slot) {
-    const cm_node *node = cm_tree_node(tree, b, slot);
-    cm_edges edges = cm_tree_edges(tree, cm_tree_node(tree, b, slot));
-    int width = cm_tree_width(tree, b, slot);
-    if (node->next < CM_NONE || node->next >= node->count) return broken(b, slot, "next entry", node->next, CM_NONE);
-    bool is_open = node->next == CM_NONE;
-    if (is_open && (node->next_open < 0 || node->next_open >= width))
-        return broken(b, slot, "next", node->next_open, 0);
-    for (int at = 0; is_open && at < node->count; at++) {
-        if (edges.action[at] == node->next_open) return broken(b, slot, "next is not open, entry", at, CM_NONE);
+/* The edge that a node selects leads to an entry of a node below, or of its own. */
+static cm_status check_selection(const cm_tree *tree, int b, const cm_view *view, int32_t edge) {
+    int slot = cm_tree_slot_of(tree, edge), entry = cm_tree_entry_of(tree, edge);
+    if (slot < view->slot || slot >= tree->slots) return broken(b, view->slot, "slot to expand", slot, view->slot);
+    cm_view leaf = cm_tree_view(tree, b, slot);
+    int most = tree->is_dense ? tree->num_actions - 1 : leaf.rest->count, width = cm_tree_width(tree, b, slot);
+    if (entry > most) return broken(b, slot, "entry to expand", entry, most);
+    int32_t action = cm_step_action(tree, b, &leaf, entry);
+    bool is_open = cm_view_is_open(&leaf, entry), is_limit = leaf.rest->depth + 1 >= tree->max_depth;
+    if (action < 0 || action >= width) return broken(b, slot, "action to expand", action, 0);
+    if (!is_open && !is_limit) return broken(b, slot, "action to expand has a child, entry", entry, most);
+    for (int at = 0; is_open && leaf.is_list && at < leaf.rest->count; at++) {
+        if (leaf.action[at] == action) return broken(b, slot, "action to expand has a child, entry", at, CM_NONE);
     }
-    bool ends = is_open || node->depth + 1 >= tree->max_depth;
-    int leaf = ends ? slot : cm_tree_node(tree, b, edges.child[node->next])->leaf;
-    if (node->leaf != leaf) return broken(b, slot, "leaf", node->leaf, leaf);
     return CM_OK;
+}
+
+/* What the edges of a node without limit say is what its rule says. */
+static cm_status check_rule(const cm_tree *tree, int b, const cm_view *view, int32_t edge) {
+    bool is_told = view->slot == CM_ROOT && tree->params.root_rule == CM_RULE_GUMBEL;
+    bool is_chance = tree->is_chance[cm_tree_index(tree, b, view->slot)];
+    if (view->node->visits == 1 || is_told || view->rest->depth >= tree->max_depth) return CM_OK;
+    int entry = is_chance ? cm_select_chance(view).entry
+                : tree->params.interior_rule == CM_RULE_GUMBEL
+                    ? cm_select_gumbel_interior(view, cm_rules_map(tree, view), tree->scratch).entry
+                    : cm_rules_puct(tree, view);
+    bool ends = cm_view_is_open(view, entry) || view->rest->depth + 1 >= tree->max_depth;
+    int32_t want = ends ? cm_tree_edge(tree, view->slot, entry) : *cm_view_leaf(view, entry);
+    return edge == want ? CM_OK : broken(b, view->slot, "edge to expand", edge, want);
 }
 
 /* Visits of a node = its own evaluation + passages; only a leaf at the depth limit is evaluated several times. */
 static cm_status check_node(const cm_tree *tree, int b, int slot) {
-    const cm_node *node = cm_tree_node(tree, b, slot);
-    cm_edges edges = cm_tree_edges(tree, cm_tree_node(tree, b, slot));
-    int passages = 0;
-    if (node->count < 0 || node->count > tree->capacity)
-        return broken(b, slot, "children", node->count, tree->capacity);
-    for (int at = 0; at < node->count; at++) {
-        CM_TRY(check_child(tree, b, slot, at));
-        passages += cm_tree_node(tree, b, edges.child[at])->visits;
+    cm_view view = cm_tree_view(tree, b, slot);
+    const cm_node *node = view.node;
+    int passages = 0, entries = cm_tree_entries(tree, &view);
+    if (entries < 0 || entries > tree->capacity) return broken(b, slot, "children", entries, tree->capacity);
+    for (int at = 0; at < entries; at++) {
+        if (cm_view_is_open(&view, at)) continue;
+        CM_TRY(check_child(tree, b, &view, at));
+        passages += cm_tree_node(tree, b, view.child[at])->visits;
     }
     if (passages > 0 && node->visits != passages + 1) return broken(b, slot, "node visits", node->visits, passages + 1);
     if (node->visits < 1) return broken(b, slot, "node visits", node->visits, 1);
-    if (node->slot != slot) return broken(b, slot, "own slot", node->slot, slot);
+    float share = tree->reciprocal[node->visits + 1], explore = tree->explore[node->visits + 1];
+    if (node->share != share) return broken(b, slot, "share", (double)node->share, (double)share);
+    if (node->explore != explore) return broken(b, slot, "explore", (double)node->explore, (double)explore);
     if (!isfinite(node->value)) return broken(b, slot, "value", (double)node->value, 0);
-    return check_selection(tree, b, slot);
+    cm_view above = cm_tree_view(tree, b, cm_tree_slot_of(tree, node->link));
+    int depth = slot == CM_ROOT ? 0 : above.rest->depth + 1;
+    if (view.rest->depth != depth) return broken(b, slot, "depth", view.rest->depth, depth);
+    if (depth >= tree->max_depth) return CM_OK; /* nobody asks what it selects */
+    int32_t edge = slot == CM_ROOT ? tree->root_leaf[b] : *cm_view_leaf(&above, cm_tree_entry_of(tree, node->link));
+    CM_TRY(check_selection(tree, b, &view, edge));
+    return check_rule(tree, b, &view, edge);
 }
 
 cm_status cm_search_check(const cm_search *search) {

@@ -16,8 +16,8 @@ struct cm_search {
     int32_t *kept; /* [B]    nodes that cm_search_keep left                                    */
     int32_t *map;  /* [3, N+1] scratch of cm_search_keep                                       */
 
-    cm_leaf *leaf;         /* [B]    by root                                                   */
     int32_t *order;        /* [B]    root of each row of the arrays below                      */
+    cm_leaf *leaf;         /* [B]                                                              */
     int32_t *parent_slots; /* [B]                                                              */
     int32_t *actions;      /* [B]                                                              */
     int32_t *child_slots;  /* [B]                                                              */
@@ -26,6 +26,9 @@ struct cm_search {
 
 /* Reads the finished trees into the arrays of `result`. */
 void cm_result_write(cm_search *search, const cm_roots *roots, const cm_search_result *result);
+
+/* Writes root_visits and root_q of root b from its rows. */
+void cm_result_root(cm_tree *tree, int b);
 
 /* The prior logits [A] of a kept root, before noise and mask. */
 void cm_reuse_logits(const cm_tree *tree, int b, float *logits);

@@ -21,19 +21,30 @@ typedef struct cm_affine {
 static CM_HD inline float cm_affine_apply(cm_affine map, float q) { return (q - map.shift) * map.factor; }
 static CM_HD inline float cm_affine_open(cm_affine map) { return (map.fill - map.shift) * map.factor; }
 
-static CM_HD inline cm_affine cm_qtransform_min_max(const cm_qtransform *params) {
-    cm_affine map = {params->min_value, params->min_value, 1.0f / (params->max_value - params->min_value)};
-    return map;
+/* The two transforms that map a range of values to [0, 1]. */
+typedef struct cm_range {
+    float low, size; /* > 0 */
+} cm_range;
+
+static CM_HD inline cm_range cm_qtransform_min_max(const cm_qtransform *params) {
+    cm_range range = {params->min_value, params->max_value - params->min_value};
+    return range;
 }
 
-/* By the bounds of the node's value and of its children's Q-values q[count]. */
-static CM_HD inline cm_affine cm_qtransform_siblings(const float *q, int count, float value, float epsilon) {
+/* The bounds of the node's value and of its children's Q-values, q[0], q[step], ...; NaN is passed over. */
+static CM_HD inline cm_range cm_qtransform_siblings(const float *q, int step, int count, float value, float epsilon) {
     float low = value, high = value;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count * step; i += step) {
         low = cm_min(low, q[i]);
         high = cm_max(high, q[i]);
     }
-    cm_affine map = {low, low, 1.0f / cm_max(high - low, epsilon)};
+    cm_range range = {low, cm_max(high - low, epsilon)};
+    return range;
+}
+
+/* Open actions are mapped to 0. */
+static CM_HD inline cm_affine cm_range_map(cm_range range) {
+    cm_affine map = {range.low, range.low, 1.0f / range.size};
     return map;
 }
 

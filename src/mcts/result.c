@@ -1,6 +1,6 @@
 #include "mcts/internal.h"
 #include "mcts/policy.h"
-#include "mcts/select.h"
+#include "mcts/rules.h"
 
 static float *row_of(float *array, int b, int n) { return array ? array + (size_t)b * (size_t)n : NULL; }
 
@@ -42,22 +42,36 @@ static int finish_gumbel(cm_search *search, int b, float *weights, float *probs)
     return action;
 }
 
+void cm_result_root(cm_tree *tree, int b) {
+    cm_view root = cm_tree_view(tree, b, CM_ROOT);
+    size_t n = (size_t)tree->num_actions, first = (size_t)b * n;
+    memset(tree->root_visits + first, 0, n * sizeof(int32_t));
+    memset(tree->root_q + first, 0, n * sizeof(float));
+    for (int at = 0; at < cm_tree_entries(tree, &root); at++) {
+        if (cm_view_is_open(&root, at)) continue;
+        size_t edge = first + (size_t)cm_view_action(&root, at);
+        tree->root_visits[edge] = cm_tree_node(tree, b, root.child[at])->visits;
+        tree->root_q[edge] = *cm_view_q(&root, at);
+    }
+}
+
 void cm_result_write(cm_search *search, const cm_roots *roots, const cm_search_result *result) {
     cm_tree *tree = &search->tree;
     int n = tree->num_actions;
+    bool gumbel = tree->params.root_rule == CM_RULE_GUMBEL; /* root_* are kept up to date */
     for (int b = 0; b < search->count; b++) {
-        const cm_node *root = cm_tree_node(tree, b, CM_ROOT);
+        cm_view root = cm_tree_view(tree, b, CM_ROOT);
         size_t first = (size_t)b * (size_t)n, bytes = (size_t)n * sizeof(float);
         float *weights =
             result->action_weights ? row_of(result->action_weights, b, n) : tree->scratch + 2 * tree->columns;
         float *probs = result->action_probs ? row_of(result->action_probs, b, n) : tree->scratch + 3 * tree->columns;
-        bool gumbel = tree->params.root_rule == CM_RULE_GUMBEL;
+        if (!gumbel) cm_result_root(tree, b);
         int action = gumbel ? finish_gumbel(search, b, weights, probs) : finish_puct(search, roots, b, weights, probs);
         if (result->action) result->action[b] = action;
         if (result->visits) memcpy(result->visits + first, tree->root_visits + first, bytes);
         if (result->qvalues) memcpy(result->qvalues + first, tree->root_q + first, bytes);
-        if (result->value) result->value[b] = root->value;
-        if (result->raw_value) result->raw_value[b] = root->raw_value;
+        if (result->value) result->value[b] = root.node->value;
+        if (result->raw_value) result->raw_value[b] = root.rest->raw_value;
     }
 }
 
@@ -65,43 +79,42 @@ void cm_result_write(cm_search *search, const cm_roots *roots, const cm_search_r
 
 cm_node_info cm_search_node(const cm_search *search, int b, int slot) {
     const cm_tree *tree = &search->tree;
-    size_t index = cm_tree_index(tree, b, slot);
     cm_node_info info = {.parent = CM_NONE, .action_from_parent = CM_NONE};
-    if (!tree->is_used[index]) return info;
-    const cm_node *node = cm_tree_node(tree, b, slot);
-    info.visits = node->visits;
-    info.parent = slot == CM_ROOT ? CM_NONE : node->parent;
-    info.action_from_parent = node->action;
-    info.value = node->value;
-    info.raw_value = node->raw_value;
+    if (!tree->is_used[cm_tree_index(tree, b, slot)]) return info;
+    cm_view view = cm_tree_view(tree, b, slot);
+    info.visits = view.node->visits;
+    info.parent = slot == CM_ROOT ? CM_NONE : cm_tree_slot_of(tree, view.node->link);
+    info.action_from_parent = cm_tree_action_to(tree, b, slot);
+    info.value = view.node->value;
+    info.raw_value = view.rest->raw_value;
     info.width = cm_tree_width(tree, b, slot);
-    info.is_chance = tree->is_chance[index] != 0;
+    info.is_chance = tree->is_chance[cm_tree_index(tree, b, slot)] != 0;
     return info;
 }
 
-/* The prior of an open action from the row of open ones. */
-static float open_prior(const cm_tree *tree, size_t index, float open) {
+/* The prior of an open action. */
+static float open_prior(const cm_tree *tree, int b, const cm_view *view, int column) {
+    float open = tree->is_dense ? *cm_view_weight(view, column) : view->open[column];
     if (open == -INFINITY) return 0.0f;
-    if (tree->params.interior_rule == CM_RULE_PUCT || tree->is_chance[index]) return open;
-    return cm_exp(open - tree->scale[index].top) * tree->scale[index].factor;
+    if (cm_rules_hold_priors(tree, tree->is_chance[cm_tree_index(tree, b, view->slot)])) return open;
+    return cm_exp(open - view->rest->top) * view->rest->factor;
 }
 
 cm_edge_info cm_search_edge(const cm_search *search, int b, int slot, int column) {
     const cm_tree *tree = &search->tree;
-    cm_node *node = cm_tree_node(tree, b, slot);
-    cm_edges edges = cm_tree_edges(tree, node);
-    int at = 0;
-    while (at < node->count && edges.action[at] != column) at++;
+    cm_view view = cm_tree_view(tree, b, slot);
+    int at = tree->is_dense ? column : 0;
+    while (view.is_list && at < view.rest->count && view.action[at] != column) at++;
     cm_edge_info info = {.child = CM_NONE};
-    if (at == node->count) {
-        info.prior = open_prior(tree, cm_tree_index(tree, b, slot), edges.open[column]);
+    if (cm_view_is_open(&view, at)) {
+        info.prior = open_prior(tree, b, &view, column);
         return info;
     }
-    info.child = edges.child[at];
-    info.prior = edges.prior[at];
+    info.child = view.child[at];
     const cm_node *child = cm_tree_node(tree, b, info.child);
+    info.prior = child->prior;
     info.visits = child->visits;
-    info.q = edges.q[at];
+    info.q = *cm_view_q(&view, at);
     info.reward = child->reward;
     info.discount = child->discount;
     info.value = child->value;

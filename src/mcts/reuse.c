@@ -1,6 +1,7 @@
 /* Sub-tree reuse between moves. */
 #include <math.h>
 
+#include "mcts/backup.h"
 #include "mcts/internal.h"
 #include "mcts/policy.h"
 #include "mcts/rules.h"
@@ -24,10 +25,9 @@ static cm_status check_keep(const cm_search *search, const cm_model *model, cons
 /* Slot of the root's child by `action`, CM_NONE if it is not expanded or there is no tree. */
 static int32_t child_of_root(const cm_tree *tree, int b, int32_t action) {
     if (!tree->is_used[cm_tree_index(tree, b, CM_ROOT)]) return CM_NONE;
-    cm_node *root = cm_tree_node(tree, b, CM_ROOT);
-    cm_edges edges = cm_tree_edges(tree, root);
-    for (int at = 0; at < root->count; at++) {
-        if (edges.action[at] == action) return edges.child[at];
+    cm_view root = cm_tree_view(tree, b, CM_ROOT);
+    for (int at = 0; at < cm_tree_entries(tree, &root); at++) {
+        if (!cm_view_is_open(&root, at) && cm_view_action(&root, at) == action) return root.child[at];
     }
     return CM_NONE;
 }
@@ -37,35 +37,39 @@ static int number_subtree(const cm_tree *tree, int b, int32_t top, int32_t *map)
     int kept = 0;
     for (int slot = 0; slot < tree->slots; slot++) {
         bool is_used = tree->is_used[cm_tree_index(tree, b, slot)] != 0;
-        bool is_below = is_used && slot > top && map[cm_tree_node(tree, b, slot)->parent] != CM_NONE;
+        int32_t above = cm_tree_slot_of(tree, cm_tree_node(tree, b, slot)->link);
+        bool is_below = is_used && slot > top && map[above] != CM_NONE;
         map[slot] = top != CM_NONE && (slot == top || is_below) ? kept++ : CM_NONE;
     }
     return kept;
 }
 
-static void renumber(const cm_tree *tree, cm_node *node, const int32_t *map) {
-    cm_edges edges = cm_tree_edges(tree, node);
-    for (int at = 0; at < node->count; at++) edges.child[at] = map[edges.child[at]];
-    node->slot = map[node->slot];
-    node->parent = node->slot == CM_ROOT ? CM_ROOT : map[node->parent];
-    node->leaf = map[node->leaf];
-    node->depth -= 1;
+static int32_t renumber_edge(const cm_tree *tree, int32_t edge, const int32_t *map) {
+    return cm_tree_edge(tree, map[cm_tree_slot_of(tree, edge)], cm_tree_entry_of(tree, edge));
 }
 
-/* The new root has no edge above it; its own edges by action are read from the list. */
-static void make_root(cm_tree *tree, int b) {
-    cm_node *root = cm_tree_node(tree, b, CM_ROOT);
-    cm_edges edges = cm_tree_edges(tree, root);
-    size_t n = (size_t)tree->num_actions, first = (size_t)b * n;
-    root->reward = root->discount = 0.0f;
-    root->action = CM_NONE;
-    memset(tree->root_visits + first, 0, n * sizeof(int32_t));
-    memset(tree->root_q + first, 0, n * sizeof(float));
-    for (int at = 0; at < root->count; at++) {
-        size_t edge = first + (size_t)edges.action[at];
-        tree->root_visits[edge] = cm_tree_node(tree, b, edges.child[at])->visits;
-        tree->root_q[edge] = edges.q[at];
+/* New numbers in all that node `slot` has; entries behind the last child of a list refer to the node itself. */
+static void renumber(const cm_tree *tree, int b, int slot, const int32_t *map) {
+    cm_view view = cm_tree_view(tree, b, slot);
+    int entries = cm_tree_entries(tree, &view);
+    for (int at = 0; at < entries; at++) {
+        *cm_view_leaf(&view, at) = renumber_edge(tree, *cm_view_leaf(&view, at), map);
+        view.child[at] = map[view.child[at]];
     }
+    for (int at = entries; at < tree->capacity; at++) {
+        *cm_view_leaf(&view, at) = cm_tree_edge(tree, map[slot], view.is_list ? entries : 0);
+    }
+    view.node->link = map[slot] == CM_ROOT ? 0 : renumber_edge(tree, view.node->link, map);
+    view.rest->depth -= 1;
+}
+
+/* Copies what belongs to one slot to another. */
+static void move_slot(const cm_tree *tree, int b, int from, int to) {
+    size_t i = cm_tree_index(tree, b, from), j = cm_tree_index(tree, b, to), row = (size_t)tree->columns;
+    if (i == j) return;
+    memcpy(tree->nodes + j * tree->node_bytes, tree->nodes + i * tree->node_bytes, tree->node_bytes);
+    memcpy(tree->rest + j * tree->rest_bytes, tree->rest + i * tree->rest_bytes, tree->rest_bytes);
+    if (!tree->is_dense) memcpy(tree->open + j * row, tree->open + i * row, row * sizeof(float));
 }
 
 /* Moves the blocks below `top` to the slots 0 .. k-1 and the model's states after them. */
@@ -73,18 +77,25 @@ static cm_status compact(cm_search *search, const cm_model *model, int b, int32_
     cm_tree *tree = &search->tree;
     int32_t *map = search->map, *from = search->map + tree->slots, *to = from + tree->slots;
     int kept = number_subtree(tree, b, top, map);
+    if (kept > 0) {
+        cm_view root = cm_tree_view(tree, b, CM_ROOT);
+        int entry = cm_tree_entry_of(tree, cm_tree_node(tree, b, top)->link);
+        tree->root_leaf[b] = renumber_edge(tree, *cm_view_leaf(&root, entry), map);
+    }
     for (int slot = 0; slot < tree->slots; slot++) {
         if (map[slot] == CM_NONE) continue;
         from[map[slot]] = (int32_t)cm_tree_index(tree, b, slot);
         to[map[slot]] = (int32_t)cm_tree_index(tree, b, map[slot]);
-        renumber(tree, cm_tree_node(tree, b, slot), map);
-        memmove(cm_tree_node(tree, b, map[slot]), cm_tree_node(tree, b, slot), tree->node_bytes);
+        renumber(tree, b, slot, map);
+        move_slot(tree, b, slot, map[slot]);
     }
     uint8_t *is_used = tree->is_used + cm_tree_index(tree, b, 0);
     for (int slot = 0; slot < tree->slots; slot++) is_used[slot] = slot < kept;
     search->kept[b] = kept;
     if (kept == 0) return CM_OK;
-    make_root(tree, b);
+    cm_node *root = cm_tree_node(tree, b, CM_ROOT);
+    root->reward = root->discount = root->prior = 0.0f;
+    cm_result_root(tree, b);
     cm_status status = model->move(model->ctx, kept, from, to);
     return status == CM_OK ? CM_OK : cm_fail_in(CM_ERR_MODEL, "model, move");
 }
@@ -97,32 +108,50 @@ cm_status cm_search_keep(cm_search *search, const cm_model *model, const int32_t
     return CM_OK;
 }
 
+/* The prior of an action that is not expanded; -inf if it is not there or expanded. */
+static float *open_prior(const cm_view *root, int action) {
+    return root->is_list ? root->open + action : cm_view_weight(root, action);
+}
+
 void cm_reuse_logits(const cm_tree *tree, int b, float *logits) {
-    cm_node *root = cm_tree_node(tree, b, CM_ROOT);
-    cm_edges edges = cm_tree_edges(tree, root);
+    cm_view root = cm_tree_view(tree, b, CM_ROOT);
     for (int a = 0; a < tree->num_actions; a++) {
-        logits[a] = edges.open[a] == -INFINITY ? -FLT_MAX : logf(cm_max(edges.open[a], FLT_MIN));
+        float open = *open_prior(&root, a);
+        logits[a] = open == -INFINITY ? -FLT_MAX : logf(cm_max(open, FLT_MIN));
     }
-    for (int at = 0; at < root->count; at++) logits[edges.action[at]] = logf(cm_max(edges.prior[at], FLT_MIN));
+    for (int at = 0; at < cm_tree_entries(tree, &root); at++) {
+        if (cm_view_is_open(&root, at)) continue;
+        logits[cm_view_action(&root, at)] = logf(cm_max(*cm_view_prior(&root, at), FLT_MIN));
+    }
+}
+
+/* New priors of the root's children and open actions. */
+static void renew_priors(cm_tree *tree, int b, const cm_view *root, const float *logits) {
+    float *priors = tree->scratch;
+    (void)cm_softmax(priors, logits, tree->num_actions);
+    for (int a = 0; a < tree->num_actions; a++) {
+        *open_prior(root, a) = logits[a] > -FLT_MAX ? priors[a] : -INFINITY;
+        if (tree->is_dense) *cm_view_prior(root, a) = logits[a] > -FLT_MAX ? priors[a] : 0.0f;
+    }
+    for (int at = 0; at < cm_tree_entries(tree, root); at++) {
+        if (cm_view_is_open(root, at)) continue;
+        cm_node *child = cm_tree_node(tree, b, root->child[at]);
+        int action = cm_view_action(root, at);
+        child->prior = *cm_view_prior(root, at) = priors[action];
+        *open_prior(root, action) = -INFINITY;
+        *cm_view_weight(root, at) = cm_backup_weight(child);
+    }
+    if (tree->is_dense) return;
+    int best = cm_argmax(root->open, tree->num_actions), count = root->rest->count;
+    root->rest->open_prior = root->open[best];
+    root->rest->open_action = root->open[best] == -INFINITY ? CM_NONE : best;
+    if (count < tree->capacity) *cm_view_weight(root, count) = root->rest->open_prior;
 }
 
 void cm_reuse_root(cm_tree *tree, int b, const float *logits) {
-    cm_node *root = cm_tree_node(tree, b, CM_ROOT);
-    cm_edges edges = cm_tree_edges(tree, root);
-    float *priors = tree->scratch;
-    (void)cm_softmax(priors, logits, tree->num_actions);
-    for (int at = 0; at < root->count; at++) {
-        float visits = (float)cm_tree_node(tree, b, edges.child[at])->visits;
-        edges.prior[at] = priors[edges.action[at]];
-        edges.weight[at] = edges.prior[at] * (1.0f / (visits + 1.0f));
-        priors[edges.action[at]] = -INFINITY;
-    }
-    for (int a = 0; a < tree->num_actions; a++) edges.open[a] = logits[a] > -FLT_MAX ? priors[a] : -INFINITY;
-    int best = cm_argmax(edges.open, tree->num_actions);
-    root->open_prior = edges.open[best];
-    root->open_action = root->open_prior == -INFINITY ? CM_NONE : best;
-    root->next_open = root->open_action == CM_NONE ? 0 : best;
-    cm_choice choice = cm_select_puct(root, edges, cm_rules_map(tree, root, edges), tree->explore[root->visits]);
-    root->next = choice.entry;
-    root->leaf = choice.entry == CM_NONE ? CM_ROOT : cm_tree_node(tree, b, edges.child[choice.entry])->leaf;
+    cm_view root = cm_tree_view(tree, b, CM_ROOT);
+    renew_priors(tree, b, &root, logits);
+    int entry = cm_rules_puct(tree, &root);
+    bool ends = cm_view_is_open(&root, entry);
+    tree->root_leaf[b] = ends ? cm_tree_edge(tree, CM_ROOT, entry) : *cm_view_leaf(&root, entry);
 }

@@ -13,23 +13,47 @@ static CM_HD inline bool cm_rules_hold_priors(const cm_tree *tree, bool is_chanc
     return tree->params.interior_rule == CM_RULE_PUCT || is_chance;
 }
 
-/* Whether the rows `visits` are kept; elsewhere the visits of the children say the same. */
-static CM_HD inline bool cm_rules_count_visits(const cm_tree *tree) {
-    return tree->params.interior_rule == CM_RULE_GUMBEL ||
-           tree->params.qtransform.kind == CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE;
+/* Whether the rows `prior` and `visits` are kept. */
+static CM_HD inline bool cm_rules_need_statistics(const cm_search_params *params) {
+    return params->interior_rule == CM_RULE_GUMBEL || params->qtransform.kind == CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE;
 }
 
-static CM_HD inline cm_affine cm_rules_map(const cm_tree *tree, const cm_node *node, cm_edges edges) {
+enum { CM_DENSE_MOST = 8 }; /* actions */
+
+/* Whether entries are dense: PUCT at every node, with a transform that maps a range, few actions, no chance nodes. */
+static CM_HD inline bool cm_rules_are_dense(const cm_search_params *params, int num_actions, int num_chance) {
+    return params->root_rule == CM_RULE_PUCT && !cm_rules_need_statistics(params) && num_chance == 0 &&
+           num_actions <= CM_DENSE_MOST;
+}
+
+/* The range that a transform maps to [0, 1]. */
+static CM_HD inline cm_range cm_rules_range(const cm_tree *tree, const cm_view *view) {
     const cm_qtransform *params = &tree->params.qtransform;
     if (params->kind == CM_QTRANSFORM_MIN_MAX) return cm_qtransform_min_max(params);
-    if (params->kind == CM_QTRANSFORM_PARENT_AND_SIBLINGS) {
-        return cm_qtransform_siblings(edges.q, node->count, node->value, params->epsilon);
-    }
-    float fill = node->raw_value;
+    return cm_qtransform_siblings(view->q, view->step, cm_tree_entries(tree, view), view->node->value, params->epsilon);
+}
+
+static CM_HD inline cm_affine cm_rules_map(const cm_tree *tree, const cm_view *view) {
+    const cm_qtransform *params = &tree->params.qtransform;
+    if (params->kind != CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE) return cm_range_map(cm_rules_range(tree, view));
+    int count = view->rest->count;
+    float fill = view->rest->raw_value;
     if (params->use_mixed_value) {
-        fill = cm_mixed_value(edges.q, edges.prior, node->count, fill, node->visits - 1, tree->scratch);
+        fill = cm_mixed_value(view->q, view->prior, count, fill, view->node->visits - 1, tree->scratch);
     }
-    return cm_qtransform_completed(params, edges.q, edges.visits, node->count, tree->num_actions, fill);
+    return cm_qtransform_completed(params, view->q, view->visits, count, tree->num_actions, fill);
+}
+
+/* The entry that PUCT selects. A transform that maps a range to [0, 1] divides all values by its size; to multiply the
+ * other term of the scores by it instead orders them in the same way, and saves the division. */
+static CM_HD inline int cm_rules_puct(const cm_tree *tree, const cm_view *view) {
+    float explore = tree->explore[view->node->visits];
+    if (tree->params.qtransform.kind == CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE) {
+        return cm_select_puct(view, cm_rules_map(tree, view), explore).entry;
+    }
+    cm_range range = cm_rules_range(tree, view);
+    if (tree->is_dense) return cm_select_dense(view, tree->num_actions, range, explore);
+    return cm_select_list(view, range, explore).entry;
 }
 
 #ifdef __cplusplus

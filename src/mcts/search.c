@@ -4,11 +4,21 @@
 
 #include "mcts/considered.h"
 #include "mcts/policy.h"
-#include "mcts/select.h"
+#include "mcts/rules.h"
 
 enum { MOST_BATCH = 1 << 20, MOST_COLUMNS = 65536 };
 
 /* ---------------------------------------------------------------- memory */
+
+/* Blocks of a node. Dense ones are as small as they can be; the others have an odd number of cache lines, so that they
+ * spread over all sets of a cache. */
+static void plan_blocks(cm_tree *tree) {
+    size_t row = (size_t)tree->capacity * sizeof(float), rows = tree->has_statistics ? 5 : 4;
+    tree->rows_at = sizeof(cm_node) + (tree->is_dense ? 0 : sizeof(cm_rest));
+    tree->rest_bytes = tree->is_dense ? (sizeof(cm_rest) + row + 15) / 16 * 16 : 2 * row;
+    tree->node_bytes = cm_align(tree->rows_at + rows * row);
+    if (!tree->is_dense && tree->node_bytes > 2 * (size_t)CM_ALIGN) tree->node_bytes |= CM_ALIGN;
+}
 
 static void plan_sizes(cm_tree *tree, const cm_search_params *params, int batch, int num_actions, int num_chance) {
     int columns = num_actions > num_chance ? num_actions : num_chance;
@@ -17,15 +27,30 @@ static void plan_sizes(cm_tree *tree, const cm_search_params *params, int batch,
     tree->slots = params->num_simulations + 1;
     tree->num_actions = num_actions;
     tree->num_chance = num_chance;
-    int children = columns < params->num_simulations ? columns : params->num_simulations;
+    int entries = columns < tree->slots ? columns : tree->slots;
     tree->columns = (columns + 7) / 8 * 8;
-    tree->capacity = children <= 4 ? 4 : (children + 7) / 8 * 8;
+    tree->is_dense = cm_rules_are_dense(params, num_actions, num_chance);
+    tree->has_statistics = cm_rules_need_statistics(params);
+    tree->capacity = entries <= 4 ? 4 : (entries + 7) / 8 * 8;
+    if (tree->is_dense) tree->capacity = num_actions <= 2 ? 2 : num_actions <= 4 ? 4 : 8;
+    for (tree->shift = 1; 1 << tree->shift < tree->capacity;) tree->shift++;
     bool is_limited = params->max_depth > 0 && params->max_depth < params->num_simulations;
     tree->max_depth = is_limited ? params->max_depth : INT32_MAX;
     int considered = params->max_num_considered_actions;
     tree->considered_rows = (considered < num_actions ? considered : num_actions) + 1;
-    size_t numbers = (size_t)tree->columns + 6 * (size_t)tree->capacity;
-    tree->node_bytes = cm_align(sizeof(cm_node) + numbers * sizeof(float));
+    plan_blocks(tree);
+}
+
+static void take_rise(cm_tree *tree, cm_arena *arena) {
+    size_t batch = ((size_t)tree->batch + 15) / 16 * 16, word = sizeof(int32_t);
+    cm_rise *rise = &tree->rise;
+    rise->active = cm_arena_take(arena, (size_t)tree->slots * word);
+    rise->place = cm_arena_take(arena, batch * word);
+    rise->root = cm_arena_take(arena, batch * word);
+    rise->leaf = cm_arena_take(arena, batch * word);
+    rise->g = cm_arena_take(arena, batch * word);
+    rise->tree = cm_arena_take(arena, batch * sizeof(void *));
+    rise->at = cm_arena_take(arena, batch * sizeof(void *));
 }
 
 /* Takes every array from the arena, or, with a measuring arena, only counts. */
@@ -34,36 +59,41 @@ static void take_memory(cm_search *search, cm_arena *arena) {
     size_t roots = (size_t)tree->batch, slots = roots * (size_t)tree->slots, word = sizeof(float);
     size_t actions = roots * (size_t)tree->num_actions, simulations = (size_t)(tree->slots - 1);
     size_t row = (size_t)(tree->columns > tree->capacity ? tree->columns : tree->capacity);
-    tree->nodes = cm_arena_take(arena, slots * tree->node_bytes + CM_ALIGN);
-    tree->scale = cm_arena_take(arena, slots * sizeof(cm_scale));
+    tree->nodes = cm_arena_take(arena, (slots + 1) * tree->node_bytes);
+    tree->rest = cm_arena_take(arena, slots * tree->rest_bytes);
+    tree->open = cm_arena_take(arena, tree->is_dense ? 0 : slots * (size_t)tree->columns * word);
     tree->is_used = cm_arena_take(arena, slots);
     tree->is_chance = cm_arena_take(arena, slots);
+    tree->root_leaf = cm_arena_take(arena, (roots + 1) * word);
     tree->root_logits = cm_arena_take(arena, actions * word);
     tree->root_noise = cm_arena_take(arena, actions * word);
     tree->root_visits = cm_arena_take(arena, actions * word);
     tree->root_q = cm_arena_take(arena, actions * word);
     tree->root_value = cm_arena_take(arena, roots * word);
     tree->root_valid = cm_arena_take(arena, roots * word);
+    tree->root_open = cm_arena_take(arena, roots * word);
     tree->scratch = cm_arena_take(arena, 4 * row * word);
-    tree->explore = cm_arena_take(arena, (simulations + 2) * word);
-    tree->reciprocal = cm_arena_take(arena, (simulations + 2) * word);
+    take_rise(tree, arena);
+    tree->explore = cm_arena_take(arena, (simulations + 3) * word);
+    tree->reciprocal = cm_arena_take(arena, (simulations + 3) * word);
     tree->considered = cm_arena_take(arena, (size_t)tree->considered_rows * simulations * word);
     search->kept = cm_arena_take(arena, roots * word);
     search->map = cm_arena_take(arena, 3 * (size_t)tree->slots * word);
-    search->leaf = cm_arena_take(arena, roots * sizeof(cm_leaf));
-    search->order = cm_arena_take(arena, roots * word);
+    search->leaf = cm_arena_take(arena, (roots + 15) / 16 * 16 * sizeof(cm_leaf));
+    search->order = cm_arena_take(arena, (roots + 15) / 16 * 16 * word);
     search->parent_slots = cm_arena_take(arena, roots * word);
     search->actions = cm_arena_take(arena, roots * word);
     search->child_slots = cm_arena_take(arena, roots * word);
-    search->out.reward = cm_arena_take(arena, roots * word);
-    search->out.discount = cm_arena_take(arena, roots * word);
-    search->out.value = cm_arena_take(arena, roots * word);
-    search->out.prior_logits = cm_arena_take(arena, roots * row * word);
+    size_t rows = (roots + 15) / 16 * 16; /* vectors of 16 may be read */
+    search->out.reward = cm_arena_take(arena, rows * word);
+    search->out.discount = cm_arena_take(arena, rows * word);
+    search->out.value = cm_arena_take(arena, rows * word);
+    search->out.prior_logits = cm_arena_take(arena, (roots * row + 8) * word);
 }
 
 static void fill_tables(cm_tree *tree) {
     const cm_search_params *params = &tree->params;
-    for (int i = 1; i <= tree->slots; i++) {
+    for (int i = 1; i <= tree->slots + 1; i++) {
         tree->explore[i] = cm_puct_explore((float)i, params->pb_c_init, params->pb_c_base);
         tree->reciprocal[i] = 1.0f / (float)i;
     }
@@ -81,6 +111,12 @@ static cm_status check_sizes(const cm_search_params *params, int batch, int num_
     }
     if (num_chance < 0 || num_chance > MOST_COLUMNS) {
         return cm_fail(CM_ERR_INPUT, "search: num_chance must be in [0, %d], got %d", MOST_COLUMNS, num_chance);
+    }
+    cm_tree plan = {0};
+    plan_sizes(&plan, params, batch, num_actions, num_chance);
+    if (plan.slots > INT32_MAX >> plan.shift) { /* numbers of edges are int32 */
+        return cm_fail(CM_ERR_INPUT, "search: %d simulations of %d columns are too many: take fewer of one of them",
+                       params->num_simulations, num_actions > num_chance ? num_actions : num_chance);
     }
     return CM_OK;
 }
@@ -254,22 +290,30 @@ static cm_status start(cm_search *search, const cm_model *model, const cm_roots 
 
 /* ---------------------------------------------------------------- simulations */
 
-/* Sorts the leaves into rows: first those whose parent is a decision node with chance below it, then the others.
- * Returns the number of the first kind; *rows = all of them. */
-static int gather(cm_search *search, int *rows) {
+/* Writes row `row` of what the model and the growth need: root b expands `leaf`. */
+static void add_row(cm_search *search, int row, int b, cm_leaf leaf) {
     const cm_tree *tree = &search->tree;
+    search->leaf[row] = leaf;
+    search->order[row] = b;
+    search->parent_slots[row] = (int32_t)cm_tree_index(tree, b, cm_tree_slot_of(tree, leaf.edge));
+    search->actions[row] = leaf.action;
+    search->child_slots[row] = (int32_t)cm_tree_index(tree, b, leaf.child);
+}
+
+/* The edges that the roots expand, as rows: first those of decision nodes with chance below, then the others. Returns
+ * the number of the first kind; *rows = all of them. */
+static int find_leaves(cm_search *search, int simulation, int *rows) {
+    const cm_tree *tree = &search->tree;
+    bool has_chance = tree->num_chance > 0;
     int row = 0, decisions = 0;
-    for (int kind = tree->num_chance > 0 ? 0 : 1; kind < 2; kind++) {
+    for (int kind = has_chance ? 0 : 1; kind < 2; kind++) {
         for (int b = 0; b < search->count; b++) {
-            cm_leaf leaf = search->leaf[b];
+            int32_t slot = simulation + (search->kept[b] > 0 ? search->kept[b] : 1);
+            cm_leaf leaf = cm_step_leaf(tree, b, slot);
             if (leaf.child >= tree->slots) continue; /* a kept tree that is full */
-            bool is_other = tree->num_chance == 0 || tree->is_chance[cm_tree_index(tree, b, leaf.parent)];
-            if (is_other != (kind == 1)) continue;
-            search->order[row] = b;
-            search->parent_slots[row] = (int32_t)cm_tree_index(tree, b, leaf.parent);
-            search->actions[row] = leaf.action;
-            search->child_slots[row] = (int32_t)cm_tree_index(tree, b, leaf.child);
-            row++;
+            if (has_chance && tree->is_chance[cm_tree_index(tree, b, cm_tree_slot_of(tree, leaf.edge))] != kind)
+                continue;
+            add_row(search, row++, b, leaf);
         }
         if (kind == 0) decisions = row;
     }
@@ -302,7 +346,7 @@ static cm_status grow(cm_search *search, int first, int n, int width) {
     const float *logits = out->prior_logits + (size_t)first * (size_t)search->tree.num_chance;
     cm_growth rows = {n,
                       search->order + first,
-                      search->leaf,
+                      search->leaf + first,
                       out->reward + first,
                       out->discount + first,
                       out->value + first,
@@ -314,11 +358,7 @@ static cm_status grow(cm_search *search, int first, int n, int width) {
 
 static cm_status simulate(cm_search *search, const cm_model *model, int simulation) {
     cm_tree *tree = &search->tree;
-    for (int b = 0; b < search->count; b++) {
-        int first = search->kept[b] > 0 ? search->kept[b] : 1;
-        search->leaf[b] = cm_step_leaf(tree, b, simulation + first);
-    }
-    int rows = 0, decisions = gather(search, &rows);
+    int rows = 0, decisions = find_leaves(search, simulation, &rows);
     search->simulations += rows;
     CM_TRY(call_afterstate(search, model, decisions));
     CM_TRY(call_recurrent(search, model, decisions, rows - decisions));

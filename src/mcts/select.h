@@ -20,11 +20,11 @@ static CM_HD inline float cm_puct_explore(float visits, float pb_c_init, float p
 /* The best so far of a running comparison: the larger score, of equals the lower action. */
 typedef struct cm_choice {
     float score;
-    int32_t action, entry; /* entry CM_NONE: open */
+    int32_t action, entry; /* entry: of the list of children, or its count: open */
 } cm_choice;
 
 static CM_HD inline cm_choice cm_choice_none(void) {
-    cm_choice none = {-INFINITY, INT32_MAX, CM_NONE};
+    cm_choice none = {-INFINITY, INT32_MAX, 0};
     return none;
 }
 
@@ -35,51 +35,79 @@ static CM_HD inline cm_choice cm_choice_better(cm_choice best, float score, int3
 
 /* The end of a comparison: takes the best open action in, if there is one. If nothing can be compared (no action is
  * there, or numbers that are not finite) the first child, without children action 0. */
-static CM_HD inline cm_choice cm_choice_final(cm_choice best, const cm_node *node, cm_edges edges, float open_score) {
-    if (node->open_action != CM_NONE) best = cm_choice_better(best, open_score, node->open_action, CM_NONE);
+static CM_HD inline cm_choice cm_choice_final(cm_choice best, const cm_view *view, float open_score) {
+    const cm_rest *rest = view->rest;
+    if (rest->open_action != CM_NONE) best = cm_choice_better(best, open_score, rest->open_action, rest->count);
     if (best.action != INT32_MAX) return best;
-    best.entry = node->count > 0 ? 0 : CM_NONE;
-    best.action = node->count > 0 ? edges.action[0] : 0;
+    best.entry = 0;
+    best.action = rest->count > 0 ? view->action[0] : 0;
     return best;
 }
 
 /* PUCT: transformed q + explore * prior / (visits + 1). */
-static CM_HD inline cm_choice cm_select_puct(const cm_node *node, cm_edges edges, cm_affine map, float explore) {
+static CM_HD inline cm_choice cm_select_puct(const cm_view *view, cm_affine map, float explore) {
     cm_choice best = cm_choice_none();
-    for (int i = 0; i < node->count; i++) {
-        float score = cm_affine_apply(map, edges.q[i]) + explore * edges.weight[i];
-        best = cm_choice_better(best, score, edges.action[i], i);
+    for (int i = 0; i < view->rest->count; i++) {
+        float score = cm_affine_apply(map, *cm_view_q(view, i)) + explore * *cm_view_weight(view, i);
+        best = cm_choice_better(best, score, view->action[i], i);
     }
-    return cm_choice_final(best, node, edges, cm_affine_open(map) + explore * node->open_prior);
+    return cm_choice_final(best, view, cm_affine_open(map) + explore * view->rest->open_prior);
 }
 
-/* Gumbel below the root: follows the improved policy softmax(logits + transformed q). open_mass: sum of e^(logit -
- * open_prior) over the open actions. scratch: [count + 1]. */
-static CM_HD inline cm_choice cm_select_gumbel_interior(const cm_node *node, cm_edges edges, cm_affine map,
-                                                        float open_mass, float *scratch) {
-    int count = node->count;
-    bool has_open = node->open_action != CM_NONE;
-    float most = -FLT_MAX, open = node->open_prior + cm_affine_open(map);
+/* PUCT with values of a range: (q - low) / size + explore * weight, times the size, so that nothing is divided. What is
+ * not visited has the value `low`. */
+static CM_HD inline float cm_select_score(float above_low, float weight, cm_range range, float explore) {
+    return above_low + range.size * (explore * weight);
+}
+
+static CM_HD inline cm_choice cm_select_list(const cm_view *view, cm_range range, float explore) {
+    cm_choice best = cm_choice_none();
+    for (int i = 0; i < view->rest->count; i++) {
+        float score = cm_select_score(*cm_view_q(view, i) - range.low, *cm_view_weight(view, i), range, explore);
+        best = cm_choice_better(best, score, view->action[i], i);
+    }
+    return cm_choice_final(best, view, cm_select_score(0.0f, view->rest->open_prior, range, explore));
+}
+
+/* The same over dense entries [n], q NaN where nothing is visited: the lowest of the best; 0 if nothing is there. */
+static CM_HD inline int cm_select_dense(const cm_view *view, int n, cm_range range, float explore) {
+    float most = -INFINITY;
+    int best = 0;
+    for (int a = 0; a < n; a++) {
+        float q = *cm_view_q(view, a), value = q == q ? q - range.low : 0.0f;
+        float score = cm_select_score(value, *cm_view_weight(view, a), range, explore);
+        if (score > most) most = score, best = a;
+    }
+    return best;
+}
+
+/* Gumbel below the root: follows the improved policy softmax(logits + transformed q). scratch: [count + 1]. */
+static CM_HD inline cm_choice cm_select_gumbel_interior(const cm_view *view, cm_affine map, float *scratch) {
+    const cm_rest *rest = view->rest;
+    int count = rest->count;
+    bool has_open = rest->open_action != CM_NONE;
+    float most = -FLT_MAX, open = rest->open_prior + cm_affine_open(map);
     for (int i = 0; i < count; i++) {
-        scratch[i] = edges.weight[i] + cm_affine_apply(map, edges.q[i]);
+        scratch[i] = *cm_view_weight(view, i) + cm_affine_apply(map, *cm_view_q(view, i));
         most = cm_max(most, scratch[i]);
     }
     if (has_open) most = cm_max(most, open);
     for (int i = 0; i < count; i++) scratch[i] = cm_exp(scratch[i] - most);
     open = has_open ? cm_exp(open - most) : 0.0f;
-    float total = 1.0f / (cm_sum(scratch, count) + open * open_mass), part = 1.0f / (float)node->visits;
+    float total = 1.0f / (cm_sum(scratch, count) + open * rest->open_mass), part = 1.0f / (float)view->node->visits;
     cm_choice best = cm_choice_none();
     for (int i = 0; i < count; i++) {
-        best = cm_choice_better(best, scratch[i] * total - (float)edges.visits[i] * part, edges.action[i], i);
+        best = cm_choice_better(best, scratch[i] * total - (float)view->visits[i] * part, view->action[i], i);
     }
-    return cm_choice_final(best, node, edges, open * total);
+    return cm_choice_final(best, view, open * total);
 }
 
 /* Chance node: the outcome that lags its probability most, argmax of prior / (visits + 1). */
-static CM_HD inline cm_choice cm_select_chance(const cm_node *node, cm_edges edges) {
+static CM_HD inline cm_choice cm_select_chance(const cm_view *view) {
     cm_choice best = cm_choice_none();
-    for (int i = 0; i < node->count; i++) best = cm_choice_better(best, edges.weight[i], edges.action[i], i);
-    return cm_choice_final(best, node, edges, node->open_prior);
+    for (int i = 0; i < view->rest->count; i++)
+        best = cm_choice_better(best, *cm_view_weight(view, i), view->action[i], i);
+    return cm_choice_final(best, view, view->rest->open_prior);
 }
 
 /* Gumbel at the root, and the final choice of the action: among the legal actions with `considered` visits the one with

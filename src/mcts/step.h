@@ -12,16 +12,18 @@ extern "C" {
 #endif
 
 /* An edge to expand. */
-typedef struct cm_leaf {
-    int32_t parent, action;
-    int32_t child; /* slot of the new node, or of the old one that is evaluated again at the depth limit */
+typedef struct cm_leaf { /* read as a row of four */
+    int32_t edge;        /* its number                */
+    int32_t action;      /* its column                */
+    int32_t child;       /* slot of the new node, or of the old one that is evaluated again at the depth limit */
+    int32_t depth;       /* of the parent */
 } cm_leaf;
 
 /* What the model said about the leaves of n roots. */
 typedef struct cm_growth {
     int n;
     const int32_t *order;                   /* [n] the root of each row        */
-    const cm_leaf *leaf;                    /* [B] by root                     */
+    const cm_leaf *leaf;                    /* [n]                             */
     const float *reward, *discount, *value; /* [n]                            */
     const float *prior_logits;              /* [n, width]                      */
     int width;                              /* columns of the new nodes        */
@@ -45,8 +47,22 @@ extern const cm_step cm_step_avx2; /* only on machines that have it */
 /* The fastest table that this machine can run. */
 const cm_step *cm_step_best(void);
 
+/* The action of an entry of a node; 0 where nothing is to be expanded. */
+static inline int32_t cm_step_action(const cm_tree *tree, int b, const cm_view *view, int entry) {
+    if (tree->is_dense || !cm_view_is_open(view, entry)) return cm_view_action(view, entry);
+    bool is_told = view->slot == CM_ROOT && tree->params.root_rule == CM_RULE_GUMBEL;
+    int32_t action = is_told ? tree->root_open[b] : view->rest->open_action;
+    return action == CM_NONE ? 0 : action;
+}
+
 /* The edge that root b expands next; a new node gets `slot`. */
-cm_leaf cm_step_leaf(const cm_tree *tree, int b, int32_t slot);
+static inline cm_leaf cm_step_leaf(const cm_tree *tree, int b, int32_t slot) {
+    int32_t edge = tree->root_leaf[b], entry = cm_tree_entry_of(tree, edge);
+    cm_view view = cm_tree_view(tree, b, cm_tree_slot_of(tree, edge));
+    bool is_new = (tree->is_dense && tree->max_depth == INT32_MAX) || cm_view_is_open(&view, entry);
+    cm_leaf leaf = {edge, cm_step_action(tree, b, &view, entry), is_new ? slot : view.child[entry], view.rest->depth};
+    return leaf;
+}
 
 /* The q-transform at the root. */
 cm_affine cm_step_root_map(const cm_tree *tree, int b);

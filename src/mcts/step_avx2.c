@@ -2,7 +2,8 @@
 /* clang-format off */
 #include "mcts/lanes_avx2.inc"
 #include "mcts/step_impl.inc"
-#include "mcts/plain_avx2.inc"
+#include "mcts/wide_avx2.inc"
+#include "mcts/plain.inc"
 #include "mcts/gumbel_avx2.inc"
 /* clang-format on */
 

@@ -1,15 +1,21 @@
 /* Memory of a batch of search trees.
  *
- * Slot i of root b is one block: a cm_node, a row of what the actions not followed yet have for a prior (the open
- * actions), and rows that list the expanded children in the order of their first visit. Few children of a node are ever
- * visited, so selection costs by visited children, not by actions: all open actions share one transformed value, the
- * best of them is the one with the largest prior, and that is looked up once per expansion.
+ * A node stands in two blocks: what is read on every way through it, and what is not. What belongs to an edge stands
+ * where it is used: reward, discount and prior of an edge at the child, and the visits of a node equal those of the
+ * edge that leads to it (spec/search.md 2.2). The actions of a node are entries of its rows, in one of two orders, the
+ * same for a whole tree:
  *
- * What belongs to an edge stands where it is used: reward and discount of an edge at the child, and the visits of a
- * node equal those of the edge that leads to it (spec/search.md 2.2).
+ * Dense (PUCT with at most eight actions): the entry of an action is its number. An action that is not expanded has q
+ * NaN and its prior for a weight; one that is not there the weight -inf.
  *
- * The action that a node would select is kept in the node and renewed when its statistics change, in the backup: it
- * depends on nothing else. So is the end of the walk that follows these actions: nobody walks down the tree.
+ * Lists: the expanded children in the order of their first visit. Few children of a node are ever visited, so selection
+ * costs by visited children, not by actions: all others (the open actions) share one transformed value, the best of
+ * them is the one with the largest prior, and that is looked up once per expansion. It has the entry behind the last
+ * child. The priors of open actions are a row of their own.
+ *
+ * An edge has a number: slot of the node << shift | entry. What a node would select depends on nothing but its own
+ * statistics; it is renewed when they change, in the backup. The edge at the end of the walk that follows these
+ * selections is kept for each entry: nobody walks down the tree.
  */
 #ifndef CM_MCTS_TREE_H
 #define CM_MCTS_TREE_H
@@ -22,67 +28,98 @@ extern "C" {
 
 enum { CM_ROOT = 0, CM_NONE = -1 };
 
-typedef struct cm_node { /* a cache line */
-    int32_t visits;      /* evaluations of the node and passages through it                         */
-    float value;         /* mean of the returns seen from here                                      */
-    float reward;        /* of the edge that leads here                                             */
-    float discount;      /* of the edge that leads here                                             */
-    int32_t parent;      /* slot; the root's is the root                                            */
-    int32_t action;      /* that leads here, CM_NONE: root                                          */
-    int32_t depth;       /* edges from the root                                                     */
-    int32_t leaf;        /* slot whose next edge is to be expanded, walking from here               */
-    int32_t next;        /* what the selection rule says now: an entry of the list of children, or
-                            CM_NONE for the open action `next_open`                                 */
-    int32_t next_open;   /* the best open action but under GUMBEL's root rule                       */
-    int32_t count;       /* expanded children                                                       */
-    int32_t open_action; /* open action with the largest prior, CM_NONE: none is open               */
-    float open_prior;    /* its number in the row of open actions                                   */
-    float open_mass;     /* GUMBEL: sum of e^(logit - open_prior) over the open actions             */
-    float raw_value;     /* last value that the model gave                                          */
-    int32_t slot;        /* its own                                                                 */
+typedef struct cm_node { /* rows of four are read and written as vectors */
+    float value;         /* mean of the returns seen from here                                                      */
+    int32_t visits;      /* evaluations of the node and passages through it                                         */
+    float share;         /* 1 / (visits + 1), of the next return in the mean                                        */
+    float explore;       /* sqrt(visits + 1) * pb_c(visits + 1), for PUCT after the next return                     */
+
+    float reward, discount, prior; /* of the edge that leads here; prior: softmax of the prior logits          */
+    int32_t link;                  /* number of that edge; the root's is 0                                     */
 } cm_node;
 
-typedef struct cm_scale { /* GUMBEL: prior = e^(logit - top) * factor */
-    float top, factor;
-} cm_scale;
+typedef struct cm_rest {
+    int32_t count;       /* lists: expanded children                                               */
+    int32_t open_action; /* lists: open action with the largest prior, CM_NONE: none is open       */
+    float open_prior;    /* lists: its number in the row of open actions                           */
+    float open_mass;     /* GUMBEL: sum of e^(logit - open_prior) over the open actions            */
+    float top, factor;   /* GUMBEL: prior = e^(logit - top) * factor                               */
+    float raw_value;     /* last value that the model gave                                         */
+    int32_t depth;       /* edges from the root                                                    */
+} cm_rest;
 
-/* Rows of a node. The first `count` of [capacity] are in use; weights behind them, to the end of a vector of eight, are
- * -inf. */
-typedef struct cm_edges {
-    float *q;        /* [capacity] reward + discount * value                                             */
-    float *weight;   /* [capacity] PUCT, chance: prior / (visits + 1); GUMBEL: logit                     */
-    int32_t *child;  /* [capacity] slot                                                                  */
-    int32_t *action; /* [capacity] column                                                                */
-    float *prior;    /* [capacity] softmax of the prior logits                                           */
-    int32_t *visits; /* [capacity] times followed; kept only where a rule reads it, cm_rules_count_visits */
-    float *open;     /* [columns]  PUCT, chance: prior; GUMBEL: logit; -inf: not there, or expanded      */
-} cm_edges;
+/* What a node has of an entry, where rules read nothing else. */
+typedef struct cm_entry { /* read and written as a row of four */
+    float q;              /* reward + discount * value                                           */
+    float weight;         /* PUCT, chance: prior / (visits + 1)                                  */
+    int32_t leaf;         /* number of the edge to expand, walking from here by this entry       */
+    float prior;          /* softmax of the prior logits                                         */
+} cm_entry;
+
+/* A node with all that belongs to it: pointers into the tree. What belongs to entry i stands at [i * step]: numbers of
+ * cm_entry, or, for the rules that read priors and visits, rows of their own. In lists the first `count` are in use;
+ * what stands behind them is for vectors (plain.inc). */
+typedef struct cm_view {
+    int32_t slot;
+    int32_t step; /* 4 (cm_entry) or 1 */
+    bool is_list; /* not dense */
+    cm_node *node;
+    cm_rest *rest;
+    float *q, *weight; /* as in cm_entry; with GUMBEL weight is the logit                  */
+    int32_t *leaf;
+    float *prior;
+    int32_t *visits; /* only in rows of their own: times followed                          */
+    int32_t *child;  /* [capacity] slot; dense: the node's own where there is no child     */
+    int32_t *action; /* [capacity] only in lists: column                                   */
+    float *open;     /* only in lists: [columns] PUCT, chance: prior; GUMBEL: logit; -inf: not there, or expanded */
+} cm_view;
+
+/* Roots on their way up in a backup (plain.inc), those with the longest way first. Arrays are [B], rounded up to 16. */
+typedef struct cm_rise {
+    int32_t *place;       /* of each row of the batch here                          */
+    int32_t *active;      /* [N+1] roots whose way begins at this depth or deeper   */
+    int32_t *root;        /* number of the root                                     */
+    unsigned char **tree; /* node 0 of its tree                                     */
+    unsigned char **at;   /* the node to go on with                                 */
+    float *g;             /* return seen from that node                             */
+    int32_t *leaf;        /* at the root: the edge to expand                        */
+} cm_rise;
 
 typedef struct cm_tree {
     cm_search_params params;
     int batch, slots;            /* B, N + 1                                                       */
     int num_actions, num_chance; /* A, C                                                           */
+    bool is_dense;               /* order of the entries                                           */
+    bool has_statistics;         /* rows of priors and visits                                      */
     int columns;                 /* max(A, C), rounded up to 8                                     */
-    int capacity;                /* the most children of a node, rounded up to 4 or to 8s          */
+    int capacity;                /* entries: dense 2, 4 or 8; lists: the most children of a node and an open action,
+                                    rounded up to 4 or to 8s                                       */
+    int shift;                   /* bits of an entry in the number of an edge                      */
     int max_depth;               /* >= 1; INT32_MAX: no limit                                      */
     int considered_rows;         /* rows of `considered`                                           */
-    size_t node_bytes;
+    size_t rows_at;              /* bytes before the entries of a node                             */
+    size_t node_bytes, rest_bytes;
 
-    unsigned char *nodes; /* [B, N+1] blocks of node_bytes                                      */
-    cm_scale *scale;      /* [B, N+1]                                                           */
+    unsigned char *nodes; /* [B, N+1] blocks of node_bytes: cm_node, in lists cm_rest; cm_entry, or rows q, weight,
+                             leaf, prior, visits. One more node behind them for vectors that are not full */
+    unsigned char *rest;  /* [B, N+1] blocks of rest_bytes: dense cm_rest; rows child, action   */
+    float *open;          /* [B, N+1, columns] lists                                            */
     uint8_t *is_used;     /* [B, N+1] 1 where the slot holds a node of this search              */
     uint8_t *is_chance;   /* [B, N+1] 1 for chance nodes                                        */
+    int32_t *root_leaf;   /* [B + 1]  number of the edge that each root expands next            */
     float *root_logits;   /* [B, A]   after noise and mask                                      */
     float *root_noise;    /* [B, A]   GUMBEL: g + logits - max logits                           */
     int32_t *root_visits; /* [B, A]                                                             */
     float *root_q;        /* [B, A]   0 where not visited                                       */
-    float *root_value;    /* [B]      raw value of a fresh root                                     */
+    float *root_value;    /* [B]      raw value of a fresh root                                 */
     int32_t *root_valid;  /* [B]      actions that may be played                                */
+    int32_t *root_open;   /* [B]      GUMBEL: the open action that the root selects             */
     float *scratch;       /* [4, max(columns, capacity)]                                        */
+    cm_rise rise;
 
-    float *explore;      /* [N + 2] PUCT: sqrt(visits) * pb_c(visits)                              */
-    float *reciprocal;   /* [N + 2] 1 / i                                                          */
-    int32_t *considered; /* [considered_rows, N] sequential halving                                */
+    float *explore;      /* [N + 3] sqrt(visits) * pb_c(visits), for PUCT                       */
+    float *reciprocal;   /* [N + 3] 1 / i                                                       */
+    int32_t *considered; /* [considered_rows, N] sequential halving                             */
 } cm_tree;
 
 static CM_HD inline size_t cm_tree_index(const cm_tree *tree, int b, int slot) {
@@ -93,17 +130,69 @@ static CM_HD inline cm_node *cm_tree_node(const cm_tree *tree, int b, int slot) 
     return (cm_node *)(void *)(tree->nodes + cm_tree_index(tree, b, slot) * tree->node_bytes);
 }
 
-static CM_HD inline cm_edges cm_tree_edges(const cm_tree *tree, cm_node *node) {
-    float *rows = (float *)(void *)(node + 1);
-    size_t n = (size_t)tree->capacity;
-    cm_edges edges = {rows,
-                      rows + n,
-                      (int32_t *)(void *)(rows + 2 * n),
-                      (int32_t *)(void *)(rows + 3 * n),
-                      rows + 4 * n,
-                      (int32_t *)(void *)(rows + 5 * n),
-                      rows + 6 * n};
-    return edges;
+static CM_HD inline cm_view cm_tree_view(const cm_tree *tree, int b, int slot) {
+    size_t index = cm_tree_index(tree, b, slot), n = (size_t)tree->capacity, row = tree->has_statistics ? n : 1;
+    cm_node *node = (cm_node *)(void *)(tree->nodes + index * tree->node_bytes);
+    unsigned char *rest = tree->rest + index * tree->rest_bytes;
+    float *rows = (float *)(void *)((unsigned char *)node + tree->rows_at);
+    int32_t *child = (int32_t *)(void *)(rest + (tree->is_dense ? sizeof(cm_rest) : 0));
+    cm_view view;
+    view.slot = slot;
+    view.step = tree->has_statistics ? 1 : 4;
+    view.is_list = !tree->is_dense;
+    view.node = node;
+    view.rest = tree->is_dense ? (cm_rest *)(void *)rest : (cm_rest *)(void *)(node + 1);
+    view.q = rows;
+    view.weight = rows + row;
+    view.leaf = (int32_t *)(void *)(rows + 2 * row);
+    view.prior = rows + 3 * row;
+    view.visits = (int32_t *)(void *)(rows + 4 * row);
+    view.child = child;
+    view.action = child + n;
+    view.open = tree->open + (tree->is_dense ? 0 : index * (size_t)tree->columns);
+    return view;
+}
+
+static CM_HD inline float *cm_view_q(const cm_view *view, int entry) { return view->q + entry * view->step; }
+static CM_HD inline float *cm_view_weight(const cm_view *view, int entry) { return view->weight + entry * view->step; }
+static CM_HD inline int32_t *cm_view_leaf(const cm_view *view, int entry) { return view->leaf + entry * view->step; }
+static CM_HD inline float *cm_view_prior(const cm_view *view, int entry) { return view->prior + entry * view->step; }
+
+/* The number of an edge, and what it stands for. */
+static CM_HD inline int32_t cm_tree_edge(const cm_tree *tree, int32_t slot, int32_t entry) {
+    return slot << tree->shift | entry;
+}
+static CM_HD inline int32_t cm_tree_slot_of(const cm_tree *tree, int32_t edge) { return edge >> tree->shift; }
+static CM_HD inline int32_t cm_tree_entry_of(const cm_tree *tree, int32_t edge) {
+    return edge & ((1 << tree->shift) - 1);
+}
+
+/* Entries of a node that may have children; an entry has one if it is not open. */
+static CM_HD inline int cm_tree_entries(const cm_tree *tree, const cm_view *view) {
+    return tree->is_dense ? tree->num_actions : view->rest->count;
+}
+static CM_HD inline bool cm_view_is_open(const cm_view *view, int entry) {
+    return view->is_list ? entry >= view->rest->count : view->child[entry] == view->slot;
+}
+
+/* The column of an entry that is not open. */
+static CM_HD inline int32_t cm_view_action(const cm_view *view, int entry) {
+    return view->is_list ? view->action[entry] : entry;
+}
+
+/* The action that leads to a node, CM_NONE: root. */
+static CM_HD inline int32_t cm_tree_action_to(const cm_tree *tree, int b, int slot) {
+    if (slot == CM_ROOT) return CM_NONE;
+    int32_t link = cm_tree_node(tree, b, slot)->link;
+    cm_view above = cm_tree_view(tree, b, cm_tree_slot_of(tree, link));
+    return cm_view_action(&above, cm_tree_entry_of(tree, link));
+}
+
+/* Sets the number of visits, and what the next one will use. */
+static CM_HD inline void cm_tree_count(const cm_tree *tree, cm_node *node, int32_t visits) {
+    node->visits = visits;
+    node->share = tree->reciprocal[visits + 1];
+    node->explore = tree->explore[visits + 1];
 }
 
 /* Columns in use at a node. */

@@ -114,26 +114,26 @@ END_TEST
 
 START_TEST(siblings_transform_maps_to_0_and_1) {
     const float q[2] = {3.0f, -1.0f}, equal[2] = {0.5f, 0.5f};
-    cm_affine map = cm_qtransform_siblings(q, 2, 0.5f, 1e-8f);
+    cm_affine map = cm_range_map(cm_qtransform_siblings(q, 1, 2, 0.5f, 1e-8f));
     assert_near(cm_affine_apply(map, q[0]), 1.0f, 1e-6f, "high", 0);
     assert_near(cm_affine_apply(map, q[1]), 0.0f, 0.0f, "low", 0);
     assert_near(cm_affine_open(map), 0.0f, 0.0f, "open", 0);
-    map = cm_qtransform_siblings(q, 2, 7.0f, 1e-8f); /* the node's own value is a bound as well */
+    map = cm_range_map(cm_qtransform_siblings(q, 1, 2, 7.0f, 1e-8f)); /* the node's own value is a bound as well */
     assert_near(cm_affine_apply(map, q[0]), 0.5f, 1e-6f, "value above", 0);
-    map = cm_qtransform_siblings(q, 2, -5.0f, 1e-8f);
+    map = cm_range_map(cm_qtransform_siblings(q, 1, 2, -5.0f, 1e-8f));
     assert_near(cm_affine_apply(map, q[1]), 0.5f, 1e-6f, "value below", 0);
-    map = cm_qtransform_siblings(q, 2, 0.5f, 3.0f); /* epsilon bounds the divisor, it is not added */
+    map = cm_range_map(cm_qtransform_siblings(q, 1, 2, 0.5f, 3.0f)); /* epsilon bounds the divisor, it is not added */
     assert_near(cm_affine_apply(map, q[0]), 1.0f, 1e-6f, "small epsilon", 0);
-    map = cm_qtransform_siblings(q, 2, 0.5f, 8.0f);
+    map = cm_range_map(cm_qtransform_siblings(q, 1, 2, 0.5f, 8.0f));
     assert_near(cm_affine_apply(map, q[0]), 0.5f, 1e-6f, "large epsilon", 0);
-    map = cm_qtransform_siblings(equal, 2, 0.5f, 1e-8f);
+    map = cm_range_map(cm_qtransform_siblings(equal, 1, 2, 0.5f, 1e-8f));
     assert_near(cm_affine_apply(map, equal[1]), 0.0f, 0.0f, "equal", 0);
 }
 END_TEST
 
 START_TEST(min_max_transform_does_not_clip) {
     cm_qtransform params = {.kind = CM_QTRANSFORM_MIN_MAX, .min_value = -1, .max_value = 3};
-    cm_affine map = cm_qtransform_min_max(&params);
+    cm_affine map = cm_range_map(cm_qtransform_min_max(&params));
     assert_near(cm_affine_apply(map, 5.0f), 1.5f, 1e-6f, "above", 0);
     assert_near(cm_affine_apply(map, -2.0f), -0.25f, 1e-6f, "below", 0);
     assert_near(cm_affine_open(map), 0.0f, 0.0f, "open", 0);
@@ -161,24 +161,24 @@ END_TEST
 START_TEST(puct_prefers_the_prior_and_then_the_value) {
     float q[2] = {1.0f, 0.5f}, weight[2] = {0.1f, 0.1f};
     int32_t action[2] = {3, 1};
-    cm_node node = {.count = 0, .open_action = 2, .open_prior = 0.3f};
-    cm_edges edges = {.q = q, .weight = weight, .action = action};
+    cm_rest rest = {.count = 0, .open_action = 2, .open_prior = 0.3f};
+    cm_view view = {.step = 1, .is_list = true, .rest = &rest, .q = q, .weight = weight, .action = action};
     cm_affine map = {0, 0, 1};
-    cm_choice choice = cm_select_puct(&node, edges, map, 1.25f);
-    ck_assert(choice.action == 2 && choice.entry == CM_NONE);
-    node.count = 2;
-    choice = cm_select_puct(&node, edges, map, 1.25f);
+    cm_choice choice = cm_select_puct(&view, map, 1.25f);
+    ck_assert(choice.action == 2 && choice.entry == 0);
+    rest.count = 2;
+    choice = cm_select_puct(&view, map, 1.25f);
     ck_assert(choice.action == 3 && choice.entry == 0);
     q[1] = 1.0f; /* equal scores: the lower action, wherever it stands */
-    choice = cm_select_puct(&node, edges, map, 1.25f);
+    choice = cm_select_puct(&view, map, 1.25f);
     ck_assert(choice.action == 1 && choice.entry == 1);
     map.fill = 5.0f; /* what open actions have for a value */
-    choice = cm_select_puct(&node, edges, map, 1.25f);
-    ck_assert(choice.action == 2 && choice.entry == CM_NONE);
+    choice = cm_select_puct(&view, map, 1.25f);
+    ck_assert(choice.action == 2 && choice.entry == 2);
     map.fill = 0.0f;
-    node.open_prior = 2.0f;
-    choice = cm_select_puct(&node, edges, map, 1.25f);
-    ck_assert(choice.action == 2 && choice.entry == CM_NONE);
+    rest.open_prior = 2.0f;
+    choice = cm_select_puct(&view, map, 1.25f);
+    ck_assert(choice.action == 2 && choice.entry == 2);
     assert_near(cm_puct_explore(4.0f, 1.25f, 19652.0f), 2.0f * (1.25f + logf(19657.0f / 19652.0f)), 1e-6f, "explore",
                 0);
 }

@@ -497,6 +497,10 @@ START_TEST(parameters_out_of_range_are_named) {
     expect_error(cm_search_create(&fine, 0, 2, 0, &search), CM_ERR_INPUT, "batch");
     expect_error(cm_search_create(&fine, 1, 0, 0, &search), CM_ERR_INPUT, "num_actions");
     expect_error(cm_search_create(&fine, 1, 2, -1, &search), CM_ERR_INPUT, "num_chance");
+    params = fine;
+    params.num_simulations = 65535;
+    expect_error(cm_search_create(&params, 1, 65536, 0, &search), CM_ERR_INPUT, "65536 columns are too many");
+    ck_assert_uint_gt(cm_search_bytes(&params, 1, 362, 0), 0);
     ck_assert_uint_eq(cm_search_bytes(&fine, 0, 2, 0), 0);
     ck_assert_uint_gt(cm_search_bytes(&fine, 4, 2, 0), 4 * 26 * 64);
 }
