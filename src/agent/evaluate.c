@@ -11,25 +11,30 @@ struct cm_evaluator {
     cm_player *players[2]; /* the agent and, in games of two, its opponent; owned */
 };
 
-static cm_status open_evaluator(cm_evaluator *v, cm_agent *agent, const cm_env *env, cm_pool *pool, int episodes,
-                                const cm_opponent *opponent) {
+static cm_status open_evaluator(cm_evaluator *v, const cm_evaluator_config *c) {
     static const cm_opponent uniform = {.kind = CM_OPPONENT_RANDOM};
-    cm_match_config config = {.env = env, .pool = pool, .games = episodes, .shape = cm_match_shape_of(episodes, pool)};
-    CM_TRY(cm_player_agent(agent, env, &config.shape, &v->players[0]));
-    if (env->spec.players == 2) {
-        CM_TRY(cm_opponent_player(opponent ? opponent : &uniform, NULL, env, &config.shape, &v->players[1]));
+    const cm_opponent *opponent = c->opponent ? c->opponent : &uniform;
+    cm_match_config match = {.env = c->env,
+                             .pool = c->pool,
+                             .games = c->episodes,
+                             .shape = cm_match_shape_of(c->episodes, c->pool),
+                             .stop = c->stop};
+    CM_TRY(cm_player_agent(c->agent, c->env, &match.shape, &v->players[0]));
+    if (c->env->spec.players == 2) {
+        CM_TRY(cm_opponent_player(opponent, NULL, c->env, &match.shape, &v->players[1]));
     }
-    memcpy(config.players, v->players, sizeof v->players);
-    return cm_match_create(&config, &v->match);
+    memcpy(match.players, v->players, sizeof v->players);
+    return cm_match_create(&match, &v->match);
 }
 
-cm_status cm_evaluator_create(cm_agent *agent, const cm_env *env, cm_pool *pool, int episodes,
-                              const cm_opponent *opponent, cm_evaluator **out) {
+cm_status cm_evaluator_create(const cm_evaluator_config *config, cm_evaluator **out) {
     cm_evaluator *v = NULL;
     *out = NULL;
-    if (episodes < 1) return cm_fail(CM_ERR_INPUT, "an evaluation needs at least 1 episode, got %d", episodes);
+    if (config->episodes < 1) {
+        return cm_fail(CM_ERR_INPUT, "an evaluation needs at least 1 episode, got %d", config->episodes);
+    }
     CM_TRY(cm_alloc(&v, 1, sizeof *v, "evaluation"));
-    cm_status status = open_evaluator(v, agent, env, pool, episodes, opponent);
+    cm_status status = open_evaluator(v, config);
     if (status == CM_OK) {
         *out = v;
     } else {

@@ -17,15 +17,23 @@ extern "C" {
 
 typedef struct cm_evaluator cm_evaluator;
 
-/* For up to `episodes` at a time; takes all memory. opponent: whom the agent meets in a game of two, never a
- * CM_OPPONENT_AGENT; NULL: CM_OPPONENT_RANDOM. Agent, environment and pool are borrowed. The caller owns it.
- * Errors: those of the opponent's player. */
-cm_status cm_evaluator_create(cm_agent *agent, const cm_env *env, cm_pool *pool, int episodes,
-                              const cm_opponent *opponent, cm_evaluator **out) CM_MUST_USE;
+/* All borrowed, for as long as the evaluator lives; `opponent` for the call alone. */
+typedef struct cm_evaluator_config {
+    cm_agent *agent;
+    const cm_env *env;
+    cm_pool *pool;
+    int episodes;                /* most of one evaluation                                                            */
+    const cm_opponent *opponent; /* whom the agent meets in a game of two, never a CM_OPPONENT_AGENT; NULL: random    */
+    const cm_stop *stop;         /* asked: an evaluation ends early; NULL: never                                      */
+} cm_evaluator_config;
+
+/* Takes all memory. The caller owns it. Errors: CM_ERR_INPUT, CM_ERR_MEMORY; those of the opponent's player. */
+cm_status cm_evaluator_create(const cm_evaluator_config *config, cm_evaluator **out) CM_MUST_USE;
 void cm_evaluator_destroy(cm_evaluator *evaluator); /* NULL is allowed */
 
 /* Plays episodes 0 .. episodes-1 (at most as many as it was made for). An environment without a limit is cut after
- * 100,000 steps. returns[episodes] may be NULL. */
+ * 100,000 steps. returns[episodes] may be NULL. Errors: CM_ERR_INTERRUPTED within a turn of all games after `stop` was
+ * asked, with nothing written; those of the search. */
 cm_status cm_evaluator_run(cm_evaluator *evaluator, int episodes, uint64_t seed, double *returns,
                            cm_evaluation *out) CM_MUST_USE;
 

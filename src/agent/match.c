@@ -217,6 +217,7 @@ static cm_status run_shard(void *context, int task, int worker) {
     s->next = task;
     for (int row = 0; row < m->config.shape.rows; row++) CM_TRY(begin_game(m, s, row));
     for (int moved = 1; moved > 0;) {
+        if (cm_stop_asked(m->config.stop)) return cm_fail(CM_ERR_INTERRUPTED, "the games were interrupted");
         moved = 0;
         CM_TRY(play_turn(m, s, 0, lane, &moved));
         if (m->config.players[1]) CM_TRY(play_turn(m, s, 1, lane, &moved));

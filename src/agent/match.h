@@ -9,6 +9,7 @@
 
 #include "agent/games.h"
 #include "agent/player.h"
+#include "core/stop.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,6 +27,7 @@ typedef struct cm_match_config {
     /* Called after every game with the number that is finished, by any worker; NULL: not. */
     void (*report)(void *context, int finished);
     void *context;
+    const cm_stop *stop; /* asked: ends before the next turn; NULL: plays to the end */
 } cm_match_config;
 
 /* The shape for `games` games at a time by the workers of the pool. */
@@ -37,7 +39,8 @@ void cm_match_destroy(cm_match *match); /* NULL is allowed */
 size_t cm_match_bytes(const cm_match *match);
 
 /* Plays games 0 .. games-1. An environment without a limit is cut after 100,000 steps. Allocates nothing unless a
- * player does. Errors: CM_ERR_INPUT if no opening of that many moves leaves a game to play; those of the players. */
+ * player does. Errors: CM_ERR_INPUT if no opening of that many moves leaves a game to play; CM_ERR_INTERRUPTED if it
+ * was asked to stop, and then the games are worth nothing; those of the players. */
 cm_status cm_match_run(cm_match *match, int games, uint64_t seed, int opening) CM_MUST_USE;
 
 /* The games of the last run, owned by the match. */

@@ -6,6 +6,7 @@
 #include "cli/contest.h"
 #include "cli/eval_match.h"
 #include "cli/eval_positions.h"
+#include "cli/interrupt.h"
 #include "core/arena.h"
 
 static void write_result(const cm_evaluation *e, const double *returns, const cm_run_facts *facts, int64_t seed,
@@ -59,7 +60,9 @@ static cm_status evaluate(const cm_arguments *arguments, const cm_loaded *own) {
     CM_TRY(cm_argument_int(arguments, "--episodes", 1, 1000000, &episodes));
     CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &seed));
     CM_TRY(cm_alloc(&returns, (size_t)episodes, sizeof *returns, "returns"));
-    cm_status status = cm_evaluator_create(own->agent, &session->env, session->pool, (int)episodes, NULL, &evaluator);
+    const cm_evaluator_config config = {
+        .agent = own->agent, .env = &session->env, .pool = session->pool, .episodes = (int)episodes};
+    cm_status status = cm_evaluator_create(&config, &evaluator);
     if (status == CM_OK) status = cm_evaluator_run(evaluator, (int)episodes, (uint64_t)seed, returns, &result);
     if (status == CM_OK && cm_argument_given(arguments, "--json")) {
         status = print_json(&result, returns, &own->facts, seed);
@@ -81,6 +84,7 @@ static cm_status run_eval(cm_arguments *arguments) {
     for (size_t i = 0; i < sizeof of_matches / sizeof *of_matches; i++) {
         is_match = is_match || cm_argument_given(arguments, of_matches[i]);
     }
+    cm_interrupt_ends("eval");
     CM_TRY(cm_loaded_open(arguments, &own));
     cm_status status = is_exam    ? cm_eval_positions(arguments, &own)
                        : is_match ? cm_eval_match(arguments, &own)

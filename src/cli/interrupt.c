@@ -2,6 +2,9 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t interrupted;
 
@@ -17,3 +20,20 @@ void cm_interrupt_catch(void) {
 }
 
 bool cm_interrupted(void) { return interrupted != 0; }
+
+static char last_line[96];
+
+static void on_end(int number) {
+    ssize_t written = write(STDERR_FILENO, last_line, strlen(last_line));
+    (void)written; /* there is nobody left to tell */
+    _exit(128 + number);
+}
+
+void cm_interrupt_ends(const char *name) {
+    struct sigaction action = {.sa_handler = on_end};
+    const char *clear = isatty(STDERR_FILENO) ? "\r\033[K" : ""; /* the line of progress */
+    snprintf(last_line, sizeof last_line, "%scumind: %s: interrupted; it has no result\n", clear, name);
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}

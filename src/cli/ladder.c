@@ -6,6 +6,7 @@
 #include "agent/elo.h"
 #include "agent/ladder.h"
 #include "cli/contest.h"
+#include "cli/interrupt.h"
 #include "cli/view.h"
 #include "core/arena.h"
 #include "run/directory.h"
@@ -264,6 +265,7 @@ static cm_status run_ladder(cm_arguments *arguments) {
     int64_t threads = 0;
     CM_TRY(cm_argument_int(arguments, "--threads", 0, 1024, &threads));
     CM_TRY(cm_contest_try_file("--svg", cm_argument(arguments, "--svg")));
+    cm_interrupt_ends("ladder");
     cm_status status = enter_all(arguments, &list);
     if (status == CM_OK) status = cm_pool_create((int)threads, &pool);
     if (status == CM_OK) status = play_ladder(arguments, &list, pool);

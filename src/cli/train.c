@@ -15,11 +15,11 @@ enum { SEEDS = 64, EXIT_KILLED = 130 };
 
 /* ---- signals: the first asks the run to stop, a second SIGINT ends the process at once ---- */
 
-static volatile sig_atomic_t stop;
+static cm_stop stop;
 
 static void on_signal(int number) {
-    if (stop && number == SIGINT) _exit(EXIT_KILLED);
-    stop = 1;
+    if (cm_stop_asked(&stop) && number == SIGINT) _exit(EXIT_KILLED);
+    cm_stop_ask(&stop);
     static const char text[] = "\nfinishing this iteration, then saving; again to end at once\n";
     if (number == SIGINT && write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
 }
@@ -175,7 +175,8 @@ static cm_status train_seeds(cm_arguments *arguments, const char *text) {
     cm_run_result results[SEEDS];
     int count = 0, done = 0;
     CM_TRY(parse_seeds(text, seeds, &count));
-    for (; done < count && !stop; done++) CM_TRY(train_seed(arguments, seeds[done], false, &results[done]));
+    for (; done < count && !cm_stop_asked(&stop); done++)
+        CM_TRY(train_seed(arguments, seeds[done], false, &results[done]));
     say_seeds(arguments, seeds, results, done);
     return CM_OK;
 }
@@ -229,8 +230,7 @@ const cm_command cm_command_train = {
         "Trains until the first limit is met, or, with stop_at_goal, until two evaluations in succession reach the "
         "goal. "
         "Then the last parameters are evaluated greedily on new seeds. SIGINT and SIGTERM finish the iteration and "
-        "save; "
-        "a second SIGINT ends at once.\n\n"
+        "save; an evaluation is broken off, and --resume makes it again. A second SIGINT ends at once.\n\n"
         "On --resume these keys may change: the limits (env_steps, updates, num_episodes, time_limit), learning_rate, "
         "weight_decay, clip_norm and the schedule, evaluation, checkpoint, logging and device keys, prefetch_depth. "
         "cumind config --explain KEY says it of each key. Others are refused.",

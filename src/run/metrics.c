@@ -81,6 +81,31 @@ size_t cm_metrics_format(const cm_metrics *metrics, char *out, size_t size) {
     return used;
 }
 
+void cm_metrics_put(cm_json_writer *json, const char *key, const cm_metrics *metrics) {
+    cm_metrics copy = *metrics;
+    cm_json_begin_object(json, key);
+    for (int i = 0; i < FIELDS; i++) {
+        if (fields[i].integer) {
+            cm_json_put_int(json, fields[i].name, *integer_of(&copy, &fields[i]));
+        } else {
+            cm_json_put_double(json, fields[i].name, *number_of(&copy, &fields[i]));
+        }
+    }
+    cm_json_end_object(json);
+}
+
+cm_metrics cm_metrics_get(const cm_json *object) {
+    cm_metrics metrics = cm_metrics_empty();
+    for (int i = 0; i < FIELDS; i++) {
+        const cm_json *node = cm_json_get(object, fields[i].name);
+        if (!node) continue;
+        double value = cm_json_number(node, NAN);
+        if (!fields[i].integer) *number_of(&metrics, &fields[i]) = value;
+        if (fields[i].integer && fabs(value) < 0x1p53) *integer_of(&metrics, &fields[i]) = (int64_t)value;
+    }
+    return metrics;
+}
+
 /* ---- the file ---- */
 
 cm_status cm_metrics_open(cm_metrics_file *file, const char *path, int64_t keep) {
@@ -133,15 +158,7 @@ static cm_status read_row(void *context, const cm_json *line) {
         if (!rows) return cm_fail(CM_ERR_MEMORY, "metrics: no memory for %d rows", space);
         list->rows = rows, list->space = space;
     }
-    cm_metrics *row = &list->rows[list->count++];
-    *row = cm_metrics_empty();
-    for (int i = 0; i < FIELDS; i++) {
-        const cm_json *node = cm_json_get(line, fields[i].name);
-        if (!node) continue;
-        double value = cm_json_number(node, NAN);
-        if (!fields[i].integer) *number_of(row, &fields[i]) = value;
-        if (fields[i].integer && fabs(value) < 0x1p53) *integer_of(row, &fields[i]) = (int64_t)value;
-    }
+    list->rows[list->count++] = cm_metrics_get(line);
     return CM_OK;
 }
 

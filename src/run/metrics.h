@@ -7,7 +7,7 @@
 #ifndef CM_RUN_METRICS_H
 #define CM_RUN_METRICS_H
 
-#include "core/status.h"
+#include "core/json.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +38,10 @@ cm_metrics cm_metrics_empty(void); /* integers 0, the rest NAN */
 /* Writes the members as text "name": value, ... without braces. Returns its length; 2048 bytes suffice. */
 enum { CM_METRICS_TEXT = 2048 };
 size_t cm_metrics_format(const cm_metrics *metrics, char *out, size_t size);
+
+/* The same numbers as an object of a larger document, and back; one that does not exist is null there. */
+void cm_metrics_put(cm_json_writer *json, const char *key, const cm_metrics *metrics);
+cm_metrics cm_metrics_get(const cm_json *object);
 
 /* The file. Open appends behind its first `keep` bytes and drops what follows; keep < 0 keeps all. */
 typedef struct cm_metrics_file {

@@ -180,6 +180,20 @@ static cm_status save(cm_run *run) {
     return cm_checkpoint_point_best(run->store, run->state.saved_updates);
 }
 
+/* The evaluation, if it is due, and all that waits for it: metrics, progress, a checkpoint. Errors: CM_ERR_INTERRUPTED
+ * if it was asked to stop; then all of it is pending. */
+static cm_status follow_up(cm_run *run) {
+    run->state.is_pending = cm_run_evaluation_due(run);
+    if (run->state.is_pending) CM_TRY(cm_run_evaluate(run));
+    run->state.is_pending = false;
+    if (run->state.iteration % options(run)->run.metrics_interval == 0 || isfinite(run->row.eval_return)) {
+        CM_TRY(cm_metrics_write(&run->metrics, &run->row));
+    }
+    double limit = options(run)->run.time_limit, late = limit > 0.0 ? (cm_clock_seconds() - run->began) / limit : 0.0;
+    cm_progress_show(run->progress, &run->row, fmax(share_done(run), late));
+    return checkpoint_due(run) ? save(run) : CM_OK;
+}
+
 static cm_status iterate(cm_run *run) {
     cm_actor_counts before = counts_of(run);
     int64_t updates = cm_trainer_updates(trainer_of(run));
@@ -189,13 +203,7 @@ static cm_status iterate(cm_run *run) {
     run->state.iteration++;
     measure(run, &before, updates, cm_clock_seconds() - start);
     warn_of_clipping(run);
-    if (cm_run_evaluation_due(run)) CM_TRY(cm_run_evaluate(run));
-    if (run->state.iteration % options(run)->run.metrics_interval == 0 || isfinite(run->row.eval_return)) {
-        CM_TRY(cm_metrics_write(&run->metrics, &run->row));
-    }
-    double limit = options(run)->run.time_limit, late = limit > 0.0 ? (cm_clock_seconds() - run->began) / limit : 0.0;
-    cm_progress_show(run->progress, &run->row, fmax(share_done(run), late));
-    return checkpoint_due(run) ? save(run) : CM_OK;
+    return follow_up(run);
 }
 
 /* ---- the run ---- */
@@ -219,15 +227,32 @@ static cm_status fill_result(cm_run *run, cm_run_end end, cm_run_result *out) {
     return status;
 }
 
+/* Saves where the run stands: it can be gone on with. */
+static cm_status stop_here(cm_run *run, cm_run_result *out) {
+    CM_TRY(fill_result(run, CM_RUN_STOPPED, out));
+    CM_TRY(save(run));
+    cm_run_say_end(run, out);
+    return CM_OK;
+}
+
+/* What a finished run ends with. Errors: CM_ERR_INTERRUPTED if an evaluation was asked to stop. */
 static cm_status finish(cm_run *run, cm_run_end end, cm_run_result *out) {
-    if (end != CM_RUN_STOPPED) CM_TRY(cm_run_evaluate_last(run));
+    CM_TRY(cm_run_evaluate_last(run));
     CM_TRY(fill_result(run, end, out));
     CM_TRY(save(run));
-    if (end != CM_RUN_STOPPED) {
-        CM_TRY(cm_run_evaluate_final(run, out));
-        CM_TRY(cm_run_write_result(run, out));
-    }
+    CM_TRY(cm_run_evaluate_final(run, out));
+    CM_TRY(cm_run_write_result(run, out));
     cm_run_say_end(run, out);
+    return CM_OK;
+}
+
+/* Iterations until the run has finished. Errors: CM_ERR_INTERRUPTED if it was asked to stop. */
+static cm_status go_on(cm_run *run, cm_run_end *end) {
+    if (run->state.is_pending) CM_TRY(follow_up(run));
+    while (!run_done(run, end)) {
+        CM_TRY(iterate(run));
+        if (cm_stop_asked(run->stop) && !run_done(run, end)) return cm_fail(CM_ERR_INTERRUPTED, "asked to stop");
+    }
     return CM_OK;
 }
 
@@ -239,14 +264,9 @@ cm_status cm_run_train(cm_run *run, cm_run_result *out) {
         if (found) return CM_OK;
     }
     CM_TRY(cm_run_drop_result(run));
-    while (!run_done(run, &end)) {
-        CM_TRY(iterate(run));
-        if (run->stop && *run->stop && !run_done(run, &end)) {
-            end = CM_RUN_STOPPED;
-            break;
-        }
-    }
-    return finish(run, end, out);
+    cm_status status = go_on(run, &end);
+    if (status == CM_OK) status = finish(run, end, out);
+    return status == CM_ERR_INTERRUPTED ? stop_here(run, out) : status;
 }
 
 /* ---- life ---- */
@@ -389,6 +409,7 @@ cm_status cm_run_open(const cm_run_request *request, cm_run **out) {
     run->program = request->program ? request->program : "cumind";
     run->stop = request->stop;
     run->state.best_return = -HUGE_VAL;
+    run->state.evaluated_iteration = -1;
     cm_status status = open_run(run, request);
     if (status == CM_OK) {
         *out = run;

@@ -13,9 +13,8 @@
 #ifndef CM_RUN_RUN_H
 #define CM_RUN_RUN_H
 
-#include <signal.h>
-
 #include "agent/evaluate.h"
+#include "core/stop.h"
 #include "run/configuration.h"
 #include "run/progress.h"
 #include "run/safetensors.h"
@@ -35,7 +34,7 @@ typedef struct cm_run_request {
     const char *init_from;                 /* NULL, or a run whose weights a new run starts from */
     const char *program;                   /* how the user calls it, for the commands that are proposed; "cumind" */
     cm_progress *progress;                 /* borrowed */
-    const volatile sig_atomic_t *stop;     /* not 0: end after the iteration that is going on; NULL: never */
+    const cm_stop *stop;                   /* asked: end after the iteration that is going on; NULL: never */
 } cm_run_request;
 
 /* Opens directory, environment, network, backend; takes all memory and prints the plan; loads the checkpoint. Errors:
@@ -62,7 +61,9 @@ typedef struct cm_run_result {
 } cm_run_result;
 
 /* Iterations until the end; saves a checkpoint there, and result.json if the run has finished. A finished run returns
- * at once with the result it had. Errors: what went wrong; the last checkpoint is intact. */
+ * at once with the result it had. An evaluation that is asked to stop counts for nothing: the checkpoint says that it
+ * is still to be made, and the run that goes on makes it first. Errors: what went wrong; the last checkpoint is intact.
+ */
 cm_status cm_run_train(cm_run *run, cm_run_result *out) CM_MUST_USE;
 
 /* First seed of an evaluation of a run: number >= 0 of those during the run, -1 of the final report. */

@@ -49,8 +49,13 @@ static cm_status open_evaluator(cm_run *run, int episodes, cm_evaluator **out) {
     cm_opponent opponent;
     if (episodes == 0) return CM_OK;
     CM_TRY(parse_opponent(run, &opponent));
-    cm_status status =
-        cm_evaluator_create(run->evaluation_agent, &run->session->env, run->session->pool, episodes, &opponent, out);
+    const cm_evaluator_config config = {.agent = run->evaluation_agent,
+                                        .env = &run->session->env,
+                                        .pool = run->session->pool,
+                                        .episodes = episodes,
+                                        .opponent = &opponent,
+                                        .stop = run->stop};
+    cm_status status = cm_evaluator_create(&config, out);
     return status == CM_OK ? CM_OK : cm_fail_in(status, "evaluation");
 }
 
@@ -106,7 +111,7 @@ static void note_best(cm_run *run, double mean, double reach) {
     run->best_due = true;
 }
 
-cm_status cm_run_evaluate(cm_run *run) {
+static cm_status evaluate(cm_run *run) {
     const cm_run_options *o = &options(run)->run;
     cm_weights which = options(run)->trainer.ema_evaluates ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE;
     cm_evaluation e;
@@ -114,6 +119,7 @@ cm_status cm_run_evaluate(cm_run *run) {
                                 cm_trainer_state(trainer_of(run), which)));
     CM_TRY(play(run, run->evaluator, o->evaluation_episodes, &e));
     run->state.next_evaluation = (env_steps(run) / o->evaluation_interval + 1) * o->evaluation_interval;
+    run->state.evaluated_iteration = run->state.iteration;
     run->row.eval_return = e.mean, run->row.eval_std = e.std, run->row.eval_episodes = e.episodes;
     bool reached = e.mean >= cm_run_goal(run);
     double mean = e.mean;
@@ -123,10 +129,25 @@ cm_status cm_run_evaluate(cm_run *run) {
     return CM_OK;
 }
 
+/* Whether it was broken off or not even begun. */
+static void say_put_off(cm_run *run) {
+    cm_progress_say(run->progress, "the evaluation that is due will be made when the run goes on");
+}
+
+cm_status cm_run_evaluate(cm_run *run) {
+    const cm_run_state before = run->state;
+    const cm_metrics row = run->row;
+    cm_status status = evaluate(run);
+    if (status == CM_ERR_INTERRUPTED) {
+        run->state = before, run->row = row;
+        say_put_off(run);
+    }
+    return status;
+}
+
 cm_status cm_run_evaluate_last(cm_run *run) {
-    const cm_run_options *o = &options(run)->run;
-    bool just_done = run->state.next_evaluation > env_steps(run) && isfinite(run->row.eval_return);
-    return o->evaluation_interval == 0 || just_done ? CM_OK : cm_run_evaluate(run);
+    bool is_done = run->state.evaluated_iteration == run->state.iteration;
+    return options(run)->run.evaluation_interval == 0 || is_done ? CM_OK : cm_run_evaluate(run);
 }
 
 /* ---- the report ---- */
@@ -138,7 +159,10 @@ cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) {
     CM_TRY(
         cm_run_load_agent(run->directory.path, CM_CHECKPOINT_PREFERRED, run->session, run->evaluation_agent, &facts));
     out->final_seed = cm_run_evaluation_seed(o->seed, -1, o->final_evaluation_episodes);
-    CM_TRY(cm_evaluator_run(run->final_evaluator, o->final_evaluation_episodes, out->final_seed, NULL, &out->final));
+    cm_status status =
+        cm_evaluator_run(run->final_evaluator, o->final_evaluation_episodes, out->final_seed, NULL, &out->final);
+    if (status == CM_ERR_INTERRUPTED) say_put_off(run);
+    CM_TRY(status);
     out->final_updates = facts.updates;
     out->evaluated = true;
     return CM_OK;

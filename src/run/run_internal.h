@@ -18,13 +18,15 @@ typedef struct cm_run_state {
     int64_t learnt_episodes;               /* finished episodes that learning has counted */
     int64_t evaluations;                   /* made so far */
     int64_t next_evaluation;               /* env steps at which the next one is due */
+    int64_t evaluated_iteration;           /* after which the last one was made, -1: none */
     int64_t saved_episodes, saved_updates; /* at the last checkpoint */
     bool goal_reached;                     /* and confirmed */
     double best_return;                    /* highest mean of an evaluation, -HUGE_VAL: none */
     double credit;                         /* of the learner */
     double seconds;                        /* of earlier sessions */
     int64_t metrics_bytes;
-    bool warned; /* of clipped targets */
+    bool warned;     /* of clipped targets */
+    bool is_pending; /* the last iteration lacks its evaluation, which was interrupted, and its row of metrics */
 } cm_run_state;
 
 /* A file of pieces of the replay that checkpoints share. */
@@ -51,7 +53,7 @@ struct cm_run {
 
     cm_progress *progress; /* borrowed */
     const char *program;   /* borrowed */
-    const volatile sig_atomic_t *stop;
+    const cm_stop *stop;   /* borrowed; NULL: never */
 
     cm_run_state state;
     cm_run_segment segments[CM_RUN_SEGMENTS];
@@ -62,7 +64,7 @@ struct cm_run {
     bool is_new;    /* its folder was made by this process */
     bool best_due;  /* the next checkpoint is the best evaluated one */
     double began;   /* clock at the start of this session */
-    cm_metrics row; /* of the iteration that is going on */
+    cm_metrics row; /* of the iteration that is going on; saved while it is pending */
 };
 
 /* run_state.c */
@@ -84,7 +86,9 @@ double cm_run_goal(const cm_run *run); /* NAN: none */
 cm_status cm_run_open_evaluation(cm_run *run) CM_MUST_USE;
 void cm_run_close_evaluation(cm_run *run);
 bool cm_run_evaluation_due(const cm_run *run);
-cm_status cm_run_evaluate(cm_run *run) CM_MUST_USE;      /* the current weights; counts for goal and best */
+/* The current weights; counts for goal and best. Errors: CM_ERR_INTERRUPTED if it was asked to stop, and then nothing
+ * counts; so with the next two. */
+cm_status cm_run_evaluate(cm_run *run) CM_MUST_USE;
 cm_status cm_run_evaluate_last(cm_run *run) CM_MUST_USE; /* the same at the end, unless it has just been done */
 cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) CM_MUST_USE; /* the report, of a saved run */
 

@@ -115,12 +115,14 @@ static void evaluation_members(const cm_evaluation *e, char *out, size_t size) {
 void cm_run_say_evaluation(cm_run *run, const cm_evaluation *e, const char *note) {
     char members[512], text[768];
     evaluation_members(e, members, sizeof members);
-    snprintf(text, sizeof text, "%s, \"env_steps\": %lld, \"updates\": %lld", members, (long long)run->row.env_steps,
-             (long long)run->row.updates);
+    cm_actor_counts counts;
+    cm_actor_count(run->actor, &counts);
+    snprintf(text, sizeof text, "%s, \"env_steps\": %lld, \"updates\": %lld", members, (long long)counts.env_steps,
+             (long long)cm_trainer_updates(cm_run_learner_trainer(run->learner)));
     cm_progress_event(run->progress, "evaluation", text);
     cm_progress_say(run->progress, "evaluated after %lld steps: mean return %.*f over %d greedy episodes%s%s",
-                    (long long)run->row.env_steps, fabs(e->mean) < 9.995 ? 2 : 1, e->mean, e->episodes,
-                    note ? ": " : "", note ? note : "");
+                    (long long)counts.env_steps, fabs(e->mean) < 9.995 ? 2 : 1, e->mean, e->episodes, note ? ": " : "",
+                    note ? note : "");
 }
 
 /* ---- end ---- */

@@ -190,6 +190,7 @@ static void write_state(const cm_run *run, cm_json_writer *json) {
     cm_json_put_int(json, "learnt_episodes", s->learnt_episodes);
     cm_json_put_int(json, "evaluations", s->evaluations);
     cm_json_put_int(json, "next_evaluation", s->next_evaluation);
+    cm_json_put_int(json, "evaluated_iteration", s->evaluated_iteration);
     cm_json_put_int(json, "saved_episodes", s->saved_episodes);
     cm_json_put_int(json, "saved_updates", s->saved_updates);
     cm_json_put_bool(json, "goal_reached", s->goal_reached);
@@ -198,6 +199,7 @@ static void write_state(const cm_run *run, cm_json_writer *json) {
     cm_json_put_double(json, "seconds", cm_run_seconds(run));
     cm_json_put_int(json, "metrics_bytes", run->metrics.bytes);
     cm_json_put_bool(json, "warned", s->warned);
+    if (s->is_pending) cm_metrics_put(json, "pending", &run->row);
     cm_json_end_object(json);
 }
 
@@ -235,6 +237,9 @@ static cm_status read_state(cm_run *run, const cm_json *root) {
     s->goal_reached = cm_json_is_true(cm_json_get(root, "goal_reached"));
     s->best_return = cm_json_number(cm_json_get(root, "best_return"), -HUGE_VAL);
     s->warned = cm_json_is_true(cm_json_get(root, "warned"));
+    s->evaluated_iteration = (int64_t)cm_json_number(cm_json_get(root, "evaluated_iteration"), -1.0);
+    s->is_pending = cm_json_get(root, "pending") != NULL;
+    if (s->is_pending) run->row = cm_metrics_get(cm_json_get(root, "pending"));
     cm_run_learner_set_credit(run->learner, s->credit);
     cm_trainer_set_updates(cm_run_learner_trainer(run->learner), updates);
     return CM_OK;

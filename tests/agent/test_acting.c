@@ -212,8 +212,9 @@ END_TEST
 
 static void evaluate(scene *s, int capacity, int episodes, uint64_t seed, double *returns, cm_evaluation *out) {
     cm_evaluator *evaluator;
-    ck_assert_int_eq(cm_evaluator_create(s->agent, &s->session->env, s->session->pool, capacity, NULL, &evaluator),
-                     CM_OK);
+    const cm_evaluator_config config = {
+        .agent = s->agent, .env = &s->session->env, .pool = s->session->pool, .episodes = capacity};
+    ck_assert_int_eq(cm_evaluator_create(&config, &evaluator), CM_OK);
     ck_assert_msg(cm_evaluator_run(evaluator, episodes, seed, returns, out) == CM_OK, "%s", cm_error_message());
     cm_evaluator_destroy(evaluator);
 }

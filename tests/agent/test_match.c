@@ -185,6 +185,39 @@ START_TEST(games_are_not_saved_where_they_cannot_be_written) {
 }
 END_TEST
 
+/* A player that asks to stop at its third turn. */
+typedef struct stopping_player {
+    lowest_player base;
+    cm_stop *stop;
+    int turns;
+} stopping_player;
+
+static cm_status stopping_choose(cm_player *player, const cm_turn *turn) {
+    stopping_player *p = (stopping_player *)player;
+    if (++p->turns == 3) cm_stop_ask(p->stop);
+    return lowest_choose(player, turn);
+}
+
+START_TEST(match_that_is_asked_to_stop_makes_no_further_turn) {
+    seats s;
+    cm_stop stop = {0};
+    open_seats(&s, "connect4", 8, 1);
+    stopping_player *p = calloc(1, sizeof *p);
+    *p = (stopping_player){.base = {.base = {.choose = stopping_choose, .destroy = lowest_destroy}, .env = &s.env},
+                           .stop = &stop};
+    s.config.players[0] = &p->base.base;
+    expect_status(cm_player_random(&s.env, &s.config.players[1]));
+    s.config.stop = &stop;
+    expect_status(cm_match_create(&s.config, &s.match));
+    ck_assert_int_eq(cm_match_run(s.match, 8, 0, 0), CM_ERR_INTERRUPTED);
+    ck_assert_int_eq(p->turns, 3);
+    stop = (cm_stop){0};
+    expect_status(cm_match_run(s.match, 8, 0, 0)); /* and can be played anew */
+    ck_assert_int_gt(p->turns, 10);
+    close_seats(&s);
+}
+END_TEST
+
 int main(void) {
     const TTest *const tests[] = {we_move_first_in_even_games_and_second_in_odd_ones,
                                   workers_change_no_move_of_a_match,
@@ -192,6 +225,7 @@ int main(void) {
                                   both_games_of_a_pair_have_the_same_opening,
                                   opening_that_ends_every_game_is_refused,
                                   moves_of_games_without_a_bound_are_not_kept,
+                                  match_that_is_asked_to_stop_makes_no_further_turn,
                                   score_counts_sides_and_has_the_interval_of_the_mean,
                                   saved_games_replay_to_their_rewards,
                                   games_are_not_saved_where_they_cannot_be_written};

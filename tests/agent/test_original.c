@@ -253,8 +253,8 @@ START_TEST(evaluation_reports_mean_deviation_and_interval) {
     cm_evaluation e;
     double returns[10], again[10];
     open_play(&p);
-    ck_assert_msg(cm_evaluator_create(p.f.agent, &p.env, p.f.pool, 10, NULL, &evaluator) == CM_OK, "%s",
-                  cm_error_message());
+    const cm_evaluator_config config = {.agent = p.f.agent, .env = &p.env, .pool = p.f.pool, .episodes = 10};
+    ck_assert_msg(cm_evaluator_create(&config, &evaluator) == CM_OK, "%s", cm_error_message());
     ck_assert_msg(cm_evaluator_run(evaluator, 10, 7, returns, &e) == CM_OK, "%s", cm_error_message());
     ck_assert(cm_evaluator_run(evaluator, 10, 7, again, &e) == CM_OK);
     ck_assert_mem_eq(returns, again, sizeof returns);

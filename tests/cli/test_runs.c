@@ -206,6 +206,39 @@ START_TEST(interrupted_run_saves_says_how_to_go_on_and_does) {
 }
 END_TEST
 
+/* An evaluation of a million episodes would take minutes. */
+START_TEST(interrupt_breaks_off_an_evaluation) {
+    char text[4096], dir[16], line[512];
+    snprintf(dir, sizeof dir, "broken-%d", _i);
+    snprintf(line, sizeof line, "train --run %s%s --set evaluation_interval=256 --set evaluation_episodes=1000000", dir,
+             SMALL);
+    pid_t child = cm_program_start(where, line);
+    cm_program_await_handler(child, SIGINT);
+    usleep(700000);
+    kill(child, _i ? SIGTERM : SIGINT);
+    ck_assert_int_eq(cm_program_wait(child), 0);
+    cm_program_file(where, "out.txt", text, sizeof text);
+    ck_assert_msg(strstr(text, "the evaluation that is due will be made when the run goes on") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "cumind train --resume broken-") != NULL, "%s", text);
+    snprintf(line, sizeof line, "train --quiet --resume %s --set evaluation_episodes=4", dir);
+    expect_ok(line);
+    expect_reference(dir);
+}
+END_TEST
+
+START_TEST(interrupted_eval_is_one_line_and_no_result) {
+    char text[4096];
+    pid_t child = cm_program_start(where, "eval --run ref --episodes 1000000");
+    cm_program_await_handler(child, SIGTERM);
+    kill(child, _i ? SIGTERM : SIGINT);
+    ck_assert_int_eq(cm_program_wait(child), _i ? 143 : 130);
+    cm_program_file(where, "err.txt", text, sizeof text);
+    ck_assert_str_eq(text, "cumind: eval: interrupted; it has no result\n");
+    cm_program_file(where, "out.txt", text, sizeof text);
+    ck_assert_str_eq(text, "");
+}
+END_TEST
+
 START_TEST(second_interrupt_ends_at_once_and_loses_nothing_saved) {
     pid_t child = cm_program_start(where, "train --quiet --run twice" SMALL);
     await_run("twice");
@@ -485,6 +518,8 @@ int main(void) {
     tcase_add_test(tests, several_seeds_end_with_a_table);
     tcase_add_loop_test(tests, killed_run_resumes_to_the_same_parameters, 0, 5);
     tcase_add_loop_test(tests, interrupted_run_saves_says_how_to_go_on_and_does, 0, 2);
+    tcase_add_loop_test(tests, interrupt_breaks_off_an_evaluation, 0, 2);
+    tcase_add_loop_test(tests, interrupted_eval_is_one_line_and_no_result, 0, 2);
     tcase_add_test(tests, second_interrupt_ends_at_once_and_loses_nothing_saved);
     tcase_add_test(tests, finished_run_resumes_to_exit_0_and_changes_nothing);
     tcase_add_test(tests, finished_game_run_says_again_how_it_was_won);

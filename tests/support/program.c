@@ -41,6 +41,25 @@ static pid_t start(const char *where, const char *arguments, const char *input) 
 
 pid_t cm_program_start(const char *where, const char *arguments) { return start(where, arguments, "/dev/null"); }
 
+/* The signals that the program has handlers for, bit number - 1; 0 as long as the process is that of the test. */
+static unsigned long long caught_signals(pid_t child) {
+    char path[64], line[256];
+    unsigned long long caught = 0;
+    bool is_program = false;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)child);
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file)) {
+        if (strcmp(line, "Name:\tcumind\n") == 0) is_program = true;
+        if (is_program && strncmp(line, "SigCgt:", 7) == 0) caught = strtoull(line + 7, NULL, 16);
+    }
+    if (file) fclose(file);
+    return caught;
+}
+
+void cm_program_await_handler(pid_t child, int signal) {
+    for (int i = 0; i < 20000 && !(caught_signals(child) >> (signal - 1) & 1); i++) usleep(1000);
+}
+
 int cm_program_wait(pid_t child) {
     int status = 0;
     if (waitpid(child, &status, 0) != child) return -1;

@@ -28,6 +28,9 @@ void cm_program_run_terminal(const char *where, const char *arguments, int colum
 /* Starts it with output to the files out.txt and err.txt of `where`; the caller waits. */
 pid_t cm_program_start(const char *where, const char *arguments);
 
+/* Waits until a started one has taken over a signal, so that it may be sent. At most 20 s. */
+void cm_program_await_handler(pid_t child, int signal);
+
 /* Exit status as above of a started one. */
 int cm_program_wait(pid_t child);
 

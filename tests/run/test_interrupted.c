@@ -1,0 +1,198 @@
+/* Runs that are asked to stop where an evaluation is due or under way: it counts for nothing, and the run that goes on
+ * makes it again, so that parameters, metrics, the best checkpoint and the report are those of the unbroken run. */
+#include <check.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/file.h"
+#include "core/json.h"
+#include "core/log.h"
+#include "run/checkpoint.h"
+#include "run/metrics.h"
+#include "run/run.h"
+
+/* A place where a run is asked to stop: when it prints a line with `text`; "": before it begins. */
+typedef struct place {
+    const char *text;
+    const char *settings[3]; /* besides the common ones */
+    bool is_pending;         /* the iteration's row of metrics waits for the evaluation */
+} place;
+
+static const place places[] = {
+    {"", {"evaluation_interval=256", "stop_at_goal=false"}, true},
+    {"\"evaluation\"",
+     {"evaluation_interval=512", "stop_at_goal=true", "goal_return=5"},
+     true},                                                                          /* it is to be confirmed */
+    {"\"iteration\": 4,", {"evaluation_interval=512", "stop_at_goal=false"}, false}, /* before the report */
+    {"\"iteration\": 4,", {"evaluation_interval=768", "stop_at_goal=false"}, false}, /* before the last one */
+};
+enum { PLACES = sizeof places / sizeof *places };
+
+static cm_stop stop;
+static const char *trigger; /* NULL: nothing is waited for */
+
+/* All that this program prints passes here. */
+ssize_t write(int file, const void *text, size_t size) {
+    if (trigger && memmem(text, size, trigger, strlen(trigger))) cm_stop_ask(&stop);
+    return syscall(SYS_write, file, text, size);
+}
+
+static char folder[64];
+
+static void begin_each(void) {
+    strcpy(folder, "/tmp/cumind-interrupted-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+static void end_each(void) { ck_assert_int_eq(cm_directory_remove(folder), CM_OK); }
+
+static void path_of(const char *run, const char *file, char path[160]) {
+    snprintf(path, 160, "%s/%s%s%s", folder, run, file[0] ? "/" : "", file);
+}
+
+static void train(const char *name, const place *at, bool resume, cm_run_result *result) {
+    char directory[160];
+    const char *settings[12] = {
+        "env_steps=1024", "min_memory_steps=256", "final_evaluation_episodes=6", "evaluation_episodes=4",
+        "threads=2",      "num_simulations=4",    "checkpoint_updates=40"};
+    int count = 7;
+    for (int i = 0; i < 3 && at->settings[i]; i++) settings[count++] = at->settings[i];
+    cm_configuration configuration;
+    cm_config *config;
+    cm_run *run;
+    cm_progress_style style = {.file = open("/dev/null", O_WRONLY), .json = true};
+    cm_progress *progress;
+    path_of(name, "", directory);
+    ck_assert_msg(cm_configuration_load(NULL, settings, count, &configuration, &config) == CM_OK, "%s",
+                  cm_error_message());
+    ck_assert(cm_progress_create(&style, &progress) == CM_OK);
+    cm_run_request request = {.config = config,
+                              .configuration = &configuration,
+                              .directory = directory,
+                              .resume = resume,
+                              .checkpoint = CM_CHECKPOINT_LATEST,
+                              .progress = progress,
+                              .stop = &stop};
+    ck_assert_msg(cm_run_open(&request, &run) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_run_train(run, result) == CM_OK, "%s", cm_error_message());
+    cm_run_close(run);
+    cm_progress_destroy(progress);
+    cm_config_destroy(config);
+    close(style.file);
+}
+
+/* Timing differs from run to run. */
+static void forget_time(cm_metrics *m) {
+    m->seconds = m->env_steps_per_second = m->simulations_per_second = m->updates_per_second = 0.0;
+}
+
+static void expect_same_metrics(const char *broken) {
+    char path[160], line[CM_METRICS_TEXT], other[CM_METRICS_TEXT];
+    cm_metrics *rows[2];
+    int count[2];
+    const char *const runs[2] = {"unbroken", broken};
+    for (int i = 0; i < 2; i++) {
+        path_of(runs[i], "metrics.jsonl", path);
+        ck_assert_msg(cm_metrics_read(path, &rows[i], &count[i]) == CM_OK, "%s", cm_error_message());
+    }
+    ck_assert_int_eq(count[0], count[1]);
+    for (int k = 0; k < count[0]; k++) {
+        forget_time(&rows[0][k]);
+        forget_time(&rows[1][k]);
+        cm_metrics_format(&rows[0][k], line, sizeof line);
+        cm_metrics_format(&rows[1][k], other, sizeof other);
+        ck_assert_str_eq(line, other);
+    }
+    free(rows[0]);
+    free(rows[1]);
+}
+
+/* `best` points to the same checkpoint. */
+static void expect_same_best(const char *broken) {
+    char path[160], target[2][PATH_MAX] = {"", ""};
+    const char *const runs[2] = {"unbroken", broken};
+    for (int i = 0; i < 2; i++) {
+        path_of(runs[i], "best", path);
+        ck_assert_int_gt(readlink(path, target[i], sizeof target[i] - 1), 0);
+    }
+    ck_assert_str_eq(target[0], target[1]);
+}
+
+static double state_number(const char *run, const char *key) {
+    char path[160];
+    cm_json_doc *doc = NULL;
+    path_of(run, "latest/state.json", path);
+    ck_assert_msg(cm_json_read(path, &doc) == CM_OK, "%s", cm_error_message());
+    const cm_json *node = cm_json_get(cm_json_root(doc), key);
+    double value = node && cm_json_type(node) == CM_JSON_OBJECT ? 1.0 : cm_json_number(node, -1.0);
+    cm_json_free(doc);
+    return value;
+}
+
+START_TEST(evaluation_that_is_asked_to_stop_counts_for_nothing_and_is_made_again) {
+    const place *at = &places[_i];
+    char path[160];
+    cm_run_result unbroken, broken;
+    train("unbroken", at, false, &unbroken);
+    ck_assert_int_ne(unbroken.end, CM_RUN_STOPPED);
+
+    if (at->text[0] == '\0') cm_stop_ask(&stop);
+    trigger = at->text[0] ? at->text : NULL;
+    train("broken", at, false, &broken);
+    ck_assert_int_eq(broken.end, CM_RUN_STOPPED);
+    ck_assert(!broken.evaluated);
+    path_of("broken", "result.json", path);
+    ck_assert(!cm_file_exists(path));
+    ck_assert_double_eq(state_number("broken", "pending"), at->is_pending ? 1.0 : -1.0);
+
+    trigger = NULL, stop = (cm_stop){0};
+    train("broken", at, true, &broken);
+    ck_assert_int_eq(broken.end, unbroken.end);
+    ck_assert_str_eq(broken.hash, unbroken.hash);
+    ck_assert(broken.evaluated);
+    ck_assert_double_eq(broken.final.mean, unbroken.final.mean);
+    ck_assert_int_eq(broken.final_updates, unbroken.final_updates);
+    ck_assert_double_eq(state_number("broken", "evaluations"), state_number("unbroken", "evaluations"));
+    ck_assert_double_eq(state_number("broken", "best_return"), state_number("unbroken", "best_return"));
+    ck_assert_double_eq(state_number("broken", "pending"), -1.0);
+    expect_same_metrics("broken");
+    expect_same_best("broken");
+}
+END_TEST
+
+START_TEST(stop_that_is_asked_again_and_again_loses_nothing) {
+    cm_run_result unbroken, broken;
+    train("unbroken", &places[0], false, &unbroken);
+    cm_stop_ask(&stop);
+    for (int i = 0; i < 3; i++) { /* each time before the evaluation of the first iteration */
+        train("broken", &places[0], i > 0, &broken);
+        ck_assert_int_eq(broken.end, CM_RUN_STOPPED);
+        ck_assert_int_eq(broken.iterations, 1);
+    }
+    stop = (cm_stop){0};
+    train("broken", &places[0], true, &broken);
+    ck_assert_str_eq(broken.hash, unbroken.hash);
+    expect_same_metrics("broken");
+}
+END_TEST
+
+int main(void) {
+    cm_log_set_level(CM_WARNING);
+    Suite *suite = suite_create("run/interrupted");
+    TCase *t = tcase_create("evaluations");
+    tcase_add_checked_fixture(t, begin_each, end_each);
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, evaluation_that_is_asked_to_stop_counts_for_nothing_and_is_made_again, 0, PLACES);
+    tcase_add_test(t, stop_that_is_asked_again_and_again_loses_nothing);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
