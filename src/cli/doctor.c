@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/memory.h"
 #include "run/run.h"
 
 typedef struct check {
@@ -23,18 +24,20 @@ static cm_status check_processors(char *note, size_t size) {
 }
 
 static cm_status check_memory(char *note, size_t size) {
-    long pages = sysconf(_SC_AVPHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-    double free_bytes = (double)pages * (double)bytes;
-    snprintf(note, size, "%.1f GB free", free_bytes / 1e9);
-    if (free_bytes > 64e6) return CM_OK;
-    return cm_fail(CM_ERR_MEMORY, "%.0f MB are free, training CartPole needs about 64 MB", free_bytes / 1e6);
+    char text[16];
+    double available = (double)cm_memory_available();
+    cm_format_bytes(available, text);
+    snprintf(note, size, "%s available", text);
+    if (available > 64e6) return CM_OK;
+    return cm_fail(CM_ERR_MEMORY, "%s are available, training CartPole needs about 64 MB", text);
 }
 
 static cm_status check_disk(char *note, size_t size) {
     uint64_t bytes = 0;
+    char text[16];
     CM_TRY(cm_disk_free(".", &bytes));
-    snprintf(note, size, bytes < 1000000000 ? "%.0f MB free here" : "%.1f GB free here",
-             (double)bytes / (bytes < 1000000000 ? 1e6 : 1e9));
+    cm_format_bytes((double)bytes, text);
+    snprintf(note, size, "%s free here", text);
     if (bytes > 32000000) return CM_OK;
     return cm_fail(CM_ERR_IO, "%s, the checkpoints of CartPole need about 20 MB", note);
 }

@@ -8,6 +8,7 @@
 #include "cli/eval_positions.h"
 #include "cli/interrupt.h"
 #include "core/arena.h"
+#include "core/memory.h"
 
 static void write_result(const cm_evaluation *e, const double *returns, const cm_run_facts *facts, int64_t seed,
                          cm_json_writer *json) {
@@ -90,7 +91,7 @@ static cm_status run_eval(cm_arguments *arguments) {
                        : is_match ? cm_eval_match(arguments, &own)
                                   : evaluate(arguments, &own);
     cm_loaded_close(&own);
-    return status;
+    return cm_memory_advise(status, "lower --simulations, --episodes or --games");
 }
 
 static const cm_flag flags[] = {

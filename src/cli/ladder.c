@@ -9,6 +9,7 @@
 #include "cli/interrupt.h"
 #include "cli/view.h"
 #include "core/arena.h"
+#include "core/memory.h"
 #include "run/directory.h"
 #include "run/interval_plot.h"
 
@@ -271,7 +272,7 @@ static cm_status run_ladder(cm_arguments *arguments) {
     if (status == CM_OK) status = play_ladder(arguments, &list, pool);
     close_all(&list);
     cm_pool_destroy(pool);
-    return status;
+    return cm_memory_advise(status, "lower --simulations or --games");
 }
 
 static const cm_flag flags[] = {

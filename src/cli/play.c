@@ -7,6 +7,7 @@
 #include "cli/dialogue.h"
 #include "cli/interrupt.h"
 #include "cli/loaded.h"
+#include "core/memory.h"
 
 enum { MOST_STEPS = 100000 };
 
@@ -180,7 +181,7 @@ static cm_status run_play(cm_arguments *arguments) {
     CM_TRY(cm_loaded_open(arguments, &loaded));
     cm_status status = play(arguments, &loaded);
     cm_loaded_close(&loaded);
-    return status;
+    return cm_memory_advise(status, "lower --simulations");
 }
 
 static const cm_flag flags[] = {

@@ -10,6 +10,7 @@
 #include "cli/view.h"
 #include "core/arena.h"
 #include "core/log.h"
+#include "core/memory.h"
 #include "env/moves.h"
 
 enum { LINES_PER_THREAD = 64, ERROR_BYTES = 160, MOVES_SHOWN = 24, ROWS = 10 };
@@ -241,5 +242,5 @@ cm_status cm_cli_search_positions(cm_arguments *arguments) {
     }
     close_positions(&p);
     cm_loaded_close(&loaded);
-    return status;
+    return cm_memory_advise(status, "lower --simulations");
 }

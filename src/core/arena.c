@@ -4,7 +4,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { HUGE_PAGE = 2 << 20 }; /* bytes */
+#include "core/memory.h"
+
+enum { HUGE_PAGE = 2 << 20, LARGE = 64 << 20 }; /* bytes */
 
 size_t cm_align(size_t bytes) {
     size_t mask = CM_ALIGN - 1;
@@ -23,9 +25,10 @@ static void *take_block(size_t size) {
 
 cm_status cm_arena_create(cm_arena *arena, size_t bytes, const char *what) {
     size_t size = cm_align(bytes ? bytes : 1);
-    void *base = size < bytes ? NULL : take_block(size);
     *arena = (cm_arena){0};
-    if (!base) return cm_fail(CM_ERR_MEMORY, "%s: cannot take %zu bytes of memory", what, bytes);
+    if (size >= LARGE) CM_TRY(cm_memory_check((double)bytes, what)); /* the system would promise it and kill us later */
+    void *base = size < bytes ? NULL : take_block(size);
+    if (!base) return cm_memory_fail((double)bytes, what);
     arena->base = base, arena->capacity = size;
     return CM_OK;
 }
@@ -48,6 +51,5 @@ void cm_arena_reset(cm_arena *arena) { arena->used = 0; }
 cm_status cm_alloc(void *out, size_t n, size_t size, const char *what) {
     void *block = calloc(n ? n : 1, size ? size : 1);
     memcpy(out, &block, sizeof block);
-    if (!block) return cm_fail(CM_ERR_MEMORY, "%s: cannot take %zu x %zu bytes of memory", what, n, size);
-    return CM_OK;
+    return block ? CM_OK : cm_memory_fail((double)n * (double)size, what);
 }

@@ -19,7 +19,8 @@ typedef struct cm_arena {
 /* Rounds a size up to a multiple of CM_ALIGN. */
 size_t cm_align(size_t bytes);
 
-/* Takes a zeroed block of `bytes`, CM_ALIGN-aligned; `what` names it in the error. Errors: CM_ERR_MEMORY. */
+/* Takes a zeroed block of `bytes`, CM_ALIGN-aligned; `what` names it in the error. Errors: CM_ERR_MEMORY, also for what
+ * the machine has not got and would only promise. */
 cm_status cm_arena_create(cm_arena *arena, size_t bytes, const char *what) CM_MUST_USE;
 void cm_arena_destroy(cm_arena *arena);
 

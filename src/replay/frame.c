@@ -4,6 +4,8 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include "core/memory.h"
+
 void cm_bytes_free(cm_bytes *bytes) {
     free(bytes->data);
     *bytes = (cm_bytes){0};
@@ -14,7 +16,7 @@ cm_status cm_bytes_extend(cm_bytes *bytes, size_t size, unsigned char **out) {
         size_t capacity = bytes->capacity + bytes->capacity / 2;
         if (capacity < bytes->size + size) capacity = bytes->size + size;
         unsigned char *data = capacity >= size ? realloc(bytes->data, capacity) : NULL;
-        if (!data) return cm_fail(CM_ERR_MEMORY, "cannot take %zu bytes to save or load the replay", capacity);
+        if (!data) return cm_memory_fail((double)capacity, "to save or load the replay");
         bytes->data = data;
         bytes->capacity = capacity;
     }

@@ -10,6 +10,7 @@
 
 #include "core/arena.h"
 #include "core/log.h"
+#include "core/memory.h"
 #include "run/checkpoint_io.h"
 
 enum { NUMBER_DIGITS = 8, LIST_LIMIT = 4096, MANIFEST_BYTES = 64 * 1024 };
@@ -200,12 +201,15 @@ uint64_t cm_checkpoint_bytes(const cm_checkpoint_part *parts, int count) {
 
 static cm_status check_room(const cm_checkpoint_store *store, uint64_t need) {
     uint64_t room = 0;
+    char wanted[16], there[16];
     CM_TRY(cm_disk_free(store->folder, &room));
     if (room >= need) return CM_OK;
+    cm_format_bytes((double)need, wanted);
+    cm_format_bytes((double)room, there);
     return cm_fail(CM_ERR_IO,
-                   "%s: a checkpoint needs up to %.1f MB, the disk has %.1f MB free: make room and go on with "
+                   "%s: a checkpoint needs up to %s, the disk has %s free: make room and go on with "
                    "--resume; earlier checkpoints are intact",
-                   store->folder, (double)need / 1e6, (double)room / 1e6);
+                   store->folder, wanted, there);
 }
 
 static cm_status write_parts(cm_checkpoint_writer *writer, const cm_checkpoint_part *parts, int count) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/arena.h"
+#include "core/memory.h"
 #include "core/trace.h"
 #include "run/safetensors.h"
 
@@ -90,10 +91,13 @@ static cm_status check_plan(const cm_session *s, const cm_replay_config *config)
     if (status != CM_OK) return cm_fail_in(status, "Memory");
     int64_t limit = s->configuration.run.memory_limit;
     if (limit == 0 || plan.bytes <= (uint64_t)limit) return CM_OK;
+    char needed[16], allowed[16];
+    cm_format_bytes((double)plan.bytes, needed);
+    cm_format_bytes((double)limit, allowed);
     return cm_fail(CM_ERR_MEMORY,
-                   "Memory: the replay needs %.1f MB, Device.memory_limit is %.1f MB: set Memory.memory_bytes or lower "
+                   "Memory: the replay needs %s, Device.memory_limit is %s: set Memory.memory_bytes or lower "
                    "Memory.memory_steps",
-                   (double)plan.bytes / 1e6, (double)limit / 1e6);
+                   needed, allowed);
 }
 
 static cm_status open_replay(cm_run_learner *l, const cm_session *s) {
@@ -103,7 +107,9 @@ static cm_status open_replay(cm_run_learner *l, const cm_session *s) {
     config.symmetry_elements = elements;
     config.symmetry_actions = actions;
     if (status == CM_OK) status = check_plan(s, &config);
-    if (status == CM_OK) status = cm_replay_create(&config, &l->replay);
+    if (status == CM_OK) {
+        status = cm_memory_advise(cm_replay_create(&config, &l->replay), "lower memory_steps or set memory_bytes");
+    }
     free(elements);
     free(actions);
     return status;
@@ -115,6 +121,8 @@ static cm_status take_bootstrap(cm_run_learner *l) {
         cm_alloc(&l->observations, positions * (size_t)l->observation_size, sizeof(float), "bootstrap observations"));
     return cm_alloc(&l->values, 2 * positions, sizeof(float), "bootstrap values");
 }
+
+static const char for_training[] = "lower batch_size, num_unroll_steps, threads or the sizes of the network";
 
 static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
     bool bootstrap = l->c->trainer.ema_bootstraps || l->c->trainer.target_update_frequency > 0;
@@ -131,15 +139,16 @@ static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
         .priority_epsilon = l->c->replay.per_epsilon,
         .bootstrap = bootstrap,
     };
-    CM_TRY(cm_trainer_create(&config, &l->trainer));
-    if (bootstrap) CM_TRY(take_bootstrap(l));
+    CM_TRY(cm_memory_advise(cm_trainer_create(&config, &l->trainer), for_training));
+    if (bootstrap) CM_TRY(cm_memory_advise(take_bootstrap(l), for_training));
     cm_batch_config batch = {
         .rows = l->rows,
         .consistency = l->c->trainer.consistency_weight > 0.0,
         .bootstrap = bootstrap,
         .seed = (uint64_t)l->c->run.seed,
     };
-    return cm_prefetch_create(l->replay, &batch, l->c->replay.prefetch_depth, &l->prefetch);
+    return cm_memory_advise(cm_prefetch_create(l->replay, &batch, l->c->replay.prefetch_depth, &l->prefetch),
+                            "lower batch_size, num_unroll_steps or prefetch_depth");
 }
 
 cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_run_learner **out) {

@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/memory.h"
 #include "core/rng.h"
 #include "run/run_internal.h"
 
@@ -323,8 +324,9 @@ static cm_status init_weights(cm_run *run, const char *from) {
 static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     CM_TRY(open_pools(run));
     CM_TRY(cm_run_learner_create(run->session, run->overlap ? run->learning_pool : run->session->pool, &run->learner));
-    CM_TRY(open_acting(run));
-    CM_TRY(cm_run_open_evaluation(run));
+    CM_TRY(cm_memory_advise(open_acting(run), "lower num_envs, num_simulations or the sizes of the network"));
+    CM_TRY(cm_memory_advise(cm_run_open_evaluation(run), "lower evaluation_simulations, num_simulations, "
+                                                         "evaluation_episodes or final_evaluation_episodes"));
     if (request->init_from && !request->resume) CM_TRY(init_weights(run, request->init_from));
     return cm_run_make_parts(run);
 }

@@ -10,19 +10,13 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/memory.h"
 #include "run/run_internal.h"
 
 enum { PLAN_ROWS = 16 };
 static const char result_file[] = "result.json";
 
 static const cm_configuration *options(const cm_run *run) { return &run->session->configuration; }
-
-static void format_bytes(double bytes, char out[16]) {
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
-    int unit = 0;
-    for (; bytes >= 999.5 && unit < 4; unit++) bytes /= 1000.0;
-    snprintf(out, 16, bytes < 9.95 && unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
-}
 
 /* ---- start ---- */
 
@@ -36,11 +30,11 @@ static void say_plan(cm_run *run) {
     size_t evaluation = cm_evaluator_memory(run->evaluator) + cm_evaluator_memory(run->final_evaluator);
     rows[count++] = (cm_memory_row){"evaluation", evaluation};
     total += evaluation;
-    format_bytes((double)total, size);
+    cm_format_bytes((double)total, size);
     cm_progress_say(run->progress, "memory    %s", size);
     for (int i = 0; i < count; i++) {
         if (rows[i].bytes == 0) continue;
-        format_bytes((double)rows[i].bytes, size);
+        cm_format_bytes((double)rows[i].bytes, size);
         cm_progress_say(run->progress, "  %-32s %8s", rows[i].name, size);
     }
 }
@@ -86,7 +80,7 @@ void cm_run_say_start(cm_run *run, bool resumed) {
     const cm_param_table *table = cm_network_parameters(run->session->network);
     cm_session_describe(run->session, machine, sizeof machine);
     cm_format_count((double)table->parameters, weights);
-    format_bytes((double)cm_checkpoint_bytes(run->parts, CM_RUN_PARTS), need);
+    cm_format_bytes((double)cm_checkpoint_bytes(run->parts, CM_RUN_PARTS), need);
     cm_progress_say(run->progress, "run       %s%s", run->directory.path, resumed ? " (resumed)" : "");
     cm_progress_say(run->progress, "task      %s, seed %lld, %s parameters", run->session->env.spec.name,
                     (long long)options(run)->run.seed, weights);

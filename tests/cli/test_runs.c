@@ -391,6 +391,16 @@ START_TEST(refusals_name_what_to_do) {
 }
 END_TEST
 
+/* A million million steps are on no machine; searches of 65,536 simulations in 65,536 games neither. */
+START_TEST(memory_that_is_not_there_is_named_with_the_keys_to_lower) {
+    expect_exit("train --quiet --run huge --set memory_steps=1000000000000", 1, "B of memory");
+    ck_assert_ptr_nonnull(strstr(result.err, "the replay: cannot take "));
+    ck_assert_ptr_nonnull(strstr(result.err, "; lower memory_steps or set memory_bytes"));
+    expect_exit("train --quiet --run huge --set num_simulations=65536 --set num_envs=65536", 1, "search tree: cannot");
+    ck_assert_ptr_nonnull(strstr(result.err, "; lower num_envs, num_simulations"));
+}
+END_TEST
+
 START_TEST(new_run_starts_from_old_weights) {
     expect_ok("train --quiet --run young --init-from ref --set learning_rate=1e-12 --set weight_decay=0" SMALL);
     char hash[64];
@@ -531,6 +541,7 @@ int main(void) {
     tcase_add_test(tests, limits_are_totals_of_the_run);
     tcase_add_test(tests, metrics_of_a_resumed_run_have_no_line_twice);
     tcase_add_test(tests, refusals_name_what_to_do);
+    tcase_add_test(tests, memory_that_is_not_there_is_named_with_the_keys_to_lower);
     tcase_add_test(tests, new_run_starts_from_old_weights);
     tcase_add_test(tests, damaged_checkpoint_is_named_with_the_newest_intact_one);
     tcase_add_test(tests, evaluation_has_the_statistics_of_its_returns);

@@ -9,6 +9,7 @@
 #include "core/arena.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/memory.h"
 #include "core/trace.h"
 
 static char path[64];
@@ -165,13 +166,46 @@ START_TEST(memory_that_is_not_there_is_an_error_that_names_its_use) {
     cm_arena arena;
     void *block;
     ck_assert_int_eq(cm_arena_create(&arena, SIZE_MAX - 1000, "the replay"), CM_ERR_MEMORY);
-    ck_assert_ptr_nonnull(strstr(cm_error_message(), "the replay: cannot take 18446744073709550615 bytes"));
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "the replay: cannot take 18 EB of memory"));
     ck_assert_int_eq(cm_alloc(&block, SIZE_MAX / 2, 3, "the tree"), CM_ERR_MEMORY); /* the product overflows */
-    ck_assert_ptr_nonnull(strstr(cm_error_message(), "the tree: cannot take"));
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "the tree: cannot take 28 EB of memory"));
     ck_assert_ptr_null(block);
     ck_assert_int_eq(cm_alloc(&block, 0, 8, "nothing"), CM_OK);
     ck_assert_ptr_nonnull(block);
     free(block);
+}
+END_TEST
+
+START_TEST(sizes_have_two_or_three_digits_and_a_unit) {
+    static const struct {
+        double bytes;
+        const char *text;
+    } cases[] = {{0, "0 B"},         {950, "950 B"},     {1000, "1.0 kB"},           {12345, "12 kB"},
+                 {999499, "999 kB"}, {999500, "1.0 MB"}, {116287643136.0, "116 GB"}, {3.5e15, "3.5 PB"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[16];
+        cm_format_bytes(cases[i].bytes, text);
+        ck_assert_str_eq(text, cases[i].text);
+    }
+}
+END_TEST
+
+START_TEST(more_than_the_machine_has_is_refused_before_it_is_promised) {
+    uint64_t available = cm_memory_available();
+    cm_arena arena;
+    ck_assert_uint_gt(available, 1 << 20);
+    if (available == UINT64_MAX) {
+        printf("SKIP memory: the system does not say how much there is\n");
+        return;
+    }
+    ck_assert_int_eq(cm_memory_check((double)available / 2, "a half"), CM_OK);
+    ck_assert_int_eq(cm_arena_create(&arena, (size_t)available * 2, "the double"), CM_ERR_MEMORY);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), " are available"));
+    ck_assert_int_eq(cm_memory_advise(CM_ERR_MEMORY, "lower num_envs"), CM_ERR_MEMORY);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "the double: cannot take"));
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), " are available; lower num_envs"));
+    ck_assert_int_eq(cm_memory_advise(CM_ERR_IO, "nothing"), CM_ERR_IO);
+    ck_assert_ptr_null(strstr(cm_error_message(), "nothing"));
 }
 END_TEST
 
@@ -186,6 +220,8 @@ int main(void) {
     tcase_add_test(arena, arena_hands_out_aligned_pieces_until_it_is_full);
     tcase_add_test(arena, measuring_arena_counts_what_a_real_one_takes);
     tcase_add_test(arena, memory_that_is_not_there_is_an_error_that_names_its_use);
+    tcase_add_test(arena, sizes_have_two_or_three_digits_and_a_unit);
+    tcase_add_test(arena, more_than_the_machine_has_is_refused_before_it_is_promised);
     suite_add_tcase(suite, trace);
     suite_add_tcase(suite, arena);
     SRunner *runner = srunner_create(suite);

@@ -1,6 +1,7 @@
 #include "backend/cpu/cpu.h"
 
 #include "core/arena.h"
+#include "core/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +122,7 @@ static void free_pack(cm_pack *pack) {
 
 static cm_status aligned_bytes(void **out, size_t bytes) {
     *out = aligned_alloc(CM_ALIGN, cm_align(bytes ? bytes : 1));
-    return *out ? CM_OK : cm_fail(CM_ERR_MEMORY, "packed weights: no memory for %zu bytes", bytes);
+    return *out ? CM_OK : cm_memory_fail((double)bytes, "packed weights");
 }
 
 /* The address may have been given to another weight since: its content decides. Where it is the same nothing is

@@ -2,6 +2,7 @@
 
 #include "core/arena.h"
 #include "core/log.h"
+#include "core/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +96,7 @@ void cm_cpu_free_plans(cm_stream *stream) {
 cm_status cm_cpu_reserve(cm_cpu_stream *lane, size_t bytes) {
     if (bytes <= lane->scratch_bytes) return CM_OK;
     void *grown = aligned_alloc(CM_ALIGN, cm_align(bytes));
-    if (!grown) return cm_fail(CM_ERR_MEMORY, "backend cpu: no memory for %zu bytes of scratch", bytes);
+    if (!grown) return cm_memory_fail((double)bytes, "backend cpu, scratch");
     free(lane->scratch);
     lane->scratch = grown;
     lane->scratch_bytes = bytes;
