@@ -5,11 +5,11 @@
 
 #include "agent/perfect.h"
 #include "agent/uct.h"
+#include "core/count.h"
 
 static cm_status parse_rollouts(const char *text, int *out) {
-    size_t digits = strspn(text, "0123456789");
-    long number = digits > 0 && digits < 10 && text[digits] == '\0' ? strtol(text, NULL, 10) : 0;
-    if (number < 1 || number > CM_UCT_MOST_ROLLOUTS) {
+    int64_t number = 0;
+    if (!cm_parse_count(text, &number) || number < 1 || number > CM_UCT_MOST_ROLLOUTS) {
         return cm_fail(CM_ERR_INPUT, "mcts: needs a number of rollouts in 1..%d, as in mcts:800, got \"%.40s\"",
                        CM_UCT_MOST_ROLLOUTS, text);
     }

@@ -1,10 +1,10 @@
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
+#include "core/count.h"
 #include "core/nearest.h"
 
 /* --help, which every command takes, follows the rows of its own. */
@@ -42,7 +42,40 @@ static cm_status unknown_flag(const cm_command *command, const char *text) {
                    word, flag_name(command->flags, nearest), command->name);
 }
 
+/* "60", "0.5", "60s", "5m", "2h"; false for anything else. */
+static bool parse_seconds(const char *text, double *out) {
+    char *end = NULL;
+    size_t length = strspn(text, "0123456789.");
+    double value = strtod(text, &end);
+    const char *unit = text + length;
+    double scale = strcmp(unit, "") == 0 || strcmp(unit, "s") == 0 ? 1.0
+                   : strcmp(unit, "m") == 0                        ? 60.0
+                   : strcmp(unit, "h") == 0                        ? 3600.0
+                                                                   : 0.0;
+    if (length == 0 || end != unit || scale == 0.0 || !(value < 1e7)) return false;
+    *out = value * scale;
+    return true;
+}
+
+static cm_status not_a_time(const char *flag, const char *text) {
+    return cm_fail(CM_ERR_INPUT, "%s: must be a time such as 60s, 5m or 2h, got \"%.40s\"", flag, text);
+}
+
+/* Numbers are numbers whether the command comes to use them or not. */
+static cm_status check_value(const cm_flag *flag, const char *text) {
+    int64_t count = 0;
+    double seconds = 0.0;
+    bool is_count = strcmp(flag->argument, "N") == 0 || strcmp(flag->argument, "S") == 0;
+    if (is_count && !cm_parse_count(text, &count)) {
+        return cm_fail(CM_ERR_INPUT, "%s: must be an integer such as 100 or 20k, got \"%.40s\"", flag->name, text);
+    }
+    if (strcmp(flag->argument, "TIME") == 0 && !parse_seconds(text, &seconds)) return not_a_time(flag->name, text);
+    return CM_OK;
+}
+
 static cm_status take_value(cm_arguments *out, int row, const char *value) {
+    const cm_flag *flag = &out->command->flags[row];
+    if (flag->argument) CM_TRY(check_value(flag, value));
     out->value[row] = value;
     if (out->all_count == CM_VALUES) {
         return cm_fail(CM_ERR_INPUT, "%s: more than %d flags", out->command->name, CM_VALUES);
@@ -107,10 +140,8 @@ bool cm_argument_given(const cm_arguments *arguments, const char *flag) { return
 cm_status cm_argument_int(const cm_arguments *arguments, const char *flag, int64_t min, int64_t max, int64_t *out) {
     const char *text = cm_argument(arguments, flag);
     if (!text) return CM_OK;
-    char *end = NULL;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || value < min || value > max) {
+    int64_t value = 0;
+    if (!cm_parse_count(text, &value) || value < min || value > max) {
         return cm_fail(CM_ERR_INPUT, "%s: must be an integer in %lld..%lld, got \"%.40s\"", flag, (long long)min,
                        (long long)max, text);
     }
@@ -120,16 +151,8 @@ cm_status cm_argument_int(const cm_arguments *arguments, const char *flag, int64
 
 cm_status cm_argument_seconds(const cm_arguments *arguments, const char *flag, double *out) {
     const char *text = cm_argument(arguments, flag);
-    if (!text) return CM_OK;
-    char *end = NULL;
-    double value = strtod(text, &end);
-    double unit = strcmp(end, "") == 0 || strcmp(end, "s") == 0 ? 1.0 : strcmp(end, "m") == 0 ? 60.0 : 3600.0;
-    bool known = unit < 3600.0 || strcmp(end, "h") == 0;
-    if (end == text || !known || !(value > 0.0) || !(value < 1e7)) {
-        return cm_fail(CM_ERR_INPUT, "%s: must be a time such as 60s, 5m or 2h, got \"%.40s\"", flag, text);
-    }
-    *out = value * unit;
-    return CM_OK;
+    if (!text || parse_seconds(text, out)) return CM_OK;
+    return not_a_time(flag, text);
 }
 
 cm_status cm_argument_choice(const cm_arguments *arguments, const char *flag, const char *words, int *out) {

@@ -16,9 +16,10 @@ extern "C" {
 enum { CM_FLAGS = 40, CM_POSITIONAL = 256, CM_VALUES = 256 };
 
 typedef struct cm_flag {
-    const char *name;     /* "--seed" */
-    const char *argument; /* "N"; NULL: a switch */
-    const char *help;     /* one sentence */
+    const char *name; /* "--seed" */
+    const char
+        *argument;    /* NULL: a switch; "N" and "S" are whole numbers, "TIME" seconds, and are read as such at once */
+    const char *help; /* one sentence */
 } cm_flag;
 
 typedef struct cm_arguments cm_arguments;
@@ -56,7 +57,7 @@ const cm_command *cm_command_find(const char *name);
 cm_status cm_command_unknown(const char *name) CM_MUST_USE;
 
 /* Fills `out` from argv[count] behind the command's name. Errors: CM_ERR_INPUT for an unknown flag (proposes the
- * nearest), a missing or surplus argument. */
+ * nearest), a missing or surplus argument, what is no number where there must be one. */
 cm_status cm_arguments_parse(const cm_command *command, int count, char **argv, cm_arguments *out) CM_MUST_USE;
 
 /* The value of a flag; NULL if it was not given or the command has no such flag. */
@@ -65,10 +66,11 @@ const char *cm_argument(const cm_arguments *arguments, const char *flag);
 const char *cm_argument_at(const cm_arguments *arguments, const char *flag, int index);
 bool cm_argument_given(const cm_arguments *arguments, const char *flag);
 
-/* A number of a flag in [min, max]; *out keeps its value if the flag was not given. */
+/* A number of a flag in [min, max], written as core/count.h says (20k); *out keeps its value if the flag was not given.
+ */
 cm_status cm_argument_int(const cm_arguments *arguments, const char *flag, int64_t min, int64_t max,
                           int64_t *out) CM_MUST_USE;
-/* Seconds: "60", "60s", "5m", "2h". */
+/* Seconds, 0 or more: "60", "0.5", "60s", "5m", "2h"; *out keeps its value if the flag was not given. */
 cm_status cm_argument_seconds(const cm_arguments *arguments, const char *flag, double *out) CM_MUST_USE;
 /* One of the words "a|b|c"; its index in *out, which keeps its value if the flag was not given. */
 cm_status cm_argument_choice(const cm_arguments *arguments, const char *flag, const char *words, int *out) CM_MUST_USE;

@@ -30,7 +30,9 @@ static void wrap(FILE *out, const char *text, int at, int indent) {
 void cm_help_all(FILE *out) {
     fputs("cumind trains MuZero agents.\n\nUsage: cumind COMMAND [FLAGS]\n\nCommands:\n", out);
     for (int i = 0; cm_commands[i]; i++) fprintf(out, "  %-12s %s\n", cm_commands[i]->name, cm_commands[i]->about);
-    fputs("\ncumind help COMMAND tells its flags. Start with:  cumind train\n", out);
+    fputs("\nWhole numbers may be written 20000, 20k, 1.5M, 2G or 2e4.\n"
+          "cumind help COMMAND tells its flags. Start with:  cumind train\n",
+          out);
 }
 
 static void synopsis(const cm_command *command, FILE *out) {
@@ -91,6 +93,7 @@ static void man_program(FILE *out) {
         put_roff(out, cm_commands[i]->about);
         fputc('\n', out);
     }
+    fputs(".SH NUMBERS\nWhole numbers may be written 20000, 20k, 1.5M, 2G or 2e4.\n", out);
     fputs(".SH EXIT STATUS\n0 success, 2 wrong usage or configuration, 1 anything else.\n", out);
 }
 

@@ -15,7 +15,8 @@ extern "C" {
 /* Rows of a flag table that several commands have. */
 #define CM_FLAGS_CONFIGURATION                                                                                         \
     {"--config", "FILE", "Read this configuration; without it configuration.json here, if there is one."}, {           \
-        "--set", "KEY=VALUE", "Set one key, as in --set MCTS.num_simulations=50; may be repeated."                     \
+        "--set", "KEY=VALUE",                                                                                          \
+            "Set one key, as in --set MCTS.num_simulations=50 or --set env_steps=1.5M; may be repeated."               \
     }
 #define CM_FLAGS_MACHINE                                                                                               \
     {"--backend", "NAME", "What does the arithmetic: auto, cpu, ref or cuda."},                                        \
@@ -25,9 +26,9 @@ extern "C" {
 #define CM_FLAG_RUN                                                                                                    \
     { "--run", "DIR", "The run's folder." }
 #define CM_FLAG_CHECKPOINT                                                                                             \
-    { "--checkpoint", "N", "By its number, best or latest; without it the best evaluated one, or the latest." }
+    { "--checkpoint", "WHICH", "By its number, best or latest; without it the best evaluated one, or the latest." }
 #define CM_FLAG_CHECKPOINT_TO_RESUME                                                                                   \
-    { "--checkpoint", "N", "By its number, best or latest; without it the latest." }
+    { "--checkpoint", "WHICH", "By its number, best or latest; without it the latest." }
 #define CM_FLAG_JSON                                                                                                   \
     { "--json", NULL, "Print JSON." }
 #define CM_FLAGS_END                                                                                                   \

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/count.h"
 #include "core/utf8.h"
 
 #define UNBOUNDED 9007199254740992.0 /* 2^53; a bound as large as this is none to a reader */
@@ -92,13 +93,26 @@ static cm_status refuse_node(const cm_option *row, const cm_json *node) {
     return refuse(row, text);
 }
 
+static void take_integer(const cm_option *row, int64_t value, cm_value *out) {
+    if (row->type == CM_OPTION_INT) {
+        out->integer = (int)value;
+    } else {
+        out->integer64 = value;
+    }
+}
+
 static cm_status read_integer(const cm_option *row, const cm_json *node, cm_value *out) {
     if (!cm_json_is_integer(node, (int64_t)row->min, (int64_t)row->max)) return refuse_node(row, node);
-    if (row->type == CM_OPTION_INT) {
-        out->integer = (int)cm_json_number(node, 0.0);
-    } else {
-        out->integer64 = (int64_t)cm_json_number(node, 0.0);
-    }
+    take_integer(row, (int64_t)cm_json_number(node, 0.0), out);
+    return CM_OK;
+}
+
+/* From the text of a flag: 20k, 1.5M, 1e6. */
+static cm_status read_count(const cm_option *row, const char *text, const char *shown, cm_value *out) {
+    int64_t value = 0;
+    if (!cm_parse_count(text, &value)) return refuse(row, shown);
+    if ((double)value < row->min || (double)value > row->max) return refuse(row, text);
+    take_integer(row, value, out);
     return CM_OK;
 }
 
@@ -160,6 +174,7 @@ cm_status cm_value_from_text(const cm_option *row, const char *text, cm_value *o
         return out->integer >= 0 ? CM_OK : refuse(row, got);
     }
     if (strlen(text) >= CM_OPTION_TEXT) return refuse(row, "a longer text");
+    if (row->type == CM_OPTION_INT || row->type == CM_OPTION_INT64) return read_count(row, text, got, out);
     bool bare_list = row->type == CM_OPTION_SHAPE && *text != '[';
     snprintf(list, sizeof list, bare_list ? "[%s]" : "%s", text);
     cm_json_doc *doc = NULL;

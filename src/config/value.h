@@ -22,7 +22,8 @@ typedef union cm_value {
  */
 cm_status cm_value_from_json(const cm_option *row, const cm_json *node, cm_value *out) CM_MUST_USE;
 
-/* The same from the text of a flag: JSON, but words and strings without quotes, and "6,7,3" for a shape. */
+/* The same from the text of a flag: JSON, but words and strings without quotes, "6,7,3" for a shape, and whole
+ * numbers as core/count.h reads them. */
 cm_status cm_value_from_text(const cm_option *row, const char *text, cm_value *out) CM_MUST_USE;
 
 /* Writes the value of the member as JSON. */

@@ -252,6 +252,12 @@ START_TEST(set_takes_bare_words_and_lists_and_names_what_it_refuses) {
     ck_assert_int_eq(cm_config_set(config, "name=a=b"), CM_OK);
     ck_assert_str_eq(options.world.name, "a=b");
     ck_assert_int_eq(cm_config_set(config, "bound=null"), CM_OK);
+    ck_assert_int_eq(cm_config_set(config, "simulations=1.5k"), CM_OK);
+    ck_assert_int_eq(options.search.simulations, 1500);
+    ck_assert_int_eq(cm_config_set(config, "simulations=2e3"), CM_OK);
+    ck_assert_int_eq(options.search.simulations, 2000);
+    assert_refused(cm_config_set(config, "simulations=66k"),
+                   "--set simulations=66k: must be an integer in 1..65536, got 66k");
     assert_refused(cm_config_set(config, "simulations"),
                    "--set simulations: must be Section.key=value, for example --set MCTS.num_simulations=50");
     assert_refused(cm_config_set(config, "Search.simulations=x"),
