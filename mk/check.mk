@@ -1,6 +1,6 @@
 # Everything that judges the code: layers, headers, style, sanitizers, coverage, fuzzers.
 SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_headers scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/tidy scripts/try_environment .ci/run
-C_FILES = $(sort $(shell find src tests scripts docs -name '*.[ch]' -o -name '*.cu' -o -name '*.inc'))
+C_FILES = $(sort $(shell find src tests scripts docs -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' -o -name '*.cpp'))
 # Builds of another kind stand beside the ordinary one and are as incremental.
 OTHER_BUILD = $(SUBMAKE) BUILD=$(BUILD)/$1 WERROR=$(WERROR)
 
@@ -66,6 +66,15 @@ $(PEERS)/ready: scripts/peers/requirements.txt
 	$(PEERS)/bin/pip install -q -r $<
 	@touch $@
 
-peers: all $(PEERS)/ready ## measures cumind against mctx and PyTorch in a virtual environment of their own
-	@$(PEERS)/bin/python scripts/peers/compare.py --cumind $(BUILD)/cumind --rounds $(ROUNDS) --json $(BUILD)/peers.json $(ARGS)
-.PHONY: games-soak check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume peers
+COMPARE = scripts/peers/compare.py --cumind $(BUILD)/cumind --programs $(BUILD) --rounds $(ROUNDS)
+peers: all $(BUILD)/map_tree $(PEERS)/ready ## measures cumind against mctx and PyTorch in a virtual environment of their own
+	@$(PEERS)/bin/python $(COMPARE) --json $(BUILD)/peers.json $(ARGS)
+
+# The peer of the tree is our own C++: it needs no virtual environment.
+$(BUILD)/map_tree: scripts/peers/map_tree.cpp src/core/rng.h $(BUILD)/flags.stamp
+	$(call say,CXX,$@)
+	$(Q)g++ -std=c++17 -O3 -march=$(ARCH) -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Isrc $< -o $@
+
+peer-tree: $(BUILD)/cumind $(BUILD)/map_tree ## measures the search tree against one of nodes and maps in C++, one thread each
+	@python3 $(COMPARE) --only tree --threads 1 --seconds 0.5 --json $(BUILD)/peer_tree.json $(ARGS)
+.PHONY: games-soak check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume peers peer-tree

@@ -1,6 +1,6 @@
 """Measures cumind against its peers on this machine, in turns (A-B-A-B), and prints the ratios of the medians.
 
-usage: compare.py --cumind build/cumind [--rounds 3] [--seconds 3] [--json FILE] [--only search|train]
+usage: compare.py --cumind build/cumind [--rounds 3] [--seconds 3] [--json FILE] [--only search|train|tree]
 """
 import argparse
 import json
@@ -13,10 +13,15 @@ import sys
 HERE = pathlib.Path(__file__).parent
 SEARCH = ["--batch", "256", "--simulations", "50", "--actions", "2", "--observation", "4", "--hidden", "128"]
 TRAIN = ["--batch", "256", "--unroll", "5", "--actions", "2", "--observation", "4", "--hidden", "128"]
+TREE = ["--batch", "256", "--simulations", "50"]
 
 
 def rows():
-    """(name, key of the figure, what cumind runs, what the peer runs, ratio to reach) of every comparison."""
+    """(name, key of the figure, what cumind runs, what the peer runs, ratio to reach) of every comparison. A figure in ns
+    is the better the smaller it is."""
+    for actions, goal in ((2, 6.3), (7, 6.9), (18, 11.3), (82, 21.9)):
+        size = [*TREE, "--actions", str(actions)]
+        yield f"tree {actions} actions / C++ nodes and maps", "ns_per_simulation", ["tree", *size], ["map_tree", *size], goal
     for policy in ("gumbel_muzero", "muzero"):
         for dtype, goal in (("float32", 2.5), ("bfloat16", 3.5)):
             yield (f"search {policy} {dtype} / mctx float32", "simulations_per_second",
@@ -29,11 +34,23 @@ def rows():
                    ["torch_train.py", *TRAIN, "--dtype", dtype, "--mode", mode], goal)
 
 
-def measure(command, key):
+def measure(command):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"compare.py: {' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
-    return json.loads(done.stdout)[key]
+    return json.loads(done.stdout)
+
+
+def peer_command(peer, programs):
+    return [sys.executable, str(HERE / peer[0])] if peer[0].endswith(".py") else [str(pathlib.Path(programs) / peer[0])]
+
+
+def medians(name, key, turns):
+    """Of both sides. Searches of the tree alone have to be the same ones, which their mean depth shows."""
+    own, peer = turns[0]
+    if "mean_depth" in peer and abs(own["mean_depth"] - peer["mean_depth"]) > 1e-3:
+        sys.exit(f"compare.py: {name}: mean depth {own['mean_depth']}, but the peer's is {peer['mean_depth']}")
+    return (statistics.median(side[key] for side in sides) for sides in zip(*turns))
 
 
 def main():
@@ -43,6 +60,7 @@ def main():
     parser.add_argument("--seconds", default="3")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only", default="")
+    parser.add_argument("--programs", default="build", help="folder of the compiled peers")
     parser.add_argument("--json", default="")
     args = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
@@ -54,12 +72,13 @@ def main():
         if not name.startswith(args.only):
             continue
         own = [args.cumind, "benchmark", *own, "--network", "plain", "--threads", str(args.threads), "--json"]
-        peer = [sys.executable, str(HERE / peer[0]), *peer[1:], "--seconds", args.seconds]
-        turns = [(measure(own, key), measure(peer, key)) for _ in range(args.rounds)]
-        a, b = (statistics.median(column) for column in zip(*turns))
-        results.append({"comparison": name, "key": key, "cumind": a, "peer": b, "ratio": a / b, "goal": goal,
-                        "turns": turns})
-        print(f"{name:<46} {a:>12,.0f} {b:>12,.0f} {a / b:>6.2f}x {goal:>5.1f}x", flush=True)
+        peer = [*peer_command(peer, args.programs), *peer[1:], "--seconds", args.seconds]
+        turns = [(measure(own), measure(peer)) for _ in range(args.rounds)]
+        a, b = medians(name, key, turns)
+        ratio = b / a if key.startswith("ns_") else a / b
+        results.append({"comparison": name, "key": key, "cumind": a, "peer": b, "ratio": ratio, "goal": goal,
+                        "turns": [[side[key] for side in sides] for sides in turns]})
+        print(f"{name:<46} {a:>12,.0f} {b:>12,.0f} {ratio:>6.2f}x {goal:>5.1f}x", flush=True)
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps({"threads": args.threads, "results": results}, indent=2) + "\n")
         print(f"written to {args.json}")

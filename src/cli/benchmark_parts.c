@@ -6,6 +6,18 @@
 #include "mcts/benchmark.h"
 #include "replay/benchmark.h"
 
+/* Time per edge of chains of this mean depth. */
+static cm_status measure_chain(const cm_tree_benchmark *tree, int depth, double *ns_per_edge) {
+    cm_tree_benchmark chain = *tree;
+    cm_tree_benchmark_result r;
+    chain.lead = CM_CHAIN_LEAD;
+    chain.search.num_simulations = 2 * depth - 1;
+    chain.seconds = tree->seconds / 4.0;
+    CM_TRY(cm_mcts_benchmark_tree(&chain, &r));
+    *ns_per_edge = r.ns_per_edge;
+    return CM_OK;
+}
+
 cm_status cm_benchmark_tree(const cm_benchmark *bench, cm_benchmark_result *result) {
     cm_tree_benchmark tree = cm_tree_benchmark_default();
     cm_tree_benchmark_result r;
@@ -13,11 +25,17 @@ cm_status cm_benchmark_tree(const cm_benchmark *bench, cm_benchmark_result *resu
     tree.num_actions = bench->actions;
     tree.seconds = bench->seconds;
     tree.search.num_simulations = bench->simulations;
+    double shallow, deep;
     CM_TRY(cm_mcts_benchmark_tree(&tree, &r));
+    CM_TRY(measure_chain(&tree, 5, &shallow));
+    CM_TRY(measure_chain(&tree, 50, &deep));
     cm_benchmark_put(result, "ns_per_simulation", r.ns_per_simulation);
     cm_benchmark_put(result, "simulations_per_second", r.simulations_per_second);
     cm_benchmark_put(result, "ns_per_edge", r.ns_per_edge);
     cm_benchmark_put(result, "mean_depth", r.mean_depth);
+    cm_benchmark_put(result, "ns_per_edge_depth_5", shallow);
+    cm_benchmark_put(result, "ns_per_edge_depth_50", deep);
+    cm_benchmark_put(result, "edge_depth_50_over_5", deep / shallow);
     snprintf(result->note, sizeof result->note, "%d trees x %d simulations, %d actions, one thread", bench->batch,
              bench->simulations, bench->actions);
     return CM_OK;

@@ -58,7 +58,8 @@ static cm_status random_recurrent(void *ctx, int n, const int32_t *parent_slots,
     return CM_OK;
 }
 
-static cm_status fill_model(random_model *model, cm_arena *arena, int num_actions, size_t slots) {
+static cm_status fill_model(random_model *model, cm_arena *arena, const cm_tree_benchmark *params, size_t slots) {
+    int num_actions = params->num_actions;
     size_t logits = (size_t)STATES * (size_t)num_actions;
     size_t bytes =
         cm_align(slots * sizeof(int32_t)) + cm_align(logits * sizeof(float)) + 2 * cm_align(STATES * sizeof(float));
@@ -70,7 +71,9 @@ static cm_status fill_model(random_model *model, cm_arena *arena, int num_action
     model->logits = cm_arena_take(arena, logits * sizeof(float));
     model->rewards = cm_arena_take(arena, STATES * sizeof(float));
     model->values = cm_arena_take(arena, STATES * sizeof(float));
-    for (size_t i = 0; i < logits; i++) model->logits[i] = cm_rng_normal(&rng);
+    for (size_t i = 0; i < logits; i++) {
+        model->logits[i] = cm_rng_normal(&rng) + (i % (size_t)num_actions == 0 ? params->lead : 0.0f);
+    }
     for (int i = 0; i < STATES; i++) {
         model->rewards[i] = 2.0f * cm_rng_uniform(&rng) - 1.0f;
         model->values[i] = 2.0f * cm_rng_uniform(&rng) - 1.0f;
@@ -137,8 +140,7 @@ cm_status cm_mcts_benchmark_tree(const cm_tree_benchmark *params, cm_tree_benchm
     cm_arena arena = {0};
     random_model random;
     CM_TRY(cm_search_create(&all.search, shard, all.num_actions, 0, &search));
-    cm_status status =
-        fill_model(&random, &arena, all.num_actions, (size_t)shard * (size_t)(all.search.num_simulations + 1));
+    cm_status status = fill_model(&random, &arena, &all, (size_t)shard * (size_t)(all.search.num_simulations + 1));
     if (status == CM_OK) status = run_rounds(&all, search, &random, shard, result);
     cm_arena_destroy(&arena);
     cm_search_destroy(search);

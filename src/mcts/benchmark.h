@@ -8,11 +8,15 @@
 extern "C" {
 #endif
 
+#define CM_CHAIN_LEAD 60.0f
+
 typedef struct cm_tree_benchmark {
     cm_search_params search; /* its noise is switched off                                                     */
     int batch;               /* B >= 1, roots                                                                 */
     int shard;               /* roots that go in lock-step; 0: what acting takes, 64 from B = 128, else 32    */
     int num_actions;         /* A >= 1                                                                        */
+    float lead;              /* added to the logits of action 0; with CM_CHAIN_LEAD nothing else is selected, and
+                                simulation i goes i edges deep                                                */
     double seconds;          /* measure at least this long, in at least 5 rounds                              */
 } cm_tree_benchmark;
 
