@@ -89,10 +89,21 @@ static cm_status run_root(void *context, int n, const int32_t *slots, cm_model_o
     return evaluate(m, waiting, out);
 }
 
-/* One move: the state of `child` and the transition's reward and discount. Errors: CM_ERR_MODEL. */
+/* The root of a tree must be the position that was placed; one that was kept is wrong if another move was made. */
+static cm_status check_root(const rules *m, int32_t slot) {
+    int root = slot / m->slots_per_root;
+    const char *placed = m->roots + (size_t)root * m->env->spec.state_size;
+    if (slot % m->slots_per_root != 0 || memcmp(state_at(m, slot), cm_env_rules_of(placed), m->rules_size) == 0) {
+        return CM_OK;
+    }
+    return cm_fail(CM_ERR_STATE, "%s: the tree of row %d stands on another position", m->env->spec.name, root);
+}
+
+/* One move: the state of `child` and the transition's reward and discount. Errors: CM_ERR_MODEL, CM_ERR_STATE. */
 static cm_status play(const rules *m, int32_t parent, int32_t action, int32_t child, cm_model_out *out, int row) {
     void *state = state_at(m, child);
     cm_pcg64 random;
+    CM_TRY(check_root(m, parent));
     memcpy(state, state_at(m, parent), m->rules_size);
     m->ended[child] = m->ended[parent];
     out->reward[row] = out->discount[row] = 0.0f;

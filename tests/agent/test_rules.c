@@ -151,6 +151,16 @@ START_TEST(the_model_knows_legal_moves_ends_and_whose_reward_it_is) {
     ck_assert_int_eq(m.search.recurrent(m.search.ctx, 1, &root, &action, &three, &out), CM_OK);
     ck_assert(reward[0] == 0.0f && discount[0] == -1.0f && value[0] != 0.0f);
     ck_assert(logits[8] == -FLT_MAX && logits[2] > -FLT_MAX);
+    ck_assert_int_eq(m.search.move(m.search.ctx, 1, &one, &root), CM_OK); /* an end that is moved is an end */
+    ck_assert_int_eq(m.search.recurrent(m.search.ctx, 1, &root, &action, &two, &out), CM_ERR_STATE);
+    ck_assert_msg(strstr(cm_error_message(), "another position") != NULL, "%s", cm_error_message());
+    ck_assert_int_eq(m.search.move(m.search.ctx, 1, &two, &one), CM_OK);
+    ck_assert_int_eq(m.search.move(m.search.ctx, 1, &three, &two), CM_OK);
+    action = 7;
+    ck_assert_int_eq(m.search.recurrent(m.search.ctx, 1, &two, &action, &three, &out), CM_OK);
+    ck_assert(reward[0] == 0.0f && discount[0] == -1.0f);
+    ck_assert_int_eq(m.search.recurrent(m.search.ctx, 1, &one, &action, &three, &out), CM_OK);
+    ck_assert(reward[0] == 0.0f && discount[0] == 0.0f);
     m.destroy(m.search.ctx);
     free(state);
     close_scene(&s);
