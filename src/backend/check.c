@@ -46,6 +46,7 @@ static const char *const shapes[CM_OP_COUNT] = {
     [CM_OP_embedding_add_backward] = "dy[B,H] action[B] dx[=dy]+ dtable[A,H]+",
     [CM_OP_gather_rows] = "x[n,~N] rows[m] y[m,~N]",
     [CM_OP_scatter_rows] = "x[m,~N] rows[m] y[n,~N]",
+    [CM_OP_one_hot] = "x[*,n] y[=x]",
     [CM_OP_softmax] = "x[*,n] legal[=x] y[=x]",
     [CM_OP_softmax_backward] = "y[*,n] dy[=y] dx[=y]+",
     [CM_OP_log_softmax] = "x[*,n] y[=x]",
@@ -57,6 +58,7 @@ static const char *const shapes[CM_OP_COUNT] = {
     [CM_OP_policy_loss] =
         "logits[B,A] target[=logits] coefficient[B] legal[=logits] loss[B] entropy[B] dlogits[=logits]+",
     [CM_OP_scalar_loss] = "prediction[B,1] target[B] coefficient[B] loss[B] dprediction[B,1]+",
+    [CM_OP_square_loss] = "x[B,D] y[=x] coefficient[B] loss[B] dx[=x]+",
     [CM_OP_consistency_loss] = "x[B,D] y[=x] coefficient[B] loss[B] dx[=x]+",
     [CM_OP_lstm] = "x[T,B,i] h0[B,H] c0[B,H] weight_ih[4*H,i] weight_hh[4*H,H] bias_ih[4*H] bias_hh[4*H] y[T,B,H] "
                    "saved[T,B,6*H]",

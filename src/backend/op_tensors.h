@@ -103,6 +103,7 @@ enum {
 };
 enum { CM_T_gather_rows_y, CM_T_gather_rows_x, CM_T_gather_rows_rows };
 enum { CM_T_scatter_rows_y, CM_T_scatter_rows_x, CM_T_scatter_rows_rows };
+enum { CM_T_one_hot_y, CM_T_one_hot_x };
 enum { CM_T_softmax_y, CM_T_softmax_x, CM_T_softmax_legal };
 enum { CM_T_softmax_backward_dx, CM_T_softmax_backward_dy, CM_T_softmax_backward_y };
 enum { CM_T_log_softmax_y, CM_T_log_softmax_x };
@@ -133,6 +134,13 @@ enum {
     CM_T_scalar_loss_prediction,
     CM_T_scalar_loss_target,
     CM_T_scalar_loss_coefficient
+};
+enum {
+    CM_T_square_loss_loss,
+    CM_T_square_loss_dx,
+    CM_T_square_loss_x,
+    CM_T_square_loss_y,
+    CM_T_square_loss_coefficient
 };
 enum {
     CM_T_consistency_loss_loss,

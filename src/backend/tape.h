@@ -103,10 +103,12 @@ cm_var cm_tape_action_encoding(cm_tape *tape, cm_var x, const cm_action_input *a
 cm_var cm_tape_embedding_add(cm_tape *tape, cm_var x, cm_var table, cm_var action);
 cm_var cm_tape_gather_rows(cm_tape *tape, cm_var pool, cm_var rows);
 void cm_tape_scatter_rows(cm_tape *tape, cm_var pool, cm_var x, cm_var rows);
+/* 1 at the first maximum of each row, else 0; the gradient goes straight through to x, as if y were x. */
+cm_var cm_tape_one_hot(cm_tape *tape, cm_var x);
 cm_var cm_tape_support_decode(cm_tape *tape, cm_var logits, const cm_support *support); /* [B] */
 
-/* Losses write the gradient of sum coefficient * loss into the logits' gradient at once; the logits may be used by
- * nothing else that has a gradient. All results are [B]. */
+/* Losses write the gradient of sum coefficient * loss into the logits' gradient at once; the logits may be used by no
+ * second loss. All results are [B]. */
 typedef struct cm_loss_vars {
     cm_var loss;
     cm_var decoded; /* value_loss: prediction on the raw scale */
@@ -122,6 +124,8 @@ typedef struct cm_policy_rule {
 } cm_policy_rule;
 cm_loss_vars cm_tape_policy_loss(cm_tape *tape, cm_var logits, cm_var target, cm_var coefficient,
                                  const cm_policy_rule *rule);
+/* Mean squared distance of rows x and y [B, D]; y has no gradient. */
+cm_loss_vars cm_tape_square_loss(cm_tape *tape, cm_var x, cm_var y, cm_var coefficient);
 cm_loss_vars cm_tape_consistency_loss(cm_tape *tape, cm_var x, cm_var y, cm_var coefficient);
 
 /* ---- batch-norm calls, in the order they were made, for the update of the running statistics ----------------------

@@ -145,6 +145,10 @@ static void scale_gradient_rule(cm_tape *tape, const cm_tape_node *node) {
     pass_on(tape, node, node->t[CM_T_scale_add_y], node->t[CM_T_scale_add_x], node->attr.scale);
 }
 
+static void one_hot_rule(cm_tape *tape, const cm_tape_node *node) {
+    pass_on(tape, node, node->t[CM_T_one_hot_y], node->t[CM_T_one_hot_x], 1.0f);
+}
+
 static void layer_norm_rule(cm_tape *tape, const cm_tape_node *node) {
     cm_tape_node *call = append(tape, CM_OP_layer_norm_backward, node);
     if (!call) return;
@@ -237,6 +241,7 @@ static const backward_rule rules[CM_OP_COUNT] = {
     [CM_OP_global_mean] = global_mean_rule,
     [CM_OP_action_encoding] = action_encoding_rule,
     [CM_OP_embedding_add] = embedding_add_rule,
+    [CM_OP_one_hot] = one_hot_rule,
 };
 
 /* What the losses claimed while recording counts as written by the slices, too. */

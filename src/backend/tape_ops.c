@@ -201,6 +201,16 @@ cm_var cm_tape_global_mean(cm_tape *tape, cm_var x) {
     return unary(tape, CM_OP_global_mean, x, 2, dim);
 }
 
+cm_var cm_tape_one_hot(cm_tape *tape, cm_var x) {
+    if (bad(tape, x)) return CM_NO_VAR;
+    cm_var y = cm_tape_new_like(tape, x);
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_one_hot);
+    if (!node) return CM_NO_VAR;
+    node->t[CM_T_one_hot_y] = y;
+    node->t[CM_T_one_hot_x] = x;
+    return y;
+}
+
 cm_var cm_tape_action_encoding(cm_tape *tape, cm_var x, const cm_action_input *action) {
     if (bad(tape, x) || bad(tape, action->action)) return CM_NO_VAR;
     cm_tensor s = *shape_of(tape, x);
@@ -308,6 +318,21 @@ cm_loss_vars cm_tape_policy_loss(cm_tape *tape, cm_var logits, cm_var target, cm
     node->t[CM_T_policy_loss_legal] = rule->legal;
     node->attr.scale = rule->entropy_weight;
     node->attr.kl = rule->kl;
+    return vars;
+}
+
+cm_loss_vars cm_tape_square_loss(cm_tape *tape, cm_var x, cm_var y, cm_var coefficient) {
+    cm_loss_vars vars = {CM_NO_VAR, CM_NO_VAR, CM_NO_VAR};
+    if (bad(tape, x) || bad(tape, y) || bad(tape, coefficient)) return vars;
+    vars.loss = work_1d(tape, shape_of(tape, x)->dim[0]);
+    cm_var gradient = claim_gradient(tape, x);
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_square_loss);
+    if (!node) return vars;
+    node->t[CM_T_square_loss_loss] = vars.loss;
+    node->t[CM_T_square_loss_dx] = gradient;
+    node->t[CM_T_square_loss_x] = x;
+    node->t[CM_T_square_loss_y] = y;
+    node->t[CM_T_square_loss_coefficient] = coefficient;
     return vars;
 }
 

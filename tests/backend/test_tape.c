@@ -258,6 +258,44 @@ START_TEST(a_scaled_gradient_is_scaled_below_and_not_above) {
 }
 END_TEST
 
+/* A code that a loss above reads, and that its own logits are drawn to. */
+static void record_code(graph *g) {
+    (void)actions(g);
+    g->coefficient = input_1d(g);
+    cm_var x = cm_tape_dense(g->tape, input_2d(g, 4), matrix(g, "below", 5, 4), CM_NO_VAR, NULL, CM_ACT_NONE);
+    cm_var code = cm_tape_one_hot(g->tape, x);
+    add_scalar_loss(g, code, 5);
+    g->loss[g->losses++] = cm_tape_square_loss(g->tape, x, code, g->coefficient).loss;
+}
+
+START_TEST(gradients_go_straight_through_a_one_hot_code) {
+    graph *g = make(record_code, true);
+    const float *coefficient = g->input + 16, *in = g->input + 32, *target = g->input + 48; /* CM_ALIGN bytes apart */
+    const float *below = g->parameter, *above = g->parameter + cm_param_table_find(&g->table, "output0")->offset;
+    double want[5][4] = {{0.0}}, loss = 0.0;
+    for (int b = 0; b < B; b++) {
+        double x[5], c = (double)coefficient[b];
+        int best = 0;
+        for (int o = 0; o < 5; o++) {
+            x[o] = 0.0;
+            for (int i = 0; i < 4; i++) x[o] += (double)below[o * 4 + i] * (double)in[b * 4 + i];
+            if (x[o] > x[best]) best = o;
+        }
+        double off = (double)above[best] - (double)target[b];
+        loss += c * off * off;
+        for (int o = 0; o < 5; o++) {
+            double from_code = x[o] - (o == best), dx = 2.0 * off * (double)above[o] + 2.0 / 5.0 * from_code;
+            loss += c * from_code * from_code / 5.0;
+            for (int i = 0; i < 4; i++) want[o][i] += c * dx * (double)in[b * 4 + i];
+        }
+    }
+    ck_assert_double_eq_tol(total_loss(g), loss, 1e-5);
+    ck_assert_int_eq(cm_pass_backward(g->pass), CM_OK);
+    for (int k = 0; k < 20; k++) ck_assert_double_eq_tol((double)g->gradient[k], want[k / 4][k % 4], 1e-5);
+    destroy(g);
+}
+END_TEST
+
 /* ---- passes ---- */
 
 START_TEST(a_pass_follows_blocks_that_move_and_gives_the_same_bits) {
@@ -398,6 +436,7 @@ int main(void) {
     tcase_add_test(tests, gradients_of_convolutions_with_shortcuts_are_slopes);
     tcase_add_test(tests, fused_relus_have_their_slope);
     tcase_add_test(tests, a_scaled_gradient_is_scaled_below_and_not_above);
+    tcase_add_test(tests, gradients_go_straight_through_a_one_hot_code);
     tcase_add_test(tests, a_pass_follows_blocks_that_move_and_gives_the_same_bits);
     tcase_add_test(tests, states_go_from_slot_to_slot_of_the_pool);
     tcase_add_test(tests, batch_norm_calls_are_listed_in_order);

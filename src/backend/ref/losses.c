@@ -1,4 +1,4 @@
-/* policy_loss, scalar_loss, consistency_loss. */
+/* policy_loss, scalar_loss, square_loss, consistency_loss. */
 #include "backend/ref/ref.h"
 #include "backend/ref/softmax.h"
 
@@ -64,6 +64,24 @@ cm_status cm_ref_scalar_loss(cm_stream *stream, const cm_call *call) {
         if (dprediction->data)
             ref_put(ref_row(dprediction, b), 2.0 * (double)ref_at(REF_ARG(call, scalar_loss, coefficient), b) * off,
                     REF_ADDS(call, scalar_loss, dprediction));
+    }
+    return CM_OK;
+}
+
+cm_status cm_ref_square_loss(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *loss = REF_ARG(call, square_loss, loss), *dx = REF_ARG(call, square_loss, dx);
+    const cm_tensor *x = REF_ARG(call, square_loss, x), *y = REF_ARG(call, square_loss, y);
+    int n = x->dim[1];
+    for (int b = 0; b < x->dim[0]; b++) {
+        const float *u = ref_row(x, b), *v = ref_row(y, b);
+        double sum = 0.0, factor = 2.0 * (double)ref_at(REF_ARG(call, square_loss, coefficient), b) / n;
+        for (int i = 0; i < n; i++) {
+            double off = (double)u[i] - (double)v[i];
+            sum += off * off;
+            if (dx->data) ref_put(ref_row(dx, b) + i, factor * off, REF_ADDS(call, square_loss, dx));
+        }
+        ((float *)loss->data)[b] = (float)(sum / n);
     }
     return CM_OK;
 }

@@ -1,4 +1,4 @@
-/* softmax, log_softmax, simnorm and their gradients. */
+/* one_hot; softmax, log_softmax, simnorm and their gradients. */
 #include "backend/ref/softmax.h"
 
 #include "backend/ref/ref.h"
@@ -23,6 +23,20 @@ static void softmax_run_backward(float *dx, const float *dy, const float *y, int
     double along = 0.0;
     for (int i = 0; i < n; i++) along += (double)dy[i] * (double)y[i];
     for (int i = 0; i < n; i++) ref_put(dx + i, (double)y[i] * ((double)dy[i] - along), add);
+}
+
+cm_status cm_ref_one_hot(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *y = REF_ARG(call, one_hot, y), *x = REF_ARG(call, one_hot, x);
+    int n = cm_tensor_last(x);
+    for (int r = 0; r < ref_vectors(x); r++) {
+        const float *from = ref_vector(x, r);
+        float *to = ref_vector(y, r);
+        int best = 0;
+        for (int i = 1; i < n; i++) best = from[i] > from[best] ? i : best;
+        for (int i = 0; i < n; i++) to[i] = i == best ? 1.0f : 0.0f;
+    }
+    return CM_OK;
 }
 
 cm_status cm_ref_softmax(cm_stream *stream, const cm_call *call) {
