@@ -136,6 +136,10 @@ cm_status cm_env_chance(const cm_env *env, void *state, int outcome, cm_env_outc
 
 /* ---- views ---- */
 
+int cm_env_outcome_between(const cm_env *env, const float *before, int action, const float *after) {
+    return env->def->outcome_between(&env->params, before, action, after);
+}
+
 void cm_env_observe(const cm_env *env, const void *state, float *observation) {
     env->def->observe(&env->params, cm_env_rules_of(state), observation);
 }

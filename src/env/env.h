@@ -154,6 +154,8 @@ typedef struct cm_env_def {
     bool (*chance)(const cm_env_params *params, void *rules, int outcome);
     void (*chance_weights)(const cm_env_params *params, const void *rules, float *weights);
     cm_status (*reset_with)(const cm_env_params *params, void *rules, const int32_t *outcomes);
+    /* The outcome that lies between two observations, -1 if none does; NULL where observations do not tell it. */
+    int (*outcome_between)(const cm_env_params *params, const float *before, int action, const float *after);
     /* Continuous tasks: `value` float[action_size], not clipped. NULL otherwise. */
     cm_env_outcome (*step_value)(const cm_env_params *params, void *rules, const float *value);
     void (*step_lanes)(const cm_env_params *params, const cm_env_lanes *lanes); /* NULL: one by one                  */
@@ -228,6 +230,10 @@ cm_status cm_env_afterstate(const cm_env *env, void *state, int action, double *
 cm_status cm_env_chance(const cm_env *env, void *state, int outcome, cm_env_outcome *out) CM_MUST_USE;
 /* weights[chance_outcomes]: probabilities of the outcomes of a pending afterstate; 0 where impossible. */
 cm_status cm_env_chance_weights(const cm_env *env, const void *state, float *weights) CM_MUST_USE;
+
+/* The outcome of chance, 0 .. chance_outcomes - 1, that turned the observation `before` into `after` when the player to
+ * move played `action`; -1 if none did. Only if def->outcome_between; both are [observation_size]. */
+int cm_env_outcome_between(const cm_env *env, const float *before, int action, const float *after);
 
 void cm_env_observe(const cm_env *env, const void *state, float *observation); /* [observation_size]               */
 void cm_env_legal(const cm_env *env, const void *state, uint8_t *mask);        /* [A]; all zero after the end       */

@@ -90,6 +90,32 @@ static void observe(const cm_env_params *params, const void *rules, float *obser
     }
 }
 
+static void read_tiles(const float *observation, cm_2048 *s) {
+    for (int cell = 0; cell < CM_2048_CELLS; cell++) {
+        const float *plane = observation + cell * PLANES;
+        uint8_t tile = 0;
+        while (tile < PLANES - 1 && plane[tile] < 0.5f) tile++;
+        s->tile[cell] = tile;
+    }
+}
+
+static int outcome_between(const cm_env_params *params, const float *before, int action, const float *after) {
+    (void)params;
+    cm_2048 slid, seen;
+    double reward;
+    int found = -1;
+    read_tiles(before, &slid);
+    read_tiles(after, &seen);
+    cm_2048_slide(&slid, action, &reward);
+    for (int cell = 0; cell < CM_2048_CELLS; cell++) {
+        uint8_t tile = seen.tile[cell];
+        if (slid.tile[cell] == tile) continue;
+        if (found >= 0 || slid.tile[cell] != 0 || tile > 2) return -1;
+        found = 16 * (tile - 1) + cell;
+    }
+    return found;
+}
+
 static void board(const cm_env_params *params, const void *rules, int32_t *cells) {
     (void)params;
     const uint8_t *tile = ((const cm_2048 *)rules)->tile;
@@ -132,4 +158,5 @@ const cm_env_def cm_env_2048 = {.name = "2048",
                                 .afterstate = afterstate,
                                 .chance = chance,
                                 .chance_weights = chance_weights,
-                                .reset_with = reset_with};
+                                .reset_with = reset_with,
+                                .outcome_between = outcome_between};

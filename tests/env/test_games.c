@@ -413,6 +413,37 @@ START_TEST(chance_halves_of_a_step_refuse_what_is_out_of_turn) {
 }
 END_TEST
 
+START_TEST(spawns_of_2048_are_read_off_the_observations_around_a_step) {
+    cm_env env;
+    must_equal(cm_env_open(&env, "2048", NULL), CM_OK);
+    void *state = calloc(1, env.spec.state_size);
+    float *before = calloc(256, sizeof *before), *after = calloc(256, sizeof *after), weights[32];
+    cm_rng rng = cm_rng_init(cm_key_make(10, CM_RNG_TEST, 0), 0);
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        cm_env_outcome out = {0.0, false, false};
+        cm_env_reset(&env, state, seed);
+        while (!out.terminated) {
+            uint8_t mask[4];
+            double reward;
+            int action, spawn;
+            cm_env_legal(&env, state, mask);
+            cm_env_observe(&env, state, before);
+            must_equal(cm_env_outcome_between(&env, before, 0, before), -1); /* nothing came */
+            do action = (int)cm_rng_below(&rng, 4);
+            while (!mask[action]);
+            must_equal(cm_env_afterstate(&env, state, action, &reward), CM_OK);
+            must_equal(cm_env_chance_weights(&env, state, weights), CM_OK);
+            do spawn = (int)cm_rng_below(&rng, 32);
+            while (!(weights[spawn] > 0.0f));
+            must_equal(cm_env_chance(&env, state, spawn, &out), CM_OK);
+            cm_env_observe(&env, state, after);
+            must_equal(cm_env_outcome_between(&env, before, action, after), spawn);
+        }
+    }
+    free(state), free(before), free(after);
+}
+END_TEST
+
 START_TEST(catch_is_won_by_following_the_ball) {
     cm_env env;
     must_equal(cm_env_open(&env, "Catch", NULL), CM_OK);
@@ -450,6 +481,7 @@ int main(void) {
     tcase_add_test(tcase, hex_swap_moves_the_stone_to_the_mirrored_cell);
     tcase_add_test(tcase, othello_counts_four_discs_and_one_for_every_move);
     tcase_add_test(tcase, slides_of_2048_merge_each_tile_once);
+    tcase_add_test(tcase, spawns_of_2048_are_read_off_the_observations_around_a_step);
     tcase_add_test(tcase, sums_of_2048_grow_by_spawns_alone_and_random_play_scores_about_1100);
     tcase_add_test(tcase, chance_halves_of_a_step_refuse_what_is_out_of_turn);
     tcase_add_test(tcase, catch_is_won_by_following_the_ball);
