@@ -26,7 +26,7 @@ static cm_status open_planner(cm_planner *p, const cm_planner_config *c) {
     } else {
         CM_TRY(cm_learnt_model_open(c, p->stream, &p->model));
     }
-    return cm_search_create(&c->search, c->rows, p->actions, 0, &p->search);
+    return cm_search_create(&c->search, c->rows, p->actions, p->model.search.num_chance, &p->search);
 }
 
 cm_status cm_planner_create(const cm_planner_config *config, cm_planner **out) {
@@ -53,7 +53,7 @@ void cm_planner_destroy(cm_planner *p) {
 int cm_planner_rows(const cm_planner *p) { return p->rows; }
 
 size_t cm_planner_bytes(const cm_planner_config *config, const cm_planner *p) {
-    return cm_search_bytes(&config->search, p->rows, p->actions, 0) + p->model.bytes;
+    return cm_search_bytes(&config->search, p->rows, p->actions, p->model.search.num_chance) + p->model.bytes;
 }
 
 float *cm_planner_observations(cm_planner *p) { return p->model.observations; }
@@ -81,10 +81,6 @@ cm_status cm_planner_keep(cm_planner *p, const int32_t *actions) {
 
 cm_status cm_planner_search_params(const cm_mcts_options *options, bool training, int simulations,
                                    cm_search_params *out) {
-    if (options->policy == CM_MCTS_STOCHASTIC_MUZERO) {
-        return cm_fail(CM_ERR_INPUT, "MCTS.policy: stochastic_muzero needs another kind of model than this network is; "
-                                     "choose muzero, gumbel_muzero or alphazero");
-    }
     *out = cm_search_params_from_options(options);
     if (simulations > 0) out->num_simulations = simulations;
     out->temperature = training ? 1.0f : 0.0f;

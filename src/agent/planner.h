@@ -60,7 +60,7 @@ cm_status cm_planner_keep(cm_planner *planner, const int32_t *actions) CM_MUST_U
 const cm_search *cm_planner_search(const cm_planner *planner);
 
 /* What the options mean for acting (training: with noise) or for playing greedily. `simulations` 0: those of the
- * options. Errors: CM_ERR_INPUT for a policy that a learnt deterministic model cannot serve. */
+ * options. Errors: CM_ERR_INPUT for a number out of its range. */
 cm_status cm_planner_search_params(const cm_mcts_options *options, bool training, int simulations,
                                    cm_search_params *out) CM_MUST_USE;
 

@@ -7,9 +7,9 @@
 #include "network/network.h"
 #include "run/weights.h"
 
-enum { MOST_CALLS = 2 };
+enum { MOST_CALLS = 3 };
 
-/* Work of the two inference calls for one row. */
+/* Work of an inference call for one row. */
 typedef struct call_cost {
     const char *name;
     cm_tape_cost cost;
@@ -22,33 +22,57 @@ static void record_root(const cm_network *network, cm_tape *tape) {
     cm_network_predict(network, tape, cm_network_representation(network, tape, observation), false);
 }
 
-static void record_recurrent(const cm_network *network, cm_tape *tape) {
+static cm_var state_input(const cm_network *network, cm_tape *tape) {
     const cm_network_config *c = cm_network_get_config(network);
-    int one[1] = {1}, state[2] = {1, cm_network_state_size(network)};
+    int state[2] = {1, cm_network_state_size(network)};
     int planes[4] = {1, c->observation[0], c->observation[1], c->channels};
     bool resnet = c->family == CM_FAMILY_RESNET;
-    cm_var hidden = cm_tape_input(tape, CM_F32, resnet ? 4 : 2, resnet ? planes : state);
-    cm_var action = cm_tape_input(tape, CM_I32, 1, one);
-    cm_network_predict(network, tape, cm_network_dynamics(network, tape, hidden, action), true);
+    return cm_tape_input(tape, CM_F32, resnet ? 4 : 2, resnet ? planes : state);
 }
 
-static cm_status measure_call(const cm_network *network, bool root, call_cost *out) {
+static cm_var action_input(cm_tape *tape) {
+    int one[1] = {1};
+    return cm_tape_input(tape, CM_I32, 1, one);
+}
+
+static void record_recurrent(const cm_network *network, cm_tape *tape) {
+    const cm_network_config *c = cm_network_get_config(network);
+    int code[2] = {1, c->codes};
+    cm_var state = state_input(network, tape);
+    cm_hidden next = c->model == CM_NETWORK_CHANCE
+                         ? cm_network_outcome(network, tape, state, cm_tape_input(tape, CM_F32, 2, code))
+                         : cm_network_dynamics(network, tape, state, action_input(tape));
+    cm_network_predict(network, tape, next, true);
+}
+
+static void record_afterstate(const cm_network *network, cm_tape *tape) {
+    cm_var state = state_input(network, tape);
+    cm_network_predict_chance(network, tape, cm_network_afterstate(network, tape, state, action_input(tape)));
+}
+
+static const struct {
+    const char *name;
+    void (*record)(const cm_network *network, cm_tape *tape);
+} recorded[MOST_CALLS] = {{"initial", record_root}, {"recurrent", record_recurrent}, {"afterstate", record_afterstate}};
+
+static cm_status measure_call(const cm_network *network, int call, call_cost *out) {
     cm_tape *tape = NULL;
     CM_TRY(cm_tape_create(false, CM_F32, &tape));
-    if (root) {
-        record_root(network, tape);
-    } else {
-        record_recurrent(network, tape);
-    }
+    recorded[call].record(network, tape);
     cm_status status = cm_tape_finish(tape);
-    if (status == CM_OK) *out = (call_cost){root ? "initial" : "recurrent", cm_tape_costs(tape)};
+    if (status == CM_OK) *out = (call_cost){recorded[call].name, cm_tape_costs(tape)};
     cm_tape_destroy(tape);
     return status;
 }
 
-/* A network that only predicts has no second call. */
+/* A network that only predicts has no second call, one without chance no third. */
 static int calls_of(const cm_session *s) {
-    return cm_network_get_config(s->network)->model == CM_NETWORK_PREDICTION ? 1 : MOST_CALLS;
+    switch (cm_network_get_config(s->network)->model) {
+    case CM_NETWORK_PREDICTION: return 1;
+    case CM_NETWORK_DYNAMICS: return 2;
+    case CM_NETWORK_CHANCE: break;
+    }
+    return MOST_CALLS;
 }
 
 /* ---- text ---- */
@@ -136,7 +160,7 @@ static cm_status inspect(cm_arguments *arguments, cm_session *session, const cha
     char hash[CM_HASH_HEX] = "";
     int64_t checkpoint = CM_CHECKPOINT_LATEST;
     if (cm_argument_given(arguments, "--checkpoint")) CM_TRY(cm_cli_checkpoint(arguments, &checkpoint));
-    for (int i = 0; i < calls_of(session); i++) CM_TRY(measure_call(session->network, i == 0, &calls[i]));
+    for (int i = 0; i < calls_of(session); i++) CM_TRY(measure_call(session->network, i, &calls[i]));
     if (run) CM_TRY(cm_run_parameter_hash(run, checkpoint, session, hash, &facts));
     if (!cm_argument_given(arguments, "--json")) {
         print_network(session, calls);

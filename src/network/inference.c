@@ -16,15 +16,18 @@ typedef struct part {
 struct cm_inference {
     const cm_network *network; /* borrowed */
     int rows;
-    size_t state_bytes; /* of one hidden state */
-    cm_buffer pool;     /* [slots, D] */
-    part root, recurrent;
+    size_t state_bytes;               /* of one hidden state */
+    cm_buffer pool;                   /* [slots, D] */
+    part root, recurrent, afterstate; /* the last one with chance */
     cm_inference_arrays arrays;
 };
 
 typedef struct inputs {
-    cm_var observation, root_slots, parent_slots, actions, child_slots;
+    cm_var observation, root_slots, parent_slots, actions, codes, child_slots;
+    cm_var after_parent_slots, after_actions, after_child_slots;
 } inputs;
+
+static bool has_chance(const cm_network *network) { return cm_network_get_config(network)->model == CM_NETWORK_CHANCE; }
 
 /* State variables are rows of the pool: vectors; a plane network sees them as [B, H, W, C]. */
 static cm_var as_planes(const cm_network *network, cm_tape *tape, cm_var x) {
@@ -35,12 +38,11 @@ static cm_var as_planes(const cm_network *network, cm_tape *tape, cm_var x) {
 
 static cm_var index_input(cm_tape *tape, int rows) { return cm_tape_input(tape, CM_I32, 1, &rows); }
 
-static void finish_outputs(const cm_network *network, part *p, cm_hidden state, bool with_reward) {
+static void keep_outputs(const cm_network *network, part *p, cm_outputs out) {
     const cm_network_config *c = cm_network_get_config(network);
-    cm_outputs out = cm_network_predict(network, p->tape, state, with_reward);
     p->policy = out.policy;
     p->value = cm_tape_support_decode(p->tape, out.value, &c->value_support);
-    p->reward = with_reward ? cm_tape_support_decode(p->tape, out.reward, &c->reward_support) : CM_NO_VAR;
+    p->reward = out.reward == CM_NO_VAR ? CM_NO_VAR : cm_tape_support_decode(p->tape, out.reward, &c->reward_support);
 }
 
 static void record_root(cm_inference *inf, int slots, inputs *in) {
@@ -52,19 +54,35 @@ static void record_root(cm_inference *inf, int slots, inputs *in) {
     cm_var pool = cm_tape_pool(tape, slots, cm_network_state_size(inf->network));
     cm_hidden state = cm_network_representation(inf->network, tape, in->observation);
     cm_tape_scatter_rows(tape, pool, cm_tape_flatten(tape, state.scaled), in->root_slots);
-    finish_outputs(inf->network, &inf->root, state, false);
+    keep_outputs(inf->network, &inf->root, cm_network_predict(inf->network, tape, state, false));
 }
 
 static void record_recurrent(cm_inference *inf, int slots, inputs *in) {
     cm_tape *tape = inf->recurrent.tape;
+    int codes[2] = {inf->rows, cm_network_get_config(inf->network)->codes};
+    bool chance = has_chance(inf->network);
     in->parent_slots = index_input(tape, inf->rows);
-    in->actions = index_input(tape, inf->rows);
+    in->actions = chance ? CM_NO_VAR : index_input(tape, inf->rows);
+    in->codes = chance ? cm_tape_input(tape, CM_F32, 2, codes) : CM_NO_VAR;
     in->child_slots = index_input(tape, inf->rows);
     cm_var pool = cm_tape_pool(tape, slots, cm_network_state_size(inf->network));
     cm_var parent = as_planes(inf->network, tape, cm_tape_gather_rows(tape, pool, in->parent_slots));
-    cm_hidden next = cm_network_dynamics(inf->network, tape, parent, in->actions);
+    cm_hidden next = chance ? cm_network_outcome(inf->network, tape, parent, in->codes)
+                            : cm_network_dynamics(inf->network, tape, parent, in->actions);
     cm_tape_scatter_rows(tape, pool, cm_tape_flatten(tape, next.scaled), in->child_slots);
-    finish_outputs(inf->network, &inf->recurrent, next, true);
+    keep_outputs(inf->network, &inf->recurrent, cm_network_predict(inf->network, tape, next, true));
+}
+
+static void record_afterstate(cm_inference *inf, int slots, inputs *in) {
+    cm_tape *tape = inf->afterstate.tape;
+    in->after_parent_slots = index_input(tape, inf->rows);
+    in->after_actions = index_input(tape, inf->rows);
+    in->after_child_slots = index_input(tape, inf->rows);
+    cm_var pool = cm_tape_pool(tape, slots, cm_network_state_size(inf->network));
+    cm_var parent = as_planes(inf->network, tape, cm_tape_gather_rows(tape, pool, in->after_parent_slots));
+    cm_hidden after = cm_network_afterstate(inf->network, tape, parent, in->after_actions);
+    cm_tape_scatter_rows(tape, pool, cm_tape_flatten(tape, after.scaled), in->after_child_slots);
+    keep_outputs(inf->network, &inf->afterstate, cm_network_predict_chance(inf->network, tape, after));
 }
 
 static cm_status build_pass(cm_inference *inf, part *p, cm_stream *stream, float *parameters, float *state) {
@@ -78,19 +96,35 @@ static cm_status build_pass(cm_inference *inf, part *p, cm_stream *stream, float
     return cm_pass_create(p->tape, stream, base, &p->pass);
 }
 
-static void find_arrays(cm_inference *inf, const inputs *in) {
+static void find_root(cm_inference *inf, const inputs *in) {
     cm_inference_arrays *a = &inf->arrays;
-    cm_pass *root = inf->root.pass, *recurrent = inf->recurrent.pass;
-    a->observation = cm_pass_data(root, in->observation);
-    a->root_slots = cm_pass_data(root, in->root_slots);
-    a->root_policy = cm_pass_data(root, inf->root.policy);
-    a->root_value = cm_pass_data(root, inf->root.value);
-    a->parent_slots = cm_pass_data(recurrent, in->parent_slots);
-    a->actions = cm_pass_data(recurrent, in->actions);
-    a->child_slots = cm_pass_data(recurrent, in->child_slots);
-    a->policy = cm_pass_data(recurrent, inf->recurrent.policy);
-    a->value = cm_pass_data(recurrent, inf->recurrent.value);
-    a->reward = cm_pass_data(recurrent, inf->recurrent.reward);
+    cm_pass *pass = inf->root.pass;
+    a->observation = cm_pass_data(pass, in->observation);
+    a->root_slots = cm_pass_data(pass, in->root_slots);
+    a->root_policy = cm_pass_data(pass, inf->root.policy);
+    a->root_value = cm_pass_data(pass, inf->root.value);
+}
+
+static void find_recurrent(cm_inference *inf, const inputs *in) {
+    cm_inference_arrays *a = &inf->arrays;
+    cm_pass *pass = inf->recurrent.pass;
+    a->parent_slots = cm_pass_data(pass, in->parent_slots);
+    if (in->actions != CM_NO_VAR) a->actions = cm_pass_data(pass, in->actions);
+    if (in->codes != CM_NO_VAR) a->codes = cm_pass_data(pass, in->codes);
+    a->child_slots = cm_pass_data(pass, in->child_slots);
+    a->policy = cm_pass_data(pass, inf->recurrent.policy);
+    a->value = cm_pass_data(pass, inf->recurrent.value);
+    a->reward = cm_pass_data(pass, inf->recurrent.reward);
+}
+
+static void find_afterstate(cm_inference *inf, const inputs *in) {
+    cm_inference_arrays *a = &inf->arrays;
+    cm_pass *pass = inf->afterstate.pass;
+    a->after_parent_slots = cm_pass_data(pass, in->after_parent_slots);
+    a->after_actions = cm_pass_data(pass, in->after_actions);
+    a->after_child_slots = cm_pass_data(pass, in->after_child_slots);
+    a->after_codes = cm_pass_data(pass, inf->afterstate.policy);
+    a->after_value = cm_pass_data(pass, inf->afterstate.value);
 }
 
 static cm_status build(cm_inference *inf, cm_stream *stream, int slots, cm_dtype compute, float *parameters,
@@ -104,7 +138,13 @@ static cm_status build(cm_inference *inf, cm_stream *stream, int slots, cm_dtype
     record_recurrent(inf, slots, &in);
     CM_TRY(build_pass(inf, &inf->root, stream, parameters, state));
     CM_TRY(build_pass(inf, &inf->recurrent, stream, parameters, state));
-    find_arrays(inf, &in);
+    find_root(inf, &in);
+    find_recurrent(inf, &in);
+    if (!has_chance(inf->network)) return CM_OK;
+    CM_TRY(cm_tape_create(false, compute, &inf->afterstate.tape));
+    record_afterstate(inf, slots, &in);
+    CM_TRY(build_pass(inf, &inf->afterstate, stream, parameters, state));
+    find_afterstate(inf, &in);
     return CM_OK;
 }
 
@@ -135,6 +175,7 @@ void cm_inference_destroy(cm_inference *inference) {
     if (!inference) return;
     destroy_part(&inference->root);
     destroy_part(&inference->recurrent);
+    destroy_part(&inference->afterstate);
     cm_buffer_destroy(&inference->pool);
     free(inference);
 }
@@ -145,8 +186,8 @@ int cm_inference_rows(const cm_inference *inference) { return inference->rows; }
 
 size_t cm_inference_bytes(const cm_inference *inference) {
     size_t bytes = inference->pool.bytes;
-    const part *parts[2] = {&inference->root, &inference->recurrent};
-    for (int i = 0; i < 2; i++) {
+    const part *parts[3] = {&inference->root, &inference->recurrent, &inference->afterstate};
+    for (int i = 0; i < 3 && parts[i]->tape; i++) {
         bytes += cm_tape_bytes(parts[i]->tape, CM_MEM_INPUT) + cm_tape_bytes(parts[i]->tape, CM_MEM_WORK);
     }
     return bytes;
@@ -159,6 +200,8 @@ double cm_inference_recurrent_flops(const cm_inference *inference) { return cm_t
 cm_status cm_inference_root(cm_inference *inference) { return cm_pass_forward(inference->root.pass); }
 
 cm_status cm_inference_recurrent(cm_inference *inference) { return cm_pass_forward(inference->recurrent.pass); }
+
+cm_status cm_inference_afterstate(cm_inference *inference) { return cm_pass_forward(inference->afterstate.pass); }
 
 void cm_inference_copy_state(cm_inference *inference, int to, int from) {
     if (to == from) return;

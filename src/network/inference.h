@@ -2,9 +2,10 @@
  * a pool of hidden states. One object per worker and shard; it is what a search's model is made of.
  *
  * Root: observation -> hidden state into the pool's slots, policy logits, value. Recurrent: hidden states of the
- * parents, actions -> next hidden states into the children's slots, reward, policy logits, value. Values and rewards
- * are decoded to the raw scale. The caller fills the input arrays, runs, and reads the outputs; all arrays are owned by
- * the object.
+ * parents, actions -> next hidden states into the children's slots, reward, policy logits, value. With chance there is
+ * a third pass: afterstate, from states and actions to afterstates, logits of their codes and values; recurrent then
+ * goes from afterstates and one-hot codes to states. Values and rewards are decoded to the raw scale. The caller fills
+ * the input arrays, runs, and reads the outputs; all arrays are owned by the object.
  */
 #ifndef CM_NETWORK_INFERENCE_H
 #define CM_NETWORK_INFERENCE_H
@@ -22,14 +23,18 @@ typedef struct cm_inference_arrays {
     float *observation;    /* [rows, observation] root                                 */
     int32_t *root_slots;   /* [rows] root: distinct slots that the states are written to */
     int32_t *parent_slots; /* [rows] recurrent */
-    int32_t *actions;      /* [rows] recurrent */
+    int32_t *actions;      /* [rows] recurrent; NULL with chance */
+    float *codes;          /* [rows, C] recurrent, with chance: one-hot; NULL without */
     int32_t *child_slots;  /* [rows] recurrent: distinct */
+    int32_t *after_parent_slots, *after_actions, *after_child_slots; /* [rows] afterstate, else NULL */
     /* outputs of the last run of each kind */
     const float *root_policy; /* [rows, A] logits */
     const float *root_value;  /* [rows]           */
     const float *policy;      /* [rows, A] logits */
     const float *value;       /* [rows]           */
     const float *reward;      /* [rows]           */
+    const float *after_codes; /* [rows, C] logits; NULL without chance */
+    const float *after_value; /* [rows]           */
 } cm_inference_arrays;
 
 /* `parameters` and `state` (blocks of the network's table, float32) are borrowed and must stay in place; after they
@@ -48,6 +53,7 @@ double cm_inference_recurrent_flops(const cm_inference *inference);
 
 cm_status cm_inference_root(cm_inference *inference) CM_MUST_USE;
 cm_status cm_inference_recurrent(cm_inference *inference) CM_MUST_USE;
+cm_status cm_inference_afterstate(cm_inference *inference) CM_MUST_USE; /* only with chance */
 
 /* Copies the hidden state of slot `from` to slot `to` (sub-tree reuse). */
 void cm_inference_copy_state(cm_inference *inference, int to, int from);

@@ -72,6 +72,10 @@ static cm_var normalise(cm_builder *b, const char *const *names, int count, cm_v
     return fused == layer->activation ? y : cm_tape_activation(b->tape, y, layer->activation);
 }
 
+cm_var cm_layer_after(cm_builder *b, const char *name, cm_var x, const cm_layer *layer) {
+    return normalise(b, &name, 1, x, layer);
+}
+
 static cm_var merged_dense(cm_builder *b, const char *const *names, int count, cm_var x, const cm_layer *layer) {
     if (x == CM_NO_VAR) return CM_NO_VAR;
     int in = cm_tape_shape(b->tape, x)->dim[1];
@@ -139,6 +143,15 @@ cm_var cm_layer_block(cm_builder *b, const char *name, cm_var x, bool fixed) {
     cm_var y = cm_layer_conv(b, first, x, 3, 1, &layer);
     layer.residual = x;
     return cm_layer_conv(b, second, y, 3, 1, &layer);
+}
+
+cm_var cm_layer_blocks(cm_builder *b, const char *name, cm_var x, bool fixed) {
+    for (int i = 0; i < b->config->blocks; i++) {
+        char full[CM_PARAM_NAME];
+        snprintf(full, sizeof full, "%s.%d", name, i);
+        x = cm_layer_block(b, full, x, fixed);
+    }
+    return x;
 }
 
 cm_var cm_layer_embedding(cm_builder *b, const char *name, cm_var x, cm_var action) {

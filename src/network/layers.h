@@ -32,6 +32,8 @@ cm_layer cm_layer_make(int out, cm_network_norm norm, cm_activation activation);
 
 /* NAME.weight, NAME.bias, NAME.norm.*: Linear, Norm, activation on x [B, in]. */
 cm_var cm_layer_dense(cm_builder *b, const char *name, cm_var x, const cm_layer *layer);
+/* The part behind a linear part `x` that was made by itself: NAME.norm.*, residual, activation. */
+cm_var cm_layer_after(cm_builder *b, const char *name, cm_var x, const cm_layer *layer);
 /* Same for k x k convolutions on [B, H, W, C]. */
 cm_var cm_layer_conv(cm_builder *b, const char *name, cm_var x, int k, int stride, const cm_layer *layer);
 
@@ -41,6 +43,9 @@ void cm_layer_merged(cm_builder *b, const char *const *names, int count, cm_var 
 /* Residual block NAME.conv1, NAME.conv2 of networks 0.3; fixed: norm by constants 0 and 1, with biases (CuMind's
  * images). */
 cm_var cm_layer_block(cm_builder *b, const char *name, cm_var x, bool fixed);
+
+/* NAME.0, NAME.1, ...: the network's number of such blocks. */
+cm_var cm_layer_blocks(cm_builder *b, const char *name, cm_var x, bool fixed);
 
 /* NAME.table [A, H] */
 cm_var cm_layer_embedding(cm_builder *b, const char *name, cm_var x, cm_var action);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/arena.h"
-#include "network/layers.h"
+#include "network/chance.h"
 
 struct cm_network {
     cm_network_config config;
@@ -31,15 +31,6 @@ static cm_var stack(cm_builder *b, const char *name, int count, cm_var x, const 
     return x;
 }
 
-static cm_var blocks(cm_builder *b, const char *name, cm_var x, bool fixed) {
-    for (int i = 0; i < b->config->blocks; i++) {
-        char full[CM_PARAM_NAME];
-        snprintf(full, sizeof full, "%s.%d", name, i);
-        x = cm_layer_block(b, full, x, fixed);
-    }
-    return x;
-}
-
 /* ---- family cumind (networks 1) ---- */
 
 static cm_var cumind_vector(cm_builder *b, cm_var x) {
@@ -57,7 +48,7 @@ static cm_var cumind_image(cm_builder *b, cm_var x) {
     const cm_network_config *c = b->config;
     cm_layer stem = cm_layer_make(c->channels, CM_NORM_NONE, CM_ACT_RELU);
     cm_layer output = cm_layer_make(c->hidden, CM_NORM_NONE, CM_ACT_NONE);
-    x = blocks(b, "representation.blocks", cm_layer_conv(b, "representation.stem", x, 3, 2, &stem), true);
+    x = cm_layer_blocks(b, "representation.blocks", cm_layer_conv(b, "representation.stem", x, 3, 2, &stem), true);
     return cm_layer_dense(b, "representation.output", cm_tape_global_mean(b->tape, x), &output);
 }
 
@@ -151,12 +142,22 @@ static cm_outputs mlp_predict(cm_builder *b, cm_hidden state, bool with_reward) 
     return result;
 }
 
+static cm_outputs mlp_predict_chance(cm_builder *b, cm_hidden afterstate) {
+    const cm_network_config *c = b->config;
+    static const char *const heads[2] = {"afterstate.chance_head", "afterstate.value_head"};
+    int outputs[2] = {c->codes, c->value_support.size};
+    cm_layer trunk = cm_layer_make(c->hidden, c->norm, CM_ACT_RELU);
+    cm_var out[2] = {CM_NO_VAR, CM_NO_VAR};
+    mlp_heads(b, heads, outputs, 2, stack(b, "afterstate.trunk", c->trunk_layers, afterstate.scaled, &trunk), out);
+    return (cm_outputs){out[0], out[1], CM_NO_VAR};
+}
+
 /* ---- family resnet (networks 3 and 12) ---- */
 
 static cm_var resnet_representation(cm_builder *b, cm_var x) {
     cm_layer stem = cm_layer_make(b->config->channels, CM_NORM_BATCH, CM_ACT_RELU);
     stem.no_bias = true;
-    return blocks(b, "representation.blocks", cm_layer_conv(b, "representation.stem", x, 3, 1, &stem), false);
+    return cm_layer_blocks(b, "representation.blocks", cm_layer_conv(b, "representation.stem", x, 3, 1, &stem), false);
 }
 
 static cm_var resnet_dynamics(cm_builder *b, cm_var state, cm_var action) {
@@ -165,7 +166,7 @@ static cm_var resnet_dynamics(cm_builder *b, cm_var state, cm_var action) {
     stem.no_bias = true;
     stem.residual = state;
     cm_var x = cm_tape_action_encoding(b->tape, state, &encoded);
-    return blocks(b, "dynamics.blocks", cm_layer_conv(b, "dynamics.stem", x, 3, 1, &stem), false);
+    return cm_layer_blocks(b, "dynamics.blocks", cm_layer_conv(b, "dynamics.stem", x, 3, 1, &stem), false);
 }
 
 static cm_var resnet_head(cm_builder *b, const char *head, int outputs, cm_var x) {
@@ -187,10 +188,17 @@ static cm_outputs resnet_predict(cm_builder *b, cm_hidden state, bool with_rewar
     const cm_network_config *c = b->config;
     cm_outputs out = {CM_NO_VAR, CM_NO_VAR, CM_NO_VAR};
     if (with_reward) out.reward = resnet_head(b, "dynamics.reward_head", c->reward_support.size, state.raw);
-    cm_var x = blocks(b, "prediction.blocks", state.scaled, false);
+    cm_var x = cm_layer_blocks(b, "prediction.blocks", state.scaled, false);
     out.policy = resnet_head(b, "prediction.policy_head", c->actions, x);
     out.value = resnet_head(b, "prediction.value_head", c->value_support.size, x);
     return out;
+}
+
+static cm_outputs resnet_predict_chance(cm_builder *b, cm_hidden afterstate) {
+    const cm_network_config *c = b->config;
+    cm_var x = cm_layer_blocks(b, "afterstate.prediction", afterstate.scaled, false);
+    cm_var codes = resnet_head(b, "afterstate.chance_head", c->codes, x);
+    return (cm_outputs){codes, resnet_head(b, "afterstate.value_head", c->value_support.size, x), CM_NO_VAR};
 }
 
 /* ---- all families ---- */
@@ -224,6 +232,11 @@ static cm_outputs predict(cm_builder *b, cm_hidden state, bool with_reward) {
     return (cm_outputs){CM_NO_VAR, CM_NO_VAR, CM_NO_VAR};
 }
 
+static cm_outputs predict_chance(cm_builder *b, cm_hidden afterstate) {
+    return b->config->family == CM_FAMILY_RESNET ? resnet_predict_chance(b, afterstate)
+                                                 : mlp_predict_chance(b, afterstate);
+}
+
 static cm_var project(cm_builder *b, cm_var state) {
     const cm_network_config *c = b->config;
     cm_layer inner = cm_layer_make(c->projection_hidden, c->norm, CM_ACT_RELU);
@@ -253,6 +266,26 @@ cm_hidden cm_network_dynamics(const cm_network *network, cm_tape *tape, cm_var s
 cm_outputs cm_network_predict(const cm_network *network, cm_tape *tape, cm_hidden state, bool with_reward) {
     cm_builder b = builder(network, tape);
     return predict(&b, state, with_reward);
+}
+
+cm_hidden cm_network_afterstate(const cm_network *network, cm_tape *tape, cm_var state, cm_var action) {
+    cm_builder b = builder(network, tape);
+    return hidden(&b, cm_chance_afterstate(&b, state, action));
+}
+
+cm_outputs cm_network_predict_chance(const cm_network *network, cm_tape *tape, cm_hidden afterstate) {
+    cm_builder b = builder(network, tape);
+    return predict_chance(&b, afterstate);
+}
+
+cm_hidden cm_network_outcome(const cm_network *network, cm_tape *tape, cm_var afterstate, cm_var code) {
+    cm_builder b = builder(network, tape);
+    return hidden(&b, cm_chance_outcome(&b, afterstate, code));
+}
+
+cm_var cm_network_encode(const cm_network *network, cm_tape *tape, cm_var observations) {
+    cm_builder b = builder(network, tape);
+    return cm_chance_encode(&b, observations);
 }
 
 cm_var cm_network_project(const cm_network *network, cm_tape *tape, cm_var state) {
@@ -291,6 +324,8 @@ void cm_network_config_from_options(cm_network_config *config, const cm_network_
                                   .zero_init = o->zero_init_heads && o->family != CM_FAMILY_CUMIND,
                                   .init = o->initializer == CM_INITIALIZER_LECUN_NORMAL ? CM_INIT_LECUN_NORMAL
                                                                                         : CM_INIT_UNIFORM_FAN_IN,
+                                  .codes = o->chance_codes,
+                                  .encoder = true,
                                   .consistency = consistency,
                                   .projection_hidden = o->consistency_hidden,
                                   .projection_output = o->consistency_output,
@@ -325,15 +360,34 @@ static cm_status check_config(const cm_network_config *c) {
     if (c->model == CM_NETWORK_PREDICTION && c->consistency) {
         return cm_fail(CM_ERR_INPUT, "consistency heads need dynamics, and this network has only a prediction");
     }
+    if (c->model == CM_NETWORK_CHANCE && c->family == CM_FAMILY_CUMIND) {
+        return cm_fail(CM_ERR_INPUT, "networks with chance are of family mlp or resnet, not cumind");
+    }
+    if (c->model == CM_NETWORK_CHANCE && c->codes < 1) {
+        return cm_fail(CM_ERR_INPUT, "number of chance codes is %d, must be >= 1", c->codes);
+    }
     if (c->value_support.size < 1 || c->reward_support.size < 1) {
         return cm_fail(CM_ERR_INPUT, "a support must have at least one atom");
     }
     return CM_OK;
 }
 
+/* The two halves of a step with chance, and the encoder. */
+static cm_hidden define_chance(cm_builder *b, cm_hidden state, cm_var action) {
+    const cm_network_config *c = b->config;
+    int pair[2] = {1, 2}, code[2] = {1, c->codes};
+    for (int i = 0; i < c->observation_ndim; i++) pair[1] *= c->observation[i];
+    cm_hidden after = hidden(b, cm_chance_afterstate(b, state.scaled, action));
+    predict_chance(b, after);
+    if (c->encoder) cm_chance_encode(b, cm_tape_input(b->tape, CM_F32, 2, pair));
+    return hidden(b, cm_chance_outcome(b, after.scaled, cm_tape_input(b->tape, CM_F32, 2, code)));
+}
+
 static void define_dynamics(cm_builder *b, cm_hidden state) {
     int one = 1;
-    cm_hidden next = dynamics(b, state.scaled, cm_tape_input(b->tape, CM_I32, 1, &one));
+    cm_var action = cm_tape_input(b->tape, CM_I32, 1, &one);
+    bool chance = b->config->model == CM_NETWORK_CHANCE;
+    cm_hidden next = chance ? define_chance(b, state, action) : dynamics(b, state.scaled, action);
     predict(b, next, true);
     if (b->config->consistency) project_predict(b, next.scaled);
 }

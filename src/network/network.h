@@ -5,7 +5,11 @@
  * record calls on a tape; the tape knows whether it is for training or inference. Layers, names and shapes: spec
  * networks 12.
  *
- * Letters: B rows, A actions, D hidden width, S support, H W C planes.
+ * With chance (Stochastic MuZero, spec learning 12) an action leads from a state to an afterstate, and a code, one of
+ * C, from there to the next state. An encoder reads off two observations which code it was that came between them,
+ * unless the environment tells.
+ *
+ * Letters: B rows, A actions, D hidden width, S support, H W C planes; C is also the number of codes.
  */
 #ifndef CM_NETWORK_NETWORK_H
 #define CM_NETWORK_NETWORK_H
@@ -20,8 +24,9 @@ extern "C" {
 
 /* What the network holds besides representation and prediction. */
 typedef enum cm_network_model {
-    CM_NETWORK_DYNAMICS,  /* dynamics with its reward: the model of a search is learnt */
-    CM_NETWORK_PREDICTION /* nothing: the model of a search is the rules themselves    */
+    CM_NETWORK_DYNAMICS,   /* dynamics with its reward: the model of a search is learnt                     */
+    CM_NETWORK_PREDICTION, /* nothing: the model of a search is the rules themselves                        */
+    CM_NETWORK_CHANCE      /* dynamics in two halves, action and chance, and an encoder of the chance       */
 } cm_network_model;
 
 typedef struct cm_network_config {
@@ -29,6 +34,8 @@ typedef struct cm_network_config {
     cm_network_model model;
     int observation_ndim, observation[3]; /* [n] or [H, W, C] */
     int actions;                          /* A */
+    int codes;                            /* C, with CM_NETWORK_CHANCE: what chance may bring, as the network sees it */
+    bool encoder;                         /* with CM_NETWORK_CHANCE: the codes are learnt; else they are given        */
     int hidden;                           /* D of cumind and mlp */
     int blocks;                           /* cumind: layers; resnet and image encoder: residual blocks */
     int channels;                         /* resnet and image encoder */
@@ -80,10 +87,18 @@ typedef struct cm_outputs {
 
 /* h: observation [B, ...] -> state. */
 cm_hidden cm_network_representation(const cm_network *network, cm_tape *tape, cm_var observation);
-/* g: state.scaled, action [B] int32 -> next state. Not for CM_NETWORK_PREDICTION. */
+/* g: state.scaled, action [B] int32 -> next state. Only CM_NETWORK_DYNAMICS. */
 cm_hidden cm_network_dynamics(const cm_network *network, cm_tape *tape, cm_var state, cm_var action);
 /* f, and the reward of the dynamics call that made this state. */
 cm_outputs cm_network_predict(const cm_network *network, cm_tape *tape, cm_hidden state, bool with_reward);
+/* The functions of CM_NETWORK_CHANCE. phi: state.scaled, action [B] int32 -> afterstate. */
+cm_hidden cm_network_afterstate(const cm_network *network, cm_tape *tape, cm_var state, cm_var action);
+/* psi: policy [B, C] logits of the codes, value of the afterstate; no reward. */
+cm_outputs cm_network_predict_chance(const cm_network *network, cm_tape *tape, cm_hidden afterstate);
+/* g: afterstate.scaled, code [B, C] one-hot -> next state; its reward as in cm_network_predict. */
+cm_hidden cm_network_outcome(const cm_network *network, cm_tape *tape, cm_var afterstate, cm_var code);
+/* e: the observations before and after [B, 2 O] -> [B, C]; its largest entry says the code. Only with `encoder`. */
+cm_var cm_network_encode(const cm_network *network, cm_tape *tape, cm_var observations);
 /* Consistency (SimSiam) heads on a scaled state: projection [B, output], and the predictor behind it. */
 cm_var cm_network_project(const cm_network *network, cm_tape *tape, cm_var state);
 cm_var cm_network_project_predict(const cm_network *network, cm_tape *tape, cm_var state);

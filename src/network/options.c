@@ -78,6 +78,9 @@ const cm_option cm_network_option_rows[] = {
               .choices = "lecun_normal|fan_in_uniform"),
     CM_OPTION(BOOL, zero_init_heads, SECTION, "true", 0, 0,
               "The last layer of each head starts at 0: uniform policy, value 0.", .idle = if_cumind),
+    CM_OPTION(INT, chance_codes, SECTION, "32", 0, 1024,
+              "Policy stochastic_muzero: number of codes for what chance brings, whose meaning is learnt. 0: the "
+              "environment tells its outcomes, which are the codes (2048)."),
     CM_OPTION(INT, consistency_hidden, SECTION, "1024", 1, 16384,
               "Width of the hidden layers of the consistency projection; used if consistency_weight is above 0."),
     CM_OPTION(INT, consistency_output, SECTION, "1024", 1, 16384, "Width of the consistency projection."),

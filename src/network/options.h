@@ -35,6 +35,7 @@ typedef struct cm_network_options {
     bool value_transform;                        /* the supports stand behind the transform h */
     int initializer;                             /* cm_initializer */
     bool zero_init_heads;                        /* last layer of each head starts at 0; never in family cumind */
+    int chance_codes;                            /* with policy stochastic_muzero; 0: those of the environment */
     int consistency_hidden, consistency_output, consistency_predictor; /* widths, used if consistency_weight > 0 */
 } cm_network_options;
 

@@ -152,6 +152,12 @@ static cm_status check_environment(const cm_config *config, const cm_env_options
 }
 
 static cm_status check_policy(const cm_config *config, const cm_configuration *c) {
+    bool chance = c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO;
+    if (chance && c->network.family == CM_FAMILY_CUMIND)
+        return cm_config_fail(config, "family", "policy stochastic_muzero needs a network of family mlp or resnet");
+    if (chance && c->replay.num_unroll_steps == 0)
+        return cm_config_fail(config, "num_unroll_steps",
+                              "policy stochastic_muzero learns what chance does by unrolling: set it to 1 or more");
     if (c->mcts.policy != CM_MCTS_ALPHAZERO) return CM_OK;
     if (c->replay.num_unroll_steps > 0)
         return cm_config_fail(config, "num_unroll_steps",
@@ -185,6 +191,14 @@ static void warn_across(const cm_config *config, const cm_configuration *c) {
         cm_config_warn_key(config, "temperature", why);
         cm_config_warn_key(config, "temperature_schedule", why);
         cm_config_warn_key(config, "temperature_threshold", why);
+    }
+    if (c->mcts.policy != CM_MCTS_STOCHASTIC_MUZERO) {
+        const char *why = "only policy stochastic_muzero has chance codes";
+        cm_config_warn_key(config, "chance_codes", why);
+        cm_config_warn_key(config, "chance_weight", why);
+        cm_config_warn_key(config, "commitment_weight", why);
+    } else if (c->network.chance_codes == 0) {
+        cm_config_warn_key(config, "commitment_weight", "chance_codes is 0: no codes are learnt");
     }
     if (c->trainer.consistency_weight <= 0.0) {
         const char *why = "consistency_weight is 0";

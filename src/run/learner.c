@@ -23,6 +23,8 @@ struct cm_run_learner {
     /* bootstrap values by the slow weights; arrays owned, NULL where the stored values are used */
     float *observations; /* [B (K+1), O] those that are needed, without gaps */
     float *values;       /* [2, B (K+1)] of them; then in the batch's places */
+    int32_t *codes;      /* [B, K] owned: what chance brought, where the environment tells it; else NULL */
+    const cm_env *env;   /* borrowed */
     double credit;       /* updates due, below 1 */
 };
 
@@ -141,9 +143,13 @@ static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
     };
     CM_TRY(cm_memory_advise(cm_trainer_create(&config, &l->trainer), for_training));
     if (bootstrap) CM_TRY(cm_memory_advise(take_bootstrap(l), for_training));
+    bool chance = l->c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO, learnt = l->c->network.chance_codes > 0;
+    if (chance && !learnt) {
+        CM_TRY(cm_alloc(&l->codes, (size_t)l->rows * (size_t)l->unroll, sizeof(int32_t), "chance codes"));
+    }
     cm_batch_config batch = {
         .rows = l->rows,
-        .consistency = l->c->trainer.consistency_weight > 0.0,
+        .consistency = l->c->trainer.consistency_weight > 0.0 || chance,
         .bootstrap = bootstrap,
         .seed = (uint64_t)l->c->run.seed,
     };
@@ -159,6 +165,7 @@ cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_run_learn
     l->rows = l->c->trainer.batch_size;
     l->unroll = l->c->replay.num_unroll_steps;
     l->observation_size = session->env.spec.observation_size;
+    l->env = &session->env;
     cm_status status = open_replay(l, session);
     if (status == CM_OK) status = open_trainer(l, session, pool);
     if (status == CM_OK) {
@@ -176,6 +183,7 @@ void cm_run_learner_destroy(cm_run_learner *l) {
     cm_replay_destroy(l->replay);
     free(l->observations);
     free(l->values);
+    free(l->codes);
     free(l);
 }
 
@@ -243,6 +251,9 @@ static void add_report(const cm_run_learner *l, const cm_train_report *r, cm_lea
     for (int k = 0; k < l->unroll; k++) {
         sum->reward_loss += r->reward_loss[k] / l->unroll;
         sum->consistency_loss += r->consistency_loss[k] / l->unroll;
+        sum->afterstate_loss += r->afterstate_loss[k] / l->unroll;
+        sum->code_loss += r->code_loss[k] / l->unroll;
+        sum->commitment_loss += r->commitment_loss[k] / l->unroll;
     }
     sum->total_loss += r->total_loss;
     sum->gradient_norm += r->gradient_norm;
@@ -250,7 +261,11 @@ static void add_report(const cm_run_learner *l, const cm_train_report *r, cm_lea
     sum->learning_rate = r->learning_rate;
 }
 
-static void divide(cm_learning *sum, double n) {
+/* Sums into means; 0 / 0 is NAN. What there is only with chance, or learnt codes, is NAN without. */
+static void divide(const cm_run_learner *l, cm_learning *sum, double n) {
+    double chance = l->c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO ? n : (double)NAN;
+    sum->afterstate_loss /= chance, sum->code_loss /= chance;
+    sum->commitment_loss /= l->codes ? (double)NAN : chance;
     sum->value_loss /= n, sum->policy_loss /= n, sum->reward_loss /= n, sum->consistency_loss /= n, sum->entropy /= n;
     sum->total_loss /= n, sum->gradient_norm /= n, sum->clipped /= n;
 }
@@ -286,7 +301,18 @@ static cm_status bootstrap(cm_run_learner *l, cm_batch *batch) {
     return CM_OK;
 }
 
-static cm_train_batch view_of(const cm_batch *b) {
+/* Reads what chance brought off the observations around each step; past an end there is nothing to read. */
+static void find_codes(cm_run_learner *l, const cm_batch *b) {
+    size_t K = (size_t)l->unroll, o = (size_t)l->observation_size;
+    for (size_t i = 0; i < (size_t)l->rows * K; i++) {
+        const float *after = b->target_observations + i * o;
+        const float *before = i % K == 0 ? b->observation + i / K * o : after - o;
+        bool inside = b->consistency_mask[i] > 0.0f;
+        l->codes[i] = inside ? cm_env_outcome_between(l->env, before, b->action[i], after) : -1;
+    }
+}
+
+static cm_train_batch view_of(const cm_run_learner *l, const cm_batch *b) {
     return (cm_train_batch){
         .observation = b->observation,
         .actions = b->action,
@@ -298,6 +324,7 @@ static cm_train_batch view_of(const cm_batch *b) {
         .policy_mask = b->policy_mask,
         .consistency_mask = b->consistency_mask,
         .target_observations = b->target_observations,
+        .codes = l->codes,
         .legal = b->legal,
         .weights = b->weights,
     };
@@ -310,7 +337,8 @@ static cm_status update_once(cm_run_learner *l, const char *dump, cm_learning *s
     CM_TRY(cm_prefetch_next(l->prefetch, &handle));
     CM_TRY(cm_batch_borrow(handle, &batch));
     if (l->values) CM_TRY(bootstrap(l, batch));
-    cm_train_batch view = view_of(batch);
+    if (l->codes) find_codes(l, batch);
+    cm_train_batch view = view_of(l, batch);
     cm_status status = cm_trainer_update(l->trainer, &view, &report);
     if (status == CM_ERR_NOT_FINITE) return dump_batch(batch, dump, status);
     CM_TRY(status);
@@ -332,7 +360,7 @@ cm_status cm_run_learner_run(cm_run_learner *l, int64_t updates, double share, c
     for (int64_t i = 0; i < batches && status == CM_OK; i++) status = update_once(l, dump, out);
     cm_prefetch_end(l->prefetch);
     CM_TRACE_END();
-    divide(out, (double)batches); /* 0 / 0: NAN */
+    divide(l, out, (double)batches);
     if (batches == 0) out->learning_rate = (double)NAN;
     return status;
 }

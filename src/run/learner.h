@@ -22,7 +22,8 @@ typedef struct cm_run_learner cm_run_learner;
 typedef struct cm_learning {
     int64_t updates;
     double total_loss, value_loss, policy_loss, reward_loss, consistency_loss, entropy, gradient_norm, clipped;
-    double learning_rate; /* of the last update */
+    double afterstate_loss, code_loss, commitment_loss; /* with chance; NAN without */
+    double learning_rate;                               /* of the last update */
 } cm_learning;
 
 /* Makes replay, batches and trainer of a session; `pool` does the work. The caller owns it. */

@@ -73,6 +73,8 @@ static cm_status learn(cm_run *run, int64_t due, double share) {
     cm_metrics *row = &run->row;
     row->total_loss = learnt.total_loss, row->value_loss = learnt.value_loss, row->policy_loss = learnt.policy_loss;
     row->reward_loss = learnt.reward_loss, row->consistency_loss = learnt.consistency_loss;
+    row->afterstate_loss = learnt.afterstate_loss, row->code_loss = learnt.code_loss;
+    row->commitment_loss = learnt.commitment_loss;
     row->entropy = learnt.entropy, row->gradient_norm = learnt.gradient_norm;
     row->learning_rate = learnt.learning_rate, row->clipped_targets = learnt.clipped;
     return CM_OK;

@@ -104,12 +104,19 @@ static cm_status open_network(cm_session *s) {
     cm_network_config_from_options(&config, &s->configuration.network, spec->rank, spec->shape, spec->actions,
                                    s->configuration.trainer.consistency_weight > 0.0);
     if (s->configuration.mcts.policy == CM_MCTS_ALPHAZERO) config.model = CM_NETWORK_PREDICTION;
+    if (s->configuration.mcts.policy == CM_MCTS_STOCHASTIC_MUZERO) {
+        config.model = CM_NETWORK_CHANCE;
+        config.encoder = config.codes > 0;
+        if (!config.encoder) config.codes = spec->chance_outcomes;
+    }
     cm_status status = cm_network_create(&config, &s->network);
     return status == CM_OK ? CM_OK : cm_fail_in(status, "Network architecture");
 }
 
 /* The policy must fit the game. */
-static cm_status check_policy(int policy, const cm_env_spec *spec) {
+static cm_status check_policy(const cm_session *s) {
+    const cm_env_spec *spec = &s->env.spec;
+    int policy = s->configuration.mcts.policy;
     if (policy == CM_MCTS_ALPHAZERO && spec->chance_outcomes > 0) {
         return cm_fail(
             CM_ERR_INPUT,
@@ -117,13 +124,20 @@ static cm_status check_policy(int policy, const cm_env_spec *spec) {
             "choose stochastic_muzero, muzero or gumbel_muzero",
             spec->name);
     }
+    if (policy == CM_MCTS_STOCHASTIC_MUZERO && s->configuration.network.chance_codes == 0 &&
+        !s->env.def->outcome_between) {
+        return cm_fail(CM_ERR_INPUT,
+                       "Network architecture.chance_codes: 0 is for environments that tell what chance brought, but %s "
+                       "does not; set a number of codes to be learnt, such as 32",
+                       spec->name);
+    }
     return CM_OK;
 }
 
 static cm_status open_all(cm_session *s) {
     CM_TRY(cm_session_env(&s->configuration.env, &s->env));
     CM_TRY(check_environment(&s->configuration.env, &s->env.spec));
-    CM_TRY(check_policy(s->configuration.mcts.policy, &s->env.spec));
+    CM_TRY(check_policy(s));
     CM_TRY(open_network(s));
     CM_TRY(open_backend(backend_name(&s->configuration.run), &s->backend));
     CM_TRY(choose_dtype(&s->configuration.run, s->backend, &s->compute));

@@ -228,7 +228,11 @@ static void fill_report(const cm_trainer *t, cm_train_report *r) {
     }
     for (int k = 0; k < K; k++) {
         r->reward_loss[k] = s->reward[k], r->consistency_loss[k] = s->consistency[k];
-        r->total_loss += f->reward[k] * s->reward[k] + f->consistency[k] * s->consistency[k];
+        r->afterstate_loss[k] = s->afterstate[k], r->code_loss[k] = s->code[k],
+        r->commitment_loss[k] = s->commitment[k];
+        r->total_loss += f->reward[k] * s->reward[k] + f->consistency[k] * s->consistency[k] +
+                         f->afterstate[k] * s->afterstate[k] + f->code[k] * s->code[k] +
+                         f->commitment[k] * s->commitment[k];
     }
     r->update = t->updates;
     r->priorities = t->priorities;
@@ -255,11 +259,12 @@ static cm_status check_losses(const cm_trainer *t, const cm_train_report *r) {
         const char *name;
         const double *loss;
         int count;
-    } terms[] = {{"value", r->value_loss, t->config.unroll + 1},
-                 {"policy", r->policy_loss, t->config.unroll + 1},
-                 {"reward", r->reward_loss, t->config.unroll},
-                 {"consistency", r->consistency_loss, t->config.unroll}};
-    for (int i = 0; i < 4; i++) {
+    } terms[] = {
+        {"value", r->value_loss, t->config.unroll + 1},       {"policy", r->policy_loss, t->config.unroll + 1},
+        {"reward", r->reward_loss, t->config.unroll},         {"consistency", r->consistency_loss, t->config.unroll},
+        {"afterstate", r->afterstate_loss, t->config.unroll}, {"code", r->code_loss, t->config.unroll},
+        {"commitment", r->commitment_loss, t->config.unroll}};
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
         for (int k = 0; k < terms[i].count; k++) {
             if (!isfinite(terms[i].loss[k])) {
                 return cm_fail(CM_ERR_NOT_FINITE,

@@ -45,18 +45,20 @@ void cm_trainer_destroy(cm_trainer *trainer); /* NULL is allowed */
 
 /* One batch; row-major arrays of the caller, read only. Values and rewards on the raw scale. */
 typedef struct cm_train_batch {
-    const float *observation;         /* [B, O]         o_t */
-    const int32_t *actions;           /* [B, K]         */
-    const float *target_value;        /* [B, K+1]       */
-    const float *target_reward;       /* [B, K]         */
-    const float *target_policy;       /* [B, K+1, A]    */
-    const float *value_mask;          /* [B, K+1]       0 or 1 */
-    const float *reward_mask;         /* [B, K]         */
-    const float *policy_mask;         /* [B, K+1]       */
-    const float *consistency_mask;    /* [B, K]         */
-    const float *target_observations; /* [B, K, O]      o_{t+1} ... o_{t+K}; NULL without consistency */
-    const uint8_t *legal;             /* [B, K+1, A]    1 where legal; read if mask_illegal is set */
-    const float *weights;             /* [B]            importance weights; NULL: 1 */
+    const float *observation;      /* [B, O]         o_t */
+    const int32_t *actions;        /* [B, K]         */
+    const float *target_value;     /* [B, K+1]       */
+    const float *target_reward;    /* [B, K]         */
+    const float *target_policy;    /* [B, K+1, A]    */
+    const float *value_mask;       /* [B, K+1]       0 or 1 */
+    const float *reward_mask;      /* [B, K]         */
+    const float *policy_mask;      /* [B, K+1]       */
+    const float *consistency_mask; /* [B, K]         */
+    const float
+        *target_observations; /* [B, K, O]      o_{t+1} ... o_{t+K}; NULL unless consistency or an encoder reads them */
+    const int32_t *codes;     /* [B, K]         what chance brought, -1: not known; with given codes */
+    const uint8_t *legal;     /* [B, K+1, A]    1 where legal; read if mask_illegal is set */
+    const float *weights;     /* [B]            importance weights; NULL: 1 */
 } cm_train_batch;
 
 enum { CM_UNROLL_MAX = 64 };
@@ -67,6 +69,7 @@ typedef struct cm_train_report {
     double total_loss;
     double value_loss[CM_UNROLL_MAX + 1], policy_loss[CM_UNROLL_MAX + 1], entropy[CM_UNROLL_MAX + 1];
     double reward_loss[CM_UNROLL_MAX], consistency_loss[CM_UNROLL_MAX];
+    double afterstate_loss[CM_UNROLL_MAX], code_loss[CM_UNROLL_MAX], commitment_loss[CM_UNROLL_MAX]; /* with chance */
     double gradient_norm; /* before clipping */
     double learning_rate;
     double clipped;          /* share of value targets outside the support */

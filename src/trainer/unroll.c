@@ -19,6 +19,9 @@ void cm_unroll_factors_make(const cm_trainer_options *options, int unroll, cm_un
     for (int k = 0; k < unroll; k++) {
         out->reward[k] = options->reward_weight * transition;
         out->consistency[k] = options->consistency_weight * transition;
+        out->afterstate[k] = options->value_weight * transition;
+        out->code[k] = options->chance_weight * transition;
+        out->commitment[k] = options->commitment_weight * transition;
     }
 }
 
@@ -43,6 +46,16 @@ static cm_var policy_input(recorder *r) {
     return cm_tape_input(r->u->tape, CM_F32, 2, dim);
 }
 
+static void chance_inputs(recorder *r, cm_unroll_chance *c) {
+    int pair[2] = {r->u->rows, 2 * cm_network_observation_size(r->config->network)};
+    int code[2] = {r->u->rows, r->u->codes};
+    c->value_coefficient = float_rows(r);
+    c->code_coefficient = float_rows(r);
+    c->given = r->u->encoder ? CM_NO_VAR : cm_tape_input(r->u->tape, CM_F32, 2, code);
+    c->observations = r->u->encoder ? cm_tape_input(r->u->tape, CM_F32, 2, pair) : CM_NO_VAR;
+    c->commitment_coefficient = r->u->encoder ? float_rows(r) : CM_NO_VAR;
+}
+
 static void record_inputs(recorder *r) {
     cm_unroll *u = r->u;
     u->observation = observation_input(r);
@@ -59,6 +72,7 @@ static void record_inputs(recorder *r) {
         u->reward_coefficient[k] = float_rows(r);
         u->target_observation[k] = u->consistency ? observation_input(r) : CM_NO_VAR;
         u->consistency_coefficient[k] = u->consistency ? float_rows(r) : CM_NO_VAR;
+        if (u->chance) chance_inputs(r, &u->step[k]);
     }
 }
 
@@ -107,17 +121,52 @@ static cm_var into_dynamics(recorder *r, cm_hidden state, int k) {
     return cm_tape_scale_gradient(r->u->tape, state.scaled, (float)o->hidden_gradient_scale);
 }
 
+/* The code [B, C]. A learnt one's own gradient goes through the dynamics to the encoder; as a target it is a constant,
+ * in its loss and in the commitment. */
+static cm_var record_code(recorder *r, cm_unroll_chance *c) {
+    cm_tape *tape = r->u->tape;
+    if (!r->u->encoder) return c->given;
+    cm_var encoded = cm_network_encode(r->config->network, tape, c->observations),
+           code = cm_tape_one_hot(tape, encoded);
+    c->commitment = cm_tape_square_loss(tape, encoded, code, c->commitment_coefficient);
+    return code;
+}
+
+/* Step k with chance, its losses, and the next state. */
+static cm_hidden record_chance(recorder *r, cm_var state, int k) {
+    cm_unroll *u = r->u;
+    cm_unroll_chance *c = &u->step[k];
+    const cm_network *network = r->config->network;
+    const cm_policy_rule rule = {.legal = CM_NO_VAR};
+    cm_hidden after = cm_network_afterstate(network, u->tape, state, u->actions[k]);
+    cm_outputs out = cm_network_predict_chance(network, u->tape, after);
+    cm_var code = record_code(r, c);
+    c->value =
+        cm_tape_value_loss(u->tape, out.value, u->value_target[k], c->value_coefficient, &r->network->value_support);
+    c->code = cm_tape_policy_loss(u->tape, out.policy, code, c->code_coefficient, &rule);
+    return cm_network_outcome(network, u->tape, after.scaled, code);
+}
+
+static cm_hidden record_transition(recorder *r, cm_hidden state, int k) {
+    cm_var from = into_dynamics(r, state, k);
+    if (r->u->chance) return record_chance(r, from, k);
+    return cm_network_dynamics(r->config->network, r->u->tape, from, r->u->actions[k]);
+}
+
 cm_status cm_unroll_record(const cm_trainer_config *config, int rows, cm_unroll *out) {
     recorder r = {config, cm_network_get_config(config->network), out};
     out->rows = rows;
     out->unroll = config->unroll;
     out->consistency = r.network->consistency && config->options->consistency_weight > 0.0;
+    out->chance = r.network->model == CM_NETWORK_CHANCE;
+    out->codes = r.network->codes;
+    out->encoder = out->chance && r.network->encoder;
     CM_TRY(cm_tape_create(true, config->compute, &out->tape));
     record_inputs(&r);
     cm_hidden state = cm_network_representation(config->network, out->tape, out->observation);
     record_losses(&r, state, 0);
     for (int k = 0; k < out->unroll; k++) {
-        state = hook(&r, cm_network_dynamics(config->network, out->tape, into_dynamics(&r, state, k), out->actions[k]));
+        state = hook(&r, record_transition(&r, state, k));
         record_losses(&r, state, k + 1);
         if (out->consistency) record_consistency(&r, state, k + 1);
     }
@@ -179,6 +228,43 @@ static void stage_prediction(const cm_unroll *u, const cm_unroll_factors *f, con
     }
 }
 
+/* o_{t+k} and o_{t+k+1} beside each other. */
+static void stage_pairs(const cm_unroll *u, const cm_train_batch *batch, const cm_chunk_rows *rows, int k, float *out) {
+    size_t o = (size_t)rows->O, K = (size_t)u->unroll;
+    for (int i = 0; i < u->rows; i++, out += 2 * o) {
+        size_t row = (size_t)(rows->first + i);
+        const float *next = batch->target_observations + (row * K + (size_t)k) * o;
+        memcpy(out, k == 0 ? batch->observation + row * o : next - o, o * sizeof(float));
+        memcpy(out + o, next, o * sizeof(float));
+    }
+}
+
+/* Given codes as one-hot rows [rows, C]. */
+static void stage_codes(const cm_unroll *u, const cm_train_batch *batch, const cm_chunk_rows *rows, int k, float *out) {
+    size_t C = (size_t)u->codes, K = (size_t)u->unroll;
+    memset(out, 0, (size_t)u->rows * C * sizeof(float));
+    for (int i = 0; i < u->rows; i++, out += C) {
+        int32_t code = batch->codes[(size_t)(rows->first + i) * K + (size_t)k];
+        if (code >= 0) out[code] = 1.0f;
+    }
+}
+
+static void stage_chance(const cm_unroll *u, const cm_unroll_factors *f, const cm_train_batch *batch,
+                         const cm_chunk_rows *rows, int k, void *base) {
+    const cm_unroll_chance *c = &u->step[k];
+    const float *mask = batch->consistency_mask + (size_t)rows->first * (size_t)u->unroll + (size_t)k;
+    term value = {NULL, mask, u->unroll, f->afterstate[k]}, code = {NULL, mask, u->unroll, f->code[k]};
+    term commitment = {NULL, mask, u->unroll, f->commitment[k]};
+    stage_coefficients(u, batch, rows, &value, place(u, c->value_coefficient, base));
+    stage_coefficients(u, batch, rows, &code, place(u, c->code_coefficient, base));
+    if (u->encoder) {
+        stage_pairs(u, batch, rows, k, place(u, c->observations, base));
+        stage_coefficients(u, batch, rows, &commitment, place(u, c->commitment_coefficient, base));
+    } else {
+        stage_codes(u, batch, rows, k, place(u, c->given, base));
+    }
+}
+
 static void stage_transition(const cm_unroll *u, const cm_unroll_factors *f, const cm_train_batch *batch,
                              const cm_chunk_rows *rows, int k, void *base) {
     size_t at = (size_t)rows->first * (size_t)u->unroll + (size_t)k;
@@ -187,6 +273,7 @@ static void stage_transition(const cm_unroll *u, const cm_unroll_factors *f, con
     term reward = {batch->target_reward + at, batch->reward_mask + at, u->unroll, f->reward[k]};
     stage_scalars(u, &reward, place(u, u->reward_target[k], base));
     stage_coefficients(u, batch, rows, &reward, place(u, u->reward_coefficient[k], base));
+    if (u->chance) stage_chance(u, f, batch, rows, k, base);
     if (!u->consistency) return;
     term consistency = {NULL, batch->consistency_mask + at, u->unroll, f->consistency[k]};
     stage_coefficients(u, batch, rows, &consistency, place(u, u->consistency_coefficient[k], base));
@@ -230,8 +317,16 @@ void cm_unroll_collect(const cm_unroll *unroll, const cm_train_batch *batch, con
         size_t at = (size_t)rows->first * (size_t)u->unroll + (size_t)k;
         term reward = {NULL, batch->reward_mask + at, u->unroll, 0.0};
         out->reward[k] = collect(u, batch, rows, &reward, cm_pass_data(pass, u->reward[k].loss));
-        if (!u->consistency) continue;
         term consistency = {NULL, batch->consistency_mask + at, u->unroll, 0.0};
+        if (u->chance) {
+            const cm_unroll_chance *c = &u->step[k];
+            out->afterstate[k] = collect(u, batch, rows, &consistency, cm_pass_data(pass, c->value.loss));
+            out->code[k] = collect(u, batch, rows, &consistency, cm_pass_data(pass, c->code.loss));
+            if (u->encoder) {
+                out->commitment[k] = collect(u, batch, rows, &consistency, cm_pass_data(pass, c->commitment.loss));
+            }
+        }
+        if (!u->consistency) continue;
         out->consistency[k] = collect(u, batch, rows, &consistency, cm_pass_data(pass, u->consistency_loss[k].loss));
     }
 }

@@ -8,12 +8,23 @@
 extern "C" {
 #endif
 
+/* What a step with chance adds (learning 12): the action leads to an afterstate with a value and a distribution over
+ * codes, a code to the next state. Which code it was is given, or read by the encoder off the observations around the
+ * step. */
+typedef struct cm_unroll_chance {
+    cm_var given;        /* [B, C] one-hot; zeros where it is not known; CM_NO_VAR with an encoder */
+    cm_var observations; /* [B, 2 O] before and after; CM_NO_VAR without an encoder                */
+    cm_var value_coefficient, code_coefficient, commitment_coefficient; /* the last one with an encoder */
+    cm_loss_vars value, code, commitment;
+} cm_unroll_chance;
+
 /* Variables of the tape; arrays by unroll step. */
 typedef struct cm_unroll {
     cm_tape *tape; /* owned */
     int rows;      /* of the chunk */
     int unroll;    /* K */
-    bool consistency;
+    int codes;     /* C, with chance */
+    bool consistency, chance, encoder;
     cm_var observation;
     cm_var actions[CM_UNROLL_MAX];
     cm_var value_target[CM_UNROLL_MAX + 1], value_coefficient[CM_UNROLL_MAX + 1];
@@ -24,11 +35,13 @@ typedef struct cm_unroll {
     cm_loss_vars value[CM_UNROLL_MAX + 1], policy[CM_UNROLL_MAX + 1], reward[CM_UNROLL_MAX],
         consistency_loss[CM_UNROLL_MAX];
     cm_var policy_logits[CM_UNROLL_MAX + 1];
+    cm_unroll_chance step[CM_UNROLL_MAX]; /* with chance */
 } cm_unroll;
 
 /* Factors of the total loss per unroll step: loss weight times unroll scale (learning 3, "Definitions"). */
 typedef struct cm_unroll_factors {
     double value[CM_UNROLL_MAX + 1], policy[CM_UNROLL_MAX + 1], reward[CM_UNROLL_MAX], consistency[CM_UNROLL_MAX];
+    double afterstate[CM_UNROLL_MAX], code[CM_UNROLL_MAX], commitment[CM_UNROLL_MAX];
 } cm_unroll_factors;
 
 void cm_unroll_factors_make(const cm_trainer_options *options, int unroll, cm_unroll_factors *out);
@@ -50,7 +63,8 @@ void cm_unroll_stage(const cm_unroll *unroll, const cm_unroll_factors *factors, 
 /* Scalars of one chunk, summed like gradients. */
 typedef struct cm_scalars {
     double value[CM_UNROLL_MAX + 1], policy[CM_UNROLL_MAX + 1], entropy[CM_UNROLL_MAX + 1], reward[CM_UNROLL_MAX + 1],
-        consistency[CM_UNROLL_MAX + 1];
+        consistency[CM_UNROLL_MAX + 1], afterstate[CM_UNROLL_MAX + 1], code[CM_UNROLL_MAX + 1],
+        commitment[CM_UNROLL_MAX + 1];
 } cm_scalars;
 
 /* Reads a chunk's losses after its pass. */

@@ -125,6 +125,22 @@ START_TEST(workers_change_no_bit_of_self_play_on_true_rules) {
 }
 END_TEST
 
+START_TEST(workers_change_no_bit_of_self_play_with_chance) {
+    scene one, three;
+    cm_actor_counts counts;
+    open_scene(&one, "env_name=2048", "policy=stochastic_muzero", "threads=1");
+    open_scene(&three, "env_name=2048", "policy=stochastic_muzero", "threads=3");
+    open_actor(&one, 5);
+    open_actor(&three, 5);
+    for (int i = 0; i < 3; i++) act(&one), act(&three);
+    expect_equal(&one, &three);
+    cm_actor_count(one.actor, &counts);
+    ck_assert_int_eq(counts.simulations, 4 * 5 * 3 * 40);
+    close_scene(&one);
+    close_scene(&three);
+}
+END_TEST
+
 /* The ends of truncated episodes are searched in the place of the kept trees. */
 START_TEST(time_limits_and_kept_trees_do_not_disturb_each_other) {
     scene one, two;
@@ -309,6 +325,7 @@ int main(void) {
     tcase_add_test(tests, every_truncated_episode_is_counted_and_begins_anew);
     tcase_add_test(tests, random_moves_last_as_long_as_they_are_told_to);
     tcase_add_test(tests, workers_change_no_bit_of_self_play_on_true_rules);
+    tcase_add_test(tests, workers_change_no_bit_of_self_play_with_chance);
     tcase_add_test(tests, time_limits_and_kept_trees_do_not_disturb_each_other);
     tcase_add_loop_test(tests, loaded_actor_goes_on_as_the_saved_one, 0, 2);
     tcase_add_test(tests, episodes_of_an_evaluation_depend_on_their_seed_alone);
