@@ -85,6 +85,6 @@ const cm_command cm_command_environments = {
                "Games of several sizes take the size behind the name: hex7.",
     .flags = flags,
     .examples = "  cumind environments\n"
-                "  cumind train --set env_name=Catch    # capitals as in papers are understood\n",
+                "  cumind train --set env_name=Catch    # names may be in capitals or not\n",
     .run = run_environments,
 };

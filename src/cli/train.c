@@ -236,7 +236,7 @@ const cm_command cm_command_train = {
         "cumind config --explain KEY says it of each key. Others are refused.",
     .flags = flags,
     .examples = "  cumind train                                   # CartPole-v1, a few seconds\n"
-                "  cumind train --set env_name=Catch --seed 3\n"
+                "  cumind train --set env_name=catch --seed 3\n"
                 "  cumind train --resume checkpoints/CartPole-v1/20251121-073900 --env-steps 30000\n",
     .run = run_train,
 };

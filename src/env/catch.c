@@ -95,7 +95,6 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
 }
 
 const cm_env_def cm_env_catch = {.name = "catch",
-                                 .alias = "Catch",
                                  .about = "Move a paddle under a falling ball",
                                  .options = CM_ENV_ROWS | CM_ENV_COLUMNS,
                                  .describe = describe,

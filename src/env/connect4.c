@@ -71,7 +71,6 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
 }
 
 const cm_env_def cm_env_connect4 = {.name = "connect4",
-                                    .alias = "Connect4",
                                     .about = "Four in a row with falling stones on 6 x 7",
                                     .describe = describe,
                                     .reset = reset,

@@ -88,7 +88,6 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
 }
 
 const cm_env_def cm_env_go = {.name = "go",
-                              .alias = "Go",
                               .about = "Surround more of an n x n board",
                               .min_size = 2,
                               .max_size = CM_GO_SIZE,

@@ -63,7 +63,6 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
 }
 
 const cm_env_def cm_env_gomoku = {.name = "gomoku",
-                                  .alias = "Gomoku",
                                   .about = "Five in a row on n x n",
                                   .min_size = 5,
                                   .max_size = CM_GOMOKU_SIZE,

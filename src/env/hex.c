@@ -75,7 +75,6 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
 }
 
 const cm_env_def cm_env_hex = {.name = "hex",
-                               .alias = "Hex",
                                .about = "Connect two opposite sides of an n x n rhombus",
                                .min_size = 2,
                                .max_size = CM_HEX_SIZE,

@@ -72,7 +72,6 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
 }
 
 const cm_env_def cm_env_othello = {.name = "othello",
-                                   .alias = "Othello",
                                    .about = "Turn over the opponent's discs on 8 x 8",
                                    .describe = describe,
                                    .reset = reset,

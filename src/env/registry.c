@@ -1,7 +1,9 @@
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/nearest.h"
 #include "env/env.h"
@@ -20,12 +22,12 @@ const cm_env_def *const *cm_env_registry(int *count) {
     return registry;
 }
 
-/* Whether `name` means this row; *size is the number behind a stem, 0 if there is none. */
+/* Whether `name`, in capitals or not, means this row; *size is the number behind a stem, 0 if there is none. */
 static bool matches(const cm_env_def *def, const char *name, int *size) {
     *size = 0;
-    if (strcmp(name, def->name) == 0 || (def->alias && strcmp(name, def->alias) == 0)) return true;
+    if (strcasecmp(name, def->name) == 0 || (def->alias && strcasecmp(name, def->alias) == 0)) return true;
     size_t stem = strlen(def->name);
-    if (def->max_size == 0 || strncmp(name, def->name, stem) != 0) return false;
+    if (def->max_size == 0 || strncasecmp(name, def->name, stem) != 0) return false;
     const char *digits = name + stem;
     if (digits[0] < '1' || digits[0] > '9' || strlen(digits) > 3 || strspn(digits, "0123456789") != strlen(digits)) {
         return false;
@@ -41,7 +43,10 @@ cm_status cm_env_open(cm_env *env, const char *name, const cm_env_params *params
     for (int i = 0; i < ROWS; i++) {
         if (matches(registry[i], name, &size)) return cm_env_open_def(env, registry[i], name, params);
     }
-    int nearest = cm_nearest_name(name, registry, ROWS, row_name);
+    char word[64];
+    snprintf(word, sizeof word, "%s", name);
+    for (char *c = word; *c; c++) *c = (char)tolower((unsigned char)*c);
+    int nearest = cm_nearest_name(word, registry, ROWS, row_name);
     if (nearest < 0) {
         return cm_fail(CM_ERR_INPUT, "%.64s: there is no such environment; cumind environments lists all", name);
     }

@@ -64,7 +64,6 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
 }
 
 const cm_env_def cm_env_tictactoe = {.name = "tictactoe",
-                                     .alias = "TicTacToe",
                                      .about = "Three in a row on 3 x 3",
                                      .describe = describe,
                                      .reset = reset,

@@ -465,6 +465,20 @@ START_TEST(catch_is_won_by_following_the_ball) {
 }
 END_TEST
 
+START_TEST(names_mean_the_same_in_capitals_or_not) {
+    static const char *const names[][2] = {
+        {"TicTacToe", "tictactoe"},    {"CATCH", "catch"}, {"HEX7", "hex7"}, {"Go", "go9"}, {"cartpole", "CartPole-v1"},
+        {"pendulum-V1", "Pendulum-v1"}};
+    cm_env env;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        must_equal(cm_env_open(&env, names[i][0], NULL), CM_OK);
+        must(strcmp(env.spec.name, names[i][1]) == 0);
+    }
+    must_equal(cm_env_open(&env, "TICTACTO", NULL), CM_ERR_INPUT);
+    must(strstr(cm_error_message(), "the nearest one is tictactoe") != NULL);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("games");
     TCase *tcase = tcase_create("rules");
@@ -485,6 +499,7 @@ int main(void) {
     tcase_add_test(tcase, sums_of_2048_grow_by_spawns_alone_and_random_play_scores_about_1100);
     tcase_add_test(tcase, chance_halves_of_a_step_refuse_what_is_out_of_turn);
     tcase_add_test(tcase, catch_is_won_by_following_the_ball);
+    tcase_add_test(tcase, names_mean_the_same_in_capitals_or_not);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
