@@ -122,6 +122,10 @@ cm_status cm_arguments_parse(const cm_command *command, int count, char **argv, 
     return CM_OK;
 }
 
+void cm_argument_set(cm_arguments *arguments, const char *flag, const char *value) {
+    arguments->value[find_flag(arguments->command, flag, strlen(flag))] = value;
+}
+
 const char *cm_argument(const cm_arguments *arguments, const char *flag) {
     int row = find_flag(arguments->command, flag, strlen(flag));
     return row < 0 ? NULL : arguments->value[row];

@@ -7,6 +7,8 @@
 #ifndef CM_CLI_COMMAND_H
 #define CM_CLI_COMMAND_H
 
+#include <limits.h>
+
 #include "core/status.h"
 
 #ifdef __cplusplus
@@ -46,7 +48,8 @@ struct cm_arguments {
     int all_count;
     const char *positional[CM_POSITIONAL];
     int positional_count;
-    int verdict; /* exit status of a command that returns CM_OK; 0 */
+    int verdict;        /* exit status of a command that returns CM_OK; 0 */
+    char run[PATH_MAX]; /* the newest run, where a command takes it for want of --run */
 };
 
 extern const cm_command *const cm_commands[]; /* in the order of help, NULL at the end */
@@ -59,6 +62,9 @@ cm_status cm_command_unknown(const char *name) CM_MUST_USE;
 /* Fills `out` from argv[count] behind the command's name. Errors: CM_ERR_INPUT for an unknown flag (proposes the
  * nearest), a missing or surplus argument, what is no number where there must be one. */
 cm_status cm_arguments_parse(const cm_command *command, int count, char **argv, cm_arguments *out) CM_MUST_USE;
+
+/* Gives a flag, of which the command has a row, a value that the user did not write; borrowed. */
+void cm_argument_set(cm_arguments *arguments, const char *flag, const char *value);
 
 /* The value of a flag; NULL if it was not given or the command has no such flag. */
 const char *cm_argument(const cm_arguments *arguments, const char *flag);

@@ -176,6 +176,8 @@ static cm_status inspect(cm_arguments *arguments, cm_session *session, const cha
 }
 
 static cm_status run_inspect(cm_arguments *arguments) {
+    bool is_configured = cm_argument_given(arguments, "--config") || cm_argument_given(arguments, "--set");
+    if (!is_configured) CM_TRY(cm_cli_default_run(arguments));
     const char *run = cm_argument(arguments, "--run");
     cm_configuration configuration;
     cm_config *config = NULL;
@@ -200,7 +202,8 @@ const cm_command cm_command_inspect = {
     .name = "inspect",
     .about = "layers, shapes, parameter counts and cost of a network or a run",
     .positional = "",
-    .details = "With --run also the updates and environment steps of its checkpoint and the hash of its parameters "
+    .details = "Of --run, or the newest run, and with --config or --set alone of that configuration. Of a run also the "
+               "updates and environment steps of its checkpoint and the hash of its parameters "
                "(XXH3-128 of the float32 parameters in the order of their names).",
     .flags = flags,
     .examples = "  cumind inspect --set preset=small\n"

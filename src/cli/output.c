@@ -80,10 +80,34 @@ cm_status cm_cli_run_configuration(const cm_arguments *arguments, const char *ru
     return load(arguments, path, configuration, config);
 }
 
-cm_status cm_cli_need_run(const cm_arguments *arguments, const char **run) {
+/* The folder that the configuration here keeps runs in. */
+static cm_status find_root(const cm_arguments *arguments, char root[CM_OPTION_TEXT]) {
+    const cm_arguments bare = {.command = arguments->command};
+    cm_configuration configuration;
+    cm_config *config = NULL;
+    CM_TRY(cm_cli_configuration(&bare, &configuration, &config));
+    snprintf(root, CM_OPTION_TEXT, "%s", configuration.run.checkpoint_root_dir);
+    cm_config_destroy(config);
+    return CM_OK;
+}
+
+cm_status cm_cli_default_run(cm_arguments *arguments) {
+    char root[CM_OPTION_TEXT];
+    if (cm_argument_given(arguments, "--run")) return CM_OK;
+    CM_TRY(find_root(arguments, root));
+    CM_TRY(cm_run_directory_newest(root, arguments->run));
+    if (arguments->run[0] == '\0') return CM_OK;
+    cm_argument_set(arguments, "--run", arguments->run);
+    fprintf(stderr, "%s: the newest run, %s (--run DIR takes another)\n", arguments->command->name, arguments->run);
+    return CM_OK;
+}
+
+cm_status cm_cli_need_run(cm_arguments *arguments, const char **run) {
+    CM_TRY(cm_cli_default_run(arguments));
     *run = cm_argument(arguments, "--run");
     if (!*run) {
-        return cm_fail(CM_ERR_INPUT, "%s: needs --run DIR (cumind runs lists them)", arguments->command->name);
+        return cm_fail(CM_ERR_INPUT, "%s: needs --run DIR: there is no run here yet (cumind runs DIR looks elsewhere)",
+                       arguments->command->name);
     }
     return cm_run_directory_check(*run);
 }

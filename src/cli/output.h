@@ -24,7 +24,7 @@ extern "C" {
         "--dtype", "TYPE", "Precision of matrix work: float32 or bfloat16."                                            \
     }
 #define CM_FLAG_RUN                                                                                                    \
-    { "--run", "DIR", "The run's folder." }
+    { "--run", "DIR", "The run's folder; without it the newest run below checkpoint_root_dir." }
 #define CM_FLAG_CHECKPOINT                                                                                             \
     { "--checkpoint", "WHICH", "By its number, best or latest; without it the best evaluated one, or the latest." }
 #define CM_FLAG_CHECKPOINT_TO_RESUME                                                                                   \
@@ -45,8 +45,11 @@ cm_status cm_cli_configuration(const cm_arguments *arguments, cm_configuration *
 cm_status cm_cli_run_configuration(const cm_arguments *arguments, const char *run, cm_configuration *configuration,
                                    cm_config **config) CM_MUST_USE;
 
-/* The value of --run; CM_ERR_INPUT if it is missing. */
-cm_status cm_cli_need_run(const cm_arguments *arguments, const char **run) CM_MUST_USE;
+/* Without --run, gives it the newest run below the checkpoint_root_dir of the configuration here, if there is one, and
+ * says so on stderr. */
+cm_status cm_cli_default_run(cm_arguments *arguments) CM_MUST_USE;
+/* The value of --run, or the newest run as above; CM_ERR_INPUT if there is none or it is no run. */
+cm_status cm_cli_need_run(cm_arguments *arguments, const char **run) CM_MUST_USE;
 /* The value of --checkpoint for run/checkpoint.h; CM_CHECKPOINT_PREFERRED if it is not given. */
 cm_status cm_cli_checkpoint(const cm_arguments *arguments, int64_t *checkpoint) CM_MUST_USE;
 

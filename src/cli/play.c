@@ -178,6 +178,8 @@ static cm_status play(const cm_arguments *arguments, cm_loaded *loaded) {
 
 static cm_status run_play(cm_arguments *arguments) {
     cm_loaded loaded;
+    bool is_configured = cm_argument_given(arguments, "--config") || cm_argument_given(arguments, "--set");
+    if (!is_configured) CM_TRY(cm_cli_default_run(arguments));
     CM_TRY(cm_loaded_open(arguments, &loaded));
     cm_status status = play(arguments, &loaded);
     cm_loaded_close(&loaded);
@@ -185,7 +187,7 @@ static cm_status run_play(cm_arguments *arguments) {
 }
 
 static const cm_flag flags[] = {
-    {"--run", "DIR", "The run whose agent plays; without it moves are random."},
+    {"--run", "DIR", "The run whose agent plays; without it the newest one, or, with --config or --set, random moves."},
     CM_FLAG_CHECKPOINT,
     CM_FLAG_SIMULATIONS,
     {"--human", "WHO",

@@ -1,4 +1,4 @@
-/* A table of the runs below a folder. */
+/* A table of the runs below folders. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +6,7 @@
 
 #include "cli/output.h"
 #include "core/file.h"
+#include "env/env.h"
 #include "run/checkpoint.h"
 #include "run/directory.h"
 #include "run/metrics.h"
@@ -51,13 +52,22 @@ static void read_metrics(const char *run, line *out) {
     free(rows);
 }
 
+/* The name as cumind environments has it, with the size of the board. */
+static void set_environment(const cm_json *config, line *out) {
+    const char *name = cm_json_string(find_key(config, "env_name"));
+    cm_env_params params = cm_env_params_default();
+    params.size = (int)cm_json_number(find_key(config, "board_size"), 0.0);
+    cm_env env;
+    bool is_known = name && cm_env_open(&env, name, &params) == CM_OK;
+    snprintf(out->environment, sizeof out->environment, "%s", is_known ? env.spec.name : name ? name : "?");
+}
+
 static void read_line(const char *run, line *out) {
     *out = (line){.seed = NAN, .last_return = NAN, .final = NAN, .checkpoint = -1, .state = "unfinished"};
     cm_json_doc *config = read_json(run, "config.json"), *result = read_json(run, "result.json");
     cm_checkpoint_store *store = NULL;
     if (config) {
-        const char *name = cm_json_string(find_key(cm_json_root(config), "env_name"));
-        snprintf(out->environment, sizeof out->environment, "%s", name ? name : "?");
+        set_environment(cm_json_root(config), out);
         out->seed = cm_json_number(find_key(cm_json_root(config), "seed"), NAN);
     }
     read_metrics(run, out);
@@ -105,36 +115,52 @@ static cm_status show_run(void *context, const char *run) {
     return CM_OK;
 }
 
-static cm_status list_runs(cm_arguments *arguments, const char *root) {
+/* The runs below each of the folders; with `root` alone (NULL: none) below that. */
+static cm_status visit_folders(const cm_arguments *arguments, const char *root, listing *list) {
+    if (root) return cm_run_directory_visit(root, show_run, list);
+    for (int i = 0; i < arguments->positional_count; i++) {
+        CM_TRY(cm_run_directory_visit(arguments->positional[i], show_run, list));
+    }
+    return CM_OK;
+}
+
+static cm_status list_json(const cm_arguments *arguments, const char *root) {
     listing list = {NULL, 0};
-    bool json = cm_argument_given(arguments, "--json");
-    if (json) {
-        CM_TRY(cm_json_writer_create(2, &list.json));
-        cm_json_begin_array(list.json, NULL);
-    } else {
-        printf("%-20s %6s %8s %8s %8s %8s  %-10s %s\n", "environment", "seed", "steps", "updates", "return", "final",
-               "state", "run");
-    }
-    cm_status status = cm_run_directory_visit(root, show_run, &list);
-    if (json) {
-        cm_json_end_array(list.json);
-        if (status == CM_OK) status = cm_cli_print(list.json);
-        cm_json_writer_destroy(list.json);
-    } else if (list.count == 0) {
-        printf("(none below %s; cumind train makes one)\n", root);
-    }
+    CM_TRY(cm_json_writer_create(2, &list.json));
+    cm_json_begin_array(list.json, NULL);
+    cm_status status = visit_folders(arguments, root, &list);
+    cm_json_end_array(list.json);
+    if (status == CM_OK) status = cm_cli_print(list.json);
+    cm_json_writer_destroy(list.json);
     return status;
+}
+
+static cm_status list_table(const cm_arguments *arguments, const char *root) {
+    listing list = {NULL, 0};
+    printf("%-20s %6s %8s %8s %8s %8s  %-10s %s\n", "environment", "seed", "steps", "updates", "return", "final",
+           "state", "run");
+    CM_TRY(visit_folders(arguments, root, &list));
+    if (root) {
+        printf("(%s below %s; cumind runs DIR... lists those below other folders)\n",
+               list.count > 0 ? "all that are" : "none", root);
+    } else if (list.count == 0) {
+        printf("(none there)\n");
+    }
+    return CM_OK;
+}
+
+static cm_status list_runs(const cm_arguments *arguments, const char *root) {
+    return cm_argument_given(arguments, "--json") ? list_json(arguments, root) : list_table(arguments, root);
 }
 
 static cm_status run_runs(cm_arguments *arguments) {
     cm_configuration configuration;
     cm_config *config = NULL;
-    if (arguments->positional_count > 1) return cm_fail(CM_ERR_INPUT, "runs: takes one folder at most");
-    if (arguments->positional_count == 1) {
-        const char *root = arguments->positional[0];
-        if (!cm_file_is_directory(root)) return cm_fail(CM_ERR_INPUT, "%s: there is no such folder", root);
-        return list_runs(arguments, root);
+    for (int i = 0; i < arguments->positional_count; i++) {
+        const char *folder = arguments->positional[i];
+        if (!cm_file_is_directory(folder)) return cm_fail(CM_ERR_INPUT, "%s: there is no such folder", folder);
     }
+    if (arguments->positional_count > 0) return list_runs(arguments, NULL);
     CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
     cm_status status = list_runs(arguments, configuration.run.checkpoint_root_dir);
     cm_config_destroy(config);
@@ -145,10 +171,13 @@ static const cm_flag flags[] = {CM_FLAGS_CONFIGURATION, CM_FLAG_JSON, CM_FLAGS_E
 
 const cm_command cm_command_runs = {
     .name = "runs",
-    .about = "list the runs below a folder",
-    .positional = "[DIR]",
-    .details = "Without DIR the folder that the configuration calls checkpoint_root_dir.",
+    .about = "list the runs below folders",
+    .positional = "[DIR...]",
+    .details =
+        "Without DIR the folder that the configuration calls checkpoint_root_dir. Runs are looked for in the folder "
+        "itself and down to three folders below it.",
     .flags = flags,
-    .examples = "",
+    .examples = "  cumind runs\n"
+                "  cumind runs checkpoints experiments ./mine\n",
     .run = run_runs,
 };

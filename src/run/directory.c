@@ -184,3 +184,29 @@ static cm_status visit_below(const char *path, int depth, cm_status (*visit)(voi
 cm_status cm_run_directory_visit(const char *root, cm_status (*visit)(void *context, const char *path), void *context) {
     return visit_below(root, 0, visit, context);
 }
+
+typedef struct newest {
+    struct timespec time;
+    char *path; /* [PATH_MAX] */
+} newest;
+
+static bool is_later(struct timespec a, struct timespec b) {
+    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec >= b.tv_nsec;
+}
+
+static cm_status note_newest(void *context, const char *path) {
+    newest *n = context;
+    char file[PATH_MAX];
+    struct stat about;
+    CM_TRY(cm_path_join(file, sizeof file, path, "metrics.jsonl"));
+    if (stat(file, &about) != 0 || !is_later(about.st_mtim, n->time)) return CM_OK;
+    n->time = about.st_mtim;
+    snprintf(n->path, PATH_MAX, "%s", path);
+    return CM_OK;
+}
+
+cm_status cm_run_directory_newest(const char *root, char out[PATH_MAX]) {
+    newest n = {.path = out};
+    out[0] = '\0';
+    return cm_run_directory_visit(root, note_newest, &n);
+}

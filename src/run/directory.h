@@ -48,6 +48,9 @@ cm_status cm_run_directory_name(const char *root, const char *env, char *out, si
 cm_status cm_run_directory_visit(const char *root, cm_status (*visit)(void *context, const char *path),
                                  void *context) CM_MUST_USE;
 
+/* The run below `root` whose metrics were written last, "" if there is none: the newest. */
+cm_status cm_run_directory_newest(const char *root, char out[PATH_MAX]) CM_MUST_USE;
+
 #ifdef __cplusplus
 }
 #endif

@@ -501,6 +501,47 @@ START_TEST(runs_plots_and_games_are_shown) {
 }
 END_TEST
 
+/* Two runs of an iteration each below checkpoints, the older one with the later name. */
+START_TEST(newest_run_is_taken_where_none_is_named) {
+    static const char *const calls[] = {"eval --episodes 2", "plot", "play --quiet", "inspect",
+                                        "search --positions p.txt"};
+    static const char brief[] = " --env-steps 1024 --set min_memory_steps=1024 --set final_evaluation_episodes=0 --set evaluation_interval=0";
+    char line[256], path[128];
+    snprintf(path, sizeof path, "%s/p.txt", where);
+    ck_assert_int_eq(cm_file_write(path, "0\n", 2), CM_OK);
+    expect_exit("eval", 2, "eval: needs --run DIR: there is no run here yet");
+    snprintf(line, sizeof line, "train --quiet --run checkpoints/pole/z-old%s", brief);
+    expect_ok(line);
+    snprintf(line, sizeof line, "train --quiet --run checkpoints/pole/a-new%s", brief);
+    expect_ok(line);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        expect_ok(calls[i]);
+        ck_assert_msg(strstr(result.err, ": the newest run, checkpoints/pole/a-new (") != NULL, "%s: %s", calls[i],
+                      result.err);
+    }
+    expect_ok("eval --episodes 2 --run checkpoints/pole/z-old");
+    ck_assert_str_eq(result.err, "");
+    expect_ok("inspect --set env_name=catch"); /* of a configuration, not of a run */
+    ck_assert_ptr_nonnull(strstr(result.out, "catch: 3 actions"));
+    snprintf(path, sizeof path, "%s/checkpoints", where);
+    ck_assert_int_eq(cm_directory_remove(path), CM_OK);
+}
+END_TEST
+
+START_TEST(runs_of_several_folders_are_listed_and_where_it_looked_is_said) {
+    expect_ok("runs");
+    ck_assert_ptr_nonnull(
+        strstr(result.out, "(none below checkpoints; cumind runs DIR... lists those below other folders)"));
+    expect_ok(
+        "train --quiet --run mine/cased --env-steps 256 --set final_evaluation_episodes=0 --set env_name=TICTACTOE");
+    expect_ok("runs mine ref");
+    ck_assert_ptr_nonnull(strstr(result.out, "tictactoe "));
+    ck_assert_ptr_nonnull(strstr(result.out, " mine/cased\n"));
+    ck_assert_ptr_nonnull(strstr(result.out, " ref\n"));
+    expect_exit("runs ref nowhere", 2, "nowhere: there is no such folder");
+}
+END_TEST
+
 START_TEST(trace_is_a_file_of_events) {
     static char text[CM_OUTPUT_BYTES];
     expect_ok("train --quiet --run traced --trace t.json" SMALL);
@@ -546,6 +587,8 @@ int main(void) {
     tcase_add_test(tests, episode_i_starts_from_seed_plus_i);
     tcase_add_test(tests, inspect_tells_hash_updates_and_steps);
     tcase_add_test(tests, runs_plots_and_games_are_shown);
+    tcase_add_test(tests, newest_run_is_taken_where_none_is_named);
+    tcase_add_test(tests, runs_of_several_folders_are_listed_and_where_it_looked_is_said);
     tcase_add_test(tests, trace_is_a_file_of_events);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
