@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Mutation test of the tree search: changes one sign, bound or count at a time in a copy of src/mcts, and expects a test of
 # tests/mcts to fail. Run by hand; takes some minutes.
-#   scripts/mutants_mcts.sh [PATTERN]     only the mutants whose line contains PATTERN
+#   make mutants [ONLY=PATTERN]           only the mutants whose line contains PATTERN
 # Ends with "N killed, M survived" and a line for each survivor; status 0 only if none survived.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
@@ -10,38 +10,49 @@ CC=${CC:-gcc}
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 FLAGS=(-std=c17 -D_GNU_SOURCE -O1 -march=native -ffp-contract=off -w "-DCM_TEST_CASES=\"$PWD/tests/cases\"" -I"$WORK/src" -Itests)
-TESTS=(formulas vectors cases mctx search step reuse case_files)
+TESTS=(formulas vectors cases mctx step search reuse)
 
 # file | what stands there | what takes its place
 mutants() {
     cat <<'END'
-backup.h|g = child->reward + child->discount * g|g = child->reward - child->discount * g
-backup.h|g = child->reward + child->discount * g|g = -child->reward + child->discount * g
-backup.h|g = child->reward + child->discount * g|g = child->reward + g
-backup.h|parent->value * n + g|parent->value * n - g
-backup.h|(n + 1.0f)|n
-backup.h|parent->visits += 1|parent->visits += 2
-backup.h|return child->reward + child->discount|return child->reward - child->discount
+backup.h|return child->reward + child->discount * g|return child->reward - child->discount * g
+backup.h|return child->reward + child->discount * g|return -child->reward + child->discount * g
+backup.h|return child->reward + child->discount * g|return child->reward + fabsf(child->discount) * g
+backup.h|return child->reward + child->discount * g|return child->reward + g
+backup.h|node->value + (g - node->value)|node->value - (g - node->value)
+backup.h|(g - node->value) * node->share|(g + node->value) * node->share
+backup.h|node->visits + 1|node->visits + 2
+backup.h|return child->reward + child->discount * child->value|return child->reward - child->discount * child->value
+backup.h|return child->reward + child->discount * child->value|return child->reward + fabsf(child->discount) * child->value
 backup.h|return child->reward + child->discount * child->value|return child->discount * child->value
-step_impl.inc|child->visits + 1|child->visits
-step_impl.inc|is_new ? 1 : node->visits + 1|is_new ? 2 : node->visits + 1
-step_impl.inc|is_new ? 1 : node->visits + 1|is_new ? 1 : node->visits
-step_impl.inc|node->depth = parent->depth + 1|node->depth = parent->depth
-step_impl.inc|node->depth + 1 >= tree->max_depth|node->depth >= tree->max_depth
-step_impl.inc|node->depth + 1 >= tree->max_depth|node->depth >= tree->max_depth + 1
-step_impl.inc|node->visits - 1 < simulations ? node->visits - 1|node->visits < simulations ? node->visits
+backup.h|child->prior * child->share|child->prior
+tree.h|tree->reciprocal[visits + 1]|tree->reciprocal[visits]
+tree.h|tree->explore[visits + 1]|tree->explore[visits]
+search.c|1.0f / (float)i|1.0f / (float)(i + 1)
+search.c|cm_puct_explore((float)i,|cm_puct_explore((float)(i - 1),
+step_impl.inc|is_new ? 1 : view.node->visits + 1|is_new ? 2 : view.node->visits + 1
+step_impl.inc|is_new ? 1 : view.node->visits + 1|is_new ? 1 : view.node->visits
+step_impl.inc|view.rest->depth = leaf.depth + 1|view.rest->depth = leaf.depth
+step_impl.inc|view->rest->depth + 1 >= tree->max_depth|view->rest->depth >= tree->max_depth
+step_impl.inc|simulation = root->node->visits - 1|simulation = root->node->visits
 step_impl.inc|valid < most ? valid : most|most
-step_impl.inc|edges.open[action] = -INFINITY|(void)0
+step_impl.inc|view->open[action] = -INFINITY;|
 step_impl.inc|tree->root_visits[edge] = child->visits|tree->root_visits[edge] = child->visits + 1
 step_impl.inc|tree->root_q[edge] = cm_backup_q(child)|tree->root_q[edge] = child->value
-step_impl.inc|tree->num_chance > 0 && !tree->is_chance[above]|tree->num_chance > 0
+step_impl.inc|tree->num_chance > 0 && !is_below_chance|tree->num_chance > 0
 step_impl.inc|float g = child->value|float g = -child->value
-step_impl.inc|choice = cm_select_chance(node, edges)|choice = cm_select_puct(node, edges, cm_rules_map(tree, node, edges), 1.0f)
-qtransform.h|{low, low, 1.0f / cm_max(high - low, epsilon)}|{high, low, 1.0f / cm_max(high - low, epsilon)}
+step_impl.inc|return cm_select_chance(view).entry|return cm_select_puct(view, cm_rules_map(tree, view), 1.0f).entry
+step_impl.inc|entry >= view->rest->count|entry > view->rest->count
+step_impl.inc|*cm_view_weight(view, a) > *cm_view_weight(view, best)|*cm_view_weight(view, a) >= *cm_view_weight(view, best)
+rules.h|tree->explore[view->node->visits]|tree->explore[view->node->visits + 1]
+rules.h|view->node->visits - 1|view->node->visits
+result.c|cm_tree_node(tree, b, root.child[at])->visits|cm_tree_node(tree, b, root.child[at])->visits + 1
+qtransform.h|{low, cm_max(high - low, epsilon)}|{high, cm_max(high - low, epsilon)}
 qtransform.h|float low = value, high = value|float low = 0.0f, high = value
 qtransform.h|float low = value, high = value|float low = value, high = 0.0f
-qtransform.h|cm_max(high - low, epsilon)}|(high - low + epsilon)}
-qtransform.h|{params->min_value, params->min_value, 1.0f / (params->max_value - params->min_value)}|{params->min_value, params->min_value, 1.0f / (params->max_value + params->min_value)}
+qtransform.h|{low, cm_max(high - low, epsilon)}|{low, high - low + epsilon}
+qtransform.h|params->max_value - params->min_value|params->max_value + params->min_value
+qtransform.h|{range.low, range.low,|{0.0f, range.low,
 qtransform.h|(raw_value + total * mean) / (total + 1.0f)|(raw_value + total * mean) / total
 qtransform.h|(raw_value + total * mean)|(raw_value - total * mean)
 qtransform.h|weight[i] = cm_max(FLT_MIN, prior[i])|weight[i] = 1.0f
@@ -53,14 +64,20 @@ qtransform.h|return (map.fill - map.shift) * map.factor|return 0.0f
 select.h|sqrtf(visits)|sqrtf(visits - 1.0f)
 select.h|visits + pb_c_base + 1.0f|visits + pb_c_base
 select.h|pb_c_init + logf|pb_c_init - logf
-select.h|cm_affine_apply(map, edges.q[i]) + explore * edges.weight[i]|cm_affine_apply(map, edges.q[i]) - explore * edges.weight[i]
-select.h|cm_affine_apply(map, edges.q[i]) + explore * edges.weight[i]|explore * edges.weight[i] - cm_affine_apply(map, edges.q[i])
+select.h|cm_view_q(view, i)) + explore * *cm_view_weight|cm_view_q(view, i)) - explore * *cm_view_weight
+select.h|score = cm_affine_apply(map, *cm_view_q(view, i)) +|score = -cm_affine_apply(map, *cm_view_q(view, i)) +
+select.h|above_low + range.size * (explore * weight)|above_low - range.size * (explore * weight)
+select.h|above_low + range.size * (explore * weight)|range.size * (explore * weight) - above_low
+select.h|above_low + range.size * (explore * weight)|above_low + explore * weight
+select.h|*cm_view_q(view, i) - range.low|*cm_view_q(view, i) + range.low
+select.h|q == q ? q - range.low : 0.0f|q == q ? q - range.low : range.size
+select.h|if (score > most) most = score, best = a|if (score >= most) most = score, best = a
 select.h|score == best.score && action < best.action|score == best.score && action > best.action
-select.h|cm_affine_open(map) + explore * node->open_prior|explore * node->open_prior
-select.h|node->open_prior + cm_affine_open(map)|node->open_prior - cm_affine_open(map)
-select.h|scratch[i] * total - (float)edges.visits[i] * part|scratch[i] * total + (float)edges.visits[i] * part
-select.h|part = 1.0f / (float)node->visits|part = 1.0f / (float)(node->visits + 1)
-select.h|cm_sum(scratch, count) + open * open_mass|cm_sum(scratch, count) + open
+select.h|cm_affine_open(map) + explore * view->rest->open_prior|explore * view->rest->open_prior
+select.h|open = rest->open_prior + cm_affine_open(map)|open = rest->open_prior - cm_affine_open(map)
+select.h|scratch[i] * total - (float)view->visits[i] * part|scratch[i] * total + (float)view->visits[i] * part
+select.h|part = 1.0f / (float)view->node->visits|part = 1.0f / (float)(view->node->visits + 1)
+select.h|cm_sum(scratch, count) + open * rest->open_mass|cm_sum(scratch, count) + open
 select.h|cm_max(-1e9f, noise[a]|cm_max(-1e30f, noise[a]
 select.h|is_considered && score > most|is_considered && score >= most
 considered.h|k = half > 2 ? half : 2|k = half > 1 ? half : 1
@@ -80,23 +97,58 @@ search.c|g = scale * |g =
 search.c|tree->root_valid[b] += logits[a] > -FLT_MAX|tree->root_valid[b] += 1
 result.c|logits[a] + value : -FLT_MAX|logits[a] - value : -FLT_MAX
 result.c|cm_rng_categorical(&rng, probs, n)|cm_argmax(probs, n)
-reuse.c|node->depth -= 1|node->depth -= 0
-reuse.c|node->leaf = map[node->leaf]|(void)map
-reuse.c|1.0f / (visits + 1.0f)|1.0f / visits
-plain_avx2.inc|g = child->reward + child->discount * g|g = child->reward - child->discount * g
-plain_avx2.inc|node->value * before + g|node->value * before - g
-plain_avx2.inc|child->visits + 1|child->visits
-plain_avx2.inc|_mm_mul_ps(x.explore, weight)), best|_mm_mul_ps(x.value, weight)), best
-plain_avx2.inc|node->open_action < action[entry]|node->open_action > action[entry]
-plain_avx2.inc|entry = at, lowest = action[at]|entry = at
-lanes_avx2.inc|(node->raw_value + total * mean) / (total + 1.0f)|(node->raw_value + total * mean) / total
+reuse.c|view.rest->depth -= 1|view.rest->depth -= 0
+reuse.c|view.node->link = map[slot] == CM_ROOT ? 0 : renumber_edge(tree, view.node->link, map)|(void)0
+reuse.c|*cm_view_weight(root, at) = cm_backup_weight(child)|*cm_view_weight(root, at) = child->prior
+plain.inc|wf next = reward + discount * g|wf next = reward - discount * g
+plain.inc|wf next = reward + discount * g|wf next = reward + g
+plain.inc|wide_put(up, 0, reward + discount * value,|wide_put(up, 0, reward - discount * value,
+plain.inc|wide_put(up, 0, reward + discount * value, prior * share|wide_put(up, 0, reward + discount * value, prior
+plain.inc|value = a.x[0] + (g - a.x[0])|value = a.x[0] - (g - a.x[0])
+plain.inc|visits = wi_add(wi_bits(a.x[1]), wi_set(1))|visits = wi_add(wi_bits(a.x[1]), wi_set(2))
+plain.inc|one / wf_of(wi_add(visits, wi_set(1)))|one / wf_of(visits)
+plain.inc|h->explore, visits)|tree->explore, visits)
+plain.inc|wf_save(g, reward + discount * value)|wf_save(g, reward - discount * value)
+plain.inc|value, wf_bits(wi_set(1)), wf_set(0.5f)|value, wf_bits(wi_set(0)), wf_set(0.5f)
+plain.inc|entry->weight = entry->prior * 0.5f|entry->weight = entry->prior
+plain.inc|float g = reward + discount * value;|float g = reward - discount * value;
+plain.inc|leaf->edge};|leaf->edge + 1};
+plain.inc|rest->depth = leaf->depth + 1|rest->depth = leaf->depth
+plain.inc|.depth = leaf->depth + 1}|.depth = leaf->depth}
+plain.inc|wf y = q - s.low|wf y = q + s.low
+plain.inc|y)) + s.size * (explore * weight)|y)) - s.size * (explore * weight)
+plain.inc|wf_min(q[i], i ? wf_set(INFINITY) : value)|wf_min(q[i], wf_set(INFINITY))
+plain.inc|wf_max(q[i], i ? wf_set(-INFINITY) : value)|wf_max(q[i], wf_set(-INFINITY))
+plain.inc|for (int i = n - 1; i >= 0; i--) {|for (int i = 0; i < n; i++) {
+plain.inc|~wm_bits(wi_equal(times, wi_set(1)))|0
+plain.inc|many = wm_bits(wi_above(count, wi_set(7)))|many = wm_bits(wi_above(count, wi_set(8)))
+plain.inc|wm_bits(wi_above(count, wi_set(3)))|wm_bits(wi_above(count, wi_set(4)))
+plain.inc|(at + 1) % 8 == 0|(at + 1) % 8 == 1
+plain.inc|*cm_view_weight(view, at + 1) = view->rest->open_prior;|
+plain.inc|((y[0] + y[4]) + (y[2] + y[6]))|((y[0] + y[2]) + (y[4] + y[6]))
+plain.inc|max_depth == INT32_MAX|max_depth > 0
+lanes_avx2.inc|(view->rest->raw_value + total * mean) / (total + 1.0f)|(view->rest->raw_value + total * mean) / total
 lanes_avx2.inc|action[other] < action[best]|action[other] > action[best]
-lanes_avx2.inc|open_action < child_action|open_action > child_action
+lanes_avx2.inc|rest->open_action < action[entry]|rest->open_action > action[entry]
 lanes_avx2.inc|candidate < lowest|candidate > lowest
+lanes_avx2.inc|equal &= ~(one << (without - from))|(void)one
+lanes_avx2.inc|from += 64|from += 128
+lanes_avx2.inc|view->visits[at] = visits;|view->visits[at] = visits + 1;
+lanes_avx2.inc|(float)(view->node->visits - 1)|(float)view->node->visits
+gumbel_avx2.inc|p[0].view.node->visits - 1, p[1].view.node->visits - 1|p[0].view.node->visits, p[1].view.node->visits
+gumbel_avx2.inc|_mm256_mul_ps(y, total), _mm256_mul_ps(s.counts, part)|_mm256_mul_ps(y, total), _mm256_mul_ps(s.counts, total)
+gumbel_avx2.inc|_mm256_sub_ps(_mm256_mul_ps(y, total)|_mm256_add_ps(_mm256_mul_ps(y, total)
+gumbel_avx2.inc|*g = cm_backup_return(child, *g)|*g = -cm_backup_return(child, *g)
+gumbel_avx2.inc|is_new ? 1 : view.node->visits + 1|is_new ? 2 : view.node->visits + 1
+gumbel_avx2.inc|_mm256_mul_ps(open, mass));|open);
+gumbel_avx2.inc|v8_choose(is_part, s.fill, first)|s.fill
+gumbel_avx2.inc|level <= 1 ? level : -1|level < 1 ? level : -1
+gumbel_avx2.inc|s.x = _mm256_mul_ps(_mm256_sub_ps(s.q, s.shift)|s.x = _mm256_mul_ps(_mm256_add_ps(s.q, s.shift)
 END
 }
 
-# Compiles what has not been compiled yet or depends on one of the files given.
+# Compiles what has not been compiled yet, and what depends on one of the files given. Of the tests only test_formulas calls
+# what stands in headers itself.
 build() {
     local source object kind changed touched
     for source in "$WORK"/src/mcts/*.c tests/mcts/test_*.c; do
@@ -105,6 +157,7 @@ build() {
         object=$WORK/$kind/$(basename "$source" .c)
         changed=
         for touched in "$@"; do
+            if [[ $kind == tests && $source != *formulas* ]]; then continue; fi
             if [[ -n $touched ]] && grep -q "/$touched" "$object.d" 2>/dev/null; then changed=1; fi
         done
         if [[ -e $object.o && -z $changed ]]; then continue; fi
@@ -119,16 +172,16 @@ is_killed() {
         by=$test
         "$CC" "$WORK/tests/test_$test.o" "$WORK"/mcts/*.o "$WORK"/core/*.o -lcheck -lsubunit -lrt -lcjson -lpthread -lm \
             -o "$WORK/test" || exit 2
-        timeout 300 "$WORK/test" >/dev/null 2>&1 || return 0
+        timeout 100 "$WORK/test" >/dev/null 2>&1 || return 0
     done
     return 1
 }
 
-restore() { cp src/mcts/*.c src/mcts/*.h src/mcts/*.inc "$WORK/src/mcts/" && rm -f "$WORK/src/mcts/options.c"; }
+restore() { cp src/mcts/*.c src/mcts/*.h src/mcts/*.inc "$WORK/src/mcts/"; }
 
 mkdir -p "$WORK/src/mcts" "$WORK/mcts" "$WORK/tests" "$WORK/core"
 cp -r src/core src/config "$WORK/src/"
-for source in src/core/*.c; do "$CC" "${FLAGS[@]}" -c "$source" -o "$WORK/core/$(basename "$source" .c).o" || exit 2; done
+for source in src/core/*.c src/config/*.c; do "$CC" "${FLAGS[@]}" -c "$source" -o "$WORK/core/$(basename "$source" .c).o" || exit 2; done
 restore
 build || exit 2
 if is_killed; then
@@ -155,10 +208,25 @@ while IFS='|' read -r file from to; do
     if is_killed; then
         killed=$((killed + 1))
         printf 'killed by %-10s %s: %s -> %s\n' "$by" "$file" "$from" "$to"
+        # shellcheck disable=SC2016
+        printf '| %s | `%s` | `%s` | test_%s |\n' "$file" "$from" "${to:- }" "$by" >>"$WORK/list"
     else
         survived=$((survived + 1))
         printf 'SURVIVED             %s: %s -> %s\n' "$file" "$from" "$to"
+        # shellcheck disable=SC2016
+        printf '| %s | `%s` | `%s` | none |\n' "$file" "$from" "${to:- }" >>"$WORK/list"
     fi
 done < <(mutants)
 echo "$killed killed, $survived survived"
+if [ -z "${1:-}" ]; then
+    cat - "$WORK/list" >docs/MUTANTS.md <<END
+# Mutants of the tree search
+
+What \`make mutants\` writes: each line is one change of a sign, a bound or a count in src/mcts/, in the scalar code and in its
+vector versions, and the first test of tests/mcts/ that fails with it. $killed are killed, $survived survive.
+
+| file | in place of | stands | killed by |
+|---|---|---|---|
+END
+fi
 [ "$survived" -eq 0 ]
