@@ -1,5 +1,6 @@
 #include "cli/game.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,7 +95,7 @@ int32_t cm_game_random_action(const cm_game *game) {
 
 void cm_game_tell_move(const cm_game *game, const cm_view *view, const char *who, int32_t action,
                        const cm_analysis *analysis, cm_text *note) {
-    char name[16], q[16];
+    char name[16], q[16], line[160];
     cm_text board = {0};
     cm_env_action_name(game->env, action, name, sizeof name);
     if (!analysis) {
@@ -102,7 +103,8 @@ void cm_game_tell_move(const cm_game *game, const cm_view *view, const char *who
         return;
     }
     cm_view_value((double)analysis->q[action], q);
-    cm_text_add(note, "%s %s, expects %s\n", who, name, q);
+    snprintf(line, sizeof line, "%s %s, expects %s", who, name, q);
+    cm_text_wrap(note, view->columns, line);
     cm_view_board(view, game->env, game->state, -1, -1, &board);
     cm_view_moves(view, game->env, analysis, cm_view_table_columns(view, &board), TABLE_ROWS, note);
 }

@@ -167,7 +167,11 @@ static cm_status play(const cm_arguments *arguments, cm_loaded *loaded) {
     cm_game game = {0};
     CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &seed));
     CM_TRY(cm_game_open(&game, &loaded->session->env, loaded->agent, loaded->session->pool));
+    cm_game_begin(&game, (uint64_t)seed);
     cm_status status = seat_players(arguments, &game);
+    if (status == CM_OK && !cm_argument_given(arguments, "--quiet")) {
+        status = cm_view_need_columns("play", cm_view_least_columns(game.env, game.state));
+    }
     bool is_human = game.mover[0] == CM_MOVER_HUMAN || game.mover[1] == CM_MOVER_HUMAN;
     if (status == CM_OK) {
         status = is_human ? converse(&game, arguments, loaded, seed) : watch_all(&game, arguments, seed);

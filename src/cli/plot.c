@@ -2,17 +2,16 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "cli/output.h"
+#include "cli/view.h"
 #include "core/arena.h"
 #include "core/file.h"
 #include "run/directory.h"
 #include "run/metrics.h"
 #include "run/plot.h"
 
-enum { ROWS = 20, COLUMNS = 79, LEAST_COLUMNS = 24, MOST_COLUMNS = 160 };
+enum { ROWS = 20, LEAST_TERMINAL = 30, MOST_COLUMNS = 160 }; /* 30: the names of the curves */
 
 typedef struct curves {
     double *steps, *returns, *evaluations; /* [count] */
@@ -40,23 +39,24 @@ static cm_status read_curves(const char *run, curves *out) {
     return status;
 }
 
-static int terminal_columns(void) {
-    struct winsize window;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0 || window.ws_col == 0) return COLUMNS;
-    int columns = window.ws_col - 1;
-    return columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns > MOST_COLUMNS ? MOST_COLUMNS : columns;
+/* The width of the terminal, as far as a plot gains from it. */
+static cm_status choose_columns(const cm_arguments *arguments, int64_t *columns) {
+    int there = cm_view_of_stdout(arguments).columns;
+    *columns = there < MOST_COLUMNS ? there : MOST_COLUMNS;
+    if (!cm_argument_given(arguments, "--columns")) return cm_view_need_columns("plot", LEAST_TERMINAL);
+    return cm_argument_int(arguments, "--columns", CM_VIEW_LEAST, 400, columns);
 }
 
 static cm_status draw(cm_arguments *arguments, const cm_plot *plot) {
     const char *svg = cm_argument(arguments, "--svg");
     char *text = NULL;
-    int64_t columns = terminal_columns(), rows = ROWS;
+    int64_t columns = 0, rows = ROWS;
     if (svg) {
         CM_TRY(cm_plot_svg(plot, svg));
         printf("written to %s\n", svg);
         return CM_OK;
     }
-    CM_TRY(cm_argument_int(arguments, "--columns", LEAST_COLUMNS, 400, &columns));
+    CM_TRY(choose_columns(arguments, &columns));
     CM_TRY(cm_argument_int(arguments, "--rows", 6, 200, &rows));
     CM_TRY(cm_plot_text(plot, (int)columns, (int)rows, cm_cli_style(arguments).utf8, &text));
     fputs(text, stdout);

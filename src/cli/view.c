@@ -10,7 +10,6 @@
 
 enum {
     PLAIN_COLUMNS = 80,
-    LEAST_COLUMNS = 24,
     CELLS = 1024, /* most cells of a board that is painted */
     GAP = 3,      /* between board and table */
     NUMBERS = 28, /* columns of a table's row without name and bar */
@@ -22,15 +21,29 @@ enum {
 
 /* ---- the terminal ---- */
 
+/* Of the terminal that stdout is; zero where it is none, or does not say. */
+static struct winsize window_of_stdout(void) {
+    struct winsize window = {.ws_col = 0};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0) window.ws_col = window.ws_row = 0;
+    return window;
+}
+
+cm_status cm_view_need_columns(const char *command, int columns) {
+    int there = window_of_stdout().ws_col;
+    if (there == 0 || there >= columns) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: needs a terminal of at least %d columns, this one has %d", command, columns,
+                   there);
+}
+
 cm_view cm_view_of_stdout(const cm_arguments *arguments) {
     cm_progress_style style = cm_cli_style(arguments);
     struct winsize window = {.ws_col = 0};
-    if (style.tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0) window.ws_col = window.ws_row = 0;
+    if (style.tty) window = window_of_stdout();
     int columns = window.ws_col > 0 ? window.ws_col : PLAIN_COLUMNS;
     return (cm_view){.tty = style.tty,
                      .colour = style.colour,
                      .utf8 = style.utf8,
-                     .columns = columns > LEAST_COLUMNS ? columns - 1 : LEAST_COLUMNS,
+                     .columns = columns > CM_VIEW_LEAST ? columns - 1 : CM_VIEW_LEAST,
                      .rows = window.ws_row};
 }
 
@@ -171,6 +184,17 @@ static int widest_name(const cm_env *env, const int32_t *actions, int count) {
         if ((int)strlen(name) > most) most = (int)strlen(name);
     }
     return most;
+}
+
+int cm_view_least_columns(const cm_env *env, const void *state) {
+    int32_t actions[CM_ENV_MAX_ACTIONS];
+    cm_text board = {0};
+    char picture[CM_ENV_PICTURE_BYTES];
+    cm_env_picture(env, state, picture, sizeof picture);
+    cm_text_add(&board, "%s", picture);
+    for (int a = 0; a < env->spec.actions; a++) actions[a] = a;
+    int table = NUMBERS + widest_name(env, actions, env->spec.actions), width = cm_text_width(&board);
+    return table > width ? table : width;
 }
 
 void cm_view_moves(const cm_view *view, const cm_env *env, const cm_analysis *analysis, int columns, int most,

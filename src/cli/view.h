@@ -10,16 +10,26 @@
 extern "C" {
 #endif
 
+enum { CM_VIEW_LEAST = 24 }; /* no output is made for less */
+
 typedef struct cm_view {
     bool tty;    /* stdout is a terminal; else neither colours nor anything that redraws */
     bool colour; /* on a terminal, unless NO_COLOR is set */
     bool utf8;   /* bars of block characters; else of # */
-    int columns; /* that a line may have: those of the terminal less one, 79 where there is none; at least 24 */
+    int columns; /* that a line may have: those of the terminal less one, 79 where there is none; at least CM_VIEW_LEAST
+                  */
     int rows;    /* of the terminal; 0: unknown */
 } cm_view;
 
 /* How stdout wants to be written to. */
 cm_view cm_view_of_stdout(const cm_arguments *arguments);
+
+/* Errors: CM_ERR_INPUT "play: needs a terminal of at least 58 columns, this one has 40" if stdout is a terminal that
+ * has fewer than `columns`. */
+cm_status cm_view_need_columns(const char *command, int columns) CM_MUST_USE;
+
+/* Columns that positions and tables of moves take at least; `state` is one of them. */
+int cm_view_least_columns(const cm_env *env, const void *state);
 
 /* "x" or "o" with the colour of the player's stones. */
 const char *cm_view_player(const cm_view *view, int player);

@@ -240,7 +240,8 @@ void cm_env_legal(const cm_env *env, const void *state, uint8_t *mask);        /
 int cm_env_to_play(const cm_env *env, const void *state);                      /* 0 or 1                            */
 bool cm_env_ended(const void *state);
 
-/* The position as text of several lines for a terminal, at most 40 columns wide, NUL-terminated. 4096 bytes suffice. */
+/* The position as text of several lines for a terminal, NUL-terminated; 4096 bytes suffice. It is at most 40 columns
+ * wide, but for hex of n > 13, whose rhombus takes 3 n + 1. */
 enum { CM_ENV_PICTURE_BYTES = 4096 };
 void cm_env_picture(const cm_env *env, const void *state, char *text, size_t size);
 

@@ -238,6 +238,40 @@ START_TEST(no_line_is_wider_than_the_terminal) {
 }
 END_TEST
 
+/* The widest boards of each game; a rhombus of 19 rows takes 58 columns. */
+START_TEST(boards_fit_into_terminals_of_40_columns_or_say_what_they_need) {
+    static const char *const games[] = {"tictactoe", "connect4", "othello", "gomoku19", "go19", "hex13", "hex19"};
+    static const int terminals[] = {40, 80};
+    char line[128];
+    int columns = terminals[_i % 2];
+    snprintf(line, sizeof line, "play --set env_name=%s --opponent human", games[_i / 2]);
+    cm_program_run_terminal(where, line, columns, "moves\n?\nquit\n", &result);
+    ck_assert_int_le(widest_line(), _i == 12 ? 80 : columns);
+    if (_i != 12) {
+        ck_assert_msg(result.status == 0, "%s", result.out);
+        return;
+    }
+    ck_assert_int_eq(result.status, 2);
+    ck_assert_str_eq(result.out, "cumind: play: needs a terminal of at least 58 columns, this one has 40\r\n");
+}
+END_TEST
+
+START_TEST(terminals_that_are_too_narrow_are_told_so) {
+    cm_program_run_terminal(where, "play --run game", 31, "quit\n", &result);
+    ck_assert_int_eq(result.status, 2);
+    ck_assert_ptr_nonnull(strstr(result.out, "play: needs a terminal of at least 32 columns, this one has 31"));
+    cm_program_run_terminal(where, "play --run game", 32, "b2\nhint\nquit\n", &result);
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_int_le(widest_line(), 32);
+    cm_program_run_terminal(where, "plot --run game", 29, "", &result);
+    ck_assert_int_eq(result.status, 2);
+    ck_assert_ptr_nonnull(strstr(result.out, "plot: needs a terminal of at least 30 columns, this one has 29"));
+    cm_program_run_terminal(where, "plot --run game", 30, "", &result);
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_int_le(widest_line(), 30);
+}
+END_TEST
+
 START_TEST(table_stands_beside_the_board_where_there_is_room) {
     cm_program_run_terminal(where, "play --run game", 80, "b2\n", &result);
     ck_assert_ptr_nonnull(strstr(result.out, "   a b c   \033[1;36mo\033[0m plays "));
@@ -285,6 +319,8 @@ int main(void) {
     tcase_add_test(tests, agent_against_itself_is_watched_with_its_thoughts);
     tcase_add_loop_test(tests, wrong_usage_is_one_line_and_exit_2, 0, (int)(sizeof usages / sizeof *usages));
     tcase_add_loop_test(tests, no_line_is_wider_than_the_terminal, 0, (int)(sizeof widths / sizeof *widths));
+    tcase_add_loop_test(tests, boards_fit_into_terminals_of_40_columns_or_say_what_they_need, 0, 14);
+    tcase_add_test(tests, terminals_that_are_too_narrow_are_told_so);
     tcase_add_test(tests, table_stands_beside_the_board_where_there_is_room);
     tcase_add_loop_test(tests, control_c_and_the_end_of_input_end_the_line_and_the_game, 0, 2);
     tcase_add_test(tests, watched_game_is_redrawn_in_its_place);

@@ -505,7 +505,8 @@ END_TEST
 START_TEST(newest_run_is_taken_where_none_is_named) {
     static const char *const calls[] = {"eval --episodes 2", "plot", "play --quiet", "inspect",
                                         "search --positions p.txt"};
-    static const char brief[] = " --env-steps 1024 --set min_memory_steps=1024 --set final_evaluation_episodes=0 --set evaluation_interval=0";
+    static const char brief[] =
+        " --env-steps 1024 --set min_memory_steps=1024 --set final_evaluation_episodes=0 --set evaluation_interval=0";
     char line[256], path[128];
     snprintf(path, sizeof path, "%s/p.txt", where);
     ck_assert_int_eq(cm_file_write(path, "0\n", 2), CM_OK);
