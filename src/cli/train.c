@@ -157,16 +157,27 @@ static cm_status train_seed(cm_arguments *arguments, int64_t seed, bool alone, c
     return status;
 }
 
+/* A number of the report, for the table or for JSON; there is none of a run that was stopped or wants none. */
+static void format_result(const cm_run_result *r, bool json, double value, char out[32]) {
+    if (r->evaluated) {
+        snprintf(out, 32, json ? "%.9g" : "%.2f", value);
+    } else {
+        snprintf(out, 32, "%s", json ? "null" : "-");
+    }
+}
+
 static void say_seeds(const cm_arguments *arguments, const int64_t *seeds, const cm_run_result *results, int count) {
     bool json = cm_argument_given(arguments, "--json");
     if (!json) printf("\n%8s %10s %10s %10s %10s %9s\n", "seed", "mean", "std", "env steps", "updates", "seconds");
     for (int i = 0; i < count; i++) {
         const cm_run_result *r = &results[i];
-        printf(json ? "{\"event\": \"seed\", \"seed\": %lld, \"mean\": %.9g, \"std\": %.9g, \"env_steps\": %lld, "
+        char mean[32], std[32];
+        format_result(r, json, r->final.mean, mean);
+        format_result(r, json, r->final.std, std);
+        printf(json ? "{\"event\": \"seed\", \"seed\": %lld, \"mean\": %s, \"std\": %s, \"env_steps\": %lld, "
                       "\"updates\": %lld, \"seconds\": %.3f}\n"
-                    : "%8lld %10.2f %10.2f %10lld %10lld %9.1f\n",
-               (long long)seeds[i], r->final.mean, r->final.std, (long long)r->env_steps, (long long)r->updates,
-               r->seconds);
+                    : "%8lld %10s %10s %10lld %10lld %9.1f\n",
+               (long long)seeds[i], mean, std, (long long)r->env_steps, (long long)r->updates, r->seconds);
     }
 }
 
@@ -178,6 +189,9 @@ static cm_status train_seeds(cm_arguments *arguments, const char *text) {
     for (; done < count && !cm_stop_asked(&stop); done++)
         CM_TRY(train_seed(arguments, seeds[done], false, &results[done]));
     say_seeds(arguments, seeds, results, done);
+    if (done < count && !cm_argument_given(arguments, "--json")) {
+        printf("stopped: %d of %d seeds were not begun; --seeds LIST trains those\n", count - done, count);
+    }
     return CM_OK;
 }
 

@@ -36,7 +36,11 @@ static bool matches(const cm_env_def *def, const char *name, int *size) {
     return true;
 }
 
-static const char *row_name(const void *rows, int i) { return ((const cm_env_def *const *)rows)[i]->name; }
+/* The names of all rows, then their second names. */
+static const char *row_name(const void *rows, int i) {
+    const cm_env_def *def = ((const cm_env_def *const *)rows)[i % ROWS];
+    return i >= ROWS && def->alias ? def->alias : def->name;
+}
 
 cm_status cm_env_open(cm_env *env, const char *name, const cm_env_params *params) {
     int size;
@@ -46,11 +50,11 @@ cm_status cm_env_open(cm_env *env, const char *name, const cm_env_params *params
     char word[64];
     snprintf(word, sizeof word, "%s", name);
     for (char *c = word; *c; c++) *c = (char)tolower((unsigned char)*c);
-    int nearest = cm_nearest_name(word, registry, ROWS, row_name);
+    int nearest = cm_nearest_name(word, registry, 2 * ROWS, row_name);
     if (nearest < 0) {
         return cm_fail(CM_ERR_INPUT, "%.64s: there is no such environment; cumind environments lists all", name);
     }
-    const cm_env_def *near = registry[nearest];
+    const cm_env_def *near = registry[nearest % ROWS];
     char suffix[16] = "";
     if (near->max_size > 0) snprintf(suffix, sizeof suffix, "%d", near->default_size);
     return cm_fail(CM_ERR_INPUT, "%.64s: there is no such environment; the nearest one is %s%s", name, near->name,

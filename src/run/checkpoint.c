@@ -329,6 +329,10 @@ static cm_status no_such(const cm_checkpoint_store *store, int64_t update) {
     if (n == 0) return cm_fail(CM_ERR_INPUT, "%s: holds no checkpoint yet", store->folder);
     if (update == CM_CHECKPOINT_BEST) return cm_fail(CM_ERR_INPUT, "%s: has no best checkpoint yet", store->run);
     first = numbers[0];
+    if (n == 1) {
+        return cm_fail(CM_ERR_INPUT, "%s: has no checkpoint %lld; only %lld is there", store->folder, (long long)update,
+                       (long long)first);
+    }
     return cm_fail(CM_ERR_INPUT, "%s: has no checkpoint %lld; %d from %lld to %lld are there", store->folder,
                    (long long)update, n, (long long)first, (long long)numbers[n - 1]);
 }

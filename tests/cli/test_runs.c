@@ -168,6 +168,14 @@ START_TEST(several_seeds_end_with_a_table) {
 }
 END_TEST
 
+START_TEST(seeds_without_a_report_have_none_in_the_table) {
+    expect_ok("train --quiet --seeds 3 --run bare --env-steps 256 --set final_evaluation_episodes=0");
+    ck_assert_msg(strstr(result.out, "\n       3          -          -        256 ") != NULL, "%s", result.out);
+    expect_ok("train --json --seeds 4 --run bare --env-steps 256 --set final_evaluation_episodes=0");
+    ck_assert_ptr_nonnull(strstr(result.out, "\"seed\": 4, \"mean\": null, \"std\": null, \"env_steps\": 256"));
+}
+END_TEST
+
 /* ---- going on ---- */
 
 START_TEST(killed_run_resumes_to_the_same_parameters) {
@@ -566,6 +574,7 @@ int main(void) {
     tcase_add_test(tests, plain_output_ends_with_report_and_next_commands);
     tcase_add_test(tests, quiet_run_prints_nothing);
     tcase_add_test(tests, several_seeds_end_with_a_table);
+    tcase_add_test(tests, seeds_without_a_report_have_none_in_the_table);
     tcase_add_loop_test(tests, killed_run_resumes_to_the_same_parameters, 0, 5);
     tcase_add_loop_test(tests, interrupted_run_saves_says_how_to_go_on_and_does, 0, 2);
     tcase_add_loop_test(tests, interrupt_breaks_off_an_evaluation, 0, 2);

@@ -315,9 +315,13 @@ END_TEST
 
 START_TEST(names_and_options_that_do_not_exist_are_refused_with_the_nearest) {
     cm_env env;
-    const char *const wrong[][2] = {{"CartPole-v2", "CartPole-v1"}, {"cartpole-v7", "CartPole-v1"},
-                                    {"tictacto", "tictactoe"},      {"connect", "connect4"},
-                                    {"Acrobot-v2", "Acrobot-v1"},   {"", "lists all"},
+    const char *const wrong[][2] = {{"CartPole-v2", "CartPole-v1"},
+                                    {"cartpole-v7", "CartPole-v1"},
+                                    {"tictacto", "tictactoe"},
+                                    {"cartpol", "CartPole-v1"},
+                                    {"connect", "connect4"},
+                                    {"Acrobot-v2", "Acrobot-v1"},
+                                    {"", "lists all"},
                                     {"Pong-v5", "lists all"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         must_equal(cm_env_open(&env, wrong[i][0], NULL), CM_ERR_INPUT);
