@@ -123,7 +123,7 @@ plain.inc|for (int i = n - 1; i >= 0; i--) {|for (int i = 0; i < n; i++) {
 plain.inc|~wm_bits(wi_equal(times, wi_set(1)))|0
 plain.inc|many = wm_bits(wi_above(count, wi_set(7)))|many = wm_bits(wi_above(count, wi_set(8)))
 plain.inc|wm_bits(wi_above(count, wi_set(3)))|wm_bits(wi_above(count, wi_set(4)))
-plain.inc|(at + 1) % 8 == 0|(at + 1) % 8 == 1
+plain.inc|i < 8 && i < h->capacity|i < 7 && i < h->capacity
 plain.inc|*cm_view_weight(view, at + 1) = view->rest->open_prior;|
 plain.inc|((y[0] + y[4]) + (y[2] + y[6]))|((y[0] + y[2]) + (y[4] + y[6]))
 plain.inc|max_depth == INT32_MAX|max_depth > 0
