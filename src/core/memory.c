@@ -26,12 +26,6 @@ uint64_t cm_memory_available(void) {
     return is_known ? (uint64_t)sum * 1024 : UINT64_MAX;
 }
 
-cm_status cm_memory_fail(double bytes, const char *what) {
-    char size[16];
-    cm_format_bytes(bytes, size);
-    return cm_fail(CM_ERR_MEMORY, "%s: cannot take %s of memory", what, size);
-}
-
 cm_status cm_memory_check(double bytes, const char *what) {
     char there[16];
     uint64_t available = cm_memory_available();

@@ -15,8 +15,12 @@ void cm_format_bytes(double bytes, char out[16]);
  * if the system does not say. */
 uint64_t cm_memory_available(void);
 
-/* CM_ERR_MEMORY "WHAT: cannot take 116 GB of memory". */
-cm_status cm_memory_fail(double bytes, const char *what);
+/* CM_ERR_MEMORY "WHAT: cannot take 116 GB of memory". Here, so that analysers see that it never returns CM_OK. */
+static inline cm_status cm_memory_fail(double bytes, const char *what) {
+    char size[16];
+    cm_format_bytes(bytes, size);
+    return cm_fail(CM_ERR_MEMORY, "%s: cannot take %s of memory", what, size);
+}
 
 /* Fails if `bytes` cannot be there: "WHAT: cannot take 116 GB of memory, 21 GB are available". Errors: CM_ERR_MEMORY.
  */
