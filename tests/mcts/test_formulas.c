@@ -172,6 +172,10 @@ START_TEST(puct_prefers_the_prior_and_then_the_value) {
     q[1] = 1.0f; /* equal scores: the lower action, wherever it stands */
     choice = cm_select_puct(&view, map, 1.25f);
     ck_assert(choice.action == 1 && choice.entry == 1);
+    weight[0] = 0.3f; /* equal values: the larger weight */
+    choice = cm_select_puct(&view, map, 1.25f);
+    ck_assert(choice.action == 3 && choice.entry == 0);
+    weight[0] = 0.1f;
     map.fill = 5.0f; /* what open actions have for a value */
     choice = cm_select_puct(&view, map, 1.25f);
     ck_assert(choice.action == 2 && choice.entry == 2);
