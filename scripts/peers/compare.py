@@ -1,6 +1,6 @@
 """Measures cumind against its peers on this machine, in turns (A-B-A-B), and prints the ratios of the medians.
 
-usage: compare.py --cumind build/cumind [--rounds 3] [--seconds 3] [--json FILE] [--only search|train|tree]
+usage: compare.py --cumind build/cumind [--rounds 3] [--seconds 3] [--json FILE] [--only search|sizes|train|tree]
 """
 import argparse
 import json
@@ -27,6 +27,13 @@ def rows():
             yield (f"search {policy} {dtype} / mctx float32", "simulations_per_second",
                    ["search", *SEARCH, "--policy", policy, "--dtype", dtype],
                    ["mctx_search.py", *SEARCH, "--policy", policy], goal)
+    for policy in ("gumbel_muzero", "muzero"):
+        for actions in (2, 7, 82):
+            for batch, goal in ((1, 1.0), (64, 3.0), (256, 3.0), (1024, 3.0)):
+                size = ["--batch", str(batch), "--actions", str(actions), "--simulations", "50", "--observation", "4",
+                        "--hidden", "128", "--policy", policy]
+                yield (f"sizes {policy} {actions} actions, {batch} roots / mctx", "simulations_per_second",
+                       ["search", *size], ["mctx_search.py", *size], goal)
     for dtype in ("float32", "bfloat16"):
         for mode, goal in (("eager", 3.0), ("compile", 2.0)):
             yield (f"train {dtype} / torch {mode}", "samples_per_second",
