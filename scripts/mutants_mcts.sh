@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Mutation test of the tree search: changes one sign, bound or count at a time in a copy of src/mcts, and expects a test of
 # tests/mcts to fail. Run by hand; takes some minutes.
-#   make mutants [ONLY=PATTERN]           only the mutants whose line contains PATTERN
+#   make mutants [MATCH=PATTERN]          only the mutants whose line contains PATTERN
 # Ends with "N killed, M survived" and a line for each survivor; status 0 only if none survived.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2

@@ -97,6 +97,7 @@ static cm_status prepare(const cm_arguments *a, cm_benchmark *b) {
     CM_TRY(integer(a, "--unroll", 0, 64, 5, &b->unroll));
     b->seconds = 1.0;
     CM_TRY(cm_argument_seconds(a, "--seconds", &b->seconds));
+    if (b->seconds <= 0.0) return cm_fail(CM_ERR_INPUT, "--seconds: must be more than 0");
     b->batch_given = cm_argument_given(a, "--batch");
     b->environment = environment ? environment : b->configuration.env.env_name;
     CM_TRY(cm_pool_create(b->configuration.run.threads, &b->pool));

@@ -94,7 +94,9 @@ static void man_program(FILE *out) {
         fputc('\n', out);
     }
     fputs(".SH NUMBERS\nWhole numbers may be written 20000, 20k, 1.5M, 2G or 2e4.\n", out);
-    fputs(".SH EXIT STATUS\n0 success, 2 wrong usage or configuration, 1 anything else.\n", out);
+    fputs(".SH EXIT STATUS\n0 success, 2 wrong usage or configuration, 1 anything else, 128 and its number for a "
+          "signal.\n",
+          out);
 }
 
 void cm_help_man(const cm_command *command, FILE *out) {
@@ -127,9 +129,9 @@ void cm_help_man(const cm_command *command, FILE *out) {
         put_roff(out, command->examples);
         fputs(".fi\n", out);
     }
-    fputs(
-        ".SH EXIT STATUS\n0 success, 2 wrong usage or configuration, 1 anything else.\n.SH SEE ALSO\n.BR cumind (1)\n",
-        out);
+    fputs(".SH EXIT STATUS\n0 success, 2 wrong usage or configuration, 1 anything else, 128 and its number for a "
+          "signal.\n.SH SEE ALSO\n.BR cumind (1)\n",
+          out);
 }
 
 /* ---- the command ---- */

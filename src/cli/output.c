@@ -31,8 +31,8 @@ cm_status cm_cli_assign(const cm_arguments *arguments, cm_config *config) {
         CM_TRY(assign_flag(arguments, config, pairs[i][0], pairs[i][1]));
     }
     double seconds = 0.0;
+    if (!cm_argument_given(arguments, "--time")) return CM_OK;
     CM_TRY(cm_argument_seconds(arguments, "--time", &seconds));
-    if (seconds <= 0.0) return CM_OK;
     char text[40];
     cm_json_format_double(seconds, text);
     return cm_config_assign(config, "time_limit", text, "--time");

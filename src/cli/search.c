@@ -66,7 +66,7 @@ static cm_status run(cm_arguments *arguments) {
         return run_case(arguments, path);
     }
     if (!cm_argument_given(arguments, "--positions")) {
-        return cm_fail(CM_ERR_INPUT, "search: needs --run DIR --positions FILE, or --case FILE");
+        return cm_fail(CM_ERR_INPUT, "search: needs --positions FILE or --case FILE");
     }
     CM_TRY(refuse_together(arguments, "--positions", of_cases));
     return cm_cli_search_positions(arguments);

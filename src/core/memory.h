@@ -11,8 +11,8 @@ extern "C" {
 /* "950 B", "12 kB", "3.4 MB", "116 GB": powers of 1,000, as everywhere in messages. */
 void cm_format_bytes(double bytes, char out[16]);
 
-/* Bytes that may still be taken without driving the machine out of memory: what is available, and free swap. UINT64_MAX
- * if the system does not say. */
+/* Bytes that may still be taken without driving the machine out of memory: what is available, and free swap; what a
+ * container allows less is not seen. UINT64_MAX if the system does not say. */
 uint64_t cm_memory_available(void);
 
 /* CM_ERR_MEMORY "WHAT: cannot take 116 GB of memory". Here, so that analysers see that it never returns CM_OK. */

@@ -35,7 +35,7 @@ static cm_status parse_opponent(const cm_run *run, cm_opponent *out) {
     const char *key = "Evaluation.evaluation_opponent", *text = options(run)->run.evaluation_opponent;
     const cm_env_spec *game = &run->session->env.spec;
     cm_status status = cm_opponent_parse(text, out);
-    if (status != CM_OK) return cm_fail_in(status, key);
+    if (status != CM_OK) return cm_fail_in(status, "%s", key);
     if (out->kind == CM_OPPONENT_AGENT) {
         return cm_fail(CM_ERR_INPUT, "%s: \"%.40s\" is none of random, mcts:N and perfect", key, text);
     }

@@ -237,7 +237,9 @@ static cm_status read_state(cm_run *run, const cm_json *root) {
     s->goal_reached = cm_json_is_true(cm_json_get(root, "goal_reached"));
     s->best_return = cm_json_number(cm_json_get(root, "best_return"), -HUGE_VAL);
     s->warned = cm_json_is_true(cm_json_get(root, "warned"));
-    s->evaluated_iteration = (int64_t)cm_json_number(cm_json_get(root, "evaluated_iteration"), -1.0);
+    const cm_json *evaluated = cm_json_get(root, "evaluated_iteration"); /* not in the oldest checkpoints */
+    bool is_known = cm_json_is_integer(evaluated, -1, INT64_MAX);
+    s->evaluated_iteration = is_known ? (int64_t)cm_json_number(evaluated, -1.0) : -1;
     s->is_pending = cm_json_get(root, "pending") != NULL;
     if (s->is_pending) run->row = cm_metrics_get(cm_json_get(root, "pending"));
     cm_run_learner_set_credit(run->learner, s->credit);

@@ -161,32 +161,44 @@ START_TEST(v6_gumbel_depth_one_raw_values) {
 }
 END_TEST
 
-START_TEST(v7_stochastic_ten_simulations) {
+/* Three states, two actions, two outcomes of each. */
+typedef struct chance_game {
+    int32_t step_next[12];
+    float step_reward[12], step_discount[12], chance_logits[12];
+    cm_table table;
+} chance_game;
+
+static void make_chance_game(chance_game *g) {
+    static const float prior_logits[6] = {.5f, -.5f, .25f, .75f, -1, .125f}, state_value[3] = {.25f, -.5f, .75f};
+    static const float afterstate_value[6] = {.125f, .5f, -.25f, .375f, .625f, -.125f};
     static const int next[3][2] = {{1, 2}, {2, 0}, {0, 1}};
     static const float rewards[3][2] = {{.5f, -.25f}, {1, .125f}, {-.5f, .75f}};
     static const float chance[3][2] = {{0, -1}, {.5f, .25f}, {-.75f, .5f}};
-    int32_t step_next[12];
-    float step_reward[12], step_discount[12], chance_logits[12];
     for (int s = 0, i = 0; s < 3; s++) {
         for (int a = 0; a < 2; a++) {
             for (int o = 0; o < 2; o++, i++) {
-                step_next[i] = (next[s][a] + o) % 3;
-                step_reward[i] = rewards[s][o];
-                step_discount[i] = 0.875f;
-                chance_logits[i] = chance[s][o];
+                g->step_next[i] = (next[s][a] + o) % 3;
+                g->step_reward[i] = rewards[s][o];
+                g->step_discount[i] = 0.875f;
+                g->chance_logits[i] = chance[s][o];
             }
         }
     }
-    cm_table table = {.states = 3, .num_actions = 2, .num_chance = 2};
-    table.next_state = step_next, table.reward = step_reward, table.discount = step_discount;
-    table.prior_logits = (const float[]){.5f, -.5f, .25f, .75f, -1, .125f};
-    table.value = (const float[]){.25f, -.5f, .75f};
-    table.chance_logits = chance_logits;
-    table.afterstate_value = (const float[]){.125f, .5f, -.25f, .375f, .625f, -.125f};
+    g->table = (cm_table){.states = 3, .num_actions = 2, .num_chance = 2};
+    g->table.next_state = g->step_next, g->table.reward = g->step_reward, g->table.discount = g->step_discount;
+    g->table.prior_logits = prior_logits;
+    g->table.value = state_value;
+    g->table.chance_logits = g->chance_logits;
+    g->table.afterstate_value = afterstate_value;
+}
+
+START_TEST(v7_stochastic_ten_simulations) {
+    chance_game g;
+    make_chance_game(&g);
     setting how = setting_of(CM_POLICY_STOCHASTIC_MUZERO, 0);
     how.params.num_simulations = 10;
     session s;
-    session_open(&s, &table, &how.params, 1);
+    session_open(&s, &g.table, &how.params, 1);
     session_run(&s, (const int32_t[]){0}, &(cm_roots){.count = 1});
     static const int32_t visits[11] = {11, 2, 1, 8, 5, 3, 2, 2, 1, 1, 1};
     static const int32_t parents[11] = {-1, 0, 1, 0, 3, 4, 3, 5, 7, 4, 6};
@@ -206,6 +218,21 @@ START_TEST(v7_stochastic_ten_simulations) {
     }
     assert_near(s.weights[0], 0.2f, 1e-6f, "action_weights", 0);
     assert_near(s.weights[1], 0.8f, 1e-6f, "action_weights", 1);
+    session_close(&s);
+}
+END_TEST
+
+/* What a rule by completed values reads is kept true at nodes of chance, too: the search checks itself. */
+START_TEST(chance_nodes_keep_the_statistics_of_completed_values) {
+    chance_game g;
+    session s;
+    make_chance_game(&g);
+    setting how = setting_of(CM_POLICY_STOCHASTIC_MUZERO, 0);
+    how.params.num_simulations = 10;
+    how.params.qtransform.kind = CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE;
+    how.params.check = true;
+    session_open(&s, &g.table, &how.params, 1);
+    session_run(&s, (const int32_t[]){0}, &(cm_roots){.count = 1});
     session_close(&s);
 }
 END_TEST
@@ -320,6 +347,7 @@ int main(void) {
     return RUN_SUITE("search vectors", v1_muzero_eight_simulations, v2_two_players_with_min_max,
                      v3_depth_two_and_a_mask, v4_gumbel_without_noise, v5_gumbel_two_players_not_rescaled,
                      v6_gumbel_depth_one_raw_values, v7_stochastic_ten_simulations,
+                     chance_nodes_keep_the_statistics_of_completed_values,
                      muzero_one_simulation_takes_the_best_legal_prior, gumbel_bandit_with_a_mask,
                      gumbel_bandit_without_a_mask, stochastic_with_one_outcome_equals_muzero_in_twice_the_simulations);
 }
