@@ -15,14 +15,14 @@
 /* Runs of a second: 16 games at a time, a checkpoint every 20 updates. */
 enum { ALPHAZERO, CHANCE, GIVEN, MODELS };
 static const char *const small[MODELS] = {
-    " --set policy=alphazero --set env_name=tictactoe --set num_envs=16 --set env_steps=2048 --set "
+    " --set policy=alphazero --set env_name=tictactoe --set num_envs=16 --set env_steps=1024 --set "
     "temperature_threshold=3"
     " --set min_memory_steps=256 --set replay_ratio=8 --set checkpoint_updates=20"
     " --set evaluation_interval=1024 --set evaluation_episodes=4 --set final_evaluation_episodes=4",
-    " --set policy=stochastic_muzero --set env_name=2048 --set num_envs=16 --set env_steps=1024 --set hidden_dim=32"
+    " --set policy=stochastic_muzero --set env_name=2048 --set num_envs=16 --set env_steps=768 --set hidden_dim=32"
     " --set min_memory_steps=256 --set replay_ratio=8 --set checkpoint_updates=10 --set evaluation_simulations=8"
     " --set evaluation_interval=512 --set evaluation_episodes=4 --set final_evaluation_episodes=4",
-    " --set policy=stochastic_muzero --set env_name=2048 --set num_envs=16 --set env_steps=1024 --set chance_codes=0"
+    " --set policy=stochastic_muzero --set env_name=2048 --set num_envs=16 --set env_steps=768 --set chance_codes=0"
     " --set preset=none --set family=resnet --set conv_channels=4 --set head_channels=2"
     " --set min_memory_steps=256 --set replay_ratio=4 --set checkpoint_updates=6 --set evaluation_simulations=8"
     " --set evaluation_interval=256 --set evaluation_episodes=2 --set final_evaluation_episodes=2",
