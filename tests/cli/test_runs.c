@@ -12,10 +12,10 @@
 #include "core/json.h"
 #include "support/program.h"
 
-/* A run of a second: 1,024 steps, a checkpoint every 40 updates. */
+/* A run of a quarter of a second: 1,024 steps, a checkpoint every 40 updates. */
 #define SMALL                                                                                                          \
     " --set env_steps=1024 --set min_memory_steps=256 --set checkpoint_updates=40 --set final_evaluation_episodes=4"   \
-    " --set evaluation_interval=512 --set evaluation_episodes=4"
+    " --set evaluation_interval=512 --set evaluation_episodes=4 --set hidden_dim=32"
 
 static char where[64];
 static cm_output result;
@@ -184,12 +184,12 @@ START_TEST(killed_run_resumes_to_the_same_parameters) {
     snprintf(line, sizeof line, "train --quiet --run %s%s" SMALL, dir, _i % 2 ? " --set prefetch_depth=0" : "");
     pid_t child = cm_program_start(where, line);
     await_run(dir);
-    usleep(97000 * (unsigned)_i);
+    usleep(40000 * (unsigned)_i);
     kill(child, SIGKILL);
     cm_program_wait(child);
     snprintf(line, sizeof line, "train --quiet --resume %s", dir);
     child = cm_program_start(where, line);
-    usleep(60000 + 41000 * (unsigned)_i);
+    usleep(30000 + 15000 * (unsigned)_i);
     kill(child, SIGKILL);
     cm_program_wait(child);
     expect_ok(line);
@@ -201,7 +201,7 @@ START_TEST(interrupted_run_saves_says_how_to_go_on_and_does) {
     char text[4096];
     pid_t child = cm_program_start(where, "train --run stopped" SMALL);
     await_run("stopped");
-    usleep(100000);
+    usleep(40000);
     kill(child, _i ? SIGTERM : SIGINT);
     ck_assert_int_eq(cm_program_wait(child), 0);
     cm_program_file(where, "out.txt", text, sizeof text);
@@ -250,7 +250,7 @@ END_TEST
 START_TEST(second_interrupt_ends_at_once_and_loses_nothing_saved) {
     pid_t child = cm_program_start(where, "train --quiet --run twice" SMALL);
     await_run("twice");
-    usleep(200000);
+    usleep(50000);
     kill(child, SIGINT);
     usleep(2000);
     kill(child, SIGINT);
@@ -395,7 +395,7 @@ START_TEST(refusals_name_what_to_do) {
     expect_exit("train --quiet --resume ref --run x", 2, "--run belongs to new ones");
     expect_exit("train --quiet --run z --set memory_bytes=1000", 1, "cannot hold");
     expect_exit("train --quiet --run z --set memory_bytes=1000", 1, "cannot hold"); /* no folder was left */
-    expect_exit("train --quiet --run y --init-from ref --set hidden_dim=32", 2, "this network has");
+    expect_exit("train --quiet --run y --init-from ref --set hidden_dim=48", 2, "this network has");
 }
 END_TEST
 

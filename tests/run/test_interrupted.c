@@ -59,8 +59,8 @@ static void train(const char *name, const place *at, bool resume, cm_run_result 
     char directory[160];
     const char *settings[12] = {
         "env_steps=1024", "min_memory_steps=256", "final_evaluation_episodes=6", "evaluation_episodes=4",
-        "threads=2",      "num_simulations=4",    "checkpoint_updates=40"};
-    int count = 7;
+        "threads=2",      "num_simulations=4",    "checkpoint_updates=40",       "hidden_dim=32"};
+    int count = 8;
     for (int i = 0; i < 3 && at->settings[i]; i++) settings[count++] = at->settings[i];
     cm_configuration configuration;
     cm_config *config;
