@@ -321,12 +321,13 @@ cm_loss_vars cm_tape_policy_loss(cm_tape *tape, cm_var logits, cm_var target, cm
     return vars;
 }
 
-cm_loss_vars cm_tape_square_loss(cm_tape *tape, cm_var x, cm_var y, cm_var coefficient) {
+/* square_loss or consistency_loss, which name their tensors in one order. */
+static cm_loss_vars pair_loss(cm_tape *tape, cm_op op, cm_var x, cm_var y, cm_var coefficient) {
     cm_loss_vars vars = {CM_NO_VAR, CM_NO_VAR, CM_NO_VAR};
     if (bad(tape, x) || bad(tape, y) || bad(tape, coefficient)) return vars;
     vars.loss = work_1d(tape, shape_of(tape, x)->dim[0]);
     cm_var gradient = claim_gradient(tape, x);
-    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_square_loss);
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, op);
     if (!node) return vars;
     node->t[CM_T_square_loss_loss] = vars.loss;
     node->t[CM_T_square_loss_dx] = gradient;
@@ -336,17 +337,14 @@ cm_loss_vars cm_tape_square_loss(cm_tape *tape, cm_var x, cm_var y, cm_var coeff
     return vars;
 }
 
+#define SAME_PLACE(name) (int)CM_T_square_loss_##name == (int)CM_T_consistency_loss_##name
+_Static_assert(SAME_PLACE(loss) && SAME_PLACE(dx) && SAME_PLACE(x) && SAME_PLACE(y) && SAME_PLACE(coefficient),
+               "pair_loss fills both by one order");
+
+cm_loss_vars cm_tape_square_loss(cm_tape *tape, cm_var x, cm_var y, cm_var coefficient) {
+    return pair_loss(tape, CM_OP_square_loss, x, y, coefficient);
+}
+
 cm_loss_vars cm_tape_consistency_loss(cm_tape *tape, cm_var x, cm_var y, cm_var coefficient) {
-    cm_loss_vars vars = {CM_NO_VAR, CM_NO_VAR, CM_NO_VAR};
-    if (bad(tape, x) || bad(tape, y) || bad(tape, coefficient)) return vars;
-    vars.loss = work_1d(tape, shape_of(tape, x)->dim[0]);
-    cm_var gradient = claim_gradient(tape, x);
-    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_consistency_loss);
-    if (!node) return vars;
-    node->t[CM_T_consistency_loss_loss] = vars.loss;
-    node->t[CM_T_consistency_loss_dx] = gradient;
-    node->t[CM_T_consistency_loss_x] = x;
-    node->t[CM_T_consistency_loss_y] = y;
-    node->t[CM_T_consistency_loss_coefficient] = coefficient;
-    return vars;
+    return pair_loss(tape, CM_OP_consistency_loss, x, y, coefficient);
 }
