@@ -36,11 +36,11 @@ static uint64_t winning_cells(uint64_t own, uint64_t all) {
     for (int i = 0; i < 3; i++) {
         const int d = directions[i];
         uint64_t pair = own << d & own << 2 * d;
-        cells |= pair & own << 3 * d; /* xxx. */
-        cells |= pair & own >> d;     /* xx.x */
+        cells |= pair & own << 3 * d; /* three stones before the cell, along d */
+        cells |= pair & own >> d;     /* two before, one after */
         pair = own >> d & own >> 2 * d;
-        cells |= pair & own << d;     /* x.xx */
-        cells |= pair & own >> 3 * d; /* .xxx */
+        cells |= pair & own << d;     /* one before, two after */
+        cells |= pair & own >> 3 * d; /* three after */
     }
     return cells & (BOARD ^ all);
 }

@@ -11,7 +11,7 @@ void cm_dnnl_version(char out[32]) {
 cm_status cm_dnnl_check(dnnl_status_t status, const char *what) {
     if (status == dnnl_success) return CM_OK;
     return cm_fail(CM_ERR_DEVICE, "oneDNN: %s failed with status %d%s", what, (int)status,
-                   status == dnnl_unimplemented ? " (not implemented in this version)" : "");
+                   status == dnnl_unimplemented ? " (it has no kernel for this; try another version of it)" : "");
 }
 
 cm_status cm_dnnl_open(cm_cpu *cpu) {
