@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "agent/match.h"
+#include "support/main.h"
 
 typedef struct seats {
     cm_env env;
@@ -76,11 +77,7 @@ static inline int run_seats(const char *name, const TTest *const *tests, int cou
     tcase_set_timeout(tcase, 60);
     for (int i = 0; i < count; i++) tcase_add_test(tcase, tests[i]);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }
 
 #endif

@@ -8,6 +8,7 @@
 #include "agent/evaluate.h"
 #include "replay/batch.h"
 #include "run/session.h"
+#include "support/main.h"
 
 typedef struct scene {
     cm_configuration configuration;
@@ -335,9 +336,5 @@ int main(void) {
     tcase_add_test(tests, random_moves_become_rarer_until_their_end);
     tcase_add_test(tests, stairs_halve_the_temperature_at_half_and_three_quarters);
     tcase_add_test(tests, shards_have_32_rows_and_64_from_128_environments_on);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

@@ -7,6 +7,7 @@
 #include "agent/analyse.h"
 #include "core/rng.h"
 #include "run/session.h"
+#include "support/main.h"
 
 enum { POSITIONS = 100, SIMULATIONS = 12 };
 
@@ -218,9 +219,5 @@ int main(void) {
     tcase_add_loop_test(tests, finished_game_has_zeros_and_no_action, 0, count);
     tcase_add_test(tests, long_searches_have_fewer_rows);
     tcase_add_test(tests, more_positions_than_the_capacity_are_refused);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

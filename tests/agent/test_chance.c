@@ -7,6 +7,7 @@
 
 #include "agent/planner.h"
 #include "core/rng.h"
+#include "support/main.h"
 
 enum { A = 3, CODES = 5, O = 4, SIMULATIONS = 40, MOST = 12 };
 
@@ -133,9 +134,5 @@ int main(void) {
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, decisions_and_chance_take_turns_down_the_tree);
     tcase_add_test(tests, a_position_gets_the_same_search_alone_and_among_others);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

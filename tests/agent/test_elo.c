@@ -1,10 +1,10 @@
 /* Ratings: examples with closed answers, and what the fit promises of any. */
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/elo.h"
+#include "support/main.h"
 
 static double rating[CM_ELO_MOST_PLAYERS], interval[CM_ELO_MOST_PLAYERS];
 static bool padded;
@@ -124,9 +124,5 @@ int main(void) {
     tcase_add_test(tests, group_that_never_lost_to_the_rest_is_padded);
     tcase_add_test(tests, expected_points_are_the_points_made);
     tcase_add_test(tests, players_who_never_met_are_refused);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -5,6 +5,7 @@
 
 #include "agent/acting.h"
 #include "agent/evaluate.h"
+#include "support/main.h"
 
 static const cm_support scalar = {0, 0, 1, false};
 
@@ -280,9 +281,5 @@ int main(void) {
     tcase_add_test(tc, self_play_with_one_and_three_workers_is_the_same);
     tcase_add_test(tc, evaluation_reports_mean_deviation_and_interval);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -8,6 +8,7 @@
 #include "agent/seats.h"
 #include "core/file.h"
 #include "env/solver.h"
+#include "support/main.h"
 
 #define CONNECT4 CM_TEST_CASES "/../data/connect4.jsonl"
 
@@ -268,9 +269,5 @@ int main(void) {
     tcase_add_test(tcase, connect4_file_has_forty_choices_of_every_ply_from_8_to_32);
     tcase_add_test(tcase, connect4_file_has_the_values_of_the_solver);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

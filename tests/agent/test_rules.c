@@ -8,6 +8,7 @@
 
 #include "agent/agent.h"
 #include "agent/model.h"
+#include "support/main.h"
 
 enum { MOST_ACTIONS = 9 };
 
@@ -363,9 +364,5 @@ int main(void) {
     tcase_add_test(tests, a_position_gets_the_same_search_alone_and_among_others);
     tcase_add_test(tests, kept_trees_keep_their_numbers_and_save_simulations);
     tcase_add_test(tests, an_agent_decides_from_states_and_refuses_observations);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "support/main.h"
 
 typedef struct pair {
     cm_backend *ref, *cpu;
@@ -108,12 +109,7 @@ static inline void pair_run(pair *p, cm_call *call, int outputs, double toleranc
 static inline int pair_main(const char *name, TCase *tests) {
     Suite *suite = suite_create(name);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main_in_process(suite);
 }
 
 #endif

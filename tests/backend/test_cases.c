@@ -2,11 +2,11 @@
 #include <check.h>
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "backend/case.h"
 #include "core/json.h"
+#include "support/main.h"
 
 static int run_file(const char *path, const char *name, cm_backend *backend, cm_dtype dtype) {
     cm_json_doc *doc;
@@ -117,9 +117,5 @@ int main(void) {
     tcase_add_test(tests, bfloat16_cases_are_met);
     tcase_add_test(tests, malformed_cases_are_refused);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

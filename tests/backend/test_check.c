@@ -1,11 +1,11 @@
 /* The registry of backends, what ops.def says about operations, and the argument checks. */
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "backend/backend.h"
 #include "backend/check.h"
+#include "support/main.h"
 
 static float storage[4096];
 static int32_t integers[64];
@@ -252,9 +252,5 @@ int main(void) {
     tcase_add_test(tests, an_encoding_agrees_in_all_dimensions_but_the_last);
     tcase_add_test(tests, a_backend_without_the_operation_says_so);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -2,9 +2,9 @@
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "support/main.h"
 #include "support/op_cases.h"
 
 enum { PROBES = 12 }; /* elements of each input that are moved */
@@ -147,9 +147,5 @@ int main(void) {
     tcase_add_test(tests, every_operation_with_a_backward_is_checked);
     tcase_add_test(tests, gradients_of_ref_are_the_slopes_of_its_forward);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -3,9 +3,9 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "support/main.h"
 #include "support/op_cases.h"
 
 /* Poison in element 0 of row `row` of tensor `in` shows in the same row of tensor `out`. */
@@ -275,10 +275,5 @@ int main(void) {
     tcase_add_test(tests, positions_of_extremes_stay_in_their_row);
     tcase_add_test(tests, constant_rows_normalise_to_zero);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main_in_process(suite);
 }

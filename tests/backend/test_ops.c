@@ -7,6 +7,7 @@
 
 #include "backend/check.h"
 #include "core/file.h"
+#include "support/main.h"
 #include "support/op_cases.h"
 
 /* Stated tolerance: |got - want| <= relative * (largest |want| of the tensor) + absolute. */
@@ -265,10 +266,5 @@ int main(void) {
     tcase_add_test(tests, a_changed_weight_counts_after_repack);
     tcase_add_test(tests, ref_refuses_actions_and_rows_out_of_range);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main_in_process(suite);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/pool.h"
+#include "support/main.h"
 #include "support/op_cases.h"
 
 enum { WORKERS = 4, CALLS = 256 };
@@ -82,10 +83,5 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, four_streams_at_once_give_the_bits_of_one);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main_in_process(suite);
 }

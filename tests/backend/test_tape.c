@@ -8,6 +8,7 @@
 
 #include "backend/tape.h"
 #include "core/rng.h"
+#include "support/main.h"
 
 enum { B = 3, BLOCK = 4096, PROBES = 6 };
 
@@ -443,9 +444,5 @@ int main(void) {
     tcase_add_test(tests, what_cannot_be_recorded_is_named);
     tcase_add_test(tests, an_unfinished_tape_is_not_played);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -8,6 +8,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "env/env.h"
+#include "support/main.h"
 #include "support/program.h"
 
 /* Runs of a second each; how well they play does not matter here. */
@@ -345,9 +346,5 @@ int main(void) {
     tcase_add_loop_test(tests, wrong_contests_are_one_line, 0, (int)(sizeof wrongs / sizeof *wrongs));
     tcase_add_test(tests, ladder_rates_every_run_below_a_folder);
     tcase_add_test(tests, ladder_prints_pairs_table_and_plot);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

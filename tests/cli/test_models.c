@@ -10,6 +10,7 @@
 
 #include "core/file.h"
 #include "core/json.h"
+#include "support/main.h"
 #include "support/program.h"
 
 /* Runs of a second: 16 games at a time, a checkpoint every 20 updates. */
@@ -181,9 +182,5 @@ int main(void) {
     tcase_add_test(t, a_game_without_chance_is_learnt_all_the_same);
     tcase_add_loop_test(t, a_policy_that_does_not_fit_the_game_is_one_line, 0, 2);
     suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

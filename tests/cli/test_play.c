@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/file.h"
+#include "support/main.h"
 #include "support/program.h"
 
 #define TWO_PEOPLE "play --set env_name=tictactoe --opponent human"
@@ -324,9 +325,5 @@ int main(void) {
     tcase_add_test(tests, table_stands_beside_the_board_where_there_is_room);
     tcase_add_loop_test(tests, control_c_and_the_end_of_input_end_the_line_and_the_game, 0, 2);
     tcase_add_test(tests, watched_game_is_redrawn_in_its_place);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

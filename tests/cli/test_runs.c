@@ -10,6 +10,7 @@
 
 #include "core/file.h"
 #include "core/json.h"
+#include "support/main.h"
 #include "support/program.h"
 
 /* A run of a quarter of a second: 1,024 steps, a checkpoint every 40 updates. */
@@ -600,9 +601,5 @@ int main(void) {
     tcase_add_test(tests, newest_run_is_taken_where_none_is_named);
     tcase_add_test(tests, runs_of_several_folders_are_listed_and_where_it_looked_is_said);
     tcase_add_test(tests, trace_is_a_file_of_events);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

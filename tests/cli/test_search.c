@@ -7,6 +7,7 @@
 
 #include "core/file.h"
 #include "core/json.h"
+#include "support/main.h"
 #include "support/program.h"
 
 enum { LINES = 9 };
@@ -223,9 +224,5 @@ int main(void) {
     tcase_add_test(tests, seed_chooses_the_start_of_tasks_with_random_starts);
     tcase_add_test(tests, table_shows_board_moves_and_errors_in_order);
     tcase_add_loop_test(tests, wrong_usage_is_one_line_and_exit_2, 0, (int)(sizeof usages / sizeof *usages));
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

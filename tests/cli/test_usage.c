@@ -6,6 +6,7 @@
 
 #include "core/file.h"
 #include "env/env.h"
+#include "support/main.h"
 #include "support/program.h"
 
 static char where[64];
@@ -280,9 +281,5 @@ int main(void) {
     tcase_add_test(tests, inspect_prints_the_network_of_a_configuration);
     tcase_add_test(tests, random_play_draws_and_ends);
     tcase_add_test(tests, doctor_finds_this_machine_well);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

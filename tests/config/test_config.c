@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "support/main.h"
 
 /* Two modules that share the section "Shared". */
 typedef struct search_options {
@@ -419,9 +420,5 @@ int main(void) {
     tcase_add_test(c, fail_names_origin_section_and_key);
     tcase_add_test(c, table_that_contradicts_itself_is_a_state_error);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

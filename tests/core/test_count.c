@@ -1,8 +1,8 @@
 /* Whole numbers as people write them. */
 #include <check.h>
-#include <stdlib.h>
 
 #include "core/count.h"
+#include "support/main.h"
 
 START_TEST(suffixes_and_exponents_are_whole_numbers) {
     static const struct {
@@ -47,9 +47,5 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_add_test(tests, suffixes_and_exponents_are_whole_numbers);
     tcase_add_test(tests, anything_else_is_refused_and_changes_nothing);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/file.h"
+#include "support/main.h"
 
 static char root[64], path[512];
 
@@ -247,9 +248,5 @@ int main(void) {
     tcase_add_test(c, link_shares_the_file_and_never_replaces_one);
     tcase_add_test(c, free_space_is_told_and_paths_are_joined);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -5,6 +5,7 @@
 #include <check.h>
 
 #include "fuzz/mutate.h"
+#include "support/main.h"
 
 static const char small[] =
     "{\"a\": [1, -2.5e3, 0.1, true, false, null], \"b\": {\"c\": \"x\\u00e9\\ud83d\\ude00\\n\", \"d\": {}},\n"
@@ -41,9 +42,5 @@ int main(void) {
     tcase_add_test(c, every_single_byte_in_every_place_is_survived);
     tcase_add_test(c, every_beginning_of_a_text_is_refused);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -8,6 +8,7 @@
 
 #include "core/file.h"
 #include "core/json.h"
+#include "support/main.h"
 
 static cm_json_doc *parse(const char *text) {
     cm_json_doc *doc = NULL;
@@ -347,9 +348,5 @@ int main(void) {
     tcase_add_test(c, file_that_is_missing_or_a_folder_is_one_clear_error);
     tcase_add_test(c, lines_are_read_one_by_one_with_their_numbers);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "support/main.h"
 
 static char root[64], path[256];
 
@@ -235,9 +236,5 @@ int main(void) {
     tcase_add_test(c, messages_of_errors_gain_their_place_and_stay_one_line);
     tcase_add_test(c, clock_goes_forward_and_durations_read_well);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -2,6 +2,7 @@
 #include <check.h>
 
 #include "core/nearest.h"
+#include "support/main.h"
 
 static const char *const names[] = {"train", "tree", "MCTS", "num_simulations", "--seed", "--help"};
 enum { NAMES = sizeof names / sizeof *names };
@@ -58,9 +59,5 @@ int main(void) {
     tcase_add_test(tests, words_that_are_far_from_all_names_have_no_neighbour);
     tcase_add_test(tests, a_swap_of_neighbours_is_one_change);
     tcase_add_test(tests, long_words_are_cut);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

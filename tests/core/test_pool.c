@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/pool.h"
+#include "support/main.h"
 
 enum { TASKS = 1000, MOST = 8 };
 static const int sizes[] = {1, 2, 3, 8};
@@ -195,9 +196,5 @@ int main(void) {
     tcase_add_test(cpu, slurm_lowers_the_number_of_processors_and_never_raises_it);
     suite_add_tcase(suite, pool);
     suite_add_tcase(suite, cpu);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/rng.h"
+#include "support/main.h"
 
 /* Random123, kat_vectors: philox4x32 with 10 rounds. */
 START_TEST(philox_matches_the_published_vectors) {
@@ -280,9 +281,5 @@ int main(void) {
     tcase_add_test(numbers, categorical_follows_its_weights_and_never_draws_a_zero);
     suite_add_tcase(suite, keys);
     suite_add_tcase(suite, numbers);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -11,6 +11,7 @@
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/trace.h"
+#include "support/main.h"
 
 static char path[64];
 
@@ -224,9 +225,5 @@ int main(void) {
     tcase_add_test(arena, more_than_the_machine_has_is_refused_before_it_is_promised);
     suite_add_tcase(suite, trace);
     suite_add_tcase(suite, arena);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -1,10 +1,10 @@
 /* Buffers: zeroed, aligned, checked. */
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/arena.h"
 #include "device/device.h"
+#include "support/main.h"
 
 START_TEST(a_buffer_is_zeroed_aligned_and_a_multiple_of_64_bytes) {
     cm_buffer b;
@@ -53,9 +53,5 @@ int main(void) {
     tcase_add_test(tc, what_is_written_is_read_and_copied);
     tcase_add_test(tc, bytes_behind_the_end_are_refused);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

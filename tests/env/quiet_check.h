@@ -21,14 +21,4 @@
         if (got_ != want_) ck_abort_msg("%s is %lld, not %lld (%s)", #got, got_, want_, #want);                        \
     } while (0)
 
-/* Runs the test cases of a suite in this process and gives the exit status. */
-static inline int run_suite(Suite *suite) {
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
-}
-
 #endif

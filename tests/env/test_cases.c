@@ -6,6 +6,7 @@
 
 #include "env/case.h"
 #include "env/quiet_check.h"
+#include "support/main.h"
 
 #define FOLDER CM_TEST_CASES "/environments"
 
@@ -107,5 +108,5 @@ int main(void) {
     tcase_add_test(tcase, a_wrong_case_is_named_with_game_step_expected_and_found);
     tcase_add_test(tcase, a_case_that_cannot_be_used_is_an_error);
     suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return cm_test_main_in_process(suite);
 }

@@ -7,6 +7,7 @@
 #include "core/rng.h"
 #include "env/env.h"
 #include "env/quiet_check.h"
+#include "support/main.h"
 
 enum { NAMES = 64, BOARD_LIMIT = 4096 };
 
@@ -374,5 +375,5 @@ int main(void) {
     tcase_add_test(tcase, names_and_options_that_do_not_exist_are_refused_with_the_nearest);
     tcase_add_test(tcase, games_are_the_same_if_name_size_and_options_are);
     suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return cm_test_main_in_process(suite);
 }

@@ -10,6 +10,7 @@
 #include "env/env.h"
 #include "env/maths.h"
 #include "env/quiet_check.h"
+#include "support/main.h"
 
 START_TEST(pcg64_gives_the_numbers_of_numpy) {
     const uint64_t words[4] = {0xa30febcfd9c2825fu, 0x4510bdf882d9d721u, 0x0a7d3da94ecde8b8u, 0x043b27b61342f01du};
@@ -321,5 +322,5 @@ int main(void) {
     tcase_add_test(tcase, options_change_rewards_resets_and_limits);
     tcase_add_test(tcase, a_random_policy_balances_for_about_22_steps);
     suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return cm_test_main_in_process(suite);
 }

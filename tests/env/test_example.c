@@ -4,6 +4,7 @@
 #include "../../docs/examples/environment_corridor.c"
 #include "env/quiet_check.h"
 #include "env/vector.h"
+#include "support/main.h"
 
 START_TEST(the_corridor_pays_at_its_right_end_only) {
     cm_env env;
@@ -49,5 +50,5 @@ int main(void) {
     tcase_add_test(tcase, the_corridor_pays_at_its_right_end_only);
     tcase_add_test(tcase, the_corridor_is_stepped_as_a_vector_and_truncated);
     suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return cm_test_main_in_process(suite);
 }

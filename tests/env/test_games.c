@@ -12,6 +12,7 @@
 #include "env/othello.h"
 #include "env/quiet_check.h"
 #include "env/tictactoe.h"
+#include "support/main.h"
 
 /* ---- perft: leaves of the game tree at a depth; a finished game contributes no deeper leaf ---- */
 
@@ -501,5 +502,5 @@ int main(void) {
     tcase_add_test(tcase, catch_is_won_by_following_the_ball);
     tcase_add_test(tcase, names_mean_the_same_in_capitals_or_not);
     suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return cm_test_main_in_process(suite);
 }

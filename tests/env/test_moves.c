@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "env/moves.h"
+#include "support/main.h"
 
 static cm_env env;
 static void *state;
@@ -138,9 +139,5 @@ int main(void) {
     suite_add_tcase(suite, chance);
     tcase_add_checked_fixture(chance, NULL, end_game);
     tcase_add_test(chance, seeded_game_of_chance_is_played_again_exactly);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

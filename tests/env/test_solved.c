@@ -9,6 +9,7 @@
 #include "env/quiet_check.h"
 #include "env/solved.h"
 #include "env/solver.h"
+#include "support/main.h"
 
 #define HEADER "{\"game\": \"tictactoe\", \"positions\": 1, \"random\": \"r\", \"games\": \"g\"}\n"
 #define CORNER "{\"moves\": [0], \"source\": \"games\", \"values\": [null, -1, -1, -1, 0, -1, -1, -1, -1]}\n"
@@ -97,5 +98,5 @@ int main(void) {
     tcase_add_test(tcase, wrong_files_are_refused_with_the_line);
     tcase_add_test(tcase, a_choice_needs_two_legal_actions_that_differ);
     suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return cm_test_main_in_process(suite);
 }

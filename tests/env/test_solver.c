@@ -7,6 +7,7 @@
 #include "env/connect4.h"
 #include "env/quiet_check.h"
 #include "env/solver.h"
+#include "support/main.h"
 
 enum { BYTES = 1024, ACTIONS = 32 };
 
@@ -283,5 +284,5 @@ int main(void) {
     tcase_add_test(tcase, hex_is_won_by_the_first_player_and_lost_with_the_swap);
     tcase_add_test(tcase, games_without_a_solver_say_so);
     suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return cm_test_main_in_process(suite);
 }

@@ -10,6 +10,7 @@
 #include "env/quiet_check.h"
 #include "env/seeding.h"
 #include "env/vector.h"
+#include "support/main.h"
 
 enum { E = 300 }; /* more than one chunk of the control tasks, and not a multiple of anything */
 
@@ -347,5 +348,5 @@ int main(void) {
     tcase_add_test(tcase, episodes_depend_on_seed_and_global_instance_alone);
     tcase_add_test(tcase, the_benchmark_counts_steps_and_refuses_what_it_cannot_run);
     suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    return cm_test_main_in_process(suite);
 }

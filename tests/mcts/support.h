@@ -9,6 +9,7 @@
 
 #include "mcts/search.h"
 #include "mcts/tabular.h"
+#include "support/main.h"
 
 /* A tabular model, a search on it and all arrays of the result. */
 typedef struct session {
@@ -61,12 +62,7 @@ static inline int run_suite(const char *name, const TTest *const *tests, int cou
     TCase *group = tcase_create(name);
     for (int i = 0; i < count; i++) tcase_add_test(group, tests[i]);
     suite_add_tcase(suite, group);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed > 0;
+    return cm_test_main_in_process(suite);
 }
 
 #define RUN_SUITE(name, ...)                                                                                           \

@@ -2,10 +2,10 @@
 #include <check.h>
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "mcts/case.h"
+#include "support/main.h"
 
 enum { PATH = 512, MOST_CASES = 64 };
 
@@ -57,10 +57,5 @@ int main(void) {
     tcase_add_test(tests, search_cases_equal_mctx_with_3_threads);
     tcase_add_test(tests, search_cases_equal_mctx_with_8_threads);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed > 0;
+    return cm_test_main_in_process(suite);
 }

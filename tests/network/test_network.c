@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "network/inference.h"
+#include "support/main.h"
 
 static const cm_support s601 = {-300, 300, 601, true}, s41 = {-20, 20, 41, true}, s21 = {-10, 10, 21, true},
                         scalar = {0, 0, 1, false};
@@ -275,9 +276,5 @@ int main(void) {
     tcase_add_test(tc, observations_of_rank_2_and_4_are_unsupported);
     tcase_add_test(tc, parameter_names_are_unique_and_arrays_do_not_overlap);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "network/network.h"
+#include "support/main.h"
 
 static const cm_support scalar = {0, 0, 1, false};
 
@@ -243,9 +244,5 @@ int main(void) {
     tcase_add_test(tc, the_encoder_is_chosen_by_the_rank_of_the_observation);
     tcase_add_test(tc, a_residual_block_keeps_shape_and_changes_its_input);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -5,6 +5,7 @@
 
 #include "network/inference.h"
 #include "network/predictor.h"
+#include "support/main.h"
 
 enum { ROWS = 40 };
 
@@ -153,9 +154,5 @@ int main(void) {
     tcase_add_test(tests, predictions_are_those_of_the_root_pass);
     tcase_add_test(tests, the_size_of_the_pass_changes_no_bit_of_a_row);
     tcase_add_test(tests, consistency_heads_need_dynamics);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

@@ -2,10 +2,10 @@
 #include <check.h>
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "replay/case.h"
+#include "support/main.h"
 
 static cm_status run_file(const char *name, bool *known, cm_case_report *report) {
     char path[512];
@@ -99,9 +99,5 @@ int main(void) {
     tcase_add_test(tests, a_wrong_number_is_reported_with_path_index_got_and_want);
     tcase_add_test(tests, broken_cases_are_errors);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "replay/prefetch.h"
+#include "support/main.h"
 
 static const cm_replay_config base = {
     .observation_size = 4,
@@ -284,9 +285,5 @@ int main(void) {
     tcase_add_test(tests, buffer_of_20_is_ready_for_10_after_10_and_not_for_11);
     tcase_add_test(tests, sample_of_5_from_15_episodes_has_5_rows);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

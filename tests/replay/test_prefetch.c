@@ -3,6 +3,7 @@
 
 #include "replay/prefetch.h"
 #include "replay_model.h"
+#include "support/main.h"
 
 static const cm_replay_config config = {
     .observation_size = 3,
@@ -194,9 +195,5 @@ int main(void) {
     tcase_add_test(tests, commit_is_refused_while_drawing_and_a_fourth_batch_of_depth_2);
     tcase_add_test(tests, drawing_from_an_empty_replay_is_an_error_of_next);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

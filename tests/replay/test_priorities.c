@@ -6,6 +6,7 @@
 
 #include "replay/batch.h"
 #include "replay/priority.h"
+#include "support/main.h"
 
 static cm_replay_config make_config(void) {
     return (cm_replay_config){
@@ -420,9 +421,5 @@ int main(void) {
     tcase_add_test(tests, uniform_batch_holds_distinct_positions_and_a_larger_one_repeats);
     tcase_add_test(tests, rows_of_a_rank_are_those_of_the_whole_batch);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "replay_model.h"
+#include "support/main.h"
 
 static const int32_t swap_elements[6] = {0, 1, 2, 2, 0, 1};
 static int32_t swap_actions[2 * MODEL_ACTIONS];
@@ -189,9 +190,5 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, replay_of_random_episodes_equals_the_naive_model, 0, 50);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -4,6 +4,7 @@
 
 #include "replay/segment.h"
 #include "replay_model.h"
+#include "support/main.h"
 
 static const cm_replay_config base_config = {
     .observation_size = 3,
@@ -367,9 +368,5 @@ int main(void) {
     tcase_add_loop_test(tests, sealed_nonsense_never_crashes_what_draws_from_it, 0, 8);
     tcase_add_test(tests, state_is_refused_while_steps_wait_for_a_commit);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -4,6 +4,7 @@
 
 #include "core/rng.h"
 #include "replay/sum_tree.h"
+#include "support/main.h"
 
 static cm_sum_tree make_tree(cm_arena *arena, int leaves) {
     cm_sum_tree tree;
@@ -78,9 +79,5 @@ int main(void) {
     tcase_add_test(tests, tree_depends_on_its_weights_and_not_on_their_history);
     tcase_add_test(tests, a_leaf_of_weight_0_is_never_found_even_past_the_end);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -2,10 +2,10 @@
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "core/rng.h"
 #include "replay/targets.h"
+#include "support/main.h"
 
 enum { STEPS = 64, ACTIONS = 3, UNROLL = 7 };
 
@@ -252,9 +252,5 @@ int main(void) {
     tcase_add_test(tests, visit_counts_become_probabilities_and_bad_ones_are_errors);
     tcase_add_test(tests, rules_out_of_range_are_named);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -12,6 +12,7 @@
 
 #include "core/file.h"
 #include "run/checkpoint.h"
+#include "support/main.h"
 
 /* A part with one array, one JSON file and segments that never change. */
 typedef struct module {
@@ -329,9 +330,5 @@ int main(void) {
     tcase_add_test(tests, lost_latest_link_falls_back_to_the_highest_number);
     tcase_add_loop_test(tests, killed_writer_leaves_a_loadable_checkpoint, 0, 10);
     tcase_add_test(tests, leftovers_are_removed_at_the_next_start);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

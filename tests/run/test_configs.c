@@ -3,11 +3,11 @@
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/log.h"
 #include "run/configuration.h"
+#include "support/main.h"
 
 #define CONFIGS CM_TEST_CASES "/../../configs"
 enum { MOST = 64 };
@@ -76,9 +76,5 @@ int main(void) {
     tcase_add_test(t, every_named_run_loads_without_a_warning);
     tcase_add_test(t, tictactoe_is_played_for_the_result_without_an_average);
     suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

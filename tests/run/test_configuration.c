@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "run/configuration.h"
+#include "support/main.h"
 
 #define ROOT CM_TEST_CASES "/../.."
 
@@ -362,9 +363,5 @@ int main(void) {
     tcase_add_test(t, keys_without_effect_are_warned_of);
     tcase_add_test(t, missing_file_is_an_error_that_names_it);
     suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

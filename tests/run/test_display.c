@@ -13,6 +13,7 @@
 #include "run/directory.h"
 #include "run/plot.h"
 #include "run/progress.h"
+#include "support/main.h"
 
 static int characters(const char *text) {
     int n = 0;
@@ -316,9 +317,5 @@ int main(void) {
     tcase_add_test(folder, one_process_at_a_time_writes_to_a_run);
     tcase_add_test(folder, what_is_no_run_is_said);
     tcase_add_test(folder, names_are_free_and_found_again);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

@@ -5,6 +5,7 @@
 
 #include "core/file.h"
 #include "fuzz/mutate.h"
+#include "support/main.h"
 
 static const char *const seeds[] = {CM_TEST_CASES "/cumind/configuration.json",
                                     CM_TEST_CASES "/../../configuration.json"};
@@ -33,9 +34,5 @@ int main(void) {
     tcase_add_loop_test(c, changed_configurations_are_accepted_or_refused_in_one_line, 0, 2);
     tcase_add_loop_test(c, seed_itself_is_accepted, 0, 2);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

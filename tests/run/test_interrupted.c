@@ -16,6 +16,7 @@
 #include "run/checkpoint.h"
 #include "run/metrics.h"
 #include "run/run.h"
+#include "support/main.h"
 
 /* A place where a run is asked to stop: when it prints a line with `text`; "": before it begins. */
 typedef struct place {
@@ -190,9 +191,5 @@ int main(void) {
     tcase_add_loop_test(t, evaluation_that_is_asked_to_stop_counts_for_nothing_and_is_made_again, 0, PLACES);
     tcase_add_test(t, stop_that_is_asked_again_and_again_loses_nothing);
     suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

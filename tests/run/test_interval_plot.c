@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "run/interval_plot.h"
+#include "support/main.h"
 
 static const cm_interval_row rows[3] = {
     {"runs/a/very/long/path/that/does/not/fit", 100, 20}, {"<random>", 0, 10}, {"b&w", -100, 0}};
@@ -95,9 +96,5 @@ int main(void) {
     tcase_add_test(tests, long_labels_keep_their_end);
     tcase_add_test(tests, equal_values_without_intervals_are_drawn);
     tcase_add_test(tests, picture_is_escaped_and_has_a_mark_per_row);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

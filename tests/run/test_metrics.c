@@ -9,6 +9,7 @@
 
 #include "core/file.h"
 #include "run/metrics.h"
+#include "support/main.h"
 
 static char path[] = "/tmp/cumind-metrics-XXXXXX";
 
@@ -99,9 +100,5 @@ int main(void) {
     tcase_add_test(tests, resume_cuts_the_file_back_to_the_checkpoint);
     tcase_add_test(tests, unfinished_last_line_is_ignored_and_a_bad_line_is_named);
     tcase_add_test(tests, full_disk_is_an_error_not_a_half_line);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "run/safetensors.h"
+#include "support/main.h"
 
 typedef struct buffer {
     unsigned char bytes[4096];
@@ -150,9 +151,5 @@ int main(void) {
     tcase_add_test(tests, huge_header_length_is_refused);
     tcase_add_test(tests, offsets_outside_the_file_are_refused);
     tcase_add_test(tests, hash_depends_on_names_order_not_table_order);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

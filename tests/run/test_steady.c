@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "run/checkpoint.h"
 #include "run/run.h"
+#include "support/main.h"
 
 /* Every allocation of this program is counted, unless a sanitizer has its own allocator. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -92,9 +93,5 @@ int main(void) {
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, twenty_four_more_iterations_allocate_less_than_once_each, 0, 2);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -2,9 +2,9 @@
 #include <check.h>
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "support/main.h"
 #include "trainer/case.h"
 
 static const struct {
@@ -75,9 +75,5 @@ int main(void) {
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, all_six_training_cases_pass_on_every_backend_type_and_number_of_workers);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

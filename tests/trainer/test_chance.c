@@ -1,10 +1,10 @@
 /* Training with chance: codes, their encoder, afterstates. */
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/rng.h"
+#include "support/main.h"
 #include "trainer/trainer.h"
 
 enum { B = 64, K = 2, A = 2, O = 4, CODES = 4 };
@@ -292,9 +292,5 @@ int main(void) {
     tcase_add_test(tests, past_an_end_there_is_no_chance_to_learn);
     tcase_add_loop_test(tests, workers_change_no_bit_and_backends_little, 0, 2);
     tcase_add_test(tests, networks_with_chance_have_codes_and_are_not_of_family_cumind);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/rng.h"
+#include "support/main.h"
 #include "trainer/trainer.h"
 
 enum { B = 6, A = 5, O = 2 * 3 * 4 };
@@ -179,9 +180,5 @@ int main(void) {
     tcase_add_test(tests, gradients_are_the_slopes_of_value_and_policy_loss);
     tcase_add_test(tests, cpu_and_ref_take_the_same_step);
     tcase_add_test(tests, the_loss_is_what_it_is_by_hand_at_the_start);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return cm_test_main(suite);
 }

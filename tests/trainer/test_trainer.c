@@ -1,10 +1,10 @@
 /* Updates: chunks, workers, accumulation, slow weights, gradient scaling by hand, numbers that are not finite. */
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/rng.h"
+#include "support/main.h"
 #include "trainer/trainer.h"
 
 enum { B = 10, K = 2, A = 2, O = 4 };
@@ -319,9 +319,5 @@ int main(void) {
     tcase_add_test(tc, masked_rows_train_nothing);
     tcase_add_test(tc, hidden_gradients_are_scaled_as_computed_by_hand);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

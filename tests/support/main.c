@@ -1,0 +1,15 @@
+#include "support/main.h"
+
+#include <stdlib.h>
+
+static int run(Suite *suite, enum fork_status fork_status) {
+    SRunner *runner = srunner_create(suite);
+    srunner_set_fork_status(runner, fork_status);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int cm_test_main(Suite *suite) { return run(suite, CK_FORK_GETENV); }
+int cm_test_main_in_process(Suite *suite) { return run(suite, CK_NOFORK); }

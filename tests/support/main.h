@@ -1,0 +1,16 @@
+/* The end of every test program's main: runs a suite, prints Check's summary and gives the exit status. */
+#ifndef CM_TESTS_MAIN_H
+#define CM_TESTS_MAIN_H
+
+#include <check.h>
+
+/* Runs every test in a process of its own (unless CK_FORK=no), prints what failed and the line that scripts/run_tests
+ * counts, and frees the suite. CK_VERBOSITY=verbose lists all tests. Returns EXIT_SUCCESS, or EXIT_FAILURE if a test
+ * failed. */
+int cm_test_main(Suite *suite);
+
+/* The same in this process: for tests whose threads (a pool, OpenMP) would not outlive the fork, or that are too many
+ * to fork for. Time limits of test cases do not apply then. */
+int cm_test_main_in_process(Suite *suite);
+
+#endif
