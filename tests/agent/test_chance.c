@@ -2,19 +2,17 @@
  */
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/planner.h"
 #include "core/rng.h"
 #include "support/main.h"
+#include "support/network.h"
 
 enum { A = 3, CODES = 5, O = 4, SIMULATIONS = 40, MOST = 12 };
 
 typedef struct scene {
-    cm_network *network;
-    cm_backend *backend;
-    float *parameters, *state;
+    cm_test_network base;
     cm_planner *planner;
     int32_t visits[MOST * A], action[MOST];
     float value[MOST], weights[MOST * A];
@@ -22,33 +20,14 @@ typedef struct scene {
 
 static void open_scene(scene *s, int rows) {
     memset(s, 0, sizeof *s);
-    cm_network_config c = {.family = CM_FAMILY_MLP,
-                           .model = CM_NETWORK_CHANCE,
-                           .observation_ndim = 1,
-                           .observation = {O},
-                           .actions = A,
-                           .codes = CODES,
-                           .encoder = true,
-                           .hidden = 16,
-                           .head_hidden = 8,
-                           .trunk_layers = 1,
-                           .body = CM_BODY_PLAIN,
-                           .norm = CM_NORM_LAYER,
-                           .minmax = true,
-                           .residual_dynamics = true,
-                           .value_support = {-1, 1, 3, false},
-                           .reward_support = {-1, 1, 3, false},
-                           .init = CM_INIT_LECUN_NORMAL};
-    ck_assert_msg(cm_network_create(&c, &s->network) == CM_OK, "%s", cm_error_message());
-    const cm_param_table *table = cm_network_parameters(s->network);
-    s->parameters = calloc(table->parameters + 1, sizeof(float));
-    s->state = calloc(table->states + 1, sizeof(float));
-    cm_network_initialise(s->network, 2, s->parameters, s->state);
-    ck_assert_int_eq(cm_backend_open("cpu", &s->backend), CM_OK);
-    cm_planner_config config = {.network = s->network,
-                                .backend = s->backend,
-                                .parameters = s->parameters,
-                                .state = s->state,
+    cm_network_config c = cm_test_mlp(O, A, 16, 8, (cm_support){-1, 1, 3, false});
+    c.model = CM_NETWORK_CHANCE, c.codes = CODES, c.encoder = true;
+    c.trunk_layers = 1, c.residual_dynamics = true;
+    cm_test_network_open(&s->base, &c, "cpu", 2);
+    cm_planner_config config = {.network = s->base.network,
+                                .backend = s->base.backend,
+                                .parameters = s->base.parameters,
+                                .state = s->base.state,
                                 .search = cm_search_params_default(CM_POLICY_STOCHASTIC_MUZERO),
                                 .discount = 0.9f,
                                 .rows = rows};
@@ -61,10 +40,7 @@ static void open_scene(scene *s, int rows) {
 
 static void close_scene(scene *s) {
     cm_planner_destroy(s->planner);
-    cm_backend_close(s->backend);
-    cm_network_destroy(s->network);
-    free(s->parameters);
-    free(s->state);
+    cm_test_network_close(&s->base);
 }
 
 static void place(scene *s, int row, int number) {

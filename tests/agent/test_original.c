@@ -6,16 +6,15 @@
 #include "agent/acting.h"
 #include "agent/evaluate.h"
 #include "support/main.h"
+#include "support/network.h"
 
 static const cm_support scalar = {0, 0, 1, false};
 
 /* An agent on the family cumind, with weights. */
 typedef struct fixture {
-    cm_network *network;
-    cm_backend *backend;
+    cm_test_network base;
     cm_pool *pool;
     cm_agent *agent;
-    float *parameters, *state;
     int observation_size;
 } fixture;
 
@@ -35,18 +34,13 @@ static cm_network_config config_of(int rank, const int *shape, int actions, int 
 }
 
 static void open_fixture(fixture *f, const cm_network_config *c, int simulations) {
-    ck_assert_msg(cm_network_create(c, &f->network) == CM_OK, "%s", cm_error_message());
-    ck_assert(cm_backend_open("cpu", &f->backend) == CM_OK);
+    cm_test_network_open(&f->base, c, "cpu", 42);
+    f->observation_size = cm_network_observation_size(f->base.network);
     ck_assert(cm_pool_create(1, &f->pool) == CM_OK);
-    const cm_param_table *table = cm_network_parameters(f->network);
-    f->parameters = calloc(table->parameters + 1, sizeof(float));
-    f->state = calloc(table->states + 1, sizeof(float));
-    f->observation_size = cm_network_observation_size(f->network);
-    cm_network_initialise(f->network, 42, f->parameters, f->state);
     cm_search_params params = cm_search_params_default(CM_POLICY_MUZERO);
     params.num_simulations = simulations;
-    cm_agent_config config = {.network = f->network,
-                              .backend = f->backend,
+    cm_agent_config config = {.network = f->base.network,
+                              .backend = f->base.backend,
                               .pool = f->pool,
                               .acting = params,
                               .evaluation = params,
@@ -54,16 +48,13 @@ static void open_fixture(fixture *f, const cm_network_config *c, int simulations
                               .seed = 42};
     config.evaluation.dirichlet_fraction = 0.0f, config.evaluation.temperature = 0.0f;
     ck_assert_msg(cm_agent_create(&config, &f->agent) == CM_OK, "%s", cm_error_message());
-    ck_assert(cm_agent_set_weights(f->agent, f->parameters, f->state) == CM_OK);
+    ck_assert(cm_agent_set_weights(f->agent, f->base.parameters, f->base.state) == CM_OK);
 }
 
 static void close_fixture(fixture *f) {
     cm_agent_destroy(f->agent);
-    cm_network_destroy(f->network);
-    cm_backend_close(f->backend);
+    cm_test_network_close(&f->base);
     cm_pool_destroy(f->pool);
-    free(f->parameters);
-    free(f->state);
 }
 
 /* select_action on an observation of ones; checks the policy and the action's range. */
@@ -91,7 +82,7 @@ START_TEST(select_action_gives_an_action_and_a_policy_that_sums_to_1) {
     open_fixture(&f, &c, 5);
     select_on_ones(&f, 2, true);
     select_on_ones(&f, 2, false);
-    ck_assert_ptr_eq(cm_agent_get_config(f.agent)->network, f.network);
+    ck_assert_ptr_eq(cm_agent_get_config(f.agent)->network, f.base.network);
     close_fixture(&f);
 }
 END_TEST
@@ -112,9 +103,9 @@ START_TEST(weights_of_one_agent_make_another_play_the_same) {
     fixture one, two;
     open_fixture(&one, &c, 16);
     open_fixture(&two, &c, 16);
-    cm_network_initialise(two.network, 7, two.parameters, two.state);
-    ck_assert(cm_agent_set_weights(two.agent, two.parameters, two.state) == CM_OK);
-    ck_assert(cm_agent_set_weights(two.agent, one.parameters, one.state) == CM_OK);
+    cm_network_initialise(two.base.network, 7, two.base.parameters, two.base.state);
+    ck_assert(cm_agent_set_weights(two.agent, two.base.parameters, two.base.state) == CM_OK);
+    ck_assert(cm_agent_set_weights(two.agent, one.base.parameters, one.base.state) == CM_OK);
     float ones[4] = {1, 1, 1, 1}, a[2], b[2];
     int32_t x, y;
     ck_assert(cm_agent_select_action(one.agent, ones, false, &x, a) == CM_OK);

@@ -9,16 +9,15 @@
 #include "agent/agent.h"
 #include "agent/model.h"
 #include "support/main.h"
+#include "support/network.h"
 
 enum { MOST_ACTIONS = 9 };
 
 /* A game with a small network of random weights. */
 typedef struct scene {
     cm_env env;
-    cm_network *network;
-    cm_backend *backend;
+    cm_test_network base;
     cm_stream *stream;
-    float *parameters, *state;
     cm_planner_config config;
 } scene;
 
@@ -42,18 +41,13 @@ static void open_scene(scene *s, const cm_env *env, int simulations, int rows) {
     memset(s, 0, sizeof *s);
     s->env = *env;
     cm_network_config network = network_of(&s->env.spec);
-    ck_assert_msg(cm_network_create(&network, &s->network) == CM_OK, "%s", cm_error_message());
-    const cm_param_table *table = cm_network_parameters(s->network);
-    s->parameters = calloc(table->parameters + 1, sizeof(float));
-    s->state = calloc(table->states + 1, sizeof(float));
-    cm_network_initialise(s->network, 3, s->parameters, s->state);
-    ck_assert_int_eq(cm_backend_open("cpu", &s->backend), CM_OK);
-    ck_assert_int_eq(cm_stream_open(s->backend, &s->stream), CM_OK);
-    s->config = (cm_planner_config){.network = s->network,
+    cm_test_network_open(&s->base, &network, "cpu", 3);
+    ck_assert_int_eq(cm_stream_open(s->base.backend, &s->stream), CM_OK);
+    s->config = (cm_planner_config){.network = s->base.network,
                                     .rules = &s->env,
-                                    .backend = s->backend,
-                                    .parameters = s->parameters,
-                                    .state = s->state,
+                                    .backend = s->base.backend,
+                                    .parameters = s->base.parameters,
+                                    .state = s->base.state,
                                     .search = cm_search_params_default(CM_POLICY_MUZERO),
                                     .discount = -1.0f,
                                     .rows = rows};
@@ -72,10 +66,7 @@ static void open_named(scene *s, const char *name, int simulations, int rows) {
 
 static void close_scene(scene *s) {
     cm_stream_close(s->stream);
-    cm_backend_close(s->backend);
-    cm_network_destroy(s->network);
-    free(s->parameters);
-    free(s->state);
+    cm_test_network_close(&s->base);
 }
 
 /* The position after the moves, given as digits. The caller frees it. */
@@ -329,14 +320,14 @@ START_TEST(an_agent_decides_from_states_and_refuses_observations) {
     int32_t action;
     float policy[9], observation[36] = {0};
     open_named(&s, "tictactoe", 400, 1);
-    cm_agent_config config = {.network = s.network,
+    cm_agent_config config = {.network = s.base.network,
                               .rules = &s.env,
-                              .backend = s.backend,
+                              .backend = s.base.backend,
                               .acting = s.config.search,
                               .evaluation = s.config.search,
                               .discount = -1.0f};
     ck_assert_int_eq(cm_agent_create(&config, &agent), CM_OK);
-    ck_assert_int_eq(cm_agent_set_weights(agent, s.parameters, s.state), CM_OK);
+    ck_assert_int_eq(cm_agent_set_weights(agent, s.base.parameters, s.base.state), CM_OK);
     void *state = position(&s.env, "0314");
     cm_decision decision = {.policy = policy};
     ck_assert_int_eq(cm_agent_decide(agent, &s.env, state, false, &decision), CM_OK);

@@ -6,6 +6,7 @@
 
 #include "network/inference.h"
 #include "support/main.h"
+#include "support/network.h"
 
 static const cm_support s601 = {-300, 300, 601, true}, s41 = {-20, 20, 41, true}, s21 = {-10, 10, 21, true},
                         scalar = {0, 0, 1, false};
@@ -60,19 +61,8 @@ static cm_network_config lightzero_board(int h, int w, int channels, int head_hi
 }
 
 static cm_network_config small(void) {
-    cm_network_config c = {.family = CM_FAMILY_MLP,
-                           .observation_ndim = 1,
-                           .observation = {4},
-                           .actions = 2,
-                           .hidden = 128,
-                           .head_hidden = 64,
-                           .body = CM_BODY_PLAIN,
-                           .norm = CM_NORM_LAYER,
-                           .minmax = true,
-                           .value_support = s41,
-                           .reward_support = s41,
-                           .zero_init = true,
-                           .init = CM_INIT_LECUN_NORMAL};
+    cm_network_config c = cm_test_mlp(4, 2, 128, 64, s41);
+    c.zero_init = true;
     return c;
 }
 
@@ -134,43 +124,33 @@ END_TEST
 
 /* One row of observations through both passes. */
 typedef struct fixture {
-    cm_network *network;
-    cm_backend *backend;
+    cm_test_network base;
     cm_stream *stream;
     cm_inference *inference;
-    float *parameters, *state;
 } fixture;
 
 static void open_fixture(fixture *f, const cm_network_config *config, int rows) {
-    ck_assert_msg(cm_network_create(config, &f->network) == CM_OK, "%s", cm_error_message());
-    const cm_param_table *table = cm_network_parameters(f->network);
-    f->parameters = calloc(table->parameters + 1, sizeof(float));
-    f->state = calloc(table->states + 1, sizeof(float));
-    cm_network_initialise(f->network, 1, f->parameters, f->state);
-    ck_assert(cm_backend_open("ref", &f->backend) == CM_OK);
-    ck_assert(cm_stream_open(f->backend, &f->stream) == CM_OK);
-    ck_assert_msg(cm_inference_create(f->network, f->stream, rows, 2 * rows, CM_F32, f->parameters, f->state,
-                                      &f->inference) == CM_OK,
+    cm_test_network_open(&f->base, config, "ref", 1);
+    ck_assert(cm_stream_open(f->base.backend, &f->stream) == CM_OK);
+    ck_assert_msg(cm_inference_create(f->base.network, f->stream, rows, 2 * rows, CM_F32, f->base.parameters,
+                                      f->base.state, &f->inference) == CM_OK,
                   "%s", cm_error_message());
 }
 
 static void close_fixture(fixture *f) {
     cm_inference_destroy(f->inference);
     cm_stream_close(f->stream);
-    cm_backend_close(f->backend);
-    cm_network_destroy(f->network);
-    free(f->parameters);
-    free(f->state);
+    cm_test_network_close(&f->base);
 }
 
 static void play(fixture *f, int rows) {
     const cm_inference_arrays *a = cm_inference_get(f->inference);
-    int O = cm_network_observation_size(f->network);
+    int O = cm_network_observation_size(f->base.network);
     for (int i = 0; i < rows * O; i++) a->observation[i] = 0.1f * (float)(i % 13) - 0.4f;
     for (int i = 0; i < rows; i++) {
         a->root_slots[i] = a->parent_slots[i] = i;
         a->child_slots[i] = rows + i;
-        a->actions[i] = i % cm_network_get_config(f->network)->actions;
+        a->actions[i] = i % cm_network_get_config(f->base.network)->actions;
     }
     ck_assert_msg(cm_inference_root(f->inference) == CM_OK, "%s", cm_error_message());
     ck_assert_msg(cm_inference_recurrent(f->inference) == CM_OK, "%s", cm_error_message());

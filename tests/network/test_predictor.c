@@ -1,11 +1,11 @@
 /* Networks that only predict, and their passes of several sizes. */
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "network/inference.h"
 #include "network/predictor.h"
 #include "support/main.h"
+#include "support/network.h"
 
 enum { ROWS = 40 };
 
@@ -31,35 +31,26 @@ static cm_network_config board(cm_network_family family) {
 }
 
 typedef struct fixture {
-    cm_network *network;
-    cm_backend *backend;
+    cm_test_network base;
     cm_stream *stream;
-    float *parameters, *state;
 } fixture;
 
 static void open_fixture(fixture *f, const cm_network_config *config, const char *backend) {
-    ck_assert_msg(cm_network_create(config, &f->network) == CM_OK, "%s", cm_error_message());
-    const cm_param_table *table = cm_network_parameters(f->network);
-    f->parameters = calloc(table->parameters + 1, sizeof(float));
-    f->state = calloc(table->states + 1, sizeof(float));
-    cm_network_initialise(f->network, 1, f->parameters, f->state);
-    ck_assert(cm_backend_open(backend, &f->backend) == CM_OK);
-    ck_assert(cm_stream_open(f->backend, &f->stream) == CM_OK);
+    cm_test_network_open(&f->base, config, backend, 1);
+    ck_assert(cm_stream_open(f->base.backend, &f->stream) == CM_OK);
 }
 
 static void close_fixture(fixture *f) {
     cm_stream_close(f->stream);
-    cm_backend_close(f->backend);
-    cm_network_destroy(f->network);
-    free(f->parameters);
-    free(f->state);
+    cm_test_network_close(&f->base);
 }
 
 static cm_predictor *open_predictor(const fixture *f, int rows) {
     cm_predictor *p = NULL;
-    ck_assert_msg(cm_predictor_create(f->network, f->stream, rows, CM_F32, f->parameters, f->state, &p) == CM_OK, "%s",
-                  cm_error_message());
-    int size = cm_network_observation_size(f->network);
+    ck_assert_msg(
+        cm_predictor_create(f->base.network, f->stream, rows, CM_F32, f->base.parameters, f->base.state, &p) == CM_OK,
+        "%s", cm_error_message());
+    int size = cm_network_observation_size(f->base.network);
     for (int i = 0; i < rows * size; i++) cm_predictor_observations(p)[i] = (float)((i * 7 + i / size) % 5 == 0);
     return p;
 }
@@ -70,13 +61,13 @@ START_TEST(a_network_that_predicts_has_no_dynamics_and_the_same_other_weights) {
     fixture a, b;
     open_fixture(&a, &alone, "ref");
     open_fixture(&b, &full, "ref");
-    const cm_param_table *table = cm_network_parameters(a.network);
-    ck_assert_uint_lt(table->parameters, cm_network_parameters(b.network)->parameters);
+    const cm_param_table *table = cm_network_parameters(a.base.network);
+    ck_assert_uint_lt(table->parameters, cm_network_parameters(b.base.network)->parameters);
     for (int i = 0; i < table->count; i++) {
-        const cm_param *p = &table->param[i], *q = cm_param_table_find(cm_network_parameters(b.network), p->name);
+        const cm_param *p = &table->param[i], *q = cm_param_table_find(cm_network_parameters(b.base.network), p->name);
         ck_assert_msg(strncmp(p->name, "dynamics", 8) != 0, "%s", p->name);
         ck_assert_msg(q != NULL && q->count == p->count, "%s", p->name);
-        ck_assert_mem_eq(a.parameters + p->offset, b.parameters + q->offset, p->count * sizeof(float));
+        ck_assert_mem_eq(a.base.parameters + p->offset, b.base.parameters + q->offset, p->count * sizeof(float));
     }
     close_fixture(&a);
     close_fixture(&b);
@@ -93,8 +84,9 @@ START_TEST(predictions_are_those_of_the_root_pass) {
         open_fixture(&a, &alone, "ref");
         open_fixture(&b, &full, "ref");
         cm_predictor *p = open_predictor(&a, 3);
-        ck_assert_int_eq(cm_inference_create(b.network, b.stream, 3, 6, CM_F32, b.parameters, b.state, &inference),
-                         CM_OK);
+        ck_assert_int_eq(
+            cm_inference_create(b.base.network, b.stream, 3, 6, CM_F32, b.base.parameters, b.base.state, &inference),
+            CM_OK);
         const cm_inference_arrays *io = cm_inference_get(inference);
         memcpy(io->observation, cm_predictor_observations(p), 3 * 168 * sizeof(float));
         for (int i = 0; i < 3; i++) io->root_slots[i] = i;

@@ -5,29 +5,21 @@
 
 #include "core/rng.h"
 #include "support/main.h"
+#include "support/network.h"
+#include "support/trainer.h"
 #include "trainer/trainer.h"
 
 enum { B = 64, K = 2, A = 2, O = 4, CODES = 4 };
 
-static const cm_network_config mlp = {.family = CM_FAMILY_MLP,
-                                      .model = CM_NETWORK_CHANCE,
-                                      .observation_ndim = 1,
-                                      .observation = {O},
-                                      .actions = A,
-                                      .codes = CODES,
-                                      .encoder = true,
-                                      .hidden = 24,
-                                      .head_hidden = 12,
-                                      .body = CM_BODY_PLAIN,
-                                      .norm = CM_NORM_LAYER,
-                                      .minmax = true,
-                                      .value_support = {-2, 2, 5, false},
-                                      .reward_support = {-1, 1, 3, false},
-                                      .zero_init = true,
-                                      .init = CM_INIT_LECUN_NORMAL};
+static cm_network_config mlp(void) {
+    cm_network_config c = cm_test_mlp(O, A, 24, 12, (cm_support){-2, 2, 5, false});
+    c.model = CM_NETWORK_CHANCE, c.codes = CODES, c.encoder = true;
+    c.reward_support = (cm_support){-1, 1, 3, false}, c.zero_init = true;
+    return c;
+}
 
 static cm_network_config resnet(void) {
-    cm_network_config c = mlp;
+    cm_network_config c = mlp();
     c.family = CM_FAMILY_RESNET, c.norm = CM_NORM_BATCH;
     c.observation_ndim = 3, c.observation[0] = c.observation[1] = 2, c.observation[2] = 1;
     c.blocks = 1, c.channels = 8, c.head_channels = 4;
@@ -35,33 +27,16 @@ static cm_network_config resnet(void) {
 }
 
 static cm_trainer_options standard(void) {
-    cm_trainer_options o = {.batch_size = B,
-                            .learning_rate = 0.005,
-                            .chunk_rows = 64,
-                            .optimizer = CM_OPTIMIZER_ADAMW,
-                            .beta1 = 0.9,
-                            .beta2 = 0.999,
-                            .adam_epsilon = 1e-8,
-                            .clip_norm = 5,
-                            .gradient_accumulation = 1,
-                            .schedule_steps = 100,
-                            .decay_steps = 1,
-                            .value_weight = 1,
-                            .policy_weight = 1,
-                            .reward_weight = 1,
-                            .chance_weight = 1,
-                            .commitment_weight = 1,
-                            .hidden_gradient_scale = 1};
+    cm_trainer_options o = cm_test_trainer_options(B);
+    o.learning_rate = 0.005, o.clip_norm = 5;
+    o.chance_weight = 1, o.commitment_weight = 1;
     return o;
 }
 
 /* A coin is thrown after every move: heads with probability 3/4. It pays 1; observations count
  * heads and tails, so that only what was before and what is after tell together how it fell. */
 typedef struct fixture {
-    cm_network *network;
-    cm_backend *backend;
-    cm_pool *pool;
-    cm_trainer *trainer;
+    cm_test_trainer base;
     cm_train_batch batch;
     float observation[B * O], next[B * K * O], value[B * (K + 1)], reward[B * K], policy[B * (K + 1) * A];
     float ones[B * (K + 1)];
@@ -100,40 +75,25 @@ static void open_fixture(fixture *f, const cm_network_config *network, const cm_
                                 .policy_mask = f->ones,
                                 .consistency_mask = f->ones,
                                 .target_observations = f->next};
-    ck_assert_msg(cm_network_create(network, &f->network) == CM_OK, "%s", cm_error_message());
-    ck_assert(cm_backend_open(backend, &f->backend) == CM_OK);
-    ck_assert(cm_pool_create(workers, &f->pool) == CM_OK);
-    cm_trainer_config config = {.network = f->network,
-                                .backend = f->backend,
-                                .pool = f->pool,
-                                .options = o,
-                                .batch = B,
-                                .unroll = K,
-                                .seed = 1,
-                                .total_updates = 1000};
-    ck_assert_msg(cm_trainer_create(&config, &f->trainer) == CM_OK, "%s", cm_error_message());
+    cm_trainer_config config = {.options = o, .batch = B, .unroll = K, .total_updates = 1000};
+    cm_test_trainer_open(&f->base, network, backend, workers, config);
     throw_coins(f, 0);
 }
 
-static void close_fixture(fixture *f) {
-    cm_trainer_destroy(f->trainer);
-    cm_pool_destroy(f->pool);
-    cm_backend_close(f->backend);
-    cm_network_destroy(f->network);
-}
+static void close_fixture(fixture *f) { cm_test_trainer_close(&f->base); }
 
 static cm_train_report train(fixture *f, int updates) {
     cm_train_report r = {0};
     for (int i = 0; i < updates; i++) {
         throw_coins(f, (uint64_t)i);
-        ck_assert_msg(cm_trainer_update(f->trainer, &f->batch, &r) == CM_OK, "%s", cm_error_message());
+        ck_assert_msg(cm_trainer_update(f->base.trainer, &f->batch, &r) == CM_OK, "%s", cm_error_message());
     }
     return r;
 }
 
 /* The largest absolute gradient of the parameters whose names begin with `prefix`. */
 static float steepest(const fixture *f, const char *prefix) {
-    const cm_param_table *table = cm_network_parameters(f->network);
+    const cm_param_table *table = cm_network_parameters(f->base.network);
     float most = 0.0f;
     int found = 0;
     for (int i = 0; i < table->count; i++) {
@@ -141,7 +101,7 @@ static float steepest(const fixture *f, const char *prefix) {
         if (strncmp(p->name, prefix, strlen(prefix)) != 0) continue;
         found++;
         for (size_t j = 0; j < p->count; j++) {
-            most = fmaxf(most, fabsf(cm_trainer_gradients(f->trainer)[p->offset + j]));
+            most = fmaxf(most, fabsf(cm_trainer_gradients(f->base.trainer)[p->offset + j]));
         }
     }
     ck_assert_msg(found > 0, "no parameter %s", prefix);
@@ -150,9 +110,9 @@ static float steepest(const fixture *f, const char *prefix) {
 
 START_TEST(codes_come_to_mean_the_coin) {
     cm_trainer_options o = standard();
-    cm_network_config board = resnet();
+    cm_network_config c = _i == 0 ? mlp() : resnet();
     fixture f;
-    open_fixture(&f, _i == 0 ? &mlp : &board, &o, "cpu", 1);
+    open_fixture(&f, &c, &o, "cpu", 1);
     cm_train_report first = train(&f, 1), r = train(&f, 600);
     double coin = -(0.75 * log(0.75) + 0.25 * log(0.25)); /* what nobody can predict */
     ck_assert_double_eq_tol(first.code_loss[0], log(CODES), 1e-5);
@@ -169,11 +129,11 @@ END_TEST
 /* Nothing but the coin is left to be uncertain of, and codes that are not known cost nothing. */
 START_TEST(given_codes_are_predicted_as_often_as_they_come) {
     cm_trainer_options o = standard();
-    cm_network_config c = _i == 0 ? mlp : resnet();
+    cm_network_config c = _i == 0 ? mlp() : resnet();
     fixture f;
     c.encoder = false;
     open_fixture(&f, &c, &o, "cpu", 1);
-    ck_assert_ptr_null(cm_param_table_find(cm_network_parameters(f.network), "encoder.0.weight"));
+    ck_assert_ptr_null(cm_param_table_find(cm_network_parameters(f.base.network), "encoder.0.weight"));
     f.batch.codes = f.codes, f.batch.target_observations = NULL;
     cm_train_report first = train(&f, 1), r = train(&f, 400);
     double coin = -(0.75 * log(0.75) + 0.25 * log(0.25));
@@ -189,16 +149,17 @@ END_TEST
 
 /* With the commitment left out all that reaches the encoder comes through the dynamics, straight through the codes. */
 START_TEST(gradients_reach_the_encoder_through_the_codes_and_by_the_commitment) {
+    cm_network_config c = mlp();
     cm_trainer_options o = standard();
     fixture f;
     o.commitment_weight = 0.0;
-    open_fixture(&f, &mlp, &o, "ref", 1);
+    open_fixture(&f, &c, &o, "ref", 1);
     train(&f, 2); /* at first the heads are 0 */
     ck_assert_float_gt(steepest(&f, "encoder.2"), 1e-6f);
     close_fixture(&f);
     o.commitment_weight = 1.0, o.chance_weight = 0.0, o.reward_weight = 0.0, o.value_weight = 0.0,
     o.policy_weight = 0.0;
-    open_fixture(&f, &mlp, &o, "ref", 1);
+    open_fixture(&f, &c, &o, "ref", 1);
     train(&f, 1);
     ck_assert_float_gt(steepest(&f, "encoder.2"), 1e-6f);
     ck_assert_float_eq(steepest(&f, "afterstate"), 0.0f);
@@ -210,14 +171,15 @@ END_TEST
 /* Where all rows look the same the normalised numbers are 0, and their distance from the code is 1 / C. Only o_{t+1}
  * differs here: both steps see it. */
 START_TEST(the_encoder_sees_the_observations_before_and_after_each_step) {
+    cm_network_config c = mlp();
     cm_trainer_options o = standard();
     cm_train_report r;
     fixture f;
     for (int differing = 0; differing < 2; differing++) {
-        open_fixture(&f, &mlp, &o, "ref", 1);
+        open_fixture(&f, &c, &o, "ref", 1);
         for (int i = 0; i < B * O; i++) f.observation[i] = 0.5f;
         for (int i = 0; i < B * K * O; i++) f.next[i] = i / O % K == 0 && differing ? (float)(i % 7) : 0.5f;
-        ck_assert_int_eq(cm_trainer_update(f.trainer, &f.batch, &r), CM_OK);
+        ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &r), CM_OK);
         for (int k = 0; k < K; k++) {
             bool same = fabs(r.commitment_loss[k] - 1.0 / CODES) < 1e-3;
             ck_assert_msg(same == !differing, "step %d: %g", k, r.commitment_loss[k]);
@@ -228,14 +190,15 @@ START_TEST(the_encoder_sees_the_observations_before_and_after_each_step) {
 END_TEST
 
 START_TEST(past_an_end_there_is_no_chance_to_learn) {
+    cm_network_config c = mlp();
     cm_trainer_options o = standard();
     cm_train_report r;
     float inside[B * K];
     fixture f;
-    open_fixture(&f, &mlp, &o, "cpu", 1);
+    open_fixture(&f, &c, &o, "cpu", 1);
     for (int i = 0; i < B * K; i++) inside[i] = i % K == 0 ? 1.0f : 0.0f;
     f.batch.consistency_mask = inside;
-    ck_assert_int_eq(cm_trainer_update(f.trainer, &f.batch, &r), CM_OK);
+    ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &r), CM_OK);
     ck_assert(r.code_loss[0] > 0.0 && r.commitment_loss[0] > 0.0 && r.afterstate_loss[0] > 0.0);
     ck_assert(r.code_loss[1] == 0.0 && r.commitment_loss[1] == 0.0 && r.afterstate_loss[1] == 0.0);
     double total = 0.0;
@@ -249,7 +212,7 @@ END_TEST
 
 START_TEST(workers_change_no_bit_and_backends_little) {
     cm_trainer_options o = standard();
-    cm_network_config c = _i == 0 ? mlp : resnet();
+    cm_network_config c = _i == 0 ? mlp() : resnet();
     fixture one, three, ref;
     o.chunk_rows = 10;
     o.optimizer = CM_OPTIMIZER_SGD; /* Adam makes steps of roundings */
@@ -257,10 +220,10 @@ START_TEST(workers_change_no_bit_and_backends_little) {
     open_fixture(&three, &c, &o, "cpu", 3);
     open_fixture(&ref, &c, &o, "ref", 1);
     train(&one, 4), train(&three, 4), train(&ref, 4);
-    size_t n = cm_network_parameters(one.network)->parameters;
-    const float *x = cm_trainer_parameters(one.trainer, CM_WEIGHTS_ONLINE);
-    const float *y = cm_trainer_parameters(ref.trainer, CM_WEIGHTS_ONLINE);
-    ck_assert_mem_eq(x, cm_trainer_parameters(three.trainer, CM_WEIGHTS_ONLINE), n * sizeof(float));
+    size_t n = cm_network_parameters(one.base.network)->parameters;
+    const float *x = cm_trainer_parameters(one.base.trainer, CM_WEIGHTS_ONLINE);
+    const float *y = cm_trainer_parameters(ref.base.trainer, CM_WEIGHTS_ONLINE);
+    ck_assert_mem_eq(x, cm_trainer_parameters(three.base.trainer, CM_WEIGHTS_ONLINE), n * sizeof(float));
     for (size_t i = 0; i < n; i++) ck_assert_float_eq_tol(x[i], y[i], 5e-3f);
     close_fixture(&one);
     close_fixture(&three);
@@ -269,12 +232,12 @@ START_TEST(workers_change_no_bit_and_backends_little) {
 END_TEST
 
 START_TEST(networks_with_chance_have_codes_and_are_not_of_family_cumind) {
-    cm_network_config c = mlp;
+    cm_network_config c = mlp();
     cm_network *network = NULL;
     c.codes = 0;
     ck_assert_int_eq(cm_network_create(&c, &network), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "codes"));
-    c = mlp, c.family = CM_FAMILY_CUMIND;
+    c = mlp(), c.family = CM_FAMILY_CUMIND;
     ck_assert_int_eq(cm_network_create(&c, &network), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "mlp"));
 }

@@ -6,6 +6,7 @@
 
 #include "core/rng.h"
 #include "support/main.h"
+#include "support/trainer.h"
 #include "trainer/trainer.h"
 
 enum { B = 6, A = 5, O = 2 * 3 * 4 };
@@ -31,24 +32,14 @@ static cm_network_config small(cm_network_family family, int atoms) {
 
 /* A learning rate of 0 leaves the parameters as they are, so that losses can be compared. */
 static cm_trainer_options still(void) {
-    cm_trainer_options o = {.batch_size = B,
-                            .chunk_rows = 64,
-                            .optimizer = CM_OPTIMIZER_SGD,
-                            .gradient_accumulation = 1,
-                            .schedule_steps = 100,
-                            .decay_steps = 1,
-                            .value_weight = 0.5,
-                            .policy_weight = 1,
-                            .entropy_weight = 0.01,
-                            .mask_illegal = true};
+    cm_trainer_options o = cm_test_trainer_options(B);
+    o.learning_rate = 0, o.optimizer = CM_OPTIMIZER_SGD;
+    o.value_weight = 0.5, o.entropy_weight = 0.01, o.mask_illegal = true;
     return o;
 }
 
 typedef struct fixture {
-    cm_network *network;
-    cm_backend *backend;
-    cm_pool *pool;
-    cm_trainer *trainer;
+    cm_test_trainer base;
     cm_train_batch batch;
     float observation[B * O], value[B], policy[B * A], ones[B];
     uint8_t legal[B * A];
@@ -76,30 +67,15 @@ static void fill_batch(fixture *f) {
 static void open_fixture(fixture *f, const cm_network_config *c, const cm_trainer_options *o, const char *backend) {
     memset(f, 0, sizeof *f);
     fill_batch(f);
-    ck_assert_msg(cm_network_create(c, &f->network) == CM_OK, "%s", cm_error_message());
-    ck_assert(cm_backend_open(backend, &f->backend) == CM_OK);
-    ck_assert(cm_pool_create(1, &f->pool) == CM_OK);
-    cm_trainer_config config = {.network = f->network,
-                                .backend = f->backend,
-                                .pool = f->pool,
-                                .options = o,
-                                .batch = B,
-                                .unroll = 0,
-                                .seed = 1,
-                                .total_updates = 100};
-    ck_assert_msg(cm_trainer_create(&config, &f->trainer) == CM_OK, "%s", cm_error_message());
+    cm_trainer_config config = {.options = o, .batch = B, .unroll = 0, .total_updates = 100};
+    cm_test_trainer_open(&f->base, c, backend, 1, config);
 }
 
-static void close_fixture(fixture *f) {
-    cm_trainer_destroy(f->trainer);
-    cm_pool_destroy(f->pool);
-    cm_backend_close(f->backend);
-    cm_network_destroy(f->network);
-}
+static void close_fixture(fixture *f) { cm_test_trainer_close(&f->base); }
 
 static double loss(fixture *f) {
     cm_train_report r;
-    ck_assert_msg(cm_trainer_update(f->trainer, &f->batch, &r) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_trainer_update(f->base.trainer, &f->batch, &r) == CM_OK, "%s", cm_error_message());
     return r.total_loss;
 }
 
@@ -109,10 +85,10 @@ static void check_slopes(int atoms) {
     cm_trainer_options o = still();
     fixture f;
     open_fixture(&f, &c, &o, "ref");
-    size_t n = cm_network_parameters(f.network)->parameters;
-    float *gradient = malloc(n * sizeof(float)), *parameters = cm_trainer_parameters(f.trainer, CM_WEIGHTS_ONLINE);
+    size_t n = cm_network_parameters(f.base.network)->parameters;
+    float *gradient = malloc(n * sizeof(float)), *parameters = cm_trainer_parameters(f.base.trainer, CM_WEIGHTS_ONLINE);
     loss(&f);
-    memcpy(gradient, cm_trainer_gradients(f.trainer), n * sizeof(float));
+    memcpy(gradient, cm_trainer_gradients(f.base.trainer), n * sizeof(float));
     double squares = 0.0, wrong = 0.0;
     for (size_t i = 0; i < n; i++) {
         const float at = parameters[i], step = 4e-3f;
@@ -145,9 +121,9 @@ START_TEST(cpu_and_ref_take_the_same_step) {
         open_fixture(&a, &c, &o, "ref");
         open_fixture(&b, &c, &o, "cpu");
         for (int i = 0; i < 3; i++) ck_assert_double_eq_tol(loss(&a), loss(&b), 1e-4);
-        const float *x = cm_trainer_parameters(a.trainer, CM_WEIGHTS_ONLINE);
-        const float *y = cm_trainer_parameters(b.trainer, CM_WEIGHTS_ONLINE);
-        for (size_t i = 0; i < cm_network_parameters(a.network)->parameters; i++) {
+        const float *x = cm_trainer_parameters(a.base.trainer, CM_WEIGHTS_ONLINE);
+        const float *y = cm_trainer_parameters(b.base.trainer, CM_WEIGHTS_ONLINE);
+        for (size_t i = 0; i < cm_network_parameters(a.base.network)->parameters; i++) {
             ck_assert_float_eq_tol(x[i], y[i], 2e-3f);
         }
         close_fixture(&a);
@@ -164,7 +140,7 @@ START_TEST(the_loss_is_what_it_is_by_hand_at_the_start) {
     o.entropy_weight = 0.0;
     c.zero_init = true; /* uniform over the three atoms and over the four legal actions */
     open_fixture(&f, &c, &o, "cpu");
-    ck_assert_int_eq(cm_trainer_update(f.trainer, &f.batch, &r), CM_OK);
+    ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &r), CM_OK);
     ck_assert_double_eq_tol(r.value_loss[0], log(3.0), 1e-5);
     ck_assert_double_eq_tol(r.policy_loss[0], log(4.0), 1e-5);
     ck_assert_double_eq_tol(r.total_loss, 0.5 * log(3.0) + log(4.0), 1e-5);

@@ -5,54 +5,26 @@
 
 #include "core/rng.h"
 #include "support/main.h"
+#include "support/network.h"
+#include "support/trainer.h"
 #include "trainer/trainer.h"
 
 enum { B = 10, K = 2, A = 2, O = 4 };
 
 static const cm_support s21 = {-10, 10, 21, true}, scalar = {0, 0, 1, false};
 
-static cm_network_config small(void) {
-    cm_network_config c = {.family = CM_FAMILY_MLP,
-                           .observation_ndim = 1,
-                           .observation = {O},
-                           .actions = A,
-                           .hidden = 16,
-                           .head_hidden = 8,
-                           .body = CM_BODY_PLAIN,
-                           .norm = CM_NORM_LAYER,
-                           .minmax = true,
-                           .value_support = s21,
-                           .reward_support = s21,
-                           .init = CM_INIT_LECUN_NORMAL};
-    return c;
-}
+static cm_network_config small(void) { return cm_test_mlp(O, A, 16, 8, s21); }
 
 static cm_trainer_options standard(void) {
-    cm_trainer_options o = {.batch_size = B,
-                            .learning_rate = 0.01,
-                            .weight_decay = 1e-4,
-                            .chunk_rows = 64,
-                            .optimizer = CM_OPTIMIZER_ADAMW,
-                            .beta1 = 0.9,
-                            .beta2 = 0.999,
-                            .adam_epsilon = 1e-8,
-                            .gradient_accumulation = 1,
-                            .schedule_steps = 100,
-                            .decay_steps = 1,
-                            .value_weight = 1,
-                            .policy_weight = 1,
-                            .reward_weight = 1,
-                            .hidden_gradient_scale = 0.5,
-                            .momentum = 0.9};
+    cm_trainer_options o = cm_test_trainer_options(B);
+    o.weight_decay = 1e-4, o.momentum = 0.9;
+    o.hidden_gradient_scale = 0.5;
     return o;
 }
 
 /* A batch of random numbers, and what to train on it with. */
 typedef struct fixture {
-    cm_network *network;
-    cm_backend *backend;
-    cm_pool *pool;
-    cm_trainer *trainer;
+    cm_test_trainer base;
     cm_train_batch batch;
     float numbers[B * (K + 1) * A], ones[B * (K + 1) * A], policy[B * (K + 1) * A];
     int32_t actions[B * K];
@@ -80,36 +52,24 @@ static void fill_batch(fixture *f) {
 static void open_fixture(fixture *f, const cm_network_config *c, const cm_trainer_options *o, int workers, int rows) {
     memset(f, 0, sizeof *f);
     fill_batch(f);
-    ck_assert_msg(cm_network_create(c, &f->network) == CM_OK, "%s", cm_error_message());
-    ck_assert(cm_backend_open("cpu", &f->backend) == CM_OK);
-    ck_assert(cm_pool_create(workers, &f->pool) == CM_OK);
-    cm_trainer_config config = {.network = f->network,
-                                .backend = f->backend,
-                                .pool = f->pool,
-                                .options = o,
+    cm_trainer_config config = {.options = o,
                                 .batch = rows,
                                 .unroll = K,
-                                .seed = 1,
                                 .total_updates = 100,
                                 .priority_epsilon = 1e-6,
                                 .bootstrap = o->ema_bootstraps || o->target_update_frequency > 0};
-    ck_assert_msg(cm_trainer_create(&config, &f->trainer) == CM_OK, "%s", cm_error_message());
+    cm_test_trainer_open(&f->base, c, "cpu", workers, config);
 }
 
-static void close_fixture(fixture *f) {
-    cm_trainer_destroy(f->trainer);
-    cm_pool_destroy(f->pool);
-    cm_backend_close(f->backend);
-    cm_network_destroy(f->network);
-}
+static void close_fixture(fixture *f) { cm_test_trainer_close(&f->base); }
 
 static void train(fixture *f, int updates, cm_train_report *r) {
     for (int i = 0; i < updates; i++)
-        ck_assert_msg(cm_trainer_update(f->trainer, &f->batch, r) == CM_OK, "%s", cm_error_message());
+        ck_assert_msg(cm_trainer_update(f->base.trainer, &f->batch, r) == CM_OK, "%s", cm_error_message());
 }
 
-static float *online(fixture *f) { return cm_trainer_parameters(f->trainer, CM_WEIGHTS_ONLINE); }
-static size_t count(const fixture *f) { return cm_network_parameters(f->network)->parameters; }
+static float *online(fixture *f) { return cm_trainer_parameters(f->base.trainer, CM_WEIGHTS_ONLINE); }
+static size_t count(const fixture *f) { return cm_network_parameters(f->base.network)->parameters; }
 
 START_TEST(workers_never_change_a_bit) {
     cm_network_config c = small();
@@ -156,14 +116,14 @@ START_TEST(two_accumulated_batches_are_one_of_twice_the_size) {
     open_fixture(&f, &c, &once, 1, B);
     open_fixture(&g, &c, &twice, 1, B / 2);
     train(&f, 1, &a);
-    ck_assert(cm_trainer_update(g.trainer, &g.batch, &b) == CM_OK);
+    ck_assert(cm_trainer_update(g.base.trainer, &g.batch, &b) == CM_OK);
     ck_assert(!b.stepped);
-    ck_assert_int_eq(cm_trainer_updates(g.trainer), 0);
+    ck_assert_int_eq(cm_trainer_updates(g.base.trainer), 0);
     double loss = b.total_loss;
     int half = B / 2;
     g.batch.observation += half * O, g.batch.actions += half * K, g.batch.target_value += half * (K + 1);
     g.batch.target_reward += half * K, g.batch.target_policy += half * (K + 1) * A;
-    ck_assert(cm_trainer_update(g.trainer, &g.batch, &b) == CM_OK);
+    ck_assert(cm_trainer_update(g.base.trainer, &g.batch, &b) == CM_OK);
     ck_assert(b.stepped);
     ck_assert_double_eq_tol(loss + b.total_loss, a.total_loss, 1e-5);
     ck_assert_double_eq_tol(b.gradient_norm, a.gradient_norm, 1e-4 * a.gradient_norm);
@@ -179,13 +139,13 @@ START_TEST(the_average_moves_by_its_decay_and_the_target_is_copied_every_third_u
     fixture f;
     o.ema_decay = 0.75, o.target_update_frequency = 3;
     open_fixture(&f, &c, &o, 1, B);
-    float start = online(&f)[5], *average = cm_trainer_parameters(f.trainer, CM_WEIGHTS_EMA);
+    float start = online(&f)[5], *average = cm_trainer_parameters(f.base.trainer, CM_WEIGHTS_EMA);
     train(&f, 1, &r);
     ck_assert_float_eq_tol(average[5], start + 0.25f * (online(&f)[5] - start), 1e-7f);
     train(&f, 1, &r);
-    ck_assert_float_eq(cm_trainer_parameters(f.trainer, CM_WEIGHTS_TARGET)[5], start);
+    ck_assert_float_eq(cm_trainer_parameters(f.base.trainer, CM_WEIGHTS_TARGET)[5], start);
     train(&f, 1, &r);
-    ck_assert_float_eq(cm_trainer_parameters(f.trainer, CM_WEIGHTS_TARGET)[5], online(&f)[5]);
+    ck_assert_float_eq(cm_trainer_parameters(f.base.trainer, CM_WEIGHTS_TARGET)[5], online(&f)[5]);
     ck_assert_float_ne(online(&f)[5], start);
     close_fixture(&f);
 }
@@ -202,8 +162,8 @@ START_TEST(bootstrap_values_are_those_of_the_slow_weights_for_any_number_of_rows
     enum { N = 131 };
     float observations[N * O], all[N], one;
     for (int i = 0; i < N * O; i++) observations[i] = f.numbers[i % (B * O)];
-    ck_assert(cm_trainer_values(f.trainer, N, observations, all) == CM_OK);
-    ck_assert(cm_trainer_values(f.trainer, 1, observations + 130 * O, &one) == CM_OK);
+    ck_assert(cm_trainer_values(f.base.trainer, N, observations, all) == CM_OK);
+    ck_assert(cm_trainer_values(f.base.trainer, 1, observations + 130 * O, &one) == CM_OK);
     ck_assert_float_eq(one, all[130]);
     ck_assert_float_eq(all[0], all[B]); /* the same observation */
     ck_assert_float_ne(all[0], all[1]);
@@ -236,7 +196,7 @@ START_TEST(a_loss_that_is_not_finite_stops_the_update_and_names_term_and_step) {
     float rewards[B * K] = {0};
     rewards[3 * K + 1] = NAN;
     f.batch.target_reward = rewards;
-    ck_assert_int_eq(cm_trainer_update(f.trainer, &f.batch, &r), CM_ERR_NOT_FINITE);
+    ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &r), CM_ERR_NOT_FINITE);
     ck_assert_msg(strstr(cm_error_message(), "reward loss of unroll step 1") != NULL, "%s", cm_error_message());
     ck_assert_float_eq(online(&f)[0], before);
     close_fixture(&f);
@@ -279,18 +239,18 @@ static double gradient_of_w(int form, double scale) {
     fixture f;
     cm_train_report r;
     open_fixture(&f, &c, &o, 1, 1);
-    const cm_param_table *table = cm_network_parameters(f.network);
+    const cm_param_table *table = cm_network_parameters(f.base.network);
     memset(online(&f), 0, count(&f) * sizeof(float));
     online(&f)[cm_param_table_find(table, "representation.layers.0.weight")->offset] = 0.5f;
     online(&f)[cm_param_table_find(table, "dynamics.layers.0.weight")->offset] = 0.25f;
     online(&f)[cm_param_table_find(table, "prediction.value.weight")->offset] = 2.0f;
-    ck_assert(cm_trainer_changed(f.trainer) == CM_OK);
+    ck_assert(cm_trainer_changed(f.base.trainer) == CM_OK);
     float observation = 3.0f, zeros[K + 1] = {0};
     int32_t actions[K] = {0};
     f.batch.observation = &observation, f.batch.actions = actions, f.batch.target_value = f.batch.target_reward = zeros;
     train(&f, 1, &r);
-    double gradient =
-        (double)cm_trainer_gradients(f.trainer)[cm_param_table_find(table, "representation.layers.0.weight")->offset];
+    double gradient = (double)cm_trainer_gradients(
+        f.base.trainer)[cm_param_table_find(table, "representation.layers.0.weight")->offset];
     close_fixture(&f);
     return gradient;
 }

@@ -1,0 +1,37 @@
+#include "support/trainer.h"
+
+#include <check.h>
+
+cm_trainer_options cm_test_trainer_options(int batch) {
+    return (cm_trainer_options){.batch_size = batch,
+                                .learning_rate = 0.01,
+                                .chunk_rows = 64,
+                                .optimizer = CM_OPTIMIZER_ADAMW,
+                                .beta1 = 0.9,
+                                .beta2 = 0.999,
+                                .adam_epsilon = 1e-8,
+                                .gradient_accumulation = 1,
+                                .schedule_steps = 100,
+                                .decay_steps = 1,
+                                .value_weight = 1,
+                                .policy_weight = 1,
+                                .reward_weight = 1,
+                                .hidden_gradient_scale = 1};
+}
+
+void cm_test_trainer_open(cm_test_trainer *t, const cm_network_config *network, const char *backend, int workers,
+                          cm_trainer_config config) {
+    ck_assert_msg(cm_network_create(network, &t->network) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_backend_open(backend, &t->backend) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_pool_create(workers, &t->pool) == CM_OK, "%s", cm_error_message());
+    config.network = t->network, config.backend = t->backend, config.pool = t->pool;
+    config.seed = 1;
+    ck_assert_msg(cm_trainer_create(&config, &t->trainer) == CM_OK, "%s", cm_error_message());
+}
+
+void cm_test_trainer_close(cm_test_trainer *t) {
+    cm_trainer_destroy(t->trainer);
+    cm_pool_destroy(t->pool);
+    cm_backend_close(t->backend);
+    cm_network_destroy(t->network);
+}

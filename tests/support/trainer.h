@@ -1,0 +1,24 @@
+/* A trainer with the network, the backend and the threads that it borrows. */
+#ifndef CM_TESTS_TRAINER_H
+#define CM_TESTS_TRAINER_H
+
+#include "trainer/trainer.h"
+
+/* AdamW at a learning rate of 0.01 without decay, whole batches of up to 64 rows as one chunk, every loss of a learnt
+ * model weighed 1, gradients not clipped. The caller changes what it tests. */
+cm_trainer_options cm_test_trainer_options(int batch);
+
+typedef struct cm_test_trainer {
+    cm_network *network;
+    cm_backend *backend;
+    cm_pool *pool;
+    cm_trainer *trainer;
+} cm_test_trainer;
+
+/* Makes a trainer by `config`, whose network, backend, pool and seed (1) are set here: backend "ref" or "cpu",
+ * `workers` threads. Fails the test if it cannot. */
+void cm_test_trainer_open(cm_test_trainer *t, const cm_network_config *network, const char *backend, int workers,
+                          cm_trainer_config config);
+void cm_test_trainer_close(cm_test_trainer *t);
+
+#endif
