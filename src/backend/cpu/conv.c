@@ -1,5 +1,7 @@
-/* Convolutions with oneDNN: NHWC planes as they are, weights packed into the layout that its primitive asks for. */
+/* Convolutions of NHWC planes as they are: by winograd.h where that gains, otherwise with oneDNN and weights packed
+ * into the layout that its primitive asks for. */
 #include "backend/cpu/dnnl.h"
+#include "backend/cpu/winograd.h"
 
 #include "core/arena.h"
 
@@ -120,7 +122,9 @@ static cm_status describe(cm_cpu *cpu, cm_dnnl_op *op, const cm_dnnl_conv *conv,
     return cm_dnnl_check(cm_dnnl_conv_describe(&op->desc, cpu->engine, conv, forward), "describing a convolution");
 }
 
-cm_status cm_cpu_plan_conv2d(cm_stream *stream, const cm_call *call, cm_plan **out) {
+static cm_status run_forward(cm_stream *stream, const cm_call *call);
+
+static cm_status plan_forward(cm_stream *stream, const cm_call *call, cm_plan **out) {
     static const int args[] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS};
     const cm_tensor *x = &call->t[CM_T_conv2d_x], *weight = &call->t[CM_T_conv2d_weight], *y = &call->t[CM_T_conv2d_y];
     cm_cpu *cpu = cm_cpu_of(stream);
@@ -128,6 +132,7 @@ cm_status cm_cpu_plan_conv2d(cm_stream *stream, const cm_call *call, cm_plan **o
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "a plan"));
     *out = &p->plan;
     p->plan.free_rest = free_conv;
+    p->plan.run = run_forward;
     p->bf16 = cm_cpu_uses_bf16(stream, call);
     p->accumulate = call->attr.accumulate >> CM_T_conv2d_y & 1u;
     cm_dnnl_conv conv = conv_of(call, x, weight, y, p->bf16);
@@ -158,7 +163,7 @@ static void add_to(float *y, const float *x, size_t n) {
     for (size_t i = 0; i < n; i++) y[i] += x[i];
 }
 
-cm_status cm_cpu_conv2d(cm_stream *stream, const cm_call *call) {
+static cm_status run_forward(cm_stream *stream, const cm_call *call) {
     const conv_plan *p = call->plan;
     const cm_tensor *x = &call->t[CM_T_conv2d_x], *y = &call->t[CM_T_conv2d_y];
     cm_cpu_stream *lane = cm_lane_of(stream);
@@ -230,7 +235,9 @@ static size_t plan_backward_scratch(conv_backward_plan *p, const cm_call *call) 
     return used;
 }
 
-cm_status cm_cpu_plan_conv2d_backward(cm_stream *stream, const cm_call *call, cm_plan **out) {
+static cm_status run_backward(cm_stream *stream, const cm_call *call);
+
+static cm_status plan_backward(cm_stream *stream, const cm_call *call, cm_plan **out) {
     const cm_tensor *dy = &call->t[CM_T_conv2d_backward_dy], *x = &call->t[CM_T_conv2d_backward_x];
     const cm_tensor *weight = &call->t[CM_T_conv2d_backward_weight], *dx = &call->t[CM_T_conv2d_backward_dx];
     const cm_tensor *dweight = &call->t[CM_T_conv2d_backward_dweight];
@@ -239,6 +246,7 @@ cm_status cm_cpu_plan_conv2d_backward(cm_stream *stream, const cm_call *call, cm
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "a plan"));
     *out = &p->plan;
     p->plan.free_rest = free_conv_backward;
+    p->plan.run = run_backward;
     /* oneDNN 2.6 gives garbage as bfloat16 weight gradients where the output is one column wide. */
     p->bf16 = cm_cpu_uses_bf16(stream, call) && dy->dim[2] > 1;
     cm_dnnl_conv conv = conv_of(call, x, weight, dy, p->bf16);
@@ -276,7 +284,7 @@ static cm_status run_data(const conv_backward_plan *p, const cm_call *call, cm_c
     return CM_OK;
 }
 
-cm_status cm_cpu_conv2d_backward(cm_stream *stream, const cm_call *call) {
+static cm_status run_backward(cm_stream *stream, const cm_call *call) {
     const conv_backward_plan *p = call->plan;
     const cm_kernels *kernels = &cm_cpu_of(stream)->kernels;
     cm_cpu_stream *lane = cm_lane_of(stream);
@@ -290,4 +298,29 @@ cm_status cm_cpu_conv2d_backward(cm_stream *stream, const cm_call *call) {
         kernels->column_sums(dbias->data, y->data, y->dim[3], product_of_places(y), y->dim[3],
                              call->attr.accumulate >> CM_T_conv2d_backward_dbias & 1u);
     return p->data.primitive ? run_data(p, call, lane, dy) : CM_OK;
+}
+
+/* ---- which of them ---- */
+
+static bool gains_by_tiles(const cm_stream *stream, const cm_call *call, const cm_tensor *x, const cm_tensor *weight) {
+    return cm_winograd_fits(x, weight, call->attr.stride) && !cm_cpu_uses_bf16(stream, call);
+}
+
+cm_status cm_cpu_plan_conv2d(cm_stream *stream, const cm_call *call, cm_plan **out) {
+    bool tiles = gains_by_tiles(stream, call, &call->t[CM_T_conv2d_x], &call->t[CM_T_conv2d_weight]);
+    return (tiles ? cm_winograd_plan : plan_forward)(stream, call, out);
+}
+
+cm_status cm_cpu_plan_conv2d_backward(cm_stream *stream, const cm_call *call, cm_plan **out) {
+    const cm_tensor *x = &call->t[CM_T_conv2d_backward_x], *weight = &call->t[CM_T_conv2d_backward_weight];
+    bool tiles = gains_by_tiles(stream, call, x, weight);
+    return (tiles ? cm_winograd_plan_backward : plan_backward)(stream, call, out);
+}
+
+cm_status cm_cpu_conv2d(cm_stream *stream, const cm_call *call) {
+    return ((const cm_plan *)call->plan)->run(stream, call);
+}
+
+cm_status cm_cpu_conv2d_backward(cm_stream *stream, const cm_call *call) {
+    return ((const cm_plan *)call->plan)->run(stream, call);
 }

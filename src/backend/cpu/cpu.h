@@ -25,7 +25,9 @@ typedef enum cm_pack_layout {
     CM_PACK_BACKWARD_BF16,
     CM_PACK_ACTIONS, /* what each action adds: [actions, rows rounded up to 16]; tag 0: onehot, else scaled by 1/tag */
     CM_PACK_ACTIONS_BF16, /* the same from numbers rounded to bfloat16 */
-    CM_PACK_OTHER         /* made by `fill`, told apart by tag */
+    CM_PACK_WINOGRAD,     /* winograd.h */
+    CM_PACK_WINOGRAD_BACKWARD,
+    CM_PACK_OTHER /* made by `fill`, told apart by tag */
 } cm_pack_layout;
 
 typedef struct cm_pack cm_pack;
@@ -84,6 +86,7 @@ struct cm_plan {
     cm_plan_key key;
     cm_pack *packs[CM_PLAN_PACKS];    /* used by it, NULL where there is none */
     void (*free_rest)(cm_plan *plan); /* frees what a kind of plan holds besides, may be NULL */
+    cm_op_run run;                    /* of operations that are done in several ways */
 };
 
 enum { CM_PLAN_BUCKETS = 64 };

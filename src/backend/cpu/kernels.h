@@ -31,6 +31,19 @@ typedef struct cm_gemm {
     bool relu, accumulate;
 } cm_gemm;
 
+/* Transforms of tiles for winograd.h, for all channels of a tile; element k of a transformed tile (line k/4, column
+ * k%4) stands `stride` floats behind element k-1. */
+typedef struct cm_winograd_kernels {
+    void (*input)(float *v, size_t stride, const float *const d[16], int channels); /* v = B^T d B */
+    /* y = or += act(A^T m A + bias); bias NULL: none. */
+    void (*output)(float *const y[4], const float *m, size_t stride, int channels, const float *bias, bool relu,
+                   bool accumulate);
+    void (*output_gradient)(float *m, size_t stride, const float *const dy[4], int channels); /* m = A dy A^T */
+    void (*filter)(float *u, size_t stride, const float *const g[9], int channels);           /* u = G g G^T */
+    /* dg = or += G^T du G */
+    void (*filter_gradient)(float *const dg[9], const float *du, size_t stride, int channels, bool accumulate);
+} cm_winograd_kernels;
+
 typedef struct cm_kernels {
     const char *name; /* "AVX-512" */
     void (*gemm)(const cm_gemm *g);
@@ -39,6 +52,7 @@ typedef struct cm_kernels {
     void (*column_sums)(float *sums, const float *x, int stride, int rows, int columns, bool accumulate);
     /* One panel of 16 columns from up to 16 rows: out[k * 16 + r] = x[r][k], 0 for the rows that are not there. */
     void (*panel_of_rows)(float *out, const float *x, int stride, int rows, int columns);
+    cm_winograd_kernels winograd;
     cm_op_run run[CM_OP_COUNT]; /* NULL where there is no kernel; they need no plan */
     /* bfloat16: NULL where the processor has no instructions for it */
     void (*gemm_bf16)(const cm_gemm *g);

@@ -103,6 +103,8 @@ void cm_pack_describe(cm_pack *p) {
         p->fill = fill_actions;
         p->bytes = wide_rows * action_rows(p) * sizeof(float);
         break;
+    case CM_PACK_WINOGRAD:
+    case CM_PACK_WINOGRAD_BACKWARD:
     case CM_PACK_OTHER: break;
     }
 }

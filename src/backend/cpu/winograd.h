@@ -1,0 +1,29 @@
+/* Convolutions of 3 x 3 and stride 1 by Winograd's F(2 x 2, 3 x 3) (Lavin and Gray 2016, "Fast Algorithms for
+ * Convolutional Neural Networks", section 4.1): of each tile of 2 x 2 places of the output
+ *
+ *     y = A^T ((G g G^T) (B^T d B)) A,    d: the 4 x 4 places of the input around it, () per element,
+ *
+ * summed over the channels before the last transform, so that 16 products of matrices take the place of 36. Gradients
+ * are the transposed maps. The tiles of a batch are taken in chunks whose transforms stay in the cache.
+ */
+#ifndef CM_BACKEND_CPU_WINOGRAD_H
+#define CM_BACKEND_CPU_WINOGRAD_H
+
+#include "backend/cpu/cpu.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Whether a layer in float32 gains by it: 3 x 3, stride 1, enough channels on both sides, few places in vain.
+ * x [batch, height, width, in], weight [out, 3, 3, in]. */
+bool cm_winograd_fits(const cm_tensor *x, const cm_tensor *weight, int stride);
+
+/* Makers of plans (cpu.h) for calls of conv2d and conv2d_backward that fit. Errors: CM_ERR_MEMORY. */
+cm_status cm_winograd_plan(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
+cm_status cm_winograd_plan_backward(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
