@@ -55,22 +55,28 @@ static cm_status integer(const cm_arguments *a, const char *flag, int min, int m
     return CM_OK;
 }
 
-/* The network of the comparisons is a preset, but heads do not start at 0: a search of equal values is no search. */
+/* The network of the comparisons is a preset on vectors; a configured one meets what its environment shows. Heads do
+ * not start at 0: a search of equal values is no search. */
 static cm_status choose_network(const cm_arguments *a, cm_benchmark *b) {
     const char *name = cm_argument(a, "--network");
-    int observation[3] = {4}, hidden;
+    cm_env env = {.spec = {.rank = 1, .shape = {4}, .actions = 2}};
+    int hidden;
     b->network_name = name ? name : "plain";
     if (strcmp(b->network_name, "plain") == 0) {
         cm_network_options_apply(&b->configuration.network, CM_PRESET_PLAIN);
-    } else if (strcmp(b->network_name, "configured") != 0) {
+    } else if (strcmp(b->network_name, "configured") == 0) {
+        CM_TRY(cm_session_env(&b->configuration.env, &env));
+    } else {
         return cm_fail(CM_ERR_INPUT, "--network %s: must be plain or configured", name);
     }
-    CM_TRY(integer(a, "--observation", 1, 1 << 20, 4, &observation[0]));
+    if (cm_argument_given(a, "--observation")) env.spec.rank = 1;
+    CM_TRY(integer(a, "--observation", 1, 1 << 20, env.spec.shape[0], &env.spec.shape[0]));
     CM_TRY(integer(a, "--hidden", 1, 16384, b->configuration.network.hidden_dim, &hidden));
-    CM_TRY(integer(a, "--actions", 1, 65536, 2, &b->actions));
+    CM_TRY(integer(a, "--actions", 1, 65536, env.spec.actions, &b->actions));
     b->configuration.network.hidden_dim = hidden;
     b->configuration.network.zero_init_heads = false;
-    cm_network_config_from_options(&b->network, &b->configuration.network, 1, observation, b->actions, false);
+    cm_network_config_from_options(&b->network, &b->configuration.network, env.spec.rank, env.spec.shape, b->actions,
+                                   false);
     return CM_OK;
 }
 
@@ -190,11 +196,13 @@ static cm_status run(cm_arguments *arguments) {
 }
 
 static const cm_flag flags[] = {
-    {"--network", "NAME", "plain (the network of comparisons) or configured; default plain."},
+    {"--network", "NAME",
+     "plain (the network of comparisons) or configured, with the observations and "
+     "actions of env_name; default plain."},
     {"--batch", "N", "Rows, roots, positions or environments; default 256."},
     {"--simulations", "N", "Simulations per search; default 50."},
-    {"--actions", "N", "Actions; default 2."},
-    {"--observation", "N", "Elements of an observation; default 4."},
+    {"--actions", "N", "Actions; default 2, or those of env_name."},
+    {"--observation", "N", "Elements of an observation; default 4, or the shape that env_name has."},
     {"--hidden", "N", "Width of the hidden state; default hidden_dim."},
     {"--unroll", "N", "Unroll steps of the training step; default 5."},
     {"--policy", "NAME", "muzero or gumbel_muzero."},

@@ -258,6 +258,21 @@ START_TEST(doctor_finds_this_machine_well) {
 }
 END_TEST
 
+/* Planes of a board, which only networks of convolutions take, and vectors, which they refuse. */
+START_TEST(configured_network_is_timed_on_what_its_environment_shows) {
+    static const char resnet[] =
+        "benchmark inference --network configured --batch 2 --threads 1 --seconds 0.01s --json"
+        " --set env_name=connect4 --set family=resnet --set num_blocks=1 --set conv_channels=16";
+    char line[512];
+    run(resnet);
+    ck_assert_msg(result.status == 0, "%s", result.err);
+    ck_assert_ptr_nonnull(strstr(result.out, "\"inferences_per_second\": "));
+    snprintf(line, sizeof line, "%s --observation 8", resnet);
+    run(line);
+    ck_assert_int_ne(result.status, 0);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/usage");
     TCase *tests = tcase_create("usage");
@@ -281,5 +296,6 @@ int main(void) {
     tcase_add_test(tests, inspect_prints_the_network_of_a_configuration);
     tcase_add_test(tests, random_play_draws_and_ends);
     tcase_add_test(tests, doctor_finds_this_machine_well);
+    tcase_add_test(tests, configured_network_is_timed_on_what_its_environment_shows);
     return cm_test_main(suite);
 }
