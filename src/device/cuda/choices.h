@@ -1,0 +1,41 @@
+/* What was measured once and is kept on disk: which algorithm of a library is the fastest for a shape on a device.
+ *
+ * One file per device and versions of the libraries ("identity"), with a checksum; a file that is damaged or of another
+ * identity is ignored with one line and written anew. Writing is atomic, so processes that write at the same time leave
+ * one of their files. A choice is up to CM_CHOICE_BYTES bytes that only the library understands, under a key of text.
+ * Safe from several threads at once.
+ */
+#ifndef CM_DEVICE_CUDA_CHOICES_H
+#define CM_DEVICE_CUDA_CHOICES_H
+
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CM_CHOICE_KEY_BYTES = 160, CM_CHOICE_BYTES = 128 };
+
+typedef struct cm_choices cm_choices;
+
+/* `folder`: where the file is kept (made if needed), NULL: nowhere, choices live as long as the object. `identity`: all
+ * that makes choices invalid when it changes, as "NVIDIA H200, cuBLASLt 13.1.0, cuDNN 9.13". Errors: CM_ERR_MEMORY;
+ * what the disk refuses is a warning. */
+cm_status cm_choices_open(const char *folder, const char *identity, cm_choices **out) CM_MUST_USE;
+void cm_choices_close(cm_choices *choices); /* writes what is new; NULL is allowed */
+
+/* True if there is a choice for the key of exactly `size` bytes; then they are in `value`. */
+bool cm_choices_find(cm_choices *choices, const char *key, void *value, size_t size);
+/* Keeps value[size] under the key, in place of an older one. Errors: CM_ERR_INPUT if either is too long. */
+cm_status cm_choices_keep(cm_choices *choices, const char *key, const void *value, size_t size) CM_MUST_USE;
+cm_status cm_choices_save(cm_choices *choices) CM_MUST_USE; /* writes the file if anything is new */
+
+int cm_choices_count(const cm_choices *choices);
+
+/* Where files of this kind belong: $XDG_CACHE_HOME/cumind or $HOME/.cache/cumind; false if neither is set. */
+bool cm_choices_folder(char *out, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,142 @@
+/* CUDA devices: what is there, and one opened device with its memory, lanes and captured graphs. Host code only: the
+ * driver is a table of functions (driver.h), kernels and vendor libraries are in backend/cuda/.
+ *
+ * An opened device holds the primary context of its GPU, which the CUDA runtime, cuBLASLt and cuDNN share. Its
+ * cm_device (take, give, write, read, copy) waits for everything that runs on the device: it is for setting up, for
+ * checkpoints and for tests. What happens in every step goes through a lane, in the lane's order, without waiting for
+ * others.
+ *
+ * A lane is a CUDA stream with pinned staging memory and captured graphs. Lanes may be used by different threads at the
+ * same time, a lane by one at a time. All entry points make the device's context current for the calling thread.
+ *
+ * Errors of the driver are one line: what was being done, what the driver says, what to do. CM_ERR_ABSENT: no driver,
+ * no device, too old a driver, too low a compute capability. CM_ERR_MEMORY: out of memory. CM_ERR_DEVICE: all others;
+ * after those that leave the context unusable (`lost`) every call fails at once with the same line.
+ */
+#ifndef CM_DEVICE_CUDA_CUDA_H
+#define CM_DEVICE_CUDA_CUDA_H
+
+#include "device/cuda/driver.h"
+#include "device/device.h"
+
+#include <pthread.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- what is there --------------------------------------------------------------------------------------------- */
+
+typedef struct cm_cuda_properties {
+    char name[96];
+    int major, minor; /* compute capability */
+    int multiprocessors;
+    size_t bytes; /* memory of the device */
+} cm_cuda_properties;
+
+/* What code for GPUs was compiled for. */
+typedef struct cm_cuda_code {
+    int toolkit;       /* CUDA version it needs, as 13000 for 13.0: a driver of the same major version or newer */
+    const char *archs; /* compute capabilities with machine code: "75 80 90 120" */
+    int ptx;           /* compute capability of its PTX: 120; 0: none */
+} cm_cuda_code;
+
+cm_status cm_cuda_count(const cm_cuda_driver *driver, int *count) CM_MUST_USE; /* CM_ERR_ABSENT if there is none */
+cm_status cm_cuda_describe(const cm_cuda_driver *driver, int ordinal, cm_cuda_properties *out) CM_MUST_USE;
+
+/* Can such code run here? Errors: CM_ERR_ABSENT says why not: driver too old, compute capability too low. */
+cm_status cm_cuda_check_driver(const cm_cuda_driver *driver, const cm_cuda_code *code) CM_MUST_USE;
+cm_status cm_cuda_check_device(const cm_cuda_properties *properties, const cm_cuda_code *code) CM_MUST_USE;
+
+/* ---- an opened device ------------------------------------------------------------------------------------------ */
+
+typedef struct cm_cuda_device {
+    cm_device base;               /* first: its functions take &device->base */
+    const cm_cuda_driver *driver; /* borrowed */
+    cm_cuda_properties properties;
+    int ordinal;
+    cm_cu_device handle;
+    cm_cu_context context;
+    cm_cu_stream copies; /* of the cm_device's functions */
+    /* Held while a graph is captured and while the whole device is waited for: CUDA allows them not at once. */
+    pthread_mutex_t quiet;
+    bool log_plans;       /* log every capture and every plan (CUMIND_LOG_PLANS=1) */
+    size_t taken, peak;   /* bytes of device memory through take, now and at most; under `quiet` */
+    size_t context_bytes; /* what the context itself took when the device was opened */
+    int lost;             /* the result that made the context unusable, 0 if none; atomic */
+} cm_cuda_device;
+
+/* Opens device `ordinal`. `code` is checked against it unless NULL. The caller closes it after all its lanes and
+ * buffers. */
+cm_status cm_cuda_open(const cm_cuda_driver *driver, int ordinal, const cm_cuda_code *code,
+                       cm_cuda_device **out) CM_MUST_USE;
+void cm_cuda_close(cm_cuda_device *device); /* NULL is allowed */
+
+/* Makes its context the calling thread's. */
+cm_status cm_cuda_enter(const cm_cuda_device *device) CM_MUST_USE;
+
+/* A status from a result of the driver or the runtime (their numbers agree): CM_OK for 0, else the line
+ * "WHAT: what the driver says; what to do". */
+cm_status cm_cuda_result(cm_cuda_device *device, int result, const char *what) CM_MUST_USE;
+
+/* ---- lanes ----------------------------------------------------------------------------------------------------- */
+
+typedef struct cm_cuda_graph cm_cuda_graph;
+
+enum { CM_CUDA_STAGES = 4 };
+
+typedef struct cm_cuda_lane {
+    cm_cuda_device *device; /* borrowed */
+    cm_cu_stream stream;
+    unsigned char *stage[CM_CUDA_STAGES]; /* pinned, [stage_bytes] each, used in turn; NULL until first needed */
+    cm_cu_event staged[CM_CUDA_STAGES];   /* when the copy out of the stage is done */
+    size_t stage_bytes;
+    int next_stage;
+    void *workspace; /* on the device, [workspace_bytes], 256-byte-aligned */
+    size_t workspace_bytes;
+    uint64_t generation; /* grows when the workspace moves: graphs that hold its address are captured anew */
+} cm_cuda_lane;
+
+cm_status cm_cuda_lane_open(cm_cuda_device *device, cm_cuda_lane *lane) CM_MUST_USE;
+void cm_cuda_lane_close(cm_cuda_lane *lane); /* waits for it; after its graphs; a zeroed struct is allowed */
+
+/* At least `bytes` of workspace; while preparing only, never while a graph is captured. Content is lost. */
+cm_status cm_cuda_lane_reserve(cm_cuda_lane *lane, size_t bytes) CM_MUST_USE;
+
+/* Copies in the lane's order. write: host[bytes] may be changed once it returns (it lies in pinned memory by then).
+ * read: returns with the bytes in host, so it waits for the lane. */
+cm_status cm_cuda_lane_write(cm_cuda_lane *lane, void *to, const void *host, size_t bytes) CM_MUST_USE;
+cm_status cm_cuda_lane_read(cm_cuda_lane *lane, void *host, const void *from, size_t bytes) CM_MUST_USE;
+cm_status cm_cuda_lane_wait(cm_cuda_lane *lane) CM_MUST_USE;
+/* What is launched on `lane` from now on runs after what `other` has been given so far. Lanes of one device. */
+cm_status cm_cuda_lane_follow(cm_cuda_lane *lane, cm_cuda_lane *other) CM_MUST_USE;
+
+/* ---- captured graphs ------------------------------------------------------------------------------------------- */
+
+/* Work that is captured: launches on lane->stream, no waiting, no taking of memory. It runs once eagerly (libraries
+ * load their kernels then), is captured the second time and replayed from then on. */
+typedef cm_status (*cm_cuda_work)(void *context);
+
+typedef struct cm_cuda_key {
+    const char *name;   /* in the log, as "training step" */
+    uint64_t shapes;    /* whatever decides what is launched */
+    uint64_t addresses; /* version of the addresses and scalars that the work is given */
+} cm_cuda_key;
+
+/* Runs `work` as a graph kept in *graph (NULL at first; owned by the caller through cm_cuda_graph_destroy). Where the
+ * key differs from the last one the work is captured anew and the executable graph updated in place, or made anew where
+ * that cannot be. With log_plans each capture is a line. Errors: those of work; CM_ERR_DEVICE. */
+cm_status cm_cuda_graph_run(cm_cuda_lane *lane, const cm_cuda_key *key, cm_cuda_work work, void *context,
+                            cm_cuda_graph **graph) CM_MUST_USE;
+void cm_cuda_graph_destroy(cm_cuda_graph *graph); /* NULL is allowed */
+
+typedef struct cm_cuda_graph_counts {
+    uint64_t eager, captures, updates, instantiations, launches;
+    size_t nodes; /* of the last capture */
+} cm_cuda_graph_counts;
+cm_cuda_graph_counts cm_cuda_graph_count(const cm_cuda_graph *graph);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
