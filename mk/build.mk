@@ -1,8 +1,10 @@
 # Sources -> $(BUILD)/libcumind.a, $(BUILD)/cumind, $(BUILD)/benchmark_gpu, one program per tests/*/test_*.c
 
-# Device code and the host code that links vendor libraries are modules (mk/cuda.mk), not part of the library.
+# Device code and the host code that links vendor libraries are modules (mk/cuda.mk), not part of the library;
+# src/device/cuda/ needs neither header nor library of CUDA and is.
 ALL_SRC := $(sort $(wildcard src/*/*.c src/*/*/*.c))
-LIB_SRC := $(filter-out src/cli/% $(wildcard src/*/cuda/*.c),$(ALL_SRC))
+MODULE_SRC := $(filter-out src/device/%,$(sort $(wildcard src/*/cuda/*.cu src/*/cuda/*.c)))
+LIB_SRC := $(filter-out src/cli/% $(MODULE_SRC),$(ALL_SRC))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)

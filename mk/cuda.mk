@@ -10,7 +10,7 @@ CUDA_CODE = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a,code=sm_$a) \
 NVCC_FLAGS = -std=c++17 -O3 -fmad=false -Isrc $(CUDA_CODE) --threads $(JOBS) -Xcompiler -fPIC,-Wall,-Wextra \
              $(if $(filter 1,$(WERROR)),-Werror all-warnings)
 
-CUDA_SRC := $(sort $(wildcard src/*/cuda/*.cu src/*/cuda/*.c))
+CUDA_SRC := $(MODULE_SRC)
 CUDA_OBJ := $(CUDA_SRC:%=$(BUILD)/%.o)
 CUDA_MODULE := $(if $(CUDA_SRC),$(BUILD)/lib/cumind_cuda.so)
 # Headers with functions for both sides.

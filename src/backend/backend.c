@@ -65,6 +65,7 @@ static cm_status open_class(const cm_backend_class *kind, cm_backend **out) {
     cm_backend *backend = NULL;
     CM_TRY(cm_alloc(&backend, 1, sizeof *backend, "backend"));
     backend->kind = kind;
+    backend->device = kind->device;
     cm_status status = kind->open ? kind->open(backend) : CM_OK;
     if (status != CM_OK) {
         free(backend);

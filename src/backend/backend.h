@@ -86,9 +86,9 @@ typedef cm_status (*cm_op_run)(cm_stream *stream, const cm_call *call);
 /* What a backend implements. `name` and `run` are needed; a NULL hook has nothing to do. */
 typedef struct cm_backend_class {
     const char *name;                                       /* "ref", "cpu", "cuda" */
-    const cm_device *device;                                /* where its tensors live */
+    const cm_device *device;                                /* where its tensors live; NULL: `open` sets it */
     cm_op_run run[CM_OP_COUNT];                             /* NULL: this backend lacks the operation */
-    cm_status (*open)(cm_backend *backend);                 /* fills backend->state and backend->bf16 */
+    cm_status (*open)(cm_backend *backend);                 /* fills what the class knows of cm_backend */
     void (*close)(cm_backend *backend);                     /* frees backend->state */
     cm_status (*stream_open)(cm_stream *stream);            /* fills stream->state */
     void (*stream_close)(cm_stream *stream);                /* frees it and all plans */
@@ -100,8 +100,9 @@ typedef struct cm_backend_class {
 
 struct cm_backend {
     const cm_backend_class *kind;
-    void *state; /* of the class */
-    bool bf16;   /* matrix products in bfloat16 are native here */
+    const cm_device *device; /* where its tensors live */
+    void *state;             /* of the class */
+    bool bf16;               /* matrix products in bfloat16 are native here */
 };
 
 struct cm_stream {

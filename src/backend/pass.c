@@ -62,7 +62,7 @@ static cm_status build_calls(cm_pass *pass, const cm_tape_list *list, cm_call **
 static cm_status build(cm_pass *pass) {
     const cm_tape *tape = pass->tape;
     if (!pass->base[CM_MEM_WORK]) {
-        CM_TRY(cm_buffer_create(&pass->work, pass->stream->backend->kind->device, tape->bytes[CM_MEM_WORK] + CM_ALIGN,
+        CM_TRY(cm_buffer_create(&pass->work, pass->stream->backend->device, tape->bytes[CM_MEM_WORK] + CM_ALIGN,
                                 "activations"));
         pass->base[CM_MEM_WORK] = pass->work.base;
     }

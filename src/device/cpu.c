@@ -5,19 +5,23 @@
 #include "core/arena.h"
 #include "device/device.h"
 
-static cm_status take(size_t bytes, const char *what, void **out) {
+static cm_status take(const cm_device *device, size_t bytes, const char *what, void **out) {
+    (void)device;
     cm_arena arena;
     CM_TRY(cm_arena_create(&arena, bytes, what));
     *out = arena.base;
     return CM_OK;
 }
 
-static void give(void *block) {
+static void give(const cm_device *device, void *block, size_t bytes) {
+    (void)device;
+    (void)bytes;
     cm_arena arena = {.base = block};
     cm_arena_destroy(&arena);
 }
 
-static cm_status copy(void *to, const void *from, size_t bytes) {
+static cm_status copy(const cm_device *device, void *to, const void *from, size_t bytes) {
+    (void)device;
     memcpy(to, from, bytes);
     return CM_OK;
 }

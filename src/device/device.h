@@ -15,16 +15,17 @@
 extern "C" {
 #endif
 
-typedef struct cm_device {
+typedef struct cm_device cm_device;
+struct cm_device {
     const char *name; /* "cpu", "cuda" */
     bool is_host;     /* its addresses are addresses of this process's memory */
     /* A zeroed, CM_ALIGN-aligned block; `what` names it in the error. Errors: CM_ERR_MEMORY. */
-    cm_status (*take)(size_t bytes, const char *what, void **out);
-    void (*give)(void *block); /* NULL is allowed */
-    cm_status (*write)(void *to, const void *host, size_t bytes);
-    cm_status (*read)(void *host, const void *from, size_t bytes);
-    cm_status (*copy)(void *to, const void *from, size_t bytes); /* within the device */
-} cm_device;
+    cm_status (*take)(const cm_device *device, size_t bytes, const char *what, void **out);
+    void (*give)(const cm_device *device, void *block, size_t bytes); /* what take was asked for; NULL is allowed */
+    cm_status (*write)(const cm_device *device, void *to, const void *host, size_t bytes);
+    cm_status (*read)(const cm_device *device, void *host, const void *from, size_t bytes);
+    cm_status (*copy)(const cm_device *device, void *to, const void *from, size_t bytes); /* within the device */
+};
 
 /* The host's memory. */
 extern const cm_device cm_device_cpu;

@@ -87,7 +87,7 @@ static void record_afterstate(cm_inference *inf, int slots, inputs *in) {
 
 static cm_status build_pass(cm_inference *inf, part *p, cm_stream *stream, float *parameters, float *state) {
     CM_TRY(cm_tape_finish(p->tape));
-    CM_TRY(cm_buffer_create(&p->input, stream->backend->kind->device, cm_tape_bytes(p->tape, CM_MEM_INPUT) + CM_ALIGN,
+    CM_TRY(cm_buffer_create(&p->input, stream->backend->device, cm_tape_bytes(p->tape, CM_MEM_INPUT) + CM_ALIGN,
                             "inputs of an inference pass"));
     void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = parameters,
                                 [CM_MEM_STATE] = state,
@@ -130,7 +130,7 @@ static void find_afterstate(cm_inference *inf, const inputs *in) {
 static cm_status build(cm_inference *inf, cm_stream *stream, int slots, cm_dtype compute, float *parameters,
                        float *state) {
     inputs in;
-    CM_TRY(cm_buffer_create(&inf->pool, stream->backend->kind->device, (size_t)slots * inf->state_bytes + CM_ALIGN,
+    CM_TRY(cm_buffer_create(&inf->pool, stream->backend->device, (size_t)slots * inf->state_bytes + CM_ALIGN,
                             "the pool of hidden states"));
     CM_TRY(cm_tape_create(false, compute, &inf->root.tape));
     CM_TRY(cm_tape_create(false, compute, &inf->recurrent.tape));

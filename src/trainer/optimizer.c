@@ -66,7 +66,7 @@ static cm_status cut(cm_optimizer *o) {
 }
 
 static cm_status build(cm_optimizer *o) {
-    const cm_device *device = o->config.streams[0]->backend->kind->device;
+    const cm_device *device = o->config.streams[0]->backend->device;
     CM_TRY(cm_buffer_create(&o->moments[0], device, o->n * sizeof(float), "first moments"));
     o->first = (float *)o->moments[0].base;
     if (o->config.options->optimizer != CM_OPTIMIZER_SGD) {

@@ -11,7 +11,7 @@
 /* ---- creation ---- */
 
 static cm_status take(const cm_trainer *t, cm_buffer *buffer, size_t bytes, const char *what) {
-    return cm_buffer_create(buffer, t->config.backend->kind->device, bytes, what);
+    return cm_buffer_create(buffer, t->config.backend->device, bytes, what);
 }
 
 static cm_status take_blocks(cm_trainer *t) {

@@ -30,6 +30,9 @@ bool cm_choices_find(cm_choices *choices, const char *key, void *value, size_t s
 cm_status cm_choices_keep(cm_choices *choices, const char *key, const void *value, size_t size) CM_MUST_USE;
 cm_status cm_choices_save(cm_choices *choices) CM_MUST_USE; /* writes the file if anything is new */
 
+/* Takes in the text of such a file; *why is NULL, or says why it was ignored as a whole. Errors: CM_ERR_MEMORY. */
+cm_status cm_choices_parse(cm_choices *choices, const char *text, size_t size, const char **why) CM_MUST_USE;
+
 int cm_choices_count(const cm_choices *choices);
 
 /* Where files of this kind belong: $XDG_CACHE_HOME/cumind or $HOME/.cache/cumind; false if neither is set. */

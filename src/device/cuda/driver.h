@@ -48,8 +48,8 @@ enum { /* results that are told apart; the runtime's numbers are the same */
        CM_CU_ILLEGAL_ADDRESS = 700,
        CM_CU_LAUNCH_FAILED = 719,
        CM_CU_ECC = 214,
-       CM_CU_OFF_THE_BUS = 46, /* CUDA_ERROR_DEVICE_UNAVAILABLE */
-       CM_CU_MISMATCH = 803,   /* CUDA_ERROR_SYSTEM_DRIVER_MISMATCH */
+       CM_CU_UNAVAILABLE = 46,
+       CM_CU_MISMATCH = 803, /* the driver's library and its kernel module */
        CM_CU_GRAPH_UPDATE_FAILED = 910,
        CM_CU_UNKNOWN = 999
 };
@@ -115,7 +115,8 @@ typedef struct cm_cuda_driver {
 /* Opens libcuda.so.1, fills the table and initialises the driver. Errors: CM_ERR_ABSENT says in one line that there is
  * no driver, that it is too old to have a function, or that it sees no device. */
 cm_status cm_cuda_driver_open(cm_cuda_driver *driver) CM_MUST_USE;
-void cm_cuda_driver_close(cm_cuda_driver *driver); /* a zeroed struct is allowed */
+cm_status cm_cuda_driver_load(cm_cuda_driver *driver, const char *library) CM_MUST_USE; /* from another file */
+void cm_cuda_driver_close(cm_cuda_driver *driver);                                      /* a zeroed struct is allowed */
 
 #ifdef __cplusplus
 }

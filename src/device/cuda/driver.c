@@ -1,0 +1,63 @@
+#include "device/cuda/driver.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "device/cuda/internal.h"
+
+static const struct {
+    const char *symbol;
+    size_t offset;
+} functions[] = {
+#define CM_CUDA_ROW(name, symbol, parameters) {#symbol, offsetof(cm_cuda_driver, name)},
+    CM_CUDA_DRIVER_FUNCTIONS(CM_CUDA_ROW)
+#undef CM_CUDA_ROW
+};
+
+static cm_status find_functions(cm_cuda_driver *driver, const char *library) {
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        void *found = dlsym(driver->library, functions[i].symbol);
+        if (!found) {
+            return cm_fail(CM_ERR_ABSENT, "the CUDA driver is too old: %s has no %s; install driver 525 or newer",
+                           library, functions[i].symbol);
+        }
+        memcpy((char *)driver + functions[i].offset, &found, sizeof found);
+    }
+    return CM_OK;
+}
+
+static cm_status start(const cm_cuda_driver *driver) {
+    int result = driver->init(0);
+    if (result == CM_CU_OK) return CM_OK;
+    if (result == CM_CU_NO_DEVICE) {
+        return cm_fail(CM_ERR_ABSENT, "the CUDA driver sees no GPU: nvidia-smi lists those that are there, "
+                                      "CUDA_VISIBLE_DEVICES may hide them, a container must be given them");
+    }
+    if (result == CM_CU_MISMATCH) {
+        return cm_fail(CM_ERR_ABSENT, "the CUDA driver's library and its kernel module are of different versions: "
+                                      "restart the machine, or install the library of the running module");
+    }
+    return cm_cuda_refused(driver, result, "the CUDA driver does not start");
+}
+
+cm_status cm_cuda_driver_load(cm_cuda_driver *driver, const char *library) {
+    *driver = (cm_cuda_driver){.library = dlopen(library, RTLD_NOW | RTLD_LOCAL)};
+    if (!driver->library) {
+        return cm_fail(CM_ERR_ABSENT,
+                       "no CUDA driver: %s is not on this machine; install NVIDIA's driver (Debian: nvidia-driver; "
+                       "containers get it from the host)",
+                       library);
+    }
+    cm_status status = find_functions(driver, library);
+    if (status == CM_OK) status = start(driver);
+    if (status != CM_OK) cm_cuda_driver_close(driver);
+    return status;
+}
+
+cm_status cm_cuda_driver_open(cm_cuda_driver *driver) { return cm_cuda_driver_load(driver, "libcuda.so.1"); }
+
+void cm_cuda_driver_close(cm_cuda_driver *driver) {
+    if (driver->library) dlclose(driver->library);
+    *driver = (cm_cuda_driver){0};
+}

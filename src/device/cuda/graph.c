@@ -1,0 +1,137 @@
+/* Captured graphs: once eagerly, captured the second time, replayed from then on. */
+#include <stdlib.h>
+
+#include "core/arena.h"
+#include "core/log.h"
+#include "device/cuda/internal.h"
+
+struct cm_cuda_graph {
+    cm_cuda_device *device;                 /* borrowed */
+    uint64_t shapes, addresses, generation; /* of what was captured, or ran eagerly */
+    cm_cu_graph_exec exec;                  /* NULL until captured */
+    bool warm;                              /* work of these shapes has run eagerly: it may be captured */
+    bool captured;                          /* exec is of shapes, addresses, generation */
+    cm_cuda_graph_counts counts;
+};
+
+/* ---- capturing ---- */
+
+static cm_status record(cm_cuda_lane *lane, cm_cuda_work work, void *context, cm_cu_graph *out) {
+    static const char what[] = "capturing a graph";
+    cm_cuda_device *device = lane->device;
+    *out = NULL;
+    CM_CU_TRY(device, what, capture_begin(lane->stream, CM_CU_CAPTURE_THREAD));
+    cm_status status = work(context);
+    int result = device->driver->capture_end(lane->stream, out); /* ends it also where the work failed */
+    if (status == CM_OK) status = cm_cuda_result(device, result, what);
+    if (status == CM_OK && !*out) status = cm_fail(CM_ERR_DEVICE, "%s: nothing came of it", what);
+    return status;
+}
+
+/* The executable graph of what was captured: the old one changed in place, or a new one. */
+static cm_status make_executable(cm_cuda_graph *graph, cm_cu_graph captured, const char **how) {
+    cm_cuda_device *device = graph->device;
+    const cm_cuda_driver *driver = device->driver;
+    cm_cu_update outcome = {0};
+    *how = "made executable";
+    if (graph->exec) {
+        int result = driver->exec_update(graph->exec, captured, &outcome);
+        if (result == CM_CU_OK) {
+            graph->counts.updates++;
+            *how = "updated in place";
+            return CM_OK;
+        }
+        if (result != CM_CU_GRAPH_UPDATE_FAILED) return cm_cuda_result(device, result, "updating a graph");
+        *how = "made executable anew";
+        driver->exec_destroy(graph->exec);
+        graph->exec = NULL;
+    }
+    CM_CU_TRY(device, "making a graph executable", exec_create(&graph->exec, captured, 0));
+    graph->counts.instantiations++;
+    return CM_OK;
+}
+
+static cm_status count_nodes(cm_cuda_graph *graph, cm_cu_graph captured) {
+    CM_CU_TRY(graph->device, "counting a graph's launches", graph_nodes(captured, NULL, &graph->counts.nodes));
+    return CM_OK;
+}
+
+/* One capture with all that follows from it; under `quiet`. */
+static cm_status capture(cm_cuda_lane *lane, cm_cuda_graph *graph, cm_cuda_work work, void *context, const char **how) {
+    cm_cu_graph captured = NULL;
+    graph->captured = false;
+    cm_status status = record(lane, work, context, &captured);
+    if (status == CM_OK) status = count_nodes(graph, captured);
+    if (status == CM_OK) status = make_executable(graph, captured, how);
+    if (captured) graph->device->driver->graph_destroy(captured);
+    if (status != CM_OK) return status;
+    graph->counts.captures++;
+    graph->captured = true;
+    return CM_OK;
+}
+
+static cm_status capture_quietly(cm_cuda_lane *lane, const cm_cuda_key *key, cm_cuda_work work, void *context,
+                                 cm_cuda_graph *graph, const char *why) {
+    const char *how = "";
+    CM_TRY(cm_cuda_quiet_begin(lane->device, "capturing a graph"));
+    cm_status status = capture(lane, graph, work, context, &how);
+    cm_cuda_quiet_end(lane->device);
+    if (status != CM_OK) return cm_fail_in(status, "graph \"%s\"", key->name);
+    if (lane->device->log_plans) {
+        cm_log(CM_INFO, "graph \"%s\": %zu launches captured (%s), %s", key->name, graph->counts.nodes, why, how);
+    }
+    return CM_OK;
+}
+
+/* ---- running ---- */
+
+static cm_status run_eagerly(const cm_cuda_key *key, cm_cuda_work work, void *context, cm_cuda_graph *graph) {
+    graph->counts.eager++;
+    graph->warm = true;
+    graph->captured = false;
+    cm_status status = work(context);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "graph \"%s\", first run", key->name);
+}
+
+static cm_status open_graph(cm_cuda_lane *lane, cm_cuda_graph **graph) {
+    CM_TRY(cm_alloc(graph, 1, sizeof **graph, "a captured graph"));
+    (*graph)->device = lane->device;
+    return CM_OK;
+}
+
+/* Why the graph must be captured now; NULL: it need not. */
+static const char *reason(const cm_cuda_graph *graph, bool moved) {
+    if (graph->captured && !moved) return NULL;
+    if (graph->counts.captures == 0) return "first time";
+    return graph->captured ? "addresses changed" : "shapes changed";
+}
+
+cm_status cm_cuda_graph_run(cm_cuda_lane *lane, const cm_cuda_key *key, cm_cuda_work work, void *context,
+                            cm_cuda_graph **graph) {
+    CM_TRY(cm_cuda_enter(lane->device));
+    if (!*graph) CM_TRY(open_graph(lane, graph));
+    cm_cuda_graph *g = *graph;
+    const bool reshaped = !g->warm || g->shapes != key->shapes;
+    const bool moved = g->addresses != key->addresses || g->generation != lane->generation;
+    g->shapes = key->shapes, g->addresses = key->addresses, g->generation = lane->generation;
+    if (reshaped) {
+        if (lane->device->log_plans && g->counts.captures > 0)
+            cm_log(CM_INFO, "graph \"%s\": shapes changed, it runs eagerly and is captured anew", key->name);
+        return run_eagerly(key, work, context, g);
+    }
+    const char *why = reason(g, moved);
+    if (why) CM_TRY(capture_quietly(lane, key, work, context, g, why));
+    g->counts.launches++;
+    CM_CU_TRY(lane->device, key->name, exec_launch(g->exec, lane->stream));
+    return CM_OK;
+}
+
+void cm_cuda_graph_destroy(cm_cuda_graph *graph) {
+    if (!graph) return;
+    const cm_cuda_device *device = graph->device;
+    if (graph->exec && device->driver->context_use(device->context) == CM_CU_OK)
+        device->driver->exec_destroy(graph->exec);
+    free(graph);
+}
+
+cm_cuda_graph_counts cm_cuda_graph_count(const cm_cuda_graph *graph) { return graph->counts; }

@@ -1,0 +1,112 @@
+/* Lanes: a stream, its workspace, its pinned staging memory. */
+#include <string.h>
+
+#include "core/arena.h"
+#include "device/cuda/internal.h"
+
+enum { STAGE_BYTES = 1 << 20 };
+
+static cm_cu_address address(const void *at) { return (cm_cu_address)(uintptr_t)at; }
+
+cm_status cm_cuda_lane_open(cm_cuda_device *device, cm_cuda_lane *lane) {
+    *lane = (cm_cuda_lane){.device = device, .stage_bytes = STAGE_BYTES};
+    CM_TRY(cm_cuda_enter(device));
+    CM_CU_TRY(device, "opening a stream", stream_create(&lane->stream, CM_CU_STREAM_NON_BLOCKING));
+    return CM_OK;
+}
+
+void cm_cuda_lane_close(cm_cuda_lane *lane) {
+    if (!lane->device) return;
+    cm_cuda_device *device = lane->device;
+    const cm_cuda_driver *driver = device->driver;
+    if (driver->context_use(device->context) == CM_CU_OK && lane->stream) driver->stream_wait(lane->stream);
+    for (int i = 0; i < CM_CUDA_STAGES; i++) {
+        if (lane->staged[i]) driver->event_destroy(lane->staged[i]);
+        if (lane->stage[i]) driver->pinned_give(lane->stage[i]);
+    }
+    if (lane->stream) driver->stream_destroy(lane->stream);
+    device->base.give(&device->base, lane->workspace, lane->workspace_bytes);
+    *lane = (cm_cuda_lane){0};
+}
+
+cm_status cm_cuda_lane_reserve(cm_cuda_lane *lane, size_t bytes) {
+    cm_cuda_device *device = lane->device;
+    void *grown;
+    if (bytes <= lane->workspace_bytes) return CM_OK;
+    size_t size = cm_align(bytes);
+    CM_TRY(cm_cuda_lane_wait(lane)); /* what runs still uses the old one */
+    CM_TRY(device->base.take(&device->base, size, "workspace of a stream", &grown));
+    device->base.give(&device->base, lane->workspace, lane->workspace_bytes);
+    lane->workspace = grown;
+    lane->workspace_bytes = size;
+    lane->generation++;
+    return CM_OK;
+}
+
+/* The next stage, taken if it is not there yet, free of the copy that last used it. */
+static cm_status next_stage(cm_cuda_lane *lane, int *out) {
+    static const char what[] = "pinned memory of a stream";
+    cm_cuda_device *device = lane->device;
+    int i = lane->next_stage;
+    CM_TRY(cm_cuda_enter(device));
+    if (!lane->stage[i]) {
+        void *block = NULL;
+        CM_CU_TRY(device, what, pinned_take(&block, lane->stage_bytes, 0));
+        lane->stage[i] = block;
+    }
+    if (!lane->staged[i]) CM_CU_TRY(device, what, event_create(&lane->staged[i], CM_CU_EVENT_NO_TIMING));
+    CM_CU_TRY(device, what, event_wait(lane->staged[i])); /* one that was never recorded is done */
+    lane->next_stage = (i + 1) % CM_CUDA_STAGES;
+    *out = i;
+    return CM_OK;
+}
+
+cm_status cm_cuda_lane_write(cm_cuda_lane *lane, void *to, const void *host, size_t bytes) {
+    static const char what[] = "copying to the GPU";
+    for (size_t at = 0; at < bytes;) {
+        int i = 0;
+        size_t part = bytes - at < lane->stage_bytes ? bytes - at : lane->stage_bytes;
+        CM_TRY(next_stage(lane, &i));
+        memcpy(lane->stage[i], (const char *)host + at, part);
+        CM_CU_TRY(lane->device, what, write(address(to) + at, lane->stage[i], part, lane->stream));
+        CM_CU_TRY(lane->device, what, event_record(lane->staged[i], lane->stream));
+        at += part;
+    }
+    return CM_OK;
+}
+
+cm_status cm_cuda_lane_read(cm_cuda_lane *lane, void *host, const void *from, size_t bytes) {
+    static const char what[] = "copying from the GPU";
+    for (size_t at = 0; at < bytes;) {
+        int i = 0;
+        size_t part = bytes - at < lane->stage_bytes ? bytes - at : lane->stage_bytes;
+        CM_TRY(next_stage(lane, &i));
+        CM_CU_TRY(lane->device, what, read(lane->stage[i], address(from) + at, part, lane->stream));
+        CM_CU_TRY(lane->device, what, stream_wait(lane->stream));
+        memcpy((char *)host + at, lane->stage[i], part);
+        at += part;
+    }
+    return CM_OK;
+}
+
+cm_status cm_cuda_lane_wait(cm_cuda_lane *lane) {
+    CM_TRY(cm_cuda_enter(lane->device));
+    CM_CU_TRY(lane->device, "waiting for the GPU", stream_wait(lane->stream));
+    return CM_OK;
+}
+
+static cm_status follow(cm_cuda_lane *lane, cm_cuda_lane *other, cm_cu_event event) {
+    static const char what[] = "ordering two streams";
+    CM_CU_TRY(lane->device, what, event_record(event, other->stream));
+    CM_CU_TRY(lane->device, what, stream_wait_event(lane->stream, event, 0));
+    return CM_OK;
+}
+
+cm_status cm_cuda_lane_follow(cm_cuda_lane *lane, cm_cuda_lane *other) {
+    cm_cu_event event = NULL;
+    CM_TRY(cm_cuda_enter(lane->device));
+    CM_CU_TRY(lane->device, "ordering two streams", event_create(&event, CM_CU_EVENT_NO_TIMING));
+    cm_status status = follow(lane, other, event);
+    lane->device->driver->event_destroy(event); /* the driver keeps it until it has happened */
+    return status;
+}

@@ -1,0 +1,287 @@
+/* CUDA devices, memory, lanes and errors, on a stand-in for the driver. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cuda/cuda.h"
+#include "support/cuda_fake.h"
+
+static const cm_cuda_code code = {13000, "75 80 86 90 120", 120};
+static cm_cuda_device *device;
+
+static void set_up(void) { ck_assert_int_eq(cm_cuda_open(cm_fake_driver(), 0, &code, &device), CM_OK); }
+
+/* Whatever a test does, everything it opened is closed and no call was one that the driver refuses. */
+static void tear_down(void) {
+    cm_cuda_close(device);
+    device = NULL;
+    ck_assert_msg(cm_fake.misuse == 0, "misused: %s", cm_fake.misused);
+    ck_assert_int_eq(cm_fake.blocks + cm_fake.pinned + cm_fake.streams + cm_fake.events + cm_fake.contexts, 0);
+}
+
+static bool says(const char *part) { return strstr(cm_error_message(), part) != NULL; }
+
+static void fail_on(const char *name, int result) {
+    cm_fake.fail = name;
+    cm_fake.fail_at = 0;
+    cm_fake.fail_times = 1;
+    cm_fake.fail_result = result;
+}
+
+/* ---- opening ---- */
+
+START_TEST(a_machine_without_a_driver_says_so_and_what_to_install) {
+    cm_cuda_driver driver;
+    ck_assert_int_eq(cm_cuda_driver_load(&driver, "libcuda-is-not-here.so.1"), CM_ERR_ABSENT);
+    ck_assert_str_eq(cm_error_message(), "no CUDA driver: libcuda-is-not-here.so.1 is not on this machine; install "
+                                         "NVIDIA's driver (Debian: nvidia-driver; containers get it from the host)");
+    ck_assert_ptr_null(driver.library);
+}
+END_TEST
+
+START_TEST(a_driver_that_lacks_a_function_is_too_old) {
+    cm_cuda_driver driver;
+    ck_assert_int_eq(cm_cuda_driver_load(&driver, "libm.so.6"), CM_ERR_ABSENT);
+    ck_assert_str_eq(cm_error_message(),
+                     "the CUDA driver is too old: libm.so.6 has no cuInit; install driver 525 or newer");
+}
+END_TEST
+
+START_TEST(an_opened_device_knows_its_name_capability_memory_and_context) {
+    ck_assert_str_eq(device->properties.name, "Fake 0");
+    ck_assert_int_eq(device->properties.major, 9);
+    ck_assert_int_eq(device->properties.multiprocessors, 132);
+    ck_assert_uint_eq(device->properties.bytes, 1000000000);
+    ck_assert_uint_eq(device->context_bytes, 300000000);
+    ck_assert(!device->base.is_host);
+}
+END_TEST
+
+START_TEST(no_device_and_a_device_that_is_not_there_are_one_line_each) {
+    cm_cuda_device *none;
+    const cm_cuda_driver *driver = device->driver;
+    cm_fake.devices = 2;
+    ck_assert_int_eq(cm_cuda_open(driver, 2, &code, &none), CM_ERR_ABSENT);
+    ck_assert_str_eq(cm_error_message(), "there is no GPU 2: this machine shows 2, from 0 on");
+    cm_fake.devices = 0;
+    ck_assert_int_eq(cm_cuda_open(driver, 0, &code, &none), CM_ERR_ABSENT);
+    ck_assert(says("the CUDA driver sees no GPU"));
+    ck_assert_ptr_null(none);
+}
+END_TEST
+
+START_TEST(a_driver_of_an_older_major_version_is_refused_with_both_versions) {
+    cm_fake.version = 12080;
+    ck_assert_int_eq(cm_cuda_check_driver(device->driver, &code), CM_ERR_ABSENT);
+    ck_assert_str_eq(cm_error_message(),
+                     "the CUDA driver is too old: it knows CUDA 12.8, the module needs 13.0; install a newer driver, "
+                     "or build the module with a CUDA 12 toolkit");
+    cm_fake.version = 13010;
+    ck_assert_int_eq(cm_cuda_check_driver(device->driver, &code), CM_OK);
+    ck_assert_int_eq(cm_cuda_check_driver(device->driver, &(cm_cuda_code){13020, "", 0}), CM_OK);
+}
+END_TEST
+
+START_TEST(code_runs_on_its_own_major_capability_and_by_ptx_on_newer_ones) {
+    static const struct {
+        int major, minor;
+        cm_cuda_code code;
+        const char *said; /* NULL: it runs */
+    } rows[] = {
+        {7, 5, {13000, "75 80 86 90", 90}, NULL},
+        {7, 0, {13000, "75 80 86 90", 90}, "capability 7.0, too low: the module needs 7.5 or higher"},
+        {8, 9, {13000, "75 80 86 90", 90}, NULL},  /* code for 8.6 */
+        {12, 1, {13000, "75 80 86 90", 90}, NULL}, /* PTX for 9.0 */
+        {12, 1, {13000, "75 80 86 90", 0}, "capability 12.1, for which the module has no code (it has 75 80 86 90)"},
+        {8, 0, {13000, "86", 0}, "capability 8.0, too low: the module needs 8.6 or higher"},
+        {9, 0, {13000, "80 100", 100}, "capability 9.0, for which the module has no code"},
+        {6, 1, {13000, "", 70}, "too low: the module needs 7.0"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cm_cuda_properties properties = {.name = "X", .major = rows[i].major, .minor = rows[i].minor};
+        cm_status status = cm_cuda_check_device(&properties, &rows[i].code);
+        ck_assert_msg((status == CM_OK) == (rows[i].said == NULL), "row %zu", i);
+        if (rows[i].said) ck_assert_msg(says(rows[i].said), "row %zu: %s", i, cm_error_message());
+    }
+}
+END_TEST
+
+/* Each call of opening fails once: nothing stays open, and the line names the opening. */
+START_TEST(a_device_that_cannot_be_opened_leaves_nothing_behind) {
+    static const char *const names[] = {"device_name",   "context_retain", "context_use",
+                                        "memory_info",   "stream_create",  "device_get",
+                                        "device_memory", "device_count",   "driver_version"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cm_cuda_device *none;
+        int contexts = cm_fake.contexts, streams = cm_fake.streams;
+        fail_on(names[i], 1);
+        ck_assert_int_ne(cm_cuda_open(device->driver, 0, &code, &none), CM_OK);
+        ck_assert_ptr_null(none);
+        ck_assert_msg(says("CUDA_ERROR_INVALID_VALUE, invalid argument"), "%s: %s", names[i], cm_error_message());
+        ck_assert_int_eq(cm_fake.contexts, contexts);
+        ck_assert_int_eq(cm_fake.streams, streams);
+    }
+    fail_on("context_retain", CM_CU_UNAVAILABLE);
+    cm_cuda_device *none;
+    ck_assert_int_eq(cm_cuda_open(device->driver, 0, &code, &none), CM_ERR_DEVICE);
+    ck_assert(says("opening the GPU: GPU 0 (Fake 0) is not to be had: another process holds it alone"));
+}
+END_TEST
+
+/* ---- memory ---- */
+
+START_TEST(buffers_on_the_device_are_zeroed_written_read_copied_and_counted) {
+    cm_buffer a, b;
+    char out[5] = "";
+    ck_assert_int_eq(cm_buffer_create(&a, &device->base, 100, "a test"), CM_OK);
+    ck_assert_int_eq(cm_buffer_create(&b, &device->base, 100, "a test"), CM_OK);
+    ck_assert_uint_eq(device->taken, 256);
+    for (size_t i = 0; i < a.bytes; i++) ck_assert_uint_eq(a.base[i], 0);
+    ck_assert_int_eq(cm_buffer_write(&a, 60, "abcd", 4), CM_OK);
+    ck_assert_int_eq(cm_buffer_copy(&b, &a), CM_OK);
+    ck_assert_int_eq(cm_buffer_read(&b, 60, out, 4), CM_OK);
+    ck_assert_str_eq(out, "abcd");
+    cm_buffer_destroy(&a);
+    cm_buffer_destroy(&b);
+    ck_assert_uint_eq(device->taken, 0);
+    ck_assert_uint_eq(device->peak, 256);
+    ck_assert_int_eq(cm_fake_calls("context_wait"), 3);
+}
+END_TEST
+
+START_TEST(a_block_that_does_not_fit_says_what_was_wanted_and_what_is_free) {
+    cm_buffer a, b;
+    ck_assert_int_eq(cm_buffer_create(&a, &device->base, 500000000, "parameters"), CM_OK);
+    ck_assert_int_eq(cm_buffer_create(&b, &device->base, 400000000, "gradients"), CM_ERR_MEMORY);
+    ck_assert_str_eq(cm_error_message(), "gradients: cannot take 400 MB of GPU memory, 200 MB of 1.0 GB are free");
+    ck_assert_ptr_null(b.base);
+    cm_buffer_destroy(&a);
+    ck_assert_uint_eq(cm_fake.taken, 0);
+}
+END_TEST
+
+START_TEST(a_block_that_cannot_be_zeroed_is_given_back) {
+    cm_buffer a;
+    fail_on("zero", 1);
+    ck_assert_int_eq(cm_buffer_create(&a, &device->base, 1000, "a test"), CM_ERR_DEVICE);
+    ck_assert_str_eq(cm_error_message(), "a test: GPU 0 (Fake 0) refused: CUDA_ERROR_INVALID_VALUE, invalid argument");
+    ck_assert_uint_eq(cm_fake.taken, 0);
+    ck_assert_uint_eq(device->taken, 0);
+}
+END_TEST
+
+START_TEST(after_a_failed_kernel_every_call_says_that_the_gpu_is_lost) {
+    cm_buffer a;
+    char out[4];
+    ck_assert_int_eq(cm_buffer_create(&a, &device->base, 100, "a test"), CM_OK);
+    fail_on("context_wait", CM_CU_LAUNCH_FAILED);
+    ck_assert_int_eq(cm_buffer_read(&a, 0, out, 4), CM_ERR_DEVICE);
+    ck_assert_str_eq(cm_error_message(),
+                     "copying from the GPU: GPU 0 (Fake 0) is lost: a kernel failed (CUDA_ERROR_LAUNCH_FAILED, "
+                     "unspecified launch failure); start again from the last checkpoint with --resume");
+    int before = cm_fake_calls("write");
+    ck_assert_int_eq(cm_buffer_write(&a, 0, out, 4), CM_ERR_DEVICE);
+    ck_assert(says("GPU 0 (Fake 0) is lost: a kernel failed"));
+    ck_assert_int_eq(cm_fake_calls("write"), before);
+    device->lost = 0; /* so that the test can give its memory back */
+    cm_buffer_destroy(&a);
+}
+END_TEST
+
+START_TEST(results_without_a_name_are_numbers_and_missing_code_says_what_to_build) {
+    ck_assert_int_eq(cm_cuda_result(device, 35, "a launch"), CM_ERR_DEVICE);
+    ck_assert_str_eq(cm_error_message(), "a launch: GPU 0 (Fake 0) refused: CUDA error 35");
+    ck_assert_int_eq(cm_cuda_result(device, CM_CU_NO_BINARY, "dense"), CM_ERR_ABSENT);
+    ck_assert(says("dense: the module has no code for GPU 0 (Fake 0, compute capability 9.0)"));
+    ck_assert_int_eq(cm_cuda_result(device, CM_CU_OUT_OF_MEMORY, "dense"), CM_ERR_MEMORY);
+    ck_assert_int_eq(cm_cuda_result(device, 0, "dense"), CM_OK);
+}
+END_TEST
+
+/* ---- lanes ---- */
+
+enum { MANY = 5 << 20 };
+
+START_TEST(a_lane_writes_and_reads_more_than_its_stages_hold) {
+    cm_cuda_lane lane;
+    cm_buffer a;
+    unsigned char *from = malloc(MANY), *to = calloc(MANY, 1);
+    for (int i = 0; i < MANY; i++) from[i] = (unsigned char)(i * 7 + i / 1000);
+    ck_assert_int_eq(cm_cuda_lane_open(device, &lane), CM_OK);
+    ck_assert_int_eq(cm_buffer_create(&a, &device->base, MANY, "a test"), CM_OK);
+    int zeroes = cm_fake_calls("context_wait");
+    ck_assert_int_eq(cm_cuda_lane_write(&lane, a.base, from, MANY - 3), CM_OK);
+    ck_assert_int_eq(cm_cuda_lane_read(&lane, to, a.base, MANY), CM_OK);
+    ck_assert_int_eq(memcmp(from, to, MANY - 3), 0);
+    ck_assert_uint_eq(to[MANY - 1], 0);
+    ck_assert_int_eq(cm_fake_calls("write"), 5);
+    ck_assert_int_eq(cm_fake.pinned, CM_CUDA_STAGES);
+    ck_assert_int_eq(cm_fake_calls("event_wait"), 10); /* once per part: a stage is not overwritten while it is read */
+    ck_assert_int_eq(cm_fake_calls("context_wait"), zeroes);
+    cm_cuda_lane_close(&lane);
+    cm_buffer_destroy(&a);
+    free(from);
+    free(to);
+}
+END_TEST
+
+START_TEST(a_workspace_grows_never_shrinks_and_says_when_it_moves) {
+    cm_cuda_lane lane;
+    ck_assert_int_eq(cm_cuda_lane_open(device, &lane), CM_OK);
+    ck_assert_int_eq(cm_cuda_lane_reserve(&lane, 1000), CM_OK);
+    ck_assert_uint_eq(lane.workspace_bytes, 1024);
+    uint64_t generation = lane.generation;
+    ck_assert_int_eq(cm_cuda_lane_reserve(&lane, 500), CM_OK);
+    ck_assert_uint_eq(lane.generation, generation);
+    ck_assert_int_eq(cm_cuda_lane_reserve(&lane, 2000), CM_OK);
+    ck_assert_uint_eq(lane.generation, generation + 1);
+    ck_assert_uint_eq(device->taken, 2048);
+    ck_assert_int_eq(cm_cuda_lane_reserve(&lane, 2000000000), CM_ERR_MEMORY);
+    ck_assert_uint_eq(lane.workspace_bytes, 2048); /* the old one stands */
+    cm_cuda_lane_close(&lane);
+    ck_assert_uint_eq(device->taken, 0);
+}
+END_TEST
+
+START_TEST(a_lane_follows_another_by_an_event) {
+    cm_cuda_lane one, two;
+    ck_assert_int_eq(cm_cuda_lane_open(device, &one), CM_OK);
+    ck_assert_int_eq(cm_cuda_lane_open(device, &two), CM_OK);
+    ck_assert_int_eq(cm_cuda_lane_follow(&one, &two), CM_OK);
+    ck_assert_int_eq(cm_fake_calls("event_record"), 1);
+    ck_assert_int_eq(cm_fake_calls("stream_wait_event"), 1);
+    ck_assert_int_eq(cm_fake.events, 0);
+    fail_on("stream_wait_event", 1);
+    ck_assert_int_eq(cm_cuda_lane_follow(&one, &two), CM_ERR_DEVICE);
+    ck_assert_int_eq(cm_fake.events, 0);
+    cm_cuda_lane_close(&one);
+    cm_cuda_lane_close(&two);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("cuda");
+    TCase *tc = tcase_create("device");
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, a_machine_without_a_driver_says_so_and_what_to_install);
+    tcase_add_test(tc, a_driver_that_lacks_a_function_is_too_old);
+    tcase_add_test(tc, an_opened_device_knows_its_name_capability_memory_and_context);
+    tcase_add_test(tc, no_device_and_a_device_that_is_not_there_are_one_line_each);
+    tcase_add_test(tc, a_driver_of_an_older_major_version_is_refused_with_both_versions);
+    tcase_add_test(tc, code_runs_on_its_own_major_capability_and_by_ptx_on_newer_ones);
+    tcase_add_test(tc, a_device_that_cannot_be_opened_leaves_nothing_behind);
+    tcase_add_test(tc, buffers_on_the_device_are_zeroed_written_read_copied_and_counted);
+    tcase_add_test(tc, a_block_that_does_not_fit_says_what_was_wanted_and_what_is_free);
+    tcase_add_test(tc, a_block_that_cannot_be_zeroed_is_given_back);
+    tcase_add_test(tc, after_a_failed_kernel_every_call_says_that_the_gpu_is_lost);
+    tcase_add_test(tc, results_without_a_name_are_numbers_and_missing_code_says_what_to_build);
+    tcase_add_test(tc, a_lane_writes_and_reads_more_than_its_stages_hold);
+    tcase_add_test(tc, a_workspace_grows_never_shrinks_and_says_when_it_moves);
+    tcase_add_test(tc, a_lane_follows_another_by_an_event);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
