@@ -1,5 +1,6 @@
 #include "support/cuda_fake.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,10 +58,13 @@ int cm_fake_calls(const char *name) {
 }
 
 static void count(const char *name) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     int i = 0;
+    pthread_mutex_lock(&lock);
     while (calls[i].name && strcmp(calls[i].name, name) != 0) i++;
     calls[i].name = name;
     calls[i].calls++;
+    pthread_mutex_unlock(&lock);
 }
 
 static int misuse(const char *name) {
@@ -325,17 +329,18 @@ static int capture_begin(cm_cu_stream stream, int mode) {
     capturing++;
     return 0;
 }
+/* Ends the capture also where it fails. */
 static int capture_end(cm_cu_stream stream, cm_cu_graph *graph) {
-    ENTER_CONTEXT(capture_end);
-    if (!stream->capture) return misuse("capture_end");
+    int fault = enter("capture_end");
+    if (!current || !stream->capture) return misuse("capture_end");
     *graph = stream->capture;
     stream->capture = NULL;
     capturing--;
-    if (!stream->broken) return 0;
+    if (!stream->broken && !fault) return 0;
     free(*graph);
     *graph = NULL;
     cm_fake.graphs--;
-    return 901; /* CUDA_ERROR_STREAM_CAPTURE_INVALIDATED */
+    return fault ? fault : 901; /* CUDA_ERROR_STREAM_CAPTURE_INVALIDATED */
 }
 static int graph_nodes(cm_cu_graph graph, cm_cu_graph_node *nodes, size_t *size) {
     (void)nodes;

@@ -1,0 +1,223 @@
+/* Choices of algorithms: kept, found again, on disk, and what a damaged file does. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/file.h"
+#include "core/log.h"
+#include "device/cuda/choices.h"
+
+static char folder[64], logged[2048], path[256];
+
+static bool keep_line(void *context, cm_log_level level, const char *line) {
+    (void)context, (void)level;
+    strcat(strcat(logged, line), "\n");
+    return true;
+}
+
+static void set_up(void) {
+    snprintf(folder, sizeof folder, "/tmp/cumind-choices-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    logged[0] = '\0';
+    cm_log_set_hook(keep_line, NULL);
+}
+
+static void tear_down(void) {
+    cm_log_set_hook(NULL, NULL);
+    ck_assert_int_eq(cm_directory_remove(folder), CM_OK);
+}
+
+static cm_choices *open_choices(const char *identity) {
+    cm_choices *c;
+    ck_assert_int_eq(cm_choices_open(folder, identity, &c), CM_OK);
+    return c;
+}
+
+/* Writes a file with two choices and finds its path. */
+static void write_two(void) {
+    cm_choices *c = open_choices("GPU X, lib 1");
+    ck_assert_int_eq(cm_choices_keep(c, "dense 64x128x21 bf16", "\x01\x00\xff\x7f", 4), CM_OK);
+    ck_assert_int_eq(cm_choices_keep(c, "conv 6x7 3x3", "z", 1), CM_OK);
+    cm_choices_close(c);
+    char command[128], *end;
+    snprintf(command, sizeof command, "ls %s/choices-*.txt", folder);
+    FILE *list = popen(command, "r");
+    ck_assert_ptr_nonnull(fgets(path, sizeof path, list));
+    pclose(list);
+    end = strchr(path, '\n');
+    ck_assert_ptr_nonnull(end);
+    *end = '\0';
+}
+
+START_TEST(what_was_kept_is_found_with_its_size_and_by_its_whole_key) {
+    cm_choices *c;
+    int value = 0;
+    ck_assert_int_eq(cm_choices_open(NULL, "GPU X", &c), CM_OK);
+    ck_assert_int_eq(cm_choices_keep(c, "dense 64", &(int){7}, sizeof(int)), CM_OK);
+    ck_assert(!cm_choices_find(c, "dense 6", &value, sizeof value));
+    ck_assert(!cm_choices_find(c, "dense 640", &value, sizeof value));
+    ck_assert(!cm_choices_find(c, "dense 64", &value, 2));
+    ck_assert(cm_choices_find(c, "dense 64", &value, sizeof value));
+    ck_assert_int_eq(value, 7);
+    ck_assert_int_eq(cm_choices_keep(c, "dense 64", &(int){8}, sizeof(int)), CM_OK);
+    ck_assert(cm_choices_find(c, "dense 64", &value, sizeof value));
+    ck_assert_int_eq(value, 8);
+    ck_assert_int_eq(cm_choices_count(c), 1);
+    cm_choices_close(c);
+}
+END_TEST
+
+START_TEST(a_file_brings_all_choices_back_and_is_the_same_when_written_again) {
+    unsigned char value[4], one;
+    char *first, *second;
+    size_t first_size, second_size;
+    write_two();
+    ck_assert_int_eq(cm_file_read(path, 10000, &first, &first_size), CM_OK);
+    ck_assert(
+        strstr(first, "cumind choices 1\nGPU X, lib 1\n0100ff7f dense 64x128x21 bf16\n7a conv 6x7 3x3\nchecksum ") ==
+        first);
+    cm_choices *c = open_choices("GPU X, lib 1");
+    ck_assert_int_eq(cm_choices_count(c), 2);
+    ck_assert(cm_choices_find(c, "dense 64x128x21 bf16", value, 4));
+    ck_assert_int_eq(memcmp(value, "\x01\x00\xff\x7f", 4), 0);
+    ck_assert(cm_choices_find(c, "conv 6x7 3x3", &one, 1));
+    ck_assert_int_eq(cm_choices_keep(c, "conv 6x7 3x3", "z", 1), CM_OK);
+    cm_choices_close(c);
+    ck_assert_int_eq(cm_file_read(path, 10000, &second, &second_size), CM_OK);
+    ck_assert_uint_eq(first_size, second_size);
+    ck_assert_int_eq(memcmp(first, second, first_size), 0);
+    ck_assert_str_eq(logged, "");
+    free(first);
+    free(second);
+}
+END_TEST
+
+START_TEST(another_device_or_version_has_a_file_of_its_own) {
+    write_two();
+    cm_choices *c = open_choices("GPU X, lib 2");
+    ck_assert_int_eq(cm_choices_count(c), 0);
+    cm_choices_close(c);
+    c = open_choices("GPU X, lib 1");
+    ck_assert_int_eq(cm_choices_count(c), 2);
+    cm_choices_close(c);
+}
+END_TEST
+
+/* Every byte of the file is changed, and every length is cut: never a wrong choice, never an error, one line. */
+START_TEST(a_damaged_file_is_ignored_with_one_line_and_written_anew) {
+    char *text, want[512];
+    size_t size;
+    write_two();
+    ck_assert_int_eq(cm_file_read(path, 10000, &text, &size), CM_OK);
+    snprintf(want, sizeof want, "%s is ignored, it is damaged: algorithms are chosen anew\n", path);
+    for (size_t i = 0; i < 2 * size; i++) {
+        char *copy = malloc(size);
+        memcpy(copy, text, size);
+        if (i < size) copy[i] ^= 1;
+        ck_assert_int_eq(cm_file_write(path, copy, i < size ? size : i - size), CM_OK);
+        free(copy);
+        logged[0] = '\0';
+        cm_choices *c = open_choices("GPU X, lib 1");
+        ck_assert_msg(cm_choices_count(c) == 0, "byte %zu", i);
+        ck_assert_str_eq(logged, want);
+        cm_choices_close(c);
+    }
+    free(text);
+    write_two();
+    logged[0] = '\0';
+    cm_choices *c = open_choices("GPU X, lib 1");
+    ck_assert_int_eq(cm_choices_count(c), 2);
+    ck_assert_str_eq(logged, "");
+    cm_choices_close(c);
+}
+END_TEST
+
+START_TEST(a_file_of_another_identity_under_this_name_is_ignored) {
+    char *text, *wrong;
+    size_t size;
+    write_two();
+    ck_assert_int_eq(cm_file_read(path, 10000, &text, &size), CM_OK);
+    cm_choices *c = open_choices("GPU Y, lib 1");
+    const char *why = "";
+    ck_assert_int_eq(cm_choices_parse(c, text, size, &why), CM_OK);
+    ck_assert_str_eq(why, "it is of another device or version");
+    ck_assert_int_eq(cm_choices_count(c), 0);
+    wrong = strstr(text, "choices 1");
+    wrong[8] = '2';
+    ck_assert_int_eq(cm_choices_parse(c, text, size, &why), CM_OK);
+    ck_assert_str_eq(why, "it is damaged");
+    cm_choices_close(c);
+    free(text);
+}
+END_TEST
+
+START_TEST(a_folder_that_cannot_be_made_is_a_warning_and_choices_still_work) {
+    cm_choices *c;
+    char value, below[96];
+    snprintf(below, sizeof below, "%s/file", folder);
+    ck_assert_int_eq(cm_file_write(below, "x", 1), CM_OK);
+    snprintf(below, sizeof below, "%s/file/folder", folder);
+    ck_assert_int_eq(cm_choices_open(below, "GPU X", &c), CM_OK);
+    ck_assert_ptr_nonnull(strstr(logged, "choices of algorithms are not kept: "));
+    ck_assert_int_eq(cm_choices_keep(c, "a", "b", 1), CM_OK);
+    ck_assert(cm_choices_find(c, "a", &value, 1));
+    cm_choices_close(c);
+}
+END_TEST
+
+START_TEST(keys_and_values_that_no_file_can_hold_are_refused) {
+    cm_choices *c;
+    char long_key[CM_CHOICE_KEY_BYTES + 1], value[CM_CHOICE_BYTES + 1] = "";
+    memset(long_key, 'k', sizeof long_key);
+    long_key[sizeof long_key - 1] = '\0';
+    ck_assert_int_eq(cm_choices_open(NULL, "two\nlines", &c), CM_ERR_INPUT);
+    c = open_choices("GPU X");
+    ck_assert_int_eq(cm_choices_keep(c, long_key, "v", 1), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_choices_keep(c, "two\nlines", "v", 1), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_choices_keep(c, "", "v", 1), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_choices_keep(c, "k", "v", 0), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_choices_keep(c, "k", value, sizeof value), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_choices_keep(c, long_key + 1, value, CM_CHOICE_BYTES), CM_OK); /* the longest */
+    cm_choices_close(c);
+    c = open_choices("GPU X");
+    ck_assert(cm_choices_find(c, long_key + 1, value, CM_CHOICE_BYTES));
+    cm_choices_close(c);
+}
+END_TEST
+
+START_TEST(the_cache_folder_follows_the_environment) {
+    char out[64];
+    setenv("XDG_CACHE_HOME", "/c", 1);
+    ck_assert(cm_choices_folder(out, sizeof out));
+    ck_assert_str_eq(out, "/c/cumind");
+    setenv("XDG_CACHE_HOME", "relative", 1);
+    setenv("HOME", "/h", 1);
+    ck_assert(cm_choices_folder(out, sizeof out));
+    ck_assert_str_eq(out, "/h/.cache/cumind");
+    ck_assert(!cm_choices_folder(out, 5));
+    unsetenv("HOME");
+    ck_assert(!cm_choices_folder(out, sizeof out));
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("choices");
+    TCase *tc = tcase_create("choices");
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, what_was_kept_is_found_with_its_size_and_by_its_whole_key);
+    tcase_add_test(tc, a_file_brings_all_choices_back_and_is_the_same_when_written_again);
+    tcase_add_test(tc, another_device_or_version_has_a_file_of_its_own);
+    tcase_add_test(tc, a_damaged_file_is_ignored_with_one_line_and_written_anew);
+    tcase_add_test(tc, a_file_of_another_identity_under_this_name_is_ignored);
+    tcase_add_test(tc, a_folder_that_cannot_be_made_is_a_warning_and_choices_still_work);
+    tcase_add_test(tc, keys_and_values_that_no_file_can_hold_are_refused);
+    tcase_add_test(tc, the_cache_folder_follows_the_environment);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

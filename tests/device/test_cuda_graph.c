@@ -1,0 +1,245 @@
+/* Captured graphs: when work runs eagerly, is captured, updated, replayed; what errors leave behind. */
+#include <check.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "device/cuda/cuda.h"
+#include "support/cuda_fake.h"
+
+static cm_cuda_device *device;
+static cm_cuda_lane lane;
+static cm_cuda_graph *graph;
+static char logged[4096];
+
+static bool keep_line(void *context, cm_log_level level, const char *line) {
+    (void)context, (void)level;
+    size_t used = strlen(logged);
+    snprintf(logged + used, sizeof logged - used, "%s\n", line);
+    return true;
+}
+
+static void set_up(void) {
+    setenv("CUMIND_LOG_PLANS", "1", 1);
+    ck_assert_int_eq(cm_cuda_open(cm_fake_driver(), 0, NULL, &device), CM_OK);
+    ck_assert_int_eq(cm_cuda_lane_open(device, &lane), CM_OK);
+    graph = NULL;
+    logged[0] = '\0';
+    cm_log_set_hook(keep_line, NULL);
+}
+
+static void tear_down(void) {
+    cm_cuda_graph_destroy(graph);
+    cm_cuda_lane_close(&lane);
+    cm_cuda_close(device);
+    cm_log_set_hook(NULL, NULL);
+    ck_assert_msg(cm_fake.misuse == 0, "misused: %s", cm_fake.misused);
+    ck_assert_int_eq(cm_fake.graphs + cm_fake.executables + cm_fake.streams + cm_fake.blocks + cm_fake.contexts, 0);
+}
+
+/* Work: `launches` kernels that each add one to *counter. */
+typedef struct job {
+    int launches, *counter, calls;
+    cm_status status; /* what the work ends with, after its launches */
+    bool waits;       /* and waits for its stream, which may not be captured */
+    bool takes;       /* and takes memory */
+} job;
+
+static void add_one(void *counter) { ++*(int *)counter; }
+
+static cm_status work(void *context) {
+    job *j = context;
+    j->calls++;
+    for (int i = 0; i < j->launches; i++)
+        CM_TRY(cm_cuda_result(device, cm_fake_launch(lane.stream, add_one, j->counter), "a kernel"));
+    if (j->waits) CM_TRY(cm_cuda_lane_wait(&lane));
+    if (j->takes) CM_TRY(cm_cuda_lane_reserve(&lane, lane.workspace_bytes + 1));
+    return j->status == CM_OK ? CM_OK : cm_fail(j->status, "the work fails");
+}
+
+static cm_status run(job *j, uint64_t shapes, uint64_t addresses) {
+    cm_cuda_key key = {"a test", shapes, addresses};
+    return cm_cuda_graph_run(&lane, &key, work, j, &graph);
+}
+
+START_TEST(work_runs_eagerly_once_is_captured_once_and_then_replayed) {
+    int counter = 0;
+    job j = {.launches = 3, .counter = &counter};
+    for (int i = 1; i <= 10; i++) {
+        ck_assert_int_eq(run(&j, 1, 1), CM_OK);
+        ck_assert_int_eq(counter, 3 * i); /* every run does the work once, however it is run */
+    }
+    cm_cuda_graph_counts counts = cm_cuda_graph_count(graph);
+    ck_assert_int_eq(j.calls, 2);
+    ck_assert_uint_eq(counts.eager, 1);
+    ck_assert_uint_eq(counts.captures, 1);
+    ck_assert_uint_eq(counts.launches, 9);
+    ck_assert_uint_eq(counts.nodes, 3);
+    ck_assert_str_eq(logged, "graph \"a test\": 3 launches captured (first time), made executable\n");
+}
+END_TEST
+
+START_TEST(changed_addresses_are_captured_again_and_updated_in_place) {
+    int counter = 0, other = 0;
+    job j = {.launches = 2, .counter = &counter};
+    for (int i = 0; i < 3; i++) ck_assert_int_eq(run(&j, 1, 1), CM_OK);
+    j.counter = &other;
+    for (int i = 0; i < 3; i++) ck_assert_int_eq(run(&j, 1, 2), CM_OK);
+    ck_assert_int_eq(counter, 6);
+    ck_assert_int_eq(other, 6);
+    cm_cuda_graph_counts counts = cm_cuda_graph_count(graph);
+    ck_assert_uint_eq(counts.eager, 1);
+    ck_assert_uint_eq(counts.captures, 2);
+    ck_assert_uint_eq(counts.updates, 1);
+    ck_assert_uint_eq(counts.instantiations, 1);
+    ck_assert(strstr(logged, "graph \"a test\": 2 launches captured (addresses changed), updated in place\n") != NULL);
+}
+END_TEST
+
+START_TEST(a_changed_shape_runs_eagerly_and_is_captured_anew_with_a_line_each) {
+    int counter = 0;
+    job j = {.launches = 2, .counter = &counter};
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(run(&j, 1, 1), CM_OK);
+    j.launches = 5;
+    ck_assert_int_eq(run(&j, 2, 1), CM_OK);
+    ck_assert_uint_eq(cm_cuda_graph_count(graph).eager, 2);
+    ck_assert_int_eq(run(&j, 2, 1), CM_OK);
+    ck_assert_int_eq(counter, 2 * 2 + 2 * 5);
+    cm_cuda_graph_counts counts = cm_cuda_graph_count(graph);
+    ck_assert_uint_eq(counts.updates, 0);
+    ck_assert_uint_eq(counts.instantiations, 2);
+    ck_assert_uint_eq(counts.nodes, 5);
+    ck_assert_str_eq(logged, "graph \"a test\": 2 launches captured (first time), made executable\n"
+                             "graph \"a test\": shapes changed, it runs eagerly and is captured anew\n"
+                             "graph \"a test\": 5 launches captured (shapes changed), made executable anew\n");
+}
+END_TEST
+
+START_TEST(a_workspace_that_moved_is_a_new_capture) {
+    int counter = 0;
+    job j = {.launches = 1, .counter = &counter};
+    for (int i = 0; i < 3; i++) ck_assert_int_eq(run(&j, 1, 1), CM_OK);
+    ck_assert_int_eq(cm_cuda_lane_reserve(&lane, 4096), CM_OK);
+    ck_assert_int_eq(run(&j, 1, 1), CM_OK);
+    ck_assert_uint_eq(cm_cuda_graph_count(graph).captures, 2);
+    ck_assert_int_eq(counter, 4);
+}
+END_TEST
+
+START_TEST(work_that_fails_ends_its_capture_keeps_its_message_and_may_be_tried_again) {
+    int counter = 0;
+    job j = {.launches = 1, .counter = &counter};
+    ck_assert_int_eq(run(&j, 1, 1), CM_OK);
+    j.status = CM_ERR_INPUT;
+    ck_assert_int_eq(run(&j, 1, 1), CM_ERR_INPUT);
+    ck_assert_str_eq(cm_error_message(), "graph \"a test\": the work fails");
+    ck_assert_int_eq(cm_fake.graphs, 0);
+    j.status = CM_OK;
+    ck_assert_int_eq(run(&j, 1, 1), CM_OK);
+    ck_assert_uint_eq(cm_cuda_graph_count(graph).launches, 1);
+    ck_assert_int_eq(counter, 2);
+    ck_assert_int_eq(cm_fake_calls("capture_begin"), 2);
+}
+END_TEST
+
+START_TEST(waiting_or_taking_memory_while_capturing_is_an_error_that_leaves_nothing_open) {
+    int counter = 0;
+    job j = {.launches = 1, .counter = &counter};
+    ck_assert_int_eq(run(&j, 1, 1), CM_OK);
+    j.waits = true;
+    ck_assert_int_eq(run(&j, 1, 1), CM_ERR_DEVICE);
+    ck_assert(strstr(cm_error_message(), "graph \"a test\": waiting for the GPU") != NULL);
+    ck_assert_int_eq(cm_fake.graphs, 0);
+    cm_buffer buffer;
+    j.waits = false;
+    ck_assert_int_eq(run(&j, 1, 1), CM_OK);
+    ck_assert_int_eq(cm_buffer_create(&buffer, &device->base, 64, "a test"), CM_OK); /* the lock is free again */
+    cm_buffer_destroy(&buffer);
+}
+END_TEST
+
+static cm_status take_memory(void *context) {
+    (void)context;
+    cm_buffer buffer;
+    return cm_buffer_create(&buffer, &device->base, 64, "a test");
+}
+
+START_TEST(a_thread_that_captures_and_waits_for_the_device_is_told_so) {
+    cm_cuda_key key = {"a test", 1, 1};
+    cm_status first = cm_cuda_graph_run(&lane, &key, work, &(job){0}, &graph);
+    ck_assert_int_eq(first, CM_OK);
+    ck_assert_int_eq(cm_cuda_graph_run(&lane, &key, take_memory, NULL, &graph), CM_ERR_STATE);
+    ck_assert_str_eq(cm_error_message(), "graph \"a test\": a test: not while this thread captures a graph");
+    ck_assert_int_eq(cm_fake.blocks, 0);
+}
+END_TEST
+
+/* Each call of the driver fails once at each place where a capture makes it. */
+START_TEST(a_driver_that_refuses_at_any_point_of_a_capture_leaves_nothing_open) {
+    static const char *const names[] = {"capture_begin", "capture_end", "graph_nodes", "exec_create",
+                                        "exec_update",   "exec_launch", "launch"};
+    int counter = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        job j = {.launches = 1, .counter = &counter};
+        cm_cuda_graph_destroy(graph);
+        graph = NULL;
+        ck_assert_int_eq(run(&j, 1, 1), CM_OK);
+        bool update = strcmp(names[i], "exec_update") == 0;
+        if (update) ck_assert_int_eq(run(&j, 1, 1), CM_OK);
+        cm_fake.fail = names[i], cm_fake.fail_at = 0, cm_fake.fail_times = 1, cm_fake.fail_result = 1;
+        ck_assert_msg(run(&j, 1, update ? 2 : 1) == CM_ERR_DEVICE, "%s", names[i]);
+        cm_fake.fail = NULL;
+        ck_assert_msg(cm_fake.graphs == 0, "%s", names[i]);
+        ck_assert_msg(run(&j, 1, 2) == CM_OK, "%s again", names[i]);
+    }
+}
+END_TEST
+
+/* ---- captures beside other threads ---- */
+
+static void *take_and_give(void *context) {
+    int *failures = context;
+    for (int i = 0; i < 500; i++) {
+        cm_buffer buffer;
+        if (cm_buffer_create(&buffer, &device->base, 64, "a test") != CM_OK) ++*failures;
+        cm_buffer_destroy(&buffer);
+    }
+    return NULL;
+}
+
+START_TEST(another_thread_takes_memory_while_this_one_captures_again_and_again) {
+    int counter = 0, failures = 0;
+    job j = {.launches = 3, .counter = &counter};
+    pthread_t thread;
+    device->log_plans = false;
+    ck_assert_int_eq(pthread_create(&thread, NULL, take_and_give, &failures), 0);
+    for (uint64_t i = 0; i < 200; i++) ck_assert_int_eq(run(&j, 1, i / 2), CM_OK);
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(failures, 0);
+    ck_assert_int_eq(counter, 600);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("cuda graphs");
+    TCase *tc = tcase_create("graphs");
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, work_runs_eagerly_once_is_captured_once_and_then_replayed);
+    tcase_add_test(tc, changed_addresses_are_captured_again_and_updated_in_place);
+    tcase_add_test(tc, a_changed_shape_runs_eagerly_and_is_captured_anew_with_a_line_each);
+    tcase_add_test(tc, a_workspace_that_moved_is_a_new_capture);
+    tcase_add_test(tc, work_that_fails_ends_its_capture_keeps_its_message_and_may_be_tried_again);
+    tcase_add_test(tc, waiting_or_taking_memory_while_capturing_is_an_error_that_leaves_nothing_open);
+    tcase_add_test(tc, a_thread_that_captures_and_waits_for_the_device_is_told_so);
+    tcase_add_test(tc, a_driver_that_refuses_at_any_point_of_a_capture_leaves_nothing_open);
+    tcase_add_test(tc, another_thread_takes_memory_while_this_one_captures_again_and_again);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_set_fork_status(runner, CK_NOFORK);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
