@@ -25,7 +25,7 @@ COMPILER := $(shell $(CC) --version 2>/dev/null | head -n 1)
 $(BUILD)/flags.stamp: FORCE
 	$(call stamp,$@,$(COMPILER) $(CC) $(ALL_CFLAGS) $(VERSION) $(MACHINE))
 $(BUILD)/links.stamp: FORCE
-	$(call stamp,$@,$(LIB_OBJ) $(SUPPORT_OBJ) $(LDFLAGS) $(LIBS))
+	$(call stamp,$@,$(LIB_OBJ) $(SUPPORT_OBJ) $(LDFLAGS) $(EXPORT) $(LIBS))
 FORCE:
 
 # Two lines per library are compiled and linked before anything else, and the result is printed.
@@ -34,7 +34,7 @@ $(PROBE): $(BUILD)/flags.stamp scripts/deps
 	@CC='$(CC)' FLAGS='$(BASE_FLAGS) $(DNNL_CFLAGS) $(LDFLAGS)' DNNL_LIBS='$(DNNL_LIBS)' scripts/deps check build
 	@touch $@
 
-$(BUILD)/src/cli/%.o: EXTRA_FLAGS = -DCM_VERSION=\"$(VERSION)\"
+$(BUILD)/src/cli/%.o $(BUILD)/src/backend/module.o: EXTRA_FLAGS = -DCM_VERSION=\"$(VERSION)\"
 $(BUILD)/tests/%.o: EXTRA_FLAGS = -Itests -DCM_TEST_CASES=\"$(CURDIR)/tests/cases\" \
     -DCM_TEST_PROGRAM=\"$(abspath $(BUILD))/cumind\"
 
@@ -50,15 +50,26 @@ $(BUILD)/libcumind.a: $(LIB_OBJ) $(BUILD)/links.stamp
 
 $(BUILD)/cumind: $(CLI_OBJ) $(BUILD)/libcumind.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(EXPORT) $^ $(LIBS) -o $@
 
 $(SCRIPT_BIN): $(BUILD)/%: $(BUILD)/scripts/%.o $(BUILD)/libcumind.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(EXPORT) $^ $(LIBS) -o $@
 
 $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(BUILD)/libcumind.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) $(TEST_LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(EXPORT) $^ $(LIBS) $(TEST_LIBS) -o $@
+
+# The modules that tests/backend/test_module.c opens.
+TEST_MODULES := $(patsubst %,$(BUILD)/tests/modules/%.so,good other_version other_build no_entry no_symbol)
+MODULE_KIND = $(subst .so,,$(@F))
+$(TEST_MODULES): tests/modules/module.c src/backend/module.h src/backend/backend.h $(BUILD)/flags.stamp
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared -DCM_VERSION=\"$(VERSION)\" -DKIND=$(shell echo $(MODULE_KIND) | tr a-z A-Z) $< -o $@
+
+$(BUILD)/tests/backend/test_module: | $(TEST_MODULES)
+$(BUILD)/tests/backend/test_module.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
 
 tests: $(TEST_BIN)
 

@@ -14,7 +14,7 @@ Name: cumind
 Description: MuZero-family agents: search, training, environments
 Version: $(VERSION)
 Cflags: -I$${includedir}
-Libs: -L$${libdir} -lcumind $(LIBS)
+Libs: -L$${libdir} -lcumind $(LIBS) $(EXPORT)
 endef
 
 $(BUILD)/cumind.pc: FORCE
@@ -28,9 +28,12 @@ $(BUILD)/man/cumind.1: $(BUILD)/cumind
 	@$< help --man >$@
 	@for c in $$($< help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do $< help $$c --man >$(@D)/cumind-$$c.1 || exit 1; done
 
-install: all $(BUILD)/cumind.pc $(BUILD)/man/cumind.1 ## installs program, library, headers, pkg-config file, man pages, completion (PREFIX, DESTDIR)
+install: all $(BUILD)/cumind.pc $(BUILD)/man/cumind.1 ## installs program, CUDA module if built, library, headers, pkg-config file, man pages, completion (PREFIX, DESTDIR)
 	install -D -m 755 $(BUILD)/cumind $(INSTALLED)/bin/cumind
 	install -D -m 644 $(BUILD)/libcumind.a $(INSTALLED)/lib/libcumind.a
+	@if test -e $(BUILD)/lib/cumind_cuda.so; then \
+	    echo install -D -m 755 $(BUILD)/lib/cumind_cuda.so $(INSTALLED)/lib/cumind/cumind_cuda.so; \
+	    install -D -m 755 $(BUILD)/lib/cumind_cuda.so $(INSTALLED)/lib/cumind/cumind_cuda.so; fi
 	install -D -m 644 $(BUILD)/cumind.pc $(INSTALLED)/lib/pkgconfig/cumind.pc
 	@for header in $(PUBLIC:src/%=%); do install -D -m 644 src/$$header $(INSTALLED)/include/cumind/$$header; done
 	install -D -m 644 -t $(INSTALLED)/share/man/man1 $(BUILD)/man/*.1
@@ -42,7 +45,7 @@ uninstall: ## removes what install put there (same PREFIX and DESTDIR)
 	rm -f $(INSTALLED)/bin/cumind $(INSTALLED)/lib/libcumind.a $(INSTALLED)/lib/pkgconfig/cumind.pc
 	rm -f $(INSTALLED)/share/man/man1/cumind.1 $(INSTALLED)/share/man/man1/cumind-*.1
 	rm -f $(INSTALLED)/share/bash-completion/completions/cumind
-	rm -rf $(INSTALLED)/include/cumind $(INSTALLED)/share/doc/cumind
+	rm -rf $(INSTALLED)/include/cumind $(INSTALLED)/share/doc/cumind $(INSTALLED)/lib/cumind
 
 dist: ## dist/cumind-VERSION.tar.gz of the committed sources
 	@mkdir -p dist

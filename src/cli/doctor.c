@@ -11,6 +11,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "device/cuda/cuda.h"
 #include "run/run.h"
 
 typedef struct check {
@@ -73,6 +74,30 @@ static cm_status check_backend(char *note, size_t size) {
     return status;
 }
 
+/* A machine without a GPU is a good one; the note says what is missing. */
+static cm_status check_gpu(char *note, size_t size) {
+    cm_cuda_driver driver;
+    cm_cuda_properties properties = {0};
+    cm_backend *backend = NULL;
+    char found[192] = "", bytes[16];
+    int version = 0;
+    if (cm_cuda_driver_open(&driver) == CM_OK) {
+        if (driver.driver_version(&version) == CM_CU_OK && cm_cuda_describe(&driver, 0, &properties) == CM_OK) {
+            cm_format_bytes((double)properties.bytes, bytes);
+            snprintf(found, sizeof found, "%s, %s, compute capability %d.%d, driver for CUDA %d.%d; ", properties.name,
+                     bytes, properties.major, properties.minor, version / 1000, version % 1000 / 10);
+        }
+        cm_cuda_driver_close(&driver);
+    }
+    if (cm_backend_open("cuda", &backend) == CM_OK) {
+        snprintf(note, size, "%s%s", found, cm_backend_describe(backend));
+    } else {
+        snprintf(note, size, "none is used: %s%s", found, cm_error_message());
+    }
+    cm_backend_close(backend);
+    return CM_OK;
+}
+
 /* A small run in a folder of its own: acting, learning, a checkpoint, an evaluation. */
 static cm_status train_briefly(const char *folder, char *note, size_t size) {
     static const char *const settings[] = {"env_steps=1536", "min_memory_steps=512", "final_evaluation_episodes=8"};
@@ -115,13 +140,14 @@ static const check checks[] = {
     {"disk", check_disk},
     {"this folder", check_folder},
     {"configuration", check_configuration},
+    {"gpu", check_gpu},
     {"backend", check_backend},
     {"training", check_training},
 };
 
 static cm_status run_doctor(cm_arguments *arguments) {
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
-        char note[256] = "";
+        char note[768] = "";
         bool fine = checks[i].run(note, sizeof note) == CM_OK;
         printf("%-14s %-6s %s\n", checks[i].name, fine ? "ok" : "FAILED", fine ? note : cm_error_message());
         fflush(stdout);
@@ -136,9 +162,10 @@ const cm_command cm_command_doctor = {
     .name = "doctor",
     .about = "check that this machine can train",
     .positional = "",
-    .details = "Looks at processors, memory, disk, configuration and backends, then trains for a second in a temporary "
-               "folder. "
-               "Exit status 0 only if all is well.",
+    .details =
+        "Looks at processors, memory, disk, configuration, GPU and backends, then trains for a second in a "
+        "temporary folder. Exit status 0 only if all is well; a machine without a GPU is well, too, and its line "
+        "says what is missing.",
     .flags = flags,
     .examples = "",
     .run = run_doctor,

@@ -68,13 +68,18 @@ static const char *backend_name(const cm_run_options *o) {
     return "auto";
 }
 
-/* "auto" is the first backend of the build that opens. */
-static cm_status open_backend(const char *name, cm_backend **out) {
-    if (strcmp(name, "auto") != 0) return cm_backend_open(name, out);
+/* "auto" is the first backend of the build that opens; why the GPU was passed over is kept. */
+static cm_status open_backend(const char *name, cm_session *session) {
     cm_status status = CM_ERR_ABSENT;
+    if (strcmp(name, "auto") != 0) {
+        status = cm_backend_open(name, &session->backend);
+        return status == CM_OK ? CM_OK : cm_fail_in(status, "backend %s", name);
+    }
     for (const cm_backend_class *const *kind = cm_backend_classes(); *kind; kind++) {
-        status = cm_backend_open((*kind)->name, out);
+        status = cm_backend_open((*kind)->name, &session->backend);
         if (status == CM_OK) return CM_OK;
+        if (strcmp((*kind)->name, "cuda") == 0)
+            snprintf(session->no_gpu, sizeof session->no_gpu, "%s", cm_error_message());
     }
     return status;
 }
@@ -139,7 +144,7 @@ static cm_status open_all(cm_session *s) {
     CM_TRY(check_environment(&s->configuration.env, &s->env.spec));
     CM_TRY(check_policy(s));
     CM_TRY(open_network(s));
-    CM_TRY(open_backend(backend_name(&s->configuration.run), &s->backend));
+    CM_TRY(open_backend(backend_name(&s->configuration.run), s));
     CM_TRY(choose_dtype(&s->configuration.run, s->backend, &s->compute));
     return cm_pool_create(s->configuration.run.threads, &s->pool);
 }

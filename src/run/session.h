@@ -19,6 +19,7 @@ typedef struct cm_session {
     cm_network *network; /* owned */
     cm_backend *backend; /* owned */
     cm_pool *pool;       /* owned */
+    char no_gpu[256];    /* why "auto" took the CPU, one line; "" if it did not */
     cm_dtype compute;    /* of matrix products; may be CM_F32 where bfloat16 was asked for and is not native */
 } cm_session;
 

@@ -255,6 +255,27 @@ START_TEST(doctor_finds_this_machine_well) {
     run("doctor");
     ck_assert_msg(result.status == 0, "%s", result.out);
     ck_assert_ptr_nonnull(strstr(result.out, "training       ok"));
+    ck_assert_ptr_nonnull(strstr(result.out, "\ngpu            ok     "));
+}
+END_TEST
+
+START_TEST(without_a_gpu_cuda_is_exit_1_with_the_reason_and_auto_says_that_it_takes_the_cpu) {
+    char reason[512];
+    run("devices");
+    ck_assert_int_eq(result.status, 0);
+    if (sscanf(result.out, "cuda absent %511[^\n]", reason) != 1) return; /* this machine has one */
+    expect_error("train --backend cuda", 1, "cumind: backend cuda: ");
+    ck_assert_ptr_nonnull(strstr(result.err, reason));
+    expect_error("train --set device_type=gpu", 1, reason);
+    run("doctor");
+    ck_assert_ptr_nonnull(strstr(result.out, "\ngpu            ok     none is used: "));
+    ck_assert_ptr_nonnull(strstr(result.out, reason));
+    run("train --set env_steps=600 --set min_memory_steps=512 --set final_evaluation_episodes=1");
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_ptr_nonnull(strstr(result.out, "\nno GPU    "));
+    ck_assert_ptr_nonnull(strstr(result.out, reason));
+    run("train --set env_steps=600 --set min_memory_steps=512 --set final_evaluation_episodes=1 --backend cpu");
+    ck_assert_ptr_null(strstr(result.out, "no GPU"));
 }
 END_TEST
 
@@ -297,5 +318,6 @@ int main(void) {
     tcase_add_test(tests, random_play_draws_and_ends);
     tcase_add_test(tests, doctor_finds_this_machine_well);
     tcase_add_test(tests, configured_network_is_timed_on_what_its_environment_shows);
+    tcase_add_test(tests, without_a_gpu_cuda_is_exit_1_with_the_reason_and_auto_says_that_it_takes_the_cpu);
     return cm_test_main(suite);
 }

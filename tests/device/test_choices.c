@@ -8,6 +8,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "device/cuda/choices.h"
+#include "support/main.h"
 
 static char folder[64], logged[2048], path[256];
 
@@ -215,9 +216,5 @@ int main(void) {
     tcase_add_test(tc, keys_and_values_that_no_file_can_hold_are_refused);
     tcase_add_test(tc, the_cache_folder_follows_the_environment);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

@@ -5,6 +5,7 @@
 
 #include "device/cuda/cuda.h"
 #include "support/cuda_fake.h"
+#include "support/main.h"
 
 static const cm_cuda_code code = {13000, "75 80 86 90 120", 120};
 static cm_cuda_device *device;
@@ -279,9 +280,5 @@ int main(void) {
     tcase_add_test(tc, a_workspace_grows_never_shrinks_and_says_when_it_moves);
     tcase_add_test(tc, a_lane_follows_another_by_an_event);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main(suite);
 }

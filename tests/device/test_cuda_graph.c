@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "device/cuda/cuda.h"
 #include "support/cuda_fake.h"
+#include "support/main.h"
 
 static cm_cuda_device *device;
 static cm_cuda_lane lane;
@@ -236,10 +237,5 @@ int main(void) {
     tcase_add_test(tc, a_driver_that_refuses_at_any_point_of_a_capture_leaves_nothing_open);
     tcase_add_test(tc, another_thread_takes_memory_while_this_one_captures_again_and_again);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return cm_test_main_in_process(suite);
 }

@@ -42,7 +42,7 @@ static cm_status start(const cm_cuda_driver *driver) {
 }
 
 cm_status cm_cuda_driver_load(cm_cuda_driver *driver, const char *library) {
-    *driver = (cm_cuda_driver){.library = dlopen(library, RTLD_NOW | RTLD_LOCAL)};
+    *driver = (cm_cuda_driver){.library = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)};
     if (!driver->library) {
         return cm_fail(CM_ERR_ABSENT,
                        "no CUDA driver: %s is not on this machine; install NVIDIA's driver (Debian: nvidia-driver; "
