@@ -39,8 +39,8 @@ static cm_status add_size(cm_predictor *p, const cm_network *network, cm_stream 
     cm_var variable[3];
     CM_TRY(record(network, compute, s, variable));
     if (p->count == 1) {
-        CM_TRY(cm_buffer_create(&p->input, stream->backend->device,
-                                cm_tape_bytes(s->tape, CM_MEM_INPUT) + CM_ALIGN, "observations to be evaluated"));
+        CM_TRY(cm_buffer_create(&p->input, stream->backend->device, cm_tape_bytes(s->tape, CM_MEM_INPUT) + CM_ALIGN,
+                                "observations to be evaluated"));
     }
     void *base[CM_MEM_COUNT] = {
         [CM_MEM_PARAMETER] = weights[0], [CM_MEM_STATE] = weights[1], [CM_MEM_INPUT] = p->input.base};

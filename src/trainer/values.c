@@ -44,8 +44,8 @@ static cm_status build(cm_values *v) {
     CM_TRY(cm_alloc(&v->lanes, (size_t)v->workers, sizeof *v->lanes, "bootstrap values"));
     for (int w = 0; w < v->workers; w++) {
         lane *l = &v->lanes[w];
-        CM_TRY(cm_buffer_create(&l->input, t->config.backend->device,
-                                cm_tape_bytes(v->tape, CM_MEM_INPUT) + CM_ALIGN, "bootstrap observations"));
+        CM_TRY(cm_buffer_create(&l->input, t->config.backend->device, cm_tape_bytes(v->tape, CM_MEM_INPUT) + CM_ALIGN,
+                                "bootstrap observations"));
         void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = cm_trainer_parameters(t, which),
                                     [CM_MEM_STATE] = cm_trainer_state(t, which),
                                     [CM_MEM_INPUT] = l->input.base};
