@@ -23,9 +23,10 @@ check-format: ## the sources are formatted as .clang-format says
 format: ## formats the sources
 	@clang-format -i $(C_FILES)
 
+# Kernels are optimised: without it they take 30 times as long under the sanitizers, with it 15 times.
 sanitize: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
-	@ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=600 CFLAGS='-O1 -g -fno-omit-frame-pointer \
-	    -fsanitize=address,undefined -fno-sanitize-recover=all' LDFLAGS='-fsanitize=address,undefined' test-run
+	@ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=600 KERNEL_FLAGS=-O2 CFLAGS='-O1 -g \
+	    -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all' LDFLAGS='-fsanitize=address,undefined' test-run
 
 # oneDNN's OpenMP threads are not instrumented: one of them, so that all threads seen are our own.
 tsan: ## every test under ThreadSanitizer (oneDNN with one OpenMP thread)
