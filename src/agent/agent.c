@@ -6,6 +6,7 @@
 
 #include "core/arena.h"
 #include "core/rng.h"
+#include "device/mirror.h"
 
 enum { MOST_ROWS = 64 };
 static const size_t most_planner_bytes = (size_t)256 << 20;
@@ -13,9 +14,9 @@ static const size_t most_planner_bytes = (size_t)256 << 20;
 struct cm_agent {
     cm_agent_config config;
     size_t parameter_count, state_count;
-    float *parameters, *state; /* owned */
-    cm_planner *single[2];     /* of select_action: evaluation, training; NULL until used */
-    uint64_t selected;         /* calls of select_action in training */
+    cm_mirror parameters, state; /* owned */
+    cm_planner *single[2];       /* of select_action: evaluation, training; NULL until used */
+    uint64_t selected;           /* calls of select_action in training */
 };
 
 cm_status cm_agent_create(const cm_agent_config *config, cm_agent **out) {
@@ -26,8 +27,10 @@ cm_status cm_agent_create(const cm_agent_config *config, cm_agent **out) {
     agent->config = *config;
     agent->parameter_count = table->parameters;
     agent->state_count = table->states;
-    cm_status status = cm_alloc(&agent->parameters, table->parameters + 1, sizeof(float), "an agent's weights");
-    if (status == CM_OK) status = cm_alloc(&agent->state, table->states + 1, sizeof(float), "an agent's statistics");
+    const cm_device *device = config->backend->device;
+    size_t n = (table->parameters + 1) * sizeof(float), s = (table->states + 1) * sizeof(float);
+    cm_status status = cm_mirror_create(&agent->parameters, device, n, "an agent's weights");
+    if (status == CM_OK) status = cm_mirror_create(&agent->state, device, s, "an agent's statistics");
     if (status == CM_OK) {
         *out = agent;
     } else {
@@ -39,18 +42,20 @@ cm_status cm_agent_create(const cm_agent_config *config, cm_agent **out) {
 void cm_agent_destroy(cm_agent *agent) {
     if (!agent) return;
     for (int i = 0; i < 2; i++) cm_planner_destroy(agent->single[i]);
-    free(agent->state);
-    free(agent->parameters);
+    cm_mirror_destroy(&agent->state);
+    cm_mirror_destroy(&agent->parameters);
     free(agent);
 }
 
 const cm_agent_config *cm_agent_get_config(const cm_agent *agent) { return &agent->config; }
 
 cm_status cm_agent_set_weights(cm_agent *agent, const float *parameters, const float *state) {
-    memcpy(agent->parameters, parameters, agent->parameter_count * sizeof(float));
-    if (agent->state_count > 0) memcpy(agent->state, state, agent->state_count * sizeof(float));
-    return cm_backend_repack(agent->config.backend, agent->parameters, agent->parameter_count * sizeof(float),
-                             agent->config.pool);
+    memcpy(agent->parameters.host, parameters, agent->parameter_count * sizeof(float));
+    if (agent->state_count > 0) memcpy(agent->state.host, state, agent->state_count * sizeof(float));
+    CM_TRY(cm_mirror_push(&agent->parameters));
+    CM_TRY(cm_mirror_push(&agent->state));
+    return cm_backend_repack(agent->config.backend, agent->parameters.block.base,
+                             agent->parameter_count * sizeof(float), agent->config.pool);
 }
 
 cm_status cm_agent_planner(cm_agent *agent, int rows, bool training, cm_planner **out) {
@@ -59,8 +64,8 @@ cm_status cm_agent_planner(cm_agent *agent, int rows, bool training, cm_planner 
         .network = c->network,
         .rules = c->rules,
         .backend = c->backend,
-        .parameters = agent->parameters,
-        .state = agent->state,
+        .parameters = (float *)agent->parameters.block.base,
+        .state = (float *)agent->state.block.base,
         .compute = c->compute,
         .search = training ? c->acting : c->evaluation,
         .discount = c->discount,

@@ -130,6 +130,23 @@ void cm_stream_close(cm_stream *stream) {
     free(stream);
 }
 
+typedef cm_status (*copier)(cm_stream *stream, void *to, const void *from, size_t bytes);
+
+static cm_status copy_bytes(cm_stream *stream, copier copies, void *to, const void *from, size_t bytes) {
+    if (to == from || bytes == 0) return CM_OK;
+    if (copies) return copies(stream, to, from, bytes);
+    memcpy(to, from, bytes);
+    return CM_OK;
+}
+
+cm_status cm_stream_write(cm_stream *stream, void *to, const void *host, size_t bytes) {
+    return copy_bytes(stream, stream->backend->kind->write, to, host, bytes);
+}
+
+cm_status cm_stream_read(cm_stream *stream, void *host, const void *from, size_t bytes) {
+    return copy_bytes(stream, stream->backend->kind->read, host, from, bytes);
+}
+
 cm_status cm_call_prepare(cm_stream *stream, cm_call *call) {
     CM_TRY(cm_call_check(call));
     const cm_backend_class *kind = stream->backend->kind;

@@ -96,6 +96,9 @@ typedef struct cm_backend_class {
     /* packs anew what lies in block[bytes] */
     cm_status (*repack)(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool);
     const char *(*describe)(const cm_backend *backend); /* one line: library, version, instruction set */
+    /* Where the device is not the host: see cm_stream_write, cm_stream_read. */
+    cm_status (*write)(cm_stream *stream, void *to, const void *host, size_t bytes);
+    cm_status (*read)(cm_stream *stream, void *host, const void *from, size_t bytes);
 } cm_backend_class;
 
 struct cm_backend {
@@ -121,6 +124,12 @@ const char *cm_backend_describe(const cm_backend *backend);
 
 cm_status cm_stream_open(cm_backend *backend, cm_stream **out) CM_MUST_USE;
 void cm_stream_close(cm_stream *stream); /* NULL is allowed */
+
+/* Copies in the order of the stream. write: host[bytes] may be changed once it returns. read: returns with the bytes in
+ * host, so all that the stream was given before is done. Nothing happens where both addresses are the same. Errors:
+ * CM_ERR_DEVICE. */
+cm_status cm_stream_write(cm_stream *stream, void *to, const void *host, size_t bytes) CM_MUST_USE;
+cm_status cm_stream_read(cm_stream *stream, void *host, const void *from, size_t bytes) CM_MUST_USE;
 
 /* Checks the arguments against the row of ops.def and the operation's shapes (CM_ERR_INPUT names operation and tensor),
  * then builds the plan and packs the weights. */

@@ -3,6 +3,7 @@
 
 #include "backend/tape_internal.h"
 #include "core/arena.h"
+#include "device/mirror.h"
 
 /* One tensor of one call, to be patched when its block moves. */
 typedef struct patch {
@@ -14,6 +15,7 @@ struct cm_pass {
     const cm_tape *tape; /* borrowed */
     cm_stream *stream;   /* borrowed */
     cm_buffer work;
+    cm_mirror result;
     void *base[CM_MEM_COUNT];
     cm_call *forward, *backward;
     int forwards, backwards;
@@ -66,6 +68,8 @@ static cm_status build(cm_pass *pass) {
                                 "activations"));
         pass->base[CM_MEM_WORK] = pass->work.base;
     }
+    CM_TRY(cm_mirror_create(&pass->result, pass->stream->backend->device, tape->bytes[CM_MEM_RESULT], "results"));
+    pass->base[CM_MEM_RESULT] = pass->result.block.base;
     for (int i = 0; i < tape->constants; i++) {
         const cm_tape_var *var = &tape->var[tape->constant[i].var];
         for (int j = 0; j < var->shape.dim[0]; j++) {
@@ -106,6 +110,7 @@ void cm_pass_destroy(cm_pass *pass) {
     free(pass->forward);
     free(pass->backward);
     cm_buffer_destroy(&pass->work);
+    cm_mirror_destroy(&pass->result);
     free(pass);
 }
 
@@ -132,4 +137,17 @@ cm_status cm_pass_forward(cm_pass *pass) { return run_all(pass->stream, pass->fo
 cm_status cm_pass_backward(cm_pass *pass) {
     if (!pass->tape->training) return cm_fail(CM_ERR_STATE, "this pass was recorded without gradients");
     return run_all(pass->stream, pass->backward, pass->backwards);
+}
+
+cm_status cm_pass_fetch(cm_pass *pass) {
+    size_t bytes = pass->tape->bytes[CM_MEM_RESULT];
+    return cm_stream_read(pass->stream, pass->result.host, pass->result.block.base, bytes);
+}
+
+const float *cm_pass_result(const cm_pass *pass, cm_var var) {
+    return (const float *)(const void *)((const char *)pass->result.host + pass->tape->var[var].offset);
+}
+
+cm_status cm_pass_read(const cm_pass *pass, cm_var var, void *out) {
+    return cm_stream_read(pass->stream, out, cm_pass_data(pass, var), cm_tensor_bytes(&pass->tape->var[var].shape));
 }

@@ -149,6 +149,21 @@ cm_var cm_tape_constant(cm_tape *tape, int n, float value) {
     return var;
 }
 
+void cm_tape_result(cm_tape *tape, cm_var x) {
+    if (x == CM_NO_VAR || tape->error != CM_OK) return;
+    cm_tape_var *var = &tape->var[x];
+    if (var->memory == CM_MEM_RESULT) return;
+    bool viewed = var->memory != CM_MEM_WORK || var->base != CM_NO_VAR;
+    for (cm_var i = 0; i < tape->vars; i++) viewed = viewed || tape->var[i].base == x;
+    if (viewed) {
+        cm_tape_error(tape, "a view, or a variable with views, cannot be a result");
+        return;
+    }
+    var->memory = CM_MEM_RESULT;
+    var->offset = tape->bytes[CM_MEM_RESULT];
+    tape->bytes[CM_MEM_RESULT] += cm_align(cm_tensor_bytes(&var->shape));
+}
+
 cm_var cm_tape_columns(cm_tape *tape, cm_var x, int first, int columns) {
     if (x == CM_NO_VAR) return CM_NO_VAR;
     cm_tensor shape = tape->var[x].shape;

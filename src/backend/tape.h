@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* Memory classes. Each is one block whose base address a pass is given (WORK is the pass's own). */
+/* Memory classes. Each is one block whose base address a pass is given (WORK and RESULT are the pass's own). */
 typedef enum cm_memory {
     CM_MEM_PARAMETER, /* fp32 parameters, layout of the parameter table                          */
     CM_MEM_STATE,     /* running statistics, layout of the parameter table                       */
@@ -27,6 +27,7 @@ typedef enum cm_memory {
     CM_MEM_INPUT,     /* what the caller writes before a pass: observations, actions, targets    */
     CM_MEM_POOL,      /* hidden states of a search [slots, D]                                    */
     CM_MEM_WORK,      /* activations and their gradients                                         */
+    CM_MEM_RESULT,    /* what the host reads after a pass: losses, values, logits                */
     CM_MEM_COUNT
 } cm_memory;
 
@@ -43,7 +44,7 @@ void cm_tape_destroy(cm_tape *tape); /* NULL is allowed; after the passes that p
 cm_status cm_tape_finish(cm_tape *tape) CM_MUST_USE;
 
 /* Where things are. */
-size_t cm_tape_bytes(const cm_tape *tape, cm_memory memory);     /* INPUT, STATS, WORK: size of the block */
+size_t cm_tape_bytes(const cm_tape *tape, cm_memory memory);     /* INPUT, STATS, WORK, RESULT: size of the block */
 size_t cm_tape_offset(const cm_tape *tape, cm_var var);          /* bytes from the start of its block */
 const cm_tensor *cm_tape_shape(const cm_tape *tape, cm_var var); /* data is NULL; valid until the next recording call */
 
@@ -58,6 +59,9 @@ cm_var cm_tape_param(cm_tape *tape, const cm_param *param);                    /
 /* Rows of `first` and of the `count - 1` parameters behind it as one [sum of rows, ...]; they must be neighbours. */
 cm_var cm_tape_merged(cm_tape *tape, const cm_param *const *params, int count);
 cm_var cm_tape_constant(cm_tape *tape, int n, float value); /* [n], filled once per pass */
+
+/* The host reads x after a pass (cm_pass_result): x, a result of the last calls that has no views, moves to RESULT. */
+void cm_tape_result(cm_tape *tape, cm_var x);
 
 /* ---- views: same memory, same gradient ----------------------------------------------------------------------------
  */
@@ -157,9 +161,16 @@ cm_status cm_pass_create(const cm_tape *tape, cm_stream *stream, void *const bas
                          cm_pass **out) CM_MUST_USE;
 void cm_pass_destroy(cm_pass *pass); /* NULL is allowed */
 void cm_pass_bind(cm_pass *pass, cm_memory memory, void *base);
-void *cm_pass_data(const cm_pass *pass, cm_var var); /* address of a variable's first element */
+void *cm_pass_data(const cm_pass *pass, cm_var var); /* address on the device of a variable's first element */
 cm_status cm_pass_forward(cm_pass *pass) CM_MUST_USE;
 cm_status cm_pass_backward(cm_pass *pass) CM_MUST_USE; /* after forward, training tapes only */
+
+/* Brings all RESULT variables to the host; waits for the pass. Then: the address on the host of one of them, valid and
+ * unchanged until the next cm_pass_fetch (or run, where the device is the host). */
+cm_status cm_pass_fetch(cm_pass *pass) CM_MUST_USE;
+const float *cm_pass_result(const cm_pass *pass, cm_var var);
+/* Any variable that is contiguous, into out; waits for the pass. For tests and reports. */
+cm_status cm_pass_read(const cm_pass *pass, cm_var var, void *out) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -4,17 +4,19 @@
 #include <string.h>
 
 #include "core/arena.h"
+#include "device/mirror.h"
 
 /* One recorded pass with its block of inputs. */
 typedef struct part {
     cm_tape *tape;
     cm_pass *pass;
-    cm_buffer input;
+    cm_mirror input;
     cm_var policy, value, reward;
 } part;
 
 struct cm_inference {
     const cm_network *network; /* borrowed */
+    cm_stream *stream;         /* borrowed */
     int rows;
     size_t state_bytes;               /* of one hidden state */
     cm_buffer pool;                   /* [slots, D] */
@@ -43,6 +45,9 @@ static void keep_outputs(const cm_network *network, part *p, cm_outputs out) {
     p->policy = out.policy;
     p->value = cm_tape_support_decode(p->tape, out.value, &c->value_support);
     p->reward = out.reward == CM_NO_VAR ? CM_NO_VAR : cm_tape_support_decode(p->tape, out.reward, &c->reward_support);
+    cm_tape_result(p->tape, p->policy);
+    cm_tape_result(p->tape, p->value);
+    cm_tape_result(p->tape, p->reward);
 }
 
 static void record_root(cm_inference *inf, int slots, inputs *in) {
@@ -87,44 +92,47 @@ static void record_afterstate(cm_inference *inf, int slots, inputs *in) {
 
 static cm_status build_pass(cm_inference *inf, part *p, cm_stream *stream, float *parameters, float *state) {
     CM_TRY(cm_tape_finish(p->tape));
-    CM_TRY(cm_buffer_create(&p->input, stream->backend->device, cm_tape_bytes(p->tape, CM_MEM_INPUT) + CM_ALIGN,
+    CM_TRY(cm_mirror_create(&p->input, stream->backend->device, cm_tape_bytes(p->tape, CM_MEM_INPUT) + CM_ALIGN,
                             "inputs of an inference pass"));
     void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = parameters,
                                 [CM_MEM_STATE] = state,
-                                [CM_MEM_INPUT] = p->input.base,
+                                [CM_MEM_INPUT] = p->input.block.base,
                                 [CM_MEM_POOL] = inf->pool.base};
     return cm_pass_create(p->tape, stream, base, &p->pass);
 }
 
+/* Where the host writes an input. */
+static void *input_at(const part *p, cm_var var) { return (char *)p->input.host + cm_tape_offset(p->tape, var); }
+
 static void find_root(cm_inference *inf, const inputs *in) {
     cm_inference_arrays *a = &inf->arrays;
-    cm_pass *pass = inf->root.pass;
-    a->observation = cm_pass_data(pass, in->observation);
-    a->root_slots = cm_pass_data(pass, in->root_slots);
-    a->root_policy = cm_pass_data(pass, inf->root.policy);
-    a->root_value = cm_pass_data(pass, inf->root.value);
+    const part *p = &inf->root;
+    a->observation = input_at(p, in->observation);
+    a->root_slots = input_at(p, in->root_slots);
+    a->root_policy = cm_pass_result(p->pass, p->policy);
+    a->root_value = cm_pass_result(p->pass, p->value);
 }
 
 static void find_recurrent(cm_inference *inf, const inputs *in) {
     cm_inference_arrays *a = &inf->arrays;
-    cm_pass *pass = inf->recurrent.pass;
-    a->parent_slots = cm_pass_data(pass, in->parent_slots);
-    if (in->actions != CM_NO_VAR) a->actions = cm_pass_data(pass, in->actions);
-    if (in->codes != CM_NO_VAR) a->codes = cm_pass_data(pass, in->codes);
-    a->child_slots = cm_pass_data(pass, in->child_slots);
-    a->policy = cm_pass_data(pass, inf->recurrent.policy);
-    a->value = cm_pass_data(pass, inf->recurrent.value);
-    a->reward = cm_pass_data(pass, inf->recurrent.reward);
+    const part *p = &inf->recurrent;
+    a->parent_slots = input_at(p, in->parent_slots);
+    if (in->actions != CM_NO_VAR) a->actions = input_at(p, in->actions);
+    if (in->codes != CM_NO_VAR) a->codes = input_at(p, in->codes);
+    a->child_slots = input_at(p, in->child_slots);
+    a->policy = cm_pass_result(p->pass, p->policy);
+    a->value = cm_pass_result(p->pass, p->value);
+    a->reward = cm_pass_result(p->pass, p->reward);
 }
 
 static void find_afterstate(cm_inference *inf, const inputs *in) {
     cm_inference_arrays *a = &inf->arrays;
-    cm_pass *pass = inf->afterstate.pass;
-    a->after_parent_slots = cm_pass_data(pass, in->after_parent_slots);
-    a->after_actions = cm_pass_data(pass, in->after_actions);
-    a->after_child_slots = cm_pass_data(pass, in->after_child_slots);
-    a->after_codes = cm_pass_data(pass, inf->afterstate.policy);
-    a->after_value = cm_pass_data(pass, inf->afterstate.value);
+    const part *p = &inf->afterstate;
+    a->after_parent_slots = input_at(p, in->after_parent_slots);
+    a->after_actions = input_at(p, in->after_actions);
+    a->after_child_slots = input_at(p, in->after_child_slots);
+    a->after_codes = cm_pass_result(p->pass, p->policy);
+    a->after_value = cm_pass_result(p->pass, p->value);
 }
 
 static cm_status build(cm_inference *inf, cm_stream *stream, int slots, cm_dtype compute, float *parameters,
@@ -154,6 +162,7 @@ cm_status cm_inference_create(const cm_network *network, cm_stream *stream, int 
     cm_inference *inf;
     CM_TRY(cm_alloc(&inf, 1, sizeof *inf, "an inference object"));
     inf->network = network;
+    inf->stream = stream;
     inf->rows = rows;
     inf->state_bytes = (size_t)cm_network_state_size(network) * sizeof(float);
     cm_status status = build(inf, stream, slots, compute, parameters, state);
@@ -168,7 +177,7 @@ cm_status cm_inference_create(const cm_network *network, cm_stream *stream, int 
 static void destroy_part(part *p) {
     cm_pass_destroy(p->pass);
     cm_tape_destroy(p->tape);
-    cm_buffer_destroy(&p->input);
+    cm_mirror_destroy(&p->input);
 }
 
 void cm_inference_destroy(cm_inference *inference) {
@@ -188,7 +197,8 @@ size_t cm_inference_bytes(const cm_inference *inference) {
     size_t bytes = inference->pool.bytes;
     const part *parts[3] = {&inference->root, &inference->recurrent, &inference->afterstate};
     for (int i = 0; i < 3 && parts[i]->tape; i++) {
-        bytes += cm_tape_bytes(parts[i]->tape, CM_MEM_INPUT) + cm_tape_bytes(parts[i]->tape, CM_MEM_WORK);
+        bytes += cm_tape_bytes(parts[i]->tape, CM_MEM_INPUT) + cm_tape_bytes(parts[i]->tape, CM_MEM_WORK) +
+                 cm_tape_bytes(parts[i]->tape, CM_MEM_RESULT);
     }
     return bytes;
 }
@@ -197,14 +207,15 @@ double cm_inference_root_flops(const cm_inference *inference) { return cm_tape_f
 
 double cm_inference_recurrent_flops(const cm_inference *inference) { return cm_tape_flops(inference->recurrent.tape); }
 
-cm_status cm_inference_root(cm_inference *inference) { return cm_pass_forward(inference->root.pass); }
-
-cm_status cm_inference_recurrent(cm_inference *inference) { return cm_pass_forward(inference->recurrent.pass); }
-
-cm_status cm_inference_afterstate(cm_inference *inference) { return cm_pass_forward(inference->afterstate.pass); }
-
-void cm_inference_copy_state(cm_inference *inference, int to, int from) {
-    if (to == from) return;
-    memcpy(inference->pool.base + (size_t)to * inference->state_bytes,
-           inference->pool.base + (size_t)from * inference->state_bytes, inference->state_bytes);
+/* Inputs to the device, the pass, results back. */
+static cm_status run(cm_inference *inf, part *p) {
+    CM_TRY(cm_stream_write(inf->stream, p->input.block.base, p->input.host, cm_tape_bytes(p->tape, CM_MEM_INPUT)));
+    CM_TRY(cm_pass_forward(p->pass));
+    return cm_pass_fetch(p->pass);
 }
+
+cm_status cm_inference_root(cm_inference *inference) { return run(inference, &inference->root); }
+
+cm_status cm_inference_recurrent(cm_inference *inference) { return run(inference, &inference->recurrent); }
+
+cm_status cm_inference_afterstate(cm_inference *inference) { return run(inference, &inference->afterstate); }

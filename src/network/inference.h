@@ -5,7 +5,7 @@
  * parents, actions -> next hidden states into the children's slots, reward, policy logits, value. With chance there is
  * a third pass: afterstate, from states and actions to afterstates, logits of their codes and values; recurrent then
  * goes from afterstates and one-hot codes to states. Values and rewards are decoded to the raw scale. The caller fills
- * the input arrays, runs, and reads the outputs; all arrays are owned by the object.
+ * the input arrays, runs, and reads the outputs; all arrays are the host's and owned by the object.
  */
 #ifndef CM_NETWORK_INFERENCE_H
 #define CM_NETWORK_INFERENCE_H
@@ -37,8 +37,8 @@ typedef struct cm_inference_arrays {
     const float *after_value; /* [rows]           */
 } cm_inference_arrays;
 
-/* `parameters` and `state` (blocks of the network's table, float32) are borrowed and must stay in place; after they
- * change, cm_backend_repack. `slots`: states the pool holds. compute: CM_F32 or CM_BF16. */
+/* `parameters` and `state` (blocks of the network's table, float32, on the backend's device) are borrowed and must stay
+ * in place; after they change, cm_backend_repack. `slots`: states the pool holds. compute: CM_F32 or CM_BF16. */
 cm_status cm_inference_create(const cm_network *network, cm_stream *stream, int rows, int slots, cm_dtype compute,
                               float *parameters, float *state, cm_inference **out) CM_MUST_USE;
 void cm_inference_destroy(cm_inference *inference); /* NULL is allowed */
@@ -54,9 +54,6 @@ double cm_inference_recurrent_flops(const cm_inference *inference);
 cm_status cm_inference_root(cm_inference *inference) CM_MUST_USE;
 cm_status cm_inference_recurrent(cm_inference *inference) CM_MUST_USE;
 cm_status cm_inference_afterstate(cm_inference *inference) CM_MUST_USE; /* only with chance */
-
-/* Copies the hidden state of slot `from` to slot `to` (sub-tree reuse). */
-void cm_inference_copy_state(cm_inference *inference, int to, int from);
 
 #ifdef __cplusplus
 }

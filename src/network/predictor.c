@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/arena.h"
+#include "device/mirror.h"
 
 enum { LEAST_ROWS = 8, MOST_SIZES = 16 };
 
@@ -15,7 +16,8 @@ typedef struct size {
 } size;
 
 struct cm_predictor {
-    cm_buffer input; /* of the largest pass; the others begin at the same place */
+    cm_stream *stream; /* borrowed */
+    cm_mirror input;   /* of the largest pass; the others begin at the same place */
     float *observations;
     int count;
     size sizes[MOST_SIZES]; /* from the largest to the smallest */
@@ -30,6 +32,8 @@ static cm_status record(const cm_network *network, cm_dtype compute, size *s, cm
     cm_outputs out = cm_network_predict(network, s->tape, state, false);
     variable[1] = out.policy;
     variable[2] = cm_tape_support_decode(s->tape, out.value, &c->value_support);
+    cm_tape_result(s->tape, variable[1]);
+    cm_tape_result(s->tape, variable[2]);
     return cm_tape_finish(s->tape);
 }
 
@@ -39,14 +43,14 @@ static cm_status add_size(cm_predictor *p, const cm_network *network, cm_stream 
     cm_var variable[3];
     CM_TRY(record(network, compute, s, variable));
     if (p->count == 1) {
-        CM_TRY(cm_buffer_create(&p->input, stream->backend->device, cm_tape_bytes(s->tape, CM_MEM_INPUT) + CM_ALIGN,
+        CM_TRY(cm_mirror_create(&p->input, stream->backend->device, cm_tape_bytes(s->tape, CM_MEM_INPUT) + CM_ALIGN,
                                 "observations to be evaluated"));
     }
     void *base[CM_MEM_COUNT] = {
-        [CM_MEM_PARAMETER] = weights[0], [CM_MEM_STATE] = weights[1], [CM_MEM_INPUT] = p->input.base};
+        [CM_MEM_PARAMETER] = weights[0], [CM_MEM_STATE] = weights[1], [CM_MEM_INPUT] = p->input.block.base};
     CM_TRY(cm_pass_create(s->tape, stream, base, &s->pass));
-    if (p->count == 1) p->observations = cm_pass_data(s->pass, variable[0]);
-    s->out = (cm_predictions){cm_pass_data(s->pass, variable[1]), cm_pass_data(s->pass, variable[2])};
+    if (p->count == 1) p->observations = (float *)p->input.host;
+    s->out = (cm_predictions){cm_pass_result(s->pass, variable[1]), cm_pass_result(s->pass, variable[2])};
     return CM_OK;
 }
 
@@ -56,6 +60,7 @@ cm_status cm_predictor_create(const cm_network *network, cm_stream *stream, int 
     void *const weights[2] = {parameters, state};
     *out = NULL;
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "a predictor"));
+    p->stream = stream;
     cm_status status = CM_OK;
     for (int r = rows; status == CM_OK && p->count < MOST_SIZES; r = (r + 1) / 2) {
         p->sizes[p->count++].rows = r;
@@ -76,7 +81,7 @@ void cm_predictor_destroy(cm_predictor *p) {
         cm_pass_destroy(p->sizes[i].pass);
         cm_tape_destroy(p->sizes[i].tape);
     }
-    cm_buffer_destroy(&p->input);
+    cm_mirror_destroy(&p->input);
     free(p);
 }
 
@@ -85,12 +90,16 @@ float *cm_predictor_observations(cm_predictor *p) { return p->observations; }
 cm_status cm_predictor_run(cm_predictor *p, int n, cm_predictions *out) {
     int i = p->count - 1;
     while (i > 0 && p->sizes[i].rows < n) i--;
-    *out = p->sizes[i].out;
-    return cm_pass_forward(p->sizes[i].pass);
+    const size *s = &p->sizes[i];
+    *out = s->out;
+    CM_TRY(cm_stream_write(p->stream, p->input.block.base, p->input.host, cm_tape_bytes(s->tape, CM_MEM_INPUT)));
+    CM_TRY(cm_pass_forward(s->pass));
+    return cm_pass_fetch(s->pass);
 }
 
 size_t cm_predictor_bytes(const cm_predictor *p) {
     size_t bytes = cm_tape_bytes(p->sizes[0].tape, CM_MEM_INPUT);
-    for (int i = 0; i < p->count; i++) bytes += cm_tape_bytes(p->sizes[i].tape, CM_MEM_WORK);
+    for (int i = 0; i < p->count; i++)
+        bytes += cm_tape_bytes(p->sizes[i].tape, CM_MEM_WORK) + cm_tape_bytes(p->sizes[i].tape, CM_MEM_RESULT);
     return bytes;
 }

@@ -91,6 +91,7 @@ static int64_t take_due(cm_run *run) {
 
 static cm_status hand_over_weights(cm_run *run) {
     cm_weights which = options(run)->trainer.ema_acts ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE;
+    CM_TRY(cm_trainer_fetch(trainer_of(run), CM_TRAINER_WEIGHTS));
     return cm_agent_set_weights(run->actor_agent, cm_trainer_parameters(trainer_of(run), which),
                                 cm_trainer_state(trainer_of(run), which));
 }
@@ -223,6 +224,7 @@ static cm_status fill_result(cm_run *run, cm_run_end end, cm_run_result *out) {
         .seconds = cm_run_seconds(run),
     };
     cm_array_table table = {0};
+    CM_TRY(cm_trainer_fetch(trainer_of(run), CM_TRAINER_WEIGHTS));
     CM_TRY(cm_array_table_add(&table, run->session->network, "",
                               cm_trainer_parameters(trainer_of(run), CM_WEIGHTS_ONLINE), NULL));
     cm_status status = cm_array_hash(table.arrays, table.count, out->hash);
@@ -313,6 +315,7 @@ static cm_status init_weights(cm_run *run, const char *from) {
     const cm_param_table *table = cm_network_parameters(run->session->network);
     float *parameters = cm_trainer_parameters(trainer, CM_WEIGHTS_ONLINE);
     float *state = cm_trainer_state(trainer, CM_WEIGHTS_ONLINE);
+    CM_TRY(cm_trainer_fetch(trainer, CM_TRAINER_ALL));
     CM_TRY(cm_run_read_weights(from, CM_CHECKPOINT_LATEST, run->session->network, true, parameters, state, NULL));
     const cm_weights slow[2] = {CM_WEIGHTS_EMA, CM_WEIGHTS_TARGET};
     for (int i = 0; i < 2; i++) {

@@ -115,6 +115,7 @@ static cm_status evaluate(cm_run *run) {
     const cm_run_options *o = &options(run)->run;
     cm_weights which = options(run)->trainer.ema_evaluates ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE;
     cm_evaluation e;
+    CM_TRY(cm_trainer_fetch(trainer_of(run), CM_TRAINER_WEIGHTS));
     CM_TRY(cm_agent_set_weights(run->evaluation_agent, cm_trainer_parameters(trainer_of(run), which),
                                 cm_trainer_state(trainer_of(run), which)));
     CM_TRY(play(run, run->evaluator, o->evaluation_episodes, &e));

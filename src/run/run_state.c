@@ -34,6 +34,7 @@ static cm_status put_table(cm_checkpoint_writer *writer, const char *name, const
 
 static cm_status save_weights(void *context, cm_checkpoint_writer *writer) {
     const cm_run *run = context;
+    CM_TRY(cm_trainer_fetch(cm_run_learner_trainer(run->learner), CM_TRAINER_ALL));
     CM_TRY(put_table(writer, CM_FILE_PARAMETERS, &run->parameters));
     CM_TRY(put_table(writer, CM_FILE_AVERAGE, &run->average));
     CM_TRY(put_table(writer, CM_FILE_TARGET, &run->target));

@@ -44,6 +44,7 @@ static cm_status load_params(const train_case *c) {
     const cm_param_table *table = cm_network_parameters(c->network);
     const cm_json *parameters, *state = cm_json_get(c->inputs, "state");
     int states = 0;
+    CM_TRY(cm_trainer_fetch(c->trainer, CM_TRAINER_ALL));
     CM_TRY(cm_json_need(c->inputs, "parameters", CM_JSON_OBJECT, &parameters));
     for (int i = 0; i < table->count; i++) {
         const cm_param *p = &table->param[i];
@@ -132,6 +133,7 @@ static cm_status check_doubles(train_case *c, const double *values, int n, const
 /* At most SAMPLED elements of each array, evenly spread, the ends included. */
 static cm_status check_after(train_case *c, bool state, const char *prefix) {
     const cm_param_table *table = cm_network_parameters(c->network);
+    CM_TRY(cm_trainer_fetch(c->trainer, CM_TRAINER_WEIGHTS));
     const float *block =
         state ? cm_trainer_state(c->trainer, CM_WEIGHTS_ONLINE) : cm_trainer_parameters(c->trainer, CM_WEIGHTS_ONLINE);
     for (int i = 0; i < table->count; i++) {
@@ -153,6 +155,7 @@ static cm_status check_state(train_case *c) {
 
 static cm_status check_gradients(train_case *c) {
     const cm_param_table *table = cm_network_parameters(c->network);
+    CM_TRY(cm_trainer_fetch(c->trainer, CM_TRAINER_ALL));
     const float *gradient = cm_trainer_gradients(c->trainer);
     for (int i = 0; i < table->count; i++) {
         const cm_param *p = &table->param[i];
@@ -165,11 +168,11 @@ static cm_status check_gradients(train_case *c) {
 static cm_status check_predictions(train_case *c) {
     size_t B = (size_t)c->options.batch, K = (size_t)c->options.unroll;
     size_t A = (size_t)cm_network_get_config(c->network)->actions;
-    cm_trainer_predictions(c->trainer, c->scratch, NULL, NULL);
+    CM_TRY(cm_trainer_predictions(c->trainer, c->scratch, NULL, NULL));
     CM_TRY(cm_case_check(c->report, c->scratch, B * (K + 1), "value"));
-    cm_trainer_predictions(c->trainer, NULL, c->scratch, NULL);
+    CM_TRY(cm_trainer_predictions(c->trainer, NULL, c->scratch, NULL));
     CM_TRY(cm_case_check(c->report, c->scratch, B * K, "reward"));
-    cm_trainer_predictions(c->trainer, NULL, NULL, c->scratch);
+    CM_TRY(cm_trainer_predictions(c->trainer, NULL, NULL, c->scratch));
     return cm_case_check(c->report, c->scratch, B * (K + 1) * A, "policy_logits");
 }
 

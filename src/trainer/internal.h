@@ -4,6 +4,7 @@
 #define CM_TRAINER_INTERNAL_H
 
 #include "core/arena.h"
+#include "device/mirror.h"
 #include "trainer/optimizer.h"
 #include "trainer/unroll.h"
 
@@ -22,13 +23,15 @@ struct cm_trainer {
     int chunks;
     size_t input_stride, gradient_stride, stats_stride; /* bytes from chunk to chunk */
     /* owned blocks */
-    cm_buffer parameters, state, average, target, target_state, accumulated;
-    cm_buffer inputs, gradients, stats;
+    cm_mirror parameters, state, average, target, target_state, accumulated;
+    cm_mirror inputs, gradients;
+    cm_buffer stats;
+    cm_pool *one;        /* where the device is not the host, all work is in the order of one stream; else NULL */
     cm_stream **streams; /* [workers] */
     cm_pass **pass;      /* [workers, 2] */
     cm_optimizer *optimizer;
     cm_values *values;
-    float **gradient;           /* [chunks] */
+    float **gradient;           /* [chunks] on the device */
     cm_scalars *scalars;        /* [chunks] */
     const cm_pass **chunk_pass; /* [chunks] who ran it last */
     float *priorities;          /* [B] */
@@ -41,6 +44,12 @@ struct cm_trainer {
 static inline int accumulation(const cm_trainer *t) {
     return t->config.options->gradient_accumulation > 1 ? t->config.options->gradient_accumulation : 1;
 }
+
+/* The blocks behind cm_trainer_parameters and cm_trainer_state. */
+cm_mirror *cm_trainer_block(cm_trainer *trainer, cm_weights which);
+cm_mirror *cm_trainer_state_block(cm_trainer *trainer, cm_weights which);
+
+cm_status cm_trainer_repack(cm_trainer *trainer) CM_MUST_USE; /* after the device's parameters have changed */
 
 cm_status cm_trainer_copy_target(cm_trainer *trainer) CM_MUST_USE; /* target <- online */
 cm_status cm_trainer_copy_slow(cm_trainer *trainer) CM_MUST_USE;   /* average and target <- online */

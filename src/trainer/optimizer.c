@@ -6,6 +6,7 @@
 
 #include "backend/schedule.h"
 #include "core/arena.h"
+#include "device/mirror.h"
 
 enum { BLOCK = 4096, SLICE = 2 * BLOCK };
 
@@ -18,9 +19,10 @@ typedef struct range {
 struct cm_optimizer {
     cm_optimizer_config config;
     size_t n;
-    cm_buffer moments[2];
-    float *first, *second; /* in them, [n]; second NULL for sgd */
-    float *partial;        /* [blocks] sums of squares */
+    size_t slice; /* elements of one task: a GPU takes all at once */
+    cm_mirror moments[2];
+    float *first, *second; /* in them on the device, [n]; second NULL for sgd */
+    cm_mirror partial;     /* [blocks] sums of squares */
     range *ranges;
     int range_count, range_capacity;
     /* of the call that is running */
@@ -30,11 +32,11 @@ struct cm_optimizer {
     cm_attr attr;
 };
 
-static int slices(const cm_optimizer *o) { return (int)((o->n + SLICE - 1) / SLICE); }
+static int slices(const cm_optimizer *o) { return (int)((o->n + o->slice - 1) / o->slice); }
 
 static cm_status add_ranges(cm_optimizer *o, size_t first, size_t count, bool decay) {
     for (size_t at = first; at < first + count;) {
-        size_t end = (at / SLICE + 1) * SLICE;
+        size_t end = (at / o->slice + 1) * o->slice;
         if (end > first + count) end = first + count;
         if (o->range_count == o->range_capacity) {
             int capacity = o->range_capacity ? 2 * o->range_capacity : 64;
@@ -67,13 +69,14 @@ static cm_status cut(cm_optimizer *o) {
 
 static cm_status build(cm_optimizer *o) {
     const cm_device *device = o->config.streams[0]->backend->device;
-    CM_TRY(cm_buffer_create(&o->moments[0], device, o->n * sizeof(float), "first moments"));
-    o->first = (float *)o->moments[0].base;
+    o->slice = device->is_host ? SLICE : (o->n + BLOCK) / BLOCK * BLOCK;
+    CM_TRY(cm_mirror_create(&o->moments[0], device, o->n * sizeof(float), "first moments"));
+    o->first = (float *)o->moments[0].block.base;
     if (o->config.options->optimizer != CM_OPTIMIZER_SGD) {
-        CM_TRY(cm_buffer_create(&o->moments[1], device, o->n * sizeof(float), "second moments"));
-        o->second = (float *)o->moments[1].base;
+        CM_TRY(cm_mirror_create(&o->moments[1], device, o->n * sizeof(float), "second moments"));
+        o->second = (float *)o->moments[1].block.base;
     }
-    CM_TRY(cm_alloc(&o->partial, o->n / BLOCK + 1, sizeof(float), "partial sums"));
+    CM_TRY(cm_mirror_create(&o->partial, device, (o->n / BLOCK + 1) * sizeof(float), "partial sums"));
     return cut(o);
 }
 
@@ -94,9 +97,9 @@ cm_status cm_optimizer_create(const cm_optimizer_config *config, cm_optimizer **
 
 void cm_optimizer_destroy(cm_optimizer *optimizer) {
     if (!optimizer) return;
-    cm_buffer_destroy(&optimizer->moments[0]);
-    cm_buffer_destroy(&optimizer->moments[1]);
-    free(optimizer->partial);
+    cm_mirror_destroy(&optimizer->moments[0]);
+    cm_mirror_destroy(&optimizer->moments[1]);
+    cm_mirror_destroy(&optimizer->partial);
     free(optimizer->ranges);
     free(optimizer);
 }
@@ -106,14 +109,14 @@ static cm_tensor flat(float *data, size_t first, size_t count) {
 }
 
 static size_t slice_count(const cm_optimizer *o, int slice) {
-    size_t first = (size_t)slice * SLICE;
-    return o->n - first < SLICE ? o->n - first : SLICE;
+    size_t first = (size_t)slice * o->slice;
+    return o->n - first < o->slice ? o->n - first : o->slice;
 }
 
 /* Level by level: buffer i takes in buffer i + 1, then i + 2, i + 4, ... */
 static cm_status sum_slice(void *context, int task, int worker) {
     cm_optimizer *o = context;
-    size_t first = (size_t)task * SLICE, count = slice_count(o, task);
+    size_t first = (size_t)task * o->slice, count = slice_count(o, task);
     cm_call call = {.op = CM_OP_add_into};
     for (int step = 1; step < o->gradient_count; step *= 2) {
         for (int i = 0; i + step < o->gradient_count; i += 2 * step) {
@@ -134,9 +137,9 @@ cm_status cm_optimizer_sum(cm_optimizer *optimizer, float *const *gradient, int 
 
 static cm_status square_slice(void *context, int task, int worker) {
     cm_optimizer *o = context;
-    size_t first = (size_t)task * SLICE, count = slice_count(o, task);
+    size_t first = (size_t)task * o->slice, count = slice_count(o, task);
     cm_call call = {.op = CM_OP_sum_squares};
-    call.t[CM_T_sum_squares_partial] = flat(o->partial, first / BLOCK, (count + BLOCK - 1) / BLOCK);
+    call.t[CM_T_sum_squares_partial] = flat((float *)o->partial.block.base, first / BLOCK, (count + BLOCK - 1) / BLOCK);
     call.t[CM_T_sum_squares_x] = flat(o->gradient, first, count);
     return cm_call_run(o->config.streams[worker], &call);
 }
@@ -144,8 +147,12 @@ static cm_status square_slice(void *context, int task, int worker) {
 cm_status cm_optimizer_norm(cm_optimizer *optimizer, const float *gradient, double *norm) {
     optimizer->gradient = (float *)(uintptr_t)gradient;
     CM_TRY(cm_pool_run(optimizer->config.pool, slices(optimizer), square_slice, optimizer));
+    const size_t blocks = (optimizer->n + BLOCK - 1) / BLOCK;
+    const float *partial = optimizer->partial.host;
+    CM_TRY(cm_stream_read(optimizer->config.streams[0], optimizer->partial.host, optimizer->partial.block.base,
+                          blocks * sizeof(float)));
     double sum = 0.0;
-    for (size_t i = 0; i < (optimizer->n + BLOCK - 1) / BLOCK; i++) sum += (double)optimizer->partial[i];
+    for (size_t i = 0; i < blocks; i++) sum += (double)partial[i];
     *norm = sqrt(sum);
     return CM_OK;
 }
@@ -199,6 +206,4 @@ cm_status cm_optimizer_step(cm_optimizer *optimizer, const float *gradient, doub
     return cm_pool_run(optimizer->config.pool, optimizer->range_count, step_range, optimizer);
 }
 
-float *cm_optimizer_moments(cm_optimizer *optimizer, int order) {
-    return order == 0 ? optimizer->first : optimizer->second;
-}
+cm_mirror *cm_optimizer_moments(cm_optimizer *optimizer, int order) { return &optimizer->moments[order]; }

@@ -4,6 +4,7 @@
 #ifndef CM_TRAINER_OPTIMIZER_H
 #define CM_TRAINER_OPTIMIZER_H
 
+#include "device/mirror.h"
 #include "trainer/trainer.h"
 
 #ifdef __cplusplus
@@ -16,9 +17,9 @@ typedef struct cm_optimizer_config {
     const cm_param_table *table;
     const cm_trainer_options *options;
     cm_pool *pool;
-    cm_stream *const *streams; /* one per worker */
+    cm_stream *const *streams; /* one per worker; where the device is not the host, one */
     int64_t total_updates;
-    float *parameters, *average; /* [n]; average NULL: none is kept */
+    float *parameters, *average; /* [n] on the device, as all gradients; average NULL: none is kept */
 } cm_optimizer_config;
 
 cm_status cm_optimizer_create(const cm_optimizer_config *config, cm_optimizer **out) CM_MUST_USE;
@@ -34,7 +35,7 @@ cm_status cm_optimizer_norm(cm_optimizer *optimizer, const float *gradient, doub
 double cm_optimizer_rate(const cm_optimizer *optimizer, int64_t update);
 cm_status cm_optimizer_step(cm_optimizer *optimizer, const float *gradient, double norm, int64_t update) CM_MUST_USE;
 
-float *cm_optimizer_moments(cm_optimizer *optimizer, int order); /* [n]; NULL if there is none */
+cm_mirror *cm_optimizer_moments(cm_optimizer *optimizer, int order); /* [n]; host NULL if there is none */
 
 #ifdef __cplusplus
 }

@@ -10,8 +10,8 @@
 
 /* ---- creation ---- */
 
-static cm_status take(const cm_trainer *t, cm_buffer *buffer, size_t bytes, const char *what) {
-    return cm_buffer_create(buffer, t->config.backend->device, bytes, what);
+static cm_status take(const cm_trainer *t, cm_mirror *mirror, size_t bytes, const char *what) {
+    return cm_mirror_create(mirror, t->config.backend->device, bytes, what);
 }
 
 static cm_status take_blocks(cm_trainer *t) {
@@ -48,22 +48,23 @@ static cm_status take_chunks(cm_trainer *t) {
     size_t chunks = (size_t)t->chunks;
     CM_TRY(take(t, &t->inputs, chunks * t->input_stride, "training inputs"));
     CM_TRY(take(t, &t->gradients, chunks * t->gradient_stride, "gradients"));
-    CM_TRY(take(t, &t->stats, chunks * t->stats_stride, "batch statistics"));
+    CM_TRY(cm_buffer_create(&t->stats, t->config.backend->device, chunks * t->stats_stride, "batch statistics"));
     CM_TRY(cm_alloc(&t->gradient, chunks, sizeof *t->gradient, "gradients"));
     CM_TRY(cm_alloc(&t->scalars, chunks, sizeof *t->scalars, "losses"));
     CM_TRY(cm_alloc(&t->chunk_pass, chunks, sizeof *t->chunk_pass, "passes"));
     CM_TRY(cm_alloc(&t->priorities, (size_t)t->config.batch, sizeof(float), "priorities"));
-    for (int c = 0; c < t->chunks; c++) t->gradient[c] = (float *)(t->gradients.base + (size_t)c * t->gradient_stride);
+    for (int c = 0; c < t->chunks; c++)
+        t->gradient[c] = (float *)(t->gradients.block.base + (size_t)c * t->gradient_stride);
     return CM_OK;
 }
 
 static cm_status open_worker(cm_trainer *t, int worker) {
     CM_TRY(cm_stream_open(t->config.backend, &t->streams[worker]));
-    void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = t->parameters.base,
-                                [CM_MEM_STATE] = t->state.base,
-                                [CM_MEM_GRADIENT] = t->gradients.base,
+    void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = t->parameters.block.base,
+                                [CM_MEM_STATE] = t->state.block.base,
+                                [CM_MEM_GRADIENT] = t->gradients.block.base,
                                 [CM_MEM_STATS] = t->stats.base,
-                                [CM_MEM_INPUT] = t->inputs.base};
+                                [CM_MEM_INPUT] = t->inputs.block.base};
     for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++) {
         CM_TRY(cm_pass_create(t->unroll[kind].tape, t->streams[worker], base, &t->pass[2 * worker + kind]));
     }
@@ -91,8 +92,14 @@ static cm_status build(cm_trainer *t) {
                        o->entropy_weight);
     }
     cm_unroll_factors_make(o, t->config.unroll, &t->factors);
+    if (!t->config.backend->device->is_host) {
+        CM_TRY(cm_pool_create(1, &t->one));
+        t->config.pool = t->one;
+    }
     CM_TRY(take_blocks(t));
-    cm_network_initialise(t->config.network, t->config.seed, (float *)t->parameters.base, (float *)t->state.base);
+    cm_network_initialise(t->config.network, t->config.seed, t->parameters.host, t->state.host);
+    CM_TRY(cm_mirror_push(&t->parameters));
+    CM_TRY(cm_mirror_push(&t->state));
     CM_TRY(record(t));
     CM_TRY(take_chunks(t));
     CM_TRY(open_workers(t));
@@ -101,12 +108,12 @@ static cm_status build(cm_trainer *t) {
                                      t->config.pool,
                                      t->streams,
                                      t->config.total_updates,
-                                     (float *)t->parameters.base,
-                                     (float *)t->average.base};
+                                     (float *)t->parameters.block.base,
+                                     (float *)t->average.block.base};
     CM_TRY(cm_optimizer_create(&optimizer, &t->optimizer));
     if (t->config.bootstrap) CM_TRY(cm_values_create(t, &t->values));
     CM_TRY(cm_trainer_copy_slow(t));
-    return cm_trainer_changed(t);
+    return cm_trainer_repack(t);
 }
 
 cm_status cm_trainer_create(const cm_trainer_config *config, cm_trainer **out) {
@@ -136,12 +143,14 @@ static void close_workers(cm_trainer *t) {
 void cm_trainer_destroy(cm_trainer *trainer) {
     if (!trainer) return;
     cm_trainer *t = trainer;
-    cm_buffer *buffers[] = {&t->parameters, &t->state,     &t->average, &t->target,     &t->target_state,
-                            &t->inputs,     &t->gradients, &t->stats,   &t->accumulated};
+    cm_mirror *mirrors[] = {&t->parameters,   &t->state,  &t->average,   &t->target,
+                            &t->target_state, &t->inputs, &t->gradients, &t->accumulated};
     cm_values_destroy(t->values);
     close_workers(t);
     cm_optimizer_destroy(t->optimizer);
-    for (int i = 0; i < (int)(sizeof buffers / sizeof *buffers); i++) cm_buffer_destroy(buffers[i]);
+    for (int i = 0; i < (int)(sizeof mirrors / sizeof *mirrors); i++) cm_mirror_destroy(mirrors[i]);
+    cm_buffer_destroy(&t->stats);
+    cm_pool_destroy(t->one);
     for (int kind = 0; kind < 2; kind++) cm_tape_destroy(t->unroll[kind].tape);
     free(t->gradient);
     free(t->scalars);
@@ -153,7 +162,7 @@ void cm_trainer_destroy(cm_trainer *trainer) {
 /* ---- one update ---- */
 
 static void find_priorities(cm_trainer *t, const cm_unroll *u, const cm_pass *pass, int first) {
-    const float *value = cm_pass_data(pass, u->value[0].decoded);
+    const float *value = cm_pass_result(pass, u->value[0].decoded);
     for (int i = 0; i < u->rows; i++) {
         double target = (double)t->batch->target_value[(size_t)(first + i) * (size_t)(u->unroll + 1)];
         t->priorities[first + i] = (float)(fabs((double)value[i] - target) + t->config.priority_epsilon);
@@ -169,12 +178,14 @@ static cm_status run_chunk(void *context, int chunk, int worker) {
     int kind = t->config.batch - rows.first < t->unroll[0].rows ? 1 : 0;
     const cm_unroll *u = &t->unroll[kind];
     cm_pass *pass = t->pass[2 * worker + kind];
-    void *input = t->inputs.base + (size_t)chunk * t->input_stride;
-    cm_pass_bind(pass, CM_MEM_INPUT, input);
+    const size_t at = (size_t)chunk * t->input_stride;
+    void *input = (char *)t->inputs.host + at;
+    cm_pass_bind(pass, CM_MEM_INPUT, t->inputs.block.base + at);
     cm_pass_bind(pass, CM_MEM_GRADIENT, t->gradient[chunk]);
     cm_pass_bind(pass, CM_MEM_STATS, t->stats.base + (size_t)chunk * t->stats_stride);
     CM_TRACE_BEGIN("stage");
     cm_unroll_stage(u, &t->factors, t->batch, &rows, input);
+    CM_TRY(cm_stream_write(t->streams[worker], t->inputs.block.base + at, input, cm_tape_bytes(u->tape, CM_MEM_INPUT)));
     CM_TRACE_END();
     CM_TRACE_BEGIN("forward");
     CM_TRY(cm_pass_forward(pass));
@@ -182,6 +193,7 @@ static cm_status run_chunk(void *context, int chunk, int worker) {
     CM_TRACE_BEGIN("backward");
     CM_TRY(cm_pass_backward(pass));
     CM_TRACE_END();
+    CM_TRY(cm_pass_fetch(pass));
     cm_unroll_collect(u, t->batch, &rows, pass, &t->scalars[chunk]);
     find_priorities(t, u, pass, rows.first);
     t->chunk_pass[chunk] = pass;
@@ -205,8 +217,8 @@ static cm_status update_statistics(cm_trainer *t) {
     for (int i = 0; i < cm_tape_norm_calls(tape); i++) {
         const cm_norm_call *n = cm_tape_norm_call(tape, i);
         cm_call call = {.op = CM_OP_batch_norm_update, .attr = {.scale = 0.1f}};
-        call.t[CM_T_batch_norm_update_mean] = cm_tensor_1d(t->state.base + n->mean, CM_F32, n->channels);
-        call.t[CM_T_batch_norm_update_variance] = cm_tensor_1d(t->state.base + n->variance, CM_F32, n->channels);
+        call.t[CM_T_batch_norm_update_mean] = cm_tensor_1d(t->state.block.base + n->mean, CM_F32, n->channels);
+        call.t[CM_T_batch_norm_update_variance] = cm_tensor_1d(t->state.block.base + n->variance, CM_F32, n->channels);
         call.t[CM_T_batch_norm_update_stats] =
             cm_tensor_2d(t->stats.base + n->stats, CM_F32, t->chunks, 2 * n->channels);
         call.t[CM_T_batch_norm_update_stats].stride = (int)(t->stats_stride / sizeof(float));
@@ -277,8 +289,10 @@ static cm_status check_losses(const cm_trainer *t, const cm_train_report *r) {
     return cm_fail(CM_ERR_NOT_FINITE, "update %lld: the total loss is not finite", (long long)t->updates);
 }
 
-static cm_status check_norm(const cm_trainer *t, double norm, const float *gradient) {
+static cm_status check_norm(cm_trainer *t, double norm) {
     if (isfinite(norm)) return CM_OK;
+    CM_TRY(cm_trainer_fetch(t, CM_TRAINER_ALL));
+    const float *gradient = cm_trainer_gradients(t);
     const cm_param_table *table = cm_network_parameters(t->config.network);
     for (int i = 0; i < table->count; i++) {
         const cm_param *p = &table->param[i];
@@ -295,20 +309,24 @@ static cm_status check_norm(const cm_trainer *t, double norm, const float *gradi
                    (long long)t->updates);
 }
 
-/* Adds this batch's gradient to those waiting; true if the optimiser's turn has come. */
-static bool accumulate(cm_trainer *t, float **gradient) {
-    if (accumulation(t) == 1) return true;
-    float *sum = (float *)t->accumulated.base;
-    size_t n = cm_network_parameters(t->config.network)->parameters;
-    for (size_t i = 0; i < n; i++) sum[i] = t->waiting ? sum[i] + (*gradient)[i] : (*gradient)[i];
-    *gradient = sum;
+/* Adds this batch's gradient to those waiting; *due if the optimiser's turn has come, with *gradient. */
+static cm_status accumulate(cm_trainer *t, float **gradient, bool *due) {
+    *due = true;
+    if (accumulation(t) == 1) return CM_OK;
+    const int n = (int)cm_network_parameters(t->config.network)->parameters;
+    cm_call call = {.op = t->waiting ? CM_OP_add_into : CM_OP_lerp, .attr = {.scale = 1.0f}}; /* lerp copies */
+    call.t[0] = cm_tensor_1d(t->accumulated.block.base, CM_F32, n);
+    call.t[1] = cm_tensor_1d(*gradient, CM_F32, n);
+    CM_TRY(cm_call_run(t->streams[0], &call));
+    *gradient = (float *)t->accumulated.block.base;
     t->waiting = (t->waiting + 1) % accumulation(t);
-    return t->waiting == 0;
+    *due = t->waiting == 0;
+    return CM_OK;
 }
 
 static cm_status apply(cm_trainer *t, float *gradient, cm_train_report *report) {
     CM_TRY(cm_optimizer_norm(t->optimizer, gradient, &report->gradient_norm));
-    CM_TRY(check_norm(t, report->gradient_norm, gradient));
+    CM_TRY(check_norm(t, report->gradient_norm));
     report->learning_rate = cm_optimizer_rate(t->optimizer, t->updates);
     CM_TRY(cm_optimizer_step(t->optimizer, gradient, report->gradient_norm, t->updates));
     CM_TRY(update_statistics(t));
@@ -316,7 +334,7 @@ static cm_status apply(cm_trainer *t, float *gradient, cm_train_report *report) 
     t->updates++;
     int64_t every = t->config.options->target_update_frequency;
     if (every > 0 && t->updates % every == 0) CM_TRY(cm_trainer_copy_target(t));
-    return cm_trainer_changed(t);
+    return cm_trainer_repack(t);
 }
 
 cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm_train_report *report) {
@@ -333,24 +351,38 @@ cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm
     report->clipped = clipped_share(t);
     CM_TRY(check_losses(t, report));
     float *gradient = t->gradient[0];
-    cm_status status = accumulate(t, &gradient) ? apply(t, gradient, report) : CM_OK;
+    bool due;
+    CM_TRY(accumulate(t, &gradient, &due));
+    cm_status status = due ? apply(t, gradient, report) : CM_OK;
     CM_TRACE_END();
     t->batch = NULL;
     return status;
 }
 
-void cm_trainer_predictions(const cm_trainer *trainer, float *value, float *reward, float *policy_logits) {
+/* Column k of out[rows, columns, width] <- a variable [rows, width], by way of scratch. */
+static cm_status read_column(const cm_pass *pass, cm_var var, int k, const int size[3], float *scratch, float *out) {
+    const int rows = size[0], columns = size[1], width = size[2];
+    CM_TRY(cm_pass_read(pass, var, scratch));
+    for (int i = 0; i < rows; i++)
+        memcpy(out + (i * columns + k) * width, scratch + i * width, (size_t)width * sizeof(float));
+    return CM_OK;
+}
+
+cm_status cm_trainer_predictions(const cm_trainer *trainer, float *value, float *reward, float *policy_logits) {
     const cm_unroll *u = &trainer->unroll[0];
     const cm_pass *pass = trainer->chunk_pass[0];
-    int K = u->unroll, A = cm_network_get_config(trainer->config.network)->actions;
-    for (int i = 0; i < u->rows; i++) {
-        for (int k = 0; k <= K; k++) {
-            const float *decoded = cm_pass_data(pass, u->value[k].decoded),
-                        *logits = cm_pass_data(pass, u->policy_logits[k]);
-            if (value) value[i * (K + 1) + k] = decoded[i];
-            if (policy_logits) memcpy(policy_logits + (i * (K + 1) + k) * A, logits + i * A, (size_t)A * sizeof(float));
-        }
-        for (int k = 0; k < K && reward; k++)
-            reward[i * K + k] = ((const float *)cm_pass_data(pass, u->reward[k].decoded))[i];
+    const int K = u->unroll, A = cm_network_get_config(trainer->config.network)->actions;
+    const int of_values[3] = {u->rows, K + 1, 1}, of_rewards[3] = {u->rows, K, 1}, of_logits[3] = {u->rows, K + 1, A};
+    float *scratch = NULL;
+    CM_TRY(cm_alloc(&scratch, (size_t)u->rows * (size_t)A, sizeof(float), "predictions"));
+    cm_status status = CM_OK;
+    for (int k = 0; k <= K && status == CM_OK; k++) {
+        if (value) status = read_column(pass, u->value[k].decoded, k, of_values, scratch, value);
+        if (policy_logits && status == CM_OK)
+            status = read_column(pass, u->policy_logits[k], k, of_logits, scratch, policy_logits);
+        if (reward && k < K && status == CM_OK)
+            status = read_column(pass, u->reward[k].decoded, k, of_rewards, scratch, reward);
     }
+    free(scratch);
+    return status;
 }

@@ -83,7 +83,8 @@ cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm
 
 /* Predictions of the last update, for reference cases, if its batch was one chunk: value[B, K+1], reward[B, K] decoded,
  * policy_logits[B, K+1, A]; any may be NULL. */
-void cm_trainer_predictions(const cm_trainer *trainer, float *value, float *reward, float *policy_logits);
+cm_status cm_trainer_predictions(const cm_trainer *trainer, float *value, float *reward,
+                                 float *policy_logits) CM_MUST_USE;
 
 /* Which parameters. */
 typedef enum cm_weights {
@@ -96,8 +97,16 @@ typedef enum cm_weights {
  * target network. Needs config.bootstrap. */
 cm_status cm_trainer_values(cm_trainer *trainer, int n, const float *observations, float *out) CM_MUST_USE;
 
-/* The blocks, of cm_network_parameters's layout: parameters [n] and state. Reading is allowed between updates; who
- * writes (a checkpoint being loaded) calls cm_trainer_changed afterwards. */
+/* Brings the host's view of the blocks below up to date, where the device is not the host: before they are read after
+ * an update, and before some of them are written. Errors: CM_ERR_DEVICE. */
+typedef enum cm_trainer_part {
+    CM_TRAINER_WEIGHTS, /* parameters and state, of all kinds */
+    CM_TRAINER_ALL      /* and moments, gradients */
+} cm_trainer_part;
+cm_status cm_trainer_fetch(cm_trainer *trainer, cm_trainer_part part) CM_MUST_USE;
+
+/* The blocks as the host sees them, of cm_network_parameters's layout: parameters [n] and state. Reading is allowed
+ * between updates; who writes (a checkpoint being loaded) calls cm_trainer_changed afterwards. */
 float *cm_trainer_parameters(cm_trainer *trainer, cm_weights which);
 float *cm_trainer_state(cm_trainer *trainer, cm_weights which);
 float *cm_trainer_moments(cm_trainer *trainer, int order);    /* 0 first (or momentum), 1 second (NULL for sgd) */

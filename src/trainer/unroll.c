@@ -153,6 +153,24 @@ static cm_hidden record_transition(recorder *r, cm_hidden state, int k) {
     return cm_network_dynamics(r->config->network, r->u->tape, from, r->u->actions[k]);
 }
 
+/* What cm_unroll_collect and the priorities read after a pass. */
+static void keep_results(const cm_unroll *u) {
+    cm_tape_result(u->tape, u->value[0].decoded);
+    for (int k = 0; k <= u->unroll; k++) {
+        cm_tape_result(u->tape, u->value[k].loss);
+        cm_tape_result(u->tape, u->policy[k].loss);
+        cm_tape_result(u->tape, u->policy[k].entropy);
+    }
+    for (int k = 0; k < u->unroll; k++) {
+        cm_tape_result(u->tape, u->reward[k].loss);
+        if (u->consistency) cm_tape_result(u->tape, u->consistency_loss[k].loss);
+        if (!u->chance) continue;
+        cm_tape_result(u->tape, u->step[k].value.loss);
+        cm_tape_result(u->tape, u->step[k].code.loss);
+        if (u->encoder) cm_tape_result(u->tape, u->step[k].commitment.loss);
+    }
+}
+
 cm_status cm_unroll_record(const cm_trainer_config *config, int rows, cm_unroll *out) {
     recorder r = {config, cm_network_get_config(config->network), out};
     out->rows = rows;
@@ -170,6 +188,7 @@ cm_status cm_unroll_record(const cm_trainer_config *config, int rows, cm_unroll 
         record_losses(&r, state, k + 1);
         if (out->consistency) record_consistency(&r, state, k + 1);
     }
+    keep_results(out);
     return cm_tape_finish(out->tape);
 }
 
@@ -309,24 +328,24 @@ void cm_unroll_collect(const cm_unroll *unroll, const cm_train_batch *batch, con
         size_t at = (size_t)rows->first * (size_t)(u->unroll + 1) + (size_t)k;
         term value = {NULL, batch->value_mask + at, u->unroll + 1, 0.0};
         term policy = {NULL, batch->policy_mask + at, u->unroll + 1, 0.0};
-        out->value[k] = collect(u, batch, rows, &value, cm_pass_data(pass, u->value[k].loss));
-        out->policy[k] = collect(u, batch, rows, &policy, cm_pass_data(pass, u->policy[k].loss));
-        out->entropy[k] = collect(u, batch, rows, &policy, cm_pass_data(pass, u->policy[k].entropy));
+        out->value[k] = collect(u, batch, rows, &value, cm_pass_result(pass, u->value[k].loss));
+        out->policy[k] = collect(u, batch, rows, &policy, cm_pass_result(pass, u->policy[k].loss));
+        out->entropy[k] = collect(u, batch, rows, &policy, cm_pass_result(pass, u->policy[k].entropy));
     }
     for (int k = 0; k < u->unroll; k++) {
         size_t at = (size_t)rows->first * (size_t)u->unroll + (size_t)k;
         term reward = {NULL, batch->reward_mask + at, u->unroll, 0.0};
-        out->reward[k] = collect(u, batch, rows, &reward, cm_pass_data(pass, u->reward[k].loss));
+        out->reward[k] = collect(u, batch, rows, &reward, cm_pass_result(pass, u->reward[k].loss));
         term consistency = {NULL, batch->consistency_mask + at, u->unroll, 0.0};
         if (u->chance) {
             const cm_unroll_chance *c = &u->step[k];
-            out->afterstate[k] = collect(u, batch, rows, &consistency, cm_pass_data(pass, c->value.loss));
-            out->code[k] = collect(u, batch, rows, &consistency, cm_pass_data(pass, c->code.loss));
+            out->afterstate[k] = collect(u, batch, rows, &consistency, cm_pass_result(pass, c->value.loss));
+            out->code[k] = collect(u, batch, rows, &consistency, cm_pass_result(pass, c->code.loss));
             if (u->encoder) {
-                out->commitment[k] = collect(u, batch, rows, &consistency, cm_pass_data(pass, c->commitment.loss));
+                out->commitment[k] = collect(u, batch, rows, &consistency, cm_pass_result(pass, c->commitment.loss));
             }
         }
         if (!u->consistency) continue;
-        out->consistency[k] = collect(u, batch, rows, &consistency, cm_pass_data(pass, u->consistency_loss[k].loss));
+        out->consistency[k] = collect(u, batch, rows, &consistency, cm_pass_result(pass, u->consistency_loss[k].loss));
     }
 }

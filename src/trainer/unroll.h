@@ -56,7 +56,7 @@ typedef struct cm_chunk_rows {
     int O, A;  /* observation size, actions */
 } cm_chunk_rows;
 
-/* Writes the chunk's rows of a batch into its INPUT block at `base`. */
+/* Writes the chunk's rows of a batch into its INPUT block, whose place on the host is `base`. */
 void cm_unroll_stage(const cm_unroll *unroll, const cm_unroll_factors *factors, const cm_train_batch *batch,
                      const cm_chunk_rows *rows, void *base);
 
@@ -67,7 +67,7 @@ typedef struct cm_scalars {
         commitment[CM_UNROLL_MAX + 1];
 } cm_scalars;
 
-/* Reads a chunk's losses after its pass. */
+/* Reads a chunk's losses after its pass and its cm_pass_fetch. */
 void cm_unroll_collect(const cm_unroll *unroll, const cm_train_batch *batch, const cm_chunk_rows *rows,
                        const cm_pass *pass, cm_scalars *out);
 

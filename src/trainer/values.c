@@ -9,7 +9,7 @@ enum { ROWS = 64 };
 /* One worker's pass. */
 typedef struct lane {
     cm_pass *pass;
-    cm_buffer input;
+    cm_mirror input;
 } lane;
 
 struct cm_values {
@@ -33,6 +33,7 @@ static cm_status record(cm_values *v) {
     cm_outputs out =
         cm_network_predict(network, v->tape, cm_network_representation(network, v->tape, v->observation), false);
     v->value = cm_tape_support_decode(v->tape, out.value, &c->value_support);
+    cm_tape_result(v->tape, v->value);
     return cm_tape_finish(v->tape);
 }
 
@@ -44,11 +45,11 @@ static cm_status build(cm_values *v) {
     CM_TRY(cm_alloc(&v->lanes, (size_t)v->workers, sizeof *v->lanes, "bootstrap values"));
     for (int w = 0; w < v->workers; w++) {
         lane *l = &v->lanes[w];
-        CM_TRY(cm_buffer_create(&l->input, t->config.backend->device, cm_tape_bytes(v->tape, CM_MEM_INPUT) + CM_ALIGN,
+        CM_TRY(cm_mirror_create(&l->input, t->config.backend->device, cm_tape_bytes(v->tape, CM_MEM_INPUT) + CM_ALIGN,
                                 "bootstrap observations"));
-        void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = cm_trainer_parameters(t, which),
-                                    [CM_MEM_STATE] = cm_trainer_state(t, which),
-                                    [CM_MEM_INPUT] = l->input.base};
+        void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = cm_trainer_block(t, which)->block.base,
+                                    [CM_MEM_STATE] = cm_trainer_state_block(t, which)->block.base,
+                                    [CM_MEM_INPUT] = l->input.block.base};
         CM_TRY(cm_pass_create(v->tape, t->streams[w], base, &l->pass));
     }
     return CM_OK;
@@ -64,7 +65,7 @@ void cm_values_destroy(cm_values *values) {
     if (!values) return;
     for (int w = 0; values->lanes && w < values->workers; w++) {
         cm_pass_destroy(values->lanes[w].pass);
-        cm_buffer_destroy(&values->lanes[w].input);
+        cm_mirror_destroy(&values->lanes[w].input);
     }
     free(values->lanes);
     cm_tape_destroy(values->tape);
@@ -73,17 +74,22 @@ void cm_values_destroy(cm_values *values) {
 
 size_t cm_values_bytes(const cm_values *values) {
     return (size_t)values->workers *
-           (cm_tape_bytes(values->tape, CM_MEM_INPUT) + cm_tape_bytes(values->tape, CM_MEM_WORK));
+           (cm_tape_bytes(values->tape, CM_MEM_INPUT) + cm_tape_bytes(values->tape, CM_MEM_WORK) +
+            cm_tape_bytes(values->tape, CM_MEM_RESULT));
 }
 
 static cm_status run_rows(void *context, int task, int worker) {
     cm_values *v = context;
     size_t O = (size_t)cm_network_observation_size(v->trainer->config.network);
     int first = task * ROWS, rows = v->n - first < ROWS ? v->n - first : ROWS;
-    cm_pass *pass = v->lanes[worker].pass;
-    memcpy(cm_pass_data(pass, v->observation), v->from + (size_t)first * O, (size_t)rows * O * sizeof(float));
-    CM_TRY(cm_pass_forward(pass));
-    memcpy(v->to + first, cm_pass_data(pass, v->value), (size_t)rows * sizeof(float));
+    const size_t at = cm_tape_offset(v->tape, v->observation), bytes = (size_t)rows * O * sizeof(float);
+    cm_stream *stream = v->trainer->streams[worker];
+    lane *l = &v->lanes[worker];
+    memcpy((char *)l->input.host + at, v->from + (size_t)first * O, bytes);
+    CM_TRY(cm_stream_write(stream, l->input.block.base + at, (char *)l->input.host + at, bytes));
+    CM_TRY(cm_pass_forward(l->pass));
+    CM_TRY(cm_pass_fetch(l->pass));
+    memcpy(v->to + first, cm_pass_result(l->pass, v->value), (size_t)rows * sizeof(float));
     return CM_OK;
 }
 

@@ -1,7 +1,9 @@
 /* The blocks of a trainer and its slow weights. */
 #include "trainer/internal.h"
 
-static cm_status copy(cm_buffer *to, const cm_buffer *from) { return to->base ? cm_buffer_copy(to, from) : CM_OK; }
+static cm_status copy(cm_mirror *to, const cm_mirror *from) {
+    return to->host ? cm_buffer_copy(&to->block, &from->block) : CM_OK;
+}
 
 cm_status cm_trainer_copy_target(cm_trainer *trainer) {
     CM_TRY(copy(&trainer->target, &trainer->parameters));
@@ -13,29 +15,66 @@ cm_status cm_trainer_copy_slow(cm_trainer *trainer) {
     return cm_trainer_copy_target(trainer);
 }
 
-float *cm_trainer_parameters(cm_trainer *trainer, cm_weights which) {
-    const cm_buffer *slow = which == CM_WEIGHTS_EMA ? &trainer->average : &trainer->target;
-    return (float *)(which != CM_WEIGHTS_ONLINE && slow->base ? slow->base : trainer->parameters.base);
+cm_mirror *cm_trainer_block(cm_trainer *trainer, cm_weights which) {
+    cm_mirror *slow = which == CM_WEIGHTS_EMA ? &trainer->average : &trainer->target;
+    return which != CM_WEIGHTS_ONLINE && slow->host ? slow : &trainer->parameters;
 }
 
-float *cm_trainer_state(cm_trainer *trainer, cm_weights which) {
-    bool target = which == CM_WEIGHTS_TARGET && trainer->target_state.base;
-    return (float *)(target ? trainer->target_state.base : trainer->state.base);
+cm_mirror *cm_trainer_state_block(cm_trainer *trainer, cm_weights which) {
+    bool target = which == CM_WEIGHTS_TARGET && trainer->target_state.host;
+    return target ? &trainer->target_state : &trainer->state;
 }
 
-float *cm_trainer_moments(cm_trainer *trainer, int order) { return cm_optimizer_moments(trainer->optimizer, order); }
+float *cm_trainer_parameters(cm_trainer *trainer, cm_weights which) { return cm_trainer_block(trainer, which)->host; }
+
+float *cm_trainer_state(cm_trainer *trainer, cm_weights which) { return cm_trainer_state_block(trainer, which)->host; }
+
+float *cm_trainer_moments(cm_trainer *trainer, int order) {
+    return cm_optimizer_moments(trainer->optimizer, order)->host;
+}
 
 const float *cm_trainer_gradients(const cm_trainer *trainer) {
-    return accumulation(trainer) > 1 ? (const float *)trainer->accumulated.base : trainer->gradient[0];
+    return accumulation(trainer) > 1 ? trainer->accumulated.host : trainer->gradients.host;
+}
+
+enum { WEIGHTS = 5, BLOCKS = WEIGHTS + 2 };
+
+/* What a checkpoint holds: weights, then moments. */
+static void list_blocks(cm_trainer *t, cm_mirror *out[BLOCKS]) {
+    cm_mirror *all[BLOCKS] = {&t->parameters,
+                              &t->state,
+                              &t->average,
+                              &t->target,
+                              &t->target_state,
+                              cm_optimizer_moments(t->optimizer, 0),
+                              cm_optimizer_moments(t->optimizer, 1)};
+    for (int i = 0; i < BLOCKS; i++) out[i] = all[i];
+}
+
+cm_status cm_trainer_fetch(cm_trainer *trainer, cm_trainer_part part) {
+    cm_mirror *block[BLOCKS];
+    list_blocks(trainer, block);
+    for (int i = 0; i < (part == CM_TRAINER_WEIGHTS ? WEIGHTS : BLOCKS); i++) CM_TRY(cm_mirror_fetch(block[i]));
+    if (part == CM_TRAINER_WEIGHTS) return CM_OK;
+    CM_TRY(cm_mirror_fetch(&trainer->accumulated));
+    return cm_mirror_fetch(&trainer->gradients);
+}
+
+cm_status cm_trainer_repack(cm_trainer *trainer) {
+    const cm_mirror *blocks[3] = {&trainer->parameters, &trainer->average, &trainer->target};
+    for (int i = 0; i < 3; i++) {
+        const cm_buffer *block = &blocks[i]->block;
+        if (!block->base) continue;
+        CM_TRY(cm_backend_repack(trainer->config.backend, block->base, block->bytes, trainer->config.pool));
+    }
+    return CM_OK;
 }
 
 cm_status cm_trainer_changed(cm_trainer *trainer) {
-    cm_buffer *blocks[3] = {&trainer->parameters, &trainer->average, &trainer->target};
-    for (int i = 0; i < 3; i++) {
-        if (!blocks[i]->base) continue;
-        CM_TRY(cm_backend_repack(trainer->config.backend, blocks[i]->base, blocks[i]->bytes, trainer->config.pool));
-    }
-    return CM_OK;
+    cm_mirror *block[BLOCKS];
+    list_blocks(trainer, block);
+    for (int i = 0; i < BLOCKS; i++) CM_TRY(cm_mirror_push(block[i]));
+    return cm_trainer_repack(trainer);
 }
 
 int64_t cm_trainer_updates(const cm_trainer *trainer) { return trainer->updates; }
@@ -54,16 +93,18 @@ int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capaci
     const cm_trainer *t = trainer;
     size_t workers = (size_t)cm_pool_size(t->config.pool), activations = 0;
     for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++) {
-        activations += workers * cm_tape_bytes(t->unroll[kind].tape, CM_MEM_WORK);
+        activations += workers * (cm_tape_bytes(t->unroll[kind].tape, CM_MEM_WORK) +
+                                  cm_tape_bytes(t->unroll[kind].tape, CM_MEM_RESULT));
     }
     int moments = t->config.options->optimizer == CM_OPTIMIZER_SGD ? 1 : 2;
     const cm_memory_row all[] = {
-        {"parameters", t->parameters.bytes + t->state.bytes},
-        {"optimiser moments", (size_t)moments * t->parameters.bytes},
-        {"gradients", t->gradients.bytes + t->accumulated.bytes},
-        {"averaged and target parameters", t->average.bytes + t->target.bytes + t->target_state.bytes},
+        {"parameters", t->parameters.block.bytes + t->state.block.bytes},
+        {"optimiser moments", (size_t)moments * t->parameters.block.bytes},
+        {"gradients", t->gradients.block.bytes + t->accumulated.block.bytes},
+        {"averaged and target parameters",
+         t->average.block.bytes + t->target.block.bytes + t->target_state.block.bytes},
         {"training activations", activations},
-        {"training inputs", t->inputs.bytes + t->stats.bytes},
+        {"training inputs", t->inputs.block.bytes + t->stats.bytes},
         {"bootstrap values", t->values ? cm_values_bytes(t->values) : 0},
     };
     int count = (int)(sizeof all / sizeof *all);
