@@ -99,6 +99,11 @@ typedef struct cm_backend_class {
     /* Where the device is not the host: see cm_stream_write, cm_stream_read. */
     cm_status (*write)(cm_stream *stream, void *to, const void *host, size_t bytes);
     cm_status (*read)(cm_stream *stream, void *host, const void *from, size_t bytes);
+    /* Runs prepared calls in their order, the same ones again and again, so that they may be recorded. *recording, NULL
+     * at first, is the class's and goes with `forget`; calls are what they were the last time unless `version` is
+     * another one, and then only their addresses differ. NULL: they are run one by one. */
+    cm_status (*play)(cm_stream *stream, const cm_call *calls, int count, uint64_t version, void **recording);
+    void (*forget)(void *recording);
 } cm_backend_class;
 
 struct cm_backend {

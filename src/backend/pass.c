@@ -21,6 +21,8 @@ struct cm_pass {
     int forwards, backwards;
     patch *patches[CM_MEM_COUNT];
     int patch_count[CM_MEM_COUNT];
+    uint64_t version;   /* of the addresses in the calls */
+    void *recording[2]; /* of forward and backward; the backend's */
 };
 
 /* A gradient's scale has no forward work: its two variables are the same memory. */
@@ -107,6 +109,8 @@ cm_status cm_pass_create(const cm_tape *tape, cm_stream *stream, void *const bas
 void cm_pass_destroy(cm_pass *pass) {
     if (!pass) return;
     for (int m = 0; m < CM_MEM_COUNT; m++) free(pass->patches[m]);
+    for (int i = 0; i < 2; i++)
+        if (pass->recording[i]) pass->stream->backend->kind->forget(pass->recording[i]);
     free(pass->forward);
     free(pass->backward);
     cm_buffer_destroy(&pass->work);
@@ -117,6 +121,7 @@ void cm_pass_destroy(cm_pass *pass) {
 void cm_pass_bind(cm_pass *pass, cm_memory memory, void *base) {
     if (pass->base[memory] == base) return;
     pass->base[memory] = base;
+    pass->version++;
     for (int i = 0; i < pass->patch_count[memory]; i++) {
         pass->patches[memory][i].tensor->data = (char *)base + pass->patches[memory][i].offset;
     }
@@ -127,16 +132,18 @@ void *cm_pass_data(const cm_pass *pass, cm_var var) {
     return (char *)pass->base[v->memory] + v->offset;
 }
 
-static cm_status run_all(cm_stream *stream, const cm_call *calls, int count) {
-    for (int i = 0; i < count; i++) CM_TRY(cm_call_run(stream, &calls[i]));
+static cm_status run_all(cm_pass *pass, const cm_call *calls, int count, void **recording) {
+    const cm_backend_class *kind = pass->stream->backend->kind;
+    if (kind->play) return kind->play(pass->stream, calls, count, pass->version, recording);
+    for (int i = 0; i < count; i++) CM_TRY(cm_call_run(pass->stream, &calls[i]));
     return CM_OK;
 }
 
-cm_status cm_pass_forward(cm_pass *pass) { return run_all(pass->stream, pass->forward, pass->forwards); }
+cm_status cm_pass_forward(cm_pass *pass) { return run_all(pass, pass->forward, pass->forwards, &pass->recording[0]); }
 
 cm_status cm_pass_backward(cm_pass *pass) {
     if (!pass->tape->training) return cm_fail(CM_ERR_STATE, "this pass was recorded without gradients");
-    return run_all(pass->stream, pass->backward, pass->backwards);
+    return run_all(pass, pass->backward, pass->backwards, &pass->recording[1]);
 }
 
 cm_status cm_pass_fetch(cm_pass *pass) {
