@@ -4,8 +4,6 @@
 
 /* Channels are worked on in blocks: rows outside, so that memory is read in order. */
 
-static double rectify(cm_activation activation, double x) { return activation == CM_ACT_RELU && x <= 0.0 ? 0.0 : x; }
-
 /* ---- forward ---- */
 
 /* y = act((x - mean) inverse scale + shift + residual) */
@@ -29,7 +27,7 @@ static void apply(const affine *a, const block *k) {
         float *y = ref_vector(a->y, r) + k->first;
         for (int i = 0; i < k->n; i++) {
             double value = ((double)x[i] - k->mean[i]) * k->inverse[i] * (double)scale[i] + (double)shift[i];
-            y[i] = (float)rectify(a->activation, residual ? value + (double)residual[i] : value);
+            y[i] = (float)cm_act_d(a->activation, residual ? value + (double)residual[i] : value);
         }
     }
 }
@@ -138,8 +136,8 @@ static void input_gradients(const backward *p, const block *k, const double *sum
         const float *x = ref_vector(p->x, r) + k->first;
         for (int i = 0; i < k->n; i++) {
             double g = gradient_at(p, dy[i], y[i]), normal = ((double)x[i] - k->mean[i]) * k->inverse[i];
-            double dx = (double)ref_at(p->scale, k->first + i) * k->inverse[i] *
-                        (g - share * sum[i] - share * normal * along[i]);
+            double inverse = (double)ref_at(p->scale, k->first + i) * k->inverse[i];
+            double dx = cm_norm_slope_d(inverse, g, normal, share * sum[i], share * along[i]);
             if (p->dresidual->data) ref_put(ref_vector(p->dresidual, r) + k->first + i, g, p->add_dresidual);
             if (p->dx->data) ref_put(ref_vector(p->dx, r) + k->first + i, dx, p->add_dx);
         }
@@ -203,7 +201,7 @@ cm_status cm_ref_batch_norm_update(cm_stream *stream, const cm_call *call) {
         double sum = 0.0;
         for (int chunk = 0; chunk < chunks; chunk++) sum += (double)ref_row(stats, chunk)[i];
         float *value = (float *)running[i / channels]->data + i % channels;
-        *value = (float)((1.0 - m) * (double)*value + m * sum / chunks);
+        *value = (float)cm_running_d((double)*value, sum, chunks, m);
     }
     return CM_OK;
 }

@@ -56,7 +56,7 @@ cm_status cm_ref_conv2d(cm_stream *stream, const cm_call *call) {
             for (int q = 0; q < g.Q; q++)
                 for (int o = 0; o < g.O; o++) {
                     double sum = window_sum(&g, call, b, p, q, o) + (bias->data ? (double)ref_at(bias, o) : 0.0);
-                    ref_put(output_at(&g, y, b, p, q) + o, ref_act(call->attr.activation, sum), add);
+                    ref_put(output_at(&g, y, b, p, q) + o, cm_act_d(call->attr.activation, sum), add);
                 }
     return CM_OK;
 }

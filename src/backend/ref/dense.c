@@ -12,9 +12,8 @@ typedef struct encoded {
 static encoded encode(const cm_call *call, const cm_tensor *action, int b) {
     const cm_attr *a = &call->attr;
     if (!action->data) return (encoded){-1, 0.0};
-    int index = ref_int(action, b);
-    if (a->encoding == CM_ENCODE_ONEHOT) return (encoded){index, 1.0};
-    return (encoded){0, ref_input((float)index / (float)a->actions, a->compute == CM_BF16)};
+    cm_encoded e = cm_encoded_of(a->encoding, a->actions, ref_int(action, b), 0);
+    return (encoded){e.column, ref_input(e.value, a->compute == CM_BF16)};
 }
 
 static cm_status check_action(const cm_call *call, const cm_tensor *action) {
@@ -35,7 +34,7 @@ cm_status cm_ref_dense(cm_stream *stream, const cm_call *call) {
             double sum = ref_dot(ref_row(x, b), w, in, bf16);
             if (e.column >= 0) sum += e.value * ref_input(w[in + e.column], bf16);
             if (bias->data) sum += (double)ref_at(bias, o);
-            ref_put(ref_row(y, b) + o, ref_act(call->attr.activation, sum), add);
+            ref_put(ref_row(y, b) + o, cm_act_d(call->attr.activation, sum), add);
         }
     }
     return CM_OK;

@@ -27,7 +27,7 @@ cm_status cm_ref_layer_norm(cm_stream *stream, const cm_call *call) {
             for (int i = 0; i < n; i++) {
                 double normal = ((double)from[i] - m.mean) * m.inverse;
                 double value = normal * (double)ref_at(scale, g * n + i) + (double)ref_at(shift, g * n + i);
-                ref_row(y, r)[g * n + i] = (float)ref_act(call->attr.activation, value);
+                ref_row(y, r)[g * n + i] = (float)cm_act_d(call->attr.activation, value);
             }
             if (!saved->data) continue;
             ref_row(saved, r)[2 * g] = (float)m.mean;
@@ -50,7 +50,7 @@ static element element_at(const cm_call *call, int r, int i, int n) {
     double y = (double)ref_row(REF_ARG(call, layer_norm_backward, y), r)[i];
     double dy = (double)ref_row(REF_ARG(call, layer_norm_backward, dy), r)[i];
     double normal = (x - (double)saved[0]) * (double)saved[1];
-    return (element){normal, dy * ref_slope(call->attr.activation, normal * scale + shift, y)};
+    return (element){normal, dy * cm_slope_d(call->attr.activation, normal * scale + shift, y)};
 }
 
 static void parameter_gradients(const cm_call *call, int n, int size) {
@@ -87,7 +87,7 @@ static void input_gradient(const cm_call *call, int r, int group, int n) {
     for (int i = group * n; i < (group + 1) * n; i++) {
         element e = element_at(call, r, i, n);
         double g = e.gradient * (double)ref_at(scale, i);
-        ref_put(ref_row(dx, r) + i, inverse * (g - sum / n - e.normal * along / n),
+        ref_put(ref_row(dx, r) + i, cm_norm_slope_d(inverse, g, e.normal, sum / n, along / n),
                 REF_ADDS(call, layer_norm_backward, dx));
     }
 }

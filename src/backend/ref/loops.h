@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "backend/backend.h"
+#include "backend/formulas.h"
 
 /* A tensor of a call by its name in ops.def: REF_ARG(call, dense, weight). */
 #define REF_ARG(call, op, name) (&(call)->t[CM_T_##op##_##name])
@@ -64,10 +64,6 @@ static inline void ref_sum_vectors(const cm_tensor *t, float *out, bool add) {
         ref_put_all(out + first, sums, n, add);
     }
 }
-
-/* Activations, and their slope where the input is x and the output y; relu reads only y. */
-double ref_act(cm_activation activation, double x);
-double ref_slope(cm_activation activation, double x, double y);
 
 /* CM_ERR_INPUT unless 0 <= index[i] < limit for all n. */
 cm_status ref_check_range(const cm_call *call, const char *name, const cm_tensor *index, int limit);

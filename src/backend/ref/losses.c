@@ -6,7 +6,7 @@
 typedef struct policy_row {
     const float *logits, *target, *legal;
     int n;
-    ref_softmax softmax;
+    cm_softmax_d softmax;
     double target_sum, loss, entropy;
 } policy_row;
 
@@ -16,20 +16,20 @@ static void policy_row_measure(policy_row *p, bool kl) {
     p->softmax = ref_softmax_of(p->logits, p->legal, p->n);
     for (int i = 0; i < p->n; i++) {
         if (!takes_part(p, i)) continue;
-        double t = (double)p->target[i], log_p = ref_softmax_log(&p->softmax, (double)p->logits[i]);
-        double probability = ref_softmax_probability(&p->softmax, (double)p->logits[i]);
+        double t = (double)p->target[i], log_p = cm_softmax_log_d(&p->softmax, (double)p->logits[i]);
+        double probability = cm_softmax_probability_d(&p->softmax, (double)p->logits[i]);
         p->target_sum += t;
-        if (t != 0.0) p->loss -= t * (kl ? log_p - log(t) : log_p);
-        if (probability != 0.0) p->entropy -= probability * log_p;
+        p->loss += cm_policy_entry_loss_d(t, log_p, kl);
+        p->entropy += cm_policy_entry_entropy_d(probability, log_p);
     }
 }
 
 /* d(loss - weight entropy) / dlogits[i] */
 static double policy_row_gradient(const policy_row *p, int i, double weight) {
     if (!takes_part(p, i)) return 0.0;
-    double probability = ref_softmax_probability(&p->softmax, (double)p->logits[i]);
-    double log_p = probability != 0.0 ? ref_softmax_log(&p->softmax, (double)p->logits[i]) : 0.0;
-    return probability * (p->target_sum + weight * (log_p + p->entropy)) - (double)p->target[i];
+    double probability = cm_softmax_probability_d(&p->softmax, (double)p->logits[i]);
+    double log_p = cm_softmax_log_d(&p->softmax, (double)p->logits[i]), flat = p->target_sum + weight * p->entropy;
+    return cm_policy_slope_d(probability, log_p, (double)p->target[i], flat, weight);
 }
 
 cm_status cm_ref_policy_loss(cm_stream *stream, const cm_call *call) {
@@ -86,8 +86,6 @@ cm_status cm_ref_square_loss(cm_stream *stream, const cm_call *call) {
     return CM_OK;
 }
 
-#define NORM_FLOOR 1e-5
-
 cm_status cm_ref_consistency_loss(cm_stream *stream, const cm_call *call) {
     (void)stream;
     const cm_tensor *loss = REF_ARG(call, consistency_loss, loss), *dx = REF_ARG(call, consistency_loss, dx);
@@ -95,18 +93,12 @@ cm_status cm_ref_consistency_loss(cm_stream *stream, const cm_call *call) {
     int n = x->dim[1];
     for (int b = 0; b < x->dim[0]; b++) {
         const float *u = ref_row(x, b), *v = ref_row(y, b);
-        double norm_u = sqrt(ref_dot(u, u, n, false)), norm_v = sqrt(ref_dot(v, v, n, false));
-        bool floored = norm_u <= NORM_FLOOR; /* a NaN is no floor: it shows */
-        if (floored) norm_u = NORM_FLOOR;
-        if (norm_v <= NORM_FLOOR) norm_v = NORM_FLOOR;
-        double cosine = ref_dot(u, v, n, false) / (norm_u * norm_v);
+        cm_cosine_d cosine = cm_cosine_of_d(ref_dot(u, u, n, false), ref_dot(v, v, n, false), ref_dot(u, v, n, false));
         double c = (double)ref_at(REF_ARG(call, consistency_loss, coefficient), b);
-        ((float *)loss->data)[b] = (float)-cosine;
-        for (int i = 0; dx->data && i < n; i++) {
-            double away = floored ? 0.0 : cosine * (double)u[i] / (norm_u * norm_u);
-            ref_put(ref_row(dx, b) + i, c * (away - (double)v[i] / (norm_u * norm_v)),
+        ((float *)loss->data)[b] = (float)-cosine.value;
+        for (int i = 0; dx->data && i < n; i++)
+            ref_put(ref_row(dx, b) + i, c * cm_cosine_slope_d(&cosine, (double)u[i], (double)v[i]),
                     REF_ADDS(call, consistency_loss, dx));
-        }
     }
     return CM_OK;
 }

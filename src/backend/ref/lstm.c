@@ -4,21 +4,14 @@
 #include "backend/ref/loops.h"
 #include "backend/ref/ref.h"
 
-enum { GATES = 4, SAVED = 6 };
-
-/* True if h and c are zero on entering step t (after step t - 1, that is). */
-static bool is_reset(const cm_attr *attr, int t) { return t > 0 && attr->horizon > 0 && t % attr->horizon == 0; }
-
 /* Vector (t, b) of a tensor [T, B, n]. */
 static float *step_at(const cm_tensor *tensor, int t, int b) { return ref_row(tensor, t) + (size_t)b * tensor->dim[2]; }
 
 /* h on entering step t: NULL where it is zero. */
 static const float *entering_h(const cm_attr *attr, const cm_tensor *y, const cm_tensor *h0, int t, int b) {
-    if (is_reset(attr, t)) return NULL;
+    if (cm_lstm_is_reset(attr->horizon, t)) return NULL;
     return t ? step_at(y, t - 1, b) : ref_row(h0, b);
 }
-
-static double logistic(double x) { return ref_act(CM_ACT_SIGMOID, x); }
 
 /* ---- forward ---- */
 
@@ -37,14 +30,16 @@ static void lstm_step(const cm_call *call, int t, int b, double *c) {
     const float *x = step_at(REF_ARG(call, lstm, x), t, b);
     const float *h = entering_h(&call->attr, y, REF_ARG(call, lstm, h0), t, b);
     for (int j = 0; j < H; j++) {
-        double i = logistic(gate(call, j, x, h)), f = logistic(gate(call, H + j, x, h));
-        double g = tanh(gate(call, 2 * H + j, x, h)), o = logistic(gate(call, 3 * H + j, x, h));
-        c[j] = f * (h ? c[j] : 0.0) + i * g;
-        double squashed = tanh(c[j]);
-        step_at(y, t, b)[j] = (float)(o * squashed);
+        double pre[CM_LSTM_GATES];
+        for (int k = 0; k < CM_LSTM_GATES; k++) pre[k] = gate(call, k * H + j, x, h);
+        cm_lstm_unit_d u = cm_lstm_unit_of_d(pre, h ? c[j] : 0.0);
+        c[j] = u.c;
+        step_at(y, t, b)[j] = (float)(u.gate[3] * u.squashed);
         if (!saved->data) continue;
-        const double keep[SAVED] = {i, f, g, o, c[j], squashed};
-        for (int k = 0; k < SAVED; k++) step_at(saved, t, b)[k * H + j] = (float)keep[k];
+        float *keep = step_at(saved, t, b) + j;
+        for (int k = 0; k < CM_LSTM_GATES; k++) keep[k * H] = (float)u.gate[k];
+        keep[4 * H] = (float)u.c;
+        keep[5 * H] = (float)u.squashed;
     }
 }
 
@@ -64,7 +59,7 @@ cm_status cm_ref_lstm(cm_stream *stream, const cm_call *call) {
 /* Of one sample: gradients that arrive at h and c from the step behind, and at the gates of this one. */
 typedef struct carried {
     double dh[CM_LSTM_HIDDEN_MAX], dc[CM_LSTM_HIDDEN_MAX];
-    float dgate[GATES * CM_LSTM_HIDDEN_MAX];
+    float dgate[CM_LSTM_GATES * CM_LSTM_HIDDEN_MAX];
 } carried;
 
 static void gate_gradients(const cm_call *call, int t, int b, carried *g) {
@@ -73,16 +68,14 @@ static void gate_gradients(const cm_call *call, int t, int b, carried *g) {
     const float *dy = step_at(REF_ARG(call, lstm_backward, dy), t, b);
     const float *c_before = t ? step_at(REF_ARG(call, lstm_backward, saved), t - 1, b) + 4 * H
                               : ref_row(REF_ARG(call, lstm_backward, c0), b);
-    bool reset = is_reset(&call->attr, t);
+    bool reset = cm_lstm_is_reset(call->attr.horizon, t);
     for (int j = 0; j < H; j++) {
-        double i = (double)s[j], f = (double)s[H + j], c_hat = (double)s[2 * H + j], o = (double)s[3 * H + j];
-        double squashed = (double)s[5 * H + j], dh = g->dh[j] + (double)dy[j];
-        double dc = g->dc[j] + dh * o * (1.0 - squashed * squashed);
-        g->dgate[j] = (float)(dc * c_hat * i * (1.0 - i));
-        g->dgate[H + j] = (float)(reset ? 0.0 : dc * (double)c_before[j] * f * (1.0 - f));
-        g->dgate[2 * H + j] = (float)(dc * i * (1.0 - c_hat * c_hat));
-        g->dgate[3 * H + j] = (float)(dh * squashed * o * (1.0 - o));
-        g->dc[j] = reset ? 0.0 : dc * f;
+        cm_lstm_unit_d u = {{(double)s[j], (double)s[H + j], (double)s[2 * H + j], (double)s[3 * H + j]},
+                            (double)s[4 * H + j],
+                            (double)s[5 * H + j]};
+        double arrives[2] = {g->dh[j] + (double)dy[j], g->dc[j]}, dgate[CM_LSTM_GATES];
+        g->dc[j] = cm_lstm_unit_slope_d(&u, (double)c_before[j], reset, arrives, dgate);
+        for (int k = 0; k < CM_LSTM_GATES; k++) g->dgate[k * H + j] = (float)dgate[k];
     }
 }
 
@@ -128,7 +121,7 @@ static void step_backward(const cm_call *call, int t, int b, carried *g) {
     gate_gradients(call, t, b, g);
     input_gradient(call, t, b, g->dgate);
     parameter_gradients(call, t, b, g->dgate);
-    if (is_reset(&call->attr, t))
+    if (cm_lstm_is_reset(call->attr.horizon, t))
         memset(g->dh, 0, sizeof g->dh);
     else
         through_weight(call, REF_ARG(call, lstm_backward, weight_hh), g->dgate, g->dh);

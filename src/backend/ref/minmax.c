@@ -2,8 +2,6 @@
 #include "backend/ref/loops.h"
 #include "backend/ref/ref.h"
 
-#define RANGE_GUARD 1e-5
-
 typedef struct layout {
     int groups, n, step;
 } layout;
@@ -19,8 +17,7 @@ static void normalise(const float *x, float *y, const layout *l, float saved[3])
         if (x[i * l->step] < x[low * l->step]) low = i;
         if (x[i * l->step] > x[high * l->step]) high = i;
     }
-    double least = (double)x[low * l->step], range = (double)x[high * l->step] - least;
-    if (range < RANGE_GUARD) range += RANGE_GUARD;
+    double least = (double)x[low * l->step], range = cm_minmax_range_d((double)x[high * l->step] - least);
     for (int i = 0; i < l->n; i++) y[i * l->step] = (float)(((double)x[i * l->step] - least) / range);
     saved[0] = (float)low, saved[1] = (float)high, saved[2] = (float)(1.0 / range);
 }
@@ -46,16 +43,14 @@ cm_status cm_ref_minmax_backward(cm_stream *stream, const cm_call *call) {
     for (int b = 0; b < y->dim[0]; b++)
         for (int g = 0; g < l.groups; g++) {
             const float *from = ref_row(dy, b) + g, *at = ref_row(y, b) + g, *s = ref_row(saved, b) + 3 * g;
-            double sum = 0.0, along = 0.0, inverse = (double)s[2];
+            cm_minmax_group_d group = {.low = (int)s[0], .high = (int)s[1], .inverse = (double)s[2]};
             for (int i = 0; i < l.n; i++) {
-                sum += (double)from[i * l.step];
-                along += (double)from[i * l.step] * (double)at[i * l.step];
+                group.sum += (double)from[i * l.step];
+                group.along += (double)from[i * l.step] * (double)at[i * l.step];
             }
             for (int i = 0; i < l.n; i++) {
-                double value = (double)from[i * l.step];
-                if (i == (int)s[0]) value -= sum - along;
-                if (i == (int)s[1]) value -= along;
-                ref_put(ref_row(dx, b) + g + i * l.step, value * inverse, add);
+                double value = cm_minmax_slope_d((double)from[i * l.step], i, &group);
+                ref_put(ref_row(dx, b) + g + i * l.step, value, add);
             }
         }
     return CM_OK;

@@ -6,8 +6,6 @@
 
 /* ---- pooling ---- */
 
-enum { POOL_AREA = 9 };
-
 /* Channel vector of cell (h, w) of sample b. */
 static float *cell(const cm_tensor *t, int b, int h, int w) {
     return ref_row(t, b) + ((size_t)h * t->dim[2] + w) * t->dim[3];
@@ -24,7 +22,7 @@ cm_status cm_ref_avg_pool(cm_stream *stream, const cm_call *call) {
                     for (int h = 2 * p - 1; h <= 2 * p + 1; h++)
                         for (int w = 2 * q - 1; w <= 2 * q + 1; w++)
                             if (h >= 0 && h < x->dim[1] && w >= 0 && w < x->dim[2]) sum += (double)cell(x, b, h, w)[c];
-                    cell(y, b, p, q)[c] = (float)(sum / POOL_AREA);
+                    cell(y, b, p, q)[c] = (float)(sum / CM_POOL_AREA);
                 }
     return CM_OK;
 }
@@ -40,7 +38,7 @@ cm_status cm_ref_avg_pool_backward(cm_stream *stream, const cm_call *call) {
                     for (int p = h / 2; p <= (h + 1) / 2 && p < dy->dim[1]; p++)
                         for (int q = w / 2; q <= (w + 1) / 2 && q < dy->dim[2]; q++)
                             sum += (double)cell(dy, b, p, q)[c];
-                    ref_put(cell(dx, b, h, w) + c, sum / POOL_AREA, REF_ADDS(call, avg_pool_backward, dx));
+                    ref_put(cell(dx, b, h, w) + c, sum / CM_POOL_AREA, REF_ADDS(call, avg_pool_backward, dx));
                 }
     return CM_OK;
 }
@@ -74,17 +72,6 @@ cm_status cm_ref_global_mean_backward(cm_stream *stream, const cm_call *call) {
 
 /* ---- actions ---- */
 
-/* Column of the encoding that is not zero at `cell_index`, and its value; -1: all zero. */
-static int encoded_column(const cm_attr *attr, int action, int cell_index, float *value) {
-    *value = attr->encoding == CM_ENCODE_SCALED ? (float)action / (float)attr->actions : 1.0f;
-    switch (attr->encoding) {
-    case CM_ENCODE_ONEHOT: return action;
-    case CM_ENCODE_SCALED: return 0;
-    case CM_ENCODE_BOARD: break;
-    }
-    return action == cell_index ? 0 : -1;
-}
-
 cm_status cm_ref_action_encoding(cm_stream *stream, const cm_call *call) {
     (void)stream;
     const cm_tensor *y = REF_ARG(call, action_encoding, y), *x = REF_ARG(call, action_encoding, x);
@@ -93,11 +80,11 @@ cm_status cm_ref_action_encoding(cm_stream *stream, const cm_call *call) {
     CM_TRY(ref_check_range(call, "action", action, board ? INT32_MAX : call->attr.actions));
     int channels = cm_tensor_last(x), width = cm_tensor_last(y), cells = ref_vectors(x) / x->dim[0];
     for (int r = 0; r < ref_vectors(x); r++) {
-        float *to = ref_vector(y, r), value;
+        float *to = ref_vector(y, r);
         memcpy(to, ref_vector(x, r), (size_t)channels * sizeof *to);
         memset(to + channels, 0, (size_t)(width - channels) * sizeof *to);
-        int column = encoded_column(&call->attr, ref_int(action, r / cells), r % cells, &value);
-        if (column >= 0) to[channels + column] = value;
+        cm_encoded e = cm_encoded_of(call->attr.encoding, call->attr.actions, ref_int(action, r / cells), r % cells);
+        if (e.column >= 0) to[channels + e.column] = e.value;
     }
     return CM_OK;
 }

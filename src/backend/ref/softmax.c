@@ -3,8 +3,8 @@
 
 #include "backend/ref/ref.h"
 
-ref_softmax ref_softmax_of(const float *x, const float *legal, int n) {
-    ref_softmax s = {.max = -INFINITY};
+cm_softmax_d ref_softmax_of(const float *x, const float *legal, int n) {
+    cm_softmax_d s = {.max = -INFINITY};
     for (int i = 0; i < n; i++)
         if ((!legal || legal[i] != 0.0f) && !((double)x[i] <= s.max)) s.max = (double)x[i];
     for (int i = 0; i < n; i++)
@@ -14,9 +14,9 @@ ref_softmax ref_softmax_of(const float *x, const float *legal, int n) {
 }
 
 static void softmax_run(float *y, const float *x, const float *legal, int n) {
-    ref_softmax s = ref_softmax_of(x, legal, n);
+    cm_softmax_d s = ref_softmax_of(x, legal, n);
     for (int i = 0; i < n; i++)
-        y[i] = legal && legal[i] == 0.0f ? 0.0f : (float)ref_softmax_probability(&s, (double)x[i]);
+        y[i] = legal && legal[i] == 0.0f ? 0.0f : (float)cm_softmax_probability_d(&s, (double)x[i]);
 }
 
 static void softmax_run_backward(float *dx, const float *dy, const float *y, int n, bool add) {
@@ -85,8 +85,8 @@ cm_status cm_ref_log_softmax(cm_stream *stream, const cm_call *call) {
     const cm_tensor *y = REF_ARG(call, log_softmax, y), *x = REF_ARG(call, log_softmax, x);
     for (int r = 0; r < ref_vectors(x); r++) {
         const float *from = ref_vector(x, r);
-        ref_softmax s = ref_softmax_of(from, NULL, cm_tensor_last(x));
-        for (int i = 0; i < cm_tensor_last(x); i++) ref_vector(y, r)[i] = (float)ref_softmax_log(&s, (double)from[i]);
+        cm_softmax_d s = ref_softmax_of(from, NULL, cm_tensor_last(x));
+        for (int i = 0; i < cm_tensor_last(x); i++) ref_vector(y, r)[i] = (float)cm_softmax_log_d(&s, (double)from[i]);
     }
     return CM_OK;
 }

@@ -37,10 +37,10 @@ cm_status cm_ref_two_hot(cm_stream *stream, const cm_call *call) {
 /* The value of a row of logits (or of the one output of a scalar head). */
 static double decode(const cm_support *support, const float *logits) {
     if (support->size == 1) return (double)logits[0];
-    ref_softmax s = ref_softmax_of(logits, NULL, support->size);
+    cm_softmax_d s = ref_softmax_of(logits, NULL, support->size);
     double mean = 0.0, step = cm_support_step(support);
     for (int i = 0; i < support->size; i++)
-        mean += ref_softmax_probability(&s, (double)logits[i]) * ((double)support->min + step * i);
+        mean += cm_softmax_probability_d(&s, (double)logits[i]) * ((double)support->min + step * i);
     return cm_support_value(support, mean);
 }
 
@@ -60,13 +60,13 @@ static double categorical_row(const cm_call *call, int b, float *dlogits) {
     int index;
     if (!cm_support_project(support, (double)ref_at(REF_ARG(call, categorical_loss, target), b), &index, &fraction))
         index = 0, fraction = NAN;
-    ref_softmax s = ref_softmax_of(logits, NULL, support->size);
+    cm_softmax_d s = ref_softmax_of(logits, NULL, support->size);
     double loss = 0.0;
-    if (fraction != 1.0) loss -= (1.0 - fraction) * ref_softmax_log(&s, (double)logits[index]);
-    if (fraction != 0.0) loss -= fraction * ref_softmax_log(&s, (double)logits[index + 1]);
+    if (fraction != 1.0) loss -= (1.0 - fraction) * cm_softmax_log_d(&s, (double)logits[index]);
+    if (fraction != 0.0) loss -= fraction * cm_softmax_log_d(&s, (double)logits[index + 1]);
     for (int i = 0; dlogits && i < support->size; i++) {
-        double target = i == index ? 1.0 - fraction : i == index + 1 ? fraction : 0.0;
-        ref_put(dlogits + i, c * (ref_softmax_probability(&s, (double)logits[i]) - target),
+        double target = cm_two_hot_weight_d(i, index, fraction);
+        ref_put(dlogits + i, c * (cm_softmax_probability_d(&s, (double)logits[i]) - target),
                 REF_ADDS(call, categorical_loss, dlogits));
     }
     return loss;
