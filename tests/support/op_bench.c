@@ -1,0 +1,152 @@
+#include "support/op_bench.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Stated tolerance: |got - want| <= relative * (largest |want| of the tensor) + absolute. */
+#define F32_RELATIVE  2e-6
+#define BF16_RELATIVE 8e-3
+#define LACK_RELATIVE 2e-2 /* bfloat16 asked of a processor that computes it in float32: only ref rounds */
+#define ABSOLUTE      1e-6
+
+static float at(const cm_tensor *t, int r, int i) { return ((const float *)t->data)[(size_t)r * t->stride + i]; }
+
+static void assert_close(const cm_tensor *got, const cm_tensor *want, double relative, const char *what) {
+    double largest = 0.0;
+    for (int r = 0; r < want->dim[0]; r++)
+        for (int i = 0; i < cm_tensor_row_size(want); i++) largest = fmax(largest, fabs((double)at(want, r, i)));
+    for (int r = 0; r < want->dim[0]; r++)
+        for (int i = 0; i < cm_tensor_row_size(want); i++) {
+            double off = fabs((double)at(got, r, i) - (double)at(want, r, i));
+            if (!(off <= relative * largest + ABSOLUTE)) /* an assertion of Check writes a line each time */
+                ck_abort_msg("%s [%d, %d]: got %.9g, want %.9g (largest %.3g)", what, r, i, (double)at(got, r, i),
+                             (double)at(want, r, i), largest);
+        }
+}
+
+static double tolerance(const op_bench *b, cm_dtype compute) {
+    return compute == CM_F32 ? F32_RELATIVE : b->backend->bf16 ? BF16_RELATIVE : LACK_RELATIVE;
+}
+
+static void run_fresh(cm_stream *stream, cm_call *call) {
+    int weight = op_tensor(call->op, "weight");
+    if (weight >= 0) {
+        const cm_tensor *w = &call->t[weight];
+        ck_assert_int_eq(cm_backend_repack(stream->backend, w->data, cm_tensor_bytes(w), NULL), CM_OK);
+    }
+    cm_status status = cm_call_eager(stream, call);
+    ck_assert_msg(status == CM_OK, "%s", cm_error_message());
+}
+
+static void assert_outputs_close(const op_run *got, const op_run *want, double relative, const char *name) {
+    for (int i = 0; i < cm_op_tensor_count(want->call.op); i++) {
+        if (!want->call.t[i].data || !op_writes(want->call.op, i)) continue;
+        char what[224], tensor[CM_OP_NAME_BYTES];
+        snprintf(what, sizeof what, "%s: %s", name, cm_op_tensor_name(want->call.op, i, tensor));
+        assert_close(&got->call.t[i], &want->call.t[i], relative, what);
+    }
+}
+
+/* Runs a prepared call once more on other memory (weights stay): the same bits. */
+static void assert_prepared_call_moves(op_bench *b, const op_run *fresh, const op_run *done, const char *name) {
+    op_run moved;
+    op_run_copy(&moved, fresh);
+    cm_call call = done->call;
+    int weight = op_tensor(call.op, "weight");
+    for (int i = 0; i < CM_CALL_TENSORS; i++)
+        if (i != weight) call.t[i].data = moved.call.t[i].data;
+    ck_assert_int_eq(cm_call_run(b->stream, &call), CM_OK);
+    for (int i = 0; i < CM_CALL_TENSORS; i++)
+        ck_assert_msg(!moved.block[i] || memcmp(moved.block[i], done->block[i], moved.block_bytes[i]) == 0,
+                      "%s: a prepared call gives other bits on other memory (tensor %d)", name, i);
+    op_run_free(&moved);
+}
+
+static void compare_with_ref(const op_case *row, cm_op op, op_variant v, void *at_bench) {
+    op_bench *b = at_bench;
+    char name[160], message[128];
+    op_describe(row, op, v, name);
+    op_run fresh, want, got;
+    op_run_make(&fresh, row, op, v);
+    op_run_copy(&want, &fresh);
+    op_run_copy(&got, &fresh);
+    run_fresh(b->ref_stream, &want.call);
+    run_fresh(b->stream, &got.call);
+    ck_assert_msg(op_run_intact(&want, &fresh, message), "ref: %s: %s", name, message);
+    ck_assert_msg(op_run_intact(&got, &fresh, message), "%s: %s: %s", b->backend->kind->name, name, message);
+    assert_outputs_close(&got, &want, tolerance(b, v.compute), name);
+    assert_prepared_call_moves(b, &fresh, &got, name);
+    op_run_free(&want);
+    op_run_free(&got);
+    op_run_free(&fresh);
+    b->calls++;
+}
+
+void op_bench_compare_all(op_bench *b) {
+    for (int i = 0; i < op_case_count; i++) {
+        const op_case *row = &op_cases[i];
+        op_each_variant(row, row->op, compare_with_ref, b);
+        if (row->backward != row->op) op_each_variant(row, row->backward, compare_with_ref, b);
+    }
+    ck_assert_int_gt(b->calls, 1000);
+}
+
+/* ---- one tensor in two places ---- */
+
+/* Runs a call with tensor `out` lying in tensor `in`: it gives what it gives apart. */
+static void compare_aliased(op_bench *b, const op_case *row, cm_op op, const char *out, const char *in) {
+    op_variant v = {.absent = -1, .seed = 11, .activation = row->activations ? CM_ACT_RELU : CM_ACT_NONE};
+    op_run apart, together;
+    op_run_make(&apart, row, op, v);
+    op_run_copy(&together, &apart);
+    run_fresh(b->stream, &apart.call);
+    together.call.t[op_tensor(op, out)] = together.call.t[op_tensor(op, in)];
+    run_fresh(b->stream, &together.call);
+    char name[160];
+    snprintf(name, sizeof name, "%s: %s in place of %s", cm_op_name(op), out, in);
+    assert_close(&together.call.t[op_tensor(op, out)], &apart.call.t[op_tensor(op, out)], 0.0, name);
+    op_run_free(&apart);
+    op_run_free(&together);
+}
+
+void op_bench_compare_aliased(op_bench *b) {
+    static const struct {
+        cm_op op;
+        const char *out, *in;
+    } allowed[] = {{CM_OP_activation_backward, "dx", "dy"},
+                   {CM_OP_add, "y", "a"},
+                   {CM_OP_add, "y", "b"},
+                   {CM_OP_layer_norm_backward, "dx", "dy"}};
+    for (int i = 0; i < op_case_count; i++)
+        for (size_t k = 0; k < sizeof allowed / sizeof *allowed; k++)
+            if (op_cases[i].op == allowed[k].op || op_cases[i].backward == allowed[k].op)
+                compare_aliased(b, &op_cases[i], allowed[k].op, allowed[k].out, allowed[k].in);
+}
+
+/* ---- weights that change ---- */
+
+void op_bench_change_weights(op_bench *b) {
+    for (int i = 0; i < op_case_count; i++) {
+        const op_case *row = &op_cases[i];
+        if (row->op != CM_OP_dense && row->op != CM_OP_conv2d) continue;
+        for (int side = 0; side < 4; side++) {
+            cm_op op = side & 1 ? row->backward : row->op;
+            op_variant v = {.absent = -1, .seed = 3, .compute = side & 2 ? CM_BF16 : CM_F32};
+            op_run got, want;
+            op_run_make(&got, row, op, v);
+            run_fresh(b->stream, &got.call);
+            const cm_tensor *weight = &got.call.t[op_tensor(op, "weight")];
+            for (int k = 0; k < (int)cm_tensor_count(weight); k++) ((float *)weight->data)[k] *= -0.5f;
+            size_t bytes = cm_tensor_bytes(weight);
+            ck_assert_int_eq(cm_backend_repack(b->backend, weight->data, bytes, NULL), CM_OK);
+            ck_assert_int_eq(cm_call_run(b->stream, &got.call), CM_OK);
+            op_run_copy(&want, &got);
+            run_fresh(b->ref_stream, &want.call);
+            assert_outputs_close(&got, &want, tolerance(b, v.compute), cm_op_name(op));
+            op_run_free(&got);
+            op_run_free(&want);
+        }
+    }
+}

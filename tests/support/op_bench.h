@@ -1,0 +1,22 @@
+/* A backend beside ref: the comparisons that every backend has to pass, on the calls of op_cases. */
+#ifndef CM_TESTS_SUPPORT_OP_BENCH_H
+#define CM_TESTS_SUPPORT_OP_BENCH_H
+
+#include "support/op_cases.h"
+
+/* A backend under test with a stream, beside ref. */
+typedef struct op_bench {
+    cm_backend *backend, *ref;
+    cm_stream *stream, *ref_stream;
+    int calls; /* that were compared */
+} op_bench;
+
+/* Every variant of every operation: values within the stated tolerance, guard bytes, inputs left alone, the same bits
+ * from a prepared call on other memory. */
+void op_bench_compare_all(op_bench *b);
+/* Outputs that may take the place of an input give what they give apart. */
+void op_bench_compare_aliased(op_bench *b);
+/* A changed weight counts after cm_backend_repack. */
+void op_bench_change_weights(op_bench *b);
+
+#endif
