@@ -5,6 +5,8 @@
 ALL_SRC := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 MODULE_SRC := $(filter-out src/device/%,$(sort $(wildcard src/*/cuda/*.cu src/*/cuda/*.c)))
 LIB_SRC := $(filter-out src/cli/% $(MODULE_SRC),$(ALL_SRC))
+# Of these, what sees the libraries of CUDA.
+CUDA_ONLY := $(addprefix src/backend/cuda/,cuda.c driver_check.c module.c blas.c dnn.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
@@ -15,7 +17,7 @@ SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/support/*.c))
 SCRIPT_BIN := $(patsubst scripts/%.c,$(BUILD)/%,$(wildcard scripts/*.c))
 PROGRAMS := $(if $(CLI_SRC),$(BUILD)/cumind) $(SCRIPT_BIN)
 HEADERS := $(sort $(wildcard src/*/*.h src/*/*/*.h))
-PUBLIC := $(HEADERS) $(sort $(wildcard src/*/*.def))
+PUBLIC := $(HEADERS) $(sort $(wildcard src/*/*.def)) src/backend/formulas.inc
 
 all: $(BUILD)/libcumind.a $(PROGRAMS) ## the library and the programs (default)
 
@@ -58,7 +60,7 @@ $(SCRIPT_BIN): $(BUILD)/%: $(BUILD)/scripts/%.o $(BUILD)/libcumind.a
 
 $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(BUILD)/libcumind.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(EXPORT) $^ $(LIBS) $(TEST_LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(EXPORT) $(filter %.o,$^) $(filter %.a,$^) $(LIBS) $(TEST_LIBS) -o $@
 
 # The modules that tests/backend/test_module.c opens.
 TEST_MODULES := $(patsubst %,$(BUILD)/tests/modules/%.so,good other_version other_build no_entry no_symbol)
@@ -71,10 +73,15 @@ $(TEST_MODULES): tests/modules/module.c src/backend/module.h src/backend/backend
 $(BUILD)/tests/backend/test_module: | $(TEST_MODULES)
 $(BUILD)/tests/backend/test_module.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
 
+# The operations of the cuda backend run on the CPU in this test: their host code, and kernels by way of lanes.c.
+CUDA_OPS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(CUDA_ONLY),$(wildcard src/backend/cuda/*.c))) \
+    $(BUILD)/tests/backend/cuda_cpu.o $(BUILD)/tests/backend/lanes.o
+$(BUILD)/tests/backend/test_cuda_ops: $(CUDA_OPS_OBJ)
+
 tests: $(TEST_BIN)
 
 clean: ## removes everything that was built
 	rm -rf $(BUILD)
 .PHONY: all tests clean FORCE
 .SECONDARY:
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_BIN:=.d) $(wildcard $(BUILD)/scripts/*.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_BIN:=.d) $(CUDA_OPS_OBJ:.o=.d) $(wildcard $(BUILD)/scripts/*.d)

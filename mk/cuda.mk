@@ -12,16 +12,16 @@ NVCC_FLAGS = -std=c++17 -O3 -fmad=false -Isrc $(CUDA_CODE) --threads $(JOBS) -Xc
 
 CUDA_SRC := $(MODULE_SRC)
 CUDA_OBJ := $(CUDA_SRC:%=$(BUILD)/%.o)
-CUDA_MODULE := $(if $(CUDA_SRC),$(BUILD)/lib/cumind_cuda.so)
-# Headers with functions for both sides.
-SHARED_HEADERS = $(filter-out src/core/status.h,$(shell grep -lw CM_HD $(HEADERS) 2>/dev/null))
+CUDA_MODULE := $(if $(filter %/cuda.c,$(CUDA_SRC)),$(BUILD)/lib/cumind_cuda.so)
+# Headers with functions for both sides; those of kernels are compiled with the kernels.
+SHARED_HEADERS = $(filter-out src/core/status.h src/backend/cuda/%,$(shell grep -lw CM_HD $(HEADERS) 2>/dev/null))
 
 cuda: ## compiles the CUDA modules and the headers shared with the CPU, for every architecture that nvcc knows
 	@test -n '$(NVCC)' || { echo 'cuda: no nvcc on the path and none in $(CUDA_HOME)/bin: install the CUDA toolkit' \
 	    '(Debian: nvidia-cuda-toolkit) or set CUDA_HOME; everything but CUDA builds without it' >&2; exit 1; }
 	@$(SUBMAKE) cuda-build
 
-cuda-build: $(BUILD)/cuda/shared_headers.o $(CUDA_MODULE)
+cuda-build: $(BUILD)/cuda/shared_headers.o $(CUDA_OBJ) $(CUDA_MODULE)
 	@echo 'CUDA: $(words $(SHARED_HEADERS)) shared headers and $(words $(CUDA_SRC)) sources compiled by' \
 	    "$$($(NVCC) --version | sed -n 's/.*release \([0-9.]*\).*/nvcc \1/p') for sm_"'$(CUDA_ARCHS)' \
 	    'and PTX$(if $(CUDA_MODULE), into $(CUDA_MODULE))'

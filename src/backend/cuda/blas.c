@@ -1,0 +1,198 @@
+/* Matrix products by cuBLASLt. It thinks in columns: a row-major c = a b is for it c^T = b^T a^T, so b comes first. */
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backend/cuda/cuda.h"
+#include "backend/cuda/module.h"
+#include "backend/cuda/product.h"
+#include "core/arena.h"
+
+struct cm_product_plan {
+    cm_product product;
+    cublasLtMatmulDesc_t what; /* owned */
+    cublasLtMatrixLayout_t a, b, c;
+    cublasLtMatmulAlgo_t algorithm;
+};
+
+enum { CANDIDATES = 8, REPEATS = 5 };
+
+/* ---- descriptions ---- */
+
+static cm_status describe_matrix(cublasLtMatrixLayout_t *out, cudaDataType_t type, int64_t rows, int64_t columns,
+                                 int64_t row_step) {
+    cublasStatus_t status = cublasLtMatrixLayoutCreate(out, type, (uint64_t)columns, (uint64_t)rows, row_step);
+    return cm_cuda_blas((int)status, "describing a matrix");
+}
+
+static cm_status set_what(cublasLtMatmulDesc_t what, cublasLtMatmulDescAttributes_t name, int32_t value) {
+    cublasStatus_t status = cublasLtMatmulDescSetAttribute(what, name, &value, sizeof value);
+    return cm_cuda_blas((int)status, "describing a matrix product");
+}
+
+static int32_t epilogue_of(const cm_product *p) {
+    if (p->relu) return p->bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    return p->bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+static cm_status describe(cm_product_plan *plan) {
+    const cm_product *p = &plan->product;
+    cudaDataType_t type = p->bf16 ? CUDA_R_16BF : CUDA_R_32F;
+    CM_TRY(cm_cuda_blas((int)cublasLtMatmulDescCreate(&plan->what, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+                        "describing a matrix product"));
+    CM_TRY(set_what(plan->what, CUBLASLT_MATMUL_DESC_TRANSA, p->b_across ? CUBLAS_OP_T : CUBLAS_OP_N));
+    CM_TRY(set_what(plan->what, CUBLASLT_MATMUL_DESC_TRANSB, p->a_across ? CUBLAS_OP_T : CUBLAS_OP_N));
+    CM_TRY(set_what(plan->what, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p)));
+    CM_TRY(describe_matrix(&plan->a, type, p->a_across ? p->k : p->m, p->a_across ? p->m : p->k, p->a_row));
+    CM_TRY(describe_matrix(&plan->b, type, p->b_across ? p->n : p->k, p->b_across ? p->k : p->n, p->b_row));
+    return describe_matrix(&plan->c, CUDA_R_32F, p->m, p->n, p->c_row);
+}
+
+/* ---- choosing an algorithm ---- */
+
+static cm_status set_preference(cublasLtMatmulPreference_t wish, cublasLtMatmulPreferenceAttributes_t name,
+                                const void *value, size_t size) {
+    return cm_cuda_blas((int)cublasLtMatmulPreferenceSetAttribute(wish, name, value, size),
+                        "choosing a matrix product");
+}
+
+/* Bytes that an address is a multiple of. */
+static uint32_t alignment_of(int gap) { return gap == 0 ? 16 : gap % 8 == 0 ? 8 : 4; }
+
+/* No sums in the output's place: their order is not fixed. */
+static cm_status set_preferences(cublasLtMatmulPreference_t wish, const cm_product *p) {
+    size_t workspace = CM_LIBRARY_BYTES;
+    uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+    uint32_t a = alignment_of(p->b_gap), b = alignment_of(p->a_gap), c = alignment_of(p->c_gap);
+    CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace));
+    CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof reductions));
+    CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &a, sizeof a));
+    CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &b, sizeof b));
+    CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &c, sizeof c));
+    return set_preference(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &c, sizeof c);
+}
+
+static cm_status find_candidates(cm_stream *stream, const cm_product_plan *plan,
+                                 cublasLtMatmulHeuristicResult_t found[CANDIDATES], int *count) {
+    cublasLtMatmulPreference_t wish = NULL;
+    CM_TRY(cm_cuda_blas((int)cublasLtMatmulPreferenceCreate(&wish), "choosing a matrix product"));
+    cm_status status = set_preferences(wish, &plan->product);
+    if (status == CM_OK)
+        status =
+            cm_cuda_blas((int)cublasLtMatmulAlgoGetHeuristic(cm_cuda_of(stream)->blas, plan->what, plan->b, plan->a,
+                                                             plan->c, plan->c, wish, CANDIDATES, found, count),
+                         "choosing a matrix product");
+    cublasLtMatmulPreferenceDestroy(wish);
+    if (status == CM_OK && *count == 0)
+        status = cm_fail(CM_ERR_DEVICE, "cuBLASLt has no algorithm for a product of [%d, %d] and [%d, %d]",
+                         plan->product.m, plan->product.k, plan->product.k, plan->product.n);
+    return status;
+}
+
+cm_status cm_product_run(cm_stream *stream, const cm_product_plan *plan, const cm_product_data *data) {
+    const float one = 1.0f, beta = plan->product.accumulate ? 1.0f : 0.0f;
+    if (plan->product.bias)
+        CM_TRY(cm_cuda_blas((int)cublasLtMatmulDescSetAttribute(plan->what, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                                                &data->bias, sizeof data->bias),
+                            "a matrix product"));
+    cublasStatus_t status = cublasLtMatmul(cm_cuda_of(stream)->blas, plan->what, &one, data->b, plan->b, data->a,
+                                           plan->a, &beta, data->c, plan->c, data->c, plan->c, &plan->algorithm,
+                                           cm_library_workspace(stream), CM_LIBRARY_BYTES, cm_cuda_queue(stream));
+    return cm_cuda_blas((int)status, "a matrix product");
+}
+
+/* Memory to measure on. */
+typedef struct trial {
+    cm_buffer a, b, c, bias;
+    cm_cuda_timer timer;
+} trial;
+
+static void trial_close(trial *t) {
+    cm_cuda_timer_close(&t->timer);
+    cm_buffer_destroy(&t->a);
+    cm_buffer_destroy(&t->b);
+    cm_buffer_destroy(&t->c);
+    cm_buffer_destroy(&t->bias);
+}
+
+static cm_status trial_open(cm_stream *stream, const cm_product *p, trial *t) {
+    const cm_device *device = stream->backend->device;
+    size_t size = p->bf16 ? sizeof(uint16_t) : sizeof(float);
+    size_t a = (size_t)(p->a_across ? p->k : p->m) * (size_t)p->a_row * size;
+    size_t b = (size_t)(p->b_across ? p->n : p->k) * (size_t)p->b_row * size;
+    CM_TRY(cm_buffer_create(&t->a, device, a, "measuring a matrix product"));
+    CM_TRY(cm_buffer_create(&t->b, device, b, "measuring a matrix product"));
+    CM_TRY(cm_buffer_create(&t->c, device, (size_t)p->m * (size_t)p->c_row * sizeof(float), "measuring a product"));
+    CM_TRY(cm_buffer_create(&t->bias, device, (size_t)p->n * sizeof(float), "measuring a matrix product"));
+    return cm_cuda_timer_open(&t->timer);
+}
+
+/* Milliseconds of the plan's algorithm; an algorithm that does not run takes for ever. */
+static cm_status measure(cm_stream *stream, const cm_product_plan *plan, trial *t, float *milliseconds) {
+    const cm_product_data data = {t->a.base, t->b.base, (float *)(void *)t->bias.base, (float *)(void *)t->c.base};
+    *milliseconds = 1e30f;
+    if (cm_product_run(stream, plan, &data) != CM_OK) return CM_OK;
+    CM_TRY(cm_cuda_timer_start(&t->timer, stream));
+    for (int i = 0; i < REPEATS; i++) CM_TRY(cm_product_run(stream, plan, &data));
+    return cm_cuda_timer_stop(&t->timer, stream, milliseconds);
+}
+
+static cm_status measure_all(cm_stream *stream, cm_product_plan *plan, trial *t) {
+    cublasLtMatmulHeuristicResult_t found[CANDIDATES];
+    int count = 0, best = 0;
+    float least = 1e30f;
+    CM_TRY(find_candidates(stream, plan, found, &count));
+    for (int i = 0; i < count && count > 1; i++) {
+        float milliseconds;
+        plan->algorithm = found[i].algo;
+        CM_TRY(measure(stream, plan, t, &milliseconds));
+        if (milliseconds < least) least = milliseconds, best = i;
+    }
+    plan->algorithm = found[best].algo;
+    return CM_OK;
+}
+
+/* What decides on an algorithm, as text. */
+static void name_product(const cm_product *p, char key[CM_CHOICE_KEY_BYTES]) {
+    snprintf(key, CM_CHOICE_KEY_BYTES, "product %d %d %d %d%d %lld %lld %lld %d%d%d%d %u %u %u", p->m, p->n, p->k,
+             p->a_across, p->b_across, (long long)p->a_row, (long long)p->b_row, (long long)p->c_row, p->bf16, p->bias,
+             p->relu, p->accumulate, alignment_of(p->a_gap), alignment_of(p->b_gap), alignment_of(p->c_gap));
+}
+
+static cm_status choose(cm_stream *stream, cm_product_plan *plan) {
+    cm_choices *choices = cm_cuda_of(stream)->choices;
+    char key[CM_CHOICE_KEY_BYTES];
+    name_product(&plan->product, key);
+    if (cm_choices_find(choices, key, &plan->algorithm, sizeof plan->algorithm)) return CM_OK;
+    trial t = {0};
+    cm_status status = trial_open(stream, &plan->product, &t);
+    if (status == CM_OK) status = measure_all(stream, plan, &t);
+    trial_close(&t);
+    if (status != CM_OK) return status;
+    return cm_choices_keep(choices, key, &plan->algorithm, sizeof plan->algorithm);
+}
+
+cm_status cm_product_prepare(cm_stream *stream, const cm_product *product, cm_product_plan **out) {
+    cm_product_plan *plan = NULL;
+    CM_TRY(cm_ops_reserve(stream, 0)); /* the libraries' workspace */
+    CM_TRY(cm_alloc(&plan, 1, sizeof *plan, "a matrix product"));
+    plan->product = *product;
+    cm_status status = describe(plan);
+    if (status == CM_OK) status = choose(stream, plan);
+    if (status != CM_OK) {
+        cm_product_free(plan);
+        return status;
+    }
+    *out = plan;
+    return CM_OK;
+}
+
+void cm_product_free(cm_product_plan *plan) {
+    if (!plan) return;
+    if (plan->what) cublasLtMatmulDescDestroy(plan->what);
+    if (plan->a) cublasLtMatrixLayoutDestroy(plan->a);
+    if (plan->b) cublasLtMatrixLayoutDestroy(plan->b);
+    if (plan->c) cublasLtMatrixLayoutDestroy(plan->c);
+    free(plan);
+}

@@ -1,0 +1,77 @@
+/* Inside of the cuda backend, a module (build/lib/cumind_cuda.so): its state, what an operation implements, how it
+ * launches. Host code is C and sees the vendor libraries; kernels stand in .cu files behind plain C functions.
+ *
+ *   cuda.c      the class: opening, streams, describing; the entry that the program calls (backend/module.h)
+ *   ops.c       the table of operations, cm_cuda_ops
+ *
+ * Memory, lanes, graphs, choices on disk and messages are the program's (device/cuda/): the module calls them there.
+ *
+ * Rules for an operation. `prepare` may choose, measure, reserve workspace, wait. `run` only launches on lane->stream:
+ * no memory is taken, nothing is waited for, no host memory is read or written but the call itself, because it may be
+ * under capture; its kernels get scalars and addresses by value. What a launch says is returned by
+ * cm_cuda_launched(stream, "dense"). Addresses in call->t may differ between runs, shapes may not.
+ */
+#ifndef CM_BACKEND_CUDA_CUDA_H
+#define CM_BACKEND_CUDA_CUDA_H
+
+#include "backend/backend.h"
+#include "device/cuda/choices.h"
+#include "device/cuda/cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cublasLtContext; /* *: a cublasLtHandle_t */
+struct cudnnContext;    /* *: a cudnnHandle_t */
+
+/* backend->state */
+typedef struct cm_cuda {
+    cm_cuda_device *device;
+    cm_cuda_driver driver;
+    struct cublasLtContext *blas; /* safe from several threads */
+    cm_choices *choices;          /* algorithms that were measured, by device and shape */
+    void *weights;                /* of the operations: bfloat16 copies of weights; see cm_cuda_ops_open */
+    char description[192];
+} cm_cuda;
+
+/* stream->state */
+typedef struct cm_cuda_stream {
+    cm_cuda_lane lane;        /* lane.stream is the cudaStream_t; lane.workspace what cm_cuda_lane_reserve took */
+    struct cudnnContext *dnn; /* set to lane.stream */
+    void *plans;              /* of the operations: see cm_cuda_ops_stream_close */
+} cm_cuda_stream;
+
+static inline cm_cuda *cm_cuda_of(const cm_stream *stream) { return (cm_cuda *)stream->backend->state; }
+static inline cm_cuda_stream *cm_cuda_stream_of(const cm_stream *stream) { return (cm_cuda_stream *)stream->state; }
+static inline cm_cu_stream cm_cuda_queue(const cm_stream *stream) { return cm_cuda_stream_of(stream)->lane.stream; }
+
+/* ---- what ops.c gives ------------------------------------------------------------------------------------------ */
+
+typedef struct cm_cuda_op {
+    cm_op_run run;                                          /* launches; NULL: the backend lacks the operation */
+    cm_status (*prepare)(cm_stream *stream, cm_call *call); /* sets call->plan; NULL: nothing to prepare */
+} cm_cuda_op;
+extern const cm_cuda_op cm_cuda_ops[CM_OP_COUNT];
+
+/* Backend-wide state of the operations (cuda->weights), made after everything else of cm_cuda and freed before it. */
+cm_status cm_cuda_ops_open(cm_cuda *cuda) CM_MUST_USE;
+void cm_cuda_ops_close(cm_cuda *cuda); /* also after a failed open */
+/* Frees the plans of a stream. */
+void cm_cuda_ops_stream_close(cm_stream *stream);
+/* Weights in block[bytes] have changed: their bfloat16 copies are to be made anew before the next run. */
+cm_status cm_cuda_ops_repack(cm_cuda *cuda, const void *block, size_t bytes) CM_MUST_USE;
+
+/* ---- what cuda.c gives ----------------------------------------------------------------------------------------- */
+
+/* What the runtime says of the launches since the last time: CM_OK, or its error with `what` (the operation's name). */
+cm_status cm_cuda_launched(const cm_stream *stream, const char *what) CM_MUST_USE;
+
+/* CM_OK for CUBLAS_STATUS_SUCCESS and CUDNN_STATUS_SUCCESS, else CM_ERR_DEVICE with `what` and the library's word. */
+cm_status cm_cuda_blas(int status, const char *what) CM_MUST_USE;
+cm_status cm_cuda_dnn(int status, const char *what) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

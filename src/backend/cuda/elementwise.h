@@ -1,0 +1,51 @@
+/* Kernels of activation, add, scale_add and their gradients. An item is an element; 1 lane. */
+#ifndef CM_BACKEND_CUDA_ELEMENTWISE_H
+#define CM_BACKEND_CUDA_ELEMENTWISE_H
+
+#include "backend/cuda/lanes.h"
+#include "backend/cuda/launch.h"
+
+/* Rows of n elements; what a kernel does not name is absent. `out` may be one of the inputs. */
+typedef struct cm_map_args {
+    cm_rows out, a, b, c;
+    int64_t n;
+    cm_activation activation;
+    float scale;
+    bool add; /* out += instead of out = */
+} cm_map_args;
+
+/* out = act(a) */
+CM_KERNEL void cm_map_activation(const cm_map_args *k, int64_t item, const cm_lanes *lanes) {
+    cm_place at = cm_place_of(item, k->n);
+    (void)lanes;
+    *cm_at(&k->out, at) = cm_act_f(k->activation, *cm_at(&k->a, at));
+}
+
+/* out (+)= a * slope(input b, output c) */
+CM_KERNEL void cm_map_slope(const cm_map_args *k, int64_t item, const cm_lanes *lanes) {
+    cm_place at = cm_place_of(item, k->n);
+    (void)lanes;
+    float slope = cm_slope_f(k->activation, *cm_at(&k->b, at), *cm_at(&k->c, at));
+    cm_put(cm_at(&k->out, at), *cm_at(&k->a, at) * slope, k->add);
+}
+
+/* out = act(a + b) */
+CM_KERNEL void cm_map_add(const cm_map_args *k, int64_t item, const cm_lanes *lanes) {
+    cm_place at = cm_place_of(item, k->n);
+    (void)lanes;
+    *cm_at(&k->out, at) = cm_act_f(k->activation, *cm_at(&k->a, at) + *cm_at(&k->b, at));
+}
+
+/* out (+)= scale * a */
+CM_KERNEL void cm_map_scale(const cm_map_args *k, int64_t item, const cm_lanes *lanes) {
+    cm_place at = cm_place_of(item, k->n);
+    (void)lanes;
+    cm_put(cm_at(&k->out, at), k->scale * *cm_at(&k->a, at), k->add);
+}
+
+CM_KERNEL_ENTRY(cm_map_activation, cm_map_args)
+CM_KERNEL_ENTRY(cm_map_slope, cm_map_args)
+CM_KERNEL_ENTRY(cm_map_add, cm_map_args)
+CM_KERNEL_ENTRY(cm_map_scale, cm_map_args)
+
+#endif

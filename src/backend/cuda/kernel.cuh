@@ -1,0 +1,80 @@
+/* How a kernel of lanes.h runs on a GPU. A .cu file includes the header of its kernels and this one, and says
+ *
+ *     CM_LAUNCHER(cm_softmax_rows, cm_softmax_args)
+ *
+ * for each: it defines the entry point that the header declares with CM_KERNEL_ENTRY. */
+#ifndef CM_BACKEND_CUDA_KERNEL_CUH
+#define CM_BACKEND_CUDA_KERNEL_CUH
+
+#include "backend/cuda/lanes.h"
+#include "backend/cuda/launch.h"
+
+/* The lanes of an item are neighbours in a warp, or a whole block. */
+static __device__ inline unsigned cm_lanes_mask(int count) {
+    unsigned first = threadIdx.x % CM_WARP / count * count;
+    return count >= CM_WARP ? 0xffffffffu : ((1u << count) - 1u) << first;
+}
+
+/* Every thread of the block gets value of each warp's lane 0 in shared memory. */
+template <typename T> static __device__ inline const T *cm_lanes_share(T value) {
+    __shared__ T warp[CM_BLOCK / CM_WARP];
+    __syncthreads(); /* the last meeting has been read */
+    if (threadIdx.x % CM_WARP == 0) warp[threadIdx.x / CM_WARP] = value;
+    __syncthreads();
+    return warp;
+}
+
+static __device__ double cm_lanes_sum(const cm_lanes *lanes, double value) {
+    unsigned mask = cm_lanes_mask(lanes->count);
+    for (int far = (lanes->count < CM_WARP ? lanes->count : CM_WARP) / 2; far > 0; far /= 2)
+        value += __shfl_xor_sync(mask, value, far);
+    if (lanes->count <= CM_WARP) return value;
+    const double *warp = cm_lanes_share(value);
+    double sum = warp[0];
+    for (int i = 1; i < CM_BLOCK / CM_WARP; i++) sum += warp[i];
+    return sum;
+}
+
+static __device__ float cm_lanes_max(const cm_lanes *lanes, float value) {
+    unsigned mask = cm_lanes_mask(lanes->count);
+    for (int far = (lanes->count < CM_WARP ? lanes->count : CM_WARP) / 2; far > 0; far /= 2)
+        value = fmaxf(value, __shfl_xor_sync(mask, value, far));
+    if (lanes->count <= CM_WARP) return value;
+    const float *warp = cm_lanes_share(value);
+    float most = warp[0];
+    for (int i = 1; i < CM_BLOCK / CM_WARP; i++) most = fmaxf(most, warp[i]);
+    return most;
+}
+
+static __device__ cm_found cm_lanes_least(const cm_lanes *lanes, cm_found found) {
+    unsigned mask = cm_lanes_mask(lanes->count);
+    for (int far = (lanes->count < CM_WARP ? lanes->count : CM_WARP) / 2; far > 0; far /= 2) {
+        cm_found other = {__shfl_xor_sync(mask, found.value, far), __shfl_xor_sync(mask, found.at, far)};
+        found = cm_found_least(found, other);
+    }
+    if (lanes->count <= CM_WARP) return found;
+    const cm_found *warp = cm_lanes_share(found);
+    cm_found least = warp[0];
+    for (int i = 1; i < CM_BLOCK / CM_WARP; i++) least = cm_found_least(least, warp[i]);
+    return least;
+}
+
+template <typename Args, void (*body)(const Args *, int64_t, const cm_lanes *)>
+static __global__ void __launch_bounds__(CM_BLOCK)
+    cm_kernel_of(const __grid_constant__ Args args, int64_t items, int count) {
+    int64_t thread = (int64_t)blockIdx.x * CM_BLOCK + threadIdx.x, item = thread / count;
+    if (item >= items) return;
+    cm_lanes lanes = {(int)(thread % count), count, nullptr};
+    body(&args, item, &lanes);
+}
+
+/* 0, or a cudaError_t. */
+#define CM_LAUNCHER(name, args)                                                                                        \
+    extern "C" int name##_launch(const args *a, int64_t items, int lanes, void *queue) {                               \
+        if (items <= 0) return 0;                                                                                      \
+        unsigned blocks = (unsigned)((items * lanes + CM_BLOCK - 1) / CM_BLOCK);                                       \
+        cm_kernel_of<args, name><<<blocks, CM_BLOCK, 0, (cudaStream_t)queue>>>(*a, items, lanes);                      \
+        return (int)cudaGetLastError();                                                                                \
+    }
+
+#endif

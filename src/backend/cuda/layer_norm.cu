@@ -1,0 +1,6 @@
+#include "backend/cuda/kernel.cuh"
+#include "backend/cuda/layer_norm.h"
+
+CM_LAUNCHER(cm_layer_norm_runs, cm_layer_norm_args)
+CM_LAUNCHER(cm_layer_norm_slopes, cm_layer_norm_args)
+CM_LAUNCHER(cm_layer_norm_partial, cm_layer_norm_args)

@@ -1,0 +1,61 @@
+/* Kernels of minmax and its gradient. A group is a sample, or one channel of it: n elements `step` apart. */
+#ifndef CM_BACKEND_CUDA_MINMAX_H
+#define CM_BACKEND_CUDA_MINMAX_H
+
+#include "backend/cuda/lanes.h"
+#include "backend/cuda/launch.h"
+
+typedef struct cm_minmax_args {
+    cm_rows y, saved, x, dx, dy;
+    int groups, n, step; /* group g begins at element g of its row */
+    bool add;            /* dx += */
+} cm_minmax_args;
+
+/* The first place of the smallest of sign * x[i]; 0 if the first is NaN. All lanes call it. */
+CM_KERNEL int cm_first_least(const float *x, float sign, int n, int step, const cm_lanes *lanes) {
+    cm_found least = {INFINITY, INT32_MAX};
+    CM_EACH(i, lanes, n) {
+        cm_found here = {sign * x[(int64_t)i * step], i};
+        least = cm_found_least(least, here);
+    }
+    least = cm_lanes_least(lanes, least);
+    return least.at >= n || isnan(x[0]) ? 0 : least.at;
+}
+
+/* Item: group g of row r, in order; cm_lanes_for(n) lanes. y, and first minimum, first maximum, 1/R into saved if that
+ * is there. */
+CM_KERNEL void cm_minmax_groups(const cm_minmax_args *k, int64_t item, const cm_lanes *lanes) {
+    cm_place group = cm_place_of(item, k->groups);
+    const float *x = cm_at(&k->x, group);
+    float *y = cm_at(&k->y, group);
+    int low = cm_first_least(x, 1.0f, k->n, k->step, lanes), high = cm_first_least(x, -1.0f, k->n, k->step, lanes);
+    float least = x[(int64_t)low * k->step], range = cm_minmax_range_f(x[(int64_t)high * k->step] - least);
+    CM_EACH(i, lanes, k->n) y[(int64_t)i * k->step] = (x[(int64_t)i * k->step] - least) / range;
+    if (!k->saved.data || lanes->index != 0) return;
+    float *saved = cm_row(&k->saved, group.row) + 3 * group.column;
+    saved[0] = (float)low;
+    saved[1] = (float)high;
+    saved[2] = 1.0f / range;
+}
+
+/* Item: a group, as above. dx, which may be dy. */
+CM_KERNEL void cm_minmax_slopes(const cm_minmax_args *k, int64_t item, const cm_lanes *lanes) {
+    cm_place group = cm_place_of(item, k->groups);
+    const float *dy = cm_at(&k->dy, group), *y = cm_at(&k->y, group);
+    const float *saved = cm_row(&k->saved, group.row) + 3 * group.column;
+    float *dx = cm_at(&k->dx, group), sum = 0.0f, along = 0.0f;
+    CM_EACH(i, lanes, k->n) {
+        sum += dy[(int64_t)i * k->step];
+        along += dy[(int64_t)i * k->step] * y[(int64_t)i * k->step];
+    }
+    cm_minmax_group_f g = {(int)saved[0], (int)saved[1], 0.0f, 0.0f, saved[2]};
+    g.sum = (float)cm_lanes_sum(lanes, (double)sum);
+    g.along = (float)cm_lanes_sum(lanes, (double)along);
+    CM_EACH(i, lanes, k->n)
+    cm_put(dx + (int64_t)i * k->step, cm_minmax_slope_f(dy[(int64_t)i * k->step], i, &g), k->add);
+}
+
+CM_KERNEL_ENTRY(cm_minmax_groups, cm_minmax_args)
+CM_KERNEL_ENTRY(cm_minmax_slopes, cm_minmax_args)
+
+#endif

@@ -1,0 +1,72 @@
+/* What the operations ask of their stream (ops.h), in the module. */
+#include "backend/cuda/module.h"
+
+#include <cuda_runtime_api.h>
+
+#include "backend/cuda/cuda.h"
+#include "backend/cuda/plan.h"
+
+void *cm_ops_queue(const cm_stream *stream) { return cm_cuda_queue(stream); }
+
+void *cm_library_workspace(const cm_stream *stream) { return cm_cuda_stream_of(stream)->lane.workspace; }
+
+void *cm_ops_workspace(const cm_stream *stream) {
+    return (char *)cm_cuda_stream_of(stream)->lane.workspace + CM_LIBRARY_BYTES;
+}
+
+cm_status cm_ops_reserve(cm_stream *stream, size_t bytes) {
+    return cm_cuda_lane_reserve(&cm_cuda_stream_of(stream)->lane, CM_LIBRARY_BYTES + bytes);
+}
+
+cm_status cm_ops_launched(const cm_stream *stream, int result, const char *what) {
+    return cm_cuda_result(cm_cuda_of(stream)->device, result, what);
+}
+
+void **cm_ops_plans(const cm_stream *stream) { return &cm_cuda_stream_of(stream)->plans; }
+void *cm_ops_weights(const cm_stream *stream) { return cm_cuda_of(stream)->weights; }
+const cm_device *cm_ops_device(const cm_stream *stream) { return stream->backend->device; }
+
+/* ---- for cuda.c ---- */
+
+cm_status cm_cuda_ops_open(cm_cuda *cuda) { return cm_weights_open(&cuda->weights); }
+
+void cm_cuda_ops_close(cm_cuda *cuda) {
+    cm_weights_close(cuda->weights);
+    cuda->weights = NULL;
+}
+
+void cm_cuda_ops_stream_close(cm_stream *stream) { cm_cuda_plans_free(stream); }
+
+/* On the device's own stream, and waited for: other streams may run next. */
+cm_status cm_cuda_ops_repack(cm_cuda *cuda, const void *block, size_t bytes) {
+    cm_cu_stream queue = cuda->device->copies;
+    CM_TRY(cm_cuda_result(cuda->device, cm_weights_renew(cuda->weights, queue, block, bytes), "copies of weights"));
+    return cm_cuda_result(cuda->device, (int)cudaStreamSynchronize(queue), "copies of weights");
+}
+
+/* ---- timer ---- */
+
+static cm_status timed(int result) {
+    return result ? cm_fail(CM_ERR_DEVICE, "measuring time: %s", cudaGetErrorString((cudaError_t)result)) : CM_OK;
+}
+
+cm_status cm_cuda_timer_open(cm_cuda_timer *timer) {
+    CM_TRY(timed((int)cudaEventCreate((cudaEvent_t *)&timer->start)));
+    return timed((int)cudaEventCreate((cudaEvent_t *)&timer->end));
+}
+
+void cm_cuda_timer_close(cm_cuda_timer *timer) {
+    if (timer->start) cudaEventDestroy(timer->start);
+    if (timer->end) cudaEventDestroy(timer->end);
+    timer->start = timer->end = NULL;
+}
+
+cm_status cm_cuda_timer_start(cm_cuda_timer *timer, const cm_stream *stream) {
+    return timed((int)cudaEventRecord(timer->start, cm_cuda_queue(stream)));
+}
+
+cm_status cm_cuda_timer_stop(cm_cuda_timer *timer, const cm_stream *stream, float *milliseconds) {
+    CM_TRY(timed((int)cudaEventRecord(timer->end, cm_cuda_queue(stream))));
+    CM_TRY(timed((int)cudaEventSynchronize(timer->end)));
+    return timed((int)cudaEventElapsedTime(milliseconds, timer->start, timer->end));
+}

@@ -1,0 +1,21 @@
+#include "backend/cuda/ops.h"
+
+#include "backend/cuda/cuda.h"
+
+const cm_cuda_op cm_cuda_ops[CM_OP_COUNT] = {
+#define CM_OP(name, tensors, about) [CM_OP_##name] = {.run = cm_cuda_##name},
+#include "backend/ops.def"
+#undef CM_OP
+#define PREPARED(name) [CM_OP_##name].prepare = cm_cuda_##name##_prepare
+    PREPARED(dense),
+    PREPARED(dense_backward),
+    PREPARED(conv2d),
+    PREPARED(conv2d_backward),
+    PREPARED(layer_norm_backward),
+    PREPARED(batch_norm),
+    PREPARED(batch_norm_backward),
+    PREPARED(batch_norm_inference_backward),
+    PREPARED(lstm),
+    PREPARED(lstm_backward),
+#undef PREPARED
+};

@@ -1,0 +1,77 @@
+/* The operations of the cuda backend: host code that turns a call into launches of kernels and runs of products.
+ *
+ * What an operation needs of its stream it asks here, so that the same code runs in the module on a GPU (module.c) and
+ * in the tests on the CPU (tests/support/cuda_cpu.c). Matrix products and convolutions are behind product.h and
+ * convolution.h in the same way.
+ *
+ * cm_cuda_<op> launches only: it takes no memory, waits for nothing and reads no memory of the device; it may be under
+ * capture. What it needs of workspace its prepare has reserved, whose size follows from the shapes. Addresses may
+ * differ from run to run. An action or a row number out of range makes NaN (shape.h). */
+#ifndef CM_BACKEND_CUDA_OPS_H
+#define CM_BACKEND_CUDA_OPS_H
+
+#include "backend/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- of the stream --------------------------------------------------------------------------------------------------
+ */
+
+void *cm_ops_queue(const cm_stream *stream);     /* its cudaStream_t */
+void *cm_ops_workspace(const cm_stream *stream); /* at least what was reserved; the calls of a stream share it */
+/* At least `bytes` of workspace; from prepare only. */
+cm_status cm_ops_reserve(cm_stream *stream, size_t bytes) CM_MUST_USE;
+/* CM_OK for 0, else CM_ERR_DEVICE with `what` and the meaning of a cudaError_t. */
+cm_status cm_ops_launched(const cm_stream *stream, int result, const char *what) CM_MUST_USE;
+/* What the operations own: where the plans of the stream are (plan.h; NULL at first), the weights of its backend
+ * (weights.h). */
+void **cm_ops_plans(const cm_stream *stream);
+void *cm_ops_weights(const cm_stream *stream);
+const cm_device *cm_ops_device(const cm_stream *stream);
+
+/* ---- operations (ops.c has them in a table)
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+#define CM_OP(name, tensors, about) cm_status cm_cuda_##name(cm_stream *stream, const cm_call *call);
+#include "backend/ops.def"
+#undef CM_OP
+
+cm_status cm_cuda_layer_norm_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
+cm_status cm_cuda_batch_norm_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
+cm_status cm_cuda_batch_norm_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
+cm_status cm_cuda_batch_norm_inference_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
+cm_status cm_cuda_dense_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
+cm_status cm_cuda_dense_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
+cm_status cm_cuda_conv2d_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
+cm_status cm_cuda_conv2d_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
+cm_status cm_cuda_lstm_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
+cm_status cm_cuda_lstm_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
+
+/* ---- for the files of operations ------------------------------------------------------------------------------------
+ */
+
+/* A tensor of a call by its name in ops.def: CM_ARG(call, dense, weight); is it to be added to? */
+#define CM_ARG(call, op, name)  (&(call)->t[CM_T_##op##_##name])
+#define CM_ADDS(call, op, name) ((call)->attr.accumulate >> CM_T_##op##_##name & 1u)
+
+/* Launches a kernel for a call and returns from the calling function if that fails. */
+#define CM_LAUNCH(stream, call, kernel, args, items, lanes)                                                            \
+    CM_TRY(cm_ops_launched(stream, kernel##_launch(args, items, lanes, cm_ops_queue(stream)), cm_op_name((call)->op)))
+
+/* Pieces of the workspace, one behind the other: *used grows; returns where the piece begins. */
+static inline size_t cm_ops_piece(size_t *used, size_t bytes) {
+    size_t place = *used;
+    *used += (bytes + 255) / 256 * 256;
+    return place;
+}
+static inline void *cm_ops_at(const cm_stream *stream, size_t place) {
+    return (char *)cm_ops_workspace(stream) + place;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,8 @@
+#include "backend/cuda/kernel.cuh"
+#include "backend/cuda/optimiser.h"
+
+CM_LAUNCHER(cm_add_into_each, cm_vector_args)
+CM_LAUNCHER(cm_adam_each, cm_vector_args)
+CM_LAUNCHER(cm_sgd_each, cm_vector_args)
+CM_LAUNCHER(cm_lerp_each, cm_vector_args)
+CM_LAUNCHER(cm_sum_squares_blocks, cm_vector_args)

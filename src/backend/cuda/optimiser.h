@@ -1,0 +1,84 @@
+/* Kernels on flat vectors: sums of chunks, the norm, optimisers that renew the bfloat16 copies of weights as they go,
+ * moving averages. */
+#ifndef CM_BACKEND_CUDA_OPTIMISER_H
+#define CM_BACKEND_CUDA_OPTIMISER_H
+
+#include "backend/cuda/lanes.h"
+#include "backend/cuda/launch.h"
+
+enum { CM_COPIES = 32 };
+
+/* Where the bfloat16 copy of a weight lies. The weight is elements [first, first + count) of the parameters: rows
+ * `step` apart, of which `columns` are copied to rows `stride` apart. */
+typedef struct cm_copy {
+    int64_t first, count;
+    int step, columns, stride;
+    uint16_t *to;
+} cm_copy;
+
+typedef struct cm_vector_args {
+    float *y, *first, *second; /* parameter and its moments; y of add_into and lerp */
+    const float *x;            /* gradient; x of add_into and lerp */
+    int64_t n;
+    float scale; /* lerp */
+    cm_rates_f rates;
+    int copies;
+    cm_copy copy[CM_COPIES]; /* of weights in y */
+} cm_vector_args;
+
+/* Writes parameter `item`, and its copies. */
+static CM_HD inline void cm_put_parameter(const cm_vector_args *k, int64_t item, float value) {
+    k->y[item] = value;
+    for (int i = 0; i < k->copies; i++) {
+        const cm_copy *copy = &k->copy[i];
+        int64_t at = item - copy->first;
+        if (at < 0 || at >= copy->count) continue;
+        cm_place place = cm_place_of(at, copy->step);
+        if (place.column < copy->columns) copy->to[place.row * copy->stride + place.column] = cm_bf16_from_float(value);
+    }
+}
+
+/* Item: an element; 1 lane. */
+CM_KERNEL void cm_add_into_each(const cm_vector_args *k, int64_t item, const cm_lanes *lanes) {
+    (void)lanes;
+    k->y[item] += k->x[item];
+}
+
+CM_KERNEL void cm_adam_each(const cm_vector_args *k, int64_t item, const cm_lanes *lanes) {
+    float m = k->first[item], v = k->second[item];
+    (void)lanes;
+    float p = cm_adam_f(&k->rates, k->y[item], k->x[item], &m, &v);
+    k->first[item] = m;
+    k->second[item] = v;
+    cm_put_parameter(k, item, p);
+}
+
+CM_KERNEL void cm_sgd_each(const cm_vector_args *k, int64_t item, const cm_lanes *lanes) {
+    float v = k->first[item];
+    (void)lanes;
+    float p = cm_sgd_f(&k->rates, k->y[item], k->x[item], &v);
+    k->first[item] = v;
+    cm_put_parameter(k, item, p);
+}
+
+CM_KERNEL void cm_lerp_each(const cm_vector_args *k, int64_t item, const cm_lanes *lanes) {
+    (void)lanes;
+    k->y[item] = cm_lerp_f(k->y[item], k->x[item], k->scale);
+}
+
+/* Item: a block of CM_NORM_BLOCK elements; CM_BLOCK lanes. y[item] = its sum of squares. */
+CM_KERNEL void cm_sum_squares_blocks(const cm_vector_args *k, int64_t item, const cm_lanes *lanes) {
+    int64_t first = item * CM_NORM_BLOCK, end = first + CM_NORM_BLOCK < k->n ? first + CM_NORM_BLOCK : k->n;
+    double sum = 0.0;
+    for (int64_t i = first + lanes->index; i < end; i += lanes->count) sum += (double)k->x[i] * (double)k->x[i];
+    sum = cm_lanes_sum(lanes, sum);
+    if (lanes->index == 0) k->y[item] = (float)sum;
+}
+
+CM_KERNEL_ENTRY(cm_add_into_each, cm_vector_args)
+CM_KERNEL_ENTRY(cm_adam_each, cm_vector_args)
+CM_KERNEL_ENTRY(cm_sgd_each, cm_vector_args)
+CM_KERNEL_ENTRY(cm_lerp_each, cm_vector_args)
+CM_KERNEL_ENTRY(cm_sum_squares_blocks, cm_vector_args)
+
+#endif

@@ -1,0 +1,42 @@
+/* Plans of a stream: what prepare makes for one full key (operation, attributes, shapes, strides, address of the
+ * weight), and finds again for the next call with that key. */
+#ifndef CM_BACKEND_CUDA_PLAN_H
+#define CM_BACKEND_CUDA_PLAN_H
+
+#include "backend/cuda/convolution.h"
+#include "backend/cuda/ops.h"
+#include "backend/cuda/product.h"
+#include "backend/cuda/weights.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CM_PLAN_PRODUCTS = 4, CM_PLAN_CONVOLUTIONS = 2 };
+
+typedef struct cm_cuda_plan_key {
+    const void *weight;
+    int32_t field[8 + CM_CALL_TENSORS * (CM_MAX_DIMS + 2)];
+} cm_cuda_plan_key;
+
+typedef struct cm_cuda_plan cm_cuda_plan;
+struct cm_cuda_plan {
+    cm_cuda_plan *next;
+    cm_cuda_plan_key key;
+    cm_weight_copy *copy;                       /* of the weight, in bfloat16; NULL: not needed */
+    cm_product_plan *product[CM_PLAN_PRODUCTS]; /* what each is, says the operation */
+    cm_convolution_plan *convolution[CM_PLAN_CONVOLUTIONS];
+    size_t workspace; /* bytes */
+};
+
+/* Sets call->plan to the stream's plan for the call. One that is not there yet is made by `make`, which fills a zeroed
+ * plan; the weight (tensor `weight`, -1: none) may not move while the plan lives. The workspace is reserved. */
+typedef cm_status (*cm_cuda_plan_maker)(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan);
+cm_status cm_cuda_plan_find(cm_stream *stream, cm_call *call, int weight, cm_cuda_plan_maker make) CM_MUST_USE;
+
+void cm_cuda_plans_free(cm_stream *stream); /* all of them */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,8 @@
+#include "backend/cuda/kernel.cuh"
+#include "backend/cuda/softmax.h"
+
+CM_LAUNCHER(cm_softmax_runs, cm_softmax_args)
+CM_LAUNCHER(cm_log_softmax_runs, cm_softmax_args)
+CM_LAUNCHER(cm_softmax_slopes, cm_softmax_args)
+CM_LAUNCHER(cm_log_softmax_slopes, cm_softmax_args)
+CM_LAUNCHER(cm_one_hot_rows, cm_softmax_args)

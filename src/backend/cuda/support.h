@@ -1,0 +1,98 @@
+/* Kernels of value_transform, two_hot, support_decode and categorical_loss: a scalar as a distribution over atoms. */
+#ifndef CM_BACKEND_CUDA_SUPPORT_H
+#define CM_BACKEND_CUDA_SUPPORT_H
+
+#include "backend/cuda/softmax.h"
+#include "backend/support.h"
+
+typedef struct cm_support_args {
+    cm_support support;
+    cm_rows y, x; /* value_transform: rows of n; two_hot: y */
+    cm_rows logits, dlogits;
+    float *loss, *value;               /* [B]; value: decoded, may be NULL in categorical_loss */
+    const float *target, *coefficient; /* [B] */
+    int64_t n;
+    double epsilon;
+    bool inverse, add; /* dlogits += */
+} cm_support_args;
+
+/* Item: an element; 1 lane. */
+CM_KERNEL void cm_value_transform_each(const cm_support_args *k, int64_t item, const cm_lanes *lanes) {
+    cm_place at = cm_place_of(item, k->n);
+    double x = (double)*cm_at(&k->x, at);
+    (void)lanes;
+    *cm_at(&k->y, at) = (float)(k->inverse ? cm_transform_inverse(x, k->epsilon) : cm_transform(x, k->epsilon));
+}
+
+/* Where the target of a row stands. A NaN gives NaN as the fraction. */
+typedef struct cm_projected {
+    int index;
+    double fraction;
+} cm_projected;
+
+static CM_HD inline cm_projected cm_projected_of(const cm_support *support, float value) {
+    cm_projected p = {0, 0.0};
+    if (!cm_support_project(support, (double)value, &p.index, &p.fraction)) p.index = 0, p.fraction = (double)NAN;
+    return p;
+}
+
+/* Item: an element of y[N, S]; 1 lane. */
+CM_KERNEL void cm_two_hot_each(const cm_support_args *k, int64_t item, const cm_lanes *lanes) {
+    cm_place at = cm_place_of(item, k->support.size);
+    cm_projected p = cm_projected_of(&k->support, k->target[at.row]);
+    (void)lanes;
+    float weight = (float)cm_two_hot_weight_d((int)at.column, p.index, p.fraction);
+    *cm_at(&k->y, at) = isnan(p.fraction) ? NAN : weight;
+}
+
+/* The value of a row of logits whose softmax is s. The atoms cancel: their sum is made in double. All lanes call it. */
+CM_KERNEL float cm_support_decoded(const cm_support *support, const float *logits, const cm_softmax_f *s,
+                                   const cm_lanes *lanes) {
+    double mean = 0.0, step = cm_support_step(support);
+    CM_EACH(i, lanes, support->size)
+    mean += (double)expf(logits[i] - s->max) * ((double)support->min + step * i);
+    return (float)cm_support_value(support, cm_lanes_sum(lanes, mean) / (double)s->sum);
+}
+
+/* Item: a row; cm_lanes_for(S) lanes. */
+CM_KERNEL void cm_support_decode_rows(const cm_support_args *k, int64_t item, const cm_lanes *lanes) {
+    const float *logits = cm_row(&k->logits, item);
+    float value = logits[0];
+    if (k->support.size > 1) {
+        cm_softmax_f s = cm_softmax_over(logits, NULL, k->support.size, lanes);
+        value = cm_support_decoded(&k->support, logits, &s, lanes);
+    }
+    if (lanes->index == 0) k->value[item] = value;
+}
+
+/* Item: a row; cm_lanes_for(S) lanes. Transform, projection, softmax, cross-entropy, its gradient and the decoded
+ * value. */
+CM_KERNEL void cm_categorical_rows(const cm_support_args *k, int64_t item, const cm_lanes *lanes) {
+    const float *logits = cm_row(&k->logits, item);
+    int size = k->support.size;
+    cm_projected p = cm_projected_of(&k->support, k->target[item]);
+    cm_softmax_f s = cm_softmax_over(logits, NULL, size, lanes);
+    if (k->value) {
+        float value = cm_support_decoded(&k->support, logits, &s, lanes);
+        if (lanes->index == 0) k->value[item] = value;
+    }
+    float loss = 0.0f, fraction = (float)p.fraction;
+    if (lanes->index == 0) {
+        if (fraction != 1.0f) loss -= (1.0f - fraction) * cm_softmax_log_f(&s, logits[p.index]);
+        if (fraction != 0.0f) loss -= fraction * cm_softmax_log_f(&s, logits[p.index + 1]);
+        k->loss[item] = loss;
+    }
+    if (!k->dlogits.data) return;
+    float *dlogits = cm_row(&k->dlogits, item), c = k->coefficient[item];
+    CM_EACH(i, lanes, size) {
+        float target = cm_two_hot_weight_f(i, p.index, fraction);
+        cm_put(dlogits + i, c * (cm_softmax_probability_f(&s, logits[i]) - target), k->add);
+    }
+}
+
+CM_KERNEL_ENTRY(cm_value_transform_each, cm_support_args)
+CM_KERNEL_ENTRY(cm_two_hot_each, cm_support_args)
+CM_KERNEL_ENTRY(cm_support_decode_rows, cm_support_args)
+CM_KERNEL_ENTRY(cm_categorical_rows, cm_support_args)
+
+#endif

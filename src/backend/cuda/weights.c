@@ -1,0 +1,132 @@
+#include "backend/cuda/weights.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "backend/cuda/dense.h"
+#include "backend/cuda/ops.h"
+#include "core/arena.h"
+
+typedef struct weights {
+    pthread_mutex_t lock;
+    cm_weight_copy *first;
+} weights;
+
+cm_status cm_weights_open(void **out) {
+    weights *w = NULL;
+    CM_TRY(cm_alloc(&w, 1, sizeof *w, "copies of weights"));
+    pthread_mutex_init(&w->lock, NULL);
+    *out = w;
+    return CM_OK;
+}
+
+static int renew(const cm_weight_copy *copy, void *queue) {
+    cm_rows from = {(float *)copy->weight, copy->step};
+    cm_dense_args args = {
+        .x = from, .n = copy->columns, .to = (uint16_t *)(void *)copy->block.base, .to_stride = copy->stride};
+    return cm_to_bf16_each_launch(&args, (int64_t)copy->rows * copy->columns, 1, queue);
+}
+
+static cm_status add_new(cm_stream *stream, weights *w, const cm_weight_copy *wanted, cm_weight_copy **out) {
+    cm_weight_copy *copy = NULL;
+    CM_TRY(cm_alloc(&copy, 1, sizeof *copy, "a copy of a weight"));
+    *copy = *wanted;
+    size_t bytes = (size_t)copy->rows * (size_t)copy->stride * sizeof(uint16_t);
+    cm_status status = cm_buffer_create(&copy->block, cm_ops_device(stream), bytes, "bfloat16 weights");
+    if (status != CM_OK) {
+        free(copy);
+        return status;
+    }
+    copy->next = w->first;
+    w->first = copy;
+    *out = copy;
+    return CM_OK;
+}
+
+static cm_status acquire_locked(cm_stream *stream, weights *w, const cm_weight_copy *wanted, cm_weight_copy **out) {
+    for (cm_weight_copy *copy = w->first; copy && !*out; copy = copy->next) {
+        bool same = copy->weight == wanted->weight && copy->rows == wanted->rows && copy->columns == wanted->columns &&
+                    copy->step == wanted->step;
+        if (same) *out = copy;
+    }
+    if (!*out) CM_TRY(add_new(stream, w, wanted, out));
+    (*out)->users++;
+    return cm_ops_launched(stream, renew(*out, cm_ops_queue(stream)), "copies of weights");
+}
+
+cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int columns, cm_weight_copy **out) {
+    cm_weight_copy wanted = {.weight = weight->data,
+                             .rows = weight->dim[0],
+                             .columns = columns,
+                             .step = weight->stride,
+                             .stride = (columns + 7) / 8 * 8};
+    weights *w = cm_ops_weights(stream);
+    *out = NULL;
+    pthread_mutex_lock(&w->lock);
+    cm_status status = acquire_locked(stream, w, &wanted, out);
+    pthread_mutex_unlock(&w->lock);
+    return status;
+}
+
+static void free_copy(cm_weight_copy *copy) {
+    cm_buffer_destroy(&copy->block);
+    free(copy);
+}
+
+void cm_weights_release(const cm_stream *stream, cm_weight_copy *copy) {
+    weights *w = cm_ops_weights(stream);
+    if (!copy) return;
+    pthread_mutex_lock(&w->lock);
+    if (--copy->users == 0) {
+        cm_weight_copy **link = &w->first;
+        while (*link != copy) link = &(*link)->next;
+        *link = copy->next;
+        free_copy(copy);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* Elements from the first to behind the last one. */
+static int64_t span(const cm_weight_copy *copy) { return (int64_t)(copy->rows - 1) * copy->step + copy->columns; }
+
+static bool lies_in(const cm_weight_copy *copy, const float *block, int64_t n) {
+    return copy->weight >= block && copy->weight + span(copy) <= block + n;
+}
+
+int cm_weights_renew(void *weights_, void *queue, const void *block, size_t bytes) {
+    weights *w = weights_;
+    int result = 0;
+    pthread_mutex_lock(&w->lock);
+    for (const cm_weight_copy *copy = w->first; copy && result == 0; copy = copy->next)
+        if (lies_in(copy, block, (int64_t)(bytes / sizeof(float)))) result = renew(copy, queue);
+    pthread_mutex_unlock(&w->lock);
+    return result;
+}
+
+int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t n, cm_copy out[CM_COPIES]) {
+    weights *w = cm_ops_weights(stream);
+    int count = 0;
+    pthread_mutex_lock(&w->lock);
+    for (const cm_weight_copy *copy = w->first; copy && count < CM_COPIES; copy = copy->next) {
+        if (!lies_in(copy, parameters, n)) continue;
+        out[count++] = (cm_copy){.first = copy->weight - parameters,
+                                 .count = span(copy),
+                                 .step = copy->step,
+                                 .columns = copy->columns,
+                                 .stride = copy->stride,
+                                 .to = (uint16_t *)(void *)copy->block.base};
+    }
+    pthread_mutex_unlock(&w->lock);
+    return count;
+}
+
+void cm_weights_close(void *weights_) {
+    weights *w = weights_;
+    if (!w) return;
+    for (cm_weight_copy *copy = w->first, *next; copy; copy = next) {
+        next = copy->next;
+        free_copy(copy);
+    }
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}

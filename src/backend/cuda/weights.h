@@ -1,0 +1,43 @@
+/* bfloat16 copies of weights, shared by all streams of a backend.
+ *
+ * A copy is made when a call on the weight is prepared, again by cm_weights_renew, and by the optimiser's kernels as
+ * they write the parameters. Rows of a copy begin at multiples of 16 bytes, as tensor cores like them. */
+#ifndef CM_BACKEND_CUDA_WEIGHTS_H
+#define CM_BACKEND_CUDA_WEIGHTS_H
+
+#include "backend/cuda/optimiser.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_weight_copy cm_weight_copy;
+struct cm_weight_copy {
+    cm_weight_copy *next;
+    const float *weight; /* borrowed: [rows, columns], rows `step` apart */
+    int rows, columns, step, stride;
+    cm_buffer block; /* owned: [rows, stride] */
+    int users;
+};
+
+/* The empty set of a backend's copies, for cm_ops_weights. */
+cm_status cm_weights_open(void **out) CM_MUST_USE;
+void cm_weights_close(void *weights); /* after all streams; NULL is allowed */
+
+/* The copy of the first `columns` columns of a weight, made from it as it is now, in the order of the stream. Of a
+ * tensor of more than two dimensions all count as columns but the first. The caller releases it. Errors: CM_ERR_MEMORY.
+ */
+cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int columns, cm_weight_copy **out) CM_MUST_USE;
+void cm_weights_release(const cm_stream *stream, cm_weight_copy *copy); /* NULL is allowed */
+
+/* Makes all copies of weights that lie in block[bytes] anew, in the order of the queue. Returns what the launches say:
+ * 0 or a cudaError_t. */
+int cm_weights_renew(void *weights, void *queue, const void *block, size_t bytes);
+
+/* The copies of weights that lie in parameters[n], at most CM_COPIES, for the optimiser's kernels; returns how many. */
+int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t n, cm_copy out[CM_COPIES]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

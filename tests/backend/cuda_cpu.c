@@ -1,0 +1,304 @@
+#include "cuda_cpu.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda/batch_norm.h"
+#include "backend/cuda/cuda.h"
+#include "backend/cuda/dense.h"
+#include "backend/cuda/elementwise.h"
+#include "backend/cuda/layer_norm.h"
+#include "backend/cuda/losses.h"
+#include "backend/cuda/lstm.h"
+#include "backend/cuda/minmax.h"
+#include "backend/cuda/optimiser.h"
+#include "backend/cuda/plan.h"
+#include "backend/cuda/shape.h"
+#include "backend/cuda/softmax.h"
+#include "backend/cuda/support.h"
+#include "backend/ref/ref.h"
+#include "lanes.h"
+
+int cuda_cpu_launches;
+
+/* ---- kernels ---- */
+
+/* The arguments are copied: a kernel gets them by value. */
+#define LAUNCHER(name, args)                                                                                           \
+    static void name##_body(const void *a, int64_t item, const cm_lanes *lanes) { name(a, item, lanes); }              \
+    int name##_launch(const args *a, int64_t items, int lanes, void *queue) {                                          \
+        args copy = *a;                                                                                                \
+        (void)queue;                                                                                                   \
+        cuda_cpu_launches++;                                                                                           \
+        lanes_run(name##_body, &copy, items, lanes);                                                                   \
+        return 0;                                                                                                      \
+    }
+
+LAUNCHER(cm_adam_each, cm_vector_args)
+LAUNCHER(cm_add_into_each, cm_vector_args)
+LAUNCHER(cm_avg_pool_each, cm_plane_args)
+LAUNCHER(cm_avg_pool_slopes, cm_plane_args)
+LAUNCHER(cm_batch_norm_apply, cm_batch_norm_args)
+LAUNCHER(cm_batch_norm_input, cm_batch_norm_args)
+LAUNCHER(cm_batch_norm_partial, cm_batch_norm_args)
+LAUNCHER(cm_batch_norm_slopes, cm_batch_norm_args)
+LAUNCHER(cm_batch_norm_statistics, cm_batch_norm_args)
+LAUNCHER(cm_batch_norm_totals, cm_batch_norm_args)
+LAUNCHER(cm_categorical_rows, cm_support_args)
+LAUNCHER(cm_columns_finish, cm_columns_args)
+LAUNCHER(cm_columns_partial, cm_columns_args)
+LAUNCHER(cm_consistency_rows, cm_loss_args)
+LAUNCHER(cm_copy_each, cm_index_args)
+LAUNCHER(cm_dense_action_slopes, cm_dense_args)
+LAUNCHER(cm_dense_begin_each, cm_dense_args)
+LAUNCHER(cm_dense_end_each, cm_dense_args)
+LAUNCHER(cm_embed_each, cm_index_args)
+LAUNCHER(cm_embed_slopes, cm_index_args)
+LAUNCHER(cm_encode_each, cm_index_args)
+LAUNCHER(cm_gather_each, cm_index_args)
+LAUNCHER(cm_global_mean_each, cm_plane_args)
+LAUNCHER(cm_global_mean_slopes, cm_plane_args)
+LAUNCHER(cm_layer_norm_partial, cm_layer_norm_args)
+LAUNCHER(cm_layer_norm_runs, cm_layer_norm_args)
+LAUNCHER(cm_layer_norm_slopes, cm_layer_norm_args)
+LAUNCHER(cm_lerp_each, cm_vector_args)
+LAUNCHER(cm_log_softmax_runs, cm_softmax_args)
+LAUNCHER(cm_log_softmax_slopes, cm_softmax_args)
+LAUNCHER(cm_lstm_clear_each, cm_lstm_args)
+LAUNCHER(cm_lstm_enter_each, cm_lstm_args)
+LAUNCHER(cm_lstm_slope_each, cm_lstm_args)
+LAUNCHER(cm_lstm_step_each, cm_lstm_args)
+LAUNCHER(cm_map_activation, cm_map_args)
+LAUNCHER(cm_map_add, cm_map_args)
+LAUNCHER(cm_map_scale, cm_map_args)
+LAUNCHER(cm_map_slope, cm_map_args)
+LAUNCHER(cm_minmax_groups, cm_minmax_args)
+LAUNCHER(cm_minmax_slopes, cm_minmax_args)
+LAUNCHER(cm_one_hot_rows, cm_softmax_args)
+LAUNCHER(cm_policy_rows, cm_loss_args)
+LAUNCHER(cm_running_each, cm_running_args)
+LAUNCHER(cm_scalar_loss_each, cm_loss_args)
+LAUNCHER(cm_scatter_each, cm_index_args)
+LAUNCHER(cm_sgd_each, cm_vector_args)
+LAUNCHER(cm_softmax_runs, cm_softmax_args)
+LAUNCHER(cm_softmax_slopes, cm_softmax_args)
+LAUNCHER(cm_square_rows, cm_loss_args)
+LAUNCHER(cm_sum_squares_blocks, cm_vector_args)
+LAUNCHER(cm_support_decode_rows, cm_support_args)
+LAUNCHER(cm_to_bf16_each, cm_dense_args)
+LAUNCHER(cm_two_hot_each, cm_support_args)
+LAUNCHER(cm_value_transform_each, cm_support_args)
+
+/* ---- products and convolutions ---- */
+
+struct cm_product_plan {
+    cm_product product;
+};
+
+cm_status cm_product_prepare(cm_stream *stream, const cm_product *product, cm_product_plan **out) {
+    (void)stream;
+    *out = malloc(sizeof **out);
+    ck_assert_ptr_nonnull(*out);
+    ck_assert(!(product->relu && product->accumulate && product->bias));
+    (*out)->product = *product;
+    return CM_OK;
+}
+
+void cm_product_free(cm_product_plan *plan) { free(plan); }
+
+/* Element (row, k) of an operand, which may lie across. */
+static double operand_at(const void *data, int64_t step, bool across, bool bf16, int row, int k) {
+    int64_t at = across ? k * step + row : row * step + k;
+    return (double)(bf16 ? cm_bf16_to_float(((const uint16_t *)data)[at]) : ((const float *)data)[at]);
+}
+
+cm_status cm_product_run(cm_stream *stream, const cm_product_plan *plan, const cm_product_data *data) {
+    const cm_product *p = &plan->product;
+    (void)stream;
+    for (int i = 0; i < p->m; i++)
+        for (int j = 0; j < p->n; j++) {
+            float *c = data->c + i * p->c_row + j;
+            double sum = p->accumulate ? (double)*c : 0.0;
+            for (int k = 0; k < p->k; k++)
+                sum += operand_at(data->a, p->a_row, p->a_across, p->bf16, i, k) *
+                       operand_at(data->b, p->b_row, !p->b_across, p->bf16, j, k);
+            if (p->bias) sum += (double)data->bias[j];
+            *c = (float)(p->relu && sum <= 0.0 ? 0.0 : sum);
+        }
+    return CM_OK;
+}
+
+struct cm_convolution_plan {
+    cm_convolution convolution;
+};
+
+cm_status cm_convolution_prepare(cm_stream *stream, const cm_convolution *convolution, cm_convolution_plan **out) {
+    (void)stream;
+    *out = malloc(sizeof **out);
+    ck_assert_ptr_nonnull(*out);
+    (*out)->convolution = *convolution;
+    return CM_OK;
+}
+
+void cm_convolution_free(cm_convolution_plan *plan) { free(plan); }
+
+/* The numbers of planes in float32; freed by the caller. */
+static float *widened(const void *data, size_t n, bool bf16) {
+    float *wide = malloc(n * sizeof *wide);
+    ck_assert_ptr_nonnull(wide);
+    if (!bf16) return memcpy(wide, data, n * sizeof *wide);
+    for (size_t i = 0; i < n; i++) wide[i] = cm_bf16_to_float(((const uint16_t *)data)[i]);
+    return wide;
+}
+
+/* Tensors x, weight, y of a convolution without data. */
+static void shapes_of(const cm_convolution *c, cm_tensor t[3]) {
+    int x[4] = {c->B, c->H, c->W, c->C}, weight[4] = {c->O, c->k, c->k, c->C}, y[4] = {c->B, c->P, c->Q, c->O};
+    t[0] = cm_tensor_make(NULL, CM_F32, 4, x);
+    t[1] = cm_tensor_make(NULL, CM_F32, 4, weight);
+    t[2] = cm_tensor_make(NULL, CM_F32, 4, y);
+}
+
+/* The call on ref, whose tensors are x, weight, y or their gradients. */
+static cm_call ref_call(const cm_convolution *c, const cm_tensor t[3]) {
+    cm_call call = {.attr = {.stride = c->stride}};
+    if (c->way == CM_CONVOLVE) {
+        call.op = CM_OP_conv2d;
+        call.t[CM_T_conv2d_x] = t[0], call.t[CM_T_conv2d_weight] = t[1], call.t[CM_T_conv2d_y] = t[2];
+        return call;
+    }
+    call.op = CM_OP_conv2d_backward;
+    call.t[CM_T_conv2d_backward_dy] = t[2];
+    call.t[CM_T_conv2d_backward_x] = t[0], call.t[CM_T_conv2d_backward_weight] = t[1];
+    bool input = c->way == CM_CONVOLVE_INPUT;
+    call.t[input ? CM_T_conv2d_backward_dx : CM_T_conv2d_backward_dweight] = t[input ? 0 : 1];
+    return call;
+}
+
+cm_status cm_convolution_run(cm_stream *stream, const cm_convolution_plan *plan, const void *a, const void *b,
+                             void *out) {
+    static const int places[3][3] = {{0, 1, 2}, {2, 1, 0}, {2, 0, 1}}; /* of a, b, out among x, weight, y */
+    const cm_convolution *c = &plan->convolution;
+    const int *place = places[c->way];
+    cm_tensor t[3];
+    shapes_of(c, t);
+    float *of_a = widened(a, cm_tensor_count(&t[place[0]]), c->bf16);
+    float *of_b = widened(b, cm_tensor_count(&t[place[1]]), c->bf16);
+    size_t n = cm_tensor_count(&t[place[2]]);
+    float *result = calloc(n, sizeof *result);
+    ck_assert_ptr_nonnull(result);
+    t[place[0]].data = of_a, t[place[1]].data = of_b, t[place[2]].data = result;
+    cm_call call = ref_call(c, t);
+    ck_assert_int_eq((c->way == CM_CONVOLVE ? cm_ref_conv2d : cm_ref_conv2d_backward)(stream, &call), CM_OK);
+    for (size_t i = 0; i < n; i++) {
+        if (c->bf16)
+            ((uint16_t *)out)[i] = cm_bf16_from_float(result[i]);
+        else
+            ((float *)out)[i] = c->accumulate ? ((float *)out)[i] + result[i] : result[i];
+    }
+    free(of_a);
+    free(of_b);
+    free(result);
+    return CM_OK;
+}
+
+/* ---- the stream ---- */
+
+enum { GUARD = 64, GUARD_BYTE = 0x5a };
+
+typedef struct lane {
+    unsigned char *workspace; /* [bytes + GUARD] */
+    size_t bytes;
+    void *plans;
+} lane;
+
+static lane *lane_of(const cm_stream *stream) { return stream->state; }
+
+void *cm_ops_queue(const cm_stream *stream) { return stream->state; }
+void *cm_ops_workspace(const cm_stream *stream) { return lane_of(stream)->workspace; }
+void **cm_ops_plans(const cm_stream *stream) { return &lane_of(stream)->plans; }
+void *cm_ops_weights(const cm_stream *stream) { return stream->backend->state; }
+const cm_device *cm_ops_device(const cm_stream *stream) { return stream->backend->device; }
+
+static void check_guard(const lane *l) {
+    for (int i = 0; l->workspace && i < GUARD; i++)
+        if (l->workspace[l->bytes + i] != GUARD_BYTE) ck_abort_msg("written behind the workspace");
+}
+
+/* Memory of just this size, full of NaN: what a call finds there is nobody's. */
+cm_status cm_ops_reserve(cm_stream *stream, size_t bytes) {
+    lane *l = lane_of(stream);
+    check_guard(l);
+    free(l->workspace);
+    l->workspace = malloc(bytes + GUARD);
+    if (!l->workspace) ck_abort_msg("no memory");
+    memset(l->workspace, 0xff, bytes);
+    memset(l->workspace + bytes, GUARD_BYTE, GUARD);
+    l->bytes = bytes;
+    return CM_OK;
+}
+
+cm_status cm_ops_launched(const cm_stream *stream, int result, const char *what) {
+    (void)stream;
+    return result ? cm_fail(CM_ERR_DEVICE, "%s: error %d", what, result) : CM_OK;
+}
+
+/* ---- the class ---- */
+
+static cm_status stream_open(cm_stream *stream) {
+    stream->state = calloc(1, sizeof(lane));
+    ck_assert_ptr_nonnull(stream->state);
+    return CM_OK;
+}
+
+static void stream_close(cm_stream *stream) {
+    cm_cuda_plans_free(stream);
+    check_guard(lane_of(stream));
+    free(lane_of(stream)->workspace);
+    free(stream->state);
+}
+
+static cm_status prepare(cm_stream *stream, cm_call *call) {
+    call->plan = NULL;
+    return cm_cuda_ops[call->op].prepare ? cm_cuda_ops[call->op].prepare(stream, call) : CM_OK;
+}
+
+static cm_status repack(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool) {
+    (void)pool;
+    return cm_weights_renew(backend->state, NULL, block, bytes) ? CM_ERR_DEVICE : CM_OK;
+}
+
+static cm_status open_state(cm_backend *backend) {
+    backend->bf16 = true;
+    return cm_weights_open(&backend->state);
+}
+
+static void close_state(cm_backend *backend) { cm_weights_close(backend->state); }
+
+/* The runs are the backend's own functions. */
+static cm_status run(cm_stream *stream, const cm_call *call) { return cm_cuda_ops[call->op].run(stream, call); }
+
+const cm_backend_class cuda_cpu_class = {
+    .name = "cuda's operations on the CPU",
+    .device = &cm_device_cpu,
+    .open = open_state,
+    .close = close_state,
+    .stream_open = stream_open,
+    .stream_close = stream_close,
+    .prepare = prepare,
+    .repack = repack,
+    .run =
+        {
+#define CM_OP(name, tensors, about) [CM_OP_##name] = run,
+#include "backend/ops.def"
+#undef CM_OP
+        },
+};
+
+void cuda_cpu_open(cm_backend *backend) {
+    *backend = (cm_backend){.kind = &cuda_cpu_class, .device = &cm_device_cpu};
+    ck_assert_int_eq(open_state(backend), CM_OK);
+}
+
+void cuda_cpu_close(cm_backend *backend) { close_state(backend); }

@@ -1,0 +1,17 @@
+/* The cuda backend's operations on the CPU: its host code, its kernels (lanes.h), and in place of cuBLASLt and cuDNN
+ * plain loops. Memory is the host's. */
+#ifndef TESTS_BACKEND_CUDA_CPU_H
+#define TESTS_BACKEND_CUDA_CPU_H
+
+#include "backend/backend.h"
+
+extern const cm_backend_class cuda_cpu_class;
+
+/* A backend of this class; and closes it after its streams. */
+void cuda_cpu_open(cm_backend *backend);
+void cuda_cpu_close(cm_backend *backend);
+
+/* Launches since the start, for tests that count. */
+extern int cuda_cpu_launches;
+
+#endif

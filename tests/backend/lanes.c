@@ -1,0 +1,153 @@
+#include "lanes.h"
+
+#include <check.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+enum { STACK = 64 * 1024 };
+
+bool lanes_backwards;
+
+typedef enum meeting_kind { SUM, MOST, LEAST } meeting_kind;
+
+/* What a lane brings to a meeting. */
+typedef struct ticket {
+    meeting_kind kind;
+    int64_t number; /* of the meeting, counted from 1 */
+    double value;
+    cm_found found;
+} ticket;
+
+/* One launch while it runs. */
+typedef struct run {
+    lanes_body body;
+    const void *args;
+    int64_t items;
+    int count, now;             /* lanes; the one that has its turn */
+    ucontext_t entry[CM_BLOCK]; /* these begin; the jumps then change sides without a call of the system */
+    jmp_buf hub, lane[CM_BLOCK];
+    bool begun[CM_BLOCK];
+    bool done[CM_BLOCK];
+    int64_t meetings[CM_BLOCK];
+    ticket ticket[2][CM_BLOCK]; /* of meetings with even and with odd numbers */
+} run;
+
+static run *current;
+
+static void run_items(run *r, int index) {
+    cm_lanes lanes = {index, r->count, r};
+    for (int64_t i = 0; i < r->items; i++) r->body(r->args, lanes_backwards ? r->items - 1 - i : i, &lanes);
+}
+
+static void run_lane(void) {
+    run *r = current;
+    int index = r->now;
+    run_items(r, index);
+    r->done[index] = true;
+    _longjmp(r->hub, 1);
+}
+
+/* Gives lane r->now its turn; comes back when it has met or is done. */
+static void give_turn(run *r) {
+    if (_setjmp(r->hub)) return;
+    if (r->begun[r->now]) _longjmp(r->lane[r->now], 1);
+    r->begun[r->now] = true;
+    setcontext(&r->entry[r->now]);
+}
+
+/* Ends lane `index`'s turn. */
+static void end_turn(run *r, int index) {
+    if (!_setjmp(r->lane[index])) _longjmp(r->hub, 1);
+}
+
+static void take_turns(run *r) {
+    for (int left = r->count; left > 0;) {
+        left = 0;
+        for (r->now = 0; r->now < r->count; r->now++) {
+            if (!r->done[r->now]) give_turn(r);
+            left += !r->done[r->now];
+        }
+    }
+    for (int i = 0; i < r->count; i++)
+        if (r->meetings[i] != r->meetings[0])
+            ck_abort_msg("lane %d met %ld times, lane 0 %ld times", i, (long)r->meetings[i], (long)r->meetings[0]);
+}
+
+void lanes_run(lanes_body body, const void *args, int64_t items, int count) {
+    run *r = calloc(1, sizeof *r);
+    char *stacks = count > 1 ? malloc((size_t)count * STACK) : NULL;
+    if (!r || count > CM_BLOCK) ck_abort_msg("%d lanes cannot be run", count);
+    r->body = body, r->args = args, r->items = items, r->count = count;
+    current = r;
+    for (int i = 0; count > 1 && i < count; i++) {
+        if (getcontext(&r->entry[i]) != 0) ck_abort_msg("no context for a lane");
+        r->entry[i].uc_stack.ss_sp = stacks + (size_t)i * STACK;
+        r->entry[i].uc_stack.ss_size = STACK;
+        r->entry[i].uc_link = NULL; /* run_lane does not return */
+        makecontext(&r->entry[i], run_lane, 0);
+    }
+    if (count > 1)
+        take_turns(r);
+    else
+        run_items(r, 0);
+    free(stacks);
+    free(r);
+}
+
+/* Leaves a ticket and comes back when all lanes have: true for the first to come back, whose part it is to make the
+ * result of the meeting. (Nothing here calls Check's assertions but in failing: they write a line each.) */
+static bool meet(const cm_lanes *lanes, ticket mine) {
+    run *r = lanes->meeting;
+    mine.number = ++r->meetings[lanes->index];
+    ticket *all = r->ticket[mine.number % 2];
+    all[lanes->index] = mine;
+    if (r->count > 1) end_turn(r, lanes->index);
+    const ticket *next = &all[(lanes->index + 1) % r->count];
+    if (next->number != mine.number || next->kind != mine.kind)
+        ck_abort_msg("lane %d is not at meeting %ld of the lane before it", lanes->index + 1, (long)mine.number);
+    return lanes->index == 0;
+}
+
+/* The tickets of the meeting that this lane comes from; the result is in the first one. */
+static ticket *tickets(const cm_lanes *lanes) {
+    run *r = lanes->meeting;
+    return r->ticket[r->meetings[lanes->index] % 2];
+}
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+/* The order is that of kernel.cuh: lanes 16, 8, 4, 2, 1 apart, then the warps one after the other. */
+static double tree_sum(const ticket *all, int count) {
+    double total = 0.0;
+    for (int first = 0; first < count; first += CM_WARP) {
+        int width = least(count, CM_WARP);
+        double sum[CM_WARP];
+        for (int i = 0; i < width; i++) sum[i] = all[first + i].value;
+        for (int far = width / 2; far > 0; far /= 2)
+            for (int i = 0; i < far; i++) sum[i] += sum[i + far];
+        total = first ? total + sum[0] : sum[0];
+    }
+    return total;
+}
+
+double cm_lanes_sum(const cm_lanes *lanes, double value) {
+    bool first = meet(lanes, (ticket){.kind = SUM, .value = value});
+    ticket *all = tickets(lanes);
+    if (first) all[0].value = tree_sum(all, lanes->count);
+    return all[0].value;
+}
+
+float cm_lanes_max(const cm_lanes *lanes, float value) {
+    bool first = meet(lanes, (ticket){.kind = MOST, .value = (double)value});
+    ticket *all = tickets(lanes);
+    for (int i = 1; first && i < lanes->count; i++) all[0].value = fmax(all[0].value, all[i].value);
+    return (float)all[0].value;
+}
+
+cm_found cm_lanes_least(const cm_lanes *lanes, cm_found found) {
+    bool first = meet(lanes, (ticket){.kind = LEAST, .found = found});
+    ticket *all = tickets(lanes);
+    for (int i = 1; first && i < lanes->count; i++) all[0].found = cm_found_least(all[0].found, all[i].found);
+    return all[0].found;
+}

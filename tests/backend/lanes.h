@@ -1,0 +1,14 @@
+/* Runs the kernels of backend/cuda/ on the CPU: the lanes of an item take turns on stacks of their own, from meeting to
+ * meeting. A lane that meets when the others do something else fails the test. */
+#ifndef TESTS_BACKEND_LANES_H
+#define TESTS_BACKEND_LANES_H
+
+#include "backend/cuda/lanes.h"
+
+typedef void (*lanes_body)(const void *args, int64_t item, const cm_lanes *lanes);
+
+/* Runs the items from the first to the last, or the other way round; not from several threads at once. */
+void lanes_run(lanes_body body, const void *args, int64_t items, int count);
+extern bool lanes_backwards;
+
+#endif
