@@ -1,5 +1,5 @@
 # Everything that judges the code: layers, headers, style, sanitizers, coverage, fuzzers.
-SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_headers scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/tidy scripts/try_environment scripts/mutants_mcts.sh .ci/run
+SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_headers scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/tidy scripts/try_environment scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh .ci/run
 C_FILES = $(sort $(shell find src tests scripts docs -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' -o -name '*.cpp'))
 # Builds of another kind stand beside the ordinary one and are as incremental.
 OTHER_BUILD = $(SUBMAKE) BUILD=$(BUILD)/$1 WERROR=$(WERROR)
@@ -78,7 +78,10 @@ $(BUILD)/map_tree: scripts/peers/map_tree.cpp src/core/rng.h $(BUILD)/flags.stam
 
 peer-tree: $(BUILD)/cumind $(BUILD)/map_tree ## measures the search tree against one of nodes and maps in C++, one thread each
 	@python3 $(COMPARE) --only tree --threads 1 --seconds 0.5 --json $(BUILD)/peer_tree.json $(ARGS)
-#: MATCH='backup.h'     only the mutants of `make mutants` whose line contains this
+#: MATCH='backup.h'     only the mutants whose line contains this
 mutants: $(PROBE) ## changes a sign, bound or count of the tree search, one at a time: a test must fail each time; writes docs/MUTANTS.md
 	@CC='$(CC)' scripts/mutants_mcts.sh '$(MATCH)'
-.PHONY: games-soak check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume peers peer-tree mutants
+mutants-kernels: $(BUILD)/tests/backend/test_cuda_ops ## the same for the arithmetic of the GPU kernels, run on the CPU; writes docs/MUTANTS_KERNELS.md
+	@CC='$(CC)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' OBJECTS='$(filter-out %/cuda_cpu.o,$(CUDA_OPS_OBJ)) \
+	    $(BUILD)/tests/backend/test_cuda_ops.o $(SUPPORT_OBJ) $(BUILD)/libcumind.a' scripts/mutants_kernels.sh '$(MATCH)'
+.PHONY: games-soak check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume peers peer-tree mutants mutants-kernels

@@ -6,7 +6,11 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 
+# shellcheck source=scripts/mutants_loop.sh
+. scripts/mutants_loop.sh
+
 CC=${CC:-gcc}
+SOURCE=src/mcts
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 FLAGS=(-std=c17 -D_GNU_SOURCE -O1 -march=native -ffp-contract=off -w "-DCM_TEST_CASES=\"$PWD/tests/cases\"" -I"$WORK/src" -Itests)
@@ -182,51 +186,9 @@ restore() { cp src/mcts/*.c src/mcts/*.h src/mcts/*.inc "$WORK/src/mcts/"; }
 mkdir -p "$WORK/src/mcts" "$WORK/mcts" "$WORK/tests" "$WORK/core"
 cp -r src/core src/config "$WORK/src/"
 for source in src/core/*.c src/config/*.c; do "$CC" "${FLAGS[@]}" -c "$source" -o "$WORK/core/$(basename "$source" .c).o" || exit 2; done
-restore
-build || exit 2
-if is_killed; then
-    echo "mutants: test_$by fails without a mutant" >&2
-    exit 2
-fi
 
-killed=0
-survived=0
-last=
-while IFS='|' read -r file from to; do
-    if [[ "$file|$from|$to" != *"${1:-}"* ]]; then continue; fi
-    restore
-    FROM=$from TO=$to perl -0pi -e 's/\Q$ENV{FROM}\E/$ENV{TO}/' "$WORK/src/mcts/$file"
-    if cmp -s "src/mcts/$file" "$WORK/src/mcts/$file"; then
-        echo "mutants: $file has no \"$from\"" >&2
-        exit 2
-    fi
-    if ! build "$file" "$last"; then
-        echo "mutants: does not compile: $file: $from -> $to" >&2
-        exit 2
-    fi
-    last=$file
-    if is_killed; then
-        killed=$((killed + 1))
-        printf 'killed by %-10s %s: %s -> %s\n' "$by" "$file" "$from" "$to"
-        # shellcheck disable=SC2016
-        printf '| %s | `%s` | `%s` | test_%s |\n' "$file" "$from" "${to:- }" "$by" >>"$WORK/list"
-    else
-        survived=$((survived + 1))
-        printf 'SURVIVED             %s: %s -> %s\n' "$file" "$from" "$to"
-        # shellcheck disable=SC2016
-        printf '| %s | `%s` | `%s` | none |\n' "$file" "$from" "${to:- }" >>"$WORK/list"
-    fi
-done < <(mutants)
-echo "$killed killed, $survived survived"
-if [ -z "${1:-}" ]; then
-    cat - "$WORK/list" >docs/MUTANTS.md <<END
-# Mutants of the tree search
+# shellcheck disable=SC2016  # the words in backquotes are text
+run_mutants "${1:-}" docs/MUTANTS.md '# Mutants of the tree search
 
-What \`make mutants\` writes: each line is one change of a sign, a bound or a count in src/mcts/, in the scalar code and in its
-vector versions, and the first test of tests/mcts/ that fails with it. $killed are killed, $survived survive.
-
-| file | in place of | stands | killed by |
-|---|---|---|---|
-END
-fi
-[ "$survived" -eq 0 ]
+What `make mutants` writes: each line is one change of a sign, a bound or a count in src/mcts/, in the scalar code and in its
+vector versions, and the first test of tests/mcts/ that fails with it. KILLED are killed, SURVIVED survive.'

@@ -7,8 +7,6 @@
 
 enum { STACK = 64 * 1024 };
 
-bool lanes_backwards;
-
 typedef enum meeting_kind { SUM, MOST, LEAST } meeting_kind;
 
 /* What a lane brings to a meeting. */
@@ -25,6 +23,7 @@ typedef struct run {
     const void *args;
     int64_t items;
     int count, now;             /* lanes; the one that has its turn */
+    bool backwards;             /* from the last item to the first */
     ucontext_t entry[CM_BLOCK]; /* these begin; the jumps then change sides without a call of the system */
     jmp_buf hub, lane[CM_BLOCK];
     bool begun[CM_BLOCK];
@@ -34,10 +33,11 @@ typedef struct run {
 } run;
 
 static run *current;
+static uint64_t directions = 1; /* random */
 
 static void run_items(run *r, int index) {
     cm_lanes lanes = {index, r->count, r};
-    for (int64_t i = 0; i < r->items; i++) r->body(r->args, lanes_backwards ? r->items - 1 - i : i, &lanes);
+    for (int64_t i = 0; i < r->items; i++) r->body(r->args, r->backwards ? r->items - 1 - i : i, &lanes);
 }
 
 static void run_lane(void) {
@@ -78,6 +78,8 @@ void lanes_run(lanes_body body, const void *args, int64_t items, int count) {
     run *r = calloc(1, sizeof *r);
     char *stacks = count > 1 ? malloc((size_t)count * STACK) : NULL;
     if (!r || count > CM_BLOCK) ck_abort_msg("%d lanes cannot be run", count);
+    directions = directions * 6364136223846793005u + 1442695040888963407u;
+    r->backwards = directions >> 63;
     r->body = body, r->args = args, r->items = items, r->count = count;
     current = r;
     for (int i = 0; count > 1 && i < count; i++) {

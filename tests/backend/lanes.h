@@ -7,8 +7,8 @@
 
 typedef void (*lanes_body)(const void *args, int64_t item, const cm_lanes *lanes);
 
-/* Runs the items from the first to the last, or the other way round; not from several threads at once. */
+/* Runs the items from the first to the last or the other way round, whichever chance says: what is run twice must give
+ * the same bits. Not from several threads at once. */
 void lanes_run(lanes_body body, const void *args, int64_t items, int count);
-extern bool lanes_backwards;
 
 #endif

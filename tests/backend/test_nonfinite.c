@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cuda_cpu.h"
 #include "support/main.h"
 #include "support/op_cases.h"
 
@@ -92,7 +93,7 @@ static void poison_row(cm_stream *stream, const op_case *row, const poison *p, f
     op_run_free(&run);
 }
 
-/* Every backend that opens here, with a stream. */
+/* Every backend that opens here, with a stream; and the kernels of cuda on the CPU. */
 static void on_every_backend(void (*test)(cm_stream *stream)) {
     for (const cm_backend_class *const *kind = cm_backend_classes(); *kind; kind++) {
         cm_backend *backend;
@@ -103,6 +104,13 @@ static void on_every_backend(void (*test)(cm_stream *stream)) {
         cm_stream_close(stream);
         cm_backend_close(backend);
     }
+    cm_backend kernels;
+    cm_stream *stream;
+    cuda_cpu_open(&kernels);
+    ck_assert_int_eq(cm_stream_open(&kernels, &stream), CM_OK);
+    test(stream);
+    cm_stream_close(stream);
+    cuda_cpu_close(&kernels);
 }
 
 static const op_case *first_row(cm_op op) {

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# Mutation test of the cuda backend's kernels: changes one sign, bound or count at a time in a copy of the headers that hold
+# their arithmetic, and expects tests/backend/test_cuda_ops.c to fail. Run by `make mutants-kernels`, which gives FLAGS, OBJECTS
+# (all of the test but the kernels) and LIBS; takes some minutes.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 2
+# shellcheck source=scripts/mutants_loop.sh
+. scripts/mutants_loop.sh
+
+CC=${CC:-gcc}
+SOURCE=src/backend
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+
+mutants() {
+    cat <<'END'
+formulas.inc|return x < 0 ? e / (1 + e) : 1 / (1 + e)|return x < 0 ? 1 / (1 + e) : e / (1 + e)
+formulas.inc|CM_GELU_CUBE * x * x * x|CM_GELU_CUBE * x * x
+formulas.inc|case CM_ACT_RELU: return x <= 0 ? 0 : x|case CM_ACT_RELU: return x
+formulas.inc|case CM_ACT_ELU: return x <= 0 ? CM_M(exp)(x) : 1|case CM_ACT_ELU: return x <= 0 ? CM_M(expm1)(x) : 1
+formulas.inc|return inverse * (g - mean_g - normal * mean_along)|return inverse * (g - mean_g + normal * mean_along)
+formulas.inc|if (i == group->low) g -= group->sum - group->along|if (i == group->low) g -= group->sum
+formulas.inc|return x - s->max - s->log_sum|return x - s->max + s->log_sum
+formulas.inc|return -t * (kl ? log_p - CM_M(log)(t) : log_p)|return -t * log_p
+formulas.inc|return i == index ? 1 - fraction|return i == index ? fraction
+formulas.inc|*v = r->beta2 * *v + r->rest2 * g * g|*v = r->beta2 * *v + r->rest2 * g
+formulas.inc|*m / r->correction1|*m
+formulas.inc|if (!r->decoupled) g += r->weight_decay * p|if (r->decoupled) g += r->weight_decay * p
+formulas.inc|return p - r->rate * *v|return p + r->rate * *v
+formulas.inc|x + (1 - scale) * (y - x)|x - (1 - scale) * (y - x)
+formulas.inc|u.c = u.gate[1] * c + u.gate[0] * u.gate[2]|u.c = u.gate[0] * c + u.gate[1] * u.gate[2]
+formulas.inc|dgate[2] = dc * i * (1 - g * g)|dgate[2] = dc * i * (1 + g * g)
+cuda/lanes.h|*out = add ? *out + value : value|*out = value
+cuda/lanes.h|b.value == a.value && b.at < a.at|b.value == a.value && b.at > a.at
+cuda/lanes.h|at.column = item - at.row * n|at.column = item - at.row
+cuda/lanes.h|i += (lanes)->count|i += (lanes)->count + 1
+cuda/elementwise.h|*cm_at(&k->a, at) + *cm_at(&k->b, at)|*cm_at(&k->a, at) - *cm_at(&k->b, at)
+cuda/elementwise.h|k->scale * *cm_at(&k->a, at)|*cm_at(&k->a, at)
+cuda/elementwise.h|*cm_at(&k->a, at) * slope|slope
+cuda/columns.h|r < chunk.end; r++) sum|r + 1 < chunk.end; r++) sum
+cuda/columns.h|((int64_t)i * c->parts + part)|((int64_t)i * c->parts)
+cuda/columns.h|if (chunk.end > c->rows) chunk.end = c->rows|if (chunk.end > c->rows) chunk.end = c->rows - 1
+cuda/layer_norm.h|squares += (x[i] - mean) * (x[i] - mean)|squares += x[i] * x[i]
+cuda/layer_norm.h|1.0f / sqrtf(|1.0f * sqrtf(
+cuda/layer_norm.h|along += g * e.normal|along -= g * e.normal
+cuda/layer_norm.h|of_scale += e.gradient * e.normal|of_scale += e.gradient
+cuda/layer_norm.h|saved[1] = inverse|saved[1] = mean
+cuda/batch_norm.h|squares += off * off|squares += off
+cuda/batch_norm.h|(double)(chunk.end - chunk.first) * (double)chunk.partial[0]|(double)chunk.partial[0]
+cuda/batch_norm.h|(double)(chunk.end - chunk.first) * off * off|off * off
+cuda/batch_norm.h|c->rows > 1 ? c->rows - 1 : 1|c->rows
+cuda/batch_norm.h|value += *cm_at(&k->residual, at)|value -= *cm_at(&k->residual, at)
+cuda/batch_norm.h|!(*cm_at(&k->y, at) > 0.0f) ? 0.0f|!(*cm_at(&k->y, at) > 0.0f) ? 1.0f
+cuda/batch_norm.h|k->constant ? 0.0f : 1.0f / (float)k->chunks.rows|1.0f / (float)k->chunks.rows
+cuda/batch_norm.h|k->variance + (item - k->channels)|k->variance + item % 2
+cuda/minmax.h|cm_first_least(x, -1.0f, k->n|cm_first_least(x, 1.0f, k->n
+cuda/minmax.h|(x[(int64_t)i * k->step] - least) / range|x[(int64_t)i * k->step] / range
+cuda/minmax.h|saved[2] = 1.0f / range|saved[2] = range
+cuda/minmax.h|least.at >= n|least.at > n
+cuda/softmax.h|most = cm_lanes_max(lanes, most)|most = most + 0.0f * cm_lanes_max(lanes, most)
+cuda/softmax.h|y[i] * (dy[i] - along)|y[i] * (dy[i] + along)
+cuda/softmax.h|dy[i] - expf(y[i]) * sum|dy[i] - y[i] * sum
+cuda/softmax.h|i == best ? 1.0f : 0.0f|i == best ? 0.0f : 1.0f
+cuda/softmax.h|legal && legal[i] == 0.0f ? 0.0f|legal && legal[i] == 0.0f ? 1.0f
+cuda/support.h|(double)support->min + step * i|(double)support->min - step * i
+cuda/support.h|/ (double)s->sum|* (double)s->sum
+cuda/support.h|fraction * cm_softmax_log_f(&s, logits[p.index + 1])|fraction * cm_softmax_log_f(&s, logits[p.index])
+cuda/support.h|k->inverse ? cm_transform_inverse|!k->inverse ? cm_transform_inverse
+cuda/losses.h|flat = sum + k->weight * entropy|flat = sum - k->weight * entropy
+cuda/losses.h|if (legal && legal[i] == 0.0f) continue;|
+cuda/losses.h|2.0f * k->coefficient[item] * off|k->coefficient[item] * off
+cuda/losses.h|2.0f * k->coefficient[item] / (float)k->n|2.0f * k->coefficient[item]
+cuda/losses.h|xy += (double)x[i] * (double)y[i]|xy += (double)x[i]
+cuda/shape.h|h <= 2 * at.h + 1 && h < k->H|h < 2 * at.h + 1 && h < k->H
+cuda/shape.h|p <= (at.h + 1) / 2|p < (at.h + 1) / 2
+cuda/shape.h|sum / (float)cells|sum
+cuda/shape.h|at.column - k->channels == e.column|at.column == e.column
+cuda/shape.h|if (k->index[b] == at.row) sum|sum
+cuda/shape.h|cm_row(&k->x, row)[at.column] : NAN|*cm_at(\&k->x, at) : NAN
+cuda/shape.h|cm_row(&k->y, row)[at.column] = |*cm_at(\&k->y, at) = 
+cuda/optimiser.h|k->y[item] += k->x[item]|k->y[item] -= k->x[item]
+cuda/optimiser.h|end = first + CM_NORM_BLOCK < k->n|end = first + CM_NORM_BLOCK - 1 < k->n
+cuda/optimiser.h|sum += (double)k->x[i] * (double)k->x[i]|sum += (double)k->x[i]
+cuda/optimiser.h|if (place.column < copy->columns)|if (place.column <= copy->columns)
+cuda/optimiser.h|place.row * copy->stride|place.row * copy->step
+cuda/dense.h|at.row * k->to_stride|at.row * k->n
+cuda/dense.h|if (e.column == at.row) sum|sum
+cuda/dense.h|sum + cm_rounded(e.value, k->bf16)|sum - cm_rounded(e.value, k->bf16)
+cuda/dense.h|cm_bf16_to_float(k->from[item])|0.5f * cm_bf16_to_float(k->from[item])
+cuda/lstm.h|k->bias_ih[g * H + j] + k->bias_hh|k->bias_ih[g * H + j] - k->bias_hh
+cuda/lstm.h|k->reset ? 0.0f : k->c[item]|k->c[item]
+cuda/lstm.h|k->dh[item] + k->dy[item]|k->dy[item]
+cuda/lstm.h|k->y[item - size]|k->y[item]
+END
+}
+
+restore() {
+    mkdir -p "$WORK/$SOURCE/cuda"
+    cp "$SOURCE"/*.h "$SOURCE"/*.inc "$SOURCE"/*.def "$WORK/$SOURCE/"
+    cp "$SOURCE"/cuda/*.h "$WORK/$SOURCE/cuda/"
+}
+
+# All kernels are compiled in one file.
+build() {
+    # shellcheck disable=SC2086  # flags and objects are lists
+    "$CC" -I"$WORK/src" $FLAGS -O2 -w -Itests -c tests/backend/cuda_cpu.c -o "$WORK/kernels.o" 2>/dev/null &&
+        "$CC" "$WORK/kernels.o" $OBJECTS $LIBS -o "$WORK/test"
+}
+
+is_killed() {
+    by=cuda_ops
+    ! timeout 300 env CK_RUN_CASE=kernels "$WORK/test" >/dev/null 2>&1
+}
+
+# shellcheck disable=SC2016  # the words in backquotes are text
+run_mutants "${1:-}" docs/MUTANTS_KERNELS.md '# Mutants of the GPU kernels
+
+What `make mutants-kernels` writes: each line is one change of a sign, a bound or a count in the headers that hold the
+arithmetic of the kernels, and the test that fails with it when they run on the CPU. KILLED are killed, SURVIVED survive.'
