@@ -61,7 +61,8 @@ const cm_backend_class *const *cm_backend_classes(void) {
     return classes;
 }
 
-static cm_status open_class(const cm_backend_class *kind, cm_backend **out) {
+cm_status cm_backend_open_class(const cm_backend_class *kind, cm_backend **out) {
+    *out = NULL;
     cm_backend *backend = NULL;
     CM_TRY(cm_alloc(&backend, 1, sizeof *backend, "backend"));
     backend->kind = kind;
@@ -78,7 +79,7 @@ static cm_status open_class(const cm_backend_class *kind, cm_backend **out) {
 static cm_status open_first(cm_backend **out) {
     cm_status status = CM_ERR_ABSENT;
     for (const cm_backend_class *const *kind = cm_backend_classes(); *kind && status != CM_OK; kind++)
-        status = open_class(*kind, out);
+        status = cm_backend_open_class(*kind, out);
     return status;
 }
 
@@ -87,7 +88,7 @@ cm_status cm_backend_open(const char *name, cm_backend **out) {
     if (strcmp(name, "auto") == 0) return open_first(out);
     char known[128] = "auto";
     for (const cm_backend_class *const *kind = cm_backend_classes(); *kind; kind++) {
-        if (strcmp(name, (*kind)->name) == 0) return open_class(*kind, out);
+        if (strcmp(name, (*kind)->name) == 0) return cm_backend_open_class(*kind, out);
         size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, ", %s", (*kind)->name);
     }

@@ -90,6 +90,7 @@ typedef struct cm_backend_class {
     cm_op_run run[CM_OP_COUNT];                             /* NULL: this backend lacks the operation */
     cm_status (*open)(cm_backend *backend);                 /* fills what the class knows of cm_backend */
     void (*close)(cm_backend *backend);                     /* frees backend->state */
+    size_t stream_bytes;                                    /* of the device that a stream takes for itself */
     cm_status (*stream_open)(cm_stream *stream);            /* fills stream->state */
     void (*stream_close)(cm_stream *stream);                /* frees it and all plans */
     cm_status (*prepare)(cm_stream *stream, cm_call *call); /* sets call->plan */
@@ -124,6 +125,8 @@ const cm_backend_class *const *cm_backend_classes(void);
 /* Opens a backend by name; "auto" is the first one that opens. Errors: CM_ERR_INPUT unknown name (lists the known),
  * CM_ERR_ABSENT not in this build or on this machine. */
 cm_status cm_backend_open(const char *name, cm_backend **out) CM_MUST_USE;
+/* The same of a class. Errors: those of its `open`. */
+cm_status cm_backend_open_class(const cm_backend_class *kind, cm_backend **out) CM_MUST_USE;
 void cm_backend_close(cm_backend *backend); /* after all its streams; NULL is allowed */
 const char *cm_backend_describe(const cm_backend *backend);
 

@@ -15,6 +15,12 @@
 extern "C" {
 #endif
 
+/* Memory of a device, in bytes. */
+typedef struct cm_device_memory {
+    size_t total, available; /* of the device; to this process, now */
+    size_t taken, peak;      /* through `take`, now and at most */
+} cm_device_memory;
+
 typedef struct cm_device cm_device;
 struct cm_device {
     const char *name; /* "cpu", "cuda" */
@@ -25,6 +31,7 @@ struct cm_device {
     cm_status (*write)(const cm_device *device, void *to, const void *host, size_t bytes);
     cm_status (*read)(const cm_device *device, void *host, const void *from, size_t bytes);
     cm_status (*copy)(const cm_device *device, void *to, const void *from, size_t bytes); /* within the device */
+    cm_status (*memory)(const cm_device *device, cm_device_memory *out); /* NULL: the device does not say */
 };
 
 /* The host's memory. */

@@ -126,21 +126,26 @@ static cm_status take_bootstrap(cm_run_learner *l) {
 
 static const char for_training[] = "lower batch_size, num_unroll_steps, threads or the sizes of the network";
 
-static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
-    bool bootstrap = l->c->trainer.ema_bootstraps || l->c->trainer.target_update_frequency > 0;
-    cm_trainer_config config = {
-        .network = s->network,
-        .backend = s->backend,
+cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool) {
+    const cm_configuration *c = &session->configuration;
+    return (cm_trainer_config){
+        .network = session->network,
+        .backend = session->backend,
         .pool = pool,
-        .options = &l->c->trainer,
-        .batch = l->rows,
-        .unroll = l->unroll,
-        .compute = s->compute,
-        .seed = (uint64_t)l->c->run.seed,
-        .total_updates = cm_run_learner_plan(l->c),
-        .priority_epsilon = l->c->replay.per_epsilon,
-        .bootstrap = bootstrap,
+        .options = &c->trainer,
+        .batch = c->trainer.batch_size,
+        .unroll = c->replay.num_unroll_steps,
+        .compute = session->compute,
+        .seed = (uint64_t)c->run.seed,
+        .total_updates = cm_run_learner_plan(c),
+        .priority_epsilon = c->replay.per_epsilon,
+        .bootstrap = c->trainer.ema_bootstraps || c->trainer.target_update_frequency > 0,
     };
+}
+
+static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
+    const cm_trainer_config config = cm_run_trainer_config(s, pool);
+    const bool bootstrap = config.bootstrap;
     CM_TRY(cm_memory_advise(cm_trainer_create(&config, &l->trainer), for_training));
     if (bootstrap) CM_TRY(cm_memory_advise(take_bootstrap(l), for_training));
     bool chance = l->c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO, learnt = l->c->network.chance_codes > 0;

@@ -48,6 +48,9 @@ cm_status cm_run_learner_run(cm_run_learner *learner, int64_t updates, double sh
                              cm_learning *out) CM_MUST_USE;
 
 /* Updates that the whole run will make at most, 1 at least; what schedules end with. */
+/* How a run trains: what its trainer is created with. Borrows from the session. */
+cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool);
+
 int64_t cm_run_learner_plan(const cm_configuration *configuration);
 
 size_t cm_run_learner_memory(const cm_run_learner *learner, cm_memory_row *rows, int capacity, int *count);

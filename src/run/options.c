@@ -84,7 +84,8 @@ const cm_option cm_run_option_rows[] = {
     CM_OPTION(INT, threads, "Device", "0", 0, 1024,
               "Worker threads; 0: as many as the process may use. Changes no result.", .flags = CM_OPTION_RESUME),
     CM_OPTION(INT64, memory_limit, "Device", "0", 0, MAX_INT,
-              "Bytes of main memory that a run may plan for; 0: what the machine has.", .flags = CM_OPTION_RESUME),
+              "Bytes that a run may plan for, of main memory and of a GPU's each; 0: what the machine has.",
+              .flags = CM_OPTION_RESUME),
 
     CM_OPTION(ENUM, log_level, "Logging", "info", 0, 0, "Least important lines that are shown.",
               .choices = "debug|info|warning|error", .flags = CM_OPTION_RESUME),

@@ -45,7 +45,7 @@ typedef struct cm_run_options {
     int device_type;      /* cm_device_type */
     int backend;          /* cm_backend_choice */
     int threads;          /* 0: as many as the process may use */
-    int64_t memory_limit; /* bytes that the run may plan for, 0: what is there */
+    int64_t memory_limit; /* bytes that the run may plan for on host and device each, 0: what is there */
     int log_level;        /* cm_log_level */
     double log_interval;  /* seconds between progress lines that are not on a terminal */
     int metrics_interval; /* iterations between lines of metrics.jsonl */

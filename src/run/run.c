@@ -236,6 +236,7 @@ static cm_status fill_result(cm_run *run, cm_run_end end, cm_run_result *out) {
 static cm_status stop_here(cm_run *run, cm_run_result *out) {
     CM_TRY(fill_result(run, CM_RUN_STOPPED, out));
     CM_TRY(save(run));
+    CM_TRY(cm_run_say_device_peak(run));
     cm_run_say_end(run, out);
     return CM_OK;
 }
@@ -247,6 +248,7 @@ static cm_status finish(cm_run *run, cm_run_end end, cm_run_result *out) {
     CM_TRY(save(run));
     CM_TRY(cm_run_evaluate_final(run, out));
     CM_TRY(cm_run_write_result(run, out));
+    CM_TRY(cm_run_say_device_peak(run));
     cm_run_say_end(run, out);
     return CM_OK;
 }
@@ -292,13 +294,12 @@ static cm_status open_pools(cm_run *run) {
     return cm_pool_create(threads > 1 ? threads - half : 1, &run->learning_pool);
 }
 
-static cm_status open_acting(cm_run *run) {
+cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay) {
     const cm_configuration *c = options(run);
-    CM_TRY(cm_session_agent(run->session, &run->actor_agent));
-    cm_actor_config config = {
+    return (cm_actor_config){
         .agent = run->actor_agent,
         .env = &run->session->env,
-        .replay = cm_run_learner_replay(run->learner),
+        .replay = replay,
         .pool = run->overlap ? run->acting_pool : run->session->pool,
         .environments = c->env.num_envs,
         .steps = c->agent.steps_per_iteration,
@@ -307,6 +308,11 @@ static cm_status open_acting(cm_run *run) {
         .reuse_tree = cm_mcts_keeps_trees(&c->mcts),
         .seed = (uint64_t)c->run.seed,
     };
+}
+
+static cm_status open_acting(cm_run *run) {
+    CM_TRY(cm_session_agent(run->session, &run->actor_agent));
+    const cm_actor_config config = cm_run_actor_config(run, cm_run_learner_replay(run->learner));
     return cm_actor_create(&config, &run->actor);
 }
 
@@ -328,6 +334,7 @@ static cm_status init_weights(cm_run *run, const char *from) {
 
 static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     CM_TRY(open_pools(run));
+    CM_TRY(cm_run_plan_device(run));
     CM_TRY(cm_run_learner_create(run->session, run->overlap ? run->learning_pool : run->session->pool, &run->learner));
     CM_TRY(cm_memory_advise(open_acting(run), "lower num_envs, num_simulations or the sizes of the network"));
     CM_TRY(cm_memory_advise(cm_run_open_evaluation(run), "lower evaluation_simulations, num_simulations, "

@@ -92,7 +92,14 @@ cm_status cm_run_evaluate(cm_run *run) CM_MUST_USE;
 cm_status cm_run_evaluate_last(cm_run *run) CM_MUST_USE; /* the same at the end, unless it has just been done */
 cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) CM_MUST_USE; /* the report, of a saved run */
 
+/* run_device.c */
+/* Where the device is not the host: measures what the run will take of its memory, prints it, and refuses a plan that
+ * does not fit (CM_ERR_MEMORY names a key and the largest value of it that would). */
+cm_status cm_run_plan_device(cm_run *run) CM_MUST_USE;
+cm_status cm_run_say_device_peak(const cm_run *run) CM_MUST_USE; /* prints what it took at most */
+
 /* run.c */
+cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay); /* borrows from the run */
 double cm_run_seconds(const cm_run *run);
 
 #endif

@@ -142,10 +142,15 @@ START_TEST(buffers_on_the_device_are_zeroed_written_read_copied_and_counted) {
     ck_assert_int_eq(cm_buffer_copy(&b, &a), CM_OK);
     ck_assert_int_eq(cm_buffer_read(&b, 60, out, 4), CM_OK);
     ck_assert_str_eq(out, "abcd");
-    cm_buffer_destroy(&a);
     cm_buffer_destroy(&b);
+    cm_device_memory memory;
+    ck_assert_int_eq(device->base.memory(&device->base, &memory), CM_OK);
+    ck_assert_uint_eq(memory.total, 1000000000);
+    ck_assert_uint_eq(memory.available, 700000000 - 128);
+    ck_assert_uint_eq(memory.taken, 128);
+    ck_assert_uint_eq(memory.peak, 256);
+    cm_buffer_destroy(&a);
     ck_assert_uint_eq(device->taken, 0);
-    ck_assert_uint_eq(device->peak, 256);
     ck_assert_int_eq(cm_fake_calls("context_wait"), 3);
 }
 END_TEST

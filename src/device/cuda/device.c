@@ -107,8 +107,23 @@ static cm_status copy_block(const cm_device *base, void *to, const void *from, s
     return end_copy(device, device->driver->copy(address(to), address(from), bytes, device->copies), what);
 }
 
-static const cm_device functions = {
-    .name = "cuda", .take = take, .give = give, .write = write_block, .read = read_block, .copy = copy_block};
+static cm_status say_memory(const cm_device *base, cm_device_memory *out) {
+    cm_cuda_device *device = of(base);
+    CM_TRY(cm_cuda_quiet_begin(device, "memory of the GPU"));
+    int result = device->driver->memory_info(&out->available, &out->total);
+    out->taken = device->taken;
+    out->peak = device->peak;
+    cm_cuda_quiet_end(device);
+    return cm_cuda_result(device, result, "memory of the GPU");
+}
+
+static const cm_device functions = {.name = "cuda",
+                                    .take = take,
+                                    .give = give,
+                                    .write = write_block,
+                                    .read = read_block,
+                                    .copy = copy_block,
+                                    .memory = say_memory};
 
 /* ---- opening ---- */
 

@@ -1,0 +1,32 @@
+/* A backend that computes nothing and takes no memory: what is created on it says what it would take of a device.
+ *
+ * Its device hands out addresses that nobody may follow and keeps account by the names of the blocks; its operations
+ * fail. So a plan of memory is made by the code that takes the memory, and cannot differ from it. */
+#ifndef CM_BACKEND_MEASURE_H
+#define CM_BACKEND_MEASURE_H
+
+#include "backend/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CM_MEASURE_ROWS = 48, CM_MEASURE_NAME_BYTES = 48 };
+
+typedef struct cm_measured {
+    char what[CM_MEASURE_NAME_BYTES]; /* as in device->take, cut */
+    size_t bytes;                     /* of all blocks of this name that are out */
+} cm_measured;
+
+/* The caller closes it with cm_backend_close, after all that was created on it. */
+cm_status cm_measure_open(cm_backend **out) CM_MUST_USE;
+
+/* The rows so far, in the order of their first block; returns how many (at most CM_MEASURE_ROWS: those beyond count in
+ * the last one). */
+int cm_measure_rows(const cm_backend *measure, cm_measured rows[CM_MEASURE_ROWS]);
+int cm_measure_streams(const cm_backend *measure); /* that are open */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

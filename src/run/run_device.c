@@ -1,0 +1,207 @@
+/* The plan of a run's memory on a device that is not the host: measured by creating everything on a backend that only
+ * measures, printed, and compared with what there is. */
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/measure.h"
+#include "core/memory.h"
+#include "run/run_internal.h"
+
+enum { PLAN_ROWS = 10 };
+
+typedef struct plan {
+    cm_memory_row row[PLAN_ROWS];
+    int count;
+    size_t total;
+} plan;
+
+/* ---- measuring ---- */
+
+/* What the blocks of a name are called in the plan; those of other names are the last row. */
+static const struct {
+    const char *what, *name;
+} names[] = {
+    {"parameters", "parameters"},
+    {"running statistics", "parameters"},
+    {"first moments", "optimiser moments"},
+    {"second moments", "optimiser moments"},
+    {"gradients", "gradients"},
+    {"accumulated gradients", "gradients"},
+    {"averaged parameters", "averaged and target parameters"},
+    {"target network", "averaged and target parameters"},
+    {"target network's statistics", "averaged and target parameters"},
+    {"activations", "activations"},
+    {"the pool of hidden states", "hidden states"},
+    {"an agent's weights", "agents' parameters"},
+    {"an agent's statistics", "agents' parameters"},
+};
+
+static const char *name_of(const char *what) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i].what, what) == 0) return names[i].name;
+    return "inputs and results";
+}
+
+static void add(plan *p, const char *name, size_t bytes) {
+    int i = 0;
+    if (bytes == 0) return;
+    while (i < p->count && strcmp(p->row[i].name, name) != 0) i++;
+    if (i == p->count) p->row[p->count++] = (cm_memory_row){name, 0};
+    p->row[i].bytes += bytes;
+    p->total += bytes;
+}
+
+/* What the blocks hold that were measured, and what the backend adds of its own. */
+static void fill(plan *p, const cm_session *s, const cm_backend *measure) {
+    cm_measured rows[CM_MEASURE_ROWS];
+    int count = cm_measure_rows(measure, rows);
+    size_t weights = 0;
+    *p = (plan){.count = 0};
+    for (int i = 0; i < count; i++) {
+        const char *name = name_of(rows[i].what);
+        add(p, name, rows[i].bytes);
+        if (strstr(name, "parameters")) weights += rows[i].bytes;
+    }
+    if (s->compute == CM_BF16) add(p, "bfloat16 copies of weights", weights / 2);
+    add(p, "streams", (size_t)cm_measure_streams(measure) * s->backend->kind->stream_bytes);
+}
+
+static cm_status create_all(cm_run *probe, cm_trainer **trainer) {
+    const cm_trainer_config learning = cm_run_trainer_config(probe->session, probe->session->pool);
+    CM_TRY(cm_trainer_create(&learning, trainer));
+    CM_TRY(cm_session_agent(probe->session, &probe->actor_agent));
+    const cm_actor_config acting = cm_run_actor_config(probe, NULL);
+    CM_TRY(cm_actor_create(&acting, &probe->actor));
+    return cm_run_open_evaluation(probe);
+}
+
+/* Measures the run as it would be with another configuration. */
+static cm_status measure(const cm_run *run, const cm_configuration *configuration, plan *out) {
+    cm_session session = *run->session;
+    cm_run probe = {.session = &session, .stop = run->stop};
+    cm_backend *measuring = NULL;
+    cm_trainer *trainer = NULL;
+    session.configuration = *configuration;
+    CM_TRY(cm_measure_open(&measuring));
+    session.backend = measuring;
+    cm_status status = create_all(&probe, &trainer);
+    if (status == CM_OK) fill(out, run->session, measuring);
+    cm_run_close_evaluation(&probe);
+    cm_actor_destroy(probe.actor);
+    cm_agent_destroy(probe.actor_agent);
+    cm_trainer_destroy(trainer);
+    cm_backend_close(measuring);
+    return status;
+}
+
+/* ---- a value that would fit ---- */
+
+static int *batch_size(cm_configuration *c) { return &c->trainer.batch_size; }
+static int *unroll_steps(cm_configuration *c) { return &c->replay.num_unroll_steps; }
+static int *environments(cm_configuration *c) { return &c->env.num_envs; }
+static int *simulations(cm_configuration *c) { return &c->mcts.num_simulations; }
+static int *episodes(cm_configuration *c) { return &c->run.final_evaluation_episodes; }
+
+static const struct {
+    const char *name;
+    int *(*value)(cm_configuration *c);
+} keys[] = {{"batch_size", batch_size},
+            {"num_unroll_steps", unroll_steps},
+            {"num_envs", environments},
+            {"num_simulations", simulations},
+            {"final_evaluation_episodes", episodes}};
+
+static bool fits(const cm_run *run, size_t key, int value, size_t budget) {
+    cm_configuration c = run->session->configuration;
+    plan p;
+    *keys[key].value(&c) = value;
+    return measure(run, &c, &p) == CM_OK && p.total <= budget;
+}
+
+/* The largest value of a key, from 1 on, with which the plan fits; 0: none. */
+static int largest(const cm_run *run, size_t key, size_t budget) {
+    cm_configuration c = run->session->configuration;
+    int low = 1, high = *keys[key].value(&c);
+    if (high <= 1 || !fits(run, key, 1, budget)) return 0;
+    while (high - low > 1) {
+        int middle = low + (high - low) / 2;
+        if (fits(run, key, middle, budget)) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* The key that need change least. */
+static bool propose(const cm_run *run, size_t budget, char *out, size_t size) {
+    double best = 0.0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        cm_configuration c = run->session->configuration;
+        int now = *keys[i].value(&c), value = largest(run, i, budget);
+        if ((double)value <= best * now) continue;
+        best = (double)value / now;
+        snprintf(out, size, "set %s to %d (it is %d)", keys[i].name, value, now);
+    }
+    return best > 0.0;
+}
+
+static cm_status refuse(const cm_run *run, const plan *p, size_t budget, bool limited) {
+    char needed[16], allowed[16], advice[96];
+    const cm_memory_row *most = &p->row[0];
+    for (int i = 1; i < p->count; i++)
+        if (p->row[i].bytes > most->bytes) most = &p->row[i];
+    cm_format_bytes((double)p->total, needed);
+    cm_format_bytes((double)budget, allowed);
+    if (!propose(run, budget, advice, sizeof advice))
+        snprintf(advice, sizeof advice, "no key alone is enough: lower batch_size, num_envs and the network's sizes");
+    return cm_fail(CM_ERR_MEMORY, "memory of the GPU: this run plans for %s, most of it %s, and %s %s: %s", needed,
+                   most->name, allowed, limited ? "are allowed (Device.memory_limit)" : "are free", advice);
+}
+
+/* ---- the plan of a run ---- */
+
+static void say(const cm_run *run, const plan *p, const cm_device_memory *there) {
+    char size[16], free_bytes[16];
+    cm_format_bytes((double)p->total, size);
+    cm_format_bytes((double)there->available, free_bytes);
+    cm_progress_say(run->progress, "GPU       %s of memory, of %s that are free", size, free_bytes);
+    for (int i = 0; i < p->count; i++) {
+        cm_format_bytes((double)p->row[i].bytes, size);
+        cm_progress_say(run->progress, "  %-32s %8s", p->row[i].name, size);
+    }
+    cm_format_bytes((double)(there->total - there->available), size);
+    cm_progress_say(run->progress, "  %-32s %8s", "(context and other programs)", size);
+}
+
+static cm_status ask(const cm_run *run, cm_device_memory *out) {
+    const cm_device *device = run->session->backend->device;
+    *out = (cm_device_memory){.total = SIZE_MAX, .available = SIZE_MAX};
+    return device->memory ? device->memory(device, out) : CM_OK;
+}
+
+cm_status cm_run_plan_device(cm_run *run) {
+    const cm_session *s = run->session;
+    const uint64_t limit = (uint64_t)s->configuration.run.memory_limit;
+    cm_device_memory there;
+    plan p;
+    if (s->backend->device->is_host) return CM_OK;
+    CM_TRY(measure(run, &s->configuration, &p));
+    CM_TRY(ask(run, &there));
+    const bool limited = limit > 0 && limit < there.available;
+    const size_t budget = limited ? (size_t)limit : there.available;
+    if (p.total > budget) return refuse(run, &p, budget, limited);
+    say(run, &p, &there);
+    return CM_OK;
+}
+
+cm_status cm_run_say_device_peak(const cm_run *run) {
+    cm_device_memory there;
+    char size[16];
+    if (!run->session->backend->device->memory) return CM_OK;
+    CM_TRY(ask(run, &there));
+    cm_format_bytes((double)there.peak, size);
+    cm_progress_say(run->progress, "GPU memory at most %s", size);
+    return CM_OK;
+}

@@ -1,0 +1,27 @@
+/* A backend on a device whose memory the host cannot touch: blocks of the host under addresses that no processor
+ * accepts. Its arithmetic is that of ref. A test program that defines
+ *
+ *     const cm_backend_class cm_cuda_class = {.name = "cuda", .open = cm_far_open};
+ *
+ * has it in the place of "cuda": the library's own is not linked where there is one already. */
+#ifndef CM_TESTS_FAR_H
+#define CM_TESTS_FAR_H
+
+#include "backend/classes.h"
+
+enum { CM_FAR_STREAM_BYTES = 1000 }; /* that its class says a stream takes */
+
+/* What happened on it, in this process. */
+typedef struct cm_far {
+    size_t total;       /* bytes that the device has: set by the test */
+    size_t taken, peak; /* bytes that are out, now and at most */
+    size_t blocks;      /* that are out */
+    size_t copies;      /* in the order of streams */
+    size_t recordings;  /* of passes, that are kept */
+    size_t replays;     /* plays of a pass that has not changed since the last */
+} cm_far;
+extern cm_far cm_far_state;
+
+cm_status cm_far_open(cm_backend *backend);
+
+#endif
