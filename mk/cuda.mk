@@ -10,6 +10,10 @@ CUDA_CODE = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a,code=sm_$a) \
 NVCC_FLAGS = -std=c++17 -O3 -fmad=false -Isrc $(CUDA_CODE) --threads $(JOBS) -Xcompiler -fPIC,-Wall,-Wextra \
              $(if $(filter 1,$(WERROR)),-Werror all-warnings)
 
+# What the module knows of its own code, and where it finds cuBLASLt and cuDNN besides the system's places.
+CUDA_DEFINES = -DCM_VERSION=\"$(VERSION)\" -DCM_CUDA_ARCHS='"$(CUDA_ARCHS)"' -DCM_CUDA_PTX=$(lastword $(CUDA_ARCHS))
+CUDA_LIB = $(firstword $(realpath $(dir $(NVCC))../lib64 $(dir $(NVCC))../lib))
+
 CUDA_SRC := $(MODULE_SRC)
 CUDA_OBJ := $(CUDA_SRC:%=$(BUILD)/%.o)
 CUDA_MODULE := $(if $(filter %/cuda.c,$(CUDA_SRC)),$(BUILD)/lib/cumind_cuda.so)
@@ -39,14 +43,14 @@ $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda/flags.stamp
 	$(call say,NVCC,$<)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -MD -MP -MF $(@:.o=.d) -c $< -o $@
 
-$(BUILD)/src/%.c.o: src/%.c $(BUILD)/flags.stamp
+$(BUILD)/src/%.c.o: src/%.c $(BUILD)/flags.stamp $(BUILD)/cuda/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -isystem $(dir $(NVCC))../include -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -isystem $(dir $(NVCC))../include $(CUDA_DEFINES) -MMD -MP -c $< -o $@
 
 $(BUILD)/lib/cumind_cuda.so: $(CUDA_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(NVCC) -shared $(CUDA_CODE) $^ -lcublasLt -lcudnn -o $@
+	$(Q)$(NVCC) -shared $(CUDA_CODE) $^ -L$(CUDA_LIB) -Xlinker -rpath=$(CUDA_LIB) -lcublasLt -lcudnn -o $@
 .PHONY: cuda cuda-build
 -include $(CUDA_OBJ:.o=.d)

@@ -75,6 +75,24 @@ START_TEST(a_module_is_found_beside_the_program_where_it_is_installed_and_by_tes
 }
 END_TEST
 
+/* Opening needs no GPU: every function that the module calls of the program and of the libraries is found. */
+START_TEST(the_built_cuda_module_opens_and_has_every_operation) {
+    const cm_backend_class *kind = NULL;
+    char path[512];
+    snprintf(path, sizeof path, "%s/../../lib/cumind_cuda.so", CM_TEST_MODULES);
+    if (!cm_file_exists(path)) {
+        printf("SKIP cuda module: it is not built (make cuda)\n");
+        return;
+    }
+    ck_assert_msg(cm_module_open(path, &kind) == CM_OK, "%s", cm_error_message());
+    ck_assert_str_eq(kind->name, "cuda");
+    for (int op = 0; op < CM_OP_COUNT; op++) ck_assert_msg(kind->run[op] != NULL, "%s", cm_op_name((cm_op)op));
+    ck_assert(kind->open && kind->close && kind->stream_open && kind->stream_close && kind->prepare && kind->repack);
+    ck_assert(kind->write && kind->read && kind->play && kind->forget && kind->describe);
+    ck_assert_uint_gt(kind->stream_bytes, 0);
+}
+END_TEST
+
 /* Whatever is missing here, it is one line that says what to do; a machine that has all opens it. */
 START_TEST(the_cuda_backend_opens_or_says_in_one_line_what_is_missing) {
     cm_backend *backend;
@@ -108,6 +126,7 @@ int main(void) {
     tcase_add_test(tc, a_module_of_another_version_or_build_is_refused);
     tcase_add_test(tc, what_is_no_module_or_lacks_a_function_says_so);
     tcase_add_test(tc, a_module_is_found_beside_the_program_where_it_is_installed_and_by_tests);
+    tcase_add_test(tc, the_built_cuda_module_opens_and_has_every_operation);
     tcase_add_test(tc, the_cuda_backend_opens_or_says_in_one_line_what_is_missing);
     tcase_add_test(tc, auto_opens_whatever_there_is);
     suite_add_tcase(suite, tc);

@@ -257,6 +257,9 @@ START_TEST(a_lane_follows_another_by_an_event) {
     ck_assert_int_eq(cm_fake_calls("event_record"), 1);
     ck_assert_int_eq(cm_fake_calls("stream_wait_event"), 1);
     ck_assert_int_eq(cm_fake.events, 0);
+    int waits = cm_fake_calls("context_wait");
+    ck_assert_int_eq(cm_cuda_wait(device), CM_OK);
+    ck_assert_int_eq(cm_fake_calls("context_wait"), waits + 1);
     fail_on("stream_wait_event", 1);
     ck_assert_int_eq(cm_cuda_lane_follow(&one, &two), CM_ERR_DEVICE);
     ck_assert_int_eq(cm_fake.events, 0);

@@ -75,6 +75,9 @@ void cm_cuda_close(cm_cuda_device *device); /* NULL is allowed */
 /* Makes its context the calling thread's. */
 cm_status cm_cuda_enter(const cm_cuda_device *device) CM_MUST_USE;
 
+/* Waits for all that runs on it. Not while this thread captures a graph (CM_ERR_STATE). */
+cm_status cm_cuda_wait(cm_cuda_device *device) CM_MUST_USE;
+
 /* A status from a result of the driver or the runtime (their numbers agree): CM_OK for 0, else the line
  * "WHAT: what the driver says; what to do". */
 cm_status cm_cuda_result(cm_cuda_device *device, int result, const char *what) CM_MUST_USE;

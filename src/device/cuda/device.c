@@ -16,6 +16,14 @@ cm_status cm_cuda_quiet_begin(cm_cuda_device *device, const char *what) {
 
 void cm_cuda_quiet_end(cm_cuda_device *device) { pthread_mutex_unlock(&device->quiet); }
 
+cm_status cm_cuda_wait(cm_cuda_device *device) {
+    static const char what[] = "waiting for the GPU";
+    CM_TRY(cm_cuda_quiet_begin(device, what));
+    int result = device->driver->context_wait();
+    cm_cuda_quiet_end(device);
+    return cm_cuda_result(device, result, what);
+}
+
 /* ---- memory ---- */
 
 static cm_cuda_device *of(const cm_device *device) { return (cm_cuda_device *)(uintptr_t)device; }

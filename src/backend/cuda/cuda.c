@@ -1,0 +1,207 @@
+/* The class of the cuda backend and the entry of its module. */
+#include "backend/cuda/cuda.h"
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backend/cuda/module.h"
+#include "backend/module.h"
+#include "core/arena.h"
+#include "core/log.h"
+
+static const cm_cuda_code code = {CUDART_VERSION, CM_CUDA_ARCHS, CM_CUDA_PTX};
+
+/* ---- errors of the libraries ---- */
+
+cm_status cm_cuda_launched(const cm_stream *stream, const char *what) {
+    return cm_cuda_result(cm_cuda_of(stream)->device, (int)cudaGetLastError(), what);
+}
+
+cm_status cm_cuda_blas(int status, const char *what) {
+    if (status == CUBLAS_STATUS_SUCCESS) return CM_OK;
+    return cm_fail(status == CUBLAS_STATUS_ALLOC_FAILED ? CM_ERR_MEMORY : CM_ERR_DEVICE, "%s: cuBLASLt says %s", what,
+                   cublasLtGetStatusString((cublasStatus_t)status));
+}
+
+cm_status cm_cuda_dnn(int status, const char *what) {
+    if (status == CUDNN_STATUS_SUCCESS) return CM_OK;
+    return cm_fail(status == CUDNN_STATUS_ALLOC_FAILED ? CM_ERR_MEMORY : CM_ERR_DEVICE, "%s: cuDNN says %s", what,
+                   cudnnGetErrorString((cudnnStatus_t)status));
+}
+
+/* ---- backend ---- */
+
+static cm_status open_choices(cm_cuda *cuda) {
+    char folder[512], identity[256];
+    bool kept = cm_choices_folder(folder, sizeof folder);
+    snprintf(identity, sizeof identity, "%s, capability %d.%d, cuBLASLt %zu, cuDNN %zu", cuda->device->properties.name,
+             cuda->device->properties.major, cuda->device->properties.minor, cublasLtGetVersion(), cudnnGetVersion());
+    return cm_choices_open(kept ? folder : NULL, identity, &cuda->choices);
+}
+
+static void describe_all(cm_cuda *cuda) {
+    const cm_cuda_properties *p = &cuda->device->properties;
+    size_t dnn = cudnnGetVersion();
+    snprintf(cuda->description, sizeof cuda->description, "%s (%d.%d), CUDA %d.%d, cuDNN %zu.%zu.%zu", p->name,
+             p->major, p->minor, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, dnn / 10000, dnn % 10000 / 100,
+             dnn % 100);
+}
+
+/* The device that CUDA_VISIBLE_DEVICES shows first. */
+static cm_status open_all(cm_cuda *cuda) {
+    CM_TRY(cm_cuda_driver_open(&cuda->driver));
+    CM_TRY(cm_cuda_open(&cuda->driver, 0, &code, &cuda->device));
+    CM_TRY(cm_cuda_result(cuda->device, (int)cudaSetDevice(cuda->device->ordinal), "the CUDA runtime"));
+    CM_TRY(cm_cuda_blas((int)cublasLtCreate(&cuda->blas), "opening cuBLASLt"));
+    CM_TRY(open_choices(cuda));
+    describe_all(cuda);
+    return cm_cuda_ops_open(cuda);
+}
+
+static void close_all(cm_cuda *cuda) {
+    if (cuda->device && cm_cuda_enter(cuda->device) == CM_OK) {
+        cm_cuda_ops_close(cuda);
+        if (cuda->blas) cublasLtDestroy(cuda->blas);
+    }
+    cm_choices_close(cuda->choices);
+    cm_cuda_close(cuda->device);
+    cm_cuda_driver_close(&cuda->driver);
+    free(cuda);
+}
+
+static cm_status open_cuda(cm_backend *backend) {
+    cm_cuda *cuda = NULL;
+    CM_TRY(cm_alloc(&cuda, 1, sizeof *cuda, "backend cuda"));
+    cm_status status = open_all(cuda);
+    if (status != CM_OK) {
+        close_all(cuda);
+        return status;
+    }
+    backend->state = cuda;
+    backend->device = &cuda->device->base;
+    backend->bf16 = cuda->device->properties.major >= 8; /* tensor cores with bfloat16 */
+    return CM_OK;
+}
+
+static void close_cuda(cm_backend *backend) { close_all(backend->state); }
+
+static const char *describe(const cm_backend *backend) { return ((const cm_cuda *)backend->state)->description; }
+
+/* What changed the block may still run. */
+static cm_status repack(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool) {
+    cm_cuda *cuda = backend->state;
+    (void)pool;
+    CM_TRY(cm_cuda_wait(cuda->device));
+    return cm_cuda_ops_repack(cuda, block, bytes);
+}
+
+/* ---- streams ---- */
+
+static cm_status open_libraries(cm_cuda *cuda, cm_cuda_stream *s) {
+    CM_TRY(cm_cuda_lane_open(cuda->device, &s->lane));
+    CM_TRY(cm_cuda_dnn((int)cudnnCreate(&s->dnn), "opening cuDNN"));
+    return cm_cuda_dnn((int)cudnnSetStream(s->dnn, s->lane.stream), "opening cuDNN");
+}
+
+static void close_stream(cm_stream *stream) {
+    cm_cuda_stream *s = cm_cuda_stream_of(stream);
+    if (cm_cuda_enter(cm_cuda_of(stream)->device) == CM_OK) {
+        if (cm_cuda_lane_wait(&s->lane) != CM_OK) cm_log(CM_WARNING, "closing a stream: %s", cm_error_message());
+        cm_cuda_ops_stream_close(stream);
+        if (s->dnn) cudnnDestroy(s->dnn);
+    }
+    cm_cuda_lane_close(&s->lane);
+    free(s);
+    stream->state = NULL;
+}
+
+static cm_status open_stream(cm_stream *stream) {
+    CM_TRY(cm_alloc(&stream->state, 1, sizeof(cm_cuda_stream), "a stream"));
+    cm_status status = open_libraries(cm_cuda_of(stream), cm_cuda_stream_of(stream));
+    if (status != CM_OK) close_stream(stream);
+    return status;
+}
+
+static cm_status write_stream(cm_stream *stream, void *to, const void *host, size_t bytes) {
+    return cm_cuda_lane_write(&cm_cuda_stream_of(stream)->lane, to, host, bytes);
+}
+
+static cm_status read_stream(cm_stream *stream, void *host, const void *from, size_t bytes) {
+    return cm_cuda_lane_read(&cm_cuda_stream_of(stream)->lane, host, from, bytes);
+}
+
+/* ---- calls ---- */
+
+static cm_status prepare(cm_stream *stream, cm_call *call) {
+    const cm_cuda_op *op = &cm_cuda_ops[call->op];
+    call->plan = NULL;
+    CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
+    if (!op->run) return cm_fail(CM_ERR_ABSENT, "backend cuda has no operation %s", cm_op_name(call->op));
+    return op->prepare ? op->prepare(stream, call) : CM_OK;
+}
+
+static cm_status run(cm_stream *stream, const cm_call *call) {
+    CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
+    return cm_cuda_ops[call->op].run(stream, call);
+}
+
+/* The calls of a pass. */
+typedef struct work {
+    cm_stream *stream;
+    const cm_call *calls;
+    int count;
+} work;
+
+static cm_status launch_all(void *context) {
+    const work *w = context;
+    for (int i = 0; i < w->count; i++) CM_TRY(cm_cuda_ops[w->calls[i].op].run(w->stream, &w->calls[i]));
+    return CM_OK;
+}
+
+/* A pass is a graph. */
+static cm_status play(cm_stream *stream, const cm_call *calls, int count, uint64_t version, void **recording) {
+    char name[96];
+    work w = {stream, calls, count};
+    if (count == 0) return CM_OK;
+    snprintf(name, sizeof name, "pass of %d operations, from %s to %s", count, cm_op_name(calls[0].op),
+             cm_op_name(calls[count - 1].op));
+    cm_cuda_key key = {.name = name, .shapes = (uint64_t)count, .addresses = version};
+    cm_cuda_graph *graph = *recording;
+    cm_status status = cm_cuda_graph_run(&cm_cuda_stream_of(stream)->lane, &key, launch_all, &w, &graph);
+    *recording = graph;
+    return status;
+}
+
+static void forget(void *recording) { cm_cuda_graph_destroy(recording); }
+
+static const cm_backend_class class_of_cuda = {
+    .name = "cuda",
+    .open = open_cuda,
+    .close = close_cuda,
+    .stream_bytes = CM_LIBRARY_BYTES,
+    .stream_open = open_stream,
+    .stream_close = close_stream,
+    .prepare = prepare,
+    .repack = repack,
+    .describe = describe,
+    .write = write_stream,
+    .read = read_stream,
+    .play = play,
+    .forget = forget,
+    .run =
+        {
+#define CM_OP(name, tensors, about) [CM_OP_##name] = run,
+#include "backend/ops.def"
+#undef CM_OP
+        },
+};
+
+const cm_backend_class *cumind_module(const cm_module_stamp **stamp);
+
+const cm_backend_class *cumind_module(const cm_module_stamp **stamp) {
+    *stamp = &cm_module_stamp_here;
+    return &class_of_cuda;
+}
