@@ -58,8 +58,10 @@ const cm_option cm_trainer_option_rows[] = {
     CM_OPTION(INT, train_frequency, SECTION, "0", 0, 1000000000,
               "One update per so many finished episodes; 0: replay_ratio or updates_per_iteration decide.",
               .group = "ratio", .idle = if_other_ratio),
-    CM_OPTION(INT, chunk_rows, SECTION, "64", 1, 65536,
-              "Rows of a batch that one worker unrolls at a time. Batch statistics are taken per chunk."),
+    CM_OPTION(INT, chunk_rows, SECTION, "0", 0, 65536,
+              "Rows of a batch that one worker unrolls at a time; 0: 64 on a CPU, all on a GPU. Batch statistics are "
+              "taken per "
+              "chunk."),
 
     CM_OPTION(ENUM, optimizer, SECTION, "adamw", 0, 0, "The optimiser.", .choices = "adamw|adam|sgd"),
     CM_OPTION(ENUM, decay_on, SECTION, "all", 0, 0,

@@ -8,6 +8,8 @@
 #include "core/trace.h"
 #include "trainer/internal.h"
 
+enum { HOST_CHUNK = 64 }; /* rows; a device takes the whole batch at once */
+
 /* ---- creation ---- */
 
 static cm_status take(const cm_trainer *t, cm_mirror *mirror, size_t bytes, const char *what) {
@@ -31,7 +33,8 @@ static cm_status take_blocks(cm_trainer *t) {
 }
 
 static cm_status record(cm_trainer *t) {
-    int chunk_rows = t->config.options->chunk_rows, B = t->config.batch;
+    const int B = t->config.batch, standard = t->config.backend->device->is_host ? HOST_CHUNK : B;
+    const int chunk_rows = t->config.options->chunk_rows > 0 ? t->config.options->chunk_rows : standard;
     int full = B < chunk_rows ? B : chunk_rows, tail = B % full;
     t->chunks = (B + full - 1) / full;
     CM_TRY(cm_unroll_record(&t->config, full, &t->unroll[0]));

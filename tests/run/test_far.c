@@ -27,6 +27,12 @@ static void tear_down(void) {
     ck_assert_int_eq(cm_directory_remove(folder), CM_OK);
 }
 
+static const char *run_folder(const char *backend) {
+    static char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, backend);
+    return path;
+}
+
 /* A run of its own folder that trains, or goes on; `settings` by blanks. */
 typedef struct job {
     cm_configuration configuration;
@@ -52,7 +58,7 @@ static cm_status open_job(job *j, const char *backend, const char *settings, boo
     ck_assert_msg(cm_configuration_load(NULL, list, count, &j->configuration, &j->config) == CM_OK, "%s",
                   cm_error_message());
     ck_assert_int_eq(cm_progress_create(&style, &j->progress), CM_OK);
-    snprintf(directory, sizeof directory, "%s/%s", folder, backend);
+    snprintf(directory, sizeof directory, "%s", run_folder(backend));
     cm_run_request request = {.config = j->config,
                               .configuration = &j->configuration,
                               .directory = directory,
@@ -111,6 +117,17 @@ START_TEST(a_run_that_was_left_there_may_be_gone_on_with_on_the_host_and_the_oth
     train("cuda", kinds[0], true, 12, far);
     ck_assert_str_ne(half, near);
     ck_assert_str_eq(near, far);
+}
+END_TEST
+
+START_TEST(unless_it_is_told_a_device_takes_the_whole_batch_at_once_and_the_host_64_rows) {
+    char far[CM_HASH_HEX], whole[CM_HASH_HEX], parts[CM_HASH_HEX];
+    train("cuda", "batch_size=80", false, 2, far);
+    train("ref", "batch_size=80 chunk_rows=80", false, 2, whole);
+    ck_assert_int_eq(cm_directory_remove(run_folder("ref")), CM_OK);
+    train("ref", "batch_size=80", false, 2, parts);
+    ck_assert_str_eq(far, whole);
+    ck_assert_str_ne(far, parts);
 }
 END_TEST
 
@@ -212,6 +229,7 @@ int main(void) {
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_loop_test(tc, a_run_computes_the_same_bits_where_the_host_cannot_see_the_memory, 0, KINDS);
     tcase_add_test(tc, a_run_that_was_left_there_may_be_gone_on_with_on_the_host_and_the_other_way_round);
+    tcase_add_test(tc, unless_it_is_told_a_device_takes_the_whole_batch_at_once_and_the_host_64_rows);
     tcase_add_loop_test(tc, a_plan_is_what_the_run_takes_of_the_device_to_the_byte, 0, 2);
     tcase_add_test(tc, a_plan_is_printed_before_it_is_taken);
     tcase_add_test(tc, a_plan_that_does_not_fit_names_a_key_and_the_largest_value_that_does);
