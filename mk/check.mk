@@ -1,8 +1,9 @@
 # Everything that judges the code: layers, headers, style, sanitizers, coverage, fuzzers.
 SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_headers scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/tidy scripts/try_environment scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh .ci/run
 C_FILES = $(sort $(shell find src tests scripts docs -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' -o -name '*.cpp'))
-# Builds of another kind stand beside the ordinary one and are as incremental.
-OTHER_BUILD = $(SUBMAKE) BUILD=$(BUILD)/$1 WERROR=$(WERROR)
+# Builds of another kind stand beside the ordinary one and are as incremental. Their tests may take longer: what hangs is ended
+# by LIMIT.
+OTHER_BUILD = CK_TIMEOUT_MULTIPLIER=50 $(SUBMAKE) BUILD=$(BUILD)/$1 WERROR=$(WERROR)
 
 check-layers: ## every folder includes only what the design allows it
 	@scripts/check_layers .
@@ -25,12 +26,12 @@ format: ## formats the sources
 
 # Kernels are optimised: without it they take 30 times as long under the sanitizers, with it 15 times.
 sanitize: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
-	@ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=600 KERNEL_FLAGS=-O2 CFLAGS='-O1 -g \
+	@ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=900 KERNEL_FLAGS=-O2 CFLAGS='-O1 -g \
 	    -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all' LDFLAGS='-fsanitize=address,undefined' test-run
 
 # oneDNN's OpenMP threads are not instrumented: one of them, so that all threads seen are our own.
 tsan: ## every test under ThreadSanitizer (oneDNN with one OpenMP thread)
-	@OMP_NUM_THREADS=1 TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=600 \
+	@OMP_NUM_THREADS=1 TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=900 \
 	    CFLAGS='-O1 -g -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
 
 #: GAMES=1000000        random games of each kind that `make games-soak` plays; NAMES='go9 hex11': only these
@@ -42,7 +43,7 @@ games-soak: ## random games of every board game under AddressSanitizer and Undef
 
 coverage: ## line coverage of src/ by the tests; fails under 85 %
 	@find $(BUILD)/coverage -name '*.gcda' -delete 2>/dev/null || true
-	@$(call OTHER_BUILD,coverage) LIMIT=600 CC=gcc CFLAGS='-O1 -g --coverage -fprofile-update=atomic' LDFLAGS=--coverage test-run
+	@$(call OTHER_BUILD,coverage) LIMIT=900 CC=gcc CFLAGS='-O1 -g --coverage -fprofile-update=atomic' LDFLAGS=--coverage test-run
 	@scripts/coverage $(BUILD)/coverage 85
 
 fuzz: ## fuzzes every parser for FUZZ_SECONDS in all (clang)
