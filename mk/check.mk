@@ -82,7 +82,8 @@ peer-tree: $(BUILD)/cumind $(BUILD)/map_tree ## measures the search tree against
 #: MATCH='backup.h'     only the mutants whose line contains this
 mutants: $(PROBE) ## changes a sign, bound or count of the tree search, one at a time: a test must fail each time; writes docs/MUTANTS.md
 	@CC='$(CC)' scripts/mutants_mcts.sh '$(MATCH)'
+KERNEL_TEST_OBJ = $(filter-out %/cuda_cpu.o,$(CUDA_OPS_OBJ)) $(BUILD)/tests/backend/test_cuda_ops.o $(SUPPORT_OBJ) $(BUILD)/libcumind.a
 mutants-kernels: $(BUILD)/tests/backend/test_cuda_ops ## the same for the arithmetic of the GPU kernels, run on the CPU; writes docs/MUTANTS_KERNELS.md
-	@CC='$(CC)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' OBJECTS='$(filter-out %/cuda_cpu.o,$(CUDA_OPS_OBJ)) \
-	    $(BUILD)/tests/backend/test_cuda_ops.o $(SUPPORT_OBJ) $(BUILD)/libcumind.a' scripts/mutants_kernels.sh '$(MATCH)'
+	@CC='$(CC)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' OBJECTS='$(KERNEL_TEST_OBJ)' \
+	    scripts/mutants_kernels.sh '$(MATCH)'
 .PHONY: games-soak check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume peers peer-tree mutants mutants-kernels

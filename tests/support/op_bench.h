@@ -11,8 +11,9 @@ typedef struct op_bench {
     int calls; /* that were compared */
 } op_bench;
 
-/* Every variant of every operation: values within the stated tolerance, guard bytes, inputs left alone, the same bits
- * from a prepared call on other memory. */
+/* Every variant of an operation, of every one: values within the stated tolerance, guard bytes, inputs left alone, the
+ * same bits from a prepared call on other memory. */
+void op_bench_compare(op_bench *b, cm_op op);
 void op_bench_compare_all(op_bench *b);
 /* Outputs that may take the place of an input give what they give apart. */
 void op_bench_compare_aliased(op_bench *b);

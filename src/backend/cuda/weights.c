@@ -108,7 +108,7 @@ int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t 
     int count = 0;
     pthread_mutex_lock(&w->lock);
     for (const cm_weight_copy *copy = w->first; copy && count < CM_COPIES; copy = copy->next) {
-        if (!lies_in(copy, parameters, n)) continue;
+        if (copy->weight >= parameters + n || copy->weight + span(copy) <= parameters) continue;
         out[count++] = (cm_copy){.first = copy->weight - parameters,
                                  .count = span(copy),
                                  .step = copy->step,

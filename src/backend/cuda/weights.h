@@ -34,7 +34,8 @@ void cm_weights_release(const cm_stream *stream, cm_weight_copy *copy); /* NULL 
  * 0 or a cudaError_t. */
 int cm_weights_renew(void *weights, void *queue, const void *block, size_t bytes);
 
-/* The copies of weights that lie in parameters[n], at most CM_COPIES, for the optimiser's kernels; returns how many. */
+/* The copies of weights that have a part in parameters[n], at most CM_COPIES, for the optimiser's kernels; returns how
+ * many. */
 int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t n, cm_copy out[CM_COPIES]);
 
 #ifdef __cplusplus
