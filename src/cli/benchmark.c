@@ -205,7 +205,7 @@ static const cm_flag flags[] = {
     {"--observation", "N", "Elements of an observation; default 4, or the shape that env_name has."},
     {"--hidden", "N", "Width of the hidden state; default hidden_dim."},
     {"--unroll", "N", "Unroll steps of the training step; default 5."},
-    {"--policy", "NAME", "muzero or gumbel_muzero."},
+    {"--policy", "NAME", "muzero or gumbel_muzero, of search and tree; default policy."},
     {"--env", "NAME", "Environment of the part env; default env_name."},
     {"--seconds", "TIME", "How long each part is measured, about; default 1."},
     CM_FLAG_JSON,

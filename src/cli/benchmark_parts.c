@@ -24,6 +24,8 @@ cm_status cm_benchmark_tree(const cm_benchmark *bench, cm_benchmark_result *resu
     tree.batch = bench->batch;
     tree.num_actions = bench->actions;
     tree.seconds = bench->seconds;
+    bool gumbel = cm_mcts_is_gumbel(&bench->configuration.mcts);
+    if (gumbel) tree.search = cm_search_params_default(CM_POLICY_GUMBEL_MUZERO);
     tree.search.num_simulations = bench->simulations;
     double shallow, deep;
     CM_TRY(cm_mcts_benchmark_tree(&tree, &r));
@@ -36,8 +38,8 @@ cm_status cm_benchmark_tree(const cm_benchmark *bench, cm_benchmark_result *resu
     cm_benchmark_put(result, "ns_per_edge_depth_5", shallow);
     cm_benchmark_put(result, "ns_per_edge_depth_50", deep);
     cm_benchmark_put(result, "edge_depth_50_over_5", deep / shallow);
-    snprintf(result->note, sizeof result->note, "%d trees x %d simulations, %d actions, one thread", bench->batch,
-             bench->simulations, bench->actions);
+    snprintf(result->note, sizeof result->note, "%d trees x %d simulations, %d actions, %s, one thread", bench->batch,
+             bench->simulations, bench->actions, gumbel ? "gumbel_muzero" : "muzero");
     return CM_OK;
 }
 
