@@ -22,8 +22,11 @@ static CM_HD inline void cm_backup_node(const cm_tree *tree, cm_node *node, floa
 /* The Q-value of the edge that leads to a child, after the child's own backup. */
 static CM_HD inline float cm_backup_q(const cm_node *child) { return child->reward + child->discount * child->value; }
 
-/* Its weight for PUCT and chance: prior / (visits + 1). */
-static CM_HD inline float cm_backup_weight(const cm_node *child) { return child->prior * child->share; }
+/* Its weight: for PUCT and chance prior / (visits + 1), in dense entries under GUMBEL the visits. */
+static CM_HD inline float cm_backup_weight(const cm_tree *tree, const cm_node *child) {
+    bool is_count = tree->is_dense && tree->params.interior_rule == CM_RULE_GUMBEL;
+    return is_count ? (float)child->visits : child->prior * child->share;
+}
 
 #ifdef __cplusplus
 }

@@ -19,7 +19,7 @@ static cm_status check_child(const cm_tree *tree, int b, const cm_view *view, in
     if (child <= slot || child >= tree->slots) return broken(b, slot, "child slot", child, slot + 1);
     const cm_node *node = cm_tree_node(tree, b, child);
     int32_t link = cm_tree_edge(tree, slot, at);
-    float q = cm_backup_q(node), weight = cm_backup_weight(node);
+    float q = cm_backup_q(node), weight = cm_backup_weight(tree, node);
     if (node->link != link) return broken(b, child, "link", node->link, link);
     if (tree->has_statistics && node->visits != view->visits[at]) {
         return broken(b, slot, "edge visits", view->visits[at], node->visits);
@@ -27,8 +27,8 @@ static cm_status check_child(const cm_tree *tree, int b, const cm_view *view, in
     if (!(node->prior == *cm_view_prior(view, at))) {
         return broken(b, slot, "edge prior", (double)*cm_view_prior(view, at), (double)node->prior);
     }
-    if (cm_rules_hold_priors(tree, tree->is_chance[cm_tree_index(tree, b, slot)]) &&
-        !(*cm_view_weight(view, at) == weight)) {
+    bool is_logit = !tree->is_dense && !cm_rules_hold_priors(tree, tree->is_chance[cm_tree_index(tree, b, slot)]);
+    if (!is_logit && !(*cm_view_weight(view, at) == weight)) {
         return broken(b, slot, "edge weight", (double)*cm_view_weight(view, at), (double)weight);
     }
     if (!(*cm_view_q(view, at) == q)) return broken(b, slot, "edge q", (double)*cm_view_q(view, at), (double)q);
@@ -57,13 +57,24 @@ static cm_status check_rule(const cm_tree *tree, int b, const cm_view *view, int
     bool is_told = view->slot == CM_ROOT && tree->params.root_rule == CM_RULE_GUMBEL;
     bool is_chance = tree->is_chance[cm_tree_index(tree, b, view->slot)];
     if (view->node->visits == 1 || is_told || view->rest->depth >= tree->max_depth) return CM_OK;
-    int entry = is_chance ? cm_select_chance(view).entry
-                : tree->params.interior_rule == CM_RULE_GUMBEL
-                    ? cm_select_gumbel_interior(view, cm_rules_map(tree, view), tree->scratch).entry
-                    : cm_rules_puct(tree, view);
+    int entry = is_chance                                      ? cm_select_chance(view).entry
+                : tree->params.interior_rule == CM_RULE_GUMBEL ? cm_rules_gumbel(tree, view)
+                                                               : cm_rules_puct(tree, view);
     bool ends = cm_view_is_open(view, entry) || view->rest->depth + 1 >= tree->max_depth;
     int32_t want = ends ? cm_tree_edge(tree, view->slot, entry) : *cm_view_leaf(view, entry);
     return edge == want ? CM_OK : broken(b, view->slot, "edge to expand", edge, want);
+}
+
+/* What a node keeps for the next backup. */
+static cm_status check_constants(const cm_tree *tree, int b, int slot, const cm_view *view) {
+    const cm_node *node = view->node;
+    float share = tree->reciprocal[node->visits + 1], explore = tree->explore[node->visits + 1];
+    if (node->share != share) return broken(b, slot, "share", (double)node->share, (double)share);
+    if (tree->params.interior_rule == CM_RULE_PUCT) {
+        return node->explore == explore ? CM_OK : broken(b, slot, "explore", (double)node->explore, (double)explore);
+    }
+    float raw = view->rest->raw_value;
+    return node->raw_value == raw ? CM_OK : broken(b, slot, "raw value", (double)node->raw_value, (double)raw);
 }
 
 /* Visits of a node = its own evaluation + passages; only a leaf at the depth limit is evaluated several times. */
@@ -79,9 +90,7 @@ static cm_status check_node(const cm_tree *tree, int b, int slot) {
     }
     if (passages > 0 && node->visits != passages + 1) return broken(b, slot, "node visits", node->visits, passages + 1);
     if (node->visits < 1) return broken(b, slot, "node visits", node->visits, 1);
-    float share = tree->reciprocal[node->visits + 1], explore = tree->explore[node->visits + 1];
-    if (node->share != share) return broken(b, slot, "share", (double)node->share, (double)share);
-    if (node->explore != explore) return broken(b, slot, "explore", (double)node->explore, (double)explore);
+    CM_TRY(check_constants(tree, b, slot, &view));
     if (!isfinite(node->value)) return broken(b, slot, "value", (double)node->value, 0);
     cm_view above = cm_tree_view(tree, b, cm_tree_slot_of(tree, node->link));
     int depth = slot == CM_ROOT ? 0 : above.rest->depth + 1;

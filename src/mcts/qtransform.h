@@ -48,17 +48,19 @@ static CM_HD inline cm_affine cm_range_map(cm_range range) {
     return map;
 }
 
-/* The raw value mixed with the mean of the Q-values q[count], weighted by prior[count]. edge_visits: sum of the
- * children's visits. scratch: [2, count]. */
-static CM_HD inline float cm_mixed_value(const float *q, const float *prior, int count, float raw_value,
-                                         int32_t edge_visits, float *scratch) {
-    if (count == 0) return raw_value;
+/* The raw value mixed with the mean of the Q-values q[count] of what has visits[count], weighted by prior[count].
+ * scratch: [2, count]. */
+static CM_HD inline float cm_mixed_value(const float *q, const float *prior, const int32_t *visits, int count,
+                                         float raw_value, float *scratch) {
     float *weight = scratch, *weighted = scratch + count;
+    int32_t sum = 0;
     for (int i = 0; i < count; i++) {
-        weight[i] = cm_max(FLT_MIN, prior[i]);
-        weighted[i] = weight[i] * q[i];
+        weight[i] = visits[i] > 0 ? cm_max(FLT_MIN, prior[i]) : 0.0f;
+        weighted[i] = visits[i] > 0 ? weight[i] * q[i] : 0.0f;
+        sum += visits[i];
     }
-    float mean = cm_sum(weighted, count) / cm_sum(weight, count), total = (float)edge_visits;
+    if (sum == 0) return raw_value;
+    float mean = cm_sum(weighted, count) / cm_sum(weight, count), total = (float)sum;
     return (raw_value + total * mean) / (total + 1.0f);
 }
 

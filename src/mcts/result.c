@@ -58,14 +58,14 @@ void cm_result_root(cm_tree *tree, int b) {
 void cm_result_write(cm_search *search, const cm_roots *roots, const cm_search_result *result) {
     cm_tree *tree = &search->tree;
     int n = tree->num_actions;
-    bool gumbel = tree->params.root_rule == CM_RULE_GUMBEL; /* root_* are kept up to date */
+    bool gumbel = tree->params.root_rule == CM_RULE_GUMBEL; /* in lists root_* are kept up to date */
     for (int b = 0; b < search->count; b++) {
         cm_view root = cm_tree_view(tree, b, CM_ROOT);
         size_t first = (size_t)b * (size_t)n, bytes = (size_t)n * sizeof(float);
         float *weights =
             result->action_weights ? row_of(result->action_weights, b, n) : tree->scratch + 2 * tree->columns;
         float *probs = result->action_probs ? row_of(result->action_probs, b, n) : tree->scratch + 3 * tree->columns;
-        if (!gumbel) cm_result_root(tree, b);
+        if (!gumbel || tree->is_dense) cm_result_root(tree, b);
         int action = gumbel ? finish_gumbel(search, b, weights, probs) : finish_puct(search, roots, b, weights, probs);
         if (result->action) result->action[b] = action;
         if (result->visits) memcpy(result->visits + first, tree->root_visits + first, bytes);
@@ -94,7 +94,8 @@ cm_node_info cm_search_node(const cm_search *search, int b, int slot) {
 
 /* The prior of an open action. */
 static float open_prior(const cm_tree *tree, int b, const cm_view *view, int column) {
-    float open = tree->is_dense ? *cm_view_weight(view, column) : view->open[column];
+    if (tree->is_dense) return *cm_view_prior(view, column);
+    float open = view->open[column];
     if (open == -INFINITY) return 0.0f;
     if (cm_rules_hold_priors(tree, tree->is_chance[cm_tree_index(tree, b, view->slot)])) return open;
     return cm_exp(open - view->rest->top) * view->rest->factor;

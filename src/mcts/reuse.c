@@ -139,7 +139,7 @@ static void renew_priors(cm_tree *tree, int b, const cm_view *root, const float 
         int action = cm_view_action(root, at);
         child->prior = *cm_view_prior(root, at) = priors[action];
         *open_prior(root, action) = -INFINITY;
-        *cm_view_weight(root, at) = cm_backup_weight(child);
+        *cm_view_weight(root, at) = cm_backup_weight(tree, child);
     }
     if (tree->is_dense) return;
     int best = cm_argmax(root->open, tree->num_actions), count = root->rest->count;

@@ -13,17 +13,26 @@ static CM_HD inline bool cm_rules_hold_priors(const cm_tree *tree, bool is_chanc
     return tree->params.interior_rule == CM_RULE_PUCT || is_chance;
 }
 
-/* Whether the rows `prior` and `visits` are kept. */
+/* Whether priors and visits of the children are kept: the rows `prior` and `visits` of lists, and dense entries of
+ * GUMBEL. */
 static CM_HD inline bool cm_rules_need_statistics(const cm_search_params *params) {
     return params->interior_rule == CM_RULE_GUMBEL || params->qtransform.kind == CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE;
 }
 
 enum { CM_DENSE_MOST = 8 }; /* actions */
 
-/* Whether entries are dense: PUCT at every node, with a transform that maps a range, few actions, no chance nodes. */
+/* Whether entries are dense: PUCT at every node, with a transform that maps a range, or GUMBEL at every node, with
+ * completed values; few actions, no chance nodes. */
 static CM_HD inline bool cm_rules_are_dense(const cm_search_params *params, int num_actions, int num_chance) {
-    return params->root_rule == CM_RULE_PUCT && !cm_rules_need_statistics(params) && num_chance == 0 &&
-           num_actions <= CM_DENSE_MOST;
+    bool is_puct = params->root_rule == CM_RULE_PUCT && !cm_rules_need_statistics(params);
+    bool is_gumbel = params->root_rule == CM_RULE_GUMBEL && params->interior_rule == CM_RULE_GUMBEL &&
+                     params->qtransform.kind == CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE;
+    return (is_puct || is_gumbel) && num_chance == 0 && num_actions <= CM_DENSE_MOST;
+}
+
+/* What orders the entries of a node without children, the largest first; -inf: not there. Dense entries. */
+static CM_HD inline float cm_rules_first(const cm_tree *tree, const cm_view *view, int entry) {
+    return tree->params.interior_rule == CM_RULE_GUMBEL ? view->logit[entry] : *cm_view_weight(view, entry);
 }
 
 /* The range that a transform maps to [0, 1]. */
@@ -33,15 +42,39 @@ static CM_HD inline cm_range cm_rules_range(const cm_tree *tree, const cm_view *
     return cm_qtransform_siblings(view->q, view->step, cm_tree_entries(tree, view), view->node->value, params->epsilon);
 }
 
+/* Completed values over dense entries: what is not visited has the value `fill`, and no weight in the mean. */
+static CM_HD inline cm_affine cm_rules_map_dense(const cm_tree *tree, const cm_view *view) {
+    const cm_qtransform *params = &tree->params.qtransform;
+    float q[CM_DENSE_MOST] = {0}, prior[CM_DENSE_MOST], fill = view->rest->raw_value;
+    int32_t visits[CM_DENSE_MOST];
+    int n = tree->num_actions;
+    for (int a = 0; a < n; a++) {
+        visits[a] = (int32_t)*cm_view_weight(view, a);
+        prior[a] = *cm_view_prior(view, a);
+        q[a] = *cm_view_q(view, a);
+    }
+    if (params->use_mixed_value) fill = cm_mixed_value(q, prior, visits, n, fill, tree->scratch);
+    for (int a = 0; a < n; a++) q[a] = visits[a] > 0 ? q[a] : fill;
+    return cm_qtransform_completed(params, q, visits, n, n, fill);
+}
+
 static CM_HD inline cm_affine cm_rules_map(const cm_tree *tree, const cm_view *view) {
     const cm_qtransform *params = &tree->params.qtransform;
     if (params->kind != CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE) return cm_range_map(cm_rules_range(tree, view));
+    if (tree->is_dense) return cm_rules_map_dense(tree, view);
     int count = view->rest->count;
     float fill = view->rest->raw_value;
     if (params->use_mixed_value) {
-        fill = cm_mixed_value(view->q, view->prior, count, fill, view->node->visits - 1, tree->scratch);
+        fill = cm_mixed_value(view->q, view->prior, view->visits, count, fill, tree->scratch);
     }
     return cm_qtransform_completed(params, view->q, view->visits, count, tree->num_actions, fill);
+}
+
+/* The entry that the interior rule of GUMBEL selects. */
+static CM_HD inline int cm_rules_gumbel(const cm_tree *tree, const cm_view *view) {
+    cm_affine map = cm_rules_map(tree, view);
+    if (tree->is_dense) return cm_select_gumbel_dense(view, tree->num_actions, map, tree->scratch);
+    return cm_select_gumbel_interior(view, map, tree->scratch).entry;
 }
 
 /* The entry that PUCT selects. A transform that maps a range to [0, 1] divides all values by its size; to multiply the

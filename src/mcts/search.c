@@ -13,7 +13,7 @@ enum { MOST_BATCH = 1 << 20, MOST_COLUMNS = 65536 };
 /* Blocks of a node. Dense ones are as small as they can be; the others have an odd number of cache lines, so that they
  * spread over all sets of a cache. */
 static void plan_blocks(cm_tree *tree) {
-    size_t row = (size_t)tree->capacity * sizeof(float), rows = tree->has_statistics ? 5 : 4;
+    size_t row = (size_t)tree->capacity * sizeof(float), rows = cm_rules_need_statistics(&tree->params) ? 5 : 4;
     tree->rows_at = sizeof(cm_node) + (tree->is_dense ? 0 : sizeof(cm_rest));
     tree->rest_bytes = tree->is_dense ? (sizeof(cm_rest) + row + 15) / 16 * 16 : 2 * row;
     tree->node_bytes = cm_align(tree->rows_at + rows * row);
@@ -30,7 +30,7 @@ static void plan_sizes(cm_tree *tree, const cm_search_params *params, int batch,
     int entries = columns < tree->slots ? columns : tree->slots;
     tree->columns = (columns + 7) / 8 * 8;
     tree->is_dense = cm_rules_are_dense(params, num_actions, num_chance);
-    tree->has_statistics = cm_rules_need_statistics(params);
+    tree->has_statistics = !tree->is_dense && cm_rules_need_statistics(params);
     tree->capacity = entries <= 4 ? 4 : (entries + 7) / 8 * 8;
     if (tree->is_dense) tree->capacity = num_actions <= 2 ? 2 : num_actions <= 4 ? 4 : 8;
     for (tree->shift = 1; 1 << tree->shift < tree->capacity;) tree->shift++;
@@ -66,7 +66,7 @@ static void take_memory(cm_search *search, cm_arena *arena) {
     tree->is_chance = cm_arena_take(arena, slots);
     tree->root_leaf = cm_arena_take(arena, (roots + 1) * word);
     tree->root_logits = cm_arena_take(arena, actions * word);
-    tree->root_noise = cm_arena_take(arena, actions * word);
+    tree->root_noise = cm_arena_take(arena, (actions + 8) * word);
     tree->root_visits = cm_arena_take(arena, actions * word);
     tree->root_q = cm_arena_take(arena, actions * word);
     tree->root_value = cm_arena_take(arena, roots * word);

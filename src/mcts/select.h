@@ -102,6 +102,25 @@ static CM_HD inline cm_choice cm_select_gumbel_interior(const cm_view *view, cm_
     return cm_choice_final(best, view, open * total);
 }
 
+/* The same over dense entries [n], with exponentials of the open actions one by one: the lowest of the best; 0 if
+ * nothing is there. scratch: [n]. */
+static CM_HD inline int cm_select_gumbel_dense(const cm_view *view, int n, cm_affine map, float *scratch) {
+    float most = -FLT_MAX, best = -INFINITY;
+    int at = 0;
+    for (int a = 0; a < n; a++) {
+        float value = *cm_view_weight(view, a) > 0.0f ? *cm_view_q(view, a) : map.fill;
+        scratch[a] = view->logit[a] + cm_affine_apply(map, value);
+        most = cm_max(most, scratch[a]);
+    }
+    for (int a = 0; a < n; a++) scratch[a] = cm_exp(scratch[a] - most);
+    float total = 1.0f / cm_sum(scratch, n), part = 1.0f / (float)view->node->visits;
+    for (int a = 0; a < n; a++) {
+        float score = scratch[a] * total - *cm_view_weight(view, a) * part;
+        if (view->logit[a] > -FLT_MAX && score > best) best = score, at = a;
+    }
+    return at;
+}
+
 /* Chance node: the outcome that lags its probability most, argmax of prior / (visits + 1). */
 static CM_HD inline cm_choice cm_select_chance(const cm_view *view) {
     cm_choice best = cm_choice_none();

@@ -5,8 +5,9 @@
  * edge that leads to it (spec/search.md 2.2). The actions of a node are entries of its rows, in one of two orders, the
  * same for a whole tree:
  *
- * Dense (PUCT with at most eight actions): the entry of an action is its number. An action that is not expanded has q
- * NaN and its prior for a weight; one that is not there the weight -inf.
+ * Dense (at most eight actions, and PUCT or GUMBEL at every node): the entry of an action is its number. An action that
+ * is not expanded has q NaN. Under PUCT it has its prior for a weight, and one that is not there -inf; under GUMBEL
+ * logits are a row of their own, with -inf for what is not there.
  *
  * Lists: the expanded children in the order of their first visit. Few children of a node are ever visited, so selection
  * costs by visited children, not by actions: all others (the open actions) share one transformed value, the best of
@@ -32,7 +33,10 @@ typedef struct cm_node { /* rows of four are read and written as vectors */
     float value;         /* mean of the returns seen from here                                                      */
     int32_t visits;      /* evaluations of the node and passages through it                                         */
     float share;         /* 1 / (visits + 1), of the next return in the mean                                        */
-    float explore;       /* sqrt(visits + 1) * pb_c(visits + 1), for PUCT after the next return                     */
+    union {
+        float explore;   /* PUCT: sqrt(visits + 1) * pb_c(visits + 1), for the selection after the next return      */
+        float raw_value; /* GUMBEL below the root: as in cm_rest                                                    */
+    };
 
     float reward, discount, prior; /* of the edge that leads here; prior: softmax of the prior logits          */
     int32_t link;                  /* number of that edge; the root's is 0                                     */
@@ -51,7 +55,7 @@ typedef struct cm_rest {
 /* What a node has of an entry, where rules read nothing else. */
 typedef struct cm_entry { /* read and written as a row of four */
     float q;              /* reward + discount * value                                           */
-    float weight;         /* PUCT, chance: prior / (visits + 1)                                  */
+    float weight;         /* PUCT, chance: prior / (visits + 1); GUMBEL: visits                  */
     int32_t leaf;         /* number of the edge to expand, walking from here by this entry       */
     float prior;          /* softmax of the prior logits                                         */
 } cm_entry;
@@ -65,11 +69,12 @@ typedef struct cm_view {
     bool is_list; /* not dense */
     cm_node *node;
     cm_rest *rest;
-    float *q, *weight; /* as in cm_entry; with GUMBEL weight is the logit                  */
+    float *q, *weight; /* as in cm_entry; in lists with GUMBEL weight is the logit         */
     int32_t *leaf;
     float *prior;
     int32_t *visits; /* only in rows of their own: times followed                          */
     int32_t *child;  /* [capacity] slot; dense: the node's own where there is no child     */
+    float *logit;    /* [capacity] only dense with GUMBEL: prior logit, -inf: not there    */
     int32_t *action; /* [capacity] only in lists: column                                   */
     float *open;     /* only in lists: [columns] PUCT, chance: prior; GUMBEL: logit; -inf: not there, or expanded */
 } cm_view;
@@ -100,15 +105,16 @@ typedef struct cm_tree {
     size_t rows_at;              /* bytes before the entries of a node                             */
     size_t node_bytes, rest_bytes;
 
-    unsigned char *nodes; /* [B, N+1] blocks of node_bytes: cm_node, in lists cm_rest; cm_entry, or rows q, weight,
-                             leaf, prior, visits. One more node behind them for vectors that are not full */
+    unsigned char *nodes; /* [B, N+1] blocks of node_bytes: cm_node, in lists cm_rest; cm_entry and, with GUMBEL, a row
+                             logit, or rows q, weight, leaf, prior, visits. One more node behind them for vectors that
+                             are not full */
     unsigned char *rest;  /* [B, N+1] blocks of rest_bytes: dense cm_rest; rows child, action   */
     float *open;          /* [B, N+1, columns] lists                                            */
     uint8_t *is_used;     /* [B, N+1] 1 where the slot holds a node of this search              */
     uint8_t *is_chance;   /* [B, N+1] 1 for chance nodes                                        */
     int32_t *root_leaf;   /* [B + 1]  number of the edge that each root expands next            */
     float *root_logits;   /* [B, A]   after noise and mask                                      */
-    float *root_noise;    /* [B, A]   GUMBEL: g + logits - max logits                           */
+    float *root_noise;    /* [B, A]   GUMBEL: g + logits - max logits; vectors read more        */
     int32_t *root_visits; /* [B, A]                                                             */
     float *root_q;        /* [B, A]   0 where not visited                                       */
     float *root_value;    /* [B]      raw value of a fresh root                                 */
@@ -148,6 +154,7 @@ static CM_HD inline cm_view cm_tree_view(const cm_tree *tree, int b, int slot) {
     view.prior = rows + 3 * row;
     view.visits = (int32_t *)(void *)(rows + 4 * row);
     view.child = child;
+    view.logit = rows + 4 * n;
     view.action = child + n;
     view.open = tree->open + (tree->is_dense ? 0 : index * (size_t)tree->columns);
     return view;
@@ -192,7 +199,7 @@ static CM_HD inline int32_t cm_tree_action_to(const cm_tree *tree, int b, int sl
 static CM_HD inline void cm_tree_count(const cm_tree *tree, cm_node *node, int32_t visits) {
     node->visits = visits;
     node->share = tree->reciprocal[visits + 1];
-    node->explore = tree->explore[visits + 1];
+    if (tree->params.interior_rule == CM_RULE_PUCT) node->explore = tree->explore[visits + 1];
 }
 
 /* Columns in use at a node. */

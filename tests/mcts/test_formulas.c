@@ -105,10 +105,14 @@ START_TEST(mixed_value_is_the_weighted_mean_of_raw_and_visited) {
     float scratch[8], prior[4], q[2] = {30.0f / 54.0f, -10.0f / 54.0f};
     (void)cm_softmax(prior, (const float[]){-FLT_MAX, -1, 2, -FLT_MAX}, 4);
     float want = (-0.8f + 8.0f * (prior[1] * q[0] + prior[2] * q[1])) / 9.0f;
-    assert_near(cm_mixed_value(q, prior + 1, 2, -0.8f, 8, scratch), want, 1e-6f, "mixed", 0);
-    assert_near(cm_mixed_value(q, prior + 1, 0, -0.8f, 0, scratch), -0.8f, 0.0f, "unvisited", 0);
+    assert_near(cm_mixed_value(q, prior + 1, visits, 2, -0.8f, scratch), want, 1e-6f, "mixed", 0);
+    assert_near(cm_mixed_value(q, prior + 1, visits, 0, -0.8f, scratch), -0.8f, 0.0f, "no children", 0);
+    const float all[4] = {NAN, q[0], q[1], NAN}; /* what is not visited does not count */
+    const int32_t times[4] = {0, 4, 4, 0}, none[4] = {0};
+    assert_near(cm_mixed_value(all, prior, times, 4, -0.8f, scratch), want, 1e-6f, "mixed", 1);
+    assert_near(cm_mixed_value(all, prior, none, 4, -0.8f, scratch), -0.8f, 0.0f, "unvisited", 0);
     prior[1] = prior[2] = 0.0f; /* underflow: still finite */
-    ck_assert(isfinite(cm_mixed_value(q, prior + 1, 2, -0.8f, 8, scratch)));
+    ck_assert(isfinite(cm_mixed_value(q, prior + 1, visits, 2, -0.8f, scratch)));
 }
 END_TEST
 
