@@ -30,6 +30,7 @@ backup.h|return child->reward + child->discount * child->value|return child->rew
 backup.h|return child->reward + child->discount * child->value|return child->reward + fabsf(child->discount) * child->value
 backup.h|return child->reward + child->discount * child->value|return child->discount * child->value
 backup.h|child->prior * child->share|child->prior
+backup.h|is_count ? (float)child->visits|is_count ? (float)(child->visits + 1)
 tree.h|tree->reciprocal[visits + 1]|tree->reciprocal[visits]
 tree.h|tree->explore[visits + 1]|tree->explore[visits]
 search.c|1.0f / (float)i|1.0f / (float)(i + 1)
@@ -47,9 +48,9 @@ step_impl.inc|tree->num_chance > 0 && !is_below_chance|tree->num_chance > 0
 step_impl.inc|float g = child->value|float g = -child->value
 step_impl.inc|return cm_select_chance(view).entry|return cm_select_puct(view, cm_rules_map(tree, view), 1.0f).entry
 step_impl.inc|entry >= view->rest->count|entry > view->rest->count
-step_impl.inc|*cm_view_weight(view, a) > *cm_view_weight(view, best)|*cm_view_weight(view, a) >= *cm_view_weight(view, best)
+step_impl.inc|cm_rules_first(tree, view, a) > cm_rules_first|cm_rules_first(tree, view, a) >= cm_rules_first
 rules.h|tree->explore[view->node->visits]|tree->explore[view->node->visits + 1]
-rules.h|view->node->visits - 1|view->node->visits
+rules.h|visits[a] > 0 ? q[a] : fill|q[a]
 result.c|cm_tree_node(tree, b, root.child[at])->visits|cm_tree_node(tree, b, root.child[at])->visits + 1
 qtransform.h|{low, cm_max(high - low, epsilon)}|{high, cm_max(high - low, epsilon)}
 qtransform.h|float low = value, high = value|float low = 0.0f, high = value
@@ -59,7 +60,8 @@ qtransform.h|params->max_value - params->min_value|params->max_value + params->m
 qtransform.h|{range.low, range.low,|{0.0f, range.low,
 qtransform.h|(raw_value + total * mean) / (total + 1.0f)|(raw_value + total * mean) / total
 qtransform.h|(raw_value + total * mean)|(raw_value - total * mean)
-qtransform.h|weight[i] = cm_max(FLT_MIN, prior[i])|weight[i] = 1.0f
+qtransform.h|? cm_max(FLT_MIN, prior[i]) :|? 1.0f :
+qtransform.h|sum += visits[i]|sum += visits[i] + 1
 qtransform.h|count < n ? fill : q[0]|fill
 qtransform.h|params->maxvisit_init + (float)most|params->maxvisit_init - (float)most
 qtransform.h|if (!params->rescale_values) low = 0.0f;|
@@ -82,6 +84,9 @@ select.h|open = rest->open_prior + cm_affine_open(map)|open = rest->open_prior -
 select.h|scratch[i] * total - (float)view->visits[i] * part|scratch[i] * total + (float)view->visits[i] * part
 select.h|part = 1.0f / (float)view->node->visits|part = 1.0f / (float)(view->node->visits + 1)
 select.h|cm_sum(scratch, count) + open * rest->open_mass|cm_sum(scratch, count) + open
+select.h|? *cm_view_q(view, a) : map.fill|? *cm_view_q(view, a) : map.shift
+select.h|scratch[a] * total - *cm_view_weight(view, a) * part|scratch[a] * total + *cm_view_weight(view, a) * part
+select.h|if (view->logit[a] > -FLT_MAX && score > best)|if (view->logit[a] > -FLT_MAX && score >= best)
 select.h|cm_max(-1e9f, noise[a]|cm_max(-1e30f, noise[a]
 select.h|is_considered && score > most|is_considered && score >= most
 considered.h|k = half > 2 ? half : 2|k = half > 1 ? half : 1
@@ -103,34 +108,56 @@ result.c|logits[a] + value : -FLT_MAX|logits[a] - value : -FLT_MAX
 result.c|cm_rng_categorical(&rng, probs, n)|cm_argmax(probs, n)
 reuse.c|view.rest->depth -= 1|view.rest->depth -= 0
 reuse.c|view.node->link = map[slot] == CM_ROOT ? 0 : renumber_edge(tree, view.node->link, map)|(void)0
-reuse.c|*cm_view_weight(root, at) = cm_backup_weight(child)|*cm_view_weight(root, at) = child->prior
+reuse.c|*cm_view_weight(root, at) = cm_backup_weight(tree, child)|*cm_view_weight(root, at) = child->prior
 plain.inc|wf next = reward + discount * g|wf next = reward - discount * g
 plain.inc|wf next = reward + discount * g|wf next = reward + g
 plain.inc|wide_put(up, 0, reward + discount * value,|wide_put(up, 0, reward - discount * value,
-plain.inc|wide_put(up, 0, reward + discount * value, prior * share|wide_put(up, 0, reward + discount * value, prior
+plain.inc|wf weight = prior * share|wf weight = prior
 plain.inc|value = a.x[0] + (g - a.x[0])|value = a.x[0] - (g - a.x[0])
 plain.inc|visits = wi_add(wi_bits(a.x[1]), wi_set(1))|visits = wi_add(wi_bits(a.x[1]), wi_set(2))
 plain.inc|one / wf_of(wi_add(visits, wi_set(1)))|one / wf_of(visits)
-plain.inc|h->explore, visits)|tree->explore, visits)
+plain.inc|share, h->is_gumbel ? a.x[3] : wf_lookup(h->explore, visits)|share, h->is_gumbel ? a.x[3] : wf_lookup(tree->explore, visits)
 plain.inc|wf_save(g, reward + discount * value)|wf_save(g, reward - discount * value)
-plain.inc|value, wf_bits(wi_set(1)), wf_set(0.5f)|value, wf_bits(wi_set(0)), wf_set(0.5f)
-plain.inc|entry->weight = entry->prior * 0.5f|entry->weight = entry->prior
+plain.inc|if (h->max_depth == INT32_MAX) return wi_set(1);|if (h->max_depth == INT32_MAX) return wi_set(2);
+plain.inc|visits[i] = 1 + (|visits[i] = (
+plain.inc|if (h->max_depth == INT32_MAX)|if (h->max_depth > 0)
+plain.inc|leaf->depth + 1 < h->max_depth|leaf->depth < h->max_depth
+plain.inc|weight = wf_of(visits)|weight = wf_of(wi_add(visits, wi_set(1)))
+plain.inc|first = h->is_gumbel ? logit : prior|first = prior
+plain.inc|entry->prior * node->share|entry->prior
 plain.inc|float g = reward + discount * value;|float g = reward - discount * value;
 plain.inc|leaf->edge};|leaf->edge + 1};
 plain.inc|rest->depth = leaf->depth + 1|rest->depth = leaf->depth
 plain.inc|.depth = leaf->depth + 1}|.depth = leaf->depth}
-plain.inc|wf y = q - s.low|wf y = q + s.low
-plain.inc|y)) + s.size * (explore * weight)|y)) - s.size * (explore * weight)
-plain.inc|wf_min(q[i], i ? wf_set(INFINITY) : value)|wf_min(q[i], wf_set(INFINITY))
-plain.inc|wf_max(q[i], i ? wf_set(-INFINITY) : value)|wf_max(q[i], wf_set(-INFINITY))
-plain.inc|for (int i = n - 1; i >= 0; i--) {|for (int i = 0; i < n; i++) {
-plain.inc|~wm_bits(wi_equal(times, wi_set(1)))|0
-plain.inc|many = wm_bits(wi_above(count, wi_set(7)))|many = wm_bits(wi_above(count, wi_set(8)))
-plain.inc|wm_bits(wi_above(count, wi_set(3)))|wm_bits(wi_above(count, wi_set(4)))
+plain_select.inc|wf y = q - s.low|wf y = q + s.low
+plain_select.inc|y)) + s.size * (explore * weight)|y)) - s.size * (explore * weight)
+plain_select.inc|wf_min(q[i], i ? wf_set(INFINITY) : value)|wf_min(q[i], wf_set(INFINITY))
+plain_select.inc|wf_max(q[i], i ? wf_set(-INFINITY) : value)|wf_max(q[i], wf_set(-INFINITY))
+plain_select.inc|for (int i = n - 1; i >= 0; i--) {|for (int i = 0; i < n; i++) {
+plain_select.inc|~wm_bits(wi_equal(times, wi_set(1)))|0
+plain_select.inc|many = wm_bits(wi_above(count, wi_set(7)))|many = wm_bits(wi_above(count, wi_set(8)))
+plain_select.inc|wm_bits(wi_above(count, wi_set(3)))|wm_bits(wi_above(count, wi_set(4)))
 plain.inc|i < 8 && i < h->capacity|i < 7 && i < h->capacity
 plain.inc|*cm_view_weight(view, at + 1) = view->rest->open_prior;|
-plain.inc|((y[0] + y[4]) + (y[2] + y[6]))|((y[0] + y[2]) + (y[4] + y[6]))
-plain.inc|max_depth == INT32_MAX|max_depth > 0
+plain_select.inc|((x[0] + x[4]) + (x[2] + x[6]))|((x[0] + x[2]) + (x[4] + x[6]))
+plain_select.inc|(x[0] + x[2]) + (x[1] + x[3])|(x[0] + x[1]) + (x[2] + x[3])
+plain_select.inc|tree->max_depth == INT32_MAX|tree->max_depth > 0
+plain_select.inc|total = wf_of(wi_add(visits, wi_set(-1)))|total = wf_of(visits)
+plain_select.inc|fill = (raw + total * mean)|fill = (raw - total * mean)
+plain_select.inc|wf_max(entry.x[3], wf_set(FLT_MIN))|entry.x[3]
+plain_select.inc|if (params->use_mixed_value)|if (true)
+plain_select.inc|if (params->rescale_values)|if (true)
+plain_select.inc|if (a >= h->num_actions) e->value[a] = e->value[0];|
+plain_select.inc|e->value[a], fill)|e->value[a], raw)
+plain_select.inc|wf_set(params->maxvisit_init) + most_of|wf_set(params->maxvisit_init) - most_of
+plain_select.inc|(e->value[a] - low) * factor|(e->value[a] + low) * factor
+plain_select.inc|x[a] * total - e->visits[a] * share|x[a] * total + e->visits[a] * share
+plain_select.inc|x[a] * total - e->visits[a] * share|x[a] * total - e->visits[a] * total
+plain_select.inc|wf_above(e->logit[a], wf_set(-FLT_MAX)), score[a]|wf_above(e->logit[a], wf_set(-INFINITY)), x[a]
+plain_select.inc|(valid < most ? valid : most)|most
+plain_select.inc|simulation = wi_least(wi_add(visits, wi_set(-1))|simulation = wi_least(visits
+plain_select.inc|fits = wm_and(wf_equal(e->visits[a], considered), |fits = (
+plain_select.inc|wf_max(score[a] + e->value[a]|wf_max(score[a] - e->value[a]
 lanes_avx2.inc|(view->rest->raw_value + total * mean) / (total + 1.0f)|(view->rest->raw_value + total * mean) / total
 lanes_avx2.inc|action[other] < action[best]|action[other] > action[best]
 lanes_avx2.inc|rest->open_action < action[entry]|rest->open_action > action[entry]
@@ -139,15 +166,6 @@ lanes_avx2.inc|equal &= ~(one << (without - from))|(void)one
 lanes_avx2.inc|from += 64|from += 128
 lanes_avx2.inc|view->visits[at] = visits;|view->visits[at] = visits + 1;
 lanes_avx2.inc|(float)(view->node->visits - 1)|(float)view->node->visits
-gumbel_avx2.inc|p[0].view.node->visits - 1, p[1].view.node->visits - 1|p[0].view.node->visits, p[1].view.node->visits
-gumbel_avx2.inc|_mm256_mul_ps(y, total), _mm256_mul_ps(s.counts, part)|_mm256_mul_ps(y, total), _mm256_mul_ps(s.counts, total)
-gumbel_avx2.inc|_mm256_sub_ps(_mm256_mul_ps(y, total)|_mm256_add_ps(_mm256_mul_ps(y, total)
-gumbel_avx2.inc|*g = cm_backup_return(child, *g)|*g = -cm_backup_return(child, *g)
-gumbel_avx2.inc|is_new ? 1 : view.node->visits + 1|is_new ? 2 : view.node->visits + 1
-gumbel_avx2.inc|_mm256_mul_ps(open, mass));|open);
-gumbel_avx2.inc|v8_choose(is_part, s.fill, first)|s.fill
-gumbel_avx2.inc|level <= 1 ? level : -1|level < 1 ? level : -1
-gumbel_avx2.inc|s.x = _mm256_mul_ps(_mm256_sub_ps(s.q, s.shift)|s.x = _mm256_mul_ps(_mm256_add_ps(s.q, s.shift)
 END
 }
 
