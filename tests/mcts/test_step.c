@@ -126,6 +126,7 @@ START_TEST(gumbel_gives_the_bits_of_the_scalar_step) {
     cm_search_params params = cm_search_params_default(CM_POLICY_GUMBEL_MUZERO);
     compare_all(params, "gumbel");
     params.qtransform.use_mixed_value = false;
+    compare_all(params, "gumbel, raw values, rescaled");
     params.qtransform.rescale_values = false;
     compare_all(params, "gumbel, raw values");
     params.qtransform.kind = CM_QTRANSFORM_PARENT_AND_SIBLINGS;
