@@ -125,6 +125,9 @@ END_TEST
 START_TEST(gumbel_gives_the_bits_of_the_scalar_step) {
     cm_search_params params = cm_search_params_default(CM_POLICY_GUMBEL_MUZERO);
     compare_all(params, "gumbel");
+    params.gumbel_scale = 1000.0f; /* visits actions whose prior is 0 */
+    compare_all(params, "gumbel, much noise");
+    params.gumbel_scale = 1.0f;
     params.qtransform.use_mixed_value = false;
     compare_all(params, "gumbel, raw values, rescaled");
     params.qtransform.rescale_values = false;
