@@ -56,7 +56,7 @@ cuda/batch_norm.h|k->variance + (item - k->channels)|k->variance + item % 2
 cuda/minmax.h|cm_first_least(x, -1.0f, k->n|cm_first_least(x, 1.0f, k->n
 cuda/minmax.h|(x[(int64_t)i * k->step] - least) / range|x[(int64_t)i * k->step] / range
 cuda/minmax.h|saved[2] = 1.0f / range|saved[2] = range
-cuda/minmax.h|least.at >= n|least.at > n
+cuda/minmax.h|sign * x[(int64_t)i * step]|x[(int64_t)i * step]
 cuda/softmax.h|most = cm_lanes_max(lanes, most)|most = most + 0.0f * cm_lanes_max(lanes, most)
 cuda/softmax.h|y[i] * (dy[i] - along)|y[i] * (dy[i] + along)
 cuda/softmax.h|dy[i] - expf(y[i]) * sum|dy[i] - y[i] * sum
@@ -79,7 +79,7 @@ cuda/shape.h|if (k->index[b] == at.row) sum|sum
 cuda/shape.h|cm_row(&k->x, row)[at.column] : NAN|*cm_at(&k->x, at) : NAN
 cuda/shape.h|cm_row(&k->y, row)[at.column] = |*cm_at(&k->y, at) = 
 cuda/optimiser.h|k->y[item] += k->x[item]|k->y[item] -= k->x[item]
-cuda/optimiser.h|end = first + CM_NORM_BLOCK < k->n|end = first + CM_NORM_BLOCK - 1 < k->n
+cuda/optimiser.h|first = item * CM_NORM_BLOCK|first = item * (CM_NORM_BLOCK - 1)
 cuda/optimiser.h|sum += (double)k->x[i] * (double)k->x[i]|sum += (double)k->x[i]
 cuda/optimiser.h|if (place.column < copy->columns)|if (place.column <= copy->columns)
 cuda/optimiser.h|place.row * copy->stride|place.row * copy->step
