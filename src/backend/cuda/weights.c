@@ -109,12 +109,13 @@ int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t 
     pthread_mutex_lock(&w->lock);
     for (const cm_weight_copy *copy = w->first; copy && count < CM_COPIES; copy = copy->next) {
         if (copy->weight >= parameters + n || copy->weight + span(copy) <= parameters) continue;
-        out[count++] = (cm_copy){.first = copy->weight - parameters,
-                                 .count = span(copy),
-                                 .step = copy->step,
-                                 .columns = copy->columns,
-                                 .stride = copy->stride,
-                                 .to = (uint16_t *)(void *)copy->block.base};
+        cm_copy found = {.first = copy->weight - parameters,
+                         .count = span(copy),
+                         .step = copy->step,
+                         .columns = copy->columns,
+                         .stride = copy->stride,
+                         .to = (uint16_t *)(void *)copy->block.base};
+        out[count++] = found;
     }
     pthread_mutex_unlock(&w->lock);
     return count;
