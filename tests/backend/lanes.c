@@ -17,16 +17,34 @@ typedef struct ticket {
     cm_found found;
 } ticket;
 
+/* The hub, or a lane, with the place where it was left. */
+typedef struct side {
+    ucontext_t context;
+    jmp_buf jump;
+    bool begun;
+} side;
+
+#ifdef __SANITIZE_ADDRESS__
+/* AddressSanitizer takes jumps between stacks for errors. */
+static void change_sides(side *from, side *to) { swapcontext(&from->context, &to->context); }
+#else
+/* Contexts only begin; jumps need no call of the system. */
+static void change_sides(side *from, side *to) {
+    from->begun = true;
+    if (_setjmp(from->jump)) return;
+    if (to->begun) _longjmp(to->jump, 1);
+    setcontext(&to->context);
+}
+#endif
+
 /* One launch while it runs. */
 typedef struct run {
     lanes_body body;
     const void *args;
     int64_t items;
-    int count, now;             /* lanes; the one that has its turn */
-    bool backwards;             /* from the last item to the first */
-    ucontext_t entry[CM_BLOCK]; /* these begin; the jumps then change sides without a call of the system */
-    jmp_buf hub, lane[CM_BLOCK];
-    bool begun[CM_BLOCK];
+    int count, now; /* lanes; the one that has its turn */
+    bool backwards; /* from the last item to the first */
+    side hub, lane[CM_BLOCK];
     bool done[CM_BLOCK];
     int64_t meetings[CM_BLOCK];
     ticket ticket[2][CM_BLOCK]; /* of meetings with even and with odd numbers */
@@ -45,27 +63,14 @@ static void run_lane(void) {
     int index = r->now;
     run_items(r, index);
     r->done[index] = true;
-    _longjmp(r->hub, 1);
-}
-
-/* Gives lane r->now its turn; comes back when it has met or is done. */
-static void give_turn(run *r) {
-    if (_setjmp(r->hub)) return;
-    if (r->begun[r->now]) _longjmp(r->lane[r->now], 1);
-    r->begun[r->now] = true;
-    setcontext(&r->entry[r->now]);
-}
-
-/* Ends lane `index`'s turn. */
-static void end_turn(run *r, int index) {
-    if (!_setjmp(r->lane[index])) _longjmp(r->hub, 1);
+    change_sides(&r->lane[index], &r->hub);
 }
 
 static void take_turns(run *r) {
     for (int left = r->count; left > 0;) {
         left = 0;
         for (r->now = 0; r->now < r->count; r->now++) {
-            if (!r->done[r->now]) give_turn(r);
+            if (!r->done[r->now]) change_sides(&r->hub, &r->lane[r->now]);
             left += !r->done[r->now];
         }
     }
@@ -83,11 +88,11 @@ void lanes_run(lanes_body body, const void *args, int64_t items, int count) {
     r->body = body, r->args = args, r->items = items, r->count = count;
     current = r;
     for (int i = 0; count > 1 && i < count; i++) {
-        if (getcontext(&r->entry[i]) != 0) ck_abort_msg("no context for a lane");
-        r->entry[i].uc_stack.ss_sp = stacks + (size_t)i * STACK;
-        r->entry[i].uc_stack.ss_size = STACK;
-        r->entry[i].uc_link = NULL; /* run_lane does not return */
-        makecontext(&r->entry[i], run_lane, 0);
+        if (getcontext(&r->lane[i].context) != 0) ck_abort_msg("no context for a lane");
+        r->lane[i].context.uc_stack.ss_sp = stacks + (size_t)i * STACK;
+        r->lane[i].context.uc_stack.ss_size = STACK;
+        r->lane[i].context.uc_link = NULL; /* run_lane does not return */
+        makecontext(&r->lane[i].context, run_lane, 0);
     }
     if (count > 1)
         take_turns(r);
@@ -104,7 +109,7 @@ static bool meet(const cm_lanes *lanes, ticket mine) {
     mine.number = ++r->meetings[lanes->index];
     ticket *all = r->ticket[mine.number % 2];
     all[lanes->index] = mine;
-    if (r->count > 1) end_turn(r, lanes->index);
+    if (r->count > 1) change_sides(&r->lane[lanes->index], &r->hub);
     const ticket *next = &all[(lanes->index + 1) % r->count];
     if (next->number != mine.number || next->kind != mine.kind)
         ck_abort_msg("lane %d is not at meeting %ld of the lane before it", lanes->index + 1, (long)mine.number);

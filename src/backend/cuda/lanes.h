@@ -102,7 +102,8 @@ static inline cm_rows cm_rows_of(const cm_tensor *t) {
 }
 /* Along the last axis: all other dimensions count as rows. */
 static inline cm_rows cm_vectors_of(const cm_tensor *t) {
-    cm_rows rows = {(float *)t->data, t->ndim == 2 ? t->stride : cm_tensor_last(t)};
+    cm_rows rows = {(float *)t->data, 0};
+    if (t->data) rows.stride = t->ndim == 2 ? t->stride : cm_tensor_last(t); /* an absent one has no shape */
     return rows;
 }
 static inline int64_t cm_vector_count(const cm_tensor *t) {
