@@ -159,7 +159,7 @@ plain_select.inc|simulation = wi_least(wi_add(visits, wi_set(-1))|simulation = w
 plain_select.inc|fits = wm_and(wf_equal(e->visits[a], considered), |fits = (
 plain_select.inc|wf_max(score[a] + e->value[a]|wf_max(score[a] - e->value[a]
 lanes_avx2.inc|(view->rest->raw_value + total * mean) / (total + 1.0f)|(view->rest->raw_value + total * mean) / total
-lanes_avx2.inc|v8_min(_mm256_min_ps(x, v8_set(bound)))|v8_min(x)
+lanes_avx2.inc|v8_max(_mm256_max_ps(x, v8_set(bound)))|v8_max(x)
 lanes_avx2.inc|action[other] < action[best]|action[other] > action[best]
 lanes_avx2.inc|rest->open_action < action[entry]|rest->open_action > action[entry]
 lanes_avx2.inc|candidate < lowest|candidate > lowest

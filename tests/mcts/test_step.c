@@ -24,7 +24,7 @@ static void make_model(model *m, int actions, int flavour, float discount, uint6
         m->logits[i] = cm_rng_normal(&rng);
         if (flavour == 1) {
             m->reward[i] = (float)cm_rng_below(&rng, 2) * 0.5f;
-            m->logits[i] = (float)cm_rng_below(&rng, 2);
+            m->logits[i] = (const float[]){0.0f, 1.0f, 1e-8f}[cm_rng_below(&rng, 3)]; /* the third: priors tie */
         }
         if (flavour == 2 && i % actions != 0 && cm_rng_below(&rng, 2)) m->logits[i] = -FLT_MAX;
         if (flavour == 3) m->logits[i] *= 40.0f;
