@@ -3,6 +3,7 @@
 #: CUMIND_REQUIRE=cuda  skipped tests that name one of these words are failures; "all" for every skip
 #: LIMIT=300            seconds that one test program may run
 #: ONLY='mcts env'      only the tests of these folders
+#: EXCEPT=mcts/test_x   without these test programs
 #: FUZZ_SECONDS=60      how long all fuzzers together run
 LIMIT ?= 300
 FUZZ_SECONDS ?= 60
@@ -13,7 +14,7 @@ test: ## builds and runs every test; ends with "N passed, N failed[, N skipped]"
 	@test -e $(PROBE) || $(WITH_TOOLS) scripts/deps install build
 	@$(SUBMAKE) test-run
 
-RUN_BIN = $(if $(ONLY),$(filter $(ONLY:%=$(BUILD)/tests/%/%),$(TEST_BIN)),$(TEST_BIN))
+RUN_BIN = $(filter-out $(EXCEPT:%=$(BUILD)/tests/%),$(if $(ONLY),$(filter $(ONLY:%=$(BUILD)/tests/%/%),$(TEST_BIN)),$(TEST_BIN)))
 test-run: all $(RUN_BIN)
 	@$(RUN_TESTS) $(RUN_BIN)
 
