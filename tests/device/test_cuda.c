@@ -36,7 +36,7 @@ START_TEST(a_machine_without_a_driver_says_so_and_what_to_install) {
     ck_assert_int_eq(cm_cuda_driver_load(&driver, "libcuda-is-not-here.so.1"), CM_ERR_ABSENT);
     ck_assert_str_eq(cm_error_message(), "no CUDA driver: libcuda-is-not-here.so.1 is not on this machine; install "
                                          "NVIDIA's driver (Debian: nvidia-driver; containers get it from the host)");
-    ck_assert_ptr_null(driver.library);
+    ck_assert_ptr_null(driver.handle);
 }
 END_TEST
 

@@ -17,7 +17,7 @@ static const struct {
 
 static cm_status find_functions(cm_cuda_driver *driver, const char *library) {
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        void *found = dlsym(driver->library, functions[i].symbol);
+        void *found = dlsym(driver->handle, functions[i].symbol);
         if (!found) {
             return cm_fail(CM_ERR_ABSENT, "the CUDA driver is too old: %s has no %s; install driver 525 or newer",
                            library, functions[i].symbol);
@@ -42,8 +42,8 @@ static cm_status start(const cm_cuda_driver *driver) {
 }
 
 cm_status cm_cuda_driver_load(cm_cuda_driver *driver, const char *library) {
-    *driver = (cm_cuda_driver){.library = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)};
-    if (!driver->library) {
+    *driver = (cm_cuda_driver){.handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)};
+    if (!driver->handle) {
         return cm_fail(CM_ERR_ABSENT,
                        "no CUDA driver: %s is not on this machine; install NVIDIA's driver (Debian: nvidia-driver; "
                        "containers get it from the host)",
@@ -58,6 +58,6 @@ cm_status cm_cuda_driver_load(cm_cuda_driver *driver, const char *library) {
 cm_status cm_cuda_driver_open(cm_cuda_driver *driver) { return cm_cuda_driver_load(driver, "libcuda.so.1"); }
 
 void cm_cuda_driver_close(cm_cuda_driver *driver) {
-    if (driver->library) dlclose(driver->library);
+    if (driver->handle) dlclose(driver->handle);
     *driver = (cm_cuda_driver){0};
 }

@@ -109,7 +109,7 @@ typedef struct cm_cuda_driver {
 #define CM_CUDA_MEMBER(name, symbol, parameters) cm_cu_result(*name) parameters;
     CM_CUDA_DRIVER_FUNCTIONS(CM_CUDA_MEMBER)
 #undef CM_CUDA_MEMBER
-    void *library; /* of dlopen, which keeps it in the process; NULL for a stand-in */
+    void *handle; /* of dlopen, which keeps it in the process; NULL for a stand-in */
 } cm_cuda_driver;
 
 /* Opens libcuda.so.1, fills the table and initialises the driver. Errors: CM_ERR_ABSENT says in one line that there is
