@@ -31,7 +31,10 @@ cm_status cm_cuda_scalar_loss(cm_stream *stream, const cm_call *call) {
     return CM_OK;
 }
 
-cm_status cm_cuda_square_loss(cm_stream *stream, const cm_call *call) {
+typedef int (*loss_launch)(const cm_loss_args *args, int64_t items, int lanes, void *queue);
+
+/* square_loss and consistency_loss, whose tensors stand in one order (tape_ops.c makes sure of it). */
+static cm_status pair_loss(cm_stream *stream, const cm_call *call, loss_launch launch) {
     const cm_tensor *x = CM_ARG(call, square_loss, x);
     cm_loss_args args = {.x = cm_rows_of(x),
                          .y = cm_rows_of(CM_ARG(call, square_loss, y)),
@@ -40,19 +43,14 @@ cm_status cm_cuda_square_loss(cm_stream *stream, const cm_call *call) {
                          .coefficient = CM_ARG(call, square_loss, coefficient)->data,
                          .n = x->dim[1],
                          .add = CM_ADDS(call, square_loss, dx)};
-    CM_LAUNCH(stream, call, cm_square_rows, &args, x->dim[0], cm_lanes_for(args.n));
-    return CM_OK;
+    int result = launch(&args, x->dim[0], cm_lanes_for(args.n), cm_ops_queue(stream));
+    return cm_ops_launched(stream, result, cm_op_name(call->op));
+}
+
+cm_status cm_cuda_square_loss(cm_stream *stream, const cm_call *call) {
+    return pair_loss(stream, call, cm_square_rows_launch);
 }
 
 cm_status cm_cuda_consistency_loss(cm_stream *stream, const cm_call *call) {
-    const cm_tensor *x = CM_ARG(call, consistency_loss, x);
-    cm_loss_args args = {.x = cm_rows_of(x),
-                         .y = cm_rows_of(CM_ARG(call, consistency_loss, y)),
-                         .dx = cm_rows_of(CM_ARG(call, consistency_loss, dx)),
-                         .loss = CM_ARG(call, consistency_loss, loss)->data,
-                         .coefficient = CM_ARG(call, consistency_loss, coefficient)->data,
-                         .n = x->dim[1],
-                         .add = CM_ADDS(call, consistency_loss, dx)};
-    CM_LAUNCH(stream, call, cm_consistency_rows, &args, x->dim[0], cm_lanes_for(args.n));
-    return CM_OK;
+    return pair_loss(stream, call, cm_consistency_rows_launch);
 }
