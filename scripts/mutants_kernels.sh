@@ -83,6 +83,9 @@ cuda/optimiser.h|first = item * CM_NORM_BLOCK|first = item * (CM_NORM_BLOCK - 1)
 cuda/optimiser.h|sum += (double)k->x[i] * (double)k->x[i]|sum += (double)k->x[i]
 cuda/optimiser.h|if (place.column < copy->columns)|if (place.column <= copy->columns)
 cuda/optimiser.h|place.row * copy->stride|place.row * copy->step
+cuda/optimiser.h|rates->gradient_scale *= k->factor[0]|rates->gradient_scale *= k->factor[1]
+cuda/optimiser.h|double norm = sqrt(cm_lanes_sum(lanes, sum))|double norm = cm_lanes_sum(lanes, sum)
+formulas.inc|most > 0 && factor < 1 ? factor|factor < 1 ? factor
 cuda/dense.h|at.row * k->to_stride|at.row * k->n
 cuda/dense.h|if (e.column == at.row) sum|sum
 cuda/dense.h|sum + cm_rounded(e.value, k->bf16)|sum - cm_rounded(e.value, k->bf16)

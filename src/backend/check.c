@@ -67,8 +67,9 @@ static const char *const shapes[CM_OP_COUNT] = {
         "dh0[=h0]+ dc0[=c0]+ dweight_ih[=weight_ih]+ dweight_hh[=weight_hh]+ dbias_ih[4*H]+ dbias_hh[4*H]+",
     [CM_OP_add_into] = "y[n] x[n]",
     [CM_OP_sum_squares] = "x[n] partial[n/4096]",
-    [CM_OP_adam_step] = "parameter[n] first[n] second[n] gradient[n]",
-    [CM_OP_sgd_step] = "parameter[n] momentum[n] gradient[n]",
+    [CM_OP_clip] = "factor[2] partial[n]",
+    [CM_OP_adam_step] = "parameter[n] first[n] second[n] gradient[n] factor[2]",
+    [CM_OP_sgd_step] = "parameter[n] momentum[n] gradient[n] factor[2]",
     [CM_OP_lerp] = "y[n] x[n]",
 };
 

@@ -179,8 +179,15 @@ enum {
 };
 enum { CM_T_add_into_y, CM_T_add_into_x };
 enum { CM_T_sum_squares_partial, CM_T_sum_squares_x };
-enum { CM_T_adam_step_parameter, CM_T_adam_step_first, CM_T_adam_step_second, CM_T_adam_step_gradient };
-enum { CM_T_sgd_step_parameter, CM_T_sgd_step_momentum, CM_T_sgd_step_gradient };
+enum { CM_T_clip_factor, CM_T_clip_partial };
+enum {
+    CM_T_adam_step_parameter,
+    CM_T_adam_step_first,
+    CM_T_adam_step_second,
+    CM_T_adam_step_gradient,
+    CM_T_adam_step_factor
+};
+enum { CM_T_sgd_step_parameter, CM_T_sgd_step_momentum, CM_T_sgd_step_gradient, CM_T_sgd_step_factor };
 enum { CM_T_lerp_y, CM_T_lerp_x };
 
 #endif

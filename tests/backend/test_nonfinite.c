@@ -159,6 +159,26 @@ static void poison_norm(cm_stream *stream) {
     ck_assert(isinf(norm_with(stream, 1e30f)));
 }
 
+/* A norm that is not finite leaves parameters and moments as they are. */
+static void steps_with_norm(cm_stream *stream) {
+    static const cm_op steps[] = {CM_OP_adam_step, CM_OP_sgd_step};
+    for (int k = 0; k < 4; k++) {
+        op_run run, before;
+        op_run_make(&run, first_row(steps[k / 2]), steps[k / 2], (op_variant){.absent = -1, .seed = 2});
+        row_of(&run.call, "gradient", 0)[1] = NAN;
+        row_of(&run.call, "factor", 0)[1] = k % 2 ? NAN : INFINITY;
+        op_run_copy(&before, &run);
+        ck_assert_int_eq(cm_call_eager(stream, &run.call), CM_OK);
+        for (int i = 0; i < CM_CALL_TENSORS; i++)
+            ck_assert(!run.block[i] || memcmp(run.block[i], before.block[i], run.block_bytes[i]) == 0);
+        op_run_free(&run);
+        op_run_free(&before);
+    }
+}
+
+START_TEST(a_step_with_a_norm_that_is_not_finite_changes_nothing) { on_every_backend(steps_with_norm); }
+END_TEST
+
 START_TEST(the_gradient_norm_sees_nan_inf_and_overflow) { on_every_backend(poison_norm); }
 END_TEST
 
@@ -276,6 +296,7 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_nan_shows_in_its_row_and_in_no_other);
     tcase_add_test(tests, an_infinity_shows_in_the_loss_of_its_row);
+    tcase_add_test(tests, a_step_with_a_norm_that_is_not_finite_changes_nothing);
     tcase_add_test(tests, the_gradient_norm_sees_nan_inf_and_overflow);
     tcase_add_test(tests, illegal_logits_of_any_size_take_no_part);
     tcase_add_test(tests, softmax_of_huge_logits_sums_to_one_and_of_no_legal_ones_to_zero);

@@ -141,7 +141,8 @@ bool op_writes(cm_op op, int i) {
     if (op == CM_OP_two_hot) return is_one_of(name, "y");
     return cm_op_may_accumulate(op, i) ||
            is_one_of(name, "y saved stats loss entropy decoded partial parameter first second momentum") ||
-           (op == CM_OP_support_decode && i == CM_T_support_decode_value);
+           (op == CM_OP_support_decode && i == CM_T_support_decode_value) ||
+           (op == CM_OP_clip && i == CM_T_clip_factor);
 }
 
 bool op_has_products(cm_op op) {
@@ -235,7 +236,7 @@ static void fill_distribution(const cm_tensor *t, int r, cm_rng *rng) {
 
 static void fill_floats(const op_run *run, const char *name, const cm_tensor *t, cm_rng *rng) {
     cm_op op = run->call.op;
-    bool positive = is_one_of(name, "variance second stats"), gain = strcmp(name, "scale") == 0;
+    bool positive = is_one_of(name, "variance second stats partial factor"), gain = strcmp(name, "scale") == 0;
     bool wide = is_one_of(name, "value target") && op != CM_OP_policy_loss;
     for (int r = 0; r < t->dim[0]; r++) {
         for (int i = 0; i < cm_tensor_row_size(t); i++) {

@@ -17,12 +17,21 @@ cm_status cm_cuda_sum_squares(cm_stream *stream, const cm_call *call) {
     return CM_OK;
 }
 
+cm_status cm_cuda_clip(cm_stream *stream, const cm_call *call) {
+    const cm_tensor *partial = CM_ARG(call, clip, partial);
+    cm_vector_args args = {
+        .y = CM_ARG(call, clip, factor)->data, .x = partial->data, .n = partial->dim[0], .scale = call->attr.scale};
+    CM_LAUNCH(stream, call, cm_clip_all, &args, 1, CM_BLOCK);
+    return CM_OK;
+}
+
 cm_status cm_cuda_adam_step(cm_stream *stream, const cm_call *call) {
     cm_vector_args args = {.y = CM_ARG(call, adam_step, parameter)->data,
                            .first = CM_ARG(call, adam_step, first)->data,
                            .second = CM_ARG(call, adam_step, second)->data,
                            .x = CM_ARG(call, adam_step, gradient)->data,
                            .n = CM_ARG(call, adam_step, gradient)->dim[0],
+                           .factor = CM_ARG(call, adam_step, factor)->data,
                            .rates = cm_rates_of_f(&call->attr)};
     args.copies = cm_weights_within(stream, args.y, args.n, args.copy);
     CM_LAUNCH(stream, call, cm_adam_each, &args, args.n, 1);
@@ -34,6 +43,7 @@ cm_status cm_cuda_sgd_step(cm_stream *stream, const cm_call *call) {
                            .first = CM_ARG(call, sgd_step, momentum)->data,
                            .x = CM_ARG(call, sgd_step, gradient)->data,
                            .n = CM_ARG(call, sgd_step, gradient)->dim[0],
+                           .factor = CM_ARG(call, sgd_step, factor)->data,
                            .rates = cm_rates_of_f(&call->attr)};
     args.copies = cm_weights_within(stream, args.y, args.n, args.copy);
     CM_LAUNCH(stream, call, cm_sgd_each, &args, args.n, 1);

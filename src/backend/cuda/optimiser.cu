@@ -1,6 +1,7 @@
 #include "backend/cuda/kernel.cuh"
 #include "backend/cuda/optimiser.h"
 
+CM_LAUNCHER(cm_clip_all, cm_vector_args)
 CM_LAUNCHER(cm_add_into_each, cm_vector_args)
 CM_LAUNCHER(cm_adam_each, cm_vector_args)
 CM_LAUNCHER(cm_sgd_each, cm_vector_args)

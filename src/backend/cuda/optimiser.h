@@ -20,7 +20,8 @@ typedef struct cm_vector_args {
     float *y, *first, *second; /* parameter and its moments; y of add_into and lerp */
     const float *x;            /* gradient; x of add_into and lerp */
     int64_t n;
-    float scale; /* lerp */
+    const float *factor; /* of clip, NULL: none */
+    float scale;         /* lerp; clip: the largest norm */
     cm_rates_f rates;
     int copies;
     cm_copy copy[CM_COPIES]; /* of weights in y */
@@ -44,10 +45,20 @@ CM_KERNEL void cm_add_into_each(const cm_vector_args *k, int64_t item, const cm_
     k->y[item] += k->x[item];
 }
 
+/* True, and the rates with the factor of clip, unless the norm is not finite. */
+static CM_HD inline bool cm_step_rates(const cm_vector_args *k, cm_rates_f *rates) {
+    *rates = k->rates;
+    if (!k->factor) return true;
+    rates->gradient_scale *= k->factor[0];
+    return isfinite(k->factor[1]);
+}
+
 CM_KERNEL void cm_adam_each(const cm_vector_args *k, int64_t item, const cm_lanes *lanes) {
     float m = k->first[item], v = k->second[item];
+    cm_rates_f rates;
     (void)lanes;
-    float p = cm_adam_f(&k->rates, k->y[item], k->x[item], &m, &v);
+    if (!cm_step_rates(k, &rates)) return;
+    float p = cm_adam_f(&rates, k->y[item], k->x[item], &m, &v);
     k->first[item] = m;
     k->second[item] = v;
     cm_put_parameter(k, item, p);
@@ -55,8 +66,10 @@ CM_KERNEL void cm_adam_each(const cm_vector_args *k, int64_t item, const cm_lane
 
 CM_KERNEL void cm_sgd_each(const cm_vector_args *k, int64_t item, const cm_lanes *lanes) {
     float v = k->first[item];
+    cm_rates_f rates;
     (void)lanes;
-    float p = cm_sgd_f(&k->rates, k->y[item], k->x[item], &v);
+    if (!cm_step_rates(k, &rates)) return;
+    float p = cm_sgd_f(&rates, k->y[item], k->x[item], &v);
     k->first[item] = v;
     cm_put_parameter(k, item, p);
 }
@@ -75,6 +88,17 @@ CM_KERNEL void cm_sum_squares_blocks(const cm_vector_args *k, int64_t item, cons
     if (lanes->index == 0) k->y[item] = (float)sum;
 }
 
+/* One item; CM_BLOCK lanes. y[2] = the factor that clips, and the norm whose parts are x[n]. */
+CM_KERNEL void cm_clip_all(const cm_vector_args *k, int64_t item, const cm_lanes *lanes) {
+    double sum = 0.0;
+    for (int64_t i = lanes->index; i < k->n; i += lanes->count) sum += (double)k->x[i];
+    double norm = sqrt(cm_lanes_sum(lanes, sum));
+    if (lanes->index != 0) return;
+    k->y[2 * item] = (float)cm_clip_factor_d(norm, (double)k->scale);
+    k->y[2 * item + 1] = (float)norm;
+}
+
+CM_KERNEL_ENTRY(cm_clip_all, cm_vector_args)
 CM_KERNEL_ENTRY(cm_add_into_each, cm_vector_args)
 CM_KERNEL_ENTRY(cm_adam_each, cm_vector_args)
 CM_KERNEL_ENTRY(cm_sgd_each, cm_vector_args)

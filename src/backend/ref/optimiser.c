@@ -21,9 +21,29 @@ cm_status cm_ref_sum_squares(cm_stream *stream, const cm_call *call) {
     return CM_OK;
 }
 
+cm_status cm_ref_clip(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *partial = REF_ARG(call, clip, partial);
+    float *factor = REF_ARG(call, clip, factor)->data;
+    double sum = 0.0;
+    for (int i = 0; i < partial->dim[0]; i++) sum += (double)ref_at(partial, i);
+    factor[0] = (float)cm_clip_factor_d(sqrt(sum), (double)call->attr.scale);
+    factor[1] = (float)sqrt(sum);
+    return CM_OK;
+}
+
+/* The constants of a step with the factor of clip, which may be absent; false if the norm is not finite. */
+static bool read_rates(const cm_call *call, const cm_tensor *factor, cm_rates_d *rates) {
+    *rates = cm_rates_of_d(&call->attr);
+    if (!factor->data) return true;
+    rates->gradient_scale *= (double)ref_at(factor, 0);
+    return isfinite(ref_at(factor, 1));
+}
+
 cm_status cm_ref_adam_step(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_rates_d rates = cm_rates_of_d(&call->attr);
+    cm_rates_d rates;
+    if (!read_rates(call, REF_ARG(call, adam_step, factor), &rates)) return CM_OK;
     float *parameter = REF_ARG(call, adam_step, parameter)->data, *first = REF_ARG(call, adam_step, first)->data;
     float *second = REF_ARG(call, adam_step, second)->data;
     const cm_tensor *gradient = REF_ARG(call, adam_step, gradient);
@@ -38,7 +58,8 @@ cm_status cm_ref_adam_step(cm_stream *stream, const cm_call *call) {
 
 cm_status cm_ref_sgd_step(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_rates_d rates = cm_rates_of_d(&call->attr);
+    cm_rates_d rates;
+    if (!read_rates(call, REF_ARG(call, sgd_step, factor), &rates)) return CM_OK;
     float *parameter = REF_ARG(call, sgd_step, parameter)->data, *momentum = REF_ARG(call, sgd_step, momentum)->data;
     const cm_tensor *gradient = REF_ARG(call, sgd_step, gradient);
     for (int i = 0; i < gradient->dim[0]; i++) {
