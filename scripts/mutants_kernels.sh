@@ -53,6 +53,7 @@ cuda/batch_norm.h|value += *cm_at(&k->residual, at)|value -= *cm_at(&k->residual
 cuda/batch_norm.h|!(*cm_at(&k->y, at) > 0.0f) ? 0.0f|!(*cm_at(&k->y, at) > 0.0f) ? 1.0f
 cuda/batch_norm.h|k->constant ? 0.0f : 1.0f / (float)k->chunks.rows|1.0f / (float)k->chunks.rows
 cuda/batch_norm.h|k->variance + (item - k->channels)|k->variance + item % 2
+cuda/batch_norm.h|if (!cm_step_counts(k->factor)) return|if (cm_step_counts(k->factor)) return
 cuda/minmax.h|cm_first_least(x, -1.0f, k->n|cm_first_least(x, 1.0f, k->n
 cuda/minmax.h|(x[(int64_t)i * k->step] - least) / range|x[(int64_t)i * k->step] / range
 cuda/minmax.h|saved[2] = 1.0f / range|saved[2] = range
@@ -85,6 +86,8 @@ cuda/optimiser.h|if (place.column < copy->columns)|if (place.column <= copy->col
 cuda/optimiser.h|place.row * copy->stride|place.row * copy->step
 cuda/optimiser.h|rates->gradient_scale *= k->factor[0]|rates->gradient_scale *= k->factor[1]
 cuda/optimiser.h|double norm = sqrt(cm_lanes_sum(lanes, sum))|double norm = cm_lanes_sum(lanes, sum)
+cuda/optimiser.h|if (!isfinite(k->check[i])) sum|if (isfinite(k->check[i])) sum
+cuda/optimiser.h|if (cm_step_counts(k->factor)) k->y[item]|if (!cm_step_counts(k->factor)) k->y[item]
 formulas.inc|most > 0 && factor < 1 ? factor|factor < 1 ? factor
 cuda/dense.h|at.row * k->to_stride|at.row * k->n
 cuda/dense.h|if (e.column == at.row) sum|sum

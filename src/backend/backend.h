@@ -64,7 +64,7 @@ typedef struct cm_attr {
     bool decoupled, first; /* adam_step, sgd_step */
     float epsilon, scale;
     /* of the optimiser; doubles, because 1 - beta and its like are computed in double and rounded once */
-    double learning_rate, beta1, beta2, correction1, correction2, weight_decay, gradient_scale;
+    double learning_rate, beta1, beta2, correction1, correction2, weight_decay, gradient_scale, clip_norm;
     cm_support support;
 } cm_attr;
 
@@ -96,6 +96,8 @@ typedef struct cm_backend_class {
     cm_status (*prepare)(cm_stream *stream, cm_call *call); /* sets call->plan */
     /* packs anew what lies in block[bytes] */
     cm_status (*repack)(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool);
+    /* the same in the order of the stream, without waiting; NULL: repack does not wait either */
+    cm_status (*renew)(cm_stream *stream, const void *block, size_t bytes);
     const char *(*describe)(const cm_backend *backend); /* one line: library, version, instruction set */
     /* Where the device is not the host: see cm_stream_write, cm_stream_read. */
     cm_status (*write)(cm_stream *stream, void *to, const void *host, size_t bytes);
@@ -154,6 +156,8 @@ cm_status cm_call_eager(cm_stream *stream, cm_call *call) CM_MUST_USE;
 
 /* Packs anew all packed weights that lie in block[bytes]; `pool` may be NULL. Not while calls on them run. */
 cm_status cm_backend_repack(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool) CM_MUST_USE;
+/* The same for weights that only this stream uses and changes, in its order: nothing is waited for. */
+cm_status cm_stream_repack(cm_stream *stream, const void *block, size_t bytes, cm_pool *pool) CM_MUST_USE;
 
 const char *cm_op_name(cm_op op);
 const char *cm_op_about(cm_op op);

@@ -31,7 +31,7 @@ static const char *const shapes[CM_OP_COUNT] = {
     [CM_OP_batch_norm_inference] = "x[*,C] scale[C] shift[C] mean[C] variance[C] residual[=x] y[=x]",
     [CM_OP_batch_norm_inference_backward] =
         "x[*,C] dy[=x] y[=x] scale[C] mean[C] variance[C] dx[=x]+ dscale[C]+ dshift[C]+ dresidual[=x]+",
-    [CM_OP_batch_norm_update] = "mean[C] variance[C] stats[n,2*C]",
+    [CM_OP_batch_norm_update] = "mean[C] variance[C] stats[n,2*C] factor[2]",
     [CM_OP_minmax] = "x[B,~N] y[=x] saved[B,3*g]",
     [CM_OP_minmax_backward] = "y[B,~N] dy[=y] saved[B,3*g] dx[=y]+",
     [CM_OP_simnorm] = "x[*,n] y[=x]",
@@ -67,10 +67,10 @@ static const char *const shapes[CM_OP_COUNT] = {
         "dh0[=h0]+ dc0[=c0]+ dweight_ih[=weight_ih]+ dweight_hh[=weight_hh]+ dbias_ih[4*H]+ dbias_hh[4*H]+",
     [CM_OP_add_into] = "y[n] x[n]",
     [CM_OP_sum_squares] = "x[n] partial[n/4096]",
-    [CM_OP_clip] = "factor[2] partial[n]",
+    [CM_OP_clip] = "factor[2] partial[n] check[m]",
     [CM_OP_adam_step] = "parameter[n] first[n] second[n] gradient[n] factor[2]",
     [CM_OP_sgd_step] = "parameter[n] momentum[n] gradient[n] factor[2]",
-    [CM_OP_lerp] = "y[n] x[n]",
+    [CM_OP_lerp] = "y[n] x[n] factor[2]",
 };
 
 const char *cm_op_shapes(cm_op op) { return shapes[op] ? shapes[op] : ""; }

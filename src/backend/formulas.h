@@ -76,6 +76,9 @@ static CM_HD inline cm_encoded cm_encoded_of(cm_encoding encoding, int actions, 
     return e;
 }
 
+/* factor[2] of clip, or NULL: does what depends on it happen? Not if the norm is not finite. */
+static CM_HD inline bool cm_step_counts(const float *factor) { return !factor || isfinite(factor[1]); }
+
 /* True if h and c of an lstm are zero on entering step t. */
 static CM_HD inline bool cm_lstm_is_reset(int horizon, int t) { return t > 0 && horizon > 0 && t % horizon == 0; }
 

@@ -83,7 +83,12 @@ enum {
     CM_T_batch_norm_inference_backward_mean,
     CM_T_batch_norm_inference_backward_variance
 };
-enum { CM_T_batch_norm_update_mean, CM_T_batch_norm_update_variance, CM_T_batch_norm_update_stats };
+enum {
+    CM_T_batch_norm_update_mean,
+    CM_T_batch_norm_update_variance,
+    CM_T_batch_norm_update_stats,
+    CM_T_batch_norm_update_factor
+};
 enum { CM_T_minmax_y, CM_T_minmax_saved, CM_T_minmax_x };
 enum { CM_T_minmax_backward_dx, CM_T_minmax_backward_dy, CM_T_minmax_backward_y, CM_T_minmax_backward_saved };
 enum { CM_T_simnorm_y, CM_T_simnorm_x };
@@ -179,7 +184,7 @@ enum {
 };
 enum { CM_T_add_into_y, CM_T_add_into_x };
 enum { CM_T_sum_squares_partial, CM_T_sum_squares_x };
-enum { CM_T_clip_factor, CM_T_clip_partial };
+enum { CM_T_clip_factor, CM_T_clip_partial, CM_T_clip_check };
 enum {
     CM_T_adam_step_parameter,
     CM_T_adam_step_first,
@@ -188,6 +193,6 @@ enum {
     CM_T_adam_step_factor
 };
 enum { CM_T_sgd_step_parameter, CM_T_sgd_step_momentum, CM_T_sgd_step_gradient, CM_T_sgd_step_factor };
-enum { CM_T_lerp_y, CM_T_lerp_x };
+enum { CM_T_lerp_y, CM_T_lerp_x, CM_T_lerp_factor };
 
 #endif

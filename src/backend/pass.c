@@ -70,8 +70,10 @@ static cm_status build(cm_pass *pass) {
                                 "activations"));
         pass->base[CM_MEM_WORK] = pass->work.base;
     }
-    CM_TRY(cm_mirror_create(&pass->result, pass->stream->backend->device, tape->bytes[CM_MEM_RESULT], "results"));
-    pass->base[CM_MEM_RESULT] = pass->result.block.base;
+    if (!pass->base[CM_MEM_RESULT]) {
+        CM_TRY(cm_mirror_create(&pass->result, pass->stream->backend->device, tape->bytes[CM_MEM_RESULT], "results"));
+        pass->base[CM_MEM_RESULT] = pass->result.block.base;
+    }
     for (int i = 0; i < tape->constants; i++) {
         const cm_tape_var *var = &tape->var[tape->constant[i].var];
         for (int j = 0; j < var->shape.dim[0]; j++) {

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* Memory classes. Each is one block whose base address a pass is given (WORK and RESULT are the pass's own). */
+/* Memory classes. Each is one block whose base address a pass is given (WORK and RESULT may be the pass's own). */
 typedef enum cm_memory {
     CM_MEM_PARAMETER, /* fp32 parameters, layout of the parameter table                          */
     CM_MEM_STATE,     /* running statistics, layout of the parameter table                       */
@@ -154,7 +154,7 @@ cm_tape_cost cm_tape_costs(const cm_tape *tape);
  */
 typedef struct cm_pass cm_pass;
 
-/* Prepares all calls on `stream` with the blocks base[CM_MEM_COUNT] (NULL where the tape uses none; base[CM_MEM_WORK]
+/* Prepares all calls on `stream` with the blocks base[CM_MEM_COUNT] (NULL where the tape uses none; of WORK and RESULT
  * NULL: the pass takes its own). PARAMETER stays as given; the others may be bound anew. The tape and stream outlive
  * the pass. */
 cm_status cm_pass_create(const cm_tape *tape, cm_stream *stream, void *const base[CM_MEM_COUNT],
@@ -165,8 +165,8 @@ void *cm_pass_data(const cm_pass *pass, cm_var var); /* address on the device of
 cm_status cm_pass_forward(cm_pass *pass) CM_MUST_USE;
 cm_status cm_pass_backward(cm_pass *pass) CM_MUST_USE; /* after forward, training tapes only */
 
-/* Brings all RESULT variables to the host; waits for the pass. Then: the address on the host of one of them, valid and
- * unchanged until the next cm_pass_fetch (or run, where the device is the host). */
+/* Of a pass with a RESULT of its own. Brings all RESULT variables to the host; waits for the pass. Then: the address on
+ * the host of one of them, valid and unchanged until the next cm_pass_fetch (or run, where the device is the host). */
 cm_status cm_pass_fetch(cm_pass *pass) CM_MUST_USE;
 const float *cm_pass_result(const cm_pass *pass, cm_var var);
 /* Any variable that is contiguous, into out; waits for the pass. For tests and reports. */

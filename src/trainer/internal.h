@@ -21,10 +21,11 @@ struct cm_trainer {
     cm_unroll_factors factors;
     cm_unroll unroll[2]; /* full chunks, and the last one if it is shorter */
     int chunks;
-    size_t input_stride, gradient_stride, stats_stride; /* bytes from chunk to chunk */
+    size_t input_stride, gradient_stride, stats_stride, result_stride; /* bytes from chunk to chunk */
     /* owned blocks */
     cm_mirror parameters, state, average, target, target_state, accumulated;
     cm_mirror inputs, gradients;
+    cm_mirror results; /* of all chunks, and behind them factor[2] of clip: all that the host reads of an update */
     cm_buffer stats;
     cm_pool *one;        /* where the device is not the host, all work is in the order of one stream; else NULL */
     cm_stream **streams; /* [workers] */

@@ -22,13 +22,14 @@ struct cm_optimizer {
     size_t slice; /* elements of one task: a GPU takes all at once */
     cm_mirror moments[2];
     float *first, *second; /* in them on the device, [n]; second NULL for sgd */
-    cm_mirror partial;     /* [blocks] sums of squares */
+    cm_buffer partial;     /* [blocks] sums of squares */
     range *ranges;
     int range_count, range_capacity;
     /* of the call that is running */
     float *const *gradients;
     int gradient_count;
     float *gradient; /* read only; cm_tensor has no const */
+    float *factor;   /* [2] on the device */
     cm_attr attr;
 };
 
@@ -76,7 +77,7 @@ static cm_status build(cm_optimizer *o) {
         CM_TRY(cm_mirror_create(&o->moments[1], device, o->n * sizeof(float), "second moments"));
         o->second = (float *)o->moments[1].block.base;
     }
-    CM_TRY(cm_mirror_create(&o->partial, device, (o->n / BLOCK + 1) * sizeof(float), "partial sums"));
+    CM_TRY(cm_buffer_create(&o->partial, device, (o->n / BLOCK + 1) * sizeof(float), "partial sums"));
     return cut(o);
 }
 
@@ -99,7 +100,7 @@ void cm_optimizer_destroy(cm_optimizer *optimizer) {
     if (!optimizer) return;
     cm_mirror_destroy(&optimizer->moments[0]);
     cm_mirror_destroy(&optimizer->moments[1]);
-    cm_mirror_destroy(&optimizer->partial);
+    cm_buffer_destroy(&optimizer->partial);
     free(optimizer->ranges);
     free(optimizer);
 }
@@ -139,22 +140,22 @@ static cm_status square_slice(void *context, int task, int worker) {
     cm_optimizer *o = context;
     size_t first = (size_t)task * o->slice, count = slice_count(o, task);
     cm_call call = {.op = CM_OP_sum_squares};
-    call.t[CM_T_sum_squares_partial] = flat((float *)o->partial.block.base, first / BLOCK, (count + BLOCK - 1) / BLOCK);
+    call.t[CM_T_sum_squares_partial] =
+        flat((float *)(void *)o->partial.base, first / BLOCK, (count + BLOCK - 1) / BLOCK);
     call.t[CM_T_sum_squares_x] = flat(o->gradient, first, count);
     return cm_call_run(o->config.streams[worker], &call);
 }
 
-cm_status cm_optimizer_norm(cm_optimizer *optimizer, const float *gradient, double *norm) {
-    optimizer->gradient = (float *)(uintptr_t)gradient;
-    CM_TRY(cm_pool_run(optimizer->config.pool, slices(optimizer), square_slice, optimizer));
-    const size_t blocks = (optimizer->n + BLOCK - 1) / BLOCK;
-    const float *partial = optimizer->partial.host;
-    CM_TRY(cm_stream_read(optimizer->config.streams[0], optimizer->partial.host, optimizer->partial.block.base,
-                          blocks * sizeof(float)));
-    double sum = 0.0;
-    for (size_t i = 0; i < blocks; i++) sum += (double)partial[i];
-    *norm = sqrt(sum);
-    return CM_OK;
+cm_status cm_optimizer_clip(cm_optimizer *optimizer, const float *gradient, const cm_optimizer_check *check,
+                            float *factor) {
+    cm_optimizer *o = optimizer;
+    cm_call call = {.op = CM_OP_clip, .attr = {.clip_norm = o->config.options->clip_norm}};
+    o->gradient = (float *)(uintptr_t)gradient;
+    CM_TRY(cm_pool_run(o->config.pool, slices(o), square_slice, o));
+    call.t[CM_T_clip_factor] = flat(factor, 0, 2);
+    call.t[CM_T_clip_partial] = flat((float *)(void *)o->partial.base, 0, (o->n + BLOCK - 1) / BLOCK);
+    call.t[CM_T_clip_check] = flat(check->number, 0, check->count);
+    return cm_call_run(o->config.streams[0], &call);
 }
 
 static cm_status step_range(void *context, int task, int worker) {
@@ -167,11 +168,13 @@ static cm_status step_range(void *context, int task, int worker) {
     call.t[1] = flat(o->first, r->first, r->count);
     if (o->second) call.t[CM_T_adam_step_second] = flat(o->second, r->first, r->count);
     call.t[o->second ? CM_T_adam_step_gradient : CM_T_sgd_step_gradient] = flat(o->gradient, r->first, r->count);
+    call.t[o->second ? CM_T_adam_step_factor : CM_T_sgd_step_factor] = flat(o->factor, 0, 2);
     CM_TRY(cm_call_run(stream, &call));
     if (!o->config.average) return CM_OK;
     cm_call average = {.op = CM_OP_lerp, .attr = {.scale = (float)(1.0 - o->config.options->ema_decay)}};
     average.t[CM_T_lerp_y] = flat(o->config.average, r->first, r->count);
     average.t[CM_T_lerp_x] = call.t[0];
+    average.t[CM_T_lerp_factor] = flat(o->factor, 0, 2);
     return cm_call_run(stream, &average);
 }
 
@@ -188,11 +191,11 @@ double cm_optimizer_rate(const cm_optimizer *optimizer, int64_t update) {
     return cm_schedule_rate(&schedule, update);
 }
 
-cm_status cm_optimizer_step(cm_optimizer *optimizer, const float *gradient, double norm, int64_t update) {
+cm_status cm_optimizer_step(cm_optimizer *optimizer, const float *gradient, float *factor, int64_t update) {
     const cm_trainer_options *t = optimizer->config.options;
-    double clip = t->clip_norm > 0.0 ? t->clip_norm / (norm + 1e-6) : 1.0;
     double beta1 = optimizer->second ? t->beta1 : t->momentum, steps = (double)update + 1.0;
     optimizer->gradient = (float *)(uintptr_t)gradient;
+    optimizer->factor = factor;
     optimizer->attr = (cm_attr){.learning_rate = cm_optimizer_rate(optimizer, update),
                                 .beta1 = beta1,
                                 .beta2 = t->beta2,
@@ -202,7 +205,7 @@ cm_status cm_optimizer_step(cm_optimizer *optimizer, const float *gradient, doub
                                 .weight_decay = t->weight_decay,
                                 .decoupled = t->optimizer == CM_OPTIMIZER_ADAMW,
                                 .first = update == 0,
-                                .gradient_scale = clip < 1.0 ? clip : 1.0};
+                                .gradient_scale = 1.0};
     return cm_pool_run(optimizer->config.pool, optimizer->range_count, step_range, optimizer);
 }
 

@@ -28,12 +28,19 @@ void cm_optimizer_destroy(cm_optimizer *optimizer); /* NULL is allowed */
 /* gradient[0] <- sum of gradient[count] buffers [n] in the tree of their numbers. */
 cm_status cm_optimizer_sum(cm_optimizer *optimizer, float *const *gradient, int count) CM_MUST_USE;
 
-/* L2 norm of gradient[n]. */
-cm_status cm_optimizer_norm(cm_optimizer *optimizer, const float *gradient, double *norm) CM_MUST_USE;
+/* factor[2] on the device <- what clips gradient[n], and its L2 norm: NAN if a number of check[count] is not finite. In
+ * the order of the first stream; nothing is waited for. */
+typedef struct cm_optimizer_check {
+    float *number; /* on the device */
+    size_t count;
+} cm_optimizer_check;
+cm_status cm_optimizer_clip(cm_optimizer *optimizer, const float *gradient, const cm_optimizer_check *check,
+                            float *factor) CM_MUST_USE;
 
-/* The learning rate of an update and one step with gradients gradient[n] of that norm. */
+/* The learning rate of an update and one step with gradients gradient[n] and that factor[2]: nothing changes if the
+ * norm is not finite. */
 double cm_optimizer_rate(const cm_optimizer *optimizer, int64_t update);
-cm_status cm_optimizer_step(cm_optimizer *optimizer, const float *gradient, double norm, int64_t update) CM_MUST_USE;
+cm_status cm_optimizer_step(cm_optimizer *optimizer, const float *gradient, float *factor, int64_t update) CM_MUST_USE;
 
 cm_mirror *cm_optimizer_moments(cm_optimizer *optimizer, int order); /* [n]; host NULL if there is none */
 

@@ -42,13 +42,15 @@ static cm_status record(cm_trainer *t) {
     return CM_OK;
 }
 
-/* Each chunk has its inputs, its gradients and its batch statistics. */
+/* Each chunk has its inputs, its gradients, its batch statistics and its results. */
 static cm_status take_chunks(cm_trainer *t) {
     const cm_tape *tape = t->unroll[0].tape;
     t->input_stride = cm_align(cm_tape_bytes(tape, CM_MEM_INPUT) + CM_ALIGN);
     t->gradient_stride = cm_align((cm_network_parameters(t->config.network)->parameters + 1) * sizeof(float));
     t->stats_stride = cm_align(cm_tape_bytes(tape, CM_MEM_STATS) + CM_ALIGN);
+    t->result_stride = cm_align(cm_tape_bytes(tape, CM_MEM_RESULT));
     size_t chunks = (size_t)t->chunks;
+    CM_TRY(take(t, &t->results, chunks * t->result_stride + CM_ALIGN, "results"));
     CM_TRY(take(t, &t->inputs, chunks * t->input_stride, "training inputs"));
     CM_TRY(take(t, &t->gradients, chunks * t->gradient_stride, "gradients"));
     CM_TRY(cm_buffer_create(&t->stats, t->config.backend->device, chunks * t->stats_stride, "batch statistics"));
@@ -63,11 +65,9 @@ static cm_status take_chunks(cm_trainer *t) {
 
 static cm_status open_worker(cm_trainer *t, int worker) {
     CM_TRY(cm_stream_open(t->config.backend, &t->streams[worker]));
-    void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = t->parameters.block.base,
-                                [CM_MEM_STATE] = t->state.block.base,
-                                [CM_MEM_GRADIENT] = t->gradients.block.base,
-                                [CM_MEM_STATS] = t->stats.base,
-                                [CM_MEM_INPUT] = t->inputs.block.base};
+    void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = t->parameters.block.base, [CM_MEM_STATE] = t->state.block.base,
+                                [CM_MEM_GRADIENT] = t->gradients.block.base,   [CM_MEM_STATS] = t->stats.base,
+                                [CM_MEM_INPUT] = t->inputs.block.base,         [CM_MEM_RESULT] = t->results.block.base};
     for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++) {
         CM_TRY(cm_pass_create(t->unroll[kind].tape, t->streams[worker], base, &t->pass[2 * worker + kind]));
     }
@@ -146,8 +146,8 @@ static void close_workers(cm_trainer *t) {
 void cm_trainer_destroy(cm_trainer *trainer) {
     if (!trainer) return;
     cm_trainer *t = trainer;
-    cm_mirror *mirrors[] = {&t->parameters,   &t->state,  &t->average,   &t->target,
-                            &t->target_state, &t->inputs, &t->gradients, &t->accumulated};
+    cm_mirror *mirrors[] = {&t->parameters, &t->state,     &t->average,     &t->target, &t->target_state,
+                            &t->inputs,     &t->gradients, &t->accumulated, &t->results};
     cm_values_destroy(t->values);
     close_workers(t);
     cm_optimizer_destroy(t->optimizer);
@@ -164,21 +164,30 @@ void cm_trainer_destroy(cm_trainer *trainer) {
 
 /* ---- one update ---- */
 
-static void find_priorities(cm_trainer *t, const cm_unroll *u, const cm_pass *pass, int first) {
-    const float *value = cm_pass_result(pass, u->value[0].decoded);
+static void find_priorities(cm_trainer *t, const cm_unroll *u, const void *results, int first) {
+    const float *value = cm_unroll_result(u, u->value[0].decoded, results);
     for (int i = 0; i < u->rows; i++) {
         double target = (double)t->batch->target_value[(size_t)(first + i) * (size_t)(u->unroll + 1)];
         t->priorities[first + i] = (float)(fabs((double)value[i] - target) + t->config.priority_epsilon);
     }
 }
 
+static cm_chunk_rows rows_of(const cm_trainer *t, int chunk) {
+    return (cm_chunk_rows){.first = chunk * t->unroll[0].rows,
+                           .total = t->config.batch * t->config.comm->size * accumulation(t),
+                           .O = cm_network_observation_size(t->config.network),
+                           .A = cm_network_get_config(t->config.network)->actions};
+}
+
+/* 0: a full chunk, 1: the last one, which is shorter. */
+static int kind_of(const cm_trainer *t, const cm_chunk_rows *rows) {
+    return t->config.batch - rows->first < t->unroll[0].rows ? 1 : 0;
+}
+
 static cm_status run_chunk(void *context, int chunk, int worker) {
     cm_trainer *t = context;
-    cm_chunk_rows rows = {.first = chunk * t->unroll[0].rows,
-                          .total = t->config.batch * t->config.comm->size * accumulation(t),
-                          .O = cm_network_observation_size(t->config.network),
-                          .A = cm_network_get_config(t->config.network)->actions};
-    int kind = t->config.batch - rows.first < t->unroll[0].rows ? 1 : 0;
+    const cm_chunk_rows rows = rows_of(t, chunk);
+    int kind = kind_of(t, &rows);
     const cm_unroll *u = &t->unroll[kind];
     cm_pass *pass = t->pass[2 * worker + kind];
     const size_t at = (size_t)chunk * t->input_stride;
@@ -186,6 +195,7 @@ static cm_status run_chunk(void *context, int chunk, int worker) {
     cm_pass_bind(pass, CM_MEM_INPUT, t->inputs.block.base + at);
     cm_pass_bind(pass, CM_MEM_GRADIENT, t->gradient[chunk]);
     cm_pass_bind(pass, CM_MEM_STATS, t->stats.base + (size_t)chunk * t->stats_stride);
+    cm_pass_bind(pass, CM_MEM_RESULT, t->results.block.base + (size_t)chunk * t->result_stride);
     CM_TRACE_BEGIN("stage");
     cm_unroll_stage(u, &t->factors, t->batch, &rows, input);
     CM_TRY(cm_stream_write(t->streams[worker], t->inputs.block.base + at, input, cm_tape_bytes(u->tape, CM_MEM_INPUT)));
@@ -196,10 +206,18 @@ static cm_status run_chunk(void *context, int chunk, int worker) {
     CM_TRACE_BEGIN("backward");
     CM_TRY(cm_pass_backward(pass));
     CM_TRACE_END();
-    CM_TRY(cm_pass_fetch(pass));
-    cm_unroll_collect(u, t->batch, &rows, pass, &t->scalars[chunk]);
-    find_priorities(t, u, pass, rows.first);
     t->chunk_pass[chunk] = pass;
+    return CM_OK;
+}
+
+static cm_status collect_chunk(void *context, int chunk, int worker) {
+    cm_trainer *t = context;
+    const cm_chunk_rows rows = rows_of(t, chunk);
+    const cm_unroll *u = &t->unroll[kind_of(t, &rows)];
+    const void *results = (const char *)t->results.host + (size_t)chunk * t->result_stride;
+    (void)worker;
+    cm_unroll_collect(u, t->batch, &rows, results, &t->scalars[chunk]);
+    find_priorities(t, u, results, rows.first);
     return CM_OK;
 }
 
@@ -214,6 +232,11 @@ static void sum_scalars(cm_trainer *t) {
     }
 }
 
+/* On the device, behind the results. */
+static float *factor_of(const cm_trainer *t) {
+    return (float *)(void *)(t->results.block.base + (size_t)t->chunks * t->result_stride);
+}
+
 /* Running statistics take the chunks' average, once per forward call, in the order of the calls. */
 static cm_status update_statistics(cm_trainer *t) {
     const cm_tape *tape = t->unroll[0].tape;
@@ -225,6 +248,7 @@ static cm_status update_statistics(cm_trainer *t) {
         call.t[CM_T_batch_norm_update_stats] =
             cm_tensor_2d(t->stats.base + n->stats, CM_F32, t->chunks, 2 * n->channels);
         call.t[CM_T_batch_norm_update_stats].stride = (int)(t->stats_stride / sizeof(float));
+        call.t[CM_T_batch_norm_update_factor] = cm_tensor_1d(factor_of(t), CM_F32, 2);
         CM_TRY(cm_call_run(t->streams[0], &call));
     }
     return CM_OK;
@@ -308,7 +332,8 @@ static cm_status check_norm(cm_trainer *t, double norm) {
             }
         }
     }
-    return cm_fail(CM_ERR_NOT_FINITE, "update %lld: the gradient norm overflows; set clip_norm or lower learning_rate",
+    return cm_fail(CM_ERR_NOT_FINITE,
+                   "update %lld: the gradient norm overflows, or a prediction does; lower learning_rate",
                    (long long)t->updates);
 }
 
@@ -327,12 +352,43 @@ static cm_status accumulate(cm_trainer *t, float **gradient, bool *due) {
     return CM_OK;
 }
 
-static cm_status apply(cm_trainer *t, float *gradient, cm_train_report *report) {
-    CM_TRY(cm_optimizer_norm(t->optimizer, gradient, &report->gradient_norm));
-    CM_TRY(check_norm(t, report->gradient_norm));
+/* The step itself is on the device alone: where a loss or the norm is not finite it changes nothing. */
+static cm_status launch_step(cm_trainer *t, const float *gradient) {
+    const cm_optimizer_check check = {(float *)(void *)t->results.block.base,
+                                      (size_t)t->chunks * t->result_stride / sizeof(float)};
+    CM_TRY(cm_optimizer_clip(t->optimizer, gradient, &check, factor_of(t)));
+    CM_TRY(cm_optimizer_step(t->optimizer, gradient, factor_of(t), t->updates));
+    return update_statistics(t);
+}
+
+static cm_status launch(cm_trainer *t, bool *due) {
+    CM_TRY(cm_pool_run(t->config.pool, t->chunks, run_chunk, t));
+    CM_TRY(cm_optimizer_sum(t->optimizer, t->gradient, t->chunks));
+    CM_TRY(t->config.comm->all_reduce(t->config.comm, t->gradient[0],
+                                      cm_network_parameters(t->config.network)->parameters));
+    float *gradient = t->gradient[0];
+    CM_TRY(accumulate(t, &gradient, due));
+    return *due ? launch_step(t, gradient) : CM_OK;
+}
+
+/* What was found, read off the device in one piece. */
+static cm_status read_report(cm_trainer *t, bool due, cm_train_report *report) {
+    const size_t bytes = (size_t)t->chunks * t->result_stride;
+    const float *factor = (const float *)(const void *)((const char *)t->results.host + bytes);
+    CM_TRY(cm_stream_read(t->streams[0], t->results.host, t->results.block.base, bytes + 2 * sizeof(float)));
+    CM_TRY(cm_pool_run(t->config.pool, t->chunks, collect_chunk, t));
+    sum_scalars(t);
+    CM_TRY(t->config.comm->all_reduce_double(t->config.comm, t->scalars[0].value, sizeof(cm_scalars) / sizeof(double)));
+    fill_report(t, report);
+    report->clipped = clipped_share(t);
+    CM_TRY(check_losses(t, report));
+    if (!due) return CM_OK;
+    report->gradient_norm = (double)factor[1];
+    return check_norm(t, report->gradient_norm);
+}
+
+static cm_status count_step(cm_trainer *t, cm_train_report *report) {
     report->learning_rate = cm_optimizer_rate(t->optimizer, t->updates);
-    CM_TRY(cm_optimizer_step(t->optimizer, gradient, report->gradient_norm, t->updates));
-    CM_TRY(update_statistics(t));
     report->stepped = true;
     t->updates++;
     int64_t every = t->config.options->target_update_frequency;
@@ -340,25 +396,20 @@ static cm_status apply(cm_trainer *t, float *gradient, cm_train_report *report) 
     return cm_trainer_repack(t);
 }
 
-cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm_train_report *report) {
-    cm_trainer *t = trainer;
-    t->batch = batch;
-    CM_TRACE_BEGIN("update");
-    CM_TRY(cm_pool_run(t->config.pool, t->chunks, run_chunk, t));
-    CM_TRY(cm_optimizer_sum(t->optimizer, t->gradient, t->chunks));
-    sum_scalars(t);
-    CM_TRY(t->config.comm->all_reduce(t->config.comm, t->gradient[0],
-                                      cm_network_parameters(t->config.network)->parameters));
-    CM_TRY(t->config.comm->all_reduce_double(t->config.comm, t->scalars[0].value, sizeof(cm_scalars) / sizeof(double)));
-    fill_report(t, report);
-    report->clipped = clipped_share(t);
-    CM_TRY(check_losses(t, report));
-    float *gradient = t->gradient[0];
+static cm_status update(cm_trainer *t, cm_train_report *report) {
     bool due;
-    CM_TRY(accumulate(t, &gradient, &due));
-    cm_status status = due ? apply(t, gradient, report) : CM_OK;
+    CM_TRY(launch(t, &due));
+    CM_TRY(read_report(t, due, report));
+    return due ? count_step(t, report) : CM_OK;
+}
+
+cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm_train_report *report) {
+    trainer->batch = batch;
+    CM_TRACE_BEGIN("update");
+    cm_status status = update(trainer, report);
     CM_TRACE_END();
-    t->batch = NULL;
+    trainer->batch = NULL;
+    if (status == CM_ERR_NOT_FINITE) trainer->waiting = 0; /* the sum that it was added to is lost */
     return status;
 }
 

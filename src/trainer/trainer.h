@@ -77,8 +77,9 @@ typedef struct cm_train_report {
     bool stepped;            /* false while gradients are accumulated over several batches */
 } cm_train_report;
 
-/* One update in place. Errors: CM_ERR_NOT_FINITE if a loss or the gradient norm is not a number; the message names the
- * first term or parameter that is not, and nothing was changed. */
+/* One update in place: all of it is launched, then the results and the norm are waited for at once. Errors:
+ * CM_ERR_NOT_FINITE if a loss or the gradient norm is not a number; the message names the first term or parameter that
+ * is not, and nothing was changed (gradients that were being accumulated are lost). */
 cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm_train_report *report) CM_MUST_USE;
 
 /* Predictions of the last update, for reference cases, if its batch was one chunk: value[B, K+1], reward[B, K] decoded,

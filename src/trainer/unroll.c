@@ -320,32 +320,38 @@ static double collect(const cm_unroll *u, const cm_train_batch *batch, const cm_
     return sum / rows->total;
 }
 
+const float *cm_unroll_result(const cm_unroll *unroll, cm_var var, const void *base) {
+    return (const float *)(const void *)((const char *)base + cm_tape_offset(unroll->tape, var));
+}
+
 void cm_unroll_collect(const cm_unroll *unroll, const cm_train_batch *batch, const cm_chunk_rows *rows,
-                       const cm_pass *pass, cm_scalars *out) {
+                       const void *base, cm_scalars *out) {
     const cm_unroll *u = unroll;
     memset(out, 0, sizeof *out);
     for (int k = 0; k <= u->unroll; k++) {
         size_t at = (size_t)rows->first * (size_t)(u->unroll + 1) + (size_t)k;
         term value = {NULL, batch->value_mask + at, u->unroll + 1, 0.0};
         term policy = {NULL, batch->policy_mask + at, u->unroll + 1, 0.0};
-        out->value[k] = collect(u, batch, rows, &value, cm_pass_result(pass, u->value[k].loss));
-        out->policy[k] = collect(u, batch, rows, &policy, cm_pass_result(pass, u->policy[k].loss));
-        out->entropy[k] = collect(u, batch, rows, &policy, cm_pass_result(pass, u->policy[k].entropy));
+        out->value[k] = collect(u, batch, rows, &value, cm_unroll_result(u, u->value[k].loss, base));
+        out->policy[k] = collect(u, batch, rows, &policy, cm_unroll_result(u, u->policy[k].loss, base));
+        out->entropy[k] = collect(u, batch, rows, &policy, cm_unroll_result(u, u->policy[k].entropy, base));
     }
     for (int k = 0; k < u->unroll; k++) {
         size_t at = (size_t)rows->first * (size_t)u->unroll + (size_t)k;
         term reward = {NULL, batch->reward_mask + at, u->unroll, 0.0};
-        out->reward[k] = collect(u, batch, rows, &reward, cm_pass_result(pass, u->reward[k].loss));
+        out->reward[k] = collect(u, batch, rows, &reward, cm_unroll_result(u, u->reward[k].loss, base));
         term consistency = {NULL, batch->consistency_mask + at, u->unroll, 0.0};
         if (u->chance) {
             const cm_unroll_chance *c = &u->step[k];
-            out->afterstate[k] = collect(u, batch, rows, &consistency, cm_pass_result(pass, c->value.loss));
-            out->code[k] = collect(u, batch, rows, &consistency, cm_pass_result(pass, c->code.loss));
+            out->afterstate[k] = collect(u, batch, rows, &consistency, cm_unroll_result(u, c->value.loss, base));
+            out->code[k] = collect(u, batch, rows, &consistency, cm_unroll_result(u, c->code.loss, base));
             if (u->encoder) {
-                out->commitment[k] = collect(u, batch, rows, &consistency, cm_pass_result(pass, c->commitment.loss));
+                out->commitment[k] =
+                    collect(u, batch, rows, &consistency, cm_unroll_result(u, c->commitment.loss, base));
             }
         }
         if (!u->consistency) continue;
-        out->consistency[k] = collect(u, batch, rows, &consistency, cm_pass_result(pass, u->consistency_loss[k].loss));
+        out->consistency[k] =
+            collect(u, batch, rows, &consistency, cm_unroll_result(u, u->consistency_loss[k].loss, base));
     }
 }

@@ -67,9 +67,12 @@ typedef struct cm_scalars {
         commitment[CM_UNROLL_MAX + 1];
 } cm_scalars;
 
-/* Reads a chunk's losses after its pass and its cm_pass_fetch. */
+/* One of the results [rows] (losses, the first decoded value) in a RESULT block that is at `base` on the host. */
+const float *cm_unroll_result(const cm_unroll *unroll, cm_var var, const void *base);
+
+/* Reads a chunk's losses off its RESULT block, whose place on the host is `base`. */
 void cm_unroll_collect(const cm_unroll *unroll, const cm_train_batch *batch, const cm_chunk_rows *rows,
-                       const cm_pass *pass, cm_scalars *out);
+                       const void *base, cm_scalars *out);
 
 #ifdef __cplusplus
 }

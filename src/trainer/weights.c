@@ -65,7 +65,7 @@ cm_status cm_trainer_repack(cm_trainer *trainer) {
     for (int i = 0; i < 3; i++) {
         const cm_buffer *block = &blocks[i]->block;
         if (!block->base) continue;
-        CM_TRY(cm_backend_repack(trainer->config.backend, block->base, block->bytes, trainer->config.pool));
+        CM_TRY(cm_stream_repack(trainer->streams[0], block->base, block->bytes, trainer->config.pool));
     }
     return CM_OK;
 }
@@ -91,11 +91,9 @@ double cm_trainer_flops(const cm_trainer *trainer) {
 
 int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capacity) {
     const cm_trainer *t = trainer;
-    size_t workers = (size_t)cm_pool_size(t->config.pool), activations = 0;
-    for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++) {
-        activations += workers * (cm_tape_bytes(t->unroll[kind].tape, CM_MEM_WORK) +
-                                  cm_tape_bytes(t->unroll[kind].tape, CM_MEM_RESULT));
-    }
+    size_t workers = (size_t)cm_pool_size(t->config.pool), activations = t->results.block.bytes;
+    for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++)
+        activations += workers * cm_tape_bytes(t->unroll[kind].tape, CM_MEM_WORK);
     int moments = t->config.options->optimizer == CM_OPTIMIZER_SGD ? 1 : 2;
     const cm_memory_row all[] = {
         {"parameters", t->parameters.block.bytes + t->state.block.bytes},

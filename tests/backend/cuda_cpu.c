@@ -270,6 +270,10 @@ static cm_status repack(cm_backend *backend, const void *block, size_t bytes, cm
     return cm_weights_renew(backend->state, NULL, block, bytes) ? CM_ERR_DEVICE : CM_OK;
 }
 
+static cm_status renew(cm_stream *stream, const void *block, size_t bytes) {
+    return repack(stream->backend, block, bytes, NULL);
+}
+
 static cm_status open_state(cm_backend *backend) {
     backend->bf16 = true;
     return cm_weights_open(&backend->state);
@@ -289,6 +293,7 @@ const cm_backend_class cuda_cpu_class = {
     .stream_close = stream_close,
     .prepare = prepare,
     .repack = repack,
+    .renew = renew,
     .run =
         {
 #define CM_OP(name, tensors, about) [CM_OP_##name] = run,

@@ -203,6 +203,41 @@ START_TEST(a_loss_that_is_not_finite_stops_the_update_and_names_term_and_step) {
 }
 END_TEST
 
+/* After an update with a loss, or a gradient alone, that is not finite, training goes on as if it had not been. */
+START_TEST(an_update_that_is_not_finite_leaves_no_trace) {
+    cm_network_config c = small();
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    fixture f, clean;
+    float poisoned[B * (K + 1) * A];
+    c.norm = CM_NORM_BATCH;
+    o.ema_decay = 0.9, o.chunk_rows = 5, o.gradient_accumulation = 1 + _i;
+    open_fixture(&f, &c, &o, 2, B);
+    open_fixture(&clean, &c, &o, 1, B);
+    size_t n = count(&f) * sizeof(float), s = cm_network_parameters(f.base.network)->states * sizeof(float);
+    train(&f, 2, &r);
+    train(&clean, 2, &r);
+    memcpy(poisoned, f.numbers, sizeof poisoned);
+    poisoned[5] = NAN;
+    f.batch.target_reward = poisoned;
+    ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &r), CM_ERR_NOT_FINITE);
+    ck_assert_int_eq(cm_trainer_updates(f.base.trainer), cm_trainer_updates(clean.base.trainer));
+    f.batch.target_reward = f.numbers;
+    train(&f, 2, &r);
+    train(&clean, 2, &r);
+    ck_assert_mem_eq(online(&f), online(&clean), n);
+    ck_assert_mem_eq(cm_trainer_parameters(f.base.trainer, CM_WEIGHTS_EMA),
+                     cm_trainer_parameters(clean.base.trainer, CM_WEIGHTS_EMA), n);
+    ck_assert_uint_gt(s, 0);
+    ck_assert_mem_eq(cm_trainer_state(f.base.trainer, CM_WEIGHTS_ONLINE),
+                     cm_trainer_state(clean.base.trainer, CM_WEIGHTS_ONLINE), s);
+    for (int order = 0; order < 2; order++)
+        ck_assert_mem_eq(cm_trainer_moments(f.base.trainer, order), cm_trainer_moments(clean.base.trainer, order), n);
+    close_fixture(&f);
+    close_fixture(&clean);
+}
+END_TEST
+
 START_TEST(masked_rows_train_nothing) {
     cm_network_config c = small();
     cm_trainer_options o = standard();
@@ -276,6 +311,7 @@ int main(void) {
     tcase_add_test(tc, bootstrap_values_are_those_of_the_slow_weights_for_any_number_of_rows);
     tcase_add_test(tc, targets_outside_the_support_are_counted);
     tcase_add_test(tc, a_loss_that_is_not_finite_stops_the_update_and_names_term_and_step);
+    tcase_add_loop_test(tc, an_update_that_is_not_finite_leaves_no_trace, 0, 2);
     tcase_add_test(tc, masked_rows_train_nothing);
     tcase_add_test(tc, hidden_gradients_are_scaled_as_computed_by_hand);
     suite_add_tcase(suite, tc);

@@ -132,6 +132,7 @@ cm_status cm_cuda_batch_norm_update(cm_stream *stream, const cm_call *call) {
     cm_running_args args = {.mean = mean->data,
                             .variance = CM_ARG(call, batch_norm_update, variance)->data,
                             .stats = cm_rows_of(stats),
+                            .factor = CM_ARG(call, batch_norm_update, factor)->data,
                             .channels = mean->dim[0],
                             .chunks = stats->dim[0],
                             .m = call->attr.scale};

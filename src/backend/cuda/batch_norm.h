@@ -123,6 +123,7 @@ CM_KERNEL void cm_batch_norm_input(const cm_batch_norm_args *k, int64_t item, co
 typedef struct cm_running_args {
     float *mean, *variance;
     cm_rows stats;
+    const float *factor; /* of clip, NULL: none */
     int channels, chunks;
     float m;
 } cm_running_args;
@@ -131,6 +132,7 @@ typedef struct cm_running_args {
 CM_KERNEL void cm_running_each(const cm_running_args *k, int64_t item, const cm_lanes *lanes) {
     float *value = item < k->channels ? k->mean + item : k->variance + (item - k->channels), sum = 0.0f;
     (void)lanes;
+    if (!cm_step_counts(k->factor)) return;
     for (int i = 0; i < k->chunks; i++) sum += cm_row(&k->stats, i)[item];
     *value = cm_running_f(*value, sum, k->chunks, k->m);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "backend/cuda/module.h"
+#include "backend/cuda/weights.h"
 #include "backend/module.h"
 #include "core/arena.h"
 #include "core/log.h"
@@ -133,6 +134,13 @@ static cm_status read_stream(cm_stream *stream, void *host, const void *from, si
     return cm_cuda_lane_read(&cm_cuda_stream_of(stream)->lane, host, from, bytes);
 }
 
+/* Behind what changed the block, before what the stream is given next. */
+static cm_status renew(cm_stream *stream, const void *block, size_t bytes) {
+    CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
+    return cm_ops_launched(stream, cm_weights_renew(cm_ops_weights(stream), cm_ops_queue(stream), block, bytes),
+                           "copies of weights");
+}
+
 /* ---- calls ---- */
 
 static cm_status prepare(cm_stream *stream, cm_call *call) {
@@ -186,6 +194,7 @@ static const cm_backend_class class_of_cuda = {
     .stream_close = close_stream,
     .prepare = prepare,
     .repack = repack,
+    .renew = renew,
     .describe = describe,
     .write = write_stream,
     .read = read_stream,

@@ -18,9 +18,13 @@ cm_status cm_cuda_sum_squares(cm_stream *stream, const cm_call *call) {
 }
 
 cm_status cm_cuda_clip(cm_stream *stream, const cm_call *call) {
-    const cm_tensor *partial = CM_ARG(call, clip, partial);
-    cm_vector_args args = {
-        .y = CM_ARG(call, clip, factor)->data, .x = partial->data, .n = partial->dim[0], .scale = call->attr.scale};
+    const cm_tensor *partial = CM_ARG(call, clip, partial), *check = CM_ARG(call, clip, check);
+    cm_vector_args args = {.y = CM_ARG(call, clip, factor)->data,
+                           .x = partial->data,
+                           .n = partial->dim[0],
+                           .check = check->data,
+                           .checks = check->data ? check->dim[0] : 0,
+                           .clip_norm = call->attr.clip_norm};
     CM_LAUNCH(stream, call, cm_clip_all, &args, 1, CM_BLOCK);
     return CM_OK;
 }
@@ -54,6 +58,7 @@ cm_status cm_cuda_lerp(cm_stream *stream, const cm_call *call) {
     cm_vector_args args = {.y = CM_ARG(call, lerp, y)->data,
                            .x = CM_ARG(call, lerp, x)->data,
                            .n = CM_ARG(call, lerp, x)->dim[0],
+                           .factor = CM_ARG(call, lerp, factor)->data,
                            .scale = call->attr.scale};
     CM_LAUNCH(stream, call, cm_lerp_each, &args, args.n, 1);
     return CM_OK;

@@ -21,7 +21,10 @@ typedef struct cm_vector_args {
     const float *x;            /* gradient; x of add_into and lerp */
     int64_t n;
     const float *factor; /* of clip, NULL: none */
-    float scale;         /* lerp; clip: the largest norm */
+    const float *check;  /* [checks], of clip: what has to be finite */
+    int64_t checks;
+    float scale; /* lerp */
+    double clip_norm;
     cm_rates_f rates;
     int copies;
     cm_copy copy[CM_COPIES]; /* of weights in y */
@@ -48,9 +51,8 @@ CM_KERNEL void cm_add_into_each(const cm_vector_args *k, int64_t item, const cm_
 /* True, and the rates with the factor of clip, unless the norm is not finite. */
 static CM_HD inline bool cm_step_rates(const cm_vector_args *k, cm_rates_f *rates) {
     *rates = k->rates;
-    if (!k->factor) return true;
-    rates->gradient_scale *= k->factor[0];
-    return isfinite(k->factor[1]);
+    if (k->factor) rates->gradient_scale *= k->factor[0];
+    return cm_step_counts(k->factor);
 }
 
 CM_KERNEL void cm_adam_each(const cm_vector_args *k, int64_t item, const cm_lanes *lanes) {
@@ -76,7 +78,7 @@ CM_KERNEL void cm_sgd_each(const cm_vector_args *k, int64_t item, const cm_lanes
 
 CM_KERNEL void cm_lerp_each(const cm_vector_args *k, int64_t item, const cm_lanes *lanes) {
     (void)lanes;
-    k->y[item] = cm_lerp_f(k->y[item], k->x[item], k->scale);
+    if (cm_step_counts(k->factor)) k->y[item] = cm_lerp_f(k->y[item], k->x[item], k->scale);
 }
 
 /* Item: a block of CM_NORM_BLOCK elements; CM_BLOCK lanes. y[item] = its sum of squares. */
@@ -88,13 +90,16 @@ CM_KERNEL void cm_sum_squares_blocks(const cm_vector_args *k, int64_t item, cons
     if (lanes->index == 0) k->y[item] = (float)sum;
 }
 
-/* One item; CM_BLOCK lanes. y[2] = the factor that clips, and the norm whose parts are x[n]. */
+/* One item; CM_BLOCK lanes. y[2] = the factor that clips, and the norm whose parts are x[n],
+ * NaN if a number of check is not finite. */
 CM_KERNEL void cm_clip_all(const cm_vector_args *k, int64_t item, const cm_lanes *lanes) {
     double sum = 0.0;
     for (int64_t i = lanes->index; i < k->n; i += lanes->count) sum += (double)k->x[i];
+    for (int64_t i = lanes->index; i < k->checks; i += lanes->count)
+        if (!isfinite(k->check[i])) sum = (double)NAN;
     double norm = sqrt(cm_lanes_sum(lanes, sum));
     if (lanes->index != 0) return;
-    k->y[2 * item] = (float)cm_clip_factor_d(norm, (double)k->scale);
+    k->y[2 * item] = (float)cm_clip_factor_d(norm, k->clip_norm);
     k->y[2 * item + 1] = (float)norm;
 }
 

@@ -196,6 +196,7 @@ cm_status cm_ref_batch_norm_update(cm_stream *stream, const cm_call *call) {
     const cm_tensor *running[2] = {REF_ARG(call, batch_norm_update, mean), REF_ARG(call, batch_norm_update, variance)};
     const cm_tensor *stats = REF_ARG(call, batch_norm_update, stats);
     double m = (double)call->attr.scale;
+    if (!cm_step_counts(REF_ARG(call, batch_norm_update, factor)->data)) return CM_OK;
     int channels = running[0]->dim[0], chunks = stats->dim[0];
     for (int i = 0; i < 2 * channels; i++) {
         double sum = 0.0;

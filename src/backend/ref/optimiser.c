@@ -23,11 +23,13 @@ cm_status cm_ref_sum_squares(cm_stream *stream, const cm_call *call) {
 
 cm_status cm_ref_clip(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *partial = REF_ARG(call, clip, partial);
+    const cm_tensor *partial = REF_ARG(call, clip, partial), *check = REF_ARG(call, clip, check);
     float *factor = REF_ARG(call, clip, factor)->data;
     double sum = 0.0;
     for (int i = 0; i < partial->dim[0]; i++) sum += (double)ref_at(partial, i);
-    factor[0] = (float)cm_clip_factor_d(sqrt(sum), (double)call->attr.scale);
+    for (int i = 0; check->data && i < check->dim[0]; i++)
+        if (!isfinite(ref_at(check, i))) sum = (double)NAN;
+    factor[0] = (float)cm_clip_factor_d(sqrt(sum), call->attr.clip_norm);
     factor[1] = (float)sqrt(sum);
     return CM_OK;
 }
@@ -35,9 +37,8 @@ cm_status cm_ref_clip(cm_stream *stream, const cm_call *call) {
 /* The constants of a step with the factor of clip, which may be absent; false if the norm is not finite. */
 static bool read_rates(const cm_call *call, const cm_tensor *factor, cm_rates_d *rates) {
     *rates = cm_rates_of_d(&call->attr);
-    if (!factor->data) return true;
-    rates->gradient_scale *= (double)ref_at(factor, 0);
-    return isfinite(ref_at(factor, 1));
+    if (factor->data) rates->gradient_scale *= (double)ref_at(factor, 0);
+    return cm_step_counts(factor->data);
 }
 
 cm_status cm_ref_adam_step(cm_stream *stream, const cm_call *call) {
@@ -75,6 +76,7 @@ cm_status cm_ref_lerp(cm_stream *stream, const cm_call *call) {
     const cm_tensor *x = REF_ARG(call, lerp, x);
     float *y = REF_ARG(call, lerp, y)->data;
     double scale = (double)call->attr.scale;
+    if (!cm_step_counts(REF_ARG(call, lerp, factor)->data)) return CM_OK;
     for (int i = 0; i < x->dim[0]; i++) y[i] = (float)cm_lerp_d((double)y[i], (double)ref_at(x, i), scale);
     return CM_OK;
 }
