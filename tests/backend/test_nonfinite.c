@@ -7,7 +7,7 @@
 
 #include "cuda_cpu.h"
 #include "support/main.h"
-#include "support/op_cases.h"
+#include "support/op_place.h"
 
 /* Poison in element 0 of row `row` of tensor `in` shows in the same row of tensor `out`. */
 typedef struct poison {
@@ -84,7 +84,7 @@ static void poison_row(cm_stream *stream, const op_case *row, const poison *p, f
     op_describe(row, p->op, (op_variant){.absent = -1, .activation = p->activation}, name);
     int rows = rows_of(&run.call, p->out), bad = rows / 3, n = row_size(&run.call, p->out);
     *row_of(&run.call, p->in, bad) = value;
-    ck_assert_int_eq(cm_call_eager(stream, &run.call), CM_OK);
+    ck_assert_int_eq(op_run_eager(stream, &run), CM_OK);
     for (int r = 0; r < rows; r++) {
         bool finite = all_finite(row_of(&run.call, p->out, r), n);
         ck_assert_msg(finite == (r != bad), "%s on %s: %g in %s[%d] %s in %s[%d]", name, stream->backend->kind->name,
@@ -145,7 +145,7 @@ static float norm_with(cm_stream *stream, float value) {
     op_run run;
     op_run_make(&run, first_row(CM_OP_sum_squares) + 2, CM_OP_sum_squares, (op_variant){.absent = -1, .seed = 2});
     ((float *)run.call.t[CM_T_sum_squares_x].data)[5000] = value;
-    ck_assert_int_eq(cm_call_eager(stream, &run.call), CM_OK);
+    ck_assert_int_eq(op_run_eager(stream, &run), CM_OK);
     const float *partial = run.call.t[CM_T_sum_squares_partial].data;
     ck_assert(isfinite(partial[0]) && isfinite(partial[2]));
     float norm = partial[1];
@@ -159,16 +159,22 @@ static void poison_norm(cm_stream *stream) {
     ck_assert(isinf(norm_with(stream, 1e30f)));
 }
 
-/* A norm that is not finite leaves parameters and moments as they are. */
+/* A norm that is not finite leaves parameters, moments, averages and statistics as they are. */
 static void steps_with_norm(cm_stream *stream) {
-    static const cm_op steps[] = {CM_OP_adam_step, CM_OP_sgd_step};
-    for (int k = 0; k < 4; k++) {
+    static const struct {
+        cm_op op;
+        const char *in;
+    } steps[] = {{CM_OP_adam_step, "gradient"},
+                 {CM_OP_sgd_step, "gradient"},
+                 {CM_OP_lerp, "x"},
+                 {CM_OP_batch_norm_update, "stats"}};
+    for (int k = 0; k < 8; k++) {
         op_run run, before;
-        op_run_make(&run, first_row(steps[k / 2]), steps[k / 2], (op_variant){.absent = -1, .seed = 2});
-        row_of(&run.call, "gradient", 0)[1] = NAN;
+        op_run_make(&run, first_row(steps[k / 2].op), steps[k / 2].op, (op_variant){.absent = -1, .seed = 2});
+        row_of(&run.call, steps[k / 2].in, 0)[0] = NAN;
         row_of(&run.call, "factor", 0)[1] = k % 2 ? NAN : INFINITY;
         op_run_copy(&before, &run);
-        ck_assert_int_eq(cm_call_eager(stream, &run.call), CM_OK);
+        ck_assert_int_eq(op_run_eager(stream, &run), CM_OK);
         for (int i = 0; i < CM_CALL_TENSORS; i++)
             ck_assert(!run.block[i] || memcmp(run.block[i], before.block[i], run.block_bytes[i]) == 0);
         op_run_free(&run);
@@ -177,6 +183,24 @@ static void steps_with_norm(cm_stream *stream) {
 }
 
 START_TEST(a_step_with_a_norm_that_is_not_finite_changes_nothing) { on_every_backend(steps_with_norm); }
+END_TEST
+
+/* What clip is given to check decides on the norm; the factor alone would not. */
+static void check_last(cm_stream *stream) {
+    static const float values[] = {1e30f, NAN, INFINITY};
+    for (int k = 0; k < 3; k++) {
+        op_run run;
+        op_run_make(&run, first_row(CM_OP_clip) + 1, CM_OP_clip, (op_variant){.absent = -1, .seed = 2});
+        row_of(&run.call, "check", 0)[299] = values[k];
+        ck_assert_int_eq(op_run_eager(stream, &run), CM_OK);
+        const float *factor = row_of(&run.call, "factor", 0);
+        ck_assert_msg(isfinite(factor[1]) == (k == 0), "%s: norm %g with %g", stream->backend->kind->name,
+                      (double)factor[1], (double)values[k]);
+        op_run_free(&run);
+    }
+}
+
+START_TEST(a_number_to_check_that_is_not_finite_makes_the_norm_nan) { on_every_backend(check_last); }
 END_TEST
 
 START_TEST(the_gradient_norm_sees_nan_inf_and_overflow) { on_every_backend(poison_norm); }
@@ -194,7 +218,7 @@ static void extreme_logits(cm_stream *stream) {
             row_of(&run.call, "legal", r)[i] = r == 1 ? 0.0f : (float)(i % 2); /* row 1: nothing is legal */
             if (i % 2 == 0) row_of(&run.call, "logits", r)[i] = r == 2 ? -FLT_MAX : FLT_MAX;
         }
-    ck_assert_int_eq(cm_call_eager(stream, &run.call), CM_OK);
+    ck_assert_int_eq(op_run_eager(stream, &run), CM_OK);
     for (int r = 0; r < rows; r++) {
         float loss = row_of(&run.call, "loss", r)[0], entropy = row_of(&run.call, "entropy", r)[0];
         ck_assert_msg(isfinite(loss) && isfinite(entropy), "%s: row %d: loss %g, entropy %g",
@@ -219,7 +243,7 @@ static void extreme_softmax(cm_stream *stream) {
             row_of(&run.call, "x", r)[i] = r == 0 ? 1e38f : r == 1 ? -3e38f : 1e3f * (float)i;
             row_of(&run.call, "legal", r)[i] = r == 2 ? 0.0f : 1.0f;
         }
-    ck_assert_int_eq(cm_call_eager(stream, &run.call), CM_OK);
+    ck_assert_int_eq(op_run_eager(stream, &run), CM_OK);
     for (int r = 0; r < rows; r++) {
         double sum = 0.0;
         for (int i = 0; i < n; i++) sum += (double)row_of(&run.call, "y", r)[i];
@@ -238,7 +262,7 @@ static void extreme_values(cm_stream *stream) {
     op_run_make(&run, first_row(CM_OP_categorical_loss), CM_OP_categorical_loss, (op_variant){.absent = -1, .seed = 5});
     ck_assert_int_eq(rows_of(&run.call, "target"), 7);
     memcpy(row_of(&run.call, "target", 0), targets, sizeof targets);
-    ck_assert_int_eq(cm_call_eager(stream, &run.call), CM_OK);
+    ck_assert_int_eq(op_run_eager(stream, &run), CM_OK);
     for (int r = 0; r < 7; r++) {
         ck_assert_msg(isfinite(row_of(&run.call, "loss", r)[0]), "target %g: loss %g", (double)targets[r],
                       (double)row_of(&run.call, "loss", r)[0]);
@@ -258,7 +282,7 @@ static void positions_with_nan(cm_stream *stream) {
     for (int r = 0; r < rows_of(&run.call, "x"); r++)
         for (int i = 0; i < n; i++)
             if (r == 8 || i == r * 4) row_of(&run.call, "x", r)[i] = NAN;
-    ck_assert_int_eq(cm_call_eager(stream, &run.call), CM_OK);
+    ck_assert_int_eq(op_run_eager(stream, &run), CM_OK);
     for (int r = 0; r < rows_of(&run.call, "saved"); r++)
         for (int k = 0; k < 2; k++) {
             float position = row_of(&run.call, "saved", r)[k];
@@ -277,8 +301,8 @@ static void constant_rows(cm_stream *stream) {
     op_run_make(&minmax, first_row(CM_OP_minmax) + 1, CM_OP_minmax, (op_variant){.absent = -1, .seed = 6});
     for (int i = 0; i < row_size(&norm.call, "x"); i++) row_of(&norm.call, "x", 0)[i] = 3.0f;
     for (int i = 0; i < row_size(&minmax.call, "x"); i++) row_of(&minmax.call, "x", 0)[i] = 3.0f;
-    ck_assert_int_eq(cm_call_eager(stream, &norm.call), CM_OK);
-    ck_assert_int_eq(cm_call_eager(stream, &minmax.call), CM_OK);
+    ck_assert_int_eq(op_run_eager(stream, &norm), CM_OK);
+    ck_assert_int_eq(op_run_eager(stream, &minmax), CM_OK);
     const float *shift = norm.call.t[CM_T_layer_norm_shift].data;
     for (int i = 0; i < row_size(&norm.call, "y"); i++)
         ck_assert_float_eq_tol(row_of(&norm.call, "y", 0)[i], shift[i], 1e-6f);
@@ -297,6 +321,7 @@ int main(void) {
     tcase_add_test(tests, a_nan_shows_in_its_row_and_in_no_other);
     tcase_add_test(tests, an_infinity_shows_in_the_loss_of_its_row);
     tcase_add_test(tests, a_step_with_a_norm_that_is_not_finite_changes_nothing);
+    tcase_add_test(tests, a_number_to_check_that_is_not_finite_makes_the_norm_nan);
     tcase_add_test(tests, the_gradient_norm_sees_nan_inf_and_overflow);
     tcase_add_test(tests, illegal_logits_of_any_size_take_no_part);
     tcase_add_test(tests, softmax_of_huge_logits_sums_to_one_and_of_no_legal_ones_to_zero);

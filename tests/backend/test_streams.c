@@ -7,7 +7,7 @@
 
 #include "core/pool.h"
 #include "support/main.h"
-#include "support/op_cases.h"
+#include "support/op_place.h"
 
 enum { WORKERS = 4, CALLS = 256 };
 
@@ -28,8 +28,7 @@ static void add_call(batch *b, const op_case *row, cm_op op) {
 
 static cm_status run_call(void *context, int task, int worker) {
     batch *b = context;
-    CM_TRY(cm_call_prepare(b->stream[worker], &b->together[task].call));
-    return cm_call_run(b->stream[worker], &b->together[task].call);
+    return op_run_eager(b->stream[worker], &b->together[task]);
 }
 
 static void compare(const batch *b) {
@@ -50,7 +49,7 @@ static void run_backend(batch *b, cm_pool *pool) {
         add_call(b, row, row->op);
         if (row->backward != row->op) add_call(b, row, row->backward);
     }
-    for (int i = 0; i < b->calls; i++) ck_assert_int_eq(cm_call_eager(b->stream[0], &b->alone[i].call), CM_OK);
+    for (int i = 0; i < b->calls; i++) ck_assert_int_eq(op_run_eager(b->stream[0], &b->alone[i]), CM_OK);
     cm_status status = cm_pool_run(pool, b->calls, run_call, b);
     ck_assert_msg(status == CM_OK, "%s", cm_error_message());
     compare(b);

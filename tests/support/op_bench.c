@@ -30,14 +30,23 @@ static double tolerance(const op_bench *b, cm_dtype compute) {
     return compute == CM_F32 ? F32_RELATIVE : b->backend->bf16 ? BF16_RELATIVE : LACK_RELATIVE;
 }
 
-static void run_fresh(cm_stream *stream, cm_call *call) {
-    int weight = op_tensor(call->op, "weight");
+/* Runs what is placed on a stream, whose weight is new; the results are in the run. */
+static void run_placed(cm_stream *stream, op_place *place) {
+    int weight = op_tensor(place->call.op, "weight");
     if (weight >= 0) {
-        const cm_tensor *w = &call->t[weight];
-        ck_assert_int_eq(cm_backend_repack(stream->backend, w->data, cm_tensor_bytes(w), NULL), CM_OK);
+        const cm_tensor *w = &place->call.t[weight];
+        ck_assert_int_eq(cm_stream_repack(stream, w->data, cm_tensor_bytes(w), NULL), CM_OK);
     }
-    cm_status status = cm_call_eager(stream, call);
+    cm_status status = cm_call_eager(stream, &place->call);
     ck_assert_msg(status == CM_OK, "%s", cm_error_message());
+    op_place_read(place);
+}
+
+static void run_fresh(cm_stream *stream, op_run *run) {
+    op_place place;
+    op_place_make(&place, stream, run);
+    run_placed(stream, &place);
+    op_place_free(&place);
 }
 
 static void assert_outputs_close(const op_run *got, const op_run *want, double relative, const char *name) {
@@ -50,17 +59,21 @@ static void assert_outputs_close(const op_run *got, const op_run *want, double r
 }
 
 /* Runs a prepared call once more on other memory (weights stay): the same bits. */
-static void assert_prepared_call_moves(op_bench *b, const op_run *fresh, const op_run *done, const char *name) {
+static void assert_prepared_call_moves(op_bench *b, const op_run *fresh, const op_place *done, const char *name) {
     op_run moved;
+    op_place place;
     op_run_copy(&moved, fresh);
+    op_place_make(&place, b->stream, &moved);
     cm_call call = done->call;
     int weight = op_tensor(call.op, "weight");
     for (int i = 0; i < CM_CALL_TENSORS; i++)
-        if (i != weight) call.t[i].data = moved.call.t[i].data;
+        if (i != weight) call.t[i].data = place.call.t[i].data;
     ck_assert_int_eq(cm_call_run(b->stream, &call), CM_OK);
+    op_place_read(&place);
     for (int i = 0; i < CM_CALL_TENSORS; i++)
-        ck_assert_msg(!moved.block[i] || memcmp(moved.block[i], done->block[i], moved.block_bytes[i]) == 0,
+        ck_assert_msg(!moved.block[i] || memcmp(moved.block[i], done->run->block[i], moved.block_bytes[i]) == 0,
                       "%s: a prepared call gives other bits on other memory (tensor %d)", name, i);
+    op_place_free(&place);
     op_run_free(&moved);
 }
 
@@ -69,15 +82,18 @@ static void compare_with_ref(const op_case *row, cm_op op, op_variant v, void *a
     char name[160], message[128];
     op_describe(row, op, v, name);
     op_run fresh, want, got;
+    op_place place;
     op_run_make(&fresh, row, op, v);
     op_run_copy(&want, &fresh);
     op_run_copy(&got, &fresh);
-    run_fresh(b->ref_stream, &want.call);
-    run_fresh(b->stream, &got.call);
+    op_place_make(&place, b->stream, &got);
+    run_fresh(b->ref_stream, &want);
+    run_placed(b->stream, &place);
     ck_assert_msg(op_run_intact(&want, &fresh, message), "ref: %s: %s", name, message);
     ck_assert_msg(op_run_intact(&got, &fresh, message), "%s: %s: %s", b->backend->kind->name, name, message);
     assert_outputs_close(&got, &want, tolerance(b, v.compute), name);
-    assert_prepared_call_moves(b, &fresh, &got, name);
+    assert_prepared_call_moves(b, &fresh, &place, name);
+    op_place_free(&place);
     op_run_free(&want);
     op_run_free(&got);
     op_run_free(&fresh);
@@ -96,6 +112,47 @@ void op_bench_compare_all(op_bench *b) {
     ck_assert_int_gt(b->calls, 1000);
 }
 
+/* ---- the size of errors ---- */
+
+typedef struct error_search {
+    op_bench *bench;
+    cm_dtype compute;
+    double largest;
+} error_search;
+
+static double error_of(const cm_tensor *got, const cm_tensor *want) {
+    double largest = 0.0, off = 0.0;
+    for (int r = 0; r < want->dim[0]; r++)
+        for (int i = 0; i < cm_tensor_row_size(want); i++) {
+            double difference = fabs((double)at(got, r, i) - (double)at(want, r, i));
+            largest = fmax(largest, fabs((double)at(want, r, i)));
+            off = isfinite(difference) ? fmax(off, difference) : (double)INFINITY;
+        }
+    return off > 0.0 ? off / fmax(largest, ABSOLUTE) : 0.0;
+}
+
+static void find_error(const op_case *row, cm_op op, op_variant v, void *at_search) {
+    error_search *s = at_search;
+    op_run want, got;
+    if (v.compute != s->compute) return;
+    op_run_make(&want, row, op, v);
+    op_run_copy(&got, &want);
+    run_fresh(s->bench->ref_stream, &want);
+    run_fresh(s->bench->stream, &got);
+    for (int i = 0; i < cm_op_tensor_count(op); i++)
+        if (want.call.t[i].data && op_writes(op, i))
+            s->largest = fmax(s->largest, error_of(&got.call.t[i], &want.call.t[i]));
+    op_run_free(&want);
+    op_run_free(&got);
+}
+
+double op_bench_error(op_bench *b, cm_op op, cm_dtype compute) {
+    error_search search = {b, compute, -1.0};
+    for (int i = 0; i < op_case_count; i++)
+        if (op_cases[i].op == op || op_cases[i].backward == op) op_each_variant(&op_cases[i], op, find_error, &search);
+    return search.largest;
+}
+
 /* ---- one tensor in two places ---- */
 
 /* Runs a call with tensor `out` lying in tensor `in`: it gives what it gives apart. */
@@ -104,9 +161,9 @@ static void compare_aliased(op_bench *b, const op_case *row, cm_op op, const cha
     op_run apart, together;
     op_run_make(&apart, row, op, v);
     op_run_copy(&together, &apart);
-    run_fresh(b->stream, &apart.call);
+    run_fresh(b->stream, &apart);
     together.call.t[op_tensor(op, out)] = together.call.t[op_tensor(op, in)];
-    run_fresh(b->stream, &together.call);
+    run_fresh(b->stream, &together);
     char name[160];
     snprintf(name, sizeof name, "%s: %s in place of %s", cm_op_name(op), out, in);
     assert_close(&together.call.t[op_tensor(op, out)], &apart.call.t[op_tensor(op, out)], 0.0, name);
@@ -138,16 +195,21 @@ void op_bench_change_weights(op_bench *b) {
             cm_op op = side & 1 ? row->backward : row->op;
             op_variant v = {.absent = -1, .seed = 3, .compute = side & 2 ? CM_BF16 : CM_F32};
             op_run got, want;
+            op_place place;
             op_run_make(&got, row, op, v);
-            run_fresh(b->stream, &got.call);
+            op_place_make(&place, b->stream, &got);
+            run_placed(b->stream, &place);
             const cm_tensor *weight = &got.call.t[op_tensor(op, "weight")];
             for (int k = 0; k < (int)cm_tensor_count(weight); k++) ((float *)weight->data)[k] *= -0.5f;
-            size_t bytes = cm_tensor_bytes(weight);
-            ck_assert_int_eq(cm_backend_repack(b->backend, weight->data, bytes, NULL), CM_OK);
-            ck_assert_int_eq(cm_call_run(b->stream, &got.call), CM_OK);
+            op_place_write(&place);
+            const void *changed = place.call.t[op_tensor(op, "weight")].data;
+            ck_assert_int_eq(cm_backend_repack(b->backend, changed, cm_tensor_bytes(weight), NULL), CM_OK);
+            ck_assert_int_eq(cm_call_run(b->stream, &place.call), CM_OK);
+            op_place_read(&place);
             op_run_copy(&want, &got);
-            run_fresh(b->ref_stream, &want.call);
+            run_fresh(b->ref_stream, &want);
             assert_outputs_close(&got, &want, tolerance(b, v.compute), cm_op_name(op));
+            op_place_free(&place);
             op_run_free(&got);
             op_run_free(&want);
         }

@@ -2,7 +2,7 @@
 #ifndef CM_TESTS_SUPPORT_OP_BENCH_H
 #define CM_TESTS_SUPPORT_OP_BENCH_H
 
-#include "support/op_cases.h"
+#include "support/op_place.h"
 
 /* A backend under test with a stream, beside ref. */
 typedef struct op_bench {
@@ -15,6 +15,9 @@ typedef struct op_bench {
  * same bits from a prepared call on other memory. */
 void op_bench_compare(op_bench *b, cm_op op);
 void op_bench_compare_all(op_bench *b);
+/* The largest |got - want| of all variants of an operation with that type in its products, as a share of the largest
+ * |want| of the tensor; INFINITY if a number is not finite on one side alone. Variants that are not made: -1. */
+double op_bench_error(op_bench *b, cm_op op, cm_dtype compute);
 /* Outputs that may take the place of an input give what they give apart. */
 void op_bench_compare_aliased(op_bench *b);
 /* A changed weight counts after cm_backend_repack. */

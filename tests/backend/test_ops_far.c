@@ -1,0 +1,52 @@
+/* The comparison of operations with ref, on a device whose memory the host cannot touch: what test_ops does on a GPU.
+ * The arithmetic is that of ref, so what could differ is what is copied, where and when. */
+#include <check.h>
+
+#include "backend/classes.h"
+#include "support/far.h"
+#include "support/main.h"
+#include "support/op_bench.h"
+
+const cm_backend_class cm_cuda_class = {.name = "cuda", .open = cm_far_open};
+
+static void beside_ref(void (*test)(op_bench *b)) {
+    op_bench b = {0};
+    ck_assert_int_eq(cm_backend_open("cuda", &b.backend), CM_OK);
+    ck_assert_int_eq(cm_backend_open("ref", &b.ref), CM_OK);
+    ck_assert(!b.backend->device->is_host);
+    ck_assert_int_eq(cm_stream_open(b.backend, &b.stream), CM_OK);
+    ck_assert_int_eq(cm_stream_open(b.ref, &b.ref_stream), CM_OK);
+    test(&b);
+    cm_stream_close(b.stream);
+    cm_stream_close(b.ref_stream);
+    cm_backend_close(b.backend);
+    cm_backend_close(b.ref);
+    ck_assert_uint_gt(cm_far_state.peak, 0);
+    ck_assert_uint_eq(cm_far_state.blocks, 0);
+}
+
+static cm_op compared;
+static void compare_one(op_bench *b) { op_bench_compare(b, compared); }
+
+START_TEST(an_operation_is_compared_where_the_host_cannot_see_the_memory) {
+    compared = (cm_op)_i;
+    beside_ref(compare_one);
+}
+END_TEST
+
+START_TEST(outputs_may_take_the_place_of_gradients_there) { beside_ref(op_bench_compare_aliased); }
+END_TEST
+
+START_TEST(weights_may_change_there) { beside_ref(op_bench_change_weights); }
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("backend/ops_far");
+    TCase *tests = tcase_create("all");
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, an_operation_is_compared_where_the_host_cannot_see_the_memory, 0, CM_OP_COUNT);
+    tcase_add_test(tests, outputs_may_take_the_place_of_gradients_there);
+    tcase_add_test(tests, weights_may_change_there);
+    suite_add_tcase(suite, tests);
+    return cm_test_main(suite);
+}
