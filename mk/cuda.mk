@@ -52,5 +52,13 @@ $(BUILD)/lib/cumind_cuda.so: $(CUDA_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(NVCC) -shared $(CUDA_CODE) $^ -L$(CUDA_LIB) -Xlinker -rpath=$(CUDA_LIB) -lcublasLt -lcudnn -o $@
-.PHONY: cuda cuda-build
+
+# The tests that have something to do on a GPU, or that stand in for it.
+GPU_TESTS = $(addprefix $(BUILD)/tests/backend/test_,cuda_ops ops_far ops nonfinite streams op_speed)
+gpu-check-tests: $(GPU_TESTS)
+#: REPORT=FILE          what `make gpu-check` writes (gpu-report.md)
+REPORT ?= gpu-report.md
+gpu-check: ## builds for the GPU that is here, runs its tests and benchmarks within 9 minutes and writes gpu-report.md
+	@BUILD='$(BUILD)' JOBS='$(JOBS)' scripts/gpu_check '$(REPORT)'
+.PHONY: cuda cuda-build gpu-check gpu-check-tests
 -include $(CUDA_OBJ:.o=.d)

@@ -1,0 +1,178 @@
+/* Errors and times of every operation of a backend, as a table: what `make gpu-check` puts into its report.
+ *
+ *     test_op_speed [BACKEND [large]]      default: cpu, on sizes that take no time
+ *
+ * A time is set beside what the backend reaches at best: products beside the largest product of their type, everything
+ * else beside a copy within the device's memory. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "support/main.h"
+#include "support/op_bench.h"
+
+static struct {
+    const char *backend;
+    bool large;
+    double matmul[2], copy; /* FLOP/s with float32, bfloat16; bytes per second, read and written */
+} speed = {.backend = "cpu"};
+
+static op_bench bench;
+
+static void open_bench(void) {
+    ck_assert_msg(cm_backend_open(speed.backend, &bench.backend) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(cm_backend_open("ref", &bench.ref), CM_OK);
+    ck_assert_int_eq(cm_stream_open(bench.backend, &bench.stream), CM_OK);
+    ck_assert_int_eq(cm_stream_open(bench.ref, &bench.ref_stream), CM_OK);
+}
+
+static void close_bench(void) {
+    cm_stream_close(bench.stream);
+    cm_stream_close(bench.ref_stream);
+    cm_backend_close(bench.backend);
+    cm_backend_close(bench.ref);
+}
+
+/* ---- errors ---- */
+
+static void print_error(double error) {
+    if (error < 0.0)
+        printf(" | ");
+    else
+        printf(" %.1e |", error);
+}
+
+START_TEST(errors_of_every_operation_are_within_tolerance) {
+    printf("\n| operation | largest error, float32 | bfloat16 |\n|---|---|---|\n");
+    for (int op = 0; op < CM_OP_COUNT; op++) {
+        double error[2] = {op_bench_error(&bench, (cm_op)op, CM_F32), op_bench_error(&bench, (cm_op)op, CM_BF16)};
+        printf("| %s |", cm_op_name((cm_op)op));
+        print_error(error[0]);
+        print_error(error[1]);
+        printf("\n");
+        ck_assert_msg(error[0] >= 0.0 && isfinite(error[0]) && isfinite(error[1]), "%s: errors %g, %g",
+                      cm_op_name((cm_op)op), error[0], error[1]);
+    }
+}
+END_TEST
+
+/* ---- times ---- */
+
+/* Waits for the stream where work on it is not done when a call returns. */
+static void wait_for(const op_place *place) {
+    float first;
+    const cm_device *device = bench.backend->device;
+    if (!device->is_host) ck_assert_int_eq(device->read(device, &first, place->call.t[0].data, sizeof first), CM_OK);
+}
+
+static double seconds_of(op_place *place) {
+    const double least = speed.large ? 0.05 : 0.001;
+    ck_assert_msg(cm_call_eager(bench.stream, &place->call) == CM_OK, "%s", cm_error_message());
+    for (int runs = 1;; runs *= 2) {
+        wait_for(place);
+        double start = cm_clock_seconds();
+        for (int i = 0; i < runs; i++) ck_assert_int_eq(cm_call_run(bench.stream, &place->call), CM_OK);
+        wait_for(place);
+        double seconds = cm_clock_seconds() - start;
+        if (seconds >= least) return seconds / runs;
+    }
+}
+
+/* One row of the table: what is timed, and its products. */
+typedef struct timed {
+    op_case row;
+    cm_op op;
+    double flop;
+} timed;
+
+static double time_of(const timed *t, cm_dtype compute, double *bytes) {
+    op_run run;
+    op_place place;
+    op_run_make(&run, &t->row, t->op, (op_variant){.absent = -1, .compute = compute, .seed = 1});
+    op_place_make(&place, bench.stream, &run);
+    double seconds = seconds_of(&place);
+    *bytes = 0.0;
+    for (int i = 0; i < CM_CALL_TENSORS; i++)
+        if (run.call.t[i].data) *bytes += (double)cm_tensor_bytes(&run.call.t[i]);
+    op_place_free(&place);
+    op_run_free(&run);
+    return seconds;
+}
+
+static void find_ceilings(void) {
+    static const struct {
+        const char *dense, *copied;
+        double flop;
+    } sizes[2] = {{"B=128 i=128 o=128", "n=100000", 2.0 * 128 * 128 * 128},
+                  {"B=8192 i=8192 o=8192", "n=100000000", 2.0 * 8192 * 8192 * 8192}};
+    double bytes;
+    timed dense = {{CM_OP_dense, CM_OP_dense_backward, 0, 0, sizes[speed.large].dense, {.actions = 1}},
+                   CM_OP_dense,
+                   sizes[speed.large].flop};
+    timed copy = {{CM_OP_lerp, CM_OP_lerp, 0, 0, sizes[speed.large].copied, {.scale = 0.5f}}, CM_OP_lerp, 0.0};
+    speed.matmul[0] = dense.flop / time_of(&dense, CM_F32, &bytes);
+    speed.matmul[1] = dense.flop / time_of(&dense, CM_BF16, &bytes);
+    double seconds = time_of(&copy, CM_F32, &bytes);
+    speed.copy = 1.5 * bytes / seconds; /* y is read and written */
+    printf("\nCeilings: products %.3g TFLOP/s float32, %.3g TFLOP/s bfloat16; memory %.3g GB/s (lerp).\n",
+           speed.matmul[0] * 1e-12, speed.matmul[1] * 1e-12, speed.copy * 1e-9);
+}
+
+static void print_time(const timed *t, cm_dtype compute) {
+    double bytes, seconds = time_of(t, compute, &bytes);
+    double products = t->flop / seconds / speed.matmul[compute == CM_BF16], memory = bytes / seconds / speed.copy;
+    printf("| %s | %s | %s | %.1f | %.3g | %.3g | %.0f %% |\n", cm_op_name(t->op), t->row.sizes,
+           t->flop > 0.0 ? cm_dtype_name(compute) : "", seconds * 1e6, t->flop / seconds * 1e-12,
+           bytes / seconds * 1e-9, 100.0 * fmax(products, memory));
+    ck_assert(seconds > 0.0);
+}
+
+#define NORMS "R=1024 N=512"
+#define PLANE "B=1024 H=6 W=7 C=128 O=128 k=3"
+#define ROW(name, backward, sizes, flop, ...)                                                                          \
+    { {CM_OP_##name, CM_OP_##backward, 0, 0, sizes, {__VA_ARGS__}}, CM_OP_##name, flop }
+/* What a training step and a search at a batch of 1024 are made of. */
+static const timed rows[] = {
+    ROW(dense, dense_backward, "B=1024 i=128 o=128", 2.0 * 1024 * 128 * 128, .actions = 1),
+    ROW(dense, dense_backward, "B=1024 i=512 o=512", 2.0 * 1024 * 512 * 512, .actions = 1),
+    ROW(conv2d, conv2d_backward, PLANE, 2.0 * 1024 * 42 * 128 * 128 * 9, .stride = 1),
+    ROW(layer_norm, layer_norm_backward, NORMS, 0.0, .epsilon = 1e-5f),
+    ROW(activation, activation_backward, "any=1024x512", 0.0, .stride = 0),
+    ROW(add, add, "any=1024x6x7x128", 0.0, .stride = 0),
+    ROW(softmax, softmax_backward, "*=1024 n=601", 0.0, .stride = 0),
+    ROW(categorical_loss, categorical_loss, "B=1024", 0.0, .support = {-300, 300, 601, true}),
+    ROW(policy_loss, policy_loss, "B=1024 A=82", 0.0, .stride = 0),
+    ROW(gather_rows, gather_rows, "n=65536 m=1024 N=512", 0.0, .stride = 0),
+    ROW(scatter_rows, scatter_rows, "n=65536 m=1024 N=512", 0.0, .stride = 0),
+    ROW(add_into, add_into, "n=10000000", 0.0, .stride = 0),
+    ROW(sum_squares, sum_squares, "n=10000000", 0.0, .stride = 0),
+    ROW(adam_step, adam_step, "n=10000000", 0.0, .decoupled = true, .learning_rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999,
+        .correction1 = 0.1, .correction2 = 0.001, .epsilon = 1e-8f, .gradient_scale = 1.0),
+};
+
+/* Without `large` the first alone: enough to see that the table is made. */
+START_TEST(times_of_operations_stand_beside_the_ceilings) {
+    find_ceilings();
+    printf("\n| operation | sizes | type | microseconds | TFLOP/s | GB/s | share of the ceiling |\n"
+           "|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < (speed.large ? sizeof rows / sizeof *rows : 1); i++) {
+        print_time(&rows[i], CM_F32);
+        if (rows[i].flop > 0.0) print_time(&rows[i], CM_BF16);
+        fflush(stdout);
+    }
+}
+END_TEST
+
+int main(int argc, char **argv) {
+    Suite *suite = suite_create("backend/op_speed");
+    TCase *tests = tcase_create("all");
+    if (argc > 1) speed.backend = argv[1];
+    speed.large = argc > 2 && strcmp(argv[2], "large") == 0;
+    tcase_add_checked_fixture(tests, open_bench, close_bench);
+    tcase_add_test(tests, errors_of_every_operation_are_within_tolerance);
+    tcase_add_test(tests, times_of_operations_stand_beside_the_ceilings);
+    suite_add_tcase(suite, tests);
+    return cm_test_main_in_process(suite);
+}
