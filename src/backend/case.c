@@ -151,14 +151,54 @@ cm_status cm_case_flag(const cm_json *object, const char *key, bool *out) {
 
 /* ---- running ---- */
 
-cm_status cm_case_call(cm_case_run *run, cm_call *call) {
+static cm_status run_call(cm_stream *stream, cm_call *call) {
     for (int i = 0; i < cm_op_tensor_count(call->op); i++) {
         char name[CM_OP_NAME_BYTES];
         const cm_tensor *t = &call->t[i];
         if (t->data && strcmp(cm_op_tensor_name(call->op, i, name), "weight") == 0)
-            CM_TRY(cm_backend_repack(run->stream->backend, t->data, cm_tensor_bytes(t), NULL));
+            CM_TRY(cm_backend_repack(stream->backend, t->data, cm_tensor_bytes(t), NULL));
     }
-    return cm_call_eager(run->stream, call);
+    return cm_call_eager(stream, call);
+}
+
+/* Where a tensor's memory is that of an earlier one, it is that on the device, too; else -1. */
+static int same_memory(const cm_call *call, int i) {
+    for (int j = 0; j < i; j++)
+        if (call->t[j].data == call->t[i].data && cm_tensor_bytes(&call->t[j]) == cm_tensor_bytes(&call->t[i]))
+            return j;
+    return -1;
+}
+
+/* The call on copies of its tensors, which are read back row by row: what lies between the rows belongs to others. */
+static cm_status run_there(cm_stream *stream, const cm_call *call, cm_buffer block[CM_CALL_TENSORS]) {
+    cm_call there = *call;
+    for (int i = 0; i < CM_CALL_TENSORS; i++) {
+        if (!call->t[i].data) continue;
+        const size_t bytes = cm_tensor_bytes(&call->t[i]);
+        int same = same_memory(call, i);
+        if (same < 0) {
+            CM_TRY(cm_buffer_create(&block[i], stream->backend->device, bytes, "a tensor of a case"));
+            CM_TRY(cm_buffer_write(&block[i], 0, call->t[i].data, bytes));
+        }
+        there.t[i].data = block[same < 0 ? i : same].base;
+    }
+    CM_TRY(run_call(stream, &there));
+    for (int i = 0; i < CM_CALL_TENSORS; i++) {
+        const cm_tensor *t = &call->t[i];
+        const size_t stride = (size_t)t->stride * cm_dtype_size(t->dtype);
+        const size_t row = (size_t)cm_tensor_row_size(t) * cm_dtype_size(t->dtype);
+        for (int r = 0; block[i].base && r < t->dim[0]; r++)
+            CM_TRY(cm_buffer_read(&block[i], (size_t)r * stride, (char *)t->data + (size_t)r * stride, row));
+    }
+    return CM_OK;
+}
+
+cm_status cm_case_call(cm_case_run *run, cm_call *call) {
+    cm_buffer block[CM_CALL_TENSORS] = {0};
+    if (run->stream->backend->device->is_host) return run_call(run->stream, call);
+    cm_status status = run_there(run->stream, call, block);
+    for (int i = 0; i < CM_CALL_TENSORS; i++) cm_buffer_destroy(&block[i]);
+    return status;
 }
 
 /* CM_ERR_INPUT unless the expected array has the shape of the result. */
