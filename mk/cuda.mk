@@ -23,7 +23,7 @@ SHARED_HEADERS = $(filter-out src/core/status.h src/backend/cuda/%,$(shell grep 
 cuda: ## compiles the CUDA modules and the headers shared with the CPU, for every architecture that nvcc knows
 	@test -n '$(NVCC)' || { echo 'cuda: no nvcc on the path and none in $(CUDA_HOME)/bin: install the CUDA toolkit' \
 	    '(Debian: nvidia-cuda-toolkit) or set CUDA_HOME; everything but CUDA builds without it' >&2; exit 1; }
-	@$(SUBMAKE) cuda-build
+	+@$(SUBMAKE) cuda-build
 
 cuda-build: $(BUILD)/cuda/shared_headers.o $(CUDA_OBJ) $(CUDA_MODULE)
 	@echo 'CUDA: $(words $(SHARED_HEADERS)) shared headers and $(words $(CUDA_SRC)) sources compiled by' \
