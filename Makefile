@@ -21,6 +21,7 @@ MAKEFLAGS += --no-print-directory
 
 include mk/flags.mk
 include mk/build.mk
+include mk/mpi.mk
 include mk/user.mk
 include mk/test.mk
 include mk/check.mk

@@ -4,7 +4,8 @@
 # src/device/cuda/ needs neither header nor library of CUDA and is.
 ALL_SRC := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 MODULE_SRC := $(filter-out src/device/%,$(sort $(wildcard src/*/cuda/*.cu src/*/cuda/*.c)))
-LIB_SRC := $(filter-out src/cli/% $(MODULE_SRC),$(ALL_SRC))
+MPI_SRC := $(sort $(wildcard src/distributed/mpi/*.c))
+LIB_SRC := $(filter-out src/cli/% $(MODULE_SRC) $(MPI_SRC),$(ALL_SRC))
 # Of these, what sees the libraries of CUDA.
 CUDA_ONLY := $(addprefix src/backend/cuda/,cuda.c driver_check.c module.c blas.c dnn.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
@@ -19,7 +20,7 @@ PROGRAMS := $(if $(CLI_SRC),$(BUILD)/cumind) $(SCRIPT_BIN)
 HEADERS := $(sort $(wildcard src/*/*.h src/*/*/*.h))
 PUBLIC := $(HEADERS) $(sort $(wildcard src/*/*.def)) src/backend/formulas.inc
 
-all: $(BUILD)/libcumind.a $(PROGRAMS) ## the library and the programs (default)
+all: $(BUILD)/libcumind.a $(PROGRAMS) ## the library, the programs and, where MPI is installed, its module (default)
 
 # What was used for the objects; a change rebuilds them. ARCH=native means another thing on another machine.
 MACHINE := $(if $(filter native,$(ARCH)),$(shell grep -m1 '^flags' /proc/cpuinfo | cksum))
@@ -34,9 +35,10 @@ FORCE:
 PROBE := $(BUILD)/probe.stamp
 $(PROBE): $(BUILD)/flags.stamp scripts/deps
 	@CC='$(CC)' FLAGS='$(BASE_FLAGS) $(DNNL_CFLAGS) $(LDFLAGS)' DNNL_LIBS='$(DNNL_LIBS)' scripts/deps check build
+	@echo '$(if $(MPI_MODULE),MPI: $(MPICC),no MPI (no $(MPICC) on the path): built without runs of several ranks; make deps-mpi installs it)'
 	@touch $@
 
-$(BUILD)/src/cli/%.o $(BUILD)/src/backend/module.o: EXTRA_FLAGS = -DCM_VERSION=\"$(VERSION)\"
+$(BUILD)/src/cli/%.o $(BUILD)/src/backend/module.o $(BUILD)/src/distributed/module.o: EXTRA_FLAGS = -DCM_VERSION=\"$(VERSION)\"
 $(BUILD)/tests/%.o: EXTRA_FLAGS = -Itests -DCM_TEST_CASES=\"$(CURDIR)/tests/cases\" \
     -DCM_TEST_PROGRAM=\"$(abspath $(BUILD))/cumind\"
 

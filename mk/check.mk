@@ -16,7 +16,8 @@ lint: check-format ## clang-format, clang-tidy, cppcheck and shellcheck
 	@cppcheck --quiet --max-configs=1 --std=c11 --language=c --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --suppress=memleak:src/core/arena.c --suppress=uninitvar --suppress=invalidPointerCast --suppress=shiftTooManyBitsSigned -j$(JOBS) -Isrc -D__GNUC__ src
 	@wc -l $(ALL_SRC) $(HEADERS) | awk '$$2 != "total" && $$1 > 650 { print $$2 ": " $$1 " lines: two things in one?"; bad = 1 } END { exit bad }'
-	@printf '%s\n' $(filter-out src/core/status.c,$(LIB_SRC)) $(CLI_SRC) | JOBS=$(JOBS) VERSION=$(VERSION) scripts/tidy
+	@printf '%s\n' $(filter-out src/core/status.c,$(LIB_SRC)) $(CLI_SRC) $(if $(MPI_MODULE),$(MPI_SRC)) | \
+	    JOBS=$(JOBS) VERSION=$(VERSION) FLAGS='$(MPI_CFLAGS)' scripts/tidy
 
 check-format: ## the sources are formatted as .clang-format says
 	@clang-format --dry-run -Werror $(C_FILES)
@@ -30,10 +31,10 @@ sanitize: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
 	    -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all' LDFLAGS='-fsanitize=address,undefined' test-run
 
 # oneDNN's OpenMP threads are not instrumented: one of them, so that all threads seen are our own. The tests of the GPU kernels
-# have one thread, and change stacks in ways that ThreadSanitizer does not follow.
+# have one thread, and change stacks in ways that ThreadSanitizer does not follow; nor is the library of MPI instrumented.
 tsan: ## every test under ThreadSanitizer (oneDNN with one OpenMP thread)
 	@OMP_NUM_THREADS=1 TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=600 \
-	    EXCEPT=backend/test_cuda_ops CFLAGS='-O1 -g -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
+	    EXCEPT='backend/test_cuda_ops distributed/test_ranks' CFLAGS='-O1 -g -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
 
 #: GAMES=1000000        random games of each kind that `make games-soak` plays; NAMES='go9 hex11': only these
 GAMES ?= 1000000

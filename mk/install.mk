@@ -28,12 +28,12 @@ $(BUILD)/man/cumind.1: $(BUILD)/cumind
 	@$< help --man >$@
 	@for c in $$($< help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do $< help $$c --man >$(@D)/cumind-$$c.1 || exit 1; done
 
-install: all $(BUILD)/cumind.pc $(BUILD)/man/cumind.1 ## installs program, CUDA module if built, library, headers, pkg-config file, man pages, completion (PREFIX, DESTDIR)
+install: all $(BUILD)/cumind.pc $(BUILD)/man/cumind.1 ## installs program, the modules that are built, library, headers, pkg-config file, man pages, completion (PREFIX, DESTDIR)
 	install -D -m 755 $(BUILD)/cumind $(INSTALLED)/bin/cumind
 	install -D -m 644 $(BUILD)/libcumind.a $(INSTALLED)/lib/libcumind.a
-	@if test -e $(BUILD)/lib/cumind_cuda.so; then \
-	    echo install -D -m 755 $(BUILD)/lib/cumind_cuda.so $(INSTALLED)/lib/cumind/cumind_cuda.so; \
-	    install -D -m 755 $(BUILD)/lib/cumind_cuda.so $(INSTALLED)/lib/cumind/cumind_cuda.so; fi
+	@for module in $(sort $(notdir $(wildcard $(BUILD)/lib/cumind_*.so) $(MPI_MODULE))); do \
+	    echo install -D -m 755 $(BUILD)/lib/$$module $(INSTALLED)/lib/cumind/$$module; \
+	    install -D -m 755 $(BUILD)/lib/$$module $(INSTALLED)/lib/cumind/$$module; done
 	install -D -m 644 $(BUILD)/cumind.pc $(INSTALLED)/lib/pkgconfig/cumind.pc
 	@for header in $(PUBLIC:src/%=%); do install -D -m 644 src/$$header $(INSTALLED)/include/cumind/$$header; done
 	install -D -m 644 -t $(INSTALLED)/share/man/man1 $(BUILD)/man/*.1

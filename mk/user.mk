@@ -6,6 +6,9 @@ WITH_TOOLS = CC='$(CC)' FLAGS='$(BASE_FLAGS) $(DNNL_CFLAGS) $(LDFLAGS)' DNNL_LIB
 deps: ## installs the Debian packages that the build needs (root or sudo; otherwise prints the command)
 	@$(WITH_TOOLS) scripts/deps install build
 
+deps-mpi: ## installs Open MPI, for runs of several ranks (`make all` then builds the module)
+	@$(WITH_TOOLS) scripts/deps install build mpi
+
 deps-lint: ## installs the packages that lint, the sanitizers and the fuzzers need
 	@$(WITH_TOOLS) scripts/deps install build lint
 
@@ -17,4 +20,4 @@ train: ## installs what is missing, builds, and trains CartPole-v1 from configur
 benchmark: all ## times every part of the program on this machine
 	@$(BUILD)/cumind benchmark $(ARGS)
 
-.PHONY: deps deps-lint train benchmark
+.PHONY: deps deps-mpi deps-lint train benchmark

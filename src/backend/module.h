@@ -1,15 +1,13 @@
-/* Backends that are modules: shared objects that the program opens when they are asked for, so that it links none of
- * the libraries they need. So far one, cuda.
+/* Backends that are modules (core/module.h). So far one, cuda.
  *
- * A module is looked for beside the program and where it was installed. It uses the program's own functions (messages,
- * log, devices), which the program therefore exports (-rdynamic), and is of exactly the program's build: version, rows
- * of ops.def and sizes of the structs they share are compared before anything else of it is used. It stays open until
- * the process ends.
+ * Version, rows of ops.def and sizes of the structs that both sides share are compared before anything else of a module
+ * is used.
  */
 #ifndef CM_BACKEND_MODULE_H
 #define CM_BACKEND_MODULE_H
 
 #include "backend/backend.h"
+#include "core/module.h"
 #include "device/cuda/cuda.h"
 
 #ifdef __cplusplus
@@ -40,11 +38,7 @@ static const cm_module_stamp cm_module_stamp_here = {
 #define CM_MODULE_ENTRY "cumind_module"
 typedef const cm_backend_class *(*cm_module_entry)(const cm_module_stamp **stamp);
 
-enum { CM_MODULE_PATH_BYTES = 1024 };
-
-/* Finds `file` (as "cumind_cuda.so") for a program that stands in the folder `program`: in its lib/, in ../lib/cumind/
- * (installed) and in ../../lib/ (programs of the tests). Errors: CM_ERR_ABSENT says where it was looked for. */
-cm_status cm_module_find(const char *program, const char *file, char path[CM_MODULE_PATH_BYTES]) CM_MUST_USE;
+extern const cm_module_about cm_cuda_module;
 
 /* Opens the module at `path`; *out is its class. Errors: CM_ERR_ABSENT if it cannot be opened (a library that it needs
  * is missing), is no module, or is of another build than this program. */

@@ -1,8 +1,21 @@
 /* Communication between the ranks of a run: one process per device, data parallel.
  *
- * A cm_comm is a table of functions and a context. The single-process implementation is always built, so that nobody
- * needs to ask how many ranks there are. Reductions give the same bits for any number of ranks that hold the same
- * chunks: they add in the fixed binary tree that the trainer uses within a rank.
+ * A cm_comm is a table of functions and a context, in two kinds: `single`, one process alone, which is always built,
+ * and `mpi`, a module (lib/cumind_mpi.so) that is opened when ranks are found. Nobody needs to ask how many ranks there
+ * are. Except rank, size and abort_all all is collective: every rank makes the same calls in the same order, from one
+ * thread at a time.
+ *
+ * The order of sums. all_reduce adds what the ranks hold in a fixed binary tree by rank number: level by level, rank i
+ * takes in rank i + 1, then i + 2, i + 4, ... That is the tree in which a rank sums its own chunks
+ * (trainer/optimizer.h) gone on with. So
+ *   - the same numbers give the same bits each time, whatever the MPI library chooses to do: it only moves data;
+ *   - if a batch is cut into the same chunks whatever the number of ranks, and each rank has a power of two of them,
+ *     neighbours, then each rank sums an aligned sub-tree, the ranks sum the rest of the same tree, and the bits are
+ *     those of one rank.
+ *
+ * Faults. Ranks beat: each hears of the one before it every second or so, whatever its main thread does meanwhile. One
+ * that has been silent for `timeout` seconds (dead, stopped, cut off) is named in one line on the log, and the job
+ * ends.
  */
 #ifndef CM_DISTRIBUTED_COMM_H
 #define CM_DISTRIBUTED_COMM_H
@@ -13,22 +26,36 @@
 extern "C" {
 #endif
 
-typedef struct cm_comm {
+typedef struct cm_comm cm_comm;
+
+struct cm_comm {
     const char *name;
-    int rank, size; /* rank in [0, size) */
-    int local_rank; /* which device of its machine a rank takes */
+    int rank, size;             /* rank in [0, size) */
+    int local_rank, local_size; /* among the ranks of this machine: which device of it a rank takes */
     void *context;
-    cm_status (*barrier)(struct cm_comm *comm);
-    cm_status (*broadcast)(struct cm_comm *comm, void *data, size_t bytes, int root);
-    /* data[n] <- sum over ranks, on every rank */
-    cm_status (*all_reduce)(struct cm_comm *comm, float *data, size_t n);
-    cm_status (*all_reduce_double)(struct cm_comm *comm, double *data, size_t n);
-    void (*abort_all)(struct cm_comm *comm); /* ends every rank; this one goes on to report its error */
-    void (*close)(struct cm_comm *comm);
-} cm_comm;
+    cm_status (*barrier)(cm_comm *comm);
+    cm_status (*broadcast)(cm_comm *comm, void *data, size_t bytes, int root);
+    /* all[size, bytes] <- every rank's mine[bytes], by rank number; `mine` may be its place in `all` */
+    cm_status (*all_gather)(cm_comm *comm, const void *mine, size_t bytes, void *all);
+    /* data[n] <- sum over ranks in the tree above, on every rank. Memory for it is taken by the first call of a size.
+     */
+    cm_status (*all_reduce)(cm_comm *comm, float *data, size_t n);
+    cm_status (*all_reduce_double)(cm_comm *comm, double *data, size_t n);
+    /* ends every other rank, and this process with exit status `code` if there are others; else it returns */
+    void (*abort_all)(cm_comm *comm, int code);
+    void (*close)(cm_comm *comm); /* collective, too; after an error it is left out */
+};
 
 /* One process alone: rank 0 of 1; every operation leaves the data as it is. */
 void cm_comm_single(cm_comm *out);
+
+typedef struct cm_comm_options {
+    double timeout; /* seconds of silence after which a rank counts as lost; > 0 */
+} cm_comm_options;
+
+/* Joins the ranks that an MPI launcher has started, of which this process is one. Errors: CM_ERR_ABSENT if the module
+ * is not built or its library is missing, CM_ERR_DEVICE if MPI refuses. */
+cm_status cm_comm_open_mpi(const cm_comm_options *options, cm_comm *out) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,5 @@
-/* The inside of a trainer: trainer.c (creation, updates), weights.c (blocks and slow weights), values.c (bootstraps).
+/* The inside of a trainer: trainer.c (creation, updates), weights.c (blocks and slow weights), values.c (bootstraps),
+ * agreement.c (ranks).
  */
 #ifndef CM_TRAINER_INTERNAL_H
 #define CM_TRAINER_INTERNAL_H
@@ -19,14 +20,14 @@ struct cm_trainer {
     cm_trainer_config config;
     cm_comm single;
     cm_unroll_factors factors;
-    cm_unroll unroll[2]; /* full chunks, and the last one if it is shorter */
-    int chunks;
+    cm_unroll unroll[2];    /* full chunks, and the last one if it is shorter */
+    int chunks, all_chunks; /* of this rank, of all ranks */
     size_t input_stride, gradient_stride, stats_stride, result_stride; /* bytes from chunk to chunk */
     /* owned blocks */
     cm_mirror parameters, state, average, target, target_state, accumulated;
     cm_mirror inputs, gradients;
-    cm_mirror results; /* of all chunks, and behind them factor[2] of clip: all that the host reads of an update */
-    cm_buffer stats;
+    cm_mirror results;   /* of all chunks, and behind them factor[2] of clip: all that the host reads of an update */
+    cm_buffer stats;     /* [all_chunks, stats_stride] */
     cm_pool *one;        /* where the device is not the host, all work is in the order of one stream; else NULL */
     cm_stream **streams; /* [workers] */
     cm_pass **pass;      /* [workers, 2] */
@@ -36,6 +37,7 @@ struct cm_trainer {
     cm_scalars *scalars;        /* [chunks] */
     const cm_pass **chunk_pass; /* [chunks] who ran it last */
     float *priorities;          /* [B] */
+    uint64_t *hashes;           /* [ranks, tensors]; NULL: nothing is checked */
     /* mutable */
     int64_t updates;
     int waiting;                 /* batches accumulated since the last step */
@@ -54,6 +56,11 @@ cm_status cm_trainer_repack(cm_trainer *trainer) CM_MUST_USE; /* after the devic
 
 cm_status cm_trainer_copy_target(cm_trainer *trainer) CM_MUST_USE; /* target <- online */
 cm_status cm_trainer_copy_slow(cm_trainer *trainer) CM_MUST_USE;   /* average and target <- online */
+
+/* Every check_interval updates: are parameters and running statistics the same on all ranks? Collective. Errors:
+ * CM_ERR_STATE names rank and tensor. */
+cm_status cm_agreement_create(cm_trainer *trainer) CM_MUST_USE;
+cm_status cm_agreement_check(cm_trainer *trainer) CM_MUST_USE;
 
 /* Values of observations by the slow weights, 64 rows at a time on all workers. */
 cm_status cm_values_create(cm_trainer *trainer, cm_values **out) CM_MUST_USE;

@@ -37,6 +37,7 @@ static cm_status record(cm_trainer *t) {
     const int chunk_rows = t->config.options->chunk_rows > 0 ? t->config.options->chunk_rows : standard;
     int full = B < chunk_rows ? B : chunk_rows, tail = B % full;
     t->chunks = (B + full - 1) / full;
+    t->all_chunks = t->chunks * t->config.comm->size;
     CM_TRY(cm_unroll_record(&t->config, full, &t->unroll[0]));
     if (tail) CM_TRY(cm_unroll_record(&t->config, tail, &t->unroll[1]));
     return CM_OK;
@@ -49,11 +50,11 @@ static cm_status take_chunks(cm_trainer *t) {
     t->gradient_stride = cm_align((cm_network_parameters(t->config.network)->parameters + 1) * sizeof(float));
     t->stats_stride = cm_align(cm_tape_bytes(tape, CM_MEM_STATS) + CM_ALIGN);
     t->result_stride = cm_align(cm_tape_bytes(tape, CM_MEM_RESULT));
-    size_t chunks = (size_t)t->chunks;
+    size_t chunks = (size_t)t->chunks, all_chunks = (size_t)t->all_chunks;
     CM_TRY(take(t, &t->results, chunks * t->result_stride + CM_ALIGN, "results"));
     CM_TRY(take(t, &t->inputs, chunks * t->input_stride, "training inputs"));
     CM_TRY(take(t, &t->gradients, chunks * t->gradient_stride, "gradients"));
-    CM_TRY(cm_buffer_create(&t->stats, t->config.backend->device, chunks * t->stats_stride, "batch statistics"));
+    CM_TRY(cm_buffer_create(&t->stats, t->config.backend->device, all_chunks * t->stats_stride, "batch statistics"));
     CM_TRY(cm_alloc(&t->gradient, chunks, sizeof *t->gradient, "gradients"));
     CM_TRY(cm_alloc(&t->scalars, chunks, sizeof *t->scalars, "losses"));
     CM_TRY(cm_alloc(&t->chunk_pass, chunks, sizeof *t->chunk_pass, "passes"));
@@ -94,6 +95,9 @@ static cm_status build(cm_trainer *t) {
                        "loss; set both or none",
                        o->entropy_weight);
     }
+    if (t->config.comm->size > 1 && !t->config.backend->device->is_host) {
+        return cm_fail(CM_ERR_ABSENT, "several ranks train on CPUs only: use --backend cpu, or one rank");
+    }
     cm_unroll_factors_make(o, t->config.unroll, &t->factors);
     if (!t->config.backend->device->is_host) {
         CM_TRY(cm_pool_create(1, &t->one));
@@ -106,6 +110,7 @@ static cm_status build(cm_trainer *t) {
     CM_TRY(record(t));
     CM_TRY(take_chunks(t));
     CM_TRY(open_workers(t));
+    CM_TRY(cm_agreement_create(t));
     cm_optimizer_config optimizer = {cm_network_parameters(t->config.network),
                                      o,
                                      t->config.pool,
@@ -159,6 +164,7 @@ void cm_trainer_destroy(cm_trainer *trainer) {
     free(t->scalars);
     free(t->chunk_pass);
     free(t->priorities);
+    free(t->hashes);
     free(t);
 }
 
@@ -184,6 +190,11 @@ static int kind_of(const cm_trainer *t, const cm_chunk_rows *rows) {
     return t->config.batch - rows->first < t->unroll[0].rows ? 1 : 0;
 }
 
+/* Where the batch statistics of a chunk of this rank stand: chunks of all ranks are in the order of the batch. */
+static unsigned char *chunk_stats(const cm_trainer *t, int chunk) {
+    return t->stats.base + (size_t)(t->config.comm->rank * t->chunks + chunk) * t->stats_stride;
+}
+
 static cm_status run_chunk(void *context, int chunk, int worker) {
     cm_trainer *t = context;
     const cm_chunk_rows rows = rows_of(t, chunk);
@@ -194,7 +205,7 @@ static cm_status run_chunk(void *context, int chunk, int worker) {
     void *input = (char *)t->inputs.host + at;
     cm_pass_bind(pass, CM_MEM_INPUT, t->inputs.block.base + at);
     cm_pass_bind(pass, CM_MEM_GRADIENT, t->gradient[chunk]);
-    cm_pass_bind(pass, CM_MEM_STATS, t->stats.base + (size_t)chunk * t->stats_stride);
+    cm_pass_bind(pass, CM_MEM_STATS, chunk_stats(t, chunk));
     cm_pass_bind(pass, CM_MEM_RESULT, t->results.block.base + (size_t)chunk * t->result_stride);
     CM_TRACE_BEGIN("stage");
     cm_unroll_stage(u, &t->factors, t->batch, &rows, input);
@@ -240,13 +251,17 @@ static float *factor_of(const cm_trainer *t) {
 /* Running statistics take the chunks' average, once per forward call, in the order of the calls. */
 static cm_status update_statistics(cm_trainer *t) {
     const cm_tape *tape = t->unroll[0].tape;
+    if (cm_tape_norm_calls(tape) > 0) {
+        const size_t mine = (size_t)t->chunks * t->stats_stride;
+        CM_TRY(t->config.comm->all_gather(t->config.comm, chunk_stats(t, 0), mine, t->stats.base));
+    }
     for (int i = 0; i < cm_tape_norm_calls(tape); i++) {
         const cm_norm_call *n = cm_tape_norm_call(tape, i);
         cm_call call = {.op = CM_OP_batch_norm_update, .attr = {.scale = 0.1f}};
         call.t[CM_T_batch_norm_update_mean] = cm_tensor_1d(t->state.block.base + n->mean, CM_F32, n->channels);
         call.t[CM_T_batch_norm_update_variance] = cm_tensor_1d(t->state.block.base + n->variance, CM_F32, n->channels);
         call.t[CM_T_batch_norm_update_stats] =
-            cm_tensor_2d(t->stats.base + n->stats, CM_F32, t->chunks, 2 * n->channels);
+            cm_tensor_2d(t->stats.base + n->stats, CM_F32, t->all_chunks, 2 * n->channels);
         call.t[CM_T_batch_norm_update_stats].stride = (int)(t->stats_stride / sizeof(float));
         call.t[CM_T_batch_norm_update_factor] = cm_tensor_1d(factor_of(t), CM_F32, 2);
         CM_TRY(cm_call_run(t->streams[0], &call));
@@ -277,19 +292,37 @@ static void fill_report(const cm_trainer *t, cm_train_report *r) {
     r->priorities = t->priorities;
 }
 
-/* The share of trained value targets that the support cannot hold (learning 2: they are clamped). */
-static double clipped_share(const cm_trainer *t) {
+/* Counts trained value targets, and those that the support cannot hold (learning 2: they are clamped). */
+static void count_clipped(const cm_trainer *t, double *clipped, double *all) {
     const cm_support *s = &cm_network_get_config(t->config.network)->value_support;
-    size_t n = (size_t)t->config.batch * (size_t)(t->config.unroll + 1), clipped = 0, all = 0;
-    if (s->size == 1) return 0.0;
+    size_t n = (size_t)t->config.batch * (size_t)(t->config.unroll + 1);
+    *clipped = *all = 0.0;
+    if (s->size == 1) return;
     for (size_t i = 0; i < n; i++) {
         if (t->batch->value_mask[i] == 0.0f) continue;
         double x = (double)t->batch->target_value[i];
         double h = s->transform ? copysign(sqrt(fabs(x) + 1.0) - 1.0, x) + 0.001 * x : x;
-        all++;
-        if (h < (double)s->min - 1e-6 || h > (double)s->max + 1e-6) clipped++;
+        *all += 1.0;
+        if (h < (double)s->min - 1e-6 || h > (double)s->max + 1e-6) *clipped += 1.0;
     }
-    return all ? (double)clipped / (double)all : 0.0;
+}
+
+/* What a rank knows of an update besides the gradient; summed over ranks as one array. */
+typedef struct sums {
+    cm_scalars scalars;
+    double clipped, targets; /* value targets outside the support, and all that are trained */
+} sums;
+
+/* The first chunk's scalars <- sums over all chunks of all ranks. */
+static cm_status reduce_scalars(cm_trainer *t, double *clipped_share) {
+    sums all;
+    sum_scalars(t);
+    all.scalars = t->scalars[0];
+    count_clipped(t, &all.clipped, &all.targets);
+    CM_TRY(t->config.comm->all_reduce_double(t->config.comm, (double *)&all, sizeof all / sizeof(double)));
+    t->scalars[0] = all.scalars;
+    *clipped_share = all.targets > 0.0 ? all.clipped / all.targets : 0.0;
+    return CM_OK;
 }
 
 static cm_status check_losses(const cm_trainer *t, const cm_train_report *r) {
@@ -352,10 +385,32 @@ static cm_status accumulate(cm_trainer *t, float **gradient, bool *due) {
     return CM_OK;
 }
 
+/* What has to be finite for a step. Of one rank it is all results, where they are. Ranks must decide alike, so each
+ * adds up its results times 0, behind its gradient, and the sum over ranks is checked: 0, or no number. */
+static cm_optimizer_check what_to_check(const cm_trainer *t) {
+    float *results = (float *)(void *)t->results.block.base;
+    const size_t count = (size_t)t->chunks * t->result_stride / sizeof(float);
+    float *behind = t->gradient[0] + cm_network_parameters(t->config.network)->parameters;
+    if (t->config.comm->size == 1) return (cm_optimizer_check){results, count};
+    return (cm_optimizer_check){behind, 1};
+}
+
+/* The first chunk's gradient, and what stands behind it, <- sums over all chunks of all ranks. */
+static cm_status reduce_gradient(cm_trainer *t) {
+    cm_comm *comm = t->config.comm;
+    const size_t n = cm_network_parameters(t->config.network)->parameters;
+    CM_TRY(cm_optimizer_sum(t->optimizer, t->gradient, t->chunks));
+    if (comm->size == 1) return CM_OK;
+    const float *results = t->results.host;
+    t->gradient[0][n] = 0.0f;
+    for (size_t i = 0; i < (size_t)t->chunks * t->result_stride / sizeof(float); i++)
+        t->gradient[0][n] += 0.0f * results[i];
+    return comm->all_reduce(comm, t->gradient[0], n + 1);
+}
+
 /* The step itself is on the device alone: where a loss or the norm is not finite it changes nothing. */
 static cm_status launch_step(cm_trainer *t, const float *gradient) {
-    const cm_optimizer_check check = {(float *)(void *)t->results.block.base,
-                                      (size_t)t->chunks * t->result_stride / sizeof(float)};
+    const cm_optimizer_check check = what_to_check(t);
     CM_TRY(cm_optimizer_clip(t->optimizer, gradient, &check, factor_of(t)));
     CM_TRY(cm_optimizer_step(t->optimizer, gradient, factor_of(t), t->updates));
     return update_statistics(t);
@@ -363,9 +418,7 @@ static cm_status launch_step(cm_trainer *t, const float *gradient) {
 
 static cm_status launch(cm_trainer *t, bool *due) {
     CM_TRY(cm_pool_run(t->config.pool, t->chunks, run_chunk, t));
-    CM_TRY(cm_optimizer_sum(t->optimizer, t->gradient, t->chunks));
-    CM_TRY(t->config.comm->all_reduce(t->config.comm, t->gradient[0],
-                                      cm_network_parameters(t->config.network)->parameters));
+    CM_TRY(reduce_gradient(t));
     float *gradient = t->gradient[0];
     CM_TRY(accumulate(t, &gradient, due));
     return *due ? launch_step(t, gradient) : CM_OK;
@@ -377,10 +430,10 @@ static cm_status read_report(cm_trainer *t, bool due, cm_train_report *report) {
     const float *factor = (const float *)(const void *)((const char *)t->results.host + bytes);
     CM_TRY(cm_stream_read(t->streams[0], t->results.host, t->results.block.base, bytes + 2 * sizeof(float)));
     CM_TRY(cm_pool_run(t->config.pool, t->chunks, collect_chunk, t));
-    sum_scalars(t);
-    CM_TRY(t->config.comm->all_reduce_double(t->config.comm, t->scalars[0].value, sizeof(cm_scalars) / sizeof(double)));
+    double clipped_share;
+    CM_TRY(reduce_scalars(t, &clipped_share));
     fill_report(t, report);
-    report->clipped = clipped_share(t);
+    report->clipped = clipped_share;
     CM_TRY(check_losses(t, report));
     if (!due) return CM_OK;
     report->gradient_norm = (double)factor[1];
@@ -393,6 +446,7 @@ static cm_status count_step(cm_trainer *t, cm_train_report *report) {
     t->updates++;
     int64_t every = t->config.options->target_update_frequency;
     if (every > 0 && t->updates % every == 0) CM_TRY(cm_trainer_copy_target(t));
+    CM_TRY(cm_agreement_check(t));
     return cm_trainer_repack(t);
 }
 

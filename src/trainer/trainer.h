@@ -2,8 +2,9 @@
  *
  * The batch is cut into chunks of chunk_rows rows. Each chunk is one recorded pass, forward and backward, run by one
  * worker on one stream with its own gradient buffer; the buffers are summed in a fixed binary tree by chunk number. So
- * the number of workers never changes a bit of an update. Losses and their scaling: spec learning 3; the
- * optimiser: 3.3.
+ * the number of workers never changes a bit of an update, nor does the number of ranks, which sum on in the same tree,
+ * if the batch is cut into the same chunks whatever that number, and each rank has a power of two of them. Losses and
+ * their scaling: spec learning 3; the optimiser: 3.3.
  *
  * The trainer owns the parameters, state (running statistics), moments, gradients, the moving average and the target
  * network. While cm_trainer_update runs nobody else may read them.
@@ -28,7 +29,7 @@ typedef struct cm_trainer_config {
     const cm_network *network; /* borrowed, like all pointers here; they outlive the trainer */
     cm_backend *backend;
     cm_pool *pool;
-    cm_comm *comm; /* NULL: one process */
+    cm_comm *comm; /* NULL: one process. Of several ranks all create, update, ... together */
     const cm_trainer_options *options;
     int batch;             /* B: rows that this rank is given per update */
     int unroll;            /* K, 0 .. 64 */
@@ -36,10 +37,12 @@ typedef struct cm_trainer_config {
     uint64_t seed;         /* of the initial parameters */
     int64_t total_updates; /* schedules that end do so here, unless the options say where; at least 1 */
     double priority_epsilon;
-    bool bootstrap; /* cm_trainer_values will be called */
+    int64_t check_interval; /* updates between comparisons of the ranks' parameters; 0: none */
+    bool bootstrap;         /* cm_trainer_values will be called */
 } cm_trainer_config;
 
-/* Takes all memory and records the passes. Errors: CM_ERR_INPUT, CM_ERR_MEMORY. */
+/* Takes all memory and records the passes. Errors: CM_ERR_INPUT, CM_ERR_MEMORY; CM_ERR_ABSENT for several ranks on a
+ * device that is not the host. */
 cm_status cm_trainer_create(const cm_trainer_config *config, cm_trainer **out) CM_MUST_USE;
 void cm_trainer_destroy(cm_trainer *trainer); /* NULL is allowed */
 
@@ -77,9 +80,10 @@ typedef struct cm_train_report {
     bool stepped;            /* false while gradients are accumulated over several batches */
 } cm_train_report;
 
-/* One update in place: all of it is launched, then the results and the norm are waited for at once. Errors:
- * CM_ERR_NOT_FINITE if a loss or the gradient norm is not a number; the message names the first term or parameter that
- * is not, and nothing was changed (gradients that were being accumulated are lost). */
+/* One update in place: all of it is launched, then the results and the norm are waited for at once. Of several ranks
+ * each gives its rows of the batch, and all get the same report but for the priorities. Errors: CM_ERR_NOT_FINITE if a
+ * loss or the gradient norm is not a number; the message names the first term or parameter that is not, and nothing was
+ * changed on any rank (gradients that were being accumulated are lost). CM_ERR_STATE if ranks no longer agree. */
 cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm_train_report *report) CM_MUST_USE;
 
 /* Predictions of the last update, for reference cases, if its batch was one chunk: value[B, K+1], reward[B, K] decoded,

@@ -51,6 +51,8 @@ START_TEST(what_is_no_module_or_lacks_a_function_says_so) {
 }
 END_TEST
 
+static const cm_module_about some = {.file = "m.so", .build = "make m"};
+
 START_TEST(a_module_is_found_beside_the_program_where_it_is_installed_and_by_tests) {
     static const char *const folders[] = {"bin/lib", "lib/cumind", "lib"};
     static const char *const programs[] = {"bin", "bin", "tests/part"};
@@ -59,14 +61,14 @@ START_TEST(a_module_is_found_beside_the_program_where_it_is_installed_and_by_tes
     for (int i = 0; i < 3; i++) {
         snprintf(program, sizeof program, "%s/%s", base, programs[i]);
         ck_assert_int_eq(cm_directory_make(program), CM_OK);
-        ck_assert_int_eq(cm_module_find(program, "m.so", path), CM_ERR_ABSENT);
+        ck_assert_int_eq(cm_module_find(program, &some, path), CM_ERR_ABSENT);
         ck_assert(says("the module m.so is neither in "));
-        ck_assert(says(": build it with `make cuda`"));
+        ck_assert(says(": build it with `make m`"));
         snprintf(file, sizeof file, "%s/%s", base, folders[i]);
         ck_assert_int_eq(cm_directory_make(file), CM_OK);
         snprintf(file, sizeof file, "%s/%s/m.so", base, folders[i]);
         ck_assert_int_eq(cm_file_write(file, "x", 1), CM_OK);
-        ck_assert_msg(cm_module_find(program, "m.so", path) == CM_OK, "%s", cm_error_message());
+        ck_assert_msg(cm_module_find(program, &some, path) == CM_OK, "%s", cm_error_message());
         ck_assert(strncmp(path, program, strlen(program)) == 0);
         snprintf(file, sizeof file, "rm %s/%s/m.so", base, folders[i]);
         ck_assert_int_eq(system(file), 0);

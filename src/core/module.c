@@ -1,0 +1,65 @@
+#include "core/module.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/file.h"
+
+/* ---- finding ---- */
+
+cm_status cm_module_program(char out[CM_MODULE_PATH_BYTES]) {
+    ssize_t length = readlink("/proc/self/exe", out, CM_MODULE_PATH_BYTES - 1);
+    char *slash;
+    out[length > 0 ? length : 0] = '\0';
+    slash = strrchr(out, '/');
+    if (!slash) return cm_fail(CM_ERR_ABSENT, "the program's own place is not to be found in /proc/self/exe");
+    *slash = '\0';
+    return CM_OK;
+}
+
+cm_status cm_module_find(const char *program, const cm_module_about *about, char path[CM_MODULE_PATH_BYTES]) {
+    static const char *const folders[] = {"lib", "../lib/cumind", "../../lib"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        int length = snprintf(path, CM_MODULE_PATH_BYTES, "%s/%s/%s", program, folders[i], about->file);
+        if (length < CM_MODULE_PATH_BYTES && cm_file_exists(path)) return CM_OK;
+    }
+    return cm_fail(CM_ERR_ABSENT, "the module %s is neither in %s/lib nor in %s/../lib/cumind: build it with `%s`",
+                   about->file, program, program, about->build);
+}
+
+/* ---- opening ---- */
+
+/* Why dlopen failed, as one line that says what to do. */
+static cm_status fail_open(const char *path, const cm_module_about *about, const char *why) {
+    size_t length = strlen(path);
+    if (strncmp(why, path, length) == 0 && strncmp(why + length, ": ", 2) == 0) why += length + 2;
+    if (strstr(why, "undefined symbol")) {
+        return cm_fail(CM_ERR_ABSENT,
+                       "%s: a function is missing: %s; build it anew with `%s`, link own programs with -rdynamic", path,
+                       why, about->build);
+    }
+    return cm_fail(CM_ERR_ABSENT, "%s cannot be opened: %s; %s", path, why, about->needs);
+}
+
+cm_status cm_module_load(const char *path, const cm_module_about *about, cm_module_function *out) {
+    *out = NULL;
+    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!module) return fail_open(path, about, dlerror());
+    void *found = dlsym(module, about->entry);
+    if (!found) return cm_fail(CM_ERR_ABSENT, "%s is no module of cumind: it has no %s", path, about->entry);
+    memcpy(out, &found, sizeof *out);
+    return CM_OK;
+}
+
+cm_status cm_module_check(const char *path, const cm_module_about *about, const char *its_version,
+                          const char *our_version, bool same_build) {
+    if (strcmp(its_version, our_version) != 0) {
+        return cm_fail(CM_ERR_ABSENT, "%s is of version %s, this program of %s; build both anew (`make all` and `%s`)",
+                       path, its_version, our_version, about->build);
+    }
+    if (same_build) return CM_OK;
+    return cm_fail(CM_ERR_ABSENT, "%s is of another build than this program; build both anew (`make all` and `%s`)",
+                   path, about->build);
+}

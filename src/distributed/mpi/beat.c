@@ -1,0 +1,99 @@
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/arena.h"
+#include "core/clock.h"
+#include "core/log.h"
+#include "distributed/mpi/internal.h"
+
+enum { TAG = 1, EXIT_LOST = 1 };
+
+struct cm_beat {
+    MPI_Comm comm; /* owned */
+    pthread_t thread;
+    const char *host; /* [size, width] borrowed */
+    size_t width;
+    double timeout, period;
+    int before, behind; /* ranks in the ring */
+    int stop;           /* atomic */
+    int sent, heard;    /* the beats that are on their way; MPI owns them until it is done */
+};
+
+/* Ends the job: the others may be waiting for the lost rank for ever. */
+static void give_up(const cm_beat *b) {
+    cm_log(CM_ERROR, "rank %d on %s has not answered for %g s: all ranks end; go on with --resume", b->before,
+           b->host + (size_t)b->before * b->width, b->timeout);
+    MPI_Abort(MPI_COMM_WORLD, EXIT_LOST);
+}
+
+static void sleep_for(double seconds) {
+    struct timespec time = {.tv_sec = (time_t)seconds};
+    time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
+    nanosleep(&time, NULL);
+}
+
+static void *beat_on(void *context) {
+    cm_beat *b = context;
+    MPI_Request out = MPI_REQUEST_NULL, in;
+    double last = cm_clock_seconds(), before = last;
+    MPI_Irecv(&b->heard, 1, MPI_INT, b->before, TAG, b->comm, &in);
+    while (!__atomic_load_n(&b->stop, __ATOMIC_ACQUIRE)) {
+        double now = cm_clock_seconds();
+        int done = 0;
+        MPI_Test(&out, &done, MPI_STATUS_IGNORE);
+        if (done) MPI_Isend(&b->sent, 1, MPI_INT, b->behind, TAG, b->comm, &out);
+        for (MPI_Test(&in, &done, MPI_STATUS_IGNORE); done; MPI_Test(&in, &done, MPI_STATUS_IGNORE)) {
+            last = now;
+            MPI_Irecv(&b->heard, 1, MPI_INT, b->before, TAG, b->comm, &in);
+        }
+        if (now - before > b->timeout / 2.0) last = now; /* it was this process that stood still */
+        before = now;
+        if (now - last > b->timeout) give_up(b);
+        sleep_for(b->period);
+    }
+    MPI_Cancel(&in);
+    MPI_Wait(&in, MPI_STATUS_IGNORE);
+    if (out != MPI_REQUEST_NULL) MPI_Request_free(&out);
+    return NULL;
+}
+
+/* Signals are for the main thread. */
+static int start_thread(cm_beat *b) {
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old);
+    int error = pthread_create(&b->thread, NULL, beat_on, b);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return error;
+}
+
+cm_status cm_beat_start(const char *host, size_t width, double timeout, cm_beat **out) {
+    int rank, size;
+    *out = NULL;
+    cm_beat *b;
+    CM_TRY(cm_alloc(&b, 1, sizeof *b, "the ranks' beats"));
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    b->host = host;
+    b->width = width;
+    b->timeout = timeout;
+    b->period = timeout / 8.0 < 1.0 ? timeout / 8.0 : 1.0;
+    b->before = (rank + size - 1) % size;
+    b->behind = (rank + 1) % size;
+    if (MPI_Comm_dup(MPI_COMM_WORLD, &b->comm) != MPI_SUCCESS || start_thread(b) != 0) {
+        free(b);
+        return cm_fail(CM_ERR_DEVICE, "the thread that listens to the other ranks cannot be started");
+    }
+    *out = b;
+    return CM_OK;
+}
+
+void cm_beat_stop(cm_beat *b) {
+    if (!b) return;
+    __atomic_store_n(&b->stop, 1, __ATOMIC_RELEASE);
+    pthread_join(b->thread, NULL);
+    free(b);
+}

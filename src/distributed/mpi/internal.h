@@ -1,0 +1,32 @@
+/* The inside of the module of MPI: comm.c (the table, moving data), tree.c (sums), beat.c (who is alive). */
+#ifndef CM_DISTRIBUTED_MPI_INTERNAL_H
+#define CM_DISTRIBUTED_MPI_INTERNAL_H
+
+#include "distributed/comm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- tree.c ---- */
+
+/* part[count, stride]: the first n of each are summed into part[0] in the tree of comm.h; the others are changed. */
+void cm_tree_sum(float *part, int count, size_t stride, size_t n);
+void cm_tree_sum_double(double *part, int count, size_t stride, size_t n);
+
+/* ---- beat.c ---- */
+
+typedef struct cm_beat cm_beat;
+
+/* Begins to send beats to the rank behind this one and to hear those of the rank before it, on a thread and a
+ * communicator of its own. `host` [size, width] are the machines of the ranks; borrowed. If `timeout`
+ * seconds pass without a beat, the thread logs who is silent and ends the job. Errors: CM_ERR_MEMORY, CM_ERR_DEVICE. */
+cm_status cm_beat_start(const char *host, size_t width, double timeout, cm_beat **out) CM_MUST_USE;
+
+/* Ends the thread; collective, and all ranks must have come to it. NULL is allowed. */
+void cm_beat_stop(cm_beat *beat);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
