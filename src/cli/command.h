@@ -15,6 +15,9 @@
 extern "C" {
 #endif
 
+/* Exit status of the program. */
+enum { CM_EXIT_OTHER = 1, CM_EXIT_USAGE = 2 };
+
 enum { CM_FLAGS = 40, CM_POSITIONAL = 256, CM_VALUES = 256 };
 
 typedef struct cm_flag {
@@ -38,6 +41,7 @@ typedef struct cm_command {
 /* What the user wrote; all strings are borrowed from argv. */
 struct cm_arguments {
     const char *program; /* argv[0] */
+    char *const *argv;   /* all of it, NULL behind the last; NULL for arguments that nobody wrote */
     const cm_command *command;
     const char *value[CM_FLAGS]; /* of each flag of the command, the last if there are several; "" for a switch that is
                                     given; NULL: not given */

@@ -8,8 +8,6 @@
 #include "cli/help.h"
 #include "core/nearest.h"
 
-enum { EXIT_OTHER = 1, EXIT_USAGE = 2 };
-
 const cm_command *cm_command_find(const char *name) {
     for (int i = 0; cm_commands[i]; i++) {
         if (strcmp(cm_commands[i]->name, name) == 0) return cm_commands[i];
@@ -31,7 +29,7 @@ cm_status cm_command_unknown(const char *name) {
 static int report(cm_status status) {
     fflush(stdout);
     fprintf(stderr, "cumind: %s\n", cm_error_message());
-    return status == CM_ERR_INPUT ? EXIT_USAGE : EXIT_OTHER;
+    return status == CM_ERR_INPUT ? CM_EXIT_USAGE : CM_EXIT_OTHER;
 }
 
 static bool asks_for_help(int count, char **argv) {
@@ -41,19 +39,21 @@ static bool asks_for_help(int count, char **argv) {
     return false;
 }
 
-static int run_command(const char *program, const cm_command *command, int count, char **argv) {
-    if (asks_for_help(count, argv)) {
+/* argv[0] is the program, argv[1] the command. */
+static int run_command(const cm_command *command, int argc, char **argv) {
+    if (asks_for_help(argc - 2, argv + 2)) {
         cm_help_command(command, stdout);
         return 0;
     }
     cm_arguments arguments;
-    cm_status status = cm_arguments_parse(command, count, argv, &arguments);
-    arguments.program = program;
+    cm_status status = cm_arguments_parse(command, argc - 2, argv + 2, &arguments);
+    arguments.program = argv[0];
+    arguments.argv = argv;
     if (status == CM_OK) status = command->run(&arguments);
     if (status != CM_OK) return report(status);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "cumind: standard output cannot be written\n");
-        return EXIT_OTHER;
+        return CM_EXIT_OTHER;
     }
     return arguments.verdict;
 }
@@ -69,7 +69,7 @@ int main(int argc, char **argv) {
     return_memory();
     if (argc < 2) {
         cm_help_all(stderr);
-        return EXIT_USAGE;
+        return CM_EXIT_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         cm_help_all(stdout);
@@ -78,5 +78,5 @@ int main(int argc, char **argv) {
     const char *name = strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
     const cm_command *command = cm_command_find(name);
     if (!command) return report(cm_command_unknown(name));
-    return run_command(argv[0], command, argc - 2, argv + 2);
+    return run_command(command, argc, argv);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/output.h"
+#include "cli/ranks.h"
 #include "core/log.h"
 #include "core/trace.h"
 #include "run/checkpoint.h"
@@ -16,6 +17,7 @@ enum { SEEDS = 64, EXIT_KILLED = 130 };
 /* ---- signals: the first asks the run to stop, a second SIGINT ends the process at once ---- */
 
 static cm_stop stop;
+static cm_cli_ranks ranks; /* that train */
 
 static void on_signal(int number) {
     if (cm_stop_asked(&stop) && number == SIGINT) _exit(EXIT_KILLED);
@@ -30,7 +32,8 @@ static void catch_signals(void) {
     action.sa_flags = SA_RESTART;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe must not end a run */
+    sigaction(SIGUSR1, &action, NULL); /* from a launcher, for all ranks */
+    signal(SIGPIPE, SIG_IGN);          /* a closed pipe must not end a run */
 }
 
 /* ---- one run ---- */
@@ -47,9 +50,15 @@ static cm_status train_once(const cm_run_request *request, cm_run_result *result
 static cm_status train_with(cm_arguments *arguments, const cm_run_request *request, cm_run_result *result) {
     cm_progress_style style = cm_cli_style(arguments);
     style.interval = request->configuration->run.log_interval;
+    if (ranks.comm.size > 1) style.tty = style.colour = false; /* it is the launcher that writes to the terminal */
+    if (ranks.comm.rank > 0) {
+        style.quiet = true, style.json = false;
+        cm_log_set_level(CM_ERROR);
+    }
     cm_progress *progress = NULL;
     CM_TRY(cm_progress_create(&style, &progress));
     cm_run_request with_progress = *request;
+    with_progress.comm = &ranks.comm;
     with_progress.progress = progress;
     with_progress.program = arguments->program;
     cm_status status = train_once(&with_progress, result);
@@ -209,12 +218,20 @@ static cm_status dispatch(cm_arguments *arguments) {
     return train_seeds(arguments, seeds);
 }
 
-static cm_status run_train(cm_arguments *arguments) {
-    const char *trace = cm_argument(arguments, "--trace");
+static cm_status train_traced(cm_arguments *arguments) {
+    const char *trace = ranks.comm.rank == 0 ? cm_argument(arguments, "--trace") : NULL;
     catch_signals();
     if (trace) CM_TRY(cm_trace_open(trace));
     cm_status status = dispatch(arguments);
     if (trace && cm_trace_close() != CM_OK && status == CM_OK) status = CM_ERR_IO;
+    return status;
+}
+
+static cm_status run_train(cm_arguments *arguments) {
+    cm_status status = cm_cli_ranks_open(arguments, &ranks);
+    if (status == CM_OK && ranks.is_over) return CM_OK;
+    if (status == CM_OK) status = train_traced(arguments);
+    cm_cli_ranks_close(&ranks, status);
     return status;
 }
 
@@ -223,6 +240,7 @@ static const cm_flag flags[] = {
     {"--seed", "N", "Seed of all random numbers: same configuration and seed, same run."},
     {"--seeds", "LIST", "Train once for each of several seeds: 1-5 or 1,4,7."},
     CM_FLAGS_MACHINE,
+    CM_FLAGS_RANKS,
     {"--run", "DIR", "Folder of the new run; without it one is made below checkpoint_root_dir."},
     {"--resume", "DIR", "Go on with a run."},
     CM_FLAG_CHECKPOINT_TO_RESUME,

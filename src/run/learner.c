@@ -8,6 +8,7 @@
 #include "core/arena.h"
 #include "core/memory.h"
 #include "core/trace.h"
+#include "run/ranks.h"
 #include "run/safetensors.h"
 
 /* Steps of an episode that are kept in one piece where the environment sets no limit. */
@@ -16,6 +17,7 @@ enum { LONG_EPISODE = 1000, LONGEST_PIECE = 65536 };
 
 struct cm_run_learner {
     cm_configuration *c;   /* borrowed: the session's */
+    cm_comm *comm;         /* borrowed */
     cm_replay *replay;     /* owned */
     cm_prefetch *prefetch; /* owned */
     cm_trainer *trainer;   /* owned */
@@ -65,10 +67,10 @@ static cm_replay_config replay_config(const cm_session *s) {
         .observation_size = spec->observation_size,
         .observation_scale = 1.0f,
         .actions = spec->actions,
-        .environments = s->configuration.env.num_envs,
-        .bytes = o->memory_bytes > 0 ? (uint64_t)o->memory_bytes : UNLIMITED_BYTES,
-        .max_steps = o->memory_steps,
-        .max_episodes = o->memory_capacity,
+        .environments = (int)cm_session_share(s, s->configuration.env.num_envs),
+        .bytes = o->memory_bytes > 0 ? (uint64_t)cm_session_share(s, o->memory_bytes) : UNLIMITED_BYTES,
+        .max_steps = cm_session_share(s, o->memory_steps),
+        .max_episodes = cm_session_share(s, o->memory_capacity),
         .segment_steps = piece_of(spec),
         .commit_steps = s->configuration.agent.steps_per_iteration,
         .sample_open = o->memory_capacity == 0,
@@ -92,9 +94,10 @@ static cm_status check_plan(const cm_session *s, const cm_replay_config *config)
     cm_status status = cm_replay_plan_make(config, &plan);
     if (status != CM_OK) return cm_fail_in(status, "Memory");
     int64_t limit = s->configuration.run.memory_limit;
-    if (limit == 0 || plan.bytes <= (uint64_t)limit) return CM_OK;
+    const uint64_t bytes = plan.bytes * (uint64_t)s->comm->local_size;
+    if (limit == 0 || bytes <= (uint64_t)limit) return CM_OK;
     char needed[16], allowed[16];
-    cm_format_bytes((double)plan.bytes, needed);
+    cm_format_bytes((double)bytes, needed);
     cm_format_bytes((double)limit, allowed);
     return cm_fail(CM_ERR_MEMORY,
                    "Memory: the replay needs %s, Device.memory_limit is %s: set Memory.memory_bytes or lower "
@@ -132,13 +135,15 @@ cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool) {
         .network = session->network,
         .backend = session->backend,
         .pool = pool,
+        .comm = session->comm,
         .options = &c->trainer,
-        .batch = c->trainer.batch_size,
+        .batch = (int)cm_session_share(session, c->trainer.batch_size),
         .unroll = c->replay.num_unroll_steps,
         .compute = session->compute,
         .seed = (uint64_t)c->run.seed,
         .total_updates = cm_run_learner_plan(c),
         .priority_epsilon = c->replay.per_epsilon,
+        .check_interval = c->run.rank_check_updates,
         .bootstrap = c->trainer.ema_bootstraps || c->trainer.target_update_frequency > 0,
     };
 }
@@ -157,6 +162,7 @@ static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
         .consistency = l->c->trainer.consistency_weight > 0.0 || chance,
         .bootstrap = bootstrap,
         .seed = (uint64_t)l->c->run.seed,
+        .first_row = (uint64_t)cm_session_first(s, l->c->trainer.batch_size),
     };
     return cm_memory_advise(cm_prefetch_create(l->replay, &batch, l->c->replay.prefetch_depth, &l->prefetch),
                             "lower batch_size, num_unroll_steps or prefetch_depth");
@@ -167,7 +173,8 @@ cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_run_learn
     *out = NULL;
     CM_TRY(cm_alloc(&l, 1, sizeof *l, "learning"));
     l->c = &session->configuration;
-    l->rows = l->c->trainer.batch_size;
+    l->comm = session->comm;
+    l->rows = (int)cm_session_share(session, l->c->trainer.batch_size);
     l->unroll = l->c->replay.num_unroll_steps;
     l->observation_size = session->env.spec.observation_size;
     l->env = &session->env;
@@ -197,23 +204,26 @@ cm_trainer *cm_run_learner_trainer(cm_run_learner *l) { return l->trainer; }
 
 /* ---- how much ---- */
 
-bool cm_run_learner_ready(const cm_run_learner *l) {
+/* This rank's share of a count that need not be shared evenly: enough for the whole. */
+static int64_t share_up(const cm_run_learner *l, int64_t whole) { return (whole + l->comm->size - 1) / l->comm->size; }
+
+/* True once this rank's memory holds its share of what the first update waits for (min_memory_*). */
+static bool is_ready(const cm_run_learner *l) {
     const cm_replay_options *o = &l->c->replay;
     cm_replay_counts counts;
     cm_replay_count(l->replay, &counts);
-    if (counts.positions < 1 || counts.positions < o->min_memory_steps) return false;
+    if (counts.positions < 1 || counts.positions < share_up(l, o->min_memory_steps)) return false;
     bool ready = true;
     if (o->min_memory_size > 0 || o->min_memory_pct > 0.0) {
         double fill = o->memory_capacity > 0 ? o->min_memory_pct : 0.0;
-        int64_t size = o->min_memory_size > 0 || fill > 0.0 ? o->min_memory_size : 1;
+        int64_t size = o->min_memory_size > 0 || fill > 0.0 ? share_up(l, o->min_memory_size) : 1;
         if (cm_replay_is_ready(l->replay, size, fill, &ready) != CM_OK) return false;
     }
     return ready;
 }
 
-int64_t cm_run_learner_due(cm_run_learner *l, int64_t steps, int64_t before, int64_t episodes) {
+static int64_t count_due(cm_run_learner *l, int64_t steps, int64_t before, int64_t episodes) {
     const cm_trainer_options *o = &l->c->trainer;
-    if (!cm_run_learner_ready(l)) return 0;
     if (o->updates_per_iteration > 0) return o->updates_per_iteration;
     if (o->replay_ratio > 0.0) {
         double batch = (double)o->batch_size * o->gradient_accumulation;
@@ -223,6 +233,13 @@ int64_t cm_run_learner_due(cm_run_learner *l, int64_t steps, int64_t before, int
         return (int64_t)whole;
     }
     return episodes / o->train_frequency - before / o->train_frequency;
+}
+
+cm_status cm_run_learner_due(cm_run_learner *l, int64_t steps, int64_t before, int64_t episodes, int64_t *due) {
+    bool ready = is_ready(l);
+    CM_TRY(cm_ranks_all(l->comm, &ready));
+    *due = ready ? count_due(l, steps, before, episodes) : 0;
+    return CM_OK;
 }
 
 double cm_run_learner_credit(const cm_run_learner *l) { return l->credit; }

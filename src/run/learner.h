@@ -1,5 +1,7 @@
 /* Learning from the replay: batches drawn ahead, bootstrap values, updates, new priorities.
  *
+ * Of several ranks each draws its rows of a batch from its own memory.
+ *
  * How much is learnt is counted, never timed: after each round of acting the learner is told how many new steps and
  * episodes there are, and makes the number of updates that the options say (updates_per_iteration, replay_ratio, or one
  * per train_frequency finished episodes).
@@ -33,12 +35,11 @@ void cm_run_learner_destroy(cm_run_learner *learner); /* NULL is allowed */
 cm_replay *cm_run_learner_replay(cm_run_learner *learner);
 cm_trainer *cm_run_learner_trainer(cm_run_learner *learner);
 
-/* True once the memory holds what the first update waits for (min_memory_*). */
-bool cm_run_learner_ready(const cm_run_learner *learner);
-
-/* Updates that are due for `steps` new steps and for `episodes` finished ones, `before` of them learnt from already;
- * 0 while it is not ready. Fractions of an update are kept for later. */
-int64_t cm_run_learner_due(cm_run_learner *learner, int64_t steps, int64_t before, int64_t episodes);
+/* *due <- updates that are due for `steps` new steps and for `episodes` finished ones of all ranks, `before` of them
+ * learnt from already; 0 until every rank's memory holds its share of what the first update waits for (min_memory_*).
+ * Fractions of an update are kept for later. Collective. */
+cm_status cm_run_learner_due(cm_run_learner *learner, int64_t steps, int64_t before, int64_t episodes,
+                             int64_t *due) CM_MUST_USE;
 double cm_run_learner_credit(const cm_run_learner *learner); /* that fraction, for checkpoints */
 void cm_run_learner_set_credit(cm_run_learner *learner, double credit);
 
@@ -47,10 +48,10 @@ void cm_run_learner_set_credit(cm_run_learner *learner, double credit);
 cm_status cm_run_learner_run(cm_run_learner *learner, int64_t updates, double share, const char *dump,
                              cm_learning *out) CM_MUST_USE;
 
-/* Updates that the whole run will make at most, 1 at least; what schedules end with. */
 /* How a run trains: what its trainer is created with. Borrows from the session. */
 cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool);
 
+/* Updates that the whole run will make at most, 1 at least; what schedules end with. */
 int64_t cm_run_learner_plan(const cm_configuration *configuration);
 
 size_t cm_run_learner_memory(const cm_run_learner *learner, cm_memory_row *rows, int capacity, int *count);

@@ -86,6 +86,12 @@ const cm_option cm_run_option_rows[] = {
     CM_OPTION(INT64, memory_limit, "Device", "0", 0, MAX_INT,
               "Bytes that a run may plan for, of main memory and of a GPU's each; 0: what the machine has.",
               .flags = CM_OPTION_RESUME),
+    CM_OPTION(DOUBLE, rank_timeout, "Device", "60", 1, 86400,
+              "Seconds without a sign of life after which a rank counts as lost, and a run of several ranks ends.",
+              .flags = CM_OPTION_RESUME),
+    CM_OPTION(INT64, rank_check_updates, "Device", "1000", 0, MAX_INT,
+              "Updates between comparisons of the parameters of all ranks, which must be equal; 0: none.",
+              .flags = CM_OPTION_RESUME),
 
     CM_OPTION(ENUM, log_level, "Logging", "info", 0, 0, "Least important lines that are shown.",
               .choices = "debug|info|warning|error", .flags = CM_OPTION_RESUME),

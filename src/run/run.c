@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/rng.h"
+#include "run/ranks.h"
 #include "run/run_internal.h"
 
 /* ---- small facts ---- */
@@ -18,18 +19,12 @@
 static const cm_configuration *options(const cm_run *run) { return &run->session->configuration; }
 static cm_trainer *trainer_of(const cm_run *run) { return cm_run_learner_trainer(run->learner); }
 
-static cm_actor_counts counts_of(const cm_run *run) {
-    cm_actor_counts counts;
-    cm_actor_count(run->actor, &counts);
-    return counts;
-}
-
 double cm_run_seconds(const cm_run *run) { return run->state.seconds + cm_clock_seconds() - run->began; }
 
 /* How much of the run is done, 0 .. 1, by what is counted; schedules depend on it, so time does not count. */
 static double share_done(const cm_run *run) {
     const cm_run_options *o = &options(run)->run;
-    cm_actor_counts counts = counts_of(run);
+    const cm_actor_counts counts = run->counts;
     double share = 0.0;
     if (o->env_steps > 0) share = fmax(share, (double)counts.env_steps / (double)o->env_steps);
     if (o->updates > 0) share = fmax(share, (double)cm_trainer_updates(trainer_of(run)) / (double)o->updates);
@@ -40,7 +35,7 @@ static double share_done(const cm_run *run) {
 /* No more acting: the limits on steps and episodes are met. */
 static bool acting_done(const cm_run *run) {
     const cm_run_options *o = &options(run)->run;
-    cm_actor_counts counts = counts_of(run);
+    const cm_actor_counts counts = run->counts;
     return (o->env_steps > 0 && counts.env_steps >= o->env_steps) ||
            (o->num_episodes > 0 && counts.episodes >= o->num_episodes);
 }
@@ -51,18 +46,24 @@ static bool run_done(const cm_run *run, cm_run_end *end) {
     if (o->stop_at_goal && run->state.goal_reached) return true;
     *end = CM_RUN_LIMIT;
     if (o->updates > 0 && cm_trainer_updates(trainer_of(run)) >= o->updates) return true;
-    if (o->time_limit > 0.0 && cm_clock_seconds() - run->began >= o->time_limit) return true;
+    if (run->time_over) return true;
     return acting_done(run) && run->state.fresh_steps == 0;
 }
 
 /* ---- one iteration ---- */
 
 static cm_status act(cm_run *run) {
-    int64_t before = counts_of(run).env_steps;
     double share = share_done(run);
     run->row.temperature = cm_agent_temperature(&options(run)->agent, share);
-    CM_TRY(cm_actor_run(run->actor, run->row.temperature, cm_agent_random_moves(&options(run)->agent, share)));
-    run->state.fresh_steps += counts_of(run).env_steps - before;
+    return cm_actor_run(run->actor, run->row.temperature, cm_agent_random_moves(&options(run)->agent, share));
+}
+
+/* What has been acted counts from now on, and can be learnt from. */
+static cm_status commit(cm_run *run) {
+    int64_t before = run->counts.env_steps;
+    CM_TRY(cm_replay_commit(cm_run_learner_replay(run->learner)));
+    CM_TRY(cm_run_count(run));
+    run->state.fresh_steps += run->counts.env_steps - before;
     return CM_OK;
 }
 
@@ -80,13 +81,14 @@ static cm_status learn(cm_run *run, int64_t due, double share) {
     return CM_OK;
 }
 
-static int64_t take_due(cm_run *run) {
+static cm_status take_due(cm_run *run, int64_t *due) {
     const cm_run_options *o = &options(run)->run;
-    int64_t episodes = counts_of(run).episodes, made = cm_trainer_updates(trainer_of(run));
-    int64_t due = cm_run_learner_due(run->learner, run->state.fresh_steps, run->state.learnt_episodes, episodes);
+    int64_t episodes = run->counts.episodes, made = cm_trainer_updates(trainer_of(run));
+    CM_TRY(cm_run_learner_due(run->learner, run->state.fresh_steps, run->state.learnt_episodes, episodes, due));
     run->state.fresh_steps = 0;
     run->state.learnt_episodes = episodes;
-    return o->updates > 0 && due > o->updates - made ? o->updates - made : due;
+    if (o->updates > 0 && *due > o->updates - made) *due = o->updates - made;
+    return CM_OK;
 }
 
 static cm_status hand_over_weights(cm_run *run) {
@@ -97,12 +99,12 @@ static cm_status hand_over_weights(cm_run *run) {
 }
 
 static cm_status iterate_in_turn(cm_run *run) {
-    cm_replay *replay = cm_run_learner_replay(run->learner);
+    int64_t due;
     CM_TRY(act(run));
-    CM_TRY(cm_replay_commit(replay));
-    int64_t due = take_due(run);
+    CM_TRY(commit(run));
+    CM_TRY(take_due(run, &due));
     CM_TRY(learn(run, due, share_done(run)));
-    CM_TRY(cm_replay_commit(replay));
+    CM_TRY(cm_replay_commit(cm_run_learner_replay(run->learner)));
     return hand_over_weights(run);
 }
 
@@ -122,23 +124,22 @@ static cm_status run_half(void *context, int task, int worker) {
 
 /* Learns from what was acted last while the next steps are acted with the parameters from before. */
 static cm_status iterate_overlapped(cm_run *run) {
-    cm_replay *replay = cm_run_learner_replay(run->learner);
     if (run->state.fresh_steps == 0) {
         CM_TRY(act(run));
-        CM_TRY(cm_replay_commit(replay));
+        CM_TRY(commit(run));
     }
     duo halves = {.run = run, .act = !acting_done(run)};
-    halves.due = take_due(run);
+    CM_TRY(take_due(run, &halves.due));
     halves.share = share_done(run);
     CM_TRY(cm_pool_run(run->duo_pool, 2, run_half, &halves));
-    CM_TRY(cm_replay_commit(replay));
+    CM_TRY(commit(run));
     return hand_over_weights(run);
 }
 
 /* ---- what follows an iteration ---- */
 
 static void measure(cm_run *run, const cm_actor_counts *before, int64_t updates_before, double seconds) {
-    cm_actor_counts counts = counts_of(run);
+    const cm_actor_counts counts = run->counts;
     cm_metrics *row = &run->row;
     cm_replay_counts replay;
     cm_replay_count(cm_run_learner_replay(run->learner), &replay);
@@ -168,7 +169,7 @@ static void warn_of_clipping(cm_run *run) {
 static bool checkpoint_due(const cm_run *run) {
     const cm_run_options *o = &options(run)->run;
     const cm_run_state *s = &run->state;
-    int64_t episodes = counts_of(run).episodes, updates = cm_trainer_updates(trainer_of(run));
+    int64_t episodes = run->counts.episodes, updates = cm_trainer_updates(trainer_of(run));
     return run->best_due ||
            (o->checkpoint_interval > 0 &&
             episodes / o->checkpoint_interval > s->saved_episodes / o->checkpoint_interval) ||
@@ -176,11 +177,13 @@ static bool checkpoint_due(const cm_run *run) {
 }
 
 static cm_status save(cm_run *run) {
-    run->state.saved_episodes = counts_of(run).episodes;
+    const bool is_best = run->best_due;
+    run->state.saved_episodes = run->counts.episodes;
     run->state.saved_updates = cm_trainer_updates(trainer_of(run));
-    CM_TRY(cm_run_save(run));
-    if (!run->best_due) return CM_OK;
     run->best_due = false;
+    if (!cm_run_leads(run)) return CM_OK;
+    CM_TRY(cm_run_save(run));
+    if (!is_best) return CM_OK;
     return cm_checkpoint_point_best(run->store, run->state.saved_updates);
 }
 
@@ -190,7 +193,8 @@ static cm_status follow_up(cm_run *run) {
     run->state.is_pending = cm_run_evaluation_due(run);
     if (run->state.is_pending) CM_TRY(cm_run_evaluate(run));
     run->state.is_pending = false;
-    if (run->state.iteration % options(run)->run.metrics_interval == 0 || isfinite(run->row.eval_return)) {
+    bool is_written = run->state.iteration % options(run)->run.metrics_interval == 0 || isfinite(run->row.eval_return);
+    if (is_written && cm_run_leads(run)) {
         CM_TRY(cm_metrics_write(&run->metrics, &run->row));
     }
     double limit = options(run)->run.time_limit, late = limit > 0.0 ? (cm_clock_seconds() - run->began) / limit : 0.0;
@@ -199,7 +203,7 @@ static cm_status follow_up(cm_run *run) {
 }
 
 static cm_status iterate(cm_run *run) {
-    cm_actor_counts before = counts_of(run);
+    const cm_actor_counts before = run->counts;
     int64_t updates = cm_trainer_updates(trainer_of(run));
     double start = cm_clock_seconds();
     run->row = cm_metrics_empty();
@@ -213,7 +217,7 @@ static cm_status iterate(cm_run *run) {
 /* ---- the run ---- */
 
 static cm_status fill_result(cm_run *run, cm_run_end end, cm_run_result *out) {
-    cm_actor_counts counts = counts_of(run);
+    const cm_actor_counts counts = run->counts;
     *out = (cm_run_result){
         .end = end,
         .directory = run->directory.path,
@@ -247,7 +251,7 @@ static cm_status finish(cm_run *run, cm_run_end end, cm_run_result *out) {
     CM_TRY(fill_result(run, end, out));
     CM_TRY(save(run));
     CM_TRY(cm_run_evaluate_final(run, out));
-    CM_TRY(cm_run_write_result(run, out));
+    if (cm_run_leads(run)) CM_TRY(cm_run_write_result(run, out));
     CM_TRY(cm_run_say_device_peak(run));
     cm_run_say_end(run, out);
     return CM_OK;
@@ -255,10 +259,14 @@ static cm_status finish(cm_run *run, cm_run_end end, cm_run_result *out) {
 
 /* Iterations until the run has finished. Errors: CM_ERR_INTERRUPTED if it was asked to stop. */
 static cm_status go_on(cm_run *run, cm_run_end *end) {
+    bool is_asked;
     if (run->state.is_pending) CM_TRY(follow_up(run));
+    CM_TRY(cm_run_ask_time(run, &run->time_over));
     while (!run_done(run, end)) {
         CM_TRY(iterate(run));
-        if (cm_stop_asked(run->stop) && !run_done(run, end)) return cm_fail(CM_ERR_INTERRUPTED, "asked to stop");
+        CM_TRY(cm_run_ask_time(run, &run->time_over));
+        CM_TRY(cm_run_ask_stop(run, &is_asked));
+        if (is_asked && !run_done(run, end)) return cm_fail(CM_ERR_INTERRUPTED, "asked to stop");
     }
     return CM_OK;
 }
@@ -270,7 +278,7 @@ cm_status cm_run_train(cm_run *run, cm_run_result *out) {
         CM_TRY(cm_run_read_result(run, out, &found));
         if (found) return CM_OK;
     }
-    CM_TRY(cm_run_drop_result(run));
+    if (cm_run_leads(run)) CM_TRY(cm_run_drop_result(run));
     cm_status status = go_on(run, &end);
     if (status == CM_OK) status = finish(run, end, out);
     return status == CM_ERR_INTERRUPTED ? stop_here(run, out) : status;
@@ -301,7 +309,8 @@ cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay) {
         .env = &run->session->env,
         .replay = replay,
         .pool = run->overlap ? run->acting_pool : run->session->pool,
-        .environments = c->env.num_envs,
+        .environments = (int)cm_session_share(run->session, c->env.num_envs),
+        .first_environment = (uint64_t)cm_session_first(run->session, c->env.num_envs),
         .steps = c->agent.steps_per_iteration,
         .random_move_steps = c->agent.random_move_steps,
         .temperature_threshold = c->agent.temperature_threshold,
@@ -368,9 +377,12 @@ static cm_status make_directory(cm_run *run, const cm_run_request *request) {
 
 static cm_status open_files(cm_run *run) {
     char path[PATH_MAX];
+    char dump[48] = "not-finite.safetensors";
+    if (!cm_run_leads(run)) snprintf(dump, sizeof dump, "not-finite-rank-%d.safetensors", run->session->comm->rank);
+    CM_TRY(cm_run_directory_file(&run->directory, dump, run->dump, sizeof run->dump));
+    if (!cm_run_leads(run)) return CM_OK;
     CM_TRY(cm_run_directory_file(&run->directory, "log.txt", path, sizeof path));
     CM_TRY(cm_log_open(path));
-    CM_TRY(cm_run_directory_file(&run->directory, "not-finite.safetensors", run->dump, sizeof run->dump));
     return cm_checkpoint_store_create(run->directory.path, options(run)->run.keep_checkpoints, &run->store);
 }
 
@@ -384,20 +396,53 @@ static cm_status load_checkpoint(cm_run *run, const cm_run_request *request) {
     return cm_config_save(request->config, path);
 }
 
-static cm_status open_run(cm_run *run, const cm_run_request *request) {
+/* Several ranks: each has its share of the threads that the user wants on this machine. */
+static cm_status open_session(cm_run *run, const cm_run_request *request) {
+    cm_configuration configuration = *request->configuration;
+    cm_comm *comm = request->comm;
+    if (comm && comm->size > 1) {
+        CM_TRY(cm_ranks_check(&configuration, comm->size));
+        int *threads = &configuration.run.threads;
+        *threads = (*threads + comm->local_size - 1) / comm->local_size;
+    }
+    CM_TRY(cm_session_open(&configuration, &run->session));
+    if (comm) run->session->comm = comm;
+    return CM_OK;
+}
+
+/* The folder, made or opened by rank 0 and known to all. */
+static cm_status open_directory(cm_run *run, const cm_run_request *request) {
+    if (request->resume) return CM_OK;
+    if (cm_run_leads(run)) CM_TRY(make_directory(run, request));
+    run->is_new = cm_run_leads(run);
+    return cm_run_share_directory(run);
+}
+
+static cm_status open_metrics(cm_run *run) {
     char path[PATH_MAX];
+    if (!cm_run_leads(run)) return CM_OK;
+    CM_TRY(cm_run_directory_file(&run->directory, "metrics.jsonl", path, sizeof path));
+    return cm_metrics_open(&run->metrics, path, run->state.metrics_bytes);
+}
+
+static cm_status open_run(cm_run *run, const cm_run_request *request) {
+    const bool several = request->comm && request->comm->size > 1;
+    if (request->resume && several) {
+        return cm_fail(CM_ERR_INPUT,
+                       "--resume: several ranks cannot go on with a run; --init-from starts a new one from "
+                       "its weights, or let one process go on");
+    }
     if (request->resume) CM_TRY(cm_run_directory_open(&run->directory, request->directory));
-    if (!request->resume && request->directory && cm_run_directory_check(request->directory) == CM_OK) {
+    if (!request->resume && !several && request->directory && cm_run_directory_check(request->directory) == CM_OK) {
         return make_directory(run, request); /* refused before anything is built */
     }
-    CM_TRY(cm_session_open(request->configuration, &run->session));
-    if (!request->resume) CM_TRY(make_directory(run, request));
-    run->is_new = !request->resume;
+    CM_TRY(open_session(run, request));
+    CM_TRY(open_directory(run, request));
     CM_TRY(open_engine(run, request));
     CM_TRY(open_files(run));
     if (request->resume) CM_TRY(load_checkpoint(run, request));
-    CM_TRY(cm_run_directory_file(&run->directory, "metrics.jsonl", path, sizeof path));
-    CM_TRY(cm_metrics_open(&run->metrics, path, run->state.metrics_bytes));
+    CM_TRY(cm_run_count(run));
+    CM_TRY(open_metrics(run));
     CM_TRY(hand_over_weights(run));
     cm_run_say_start(run, request->resume);
     return CM_OK;

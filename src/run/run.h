@@ -5,6 +5,10 @@
  * goes on while this one is learnt from, at a lag of exactly one version. What a run computes is a function of its
  * configuration and seed alone: not of threads, time, prefetching, interruptions.
  *
+ * Of several ranks each has its share of the environments, of the batch and of the replay (run/ranks.h); environment i
+ * sees the same random numbers whatever rank it is on. Checkpoints then hold weights and counters, not the replay: such
+ * a run cannot be gone on with, but a new one starts from its weights.
+ *
  * A run ends at the first limit that is met (env_steps, updates, num_episodes, time_limit), or when an evaluation has
  * reached the goal and a second, longer one of the same weights has confirmed it (its 95 % interval lies above it).
  * Then the best evaluated weights, or the last ones if none were evaluated on the way, are evaluated on seeds that
@@ -15,6 +19,7 @@
 
 #include "agent/evaluate.h"
 #include "core/stop.h"
+#include "distributed/comm.h"
 #include "run/configuration.h"
 #include "run/progress.h"
 #include "run/safetensors.h"
@@ -34,6 +39,7 @@ typedef struct cm_run_request {
     const char *init_from;                 /* NULL, or a run whose weights a new run starts from */
     const char *program;                   /* how the user calls it, for the commands that are proposed; "cumind" */
     cm_progress *progress;                 /* borrowed */
+    cm_comm *comm;                         /* of the ranks, all of which make the same calls; NULL: one process */
     const cm_stop *stop;                   /* asked: end after the iteration that is going on; NULL: never */
 } cm_run_request;
 

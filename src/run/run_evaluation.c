@@ -7,11 +7,7 @@
 static const cm_configuration *options(const cm_run *run) { return &run->session->configuration; }
 static cm_trainer *trainer_of(const cm_run *run) { return cm_run_learner_trainer(run->learner); }
 
-static int64_t env_steps(const cm_run *run) {
-    cm_actor_counts counts;
-    cm_actor_count(run->actor, &counts);
-    return counts.env_steps;
-}
+static int64_t env_steps(const cm_run *run) { return run->counts.env_steps; }
 
 /* Episodes that confirm a goal: as many as the final report has, or as any evaluation if there is none. */
 static int confirming_episodes(const cm_run_options *o) {
@@ -63,7 +59,7 @@ cm_status cm_run_open_evaluation(cm_run *run) {
     const cm_run_options *o = &options(run)->run;
     bool on_the_way = o->evaluation_interval > 0;
     int last = on_the_way && o->stop_at_goal ? confirming_episodes(o) : o->final_evaluation_episodes;
-    if (!on_the_way && last == 0) return CM_OK;
+    if ((!on_the_way && last == 0) || !cm_run_leads(run)) return CM_OK;
     CM_TRY(cm_session_agent(run->session, &run->evaluation_agent));
     CM_TRY(open_evaluator(run, on_the_way ? o->evaluation_episodes : 0, &run->evaluator));
     return open_evaluator(run, last, &run->final_evaluator);
@@ -138,12 +134,14 @@ static void say_put_off(cm_run *run) {
 cm_status cm_run_evaluate(cm_run *run) {
     const cm_run_state before = run->state;
     const cm_metrics row = run->row;
-    cm_status status = evaluate(run);
+    cm_status status = cm_run_leads(run) ? evaluate(run) : CM_OK;
     if (status == CM_ERR_INTERRUPTED) {
         run->state = before, run->row = row;
         say_put_off(run);
+    } else if (status != CM_OK) {
+        return status;
     }
-    return status;
+    return cm_run_share_evaluation(run, status);
 }
 
 cm_status cm_run_evaluate_last(cm_run *run) {
@@ -153,10 +151,9 @@ cm_status cm_run_evaluate_last(cm_run *run) {
 
 /* ---- the report ---- */
 
-cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) {
+static cm_status evaluate_final(cm_run *run, cm_run_result *out) {
     const cm_run_options *o = &options(run)->run;
     cm_run_facts facts;
-    if (o->final_evaluation_episodes == 0) return CM_OK;
     CM_TRY(
         cm_run_load_agent(run->directory.path, CM_CHECKPOINT_PREFERRED, run->session, run->evaluation_agent, &facts));
     out->final_seed = cm_run_evaluation_seed(o->seed, -1, o->final_evaluation_episodes);
@@ -167,4 +164,11 @@ cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) {
     out->final_updates = facts.updates;
     out->evaluated = true;
     return CM_OK;
+}
+
+cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) {
+    if (options(run)->run.final_evaluation_episodes == 0) return CM_OK;
+    cm_status status = cm_run_leads(run) ? evaluate_final(run, out) : CM_OK;
+    if (status != CM_OK && status != CM_ERR_INTERRUPTED) return status;
+    return cm_run_share_evaluation(run, status);
 }

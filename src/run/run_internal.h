@@ -1,4 +1,5 @@
-/* What the files of a run share: run.c (life and loop), run_state.c (checkpoints), run_report.c (what people read). */
+/* What the files of a run share: run.c (life and loop), run_state.c (checkpoints), run_report.c (what people read),
+ * run_ranks.c (what ranks agree on). */
 #ifndef CM_RUN_INTERNAL_H
 #define CM_RUN_INTERNAL_H
 
@@ -59,13 +60,19 @@ struct cm_run {
     cm_run_segment segments[CM_RUN_SEGMENTS];
     int segment_count;
     cm_checkpoint_part parts[CM_RUN_PARTS];
+    int part_count;
 
+    cm_actor_counts counts; /* of all ranks, after the last acting */
     bool overlap;
+    bool time_over; /* the time limit was met, as all ranks know it */
     bool is_new;    /* its folder was made by this process */
     bool best_due;  /* the next checkpoint is the best evaluated one */
     double began;   /* clock at the start of this session */
     cm_metrics row; /* of the iteration that is going on; saved while it is pending */
 };
+
+/* This rank writes, evaluates and speaks. */
+static inline bool cm_run_leads(const cm_run *run) { return run->session->comm->rank == 0; }
 
 /* run_state.c */
 cm_status cm_run_make_parts(cm_run *run) CM_MUST_USE; /* tables of arrays and run->parts */
@@ -97,6 +104,15 @@ cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) CM_MUST_USE; /*
  * does not fit (CM_ERR_MEMORY names a key and the largest value of it that would). */
 cm_status cm_run_plan_device(cm_run *run) CM_MUST_USE;
 cm_status cm_run_say_device_peak(const cm_run *run) CM_MUST_USE; /* prints what it took at most */
+
+/* run_ranks.c */
+cm_status cm_run_count(cm_run *run) CM_MUST_USE; /* run->counts, when the actor's have changed; collective */
+/* Whether any rank was asked to stop, or the time of rank 0 is over. Collective. */
+cm_status cm_run_ask_stop(cm_run *run, bool *is_asked) CM_MUST_USE;
+cm_status cm_run_ask_time(cm_run *run, bool *is_over) CM_MUST_USE;
+cm_status cm_run_share_directory(cm_run *run) CM_MUST_USE; /* rank 0's path, to all */
+/* What an evaluation by rank 0 has changed, to all; returns `status`, which is OK or CM_ERR_INTERRUPTED, on all. */
+cm_status cm_run_share_evaluation(cm_run *run, cm_status status) CM_MUST_USE;
 
 /* run.c */
 cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay); /* borrows from the run */

@@ -68,10 +68,11 @@ static void start_event(cm_run *run, bool resumed) {
     char text[CM_METRICS_TEXT];
     snprintf(text, sizeof text,
              "\"run\": \"%.1000s\", \"environment\": \"%s\", \"backend\": \"%s\", \"dtype\": \"%s\", \"threads\": %d, "
-             "\"seed\": %lld, \"resumed\": %s, \"updates\": %lld",
+             "\"ranks\": %d, \"seed\": %lld, \"resumed\": %s, \"updates\": %lld",
              run->directory.path, run->session->env.spec.name, run->session->backend->kind->name,
-             cm_dtype_name(run->session->compute), cm_pool_size(run->session->pool), (long long)options(run)->run.seed,
-             resumed ? "true" : "false", (long long)cm_trainer_updates(cm_run_learner_trainer(run->learner)));
+             cm_dtype_name(run->session->compute), cm_pool_size(run->session->pool), run->session->comm->size,
+             (long long)options(run)->run.seed, resumed ? "true" : "false",
+             (long long)cm_trainer_updates(cm_run_learner_trainer(run->learner)));
     cm_progress_event(run->progress, "start", text);
 }
 
@@ -79,8 +80,13 @@ void cm_run_say_start(cm_run *run, bool resumed) {
     char machine[256], need[16], weights[16];
     const cm_param_table *table = cm_network_parameters(run->session->network);
     cm_session_describe(run->session, machine, sizeof machine);
+    size_t used = strlen(machine);
+    if (run->session->comm->size > 1) {
+        snprintf(machine + used, sizeof machine - used, ", each of %d ranks (%s)", run->session->comm->size,
+                 run->session->comm->name);
+    }
     cm_format_count((double)table->parameters, weights);
-    cm_format_bytes((double)cm_checkpoint_bytes(run->parts, CM_RUN_PARTS), need);
+    cm_format_bytes((double)cm_checkpoint_bytes(run->parts, run->part_count), need);
     cm_progress_say(run->progress, "run       %s%s", run->directory.path, resumed ? " (resumed)" : "");
     cm_progress_say(run->progress, "task      %s, seed %lld, %s parameters", run->session->env.spec.name,
                     (long long)options(run)->run.seed, weights);
@@ -110,8 +116,7 @@ static void evaluation_members(const cm_evaluation *e, char *out, size_t size) {
 void cm_run_say_evaluation(cm_run *run, const cm_evaluation *e, const char *note) {
     char members[512], text[768];
     evaluation_members(e, members, sizeof members);
-    cm_actor_counts counts;
-    cm_actor_count(run->actor, &counts);
+    const cm_actor_counts counts = run->counts;
     snprintf(text, sizeof text, "%s, \"env_steps\": %lld, \"updates\": %lld", members, (long long)counts.env_steps,
              (long long)cm_trainer_updates(cm_run_learner_trainer(run->learner)));
     cm_progress_event(run->progress, "evaluation", text);
@@ -154,6 +159,12 @@ static void say_next(cm_run *run, const cm_run_result *r) {
     char dir[PATH_MAX + 2], program[PATH_MAX + 2];
     quote(run->directory.path, dir, sizeof dir);
     quote(run->program, program, sizeof program);
+    const bool several = run->session->comm->size > 1;
+    if (r->end == CM_RUN_STOPPED && several) {
+        cm_progress_say(run->progress, "stopped, weights saved; a new run from them:  %s train --init-from %s", program,
+                        dir);
+        return;
+    }
     if (r->end == CM_RUN_STOPPED) {
         cm_progress_say(run->progress, "stopped and saved; go on with:  %s train --resume %s", program, dir);
         return;
@@ -162,6 +173,7 @@ static void say_next(cm_run *run, const cm_run_result *r) {
                     run->session->env.spec.players == 2 ? "play against it" : "watch it play  ", program, dir);
     cm_progress_say(run->progress, "learning curve     %s plot --run %s", program, dir);
     cm_progress_say(run->progress, "evaluate again     %s eval --run %s --episodes 100 --seed 1", program, dir);
+    if (several) return;
     cm_progress_say(run->progress, "train on           %s train --resume %s --env-steps %lld", program, dir,
                     (long long)(2 * r->env_steps));
 }

@@ -178,11 +178,11 @@ static uint64_t state_bytes(void *context) {
 
 static void write_state(const cm_run *run, cm_json_writer *json) {
     const cm_run_state *s = &run->state;
-    cm_actor_counts counts;
-    cm_actor_count(run->actor, &counts);
+    const cm_actor_counts counts = run->counts;
     cm_json_begin_object(json, NULL);
     cm_json_put_string(json, "format", state_format);
     cm_json_put_string(json, "environment", run->session->env.spec.name);
+    cm_json_put_int(json, "ranks", run->session->comm->size);
     cm_json_put_int(json, "updates", cm_trainer_updates(cm_run_learner_trainer(run->learner)));
     cm_json_put_int(json, "env_steps", counts.env_steps);
     cm_json_put_int(json, "episodes", counts.episodes);
@@ -223,6 +223,13 @@ static cm_status read_state(cm_run *run, const cm_json *root) {
     if (strcmp(format, state_format) != 0 || strcmp(environment, run->session->env.spec.name) != 0) {
         return cm_fail(CM_ERR_INPUT, "is \"%.40s\" of %.40s, this run needs \"%s\" of %s", format, environment,
                        state_format, run->session->env.spec.name);
+    }
+    double ranks = cm_json_number(cm_json_get(root, "ranks"), 1.0); /* not in checkpoints of before there were ranks */
+    if (ranks > 1.0) {
+        return cm_fail(CM_ERR_INPUT,
+                       "was saved by %g ranks, without their replay: it cannot be gone on with; --init-from starts a "
+                       "new run from its weights",
+                       ranks);
     }
     CM_TRY(cm_json_need_int(root, "updates", 0, INT64_MAX, &updates));
     CM_TRY(cm_json_need_int(root, "iteration", 0, INT64_MAX, &s->iteration));
@@ -265,13 +272,14 @@ cm_status cm_run_make_parts(cm_run *run) {
         {"the replay", run, data_bytes, save_data, load_data},
     };
     memcpy(run->parts, parts, sizeof parts);
+    run->part_count = run->session->comm->size == 1 ? CM_RUN_PARTS : CM_RUN_PARTS - 1; /* ranks keep no replay */
     CM_TRY(cm_alloc(&run->actor_bytes, cm_actor_bytes(run->actor) + 1, 1, "the state of the environments"));
     return make_tables(run);
 }
 
 cm_status cm_run_save(cm_run *run) {
     int64_t updates = cm_trainer_updates(cm_run_learner_trainer(run->learner));
-    cm_status status = cm_checkpoint_save(run->store, updates, run->parts, CM_RUN_PARTS);
+    cm_status status = cm_checkpoint_save(run->store, updates, run->parts, run->part_count);
     cm_bytes_free(&run->bytes);
     CM_TRY(status);
     cm_log(CM_DEBUG, "saved checkpoint %lld", (long long)updates);
@@ -280,6 +288,6 @@ cm_status cm_run_save(cm_run *run) {
 
 cm_status cm_run_load(cm_run *run, int64_t checkpoint) {
     int64_t loaded = 0;
-    CM_TRY(cm_checkpoint_load(run->store, checkpoint, run->parts, CM_RUN_PARTS, &loaded));
+    CM_TRY(cm_checkpoint_load(run->store, checkpoint, run->parts, run->part_count, &loaded));
     return cm_checkpoint_point_latest(run->store, loaded);
 }

@@ -154,6 +154,8 @@ cm_status cm_session_open(const cm_configuration *configuration, cm_session **ou
     *out = NULL;
     CM_TRY(cm_alloc(&s, 1, sizeof *s, "a session"));
     s->configuration = *configuration;
+    cm_comm_single(&s->single);
+    s->comm = &s->single;
     cm_status status = open_all(s);
     if (status == CM_OK) {
         *out = s;
@@ -170,6 +172,9 @@ void cm_session_close(cm_session *s) {
     cm_backend_close(s->backend);
     free(s);
 }
+
+int64_t cm_session_share(const cm_session *s, int64_t whole) { return whole / s->comm->size; }
+int64_t cm_session_first(const cm_session *s, int64_t whole) { return cm_session_share(s, whole) * s->comm->rank; }
 
 cm_status cm_session_agent(cm_session *s, cm_agent **out) {
     const cm_configuration *c = &s->configuration;

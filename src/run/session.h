@@ -5,6 +5,7 @@
 
 #include "agent/agent.h"
 #include "core/pool.h"
+#include "distributed/comm.h"
 #include "env/env.h"
 #include "network/network.h"
 #include "run/configuration.h"
@@ -19,8 +20,10 @@ typedef struct cm_session {
     cm_network *network; /* owned */
     cm_backend *backend; /* owned */
     cm_pool *pool;       /* owned */
-    char no_gpu[256];    /* why "auto" took the CPU, one line; "" if it did not */
-    cm_dtype compute;    /* of matrix products; may be CM_F32 where bfloat16 was asked for and is not native */
+    cm_comm *comm;       /* of the ranks; borrowed, or `single`. cm_session_open leaves it at one rank */
+    cm_comm single;
+    char no_gpu[256]; /* why "auto" took the CPU, one line; "" if it did not */
+    cm_dtype compute; /* of matrix products; may be CM_F32 where bfloat16 was asked for and is not native */
 } cm_session;
 
 /* Opens all of it. Errors: CM_ERR_INPUT if keys and environment contradict each other, CM_ERR_ABSENT for a backend that
@@ -30,6 +33,11 @@ void cm_session_close(cm_session *session); /* NULL is allowed */
 
 /* The environment that the options describe. */
 cm_status cm_session_env(const cm_env_options *options, cm_env *out) CM_MUST_USE;
+
+/* This rank's share of a count of the whole run that the ranks can share evenly (run/ranks.h), and the number that its
+ * first one has in the whole. */
+int64_t cm_session_share(const cm_session *session, int64_t whole);
+int64_t cm_session_first(const cm_session *session, int64_t whole);
 
 /* An agent on the session's network; the caller owns it and gives it weights. */
 cm_status cm_session_agent(cm_session *session, cm_agent **out) CM_MUST_USE;

@@ -27,7 +27,7 @@ cm_status cm_agreement_check(cm_trainer *t) {
             if (t->hashes[(size_t)rank * tensors + i] == t->hashes[i]) continue;
             return cm_fail(CM_ERR_STATE,
                            "update %lld: %s of rank %d is not that of rank 0: a machine computes wrongly, or the ranks "
-                           "are of different builds; go on from the last checkpoint with --resume",
+                           "are of different builds",
                            (long long)t->updates, table->param[i].name, rank);
         }
     }

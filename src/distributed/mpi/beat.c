@@ -24,7 +24,7 @@ struct cm_beat {
 
 /* Ends the job: the others may be waiting for the lost rank for ever. */
 static void give_up(const cm_beat *b) {
-    cm_log(CM_ERROR, "rank %d on %s has not answered for %g s: all ranks end; go on with --resume", b->before,
+    cm_log(CM_ERROR, "rank %d on %s has not answered for %g s: all ranks end", b->before,
            b->host + (size_t)b->before * b->width, b->timeout);
     MPI_Abort(MPI_COMM_WORLD, EXIT_LOST);
 }

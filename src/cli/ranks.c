@@ -1,0 +1,93 @@
+#include "cli/ranks.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/output.h"
+#include "core/log.h"
+#include "distributed/launch.h"
+#include "run/ranks.h"
+
+enum { MOST_RANKS = 4096, WAIT_SECONDS = 5 };
+
+/* What every rank would find wrong is said once, before they are started. */
+static cm_status check_configuration(const cm_arguments *arguments, int ranks) {
+    cm_configuration configuration;
+    cm_config *config = NULL;
+    cm_log_set_level(CM_ERROR); /* rank 0 will warn */
+    CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
+    cm_config_destroy(config);
+    return cm_ranks_check(&configuration, ranks);
+}
+
+static cm_status launch(cm_arguments *arguments, int ranks, cm_cli_ranks *out) {
+    const cm_launch job = {
+        .ranks = ranks, .oversubscribe = cm_argument_given(arguments, "--oversubscribe"), .argv = arguments->argv};
+    CM_TRY(cm_launch_check(&job));
+    CM_TRY(check_configuration(arguments, ranks));
+    out->is_over = true;
+    return cm_launch_run(&job, &arguments->verdict);
+}
+
+static cm_status join(const cm_arguments *arguments, const cm_launch_found *found, cm_comm *comm) {
+    cm_configuration configuration;
+    cm_config *config = NULL;
+    cm_log_set_level(CM_ERROR);
+    CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
+    cm_config_destroy(config);
+    const cm_comm_options options = {.timeout = configuration.run.rank_timeout};
+    CM_TRY(cm_comm_open_mpi(&options, comm));
+    if (comm->size != found->ranks) {
+        return cm_fail(
+            CM_ERR_ABSENT,
+            "%s has started %d ranks, but MPI knows of %d: with srun add --mpi=pmix, or use the mpirun of the "
+            "MPI that cumind was built with",
+            found->launcher, found->ranks, comm->size);
+    }
+    CM_TRY(cm_launch_bind(comm));
+    cm_log_set_level(comm->rank == 0 ? CM_INFO : CM_ERROR);
+    return CM_OK;
+}
+
+static cm_status check_flags(const cm_arguments *arguments, const cm_launch_found *found, int64_t devices) {
+    if (found->ranks > 1 && devices > 0 && devices != found->ranks) {
+        return cm_fail(CM_ERR_INPUT, "--num-devices %lld: %s has started %d ranks; leave the flag out",
+                       (long long)devices, found->launcher, found->ranks);
+    }
+    if (cm_argument_given(arguments, "--resume") && (devices > 1 || found->ranks > 1)) {
+        return cm_fail(CM_ERR_INPUT,
+                       "--resume: several ranks cannot go on with a run; --init-from starts a new one from "
+                       "its weights, or leave --num-devices out");
+    }
+    return CM_OK;
+}
+
+cm_status cm_cli_ranks_open(cm_arguments *arguments, cm_cli_ranks *out) {
+    const cm_launch_found found = cm_launch_find();
+    int64_t devices = 0;
+    out->is_over = false;
+    cm_comm_single(&out->comm);
+    CM_TRY(cm_argument_int(arguments, "--num-devices", 1, MOST_RANKS, &devices));
+    CM_TRY(check_flags(arguments, &found, devices));
+    if (found.ranks > 1) return join(arguments, &found, &out->comm);
+    return devices > 1 ? launch(arguments, (int)devices, out) : CM_OK;
+}
+
+void cm_cli_ranks_close(cm_cli_ranks *ranks, cm_status status) {
+    cm_comm *comm = &ranks->comm;
+    if (status == CM_OK || comm->size == 1) {
+        comm->close(comm);
+        return;
+    }
+    fflush(stdout);
+    if (comm->rank > 0) {
+        signal(SIGTERM, SIG_DFL); /* the launcher ends those that wait */
+        sleep(WAIT_SECONDS);
+        fprintf(stderr, "cumind: rank %d: %s\n", comm->rank, cm_error_message());
+    } else {
+        fprintf(stderr, "cumind: %s\n", cm_error_message());
+    }
+    comm->abort_all(comm, status == CM_ERR_INPUT ? CM_EXIT_USAGE : CM_EXIT_OTHER);
+}

@@ -1,0 +1,243 @@
+#include "distributed/launch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/arena.h"
+#include "core/cpu.h"
+
+/* ---- what has started us ---- */
+
+static int number_of(const char *variable) {
+    const char *text = getenv(variable);
+    long n = text ? strtol(text, NULL, 10) : 0;
+    return n > 0 && n < 1 << 20 ? (int)n : 0;
+}
+
+cm_launch_found cm_launch_find(void) {
+    static const struct {
+        const char *variable, *launcher;
+    } rows[] = {{"OMPI_COMM_WORLD_SIZE", "mpirun"}, {"PMI_SIZE", "mpirun"}, {"SLURM_STEP_NUM_TASKS", "srun"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int ranks = number_of(rows[i].variable);
+        /* a step of one task is the batch script itself, or a program on its own */
+        if (ranks > 1 || (ranks == 1 && i < 2)) return (cm_launch_found){rows[i].launcher, ranks};
+    }
+    return (cm_launch_found){NULL, 1};
+}
+
+cm_status cm_launch_check(const cm_launch *launch) {
+    int processors = cm_cpu_count();
+    if (launch->ranks <= processors || launch->oversubscribe) return CM_OK;
+    return cm_fail(CM_ERR_INPUT,
+                   "--num-devices %d: this machine has %d processor%s for cumind; take fewer, or add --oversubscribe",
+                   launch->ranks, processors, processors == 1 ? "" : "s");
+}
+
+/* ---- the launcher's messages ---- */
+
+static bool is_rule(const char *line) {
+    return line[0] == '-' && strspn(line, "-") == strlen(line) && strlen(line) > 60;
+}
+
+/* A frame about the end of a job, as Open MPI writes them, in our words: "" for what the ranks have said themselves. */
+static bool translate(const char *frame, char out[CM_LAUNCH_TEXT]) {
+    static const char *const said[] = {"MPI_ABORT was invoked", "exited with non-zero status",
+                                       "Primary job  terminated", "calling \"finalize\"", "without calling finalize"};
+    const char *at = strstr(frame, "noticed that process rank ");
+    int rank, number, pid;
+    char node[128];
+    out[0] = '\0';
+    if (at && sscanf(at, "noticed that process rank %d with PID %d on node %127s exited on signal %d", &rank, &pid,
+                     node, &number) == 4) {
+        snprintf(out, CM_LAUNCH_TEXT, "cumind: rank %d on %s was ended by signal %d (%s), and the others with it\n",
+                 rank, node, number, strsignal(number));
+        return true;
+    }
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        if (strstr(frame, said[i])) return true;
+    }
+    return false;
+}
+
+/* What the launcher and its library say of themselves while a job ends. */
+static bool is_about_itself(const char *line) {
+    return strstr(line, "ORTE_ERROR_LOG") || strstr(line, "mpirun: Forwarding signal") ||
+           strstr(line, "has sent help message help-mpi") || strstr(line, "orte_base_help_aggregate") ||
+           strstr(line, "] Read -1, expected "); /* from the memory of a rank that is gone */
+}
+
+static void end_frame(cm_launch_filter *f, char out[CM_LAUNCH_TEXT]) {
+    if (!translate(f->frame, out)) snprintf(out, CM_LAUNCH_TEXT, "%s", f->frame);
+    f->in_frame = false;
+}
+
+void cm_launch_filter_line(cm_launch_filter *f, const char *line, char out[CM_LAUNCH_TEXT]) {
+    size_t used = strlen(f->frame);
+    out[0] = '\0';
+    if (is_rule(line)) {
+        if (f->in_frame) {
+            end_frame(f, out);
+        } else {
+            f->in_frame = true;
+            f->frame[0] = '\0';
+        }
+    } else if (f->in_frame) {
+        snprintf(f->frame + used, sizeof f->frame - used, "%s\n", line);
+    } else if (!is_about_itself(line)) {
+        snprintf(out, CM_LAUNCH_TEXT, "%.*s\n", CM_LAUNCH_TEXT - 2, line);
+    }
+}
+
+static void pass_on(const char *text) {
+    for (size_t size = strlen(text); size > 0;) {
+        ssize_t n = write(STDERR_FILENO, text, size);
+        if (n <= 0) return;
+        text += n, size -= (size_t)n;
+    }
+}
+
+/* Lines of the pipe `from` that are complete go through the filter. Returns false at its end. */
+typedef struct reader {
+    cm_launch_filter filter;
+    char line[CM_LAUNCH_TEXT];
+    size_t used;
+} reader;
+
+static bool read_lines(reader *r, int from) {
+    char piece[1024], out[CM_LAUNCH_TEXT];
+    ssize_t n = read(from, piece, sizeof piece);
+    if (n < 0 && errno == EINTR) return true;
+    for (ssize_t i = 0; i < n; i++) {
+        if (piece[i] != '\n' && r->used < sizeof r->line - 1) {
+            r->line[r->used++] = piece[i];
+            continue;
+        }
+        r->line[r->used] = '\0';
+        r->used = 0;
+        cm_launch_filter_line(&r->filter, r->line, out);
+        pass_on(out);
+    }
+    return n > 0;
+}
+
+/* ---- the job ---- */
+
+static volatile sig_atomic_t asked, interrupted; /* signals so far: all, and SIGINT alone */
+
+static void on_signal(int number) {
+    asked++;
+    if (number == SIGINT) interrupted++;
+}
+
+/* SIGINT and SIGTERM come only while the parent waits: none is lost between a look and a wait. */
+static void catch_signals(sigset_t *waiting) {
+    struct sigaction action = {.sa_handler = on_signal};
+    sigset_t block;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigemptyset(&block);
+    sigaddset(&block, SIGINT);
+    sigaddset(&block, SIGTERM);
+    sigprocmask(SIG_BLOCK, &block, waiting);
+}
+
+/* Its terminal is ours: its group is one of its own, so that ctrl-C comes to us alone, and it reads nothing. */
+static void become(char *const *command, int err, const sigset_t *mask) {
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    setpgid(0, 0);
+    if (!freopen("/dev/null", "r", stdin)) _exit(126);
+    dup2(err, STDERR_FILENO);
+    execvp(command[0], command);
+    _exit(127);
+}
+
+static void forward(pid_t job) {
+    static const char text[] = "\nevery rank finishes this iteration, then all is saved; again to end at once\n";
+    if (interrupted > 1) {
+        kill(job, SIGTERM);
+    } else {
+        kill(job, SIGUSR1);
+        if (interrupted) pass_on(text);
+    }
+}
+
+static void watch(pid_t job, int from, const sigset_t *waiting) {
+    reader r = {.used = 0};
+    struct pollfd pipe = {.fd = from, .events = POLLIN};
+    int seen = 0;
+    for (bool is_open = true; is_open;) {
+        int n = ppoll(&pipe, 1, NULL, waiting);
+        if (n > 0) is_open = read_lines(&r, from);
+        if (asked > seen) forward(job);
+        seen = asked;
+    }
+}
+
+static cm_status start(char *const *command, int *status) {
+    int ends[2], state = 0;
+    sigset_t waiting;
+    if (pipe(ends) != 0) return cm_fail(CM_ERR_IO, "a pipe to the launcher: %s", strerror(errno));
+    catch_signals(&waiting);
+    pid_t job = fork();
+    if (job == 0) {
+        close(ends[0]);
+        become(command, ends[1], &waiting);
+    }
+    close(ends[1]);
+    if (job > 0) watch(job, ends[0], &waiting);
+    close(ends[0]);
+    if (job < 0) return cm_fail(CM_ERR_IO, "the launcher cannot be started: %s", strerror(errno));
+    while (waitpid(job, &state, 0) < 0 && errno == EINTR) {
+    }
+    *status = WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
+    if (*status == 127) return cm_fail(CM_ERR_ABSENT, "mpirun is not on the path: install Open MPI (make deps-mpi)");
+    return CM_OK;
+}
+
+/* The ranks bind themselves (cm_launch_bind), and whether they find room has been checked in our own way: so the
+ * machine is given to the launcher as one with as many slots as there are ranks. */
+static int write_command(const cm_launch *launch, char *own, char hosts[48], char number[16], const char **out) {
+    int count = 0;
+    snprintf(number, 16, "%d", launch->ranks);
+    snprintf(hosts, 48, "localhost:%d", launch->ranks);
+    out[count++] = "mpirun";
+    if (geteuid() == 0) out[count++] = "--allow-run-as-root";
+    if (launch->oversubscribe) out[count++] = "--oversubscribe";
+    static const char *const fixed[] = {"--bind-to", "none", "--host"};
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) out[count++] = fixed[i];
+    out[count++] = hosts;
+    out[count++] = "-np";
+    out[count++] = number;
+    out[count++] = own;
+    for (int i = 1; launch->argv[i]; i++) out[count++] = launch->argv[i];
+    out[count] = NULL;
+    return count;
+}
+
+cm_status cm_launch_run(const cm_launch *launch, int *status) {
+    enum { OWN = 16 };
+    char own[4096], hosts[48], number[16];
+    const char **command = NULL;
+    size_t count = 0;
+    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    if (length <= 0) return cm_fail(CM_ERR_ABSENT, "the program's own place is not to be found in /proc/self/exe");
+    own[length] = '\0';
+    while (launch->argv[count]) count++;
+    CM_TRY(cm_alloc(&command, count + OWN, sizeof *command, "the launcher's command"));
+    write_command(launch, own, hosts, number, command);
+    cm_status result = start((char *const *)command, status);
+    free(command);
+    return result;
+}

@@ -1,0 +1,57 @@
+/* Starting the ranks of a run, and finding those that a launcher has started.
+ *
+ * One program is all there is: `cumind train --num-devices 4` starts four of itself under mpirun and watches over them;
+ * each of these, as each that a user has started with mpirun or srun, finds by the launcher's variables that it is a
+ * rank.
+ */
+#ifndef CM_DISTRIBUTED_LAUNCH_H
+#define CM_DISTRIBUTED_LAUNCH_H
+
+#include "distributed/comm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Who has started this process. */
+typedef struct cm_launch_found {
+    const char *launcher; /* "mpirun" or "srun"; NULL: nobody that starts ranks */
+    int ranks;            /* of the job; 1 without a launcher */
+} cm_launch_found;
+
+cm_launch_found cm_launch_find(void);
+
+typedef struct cm_launch {
+    int ranks;          /* to be started on this machine, at least 2 */
+    bool oversubscribe; /* more ranks than processors are wanted */
+    char *const *argv;  /* of this program, NULL behind the last: what every rank is called with */
+} cm_launch;
+
+/* CM_OK if the ranks find a processor each on this machine, or need none; else CM_ERR_INPUT. */
+cm_status cm_launch_check(const cm_launch *launch) CM_MUST_USE;
+
+/* Starts the ranks under mpirun, as this program, and waits for the end of all. Meanwhile SIGINT and SIGTERM are passed
+ * on to every rank as SIGUSR1, a request to stop; a second SIGINT ends them at once. What the launcher itself has to
+ * say about a rank that died becomes one line on stderr. *status is the exit status of the job: that of the first rank
+ * that failed, 128 + number if a signal ended it. Errors: CM_ERR_ABSENT if there is no mpirun, CM_ERR_IO. */
+cm_status cm_launch_run(const cm_launch *launch, int *status) CM_MUST_USE;
+
+/* Ranks of one machine that may use the same processors (no launcher has bound them) divide these: each keeps to its
+ * share. Collective. Where there are more ranks than processors several have the same one. */
+cm_status cm_launch_bind(cm_comm *comm) CM_MUST_USE;
+
+/* ---- for tests ---- */
+
+/* What becomes of the launcher's messages. One line goes in (without its end), what is to be said comes out in `out`,
+ * "" if nothing. Frames of dashes are opened and closed by lines of "-----". */
+enum { CM_LAUNCH_TEXT = 4096 };
+typedef struct cm_launch_filter {
+    bool in_frame, is_known;
+    char frame[CM_LAUNCH_TEXT]; /* its lines so far */
+} cm_launch_filter;
+void cm_launch_filter_line(cm_launch_filter *filter, const char *line, char out[CM_LAUNCH_TEXT]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,32 @@
+/* A run of several ranks: what of the configuration each takes, and what they agree on.
+ *
+ * All counts of a configuration are those of the whole run. Every rank has its share of the environments, of the rows
+ * of a batch and of the replay, acts and samples by itself, and learns with all others. Rank 0 alone writes to the
+ * run's folder, evaluates, and speaks.
+ */
+#ifndef CM_RUN_RANKS_H
+#define CM_RUN_RANKS_H
+
+#include "agent/acting.h"
+#include "distributed/comm.h"
+#include "run/configuration.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Errors: CM_ERR_INPUT names the first key whose count the ranks cannot share evenly, and the nearest ones that they
+ * can. */
+cm_status cm_ranks_check(const cm_configuration *configuration, int ranks) CM_MUST_USE;
+
+/* counts <- those of all ranks together: sums, and means over the recent episodes of all. Collective. */
+cm_status cm_ranks_count(cm_comm *comm, cm_actor_counts *counts) CM_MUST_USE;
+
+/* *flag <- whether it is true on any rank, or on all. Collective. */
+cm_status cm_ranks_any(cm_comm *comm, bool *flag) CM_MUST_USE;
+cm_status cm_ranks_all(cm_comm *comm, bool *flag) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

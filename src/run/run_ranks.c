@@ -1,0 +1,40 @@
+/* What the ranks of a run agree on. With one rank nothing is sent and nothing changes. */
+#include "core/clock.h"
+#include "run/ranks.h"
+#include "run/run_internal.h"
+
+static cm_comm *comm_of(const cm_run *run) { return run->session->comm; }
+
+cm_status cm_run_count(cm_run *run) {
+    cm_actor_count(run->actor, &run->counts);
+    return cm_ranks_count(comm_of(run), &run->counts);
+}
+
+cm_status cm_run_ask_stop(cm_run *run, bool *is_asked) {
+    *is_asked = cm_stop_asked(run->stop);
+    return cm_ranks_any(comm_of(run), is_asked);
+}
+
+cm_status cm_run_ask_time(cm_run *run, bool *is_over) {
+    const double limit = run->session->configuration.run.time_limit;
+    *is_over = limit > 0.0 && cm_clock_seconds() - run->began >= limit;
+    return limit > 0.0 ? comm_of(run)->broadcast(comm_of(run), is_over, sizeof *is_over, 0) : CM_OK;
+}
+
+cm_status cm_run_share_directory(cm_run *run) {
+    return comm_of(run)->broadcast(comm_of(run), run->directory.path, sizeof run->directory.path, 0);
+}
+
+cm_status cm_run_share_evaluation(cm_run *run, cm_status status) {
+    struct {
+        cm_run_state state;
+        cm_metrics row;
+        cm_status status;
+        bool best_due;
+    } all = {run->state, run->row, status, run->best_due};
+    if (comm_of(run)->size == 1) return status;
+    CM_TRY(comm_of(run)->broadcast(comm_of(run), &all, sizeof all, 0));
+    run->state = all.state, run->row = all.row, run->best_due = all.best_due;
+    if (all.status == CM_OK || cm_run_leads(run)) return all.status;
+    return cm_fail(all.status, "asked to stop");
+}

@@ -1,0 +1,331 @@
+/* Runs of several ranks as a user starts them: `cumind train --num-devices 2`. */
+#include <check.h>
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/cpu.h"
+#include "core/file.h"
+#include "distributed/launch.h"
+#include "run/metrics.h"
+#include "run/ranks.h"
+#include "support/main.h"
+#include "support/program.h"
+
+/* ---- what needs no MPI ---- */
+
+static char said[CM_LAUNCH_TEXT];
+
+/* Gives lines to a filter; what comes out is collected in `said`. */
+static void filter(const char *const *lines) {
+    cm_launch_filter f = {.in_frame = false};
+    char out[CM_LAUNCH_TEXT];
+    said[0] = '\0';
+    for (int i = 0; lines[i]; i++) {
+        cm_launch_filter_line(&f, lines[i], out);
+        strncat(said, out, sizeof said - strlen(said) - 1);
+    }
+}
+
+#define RULE "--------------------------------------------------------------------------"
+
+START_TEST(the_launchers_frames_become_one_line_or_none) {
+    static const char *const killed[] = {"warning: of a rank",
+                                         RULE,
+                                         "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 "
+                                         "(Killed).",
+                                         RULE,
+                                         "and on",
+                                         NULL};
+    static const char *const aborted[] = {RULE,
+                                          "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD",
+                                          "with errorcode 2.",
+                                          RULE,
+                                          "[vm:1] [[1,0],0] ORTE_ERROR_LOG: Data unpack",
+                                          "[vm:29197] 1 more process has sent help message help-mpi-api.txt / "
+                                          "mpi-abort",
+                                          "[vm:29197] Set MCA parameter \"orte_base_help_aggregate\" to 0 to see all",
+                                          "mpirun: Forwarding signal 10 to job",
+                                          NULL};
+    static const char *const other[] = {RULE, "All nodes which are allocated for this job are already filled.", RULE,
+                                        NULL};
+    filter(killed);
+    ck_assert_str_eq(said, "warning: of a rank\n"
+                           "cumind: rank 1 on vm was ended by signal 9 (Killed), and the others with it\nand on\n");
+    filter(aborted);
+    ck_assert_str_eq(said, "");
+    filter(other);
+    ck_assert_str_eq(said, "All nodes which are allocated for this job are already filled.\n");
+}
+END_TEST
+
+START_TEST(ranks_are_found_by_the_variables_of_their_launcher) {
+    static const char *const all[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+    for (int i = 0; i < 3; i++) unsetenv(all[i]);
+    ck_assert_ptr_null(cm_launch_find().launcher);
+    ck_assert_int_eq(cm_launch_find().ranks, 1);
+    setenv("SLURM_STEP_NUM_TASKS", "1", 1);
+    ck_assert_ptr_null(cm_launch_find().launcher);
+    setenv("SLURM_STEP_NUM_TASKS", "4", 1);
+    ck_assert_str_eq(cm_launch_find().launcher, "srun");
+    ck_assert_int_eq(cm_launch_find().ranks, 4);
+    setenv("OMPI_COMM_WORLD_SIZE", "3", 1);
+    ck_assert_str_eq(cm_launch_find().launcher, "mpirun");
+    ck_assert_int_eq(cm_launch_find().ranks, 3);
+}
+END_TEST
+
+START_TEST(counts_that_ranks_cannot_share_name_the_nearest_that_they_can) {
+    cm_configuration c;
+    cm_config *config;
+    const char *settings[] = {"num_envs=30", "batch_size=64", "memory_steps=4000"};
+    ck_assert_int_eq(cm_configuration_load(NULL, settings, 3, &c, &config), CM_OK);
+    ck_assert_int_eq(cm_ranks_check(&c, 1), CM_OK);
+    ck_assert_int_eq(cm_ranks_check(&c, 2), CM_OK);
+    ck_assert_int_eq(cm_ranks_check(&c, 4), CM_ERR_INPUT);
+    ck_assert_str_eq(cm_error_message(), "Environment.num_envs is 30, which 4 ranks cannot share evenly; the nearest "
+                                         "count that they can is 28");
+    ck_assert_int_eq(cm_ranks_check(&c, 3), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "Training.batch_size is 64, which 3 ranks"));
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), " is 63"));
+    ck_assert_int_eq(cm_ranks_check(&c, 128), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), " is 128"));
+    cm_config_destroy(config);
+}
+END_TEST
+
+START_TEST(more_ranks_than_processors_need_a_flag) {
+    cm_launch launch = {.ranks = cm_cpu_count() + 1};
+    ck_assert_int_eq(cm_launch_check(&launch), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "add --oversubscribe"));
+    launch.oversubscribe = true;
+    ck_assert_int_eq(cm_launch_check(&launch), CM_OK);
+    launch = (cm_launch){.ranks = cm_cpu_count()};
+    ck_assert_int_eq(cm_launch_check(&launch), CM_OK);
+}
+END_TEST
+
+/* ---- runs ---- */
+
+static char folder[64];
+static cm_output output;
+
+static void begin_each(void) {
+    strcpy(folder, "/tmp/cumind-launch-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    setenv("TMPDIR", "/tmp", 1);
+    setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* of MPI, to the end */
+}
+static void end_each(void) { ck_assert_int_eq(cm_directory_remove(folder), CM_OK); }
+
+static bool has_mpi(void) {
+    char path[1024];
+    snprintf(path, sizeof path, "%s", CM_TEST_PROGRAM);
+    *strrchr(path, '/') = '\0';
+    strcat(path, "/lib/cumind_mpi.so");
+    bool is_there = cm_file_exists(path) && system("command -v mpirun >/dev/null") == 0;
+    if (!is_there) printf("SKIP mpi: the module is not built, or there is no mpirun (make deps-mpi all)\n");
+    return is_there;
+}
+
+#define SMALL                                                                                                          \
+    "train --oversubscribe --set min_memory_steps=256 --set num_simulations=4 --set hidden_dim=32 "                    \
+    "--set final_evaluation_episodes=2 --set stop_at_goal=false --set memory_steps=8192 "
+
+static void train(const char *rest) {
+    char text[1024];
+    snprintf(text, sizeof text,
+             SMALL "--set evaluation_interval=512 --set evaluation_episodes=2 --env-steps 768 --quiet %s", rest);
+    cm_program_run(folder, text, &output);
+}
+
+static void hash_of(const char *run, char hash[64]) {
+    char name[64], text[2048];
+    snprintf(name, sizeof name, "%s/result.json", run);
+    cm_program_file(folder, name, text, sizeof text);
+    const char *at = strstr(text, "\"parameter_hash\": \"");
+    ck_assert_msg(at != NULL, "%s: %s", run, text);
+    snprintf(hash, 64, "%.32s", at + strlen("\"parameter_hash\": \""));
+}
+
+/* Environments draw the same numbers whatever rank they are on: until something is learnt, one rank and two see the
+ * same episodes. */
+static void same_beginning(const char *a, const char *b) {
+    char path[128];
+    cm_metrics *x, *y;
+    int n, m;
+    snprintf(path, sizeof path, "%s/%s/metrics.jsonl", folder, a);
+    ck_assert_msg(cm_metrics_read(path, &x, &n) == CM_OK, "%s", cm_error_message());
+    snprintf(path, sizeof path, "%s/%s/metrics.jsonl", folder, b);
+    ck_assert_msg(cm_metrics_read(path, &y, &m) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(n, 3);
+    ck_assert_int_eq(m, 3);
+    ck_assert_int_eq(x[0].env_steps, 256);
+    ck_assert_int_ge(x[0].episodes, 1);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(x[i].env_steps, y[i].env_steps);
+        ck_assert_int_eq(x[i].updates, y[i].updates);
+    }
+    ck_assert_int_eq(x[0].episodes, y[0].episodes);
+    ck_assert_double_eq_tol(x[0].mean_return, y[0].mean_return, 1e-9);
+    free(x);
+    free(y);
+}
+
+START_TEST(two_runs_of_two_ranks_end_with_the_same_hash) {
+    char first[64], second[64], path[128];
+    if (!has_mpi()) return;
+    train("--run one");
+    ck_assert_msg(output.status == 0, "%s", output.err);
+    train("--num-devices 2 --run two");
+    ck_assert_msg(output.status == 0, "%s", output.err);
+    ck_assert_str_eq(output.out, "");
+    ck_assert_str_eq(output.err, "");
+    train("--num-devices 2 --run again");
+    ck_assert_msg(output.status == 0, "%s", output.err);
+    hash_of("two", first);
+    hash_of("again", second);
+    ck_assert_str_eq(first, second);
+    same_beginning("one", "two");
+    snprintf(path, sizeof path, "eval --run two --episodes 2 --json");
+    cm_program_run(folder, path, &output);
+    ck_assert_msg(output.status == 0, "%s", output.err);
+    cm_program_run(folder, "train --quiet --resume two --env-steps 2000", &output);
+    ck_assert_int_eq(output.status, 2);
+    ck_assert_msg(strstr(output.err, "was saved by 2 ranks") != NULL, "%s", output.err);
+}
+END_TEST
+
+/* The process that is rank `rank` of the job of `parent`: a child of its child. 0: not there. */
+static pid_t find_rank(pid_t parent, int rank) {
+    char path[320], text[65536], wanted[64];
+    pid_t found = 0;
+    DIR *all = opendir("/proc");
+    snprintf(wanted, sizeof wanted, "OMPI_COMM_WORLD_RANK=%d", rank);
+    for (struct dirent *entry; all && (entry = readdir(all));) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10), above = 0;
+        if (pid <= 0) continue;
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+        FILE *file = fopen(path, "r");
+        if (!file || fscanf(file, "%*d %*s %*c %d", &above) != 1) above = 0;
+        if (file) fclose(file);
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)above);
+        file = above > 0 ? fopen(path, "r") : NULL;
+        if (!file || fscanf(file, "%*d %*s %*c %d", &above) != 1) above = 0;
+        if (file) fclose(file);
+        if (above != parent) continue;
+        snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+        file = fopen(path, "r");
+        size_t n = file ? fread(text, 1, sizeof text, file) : 0;
+        if (file) fclose(file);
+        if (memmem(text, n, wanted, strlen(wanted) + 1)) found = pid;
+    }
+    if (all) closedir(all);
+    return found;
+}
+
+/* Starts a long run of two ranks and waits until its first iterations are there. */
+static pid_t start_long(void) {
+    char text[4096] = "";
+    pid_t job = cm_program_start(folder, SMALL "--num-devices 2 --set evaluation_interval=0 --env-steps 10000000 --run "
+                                               "long --set log_interval=0");
+    for (int i = 0; i < 600 && !strstr(text, "\"iteration\": 2,"); i++) {
+        usleep(100000);
+        cm_program_file(folder, "long/metrics.jsonl", text, sizeof text);
+    }
+    ck_assert_msg(strstr(text, "\"iteration\": 2,") != NULL, "it did not begin");
+    return job;
+}
+
+START_TEST(a_killed_rank_ends_the_job_promptly_and_is_named) {
+    char text[4096];
+    if (!has_mpi()) return;
+    pid_t job = start_long(), rank = find_rank(job, 1);
+    ck_assert_int_gt(rank, 0);
+    double start = cm_clock_seconds();
+    kill(rank, SIGKILL);
+    ck_assert_int_eq(cm_program_wait(job), 128 + SIGKILL);
+    ck_assert_double_lt(cm_clock_seconds() - start, 30.0);
+    cm_program_file(folder, "err.txt", text, sizeof text);
+    ck_assert_msg(strstr(text, "cumind: rank 1 on ") && strstr(text, " was ended by signal 9 (Killed)"), "%s", text);
+    ck_assert_msg(strchr(text, '\n') == text + strlen(text) - 1, "more than a line: %s", text);
+}
+END_TEST
+
+START_TEST(a_request_to_stop_ends_and_saves_all_ranks) {
+    char text[65536];
+    if (!has_mpi()) return;
+    pid_t job = start_long();
+    kill(job, SIGTERM);
+    ck_assert_int_eq(cm_program_wait(job), 0);
+    cm_program_file(folder, "out.txt", text, sizeof text);
+    ck_assert_msg(strstr(text, "asked to stop after ") && strstr(text, "--init-from long"), "%s", text);
+    cm_program_file(folder, "err.txt", text, sizeof text);
+    ck_assert_str_eq(text, "");
+    cm_program_run(folder, "eval --run long --episodes 2 --json", &output);
+    ck_assert_msg(output.status == 0, "%s", output.err);
+}
+END_TEST
+
+START_TEST(one_rank_that_is_asked_to_stop_stops_all) {
+    char text[65536];
+    if (!has_mpi()) return;
+    pid_t job = start_long();
+    kill(find_rank(job, 1), SIGTERM);
+    ck_assert_int_eq(cm_program_wait(job), 0);
+    cm_program_file(folder, "out.txt", text, sizeof text);
+    ck_assert_msg(strstr(text, "asked to stop after "), "%s", text);
+}
+END_TEST
+
+START_TEST(what_ranks_cannot_do_is_one_line_and_a_usage_error) {
+    static const struct {
+        const char *arguments, *says;
+    } rows[] = {{"train --num-devices 2 --oversubscribe --set num_envs=33", "nearest count that they can is 32"},
+                {"train --num-devices 0", "--num-devices"},
+                {"train --num-devices 2 --oversubscribe --resume here", "several ranks cannot go on with a run"},
+                {"train --num-devices 4000", "add --oversubscribe"},
+                {"train --num-devices 2 --oversubscribe --set rank_timeout=0", "rank_timeout"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cm_program_run(folder, rows[i].arguments, &output);
+        ck_assert_int_eq(output.status, 2);
+        ck_assert_msg(strstr(output.err, rows[i].says) != NULL, "%s", output.err);
+        ck_assert_ptr_eq(strchr(output.err, '\n'), output.err + strlen(output.err) - 1);
+    }
+}
+END_TEST
+
+START_TEST(an_error_of_a_rank_is_said_once_and_is_the_jobs_status) {
+    if (!has_mpi()) return;
+    cm_program_run(folder,
+                   SMALL "--num-devices 2 --quiet --set learning_rate=1000 --set clip_norm=0 --set "
+                         "weight_decay=10 --set evaluation_interval=0 --env-steps 4096 --run nan",
+                   &output);
+    ck_assert_int_eq(output.status, 1);
+    ck_assert_msg(strstr(output.err, "is not finite") != NULL, "%s", output.err);
+    ck_assert_ptr_eq(strchr(output.err, '\n'), output.err + strlen(output.err) - 1);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("launch");
+    TCase *tc = tcase_create("launch");
+    tcase_add_checked_fixture(tc, begin_each, end_each);
+    tcase_set_timeout(tc, 25);
+    tcase_add_test(tc, the_launchers_frames_become_one_line_or_none);
+    tcase_add_test(tc, ranks_are_found_by_the_variables_of_their_launcher);
+    tcase_add_test(tc, counts_that_ranks_cannot_share_name_the_nearest_that_they_can);
+    tcase_add_test(tc, more_ranks_than_processors_need_a_flag);
+    tcase_add_test(tc, two_runs_of_two_ranks_end_with_the_same_hash);
+    tcase_add_test(tc, a_killed_rank_ends_the_job_promptly_and_is_named);
+    tcase_add_test(tc, a_request_to_stop_ends_and_saves_all_ranks);
+    tcase_add_test(tc, one_rank_that_is_asked_to_stop_stops_all);
+    tcase_add_test(tc, what_ranks_cannot_do_is_one_line_and_a_usage_error);
+    tcase_add_test(tc, an_error_of_a_rank_is_said_once_and_is_the_jobs_status);
+    suite_add_tcase(suite, tc);
+    return cm_test_main(suite);
+}
