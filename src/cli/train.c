@@ -10,6 +10,7 @@
 #include "core/trace.h"
 #include "run/checkpoint.h"
 #include "run/directory.h"
+#include "run/ranks.h"
 #include "run/run.h"
 
 enum { SEEDS = 64, EXIT_KILLED = 130 };
@@ -195,8 +196,13 @@ static cm_status train_seeds(cm_arguments *arguments, const char *text) {
     cm_run_result results[SEEDS];
     int count = 0, done = 0;
     CM_TRY(parse_seeds(text, seeds, &count));
-    for (; done < count && !cm_stop_asked(&stop); done++)
+    bool is_asked = false;
+    for (; done < count && !is_asked; done++) {
         CM_TRY(train_seed(arguments, seeds[done], false, &results[done]));
+        is_asked = cm_stop_asked(&stop);
+        CM_TRY(cm_ranks_any(&ranks.comm, &is_asked));
+    }
+    if (ranks.comm.rank > 0) return CM_OK;
     say_seeds(arguments, seeds, results, done);
     if (done < count && !cm_argument_given(arguments, "--json")) {
         printf("stopped: %d of %d seeds were not begun; --seeds LIST trains those\n", count - done, count);

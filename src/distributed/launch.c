@@ -104,28 +104,36 @@ static void pass_on(const char *text) {
     }
 }
 
-/* Lines of the pipe `from` that are complete go through the filter. Returns false at its end. */
+/* Lines of the launcher's stderr go through the filter. */
 typedef struct reader {
     cm_launch_filter filter;
     char line[CM_LAUNCH_TEXT];
     size_t used;
 } reader;
 
+static void end_line(reader *r) {
+    char out[CM_LAUNCH_TEXT];
+    r->line[r->used] = '\0';
+    r->used = 0;
+    cm_launch_filter_line(&r->filter, r->line, out);
+    pass_on(out);
+}
+
 static bool read_lines(reader *r, int from) {
-    char piece[1024], out[CM_LAUNCH_TEXT];
+    char piece[1024];
     ssize_t n = read(from, piece, sizeof piece);
     if (n < 0 && errno == EINTR) return true;
     for (ssize_t i = 0; i < n; i++) {
-        if (piece[i] != '\n' && r->used < sizeof r->line - 1) {
-            r->line[r->used++] = piece[i];
-            continue;
-        }
-        r->line[r->used] = '\0';
-        r->used = 0;
-        cm_launch_filter_line(&r->filter, r->line, out);
-        pass_on(out);
+        if (piece[i] != '\n') r->line[r->used++] = piece[i];
+        if (piece[i] == '\n' || r->used == sizeof r->line - 1) end_line(r);
     }
     return n > 0;
+}
+
+/* What is left without its end. */
+static void finish_lines(reader *r) {
+    if (r->used > 0) end_line(r);
+    if (r->filter.in_frame) pass_on(r->filter.frame);
 }
 
 /* ---- the job ---- */
@@ -183,6 +191,7 @@ static void watch(pid_t job, int from, const sigset_t *waiting) {
         if (asked > seen) forward(job);
         seen = asked;
     }
+    finish_lines(&r);
 }
 
 static cm_status start(char *const *command, int *status) {

@@ -46,7 +46,7 @@ cm_status cm_launch_bind(cm_comm *comm) CM_MUST_USE;
  * "" if nothing. Frames of dashes are opened and closed by lines of "-----". */
 enum { CM_LAUNCH_TEXT = 4096 };
 typedef struct cm_launch_filter {
-    bool in_frame, is_known;
+    bool in_frame;
     char frame[CM_LAUNCH_TEXT]; /* its lines so far */
 } cm_launch_filter;
 void cm_launch_filter_line(cm_launch_filter *filter, const char *line, char out[CM_LAUNCH_TEXT]);

@@ -194,17 +194,9 @@ static cm_status open_context(context *c, const cm_comm_options *options, cm_com
     return out->size > 1 ? cm_beat_start(c->host, MPI_MAX_PROCESSOR_NAME, options->timeout, &c->beat) : CM_OK;
 }
 
-static cm_status open_mpi(const cm_comm_options *options, cm_comm *out) {
+static cm_status start(const cm_comm_options *options, cm_comm *out) {
     int provided = MPI_THREAD_SINGLE;
     context *c = NULL;
-    *out = (cm_comm){.name = "mpi",
-                     .barrier = barrier,
-                     .broadcast = broadcast,
-                     .all_gather = all_gather,
-                     .all_reduce = all_reduce,
-                     .all_reduce_double = all_reduce_double,
-                     .abort_all = abort_all,
-                     .close = close_comm};
     int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
     if (code != MPI_SUCCESS) return fail_mpi(code, "starting");
     if (provided < MPI_THREAD_MULTIPLE) {
@@ -214,6 +206,20 @@ static cm_status open_mpi(const cm_comm_options *options, cm_comm *out) {
     CM_TRY(cm_alloc(&c, 1, sizeof *c, "ranks"));
     out->context = c;
     return open_context(c, options, out);
+}
+
+static cm_status open_mpi(const cm_comm_options *options, cm_comm *out) {
+    *out = (cm_comm){.name = "mpi",
+                     .barrier = barrier,
+                     .broadcast = broadcast,
+                     .all_gather = all_gather,
+                     .all_reduce = all_reduce,
+                     .all_reduce_double = all_reduce_double,
+                     .abort_all = abort_all,
+                     .close = close_comm};
+    cm_status status = start(options, out);
+    if (status != CM_OK) cm_comm_single(out); /* the process is on its own, and ends */
+    return status;
 }
 
 static const cm_comm_module module = {
