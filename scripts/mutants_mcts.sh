@@ -135,8 +135,9 @@ plain_select.inc|wf_min(q[i], i ? wf_set(INFINITY) : value)|wf_min(q[i], wf_set(
 plain_select.inc|wf_max(q[i], i ? wf_set(-INFINITY) : value)|wf_max(q[i], wf_set(-INFINITY))
 plain_select.inc|for (int i = n - 1; i >= 0; i--) {|for (int i = 0; i < n; i++) {
 plain_select.inc|~wm_bits(wi_equal(times, wi_set(1)))|0
-plain_select.inc|many = wm_bits(wi_above(count, wi_set(7)))|many = wm_bits(wi_above(count, wi_set(8)))
-plain_select.inc|wm_bits(wi_above(count, wi_set(3)))|wm_bits(wi_above(count, wi_set(4)))
+plain_select.inc|(counts < 8) & (rest == 0)|(counts < 16) & (rest == 0)
+plain_select.inc|list_count(p[i]) > 7|list_count(p[i]) > 8
+plain_select.inc|counts < 4|counts < 8
 plain.inc|i < 8 && i < h->capacity|i < 7 && i < h->capacity
 plain.inc|*cm_view_weight(view, at + 1) = view->rest->open_prior;|
 plain_select.inc|((x[0] + x[4]) + (x[2] + x[6]))|((x[0] + x[2]) + (x[4] + x[6]))
@@ -165,6 +166,8 @@ lanes_avx2.inc|rest->open_action < action[entry]|rest->open_action > action[entr
 lanes_avx2.inc|candidate < lowest|candidate > lowest
 lanes_avx2.inc|equal &= ~(one << (without - from))|(void)one
 lanes_avx2.inc|from += 64|from += 128
+lanes_avx2.inc|few ? __builtin_ctzll(first)|few ? 62 - __builtin_clzll(first << 1)
+lanes_avx2.inc|_mm256_movemask_ps(same) << a|_mm256_movemask_ps(same)
 lanes_avx2.inc|view->visits[at] = visits;|view->visits[at] = visits + 1;
 lanes_avx2.inc|(float)(view->node->visits - 1)|(float)view->node->visits
 END

@@ -91,7 +91,7 @@ static void compare_steps(const cm_step *step, const cm_search_params *params, c
 
 /* Trees of the first `sizes` numbers of actions; of at most eight actions are six. */
 static void compare_some(size_t sizes, cm_search_params params, const char *what) {
-    static const int actions[] = {1, 2, 3, 4, 5, 8, 9, 17, 33, 100};
+    static const int actions[] = {1, 2, 3, 4, 5, 8, 9, 17, 24, 33, 100};
     static model m;
     const cm_step *step = cm_step_best();
     for (size_t i = 0; i < sizes && i < sizeof actions / sizeof *actions; i++) {
