@@ -102,6 +102,12 @@ static cm_status take_flag(cm_arguments *out, int count, char **argv, int *at) {
     return take_value(out, row, argv[++*at]);
 }
 
+/* Positional arguments that a command takes: none, one, or "RUN...". */
+static int most_positional(const cm_command *command) {
+    if (strstr(command->positional, "...")) return CM_POSITIONAL;
+    return command->positional[0] != '\0';
+}
+
 cm_status cm_arguments_parse(const cm_command *command, int count, char **argv, cm_arguments *out) {
     *out = (cm_arguments){.command = command};
     bool flags = true;
@@ -110,11 +116,11 @@ cm_status cm_arguments_parse(const cm_command *command, int count, char **argv, 
             flags = false;
         } else if (flags && argv[i][0] == '-' && argv[i][1] != '\0') {
             CM_TRY(take_flag(out, count, argv, &i));
-        } else if (command->positional[0] == '\0') {
-            return cm_fail(CM_ERR_INPUT, "%s: unexpected argument \"%.100s\" (cumind help %s)", command->name, argv[i],
-                           command->name);
         } else if (out->positional_count == CM_POSITIONAL) {
             return cm_fail(CM_ERR_INPUT, "%s: too many arguments", command->name);
+        } else if (out->positional_count == most_positional(command)) {
+            return cm_fail(CM_ERR_INPUT, "%s: unexpected argument \"%.100s\" (cumind help %s)", command->name, argv[i],
+                           command->name);
         } else {
             out->positional[out->positional_count++] = argv[i];
         }

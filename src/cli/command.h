@@ -31,7 +31,7 @@ typedef struct cm_arguments cm_arguments;
 
 typedef struct cm_command {
     const char *name, *about; /* about: one line without a full stop */
-    const char *positional;   /* "DIR"; "" if it takes none */
+    const char *positional;   /* "DIR": one, "DIR...": many; "" if it takes none */
     const char *details;      /* further paragraphs, "" if none */
     const cm_flag *flags;     /* ends with a row whose name is NULL */
     const char *examples;     /* lines "command    # what it does", "" if none */

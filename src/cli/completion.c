@@ -11,7 +11,7 @@ static void put_flags(const cm_command *command) {
 
 static cm_status run_completion(cm_arguments *arguments) {
     const char *shell = arguments->positional_count > 0 ? arguments->positional[0] : "bash";
-    if (arguments->positional_count > 1 || strcmp(shell, "bash") != 0) {
+    if (strcmp(shell, "bash") != 0) {
         return cm_fail(CM_ERR_INPUT, "completion: only bash is known, got \"%.40s\"", shell);
     }
     printf("# bash completion of cumind; load it with:  source <(cumind completion)\n"

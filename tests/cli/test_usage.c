@@ -102,6 +102,8 @@ static const struct usage_case {
     {"train --set num_unroll_steps=65", "must be an integer in 0..64"},
     {"train --quiet=1", "--quiet: takes no value"},
     {"train surplus", "unexpected argument \"surplus\""},
+    {"benchmark tree surplus", "unexpected argument \"surplus\""},
+    {"completion bash surplus", "unexpected argument \"surplus\""},
     {"train --config missing.json", "missing.json"},
     {"train --set num_simulatoins=3", "num_simulations"},
     {"train --set MCTS.num_simulations=0", "1..65536"},
