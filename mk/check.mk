@@ -27,29 +27,29 @@ format: ## formats the sources
 
 # Kernels are optimised: without it they take 30 times as long under the sanitizers, with it 15 times.
 sanitize: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
-	@ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=600 KERNEL_FLAGS=-O2 CFLAGS='-O1 -g \
+	+@ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=600 KERNEL_FLAGS=-O2 CFLAGS='-O1 -g \
 	    -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all' LDFLAGS='-fsanitize=address,undefined' test-run
 
 # oneDNN's OpenMP threads are not instrumented: one of them, so that all threads seen are our own. The tests of the GPU kernels
 # have one thread, and change stacks in ways that ThreadSanitizer does not follow; nor is the library of MPI instrumented.
 tsan: ## every test under ThreadSanitizer (oneDNN with one OpenMP thread)
-	@OMP_NUM_THREADS=1 TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=600 \
+	+@OMP_NUM_THREADS=1 TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=600 \
 	    EXCEPT='backend/test_cuda_ops distributed/test_ranks' CFLAGS='-O1 -g -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
 
 #: GAMES=1000000        random games of each kind that `make games-soak` plays; NAMES='go9 hex11': only these
 GAMES ?= 1000000
 games-soak: ## random games of every board game under AddressSanitizer and UndefinedBehaviorSanitizer
-	@$(call OTHER_BUILD,soak) CFLAGS='-O2 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all' \
+	+@$(call OTHER_BUILD,soak) CFLAGS='-O2 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all' \
 	    LDFLAGS='-fsanitize=address,undefined' $(BUILD)/soak/games_soak
 	@$(BUILD)/soak/games_soak $(GAMES) $(NAMES)
 
 coverage: ## line coverage of src/ by the tests; fails under 85 %
 	@find $(BUILD)/coverage -name '*.gcda' -delete 2>/dev/null || true
-	@$(call OTHER_BUILD,coverage) LIMIT=600 CC=gcc CFLAGS='-O1 -g --coverage -fprofile-update=atomic' LDFLAGS=--coverage test-run
+	+@$(call OTHER_BUILD,coverage) LIMIT=600 CC=gcc CFLAGS='-O1 -g --coverage -fprofile-update=atomic' LDFLAGS=--coverage test-run
 	@scripts/coverage $(BUILD)/coverage 85
 
 fuzz: ## fuzzes every parser for FUZZ_SECONDS in all (clang)
-	@$(call OTHER_BUILD,fuzz) CC=clang CFLAGS='-O1 -g -fno-omit-frame-pointer \
+	+@$(call OTHER_BUILD,fuzz) CC=clang CFLAGS='-O1 -g -fno-omit-frame-pointer \
 	    -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' LDFLAGS='-fsanitize=address,undefined' fuzz-build
 	@scripts/fuzz $(BUILD)/fuzz $(FUZZ_SECONDS) $(JOBS)
 

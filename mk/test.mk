@@ -12,7 +12,7 @@ RUN_TESTS = JOBS=$(JOBS) LIMIT=$(LIMIT) LOGS=$(BUILD)/logs scripts/run_tests
 
 test: ## builds and runs every test; ends with "N passed, N failed[, N skipped]"
 	@test -e $(PROBE) || $(WITH_TOOLS) scripts/deps install build
-	@$(SUBMAKE) test-run
+	+@$(SUBMAKE) test-run
 
 RUN_BIN = $(filter-out $(EXCEPT:%=$(BUILD)/tests/%),$(if $(ONLY),$(filter $(ONLY:%=$(BUILD)/tests/%/%),$(TEST_BIN)),$(TEST_BIN)))
 test-run: all $(RUN_BIN)

@@ -14,7 +14,7 @@ deps-lint: ## installs the packages that lint, the sanitizers and the fuzzers ne
 
 train: ## installs what is missing, builds, and trains CartPole-v1 from configuration.json
 	@test -e $(PROBE) || $(WITH_TOOLS) scripts/deps install build
-	@$(SUBMAKE) all
+	+@$(SUBMAKE) all
 	@$(BUILD)/cumind train $(ARGS)
 
 benchmark: all ## times every part of the program on this machine
