@@ -27,6 +27,7 @@ static cm_status launch(cm_arguments *arguments, int ranks, cm_cli_ranks *out) {
         .ranks = ranks, .oversubscribe = cm_argument_given(arguments, "--oversubscribe"), .argv = arguments->argv};
     CM_TRY(cm_launch_check(&job));
     CM_TRY(check_configuration(arguments, ranks));
+    CM_TRY(cm_comm_check_mpi());
     out->is_over = true;
     return cm_launch_run(&job, &arguments->verdict);
 }

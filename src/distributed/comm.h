@@ -53,6 +53,9 @@ typedef struct cm_comm_options {
     double timeout; /* seconds of silence after which a rank counts as lost; > 0 */
 } cm_comm_options;
 
+/* CM_OK if the module of MPI is there; else CM_ERR_ABSENT says how to get it. Opens nothing. */
+cm_status cm_comm_check_mpi(void) CM_MUST_USE;
+
 /* Joins the ranks that an MPI launcher has started, of which this process is one. Errors: CM_ERR_ABSENT if the module
  * is not built or its library is missing, CM_ERR_DEVICE if MPI refuses. */
 cm_status cm_comm_open_mpi(const cm_comm_options *options, cm_comm *out) CM_MUST_USE;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/clock.h"
@@ -299,6 +300,29 @@ START_TEST(what_ranks_cannot_do_is_one_line_and_a_usage_error) {
 }
 END_TEST
 
+/* A program that stands elsewhere, without its modules: one line, though two ranks were asked for. */
+START_TEST(without_the_module_or_mpirun_one_line_says_what_is_missing) {
+    char command[2048], text[4096];
+    snprintf(command, sizeof command, "cp %s %s/cumind && cd %s && ./cumind train --num-devices 2 --oversubscribe 2>&1",
+             CM_TEST_PROGRAM, folder, folder);
+    FILE *pipe = popen(command, "r");
+    ck_assert_ptr_nonnull(pipe);
+    text[fread(text, 1, sizeof text - 1, pipe)] = '\0';
+    ck_assert_int_eq(WEXITSTATUS(pclose(pipe)), 1);
+    ck_assert_msg(strstr(text, "the module cumind_mpi.so is neither in ") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "build it with `make deps-mpi all`") != NULL, "%s", text);
+    ck_assert_ptr_eq(strchr(text, '\n'), text + strlen(text) - 1);
+    if (!has_mpi()) return;
+    snprintf(command, sizeof command, "cd %s && PATH=/nowhere %s train --num-devices 2 --oversubscribe 2>&1", folder,
+             CM_TEST_PROGRAM);
+    pipe = popen(command, "r");
+    ck_assert_ptr_nonnull(pipe);
+    text[fread(text, 1, sizeof text - 1, pipe)] = '\0';
+    ck_assert_int_eq(WEXITSTATUS(pclose(pipe)), 1);
+    ck_assert_str_eq(text, "cumind: mpirun is not on the path: install Open MPI (make deps-mpi)\n");
+}
+END_TEST
+
 START_TEST(an_error_of_a_rank_is_said_once_and_is_the_jobs_status) {
     if (!has_mpi()) return;
     cm_program_run(folder,
@@ -325,6 +349,7 @@ int main(void) {
     tcase_add_test(tc, a_request_to_stop_ends_and_saves_all_ranks);
     tcase_add_test(tc, one_rank_that_is_asked_to_stop_stops_all);
     tcase_add_test(tc, what_ranks_cannot_do_is_one_line_and_a_usage_error);
+    tcase_add_test(tc, without_the_module_or_mpirun_one_line_says_what_is_missing);
     tcase_add_test(tc, an_error_of_a_rank_is_said_once_and_is_the_jobs_status);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
