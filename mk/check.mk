@@ -11,13 +11,12 @@ check-layers: ## every folder includes only what the design allows it
 check-headers: ## every header compiles alone, as C17 and as C++17
 	@CC='$(CC)' JOBS=$(JOBS) scripts/check_headers $(HEADERS)
 
-# Not distributed/mpi/: clang-tidy 14 crashes on beat.c, and its checker of MPI knows MPI_Wait but not MPI_Test.
 lint: check-format ## clang-format, clang-tidy, cppcheck and shellcheck
 	@shellcheck $(SHELL_SCRIPTS)
 	@cppcheck --quiet --max-configs=1 --std=c11 --language=c --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --suppress=memleak:src/core/arena.c --suppress=uninitvar --suppress=invalidPointerCast --suppress=shiftTooManyBitsSigned -j$(JOBS) -Isrc -D__GNUC__ src
 	@wc -l $(ALL_SRC) $(HEADERS) | awk '$$2 != "total" && $$1 > 650 { print $$2 ": " $$1 " lines: two things in one?"; bad = 1 } END { exit bad }'
-	@printf '%s\n' $(filter-out src/core/status.c,$(LIB_SRC)) $(CLI_SRC)  | \
+	@printf '%s\n' $(filter-out src/core/status.c,$(LIB_SRC)) $(CLI_SRC) $(if $(MPI_MODULE),$(MPI_SRC)) | \
 	    JOBS=$(JOBS) VERSION=$(VERSION) FLAGS='$(MPI_CFLAGS)' scripts/tidy
 
 check-format: ## the sources are formatted as .clang-format says
