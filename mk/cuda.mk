@@ -18,7 +18,7 @@ CUDA_SRC := $(MODULE_SRC)
 CUDA_OBJ := $(CUDA_SRC:%=$(BUILD)/%.o)
 CUDA_MODULE := $(if $(filter %/cuda.c,$(CUDA_SRC)),$(BUILD)/lib/cumind_cuda.so)
 # Headers with functions for both sides; those of kernels are compiled with the kernels.
-SHARED_HEADERS = $(filter-out src/core/status.h src/backend/cuda/%,$(shell grep -lw CM_HD $(HEADERS) 2>/dev/null))
+SHARED_HEADERS = $(filter-out src/core/status.h src/backend/cuda/% src/device/cuda/%,$(shell grep -lw CM_HD $(HEADERS) 2>/dev/null))
 
 cuda: ## compiles the CUDA modules and the headers shared with the CPU, for every architecture that nvcc knows
 	@test -n '$(NVCC)' || { echo 'cuda: no nvcc on the path and none in $(CUDA_HOME)/bin: install the CUDA toolkit' \

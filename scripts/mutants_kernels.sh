@@ -8,102 +8,102 @@ cd "$(dirname "$0")/.." || exit 2
 . scripts/mutants_loop.sh
 
 CC=${CC:-gcc}
-SOURCE=src/backend
+SOURCE=src
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 
 mutants() {
     cat <<'END'
-formulas.inc|return x < 0 ? e / (1 + e) : 1 / (1 + e)|return x < 0 ? 1 / (1 + e) : e / (1 + e)
-formulas.inc|CM_GELU_CUBE * x * x * x|CM_GELU_CUBE * x * x
-formulas.inc|case CM_ACT_RELU: return x <= 0 ? 0 : x|case CM_ACT_RELU: return x
-formulas.inc|case CM_ACT_ELU: return x <= 0 ? CM_M(exp)(x) : 1|case CM_ACT_ELU: return x <= 0 ? CM_M(expm1)(x) : 1
-formulas.inc|return inverse * (g - mean_g - normal * mean_along)|return inverse * (g - mean_g + normal * mean_along)
-formulas.inc|if (i == group->low) g -= group->sum - group->along|if (i == group->low) g -= group->sum
-formulas.inc|return x - s->max - s->log_sum|return x - s->max + s->log_sum
-formulas.inc|return -t * (kl ? log_p - CM_M(log)(t) : log_p)|return -t * log_p
-formulas.inc|return i == index ? 1 - fraction|return i == index ? fraction
-formulas.inc|*v = r->beta2 * *v + r->rest2 * g * g|*v = r->beta2 * *v + r->rest2 * g
-formulas.inc|*m / r->correction1|*m
-formulas.inc|if (!r->decoupled) g += r->weight_decay * p|if (r->decoupled) g += r->weight_decay * p
-formulas.inc|return p - r->rate * *v|return p + r->rate * *v
-formulas.inc|x + (1 - scale) * (y - x)|x - (1 - scale) * (y - x)
-formulas.inc|u.c = u.gate[1] * c + u.gate[0] * u.gate[2]|u.c = u.gate[0] * c + u.gate[1] * u.gate[2]
-formulas.inc|dgate[2] = dc * i * (1 - g * g)|dgate[2] = dc * i * (1 + g * g)
-cuda/lanes.h|*out = add ? *out + value : value|*out = value
-cuda/lanes.h|b.value == a.value && b.at < a.at|b.value == a.value && b.at > a.at
-cuda/lanes.h|at.column = item - at.row * n|at.column = item - at.row
-cuda/lanes.h|i += (lanes)->count|i += (lanes)->count + 1
-cuda/elementwise.h|*cm_at(&k->a, at) + *cm_at(&k->b, at)|*cm_at(&k->a, at) - *cm_at(&k->b, at)
-cuda/elementwise.h|k->scale * *cm_at(&k->a, at)|*cm_at(&k->a, at)
-cuda/elementwise.h|*cm_at(&k->a, at) * slope|slope
-cuda/columns.h|r < chunk.end; r++) sum|r + 1 < chunk.end; r++) sum
-cuda/columns.h|((int64_t)i * c->parts + part)|((int64_t)i * c->parts)
-cuda/columns.h|if (chunk.end > c->rows) chunk.end = c->rows|if (chunk.end > c->rows) chunk.end = c->rows - 1
-cuda/layer_norm.h|squares += (x[i] - mean) * (x[i] - mean)|squares += x[i] * x[i]
-cuda/layer_norm.h|1.0f / sqrtf(|1.0f * sqrtf(
-cuda/layer_norm.h|along += g * e.normal|along -= g * e.normal
-cuda/layer_norm.h|of_scale += e.gradient * e.normal|of_scale += e.gradient
-cuda/layer_norm.h|saved[1] = inverse|saved[1] = mean
-cuda/batch_norm.h|squares += off * off|squares += off
-cuda/batch_norm.h|(double)(chunk.end - chunk.first) * (double)chunk.partial[0]|(double)chunk.partial[0]
-cuda/batch_norm.h|(double)(chunk.end - chunk.first) * off * off|off * off
-cuda/batch_norm.h|c->rows > 1 ? c->rows - 1 : 1|c->rows
-cuda/batch_norm.h|value += *cm_at(&k->residual, at)|value -= *cm_at(&k->residual, at)
-cuda/batch_norm.h|!(*cm_at(&k->y, at) > 0.0f) ? 0.0f|!(*cm_at(&k->y, at) > 0.0f) ? 1.0f
-cuda/batch_norm.h|k->constant ? 0.0f : 1.0f / (float)k->chunks.rows|1.0f / (float)k->chunks.rows
-cuda/batch_norm.h|k->variance + (item - k->channels)|k->variance + item % 2
-cuda/batch_norm.h|if (!cm_step_counts(k->factor)) return|if (cm_step_counts(k->factor)) return
-cuda/minmax.h|cm_first_least(x, -1.0f, k->n|cm_first_least(x, 1.0f, k->n
-cuda/minmax.h|(x[(int64_t)i * k->step] - least) / range|x[(int64_t)i * k->step] / range
-cuda/minmax.h|saved[2] = 1.0f / range|saved[2] = range
-cuda/minmax.h|sign * x[(int64_t)i * step]|x[(int64_t)i * step]
-cuda/softmax.h|most = cm_lanes_max(lanes, most)|most = most + 0.0f * cm_lanes_max(lanes, most)
-cuda/softmax.h|y[i] * (dy[i] - along)|y[i] * (dy[i] + along)
-cuda/softmax.h|dy[i] - expf(y[i]) * sum|dy[i] - y[i] * sum
-cuda/softmax.h|i == best ? 1.0f : 0.0f|i == best ? 0.0f : 1.0f
-cuda/softmax.h|legal && legal[i] == 0.0f ? 0.0f|legal && legal[i] == 0.0f ? 1.0f
-cuda/support.h|(double)support->min + step * i|(double)support->min - step * i
-cuda/support.h|/ (double)s->sum|* (double)s->sum
-cuda/support.h|fraction * cm_softmax_log_f(&s, logits[p.index + 1])|fraction * cm_softmax_log_f(&s, logits[p.index])
-cuda/support.h|k->inverse ? cm_transform_inverse|!k->inverse ? cm_transform_inverse
-cuda/losses.h|flat = sum + k->weight * entropy|flat = sum - k->weight * entropy
-cuda/losses.h|if (legal && legal[i] == 0.0f) continue;|
-cuda/losses.h|2.0f * k->coefficient[item] * off|k->coefficient[item] * off
-cuda/losses.h|2.0f * k->coefficient[item] / (float)k->n|2.0f * k->coefficient[item]
-cuda/losses.h|xy += (double)x[i] * (double)y[i]|xy += (double)x[i]
-cuda/shape.h|h <= 2 * at.h + 1 && h < k->H|h < 2 * at.h + 1 && h < k->H
-cuda/shape.h|p <= (at.h + 1) / 2|p < (at.h + 1) / 2
-cuda/shape.h|sum / (float)cells|sum
-cuda/shape.h|at.column - k->channels == e.column|at.column == e.column
-cuda/shape.h|if (k->index[b] == at.row) sum|sum
-cuda/shape.h|cm_row(&k->x, row)[at.column] : NAN|*cm_at(&k->x, at) : NAN
-cuda/shape.h|cm_row(&k->y, row)[at.column] = |*cm_at(&k->y, at) = 
-cuda/optimiser.h|k->y[item] += k->x[item]|k->y[item] -= k->x[item]
-cuda/optimiser.h|first = item * CM_NORM_BLOCK|first = item * (CM_NORM_BLOCK - 1)
-cuda/optimiser.h|sum += (double)k->x[i] * (double)k->x[i]|sum += (double)k->x[i]
-cuda/optimiser.h|if (place.column < copy->columns)|if (place.column <= copy->columns)
-cuda/optimiser.h|place.row * copy->stride|place.row * copy->step
-cuda/optimiser.h|rates->gradient_scale *= k->factor[0]|rates->gradient_scale *= k->factor[1]
-cuda/optimiser.h|double norm = sqrt(cm_lanes_sum(lanes, sum))|double norm = cm_lanes_sum(lanes, sum)
-cuda/optimiser.h|if (!isfinite(k->check[i])) sum|if (isfinite(k->check[i])) sum
-cuda/optimiser.h|if (cm_step_counts(k->factor)) k->y[item]|if (!cm_step_counts(k->factor)) k->y[item]
-formulas.inc|most > 0 && factor < 1 ? factor|factor < 1 ? factor
-cuda/dense.h|at.row * k->to_stride|at.row * k->n
-cuda/dense.h|if (e.column == at.row) sum|sum
-cuda/dense.h|sum + cm_rounded(e.value, k->bf16)|sum - cm_rounded(e.value, k->bf16)
-cuda/dense.h|cm_bf16_to_float(k->from[item])|0.5f * cm_bf16_to_float(k->from[item])
-cuda/lstm.h|k->bias_ih[g * H + j] + k->bias_hh|k->bias_ih[g * H + j] - k->bias_hh
-cuda/lstm.h|k->reset ? 0.0f : k->c[item]|k->c[item]
-cuda/lstm.h|k->dh[item] + k->dy[item]|k->dy[item]
-cuda/lstm.h|k->y[item - size]|k->y[item]
+backend/formulas.inc|return x < 0 ? e / (1 + e) : 1 / (1 + e)|return x < 0 ? 1 / (1 + e) : e / (1 + e)
+backend/formulas.inc|CM_GELU_CUBE * x * x * x|CM_GELU_CUBE * x * x
+backend/formulas.inc|case CM_ACT_RELU: return x <= 0 ? 0 : x|case CM_ACT_RELU: return x
+backend/formulas.inc|case CM_ACT_ELU: return x <= 0 ? CM_M(exp)(x) : 1|case CM_ACT_ELU: return x <= 0 ? CM_M(expm1)(x) : 1
+backend/formulas.inc|return inverse * (g - mean_g - normal * mean_along)|return inverse * (g - mean_g + normal * mean_along)
+backend/formulas.inc|if (i == group->low) g -= group->sum - group->along|if (i == group->low) g -= group->sum
+backend/formulas.inc|return x - s->max - s->log_sum|return x - s->max + s->log_sum
+backend/formulas.inc|return -t * (kl ? log_p - CM_M(log)(t) : log_p)|return -t * log_p
+backend/formulas.inc|return i == index ? 1 - fraction|return i == index ? fraction
+backend/formulas.inc|*v = r->beta2 * *v + r->rest2 * g * g|*v = r->beta2 * *v + r->rest2 * g
+backend/formulas.inc|*m / r->correction1|*m
+backend/formulas.inc|if (!r->decoupled) g += r->weight_decay * p|if (r->decoupled) g += r->weight_decay * p
+backend/formulas.inc|return p - r->rate * *v|return p + r->rate * *v
+backend/formulas.inc|x + (1 - scale) * (y - x)|x - (1 - scale) * (y - x)
+backend/formulas.inc|u.c = u.gate[1] * c + u.gate[0] * u.gate[2]|u.c = u.gate[0] * c + u.gate[1] * u.gate[2]
+backend/formulas.inc|dgate[2] = dc * i * (1 - g * g)|dgate[2] = dc * i * (1 + g * g)
+backend/cuda/rows.h|*out = add ? *out + value : value|*out = value
+device/cuda/lanes.h|b.value == a.value && b.at < a.at|b.value == a.value && b.at > a.at
+backend/cuda/rows.h|at.column = item - at.row * n|at.column = item - at.row
+device/cuda/lanes.h|i += (lanes)->count|i += (lanes)->count + 1
+backend/cuda/elementwise.h|*cm_at(&k->a, at) + *cm_at(&k->b, at)|*cm_at(&k->a, at) - *cm_at(&k->b, at)
+backend/cuda/elementwise.h|k->scale * *cm_at(&k->a, at)|*cm_at(&k->a, at)
+backend/cuda/elementwise.h|*cm_at(&k->a, at) * slope|slope
+backend/cuda/columns.h|r < chunk.end; r++) sum|r + 1 < chunk.end; r++) sum
+backend/cuda/columns.h|((int64_t)i * c->parts + part)|((int64_t)i * c->parts)
+backend/cuda/columns.h|if (chunk.end > c->rows) chunk.end = c->rows|if (chunk.end > c->rows) chunk.end = c->rows - 1
+backend/cuda/layer_norm.h|squares += (x[i] - mean) * (x[i] - mean)|squares += x[i] * x[i]
+backend/cuda/layer_norm.h|1.0f / sqrtf(|1.0f * sqrtf(
+backend/cuda/layer_norm.h|along += g * e.normal|along -= g * e.normal
+backend/cuda/layer_norm.h|of_scale += e.gradient * e.normal|of_scale += e.gradient
+backend/cuda/layer_norm.h|saved[1] = inverse|saved[1] = mean
+backend/cuda/batch_norm.h|squares += off * off|squares += off
+backend/cuda/batch_norm.h|(double)(chunk.end - chunk.first) * (double)chunk.partial[0]|(double)chunk.partial[0]
+backend/cuda/batch_norm.h|(double)(chunk.end - chunk.first) * off * off|off * off
+backend/cuda/batch_norm.h|c->rows > 1 ? c->rows - 1 : 1|c->rows
+backend/cuda/batch_norm.h|value += *cm_at(&k->residual, at)|value -= *cm_at(&k->residual, at)
+backend/cuda/batch_norm.h|!(*cm_at(&k->y, at) > 0.0f) ? 0.0f|!(*cm_at(&k->y, at) > 0.0f) ? 1.0f
+backend/cuda/batch_norm.h|k->constant ? 0.0f : 1.0f / (float)k->chunks.rows|1.0f / (float)k->chunks.rows
+backend/cuda/batch_norm.h|k->variance + (item - k->channels)|k->variance + item % 2
+backend/cuda/batch_norm.h|if (!cm_step_counts(k->factor)) return|if (cm_step_counts(k->factor)) return
+backend/cuda/minmax.h|cm_first_least(x, -1.0f, k->n|cm_first_least(x, 1.0f, k->n
+backend/cuda/minmax.h|(x[(int64_t)i * k->step] - least) / range|x[(int64_t)i * k->step] / range
+backend/cuda/minmax.h|saved[2] = 1.0f / range|saved[2] = range
+backend/cuda/minmax.h|sign * x[(int64_t)i * step]|x[(int64_t)i * step]
+backend/cuda/softmax.h|most = cm_lanes_max(lanes, most)|most = most + 0.0f * cm_lanes_max(lanes, most)
+backend/cuda/softmax.h|y[i] * (dy[i] - along)|y[i] * (dy[i] + along)
+backend/cuda/softmax.h|dy[i] - expf(y[i]) * sum|dy[i] - y[i] * sum
+backend/cuda/softmax.h|i == best ? 1.0f : 0.0f|i == best ? 0.0f : 1.0f
+backend/cuda/softmax.h|legal && legal[i] == 0.0f ? 0.0f|legal && legal[i] == 0.0f ? 1.0f
+backend/cuda/support.h|(double)support->min + step * i|(double)support->min - step * i
+backend/cuda/support.h|/ (double)s->sum|* (double)s->sum
+backend/cuda/support.h|fraction * cm_softmax_log_f(&s, logits[p.index + 1])|fraction * cm_softmax_log_f(&s, logits[p.index])
+backend/cuda/support.h|k->inverse ? cm_transform_inverse|!k->inverse ? cm_transform_inverse
+backend/cuda/losses.h|flat = sum + k->weight * entropy|flat = sum - k->weight * entropy
+backend/cuda/losses.h|if (legal && legal[i] == 0.0f) continue;|
+backend/cuda/losses.h|2.0f * k->coefficient[item] * off|k->coefficient[item] * off
+backend/cuda/losses.h|2.0f * k->coefficient[item] / (float)k->n|2.0f * k->coefficient[item]
+backend/cuda/losses.h|xy += (double)x[i] * (double)y[i]|xy += (double)x[i]
+backend/cuda/shape.h|h <= 2 * at.h + 1 && h < k->H|h < 2 * at.h + 1 && h < k->H
+backend/cuda/shape.h|p <= (at.h + 1) / 2|p < (at.h + 1) / 2
+backend/cuda/shape.h|sum / (float)cells|sum
+backend/cuda/shape.h|at.column - k->channels == e.column|at.column == e.column
+backend/cuda/shape.h|if (k->index[b] == at.row) sum|sum
+backend/cuda/shape.h|cm_row(&k->x, row)[at.column] : NAN|*cm_at(&k->x, at) : NAN
+backend/cuda/shape.h|cm_row(&k->y, row)[at.column] = |*cm_at(&k->y, at) = 
+backend/cuda/optimiser.h|k->y[item] += k->x[item]|k->y[item] -= k->x[item]
+backend/cuda/optimiser.h|first = item * CM_NORM_BLOCK|first = item * (CM_NORM_BLOCK - 1)
+backend/cuda/optimiser.h|sum += (double)k->x[i] * (double)k->x[i]|sum += (double)k->x[i]
+backend/cuda/optimiser.h|if (place.column < copy->columns)|if (place.column <= copy->columns)
+backend/cuda/optimiser.h|place.row * copy->stride|place.row * copy->step
+backend/cuda/optimiser.h|rates->gradient_scale *= k->factor[0]|rates->gradient_scale *= k->factor[1]
+backend/cuda/optimiser.h|double norm = sqrt(cm_lanes_sum(lanes, sum))|double norm = cm_lanes_sum(lanes, sum)
+backend/cuda/optimiser.h|if (!isfinite(k->check[i])) sum|if (isfinite(k->check[i])) sum
+backend/cuda/optimiser.h|if (cm_step_counts(k->factor)) k->y[item]|if (!cm_step_counts(k->factor)) k->y[item]
+backend/formulas.inc|most > 0 && factor < 1 ? factor|factor < 1 ? factor
+backend/cuda/dense.h|at.row * k->to_stride|at.row * k->n
+backend/cuda/dense.h|if (e.column == at.row) sum|sum
+backend/cuda/dense.h|sum + cm_rounded(e.value, k->bf16)|sum - cm_rounded(e.value, k->bf16)
+backend/cuda/dense.h|cm_bf16_to_float(k->from[item])|0.5f * cm_bf16_to_float(k->from[item])
+backend/cuda/lstm.h|k->bias_ih[g * H + j] + k->bias_hh|k->bias_ih[g * H + j] - k->bias_hh
+backend/cuda/lstm.h|k->reset ? 0.0f : k->c[item]|k->c[item]
+backend/cuda/lstm.h|k->dh[item] + k->dy[item]|k->dy[item]
+backend/cuda/lstm.h|k->y[item - size]|k->y[item]
 END
 }
 
 restore() {
-    mkdir -p "$WORK/$SOURCE/cuda"
-    cp "$SOURCE"/*.h "$SOURCE"/*.inc "$SOURCE"/*.def "$WORK/$SOURCE/"
-    cp "$SOURCE"/cuda/*.h "$WORK/$SOURCE/cuda/"
+    mkdir -p "$WORK"/src/{backend,device}/cuda
+    cp src/backend/*.{h,inc,def} "$WORK/src/backend/"
+    for folder in backend device; do cp src/$folder/cuda/*.h "$WORK/src/$folder/cuda/"; done
 }
 
 # All kernels are compiled in one file.
@@ -120,7 +120,7 @@ is_killed() {
     by=cuda_ops
     stem=$(basename "${changed:-all}" .h)
     case $stem in
-    all | formulas.inc | lanes) set -- elementwise layer_norm batch_norm minmax softmax support losses shape optimiser lstm dense ;;
+    all | formulas.inc | lanes | rows) set -- elementwise layer_norm batch_norm minmax softmax support losses shape optimiser lstm dense ;;
     columns) set -- layer_norm batch_norm dense ;;
     *) set -- "$stem" ;;
     esac

@@ -18,7 +18,7 @@
 #include "backend/cuda/softmax.h"
 #include "backend/cuda/support.h"
 #include "backend/ref/ref.h"
-#include "lanes.h"
+#include "support/lanes.h"
 
 int cuda_cpu_launches;
 

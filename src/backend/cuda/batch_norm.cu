@@ -1,5 +1,5 @@
 #include "backend/cuda/batch_norm.h"
-#include "backend/cuda/kernel.cuh"
+#include "device/cuda/kernel.cuh"
 
 CM_LAUNCHER(cm_batch_norm_partial, cm_batch_norm_args)
 CM_LAUNCHER(cm_batch_norm_statistics, cm_batch_norm_args)

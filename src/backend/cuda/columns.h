@@ -3,8 +3,8 @@
 #ifndef CM_BACKEND_CUDA_COLUMNS_H
 #define CM_BACKEND_CUDA_COLUMNS_H
 
-#include "backend/cuda/lanes.h"
-#include "backend/cuda/launch.h"
+#include "backend/cuda/rows.h"
+#include "device/cuda/launch.h"
 
 /* How rows are cut. partial is [chunks, parts, columns]: `parts` numbers of each column and chunk. */
 typedef struct cm_chunks {

@@ -1,5 +1,5 @@
 #include "backend/cuda/dense.h"
-#include "backend/cuda/kernel.cuh"
+#include "device/cuda/kernel.cuh"
 
 CM_LAUNCHER(cm_to_bf16_each, cm_dense_args)
 CM_LAUNCHER(cm_dense_begin_each, cm_dense_args)

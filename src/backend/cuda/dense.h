@@ -3,8 +3,8 @@
 #ifndef CM_BACKEND_CUDA_DENSE_H
 #define CM_BACKEND_CUDA_DENSE_H
 
-#include "backend/cuda/lanes.h"
-#include "backend/cuda/launch.h"
+#include "backend/cuda/rows.h"
+#include "device/cuda/launch.h"
 
 typedef struct cm_dense_args {
     cm_rows y, x;         /* rows of n */

@@ -1,5 +1,5 @@
 #include "backend/cuda/elementwise.h"
-#include "backend/cuda/kernel.cuh"
+#include "device/cuda/kernel.cuh"
 
 CM_LAUNCHER(cm_map_activation, cm_map_args)
 CM_LAUNCHER(cm_map_slope, cm_map_args)

@@ -2,8 +2,8 @@
 #ifndef CM_BACKEND_CUDA_ELEMENTWISE_H
 #define CM_BACKEND_CUDA_ELEMENTWISE_H
 
-#include "backend/cuda/lanes.h"
-#include "backend/cuda/launch.h"
+#include "backend/cuda/rows.h"
+#include "device/cuda/launch.h"
 
 /* Rows of n elements; what a kernel does not name is absent. `out` may be one of the inputs. */
 typedef struct cm_map_args {

@@ -1,5 +1,5 @@
-#include "backend/cuda/kernel.cuh"
 #include "backend/cuda/lstm.h"
+#include "device/cuda/kernel.cuh"
 
 CM_LAUNCHER(cm_lstm_clear_each, cm_lstm_args)
 CM_LAUNCHER(cm_lstm_enter_each, cm_lstm_args)

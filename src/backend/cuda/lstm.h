@@ -2,8 +2,8 @@
 #ifndef CM_BACKEND_CUDA_LSTM_H
 #define CM_BACKEND_CUDA_LSTM_H
 
-#include "backend/cuda/lanes.h"
-#include "backend/cuda/launch.h"
+#include "backend/cuda/rows.h"
+#include "device/cuda/launch.h"
 
 typedef struct cm_lstm_args {
     int B, H, horizon;

@@ -2,8 +2,8 @@
 #ifndef CM_BACKEND_CUDA_MINMAX_H
 #define CM_BACKEND_CUDA_MINMAX_H
 
-#include "backend/cuda/lanes.h"
-#include "backend/cuda/launch.h"
+#include "backend/cuda/rows.h"
+#include "device/cuda/launch.h"
 
 typedef struct cm_minmax_args {
     cm_rows y, saved, x, dx, dy;

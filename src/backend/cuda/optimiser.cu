@@ -1,5 +1,5 @@
-#include "backend/cuda/kernel.cuh"
 #include "backend/cuda/optimiser.h"
+#include "device/cuda/kernel.cuh"
 
 CM_LAUNCHER(cm_clip_all, cm_vector_args)
 CM_LAUNCHER(cm_add_into_each, cm_vector_args)

@@ -3,8 +3,8 @@
 #ifndef CM_BACKEND_CUDA_OPTIMISER_H
 #define CM_BACKEND_CUDA_OPTIMISER_H
 
-#include "backend/cuda/lanes.h"
-#include "backend/cuda/launch.h"
+#include "backend/cuda/rows.h"
+#include "device/cuda/launch.h"
 
 enum { CM_COPIES = 32 };
 

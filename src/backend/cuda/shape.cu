@@ -1,5 +1,5 @@
-#include "backend/cuda/kernel.cuh"
 #include "backend/cuda/shape.h"
+#include "device/cuda/kernel.cuh"
 
 CM_LAUNCHER(cm_avg_pool_each, cm_plane_args)
 CM_LAUNCHER(cm_avg_pool_slopes, cm_plane_args)

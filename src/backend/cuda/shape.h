@@ -5,8 +5,8 @@
 #ifndef CM_BACKEND_CUDA_SHAPE_H
 #define CM_BACKEND_CUDA_SHAPE_H
 
-#include "backend/cuda/lanes.h"
-#include "backend/cuda/launch.h"
+#include "backend/cuda/rows.h"
+#include "device/cuda/launch.h"
 
 typedef struct cm_plane_args {
     cm_rows y, x;      /* a sample per row; `out` of a gradient is y */

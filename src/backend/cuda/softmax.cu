@@ -1,5 +1,5 @@
-#include "backend/cuda/kernel.cuh"
 #include "backend/cuda/softmax.h"
+#include "device/cuda/kernel.cuh"
 
 CM_LAUNCHER(cm_softmax_runs, cm_softmax_args)
 CM_LAUNCHER(cm_log_softmax_runs, cm_softmax_args)

@@ -1,5 +1,5 @@
-#include "backend/cuda/kernel.cuh"
 #include "backend/cuda/support.h"
+#include "device/cuda/kernel.cuh"
 
 CM_LAUNCHER(cm_value_transform_each, cm_support_args)
 CM_LAUNCHER(cm_two_hot_each, cm_support_args)

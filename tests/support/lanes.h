@@ -1,9 +1,9 @@
-/* Runs the kernels of backend/cuda/ on the CPU: the lanes of an item take turns on stacks of their own, from meeting to
+/* Runs kernels on the CPU: the lanes of an item take turns on stacks of their own, from meeting to
  * meeting. A lane that meets when the others do something else fails the test. */
-#ifndef TESTS_BACKEND_LANES_H
-#define TESTS_BACKEND_LANES_H
+#ifndef TESTS_SUPPORT_LANES_H
+#define TESTS_SUPPORT_LANES_H
 
-#include "backend/cuda/lanes.h"
+#include "device/cuda/lanes.h"
 
 typedef void (*lanes_body)(const void *args, int64_t item, const cm_lanes *lanes);
 

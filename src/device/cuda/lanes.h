@@ -1,4 +1,4 @@
-/* How kernels of this folder are written: once, as functions that compile as C17 and in a .cu file.
+/* How kernels for GPUs are written: once, as functions that compile as C17 and in a .cu file.
  *
  * A kernel is a function
  *
@@ -12,13 +12,13 @@
  * run lanes in turns, and one lane alone needs no partner (tests/support/lanes.c).
  *
  * Numbers are float32; sums over lanes are made in double. */
-#ifndef CM_BACKEND_CUDA_LANES_H
-#define CM_BACKEND_CUDA_LANES_H
+#ifndef CM_DEVICE_CUDA_LANES_H
+#define CM_DEVICE_CUDA_LANES_H
 
 #include <float.h>
 #include <math.h>
 
-#include "backend/formulas.h"
+#include "core/status.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -65,50 +65,6 @@ double cm_lanes_sum(const cm_lanes *lanes, double value);
 float cm_lanes_max(const cm_lanes *lanes, float value);
 cm_found cm_lanes_least(const cm_lanes *lanes, cm_found found);
 #endif
-
-/* Rows of a float tensor as kernels see them: row r begins at data + r * stride. */
-typedef struct cm_rows {
-    float *data; /* NULL: absent */
-    int64_t stride;
-} cm_rows;
-
-static CM_HD inline float *cm_row(const cm_rows *rows, int64_t r) { return rows->data + r * rows->stride; }
-
-/* Element `item` of rows of n: consecutive items are consecutive elements. */
-typedef struct cm_place {
-    int64_t row, column;
-} cm_place;
-
-static CM_HD inline cm_place cm_place_of(int64_t item, int64_t n) {
-    cm_place at = {0, item};
-    if (item < n) return at;
-    at.row = (item | n) <= UINT32_MAX ? (int64_t)((uint32_t)item / (uint32_t)n) : item / n;
-    at.column = item - at.row * n;
-    return at;
-}
-
-static CM_HD inline float *cm_at(const cm_rows *rows, cm_place at) { return cm_row(rows, at.row) + at.column; }
-
-/* *out = value, or += value. */
-static CM_HD inline void cm_put(float *out, float value, bool add) { *out = add ? *out + value : value; }
-
-/* ---- hosts: tensors of a call as rows -------------------------------------------------------------------------------
- */
-
-/* Along the leading index. */
-static inline cm_rows cm_rows_of(const cm_tensor *t) {
-    cm_rows rows = {(float *)t->data, t->stride};
-    return rows;
-}
-/* Along the last axis: all other dimensions count as rows. */
-static inline cm_rows cm_vectors_of(const cm_tensor *t) {
-    cm_rows rows = {(float *)t->data, 0};
-    if (t->data) rows.stride = t->ndim == 2 ? t->stride : cm_tensor_last(t); /* an absent one has no shape */
-    return rows;
-}
-static inline int64_t cm_vector_count(const cm_tensor *t) {
-    return (int64_t)(cm_tensor_count(t) / (size_t)cm_tensor_last(t));
-}
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /* Entry points of kernels: declared by the header that has the kernel, defined by CM_LAUNCHER of its .cu file (and by
  * the tests, which run the same kernel on the CPU). */
-#ifndef CM_BACKEND_CUDA_LAUNCH_H
-#define CM_BACKEND_CUDA_LAUNCH_H
+#ifndef CM_DEVICE_CUDA_LAUNCH_H
+#define CM_DEVICE_CUDA_LAUNCH_H
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "lanes.h"
+#include "support/lanes.h"
 
 #include <check.h>
 #include <setjmp.h>

@@ -3,11 +3,11 @@
  *     CM_LAUNCHER(cm_softmax_rows, cm_softmax_args)
  *
  * for each: it defines the entry point that the header declares with CM_KERNEL_ENTRY. */
-#ifndef CM_BACKEND_CUDA_KERNEL_CUH
-#define CM_BACKEND_CUDA_KERNEL_CUH
+#ifndef CM_DEVICE_CUDA_KERNEL_CUH
+#define CM_DEVICE_CUDA_KERNEL_CUH
 
-#include "backend/cuda/lanes.h"
-#include "backend/cuda/launch.h"
+#include "device/cuda/lanes.h"
+#include "device/cuda/launch.h"
 
 /* The lanes of an item are neighbours in a warp, or a whole block. */
 static __device__ inline unsigned cm_lanes_mask(int count) {

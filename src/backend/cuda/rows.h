@@ -1,0 +1,58 @@
+/* Tensors as the kernels of operations see them: rows of floats (kernels: device/cuda/lanes.h). */
+#ifndef CM_BACKEND_CUDA_ROWS_H
+#define CM_BACKEND_CUDA_ROWS_H
+
+#include "backend/formulas.h"
+#include "device/cuda/lanes.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Rows of a float tensor as kernels see them: row r begins at data + r * stride. */
+typedef struct cm_rows {
+    float *data; /* NULL: absent */
+    int64_t stride;
+} cm_rows;
+
+static CM_HD inline float *cm_row(const cm_rows *rows, int64_t r) { return rows->data + r * rows->stride; }
+
+/* Element `item` of rows of n: consecutive items are consecutive elements. */
+typedef struct cm_place {
+    int64_t row, column;
+} cm_place;
+
+static CM_HD inline cm_place cm_place_of(int64_t item, int64_t n) {
+    cm_place at = {0, item};
+    if (item < n) return at;
+    at.row = (item | n) <= UINT32_MAX ? (int64_t)((uint32_t)item / (uint32_t)n) : item / n;
+    at.column = item - at.row * n;
+    return at;
+}
+
+static CM_HD inline float *cm_at(const cm_rows *rows, cm_place at) { return cm_row(rows, at.row) + at.column; }
+
+/* *out = value, or += value. */
+static CM_HD inline void cm_put(float *out, float value, bool add) { *out = add ? *out + value : value; }
+
+/* ---- hosts: tensors of a call as rows */
+
+/* Along the leading index. */
+static inline cm_rows cm_rows_of(const cm_tensor *t) {
+    cm_rows rows = {(float *)t->data, t->stride};
+    return rows;
+}
+/* Along the last axis: all other dimensions count as rows. */
+static inline cm_rows cm_vectors_of(const cm_tensor *t) {
+    cm_rows rows = {(float *)t->data, 0};
+    if (t->data) rows.stride = t->ndim == 2 ? t->stride : cm_tensor_last(t); /* an absent one has no shape */
+    return rows;
+}
+static inline int64_t cm_vector_count(const cm_tensor *t) {
+    return (int64_t)(cm_tensor_count(t) / (size_t)cm_tensor_last(t));
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
