@@ -121,22 +121,20 @@ static cm_status share(cm_comm *comm, void *data) {
     return finish(started, &request, "sum over ranks");
 }
 
-static cm_status all_reduce(cm_comm *comm, float *data, size_t n) {
+static cm_status sum(cm_comm *comm, void *data, size_t n, size_t width, cm_tree_sum *add) {
     context *c = comm->context;
-    CM_TRY(plan(comm, n, sizeof *data));
+    CM_TRY(plan(comm, n, width));
     CM_TRY(collect(comm, data, c->part_place, c->part_place + comm->size));
-    size_t mine = (size_t)c->count[comm->rank] / sizeof *data;
-    cm_tree_sum(c->part, comm->size, mine, mine);
+    add(c->part, comm->size, (size_t)c->count[comm->rank] / width);
     return share(comm, data);
 }
 
+static cm_status all_reduce(cm_comm *comm, float *data, size_t n) {
+    return sum(comm, data, n, sizeof *data, cm_tree_sum_floats);
+}
+
 static cm_status all_reduce_double(cm_comm *comm, double *data, size_t n) {
-    context *c = comm->context;
-    CM_TRY(plan(comm, n, sizeof *data));
-    CM_TRY(collect(comm, data, c->part_place, c->part_place + comm->size));
-    size_t mine = (size_t)c->count[comm->rank] / sizeof *data;
-    cm_tree_sum_double(c->part, comm->size, mine, mine);
-    return share(comm, data);
+    return sum(comm, data, n, sizeof *data, cm_tree_sum_doubles);
 }
 
 /* ---- life ---- */

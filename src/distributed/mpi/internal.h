@@ -10,9 +10,9 @@ extern "C" {
 
 /* ---- tree.c ---- */
 
-/* part[count, stride]: the first n of each are summed into part[0] in the tree of comm.h; the others are changed. */
-void cm_tree_sum(float *part, int count, size_t stride, size_t n);
-void cm_tree_sum_double(double *part, int count, size_t stride, size_t n);
+/* part[count, n] is summed into part[0] in the tree of comm.h; the other parts are changed. */
+typedef void cm_tree_sum(void *part, int count, size_t n);
+cm_tree_sum cm_tree_sum_floats, cm_tree_sum_doubles;
 
 /* ---- beat.c ---- */
 
