@@ -12,19 +12,10 @@
 
 static void on_every_backend(void (*test)(op_bench *b)) {
     for (const cm_backend_class *const *kind = cm_backend_classes(); *kind; kind++) {
-        op_bench b = {0};
-        if (cm_backend_open((*kind)->name, &b.backend) == CM_ERR_ABSENT) {
-            printf("SKIP %s operations: %s\n", (*kind)->name, cm_error_message());
-            continue;
-        }
-        ck_assert_int_eq(cm_backend_open("ref", &b.ref), CM_OK);
-        ck_assert_int_eq(cm_stream_open(b.backend, &b.stream), CM_OK);
-        ck_assert_int_eq(cm_stream_open(b.ref, &b.ref_stream), CM_OK);
+        op_bench b;
+        if (!op_bench_open(&b, (*kind)->name)) continue;
         test(&b);
-        cm_stream_close(b.stream);
-        cm_stream_close(b.ref_stream);
-        cm_backend_close(b.backend);
-        cm_backend_close(b.ref);
+        op_bench_close(&b);
     }
 }
 

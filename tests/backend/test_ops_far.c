@@ -10,17 +10,11 @@
 const cm_backend_class cm_cuda_class = {.name = "cuda", .open = cm_far_open};
 
 static void beside_ref(void (*test)(op_bench *b)) {
-    op_bench b = {0};
-    ck_assert_int_eq(cm_backend_open("cuda", &b.backend), CM_OK);
-    ck_assert_int_eq(cm_backend_open("ref", &b.ref), CM_OK);
+    op_bench b;
+    ck_assert(op_bench_open(&b, "cuda"));
     ck_assert(!b.backend->device->is_host);
-    ck_assert_int_eq(cm_stream_open(b.backend, &b.stream), CM_OK);
-    ck_assert_int_eq(cm_stream_open(b.ref, &b.ref_stream), CM_OK);
     test(&b);
-    cm_stream_close(b.stream);
-    cm_stream_close(b.ref_stream);
-    cm_backend_close(b.backend);
-    cm_backend_close(b.ref);
+    op_bench_close(&b);
     ck_assert_uint_gt(cm_far_state.peak, 0);
     ck_assert_uint_eq(cm_far_state.blocks, 0);
 }

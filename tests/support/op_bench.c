@@ -11,6 +11,26 @@
 #define LACK_RELATIVE 2e-2 /* bfloat16 asked of a processor that computes it in float32: only ref rounds */
 #define ABSOLUTE      1e-6
 
+bool op_bench_open(op_bench *b, const char *name) {
+    *b = (op_bench){0};
+    if (cm_backend_open(name, &b->backend) == CM_ERR_ABSENT) {
+        printf("SKIP %s operations: %s\n", name, cm_error_message());
+        return false;
+    }
+    ck_assert_ptr_nonnull(b->backend);
+    ck_assert_int_eq(cm_backend_open("ref", &b->ref), CM_OK);
+    ck_assert_int_eq(cm_stream_open(b->backend, &b->stream), CM_OK);
+    ck_assert_int_eq(cm_stream_open(b->ref, &b->ref_stream), CM_OK);
+    return true;
+}
+
+void op_bench_close(op_bench *b) {
+    cm_stream_close(b->stream);
+    cm_stream_close(b->ref_stream);
+    cm_backend_close(b->backend);
+    cm_backend_close(b->ref);
+}
+
 static float at(const cm_tensor *t, int r, int i) { return ((const float *)t->data)[(size_t)r * t->stride + i]; }
 
 static void assert_close(const cm_tensor *got, const cm_tensor *want, double relative, const char *what) {

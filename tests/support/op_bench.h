@@ -11,6 +11,10 @@ typedef struct op_bench {
     int calls; /* that were compared */
 } op_bench;
 
+/* False if this machine lacks the backend; says so. */
+bool op_bench_open(op_bench *b, const char *name);
+void op_bench_close(op_bench *b);
+
 /* Every variant of an operation, of every one: values within the stated tolerance, guard bytes, inputs left alone, the
  * same bits from a prepared call on other memory. */
 void op_bench_compare(op_bench *b, cm_op op);
