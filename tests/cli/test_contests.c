@@ -28,9 +28,7 @@ static void expect_ok(const char *arguments) {
 
 static void expect_error(const char *arguments, int status, const char *text) {
     run(arguments);
-    ck_assert_msg(result.status == status, "%s: status %d: %s", arguments, result.status, result.err);
-    ck_assert_msg(strstr(result.err, text) != NULL, "%s: %s", arguments, result.err);
-    ck_assert_msg(strchr(result.err, '\n') == strrchr(result.err, '\n'), "more than a line: %s", result.err);
+    cm_program_expect_error(&result, status, text);
     ck_assert_str_eq(result.out, "");
 }
 

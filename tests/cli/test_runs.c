@@ -295,9 +295,7 @@ END_TEST
 
 static void expect_refused(const char *arguments, const char *error) {
     cm_program_run(where, arguments, &result);
-    ck_assert_int_eq(result.status, 2);
-    ck_assert_msg(strstr(result.err, error) != NULL, "%s", result.err);
-    ck_assert_ptr_eq(strchr(result.err, '\n'), result.err + strlen(result.err) - 1);
+    cm_program_expect_error(&result, 2, error);
 }
 
 START_TEST(opponent_that_cannot_be_is_refused_in_one_line) {
@@ -383,9 +381,7 @@ END_TEST
 
 static void expect_exit(const char *arguments, int status, const char *text) {
     run(arguments);
-    ck_assert_msg(result.status == status, "%s: status %d: %s", arguments, result.status, result.err);
-    ck_assert_msg(strstr(result.err, text) != NULL, "%s: %s", arguments, result.err);
-    ck_assert_msg(strchr(result.err, '\n') == strrchr(result.err, '\n'), "more than a line: %s", result.err);
+    cm_program_expect_error(&result, status, text);
 }
 
 START_TEST(refusals_name_what_to_do) {

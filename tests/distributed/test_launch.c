@@ -123,16 +123,6 @@ static void begin_each(void) {
 }
 static void end_each(void) { ck_assert_int_eq(cm_directory_remove(folder), CM_OK); }
 
-static bool has_mpi(void) {
-    char path[1024];
-    snprintf(path, sizeof path, "%s", CM_TEST_PROGRAM);
-    *strrchr(path, '/') = '\0';
-    strcat(path, "/lib/cumind_mpi.so");
-    bool is_there = cm_file_exists(path) && system("command -v mpirun >/dev/null") == 0;
-    if (!is_there) printf("SKIP mpi: the module is not built, or there is no mpirun (make deps-mpi all)\n");
-    return is_there;
-}
-
 #define SMALL                                                                                                          \
     "train --oversubscribe --set min_memory_steps=256 --set num_simulations=4 --set hidden_dim=32 "                    \
     "--set final_evaluation_episodes=2 --set stop_at_goal=false --set memory_steps=8192 "
@@ -179,7 +169,7 @@ static void same_beginning(const char *a, const char *b) {
 
 START_TEST(two_runs_of_two_ranks_end_with_the_same_hash) {
     char first[64], second[64], path[128];
-    if (!has_mpi()) return;
+    if (!cm_program_has_mpi()) return;
     train("--run one");
     ck_assert_msg(output.status == 0, "%s", output.err);
     train("--num-devices 2 --run two");
@@ -244,7 +234,7 @@ static pid_t start_long(void) {
 
 START_TEST(a_killed_rank_ends_the_job_promptly_and_is_named) {
     char text[4096];
-    if (!has_mpi()) return;
+    if (!cm_program_has_mpi()) return;
     pid_t job = start_long(), rank = find_rank(job, 1);
     ck_assert_int_gt(rank, 0);
     double start = cm_clock_seconds();
@@ -252,14 +242,14 @@ START_TEST(a_killed_rank_ends_the_job_promptly_and_is_named) {
     ck_assert_int_eq(cm_program_wait(job), 128 + SIGKILL);
     ck_assert_double_lt(cm_clock_seconds() - start, 30.0);
     cm_program_file(folder, "err.txt", text, sizeof text);
-    ck_assert_msg(strstr(text, "cumind: rank 1 on ") && strstr(text, " was ended by signal 9 (Killed)"), "%s", text);
-    ck_assert_msg(strchr(text, '\n') == text + strlen(text) - 1, "more than a line: %s", text);
+    cm_program_expect_line(text, "cumind: rank 1 on ");
+    cm_program_expect_line(text, " was ended by signal 9 (Killed)");
 }
 END_TEST
 
 START_TEST(a_request_to_stop_ends_and_saves_all_ranks) {
     char text[65536];
-    if (!has_mpi()) return;
+    if (!cm_program_has_mpi()) return;
     pid_t job = start_long();
     kill(job, SIGTERM);
     ck_assert_int_eq(cm_program_wait(job), 0);
@@ -274,7 +264,7 @@ END_TEST
 
 START_TEST(one_rank_that_is_asked_to_stop_stops_all) {
     char text[65536];
-    if (!has_mpi()) return;
+    if (!cm_program_has_mpi()) return;
     pid_t job = start_long();
     kill(find_rank(job, 1), SIGTERM);
     ck_assert_int_eq(cm_program_wait(job), 0);
@@ -293,9 +283,7 @@ START_TEST(what_ranks_cannot_do_is_one_line_and_a_usage_error) {
                 {"train --num-devices 2 --oversubscribe --set rank_timeout=0", "rank_timeout"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cm_program_run(folder, rows[i].arguments, &output);
-        ck_assert_int_eq(output.status, 2);
-        ck_assert_msg(strstr(output.err, rows[i].says) != NULL, "%s", output.err);
-        ck_assert_ptr_eq(strchr(output.err, '\n'), output.err + strlen(output.err) - 1);
+        cm_program_expect_error(&output, 2, rows[i].says);
     }
 }
 END_TEST
@@ -309,10 +297,9 @@ START_TEST(without_the_module_or_mpirun_one_line_says_what_is_missing) {
     ck_assert_ptr_nonnull(pipe);
     text[fread(text, 1, sizeof text - 1, pipe)] = '\0';
     ck_assert_int_eq(WEXITSTATUS(pclose(pipe)), 1);
-    ck_assert_msg(strstr(text, "the module cumind_mpi.so is neither in ") != NULL, "%s", text);
-    ck_assert_msg(strstr(text, "build it with `make deps-mpi all`") != NULL, "%s", text);
-    ck_assert_ptr_eq(strchr(text, '\n'), text + strlen(text) - 1);
-    if (!has_mpi()) return;
+    cm_program_expect_line(text, "the module cumind_mpi.so is neither in ");
+    cm_program_expect_line(text, "build it with `make deps-mpi all`");
+    if (!cm_program_has_mpi()) return;
     snprintf(command, sizeof command, "cd %s && PATH=/nowhere %s train --num-devices 2 --oversubscribe 2>&1", folder,
              CM_TEST_PROGRAM);
     pipe = popen(command, "r");
@@ -324,14 +311,12 @@ START_TEST(without_the_module_or_mpirun_one_line_says_what_is_missing) {
 END_TEST
 
 START_TEST(an_error_of_a_rank_is_said_once_and_is_the_jobs_status) {
-    if (!has_mpi()) return;
+    if (!cm_program_has_mpi()) return;
     cm_program_run(folder,
                    SMALL "--num-devices 2 --quiet --set learning_rate=1000 --set clip_norm=0 --set "
                          "weight_decay=10 --set evaluation_interval=0 --env-steps 4096 --run nan",
                    &output);
-    ck_assert_int_eq(output.status, 1);
-    ck_assert_msg(strstr(output.err, "is not finite") != NULL, "%s", output.err);
-    ck_assert_ptr_eq(strchr(output.err, '\n'), output.err + strlen(output.err) - 1);
+    cm_program_expect_error(&output, 1, "is not finite");
 }
 END_TEST
 

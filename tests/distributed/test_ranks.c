@@ -15,6 +15,7 @@
 #include "core/rng.h"
 #include "distributed/comm.h"
 #include "support/main.h"
+#include "support/program.h"
 #include "support/trainer.h"
 
 /* ---- what a rank does ---- */
@@ -264,17 +265,6 @@ static int run(int ranks, const char *what) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* False if there is no MPI here; says so. */
-static bool has_mpi(void) {
-    char path[600];
-    snprintf(path, sizeof path, "%s", program);
-    *strrchr(path, '/') = '\0';
-    strcat(path, "/../../lib/cumind_mpi.so");
-    bool is_there = cm_file_exists(path) && system("command -v mpirun >/dev/null") == 0;
-    if (!is_there) printf("SKIP mpi: the module is not built, or there is no mpirun (make deps-mpi all)\n");
-    return is_there;
-}
-
 static void begin_each(void) {
     strcpy(folder, "/tmp/cumind-ranks-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -288,7 +278,7 @@ static int count_lines(const char *line) {
 }
 
 START_TEST(sums_over_2_3_and_4_ranks_have_the_bits_of_the_tree) {
-    if (!has_mpi()) return;
+    if (!cm_program_has_mpi()) return;
     for (int ranks = 2; ranks <= 4; ranks++) {
         ck_assert_msg(run(ranks, "sums") == 0, "%d ranks: %s", ranks, output);
         ck_assert_int_eq(count_lines("rank is done"), ranks);
@@ -306,7 +296,7 @@ static char *file_of(int ranks, int rank, size_t *size) {
 START_TEST(a_hundred_updates_of_1_2_and_4_ranks_give_the_same_bits) {
     static const int ranks[] = {1, 2, 4};
     size_t size, other_size;
-    if (!has_mpi()) return;
+    if (!cm_program_has_mpi()) return;
     ck_assert_msg(run(0, "updates") == 0, "%s", output);
     char *alone = file_of(0, 0, &size);
     ck_assert_uint_gt(size, 4 * 1000);
@@ -324,7 +314,7 @@ START_TEST(a_hundred_updates_of_1_2_and_4_ranks_give_the_same_bits) {
 END_TEST
 
 START_TEST(ranks_that_no_longer_agree_stop_and_name_rank_and_tensor) {
-    if (!has_mpi()) return;
+    if (!cm_program_has_mpi()) return;
     ck_assert_msg(run(2, "diverge") == 0, "%s", output);
     ck_assert_msg(strstr(output, "update 6: representation.") && strstr(output, " of rank 1 is not that of rank 0"),
                   "%s", output);
@@ -332,14 +322,14 @@ START_TEST(ranks_that_no_longer_agree_stop_and_name_rank_and_tensor) {
 END_TEST
 
 START_TEST(a_number_that_is_not_finite_on_one_rank_stops_all_alike) {
-    if (!has_mpi()) return;
+    if (!cm_program_has_mpi()) return;
     ck_assert_msg(run(2, "not-finite") == 0, "%s", output);
     ck_assert_int_eq(count_lines("rank is done"), 2);
 }
 END_TEST
 
 START_TEST(a_rank_that_stands_still_ends_the_job_and_is_named) {
-    if (!has_mpi()) return;
+    if (!cm_program_has_mpi()) return;
     double start = cm_clock_seconds();
     ck_assert_int_ne(run(3, "silent"), 0);
     ck_assert_double_lt(cm_clock_seconds() - start, 60.0);

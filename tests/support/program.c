@@ -1,9 +1,9 @@
 #include "support/program.h"
 
+#include <check.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +73,26 @@ void cm_program_file(const char *where, const char *name, char *text, size_t siz
     size_t n = file ? fread(text, 1, size - 1, file) : 0;
     text[n] = '\0';
     if (file) fclose(file);
+}
+
+void cm_program_expect_line(const char *text, const char *part) {
+    const char *end = strchr(text, '\n');
+    ck_assert_msg(end && end[1] == '\0', "not one line: %s", text);
+    ck_assert_msg(strstr(text, part) != NULL, "`%s` is not in: %s", part, text);
+}
+
+void cm_program_expect_error(const cm_output *result, int status, const char *part) {
+    ck_assert_msg(result->status == status, "status %d, not %d: %s", result->status, status, result->err);
+    cm_program_expect_line(result->err, part);
+}
+
+bool cm_program_has_mpi(void) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%.*s/lib/cumind_mpi.so", (int)(strrchr(CM_TEST_PROGRAM, '/') - CM_TEST_PROGRAM),
+             CM_TEST_PROGRAM);
+    bool is_there = access(path, R_OK) == 0 && system("command -v mpirun >/dev/null") == 0;
+    if (!is_there) printf("SKIP mpi: the module is not built, or there is no mpirun (make deps-mpi all)\n");
+    return is_there;
 }
 
 static void finish(const char *where, pid_t child, cm_output *result) {

@@ -2,6 +2,7 @@
 #ifndef CM_TESTS_PROGRAM_H
 #define CM_TESTS_PROGRAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -36,5 +37,14 @@ int cm_program_wait(pid_t child);
 
 /* A whole file of `where` as text, "" if it cannot be read. */
 void cm_program_file(const char *where, const char *name, char *text, size_t size);
+
+/* Fails the test unless `text` is one whole line that contains `part`. */
+void cm_program_expect_line(const char *text, const char *part);
+
+/* Fails the test unless a run ended with `status` and said one line on stderr, which contains `part`. */
+void cm_program_expect_error(const cm_output *result, int status, const char *part);
+
+/* Whether runs of several ranks can be started here. Says so if not. */
+bool cm_program_has_mpi(void);
 
 #endif
