@@ -17,6 +17,15 @@ extern "C" {
 
 typedef struct cm_evaluator cm_evaluator;
 
+/* Processes that play one evaluation together: each calls cm_evaluator_run with the same numbers, plays its part of the
+ * episodes and knows the results of all. */
+typedef struct cm_evaluation_peers {
+    int part, parts; /* number of this process, and how many there are */
+    /* all[parts, bytes] <- what each has at mine[bytes], by its number */
+    cm_status (*gather)(void *context, const void *mine, size_t bytes, void *all);
+    void *context; /* borrowed */
+} cm_evaluation_peers;
+
 /* All borrowed, for as long as the evaluator lives; `opponent` for the call alone. */
 typedef struct cm_evaluator_config {
     cm_agent *agent;
@@ -25,6 +34,7 @@ typedef struct cm_evaluator_config {
     int episodes;                /* most of one evaluation                                                            */
     const cm_opponent *opponent; /* whom the agent meets in a game of two, never a CM_OPPONENT_AGENT; NULL: random    */
     const cm_stop *stop;         /* asked: an evaluation ends early; NULL: never                                      */
+    const cm_evaluation_peers *peers; /* for the call alone; NULL: this process plays all episodes                    */
 } cm_evaluator_config;
 
 /* Takes all memory. The caller owns it. Errors: CM_ERR_INPUT, CM_ERR_MEMORY; those of the opponent's player. */
@@ -33,7 +43,7 @@ void cm_evaluator_destroy(cm_evaluator *evaluator); /* NULL is allowed */
 
 /* Plays episodes 0 .. episodes-1 (at most as many as it was made for). An environment without a limit is cut after
  * 100,000 steps. returns[episodes] may be NULL. Errors: CM_ERR_INTERRUPTED within a turn of all games after `stop` was
- * asked, with nothing written; those of the search. */
+ * asked (of a peer: when the others have played theirs), with nothing written; those of the search. */
 cm_status cm_evaluator_run(cm_evaluator *evaluator, int episodes, uint64_t seed, double *returns,
                            cm_evaluation *out) CM_MUST_USE;
 

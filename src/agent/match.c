@@ -10,7 +10,7 @@ enum { MOST_STEPS = 100000, MOST_ROWS = 512, MOST_PAIR_ROWS = 64, ATTEMPTS = 100
 
 /* A game being played in a row of a shard. */
 typedef struct seat {
-    int game; /* -1: the row is idle */
+    int game; /* of this part; -1: the row is idle */
     int32_t steps;
     double total; /* ours less theirs */
 } seat;
@@ -38,11 +38,22 @@ struct cm_match {
     atomic_int finished;
 };
 
+/* Of `games` games those that are this part's. */
+static int games_of(const cm_match *m, int games) {
+    const int parts = m->config.parts;
+    return games > m->config.part ? (games - m->config.part + parts - 1) / parts : 0;
+}
+
+/* Its number among the games of all parts. */
+static uint64_t number_of(const cm_match *m, int game) {
+    return (uint64_t)m->config.part + (uint64_t)game * (uint64_t)m->config.parts;
+}
+
 /* ---- memory ---- */
 
 static void take(cm_match *m, bool fill) {
     const cm_match_config *c = &m->config;
-    size_t games = (size_t)c->games, n = (size_t)c->shape.rows;
+    size_t games = (size_t)games_of(m, c->games), n = (size_t)c->shape.rows;
     cm_games g = {.stride = c->keeps_moves ? c->env->spec.max_plies : 0};
     shard *shards = cm_arena_take(&m->arena, (size_t)c->shape.shards * sizeof(shard));
     g.moves = cm_arena_take(&m->arena, games * (size_t)g.stride * sizeof(int16_t));
@@ -84,6 +95,7 @@ cm_status cm_match_create(const cm_match_config *config, cm_match **out) {
     }
     CM_TRY(cm_alloc(&m, 1, sizeof *m, "a match"));
     m->config = *config;
+    if (m->config.parts == 0) m->config.parts = 1;
     m->arena = (cm_arena){.base = NULL, .capacity = SIZE_MAX, .used = 0};
     take(m, false);
     cm_status status = cm_arena_create(&m->arena, m->arena.used, "a match");
@@ -135,12 +147,12 @@ static cm_status make_move(cm_match *m, shard *s, int row, int32_t action, bool 
 /* Sets a row to the start of its game and plays the opening. One that ends the game is drawn anew. */
 static cm_status open_game(cm_match *m, shard *s, int row) {
     seat *at = &s->seats[row];
-    cm_key pair = cm_key_fold_in(cm_key_make(m->seed, CM_RNG_EVALUATE, (uint64_t)at->game / 2), 1);
+    cm_key pair = cm_key_fold_in(cm_key_make(m->seed, CM_RNG_EVALUATE, number_of(m, at->game) / 2), 1);
     uint8_t legal[CM_ENV_MAX_ACTIONS];
     for (uint64_t attempt = 0; attempt < ATTEMPTS; attempt++) {
         cm_rng rng = cm_rng_init(pair, attempt);
         bool ended = false;
-        cm_env_reset(m->config.env, state_of(m, s, row), m->seed + (uint64_t)at->game);
+        cm_env_reset(m->config.env, state_of(m, s, row), m->seed + number_of(m, at->game));
         at->steps = 0, at->total = 0.0;
         while (at->steps < m->opening && !ended) {
             cm_env_legal(m->config.env, state_of(m, s, row), legal);
@@ -159,7 +171,7 @@ static cm_status begin_game(cm_match *m, shard *s, int row) {
     int game = s->next;
     s->next += m->config.shape.shards;
     s->seats[row].game = game;
-    m->games.theirs[game] = (uint8_t)(m->config.players[1] && game % 2 == 1);
+    m->games.theirs[game] = (uint8_t)(m->config.players[1] && number_of(m, game) % 2 == 1);
     m->games.opening[game] = m->opening;
     return open_game(m, s, row);
 }
@@ -183,7 +195,7 @@ static int gather(const cm_match *m, shard *s, int side) {
         if (at->game < 0 || side_to_move(m, s, row) != side) continue;
         s->row[count] = row;
         s->state[count] = state_of(m, s, row);
-        s->key[count] = cm_key_make(m->seed, CM_RNG_EVALUATE, (uint64_t)at->game);
+        s->key[count] = cm_key_make(m->seed, CM_RNG_EVALUATE, number_of(m, at->game));
         s->step[count] = (uint64_t)at->steps;
         count++;
     }
@@ -229,7 +241,7 @@ cm_status cm_match_run(cm_match *m, int games, uint64_t seed, int opening) {
     if (games < 1 || games > m->config.games) {
         return cm_fail(CM_ERR_INPUT, "a match of 1 to %d games is possible here, not of %d", m->config.games, games);
     }
-    m->games.count = games;
+    m->games.count = games_of(m, games);
     m->seed = seed;
     m->opening = opening;
     atomic_store(&m->finished, 0);

@@ -2,8 +2,9 @@
  *
  * Game i starts from cm_env_reset with seed S + i; the first player moves first in even games, the second in odd ones.
  * What happens in a game depends on (S, i) alone, so results are the same for any number of threads and of games beside
- * it. Players that never vary would play the same two games again and again: with an opening of n moves the first n of
- * a game are drawn uniformly, the same for the games 2k and 2k + 1, so that each opening is played from both sides. */
+ * it, and several processes can play one match together, each a part of its games. Players that never vary would play
+ * the same two games again and again: with an opening of n moves the first n of a game are drawn uniformly, the same
+ * for the games 2k and 2k + 1, so that each opening is played from both sides. */
 #ifndef CM_AGENT_MATCH_H
 #define CM_AGENT_MATCH_H
 
@@ -22,7 +23,8 @@ typedef struct cm_match_config {
     cm_pool *pool;         /* whose workers play the shards                                        */
     cm_match_shape shape;  /* what the players were made for                                        */
     cm_player *players[2]; /* "we", "they"; they are NULL with one player, who makes every move     */
-    int games;             /* most of one run                                                       */
+    int games;             /* most of one run, by all parts                                         */
+    int part, parts;       /* plays games part, part + parts, ... only; parts 0: all games          */
     bool keeps_moves;      /* only for games whose length is bounded (spec.max_plies > 0)           */
     /* Called after every game with the number that is finished, by any worker; NULL: not. */
     void (*report)(void *context, int finished);
@@ -38,12 +40,12 @@ cm_status cm_match_create(const cm_match_config *config, cm_match **out) CM_MUST
 void cm_match_destroy(cm_match *match); /* NULL is allowed */
 size_t cm_match_bytes(const cm_match *match);
 
-/* Plays games 0 .. games-1. An environment without a limit is cut after 100,000 steps. Allocates nothing unless a
- * player does. Errors: CM_ERR_INPUT if no opening of that many moves leaves a game to play; CM_ERR_INTERRUPTED if it
- * was asked to stop, and then the games are worth nothing; those of the players. */
+/* Plays those of the games 0 .. games-1 that are this part's. An environment without a limit is cut after 100,000
+ * steps. Allocates nothing unless a player does. Errors: CM_ERR_INPUT if no opening of that many moves leaves a game to
+ * play; CM_ERR_INTERRUPTED if it was asked to stop, and then the games are worth nothing; those of the players. */
 cm_status cm_match_run(cm_match *match, int games, uint64_t seed, int opening) CM_MUST_USE;
 
-/* The games of the last run, owned by the match. */
+/* The games of the last run, owned by the match: game k is number part + k * parts. */
 const cm_games *cm_match_games(const cm_match *match);
 
 #ifdef __cplusplus

@@ -2,7 +2,7 @@
  *
  * All counts of a configuration are those of the whole run. Every rank has its share of the environments, of the rows
  * of a batch and of the replay, acts and samples by itself, and learns with all others. Rank 0 alone writes to the
- * run's folder, evaluates, and speaks.
+ * run's folder and speaks; in an evaluation each plays its share of the episodes, and all know the results.
  */
 #ifndef CM_RUN_RANKS_H
 #define CM_RUN_RANKS_H

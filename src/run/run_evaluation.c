@@ -41,16 +41,24 @@ static cm_status parse_opponent(const cm_run *run, cm_opponent *out) {
     return CM_OK;
 }
 
+static cm_status gather(void *context, const void *mine, size_t bytes, void *all) {
+    cm_comm *comm = context;
+    return comm->all_gather(comm, mine, bytes, all);
+}
+
 static cm_status open_evaluator(cm_run *run, int episodes, cm_evaluator **out) {
     cm_opponent opponent;
     if (episodes == 0) return CM_OK;
+    cm_comm *comm = run->session->comm;
+    const cm_evaluation_peers peers = {.part = comm->rank, .parts = comm->size, .gather = gather, .context = comm};
     CM_TRY(parse_opponent(run, &opponent));
     const cm_evaluator_config config = {.agent = run->evaluation_agent,
                                         .env = &run->session->env,
                                         .pool = run->session->pool,
                                         .episodes = episodes,
                                         .opponent = &opponent,
-                                        .stop = run->stop};
+                                        .stop = run->stop,
+                                        .peers = &peers};
     cm_status status = cm_evaluator_create(&config, out);
     return status == CM_OK ? CM_OK : cm_fail_in(status, "evaluation");
 }
@@ -59,7 +67,7 @@ cm_status cm_run_open_evaluation(cm_run *run) {
     const cm_run_options *o = &options(run)->run;
     bool on_the_way = o->evaluation_interval > 0;
     int last = on_the_way && o->stop_at_goal ? confirming_episodes(o) : o->final_evaluation_episodes;
-    if ((!on_the_way && last == 0) || !cm_run_leads(run)) return CM_OK;
+    if (!on_the_way && last == 0) return CM_OK;
     CM_TRY(cm_session_agent(run->session, &run->evaluation_agent));
     CM_TRY(open_evaluator(run, on_the_way ? o->evaluation_episodes : 0, &run->evaluator));
     return open_evaluator(run, last, &run->final_evaluator);
@@ -134,14 +142,12 @@ static void say_put_off(cm_run *run) {
 cm_status cm_run_evaluate(cm_run *run) {
     const cm_run_state before = run->state;
     const cm_metrics row = run->row;
-    cm_status status = cm_run_leads(run) ? evaluate(run) : CM_OK;
+    cm_status status = evaluate(run);
     if (status == CM_ERR_INTERRUPTED) {
         run->state = before, run->row = row;
         say_put_off(run);
-    } else if (status != CM_OK) {
-        return status;
     }
-    return cm_run_share_evaluation(run, status);
+    return status;
 }
 
 cm_status cm_run_evaluate_last(cm_run *run) {
@@ -151,9 +157,10 @@ cm_status cm_run_evaluate_last(cm_run *run) {
 
 /* ---- the report ---- */
 
-static cm_status evaluate_final(cm_run *run, cm_run_result *out) {
+cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) {
     const cm_run_options *o = &options(run)->run;
     cm_run_facts facts;
+    if (o->final_evaluation_episodes == 0) return CM_OK;
     CM_TRY(
         cm_run_load_agent(run->directory.path, CM_CHECKPOINT_PREFERRED, run->session, run->evaluation_agent, &facts));
     out->final_seed = cm_run_evaluation_seed(o->seed, -1, o->final_evaluation_episodes);
@@ -164,11 +171,4 @@ static cm_status evaluate_final(cm_run *run, cm_run_result *out) {
     out->final_updates = facts.updates;
     out->evaluated = true;
     return CM_OK;
-}
-
-cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) {
-    if (options(run)->run.final_evaluation_episodes == 0) return CM_OK;
-    cm_status status = cm_run_leads(run) ? evaluate_final(run, out) : CM_OK;
-    if (status != CM_OK && status != CM_ERR_INTERRUPTED) return status;
-    return cm_run_share_evaluation(run, status);
 }

@@ -93,8 +93,8 @@ double cm_run_goal(const cm_run *run); /* NAN: none */
 cm_status cm_run_open_evaluation(cm_run *run) CM_MUST_USE;
 void cm_run_close_evaluation(cm_run *run);
 bool cm_run_evaluation_due(const cm_run *run);
-/* The current weights; counts for goal and best. Errors: CM_ERR_INTERRUPTED if it was asked to stop, and then nothing
- * counts; so with the next two. */
+/* The current weights; counts for goal and best. All ranks play and know the same. Errors: CM_ERR_INTERRUPTED if it was
+ * asked to stop, and then nothing counts; so with the next two. */
 cm_status cm_run_evaluate(cm_run *run) CM_MUST_USE;
 cm_status cm_run_evaluate_last(cm_run *run) CM_MUST_USE; /* the same at the end, unless it has just been done */
 cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) CM_MUST_USE; /* the report, of a saved run */
@@ -111,8 +111,6 @@ cm_status cm_run_count(cm_run *run) CM_MUST_USE; /* run->counts, when the actor'
 cm_status cm_run_ask_stop(cm_run *run, bool *is_asked) CM_MUST_USE;
 cm_status cm_run_ask_time(cm_run *run, bool *is_over) CM_MUST_USE;
 cm_status cm_run_share_directory(cm_run *run) CM_MUST_USE; /* rank 0's path, to all */
-/* What an evaluation by rank 0 has changed, to all; returns `status`, which is OK or CM_ERR_INTERRUPTED, on all. */
-cm_status cm_run_share_evaluation(cm_run *run, cm_status status) CM_MUST_USE;
 
 /* run.c */
 cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay); /* borrows from the run */

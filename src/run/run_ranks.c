@@ -24,17 +24,3 @@ cm_status cm_run_ask_time(cm_run *run, bool *is_over) {
 cm_status cm_run_share_directory(cm_run *run) {
     return comm_of(run)->broadcast(comm_of(run), run->directory.path, sizeof run->directory.path, 0);
 }
-
-cm_status cm_run_share_evaluation(cm_run *run, cm_status status) {
-    struct {
-        cm_run_state state;
-        cm_metrics row;
-        cm_status status;
-        bool best_due;
-    } all = {run->state, run->row, status, run->best_due};
-    if (comm_of(run)->size == 1) return status;
-    CM_TRY(comm_of(run)->broadcast(comm_of(run), &all, sizeof all, 0));
-    run->state = all.state, run->row = all.row, run->best_due = all.best_due;
-    if (all.status == CM_OK || cm_run_leads(run)) return all.status;
-    return cm_fail(all.status, "asked to stop");
-}

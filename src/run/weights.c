@@ -105,20 +105,32 @@ cm_status cm_run_read_weights(const char *run, int64_t checkpoint, const cm_netw
     return status;
 }
 
+static size_t block_bytes(const cm_network *network) {
+    const cm_param_table *params = cm_network_parameters(network);
+    return (params->parameters + params->states + 1) * sizeof(float);
+}
+
 /* Blocks for the network's arrays in one piece, freed with free(*parameters). */
 static cm_status take_blocks(const cm_network *network, float **parameters, float **state) {
-    const cm_param_table *params = cm_network_parameters(network);
-    CM_TRY(cm_alloc(parameters, params->parameters + params->states + 1, sizeof(float), "a run's weights"));
-    *state = *parameters + params->parameters;
+    CM_TRY(cm_alloc(parameters, 1, block_bytes(network), "a run's weights"));
+    *state = *parameters + cm_network_parameters(network)->parameters;
     return CM_OK;
 }
 
 cm_status cm_run_load_agent(const char *run, int64_t checkpoint, cm_session *session, cm_agent *agent,
                             cm_run_facts *facts) {
     float *parameters = NULL, *state = NULL;
+    cm_comm *comm = session->comm;
+    cm_status status = CM_OK;
+    cm_run_facts read;
     CM_TRY(take_blocks(session->network, &parameters, &state));
-    cm_status status = cm_run_read_weights(run, checkpoint, session->network,
-                                           session->configuration.trainer.ema_evaluates, parameters, state, facts);
+    if (comm->rank == 0) {
+        const bool prefer_average = session->configuration.trainer.ema_evaluates;
+        status = cm_run_read_weights(run, checkpoint, session->network, prefer_average, parameters, state, &read);
+    }
+    if (status == CM_OK) status = comm->broadcast(comm, parameters, block_bytes(session->network), 0);
+    if (status == CM_OK) status = comm->broadcast(comm, &read, sizeof read, 0);
+    if (status == CM_OK && facts) *facts = read;
     if (status == CM_OK) status = cm_agent_set_weights(agent, parameters, state);
     free(parameters);
     return status;

@@ -39,8 +39,9 @@ typedef struct cm_run_facts {
 cm_status cm_run_read_weights(const char *run, int64_t checkpoint, const cm_network *network, bool prefer_average,
                               float *parameters, float *state, cm_run_facts *facts) CM_MUST_USE;
 
-/* Gives the agent the weights that the run's checkpoint (a number, CM_CHECKPOINT_LATEST, CM_CHECKPOINT_BEST) would play
- * with: the average if the run keeps one and `configuration` evaluates with it, else the parameters. */
+/* Collective over the session's ranks: rank 0 reads. Gives the agents the weights that the run's checkpoint (a number,
+ * CM_CHECKPOINT_LATEST, CM_CHECKPOINT_BEST) would play with: the average if the run keeps one and `configuration`
+ * evaluates with it, else the parameters. */
 cm_status cm_run_load_agent(const char *run, int64_t checkpoint, cm_session *session, cm_agent *agent,
                             cm_run_facts *facts) CM_MUST_USE;
 

@@ -54,6 +54,31 @@ START_TEST(workers_change_no_move_of_a_match) {
 }
 END_TEST
 
+START_TEST(parts_of_a_match_are_its_games) {
+    seats all;
+    open_seats(&all, "connect4", 11, 1);
+    seat_lowest_and_random(&all);
+    const cm_games *whole = play(&all, 8, 2);
+    for (int part = 0; part < 3; part++) {
+        seats some;
+        open_seats(&some, "connect4", 11, 1);
+        some.config.part = part, some.config.parts = 3;
+        seat_lowest_and_random(&some);
+        const cm_games *own = play(&some, 8, 2);
+        ck_assert_int_eq(own->count, part < 2 ? 4 : 3);
+        for (int k = 0; k < own->count; k++) {
+            const int i = part + 3 * k;
+            ck_assert_int_eq(own->theirs[k], whole->theirs[i]);
+            ck_assert_int_eq(own->length[k], whole->length[i]);
+            ck_assert_double_eq(own->result[k], whole->result[i]);
+            ck_assert_mem_eq(moves_of(own, k), moves_of(whole, i), (size_t)own->length[k] * 2);
+        }
+        close_seats(&some);
+    }
+    close_seats(&all);
+}
+END_TEST
+
 START_TEST(another_seed_gives_other_games) {
     seats s;
     open_seats(&s, "tictactoe", 20, 1);
@@ -221,6 +246,7 @@ END_TEST
 int main(void) {
     const TTest *const tests[] = {we_move_first_in_even_games_and_second_in_odd_ones,
                                   workers_change_no_move_of_a_match,
+                                  parts_of_a_match_are_its_games,
                                   another_seed_gives_other_games,
                                   both_games_of_a_pair_have_the_same_opening,
                                   opening_that_ends_every_game_is_refused,

@@ -191,6 +191,32 @@ START_TEST(two_runs_of_two_ranks_end_with_the_same_hash) {
 }
 END_TEST
 
+/* The number behind "key": of a text of JSON. */
+static double number_of(const char *text, const char *key) {
+    char name[32];
+    snprintf(name, sizeof name, "\"%s\": ", key);
+    const char *at = strstr(text, name);
+    ck_assert_msg(at != NULL, "%s: %s", key, text);
+    return strtod(at + strlen(name), NULL);
+}
+
+START_TEST(an_evaluation_by_ranks_is_that_of_one_process) {
+    char text[2048], command[128];
+    if (!cm_program_has_mpi()) return;
+    train("--num-devices 4 --set final_evaluation_episodes=7 --run four");
+    ck_assert_msg(output.status == 0, "%s", output.err);
+    cm_program_file(folder, "four/result.json", text, sizeof text);
+    snprintf(command, sizeof command, "eval --run four --episodes 7 --json --seed %.0f", number_of(text, "seed"));
+    cm_program_run(folder, command, &output);
+    ck_assert_msg(output.status == 0, "%s", output.err);
+    const char *const keys[] = {"episodes", "mean", "std", "min", "max"};
+    for (int i = 0; i < 5; i++) {
+        ck_assert_double_eq_tol(number_of(output.out, keys[i]), number_of(text, keys[i]), 1e-6);
+    }
+    ck_assert_double_gt(number_of(text, "std"), 0.0);
+}
+END_TEST
+
 /* The process that is rank `rank` of the job of `parent`: a child of its child. 0: not there. */
 static pid_t find_rank(pid_t parent, int rank) {
     char path[320], text[65536], wanted[64];
@@ -330,6 +356,7 @@ int main(void) {
     tcase_add_test(tc, counts_that_ranks_cannot_share_name_the_nearest_that_they_can);
     tcase_add_test(tc, more_ranks_than_processors_need_a_flag);
     tcase_add_test(tc, two_runs_of_two_ranks_end_with_the_same_hash);
+    tcase_add_test(tc, an_evaluation_by_ranks_is_that_of_one_process);
     tcase_add_test(tc, a_killed_rank_ends_the_job_promptly_and_is_named);
     tcase_add_test(tc, a_request_to_stop_ends_and_saves_all_ranks);
     tcase_add_test(tc, one_rank_that_is_asked_to_stop_stops_all);
