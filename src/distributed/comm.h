@@ -15,7 +15,7 @@
  *
  * Faults. Ranks beat: each hears of the one before it every second or so, whatever its main thread does meanwhile. One
  * that has been silent for `timeout` seconds (dead, stopped, cut off) is named in one line on the log, and the job
- * ends.
+ * ends: at once, or some seconds later where mpirun waits for a machine that it no longer reaches.
  */
 #ifndef CM_DISTRIBUTED_COMM_H
 #define CM_DISTRIBUTED_COMM_H

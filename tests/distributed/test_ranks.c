@@ -1,11 +1,16 @@
 /* Ranks over MPI: sums in one fixed tree, updates that are those of one rank bit for bit, ranks that no longer agree or
  * answer. The suite starts this program again under mpirun; with arguments it is a rank. */
 #include <check.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,6 +74,19 @@ static void do_sums(cm_comm *comm) {
     need(word == 77, "what was broadcast");
     need(comm->barrier(comm) == CM_OK, "barrier");
     need(comm->local_size == comm->size && comm->local_rank == comm->rank, "one machine");
+}
+
+/* What many containers do: no process may read the memory of another. */
+static void refuse_memory_of_others(void) {
+    struct sock_filter rules[] = {
+        {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr)},
+        {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_process_vm_readv},
+        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM},
+        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+    };
+    const struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+    need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no new privileges");
+    need(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0, "a filter of system calls");
 }
 
 /* ---- updates ---- */
@@ -230,12 +248,13 @@ static void do_silent(cm_comm *comm) {
 static int run_rank(const char *what, const char *path) {
     cm_comm comm;
     cm_comm_options silence = {.timeout = strcmp(what, "silent") == 0 ? 2.0 : 60.0};
+    if (strcmp(what, "container") == 0) refuse_memory_of_others();
     if (getenv("OMPI_COMM_WORLD_SIZE")) {
         need(cm_comm_open_mpi(&silence, &comm) == CM_OK, "MPI");
     } else {
         cm_comm_single(&comm);
     }
-    if (strcmp(what, "sums") == 0) do_sums(&comm);
+    if (strcmp(what, "sums") == 0 || strcmp(what, "container") == 0) do_sums(&comm);
     if (strcmp(what, "updates") == 0) do_updates(&comm, path);
     if (strcmp(what, "diverge") == 0) do_diverge(&comm);
     if (strcmp(what, "not-finite") == 0) do_not_finite(&comm);
@@ -283,6 +302,13 @@ START_TEST(sums_over_2_3_and_4_ranks_have_the_bits_of_the_tree) {
         ck_assert_msg(run(ranks, "sums") == 0, "%d ranks: %s", ranks, output);
         ck_assert_int_eq(count_lines("rank is done"), ranks);
     }
+}
+END_TEST
+
+START_TEST(ranks_that_may_not_read_each_others_memory_sum_without_a_word) {
+    if (!cm_program_has_mpi()) return;
+    ck_assert_msg(run(2, "container") == 0, "%s", output);
+    ck_assert_str_eq(output, "rank is done\nrank is done\n");
 }
 END_TEST
 
@@ -348,6 +374,7 @@ int main(int argc, char **argv) {
     tcase_add_checked_fixture(tc, begin_each, end_each);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, sums_over_2_3_and_4_ranks_have_the_bits_of_the_tree);
+    tcase_add_test(tc, ranks_that_may_not_read_each_others_memory_sum_without_a_word);
     tcase_add_test(tc, a_hundred_updates_of_1_2_and_4_ranks_give_the_same_bits);
     tcase_add_test(tc, ranks_that_no_longer_agree_stop_and_name_rank_and_tensor);
     tcase_add_test(tc, a_number_that_is_not_finite_on_one_rank_stops_all_alike);

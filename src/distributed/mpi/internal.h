@@ -1,4 +1,5 @@
-/* The inside of the module of MPI: comm.c (the table, moving data), tree.c (sums), beat.c (who is alive). */
+/* The inside of the module of MPI: comm.c (the table, moving data), tree.c (sums), beat.c (who is alive),
+ * guard.c (a launcher that does not end). */
 #ifndef CM_DISTRIBUTED_MPI_INTERNAL_H
 #define CM_DISTRIBUTED_MPI_INTERNAL_H
 
@@ -25,6 +26,19 @@ cm_status cm_beat_start(const char *host, size_t width, double timeout, cm_beat 
 
 /* Ends the thread; collective, and all ranks must have come to it. NULL is allowed. */
 void cm_beat_stop(cm_beat *beat);
+
+/* ---- guard.c ---- */
+
+typedef struct cm_guard cm_guard;
+
+/* On the first rank of each machine of a job that Open MPI has spread over several, starts a process that outlives this
+ * one: if this process ends without cm_guard_stop, and mpirun or its daemon, whose child it was, has not ended some
+ * seconds later, the guard ends that. On all other ranks *out is NULL. To be called before there are threads. Errors:
+ * CM_ERR_MEMORY, CM_ERR_DEVICE. */
+cm_status cm_guard_start(cm_guard **out) CM_MUST_USE;
+
+/* All went well: the guard ends. NULL is allowed. */
+void cm_guard_stop(cm_guard *guard);
 
 #ifdef __cplusplus
 }
