@@ -13,6 +13,7 @@
 #define CM_AGENT_ACTING_H
 
 #include "agent/agent.h"
+#include "core/file.h"
 #include "env/vector.h"
 #include "replay/replay.h"
 
@@ -56,11 +57,15 @@ typedef struct cm_actor_counts {
 cm_status cm_actor_run(cm_actor *actor, double temperature, double random_moves) CM_MUST_USE;
 void cm_actor_count(const cm_actor *actor, cm_actor_counts *out);
 
-/* For checkpoints: environments, counters, recent episodes as bytes[cm_actor_bytes]. load refuses (CM_ERR_INPUT) what
- * an actor of another environment or size has saved. */
+/* For checkpoints: environments, counters, recent episodes as bytes[cm_actor_bytes]. */
 size_t cm_actor_bytes(const cm_actor *actor);
 void cm_actor_save(const cm_actor *actor, void *bytes);
-cm_status cm_actor_load(cm_actor *actor, const void *bytes, size_t size) CM_MUST_USE;
+
+/* Goes on from what `count` actors have saved, whose environments, in this order, are all of the run: the actor takes
+ * those of its own numbers. If they are just the environments of one of these it takes its counters, too. Else the
+ * actor of environment 0 takes the finished episodes of all and the most recent ones, and the others begin with none.
+ * Errors: CM_ERR_INPUT if one is of another task or size, CM_ERR_MEMORY; the actor may have changed by then. */
+cm_status cm_actor_load(cm_actor *actor, const cm_file_bytes *saved, int count) CM_MUST_USE;
 
 /* Memory of searches and passes, for the plan that a run prints. */
 size_t cm_actor_memory(const cm_actor *actor);

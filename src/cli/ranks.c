@@ -12,13 +12,21 @@
 
 enum { MOST_RANKS = 4096, WAIT_SECONDS = 5 };
 
+/* The configuration of the run that is to begin or go on. */
+static cm_status read_configuration(const cm_arguments *arguments, cm_configuration *configuration) {
+    const char *run = cm_argument(arguments, "--resume");
+    cm_config *config = NULL;
+    cm_log_set_level(CM_ERROR); /* rank 0 will warn */
+    CM_TRY(run ? cm_cli_run_configuration(arguments, run, configuration, &config)
+               : cm_cli_configuration(arguments, configuration, &config));
+    cm_config_destroy(config);
+    return CM_OK;
+}
+
 /* What every rank would find wrong is said once, before they are started. */
 static cm_status check_configuration(const cm_arguments *arguments, int ranks) {
     cm_configuration configuration;
-    cm_config *config = NULL;
-    cm_log_set_level(CM_ERROR); /* rank 0 will warn */
-    CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
-    cm_config_destroy(config);
+    CM_TRY(read_configuration(arguments, &configuration));
     return cm_ranks_check(&configuration, ranks);
 }
 
@@ -34,10 +42,7 @@ static cm_status launch(cm_arguments *arguments, int ranks, cm_cli_ranks *out) {
 
 static cm_status join(const cm_arguments *arguments, const cm_launch_found *found, cm_comm *comm) {
     cm_configuration configuration;
-    cm_config *config = NULL;
-    cm_log_set_level(CM_ERROR);
-    CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
-    cm_config_destroy(config);
+    CM_TRY(read_configuration(arguments, &configuration));
     const cm_comm_options options = {.timeout = configuration.run.rank_timeout};
     CM_TRY(cm_comm_open_mpi(&options, comm));
     if (comm->size != found->ranks) {
@@ -52,15 +57,10 @@ static cm_status join(const cm_arguments *arguments, const cm_launch_found *foun
     return CM_OK;
 }
 
-static cm_status check_flags(const cm_arguments *arguments, const cm_launch_found *found, int64_t devices) {
+static cm_status check_flags(const cm_launch_found *found, int64_t devices) {
     if (found->ranks > 1 && devices > 0 && devices != found->ranks) {
         return cm_fail(CM_ERR_INPUT, "--num-devices %lld: %s has started %d ranks; leave the flag out",
                        (long long)devices, found->launcher, found->ranks);
-    }
-    if (cm_argument_given(arguments, "--resume") && (devices > 1 || found->ranks > 1)) {
-        return cm_fail(CM_ERR_INPUT,
-                       "--resume: several ranks cannot go on with a run; --init-from starts a new one from "
-                       "its weights, or leave --num-devices out");
     }
     return CM_OK;
 }
@@ -71,7 +71,7 @@ cm_status cm_cli_ranks_open(cm_arguments *arguments, cm_cli_ranks *out) {
     out->is_over = false;
     cm_comm_single(&out->comm);
     CM_TRY(cm_argument_int(arguments, "--num-devices", 1, MOST_RANKS, &devices));
-    CM_TRY(check_flags(arguments, &found, devices));
+    CM_TRY(check_flags(&found, devices));
     if (found.ranks > 1) return join(arguments, &found, &out->comm);
     return devices > 1 ? launch(arguments, (int)devices, out) : CM_OK;
 }

@@ -75,7 +75,7 @@ static void read_line(const char *run, line *out) {
         out->state = "finished";
         out->final = cm_json_number(cm_json_get(cm_json_root(result), "mean"), NAN);
     }
-    if (cm_checkpoint_store_create(run, 1, &store) == CM_OK) {
+    if (cm_checkpoint_store_create(run, 1, NULL, &store) == CM_OK) {
         out->checkpoint = cm_checkpoint_find(store, CM_CHECKPOINT_LATEST);
     }
     cm_checkpoint_store_destroy(store);

@@ -35,6 +35,7 @@ static void catch_signals(void) {
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGUSR1, &action, NULL); /* from a launcher, for all ranks */
     signal(SIGPIPE, SIG_IGN);          /* a closed pipe must not end a run */
+    signal(SIGXFSZ, SIG_IGN);          /* nor a limit on the size of files: writing then fails, as on a full disk */
 }
 
 /* ---- one run ---- */
@@ -269,6 +270,9 @@ const cm_command cm_command_train = {
         "goal. "
         "Then the last parameters are evaluated greedily on new seeds. SIGINT and SIGTERM finish the iteration and "
         "save; an evaluation is broken off, and --resume makes it again. A second SIGINT ends at once.\n\n"
+        "A run goes on with any number of ranks (--num-devices), whatever their number was: with the same one it is "
+        "the "
+        "unbroken run.\n\n"
         "On --resume these keys may change: the limits (env_steps, updates, num_episodes, time_limit), learning_rate, "
         "weight_decay, clip_norm and the schedule, evaluation, checkpoint, logging and device keys, prefetch_depth. "
         "cumind config --explain KEY says it of each key. Others are refused.",

@@ -13,6 +13,12 @@ extern "C" {
  * large or not a regular file. */
 cm_status cm_file_read(const char *path, size_t limit, char **data, size_t *size) CM_MUST_USE;
 
+/* What is, or was, in a file. */
+typedef struct cm_file_bytes {
+    void *data;
+    size_t size;
+} cm_file_bytes;
+
 /* Replaces `path` atomically: writes path.tmp-PID beside it, fsyncs file and folder, renames. On error nothing changed.
  */
 cm_status cm_file_write(const char *path, const void *data, size_t size) CM_MUST_USE;

@@ -132,6 +132,16 @@ void cm_vector_env_set(cm_vector_env *vector, int instance, const void *state) {
     refresh_mask(vector, instance, cm_env_rules_of(state));
 }
 
+void cm_vector_env_copy(cm_vector_env *vector, int to, const cm_vector_env *other, int from) {
+    double scratch[CM_ENV_FIELDS];
+    const void *rules = rules_at(other, from, scratch);
+    vector->random[to] = other->random[from], vector->episodes[to] = other->episodes[from];
+    vector->steps[to] = other->steps[from], vector->pending[to] = other->pending[from];
+    vector->terminated[to] = other->terminated[from], vector->truncated[to] = other->truncated[from];
+    put_rules(vector, to, rules);
+    refresh_mask(vector, to, rules);
+}
+
 static void show_one(const cm_vector_env *vector, int i, const void *rules, const cm_env_rows *rows) {
     const cm_env *env = &vector->env;
     size_t actions = (size_t)env->spec.actions, width = (size_t)env->spec.observation_size;

@@ -54,6 +54,10 @@ void cm_vector_env_show(const cm_vector_env *vector, int first, int count, const
 void cm_vector_env_get(const cm_vector_env *vector, int instance, void *state);
 void cm_vector_env_set(cm_vector_env *vector, int instance, const void *state);
 
+/* Instance `to` of a vector goes on as instance `from` of another one of the same environment and options, episode
+ * numbers included; it keeps its own seed. */
+void cm_vector_env_copy(cm_vector_env *vector, int to, const cm_vector_env *other, int from);
+
 /* All states as bytes for a checkpoint: bytes[cm_vector_env_bytes]. load refuses (CM_ERR_INPUT) what was not saved by a
  * vector of the same environment, options and size; the vector is then as it was. */
 size_t cm_vector_env_bytes(const cm_vector_env *vector);

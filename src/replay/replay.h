@@ -158,9 +158,10 @@ typedef struct cm_replay_counts {
 
 void cm_replay_count(const cm_replay *replay, cm_replay_counts *out); /* as of the last commit */
 
-/* CuMind's rule: at least min_size episodes and min_fill (0 .. 1) of max_episodes. Errors: CM_ERR_INPUT if a number is
- * out of range or both are 0, or if min_fill is given and max_episodes is not. */
-cm_status cm_replay_is_ready(const cm_replay *replay, int64_t min_size, double min_fill, bool *ready) CM_MUST_USE;
+/* CuMind's rule: `episodes` are at least min_size and min_fill (0 .. 1) of max_episodes. Errors: CM_ERR_INPUT if a
+ * number is out of range or both are 0, or if min_fill is given and max_episodes is not. */
+cm_status cm_replay_is_ready(int64_t episodes, int64_t max_episodes, int64_t min_size, double min_fill,
+                             bool *ready) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

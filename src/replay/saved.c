@@ -1,4 +1,4 @@
-/* What segment.c and state.c share: rows in files, see saved.h. */
+/* What segment.c, state.c and deal.c share: rows in files, see saved.h. */
 #include "replay/saved.h"
 
 #include <math.h>
@@ -95,6 +95,17 @@ cm_status cm_saved_get(cm_replay *replay, int32_t slot, int32_t rows, uint8_t ma
         if (status != CM_OK) return cm_fail_in(status, "row %d", i);
     }
     return CM_OK;
+}
+
+cm_status cm_saved_skip(cm_cursor *in, size_t bytes) {
+    if (bytes > in->left) return cm_fail(CM_ERR_INPUT, "cut short: %zu bytes are missing", bytes - in->left);
+    in->at += bytes;
+    in->left -= bytes;
+    return CM_OK;
+}
+
+cm_status cm_saved_skip_rows(const cm_replay *replay, int32_t rows, cm_cursor *in) {
+    return cm_saved_skip(in, cm_saved_row_bytes(replay) * (size_t)rows);
 }
 
 /* ---- headers ------------------------------------------------------------------------------------------------------

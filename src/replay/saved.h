@@ -1,4 +1,4 @@
-/* What segment.c and state.c share: rows in files. */
+/* What segment.c, state.c and deal.c share: rows in files. */
 #ifndef CM_REPLAY_SAVED_H
 #define CM_REPLAY_SAVED_H
 
@@ -24,6 +24,44 @@ cm_status cm_saved_get(cm_replay *replay, int32_t slot, int32_t rows, uint8_t ma
 /* One field of `rows` rows from `slot` on. */
 cm_status cm_saved_put_field(const cm_replay *replay, int32_t slot, int32_t rows, int field, cm_bytes *out) CM_MUST_USE;
 cm_status cm_saved_get_field(cm_replay *replay, int32_t slot, int32_t rows, int field, cm_cursor *in) CM_MUST_USE;
+
+/* Passes over `rows` rows, or over any bytes. */
+cm_status cm_saved_skip_rows(const cm_replay *replay, int32_t rows, cm_cursor *in) CM_MUST_USE;
+cm_status cm_saved_skip(cm_cursor *in, size_t bytes) CM_MUST_USE;
+
+/* ---- segment.c ---- */
+
+/* Takes, or passes over, the steps + 1 rows of a piece that the cursor stands before. */
+typedef cm_status cm_saved_take_piece(void *context, uint64_t piece, int32_t steps, cm_cursor *in);
+
+/* Gives every piece of a segment to `take`. The errors of both name the piece. */
+cm_status cm_saved_each_piece(const cm_replay *replay, const void *data, size_t size, cm_saved_take_piece *take,
+                              void *context) CM_MUST_USE;
+
+/* Reads the rows of a piece into slots that are free or wait for it. */
+cm_status cm_saved_get_piece(cm_replay *replay, int32_t slot, int32_t steps, cm_cursor *in) CM_MUST_USE;
+
+/* ---- state.c ---- */
+
+/* The ring as a state describes it. */
+typedef struct cm_saved_ring {
+    int32_t ring, tail, used;
+    uint64_t first, next, late;
+    cm_cursor steps; /* [next - first] i32, checked */
+} cm_saved_ring;
+
+/* Checks the frame of a state, unpacks it (into *room, where it is packed) and reads its beginning, up to the
+ * priorities. *environments is the number of its lanes. */
+cm_status cm_saved_open_state(const cm_replay *replay, const void *data, size_t size, cm_bytes *room, cm_cursor *in,
+                              uint64_t *environments, cm_saved_ring *out) CM_MUST_USE;
+
+/* The lane of one environment, read or passed over; *steps: all that it ever had. */
+cm_status cm_saved_get_lane(cm_replay *replay, int environment, cm_cursor *in) CM_MUST_USE;
+cm_status cm_saved_skip_lane(const cm_replay *replay, cm_cursor *in, uint64_t *steps) CM_MUST_USE;
+
+cm_status cm_saved_check_priorities(const cm_replay *replay, int32_t slot, int32_t rows) CM_MUST_USE;
+
+/* ---- headers ---- */
 
 cm_frame cm_saved_frame(const cm_replay *replay, const char *name, uint64_t a, uint64_t b);
 cm_status cm_saved_check_shape(const cm_replay *replay, const cm_frame *frame, const char *name) CM_MUST_USE;

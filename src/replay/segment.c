@@ -53,8 +53,7 @@ cm_status cm_replay_segment_range(const void *data, size_t size, uint64_t *first
     return CM_OK;
 }
 
-/* Reads the rows of a piece into slots that are free or wait for it. */
-static cm_status get_piece(cm_replay *replay, int32_t slot, int32_t steps, cm_cursor *in) {
+cm_status cm_saved_get_piece(cm_replay *replay, int32_t slot, int32_t steps, cm_cursor *in) {
     CM_TRY(cm_saved_get(replay, slot, steps + 1, FLAG_SAVED, true, in));
     for (int32_t t = 0; t <= steps; t++) {
         uint8_t kind = replay->row[cm_slot_add(replay, slot, t)].flags & FLAG_LAST;
@@ -70,19 +69,10 @@ static cm_status get_steps(const cm_replay *replay, cm_cursor *in, int32_t *step
     return cm_fail(CM_ERR_INPUT, "%d steps, must be in 1 .. %d (segment_steps)", *steps, replay->config.segment_steps);
 }
 
-static cm_status skip_piece(const cm_replay *replay, int32_t steps, cm_cursor *in) {
-    size_t bytes = cm_saved_row_bytes(replay) * ((size_t)steps + 1);
-    if (bytes > in->left) return cm_fail(CM_ERR_INPUT, "cut short: %zu bytes are missing", bytes - in->left);
-    in->at += bytes;
-    in->left -= bytes;
-    return CM_OK;
-}
-
 /* Fills in a piece that the state has laid out. */
-static cm_status fill_piece(cm_replay *replay, uint64_t piece, cm_cursor *in) {
-    int32_t steps;
-    CM_TRY(get_steps(replay, in, &steps));
-    if (piece < replay->first_piece || piece >= replay->next_piece) return skip_piece(replay, steps, in);
+static cm_status fill_piece(void *context, uint64_t piece, int32_t steps, cm_cursor *in) {
+    cm_replay *replay = context;
+    if (piece < replay->first_piece || piece >= replay->next_piece) return cm_saved_skip_rows(replay, steps + 1, in);
     if (piece < replay->load_piece) {
         replay->load_piece = replay->first_piece;
         replay->load_slot = replay->tail;
@@ -92,23 +82,22 @@ static cm_status fill_piece(cm_replay *replay, uint64_t piece, cm_cursor *in) {
     replay->load_slot = slot;
     if (replay->row[slot].left != steps)
         return cm_fail(CM_ERR_INPUT, "%d steps, the state says %d", steps, replay->row[slot].left);
-    return get_piece(replay, slot, steps, in);
+    return cm_saved_get_piece(replay, slot, steps, in);
 }
 
 /* Adds a piece as the newest one. */
-static cm_status append_piece(cm_replay *replay, uint64_t piece, cm_cursor *in) {
-    int32_t steps;
+static cm_status append_piece(void *context, uint64_t piece, int32_t steps, cm_cursor *in) {
+    cm_replay *replay = context;
     (void)piece;
-    CM_TRY(get_steps(replay, in, &steps));
     int32_t slot = cm_ring_reserve(replay, steps), row = slot;
     for (int32_t t = 0; t <= steps; t++, row = cm_slot_add(replay, row, 1)) replay->row[row] = (cm_row){0};
-    CM_TRY(get_piece(replay, slot, steps, in));
+    CM_TRY(cm_saved_get_piece(replay, slot, steps, in));
     cm_ring_adopt(replay, slot, steps, 0, cm_replay_newest_priority(replay));
     return CM_OK;
 }
 
-static cm_status read_pieces(cm_replay *replay, const void *data, size_t size, cm_bytes *room,
-                             cm_status (*read)(cm_replay *replay, uint64_t piece, cm_cursor *in)) {
+static cm_status read_pieces(const cm_replay *replay, const void *data, size_t size, cm_bytes *room,
+                             cm_saved_take_piece *take, void *context) {
     cm_frame frame;
     cm_cursor in;
     uint64_t first = 0, count = 0;
@@ -117,18 +106,28 @@ static cm_status read_pieces(cm_replay *replay, const void *data, size_t size, c
     CM_TRY(cm_saved_check_shape(replay, &frame, what));
     CM_TRY(cm_frame_open(data, size, what, room, &in));
     for (uint64_t i = 0; i < count; i++) {
-        if (read(replay, first + i, &in) != CM_OK)
+        int32_t steps = 0;
+        cm_status status = get_steps(replay, &in, &steps);
+        if (status == CM_OK) status = take(context, first + i, steps, &in);
+        if (status != CM_OK) {
             return cm_fail_in(CM_ERR_INPUT, "%s: piece %llu", what, (unsigned long long)(first + i));
+        }
     }
     if (in.left > 0) return cm_fail(CM_ERR_INPUT, "%s: %zu bytes too many", what, in.left);
     return CM_OK;
 }
 
+cm_status cm_saved_each_piece(const cm_replay *replay, const void *data, size_t size, cm_saved_take_piece *take,
+                              void *context) {
+    cm_bytes room = {0};
+    cm_status status = read_pieces(replay, data, size, &room, take, context);
+    cm_bytes_free(&room);
+    return status;
+}
+
 cm_status cm_replay_segment_read(cm_replay *replay, const void *data, size_t size) {
     if (!replay->loading) return cm_fail(CM_ERR_STATE, "replay: a segment is read before the state");
-    cm_bytes room = {0};
-    cm_status status = read_pieces(replay, data, size, &room, fill_piece);
-    cm_bytes_free(&room);
+    cm_status status = cm_saved_each_piece(replay, data, size, fill_piece, replay);
     if (status != CM_OK) cm_saved_abandon(replay);
     return status;
 }
@@ -136,10 +135,8 @@ cm_status cm_replay_segment_read(cm_replay *replay, const void *data, size_t siz
 cm_status cm_replay_segment_append(cm_replay *replay, const void *data, size_t size) {
     CM_TRY(cm_replay_claim(replay, "append of a segment"));
     if (replay->loading) return cm_fail(CM_ERR_STATE, "replay: a segment is appended before loading has ended");
-    cm_bytes room = {0};
     cm_replay_unflatten(replay);
-    cm_status status = read_pieces(replay, data, size, &room, append_piece);
-    cm_bytes_free(&room);
+    cm_status status = cm_saved_each_piece(replay, data, size, append_piece, replay);
     cm_replay_refresh(replay);
     return status;
 }

@@ -74,21 +74,12 @@ cm_status cm_replay_state_write(const cm_replay *replay, int compression, cm_byt
 /* ---- reading ------------------------------------------------------------------------------------------------------
  */
 
-/* The ring as the state describes it. */
-typedef struct layout {
-    int32_t ring, tail, used;
-    uint64_t first, next, late;
-    cm_cursor steps;  /* [next - first] i32, checked */
-    uint64_t dropped; /* pieces that do not fit any more */
-    int32_t dropped_rows;
-} layout;
-
-static cm_status get_layout(const cm_replay *replay, cm_cursor *in, layout *out) {
+static cm_status get_ring(const cm_replay *replay, cm_cursor *in, cm_saved_ring *out) {
     int32_t place[3];
     uint64_t counters[3];
     CM_TRY(cm_cursor_get(in, place, sizeof place[0], 3));
     CM_TRY(cm_cursor_get(in, counters, sizeof counters[0], 3));
-    *out = (layout){place[0], place[1], place[2], counters[0], counters[1], counters[2], *in, 0, 0};
+    *out = (cm_saved_ring){place[0], place[1], place[2], counters[0], counters[1], counters[2], *in};
     uint64_t pieces = out->next - out->first;
     if (out->next < out->first || out->next == UINT64_MAX || pieces > in->left / sizeof(int32_t))
         return cm_fail(CM_ERR_INPUT, "pieces %llu .. %llu do not fit", (unsigned long long)out->first,
@@ -108,18 +99,20 @@ static cm_status get_layout(const cm_replay *replay, cm_cursor *in, layout *out)
     return CM_OK;
 }
 
-/* Lays the ring out: where each piece will be. The oldest that do not fit a smaller ring are dropped. */
-static cm_status set_layout(cm_replay *replay, layout *from) {
+/* Lays the ring out: where each piece will be. The oldest that do not fit a smaller ring are dropped; how many rows. */
+static cm_status set_layout(cm_replay *replay, cm_saved_ring *from, int32_t *dropped_rows) {
     bool same = from->ring == replay->ring;
     uint64_t pieces = from->next - from->first;
     replay->tail = same ? from->tail : 0;
     replay->used = 0;
+    uint64_t dropped = 0;
+    *dropped_rows = 0;
     for (uint64_t i = 0; i < pieces; i++) {
         int32_t steps;
         CM_TRY(cm_cursor_get(&from->steps, &steps, sizeof steps, 1));
-        if (from->used - from->dropped_rows > replay->ring) {
-            from->dropped++;
-            from->dropped_rows += steps + 1;
+        if (from->used - *dropped_rows > replay->ring) {
+            dropped++;
+            *dropped_rows += steps + 1;
             continue;
         }
         for (int32_t t = 0; t <= steps; t++, replay->used++) {
@@ -127,21 +120,14 @@ static cm_status set_layout(cm_replay *replay, layout *from) {
             replay->row[slot] = (cm_row){.left = steps - t};
         }
     }
-    replay->first_piece = replay->load_piece = from->first + from->dropped;
+    replay->first_piece = replay->load_piece = from->first + dropped;
     replay->next_piece = from->next;
     replay->load_slot = replay->tail;
     replay->late_updates = from->late;
     return CM_OK;
 }
 
-static cm_status skip(cm_cursor *in, size_t bytes) {
-    if (bytes > in->left) return cm_fail(CM_ERR_INPUT, "cut short: %zu bytes are missing", bytes - in->left);
-    in->at += bytes;
-    in->left -= bytes;
-    return CM_OK;
-}
-
-static cm_status check_priorities(const cm_replay *replay, int32_t slot, int32_t rows) {
+cm_status cm_saved_check_priorities(const cm_replay *replay, int32_t slot, int32_t rows) {
     for (int32_t i = 0; i < rows; i++) {
         float p = replay->priority[cm_slot_add(replay, slot, i)];
         if (!(p >= 0.0f && isfinite(p))) return cm_fail(CM_ERR_INPUT, "a priority is %g", (double)p);
@@ -149,56 +135,83 @@ static cm_status check_priorities(const cm_replay *replay, int32_t slot, int32_t
     return CM_OK;
 }
 
-static cm_status get_priorities(cm_replay *replay, const layout *from, cm_cursor *in) {
-    CM_TRY(skip(in, (size_t)from->dropped_rows * sizeof(float)));
+static cm_status get_priorities(cm_replay *replay, int32_t dropped_rows, cm_cursor *in) {
+    CM_TRY(cm_saved_skip(in, (size_t)dropped_rows * sizeof(float)));
     CM_TRY(cm_saved_get_field(replay, replay->tail, replay->used, FIELD_PRIORITY, in));
-    CM_TRY(skip(in, (size_t)from->dropped_rows));
+    CM_TRY(cm_saved_skip(in, (size_t)dropped_rows));
     for (int32_t i = 0; i < replay->used; i++) {
         uint8_t trained = 0;
         CM_TRY(cm_cursor_get(in, &trained, 1, 1));
         replay->row[cm_slot_add(replay, replay->tail, i)].flags = trained & FLAG_TRAINED;
     }
-    return check_priorities(replay, replay->tail, replay->used);
+    return cm_saved_check_priorities(replay, replay->tail, replay->used);
 }
 
-static cm_status get_lane(cm_replay *replay, int environment, cm_cursor *in) {
-    uint64_t steps;
-    int32_t sizes[2], base = cm_lane_slot(replay, environment, 0);
-    CM_TRY(cm_cursor_get(in, &steps, sizeof steps, 1));
+/* Steps ever appended, rows and shown steps of a lane. */
+static cm_status get_sizes(const cm_replay *replay, cm_cursor *in, uint64_t *steps, int32_t sizes[2]) {
+    CM_TRY(cm_cursor_get(in, steps, sizeof *steps, 1));
     CM_TRY(cm_cursor_get(in, sizes, sizeof sizes[0], 2));
     int32_t rows = sizes[0], visible = sizes[1];
-    if (rows < 0 || rows > replay->config.segment_steps || visible < 0 ||
-        (visible > 0 && visible != cm_lane_complete(replay, rows)))
-        return cm_fail(CM_ERR_INPUT, "%d rows with %d shown, at most %d (segment_steps)", rows, visible,
-                       replay->config.segment_steps);
+    if (rows >= 0 && rows <= replay->config.segment_steps && visible >= 0 &&
+        (visible == 0 || visible == cm_lane_complete(replay, rows)))
+        return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%d rows with %d shown, at most %d (segment_steps)", rows, visible,
+                   replay->config.segment_steps);
+}
+
+cm_status cm_saved_get_lane(cm_replay *replay, int environment, cm_cursor *in) {
+    uint64_t steps;
+    int32_t sizes[2], base = cm_lane_slot(replay, environment, 0);
+    CM_TRY(get_sizes(replay, in, &steps, sizes));
+    int32_t rows = sizes[0], visible = sizes[1];
     for (int32_t t = 0; t < rows; t++) replay->row[base + t] = (cm_row){0};
     CM_TRY(cm_saved_get(replay, base, rows, LANE_FLAGS, false, in));
     if (replay->config.prioritized) {
         CM_TRY(cm_saved_get_field(replay, base, visible, FIELD_PRIORITY, in));
-        CM_TRY(check_priorities(replay, base, visible));
+        CM_TRY(cm_saved_check_priorities(replay, base, visible));
     }
     replay->lane[environment] =
         (cm_lane){.steps = steps, .rows = rows, .committed = rows, .visible = visible, .open = rows > 0};
     return CM_OK;
 }
 
-static cm_status read_state(cm_replay *replay, const void *data, size_t size, cm_bytes *room) {
-    const cm_replay_config *c = &replay->config;
+cm_status cm_saved_skip_lane(const cm_replay *replay, cm_cursor *in, uint64_t *steps) {
+    int32_t sizes[2];
+    CM_TRY(get_sizes(replay, in, steps, sizes));
+    CM_TRY(cm_saved_skip_rows(replay, sizes[0], in));
+    return cm_saved_skip(in, replay->config.prioritized ? (size_t)sizes[1] * sizeof(float) : 0);
+}
+
+cm_status cm_saved_open_state(const cm_replay *replay, const void *data, size_t size, cm_bytes *room, cm_cursor *in,
+                              uint64_t *environments, cm_saved_ring *out) {
+    const bool prioritized = replay->config.prioritized;
     cm_frame frame;
-    cm_cursor in;
-    layout from;
     CM_TRY(cm_frame_check(data, size, magic, what, &frame));
     CM_TRY(cm_saved_check_shape(replay, &frame, what));
-    if (frame.a != (uint64_t)c->environments || frame.b != (uint64_t)c->prioritized)
-        return cm_fail(CM_ERR_INPUT, "%s: of %llu environments %s priorities; the replay has %d %s them", what,
-                       (unsigned long long)frame.a, frame.b ? "with" : "without", c->environments,
-                       c->prioritized ? "with" : "without");
-    CM_TRY(cm_frame_open(data, size, what, room, &in));
-    if (get_layout(replay, &in, &from) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s", what);
-    CM_TRY(set_layout(replay, &from));
-    if (c->prioritized && get_priorities(replay, &from, &in) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s", what);
+    if (frame.b != (uint64_t)prioritized)
+        return cm_fail(CM_ERR_INPUT, "%s: %s priorities; the replay is %s them", what, frame.b ? "with" : "without",
+                       prioritized ? "with" : "without");
+    CM_TRY(cm_frame_open(data, size, what, room, in));
+    *environments = frame.a;
+    if (get_ring(replay, in, out) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s", what);
+    return CM_OK;
+}
+
+static cm_status read_state(cm_replay *replay, const void *data, size_t size, cm_bytes *room) {
+    const cm_replay_config *c = &replay->config;
+    cm_cursor in;
+    cm_saved_ring from;
+    uint64_t environments;
+    int32_t dropped_rows;
+    CM_TRY(cm_saved_open_state(replay, data, size, room, &in, &environments, &from));
+    if (environments != (uint64_t)c->environments)
+        return cm_fail(CM_ERR_INPUT, "%s: of %llu environments; the replay has %d", what,
+                       (unsigned long long)environments, c->environments);
+    CM_TRY(set_layout(replay, &from, &dropped_rows));
+    if (c->prioritized && get_priorities(replay, dropped_rows, &in) != CM_OK)
+        return cm_fail_in(CM_ERR_INPUT, "%s", what);
     for (int e = 0; e < c->environments; e++) {
-        if (get_lane(replay, e, &in) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s: environment %d", what, e);
+        if (cm_saved_get_lane(replay, e, &in) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s: environment %d", what, e);
     }
     if (in.left > 0) return cm_fail(CM_ERR_INPUT, "%s: %zu bytes too many", what, in.left);
     return CM_OK;

@@ -267,14 +267,13 @@ void cm_replay_count(const cm_replay *replay, cm_replay_counts *out) {
     };
 }
 
-cm_status cm_replay_is_ready(const cm_replay *replay, int64_t min_size, double min_fill, bool *ready) {
-    int64_t capacity = replay->config.max_episodes;
+cm_status cm_replay_is_ready(int64_t episodes, int64_t max_episodes, int64_t min_size, double min_fill, bool *ready) {
     if (min_size < 0 || !(min_fill >= 0.0 && min_fill <= 1.0))
         return cm_fail(CM_ERR_INPUT, "min_size must be non-negative and min_fill_pct must be between 0 and 1");
     if (min_size == 0 && min_fill == 0.0)
         return cm_fail(CM_ERR_INPUT, "at least one of min_size or min_fill_pct must be greater than zero");
-    if (min_fill > 0.0 && capacity == 0)
+    if (min_fill > 0.0 && max_episodes == 0)
         return cm_fail(CM_ERR_INPUT, "min_fill_pct needs a capacity in episodes: set memory_capacity");
-    *ready = replay->episodes >= min_size && (double)replay->episodes >= min_fill * (double)capacity;
+    *ready = episodes >= min_size && (double)episodes >= min_fill * (double)max_episodes;
     return CM_OK;
 }

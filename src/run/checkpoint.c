@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "run/checkpoint_io.h"
+#include "run/ranks.h"
 
 enum { NUMBER_DIGITS = 8, LIST_LIMIT = 4096, MANIFEST_BYTES = 64 * 1024 };
 
@@ -19,16 +20,22 @@ struct cm_checkpoint_store {
     char run[PATH_MAX];    /* the run directory */
     char folder[PATH_MAX]; /* RUN/checkpoints */
     int keep;
+    cm_comm *comm; /* borrowed, or `single` */
+    cm_comm single;
     int64_t previous;     /* last one saved or loaded here; -1: none */
-    cm_manifest manifest; /* its files, owned */
+    cm_manifest manifest; /* its files, owned; after saving, on ranks behind the first: those that the rank wrote */
 };
 
-cm_status cm_checkpoint_store_create(const char *run, int keep, cm_checkpoint_store **out) {
+static bool leads(const cm_checkpoint_store *store) { return store->comm->rank == 0; }
+
+cm_status cm_checkpoint_store_create(const char *run, int keep, cm_comm *comm, cm_checkpoint_store **out) {
     *out = NULL;
     cm_checkpoint_store *store = NULL;
     CM_TRY(cm_alloc(&store, 1, sizeof *store, "the store of checkpoints"));
     store->keep = keep < 1 ? 1 : keep;
     store->previous = -1;
+    cm_comm_single(&store->single);
+    store->comm = comm ? comm : &store->single;
     cm_status status = cm_path_join(store->run, sizeof store->run, run, "");
     if (status == CM_OK) status = cm_path_join(store->folder, sizeof store->folder, run, "checkpoints");
     if (status == CM_OK) {
@@ -212,13 +219,60 @@ static cm_status check_room(const cm_checkpoint_store *store, uint64_t need) {
                    store->folder, wanted, there);
 }
 
-static cm_status write_parts(cm_checkpoint_writer *writer, const cm_checkpoint_part *parts, int count) {
+/* After an error: nothing stays open, and the message names this rank if there are others. */
+static cm_status fail_writing(const cm_checkpoint_store *store, cm_checkpoint_writer *writer, cm_status status) {
+    char message[1024];
+    snprintf(message, sizeof message, "%s", cm_error_message());
+    cm_file_abandon(writer->file);
+    writer->file = NULL;
+    if (store->comm->size == 1) return cm_fail(status, "%s", message);
+    return cm_fail(status, "rank %d: %s", store->comm->rank, message);
+}
+
+static cm_status write_parts(const cm_checkpoint_store *store, cm_checkpoint_writer *writer,
+                             const cm_checkpoint_part *parts, int count) {
+    if (!cm_file_is_directory(writer->directory)) {
+        return cm_fail(CM_ERR_IO,
+                       "%s: rank %d does not see this folder of rank 0: the machines of a run share its disk",
+                       writer->directory, store->comm->rank);
+    }
     for (int i = 0; i < count; i++) {
         cm_status status = parts[i].save(parts[i].context, writer);
-        if (status != CM_OK) return cm_fail_in(status, "saving %s", parts[i].name);
+        if (status != CM_OK) return fail_writing(store, writer, cm_fail_in(status, "saving %s", parts[i].name));
     }
-    CM_TRY(cm_manifest_write(&writer->manifest, writer->directory));
-    return cm_directory_sync(writer->directory);
+    return CM_OK;
+}
+
+/* all[size, most] <- the rows of every rank's manifest, counts[size] of them. */
+static cm_status exchange_rows(cm_comm *comm, const cm_manifest *manifest, const int *counts, cm_manifest *merged) {
+    int most = 0;
+    cm_manifest_file *all = NULL, *mine;
+    for (int r = 0; r < comm->size; r++) most = counts[r] > most ? counts[r] : most;
+    CM_TRY(cm_alloc(&all, (size_t)(comm->size * most + 1), sizeof *all, "the manifests of the ranks"));
+    mine = all + comm->rank * most;
+    if (manifest->count > 0) memcpy(mine, manifest->file, (size_t)manifest->count * sizeof *mine);
+    cm_status status = comm->all_gather(comm, mine, (size_t)most * sizeof *mine, all);
+    for (int r = 0; r < comm->size; r++) {
+        for (int i = 0; i < counts[r] && status == CM_OK && r != comm->rank; i++) {
+            const cm_manifest_file *row = &all[r * most + i];
+            status = cm_manifest_add(merged, row->name, row->bytes, row->hash);
+        }
+    }
+    free(all);
+    return status;
+}
+
+/* The rows of all ranks, on rank 0. */
+static cm_status gather_rows(cm_comm *comm, cm_manifest *manifest) {
+    int *counts = NULL;
+    cm_manifest others = {0};
+    if (comm->size == 1) return CM_OK;
+    CM_TRY(cm_alloc(&counts, (size_t)comm->size, sizeof *counts, "the manifests of the ranks"));
+    cm_status status = comm->all_gather(comm, &manifest->count, sizeof manifest->count, counts);
+    if (status == CM_OK) status = exchange_rows(comm, manifest, counts, comm->rank == 0 ? manifest : &others);
+    cm_manifest_reset(&others);
+    free(counts);
+    return status;
 }
 
 /* Gives the finished folder its name; one of that name (a run that went back) changes places with it and goes. */
@@ -234,16 +288,21 @@ static cm_status publish(cm_checkpoint_store *store, const char *staged, int64_t
     return swapped ? cm_directory_remove(staged) : CM_OK;
 }
 
-static cm_status write_and_publish(cm_checkpoint_store *store, cm_checkpoint_writer *writer,
-                                   const cm_checkpoint_part *parts, int count) {
-    CM_TRY(cm_directory_remove(writer->directory));
-    CM_TRY(cm_directory_make(writer->directory));
-    CM_TRY(write_parts(writer, parts, count));
-    return publish(store, writer->directory, writer->manifest.update);
+/* What rank 0 does when the files of all are there. */
+static cm_status finish(cm_checkpoint_store *store, const cm_checkpoint_writer *writer) {
+    const int64_t update = writer->manifest.update;
+    CM_TRY(cm_manifest_write(&writer->manifest, writer->directory));
+    CM_TRY(cm_directory_sync(writer->directory));
+    CM_TRY(publish(store, writer->directory, update));
+    CM_TRY(point(store, "latest", update));
+    return discard_old(store, update);
 }
 
-static cm_status prepare_writer(cm_checkpoint_store *store, cm_checkpoint_writer *writer, int64_t update) {
+/* The writer of this rank; the name of the staging folder is that of rank 0's process. */
+static cm_status open_writer(cm_checkpoint_store *store, int64_t update, cm_checkpoint_writer **out) {
     char name[64];
+    CM_TRY(cm_alloc(out, 1, sizeof **out, "writing a checkpoint"));
+    cm_checkpoint_writer *writer = *out;
     writer->manifest.update = update;
     if (store->previous >= 0 && exists(store, store->previous)) {
         writer->previous = &store->manifest;
@@ -255,42 +314,57 @@ static cm_status prepare_writer(cm_checkpoint_store *store, cm_checkpoint_writer
     return writer->hash ? CM_OK : cm_fail(CM_ERR_MEMORY, "no memory for a checksum");
 }
 
+static cm_status open_staging(const cm_checkpoint_store *store, const cm_checkpoint_writer *writer, uint64_t need) {
+    CM_TRY(cm_directory_make(store->folder));
+    CM_TRY(check_room(store, need));
+    CM_TRY(cm_directory_remove(writer->directory));
+    return cm_directory_make(writer->directory);
+}
+
 static void drop_writer(cm_checkpoint_writer *writer) {
-    cm_file_abandon(writer->file);
+    if (!writer) return;
     XXH3_freeState(writer->hash);
     cm_manifest_reset(&writer->manifest);
     free(writer);
 }
 
 /* Removes the staging folder of a failed save; the error that is kept stays the save's. */
-static cm_status abandon(cm_checkpoint_writer *writer, cm_status status) {
+static cm_status abandon(const cm_checkpoint_store *store, cm_checkpoint_writer *writer, cm_status status) {
     char message[1024];
+    if (!leads(store)) return status;
     snprintf(message, sizeof message, "%s", cm_error_message());
-    cm_file_abandon(writer->file);
-    writer->file = NULL;
     if (cm_directory_remove(writer->directory) != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
     return cm_fail(status, "%s", message);
 }
 
+/* From an open staging folder to a checkpoint, or to none. */
+static cm_status write_all(cm_checkpoint_store *store, cm_checkpoint_writer *writer, const cm_checkpoint_part *parts,
+                           int count) {
+    cm_comm *comm = store->comm;
+    CM_TRY(comm->broadcast(comm, writer->directory, sizeof writer->directory, 0));
+    cm_status status = cm_ranks_agree(comm, write_parts(store, writer, parts, count));
+    if (status == CM_OK) status = cm_ranks_agree(comm, gather_rows(comm, &writer->manifest));
+    if (status == CM_OK) status = cm_ranks_agree(comm, leads(store) ? finish(store, writer) : CM_OK);
+    return status == CM_OK ? CM_OK : abandon(store, writer, status);
+}
+
 cm_status cm_checkpoint_save(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts, int count) {
+    cm_comm *comm = store->comm;
     cm_checkpoint_writer *writer = NULL;
-    CM_TRY(cm_directory_make(store->folder));
-    CM_TRY(check_room(store, cm_checkpoint_bytes(parts, count)));
-    CM_TRY(cm_alloc(&writer, 1, sizeof *writer, "writing a checkpoint"));
-    cm_status status = prepare_writer(store, writer, update);
-    if (status == CM_OK) {
-        status = write_and_publish(store, writer, parts, count);
-        if (status != CM_OK) status = abandon(writer, status);
-    }
+    double need = (double)cm_checkpoint_bytes(parts, count);
+    CM_TRY(comm->all_reduce_double(comm, &need, 1));
+    cm_status status = open_writer(store, update, &writer);
+    if (status == CM_OK && leads(store)) status = open_staging(store, writer, (uint64_t)need);
+    status = cm_ranks_agree(comm, status);
+    if (status == CM_OK) status = write_all(store, writer, parts, count);
     if (status == CM_OK) {
         cm_manifest old = store->manifest;
         store->manifest = writer->manifest;
         store->previous = update;
         writer->manifest = old;
-        status = point(store, "latest", update);
     }
     drop_writer(writer);
-    return status == CM_OK ? discard_old(store, update) : status;
+    return status;
 }
 
 /* ---- loading ---- */
@@ -339,12 +413,13 @@ static cm_status no_such(const cm_checkpoint_store *store, int64_t update) {
 
 cm_status cm_checkpoint_load(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts, int count,
                              int64_t *loaded) {
-    int64_t number = cm_checkpoint_find(store, update);
+    int64_t number = leads(store) ? cm_checkpoint_find(store, update) : -1;
+    CM_TRY(store->comm->broadcast(store->comm, &number, sizeof number, 0));
     if (loaded) *loaded = number;
     if (number < 0) return no_such(store, update);
     cm_checkpoint_reader *reader = NULL;
     CM_TRY(cm_alloc(&reader, 1, sizeof *reader, "reading a checkpoint"));
-    cm_status status = read_checkpoint(store, reader, parts, count, number);
+    cm_status status = cm_ranks_agree(store->comm, read_checkpoint(store, reader, parts, count, number));
     if (status == CM_OK) {
         cm_manifest old = store->manifest;
         store->manifest = reader->manifest;

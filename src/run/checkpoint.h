@@ -9,13 +9,16 @@
  *
  * Each module of a run takes part through a cm_checkpoint_part; what it writes is up to it. Loading runs no code and
  * trusts no length: a file is handed out only after its size and checksum agree with the manifest.
- * One process at a time may write to a store (run/directory.h holds the lock).
+ * One process at a time may write to a store (run/directory.h holds the lock), or the ranks of one run together: each
+ * writes files of its own into the one staging folder. When all have succeeded, rank 0 writes the manifest of all files
+ * and gives the folder its name; else it removes the folder.
  */
 #ifndef CM_RUN_CHECKPOINT_H
 #define CM_RUN_CHECKPOINT_H
 
 #include "core/json.h"
 #include "core/status.h"
+#include "distributed/comm.h"
 #include "run/safetensors.h"
 
 #ifdef __cplusplus
@@ -67,8 +70,9 @@ enum {
     CM_CHECKPOINT_PREFERRED = -3 /* the best if any was evaluated, else the latest: what plays */
 };
 
-/* Opens the store of a run directory; reads nothing yet. `keep` >= 1 newest checkpoints stay, and the best. */
-cm_status cm_checkpoint_store_create(const char *run, int keep, cm_checkpoint_store **out) CM_MUST_USE;
+/* Opens the store of a run directory; reads nothing yet. `keep` >= 1 newest checkpoints stay, and the best. `comm`:
+ * of the ranks that save and load together, borrowed; NULL: this process alone. */
+cm_status cm_checkpoint_store_create(const char *run, int keep, cm_comm *comm, cm_checkpoint_store **out) CM_MUST_USE;
 void cm_checkpoint_store_destroy(cm_checkpoint_store *store);
 
 /* Removes what dead writers have left. Only for the process that holds the run's lock. */
@@ -77,14 +81,17 @@ cm_status cm_checkpoint_clean(cm_checkpoint_store *store) CM_MUST_USE;
 /* Bytes that one checkpoint of these parts takes at most. */
 uint64_t cm_checkpoint_bytes(const cm_checkpoint_part *parts, int count);
 
-/* Writes the checkpoint `update`, points `latest` at it and removes the ones that are no longer kept. Errors: CM_ERR_IO
- * (also if the disk has less room than needed; then nothing has been written); older checkpoints are never touched. */
+/* Writes the checkpoint `update`, points `latest` at it and removes the ones that are no longer kept. Of several ranks
+ * each saves its own parts, whose file names differ from those of the others. Collective. Errors: CM_ERR_IO (also if
+ * the disk has less room than needed; then nothing has been written); an error of one of several ranks is that of all
+ * and names it. Older checkpoints are never touched. */
 cm_status cm_checkpoint_save(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts,
                              int count) CM_MUST_USE;
 
-/* Reads the checkpoint `update` (or CM_CHECKPOINT_LATEST, _BEST, _PREFERRED) into the parts, in order. Errors:
- * CM_ERR_INPUT if there is none of that number or it is of another run; CM_ERR_IO "file: reason; the newest intact
- * checkpoint is N" for a damaged one. Parts may have changed by then. */
+/* Reads the checkpoint `update` (or CM_CHECKPOINT_LATEST, _BEST, _PREFERRED) into the parts, in order. Collective; all
+ * ranks read the same checkpoint, and an error of one is that of all. Errors: CM_ERR_INPUT if there is none of that
+ * number or it is of another run; CM_ERR_IO "file: reason; the newest intact checkpoint is N" for a damaged one. Parts
+ * may have changed by then. */
 cm_status cm_checkpoint_load(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts, int count,
                              int64_t *loaded) CM_MUST_USE;
 

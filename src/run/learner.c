@@ -81,7 +81,7 @@ static cm_replay_config replay_config(const cm_session *s) {
                     .td_steps = o->td_steps,
                     .discount = o->discount,
                     .policy_smoothing = o->policy_smoothing,
-                    .td_interval = o->td_interval},
+                    .td_interval = (o->td_interval + s->comm->size - 1) / s->comm->size}, /* ages are the shard's */
         .symmetries =
             o->symmetries && spec->cells > 0 && spec->observation_size % spec->cells == 0 ? spec->symmetries : 1,
     };
@@ -204,22 +204,18 @@ cm_trainer *cm_run_learner_trainer(cm_run_learner *l) { return l->trainer; }
 
 /* ---- how much ---- */
 
-/* This rank's share of a count that need not be shared evenly: enough for the whole. */
-static int64_t share_up(const cm_run_learner *l, int64_t whole) { return (whole + l->comm->size - 1) / l->comm->size; }
-
-/* True once this rank's memory holds its share of what the first update waits for (min_memory_*). */
-static bool is_ready(const cm_run_learner *l) {
+/* *ready <- whether the memories of all ranks together hold what the first update waits for (min_memory_*), and each
+ * has something to draw. */
+static cm_status ask_ready(const cm_run_learner *l, bool *ready) {
     const cm_replay_options *o = &l->c->replay;
     cm_replay_counts counts;
     cm_replay_count(l->replay, &counts);
-    if (counts.positions < 1 || counts.positions < share_up(l, o->min_memory_steps)) return false;
-    bool ready = true;
-    if (o->min_memory_size > 0 || o->min_memory_pct > 0.0) {
-        double fill = o->memory_capacity > 0 ? o->min_memory_pct : 0.0;
-        int64_t size = o->min_memory_size > 0 || fill > 0.0 ? share_up(l, o->min_memory_size) : 1;
-        if (cm_replay_is_ready(l->replay, size, fill, &ready) != CM_OK) return false;
-    }
-    return ready;
+    double all[3] = {(double)counts.positions, (double)counts.episodes, counts.positions > 0 ? 1.0 : 0.0};
+    CM_TRY(l->comm->all_reduce_double(l->comm, all, 3));
+    *ready = all[0] >= (double)o->min_memory_steps && all[2] == (double)l->comm->size;
+    if (!*ready || (o->min_memory_size == 0 && o->min_memory_pct == 0.0)) return CM_OK;
+    const int64_t size = o->min_memory_size > 0 ? o->min_memory_size : 1;
+    return cm_replay_is_ready((int64_t)all[1], o->memory_capacity, size, o->min_memory_pct, ready);
 }
 
 static int64_t count_due(cm_run_learner *l, int64_t steps, int64_t before, int64_t episodes) {
@@ -236,8 +232,8 @@ static int64_t count_due(cm_run_learner *l, int64_t steps, int64_t before, int64
 }
 
 cm_status cm_run_learner_due(cm_run_learner *l, int64_t steps, int64_t before, int64_t episodes, int64_t *due) {
-    bool ready = is_ready(l);
-    CM_TRY(cm_ranks_all(l->comm, &ready));
+    bool ready;
+    CM_TRY(ask_ready(l, &ready));
     *due = ready ? count_due(l, steps, before, episodes) : 0;
     return CM_OK;
 }

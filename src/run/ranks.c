@@ -1,5 +1,6 @@
 #include "run/ranks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/arena.h"
@@ -57,22 +58,30 @@ cm_status cm_ranks_count(cm_comm *comm, cm_actor_counts *counts) {
     return status;
 }
 
-/* On how many ranks it is true. */
-static cm_status count_true(cm_comm *comm, bool flag, double *count) {
-    *count = flag ? 1.0 : 0.0;
-    return comm->all_reduce_double(comm, count, 1);
-}
-
 cm_status cm_ranks_any(cm_comm *comm, bool *flag) {
-    double count;
-    CM_TRY(count_true(comm, *flag, &count));
+    double count = *flag ? 1.0 : 0.0;
+    CM_TRY(comm->all_reduce_double(comm, &count, 1));
     *flag = count > 0.0;
     return CM_OK;
 }
 
-cm_status cm_ranks_all(cm_comm *comm, bool *flag) {
-    double count;
-    CM_TRY(count_true(comm, *flag, &count));
-    *flag = count == (double)comm->size;
-    return CM_OK;
+typedef struct verdict {
+    cm_status status;
+    char message[1024];
+} verdict;
+
+cm_status cm_ranks_agree(cm_comm *comm, cm_status status) {
+    verdict mine = {.status = status}, *all = NULL;
+    bool is_wrong = status != CM_OK;
+    if (comm->size == 1) return status;
+    snprintf(mine.message, sizeof mine.message, "%s", is_wrong ? cm_error_message() : "");
+    CM_TRY(cm_ranks_any(comm, &is_wrong));
+    if (!is_wrong) return CM_OK;
+    CM_TRY(cm_alloc(&all, (size_t)comm->size, sizeof *all, "what the ranks say"));
+    status = comm->all_gather(comm, &mine, sizeof mine, all);
+    for (int r = 0; r < comm->size && status == CM_OK; r++) {
+        if (all[r].status != CM_OK) status = cm_fail(all[r].status, "%s", all[r].message);
+    }
+    free(all);
+    return status;
 }

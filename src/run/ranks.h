@@ -1,8 +1,9 @@
 /* A run of several ranks: what of the configuration each takes, and what they agree on.
  *
  * All counts of a configuration are those of the whole run. Every rank has its share of the environments, of the rows
- * of a batch and of the replay, acts and samples by itself, and learns with all others. Rank 0 alone writes to the
- * run's folder and speaks; in an evaluation each plays its share of the episodes, and all know the results.
+ * of a batch and of the replay, acts and samples by itself, and learns with all others. Each writes its replay and its
+ * environments to checkpoints (run_data.c); all else in the run's folder is written by rank 0, which alone speaks. In
+ * an evaluation each plays its share of the episodes, and all know the results.
  */
 #ifndef CM_RUN_RANKS_H
 #define CM_RUN_RANKS_H
@@ -22,9 +23,12 @@ cm_status cm_ranks_check(const cm_configuration *configuration, int ranks) CM_MU
 /* counts <- those of all ranks together: sums, and means over the recent episodes of all. Collective. */
 cm_status cm_ranks_count(cm_comm *comm, cm_actor_counts *counts) CM_MUST_USE;
 
-/* *flag <- whether it is true on any rank, or on all. Collective. */
+/* *flag <- whether it is true on any rank. Collective. */
 cm_status cm_ranks_any(cm_comm *comm, bool *flag) CM_MUST_USE;
-cm_status cm_ranks_all(cm_comm *comm, bool *flag) CM_MUST_USE;
+
+/* CM_OK if `status` is that on every rank; else all return the status of the lowest rank that has another one, with its
+ * message. Collective. */
+cm_status cm_ranks_agree(cm_comm *comm, cm_status status) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -181,9 +181,8 @@ static cm_status save(cm_run *run) {
     run->state.saved_episodes = run->counts.episodes;
     run->state.saved_updates = cm_trainer_updates(trainer_of(run));
     run->best_due = false;
-    if (!cm_run_leads(run)) return CM_OK;
     CM_TRY(cm_run_save(run));
-    if (!is_best) return CM_OK;
+    if (!is_best || !cm_run_leads(run)) return CM_OK;
     return cm_checkpoint_point_best(run->store, run->state.saved_updates);
 }
 
@@ -380,18 +379,24 @@ static cm_status open_files(cm_run *run) {
     char dump[48] = "not-finite.safetensors";
     if (!cm_run_leads(run)) snprintf(dump, sizeof dump, "not-finite-rank-%d.safetensors", run->session->comm->rank);
     CM_TRY(cm_run_directory_file(&run->directory, dump, run->dump, sizeof run->dump));
+    CM_TRY(cm_checkpoint_store_create(run->directory.path, options(run)->run.keep_checkpoints, run->session->comm,
+                                      &run->store));
     if (!cm_run_leads(run)) return CM_OK;
     CM_TRY(cm_run_directory_file(&run->directory, "log.txt", path, sizeof path));
-    CM_TRY(cm_log_open(path));
-    return cm_checkpoint_store_create(run->directory.path, options(run)->run.keep_checkpoints, &run->store);
+    return cm_log_open(path);
 }
 
 /* Loads the checkpoint, if there is one: a run that was killed before its first begins anew. */
 static cm_status load_checkpoint(cm_run *run, const cm_run_request *request) {
     char path[PATH_MAX];
-    CM_TRY(cm_checkpoint_clean(run->store));
-    int64_t there = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST);
+    int64_t there = -1;
+    if (cm_run_leads(run)) {
+        CM_TRY(cm_checkpoint_clean(run->store));
+        there = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST);
+    }
+    CM_TRY(run->session->comm->broadcast(run->session->comm, &there, sizeof there, 0));
     if (there >= 0 || request->checkpoint >= 0) CM_TRY(cm_run_load(run, request->checkpoint));
+    if (!cm_run_leads(run)) return CM_OK;
     CM_TRY(cm_run_directory_file(&run->directory, "config.json", path, sizeof path));
     return cm_config_save(request->config, path);
 }
@@ -412,9 +417,10 @@ static cm_status open_session(cm_run *run, const cm_run_request *request) {
 
 /* The folder, made or opened by rank 0 and known to all. */
 static cm_status open_directory(cm_run *run, const cm_run_request *request) {
-    if (request->resume) return CM_OK;
-    if (cm_run_leads(run)) CM_TRY(make_directory(run, request));
-    run->is_new = cm_run_leads(run);
+    if (cm_run_leads(run) && !request->resume) {
+        CM_TRY(make_directory(run, request));
+        run->is_new = true;
+    }
     return cm_run_share_directory(run);
 }
 
@@ -427,12 +433,8 @@ static cm_status open_metrics(cm_run *run) {
 
 static cm_status open_run(cm_run *run, const cm_run_request *request) {
     const bool several = request->comm && request->comm->size > 1;
-    if (request->resume && several) {
-        return cm_fail(CM_ERR_INPUT,
-                       "--resume: several ranks cannot go on with a run; --init-from starts a new one from "
-                       "its weights, or let one process go on");
-    }
-    if (request->resume) CM_TRY(cm_run_directory_open(&run->directory, request->directory));
+    if (request->resume && (!several || request->comm->rank == 0))
+        CM_TRY(cm_run_directory_open(&run->directory, request->directory));
     if (!request->resume && !several && request->directory && cm_run_directory_check(request->directory) == CM_OK) {
         return make_directory(run, request); /* refused before anything is built */
     }

@@ -6,8 +6,9 @@
  * configuration and seed alone: not of threads, time, prefetching, interruptions.
  *
  * Of several ranks each has its share of the environments, of the batch and of the replay (run/ranks.h); environment i
- * sees the same random numbers whatever rank it is on. Checkpoints then hold weights and counters, not the replay: such
- * a run cannot be gone on with, but a new one starts from its weights.
+ * sees the same random numbers whatever rank it is on. Any number of ranks may go on with a run, whatever number wrote
+ * its checkpoint: the same number gives the unbroken run; another one goes on with the same weights, counters, games
+ * under way and episodes, each of them on one rank.
  *
  * A run ends at the first limit that is met (env_steps, updates, num_episodes, time_limit), or when an evaluation has
  * reached the goal and a second, longer one of the same weights has confirmed it (its 95 % interval lies above it).

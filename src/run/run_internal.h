@@ -1,5 +1,5 @@
-/* What the files of a run share: run.c (life and loop), run_state.c (checkpoints), run_report.c (what people read),
- * run_ranks.c (what ranks agree on). */
+/* What the files of a run share: run.c (life and loop), run_state.c and run_data.c (checkpoints), run_report.c (what
+ * people read), run_ranks.c (what ranks agree on). */
 #ifndef CM_RUN_INTERNAL_H
 #define CM_RUN_INTERNAL_H
 
@@ -60,7 +60,7 @@ struct cm_run {
     cm_run_segment segments[CM_RUN_SEGMENTS];
     int segment_count;
     cm_checkpoint_part parts[CM_RUN_PARTS];
-    int part_count;
+    int64_t saved_ranks; /* that saved the checkpoint being loaded */
 
     cm_actor_counts counts; /* of all ranks, after the last acting */
     bool overlap;
@@ -71,13 +71,18 @@ struct cm_run {
     cm_metrics row; /* of the iteration that is going on; saved while it is pending */
 };
 
-/* This rank writes, evaluates and speaks. */
+/* This rank evaluates, speaks, and writes what is not each rank's own. */
 static inline bool cm_run_leads(const cm_run *run) { return run->session->comm->rank == 0; }
 
 /* run_state.c */
 cm_status cm_run_make_parts(cm_run *run) CM_MUST_USE; /* tables of arrays and run->parts */
-cm_status cm_run_save(cm_run *run) CM_MUST_USE;       /* a checkpoint, now */
+cm_status cm_run_save(cm_run *run) CM_MUST_USE;       /* a checkpoint, now; collective, like loading */
 cm_status cm_run_load(cm_run *run, int64_t checkpoint) CM_MUST_USE;
+
+/* run_data.c: the part of replay and environments */
+uint64_t cm_run_data_bytes(void *run);
+cm_status cm_run_data_save(void *run, cm_checkpoint_writer *writer) CM_MUST_USE;
+cm_status cm_run_data_load(void *run, cm_checkpoint_reader *reader) CM_MUST_USE;
 
 /* run_report.c */
 void cm_run_say_start(cm_run *run, bool resumed);

@@ -86,7 +86,8 @@ void cm_run_say_start(cm_run *run, bool resumed) {
                  run->session->comm->name);
     }
     cm_format_count((double)table->parameters, weights);
-    cm_format_bytes((double)cm_checkpoint_bytes(run->parts, run->part_count), need);
+    const uint64_t others = (uint64_t)(run->session->comm->size - 1) * cm_run_data_bytes(run);
+    cm_format_bytes((double)(cm_checkpoint_bytes(run->parts, CM_RUN_PARTS) + others), need);
     cm_progress_say(run->progress, "run       %s%s", run->directory.path, resumed ? " (resumed)" : "");
     cm_progress_say(run->progress, "task      %s, seed %lld, %s parameters", run->session->env.spec.name,
                     (long long)options(run)->run.seed, weights);
@@ -156,25 +157,19 @@ static void quote(const char *path, char *out, size_t size) {
 }
 
 static void say_next(cm_run *run, const cm_run_result *r) {
-    char dir[PATH_MAX + 2], program[PATH_MAX + 2];
+    char dir[PATH_MAX + 2], program[PATH_MAX + 2], ranks[32] = "";
     quote(run->directory.path, dir, sizeof dir);
     quote(run->program, program, sizeof program);
-    const bool several = run->session->comm->size > 1;
-    if (r->end == CM_RUN_STOPPED && several) {
-        cm_progress_say(run->progress, "stopped, weights saved; a new run from them:  %s train --init-from %s", program,
-                        dir);
-        return;
-    }
+    if (run->session->comm->size > 1) snprintf(ranks, sizeof ranks, " --num-devices %d", run->session->comm->size);
     if (r->end == CM_RUN_STOPPED) {
-        cm_progress_say(run->progress, "stopped and saved; go on with:  %s train --resume %s", program, dir);
+        cm_progress_say(run->progress, "stopped and saved; go on with:  %s train --resume %s%s", program, dir, ranks);
         return;
     }
     cm_progress_say(run->progress, "%s    %s play --run %s",
                     run->session->env.spec.players == 2 ? "play against it" : "watch it play  ", program, dir);
     cm_progress_say(run->progress, "learning curve     %s plot --run %s", program, dir);
     cm_progress_say(run->progress, "evaluate again     %s eval --run %s --episodes 100 --seed 1", program, dir);
-    if (several) return;
-    cm_progress_say(run->progress, "train on           %s train --resume %s --env-steps %lld", program, dir,
+    cm_progress_say(run->progress, "train on           %s train --resume %s%s --env-steps %lld", program, dir, ranks,
                     (long long)(2 * r->env_steps));
 }
 

@@ -1,19 +1,17 @@
-/* The parts of a run's checkpoint: parameters and moments, replay and environments, counters. */
+/* The parts of a run's checkpoint that are those of all ranks, and written by rank 0: counters, parameters and moments.
+ * run_data.c has what is each rank's own. */
 #include <limits.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/arena.h"
 #include "core/log.h"
 #include "run/run_internal.h"
 
-static const char state_file[] = "state.json", actor_file[] = "environments.bin", replay_file[] = "replay-state.bin";
+static const char state_file[] = "state.json";
 static const char state_format[] = "cumind-run-1";
-static const char segment_prefix[] = "replay-segment-";
 
-enum { JSON_BYTES = 16 * 1024 };
+enum { JSON_BYTES = 16 * 1024, MOST_RANKS = 65536 };
 
 /* ---- weights ---- */
 
@@ -23,6 +21,7 @@ static uint64_t table_bytes(const cm_array_table *table) {
 
 static uint64_t weights_bytes(void *context) {
     const cm_run *run = context;
+    if (!cm_run_leads(run)) return 0;
     return table_bytes(&run->parameters) + table_bytes(&run->average) + table_bytes(&run->target) +
            table_bytes(&run->moments);
 }
@@ -34,6 +33,7 @@ static cm_status put_table(cm_checkpoint_writer *writer, const char *name, const
 
 static cm_status save_weights(void *context, cm_checkpoint_writer *writer) {
     const cm_run *run = context;
+    if (!cm_run_leads(run)) return CM_OK;
     CM_TRY(cm_trainer_fetch(cm_run_learner_trainer(run->learner), CM_TRAINER_ALL));
     CM_TRY(put_table(writer, CM_FILE_PARAMETERS, &run->parameters));
     CM_TRY(put_table(writer, CM_FILE_AVERAGE, &run->average));
@@ -74,106 +74,11 @@ static cm_status make_tables(cm_run *run) {
     return cm_array_table_add(&run->moments, network, "second/", cm_trainer_moments(trainer, 1), NULL);
 }
 
-/* ---- replay and environments ---- */
-
-static uint64_t data_bytes(void *context) {
-    cm_run *run = context;
-    cm_replay_counts counts;
-    cm_replay_count(cm_run_learner_replay(run->learner), &counts);
-    return counts.bytes + cm_actor_bytes(run->actor);
-}
-
-static void segment_name(const cm_run_segment *s, char out[96]) {
-    snprintf(out, 96, "%s%llu-%llu.bin", segment_prefix, (unsigned long long)s->first, (unsigned long long)s->count);
-}
-
-static cm_status write_segment(cm_run *run, cm_checkpoint_writer *writer, const cm_run_segment *s) {
-    char name[96];
-    segment_name(s, name);
-    CM_TRY(
-        cm_replay_segment_write(cm_run_learner_replay(run->learner), s->first, s->count, CM_SEGMENT_ZSTD, &run->bytes));
-    return cm_checkpoint_put(writer, name, run->bytes.data, run->bytes.size);
-}
-
-/* Pieces that are still in the ring and in no segment of the checkpoint before go into a new one. Segments whose pieces
- * have all left are forgotten; when there are too many, one new segment takes their place. */
-static cm_status save_pieces(cm_run *run, cm_checkpoint_writer *writer) {
-    cm_replay_counts counts;
-    cm_replay_count(cm_run_learner_replay(run->learner), &counts);
-    uint64_t first = counts.first_piece, end = first + (uint64_t)counts.pieces, saved = first;
-    int kept_count = 0;
-    for (int i = 0; i < run->segment_count && run->segment_count < CM_RUN_SEGMENTS; i++) {
-        cm_run_segment *s = &run->segments[i];
-        char name[96];
-        bool kept = false;
-        if (s->first + s->count <= first || s->first > saved) continue;
-        segment_name(s, name);
-        CM_TRY(cm_checkpoint_keep(writer, name, &kept));
-        if (!kept) continue;
-        run->segments[kept_count++] = *s;
-        saved = s->first + s->count;
-    }
-    run->segment_count = kept_count;
-    if (saved >= end) return CM_OK;
-    cm_run_segment *fresh = &run->segments[run->segment_count++];
-    *fresh = (cm_run_segment){saved, end - saved};
-    return write_segment(run, writer, fresh);
-}
-
-static cm_status save_data(void *context, cm_checkpoint_writer *writer) {
-    cm_run *run = context;
-    CM_TRY(save_pieces(run, writer));
-    CM_TRY(cm_replay_state_write(cm_run_learner_replay(run->learner), CM_SEGMENT_ZSTD, &run->bytes));
-    CM_TRY(cm_checkpoint_put(writer, replay_file, run->bytes.data, run->bytes.size));
-    cm_actor_save(run->actor, run->actor_bytes);
-    return cm_checkpoint_put(writer, actor_file, run->actor_bytes, cm_actor_bytes(run->actor));
-}
-
-static int by_first(const void *a, const void *b) {
-    const cm_run_segment *x = a, *y = b;
-    return (x->first > y->first) - (x->first < y->first);
-}
-
-static cm_status load_segments(cm_run *run, cm_checkpoint_reader *reader) {
-    cm_replay *replay = cm_run_learner_replay(run->learner);
-    run->segment_count = 0;
-    for (int i = 0; i < cm_checkpoint_files(reader); i++) {
-        const char *name = cm_checkpoint_file(reader, i);
-        char *data = NULL;
-        size_t size = 0;
-        cm_run_segment s = {0, 0};
-        if (strncmp(name, segment_prefix, sizeof segment_prefix - 1) != 0) continue;
-        CM_TRY(cm_checkpoint_get(reader, name, &data, &size));
-        cm_status status = cm_replay_segment_range(data, size, &s.first, &s.count);
-        if (status == CM_OK) status = cm_replay_segment_read(replay, data, size);
-        free(data);
-        if (status != CM_OK) return cm_fail_in(status, "%s", name);
-        if (run->segment_count < CM_RUN_SEGMENTS) run->segments[run->segment_count++] = s;
-    }
-    qsort(run->segments, (size_t)run->segment_count, sizeof *run->segments, by_first);
-    return cm_replay_load_end(replay);
-}
-
-static cm_status load_data(void *context, cm_checkpoint_reader *reader) {
-    cm_run *run = context;
-    char *data = NULL;
-    size_t size = 0;
-    CM_TRY(cm_checkpoint_get(reader, replay_file, &data, &size));
-    cm_status status = cm_replay_state_read(cm_run_learner_replay(run->learner), data, size);
-    free(data);
-    if (status != CM_OK) return cm_fail_in(status, "%s", replay_file);
-    CM_TRY(load_segments(run, reader));
-    CM_TRY(cm_checkpoint_get(reader, actor_file, &data, &size));
-    status = cm_actor_load(run->actor, data, size);
-    free(data);
-    return status;
-}
-
 /* ---- counters ---- */
 
 static uint64_t state_bytes(void *context) {
-    (void)context;
-    return JSON_BYTES;
+    const cm_run *run = context;
+    return cm_run_leads(run) ? JSON_BYTES : 0;
 }
 
 static void write_state(const cm_run *run, cm_json_writer *json) {
@@ -207,6 +112,7 @@ static void write_state(const cm_run *run, cm_json_writer *json) {
 static cm_status save_state(void *context, cm_checkpoint_writer *writer) {
     const cm_run *run = context;
     cm_json_writer *json = NULL;
+    if (!cm_run_leads(run)) return CM_OK;
     CM_TRY(cm_json_writer_create(2, &json));
     write_state(run, json);
     cm_status status = cm_checkpoint_put_json(writer, state_file, json);
@@ -224,13 +130,8 @@ static cm_status read_state(cm_run *run, const cm_json *root) {
         return cm_fail(CM_ERR_INPUT, "is \"%.40s\" of %.40s, this run needs \"%s\" of %s", format, environment,
                        state_format, run->session->env.spec.name);
     }
-    double ranks = cm_json_number(cm_json_get(root, "ranks"), 1.0); /* not in checkpoints of before there were ranks */
-    if (ranks > 1.0) {
-        return cm_fail(CM_ERR_INPUT,
-                       "was saved by %g ranks, without their replay: it cannot be gone on with; --init-from starts a "
-                       "new run from its weights",
-                       ranks);
-    }
+    run->saved_ranks = 1; /* in checkpoints of before there were ranks */
+    if (cm_json_get(root, "ranks")) CM_TRY(cm_json_need_int(root, "ranks", 1, MOST_RANKS, &run->saved_ranks));
     CM_TRY(cm_json_need_int(root, "updates", 0, INT64_MAX, &updates));
     CM_TRY(cm_json_need_int(root, "iteration", 0, INT64_MAX, &s->iteration));
     CM_TRY(cm_json_need_int(root, "fresh_steps", 0, INT64_MAX, &s->fresh_steps));
@@ -269,17 +170,16 @@ cm_status cm_run_make_parts(cm_run *run) {
     const cm_checkpoint_part parts[CM_RUN_PARTS] = {
         {"the counters", run, state_bytes, save_state, load_state},
         {"the weights", run, weights_bytes, save_weights, load_weights},
-        {"the replay", run, data_bytes, save_data, load_data},
+        {"the replay", run, cm_run_data_bytes, cm_run_data_save, cm_run_data_load},
     };
     memcpy(run->parts, parts, sizeof parts);
-    run->part_count = run->session->comm->size == 1 ? CM_RUN_PARTS : CM_RUN_PARTS - 1; /* ranks keep no replay */
     CM_TRY(cm_alloc(&run->actor_bytes, cm_actor_bytes(run->actor) + 1, 1, "the state of the environments"));
     return make_tables(run);
 }
 
 cm_status cm_run_save(cm_run *run) {
     int64_t updates = cm_trainer_updates(cm_run_learner_trainer(run->learner));
-    cm_status status = cm_checkpoint_save(run->store, updates, run->parts, run->part_count);
+    cm_status status = cm_checkpoint_save(run->store, updates, run->parts, CM_RUN_PARTS);
     cm_bytes_free(&run->bytes);
     CM_TRY(status);
     cm_log(CM_DEBUG, "saved checkpoint %lld", (long long)updates);
@@ -288,6 +188,6 @@ cm_status cm_run_save(cm_run *run) {
 
 cm_status cm_run_load(cm_run *run, int64_t checkpoint) {
     int64_t loaded = 0;
-    CM_TRY(cm_checkpoint_load(run->store, checkpoint, run->parts, run->part_count, &loaded));
-    return cm_checkpoint_point_latest(run->store, loaded);
+    CM_TRY(cm_checkpoint_load(run->store, checkpoint, run->parts, CM_RUN_PARTS, &loaded));
+    return cm_run_leads(run) ? cm_checkpoint_point_latest(run->store, loaded) : CM_OK;
 }

@@ -97,7 +97,7 @@ cm_status cm_run_read_weights(const char *run, int64_t checkpoint, const cm_netw
     reading r = {.network = network, .prefer_average = prefer_average, .parameters = parameters, .state = state};
     cm_checkpoint_store *store = NULL;
     CM_TRY(cm_run_directory_check(run));
-    CM_TRY(cm_checkpoint_store_create(run, 1, &store));
+    CM_TRY(cm_checkpoint_store_create(run, 1, NULL, &store));
     cm_checkpoint_part part = {.name = "the weights", .context = &r, .load = read_weights};
     cm_status status = cm_checkpoint_load(store, checkpoint, &part, 1, NULL);
     cm_checkpoint_store_destroy(store);

@@ -216,8 +216,9 @@ START_TEST(loaded_actor_goes_on_as_the_saved_one) {
     act(&a), act(&a);
     char *bytes = saved(&a);
     act(&b); /* somewhere else */
-    ck_assert_msg(cm_actor_load(b.actor, bytes, cm_actor_bytes(b.actor)) == CM_OK, "%s", cm_error_message());
-    ck_assert_int_eq(cm_actor_load(b.actor, bytes, cm_actor_bytes(b.actor) - 1), CM_ERR_INPUT);
+    cm_file_bytes whole = {bytes, cm_actor_bytes(b.actor)}, short_of_one = {bytes, whole.size - 1};
+    ck_assert_msg(cm_actor_load(b.actor, &whole, 1) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(cm_actor_load(b.actor, &short_of_one, 1), CM_ERR_INPUT);
     ck_assert_int_eq(cm_replay_clear(a.replay), CM_OK);
     ck_assert_int_eq(cm_replay_clear(b.replay), CM_OK);
     act(&a), act(&b);
@@ -225,6 +226,68 @@ START_TEST(loaded_actor_goes_on_as_the_saved_one) {
     free(bytes);
     close_scene(&a);
     close_scene(&b);
+}
+END_TEST
+
+/* An actor of `count` environments from number `first` on, on the scene's replay of 40. */
+static cm_actor *share_of(const scene *s, int first, int count) {
+    cm_actor *actor;
+    cm_actor_config config = {.agent = s->agent,
+                              .env = &s->session->env,
+                              .replay = s->replay,
+                              .pool = s->session->pool,
+                              .environments = count,
+                              .first_environment = (uint64_t)first,
+                              .steps = 4,
+                              .random_move_steps = 1,
+                              .temperature_threshold = 3,
+                              .seed = 9};
+    ck_assert_msg(cm_actor_create(&config, &actor) == CM_OK, "%s", cm_error_message());
+    return actor;
+}
+
+START_TEST(an_actors_environments_go_on_in_two_others_and_come_back) {
+    scene s;
+    cm_actor_counts counts[3];
+    cm_file_bytes half[2];
+    open_scene(&s, _i == 0 ? "env_name=tictactoe" : "env_name=CartPole-v1", "max_steps=0", "threads=2");
+    open_actor(&s, 4);
+    for (int i = 0; i < 3 + 10 * _i; i++) act(&s);
+    char *bytes = saved(&s);
+    const cm_file_bytes whole = {bytes, cm_actor_bytes(s.actor)};
+    cm_actor_count(s.actor, &counts[2]);
+    ck_assert_int_gt(counts[2].episodes, 0);
+    for (int i = 0; i < 2; i++) {
+        cm_actor *actor = share_of(&s, 20 * i, 20);
+        ck_assert_msg(cm_actor_load(actor, &whole, 1) == CM_OK, "%s", cm_error_message());
+        half[i] = (cm_file_bytes){malloc(cm_actor_bytes(actor)), cm_actor_bytes(actor)};
+        cm_actor_save(actor, half[i].data);
+        cm_actor_count(actor, &counts[i]);
+        cm_actor_destroy(actor);
+    }
+    ck_assert_int_eq(counts[0].env_steps + counts[1].env_steps, counts[2].env_steps);
+    ck_assert_int_eq(counts[0].episodes, counts[2].episodes);
+    ck_assert_double_eq_tol(counts[0].mean_return, counts[2].mean_return, 1e-12);
+    ck_assert_int_eq(counts[1].episodes, 0);
+    ck_assert_int_eq(counts[1].recent, 0);
+    cm_actor *back = share_of(&s, 0, 40);
+    ck_assert_msg(cm_actor_load(back, half, 2) == CM_OK, "%s", cm_error_message());
+    cm_actor_count(back, &counts[0]);
+    ck_assert_int_eq(counts[0].episodes, counts[2].episodes);
+    char *again = malloc(whole.size);
+    cm_actor_save(back, again);
+    cm_vector_env *vector; /* its bytes come last; before them the recent episodes, and the open ones: 16 bytes each */
+    ck_assert_int_eq(cm_vector_env_create(&s.session->env, 40, 9, 0, &vector), CM_OK);
+    const size_t last = whole.size - cm_vector_env_bytes(vector);
+    const size_t open = last - 2 * CM_RECENT_EPISODES * sizeof(double) - 40 * 16;
+    cm_vector_env_destroy(vector);
+    ck_assert_mem_eq(bytes + last, again + last, whole.size - last);
+    ck_assert_mem_eq(bytes + open, again + open, 40 * 16);
+    ck_assert_int_eq(cm_actor_load(back, half, 1), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "has 20 environments, not number 0 and 39 more"));
+    cm_actor_destroy(back);
+    free(half[0].data), free(half[1].data), free(again), free(bytes);
+    close_scene(&s);
 }
 END_TEST
 
@@ -329,6 +392,7 @@ int main(void) {
     tcase_add_test(tests, workers_change_no_bit_of_self_play_with_chance);
     tcase_add_test(tests, time_limits_and_kept_trees_do_not_disturb_each_other);
     tcase_add_loop_test(tests, loaded_actor_goes_on_as_the_saved_one, 0, 2);
+    tcase_add_loop_test(tests, an_actors_environments_go_on_in_two_others_and_come_back, 0, 2);
     tcase_add_test(tests, episodes_of_an_evaluation_depend_on_their_seed_alone);
     tcase_add_test(tests, a_search_on_true_rules_beats_a_random_player_without_learning);
     tcase_add_test(tests, games_of_two_are_won_drawn_or_lost);

@@ -1,6 +1,5 @@
 /* Runs of several ranks as a user starts them: `cumind train --num-devices 2`. */
 #include <check.h>
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,9 +184,6 @@ START_TEST(two_runs_of_two_ranks_end_with_the_same_hash) {
     snprintf(path, sizeof path, "eval --run two --episodes 2 --json");
     cm_program_run(folder, path, &output);
     ck_assert_msg(output.status == 0, "%s", output.err);
-    cm_program_run(folder, "train --quiet --resume two --env-steps 2000", &output);
-    ck_assert_int_eq(output.status, 2);
-    ck_assert_msg(strstr(output.err, "was saved by 2 ranks") != NULL, "%s", output.err);
 }
 END_TEST
 
@@ -217,34 +213,6 @@ START_TEST(an_evaluation_by_ranks_is_that_of_one_process) {
 }
 END_TEST
 
-/* The process that is rank `rank` of the job of `parent`: a child of its child. 0: not there. */
-static pid_t find_rank(pid_t parent, int rank) {
-    char path[320], text[65536], wanted[64];
-    pid_t found = 0;
-    DIR *all = opendir("/proc");
-    snprintf(wanted, sizeof wanted, "OMPI_COMM_WORLD_RANK=%d", rank);
-    for (struct dirent *entry; all && (entry = readdir(all));) {
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10), above = 0;
-        if (pid <= 0) continue;
-        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-        FILE *file = fopen(path, "r");
-        if (!file || fscanf(file, "%*d %*s %*c %d", &above) != 1) above = 0;
-        if (file) fclose(file);
-        snprintf(path, sizeof path, "/proc/%d/stat", (int)above);
-        file = above > 0 ? fopen(path, "r") : NULL;
-        if (!file || fscanf(file, "%*d %*s %*c %d", &above) != 1) above = 0;
-        if (file) fclose(file);
-        if (above != parent) continue;
-        snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-        file = fopen(path, "r");
-        size_t n = file ? fread(text, 1, sizeof text, file) : 0;
-        if (file) fclose(file);
-        if (memmem(text, n, wanted, strlen(wanted) + 1)) found = pid;
-    }
-    if (all) closedir(all);
-    return found;
-}
-
 /* Starts a long run of two ranks and waits until its first iterations are there. */
 static pid_t start_long(void) {
     char text[4096] = "";
@@ -261,7 +229,7 @@ static pid_t start_long(void) {
 START_TEST(a_killed_rank_ends_the_job_promptly_and_is_named) {
     char text[4096];
     if (!cm_program_has_mpi()) return;
-    pid_t job = start_long(), rank = find_rank(job, 1);
+    pid_t job = start_long(), rank = cm_program_find_rank(job, 1);
     ck_assert_int_gt(rank, 0);
     double start = cm_clock_seconds();
     kill(rank, SIGKILL);
@@ -280,7 +248,8 @@ START_TEST(a_request_to_stop_ends_and_saves_all_ranks) {
     kill(job, SIGTERM);
     ck_assert_int_eq(cm_program_wait(job), 0);
     cm_program_file(folder, "out.txt", text, sizeof text);
-    ck_assert_msg(strstr(text, "asked to stop after ") && strstr(text, "--init-from long"), "%s", text);
+    ck_assert_msg(strstr(text, "asked to stop after ") && strstr(text, "train --resume long --num-devices 2"), "%s",
+                  text);
     cm_program_file(folder, "err.txt", text, sizeof text);
     ck_assert_str_eq(text, "");
     cm_program_run(folder, "eval --run long --episodes 2 --json", &output);
@@ -292,7 +261,7 @@ START_TEST(one_rank_that_is_asked_to_stop_stops_all) {
     char text[65536];
     if (!cm_program_has_mpi()) return;
     pid_t job = start_long();
-    kill(find_rank(job, 1), SIGTERM);
+    kill(cm_program_find_rank(job, 1), SIGTERM);
     ck_assert_int_eq(cm_program_wait(job), 0);
     cm_program_file(folder, "out.txt", text, sizeof text);
     ck_assert_msg(strstr(text, "asked to stop after "), "%s", text);
@@ -304,7 +273,7 @@ START_TEST(what_ranks_cannot_do_is_one_line_and_a_usage_error) {
         const char *arguments, *says;
     } rows[] = {{"train --num-devices 2 --oversubscribe --set num_envs=33", "nearest count that they can is 32"},
                 {"train --num-devices 0", "--num-devices"},
-                {"train --num-devices 2 --oversubscribe --resume here", "several ranks cannot go on with a run"},
+                {"train --num-devices 2 --oversubscribe --resume here", "here: there is no such run"},
                 {"train --num-devices 4000", "add --oversubscribe"},
                 {"train --num-devices 2 --oversubscribe --set rank_timeout=0", "rank_timeout"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -323,8 +292,9 @@ START_TEST(without_the_module_or_mpirun_one_line_says_what_is_missing) {
     ck_assert_ptr_nonnull(pipe);
     text[fread(text, 1, sizeof text - 1, pipe)] = '\0';
     ck_assert_int_eq(WEXITSTATUS(pclose(pipe)), 1);
-    cm_program_expect_line(text, "the module cumind_mpi.so is neither in ");
-    cm_program_expect_line(text, "build it with `make deps-mpi all`");
+    ck_assert_msg(strstr(text, "the module cumind_mpi.so is neither in ") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "build it with `make deps-mpi all`") != NULL, "%s", text);
+    ck_assert_ptr_eq(strchr(text, '\n'), text + strlen(text) - 1);
     if (!cm_program_has_mpi()) return;
     snprintf(command, sizeof command, "cd %s && PATH=/nowhere %s train --num-devices 2 --oversubscribe 2>&1", folder,
              CM_TEST_PROGRAM);

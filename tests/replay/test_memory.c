@@ -230,27 +230,31 @@ START_TEST(ten_episodes_into_a_capacity_of_5_leave_5_and_clear_leaves_0) {
 }
 END_TEST
 
+static cm_status is_ready(const cm_replay *replay, int64_t min_size, double min_fill, bool *ready) {
+    return cm_replay_is_ready(length(replay), cm_replay_configuration(replay)->max_episodes, min_size, min_fill, ready);
+}
+
 START_TEST(buffer_of_20_is_ready_for_10_after_10_and_not_for_11) {
     bool ready = true;
     cm_replay *replay = episodes(20, 0);
-    ck_assert_int_eq(cm_replay_is_ready(replay, 10, 0.0, &ready), CM_OK);
+    ck_assert_int_eq(is_ready(replay, 10, 0.0, &ready), CM_OK);
     ck_assert(!ready);
     cm_replay_destroy(replay);
     replay = episodes(20, 10);
-    ck_assert_int_eq(cm_replay_is_ready(replay, 10, 0.0, &ready), CM_OK);
+    ck_assert_int_eq(is_ready(replay, 10, 0.0, &ready), CM_OK);
     ck_assert(ready);
-    ck_assert_int_eq(cm_replay_is_ready(replay, 11, 0.0, &ready), CM_OK);
+    ck_assert_int_eq(is_ready(replay, 11, 0.0, &ready), CM_OK);
     ck_assert(!ready);
-    ck_assert_int_eq(cm_replay_is_ready(replay, 1, 0.5, &ready), CM_OK);
+    ck_assert_int_eq(is_ready(replay, 1, 0.5, &ready), CM_OK);
     ck_assert(ready);
-    ck_assert_int_eq(cm_replay_is_ready(replay, 1, 0.51, &ready), CM_OK);
+    ck_assert_int_eq(is_ready(replay, 1, 0.51, &ready), CM_OK);
     ck_assert(!ready);
-    ck_assert_int_eq(cm_replay_is_ready(replay, -1, 0.5, &ready), CM_ERR_INPUT);
-    ck_assert_int_eq(cm_replay_is_ready(replay, 1, 1.5, &ready), CM_ERR_INPUT);
-    ck_assert_int_eq(cm_replay_is_ready(replay, 0, 0.0, &ready), CM_ERR_INPUT);
+    ck_assert_int_eq(is_ready(replay, -1, 0.5, &ready), CM_ERR_INPUT);
+    ck_assert_int_eq(is_ready(replay, 1, 1.5, &ready), CM_ERR_INPUT);
+    ck_assert_int_eq(is_ready(replay, 0, 0.0, &ready), CM_ERR_INPUT);
     cm_replay_destroy(replay);
     replay = episodes(0, 0);
-    ck_assert_int_eq(cm_replay_is_ready(replay, 1, 0.5, &ready), CM_ERR_INPUT); /* half of no capacity */
+    ck_assert_int_eq(is_ready(replay, 1, 0.5, &ready), CM_ERR_INPUT); /* half of no capacity */
     cm_replay_destroy(replay);
 }
 END_TEST

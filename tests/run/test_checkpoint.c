@@ -86,7 +86,7 @@ static cm_checkpoint_part part_of(module *m) {
 static void begin(void) {
     snprintf(run, sizeof run, "/tmp/cumind-checkpoint-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(run));
-    ck_assert_int_eq(cm_checkpoint_store_create(run, 3, &store), CM_OK);
+    ck_assert_int_eq(cm_checkpoint_store_create(run, 3, NULL, &store), CM_OK);
 }
 
 static void end(void) {
@@ -155,7 +155,7 @@ START_TEST(segments_are_linked_after_a_load_too) {
     module m = {.segments = 3}, n = {0};
     save(&m, 1);
     cm_checkpoint_store_destroy(store);
-    ck_assert_int_eq(cm_checkpoint_store_create(run, 3, &store), CM_OK);
+    ck_assert_int_eq(cm_checkpoint_store_create(run, 3, NULL, &store), CM_OK);
     ck_assert_int_eq(load(&n, CM_CHECKPOINT_LATEST, NULL), CM_OK);
     save(&n, 2);
     ck_assert_int_eq(n.kept, 3);
@@ -237,7 +237,7 @@ START_TEST(damaged_files_are_named_with_the_newest_intact_checkpoint) {
     m.first_segment = 0;
     save(&m, 1);
     cm_checkpoint_store_destroy(store); /* so that segment 0 is written twice, not shared */
-    ck_assert_int_eq(cm_checkpoint_store_create(run, 3, &store), CM_OK);
+    ck_assert_int_eq(cm_checkpoint_store_create(run, 3, NULL, &store), CM_OK);
     save(&m, 2);
     damage(d->file, d->at, d->bytes, d->size);
     ck_assert_int_ne(load(&n, CM_CHECKPOINT_LATEST, NULL), CM_OK);

@@ -1,6 +1,7 @@
 #include "support/program.h"
 
 #include <check.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
@@ -93,6 +94,33 @@ bool cm_program_has_mpi(void) {
     bool is_there = access(path, R_OK) == 0 && system("command -v mpirun >/dev/null") == 0;
     if (!is_there) printf("SKIP mpi: the module is not built, or there is no mpirun (make deps-mpi all)\n");
     return is_there;
+}
+
+pid_t cm_program_find_rank(pid_t parent, int rank) {
+    char path[320], text[65536], wanted[64];
+    pid_t found = 0;
+    DIR *all = opendir("/proc");
+    snprintf(wanted, sizeof wanted, "OMPI_COMM_WORLD_RANK=%d", rank);
+    for (struct dirent *entry; all && (entry = readdir(all));) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10), above = 0;
+        if (pid <= 0) continue;
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+        FILE *file = fopen(path, "r");
+        if (!file || fscanf(file, "%*d %*s %*c %d", &above) != 1) above = 0;
+        if (file) fclose(file);
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)above);
+        file = above > 0 ? fopen(path, "r") : NULL;
+        if (!file || fscanf(file, "%*d %*s %*c %d", &above) != 1) above = 0;
+        if (file) fclose(file);
+        if (above != parent) continue;
+        snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+        file = fopen(path, "r");
+        size_t n = file ? fread(text, 1, sizeof text, file) : 0;
+        if (file) fclose(file);
+        if (memmem(text, n, wanted, strlen(wanted) + 1)) found = pid;
+    }
+    if (all) closedir(all);
+    return found;
 }
 
 static void finish(const char *where, pid_t child, cm_output *result) {

@@ -1,0 +1,285 @@
+#include "replay/deal.h"
+
+#include <stdlib.h>
+
+#include "replay/saved.h"
+
+/* What one shard has saved. */
+typedef struct source {
+    cm_bytes room; /* its state, unpacked */
+    cm_cursor in;  /* behind the steps of the pieces; in `room` or the caller's data, like the next one's steps */
+    cm_saved_ring ring;
+    int64_t first, environments; /* its lanes' environments */
+    int64_t collected;           /* steps of all of them */
+    int64_t pieces;
+    int32_t *slot; /* [pieces] the first row of each here, -1: it is not here */
+} source;
+
+/* A piece on its way. */
+typedef struct item {
+    int64_t behind; /* steps of newer pieces of its source */
+    int64_t piece;  /* in its source, from 0 */
+    int32_t source, steps;
+} item;
+
+struct cm_replay_deal {
+    cm_replay *replay; /* borrowed */
+    int64_t first;     /* environment of lane 0 */
+    int64_t shards;    /* M */
+    int count;         /* N */
+    source *sources;   /* [count], owned with their slots */
+};
+
+/* ---- sources ---- */
+
+/* Passes over the priorities. */
+static cm_status skip_priorities(const cm_replay *replay, const source *s, cm_cursor *in) {
+    return cm_saved_skip(in, replay->config.prioritized ? (size_t)s->ring.used * (sizeof(float) + 1) : 0);
+}
+
+static cm_status open_source(const cm_replay *replay, const cm_file_bytes *state, int64_t first, source *s) {
+    uint64_t environments, steps;
+    CM_TRY(cm_saved_open_state(replay, state->data, state->size, &s->room, &s->in, &environments, &s->ring));
+    if (environments < 1 || environments > 65536)
+        return cm_fail(CM_ERR_INPUT, "%llu environments", (unsigned long long)environments);
+    s->first = first;
+    s->environments = (int64_t)environments;
+    s->pieces = (int64_t)(s->ring.next - s->ring.first);
+    CM_TRY(cm_alloc(&s->slot, (size_t)s->pieces + 1, sizeof *s->slot, "dealing the replay"));
+    for (int64_t i = 0; i < s->pieces; i++) s->slot[i] = -1;
+    cm_cursor in = s->in;
+    CM_TRY(skip_priorities(replay, s, &in));
+    for (int64_t e = 0; e < s->environments; e++) {
+        if (cm_saved_skip_lane(replay, &in, &steps) != CM_OK)
+            return cm_fail_in(CM_ERR_INPUT, "environment %lld", (long long)e);
+        s->collected += (int64_t)steps;
+    }
+    return in.left == 0 ? CM_OK : cm_fail(CM_ERR_INPUT, "%zu bytes too many", in.left);
+}
+
+static cm_status open_sources(cm_replay_deal *deal, const cm_file_bytes *states) {
+    const cm_replay *replay = deal->replay;
+    int64_t all = 0, own = replay->config.environments;
+    for (int i = 0; i < deal->count; i++) {
+        cm_status status = open_source(replay, &states[i], all, &deal->sources[i]);
+        if (status != CM_OK) return cm_fail_in(status, "replay of rank %d", i);
+        all += deal->sources[i].environments;
+    }
+    deal->shards = all / own;
+    if (all % own == 0 && deal->first % own == 0 && deal->first / own < deal->shards) return CM_OK;
+    return cm_fail(CM_ERR_INPUT,
+                   "replay: %lld environments from number %lld on are no share of the %lld that were saved",
+                   (long long)own, (long long)deal->first, (long long)all);
+}
+
+/* ---- who gets what ---- */
+
+static int by_age(const void *a, const void *b) {
+    const item *x = a, *y = b;
+    if (x->behind != y->behind) return x->behind > y->behind ? -1 : 1;
+    if (x->source != y->source) return x->source - y->source;
+    return (x->piece > y->piece) - (x->piece < y->piece);
+}
+
+/* All pieces, oldest first. */
+static cm_status list_items(const cm_replay_deal *deal, item **out, int64_t *count) {
+    int64_t n = 0;
+    for (int i = 0; i < deal->count; i++) n += deal->sources[i].pieces;
+    CM_TRY(cm_alloc(out, (size_t)n + 1, sizeof **out, "dealing the replay"));
+    *count = n;
+    item *at = *out;
+    for (int i = 0; i < deal->count; i++) {
+        cm_cursor steps = deal->sources[i].ring.steps;
+        const int64_t pieces = deal->sources[i].pieces;
+        int64_t behind = 0;
+        for (int64_t p = 0; p < pieces; p++) {
+            at[p] = (item){.piece = p, .source = i};
+            CM_TRY(cm_cursor_get(&steps, &at[p].steps, sizeof at[p].steps, 1));
+        }
+        for (int64_t p = pieces - 1; p >= 0; p--) at[p].behind = behind, behind += at[p].steps;
+        at += pieces;
+    }
+    qsort(*out, (size_t)n, sizeof **out, by_age);
+    return CM_OK;
+}
+
+/* Keeps of items[count] those that are this shard's; how many there are, and their rows. */
+static cm_status choose(const cm_replay_deal *deal, item *items, int64_t *count, int64_t *rows) {
+    const bool by_pieces = deal->replay->config.max_episodes > 0;
+    const int64_t me = deal->first / deal->replay->config.environments;
+    int64_t *got = NULL, kept = 0;
+    CM_TRY(cm_alloc(&got, (size_t)deal->shards, sizeof *got, "dealing the replay"));
+    *rows = 0;
+    for (int64_t i = 0; i < *count; i++) {
+        int64_t least = 0;
+        for (int64_t m = 1; m < deal->shards; m++) least = got[m] < got[least] ? m : least;
+        got[least] += by_pieces ? 1 : items[i].steps + 1;
+        if (least != me) continue;
+        *rows += items[i].steps + 1;
+        items[kept++] = items[i];
+    }
+    *count = kept;
+    free(got);
+    return CM_OK;
+}
+
+/* Gives each of the pieces its place in the ring. */
+static void lay_out(cm_replay_deal *deal, const item *items, int64_t count, int64_t rows) {
+    cm_replay *replay = deal->replay;
+    int64_t dropped = 0;
+    for (; rows > replay->ring; dropped++) rows -= items[dropped].steps + 1;
+    replay->tail = replay->used = 0;
+    for (int64_t i = dropped; i < count; i++) {
+        deal->sources[items[i].source].slot[items[i].piece] = replay->used;
+        for (int32_t t = 0; t <= items[i].steps; t++) {
+            replay->row[replay->used++] = (cm_row){.left = items[i].steps - t};
+        }
+    }
+    replay->first_piece = replay->load_piece = 0;
+    replay->next_piece = (uint64_t)(count - dropped);
+    replay->load_slot = 0;
+}
+
+static cm_status deal_pieces(cm_replay_deal *deal) {
+    item *items = NULL;
+    int64_t count = 0, rows = 0;
+    cm_status status = list_items(deal, &items, &count);
+    if (status == CM_OK) status = choose(deal, items, &count, &rows);
+    if (status == CM_OK) lay_out(deal, items, count, rows);
+    free(items);
+    return status;
+}
+
+/* ---- what the states hold ---- */
+
+/* Priorities of the pieces that are here; `in` stands before those of the source. */
+static cm_status get_priorities(cm_replay *replay, const source *s, cm_cursor *in) {
+    cm_cursor steps = s->ring.steps, trained = *in;
+    CM_TRY(cm_saved_skip(&trained, (size_t)s->ring.used * sizeof(float)));
+    for (int64_t p = 0; p < s->pieces; p++) {
+        int32_t rows, slot = s->slot[p];
+        CM_TRY(cm_cursor_get(&steps, &rows, sizeof rows, 1));
+        rows++;
+        if (slot < 0) {
+            CM_TRY(cm_saved_skip(in, (size_t)rows * sizeof(float)));
+            CM_TRY(cm_saved_skip(&trained, (size_t)rows));
+            continue;
+        }
+        CM_TRY(cm_saved_get_field(replay, slot, rows, FIELD_PRIORITY, in));
+        CM_TRY(cm_saved_check_priorities(replay, slot, rows));
+        for (int32_t t = 0; t < rows; t++) {
+            uint8_t flag = 0;
+            CM_TRY(cm_cursor_get(&trained, &flag, 1, 1));
+            replay->row[slot + t].flags = flag & FLAG_TRAINED;
+        }
+    }
+    return CM_OK;
+}
+
+/* An index counts the steps of a shard's environments: the one that a row of the source has among those of this shard.
+ */
+static uint32_t index_here(const cm_replay_deal *deal, const source *s, uint32_t index) {
+    const int64_t own = deal->replay->config.environments;
+    int64_t whole = s->collected - (int32_t)((uint32_t)s->collected - index);
+    int64_t environment = s->first + whole % s->environments;
+    return (uint32_t)(whole / s->environments * own + environment % own);
+}
+
+static void renumber(cm_replay_deal *deal, const source *s, int32_t slot, int32_t rows) {
+    for (int32_t t = 0; t < rows; t++) {
+        cm_row *row = &deal->replay->row[slot + t];
+        row->index = index_here(deal, s, row->index);
+    }
+}
+
+static cm_status get_lanes(cm_replay_deal *deal, const source *s, cm_cursor *in) {
+    cm_replay *replay = deal->replay;
+    uint64_t steps;
+    for (int64_t e = 0; e < s->environments; e++) {
+        const int64_t lane = s->first + e - deal->first;
+        if (lane < 0 || lane >= replay->config.environments) {
+            CM_TRY(cm_saved_skip_lane(replay, in, &steps));
+            continue;
+        }
+        CM_TRY(cm_saved_get_lane(replay, (int)lane, in));
+        renumber(deal, s, cm_lane_slot(replay, (int)lane, 0), replay->lane[lane].rows);
+    }
+    return CM_OK;
+}
+
+static cm_status fill(cm_replay_deal *deal, const cm_file_bytes *states) {
+    cm_replay *replay = deal->replay;
+    replay->late_updates = 0;
+    CM_TRY(open_sources(deal, states));
+    CM_TRY(deal_pieces(deal));
+    for (int i = 0; i < deal->count; i++) {
+        source *s = &deal->sources[i];
+        cm_cursor in = s->in, lanes = s->in;
+        CM_TRY(skip_priorities(replay, s, &lanes));
+        if (replay->config.prioritized) CM_TRY(get_priorities(replay, s, &in));
+        CM_TRY(get_lanes(deal, s, &lanes));
+        if (deal->first == 0) replay->late_updates += s->ring.late;
+    }
+    return CM_OK;
+}
+
+/* ---- segments ---- */
+
+typedef struct taking {
+    cm_replay_deal *deal;
+    const source *source;
+} taking;
+
+static cm_status take_piece(void *context, uint64_t piece, int32_t steps, cm_cursor *in) {
+    const taking *t = context;
+    const source *s = t->source;
+    cm_replay *replay = t->deal->replay;
+    const bool is_there = piece >= s->ring.first && piece < s->ring.next;
+    const int32_t slot = is_there ? s->slot[piece - s->ring.first] : -1;
+    if (slot < 0) return cm_saved_skip_rows(replay, steps + 1, in);
+    if (replay->row[slot].left != steps)
+        return cm_fail(CM_ERR_INPUT, "%d steps, the state says %d", steps, replay->row[slot].left);
+    CM_TRY(cm_saved_get_piece(replay, slot, steps, in));
+    renumber(t->deal, s, slot, steps + 1);
+    return CM_OK;
+}
+
+cm_status cm_replay_deal_segment(cm_replay_deal *deal, int64_t shard, const void *data, size_t size) {
+    if (!deal->replay->loading) return cm_fail(CM_ERR_STATE, "replay: a segment is dealt outside of loading");
+    if (shard < 0 || shard >= deal->count)
+        return cm_fail(CM_ERR_INPUT, "replay: a segment of rank %lld of %d", (long long)shard, deal->count);
+    taking t = {deal, &deal->sources[shard]};
+    cm_status status = cm_saved_each_piece(deal->replay, data, size, take_piece, &t);
+    if (status != CM_OK) cm_saved_abandon(deal->replay);
+    return status;
+}
+
+/* ---- life ---- */
+
+cm_status cm_replay_deal_create(cm_replay *replay, int64_t first, const cm_file_bytes *states, int count,
+                                cm_replay_deal **out) {
+    cm_replay_deal *deal = NULL;
+    *out = NULL;
+    CM_TRY(cm_replay_claim(replay, "loading"));
+    CM_TRY(cm_alloc(&deal, 1, sizeof *deal, "dealing the replay"));
+    *deal = (cm_replay_deal){.replay = replay, .first = first, .count = count};
+    cm_replay_empty(replay);
+    replay->loading = true;
+    cm_status status = cm_alloc(&deal->sources, (size_t)count, sizeof *deal->sources, "dealing the replay");
+    if (status == CM_OK) status = fill(deal, states);
+    for (int i = 0; deal->sources && i < count; i++) cm_bytes_free(&deal->sources[i].room);
+    if (status == CM_OK) {
+        *out = deal;
+        return CM_OK;
+    }
+    cm_saved_abandon(replay);
+    cm_replay_deal_destroy(deal);
+    return status;
+}
+
+void cm_replay_deal_destroy(cm_replay_deal *deal) {
+    if (!deal) return;
+    for (int i = 0; deal->sources && i < deal->count; i++) free(deal->sources[i].slot);
+    free(deal->sources);
+    free(deal);
+}

@@ -1,0 +1,45 @@
+/* Dealing: what the replays of N ranks have saved goes on in those of M.
+ *
+ * A shard is the replay of one rank: its lanes are the environments [first, first + E) of the whole run. Every shard of
+ * M reads the states of all N and takes
+ *   - the lanes of its own environments, with their open episodes;
+ *   - its share of the pieces. They are put in the order of their age: by the steps that lie behind a piece in the
+ * shard that has saved it, more first; of equal ones by the number of that shard. In this order each goes to the shard
+ * of M that has got least: the fewest pieces where max_episodes is set, else the fewest rows; of equal ones the first.
+ * So every piece is in one shard, with its priorities, and which one depends on what was saved alone. A shard that a
+ * limit of its own makes too small for its share (limits are the same share of the whole) drops the oldest.
+ *
+ *     loading   cm_replay_deal_create, cm_replay_deal_segment for each segment of every shard, in any order,
+ *               cm_replay_load_end, cm_replay_deal_destroy
+ *
+ * The age of a step goes by the steps of its shard's environments, which go in step. A piece keeps the time of its
+ * steps.
+ */
+#ifndef CM_REPLAY_DEAL_H
+#define CM_REPLAY_DEAL_H
+
+#include "core/file.h"
+#include "replay/segment.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_replay_deal cm_replay_deal;
+
+/* Begins loading, see cm_replay_state_read: `states`[count] are those of the saving shards, in the order of their
+ * environments, which together are all of the run; `first` is the number of the environment of lane 0, a multiple of
+ * the replay's environments. `replay` is borrowed until the deal is destroyed, `states` are not kept. Errors:
+ * CM_ERR_INPUT, CM_ERR_MEMORY, CM_ERR_STATE; the replay is empty then. */
+cm_status cm_replay_deal_create(cm_replay *replay, int64_t first, const cm_file_bytes *states, int count,
+                                cm_replay_deal **out) CM_MUST_USE;
+void cm_replay_deal_destroy(cm_replay_deal *deal); /* NULL is allowed */
+
+/* Takes what is the replay's own of a segment of the saving shard `shard`. Errors: CM_ERR_INPUT; the replay is empty
+ * then. */
+cm_status cm_replay_deal_segment(cm_replay_deal *deal, int64_t shard, const void *data, size_t size) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,219 @@
+/* The part of a run's checkpoint that is each rank's own: its replay and its environments.
+ *
+ *     replay-segment-FIRST-COUNT.bin   pieces of the replay (replay/segment.h)
+ *     replay-state.bin                 what changes of it
+ *     environments.bin                 games under way, counters of acting (agent/acting.h)
+ *
+ * are those of rank 0, and of a run of one process; the files of rank R have "rank-R-" before these names. As many
+ * ranks as have saved take back their own, bit for bit. Another number of ranks deals: environments go by their
+ * numbers, pieces by replay/deal.h.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/file.h"
+#include "replay/deal.h"
+#include "run/run_internal.h"
+
+static const char actor_file[] = "environments.bin", replay_file[] = "replay-state.bin";
+static const char segment_prefix[] = "replay-segment-";
+
+enum { NAME = 96 };
+
+static cm_replay *replay_of(const cm_run *run) { return cm_run_learner_replay(run->learner); }
+
+/* ---- names ---- */
+
+static void file_of(int64_t rank, const char *name, char out[NAME]) {
+    if (rank == 0) {
+        snprintf(out, NAME, "%s", name);
+    } else {
+        snprintf(out, NAME, "rank-%lld-%s", (long long)rank, name);
+    }
+}
+
+static void segment_name(const cm_run *run, const cm_run_segment *s, char out[NAME]) {
+    char name[64];
+    snprintf(name, sizeof name, "%s%llu-%llu.bin", segment_prefix, (unsigned long long)s->first,
+             (unsigned long long)s->count);
+    file_of(run->session->comm->rank, name, out);
+}
+
+/* The rank whose segment a file of this name is, -1 if it is none. */
+static int64_t rank_of_segment(const char *name) {
+    const char *rest = name;
+    int64_t rank = 0;
+    if (strncmp(name, "rank-", 5) == 0) {
+        char *end;
+        rank = strtoll(name + 5, &end, 10);
+        rest = *end == '-' ? end + 1 : end;
+    }
+    return strncmp(rest, segment_prefix, sizeof segment_prefix - 1) == 0 ? rank : -1;
+}
+
+/* ---- saving ---- */
+
+uint64_t cm_run_data_bytes(void *context) {
+    cm_run *run = context;
+    cm_replay_counts counts;
+    cm_replay_count(replay_of(run), &counts);
+    return counts.bytes + cm_actor_bytes(run->actor);
+}
+
+static cm_status write_segment(cm_run *run, cm_checkpoint_writer *writer, const cm_run_segment *s) {
+    char name[NAME];
+    segment_name(run, s, name);
+    CM_TRY(cm_replay_segment_write(replay_of(run), s->first, s->count, CM_SEGMENT_ZSTD, &run->bytes));
+    return cm_checkpoint_put(writer, name, run->bytes.data, run->bytes.size);
+}
+
+/* Pieces that are still in the ring and in no segment of the checkpoint before go into a new one. Segments whose pieces
+ * have all left are forgotten; when there are too many, one new segment takes their place. */
+static cm_status save_pieces(cm_run *run, cm_checkpoint_writer *writer) {
+    cm_replay_counts counts;
+    cm_replay_count(replay_of(run), &counts);
+    uint64_t first = counts.first_piece, end = first + (uint64_t)counts.pieces, saved = first;
+    int kept_count = 0;
+    for (int i = 0; i < run->segment_count && run->segment_count < CM_RUN_SEGMENTS; i++) {
+        cm_run_segment *s = &run->segments[i];
+        char name[NAME];
+        bool kept = false;
+        if (s->first + s->count <= first || s->first > saved) continue;
+        segment_name(run, s, name);
+        CM_TRY(cm_checkpoint_keep(writer, name, &kept));
+        if (!kept) continue;
+        run->segments[kept_count++] = *s;
+        saved = s->first + s->count;
+    }
+    run->segment_count = kept_count;
+    if (saved >= end) return CM_OK;
+    cm_run_segment *fresh = &run->segments[run->segment_count++];
+    *fresh = (cm_run_segment){saved, end - saved};
+    return write_segment(run, writer, fresh);
+}
+
+cm_status cm_run_data_save(void *context, cm_checkpoint_writer *writer) {
+    cm_run *run = context;
+    char name[NAME];
+    CM_TRY(save_pieces(run, writer));
+    CM_TRY(cm_replay_state_write(replay_of(run), CM_SEGMENT_ZSTD, &run->bytes));
+    file_of(run->session->comm->rank, replay_file, name);
+    CM_TRY(cm_checkpoint_put(writer, name, run->bytes.data, run->bytes.size));
+    cm_actor_save(run->actor, run->actor_bytes);
+    file_of(run->session->comm->rank, actor_file, name);
+    return cm_checkpoint_put(writer, name, run->actor_bytes, cm_actor_bytes(run->actor));
+}
+
+/* ---- loading ---- */
+
+/* Calls take(context, rank, name, data, size) for every segment of rank `wanted`, or of all if that is -1. */
+static cm_status each_segment(cm_checkpoint_reader *reader, int64_t wanted,
+                              cm_status (*take)(void *context, int64_t rank, const void *data, size_t size),
+                              void *context) {
+    for (int i = 0; i < cm_checkpoint_files(reader); i++) {
+        const char *name = cm_checkpoint_file(reader, i);
+        const int64_t rank = rank_of_segment(name);
+        char *data = NULL;
+        size_t size = 0;
+        if (rank < 0 || (wanted >= 0 && rank != wanted)) continue;
+        CM_TRY(cm_checkpoint_get(reader, name, &data, &size));
+        cm_status status = take(context, rank, data, size);
+        free(data);
+        if (status != CM_OK) return cm_fail_in(status, "%s", name);
+    }
+    return CM_OK;
+}
+
+static cm_status take_own(void *context, int64_t rank, const void *data, size_t size) {
+    cm_run *run = context;
+    cm_run_segment s = {0, 0};
+    (void)rank;
+    CM_TRY(cm_replay_segment_range(data, size, &s.first, &s.count));
+    CM_TRY(cm_replay_segment_read(replay_of(run), data, size));
+    if (run->segment_count < CM_RUN_SEGMENTS) run->segments[run->segment_count++] = s;
+    return CM_OK;
+}
+
+static int by_first(const void *a, const void *b) {
+    const cm_run_segment *x = a, *y = b;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+static cm_status load_own_replay(cm_run *run, cm_checkpoint_reader *reader) {
+    const int rank = run->session->comm->rank;
+    char name[NAME], *data = NULL;
+    size_t size = 0;
+    file_of(rank, replay_file, name);
+    CM_TRY(cm_checkpoint_get(reader, name, &data, &size));
+    cm_status status = cm_replay_state_read(replay_of(run), data, size);
+    free(data);
+    if (status != CM_OK) return cm_fail_in(status, "%s", name);
+    CM_TRY(each_segment(reader, rank, take_own, run));
+    qsort(run->segments, (size_t)run->segment_count, sizeof *run->segments, by_first);
+    return cm_replay_load_end(replay_of(run));
+}
+
+/* One file of every rank that saved, each owned. */
+typedef struct files {
+    int count;
+    cm_file_bytes *of; /* [count] by rank */
+} files;
+
+static void free_files(files *f) {
+    for (int r = 0; f->of && r < f->count; r++) free(f->of[r].data);
+    free(f->of);
+}
+
+static cm_status get_files(cm_checkpoint_reader *reader, int count, const char *name, files *out) {
+    char full[NAME];
+    *out = (files){.count = count};
+    CM_TRY(cm_alloc(&out->of, (size_t)count, sizeof *out->of, "the files of all ranks"));
+    for (int r = 0; r < count; r++) {
+        char *data = NULL;
+        file_of(r, name, full);
+        CM_TRY(cm_checkpoint_get(reader, full, &data, &out->of[r].size));
+        out->of[r].data = data;
+    }
+    return CM_OK;
+}
+
+static cm_status take_dealt(void *context, int64_t rank, const void *data, size_t size) {
+    return cm_replay_deal_segment(context, rank, data, size);
+}
+
+static cm_status deal_replay(cm_run *run, cm_checkpoint_reader *reader) {
+    const int64_t first = cm_session_first(run->session, run->session->configuration.env.num_envs);
+    cm_replay_deal *deal = NULL;
+    files states;
+    cm_status status = get_files(reader, (int)run->saved_ranks, replay_file, &states);
+    if (status == CM_OK) {
+        status = cm_replay_deal_create(replay_of(run), first, states.of, states.count, &deal);
+        if (status != CM_OK) status = cm_fail_in(status, "%s", replay_file);
+    }
+    free_files(&states);
+    if (status == CM_OK) status = each_segment(reader, -1, take_dealt, deal);
+    if (status == CM_OK) status = cm_replay_load_end(replay_of(run));
+    cm_replay_deal_destroy(deal);
+    return status;
+}
+
+static cm_status load_environments(cm_run *run, cm_checkpoint_reader *reader) {
+    files saved;
+    cm_status status = get_files(reader, (int)run->saved_ranks, actor_file, &saved);
+    if (status == CM_OK) status = cm_actor_load(run->actor, saved.of, saved.count);
+    free_files(&saved);
+    return status;
+}
+
+cm_status cm_run_data_load(void *context, cm_checkpoint_reader *reader) {
+    cm_run *run = context;
+    run->segment_count = 0;
+    if (run->saved_ranks == run->session->comm->size) {
+        CM_TRY(load_own_replay(run, reader));
+    } else {
+        CM_TRY(deal_replay(run, reader));
+    }
+    return load_environments(run, reader);
+}

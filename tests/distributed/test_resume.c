@@ -1,0 +1,288 @@
+/* Runs that other ranks go on with: the same number gives the unbroken run, any other loses nothing; and checkpoints
+ * that one of several ranks cannot write, or not read. */
+#include <check.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/file.h"
+#include "core/json.h"
+#include "run/checkpoint.h"
+#include "run/metrics.h"
+#include "support/main.h"
+#include "support/program.h"
+
+enum { ENVIRONMENTS = 24, ITERATION = 8 * ENVIRONMENTS };
+
+/* 24 environments are a share for 1, 2, 3 and 4 ranks; the memory is so large that no episode leaves it. */
+#define SMALL                                                                                                          \
+    "train --oversubscribe --threads 1 --set num_envs=24 --set batch_size=48 --set memory_steps=24000 "                \
+    "--set min_memory_steps=192 --set updates_per_iteration=3 --set num_simulations=4 --set hidden_dim=32 "            \
+    "--set final_evaluation_episodes=0 --set evaluation_interval=0 --set checkpoint_updates=6 --set log_interval=0 "
+
+static char folder[64];
+static cm_output output;
+
+static void begin_each(void) {
+    strcpy(folder, "/tmp/cumind-resume-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    setenv("TMPDIR", "/tmp", 1);
+    setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* of MPI, to the end */
+}
+static void end_each(void) { ck_assert_int_eq(cm_directory_remove(folder), CM_OK); }
+
+static void path_of(const char *run, const char *file, char path[256]) {
+    snprintf(path, 256, "%s/%s%s%s", folder, run, file[0] ? "/" : "", file);
+}
+
+/* ---- commands ---- */
+
+static void run(int ranks, const char *text, const char *rest) {
+    char line[2048], devices[32] = "";
+    if (ranks > 1) snprintf(devices, sizeof devices, " --num-devices %d", ranks);
+    snprintf(line, sizeof line, "%s %s%s", text, rest, devices);
+    cm_program_run(folder, line, &output);
+}
+
+static void train(int ranks, const char *rest) {
+    run(ranks, SMALL "--quiet", rest);
+    ck_assert_msg(output.status == 0, "%d ranks: %s", ranks, output.err);
+    ck_assert_str_eq(output.err, "");
+}
+
+static void resume(int ranks, const char *rest) { run(ranks, "train --quiet --oversubscribe --resume", rest); }
+
+static void copy(const char *from, const char *to) {
+    char command[256];
+    snprintf(command, sizeof command, "cp -a %s/%s %s/%s", folder, from, folder, to);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* ---- what a run has ---- */
+
+static int64_t state(const char *run, const char *key) {
+    char path[256];
+    cm_json_doc *doc;
+    path_of(run, "latest/state.json", path);
+    ck_assert_msg(cm_json_read(path, &doc) == CM_OK, "%s", cm_error_message());
+    double value = cm_json_number(cm_json_get(cm_json_root(doc), key), -1.0);
+    cm_json_free(doc);
+    return (int64_t)value;
+}
+
+/* Pieces of the replay in the newest checkpoint, by the names of its segments. */
+static int64_t pieces(const char *run) {
+    char path[256];
+    long long sum = 0, first, count;
+    path_of(run, "latest", path);
+    DIR *files = opendir(path);
+    ck_assert_ptr_nonnull(files);
+    for (struct dirent *entry; (entry = readdir(files));) {
+        const char *name = strstr(entry->d_name, "replay-segment-");
+        if (name && sscanf(name, "replay-segment-%lld-%lld.bin", &first, &count) == 2) sum += count;
+    }
+    closedir(files);
+    return sum;
+}
+
+static cm_checkpoint_store *open_store(const char *run) {
+    char path[256];
+    cm_checkpoint_store *store;
+    path_of(run, "", path);
+    ck_assert_int_eq(cm_checkpoint_store_create(path, 1, NULL, &store), CM_OK);
+    return store;
+}
+
+/* Nothing is there but whole checkpoints. */
+static void expect_intact(const char *run) {
+    cm_checkpoint_store *store = open_store(run);
+    char path[256];
+    int64_t latest = cm_checkpoint_find(store, CM_CHECKPOINT_LATEST);
+    ck_assert_int_ge(latest, 0);
+    ck_assert_int_eq(cm_checkpoint_newest_intact(store), latest);
+    cm_checkpoint_store_destroy(store);
+    path_of(run, "checkpoints", path);
+    DIR *all = opendir(path);
+    for (struct dirent *entry; all && (entry = readdir(all));) ck_assert_ptr_null(strstr(entry->d_name, ".writing"));
+    if (all) closedir(all);
+}
+
+static void expect_same_metrics(const char *a, const char *b) {
+    char path[256], line[2][CM_METRICS_TEXT];
+    const char *const runs[2] = {a, b};
+    cm_metrics *rows[2];
+    int count[2];
+    for (int i = 0; i < 2; i++) {
+        path_of(runs[i], "metrics.jsonl", path);
+        ck_assert_msg(cm_metrics_read(path, &rows[i], &count[i]) == CM_OK, "%s", cm_error_message());
+    }
+    ck_assert_int_eq(count[0], count[1]);
+    for (int k = 0; k < count[0]; k++) {
+        for (int i = 0; i < 2; i++) {
+            cm_metrics *m = &rows[i][k];
+            m->seconds = m->env_steps_per_second = m->simulations_per_second = m->updates_per_second = 0.0;
+            cm_metrics_format(m, line[i], sizeof line[i]);
+        }
+        ck_assert_str_eq(line[0], line[1]);
+    }
+    free(rows[0]);
+    free(rows[1]);
+}
+
+/* The files of the newest checkpoints are the same, byte for byte, but for those that hold times or depend on which
+ * pieces were saved together. */
+static void expect_same_files(const char *a, const char *b) {
+    static const char *const names[] = {"parameters.safetensors",  "optimizer.safetensors", "environments.bin",
+                                        "rank-1-environments.bin", "replay-state.bin",      "rank-1-replay-state.bin"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[256], file[64], *one, *two;
+        size_t size, other;
+        snprintf(file, sizeof file, "latest/%s", names[i]);
+        path_of(a, file, path);
+        ck_assert_msg(cm_file_read(path, 1 << 24, &one, &size) == CM_OK, "%s", cm_error_message());
+        path_of(b, file, path);
+        ck_assert_msg(cm_file_read(path, 1 << 24, &two, &other) == CM_OK, "%s", cm_error_message());
+        ck_assert_msg(size == other && memcmp(one, two, size) == 0, "%s differs", names[i]);
+        free(one);
+        free(two);
+    }
+}
+
+/* ---- tests ---- */
+
+START_TEST(two_ranks_go_on_with_a_run_of_two_as_if_it_had_not_been_broken) {
+    int64_t numbers[8];
+    char text[64];
+    if (!cm_program_has_mpi()) return;
+    train(2, "--env-steps 1536 --run whole");
+    copy("whole", "broken");
+    cm_checkpoint_store *store = open_store("broken");
+    ck_assert_int_eq(cm_checkpoint_list(store, numbers, 8), 3);
+    cm_checkpoint_store_destroy(store);
+    snprintf(text, sizeof text, "broken --checkpoint %lld", (long long)numbers[0]);
+    resume(2, text);
+    ck_assert_msg(output.status == 0, "%s", output.err);
+    expect_same_metrics("whole", "broken");
+    expect_same_files("whole", "broken");
+    expect_intact("broken");
+}
+END_TEST
+
+static void expect_goes_on(const char *run, int ranks, int64_t steps) {
+    char path[256], rest[64];
+    cm_metrics *rows;
+    int count;
+    ck_assert_int_eq(pieces(run), state(run, "episodes"));
+    const int64_t updates = state(run, "updates") + 3 * (steps - state(run, "env_steps")) / ITERATION;
+    snprintf(rest, sizeof rest, "%s --env-steps %lld", run, (long long)steps);
+    resume(ranks, rest);
+    ck_assert_msg(output.status == 0, "%d ranks: %s", ranks, output.err);
+    ck_assert_int_eq(state(run, "ranks"), ranks);
+    ck_assert_int_eq(state(run, "env_steps"), steps);
+    ck_assert_int_eq(state(run, "updates"), updates);
+    ck_assert_int_eq(pieces(run), state(run, "episodes"));
+    path_of(run, "metrics.jsonl", path);
+    ck_assert_int_eq(cm_metrics_read(path, &rows, &count), CM_OK);
+    ck_assert_int_eq(count, (int)(steps / ITERATION));
+    for (int i = 0; i < count; i++) ck_assert_int_eq(rows[i].iteration, i + 1);
+    for (int i = 1; i < count; i++) ck_assert_int_ge(rows[i].episodes, rows[i - 1].episodes);
+    ck_assert_int_eq(rows[count - 1].episodes, state(run, "episodes"));
+    free(rows);
+    expect_intact(run);
+}
+
+START_TEST(a_run_of_four_ranks_goes_on_with_one_two_and_three) {
+    char name[16];
+    if (!cm_program_has_mpi()) return;
+    train(4, "--env-steps 768 --run four");
+    ck_assert_int_gt(state("four", "episodes"), 12);
+    for (int ranks = 1; ranks <= 3; ranks++) {
+        snprintf(name, sizeof name, "on-%d", ranks);
+        copy("four", name);
+        expect_goes_on(name, ranks, 1152);
+    }
+    expect_goes_on("on-3", 4, 1536);
+}
+END_TEST
+
+START_TEST(a_run_of_one_process_goes_on_with_two_ranks_and_back) {
+    if (!cm_program_has_mpi()) return;
+    train(1, "--env-steps 768 --run one");
+    expect_goes_on("one", 2, 1152);
+    expect_goes_on("one", 1, 1536);
+}
+END_TEST
+
+/* Starts a long run of two ranks and waits for its first checkpoint. */
+static pid_t start_long(void) {
+    char path[256];
+    pid_t job = cm_program_start(folder, SMALL "--num-devices 2 --env-steps 10000000 --run long");
+    path_of("long", "latest", path);
+    for (int i = 0; i < 300 && !cm_file_exists(path); i++) usleep(100000);
+    ck_assert_msg(cm_file_exists(path), "it did not begin");
+    return job;
+}
+
+START_TEST(one_rank_without_room_leaves_the_checkpoint_before_and_is_named) {
+    char text[4096];
+    if (!cm_program_has_mpi()) return;
+    pid_t job = start_long(), rank = cm_program_find_rank(job, 1);
+    const struct rlimit few = {100, 100};
+    ck_assert_int_gt(rank, 0);
+    ck_assert_int_eq(prlimit(rank, RLIMIT_FSIZE, &few, NULL), 0);
+    ck_assert_int_eq(cm_program_wait(job), 1);
+    cm_program_file(folder, "err.txt", text, sizeof text);
+    ck_assert_msg(strncmp(text, "cumind: rank 1: saving the replay: ", 35) == 0, "%s", text);
+    ck_assert_msg(strstr(text, "rank-1-") && strstr(text, "File too large"), "%s", text);
+    ck_assert_ptr_eq(strchr(text, '\n'), text + strlen(text) - 1);
+    expect_intact("long");
+    const int64_t steps = state("long", "env_steps");
+    snprintf(text, sizeof text, "long --env-steps %lld", (long long)steps + 2 * ITERATION);
+    resume(2, text);
+    ck_assert_msg(output.status == 0, "%s", output.err);
+    ck_assert_int_eq(state("long", "env_steps"), steps + 2 * ITERATION);
+}
+END_TEST
+
+/* Goes on with the run of two ranks in vain. */
+static void expect_refused(int ranks, const char *file, const char *says) {
+    resume(ranks, "two --env-steps 3072");
+    ck_assert_int_eq(output.status, 1);
+    ck_assert_msg(strstr(output.err, file) && strstr(output.err, says), "%s", output.err);
+    ck_assert_msg(strstr(output.err, "the newest intact checkpoint is "), "%s", output.err);
+    ck_assert_ptr_eq(strchr(output.err, '\n'), output.err + strlen(output.err) - 1);
+}
+
+START_TEST(damage_in_the_files_of_one_rank_is_refused_in_one_line) {
+    static const char state_file[] = "rank-1-replay-state.bin";
+    char path[256];
+    if (!cm_program_has_mpi()) return;
+    train(2, "--env-steps 1536 --run two");
+    path_of("two/latest", state_file, path);
+    int file = open(path, O_RDWR);
+    ck_assert_int_eq(pwrite(file, "?", 1, 70), 1);
+    for (int ranks = 1; ranks <= 3; ranks++) expect_refused(ranks, state_file, "its checksum differs");
+    ck_assert_int_eq(ftruncate(file, 8), 0);
+    close(file);
+    expect_refused(2, state_file, "the file is truncated");
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("resume");
+    TCase *tc = tcase_create("resume");
+    tcase_add_checked_fixture(tc, begin_each, end_each);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, two_ranks_go_on_with_a_run_of_two_as_if_it_had_not_been_broken);
+    tcase_add_test(tc, a_run_of_four_ranks_goes_on_with_one_two_and_three);
+    tcase_add_test(tc, a_run_of_one_process_goes_on_with_two_ranks_and_back);
+    tcase_add_test(tc, one_rank_without_room_leaves_the_checkpoint_before_and_is_named);
+    tcase_add_test(tc, damage_in_the_files_of_one_rank_is_refused_in_one_line);
+    suite_add_tcase(suite, tc);
+    return cm_test_main(suite);
+}
