@@ -1,5 +1,5 @@
 # Everything that judges the code: layers, headers, style, sanitizers, coverage, fuzzers.
-SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_headers scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/tidy scripts/try_environment scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh scripts/gpu_check .ci/run
+SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_headers scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh scripts/gpu_check .ci/run
 C_FILES = $(sort $(shell find src tests scripts docs -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' -o -name '*.cpp'))
 # Builds of another kind stand beside the ordinary one and are as incremental. Their tests may take longer: what hangs is ended
 # by LIMIT.
@@ -65,6 +65,9 @@ soak-resume: all ## kills ten runs at random moments, goes on with them and comp
 test-network: all ## two ranks on two hosts (network namespaces) whose cable is pulled; says so where the system has none
 	@scripts/test_network $(BUILD)/cumind
 
+test-slurm: all ## scripts/slurm/train.sbatch under a real SLURM on this machine (root; Debian: slurm-wlm munge); some minutes
+	@scripts/slurm/try $(BUILD)/cumind
+
 #: ROUNDS=3             how often `make peers` measures each side
 PEERS := .venv-peers
 ROUNDS ?= 3
@@ -91,4 +94,4 @@ KERNEL_TEST_OBJ = $(filter-out %/cuda_cpu.o,$(CUDA_OPS_OBJ)) $(BUILD)/tests/back
 mutants-kernels: $(BUILD)/tests/backend/test_cuda_ops ## the same for the arithmetic of the GPU kernels, run on the CPU; writes docs/MUTANTS_KERNELS.md
 	@CC='$(CC)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' OBJECTS='$(KERNEL_TEST_OBJ)' \
 	    scripts/mutants_kernels.sh '$(MATCH)'
-.PHONY: games-soak check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume test-network peers peer-tree mutants mutants-kernels
+.PHONY: games-soak check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume test-network test-slurm peers peer-tree mutants mutants-kernels

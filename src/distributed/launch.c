@@ -33,9 +33,27 @@ cm_launch_found cm_launch_find(void) {
     return (cm_launch_found){NULL, 1};
 }
 
+cm_status cm_launch_check_found(const cm_launch_found *found) {
+    if (!found->launcher || strcmp(found->launcher, "srun") != 0 || getenv("PMIX_RANK")) return CM_OK;
+    return cm_fail(CM_ERR_INPUT,
+                   "srun has started %d ranks, but MPI cannot find them: add --mpi=pmix to srun (srun --mpi=list shows "
+                   "what it has)",
+                   found->ranks);
+}
+
+/* Ranks that mpirun has room for in an allocation of SLURM, on machines that it is told of; 0: there is no allocation.
+ */
+static int allocated_ranks(void) { return getenv("SLURM_JOB_ID") ? number_of("SLURM_NTASKS") : 0; }
+
 cm_status cm_launch_check(const cm_launch *launch) {
-    int processors = cm_cpu_count();
-    if (launch->ranks <= processors || launch->oversubscribe) return CM_OK;
+    int processors = cm_cpu_count(), tasks = allocated_ranks();
+    if (launch->oversubscribe || launch->ranks <= (tasks > 0 ? tasks : processors)) return CM_OK;
+    if (tasks > 0) {
+        return cm_fail(CM_ERR_INPUT,
+                       "--num-devices %d: the allocation of SLURM has %d task%s; take fewer, ask SLURM for more "
+                       "(--ntasks), or add --oversubscribe",
+                       launch->ranks, tasks, tasks == 1 ? "" : "s");
+    }
     return cm_fail(CM_ERR_INPUT,
                    "--num-devices %d: this machine has %d processor%s for cumind; take fewer, or add --oversubscribe",
                    launch->ranks, processors, processors == 1 ? "" : "s");
@@ -159,13 +177,14 @@ static void catch_signals(sigset_t *waiting) {
 }
 
 /* Its terminal is ours: its group is one of its own, so that ctrl-C comes to us alone, and it reads nothing. */
-static void become(char *const *command, int err, const sigset_t *mask) {
+static void become(char *const *command, int out, int err, const sigset_t *mask) {
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     sigprocmask(SIG_SETMASK, mask, NULL);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     setpgid(0, 0);
     if (!freopen("/dev/null", "r", stdin)) _exit(126);
+    dup2(out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
     execvp(command[0], command);
     _exit(127);
@@ -194,7 +213,7 @@ static void watch(pid_t job, int from, const sigset_t *waiting) {
     finish_lines(&r);
 }
 
-static cm_status start(char *const *command, int *status) {
+static cm_status start(char *const *command, int out, int *status) {
     int ends[2], state = 0;
     sigset_t waiting;
     if (pipe(ends) != 0) return cm_fail(CM_ERR_IO, "a pipe to the launcher: %s", strerror(errno));
@@ -202,7 +221,7 @@ static cm_status start(char *const *command, int *status) {
     pid_t job = fork();
     if (job == 0) {
         close(ends[0]);
-        become(command, ends[1], &waiting);
+        become(command, out, ends[1], &waiting);
     }
     close(ends[1]);
     if (job > 0) watch(job, ends[0], &waiting);
@@ -215,8 +234,9 @@ static cm_status start(char *const *command, int *status) {
     return CM_OK;
 }
 
-/* The ranks bind themselves (cm_launch_bind), and whether they find room has been checked in our own way: so the
- * machine is given to the launcher as one with as many slots as there are ranks. */
+/* The ranks bind themselves (cm_launch_bind), and whether they find room has been checked in our own way: so this
+ * machine is given to the launcher as one with as many slots as there are ranks. In an allocation of SLURM it knows the
+ * machines by itself. */
 static int write_command(const cm_launch *launch, char *own, char hosts[48], char number[16], const char **out) {
     int count = 0;
     snprintf(number, 16, "%d", launch->ranks);
@@ -224,9 +244,12 @@ static int write_command(const cm_launch *launch, char *own, char hosts[48], cha
     out[count++] = "mpirun";
     if (geteuid() == 0) out[count++] = "--allow-run-as-root";
     if (launch->oversubscribe) out[count++] = "--oversubscribe";
-    static const char *const fixed[] = {"--bind-to", "none", "--host"};
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) out[count++] = fixed[i];
-    out[count++] = hosts;
+    out[count++] = "--bind-to";
+    out[count++] = "none";
+    if (allocated_ranks() == 0) {
+        out[count++] = "--host";
+        out[count++] = hosts;
+    }
     out[count++] = "-np";
     out[count++] = number;
     out[count++] = own;
@@ -246,7 +269,8 @@ cm_status cm_launch_run(const cm_launch *launch, int *status) {
     while (launch->argv[count]) count++;
     CM_TRY(cm_alloc(&command, count + OWN, sizeof *command, "the launcher's command"));
     write_command(launch, own, hosts, number, command);
-    cm_status result = start((char *const *)command, status);
+    int out = launch->output ? fileno(launch->output) : STDOUT_FILENO;
+    cm_status result = start((char *const *)command, out, status);
     free(command);
     return result;
 }

@@ -7,6 +7,8 @@
 #ifndef CM_DISTRIBUTED_LAUNCH_H
 #define CM_DISTRIBUTED_LAUNCH_H
 
+#include <stdio.h>
+
 #include "distributed/comm.h"
 
 #ifdef __cplusplus
@@ -21,13 +23,18 @@ typedef struct cm_launch_found {
 
 cm_launch_found cm_launch_find(void);
 
+/* CM_OK, or CM_ERR_INPUT if srun has started this process with nothing by which MPI could find the other ranks. */
+cm_status cm_launch_check_found(const cm_launch_found *found) CM_MUST_USE;
+
 typedef struct cm_launch {
-    int ranks;          /* to be started on this machine, at least 2 */
+    int ranks;          /* to be started, on this machine or in the allocation of SLURM that we are in; at least 1 */
     bool oversubscribe; /* more ranks than processors are wanted */
     char *const *argv;  /* of this program, NULL behind the last: what every rank is called with */
+    FILE *output;       /* takes what the ranks print, borrowed; NULL: stdout */
 } cm_launch;
 
-/* CM_OK if the ranks find a processor each on this machine, or need none; else CM_ERR_INPUT. */
+/* CM_OK if the ranks find a processor each on this machine, or a task each in the allocation, or need none; else
+ * CM_ERR_INPUT. */
 cm_status cm_launch_check(const cm_launch *launch) CM_MUST_USE;
 
 /* Starts the ranks under mpirun, as this program, and waits for the end of all. Meanwhile SIGINT and SIGTERM are passed

@@ -109,6 +109,33 @@ START_TEST(more_ranks_than_processors_need_a_flag) {
 }
 END_TEST
 
+START_TEST(in_an_allocation_of_slurm_its_tasks_count_and_not_this_machine) {
+    int tasks = cm_cpu_count() + 3;
+    char text[16];
+    snprintf(text, sizeof text, "%d", tasks);
+    setenv("SLURM_JOB_ID", "7", 1);
+    setenv("SLURM_NTASKS", text, 1);
+    cm_launch launch = {.ranks = tasks};
+    ck_assert_int_eq(cm_launch_check(&launch), CM_OK);
+    launch.ranks++;
+    ck_assert_int_eq(cm_launch_check(&launch), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "the allocation of SLURM has "));
+    launch.oversubscribe = true;
+    ck_assert_int_eq(cm_launch_check(&launch), CM_OK);
+}
+END_TEST
+
+START_TEST(ranks_of_srun_that_mpi_cannot_find_are_told_what_to_add) {
+    const cm_launch_found by_srun = {"srun", 4}, by_mpirun = {"mpirun", 4};
+    unsetenv("PMIX_RANK");
+    ck_assert_int_eq(cm_launch_check_found(&by_mpirun), CM_OK);
+    ck_assert_int_eq(cm_launch_check_found(&by_srun), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "add --mpi=pmix"));
+    setenv("PMIX_RANK", "2", 1);
+    ck_assert_int_eq(cm_launch_check_found(&by_srun), CM_OK);
+}
+END_TEST
+
 /* ---- runs ---- */
 
 static char folder[64];
@@ -325,6 +352,8 @@ int main(void) {
     tcase_add_test(tc, ranks_are_found_by_the_variables_of_their_launcher);
     tcase_add_test(tc, counts_that_ranks_cannot_share_name_the_nearest_that_they_can);
     tcase_add_test(tc, more_ranks_than_processors_need_a_flag);
+    tcase_add_test(tc, in_an_allocation_of_slurm_its_tasks_count_and_not_this_machine);
+    tcase_add_test(tc, ranks_of_srun_that_mpi_cannot_find_are_told_what_to_add);
     tcase_add_test(tc, two_runs_of_two_ranks_end_with_the_same_hash);
     tcase_add_test(tc, an_evaluation_by_ranks_is_that_of_one_process);
     tcase_add_test(tc, a_killed_rank_ends_the_job_promptly_and_is_named);
