@@ -33,8 +33,8 @@ backup.h|child->prior * child->share|child->prior
 backup.h|is_count ? (float)child->visits|is_count ? (float)(child->visits + 1)
 tree.h|tree->reciprocal[visits + 1]|tree->reciprocal[visits]
 tree.h|tree->explore[visits + 1]|tree->explore[visits]
-search.c|1.0f / (float)i|1.0f / (float)(i + 1)
-search.c|cm_puct_explore((float)i,|cm_puct_explore((float)(i - 1),
+memory.c|1.0f / (float)i|1.0f / (float)(i + 1)
+memory.c|cm_puct_explore((float)i,|cm_puct_explore((float)(i - 1),
 step_impl.inc|is_new ? 1 : view.node->visits + 1|is_new ? 2 : view.node->visits + 1
 step_impl.inc|is_new ? 1 : view.node->visits + 1|is_new ? 1 : view.node->visits
 step_impl.inc|view.rest->depth = leaf.depth + 1|view.rest->depth = leaf.depth
@@ -51,7 +51,7 @@ step_impl.inc|entry >= view->rest->count|entry > view->rest->count
 step_impl.inc|cm_rules_first(tree, view, a) > cm_rules_first|cm_rules_first(tree, view, a) >= cm_rules_first
 rules.h|tree->explore[view->node->visits]|tree->explore[view->node->visits + 1]
 rules.h|visits[a] > 0 ? q[a] : fill|q[a]
-result.c|cm_tree_node(tree, b, root.child[at])->visits|cm_tree_node(tree, b, root.child[at])->visits + 1
+summary.h|cm_tree_node(tree, b, root.child[at])->visits|cm_tree_node(tree, b, root.child[at])->visits + 1
 qtransform.h|{low, cm_max(high - low, epsilon)}|{high, cm_max(high - low, epsilon)}
 qtransform.h|float low = value, high = value|float low = 0.0f, high = value
 qtransform.h|float low = value, high = value|float low = value, high = 0.0f
@@ -101,9 +101,9 @@ numeric.h|x < -87.0f ? 0.0f : y * power|y * power
 numeric.h|x[i] > most|x[i] >= most
 search.c|search->out.discount[row] = 1.0f|search->out.discount[row] = 0.0f
 search.c|search->kept[b] > 0 ? search->kept[b] : 1|search->kept[b] > 0 ? search->kept[b] : 2
-search.c|g + (logits[a] - most)|g - (logits[a] - most)
-search.c|g = scale * |g = 
-search.c|tree->root_valid[b] += logits[a] > -FLT_MAX|tree->root_valid[b] += 1
+policy.h|g + (logits[a] - most)|g - (logits[a] - most)
+policy.h|share * noise[a]|noise[a]
+begin.h|tree->root_valid[b] += logits[a] > -FLT_MAX|tree->root_valid[b] += 1
 result.c|logits[a] + value : -FLT_MAX|logits[a] - value : -FLT_MAX
 result.c|cm_rng_categorical(&rng, probs, n)|cm_argmax(probs, n)
 reuse.c|view.rest->depth -= 1|view.rest->depth -= 0
@@ -206,8 +206,8 @@ is_killed() {
 restore() { cp src/mcts/*.c src/mcts/*.h src/mcts/*.inc "$WORK/src/mcts/"; }
 
 mkdir -p "$WORK/src/mcts" "$WORK/mcts" "$WORK/tests" "$WORK/core"
-cp -r src/core src/config "$WORK/src/"
-for source in src/core/*.c src/config/*.c tests/support/main.c; do "$CC" "${FLAGS[@]}" -c "$source" -o "$WORK/core/$(basename "$source" .c).o" || exit 2; done
+cp -r src/core src/config src/device "$WORK/src/"
+for source in src/core/*.c src/config/*.c src/device/*.c tests/support/main.c; do "$CC" "${FLAGS[@]}" -c "$source" -o "$WORK/core/$(basename "$source" .c).o" || exit 2; done
 
 # shellcheck disable=SC2016  # the words in backquotes are text
 run_mutants "${1:-}" docs/MUTANTS.md '# Mutants of the tree search

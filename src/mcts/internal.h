@@ -5,6 +5,7 @@
 #include "core/arena.h"
 #include "mcts/search.h"
 #include "mcts/step.h"
+#include "mcts/summary.h"
 
 struct cm_search {
     cm_tree tree;
@@ -24,11 +25,34 @@ struct cm_search {
     cm_model_out out;      /* [B] and prior_logits [B, max(A, C)]: what the model writes       */
 };
 
-/* Reads the finished trees into the arrays of `result`. */
-void cm_result_write(cm_search *search, const cm_roots *roots, const cm_search_result *result);
+/* What the arrays of a tree are for these sizes: everything but addresses. */
+void cm_tree_plan(cm_tree *tree, const cm_search_params *params, int batch, int num_actions, int num_chance);
 
-/* Writes root_visits and root_q of root b from its rows. */
-void cm_result_root(cm_tree *tree, int b);
+/* Takes the arrays of the trees, all but scratch and rise, from the arena: for the same sizes always at the same
+ * places. With a measuring arena they are only counted. */
+void cm_tree_take(cm_tree *tree, cm_arena *arena);
+
+/* Floats of scratch that a root needs at most. */
+size_t cm_tree_scratch(const cm_tree *tree);
+
+/* Fills the tables. */
+void cm_tree_fill(const cm_tree *tree);
+
+/* CM_ERR_INPUT for a size out of range. */
+cm_status cm_tree_check_sizes(const cm_search_params *params, int batch, int num_actions, int num_chance) CM_MUST_USE;
+
+/* CM_ERR_INPUT for what a run may not start from. */
+cm_status cm_search_check_roots(const cm_tree *tree, const cm_roots *roots) CM_MUST_USE;
+
+/* The share of the noise at the roots of a run; 0: none. And the noise [A] of root b, given or `drawn`; NULL: none. */
+float cm_search_noise_share(const cm_tree *tree, const cm_roots *roots);
+const float *cm_search_noise(const cm_tree *tree, const cm_roots *roots, int b, float *drawn);
+
+/* CM_ERR_NOT_FINITE: `where` is "the root" or "a node". */
+cm_status cm_search_not_finite(int b, const char *where);
+
+/* Makes the result of root_* and summary. */
+void cm_result_write(cm_tree *tree, const cm_roots *roots, const cm_search_result *result);
 
 /* The prior logits [A] of a kept root, before noise and mask. */
 void cm_reuse_logits(const cm_tree *tree, int b, float *logits);

@@ -25,6 +25,15 @@ static CM_HD inline void cm_policy_mix(float *logits, const float *noise, float 
     }
 }
 
+/* sums[n] = share * noise + logits - their maximum: what Gumbel's root rule compares. noise may be NULL: none. */
+static CM_HD inline void cm_policy_perturb(float *sums, const float *logits, const float *noise, float share, int n) {
+    float most = cm_max_of(logits, n);
+    for (int a = 0; a < n; a++) {
+        float g = noise ? share * noise[a] : 0.0f;
+        sums[a] = g + (logits[a] - most);
+    }
+}
+
 /* weights[n] = visits / their sum; 1 / n each if nothing was visited. */
 static CM_HD inline void cm_policy_visit_fractions(float *weights, const int32_t *visits, int n) {
     int64_t sum = 0;

@@ -4,32 +4,31 @@
 
 static float *row_of(float *array, int b, int n) { return array ? array + (size_t)b * (size_t)n : NULL; }
 
-static int choose_puct(cm_search *search, const cm_roots *roots, int b, const float *probs) {
-    int n = search->tree.num_actions;
+static int choose_puct(const cm_tree *tree, const cm_roots *roots, int b, const float *probs) {
+    int n = tree->num_actions;
     if (!roots->keys) return cm_argmax(probs, n);
     cm_rng rng = cm_root_stream(roots, b, CM_RNG_ACTION);
     return cm_rng_categorical(&rng, probs, n);
 }
 
 /* weights, probs and the action under PUCT (spec/search.md 8.2, steps 6 - 8). */
-static int finish_puct(cm_search *search, const cm_roots *roots, int b, float *weights, float *probs) {
-    cm_tree *tree = &search->tree;
+static int finish_puct(const cm_tree *tree, const cm_roots *roots, int b, float *weights, float *probs) {
     const int32_t *visits = tree->root_visits + (size_t)b * (size_t)tree->num_actions;
     float temperature = roots->temperature ? roots->temperature[b] : tree->params.temperature;
     cm_policy_visit_fractions(weights, visits, tree->num_actions);
     cm_policy_sharpen(probs, weights, temperature, tree->num_actions);
-    return choose_puct(search, roots, b, probs);
+    return choose_puct(tree, roots, b, probs);
 }
 
 /* weights, probs and the action under GUMBEL (spec/search.md 8.3, steps 4 - 6). */
-static int finish_gumbel(cm_search *search, int b, float *weights, float *probs) {
-    cm_tree *tree = &search->tree;
+static int finish_gumbel(const cm_tree *tree, int b, float *weights, float *probs) {
     int n = tree->num_actions;
     size_t first = (size_t)b * (size_t)n;
     const float *logits = tree->root_logits + first;
     const int32_t *visits = tree->root_visits + first;
     const float *q = tree->root_q + first;
-    cm_affine map = cm_step_root_map(tree, b);
+    const cm_summary *summary = &tree->summary[b];
+    cm_affine map = {summary->fill, summary->shift, summary->factor};
     int32_t most = 0;
     for (int a = 0; a < n; a++) most = visits[a] > most ? visits[a] : most;
     int action = cm_select_gumbel_root(tree->root_noise + first, logits, visits, q, n, map, most);
@@ -42,36 +41,20 @@ static int finish_gumbel(cm_search *search, int b, float *weights, float *probs)
     return action;
 }
 
-void cm_result_root(cm_tree *tree, int b) {
-    cm_view root = cm_tree_view(tree, b, CM_ROOT);
-    size_t n = (size_t)tree->num_actions, first = (size_t)b * n;
-    memset(tree->root_visits + first, 0, n * sizeof(int32_t));
-    memset(tree->root_q + first, 0, n * sizeof(float));
-    for (int at = 0; at < cm_tree_entries(tree, &root); at++) {
-        if (cm_view_is_open(&root, at)) continue;
-        size_t edge = first + (size_t)cm_view_action(&root, at);
-        tree->root_visits[edge] = cm_tree_node(tree, b, root.child[at])->visits;
-        tree->root_q[edge] = *cm_view_q(&root, at);
-    }
-}
-
-void cm_result_write(cm_search *search, const cm_roots *roots, const cm_search_result *result) {
-    cm_tree *tree = &search->tree;
+void cm_result_write(cm_tree *tree, const cm_roots *roots, const cm_search_result *result) {
     int n = tree->num_actions;
-    bool gumbel = tree->params.root_rule == CM_RULE_GUMBEL; /* in lists root_* are kept up to date */
-    for (int b = 0; b < search->count; b++) {
-        cm_view root = cm_tree_view(tree, b, CM_ROOT);
+    bool gumbel = tree->params.root_rule == CM_RULE_GUMBEL;
+    for (int b = 0; b < roots->count; b++) {
         size_t first = (size_t)b * (size_t)n, bytes = (size_t)n * sizeof(float);
         float *weights =
             result->action_weights ? row_of(result->action_weights, b, n) : tree->scratch + 2 * tree->columns;
         float *probs = result->action_probs ? row_of(result->action_probs, b, n) : tree->scratch + 3 * tree->columns;
-        if (!gumbel || tree->is_dense) cm_result_root(tree, b);
-        int action = gumbel ? finish_gumbel(search, b, weights, probs) : finish_puct(search, roots, b, weights, probs);
+        int action = gumbel ? finish_gumbel(tree, b, weights, probs) : finish_puct(tree, roots, b, weights, probs);
         if (result->action) result->action[b] = action;
         if (result->visits) memcpy(result->visits + first, tree->root_visits + first, bytes);
         if (result->qvalues) memcpy(result->qvalues + first, tree->root_q + first, bytes);
-        if (result->value) result->value[b] = root.node->value;
-        if (result->raw_value) result->raw_value[b] = root.rest->raw_value;
+        if (result->value) result->value[b] = tree->summary[b].value;
+        if (result->raw_value) result->raw_value[b] = tree->summary[b].raw_value;
     }
 }
 

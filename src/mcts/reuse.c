@@ -95,7 +95,7 @@ static cm_status compact(cm_search *search, const cm_model *model, int b, int32_
     if (kept == 0) return CM_OK;
     cm_node *root = cm_tree_node(tree, b, CM_ROOT);
     root->reward = root->discount = root->prior = 0.0f;
-    cm_result_root(tree, b);
+    cm_summary_edges(tree, b);
     cm_status status = model->move(model->ctx, kept, from, to);
     return status == CM_OK ? CM_OK : cm_fail_in(CM_ERR_MODEL, "model, move");
 }

@@ -79,6 +79,16 @@ typedef struct cm_view {
     float *open;     /* only in lists: [columns] PUCT, chance: prior; GUMBEL: logit; -inf: not there, or expanded */
 } cm_view;
 
+/* What a finished search says of a root, beside its visits and Q-values. */
+typedef struct cm_summary {
+    float value, raw_value;    /* mean of the returns; of the model                  */
+    float fill, shift, factor; /* GUMBEL: the q-transform at the root (qtransform.h) */
+    int32_t flaw;              /* cm_flaw; not written where the host has the tree   */
+} cm_summary;
+
+/* Where the model gave a number that is not finite. */
+typedef enum cm_flaw { CM_FLAW_NONE, CM_FLAW_ROOT, CM_FLAW_NODE } cm_flaw;
+
 /* Roots on their way up in a backup (plain.inc), those with the longest way first. Arrays are [B], rounded up to 16. */
 typedef struct cm_rise {
     int32_t *place;       /* of each row of the batch here                          */
@@ -113,15 +123,16 @@ typedef struct cm_tree {
     uint8_t *is_used;     /* [B, N+1] 1 where the slot holds a node of this search              */
     uint8_t *is_chance;   /* [B, N+1] 1 for chance nodes                                        */
     int32_t *root_leaf;   /* [B + 1]  number of the edge that each root expands next            */
+    float *root_value;    /* [B]      raw value of a fresh root                                 */
+    int32_t *root_valid;  /* [B]      actions that may be played                                */
+    int32_t *root_open;   /* [B]      GUMBEL: the open action that the root selects             */
     float *root_logits;   /* [B, A]   after noise and mask                                      */
     float *root_noise;    /* [B, A]   GUMBEL: g + logits - max logits; vectors read more        */
     int32_t *root_visits; /* [B, A]                                                             */
     float *root_q;        /* [B, A]   0 where not visited                                       */
-    float *root_value;    /* [B]      raw value of a fresh root                                 */
-    int32_t *root_valid;  /* [B]      actions that may be played                                */
-    int32_t *root_open;   /* [B]      GUMBEL: the open action that the root selects             */
+    cm_summary *summary;  /* [B]      of the finished search                                    */
     float *scratch;       /* [4, max(columns, capacity)]                                        */
-    cm_rise rise;
+    cm_rise rise;         /* where the host has the trees                                       */
 
     float *explore;      /* [N + 3] sqrt(visits) * pb_c(visits), for PUCT                       */
     float *reciprocal;   /* [N + 3] 1 / i                                                       */
