@@ -90,8 +90,11 @@ peer-tree: $(BUILD)/cumind $(BUILD)/map_tree ## measures the search tree against
 #: MATCH='backup.h'     only the mutants whose line contains this
 mutants: $(PROBE) ## changes a sign, bound or count of the tree search, one at a time: a test must fail each time; writes docs/MUTANTS.md
 	@CC='$(CC)' scripts/mutants_mcts.sh '$(MATCH)'
-KERNEL_TEST_OBJ = $(filter-out %/cuda_cpu.o,$(CUDA_OPS_OBJ)) $(BUILD)/tests/backend/test_cuda_ops.o $(SUPPORT_OBJ) $(BUILD)/libcumind.a
-mutants-kernels: $(BUILD)/tests/backend/test_cuda_ops ## the same for the arithmetic of the GPU kernels, run on the CPU; writes docs/MUTANTS_KERNELS.md
+KERNEL_SUPPORT_OBJ = $(filter-out %/tree_cpu.o,$(SUPPORT_OBJ)) $(BUILD)/libcumind.a
+KERNEL_TEST_OBJ = $(filter-out %/cuda_cpu.o,$(CUDA_OPS_OBJ)) $(BUILD)/tests/backend/test_cuda_ops.o $(KERNEL_SUPPORT_OBJ)
+SEARCH_TEST_OBJ = $(BUILD)/tests/mcts/test_device_search.o $(KERNEL_SUPPORT_OBJ)
+mutants-kernels: $(BUILD)/tests/backend/test_cuda_ops $(BUILD)/tests/mcts/test_device_search ## the same for the arithmetic of the GPU kernels, run on the CPU; writes docs/MUTANTS_KERNELS.md
 	@CC='$(CC)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' OBJECTS='$(KERNEL_TEST_OBJ)' \
+	    SEARCH_OBJECTS='$(SEARCH_TEST_OBJ)' \
 	    scripts/mutants_kernels.sh '$(MATCH)'
 .PHONY: games-soak check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume test-network test-slurm peers peer-tree mutants mutants-kernels

@@ -18,7 +18,7 @@ CUDA_SRC := $(MODULE_SRC)
 CUDA_OBJ := $(CUDA_SRC:%=$(BUILD)/%.o)
 CUDA_MODULE := $(if $(filter %/cuda.c,$(CUDA_SRC)),$(BUILD)/lib/cumind_cuda.so)
 # Headers with functions for both sides; those of kernels are compiled with the kernels.
-SHARED_HEADERS = $(filter-out src/core/status.h src/backend/cuda/% src/device/cuda/%,$(shell grep -lw CM_HD $(HEADERS) 2>/dev/null))
+SHARED_HEADERS = $(filter-out src/core/status.h src/backend/cuda/% src/device/cuda/% src/mcts/cuda/%,$(shell grep -lw CM_HD $(HEADERS) 2>/dev/null))
 
 cuda: ## compiles the CUDA modules and the headers shared with the CPU, for every architecture that nvcc knows
 	@test -n '$(NVCC)' || { echo 'cuda: no nvcc on the path and none in $(CUDA_HOME)/bin: install the CUDA toolkit' \
@@ -54,7 +54,8 @@ $(BUILD)/lib/cumind_cuda.so: $(CUDA_OBJ)
 	$(Q)$(NVCC) -shared $(CUDA_CODE) $^ -L$(CUDA_LIB) -Xlinker -rpath=$(CUDA_LIB) -lcublasLt -lcudnn -o $@
 
 # The tests that have something to do on a GPU, or that stand in for it.
-GPU_TESTS = $(addprefix $(BUILD)/tests/backend/test_,cuda_ops ops_far ops nonfinite streams op_speed)
+GPU_TESTS = $(addprefix $(BUILD)/tests/backend/test_,cuda_ops ops_far ops nonfinite streams op_speed) \
+    $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_device_planner
 gpu-check-tests: $(GPU_TESTS)
 #: REPORT=FILE          what `make gpu-check` writes (gpu-report.md)
 REPORT ?= gpu-report.md

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Mutation test of the cuda backend's kernels: changes one sign, bound or count at a time in a copy of the headers that hold
-# their arithmetic, and expects tests/backend/test_cuda_ops.c to fail. Run by `make mutants-kernels`, which gives FLAGS, OBJECTS
-# (all of the test but the kernels) and LIBS; takes some minutes.
+# Mutation test of the kernels for GPUs: changes one sign, bound or count at a time in a copy of the headers that hold their
+# arithmetic, and expects tests/backend/test_cuda_ops.c, or tests/mcts/test_device_search.c, to fail. Run by
+# `make mutants-kernels`, which gives FLAGS, OBJECTS and SEARCH_OBJECTS (all of the tests but the kernels) and LIBS; takes
+# some minutes.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 # shellcheck source=scripts/mutants_loop.sh
@@ -97,28 +98,53 @@ backend/cuda/lstm.h|k->bias_ih[g * H + j] + k->bias_hh|k->bias_ih[g * H + j] - k
 backend/cuda/lstm.h|k->reset ? 0.0f : k->c[item]|k->c[item]
 backend/cuda/lstm.h|k->dh[item] + k->dy[item]|k->dy[item]
 backend/cuda/lstm.h|k->y[item - size]|k->y[item]
+mcts/cuda/tree.h|tree.scratch += (size_t)b * k->scratch_step|tree.scratch += 0
+mcts/cuda/tree.h|cm_tree_node(tree, b, CM_ROOT)->visits|cm_tree_node(tree, b, CM_ROOT)->visits + 1
+mcts/cuda/tree.h|if (slot >= tree->slots) return;|if (slot + 1 >= tree->slots) return;
+mcts/cuda/tree.h|k->model.parent_slots[b] = (int32_t)cm_tree_index(tree, b,|k->model.parent_slots[b] = (int32_t)cm_tree_index(tree, 0,
+mcts/cuda/tree.h|k->model.child_slots[b] = (int32_t)cm_tree_index(tree, b,|k->model.child_slots[b] = (int32_t)cm_tree_index(tree, 0,
+mcts/cuda/tree.h|k->model.actions[b] = leaf.action|k->model.actions[b] = 0
+mcts/cuda/tree.h|k->ask->has_legal ? k->legal + first|k->ask->has_legal ? k->legal
+mcts/cuda/tree.h|k->ask->has_legal ?|!k->ask->has_legal ?
+mcts/cuda/tree.h|k->ask->has_noise ? k->noise + first|k->ask->has_noise ? k->noise
+mcts/cuda/tree.h|k->model.root_logits + first|k->model.root_logits
+mcts/cuda/tree.h|memset(tree.is_used + cm_tree_index(&tree, b, 0), 0,|memset(tree.is_used + cm_tree_index(&tree, b, 0), 1,
+mcts/cuda/tree.h|k->model.root_value[b]|k->model.root_value[0]
+mcts/cuda/tree.h|finite ? CM_FLAW_NONE : CM_FLAW_ROOT|CM_FLAW_NONE
+mcts/cuda/tree.h|m->reward, m->discount|m->discount, m->reward
+mcts/cuda/tree.h|cm_leaf leaf = k->leaf[b];|cm_leaf leaf = k->leaf[0];
+mcts/cuda/tree.h|&rows, b, &edge|&rows, 0, &edge
+mcts/cuda/tree.h|if (finite && isfinite(g))|if (isfinite(g))
+mcts/cuda/tree.h|cm_summary_write(&tree, (int)item);|
 END
 }
 
 restore() {
-    mkdir -p "$WORK"/src/{backend,device}/cuda
+    mkdir -p "$WORK"/src/{backend,device,mcts}/cuda
     cp src/backend/*.{h,inc,def} "$WORK/src/backend/"
-    for folder in backend device; do cp src/$folder/cuda/*.h "$WORK/src/$folder/cuda/"; done
+    for folder in backend device mcts; do cp src/$folder/cuda/*.h "$WORK/src/$folder/cuda/"; done
 }
 
-# All kernels are compiled in one file.
+# The kernels of operations are compiled in one file, those of the tree search in another.
 build() {
     changed=${1:-}
     # shellcheck disable=SC2086  # flags and objects are lists
     "$CC" -I"$WORK/src" $FLAGS -O1 -w -Itests -c tests/backend/cuda_cpu.c -o "$WORK/kernels.o" 2>/dev/null &&
-        "$CC" "$WORK/kernels.o" $OBJECTS $LIBS -o "$WORK/test"
+        "$CC" -I"$WORK/src" $FLAGS -O1 -w -Itests -c tests/support/tree_cpu.c -o "$WORK/tree.o" 2>/dev/null &&
+        "$CC" "$WORK/kernels.o" "$WORK/tree.o" $OBJECTS $LIBS -o "$WORK/test" &&
+        "$CC" "$WORK/tree.o" $SEARCH_OBJECTS $LIBS -o "$WORK/search"
 }
 
 # Of the test only the cases that are about the file that was built last: see `families` there.
 is_killed() {
     local stem case
-    by=cuda_ops
     stem=$(basename "${changed:-all}" .h)
+    if [ "$stem" = all ] || [ "$stem" = tree ]; then
+        by=device_search
+        timeout 100 "$WORK/search" >/dev/null 2>&1 || return 0
+        if [ "$stem" = tree ]; then return 1; fi
+    fi
+    by=cuda_ops
     case $stem in
     all | formulas.inc | lanes | rows) set -- elementwise layer_norm batch_norm minmax softmax support losses shape optimiser lstm dense ;;
     columns) set -- layer_norm batch_norm dense ;;

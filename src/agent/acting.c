@@ -116,7 +116,7 @@ static cm_status open_shard(cm_actor *a, shard *s, int first, int count) {
 
 static cm_status open_actor(cm_actor *a) {
     const cm_actor_config *c = &a->config;
-    int rows = cm_agent_shard_rows(c->environments);
+    int rows = cm_agent_shard_rows(c->environments, cm_agent_is_on_device(c->agent, true));
     a->shard_count = (c->environments + rows - 1) / rows;
     CM_TRY(take_memory(a, &c->env->spec, rows));
     CM_TRY(cm_vector_env_create(c->env, c->environments, c->seed, c->first_environment, &a->vector));

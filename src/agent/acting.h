@@ -1,8 +1,8 @@
 /* Self-play: E environments act with an agent and write what happens into a replay.
  *
  * Environments are divided into shards (cm_agent_shard_rows); one worker plays a shard through all steps of an
- * iteration. Noise and moves of an environment depend on (seed, number of the environment, step) alone, so threads
- * change nothing.
+ * iteration; where searches are made on a device there is one shard. Noise and moves of an environment depend on (seed,
+ * number of the environment, step) alone, so threads change nothing.
  *
  * A truncated episode is bootstrapped with the value of a search at its last observation.
  *

@@ -58,9 +58,9 @@ cm_status cm_agent_set_weights(cm_agent *agent, const float *parameters, const f
                              agent->parameter_count * sizeof(float), agent->config.pool);
 }
 
-cm_status cm_agent_planner(cm_agent *agent, int rows, bool training, cm_planner **out) {
+static cm_planner_config planner_config(const cm_agent *agent, int rows, bool training) {
     const cm_agent_config *c = &agent->config;
-    cm_planner_config config = {
+    return (cm_planner_config){
         .network = c->network,
         .rules = c->rules,
         .backend = c->backend,
@@ -71,7 +71,16 @@ cm_status cm_agent_planner(cm_agent *agent, int rows, bool training, cm_planner 
         .discount = c->discount,
         .rows = rows,
     };
+}
+
+cm_status cm_agent_planner(cm_agent *agent, int rows, bool training, cm_planner **out) {
+    cm_planner_config config = planner_config(agent, rows, training);
     return cm_planner_create(&config, out);
+}
+
+bool cm_agent_is_on_device(const cm_agent *agent, bool training) {
+    cm_planner_config config = planner_config(agent, 1, training);
+    return cm_planner_is_on_device(&config);
 }
 
 int cm_agent_planner_rows(const cm_agent *agent, int wanted) {
@@ -122,8 +131,8 @@ cm_status cm_agent_select_action(cm_agent *agent, const float *observation, bool
     return CM_OK;
 }
 
-int cm_agent_shard_rows(int count) {
-    int rows = count >= 128 ? 64 : 32;
+int cm_agent_shard_rows(int count, bool on_device) {
+    int rows = on_device ? count : count >= 128 ? 64 : 32;
     return rows < count ? rows : count;
 }
 

@@ -65,8 +65,12 @@ typedef struct cm_decision {
 cm_status cm_agent_decide(cm_agent *agent, const cm_env *env, const void *state, bool training,
                           cm_decision *out) CM_MUST_USE;
 
-/* Rows of one shard of `count` environments: 64 from 128 on, else 32 (never more than there are). */
-int cm_agent_shard_rows(int count);
+/* Whether the trees of its planners lie on the backend's device: cm_planner_is_on_device. */
+bool cm_agent_is_on_device(const cm_agent *agent, bool training);
+
+/* Rows of one shard of `count` environments: 64 from 128 on, else 32 (never more than there are); all of them where
+ * the searches are made on a device. */
+int cm_agent_shard_rows(int count, bool on_device);
 
 /* Temperature of acting when `share` (0 .. 1) of the run is done. */
 double cm_agent_temperature(const cm_agent_options *options, double share);

@@ -3,24 +3,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/device_planner.h"
 #include "agent/model.h"
 #include "core/arena.h"
 
 struct cm_planner {
-    int rows, actions;
+    int rows, actions, simulations_each; /* R, A, N */
+    int64_t simulations;                 /* of the last run */
     size_t observation_size, state_size; /* of a row; state_size 0 without rules */
     /* owned */
     cm_stream *stream;
     cm_planner_model model;
     cm_search *search;
+    cm_device_planner *on_device; /* in place of model and search; NULL: the trees lie on the host */
 };
+
+static cm_status open_on_device(cm_planner *p, const cm_planner_config *c) {
+    CM_TRY(cm_device_planner_open(c, p->stream, &p->on_device));
+    p->model.observations = cm_device_planner_observations(p->on_device);
+    p->model.bytes = cm_device_planner_model_bytes(p->on_device);
+    return CM_OK;
+}
 
 static cm_status open_planner(cm_planner *p, const cm_planner_config *c) {
     p->rows = c->rows;
     p->actions = cm_network_get_config(c->network)->actions;
+    p->simulations_each = c->search.num_simulations;
     p->observation_size = (size_t)cm_network_observation_size(c->network);
     p->state_size = c->rules ? c->rules->spec.state_size : 0;
     CM_TRY(cm_stream_open(c->backend, &p->stream));
+    if (cm_device_planner_serves(c)) return open_on_device(p, c);
     if (c->rules) {
         CM_TRY(cm_rules_model_open(c, p->stream, &p->model));
     } else {
@@ -44,11 +56,14 @@ cm_status cm_planner_create(const cm_planner_config *config, cm_planner **out) {
 
 void cm_planner_destroy(cm_planner *p) {
     if (!p) return;
+    cm_device_planner_close(p->on_device);
     cm_search_destroy(p->search);
     if (p->model.destroy) p->model.destroy(p->model.search.ctx);
     cm_stream_close(p->stream);
     free(p);
 }
+
+bool cm_planner_is_on_device(const cm_planner_config *config) { return cm_device_planner_serves(config); }
 
 int cm_planner_rows(const cm_planner *p) { return p->rows; }
 
@@ -68,14 +83,27 @@ void cm_planner_place(cm_planner *p, int row, const cm_env *env, const void *sta
 }
 
 cm_status cm_planner_run(cm_planner *p, const cm_roots *roots, const cm_search_result *result) {
-    return cm_search_run(p->search, &p->model.search, roots, result);
+    p->simulations = 0;
+    if (p->on_device) {
+        CM_TRY(cm_device_planner_run(p->on_device, roots, result));
+        p->simulations = (int64_t)roots->count * p->simulations_each;
+    } else {
+        CM_TRY(cm_search_run(p->search, &p->model.search, roots, result));
+        p->simulations = cm_search_simulations(p->search);
+    }
+    return CM_OK;
 }
 
-const cm_search *cm_planner_search(const cm_planner *p) { return p->search; }
+int64_t cm_planner_simulations(const cm_planner *p) { return p->simulations; }
 
-int64_t cm_planner_simulations(const cm_planner *p) { return cm_search_simulations(p->search); }
+cm_status cm_planner_trees(cm_planner *p, const cm_search **out) {
+    if (p->on_device) return cm_device_planner_trees(p->on_device, out);
+    *out = p->search;
+    return CM_OK;
+}
 
 cm_status cm_planner_keep(cm_planner *p, const int32_t *actions) {
+    if (p->on_device) return cm_fail(CM_ERR_INPUT, "search: no trees are kept on a device");
     return cm_search_keep(p->search, &p->model.search, actions);
 }
 

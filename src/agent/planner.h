@@ -3,6 +3,10 @@
  * The model is the network's dynamics on hidden states, or, if the planner is given the rules of a game, these: each
  * node then has a copy of the game's state, and the network only predicts (model.h).
  *
+ * Where the backend has kernels for it, the trees of a model without chance lie on its device, and a run is one
+ * recorded work (device_planner.h); otherwise the host has the trees and calls the network once per simulation. Results
+ * are the same but for the last digits of floats.
+ *
  * A planner is used by one thread at a time; several planners may run beside each other on the same weights. What a row
  * gets depends on its own inputs alone, so results do not depend on how rows are divided over planners. A pass has a
  * fixed number of rows; rows that are not asked for compute on leftovers in slots of their own.
@@ -56,8 +60,13 @@ int64_t cm_planner_simulations(const cm_planner *planner); /* of the last run, o
  * of cm_search_keep; only planners with rules can. */
 cm_status cm_planner_keep(cm_planner *planner, const int32_t *actions) CM_MUST_USE;
 
-/* The finished trees of the last run, for display; owned by the planner. */
-const cm_search *cm_planner_search(const cm_planner *planner);
+/* *out: the finished trees of the last run, for display; owned by the planner, valid until its next run. Errors:
+ * CM_ERR_DEVICE, where the trees lie on a device and are copied. */
+cm_status cm_planner_trees(cm_planner *planner, const cm_search **out) CM_MUST_USE;
+
+/* Whether the trees of such a planner lie on the backend's device (those of a learnt model without chance, where the
+ * backend has kernels for them), so that a search of all rows costs little more than that of one. */
+bool cm_planner_is_on_device(const cm_planner_config *config);
 
 /* What the options mean for acting (training: with noise) or for playing greedily. `simulations` 0: those of the
  * options. Errors: CM_ERR_INPUT for a number out of its range. */

@@ -83,6 +83,12 @@ typedef struct cm_backend cm_backend;
 typedef struct cm_stream cm_stream;
 typedef cm_status (*cm_op_run)(cm_stream *stream, const cm_call *call);
 
+/* Work of a stream that is more than the calls of a pass: launches on its queue, and passes (cm_pass_launch). `queue`
+ * is the device's name for the stream, a cudaStream_t. */
+typedef cm_status (*cm_stream_work)(void *context, void *queue);
+
+struct cm_search_kernels; /* mcts/kernels.h */
+
 /* What a backend implements. `name` and `run` are needed; a NULL hook has nothing to do. */
 typedef struct cm_backend_class {
     const char *name;                                       /* "ref", "cpu", "cuda" */
@@ -107,6 +113,11 @@ typedef struct cm_backend_class {
      * another one, and then only their addresses differ. NULL: they are run one by one. */
     cm_status (*play)(cm_stream *stream, const cm_call *calls, int count, uint64_t version, void **recording);
     void (*forget)(void *recording);
+    /* Runs `work`, whose launches are the same every time, so that they may be recorded: it is not called where they
+     * are replayed. *recording as in `play`; `name` is for the log. */
+    cm_status (*record)(cm_stream *stream, const char *name, cm_stream_work work, void *context, void **recording);
+    /* Kernels with which the trees of searches lie on the device; they need `record`. NULL: they lie on the host. */
+    const struct cm_search_kernels *search_kernels;
 } cm_backend_class;
 
 struct cm_backend {

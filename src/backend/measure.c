@@ -14,6 +14,7 @@ typedef struct block {
 
 typedef struct measure {
     cm_device device; /* first: its functions take &device */
+    cm_backend_class kind;
     pthread_mutex_t lock;
     cm_measured rows[CM_MEASURE_ROWS];
     int row_count;
@@ -139,7 +140,14 @@ static const cm_backend_class measure_class = {
         },
 };
 
-cm_status cm_measure_open(cm_backend **out) { return cm_backend_open_class(&measure_class, out); }
+cm_status cm_measure_open(const cm_backend *of, cm_backend **out) {
+    CM_TRY(cm_backend_open_class(&measure_class, out));
+    measure *m = (*out)->state;
+    m->kind = measure_class;
+    m->kind.search_kernels = of->kind->search_kernels;
+    (*out)->kind = &m->kind;
+    return CM_OK;
+}
 
 int cm_measure_rows(const cm_backend *backend, cm_measured rows[CM_MEASURE_ROWS]) {
     const measure *m = backend->state;

@@ -18,8 +18,9 @@ typedef struct cm_measured {
     size_t bytes;                     /* of all blocks of this name that are out */
 } cm_measured;
 
-/* The caller closes it with cm_backend_close, after all that was created on it. */
-cm_status cm_measure_open(cm_backend **out) CM_MUST_USE;
+/* In the place of the open backend `of`, which is borrowed: what lies on its device lies on this one's. The caller
+ * closes it with cm_backend_close, after all that was created on it. */
+cm_status cm_measure_open(const cm_backend *of, cm_backend **out) CM_MUST_USE;
 
 /* The rows so far, in the order of their first block; returns how many (at most CM_MEASURE_ROWS: those beyond count in
  * the last one). */

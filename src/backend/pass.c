@@ -134,14 +134,20 @@ void *cm_pass_data(const cm_pass *pass, cm_var var) {
     return (char *)pass->base[v->memory] + v->offset;
 }
 
-static cm_status run_all(cm_pass *pass, const cm_call *calls, int count, void **recording) {
-    const cm_backend_class *kind = pass->stream->backend->kind;
-    if (kind->play) return kind->play(pass->stream, calls, count, pass->version, recording);
-    for (int i = 0; i < count; i++) CM_TRY(cm_call_run(pass->stream, &calls[i]));
+static cm_status run_one_by_one(cm_stream *stream, const cm_call *calls, int count) {
+    for (int i = 0; i < count; i++) CM_TRY(cm_call_run(stream, &calls[i]));
     return CM_OK;
 }
 
+static cm_status run_all(cm_pass *pass, const cm_call *calls, int count, void **recording) {
+    const cm_backend_class *kind = pass->stream->backend->kind;
+    if (kind->play) return kind->play(pass->stream, calls, count, pass->version, recording);
+    return run_one_by_one(pass->stream, calls, count);
+}
+
 cm_status cm_pass_forward(cm_pass *pass) { return run_all(pass, pass->forward, pass->forwards, &pass->recording[0]); }
+
+cm_status cm_pass_launch(cm_pass *pass) { return run_one_by_one(pass->stream, pass->forward, pass->forwards); }
 
 cm_status cm_pass_backward(cm_pass *pass) {
     if (!pass->tape->training) return cm_fail(CM_ERR_STATE, "this pass was recorded without gradients");

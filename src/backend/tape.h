@@ -163,6 +163,7 @@ void cm_pass_destroy(cm_pass *pass); /* NULL is allowed */
 void cm_pass_bind(cm_pass *pass, cm_memory memory, void *base);
 void *cm_pass_data(const cm_pass *pass, cm_var var); /* address on the device of a variable's first element */
 cm_status cm_pass_forward(cm_pass *pass) CM_MUST_USE;
+cm_status cm_pass_launch(cm_pass *pass) CM_MUST_USE;   /* forward, as part of a work that is recorded (backend.h) */
 cm_status cm_pass_backward(cm_pass *pass) CM_MUST_USE; /* after forward, training tapes only */
 
 /* Of a pass with a RESULT of its own. Brings all RESULT variables to the host; waits for the pass. Then: the address on

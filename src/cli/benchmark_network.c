@@ -7,6 +7,7 @@
 #include "cli/benchmark.h"
 #include "core/arena.h"
 #include "core/rng.h"
+#include "device/mirror.h"
 #include "network/inference.h"
 #include "trainer/trainer.h"
 
@@ -23,14 +24,24 @@ typedef struct matmul {
     const cm_benchmark *bench;
     cm_stream **streams;
     cm_call *calls;
-    float *memory; /* weight, then x and y of each worker */
+    cm_mirror memory; /* weight, then x of each worker, then y of each */
 } matmul;
+
+static size_t product_floats(void) { return (size_t)MATMUL_ROWS * MATMUL_WIDTH; }
+static size_t weight_floats(void) { return (size_t)MATMUL_WIDTH * MATMUL_WIDTH; }
+
+/* On a device products are waited for by reading a number of the last one. */
+static cm_status wait_for(const matmul *m, int task) {
+    float *y = m->calls[task].t[CM_T_dense_y].data;
+    size_t at = (size_t)((char *)y - (char *)m->memory.block.base);
+    return cm_stream_read(m->streams[task], (char *)m->memory.host + at, y, sizeof *y);
+}
 
 static cm_status multiply(void *context, int task, int worker) {
     matmul *m = context;
     (void)worker;
     for (int i = 0; i < MATMUL_REPEAT; i++) CM_TRY(cm_call_run(m->streams[task], &m->calls[task]));
-    return CM_OK;
+    return wait_for(m, task);
 }
 
 static cm_status matmul_round(void *context) {
@@ -39,20 +50,22 @@ static cm_status matmul_round(void *context) {
 }
 
 static cm_status open_matmul(matmul *m) {
-    size_t workers = (size_t)cm_pool_size(m->bench->pool), rows = (size_t)MATMUL_ROWS * MATMUL_WIDTH;
-    size_t weight = (size_t)MATMUL_WIDTH * MATMUL_WIDTH;
-    CM_TRY(cm_alloc(&m->memory, weight + 2 * workers * rows, sizeof(float), "matrices"));
+    size_t workers = (size_t)cm_pool_size(m->bench->pool), rows = product_floats(), weight = weight_floats();
+    CM_TRY(cm_mirror_create(&m->memory, m->bench->backend->device, (weight + 2 * workers * rows) * sizeof(float),
+                            "matrices"));
     CM_TRY(cm_alloc(&m->streams, workers, sizeof *m->streams, "streams"));
     CM_TRY(cm_alloc(&m->calls, workers, sizeof *m->calls, "calls"));
-    fill_normal(m->memory, weight + workers * rows, 0);
+    fill_normal(m->memory.host, weight + workers * rows, 0);
+    CM_TRY(cm_mirror_push(&m->memory));
+    float *memory = (float *)(void *)m->memory.block.base;
     for (size_t w = 0; w < workers; w++) {
         cm_call *c = &m->calls[w];
-        float *x = m->memory + weight + w * rows, *y = x + workers * rows;
+        float *x = memory + weight + w * rows, *y = x + workers * rows;
         c->op = CM_OP_dense;
         c->attr.compute = m->bench->compute;
         c->t[CM_T_dense_y] = cm_tensor_2d(y, CM_F32, MATMUL_ROWS, MATMUL_WIDTH);
         c->t[CM_T_dense_x] = cm_tensor_2d(x, CM_F32, MATMUL_ROWS, MATMUL_WIDTH);
-        c->t[CM_T_dense_weight] = cm_tensor_2d(m->memory, CM_F32, MATMUL_WIDTH, MATMUL_WIDTH);
+        c->t[CM_T_dense_weight] = cm_tensor_2d(memory, CM_F32, MATMUL_WIDTH, MATMUL_WIDTH);
         CM_TRY(cm_stream_open(m->bench->backend, &m->streams[w]));
         CM_TRY(cm_call_prepare(m->streams[w], c));
     }
@@ -68,7 +81,7 @@ cm_status cm_benchmark_matmul(const cm_benchmark *bench, cm_benchmark_result *re
     for (int w = 0; m.streams && w < workers; w++) cm_stream_close(m.streams[w]);
     free(m.streams);
     free(m.calls);
-    free(m.memory);
+    cm_mirror_destroy(&m.memory);
     CM_TRY(status);
     double flops = 2.0 * MATMUL_ROWS * MATMUL_WIDTH * MATMUL_WIDTH * MATMUL_REPEAT * workers;
     result->flops_per_second = flops / seconds;
@@ -82,21 +95,26 @@ cm_status cm_benchmark_matmul(const cm_benchmark *bench, cm_benchmark_result *re
 
 typedef struct weights {
     cm_network *network;
-    float *parameters, *state;
+    cm_mirror parameter_block, state_block;
+    float *parameters, *state; /* in them, on the device */
 } weights;
 
 static cm_status open_weights(const cm_benchmark *bench, weights *w) {
     CM_TRY(cm_network_create(&bench->network, &w->network));
     const cm_param_table *table = cm_network_parameters(w->network);
-    CM_TRY(cm_alloc(&w->parameters, table->parameters + 1, sizeof(float), "parameters"));
-    CM_TRY(cm_alloc(&w->state, table->states + 1, sizeof(float), "running statistics"));
-    cm_network_initialise(w->network, 0, w->parameters, w->state);
-    return CM_OK;
+    const cm_device *device = bench->backend->device;
+    CM_TRY(cm_mirror_create(&w->parameter_block, device, (table->parameters + 1) * sizeof(float), "parameters"));
+    CM_TRY(cm_mirror_create(&w->state_block, device, (table->states + 1) * sizeof(float), "running statistics"));
+    cm_network_initialise(w->network, 0, w->parameter_block.host, w->state_block.host);
+    w->parameters = (float *)(void *)w->parameter_block.block.base;
+    w->state = (float *)(void *)w->state_block.block.base;
+    CM_TRY(cm_mirror_push(&w->parameter_block));
+    return cm_mirror_push(&w->state_block);
 }
 
 static void close_weights(weights *w) {
-    free(w->parameters);
-    free(w->state);
+    cm_mirror_destroy(&w->parameter_block);
+    cm_mirror_destroy(&w->state_block);
     cm_network_destroy(w->network);
 }
 
@@ -124,7 +142,7 @@ static cm_status inference_round(void *context) {
 
 static cm_status open_inference(inference *f) {
     CM_TRY(open_weights(f->bench, &f->w));
-    f->rows = cm_agent_shard_rows(f->bench->batch);
+    f->rows = cm_agent_shard_rows(f->bench->batch, !f->bench->backend->device->is_host);
     f->count = (f->bench->batch + f->rows - 1) / f->rows;
     CM_TRY(cm_alloc(&f->streams, (size_t)f->count, sizeof *f->streams, "streams"));
     CM_TRY(cm_alloc(&f->shards, (size_t)f->count, sizeof *f->shards, "shards"));
@@ -167,6 +185,7 @@ typedef struct search {
     cm_planner **shards;
     cm_key *keys; /* [rows] */
     int count, rows;
+    bool on_device; /* the trees lie there */
 } search;
 
 static cm_status search_shard(void *context, int task, int worker) {
@@ -187,10 +206,10 @@ static cm_status open_search(search *s) {
     cm_planner_config config = {.backend = b->backend, .compute = b->compute, .discount = 0.997f};
     CM_TRY(open_weights(b, &s->w));
     CM_TRY(cm_planner_search_params(&b->configuration.mcts, true, b->simulations, &config.search));
-    s->rows = cm_agent_shard_rows(b->batch);
+    config.network = s->w.network, config.parameters = s->w.parameters, config.state = s->w.state;
+    s->on_device = cm_planner_is_on_device(&config);
+    s->rows = config.rows = cm_agent_shard_rows(b->batch, s->on_device);
     s->count = (b->batch + s->rows - 1) / s->rows;
-    config.network = s->w.network, config.parameters = s->w.parameters, config.state = s->w.state,
-    config.rows = s->rows;
     CM_TRY(cm_alloc(&s->shards, (size_t)s->count, sizeof *s->shards, "shards"));
     CM_TRY(cm_alloc(&s->keys, (size_t)s->rows, sizeof *s->keys, "keys"));
     for (int r = 0; r < s->rows; r++) s->keys[r] = cm_key_make(0, CM_RNG_TEST, (uint64_t)r);
@@ -230,9 +249,11 @@ cm_status cm_benchmark_search(const cm_benchmark *bench, cm_benchmark_result *re
     cm_benchmark_put(result, "simulations_per_second", simulations / seconds);
     cm_benchmark_put(result, "searches_per_second", (double)s.count * s.rows / seconds);
     cm_benchmark_put(result, "ns_per_simulation", 1e9 * seconds / simulations);
+    cm_benchmark_put(result, "us_per_simulation_of_all_roots", 1e6 * seconds / bench->simulations);
     result->flops_per_second = flops * simulations / seconds;
-    snprintf(result->note, sizeof result->note, "%d roots x %d simulations, %d actions, %s", s.count * s.rows,
-             bench->simulations, bench->actions, bench->configuration.mcts.policy == 0 ? "muzero" : "gumbel_muzero");
+    snprintf(result->note, sizeof result->note, "%d roots x %d simulations, %d actions, %s%s", s.count * s.rows,
+             bench->simulations, bench->actions, bench->configuration.mcts.policy == 0 ? "muzero" : "gumbel_muzero",
+             s.on_device ? ", trees on the device" : "");
     return CM_OK;
 }
 

@@ -49,19 +49,37 @@ static void broken(driver *d, const char *path, const char *where) { failed(d, p
 
 /* ---- kinds ---- */
 
+static void compare_search(driver *d, const char *path, const char *where, cm_status status,
+                           const cm_search_case *searched) {
+    char first[256];
+    if (status != CM_OK) {
+        broken(d, path, where);
+    } else if (cm_search_case_compare(searched, first, sizeof first) != 0) {
+        failed(d, path, where, first);
+    } else {
+        d->passed++;
+        if (!d->quiet) printf("ok    %s%s%s\n", path, *where ? " " : "", where);
+    }
+}
+
+/* On the host, and wherever trees may lie on a device. */
 static void run_search(driver *d, const char *path) {
     cm_search_case *searched;
-    char first[256];
     if (cm_search_case_read(path, true, &searched) != CM_OK) {
         broken(d, path, "");
         return;
     }
-    if (cm_search_case_run(searched, d->pool, d->threads) != CM_OK) {
-        broken(d, path, "");
-    } else if (cm_search_case_compare(searched, first, sizeof first) != 0) {
-        failed(d, path, "", first);
-    } else {
-        passed(d, path);
+    compare_search(d, path, "", cm_search_case_run(searched, d->pool, d->threads), searched);
+    for (int i = 0; i < d->backend_count; i++) {
+        const cm_backend *backend = d->backends[i].backend;
+        if (!backend || !backend->kind->search_kernels) continue;
+        cm_device_place place = {backend->device, backend->kind->search_kernels};
+        cm_status status = cm_search_case_run_on(searched, &place);
+        if (status == CM_ERR_ABSENT) {
+            d->skipped++;
+        } else {
+            compare_search(d, path, backend->kind->name, status, searched);
+        }
     }
     cm_search_case_destroy(searched);
 }

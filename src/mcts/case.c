@@ -71,9 +71,8 @@ static void export_edges(cm_search_case *searched, const cm_search *search, int 
     }
 }
 
-/* Root b of a shard is row `root` of the case. */
-static void export_tree(cm_search_case *searched, const cm_search *search, const cm_tabular *tabular, int b,
-                        size_t root) {
+void cm_search_case_export(cm_search_case *searched, const cm_search *search, const cm_tabular *tabular, int b,
+                           size_t root) {
     for (int slot = 0; slot < searched->slots; slot++) {
         cm_node_info node = cm_search_node(search, b, slot);
         size_t at = root * (size_t)searched->slots + (size_t)slot;
@@ -93,23 +92,32 @@ static void export_tree(cm_search_case *searched, const cm_search *search, const
     }
 }
 
-static cm_status run_rows(cm_search_case *searched, cm_search *search, cm_tabular *tabular, int first, int count) {
+cm_roots cm_search_case_roots(const cm_search_case *searched, int first, int count) {
     size_t offset = (size_t)first * (size_t)searched->num_actions;
-    cm_model model = cm_tabular_model(tabular);
-    cm_roots roots = {
+    return (cm_roots){
         .count = count,
         .legal = searched->legal ? searched->legal + offset : NULL,
         .noise = searched->noise ? searched->noise + offset : NULL,
     };
-    cm_search_result result = {
+}
+
+cm_search_result cm_search_case_result(cm_search_case *searched, int first) {
+    size_t offset = (size_t)first * (size_t)searched->num_actions;
+    return (cm_search_result){
         .action_weights = searched->got[CM_FIELD_ACTION_WEIGHTS].f + offset,
         .action_probs = searched->got[CM_FIELD_ACTION_PROBS].f + offset,
         .value = searched->got[CM_FIELD_ROOT_VALUE].f + first,
         .qvalues = searched->got[CM_FIELD_ROOT_QVALUES].f + offset,
         .action = searched->got[CM_FIELD_ACTION].i + first,
     };
+}
+
+static cm_status run_rows(cm_search_case *searched, cm_search *search, cm_tabular *tabular, int first, int count) {
+    cm_model model = cm_tabular_model(tabular);
+    cm_roots roots = cm_search_case_roots(searched, first, count);
+    cm_search_result result = cm_search_case_result(searched, first);
     CM_TRY(cm_search_run(search, &model, &roots, &result));
-    for (int b = 0; b < count; b++) export_tree(searched, search, tabular, b, (size_t)(first + b));
+    for (int b = 0; b < count; b++) cm_search_case_export(searched, search, tabular, b, (size_t)(first + b));
     return CM_OK;
 }
 
@@ -137,14 +145,19 @@ static cm_status run_shard(void *context, int task, int worker) {
     return status;
 }
 
-cm_status cm_search_case_run(cm_search_case *searched, cm_pool *pool, int count) {
-    if (count < 1) return cm_fail(CM_ERR_INPUT, "search case: shards must be 1 or more, got %d", count);
-    shards all = {searched, count};
+cm_status cm_search_case_take(cm_search_case *searched) {
     for (int field = 0; field < CM_FIELD_FIELDS; field++) {
         if (searched->got[field].data) continue;
         CM_TRY(cm_alloc(&searched->got[field].data, cm_search_case_count(searched, (cm_search_case_field)field),
                         sizeof(float), cm_search_case_rows[field].name));
     }
+    return CM_OK;
+}
+
+cm_status cm_search_case_run(cm_search_case *searched, cm_pool *pool, int count) {
+    if (count < 1) return cm_fail(CM_ERR_INPUT, "search case: shards must be 1 or more, got %d", count);
+    shards all = {searched, count};
+    CM_TRY(cm_search_case_take(searched));
     if (pool) return cm_pool_run(pool, count, run_shard, &all);
     for (int task = 0; task < count; task++) CM_TRY(run_shard(&all, task, 0));
     return CM_OK;

@@ -5,6 +5,7 @@
 
 #include "core/json.h"
 #include "core/pool.h"
+#include "mcts/device_search.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,6 +22,10 @@ void cm_search_case_destroy(cm_search_case *searched); /* NULL is allowed */
 /* Runs the search, its roots divided into `shards` >= 1 runs of their own that the pool's workers share (pool NULL:
  * this thread). Neither number changes a bit. Errors: as cm_search_run. */
 cm_status cm_search_case_run(cm_search_case *searched, cm_pool *pool, int shards) CM_MUST_USE;
+
+/* The same with the trees on a device; the model stays on the host, and what it says is copied. Errors also:
+ * CM_ERR_ABSENT if such trees lie on the host only (cm_device_search_serves), CM_ERR_DEVICE. */
+cm_status cm_search_case_run_on(cm_search_case *searched, const cm_device_place *place) CM_MUST_USE;
 
 /* After a run: one JSON object with the keys of "expected". */
 void cm_search_case_write(const cm_search_case *searched, cm_json_writer *writer);

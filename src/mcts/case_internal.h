@@ -62,6 +62,16 @@ struct cm_search_case {
 
 /* Dimensions of a field: rank as result, sizes in dims. */
 int cm_search_case_dims(const cm_search_case *searched, cm_search_case_field field, size_t dims[3]);
+
+/* Memory for the numbers that a run gives. */
+cm_status cm_search_case_take(cm_search_case *searched) CM_MUST_USE;
+/* What the roots first .. first+count-1 start from, and where their results go. */
+cm_roots cm_search_case_roots(const cm_search_case *searched, int first, int count);
+cm_search_result cm_search_case_result(cm_search_case *searched, int first);
+/* Reads a finished tree: root b of the search is row `root` of the case. */
+void cm_search_case_export(cm_search_case *searched, const cm_search *search, const cm_tabular *tabular, int b,
+                           size_t root);
+
 size_t cm_search_case_count(const cm_search_case *searched, cm_search_case_field field);
 
 #endif

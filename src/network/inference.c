@@ -14,6 +14,12 @@ typedef struct part {
     cm_var policy, value, reward;
 } part;
 
+/* Where the caller writes. */
+typedef struct inputs {
+    cm_var observation, root_slots, parent_slots, actions, codes, child_slots;
+    cm_var after_parent_slots, after_actions, after_child_slots;
+} inputs;
+
 struct cm_inference {
     const cm_network *network; /* borrowed */
     cm_stream *stream;         /* borrowed */
@@ -21,13 +27,9 @@ struct cm_inference {
     size_t state_bytes;               /* of one hidden state */
     cm_buffer pool;                   /* [slots, D] */
     part root, recurrent, afterstate; /* the last one with chance */
+    inputs inputs;
     cm_inference_arrays arrays;
 };
-
-typedef struct inputs {
-    cm_var observation, root_slots, parent_slots, actions, codes, child_slots;
-    cm_var after_parent_slots, after_actions, after_child_slots;
-} inputs;
 
 static bool has_chance(const cm_network *network) { return cm_network_get_config(network)->model == CM_NETWORK_CHANCE; }
 
@@ -101,59 +103,53 @@ static cm_status build_pass(cm_inference *inf, part *p, cm_stream *stream, float
     return cm_pass_create(p->tape, stream, base, &p->pass);
 }
 
-/* Where the host writes an input. */
-static void *input_at(const part *p, cm_var var) { return (char *)p->input.host + cm_tape_offset(p->tape, var); }
-
-static void find_root(cm_inference *inf, const inputs *in) {
-    cm_inference_arrays *a = &inf->arrays;
-    const part *p = &inf->root;
-    a->observation = input_at(p, in->observation);
-    a->root_slots = input_at(p, in->root_slots);
-    a->root_policy = cm_pass_result(p->pass, p->policy);
-    a->root_value = cm_pass_result(p->pass, p->value);
+/* Where an input or a result stands: for the host, or on the device; CM_NO_VAR: nowhere. */
+static void *place_of(const part *p, cm_var var, bool on_device) {
+    if (var == CM_NO_VAR) return NULL;
+    if (on_device) return cm_pass_data(p->pass, var);
+    if (var == p->policy || var == p->value || var == p->reward) return (void *)(uintptr_t)cm_pass_result(p->pass, var);
+    return (char *)p->input.host + cm_tape_offset(p->tape, var);
 }
 
-static void find_recurrent(cm_inference *inf, const inputs *in) {
-    cm_inference_arrays *a = &inf->arrays;
-    const part *p = &inf->recurrent;
-    a->parent_slots = input_at(p, in->parent_slots);
-    if (in->actions != CM_NO_VAR) a->actions = input_at(p, in->actions);
-    if (in->codes != CM_NO_VAR) a->codes = input_at(p, in->codes);
-    a->child_slots = input_at(p, in->child_slots);
-    a->policy = cm_pass_result(p->pass, p->policy);
-    a->value = cm_pass_result(p->pass, p->value);
-    a->reward = cm_pass_result(p->pass, p->reward);
-}
-
-static void find_afterstate(cm_inference *inf, const inputs *in) {
-    cm_inference_arrays *a = &inf->arrays;
-    const part *p = &inf->afterstate;
-    a->after_parent_slots = input_at(p, in->after_parent_slots);
-    a->after_actions = input_at(p, in->after_actions);
-    a->after_child_slots = input_at(p, in->after_child_slots);
-    a->after_codes = cm_pass_result(p->pass, p->policy);
-    a->after_value = cm_pass_result(p->pass, p->value);
+static cm_inference_arrays find_arrays(const cm_inference *inf, bool on_device) {
+    const part *root = &inf->root, *next = &inf->recurrent, *after = &inf->afterstate;
+    const inputs *in = &inf->inputs;
+    cm_inference_arrays a = {
+        .observation = place_of(root, in->observation, on_device),
+        .root_slots = place_of(root, in->root_slots, on_device),
+        .root_policy = place_of(root, root->policy, on_device),
+        .root_value = place_of(root, root->value, on_device),
+        .parent_slots = place_of(next, in->parent_slots, on_device),
+        .actions = place_of(next, in->actions, on_device),
+        .codes = place_of(next, in->codes, on_device),
+        .child_slots = place_of(next, in->child_slots, on_device),
+        .policy = place_of(next, next->policy, on_device),
+        .value = place_of(next, next->value, on_device),
+        .reward = place_of(next, next->reward, on_device),
+    };
+    if (!has_chance(inf->network)) return a;
+    a.after_parent_slots = place_of(after, in->after_parent_slots, on_device);
+    a.after_actions = place_of(after, in->after_actions, on_device);
+    a.after_child_slots = place_of(after, in->after_child_slots, on_device);
+    a.after_codes = place_of(after, after->policy, on_device);
+    a.after_value = place_of(after, after->value, on_device);
+    return a;
 }
 
 static cm_status build(cm_inference *inf, cm_stream *stream, int slots, cm_dtype compute, float *parameters,
                        float *state) {
-    inputs in;
     CM_TRY(cm_buffer_create(&inf->pool, stream->backend->device, (size_t)slots * inf->state_bytes + CM_ALIGN,
                             "the pool of hidden states"));
     CM_TRY(cm_tape_create(false, compute, &inf->root.tape));
     CM_TRY(cm_tape_create(false, compute, &inf->recurrent.tape));
-    record_root(inf, slots, &in);
-    record_recurrent(inf, slots, &in);
+    record_root(inf, slots, &inf->inputs);
+    record_recurrent(inf, slots, &inf->inputs);
     CM_TRY(build_pass(inf, &inf->root, stream, parameters, state));
     CM_TRY(build_pass(inf, &inf->recurrent, stream, parameters, state));
-    find_root(inf, &in);
-    find_recurrent(inf, &in);
     if (!has_chance(inf->network)) return CM_OK;
     CM_TRY(cm_tape_create(false, compute, &inf->afterstate.tape));
-    record_afterstate(inf, slots, &in);
-    CM_TRY(build_pass(inf, &inf->afterstate, stream, parameters, state));
-    find_afterstate(inf, &in);
-    return CM_OK;
+    record_afterstate(inf, slots, &inf->inputs);
+    return build_pass(inf, &inf->afterstate, stream, parameters, state);
 }
 
 cm_status cm_inference_create(const cm_network *network, cm_stream *stream, int rows, int slots, cm_dtype compute,
@@ -170,6 +166,7 @@ cm_status cm_inference_create(const cm_network *network, cm_stream *stream, int 
         cm_inference_destroy(inf);
         return status;
     }
+    inf->arrays = find_arrays(inf, false);
     *out = inf;
     return CM_OK;
 }
@@ -191,6 +188,8 @@ void cm_inference_destroy(cm_inference *inference) {
 
 const cm_inference_arrays *cm_inference_get(const cm_inference *inference) { return &inference->arrays; }
 
+cm_inference_arrays cm_inference_on_device(const cm_inference *inference) { return find_arrays(inference, true); }
+
 int cm_inference_rows(const cm_inference *inference) { return inference->rows; }
 
 size_t cm_inference_bytes(const cm_inference *inference) {
@@ -207,9 +206,13 @@ double cm_inference_root_flops(const cm_inference *inference) { return cm_tape_f
 
 double cm_inference_recurrent_flops(const cm_inference *inference) { return cm_tape_flops(inference->recurrent.tape); }
 
+static cm_status write_inputs(cm_inference *inf, part *p) {
+    return cm_stream_write(inf->stream, p->input.block.base, p->input.host, cm_tape_bytes(p->tape, CM_MEM_INPUT));
+}
+
 /* Inputs to the device, the pass, results back. */
 static cm_status run(cm_inference *inf, part *p) {
-    CM_TRY(cm_stream_write(inf->stream, p->input.block.base, p->input.host, cm_tape_bytes(p->tape, CM_MEM_INPUT)));
+    CM_TRY(write_inputs(inf, p));
     CM_TRY(cm_pass_forward(p->pass));
     return cm_pass_fetch(p->pass);
 }
@@ -219,3 +222,9 @@ cm_status cm_inference_root(cm_inference *inference) { return run(inference, &in
 cm_status cm_inference_recurrent(cm_inference *inference) { return run(inference, &inference->recurrent); }
 
 cm_status cm_inference_afterstate(cm_inference *inference) { return run(inference, &inference->afterstate); }
+
+cm_status cm_inference_write_root(cm_inference *inference) { return write_inputs(inference, &inference->root); }
+
+cm_status cm_inference_launch_root(cm_inference *inference) { return cm_pass_launch(inference->root.pass); }
+
+cm_status cm_inference_launch_recurrent(cm_inference *inference) { return cm_pass_launch(inference->recurrent.pass); }

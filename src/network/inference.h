@@ -44,6 +44,9 @@ cm_status cm_inference_create(const cm_network *network, cm_stream *stream, int 
 void cm_inference_destroy(cm_inference *inference); /* NULL is allowed */
 
 const cm_inference_arrays *cm_inference_get(const cm_inference *inference);
+
+/* The same arrays where the passes read and write them, which is on the backend's device; for what works there. */
+cm_inference_arrays cm_inference_on_device(const cm_inference *inference);
 int cm_inference_rows(const cm_inference *inference);
 size_t cm_inference_bytes(const cm_inference *inference); /* memory it took */
 
@@ -54,6 +57,12 @@ double cm_inference_recurrent_flops(const cm_inference *inference);
 cm_status cm_inference_root(cm_inference *inference) CM_MUST_USE;
 cm_status cm_inference_recurrent(cm_inference *inference) CM_MUST_USE;
 cm_status cm_inference_afterstate(cm_inference *inference) CM_MUST_USE; /* only with chance */
+
+/* The parts of a run for who works on the device: the inputs of the root pass go there; the passes alone, as part of a
+ * work that is recorded (backend.h), on the inputs that are there. */
+cm_status cm_inference_write_root(cm_inference *inference) CM_MUST_USE;
+cm_status cm_inference_launch_root(cm_inference *inference) CM_MUST_USE;
+cm_status cm_inference_launch_recurrent(cm_inference *inference) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

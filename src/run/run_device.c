@@ -7,7 +7,7 @@
 #include "core/memory.h"
 #include "run/run_internal.h"
 
-enum { PLAN_ROWS = 10 };
+enum { PLAN_ROWS = 11 };
 
 typedef struct plan {
     cm_memory_row row[PLAN_ROWS];
@@ -16,6 +16,8 @@ typedef struct plan {
 } plan;
 
 /* ---- measuring ---- */
+
+#define TREES "search trees"
 
 /* What the blocks of a name are called in the plan; those of other names are the last row. */
 static const struct {
@@ -32,6 +34,7 @@ static const struct {
     {"target network's statistics", "averaged and target parameters"},
     {"activations", "activations"},
     {"the pool of hidden states", "hidden states"},
+    {TREES, TREES},
     {"an agent's weights", "agents' parameters"},
     {"an agent's statistics", "agents' parameters"},
 };
@@ -82,7 +85,7 @@ static cm_status measure(const cm_run *run, const cm_configuration *configuratio
     cm_backend *measuring = NULL;
     cm_trainer *trainer = NULL;
     session.configuration = *configuration;
-    CM_TRY(cm_measure_open(&measuring));
+    CM_TRY(cm_measure_open(run->session->backend, &measuring));
     session.backend = measuring;
     cm_status status = create_all(&probe, &trainer);
     if (status == CM_OK) fill(out, run->session, measuring);
@@ -164,15 +167,20 @@ static cm_status refuse(const cm_run *run, const plan *p, size_t budget, bool li
 
 static void say(const cm_run *run, const plan *p, const cm_device_memory *there) {
     char size[16], free_bytes[16];
+    bool on_device = false;
     cm_format_bytes((double)p->total, size);
     cm_format_bytes((double)there->available, free_bytes);
     cm_progress_say(run->progress, "GPU       %s of memory, of %s that are free", size, free_bytes);
     for (int i = 0; i < p->count; i++) {
         cm_format_bytes((double)p->row[i].bytes, size);
         cm_progress_say(run->progress, "  %-32s %8s", p->row[i].name, size);
+        on_device |= strcmp(p->row[i].name, TREES) == 0;
     }
     cm_format_bytes((double)(there->total - there->available), size);
     cm_progress_say(run->progress, "  %-32s %8s", "(context and other programs)", size);
+    cm_progress_say(run->progress, "search    %s",
+                    on_device ? "trees and network on the GPU, one launch per move"
+                              : "network on the GPU, trees on the CPU, where those with rules or chance lie");
 }
 
 static cm_status ask(const cm_run *run, cm_device_memory *out) {

@@ -372,11 +372,12 @@ START_TEST(random_moves_become_rarer_until_their_end) {
 }
 END_TEST
 
-START_TEST(shards_have_32_rows_and_64_from_128_environments_on) {
-    ck_assert_int_eq(cm_agent_shard_rows(1), 1);
-    ck_assert_int_eq(cm_agent_shard_rows(40), 32);
-    ck_assert_int_eq(cm_agent_shard_rows(127), 32);
-    ck_assert_int_eq(cm_agent_shard_rows(128), 64);
+START_TEST(shards_have_32_rows_64_from_128_environments_on_and_all_on_a_device) {
+    ck_assert_int_eq(cm_agent_shard_rows(1, false), 1);
+    ck_assert_int_eq(cm_agent_shard_rows(40, false), 32);
+    ck_assert_int_eq(cm_agent_shard_rows(127, false), 32);
+    ck_assert_int_eq(cm_agent_shard_rows(128, false), 64);
+    ck_assert_int_eq(cm_agent_shard_rows(1000, true), 1000);
 }
 END_TEST
 
@@ -399,6 +400,6 @@ int main(void) {
     tcase_add_test(tests, summary_has_sample_deviation_and_interval);
     tcase_add_test(tests, random_moves_become_rarer_until_their_end);
     tcase_add_test(tests, stairs_halve_the_temperature_at_half_and_three_quarters);
-    tcase_add_test(tests, shards_have_32_rows_and_64_from_128_environments_on);
+    tcase_add_test(tests, shards_have_32_rows_64_from_128_environments_on_and_all_on_a_device);
     return cm_test_main(suite);
 }

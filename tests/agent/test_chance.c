@@ -60,7 +60,8 @@ START_TEST(decisions_and_chance_take_turns_down_the_tree) {
     open_scene(&s, 2);
     place(&s, 0, 0), place(&s, 1, 1);
     run(&s, 2);
-    const cm_search *search = cm_planner_search(s.planner);
+    const cm_search *search;
+    ck_assert_int_eq(cm_planner_trees(s.planner, &search), CM_OK);
     int chances = 0, outcomes = 0;
     for (int b = 0; b < 2; b++) {
         ck_assert(!cm_search_node(search, b, 0).is_chance);

@@ -7,6 +7,7 @@
 
 #include "backend/module.h"
 #include "core/file.h"
+#include "mcts/kernels.h"
 #include "support/main.h"
 
 static bool says(const char *part) { return strstr(cm_error_message(), part) != NULL; }
@@ -92,6 +93,8 @@ START_TEST(the_built_cuda_module_opens_and_has_every_operation) {
     ck_assert(kind->open && kind->close && kind->stream_open && kind->stream_close && kind->prepare && kind->repack);
     ck_assert(kind->write && kind->read && kind->play && kind->forget && kind->describe);
     ck_assert_uint_gt(kind->stream_bytes, 0);
+    ck_assert(kind->record && kind->search_kernels->begin && kind->search_kernels->grow && kind->search_kernels->end);
+    ck_assert_uint_eq(kind->search_kernels->args_bytes, sizeof(cm_tree_args));
 }
 END_TEST
 

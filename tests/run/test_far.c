@@ -87,13 +87,16 @@ static void train(const char *backend, const char *settings, bool resume, int64_
 }
 
 static const char *const kinds[] = {
+    /* the trees of these lie on the device */
     "ema_decay=0.9 target_update_frequency=3 chunk_rows=5",
     "env_name=tictactoe family=resnet num_blocks=1 conv_channels=4 gradient_accumulation=2",
+    "env_name=catch consistency_weight=1 optimizer=sgd policy=gumbel_muzero",
+    "env_name=go9 policy=gumbel_muzero num_simulations=12 max_depth=3",
+    /* of these on the host */
     "env_name=tictactoe policy=alphazero num_unroll_steps=0",
     "env_name=2048 policy=stochastic_muzero chance_codes=4",
-    "env_name=catch consistency_weight=1 optimizer=sgd",
 };
-enum { KINDS = sizeof kinds / sizeof *kinds };
+enum { ON_DEVICE = 4, KINDS = sizeof kinds / sizeof *kinds };
 
 START_TEST(a_run_computes_the_same_bits_where_the_host_cannot_see_the_memory) {
     char near[CM_HASH_HEX], far[CM_HASH_HEX];
@@ -101,7 +104,12 @@ START_TEST(a_run_computes_the_same_bits_where_the_host_cannot_see_the_memory) {
     ck_assert_uint_eq(cm_far_state.copies, 0);
     train("cuda", kinds[_i], false, 8, far);
     ck_assert_uint_gt(cm_far_state.copies, 100);
-    ck_assert_uint_gt(cm_far_state.replays, 100);
+    ck_assert_uint_gt(cm_far_state.replays, _i < ON_DEVICE ? 1 : 100);
+    if (_i < ON_DEVICE) {
+        ck_assert_uint_gt(cm_far_state.searches, 10);
+    } else {
+        ck_assert_uint_eq(cm_far_state.searches, 0);
+    }
     ck_assert_str_eq(near, far);
 }
 END_TEST
@@ -177,6 +185,7 @@ START_TEST(a_plan_is_printed_before_it_is_taken) {
                                        "averaged and target parameters",
                                        "activations",
                                        "hidden states",
+                                       "search trees",
                                        "agents' parameters",
                                        "inputs and results",
                                        "streams",
@@ -184,6 +193,13 @@ START_TEST(a_plan_is_printed_before_it_is_taken) {
     ck_assert_msg(strstr(text, "GPU       ") && strstr(text, "of memory, of 80 MB that are free"), "%s", text);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         ck_assert_msg(strstr(text, rows[i]) != NULL, "no row %s in %s", rows[i], text);
+    ck_assert_msg(strstr(text, "search    trees and network on the GPU, one launch per move") != NULL, "%s", text);
+    close_job(&j);
+    ck_assert_int_eq(cm_directory_remove(run_folder("cuda")), CM_OK);
+    ck_assert_int_eq(open_job(&j, "cuda", kinds[ON_DEVICE], false, 8), CM_OK);
+    read_plan(&j, text, sizeof text);
+    ck_assert_msg(strstr(text, "search    network on the GPU, trees on the CPU, ") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "search trees") == NULL, "%s", text);
     close_job(&j);
 }
 END_TEST

@@ -19,9 +19,15 @@ typedef struct cm_far {
     size_t copies;      /* in the order of streams */
     size_t recordings;  /* of passes, that are kept */
     size_t replays;     /* plays of a pass that has not changed since the last */
+    size_t searches;    /* works that were recorded or replayed: searches with their trees on it */
 } cm_far;
 extern cm_far cm_far_state;
 
 cm_status cm_far_open(cm_backend *backend);
+
+extern const cm_device cm_far_device;
+
+/* The address of the host for one of the device; others, and NULL, are given back. */
+void *cm_far_near(const void *address);
 
 #endif

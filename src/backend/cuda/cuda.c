@@ -183,6 +183,26 @@ static cm_status play(cm_stream *stream, const cm_call *calls, int count, uint64
     return status;
 }
 
+/* Any work of a stream is a graph, too. */
+typedef struct recorded {
+    cm_stream_work work;
+    void *context, *queue;
+} recorded;
+
+static cm_status launch_recorded(void *context) {
+    const recorded *r = context;
+    return r->work(r->context, r->queue);
+}
+
+static cm_status record(cm_stream *stream, const char *name, cm_stream_work launches, void *context, void **recording) {
+    cm_cuda_key key = {.name = name};
+    recorded r = {launches, context, cm_ops_queue(stream)};
+    cm_cuda_graph *graph = *recording;
+    cm_status status = cm_cuda_graph_run(&cm_cuda_stream_of(stream)->lane, &key, launch_recorded, &r, &graph);
+    *recording = graph;
+    return status;
+}
+
 static void forget(void *recording) { cm_cuda_graph_destroy(recording); }
 
 static const cm_backend_class class_of_cuda = {
@@ -200,6 +220,8 @@ static const cm_backend_class class_of_cuda = {
     .read = read_stream,
     .play = play,
     .forget = forget,
+    .record = record,
+    .search_kernels = &cm_cuda_search_kernels,
     .run =
         {
 #define CM_OP(name, tensors, about) [CM_OP_##name] = run,

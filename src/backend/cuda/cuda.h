@@ -22,6 +22,8 @@
 extern "C" {
 #endif
 
+extern const struct cm_search_kernels cm_cuda_search_kernels; /* mcts/cuda/kernels.c */
+
 struct cublasLtContext; /* *: a cublasLtHandle_t */
 struct cudnnContext;    /* *: a cudnnHandle_t */
 

@@ -1,0 +1,117 @@
+#include "agent/device_planner.h"
+
+#include <stdlib.h>
+
+#include "core/arena.h"
+#include "mcts/device_search.h"
+
+struct cm_device_planner {
+    int simulations;         /* N */
+    cm_stream *stream;       /* borrowed */
+    cm_inference *inference; /* owned, like all below */
+    cm_buffer discounts;     /* [R] of the transitions */
+    cm_device_search *search;
+    void *recording; /* of a whole search; the backend's */
+};
+
+bool cm_device_planner_serves(const cm_planner_config *config) {
+    int codes = cm_network_get_config(config->network)->model == CM_NETWORK_CHANCE;
+    return config->backend->kind->search_kernels && !config->rules && cm_device_search_serves(&config->search, codes);
+}
+
+/* ---- memory ---- */
+
+static cm_status open_model(cm_device_planner *d, const cm_planner_config *c, cm_device_model *out) {
+    const cm_device *device = c->backend->device;
+    int slots = c->search.num_simulations + 1;
+    CM_TRY(cm_inference_create(c->network, d->stream, c->rows, c->rows * slots, c->compute, c->parameters, c->state,
+                               &d->inference));
+    CM_TRY(cm_buffer_create(&d->discounts, device, (size_t)c->rows * sizeof(float), "discounts"));
+    for (int b = 0; b < c->rows; b++) {
+        cm_inference_get(d->inference)->root_slots[b] = b * slots;
+        CM_TRY(cm_buffer_write(&d->discounts, (size_t)b * sizeof(float), &c->discount, sizeof(float)));
+    }
+    cm_inference_arrays at = cm_inference_on_device(d->inference);
+    *out = (cm_device_model){
+        .num_actions = cm_network_get_config(c->network)->actions,
+        .root_logits = at.root_policy,
+        .root_value = at.root_value,
+        .prior_logits = at.policy,
+        .value = at.value,
+        .reward = at.reward,
+        .discount = (const float *)(const void *)d->discounts.base,
+        .parent_slots = at.parent_slots,
+        .actions = at.actions,
+        .child_slots = at.child_slots,
+    };
+    return CM_OK;
+}
+
+static cm_status open_planner(cm_device_planner *d, const cm_planner_config *c) {
+    const cm_device_place place = {c->backend->device, c->backend->kind->search_kernels};
+    cm_device_model model;
+    CM_TRY(open_model(d, c, &model));
+    return cm_device_search_create(&c->search, c->rows, &place, &model, &d->search);
+}
+
+cm_status cm_device_planner_open(const cm_planner_config *config, cm_stream *stream, cm_device_planner **out) {
+    cm_device_planner *d = NULL;
+    *out = NULL;
+    CM_TRY(cm_alloc(&d, 1, sizeof *d, "a planner on a device"));
+    d->simulations = config->search.num_simulations;
+    d->stream = stream;
+    cm_status status = open_planner(d, config);
+    if (status == CM_OK) {
+        *out = d;
+    } else {
+        cm_device_planner_close(d);
+    }
+    return status;
+}
+
+void cm_device_planner_close(cm_device_planner *d) {
+    if (!d) return;
+    if (d->recording) d->stream->backend->kind->forget(d->recording);
+    cm_device_search_destroy(d->search);
+    cm_buffer_destroy(&d->discounts);
+    cm_inference_destroy(d->inference);
+    free(d);
+}
+
+float *cm_device_planner_observations(cm_device_planner *d) { return cm_inference_get(d->inference)->observation; }
+
+size_t cm_device_planner_model_bytes(const cm_device_planner *d) { return cm_inference_bytes(d->inference); }
+
+/* ---- a search ---- */
+
+/* All of it that runs on the device. */
+static cm_status launch_search(void *context, void *queue) {
+    cm_device_planner *d = context;
+    CM_TRY(cm_inference_launch_root(d->inference));
+    CM_TRY(cm_device_search_begin(d->search, queue));
+    for (int i = 0; i < d->simulations; i++) {
+        CM_TRY(cm_inference_launch_recurrent(d->inference));
+        CM_TRY(cm_device_search_grow(d->search, queue));
+    }
+    return cm_device_search_end(d->search, queue);
+}
+
+static cm_status read_span(cm_device_planner *d, cm_span span) {
+    return cm_stream_read(d->stream, span.host, span.device, span.bytes);
+}
+
+cm_status cm_device_planner_run(cm_device_planner *d, const cm_roots *roots, const cm_search_result *result) {
+    cm_span asked;
+    CM_TRY(cm_device_search_ask(d->search, roots, &asked));
+    CM_TRY(cm_stream_write(d->stream, asked.device, asked.host, asked.bytes));
+    CM_TRY(cm_inference_write_root(d->inference));
+    CM_TRY(d->stream->backend->kind->record(d->stream, "search", launch_search, d, &d->recording));
+    CM_TRY(read_span(d, cm_device_search_answer(d->search)));
+    return cm_device_search_result(d->search, roots, result);
+}
+
+cm_status cm_device_planner_trees(cm_device_planner *d, const cm_search **out) {
+    CM_TRY(read_span(d, cm_device_search_trees(d->search)));
+    *out = cm_device_search_twin(d->search);
+    return CM_OK;
+}

@@ -1,0 +1,38 @@
+/* The search of a planner on a device: trees, hidden states and the network's passes lie there, and a whole search is
+ * one recorded work: root pass, N recurrent passes with the tree's kernels between them. The host draws the noise
+ * before and chooses the moves after. Internal to the folder; a planner owns one.
+ */
+#ifndef CM_AGENT_DEVICE_PLANNER_H
+#define CM_AGENT_DEVICE_PLANNER_H
+
+#include "agent/planner.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_device_planner cm_device_planner;
+
+/* Whether such a planner's trees lie on the device: the backend has kernels for them, the model is the network's own
+ * dynamics without chance, and the trees are not checked after every simulation. */
+bool cm_device_planner_serves(const cm_planner_config *config);
+
+/* Takes all memory. The stream is borrowed; the caller owns the planner. */
+cm_status cm_device_planner_open(const cm_planner_config *config, cm_stream *stream,
+                                 cm_device_planner **out) CM_MUST_USE;
+void cm_device_planner_close(cm_device_planner *planner); /* NULL is allowed */
+
+float *cm_device_planner_observations(cm_device_planner *planner);      /* [R, O] */
+size_t cm_device_planner_model_bytes(const cm_device_planner *planner); /* memory of the passes */
+
+/* Searches roots->count <= R rows. Errors: those of cm_search_run, CM_ERR_DEVICE. */
+cm_status cm_device_planner_run(cm_device_planner *planner, const cm_roots *roots,
+                                const cm_search_result *result) CM_MUST_USE;
+
+/* The trees of the last run, copied to the host; owned by the planner, valid until its next run. */
+cm_status cm_device_planner_trees(cm_device_planner *planner, const cm_search **out) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

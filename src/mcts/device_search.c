@@ -1,0 +1,159 @@
+#include "mcts/device_search.h"
+
+#include <stdlib.h>
+
+#include "mcts/internal.h"
+
+struct cm_device_search {
+    cm_search *twin; /* owned; its arrays of trees stand as those on the device do */
+    cm_device_place place;
+    cm_buffer block;   /* trees, scratch, leaves, what is asked */
+    size_t tree_bytes; /* of the trees at its beginning */
+    cm_tree_args args; /* addresses in it */
+    void *asked;       /* owned, [ask_bytes]: the host's copy of what is asked */
+    size_t ask_bytes;
+};
+
+bool cm_device_search_serves(const cm_search_params *params, int num_chance) {
+    return num_chance == 0 && !params->check;
+}
+
+/* ---------------------------------------------------------------- memory */
+
+/* Takes every array of the block, or, with a measuring arena, only counts. */
+static void take_block(cm_device_search *s, cm_arena *arena) {
+    cm_tree *tree = &s->args.tree;
+    size_t roots = (size_t)tree->batch, actions = roots * (size_t)tree->num_actions;
+    s->args.scratch_step = cm_tree_scratch(tree);
+    cm_tree_take(tree, arena);
+    s->tree_bytes = arena->used;
+    tree->scratch = cm_arena_take(arena, roots * s->args.scratch_step * sizeof(float));
+    s->args.leaf = cm_arena_take(arena, roots * sizeof(cm_leaf));
+    size_t first = arena->used;
+    s->args.ask = cm_arena_take(arena, sizeof(cm_ask));
+    s->args.noise = cm_arena_take(arena, actions * sizeof(float));
+    s->args.legal = cm_arena_take(arena, actions);
+    s->ask_bytes = arena->used - first;
+}
+
+static size_t offset_in(const void *base, const void *at) {
+    return (size_t)((const unsigned char *)at - (const unsigned char *)base);
+}
+
+/* What stands from `first` to `end` in the trees' arrays, on both sides. */
+static cm_span span_of(const cm_device_search *s, const void *first, size_t end) {
+    size_t begin = offset_in(s->block.base, first);
+    cm_span span = {s->block.base + begin, s->twin->arena.base + begin, end - begin};
+    return span;
+}
+
+static cm_status open_search(cm_device_search *s, const cm_search_params *params, int batch,
+                             const cm_device_model *model) {
+    cm_arena arena = {.base = NULL, .capacity = SIZE_MAX};
+    CM_TRY(cm_search_create(params, batch, model->num_actions, 0, &s->twin));
+    cm_tree_plan(&s->args.tree, params, batch, model->num_actions, 0);
+    s->args.model = *model;
+    take_block(s, &arena);
+    CM_TRY(cm_alloc(&s->asked, s->ask_bytes, 1, "what a search asks"));
+    CM_TRY(cm_buffer_create(&s->block, s->place.device, arena.used, "search trees"));
+    arena = (cm_arena){.base = s->block.base, .capacity = s->block.bytes};
+    take_block(s, &arena);
+    cm_span tables = span_of(s, s->args.tree.explore, s->tree_bytes);
+    return s->place.device->write(s->place.device, tables.device, tables.host, tables.bytes);
+}
+
+cm_status cm_device_search_create(const cm_search_params *params, int batch, const cm_device_place *place,
+                                  const cm_device_model *model, cm_device_search **out) {
+    cm_device_search *s = NULL;
+    *out = NULL;
+    if (!cm_device_search_serves(params, 0)) {
+        return cm_fail(CM_ERR_INPUT, "search: trees that are checked after every simulation lie on the host only");
+    }
+    if (place->kernels->args_bytes != sizeof(cm_tree_args)) {
+        return cm_fail(CM_ERR_ABSENT, "search: the kernels of %s are of another build than this program: build both",
+                       place->device->name);
+    }
+    CM_TRY(cm_alloc(&s, 1, sizeof *s, "a search on a device"));
+    s->place = *place;
+    cm_status status = open_search(s, params, batch, model);
+    if (status == CM_OK) {
+        *out = s;
+    } else {
+        cm_device_search_destroy(s);
+    }
+    return status;
+}
+
+void cm_device_search_destroy(cm_device_search *s) {
+    if (!s) return;
+    cm_buffer_destroy(&s->block);
+    cm_search_destroy(s->twin);
+    free(s->asked);
+    free(s);
+}
+
+/* ---------------------------------------------------------------- a run */
+
+/* The host's copy of an array of what is asked. */
+static void *asked_at(const cm_device_search *s, const void *array) {
+    return (unsigned char *)s->asked + offset_in(s->args.ask, array);
+}
+
+cm_status cm_device_search_ask(cm_device_search *s, const cm_roots *roots, cm_span *out) {
+    const cm_tree *tree = &s->twin->tree;
+    size_t n = (size_t)tree->num_actions;
+    cm_ask *ask = s->asked;
+    float *noise = asked_at(s, s->args.noise);
+    CM_TRY(cm_search_check_roots(tree, roots));
+    if (roots->is_kept) return cm_fail(CM_ERR_INPUT, "search: no trees are kept on a device");
+    ask->share = cm_search_noise_share(tree, roots);
+    ask->has_noise = ask->share > 0.0f;
+    ask->has_legal = roots->legal != NULL;
+    for (int b = 0; ask->has_noise && b < roots->count; b++) {
+        float *row = noise + (size_t)b * n;
+        const float *drawn = cm_search_noise(tree, roots, b, row);
+        if (drawn != row) memcpy(row, drawn, n * sizeof *row);
+    }
+    memset(asked_at(s, s->args.legal), 1, (size_t)tree->batch * n);
+    if (roots->legal) memcpy(asked_at(s, s->args.legal), roots->legal, (size_t)roots->count * n);
+    *out = (cm_span){(void *)(uintptr_t)s->args.ask, s->asked, s->ask_bytes};
+    return CM_OK;
+}
+
+cm_status cm_device_search_begin(const cm_device_search *s, void *queue) {
+    return s->place.kernels->begin(s->place.device, &s->args, queue);
+}
+
+cm_status cm_device_search_grow(const cm_device_search *s, void *queue) {
+    return s->place.kernels->grow(s->place.device, &s->args, queue);
+}
+
+cm_status cm_device_search_end(const cm_device_search *s, void *queue) {
+    return s->place.kernels->end(s->place.device, &s->args, queue);
+}
+
+cm_span cm_device_search_answer(const cm_device_search *s) {
+    return span_of(s, s->args.tree.root_logits, offset_in(s->block.base, s->args.tree.explore));
+}
+
+cm_span cm_device_search_trees(const cm_device_search *s) { return span_of(s, s->block.base, s->tree_bytes); }
+
+/* The first of `count` roots with this flaw; CM_NONE: there is none. */
+static int find_flaw(const cm_tree *tree, int count, int32_t flaw) {
+    for (int b = 0; b < count; b++)
+        if (tree->summary[b].flaw == flaw) return b;
+    return CM_NONE;
+}
+
+cm_status cm_device_search_result(cm_device_search *s, const cm_roots *roots, const cm_search_result *result) {
+    cm_tree *tree = &s->twin->tree;
+    int root = find_flaw(tree, roots->count, CM_FLAW_ROOT), node = find_flaw(tree, roots->count, CM_FLAW_NODE);
+    if (root != CM_NONE) return cm_search_not_finite(root, "the root");
+    if (node != CM_NONE) return cm_search_not_finite(node, "a node");
+    s->twin->count = roots->count;
+    s->twin->simulations = (int64_t)roots->count * tree->params.num_simulations;
+    cm_result_write(tree, roots, result);
+    return CM_OK;
+}
+
+const cm_search *cm_device_search_twin(const cm_device_search *s) { return s->twin; }

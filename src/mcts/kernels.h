@@ -1,0 +1,55 @@
+/* The kernels of a search whose trees lie on a device, as a table: a module has them (mcts/cuda/), tests have others.
+ *
+ * Kernels launch in the order of a queue and wait for nothing; the host neither reads nor writes what they work on. All
+ * roots 0 .. B-1 of the trees are worked on, whatever a run asks for: what a root gets depends on its own inputs. */
+#ifndef CM_MCTS_KERNELS_H
+#define CM_MCTS_KERNELS_H
+
+#include "device/device.h"
+#include "mcts/step.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where the model's passes read and write, on the device; rows of B. Without chance nodes. */
+typedef struct cm_device_model {
+    int num_actions;                               /* A                          */
+    const float *root_logits;                      /* [B, A] of the root pass      */
+    const float *root_value;                       /* [B]                          */
+    const float *prior_logits;                     /* [B, A] of the recurrent pass */
+    const float *value, *reward, *discount;        /* [B]             */
+    int32_t *parent_slots, *actions, *child_slots; /* [B] what the recurrent pass is to play: written by the kernels */
+} cm_device_model;
+
+/* What a run asks for; noise and legal stand behind it. */
+typedef struct cm_ask {
+    int32_t has_legal, has_noise;
+    float share; /* of the noise */
+} cm_ask;
+
+/* All that a kernel works on. Addresses are the device's. */
+typedef struct cm_tree_args {
+    cm_tree tree;        /* its scratch: [B, scratch_step] */
+    size_t scratch_step; /* floats */
+    cm_leaf *leaf;       /* [B] what each root expands */
+    const cm_ask *ask;
+    const float *noise;   /* [B, A] */
+    const uint8_t *legal; /* [B, A] */
+    cm_device_model model;
+} cm_tree_args;
+
+/* Launches one kernel over all roots. Errors: CM_ERR_DEVICE. */
+typedef cm_status (*cm_tree_launch)(const cm_device *device, const cm_tree_args *args, void *queue);
+
+typedef struct cm_search_kernels {
+    size_t args_bytes;    /* sizeof(cm_tree_args) where the kernels were compiled */
+    cm_tree_launch begin; /* from the root pass's results to the first leaves */
+    cm_tree_launch grow;  /* from the recurrent pass's results to the next leaves */
+    cm_tree_launch end;   /* root_visits, root_q and summary of the finished trees */
+} cm_search_kernels;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,69 @@
+#include "support/tree_cpu.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+#include "mcts/cuda/tree.h"
+#include "support/far.h"
+
+size_t tree_cpu_launches;
+
+/* ---- addresses of the host ---- */
+
+/* One member of a struct, or some, as the host sees them. */
+#define NEAR(p) p = cm_far_near(p)
+
+static cm_tree_args near_args(const cm_tree_args *far) {
+    cm_tree_args args = *far;
+    cm_tree *tree = &args.tree;
+    cm_device_model *model = &args.model;
+    NEAR(tree->nodes), NEAR(tree->rest), NEAR(tree->open), NEAR(tree->is_used), NEAR(tree->is_chance);
+    NEAR(tree->root_leaf), NEAR(tree->root_value), NEAR(tree->root_valid), NEAR(tree->root_open);
+    NEAR(tree->root_logits), NEAR(tree->root_noise), NEAR(tree->root_visits), NEAR(tree->root_q);
+    NEAR(tree->summary), NEAR(tree->scratch), NEAR(tree->explore), NEAR(tree->reciprocal), NEAR(tree->considered);
+    NEAR(model->root_logits), NEAR(model->root_value), NEAR(model->prior_logits), NEAR(model->value);
+    NEAR(model->reward), NEAR(model->discount), NEAR(model->parent_slots), NEAR(model->actions);
+    NEAR(model->child_slots), NEAR(args.leaf), NEAR(args.ask), NEAR(args.noise), NEAR(args.legal);
+    return args;
+}
+
+/* ---- launches ---- */
+
+typedef void (*kernel)(const cm_tree_args *k, int64_t item, const cm_lanes *lanes);
+
+/* Root `item`, as it is done beside others at the same time: it leaves the scratch of the next root as it is. */
+static void run_root(const cm_tree_args *args, kernel body, int item) {
+    const cm_lanes first = {0, CM_WARP, NULL}, last = {CM_WARP - 1, CM_WARP, NULL};
+    size_t bytes = args->scratch_step * sizeof(float), next = (size_t)((item + 1) % args->tree.batch);
+    const float *others = args->tree.scratch + next * args->scratch_step;
+    void *before = malloc(bytes);
+    memcpy(before, others, bytes);
+    body(args, item, &last);
+    body(args, item, &first);
+    if (args->tree.batch > 1 && memcmp(before, others, bytes) != 0) ck_abort_msg("root %d uses others' scratch", item);
+    free(before);
+}
+
+static cm_status launch(const cm_tree_args *far, kernel body) {
+    const cm_tree_args args = near_args(far);
+    const bool backwards = __atomic_fetch_add(&tree_cpu_launches, 1, __ATOMIC_RELAXED) % 2;
+    for (int i = 0; i < args.tree.batch; i++) run_root(&args, body, backwards ? args.tree.batch - 1 - i : i);
+    return CM_OK;
+}
+
+static cm_status begin(const cm_device *device, const cm_tree_args *args, void *queue) {
+    (void)device, (void)queue;
+    return launch(args, cm_tree_begin_roots);
+}
+
+static cm_status grow(const cm_device *device, const cm_tree_args *args, void *queue) {
+    (void)device, (void)queue;
+    return launch(args, cm_tree_grow_roots);
+}
+
+static cm_status end(const cm_device *device, const cm_tree_args *args, void *queue) {
+    (void)device, (void)queue;
+    return launch(args, cm_tree_end_roots);
+}
+
+const cm_search_kernels tree_cpu_kernels = {sizeof(cm_tree_args), begin, grow, end};
