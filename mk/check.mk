@@ -62,6 +62,11 @@ $(FUZZ_BIN): %: %.o $(BUILD)/libcumind.a
 soak-resume: all ## kills ten runs at random moments, goes on with them and compares the parameters
 	@scripts/soak_resume $(BUILD)/cumind 10
 
+#: TIMES=20             runs of several ranks that `make soak-ranks` kills a rank of; SEED=N: the same ones again
+TIMES ?= 20
+soak-ranks: all ## kills a random rank at a random moment, goes on with another number of ranks and checks what is left
+	@python3 scripts/soak_ranks $(BUILD)/cumind $(TIMES) $(SEED)
+
 test-network: all ## two ranks on two hosts (network namespaces) whose cable is pulled; says so where the system has none
 	@scripts/test_network $(BUILD)/cumind
 
@@ -97,4 +102,4 @@ mutants-kernels: $(BUILD)/tests/backend/test_cuda_ops $(BUILD)/tests/mcts/test_d
 	@CC='$(CC)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' OBJECTS='$(KERNEL_TEST_OBJ)' \
 	    SEARCH_OBJECTS='$(SEARCH_TEST_OBJ)' \
 	    scripts/mutants_kernels.sh '$(MATCH)'
-.PHONY: games-soak check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume test-network test-slurm peers peer-tree mutants mutants-kernels
+.PHONY: games-soak check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume soak-ranks test-network test-slurm peers peer-tree mutants mutants-kernels

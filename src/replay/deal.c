@@ -10,7 +10,7 @@ typedef struct source {
     cm_cursor in;  /* behind the steps of the pieces; in `room` or the caller's data, like the next one's steps */
     cm_saved_ring ring;
     int64_t first, environments; /* its lanes' environments */
-    int64_t collected;           /* steps of all of them */
+    uint64_t collected;          /* steps of all of them */
     int64_t pieces;
     int32_t *slot; /* [pieces] the first row of each here, -1: it is not here */
 } source;
@@ -52,7 +52,7 @@ static cm_status open_source(const cm_replay *replay, const cm_file_bytes *state
     for (int64_t e = 0; e < s->environments; e++) {
         if (cm_saved_skip_lane(replay, &in, &steps) != CM_OK)
             return cm_fail_in(CM_ERR_INPUT, "environment %lld", (long long)e);
-        s->collected += (int64_t)steps;
+        s->collected += steps;
     }
     return in.left == 0 ? CM_OK : cm_fail(CM_ERR_INPUT, "%zu bytes too many", in.left);
 }
@@ -179,10 +179,11 @@ static cm_status get_priorities(cm_replay *replay, const source *s, cm_cursor *i
 /* An index counts the steps of a shard's environments: the one that a row of the source has among those of this shard.
  */
 static uint32_t index_here(const cm_replay_deal *deal, const source *s, uint32_t index) {
-    const int64_t own = deal->replay->config.environments;
-    int64_t whole = s->collected - (int32_t)((uint32_t)s->collected - index);
-    int64_t environment = s->first + whole % s->environments;
-    return (uint32_t)(whole / s->environments * own + environment % own);
+    const uint64_t own = (uint64_t)deal->replay->config.environments, theirs = (uint64_t)s->environments;
+    const int32_t age = (int32_t)((uint32_t)s->collected - index);
+    const uint64_t whole = s->collected - (uint64_t)(int64_t)age;
+    const uint64_t environment = (uint64_t)s->first + whole % theirs;
+    return (uint32_t)(whole / theirs * own + environment % own);
 }
 
 static void renumber(cm_replay_deal *deal, const source *s, int32_t slot, int32_t rows) {

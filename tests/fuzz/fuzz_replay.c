@@ -1,14 +1,16 @@
 /* Saved replays: a state and a segment that were changed anywhere, with a checksum that agrees all the same, either
- * load into a replay from which batches can be drawn and which can be saved again, or are refused.
+ * load into a replay from which batches can be drawn and which can be saved again, or are refused; the same of what is
+ * dealt as to another number of ranks.
  *
- * Input: a byte that says which of the two is changed, 2 bytes by which its end is cut, and then changes, each of 2
- * bytes of position and 1 of value. */
+ * Input: a byte that says which of the two is changed and whether it is dealt, 2 bytes by which its end is cut, and
+ * then changes, each of 2 bytes of position and 1 of value. */
 #include "fuzz/fuzz.h"
 
 #include <string.h>
 #include <xxhash.h>
 
 #include "replay/batch.h"
+#include "replay/deal.h"
 #include "replay/segment.h"
 
 enum { LANES = 2, HEADER = 64 };
@@ -63,6 +65,16 @@ static void change(cm_bytes *file, const uint8_t *data, size_t size) {
     memcpy(file->data + 56, &sum, sizeof sum);
 }
 
+/* As another number of ranks would, see replay/deal.h. */
+static cm_status deal(cm_replay *replay, const cm_bytes file[2]) {
+    const cm_file_bytes state = {file[0].data, file[0].size};
+    cm_replay_deal *dealt;
+    CM_TRY(cm_replay_deal_create(replay, 0, &state, 1, &dealt));
+    cm_status status = cm_replay_deal_segment(dealt, 0, file[1].data, file[1].size);
+    cm_replay_deal_destroy(dealt);
+    return status == CM_OK ? cm_replay_load_end(replay) : status;
+}
+
 static cm_status load(cm_replay *replay, const cm_bytes file[2]) {
     CM_TRY(cm_replay_state_read(replay, file[0].data, file[0].size));
     CM_TRY(cm_replay_segment_read(replay, file[1].data, file[1].size));
@@ -90,7 +102,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (int i = 0; i < 3; i++) act(replay, 8);
     save(replay, file);
     change(&file[data[0] & 1], data + 1, size - 1);
-    if (load(replay, file) == CM_OK) use(replay, file);
+    cm_status status = data[0] & 2 ? deal(replay, file) : load(replay, file);
+    if (status == CM_OK) use(replay, file);
     act(replay, 8);
     cm_replay_destroy(replay);
     cm_bytes_free(&file[0]);
