@@ -140,6 +140,25 @@ START_TEST(gumbel_gives_the_bits_of_the_scalar_step) {
 }
 END_TEST
 
+/* One action in the middle is `ratio` times as likely as the others, and nothing is worth anything. Numbers with which
+ * its score, once visited, is to the bit that of the actions not yet visited. */
+START_TEST(visited_and_open_actions_that_tie_in_gumbel_lists) {
+    static const struct {
+        int actions;
+        float ratio;
+    } tied[] = {{10, 5.0f}, {10, 6.0f}, {16, 5.0f}, {16, 17.0f}};
+    static model m;
+    cm_search_params params = cm_search_params_default(CM_POLICY_GUMBEL_MUZERO);
+    params.num_simulations = 60;
+    for (size_t k = 0; k < sizeof tied / sizeof *tied; k++) {
+        const int n = tied[k].actions;
+        make_model(&m, n, 4, 0.97f, 1);
+        for (int i = 0; i < STATES * n; i++) m.logits[i] = i % n == n / 2 ? logf(tied[k].ratio) : 0.0f;
+        compare_steps(cm_step_best(), &params, &m, true, "gumbel, ties");
+    }
+}
+END_TEST
+
 START_TEST(gumbel_root_over_puct_gives_the_bits_of_the_scalar_step) {
     cm_search_params params = cm_search_params_default(CM_POLICY_GUMBEL_MUZERO);
     params.interior_rule = CM_RULE_PUCT;
@@ -174,6 +193,6 @@ int main(void) {
     return RUN_SUITE("search step", muzero_by_parent_and_siblings_gives_the_bits_of_the_scalar_step,
                      muzero_by_min_max_gives_the_bits_of_the_scalar_step,
                      muzero_by_completed_values_gives_the_bits_of_the_scalar_step,
-                     gumbel_gives_the_bits_of_the_scalar_step, gumbel_root_over_puct_gives_the_bits_of_the_scalar_step,
-                     overflow_is_survived);
+                     gumbel_gives_the_bits_of_the_scalar_step, visited_and_open_actions_that_tie_in_gumbel_lists,
+                     gumbel_root_over_puct_gives_the_bits_of_the_scalar_step, overflow_is_survived);
 }
