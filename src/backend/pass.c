@@ -19,6 +19,7 @@ struct cm_pass {
     void *base[CM_MEM_COUNT];
     cm_call *forward, *backward;
     int forwards, backwards;
+    int *backward_at; /* [calls of the tape + 1] where they stand in `backward`; silent ones take no place */
     patch *patches[CM_MEM_COUNT];
     int patch_count[CM_MEM_COUNT];
     uint64_t version;   /* of the addresses in the calls */
@@ -52,9 +53,11 @@ static void build_call(cm_pass *pass, const cm_tape_node *node, cm_call *call) {
     }
 }
 
-static cm_status build_calls(cm_pass *pass, const cm_tape_list *list, cm_call **calls, int *count) {
+/* at[list->count + 1], if it is not NULL: where the calls of the list stand. */
+static cm_status build_calls(cm_pass *pass, const cm_tape_list *list, cm_call **calls, int *count, int *at) {
     CM_TRY(cm_alloc(calls, (size_t)list->count + 1, sizeof **calls, "the calls of a pass"));
     for (int i = 0; i < list->count; i++) {
+        if (at) at[i + 1] = at[i] + !is_silent(pass->tape, &list->node[i]);
         if (is_silent(pass->tape, &list->node[i])) continue;
         cm_call *call = &(*calls)[(*count)++];
         build_call(pass, &list->node[i], call);
@@ -87,8 +90,9 @@ static cm_status build(cm_pass *pass) {
         CM_TRY(cm_alloc(&pass->patches[m], (size_t)pass->patch_count[m] + 1, sizeof(patch), "the addresses of a pass"));
         pass->patch_count[m] = 0;
     }
-    CM_TRY(build_calls(pass, &tape->forward, &pass->forward, &pass->forwards));
-    return build_calls(pass, &tape->backward, &pass->backward, &pass->backwards);
+    CM_TRY(cm_alloc(&pass->backward_at, (size_t)tape->backward.count + 1, sizeof(int), "the calls of a pass"));
+    CM_TRY(build_calls(pass, &tape->forward, &pass->forward, &pass->forwards, NULL));
+    return build_calls(pass, &tape->backward, &pass->backward, &pass->backwards, pass->backward_at);
 }
 
 cm_status cm_pass_create(const cm_tape *tape, cm_stream *stream, void *const base[CM_MEM_COUNT], cm_pass **out) {
@@ -115,6 +119,7 @@ void cm_pass_destroy(cm_pass *pass) {
         if (pass->recording[i]) pass->stream->backend->kind->forget(pass->recording[i]);
     free(pass->forward);
     free(pass->backward);
+    free(pass->backward_at);
     cm_buffer_destroy(&pass->work);
     cm_mirror_destroy(&pass->result);
     free(pass);
@@ -152,6 +157,14 @@ cm_status cm_pass_launch(cm_pass *pass) { return run_one_by_one(pass->stream, pa
 cm_status cm_pass_backward(cm_pass *pass) {
     if (!pass->tape->training) return cm_fail(CM_ERR_STATE, "this pass was recorded without gradients");
     return run_all(pass, pass->backward, pass->backwards, &pass->recording[1]);
+}
+
+cm_status cm_pass_backward_part(cm_pass *pass, int first, int last) {
+    if (!pass->tape->training) return cm_fail(CM_ERR_STATE, "this pass was recorded without gradients");
+    for (int i = pass->backward_at[first]; i < pass->backward_at[last]; i++) {
+        CM_TRY(cm_call_run(pass->stream, &pass->backward[i]));
+    }
+    return CM_OK;
 }
 
 cm_status cm_pass_fetch(cm_pass *pass) {

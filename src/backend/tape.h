@@ -150,6 +150,11 @@ typedef struct cm_tape_cost {
 } cm_tape_cost;
 cm_tape_cost cm_tape_costs(const cm_tape *tape);
 
+/* Of a finished tape for training: how many backward calls there are, and after how many of them the gradients of
+ * parameters [first, first + count), in elements of GRADIENT, are what they will be; 0: none is ever written. */
+int cm_tape_backward_calls(const cm_tape *tape);
+int cm_tape_final_after(const cm_tape *tape, size_t first, size_t count);
+
 /* ---- playing ------------------------------------------------------------------------------------------------------
  */
 typedef struct cm_pass cm_pass;
@@ -165,6 +170,8 @@ void *cm_pass_data(const cm_pass *pass, cm_var var); /* address on the device of
 cm_status cm_pass_forward(cm_pass *pass) CM_MUST_USE;
 cm_status cm_pass_launch(cm_pass *pass) CM_MUST_USE;   /* forward, as part of a work that is recorded (backend.h) */
 cm_status cm_pass_backward(cm_pass *pass) CM_MUST_USE; /* after forward, training tapes only */
+/* Backward calls first .. last-1 of the tape alone. One after the other from 0 to all of them, parts are the whole. */
+cm_status cm_pass_backward_part(cm_pass *pass, int first, int last) CM_MUST_USE;
 
 /* Of a pass with a RESULT of its own. Brings all RESULT variables to the host; waits for the pass. Then: the address on
  * the host of one of them, valid and unchanged until the next cm_pass_fetch (or run, where the device is the host). */

@@ -262,3 +262,18 @@ void cm_tape_backward(cm_tape *tape) {
         if (rule && has_gradient(tape, node->t[0])) rule(tape, node);
     }
 }
+
+int cm_tape_backward_calls(const cm_tape *tape) { return tape->backward.count; }
+
+int cm_tape_final_after(const cm_tape *tape, size_t first, size_t count) {
+    const size_t begin = first * sizeof(float), end = begin + count * sizeof(float);
+    for (int i = tape->backward.count - 1; i >= 0; i--) {
+        for (int t = 0; t < CM_CALL_TENSORS; t++) {
+            if (tape->backward.node[i].t[t] == CM_NO_VAR) continue;
+            const cm_tape_var *v = &tape->var[tape->backward.node[i].t[t]];
+            if (v->memory != CM_MEM_GRADIENT) continue;
+            if (v->offset < end && v->offset + cm_tensor_bytes(&v->shape) > begin) return i + 1;
+        }
+    }
+    return 0;
+}

@@ -144,6 +144,7 @@ cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool) {
         .total_updates = cm_run_learner_plan(c),
         .priority_epsilon = c->replay.per_epsilon,
         .check_interval = c->run.rank_check_updates,
+        .bucket_bytes = (int64_t)c->run.rank_bucket_kib * 1024,
         .bootstrap = c->trainer.ema_bootstraps || c->trainer.target_update_frequency > 0,
     };
 }

@@ -1,5 +1,5 @@
 /* The inside of a trainer: trainer.c (creation, updates), weights.c (blocks and slow weights), values.c (bootstraps),
- * agreement.c (ranks).
+ * reducer.c (gradients of several ranks), agreement.c (whether they hold the same parameters).
  */
 #ifndef CM_TRAINER_INTERNAL_H
 #define CM_TRAINER_INTERNAL_H
@@ -14,6 +14,7 @@ extern "C" {
 #endif
 
 typedef struct cm_values cm_values;
+typedef struct cm_reducer cm_reducer;
 
 struct cm_trainer {
     /* constant */
@@ -33,6 +34,7 @@ struct cm_trainer {
     cm_pass **pass;      /* [workers, 2] */
     cm_optimizer *optimizer;
     cm_values *values;
+    cm_reducer *reducer;        /* NULL: one rank */
     float **gradient;           /* [chunks] on the device */
     cm_scalars *scalars;        /* [chunks] */
     const cm_pass **chunk_pass; /* [chunks] who ran it last */
@@ -56,6 +58,19 @@ cm_status cm_trainer_repack(cm_trainer *trainer) CM_MUST_USE; /* after the devic
 
 cm_status cm_trainer_copy_target(cm_trainer *trainer) CM_MUST_USE; /* target <- online */
 cm_status cm_trainer_copy_slow(cm_trainer *trainer) CM_MUST_USE;   /* average and target <- online */
+
+/* Gradients of several ranks. Buckets are neighbouring parameters; they are summed over the chunks and over the ranks
+ * in the order in which the backward pass ends with them, on a thread beside those that play it.
+ *
+ * run: plays the chunks, each by a pool task that calls cm_reducer_backward for its backward pass. When it returns, the
+ * first chunk's gradient, and what stands behind it, are sums over all chunks of all ranks. Collective. Errors: those
+ * of the chunks and of the communication. */
+cm_status cm_reducer_create(cm_trainer *trainer) CM_MUST_USE;
+void cm_reducer_destroy(cm_reducer *reducer); /* NULL is allowed */
+cm_status cm_reducer_run(cm_reducer *reducer, cm_pool_task chunk) CM_MUST_USE;
+cm_status cm_reducer_backward(cm_reducer *reducer, cm_pass *pass,
+                              int kind) CM_MUST_USE; /* kind: of cm_trainer.unroll */
+void cm_reducer_report(const cm_reducer *reducer, cm_train_report *report);
 
 /* Every check_interval updates: are parameters and running statistics the same on all ranks? Collective. Errors:
  * CM_ERR_STATE names rank and tensor. */

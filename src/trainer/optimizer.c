@@ -115,18 +115,22 @@ static size_t slice_count(const cm_optimizer *o, int slice) {
 }
 
 /* Level by level: buffer i takes in buffer i + 1, then i + 2, i + 4, ... */
-static cm_status sum_slice(void *context, int task, int worker) {
-    cm_optimizer *o = context;
-    size_t first = (size_t)task * o->slice, count = slice_count(o, task);
+cm_status cm_gradient_sum(cm_stream *stream, float *const *gradient, int count, size_t first, size_t n) {
     cm_call call = {.op = CM_OP_add_into};
-    for (int step = 1; step < o->gradient_count; step *= 2) {
-        for (int i = 0; i + step < o->gradient_count; i += 2 * step) {
-            call.t[CM_T_add_into_y] = flat(o->gradients[i], first, count);
-            call.t[CM_T_add_into_x] = flat(o->gradients[i + step], first, count);
-            CM_TRY(cm_call_run(o->config.streams[worker], &call));
+    for (int step = 1; step < count; step *= 2) {
+        for (int i = 0; i + step < count; i += 2 * step) {
+            call.t[CM_T_add_into_y] = flat(gradient[i], first, n);
+            call.t[CM_T_add_into_x] = flat(gradient[i + step], first, n);
+            CM_TRY(cm_call_run(stream, &call));
         }
     }
     return CM_OK;
+}
+
+static cm_status sum_slice(void *context, int task, int worker) {
+    cm_optimizer *o = context;
+    return cm_gradient_sum(o->config.streams[worker], o->gradients, o->gradient_count, (size_t)task * o->slice,
+                           slice_count(o, task));
 }
 
 cm_status cm_optimizer_sum(cm_optimizer *optimizer, float *const *gradient, int count) {

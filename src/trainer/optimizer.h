@@ -25,7 +25,10 @@ typedef struct cm_optimizer_config {
 cm_status cm_optimizer_create(const cm_optimizer_config *config, cm_optimizer **out) CM_MUST_USE;
 void cm_optimizer_destroy(cm_optimizer *optimizer); /* NULL is allowed */
 
-/* gradient[0] <- sum of gradient[count] buffers [n] in the tree of their numbers. */
+/* Elements [first, first + n) of gradient[0] <- sums over gradient[count] in the tree of their numbers, on `stream`. */
+cm_status cm_gradient_sum(cm_stream *stream, float *const *gradient, int count, size_t first, size_t n) CM_MUST_USE;
+
+/* gradient[0] <- sum of gradient[count] buffers [n] in that tree, by all workers. */
 cm_status cm_optimizer_sum(cm_optimizer *optimizer, float *const *gradient, int count) CM_MUST_USE;
 
 /* factor[2] on the device <- what clips gradient[n], and its L2 norm: NAN if a number of check[count] is not finite. In

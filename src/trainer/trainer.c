@@ -111,6 +111,7 @@ static cm_status build(cm_trainer *t) {
     CM_TRY(take_chunks(t));
     CM_TRY(open_workers(t));
     CM_TRY(cm_agreement_create(t));
+    CM_TRY(cm_reducer_create(t));
     cm_optimizer_config optimizer = {cm_network_parameters(t->config.network),
                                      o,
                                      t->config.pool,
@@ -153,6 +154,7 @@ void cm_trainer_destroy(cm_trainer *trainer) {
     cm_trainer *t = trainer;
     cm_mirror *mirrors[] = {&t->parameters, &t->state,     &t->average,     &t->target, &t->target_state,
                             &t->inputs,     &t->gradients, &t->accumulated, &t->results};
+    cm_reducer_destroy(t->reducer);
     cm_values_destroy(t->values);
     close_workers(t);
     cm_optimizer_destroy(t->optimizer);
@@ -215,7 +217,7 @@ static cm_status run_chunk(void *context, int chunk, int worker) {
     CM_TRY(cm_pass_forward(pass));
     CM_TRACE_END();
     CM_TRACE_BEGIN("backward");
-    CM_TRY(cm_pass_backward(pass));
+    CM_TRY(t->reducer ? cm_reducer_backward(t->reducer, pass, kind) : cm_pass_backward(pass));
     CM_TRACE_END();
     t->chunk_pass[chunk] = pass;
     return CM_OK;
@@ -395,17 +397,11 @@ static cm_optimizer_check what_to_check(const cm_trainer *t) {
     return (cm_optimizer_check){behind, 1};
 }
 
-/* The first chunk's gradient, and what stands behind it, <- sums over all chunks of all ranks. */
-static cm_status reduce_gradient(cm_trainer *t) {
-    cm_comm *comm = t->config.comm;
-    const size_t n = cm_network_parameters(t->config.network)->parameters;
-    CM_TRY(cm_optimizer_sum(t->optimizer, t->gradient, t->chunks));
-    if (comm->size == 1) return CM_OK;
-    const float *results = t->results.host;
-    t->gradient[0][n] = 0.0f;
-    for (size_t i = 0; i < (size_t)t->chunks * t->result_stride / sizeof(float); i++)
-        t->gradient[0][n] += 0.0f * results[i];
-    return comm->all_reduce(comm, t->gradient[0], n + 1);
+/* Plays all chunks; the first one's gradient <- the sum over all chunks of all ranks. */
+static cm_status find_gradient(cm_trainer *t) {
+    if (t->reducer) return cm_reducer_run(t->reducer, run_chunk);
+    CM_TRY(cm_pool_run(t->config.pool, t->chunks, run_chunk, t));
+    return cm_optimizer_sum(t->optimizer, t->gradient, t->chunks);
 }
 
 /* The step itself is on the device alone: where a loss or the norm is not finite it changes nothing. */
@@ -417,8 +413,7 @@ static cm_status launch_step(cm_trainer *t, const float *gradient) {
 }
 
 static cm_status launch(cm_trainer *t, bool *due) {
-    CM_TRY(cm_pool_run(t->config.pool, t->chunks, run_chunk, t));
-    CM_TRY(reduce_gradient(t));
+    CM_TRY(find_gradient(t));
     float *gradient = t->gradient[0];
     CM_TRY(accumulate(t, &gradient, due));
     return *due ? launch_step(t, gradient) : CM_OK;
@@ -434,6 +429,7 @@ static cm_status read_report(cm_trainer *t, bool due, cm_train_report *report) {
     CM_TRY(reduce_scalars(t, &clipped_share));
     fill_report(t, report);
     report->clipped = clipped_share;
+    if (t->reducer) cm_reducer_report(t->reducer, report);
     CM_TRY(check_losses(t, report));
     if (!due) return CM_OK;
     report->gradient_norm = (double)factor[1];

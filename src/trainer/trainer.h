@@ -38,6 +38,8 @@ typedef struct cm_trainer_config {
     int64_t total_updates; /* schedules that end do so here, unless the options say where; at least 1 */
     double priority_epsilon;
     int64_t check_interval; /* updates between comparisons of the ranks' parameters; 0: none */
+    int64_t bucket_bytes;   /* least size of the pieces in which gradients are summed over ranks, beside the backward
+                               pass; 0: in one piece, behind it */
     bool bootstrap;         /* cm_trainer_values will be called */
 } cm_trainer_config;
 
@@ -77,7 +79,9 @@ typedef struct cm_train_report {
     double learning_rate;
     double clipped;          /* share of value targets outside the support */
     const float *priorities; /* [B] |v_0 - z_0| + epsilon; owned by the trainer, until the next update */
-    bool stepped;            /* false while gradients are accumulated over several batches */
+    /* seconds that sums of gradients over ranks took, and those of them that were spent after the backward pass */
+    double reduce_seconds, exposed_seconds;
+    bool stepped; /* false while gradients are accumulated over several batches */
 } cm_train_report;
 
 /* One update in place: all of it is launched, then the results and the norm are waited for at once. Of several ranks

@@ -316,6 +316,43 @@ START_TEST(a_pass_follows_blocks_that_move_and_gives_the_same_bits) {
 }
 END_TEST
 
+/* Parts of a backward pass end with each parameter's gradient where the tape says, and not before; together they are
+ * the whole. */
+static void check_final(void (*record)(graph *g)) {
+    graph *g = make(record, true);
+    static float whole[BLOCK];
+    const int calls = cm_tape_backward_calls(g->tape);
+    int earliest = calls;
+    (void)total_loss(g);
+    ck_assert_int_eq(cm_pass_backward(g->pass), CM_OK);
+    memcpy(whole, g->gradient, sizeof whole);
+    for (int p = 0; p < g->table.count; p++) {
+        const cm_param *row = &g->table.param[p];
+        const size_t bytes = row->count * sizeof(float);
+        const int after = cm_tape_final_after(g->tape, row->offset, row->count);
+        if (row->state) continue;
+        ck_assert_int_gt(after, 0);
+        earliest = after < earliest ? after : earliest;
+        (void)total_loss(g);
+        memset(g->gradient, 0x7f, sizeof g->gradient);
+        ck_assert_int_eq(cm_pass_backward_part(g->pass, 0, after - 1), CM_OK);
+        ck_assert_msg(memcmp(whole + row->offset, g->gradient + row->offset, bytes) != 0, "%s is final before",
+                      row->name);
+        ck_assert_int_eq(cm_pass_backward_part(g->pass, after - 1, after), CM_OK);
+        ck_assert_msg(memcmp(whole + row->offset, g->gradient + row->offset, bytes) == 0, "%s is not final", row->name);
+        ck_assert_int_eq(cm_pass_backward_part(g->pass, after, calls), CM_OK);
+        ck_assert(memcmp(whole, g->gradient, g->table.parameters * sizeof(float)) == 0);
+    }
+    ck_assert_int_lt(earliest, calls);
+    destroy(g);
+}
+
+START_TEST(gradients_are_final_where_the_tape_says) {
+    check_final(record_mlp);
+    check_final(record_planes);
+}
+END_TEST
+
 static void record_search_step(graph *g) {
     cm_var rows = actions(g), next = cm_tape_input(g->tape, CM_I32, 1, (int[]){B});
     cm_var pool = cm_tape_pool(g->tape, 8, 4);
@@ -439,6 +476,7 @@ int main(void) {
     tcase_add_test(tests, a_scaled_gradient_is_scaled_below_and_not_above);
     tcase_add_test(tests, gradients_go_straight_through_a_one_hot_code);
     tcase_add_test(tests, a_pass_follows_blocks_that_move_and_gives_the_same_bits);
+    tcase_add_test(tests, gradients_are_final_where_the_tape_says);
     tcase_add_test(tests, states_go_from_slot_to_slot_of_the_pool);
     tcase_add_test(tests, batch_norm_calls_are_listed_in_order);
     tcase_add_test(tests, what_cannot_be_recorded_is_named);

@@ -164,7 +164,10 @@ static void open_learner(learner *l, cm_comm *comm, int check_interval) {
                                 .unroll = K,
                                 .seed = 1,
                                 .total_updates = UPDATES,
-                                .check_interval = check_interval};
+                                .check_interval = check_interval,
+                                .bucket_bytes = comm->size == 2   ? 512
+                                                : comm->size == 4 ? 1 << 20
+                                                                  : 0};
     need(cm_trainer_create(&config, &l->trainer) == CM_OK, "trainer");
 }
 
@@ -203,6 +206,8 @@ static void do_updates(cm_comm *comm, const char *path) {
     learner l;
     open_learner(&l, comm, 10);
     for (int i = 0; i < UPDATES; i++) need(update(&l, comm, i, &r) == CM_OK, "an update");
+    need((r.reduce_seconds > 0.0) == (comm->size > 1), "the time of sums over ranks");
+    need(r.exposed_seconds <= r.reduce_seconds, "the part of it that is not hidden");
     snprintf(mine, sizeof mine, "%s-%d", path, comm->rank);
     write_learner(&l, &r, mine);
     close_learner(&l);

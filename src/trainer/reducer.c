@@ -1,0 +1,190 @@
+/* Sums of gradients over chunks and ranks, beside the backward pass that makes them. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "core/clock.h"
+#include "core/trace.h"
+#include "trainer/internal.h"
+
+typedef struct bucket {
+    size_t first, count; /* elements of the parameter block */
+    int after[2];        /* backward calls of a full chunk, and of the shorter last one, that make it final */
+} bucket;
+
+struct cm_reducer {
+    cm_trainer *trainer; /* borrowed */
+    bucket *buckets;     /* [count] in the order in which they become final; owned, like the next ones */
+    int count;
+    int *passed;       /* [count] chunks that are through with a bucket */
+    cm_pool *pair;     /* a worker who plays, with those of the trainer's pool, and one who sums; NULL: one bucket */
+    cm_stream *stream; /* of the one who sums */
+    cm_pool_task chunk;
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    bool has_failed; /* no more chunks will be through */
+    double played, reduce_seconds, exposed_seconds;
+};
+
+/* ---- buckets ---- */
+
+static size_t behind(const cm_trainer *t) { return cm_network_parameters(t->config.network)->parameters; }
+
+/* The elements that parameters own end where the next one begins. */
+static void cut(cm_reducer *r) {
+    const cm_trainer *t = r->trainer;
+    const cm_param_table *table = cm_network_parameters(t->config.network);
+    const size_t least = (size_t)t->config.bucket_bytes / sizeof(float);
+    size_t first = 0;
+    for (int i = 0; i < table->count; i++) {
+        const cm_param *p = &table->param[i];
+        if (p->state || least == 0 || p->offset - first < least) continue;
+        r->buckets[r->count++] = (bucket){.first = first, .count = p->offset - first};
+        first = p->offset;
+    }
+    r->buckets[r->count++] = (bucket){.first = first, .count = table->parameters - first};
+    for (int b = 0; b < r->count; b++) {
+        for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++) {
+            bucket *own = &r->buckets[b];
+            own->after[kind] = cm_tape_final_after(t->unroll[kind].tape, own->first, own->count);
+        }
+    }
+}
+
+/* Tapes of both kinds are made by the same calls, so they have one order. */
+static int by_end(const void *a, const void *b) {
+    const bucket *x = a, *y = b;
+    if (x->after[0] != y->after[0]) return x->after[0] < y->after[0] ? -1 : 1;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static cm_status open_reducer(cm_reducer *r) {
+    cm_trainer *t = r->trainer;
+    const size_t most = (size_t)cm_network_parameters(t->config.network)->count + 1;
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->moved, NULL);
+    CM_TRY(cm_alloc(&r->buckets, most, sizeof *r->buckets, "buckets of gradients"));
+    CM_TRY(cm_alloc(&r->passed, most, sizeof *r->passed, "buckets of gradients"));
+    cut(r);
+    qsort(r->buckets, (size_t)r->count, sizeof *r->buckets, by_end);
+    CM_TRY(cm_stream_open(t->config.backend, &r->stream));
+    return r->count > 1 ? cm_pool_create(2, &r->pair) : CM_OK;
+}
+
+cm_status cm_reducer_create(cm_trainer *t) {
+    if (t->config.comm->size == 1) return CM_OK;
+    CM_TRY(cm_alloc(&t->reducer, 1, sizeof *t->reducer, "buckets of gradients"));
+    t->reducer->trainer = t;
+    return open_reducer(t->reducer);
+}
+
+void cm_reducer_destroy(cm_reducer *r) {
+    if (!r) return;
+    cm_pool_destroy(r->pair);
+    cm_stream_close(r->stream);
+    pthread_cond_destroy(&r->moved);
+    pthread_mutex_destroy(&r->lock);
+    free(r->buckets);
+    free(r->passed);
+    free(r);
+}
+
+/* ---- those who play ---- */
+
+static void pass_by(cm_reducer *r, int b) {
+    pthread_mutex_lock(&r->lock);
+    r->passed[b]++;
+    pthread_cond_signal(&r->moved);
+    pthread_mutex_unlock(&r->lock);
+}
+
+cm_status cm_reducer_backward(cm_reducer *r, cm_pass *pass, int kind) {
+    int at = 0;
+    for (int b = 0; b < r->count; b++) {
+        const int after = r->buckets[b].after[kind];
+        if (after > at) CM_TRY(cm_pass_backward_part(pass, at, after));
+        at = after > at ? after : at;
+        pass_by(r, b);
+    }
+    return cm_pass_backward_part(pass, at, cm_tape_backward_calls(r->trainer->unroll[kind].tape));
+}
+
+static cm_status play(cm_reducer *r) {
+    cm_trainer *t = r->trainer;
+    cm_status status = cm_pool_run(t->config.pool, t->chunks, r->chunk, t);
+    r->played = cm_clock_seconds();
+    pthread_mutex_lock(&r->lock);
+    r->has_failed = status != CM_OK;
+    pthread_cond_signal(&r->moved);
+    pthread_mutex_unlock(&r->lock);
+    return status;
+}
+
+/* ---- the one who sums ---- */
+
+/* Whether all chunks are through with a bucket; false: they never will be. */
+static bool await(cm_reducer *r, int b) {
+    pthread_mutex_lock(&r->lock);
+    while (r->passed[b] < r->trainer->chunks && !r->has_failed) pthread_cond_wait(&r->moved, &r->lock);
+    const bool is_final = r->passed[b] == r->trainer->chunks;
+    pthread_mutex_unlock(&r->lock);
+    return is_final;
+}
+
+/* What stands behind the gradient: 0, or no number if a result is none. */
+static void mark_results(const cm_trainer *t) {
+    const float *results = t->results.host;
+    float *mark = t->gradient[0] + behind(t);
+    *mark = 0.0f;
+    for (size_t i = 0; i < (size_t)t->chunks * t->result_stride / sizeof(float); i++) *mark += 0.0f * results[i];
+}
+
+/* Over the ranks, when the first chunk's gradient has the sum over the chunks. */
+static cm_status sum_ranks(cm_reducer *r, const bucket *own) {
+    const cm_trainer *t = r->trainer;
+    cm_comm *comm = t->config.comm;
+    const bool is_last = own->first + own->count == behind(t);
+    const double start = cm_clock_seconds();
+    if (is_last) mark_results(t);
+    CM_TRACE_BEGIN("reduce");
+    cm_status status = comm->all_reduce(comm, t->gradient[0] + own->first, own->count + is_last);
+    CM_TRACE_END();
+    r->reduce_seconds += cm_clock_seconds() - start;
+    return status;
+}
+
+static cm_status sum_buckets(cm_reducer *r) {
+    const cm_trainer *t = r->trainer;
+    for (int b = 0; b < r->count && await(r, b); b++) {
+        const bucket *own = &r->buckets[b];
+        CM_TRY(cm_gradient_sum(r->stream, t->gradient, t->chunks, own->first, own->count));
+        CM_TRY(sum_ranks(r, own));
+    }
+    return CM_OK;
+}
+
+static cm_status run_half(void *context, int task, int worker) {
+    (void)worker;
+    return task == 0 ? play(context) : sum_buckets(context);
+}
+
+cm_status cm_reducer_run(cm_reducer *r, cm_pool_task chunk) {
+    cm_trainer *t = r->trainer;
+    r->chunk = chunk;
+    r->has_failed = false;
+    r->reduce_seconds = 0.0;
+    for (int b = 0; b < r->count; b++) r->passed[b] = 0;
+    if (r->pair) {
+        CM_TRY(cm_pool_run(r->pair, 2, run_half, r));
+    } else {
+        CM_TRY(play(r));
+        CM_TRY(cm_optimizer_sum(t->optimizer, t->gradient, t->chunks));
+        CM_TRY(sum_ranks(r, &r->buckets[0]));
+    }
+    r->exposed_seconds = cm_clock_seconds() - r->played;
+    return CM_OK;
+}
+
+void cm_reducer_report(const cm_reducer *r, cm_train_report *report) {
+    report->reduce_seconds = r->reduce_seconds;
+    report->exposed_seconds = r->exposed_seconds < r->reduce_seconds ? r->exposed_seconds : r->reduce_seconds;
+}
