@@ -18,8 +18,10 @@ struct cm_beat {
     size_t width;
     double timeout, period;
     int before, behind; /* ranks in the ring */
-    int stop;           /* atomic */
-    int sent, heard;    /* the beats that are on their way; MPI owns them until it is done */
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+    bool stop;
+    int sent, heard; /* the beats that are on their way; MPI owns them until it is done */
 };
 
 /* Ends the job: the others may be waiting for the lost rank for ever. */
@@ -29,10 +31,19 @@ static void give_up(const cm_beat *b) {
     MPI_Abort(MPI_COMM_WORLD, EXIT_LOST);
 }
 
-static void sleep_for(double seconds) {
-    struct timespec time = {.tv_sec = (time_t)seconds};
-    time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
-    nanosleep(&time, NULL);
+/* Sleeps for a period, or until it is to stop. False then. */
+static bool goes_on(cm_beat *b) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    const double end = (double)until.tv_nsec * 1e-9 + b->period;
+    until.tv_sec += (time_t)end;
+    until.tv_nsec = (long)((end - (double)(time_t)end) * 1e9);
+    pthread_mutex_lock(&b->lock);
+    int error = 0;
+    while (!b->stop && error == 0) error = pthread_cond_timedwait(&b->woken, &b->lock, &until);
+    const bool stop = b->stop;
+    pthread_mutex_unlock(&b->lock);
+    return !stop;
 }
 
 static void *beat_on(void *context) {
@@ -40,7 +51,7 @@ static void *beat_on(void *context) {
     MPI_Request out = MPI_REQUEST_NULL, in;
     double last = cm_clock_seconds(), before = last;
     MPI_Irecv(&b->heard, 1, MPI_INT, b->before, TAG, b->comm, &in);
-    while (!__atomic_load_n(&b->stop, __ATOMIC_ACQUIRE)) {
+    do {
         double now = cm_clock_seconds();
         int done = 0;
         MPI_Test(&out, &done, MPI_STATUS_IGNORE);
@@ -52,8 +63,7 @@ static void *beat_on(void *context) {
         if (now - before > b->timeout / 2.0) last = now; /* it was this process that stood still */
         before = now;
         if (now - last > b->timeout) give_up(b);
-        sleep_for(b->period);
-    }
+    } while (goes_on(b));
     MPI_Cancel(&in);
     MPI_Wait(&in, MPI_STATUS_IGNORE);
     if (out != MPI_REQUEST_NULL) MPI_Request_free(&out);
@@ -75,6 +85,12 @@ cm_status cm_beat_start(const char *host, size_t width, double timeout, cm_beat 
     *out = NULL;
     cm_beat *b;
     CM_TRY(cm_alloc(&b, 1, sizeof *b, "the ranks' beats"));
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&b->woken, &clock);
+    pthread_condattr_destroy(&clock);
+    pthread_mutex_init(&b->lock, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     b->host = host;
@@ -93,7 +109,12 @@ cm_status cm_beat_start(const char *host, size_t width, double timeout, cm_beat 
 
 void cm_beat_stop(cm_beat *b) {
     if (!b) return;
-    __atomic_store_n(&b->stop, 1, __ATOMIC_RELEASE);
+    pthread_mutex_lock(&b->lock);
+    b->stop = true;
+    pthread_cond_signal(&b->woken);
+    pthread_mutex_unlock(&b->lock);
     pthread_join(b->thread, NULL);
+    pthread_cond_destroy(&b->woken);
+    pthread_mutex_destroy(&b->lock);
     free(b);
 }
