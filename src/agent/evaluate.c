@@ -34,6 +34,18 @@ static cm_status take_games(cm_evaluator *v, const cm_evaluator_config *c) {
     return CM_OK;
 }
 
+/* Of this process's part: batches as large as one process has, but work for every worker. */
+static cm_match_shape shape_of(const cm_evaluator_config *c, int parts) {
+    cm_match_shape shape = cm_match_shape_of(c->episodes, c->pool);
+    const int workers = cm_pool_size(c->pool), own = (c->episodes + parts - 1) / parts;
+    if (parts == 1) return shape;
+    shape.shards = (shape.shards + parts - 1) / parts;
+    if (shape.shards < workers) shape.shards = own < workers ? own : workers;
+    shape.rows = own < shape.rows * shape.shards ? (own + shape.shards - 1) / shape.shards : shape.rows;
+    shape.lanes = shape.shards < workers ? shape.shards : workers;
+    return shape;
+}
+
 static cm_status open_evaluator(cm_evaluator *v, const cm_evaluator_config *c) {
     static const cm_opponent uniform = {.kind = CM_OPPONENT_RANDOM};
     const cm_opponent *opponent = c->opponent ? c->opponent : &uniform;
@@ -43,7 +55,7 @@ static cm_status open_evaluator(cm_evaluator *v, const cm_evaluator_config *c) {
                              .games = c->episodes,
                              .part = c->peers ? c->peers->part : 0,
                              .parts = parts,
-                             .shape = cm_match_shape_of((c->episodes + parts - 1) / parts, c->pool),
+                             .shape = shape_of(c, parts),
                              .stop = c->stop};
     if (parts > 1) CM_TRY(take_games(v, c));
     CM_TRY(cm_player_agent(c->agent, c->env, &match.shape, &v->players[0]));

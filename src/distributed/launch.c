@@ -235,8 +235,8 @@ static cm_status start(char *const *command, int out, int *status) {
 }
 
 /* The ranks bind themselves (cm_launch_bind), and whether they find room has been checked in our own way: so this
- * machine is given to the launcher as one with as many slots as there are ranks. In an allocation of SLURM it knows the
- * machines by itself. */
+ * machine is given to the launcher as one with as many slots as there are ranks, whose messages go through memory: Open
+ * MPI does not look for networks then, which takes 0.2 s. In an allocation of SLURM it knows the machines by itself. */
 static int write_command(const cm_launch *launch, char *own, char hosts[48], char number[16], const char **out) {
     int count = 0;
     snprintf(number, 16, "%d", launch->ranks);
@@ -249,6 +249,11 @@ static int write_command(const cm_launch *launch, char *own, char hosts[48], cha
     if (allocated_ranks() == 0) {
         out[count++] = "--host";
         out[count++] = hosts;
+        if (!getenv("OMPI_MCA_pml")) {
+            out[count++] = "--mca";
+            out[count++] = "pml";
+            out[count++] = "ob1";
+        }
     }
     out[count++] = "-np";
     out[count++] = number;

@@ -89,7 +89,7 @@ const cm_option cm_run_option_rows[] = {
     CM_OPTION(DOUBLE, rank_timeout, "Device", "60", 1, 86400,
               "Seconds without a sign of life after which a rank counts as lost, and a run of several ranks ends.",
               .flags = CM_OPTION_RESUME),
-    CM_OPTION(INT, rank_bucket_kib, "Device", "256", 0, 1 << 20,
+    CM_OPTION(INT, rank_bucket_kib, "Device", "1024", 0, 1 << 20,
               "Least size in KiB of the pieces in which gradients are summed over ranks while the backward pass goes "
               "on; 0: in one piece behind it. Changes no result.",
               .flags = CM_OPTION_RESUME),
