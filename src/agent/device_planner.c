@@ -3,13 +3,14 @@
 #include <stdlib.h>
 
 #include "core/arena.h"
+#include "device/mirror.h"
 #include "mcts/device_search.h"
 
 struct cm_device_planner {
     int simulations;         /* N */
     cm_stream *stream;       /* borrowed */
     cm_inference *inference; /* owned, like all below */
-    cm_buffer discounts;     /* [R] of the transitions */
+    cm_mirror discounts;     /* [R] of the transitions */
     cm_device_search *search;
     void *recording; /* of a whole search; the backend's */
 };
@@ -26,11 +27,12 @@ static cm_status open_model(cm_device_planner *d, const cm_planner_config *c, cm
     int slots = c->search.num_simulations + 1;
     CM_TRY(cm_inference_create(c->network, d->stream, c->rows, c->rows * slots, c->compute, c->parameters, c->state,
                                &d->inference));
-    CM_TRY(cm_buffer_create(&d->discounts, device, (size_t)c->rows * sizeof(float), "discounts"));
+    CM_TRY(cm_mirror_create(&d->discounts, device, (size_t)c->rows * sizeof(float), "discounts"));
     for (int b = 0; b < c->rows; b++) {
         cm_inference_get(d->inference)->root_slots[b] = b * slots;
-        CM_TRY(cm_buffer_write(&d->discounts, (size_t)b * sizeof(float), &c->discount, sizeof(float)));
+        ((float *)d->discounts.host)[b] = c->discount;
     }
+    CM_TRY(cm_mirror_push(&d->discounts));
     cm_inference_arrays at = cm_inference_on_device(d->inference);
     *out = (cm_device_model){
         .num_actions = cm_network_get_config(c->network)->actions,
@@ -39,7 +41,7 @@ static cm_status open_model(cm_device_planner *d, const cm_planner_config *c, cm
         .prior_logits = at.policy,
         .value = at.value,
         .reward = at.reward,
-        .discount = (const float *)(const void *)d->discounts.base,
+        .discount = (const float *)(const void *)d->discounts.block.base,
         .parent_slots = at.parent_slots,
         .actions = at.actions,
         .child_slots = at.child_slots,
@@ -73,7 +75,7 @@ void cm_device_planner_close(cm_device_planner *d) {
     if (!d) return;
     if (d->recording) d->stream->backend->kind->forget(d->recording);
     cm_device_search_destroy(d->search);
-    cm_buffer_destroy(&d->discounts);
+    cm_mirror_destroy(&d->discounts);
     cm_inference_destroy(d->inference);
     free(d);
 }

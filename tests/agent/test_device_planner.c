@@ -79,14 +79,13 @@ static void assert_same_trees(side *a, side *b, int count, int actions) {
 }
 
 static void assert_same(side *a, side *b, int count, int actions) {
-    size_t n = (size_t)(count * actions) * sizeof(float), one = (size_t)count * sizeof(float);
+    size_t n = (size_t)(count * actions) * sizeof(float);
     ck_assert_mem_eq(a->visits, b->visits, n);
     ck_assert_mem_eq(a->weights, b->weights, n);
     ck_assert_mem_eq(a->probs, b->probs, n);
     ck_assert_mem_eq(a->q, b->q, n);
-    ck_assert_mem_eq(a->value, b->value, one);
-    ck_assert_mem_eq(a->raw, b->raw, one);
-    ck_assert_mem_eq(a->action, b->action, one);
+    for (int i = 0; i < count; i++)
+        ck_assert(a->value[i] == b->value[i] && a->raw[i] == b->raw[i] && a->action[i] == b->action[i]);
     assert_same_trees(a, b, count, actions);
 }
 
