@@ -27,7 +27,7 @@ static cm_status read_configuration(const cm_arguments *arguments, cm_configurat
 static cm_status check_configuration(const cm_arguments *arguments, int ranks) {
     cm_configuration configuration;
     CM_TRY(read_configuration(arguments, &configuration));
-    return cm_ranks_check(&configuration, ranks);
+    return cm_ranks_check(&configuration, ranks, cm_argument_given(arguments, "--resume"));
 }
 
 static cm_status launch(cm_arguments *arguments, int ranks, cm_cli_ranks *out) {

@@ -5,24 +5,41 @@
 
 #include "core/arena.h"
 
-cm_status cm_ranks_check(const cm_configuration *c, int ranks) {
-    const struct {
-        const char *key;
-        int64_t count;
-    } rows[] = {{"Environment.num_envs", c->env.num_envs},
-                {"Training.batch_size", c->trainer.batch_size},
-                {"Memory.memory_steps", c->replay.memory_steps},
-                {"Memory.memory_capacity", c->replay.memory_capacity},
-                {"Memory.memory_bytes", c->replay.memory_bytes}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        int64_t rest = rows[i].count % ranks, below = rows[i].count - rest, above = below + ranks;
-        if (rest == 0) continue;
-        int64_t nearest = below > 0 && rest <= ranks - rest ? below : above;
-        return cm_fail(CM_ERR_INPUT,
-                       "%s is %lld, which %d ranks cannot share evenly; the nearest count that they can is %lld",
-                       rows[i].key, (long long)rows[i].count, ranks, (long long)nearest);
+enum { SHARED = 5 };
+
+/* The counts that ranks share. */
+typedef struct shared {
+    const char *key;
+    int64_t count;
+} shared;
+
+/* The first that so many ranks cannot share evenly; NULL: there is none. */
+static const shared *find_uneven(const shared rows[SHARED], int ranks) {
+    for (int i = 0; i < SHARED; i++) {
+        if (rows[i].count % ranks != 0) return &rows[i];
     }
-    return CM_OK;
+    return NULL;
+}
+
+cm_status cm_ranks_check(const cm_configuration *c, int ranks, bool resumes) {
+    const shared rows[SHARED] = {{"Environment.num_envs", c->env.num_envs},
+                                 {"Training.batch_size", c->trainer.batch_size},
+                                 {"Memory.memory_steps", c->replay.memory_steps},
+                                 {"Memory.memory_capacity", c->replay.memory_capacity},
+                                 {"Memory.memory_bytes", c->replay.memory_bytes}};
+    const shared *row = find_uneven(rows, ranks);
+    int fewer = ranks - 1;
+    if (!row) return CM_OK;
+    if (resumes) {
+        while (find_uneven(rows, fewer)) fewer--;
+        return cm_fail(CM_ERR_INPUT, "%s of this run is %lld, which %d ranks cannot share evenly; go on with %d",
+                       row->key, (long long)row->count, ranks, fewer);
+    }
+    int64_t rest = row->count % ranks, below = row->count - rest, above = below + ranks;
+    int64_t nearest = below > 0 && rest <= ranks - rest ? below : above;
+    return cm_fail(CM_ERR_INPUT,
+                   "%s is %lld, which %d ranks cannot share evenly; the nearest count that they can is %lld", row->key,
+                   (long long)row->count, ranks, (long long)nearest);
 }
 
 static void add(cm_actor_counts *sum, const cm_actor_counts *other) {

@@ -16,9 +16,9 @@
 extern "C" {
 #endif
 
-/* Errors: CM_ERR_INPUT names the first key whose count the ranks cannot share evenly, and the nearest ones that they
- * can. */
-cm_status cm_ranks_check(const cm_configuration *configuration, int ranks) CM_MUST_USE;
+/* Errors: CM_ERR_INPUT names the first key whose count the ranks cannot share evenly, and the nearest one that they
+ * can; for a run that goes on, whose counts are fixed, the largest smaller number of ranks that can share all. */
+cm_status cm_ranks_check(const cm_configuration *configuration, int ranks, bool resumes) CM_MUST_USE;
 
 /* counts <- those of all ranks together: sums, and means over the recent episodes of all. Collective. */
 cm_status cm_ranks_count(cm_comm *comm, cm_actor_counts *counts) CM_MUST_USE;

@@ -406,7 +406,7 @@ static cm_status open_session(cm_run *run, const cm_run_request *request) {
     cm_configuration configuration = *request->configuration;
     cm_comm *comm = request->comm;
     if (comm && comm->size > 1) {
-        CM_TRY(cm_ranks_check(&configuration, comm->size));
+        CM_TRY(cm_ranks_check(&configuration, comm->size, request->resume));
         int *threads = &configuration.run.threads;
         *threads = (*threads + comm->local_size - 1) / comm->local_size;
     }

@@ -84,16 +84,21 @@ START_TEST(counts_that_ranks_cannot_share_name_the_nearest_that_they_can) {
     cm_config *config;
     const char *settings[] = {"num_envs=30", "batch_size=64", "memory_steps=4000"};
     ck_assert_int_eq(cm_configuration_load(NULL, settings, 3, &c, &config), CM_OK);
-    ck_assert_int_eq(cm_ranks_check(&c, 1), CM_OK);
-    ck_assert_int_eq(cm_ranks_check(&c, 2), CM_OK);
-    ck_assert_int_eq(cm_ranks_check(&c, 4), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_ranks_check(&c, 1, false), CM_OK);
+    ck_assert_int_eq(cm_ranks_check(&c, 2, false), CM_OK);
+    ck_assert_int_eq(cm_ranks_check(&c, 4, false), CM_ERR_INPUT);
     ck_assert_str_eq(cm_error_message(), "Environment.num_envs is 30, which 4 ranks cannot share evenly; the nearest "
                                          "count that they can is 28");
-    ck_assert_int_eq(cm_ranks_check(&c, 3), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_ranks_check(&c, 3, false), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "Training.batch_size is 64, which 3 ranks"));
     ck_assert_ptr_nonnull(strstr(cm_error_message(), " is 63"));
-    ck_assert_int_eq(cm_ranks_check(&c, 128), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_ranks_check(&c, 128, false), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), " is 128"));
+    ck_assert_int_eq(cm_ranks_check(&c, 2, true), CM_OK);
+    ck_assert_int_eq(cm_ranks_check(&c, 4, true), CM_ERR_INPUT);
+    ck_assert_str_eq(cm_error_message(),
+                     "Environment.num_envs of this run is 30, which 4 ranks cannot share evenly; go "
+                     "on with 2");
     cm_config_destroy(config);
 }
 END_TEST
