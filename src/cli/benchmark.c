@@ -31,6 +31,11 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+double cm_benchmark_median(double *values, int count) {
+    qsort(values, (size_t)count, sizeof *values, compare);
+    return values[count / 2];
+}
+
 cm_status cm_benchmark_time(double seconds, cm_benchmark_round round, void *context, double *median) {
     enum { MOST = 1000, LEAST = 5 };
     double taken[MOST], sum = 0.0;
@@ -41,8 +46,7 @@ cm_status cm_benchmark_time(double seconds, cm_benchmark_round round, void *cont
         CM_TRY(round(context));
         sum += taken[count++] = cm_clock_seconds() - start;
     }
-    qsort(taken, (size_t)count, sizeof *taken, compare);
-    *median = taken[count / 2];
+    *median = cm_benchmark_median(taken, count);
     return CM_OK;
 }
 
@@ -101,7 +105,6 @@ static cm_status prepare(const cm_arguments *a, cm_benchmark *b) {
     CM_TRY(integer(a, "--batch", 1, 1 << 20, 256, &b->batch));
     CM_TRY(integer(a, "--simulations", 1, 65536, 50, &b->simulations));
     CM_TRY(integer(a, "--unroll", 0, 64, 5, &b->unroll));
-    b->seconds = 1.0;
     CM_TRY(cm_argument_seconds(a, "--seconds", &b->seconds));
     if (b->seconds <= 0.0) return cm_fail(CM_ERR_INPUT, "--seconds: must be more than 0");
     b->batch_given = cm_argument_given(a, "--batch");
@@ -111,6 +114,18 @@ static cm_status prepare(const cm_arguments *a, cm_benchmark *b) {
     bool wanted = b->configuration.run.model_dtype == CM_MODEL_BFLOAT16;
     b->compute = wanted && b->backend->bf16 ? CM_BF16 : CM_F32;
     return CM_OK;
+}
+
+cm_status cm_benchmark_open(const cm_arguments *arguments, cm_benchmark *out) {
+    *out = (cm_benchmark){.seconds = 1.0};
+    CM_TRY(cm_cli_configuration(arguments, &out->configuration, &out->config));
+    return prepare(arguments, out);
+}
+
+void cm_benchmark_close(cm_benchmark *bench) {
+    cm_backend_close(bench->backend);
+    cm_pool_destroy(bench->pool);
+    cm_config_destroy(bench->config);
 }
 
 /* ---- output ---- */
@@ -184,14 +199,13 @@ static cm_status run_parts(const cm_arguments *a, const cm_benchmark *b) {
 }
 
 static cm_status run(cm_arguments *arguments) {
-    cm_benchmark b = {0};
-    cm_config *config;
-    CM_TRY(cm_cli_configuration(arguments, &b.configuration, &config));
-    cm_status status = prepare(arguments, &b);
+    cm_benchmark b;
+    if (arguments->positional_count && strcmp(arguments->positional[0], "scaling") == 0) {
+        return cm_benchmark_scaling(arguments);
+    }
+    cm_status status = cm_benchmark_open(arguments, &b);
     if (status == CM_OK) status = run_parts(arguments, &b);
-    cm_backend_close(b.backend);
-    cm_pool_destroy(b.pool);
-    cm_config_destroy(config);
+    cm_benchmark_close(&b);
     return status;
 }
 
@@ -208,6 +222,9 @@ static const cm_flag flags[] = {
     {"--policy", "NAME", "muzero or gumbel_muzero, of search and tree; default policy."},
     {"--env", "NAME", "Environment of the part env; default env_name."},
     {"--seconds", "TIME", "How long each part is measured, about; default 1."},
+    {"--num-devices", "N", "Most ranks of the part scaling; default: as many as there are processors."},
+    {"--oversubscribe", NULL, "Allow more of them than the machine has processors."},
+    {"--updates", "N", "Updates of the training of the part scaling; default 1024."},
     CM_FLAG_JSON,
     CM_FLAGS_CONFIGURATION,
     CM_FLAGS_MACHINE,
@@ -216,10 +233,23 @@ static const cm_flag flags[] = {
 const cm_command cm_command_benchmark = {
     .name = "benchmark",
     .about = "time a part, or all, and set it beside the machine's matmul speed",
-    .positional = "[matmul|inference|search|tree|train|env|replay]",
+    .positional = "[matmul|inference|search|tree|train|env|replay|scaling]",
     .details =
         "Figures are medians over rounds. Parts that do matrix products also say what share of the speed of large "
-        "products, measured in the same run on the same threads, they reach.",
+        "products, measured in the same run on the same threads, they reach.\n\n"
+        "scaling has to be asked for. It starts 1, 2, 4 ... ranks, each with as many threads as a processor's share, "
+        "and "
+        "measures the training that is configured with each number of them: an update; an update of ranks that do not "
+        "know of each other (compute); how long gradients are summed over ranks in an update (reduce), how much of "
+        "that "
+        "comes behind the backward pass (exposed), and the share that goes on beside it (overlap); a whole training of "
+        "so "
+        "many updates without evaluations; sums over ranks by size, the last one of a gradient. All counts are "
+        "those of the whole run, so each of four ranks has a quarter of the batch. Efficiency is the time of one rank "
+        "over the time of these, per processor used. Started by mpirun or srun it measures the ranks that it finds, "
+        "and "
+        "prints JSON.",
     .flags = flags,
-    .examples = "  cumind benchmark search --dtype bfloat16\n  cumind benchmark tree --actions 82 --json\n",
+    .examples = "  cumind benchmark search --dtype bfloat16\n  cumind benchmark tree --actions 82 --json\n"
+                "  cumind benchmark scaling --num-devices 4 --oversubscribe\n",
     .run = run};

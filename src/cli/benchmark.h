@@ -5,6 +5,7 @@
 #include "backend/backend.h"
 #include "cli/output.h"
 #include "network/network.h"
+#include "trainer/trainer.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,16 +14,21 @@ extern "C" {
 /* What is measured; from flags. */
 typedef struct cm_benchmark {
     cm_configuration configuration; /* options of everything a flag does not set */
+    cm_config *config;              /* owned */
     cm_network_config network;
     const char *network_name; /* "plain", "configured" */
     const char *environment;
-    cm_backend *backend;
-    cm_pool *pool;
+    cm_backend *backend; /* owned */
+    cm_pool *pool;       /* owned */
     cm_dtype compute;
     int batch, simulations, actions, unroll;
     bool batch_given;
     double seconds; /* to measure each part for, about */
 } cm_benchmark;
+
+/* What the flags say, opened on this machine. Close it after an error, too. */
+cm_status cm_benchmark_open(const cm_arguments *arguments, cm_benchmark *out) CM_MUST_USE;
+void cm_benchmark_close(cm_benchmark *bench);
 
 /* What was found: up to 8 numbers with their JSON keys, and a note. */
 typedef struct cm_benchmark_result {
@@ -42,6 +48,31 @@ typedef cm_status (*cm_benchmark_round)(void *context);
 
 /* Median seconds of a round: after one that is not counted, at least 5, for about `seconds`. */
 cm_status cm_benchmark_time(double seconds, cm_benchmark_round round, void *context, double *median) CM_MUST_USE;
+
+/* The middle one of `count` values, which are sorted. */
+double cm_benchmark_median(double *values, int count);
+
+/* out[n] <- N(0, 1), the same for the same stream. */
+void cm_benchmark_fill(float *out, size_t n, uint64_t stream);
+
+/* A trainer with rows that are made up. */
+typedef struct cm_benchmark_training {
+    cm_trainer_options options;
+    cm_network *network; /* owned, like all below */
+    cm_trainer *trainer;
+    cm_train_batch batch;
+    float *numbers, *ones;
+    int32_t *actions;
+} cm_benchmark_training;
+
+/* `rows` are those of this rank; `comm` NULL: one process. Close it after an error, too. */
+cm_status cm_benchmark_training_open(const cm_benchmark *bench, cm_comm *comm, int rows,
+                                     cm_benchmark_training *out) CM_MUST_USE;
+cm_status cm_benchmark_training_round(void *training) CM_MUST_USE; /* one update */
+void cm_benchmark_training_close(cm_benchmark_training *training);
+
+/* The part scaling: starts ranks, or is one. */
+cm_status cm_benchmark_scaling(cm_arguments *arguments) CM_MUST_USE;
 
 cm_status cm_benchmark_matmul(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
 cm_status cm_benchmark_inference(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;

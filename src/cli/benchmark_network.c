@@ -1,4 +1,4 @@
-/* Benchmarks of what runs a network: matrix products, inference, search, training steps. */
+/* Benchmarks of what runs a network: matrix products, inference, search. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,8 @@
 #include "core/rng.h"
 #include "device/mirror.h"
 #include "network/inference.h"
-#include "trainer/trainer.h"
 
-static void fill_normal(float *out, size_t n, uint64_t stream) {
+void cm_benchmark_fill(float *out, size_t n, uint64_t stream) {
     cm_rng rng = cm_rng_init(cm_key_make(0, CM_RNG_TEST, stream), 0);
     for (size_t i = 0; i < n; i++) out[i] = cm_rng_normal(&rng);
 }
@@ -55,7 +54,7 @@ static cm_status open_matmul(matmul *m) {
                             "matrices"));
     CM_TRY(cm_alloc(&m->streams, workers, sizeof *m->streams, "streams"));
     CM_TRY(cm_alloc(&m->calls, workers, sizeof *m->calls, "calls"));
-    fill_normal(m->memory.host, weight + workers * rows, 0);
+    cm_benchmark_fill(m->memory.host, weight + workers * rows, 0);
     CM_TRY(cm_mirror_push(&m->memory));
     float *memory = (float *)(void *)m->memory.block.base;
     for (size_t w = 0; w < workers; w++) {
@@ -151,7 +150,8 @@ static cm_status open_inference(inference *f) {
         CM_TRY(cm_inference_create(f->w.network, f->streams[i], f->rows, f->rows, f->bench->compute, f->w.parameters,
                                    f->w.state, &f->shards[i]));
         const cm_inference_arrays *a = cm_inference_get(f->shards[i]);
-        fill_normal(a->observation, (size_t)f->rows * (size_t)cm_network_observation_size(f->w.network), (uint64_t)i);
+        cm_benchmark_fill(a->observation, (size_t)f->rows * (size_t)cm_network_observation_size(f->w.network),
+                          (uint64_t)i);
         for (int r = 0; r < f->rows; r++) a->root_slots[r] = r;
     }
     return CM_OK;
@@ -215,8 +215,8 @@ static cm_status open_search(search *s) {
     for (int r = 0; r < s->rows; r++) s->keys[r] = cm_key_make(0, CM_RNG_TEST, (uint64_t)r);
     for (int i = 0; i < s->count; i++) {
         CM_TRY(cm_planner_create(&config, &s->shards[i]));
-        fill_normal(cm_planner_observations(s->shards[i]),
-                    (size_t)s->rows * (size_t)cm_network_observation_size(s->w.network), (uint64_t)i);
+        cm_benchmark_fill(cm_planner_observations(s->shards[i]),
+                          (size_t)s->rows * (size_t)cm_network_observation_size(s->w.network), (uint64_t)i);
     }
     return CM_OK;
 }
@@ -254,76 +254,5 @@ cm_status cm_benchmark_search(const cm_benchmark *bench, cm_benchmark_result *re
     snprintf(result->note, sizeof result->note, "%d roots x %d simulations, %d actions, %s%s", s.count * s.rows,
              bench->simulations, bench->actions, bench->configuration.mcts.policy == 0 ? "muzero" : "gumbel_muzero",
              s.on_device ? ", trees on the device" : "");
-    return CM_OK;
-}
-
-/* ---- train: whole updates ---- */
-
-typedef struct training {
-    cm_trainer *trainer;
-    cm_train_batch batch;
-    float *numbers, *ones;
-    int32_t *actions;
-} training;
-
-static cm_status train_round(void *context) {
-    training *t = context;
-    cm_train_report report;
-    return cm_trainer_update(t->trainer, &t->batch, &report);
-}
-
-static cm_status open_training(const cm_benchmark *b, const weights *w, const cm_trainer_options *options,
-                               training *t) {
-    cm_trainer_config config = {.network = w->network,
-                                .backend = b->backend,
-                                .pool = b->pool,
-                                .options = options,
-                                .batch = b->batch,
-                                .unroll = b->unroll,
-                                .compute = b->compute,
-                                .total_updates = 1000000};
-    size_t B = (size_t)b->batch, K = (size_t)b->unroll + 1, A = (size_t)b->actions;
-    size_t O = (size_t)cm_network_observation_size(w->network), numbers = B * (O > K ? O : K);
-    CM_TRY(cm_trainer_create(&config, &t->trainer));
-    CM_TRY(cm_alloc(&t->numbers, numbers, sizeof(float), "a batch"));
-    CM_TRY(cm_alloc(&t->ones, B * K * A, sizeof(float), "a batch"));
-    CM_TRY(cm_alloc(&t->actions, B * K, sizeof(int32_t), "a batch"));
-    fill_normal(t->numbers, numbers, 1);
-    for (size_t i = 0; i < B * K * A; i++) t->ones[i] = 1.0f;
-    for (size_t i = 0; i < B * K; i++) t->actions[i] = (int32_t)(i % A);
-    t->batch = (cm_train_batch){.observation = t->numbers,
-                                .actions = t->actions,
-                                .target_value = t->numbers,
-                                .target_reward = t->numbers,
-                                .target_policy = t->ones,
-                                .value_mask = t->ones,
-                                .reward_mask = t->ones,
-                                .policy_mask = t->ones,
-                                .consistency_mask = t->ones};
-    return CM_OK;
-}
-
-cm_status cm_benchmark_train(const cm_benchmark *bench, cm_benchmark_result *result) {
-    cm_trainer_options options = bench->configuration.trainer;
-    weights w = {0};
-    training t = {0};
-    double seconds = 0.0, flops = 0.0;
-    options.ema_decay = 0.0, options.target_update_frequency = 0, options.consistency_weight = 0.0;
-    options.mask_illegal = false;
-    cm_status status = open_weights(bench, &w);
-    if (status == CM_OK) status = open_training(bench, &w, &options, &t);
-    if (status == CM_OK) status = cm_benchmark_time(bench->seconds, train_round, &t, &seconds);
-    if (status == CM_OK) flops = cm_trainer_flops(t.trainer);
-    cm_trainer_destroy(t.trainer);
-    free(t.numbers);
-    free(t.ones);
-    free(t.actions);
-    close_weights(&w);
-    CM_TRY(status);
-    cm_benchmark_put(result, "samples_per_second", bench->batch / seconds);
-    cm_benchmark_put(result, "updates_per_second", 1.0 / seconds);
-    result->flops_per_second = flops / seconds;
-    snprintf(result->note, sizeof result->note, "batch %d, unroll %d, %s", bench->batch, bench->unroll,
-             options.optimizer == CM_OPTIMIZER_SGD ? "sgd" : "adam");
     return CM_OK;
 }

@@ -1,0 +1,184 @@
+/* Inside the ranks of `cumind benchmark scaling`. */
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/scaling.h"
+#include "core/arena.h"
+#include "core/clock.h"
+#include "core/file.h"
+#include "run/run.h"
+
+/* ---- rounds that all ranks begin together ---- */
+
+enum { LEAST = 5, MOST = 500 };
+
+static cm_status time_once(cm_comm *comm, cm_benchmark_round round, void *context, double *seconds) {
+    CM_TRY(comm->barrier(comm));
+    double start = cm_clock_seconds();
+    CM_TRY(round(context));
+    *seconds = cm_clock_seconds() - start;
+    return CM_OK;
+}
+
+/* Seconds of a round: of each rank the median, of the ranks the largest. Rank 0 says how many rounds fill `seconds`. */
+static cm_status time_together(cm_comm *comm, double seconds, cm_benchmark_round round, void *context, double *out) {
+    double taken[MOST], first, *all;
+    CM_TRY(time_once(comm, round, context, &first));
+    CM_TRY(time_once(comm, round, context, &first));
+    int count = (int)fmin(fmax(seconds / first, LEAST), MOST);
+    CM_TRY(comm->broadcast(comm, &count, sizeof count, 0));
+    for (int i = 0; i < count; i++) CM_TRY(time_once(comm, round, context, &taken[i]));
+    double mine = cm_benchmark_median(taken, count);
+    CM_TRY(cm_alloc(&all, (size_t)comm->size, sizeof *all, "times of the ranks"));
+    cm_status status = comm->all_gather(comm, &mine, sizeof mine, all);
+    *out = mine;
+    for (int r = 0; r < comm->size && status == CM_OK; r++) *out = fmax(*out, all[r]);
+    free(all);
+    return status;
+}
+
+/* ---- updates ---- */
+
+enum { ROUNDS = MOST + 2 }; /* the two before the count among them */
+
+/* What the trainer reports of sums of gradients over ranks. */
+typedef struct sums {
+    double reduce, exposed; /* seconds */
+} sums;
+
+typedef struct together {
+    cm_benchmark_training training;
+    sums round[ROUNDS];
+    int rounds;
+} together;
+
+static cm_status update_round(void *context) {
+    together *t = context;
+    cm_train_report report;
+    CM_TRY(cm_trainer_update(t->training.trainer, &t->training.batch, &report));
+    t->round[t->rounds++] = (sums){report.reduce_seconds, report.exposed_seconds};
+    return CM_OK;
+}
+
+/* Of an update the least that a rank reports: the last rank to come waits for none that is slower. Then the median over
+ * updates. */
+static cm_status find_sums(const together *t, cm_comm *comm, cm_scaling *out) {
+    double reduce[ROUNDS], exposed[ROUNDS];
+    sums *all;
+    CM_TRY(cm_alloc(&all, (size_t)comm->size * ROUNDS, sizeof *all, "times of sums"));
+    cm_status status = comm->all_gather(comm, t->round, sizeof t->round, all);
+    for (int i = 0; i < t->rounds; i++) {
+        reduce[i] = exposed[i] = INFINITY;
+        for (int rank = 0; rank < comm->size; rank++) {
+            const sums *own = &all[(size_t)rank * ROUNDS + (size_t)i];
+            reduce[i] = fmin(reduce[i], own->reduce);
+            exposed[i] = fmin(exposed[i], own->exposed);
+        }
+    }
+    out->reduce = cm_benchmark_median(reduce, t->rounds);
+    out->exposed = cm_benchmark_median(exposed, t->rounds);
+    free(all);
+    return status;
+}
+
+static cm_status measure_together(const cm_benchmark *bench, cm_comm *comm, int rows, cm_scaling *out) {
+    together t = {.rounds = 0};
+    cm_status status = cm_benchmark_training_open(bench, comm, rows, &t.training);
+    if (status == CM_OK) status = time_together(comm, bench->seconds, update_round, &t, &out->update);
+    if (status == CM_OK) status = find_sums(&t, comm, out);
+    if (status == CM_OK) out->parameters = (int64_t)cm_network_parameters(t.training.network)->parameters;
+    cm_benchmark_training_close(&t.training);
+    return status;
+}
+
+static cm_status measure_alone(const cm_benchmark *bench, cm_comm *comm, int rows, cm_scaling *out) {
+    cm_benchmark_training t;
+    cm_status status = cm_benchmark_training_open(bench, NULL, rows, &t);
+    if (status == CM_OK) status = time_together(comm, bench->seconds, cm_benchmark_training_round, &t, &out->compute);
+    cm_benchmark_training_close(&t);
+    return status;
+}
+
+/* ---- sums by size ---- */
+
+typedef struct sum {
+    cm_comm *comm;
+    float *data;
+    size_t n;
+} sum;
+
+static cm_status sum_round(void *context) {
+    sum *s = context;
+    return s->comm->all_reduce(s->comm, s->data, s->n);
+}
+
+static cm_status measure_sums(const cm_benchmark *bench, cm_comm *comm, cm_scaling *out) {
+    const int64_t gradient = out->parameters * (int64_t)sizeof(float), most = 1 << 26;
+    const int64_t bytes[CM_SCALING_SUMS] = {1 << 10, 1 << 14, 1 << 18, 1 << 22, most, gradient};
+    sum s = {.comm = comm};
+    cm_status status = CM_OK;
+    if (comm->size == 1) return CM_OK;
+    CM_TRY(cm_alloc(&s.data, (size_t)(gradient > most ? gradient : most), 1, "numbers to sum"));
+    for (int i = 0; i < CM_SCALING_SUMS && status == CM_OK; i++, out->sums++) {
+        s.n = (size_t)bytes[i] / sizeof *s.data;
+        out->sum[i].bytes = bytes[i];
+        status = time_together(comm, bench->seconds, sum_round, &s, &out->sum[i].seconds);
+    }
+    free(s.data);
+    return status;
+}
+
+/* ---- a whole training ---- */
+
+static cm_status train(const cm_benchmark *bench, cm_comm *comm, const char *folder, cm_scaling *out) {
+    const cm_progress_style style = {.file = 1, .quiet = true};
+    cm_run_request request = {
+        .config = bench->config, .configuration = &bench->configuration, .directory = folder, .comm = comm};
+    cm_run *run = NULL;
+    cm_run_result result;
+    CM_TRY(cm_progress_create(&style, &request.progress));
+    cm_status status = cm_run_open(&request, &run);
+    if (status == CM_OK) status = cm_run_train(run, &result);
+    if (status == CM_OK) out->env_steps = result.env_steps, out->updates = result.updates, out->train = result.seconds;
+    cm_run_close(run);
+    cm_progress_destroy(request.progress);
+    return status;
+}
+
+/* A new folder where runs are kept: all machines see that. */
+static cm_status make_folder(const cm_benchmark *bench, char folder[PATH_MAX]) {
+    const char *root = bench->configuration.run.checkpoint_root_dir;
+    CM_TRY(cm_directory_make(root));
+    CM_TRY(cm_path_join(folder, PATH_MAX, root, "scaling-XXXXXX"));
+    if (!mkdtemp(folder)) return cm_fail(CM_ERR_IO, "%s: no folder can be made there", root);
+    return CM_OK;
+}
+
+/* It is gone afterwards, when all ranks are through. */
+static cm_status measure_training(const cm_benchmark *bench, cm_comm *comm, cm_scaling *out) {
+    char folder[PATH_MAX] = "", run[PATH_MAX];
+    if (comm->rank == 0) CM_TRY(make_folder(bench, folder));
+    CM_TRY(comm->broadcast(comm, folder, sizeof folder, 0));
+    cm_status status = cm_path_join(run, sizeof run, folder, "run");
+    if (status == CM_OK) status = train(bench, comm, run, out);
+    if (status == CM_OK) status = comm->barrier(comm);
+    if (comm->rank > 0) return status;
+    cm_status removed = cm_directory_remove(folder);
+    rmdir(bench->configuration.run.checkpoint_root_dir); /* if nothing else is in it */
+    return status == CM_OK ? removed : status;
+}
+
+/* ---- all of it ---- */
+
+double cm_scaling_overlap(const cm_scaling *s) { return s->reduce > 0.0 ? 1.0 - s->exposed / s->reduce : NAN; }
+
+cm_status cm_scaling_measure(const cm_benchmark *bench, cm_comm *comm, cm_scaling *out) {
+    *out = (cm_scaling){.ranks = comm->size, .threads = cm_pool_size(bench->pool), .batch = bench->batch};
+    int rows = bench->batch / comm->size;
+    CM_TRY(measure_alone(bench, comm, rows, out));
+    CM_TRY(measure_together(bench, comm, rows, out));
+    CM_TRY(measure_sums(bench, comm, out));
+    return measure_training(bench, comm, out);
+}
