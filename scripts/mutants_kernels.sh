@@ -101,9 +101,13 @@ backend/cuda/lstm.h|k->y[item - size]|k->y[item]
 mcts/cuda/tree.h|tree.scratch += (size_t)b * k->scratch_step|tree.scratch += 0
 mcts/cuda/tree.h|cm_tree_node(tree, b, CM_ROOT)->visits|cm_tree_node(tree, b, CM_ROOT)->visits + 1
 mcts/cuda/tree.h|if (slot >= tree->slots) return;|if (slot + 1 >= tree->slots) return;
-mcts/cuda/tree.h|k->model.parent_slots[b] = (int32_t)cm_tree_index(tree, b,|k->model.parent_slots[b] = (int32_t)cm_tree_index(tree, 0,
-mcts/cuda/tree.h|k->model.child_slots[b] = (int32_t)cm_tree_index(tree, b,|k->model.child_slots[b] = (int32_t)cm_tree_index(tree, 0,
-mcts/cuda/tree.h|k->model.actions[b] = leaf.action|k->model.actions[b] = 0
+mcts/cuda/tree.h|int32_t parent = (int32_t)cm_tree_index(tree, b,|int32_t parent = (int32_t)cm_tree_index(tree, 0,
+mcts/cuda/tree.h|int32_t child = (int32_t)cm_tree_index(tree, b,|int32_t child = (int32_t)cm_tree_index(tree, 0,
+mcts/cuda/tree.h|m->actions[b] = action|m->actions[b] = 0
+mcts/cuda/tree.h|m->after_actions[b] = action|m->after_actions[b] = 0
+mcts/cuda/tree.h|tree->num_chance > 0 && !tree->is_chance|tree->num_chance > 0 && tree->is_chance
+mcts/cuda/tree.h|decides ? all : m->discount + b|decides ? none : m->discount + b
+mcts/cuda/tree.h|decides ? m->num_chance : m->num_actions|m->num_actions
 mcts/cuda/tree.h|k->ask->has_legal ? k->legal + first|k->ask->has_legal ? k->legal
 mcts/cuda/tree.h|k->ask->has_legal ?|!k->ask->has_legal ?
 mcts/cuda/tree.h|k->ask->has_noise ? k->noise + first|k->ask->has_noise ? k->noise
@@ -111,9 +115,9 @@ mcts/cuda/tree.h|k->model.root_logits + first|k->model.root_logits
 mcts/cuda/tree.h|memset(tree.is_used + cm_tree_index(&tree, b, 0), 0,|memset(tree.is_used + cm_tree_index(&tree, b, 0), 1,
 mcts/cuda/tree.h|k->model.root_value[b]|k->model.root_value[0]
 mcts/cuda/tree.h|finite ? CM_FLAW_NONE : CM_FLAW_ROOT|CM_FLAW_NONE
-mcts/cuda/tree.h|m->reward, m->discount|m->discount, m->reward
+mcts/cuda/tree.h|none : m->reward + b|none : m->discount + b
 mcts/cuda/tree.h|cm_leaf leaf = k->leaf[b];|cm_leaf leaf = k->leaf[0];
-mcts/cuda/tree.h|&rows, b, &edge|&rows, 0, &edge
+mcts/cuda/tree.h|m->value) + b;|m->value) + 0;
 mcts/cuda/tree.h|if (finite && isfinite(g))|if (isfinite(g))
 mcts/cuda/tree.h|cm_summary_write(&tree, (int)item);|
 END

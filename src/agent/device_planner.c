@@ -7,6 +7,7 @@
 #include "mcts/device_search.h"
 
 struct cm_device_planner {
+    bool has_chance;
     int simulations;         /* N */
     cm_stream *stream;       /* borrowed */
     cm_inference *inference; /* owned, like all below */
@@ -16,17 +17,19 @@ struct cm_device_planner {
 };
 
 bool cm_device_planner_serves(const cm_planner_config *config) {
-    int codes = cm_network_get_config(config->network)->model == CM_NETWORK_CHANCE;
-    return config->backend->kind->search_kernels && !config->rules && cm_device_search_serves(&config->search, codes);
+    return config->backend->kind->search_kernels && !config->rules && cm_device_search_serves(&config->search);
 }
 
 /* ---- memory ---- */
 
 static cm_status open_model(cm_device_planner *d, const cm_planner_config *c, cm_device_model *out) {
     const cm_device *device = c->backend->device;
-    int slots = c->search.num_simulations + 1;
-    CM_TRY(cm_inference_create(c->network, d->stream, c->rows, c->rows * slots, c->compute, c->parameters, c->state,
+    const cm_network_config *network = cm_network_get_config(c->network);
+    int slots = c->search.num_simulations + 1, codes = network->model == CM_NETWORK_CHANCE ? network->codes : 0;
+    int in_trees = c->rows * slots, idle = codes > 0 ? c->rows : 0;
+    CM_TRY(cm_inference_create(c->network, d->stream, c->rows, in_trees + idle, c->compute, c->parameters, c->state,
                                &d->inference));
+    d->has_chance = codes > 0;
     CM_TRY(cm_mirror_create(&d->discounts, device, (size_t)c->rows * sizeof(float), "discounts"));
     for (int b = 0; b < c->rows; b++) {
         cm_inference_get(d->inference)->root_slots[b] = b * slots;
@@ -35,7 +38,8 @@ static cm_status open_model(cm_device_planner *d, const cm_planner_config *c, cm
     CM_TRY(cm_mirror_push(&d->discounts));
     cm_inference_arrays at = cm_inference_on_device(d->inference);
     *out = (cm_device_model){
-        .num_actions = cm_network_get_config(c->network)->actions,
+        .num_actions = network->actions,
+        .num_chance = codes,
         .root_logits = at.root_policy,
         .root_value = at.root_value,
         .prior_logits = at.policy,
@@ -45,6 +49,13 @@ static cm_status open_model(cm_device_planner *d, const cm_planner_config *c, cm
         .parent_slots = at.parent_slots,
         .actions = at.actions,
         .child_slots = at.child_slots,
+        .codes = at.codes,
+        .after_logits = at.after_codes,
+        .after_value = at.after_value,
+        .after_parent_slots = at.after_parent_slots,
+        .after_actions = at.after_actions,
+        .after_child_slots = at.after_child_slots,
+        .idle_slots = in_trees,
     };
     return CM_OK;
 }
@@ -92,6 +103,7 @@ static cm_status launch_search(void *context, void *queue) {
     CM_TRY(cm_inference_launch_root(d->inference));
     CM_TRY(cm_device_search_begin(d->search, queue));
     for (int i = 0; i < d->simulations; i++) {
+        if (d->has_chance) CM_TRY(cm_inference_launch_afterstate(d->inference));
         CM_TRY(cm_inference_launch_recurrent(d->inference));
         CM_TRY(cm_device_search_grow(d->search, queue));
     }

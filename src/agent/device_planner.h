@@ -1,6 +1,6 @@
 /* The search of a planner on a device: trees, hidden states and the network's passes lie there, and a whole search is
- * one recorded work: root pass, N recurrent passes with the tree's kernels between them. The host draws the noise
- * before and chooses the moves after. Internal to the folder; a planner owns one.
+ * one recorded work: root pass, N recurrent passes (with chance also N of afterstates) with the tree's kernels between
+ * them. The host draws the noise before and chooses the moves after. Internal to the folder; a planner owns one.
  */
 #ifndef CM_AGENT_DEVICE_PLANNER_H
 #define CM_AGENT_DEVICE_PLANNER_H
@@ -14,7 +14,7 @@ extern "C" {
 typedef struct cm_device_planner cm_device_planner;
 
 /* Whether such a planner's trees lie on the device: the backend has kernels for them, the model is the network's own
- * dynamics without chance, and the trees are not checked after every simulation. */
+ * dynamics, and the trees are not checked after every simulation. */
 bool cm_device_planner_serves(const cm_planner_config *config);
 
 /* Takes all memory. The stream is borrowed; the caller owns the planner. */

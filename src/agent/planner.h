@@ -3,7 +3,7 @@
  * The model is the network's dynamics on hidden states, or, if the planner is given the rules of a game, these: each
  * node then has a copy of the game's state, and the network only predicts (model.h).
  *
- * Where the backend has kernels for it, the trees of a model without chance lie on its device, and a run is one
+ * Where the backend has kernels for it, the trees of a learnt model lie on its device, and a run is one
  * recorded work (device_planner.h); otherwise the host has the trees and calls the network once per simulation. Results
  * are the same but for the last digits of floats.
  *
@@ -64,7 +64,7 @@ cm_status cm_planner_keep(cm_planner *planner, const int32_t *actions) CM_MUST_U
  * CM_ERR_DEVICE, where the trees lie on a device and are copied. */
 cm_status cm_planner_trees(cm_planner *planner, const cm_search **out) CM_MUST_USE;
 
-/* Whether the trees of such a planner lie on the backend's device (those of a learnt model without chance, where the
+/* Whether the trees of such a planner lie on the backend's device (those of a learnt model, where the
  * backend has kernels for them), so that a search of all rows costs little more than that of one. */
 bool cm_planner_is_on_device(const cm_planner_config *config);
 

@@ -24,7 +24,7 @@ void cm_search_case_destroy(cm_search_case *searched); /* NULL is allowed */
 cm_status cm_search_case_run(cm_search_case *searched, cm_pool *pool, int shards) CM_MUST_USE;
 
 /* The same with the trees on a device; the model stays on the host, and what it says is copied. Errors also:
- * CM_ERR_ABSENT if such trees lie on the host only (cm_device_search_serves), CM_ERR_DEVICE. */
+ * CM_ERR_DEVICE. */
 cm_status cm_search_case_run_on(cm_search_case *searched, const cm_device_place *place) CM_MUST_USE;
 
 /* After a run: one JSON object with the keys of "expected". */

@@ -16,8 +16,9 @@ typedef struct session {
     cm_device_search *search;
 } session;
 
-static void take_arrays(cm_device_model *at, cm_arena *arena, size_t roots, size_t actions) {
-    at->num_actions = (int)actions;
+static void take_arrays(cm_device_model *at, cm_arena *arena, const cm_search_case *c) {
+    size_t roots = (size_t)c->batch, actions = (size_t)c->num_actions, outcomes = (size_t)c->num_chance;
+    *at = (cm_device_model){.num_actions = c->num_actions, .num_chance = c->num_chance};
     at->root_logits = cm_arena_take(arena, roots * actions * sizeof(float));
     at->root_value = cm_arena_take(arena, roots * sizeof(float));
     at->prior_logits = cm_arena_take(arena, roots * actions * sizeof(float));
@@ -27,19 +28,25 @@ static void take_arrays(cm_device_model *at, cm_arena *arena, size_t roots, size
     at->parent_slots = cm_arena_take(arena, roots * sizeof(int32_t));
     at->actions = cm_arena_take(arena, roots * sizeof(int32_t));
     at->child_slots = cm_arena_take(arena, roots * sizeof(int32_t));
+    at->idle_slots = c->batch * c->slots;
+    if (outcomes == 0) return;
+    at->after_logits = cm_arena_take(arena, roots * outcomes * sizeof(float));
+    at->after_value = cm_arena_take(arena, roots * sizeof(float));
+    at->after_parent_slots = cm_arena_take(arena, roots * sizeof(int32_t));
+    at->after_actions = cm_arena_take(arena, roots * sizeof(int32_t));
+    at->after_child_slots = cm_arena_take(arena, roots * sizeof(int32_t));
 }
 
 static cm_status open_session(session *s) {
     const cm_search_case *c = s->searched;
-    size_t roots = (size_t)c->batch, actions = (size_t)c->num_actions;
     cm_arena arena = {.base = NULL, .capacity = SIZE_MAX};
-    take_arrays(&s->at, &arena, roots, actions);
+    take_arrays(&s->at, &arena, c);
     s->tabular = (cm_tabular){&c->table, c->root_states, NULL};
-    CM_TRY(cm_alloc(&s->tabular.states, roots * (size_t)c->slots, sizeof(int32_t), "states"));
+    CM_TRY(cm_alloc(&s->tabular.states, (size_t)c->batch * (size_t)c->slots, sizeof(int32_t), "states"));
     CM_TRY(cm_buffer_create(&s->block, s->place->device, arena.used, "a model's arrays"));
     CM_TRY(cm_alloc(&s->host, s->block.bytes, 1, "a model's arrays"));
     arena = (cm_arena){.base = s->block.base, .capacity = s->block.bytes};
-    take_arrays(&s->at, &arena, roots, actions);
+    take_arrays(&s->at, &arena, c);
     return cm_device_search_create(&c->params, c->batch, s->place, &s->at, &s->search);
 }
 
@@ -73,12 +80,33 @@ static cm_status evaluate_roots(session *s, const cm_model *model) {
     return copy_arrays(s, true);
 }
 
+/* Root b, whose leaf is an afterstate. */
+static cm_status evaluate_afterstate(session *s, const cm_model *model, int b) {
+    cm_model_out out = {
+        .prior_logits = (float *)host_of(s, s->at.after_logits) + (size_t)b * (size_t)model->num_chance,
+        .value = (float *)host_of(s, s->at.after_value) + b,
+    };
+    const int32_t *parents = host_of(s, s->at.after_parent_slots), *actions = host_of(s, s->at.after_actions);
+    const int32_t *children = host_of(s, s->at.after_child_slots);
+    return model->afterstate(model->ctx, 1, parents + b, actions + b, children + b, &out);
+}
+
+static cm_status evaluate_leaf(session *s, const cm_model *model, int b) {
+    cm_model_out out = {
+        .reward = (float *)host_of(s, s->at.reward) + b,
+        .discount = (float *)host_of(s, s->at.discount) + b,
+        .prior_logits = (float *)host_of(s, s->at.prior_logits) + (size_t)b * (size_t)model->num_actions,
+        .value = (float *)host_of(s, s->at.value) + b,
+    };
+    const int32_t *parents = host_of(s, s->at.parent_slots), *actions = host_of(s, s->at.actions);
+    const int32_t *children = host_of(s, s->at.child_slots);
+    if (children[b] >= s->at.idle_slots) return evaluate_afterstate(s, model, b);
+    return model->recurrent(model->ctx, 1, parents + b, actions + b, children + b, &out);
+}
+
 static cm_status evaluate_leaves(session *s, const cm_model *model) {
-    cm_model_out out = {host_of(s, s->at.reward), host_of(s, s->at.discount), host_of(s, s->at.prior_logits),
-                        host_of(s, s->at.value)};
     CM_TRY(copy_arrays(s, false));
-    CM_TRY(model->recurrent(model->ctx, s->searched->batch, host_of(s, s->at.parent_slots), host_of(s, s->at.actions),
-                            host_of(s, s->at.child_slots), &out));
+    for (int b = 0; b < s->searched->batch; b++) CM_TRY(evaluate_leaf(s, model, b));
     return copy_arrays(s, true);
 }
 
@@ -103,9 +131,6 @@ static cm_status run_session(session *s) {
 
 cm_status cm_search_case_run_on(cm_search_case *searched, const cm_device_place *place) {
     session s = {.searched = searched, .place = place};
-    if (!cm_device_search_serves(&searched->params, searched->num_chance)) {
-        return cm_fail(CM_ERR_ABSENT, "search case: trees with chance nodes lie on the host only");
-    }
     CM_TRY(cm_search_case_take(searched));
     cm_status status = open_session(&s);
     if (status == CM_OK) status = run_session(&s);

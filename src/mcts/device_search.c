@@ -14,9 +14,7 @@ struct cm_device_search {
     size_t ask_bytes;
 };
 
-bool cm_device_search_serves(const cm_search_params *params, int num_chance) {
-    return num_chance == 0 && !params->check;
-}
+bool cm_device_search_serves(const cm_search_params *params) { return !params->check; }
 
 /* ---------------------------------------------------------------- memory */
 
@@ -50,8 +48,8 @@ static cm_span span_of(const cm_device_search *s, const void *first, size_t end)
 static cm_status open_search(cm_device_search *s, const cm_search_params *params, int batch,
                              const cm_device_model *model) {
     cm_arena arena = {.base = NULL, .capacity = SIZE_MAX};
-    CM_TRY(cm_search_create(params, batch, model->num_actions, 0, &s->twin));
-    cm_tree_plan(&s->args.tree, params, batch, model->num_actions, 0);
+    CM_TRY(cm_search_create(params, batch, model->num_actions, model->num_chance, &s->twin));
+    cm_tree_plan(&s->args.tree, params, batch, model->num_actions, model->num_chance);
     s->args.model = *model;
     take_block(s, &arena);
     CM_TRY(cm_alloc(&s->asked, s->ask_bytes, 1, "what a search asks"));
@@ -66,7 +64,7 @@ cm_status cm_device_search_create(const cm_search_params *params, int batch, con
                                   const cm_device_model *model, cm_device_search **out) {
     cm_device_search *s = NULL;
     *out = NULL;
-    if (!cm_device_search_serves(params, 0)) {
+    if (!cm_device_search_serves(params)) {
         return cm_fail(CM_ERR_INPUT, "search: trees that are checked after every simulation lie on the host only");
     }
     if (place->kernels->args_bytes != sizeof(cm_tree_args)) {

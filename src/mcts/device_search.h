@@ -4,13 +4,13 @@
  *
  *     ask        fills what is to be copied to the device
  *     begin      kernels: behind the model's root pass
- *     grow       N times, behind a recurrent pass each
+ *     grow       N times, behind a recurrent pass each, with chance also behind one of afterstates
  *     end
  *     answer     says what is to be copied to the host
  *     result     makes the results of it, as cm_search_run does
  *
- * Between ask and answer nothing depends on the host, so it may be recorded once and replayed. Searches with chance
- * nodes, kept trees or checks after every simulation are not served: these trees stay on the host.
+ * Between ask and answer nothing depends on the host, so it may be recorded once and replayed. Searches with kept trees
+ * or checks after every simulation are not served: these trees stay on the host.
  *
  * A search is used by one thread at a time. The host has memory of the same size: the twin, a cm_search. */
 #ifndef CM_MCTS_DEVICE_SEARCH_H
@@ -38,7 +38,7 @@ typedef struct cm_span {
 } cm_span;
 
 /* Whether such a search is served. */
-bool cm_device_search_serves(const cm_search_params *params, int num_chance);
+bool cm_device_search_serves(const cm_search_params *params);
 
 /* Takes all memory. Every root of the model's rows is searched: batch = its rows. The caller owns it. Errors: those of
  * cm_search_create, CM_ERR_MEMORY for the device, CM_ERR_ABSENT if the kernels are of another build. */

@@ -12,14 +12,21 @@
 extern "C" {
 #endif
 
-/* Where the model's passes read and write, on the device; rows of B. Without chance nodes. */
+/* Where the model's passes read and write, on the device; rows of B. What the passes are to play the kernels write.
+ *
+ * With chance there are two passes per simulation, and a root is in one of them: in the other its row plays action 0 in
+ * slot 0 into a slot of its own behind the trees, idle_slots + row. */
 typedef struct cm_device_model {
-    int num_actions;                               /* A                          */
-    const float *root_logits;                      /* [B, A] of the root pass      */
-    const float *root_value;                       /* [B]                          */
-    const float *prior_logits;                     /* [B, A] of the recurrent pass */
-    const float *value, *reward, *discount;        /* [B]             */
-    int32_t *parent_slots, *actions, *child_slots; /* [B] what the recurrent pass is to play: written by the kernels */
+    int num_actions, num_chance;                   /* A; C, 0: no chance nodes                             */
+    const float *root_logits;                      /* [B, A] of the root pass                              */
+    const float *root_value;                       /* [B]                                                  */
+    const float *prior_logits;                     /* [B, A] of the recurrent pass                         */
+    const float *value, *reward, *discount;        /* [B]                                                  */
+    int32_t *parent_slots, *actions, *child_slots; /* [B] of it; actions NULL: not wanted                  */
+    float *codes;                                  /* [B, C] with chance: outcomes, one-hot; NULL: actions */
+    const float *after_logits, *after_value;       /* [B, C], [B] with chance: of the afterstate pass      */
+    int32_t *after_parent_slots, *after_actions, *after_child_slots; /* [B] of it                          */
+    int32_t idle_slots;                                              /* with chance                        */
 } cm_device_model;
 
 /* What a run asks for; noise and legal stand behind it. */

@@ -228,3 +228,5 @@ cm_status cm_inference_write_root(cm_inference *inference) { return write_inputs
 cm_status cm_inference_launch_root(cm_inference *inference) { return cm_pass_launch(inference->root.pass); }
 
 cm_status cm_inference_launch_recurrent(cm_inference *inference) { return cm_pass_launch(inference->recurrent.pass); }
+
+cm_status cm_inference_launch_afterstate(cm_inference *inference) { return cm_pass_launch(inference->afterstate.pass); }

@@ -63,6 +63,7 @@ cm_status cm_inference_afterstate(cm_inference *inference) CM_MUST_USE; /* only 
 cm_status cm_inference_write_root(cm_inference *inference) CM_MUST_USE;
 cm_status cm_inference_launch_root(cm_inference *inference) CM_MUST_USE;
 cm_status cm_inference_launch_recurrent(cm_inference *inference) CM_MUST_USE;
+cm_status cm_inference_launch_afterstate(cm_inference *inference) CM_MUST_USE; /* only with chance */
 
 #ifdef __cplusplus
 }

@@ -180,7 +180,7 @@ static void say(const cm_run *run, const plan *p, const cm_device_memory *there)
     cm_progress_say(run->progress, "  %-32s %8s", "(context and other programs)", size);
     cm_progress_say(run->progress, "search    %s",
                     on_device ? "trees and network on the GPU, one launch per move"
-                              : "network on the GPU, trees on the CPU, where those with rules or chance lie");
+                              : "network on the GPU, trees on the CPU, where those with rules lie");
 }
 
 static cm_status ask(const cm_run *run, cm_device_memory *out) {

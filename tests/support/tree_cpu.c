@@ -23,7 +23,9 @@ static cm_tree_args near_args(const cm_tree_args *far) {
     NEAR(tree->summary), NEAR(tree->scratch), NEAR(tree->explore), NEAR(tree->reciprocal), NEAR(tree->considered);
     NEAR(model->root_logits), NEAR(model->root_value), NEAR(model->prior_logits), NEAR(model->value);
     NEAR(model->reward), NEAR(model->discount), NEAR(model->parent_slots), NEAR(model->actions);
-    NEAR(model->child_slots), NEAR(args.leaf), NEAR(args.ask), NEAR(args.noise), NEAR(args.legal);
+    NEAR(model->child_slots), NEAR(model->codes), NEAR(model->after_logits), NEAR(model->after_value);
+    NEAR(model->after_parent_slots), NEAR(model->after_actions), NEAR(model->after_child_slots);
+    NEAR(args.leaf), NEAR(args.ask), NEAR(args.noise), NEAR(args.legal);
     return args;
 }
 

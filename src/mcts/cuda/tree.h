@@ -24,15 +24,58 @@ CM_KERNEL cm_tree cm_tree_of_root(const cm_tree_args *k, int b) {
     return tree;
 }
 
+/* Whether what a root expands is an afterstate: a move at a node of decisions, with chance below. */
+CM_KERNEL bool cm_tree_decides(const cm_tree *tree, int b, cm_leaf leaf) {
+    return tree->num_chance > 0 && !tree->is_chance[cm_tree_index(tree, b, cm_tree_slot_of(tree, leaf.edge))];
+}
+
+/* Write row b of the recurrent pass, and of that of afterstates. */
+CM_KERNEL void cm_tree_play(const cm_device_model *m, int b, int32_t parent, int32_t action, int32_t child) {
+    m->parent_slots[b] = parent;
+    m->child_slots[b] = child;
+    if (m->actions) m->actions[b] = action;
+    if (!m->codes) return;
+    float *codes = m->codes + (size_t)b * (size_t)m->num_chance;
+    for (int outcome = 0; outcome < m->num_chance; outcome++) codes[outcome] = outcome == action ? 1.0f : 0.0f;
+}
+
+CM_KERNEL void cm_tree_play_after(const cm_device_model *m, int b, int32_t parent, int32_t action, int32_t child) {
+    m->after_parent_slots[b] = parent;
+    m->after_actions[b] = action;
+    m->after_child_slots[b] = child;
+}
+
 /* What root b expands next, if there is a slot for it. */
 CM_KERNEL void cm_tree_next_leaf(const cm_tree_args *k, const cm_tree *tree, int b) {
-    int32_t slot = cm_tree_node(tree, b, CM_ROOT)->visits;
+    const cm_device_model *m = &k->model;
+    int32_t slot = cm_tree_node(tree, b, CM_ROOT)->visits, idle = m->idle_slots + b;
     if (slot >= tree->slots) return;
     cm_leaf leaf = cm_step_leaf(tree, b, slot);
+    int32_t parent = (int32_t)cm_tree_index(tree, b, cm_tree_slot_of(tree, leaf.edge));
+    int32_t child = (int32_t)cm_tree_index(tree, b, leaf.child);
     k->leaf[b] = leaf;
-    k->model.parent_slots[b] = (int32_t)cm_tree_index(tree, b, cm_tree_slot_of(tree, leaf.edge));
-    k->model.actions[b] = leaf.action;
-    k->model.child_slots[b] = (int32_t)cm_tree_index(tree, b, leaf.child);
+    if (cm_tree_decides(tree, b, leaf)) {
+        cm_tree_play_after(m, b, parent, leaf.action, child);
+        cm_tree_play(m, b, 0, 0, idle);
+    } else {
+        if (tree->num_chance > 0) cm_tree_play_after(m, b, 0, 0, idle);
+        cm_tree_play(m, b, parent, leaf.action, child);
+    }
+}
+
+/* What the model says of the leaf of root b, as one row. An afterstate has the reward 0 and the discount 1. */
+CM_KERNEL cm_growth cm_tree_growth(const cm_device_model *m, int b, bool decides, const float *none, const float *all) {
+    size_t width = (size_t)(decides ? m->num_chance : m->num_actions);
+    cm_growth row;
+    row.n = 1;
+    row.order = NULL;
+    row.leaf = NULL;
+    row.reward = decides ? none : m->reward + b;
+    row.discount = decides ? all : m->discount + b;
+    row.value = (decides ? m->after_value : m->value) + b;
+    row.prior_logits = (decides ? m->after_logits : m->prior_logits) + (size_t)b * width;
+    row.width = (int)width;
+    return row;
 }
 
 /* Item: a root. From what the model says of it to its first leaf. */
@@ -56,11 +99,11 @@ CM_KERNEL void cm_tree_grow_roots(const cm_tree_args *k, int64_t item, const cm_
     int b = (int)item;
     if (lanes->index != 0 || k->tree.summary[b].flaw != CM_FLAW_NONE) return;
     cm_tree tree = cm_tree_of_root(k, b);
-    const cm_device_model *m = &k->model;
-    cm_growth rows = {tree.batch, NULL, k->leaf, m->reward, m->discount, m->value, m->prior_logits, tree.num_actions};
+    const float none = 0.0f, all = 1.0f;
     cm_leaf leaf = k->leaf[b];
+    cm_growth row = cm_tree_growth(&k->model, b, cm_tree_decides(&tree, b, leaf), &none, &all);
     int32_t edge;
-    bool finite = write_leaf(&tree, b, leaf, &rows, b, &edge);
+    bool finite = write_leaf(&tree, b, leaf, &row, 0, &edge);
     float g = back_up(&tree, b, cm_tree_node(&tree, b, leaf.child), edge);
     if (finite && isfinite(g)) {
         cm_tree_next_leaf(k, &tree, b);
