@@ -34,7 +34,7 @@ sanitize: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
 # have one thread, and change stacks in ways that ThreadSanitizer does not follow; nor is the library of MPI instrumented.
 tsan: ## every test under ThreadSanitizer (oneDNN with one OpenMP thread)
 	+@OMP_NUM_THREADS=1 TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=600 \
-	    EXCEPT='backend/test_cuda_ops distributed/test_ranks distributed/test_launch distributed/test_resume' CFLAGS='-O1 -g -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
+	    EXCEPT='backend/test_cuda_ops distributed/test_ranks distributed/test_launch distributed/test_scaling distributed/test_resume' CFLAGS='-O1 -g -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
 
 #: GAMES=1000000        random games of each kind that `make games-soak` plays; NAMES='go9 hex11': only these
 GAMES ?= 1000000
