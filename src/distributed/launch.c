@@ -82,7 +82,8 @@ static bool translate(const char *frame, char out[CM_LAUNCH_TEXT]) {
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         if (strstr(frame, said[i])) return true;
     }
-    return false;
+    /* two ranks that make the same folder of the library at once; either may be the first */
+    return strstr(frame, "unable to create the desired directory") && strstr(frame, "File exists");
 }
 
 /* What the launcher and its library say of themselves while a job ends. */

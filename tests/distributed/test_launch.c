@@ -53,6 +53,15 @@ START_TEST(the_launchers_frames_become_one_line_or_none) {
                                           NULL};
     static const char *const other[] = {RULE, "All nodes which are allocated for this job are already filled.", RULE,
                                         NULL};
+    static const char *const at_once[] = {
+        RULE, "A call to mkdir was unable to create the desired directory:", "", "  Error:     File exists", RULE,
+        NULL};
+    static const char *const full[] = {RULE, "A call to mkdir was unable to create the desired directory:",
+                                       "  Error:     No space left on device", RULE, NULL};
+    filter(at_once);
+    ck_assert_str_eq(said, "");
+    filter(full);
+    ck_assert_ptr_nonnull(strstr(said, "No space left on device"));
     filter(killed);
     ck_assert_str_eq(said, "warning: of a rank\n"
                            "cumind: rank 1 on vm was ended by signal 9 (Killed), and the others with it\nand on\n");
