@@ -20,9 +20,10 @@ typedef struct range {
 } range;
 
 static struct {
-    atomic_bool on;
-    atomic_int threads;         /* numbers given out */
-    atomic_uint_least64_t used; /* ranges begun to be kept, the dropped ones included */
+    atomic_bool recording;
+    _Atomic(const cm_trace_listener *) listener; /* borrowed; NULL: nobody */
+    atomic_int threads;                          /* numbers given out */
+    atomic_uint_least64_t used;                  /* ranges begun to be kept, the dropped ones included */
     _Atomic(range *) chunk[CHUNKS];
     atomic_int epoch; /* of this recording, so that stacks of an earlier one are not used */
     double start;
@@ -35,9 +36,16 @@ static _Thread_local struct {
     double begin[DEEPEST];
 } stack;
 
-bool cm_trace_on(void) { return atomic_load_explicit(&trace.on, memory_order_relaxed); }
+static bool is_recording(void) { return atomic_load_explicit(&trace.recording, memory_order_relaxed); }
+static const cm_trace_listener *listener(void) { return atomic_load_explicit(&trace.listener, memory_order_acquire); }
+
+void cm_trace_listen(const cm_trace_listener *told) { atomic_store(&trace.listener, told); }
+
+bool cm_trace_on(void) { return is_recording() || listener(); }
 
 void cm_trace_begin(const char *name) {
+    if (listener()) listener()->begin(name);
+    if (!is_recording()) return;
     int epoch = atomic_load(&trace.epoch);
     if (stack.epoch != epoch) {
         stack.epoch = epoch, stack.depth = 0;
@@ -61,6 +69,8 @@ static range *chunk_at(uint64_t i) {
 }
 
 void cm_trace_end(void) {
+    if (listener()) listener()->end();
+    if (!is_recording()) return;
     if (stack.epoch != atomic_load(&trace.epoch) || stack.depth == 0) return; /* begun before the recording */
     if (--stack.depth >= DEEPEST) return;
     uint64_t at = atomic_fetch_add(&trace.used, 1);
@@ -70,7 +80,7 @@ void cm_trace_end(void) {
 }
 
 cm_status cm_trace_open(const char *path) {
-    if (cm_trace_on()) return cm_fail(CM_ERR_STATE, "%s: a trace is already being recorded", path);
+    if (is_recording()) return cm_fail(CM_ERR_STATE, "%s: a trace is already being recorded", path);
     cm_file_writer *probe;
     CM_TRY(cm_file_begin(path, &probe));
     cm_file_abandon(probe);
@@ -80,7 +90,7 @@ cm_status cm_trace_open(const char *path) {
     atomic_store(&trace.used, 0);
     atomic_store(&trace.threads, 0);
     atomic_fetch_add(&trace.epoch, 1);
-    atomic_store(&trace.on, true);
+    atomic_store(&trace.recording, true);
     return CM_OK;
 }
 
@@ -112,8 +122,8 @@ static cm_status write_trace(cm_file_writer *writer, uint64_t used, uint64_t *ke
 }
 
 cm_status cm_trace_close(void) {
-    if (!cm_trace_on()) return CM_OK;
-    atomic_store(&trace.on, false);
+    if (!is_recording()) return CM_OK;
+    atomic_store(&trace.recording, false);
     cm_file_writer *writer = NULL;
     uint64_t kept;
     cm_status status = cm_file_begin(trace.path, &writer);

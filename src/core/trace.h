@@ -15,7 +15,16 @@ cm_status cm_trace_open(const char *path) CM_MUST_USE;
 /* Writes the file; nothing to do if nothing is recorded. Ranges that are open are left out. Other threads must have
  * left their ranges (a pool between two runs has). Errors: CM_ERR_IO names the path. */
 cm_status cm_trace_close(void) CM_MUST_USE;
-bool cm_trace_on(void);
+
+/* Someone else who is told of every range when it begins and ends, on its thread, whether one is being recorded or not:
+ * a profiler. Borrowed; NULL: nobody. A range that is open when it comes only ends for it. */
+typedef struct cm_trace_listener {
+    void (*begin)(const char *name);
+    void (*end)(void);
+} cm_trace_listener;
+void cm_trace_listen(const cm_trace_listener *listener);
+
+bool cm_trace_on(void);                /* recorded, or listened to */
 void cm_trace_begin(const char *name); /* name: a string literal; ranges nest per thread */
 void cm_trace_end(void);
 

@@ -46,6 +46,36 @@ static const cm_json *event(const cm_json_doc *doc, const char *name) {
 
 static double number(const cm_json *object, const char *key) { return cm_json_number(cm_json_get(object, key), -1.0); }
 
+static char heard[128];
+static void hear_begin(const char *name) { strcat(strcat(heard, name), "("); }
+static void hear_end(void) { strcat(heard, ")"); }
+
+START_TEST(a_listener_is_told_of_ranges_recorded_or_not) {
+    static const cm_trace_listener listener = {hear_begin, hear_end};
+    heard[0] = '\0';
+    cm_trace_listen(&listener);
+    ck_assert(cm_trace_on());
+    CM_TRACE_BEGIN("a");
+    CM_TRACE_BEGIN("b");
+    CM_TRACE_END();
+    CM_TRACE_END();
+    ck_assert_int_eq(cm_trace_close(), CM_OK); /* nothing is recorded */
+    ck_assert_int_eq(cm_trace_open(path), CM_OK);
+    CM_TRACE_BEGIN("c");
+    CM_TRACE_END();
+    cm_trace_listen(NULL);
+    CM_TRACE_BEGIN("d");
+    CM_TRACE_END();
+    ck_assert_int_eq(cm_trace_close(), CM_OK);
+    ck_assert_str_eq(heard, "a(b())c()");
+    cm_json_doc *doc = recorded();
+    ck_assert_int_eq(count_of(doc, "a"), 0);
+    ck_assert_int_eq(count_of(doc, "c") + count_of(doc, "d"), 2);
+    cm_json_free(doc);
+    ck_assert(!cm_trace_on());
+}
+END_TEST
+
 START_TEST(ranges_nest_and_are_written_as_complete_events) {
     CM_TRACE_BEGIN("before the recording");
     CM_TRACE_END();
@@ -214,6 +244,7 @@ int main(void) {
     Suite *suite = suite_create("trace and arena");
     TCase *trace = tcase_create("trace"), *arena = tcase_create("arena");
     tcase_add_checked_fixture(trace, setup, teardown);
+    tcase_add_test(trace, a_listener_is_told_of_ranges_recorded_or_not);
     tcase_add_test(trace, ranges_nest_and_are_written_as_complete_events);
     tcase_add_test(trace, ranges_of_four_threads_are_all_there_under_their_own_number);
     tcase_add_test(trace, second_recording_starts_empty_and_deep_nesting_is_harmless);

@@ -59,6 +59,7 @@ static cm_status open_all(cm_cuda *cuda) {
     CM_TRY(cm_cuda_blas((int)cublasLtCreate(&cuda->blas), "opening cuBLASLt"));
     CM_TRY(open_choices(cuda));
     describe_all(cuda);
+    cm_cuda_nvtx_open();
     return cm_cuda_ops_open(cuda);
 }
 

@@ -64,6 +64,11 @@ void cm_cuda_ops_stream_close(cm_stream *stream);
 /* Weights in block[bytes] have changed: their bfloat16 copies are to be made anew before the next run. */
 cm_status cm_cuda_ops_repack(cm_cuda *cuda, const void *block, size_t bytes) CM_MUST_USE;
 
+/* ---- what nvtx.c gives ------------------------------------------------------------------------------------------ */
+
+/* Under a profiler of NVIDIA trace ranges are shown on its timeline from here on. The module stays loaded. */
+void cm_cuda_nvtx_open(void);
+
 /* ---- what cuda.c gives ----------------------------------------------------------------------------------------- */
 
 /* What the runtime says of the launches since the last time: CM_OK, or its error with `what` (the operation's name). */
