@@ -1,5 +1,5 @@
 # Everything that judges the code: layers, headers, style, sanitizers, coverage, fuzzers.
-SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_headers scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh scripts/gpu_check .ci/run
+SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_headers scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/two_hosts scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh scripts/gpu_check .ci/run
 C_FILES = $(sort $(shell find src tests scripts docs -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' -o -name '*.cpp'))
 # Builds of another kind stand beside the ordinary one and are as incremental. Their tests may take longer: what hangs is ended
 # by LIMIT.
@@ -12,7 +12,7 @@ check-headers: ## every header compiles alone, as C17 and as C++17
 	@CC='$(CC)' JOBS=$(JOBS) scripts/check_headers $(HEADERS)
 
 lint: check-format ## clang-format, clang-tidy, cppcheck and shellcheck
-	@shellcheck $(SHELL_SCRIPTS)
+	@shellcheck -x $(SHELL_SCRIPTS)
 	@cppcheck --quiet --max-configs=1 --std=c11 --language=c --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --suppress=memleak:src/core/arena.c --suppress=uninitvar --suppress=invalidPointerCast --suppress=shiftTooManyBitsSigned -j$(JOBS) -Isrc -D__GNUC__ src
 	@wc -l $(ALL_SRC) $(HEADERS) | awk '$$2 != "total" && $$1 > 650 { print $$2 ": " $$1 " lines: two things in one?"; bad = 1 } END { exit bad }'
@@ -70,7 +70,7 @@ soak-ranks: all ## kills a random rank at a random moment, goes on with another 
 test-network: all ## two ranks on two hosts (network namespaces) whose cable is pulled; says so where the system has none
 	@scripts/test_network $(BUILD)/cumind
 
-test-slurm: all ## scripts/slurm/train.sbatch under a real SLURM on this machine (root; Debian: slurm-wlm munge); some minutes
+test-slurm: all ## scripts/slurm/train.sbatch under a real SLURM on two such hosts (root; Debian: slurm-wlm munge); two minutes
 	@scripts/slurm/try $(BUILD)/cumind
 
 #: ROUNDS=3             how often `make peers` measures each side
