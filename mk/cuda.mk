@@ -55,7 +55,8 @@ $(BUILD)/lib/cumind_cuda.so: $(CUDA_OBJ)
 
 # The tests that have something to do on a GPU, or that stand in for it.
 GPU_TESTS = $(addprefix $(BUILD)/tests/backend/test_,cuda_ops ops_far ops nonfinite streams op_speed) \
-    $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_device_planner
+    $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_device_planner \
+    $(BUILD)/tests/distributed/test_nccl
 gpu-check-tests: $(GPU_TESTS)
 #: REPORT=FILE          what `make gpu-check` writes (gpu-report.md)
 REPORT ?= gpu-report.md

@@ -29,7 +29,7 @@ typedef struct setup {
 } setup;
 
 static cm_status open_setup(const cm_configuration *configuration, setup *s) {
-    CM_TRY(cm_session_open(configuration, &s->session));
+    CM_TRY(cm_session_open(configuration, NULL, &s->session));
     const cm_param_table *table = cm_network_parameters(s->session->network);
     s->parameters = calloc(table->parameters + 1, sizeof(float));
     s->state = calloc(table->states + 1, sizeof(float));

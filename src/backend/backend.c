@@ -61,12 +61,13 @@ const cm_backend_class *const *cm_backend_classes(void) {
     return classes;
 }
 
-cm_status cm_backend_open_class(const cm_backend_class *kind, cm_backend **out) {
+static cm_status open_class(const cm_backend_class *kind, int place, cm_backend **out) {
     *out = NULL;
     cm_backend *backend = NULL;
     CM_TRY(cm_alloc(&backend, 1, sizeof *backend, "backend"));
     backend->kind = kind;
     backend->device = kind->device;
+    backend->place = place;
     cm_status status = kind->open ? kind->open(backend) : CM_OK;
     if (status != CM_OK) {
         free(backend);
@@ -76,24 +77,28 @@ cm_status cm_backend_open_class(const cm_backend_class *kind, cm_backend **out) 
     return CM_OK;
 }
 
-static cm_status open_first(cm_backend **out) {
+cm_status cm_backend_open_class(const cm_backend_class *kind, cm_backend **out) { return open_class(kind, 0, out); }
+
+static cm_status open_first(int place, cm_backend **out) {
     cm_status status = CM_ERR_ABSENT;
     for (const cm_backend_class *const *kind = cm_backend_classes(); *kind && status != CM_OK; kind++)
-        status = cm_backend_open_class(*kind, out);
+        status = open_class(*kind, place, out);
     return status;
 }
 
-cm_status cm_backend_open(const char *name, cm_backend **out) {
+cm_status cm_backend_open_at(const char *name, int place, cm_backend **out) {
     *out = NULL;
-    if (strcmp(name, "auto") == 0) return open_first(out);
+    if (strcmp(name, "auto") == 0) return open_first(place, out);
     char known[128] = "auto";
     for (const cm_backend_class *const *kind = cm_backend_classes(); *kind; kind++) {
-        if (strcmp(name, (*kind)->name) == 0) return cm_backend_open_class(*kind, out);
+        if (strcmp(name, (*kind)->name) == 0) return open_class(*kind, place, out);
         size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, ", %s", (*kind)->name);
     }
     return cm_fail(CM_ERR_INPUT, "unknown backend \"%s\"; known: %s", name, known);
 }
+
+cm_status cm_backend_open(const char *name, cm_backend **out) { return cm_backend_open_at(name, 0, out); }
 
 void cm_backend_close(cm_backend *backend) {
     if (!backend) return;
@@ -134,6 +139,10 @@ void cm_stream_close(cm_stream *stream) {
     if (!stream) return;
     if (stream->backend->kind->stream_close) stream->backend->kind->stream_close(stream);
     free(stream);
+}
+
+void *cm_stream_queue(const cm_stream *stream) {
+    return stream->backend->kind->queue ? stream->backend->kind->queue(stream) : NULL;
 }
 
 typedef cm_status (*copier)(cm_stream *stream, void *to, const void *from, size_t bytes);

@@ -105,6 +105,7 @@ typedef struct cm_backend_class {
     /* the same in the order of the stream, without waiting; NULL: repack does not wait either */
     cm_status (*renew)(cm_stream *stream, const void *block, size_t bytes);
     const char *(*describe)(const cm_backend *backend); /* one line: library, version, instruction set */
+    void *(*queue)(const cm_stream *stream);            /* see cm_stream_queue; NULL: it has none */
     /* Where the device is not the host: see cm_stream_write, cm_stream_read. */
     cm_status (*write)(cm_stream *stream, void *to, const void *host, size_t bytes);
     cm_status (*read)(cm_stream *stream, void *host, const void *from, size_t bytes);
@@ -125,6 +126,8 @@ struct cm_backend {
     const cm_device *device; /* where its tensors live */
     void *state;             /* of the class */
     bool bf16;               /* matrix products in bfloat16 are native here */
+    int place;               /* as cm_backend_open_at has it */
+    int devices;             /* that `open` has found to choose from; 0: there is nothing to choose */
 };
 
 struct cm_stream {
@@ -138,6 +141,9 @@ const cm_backend_class *const *cm_backend_classes(void);
 /* Opens a backend by name; "auto" is the first one that opens. Errors: CM_ERR_INPUT unknown name (lists the known),
  * CM_ERR_ABSENT not in this build or on this machine. */
 cm_status cm_backend_open(const char *name, cm_backend **out) CM_MUST_USE;
+/* The same on device `place` (>= 0) modulo their number: processes of one machine that have places of their own share
+ * none as long as there are enough. */
+cm_status cm_backend_open_at(const char *name, int place, cm_backend **out) CM_MUST_USE;
 /* The same of a class. Errors: those of its `open`. */
 cm_status cm_backend_open_class(const cm_backend_class *kind, cm_backend **out) CM_MUST_USE;
 void cm_backend_close(cm_backend *backend); /* after all its streams; NULL is allowed */
@@ -145,6 +151,9 @@ const char *cm_backend_describe(const cm_backend *backend);
 
 cm_status cm_stream_open(cm_backend *backend, cm_stream **out) CM_MUST_USE;
 void cm_stream_close(cm_stream *stream); /* NULL is allowed */
+
+/* The device's own name for the stream, a cudaStream_t, for libraries that work in its order; NULL if there is none. */
+void *cm_stream_queue(const cm_stream *stream);
 
 /* Copies in the order of the stream. write: host[bytes] may be changed once it returns. read: returns with the bytes in
  * host, so all that the stream was given before is done. Nothing happens where both addresses are the same. Errors:

@@ -103,6 +103,8 @@ static cm_status measure(cm_arguments *a, cm_comm *comm, cm_scaling *out) {
     cm_status status = cm_benchmark_open(a, &bench);
     if (status == CM_OK) {
         choose_training(a, &bench);
+        /* the training is measured where the parts are */
+        if (bench.configuration.run.backend == CM_BACKEND_AUTO) bench.configuration.run.backend = CM_BACKEND_CPU;
         status = cm_ranks_check(&bench.configuration, comm->size, false);
     }
     if (status == CM_OK) status = cm_scaling_measure(&bench, comm, out);
@@ -210,6 +212,9 @@ static cm_status check_all(const cm_arguments *a, const int *ranks, int count, c
     CM_TRY(cm_launch_check(&job));
     CM_TRY(cm_cli_configuration(a, &configuration, &config));
     cm_config_destroy(config);
+    if (configuration.run.backend == CM_BACKEND_CUDA) {
+        return cm_fail(CM_ERR_INPUT, "the sums of ranks are measured on CPUs only: leave out --backend cuda");
+    }
     for (int i = 0; i < count; i++) CM_TRY(cm_ranks_check(&configuration, ranks[i], false));
     return cm_comm_check_mpi();
 }

@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "device/cuda/cuda.h"
+#include "distributed/nccl.h"
 #include "run/run.h"
 
 typedef struct check {
@@ -67,7 +68,7 @@ static cm_status check_backend(char *note, size_t size) {
     cm_config *config = NULL;
     cm_session *session = NULL;
     CM_TRY(cm_configuration_load(NULL, NULL, 0, &configuration, &config));
-    cm_status status = cm_session_open(&configuration, &session);
+    cm_status status = cm_session_open(&configuration, NULL, &session);
     if (status == CM_OK) cm_session_describe(session, note, size);
     cm_session_close(session);
     cm_config_destroy(config);
@@ -95,6 +96,22 @@ static cm_status check_gpu(char *note, size_t size) {
         snprintf(note, size, "none is used: %s%s", found, cm_error_message());
     }
     cm_backend_close(backend);
+    return CM_OK;
+}
+
+/* What runs of several ranks find here: MPI, and between GPUs NCCL. One rank needs neither. */
+static cm_status check_ranks(char *note, size_t size) {
+    cm_nccl nccl;
+    int version = 0;
+    bool has_mpi = cm_comm_check_mpi() == CM_OK;
+    int used = snprintf(note, size, "%s; ", has_mpi ? "MPI" : cm_error_message());
+    if (used < 0 || (size_t)used >= size) return CM_OK;
+    if (cm_nccl_open(&nccl) != CM_OK || nccl.version(&version) != 0) {
+        snprintf(note + used, size - (size_t)used, "%s", cm_error_message());
+    } else {
+        snprintf(note + used, size - (size_t)used, "NCCL %d.%d.%d", version / 10000, version % 10000 / 100,
+                 version % 100);
+    }
     return CM_OK;
 }
 
@@ -142,6 +159,7 @@ static const check checks[] = {
     {"configuration", check_configuration},
     {"gpu", check_gpu},
     {"backend", check_backend},
+    {"ranks", check_ranks},
     {"training", check_training},
 };
 
@@ -163,7 +181,8 @@ const cm_command cm_command_doctor = {
     .about = "check that this machine can train",
     .positional = "",
     .details =
-        "Looks at processors, memory, disk, configuration, GPU and backends, then trains for a second in a "
+        "Looks at processors, memory, disk, configuration, GPU, backends and what several ranks need, then trains for "
+        "a second in a "
         "temporary folder. Exit status 0 only if all is well; a machine without a GPU is well, too, and its line "
         "says what is missing.",
     .flags = flags,

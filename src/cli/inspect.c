@@ -187,7 +187,7 @@ static cm_status run_inspect(cm_arguments *arguments) {
     } else {
         CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
     }
-    cm_status status = cm_session_open(&configuration, &session);
+    cm_status status = cm_session_open(&configuration, NULL, &session);
     if (status == CM_OK) status = inspect(arguments, session, run);
     cm_session_close(session);
     cm_config_destroy(config);

@@ -12,7 +12,7 @@ static cm_status open_all(const cm_arguments *arguments, const char *run, int64_
         configuration.agent.evaluation_simulations = configuration.mcts.num_simulations = (int)simulations;
     }
     if (threads >= 0) configuration.run.threads = threads;
-    CM_TRY(cm_session_open(&configuration, &out->session));
+    CM_TRY(cm_session_open(&configuration, NULL, &out->session));
     if (!run) return CM_OK;
     CM_TRY(cm_session_agent(out->session, &out->agent));
     return cm_run_load_agent(run, checkpoint, out->session, out->agent, &out->facts);

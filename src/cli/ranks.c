@@ -46,6 +46,7 @@ static cm_status join(const cm_arguments *arguments, const cm_launch_found *foun
     CM_TRY(read_configuration(arguments, &configuration));
     const cm_comm_options options = {.timeout = configuration.run.rank_timeout};
     CM_TRY(cm_comm_open_mpi(&options, comm));
+    comm->oversubscribe = cm_argument_given(arguments, "--oversubscribe");
     if (comm->size != found->ranks) {
         return cm_fail(
             CM_ERR_ABSENT,

@@ -14,7 +14,7 @@ extern "C" {
      "Train on N devices of this machine: as many processes, under mpirun. All counts are those "                      \
      "of the whole run."},                                                                                             \
     {                                                                                                                  \
-        "--oversubscribe", NULL, "Allow more of them than the machine has processors."                                 \
+        "--oversubscribe", NULL, "Allow more of them than the machine has processors, or GPUs."                        \
     }
 
 typedef struct cm_cli_ranks {

@@ -13,6 +13,11 @@
  *     neighbours, then each rank sums an aligned sub-tree, the ranks sum the rest of the same tree, and the bits are
  *     those of one rank.
  *
+ * Devices. What lies on the ranks' devices is summed and gathered there once these are joined
+ * (cm_comm_join_devices), over NCCL; all else stays as it is. NCCL adds in an order of its own: between two ranks there
+ * is only one, which gives the bits of the tree, among more the sums are those of the tree to rounding. Every rank gets
+ * the same bits in any case.
+ *
  * Faults. Ranks beat: each hears of the one before it every second or so, whatever its main thread does meanwhile. One
  * that has been silent for `timeout` seconds (dead, stopped, cut off) is named in one line on the log, and the job
  * ends: at once, or some seconds later where mpirun waits for a machine that it no longer reaches.
@@ -32,7 +37,9 @@ struct cm_comm {
     const char *name;
     int rank, size;             /* rank in [0, size) */
     int local_rank, local_size; /* among the ranks of this machine: which device of it a rank takes */
+    bool oversubscribe;         /* several ranks may share a device; set by the caller */
     void *context;
+    void *joined; /* of cm_comm_join_devices */
     cm_status (*barrier)(cm_comm *comm);
     cm_status (*broadcast)(cm_comm *comm, void *data, size_t bytes, int root);
     /* all[size, bytes] <- every rank's mine[bytes], by rank number; `mine` may be its place in `all` */
@@ -41,6 +48,10 @@ struct cm_comm {
      */
     cm_status (*all_reduce)(cm_comm *comm, float *data, size_t n);
     cm_status (*all_reduce_double)(cm_comm *comm, double *data, size_t n);
+    /* The same of data on this rank's device, in the order of its stream's `queue` (cm_stream_queue): nothing is waited
+     * for. NULL before cm_comm_join_devices. Errors: CM_ERR_DEVICE, also for what went wrong since the last call. */
+    cm_status (*sum_on)(cm_comm *comm, void *queue, float *data, size_t n);
+    cm_status (*gather_on)(cm_comm *comm, void *queue, const void *mine, size_t bytes, void *all);
     /* ends every other rank, and this process with exit status `code` if there are others; else it returns */
     void (*abort_all)(cm_comm *comm, int code);
     void (*close)(cm_comm *comm); /* collective, too; after an error it is left out */
@@ -59,6 +70,12 @@ cm_status cm_comm_check_mpi(void) CM_MUST_USE;
 /* Joins the ranks that an MPI launcher has started, of which this process is one. Errors: CM_ERR_ABSENT if the module
  * is not built or its library is missing, CM_ERR_DEVICE if MPI refuses. */
 cm_status cm_comm_open_mpi(const cm_comm_options *options, cm_comm *out) CM_MUST_USE;
+
+/* Gives several ranks sum_on and gather_on, over NCCL, between the CUDA devices that are current in the threads that
+ * call this: their backends have just been opened. `shared`: ranks of this machine share a device, so that each has to
+ * look to NCCL like one on a machine of its own. Collective; until `close`. Errors: CM_ERR_ABSENT without NCCL's
+ * library, CM_ERR_DEVICE if NCCL refuses. */
+cm_status cm_comm_join_devices(cm_comm *comm, bool shared) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -410,9 +410,7 @@ static cm_status open_session(cm_run *run, const cm_run_request *request) {
         int *threads = &configuration.run.threads;
         *threads = (*threads + comm->local_size - 1) / comm->local_size;
     }
-    CM_TRY(cm_session_open(&configuration, &run->session));
-    if (comm) run->session->comm = comm;
-    return CM_OK;
+    return cm_session_open(&configuration, comm, &run->session);
 }
 
 /* The folder, made or opened by rank 0 and known to all. */

@@ -72,16 +72,50 @@ static const char *backend_name(const cm_run_options *o) {
 static cm_status open_backend(const char *name, cm_session *session) {
     cm_status status = CM_ERR_ABSENT;
     if (strcmp(name, "auto") != 0) {
-        status = cm_backend_open(name, &session->backend);
+        status = cm_backend_open_at(name, session->comm->local_rank, &session->backend);
         return status == CM_OK ? CM_OK : cm_fail_in(status, "backend %s", name);
     }
     for (const cm_backend_class *const *kind = cm_backend_classes(); *kind; kind++) {
-        status = cm_backend_open((*kind)->name, &session->backend);
+        status = cm_backend_open_at((*kind)->name, session->comm->local_rank, &session->backend);
         if (status == CM_OK) return CM_OK;
         if (strcmp((*kind)->name, "cuda") == 0)
             snprintf(session->no_gpu, sizeof session->no_gpu, "%s", cm_error_message());
     }
     return status;
+}
+
+/* Where one rank finds a GPU and another none they would not sum in the same way. */
+static cm_status check_same_backend(cm_session *s) {
+    cm_comm *comm = s->comm;
+    enum { NAME = 8 };
+    char mine[NAME] = "", *all = NULL;
+    int other = 0;
+    snprintf(mine, sizeof mine, "%s", s->backend->kind->name);
+    CM_TRY(cm_alloc(&all, (size_t)comm->size, NAME, "names of backends"));
+    cm_status status = comm->all_gather(comm, mine, NAME, all);
+    while (status == CM_OK && other < comm->size && strncmp(all + other * NAME, all, NAME) == 0) other++;
+    if (status == CM_OK && other < comm->size) {
+        status = cm_fail(CM_ERR_ABSENT,
+                         "rank 0 has found backend %s, rank %d %s: choose one that all ranks have, with --backend", all,
+                         other, all + other * NAME);
+    }
+    free(all);
+    return status;
+}
+
+static cm_status join_devices(cm_session *s) {
+    cm_comm *comm = s->comm;
+    const int devices = s->backend->devices;
+    if (comm->size == 1) return CM_OK;
+    CM_TRY(check_same_backend(s));
+    if (s->backend->device->is_host) return CM_OK;
+    if (comm->local_size > devices && !comm->oversubscribe) {
+        return cm_fail(CM_ERR_INPUT,
+                       "%d ranks, but this machine has %d GPU%s for cumind (CUDA_VISIBLE_DEVICES may hide some): take "
+                       "fewer ranks, add --oversubscribe, or use --backend cpu",
+                       comm->local_size, devices, devices == 1 ? "" : "s");
+    }
+    return cm_comm_join_devices(comm, comm->local_size > devices);
 }
 
 static cm_status choose_dtype(const cm_run_options *o, const cm_backend *backend, cm_dtype *out) {
@@ -145,17 +179,18 @@ static cm_status open_all(cm_session *s) {
     CM_TRY(check_policy(s));
     CM_TRY(open_network(s));
     CM_TRY(open_backend(backend_name(&s->configuration.run), s));
+    CM_TRY(join_devices(s));
     CM_TRY(choose_dtype(&s->configuration.run, s->backend, &s->compute));
     return cm_pool_create(s->configuration.run.threads, &s->pool);
 }
 
-cm_status cm_session_open(const cm_configuration *configuration, cm_session **out) {
+cm_status cm_session_open(const cm_configuration *configuration, cm_comm *comm, cm_session **out) {
     cm_session *s = NULL;
     *out = NULL;
     CM_TRY(cm_alloc(&s, 1, sizeof *s, "a session"));
     s->configuration = *configuration;
     cm_comm_single(&s->single);
-    s->comm = &s->single;
+    s->comm = comm ? comm : &s->single;
     cm_status status = open_all(s);
     if (status == CM_OK) {
         *out = s;

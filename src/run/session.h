@@ -20,15 +20,17 @@ typedef struct cm_session {
     cm_network *network; /* owned */
     cm_backend *backend; /* owned */
     cm_pool *pool;       /* owned */
-    cm_comm *comm;       /* of the ranks; borrowed, or `single`. cm_session_open leaves it at one rank */
+    cm_comm *comm;       /* of the ranks; borrowed, or `single` */
     cm_comm single;
     char no_gpu[256]; /* why "auto" took the CPU, one line; "" if it did not */
     cm_dtype compute; /* of matrix products; may be CM_F32 where bfloat16 was asked for and is not native */
 } cm_session;
 
-/* Opens all of it. Errors: CM_ERR_INPUT if keys and environment contradict each other, CM_ERR_ABSENT for a backend that
- * this machine lacks. *out is owned by the caller. */
-cm_status cm_session_open(const cm_configuration *configuration, cm_session **out) CM_MUST_USE;
+/* Opens all of it, for the ranks of `comm` (borrowed; NULL: one alone). Ranks of one machine take a GPU each, and all
+ * join them; collective. Errors: CM_ERR_INPUT if keys and environment contradict each other, or if there are more ranks
+ * than GPUs and comm->oversubscribe is false; CM_ERR_ABSENT for a backend that this machine lacks, or if not all ranks
+ * have the same one; those of cm_comm_join_devices. *out is owned by the caller. */
+cm_status cm_session_open(const cm_configuration *configuration, cm_comm *comm, cm_session **out) CM_MUST_USE;
 void cm_session_close(cm_session *session); /* NULL is allowed */
 
 /* The environment that the options describe. */

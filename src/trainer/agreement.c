@@ -16,6 +16,8 @@ cm_status cm_agreement_check(cm_trainer *t) {
     if (!t->hashes || t->updates % t->config.check_interval != 0) return CM_OK;
     const size_t tensors = (size_t)table->count;
     uint64_t *mine = t->hashes + (size_t)comm->rank * tensors;
+    CM_TRY(cm_mirror_fetch(&t->parameters));
+    CM_TRY(cm_mirror_fetch(&t->state));
     for (size_t i = 0; i < tensors; i++) {
         const cm_param *p = &table->param[i];
         const float *block = p->state ? t->state.host : t->parameters.host;

@@ -13,6 +13,10 @@
 extern "C" {
 #endif
 
+/* Numbers behind the parameters in the gradient of a chunk, of several ranks: a factor and a norm, which is 0, or no
+ * number where a result of some rank is none. */
+enum { CM_TRAINER_BEHIND = 2 };
+
 typedef struct cm_values cm_values;
 typedef struct cm_reducer cm_reducer;
 
@@ -60,7 +64,8 @@ cm_status cm_trainer_copy_target(cm_trainer *trainer) CM_MUST_USE; /* target <- 
 cm_status cm_trainer_copy_slow(cm_trainer *trainer) CM_MUST_USE;   /* average and target <- online */
 
 /* Gradients of several ranks. Buckets are neighbouring parameters; they are summed over the chunks and over the ranks
- * in the order in which the backward pass ends with them, on a thread beside those that play it.
+ * in the order in which the backward pass ends with them, on a thread beside those that play it. Where the device is
+ * not the host there is one bucket, summed in the order of the first stream by comm->sum_on.
  *
  * run: plays the chunks, each by a pool task that calls cm_reducer_backward for its backward pass. When it returns, the
  * first chunk's gradient, and what stands behind it, are sums over all chunks of all ranks. Collective. Errors: those

@@ -17,7 +17,9 @@ struct cm_reducer {
     int count;
     int *passed;       /* [count] chunks that are through with a bucket */
     cm_pool *pair;     /* a worker who plays, with those of the trainer's pool, and one who sums; NULL: one bucket */
-    cm_stream *stream; /* of the one who sums */
+    cm_stream *own;    /* of the one who sums; NULL without a pair */
+    cm_stream *stream; /* `own`, or the first worker's: on a device all is in the order of that one */
+    cm_buffer nothing; /* one 0 */
     cm_pool_task chunk;
     pthread_mutex_t lock;
     pthread_cond_t moved;
@@ -29,11 +31,13 @@ struct cm_reducer {
 
 static size_t behind(const cm_trainer *t) { return cm_network_parameters(t->config.network)->parameters; }
 
-/* The elements that parameters own end where the next one begins. */
+/* The elements that parameters own end where the next one begins. A device plays a backward pass as a whole, so it has
+ * one bucket. */
 static void cut(cm_reducer *r) {
     const cm_trainer *t = r->trainer;
     const cm_param_table *table = cm_network_parameters(t->config.network);
-    const size_t least = (size_t)t->config.bucket_bytes / sizeof(float);
+    const bool is_host = t->config.backend->device->is_host;
+    const size_t least = is_host ? (size_t)t->config.bucket_bytes / sizeof(float) : 0;
     size_t first = 0;
     for (int i = 0; i < table->count; i++) {
         const cm_param *p = &table->param[i];
@@ -66,12 +70,19 @@ static cm_status open_reducer(cm_reducer *r) {
     CM_TRY(cm_alloc(&r->passed, most, sizeof *r->passed, "buckets of gradients"));
     cut(r);
     qsort(r->buckets, (size_t)r->count, sizeof *r->buckets, by_end);
-    CM_TRY(cm_stream_open(t->config.backend, &r->stream));
-    return r->count > 1 ? cm_pool_create(2, &r->pair) : CM_OK;
+    CM_TRY(cm_buffer_create(&r->nothing, t->config.backend->device, sizeof(float), "a sum of nothing"));
+    r->stream = t->streams[0];
+    if (r->count == 1) return CM_OK;
+    CM_TRY(cm_stream_open(t->config.backend, &r->own));
+    r->stream = r->own;
+    return cm_pool_create(2, &r->pair);
 }
 
 cm_status cm_reducer_create(cm_trainer *t) {
     if (t->config.comm->size == 1) return CM_OK;
+    if (!t->config.backend->device->is_host && !t->config.comm->sum_on) {
+        return cm_fail(CM_ERR_STATE, "several ranks train on devices that are not joined");
+    }
     CM_TRY(cm_alloc(&t->reducer, 1, sizeof *t->reducer, "buckets of gradients"));
     t->reducer->trainer = t;
     return open_reducer(t->reducer);
@@ -80,7 +91,8 @@ cm_status cm_reducer_create(cm_trainer *t) {
 void cm_reducer_destroy(cm_reducer *r) {
     if (!r) return;
     cm_pool_destroy(r->pair);
-    cm_stream_close(r->stream);
+    cm_stream_close(r->own);
+    cm_buffer_destroy(&r->nothing);
     pthread_cond_destroy(&r->moved);
     pthread_mutex_destroy(&r->lock);
     free(r->buckets);
@@ -99,6 +111,7 @@ static void pass_by(cm_reducer *r, int b) {
 
 cm_status cm_reducer_backward(cm_reducer *r, cm_pass *pass, int kind) {
     int at = 0;
+    if (!r->pair) return cm_pass_backward(pass);
     for (int b = 0; b < r->count; b++) {
         const int after = r->buckets[b].after[kind];
         if (after > at) CM_TRY(cm_pass_backward_part(pass, at, after));
@@ -130,23 +143,32 @@ static bool await(cm_reducer *r, int b) {
     return is_final;
 }
 
-/* What stands behind the gradient: 0, or no number if a result is none. */
-static void mark_results(const cm_trainer *t) {
-    const float *results = t->results.host;
-    float *mark = t->gradient[0] + behind(t);
-    *mark = 0.0f;
-    for (size_t i = 0; i < (size_t)t->chunks * t->result_stride / sizeof(float); i++) *mark += 0.0f * results[i];
+/* Behind the gradient: the norm of nothing, which is 0, or no number if a result is none. */
+static cm_status mark_results(const cm_reducer *r) {
+    const cm_trainer *t = r->trainer;
+    const int numbers = (int)((size_t)t->chunks * t->result_stride / sizeof(float));
+    cm_call call = {.op = CM_OP_clip};
+    call.t[CM_T_clip_factor] = cm_tensor_1d(t->gradient[0] + behind(t), CM_F32, CM_TRAINER_BEHIND);
+    call.t[CM_T_clip_partial] = cm_tensor_1d(r->nothing.base, CM_F32, 1);
+    call.t[CM_T_clip_check] = cm_tensor_1d(t->results.block.base, CM_F32, numbers);
+    return cm_call_run(r->stream, &call);
+}
+
+static cm_status sum_elements(const cm_reducer *r, size_t first, size_t count) {
+    const cm_trainer *t = r->trainer;
+    cm_comm *comm = t->config.comm;
+    float *data = t->gradient[0] + first;
+    if (t->config.backend->device->is_host) return comm->all_reduce(comm, data, count);
+    return comm->sum_on(comm, cm_stream_queue(r->stream), data, count);
 }
 
 /* Over the ranks, when the first chunk's gradient has the sum over the chunks. */
 static cm_status sum_ranks(cm_reducer *r, const bucket *own) {
-    const cm_trainer *t = r->trainer;
-    cm_comm *comm = t->config.comm;
-    const bool is_last = own->first + own->count == behind(t);
+    const bool is_last = own->first + own->count == behind(r->trainer);
     const double start = cm_clock_seconds();
-    if (is_last) mark_results(t);
+    if (is_last) CM_TRY(mark_results(r));
     CM_TRACE_BEGIN("reduce");
-    cm_status status = comm->all_reduce(comm, t->gradient[0] + own->first, own->count + is_last);
+    cm_status status = sum_elements(r, own->first, own->count + (is_last ? CM_TRAINER_BEHIND : 0));
     CM_TRACE_END();
     r->reduce_seconds += cm_clock_seconds() - start;
     return status;

@@ -47,7 +47,8 @@ static cm_status record(cm_trainer *t) {
 static cm_status take_chunks(cm_trainer *t) {
     const cm_tape *tape = t->unroll[0].tape;
     t->input_stride = cm_align(cm_tape_bytes(tape, CM_MEM_INPUT) + CM_ALIGN);
-    t->gradient_stride = cm_align((cm_network_parameters(t->config.network)->parameters + 1) * sizeof(float));
+    t->gradient_stride =
+        cm_align((cm_network_parameters(t->config.network)->parameters + CM_TRAINER_BEHIND) * sizeof(float));
     t->stats_stride = cm_align(cm_tape_bytes(tape, CM_MEM_STATS) + CM_ALIGN);
     t->result_stride = cm_align(cm_tape_bytes(tape, CM_MEM_RESULT));
     size_t chunks = (size_t)t->chunks, all_chunks = (size_t)t->all_chunks;
@@ -94,9 +95,6 @@ static cm_status build(cm_trainer *t) {
                        "entropy_weight is %g but policy_weight is 0: the entropy bonus belongs to the policy "
                        "loss; set both or none",
                        o->entropy_weight);
-    }
-    if (t->config.comm->size > 1 && !t->config.backend->device->is_host) {
-        return cm_fail(CM_ERR_ABSENT, "several ranks train on CPUs only: use --backend cpu, or one rank");
     }
     cm_unroll_factors_make(o, t->config.unroll, &t->factors);
     if (!t->config.backend->device->is_host) {
@@ -250,13 +248,19 @@ static float *factor_of(const cm_trainer *t) {
     return (float *)(void *)(t->results.block.base + (size_t)t->chunks * t->result_stride);
 }
 
+/* The batch statistics of all chunks of all ranks, where they are. */
+static cm_status gather_statistics(const cm_trainer *t) {
+    cm_comm *comm = t->config.comm;
+    const size_t mine = (size_t)t->chunks * t->stats_stride;
+    if (comm->size == 1) return CM_OK;
+    if (t->config.backend->device->is_host) return comm->all_gather(comm, chunk_stats(t, 0), mine, t->stats.base);
+    return comm->gather_on(comm, cm_stream_queue(t->streams[0]), chunk_stats(t, 0), mine, t->stats.base);
+}
+
 /* Running statistics take the chunks' average, once per forward call, in the order of the calls. */
 static cm_status update_statistics(cm_trainer *t) {
     const cm_tape *tape = t->unroll[0].tape;
-    if (cm_tape_norm_calls(tape) > 0) {
-        const size_t mine = (size_t)t->chunks * t->stats_stride;
-        CM_TRY(t->config.comm->all_gather(t->config.comm, chunk_stats(t, 0), mine, t->stats.base));
-    }
+    if (cm_tape_norm_calls(tape) > 0) CM_TRY(gather_statistics(t));
     for (int i = 0; i < cm_tape_norm_calls(tape); i++) {
         const cm_norm_call *n = cm_tape_norm_call(tape, i);
         cm_call call = {.op = CM_OP_batch_norm_update, .attr = {.scale = 0.1f}};
@@ -387,14 +391,14 @@ static cm_status accumulate(cm_trainer *t, float **gradient, bool *due) {
     return CM_OK;
 }
 
-/* What has to be finite for a step. Of one rank it is all results, where they are. Ranks must decide alike, so each
- * adds up its results times 0, behind its gradient, and the sum over ranks is checked: 0, or no number. */
+/* What has to be finite for a step. Of one rank it is all results, where they are. Ranks must decide alike, so what
+ * each has found of its own results stands behind its gradient, and the sum over ranks is checked. */
 static cm_optimizer_check what_to_check(const cm_trainer *t) {
     float *results = (float *)(void *)t->results.block.base;
     const size_t count = (size_t)t->chunks * t->result_stride / sizeof(float);
     float *behind = t->gradient[0] + cm_network_parameters(t->config.network)->parameters;
     if (t->config.comm->size == 1) return (cm_optimizer_check){results, count};
-    return (cm_optimizer_check){behind, 1};
+    return (cm_optimizer_check){behind, CM_TRAINER_BEHIND};
 }
 
 /* Plays all chunks; the first one's gradient <- the sum over all chunks of all ranks. */

@@ -79,7 +79,8 @@ typedef struct cm_train_report {
     double learning_rate;
     double clipped;          /* share of value targets outside the support */
     const float *priorities; /* [B] |v_0 - z_0| + epsilon; owned by the trainer, until the next update */
-    /* seconds that sums of gradients over ranks took, and those of them that were spent after the backward pass */
+    /* seconds that sums of gradients over ranks took, and those of them that were spent after the backward pass; on a
+     * device both are those of giving it the work */
     double reduce_seconds, exposed_seconds;
     bool stepped; /* false while gradients are accumulated over several batches */
 } cm_train_report;

@@ -26,7 +26,7 @@ static void open_scene(scene *s, const char *environment, const char *limit, con
     memset(s, 0, sizeof *s);
     ck_assert_msg(cm_configuration_load(NULL, settings, 7, &s->configuration, &s->config) == CM_OK, "%s",
                   cm_error_message());
-    ck_assert_msg(cm_session_open(&s->configuration, &s->session) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_session_open(&s->configuration, NULL, &s->session) == CM_OK, "%s", cm_error_message());
     ck_assert_int_eq(cm_session_agent(s->session, &s->agent), CM_OK);
     const cm_param_table *table = cm_network_parameters(s->session->network);
     float *weights = calloc(table->parameters + table->states + 1, sizeof *weights);

@@ -23,7 +23,7 @@ static void open_scene(scene *s, const char *const *settings, int count, int pos
     memset(s, 0, sizeof *s);
     ck_assert_msg(cm_configuration_load(NULL, settings, count, &configuration, &s->config) == CM_OK, "%s",
                   cm_error_message());
-    ck_assert_msg(cm_session_open(&configuration, &s->session) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_session_open(&configuration, NULL, &s->session) == CM_OK, "%s", cm_error_message());
     ck_assert_int_eq(cm_session_agent(s->session, &s->agent), CM_OK);
     const cm_param_table *table = cm_network_parameters(s->session->network);
     float *weights = calloc(table->parameters + table->states + 1, sizeof *weights);

@@ -8,7 +8,7 @@
 /* ---- the device: blocks of the host under addresses that no processor accepts ---- */
 
 static const uintptr_t far_bit = (uintptr_t)1 << 62;
-cm_far cm_far_state = {.total = SIZE_MAX};
+cm_far cm_far_state = {.total = SIZE_MAX, .devices = 1};
 
 static void *far_of(const void *near) { return (void *)((uintptr_t)near ^ far_bit); }
 static void *near_of(const void *far) { return far ? (void *)((uintptr_t)far ^ far_bit) : NULL; }
@@ -150,5 +150,6 @@ static const cm_backend_class far_class = {
 cm_status cm_far_open(cm_backend *backend) {
     backend->kind = &far_class;
     backend->device = &cm_far_device;
+    backend->devices = cm_far_state.devices;
     return CM_OK;
 }

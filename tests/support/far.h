@@ -14,6 +14,7 @@ enum { CM_FAR_STREAM_BYTES = 1000 }; /* that its class says a stream takes */
 /* What happened on it, in this process. */
 typedef struct cm_far {
     size_t total;       /* bytes that the device has: set by the test */
+    int devices;        /* of its kind: set by the test */
     size_t taken, peak; /* bytes that are out, now and at most */
     size_t blocks;      /* that are out */
     size_t copies;      /* in the order of streams */

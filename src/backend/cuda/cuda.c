@@ -51,10 +51,11 @@ static void describe_all(cm_cuda *cuda) {
              dnn % 100);
 }
 
-/* The device that CUDA_VISIBLE_DEVICES shows first. */
-static cm_status open_all(cm_cuda *cuda) {
+/* Places are counted among the devices that CUDA_VISIBLE_DEVICES shows. */
+static cm_status open_all(cm_cuda *cuda, cm_backend *backend) {
     CM_TRY(cm_cuda_driver_open(&cuda->driver));
-    CM_TRY(cm_cuda_open(&cuda->driver, 0, &code, &cuda->device));
+    CM_TRY(cm_cuda_count(&cuda->driver, &backend->devices));
+    CM_TRY(cm_cuda_open(&cuda->driver, backend->place % backend->devices, &code, &cuda->device));
     CM_TRY(cm_cuda_result(cuda->device, (int)cudaSetDevice(cuda->device->ordinal), "the CUDA runtime"));
     CM_TRY(cm_cuda_blas((int)cublasLtCreate(&cuda->blas), "opening cuBLASLt"));
     CM_TRY(open_choices(cuda));
@@ -77,7 +78,7 @@ static void close_all(cm_cuda *cuda) {
 static cm_status open_cuda(cm_backend *backend) {
     cm_cuda *cuda = NULL;
     CM_TRY(cm_alloc(&cuda, 1, sizeof *cuda, "backend cuda"));
-    cm_status status = open_all(cuda);
+    cm_status status = open_all(cuda, backend);
     if (status != CM_OK) {
         close_all(cuda);
         return status;
@@ -217,6 +218,7 @@ static const cm_backend_class class_of_cuda = {
     .repack = repack,
     .renew = renew,
     .describe = describe,
+    .queue = cm_ops_queue,
     .write = write_stream,
     .read = read_stream,
     .play = play,

@@ -1,0 +1,216 @@
+/* Ranks whose devices have memory that the host cannot touch, with the arithmetic of ref: updates are those of one rank
+ * bit for bit. The ranks are this program under mpirun. Which device a rank takes, and when none is left. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/file.h"
+#include "run/session.h"
+#include "support/far.h"
+#include "support/main.h"
+#include "support/program.h"
+#include "support/ranks.h"
+
+const cm_backend_class cm_cuda_class = {.name = "cuda", .open = cm_far_open};
+
+/* ---- what a rank does ---- */
+
+/* By way of the host, over MPI. */
+static cm_status sum_far(cm_comm *comm, void *queue, float *data, size_t n) {
+    (void)queue;
+    return comm->all_reduce(comm, cm_far_near(data), n);
+}
+
+static cm_status gather_far(cm_comm *comm, void *queue, const void *mine, size_t bytes, void *all) {
+    (void)queue;
+    return comm->all_gather(comm, cm_far_near(mine), bytes, cm_far_near(all));
+}
+
+static void do_updates(cm_comm *comm, const char *path) {
+    cm_rank_learner l;
+    cm_rank_backend(&l, comm, "cuda");
+    cm_rank_train(&l, comm, path);
+}
+
+/* What is compared is what the device has. */
+static void do_diverge(cm_comm *comm) {
+    cm_train_report r;
+    cm_rank_learner l;
+    cm_rank_backend(&l, comm, "cuda");
+    cm_rank_open(&l, comm, 2);
+    cm_rank_need(cm_rank_update(&l, comm, 0, &r) == CM_OK, "an update");
+    cm_rank_need(cm_trainer_fetch(l.trainer, CM_TRAINER_ALL) == CM_OK, "the device's numbers");
+    float *parameter = cm_trainer_parameters(l.trainer, CM_WEIGHTS_ONLINE);
+    const float before = *parameter;
+    if (comm->rank == 1) *parameter += 1.0f;
+    cm_rank_need(cm_trainer_changed(l.trainer) == CM_OK, "numbers for the device");
+    *parameter = before;
+    cm_rank_need(cm_rank_update(&l, comm, 1, &r) == CM_ERR_STATE, "the difference is found");
+    if (comm->rank == 0) printf("%s\n", cm_error_message());
+    cm_rank_close(&l);
+}
+
+/* A NaN in the rows of one rank: no rank steps. */
+static void do_not_finite(cm_comm *comm) {
+    static cm_rank_numbers n;
+    cm_train_report r;
+    cm_rank_learner l;
+    cm_rank_backend(&l, comm, "cuda");
+    cm_rank_open(&l, comm, 1);
+    cm_rank_fill(&n, 0);
+    if (comm->rank == 1) n.any[CM_RANK_B / comm->size * CM_RANK_O] = NAN;
+    cm_train_batch batch = cm_rank_rows(&n, comm);
+    cm_rank_need(cm_trainer_update(l.trainer, &batch, &r) == CM_ERR_NOT_FINITE, "it is noticed on every rank");
+    cm_rank_need(cm_trainer_updates(l.trainer) == 0, "nothing was changed");
+    cm_rank_need(cm_rank_update(&l, comm, 0, &r) == CM_OK, "the next batch is learnt from");
+    cm_rank_close(&l);
+}
+
+static int run_rank(const char *what, const char *path) {
+    const cm_comm_options options = {.timeout = 60.0};
+    cm_comm comm;
+    cm_comm_single(&comm);
+    if (getenv("OMPI_COMM_WORLD_SIZE")) cm_rank_need(cm_comm_open_mpi(&options, &comm) == CM_OK, "MPI");
+    comm.sum_on = sum_far;
+    comm.gather_on = gather_far;
+    if (strcmp(what, "updates") == 0) do_updates(&comm, path);
+    if (strcmp(what, "diverge") == 0) do_diverge(&comm);
+    if (strcmp(what, "not-finite") == 0) do_not_finite(&comm);
+    cm_rank_need(cm_far_state.blocks == 0, "all memory of the device is given back");
+    comm.close(&comm);
+    printf("rank is done\n");
+    return 0;
+}
+
+/* ---- the suite ---- */
+
+static char folder[64];
+
+static void begin_each(void) {
+    strcpy(folder, "/tmp/cumind-ranks-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+static void end_each(void) { ck_assert_int_eq(cm_directory_remove(folder), CM_OK); }
+
+START_TEST(a_hundred_updates_of_2_ranks_on_devices_give_the_bits_of_one) {
+    size_t size, other_size;
+    if (!cm_program_has_mpi()) return;
+    ck_assert_msg(cm_rank_run(0, "updates", folder) == 0, "%s", cm_rank_output);
+    char *alone = cm_rank_file(folder, 0, 0, &size);
+    ck_assert_uint_gt(size, 4 * 1000);
+    ck_assert_msg(cm_rank_run(2, "updates", folder) == 0, "%s", cm_rank_output);
+    for (int rank = 0; rank < 2; rank++) {
+        char *other = cm_rank_file(folder, 2, rank, &other_size);
+        ck_assert_uint_eq(size, other_size);
+        ck_assert_msg(memcmp(alone, other, size) == 0, "rank %d differs from one alone", rank);
+        free(other);
+    }
+    free(alone);
+}
+END_TEST
+
+START_TEST(devices_that_no_longer_agree_stop_all_ranks) {
+    if (!cm_program_has_mpi()) return;
+    ck_assert_msg(cm_rank_run(2, "diverge", folder) == 0, "%s", cm_rank_output);
+    ck_assert_msg(strstr(cm_rank_output, "update 2: representation.") &&
+                      strstr(cm_rank_output, " of rank 1 is not that of rank 0"),
+                  "%s", cm_rank_output);
+}
+END_TEST
+
+START_TEST(a_number_that_is_not_finite_on_one_device_stops_all_alike) {
+    if (!cm_program_has_mpi()) return;
+    ck_assert_msg(cm_rank_run(2, "not-finite", folder) == 0, "%s", cm_rank_output);
+    ck_assert_int_eq(cm_rank_count_lines("rank is done"), 2);
+}
+END_TEST
+
+/* ---- devices of ranks, without any ---- */
+
+static const char *backend_of_others = "cuda";
+
+static cm_status gather_names(cm_comm *comm, const void *mine, size_t bytes, void *all) {
+    for (int r = 0; r < comm->size; r++) snprintf((char *)all + (size_t)r * bytes, bytes, "%s", backend_of_others);
+    memcpy((char *)all + (size_t)comm->rank * bytes, mine, bytes);
+    return CM_OK;
+}
+
+/* A session of rank `rank` of 4, all on one machine and joined already. */
+static cm_status open_session(int rank, int devices, bool oversubscribe, int *place) {
+    static const char *const settings[] = {"backend=cuda", "threads=1"};
+    cm_configuration configuration;
+    cm_config *config = NULL;
+    cm_session *session = NULL;
+    cm_comm comm;
+    cm_comm_single(&comm);
+    comm.rank = comm.local_rank = rank, comm.size = comm.local_size = 4;
+    comm.all_gather = gather_names, comm.joined = &comm, comm.oversubscribe = oversubscribe;
+    cm_far_state.devices = devices;
+    ck_assert_int_eq(cm_configuration_load(NULL, settings, 2, &configuration, &config), CM_OK);
+    cm_status status = cm_session_open(&configuration, &comm, &session);
+    if (status == CM_OK) *place = session->backend->place;
+    cm_session_close(session);
+    cm_config_destroy(config);
+    return status;
+}
+
+START_TEST(more_ranks_than_gpus_are_refused_unless_that_is_wanted) {
+    int place = -1;
+    ck_assert_int_eq(open_session(3, 4, false, &place), CM_OK);
+    ck_assert_int_eq(place, 3);
+    ck_assert_int_eq(open_session(3, 1, true, &place), CM_OK);
+    ck_assert_int_eq(open_session(3, 3, false, &place), CM_ERR_INPUT);
+    ck_assert_str_eq(cm_error_message(), "4 ranks, but this machine has 3 GPUs for cumind (CUDA_VISIBLE_DEVICES may "
+                                         "hide some): take fewer ranks, add --oversubscribe, or use --backend cpu");
+}
+END_TEST
+
+START_TEST(ranks_of_different_backends_are_refused) {
+    int place;
+    backend_of_others = "cpu";
+    ck_assert_int_eq(open_session(0, 4, false, &place), CM_ERR_ABSENT);
+    ck_assert_str_eq(cm_error_message(), "rank 0 has found backend cuda, rank 1 cpu: choose one that all ranks have, "
+                                         "with --backend");
+}
+END_TEST
+
+START_TEST(a_trainer_of_devices_that_are_not_joined_is_refused) {
+    cm_rank_learner l;
+    cm_trainer *trainer;
+    cm_comm comm;
+    cm_comm_single(&comm);
+    cm_rank_backend(&l, &comm, "cuda");
+    cm_rank_open(&l, &comm, 1);
+    comm.size = 2;
+    const cm_trainer_config config = {.network = l.network,
+                                      .backend = l.backend,
+                                      .pool = l.pool,
+                                      .comm = &comm,
+                                      .options = &l.options,
+                                      .batch = CM_RANK_B / 2,
+                                      .total_updates = 1};
+    ck_assert_int_eq(cm_trainer_create(&config, &trainer), CM_ERR_STATE);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "not joined"));
+    cm_rank_close(&l);
+    ck_assert_uint_eq(cm_far_state.blocks, 0);
+}
+END_TEST
+
+int main(int argc, char **argv) {
+    if (argc > 2) return run_rank(argv[1], argv[2]);
+    Suite *suite = suite_create("ranks on devices");
+    TCase *tc = tcase_create("ranks on devices");
+    tcase_add_checked_fixture(tc, begin_each, end_each);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, a_hundred_updates_of_2_ranks_on_devices_give_the_bits_of_one);
+    tcase_add_test(tc, devices_that_no_longer_agree_stop_all_ranks);
+    tcase_add_test(tc, a_number_that_is_not_finite_on_one_device_stops_all_alike);
+    tcase_add_test(tc, more_ranks_than_gpus_are_refused_unless_that_is_wanted);
+    tcase_add_test(tc, ranks_of_different_backends_are_refused);
+    tcase_add_test(tc, a_trainer_of_devices_that_are_not_joined_is_refused);
+    suite_add_tcase(suite, tc);
+    return cm_test_main(suite);
+}
