@@ -19,8 +19,9 @@
  * the same bits in any case.
  *
  * Faults. Ranks beat: each hears of the one before it every second or so, whatever its main thread does meanwhile. One
- * that has been silent for `timeout` seconds (dead, stopped, cut off) is named in one line on the log, and the job
- * ends: at once, or some seconds later where mpirun waits for a machine that it no longer reaches.
+ * that is silent (dead, stopped, cut off) is named in one line on the log, and the job ends, `timeout` seconds after
+ * the last sign of life at most: it is given up 5 s before, or at half of the time if that is later, because mpirun may
+ * wait some seconds for a machine that it no longer reaches.
  */
 #ifndef CM_DISTRIBUTED_COMM_H
 #define CM_DISTRIBUTED_COMM_H
@@ -61,7 +62,7 @@ struct cm_comm {
 void cm_comm_single(cm_comm *out);
 
 typedef struct cm_comm_options {
-    double timeout; /* seconds of silence after which a rank counts as lost; > 0 */
+    double timeout; /* seconds after the last sign of life of a rank at which the job has ended; > 0 */
 } cm_comm_options;
 
 /* CM_OK if the module of MPI is there; else CM_ERR_ABSENT says how to get it. Opens nothing. */

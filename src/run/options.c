@@ -86,9 +86,11 @@ const cm_option cm_run_option_rows[] = {
     CM_OPTION(INT64, memory_limit, "Device", "0", 0, MAX_INT,
               "Bytes that a run may plan for, of main memory and of a GPU's each; 0: what the machine has.",
               .flags = CM_OPTION_RESUME),
-    CM_OPTION(DOUBLE, rank_timeout, "Device", "60", 1, 86400,
-              "Seconds without a sign of life after which a rank counts as lost, and a run of several ranks ends.",
-              .flags = CM_OPTION_RESUME),
+    CM_OPTION(
+        DOUBLE, rank_timeout, "Device", "60", 1, 86400,
+        "Seconds from the last sign of life of a rank to the end of a run of several ranks; from 10 on it is kept "
+        "also where a machine is cut off.",
+        .flags = CM_OPTION_RESUME),
     CM_OPTION(INT, rank_bucket_kib, "Device", "1024", 0, 1 << 20,
               "Least size in KiB of the pieces in which gradients are summed over ranks while the backward pass goes "
               "on; 0: in one piece behind it. Changes no result.",

@@ -220,7 +220,7 @@ START_TEST(a_rank_that_stands_still_ends_the_job_and_is_named) {
     ck_assert_int_ne(cm_rank_run(3, "silent", folder), 0);
     ck_assert_double_lt(cm_clock_seconds() - start, 60.0);
     ck_assert_msg(strstr(cm_rank_output, "rank 1 on ") &&
-                      strstr(cm_rank_output, " has not answered for 2 s: all ranks end"),
+                      strstr(cm_rank_output, " has not answered for 1 s: all ranks end"),
                   "%s", cm_rank_output);
     ck_assert_int_eq(cm_rank_count_lines("has not answered"), 1);
 }

@@ -9,15 +9,19 @@
 #include "core/log.h"
 #include "distributed/mpi/internal.h"
 
-enum { TAG = 1, EXIT_LOST = 1 };
+enum {
+    TAG = 1,
+    EXIT_LOST = 1,
+    ENDING = 5 /* seconds that the end of a job takes at most (guard.c) */
+};
 
 struct cm_beat {
     MPI_Comm comm; /* owned */
     pthread_t thread;
     const char *host; /* [size, width] borrowed */
     size_t width;
-    double timeout, period;
-    int before, behind; /* ranks in the ring */
+    double silence, period; /* seconds without a beat until a rank is given up, and between two beats */
+    int before, behind;     /* ranks in the ring */
     pthread_mutex_t lock;
     pthread_cond_t woken;
     bool stop;
@@ -27,7 +31,7 @@ struct cm_beat {
 /* Ends the job: the others may be waiting for the lost rank for ever. */
 static void give_up(const cm_beat *b) {
     cm_log(CM_ERROR, "rank %d on %s has not answered for %g s: all ranks end", b->before,
-           b->host + (size_t)b->before * b->width, b->timeout);
+           b->host + (size_t)b->before * b->width, b->silence);
     MPI_Abort(MPI_COMM_WORLD, EXIT_LOST);
 }
 
@@ -60,9 +64,9 @@ static void *beat_on(void *context) {
             last = now;
             MPI_Irecv(&b->heard, 1, MPI_INT, b->before, TAG, b->comm, &in);
         }
-        if (now - before > b->timeout / 2.0) last = now; /* it was this process that stood still */
+        if (now - before > b->silence / 2.0) last = now; /* it was this process that stood still */
         before = now;
-        if (now - last > b->timeout) give_up(b);
+        if (now - last > b->silence) give_up(b);
     } while (goes_on(b));
     MPI_Cancel(&in);
     MPI_Wait(&in, MPI_STATUS_IGNORE);
@@ -95,8 +99,8 @@ cm_status cm_beat_start(const char *host, size_t width, double timeout, cm_beat 
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     b->host = host;
     b->width = width;
-    b->timeout = timeout;
-    b->period = timeout / 8.0 < 1.0 ? timeout / 8.0 : 1.0;
+    b->silence = timeout > 2.0 * ENDING ? timeout - ENDING : timeout / 2.0;
+    b->period = b->silence / 8.0 < 1.0 ? b->silence / 8.0 : 1.0;
     b->before = (rank + size - 1) % size;
     b->behind = (rank + 1) % size;
     if (MPI_Comm_dup(MPI_COMM_WORLD, &b->comm) != MPI_SUCCESS || start_thread(b) != 0) {

@@ -20,8 +20,9 @@ cm_tree_sum cm_tree_sum_floats, cm_tree_sum_doubles;
 typedef struct cm_beat cm_beat;
 
 /* Begins to send beats to the rank behind this one and to hear those of the rank before it, on a thread and a
- * communicator of its own. `host` [size, width] are the machines of the ranks; borrowed. If `timeout`
- * seconds pass without a beat, the thread logs who is silent and ends the job. Errors: CM_ERR_MEMORY, CM_ERR_DEVICE. */
+ * communicator of its own. `host` [size, width] are the machines of the ranks; borrowed. If 5 s less
+ * than `timeout`, or half of it where that is more, pass without a beat, the thread logs who is silent and ends the
+ * job. Errors: CM_ERR_MEMORY, CM_ERR_DEVICE. */
 cm_status cm_beat_start(const char *host, size_t width, double timeout, cm_beat **out) CM_MUST_USE;
 
 /* Ends the thread; collective, and all ranks must have come to it. NULL is allowed. */
