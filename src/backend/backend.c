@@ -114,6 +114,10 @@ cm_status cm_backend_repack(cm_backend *backend, const void *block, size_t bytes
     return backend->kind->repack ? backend->kind->repack(backend, block, bytes, pool) : CM_OK;
 }
 
+cm_status cm_stream_follow(cm_stream *stream, const cm_stream *other) {
+    return stream->backend->kind->follow ? stream->backend->kind->follow(stream, other) : CM_OK;
+}
+
 cm_status cm_stream_repack(cm_stream *stream, const void *block, size_t bytes, cm_pool *pool) {
     if (stream->backend->kind->renew) return stream->backend->kind->renew(stream, block, bytes);
     return cm_backend_repack(stream->backend, block, bytes, pool);

@@ -104,8 +104,9 @@ typedef struct cm_backend_class {
     cm_status (*repack)(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool);
     /* the same in the order of the stream, without waiting; NULL: repack does not wait either */
     cm_status (*renew)(cm_stream *stream, const void *block, size_t bytes);
-    const char *(*describe)(const cm_backend *backend); /* one line: library, version, instruction set */
-    void *(*queue)(const cm_stream *stream);            /* see cm_stream_queue; NULL: it has none */
+    const char *(*describe)(const cm_backend *backend);             /* one line: library, version, instruction set */
+    void *(*queue)(const cm_stream *stream);                        /* see cm_stream_queue; NULL: it has none */
+    cm_status (*follow)(cm_stream *stream, const cm_stream *other); /* see cm_stream_follow; NULL: nothing to do */
     /* Where the device is not the host: see cm_stream_write, cm_stream_read. */
     cm_status (*write)(cm_stream *stream, void *to, const void *host, size_t bytes);
     cm_status (*read)(cm_stream *stream, void *host, const void *from, size_t bytes);
@@ -154,6 +155,10 @@ void cm_stream_close(cm_stream *stream); /* NULL is allowed */
 
 /* The device's own name for the stream, a cudaStream_t, for libraries that work in its order; NULL if there is none. */
 void *cm_stream_queue(const cm_stream *stream);
+
+/* What `stream` is given from now on runs after what `other`, of the same backend, has been given so far; nothing is
+ * waited for. On a host it has run already. Errors: CM_ERR_DEVICE. */
+cm_status cm_stream_follow(cm_stream *stream, const cm_stream *other) CM_MUST_USE;
 
 /* Copies in the order of the stream. write: host[bytes] may be changed once it returns. read: returns with the bytes in
  * host, so all that the stream was given before is done. Nothing happens where both addresses are the same. Errors:

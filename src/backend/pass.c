@@ -24,6 +24,7 @@ struct cm_pass {
     int patch_count[CM_MEM_COUNT];
     uint64_t version;   /* of the addresses in the calls */
     void *recording[2]; /* of forward and backward; the backend's */
+    void **parts;       /* [backwards + 1] of parts of backward, by the call that they begin with */
 };
 
 /* A gradient's scale has no forward work: its two variables are the same memory. */
@@ -92,7 +93,8 @@ static cm_status build(cm_pass *pass) {
     }
     CM_TRY(cm_alloc(&pass->backward_at, (size_t)tape->backward.count + 1, sizeof(int), "the calls of a pass"));
     CM_TRY(build_calls(pass, &tape->forward, &pass->forward, &pass->forwards, NULL));
-    return build_calls(pass, &tape->backward, &pass->backward, &pass->backwards, pass->backward_at);
+    CM_TRY(build_calls(pass, &tape->backward, &pass->backward, &pass->backwards, pass->backward_at));
+    return cm_alloc(&pass->parts, (size_t)pass->backwards + 1, sizeof *pass->parts, "the parts of a pass");
 }
 
 cm_status cm_pass_create(const cm_tape *tape, cm_stream *stream, void *const base[CM_MEM_COUNT], cm_pass **out) {
@@ -117,6 +119,9 @@ void cm_pass_destroy(cm_pass *pass) {
     for (int m = 0; m < CM_MEM_COUNT; m++) free(pass->patches[m]);
     for (int i = 0; i < 2; i++)
         if (pass->recording[i]) pass->stream->backend->kind->forget(pass->recording[i]);
+    for (int i = 0; pass->parts && i < pass->backwards; i++)
+        if (pass->parts[i]) pass->stream->backend->kind->forget(pass->parts[i]);
+    free(pass->parts);
     free(pass->forward);
     free(pass->backward);
     free(pass->backward_at);
@@ -161,10 +166,8 @@ cm_status cm_pass_backward(cm_pass *pass) {
 
 cm_status cm_pass_backward_part(cm_pass *pass, int first, int last) {
     if (!pass->tape->training) return cm_fail(CM_ERR_STATE, "this pass was recorded without gradients");
-    for (int i = pass->backward_at[first]; i < pass->backward_at[last]; i++) {
-        CM_TRY(cm_call_run(pass->stream, &pass->backward[i]));
-    }
-    return CM_OK;
+    const int from = pass->backward_at[first], count = pass->backward_at[last] - from;
+    return count > 0 ? run_all(pass, pass->backward + from, count, &pass->parts[from]) : CM_OK;
 }
 
 cm_status cm_pass_fetch(cm_pass *pass) {

@@ -170,7 +170,8 @@ void *cm_pass_data(const cm_pass *pass, cm_var var); /* address on the device of
 cm_status cm_pass_forward(cm_pass *pass) CM_MUST_USE;
 cm_status cm_pass_launch(cm_pass *pass) CM_MUST_USE;   /* forward, as part of a work that is recorded (backend.h) */
 cm_status cm_pass_backward(cm_pass *pass) CM_MUST_USE; /* after forward, training tapes only */
-/* Backward calls first .. last-1 of the tape alone. One after the other from 0 to all of them, parts are the whole. */
+/* Backward calls first .. last-1 of the tape alone. One after the other from 0 to all of them, parts are the whole. Of
+ * a pass a part that begins with `first` always ends with the same `last`. */
 cm_status cm_pass_backward_part(cm_pass *pass, int first, int last) CM_MUST_USE;
 
 /* Of a pass with a RESULT of its own. Brings all RESULT variables to the host; waits for the pass. Then: the address on

@@ -1,4 +1,5 @@
-/* Sums of gradients over chunks and ranks, beside the backward pass that makes them. */
+/* Sums of gradients over chunks and ranks, beside the backward pass that makes them: on a host by a thread, on a device
+ * on a stream of its own, by what is launched when a bucket is final. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -16,9 +17,9 @@ struct cm_reducer {
     bucket *buckets;     /* [count] in the order in which they become final; owned, like the next ones */
     int count;
     int *passed;       /* [count] chunks that are through with a bucket */
-    cm_pool *pair;     /* a worker who plays, with those of the trainer's pool, and one who sums; NULL: one bucket */
-    cm_stream *own;    /* of the one who sums; NULL without a pair */
-    cm_stream *stream; /* `own`, or the first worker's: on a device all is in the order of that one */
+    cm_pool *pair;     /* on a host: a worker who plays, with those of the trainer's pool, and one who sums */
+    cm_stream *own;    /* for sums beside the backward pass; NULL, as `pair`: there is one bucket, summed behind it */
+    cm_stream *stream; /* `own`, or the first worker's */
     cm_buffer nothing; /* one 0 */
     cm_pool_task chunk;
     pthread_mutex_t lock;
@@ -29,15 +30,15 @@ struct cm_reducer {
 
 /* ---- buckets ---- */
 
+static bool is_on_host(const cm_trainer *t) { return t->config.backend->device->is_host; }
+
 static size_t behind(const cm_trainer *t) { return cm_network_parameters(t->config.network)->parameters; }
 
-/* The elements that parameters own end where the next one begins. A device plays a backward pass as a whole, so it has
- * one bucket. */
+/* The elements that parameters own end where the next one begins. */
 static void cut(cm_reducer *r) {
     const cm_trainer *t = r->trainer;
     const cm_param_table *table = cm_network_parameters(t->config.network);
-    const bool is_host = t->config.backend->device->is_host;
-    const size_t least = is_host ? (size_t)t->config.bucket_bytes / sizeof(float) : 0;
+    const size_t least = (size_t)t->config.bucket_bytes / sizeof(float);
     size_t first = 0;
     for (int i = 0; i < table->count; i++) {
         const cm_param *p = &table->param[i];
@@ -75,7 +76,7 @@ static cm_status open_reducer(cm_reducer *r) {
     if (r->count == 1) return CM_OK;
     CM_TRY(cm_stream_open(t->config.backend, &r->own));
     r->stream = r->own;
-    return cm_pool_create(2, &r->pair);
+    return is_on_host(t) ? cm_pool_create(2, &r->pair) : CM_OK;
 }
 
 cm_status cm_reducer_create(cm_trainer *t) {
@@ -100,48 +101,7 @@ void cm_reducer_destroy(cm_reducer *r) {
     free(r);
 }
 
-/* ---- those who play ---- */
-
-static void pass_by(cm_reducer *r, int b) {
-    pthread_mutex_lock(&r->lock);
-    r->passed[b]++;
-    pthread_cond_signal(&r->moved);
-    pthread_mutex_unlock(&r->lock);
-}
-
-cm_status cm_reducer_backward(cm_reducer *r, cm_pass *pass, int kind) {
-    int at = 0;
-    if (!r->pair) return cm_pass_backward(pass);
-    for (int b = 0; b < r->count; b++) {
-        const int after = r->buckets[b].after[kind];
-        if (after > at) CM_TRY(cm_pass_backward_part(pass, at, after));
-        at = after > at ? after : at;
-        pass_by(r, b);
-    }
-    return cm_pass_backward_part(pass, at, cm_tape_backward_calls(r->trainer->unroll[kind].tape));
-}
-
-static cm_status play(cm_reducer *r) {
-    cm_trainer *t = r->trainer;
-    cm_status status = cm_pool_run(t->config.pool, t->chunks, r->chunk, t);
-    r->played = cm_clock_seconds();
-    pthread_mutex_lock(&r->lock);
-    r->has_failed = status != CM_OK;
-    pthread_cond_signal(&r->moved);
-    pthread_mutex_unlock(&r->lock);
-    return status;
-}
-
-/* ---- the one who sums ---- */
-
-/* Whether all chunks are through with a bucket; false: they never will be. */
-static bool await(cm_reducer *r, int b) {
-    pthread_mutex_lock(&r->lock);
-    while (r->passed[b] < r->trainer->chunks && !r->has_failed) pthread_cond_wait(&r->moved, &r->lock);
-    const bool is_final = r->passed[b] == r->trainer->chunks;
-    pthread_mutex_unlock(&r->lock);
-    return is_final;
-}
+/* ---- sums ---- */
 
 /* Behind the gradient: the norm of nothing, which is 0, or no number if a result is none. */
 static cm_status mark_results(const cm_reducer *r) {
@@ -158,7 +118,7 @@ static cm_status sum_elements(const cm_reducer *r, size_t first, size_t count) {
     const cm_trainer *t = r->trainer;
     cm_comm *comm = t->config.comm;
     float *data = t->gradient[0] + first;
-    if (t->config.backend->device->is_host) return comm->all_reduce(comm, data, count);
+    if (is_on_host(t)) return comm->all_reduce(comm, data, count);
     return comm->sum_on(comm, cm_stream_queue(r->stream), data, count);
 }
 
@@ -174,13 +134,61 @@ static cm_status sum_ranks(cm_reducer *r, const bucket *own) {
     return status;
 }
 
-static cm_status sum_buckets(cm_reducer *r) {
+static cm_status sum_bucket(cm_reducer *r, const bucket *own) {
     const cm_trainer *t = r->trainer;
-    for (int b = 0; b < r->count && await(r, b); b++) {
-        const bucket *own = &r->buckets[b];
-        CM_TRY(cm_gradient_sum(r->stream, t->gradient, t->chunks, own->first, own->count));
-        CM_TRY(sum_ranks(r, own));
+    CM_TRY(cm_gradient_sum(r->stream, t->gradient, t->chunks, own->first, own->count));
+    return sum_ranks(r, own);
+}
+
+/* ---- those who play ---- */
+
+/* A chunk is through with bucket b. On a device the last one launches the sum. */
+static cm_status pass_by(cm_reducer *r, int b) {
+    pthread_mutex_lock(&r->lock);
+    const bool is_final = ++r->passed[b] == r->trainer->chunks;
+    pthread_cond_signal(&r->moved);
+    pthread_mutex_unlock(&r->lock);
+    if (is_on_host(r->trainer) || !is_final) return CM_OK;
+    CM_TRY(cm_stream_follow(r->own, r->trainer->streams[0]));
+    return sum_bucket(r, &r->buckets[b]);
+}
+
+cm_status cm_reducer_backward(cm_reducer *r, cm_pass *pass, int kind) {
+    int at = 0;
+    if (!r->own) return cm_pass_backward(pass);
+    for (int b = 0; b < r->count; b++) {
+        const int after = r->buckets[b].after[kind];
+        if (after > at) CM_TRY(cm_pass_backward_part(pass, at, after));
+        at = after > at ? after : at;
+        CM_TRY(pass_by(r, b));
     }
+    return cm_pass_backward_part(pass, at, cm_tape_backward_calls(r->trainer->unroll[kind].tape));
+}
+
+static cm_status play(cm_reducer *r) {
+    cm_trainer *t = r->trainer;
+    cm_status status = cm_pool_run(t->config.pool, t->chunks, r->chunk, t);
+    r->played = cm_clock_seconds();
+    pthread_mutex_lock(&r->lock);
+    r->has_failed = status != CM_OK;
+    pthread_cond_signal(&r->moved);
+    pthread_mutex_unlock(&r->lock);
+    return status;
+}
+
+/* ---- the thread that sums ---- */
+
+/* Whether all chunks are through with a bucket; false: they never will be. */
+static bool await(cm_reducer *r, int b) {
+    pthread_mutex_lock(&r->lock);
+    while (r->passed[b] < r->trainer->chunks && !r->has_failed) pthread_cond_wait(&r->moved, &r->lock);
+    const bool is_final = r->passed[b] == r->trainer->chunks;
+    pthread_mutex_unlock(&r->lock);
+    return is_final;
+}
+
+static cm_status sum_buckets(cm_reducer *r) {
+    for (int b = 0; b < r->count && await(r, b); b++) CM_TRY(sum_bucket(r, &r->buckets[b]));
     return CM_OK;
 }
 
@@ -189,19 +197,21 @@ static cm_status run_half(void *context, int task, int worker) {
     return task == 0 ? play(context) : sum_buckets(context);
 }
 
-cm_status cm_reducer_run(cm_reducer *r, cm_pool_task chunk) {
+static cm_status run_all(cm_reducer *r) {
     cm_trainer *t = r->trainer;
+    if (r->pair) return cm_pool_run(r->pair, 2, run_half, r);
+    CM_TRY(play(r));
+    if (r->own) return cm_stream_follow(t->streams[0], r->own);
+    CM_TRY(cm_optimizer_sum(t->optimizer, t->gradient, t->chunks));
+    return sum_ranks(r, &r->buckets[0]);
+}
+
+cm_status cm_reducer_run(cm_reducer *r, cm_pool_task chunk) {
     r->chunk = chunk;
     r->has_failed = false;
     r->reduce_seconds = 0.0;
     for (int b = 0; b < r->count; b++) r->passed[b] = 0;
-    if (r->pair) {
-        CM_TRY(cm_pool_run(r->pair, 2, run_half, r));
-    } else {
-        CM_TRY(play(r));
-        CM_TRY(cm_optimizer_sum(t->optimizer, t->gradient, t->chunks));
-        CM_TRY(sum_ranks(r, &r->buckets[0]));
-    }
+    CM_TRY(run_all(r));
     r->exposed_seconds = cm_clock_seconds() - r->played;
     return CM_OK;
 }

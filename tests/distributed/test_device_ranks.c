@@ -18,9 +18,12 @@ const cm_backend_class cm_cuda_class = {.name = "cuda", .open = cm_far_open};
 
 /* ---- what a rank does ---- */
 
+static size_t sums; /* over ranks, of gradients */
+
 /* By way of the host, over MPI. */
 static cm_status sum_far(cm_comm *comm, void *queue, float *data, size_t n) {
     (void)queue;
+    sums++;
     return comm->all_reduce(comm, cm_far_near(data), n);
 }
 
@@ -33,6 +36,10 @@ static void do_updates(cm_comm *comm, const char *path) {
     cm_rank_learner l;
     cm_rank_backend(&l, comm, "cuda");
     cm_rank_train(&l, comm, path);
+    if (comm->size == 1) return;
+    cm_rank_need(sums > 3 * CM_RANK_UPDATES, "more than three buckets");
+    cm_rank_need(cm_far_state.follows == sums + CM_RANK_UPDATES, "each behind its part, and the step behind all");
+    cm_rank_need(cm_far_state.recordings == 0, "the parts' recordings are given back");
 }
 
 /* What is compared is what the device has. */

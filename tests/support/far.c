@@ -86,6 +86,12 @@ static cm_status read_stream(cm_stream *stream, void *host, const void *from, si
     return read_far(stream->backend->device, host, from, bytes);
 }
 
+static cm_status follow(cm_stream *stream, const cm_stream *other) {
+    if (stream == other) return cm_fail(CM_ERR_STATE, "a stream that follows itself");
+    __atomic_fetch_add(&cm_far_state.follows, 1, __ATOMIC_RELAXED);
+    return CM_OK;
+}
+
 /* What a pass promises of the calls that it plays: they are those of the last time while the version is the same. */
 typedef struct recording {
     uint64_t version;
@@ -133,6 +139,7 @@ static const cm_backend_class far_class = {
     .name = "cuda",
     .device = &cm_far_device,
     .stream_bytes = CM_FAR_STREAM_BYTES,
+    .follow = follow,
     .write = write_stream,
     .read = read_stream,
     .play = play,

@@ -21,6 +21,7 @@ typedef struct cm_far {
     size_t recordings;  /* of passes, that are kept */
     size_t replays;     /* plays of a pass that has not changed since the last */
     size_t searches;    /* works that were recorded or replayed: searches with their trees on it */
+    size_t follows;     /* streams that were put behind another */
 } cm_far;
 extern cm_far cm_far_state;
 

@@ -136,6 +136,10 @@ static cm_status read_stream(cm_stream *stream, void *host, const void *from, si
     return cm_cuda_lane_read(&cm_cuda_stream_of(stream)->lane, host, from, bytes);
 }
 
+static cm_status follow(cm_stream *stream, const cm_stream *other) {
+    return cm_cuda_lane_follow(&cm_cuda_stream_of(stream)->lane, &cm_cuda_stream_of(other)->lane);
+}
+
 /* Behind what changed the block, before what the stream is given next. */
 static cm_status renew(cm_stream *stream, const void *block, size_t bytes) {
     CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
@@ -219,6 +223,7 @@ static const cm_backend_class class_of_cuda = {
     .renew = renew,
     .describe = describe,
     .queue = cm_ops_queue,
+    .follow = follow,
     .write = write_stream,
     .read = read_stream,
     .play = play,
