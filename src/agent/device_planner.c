@@ -119,7 +119,7 @@ cm_status cm_device_planner_run(cm_device_planner *d, const cm_roots *roots, con
     CM_TRY(cm_device_search_ask(d->search, roots, &asked));
     CM_TRY(cm_stream_write(d->stream, asked.device, asked.host, asked.bytes));
     CM_TRY(cm_inference_write_root(d->inference));
-    CM_TRY(d->stream->backend->kind->record(d->stream, "search", launch_search, d, &d->recording));
+    CM_TRY(cm_stream_record(d->stream, "search", launch_search, d, &d->recording));
     CM_TRY(read_span(d, cm_device_search_answer(d->search)));
     return cm_device_search_result(d->search, roots, result);
 }

@@ -114,6 +114,12 @@ cm_status cm_backend_repack(cm_backend *backend, const void *block, size_t bytes
     return backend->kind->repack ? backend->kind->repack(backend, block, bytes, pool) : CM_OK;
 }
 
+cm_status cm_stream_record(cm_stream *stream, const char *name, cm_stream_work work, void *context, void **recording) {
+    const cm_backend *backend = stream->backend;
+    if (backend->is_eager) return work(context, cm_stream_queue(stream));
+    return backend->kind->record(stream, name, work, context, recording);
+}
+
 cm_status cm_stream_follow(cm_stream *stream, const cm_stream *other) {
     return stream->backend->kind->follow ? stream->backend->kind->follow(stream, other) : CM_OK;
 }

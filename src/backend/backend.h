@@ -127,6 +127,7 @@ struct cm_backend {
     const cm_device *device; /* where its tensors live */
     void *state;             /* of the class */
     bool bf16;               /* matrix products in bfloat16 are native here */
+    bool is_eager;           /* nothing is recorded: what is to be replayed runs as it is. Set before streams open */
     int place;               /* as cm_backend_open_at has it */
     int devices;             /* that `open` has found to choose from; 0: there is nothing to choose */
 };
@@ -155,6 +156,10 @@ void cm_stream_close(cm_stream *stream); /* NULL is allowed */
 
 /* The device's own name for the stream, a cudaStream_t, for libraries that work in its order; NULL if there is none. */
 void *cm_stream_queue(const cm_stream *stream);
+
+/* Runs `work` in the order of the stream, recorded where the class can (its `record`): `recording`, `name` as there. */
+cm_status cm_stream_record(cm_stream *stream, const char *name, cm_stream_work work, void *context,
+                           void **recording) CM_MUST_USE;
 
 /* What `stream` is given from now on runs after what `other`, of the same backend, has been given so far; nothing is
  * waited for. On a host it has run already. Errors: CM_ERR_DEVICE. */

@@ -151,7 +151,8 @@ static cm_status run_one_by_one(cm_stream *stream, const cm_call *calls, int cou
 
 static cm_status run_all(cm_pass *pass, const cm_call *calls, int count, void **recording) {
     const cm_backend_class *kind = pass->stream->backend->kind;
-    if (kind->play) return kind->play(pass->stream, calls, count, pass->version, recording);
+    if (kind->play && !pass->stream->backend->is_eager)
+        return kind->play(pass->stream, calls, count, pass->version, recording);
     return run_one_by_one(pass->stream, calls, count);
 }
 

@@ -17,7 +17,7 @@ static const part parts[] = {
     {"matmul", cm_benchmark_matmul, "FLOP/s"},        {"inference", cm_benchmark_inference, "inferences/s"},
     {"search", cm_benchmark_search, "simulations/s"}, {"tree", cm_benchmark_tree, "ns per simulation"},
     {"train", cm_benchmark_train, "samples/s"},       {"env", cm_benchmark_env, "steps/s"},
-    {"replay", cm_benchmark_replay, "us per batch"},
+    {"replay", cm_benchmark_replay, "us per batch"},  {"graph", cm_benchmark_graph, "us per update"},
 };
 enum { PARTS = (int)(sizeof parts / sizeof *parts) };
 
@@ -190,6 +190,7 @@ static cm_status run_parts(const cm_arguments *a, const cm_benchmark *b) {
     bool json = cm_argument_given(a, "--json"), found = false;
     for (int i = 0; i < PARTS; i++) {
         if (name && strcmp(name, parts[i].name) != 0) continue;
+        if (!name && parts[i].run == cm_benchmark_graph && !b->backend->kind->play) continue;
         found = true;
         CM_TRY(run_part(b, &parts[i], json));
         fflush(stdout);
@@ -233,10 +234,13 @@ static const cm_flag flags[] = {
 const cm_command cm_command_benchmark = {
     .name = "benchmark",
     .about = "time a part, or all, and set it beside the machine's matmul speed",
-    .positional = "[matmul|inference|search|tree|train|env|replay|scaling]",
+    .positional = "[matmul|inference|search|tree|train|env|replay|graph|scaling]",
     .details =
         "Figures are medians over rounds. Parts that do matrix products also say what share of the speed of large "
         "products, measured in the same run on the same threads, they reach.\n\n"
+        "graph compares updates and searches that are recorded as graphs with the same launched call by call, on a "
+        "GPU: "
+        "time of each, what recording costs, and from which round on it pays.\n\n"
         "scaling has to be asked for. It starts 1, 2, 4 ... ranks, each with as many threads as a processor's share, "
         "and "
         "measures the training that is configured with each number of them: an update; an update of ranks that do not "

@@ -71,6 +71,12 @@ cm_status cm_benchmark_training_open(const cm_benchmark *bench, cm_comm *comm, i
 cm_status cm_benchmark_training_round(void *training) CM_MUST_USE; /* one update */
 void cm_benchmark_training_close(cm_benchmark_training *training);
 
+/* Searches of the roots of a benchmark by a network that is made up; opaque. */
+typedef struct cm_benchmark_searching cm_benchmark_searching;
+cm_status cm_benchmark_searching_open(const cm_benchmark *bench, cm_benchmark_searching **out) CM_MUST_USE;
+cm_status cm_benchmark_searching_round(void *searching) CM_MUST_USE;  /* one search of all roots */
+void cm_benchmark_searching_close(cm_benchmark_searching *searching); /* NULL is allowed */
+
 /* The part scaling: starts ranks, or is one. */
 cm_status cm_benchmark_scaling(cm_arguments *arguments) CM_MUST_USE;
 
@@ -79,6 +85,7 @@ cm_status cm_benchmark_inference(const cm_benchmark *bench, cm_benchmark_result 
 cm_status cm_benchmark_search(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
 cm_status cm_benchmark_train(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
 cm_status cm_benchmark_tree(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
+cm_status cm_benchmark_graph(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
 cm_status cm_benchmark_env(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
 cm_status cm_benchmark_replay(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
 

@@ -179,14 +179,15 @@ cm_status cm_benchmark_inference(const cm_benchmark *bench, cm_benchmark_result 
 
 /* ---- search: planners of shards ---- */
 
-typedef struct search {
+struct cm_benchmark_searching {
     const cm_benchmark *bench;
     weights w;
     cm_planner **shards;
     cm_key *keys; /* [rows] */
     int count, rows;
     bool on_device; /* the trees lie there */
-} search;
+};
+typedef cm_benchmark_searching search;
 
 static cm_status search_shard(void *context, int task, int worker) {
     search *s = context;
@@ -196,8 +197,8 @@ static cm_status search_shard(void *context, int task, int worker) {
     return cm_planner_run(s->shards[task], &roots, &result);
 }
 
-static cm_status search_round(void *context) {
-    search *s = context;
+cm_status cm_benchmark_searching_round(void *searching) {
+    search *s = searching;
     return cm_pool_run(s->bench->pool, s->count, search_shard, s);
 }
 
@@ -221,6 +222,29 @@ static cm_status open_search(search *s) {
     return CM_OK;
 }
 
+cm_status cm_benchmark_searching_open(const cm_benchmark *bench, cm_benchmark_searching **out) {
+    *out = NULL;
+    search *s;
+    CM_TRY(cm_alloc(&s, 1, sizeof *s, "searches"));
+    s->bench = bench;
+    cm_status status = open_search(s);
+    if (status == CM_OK) {
+        *out = s;
+    } else {
+        cm_benchmark_searching_close(s);
+    }
+    return status;
+}
+
+void cm_benchmark_searching_close(cm_benchmark_searching *s) {
+    if (!s) return;
+    for (int i = 0; s->shards && i < s->count; i++) cm_planner_destroy(s->shards[i]);
+    free(s->shards);
+    free(s->keys);
+    close_weights(&s->w);
+    free(s);
+}
+
 /* Matrix products of one row: the recurrent pass of a simulation. */
 static cm_status recurrent_flops(const search *s, double *flops) {
     cm_stream *stream;
@@ -235,24 +259,22 @@ static cm_status recurrent_flops(const search *s, double *flops) {
 }
 
 cm_status cm_benchmark_search(const cm_benchmark *bench, cm_benchmark_result *result) {
-    search s = {.bench = bench};
+    search *s;
     double seconds = 0.0, flops = 0.0;
-    cm_status status = open_search(&s);
-    if (status == CM_OK) status = cm_benchmark_time(bench->seconds, search_round, &s, &seconds);
-    if (status == CM_OK) status = recurrent_flops(&s, &flops);
-    for (int i = 0; s.shards && i < s.count; i++) cm_planner_destroy(s.shards[i]);
-    free(s.shards);
-    free(s.keys);
-    close_weights(&s.w);
+    CM_TRY(cm_benchmark_searching_open(bench, &s));
+    const double roots = (double)s->count * s->rows, simulations = roots * bench->simulations;
+    const bool on_device = s->on_device;
+    cm_status status = cm_benchmark_time(bench->seconds, cm_benchmark_searching_round, s, &seconds);
+    if (status == CM_OK) status = recurrent_flops(s, &flops);
+    cm_benchmark_searching_close(s);
     CM_TRY(status);
-    double simulations = (double)s.count * s.rows * bench->simulations;
     cm_benchmark_put(result, "simulations_per_second", simulations / seconds);
-    cm_benchmark_put(result, "searches_per_second", (double)s.count * s.rows / seconds);
+    cm_benchmark_put(result, "searches_per_second", roots / seconds);
     cm_benchmark_put(result, "ns_per_simulation", 1e9 * seconds / simulations);
     cm_benchmark_put(result, "us_per_simulation_of_all_roots", 1e6 * seconds / bench->simulations);
     result->flops_per_second = flops * simulations / seconds;
-    snprintf(result->note, sizeof result->note, "%d roots x %d simulations, %d actions, %s%s", s.count * s.rows,
+    snprintf(result->note, sizeof result->note, "%.0f roots x %d simulations, %d actions, %s%s", roots,
              bench->simulations, bench->actions, bench->configuration.mcts.policy == 0 ? "muzero" : "gumbel_muzero",
-             s.on_device ? ", trees on the device" : "");
+             on_device ? ", trees on the device" : "");
     return CM_OK;
 }

@@ -157,6 +157,26 @@ START_TEST(what_a_device_does_not_serve_is_searched_with_trees_on_the_host) {
 }
 END_TEST
 
+START_TEST(an_eager_backend_records_nothing_and_gives_the_same_bits) {
+    static side recorded, eager;
+    cm_search_params params = cm_search_params_default(CM_POLICY_MUZERO);
+    params.dirichlet_fraction = 0.0f;
+    open_side(&recorded, "cuda", 4, params);
+    open_side(&eager, "cuda", 4, params);
+    eager.base.backend->is_eager = true;
+    for (uint64_t i = 0; i < 3; i++) {
+        const size_t recordings = cm_far_state.recordings;
+        run_side(&eager, &(cm_roots){.count = ROWS}, i);
+        ck_assert_uint_eq(cm_far_state.recordings, recordings);
+        run_side(&recorded, &(cm_roots){.count = ROWS}, i);
+        ck_assert_uint_gt(cm_far_state.recordings, 0);
+        assert_same(&recorded, &eager, ROWS, 4);
+    }
+    close_side(&recorded);
+    close_side(&eager);
+}
+END_TEST
+
 START_TEST(trees_on_a_device_are_not_kept) {
     static side far;
     int32_t played[ROWS] = {0};
@@ -177,6 +197,7 @@ int main(void) {
     tcase_add_loop_test(tests, a_search_on_the_device_gives_the_bits_of_one_on_the_host, 0,
                         sizeof kinds / sizeof *kinds);
     tcase_add_test(tests, what_a_device_does_not_serve_is_searched_with_trees_on_the_host);
+    tcase_add_test(tests, an_eager_backend_records_nothing_and_gives_the_same_bits);
     tcase_add_test(tests, trees_on_a_device_are_not_kept);
     return cm_test_main(suite);
 }

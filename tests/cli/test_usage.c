@@ -99,6 +99,7 @@ static const struct usage_case {
     {"train --set num_unroll_steps=65", "must be an integer in 0..64"},
     {"train --quiet=1", "--quiet: takes no value"},
     {"train surplus", "unexpected argument \"surplus\""},
+    {"benchmark graph --backend ref", "benchmark graph: backend ref records nothing"},
     {"benchmark tree surplus", "unexpected argument \"surplus\""},
     {"completion bash surplus", "unexpected argument \"surplus\""},
     {"train --config missing.json", "missing.json"},

@@ -1,0 +1,74 @@
+/* Benchmark of recorded work: what it costs to record an update and a search, and from which round on it pays. */
+#include <stdio.h>
+
+#include "cli/benchmark.h"
+#include "core/clock.h"
+
+/* Seconds of rounds from the opening on. */
+typedef struct times {
+    double first, second, steady;
+} times;
+
+static cm_status time_once(cm_benchmark_round round, void *context, double *seconds) {
+    const double start = cm_clock_seconds();
+    CM_TRY(round(context));
+    *seconds = cm_clock_seconds() - start;
+    return CM_OK;
+}
+
+static cm_status time_rounds(const cm_benchmark *bench, cm_benchmark_round round, void *context, times *t) {
+    CM_TRY(time_once(round, context, &t->first));
+    CM_TRY(time_once(round, context, &t->second));
+    return cm_benchmark_time(bench->seconds, round, context, &t->steady);
+}
+
+static cm_status time_updates(const cm_benchmark *bench, times *t) {
+    cm_benchmark_training training;
+    cm_status status = cm_benchmark_training_open(bench, NULL, bench->batch, &training);
+    if (status == CM_OK) status = time_rounds(bench, cm_benchmark_training_round, &training, t);
+    cm_benchmark_training_close(&training);
+    return status;
+}
+
+static cm_status time_searches(const cm_benchmark *bench, times *t) {
+    cm_benchmark_searching *searching;
+    CM_TRY(cm_benchmark_searching_open(bench, &searching));
+    cm_status status = time_rounds(bench, cm_benchmark_searching_round, searching, t);
+    cm_benchmark_searching_close(searching);
+    return status;
+}
+
+/* As it is, then recorded. The first round loads what is needed in either case; the second is the one that records. */
+static cm_status compare(const cm_benchmark *bench, cm_status (*time_work)(const cm_benchmark *, times *),
+                         const char *const keys[4], cm_benchmark_result *result) {
+    times eager, recorded;
+    bench->backend->is_eager = true;
+    cm_status status = time_work(bench, &eager);
+    bench->backend->is_eager = false;
+    CM_TRY(status);
+    CM_TRY(time_work(bench, &recorded));
+    const double cost = recorded.second - eager.steady, gain = eager.steady - recorded.steady;
+    cm_benchmark_put(result, keys[0], 1e6 * recorded.steady);
+    cm_benchmark_put(result, keys[1], 1e6 * eager.steady);
+    cm_benchmark_put(result, keys[2], 1e6 * cost);
+    cm_benchmark_put(result, keys[3], gain > 0.0 ? 2.0 + (cost > 0.0 ? cost / gain : 0.0) : -1.0);
+    return CM_OK;
+}
+
+cm_status cm_benchmark_graph(const cm_benchmark *bench, cm_benchmark_result *result) {
+    static const char *const of_updates[] = {"us_per_update", "us_per_update_eager", "us_to_record_update",
+                                             "updates_to_break_even"};
+    static const char *const of_searches[] = {"us_per_search", "us_per_search_eager", "us_to_record_search",
+                                              "searches_to_break_even"};
+    if (!bench->backend->kind->play) {
+        return cm_fail(CM_ERR_INPUT,
+                       "benchmark graph: backend %s records nothing, what it is given runs at once; add "
+                       "--backend cuda",
+                       bench->backend->kind->name);
+    }
+    CM_TRY(compare(bench, time_updates, of_updates, result));
+    CM_TRY(compare(bench, time_searches, of_searches, result));
+    snprintf(result->note, sizeof result->note, "batch %d, unroll %d; %d simulations; -1: it never pays", bench->batch,
+             bench->unroll, bench->simulations);
+    return CM_OK;
+}
