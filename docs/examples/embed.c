@@ -45,7 +45,7 @@ static cm_status play_run(const char *run, uint64_t seed) {
     double total;
     int steps;
     cm_status status = cm_run_configuration(run, NULL, 0, &configuration, &config);
-    if (status == CM_OK) status = cm_session_open(&configuration, &session);
+    if (status == CM_OK) status = cm_session_open(&configuration, NULL, &session);
     if (status == CM_OK) status = cm_session_agent(session, &agent);
     if (status == CM_OK) status = cm_run_load_agent(run, CM_CHECKPOINT_LATEST, session, agent, &facts);
     if (status == CM_OK) status = play(agent, &session->env, seed, &total, &steps);
