@@ -1,7 +1,6 @@
 /* Ranks whose devices have memory that the host cannot touch, with the arithmetic of ref: updates are those of one rank
  * bit for bit. The ranks are this program under mpirun. Which device a rank takes, and when none is left. */
 #include <check.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,22 +59,6 @@ static void do_diverge(cm_comm *comm) {
     cm_rank_close(&l);
 }
 
-/* A NaN in the rows of one rank: no rank steps. */
-static void do_not_finite(cm_comm *comm) {
-    static cm_rank_numbers n;
-    cm_train_report r;
-    cm_rank_learner l;
-    cm_rank_backend(&l, comm, "cuda");
-    cm_rank_open(&l, comm, 1);
-    cm_rank_fill(&n, 0);
-    if (comm->rank == 1) n.any[CM_RANK_B / comm->size * CM_RANK_O] = NAN;
-    cm_train_batch batch = cm_rank_rows(&n, comm);
-    cm_rank_need(cm_trainer_update(l.trainer, &batch, &r) == CM_ERR_NOT_FINITE, "it is noticed on every rank");
-    cm_rank_need(cm_trainer_updates(l.trainer) == 0, "nothing was changed");
-    cm_rank_need(cm_rank_update(&l, comm, 0, &r) == CM_OK, "the next batch is learnt from");
-    cm_rank_close(&l);
-}
-
 static int run_rank(const char *what, const char *path) {
     const cm_comm_options options = {.timeout = 60.0};
     cm_comm comm;
@@ -85,7 +68,7 @@ static int run_rank(const char *what, const char *path) {
     comm.gather_on = gather_far;
     if (strcmp(what, "updates") == 0) do_updates(&comm, path);
     if (strcmp(what, "diverge") == 0) do_diverge(&comm);
-    if (strcmp(what, "not-finite") == 0) do_not_finite(&comm);
+    if (strcmp(what, "not-finite") == 0) cm_rank_not_finite(&comm, "cuda");
     cm_rank_need(cm_far_state.blocks == 0, "all memory of the device is given back");
     comm.close(&comm);
     printf("rank is done\n");
@@ -103,19 +86,8 @@ static void begin_each(void) {
 static void end_each(void) { ck_assert_int_eq(cm_directory_remove(folder), CM_OK); }
 
 START_TEST(a_hundred_updates_of_2_ranks_on_devices_give_the_bits_of_one) {
-    size_t size, other_size;
     if (!cm_program_has_mpi()) return;
-    ck_assert_msg(cm_rank_run(0, "updates", folder) == 0, "%s", cm_rank_output);
-    char *alone = cm_rank_file(folder, 0, 0, &size);
-    ck_assert_uint_gt(size, 4 * 1000);
-    ck_assert_msg(cm_rank_run(2, "updates", folder) == 0, "%s", cm_rank_output);
-    for (int rank = 0; rank < 2; rank++) {
-        char *other = cm_rank_file(folder, 2, rank, &other_size);
-        ck_assert_uint_eq(size, other_size);
-        ck_assert_msg(memcmp(alone, other, size) == 0, "rank %d differs from one alone", rank);
-        free(other);
-    }
-    free(alone);
+    cm_rank_expect_same_bits(folder, (int[]){2}, 1);
 }
 END_TEST
 

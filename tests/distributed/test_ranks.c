@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,21 +108,6 @@ static void do_diverge(cm_comm *comm) {
     cm_rank_close(&l);
 }
 
-/* A NaN in the rows of one rank: no rank steps, and all have the same error. */
-static void do_not_finite(cm_comm *comm) {
-    static cm_rank_numbers n;
-    cm_train_report r;
-    cm_rank_learner l;
-    open_learner(&l, comm, 1);
-    cm_rank_fill(&n, 0);
-    if (comm->rank == 1) n.any[CM_RANK_B / comm->size * CM_RANK_O] = NAN;
-    cm_train_batch batch = cm_rank_rows(&n, comm);
-    cm_rank_need(cm_trainer_update(l.trainer, &batch, &r) == CM_ERR_NOT_FINITE, "it is noticed on every rank");
-    cm_rank_need(cm_trainer_updates(l.trainer) == 0, "nothing was changed");
-    cm_rank_need(cm_rank_update(&l, comm, 0, &r) == CM_OK, "the next batch is learnt from");
-    cm_rank_close(&l);
-}
-
 /* Rank 1 stands still; the others wait for it. */
 static void do_silent(cm_comm *comm) {
     float x = 0.0f;
@@ -145,7 +129,7 @@ static int run_rank(const char *what, const char *path) {
     if (strcmp(what, "sums") == 0 || strcmp(what, "container") == 0) do_sums(&comm);
     if (strcmp(what, "updates") == 0) do_updates(&comm, path);
     if (strcmp(what, "diverge") == 0) do_diverge(&comm);
-    if (strcmp(what, "not-finite") == 0) do_not_finite(&comm);
+    if (strcmp(what, "not-finite") == 0) cm_rank_not_finite(&comm, "cpu");
     if (strcmp(what, "silent") == 0) do_silent(&comm);
     comm.close(&comm);
     printf("rank is done\n");
@@ -180,21 +164,8 @@ END_TEST
 
 START_TEST(a_hundred_updates_of_1_2_and_4_ranks_give_the_same_bits) {
     static const int ranks[] = {1, 2, 4};
-    size_t size, other_size;
     if (!cm_program_has_mpi()) return;
-    ck_assert_msg(cm_rank_run(0, "updates", folder) == 0, "%s", cm_rank_output);
-    char *alone = cm_rank_file(folder, 0, 0, &size);
-    ck_assert_uint_gt(size, 4 * 1000);
-    for (int i = 0; i < 3; i++) {
-        ck_assert_msg(cm_rank_run(ranks[i], "updates", folder) == 0, "%d ranks: %s", ranks[i], cm_rank_output);
-        for (int rank = 0; rank < ranks[i]; rank++) {
-            char *other = cm_rank_file(folder, ranks[i], rank, &other_size);
-            ck_assert_uint_eq(size, other_size);
-            ck_assert_msg(memcmp(alone, other, size) == 0, "rank %d of %d differs from one alone", rank, ranks[i]);
-            free(other);
-        }
-    }
-    free(alone);
+    cm_rank_expect_same_bits(folder, ranks, 3);
 }
 END_TEST
 

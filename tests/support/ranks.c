@@ -1,6 +1,7 @@
 #include "support/ranks.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,21 @@ void cm_rank_train(cm_rank_learner *l, cm_comm *comm, const char *path) {
     cm_rank_close(l);
 }
 
+void cm_rank_not_finite(cm_comm *comm, const char *backend) {
+    static cm_rank_numbers n;
+    cm_train_report r;
+    cm_rank_learner l;
+    cm_rank_backend(&l, comm, backend);
+    cm_rank_open(&l, comm, 1);
+    cm_rank_fill(&n, 0);
+    if (comm->rank == 1) n.any[CM_RANK_B / comm->size * CM_RANK_O] = NAN;
+    cm_train_batch batch = cm_rank_rows(&n, comm);
+    cm_rank_need(cm_trainer_update(l.trainer, &batch, &r) == CM_ERR_NOT_FINITE, "it is noticed on every rank");
+    cm_rank_need(cm_trainer_updates(l.trainer) == 0, "nothing was changed");
+    cm_rank_need(cm_rank_update(&l, comm, 0, &r) == CM_OK, "the next batch is learnt from");
+    cm_rank_close(&l);
+}
+
 /* ---- the suites ---- */
 
 char cm_rank_output[1 << 16];
@@ -159,4 +175,27 @@ char *cm_rank_file(const char *folder, int ranks, int rank, size_t *size) {
     snprintf(path, sizeof path, "%s/%d-%d", folder, ranks, rank);
     ck_assert_msg(cm_file_read(path, 1 << 24, &data, size) == CM_OK, "%s", cm_error_message());
     return data;
+}
+
+static void expect_bits(const char *folder, int ranks, const char *alone, size_t size) {
+    for (int rank = 0; rank < ranks; rank++) {
+        size_t other_size;
+        char *other = cm_rank_file(folder, ranks, rank, &other_size);
+        ck_assert_uint_eq(size, other_size);
+        ck_assert_msg(memcmp(alone, other, size) == 0, "rank %d of %d differs from one alone", rank, ranks);
+        free(other);
+    }
+}
+
+void cm_rank_expect_same_bits(const char *folder, const int *ranks, int count) {
+    size_t size;
+    ck_assert_msg(cm_rank_run(0, "updates", folder) == 0, "%s", cm_rank_output);
+    char *alone = cm_rank_file(folder, 0, 0, &size);
+    ck_assert_uint_gt(size, 4 * 1000);
+    for (int i = 0; i < count; i++) {
+        ck_assert_msg(cm_rank_run(ranks[i], "updates", folder) == 0, "%d ranks: %s", ranks[i], cm_rank_output);
+        ck_assert_int_eq(cm_rank_count_lines("rank is done"), ranks[i]);
+        expect_bits(folder, ranks[i], alone, size);
+    }
+    free(alone);
 }

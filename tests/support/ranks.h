@@ -41,6 +41,9 @@ cm_status cm_rank_update(cm_rank_learner *learner, const cm_comm *comm, int numb
  * sums go to the file PATH-RANK. */
 void cm_rank_train(cm_rank_learner *learner, cm_comm *comm, const char *path);
 
+/* A NaN in the rows of rank 1: no rank steps, all have the same error and go on. */
+void cm_rank_not_finite(cm_comm *comm, const char *backend);
+
 /* ---- for suites that start such programs, themselves, under mpirun ---- */
 
 /* Runs this program as `ranks` ranks (0: alone, without mpirun) with the arguments `what` and FOLDER/RANKS. Returns the
@@ -48,6 +51,10 @@ void cm_rank_train(cm_rank_learner *learner, cm_comm *comm, const char *path);
 int cm_rank_run(int ranks, const char *what, const char *folder);
 extern char cm_rank_output[1 << 16];
 int cm_rank_count_lines(const char *line); /* that contain it */
+
+/* Fails the test unless "updates" of this program, alone and as each of ranks[count] ranks, gives files of
+ * cm_rank_train that are the same to the bit. */
+void cm_rank_expect_same_bits(const char *folder, const int *ranks, int count);
 
 /* The file that rank `rank` of `ranks` has written; the caller frees it. */
 char *cm_rank_file(const char *folder, int ranks, int rank, size_t *size);
