@@ -12,7 +12,7 @@
 
 /* ---- rounds that all ranks begin together ---- */
 
-enum { LEAST = 5, MOST = 500 };
+enum { UNCOUNTED = 2, LEAST = 5, MOST = 500 };
 
 static cm_status time_once(cm_comm *comm, cm_benchmark_round round, void *context, double *seconds) {
     CM_TRY(comm->barrier(comm));
@@ -25,8 +25,7 @@ static cm_status time_once(cm_comm *comm, cm_benchmark_round round, void *contex
 /* Seconds of a round: of each rank the median, of the ranks the largest. Rank 0 says how many rounds fill `seconds`. */
 static cm_status time_together(cm_comm *comm, double seconds, cm_benchmark_round round, void *context, double *out) {
     double taken[MOST], first, *all;
-    CM_TRY(time_once(comm, round, context, &first));
-    CM_TRY(time_once(comm, round, context, &first));
+    for (int i = 0; i < UNCOUNTED; i++) CM_TRY(time_once(comm, round, context, &first));
     int count = (int)fmin(fmax(seconds / first, LEAST), MOST);
     CM_TRY(comm->broadcast(comm, &count, sizeof count, 0));
     for (int i = 0; i < count; i++) CM_TRY(time_once(comm, round, context, &taken[i]));
@@ -41,7 +40,7 @@ static cm_status time_together(cm_comm *comm, double seconds, cm_benchmark_round
 
 /* ---- updates ---- */
 
-enum { ROUNDS = MOST + 2 }; /* the two before the count among them */
+enum { ROUNDS = MOST + UNCOUNTED };
 
 /* What the trainer reports of sums of gradients over ranks. */
 typedef struct sums {
@@ -63,22 +62,23 @@ static cm_status update_round(void *context) {
 }
 
 /* Of an update the least that a rank reports: the last rank to come waits for none that is slower. Then the median over
- * updates. */
+ * the updates that count. */
 static cm_status find_sums(const together *t, cm_comm *comm, cm_scaling *out) {
-    double reduce[ROUNDS], exposed[ROUNDS];
+    double reduce[MOST], exposed[MOST];
+    const int count = t->rounds - UNCOUNTED;
     sums *all;
     CM_TRY(cm_alloc(&all, (size_t)comm->size * ROUNDS, sizeof *all, "times of sums"));
     cm_status status = comm->all_gather(comm, t->round, sizeof t->round, all);
-    for (int i = 0; i < t->rounds; i++) {
+    for (int i = 0; i < count; i++) {
         reduce[i] = exposed[i] = INFINITY;
         for (int rank = 0; rank < comm->size; rank++) {
-            const sums *own = &all[(size_t)rank * ROUNDS + (size_t)i];
+            const sums *own = &all[(size_t)rank * ROUNDS + (size_t)(UNCOUNTED + i)];
             reduce[i] = fmin(reduce[i], own->reduce);
             exposed[i] = fmin(exposed[i], own->exposed);
         }
     }
-    out->reduce = cm_benchmark_median(reduce, t->rounds);
-    out->exposed = cm_benchmark_median(exposed, t->rounds);
+    out->reduce = cm_benchmark_median(reduce, count);
+    out->exposed = cm_benchmark_median(exposed, count);
     free(all);
     return status;
 }
