@@ -8,6 +8,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "env/env.h"
+#include "support/folder.h"
 #include "support/main.h"
 #include "support/program.h"
 
@@ -16,10 +17,9 @@
     " --set env_steps=512 --set min_memory_steps=256 --set num_simulations=8 --set final_evaluation_episodes=2"        \
     " --set num_envs=16 --set hidden_dim=16 --set head_hidden=16 --set evaluation_simulations=9"
 
-static char where[64];
 static cm_output result;
 
-static void run(const char *arguments) { cm_program_run(where, arguments, &result); }
+static void run(const char *arguments) { cm_program_run(cm_test_folder, arguments, &result); }
 
 static void expect_ok(const char *arguments) {
     run(arguments);
@@ -33,15 +33,13 @@ static void expect_error(const char *arguments, int status, const char *text) {
 }
 
 static void begin_all(void) {
-    strcpy(where, "/tmp/cumind-contests-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(where));
+    cm_test_folder_make();
     expect_ok("train --quiet --run runs/a --seed 1 --set env_name=tictactoe" SMALL);
     expect_ok("train --quiet --run runs/b --seed 2 --set env_name=tictactoe" SMALL);
     expect_ok("train --quiet --run four --set env_name=connect4" SMALL);
     expect_ok("train --quiet --run flip --set env_name=othello" SMALL);
     expect_ok("train --quiet --run pole --set env_name=CartPole-v1" SMALL);
 }
-static void end_all(void) { ck_assert_int_eq(cm_directory_remove(where), CM_OK); }
 
 /* ---- reading what was printed ---- */
 
@@ -87,12 +85,12 @@ END_TEST
 START_TEST(threads_change_no_game_and_seeds_do) {
     static char one[CM_OUTPUT_BYTES];
     expect_ok("eval --run runs/a --opponent mcts:10 --games 80 --threads 1 --save-games one.jsonl");
-    cm_program_file(where, "one.jsonl", one, sizeof one);
+    cm_program_file(cm_test_folder, "one.jsonl", one, sizeof one);
     expect_ok("eval --run runs/a --opponent mcts:10 --games 80 --threads 3 --save-games two.jsonl");
-    cm_program_file(where, "two.jsonl", result.out, sizeof result.out);
+    cm_program_file(cm_test_folder, "two.jsonl", result.out, sizeof result.out);
     ck_assert_str_eq(one, result.out);
     expect_ok("eval --run runs/a --opponent mcts:10 --games 80 --seed 5 --save-games two.jsonl");
-    cm_program_file(where, "two.jsonl", result.out, sizeof result.out);
+    cm_program_file(cm_test_folder, "two.jsonl", result.out, sizeof result.out);
     ck_assert_str_ne(one, result.out);
 }
 END_TEST
@@ -232,7 +230,7 @@ START_TEST(saved_games_replay_legally_to_their_rewards) {
     snprintf(arguments, sizeof arguments, "eval --run runs/a --opponent %s --games 26 --save-games g.jsonl",
              opponents[_i]);
     expect_ok(arguments);
-    cm_program_file(where, "g.jsonl", text, sizeof text);
+    cm_program_file(cm_test_folder, "g.jsonl", text, sizeof text);
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) replay(&env, line, lines++);
     ck_assert_int_eq(lines, 26);
 }
@@ -308,7 +306,7 @@ START_TEST(ladder_rates_every_run_below_a_folder) {
         ck_assert(interval[0] < before && before < interval[1]);
     }
     ck_assert_double_eq_tol(sum, 0.0, 1e-6);
-    cm_program_file(where, "ladder.svg", result.out, sizeof result.out);
+    cm_program_file(cm_test_folder, "ladder.svg", result.out, sizeof result.out);
     ck_assert_ptr_nonnull(strstr(result.out, ">runs/a</text>"));
     ck_assert_ptr_nonnull(strstr(result.out, "<circle"));
 }
@@ -329,7 +327,7 @@ int main(void) {
     TCase *tests = tcase_create("contests");
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 60);
-    tcase_add_unchecked_fixture(tests, begin_all, end_all);
+    tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
     tcase_add_test(tests, games_are_counted_in_all_and_per_side);
     tcase_add_test(tests, threads_change_no_game_and_seeds_do);
     tcase_add_test(tests, random_opponent_is_that_of_plain_evaluation);

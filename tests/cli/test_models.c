@@ -10,6 +10,7 @@
 
 #include "core/file.h"
 #include "core/json.h"
+#include "support/folder.h"
 #include "support/main.h"
 #include "support/program.h"
 
@@ -29,18 +30,18 @@ static const char *const small[MODELS] = {
     " --set evaluation_interval=256 --set evaluation_episodes=2 --set final_evaluation_episodes=2",
 };
 
-static char where[64], reference[MODELS][64];
+static char reference[MODELS][64];
 static cm_output result;
 
 static void expect_ok(const char *arguments) {
-    cm_program_run(where, arguments, &result);
+    cm_program_run(cm_test_folder, arguments, &result);
     ck_assert_msg(result.status == 0, "%s: status %d: %s", arguments, result.status, result.err);
 }
 
 static cm_json_doc *result_of(const char *dir) {
     char path[160];
     cm_json_doc *doc = NULL;
-    snprintf(path, sizeof path, "%s/%s/result.json", where, dir);
+    snprintf(path, sizeof path, "%s/%s/result.json", cm_test_folder, dir);
     ck_assert_msg(cm_json_read(path, &doc) == CM_OK, "%s", cm_error_message());
     return doc;
 }
@@ -66,8 +67,7 @@ static void expect_reference(int model, const char *dir) {
 }
 
 static void begin_all(void) {
-    strcpy(where, "/tmp/cumind-models-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(where));
+    cm_test_folder_make();
     for (int model = 0; model < MODELS; model++) {
         char name[64];
         train(model, "ref", "--threads 1");
@@ -75,7 +75,6 @@ static void begin_all(void) {
         hash_of(name, reference[model]);
     }
 }
-static void end_all(void) { ck_assert_int_eq(cm_directory_remove(where), CM_OK); }
 
 START_TEST(threads_change_no_parameter) {
     train(_i, "two", "--threads 2");
@@ -88,8 +87,8 @@ END_TEST
 START_TEST(killed_run_resumes_to_the_same_parameters) {
     char line[1024], path[160];
     snprintf(line, sizeof line, "train --quiet --run killed-%d%s", _i, small[_i]);
-    pid_t child = cm_program_start(where, line);
-    snprintf(path, sizeof path, "%s/killed-%d/latest/manifest.json", where, _i);
+    pid_t child = cm_program_start(cm_test_folder, line);
+    snprintf(path, sizeof path, "%s/killed-%d/latest/manifest.json", cm_test_folder, _i);
     for (int i = 0; i < 20000 && !cm_file_exists(path); i++) usleep(1000);
     kill(child, SIGKILL);
     cm_program_wait(child);
@@ -131,7 +130,7 @@ START_TEST(metrics_hold_what_chance_costs) {
     for (int model = 0; model < MODELS; model++) {
         char text[1 << 16], name[64];
         snprintf(name, sizeof name, "ref-%d/metrics.jsonl", model);
-        cm_program_file(where, name, text, sizeof text);
+        cm_program_file(cm_test_folder, name, text, sizeof text);
         ck_assert((strstr(text, "\"code_loss\": ") != NULL) == (model != ALPHAZERO));
         ck_assert((strstr(text, "\"commitment_loss\": ") != NULL) == (model == CHANCE));
     }
@@ -162,7 +161,7 @@ static const struct {
 };
 
 START_TEST(a_policy_that_does_not_fit_the_game_is_one_line) {
-    cm_program_run(where, refused[_i].arguments, &result);
+    cm_program_run(cm_test_folder, refused[_i].arguments, &result);
     cm_program_expect_error(&result, 2, refused[_i].says);
 }
 END_TEST
@@ -170,7 +169,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("cli/models");
     TCase *t = tcase_create("models");
-    tcase_add_unchecked_fixture(t, begin_all, end_all);
+    tcase_add_unchecked_fixture(t, begin_all, cm_test_folder_remove);
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, threads_change_no_parameter, 0, MODELS);
     tcase_add_loop_test(t, killed_run_resumes_to_the_same_parameters, 0, MODELS);

@@ -5,28 +5,26 @@
 #include <string.h>
 
 #include "core/file.h"
+#include "support/folder.h"
 #include "support/main.h"
 #include "support/program.h"
 
 #define TWO_PEOPLE "play --set env_name=tictactoe --opponent human"
 
-static char where[64];
 static cm_output result;
 
 static void begin_all(void) {
-    strcpy(where, "/tmp/cumind-play-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(where));
-    cm_program_run(where,
+    cm_test_folder_make();
+    cm_program_run(cm_test_folder,
                    "train --quiet --run game --set env_name=tictactoe --set policy=gumbel_muzero --set env_steps=512 "
                    "--set min_memory_steps=128 --set final_evaluation_episodes=2 --set evaluation_simulations=9",
                    &result);
     ck_assert_msg(result.status == 0, "%s", result.err);
 }
-static void end_all(void) { ck_assert_int_eq(cm_directory_remove(where), CM_OK); }
 
 /* Plays with these lines as input; it must end well. */
 static void play(const char *arguments, const char *input) {
-    cm_program_run_with(where, arguments, input, &result);
+    cm_program_run_with(cm_test_folder, arguments, input, &result);
     ck_assert_msg(result.status == 0, "status %d: %s", result.status, result.err);
     ck_assert_str_eq(result.err, "");
     ck_assert_ptr_null(strchr(result.out, '\033'));
@@ -84,7 +82,7 @@ END_TEST
 START_TEST(hint_is_what_search_answers_for_the_position) {
     static cm_output searched;
     char name[8] = "";
-    cm_program_run_with(where, "search --run game --positions -", "4,0\n", &searched);
+    cm_program_run_with(cm_test_folder, "search --run game --positions -", "4,0\n", &searched);
     const char *at = strstr(searched.out, "x to move, plays ");
     ck_assert_msg(at != NULL && sscanf(at, "x to move, plays %7[a-c1-3]", name) == 1, "%s", searched.out);
     play("play --run game --opponent human", "b2\na1\nhint\n");
@@ -202,7 +200,7 @@ static const struct usage_case {
 };
 
 START_TEST(wrong_usage_is_one_line_and_exit_2) {
-    cm_program_run(where, usages[_i].arguments, &result);
+    cm_program_run(cm_test_folder, usages[_i].arguments, &result);
     cm_program_expect_error(&result, 2, usages[_i].says);
     ck_assert_str_eq(result.out, "");
 }
@@ -229,7 +227,7 @@ static int widest_line(void) {
 static const int widths[] = {80, 60, 40};
 
 START_TEST(no_line_is_wider_than_the_terminal) {
-    cm_program_run_terminal(where, "play --run game", widths[_i], "?\nb2\nh\nz\nmoves\nundo\nside\n", &result);
+    cm_program_run_terminal(cm_test_folder, "play --run game", widths[_i], "?\nb2\nh\nz\nmoves\nundo\nside\n", &result);
     ck_assert_msg(result.status == 0, "status %d: %s", result.status, result.out);
     ck_assert_int_le(widest_line(), widths[_i]);
     ck_assert_int_ge(widest_line(), widths[_i] < 60 ? 36 : 56); /* and it is made use of */
@@ -244,7 +242,7 @@ START_TEST(boards_fit_into_terminals_of_40_columns_or_say_what_they_need) {
     char line[128];
     int columns = terminals[_i % 2];
     snprintf(line, sizeof line, "play --set env_name=%s --opponent human", games[_i / 2]);
-    cm_program_run_terminal(where, line, columns, "moves\n?\nquit\n", &result);
+    cm_program_run_terminal(cm_test_folder, line, columns, "moves\n?\nquit\n", &result);
     ck_assert_int_le(widest_line(), _i == 12 ? 80 : columns);
     if (_i != 12) {
         ck_assert_msg(result.status == 0, "%s", result.out);
@@ -256,31 +254,31 @@ START_TEST(boards_fit_into_terminals_of_40_columns_or_say_what_they_need) {
 END_TEST
 
 START_TEST(terminals_that_are_too_narrow_are_told_so) {
-    cm_program_run_terminal(where, "play --run game", 31, "quit\n", &result);
+    cm_program_run_terminal(cm_test_folder, "play --run game", 31, "quit\n", &result);
     ck_assert_int_eq(result.status, 2);
     ck_assert_ptr_nonnull(strstr(result.out, "play: needs a terminal of at least 32 columns, this one has 31"));
-    cm_program_run_terminal(where, "play --run game", 32, "b2\nhint\nquit\n", &result);
+    cm_program_run_terminal(cm_test_folder, "play --run game", 32, "b2\nhint\nquit\n", &result);
     ck_assert_int_eq(result.status, 0);
     ck_assert_int_le(widest_line(), 32);
-    cm_program_run_terminal(where, "plot --run game", 29, "", &result);
+    cm_program_run_terminal(cm_test_folder, "plot --run game", 29, "", &result);
     ck_assert_int_eq(result.status, 2);
     ck_assert_ptr_nonnull(strstr(result.out, "plot: needs a terminal of at least 30 columns, this one has 29"));
-    cm_program_run_terminal(where, "plot --run game", 30, "", &result);
+    cm_program_run_terminal(cm_test_folder, "plot --run game", 30, "", &result);
     ck_assert_int_eq(result.status, 0);
     ck_assert_int_le(widest_line(), 30);
 }
 END_TEST
 
 START_TEST(table_stands_beside_the_board_where_there_is_room) {
-    cm_program_run_terminal(where, "play --run game", 80, "b2\n", &result);
+    cm_program_run_terminal(cm_test_folder, "play --run game", 80, "b2\n", &result);
     ck_assert_ptr_nonnull(strstr(result.out, "   a b c   \033[1;36mo\033[0m plays "));
-    cm_program_run_terminal(where, "play --run game", 40, "b2\n", &result);
+    cm_program_run_terminal(cm_test_folder, "play --run game", 40, "b2\n", &result);
     ck_assert_ptr_nonnull(strstr(result.out, "\r\n\033[1;36mo\033[0m plays "));
 }
 END_TEST
 
 START_TEST(control_c_and_the_end_of_input_end_the_line_and_the_game) {
-    cm_program_run_terminal(where, "play --run game", 80, _i ? "b2\n" : "b2\n\003", &result);
+    cm_program_run_terminal(cm_test_folder, "play --run game", 80, _i ? "b2\n" : "b2\n\003", &result);
     ck_assert_msg(result.status == 0, "status %d: %s", result.status, result.out);
     size_t length = strlen(result.out);
     ck_assert_int_ge(length, 2);
@@ -290,7 +288,7 @@ START_TEST(control_c_and_the_end_of_input_end_the_line_and_the_game) {
 END_TEST
 
 START_TEST(watched_game_is_redrawn_in_its_place) {
-    cm_program_run_terminal(where, "play --run game --human none --delay 0.01", 40, "", &result);
+    cm_program_run_terminal(cm_test_folder, "play --run game --human none --delay 0.01", 40, "", &result);
     ck_assert_msg(result.status == 0, "status %d: %s", result.status, result.out);
     ck_assert_int_le(widest_line(), 40);
     EXPECT_IN_ORDER("\033[4A\033[J", "plays ", "\033[J", "plays ", "episode 0: return ");
@@ -302,7 +300,7 @@ int main(void) {
     TCase *tests = tcase_create("play");
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 60);
-    tcase_add_unchecked_fixture(tests, begin_all, end_all);
+    tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
     tcase_add_test(tests, agent_answers_a_move_with_its_thoughts);
     tcase_add_test(tests, second_player_sees_the_first_move_of_the_agent);
     tcase_add_test(tests, bad_input_says_what_is_wrong_and_leaves_the_board);

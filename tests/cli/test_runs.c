@@ -10,6 +10,7 @@
 
 #include "core/file.h"
 #include "core/json.h"
+#include "support/folder.h"
 #include "support/main.h"
 #include "support/program.h"
 
@@ -18,11 +19,10 @@
     " --set env_steps=1024 --set min_memory_steps=256 --set checkpoint_updates=40 --set final_evaluation_episodes=4"   \
     " --set evaluation_interval=512 --set evaluation_episodes=4 --set hidden_dim=32"
 
-static char where[64];
 static cm_output result;
 static char reference[64]; /* hash of the unbroken small run */
 
-static void run(const char *arguments) { cm_program_run(where, arguments, &result); }
+static void run(const char *arguments) { cm_program_run(cm_test_folder, arguments, &result); }
 
 static void expect_ok(const char *arguments) {
     run(arguments);
@@ -34,7 +34,7 @@ static void hash_of(const char *dir, char hash[64]) {
     char name[64], path[160];
     cm_json_doc *doc = NULL;
     snprintf(name, sizeof name, "%s/result.json", dir);
-    snprintf(path, sizeof path, "%s/%s", where, name);
+    snprintf(path, sizeof path, "%s/%s", cm_test_folder, name);
     ck_assert_msg(cm_json_read(path, &doc) == CM_OK, "%s", cm_error_message());
     const char *text = cm_json_string(cm_json_get(cm_json_root(doc), "parameter_hash"));
     ck_assert_ptr_nonnull(text);
@@ -49,17 +49,15 @@ static void expect_reference(const char *dir) {
 }
 
 static void begin_all(void) {
-    strcpy(where, "/tmp/cumind-runs-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(where));
+    cm_test_folder_make();
     expect_ok("train --quiet --run ref" SMALL);
     hash_of("ref", reference);
 }
-static void end_all(void) { ck_assert_int_eq(cm_directory_remove(where), CM_OK); }
 
 /* Waits until a started program has made the folder of its run. */
 static void await_run(const char *dir) {
     char path[160];
-    snprintf(path, sizeof path, "%s/%s/README.md", where, dir);
+    snprintf(path, sizeof path, "%s/%s/README.md", cm_test_folder, dir);
     for (int i = 0; i < 20000 && !cm_file_exists(path); i++) usleep(1000);
     ck_assert_msg(cm_file_exists(path), "%s was never begun", dir);
 }
@@ -77,11 +75,11 @@ START_TEST(run_folder_explains_itself) {
                                  "best/state.json"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[160];
-        snprintf(path, sizeof path, "%s/ref/%s", where, files[i]);
+        snprintf(path, sizeof path, "%s/ref/%s", cm_test_folder, files[i]);
         ck_assert_msg(cm_file_exists(path), "%s is missing", files[i]);
     }
     static char log[1 << 16];
-    cm_program_file(where, "ref/log.txt", log, sizeof log);
+    cm_program_file(cm_test_folder, "ref/log.txt", log, sizeof log);
     ck_assert_ptr_nonnull(strstr(log, "final: mean return"));
 }
 END_TEST
@@ -183,13 +181,13 @@ START_TEST(killed_run_resumes_to_the_same_parameters) {
     char dir[32], line[512];
     snprintf(dir, sizeof dir, "killed-%d", _i);
     snprintf(line, sizeof line, "train --quiet --run %s%s" SMALL, dir, _i % 2 ? " --set prefetch_depth=0" : "");
-    pid_t child = cm_program_start(where, line);
+    pid_t child = cm_program_start(cm_test_folder, line);
     await_run(dir);
     usleep(40000 * (unsigned)_i);
     kill(child, SIGKILL);
     cm_program_wait(child);
     snprintf(line, sizeof line, "train --quiet --resume %s", dir);
-    child = cm_program_start(where, line);
+    child = cm_program_start(cm_test_folder, line);
     usleep(30000 + 15000 * (unsigned)_i);
     kill(child, SIGKILL);
     cm_program_wait(child);
@@ -200,17 +198,17 @@ END_TEST
 
 START_TEST(interrupted_run_saves_says_how_to_go_on_and_does) {
     char text[4096];
-    pid_t child = cm_program_start(where, "train --run stopped" SMALL);
+    pid_t child = cm_program_start(cm_test_folder, "train --run stopped" SMALL);
     await_run("stopped");
     usleep(40000);
     kill(child, _i ? SIGTERM : SIGINT);
     ck_assert_int_eq(cm_program_wait(child), 0);
-    cm_program_file(where, "out.txt", text, sizeof text);
+    cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
     ck_assert_msg(strstr(text, "cumind train --resume stopped") != NULL, "%s", text);
     expect_ok("train --quiet --resume stopped");
     expect_reference("stopped");
     char path[128];
-    snprintf(path, sizeof path, "%s/stopped", where);
+    snprintf(path, sizeof path, "%s/stopped", cm_test_folder);
     ck_assert_int_eq(cm_directory_remove(path), CM_OK);
 }
 END_TEST
@@ -221,12 +219,12 @@ START_TEST(interrupt_breaks_off_an_evaluation) {
     snprintf(dir, sizeof dir, "broken-%d", _i);
     snprintf(line, sizeof line, "train --run %s%s --set evaluation_interval=256 --set evaluation_episodes=1000000", dir,
              SMALL);
-    pid_t child = cm_program_start(where, line);
+    pid_t child = cm_program_start(cm_test_folder, line);
     cm_program_await_handler(child, SIGINT);
     usleep(700000);
     kill(child, _i ? SIGTERM : SIGINT);
     ck_assert_int_eq(cm_program_wait(child), 0);
-    cm_program_file(where, "out.txt", text, sizeof text);
+    cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
     ck_assert_msg(strstr(text, "the evaluation that is due will be made when the run goes on") != NULL, "%s", text);
     ck_assert_msg(strstr(text, "cumind train --resume broken-") != NULL, "%s", text);
     snprintf(line, sizeof line, "train --quiet --resume %s --set evaluation_episodes=4", dir);
@@ -237,19 +235,19 @@ END_TEST
 
 START_TEST(interrupted_eval_is_one_line_and_no_result) {
     char text[4096];
-    pid_t child = cm_program_start(where, "eval --run ref --episodes 1000000");
+    pid_t child = cm_program_start(cm_test_folder, "eval --run ref --episodes 1000000");
     cm_program_await_handler(child, SIGTERM);
     kill(child, _i ? SIGTERM : SIGINT);
     ck_assert_int_eq(cm_program_wait(child), _i ? 143 : 130);
-    cm_program_file(where, "err.txt", text, sizeof text);
+    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
     ck_assert_str_eq(text, "cumind: eval: interrupted; it has no result\n");
-    cm_program_file(where, "out.txt", text, sizeof text);
+    cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
     ck_assert_str_eq(text, "");
 }
 END_TEST
 
 START_TEST(second_interrupt_ends_at_once_and_loses_nothing_saved) {
-    pid_t child = cm_program_start(where, "train --quiet --run twice" SMALL);
+    pid_t child = cm_program_start(cm_test_folder, "train --quiet --run twice" SMALL);
     await_run("twice");
     usleep(50000);
     kill(child, SIGINT);
@@ -294,7 +292,7 @@ START_TEST(opponent_of_evaluations_is_chosen) {
 END_TEST
 
 static void expect_refused(const char *arguments, const char *error) {
-    cm_program_run(where, arguments, &result);
+    cm_program_run(cm_test_folder, arguments, &result);
     cm_program_expect_error(&result, 2, error);
 }
 
@@ -310,8 +308,8 @@ END_TEST
 START_TEST(run_that_goes_on_is_unfinished_again) {
     char path[128];
     expect_ok("train --quiet --run further" SMALL);
-    snprintf(path, sizeof path, "%s/further/result.json", where);
-    pid_t child = cm_program_start(where, "train --quiet --resume further --env-steps 100000000");
+    snprintf(path, sizeof path, "%s/further/result.json", cm_test_folder);
+    pid_t child = cm_program_start(cm_test_folder, "train --quiet --resume further --env-steps 100000000");
     for (int i = 0; i < 20000 && cm_file_exists(path); i++) usleep(1000);
     kill(child, SIGINT);
     ck_assert_int_eq(cm_program_wait(child), 0);
@@ -330,7 +328,7 @@ START_TEST(reached_goal_is_confirmed_and_ends_the_run_until_more_steps_are_asked
     expect_ok("train --resume goal");
     ck_assert_ptr_nonnull(strstr(result.out, "finished already"));
     expect_ok("train --quiet --resume goal --env-steps 1024");
-    cm_program_file(where, "goal/result.json", text, sizeof text);
+    cm_program_file(cm_test_folder, "goal/result.json", text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, "\"end\": \"limit\""));
     ck_assert_ptr_nonnull(strstr(text, "\"env_steps\": 1024"));
 }
@@ -341,7 +339,7 @@ START_TEST(best_evaluated_weights_are_what_a_run_ends_with) {
     char text[8192], call[128];
     double mean = 0.0, updates = 0.0, seed = 0.0;
     cm_json_doc *doc = NULL;
-    cm_program_file(where, "ref/result.json", text, sizeof text);
+    cm_program_file(cm_test_folder, "ref/result.json", text, sizeof text);
     ck_assert_int_eq(cm_json_parse(text, strlen(text), "result.json", &doc), CM_OK);
     mean = cm_json_number(cm_json_get(cm_json_root(doc), "mean"), NAN);
     seed = cm_json_number(cm_json_get(cm_json_root(doc), "seed"), NAN);
@@ -363,7 +361,7 @@ START_TEST(limits_are_totals_of_the_run) {
     char text[8192];
     expect_ok("train --quiet --run longer" SMALL);
     expect_ok("train --quiet --resume longer --env-steps 1536");
-    cm_program_file(where, "longer/result.json", text, sizeof text);
+    cm_program_file(cm_test_folder, "longer/result.json", text, sizeof text);
     ck_assert_msg(strstr(text, "\"env_steps\": 1536") != NULL, "%s", text);
 }
 END_TEST
@@ -372,7 +370,7 @@ START_TEST(metrics_of_a_resumed_run_have_no_line_twice) {
     static char text[1 << 16];
     char last = '\0';
     int lines = 0;
-    cm_program_file(where, "killed-0/metrics.jsonl", text, sizeof text);
+    cm_program_file(cm_test_folder, "killed-0/metrics.jsonl", text, sizeof text);
     for (char *c = text; *c; last = *c++) lines += *c == '\n';
     ck_assert_int_eq(last, '\n');
     ck_assert_int_eq(lines, 4);
@@ -417,7 +415,7 @@ END_TEST
 
 static void damage(const char *dir, const char *file) {
     char path[256];
-    snprintf(path, sizeof path, "%s/%s/latest/%s", where, dir, file);
+    snprintf(path, sizeof path, "%s/%s/latest/%s", cm_test_folder, dir, file);
     int descriptor = open(path, O_RDWR);
     ck_assert_int_ge(descriptor, 0);
     char byte = 0;
@@ -499,7 +497,7 @@ START_TEST(runs_plots_and_games_are_shown) {
     ck_assert_ptr_nonnull(strstr(result.out, "env steps"));
     expect_ok("plot --run ref --svg curve.svg");
     static char svg[1 << 16];
-    cm_program_file(where, "curve.svg", svg, sizeof svg);
+    cm_program_file(cm_test_folder, "curve.svg", svg, sizeof svg);
     ck_assert_ptr_nonnull(strstr(svg, "<polyline"));
     expect_ok("play --run ref --episodes 2 --quiet");
     ck_assert_ptr_nonnull(strstr(result.out, "episode 1: return "));
@@ -513,7 +511,7 @@ START_TEST(newest_run_is_taken_where_none_is_named) {
     static const char brief[] =
         " --env-steps 1024 --set min_memory_steps=1024 --set final_evaluation_episodes=0 --set evaluation_interval=0";
     char line[256], path[128];
-    snprintf(path, sizeof path, "%s/p.txt", where);
+    snprintf(path, sizeof path, "%s/p.txt", cm_test_folder);
     ck_assert_int_eq(cm_file_write(path, "0\n", 2), CM_OK);
     expect_exit("eval", 2, "eval: needs --run DIR: there is no run here yet");
     snprintf(line, sizeof line, "train --quiet --run checkpoints/pole/z-old%s", brief);
@@ -529,7 +527,7 @@ START_TEST(newest_run_is_taken_where_none_is_named) {
     ck_assert_str_eq(result.err, "");
     expect_ok("inspect --set env_name=catch"); /* of a configuration, not of a run */
     ck_assert_ptr_nonnull(strstr(result.out, "catch: 3 actions"));
-    snprintf(path, sizeof path, "%s/checkpoints", where);
+    snprintf(path, sizeof path, "%s/checkpoints", cm_test_folder);
     ck_assert_int_eq(cm_directory_remove(path), CM_OK);
 }
 END_TEST
@@ -551,7 +549,7 @@ END_TEST
 START_TEST(trace_is_a_file_of_events) {
     static char text[CM_OUTPUT_BYTES];
     expect_ok("train --quiet --run traced --trace t.json" SMALL);
-    cm_program_file(where, "t.json", text, sizeof text);
+    cm_program_file(cm_test_folder, "t.json", text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, "\"act\""));
     ck_assert_ptr_nonnull(strstr(text, "\"learn\""));
 }
@@ -562,7 +560,7 @@ int main(void) {
     TCase *tests = tcase_create("runs");
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 60);
-    tcase_add_unchecked_fixture(tests, begin_all, end_all);
+    tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
     tcase_add_test(tests, run_folder_explains_itself);
     tcase_add_loop_test(tests, threads_and_prefetch_change_no_parameter, 0, 4);
     tcase_add_test(tests, another_seed_gives_other_parameters);

@@ -7,34 +7,32 @@
 
 #include "core/file.h"
 #include "core/json.h"
+#include "support/folder.h"
 #include "support/main.h"
 #include "support/program.h"
 
 enum { LINES = 9 };
 
-static char where[64];
 static cm_output result;
 
 static void begin_all(void) {
-    strcpy(where, "/tmp/cumind-search-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(where));
-    cm_program_run(where,
+    cm_test_folder_make();
+    cm_program_run(cm_test_folder,
                    "train --quiet --run game --set env_name=tictactoe --set policy=gumbel_muzero --set env_steps=512 "
                    "--set min_memory_steps=128 --set final_evaluation_episodes=2 --set evaluation_simulations=9",
                    &result);
     ck_assert_msg(result.status == 0, "%s", result.err);
-    cm_program_run(where,
+    cm_program_run(cm_test_folder,
                    "train --quiet --run pole --set env_steps=512 --set min_memory_steps=128 "
                    "--set final_evaluation_episodes=2",
                    &result);
     ck_assert_msg(result.status == 0, "%s", result.err);
 }
-static void end_all(void) { ck_assert_int_eq(cm_directory_remove(where), CM_OK); }
 
 static void search(const char *flags, const char *input) {
     char line[512];
     snprintf(line, sizeof line, "search --positions - %s", flags);
-    cm_program_run_with(where, line, input, &result);
+    cm_program_run_with(cm_test_folder, line, input, &result);
 }
 
 /* The answers of the last run, a document per line of stdout. */
@@ -203,7 +201,7 @@ static const struct usage_case {
 };
 
 START_TEST(wrong_usage_is_one_line_and_exit_2) {
-    cm_program_run(where, usages[_i].arguments, &result);
+    cm_program_run(cm_test_folder, usages[_i].arguments, &result);
     cm_program_expect_error(&result, 2, usages[_i].says);
     ck_assert_str_eq(result.out, "");
 }
@@ -214,7 +212,7 @@ int main(void) {
     TCase *tests = tcase_create("search");
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 60);
-    tcase_add_unchecked_fixture(tests, begin_all, end_all);
+    tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
     tcase_add_test(tests, every_line_has_an_answer_and_bad_ones_an_error_and_exit_1);
     tcase_add_test(tests, legal_games_alone_are_exit_0_and_say_nothing_else);
     tcase_add_test(tests, file_without_lines_has_no_answers);

@@ -6,23 +6,17 @@
 
 #include "core/file.h"
 #include "env/env.h"
+#include "support/folder.h"
 #include "support/main.h"
 #include "support/program.h"
 
-static char where[64];
 static cm_output result;
 
-static void begin(void) {
-    strcpy(where, "/tmp/cumind-cli-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(where));
-}
-static void end(void) { ck_assert_int_eq(cm_directory_remove(where), CM_OK); }
-
-static void run(const char *arguments) { cm_program_run(where, arguments, &result); }
+static void run(const char *arguments) { cm_program_run(cm_test_folder, arguments, &result); }
 
 static void write_file(const char *name, const char *text) {
     char path[128];
-    snprintf(path, sizeof path, "%s/%s", where, name);
+    snprintf(path, sizeof path, "%s/%s", cm_test_folder, name);
     ck_assert_int_eq(cm_file_write(path, text, strlen(text)), CM_OK);
 }
 
@@ -186,8 +180,8 @@ START_TEST(written_configuration_reads_back_the_same) {
     ck_assert_int_eq(result.status, 0);
     run("config --config c.json --write d.json");
     ck_assert_int_eq(result.status, 0);
-    cm_program_file(where, "c.json", c, sizeof c);
-    cm_program_file(where, "d.json", d, sizeof d);
+    cm_program_file(cm_test_folder, "c.json", c, sizeof c);
+    cm_program_file(cm_test_folder, "d.json", d, sizeof d);
     ck_assert_str_eq(c, d);
     ck_assert_ptr_nonnull(strstr(c, "\"batch_size\": 96"));
 }
@@ -211,7 +205,7 @@ END_TEST
 
 START_TEST(empty_folder_of_cases_is_a_failure) {
     char path[128];
-    snprintf(path, sizeof path, "%s/empty", where);
+    snprintf(path, sizeof path, "%s/empty", cm_test_folder);
     ck_assert_int_eq(cm_directory_make(path), CM_OK);
     run("test-cases empty");
     ck_assert_int_eq(result.status, 1);
@@ -299,7 +293,7 @@ int main(void) {
     TCase *tests = tcase_create("usage");
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 60);
-    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(tests, help_lists_every_command);
     tcase_add_loop_test(tests, every_command_has_help_and_a_man_page, 0, COMMANDS);
     tcase_add_test(tests, completion_knows_every_command_and_their_flags);

@@ -9,21 +9,15 @@
 #include <unistd.h>
 
 #include "core/file.h"
+#include "support/folder.h"
 #include "support/main.h"
 
-static char root[64], path[512];
+static char path[512];
 
 static const char *in(const char *name) {
-    snprintf(path, sizeof path, "%s/%s", root, name);
+    snprintf(path, sizeof path, "%s/%s", cm_test_folder, name);
     return path;
 }
-
-static void setup(void) {
-    strcpy(root, "/tmp/cumind-file-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(root));
-}
-
-static void teardown(void) { ck_assert_int_eq(cm_directory_remove(root), CM_OK); }
 
 static void put(const char *name, const char *text) {
     ck_assert_int_eq(cm_file_write(in(name), text, strlen(text)), CM_OK);
@@ -40,7 +34,7 @@ static void assert_content(const char *name, const char *text) {
 
 static int entries(void) {
     int n = -2; /* . and .. */
-    DIR *list = opendir(root);
+    DIR *list = opendir(cm_test_folder);
     while (readdir(list)) n++;
     closedir(list);
     return n;
@@ -131,7 +125,7 @@ START_TEST(what_cannot_be_read_or_written_is_named) {
     size_t size;
     ck_assert_int_eq(cm_file_read(in("none"), 100, &data, &size), CM_ERR_IO);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "/none: cannot open: No such file or directory"));
-    ck_assert_int_eq(cm_file_read(root, 100, &data, &size), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_file_read(cm_test_folder, 100, &data, &size), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), ": not a regular file"));
     ck_assert_int_eq(mkfifo(in("pipe"), 0600), 0);
     ck_assert_int_eq(cm_file_read(in("pipe"), 100, &data, &size), CM_ERR_INPUT); /* and does not wait for a writer */
@@ -151,17 +145,17 @@ END_TEST
 
 START_TEST(folder_without_permission_is_refused_and_untouched) {
     if (geteuid() == 0) { /* permissions do not bind root: another user tries */
-        ck_assert_int_eq(chmod(root, 0755), 0);
+        ck_assert_int_eq(chmod(cm_test_folder, 0755), 0);
         ck_assert_int_eq(seteuid(65534), 0);
     } else {
-        ck_assert_int_eq(chmod(root, 0555), 0);
+        ck_assert_int_eq(chmod(cm_test_folder, 0555), 0);
     }
     ck_assert_int_eq(cm_file_write(in("a"), "x", 1), CM_ERR_IO);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "/a: cannot write: Permission denied"));
     ck_assert_int_eq(cm_directory_make(in("b/c")), CM_ERR_IO);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "/b: cannot make the folder: Permission denied"));
     if (getuid() == 0) ck_assert_int_eq(seteuid(0), 0);
-    ck_assert_int_eq(chmod(root, 0755), 0);
+    ck_assert_int_eq(chmod(cm_test_folder, 0755), 0);
     ck_assert_int_eq(entries(), 0);
 }
 END_TEST
@@ -178,9 +172,9 @@ START_TEST(folders_are_made_with_parents_and_removed_with_all_in_them) {
     put("a/b/file", "x");
     put("keep", "outside");
     char target[128];
-    snprintf(target, sizeof target, "%s/keep", root);
+    snprintf(target, sizeof target, "%s/keep", cm_test_folder);
     ck_assert_int_eq(symlink(target, in("a/link")), 0);
-    ck_assert_int_eq(symlink(root, in("a/b/up")), 0); /* a link to a folder is not followed */
+    ck_assert_int_eq(symlink(cm_test_folder, in("a/b/up")), 0); /* a link to a folder is not followed */
     ck_assert_int_eq(cm_directory_remove(in("a")), CM_OK);
     ck_assert(!cm_file_exists(in("a")));
     assert_content("keep", "outside");
@@ -220,7 +214,7 @@ END_TEST
 START_TEST(free_space_is_told_and_paths_are_joined) {
     uint64_t bytes;
     char out[8];
-    ck_assert_int_eq(cm_disk_free(root, &bytes), CM_OK);
+    ck_assert_int_eq(cm_disk_free(cm_test_folder, &bytes), CM_OK);
     ck_assert_uint_gt(bytes, 0);
     ck_assert_int_eq(cm_disk_free(in("none"), &bytes), CM_ERR_IO);
     ck_assert_int_eq(cm_path_join(out, sizeof out, "abc", "def"), CM_OK);
@@ -236,7 +230,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("file");
     TCase *c = tcase_create("file");
-    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_checked_fixture(c, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(c, write_replaces_and_leaves_no_other_file);
     tcase_add_test(c, content_with_zero_bytes_and_of_one_million_bytes_survives);
     tcase_add_test(c, pieces_of_every_size_arrive_in_order);

@@ -10,23 +10,19 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "support/folder.h"
 #include "support/main.h"
 
-static char root[64], path[256];
+static char path[256];
 
 static const char *in(const char *name) {
-    snprintf(path, sizeof path, "%s/%s", root, name);
+    snprintf(path, sizeof path, "%s/%s", cm_test_folder, name);
     return path;
-}
-
-static void setup(void) {
-    strcpy(root, "/tmp/cumind-log-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(root));
 }
 
 static void teardown(void) {
     cm_log_close();
-    ck_assert_int_eq(cm_directory_remove(root), CM_OK);
+    cm_test_folder_remove();
 }
 
 static char *content(const char *name) {
@@ -102,7 +98,7 @@ START_TEST(folder_that_cannot_be_made_is_an_error_and_logging_goes_on) {
     snprintf(below, sizeof below, "%s/log.txt", in("file"));
     ck_assert_int_eq(cm_log_open(below), CM_ERR_IO);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "/file: cannot make the folder"));
-    ck_assert_int_eq(cm_log_open(root), CM_ERR_IO);
+    ck_assert_int_eq(cm_log_open(cm_test_folder), CM_ERR_IO);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "cannot open the log file: Is a directory"));
     int saved = capture();
     cm_log(CM_INFO, "still here");
@@ -225,7 +221,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("log");
     TCase *c = tcase_create("log");
-    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_checked_fixture(c, cm_test_folder_make, teardown);
     tcase_add_test(c, lines_below_the_level_are_not_shown_and_others_name_theirs);
     tcase_add_test(c, file_gets_time_and_level_of_every_line_from_info_on);
     tcase_add_test(c, folder_that_cannot_be_made_is_an_error_and_logging_goes_on);

@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/pool.h"
+#include "support/folder.h"
 #include "support/main.h"
 
 enum { TASKS = 1000, MOST = 8 };
@@ -126,25 +127,22 @@ END_TEST
 
 /* --- processors --- */
 
-static char root[64];
-
 static void put(const char *path, const char *text) {
     char full[256];
-    snprintf(full, sizeof full, "%s/%s", root, path);
+    snprintf(full, sizeof full, "%s/%s", cm_test_folder, path);
     ck_assert_int_eq(cm_directory_make_parent(full), CM_OK);
     ck_assert_int_eq(cm_file_write(full, text, strlen(text)), CM_OK);
 }
 
 static int quota(void) {
     char membership[128], mount[128];
-    snprintf(membership, sizeof membership, "%s/cgroup", root);
-    snprintf(mount, sizeof mount, "%s/fs", root);
+    snprintf(membership, sizeof membership, "%s/cgroup", cm_test_folder);
+    snprintf(mount, sizeof mount, "%s/fs", cm_test_folder);
     return cm_cpu_quota(membership, mount);
 }
 
 START_TEST(quota_of_control_groups_is_the_smallest_of_the_path_rounded_up) {
-    strcpy(root, "/tmp/cumind-pool-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(root));
+    cm_test_folder_make();
     ck_assert_int_eq(quota(), 0); /* nothing there */
     put("cgroup", "0::/user/job\n");
     put("fs/user/job/cpu.max", "max 100000\n");
@@ -165,7 +163,7 @@ START_TEST(quota_of_control_groups_is_the_smallest_of_the_path_rounded_up) {
     ck_assert_int_eq(quota(), 0);
     put("fs/cpu,cpuacct/docker/a/cpu.cfs_quota_us", "250000\n");
     ck_assert_int_eq(quota(), 3);
-    ck_assert_int_eq(cm_directory_remove(root), CM_OK);
+    cm_test_folder_remove();
 }
 END_TEST
 

@@ -8,9 +8,10 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "device/cuda/choices.h"
+#include "support/folder.h"
 #include "support/main.h"
 
-static char folder[64], logged[2048], path[256];
+static char logged[2048], path[256];
 
 static bool keep_line(void *context, cm_log_level level, const char *line) {
     (void)context, (void)level;
@@ -19,20 +20,19 @@ static bool keep_line(void *context, cm_log_level level, const char *line) {
 }
 
 static void set_up(void) {
-    snprintf(folder, sizeof folder, "/tmp/cumind-choices-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    cm_test_folder_make();
     logged[0] = '\0';
     cm_log_set_hook(keep_line, NULL);
 }
 
 static void tear_down(void) {
     cm_log_set_hook(NULL, NULL);
-    ck_assert_int_eq(cm_directory_remove(folder), CM_OK);
+    cm_test_folder_remove();
 }
 
 static cm_choices *open_choices(const char *identity) {
     cm_choices *c;
-    ck_assert_int_eq(cm_choices_open(folder, identity, &c), CM_OK);
+    ck_assert_int_eq(cm_choices_open(cm_test_folder, identity, &c), CM_OK);
     return c;
 }
 
@@ -43,7 +43,7 @@ static void write_two(void) {
     ck_assert_int_eq(cm_choices_keep(c, "conv 6x7 3x3", "z", 1), CM_OK);
     cm_choices_close(c);
     char command[128], *end;
-    snprintf(command, sizeof command, "ls %s/choices-*.txt", folder);
+    snprintf(command, sizeof command, "ls %s/choices-*.txt", cm_test_folder);
     FILE *list = popen(command, "r");
     ck_assert_ptr_nonnull(fgets(path, sizeof path, list));
     pclose(list);
@@ -157,9 +157,9 @@ END_TEST
 START_TEST(a_folder_that_cannot_be_made_is_a_warning_and_choices_still_work) {
     cm_choices *c;
     char value, below[96];
-    snprintf(below, sizeof below, "%s/file", folder);
+    snprintf(below, sizeof below, "%s/file", cm_test_folder);
     ck_assert_int_eq(cm_file_write(below, "x", 1), CM_OK);
-    snprintf(below, sizeof below, "%s/file/folder", folder);
+    snprintf(below, sizeof below, "%s/file/folder", cm_test_folder);
     ck_assert_int_eq(cm_choices_open(below, "GPU X", &c), CM_OK);
     ck_assert_ptr_nonnull(strstr(logged, "choices of algorithms are not kept: "));
     ck_assert_int_eq(cm_choices_keep(c, "a", "b", 1), CM_OK);

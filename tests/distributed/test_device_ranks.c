@@ -9,6 +9,7 @@
 #include "core/file.h"
 #include "run/session.h"
 #include "support/far.h"
+#include "support/folder.h"
 #include "support/main.h"
 #include "support/program.h"
 #include "support/ranks.h"
@@ -77,23 +78,15 @@ static int run_rank(const char *what, const char *path) {
 
 /* ---- the suite ---- */
 
-static char folder[64];
-
-static void begin_each(void) {
-    strcpy(folder, "/tmp/cumind-ranks-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-static void end_each(void) { ck_assert_int_eq(cm_directory_remove(folder), CM_OK); }
-
 START_TEST(a_hundred_updates_of_2_ranks_on_devices_give_the_bits_of_one) {
     if (!cm_program_has_mpi()) return;
-    cm_rank_expect_same_bits(folder, (int[]){2}, 1);
+    cm_rank_expect_same_bits(cm_test_folder, (int[]){2}, 1);
 }
 END_TEST
 
 START_TEST(devices_that_no_longer_agree_stop_all_ranks) {
     if (!cm_program_has_mpi()) return;
-    ck_assert_msg(cm_rank_run(2, "diverge", folder) == 0, "%s", cm_rank_output);
+    ck_assert_msg(cm_rank_run(2, "diverge", cm_test_folder) == 0, "%s", cm_rank_output);
     ck_assert_msg(strstr(cm_rank_output, "update 2: representation.") &&
                       strstr(cm_rank_output, " of rank 1 is not that of rank 0"),
                   "%s", cm_rank_output);
@@ -102,7 +95,7 @@ END_TEST
 
 START_TEST(a_number_that_is_not_finite_on_one_device_stops_all_alike) {
     if (!cm_program_has_mpi()) return;
-    ck_assert_msg(cm_rank_run(2, "not-finite", folder) == 0, "%s", cm_rank_output);
+    ck_assert_msg(cm_rank_run(2, "not-finite", cm_test_folder) == 0, "%s", cm_rank_output);
     ck_assert_int_eq(cm_rank_count_lines("rank is done"), 2);
 }
 END_TEST
@@ -182,7 +175,7 @@ int main(int argc, char **argv) {
     if (argc > 2) return run_rank(argv[1], argv[2]);
     Suite *suite = suite_create("ranks on devices");
     TCase *tc = tcase_create("ranks on devices");
-    tcase_add_checked_fixture(tc, begin_each, end_each);
+    tcase_add_checked_fixture(tc, cm_test_folder_make, cm_test_folder_remove);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, a_hundred_updates_of_2_ranks_on_devices_give_the_bits_of_one);
     tcase_add_test(tc, devices_that_no_longer_agree_stop_all_ranks);

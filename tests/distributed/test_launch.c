@@ -13,6 +13,7 @@
 #include "distributed/launch.h"
 #include "run/metrics.h"
 #include "run/ranks.h"
+#include "support/folder.h"
 #include "support/main.h"
 #include "support/program.h"
 
@@ -152,16 +153,7 @@ END_TEST
 
 /* ---- runs ---- */
 
-static char folder[64];
 static cm_output output;
-
-static void begin_each(void) {
-    strcpy(folder, "/tmp/cumind-launch-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    setenv("TMPDIR", "/tmp", 1);
-    setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* of MPI, to the end */
-}
-static void end_each(void) { ck_assert_int_eq(cm_directory_remove(folder), CM_OK); }
 
 #define SMALL                                                                                                          \
     "train --oversubscribe --set min_memory_steps=256 --set num_simulations=4 --set hidden_dim=32 "                    \
@@ -171,13 +163,13 @@ static void train(const char *rest) {
     char text[1024];
     snprintf(text, sizeof text,
              SMALL "--set evaluation_interval=512 --set evaluation_episodes=2 --env-steps 768 --quiet %s", rest);
-    cm_program_run(folder, text, &output);
+    cm_program_run(cm_test_folder, text, &output);
 }
 
 static void hash_of(const char *run, char hash[64]) {
     char name[64], text[2048];
     snprintf(name, sizeof name, "%s/result.json", run);
-    cm_program_file(folder, name, text, sizeof text);
+    cm_program_file(cm_test_folder, name, text, sizeof text);
     const char *at = strstr(text, "\"parameter_hash\": \"");
     ck_assert_msg(at != NULL, "%s: %s", run, text);
     snprintf(hash, 64, "%.32s", at + strlen("\"parameter_hash\": \""));
@@ -189,9 +181,9 @@ static void same_beginning(const char *a, const char *b) {
     char path[128];
     cm_metrics *x, *y;
     int n, m;
-    snprintf(path, sizeof path, "%s/%s/metrics.jsonl", folder, a);
+    snprintf(path, sizeof path, "%s/%s/metrics.jsonl", cm_test_folder, a);
     ck_assert_msg(cm_metrics_read(path, &x, &n) == CM_OK, "%s", cm_error_message());
-    snprintf(path, sizeof path, "%s/%s/metrics.jsonl", folder, b);
+    snprintf(path, sizeof path, "%s/%s/metrics.jsonl", cm_test_folder, b);
     ck_assert_msg(cm_metrics_read(path, &y, &m) == CM_OK, "%s", cm_error_message());
     ck_assert_int_eq(n, 3);
     ck_assert_int_eq(m, 3);
@@ -223,7 +215,7 @@ START_TEST(two_runs_of_two_ranks_end_with_the_same_hash) {
     ck_assert_str_eq(first, second);
     same_beginning("one", "two");
     snprintf(path, sizeof path, "eval --run two --episodes 2 --json");
-    cm_program_run(folder, path, &output);
+    cm_program_run(cm_test_folder, path, &output);
     ck_assert_msg(output.status == 0, "%s", output.err);
 }
 END_TEST
@@ -242,9 +234,9 @@ START_TEST(an_evaluation_by_ranks_is_that_of_one_process) {
     if (!cm_program_has_mpi()) return;
     train("--num-devices 4 --set final_evaluation_episodes=7 --run four");
     ck_assert_msg(output.status == 0, "%s", output.err);
-    cm_program_file(folder, "four/result.json", text, sizeof text);
+    cm_program_file(cm_test_folder, "four/result.json", text, sizeof text);
     snprintf(command, sizeof command, "eval --run four --episodes 7 --json --seed %.0f", number_of(text, "seed"));
-    cm_program_run(folder, command, &output);
+    cm_program_run(cm_test_folder, command, &output);
     ck_assert_msg(output.status == 0, "%s", output.err);
     const char *const keys[] = {"episodes", "mean", "std", "min", "max"};
     for (int i = 0; i < 5; i++) {
@@ -257,11 +249,12 @@ END_TEST
 /* Starts a long run of two ranks and waits until its first iterations are there. */
 static pid_t start_long(void) {
     char text[4096] = "";
-    pid_t job = cm_program_start(folder, SMALL "--num-devices 2 --set evaluation_interval=0 --env-steps 10000000 --run "
+    pid_t job =
+        cm_program_start(cm_test_folder, SMALL "--num-devices 2 --set evaluation_interval=0 --env-steps 10000000 --run "
                                                "long --set log_interval=0");
     for (int i = 0; i < 600 && !strstr(text, "\"iteration\": 2,"); i++) {
         usleep(100000);
-        cm_program_file(folder, "long/metrics.jsonl", text, sizeof text);
+        cm_program_file(cm_test_folder, "long/metrics.jsonl", text, sizeof text);
     }
     ck_assert_msg(strstr(text, "\"iteration\": 2,") != NULL, "it did not begin");
     return job;
@@ -276,7 +269,7 @@ START_TEST(a_killed_rank_ends_the_job_promptly_and_is_named) {
     kill(rank, SIGKILL);
     ck_assert_int_eq(cm_program_wait(job), 128 + SIGKILL);
     ck_assert_double_lt(cm_clock_seconds() - start, 30.0);
-    cm_program_file(folder, "err.txt", text, sizeof text);
+    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
     cm_program_expect_line(text, "cumind: rank 1 on ");
     cm_program_expect_line(text, " was ended by signal 9 (Killed)");
 }
@@ -288,12 +281,12 @@ START_TEST(a_request_to_stop_ends_and_saves_all_ranks) {
     pid_t job = start_long();
     kill(job, SIGTERM);
     ck_assert_int_eq(cm_program_wait(job), 0);
-    cm_program_file(folder, "out.txt", text, sizeof text);
+    cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
     ck_assert_msg(strstr(text, "asked to stop after ") && strstr(text, "train --resume long --num-devices 2"), "%s",
                   text);
-    cm_program_file(folder, "err.txt", text, sizeof text);
+    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
     ck_assert_str_eq(text, "");
-    cm_program_run(folder, "eval --run long --episodes 2 --json", &output);
+    cm_program_run(cm_test_folder, "eval --run long --episodes 2 --json", &output);
     ck_assert_msg(output.status == 0, "%s", output.err);
 }
 END_TEST
@@ -304,7 +297,7 @@ START_TEST(one_rank_that_is_asked_to_stop_stops_all) {
     pid_t job = start_long();
     kill(cm_program_find_rank(job, 1), SIGTERM);
     ck_assert_int_eq(cm_program_wait(job), 0);
-    cm_program_file(folder, "out.txt", text, sizeof text);
+    cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
     ck_assert_msg(strstr(text, "asked to stop after "), "%s", text);
 }
 END_TEST
@@ -318,7 +311,7 @@ START_TEST(what_ranks_cannot_do_is_one_line_and_a_usage_error) {
                 {"train --num-devices 4000", "add --oversubscribe"},
                 {"train --num-devices 2 --oversubscribe --set rank_timeout=0", "rank_timeout"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        cm_program_run(folder, rows[i].arguments, &output);
+        cm_program_run(cm_test_folder, rows[i].arguments, &output);
         cm_program_expect_error(&output, 2, rows[i].says);
     }
 }
@@ -328,7 +321,7 @@ END_TEST
 START_TEST(without_the_module_or_mpirun_one_line_says_what_is_missing) {
     char command[2048], text[4096];
     snprintf(command, sizeof command, "cp %s %s/cumind && cd %s && ./cumind train --num-devices 2 --oversubscribe 2>&1",
-             CM_TEST_PROGRAM, folder, folder);
+             CM_TEST_PROGRAM, cm_test_folder, cm_test_folder);
     FILE *pipe = popen(command, "r");
     ck_assert_ptr_nonnull(pipe);
     text[fread(text, 1, sizeof text - 1, pipe)] = '\0';
@@ -337,8 +330,8 @@ START_TEST(without_the_module_or_mpirun_one_line_says_what_is_missing) {
     ck_assert_msg(strstr(text, "build it with `make deps-mpi all`") != NULL, "%s", text);
     ck_assert_ptr_eq(strchr(text, '\n'), text + strlen(text) - 1);
     if (!cm_program_has_mpi()) return;
-    snprintf(command, sizeof command, "cd %s && PATH=/nowhere %s train --num-devices 2 --oversubscribe 2>&1", folder,
-             CM_TEST_PROGRAM);
+    snprintf(command, sizeof command, "cd %s && PATH=/nowhere %s train --num-devices 2 --oversubscribe 2>&1",
+             cm_test_folder, CM_TEST_PROGRAM);
     pipe = popen(command, "r");
     ck_assert_ptr_nonnull(pipe);
     text[fread(text, 1, sizeof text - 1, pipe)] = '\0';
@@ -349,7 +342,7 @@ END_TEST
 
 START_TEST(an_error_of_a_rank_is_said_once_and_is_the_jobs_status) {
     if (!cm_program_has_mpi()) return;
-    cm_program_run(folder,
+    cm_program_run(cm_test_folder,
                    SMALL "--num-devices 2 --quiet --set learning_rate=1000 --set clip_norm=0 --set "
                          "weight_decay=10 --set evaluation_interval=0 --env-steps 4096 --run nan",
                    &output);
@@ -360,7 +353,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("launch");
     TCase *tc = tcase_create("launch");
-    tcase_add_checked_fixture(tc, begin_each, end_each);
+    tcase_add_checked_fixture(tc, cm_program_folder_for_ranks, cm_test_folder_remove);
     tcase_set_timeout(tc, 25);
     tcase_add_test(tc, the_launchers_frames_become_one_line_or_none);
     tcase_add_test(tc, ranks_are_found_by_the_variables_of_their_launcher);

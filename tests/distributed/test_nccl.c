@@ -9,6 +9,7 @@
 
 #include "core/file.h"
 #include "distributed/nccl.h"
+#include "support/folder.h"
 #include "support/main.h"
 #include "support/program.h"
 #include "support/ranks.h"
@@ -233,7 +234,6 @@ static void compare(const float *one, const float *two) {
 }
 
 START_TEST(two_ranks_on_a_gpu_learn_what_one_does) {
-    char folder[] = "/tmp/cumind-nccl-XXXXXX";
     cm_backend *backend;
     size_t sizes[3];
     if (cm_backend_open("cuda", &backend) != CM_OK) {
@@ -242,16 +242,16 @@ START_TEST(two_ranks_on_a_gpu_learn_what_one_does) {
     }
     cm_backend_close(backend);
     if (!cm_program_has_mpi()) return;
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    ck_assert_msg(cm_rank_run(0, "gpu", folder) == 0, "%s", cm_rank_output);
-    ck_assert_msg(cm_rank_run(2, "gpu", folder) == 0, "%s", cm_rank_output);
-    char *one = cm_rank_file(folder, 0, 0, &sizes[0]);
-    char *two[2] = {cm_rank_file(folder, 2, 0, &sizes[1]), cm_rank_file(folder, 2, 1, &sizes[2])};
+    cm_test_folder_make();
+    ck_assert_msg(cm_rank_run(0, "gpu", cm_test_folder) == 0, "%s", cm_rank_output);
+    ck_assert_msg(cm_rank_run(2, "gpu", cm_test_folder) == 0, "%s", cm_rank_output);
+    char *one = cm_rank_file(cm_test_folder, 0, 0, &sizes[0]);
+    char *two[2] = {cm_rank_file(cm_test_folder, 2, 0, &sizes[1]), cm_rank_file(cm_test_folder, 2, 1, &sizes[2])};
     ck_assert(sizes[0] == sizes[1] && sizes[1] == sizes[2]);
     ck_assert_msg(memcmp(two[0], two[1], sizes[1]) == 0, "the two ranks differ");
     compare((const float *)(const void *)one, (const float *)(const void *)two[0]);
     free(one), free(two[0]), free(two[1]);
-    ck_assert_int_eq(cm_directory_remove(folder), CM_OK);
+    cm_test_folder_remove();
 }
 END_TEST
 

@@ -18,6 +18,7 @@
 #include "core/file.h"
 #include "core/rng.h"
 #include "distributed/comm.h"
+#include "support/folder.h"
 #include "support/main.h"
 #include "support/program.h"
 #include "support/ranks.h"
@@ -138,18 +139,10 @@ static int run_rank(const char *what, const char *path) {
 
 /* ---- the suite ---- */
 
-static char folder[64];
-
-static void begin_each(void) {
-    strcpy(folder, "/tmp/cumind-ranks-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-static void end_each(void) { ck_assert_int_eq(cm_directory_remove(folder), CM_OK); }
-
 START_TEST(sums_over_2_3_and_4_ranks_have_the_bits_of_the_tree) {
     if (!cm_program_has_mpi()) return;
     for (int ranks = 2; ranks <= 4; ranks++) {
-        ck_assert_msg(cm_rank_run(ranks, "sums", folder) == 0, "%d ranks: %s", ranks, cm_rank_output);
+        ck_assert_msg(cm_rank_run(ranks, "sums", cm_test_folder) == 0, "%d ranks: %s", ranks, cm_rank_output);
         ck_assert_int_eq(cm_rank_count_lines("rank is done"), ranks);
     }
 }
@@ -157,7 +150,7 @@ END_TEST
 
 START_TEST(ranks_that_may_not_read_each_others_memory_sum_without_a_word) {
     if (!cm_program_has_mpi()) return;
-    ck_assert_msg(cm_rank_run(2, "container", folder) == 0, "%s", cm_rank_output);
+    ck_assert_msg(cm_rank_run(2, "container", cm_test_folder) == 0, "%s", cm_rank_output);
     ck_assert_str_eq(cm_rank_output, "rank is done\nrank is done\n");
 }
 END_TEST
@@ -165,13 +158,13 @@ END_TEST
 START_TEST(a_hundred_updates_of_1_2_and_4_ranks_give_the_same_bits) {
     static const int ranks[] = {1, 2, 4};
     if (!cm_program_has_mpi()) return;
-    cm_rank_expect_same_bits(folder, ranks, 3);
+    cm_rank_expect_same_bits(cm_test_folder, ranks, 3);
 }
 END_TEST
 
 START_TEST(ranks_that_no_longer_agree_stop_and_name_rank_and_tensor) {
     if (!cm_program_has_mpi()) return;
-    ck_assert_msg(cm_rank_run(2, "diverge", folder) == 0, "%s", cm_rank_output);
+    ck_assert_msg(cm_rank_run(2, "diverge", cm_test_folder) == 0, "%s", cm_rank_output);
     ck_assert_msg(strstr(cm_rank_output, "update 6: representation.") &&
                       strstr(cm_rank_output, " of rank 1 is not that of rank 0"),
                   "%s", cm_rank_output);
@@ -180,7 +173,7 @@ END_TEST
 
 START_TEST(a_number_that_is_not_finite_on_one_rank_stops_all_alike) {
     if (!cm_program_has_mpi()) return;
-    ck_assert_msg(cm_rank_run(2, "not-finite", folder) == 0, "%s", cm_rank_output);
+    ck_assert_msg(cm_rank_run(2, "not-finite", cm_test_folder) == 0, "%s", cm_rank_output);
     ck_assert_int_eq(cm_rank_count_lines("rank is done"), 2);
 }
 END_TEST
@@ -188,7 +181,7 @@ END_TEST
 START_TEST(a_rank_that_stands_still_ends_the_job_and_is_named) {
     if (!cm_program_has_mpi()) return;
     double start = cm_clock_seconds();
-    ck_assert_int_ne(cm_rank_run(3, "silent", folder), 0);
+    ck_assert_int_ne(cm_rank_run(3, "silent", cm_test_folder), 0);
     ck_assert_double_lt(cm_clock_seconds() - start, 60.0);
     ck_assert_msg(strstr(cm_rank_output, "rank 1 on ") &&
                       strstr(cm_rank_output, " has not answered for 1 s: all ranks end"),
@@ -201,7 +194,7 @@ int main(int argc, char **argv) {
     if (argc > 2) return run_rank(argv[1], argv[2]);
     Suite *suite = suite_create("ranks");
     TCase *tc = tcase_create("ranks");
-    tcase_add_checked_fixture(tc, begin_each, end_each);
+    tcase_add_checked_fixture(tc, cm_test_folder_make, cm_test_folder_remove);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, sums_over_2_3_and_4_ranks_have_the_bits_of_the_tree);
     tcase_add_test(tc, ranks_that_may_not_read_each_others_memory_sum_without_a_word);

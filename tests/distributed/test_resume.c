@@ -14,6 +14,7 @@
 #include "core/json.h"
 #include "run/checkpoint.h"
 #include "run/metrics.h"
+#include "support/folder.h"
 #include "support/main.h"
 #include "support/program.h"
 
@@ -25,19 +26,10 @@ enum { ENVIRONMENTS = 24, ITERATION = 8 * ENVIRONMENTS };
     "--set min_memory_steps=192 --set updates_per_iteration=3 --set num_simulations=4 --set hidden_dim=32 "            \
     "--set final_evaluation_episodes=0 --set evaluation_interval=0 --set checkpoint_updates=6 --set log_interval=0 "
 
-static char folder[64];
 static cm_output output;
 
-static void begin_each(void) {
-    strcpy(folder, "/tmp/cumind-resume-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    setenv("TMPDIR", "/tmp", 1);
-    setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* of MPI, to the end */
-}
-static void end_each(void) { ck_assert_int_eq(cm_directory_remove(folder), CM_OK); }
-
 static void path_of(const char *run, const char *file, char path[256]) {
-    snprintf(path, 256, "%s/%s%s%s", folder, run, file[0] ? "/" : "", file);
+    snprintf(path, 256, "%s/%s%s%s", cm_test_folder, run, file[0] ? "/" : "", file);
 }
 
 /* ---- commands ---- */
@@ -46,7 +38,7 @@ static void run(int ranks, const char *text, const char *rest) {
     char line[2048], devices[32] = "";
     if (ranks > 1) snprintf(devices, sizeof devices, " --num-devices %d", ranks);
     snprintf(line, sizeof line, "%s %s%s", text, rest, devices);
-    cm_program_run(folder, line, &output);
+    cm_program_run(cm_test_folder, line, &output);
 }
 
 static void train(int ranks, const char *rest) {
@@ -59,7 +51,7 @@ static void resume(int ranks, const char *rest) { run(ranks, "train --quiet --ov
 
 static void copy(const char *from, const char *to) {
     char command[256];
-    snprintf(command, sizeof command, "cp -a %s/%s %s/%s", folder, from, folder, to);
+    snprintf(command, sizeof command, "cp -a %s/%s %s/%s", cm_test_folder, from, cm_test_folder, to);
     ck_assert_int_eq(system(command), 0);
 }
 
@@ -221,7 +213,7 @@ END_TEST
 /* Starts a long run of two ranks and waits for its first checkpoint. */
 static pid_t start_long(void) {
     char path[256];
-    pid_t job = cm_program_start(folder, SMALL "--num-devices 2 --env-steps 10000000 --run long");
+    pid_t job = cm_program_start(cm_test_folder, SMALL "--num-devices 2 --env-steps 10000000 --run long");
     path_of("long", "latest", path);
     for (int i = 0; i < 300 && !cm_file_exists(path); i++) usleep(100000);
     ck_assert_msg(cm_file_exists(path), "it did not begin");
@@ -236,7 +228,7 @@ START_TEST(one_rank_without_room_leaves_the_checkpoint_before_and_is_named) {
     ck_assert_int_gt(rank, 0);
     ck_assert_int_eq(prlimit(rank, RLIMIT_FSIZE, &few, NULL), 0);
     ck_assert_int_eq(cm_program_wait(job), 1);
-    cm_program_file(folder, "err.txt", text, sizeof text);
+    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
     ck_assert_msg(strncmp(text, "cumind: rank 1: saving the replay: ", 35) == 0, "%s", text);
     ck_assert_msg(strstr(text, "rank-1-") && strstr(text, "File too large"), "%s", text);
     ck_assert_ptr_eq(strchr(text, '\n'), text + strlen(text) - 1);
@@ -276,7 +268,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("resume");
     TCase *tc = tcase_create("resume");
-    tcase_add_checked_fixture(tc, begin_each, end_each);
+    tcase_add_checked_fixture(tc, cm_program_folder_for_ranks, cm_test_folder_remove);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, two_ranks_go_on_with_a_run_of_two_as_if_it_had_not_been_broken);
     tcase_add_test(tc, a_run_of_four_ranks_goes_on_with_one_two_and_three);

@@ -7,19 +7,11 @@
 
 #include "core/file.h"
 #include "core/json.h"
+#include "support/folder.h"
 #include "support/main.h"
 #include "support/program.h"
 
-static char folder[64];
 static cm_output output;
-
-static void begin_each(void) {
-    strcpy(folder, "/tmp/cumind-scaling-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    setenv("TMPDIR", "/tmp", 1);
-    setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* of MPI, to the end */
-}
-static void end_each(void) { ck_assert_int_eq(cm_directory_remove(folder), CM_OK); }
 
 #define SMALL                                                                                                          \
     "benchmark scaling --num-devices 2 --oversubscribe --seconds 0.01 --updates 8 --set min_memory_steps=256 "         \
@@ -57,7 +49,7 @@ static void read_rows(cm_json_doc *docs[2]) {
 START_TEST(one_and_two_ranks_make_the_same_training_and_two_sum_gradients) {
     cm_json_doc *docs[2];
     if (!cm_program_has_mpi()) return;
-    cm_program_run(folder, SMALL "--json", &output);
+    cm_program_run(cm_test_folder, SMALL "--json", &output);
     ck_assert_msg(output.status == 0, "%s", output.err);
     read_rows(docs);
     const cm_json *one = cm_json_root(docs[0]), *two = cm_json_root(docs[1]);
@@ -86,12 +78,12 @@ END_TEST
 START_TEST(the_table_has_a_row_per_number_of_ranks_and_nothing_is_left_behind) {
     char path[128];
     if (!cm_program_has_mpi()) return;
-    cm_program_run(folder, SMALL, &output);
+    cm_program_run(cm_test_folder, SMALL, &output);
     ck_assert_msg(output.status == 0, "%s", output.err);
     ck_assert_msg(strstr(output.out, "\n    1 ") && strstr(output.out, "\n    2 "), "%s", output.out);
     ck_assert_msg(strstr(output.out, "overlap") && strstr(output.out, "100 %"), "%s", output.out);
     ck_assert_str_eq(output.err, "");
-    snprintf(path, sizeof path, "%s/checkpoints", folder);
+    snprintf(path, sizeof path, "%s/checkpoints", cm_test_folder);
     ck_assert(!cm_file_exists(path));
 }
 END_TEST
@@ -104,7 +96,7 @@ START_TEST(what_cannot_be_shared_or_started_is_one_line) {
                 {"benchmark scaling --num-devices 2 --backend cuda", "on CPUs only: leave out --backend cuda"},
                 {"benchmark scaling --num-devices 0", "--num-devices"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        cm_program_run(folder, rows[i].arguments, &output);
+        cm_program_run(cm_test_folder, rows[i].arguments, &output);
         cm_program_expect_error(&output, 2, rows[i].says);
     }
 }
@@ -113,7 +105,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("scaling");
     TCase *tc = tcase_create("scaling");
-    tcase_add_checked_fixture(tc, begin_each, end_each);
+    tcase_add_checked_fixture(tc, cm_program_folder_for_ranks, cm_test_folder_remove);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, one_and_two_ranks_make_the_same_training_and_two_sum_gradients);
     tcase_add_test(tc, the_table_has_a_row_per_number_of_ranks_and_nothing_is_left_behind);

@@ -12,6 +12,7 @@
 
 #include "core/file.h"
 #include "run/checkpoint.h"
+#include "support/folder.h"
 #include "support/main.h"
 
 /* A part with one array, one JSON file and segments that never change. */
@@ -75,7 +76,6 @@ static cm_status module_load(void *context, cm_checkpoint_reader *reader) {
 
 static uint64_t module_bytes(void *context) { return ((module *)context)->bytes; }
 
-static char run[PATH_MAX];
 static cm_checkpoint_store *store;
 
 static cm_checkpoint_part part_of(module *m) {
@@ -84,14 +84,13 @@ static cm_checkpoint_part part_of(module *m) {
 }
 
 static void begin(void) {
-    snprintf(run, sizeof run, "/tmp/cumind-checkpoint-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(run));
-    ck_assert_int_eq(cm_checkpoint_store_create(run, 3, NULL, &store), CM_OK);
+    cm_test_folder_make();
+    ck_assert_int_eq(cm_checkpoint_store_create(cm_test_folder, 3, NULL, &store), CM_OK);
 }
 
 static void end(void) {
     cm_checkpoint_store_destroy(store);
-    ck_assert_int_eq(cm_directory_remove(run), CM_OK);
+    cm_test_folder_remove();
 }
 
 static void save(module *m, int64_t update) {
@@ -142,7 +141,7 @@ START_TEST(unchanged_segments_are_hard_linked) {
     ck_assert_int_eq(m.kept, 2);
     char path[PATH_MAX];
     struct stat about;
-    snprintf(path, sizeof path, "%.4000s/checkpoints/00000002/segment-2.bin", run);
+    snprintf(path, sizeof path, "%.4000s/checkpoints/00000002/segment-2.bin", cm_test_folder);
     ck_assert_int_eq(stat(path, &about), 0);
     ck_assert_uint_eq(about.st_nlink, 2);
     module n = {0};
@@ -155,7 +154,7 @@ START_TEST(segments_are_linked_after_a_load_too) {
     module m = {.segments = 3}, n = {0};
     save(&m, 1);
     cm_checkpoint_store_destroy(store);
-    ck_assert_int_eq(cm_checkpoint_store_create(run, 3, NULL, &store), CM_OK);
+    ck_assert_int_eq(cm_checkpoint_store_create(cm_test_folder, 3, NULL, &store), CM_OK);
     ck_assert_int_eq(load(&n, CM_CHECKPOINT_LATEST, NULL), CM_OK);
     save(&n, 2);
     ck_assert_int_eq(n.kept, 3);
@@ -202,7 +201,7 @@ END_TEST
 /* Overwrites `size` bytes at `at` (or truncates there) in a file of checkpoint 2. */
 static void damage(const char *name, off_t at, const void *bytes, size_t size) {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%.4000s/checkpoints/00000002/%s", run, name);
+    snprintf(path, sizeof path, "%.4000s/checkpoints/00000002/%s", cm_test_folder, name);
     int file = open(path, O_RDWR);
     ck_assert_int_ge(file, 0);
     if (bytes) {
@@ -237,7 +236,7 @@ START_TEST(damaged_files_are_named_with_the_newest_intact_checkpoint) {
     m.first_segment = 0;
     save(&m, 1);
     cm_checkpoint_store_destroy(store); /* so that segment 0 is written twice, not shared */
-    ck_assert_int_eq(cm_checkpoint_store_create(run, 3, NULL, &store), CM_OK);
+    ck_assert_int_eq(cm_checkpoint_store_create(cm_test_folder, 3, NULL, &store), CM_OK);
     save(&m, 2);
     damage(d->file, d->at, d->bytes, d->size);
     ck_assert_int_ne(load(&n, CM_CHECKPOINT_LATEST, NULL), CM_OK);
@@ -263,7 +262,7 @@ START_TEST(lost_latest_link_falls_back_to_the_highest_number) {
     char path[PATH_MAX];
     save(&m, 7);
     save(&m, 9);
-    snprintf(path, sizeof path, "%.4000s/latest", run);
+    snprintf(path, sizeof path, "%.4000s/latest", cm_test_folder);
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_int_eq(cm_checkpoint_find(store, CM_CHECKPOINT_LATEST), 9);
 }
@@ -303,7 +302,7 @@ START_TEST(leftovers_are_removed_at_the_next_start) {
     char path[PATH_MAX];
     module m = {0};
     save(&m, 1);
-    snprintf(path, sizeof path, "%.4000s/checkpoints/.writing-2-999", run);
+    snprintf(path, sizeof path, "%.4000s/checkpoints/.writing-2-999", cm_test_folder);
     ck_assert_int_eq(cm_directory_make(path), CM_OK);
     ck_assert_int_eq(cm_checkpoint_clean(store), CM_OK);
     ck_assert(!cm_file_exists(path));

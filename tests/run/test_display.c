@@ -13,6 +13,7 @@
 #include "run/directory.h"
 #include "run/plot.h"
 #include "run/progress.h"
+#include "support/folder.h"
 #include "support/main.h"
 
 static int characters(const char *text) {
@@ -202,17 +203,10 @@ END_TEST
 
 /* ---- the folder of a run ---- */
 
-static char root[64];
-static void begin(void) {
-    strcpy(root, "/tmp/cumind-run-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(root));
-}
-static void end(void) { ck_assert_int_eq(cm_directory_remove(root), CM_OK); }
-
 START_TEST(folder_that_holds_a_run_is_refused_naming_resume) {
     char path[128];
     cm_run_directory run, other;
-    snprintf(path, sizeof path, "%s/a/b", root);
+    snprintf(path, sizeof path, "%s/a/b", cm_test_folder);
     ck_assert_int_eq(cm_run_directory_create(&run, path, "{}"), CM_OK);
     ck_assert_int_eq(cm_run_directory_create(&other, path, "{}"), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "--resume"));
@@ -225,7 +219,7 @@ START_TEST(run_that_cannot_begin_leaves_no_folder) {
     char path[128];
     cm_run_directory run;
     struct rlimit before, none;
-    snprintf(path, sizeof path, "%s/full", root);
+    snprintf(path, sizeof path, "%s/full", cm_test_folder);
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
     none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
@@ -242,7 +236,7 @@ END_TEST
 START_TEST(one_process_at_a_time_writes_to_a_run) {
     char path[128];
     cm_run_directory run;
-    snprintf(path, sizeof path, "%s/a", root);
+    snprintf(path, sizeof path, "%s/a", cm_test_folder);
     ck_assert_int_eq(cm_run_directory_create(&run, path, "{}"), CM_OK);
     pid_t child = fork();
     if (child == 0) {
@@ -261,13 +255,13 @@ END_TEST
 START_TEST(what_is_no_run_is_said) {
     char path[128];
     cm_run_directory run;
-    ck_assert_int_eq(cm_run_directory_open(&run, root), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_run_directory_open(&run, cm_test_folder), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "holds no run"));
-    snprintf(path, sizeof path, "%s/x", root);
+    snprintf(path, sizeof path, "%s/x", cm_test_folder);
     ck_assert_int_eq(cm_run_directory_open(&run, path), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "no such run"));
     ck_assert_int_eq(cm_file_write(path, "x", 1), CM_OK);
-    ck_assert_int_eq(cm_run_directory_create(&run, root, "{}"), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_run_directory_create(&run, cm_test_folder, "{}"), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "is not empty"));
 }
 END_TEST
@@ -283,12 +277,12 @@ START_TEST(names_are_free_and_found_again) {
     cm_run_directory run;
     int found = 0;
     for (int i = 0; i < 3; i++) {
-        ck_assert_int_eq(cm_run_directory_name(root, "ALE/Pong-v5", name, sizeof name), CM_OK);
+        ck_assert_int_eq(cm_run_directory_name(cm_test_folder, "ALE/Pong-v5", name, sizeof name), CM_OK);
         ck_assert_int_eq(cm_run_directory_create(&run, name, "{}"), CM_OK);
         cm_run_directory_close(&run);
     }
     ck_assert_ptr_nonnull(strstr(name, "/ALE_Pong-v5/"));
-    ck_assert_int_eq(cm_run_directory_visit(root, count_run, &found), CM_OK);
+    ck_assert_int_eq(cm_run_directory_visit(cm_test_folder, count_run, &found), CM_OK);
     ck_assert_int_eq(found, 3);
 }
 END_TEST
@@ -311,7 +305,7 @@ int main(void) {
     tcase_add_test(tests, svg_is_escaped_and_has_one_dot_per_point);
     TCase *folder = tcase_create("folder");
     suite_add_tcase(suite, folder);
-    tcase_add_checked_fixture(folder, begin, end);
+    tcase_add_checked_fixture(folder, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(folder, folder_that_holds_a_run_is_refused_naming_resume);
     tcase_add_test(folder, run_that_cannot_begin_leaves_no_folder);
     tcase_add_test(folder, one_process_at_a_time_writes_to_a_run);

@@ -10,26 +10,20 @@
 #include "run/checkpoint.h"
 #include "run/run.h"
 #include "support/far.h"
+#include "support/folder.h"
 #include "support/main.h"
 
 const cm_backend_class cm_cuda_class = {.name = "cuda", .open = cm_far_open};
 
-static char folder[64];
-
-static void set_up(void) {
-    strcpy(folder, "/tmp/cumind-far-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
 /* All that was taken on the device is given back. */
 static void tear_down(void) {
     ck_assert_uint_eq(cm_far_state.blocks + cm_far_state.recordings, 0);
-    ck_assert_int_eq(cm_directory_remove(folder), CM_OK);
+    cm_test_folder_remove();
 }
 
 static const char *run_folder(const char *backend) {
     static char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, backend);
+    snprintf(path, sizeof path, "%s/%s", cm_test_folder, backend);
     return path;
 }
 
@@ -119,7 +113,7 @@ START_TEST(a_run_that_was_left_there_may_be_gone_on_with_on_the_host_and_the_oth
     train("ref", kinds[0], false, 6, half);
     train("cuda", kinds[0], false, 6, far);
     ck_assert_str_eq(half, far);
-    snprintf(command, sizeof command, "cd %s && mv ref cpu && mv cuda ref && mv cpu cuda", folder);
+    snprintf(command, sizeof command, "cd %s && mv ref cpu && mv cuda ref && mv cpu cuda", cm_test_folder);
     ck_assert_int_eq(system(command), 0);
     train("ref", kinds[0], true, 12, near);
     train("cuda", kinds[0], true, 12, far);
@@ -242,7 +236,7 @@ int main(void) {
     Suite *suite = suite_create("far");
     TCase *tc = tcase_create("runs");
     tcase_set_timeout(tc, 120);
-    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_checked_fixture(tc, cm_test_folder_make, tear_down);
     tcase_add_loop_test(tc, a_run_computes_the_same_bits_where_the_host_cannot_see_the_memory, 0, KINDS);
     tcase_add_test(tc, a_run_that_was_left_there_may_be_gone_on_with_on_the_host_and_the_other_way_round);
     tcase_add_test(tc, unless_it_is_told_a_device_takes_the_whole_batch_at_once_and_the_host_64_rows);

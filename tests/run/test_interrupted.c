@@ -16,6 +16,7 @@
 #include "run/checkpoint.h"
 #include "run/metrics.h"
 #include "run/run.h"
+#include "support/folder.h"
 #include "support/main.h"
 
 /* A place where a run is asked to stop: when it prints a line with `text`; "": before it begins. */
@@ -44,16 +45,8 @@ ssize_t write(int file, const void *text, size_t size) {
     return syscall(SYS_write, file, text, size);
 }
 
-static char folder[64];
-
-static void begin_each(void) {
-    strcpy(folder, "/tmp/cumind-interrupted-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-static void end_each(void) { ck_assert_int_eq(cm_directory_remove(folder), CM_OK); }
-
 static void path_of(const char *run, const char *file, char path[160]) {
-    snprintf(path, 160, "%s/%s%s%s", folder, run, file[0] ? "/" : "", file);
+    snprintf(path, 160, "%s/%s%s%s", cm_test_folder, run, file[0] ? "/" : "", file);
 }
 
 static void train(const char *name, const place *at, bool resume, cm_run_result *result) {
@@ -186,7 +179,7 @@ int main(void) {
     cm_log_set_level(CM_WARNING);
     Suite *suite = suite_create("run/interrupted");
     TCase *t = tcase_create("evaluations");
-    tcase_add_checked_fixture(t, begin_each, end_each);
+    tcase_add_checked_fixture(t, cm_test_folder_make, cm_test_folder_remove);
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, evaluation_that_is_asked_to_stop_counts_for_nothing_and_is_made_again, 0, PLACES);
     tcase_add_test(t, stop_that_is_asked_again_and_again_loses_nothing);

@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "run/checkpoint.h"
 #include "run/run.h"
+#include "support/folder.h"
 #include "support/main.h"
 
 /* Every allocation of this program is counted, unless a sanitizer has its own allocator. */
@@ -33,7 +34,7 @@ void *aligned_alloc(size_t align, size_t bytes) { return count(), __libc_memalig
 /* Allocations between opening a run of `iterations` iterations and its end. Nothing is saved or evaluated on the way.
  */
 static long run_and_count(int iterations, const char *overlap) {
-    char steps[64], folder[64] = "/tmp/cumind-steady-XXXXXX", directory[80];
+    char steps[64], directory[80];
     snprintf(steps, sizeof steps, "env_steps=%d", iterations * 256);
     const char *const settings[] = {steps,
                                     overlap,
@@ -49,8 +50,8 @@ static long run_and_count(int iterations, const char *overlap) {
     cm_config *config;
     cm_run *run;
     cm_run_result result;
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(directory, sizeof directory, "%s/run", folder);
+    cm_test_folder_make();
+    snprintf(directory, sizeof directory, "%s/run", cm_test_folder);
     ck_assert_msg(cm_configuration_load(NULL, settings, 10, &configuration, &config) == CM_OK, "%s",
                   cm_error_message());
     cm_progress_style style = {.file = 2, .quiet = true};
@@ -69,7 +70,7 @@ static long run_and_count(int iterations, const char *overlap) {
     cm_run_close(run);
     cm_progress_destroy(progress);
     cm_config_destroy(config);
-    ck_assert(cm_directory_remove(folder) == CM_OK);
+    cm_test_folder_remove();
     return taken;
 }
 

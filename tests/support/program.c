@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/folder.h"
+
 enum { ARGUMENTS = 64 };
 
 static void redirect(int descriptor, const char *path, int flags) {
@@ -94,6 +96,12 @@ bool cm_program_has_mpi(void) {
     bool is_there = access(path, R_OK) == 0 && system("command -v mpirun >/dev/null") == 0;
     if (!is_there) printf("SKIP mpi: the module is not built, or there is no mpirun (make deps-mpi all)\n");
     return is_there;
+}
+
+void cm_program_folder_for_ranks(void) {
+    cm_test_folder_make();
+    setenv("TMPDIR", "/tmp", 1);
+    setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* of MPI, to the end */
 }
 
 pid_t cm_program_find_rank(pid_t parent, int rank) {

@@ -47,6 +47,9 @@ void cm_program_expect_error(const cm_output *result, int status, const char *pa
 /* Whether runs of several ranks can be started here. Says so if not. */
 bool cm_program_has_mpi(void);
 
+/* A fixture in place of cm_test_folder_make: with what Open MPI wants of its environment in a test. */
+void cm_program_folder_for_ranks(void);
+
 /* The process that is rank `rank` of the ranks that `parent` has started: a child of its child. 0: not there. */
 pid_t cm_program_find_rank(pid_t parent, int rank);
 
