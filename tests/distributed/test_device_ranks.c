@@ -61,10 +61,8 @@ static void do_diverge(cm_comm *comm) {
 }
 
 static int run_rank(const char *what, const char *path) {
-    const cm_comm_options options = {.timeout = 60.0};
     cm_comm comm;
-    cm_comm_single(&comm);
-    if (getenv("OMPI_COMM_WORLD_SIZE")) cm_rank_need(cm_comm_open_mpi(&options, &comm) == CM_OK, "MPI");
+    cm_rank_join(&comm, 60.0);
     comm.sum_on = sum_far;
     comm.gather_on = gather_far;
     if (strcmp(what, "updates") == 0) do_updates(&comm, path);

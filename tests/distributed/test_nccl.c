@@ -191,11 +191,9 @@ END_TEST
 /* ---- two ranks on the GPU that is here ---- */
 
 static int run_rank(const char *path) {
-    const cm_comm_options options = {.timeout = 60.0};
     cm_rank_learner l;
     cm_comm comm;
-    cm_comm_single(&comm);
-    if (getenv("OMPI_COMM_WORLD_SIZE")) cm_rank_need(cm_comm_open_mpi(&options, &comm) == CM_OK, "MPI");
+    cm_rank_join(&comm, 60.0);
     cm_rank_backend(&l, &comm, "cuda");
     if (comm.size > 1) {
         const bool shared = comm.local_size > l.backend->devices;

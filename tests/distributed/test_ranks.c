@@ -120,13 +120,8 @@ static void do_silent(cm_comm *comm) {
 
 static int run_rank(const char *what, const char *path) {
     cm_comm comm;
-    cm_comm_options silence = {.timeout = strcmp(what, "silent") == 0 ? 2.0 : 60.0};
     if (strcmp(what, "container") == 0) refuse_memory_of_others();
-    if (getenv("OMPI_COMM_WORLD_SIZE")) {
-        cm_rank_need(cm_comm_open_mpi(&silence, &comm) == CM_OK, "MPI");
-    } else {
-        cm_comm_single(&comm);
-    }
+    cm_rank_join(&comm, strcmp(what, "silent") == 0 ? 2.0 : 60.0);
     if (strcmp(what, "sums") == 0 || strcmp(what, "container") == 0) do_sums(&comm);
     if (strcmp(what, "updates") == 0) do_updates(&comm, path);
     if (strcmp(what, "diverge") == 0) do_diverge(&comm);

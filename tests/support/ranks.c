@@ -20,6 +20,12 @@ void cm_rank_need(bool holds, const char *what) {
     _exit(9);
 }
 
+void cm_rank_join(cm_comm *comm, double timeout) {
+    const cm_comm_options options = {.timeout = timeout};
+    cm_comm_single(comm);
+    if (getenv("OMPI_COMM_WORLD_SIZE")) cm_rank_need(cm_comm_open_mpi(&options, comm) == CM_OK, "MPI");
+}
+
 void cm_rank_fill(cm_rank_numbers *n, int update) {
     cm_rng rng = cm_rng_init(cm_key_make(3, CM_RNG_TEST, 0), (uint64_t)update << 32);
     for (int i = 0; i < B * (K + 1) * O; i++) n->any[i] = cm_rng_normal(&rng);

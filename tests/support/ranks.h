@@ -11,6 +11,9 @@ enum { CM_RANK_B = 16, CM_RANK_K = 2, CM_RANK_A = 3, CM_RANK_O = 4 * 4 * 2, CM_R
 /* Unless it holds: a line on stderr with the last error, and the end with status 9. */
 void cm_rank_need(bool holds, const char *what);
 
+/* What a rank begins with: MPI under mpirun, else one process; `timeout` in seconds. */
+void cm_rank_join(cm_comm *comm, double timeout);
+
 /* The whole batch of an update. */
 typedef struct cm_rank_numbers {
     float any[CM_RANK_B * (CM_RANK_K + 1) * CM_RANK_O], ones[CM_RANK_B * (CM_RANK_K + 1) * CM_RANK_A],
