@@ -85,6 +85,7 @@ backend/cuda/optimiser.h|first = item * CM_NORM_BLOCK|first = item * (CM_NORM_BL
 backend/cuda/optimiser.h|sum += (double)k->x[i] * (double)k->x[i]|sum += (double)k->x[i]
 backend/cuda/optimiser.h|if (place.column < copy->columns)|if (place.column <= copy->columns)
 backend/cuda/optimiser.h|place.row * copy->stride|place.row * copy->step
+backend/cuda/optimiser.h|cm_narrow(value, copy->type)|cm_narrow(value, CM_BF16)
 backend/cuda/optimiser.h|rates->gradient_scale *= k->factor[0]|rates->gradient_scale *= k->factor[1]
 backend/cuda/optimiser.h|double norm = sqrt(cm_lanes_sum(lanes, sum))|double norm = cm_lanes_sum(lanes, sum)
 backend/cuda/optimiser.h|if (!isfinite(k->check[i])) sum|if (isfinite(k->check[i])) sum
@@ -92,8 +93,10 @@ backend/cuda/optimiser.h|if (cm_step_counts(k->factor)) k->y[item]|if (!cm_step_
 backend/formulas.inc|most > 0 && factor < 1 ? factor|factor < 1 ? factor
 backend/cuda/dense.h|at.row * k->to_stride|at.row * k->n
 backend/cuda/dense.h|if (e.column == at.row) sum|sum
-backend/cuda/dense.h|sum + cm_rounded(e.value, k->bf16)|sum - cm_rounded(e.value, k->bf16)
-backend/cuda/dense.h|cm_bf16_to_float(k->from[item])|0.5f * cm_bf16_to_float(k->from[item])
+backend/cuda/dense.h|sum + cm_rounded(e.value, k->type)|sum - cm_rounded(e.value, k->type)
+backend/cuda/dense.h|cm_widen(k->from[item], k->type)|0.5f * cm_widen(k->from[item], k->type)
+backend/cuda/dense.h|cm_widen(k->from[item], k->type)|cm_widen(k->from[item], CM_BF16)
+backend/cuda/dense.h|cm_narrow(*cm_at(&k->x, at), k->type)|cm_narrow(*cm_at(&k->x, at), CM_BF16)
 backend/cuda/lstm.h|k->bias_ih[g * H + j] + k->bias_hh|k->bias_ih[g * H + j] - k->bias_hh
 backend/cuda/lstm.h|k->reset ? 0.0f : k->c[item]|k->c[item]
 backend/cuda/lstm.h|k->dh[item] + k->dy[item]|k->dy[item]

@@ -20,7 +20,7 @@ typedef struct cm_agent_config {
     const cm_env *rules;       /* the model of its searches; NULL: the network's dynamics is */
     cm_backend *backend;
     cm_pool *pool;               /* for packing weights; NULL: the calling thread */
-    cm_dtype compute;            /* of matrix products: CM_F32 or CM_BF16 */
+    cm_dtype compute;            /* of matrix products: CM_F32, CM_BF16 or CM_F16 */
     cm_search_params acting;     /* with noise */
     cm_search_params evaluation; /* greedy */
     float discount;              /* gamma, or -gamma where two players alternate */

@@ -66,6 +66,7 @@ static cm_status open_class(const cm_backend_class *kind, int place, cm_backend 
     cm_backend *backend = NULL;
     CM_TRY(cm_alloc(&backend, 1, sizeof *backend, "backend"));
     backend->kind = kind;
+    backend->native[CM_F32] = true;
     backend->device = kind->device;
     backend->place = place;
     cm_status status = kind->open ? kind->open(backend) : CM_OK;

@@ -53,7 +53,7 @@ typedef struct cm_support {
 /* Attributes; each row of ops.def names those it reads. Zero is the default everywhere. */
 typedef struct cm_attr {
     cm_activation activation;
-    cm_dtype compute;    /* CM_F32 or CM_BF16: type of the inputs of matrix products */
+    cm_dtype compute;    /* CM_F32, CM_BF16 or CM_F16: type of the inputs of matrix products */
     uint32_t accumulate; /* bit i: tensor i of the call is added to */
     cm_encoding encoding;
     int actions; /* A of the encoding */
@@ -124,12 +124,12 @@ typedef struct cm_backend_class {
 
 struct cm_backend {
     const cm_backend_class *kind;
-    const cm_device *device; /* where its tensors live */
-    void *state;             /* of the class */
-    bool bf16;               /* matrix products in bfloat16 are native here */
-    bool is_eager;           /* nothing is recorded: what is to be replayed runs as it is. Set before streams open */
-    int place;               /* as cm_backend_open_at has it */
-    int devices;             /* that `open` has found to choose from; 0: there is nothing to choose */
+    const cm_device *device;       /* where its tensors live */
+    void *state;                   /* of the class */
+    bool native[CM_PRODUCT_TYPES]; /* matrix products in this type are native here; CM_F32 always is */
+    bool is_eager; /* nothing is recorded: what is to be replayed runs as it is. Set before streams open */
+    int place;     /* as cm_backend_open_at has it */
+    int devices;   /* that `open` has found to choose from; 0: there is nothing to choose */
 };
 
 struct cm_stream {

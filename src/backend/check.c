@@ -336,8 +336,8 @@ static cm_status check_activation(const cm_call *call, cm_activation last) {
 
 static cm_status check_product(const cm_call *call) {
     cm_dtype compute = call->attr.compute;
-    if (compute == CM_F32 || compute == CM_BF16) return CM_OK;
-    return fail_attribute(call, "attr.compute must be float32 or bfloat16");
+    if ((int)compute >= CM_F32 && (int)compute < CM_PRODUCT_TYPES) return CM_OK;
+    return fail_attribute(call, "attr.compute must be float32, bfloat16 or float16");
 }
 
 /* Columns of the action's encoding; `board` is only for action_encoding. */

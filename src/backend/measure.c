@@ -91,7 +91,7 @@ static cm_status open_measure(cm_backend *backend) {
     pthread_mutex_init(&m->lock, NULL);
     backend->state = m;
     backend->device = &m->device;
-    backend->bf16 = true;
+    for (int type = 0; type < CM_PRODUCT_TYPES; type++) backend->native[type] = true;
     return CM_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "run/session.h"
 
 typedef struct part {
     const char *name;
@@ -111,9 +112,7 @@ static cm_status prepare(const cm_arguments *a, cm_benchmark *b) {
     b->environment = environment ? environment : b->configuration.env.env_name;
     CM_TRY(cm_pool_create(b->configuration.run.threads, &b->pool));
     CM_TRY(cm_backend_open(backends[b->configuration.run.backend], &b->backend));
-    bool wanted = b->configuration.run.model_dtype == CM_MODEL_BFLOAT16;
-    b->compute = wanted && b->backend->bf16 ? CM_BF16 : CM_F32;
-    return CM_OK;
+    return cm_session_dtype(&b->configuration.run, b->backend, &b->compute);
 }
 
 cm_status cm_benchmark_open(const cm_arguments *arguments, cm_benchmark *out) {

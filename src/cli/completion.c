@@ -29,7 +29,7 @@ static cm_status run_completion(cm_arguments *arguments) {
     printf("        esac\n    fi\n"
            "    case \"$previous\" in\n"
            "        --backend) words=\"auto cpu ref cuda\" ;;\n"
-           "        --dtype) words=\"float32 bfloat16\" ;;\n"
+           "        --dtype) words=\"float32 bfloat16 float16\" ;;\n"
            "        --policy) words=\"muzero gumbel_muzero\" ;;\n"
            "        --include) words=\"random perfect mcts:\" ;;\n"
            "        --opponent) [ \"${COMP_WORDS[1]}\" = eval ] && words=\"random perfect mcts: all\" ;;\n"

@@ -10,8 +10,9 @@ static void describe(const cm_backend_class *kind) {
         printf("%-5s absent     %s\n", kind->name, cm_error_message());
         return;
     }
-    printf("%-5s available  %s; %d threads; bfloat16 %s\n", kind->name, cm_backend_describe(backend), cm_cpu_count(),
-           backend->bf16 ? "native" : "computed in float32");
+    printf("%-5s available  %s; %d threads; bfloat16 %s, float16 %s\n", kind->name, cm_backend_describe(backend),
+           cm_cpu_count(), backend->native[CM_BF16] ? "native" : "computed in float32",
+           backend->native[CM_F16] ? "native" : "not possible");
     cm_backend_close(backend);
 }
 
@@ -22,7 +23,8 @@ static void describe_json(cm_json_writer *writer, const cm_backend_class *kind) 
     cm_json_put_string(writer, "name", kind->name);
     cm_json_put_bool(writer, "available", here);
     cm_json_put_string(writer, "about", here ? cm_backend_describe(backend) : cm_error_message());
-    cm_json_put_bool(writer, "bfloat16", here && backend->bf16);
+    cm_json_put_bool(writer, "bfloat16", here && backend->native[CM_BF16]);
+    cm_json_put_bool(writer, "float16", here && backend->native[CM_F16]);
     cm_json_put_int(writer, "threads", cm_cpu_count());
     cm_json_end_object(writer);
     if (here) cm_backend_close(backend);

@@ -21,7 +21,7 @@ extern "C" {
 #define CM_FLAGS_MACHINE                                                                                               \
     {"--backend", "NAME", "What does the arithmetic: auto, cpu, ref or cuda."},                                        \
         {"--threads", "N", "Worker threads; 0: as many as the process may use. Changes no result."}, {                 \
-        "--dtype", "TYPE", "Precision of matrix work: float32 or bfloat16."                                            \
+        "--dtype", "TYPE", "Precision of matrix work: float32, bfloat16 or float16."                                   \
     }
 #define CM_FLAG_RUN                                                                                                    \
     { "--run", "DIR", "The run's folder; without it the newest run below checkpoint_root_dir." }

@@ -25,7 +25,7 @@ typedef struct bench_backend {
 typedef struct driver {
     bench_backend backends[BACKENDS];
     int backend_count;
-    bool float32, bfloat16; /* types asked for */
+    bool wanted[CM_PRODUCT_TYPES]; /* types asked for */
     cm_pool *pool;
     int threads;
     bool quiet;
@@ -148,6 +148,14 @@ static void run_learning_once(driver *d, const char *path, const cm_json *root, 
     }
 }
 
+/* In a type of 16 bits, if it is asked for and the case has it; float16 only where it is native. */
+static bool run_narrow(driver *d, const char *path, const cm_json *root, const bench_backend *b, cm_dtype type) {
+    const bool can = type != CM_F16 || !b->backend || b->backend->native[type];
+    const bool runs = d->wanted[type] && can && cm_case_has_dtype(root, cm_dtype_name(type));
+    if (runs) run_learning_once(d, path, root, b, type);
+    return runs;
+}
+
 static void run_learning(driver *d, const char *path, const cm_json *root) {
     const char *kind = cm_json_string(cm_json_get(root, "kind"));
     bool trainer = kind && cm_trainer_case_knows(kind), alone = kind && cm_replay_case_knows(kind);
@@ -159,10 +167,12 @@ static void run_learning(driver *d, const char *path, const cm_json *root) {
         run_learning_once(d, path, root, NULL, CM_F32);
         return;
     }
-    bool bf16 = cm_case_has_dtype(root, "bfloat16") && d->bfloat16;
     for (int i = 0; i < d->backend_count; i++) {
-        if (d->float32 || !bf16) run_learning_once(d, path, root, &d->backends[i], CM_F32);
-        if (bf16) run_learning_once(d, path, root, &d->backends[i], CM_BF16);
+        const bench_backend *b = &d->backends[i];
+        bool ran = false;
+        for (int type = CM_PRODUCT_TYPES - 1; type > CM_F32; type--)
+            ran = run_narrow(d, path, root, b, (cm_dtype)type) || ran;
+        if (d->wanted[CM_F32] || !ran) run_learning_once(d, path, root, b, CM_F32);
     }
 }
 
@@ -245,11 +255,12 @@ static cm_status prepare(driver *d, const cm_arguments *arguments) {
     const char *dtype = cm_argument(arguments, "--dtype");
     int64_t threads = cm_cpu_count();
     CM_TRY(cm_argument_int(arguments, "--threads", 1, 1024, &threads));
-    if (dtype && strcmp(dtype, "float32") != 0 && strcmp(dtype, "bfloat16") != 0) {
-        return cm_fail(CM_ERR_INPUT, "--dtype %s: must be float32 or bfloat16", dtype);
+    bool known = !dtype;
+    for (int type = CM_F32; type < CM_PRODUCT_TYPES; type++) {
+        d->wanted[type] = !dtype || strcmp(dtype, cm_dtype_name((cm_dtype)type)) == 0;
+        known = known || d->wanted[type];
     }
-    d->float32 = !dtype || strcmp(dtype, "float32") == 0;
-    d->bfloat16 = !dtype || strcmp(dtype, "bfloat16") == 0;
+    if (!known) return cm_fail(CM_ERR_INPUT, "--dtype %s: must be float32, bfloat16 or float16", dtype);
     d->quiet = cm_argument_given(arguments, "--quiet");
     d->threads = (int)threads;
     CM_TRY(cm_pool_create(d->threads, &d->pool));
@@ -282,7 +293,7 @@ static cm_status run(cm_arguments *arguments) {
 }
 
 static const cm_flag flags[] = {{"--backend", "NAME", "Only this backend; without it every one that works here."},
-                                {"--dtype", "TYPE", "float32 or bfloat16; without it both, where a case has both."},
+                                {"--dtype", "TYPE", "float32, bfloat16 or float16; without it all that a case has."},
                                 {"--threads", "N", "Worker threads; results do not depend on it."},
                                 {"--quiet", NULL, "Print no lines for cases that pass."},
                                 CM_FLAGS_END};

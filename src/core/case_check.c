@@ -98,8 +98,10 @@ void cm_case_array_free(cm_case_array *array) {
     memset(array, 0, sizeof *array);
 }
 
+static const char *type_of_tolerances(const char *dtype) { return strcmp(dtype, "float16") ? dtype : "bfloat16"; }
+
 bool cm_case_has_dtype(const cm_json *root, const char *dtype) {
-    return cm_json_get(cm_json_get(root, "tolerance"), dtype) != NULL;
+    return cm_json_get(cm_json_get(root, "tolerance"), type_of_tolerances(dtype)) != NULL;
 }
 
 cm_status cm_case_begin(cm_case_report *report, const cm_json *root, const char *dtype) {
@@ -108,7 +110,7 @@ cm_status cm_case_begin(cm_case_report *report, const cm_json *root, const char 
     CM_TRY(cm_json_need(root, "expected", CM_JSON_OBJECT, &report->expected));
     const cm_json *tolerance;
     CM_TRY(cm_json_need(root, "tolerance", CM_JSON_OBJECT, &tolerance));
-    if (cm_json_need(tolerance, dtype, CM_JSON_OBJECT, &report->tolerance) != CM_OK)
+    if (cm_json_need(tolerance, type_of_tolerances(dtype), CM_JSON_OBJECT, &report->tolerance) != CM_OK)
         return cm_fail_in(CM_ERR_INPUT, "tolerance");
     return CM_OK;
 }

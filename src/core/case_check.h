@@ -40,7 +40,8 @@ typedef struct cm_case_report {
     char message[CM_CASE_PATH + 128]; /* "PATH[INDEX]: got G, want W", "" if none                        */
 } cm_case_report;
 
-/* Starts a report on the case `root` in `dtype` ("float32", "bfloat16"). Errors: CM_ERR_INPUT if `expected` or the
+/* Starts a report on the case `root` in `dtype` ("float32", "bfloat16", or "float16", which is judged by the tolerances
+ * of bfloat16, that rounds more). Errors: CM_ERR_INPUT if `expected` or the
  * tolerance of that type is missing. */
 cm_status cm_case_begin(cm_case_report *report, const cm_json *root, const char *dtype) CM_MUST_USE;
 

@@ -136,7 +136,7 @@ static cm_status check_device(const cm_config *config, const cm_run_options *r) 
     if ((on_cpu && r->backend == CM_BACKEND_CUDA) || (on_gpu && cpu_backend))
         return cm_config_fail(config, "backend", "does not run on device_type \"%s\"; leave it at \"auto\"",
                               on_cpu ? "cpu" : "gpu");
-    if (r->model_dtype == CM_MODEL_FLOAT16 && (on_cpu || cpu_backend))
+    if (r->model_dtype == CM_MODEL_FLOAT16 && r->backend != CM_BACKEND_REF && (on_cpu || cpu_backend))
         return cm_config_fail(config, "model_dtype", "float16 needs a GPU; use \"bfloat16\" or \"float32\" on a CPU");
     return CM_OK;
 }

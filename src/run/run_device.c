@@ -65,7 +65,7 @@ static void fill(plan *p, const cm_session *s, const cm_backend *measure) {
         add(p, name, rows[i].bytes);
         if (strstr(name, "parameters")) weights += rows[i].bytes;
     }
-    if (s->compute == CM_BF16) add(p, "bfloat16 copies of weights", weights / 2);
+    if (s->compute != CM_F32) add(p, "16-bit copies of weights", weights / 2);
     add(p, "streams", (size_t)cm_measure_streams(measure) * s->backend->kind->stream_bytes);
 }
 

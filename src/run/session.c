@@ -118,20 +118,19 @@ static cm_status join_devices(cm_session *s) {
     return cm_comm_join_devices(comm, comm->local_size > devices);
 }
 
-static cm_status choose_dtype(const cm_run_options *o, const cm_backend *backend, cm_dtype *out) {
-    *out = CM_F32;
-    if (o->model_dtype == CM_MODEL_FLOAT32) return CM_OK;
-    if (o->model_dtype == CM_MODEL_FLOAT16) {
+cm_status cm_session_dtype(const cm_run_options *o, const cm_backend *backend, cm_dtype *out) {
+    static const cm_dtype types[] = {
+        [CM_MODEL_FLOAT32] = CM_F32, [CM_MODEL_FLOAT16] = CM_F16, [CM_MODEL_BFLOAT16] = CM_BF16};
+    *out = types[o->model_dtype];
+    if (backend->native[*out]) return CM_OK;
+    if (*out == CM_F16) {
         return cm_fail(CM_ERR_INPUT,
                        "Data Types.model_dtype: float16 is not possible on backend %s; use \"bfloat16\" or "
                        "\"float32\"",
                        backend->kind->name);
     }
-    if (backend->bf16 || strcmp(backend->kind->name, "ref") == 0) {
-        *out = CM_BF16;
-        return CM_OK;
-    }
     cm_log(CM_WARNING, "this processor has no bfloat16 instructions: matrix work is done in float32");
+    *out = CM_F32;
     return CM_OK;
 }
 
@@ -180,7 +179,7 @@ static cm_status open_all(cm_session *s) {
     CM_TRY(open_network(s));
     CM_TRY(open_backend(backend_name(&s->configuration.run), s));
     CM_TRY(join_devices(s));
-    CM_TRY(choose_dtype(&s->configuration.run, s->backend, &s->compute));
+    CM_TRY(cm_session_dtype(&s->configuration.run, s->backend, &s->compute));
     return cm_pool_create(s->configuration.run.threads, &s->pool);
 }
 

@@ -33,6 +33,10 @@ typedef struct cm_session {
 cm_status cm_session_open(const cm_configuration *configuration, cm_comm *comm, cm_session **out) CM_MUST_USE;
 void cm_session_close(cm_session *session); /* NULL is allowed */
 
+/* The type of matrix products on a backend: the one asked for, or float32, with a warning, where that is bfloat16 and
+ * not native. Errors: CM_ERR_INPUT for float16 where it is not native. */
+cm_status cm_session_dtype(const cm_run_options *options, const cm_backend *backend, cm_dtype *out) CM_MUST_USE;
+
 /* The environment that the options describe. */
 cm_status cm_session_env(const cm_env_options *options, cm_env *out) CM_MUST_USE;
 

@@ -14,7 +14,7 @@ extern "C" {
 
 typedef enum cm_dtype { CM_F32, CM_BF16, CM_F16, CM_I32, CM_U8 } cm_dtype;
 
-enum { CM_MAX_DIMS = 4 };
+enum { CM_MAX_DIMS = 4, CM_PRODUCT_TYPES = CM_F16 + 1 }; /* the first types are those of matrix products */
 
 typedef struct cm_tensor {
     void *data; /* borrowed; NULL for an absent optional argument */
@@ -66,6 +66,48 @@ static CM_HD inline float cm_bf16_to_float(uint16_t h) {
     } v;
     v.u = (uint32_t)h << 16;
     return v.f;
+}
+
+/* float16 <-> float32, the same; from 65520 on it is infinity, below 2^-14 a multiple of 2^-24. */
+static CM_HD inline uint16_t cm_f16_from_float(float x) {
+    union {
+        float f;
+        uint32_t u;
+    } v;
+    v.f = x;
+    const uint32_t sign = v.u >> 16 & 0x8000u, magnitude = v.u & 0x7fffffffu;
+    if (magnitude > 0x7f800000u) return (uint16_t)(sign | 0x7e00u | (magnitude >> 13 & 0x3ffu));
+    if (magnitude >= 0x47800000u) return (uint16_t)(sign | 0x7c00u); /* 2^16 */
+    v.u = magnitude;
+    if (magnitude < 0x38800000u) { /* 2^-14: the sum with 0.5 is rounded to a multiple of 2^-24 */
+        v.f += 0.5f;
+        return (uint16_t)(sign | (v.u - 0x3f000000u));
+    }
+    return (uint16_t)(sign | ((magnitude + 0xfffu + (magnitude >> 13 & 1u) - 0x38000000u) >> 13));
+}
+static CM_HD inline float cm_f16_to_float(uint16_t h) {
+    union {
+        uint32_t u;
+        float f;
+    } v;
+    const uint32_t exponent = h & 0x7c00u, magnitude = (uint32_t)(h & 0x7fffu) << 13;
+    v.u = magnitude + (exponent == 0x7c00u ? 0x70000000u : exponent ? 0x38000000u : 0x38800000u);
+    if (exponent == 0) v.f -= 0x1p-14f;
+    v.u |= (uint32_t)(h & 0x8000u) << 16;
+    return v.f;
+}
+
+/* The 16-bit type `type`, CM_BF16 or CM_F16 <-> float32. */
+static CM_HD inline uint16_t cm_narrow(float x, cm_dtype type) {
+    return type == CM_F16 ? cm_f16_from_float(x) : cm_bf16_from_float(x);
+}
+static CM_HD inline float cm_widen(uint16_t h, cm_dtype type) {
+    return type == CM_F16 ? cm_f16_to_float(h) : cm_bf16_to_float(h);
+}
+
+/* x as matrix products in `type` read it. */
+static CM_HD inline float cm_rounded(float x, cm_dtype type) {
+    return type == CM_F32 ? x : cm_widen(cm_narrow(x, type), type);
 }
 
 #ifdef __cplusplus

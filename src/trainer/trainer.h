@@ -33,7 +33,7 @@ typedef struct cm_trainer_config {
     const cm_trainer_options *options;
     int batch;             /* B: rows that this rank is given per update */
     int unroll;            /* K, 0 .. 64 */
-    cm_dtype compute;      /* CM_F32 or CM_BF16 */
+    cm_dtype compute;      /* CM_F32, CM_BF16 or CM_F16 */
     uint64_t seed;         /* of the initial parameters */
     int64_t total_updates; /* schedules that end do so here, unless the options say where; at least 1 */
     double priority_epsilon;

@@ -87,7 +87,7 @@ LAUNCHER(cm_softmax_slopes, cm_softmax_args)
 LAUNCHER(cm_square_rows, cm_loss_args)
 LAUNCHER(cm_sum_squares_blocks, cm_vector_args)
 LAUNCHER(cm_support_decode_rows, cm_support_args)
-LAUNCHER(cm_to_bf16_each, cm_dense_args)
+LAUNCHER(cm_narrow_each, cm_dense_args)
 LAUNCHER(cm_two_hot_each, cm_support_args)
 LAUNCHER(cm_value_transform_each, cm_support_args)
 
@@ -109,9 +109,9 @@ cm_status cm_product_prepare(cm_stream *stream, const cm_product *product, cm_pr
 void cm_product_free(cm_product_plan *plan) { free(plan); }
 
 /* Element (row, k) of an operand, which may lie across. */
-static double operand_at(const void *data, int64_t step, bool across, bool bf16, int row, int k) {
+static double operand_at(const void *data, int64_t step, bool across, cm_dtype type, int row, int k) {
     int64_t at = across ? k * step + row : row * step + k;
-    return (double)(bf16 ? cm_bf16_to_float(((const uint16_t *)data)[at]) : ((const float *)data)[at]);
+    return (double)(type == CM_F32 ? ((const float *)data)[at] : cm_widen(((const uint16_t *)data)[at], type));
 }
 
 cm_status cm_product_run(cm_stream *stream, const cm_product_plan *plan, const cm_product_data *data) {
@@ -122,8 +122,8 @@ cm_status cm_product_run(cm_stream *stream, const cm_product_plan *plan, const c
             float *c = data->c + i * p->c_row + j;
             double sum = p->accumulate ? (double)*c : 0.0;
             for (int k = 0; k < p->k; k++)
-                sum += operand_at(data->a, p->a_row, p->a_across, p->bf16, i, k) *
-                       operand_at(data->b, p->b_row, !p->b_across, p->bf16, j, k);
+                sum += operand_at(data->a, p->a_row, p->a_across, p->type, i, k) *
+                       operand_at(data->b, p->b_row, !p->b_across, p->type, j, k);
             if (p->bias) sum += (double)data->bias[j];
             *c = (float)(p->relu && sum <= 0.0 ? 0.0 : sum);
         }
@@ -145,11 +145,11 @@ cm_status cm_convolution_prepare(cm_stream *stream, const cm_convolution *convol
 void cm_convolution_free(cm_convolution_plan *plan) { free(plan); }
 
 /* The numbers of planes in float32; freed by the caller. */
-static float *widened(const void *data, size_t n, bool bf16) {
+static float *widened(const void *data, size_t n, cm_dtype type) {
     float *wide = malloc(n * sizeof *wide);
     ck_assert_ptr_nonnull(wide);
-    if (!bf16) return memcpy(wide, data, n * sizeof *wide);
-    for (size_t i = 0; i < n; i++) wide[i] = cm_bf16_to_float(((const uint16_t *)data)[i]);
+    if (type == CM_F32) return memcpy(wide, data, n * sizeof *wide);
+    for (size_t i = 0; i < n; i++) wide[i] = cm_widen(((const uint16_t *)data)[i], type);
     return wide;
 }
 
@@ -184,8 +184,8 @@ cm_status cm_convolution_run(cm_stream *stream, const cm_convolution_plan *plan,
     const int *place = places[c->way];
     cm_tensor t[3];
     shapes_of(c, t);
-    float *of_a = widened(a, cm_tensor_count(&t[place[0]]), c->bf16);
-    float *of_b = widened(b, cm_tensor_count(&t[place[1]]), c->bf16);
+    float *of_a = widened(a, cm_tensor_count(&t[place[0]]), c->type);
+    float *of_b = widened(b, cm_tensor_count(&t[place[1]]), c->type);
     size_t n = cm_tensor_count(&t[place[2]]);
     float *result = calloc(n, sizeof *result);
     ck_assert_ptr_nonnull(result);
@@ -193,8 +193,8 @@ cm_status cm_convolution_run(cm_stream *stream, const cm_convolution_plan *plan,
     cm_call call = ref_call(c, t);
     ck_assert_int_eq((c->way == CM_CONVOLVE ? cm_ref_conv2d : cm_ref_conv2d_backward)(stream, &call), CM_OK);
     for (size_t i = 0; i < n; i++) {
-        if (c->bf16)
-            ((uint16_t *)out)[i] = cm_bf16_from_float(result[i]);
+        if (c->type != CM_F32)
+            ((uint16_t *)out)[i] = cm_narrow(result[i], c->type);
         else
             ((float *)out)[i] = c->accumulate ? ((float *)out)[i] + result[i] : result[i];
     }
@@ -275,7 +275,7 @@ static cm_status renew(cm_stream *stream, const void *block, size_t bytes) {
 }
 
 static cm_status open_state(cm_backend *backend) {
-    backend->bf16 = true;
+    for (int type = 0; type < CM_PRODUCT_TYPES; type++) backend->native[type] = true;
     return cm_weights_open(&backend->state);
 }
 

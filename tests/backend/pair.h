@@ -90,7 +90,7 @@ static inline void pair_compare(pair *p, const cm_call *call, int index, const f
  * that it is computed in. */
 static inline void pair_run(pair *p, cm_call *call, int outputs, double tolerance) {
     cm_call judged = *call;
-    if (!p->cpu->bf16) judged.attr.compute = CM_F32;
+    if (!p->cpu->native[CM_BF16]) judged.attr.compute = CM_F32;
     for (int i = 0; i < outputs; i++) {
         if (!call->t[i].data) continue;
         size_t bytes = pair_elements(&call->t[i]) * sizeof(float);

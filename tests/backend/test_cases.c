@@ -67,6 +67,9 @@ END_TEST
 START_TEST(bfloat16_cases_are_met) { on_every_backend(CM_BF16, 14); }
 END_TEST
 
+START_TEST(bfloat16_cases_are_met_in_float16) { on_every_backend(CM_F16, 14); }
+END_TEST
+
 static void assert_refused(const char *text, const char *message) {
     cm_json_doc *doc;
     cm_case_report report;
@@ -119,6 +122,7 @@ int main(void) {
     TCase *tests = tcase_create("all");
     tcase_add_test(tests, float32_cases_are_met);
     tcase_add_test(tests, bfloat16_cases_are_met);
+    tcase_add_test(tests, bfloat16_cases_are_met_in_float16);
     tcase_add_test(tests, malformed_cases_are_refused);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);

@@ -173,8 +173,8 @@ START_TEST(wrong_attributes_are_named) {
     call.attr.activation = CM_ACT_TANH;
     assert_refused(&call, "dense: attr.activation is none that this operation can apply");
     call = dense_call();
-    call.attr.compute = CM_F16;
-    assert_refused(&call, "dense: attr.compute must be float32 or bfloat16");
+    call.attr.compute = CM_I32;
+    assert_refused(&call, "dense: attr.compute must be float32, bfloat16 or float16");
     call = dense_call();
     call.attr.encoding = CM_ENCODE_BOARD;
     assert_refused(&call, "dense: attr.encoding must be onehot or scaled");

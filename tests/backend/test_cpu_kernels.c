@@ -298,7 +298,7 @@ END_TEST
 START_TEST(kernels_compute_in_float32_where_bfloat16_is_not_native) {
     pair p;
     if (!open_with(&p, _i)) return;
-    p.cpu->bf16 = false;
+    p.cpu->native[CM_BF16] = false;
     cm_call call = {.op = CM_OP_dense};
     call.t[CM_T_dense_y] = pair_matrix(&p, 8, 20, 0);
     call.t[CM_T_dense_x] = pair_matrix(&p, 8, 30, 0);

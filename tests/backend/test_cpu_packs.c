@@ -76,7 +76,7 @@ START_TEST(streams_share_one_pack_and_the_last_one_takes_it_along) {
     CHECK_OK(cm_call_prepare(other, &same));
     ck_assert_int_eq(cpu->pack_count, 1);
     CHECK_OK(cm_call_prepare(other, &wide));
-    ck_assert_int_eq(cpu->pack_count, p.cpu->bf16 ? 2 : 1);
+    ck_assert_int_eq(cpu->pack_count, p.cpu->native[CM_BF16] ? 2 : 1);
     cm_stream_close(other);
     ck_assert_int_eq(cpu->pack_count, 1);
     ck_assert_float_eq(result(p.stream, &call), IN);

@@ -43,13 +43,15 @@ END_TEST
 START_TEST(changed_weights_count_after_repack) { op_bench_change_weights(&bench); }
 END_TEST
 
-/* ---- bfloat16 copies ---- */
+/* ---- 16-bit copies ---- */
 
 enum { OUTPUTS = 3, INPUTS = 5, ENCODING = 2, BEFORE = 4, SPLIT = 14, PARAMETERS = 64 };
 
-/* A layer [OUTPUTS, INPUTS + ENCODING] in the middle of the parameters, prepared in bfloat16: its weight has a copy. */
-static void prepare_layer(float *parameters, float *x, float *y, int32_t *action) {
-    cm_call call = {.op = CM_OP_dense, .attr = {.compute = CM_BF16, .actions = ENCODING}};
+static const cm_dtype narrow[] = {CM_BF16, CM_F16};
+
+/* A layer [OUTPUTS, INPUTS + ENCODING] in the middle of the parameters, prepared in a type: its weight has a copy. */
+static void prepare_layer(cm_dtype type, float *parameters, float *x, float *y, int32_t *action) {
+    cm_call call = {.op = CM_OP_dense, .attr = {.compute = type, .actions = ENCODING}};
     call.t[CM_T_dense_y] = cm_tensor_2d(y, CM_F32, 1, OUTPUTS);
     call.t[CM_T_dense_x] = cm_tensor_2d(x, CM_F32, 1, INPUTS);
     call.t[CM_T_dense_weight] = cm_tensor_2d(parameters + BEFORE, CM_F32, OUTPUTS, INPUTS + ENCODING);
@@ -62,7 +64,8 @@ static void compare_copy(const float *parameters, const cm_copy *copy) {
     ck_assert_int_eq(copy->first, BEFORE);
     for (int o = 0; o < OUTPUTS; o++)
         for (int i = 0; i < copy->stride; i++) {
-            uint16_t want = i < INPUTS ? cm_bf16_from_float(parameters[BEFORE + o * (INPUTS + ENCODING) + i]) : 0;
+            const float x = parameters[BEFORE + o * (INPUTS + ENCODING) + i];
+            const uint16_t want = i < INPUTS ? cm_narrow(x, copy->type) : 0;
             ck_assert_msg(copy->to[o * copy->stride + i] == want, "[%d, %d] is %x, want %x", o, i,
                           copy->to[o * copy->stride + i], want);
         }
@@ -74,8 +77,9 @@ START_TEST(an_optimiser_step_renews_the_copies_of_weights) {
     cm_copy copies[CM_COPIES];
     for (int i = 0; i < PARAMETERS; i++)
         parameters[i] = 0.37f * (float)i, first[i] = second[i] = 0.0f, gradient[i] = 1.0f + (float)i;
-    prepare_layer(parameters, x, y, &action);
+    prepare_layer(narrow[_i], parameters, x, y, &action);
     ck_assert_int_eq(cm_weights_within(bench.stream, parameters, PARAMETERS, copies), 1);
+    ck_assert_int_eq(copies[0].type, narrow[_i]);
     compare_copy(parameters, &copies[0]);
     ck_assert_int_eq(cm_weights_within(bench.stream, parameters, BEFORE, copies), 0);
     for (int sgd = 0; sgd < 2; sgd++) {
@@ -221,7 +225,7 @@ int main(void) {
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         tcase_add_loop_test(add_case(suite, families[i].file), every_kernel_equals_ref_and_writes_nothing_else,
                             families[i].first, families[i].last + 1);
-    tcase_add_test(add_case(suite, "optimiser"), an_optimiser_step_renews_the_copies_of_weights);
+    tcase_add_loop_test(add_case(suite, "optimiser"), an_optimiser_step_renews_the_copies_of_weights, 0, 2);
     tcase_add_test(add_case(suite, "minmax"), ties_go_to_the_first);
     TCase *tests = add_case(suite, "rest");
     tcase_add_test(tests, every_operation_is_of_a_family);

@@ -16,7 +16,7 @@
 static struct {
     const char *backend;
     bool large;
-    double matmul[2], copy; /* FLOP/s with float32, bfloat16; bytes per second, read and written */
+    double matmul[CM_PRODUCT_TYPES], copy; /* FLOP/s by type; bytes per second, read and written */
 } speed = {.backend = "cpu"};
 
 static op_bench bench;
@@ -45,15 +45,16 @@ static void print_error(double error) {
 }
 
 START_TEST(errors_of_every_operation_are_within_tolerance) {
-    printf("\n| operation | largest error, float32 | bfloat16 |\n|---|---|---|\n");
+    printf("\n| operation | largest error, float32 | bfloat16 | float16 |\n|---|---|---|---|\n");
     for (int op = 0; op < CM_OP_COUNT; op++) {
-        double error[2] = {op_bench_error(&bench, (cm_op)op, CM_F32), op_bench_error(&bench, (cm_op)op, CM_BF16)};
         printf("| %s |", cm_op_name((cm_op)op));
-        print_error(error[0]);
-        print_error(error[1]);
+        for (int type = CM_F32; type < CM_PRODUCT_TYPES; type++) {
+            double error = op_bench_error(&bench, (cm_op)op, (cm_dtype)type);
+            print_error(error);
+            ck_assert_msg((type != CM_F32 || error >= 0.0) && isfinite(error), "%s in %s: error %g",
+                          cm_op_name((cm_op)op), cm_dtype_name((cm_dtype)type), error);
+        }
         printf("\n");
-        ck_assert_msg(error[0] >= 0.0 && isfinite(error[0]) && isfinite(error[1]), "%s: errors %g, %g",
-                      cm_op_name((cm_op)op), error[0], error[1]);
     }
 }
 END_TEST
@@ -112,17 +113,19 @@ static void find_ceilings(void) {
                    CM_OP_dense,
                    sizes[speed.large].flop};
     timed copy = {{CM_OP_lerp, CM_OP_lerp, 0, 0, sizes[speed.large].copied, {.scale = 0.5f}}, CM_OP_lerp, 0.0};
-    speed.matmul[0] = dense.flop / time_of(&dense, CM_F32, &bytes);
-    speed.matmul[1] = dense.flop / time_of(&dense, CM_BF16, &bytes);
+    for (int type = CM_F32; type < CM_PRODUCT_TYPES; type++)
+        speed.matmul[type] = dense.flop / time_of(&dense, (cm_dtype)type, &bytes);
     double seconds = time_of(&copy, CM_F32, &bytes);
     speed.copy = 1.5 * bytes / seconds; /* y is read and written */
-    printf("\nCeilings: products %.3g TFLOP/s float32, %.3g TFLOP/s bfloat16; memory %.3g GB/s (lerp).\n",
-           speed.matmul[0] * 1e-12, speed.matmul[1] * 1e-12, speed.copy * 1e-9);
+    printf("\nCeilings: products %.3g TFLOP/s float32, %.3g TFLOP/s bfloat16, %.3g TFLOP/s float16; memory %.3g GB/s "
+           "(lerp).\n",
+           speed.matmul[CM_F32] * 1e-12, speed.matmul[CM_BF16] * 1e-12, speed.matmul[CM_F16] * 1e-12,
+           speed.copy * 1e-9);
 }
 
 static void print_time(const timed *t, cm_dtype compute) {
     double bytes, seconds = time_of(t, compute, &bytes);
-    double products = t->flop / seconds / speed.matmul[compute == CM_BF16], memory = bytes / seconds / speed.copy;
+    double products = t->flop / seconds / speed.matmul[compute], memory = bytes / seconds / speed.copy;
     printf("| %s | %s | %s | %.1f | %.3g | %.3g | %.0f %% |\n", cm_op_name(t->op), t->row.sizes,
            t->flop > 0.0 ? cm_dtype_name(compute) : "", seconds * 1e6, t->flop / seconds * 1e-12,
            bytes / seconds * 1e-9, 100.0 * fmax(products, memory));
@@ -158,8 +161,8 @@ START_TEST(times_of_operations_stand_beside_the_ceilings) {
     printf("\n| operation | sizes | type | microseconds | TFLOP/s | GB/s | share of the ceiling |\n"
            "|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < (speed.large ? sizeof rows / sizeof *rows : 1); i++) {
-        print_time(&rows[i], CM_F32);
-        if (rows[i].flop > 0.0) print_time(&rows[i], CM_BF16);
+        for (int type = CM_F32; type < (rows[i].flop > 0.0 ? CM_PRODUCT_TYPES : CM_F32 + 1); type++)
+            print_time(&rows[i], (cm_dtype)type);
         fflush(stdout);
     }
 }

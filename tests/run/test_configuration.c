@@ -223,7 +223,7 @@ START_TEST(keys_that_contradict_each_other_are_one_clear_error) {
         {"device_type=cpu", "backend=cuda", "--set: Device.backend: does not run on device_type \"cpu\""},
         {"device_type=gpu", "backend=ref", "--set: Device.backend: does not run on device_type \"gpu\""},
         {"device_type=cpu", "model_dtype=float16", "use \"bfloat16\""},
-        {"backend=ref", "model_dtype=float16", "use \"bfloat16\""},
+        {"backend=cpu", "model_dtype=float16", "use \"bfloat16\""},
         {"observation_shape=4,5", NULL, "must be [features] or [height, width, channels], got 2 numbers"},
         {"reset_low=0.5", "reset_high=0.1", "0.5 is above reset_high 0.1"},
         {"qtransform=min_max", "max_value=-2", "must be above min_value -1, got -2"},

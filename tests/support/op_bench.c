@@ -8,7 +8,8 @@
 /* Stated tolerance: |got - want| <= relative * (largest |want| of the tensor) + absolute. */
 #define F32_RELATIVE  2e-6
 #define BF16_RELATIVE 8e-3
-#define LACK_RELATIVE 2e-2 /* bfloat16 asked of a processor that computes it in float32: only ref rounds */
+#define F16_RELATIVE  1e-3
+#define LACK_RELATIVE 2e-2 /* 16 bits asked of a processor that computes them in float32: only ref rounds */
 #define ABSOLUTE      1e-6
 
 bool op_bench_open(op_bench *b, const char *name) {
@@ -47,7 +48,8 @@ static void assert_close(const cm_tensor *got, const cm_tensor *want, double rel
 }
 
 static double tolerance(const op_bench *b, cm_dtype compute) {
-    return compute == CM_F32 ? F32_RELATIVE : b->backend->bf16 ? BF16_RELATIVE : LACK_RELATIVE;
+    static const double relative[] = {[CM_F32] = F32_RELATIVE, [CM_BF16] = BF16_RELATIVE, [CM_F16] = F16_RELATIVE};
+    return b->backend->native[compute] ? relative[compute] : LACK_RELATIVE;
 }
 
 /* Runs what is placed on a stream, whose weight is new; the results are in the run. */
@@ -211,9 +213,9 @@ void op_bench_change_weights(op_bench *b) {
     for (int i = 0; i < op_case_count; i++) {
         const op_case *row = &op_cases[i];
         if (row->op != CM_OP_dense && row->op != CM_OP_conv2d) continue;
-        for (int side = 0; side < 4; side++) {
+        for (int side = 0; side < 2 * CM_PRODUCT_TYPES; side++) {
             cm_op op = side & 1 ? row->backward : row->op;
-            op_variant v = {.absent = -1, .seed = 3, .compute = side & 2 ? CM_BF16 : CM_F32};
+            op_variant v = {.absent = -1, .seed = 3, .compute = (cm_dtype)(side / 2)};
             op_run got, want;
             op_place place;
             op_run_make(&got, row, op, v);

@@ -347,7 +347,10 @@ void op_describe(const op_case *row, cm_op op, op_variant v, char out[160]) {
     char name[CM_OP_NAME_BYTES] = "";
     if (v.absent >= 0) cm_op_tensor_name(op, v.absent, name);
     snprintf(out, 160, "%s %s %s%s%s%s%s%s", cm_op_name(op), row->sizes, activation_names[v.activation],
-             v.compute == CM_BF16 ? " bfloat16" : "", v.strided ? " strided" : "", v.accumulate ? " accumulate" : "",
+             v.compute == CM_BF16  ? " bfloat16"
+             : v.compute == CM_F16 ? " float16"
+                                   : "",
+             v.strided ? " strided" : "", v.accumulate ? " accumulate" : "",
              v.absent == -1   ? ""
              : v.absent == -2 ? " without options"
                               : " without ",
@@ -359,15 +362,14 @@ void op_each_variant(const op_case *row, cm_op op, void (*visit)(const op_case *
     unsigned activations = op == row->op ? row->activations : row->backward_activations;
     for (int a = CM_ACT_NONE; a <= CM_ACT_SOFTPLUS; a++) {
         if (!((activations ? activations : 1u) >> a & 1u)) continue;
-        for (int bf16 = 0; bf16 <= op_has_products(op); bf16++) {
-            op_variant v = {
-                .activation = (cm_activation)a, .compute = bf16 ? CM_BF16 : CM_F32, .absent = -1, .seed = 7};
+        for (int type = CM_F32; type < (op_has_products(op) ? CM_PRODUCT_TYPES : CM_F32 + 1); type++) {
+            op_variant v = {.activation = (cm_activation)a, .compute = (cm_dtype)type, .absent = -1, .seed = 7};
             for (int i = 0; i < 4; i++) {
                 v.accumulate = i & 1, v.strided = i >> 1;
                 visit(row, op, v, at);
             }
             v.accumulate = v.strided = false;
-            for (int i = -2; !bf16 && i < cm_op_tensor_count(op); i++) {
+            for (int i = -2; type == CM_F32 && i < cm_op_tensor_count(op); i++) {
                 if (i == -1 || (i >= 0 && !cm_op_tensor_optional(op, i))) continue;
                 v.absent = i;
                 visit(row, op, v, at);

@@ -47,11 +47,11 @@ static cm_status open_cpu(cm_backend *backend) {
     int count;
     char version[32];
     cm_dnnl_version(version);
-    backend->bf16 = cm_kernels_have_bf16();
-    cm_cpu_use(cpu, cm_kernels_usable(&count)[0], backend->bf16);
+    backend->native[CM_BF16] = cm_kernels_have_bf16();
+    cm_cpu_use(cpu, cm_kernels_usable(&count)[0], backend->native[CM_BF16]);
     pthread_mutex_init(&cpu->lock, NULL);
     snprintf(cpu->description, sizeof cpu->description, "%s%s, %s", cpu->kernels.name,
-             backend->bf16 ? " with bfloat16" : "", version);
+             backend->native[CM_BF16] ? " with bfloat16" : "", version);
     backend->state = cpu;
     return CM_OK;
 }

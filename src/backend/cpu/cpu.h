@@ -57,7 +57,7 @@ typedef struct cm_cpu {
     int pack_count, pack_capacity;
     void *compare; /* [compare_bytes] scratch of cm_pack_acquire */
     size_t compare_bytes;
-    bool said_no_bf16;
+    bool said_no[CM_PRODUCT_TYPES]; /* instructions for this type */
     char description[160];
 } cm_cpu;
 
@@ -107,13 +107,14 @@ static inline cm_cpu_stream *cm_lane_of(const cm_stream *stream) { return (cm_cp
 cm_status cm_cpu_reserve(cm_cpu_stream *lane, size_t bytes) CM_MUST_USE;
 
 /* What a product in bfloat16 reads of x. */
-static inline float cm_cpu_rounded(float x, bool bf16) { return bf16 ? cm_bf16_to_float(cm_bf16_from_float(x)) : x; }
+static inline float cm_cpu_rounded(float x, bool bf16) { return cm_rounded(x, bf16 ? CM_BF16 : CM_F32); }
 
 /* For the backend's class: prepare a call; free all plans of a stream. */
 cm_status cm_cpu_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
 void cm_cpu_free_plans(cm_stream *stream);
 
-/* Does this call compute in bfloat16? Says once that it does not where the processor lacks the instructions. */
+/* Does this call compute in bfloat16? Says once what is computed in float32 in its place: bfloat16 where the processor
+ * lacks the instructions, and float16. */
 bool cm_cpu_uses_bf16(const cm_stream *stream, const cm_call *call);
 
 /* Makers of plans: structs that begin with a cm_plan, whose `packs` and `free_rest` they set. What they made before an

@@ -104,12 +104,14 @@ cm_status cm_cpu_reserve(cm_cpu_stream *lane, size_t bytes) {
 }
 
 bool cm_cpu_uses_bf16(const cm_stream *stream, const cm_call *call) {
-    if (call->attr.compute != CM_BF16 || stream->backend->bf16) return call->attr.compute == CM_BF16;
+    const cm_dtype type = call->attr.compute;
+    if (stream->backend->native[type]) return type == CM_BF16;
     cm_cpu *cpu = cm_cpu_of(stream);
     pthread_mutex_lock(&cpu->lock);
-    bool said = cpu->said_no_bf16;
-    cpu->said_no_bf16 = true;
+    bool said = cpu->said_no[type];
+    cpu->said_no[type] = true;
     pthread_mutex_unlock(&cpu->lock);
-    if (!said) cm_log(CM_INFO, "this processor has no bfloat16 instructions: bfloat16 work is done in float32");
+    const char *name = cm_dtype_name(type);
+    if (!said) cm_log(CM_INFO, "no instructions for products in %s here: they are done in float32", name);
     return false;
 }

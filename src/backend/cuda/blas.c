@@ -36,9 +36,12 @@ static int32_t epilogue_of(const cm_product *p) {
     return p->bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
+static const cudaDataType_t types[CM_PRODUCT_TYPES] = {
+    [CM_F32] = CUDA_R_32F, [CM_BF16] = CUDA_R_16BF, [CM_F16] = CUDA_R_16F};
+
 static cm_status describe(cm_product_plan *plan) {
     const cm_product *p = &plan->product;
-    cudaDataType_t type = p->bf16 ? CUDA_R_16BF : CUDA_R_32F;
+    const cudaDataType_t type = types[p->type];
     CM_TRY(cm_cuda_blas((int)cublasLtMatmulDescCreate(&plan->what, CUBLAS_COMPUTE_32F, CUDA_R_32F),
                         "describing a matrix product"));
     CM_TRY(set_what(plan->what, CUBLASLT_MATMUL_DESC_TRANSA, p->b_across ? CUBLAS_OP_T : CUBLAS_OP_N));
@@ -118,7 +121,7 @@ static void trial_close(trial *t) {
 
 static cm_status trial_open(cm_stream *stream, const cm_product *p, trial *t) {
     const cm_device *device = stream->backend->device;
-    size_t size = p->bf16 ? sizeof(uint16_t) : sizeof(float);
+    size_t size = cm_dtype_size(p->type);
     size_t a = (size_t)(p->a_across ? p->k : p->m) * (size_t)p->a_row * size;
     size_t b = (size_t)(p->b_across ? p->n : p->k) * (size_t)p->b_row * size;
     CM_TRY(cm_buffer_create(&t->a, device, a, "measuring a matrix product"));
@@ -156,8 +159,8 @@ static cm_status measure_all(cm_stream *stream, cm_product_plan *plan, trial *t)
 /* What decides on an algorithm, as text. */
 static void name_product(const cm_product *p, char key[CM_CHOICE_KEY_BYTES]) {
     snprintf(key, CM_CHOICE_KEY_BYTES, "product %d %d %d %d%d %lld %lld %lld %d%d%d%d %u %u %u", p->m, p->n, p->k,
-             p->a_across, p->b_across, (long long)p->a_row, (long long)p->b_row, (long long)p->c_row, p->bf16, p->bias,
-             p->relu, p->accumulate, alignment_of(p->a_gap), alignment_of(p->b_gap), alignment_of(p->c_gap));
+             p->a_across, p->b_across, (long long)p->a_row, (long long)p->b_row, (long long)p->c_row, (int)p->type,
+             p->bias, p->relu, p->accumulate, alignment_of(p->a_gap), alignment_of(p->b_gap), alignment_of(p->c_gap));
 }
 
 static cm_status choose(cm_stream *stream, cm_product_plan *plan) {

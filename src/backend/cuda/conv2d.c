@@ -1,9 +1,10 @@
-/* Convolutions: the sums of convolution.h, in bfloat16 between copies, and kernels for bias, relu and adding. */
+/* Convolutions: the sums of convolution.h, in 16 bits between copies, and kernels for bias, relu and adding. */
 #include "backend/cuda/columns.h"
 #include "backend/cuda/dense.h"
 #include "backend/cuda/plan.h"
 
-static bool is_bf16(const cm_call *call) { return call->attr.compute == CM_BF16; }
+/* Are the inputs of products copied to 16 bits? */
+static bool is_narrow(const cm_call *call) { return call->attr.compute != CM_F32; }
 
 static cm_convolution convolution_of(const cm_call *call, cm_convolution_way way, const cm_tensor *const t[3]) {
     const cm_tensor *x = t[0], *weight = t[1], *y = t[2];
@@ -17,28 +18,29 @@ static cm_convolution convolution_of(const cm_call *call, cm_convolution_way way
                             .Q = y->dim[2],
                             .k = weight->dim[1],
                             .stride = call->attr.stride,
-                            .bf16 = is_bf16(call)};
+                            .type = call->attr.compute};
 }
 
-/* Planes in bfloat16: contiguous, as they are in float32. */
-static size_t bf16_bytes(const cm_tensor *t) { return cm_tensor_count(t) * sizeof(uint16_t); }
+/* Planes in 16 bits: contiguous, as they are in float32. */
+static size_t narrow_bytes(const cm_tensor *t) { return cm_tensor_count(t) * sizeof(uint16_t); }
 
-static cm_status to_bf16(cm_stream *stream, const cm_call *call, const cm_tensor *t, void *to) {
+static cm_status make_narrow(cm_stream *stream, const cm_call *call, const cm_tensor *t, void *to) {
     int64_t items = (int64_t)cm_tensor_count(t);
-    cm_dense_args args = {.x = {t->data, items}, .n = items, .to = to, .to_stride = items};
-    CM_LAUNCH(stream, call, cm_to_bf16_each, &args, items, 1);
+    cm_dense_args args = {.x = {t->data, items}, .n = items, .to = to, .to_stride = items, .type = call->attr.compute};
+    CM_LAUNCH(stream, call, cm_narrow_each, &args, items, 1);
     return CM_OK;
 }
 
 /* The copy of a convolution's weight: one row of all elements, without gaps at the ends of rows. */
-static cm_status acquire(cm_stream *stream, const cm_tensor *weight, cm_cuda_plan *plan) {
+static cm_status acquire(cm_stream *stream, const cm_call *call, const cm_tensor *weight, cm_cuda_plan *plan) {
     cm_tensor flat = cm_tensor_2d(weight->data, CM_F32, 1, (int)cm_tensor_count(weight));
-    return cm_weights_acquire(stream, &flat, flat.dim[1], &plan->copy);
+    return cm_weights_acquire(stream, &flat, flat.dim[1], call->attr.compute, &plan->copy);
 }
 
-/* t (+)= act(result + bias), of a result in bfloat16 (`from`) or in float32 (`x`). */
+/* t (+)= act(result + bias), of a result in 16 bits (`from`) or in float32 (`x`). */
 static cm_status finish(cm_stream *stream, const cm_call *call, const cm_tensor *t, cm_dense_args *args) {
     args->n = cm_tensor_last(t);
+    args->type = call->attr.compute;
     args->y = (cm_rows){t->data, args->n};
     CM_LAUNCH(stream, call, cm_dense_end_each, args, (int64_t)cm_tensor_count(t), 1);
     return CM_OK;
@@ -46,9 +48,9 @@ static cm_status finish(cm_stream *stream, const cm_call *call, const cm_tensor 
 
 /* ---- forward ---- */
 
-/* The result is made apart where y cannot take it: in bfloat16, or to be added after relu. */
+/* The result is made apart where y cannot take it: in 16 bits, or to be added after relu. */
 static bool is_apart(const cm_call *call) {
-    return is_bf16(call) || (CM_ADDS(call, conv2d, y) && call->attr.activation != CM_ACT_NONE);
+    return is_narrow(call) || (CM_ADDS(call, conv2d, y) && call->attr.activation != CM_ACT_NONE);
 }
 
 typedef struct forward_places {
@@ -58,7 +60,7 @@ typedef struct forward_places {
 static forward_places places_of(const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, conv2d, x), *y = CM_ARG(call, conv2d, y);
     forward_places p = {0};
-    p.x = cm_ops_piece(&p.bytes, is_bf16(call) ? bf16_bytes(x) : 0);
+    p.x = cm_ops_piece(&p.bytes, is_narrow(call) ? narrow_bytes(x) : 0);
     p.y = cm_ops_piece(&p.bytes, is_apart(call) ? cm_tensor_count(y) * sizeof(float) : 0);
     return p;
 }
@@ -66,7 +68,7 @@ static forward_places places_of(const cm_call *call) {
 static cm_status make_conv2d(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *t[3] = {CM_ARG(call, conv2d, x), CM_ARG(call, conv2d, weight), CM_ARG(call, conv2d, y)};
     plan->workspace = places_of(call).bytes;
-    if (is_bf16(call)) CM_TRY(acquire(stream, t[1], plan));
+    if (is_narrow(call)) CM_TRY(acquire(stream, call, t[1], plan));
     cm_convolution convolution = convolution_of(call, CM_CONVOLVE, t);
     convolution.accumulate = !is_apart(call) && CM_ADDS(call, conv2d, y);
     return cm_convolution_prepare(stream, &convolution, &plan->convolution[0]);
@@ -81,17 +83,17 @@ cm_status cm_cuda_conv2d(cm_stream *stream, const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, conv2d, x), *y = CM_ARG(call, conv2d, y);
     forward_places p = places_of(call);
     const void *from = x->data, *weight = CM_ARG(call, conv2d, weight)->data;
-    bool bf16 = is_bf16(call), apart = is_apart(call);
-    if (bf16) {
+    bool narrow = is_narrow(call), apart = is_apart(call);
+    if (narrow) {
         from = cm_ops_at(stream, p.x);
         weight = plan->copy->block.base;
-        CM_TRY(to_bf16(stream, call, x, cm_ops_at(stream, p.x)));
+        CM_TRY(make_narrow(stream, call, x, cm_ops_at(stream, p.x)));
     }
     void *result = apart ? cm_ops_at(stream, p.y) : y->data;
     CM_TRY(cm_convolution_run(stream, plan->convolution[0], from, weight, result));
     cm_dense_args args = {.bias = CM_ARG(call, conv2d, bias)->data,
                           .activation = call->attr.activation,
-                          .from = bf16 ? result : NULL,
+                          .from = narrow ? result : NULL,
                           .x = {result, cm_tensor_last(y)},
                           .add = apart && CM_ADDS(call, conv2d, y)};
     bool done = !apart && !args.bias && args.activation == CM_ACT_NONE;
@@ -102,7 +104,7 @@ cm_status cm_cuda_conv2d(cm_stream *stream, const cm_call *call) {
 
 enum { DX, DWEIGHT };
 
-/* Workspace: dy and x in bfloat16, a result in bfloat16, the sums of chunks. */
+/* Workspace: dy and x in 16 bits, a result in 16 bits, the sums of chunks. */
 typedef struct backward_places {
     size_t dy, x, result, sums, bytes;
 } backward_places;
@@ -111,13 +113,13 @@ static cm_chunks bias_chunks(const cm_tensor *dy) { return cm_chunks_of(cm_vecto
 
 static backward_places backward_places_of(const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, conv2d_backward, x), *dy = CM_ARG(call, conv2d_backward, dy);
-    size_t of_x = bf16_bytes(x), of_weight = bf16_bytes(CM_ARG(call, conv2d_backward, weight));
-    bool bf16 = is_bf16(call);
+    size_t of_x = narrow_bytes(x), of_weight = narrow_bytes(CM_ARG(call, conv2d_backward, weight));
+    bool narrow = is_narrow(call);
     cm_chunks chunks = bias_chunks(dy);
     backward_places p = {0};
-    p.dy = cm_ops_piece(&p.bytes, bf16 ? bf16_bytes(dy) : 0);
-    p.x = cm_ops_piece(&p.bytes, bf16 ? of_x : 0);
-    p.result = cm_ops_piece(&p.bytes, !bf16 ? 0 : of_x > of_weight ? of_x : of_weight);
+    p.dy = cm_ops_piece(&p.bytes, narrow ? narrow_bytes(dy) : 0);
+    p.x = cm_ops_piece(&p.bytes, narrow ? of_x : 0);
+    p.result = cm_ops_piece(&p.bytes, !narrow ? 0 : of_x > of_weight ? of_x : of_weight);
     p.sums = cm_ops_piece(&p.bytes, cm_chunks_bytes(&chunks));
     return p;
 }
@@ -125,17 +127,17 @@ static backward_places backward_places_of(const cm_call *call) {
 static cm_status make_conv2d_backward(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *t[3] = {CM_ARG(call, conv2d_backward, x), CM_ARG(call, conv2d_backward, weight),
                              CM_ARG(call, conv2d_backward, dy)};
-    bool bf16 = is_bf16(call);
+    bool narrow = is_narrow(call);
     plan->workspace = backward_places_of(call).bytes;
     if (CM_ARG(call, conv2d_backward, dx)->data) {
         cm_convolution convolution = convolution_of(call, CM_CONVOLVE_INPUT, t);
-        convolution.accumulate = !bf16 && CM_ADDS(call, conv2d_backward, dx);
-        if (bf16) CM_TRY(acquire(stream, t[1], plan));
+        convolution.accumulate = !narrow && CM_ADDS(call, conv2d_backward, dx);
+        if (narrow) CM_TRY(acquire(stream, call, t[1], plan));
         CM_TRY(cm_convolution_prepare(stream, &convolution, &plan->convolution[DX]));
     }
     if (!CM_ARG(call, conv2d_backward, dweight)->data) return CM_OK;
     cm_convolution convolution = convolution_of(call, CM_CONVOLVE_WEIGHT, t);
-    convolution.accumulate = !bf16 && CM_ADDS(call, conv2d_backward, dweight);
+    convolution.accumulate = !narrow && CM_ADDS(call, conv2d_backward, dweight);
     return cm_convolution_prepare(stream, &convolution, &plan->convolution[DWEIGHT]);
 }
 
@@ -156,11 +158,11 @@ static cm_status run_bias(cm_stream *stream, const cm_call *call, void *partial)
     return CM_OK;
 }
 
-/* One gradient: its convolution of a and b, by way of bfloat16 if that is the type of computation. */
+/* One gradient: its convolution of a and b, by way of 16 bits if that is the type of computation. */
 static cm_status run_gradient(cm_stream *stream, const cm_call *call, int which, const void *a, const void *b) {
     const cm_cuda_plan *plan = call->plan;
     const cm_tensor *to = which == DX ? CM_ARG(call, conv2d_backward, dx) : CM_ARG(call, conv2d_backward, dweight);
-    if (!is_bf16(call)) return cm_convolution_run(stream, plan->convolution[which], a, b, to->data);
+    if (!is_narrow(call)) return cm_convolution_run(stream, plan->convolution[which], a, b, to->data);
     void *result = cm_ops_at(stream, backward_places_of(call).result);
     CM_TRY(cm_convolution_run(stream, plan->convolution[which], a, b, result));
     bool add = which == DX ? CM_ADDS(call, conv2d_backward, dx) : CM_ADDS(call, conv2d_backward, dweight);
@@ -174,12 +176,12 @@ cm_status cm_cuda_conv2d_backward(cm_stream *stream, const cm_call *call) {
     bool dx = CM_ARG(call, conv2d_backward, dx)->data, dweight = CM_ARG(call, conv2d_backward, dweight)->data;
     backward_places p = backward_places_of(call);
     const void *of_dy = dy->data, *of_x = x->data, *weight = CM_ARG(call, conv2d_backward, weight)->data;
-    if (is_bf16(call)) {
+    if (is_narrow(call)) {
         if (plan->copy) weight = plan->copy->block.base;
         of_dy = cm_ops_at(stream, p.dy);
         of_x = cm_ops_at(stream, p.x);
-        CM_TRY(to_bf16(stream, call, dy, cm_ops_at(stream, p.dy)));
-        if (dweight) CM_TRY(to_bf16(stream, call, x, cm_ops_at(stream, p.x)));
+        CM_TRY(make_narrow(stream, call, dy, cm_ops_at(stream, p.dy)));
+        if (dweight) CM_TRY(make_narrow(stream, call, x, cm_ops_at(stream, p.x)));
     }
     if (dweight) CM_TRY(run_gradient(stream, call, DWEIGHT, of_dy, of_x));
     CM_TRY(run_bias(stream, call, cm_ops_at(stream, p.sums)));

@@ -17,7 +17,7 @@ typedef enum cm_convolution_way {
 typedef struct cm_convolution {
     cm_convolution_way way;
     int B, H, W, C, O, P, Q, k, stride;
-    bool bf16;       /* all tensors are bfloat16, else float32; sums are float32 */
+    cm_dtype type;   /* of all tensors; sums are float32 */
     bool accumulate; /* the result is added to */
 } cm_convolution;
 

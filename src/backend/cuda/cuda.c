@@ -85,7 +85,8 @@ static cm_status open_cuda(cm_backend *backend) {
     }
     backend->state = cuda;
     backend->device = &cuda->device->base;
-    backend->bf16 = cuda->device->properties.major >= 8; /* tensor cores with bfloat16 */
+    backend->native[CM_BF16] = cuda->device->properties.major >= 8; /* tensor cores with it */
+    backend->native[CM_F16] = true;
     return CM_OK;
 }
 

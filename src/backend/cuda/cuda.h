@@ -33,7 +33,7 @@ typedef struct cm_cuda {
     cm_cuda_driver driver;
     struct cublasLtContext *blas; /* safe from several threads */
     cm_choices *choices;          /* algorithms that were measured, by device and shape */
-    void *weights;                /* of the operations: bfloat16 copies of weights; see cm_cuda_ops_open */
+    void *weights;                /* of the operations: 16-bit copies of weights; see cm_cuda_ops_open */
     char description[192];
 } cm_cuda;
 
@@ -61,7 +61,7 @@ cm_status cm_cuda_ops_open(cm_cuda *cuda) CM_MUST_USE;
 void cm_cuda_ops_close(cm_cuda *cuda); /* also after a failed open */
 /* Frees the plans of a stream. */
 void cm_cuda_ops_stream_close(cm_stream *stream);
-/* Weights in block[bytes] have changed: their bfloat16 copies are to be made anew before the next run. */
+/* Weights in block[bytes] have changed: their 16-bit copies are to be made anew before the next run. */
 cm_status cm_cuda_ops_repack(cm_cuda *cuda, const void *block, size_t bytes) CM_MUST_USE;
 
 /* ---- what nvtx.c gives ------------------------------------------------------------------------------------------ */

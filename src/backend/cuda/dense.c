@@ -4,23 +4,25 @@
 #include "backend/cuda/columns.h"
 #include "backend/cuda/plan.h"
 
-static bool is_bf16(const cm_call *call) { return call->attr.compute == CM_BF16; }
+/* Are the inputs of products copied to 16 bits? */
+static bool is_narrow(const cm_call *call) { return call->attr.compute != CM_F32; }
 
 static int padded(int columns) { return (columns + 7) / 8 * 8; }
 
-/* A matrix as a product reads it: itself, or its bfloat16 copy in the workspace, made in the order of the stream. */
-static size_t bf16_bytes(const cm_tensor *t) {
+/* A matrix as a product reads it: itself, or its 16-bit copy in the workspace, made in the order of the stream. */
+static size_t narrow_bytes(const cm_tensor *t) {
     return (size_t)t->dim[0] * (size_t)padded(t->dim[1]) * sizeof(uint16_t);
 }
 
-static int64_t row_step(const cm_tensor *t, bool bf16) { return bf16 ? padded(t->dim[1]) : t->stride; }
+static int64_t row_step(const cm_tensor *t, bool narrow) { return narrow ? padded(t->dim[1]) : t->stride; }
 
 /* Copies begin at multiples of 16 bytes. */
-static int gap_of(const cm_tensor *t, bool bf16) { return bf16 ? 0 : cm_alignment_gap(t->data); }
+static int gap_of(const cm_tensor *t, bool narrow) { return narrow ? 0 : cm_alignment_gap(t->data); }
 
-static cm_status to_bf16(cm_stream *stream, const cm_call *call, const cm_tensor *t, void *to) {
-    cm_dense_args args = {.x = cm_rows_of(t), .n = t->dim[1], .to = to, .to_stride = padded(t->dim[1])};
-    CM_LAUNCH(stream, call, cm_to_bf16_each, &args, (int64_t)t->dim[0] * t->dim[1], 1);
+static cm_status make_narrow(cm_stream *stream, const cm_call *call, const cm_tensor *t, void *to) {
+    cm_dense_args args = {
+        .x = cm_rows_of(t), .n = t->dim[1], .to = to, .to_stride = padded(t->dim[1]), .type = call->attr.compute};
+    CM_LAUNCH(stream, call, cm_narrow_each, &args, (int64_t)t->dim[0] * t->dim[1], 1);
     return CM_OK;
 }
 
@@ -33,7 +35,7 @@ static void set_encoding(cm_dense_args *args, const cm_call *call, const cm_tens
     args->action = action->data;
     args->encoding = call->attr.encoding;
     args->actions = call->attr.actions;
-    args->bf16 = is_bf16(call);
+    args->type = call->attr.compute;
 }
 
 /* ---- forward ---- */
@@ -44,7 +46,7 @@ static bool is_apart(const cm_call *call) {
     return CM_ADDS(call, dense, y) && more;
 }
 
-/* Workspace: x in bfloat16, the product by itself. */
+/* Workspace: x in 16 bits, the product by itself. */
 typedef struct forward_places {
     size_t x, y, bytes;
 } forward_places;
@@ -52,27 +54,27 @@ typedef struct forward_places {
 static forward_places places_of(const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, dense, x), *y = CM_ARG(call, dense, y);
     forward_places p = {0};
-    p.x = cm_ops_piece(&p.bytes, is_bf16(call) ? bf16_bytes(x) : 0);
+    p.x = cm_ops_piece(&p.bytes, is_narrow(call) ? narrow_bytes(x) : 0);
     p.y = cm_ops_piece(&p.bytes, is_apart(call) ? (size_t)y->dim[0] * (size_t)y->dim[1] * sizeof(float) : 0);
     return p;
 }
 
 static cm_status make_dense(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *x = CM_ARG(call, dense, x), *y = CM_ARG(call, dense, y), *weight = CM_ARG(call, dense, weight);
-    bool bf16 = is_bf16(call), apart = is_apart(call), action = CM_ARG(call, dense, action)->data != NULL;
+    bool narrow = is_narrow(call), apart = is_apart(call), action = CM_ARG(call, dense, action)->data != NULL;
     plan->workspace = places_of(call).bytes;
-    if (bf16) CM_TRY(cm_weights_acquire(stream, weight, x->dim[1], &plan->copy));
+    if (narrow) CM_TRY(cm_weights_acquire(stream, weight, x->dim[1], call->attr.compute, &plan->copy));
     cm_product product = {.m = x->dim[0],
                           .n = weight->dim[0],
                           .k = x->dim[1],
                           .b_across = true,
-                          .a_row = row_step(x, bf16),
-                          .b_row = bf16 ? plan->copy->stride : weight->stride,
+                          .a_row = row_step(x, narrow),
+                          .b_row = narrow ? plan->copy->stride : weight->stride,
                           .c_row = apart ? y->dim[1] : y->stride,
-                          .a_gap = gap_of(x, bf16),
-                          .b_gap = gap_of(weight, bf16),
+                          .a_gap = gap_of(x, narrow),
+                          .b_gap = gap_of(weight, narrow),
                           .c_gap = gap_of(y, apart),
-                          .bf16 = bf16,
+                          .type = call->attr.compute,
                           .bias = !apart && !action && CM_ARG(call, dense, bias)->data,
                           .relu = !apart && call->attr.activation == CM_ACT_RELU,
                           .accumulate = !apart && (action || CM_ADDS(call, dense, y))};
@@ -97,10 +99,10 @@ cm_status cm_cuda_dense(cm_stream *stream, const cm_call *call) {
                           .add = CM_ADDS(call, dense, y)};
     int64_t items = (int64_t)y->dim[0] * y->dim[1];
     set_encoding(&args, call, weight, action, x->dim[1]);
-    if (is_bf16(call)) {
+    if (is_narrow(call)) {
         data.a = cm_ops_at(stream, p.x);
         data.b = plan->copy->block.base;
-        CM_TRY(to_bf16(stream, call, x, cm_ops_at(stream, p.x)));
+        CM_TRY(make_narrow(stream, call, x, cm_ops_at(stream, p.x)));
     }
     if (apart) data.c = cm_ops_at(stream, p.y);
     if (!apart && action->data) CM_LAUNCH(stream, call, cm_dense_begin_each, &args, items, 1);
@@ -115,7 +117,7 @@ cm_status cm_cuda_dense(cm_stream *stream, const cm_call *call) {
 
 enum { DX, DWEIGHT };
 
-/* Workspace: dy and x in bfloat16, the sums of chunks. */
+/* Workspace: dy and x in 16 bits, the sums of chunks. */
 typedef struct backward_places {
     size_t dy, x, sums, bytes;
 } backward_places;
@@ -124,8 +126,8 @@ static backward_places backward_places_of(const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, dense_backward, x), *dy = CM_ARG(call, dense_backward, dy);
     cm_chunks chunks = cm_chunks_of(dy->dim[0], dy->dim[1], 1);
     backward_places p = {0};
-    p.dy = cm_ops_piece(&p.bytes, is_bf16(call) ? bf16_bytes(dy) : 0);
-    p.x = cm_ops_piece(&p.bytes, is_bf16(call) ? bf16_bytes(x) : 0);
+    p.dy = cm_ops_piece(&p.bytes, is_narrow(call) ? narrow_bytes(dy) : 0);
+    p.x = cm_ops_piece(&p.bytes, is_narrow(call) ? narrow_bytes(x) : 0);
     p.sums = cm_ops_piece(&p.bytes, cm_chunks_bytes(&chunks));
     return p;
 }
@@ -133,18 +135,18 @@ static backward_places backward_places_of(const cm_call *call) {
 static cm_status make_dx(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *dx = CM_ARG(call, dense_backward, dx), *dy = CM_ARG(call, dense_backward, dy);
     const cm_tensor *weight = CM_ARG(call, dense_backward, weight);
-    bool bf16 = is_bf16(call);
-    if (bf16) CM_TRY(cm_weights_acquire(stream, weight, dx->dim[1], &plan->copy));
+    bool narrow = is_narrow(call);
+    if (narrow) CM_TRY(cm_weights_acquire(stream, weight, dx->dim[1], call->attr.compute, &plan->copy));
     cm_product product = {.m = dy->dim[0],
                           .n = dx->dim[1],
                           .k = dy->dim[1],
-                          .a_row = row_step(dy, bf16),
-                          .b_row = bf16 ? plan->copy->stride : weight->stride,
+                          .a_row = row_step(dy, narrow),
+                          .b_row = narrow ? plan->copy->stride : weight->stride,
                           .c_row = dx->stride,
-                          .a_gap = gap_of(dy, bf16),
-                          .b_gap = gap_of(weight, bf16),
+                          .a_gap = gap_of(dy, narrow),
+                          .b_gap = gap_of(weight, narrow),
                           .c_gap = gap_of(dx, false),
-                          .bf16 = bf16,
+                          .type = call->attr.compute,
                           .accumulate = CM_ADDS(call, dense_backward, dx)};
     return cm_product_prepare(stream, &product, &plan->product[DX]);
 }
@@ -152,18 +154,18 @@ static cm_status make_dx(cm_stream *stream, const cm_call *call, cm_cuda_plan *p
 static cm_status make_dweight(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *x = CM_ARG(call, dense_backward, x), *dy = CM_ARG(call, dense_backward, dy);
     const cm_tensor *dweight = CM_ARG(call, dense_backward, dweight);
-    bool bf16 = is_bf16(call);
+    bool narrow = is_narrow(call);
     cm_product product = {.m = dy->dim[1],
                           .n = x->dim[1],
                           .k = dy->dim[0],
                           .a_across = true,
-                          .a_row = row_step(dy, bf16),
-                          .b_row = row_step(x, bf16),
+                          .a_row = row_step(dy, narrow),
+                          .b_row = row_step(x, narrow),
                           .c_row = dweight->stride,
-                          .a_gap = gap_of(dy, bf16),
-                          .b_gap = gap_of(x, bf16),
+                          .a_gap = gap_of(dy, narrow),
+                          .b_gap = gap_of(x, narrow),
                           .c_gap = gap_of(dweight, false),
-                          .bf16 = bf16,
+                          .type = call->attr.compute,
                           .accumulate = CM_ADDS(call, dense_backward, dweight)};
     return cm_product_prepare(stream, &product, &plan->product[DWEIGHT]);
 }
@@ -210,12 +212,12 @@ cm_status cm_cuda_dense_backward(cm_stream *stream, const cm_call *call) {
     const cm_tensor *dx = CM_ARG(call, dense_backward, dx), *dweight = CM_ARG(call, dense_backward, dweight);
     backward_places p = backward_places_of(call);
     const void *weight = CM_ARG(call, dense_backward, weight)->data, *of_dy = dy->data, *of_x = x->data;
-    if (is_bf16(call)) {
+    if (is_narrow(call)) {
         if (plan->copy) weight = plan->copy->block.base;
         of_dy = cm_ops_at(stream, p.dy);
         of_x = cm_ops_at(stream, p.x);
-        CM_TRY(to_bf16(stream, call, dy, cm_ops_at(stream, p.dy)));
-        if (dweight->data) CM_TRY(to_bf16(stream, call, x, cm_ops_at(stream, p.x)));
+        CM_TRY(make_narrow(stream, call, dy, cm_ops_at(stream, p.dy)));
+        if (dweight->data) CM_TRY(make_narrow(stream, call, x, cm_ops_at(stream, p.x)));
     }
     if (dweight->data) {
         cm_product_data data = {of_dy, of_x, NULL, dweight->data};

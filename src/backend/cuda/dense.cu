@@ -1,7 +1,7 @@
 #include "backend/cuda/dense.h"
 #include "device/cuda/kernel.cuh"
 
-CM_LAUNCHER(cm_to_bf16_each, cm_dense_args)
+CM_LAUNCHER(cm_narrow_each, cm_dense_args)
 CM_LAUNCHER(cm_dense_begin_each, cm_dense_args)
 CM_LAUNCHER(cm_dense_end_each, cm_dense_args)
 CM_LAUNCHER(cm_dense_action_slopes, cm_dense_args)

@@ -1,4 +1,4 @@
-/* Kernels beside the matrix products of dense, conv2d and lstm: bfloat16 copies, action encodings, sums that a
+/* Kernels beside the matrix products of dense, conv2d and lstm: 16-bit copies, action encodings, sums that a
  * product's epilogue cannot make. */
 #ifndef CM_BACKEND_CUDA_DENSE_H
 #define CM_BACKEND_CUDA_DENSE_H
@@ -8,8 +8,8 @@
 
 typedef struct cm_dense_args {
     cm_rows y, x;         /* rows of n */
-    const uint16_t *from; /* in place of x: bfloat16, contiguous */
-    uint16_t *to;         /* bfloat16, rows `to_stride` apart */
+    const uint16_t *from; /* in place of x: of 16 bits, contiguous */
+    uint16_t *to;         /* of 16 bits, rows `to_stride` apart */
     int64_t to_stride, n;
     const float *bias;     /* [n] or NULL */
     cm_rows weight;        /* the columns of the encoding; data NULL: no action */
@@ -18,16 +18,15 @@ typedef struct cm_dense_args {
     int actions;
     int64_t samples; /* B */
     cm_activation activation;
-    bool bf16, add; /* products in bfloat16; y += */
+    cm_dtype type; /* of products, and of from, to */
+    bool add;      /* y += */
 } cm_dense_args;
 
-static CM_HD inline float cm_rounded(float x, bool bf16) { return bf16 ? cm_bf16_to_float(cm_bf16_from_float(x)) : x; }
-
-/* Item: an element; 1 lane. to = x in bfloat16 */
-CM_KERNEL void cm_to_bf16_each(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
+/* Item: an element; 1 lane. to = x in 16 bits */
+CM_KERNEL void cm_narrow_each(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
     cm_place at = cm_place_of(item, k->n);
     (void)lanes;
-    k->to[at.row * k->to_stride + at.column] = cm_bf16_from_float(*cm_at(&k->x, at));
+    k->to[at.row * k->to_stride + at.column] = cm_narrow(*cm_at(&k->x, at), k->type);
 }
 
 /* What bias and action of row at.row add to output at.column. An action out of range makes NaN (see shape.h). */
@@ -37,7 +36,7 @@ static CM_HD inline float cm_dense_offset(const cm_dense_args *k, cm_place at) {
     int action = k->action[at.row];
     if (action < 0 || action >= k->actions) return NAN;
     cm_encoded e = cm_encoded_of(k->encoding, k->actions, action, 0);
-    return sum + cm_rounded(e.value, k->bf16) * cm_rounded(cm_row(&k->weight, at.column)[e.column], k->bf16);
+    return sum + cm_rounded(e.value, k->type) * cm_rounded(cm_row(&k->weight, at.column)[e.column], k->type);
 }
 
 /* Item: an element; 1 lane. y = bias + encoding, for a product to be added to. */
@@ -51,7 +50,7 @@ CM_KERNEL void cm_dense_begin_each(const cm_dense_args *k, int64_t item, const c
 CM_KERNEL void cm_dense_end_each(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
     cm_place at = cm_place_of(item, k->n);
     (void)lanes;
-    float x = k->from ? cm_bf16_to_float(k->from[item]) : *cm_at(&k->x, at);
+    float x = k->from ? cm_widen(k->from[item], k->type) : *cm_at(&k->x, at);
     cm_put(cm_at(&k->y, at), cm_act_f(k->activation, x + cm_dense_offset(k, at)), k->add);
 }
 
@@ -62,13 +61,13 @@ CM_KERNEL void cm_dense_action_slopes(const cm_dense_args *k, int64_t item, cons
     float sum = 0.0f;
     for (int64_t b = lanes->index; b < k->samples; b += lanes->count) {
         cm_encoded e = cm_encoded_of(k->encoding, k->actions, k->action[b], 0);
-        if (e.column == at.row) sum += cm_rounded(cm_row(&k->x, b)[at.column], k->bf16) * cm_rounded(e.value, k->bf16);
+        if (e.column == at.row) sum += cm_rounded(cm_row(&k->x, b)[at.column], k->type) * cm_rounded(e.value, k->type);
     }
     sum = (float)cm_lanes_sum(lanes, (double)sum);
     if (lanes->index == 0) cm_put(cm_row(&k->weight, at.column) + at.row, sum, k->add);
 }
 
-CM_KERNEL_ENTRY(cm_to_bf16_each, cm_dense_args)
+CM_KERNEL_ENTRY(cm_narrow_each, cm_dense_args)
 CM_KERNEL_ENTRY(cm_dense_begin_each, cm_dense_args)
 CM_KERNEL_ENTRY(cm_dense_end_each, cm_dense_args)
 CM_KERNEL_ENTRY(cm_dense_action_slopes, cm_dense_args)

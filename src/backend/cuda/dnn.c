@@ -1,5 +1,5 @@
 /* Convolutions by cuDNN, through the functions that take descriptors of tensors, filters and convolutions (cuDNN calls
- * them deprecated; NHWC in bfloat16 and float32 needs no more). Only algorithms that give the same bits every time are
+ * them deprecated; NHWC in 16 bits and float32 needs no more). Only algorithms that give the same bits every time are
  * taken. */
 #include <cudnn.h>
 #include <stdio.h>
@@ -35,9 +35,12 @@ static cm_status describe_planes(cudnnTensorDescriptor_t *out, cudnnDataType_t t
     return check(cudnnSetTensor4dDescriptor(*out, CUDNN_TENSOR_NHWC, type, size[0], size[3], size[1], size[2]));
 }
 
+static const cudnnDataType_t types[CM_PRODUCT_TYPES] = {
+    [CM_F32] = CUDNN_DATA_FLOAT, [CM_BF16] = CUDNN_DATA_BFLOAT16, [CM_F16] = CUDNN_DATA_HALF};
+
 static cm_status describe(cm_convolution_plan *plan) {
     const cm_convolution *c = &plan->convolution;
-    cudnnDataType_t type = c->bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+    const cudnnDataType_t type = types[c->type];
     int x[4] = {c->B, c->H, c->W, c->C}, y[4] = {c->B, c->P, c->Q, c->O};
     CM_TRY(describe_planes(&plan->x, type, x));
     CM_TRY(describe_planes(&plan->y, type, y));
@@ -50,7 +53,7 @@ static cm_status describe(cm_convolution_plan *plan) {
 
 /* float32 means float32: no rounding to TF32. */
 static cm_status set_math(cm_convolution_plan *plan) {
-    plan->choice.math = plan->convolution.bf16 ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH;
+    plan->choice.math = plan->convolution.type == CM_F32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH;
     return check(cudnnSetConvolutionMathType(plan->what, (cudnnMathType_t)plan->choice.math));
 }
 
@@ -93,7 +96,7 @@ static void trial_close(trial *t) {
 
 static cm_status trial_open(const cm_stream *stream, const cm_convolution *c, trial *t) {
     const cm_device *device = stream->backend->device;
-    size_t size = c->bf16 ? sizeof(uint16_t) : sizeof(float), B = (size_t)c->B, O = (size_t)c->O, C = (size_t)c->C;
+    size_t size = cm_dtype_size(c->type), B = (size_t)c->B, O = (size_t)c->O, C = (size_t)c->C;
     CM_TRY(cm_buffer_create(&t->x, device, B * (size_t)c->H * (size_t)c->W * C * size, "measuring a convolution"));
     CM_TRY(cm_buffer_create(&t->y, device, B * (size_t)c->P * (size_t)c->Q * O * size, "measuring a convolution"));
     return cm_buffer_create(&t->weight, device, O * (size_t)c->k * (size_t)c->k * C * size, "measuring a convolution");
@@ -105,7 +108,7 @@ static cm_status trial_open(const cm_stream *stream, const cm_convolution *c, tr
     do {                                                                                                               \
         for (int i = 0; i < (count); i++) {                                                                            \
             bool fits = (results)[i].status == CUDNN_STATUS_SUCCESS && (results)[i].memory <= CM_LIBRARY_BYTES;        \
-            bool math = (plan)->convolution.bf16 || (results)[i].mathType == CUDNN_FMA_MATH;                           \
+            bool math = (plan)->convolution.type != CM_F32 || (results)[i].mathType == CUDNN_FMA_MATH;                 \
             if (!fits || !math || (results)[i].determinism != CUDNN_DETERMINISTIC) continue;                           \
             (plan)->choice = (choice){(int)(results)[i].algo, (int)(results)[i].mathType, (results)[i].memory};        \
             return CM_OK;                                                                                              \
@@ -162,7 +165,7 @@ static cm_status choose(cm_stream *stream, cm_convolution_plan *plan) {
     cm_choices *choices = cm_cuda_of(stream)->choices;
     char key[CM_CHOICE_KEY_BYTES];
     snprintf(key, sizeof key, "convolution %d %d %d %d %d %d %d %d %d", (int)c->way, c->B, c->H, c->W, c->C, c->O, c->k,
-             c->stride, c->bf16);
+             c->stride, (int)c->type);
     CM_TRY(set_math(plan));
     if (!cm_choices_find(choices, key, &plan->choice, sizeof plan->choice)) {
         trial t = {0};

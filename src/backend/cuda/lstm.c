@@ -1,5 +1,5 @@
 /* lstm: one product for the inputs of all steps, one per step for the hidden state, kernels for the gates. Its weights
- * may move from run to run, so their bfloat16 copies are made in every run. */
+ * may move from run to run, so their 16-bit copies are made in every run. */
 #include "backend/cuda/lstm.h"
 
 #include "backend/cuda/columns.h"
@@ -9,7 +9,7 @@
 
 typedef struct sizes {
     int T, B, inputs, H, gates;
-    bool bf16;
+    cm_dtype type; /* of products */
 } sizes;
 
 static sizes sizes_of(const cm_call *call, const cm_tensor *x, const cm_tensor *y) {
@@ -18,22 +18,23 @@ static sizes sizes_of(const cm_call *call, const cm_tensor *x, const cm_tensor *
                    .inputs = x->dim[2],
                    .H = y->dim[2],
                    .gates = CM_LSTM_GATES * y->dim[2],
-                   .bf16 = call->attr.compute == CM_BF16};
+                   .type = call->attr.compute};
 }
 
+static bool is_narrow(const sizes *s) { return s->type != CM_F32; }
 static int padded(int columns) { return (columns + 7) / 8 * 8; }
 static size_t floats(int64_t rows, int columns) { return (size_t)rows * (size_t)columns * sizeof(float); }
 
 /* Room for a matrix [rows, columns] as a product reads it, where that is not as it lies. */
 static size_t operand_piece(size_t *used, const sizes *s, int64_t rows, int columns) {
-    return cm_ops_piece(used, s->bf16 ? (size_t)rows * (size_t)padded(columns) * sizeof(uint16_t) : 0);
+    return cm_ops_piece(used, is_narrow(s) ? (size_t)rows * (size_t)padded(columns) * sizeof(uint16_t) : 0);
 }
 
 /* Elements from row to row of an operand whose rows are `step` apart in float32. */
-static int64_t operand_row(const sizes *s, int columns, int64_t step) { return s->bf16 ? padded(columns) : step; }
+static int64_t operand_row(const sizes *s, int columns, int64_t step) { return is_narrow(s) ? padded(columns) : step; }
 
 /* Gaps of what a product reads: copies have none; the steps of a tensor have what is common to all. */
-static int gap_of(const void *data, const sizes *s) { return s->bf16 ? 0 : cm_alignment_gap(data); }
+static int gap_of(const void *data, const sizes *s) { return is_narrow(s) ? 0 : cm_alignment_gap(data); }
 static int step_gap(const sizes *s, const void *first, int columns) {
     bool whole = cm_alignment_gap(first) == 0 && s->B * columns % 4 == 0;
     return whole ? 0 : (int)sizeof(float);
@@ -49,11 +50,12 @@ typedef struct matrix {
 
 static cm_status operand(cm_stream *stream, const cm_call *call, const matrix *m, size_t place, const void **out) {
     *out = m->data;
-    if (call->attr.compute != CM_BF16) return CM_OK;
+    if (call->attr.compute == CM_F32) return CM_OK;
     void *copy = cm_ops_at(stream, place);
     cm_rows from = {(float *)m->data, m->step};
-    cm_dense_args args = {.x = from, .n = m->columns, .to = copy, .to_stride = padded(m->columns)};
-    CM_LAUNCH(stream, call, cm_to_bf16_each, &args, m->rows * m->columns, 1);
+    cm_dense_args args = {
+        .x = from, .n = m->columns, .to = copy, .to_stride = padded(m->columns), .type = call->attr.compute};
+    CM_LAUNCH(stream, call, cm_narrow_each, &args, m->rows * m->columns, 1);
     *out = copy;
     return CM_OK;
 }
@@ -94,7 +96,7 @@ static cm_status make_lstm(cm_stream *stream, const cm_call *call, cm_cuda_plan 
                         .c_row = s.gates,
                         .a_gap = gap_of(CM_ARG(call, lstm, x)->data, &s),
                         .b_gap = gap_of(weight_ih->data, &s),
-                        .bf16 = s.bf16};
+                        .type = s.type};
     cm_product hidden = {.m = s.B,
                          .n = s.gates,
                          .k = s.H,
@@ -105,7 +107,7 @@ static cm_status make_lstm(cm_stream *stream, const cm_call *call, cm_cuda_plan 
                          .a_gap = step_gap(&s, CM_ARG(call, lstm, y)->data, s.H),
                          .b_gap = gap_of(weight_hh->data, &s),
                          .c_gap = step_gap(&s, NULL, s.gates),
-                         .bf16 = s.bf16,
+                         .type = s.type,
                          .accumulate = true};
     CM_TRY(cm_product_prepare(stream, &input, &plan->product[INPUT]));
     return cm_product_prepare(stream, &hidden, &plan->product[HIDDEN]);
@@ -217,9 +219,9 @@ static cm_product through_weight(const sizes *s, int rows, int n, const cm_tenso
                         .a_row = operand_row(s, s->gates, s->gates),
                         .b_row = operand_row(s, n, weight->stride),
                         .c_row = n,
-                        .a_gap = s->bf16 ? 0 : step_gap(s, NULL, s->gates),
+                        .a_gap = is_narrow(s) ? 0 : step_gap(s, NULL, s->gates),
                         .b_gap = gap_of(weight->data, s),
-                        .bf16 = s->bf16};
+                        .type = s->type};
 }
 
 /* The gradient of a weight of n columns: gates across all samples with what the weight met. */
@@ -232,7 +234,7 @@ static cm_product of_weight(const sizes *s, int n, const cm_tensor *dweight, boo
                         .b_row = operand_row(s, n, n),
                         .c_row = dweight->stride,
                         .c_gap = cm_alignment_gap(dweight->data),
-                        .bf16 = s->bf16,
+                        .type = s->type,
                         .accumulate = add};
 }
 

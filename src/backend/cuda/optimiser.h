@@ -1,4 +1,4 @@
-/* Kernels on flat vectors: sums of chunks, the norm, optimisers that renew the bfloat16 copies of weights as they go,
+/* Kernels on flat vectors: sums of chunks, the norm, optimisers that renew the 16-bit copies of weights as they go,
  * moving averages. */
 #ifndef CM_BACKEND_CUDA_OPTIMISER_H
 #define CM_BACKEND_CUDA_OPTIMISER_H
@@ -8,11 +8,12 @@
 
 enum { CM_COPIES = 32 };
 
-/* Where the bfloat16 copy of a weight lies. The weight is elements [first, first + count) of the parameters: rows
+/* Where the 16-bit copy of a weight lies. The weight is elements [first, first + count) of the parameters: rows
  * `step` apart, of which `columns` are copied to rows `stride` apart. */
 typedef struct cm_copy {
     int64_t first, count;
     int step, columns, stride;
+    cm_dtype type; /* of the copy */
     uint16_t *to;
 } cm_copy;
 
@@ -38,7 +39,8 @@ static CM_HD inline void cm_put_parameter(const cm_vector_args *k, int64_t item,
         int64_t at = item - copy->first;
         if (at < 0 || at >= copy->count) continue;
         cm_place place = cm_place_of(at, copy->step);
-        if (place.column < copy->columns) copy->to[place.row * copy->stride + place.column] = cm_bf16_from_float(value);
+        if (place.column < copy->columns)
+            copy->to[place.row * copy->stride + place.column] = cm_narrow(value, copy->type);
     }
 }
 

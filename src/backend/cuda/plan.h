@@ -23,7 +23,7 @@ typedef struct cm_cuda_plan cm_cuda_plan;
 struct cm_cuda_plan {
     cm_cuda_plan *next;
     cm_cuda_plan_key key;
-    cm_weight_copy *copy;                       /* of the weight, in bfloat16; NULL: not needed */
+    cm_weight_copy *copy;                       /* of the weight, of 16 bits; NULL: not needed */
     cm_product_plan *product[CM_PLAN_PRODUCTS]; /* what each is, says the operation */
     cm_convolution_plan *convolution[CM_PLAN_CONVOLUTIONS];
     size_t workspace; /* bytes */

@@ -14,7 +14,7 @@ typedef struct cm_product {
     int m, n, k;
     bool a_across, b_across;     /* a lies as [k, m], b as [n, k] */
     int64_t a_row, b_row, c_row; /* elements from one row, as it lies in memory, to the next */
-    bool bf16;                   /* a and b are bfloat16, else float32; sums and c are float32 */
+    cm_dtype type;               /* of a and b; sums and c are float32 */
     bool bias, relu, accumulate;
     int a_gap, b_gap, c_gap; /* cm_alignment_gap of the matrices' addresses, the same in every run */
 } cm_product;

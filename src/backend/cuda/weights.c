@@ -22,9 +22,12 @@ cm_status cm_weights_open(void **out) {
 
 static int renew(const cm_weight_copy *copy, void *queue) {
     cm_rows from = {(float *)copy->weight, copy->step};
-    cm_dense_args args = {
-        .x = from, .n = copy->columns, .to = (uint16_t *)(void *)copy->block.base, .to_stride = copy->stride};
-    return cm_to_bf16_each_launch(&args, (int64_t)copy->rows * copy->columns, 1, queue);
+    cm_dense_args args = {.x = from,
+                          .n = copy->columns,
+                          .to = (uint16_t *)(void *)copy->block.base,
+                          .to_stride = copy->stride,
+                          .type = copy->type};
+    return cm_narrow_each_launch(&args, (int64_t)copy->rows * copy->columns, 1, queue);
 }
 
 static cm_status add_new(cm_stream *stream, weights *w, const cm_weight_copy *wanted, cm_weight_copy **out) {
@@ -32,7 +35,7 @@ static cm_status add_new(cm_stream *stream, weights *w, const cm_weight_copy *wa
     CM_TRY(cm_alloc(&copy, 1, sizeof *copy, "a copy of a weight"));
     *copy = *wanted;
     size_t bytes = (size_t)copy->rows * (size_t)copy->stride * sizeof(uint16_t);
-    cm_status status = cm_buffer_create(&copy->block, cm_ops_device(stream), bytes, "bfloat16 weights");
+    cm_status status = cm_buffer_create(&copy->block, cm_ops_device(stream), bytes, "16-bit weights");
     if (status != CM_OK) {
         free(copy);
         return status;
@@ -46,7 +49,7 @@ static cm_status add_new(cm_stream *stream, weights *w, const cm_weight_copy *wa
 static cm_status acquire_locked(cm_stream *stream, weights *w, const cm_weight_copy *wanted, cm_weight_copy **out) {
     for (cm_weight_copy *copy = w->first; copy && !*out; copy = copy->next) {
         bool same = copy->weight == wanted->weight && copy->rows == wanted->rows && copy->columns == wanted->columns &&
-                    copy->step == wanted->step;
+                    copy->step == wanted->step && copy->type == wanted->type;
         if (same) *out = copy;
     }
     if (!*out) CM_TRY(add_new(stream, w, wanted, out));
@@ -54,12 +57,14 @@ static cm_status acquire_locked(cm_stream *stream, weights *w, const cm_weight_c
     return cm_ops_launched(stream, renew(*out, cm_ops_queue(stream)), "copies of weights");
 }
 
-cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int columns, cm_weight_copy **out) {
+cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int columns, cm_dtype type,
+                             cm_weight_copy **out) {
     cm_weight_copy wanted = {.weight = weight->data,
                              .rows = weight->dim[0],
                              .columns = columns,
                              .step = weight->stride,
-                             .stride = (columns + 7) / 8 * 8};
+                             .stride = (columns + 7) / 8 * 8,
+                             .type = type};
     weights *w = cm_ops_weights(stream);
     *out = NULL;
     pthread_mutex_lock(&w->lock);
@@ -114,6 +119,7 @@ int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t 
                          .step = copy->step,
                          .columns = copy->columns,
                          .stride = copy->stride,
+                         .type = copy->type,
                          .to = (uint16_t *)(void *)copy->block.base};
         out[count++] = found;
     }

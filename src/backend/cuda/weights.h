@@ -1,4 +1,4 @@
-/* bfloat16 copies of weights, shared by all streams of a backend.
+/* 16-bit copies of weights, shared by all streams of a backend.
  *
  * A copy is made when a call on the weight is prepared, again by cm_weights_renew, and by the optimiser's kernels as
  * they write the parameters. Rows of a copy begin at multiples of 16 bytes, as tensor cores like them. */
@@ -16,6 +16,7 @@ struct cm_weight_copy {
     cm_weight_copy *next;
     const float *weight; /* borrowed: [rows, columns], rows `step` apart */
     int rows, columns, step, stride;
+    cm_dtype type;   /* of the copy */
     cm_buffer block; /* owned: [rows, stride] */
     int users;
 };
@@ -24,10 +25,12 @@ struct cm_weight_copy {
 cm_status cm_weights_open(void **out) CM_MUST_USE;
 void cm_weights_close(void *weights); /* after all streams; NULL is allowed */
 
-/* The copy of the first `columns` columns of a weight, made from it as it is now, in the order of the stream. Of a
- * tensor of more than two dimensions all count as columns but the first. The caller releases it. Errors: CM_ERR_MEMORY.
+/* The copy in `type`, CM_BF16 or CM_F16, of the first `columns` columns of a weight, made from it as it is now, in the
+ * order of the stream. Of a tensor of more than two dimensions all count as columns but the first. The caller releases
+ * it. Errors: CM_ERR_MEMORY.
  */
-cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int columns, cm_weight_copy **out) CM_MUST_USE;
+cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int columns, cm_dtype type,
+                             cm_weight_copy **out) CM_MUST_USE;
 void cm_weights_release(const cm_stream *stream, cm_weight_copy *copy); /* NULL is allowed */
 
 /* Makes all copies of weights that lie in block[bytes] anew, in the order of the queue. Returns what the launches say:

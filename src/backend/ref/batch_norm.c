@@ -36,7 +36,7 @@ static void apply(const affine *a, const block *k) {
 static void measure(const cm_tensor *x, block *k, double *variance) {
     int rows = ref_vectors(x);
     for (int i = 0; i < k->n; i++) k->mean[i] = variance[i] = 0.0;
-    for (int r = 0; r < rows; r++) ref_add_scaled(k->mean, 1.0, ref_vector(x, r) + k->first, k->n, false);
+    for (int r = 0; r < rows; r++) ref_add_scaled(k->mean, 1.0, ref_vector(x, r) + k->first, k->n, CM_F32);
     for (int i = 0; i < k->n; i++) k->mean[i] /= rows;
     for (int r = 0; r < rows; r++) {
         const float *row = ref_vector(x, r) + k->first;

@@ -4,7 +4,7 @@
 
 typedef struct geometry {
     int B, H, W, C, O, P, Q, k, stride;
-    bool bf16;
+    cm_dtype type; /* of products */
 } geometry;
 
 static geometry measure(const cm_call *call, const cm_tensor *x, const cm_tensor *weight, const cm_tensor *y) {
@@ -17,7 +17,7 @@ static geometry measure(const cm_call *call, const cm_tensor *x, const cm_tensor
                       .Q = y->dim[2],
                       .k = weight->dim[1],
                       .stride = call->attr.stride,
-                      .bf16 = call->attr.compute == CM_BF16};
+                      .type = call->attr.compute};
 }
 
 static const float *input_at(const geometry *g, const cm_tensor *x, int b, int h, int w) {
@@ -41,7 +41,7 @@ static double window_sum(const geometry *g, const cm_call *call, int b, int p, i
     for (int row = 0; row < g->k; row++) {
         if (top + row < 0 || top + row >= g->H) continue;
         sum += ref_dot(input_at(g, x, b, top + row, left + first), tap_at(g, weight, o, row, first),
-                       (last - first) * g->C, g->bf16);
+                       (last - first) * g->C, g->type);
     }
     return sum;
 }
@@ -77,8 +77,8 @@ static void input_gradient(const geometry *g, const cm_call *call, const int at[
             if (q < 0) continue;
             const float *grad = output_at(g, dy, at[0], p, q);
             for (int o = 0; o < g->O; o++)
-                ref_add_scaled(sums, ref_input(grad[o], g->bf16), tap_at(g, weight, o, row, column) + first, n,
-                               g->bf16);
+                ref_add_scaled(sums, ref_input(grad[o], g->type), tap_at(g, weight, o, row, column) + first, n,
+                               g->type);
         }
     }
 }
@@ -107,8 +107,8 @@ static void tap_gradient(const geometry *g, const cm_call *call, const int tap[3
             for (int q = 0; q < g->Q; q++) {
                 int w = q * g->stride + tap[2] - g->k / 2;
                 if (w < 0 || w >= g->W) continue;
-                double grad = ref_input(output_at(g, dy, b, p, q)[tap[0]], g->bf16);
-                ref_add_scaled(sums, grad, input_at(g, x, b, h, w) + first, n, g->bf16);
+                double grad = ref_input(output_at(g, dy, b, p, q)[tap[0]], g->type);
+                ref_add_scaled(sums, grad, input_at(g, x, b, h, w) + first, n, g->type);
             }
         }
 }

@@ -13,7 +13,7 @@ static encoded encode(const cm_call *call, const cm_tensor *action, int b) {
     const cm_attr *a = &call->attr;
     if (!action->data) return (encoded){-1, 0.0};
     cm_encoded e = cm_encoded_of(a->encoding, a->actions, ref_int(action, b), 0);
-    return (encoded){e.column, ref_input(e.value, a->compute == CM_BF16)};
+    return (encoded){e.column, ref_input(e.value, a->compute)};
 }
 
 static cm_status check_action(const cm_call *call, const cm_tensor *action) {
@@ -25,14 +25,15 @@ cm_status cm_ref_dense(cm_stream *stream, const cm_call *call) {
     const cm_tensor *y = REF_ARG(call, dense, y), *x = REF_ARG(call, dense, x), *weight = REF_ARG(call, dense, weight);
     const cm_tensor *bias = REF_ARG(call, dense, bias), *action = REF_ARG(call, dense, action);
     CM_TRY(check_action(call, action));
-    bool bf16 = call->attr.compute == CM_BF16, add = REF_ADDS(call, dense, y);
+    const cm_dtype type = call->attr.compute;
+    const bool add = REF_ADDS(call, dense, y);
     int in = x->dim[1];
     for (int b = 0; b < y->dim[0]; b++) {
         encoded e = encode(call, action, b);
         for (int o = 0; o < y->dim[1]; o++) {
             const float *w = ref_row(weight, o);
-            double sum = ref_dot(ref_row(x, b), w, in, bf16);
-            if (e.column >= 0) sum += e.value * ref_input(w[in + e.column], bf16);
+            double sum = ref_dot(ref_row(x, b), w, in, type);
+            if (e.column >= 0) sum += e.value * ref_input(w[in + e.column], type);
             if (bias->data) sum += (double)ref_at(bias, o);
             ref_put(ref_row(y, b) + o, cm_act_d(call->attr.activation, sum), add);
         }
@@ -44,14 +45,15 @@ cm_status cm_ref_dense(cm_stream *stream, const cm_call *call) {
 static void dense_dx(const cm_call *call) {
     const cm_tensor *dx = REF_ARG(call, dense_backward, dx), *dy = REF_ARG(call, dense_backward, dy);
     const cm_tensor *weight = REF_ARG(call, dense_backward, weight);
-    bool bf16 = call->attr.compute == CM_BF16, add = REF_ADDS(call, dense_backward, dx);
+    const cm_dtype type = call->attr.compute;
+    const bool add = REF_ADDS(call, dense_backward, dx);
     for (int b = 0; b < dx->dim[0]; b++) {
         const float *g = ref_row(dy, b);
         for (int first = 0; first < dx->dim[1]; first += REF_BLOCK) {
             double sums[REF_BLOCK] = {0};
             int n = ref_min(REF_BLOCK, dx->dim[1] - first);
             for (int o = 0; o < dy->dim[1]; o++)
-                ref_add_scaled(sums, ref_input(g[o], bf16), ref_row(weight, o) + first, n, bf16);
+                ref_add_scaled(sums, ref_input(g[o], type), ref_row(weight, o) + first, n, type);
             ref_put_all(ref_row(dx, b) + first, sums, n, add);
         }
     }
@@ -61,15 +63,16 @@ static void dense_dx(const cm_call *call) {
 static void dense_dweight(const cm_call *call) {
     const cm_tensor *dweight = REF_ARG(call, dense_backward, dweight), *dy = REF_ARG(call, dense_backward, dy);
     const cm_tensor *x = REF_ARG(call, dense_backward, x), *action = REF_ARG(call, dense_backward, action);
-    bool bf16 = call->attr.compute == CM_BF16, add = REF_ADDS(call, dense_backward, dweight);
+    const cm_dtype type = call->attr.compute;
+    const bool add = REF_ADDS(call, dense_backward, dweight);
     int in = x->dim[1], columns = dweight->dim[1];
     for (int o = 0; o < dweight->dim[0]; o++) {
         for (int first = 0; first < columns; first += REF_BLOCK) {
             double sums[REF_BLOCK] = {0};
             int n = ref_min(REF_BLOCK, columns - first), of_x = ref_min(n, in - first);
             for (int b = 0; b < x->dim[0]; b++) {
-                double g = ref_input(ref_row(dy, b)[o], bf16);
-                ref_add_scaled(sums, g, ref_row(x, b) + first, of_x, bf16);
+                double g = ref_input(ref_row(dy, b)[o], type);
+                ref_add_scaled(sums, g, ref_row(x, b) + first, of_x, type);
                 encoded e = encode(call, action, b);
                 int at = in + e.column - first;
                 if (e.column >= 0 && at >= 0 && at < n) sums[at] += g * e.value;

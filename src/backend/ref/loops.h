@@ -34,24 +34,22 @@ static inline void ref_put_all(float *out, const double *sums, int n, bool add) 
     for (int i = 0; i < n; i++) ref_put(out + i, sums[i], add);
 }
 
-/* An input of a matrix product, rounded to bfloat16 if that is the type of computation. */
-static inline double ref_input(float x, bool bf16) {
-    return (double)(bf16 ? cm_bf16_to_float(cm_bf16_from_float(x)) : x);
-}
+/* An input of a matrix product in `type`. */
+static inline double ref_input(float x, cm_dtype type) { return (double)cm_rounded(x, type); }
 
 /* Sum of a[i] b[i]. */
-static inline double ref_dot(const float *a, const float *b, int n, bool bf16) {
+static inline double ref_dot(const float *a, const float *b, int n, cm_dtype type) {
     double sum[8] = {0}, rest = 0.0;
     int i = 0;
     for (; i + 8 <= n; i += 8)
-        for (int j = 0; j < 8; j++) sum[j] += ref_input(a[i + j], bf16) * ref_input(b[i + j], bf16);
-    for (; i < n; i++) rest += ref_input(a[i], bf16) * ref_input(b[i], bf16);
+        for (int j = 0; j < 8; j++) sum[j] += ref_input(a[i + j], type) * ref_input(b[i + j], type);
+    for (; i < n; i++) rest += ref_input(a[i], type) * ref_input(b[i], type);
     return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7])) + rest;
 }
 
 /* sums[i] += factor x[i] */
-static inline void ref_add_scaled(double *sums, double factor, const float *x, int n, bool bf16) {
-    for (int i = 0; i < n; i++) sums[i] += factor * ref_input(x[i], bf16);
+static inline void ref_add_scaled(double *sums, double factor, const float *x, int n, cm_dtype type) {
+    for (int i = 0; i < n; i++) sums[i] += factor * ref_input(x[i], type);
 }
 
 /* out[columns] (+)= the sum over the vectors of t. */
@@ -60,7 +58,7 @@ static inline void ref_sum_vectors(const cm_tensor *t, float *out, bool add) {
     for (int first = 0; first < columns; first += REF_BLOCK) {
         double sums[REF_BLOCK] = {0};
         int n = ref_min(REF_BLOCK, columns - first);
-        for (int r = 0; r < rows; r++) ref_add_scaled(sums, 1.0, ref_vector(t, r) + first, n, false);
+        for (int r = 0; r < rows; r++) ref_add_scaled(sums, 1.0, ref_vector(t, r) + first, n, CM_F32);
         ref_put_all(out + first, sums, n, add);
     }
 }

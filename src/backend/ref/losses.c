@@ -93,7 +93,8 @@ cm_status cm_ref_consistency_loss(cm_stream *stream, const cm_call *call) {
     int n = x->dim[1];
     for (int b = 0; b < x->dim[0]; b++) {
         const float *u = ref_row(x, b), *v = ref_row(y, b);
-        cm_cosine_d cosine = cm_cosine_of_d(ref_dot(u, u, n, false), ref_dot(v, v, n, false), ref_dot(u, v, n, false));
+        cm_cosine_d cosine =
+            cm_cosine_of_d(ref_dot(u, u, n, CM_F32), ref_dot(v, v, n, CM_F32), ref_dot(u, v, n, CM_F32));
         double c = (double)ref_at(REF_ARG(call, consistency_loss, coefficient), b);
         ((float *)loss->data)[b] = (float)-cosine.value;
         for (int i = 0; dx->data && i < n; i++)

@@ -17,10 +17,10 @@ static const float *entering_h(const cm_attr *attr, const cm_tensor *y, const cm
 
 static double gate(const cm_call *call, int row, const float *x, const float *h) {
     const cm_tensor *weight_ih = REF_ARG(call, lstm, weight_ih), *weight_hh = REF_ARG(call, lstm, weight_hh);
-    bool bf16 = call->attr.compute == CM_BF16;
+    const cm_dtype type = call->attr.compute;
     double sum = (double)ref_at(REF_ARG(call, lstm, bias_ih), row) + (double)ref_at(REF_ARG(call, lstm, bias_hh), row);
-    sum += ref_dot(ref_row(weight_ih, row), x, weight_ih->dim[1], bf16);
-    return h ? sum + ref_dot(ref_row(weight_hh, row), h, weight_hh->dim[1], bf16) : sum;
+    sum += ref_dot(ref_row(weight_ih, row), x, weight_ih->dim[1], type);
+    return h ? sum + ref_dot(ref_row(weight_hh, row), h, weight_hh->dim[1], type) : sum;
 }
 
 /* One step of one sample; c[H] is carried from step to step. */
@@ -81,30 +81,30 @@ static void gate_gradients(const cm_call *call, int t, int b, carried *g) {
 
 /* out[n] = the gates' gradients through weight[4H, n] */
 static void through_weight(const cm_call *call, const cm_tensor *weight, const float *dgate, double *out) {
-    bool bf16 = call->attr.compute == CM_BF16;
+    const cm_dtype type = call->attr.compute;
     for (int i = 0; i < weight->dim[1]; i++) out[i] = 0.0;
     for (int k = 0; k < weight->dim[0]; k++)
-        ref_add_scaled(out, ref_input(dgate[k], bf16), ref_row(weight, k), weight->dim[1], bf16);
+        ref_add_scaled(out, ref_input(dgate[k], type), ref_row(weight, k), weight->dim[1], type);
 }
 
 static void input_gradient(const cm_call *call, int t, int b, const float *dgate) {
     const cm_tensor *dx = REF_ARG(call, lstm_backward, dx), *weight = REF_ARG(call, lstm_backward, weight_ih);
-    bool bf16 = call->attr.compute == CM_BF16;
+    const cm_dtype type = call->attr.compute;
     for (int first = 0; dx->data && first < dx->dim[2]; first += REF_BLOCK) {
         double sums[REF_BLOCK] = {0};
         int n = ref_min(REF_BLOCK, dx->dim[2] - first);
         for (int k = 0; k < weight->dim[0]; k++)
-            ref_add_scaled(sums, ref_input(dgate[k], bf16), ref_row(weight, k) + first, n, bf16);
+            ref_add_scaled(sums, ref_input(dgate[k], type), ref_row(weight, k) + first, n, type);
         ref_put_all(step_at(dx, t, b) + first, sums, n, REF_ADDS(call, lstm_backward, dx));
     }
 }
 
 /* dweight[4H, n] += dgate input^T */
 static void add_outer(const cm_call *call, const cm_tensor *dweight, const float *dgate, const float *input) {
-    bool bf16 = call->attr.compute == CM_BF16;
+    const cm_dtype type = call->attr.compute;
     for (int k = 0; dweight->data && k < dweight->dim[0]; k++)
         for (int i = 0; i < dweight->dim[1]; i++)
-            ref_row(dweight, k)[i] += (float)(ref_input(dgate[k], bf16) * ref_input(input[i], bf16));
+            ref_row(dweight, k)[i] += (float)(ref_input(dgate[k], type) * ref_input(input[i], type));
 }
 
 static void parameter_gradients(const cm_call *call, int t, int b, const float *dgate) {

@@ -16,7 +16,7 @@ cm_status cm_ref_sum_squares(cm_stream *stream, const cm_call *call) {
     for (int i = 0; i < partial->dim[0]; i++) {
         const float *block = (const float *)x->data + (size_t)i * CM_NORM_BLOCK;
         ((float *)partial->data)[i] =
-            (float)ref_dot(block, block, ref_min(CM_NORM_BLOCK, x->dim[0] - i * CM_NORM_BLOCK), false);
+            (float)ref_dot(block, block, ref_min(CM_NORM_BLOCK, x->dim[0] - i * CM_NORM_BLOCK), CM_F32);
     }
     return CM_OK;
 }

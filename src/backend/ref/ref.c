@@ -8,7 +8,7 @@ static const char *describe(const cm_backend *backend) {
 }
 
 static cm_status open_ref(cm_backend *backend) {
-    backend->bf16 = true; /* rounds to bfloat16 as asked */
+    for (int type = 0; type < CM_PRODUCT_TYPES; type++) backend->native[type] = true; /* rounds as asked */
     return CM_OK;
 }
 

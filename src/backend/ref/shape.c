@@ -52,7 +52,7 @@ cm_status cm_ref_global_mean(cm_stream *stream, const cm_call *call) {
             double sums[REF_BLOCK] = {0};
             int n = ref_min(REF_BLOCK, channels - first);
             for (int i = 0; i < cells; i++)
-                ref_add_scaled(sums, 1.0 / cells, ref_row(x, b) + i * channels + first, n, false);
+                ref_add_scaled(sums, 1.0 / cells, ref_row(x, b) + i * channels + first, n, CM_F32);
             ref_put_all(ref_row(y, b) + first, sums, n, false);
         }
     return CM_OK;
@@ -120,7 +120,7 @@ static void table_gradient(const cm_call *call, const cm_tensor *dtable) {
             double sums[REF_BLOCK] = {0};
             int n = ref_min(REF_BLOCK, dtable->dim[1] - first);
             for (int b = 0; b < dy->dim[0]; b++)
-                if (ref_int(action, b) == a) ref_add_scaled(sums, 1.0, ref_row(dy, b) + first, n, false);
+                if (ref_int(action, b) == a) ref_add_scaled(sums, 1.0, ref_row(dy, b) + first, n, CM_F32);
             ref_put_all(ref_row(dtable, a) + first, sums, n, REF_ADDS(call, embedding_add_backward, dtable));
         }
 }
