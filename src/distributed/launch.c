@@ -90,7 +90,8 @@ static bool translate(const char *frame, char out[CM_LAUNCH_TEXT]) {
 static bool is_about_itself(const char *line) {
     return strstr(line, "ORTE_ERROR_LOG") || strstr(line, "mpirun: Forwarding signal") ||
            strstr(line, "has sent help message help-mpi") || strstr(line, "orte_base_help_aggregate") ||
-           strstr(line, "] Read -1, expected "); /* from the memory of a rank that is gone */
+           strncmp(line, "[warn] Epoll ", 13) == 0 || /* of its event loop, about a connection that is gone */
+           strstr(line, "] Read -1, expected ");      /* from the memory of a rank that is gone */
 }
 
 static void end_frame(cm_launch_filter *f, char out[CM_LAUNCH_TEXT]) {

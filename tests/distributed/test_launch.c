@@ -51,6 +51,7 @@ START_TEST(the_launchers_frames_become_one_line_or_none) {
                                           "mpi-abort",
                                           "[vm:29197] Set MCA parameter \"orte_base_help_aggregate\" to 0 to see all",
                                           "mpirun: Forwarding signal 10 to job",
+                                          "[warn] Epoll MOD(1) on fd 23 failed. Old events were 6; read change was 0",
                                           NULL};
     static const char *const other[] = {RULE, "All nodes which are allocated for this job are already filled.", RULE,
                                         NULL};
