@@ -85,6 +85,15 @@ COMPARE = scripts/peers/compare.py --cumind $(BUILD)/cumind --programs $(BUILD) 
 peers: all $(BUILD)/map_tree $(PEERS)/ready ## measures cumind against mctx and PyTorch in a virtual environment of their own
 	@$(PEERS)/bin/python $(COMPARE) --json $(BUILD)/peers.json $(ARGS)
 
+#: COUNT=30             random cases that `make reference` draws of each kind; SEED=N: others
+COUNT ?= 30
+REFERENCE := $(BUILD)/reference
+reference: $(BUILD)/cumind $(PEERS)/ready ## draws searches and training steps, has mctx and JAX compute them, and runs them as reference cases
+	$(Q)rm -rf $(REFERENCE)
+	@$(PEERS)/bin/python scripts/peers/search_cases.py $(REFERENCE)/search --count $(COUNT) --seed $(or $(SEED),1)
+	@$(PEERS)/bin/python scripts/peers/training_cases.py $(REFERENCE)/training --count $(COUNT) --seed $(or $(SEED),1)
+	@$(BUILD)/cumind test-cases $(REFERENCE) --quiet
+
 # The peer of the tree is our own C++: it needs no virtual environment.
 $(BUILD)/map_tree: scripts/peers/map_tree.cpp src/core/rng.h $(BUILD)/flags.stamp
 	$(call say,CXX,$@)
@@ -102,4 +111,4 @@ mutants-kernels: $(BUILD)/tests/backend/test_cuda_ops $(BUILD)/tests/mcts/test_d
 	@CC='$(CC)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' OBJECTS='$(KERNEL_TEST_OBJ)' \
 	    SEARCH_OBJECTS='$(SEARCH_TEST_OBJ)' \
 	    scripts/mutants_kernels.sh '$(MATCH)'
-.PHONY: games-soak check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume soak-ranks test-network test-slurm peers peer-tree mutants mutants-kernels
+.PHONY: games-soak check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume soak-ranks test-network test-slurm peers reference peer-tree mutants mutants-kernels
