@@ -1,54 +1,132 @@
 /* Inference throughput as CuMind's guide describes it: 10 select_action calls to warm up, then 1000 that are timed, for
- * float32 and bfloat16; then batches. On any backend, from libcumind.a and public headers alone.
+ * float32 and bfloat16; then batches, beside the speed of a large matrix product. On any backend, from libcumind.a and
+ * public headers alone. Each figure is printed as it is found.
  *
- *     build/benchmark_gpu [--backend cpu] [--json] [--set KEY=VALUE]...
- */
+ *     build/benchmark_gpu [--backend cpu] [--batch N] [--json] [--set KEY=VALUE]...
+ *
+ * --batch: of the batches only this one, and no select_action. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/clock.h"
 #include "core/json.h"
+#include "core/rng.h"
+#include "device/mirror.h"
 #include "network/inference.h"
 #include "run/session.h"
 
-enum { WARM_UP = 10, CALLS = 1000, BATCHES = 13 };
+enum { WARM_UP = 10, CALLS = 1000, BATCHES = 13, LARGEST = 1 << (BATCHES - 1) };
+
+typedef struct batched {
+    int rows;
+    double per_second; /* inferences */
+    double flops;      /* achieved by matrix products, per second */
+} batched;
 
 typedef struct figures {
     const char *dtype;
-    double select_action;          /* steps per second */
-    double batched[BATCHES];       /* inferences per second at batch 2^i */
-    double batched_flops[BATCHES]; /* achieved by matrix products */
+    double product;       /* FLOP/s of a large matrix product */
+    double select_action; /* steps per second; 0: not asked for */
+    batched batch[BATCHES];
+    int batches;
 } figures;
+
+typedef struct request {
+    const char *sets[64];
+    int set_count, batch; /* 0: all */
+    bool json;
+} request;
 
 /* A session with its weights, fresh from seed 1. */
 typedef struct setup {
     cm_session *session;
     cm_agent *agent;
-    float *parameters, *state, *observation, *policy;
+    cm_stream *stream;
+    cm_mirror parameters, state;
+    float *observation, *policy;
 } setup;
+
+static cm_status open_weights(setup *s) {
+    const cm_param_table *table = cm_network_parameters(s->session->network);
+    const cm_device *device = s->session->backend->device;
+    CM_TRY(cm_mirror_create(&s->parameters, device, (table->parameters + 1) * sizeof(float), "parameters"));
+    CM_TRY(cm_mirror_create(&s->state, device, (table->states + 1) * sizeof(float), "running statistics"));
+    cm_network_initialise(s->session->network, 1, s->parameters.host, s->state.host);
+    CM_TRY(cm_mirror_push(&s->parameters));
+    return cm_mirror_push(&s->state);
+}
 
 static cm_status open_setup(const cm_configuration *configuration, setup *s) {
     CM_TRY(cm_session_open(configuration, NULL, &s->session));
-    const cm_param_table *table = cm_network_parameters(s->session->network);
-    s->parameters = calloc(table->parameters + 1, sizeof(float));
-    s->state = calloc(table->states + 1, sizeof(float));
+    CM_TRY(open_weights(s));
     s->observation = calloc((size_t)s->session->env.spec.observation_size, sizeof(float));
     s->policy = calloc((size_t)s->session->env.spec.actions, sizeof(float));
-    if (!s->parameters || !s->state || !s->observation || !s->policy) return cm_fail(CM_ERR_MEMORY, "out of memory");
-    cm_network_initialise(s->session->network, 1, s->parameters, s->state);
+    if (!s->observation || !s->policy) return cm_fail(CM_ERR_MEMORY, "out of memory");
     CM_TRY(cm_session_agent(s->session, &s->agent));
-    return cm_agent_set_weights(s->agent, s->parameters, s->state);
+    CM_TRY(cm_agent_set_weights(s->agent, s->parameters.host, s->state.host));
+    return cm_stream_open(s->session->backend, &s->stream);
 }
 
 static void close_setup(setup *s) {
+    cm_stream_close(s->stream);
     cm_agent_destroy(s->agent);
+    cm_mirror_destroy(&s->parameters);
+    cm_mirror_destroy(&s->state);
     cm_session_close(s->session);
-    free(s->parameters);
-    free(s->state);
     free(s->observation);
     free(s->policy);
 }
+
+/* ---- what the machine reaches at best ---- */
+
+/* y = x weight^T of squares, in one block of memory. */
+static cm_status open_product(setup *s, int size, cm_mirror *memory, cm_call *call) {
+    const size_t square = (size_t)size * (size_t)size;
+    CM_TRY(cm_mirror_create(memory, s->session->backend->device, 3 * square * sizeof(float), "matrices"));
+    float *host = memory->host, *at = (float *)(void *)memory->block.base;
+    cm_rng rng = cm_rng_init(cm_key_make(0, CM_RNG_TEST, 0), 0);
+    for (size_t i = 0; i < 2 * square; i++) host[i] = cm_rng_uniform(&rng) - 0.5f;
+    CM_TRY(cm_mirror_push(memory));
+    *call = (cm_call){.op = CM_OP_dense, .attr = {.compute = s->session->compute}};
+    call->t[CM_T_dense_x] = cm_tensor_2d(at, CM_F32, size, size);
+    call->t[CM_T_dense_weight] = cm_tensor_2d(at + square, CM_F32, size, size);
+    call->t[CM_T_dense_y] = cm_tensor_2d(at + 2 * square, CM_F32, size, size);
+    return cm_call_eager(s->stream, call);
+}
+
+/* Waits for the stream by a number that it has made. */
+static cm_status wait_for(setup *s, const cm_call *call) {
+    float number;
+    return cm_stream_read(s->stream, &number, call->t[CM_T_dense_y].data, sizeof number);
+}
+
+static cm_status time_product(setup *s, const cm_call *call, double *seconds) {
+    double start = cm_clock_seconds();
+    int runs = 0;
+    for (*seconds = 0.0; *seconds < 0.1; *seconds = cm_clock_seconds() - start) {
+        for (int i = 0; i < 4; i++, runs++) CM_TRY(cm_call_run(s->stream, call));
+        CM_TRY(wait_for(s, call));
+    }
+    *seconds /= runs;
+    return CM_OK;
+}
+
+static cm_status measure_product(setup *s, double *flops) {
+    const int size = s->session->backend->device->is_host ? 1024 : 8192;
+    cm_mirror memory = {0};
+    cm_call call;
+    double seconds = 1.0;
+    cm_status status = open_product(s, size, &memory, &call);
+    if (status == CM_OK) status = wait_for(s, &call);
+    if (status == CM_OK) status = time_product(s, &call, &seconds);
+    cm_mirror_destroy(&memory);
+    *flops = 2.0 * size * size * size / seconds;
+    return status;
+}
+
+/* ---- inference ---- */
 
 static cm_status select_actions(setup *s, double *per_second) {
     int32_t action;
@@ -61,9 +139,10 @@ static cm_status select_actions(setup *s, double *per_second) {
 }
 
 /* Root passes of one batch for about a fifth of a second. */
-static cm_status infer(setup *s, cm_stream *stream, int rows, figures *out, int at) {
+static cm_status infer(setup *s, int rows, batched *out) {
     cm_inference *inference = NULL;
-    CM_TRY(cm_inference_create(s->session->network, stream, rows, rows, s->session->compute, s->parameters, s->state,
+    CM_TRY(cm_inference_create(s->session->network, s->stream, rows, rows, s->session->compute,
+                               (float *)(void *)s->parameters.block.base, (float *)(void *)s->state.block.base,
                                &inference));
     const cm_inference_arrays *a = cm_inference_get(inference);
     for (int i = 0; i < rows; i++) a->root_slots[i] = i;
@@ -76,31 +155,52 @@ static cm_status infer(setup *s, cm_stream *stream, int rows, figures *out, int 
         runs++;
         seconds = cm_clock_seconds() - start;
     }
-    out->batched[at] = (double)runs * rows / seconds;
-    out->batched_flops[at] = (double)runs * cm_inference_root_flops(inference) / seconds;
+    *out = (batched){rows, (double)runs * rows / seconds, (double)runs * cm_inference_root_flops(inference) / seconds};
     cm_inference_destroy(inference);
     return status;
 }
 
-static cm_status measure(cm_configuration *configuration, const char *dtype, figures *out) {
-    setup s = {0};
-    cm_stream *stream = NULL;
-    out->dtype = dtype;
-    configuration->run.model_dtype = strcmp(dtype, "bfloat16") == 0 ? CM_MODEL_BFLOAT16 : CM_MODEL_FLOAT32;
-    cm_status status = open_setup(configuration, &s);
-    if (status == CM_OK) status = select_actions(&s, &out->select_action);
-    if (status == CM_OK) status = cm_stream_open(s.session->backend, &stream);
-    for (int i = 0; i < BATCHES && status == CM_OK; i++) status = infer(&s, stream, 1 << i, out, i);
-    cm_stream_close(stream);
-    close_setup(&s);
-    return status;
+/* ---- output ---- */
+
+static void say(const request *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(const request *r, const char *format, ...) {
+    va_list arguments;
+    if (r->json) return;
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    fflush(stdout);
 }
 
-static void print(const figures *f) {
-    printf("%s\n  select_action, one at a time: %.0f steps/s\n", f->dtype, f->select_action);
-    for (int i = 0; i < BATCHES; i++) {
-        printf("  batch %4d: %11.0f inferences/s, %7.1f GFLOP/s\n", 1 << i, f->batched[i], f->batched_flops[i] * 1e-9);
+static cm_status measure_batches(setup *s, const request *r, figures *out) {
+    for (int rows = r->batch ? r->batch : 1; rows <= (r->batch ? r->batch : LARGEST); rows *= 2) {
+        batched *b = &out->batch[out->batches++];
+        CM_TRY(infer(s, rows, b));
+        say(r, "  batch %4d: %11.0f inferences/s, %7.1f GFLOP/s, %.1f %% of a large product\n", rows, b->per_second,
+            b->flops * 1e-9, 100.0 * b->flops / out->product);
     }
+    return CM_OK;
+}
+
+static cm_status measure_all(setup *s, const request *r, figures *out) {
+    CM_TRY(measure_product(s, &out->product));
+    say(r, "%s: a large matrix product runs at %.1f GFLOP/s\n", out->dtype, out->product * 1e-9);
+    if (!r->batch) {
+        CM_TRY(select_actions(s, &out->select_action));
+        say(r, "  select_action, one at a time: %.0f steps/s\n", out->select_action);
+    }
+    return measure_batches(s, r, out);
+}
+
+static cm_status measure(cm_configuration *configuration, const char *dtype, const request *r, figures *out) {
+    setup s = {0};
+    *out = (figures){.dtype = dtype};
+    configuration->run.model_dtype = strcmp(dtype, "bfloat16") == 0 ? CM_MODEL_BFLOAT16 : CM_MODEL_FLOAT32;
+    cm_status status = open_setup(configuration, &s);
+    if (status == CM_OK) status = measure_all(&s, r, out);
+    close_setup(&s);
+    return status;
 }
 
 static cm_status print_json(const figures *all, int count) {
@@ -110,13 +210,14 @@ static cm_status print_json(const figures *all, int count) {
     for (int k = 0; k < count; k++) {
         cm_json_begin_object(w, NULL);
         cm_json_put_string(w, "dtype", all[k].dtype);
-        cm_json_put_double(w, "steps_per_second", all[k].select_action);
+        cm_json_put_double(w, "product_flops_per_second", all[k].product);
+        if (all[k].select_action > 0.0) cm_json_put_double(w, "steps_per_second", all[k].select_action);
         cm_json_begin_array(w, "batches");
-        for (int i = 0; i < BATCHES; i++) {
+        for (int i = 0; i < all[k].batches; i++) {
             cm_json_begin_object(w, NULL);
-            cm_json_put_int(w, "batch", 1 << i);
-            cm_json_put_double(w, "inferences_per_second", all[k].batched[i]);
-            cm_json_put_double(w, "flops_per_second", all[k].batched_flops[i]);
+            cm_json_put_int(w, "batch", all[k].batch[i].rows);
+            cm_json_put_double(w, "inferences_per_second", all[k].batch[i].per_second);
+            cm_json_put_double(w, "flops_per_second", all[k].batch[i].flops);
             cm_json_end_object(w);
         }
         cm_json_end_array(w);
@@ -129,12 +230,6 @@ static cm_status print_json(const figures *all, int count) {
     return text ? CM_OK : CM_ERR_MEMORY;
 }
 
-typedef struct request {
-    const char *sets[64];
-    int set_count;
-    bool json;
-} request;
-
 static cm_status parse(int argc, char **argv, request *r, char backend[64]) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0) {
@@ -144,9 +239,12 @@ static cm_status parse(int argc, char **argv, request *r, char backend[64]) {
             r->sets[r->set_count++] = backend;
         } else if (i + 1 < argc && strcmp(argv[i], "--set") == 0 && r->set_count < 60) {
             r->sets[r->set_count++] = argv[++i];
+        } else if (i + 1 < argc && strcmp(argv[i], "--batch") == 0 && atoi(argv[i + 1]) > 0) {
+            r->batch = atoi(argv[++i]);
         } else {
             return cm_fail(CM_ERR_INPUT,
-                           "unknown word %s; usage: benchmark_gpu [--backend NAME] [--json] [--set KEY=VALUE]...",
+                           "unknown word %s; usage: benchmark_gpu [--backend NAME] [--batch N] [--json] "
+                           "[--set KEY=VALUE]...",
                            argv[i]);
         }
     }
@@ -161,14 +259,11 @@ static cm_status run(int argc, char **argv) {
     figures all[2];
     CM_TRY(parse(argc, argv, &r, backend));
     CM_TRY(cm_configuration_load(NULL, r.sets, r.set_count, &configuration, &config));
-    cm_status status = measure(&configuration, "float32", &all[0]);
-    if (status == CM_OK) status = measure(&configuration, "bfloat16", &all[1]);
+    cm_status status = measure(&configuration, "float32", &r, &all[0]);
+    if (status == CM_OK) status = measure(&configuration, "bfloat16", &r, &all[1]);
     cm_config_destroy(config);
     CM_TRY(status);
-    if (r.json) return print_json(all, 2);
-    print(&all[0]);
-    print(&all[1]);
-    return CM_OK;
+    return r.json ? print_json(all, 2) : CM_OK;
 }
 
 int main(int argc, char **argv) {

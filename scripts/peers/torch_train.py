@@ -51,7 +51,7 @@ def cross_entropy(logits, target):
 def two_hot(x):
     """Projects h(x) = sign(x)(sqrt(|x| + 1) - 1) + 0.001 x on the atoms."""
     y = (torch.sign(x) * (torch.sqrt(x.abs() + 1) - 1) + 0.001 * x).clamp(LOW, HIGH) - LOW
-    atoms = torch.arange(ATOMS, dtype=torch.float32)
+    atoms = torch.arange(ATOMS, dtype=torch.float32, device=x.device)
     return (1 - (y.unsqueeze(-1) - atoms).abs()).clamp(min=0)
 
 
@@ -78,17 +78,18 @@ def main():
     parser.add_argument("--hidden", type=int, default=128)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     args = parser.parse_args()
 
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
-    network = Network(args.observation, args.hidden, args.actions)
+    network = Network(args.observation, args.hidden, args.actions).to(args.device)
     optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3, weight_decay=1e-4, fused=True)
     forward = torch.compile(network) if args.mode == "compile" else network
-    batch = random_batch(args)
+    batch = {name: rows.to(args.device) for name, rows in random_batch(args).items()}
 
     def step():
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=args.dtype == "bfloat16"):
+        with torch.autocast(args.device, dtype=torch.bfloat16, enabled=args.dtype == "bfloat16"):
             loss = forward(batch, args.unroll)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()

@@ -15,19 +15,23 @@ void cm_benchmark_fill(float *out, size_t n, uint64_t stream) {
     for (size_t i = 0; i < n; i++) out[i] = cm_rng_normal(&rng);
 }
 
-/* ---- matmul: one large product per worker ---- */
+/* ---- matmul: one large product per worker; on a device one that fills it ---- */
 
-enum { MATMUL_ROWS = 512, MATMUL_WIDTH = 1024, MATMUL_REPEAT = 4 };
+enum { MATMUL_REPEAT = 4 };
 
 typedef struct matmul {
     const cm_benchmark *bench;
+    int workers, rows, width;
     cm_stream **streams;
     cm_call *calls;
     cm_mirror memory; /* weight, then x of each worker, then y of each */
 } matmul;
 
-static size_t product_floats(void) { return (size_t)MATMUL_ROWS * MATMUL_WIDTH; }
-static size_t weight_floats(void) { return (size_t)MATMUL_WIDTH * MATMUL_WIDTH; }
+static matmul matmul_of(const cm_benchmark *bench) {
+    if (bench->backend->device->is_host)
+        return (matmul){.bench = bench, .workers = cm_pool_size(bench->pool), .rows = 512, .width = 1024};
+    return (matmul){.bench = bench, .workers = 1, .rows = 4096, .width = 4096};
+}
 
 /* On a device products are waited for by reading a number of the last one. */
 static cm_status wait_for(const matmul *m, int task) {
@@ -45,11 +49,12 @@ static cm_status multiply(void *context, int task, int worker) {
 
 static cm_status matmul_round(void *context) {
     matmul *m = context;
-    return cm_pool_run(m->bench->pool, cm_pool_size(m->bench->pool), multiply, m);
+    return cm_pool_run(m->bench->pool, m->workers, multiply, m);
 }
 
 static cm_status open_matmul(matmul *m) {
-    size_t workers = (size_t)cm_pool_size(m->bench->pool), rows = product_floats(), weight = weight_floats();
+    size_t workers = (size_t)m->workers, width = (size_t)m->width, rows = (size_t)m->rows * width;
+    size_t weight = width * width;
     CM_TRY(cm_mirror_create(&m->memory, m->bench->backend->device, (weight + 2 * workers * rows) * sizeof(float),
                             "matrices"));
     CM_TRY(cm_alloc(&m->streams, workers, sizeof *m->streams, "streams"));
@@ -62,9 +67,9 @@ static cm_status open_matmul(matmul *m) {
         float *x = memory + weight + w * rows, *y = x + workers * rows;
         c->op = CM_OP_dense;
         c->attr.compute = m->bench->compute;
-        c->t[CM_T_dense_y] = cm_tensor_2d(y, CM_F32, MATMUL_ROWS, MATMUL_WIDTH);
-        c->t[CM_T_dense_x] = cm_tensor_2d(x, CM_F32, MATMUL_ROWS, MATMUL_WIDTH);
-        c->t[CM_T_dense_weight] = cm_tensor_2d(memory, CM_F32, MATMUL_WIDTH, MATMUL_WIDTH);
+        c->t[CM_T_dense_y] = cm_tensor_2d(y, CM_F32, m->rows, m->width);
+        c->t[CM_T_dense_x] = cm_tensor_2d(x, CM_F32, m->rows, m->width);
+        c->t[CM_T_dense_weight] = cm_tensor_2d(memory, CM_F32, m->width, m->width);
         CM_TRY(cm_stream_open(m->bench->backend, &m->streams[w]));
         CM_TRY(cm_call_prepare(m->streams[w], c));
     }
@@ -72,21 +77,20 @@ static cm_status open_matmul(matmul *m) {
 }
 
 cm_status cm_benchmark_matmul(const cm_benchmark *bench, cm_benchmark_result *result) {
-    matmul m = {.bench = bench};
-    int workers = cm_pool_size(bench->pool);
+    matmul m = matmul_of(bench);
     double seconds = 0.0;
     cm_status status = open_matmul(&m);
     if (status == CM_OK) status = cm_benchmark_time(bench->seconds, matmul_round, &m, &seconds);
-    for (int w = 0; m.streams && w < workers; w++) cm_stream_close(m.streams[w]);
+    for (int w = 0; m.streams && w < m.workers; w++) cm_stream_close(m.streams[w]);
     free(m.streams);
     free(m.calls);
     cm_mirror_destroy(&m.memory);
     CM_TRY(status);
-    double flops = 2.0 * MATMUL_ROWS * MATMUL_WIDTH * MATMUL_WIDTH * MATMUL_REPEAT * workers;
+    double flops = 2.0 * m.rows * m.width * m.width * MATMUL_REPEAT * m.workers;
     result->flops_per_second = flops / seconds;
     cm_benchmark_put(result, "matmul_flops_per_second", flops / seconds);
-    snprintf(result->note, sizeof result->note, "%d x %d x %d on each of %d threads", MATMUL_ROWS, MATMUL_WIDTH,
-             MATMUL_WIDTH, workers);
+    snprintf(result->note, sizeof result->note, "%d x %d x %d on each of %d threads", m.rows, m.width, m.width,
+             m.workers);
     return CM_OK;
 }
 
