@@ -114,9 +114,23 @@ static double operand_at(const void *data, int64_t step, bool across, cm_dtype t
     return (double)(type == CM_F32 ? ((const float *)data)[at] : cm_widen(((const uint16_t *)data)[at], type));
 }
 
+/* Whether an address is as far from a multiple of 16 as was said, or nearer to one. */
+static bool is_aligned(const void *address, int gap) {
+    int there = cm_alignment_gap(address);
+    return there == 0 || there == gap || (gap % 8 != 0 && there % 4 == 0);
+}
+
+/* An algorithm was chosen for addresses of this alignment: the library need not take others. */
+static void check_alignment(const cm_product *p, const cm_product_data *data) {
+    if (!is_aligned(data->a, p->a_gap) || !is_aligned(data->b, p->b_gap) || !is_aligned(data->c, p->c_gap) ||
+        (p->bias && !is_aligned(data->bias, p->bias_gap)))
+        ck_abort_msg("a product of [%d, %d] and [%d, %d] on addresses of another alignment", p->m, p->k, p->k, p->n);
+}
+
 cm_status cm_product_run(cm_stream *stream, const cm_product_plan *plan, const cm_product_data *data) {
     const cm_product *p = &plan->product;
     (void)stream;
+    check_alignment(p, data);
     for (int i = 0; i < p->m; i++)
         for (int j = 0; j < p->n; j++) {
             float *c = data->c + i * p->c_row + j;

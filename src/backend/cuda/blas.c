@@ -31,6 +31,13 @@ static cm_status set_what(cublasLtMatmulDesc_t what, cublasLtMatmulDescAttribute
     return cm_cuda_blas((int)status, "describing a matrix product");
 }
 
+static cm_status set_bias(const cm_product_plan *plan, const float *bias) {
+    if (!plan->product.bias) return CM_OK;
+    cublasStatus_t status =
+        cublasLtMatmulDescSetAttribute(plan->what, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
+    return cm_cuda_blas((int)status, "the bias of a matrix product");
+}
+
 static int32_t epilogue_of(const cm_product *p) {
     if (p->relu) return p->bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
     return p->bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
@@ -63,17 +70,21 @@ static cm_status set_preference(cublasLtMatmulPreference_t wish, cublasLtMatmulP
 /* Bytes that an address is a multiple of. */
 static uint32_t alignment_of(int gap) { return gap == 0 ? 16 : gap % 8 == 0 ? 8 : 4; }
 
-/* No sums in the output's place: their order is not fixed. */
+static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+/* No sums in the output's place: their order is not fixed. There is no word for the bias: it is read as wide as the
+ * output is written. */
 static cm_status set_preferences(cublasLtMatmulPreference_t wish, const cm_product *p) {
     size_t workspace = CM_LIBRARY_BYTES;
     uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
     uint32_t a = alignment_of(p->b_gap), b = alignment_of(p->a_gap), c = alignment_of(p->c_gap);
+    uint32_t d = p->bias ? least(c, alignment_of(p->bias_gap)) : c;
     CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace));
     CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof reductions));
     CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &a, sizeof a));
     CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &b, sizeof b));
     CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &c, sizeof c));
-    return set_preference(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &c, sizeof c);
+    return set_preference(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &d, sizeof d);
 }
 
 static cm_status find_candidates(cm_stream *stream, const cm_product_plan *plan,
@@ -95,19 +106,17 @@ static cm_status find_candidates(cm_stream *stream, const cm_product_plan *plan,
 
 cm_status cm_product_run(cm_stream *stream, const cm_product_plan *plan, const cm_product_data *data) {
     const float one = 1.0f, beta = plan->product.accumulate ? 1.0f : 0.0f;
-    if (plan->product.bias)
-        CM_TRY(cm_cuda_blas((int)cublasLtMatmulDescSetAttribute(plan->what, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-                                                                &data->bias, sizeof data->bias),
-                            "a matrix product"));
+    CM_TRY(set_bias(plan, data->bias));
     cublasStatus_t status = cublasLtMatmul(cm_cuda_of(stream)->blas, plan->what, &one, data->b, plan->b, data->a,
                                            plan->a, &beta, data->c, plan->c, data->c, plan->c, &plan->algorithm,
                                            cm_library_workspace(stream), CM_LIBRARY_BYTES, cm_cuda_queue(stream));
     return cm_cuda_blas((int)status, "a matrix product");
 }
 
-/* Memory to measure on. */
+/* Memory to measure on, at addresses as far from multiples of 16 as those of the runs. */
 typedef struct trial {
     cm_buffer a, b, c, bias;
+    cm_product_data data;
     cm_cuda_timer timer;
 } trial;
 
@@ -119,38 +128,45 @@ static void trial_close(trial *t) {
     cm_buffer_destroy(&t->bias);
 }
 
+static cm_status trial_take(cm_stream *stream, cm_buffer *buffer, size_t bytes, int gap) {
+    return cm_buffer_create(buffer, stream->backend->device, bytes + (size_t)gap, "measuring a matrix product");
+}
+
 static cm_status trial_open(cm_stream *stream, const cm_product *p, trial *t) {
-    const cm_device *device = stream->backend->device;
     size_t size = cm_dtype_size(p->type);
     size_t a = (size_t)(p->a_across ? p->k : p->m) * (size_t)p->a_row * size;
     size_t b = (size_t)(p->b_across ? p->n : p->k) * (size_t)p->b_row * size;
-    CM_TRY(cm_buffer_create(&t->a, device, a, "measuring a matrix product"));
-    CM_TRY(cm_buffer_create(&t->b, device, b, "measuring a matrix product"));
-    CM_TRY(cm_buffer_create(&t->c, device, (size_t)p->m * (size_t)p->c_row * sizeof(float), "measuring a product"));
-    CM_TRY(cm_buffer_create(&t->bias, device, (size_t)p->n * sizeof(float), "measuring a matrix product"));
+    CM_TRY(trial_take(stream, &t->a, a, p->a_gap));
+    CM_TRY(trial_take(stream, &t->b, b, p->b_gap));
+    CM_TRY(trial_take(stream, &t->c, (size_t)p->m * (size_t)p->c_row * sizeof(float), p->c_gap));
+    CM_TRY(trial_take(stream, &t->bias, (size_t)p->n * sizeof(float), p->bias_gap));
+    t->data = (cm_product_data){t->a.base + p->a_gap, t->b.base + p->b_gap,
+                                (const float *)(const void *)(t->bias.base + p->bias_gap),
+                                (float *)(void *)(t->c.base + p->c_gap)};
     return cm_cuda_timer_open(&t->timer);
 }
 
 /* Milliseconds of the plan's algorithm; an algorithm that does not run takes for ever. */
 static cm_status measure(cm_stream *stream, const cm_product_plan *plan, trial *t, float *milliseconds) {
-    const cm_product_data data = {t->a.base, t->b.base, (float *)(void *)t->bias.base, (float *)(void *)t->c.base};
     *milliseconds = 1e30f;
-    if (cm_product_run(stream, plan, &data) != CM_OK) return CM_OK;
+    if (cm_product_run(stream, plan, &t->data) != CM_OK) return CM_OK;
     CM_TRY(cm_cuda_timer_start(&t->timer, stream));
-    for (int i = 0; i < REPEATS; i++) CM_TRY(cm_product_run(stream, plan, &data));
+    for (int i = 0; i < REPEATS; i++) CM_TRY(cm_product_run(stream, plan, &t->data));
     return cm_cuda_timer_stop(&t->timer, stream, milliseconds);
 }
 
+/* The bias has an address before algorithms are asked for: which there are may depend on it. */
 static cm_status measure_all(cm_stream *stream, cm_product_plan *plan, trial *t) {
     cublasLtMatmulHeuristicResult_t found[CANDIDATES];
     int count = 0, best = 0;
-    float least = 1e30f;
+    float least_time = 1e30f;
+    CM_TRY(set_bias(plan, t->data.bias));
     CM_TRY(find_candidates(stream, plan, found, &count));
     for (int i = 0; i < count && count > 1; i++) {
         float milliseconds;
         plan->algorithm = found[i].algo;
         CM_TRY(measure(stream, plan, t, &milliseconds));
-        if (milliseconds < least) least = milliseconds, best = i;
+        if (milliseconds < least_time) least_time = milliseconds, best = i;
     }
     plan->algorithm = found[best].algo;
     return CM_OK;
@@ -158,9 +174,10 @@ static cm_status measure_all(cm_stream *stream, cm_product_plan *plan, trial *t)
 
 /* What decides on an algorithm, as text. */
 static void name_product(const cm_product *p, char key[CM_CHOICE_KEY_BYTES]) {
-    snprintf(key, CM_CHOICE_KEY_BYTES, "product %d %d %d %d%d %lld %lld %lld %d%d%d%d %u %u %u", p->m, p->n, p->k,
-             p->a_across, p->b_across, (long long)p->a_row, (long long)p->b_row, (long long)p->c_row, (int)p->type,
-             p->bias, p->relu, p->accumulate, alignment_of(p->a_gap), alignment_of(p->b_gap), alignment_of(p->c_gap));
+    snprintf(key, CM_CHOICE_KEY_BYTES, "product %d %d %d %d%d %lld %lld %lld %d%d%d%d %u %u %u %u", p->m, p->n, p->k,
+             p->a_across, p->b_across, (long long)p->a_row, (long long)p->b_row, (long long)p->c_row, (int)p->type, p->bias,
+             p->relu, p->accumulate, alignment_of(p->a_gap), alignment_of(p->b_gap), alignment_of(p->c_gap),
+             alignment_of(p->bias_gap));
 }
 
 static cm_status choose(cm_stream *stream, cm_product_plan *plan) {

@@ -74,6 +74,7 @@ static cm_status make_dense(cm_stream *stream, const cm_call *call, cm_cuda_plan
                           .a_gap = gap_of(x, narrow),
                           .b_gap = gap_of(weight, narrow),
                           .c_gap = gap_of(y, apart),
+                          .bias_gap = cm_alignment_gap(CM_ARG(call, dense, bias)->data),
                           .type = call->attr.compute,
                           .bias = !apart && !action && CM_ARG(call, dense, bias)->data,
                           .relu = !apart && call->attr.activation == CM_ACT_RELU,

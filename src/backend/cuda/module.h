@@ -12,7 +12,8 @@ extern "C" {
 enum { CM_LIBRARY_BYTES = 32 << 20 };
 void *cm_library_workspace(const cm_stream *stream);
 
-/* Times what is launched on a stream between start and stop. Stopping waits for it. */
+/* Times what is launched on a stream between start and stop. Starting gives the GPU other work to do first, so that
+ * some launches wait for it, not it for them; it overwrites the libraries' workspace. Stopping waits. */
 typedef struct cm_cuda_timer {
     void *start, *end; /* owned: cudaEvent_t */
 } cm_cuda_timer;
