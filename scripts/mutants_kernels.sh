@@ -39,6 +39,7 @@ backend/cuda/elementwise.h|*cm_at(&k->a, at) + *cm_at(&k->b, at)|*cm_at(&k->a, a
 backend/cuda/elementwise.h|k->scale * *cm_at(&k->a, at)|*cm_at(&k->a, at)
 backend/cuda/elementwise.h|*cm_at(&k->a, at) * slope|slope
 backend/cuda/columns.h|r < chunk.end; r++) sum|r + 1 < chunk.end; r++) sum
+backend/cuda/columns.h|r < k->chunks.rows; r += lanes->count|r + 1 < k->chunks.rows; r += lanes->count
 backend/cuda/columns.h|((int64_t)i * c->parts + part)|((int64_t)i * c->parts)
 backend/cuda/columns.h|if (chunk.end > c->rows) chunk.end = c->rows|if (chunk.end > c->rows) chunk.end = c->rows - 1
 backend/cuda/layer_norm.h|squares += (x[i] - mean) * (x[i] - mean)|squares += x[i] * x[i]

@@ -185,6 +185,37 @@ START_TEST(chunks_cover_all_rows_and_fit_their_memory) {
 }
 END_TEST
 
+/* out[columns] = 1 for each, to be added to or not. */
+static void sum_columns(int rows, int columns, bool add) {
+    const int step = columns + 2;
+    float *x = calloc((size_t)rows * (size_t)step, sizeof *x), *out = calloc((size_t)columns + 1, sizeof *out);
+    ck_assert(x && out);
+    for (int i = 0; i < rows * step; i++) x[i] = i % step < columns ? (float)(i % 7) - 2.5f : NAN;
+    for (int c = 0; c <= columns; c++) out[c] = 1.0f;
+    cm_call call = {.op = CM_OP_dense_backward};
+    cm_column_sums sums = {{x, step}, rows, columns, out, add};
+    ck_assert_int_eq(cm_ops_reserve(bench.stream, cm_column_sums_bytes(rows, columns)), CM_OK);
+    ck_assert_int_eq(cm_column_sums_run(bench.stream, &call, &sums, cm_ops_workspace(bench.stream)), CM_OK);
+    for (int c = 0; c < columns; c++) {
+        double want = add ? 1.0 : 0.0;
+        for (int r = 0; r < rows; r++) want += (double)x[r * step + c];
+        ck_assert_msg(fabs((double)out[c] - want) < 1e-3, "%d rows, column %d: %g, want %g", rows, c, (double)out[c],
+                      want);
+    }
+    ck_assert_float_eq(out[columns], 1.0f);
+    free(x);
+    free(out);
+}
+
+START_TEST(columns_of_few_and_of_many_rows_are_summed) {
+    static const int rows[] = {1, 5, 16, 17, 256, 257, 4096, 4097, 5001};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        sum_columns(rows[i], 3, false);
+        sum_columns(rows[i], 20, true);
+    }
+}
+END_TEST
+
 /* Operations by the file of their kernels. */
 static const struct {
     const char *file;
@@ -225,6 +256,7 @@ int main(void) {
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         tcase_add_loop_test(add_case(suite, families[i].file), every_kernel_equals_ref_and_writes_nothing_else,
                             families[i].first, families[i].last + 1);
+    tcase_add_test(add_case(suite, "dense"), columns_of_few_and_of_many_rows_are_summed);
     tcase_add_loop_test(add_case(suite, "optimiser"), an_optimiser_step_renews_the_copies_of_weights, 0, 2);
     tcase_add_test(add_case(suite, "minmax"), ties_go_to_the_first);
     TCase *tests = add_case(suite, "rest");

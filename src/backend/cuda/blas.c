@@ -175,8 +175,8 @@ static cm_status measure_all(cm_stream *stream, cm_product_plan *plan, trial *t)
 /* What decides on an algorithm, as text. */
 static void name_product(const cm_product *p, char key[CM_CHOICE_KEY_BYTES]) {
     snprintf(key, CM_CHOICE_KEY_BYTES, "product %d %d %d %d%d %lld %lld %lld %d%d%d%d %u %u %u %u", p->m, p->n, p->k,
-             p->a_across, p->b_across, (long long)p->a_row, (long long)p->b_row, (long long)p->c_row, (int)p->type, p->bias,
-             p->relu, p->accumulate, alignment_of(p->a_gap), alignment_of(p->b_gap), alignment_of(p->c_gap),
+             p->a_across, p->b_across, (long long)p->a_row, (long long)p->b_row, (long long)p->c_row, (int)p->type,
+             p->bias, p->relu, p->accumulate, alignment_of(p->a_gap), alignment_of(p->b_gap), alignment_of(p->c_gap),
              alignment_of(p->bias_gap));
 }
 

@@ -1,8 +1,9 @@
-/* Sums over the rows of a matrix, in a fixed order: the rows are cut into chunks, each thread sums one column of one
- * chunk, then the lanes of a warp sum the chunks of a column. */
+/* Sums over the rows of a matrix, in a fixed order: of few rows the lanes of a block sum a column; many are cut into
+ * chunks, each thread sums one column of one chunk, then the lanes of a warp sum the chunks of a column. */
 #ifndef CM_BACKEND_CUDA_COLUMNS_H
 #define CM_BACKEND_CUDA_COLUMNS_H
 
+#include "backend/cuda/ops.h"
 #include "backend/cuda/rows.h"
 #include "device/cuda/launch.h"
 
@@ -74,7 +75,31 @@ CM_KERNEL void cm_columns_finish(const cm_columns_args *k, int64_t item, const c
     }
 }
 
+/* Item: a column; cm_lanes_for_sum(rows) lanes. out[0] (+)= its sum. */
+CM_KERNEL void cm_columns_whole(const cm_columns_args *k, int64_t item, const cm_lanes *lanes) {
+    float sum = 0.0f;
+    for (int64_t r = lanes->index; r < k->chunks.rows; r += lanes->count) sum += cm_row(&k->x, r)[item];
+    double total = cm_lanes_sum(lanes, (double)sum);
+    if (lanes->index == 0) cm_put(k->out[0] + item, (float)total, k->add[0]);
+}
+
+CM_KERNEL_ENTRY(cm_columns_whole, cm_columns_args)
 CM_KERNEL_ENTRY(cm_columns_partial, cm_columns_args)
 CM_KERNEL_ENTRY(cm_columns_finish, cm_columns_args)
+
+/* ---- hosts: out[columns] (+)= the sum over the rows of x, for a call (columns.c) */
+
+typedef struct cm_column_sums {
+    cm_rows x;
+    int64_t rows;
+    int columns;
+    float *out; /* NULL: nothing is done */
+    bool add;
+} cm_column_sums;
+
+/* Bytes of workspace that they take. */
+size_t cm_column_sums_bytes(int64_t rows, int columns);
+cm_status cm_column_sums_run(cm_stream *stream, const cm_call *call, const cm_column_sums *sums,
+                             void *workspace) CM_MUST_USE;
 
 #endif

@@ -109,18 +109,15 @@ typedef struct backward_places {
     size_t dy, x, result, sums, bytes;
 } backward_places;
 
-static cm_chunks bias_chunks(const cm_tensor *dy) { return cm_chunks_of(cm_vector_count(dy), cm_tensor_last(dy), 1); }
-
 static backward_places backward_places_of(const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, conv2d_backward, x), *dy = CM_ARG(call, conv2d_backward, dy);
     size_t of_x = narrow_bytes(x), of_weight = narrow_bytes(CM_ARG(call, conv2d_backward, weight));
     bool narrow = is_narrow(call);
-    cm_chunks chunks = bias_chunks(dy);
     backward_places p = {0};
     p.dy = cm_ops_piece(&p.bytes, narrow ? narrow_bytes(dy) : 0);
     p.x = cm_ops_piece(&p.bytes, narrow ? of_x : 0);
     p.result = cm_ops_piece(&p.bytes, !narrow ? 0 : of_x > of_weight ? of_x : of_weight);
-    p.sums = cm_ops_piece(&p.bytes, cm_chunks_bytes(&chunks));
+    p.sums = cm_ops_piece(&p.bytes, cm_column_sums_bytes(cm_vector_count(dy), cm_tensor_last(dy)));
     return p;
 }
 
@@ -145,17 +142,11 @@ cm_status cm_cuda_conv2d_backward_prepare(cm_stream *stream, cm_call *call) {
     return cm_cuda_plan_find(stream, call, CM_T_conv2d_backward_weight, make_conv2d_backward);
 }
 
-static cm_status run_bias(cm_stream *stream, const cm_call *call, void *partial) {
+static cm_status run_bias(cm_stream *stream, const cm_call *call, void *workspace) {
     const cm_tensor *dy = CM_ARG(call, conv2d_backward, dy), *dbias = CM_ARG(call, conv2d_backward, dbias);
-    if (!dbias->data) return CM_OK;
-    cm_columns_args args = {.chunks = bias_chunks(dy),
-                            .x = cm_vectors_of(dy),
-                            .out = {dbias->data},
-                            .add = {CM_ADDS(call, conv2d_backward, dbias)}};
-    args.chunks.partial = partial;
-    CM_LAUNCH(stream, call, cm_columns_partial, &args, cm_chunks_items(&args.chunks), 1);
-    CM_LAUNCH(stream, call, cm_columns_finish, &args, args.chunks.columns, CM_WARP);
-    return CM_OK;
+    cm_column_sums sums = {cm_vectors_of(dy), cm_vector_count(dy), cm_tensor_last(dy), dbias->data,
+                           CM_ADDS(call, conv2d_backward, dbias)};
+    return cm_column_sums_run(stream, call, &sums, workspace);
 }
 
 /* One gradient: its convolution of a and b, by way of 16 bits if that is the type of computation. */

@@ -125,11 +125,10 @@ typedef struct backward_places {
 
 static backward_places backward_places_of(const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, dense_backward, x), *dy = CM_ARG(call, dense_backward, dy);
-    cm_chunks chunks = cm_chunks_of(dy->dim[0], dy->dim[1], 1);
     backward_places p = {0};
     p.dy = cm_ops_piece(&p.bytes, is_narrow(call) ? narrow_bytes(dy) : 0);
     p.x = cm_ops_piece(&p.bytes, is_narrow(call) ? narrow_bytes(x) : 0);
-    p.sums = cm_ops_piece(&p.bytes, cm_chunks_bytes(&chunks));
+    p.sums = cm_ops_piece(&p.bytes, cm_column_sums_bytes(dy->dim[0], dy->dim[1]));
     return p;
 }
 
@@ -190,21 +189,15 @@ static cm_status run_action(cm_stream *stream, const cm_call *call) {
         .x = cm_rows_of(dy), .n = dy->dim[1], .samples = dy->dim[0], .add = CM_ADDS(call, dense_backward, dweight)};
     set_encoding(&args, call, dweight, action, x->dim[1]);
     int columns = dweight->dim[1] - x->dim[1];
-    CM_LAUNCH(stream, call, cm_dense_action_slopes, &args, (int64_t)columns * dy->dim[1], 8);
+    CM_LAUNCH(stream, call, cm_dense_action_slopes, &args, (int64_t)columns * dy->dim[1],
+              cm_lanes_for_sum(args.samples));
     return CM_OK;
 }
 
-static cm_status run_bias(cm_stream *stream, const cm_call *call, void *partial) {
+static cm_status run_bias(cm_stream *stream, const cm_call *call, void *workspace) {
     const cm_tensor *dy = CM_ARG(call, dense_backward, dy), *dbias = CM_ARG(call, dense_backward, dbias);
-    if (!dbias->data) return CM_OK;
-    cm_columns_args args = {.chunks = cm_chunks_of(dy->dim[0], dy->dim[1], 1),
-                            .x = cm_rows_of(dy),
-                            .out = {dbias->data},
-                            .add = {CM_ADDS(call, dense_backward, dbias)}};
-    args.chunks.partial = partial;
-    CM_LAUNCH(stream, call, cm_columns_partial, &args, cm_chunks_items(&args.chunks), 1);
-    CM_LAUNCH(stream, call, cm_columns_finish, &args, dy->dim[1], CM_WARP);
-    return CM_OK;
+    cm_column_sums sums = {cm_rows_of(dy), dy->dim[0], dy->dim[1], dbias->data, CM_ADDS(call, dense_backward, dbias)};
+    return cm_column_sums_run(stream, call, &sums, workspace);
 }
 
 cm_status cm_cuda_dense_backward(cm_stream *stream, const cm_call *call) {

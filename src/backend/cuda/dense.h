@@ -54,8 +54,8 @@ CM_KERNEL void cm_dense_end_each(const cm_dense_args *k, int64_t item, const cm_
     cm_put(cm_at(&k->y, at), cm_act_f(k->activation, x + cm_dense_offset(k, at)), k->add);
 }
 
-/* Item: output o of column e of the encoding, o first; 8 lanes. weight[o, e] (+)= the sum over samples of x[b, o] times
- * what stands in e for the sample's action. */
+/* Item: output o of column e of the encoding, o first; cm_lanes_for_sum(samples) lanes. weight[o, e] (+)= the sum over
+ * samples of x[b, o] times what stands in e for the sample's action. */
 CM_KERNEL void cm_dense_action_slopes(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
     cm_place at = cm_place_of(item, k->n); /* row: e, column: o */
     float sum = 0.0f;

@@ -95,7 +95,8 @@ cm_status cm_cuda_embedding_add_backward(cm_stream *stream, const cm_call *call)
                           .samples = dy->dim[0]};
     if (dtable->data) {
         args.add = CM_ADDS(call, embedding_add_backward, dtable);
-        CM_LAUNCH(stream, call, cm_embed_slopes, &args, (int64_t)cm_tensor_count(dtable), 8);
+        CM_LAUNCH(stream, call, cm_embed_slopes, &args, (int64_t)cm_tensor_count(dtable),
+                  cm_lanes_for_sum(args.samples));
     }
     if (!dx->data) return CM_OK;
     args.add = CM_ADDS(call, embedding_add_backward, dx);

@@ -115,7 +115,8 @@ CM_KERNEL void cm_embed_each(const cm_index_args *k, int64_t item, const cm_lane
     *cm_at(&k->y, at) = cm_is_known(k, action) ? *cm_at(&k->x, at) + cm_row(&k->table, action)[at.column] : NAN;
 }
 
-/* Item: an element of table[A, n]; 8 lanes. table[a] (+)= the sum of x over the samples with action a. */
+/* Item: an element of table[A, n]; cm_lanes_for_sum(samples) lanes. table[a] (+)= the sum of x over the samples with
+ * action a. */
 CM_KERNEL void cm_embed_slopes(const cm_index_args *k, int64_t item, const cm_lanes *lanes) {
     cm_place at = cm_place_of(item, k->n);
     float sum = 0.0f;

@@ -7,7 +7,7 @@
  * that does the work of one of `count` lanes for one item: an element, a row, a column. Items are independent and may
  * run in any order. The lanes of an item run at the same time; each takes every count-th element from its own index on,
  * and they meet in the functions below, which all lanes must call in the same order. So the sums of a kernel have a
- * fixed order, given by the number of lanes. On a GPU a lane is a thread: cm_lanes_for's counts are 1, 8 or 32 threads
+ * fixed order, given by the number of lanes. On a GPU a lane is a thread: the counts are 1, 8 or 32 threads
  * of a warp, or a block of 256 (kernel.cuh). On a CPU whoever includes kernels defines the three functions: the tests
  * run lanes in turns, and one lane alone needs no partner (tests/support/lanes.c).
  *
@@ -39,6 +39,10 @@ typedef struct cm_lanes {
 
 /* Lanes for rows of n elements: 1, 8, CM_WARP or CM_BLOCK. */
 static inline int cm_lanes_for(int64_t n) { return n <= 4 ? 1 : n <= 16 ? 8 : n <= 2048 ? CM_WARP : CM_BLOCK; }
+
+/* For sums of n numbers that lie apart, whose reading takes longer than meeting: at most 16 for a lane, if it can be.
+ */
+static inline int cm_lanes_for_sum(int64_t n) { return n <= 16 ? 8 : n <= 256 ? CM_WARP : CM_BLOCK; }
 
 /* Every element of a run that is this lane's. */
 #define CM_EACH(i, lanes, n) for (int i = (lanes)->index; i < (n); i += (lanes)->count)
