@@ -85,12 +85,13 @@ COMPARE = scripts/peers/compare.py --cumind $(BUILD)/cumind --programs $(BUILD) 
 peers: all $(BUILD)/map_tree $(PEERS)/ready ## measures cumind against mctx and PyTorch in a virtual environment of their own
 	@$(PEERS)/bin/python $(COMPARE) --json $(BUILD)/peers.json $(ARGS)
 
-#: COUNT=30             random cases that `make reference` draws of each kind; SEED=N: others
+#: COUNT=30             random searches and training steps that `make reference` draws; SEED=N: others
 COUNT ?= 30
 REFERENCE := $(BUILD)/reference
-reference: $(BUILD)/cumind $(PEERS)/ready ## draws searches and training steps, has mctx and JAX compute them, and runs them as reference cases
+reference: $(BUILD)/cumind $(PEERS)/ready ## draws searches, operations and training steps, has mctx and JAX compute them, and runs them as reference cases
 	$(Q)rm -rf $(REFERENCE)
 	@$(PEERS)/bin/python scripts/peers/search_cases.py $(REFERENCE)/search --count $(COUNT) --seed $(or $(SEED),1)
+	@$(PEERS)/bin/python scripts/peers/operation_cases.py $(REFERENCE)/operations --seed $(or $(SEED),1)
 	@$(PEERS)/bin/python scripts/peers/training_cases.py $(REFERENCE)/training --count $(COUNT) --seed $(or $(SEED),1)
 	@$(BUILD)/cumind test-cases $(REFERENCE) --quiet
 
