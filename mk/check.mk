@@ -88,8 +88,9 @@ peers: all $(BUILD)/map_tree $(PEERS)/ready ## measures cumind against mctx and 
 #: COUNT=30             random searches and training steps that `make reference` draws; SEED=N: others
 COUNT ?= 30
 REFERENCE := $(BUILD)/reference
-reference: $(BUILD)/cumind $(PEERS)/ready ## draws searches, operations and training steps, has mctx and JAX compute them, and runs them as reference cases
+reference: $(BUILD)/cumind $(PEERS)/ready ## draws games, searches, operations and training steps, has OpenSpiel, Gymnasium, mctx and JAX compute them, and runs those
 	$(Q)rm -rf $(REFERENCE)
+	@$(PEERS)/bin/python scripts/peers/environment_cases.py $(REFERENCE)/environments --seed $(or $(SEED),1)
 	@$(PEERS)/bin/python scripts/peers/search_cases.py $(REFERENCE)/search --count $(COUNT) --seed $(or $(SEED),1)
 	@$(PEERS)/bin/python scripts/peers/operation_cases.py $(REFERENCE)/operations --seed $(or $(SEED),1)
 	@$(PEERS)/bin/python scripts/peers/training_cases.py $(REFERENCE)/training --count $(COUNT) --seed $(or $(SEED),1)
