@@ -121,10 +121,6 @@ cm_status cm_stream_record(cm_stream *stream, const char *name, cm_stream_work w
     return backend->kind->record(stream, name, work, context, recording);
 }
 
-cm_status cm_stream_follow(cm_stream *stream, const cm_stream *other) {
-    return stream->backend->kind->follow ? stream->backend->kind->follow(stream, other) : CM_OK;
-}
-
 cm_status cm_stream_repack(cm_stream *stream, const void *block, size_t bytes, cm_pool *pool) {
     if (stream->backend->kind->renew) return stream->backend->kind->renew(stream, block, bytes);
     return cm_backend_repack(stream->backend, block, bytes, pool);
@@ -171,6 +167,30 @@ cm_status cm_stream_write(cm_stream *stream, void *to, const void *host, size_t 
 
 cm_status cm_stream_read(cm_stream *stream, void *host, const void *from, size_t bytes) {
     return copy_bytes(stream, stream->backend->kind->read, host, from, bytes);
+}
+
+cm_status cm_stream_push(cm_stream *stream, void *to, const void *pinned, size_t bytes) {
+    return copy_bytes(stream, stream->backend->kind->push, to, pinned, bytes);
+}
+
+cm_status cm_stream_pull(cm_stream *stream, void *pinned, const void *from, size_t bytes) {
+    return copy_bytes(stream, stream->backend->kind->pull, pinned, from, bytes);
+}
+
+cm_status cm_mark_set(cm_mark *mark, cm_stream *stream) {
+    mark->kind = stream->backend->kind;
+    return mark->kind->mark ? mark->kind->mark(stream, &mark->state) : CM_OK;
+}
+
+cm_status cm_stream_follow(cm_stream *stream, const cm_mark *mark) {
+    return mark->state ? mark->kind->follow(stream, mark->state) : CM_OK;
+}
+
+cm_status cm_mark_wait(const cm_mark *mark) { return mark->state ? mark->kind->await(mark->state) : CM_OK; }
+
+void cm_mark_destroy(cm_mark *mark) {
+    if (mark->state) mark->kind->unmark(mark->state);
+    *mark = (cm_mark){0};
 }
 
 cm_status cm_call_prepare(cm_stream *stream, cm_call *call) {

@@ -81,6 +81,7 @@ typedef struct cm_call {
 
 typedef struct cm_backend cm_backend;
 typedef struct cm_stream cm_stream;
+typedef struct cm_mark cm_mark;
 typedef cm_status (*cm_op_run)(cm_stream *stream, const cm_call *call);
 
 /* Work of a stream that is more than the calls of a pass: launches on its queue, and passes (cm_pass_launch). `queue`
@@ -104,12 +105,19 @@ typedef struct cm_backend_class {
     cm_status (*repack)(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool);
     /* the same in the order of the stream, without waiting; NULL: repack does not wait either */
     cm_status (*renew)(cm_stream *stream, const void *block, size_t bytes);
-    const char *(*describe)(const cm_backend *backend);             /* one line: library, version, instruction set */
-    void *(*queue)(const cm_stream *stream);                        /* see cm_stream_queue; NULL: it has none */
-    cm_status (*follow)(cm_stream *stream, const cm_stream *other); /* see cm_stream_follow; NULL: nothing to do */
-    /* Where the device is not the host: see cm_stream_write, cm_stream_read. */
+    const char *(*describe)(const cm_backend *backend); /* one line: library, version, instruction set */
+    void *(*queue)(const cm_stream *stream);            /* see cm_stream_queue; NULL: it has none */
+    /* Where the device is not the host: see cm_stream_write and those that follow it. */
     cm_status (*write)(cm_stream *stream, void *to, const void *host, size_t bytes);
     cm_status (*read)(cm_stream *stream, void *host, const void *from, size_t bytes);
+    cm_status (*push)(cm_stream *stream, void *to, const void *pinned, size_t bytes);
+    cm_status (*pull)(cm_stream *stream, void *pinned, const void *from, size_t bytes);
+    /* See cm_mark_set and those that follow it; *state, NULL at first, is the class's and goes with `unmark`. NULL: a
+     * stream has done what it was given. */
+    cm_status (*mark)(cm_stream *stream, void **state);
+    cm_status (*follow)(cm_stream *stream, void *state);
+    cm_status (*await)(void *state);
+    void (*unmark)(void *state);
     /* Runs prepared calls in their order, the same ones again and again, so that they may be recorded. *recording, NULL
      * at first, is the class's and goes with `forget`; calls are what they were the last time unless `version` is
      * another one, and then only their addresses differ. NULL: they are run one by one. */
@@ -161,15 +169,26 @@ void *cm_stream_queue(const cm_stream *stream);
 cm_status cm_stream_record(cm_stream *stream, const char *name, cm_stream_work work, void *context,
                            void **recording) CM_MUST_USE;
 
-/* What `stream` is given from now on runs after what `other`, of the same backend, has been given so far; nothing is
- * waited for. On a host it has run already. Errors: CM_ERR_DEVICE. */
-cm_status cm_stream_follow(cm_stream *stream, const cm_stream *other) CM_MUST_USE;
-
 /* Copies in the order of the stream. write: host[bytes] may be changed once it returns. read: returns with the bytes in
  * host, so all that the stream was given before is done. Nothing happens where both addresses are the same. Errors:
  * CM_ERR_DEVICE. */
 cm_status cm_stream_write(cm_stream *stream, void *to, const void *host, size_t bytes) CM_MUST_USE;
 cm_status cm_stream_read(cm_stream *stream, void *host, const void *from, size_t bytes) CM_MUST_USE;
+/* The same for the host's side of a pinned mirror (device/mirror.h); neither waits, so the host's memory belongs to the
+ * copy until a mark behind it has been reached. */
+cm_status cm_stream_push(cm_stream *stream, void *to, const void *pinned, size_t bytes) CM_MUST_USE;
+cm_status cm_stream_pull(cm_stream *stream, void *pinned, const void *from, size_t bytes) CM_MUST_USE;
+
+/* A point in the order of a stream: what it had been given when the mark was last set. Zeroed at first. */
+struct cm_mark {
+    const cm_backend_class *kind;
+    void *state; /* of the class; NULL: there is nothing to wait for */
+};
+cm_status cm_mark_set(cm_mark *mark, cm_stream *stream) CM_MUST_USE;
+/* What `stream`, of the same backend, is given from now on runs after the mark; nothing is waited for. */
+cm_status cm_stream_follow(cm_stream *stream, const cm_mark *mark) CM_MUST_USE;
+cm_status cm_mark_wait(const cm_mark *mark) CM_MUST_USE; /* returns when it has been reached */
+void cm_mark_destroy(cm_mark *mark);                     /* what follows it still does; leaves it zeroed */
 
 /* Checks the arguments against the row of ops.def and the operation's shapes (CM_ERR_INPUT names operation and tensor),
  * then builds the plan and packs the weights. */

@@ -21,6 +21,7 @@ typedef struct measure {
     block *blocks; /* that are out, [count] */
     int count, capacity;
     uintptr_t next; /* address of the next block */
+    size_t pinned;
     int streams;
 } measure;
 
@@ -80,8 +81,26 @@ static cm_status read_zeroes(const cm_device *device, void *host, const void *fr
     return CM_OK;
 }
 
-static const cm_device functions = {
-    .name = "measure", .take = take, .give = give, .write = write_nothing, .read = read_zeroes, .copy = write_nothing};
+static cm_status pin(const cm_device *device, size_t bytes, const char *what, void **out) {
+    CM_TRY(cm_alloc(out, bytes, 1, what));
+    __atomic_fetch_add(&of(device)->pinned, bytes, __ATOMIC_RELAXED);
+    return CM_OK;
+}
+
+static void unpin(const cm_device *device, void *pinned, size_t bytes) {
+    if (!pinned) return;
+    __atomic_fetch_sub(&of(device)->pinned, bytes, __ATOMIC_RELAXED);
+    free(pinned);
+}
+
+static const cm_device functions = {.name = "measure",
+                                    .take = take,
+                                    .give = give,
+                                    .write = write_nothing,
+                                    .read = read_zeroes,
+                                    .copy = write_nothing,
+                                    .pin = pin,
+                                    .unpin = unpin};
 
 static cm_status open_measure(cm_backend *backend) {
     measure *m = NULL;
@@ -102,13 +121,16 @@ static void close_measure(cm_backend *backend) {
     free(m);
 }
 
-static cm_status count_stream(cm_stream *stream) {
-    __atomic_fetch_add(&((measure *)stream->backend->state)->streams, 1, __ATOMIC_RELAXED);
+/* One that only copies takes nothing. */
+static cm_status count_stream(cm_stream *stream, cm_call *call) {
+    (void)call;
+    if (!stream->state) __atomic_fetch_add(&((measure *)stream->backend->state)->streams, 1, __ATOMIC_RELAXED);
+    stream->state = stream->backend->state;
     return CM_OK;
 }
 
 static void uncount_stream(cm_stream *stream) {
-    __atomic_fetch_sub(&((measure *)stream->backend->state)->streams, 1, __ATOMIC_RELAXED);
+    if (stream->state) __atomic_fetch_sub(&((measure *)stream->backend->state)->streams, 1, __ATOMIC_RELAXED);
 }
 
 static cm_status compute_nothing(cm_stream *stream, const cm_call *call) {
@@ -128,8 +150,8 @@ static const cm_backend_class measure_class = {
     .name = "measure",
     .open = open_measure,
     .close = close_measure,
-    .stream_open = count_stream,
     .stream_close = uncount_stream,
+    .prepare = count_stream,
     .write = write_stream,
     .read = read_stream,
     .run =
@@ -154,5 +176,7 @@ int cm_measure_rows(const cm_backend *backend, cm_measured rows[CM_MEASURE_ROWS]
     memcpy(rows, m->rows, (size_t)m->row_count * sizeof *rows);
     return m->row_count;
 }
+
+size_t cm_measure_pinned(const cm_backend *backend) { return ((const measure *)backend->state)->pinned; }
 
 int cm_measure_streams(const cm_backend *backend) { return ((const measure *)backend->state)->streams; }

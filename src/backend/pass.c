@@ -81,8 +81,9 @@ static cm_status build(cm_pass *pass) {
     for (int i = 0; i < tape->constants; i++) {
         const cm_tape_var *var = &tape->var[tape->constant[i].var];
         for (int j = 0; j < var->shape.dim[0]; j++) {
-            size_t at = var->offset + (size_t)j * sizeof(float);
-            CM_TRY(cm_buffer_write(&pass->work, at, &tape->constant[i].value, sizeof(float)));
+            const cm_device *device = pass->stream->backend->device;
+            void *to = (char *)pass->base[CM_MEM_WORK] + var->offset + (size_t)j * sizeof(float);
+            CM_TRY(device->write(device, to, &tape->constant[i].value, sizeof(float)));
         }
     }
     count_patches(pass, &tape->forward);

@@ -32,6 +32,10 @@ struct cm_device {
     cm_status (*read)(const cm_device *device, void *host, const void *from, size_t bytes);
     cm_status (*copy)(const cm_device *device, void *to, const void *from, size_t bytes); /* within the device */
     cm_status (*memory)(const cm_device *device, cm_device_memory *out); /* NULL: the device does not say */
+    /* A zeroed block of the host's memory that the device copies to and from by itself (pinned); `what` names it in the
+     * error. NULL: any memory of the host is as good. Errors: CM_ERR_MEMORY. */
+    cm_status (*pin)(const cm_device *device, size_t bytes, const char *what, void **out);
+    void (*unpin)(const cm_device *device, void *block, size_t bytes); /* what pin was asked for; NULL is allowed */
 };
 
 /* The host's memory. */

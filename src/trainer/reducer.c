@@ -20,6 +20,7 @@ struct cm_reducer {
     cm_pool *pair;     /* on a host: a worker who plays, with those of the trainer's pool, and one who sums */
     cm_stream *own;    /* for sums beside the backward pass; NULL, as `pair`: there is one bucket, summed behind it */
     cm_stream *stream; /* `own`, or the first worker's */
+    cm_mark turn;      /* of the stream that plays, then of `own` */
     cm_buffer nothing; /* one 0 */
     cm_pool_task chunk;
     pthread_mutex_t lock;
@@ -93,6 +94,7 @@ void cm_reducer_destroy(cm_reducer *r) {
     if (!r) return;
     cm_pool_destroy(r->pair);
     cm_stream_close(r->own);
+    cm_mark_destroy(&r->turn);
     cm_buffer_destroy(&r->nothing);
     pthread_cond_destroy(&r->moved);
     pthread_mutex_destroy(&r->lock);
@@ -142,6 +144,12 @@ static cm_status sum_bucket(cm_reducer *r, const bucket *own) {
 
 /* ---- those who play ---- */
 
+/* What `stream` is given from now on comes behind what `other` was given. */
+static cm_status order(cm_reducer *r, cm_stream *stream, cm_stream *other) {
+    CM_TRY(cm_mark_set(&r->turn, other));
+    return cm_stream_follow(stream, &r->turn);
+}
+
 /* A chunk is through with bucket b. On a device the last one launches the sum. */
 static cm_status pass_by(cm_reducer *r, int b) {
     pthread_mutex_lock(&r->lock);
@@ -149,7 +157,7 @@ static cm_status pass_by(cm_reducer *r, int b) {
     pthread_cond_signal(&r->moved);
     pthread_mutex_unlock(&r->lock);
     if (is_on_host(r->trainer) || !is_final) return CM_OK;
-    CM_TRY(cm_stream_follow(r->own, r->trainer->streams[0]));
+    CM_TRY(order(r, r->own, r->trainer->streams[0]));
     return sum_bucket(r, &r->buckets[b]);
 }
 
@@ -201,7 +209,7 @@ static cm_status run_all(cm_reducer *r) {
     cm_trainer *t = r->trainer;
     if (r->pair) return cm_pool_run(r->pair, 2, run_half, r);
     CM_TRY(play(r));
-    if (r->own) return cm_stream_follow(t->streams[0], r->own);
+    if (r->own) return order(r, t->streams[0], r->own);
     CM_TRY(cm_optimizer_sum(t->optimizer, t->gradient, t->chunks));
     return sum_ranks(r, &r->buckets[0]);
 }

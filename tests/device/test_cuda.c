@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "device/cuda/cuda.h"
+#include "device/mirror.h"
 #include "support/cuda_fake.h"
 #include "support/main.h"
 
@@ -250,22 +251,63 @@ START_TEST(a_workspace_grows_never_shrinks_and_says_when_it_moves) {
 }
 END_TEST
 
-START_TEST(a_lane_follows_another_by_an_event) {
+START_TEST(a_lane_follows_a_mark_of_another_and_so_does_the_host) {
     cm_cuda_lane one, two;
+    cm_cuda_mark *mark = NULL;
     ck_assert_int_eq(cm_cuda_lane_open(device, &one), CM_OK);
     ck_assert_int_eq(cm_cuda_lane_open(device, &two), CM_OK);
-    ck_assert_int_eq(cm_cuda_lane_follow(&one, &two), CM_OK);
-    ck_assert_int_eq(cm_fake_calls("event_record"), 1);
-    ck_assert_int_eq(cm_fake_calls("stream_wait_event"), 1);
-    ck_assert_int_eq(cm_fake.events, 0);
+    for (int i = 1; i <= 3; i++) { /* one event, set again and again */
+        ck_assert_int_eq(cm_cuda_mark_set(&mark, &two), CM_OK);
+        ck_assert_int_eq(cm_cuda_lane_follow(&one, mark), CM_OK);
+        ck_assert_int_eq(cm_cuda_mark_wait(mark), CM_OK);
+        ck_assert_int_eq(cm_fake_calls("event_record"), i);
+        ck_assert_int_eq(cm_fake_calls("stream_wait_event"), i);
+        ck_assert_int_eq(cm_fake_calls("event_wait"), i);
+        ck_assert_int_eq(cm_fake.events, 1);
+    }
     int waits = cm_fake_calls("context_wait");
     ck_assert_int_eq(cm_cuda_wait(device), CM_OK);
     ck_assert_int_eq(cm_fake_calls("context_wait"), waits + 1);
     fail_on("stream_wait_event", 1);
-    ck_assert_int_eq(cm_cuda_lane_follow(&one, &two), CM_ERR_DEVICE);
+    ck_assert_int_eq(cm_cuda_lane_follow(&one, mark), CM_ERR_DEVICE);
+    cm_cuda_mark_destroy(mark);
+    cm_cuda_mark_destroy(NULL);
     ck_assert_int_eq(cm_fake.events, 0);
+    mark = NULL;
+    fail_on("event_create", 1);
+    ck_assert_int_eq(cm_cuda_mark_set(&mark, &two), CM_ERR_DEVICE);
+    ck_assert_ptr_null(mark);
     cm_cuda_lane_close(&one);
     cm_cuda_lane_close(&two);
+}
+END_TEST
+
+START_TEST(pinned_mirrors_go_to_the_device_and_back_without_a_stage_or_a_wait) {
+    enum { N = 3 << 20 };
+    cm_cuda_lane lane;
+    cm_mirror mirror;
+    ck_assert_int_eq(cm_cuda_lane_open(device, &lane), CM_OK);
+    ck_assert_int_eq(cm_mirror_create_pinned(&mirror, &device->base, N, "a batch"), CM_OK);
+    unsigned char *host = mirror.host;
+    ck_assert_int_eq(cm_fake.pinned, 1);
+    ck_assert_uint_eq(host[0] + host[N - 1], 0);
+    int waits = cm_fake_calls("context_wait") + cm_fake_calls("stream_wait") + cm_fake_calls("event_wait");
+    host[0] = 5, host[N - 1] = 6;
+    ck_assert_int_eq(cm_cuda_lane_push(&lane, mirror.block.base, host, N), CM_OK);
+    host[0] = host[N - 1] = 0;
+    ck_assert_int_eq(cm_cuda_lane_pull(&lane, host, mirror.block.base, N), CM_OK);
+    ck_assert_uint_eq(host[0], 5);
+    ck_assert_uint_eq(host[N - 1], 6);
+    ck_assert_int_eq(cm_fake.pinned, 1);
+    ck_assert_int_eq(cm_fake_calls("context_wait") + cm_fake_calls("stream_wait") + cm_fake_calls("event_wait"), waits);
+    cm_mirror_destroy(&mirror);
+    ck_assert_int_eq(cm_fake.pinned, 0);
+    fail_on("pinned_take", 1);
+    cm_fake.fail_result = CM_CU_OUT_OF_MEMORY;
+    ck_assert_int_eq(cm_mirror_create_pinned(&mirror, &device->base, N, "a batch"), CM_ERR_MEMORY);
+    ck_assert_str_eq(cm_error_message(), "a batch: 3.1 MB of the host's memory cannot be pinned");
+    ck_assert_uint_eq(device->taken, 0);
+    cm_cuda_lane_close(&lane);
 }
 END_TEST
 
@@ -287,7 +329,8 @@ int main(void) {
     tcase_add_test(tc, results_without_a_name_are_numbers_and_missing_code_says_what_to_build);
     tcase_add_test(tc, a_lane_writes_and_reads_more_than_its_stages_hold);
     tcase_add_test(tc, a_workspace_grows_never_shrinks_and_says_when_it_moves);
-    tcase_add_test(tc, a_lane_follows_another_by_an_event);
+    tcase_add_test(tc, a_lane_follows_a_mark_of_another_and_so_does_the_host);
+    tcase_add_test(tc, pinned_mirrors_go_to_the_device_and_back_without_a_stage_or_a_wait);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
 }

@@ -1,5 +1,6 @@
 #include "support/far.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,30 +26,33 @@ static cm_status take(const cm_device *device, size_t bytes, const char *what, v
     return CM_OK;
 }
 
+static cm_status finish_all(void);
+
 static void give(const cm_device *device, void *block, size_t bytes) {
     (void)device;
-    if (!block) return;
+    if (!block || finish_all() != CM_OK) return;
     __atomic_fetch_sub(&cm_far_state.taken, bytes, __ATOMIC_RELAXED);
     __atomic_fetch_sub(&cm_far_state.blocks, 1, __ATOMIC_RELAXED);
     cm_device_cpu.give(&cm_device_cpu, near_of(block), bytes);
 }
 
-static cm_status write_far(const cm_device *device, void *to, const void *host, size_t bytes) {
-    (void)device;
-    memcpy(near_of(to), host, bytes);
-    return CM_OK;
-}
-
-static cm_status read_far(const cm_device *device, void *host, const void *from, size_t bytes) {
-    (void)device;
-    memcpy(host, near_of(from), bytes);
-    return CM_OK;
-}
-
+/* As a GPU's: behind all that was given to any stream. */
 static cm_status copy_far(const cm_device *device, void *to, const void *from, size_t bytes) {
     (void)device;
-    memcpy(near_of(to), near_of(from), bytes);
+    CM_TRY(finish_all());
+    memcpy(cm_far_near(to), cm_far_near(from), bytes);
     return CM_OK;
+}
+
+static cm_status pin(const cm_device *device, size_t bytes, const char *what, void **out) {
+    __atomic_fetch_add(&cm_far_state.pinned, bytes, __ATOMIC_RELAXED);
+    return cm_device_cpu.take(device, bytes, what, out);
+}
+
+static void unpin(const cm_device *device, void *block, size_t bytes) {
+    if (!block || finish_all() != CM_OK) return;
+    __atomic_fetch_sub(&cm_far_state.pinned, bytes, __ATOMIC_RELAXED);
+    cm_device_cpu.give(device, block, bytes);
 }
 
 static cm_status say_memory(const cm_device *device, cm_device_memory *out) {
@@ -63,33 +67,176 @@ static cm_status say_memory(const cm_device *device, cm_device_memory *out) {
 const cm_device cm_far_device = {.name = "far",
                                  .take = take,
                                  .give = give,
-                                 .write = write_far,
-                                 .read = read_far,
+                                 .write = copy_far,
+                                 .read = copy_far,
                                  .copy = copy_far,
-                                 .memory = say_memory};
+                                 .memory = say_memory,
+                                 .pin = pin,
+                                 .unpin = unpin};
+
+/* ---- streams: what they are given is done at once or, if is_late, when somebody waits for it ---- */
+
+typedef struct lane lane;
+
+/* A copy, or the wait for a point of another lane, or else a call. */
+typedef struct work {
+    cm_call call;
+    void *to;
+    const void *from;
+    size_t bytes;
+    void *kept; /* the bytes, where they need not stay where they were; owned */
+    lane *behind;
+    size_t until;
+} work;
+
+struct lane {
+    work *works; /* [room], from number `first` on */
+    size_t first, given, done, room;
+    bool is_prompt; /* while something is recorded */
+    lane *next;
+};
+
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static lane *lanes;
+
+static cm_status run_near(const cm_call *call) {
+    cm_call near = *call;
+    for (int i = 0; i < CM_CALL_TENSORS; i++) near.t[i].data = near_of(near.t[i].data);
+    return cm_ref_class.run[call->op](NULL, &near);
+}
+
+/* Does what a lane was given up to there. */
+static cm_status reach(lane *l, size_t until) {
+    while (l->done < until) {
+        work w = l->works[l->done++ - l->first];
+        if (w.behind) CM_TRY(reach(w.behind, w.until));
+        if (w.to) memcpy(w.to, w.from, w.bytes);
+        if (!w.behind && !w.to) CM_TRY(run_near(&w.call));
+        free(w.kept);
+    }
+    return CM_OK;
+}
+
+static cm_status finish_lane(lane *l) {
+    pthread_mutex_lock(&turn);
+    cm_status status = reach(l, l->given);
+    pthread_mutex_unlock(&turn);
+    return status;
+}
+
+static cm_status finish_all(void) {
+    cm_status status = CM_OK;
+    pthread_mutex_lock(&turn);
+    for (lane *l = lanes; l && status == CM_OK; l = l->next) status = reach(l, l->given);
+    pthread_mutex_unlock(&turn);
+    return status;
+}
+
+static cm_status give_lane(lane *l, const work *w) {
+    pthread_mutex_lock(&turn);
+    if (l->done == l->given) l->first = l->given;
+    if (l->given - l->first == l->room) {
+        l->room = 2 * l->room + 16;
+        l->works = realloc(l->works, l->room * sizeof *l->works);
+    }
+    l->works[l->given++ - l->first] = *w;
+    cm_status status = cm_far_state.is_late && !l->is_prompt ? CM_OK : reach(l, l->given);
+    pthread_mutex_unlock(&turn);
+    return status;
+}
+
+static cm_status stream_open(cm_stream *stream) {
+    lane *l = calloc(1, sizeof *l);
+    stream->state = l;
+    pthread_mutex_lock(&turn);
+    l->next = lanes;
+    lanes = l;
+    pthread_mutex_unlock(&turn);
+    return CM_OK;
+}
+
+static void stream_close(cm_stream *stream) {
+    lane *l = stream->state, **at = &lanes;
+    (void)finish_all(); /* others may be behind it */
+    pthread_mutex_lock(&turn);
+    while (*at != l) at = &(*at)->next;
+    *at = l->next;
+    pthread_mutex_unlock(&turn);
+    free(l->works);
+    free(l);
+}
+
+static void note(char event) {
+    size_t at = __atomic_fetch_add(&cm_far_state.noted, 1, __ATOMIC_RELAXED);
+    if (at < CM_FAR_NOTES) cm_far_state.notes[at] = event;
+}
+
+static cm_status copy_in_order(cm_stream *stream, void *to, const void *from, size_t bytes) {
+    __atomic_fetch_add(&cm_far_state.copies, 1, __ATOMIC_RELAXED);
+    return give_lane(stream->state, &(work){.to = to, .from = from, .bytes = bytes});
+}
+
+static cm_status write_stream(cm_stream *stream, void *to, const void *host, size_t bytes) {
+    void *kept = malloc(bytes);
+    memcpy(kept, host, bytes);
+    __atomic_fetch_add(&cm_far_state.copies, 1, __ATOMIC_RELAXED);
+    return give_lane(stream->state, &(work){.to = near_of(to), .from = kept, .bytes = bytes, .kept = kept});
+}
+
+static cm_status read_stream(cm_stream *stream, void *host, const void *from, size_t bytes) {
+    CM_TRY(copy_in_order(stream, host, near_of((void *)(uintptr_t)from), bytes));
+    return finish_lane(stream->state);
+}
+
+static cm_status push(cm_stream *stream, void *to, const void *pinned, size_t bytes) {
+    note('>');
+    return copy_in_order(stream, near_of(to), pinned, bytes);
+}
+
+static cm_status pull(cm_stream *stream, void *pinned, const void *from, size_t bytes) {
+    note('<');
+    return copy_in_order(stream, pinned, near_of((void *)(uintptr_t)from), bytes);
+}
+
+/* ---- marks ---- */
+
+typedef struct mark {
+    lane *of;
+    size_t until;
+} mark;
+
+static cm_status set_mark(cm_stream *stream, void **state) {
+    mark *m = *state;
+    lane *l = stream->state;
+    if (!m) *state = m = calloc(1, sizeof *m);
+    pthread_mutex_lock(&turn);
+    *m = (mark){l, l->given};
+    pthread_mutex_unlock(&turn);
+    return CM_OK;
+}
+
+static cm_status follow(cm_stream *stream, void *state) {
+    const mark *m = state;
+    if (stream->state == m->of) return cm_fail(CM_ERR_STATE, "a stream that follows itself");
+    __atomic_fetch_add(&cm_far_state.follows, 1, __ATOMIC_RELAXED);
+    return give_lane(stream->state, &(work){.behind = m->of, .until = m->until});
+}
+
+static cm_status await(void *state) {
+    const mark *m = state;
+    note('.');
+    pthread_mutex_lock(&turn);
+    cm_status status = reach(m->of, m->until);
+    pthread_mutex_unlock(&turn);
+    return status;
+}
+
+static void unmark(void *state) { free(state); }
 
 /* ---- the backend ---- */
 
 static cm_status run_far(cm_stream *stream, const cm_call *call) {
-    cm_call near = *call;
-    for (int i = 0; i < CM_CALL_TENSORS; i++) near.t[i].data = near_of(near.t[i].data);
-    return cm_ref_class.run[call->op](stream, &near);
-}
-
-static cm_status write_stream(cm_stream *stream, void *to, const void *host, size_t bytes) {
-    __atomic_fetch_add(&cm_far_state.copies, 1, __ATOMIC_RELAXED);
-    return write_far(stream->backend->device, to, host, bytes);
-}
-
-static cm_status read_stream(cm_stream *stream, void *host, const void *from, size_t bytes) {
-    __atomic_fetch_add(&cm_far_state.copies, 1, __ATOMIC_RELAXED);
-    return read_far(stream->backend->device, host, from, bytes);
-}
-
-static cm_status follow(cm_stream *stream, const cm_stream *other) {
-    if (stream == other) return cm_fail(CM_ERR_STATE, "a stream that follows itself");
-    __atomic_fetch_add(&cm_far_state.follows, 1, __ATOMIC_RELAXED);
-    return CM_OK;
+    return give_lane(stream->state, &(work){.call = *call});
 }
 
 /* What a pass promises of the calls that it plays: they are those of the last time while the version is the same. */
@@ -110,22 +257,28 @@ static cm_status play(cm_stream *stream, const cm_call *calls, int count, uint64
     if (count != r->count) return cm_fail(CM_ERR_STATE, "a pass of %d calls has %d now", r->count, count);
     bool same = r->version == version && memcmp(r->calls, calls, (size_t)count * sizeof *calls) == 0;
     if (r->calls[0].t[0].data && r->version == version && !same) return cm_fail(CM_ERR_STATE, "calls have changed");
-    if (same) __atomic_fetch_add(&cm_far_state.replays, 1, __ATOMIC_RELAXED);
+    note('p');
+    __atomic_fetch_add(same ? &cm_far_state.replays : &cm_far_state.changes, 1, __ATOMIC_RELAXED);
     r->version = version;
     memcpy(r->calls, calls, (size_t)count * sizeof *calls);
     for (int i = 0; i < count; i++) CM_TRY(run_far(stream, &r->calls[i]));
     return CM_OK;
 }
 
-/* The work is done each time: what is recorded is that it was there. */
-static cm_status record(cm_stream *stream, const char *name, cm_stream_work work, void *context, void **kept) {
-    (void)stream, (void)name;
+/* The work is done each time, as it comes: what is recorded is that it was there. */
+static cm_status record(cm_stream *stream, const char *name, cm_stream_work launches, void *context, void **kept) {
+    lane *l = stream->state;
+    (void)name;
     if (!*kept) {
         *kept = calloc(1, sizeof(recording));
         __atomic_fetch_add(&cm_far_state.recordings, 1, __ATOMIC_RELAXED);
     }
     __atomic_fetch_add(&cm_far_state.searches, 1, __ATOMIC_RELAXED);
-    return work(context, NULL);
+    CM_TRY(finish_lane(l));
+    l->is_prompt = true;
+    cm_status status = launches(context, NULL);
+    l->is_prompt = false;
+    return status;
 }
 
 static void forget(void *kept) {
@@ -139,9 +292,16 @@ static const cm_backend_class far_class = {
     .name = "cuda",
     .device = &cm_far_device,
     .stream_bytes = CM_FAR_STREAM_BYTES,
-    .follow = follow,
+    .stream_open = stream_open,
+    .stream_close = stream_close,
     .write = write_stream,
     .read = read_stream,
+    .push = push,
+    .pull = pull,
+    .mark = set_mark,
+    .follow = follow,
+    .await = await,
+    .unmark = unmark,
     .play = play,
     .forget = forget,
     .record = record,

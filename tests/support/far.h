@@ -9,19 +9,25 @@
 
 #include "backend/classes.h"
 
-enum { CM_FAR_STREAM_BYTES = 1000 }; /* that its class says a stream takes */
+enum { CM_FAR_STREAM_BYTES = 1000 /* that its class says a stream takes */, CM_FAR_NOTES = 4096 };
 
 /* What happened on it, in this process. */
 typedef struct cm_far {
-    size_t total;       /* bytes that the device has: set by the test */
-    int devices;        /* of its kind: set by the test */
+    size_t total; /* bytes that the device has: set by the test */
+    int devices;  /* of its kind: set by the test */
+    bool is_late; /* streams do what they were given when somebody waits for it, and not before: set by the test */
     size_t taken, peak; /* bytes that are out, now and at most */
     size_t blocks;      /* that are out */
     size_t copies;      /* in the order of streams */
     size_t recordings;  /* of passes, that are kept */
     size_t replays;     /* plays of a pass that has not changed since the last */
     size_t searches;    /* works that were recorded or replayed: searches with their trees on it */
+    size_t changes;     /* plays of a pass whose addresses have changed since the last, the first one included */
     size_t follows;     /* streams that were put behind another */
+    size_t pinned;      /* bytes of the host's memory that are pinned */
+    /* in the order in which the host did it: > a push, p the play of a pass, < a pull, . the wait for a mark */
+    char notes[CM_FAR_NOTES];
+    size_t noted;
 } cm_far;
 extern cm_far cm_far_state;
 

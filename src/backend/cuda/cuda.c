@@ -137,9 +137,28 @@ static cm_status read_stream(cm_stream *stream, void *host, const void *from, si
     return cm_cuda_lane_read(&cm_cuda_stream_of(stream)->lane, host, from, bytes);
 }
 
-static cm_status follow(cm_stream *stream, const cm_stream *other) {
-    return cm_cuda_lane_follow(&cm_cuda_stream_of(stream)->lane, &cm_cuda_stream_of(other)->lane);
+static cm_status push_stream(cm_stream *stream, void *to, const void *pinned, size_t bytes) {
+    return cm_cuda_lane_push(&cm_cuda_stream_of(stream)->lane, to, pinned, bytes);
 }
+
+static cm_status pull_stream(cm_stream *stream, void *pinned, const void *from, size_t bytes) {
+    return cm_cuda_lane_pull(&cm_cuda_stream_of(stream)->lane, pinned, from, bytes);
+}
+
+static cm_status mark(cm_stream *stream, void **state) {
+    cm_cuda_mark *set = *state;
+    cm_status status = cm_cuda_mark_set(&set, &cm_cuda_stream_of(stream)->lane);
+    *state = set;
+    return status;
+}
+
+static cm_status follow(cm_stream *stream, void *state) {
+    return cm_cuda_lane_follow(&cm_cuda_stream_of(stream)->lane, state);
+}
+
+static cm_status await(void *state) { return cm_cuda_mark_wait(state); }
+
+static void unmark(void *state) { cm_cuda_mark_destroy(state); }
 
 /* Behind what changed the block, before what the stream is given next. */
 static cm_status renew(cm_stream *stream, const void *block, size_t bytes) {
@@ -224,9 +243,14 @@ static const cm_backend_class class_of_cuda = {
     .renew = renew,
     .describe = describe,
     .queue = cm_ops_queue,
-    .follow = follow,
     .write = write_stream,
     .read = read_stream,
+    .push = push_stream,
+    .pull = pull_stream,
+    .mark = mark,
+    .follow = follow,
+    .await = await,
+    .unmark = unmark,
     .play = play,
     .forget = forget,
     .record = record,

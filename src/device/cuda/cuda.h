@@ -111,8 +111,18 @@ cm_status cm_cuda_lane_reserve(cm_cuda_lane *lane, size_t bytes) CM_MUST_USE;
 cm_status cm_cuda_lane_write(cm_cuda_lane *lane, void *to, const void *host, size_t bytes) CM_MUST_USE;
 cm_status cm_cuda_lane_read(cm_cuda_lane *lane, void *host, const void *from, size_t bytes) CM_MUST_USE;
 cm_status cm_cuda_lane_wait(cm_cuda_lane *lane) CM_MUST_USE;
-/* What is launched on `lane` from now on runs after what `other` has been given so far. Lanes of one device. */
-cm_status cm_cuda_lane_follow(cm_cuda_lane *lane, cm_cuda_lane *other) CM_MUST_USE;
+/* The same with pinned memory, without waiting: host[bytes] belongs to the copy until the lane is through with it. */
+cm_status cm_cuda_lane_push(cm_cuda_lane *lane, void *to, const void *pinned, size_t bytes) CM_MUST_USE;
+cm_status cm_cuda_lane_pull(cm_cuda_lane *lane, void *pinned, const void *from, size_t bytes) CM_MUST_USE;
+
+/* A point in a lane's order: what it had been given when the mark was last set. */
+typedef struct cm_cuda_mark cm_cuda_mark;
+/* Sets *mark, NULL at first; the caller's, through cm_cuda_mark_destroy. */
+cm_status cm_cuda_mark_set(cm_cuda_mark **mark, cm_cuda_lane *lane) CM_MUST_USE;
+void cm_cuda_mark_destroy(cm_cuda_mark *mark); /* NULL is allowed; what follows it still does */
+/* What is launched on `lane` from now on runs after the mark, of the same device. */
+cm_status cm_cuda_lane_follow(cm_cuda_lane *lane, const cm_cuda_mark *mark) CM_MUST_USE;
+cm_status cm_cuda_mark_wait(const cm_cuda_mark *mark) CM_MUST_USE; /* returns when it has been reached */
 
 /* ---- captured graphs ------------------------------------------------------------------------------------------- */
 

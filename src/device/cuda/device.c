@@ -125,13 +125,36 @@ static cm_status say_memory(const cm_device *base, cm_device_memory *out) {
     return cm_cuda_result(device, result, "memory of the GPU");
 }
 
+static cm_status pin(const cm_device *base, size_t bytes, const char *what, void **out) {
+    cm_cuda_device *device = of(base);
+    *out = NULL;
+    CM_TRY(cm_cuda_enter(device));
+    int result = device->driver->pinned_take(out, bytes, 0);
+    if (result == CM_CU_OUT_OF_MEMORY) {
+        char wanted[16];
+        cm_format_bytes((double)bytes, wanted);
+        return cm_fail(CM_ERR_MEMORY, "%s: %s of the host's memory cannot be pinned", what, wanted);
+    }
+    CM_TRY(cm_cuda_result(device, result, what));
+    memset(*out, 0, bytes);
+    return CM_OK;
+}
+
+static void unpin(const cm_device *base, void *block, size_t bytes) {
+    cm_cuda_device *device = of(base);
+    (void)bytes;
+    if (block && cm_cuda_enter(device) == CM_OK) device->driver->pinned_give(block);
+}
+
 static const cm_device functions = {.name = "cuda",
                                     .take = take,
                                     .give = give,
                                     .write = write_block,
                                     .read = read_block,
                                     .copy = copy_block,
-                                    .memory = say_memory};
+                                    .memory = say_memory,
+                                    .pin = pin,
+                                    .unpin = unpin};
 
 /* ---- opening ---- */
 

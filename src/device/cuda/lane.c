@@ -1,4 +1,5 @@
-/* Lanes: a stream, its workspace, its pinned staging memory. */
+/* Lanes: a stream, its workspace, its pinned staging memory; marks in their order. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/arena.h"
@@ -95,18 +96,60 @@ cm_status cm_cuda_lane_wait(cm_cuda_lane *lane) {
     return CM_OK;
 }
 
-static cm_status follow(cm_cuda_lane *lane, cm_cuda_lane *other, cm_cu_event event) {
-    static const char what[] = "ordering two streams";
-    CM_CU_TRY(lane->device, what, event_record(event, other->stream));
-    CM_CU_TRY(lane->device, what, stream_wait_event(lane->stream, event, 0));
+cm_status cm_cuda_lane_push(cm_cuda_lane *lane, void *to, const void *pinned, size_t bytes) {
+    CM_TRY(cm_cuda_enter(lane->device));
+    CM_CU_TRY(lane->device, "copying to the GPU", write(address(to), pinned, bytes, lane->stream));
     return CM_OK;
 }
 
-cm_status cm_cuda_lane_follow(cm_cuda_lane *lane, cm_cuda_lane *other) {
-    cm_cu_event event = NULL;
+cm_status cm_cuda_lane_pull(cm_cuda_lane *lane, void *pinned, const void *from, size_t bytes) {
     CM_TRY(cm_cuda_enter(lane->device));
-    CM_CU_TRY(lane->device, "ordering two streams", event_create(&event, CM_CU_EVENT_NO_TIMING));
-    cm_status status = follow(lane, other, event);
-    lane->device->driver->event_destroy(event); /* the driver keeps it until it has happened */
+    CM_CU_TRY(lane->device, "copying from the GPU", read(pinned, address(from), bytes, lane->stream));
+    return CM_OK;
+}
+
+/* ---- marks ---- */
+
+struct cm_cuda_mark {
+    cm_cuda_device *device; /* borrowed */
+    cm_cu_event event;
+};
+
+static cm_status open_mark(cm_cuda_device *device, cm_cuda_mark **mark) {
+    cm_cu_event event = NULL;
+    CM_CU_TRY(device, "an event of the GPU", event_create(&event, CM_CU_EVENT_NO_TIMING));
+    cm_status status = cm_alloc(mark, 1, sizeof **mark, "an event of the GPU");
+    if (status == CM_OK) {
+        **mark = (cm_cuda_mark){device, event};
+    } else {
+        device->driver->event_destroy(event);
+    }
     return status;
+}
+
+cm_status cm_cuda_mark_set(cm_cuda_mark **mark, cm_cuda_lane *lane) {
+    CM_TRY(cm_cuda_enter(lane->device));
+    if (!*mark) CM_TRY(open_mark(lane->device, mark));
+    CM_CU_TRY(lane->device, "marking a stream", event_record((*mark)->event, lane->stream));
+    return CM_OK;
+}
+
+/* The driver keeps the event until it has happened. */
+void cm_cuda_mark_destroy(cm_cuda_mark *mark) {
+    if (!mark) return;
+    const cm_cuda_device *device = mark->device;
+    if (device->driver->context_use(device->context) == CM_CU_OK) device->driver->event_destroy(mark->event);
+    free(mark);
+}
+
+cm_status cm_cuda_lane_follow(cm_cuda_lane *lane, const cm_cuda_mark *mark) {
+    CM_TRY(cm_cuda_enter(lane->device));
+    CM_CU_TRY(lane->device, "ordering two streams", stream_wait_event(lane->stream, mark->event, 0));
+    return CM_OK;
+}
+
+cm_status cm_cuda_mark_wait(const cm_cuda_mark *mark) {
+    CM_TRY(cm_cuda_enter(mark->device));
+    CM_CU_TRY(mark->device, "waiting for the GPU", event_wait(mark->event));
+    return CM_OK;
 }
