@@ -21,6 +21,7 @@ typedef struct slot {
 struct cm_prefetch {
     /* constant */
     cm_replay *replay; /* borrowed */
+    cm_batch_stage stage;
     int depth, slots;
     slot *slot; /* [slots] */
     pthread_t thread;
@@ -38,6 +39,7 @@ struct cm_prefetch {
 /* Draws batch number i of the iteration; called without the lock by whoever draws. */
 static void draw(cm_prefetch *p, int64_t i, slot *s) {
     s->status = cm_replay_sample(p->replay, p->first_update + (uint64_t)i, p->beta, s->batch);
+    if (s->status == CM_OK && p->stage.run) s->status = p->stage.run(p->stage.context, (int)(s - p->slot), s->batch);
     if (s->status != CM_OK) snprintf(s->message, sizeof s->message, "%s", cm_error_message());
 }
 
@@ -79,12 +81,14 @@ static cm_status start_thread(cm_prefetch *p) {
     return cm_fail(CM_ERR_MEMORY, "prefetch: cannot start a thread: %s", strerror(error));
 }
 
-cm_status cm_prefetch_create(cm_replay *replay, const cm_batch_config *config, int depth, cm_prefetch **out) {
+cm_status cm_prefetch_create(cm_replay *replay, const cm_batch_config *config, int depth, cm_batch_stage stage,
+                             cm_prefetch **out) {
     *out = NULL;
     if (depth < 0 || depth > 64) return cm_fail(CM_ERR_INPUT, "prefetch: depth %d, must be in 0 .. 64", depth);
     cm_prefetch *p;
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "prefetch"));
     p->replay = replay;
+    p->stage = stage;
     p->slots = depth + 1;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->changed, NULL);
@@ -156,12 +160,12 @@ static cm_status take(cm_prefetch *p, cm_batch_handle *out) {
     s->state = SLOT_LENT;
     s->ticket = ++p->ticket;
     p->handed++;
-    *out = (cm_batch_handle){p, s->ticket};
+    *out = (cm_batch_handle){p, s->ticket, (int)(s - p->slot)};
     return CM_OK;
 }
 
 cm_status cm_prefetch_next(cm_prefetch *p, cm_batch_handle *out) {
-    *out = (cm_batch_handle){p, 0};
+    *out = (cm_batch_handle){.prefetch = p};
     pthread_mutex_lock(&p->lock);
     cm_status status = take(p, out);
     pthread_mutex_unlock(&p->lock);

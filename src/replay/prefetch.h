@@ -21,11 +21,20 @@ typedef struct cm_prefetch cm_prefetch;
 typedef struct cm_batch_handle {
     cm_prefetch *prefetch; /* borrowed */
     uint64_t ticket;       /* counts the batches ever handed out, from 1; 0 is no batch */
+    int slot;              /* which of the depth + 1 batches it is, from 0 */
 } cm_batch_handle;
 
+/* What is done with each batch when it has been drawn, by who draws, before it is handed out: it is brought to where it
+ * will be used. What it reports is an error of drawing. `run` NULL: nothing. */
+typedef struct cm_batch_stage {
+    cm_status (*run)(void *context, int slot, cm_batch *batch);
+    void *context;
+} cm_batch_stage;
+
 /* `depth` batches, 0 .. 64, are drawn ahead of the one in use; 0: no thread, drawing is done by cm_prefetch_next.
- * Takes depth + 1 batches of memory. The replay is borrowed and must live longer. The caller owns it. */
-cm_status cm_prefetch_create(cm_replay *replay, const cm_batch_config *config, int depth,
+ * Takes depth + 1 batches of memory. The replay, and the context of `stage`, are borrowed and must live longer. The
+ * caller owns it. */
+cm_status cm_prefetch_create(cm_replay *replay, const cm_batch_config *config, int depth, cm_batch_stage stage,
                              cm_prefetch **out) CM_MUST_USE;
 void cm_prefetch_destroy(cm_prefetch *prefetch);         /* NULL is allowed; ends what is going on */
 uint64_t cm_prefetch_bytes(const cm_prefetch *prefetch); /* of its batches */

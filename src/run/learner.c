@@ -25,10 +25,56 @@ struct cm_run_learner {
     /* bootstrap values by the slow weights; arrays owned, NULL where the stored values are used */
     float *observations; /* [B (K+1), O] those that are needed, without gaps */
     float *values;       /* [2, B (K+1)] of them; then in the batch's places */
-    int32_t *codes;      /* [B, K] owned: what chance brought, where the environment tells it; else NULL */
-    const cm_env *env;   /* borrowed */
-    double credit;       /* updates due, below 1 */
+    int32_t
+        *codes; /* [slots of prefetch, B, K] owned: what chance brought, where the environment tells it; else NULL */
+    const cm_env *env;                       /* borrowed */
+    cm_batch_handle begun[CM_TRAINER_BEGUN]; /* what is being learnt from, the oldest first */
+    int begun_count;
+    double credit; /* updates due, below 1 */
 };
+
+/* ---- batches on their way to the trainer ---- */
+
+/* Reads what chance brought off the observations around each step; past an end there is nothing to read. */
+static void find_codes(const cm_run_learner *l, const cm_batch *b, int32_t *codes) {
+    size_t K = (size_t)l->unroll, o = (size_t)l->observation_size;
+    for (size_t i = 0; i < (size_t)l->rows * K; i++) {
+        const float *after = b->target_observations + i * o;
+        const float *before = i % K == 0 ? b->observation + i / K * o : after - o;
+        bool inside = b->consistency_mask[i] > 0.0f;
+        codes[i] = inside ? cm_env_outcome_between(l->env, before, b->action[i], after) : -1;
+    }
+}
+
+static int32_t *codes_of(const cm_run_learner *l, int slot) {
+    return l->codes ? l->codes + (size_t)slot * (size_t)l->rows * (size_t)l->unroll : NULL;
+}
+
+static cm_train_batch view_of(const cm_run_learner *l, int slot, const cm_batch *b) {
+    return (cm_train_batch){
+        .observation = b->observation,
+        .actions = b->action,
+        .target_value = b->target_value,
+        .target_reward = b->target_reward,
+        .target_policy = b->target_policy,
+        .value_mask = b->value_mask,
+        .reward_mask = b->reward_mask,
+        .policy_mask = b->policy_mask,
+        .consistency_mask = b->consistency_mask,
+        .target_observations = b->target_observations,
+        .codes = codes_of(l, slot),
+        .legal = b->legal,
+        .weights = b->weights,
+    };
+}
+
+/* A batch that has just been drawn, by who draws. */
+static cm_status stage_batch(void *context, int slot, cm_batch *batch) {
+    const cm_run_learner *l = context;
+    if (l->codes) find_codes(l, batch, codes_of(l, slot));
+    const cm_train_batch view = view_of(l, slot, batch);
+    return cm_trainer_stage(l->trainer, slot, &view);
+}
 
 /* ---- creation ---- */
 
@@ -146,6 +192,7 @@ cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool) {
         .check_interval = c->run.rank_check_updates,
         .bucket_bytes = (int64_t)c->run.rank_bucket_kib * 1024,
         .bootstrap = c->trainer.ema_bootstraps || c->trainer.target_update_frequency > 0,
+        .slots = c->replay.prefetch_depth + 1,
     };
 }
 
@@ -156,7 +203,8 @@ static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
     if (bootstrap) CM_TRY(cm_memory_advise(take_bootstrap(l), for_training));
     bool chance = l->c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO, learnt = l->c->network.chance_codes > 0;
     if (chance && !learnt) {
-        CM_TRY(cm_alloc(&l->codes, (size_t)l->rows * (size_t)l->unroll, sizeof(int32_t), "chance codes"));
+        const size_t slots = (size_t)l->c->replay.prefetch_depth + 1;
+        CM_TRY(cm_alloc(&l->codes, slots * (size_t)l->rows * (size_t)l->unroll, sizeof(int32_t), "chance codes"));
     }
     cm_batch_config batch = {
         .rows = l->rows,
@@ -165,7 +213,8 @@ static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
         .seed = (uint64_t)l->c->run.seed,
         .first_row = (uint64_t)cm_session_first(s, l->c->trainer.batch_size),
     };
-    return cm_memory_advise(cm_prefetch_create(l->replay, &batch, l->c->replay.prefetch_depth, &l->prefetch),
+    const cm_batch_stage stage = {stage_batch, l};
+    return cm_memory_advise(cm_prefetch_create(l->replay, &batch, l->c->replay.prefetch_depth, stage, &l->prefetch),
                             "lower batch_size, num_unroll_steps or prefetch_depth");
 }
 
@@ -320,50 +369,41 @@ static cm_status bootstrap(cm_run_learner *l, cm_batch *batch) {
     return CM_OK;
 }
 
-/* Reads what chance brought off the observations around each step; past an end there is nothing to read. */
-static void find_codes(cm_run_learner *l, const cm_batch *b) {
-    size_t K = (size_t)l->unroll, o = (size_t)l->observation_size;
-    for (size_t i = 0; i < (size_t)l->rows * K; i++) {
-        const float *after = b->target_observations + i * o;
-        const float *before = i % K == 0 ? b->observation + i / K * o : after - o;
-        bool inside = b->consistency_mask[i] > 0.0f;
-        l->codes[i] = inside ? cm_env_outcome_between(l->env, before, b->action[i], after) : -1;
-    }
-}
-
-static cm_train_batch view_of(const cm_run_learner *l, const cm_batch *b) {
-    return (cm_train_batch){
-        .observation = b->observation,
-        .actions = b->action,
-        .target_value = b->target_value,
-        .target_reward = b->target_reward,
-        .target_policy = b->target_policy,
-        .value_mask = b->value_mask,
-        .reward_mask = b->reward_mask,
-        .policy_mask = b->policy_mask,
-        .consistency_mask = b->consistency_mask,
-        .target_observations = b->target_observations,
-        .codes = l->codes,
-        .legal = b->legal,
-        .weights = b->weights,
-    };
-}
-
-static cm_status update_once(cm_run_learner *l, const char *dump, cm_learning *sum) {
+static cm_status begin_next(cm_run_learner *l) {
     cm_batch_handle handle;
     cm_batch *batch = NULL;
-    cm_train_report report;
     CM_TRY(cm_prefetch_next(l->prefetch, &handle));
     CM_TRY(cm_batch_borrow(handle, &batch));
     if (l->values) CM_TRY(bootstrap(l, batch));
-    if (l->codes) find_codes(l, batch);
-    cm_train_batch view = view_of(l, batch);
-    cm_status status = cm_trainer_update(l->trainer, &view, &report);
+    const cm_train_batch view = view_of(l, handle.slot, batch);
+    l->begun[l->begun_count++] = handle;
+    return cm_trainer_begin(l->trainer, handle.slot, &view);
+}
+
+static cm_status finish_oldest(cm_run_learner *l, const char *dump, cm_learning *sum) {
+    const cm_batch_handle handle = l->begun[0];
+    cm_batch *batch = NULL;
+    cm_train_report report;
+    CM_TRY(cm_batch_borrow(handle, &batch));
+    cm_status status = cm_trainer_finish(l->trainer, &report);
     if (status == CM_ERR_NOT_FINITE) return dump_batch(batch, dump, status);
     CM_TRY(status);
     CM_TRY(cm_replay_update_priorities(l->replay, batch->config.rows, batch->slot, batch->index, report.priorities));
     add_report(l, &report, sum);
+    l->begun_count--;
+    for (int i = 0; i < l->begun_count; i++) l->begun[i] = l->begun[i + 1];
     return cm_batch_give_back(handle);
+}
+
+/* With room for two, the next batch is begun before the last one is finished. */
+static cm_status learn_from(cm_run_learner *l, int64_t batches, const char *dump, cm_learning *sum) {
+    const int64_t ahead = cm_trainer_slots(l->trainer) > 1 ? 1 : 0;
+    l->begun_count = 0;
+    for (int64_t i = 0; i < batches + ahead; i++) {
+        if (i < batches) CM_TRY(begin_next(l));
+        if (i >= ahead) CM_TRY(finish_oldest(l, dump, sum));
+    }
+    return CM_OK;
 }
 
 static double beta_at(const cm_replay_options *o, double share) {
@@ -376,7 +416,7 @@ cm_status cm_run_learner_run(cm_run_learner *l, int64_t updates, double share, c
     *out = (cm_learning){.updates = updates};
     CM_TRACE_BEGIN("learn");
     cm_status status = cm_prefetch_begin(l->prefetch, first, batches, beta_at(&l->c->replay, share));
-    for (int64_t i = 0; i < batches && status == CM_OK; i++) status = update_once(l, dump, out);
+    if (status == CM_OK) status = learn_from(l, batches, dump, out);
     cm_prefetch_end(l->prefetch);
     CM_TRACE_END();
     divide(l, out, (double)batches);

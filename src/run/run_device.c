@@ -12,7 +12,8 @@ enum { PLAN_ROWS = 11 };
 typedef struct plan {
     cm_memory_row row[PLAN_ROWS];
     int count;
-    size_t total;
+    size_t total;  /* of the device */
+    size_t pinned; /* of the host */
 } plan;
 
 /* ---- measuring ---- */
@@ -66,6 +67,7 @@ static void fill(plan *p, const cm_session *s, const cm_backend *measure) {
         if (strstr(name, "parameters")) weights += rows[i].bytes;
     }
     if (s->compute != CM_F32) add(p, "16-bit copies of weights", weights / 2);
+    p->pinned = cm_measure_pinned(measure);
     add(p, "streams", (size_t)cm_measure_streams(measure) * s->backend->kind->stream_bytes);
 }
 
@@ -178,6 +180,8 @@ static void say(const cm_run *run, const plan *p, const cm_device_memory *there)
     }
     cm_format_bytes((double)(there->total - there->available), size);
     cm_progress_say(run->progress, "  %-32s %8s", "(context and other programs)", size);
+    cm_format_bytes((double)p->pinned, size);
+    cm_progress_say(run->progress, "  %-32s %8s", "(pinned memory of the host)", size);
     cm_progress_say(run->progress, "search    %s",
                     on_device ? "trees and network on the GPU, one launch per move"
                               : "network on the GPU, trees on the CPU, where those with rules lie");

@@ -1,5 +1,6 @@
-/* The inside of a trainer: trainer.c (creation, updates), weights.c (blocks and slow weights), values.c (bootstraps),
- * reducer.c (gradients of several ranks), agreement.c (whether they hold the same parameters).
+/* The inside of a trainer: trainer.c (creation, updates), slot.c (batches on their way to the device and back),
+ * weights.c (blocks and slow weights), values.c (bootstraps), reducer.c (gradients of several ranks), agreement.c
+ * (whether they hold the same parameters).
  */
 #ifndef CM_TRAINER_INTERNAL_H
 #define CM_TRAINER_INTERNAL_H
@@ -20,6 +21,20 @@ enum { CM_TRAINER_BEHIND = 2 };
 typedef struct cm_values cm_values;
 typedef struct cm_reducer cm_reducer;
 
+/* What a batch has of its own, so that the next ones can be prepared meanwhile. */
+typedef struct cm_trainer_slot {
+    cm_mirror inputs;  /* pinned, of all chunks */
+    cm_mirror results; /* pinned, of all chunks, and behind them factor[2] of clip: all that the host reads of it */
+    cm_pass **pass;    /* [workers, 2] on these; owned */
+    cm_mark staged;    /* behind the inputs' way to the device */
+    cm_mark returned;  /* behind the results' way back */
+    /* the batch that is in it, from its begin to its end */
+    cm_train_batch batch;
+    int64_t update; /* that it belongs to */
+    bool is_due;    /* the last one of its update: there is a step */
+    double reduce_seconds, exposed_seconds;
+} cm_trainer_slot;
+
 struct cm_trainer {
     /* constant */
     cm_trainer_config config;
@@ -30,12 +45,14 @@ struct cm_trainer {
     size_t input_stride, gradient_stride, stats_stride, result_stride; /* bytes from chunk to chunk */
     /* owned blocks */
     cm_mirror parameters, state, average, target, target_state, accumulated;
-    cm_mirror inputs, gradients;
-    cm_mirror results;   /* of all chunks, and behind them factor[2] of clip: all that the host reads of an update */
+    cm_mirror gradients;
+    cm_trainer_slot *slots; /* [slot_count] */
+    int slot_count;
+    cm_buffer *work;     /* [workers, 2] activations */
     cm_buffer stats;     /* [all_chunks, stats_stride] */
     cm_pool *one;        /* where the device is not the host, all work is in the order of one stream; else NULL */
     cm_stream **streams; /* [workers] */
-    cm_pass **pass;      /* [workers, 2] */
+    cm_stream *copies;   /* on which inputs go to a device; NULL on a host. Of who stages */
     cm_optimizer *optimizer;
     cm_values *values;
     cm_reducer *reducer;        /* NULL: one rank */
@@ -46,8 +63,10 @@ struct cm_trainer {
     uint64_t *hashes;           /* [ranks, tensors]; NULL: nothing is checked */
     /* mutable */
     int64_t updates;
-    int waiting;                 /* batches accumulated since the last step */
-    const cm_train_batch *batch; /* of the update that is running */
+    int waiting;                             /* batches accumulated since the last step */
+    int begun;                               /* how many are in `slot` */
+    cm_trainer_slot *slot[CM_TRAINER_BEGUN]; /* the oldest first, whose step has been launched */
+    cm_trainer_slot *playing;                /* whose gradient is being launched */
 };
 
 static inline int accumulation(const cm_trainer *t) {
@@ -60,8 +79,9 @@ cm_mirror *cm_trainer_state_block(cm_trainer *trainer, cm_weights which);
 
 cm_status cm_trainer_repack(cm_trainer *trainer) CM_MUST_USE; /* after the device's parameters have changed */
 
-cm_status cm_trainer_copy_target(cm_trainer *trainer) CM_MUST_USE; /* target <- online */
-cm_status cm_trainer_copy_slow(cm_trainer *trainer) CM_MUST_USE;   /* average and target <- online */
+/* target <- online, unless the step of this factor was none */
+cm_status cm_trainer_copy_target(cm_trainer *trainer, float *factor) CM_MUST_USE;
+cm_status cm_trainer_copy_slow(cm_trainer *trainer) CM_MUST_USE; /* average and target <- online */
 
 /* Gradients of several ranks. Buckets are neighbouring parameters; they are summed over the chunks and over the ranks
  * in the order in which the backward pass ends with them, on a thread beside those that play it, or, where the device
@@ -75,12 +95,27 @@ void cm_reducer_destroy(cm_reducer *reducer); /* NULL is allowed */
 cm_status cm_reducer_run(cm_reducer *reducer, cm_pool_task chunk) CM_MUST_USE;
 cm_status cm_reducer_backward(cm_reducer *reducer, cm_pass *pass,
                               int kind) CM_MUST_USE; /* kind: of cm_trainer.unroll */
-void cm_reducer_report(const cm_reducer *reducer, cm_train_report *report);
+/* Seconds of the last run; see cm_train_report. */
+void cm_reducer_seconds(const cm_reducer *reducer, double *reduce, double *exposed);
 
 /* Every check_interval updates: are parameters and running statistics the same on all ranks? Collective. Errors:
  * CM_ERR_STATE names rank and tensor. */
 cm_status cm_agreement_create(cm_trainer *trainer) CM_MUST_USE;
 cm_status cm_agreement_check(cm_trainer *trainer) CM_MUST_USE;
+
+/* Slots, made after the trainer's other blocks and its streams, and batches in them. */
+cm_status cm_slots_create(cm_trainer *trainer) CM_MUST_USE;
+void cm_slots_destroy(cm_trainer *trainer);
+cm_trainer_slot *cm_slot_at(const cm_trainer *trainer, int number);
+float *cm_slot_factor(const cm_trainer *trainer, const cm_trainer_slot *slot); /* [2] on the device */
+cm_chunk_rows cm_trainer_chunk(const cm_trainer *trainer, int chunk);
+int cm_trainer_kind(const cm_trainer *trainer, const cm_chunk_rows *rows); /* of its pass and unroll: 0 or 1 */
+/* Its rows into the host's side of the inputs. */
+void cm_slot_stage_chunk(const cm_trainer *trainer, const cm_trainer_slot *slot, const cm_train_batch *batch,
+                         int chunk);
+/* Value targets of a batch that was staged before they were known, in the order of the learning stream. */
+cm_status cm_slot_send_values(const cm_trainer *trainer, const cm_trainer_slot *slot) CM_MUST_USE;
+cm_status cm_slot_return(const cm_trainer *trainer, cm_trainer_slot *slot) CM_MUST_USE; /* results to the host */
 
 /* Values of observations by the slow weights, 64 rows at a time on all workers. */
 cm_status cm_values_create(cm_trainer *trainer, cm_values **out) CM_MUST_USE;

@@ -112,7 +112,7 @@ static cm_status mark_results(const cm_reducer *r) {
     cm_call call = {.op = CM_OP_clip};
     call.t[CM_T_clip_factor] = cm_tensor_1d(t->gradient[0] + behind(t), CM_F32, CM_TRAINER_BEHIND);
     call.t[CM_T_clip_partial] = cm_tensor_1d(r->nothing.base, CM_F32, 1);
-    call.t[CM_T_clip_check] = cm_tensor_1d(t->results.block.base, CM_F32, numbers);
+    call.t[CM_T_clip_check] = cm_tensor_1d(t->playing->results.block.base, CM_F32, numbers);
     return cm_call_run(r->stream, &call);
 }
 
@@ -224,7 +224,7 @@ cm_status cm_reducer_run(cm_reducer *r, cm_pool_task chunk) {
     return CM_OK;
 }
 
-void cm_reducer_report(const cm_reducer *r, cm_train_report *report) {
-    report->reduce_seconds = r->reduce_seconds;
-    report->exposed_seconds = r->exposed_seconds < r->reduce_seconds ? r->exposed_seconds : r->reduce_seconds;
+void cm_reducer_seconds(const cm_reducer *r, double *reduce, double *exposed) {
+    *reduce = r->reduce_seconds;
+    *exposed = r->exposed_seconds < r->reduce_seconds ? r->exposed_seconds : r->reduce_seconds;
 }

@@ -52,8 +52,6 @@ static cm_status take_chunks(cm_trainer *t) {
     t->stats_stride = cm_align(cm_tape_bytes(tape, CM_MEM_STATS) + CM_ALIGN);
     t->result_stride = cm_align(cm_tape_bytes(tape, CM_MEM_RESULT));
     size_t chunks = (size_t)t->chunks, all_chunks = (size_t)t->all_chunks;
-    CM_TRY(take(t, &t->results, chunks * t->result_stride + CM_ALIGN, "results"));
-    CM_TRY(take(t, &t->inputs, chunks * t->input_stride, "training inputs"));
     CM_TRY(take(t, &t->gradients, chunks * t->gradient_stride, "gradients"));
     CM_TRY(cm_buffer_create(&t->stats, t->config.backend->device, all_chunks * t->stats_stride, "batch statistics"));
     CM_TRY(cm_alloc(&t->gradient, chunks, sizeof *t->gradient, "gradients"));
@@ -67,11 +65,9 @@ static cm_status take_chunks(cm_trainer *t) {
 
 static cm_status open_worker(cm_trainer *t, int worker) {
     CM_TRY(cm_stream_open(t->config.backend, &t->streams[worker]));
-    void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = t->parameters.block.base, [CM_MEM_STATE] = t->state.block.base,
-                                [CM_MEM_GRADIENT] = t->gradients.block.base,   [CM_MEM_STATS] = t->stats.base,
-                                [CM_MEM_INPUT] = t->inputs.block.base,         [CM_MEM_RESULT] = t->results.block.base};
     for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++) {
-        CM_TRY(cm_pass_create(t->unroll[kind].tape, t->streams[worker], base, &t->pass[2 * worker + kind]));
+        const size_t bytes = cm_tape_bytes(t->unroll[kind].tape, CM_MEM_WORK) + CM_ALIGN;
+        CM_TRY(cm_buffer_create(&t->work[2 * worker + kind], t->config.backend->device, bytes, "activations"));
     }
     return CM_OK;
 }
@@ -79,7 +75,7 @@ static cm_status open_worker(cm_trainer *t, int worker) {
 static cm_status open_workers(cm_trainer *t) {
     size_t workers = (size_t)cm_pool_size(t->config.pool);
     CM_TRY(cm_alloc(&t->streams, workers, sizeof *t->streams, "streams"));
-    CM_TRY(cm_alloc(&t->pass, 2 * workers, sizeof *t->pass, "passes"));
+    CM_TRY(cm_alloc(&t->work, 2 * workers, sizeof *t->work, "activations"));
     for (int w = 0; w < (int)workers; w++) CM_TRY(open_worker(t, w));
     return CM_OK;
 }
@@ -108,6 +104,7 @@ static cm_status build(cm_trainer *t) {
     CM_TRY(record(t));
     CM_TRY(take_chunks(t));
     CM_TRY(open_workers(t));
+    CM_TRY(cm_slots_create(t));
     CM_TRY(cm_agreement_create(t));
     CM_TRY(cm_reducer_create(t));
     cm_optimizer_config optimizer = {cm_network_parameters(t->config.network),
@@ -141,19 +138,20 @@ cm_status cm_trainer_create(const cm_trainer_config *config, cm_trainer **out) {
 
 static void close_workers(cm_trainer *t) {
     int workers = cm_pool_size(t->config.pool);
-    for (int i = 0; t->pass && i < 2 * workers; i++) cm_pass_destroy(t->pass[i]);
     for (int i = 0; t->streams && i < workers; i++) cm_stream_close(t->streams[i]);
-    free(t->pass);
+    for (int i = 0; t->work && i < 2 * workers; i++) cm_buffer_destroy(&t->work[i]);
     free(t->streams);
+    free(t->work);
 }
 
 void cm_trainer_destroy(cm_trainer *trainer) {
     if (!trainer) return;
     cm_trainer *t = trainer;
-    cm_mirror *mirrors[] = {&t->parameters, &t->state,     &t->average,     &t->target, &t->target_state,
-                            &t->inputs,     &t->gradients, &t->accumulated, &t->results};
+    cm_mirror *mirrors[] = {&t->parameters,   &t->state,     &t->average,    &t->target,
+                            &t->target_state, &t->gradients, &t->accumulated};
     cm_reducer_destroy(t->reducer);
     cm_values_destroy(t->values);
+    cm_slots_destroy(t);
     close_workers(t);
     cm_optimizer_destroy(t->optimizer);
     for (int i = 0; i < (int)(sizeof mirrors / sizeof *mirrors); i++) cm_mirror_destroy(mirrors[i]);
@@ -170,24 +168,13 @@ void cm_trainer_destroy(cm_trainer *trainer) {
 
 /* ---- one update ---- */
 
-static void find_priorities(cm_trainer *t, const cm_unroll *u, const void *results, int first) {
+static void find_priorities(cm_trainer *t, const cm_unroll *u, const cm_train_batch *batch, const void *results,
+                            int first) {
     const float *value = cm_unroll_result(u, u->value[0].decoded, results);
     for (int i = 0; i < u->rows; i++) {
-        double target = (double)t->batch->target_value[(size_t)(first + i) * (size_t)(u->unroll + 1)];
+        double target = (double)batch->target_value[(size_t)(first + i) * (size_t)(u->unroll + 1)];
         t->priorities[first + i] = (float)(fabs((double)value[i] - target) + t->config.priority_epsilon);
     }
-}
-
-static cm_chunk_rows rows_of(const cm_trainer *t, int chunk) {
-    return (cm_chunk_rows){.first = chunk * t->unroll[0].rows,
-                           .total = t->config.batch * t->config.comm->size * accumulation(t),
-                           .O = cm_network_observation_size(t->config.network),
-                           .A = cm_network_get_config(t->config.network)->actions};
-}
-
-/* 0: a full chunk, 1: the last one, which is shorter. */
-static int kind_of(const cm_trainer *t, const cm_chunk_rows *rows) {
-    return t->config.batch - rows->first < t->unroll[0].rows ? 1 : 0;
 }
 
 /* Where the batch statistics of a chunk of this rank stand: chunks of all ranks are in the order of the batch. */
@@ -197,20 +184,19 @@ static unsigned char *chunk_stats(const cm_trainer *t, int chunk) {
 
 static cm_status run_chunk(void *context, int chunk, int worker) {
     cm_trainer *t = context;
-    const cm_chunk_rows rows = rows_of(t, chunk);
-    int kind = kind_of(t, &rows);
-    const cm_unroll *u = &t->unroll[kind];
-    cm_pass *pass = t->pass[2 * worker + kind];
-    const size_t at = (size_t)chunk * t->input_stride;
-    void *input = (char *)t->inputs.host + at;
-    cm_pass_bind(pass, CM_MEM_INPUT, t->inputs.block.base + at);
+    const cm_trainer_slot *slot = t->playing;
+    const cm_chunk_rows rows = cm_trainer_chunk(t, chunk);
+    const int kind = cm_trainer_kind(t, &rows);
+    cm_pass *pass = slot->pass[2 * worker + kind];
+    cm_pass_bind(pass, CM_MEM_INPUT, slot->inputs.block.base + (size_t)chunk * t->input_stride);
     cm_pass_bind(pass, CM_MEM_GRADIENT, t->gradient[chunk]);
     cm_pass_bind(pass, CM_MEM_STATS, chunk_stats(t, chunk));
-    cm_pass_bind(pass, CM_MEM_RESULT, t->results.block.base + (size_t)chunk * t->result_stride);
-    CM_TRACE_BEGIN("stage");
-    cm_unroll_stage(u, &t->factors, t->batch, &rows, input);
-    CM_TRY(cm_stream_write(t->streams[worker], t->inputs.block.base + at, input, cm_tape_bytes(u->tape, CM_MEM_INPUT)));
-    CM_TRACE_END();
+    cm_pass_bind(pass, CM_MEM_RESULT, slot->results.block.base + (size_t)chunk * t->result_stride);
+    if (t->config.backend->device->is_host) {
+        CM_TRACE_BEGIN("stage");
+        cm_slot_stage_chunk(t, slot, &slot->batch, chunk);
+        CM_TRACE_END();
+    }
     CM_TRACE_BEGIN("forward");
     CM_TRY(cm_pass_forward(pass));
     CM_TRACE_END();
@@ -223,12 +209,13 @@ static cm_status run_chunk(void *context, int chunk, int worker) {
 
 static cm_status collect_chunk(void *context, int chunk, int worker) {
     cm_trainer *t = context;
-    const cm_chunk_rows rows = rows_of(t, chunk);
-    const cm_unroll *u = &t->unroll[kind_of(t, &rows)];
-    const void *results = (const char *)t->results.host + (size_t)chunk * t->result_stride;
+    const cm_trainer_slot *slot = t->slot[0];
+    const cm_chunk_rows rows = cm_trainer_chunk(t, chunk);
+    const cm_unroll *u = &t->unroll[cm_trainer_kind(t, &rows)];
+    const void *results = (const char *)slot->results.host + (size_t)chunk * t->result_stride;
     (void)worker;
-    cm_unroll_collect(u, t->batch, &rows, results, &t->scalars[chunk]);
-    find_priorities(t, u, results, rows.first);
+    cm_unroll_collect(u, &slot->batch, &rows, results, &t->scalars[chunk]);
+    find_priorities(t, u, &slot->batch, results, rows.first);
     return CM_OK;
 }
 
@@ -243,11 +230,6 @@ static void sum_scalars(cm_trainer *t) {
     }
 }
 
-/* On the device, behind the results. */
-static float *factor_of(const cm_trainer *t) {
-    return (float *)(void *)(t->results.block.base + (size_t)t->chunks * t->result_stride);
-}
-
 /* The batch statistics of all chunks of all ranks, where they are. */
 static cm_status gather_statistics(const cm_trainer *t) {
     cm_comm *comm = t->config.comm;
@@ -258,7 +240,7 @@ static cm_status gather_statistics(const cm_trainer *t) {
 }
 
 /* Running statistics take the chunks' average, once per forward call, in the order of the calls. */
-static cm_status update_statistics(cm_trainer *t) {
+static cm_status update_statistics(cm_trainer *t, float *factor) {
     const cm_tape *tape = t->unroll[0].tape;
     if (cm_tape_norm_calls(tape) > 0) CM_TRY(gather_statistics(t));
     for (int i = 0; i < cm_tape_norm_calls(tape); i++) {
@@ -269,7 +251,7 @@ static cm_status update_statistics(cm_trainer *t) {
         call.t[CM_T_batch_norm_update_stats] =
             cm_tensor_2d(t->stats.base + n->stats, CM_F32, t->all_chunks, 2 * n->channels);
         call.t[CM_T_batch_norm_update_stats].stride = (int)(t->stats_stride / sizeof(float));
-        call.t[CM_T_batch_norm_update_factor] = cm_tensor_1d(factor_of(t), CM_F32, 2);
+        call.t[CM_T_batch_norm_update_factor] = cm_tensor_1d(factor, CM_F32, 2);
         CM_TRY(cm_call_run(t->streams[0], &call));
     }
     return CM_OK;
@@ -294,19 +276,19 @@ static void fill_report(const cm_trainer *t, cm_train_report *r) {
                          f->afterstate[k] * s->afterstate[k] + f->code[k] * s->code[k] +
                          f->commitment[k] * s->commitment[k];
     }
-    r->update = t->updates;
+    r->update = t->slot[0]->update;
     r->priorities = t->priorities;
 }
 
 /* Counts trained value targets, and those that the support cannot hold (learning 2: they are clamped). */
-static void count_clipped(const cm_trainer *t, double *clipped, double *all) {
+static void count_clipped(const cm_trainer *t, const cm_train_batch *batch, double *clipped, double *all) {
     const cm_support *s = &cm_network_get_config(t->config.network)->value_support;
     size_t n = (size_t)t->config.batch * (size_t)(t->config.unroll + 1);
     *clipped = *all = 0.0;
     if (s->size == 1) return;
     for (size_t i = 0; i < n; i++) {
-        if (t->batch->value_mask[i] == 0.0f) continue;
-        double x = (double)t->batch->target_value[i];
+        if (batch->value_mask[i] == 0.0f) continue;
+        double x = (double)batch->target_value[i];
         double h = s->transform ? copysign(sqrt(fabs(x) + 1.0) - 1.0, x) + 0.001 * x : x;
         *all += 1.0;
         if (h < (double)s->min - 1e-6 || h > (double)s->max + 1e-6) *clipped += 1.0;
@@ -324,11 +306,72 @@ static cm_status reduce_scalars(cm_trainer *t, double *clipped_share) {
     sums all;
     sum_scalars(t);
     all.scalars = t->scalars[0];
-    count_clipped(t, &all.clipped, &all.targets);
+    count_clipped(t, &t->slot[0]->batch, &all.clipped, &all.targets);
     CM_TRY(t->config.comm->all_reduce_double(t->config.comm, (double *)&all, sizeof all / sizeof(double)));
     t->scalars[0] = all.scalars;
     *clipped_share = all.targets > 0.0 ? all.clipped / all.targets : 0.0;
     return CM_OK;
+}
+
+/* Adds this batch's gradient to those waiting; *is_due if the optimiser's turn has come, with *gradient. */
+static cm_status accumulate(cm_trainer *t, float **gradient, bool *is_due) {
+    *is_due = true;
+    if (accumulation(t) == 1) return CM_OK;
+    const int n = (int)cm_network_parameters(t->config.network)->parameters;
+    cm_call call = {.op = t->waiting ? CM_OP_add_into : CM_OP_lerp, .attr = {.scale = 1.0f}}; /* lerp copies */
+    call.t[0] = cm_tensor_1d(t->accumulated.block.base, CM_F32, n);
+    call.t[1] = cm_tensor_1d(*gradient, CM_F32, n);
+    CM_TRY(cm_call_run(t->streams[0], &call));
+    *gradient = (float *)t->accumulated.block.base;
+    t->waiting = (t->waiting + 1) % accumulation(t);
+    *is_due = t->waiting == 0;
+    return CM_OK;
+}
+
+/* What has to be finite for a step. Of one rank it is all results, where they are. Ranks must decide alike, so what
+ * each has found of its own results stands behind its gradient, and the sum over ranks is checked. */
+static cm_optimizer_check what_to_check(const cm_trainer *t, const cm_trainer_slot *slot) {
+    float *results = (float *)(void *)slot->results.block.base;
+    const size_t count = (size_t)t->chunks * t->result_stride / sizeof(float);
+    float *behind = t->gradient[0] + cm_network_parameters(t->config.network)->parameters;
+    if (t->config.comm->size == 1) return (cm_optimizer_check){results, count};
+    return (cm_optimizer_check){behind, CM_TRAINER_BEHIND};
+}
+
+/* Plays all chunks of a batch; the first one's gradient <- the sum over all chunks of all ranks. */
+static cm_status find_gradient(cm_trainer *t, cm_trainer_slot *slot) {
+    t->playing = slot;
+    if (t->reducer) return cm_reducer_run(t->reducer, run_chunk);
+    CM_TRY(cm_pool_run(t->config.pool, t->chunks, run_chunk, t));
+    return cm_optimizer_sum(t->optimizer, t->gradient, t->chunks);
+}
+
+/* The step itself is on the device alone: where a loss or the norm is not finite it changes nothing. */
+static cm_status step(cm_trainer *t, cm_trainer_slot *slot, const float *gradient) {
+    const cm_optimizer_check check = what_to_check(t, slot);
+    float *factor = cm_slot_factor(t, slot);
+    const int64_t every = t->config.options->target_update_frequency;
+    CM_TRY(cm_optimizer_clip(t->optimizer, gradient, &check, factor));
+    CM_TRY(cm_optimizer_step(t->optimizer, gradient, factor, t->updates));
+    CM_TRY(update_statistics(t, factor));
+    t->updates++;
+    if (every > 0 && t->updates % every == 0) CM_TRY(cm_trainer_copy_target(t, factor));
+    CM_TRY(cm_agreement_check(t));
+    return cm_trainer_repack(t);
+}
+
+/* What there is to do with the gradient of the batch that was begun last, up to the results on the host. */
+static cm_status launch_step(cm_trainer *t, cm_trainer_slot *slot) {
+    float *gradient = t->gradient[0];
+    slot->update = t->updates;
+    CM_TRY(accumulate(t, &gradient, &slot->is_due));
+    if (slot->is_due) CM_TRY(step(t, slot, gradient));
+    return cm_slot_return(t, slot);
+}
+
+/* The gradient of the oldest batch, which that of the next one has taken the place of, once more. */
+static cm_status find_again(cm_trainer *t) {
+    return t->begun > 1 && accumulation(t) == 1 ? find_gradient(t, t->slot[0]) : CM_OK;
 }
 
 static cm_status check_losses(const cm_trainer *t, const cm_train_report *r) {
@@ -348,15 +391,16 @@ static cm_status check_losses(const cm_trainer *t, const cm_train_report *r) {
                 return cm_fail(CM_ERR_NOT_FINITE,
                                "update %lld: the %s loss of unroll step %d is not finite; lower "
                                "learning_rate, or check the environment's rewards",
-                               (long long)t->updates, terms[i].name, k);
+                               (long long)r->update, terms[i].name, k);
             }
         }
     }
-    return cm_fail(CM_ERR_NOT_FINITE, "update %lld: the total loss is not finite", (long long)t->updates);
+    return cm_fail(CM_ERR_NOT_FINITE, "update %lld: the total loss is not finite", (long long)r->update);
 }
 
-static cm_status check_norm(cm_trainer *t, double norm) {
-    if (isfinite(norm)) return CM_OK;
+static cm_status check_norm(cm_trainer *t, const cm_train_report *r) {
+    if (isfinite(r->gradient_norm)) return CM_OK;
+    CM_TRY(find_again(t));
     CM_TRY(cm_trainer_fetch(t, CM_TRAINER_ALL));
     const float *gradient = cm_trainer_gradients(t);
     const cm_param_table *table = cm_network_parameters(t->config.network);
@@ -367,104 +411,91 @@ static cm_status check_norm(cm_trainer *t, double norm) {
                 return cm_fail(CM_ERR_NOT_FINITE,
                                "update %lld: the gradient of %s is not finite; lower learning_rate or "
                                "set clip_norm",
-                               (long long)t->updates, p->name);
+                               (long long)r->update, p->name);
             }
         }
     }
     return cm_fail(CM_ERR_NOT_FINITE,
                    "update %lld: the gradient norm overflows, or a prediction does; lower learning_rate",
-                   (long long)t->updates);
+                   (long long)r->update);
 }
 
-/* Adds this batch's gradient to those waiting; *due if the optimiser's turn has come, with *gradient. */
-static cm_status accumulate(cm_trainer *t, float **gradient, bool *due) {
-    *due = true;
-    if (accumulation(t) == 1) return CM_OK;
-    const int n = (int)cm_network_parameters(t->config.network)->parameters;
-    cm_call call = {.op = t->waiting ? CM_OP_add_into : CM_OP_lerp, .attr = {.scale = 1.0f}}; /* lerp copies */
-    call.t[0] = cm_tensor_1d(t->accumulated.block.base, CM_F32, n);
-    call.t[1] = cm_tensor_1d(*gradient, CM_F32, n);
-    CM_TRY(cm_call_run(t->streams[0], &call));
-    *gradient = (float *)t->accumulated.block.base;
-    t->waiting = (t->waiting + 1) % accumulation(t);
-    *due = t->waiting == 0;
-    return CM_OK;
-}
-
-/* What has to be finite for a step. Of one rank it is all results, where they are. Ranks must decide alike, so what
- * each has found of its own results stands behind its gradient, and the sum over ranks is checked. */
-static cm_optimizer_check what_to_check(const cm_trainer *t) {
-    float *results = (float *)(void *)t->results.block.base;
-    const size_t count = (size_t)t->chunks * t->result_stride / sizeof(float);
-    float *behind = t->gradient[0] + cm_network_parameters(t->config.network)->parameters;
-    if (t->config.comm->size == 1) return (cm_optimizer_check){results, count};
-    return (cm_optimizer_check){behind, CM_TRAINER_BEHIND};
-}
-
-/* Plays all chunks; the first one's gradient <- the sum over all chunks of all ranks. */
-static cm_status find_gradient(cm_trainer *t) {
-    if (t->reducer) return cm_reducer_run(t->reducer, run_chunk);
-    CM_TRY(cm_pool_run(t->config.pool, t->chunks, run_chunk, t));
-    return cm_optimizer_sum(t->optimizer, t->gradient, t->chunks);
-}
-
-/* The step itself is on the device alone: where a loss or the norm is not finite it changes nothing. */
-static cm_status launch_step(cm_trainer *t, const float *gradient) {
-    const cm_optimizer_check check = what_to_check(t);
-    CM_TRY(cm_optimizer_clip(t->optimizer, gradient, &check, factor_of(t)));
-    CM_TRY(cm_optimizer_step(t->optimizer, gradient, factor_of(t), t->updates));
-    return update_statistics(t);
-}
-
-static cm_status launch(cm_trainer *t, bool *due) {
-    CM_TRY(find_gradient(t));
-    float *gradient = t->gradient[0];
-    CM_TRY(accumulate(t, &gradient, due));
-    return *due ? launch_step(t, gradient) : CM_OK;
-}
-
-/* What was found, read off the device in one piece. */
-static cm_status read_report(cm_trainer *t, bool due, cm_train_report *report) {
-    const size_t bytes = (size_t)t->chunks * t->result_stride;
-    const float *factor = (const float *)(const void *)((const char *)t->results.host + bytes);
-    CM_TRY(cm_stream_read(t->streams[0], t->results.host, t->results.block.base, bytes + 2 * sizeof(float)));
+/* What was found of the oldest batch, when it is there. */
+static cm_status read_report(cm_trainer *t, cm_train_report *report) {
+    const cm_trainer_slot *slot = t->slot[0];
+    const float *factor =
+        (const float *)(const void *)((const char *)slot->results.host + (size_t)t->chunks * t->result_stride);
+    CM_TRACE_BEGIN("wait");
+    cm_status status = cm_mark_wait(&slot->returned);
+    CM_TRACE_END();
+    CM_TRY(status);
     CM_TRY(cm_pool_run(t->config.pool, t->chunks, collect_chunk, t));
     double clipped_share;
     CM_TRY(reduce_scalars(t, &clipped_share));
     fill_report(t, report);
     report->clipped = clipped_share;
-    if (t->reducer) cm_reducer_report(t->reducer, report);
+    report->reduce_seconds = slot->reduce_seconds, report->exposed_seconds = slot->exposed_seconds;
     CM_TRY(check_losses(t, report));
-    if (!due) return CM_OK;
+    if (!slot->is_due) return CM_OK;
     report->gradient_norm = (double)factor[1];
-    return check_norm(t, report->gradient_norm);
-}
-
-static cm_status count_step(cm_trainer *t, cm_train_report *report) {
-    report->learning_rate = cm_optimizer_rate(t->optimizer, t->updates);
+    report->learning_rate = cm_optimizer_rate(t->optimizer, report->update);
     report->stepped = true;
-    t->updates++;
-    int64_t every = t->config.options->target_update_frequency;
-    if (every > 0 && t->updates % every == 0) CM_TRY(cm_trainer_copy_target(t));
-    CM_TRY(cm_agreement_check(t));
-    return cm_trainer_repack(t);
+    return check_norm(t, report);
 }
 
-static cm_status update(cm_trainer *t, cm_train_report *report) {
-    bool due;
-    CM_TRY(launch(t, &due));
-    CM_TRY(read_report(t, due, report));
-    return due ? count_step(t, report) : CM_OK;
+static cm_status begin(cm_trainer *t, cm_trainer_slot *slot) {
+    if (!t->config.backend->device->is_host) {
+        CM_TRY(cm_stream_follow(t->streams[0], &slot->staged));
+        if (t->config.bootstrap) CM_TRY(cm_slot_send_values(t, slot));
+    }
+    CM_TRY(find_gradient(t, slot));
+    if (t->reducer) cm_reducer_seconds(t->reducer, &slot->reduce_seconds, &slot->exposed_seconds);
+    t->slot[t->begun++] = slot;
+    return t->begun == 1 ? launch_step(t, slot) : CM_OK;
+}
+
+static cm_status finish(cm_trainer *t, cm_train_report *report) {
+    CM_TRY(read_report(t, report));
+    t->begun--;
+    for (int i = 0; i < t->begun; i++) t->slot[i] = t->slot[i + 1];
+    return t->begun > 0 ? launch_step(t, t->slot[0]) : CM_OK;
+}
+
+cm_status cm_trainer_begin(cm_trainer *trainer, int slot, const cm_train_batch *batch) {
+    cm_trainer_slot *own = cm_slot_at(trainer, slot);
+    const int most = trainer->slot_count < CM_TRAINER_BEGUN ? trainer->slot_count : CM_TRAINER_BEGUN;
+    if (trainer->begun == most)
+        return cm_fail(CM_ERR_STATE, "%d batches are being learnt from, finish one first", most);
+    own->batch = *batch;
+    CM_TRACE_BEGIN("update");
+    cm_status status = begin(trainer, own);
+    CM_TRACE_END();
+    if (status != CM_OK) trainer->begun = 0;
+    return status;
+}
+
+/* After an error the last update counts for nothing, nor does what it was accumulated of. */
+static void forget(cm_trainer *t, cm_status status) {
+    if (status == CM_ERR_NOT_FINITE) {
+        t->updates = t->slot[0]->update;
+        t->waiting = 0;
+    }
+    t->begun = 0;
+}
+
+cm_status cm_trainer_finish(cm_trainer *trainer, cm_train_report *report) {
+    if (trainer->begun == 0) return cm_fail(CM_ERR_STATE, "no batch is being learnt from");
+    CM_TRACE_BEGIN("finish");
+    cm_status status = finish(trainer, report);
+    CM_TRACE_END();
+    if (status != CM_OK) forget(trainer, status);
+    return status;
 }
 
 cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm_train_report *report) {
-    trainer->batch = batch;
-    CM_TRACE_BEGIN("update");
-    cm_status status = update(trainer, report);
-    CM_TRACE_END();
-    trainer->batch = NULL;
-    if (status == CM_ERR_NOT_FINITE) trainer->waiting = 0; /* the sum that it was added to is lost */
-    return status;
+    CM_TRY(cm_trainer_stage(trainer, 0, batch));
+    CM_TRY(cm_trainer_begin(trainer, 0, batch));
+    return cm_trainer_finish(trainer, report);
 }
 
 /* Column k of out[rows, columns, width] <- a variable [rows, width], by way of scratch. */

@@ -41,6 +41,8 @@ typedef struct cm_trainer_config {
     int64_t bucket_bytes;   /* least size of the pieces in which gradients are summed over ranks, beside the backward
                                pass; 0: in one piece, behind it */
     bool bootstrap;         /* cm_trainer_values will be called */
+    int slots;              /* batches that the trainer has room for where the device is not the host, where it is
+                               always one; 0: one */
 } cm_trainer_config;
 
 /* Takes all memory and records the passes. Errors: CM_ERR_INPUT, CM_ERR_MEMORY; CM_ERR_ABSENT for several ranks on a
@@ -78,7 +80,7 @@ typedef struct cm_train_report {
     double gradient_norm; /* before clipping */
     double learning_rate;
     double clipped;          /* share of value targets outside the support */
-    const float *priorities; /* [B] |v_0 - z_0| + epsilon; owned by the trainer, until the next update */
+    const float *priorities; /* [B] |v_0 - z_0| + epsilon; owned by the trainer, until the next one is finished */
     /* seconds that sums of gradients over ranks took, and those of them that were spent after the backward pass; on a
      * device both are those of giving it the work */
     double reduce_seconds, exposed_seconds;
@@ -90,6 +92,24 @@ typedef struct cm_train_report {
  * loss or the gradient norm is not a number; the message names the first term or parameter that is not, and nothing was
  * changed on any rank (gradients that were being accumulated are lost). CM_ERR_STATE if ranks no longer agree. */
 cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm_train_report *report) CM_MUST_USE;
+
+/* The same in three parts, so that a device need not wait for the host: while it learns from one batch the next ones
+ * are brought to it and the next one is begun. No bit depends on it.
+ *
+ *   stage   writes the batch to a slot and sends it to the device. Waits for nothing that learns; may be called by a
+ *           thread of its own beside all else here. With config.bootstrap the value targets may be filled in later.
+ *   begin   a batch that was staged: its gradient, by the parameters of the last step. Its step is launched once the
+ *           batch before it is finished, so none follows one that is not finite. At most CM_TRAINER_BEGUN are begun
+ *           and not finished, and no more than there are slots (CM_ERR_STATE).
+ *   finish  waits for the oldest one; errors are those of an update. After one all that were begun are forgotten.
+ *
+ * `batch` stays as it is from stage, its value targets from begin, until it is finished; then its slot is free. Slots
+ * count modulo their number. */
+enum { CM_TRAINER_BEGUN = 2 };
+int cm_trainer_slots(const cm_trainer *trainer); /* how many there are, at least 1 */
+cm_status cm_trainer_stage(cm_trainer *trainer, int slot, const cm_train_batch *batch) CM_MUST_USE;
+cm_status cm_trainer_begin(cm_trainer *trainer, int slot, const cm_train_batch *batch) CM_MUST_USE;
+cm_status cm_trainer_finish(cm_trainer *trainer, cm_train_report *report) CM_MUST_USE;
 
 /* Predictions of the last update, for reference cases, if its batch was one chunk: value[B, K+1], reward[B, K] decoded,
  * policy_logits[B, K+1, A]; any may be NULL. */

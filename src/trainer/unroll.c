@@ -58,9 +58,9 @@ static void chance_inputs(recorder *r, cm_unroll_chance *c) {
 
 static void record_inputs(recorder *r) {
     cm_unroll *u = r->u;
+    for (int k = 0; k <= u->unroll; k++) u->value_target[k] = float_rows(r);
     u->observation = observation_input(r);
     for (int k = 0; k <= u->unroll; k++) {
-        u->value_target[k] = float_rows(r);
         u->value_coefficient[k] = float_rows(r);
         u->policy_target[k] = policy_input(r);
         u->policy_coefficient[k] = float_rows(r);
@@ -236,9 +236,8 @@ static void stage_prediction(const cm_unroll *u, const cm_unroll_factors *f, con
                              const cm_chunk_rows *rows, int k, void *base) {
     int steps = u->unroll + 1;
     size_t at = (size_t)rows->first * (size_t)steps + (size_t)k;
-    term value = {batch->target_value + at, batch->value_mask + at, steps, f->value[k]};
+    term value = {NULL, batch->value_mask + at, steps, f->value[k]};
     term policy = {NULL, batch->policy_mask + at, steps, f->policy[k]};
-    stage_scalars(u, &value, place(u, u->value_target[k], base));
     stage_coefficients(u, batch, rows, &value, place(u, u->value_coefficient[k], base));
     stage_coefficients(u, batch, rows, &policy, place(u, u->policy_coefficient[k], base));
     stage_rows(u, batch->target_policy, rows->first, steps, k, rows->A, place(u, u->policy_target[k], base));
@@ -298,6 +297,17 @@ static void stage_transition(const cm_unroll *u, const cm_unroll_factors *f, con
     stage_coefficients(u, batch, rows, &consistency, place(u, u->consistency_coefficient[k], base));
     stage_rows(u, batch->target_observations, rows->first, u->unroll, k, rows->O,
                place(u, u->target_observation[k], base));
+}
+
+size_t cm_unroll_value_bytes(const cm_unroll *unroll) { return cm_tape_offset(unroll->tape, unroll->observation); }
+
+void cm_unroll_stage_values(const cm_unroll *unroll, const cm_train_batch *batch, const cm_chunk_rows *rows,
+                            void *base) {
+    const int steps = unroll->unroll + 1;
+    for (int k = 0; k < steps; k++) {
+        term value = {.target = batch->target_value + (size_t)rows->first * (size_t)steps + (size_t)k, .stride = steps};
+        stage_scalars(unroll, &value, place(unroll, unroll->value_target[k], base));
+    }
 }
 
 void cm_unroll_stage(const cm_unroll *unroll, const cm_unroll_factors *factors, const cm_train_batch *batch,

@@ -56,9 +56,13 @@ typedef struct cm_chunk_rows {
     int O, A;  /* observation size, actions */
 } cm_chunk_rows;
 
-/* Writes the chunk's rows of a batch into its INPUT block, whose place on the host is `base`. */
+/* Writes the chunk's rows of a batch into its INPUT block, whose place on the host is `base`: all but the value
+ * targets, and these, which are the first cm_unroll_value_bytes of it. */
 void cm_unroll_stage(const cm_unroll *unroll, const cm_unroll_factors *factors, const cm_train_batch *batch,
                      const cm_chunk_rows *rows, void *base);
+void cm_unroll_stage_values(const cm_unroll *unroll, const cm_train_batch *batch, const cm_chunk_rows *rows,
+                            void *base);
+size_t cm_unroll_value_bytes(const cm_unroll *unroll);
 
 /* Scalars of one chunk, summed like gradients. */
 typedef struct cm_scalars {

@@ -5,14 +5,27 @@ static cm_status copy(cm_mirror *to, const cm_mirror *from) {
     return to->host ? cm_buffer_copy(&to->block, &from->block) : CM_OK;
 }
 
-cm_status cm_trainer_copy_target(cm_trainer *trainer) {
+cm_status cm_trainer_copy_slow(cm_trainer *trainer) {
+    CM_TRY(copy(&trainer->average, &trainer->parameters));
     CM_TRY(copy(&trainer->target, &trainer->parameters));
     return copy(&trainer->target_state, &trainer->state);
 }
 
-cm_status cm_trainer_copy_slow(cm_trainer *trainer) {
-    CM_TRY(copy(&trainer->average, &trainer->parameters));
-    return cm_trainer_copy_target(trainer);
+/* In the order of the stream, and as the step: not where the norm is not finite. */
+static cm_status copy_behind_step(const cm_trainer *t, const cm_mirror *to, const cm_mirror *from, size_t n,
+                                  float *factor) {
+    if (n == 0) return CM_OK;
+    cm_call call = {.op = CM_OP_lerp, .attr = {.scale = 1.0f}}; /* an exact copy */
+    call.t[CM_T_lerp_y] = cm_tensor_1d(to->block.base, CM_F32, (int)n);
+    call.t[CM_T_lerp_x] = cm_tensor_1d(from->block.base, CM_F32, (int)n);
+    call.t[CM_T_lerp_factor] = cm_tensor_1d(factor, CM_F32, 2);
+    return cm_call_run(t->streams[0], &call);
+}
+
+cm_status cm_trainer_copy_target(cm_trainer *trainer, float *factor) {
+    const cm_param_table *table = cm_network_parameters(trainer->config.network);
+    CM_TRY(copy_behind_step(trainer, &trainer->target, &trainer->parameters, table->parameters, factor));
+    return copy_behind_step(trainer, &trainer->target_state, &trainer->state, table->states, factor);
 }
 
 cm_mirror *cm_trainer_block(cm_trainer *trainer, cm_weights which) {
@@ -91,7 +104,11 @@ double cm_trainer_flops(const cm_trainer *trainer) {
 
 int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capacity) {
     const cm_trainer *t = trainer;
-    size_t workers = (size_t)cm_pool_size(t->config.pool), activations = t->results.block.bytes;
+    size_t workers = (size_t)cm_pool_size(t->config.pool), activations = 0, inputs = t->stats.bytes;
+    for (int i = 0; i < t->slot_count; i++) {
+        activations += t->slots[i].results.block.bytes;
+        inputs += t->slots[i].inputs.block.bytes;
+    }
     for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++)
         activations += workers * cm_tape_bytes(t->unroll[kind].tape, CM_MEM_WORK);
     int moments = t->config.options->optimizer == CM_OPTIMIZER_SGD ? 1 : 2;
@@ -102,7 +119,7 @@ int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capaci
         {"averaged and target parameters",
          t->average.block.bytes + t->target.block.bytes + t->target_state.block.bytes},
         {"training activations", activations},
-        {"training inputs", t->inputs.block.bytes + t->stats.bytes},
+        {"training inputs", inputs},
         {"bootstrap values", t->values ? cm_values_bytes(t->values) : 0},
     };
     int count = (int)(sizeof all / sizeof *all);

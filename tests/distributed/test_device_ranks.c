@@ -38,7 +38,8 @@ static void do_updates(cm_comm *comm, const char *path) {
     cm_rank_train(&l, comm, path);
     if (comm->size == 1) return;
     cm_rank_need(sums > 3 * CM_RANK_UPDATES, "more than three buckets");
-    cm_rank_need(cm_far_state.follows == sums + CM_RANK_UPDATES, "each behind its part, and the step behind all");
+    cm_rank_need(cm_far_state.follows == sums + 2 * CM_RANK_UPDATES,
+                 "each behind its part, the step behind all, and the batch behind its way there");
     cm_rank_need(cm_far_state.recordings == 0, "the parts' recordings are given back");
 }
 

@@ -89,7 +89,8 @@ static uint64_t run_hash(int depth) {
     cm_batch_handle handle;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     ck_assert_int_eq(cm_batch_create(w.replay, &batch_config, &plain), CM_OK);
-    if (depth >= 0) ck_assert_int_eq(cm_prefetch_create(w.replay, &batch_config, depth, &prefetch), CM_OK);
+    if (depth >= 0)
+        ck_assert_int_eq(cm_prefetch_create(w.replay, &batch_config, depth, (cm_batch_stage){0}, &prefetch), CM_OK);
     for (uint64_t i = 0; i < ITERATIONS; i++) {
         if (prefetch) ck_assert_int_eq(cm_prefetch_begin(prefetch, i * UPDATES, UPDATES, 0.4), CM_OK);
         for (uint64_t u = 0; u < UPDATES; u++) {
@@ -131,7 +132,7 @@ START_TEST(handle_is_dead_after_give_back_and_after_the_iteration) {
     cm_prefetch *prefetch;
     cm_batch_handle first, second;
     cm_batch *batch;
-    ck_assert_int_eq(cm_prefetch_create(w.replay, &batch_config, 2, &prefetch), CM_OK);
+    ck_assert_int_eq(cm_prefetch_create(w.replay, &batch_config, 2, (cm_batch_stage){0}, &prefetch), CM_OK);
     ck_assert_int_eq(cm_prefetch_next(prefetch, &first), CM_ERR_STATE); /* not begun */
     ck_assert_int_eq(cm_prefetch_begin(prefetch, 0, 3, 0.4), CM_OK);
     ck_assert_int_eq(cm_prefetch_begin(prefetch, 0, 3, 0.4), CM_ERR_STATE);
@@ -157,7 +158,7 @@ START_TEST(commit_is_refused_while_drawing_and_a_fourth_batch_of_depth_2) {
     world w = make_world();
     cm_prefetch *prefetch;
     cm_batch_handle handle;
-    ck_assert_int_eq(cm_prefetch_create(w.replay, &batch_config, 2, &prefetch), CM_OK);
+    ck_assert_int_eq(cm_prefetch_create(w.replay, &batch_config, 2, (cm_batch_stage){0}, &prefetch), CM_OK);
     ck_assert_int_eq(cm_prefetch_begin(prefetch, 7, 100, 0.4), CM_OK);
     ck_assert_int_eq(cm_replay_commit(w.replay), CM_ERR_STATE);
     ck_assert_int_eq(cm_replay_clear(w.replay), CM_ERR_STATE);
@@ -176,7 +177,7 @@ START_TEST(drawing_from_an_empty_replay_is_an_error_of_next) {
     cm_batch_handle handle;
     ck_assert_int_eq(cm_replay_create(&config, &replay), CM_OK);
     for (int depth = 0; depth < 2; depth++) {
-        ck_assert_int_eq(cm_prefetch_create(replay, &batch_config, depth, &prefetch), CM_OK);
+        ck_assert_int_eq(cm_prefetch_create(replay, &batch_config, depth, (cm_batch_stage){0}, &prefetch), CM_OK);
         ck_assert_int_eq(cm_prefetch_begin(prefetch, 0, 2, 0.4), CM_OK);
         ck_assert_int_eq(cm_prefetch_next(prefetch, &handle), CM_ERR_STATE);
         ck_assert_ptr_nonnull(strstr(cm_error_message(), "nothing to draw from"));

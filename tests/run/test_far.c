@@ -17,7 +17,7 @@ const cm_backend_class cm_cuda_class = {.name = "cuda", .open = cm_far_open};
 
 /* All that was taken on the device is given back. */
 static void tear_down(void) {
-    ck_assert_uint_eq(cm_far_state.blocks + cm_far_state.recordings, 0);
+    ck_assert_uint_eq(cm_far_state.blocks + cm_far_state.recordings + cm_far_state.pinned, 0);
     cm_test_folder_remove();
 }
 
@@ -92,6 +92,9 @@ static const char *const kinds[] = {
 };
 enum { ON_DEVICE = 5, KINDS = sizeof kinds / sizeof *kinds };
 
+/* Also where it does what it is given as late as it may. Pinned memory that is written before the copy out of it is
+ * made, or read before that into it, or a batch that is begun before its inputs are there: all this changes bits then.
+ */
 START_TEST(a_run_computes_the_same_bits_where_the_host_cannot_see_the_memory) {
     char near[CM_HASH_HEX], far[CM_HASH_HEX];
     train("ref", kinds[_i], false, 8, near);
@@ -105,6 +108,58 @@ START_TEST(a_run_computes_the_same_bits_where_the_host_cannot_see_the_memory) {
         ck_assert_uint_eq(cm_far_state.searches, 0);
     }
     ck_assert_str_eq(near, far);
+    cm_far_state.is_late = true;
+    ck_assert_int_eq(cm_directory_remove(run_folder("cuda")), CM_OK);
+    train("cuda", kinds[_i], false, 8, far);
+    ck_assert_str_eq(near, far);
+}
+END_TEST
+
+START_TEST(as_it_does_however_many_batches_are_prepared_ahead) {
+    static const int depths[] = {0, 1, 5};
+    char near[CM_HASH_HEX], far[CM_HASH_HEX], settings[256];
+    cm_far_state.is_late = true;
+    snprintf(settings, sizeof settings, "%s updates_per_iteration=7 prefetch_depth=%d", kinds[0], depths[_i]);
+    train("ref", settings, false, 20, near);
+    train("cuda", settings, false, 20, far);
+    ck_assert_str_eq(near, far);
+}
+END_TEST
+
+/* The line that a run ends with, and the batch that it keeps, as the host has them. */
+static void fail_to_train(const char *backend, const char *settings, char *line, size_t size, char **batch,
+                          size_t *bytes) {
+    char path[192];
+    job j;
+    cm_run_result result;
+    ck_assert_msg(open_job(&j, backend, settings, false, 200) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(cm_run_train(j.run, &result), CM_ERR_NOT_FINITE);
+    snprintf(line, size, "%s", cm_error_message());
+    ck_assert_ptr_nonnull(strstr(line, "; the batch is in "));
+    *strstr(line, "; the batch is in ") = '\0';
+    close_job(&j);
+    snprintf(path, sizeof path, "%s/not-finite.safetensors", run_folder(backend));
+    ck_assert_int_eq(cm_file_read(path, 1 << 24, batch, bytes), CM_OK);
+}
+
+START_TEST(a_number_that_is_not_finite_is_that_of_the_same_update_and_batch) {
+    static const char *const settings[] = {
+        "updates_per_iteration=9 optimizer=sgd learning_rate=1000 weight_decay=0.5",
+        "updates_per_iteration=9 optimizer=sgd learning_rate=1000 weight_decay=0.5 gradient_accumulation=2",
+        "updates_per_iteration=9 optimizer=sgd learning_rate=1000 weight_decay=0.5 ema_decay=0.9 ema_bootstraps=true"};
+    char near[512], far[512], *one, *other;
+    int update;
+    size_t size, same;
+    fail_to_train("ref", settings[_i], near, sizeof near, &one, &size);
+    cm_far_state.is_late = true;
+    fail_to_train("cuda", settings[_i], far, sizeof far, &other, &same);
+    ck_assert_str_eq(near, far);
+    ck_assert_int_eq(sscanf(near, "update %d: ", &update), 1);
+    ck_assert_int_ne(update % 9, 8); /* there was a batch behind it in its iteration */
+    ck_assert_uint_eq(size, same);
+    ck_assert_mem_eq(one, other, size);
+    free(one);
+    free(other);
 }
 END_TEST
 
@@ -183,7 +238,8 @@ START_TEST(a_plan_is_printed_before_it_is_taken) {
                                        "agents' parameters",
                                        "inputs and results",
                                        "streams",
-                                       "(context and other programs)"};
+                                       "(context and other programs)",
+                                       "(pinned memory of the host)"};
     ck_assert_msg(strstr(text, "GPU       ") && strstr(text, "of memory, of 80 MB that are free"), "%s", text);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         ck_assert_msg(strstr(text, rows[i]) != NULL, "no row %s in %s", rows[i], text);
@@ -238,6 +294,8 @@ int main(void) {
     tcase_set_timeout(tc, 120);
     tcase_add_checked_fixture(tc, cm_test_folder_make, tear_down);
     tcase_add_loop_test(tc, a_run_computes_the_same_bits_where_the_host_cannot_see_the_memory, 0, KINDS);
+    tcase_add_loop_test(tc, as_it_does_however_many_batches_are_prepared_ahead, 0, 3);
+    tcase_add_loop_test(tc, a_number_that_is_not_finite_is_that_of_the_same_update_and_batch, 0, 3);
     tcase_add_test(tc, a_run_that_was_left_there_may_be_gone_on_with_on_the_host_and_the_other_way_round);
     tcase_add_test(tc, unless_it_is_told_a_device_takes_the_whole_batch_at_once_and_the_host_64_rows);
     tcase_add_loop_test(tc, a_plan_is_what_the_run_takes_of_the_device_to_the_byte, 0, 2);

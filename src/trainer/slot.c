@@ -1,0 +1,138 @@
+/* Slots: batches on their way to the device, and what was found of them on its way back. */
+#include <stdlib.h>
+
+#include "core/trace.h"
+#include "trainer/internal.h"
+
+static bool is_on_host(const cm_trainer *t) { return t->config.backend->device->is_host; }
+
+/* ---- creation ---- */
+
+static cm_status open_passes(const cm_trainer *t, cm_trainer_slot *slot) {
+    const int workers = cm_pool_size(t->config.pool);
+    CM_TRY(cm_alloc(&slot->pass, 2 * (size_t)workers, sizeof *slot->pass, "passes"));
+    for (int i = 0; i < 2 * workers; i++) {
+        void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = t->parameters.block.base,
+                                    [CM_MEM_STATE] = t->state.block.base,
+                                    [CM_MEM_GRADIENT] = t->gradients.block.base,
+                                    [CM_MEM_STATS] = t->stats.base,
+                                    [CM_MEM_INPUT] = slot->inputs.block.base,
+                                    [CM_MEM_RESULT] = slot->results.block.base,
+                                    [CM_MEM_WORK] = t->work[i].base};
+        const cm_tape *tape = t->unroll[i % 2].tape;
+        if (tape) CM_TRY(cm_pass_create(tape, t->streams[i / 2], base, &slot->pass[i]));
+    }
+    return CM_OK;
+}
+
+static cm_status open_slot(const cm_trainer *t, cm_trainer_slot *slot) {
+    const cm_device *device = t->config.backend->device;
+    const size_t chunks = (size_t)t->chunks;
+    CM_TRY(cm_mirror_create_pinned(&slot->results, device, chunks * t->result_stride + CM_ALIGN, "results"));
+    CM_TRY(cm_mirror_create_pinned(&slot->inputs, device, chunks * t->input_stride, "training inputs"));
+    return open_passes(t, slot);
+}
+
+cm_status cm_slots_create(cm_trainer *t) {
+    t->slot_count = is_on_host(t) || t->config.slots < 1 ? 1 : t->config.slots;
+    CM_TRY(cm_alloc(&t->slots, (size_t)t->slot_count, sizeof *t->slots, "slots of batches"));
+    if (!is_on_host(t)) CM_TRY(cm_stream_open(t->config.backend, &t->copies));
+    for (int i = 0; i < t->slot_count; i++) CM_TRY(open_slot(t, &t->slots[i]));
+    return CM_OK;
+}
+
+static void close_slot(const cm_trainer *t, cm_trainer_slot *slot) {
+    for (int i = 0; slot->pass && i < 2 * cm_pool_size(t->config.pool); i++) cm_pass_destroy(slot->pass[i]);
+    free(slot->pass);
+    cm_mark_destroy(&slot->staged);
+    cm_mark_destroy(&slot->returned);
+    cm_mirror_destroy(&slot->inputs);
+    cm_mirror_destroy(&slot->results);
+}
+
+void cm_slots_destroy(cm_trainer *t) {
+    cm_stream_close(t->copies);
+    for (int i = 0; t->slots && i < t->slot_count; i++) close_slot(t, &t->slots[i]);
+    free(t->slots);
+}
+
+/* ---- where things are ---- */
+
+int cm_trainer_slots(const cm_trainer *trainer) { return trainer->slot_count; }
+
+cm_trainer_slot *cm_slot_at(const cm_trainer *t, int number) { return &t->slots[number % t->slot_count]; }
+
+float *cm_slot_factor(const cm_trainer *t, const cm_trainer_slot *slot) {
+    return (float *)(void *)(slot->results.block.base + (size_t)t->chunks * t->result_stride);
+}
+
+cm_chunk_rows cm_trainer_chunk(const cm_trainer *t, int chunk) {
+    return (cm_chunk_rows){.first = chunk * t->unroll[0].rows,
+                           .total = t->config.batch * t->config.comm->size * accumulation(t),
+                           .O = cm_network_observation_size(t->config.network),
+                           .A = cm_network_get_config(t->config.network)->actions};
+}
+
+/* A chunk is full, or the last one, which is shorter. */
+int cm_trainer_kind(const cm_trainer *t, const cm_chunk_rows *rows) {
+    return t->config.batch - rows->first < t->unroll[0].rows ? 1 : 0;
+}
+
+static void *host_of(const cm_trainer *t, const cm_trainer_slot *slot, int chunk) {
+    return (char *)slot->inputs.host + (size_t)chunk * t->input_stride;
+}
+
+/* ---- to the device ---- */
+
+void cm_slot_stage_chunk(const cm_trainer *t, const cm_trainer_slot *slot, const cm_train_batch *batch, int chunk) {
+    const cm_chunk_rows rows = cm_trainer_chunk(t, chunk);
+    const cm_unroll *u = &t->unroll[cm_trainer_kind(t, &rows)];
+    cm_unroll_stage(u, &t->factors, batch, &rows, host_of(t, slot, chunk));
+    cm_unroll_stage_values(u, batch, &rows, host_of(t, slot, chunk));
+}
+
+/* Bytes [first, end) of a chunk's INPUT block. */
+static cm_status send(const cm_trainer *t, cm_stream *stream, const cm_trainer_slot *slot, int chunk, size_t first,
+                      size_t end) {
+    const size_t at = (size_t)chunk * t->input_stride + first;
+    return cm_stream_push(stream, slot->inputs.block.base + at, (char *)slot->inputs.host + at, end - first);
+}
+
+cm_status cm_slot_send_values(const cm_trainer *t, const cm_trainer_slot *slot) {
+    for (int c = 0; c < t->chunks; c++) {
+        const cm_chunk_rows rows = cm_trainer_chunk(t, c);
+        const cm_unroll *u = &t->unroll[cm_trainer_kind(t, &rows)];
+        cm_unroll_stage_values(u, &slot->batch, &rows, host_of(t, slot, c));
+        CM_TRY(send(t, t->streams[0], slot, c, 0, cm_unroll_value_bytes(u)));
+    }
+    return CM_OK;
+}
+
+/* Values that are not known yet stay out of it, so nobody writes what is on its way. */
+static cm_status stage(const cm_trainer *t, cm_trainer_slot *slot, const cm_train_batch *batch) {
+    CM_TRY(cm_mark_wait(&slot->staged)); /* the last one's inputs may be on their way */
+    for (int c = 0; c < t->chunks; c++) {
+        const cm_chunk_rows rows = cm_trainer_chunk(t, c);
+        const cm_unroll *u = &t->unroll[cm_trainer_kind(t, &rows)];
+        cm_slot_stage_chunk(t, slot, batch, c);
+        CM_TRY(send(t, t->copies, slot, c, t->config.bootstrap ? cm_unroll_value_bytes(u) : 0,
+                    cm_tape_bytes(u->tape, CM_MEM_INPUT)));
+    }
+    return cm_mark_set(&slot->staged, t->copies);
+}
+
+cm_status cm_trainer_stage(cm_trainer *trainer, int slot, const cm_train_batch *batch) {
+    if (is_on_host(trainer)) return CM_OK; /* those who learn do it, each his chunks */
+    CM_TRACE_BEGIN("stage");
+    cm_status status = stage(trainer, cm_slot_at(trainer, slot), batch);
+    CM_TRACE_END();
+    return status;
+}
+
+/* ---- and back ---- */
+
+cm_status cm_slot_return(const cm_trainer *t, cm_trainer_slot *slot) {
+    const size_t bytes = (size_t)t->chunks * t->result_stride + 2 * sizeof(float);
+    CM_TRY(cm_stream_pull(t->streams[0], slot->results.host, slot->results.block.base, bytes));
+    return cm_mark_set(&slot->returned, t->streams[0]);
+}

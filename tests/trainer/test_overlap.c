@@ -1,0 +1,241 @@
+/* Batches that are begun before the one in front of them is finished, on a device that does what it is given as late as
+ * it may: updates are those of one batch after the other, to the bit. */
+#include <check.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/rng.h"
+#include "support/far.h"
+#include "support/main.h"
+#include "support/network.h"
+#include "support/trainer.h"
+#include "trainer/trainer.h"
+
+const cm_backend_class cm_cuda_class = {.name = "cuda", .open = cm_far_open};
+
+enum { B = 10, K = 2, A = 2, O = 4, BATCHES = 12, SLOTS = 3 };
+
+/* A trainer, and batches of random numbers, each other ones. */
+typedef struct fixture {
+    cm_test_trainer base;
+    cm_train_batch batch[BATCHES];
+    float numbers[BATCHES][B * (K + 1) * A], ones[B * (K + 1) * A], policy[B * (K + 1) * A];
+    int32_t actions[B * K];
+} fixture;
+
+static void fill_batches(fixture *f) {
+    cm_rng rng = cm_rng_init(cm_key_make(3, CM_RNG_TEST, 0), 0);
+    for (int i = 0; i < B * (K + 1) * A; i++) {
+        for (int b = 0; b < BATCHES; b++) f->numbers[b][i] = cm_rng_normal(&rng);
+        f->ones[i] = 1.0f;
+        f->policy[i] = i % 2 ? 0.25f : 0.75f;
+    }
+    for (int i = 0; i < B * K; i++) f->actions[i] = i % A;
+    for (int b = 0; b < BATCHES; b++) {
+        f->batch[b] = (cm_train_batch){.observation = f->numbers[b],
+                                       .actions = f->actions,
+                                       .target_value = f->numbers[b],
+                                       .target_reward = f->numbers[b],
+                                       .target_policy = f->policy,
+                                       .value_mask = f->ones,
+                                       .reward_mask = f->ones,
+                                       .policy_mask = f->ones,
+                                       .consistency_mask = f->ones};
+    }
+}
+
+static cm_trainer_options standard(void) {
+    cm_trainer_options o = cm_test_trainer_options(B);
+    o.weight_decay = 1e-4, o.ema_decay = 0.9, o.target_update_frequency = 3, o.chunk_rows = 0;
+    return o;
+}
+
+static void open_fixture(fixture *f, const cm_trainer_options *o, int slots) {
+    cm_network_config c = cm_test_mlp(O, A, 16, 8, (cm_support){-10, 10, 21, true});
+    c.norm = CM_NORM_BATCH;
+    memset(f, 0, sizeof *f);
+    fill_batches(f);
+    cm_trainer_config config = {.options = o, .batch = B, .unroll = K, .total_updates = 100, .slots = slots};
+    cm_test_trainer_open(&f->base, &c, "cuda", 1, config);
+}
+
+static void close_fixture(fixture *f) { cm_test_trainer_close(&f->base); }
+
+static void set_late(void) { cm_far_state.is_late = true; }
+static void end_each(void) { ck_assert_uint_eq(cm_far_state.blocks + cm_far_state.pinned, 0); }
+
+static void begin(fixture *f, int i) {
+    ck_assert_int_eq(cm_trainer_stage(f->base.trainer, i, &f->batch[i]), CM_OK);
+    ck_assert_msg(cm_trainer_begin(f->base.trainer, i, &f->batch[i]) == CM_OK, "%s", cm_error_message());
+}
+
+/* Batches first .. last-1, each begun before the one in front of it is finished. */
+static cm_status learn(fixture *f, int first, int last, cm_train_report *report) {
+    begin(f, first);
+    for (int i = first; i < last; i++) {
+        if (i + 1 < last) begin(f, i + 1);
+        CM_TRY(cm_trainer_finish(f->base.trainer, report));
+    }
+    return CM_OK;
+}
+
+static cm_status learn_in_turn(fixture *f, int first, int last, cm_train_report *report) {
+    for (int i = first; i < last; i++) CM_TRY(cm_trainer_update(f->base.trainer, &f->batch[i], report));
+    return CM_OK;
+}
+
+static void expect_same(fixture *f, fixture *g) {
+    const cm_param_table *table = cm_network_parameters(f->base.network);
+    const size_t n = table->parameters * sizeof(float), s = table->states * sizeof(float);
+    cm_trainer *a = f->base.trainer, *b = g->base.trainer;
+    ck_assert_int_eq(cm_trainer_fetch(a, CM_TRAINER_ALL), CM_OK);
+    ck_assert_int_eq(cm_trainer_fetch(b, CM_TRAINER_ALL), CM_OK);
+    ck_assert_int_eq(cm_trainer_updates(a), cm_trainer_updates(b));
+    for (cm_weights w = CM_WEIGHTS_ONLINE; w <= CM_WEIGHTS_TARGET; w++) {
+        ck_assert_mem_eq(cm_trainer_parameters(a, w), cm_trainer_parameters(b, w), n);
+        ck_assert_mem_eq(cm_trainer_state(a, w), cm_trainer_state(b, w), s);
+    }
+    for (int order = 0; order < 2; order++)
+        ck_assert_mem_eq(cm_trainer_moments(a, order), cm_trainer_moments(b, order), n);
+}
+
+/* ---- bits ---- */
+
+START_TEST(batches_that_overlap_give_the_bits_and_reports_of_one_after_the_other) {
+    cm_trainer_options o = standard();
+    cm_train_report a, b;
+    fixture f, g;
+    if (_i == 1) o.chunk_rows = 4; /* the last one of two rows */
+    if (_i == 2) o.gradient_accumulation = 3;
+    open_fixture(&f, &o, SLOTS);
+    open_fixture(&g, &o, 1);
+    ck_assert_int_eq(cm_trainer_slots(f.base.trainer), SLOTS);
+    ck_assert_int_eq(learn(&f, 0, BATCHES, &a), CM_OK);
+    ck_assert_int_eq(learn_in_turn(&g, 0, BATCHES, &b), CM_OK);
+    expect_same(&f, &g);
+    ck_assert_mem_eq(cm_trainer_gradients(f.base.trainer), cm_trainer_gradients(g.base.trainer),
+                     cm_network_parameters(f.base.network)->parameters * sizeof(float));
+    ck_assert_mem_eq(a.priorities, b.priorities, B * sizeof(float));
+    a.priorities = b.priorities = NULL;
+    ck_assert_mem_eq(&a, &b, sizeof a);
+    close_fixture(&f);
+    close_fixture(&g);
+}
+END_TEST
+
+/* ---- order ---- */
+
+START_TEST(the_next_batch_is_sent_and_begun_before_the_last_one_is_waited_for) {
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    fixture f;
+    open_fixture(&f, &o, SLOTS);
+    cm_far_state.noted = 0;
+    ck_assert_int_eq(learn(&f, 0, 4, &r), CM_OK);
+    /* Three slots are used for the first time, the fourth batch waits for the copy of the first, which is through. */
+    ck_assert_str_eq(cm_far_state.notes, ">pp<"  /* batch 0: sent, played, stepped: its results are on their way */
+                                         ">pp.<" /* batch 1 is played, then 0 is read, and the step of 1 launched */
+                                         ">pp.<"
+                                         ".>pp.<"
+                                         ".");
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(every_slot_has_its_own_recording_which_never_changes) {
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    fixture f;
+    open_fixture(&f, &o, SLOTS);
+    ck_assert_int_eq(learn(&f, 0, BATCHES, &r), CM_OK);
+    ck_assert_uint_eq(cm_far_state.recordings, 2 * SLOTS); /* forward and backward */
+    ck_assert_uint_eq(cm_far_state.changes, 2 * SLOTS);    /* the first plays */
+    ck_assert_uint_eq(cm_far_state.replays, 2 * BATCHES - 2 * SLOTS);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(no_more_than_two_batches_are_begun_and_none_is_finished_that_was_not) {
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    fixture f;
+    open_fixture(&f, &o, SLOTS);
+    ck_assert_int_eq(cm_trainer_finish(f.base.trainer, &r), CM_ERR_STATE);
+    begin(&f, 0);
+    begin(&f, 1);
+    ck_assert_int_eq(cm_trainer_begin(f.base.trainer, 2, &f.batch[2]), CM_ERR_STATE);
+    ck_assert_str_eq(cm_error_message(), "2 batches are being learnt from, finish one first");
+    ck_assert_int_eq(cm_trainer_finish(f.base.trainer, &r), CM_OK);
+    ck_assert_int_eq(r.update, 0);
+    ck_assert_int_eq(cm_trainer_finish(f.base.trainer, &r), CM_OK);
+    ck_assert_int_eq(r.update, 1);
+    close_fixture(&f);
+}
+END_TEST
+
+/* ---- numbers that are not finite ---- */
+
+/* Batch 5 has none in its rewards, so does the one behind it, which counts for nothing. */
+START_TEST(a_batch_that_is_not_finite_is_named_and_neither_it_nor_the_next_leaves_a_trace) {
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    fixture f, g;
+    float rewards[B * K] = {0};
+    o.gradient_accumulation = 1 + _i;
+    open_fixture(&f, &o, SLOTS);
+    open_fixture(&g, &o, 1);
+    const cm_train_batch good = f.batch[5];
+    rewards[3 * K + 1] = NAN;
+    f.batch[5].target_reward = rewards;
+    ck_assert_int_eq(learn(&f, 0, BATCHES, &r), CM_ERR_NOT_FINITE);
+    ck_assert_msg(strstr(cm_error_message(), _i ? "update 2: the reward loss of unroll step 1"
+                                                : "update 5: the reward loss of unroll step 1") != NULL,
+                  "%s", cm_error_message());
+    const int next = _i ? 4 : 5; /* batch to begin anew with; update 5 would have copied the target */
+    ck_assert_int_eq(learn_in_turn(&g, 0, next, &r), CM_OK);
+    expect_same(&f, &g);
+    f.batch[5] = good;
+    ck_assert_int_eq(learn(&f, next, BATCHES, &r), CM_OK);
+    ck_assert_int_eq(learn_in_turn(&g, next, BATCHES, &r), CM_OK);
+    expect_same(&f, &g);
+    close_fixture(&f);
+    close_fixture(&g);
+}
+END_TEST
+
+/* The gradient alone: a weight whose losses are finite and whose products with the gradient are not. */
+START_TEST(a_gradient_that_is_not_finite_is_named_though_the_next_one_has_taken_its_place) {
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    fixture f;
+    char alone[256];
+    float weights[B];
+    for (int i = 0; i < B; i++) weights[i] = 1.0f;
+    weights[4] = 3e38f;
+    o.value_weight = o.policy_weight = 1e6;
+    for (int with = 0; with < 2; with++) {
+        open_fixture(&f, &o, SLOTS);
+        f.batch[0].weights = weights;
+        ck_assert_int_eq(learn(&f, 0, 1 + with, &r), CM_ERR_NOT_FINITE);
+        ck_assert_msg(strstr(cm_error_message(), "update 0: ") != NULL, "%s", cm_error_message());
+        if (with) ck_assert_str_eq(cm_error_message(), alone);
+        strcpy(alone, cm_error_message());
+        close_fixture(&f);
+    }
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("overlap");
+    TCase *tc = tcase_create("batches");
+    tcase_set_timeout(tc, 60);
+    tcase_add_checked_fixture(tc, set_late, end_each);
+    tcase_add_loop_test(tc, batches_that_overlap_give_the_bits_and_reports_of_one_after_the_other, 0, 3);
+    tcase_add_test(tc, the_next_batch_is_sent_and_begun_before_the_last_one_is_waited_for);
+    tcase_add_test(tc, every_slot_has_its_own_recording_which_never_changes);
+    tcase_add_test(tc, no_more_than_two_batches_are_begun_and_none_is_finished_that_was_not);
+    tcase_add_loop_test(tc, a_batch_that_is_not_finite_is_named_and_neither_it_nor_the_next_leaves_a_trace, 0, 2);
+    tcase_add_test(tc, a_gradient_that_is_not_finite_is_named_though_the_next_one_has_taken_its_place);
+    suite_add_tcase(suite, tc);
+    return cm_test_main(suite);
+}
