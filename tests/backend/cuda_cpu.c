@@ -149,8 +149,11 @@ struct cm_convolution_plan {
     cm_convolution convolution;
 };
 
+/* In 16 bits there need not be another way than that of tensor cores. */
 cm_status cm_convolution_prepare(cm_stream *stream, const cm_convolution *convolution, cm_convolution_plan **out) {
     (void)stream;
+    if (convolution->type != CM_F32 && (convolution->C % 8 != 0 || convolution->O % 8 != 0))
+        ck_abort_msg("a convolution in 16 bits from %d to %d channels", convolution->C, convolution->O);
     *out = malloc(sizeof **out);
     ck_assert_ptr_nonnull(*out);
     (*out)->convolution = *convolution;

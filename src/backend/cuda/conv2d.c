@@ -8,12 +8,13 @@ static bool is_narrow(const cm_call *call) { return call->attr.compute != CM_F32
 
 static cm_convolution convolution_of(const cm_call *call, cm_convolution_way way, const cm_tensor *const t[3]) {
     const cm_tensor *x = t[0], *weight = t[1], *y = t[2];
+    const bool narrow = is_narrow(call);
     return (cm_convolution){.way = way,
                             .B = x->dim[0],
                             .H = x->dim[1],
                             .W = x->dim[2],
-                            .C = x->dim[3],
-                            .O = weight->dim[0],
+                            .C = narrow ? cm_narrow_row(x->dim[3]) : x->dim[3],
+                            .O = narrow ? cm_narrow_row(weight->dim[0]) : weight->dim[0],
                             .P = y->dim[1],
                             .Q = y->dim[2],
                             .k = weight->dim[1],
@@ -21,25 +22,33 @@ static cm_convolution convolution_of(const cm_call *call, cm_convolution_way way
                             .type = call->attr.compute};
 }
 
-/* Planes in 16 bits: contiguous, as they are in float32. */
-static size_t narrow_bytes(const cm_tensor *t) { return cm_tensor_count(t) * sizeof(uint16_t); }
+/* In 16 bits channels are as many as a multiple of 8, with zeros behind the last: tensor cores read 16 bytes at a time,
+ * and cuDNN need not have another way. */
+static size_t narrow_bytes(const cm_tensor *t) {
+    return (size_t)cm_vector_count(t) * (size_t)cm_narrow_row(cm_tensor_last(t)) * sizeof(uint16_t);
+}
+
+static size_t narrow_weight_bytes(const cm_tensor *weight) {
+    cm_tensor first = *weight;
+    first.dim[0] = cm_narrow_row(weight->dim[0]);
+    return narrow_bytes(&first);
+}
 
 static cm_status make_narrow(cm_stream *stream, const cm_call *call, const cm_tensor *t, void *to) {
-    int64_t items = (int64_t)cm_tensor_count(t);
-    cm_dense_args args = {.x = {t->data, items}, .n = items, .to = to, .to_stride = items, .type = call->attr.compute};
-    CM_LAUNCH(stream, call, cm_narrow_each, &args, items, 1);
+    cm_dense_args args = {.x = cm_vectors_of(t), .n = cm_tensor_last(t), .to = to, .type = call->attr.compute};
+    args.narrow = cm_narrow_row(cm_tensor_last(t));
+    CM_LAUNCH(stream, call, cm_narrow_each, &args, cm_vector_count(t) * args.narrow, 1);
     return CM_OK;
 }
 
-/* The copy of a convolution's weight: one row of all elements, without gaps at the ends of rows. */
 static cm_status acquire(cm_stream *stream, const cm_call *call, const cm_tensor *weight, cm_cuda_plan *plan) {
-    cm_tensor flat = cm_tensor_2d(weight->data, CM_F32, 1, (int)cm_tensor_count(weight));
-    return cm_weights_acquire(stream, &flat, flat.dim[1], call->attr.compute, &plan->copy);
+    return cm_weights_acquire(stream, weight, cm_tensor_last(weight), call->attr.compute, &plan->copy);
 }
 
 /* t (+)= act(result + bias), of a result in 16 bits (`from`) or in float32 (`x`). */
 static cm_status finish(cm_stream *stream, const cm_call *call, const cm_tensor *t, cm_dense_args *args) {
     args->n = cm_tensor_last(t);
+    args->narrow = cm_narrow_row(cm_tensor_last(t));
     args->type = call->attr.compute;
     args->y = (cm_rows){t->data, args->n};
     CM_LAUNCH(stream, call, cm_dense_end_each, args, (int64_t)cm_tensor_count(t), 1);
@@ -61,7 +70,9 @@ static forward_places places_of(const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, conv2d, x), *y = CM_ARG(call, conv2d, y);
     forward_places p = {0};
     p.x = cm_ops_piece(&p.bytes, is_narrow(call) ? narrow_bytes(x) : 0);
-    p.y = cm_ops_piece(&p.bytes, is_apart(call) ? cm_tensor_count(y) * sizeof(float) : 0);
+    p.y = cm_ops_piece(&p.bytes, !is_apart(call)   ? 0
+                                 : is_narrow(call) ? narrow_bytes(y)
+                                                   : cm_tensor_count(y) * sizeof(float));
     return p;
 }
 
@@ -111,7 +122,7 @@ typedef struct backward_places {
 
 static backward_places backward_places_of(const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, conv2d_backward, x), *dy = CM_ARG(call, conv2d_backward, dy);
-    size_t of_x = narrow_bytes(x), of_weight = narrow_bytes(CM_ARG(call, conv2d_backward, weight));
+    size_t of_x = narrow_bytes(x), of_weight = narrow_weight_bytes(CM_ARG(call, conv2d_backward, weight));
     bool narrow = is_narrow(call);
     backward_places p = {0};
     p.dy = cm_ops_piece(&p.bytes, narrow ? narrow_bytes(dy) : 0);

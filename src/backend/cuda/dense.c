@@ -7,22 +7,20 @@
 /* Are the inputs of products copied to 16 bits? */
 static bool is_narrow(const cm_call *call) { return call->attr.compute != CM_F32; }
 
-static int padded(int columns) { return (columns + 7) / 8 * 8; }
-
 /* A matrix as a product reads it: itself, or its 16-bit copy in the workspace, made in the order of the stream. */
 static size_t narrow_bytes(const cm_tensor *t) {
-    return (size_t)t->dim[0] * (size_t)padded(t->dim[1]) * sizeof(uint16_t);
+    return (size_t)t->dim[0] * (size_t)cm_narrow_row(t->dim[1]) * sizeof(uint16_t);
 }
 
-static int64_t row_step(const cm_tensor *t, bool narrow) { return narrow ? padded(t->dim[1]) : t->stride; }
+static int64_t row_step(const cm_tensor *t, bool narrow) { return narrow ? cm_narrow_row(t->dim[1]) : t->stride; }
 
 /* Copies begin at multiples of 16 bytes. */
 static int gap_of(const cm_tensor *t, bool narrow) { return narrow ? 0 : cm_alignment_gap(t->data); }
 
 static cm_status make_narrow(cm_stream *stream, const cm_call *call, const cm_tensor *t, void *to) {
     cm_dense_args args = {
-        .x = cm_rows_of(t), .n = t->dim[1], .to = to, .to_stride = padded(t->dim[1]), .type = call->attr.compute};
-    CM_LAUNCH(stream, call, cm_narrow_each, &args, (int64_t)t->dim[0] * t->dim[1], 1);
+        .x = cm_rows_of(t), .n = t->dim[1], .to = to, .narrow = cm_narrow_row(t->dim[1]), .type = call->attr.compute};
+    CM_LAUNCH(stream, call, cm_narrow_each, &args, t->dim[0] * args.narrow, 1);
     return CM_OK;
 }
 

@@ -8,9 +8,9 @@
 
 typedef struct cm_dense_args {
     cm_rows y, x;         /* rows of n */
-    const uint16_t *from; /* in place of x: of 16 bits, contiguous */
-    uint16_t *to;         /* of 16 bits, rows `to_stride` apart */
-    int64_t to_stride, n;
+    const uint16_t *from; /* in place of x: of 16 bits, rows `narrow` apart */
+    uint16_t *to;         /* of 16 bits, rows `narrow` apart */
+    int64_t narrow, n;
     const float *bias;     /* [n] or NULL */
     cm_rows weight;        /* the columns of the encoding; data NULL: no action */
     const int32_t *action; /* [B] */
@@ -22,11 +22,14 @@ typedef struct cm_dense_args {
     bool add;      /* y += */
 } cm_dense_args;
 
-/* Item: an element; 1 lane. to = x in 16 bits */
+/* Elements from one row of n to the next in 16 bits: rows begin at multiples of 16 bytes. */
+static inline int cm_narrow_row(int n) { return (n + 7) / 8 * 8; }
+
+/* Item: an element of a row of `narrow`; 1 lane. to = x in 16 bits, and zeros behind it */
 CM_KERNEL void cm_narrow_each(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
-    cm_place at = cm_place_of(item, k->n);
+    cm_place at = cm_place_of(item, k->narrow);
     (void)lanes;
-    k->to[at.row * k->to_stride + at.column] = cm_narrow(*cm_at(&k->x, at), k->type);
+    k->to[item] = at.column < k->n ? cm_narrow(*cm_at(&k->x, at), k->type) : 0;
 }
 
 /* What bias and action of row at.row add to output at.column. An action out of range makes NaN (see shape.h). */
@@ -50,7 +53,7 @@ CM_KERNEL void cm_dense_begin_each(const cm_dense_args *k, int64_t item, const c
 CM_KERNEL void cm_dense_end_each(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
     cm_place at = cm_place_of(item, k->n);
     (void)lanes;
-    float x = k->from ? cm_widen(k->from[item], k->type) : *cm_at(&k->x, at);
+    float x = k->from ? cm_widen(k->from[at.row * k->narrow + at.column], k->type) : *cm_at(&k->x, at);
     cm_put(cm_at(&k->y, at), cm_act_f(k->activation, x + cm_dense_offset(k, at)), k->add);
 }
 

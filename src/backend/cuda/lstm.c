@@ -22,16 +22,16 @@ static sizes sizes_of(const cm_call *call, const cm_tensor *x, const cm_tensor *
 }
 
 static bool is_narrow(const sizes *s) { return s->type != CM_F32; }
-static int padded(int columns) { return (columns + 7) / 8 * 8; }
-static size_t floats(int64_t rows, int columns) { return (size_t)rows * (size_t)columns * sizeof(float); }
 
 /* Room for a matrix [rows, columns] as a product reads it, where that is not as it lies. */
 static size_t operand_piece(size_t *used, const sizes *s, int64_t rows, int columns) {
-    return cm_ops_piece(used, is_narrow(s) ? (size_t)rows * (size_t)padded(columns) * sizeof(uint16_t) : 0);
+    return cm_ops_piece(used, is_narrow(s) ? (size_t)rows * (size_t)cm_narrow_row(columns) * sizeof(uint16_t) : 0);
 }
 
 /* Elements from row to row of an operand whose rows are `step` apart in float32. */
-static int64_t operand_row(const sizes *s, int columns, int64_t step) { return is_narrow(s) ? padded(columns) : step; }
+static int64_t operand_row(const sizes *s, int columns, int64_t step) {
+    return is_narrow(s) ? cm_narrow_row(columns) : step;
+}
 
 /* Gaps of what a product reads: copies have none; the steps of a tensor have what is common to all. */
 static int gap_of(const void *data, const sizes *s) { return is_narrow(s) ? 0 : cm_alignment_gap(data); }
@@ -54,8 +54,8 @@ static cm_status operand(cm_stream *stream, const cm_call *call, const matrix *m
     void *copy = cm_ops_at(stream, place);
     cm_rows from = {(float *)m->data, m->step};
     cm_dense_args args = {
-        .x = from, .n = m->columns, .to = copy, .to_stride = padded(m->columns), .type = call->attr.compute};
-    CM_LAUNCH(stream, call, cm_narrow_each, &args, m->rows * m->columns, 1);
+        .x = from, .n = m->columns, .to = copy, .narrow = cm_narrow_row(m->columns), .type = call->attr.compute};
+    CM_LAUNCH(stream, call, cm_narrow_each, &args, m->rows * args.narrow, 1);
     *out = copy;
     return CM_OK;
 }

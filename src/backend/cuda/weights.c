@@ -25,16 +25,16 @@ static int renew(const cm_weight_copy *copy, void *queue) {
     cm_dense_args args = {.x = from,
                           .n = copy->columns,
                           .to = (uint16_t *)(void *)copy->block.base,
-                          .to_stride = copy->stride,
+                          .narrow = copy->stride,
                           .type = copy->type};
-    return cm_narrow_each_launch(&args, (int64_t)copy->rows * copy->columns, 1, queue);
+    return cm_narrow_each_launch(&args, (int64_t)copy->rows * copy->stride, 1, queue);
 }
 
 static cm_status add_new(cm_stream *stream, weights *w, const cm_weight_copy *wanted, cm_weight_copy **out) {
     cm_weight_copy *copy = NULL;
     CM_TRY(cm_alloc(&copy, 1, sizeof *copy, "a copy of a weight"));
     *copy = *wanted;
-    size_t bytes = (size_t)copy->rows * (size_t)copy->stride * sizeof(uint16_t);
+    size_t bytes = (size_t)copy->room * (size_t)copy->stride * sizeof(uint16_t);
     cm_status status = cm_buffer_create(&copy->block, cm_ops_device(stream), bytes, "16-bit weights");
     if (status != CM_OK) {
         free(copy);
@@ -61,10 +61,17 @@ cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int col
                              cm_weight_copy **out) {
     cm_weight_copy wanted = {.weight = weight->data,
                              .rows = weight->dim[0],
+                             .room = weight->dim[0],
                              .columns = columns,
                              .step = weight->stride,
-                             .stride = (columns + 7) / 8 * 8,
+                             .stride = cm_narrow_row(columns),
                              .type = type};
+    if (weight->ndim == 4) {
+        const int window = weight->dim[1] * weight->dim[2];
+        wanted.rows = weight->dim[0] * window;
+        wanted.room = cm_narrow_row(weight->dim[0]) * window;
+        wanted.step = weight->dim[3];
+    }
     weights *w = cm_ops_weights(stream);
     *out = NULL;
     pthread_mutex_lock(&w->lock);

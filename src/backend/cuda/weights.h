@@ -16,8 +16,9 @@ struct cm_weight_copy {
     cm_weight_copy *next;
     const float *weight; /* borrowed: [rows, columns], rows `step` apart */
     int rows, columns, step, stride;
+    int room;        /* rows of the copy; zeros behind those of the weight */
     cm_dtype type;   /* of the copy */
-    cm_buffer block; /* owned: [rows, stride] */
+    cm_buffer block; /* owned: [room, stride] */
     int users;
 };
 
@@ -26,9 +27,8 @@ cm_status cm_weights_open(void **out) CM_MUST_USE;
 void cm_weights_close(void *weights); /* after all streams; NULL is allowed */
 
 /* The copy in `type`, CM_BF16 or CM_F16, of the first `columns` columns of a weight, made from it as it is now, in the
- * order of the stream. Of a tensor of more than two dimensions all count as columns but the first. The caller releases
- * it. Errors: CM_ERR_MEMORY.
- */
+ * order of the stream. Of [O, k, k, C] every place of the window is a row of C, and zeros stand for further outputs up
+ * to a multiple of 8. The caller releases it. Errors: CM_ERR_MEMORY. */
 cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int columns, cm_dtype type,
                              cm_weight_copy **out) CM_MUST_USE;
 void cm_weights_release(const cm_stream *stream, cm_weight_copy *copy); /* NULL is allowed */
