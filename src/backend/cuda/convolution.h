@@ -23,7 +23,8 @@ typedef struct cm_convolution {
 
 typedef struct cm_convolution_plan cm_convolution_plan;
 
-/* Chooses an algorithm that gives the same bits every time. The caller frees the plan. */
+/* Chooses an algorithm that gives the same bits every time; where there is none, any, with a warning. The caller frees
+ * the plan. */
 cm_status cm_convolution_prepare(cm_stream *stream, const cm_convolution *convolution,
                                  cm_convolution_plan **out) CM_MUST_USE;
 void cm_convolution_free(cm_convolution_plan *plan); /* NULL is allowed */

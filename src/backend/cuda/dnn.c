@@ -1,6 +1,6 @@
 /* Convolutions by cuDNN, through the functions that take descriptors of tensors, filters and convolutions (cuDNN calls
- * them deprecated; NHWC in 16 bits and float32 needs no more). Only algorithms that give the same bits every time are
- * taken. */
+ * them deprecated; NHWC in 16 bits and float32 needs no more). Algorithms that give the same bits every time are
+ * preferred; where there is none a warning says so. */
 #include <cudnn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/module.h"
 #include "core/arena.h"
+#include "core/log.h"
 
 /* What is kept of a choice. */
 typedef struct choice {
@@ -102,22 +103,31 @@ static cm_status trial_open(const cm_stream *stream, const cm_convolution *c, tr
     return cm_buffer_create(&t->weight, device, O * (size_t)c->k * (size_t)c->k * C * size, "measuring a convolution");
 }
 
-/* The first of `count` measured algorithms, fastest first, that may be taken. The three kinds of results of cuDNN have
- * the same members. */
+static void warn_not_fixed(const cm_convolution *c) {
+    cm_log(CM_WARNING,
+           "cuDNN has no deterministic algorithm for a convolution of [%d, %d, %d, %d] with %dx%d: runs may differ in "
+           "their last digits",
+           c->B, c->H, c->W, c->C, c->k, c->k);
+}
+
+/* The first of `count` measured algorithms, fastest first, that may be taken: a deterministic one if there is any. The
+ * three kinds of results of cuDNN have the same members. */
 #define TAKE_FIRST(plan, results, count)                                                                               \
     do {                                                                                                               \
-        for (int i = 0; i < (count); i++) {                                                                            \
-            bool fits = (results)[i].status == CUDNN_STATUS_SUCCESS && (results)[i].memory <= CM_LIBRARY_BYTES;        \
-            bool math = (plan)->convolution.type != CM_F32 || (results)[i].mathType == CUDNN_FMA_MATH;                 \
-            if (!fits || !math || (results)[i].determinism != CUDNN_DETERMINISTIC) continue;                           \
-            (plan)->choice = (choice){(int)(results)[i].algo, (int)(results)[i].mathType, (results)[i].memory};        \
+        for (int i = 0; i < 2 * (count); i++) {                                                                        \
+            const int at = i % (count);                                                                                \
+            bool fits = (results)[at].status == CUDNN_STATUS_SUCCESS && (results)[at].memory <= CM_LIBRARY_BYTES;      \
+            bool math = (plan)->convolution.type != CM_F32 || (results)[at].mathType == CUDNN_FMA_MATH;                \
+            bool fixed = (results)[at].determinism == CUDNN_DETERMINISTIC;                                             \
+            if (!fits || !math || (i < (count) && !fixed)) continue;                                                   \
+            if (!fixed) warn_not_fixed(&(plan)->convolution);                                                          \
+            (plan)->choice = (choice){(int)(results)[at].algo, (int)(results)[at].mathType, (results)[at].memory};     \
             return CM_OK;                                                                                              \
         }                                                                                                              \
     } while (0)
 
 static cm_status fail_none(const cm_convolution *c) {
-    return cm_fail(CM_ERR_DEVICE,
-                   "cuDNN has no deterministic algorithm for a convolution of [%d, %d, %d, %d] with %dx%d", c->B, c->H,
+    return cm_fail(CM_ERR_DEVICE, "cuDNN has no algorithm for a convolution of [%d, %d, %d, %d] with %dx%d", c->B, c->H,
                    c->W, c->C, c->k, c->k);
 }
 
