@@ -54,7 +54,7 @@ $(BUILD)/lib/cumind_cuda.so: $(CUDA_OBJ)
 	$(Q)$(NVCC) -shared $(CUDA_CODE) $^ -L$(CUDA_LIB) -Xlinker -rpath=$(CUDA_LIB) -lcublasLt -lcudnn -o $@
 
 # The tests that have something to do on a GPU, or that stand in for it.
-GPU_TESTS = $(addprefix $(BUILD)/tests/backend/test_,cuda_ops ops_far ops nonfinite streams op_speed) \
+GPU_TESTS = $(addprefix $(BUILD)/tests/backend/test_,cuda_ops cuda_planes ops_far ops nonfinite streams op_speed) \
     $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_device_planner \
     $(BUILD)/tests/distributed/test_nccl
 gpu-check-tests: $(GPU_TESTS)

@@ -196,6 +196,8 @@ void cm_mark_destroy(cm_mark *mark) {
 cm_status cm_call_prepare(cm_stream *stream, cm_call *call) {
     CM_TRY(cm_call_check(call));
     const cm_backend_class *kind = stream->backend->kind;
+    if (cm_call_is_narrow(call) && !kind->narrow_planes)
+        return cm_fail(CM_ERR_INPUT, "%s: backend %s takes planes of float32 only", cm_op_name(call->op), kind->name);
     if (!kind->run[call->op])
         return cm_fail(CM_ERR_ABSENT, "backend %s has no operation %s", kind->name, cm_op_name(call->op));
     return kind->prepare ? kind->prepare(stream, call) : CM_OK;

@@ -97,6 +97,7 @@ typedef struct cm_backend_class {
     cm_op_run run[CM_OP_COUNT];                             /* NULL: this backend lacks the operation */
     cm_status (*open)(cm_backend *backend);                 /* fills what the class knows of cm_backend */
     void (*close)(cm_backend *backend);                     /* frees backend->state */
+    bool narrow_planes;                                     /* takes planes of 16 bits (ops.def) */
     size_t stream_bytes;                                    /* of the device that a stream takes for itself */
     cm_status (*stream_open)(cm_stream *stream);            /* fills stream->state */
     void (*stream_close)(cm_stream *stream);                /* frees it and all plans */

@@ -295,6 +295,28 @@ static cm_status check_shape(const sizes *known, int tensor, const char *at) {
     }
 }
 
+/* Planes of 16 bits (ops.def). */
+static bool is_narrow_plane(const cm_call *call, int i) {
+    const cm_tensor *t = &call->t[i];
+    if (t->dtype != call->attr.compute || t->dtype == CM_F32 || t->ndim != 4 || t->dim[3] % 8 != 0) return false;
+    switch (call->op) {
+    case CM_OP_conv2d:
+        return i == CM_T_conv2d_x || (i == CM_T_conv2d_y && !call->t[CM_T_conv2d_bias].data &&
+                                      call->attr.activation == CM_ACT_NONE && !call->attr.accumulate);
+    case CM_OP_batch_norm_inference:
+        return i == CM_T_batch_norm_inference_x ||
+               ((i == CM_T_batch_norm_inference_y || i == CM_T_batch_norm_inference_residual) &&
+                call->t[CM_T_batch_norm_inference_x].dtype == t->dtype);
+    default: return false;
+    }
+}
+
+bool cm_call_is_narrow(const cm_call *call) {
+    for (int i = 0; i < CM_CALL_TENSORS; i++)
+        if (call->t[i].data && is_narrow_plane(call, i)) return true;
+    return false;
+}
+
 /* Type and layout of one tensor, which must be there unless it is optional. */
 static cm_status check_tensor(const cm_call *call, int i) {
     const cm_tensor *t = &call->t[i];
@@ -310,7 +332,7 @@ static cm_status check_tensor(const cm_call *call, int i) {
         if (t->dim[d] < 1 || (d >= t->ndim && t->dim[d] != 1))
             return fail_tensor(call, i, "every dimension must be at least 1, those that are not used 1");
     cm_dtype dtype = cm_op_tensor_dtype(call->op, i);
-    if (t->dtype != dtype) {
+    if (t->dtype != dtype && !is_narrow_plane(call, i)) {
         char what[32];
         snprintf(what, sizeof what, "it must be %s", cm_dtype_name(dtype));
         return fail_tensor(call, i, what);

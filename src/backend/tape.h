@@ -39,6 +39,11 @@ enum { CM_NO_VAR = -1 };
 cm_status cm_tape_create(bool training, cm_dtype compute, cm_tape **out) CM_MUST_USE;
 void cm_tape_destroy(cm_tape *tape); /* NULL is allowed; after the passes that play it */
 
+/* On a tape that does not train and computes in 16 bits: planes that only convolutions and the constant norms behind
+ * them see are kept in that type, where channels are a multiple of 8. For backends that take such (backend.h,
+ * narrow_planes); before cm_tape_finish. Errors: CM_ERR_MEMORY. */
+cm_status cm_tape_narrow_planes(cm_tape *tape) CM_MUST_USE;
+
 /* Ends the recording and, for training, records the backward calls. The first error of the recording is returned here.
  */
 cm_status cm_tape_finish(cm_tape *tape) CM_MUST_USE;

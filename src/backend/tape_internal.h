@@ -1,5 +1,5 @@
-/* The inside of a tape, shared by tape.c (variables), tape_ops.c (recording), tape_backward.c (gradients), pass.c
- * (playing). */
+/* The inside of a tape, shared by tape.c (variables), tape_ops.c (recording), tape_backward.c (gradients),
+ * tape_narrow.c (planes of 16 bits), pass.c (playing). */
 #ifndef CM_BACKEND_TAPE_INTERNAL_H
 #define CM_BACKEND_TAPE_INTERNAL_H
 

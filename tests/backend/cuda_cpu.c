@@ -40,6 +40,7 @@ LAUNCHER(cm_add_into_each, cm_vector_args)
 LAUNCHER(cm_avg_pool_each, cm_plane_args)
 LAUNCHER(cm_avg_pool_slopes, cm_plane_args)
 LAUNCHER(cm_batch_norm_apply, cm_batch_norm_args)
+LAUNCHER(cm_batch_norm_eights, cm_batch_norm_args)
 LAUNCHER(cm_batch_norm_input, cm_batch_norm_args)
 LAUNCHER(cm_batch_norm_partial, cm_batch_norm_args)
 LAUNCHER(cm_batch_norm_slopes, cm_batch_norm_args)
@@ -299,12 +300,17 @@ static cm_status open_state(cm_backend *backend) {
 
 static void close_state(cm_backend *backend) { cm_weights_close(backend->state); }
 
-/* The runs are the backend's own functions. */
-static cm_status run(cm_stream *stream, const cm_call *call) { return cm_cuda_ops[call->op].run(stream, call); }
+/* The runs are the backend's own functions, on workspace of the size of the call's plan. */
+static cm_status run(cm_stream *stream, const cm_call *call) {
+    const cm_cuda_plan *plan = call->plan;
+    if (plan) CM_TRY(cm_ops_reserve(stream, plan->workspace));
+    return cm_cuda_ops[call->op].run(stream, call);
+}
 
 const cm_backend_class cuda_cpu_class = {
     .name = "cuda's operations on the CPU",
     .device = &cm_device_cpu,
+    .narrow_planes = true,
     .open = open_state,
     .close = close_state,
     .stream_open = stream_open,

@@ -64,8 +64,22 @@ cm_status cm_cuda_batch_norm(cm_stream *stream, const cm_call *call) {
     return CM_OK;
 }
 
+/* Planes of 16 bits: those of x, and others that are. */
+static cm_status run_eights(cm_stream *stream, const cm_call *call, cm_batch_norm_args *args) {
+    const cm_tensor *y = CM_ARG(call, batch_norm_inference, y), *x = CM_ARG(call, batch_norm_inference, x);
+    const cm_tensor *residual = CM_ARG(call, batch_norm_inference, residual);
+    args->type = x->dtype;
+    args->narrow_x = x->data;
+    args->narrow_residual = residual->dtype == CM_F32 ? NULL : residual->data;
+    args->narrow_y = y->dtype == CM_F32 ? NULL : y->data;
+    const int64_t rows = (args->chunks.rows + CM_EIGHT - 1) / CM_EIGHT;
+    CM_LAUNCH(stream, call, cm_batch_norm_eights, args, rows * (args->chunks.columns / CM_EIGHT), 1);
+    return CM_OK;
+}
+
 cm_status cm_cuda_batch_norm_inference(cm_stream *stream, const cm_call *call) {
-    cm_batch_norm_args args = args_of(call, CM_ARG(call, batch_norm_inference, x));
+    const cm_tensor *x = CM_ARG(call, batch_norm_inference, x);
+    cm_batch_norm_args args = args_of(call, x);
     args.y = cm_vectors_of(CM_ARG(call, batch_norm_inference, y));
     args.residual = cm_vectors_of(CM_ARG(call, batch_norm_inference, residual));
     args.scale = CM_ARG(call, batch_norm_inference, scale)->data;
@@ -73,6 +87,7 @@ cm_status cm_cuda_batch_norm_inference(cm_stream *stream, const cm_call *call) {
     args.mean = CM_ARG(call, batch_norm_inference, mean)->data;
     args.second = CM_ARG(call, batch_norm_inference, variance)->data;
     args.constant = true;
+    if (x->dtype != CM_F32) return run_eights(stream, call, &args);
     CM_LAUNCH(stream, call, cm_batch_norm_apply, &args, elements(&args), 1);
     return CM_OK;
 }

@@ -8,11 +8,14 @@ typedef struct cm_batch_norm_args {
     cm_chunks chunks; /* of two parts */
     cm_rows y, x, residual, dx, dresidual, dy;
     const float *scale, *shift;
-    float *mean, *second;               /* [C]: what elements are normalised with; see `constant` */
-    float *saved_mean, *saved_inverse;  /* [C] or NULL */
-    float *stats_mean, *stats_variance; /* [C] or NULL; the variance is the unbiased one */
-    float *dscale, *dshift;             /* [C] or NULL */
-    float *total;                       /* [2, C]: of a channel, the sums of g and of g * normal */
+    float *mean, *second;                       /* [C]: what elements are normalised with; see `constant` */
+    float *saved_mean, *saved_inverse;          /* [C] or NULL */
+    float *stats_mean, *stats_variance;         /* [C] or NULL; the variance is the unbiased one */
+    float *dscale, *dshift;                     /* [C] or NULL */
+    float *total;                               /* [2, C]: of a channel, the sums of g and of g * normal */
+    const uint16_t *narrow_x, *narrow_residual; /* planes of 16 bits in place of x, residual, y; NULL: not so */
+    uint16_t *narrow_y;
+    cm_dtype type; /* of them */
     float epsilon;
     cm_activation activation;
     bool constant; /* second is a variance that does not depend on x; else it is 1/std of the batch */
@@ -71,6 +74,50 @@ CM_KERNEL void cm_batch_norm_apply(const cm_batch_norm_args *k, int64_t item, co
     float value = (*cm_at(&k->x, at) - k->mean[c]) * cm_batch_norm_inverse(k, c) * k->scale[c] + k->shift[c];
     if (k->residual.data) value += *cm_at(&k->residual, at);
     *cm_at(&k->y, at) = cm_act_f(k->activation, value);
+}
+
+/* Channels that a thread reads at once, and rows that it does so for. */
+enum { CM_EIGHT = 8 };
+typedef struct cm_eight {
+    uint16_t v[CM_EIGHT];
+} __attribute__((aligned(16))) cm_eight;
+
+/* What stands at row r from channel c on, of 16 bits or of float32; zeros if it is absent. */
+static CM_HD inline void cm_read_eight(const uint16_t *narrow, const cm_rows *wide, int64_t r, int64_t c,
+                                       const cm_batch_norm_args *k, float out[CM_EIGHT]) {
+    cm_eight halves = {{0}};
+    if (narrow) halves = *(const cm_eight *)(const void *)(narrow + r * k->chunks.columns + c);
+    for (int i = 0; i < CM_EIGHT; i++)
+        out[i] = narrow ? cm_widen(halves.v[i], k->type) : wide->data ? cm_row(wide, r)[c + i] : 0.0f;
+}
+
+static CM_HD inline void cm_write_eight(const cm_batch_norm_args *k, int64_t r, int64_t c, const float x[CM_EIGHT]) {
+    cm_eight halves;
+    if (!k->narrow_y) {
+        for (int i = 0; i < CM_EIGHT; i++) cm_row(&k->y, r)[c + i] = x[i];
+        return;
+    }
+    for (int i = 0; i < CM_EIGHT; i++) halves.v[i] = cm_narrow(x[i], k->type);
+    *(cm_eight *)(void *)(k->narrow_y + r * k->chunks.columns + c) = halves;
+}
+
+/* Item: eight channels of eight rows; 1 lane. As cm_batch_norm_apply, of x in 16 bits. */
+CM_KERNEL void cm_batch_norm_eights(const cm_batch_norm_args *k, int64_t item, const cm_lanes *lanes) {
+    cm_place at = cm_place_of(item, k->chunks.columns / CM_EIGHT);
+    int64_t c = at.column * CM_EIGHT, end = (at.row + 1) * CM_EIGHT;
+    float factor[CM_EIGHT], offset[CM_EIGHT];
+    (void)lanes;
+    for (int i = 0; i < CM_EIGHT; i++) {
+        factor[i] = cm_batch_norm_inverse(k, c + i) * k->scale[c + i];
+        offset[i] = k->shift[c + i] - k->mean[c + i] * factor[i];
+    }
+    for (int64_t r = at.row * CM_EIGHT; r < end && r < k->chunks.rows; r++) {
+        float x[CM_EIGHT], residual[CM_EIGHT];
+        cm_read_eight(k->narrow_x, &k->x, r, c, k, x);
+        cm_read_eight(k->narrow_residual, &k->residual, r, c, k, residual);
+        for (int i = 0; i < CM_EIGHT; i++) x[i] = cm_act_f(k->activation, x[i] * factor[i] + offset[i] + residual[i]);
+        cm_write_eight(k, r, c, x);
+    }
 }
 
 /* The gradient in front of the activation; that is none or relu, which reads only y. */
@@ -140,6 +187,7 @@ CM_KERNEL void cm_running_each(const cm_running_args *k, int64_t item, const cm_
 CM_KERNEL_ENTRY(cm_batch_norm_partial, cm_batch_norm_args)
 CM_KERNEL_ENTRY(cm_batch_norm_statistics, cm_batch_norm_args)
 CM_KERNEL_ENTRY(cm_batch_norm_apply, cm_batch_norm_args)
+CM_KERNEL_ENTRY(cm_batch_norm_eights, cm_batch_norm_args)
 CM_KERNEL_ENTRY(cm_batch_norm_slopes, cm_batch_norm_args)
 CM_KERNEL_ENTRY(cm_batch_norm_totals, cm_batch_norm_args)
 CM_KERNEL_ENTRY(cm_batch_norm_input, cm_batch_norm_args)

@@ -59,7 +59,8 @@ static cm_status finish(cm_stream *stream, const cm_call *call, const cm_tensor 
 
 /* The result is made apart where y cannot take it: in 16 bits, or to be added after relu. */
 static bool is_apart(const cm_call *call) {
-    return is_narrow(call) || (CM_ADDS(call, conv2d, y) && call->attr.activation != CM_ACT_NONE);
+    return (is_narrow(call) && CM_ARG(call, conv2d, y)->dtype == CM_F32) ||
+           (CM_ADDS(call, conv2d, y) && call->attr.activation != CM_ACT_NONE);
 }
 
 typedef struct forward_places {
@@ -69,7 +70,7 @@ typedef struct forward_places {
 static forward_places places_of(const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, conv2d, x), *y = CM_ARG(call, conv2d, y);
     forward_places p = {0};
-    p.x = cm_ops_piece(&p.bytes, is_narrow(call) ? narrow_bytes(x) : 0);
+    p.x = cm_ops_piece(&p.bytes, is_narrow(call) && x->dtype == CM_F32 ? narrow_bytes(x) : 0);
     p.y = cm_ops_piece(&p.bytes, !is_apart(call)   ? 0
                                  : is_narrow(call) ? narrow_bytes(y)
                                                    : cm_tensor_count(y) * sizeof(float));
@@ -95,9 +96,9 @@ cm_status cm_cuda_conv2d(cm_stream *stream, const cm_call *call) {
     forward_places p = places_of(call);
     const void *from = x->data, *weight = CM_ARG(call, conv2d, weight)->data;
     bool narrow = is_narrow(call), apart = is_apart(call);
-    if (narrow) {
+    if (narrow) weight = plan->copy->block.base;
+    if (narrow && x->dtype == CM_F32) {
         from = cm_ops_at(stream, p.x);
-        weight = plan->copy->block.base;
         CM_TRY(make_narrow(stream, call, x, cm_ops_at(stream, p.x)));
     }
     void *result = apart ? cm_ops_at(stream, p.y) : y->data;

@@ -235,6 +235,7 @@ static const cm_backend_class class_of_cuda = {
     .name = "cuda",
     .open = open_cuda,
     .close = close_cuda,
+    .narrow_planes = true,
     .stream_bytes = CM_LIBRARY_BYTES,
     .stream_open = open_stream,
     .stream_close = close_stream,

@@ -21,6 +21,8 @@ static sizes sizes_of(const cm_call *call, const cm_tensor *x, const cm_tensor *
                    .type = call->attr.compute};
 }
 
+static size_t floats(int64_t rows, int columns) { return (size_t)rows * (size_t)columns * sizeof(float); }
+
 static bool is_narrow(const sizes *s) { return s->type != CM_F32; }
 
 /* Room for a matrix [rows, columns] as a product reads it, where that is not as it lies. */

@@ -20,7 +20,7 @@ static void key_of(const cm_call *call, int weight, cm_cuda_plan_key *key) {
     for (int i = 0; i < CM_CALL_TENSORS; i++) {
         const cm_tensor *t = &call->t[i];
         if (t->data) {
-            *f++ = 16 * t->ndim + cm_alignment_gap(t->data);
+            *f++ = (int32_t)t->dtype << 8 | t->ndim << 4 | cm_alignment_gap(t->data);
             for (int d = 0; d < CM_MAX_DIMS; d++) *f++ = t->dim[d];
             *f++ = t->stride;
         } else {
