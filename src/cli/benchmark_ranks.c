@@ -85,7 +85,7 @@ static cm_status find_sums(const together *t, cm_comm *comm, cm_scaling *out) {
 
 static cm_status measure_together(const cm_benchmark *bench, cm_comm *comm, int rows, cm_scaling *out) {
     together t = {.rounds = 0};
-    cm_status status = cm_benchmark_training_open(bench, comm, rows, &t.training);
+    cm_status status = cm_benchmark_training_open(bench, comm, rows, 1, &t.training);
     if (status == CM_OK) status = time_together(comm, bench->seconds, update_round, &t, &out->update);
     if (status == CM_OK) status = find_sums(&t, comm, out);
     if (status == CM_OK) out->parameters = (int64_t)cm_network_parameters(t.training.network)->parameters;
@@ -95,7 +95,7 @@ static cm_status measure_together(const cm_benchmark *bench, cm_comm *comm, int 
 
 static cm_status measure_alone(const cm_benchmark *bench, cm_comm *comm, int rows, cm_scaling *out) {
     cm_benchmark_training t;
-    cm_status status = cm_benchmark_training_open(bench, NULL, rows, &t);
+    cm_status status = cm_benchmark_training_open(bench, NULL, rows, 1, &t);
     if (status == CM_OK) status = time_together(comm, bench->seconds, cm_benchmark_training_round, &t, &out->compute);
     cm_benchmark_training_close(&t);
     return status;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/trace.h"
 #include "replay/internal.h"
 
 /* Batch i of an iteration is drawn into slot i mod slots. */
@@ -38,7 +39,9 @@ struct cm_prefetch {
 
 /* Draws batch number i of the iteration; called without the lock by whoever draws. */
 static void draw(cm_prefetch *p, int64_t i, slot *s) {
+    CM_TRACE_BEGIN("draw");
     s->status = cm_replay_sample(p->replay, p->first_update + (uint64_t)i, p->beta, s->batch);
+    CM_TRACE_END();
     if (s->status == CM_OK && p->stage.run) s->status = p->stage.run(p->stage.context, (int)(s - p->slot), s->batch);
     if (s->status != CM_OK) snprintf(s->message, sizeof s->message, "%s", cm_error_message());
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/file.h"
+#include "core/trace.h"
 #include "run/checkpoint.h"
 #include "run/run.h"
 #include "support/far.h"
@@ -116,13 +117,63 @@ START_TEST(a_run_computes_the_same_bits_where_the_host_cannot_see_the_memory) {
 END_TEST
 
 START_TEST(as_it_does_however_many_batches_are_prepared_ahead) {
-    static const int depths[] = {0, 1, 5};
+    static const char *const ways[] = {"prefetch_depth=0", "prefetch_depth=1", "prefetch_depth=5",
+                                       "overlap=on threads=2"};
     char near[CM_HASH_HEX], far[CM_HASH_HEX], settings[256];
     cm_far_state.is_late = true;
-    snprintf(settings, sizeof settings, "%s updates_per_iteration=7 prefetch_depth=%d", kinds[0], depths[_i]);
+    snprintf(settings, sizeof settings, "%s updates_per_iteration=7 %s", kinds[0], ways[_i]);
     train("ref", settings, false, 20, near);
     train("cuda", settings, false, 20, far);
     ck_assert_str_eq(near, far);
+}
+END_TEST
+
+/* Only what an iteration ends with does, however many updates and moves it has. */
+START_TEST(updates_and_searches_never_wait_for_the_whole_device) {
+    static const char *const overlap[] = {"overlap=off", "overlap=on threads=2"};
+    char hash[CM_HASH_HEX], settings[256];
+    size_t stops[2], before = 0;
+    for (int many = 0; many < 2; many++) {
+        snprintf(settings, sizeof settings, "%s %s updates_per_iteration=%d steps_per_iteration=%d", kinds[0],
+                 overlap[_i], many ? 20 : 5, many ? 32 : 16);
+        train("cuda", settings, false, many ? 80 : 20, hash);
+        ck_assert_int_eq(cm_directory_remove(run_folder("cuda")), CM_OK);
+        stops[many] = cm_far_state.stops - before;
+        before = cm_far_state.stops;
+    }
+    ck_assert_uint_eq(stops[0], stops[1]);
+}
+END_TEST
+
+/* How many ranges of a name there are in a timeline, all on one thread. */
+static int count_ranges(const char *text, const char *name, int *thread) {
+    char head[64];
+    int count = 0;
+    snprintf(head, sizeof head, "{\"name\":\"%s\",", name);
+    for (const char *at = text; (at = strstr(at, head)) != NULL; at += strlen(head)) {
+        int on = 0;
+        ck_assert_int_eq(sscanf(strstr(at, "\"tid\":"), "\"tid\":%d", &on), 1);
+        if (count++ > 0) ck_assert_int_eq(on, *thread);
+        *thread = on;
+    }
+    return count;
+}
+
+START_TEST(a_timeline_shows_batches_staged_on_a_thread_beside_the_updates) {
+    char hash[CM_HASH_HEX], path[192], *text;
+    int stager = -1, learner = -1, finisher = -1;
+    size_t size;
+    snprintf(path, sizeof path, "%s.json", run_folder("trace"));
+    ck_assert_int_eq(cm_trace_open(path), CM_OK);
+    train("cuda", "updates_per_iteration=6", false, 18, hash);
+    ck_assert_int_eq(cm_trace_close(), CM_OK);
+    ck_assert_int_eq(cm_file_read(path, 1 << 24, &text, &size), CM_OK);
+    ck_assert_int_eq(count_ranges(text, "stage", &stager), 18);
+    ck_assert_int_eq(count_ranges(text, "update", &learner), 18);
+    ck_assert_int_eq(count_ranges(text, "finish", &finisher), 18);
+    ck_assert_int_eq(learner, finisher);
+    ck_assert_int_ne(stager, learner);
+    free(text);
 }
 END_TEST
 
@@ -294,7 +345,9 @@ int main(void) {
     tcase_set_timeout(tc, 120);
     tcase_add_checked_fixture(tc, cm_test_folder_make, tear_down);
     tcase_add_loop_test(tc, a_run_computes_the_same_bits_where_the_host_cannot_see_the_memory, 0, KINDS);
-    tcase_add_loop_test(tc, as_it_does_however_many_batches_are_prepared_ahead, 0, 3);
+    tcase_add_loop_test(tc, as_it_does_however_many_batches_are_prepared_ahead, 0, 4);
+    tcase_add_loop_test(tc, updates_and_searches_never_wait_for_the_whole_device, 0, 2);
+    tcase_add_test(tc, a_timeline_shows_batches_staged_on_a_thread_beside_the_updates);
     tcase_add_loop_test(tc, a_number_that_is_not_finite_is_that_of_the_same_update_and_batch, 0, 3);
     tcase_add_test(tc, a_run_that_was_left_there_may_be_gone_on_with_on_the_host_and_the_other_way_round);
     tcase_add_test(tc, unless_it_is_told_a_device_takes_the_whole_batch_at_once_and_the_host_64_rows);

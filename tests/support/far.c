@@ -39,6 +39,7 @@ static void give(const cm_device *device, void *block, size_t bytes) {
 /* As a GPU's: behind all that was given to any stream. */
 static cm_status copy_far(const cm_device *device, void *to, const void *from, size_t bytes) {
     (void)device;
+    __atomic_fetch_add(&cm_far_state.stops, 1, __ATOMIC_RELAXED);
     CM_TRY(finish_all());
     memcpy(cm_far_near(to), cm_far_near(from), bytes);
     return CM_OK;
