@@ -36,7 +36,7 @@ device/cuda/lanes.h|b.value == a.value && b.at < a.at|b.value == a.value && b.at
 backend/cuda/rows.h|at.column = item - at.row * n|at.column = item - at.row
 device/cuda/lanes.h|i += (lanes)->count|i += (lanes)->count + 1
 backend/cuda/elementwise.h|*cm_at(&k->a, at) + *cm_at(&k->b, at)|*cm_at(&k->a, at) - *cm_at(&k->b, at)
-backend/cuda/elementwise.h|k->scale * *cm_at(&k->a, at)|*cm_at(&k->a, at)
+backend/cuda/elementwise.h|scale * *cm_at(&k->a, at)|*cm_at(&k->a, at)
 backend/cuda/elementwise.h|*cm_at(&k->a, at) * slope|slope
 backend/cuda/columns.h|r < chunk.end; r++) sum|r + 1 < chunk.end; r++) sum
 backend/cuda/columns.h|r < k->chunks.rows; r += lanes->count|r + 1 < k->chunks.rows; r += lanes->count
@@ -88,8 +88,20 @@ backend/cuda/optimiser.h|if (place.column < copy->columns)|if (place.column <= c
 backend/cuda/optimiser.h|place.row * copy->stride|place.row * copy->step
 backend/cuda/optimiser.h|cm_narrow(value, copy->type)|cm_narrow(value, CM_BF16)
 backend/cuda/optimiser.h|rates->gradient_scale *= k->factor[0]|rates->gradient_scale *= k->factor[1]
-backend/cuda/optimiser.h|double norm = sqrt(cm_lanes_sum(lanes, sum))|double norm = cm_lanes_sum(lanes, sum)
-backend/cuda/optimiser.h|if (!isfinite(k->check[i])) sum|if (isfinite(k->check[i])) sum
+backend/formulas.h|sqrt(squares) / scale|squares / scale
+backend/formulas.h|sqrt(squares) / scale|sqrt(squares)
+backend/formulas.h|cm_clip_factor_d(norm, rule->clip_norm) / scale|cm_clip_factor_d(norm, rule->clip_norm)
+backend/formulas.h|if (scaling && sound)|if (scaling)
+backend/formulas.h|if (scaling[CM_SCALING_SCALE] <= 1.0f)|if (scaling[CM_SCALING_SCALE] < 1.0f)
+backend/formulas.h|scaling[CM_SCALING_SCALE] *= 0.5f|scaling[CM_SCALING_SCALE] *= 2.0f
+backend/formulas.h|scaling[CM_SCALING_GOOD] < (float)rule->growth|scaling[CM_SCALING_GOOD] <= (float)rule->growth
+backend/formulas.h|scaling[CM_SCALING_SCALE] < CM_SCALING_MOST|scaling[CM_SCALING_SCALE] <= CM_SCALING_MOST
+backend/formulas.h|pow(rule->beta1|pow(rule->beta2
+backend/formulas.h|scaling[CM_SCALING_SKIPPED] += 1.0f|scaling[CM_SCALING_SKIPPED] += 2.0f
+backend/formulas.inc|r->correction1 = (CM_R)scaling[CM_SCALING_CORRECTION1]|r->correction1 = (CM_R)scaling[CM_SCALING_CORRECTION2]
+backend/cuda/optimiser.h|if (!isfinite(k->check[i])) flaws|if (isfinite(k->check[i])) flaws
+backend/cuda/optimiser.h|cm_rates_correct_f(&rates, k->scaling)|cm_rates_correct_f(&rates, NULL)
+backend/cuda/elementwise.h|k->scale * k->times[0]|k->times[0]
 backend/cuda/optimiser.h|if (cm_step_counts(k->factor)) k->y[item]|if (!cm_step_counts(k->factor)) k->y[item]
 backend/formulas.inc|most > 0 && factor < 1 ? factor|factor < 1 ? factor
 backend/cuda/dense.h|at.row * k->to_stride|at.row * k->n
@@ -154,7 +166,7 @@ is_killed() {
     fi
     by=cuda_ops
     case $stem in
-    all | formulas.inc | lanes | rows) set -- elementwise layer_norm batch_norm minmax softmax support losses shape optimiser lstm dense ;;
+    all | formulas | formulas.inc | lanes | rows) set -- elementwise layer_norm batch_norm minmax softmax support losses shape optimiser lstm dense ;;
     columns) set -- layer_norm batch_norm dense ;;
     *) set -- "$stem" ;;
     esac

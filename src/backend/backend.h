@@ -50,6 +50,20 @@ typedef struct cm_support {
     bool transform; /* h of learning 2 in front of the projection */
 } cm_support;
 
+/* State of dynamic loss scaling: scaling[CM_SCALING_NUMBERS] on the device, that clip renews. Counts stand still at
+ * 2^24.
+ */
+typedef enum cm_scaling_number {
+    CM_SCALING_SCALE,       /* what the losses' gradients are multiplied by, a power of two */
+    CM_SCALING_GOOD,        /* steps taken since it changed */
+    CM_SCALING_STEPS,       /* steps taken */
+    CM_SCALING_SKIPPED,     /* steps skipped */
+    CM_SCALING_CORRECTION1, /* 1 - beta1^steps */
+    CM_SCALING_CORRECTION2, /* 1 - beta2^steps */
+    CM_SCALING_NUMBERS
+} cm_scaling_number;
+#define CM_SCALING_MOST 16777216.0f /* the scale lies in 1 .. 2^24 */
+
 /* Attributes; each row of ops.def names those it reads. Zero is the default everywhere. */
 typedef struct cm_attr {
     cm_activation activation;
@@ -62,6 +76,7 @@ typedef struct cm_attr {
     bool inverse;          /* value_transform */
     bool kl;               /* policy_loss: add sum target log target */
     bool decoupled, first; /* adam_step, sgd_step */
+    int growth;            /* clip: steps taken until the loss scale doubles; 0: never */
     float epsilon, scale;
     /* of the optimiser; doubles, because 1 - beta and its like are computed in double and rounded once */
     double learning_rate, beta1, beta2, correction1, correction2, weight_decay, gradient_scale, clip_norm;

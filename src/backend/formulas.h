@@ -79,6 +79,44 @@ static CM_HD inline cm_encoded cm_encoded_of(cm_encoding encoding, int actions, 
 /* factor[2] of clip, or NULL: does what depends on it happen? Not if the norm is not finite. */
 static CM_HD inline bool cm_step_counts(const float *factor) { return !factor || isfinite(factor[1]); }
 
+/* What clip writes of the sum of squares of a gradient, where `sound` says that all numbers to check are finite.
+ * scaling may be NULL (ops.def). */
+typedef struct cm_clip_rule {
+    double clip_norm, beta1, beta2;
+    int growth;
+} cm_clip_rule;
+
+static inline cm_clip_rule cm_clip_rule_of(const cm_attr *a) {
+    cm_clip_rule rule = {a->clip_norm, a->beta1, a->beta2, a->growth};
+    return rule;
+}
+
+static CM_HD inline void cm_scaling_renew(const cm_clip_rule *rule, bool finite, float *scaling) {
+    if (!finite) {
+        if (scaling[CM_SCALING_SCALE] <= 1.0f) return;
+        scaling[CM_SCALING_SCALE] *= 0.5f;
+        scaling[CM_SCALING_GOOD] = 0.0f;
+        scaling[CM_SCALING_SKIPPED] += 1.0f;
+        return;
+    }
+    scaling[CM_SCALING_STEPS] += 1.0f;
+    scaling[CM_SCALING_GOOD] += 1.0f;
+    scaling[CM_SCALING_CORRECTION1] = (float)(1.0 - pow(rule->beta1, (double)scaling[CM_SCALING_STEPS]));
+    scaling[CM_SCALING_CORRECTION2] = (float)(1.0 - pow(rule->beta2, (double)scaling[CM_SCALING_STEPS]));
+    if (rule->growth == 0 || scaling[CM_SCALING_GOOD] < (float)rule->growth) return;
+    scaling[CM_SCALING_GOOD] = 0.0f;
+    if (scaling[CM_SCALING_SCALE] < CM_SCALING_MOST) scaling[CM_SCALING_SCALE] *= 2.0f;
+}
+
+static CM_HD inline void cm_clip_write(const cm_clip_rule *rule, double squares, bool sound, float factor[2],
+                                       float *scaling) {
+    const double scale = scaling ? (double)scaling[CM_SCALING_SCALE] : 1.0;
+    const double norm = sound ? sqrt(squares) / scale : (double)NAN;
+    factor[0] = (float)(cm_clip_factor_d(norm, rule->clip_norm) / scale);
+    factor[1] = (float)norm;
+    if (scaling && sound) cm_scaling_renew(rule, isfinite(factor[1]), scaling);
+}
+
 /* True if h and c of an lstm are zero on entering step t. */
 static CM_HD inline bool cm_lstm_is_reset(int horizon, int t) { return t > 0 && horizon > 0 && t % horizon == 0; }
 

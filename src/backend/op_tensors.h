@@ -29,7 +29,7 @@ enum {
     CM_T_activation_backward_y
 };
 enum { CM_T_add_y, CM_T_add_a, CM_T_add_b };
-enum { CM_T_scale_add_y, CM_T_scale_add_x };
+enum { CM_T_scale_add_y, CM_T_scale_add_x, CM_T_scale_add_times };
 enum { CM_T_layer_norm_y, CM_T_layer_norm_saved, CM_T_layer_norm_x, CM_T_layer_norm_scale, CM_T_layer_norm_shift };
 enum {
     CM_T_layer_norm_backward_dx,
@@ -184,13 +184,14 @@ enum {
 };
 enum { CM_T_add_into_y, CM_T_add_into_x };
 enum { CM_T_sum_squares_partial, CM_T_sum_squares_x };
-enum { CM_T_clip_factor, CM_T_clip_partial, CM_T_clip_check };
+enum { CM_T_clip_factor, CM_T_clip_scaling, CM_T_clip_partial, CM_T_clip_check };
 enum {
     CM_T_adam_step_parameter,
     CM_T_adam_step_first,
     CM_T_adam_step_second,
     CM_T_adam_step_gradient,
-    CM_T_adam_step_factor
+    CM_T_adam_step_factor,
+    CM_T_adam_step_scaling
 };
 enum { CM_T_sgd_step_parameter, CM_T_sgd_step_momentum, CM_T_sgd_step_gradient, CM_T_sgd_step_factor };
 enum { CM_T_lerp_y, CM_T_lerp_x, CM_T_lerp_factor };

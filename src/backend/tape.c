@@ -177,6 +177,17 @@ cm_var cm_tape_columns(cm_tape *tape, cm_var x, int first, int columns) {
     return cm_tape_view(tape, x, &shape, (size_t)first * sizeof(float), true);
 }
 
+cm_var cm_tape_part(cm_tape *tape, cm_var x, int first, int count) {
+    if (x == CM_NO_VAR) return CM_NO_VAR;
+    const cm_tensor *whole = &tape->var[x].shape, shape = cm_tensor_1d(NULL, whole->dtype, count);
+    if (whole->ndim != 1 || tape->var[x].grad != CM_NO_VAR || first < 0 || count < 1 || first + count > whole->dim[0]) {
+        cm_tape_error(tape, "elements %d..%d of a variable with %d dimensions and %d rows", first, first + count - 1,
+                      whole->ndim, whole->dim[0]);
+        return CM_NO_VAR;
+    }
+    return cm_tape_view(tape, x, &shape, (size_t)first * cm_dtype_size(whole->dtype), true);
+}
+
 cm_var cm_tape_flatten(cm_tape *tape, cm_var x) {
     if (x == CM_NO_VAR) return CM_NO_VAR;
     cm_tensor shape = tape->var[x].shape;

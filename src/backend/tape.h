@@ -27,6 +27,7 @@ typedef enum cm_memory {
     CM_MEM_INPUT,     /* what the caller writes before a pass: observations, actions, targets    */
     CM_MEM_POOL,      /* hidden states of a search [slots, D]                                    */
     CM_MEM_WORK,      /* activations and their gradients                                         */
+    CM_MEM_SCALING,   /* state of loss scaling (backend.h)                                       */
     CM_MEM_RESULT,    /* what the host reads after a pass: losses, values, logits                */
     CM_MEM_COUNT
 } cm_memory;
@@ -63,6 +64,8 @@ cm_var cm_tape_pool(cm_tape *tape, int slots, int width);                      /
 cm_var cm_tape_param(cm_tape *tape, const cm_param *param);                    /* in PARAMETER or STATE */
 /* Rows of `first` and of the `count - 1` parameters behind it as one [sum of rows, ...]; they must be neighbours. */
 cm_var cm_tape_merged(cm_tape *tape, const cm_param *const *params, int count);
+/* x without a gradient, a coefficient of losses, times the loss scale in SCALING. */
+cm_var cm_tape_loss_scaled(cm_tape *tape, cm_var x);
 cm_var cm_tape_constant(cm_tape *tape, int n, float value); /* [n], filled once per pass */
 
 /* The host reads x after a pass (cm_pass_result): x, a result of the last calls that has no views, moves to RESULT. */
@@ -71,8 +74,9 @@ void cm_tape_result(cm_tape *tape, cm_var x);
 /* ---- views: same memory, same gradient ----------------------------------------------------------------------------
  */
 cm_var cm_tape_columns(cm_tape *tape, cm_var x, int first,
-                       int columns);             /* of a 2-D variable; every column must be used */
-cm_var cm_tape_flatten(cm_tape *tape, cm_var x); /* [B, ...] -> [B, n] */
+                       int columns);                                /* of a 2-D variable; every column must be used */
+cm_var cm_tape_part(cm_tape *tape, cm_var x, int first, int count); /* elements of a 1-D variable without a gradient */
+cm_var cm_tape_flatten(cm_tape *tape, cm_var x);                    /* [B, ...] -> [B, n] */
 cm_var cm_tape_reshape_planes(cm_tape *tape, cm_var x, int height, int width,
                               int channels);                         /* [B, HWC] -> [B, H, W, C] */
 cm_var cm_tape_stop_gradient(cm_tape *tape, cm_var x);               /* no gradient flows back through it */

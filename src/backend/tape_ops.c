@@ -37,6 +37,21 @@ cm_var cm_tape_scale_gradient(cm_tape *tape, cm_var x, float scale) {
     return y;
 }
 
+cm_var cm_tape_loss_scaled(cm_tape *tape, cm_var x) {
+    const int numbers = CM_SCALING_NUMBERS;
+    if (bad(tape, x)) return CM_NO_VAR;
+    const cm_tensor shape = *shape_of(tape, x);
+    cm_var scaling = cm_tape_new(tape, CM_MEM_SCALING, CM_F32, 1, &numbers, false);
+    cm_var y = cm_tape_new(tape, CM_MEM_WORK, CM_F32, shape.ndim, shape.dim, false);
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_scale_add);
+    if (!node || scaling == CM_NO_VAR || y == CM_NO_VAR) return CM_NO_VAR;
+    node->t[CM_T_scale_add_y] = y;
+    node->t[CM_T_scale_add_x] = x;
+    node->t[CM_T_scale_add_times] = scaling;
+    node->attr.scale = 1.0f;
+    return y;
+}
+
 cm_var cm_tape_dense(cm_tape *tape, cm_var x, cm_var weight, cm_var bias, const cm_action_input *action,
                      cm_activation activation) {
     if (bad(tape, x) || bad(tape, weight)) return CM_NO_VAR;

@@ -325,8 +325,16 @@ static void add_report(const cm_run_learner *l, const cm_train_report *r, cm_lea
     }
     sum->total_loss += r->total_loss;
     sum->gradient_norm += r->gradient_norm;
+    sum->skipped += r->skipped;
     sum->clipped += r->clipped;
     sum->learning_rate = r->learning_rate;
+}
+
+static void read_scaling(const cm_run_learner *l, cm_learning *sum) {
+    const cm_loss_scaling scaling = cm_trainer_loss_scaling(l->trainer);
+    const bool is_scaled = scaling.scale > 0.0;
+    sum->loss_scale = is_scaled ? scaling.scale : (double)NAN;
+    sum->skipped_steps = is_scaled ? (double)scaling.skipped : (double)NAN;
 }
 
 /* Sums into means; 0 / 0 is NAN. What there is only with chance, or learnt codes, is NAN without. */
@@ -335,7 +343,7 @@ static void divide(const cm_run_learner *l, cm_learning *sum, double n) {
     sum->afterstate_loss /= chance, sum->code_loss /= chance;
     sum->commitment_loss /= l->codes ? (double)NAN : chance;
     sum->value_loss /= n, sum->policy_loss /= n, sum->reward_loss /= n, sum->consistency_loss /= n, sum->entropy /= n;
-    sum->total_loss /= n, sum->gradient_norm /= n, sum->clipped /= n;
+    sum->total_loss /= n, sum->gradient_norm /= n - (double)sum->skipped, sum->clipped /= n;
 }
 
 /* Keeps the batch that led to a number that is not finite. */
@@ -420,6 +428,7 @@ cm_status cm_run_learner_run(cm_run_learner *l, int64_t updates, double share, c
     cm_prefetch_end(l->prefetch);
     CM_TRACE_END();
     divide(l, out, (double)batches);
+    read_scaling(l, out);
     if (batches == 0) out->learning_rate = (double)NAN;
     return status;
 }

@@ -22,10 +22,11 @@ typedef struct cm_run_learner cm_run_learner;
 
 /* What the updates of one iteration found; means, NAN if there were none. */
 typedef struct cm_learning {
-    int64_t updates;
+    int64_t updates, skipped; /* skipped: those whose step loss scaling skipped */
     double total_loss, value_loss, policy_loss, reward_loss, consistency_loss, entropy, gradient_norm, clipped;
     double afterstate_loss, code_loss, commitment_loss; /* with chance; NAN without */
     double learning_rate;                               /* of the last update */
+    double loss_scale, skipped_steps; /* behind them; since the start of the run; NAN without loss scaling */
 } cm_learning;
 
 /* Makes replay, batches and trainer of a session; `pool` does the work. The caller owns it. */

@@ -39,6 +39,8 @@ static const cm_metrics_field fields[] = {
     NUMBER(gradient_norm),
     NUMBER(learning_rate),
     NUMBER(clipped_targets),
+    NUMBER(loss_scale),
+    NUMBER(skipped_steps),
     NUMBER(temperature),
     NUMBER(replay_fill),
     NUMBER(eval_return),

@@ -22,6 +22,7 @@ typedef struct cm_metrics {
     double total_loss, value_loss, policy_loss, reward_loss, consistency_loss, entropy; /* mean of the updates */
     double afterstate_loss, code_loss, commitment_loss;   /* with chance                                             */
     double gradient_norm, learning_rate, clipped_targets; /* before clipping; of the last update; share of targets */
+    double loss_scale, skipped_steps;                     /* with float16: of the next update; in all                */
     double temperature, replay_fill;                      /* of acting; share of the replay's budget in use, 0 .. 1 */
     double eval_return, eval_std, eval_episodes;          /* greedy evaluation                                      */
 } cm_metrics;

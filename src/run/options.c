@@ -67,7 +67,7 @@ const cm_option cm_run_option_rows[] = {
     CM_OPTION(
         ENUM, model_dtype, "Data Types", "float32", 0, 0,
         "Precision of matrix work: bfloat16 is faster where the processor has it; sums, losses and parameters stay in "
-        "float32. float16 is for GPUs.",
+        "float32. float16, with dynamic loss scaling, is for GPUs.",
         .choices = "float32|float16|bfloat16"),
     CM_OPTION(ENUM, action_dtype, "Data Types", "int32", 0, 0, "Kept for CuMind's files; actions are stored as int32.",
               .choices = "int32|int64", .idle = always_int32),

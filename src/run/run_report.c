@@ -183,6 +183,11 @@ void cm_run_say_end(cm_run *run, const cm_run_result *r) {
                                                : "asked to stop";
     cm_progress_say(run->progress, "%s after %lld steps, %lld updates, %lld episodes, %s", why, (long long)r->env_steps,
                     (long long)r->updates, (long long)r->episodes, time);
+    const cm_loss_scaling scaling = cm_trainer_loss_scaling(cm_run_learner_trainer(run->learner));
+    if (scaling.scale > 0.0) {
+        cm_progress_say(run->progress, "loss scale %g, %lld of %lld updates were skipped", scaling.scale,
+                        (long long)scaling.skipped, (long long)r->updates);
+    }
     if (r->evaluated) {
         const cm_evaluation *e = &r->final;
         cm_progress_say(

@@ -11,7 +11,7 @@
 static const char state_file[] = "state.json";
 static const char state_format[] = "cumind-run-1";
 
-enum { JSON_BYTES = 16 * 1024, MOST_RANKS = 65536 };
+enum { JSON_BYTES = 16 * 1024, MOST_RANKS = 65536, MOST_STEPS = 1 << 24 }; /* steps: that loss scaling counts */
 
 /* ---- weights ---- */
 
@@ -81,6 +81,26 @@ static uint64_t state_bytes(void *context) {
     return cm_run_leads(run) ? JSON_BYTES : 0;
 }
 
+static void put_loss_scaling(cm_json_writer *json, cm_loss_scaling s) {
+    if (s.scale == 0.0) return;
+    cm_json_begin_object(json, "loss_scaling");
+    cm_json_put_double(json, "scale", s.scale);
+    cm_json_put_int(json, "good", s.good);
+    cm_json_put_int(json, "steps", s.steps);
+    cm_json_put_int(json, "skipped", s.skipped);
+    cm_json_end_object(json);
+}
+
+static cm_status get_loss_scaling(const cm_json *object, cm_trainer *trainer) {
+    cm_loss_scaling s;
+    if (!object) return CM_OK;
+    CM_TRY(cm_json_need_number(object, "scale", &s.scale));
+    CM_TRY(cm_json_need_int(object, "good", 0, MOST_STEPS, &s.good));
+    CM_TRY(cm_json_need_int(object, "steps", 0, MOST_STEPS, &s.steps));
+    CM_TRY(cm_json_need_int(object, "skipped", 0, MOST_STEPS, &s.skipped));
+    return cm_trainer_set_loss_scaling(trainer, &s);
+}
+
 static void write_state(const cm_run *run, cm_json_writer *json) {
     const cm_run_state *s = &run->state;
     const cm_actor_counts counts = run->counts;
@@ -101,6 +121,7 @@ static void write_state(const cm_run *run, cm_json_writer *json) {
     cm_json_put_int(json, "saved_updates", s->saved_updates);
     cm_json_put_bool(json, "goal_reached", s->goal_reached);
     cm_json_put_double(json, "best_return", s->best_return);
+    put_loss_scaling(json, cm_trainer_loss_scaling(cm_run_learner_trainer(run->learner)));
     cm_json_put_double(json, "credit", cm_run_learner_credit(run->learner));
     cm_json_put_double(json, "seconds", cm_run_seconds(run));
     cm_json_put_int(json, "metrics_bytes", run->metrics.bytes);
@@ -151,6 +172,7 @@ static cm_status read_state(cm_run *run, const cm_json *root) {
     s->evaluated_iteration = is_known ? (int64_t)cm_json_number(evaluated, -1.0) : -1;
     s->is_pending = cm_json_get(root, "pending") != NULL;
     if (s->is_pending) run->row = cm_metrics_get(cm_json_get(root, "pending"));
+    CM_TRY(get_loss_scaling(cm_json_get(root, "loss_scaling"), cm_run_learner_trainer(run->learner)));
     cm_run_learner_set_credit(run->learner, s->credit);
     cm_trainer_set_updates(cm_run_learner_trainer(run->learner), updates);
     return CM_OK;

@@ -153,14 +153,15 @@ static cm_status check_state(train_case *c) {
     return cm_network_parameters(c->network)->states ? check_after(c, true, "state_after") : CM_OK;
 }
 
-static cm_status check_gradients(train_case *c) {
+static cm_status check_gradients(train_case *c, double scale) {
     const cm_param_table *table = cm_network_parameters(c->network);
     CM_TRY(cm_trainer_fetch(c->trainer, CM_TRAINER_ALL));
     const float *gradient = cm_trainer_gradients(c->trainer);
     for (int i = 0; i < table->count; i++) {
         const cm_param *p = &table->param[i];
         if (p->state) continue;
-        CM_TRY(cm_case_check(c->report, gradient + p->offset, p->count, "gradients/%s", p->name));
+        for (size_t j = 0; j < p->count; j++) c->scratch[j] = (float)((double)gradient[p->offset + j] / scale);
+        CM_TRY(cm_case_check(c->report, c->scratch, p->count, "gradients/%s", p->name));
     }
     return CM_OK;
 }
@@ -190,7 +191,7 @@ static cm_status check_step(train_case *c, const cm_train_report *r) {
         CM_TRY(check_doubles(c, r->consistency_loss, K, "consistency_loss"));
     }
     CM_TRY(check_predictions(c));
-    CM_TRY(check_gradients(c));
+    CM_TRY(check_gradients(c, r->loss_scale));
     CM_TRY(check_after(c, false, "parameters_after"));
     return check_state(c);
 }

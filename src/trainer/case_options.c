@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#define CASE_LOSS_SCALE 1024 /* in float16: no step of a case may be skipped */
+
 /* Index of a string member in a list of words that ends with NULL. */
 static cm_status word(const cm_json *object, const char *key, const char *const *words, int *out) {
     const cm_json *node;
@@ -161,5 +163,6 @@ cm_status cm_case_options_read(const cm_json *root, cm_case_options *out) {
     CM_TRY(cm_json_need(options, "optimizer", CM_JSON_OBJECT, &optimizer));
     t->chunk_rows = out->batch; /* the statistics of a case are those of its whole batch */
     t->gradient_accumulation = 1;
+    t->loss_scale = CASE_LOSS_SCALE;
     return read_optimizer(optimizer, t);
 }

@@ -1,6 +1,6 @@
 /* The inside of a trainer: trainer.c (creation, updates), slot.c (batches on their way to the device and back),
- * weights.c (blocks and slow weights), values.c (bootstraps), reducer.c (gradients of several ranks), agreement.c
- * (whether they hold the same parameters).
+ * weights.c (blocks and slow weights), values.c (bootstraps), scaling.c (of losses), reducer.c (gradients of several
+ * ranks), agreement.c (whether they hold the same parameters).
  */
 #ifndef CM_TRAINER_INTERNAL_H
 #define CM_TRAINER_INTERNAL_H
@@ -18,13 +18,16 @@ extern "C" {
  * number where a result of some rank is none. */
 enum { CM_TRAINER_BEHIND = 2 };
 
+/* Numbers behind the results of a batch: factor[2] of clip, and what it has left of the state of loss scaling. */
+enum { CM_TRAINER_FACTORS = 2, CM_TRAINER_FOUND = CM_TRAINER_FACTORS + CM_SCALING_NUMBERS };
+
 typedef struct cm_values cm_values;
 typedef struct cm_reducer cm_reducer;
 
 /* What a batch has of its own, so that the next ones can be prepared meanwhile. */
 typedef struct cm_trainer_slot {
     cm_mirror inputs;  /* pinned, of all chunks */
-    cm_mirror results; /* pinned, of all chunks, and behind them factor[2] of clip: all that the host reads of it */
+    cm_mirror results; /* pinned, of all chunks, and behind them CM_TRAINER_FOUND: all that the host reads of it */
     cm_pass **pass;    /* [workers, 2] on these; owned */
     cm_mark staged;    /* behind the inputs' way to the device */
     cm_mark returned;  /* behind the results' way back */
@@ -46,6 +49,7 @@ struct cm_trainer {
     /* owned blocks */
     cm_mirror parameters, state, average, target, target_state, accumulated;
     cm_mirror gradients;
+    cm_mirror scaling;      /* state of loss scaling; not taken without */
     cm_trainer_slot *slots; /* [slot_count] */
     int slot_count;
     cm_buffer *work;     /* [workers, 2] activations */
@@ -63,6 +67,7 @@ struct cm_trainer {
     uint64_t *hashes;           /* [ranks, tensors]; NULL: nothing is checked */
     /* mutable */
     int64_t updates;
+    cm_loss_scaling scaled;                  /* behind the last update that is finished */
     int waiting;                             /* batches accumulated since the last step */
     int begun;                               /* how many are in `slot` */
     cm_trainer_slot *slot[CM_TRAINER_BEGUN]; /* the oldest first, whose step has been launched */
@@ -107,7 +112,7 @@ cm_status cm_agreement_check(cm_trainer *trainer) CM_MUST_USE;
 cm_status cm_slots_create(cm_trainer *trainer) CM_MUST_USE;
 void cm_slots_destroy(cm_trainer *trainer);
 cm_trainer_slot *cm_slot_at(const cm_trainer *trainer, int number);
-float *cm_slot_factor(const cm_trainer *trainer, const cm_trainer_slot *slot); /* [2] on the device */
+float *cm_slot_factor(const cm_trainer *trainer, const cm_trainer_slot *slot); /* [CM_TRAINER_FOUND] on the device */
 cm_chunk_rows cm_trainer_chunk(const cm_trainer *trainer, int chunk);
 int cm_trainer_kind(const cm_trainer *trainer, const cm_chunk_rows *rows); /* of its pass and unroll: 0 or 1 */
 /* Its rows into the host's side of the inputs. */
@@ -116,6 +121,14 @@ void cm_slot_stage_chunk(const cm_trainer *trainer, const cm_trainer_slot *slot,
 /* Value targets of a batch that was staged before they were known, in the order of the learning stream. */
 cm_status cm_slot_send_values(const cm_trainer *trainer, const cm_trainer_slot *slot) CM_MUST_USE;
 cm_status cm_slot_return(const cm_trainer *trainer, cm_trainer_slot *slot) CM_MUST_USE; /* results to the host */
+
+/* Loss scaling, where config.compute is CM_F16; else these do nothing.
+ *
+ * keep: behind[CM_SCALING_NUMBERS] on the device <- the state, in the order of the first stream. read: what was kept,
+ * as the host sees it; true if the update's step was skipped. */
+cm_status cm_scaling_create(cm_trainer *trainer) CM_MUST_USE;
+cm_status cm_scaling_keep(cm_trainer *trainer, float *behind) CM_MUST_USE;
+bool cm_scaling_read(cm_trainer *trainer, const float *behind);
 
 /* Values of observations by the slow weights, 64 rows at a time on all workers. */
 cm_status cm_values_create(cm_trainer *trainer, cm_values **out) CM_MUST_USE;

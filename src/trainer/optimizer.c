@@ -153,10 +153,15 @@ static cm_status square_slice(void *context, int task, int worker) {
 cm_status cm_optimizer_clip(cm_optimizer *optimizer, const float *gradient, const cm_optimizer_check *check,
                             float *factor) {
     cm_optimizer *o = optimizer;
-    cm_call call = {.op = CM_OP_clip, .attr = {.clip_norm = o->config.options->clip_norm}};
+    cm_call call = {.op = CM_OP_clip,
+                    .attr = {.clip_norm = o->config.options->clip_norm,
+                             .beta1 = o->config.options->beta1,
+                             .beta2 = o->config.options->beta2,
+                             .growth = o->config.options->loss_scale_growth_interval}};
     o->gradient = (float *)(uintptr_t)gradient;
     CM_TRY(cm_pool_run(o->config.pool, slices(o), square_slice, o));
     call.t[CM_T_clip_factor] = flat(factor, 0, 2);
+    if (o->config.scaling) call.t[CM_T_clip_scaling] = flat(o->config.scaling, 0, CM_SCALING_NUMBERS);
     call.t[CM_T_clip_partial] = flat((float *)(void *)o->partial.base, 0, (o->n + BLOCK - 1) / BLOCK);
     call.t[CM_T_clip_check] = flat(check->number, 0, check->count);
     return cm_call_run(o->config.streams[0], &call);
@@ -173,6 +178,7 @@ static cm_status step_range(void *context, int task, int worker) {
     if (o->second) call.t[CM_T_adam_step_second] = flat(o->second, r->first, r->count);
     call.t[o->second ? CM_T_adam_step_gradient : CM_T_sgd_step_gradient] = flat(o->gradient, r->first, r->count);
     call.t[o->second ? CM_T_adam_step_factor : CM_T_sgd_step_factor] = flat(o->factor, 0, 2);
+    if (o->second && o->config.scaling) call.t[CM_T_adam_step_scaling] = flat(o->config.scaling, 0, CM_SCALING_NUMBERS);
     CM_TRY(cm_call_run(stream, &call));
     if (!o->config.average) return CM_OK;
     cm_call average = {.op = CM_OP_lerp, .attr = {.scale = (float)(1.0 - o->config.options->ema_decay)}};

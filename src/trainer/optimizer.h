@@ -20,6 +20,7 @@ typedef struct cm_optimizer_config {
     cm_stream *const *streams; /* one per worker; where the device is not the host, one */
     int64_t total_updates;
     float *parameters, *average; /* [n] on the device, as all gradients; average NULL: none is kept */
+    float *scaling;              /* [CM_SCALING_NUMBERS] on the device: state of loss scaling; NULL: there is none */
 } cm_optimizer_config;
 
 cm_status cm_optimizer_create(const cm_optimizer_config *config, cm_optimizer **out) CM_MUST_USE;
@@ -31,7 +32,8 @@ cm_status cm_gradient_sum(cm_stream *stream, float *const *gradient, int count, 
 /* gradient[0] <- sum of gradient[count] buffers [n] in that tree, by all workers. */
 cm_status cm_optimizer_sum(cm_optimizer *optimizer, float *const *gradient, int count) CM_MUST_USE;
 
-/* factor[2] on the device <- what clips gradient[n], and its L2 norm: NAN if a number of check[count] is not finite. In
+/* factor[2] on the device <- what clips gradient[n], and its L2 norm: NAN if a number of check[count] is not finite.
+ * With loss scaling the norm is that of the true gradient, the factor undoes the scale, and the scale is renewed. In
  * the order of the first stream; nothing is waited for. */
 typedef struct cm_optimizer_check {
     float *number; /* on the device */
@@ -41,7 +43,7 @@ cm_status cm_optimizer_clip(cm_optimizer *optimizer, const float *gradient, cons
                             float *factor) CM_MUST_USE;
 
 /* The learning rate of an update and one step with gradients gradient[n] and that factor[2]: nothing changes if the
- * norm is not finite. */
+ * norm is not finite. Corrections of moments count updates, with loss scaling those that were not left out. */
 double cm_optimizer_rate(const cm_optimizer *optimizer, int64_t update);
 cm_status cm_optimizer_step(cm_optimizer *optimizer, const float *gradient, float *factor, int64_t update) CM_MUST_USE;
 

@@ -77,6 +77,12 @@ const cm_option cm_trainer_option_rows[] = {
               .idle = if_sgd),
     CM_OPTION(INT, gradient_accumulation, SECTION, "1", 1, 65536,
               "Batches whose gradients are averaged for one update."),
+    CM_OPTION(DOUBLE, loss_scale, SECTION, "65536", 1, 16777216,
+              "With model_dtype float16: what gradients are multiplied by at first, a power of two, so that small ones "
+              "are not lost. An update whose gradient is not finite is skipped, and the scale halves."),
+    CM_OPTION(INT, loss_scale_growth_interval, SECTION, "2000", 0, 16777216,
+              "With model_dtype float16: updates without such a gradient until the scale doubles; 0: it never does.",
+              .flags = CM_OPTION_RESUME),
 
     CM_OPTION(ENUM, schedule, SECTION, "cosine", 0, 0, "How the learning rate goes on behind the warm-up.",
               .choices = "constant|step|exponential|piecewise|cosine", .flags = CM_OPTION_RESUME),

@@ -36,6 +36,8 @@ typedef struct cm_trainer_options {
     double momentum;  /* sgd */
     double beta1, beta2, adam_epsilon;
     int gradient_accumulation; /* batches per step of the optimiser */
+    double loss_scale;         /* with products in float16: what losses are multiplied by at first, a power of two */
+    int loss_scale_growth_interval; /* steps until it doubles; 0: never */
 
     int schedule;               /* cm_schedule_type */
     int64_t warmup_steps;       /* updates */

@@ -12,13 +12,11 @@ static cm_status open_passes(const cm_trainer *t, cm_trainer_slot *slot) {
     const int workers = cm_pool_size(t->config.pool);
     CM_TRY(cm_alloc(&slot->pass, 2 * (size_t)workers, sizeof *slot->pass, "passes"));
     for (int i = 0; i < 2 * workers; i++) {
-        void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = t->parameters.block.base,
-                                    [CM_MEM_STATE] = t->state.block.base,
-                                    [CM_MEM_GRADIENT] = t->gradients.block.base,
-                                    [CM_MEM_STATS] = t->stats.base,
-                                    [CM_MEM_INPUT] = slot->inputs.block.base,
-                                    [CM_MEM_RESULT] = slot->results.block.base,
-                                    [CM_MEM_WORK] = t->work[i].base};
+        void *base[CM_MEM_COUNT] = {
+            [CM_MEM_PARAMETER] = t->parameters.block.base, [CM_MEM_STATE] = t->state.block.base,
+            [CM_MEM_GRADIENT] = t->gradients.block.base,   [CM_MEM_STATS] = t->stats.base,
+            [CM_MEM_INPUT] = slot->inputs.block.base,      [CM_MEM_SCALING] = t->scaling.block.base,
+            [CM_MEM_RESULT] = slot->results.block.base,    [CM_MEM_WORK] = t->work[i].base};
         const cm_tape *tape = t->unroll[i % 2].tape;
         if (tape) CM_TRY(cm_pass_create(tape, t->streams[i / 2], base, &slot->pass[i]));
     }
@@ -28,7 +26,8 @@ static cm_status open_passes(const cm_trainer *t, cm_trainer_slot *slot) {
 static cm_status open_slot(const cm_trainer *t, cm_trainer_slot *slot) {
     const cm_device *device = t->config.backend->device;
     const size_t chunks = (size_t)t->chunks;
-    CM_TRY(cm_mirror_create_pinned(&slot->results, device, chunks * t->result_stride + CM_ALIGN, "results"));
+    const size_t results = chunks * t->result_stride + CM_TRAINER_FOUND * sizeof(float);
+    CM_TRY(cm_mirror_create_pinned(&slot->results, device, results, "results"));
     CM_TRY(cm_mirror_create_pinned(&slot->inputs, device, chunks * t->input_stride, "training inputs"));
     return open_passes(t, slot);
 }
@@ -132,7 +131,7 @@ cm_status cm_trainer_stage(cm_trainer *trainer, int slot, const cm_train_batch *
 /* ---- and back ---- */
 
 cm_status cm_slot_return(const cm_trainer *t, cm_trainer_slot *slot) {
-    const size_t bytes = (size_t)t->chunks * t->result_stride + 2 * sizeof(float);
+    const size_t bytes = (size_t)t->chunks * t->result_stride + CM_TRAINER_FOUND * sizeof(float);
     CM_TRY(cm_stream_pull(t->streams[0], slot->results.host, slot->results.block.base, bytes));
     return cm_mark_set(&slot->returned, t->streams[0]);
 }

@@ -103,6 +103,7 @@ static cm_status build(cm_trainer *t) {
     CM_TRY(cm_mirror_push(&t->state));
     CM_TRY(record(t));
     CM_TRY(take_chunks(t));
+    CM_TRY(cm_scaling_create(t));
     CM_TRY(open_workers(t));
     CM_TRY(cm_slots_create(t));
     CM_TRY(cm_agreement_create(t));
@@ -113,7 +114,8 @@ static cm_status build(cm_trainer *t) {
                                      t->streams,
                                      t->config.total_updates,
                                      (float *)t->parameters.block.base,
-                                     (float *)t->average.block.base};
+                                     (float *)t->average.block.base,
+                                     (float *)t->scaling.block.base};
     CM_TRY(cm_optimizer_create(&optimizer, &t->optimizer));
     if (t->config.bootstrap) CM_TRY(cm_values_create(t, &t->values));
     CM_TRY(cm_trainer_copy_slow(t));
@@ -147,8 +149,8 @@ static void close_workers(cm_trainer *t) {
 void cm_trainer_destroy(cm_trainer *trainer) {
     if (!trainer) return;
     cm_trainer *t = trainer;
-    cm_mirror *mirrors[] = {&t->parameters,   &t->state,     &t->average,    &t->target,
-                            &t->target_state, &t->gradients, &t->accumulated};
+    cm_mirror *mirrors[] = {&t->parameters,   &t->state,     &t->average,     &t->target,
+                            &t->target_state, &t->gradients, &t->accumulated, &t->scaling};
     cm_reducer_destroy(t->reducer);
     cm_values_destroy(t->values);
     cm_slots_destroy(t);
@@ -352,6 +354,7 @@ static cm_status step(cm_trainer *t, cm_trainer_slot *slot, const float *gradien
     float *factor = cm_slot_factor(t, slot);
     const int64_t every = t->config.options->target_update_frequency;
     CM_TRY(cm_optimizer_clip(t->optimizer, gradient, &check, factor));
+    CM_TRY(cm_scaling_keep(t, factor + CM_TRAINER_FACTORS));
     CM_TRY(cm_optimizer_step(t->optimizer, gradient, factor, t->updates));
     CM_TRY(update_statistics(t, factor));
     t->updates++;
@@ -435,11 +438,14 @@ static cm_status read_report(cm_trainer *t, cm_train_report *report) {
     fill_report(t, report);
     report->clipped = clipped_share;
     report->reduce_seconds = slot->reduce_seconds, report->exposed_seconds = slot->exposed_seconds;
+    report->loss_scale = t->scaled.scale > 0.0 ? t->scaled.scale : 1.0;
     CM_TRY(check_losses(t, report));
     if (!slot->is_due) return CM_OK;
-    report->gradient_norm = (double)factor[1];
     report->learning_rate = cm_optimizer_rate(t->optimizer, report->update);
     report->stepped = true;
+    report->skipped = cm_scaling_read(t, factor + CM_TRAINER_FACTORS);
+    if (report->skipped) return CM_OK;
+    report->gradient_norm = (double)factor[1];
     return check_norm(t, report);
 }
 

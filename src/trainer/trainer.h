@@ -77,7 +77,8 @@ typedef struct cm_train_report {
     double value_loss[CM_UNROLL_MAX + 1], policy_loss[CM_UNROLL_MAX + 1], entropy[CM_UNROLL_MAX + 1];
     double reward_loss[CM_UNROLL_MAX], consistency_loss[CM_UNROLL_MAX];
     double afterstate_loss[CM_UNROLL_MAX], code_loss[CM_UNROLL_MAX], commitment_loss[CM_UNROLL_MAX]; /* with chance */
-    double gradient_norm; /* before clipping */
+    double gradient_norm; /* before clipping; 0 if the step was skipped */
+    double loss_scale;    /* what the gradients carried; 1 without loss scaling */
     double learning_rate;
     double clipped;          /* share of value targets outside the support */
     const float *priorities; /* [B] |v_0 - z_0| + epsilon; owned by the trainer, until the next one is finished */
@@ -85,12 +86,14 @@ typedef struct cm_train_report {
      * device both are those of giving it the work */
     double reduce_seconds, exposed_seconds;
     bool stepped; /* false while gradients are accumulated over several batches */
+    bool skipped; /* by loss scaling: nothing has changed but the scale and the number of updates */
 } cm_train_report;
 
 /* One update in place: all of it is launched, then the results and the norm are waited for at once. Of several ranks
  * each gives its rows of the batch, and all get the same report but for the priorities. Errors: CM_ERR_NOT_FINITE if a
  * loss or the gradient norm is not a number; the message names the first term or parameter that is not, and nothing was
- * changed on any rank (gradients that were being accumulated are lost). CM_ERR_STATE if ranks no longer agree. */
+ * changed on any rank (gradients that were being accumulated are lost). With loss scaling a norm that is not finite is
+ * an error only at scale 1, see below. CM_ERR_STATE if ranks no longer agree. */
 cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm_train_report *report) CM_MUST_USE;
 
 /* The same in three parts, so that a device need not wait for the host: while it learns from one batch the next ones
@@ -140,11 +143,25 @@ cm_status cm_trainer_fetch(cm_trainer *trainer, cm_trainer_part part) CM_MUST_US
 float *cm_trainer_parameters(cm_trainer *trainer, cm_weights which);
 float *cm_trainer_state(cm_trainer *trainer, cm_weights which);
 float *cm_trainer_moments(cm_trainer *trainer, int order);    /* 0 first (or momentum), 1 second (NULL for sgd) */
-const float *cm_trainer_gradients(const cm_trainer *trainer); /* of the last update, before clipping */
+const float *cm_trainer_gradients(const cm_trainer *trainer); /* of the last update, before clipping, times its scale */
 cm_status cm_trainer_changed(cm_trainer *trainer) CM_MUST_USE;
 
 int64_t cm_trainer_updates(const cm_trainer *trainer);
 void cm_trainer_set_updates(cm_trainer *trainer, int64_t updates); /* when a checkpoint is loaded */
+
+/* Dynamic loss scaling, with compute CM_F16: losses are multiplied by a scale on the way into their gradients, which
+ * the step undoes, so norm, clipping and moments are those of the true gradient. If the gradient is not finite the step
+ * is skipped and the scale halves; it doubles after options.loss_scale_growth_interval steps in a row. A skipped step
+ * counts as an update, but not in the corrections of Adam's moments, and a copy to the target network that is due with
+ * it is not made. All ranks decide alike. Sources: Micikevicius et al. 2018; PyTorch's GradScaler. */
+typedef struct cm_loss_scaling {
+    double scale;                 /* of the next update, a power of two from 1 to 2^24; 0 without loss scaling */
+    int64_t good, steps, skipped; /* steps taken since the scale changed, taken and skipped in all */
+} cm_loss_scaling;
+cm_loss_scaling cm_trainer_loss_scaling(const cm_trainer *trainer); /* behind the last update that is finished */
+/* When a checkpoint is loaded. Does nothing without loss scaling. Errors: CM_ERR_INPUT for a scale that is no power of
+ * two or out of range, CM_ERR_DEVICE. */
+cm_status cm_trainer_set_loss_scaling(cm_trainer *trainer, const cm_loss_scaling *state) CM_MUST_USE;
 
 /* Floating-point operations of one update's matrix products, forward and backward. */
 double cm_trainer_flops(const cm_trainer *trainer);

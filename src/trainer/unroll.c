@@ -31,7 +31,31 @@ typedef struct recorder {
     const cm_trainer_config *config;
     const cm_network_config *network;
     cm_unroll *u;
+    cm_var coefficients, scaled; /* of all losses, as they are staged and as the losses read them */
+    int taken;                   /* of the coefficients' rows */
 } recorder;
+
+/* The coefficients of one loss. */
+static cm_var coefficient_rows(recorder *r) {
+    const int first = r->taken;
+    r->taken += r->u->rows;
+    return cm_tape_part(r->u->tape, r->coefficients, first, r->u->rows);
+}
+
+/* What a loss reads of them. */
+static cm_var scaled_rows(const recorder *r, cm_var rows) {
+    if (rows == CM_NO_VAR || r->scaled == r->coefficients) return rows;
+    const size_t at = cm_tape_offset(r->u->tape, rows) - cm_tape_offset(r->u->tape, r->coefficients);
+    return cm_tape_part(r->u->tape, r->scaled, (int)(at / sizeof(float)), r->u->rows);
+}
+
+static void record_coefficients(recorder *r) {
+    const cm_unroll *u = r->u;
+    const int of_chance = u->chance ? 2 + u->encoder : 0;
+    const int all = u->rows * (2 * (u->unroll + 1) + u->unroll * (1 + u->consistency + of_chance));
+    r->coefficients = cm_tape_input(u->tape, CM_F32, 1, &all);
+    r->scaled = r->config->compute == CM_F16 ? cm_tape_loss_scaled(u->tape, r->coefficients) : r->coefficients;
+}
 
 static cm_var float_rows(recorder *r) { return cm_tape_input(r->u->tape, CM_F32, 1, &r->u->rows); }
 
@@ -49,29 +73,30 @@ static cm_var policy_input(recorder *r) {
 static void chance_inputs(recorder *r, cm_unroll_chance *c) {
     int pair[2] = {r->u->rows, 2 * cm_network_observation_size(r->config->network)};
     int code[2] = {r->u->rows, r->u->codes};
-    c->value_coefficient = float_rows(r);
-    c->code_coefficient = float_rows(r);
+    c->value_coefficient = coefficient_rows(r);
+    c->code_coefficient = coefficient_rows(r);
     c->given = r->u->encoder ? CM_NO_VAR : cm_tape_input(r->u->tape, CM_F32, 2, code);
     c->observations = r->u->encoder ? cm_tape_input(r->u->tape, CM_F32, 2, pair) : CM_NO_VAR;
-    c->commitment_coefficient = r->u->encoder ? float_rows(r) : CM_NO_VAR;
+    c->commitment_coefficient = r->u->encoder ? coefficient_rows(r) : CM_NO_VAR;
 }
 
 static void record_inputs(recorder *r) {
     cm_unroll *u = r->u;
     for (int k = 0; k <= u->unroll; k++) u->value_target[k] = float_rows(r);
     u->observation = observation_input(r);
+    record_coefficients(r);
     for (int k = 0; k <= u->unroll; k++) {
-        u->value_coefficient[k] = float_rows(r);
+        u->value_coefficient[k] = coefficient_rows(r);
         u->policy_target[k] = policy_input(r);
-        u->policy_coefficient[k] = float_rows(r);
+        u->policy_coefficient[k] = coefficient_rows(r);
         u->legal[k] = r->config->options->mask_illegal ? policy_input(r) : CM_NO_VAR;
     }
     for (int k = 0; k < u->unroll; k++) {
         u->actions[k] = cm_tape_input(u->tape, CM_I32, 1, &u->rows);
         u->reward_target[k] = float_rows(r);
-        u->reward_coefficient[k] = float_rows(r);
+        u->reward_coefficient[k] = coefficient_rows(r);
         u->target_observation[k] = u->consistency ? observation_input(r) : CM_NO_VAR;
-        u->consistency_coefficient[k] = u->consistency ? float_rows(r) : CM_NO_VAR;
+        u->consistency_coefficient[k] = u->consistency ? coefficient_rows(r) : CM_NO_VAR;
         if (u->chance) chance_inputs(r, &u->step[k]);
     }
 }
@@ -84,12 +109,14 @@ static void record_losses(recorder *r, cm_hidden state, int k) {
     if (o->policy_weight > 0.0) rule.entropy_weight = (float)(o->entropy_weight / o->policy_weight);
     cm_outputs out = cm_network_predict(r->config->network, u->tape, state, k > 0);
     u->policy_logits[k] = out.policy;
-    u->policy[k] = cm_tape_policy_loss(u->tape, out.policy, u->policy_target[k], u->policy_coefficient[k], &rule);
-    u->value[k] =
-        cm_tape_value_loss(u->tape, out.value, u->value_target[k], u->value_coefficient[k], &r->network->value_support);
+    u->policy[k] =
+        cm_tape_policy_loss(u->tape, out.policy, u->policy_target[k], scaled_rows(r, u->policy_coefficient[k]), &rule);
+    u->value[k] = cm_tape_value_loss(u->tape, out.value, u->value_target[k], scaled_rows(r, u->value_coefficient[k]),
+                                     &r->network->value_support);
     if (k > 0) {
-        u->reward[k - 1] = cm_tape_value_loss(u->tape, out.reward, u->reward_target[k - 1],
-                                              u->reward_coefficient[k - 1], &r->network->reward_support);
+        u->reward[k - 1] =
+            cm_tape_value_loss(u->tape, out.reward, u->reward_target[k - 1],
+                               scaled_rows(r, u->reward_coefficient[k - 1]), &r->network->reward_support);
     }
 }
 
@@ -101,7 +128,7 @@ static void record_consistency(recorder *r, cm_hidden state, int k) {
     cm_var online = cm_network_project_predict(network, u->tape, state.scaled);
     cm_var target = cm_network_project(network, u->tape, cm_tape_stop_gradient(u->tape, seen.scaled));
     u->consistency_loss[k - 1] = cm_tape_consistency_loss(u->tape, online, cm_tape_stop_gradient(u->tape, target),
-                                                          u->consistency_coefficient[k - 1]);
+                                                          scaled_rows(r, u->consistency_coefficient[k - 1]));
 }
 
 /* Form "hook": all gradient that arrives at s_k is scaled. */
@@ -128,7 +155,7 @@ static cm_var record_code(recorder *r, cm_unroll_chance *c) {
     if (!r->u->encoder) return c->given;
     cm_var encoded = cm_network_encode(r->config->network, tape, c->observations),
            code = cm_tape_one_hot(tape, encoded);
-    c->commitment = cm_tape_square_loss(tape, encoded, code, c->commitment_coefficient);
+    c->commitment = cm_tape_square_loss(tape, encoded, code, scaled_rows(r, c->commitment_coefficient));
     return code;
 }
 
@@ -141,9 +168,9 @@ static cm_hidden record_chance(recorder *r, cm_var state, int k) {
     cm_hidden after = cm_network_afterstate(network, u->tape, state, u->actions[k]);
     cm_outputs out = cm_network_predict_chance(network, u->tape, after);
     cm_var code = record_code(r, c);
-    c->value =
-        cm_tape_value_loss(u->tape, out.value, u->value_target[k], c->value_coefficient, &r->network->value_support);
-    c->code = cm_tape_policy_loss(u->tape, out.policy, code, c->code_coefficient, &rule);
+    c->value = cm_tape_value_loss(u->tape, out.value, u->value_target[k], scaled_rows(r, c->value_coefficient),
+                                  &r->network->value_support);
+    c->code = cm_tape_policy_loss(u->tape, out.policy, code, scaled_rows(r, c->code_coefficient), &rule);
     return cm_network_outcome(network, u->tape, after.scaled, code);
 }
 
@@ -172,7 +199,7 @@ static void keep_results(const cm_unroll *u) {
 }
 
 cm_status cm_unroll_record(const cm_trainer_config *config, int rows, cm_unroll *out) {
-    recorder r = {config, cm_network_get_config(config->network), out};
+    recorder r = {.config = config, .network = cm_network_get_config(config->network), .u = out};
     out->rows = rows;
     out->unroll = config->unroll;
     out->consistency = r.network->consistency && config->options->consistency_weight > 0.0;

@@ -40,6 +40,9 @@ END_TEST
 START_TEST(outputs_take_the_place_of_gradients) { op_bench_compare_aliased(&bench); }
 END_TEST
 
+START_TEST(clip_renews_the_loss_scale) { op_bench_scale_losses(&bench); }
+END_TEST
+
 START_TEST(changed_weights_count_after_repack) { op_bench_change_weights(&bench); }
 END_TEST
 
@@ -258,6 +261,7 @@ int main(void) {
                             families[i].first, families[i].last + 1);
     tcase_add_test(add_case(suite, "dense"), columns_of_few_and_of_many_rows_are_summed);
     tcase_add_loop_test(add_case(suite, "optimiser"), an_optimiser_step_renews_the_copies_of_weights, 0, 2);
+    tcase_add_test(add_case(suite, "optimiser"), clip_renews_the_loss_scale);
     tcase_add_test(add_case(suite, "minmax"), ties_go_to_the_first);
     TCase *tests = add_case(suite, "rest");
     tcase_add_test(tests, every_operation_is_of_a_family);

@@ -61,6 +61,9 @@ END_TEST
 START_TEST(an_output_may_take_the_place_of_its_gradient) { on_every_backend(op_bench_compare_aliased); }
 END_TEST
 
+START_TEST(clip_renews_the_loss_scale) { on_every_backend(op_bench_scale_losses); }
+END_TEST
+
 START_TEST(a_changed_weight_counts_after_repack) { on_every_backend(op_bench_change_weights); }
 END_TEST
 
@@ -102,6 +105,7 @@ int main(void) {
     tcase_add_test(tests, positions_of_tensors_match_ops_def);
     tcase_add_test(tests, every_operation_equals_ref_and_writes_nothing_else);
     tcase_add_test(tests, an_output_may_take_the_place_of_its_gradient);
+    tcase_add_test(tests, clip_renews_the_loss_scale);
     tcase_add_test(tests, a_changed_weight_counts_after_repack);
     tcase_add_test(tests, ref_refuses_actions_and_rows_out_of_range);
     suite_add_tcase(suite, tests);

@@ -419,6 +419,8 @@ static void record_wrong_columns(graph *g) {
     ck_assert_int_eq(cm_tape_constant(g->tape, 3, 1.0f), CM_NO_VAR);
 }
 
+static void record_wrong_part(graph *g) { (void)cm_tape_part(g->tape, input_1d(g), 1, B); }
+
 static void record_wrong_planes(graph *g) { (void)cm_tape_reshape_planes(g->tape, input_2d(g, 4), 3, 1, 2); }
 
 static void record_distant_parameters(graph *g) {
@@ -445,6 +447,7 @@ static void record_many_constants(graph *g) {
 
 START_TEST(what_cannot_be_recorded_is_named) {
     assert_recording_fails(record_wrong_columns, "columns 3..4 of a variable with 2 dimensions and 4 columns");
+    assert_recording_fails(record_wrong_part, "of a variable with 1 dimensions and");
     assert_recording_fails(record_wrong_planes, "a variable of 4 columns cannot be 3 x 1 x 2 planes");
     assert_recording_fails(record_distant_parameters, "parameters first and last are not neighbours");
     assert_recording_fails(record_unused_columns, "5 of 6 columns of a merged layer are used");

@@ -1,5 +1,5 @@
 /* Runs whose searches have another model than a learnt deterministic one, as a user meets them: the true rules, and a
- * learnt one with chance. */
+ * learnt one with chance; and a run in float16, on the backend that has it everywhere. */
 #include <check.h>
 #include <math.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 #include "support/program.h"
 
 /* Runs of a second: 16 games at a time, a checkpoint every 20 updates. */
-enum { ALPHAZERO, CHANCE, GIVEN, MODELS };
+enum { ALPHAZERO, CHANCE, GIVEN, HALF, MODELS };
 static const char *const small[MODELS] = {
     " --set policy=alphazero --set env_name=tictactoe --set num_envs=16 --set env_steps=1024 --set "
     "temperature_threshold=3"
@@ -28,6 +28,10 @@ static const char *const small[MODELS] = {
     " --set preset=none --set family=resnet --set conv_channels=4 --set head_channels=2"
     " --set min_memory_steps=256 --set replay_ratio=4 --set checkpoint_updates=6 --set evaluation_simulations=8"
     " --set evaluation_interval=256 --set evaluation_episodes=2 --set final_evaluation_episodes=2",
+    " --backend ref --dtype float16 --set loss_scale=16777216 --set loss_scale_growth_interval=10"
+    " --set env_name=tictactoe --set num_envs=8 --set steps_per_iteration=4 --set env_steps=256 --set num_simulations=4"
+    " --set hidden_dim=16 --set min_memory_steps=64 --set batch_size=8 --set num_unroll_steps=2 --set replay_ratio=8"
+    " --set checkpoint_updates=20 --set evaluation_interval=0 --set final_evaluation_episodes=2",
 };
 
 static char reference[MODELS][64];
@@ -131,9 +135,26 @@ START_TEST(metrics_hold_what_chance_costs) {
         char text[1 << 16], name[64];
         snprintf(name, sizeof name, "ref-%d/metrics.jsonl", model);
         cm_program_file(cm_test_folder, name, text, sizeof text);
-        ck_assert((strstr(text, "\"code_loss\": ") != NULL) == (model != ALPHAZERO));
+        ck_assert((strstr(text, "\"code_loss\": ") != NULL) == (model == CHANCE || model == GIVEN));
         ck_assert((strstr(text, "\"commitment_loss\": ") != NULL) == (model == CHANCE));
     }
+}
+END_TEST
+
+/* From 2^24 the scale falls until gradients fit, and then tries more again and again. */
+START_TEST(metrics_and_report_tell_of_loss_scale_and_skipped_steps) {
+    char text[1 << 16];
+    const char *last = NULL;
+    cm_program_file(cm_test_folder, "ref-3/metrics.jsonl", text, sizeof text);
+    for (const char *at = text; (at = strstr(at, "\"loss_scale\": ")); at++) last = at;
+    ck_assert_ptr_nonnull(last);
+    double scale, skipped;
+    ck_assert_int_eq(sscanf(last, "\"loss_scale\": %lf, \"skipped_steps\": %lf", &scale, &skipped), 2);
+    ck_assert_msg(scale < 16777216.0 && scale > 1.0, "scale %g", scale);
+    ck_assert_msg(skipped > log2(16777216.0 / scale), "%g skipped, scale %g", skipped, scale);
+    snprintf(text, sizeof text, "train --run said%s", small[HALF]);
+    expect_ok(text);
+    ck_assert_msg(strstr(result.out, " of 192 updates were skipped") != NULL, "%s", result.out);
 }
 END_TEST
 
@@ -176,6 +197,7 @@ int main(void) {
     tcase_add_test(t, trees_that_are_kept_play_other_games);
     tcase_add_test(t, agents_are_evaluated_shown_and_inspected);
     tcase_add_test(t, metrics_hold_what_chance_costs);
+    tcase_add_test(t, metrics_and_report_tell_of_loss_scale_and_skipped_steps);
     tcase_add_test(t, a_game_without_chance_is_learnt_all_the_same);
     tcase_add_loop_test(t, a_policy_that_does_not_fit_the_game_is_one_line, 0, 2);
     suite_add_tcase(suite, t);

@@ -79,7 +79,7 @@ static int run_rank(const char *what, const char *path) {
 
 START_TEST(a_hundred_updates_of_2_ranks_on_devices_give_the_bits_of_one) {
     if (!cm_program_has_mpi()) return;
-    cm_rank_expect_same_bits(cm_test_folder, (int[]){2}, 1);
+    cm_rank_expect_same_bits("updates", cm_test_folder, (int[]){2}, 1);
 }
 END_TEST
 

@@ -237,3 +237,65 @@ void op_bench_change_weights(op_bench *b) {
         }
     }
 }
+
+/* ---- loss scaling ---- */
+
+/* State of loss scaling: scale, good steps, all steps, skipped ones. */
+typedef struct scaling_case {
+    float squares, check; /* the gradient's sum of squares, and a number that has to be finite */
+    int growth;
+    float before[4], after[4];
+} scaling_case;
+
+static const scaling_case scalings[] = {
+    {576.0f, 0.0f, 5, {8, 3, 19, 2}, {8, 4, 20, 2}},
+    {576.0f, 0.0f, 4, {8, 3, 19, 2}, {16, 0, 20, 2}},
+    {576.0f, 0.0f, 0, {8, 3, 19, 2}, {8, 4, 20, 2}},
+    {576.0f, 0.0f, 4, {16777216, 9, 19, 2}, {16777216, 0, 20, 2}},
+    {INFINITY, 0.0f, 4, {8, 3, 19, 2}, {4, 0, 19, 3}},
+    {NAN, 0.0f, 4, {8, 3, 19, 2}, {4, 0, 19, 3}},
+    {INFINITY, 0.0f, 4, {2, 3, 19, 2}, {1, 0, 19, 3}},
+    {INFINITY, 0.0f, 4, {1, 3, 19, 2}, {1, 3, 19, 2}}, /* no lower: the caller's error */
+    {576.0f, NAN, 4, {8, 3, 19, 2}, {8, 3, 19, 2}},    /* a loss is not finite: nothing to do with the scale */
+    {INFINITY, INFINITY, 4, {8, 3, 19, 2}, {8, 3, 19, 2}},
+};
+
+enum { PARTIALS = 300, CHECKS = 700 };
+
+/* Runs the case with its one number somewhere among zeros; factor[2] and scaling[CM_SCALING_NUMBERS] come back. */
+static void clip_scaled(op_bench *b, const scaling_case *c, float *factor, float *scaling) {
+    static op_run run;
+    op_place place;
+    op_case row = {.op = CM_OP_clip, .sizes = "n=300 m=700"};
+    row.attr = (cm_attr){.clip_norm = 1.5, .beta1 = 0.9, .beta2 = 0.999, .growth = c->growth};
+    op_run_make(&run, &row, CM_OP_clip, (op_variant){.absent = -1, .seed = 1});
+    float *partial = run.call.t[CM_T_clip_partial].data, *check = run.call.t[CM_T_clip_check].data;
+    for (int i = 0; i < PARTIALS; i++) partial[i] = i == 271 ? c->squares : 0.0f;
+    for (int i = 0; i < CHECKS; i++) check[i] = i == 613 ? c->check : 1.0f;
+    memcpy(run.call.t[CM_T_clip_scaling].data, c->before, sizeof c->before);
+    op_place_make(&place, b->stream, &run);
+    run_placed(b->stream, &place);
+    memcpy(factor, run.call.t[CM_T_clip_factor].data, 2 * sizeof *factor);
+    memcpy(scaling, run.call.t[CM_T_clip_scaling].data, CM_SCALING_NUMBERS * sizeof *scaling);
+    op_place_free(&place);
+    op_run_free(&run);
+}
+
+void op_bench_scale_losses(op_bench *b) {
+    for (size_t k = 0; k < sizeof scalings / sizeof *scalings; k++) {
+        const scaling_case *c = &scalings[k];
+        float factor[2], scaling[CM_SCALING_NUMBERS];
+        clip_scaled(b, c, factor, scaling);
+        for (int i = 0; i < 4; i++)
+            ck_assert_msg(scaling[i] == c->after[i], "%s, case %zu: number %d is %g, not %g", b->backend->kind->name, k,
+                          i, (double)scaling[i], (double)c->after[i]);
+        const bool is_finite = isfinite(c->squares) && isfinite(c->check);
+        ck_assert_msg(isfinite(factor[1]) == is_finite, "case %zu: norm %g", k, (double)factor[1]);
+        if (!is_finite) continue;
+        const double norm = 24.0 / (double)c->before[0], clip = norm > 1.5 ? 1.5 / (norm + 1e-6) : 1.0;
+        ck_assert_double_eq_tol((double)factor[1], norm, 1e-6 * norm);
+        ck_assert_double_eq_tol((double)factor[0] * (double)c->before[0], clip, 1e-6);
+        ck_assert_double_eq_tol((double)scaling[CM_SCALING_CORRECTION1], 1.0 - pow(0.9, 20.0), 1e-6);
+        ck_assert_double_eq_tol((double)scaling[CM_SCALING_CORRECTION2], 1.0 - pow(0.999, 20.0), 1e-6);
+    }
+}

@@ -26,5 +26,7 @@ double op_bench_error(op_bench *b, cm_op op, cm_dtype compute);
 void op_bench_compare_aliased(op_bench *b);
 /* A changed weight counts after cm_backend_repack. */
 void op_bench_change_weights(op_bench *b);
+/* What clip makes of loss scaling: true norms; a scale that doubles, halves, stays in its range, or is left alone. */
+void op_bench_scale_losses(op_bench *b);
 
 #endif

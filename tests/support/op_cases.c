@@ -142,7 +142,7 @@ bool op_writes(cm_op op, int i) {
     return cm_op_may_accumulate(op, i) ||
            is_one_of(name, "y saved stats loss entropy decoded partial parameter first second momentum") ||
            (op == CM_OP_support_decode && i == CM_T_support_decode_value) ||
-           (op == CM_OP_clip && i == CM_T_clip_factor);
+           (op == CM_OP_clip && (i == CM_T_clip_factor || i == CM_T_clip_scaling));
 }
 
 bool op_has_products(cm_op op) {
@@ -248,12 +248,20 @@ static void fill_floats(const op_run *run, const char *name, const cm_tensor *t,
     }
 }
 
+/* Loss scaling behind some steps: with attr.growth 4 the next one doubles it. */
+static void fill_scaling(const cm_tensor *t) {
+    static const float state[CM_SCALING_NUMBERS] = {8.0f, 3.0f, 19.0f, 2.0f, 0.75f, 0.02f};
+    memcpy(t->data, state, sizeof state);
+}
+
 static void fill(op_run *run, const op_case *row, int i, cm_rng *rng) {
     char name[CM_OP_NAME_BYTES];
     cm_op_tensor_name(run->call.op, i, name);
     const cm_tensor *t = &run->call.t[i];
     if (t->dtype == CM_I32)
         fill_integers(run, row, name, t, rng);
+    else if (strcmp(name, "scaling") == 0)
+        fill_scaling(t);
     else
         fill_floats(run, name, t, rng);
 }

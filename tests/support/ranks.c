@@ -85,6 +85,7 @@ void cm_rank_open(cm_rank_learner *l, cm_comm *comm, int check_interval) {
                                 .options = &l->options,
                                 .batch = B / comm->size,
                                 .unroll = K,
+                                .compute = l->compute,
                                 .seed = 1,
                                 .total_updates = CM_RANK_UPDATES,
                                 .check_interval = check_interval,
@@ -126,7 +127,10 @@ void cm_rank_train(cm_rank_learner *l, cm_comm *comm, const char *path) {
     char mine[256];
     cm_train_report r;
     cm_rank_open(l, comm, 10);
-    for (int i = 0; i < CM_RANK_UPDATES; i++) cm_rank_need(cm_rank_update(l, comm, i, &r) == CM_OK, "an update");
+    for (int i = 0; i < CM_RANK_UPDATES; i++) {
+        cm_rank_need(cm_rank_update(l, comm, i, &r) == CM_OK, "an update");
+        l->skipped += r.skipped;
+    }
     cm_rank_need((r.reduce_seconds > 0.0) == (comm->size > 1), "the time of sums over ranks");
     cm_rank_need(r.exposed_seconds <= r.reduce_seconds, "the part of it that is not hidden");
     cm_rank_need(cm_trainer_fetch(l->trainer, CM_TRAINER_ALL) == CM_OK, "the device's numbers");
@@ -193,13 +197,13 @@ static void expect_bits(const char *folder, int ranks, const char *alone, size_t
     }
 }
 
-void cm_rank_expect_same_bits(const char *folder, const int *ranks, int count) {
+void cm_rank_expect_same_bits(const char *what, const char *folder, const int *ranks, int count) {
     size_t size;
-    ck_assert_msg(cm_rank_run(0, "updates", folder) == 0, "%s", cm_rank_output);
+    ck_assert_msg(cm_rank_run(0, what, folder) == 0, "%s", cm_rank_output);
     char *alone = cm_rank_file(folder, 0, 0, &size);
     ck_assert_uint_gt(size, 4 * 1000);
     for (int i = 0; i < count; i++) {
-        ck_assert_msg(cm_rank_run(ranks[i], "updates", folder) == 0, "%d ranks: %s", ranks[i], cm_rank_output);
+        ck_assert_msg(cm_rank_run(ranks[i], what, folder) == 0, "%d ranks: %s", ranks[i], cm_rank_output);
         ck_assert_int_eq(cm_rank_count_lines("rank is done"), ranks[i]);
         expect_bits(folder, ranks[i], alone, size);
     }

@@ -27,10 +27,12 @@ extern const cm_network_config cm_rank_network;
 
 typedef struct cm_rank_learner {
     cm_trainer_options options;
+    cm_dtype compute;
     cm_network *network;
     cm_backend *backend;
     cm_pool *pool;
     cm_trainer *trainer;
+    int skipped; /* updates, by loss scaling */
 } cm_rank_learner;
 
 /* Chunks of 2 rows; the size of buckets depends on the number of ranks, the threads on the rank. The backend is on the
@@ -55,9 +57,9 @@ int cm_rank_run(int ranks, const char *what, const char *folder);
 extern char cm_rank_output[1 << 16];
 int cm_rank_count_lines(const char *line); /* that contain it */
 
-/* Fails the test unless "updates" of this program, alone and as each of ranks[count] ranks, gives files of
+/* Fails the test unless `what` of this program, alone and as each of ranks[count] ranks, gives files of
  * cm_rank_train that are the same to the bit. */
-void cm_rank_expect_same_bits(const char *folder, const int *ranks, int count);
+void cm_rank_expect_same_bits(const char *what, const char *folder, const int *ranks, int count);
 
 /* The file that rank `rank` of `ranks` has written; the caller frees it. */
 char *cm_rank_file(const char *folder, int ranks, int rank, size_t *size);

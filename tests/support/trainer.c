@@ -11,6 +11,7 @@ cm_trainer_options cm_test_trainer_options(int batch) {
                                 .beta2 = 0.999,
                                 .adam_epsilon = 1e-8,
                                 .gradient_accumulation = 1,
+                                .loss_scale = 1024,
                                 .schedule_steps = 100,
                                 .decay_steps = 1,
                                 .value_weight = 1,

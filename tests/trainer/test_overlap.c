@@ -50,14 +50,17 @@ static cm_trainer_options standard(void) {
     return o;
 }
 
-static void open_fixture(fixture *f, const cm_trainer_options *o, int slots) {
+static void open_in(fixture *f, cm_dtype compute, const cm_trainer_options *o, int slots) {
     cm_network_config c = cm_test_mlp(O, A, 16, 8, (cm_support){-10, 10, 21, true});
     c.norm = CM_NORM_BATCH;
     memset(f, 0, sizeof *f);
     fill_batches(f);
-    cm_trainer_config config = {.options = o, .batch = B, .unroll = K, .total_updates = 100, .slots = slots};
+    cm_trainer_config config = {
+        .options = o, .batch = B, .unroll = K, .compute = compute, .total_updates = 100, .slots = slots};
     cm_test_trainer_open(&f->base, &c, "cuda", 1, config);
 }
+
+static void open_fixture(fixture *f, const cm_trainer_options *o, int slots) { open_in(f, CM_F32, o, slots); }
 
 static void close_fixture(fixture *f) { cm_test_trainer_close(&f->base); }
 
@@ -118,6 +121,35 @@ START_TEST(batches_that_overlap_give_the_bits_and_reports_of_one_after_the_other
     ck_assert_mem_eq(a.priorities, b.priorities, B * sizeof(float));
     a.priorities = b.priorities = NULL;
     ck_assert_mem_eq(&a, &b, sizeof a);
+    close_fixture(&f);
+    close_fixture(&g);
+}
+END_TEST
+
+/* The scale that the next batch reads is on the device: it may be begun before the host knows that a step was skipped.
+ */
+START_TEST(loss_scales_that_change_are_those_of_one_after_the_other) {
+    cm_trainer_options o = standard();
+    cm_train_report a, b;
+    fixture f, g;
+    o.loss_scale = 1048576.0, o.loss_scale_growth_interval = 2;
+    open_in(&f, CM_F16, &o, SLOTS);
+    open_in(&g, CM_F16, &o, 1);
+    int skipped = 0;
+    begin(&f, 0);
+    for (int i = 0; i < BATCHES; i++) {
+        if (i + 1 < BATCHES) begin(&f, i + 1);
+        ck_assert_int_eq(cm_trainer_finish(f.base.trainer, &a), CM_OK);
+        ck_assert_int_eq(learn_in_turn(&g, i, i + 1, &b), CM_OK);
+        ck_assert_double_eq(a.loss_scale, b.loss_scale);
+        ck_assert_int_eq(a.skipped, b.skipped);
+        skipped += a.skipped;
+    }
+    ck_assert_msg(skipped > 2 && skipped < BATCHES - 2, "%d of %d are skipped", skipped, BATCHES);
+    expect_same(&f, &g);
+    const cm_loss_scaling s = cm_trainer_loss_scaling(f.base.trainer);
+    ck_assert_int_eq(s.skipped, skipped);
+    ck_assert_int_eq(s.steps, BATCHES - skipped);
     close_fixture(&f);
     close_fixture(&g);
 }
@@ -231,6 +263,7 @@ int main(void) {
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, set_late, end_each);
     tcase_add_loop_test(tc, batches_that_overlap_give_the_bits_and_reports_of_one_after_the_other, 0, 3);
+    tcase_add_test(tc, loss_scales_that_change_are_those_of_one_after_the_other);
     tcase_add_test(tc, the_next_batch_is_sent_and_begun_before_the_last_one_is_waited_for);
     tcase_add_test(tc, every_slot_has_its_own_recording_which_never_changes);
     tcase_add_test(tc, no_more_than_two_batches_are_begun_and_none_is_finished_that_was_not);

@@ -1,4 +1,5 @@
-/* Updates: chunks, workers, accumulation, slow weights, gradient scaling by hand, numbers that are not finite. */
+/* Updates: chunks, workers, accumulation, slow weights, gradient scaling by hand, numbers that are not finite, loss
+ * scaling in float16. */
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -49,16 +50,22 @@ static void fill_batch(fixture *f) {
                                 .consistency_mask = f->ones};
 }
 
-static void open_fixture(fixture *f, const cm_network_config *c, const cm_trainer_options *o, int workers, int rows) {
+static void open_on(fixture *f, const char *backend, cm_dtype compute, const cm_network_config *c,
+                    const cm_trainer_options *o, int workers, int rows) {
     memset(f, 0, sizeof *f);
     fill_batch(f);
     cm_trainer_config config = {.options = o,
                                 .batch = rows,
                                 .unroll = K,
+                                .compute = compute,
                                 .total_updates = 100,
                                 .priority_epsilon = 1e-6,
                                 .bootstrap = o->ema_bootstraps || o->target_update_frequency > 0};
-    cm_test_trainer_open(&f->base, c, "cpu", workers, config);
+    cm_test_trainer_open(&f->base, c, backend, workers, config);
+}
+
+static void open_fixture(fixture *f, const cm_network_config *c, const cm_trainer_options *o, int workers, int rows) {
+    open_on(f, "cpu", CM_F32, c, o, workers, rows);
 }
 
 static void close_fixture(fixture *f) { cm_test_trainer_close(&f->base); }
@@ -300,6 +307,223 @@ START_TEST(hidden_gradients_are_scaled_as_computed_by_hand) {
 }
 END_TEST
 
+/* ---- loss scaling ----
+ * ref computes in float16; cpu computes such products in float32, and does all the rest. */
+
+static size_t states(const fixture *f) { return cm_network_parameters(f->base.network)->states; }
+
+/* Weights, average, running statistics and moments, to the bit. */
+static void assert_same(fixture *f, fixture *g) {
+    cm_trainer *a = f->base.trainer, *b = g->base.trainer;
+    const size_t n = count(f) * sizeof(float);
+    ck_assert_mem_eq(online(f), online(g), n);
+    ck_assert_mem_eq(cm_trainer_parameters(a, CM_WEIGHTS_EMA), cm_trainer_parameters(b, CM_WEIGHTS_EMA), n);
+    ck_assert_mem_eq(cm_trainer_state(a, CM_WEIGHTS_ONLINE), cm_trainer_state(b, CM_WEIGHTS_ONLINE),
+                     states(f) * sizeof(float));
+    for (int order = 0; order < 2; order++)
+        if (cm_trainer_moments(a, order))
+            ck_assert_mem_eq(cm_trainer_moments(a, order), cm_trainer_moments(b, order), n);
+}
+
+static cm_trainer_options with_scale(double scale) {
+    cm_trainer_options o = standard();
+    o.loss_scale = scale, o.loss_scale_growth_interval = 2000;
+    o.ema_decay = 0.9, o.clip_norm = 0.5;
+    return o;
+}
+
+START_TEST(the_loss_scale_changes_no_bit_of_an_update) {
+    cm_network_config c = small();
+    cm_trainer_options o = with_scale(1.0), large = with_scale(4096.0);
+    cm_train_report r, s;
+    fixture f, g, h;
+    o.gradient_accumulation = large.gradient_accumulation = 1 + _i;
+    open_on(&f, "cpu", CM_F32, &c, &o, 1, B);
+    open_on(&g, "cpu", CM_F16, &c, &o, 1, B);
+    open_on(&h, "cpu", CM_F16, &c, &large, 2, B);
+    train(&f, 4, &r);
+    train(&g, 4, &r);
+    train(&h, 4, &s);
+    ck_assert_double_eq(r.gradient_norm, s.gradient_norm);
+    ck_assert_double_gt(r.gradient_norm, 0.5); /* it is clipped */
+    ck_assert_double_eq(s.loss_scale, 4096.0);
+    assert_same(&f, &g);
+    assert_same(&g, &h);
+    close_fixture(&f);
+    close_fixture(&g);
+    close_fixture(&h);
+}
+END_TEST
+
+/* At 2^24 no gradient fits in float16: the scale falls until one does, and that step is a first one. */
+START_TEST(steps_that_overflow_are_skipped_without_a_trace_until_the_scale_fits) {
+    cm_network_config c = small();
+    cm_trainer_options o = with_scale(16777216.0), fitting;
+    cm_train_report r;
+    fixture f, untouched, g;
+    int skipped = 0;
+    c.norm = CM_NORM_BATCH;
+    o.optimizer = _i ? CM_OPTIMIZER_SGD : CM_OPTIMIZER_ADAMW;
+    o.schedule = CM_SCHEDULE_CONSTANT, o.chunk_rows = 4;
+    open_on(&f, "ref", CM_F16, &c, &o, 2, B);
+    open_on(&untouched, "ref", CM_F16, &c, &o, 1, B);
+    for (train(&f, 1, &r); r.skipped; train(&f, 1, &r)) {
+        ck_assert(r.stepped && isfinite(r.total_loss));
+        ck_assert_double_eq(r.loss_scale, ldexp(16777216.0, -skipped++));
+        assert_same(&f, &untouched);
+        ck_assert_int_lt(skipped, 24);
+    }
+    ck_assert_int_gt(skipped, 2);
+    ck_assert_double_gt(r.gradient_norm, 0.0);
+    const cm_loss_scaling s = cm_trainer_loss_scaling(f.base.trainer);
+    ck_assert_double_eq(s.scale, ldexp(16777216.0, -skipped));
+    ck_assert_int_eq(s.skipped, skipped);
+    ck_assert_int_eq(s.steps, 1);
+    ck_assert_int_eq(s.good, 1);
+    ck_assert_int_eq(cm_trainer_updates(f.base.trainer), skipped + 1);
+    fitting = o;
+    fitting.loss_scale = s.scale;
+    open_on(&g, "ref", CM_F16, &c, &fitting, 1, B);
+    train(&g, 1, &r);
+    ck_assert(!r.skipped);
+    assert_same(&f, &g);
+    close_fixture(&f);
+    close_fixture(&untouched);
+    close_fixture(&g);
+}
+END_TEST
+
+START_TEST(an_overflow_at_scale_1_is_an_error) {
+    cm_network_config c = small();
+    cm_trainer_options o = with_scale(2.0);
+    cm_train_report r;
+    fixture f;
+    o.value_weight = 1e7; /* gradients above 65504 */
+    open_on(&f, "ref", CM_F16, &c, &o, 1, B);
+    float before = online(&f)[0];
+    train(&f, 1, &r);
+    ck_assert(r.skipped);
+    ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &r), CM_ERR_NOT_FINITE);
+    ck_assert_msg(strstr(cm_error_message(), "update 1: the gradient of ") != NULL, "%s", cm_error_message());
+    ck_assert_float_eq(online(&f)[0], before);
+    ck_assert_double_eq(cm_trainer_loss_scaling(f.base.trainer).scale, 1.0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(a_loss_that_is_not_finite_is_an_error_at_any_scale) {
+    cm_network_config c = small();
+    cm_trainer_options o = with_scale(1024.0);
+    cm_train_report r;
+    fixture f;
+    float rewards[B * K] = {NAN};
+    open_on(&f, "ref", CM_F16, &c, &o, 1, B);
+    f.batch.target_reward = rewards;
+    ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &r), CM_ERR_NOT_FINITE);
+    ck_assert_double_eq(cm_trainer_loss_scaling(f.base.trainer).scale, 1024.0);
+    ck_assert_int_eq(cm_trainer_loss_scaling(f.base.trainer).skipped, 0);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(the_scale_doubles_after_as_many_steps_as_asked_for) {
+    cm_network_config c = small();
+    cm_trainer_options o = with_scale(2.0);
+    cm_train_report r;
+    fixture f;
+    o.loss_scale_growth_interval = 3;
+    open_on(&f, "cpu", CM_F16, &c, &o, 1, B);
+    for (int i = 0; i < 7; i++) {
+        train(&f, 1, &r);
+        ck_assert_double_eq(r.loss_scale, i < 3 ? 2.0 : i < 6 ? 4.0 : 8.0);
+    }
+    ck_assert_int_eq(cm_trainer_loss_scaling(f.base.trainer).good, 1);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(training_goes_on_from_a_kept_state_as_if_unbroken) {
+    cm_network_config c = small();
+    cm_trainer_options o = with_scale(16777216.0);
+    cm_train_report r;
+    fixture f, g;
+    o.loss_scale_growth_interval = 2;
+    open_on(&f, "ref", CM_F16, &c, &o, 1, B);
+    open_on(&g, "ref", CM_F16, &c, &o, 1, B);
+    train(&f, 20, &r);
+    cm_trainer *from = f.base.trainer, *to = g.base.trainer;
+    const size_t n = count(&f) * sizeof(float);
+    const cm_loss_scaling kept = cm_trainer_loss_scaling(from);
+    ck_assert_int_gt(kept.skipped, 0);
+    ck_assert_int_gt(kept.steps, 0);
+    memcpy(online(&g), online(&f), n);
+    memcpy(cm_trainer_parameters(to, CM_WEIGHTS_EMA), cm_trainer_parameters(from, CM_WEIGHTS_EMA), n);
+    for (int order = 0; order < 2; order++) memcpy(cm_trainer_moments(to, order), cm_trainer_moments(from, order), n);
+    cm_trainer_set_updates(to, cm_trainer_updates(from));
+    ck_assert_int_eq(cm_trainer_set_loss_scaling(to, &kept), CM_OK);
+    ck_assert_int_eq(cm_trainer_changed(to), CM_OK);
+    train(&f, 10, &r);
+    train(&g, 10, &r);
+    ck_assert_int_gt(cm_trainer_loss_scaling(from).skipped, kept.skipped); /* it has grown, and overflown, again */
+    assert_same(&f, &g);
+    close_fixture(&f);
+    close_fixture(&g);
+}
+END_TEST
+
+/* Norms of the first gradient: of tiny losses nothing is left in float16 but what is scaled. */
+static double first_norm(cm_dtype compute, double scale) {
+    cm_network_config c = small();
+    cm_trainer_options o = with_scale(scale);
+    cm_train_report r;
+    fixture f;
+    o.value_weight = o.policy_weight = o.reward_weight = 1e-7;
+    open_on(&f, "ref", compute, &c, &o, 1, B);
+    train(&f, 1, &r);
+    close_fixture(&f);
+    return r.gradient_norm;
+}
+
+START_TEST(gradients_too_small_for_float16_survive_with_a_scale) {
+    const double want = first_norm(CM_F32, 1.0);
+    ck_assert_double_gt(want, 0.0);
+    ck_assert_double_eq_tol(first_norm(CM_F16, 65536.0), want, 2e-3 * want);
+    ck_assert_double_gt(fabs(first_norm(CM_F16, 1.0) - want), 0.1 * want);
+}
+END_TEST
+
+static double loss_after(cm_dtype compute, int updates) {
+    cm_network_config c = small();
+    cm_trainer_options o = with_scale(65536.0);
+    cm_train_report r;
+    fixture f;
+    open_on(&f, "ref", compute, &c, &o, 1, B);
+    train(&f, updates, &r);
+    close_fixture(&f);
+    return r.total_loss;
+}
+
+START_TEST(training_in_float16_lowers_the_loss_as_float32_does) {
+    const double start = loss_after(CM_F32, 1), want = loss_after(CM_F32, 80);
+    ck_assert_double_lt(want, 0.7 * start);
+    ck_assert_double_eq_tol(loss_after(CM_F16, 80), want, 0.02 * start);
+}
+END_TEST
+
+START_TEST(a_scale_that_is_no_power_of_two_is_refused) {
+    static const double scales[] = {0.5, 1000.0, 33554432.0, 0.0, NAN};
+    cm_network_config c = small();
+    cm_trainer_options o = with_scale(1.0);
+    fixture f;
+    open_on(&f, "cpu", CM_F16, &c, &o, 1, B);
+    const cm_loss_scaling state = {.scale = scales[_i]};
+    ck_assert_int_eq(cm_trainer_set_loss_scaling(f.base.trainer, &state), CM_ERR_INPUT);
+    ck_assert_msg(strstr(cm_error_message(), "must be a power of two from 1 to 16777216") != NULL, "%s",
+                  cm_error_message());
+    close_fixture(&f);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("trainer");
     TCase *tc = tcase_create("updates");
@@ -314,6 +538,15 @@ int main(void) {
     tcase_add_loop_test(tc, an_update_that_is_not_finite_leaves_no_trace, 0, 2);
     tcase_add_test(tc, masked_rows_train_nothing);
     tcase_add_test(tc, hidden_gradients_are_scaled_as_computed_by_hand);
+    tcase_add_loop_test(tc, the_loss_scale_changes_no_bit_of_an_update, 0, 2);
+    tcase_add_loop_test(tc, steps_that_overflow_are_skipped_without_a_trace_until_the_scale_fits, 0, 2);
+    tcase_add_test(tc, an_overflow_at_scale_1_is_an_error);
+    tcase_add_test(tc, a_loss_that_is_not_finite_is_an_error_at_any_scale);
+    tcase_add_test(tc, the_scale_doubles_after_as_many_steps_as_asked_for);
+    tcase_add_test(tc, training_goes_on_from_a_kept_state_as_if_unbroken);
+    tcase_add_test(tc, gradients_too_small_for_float16_survive_with_a_scale);
+    tcase_add_test(tc, training_in_float16_lowers_the_loss_as_float32_does);
+    tcase_add_loop_test(tc, a_scale_that_is_no_power_of_two_is_refused, 0, 5);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
 }

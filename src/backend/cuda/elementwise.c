@@ -19,7 +19,7 @@ static bool is_whole(const cm_call *call, int tensor) {
     return tensor == NONE || cm_tensor_contiguous(&call->t[tensor]);
 }
 
-static cm_status run_map(cm_stream *stream, const cm_call *call, map_launch launch, map_tensors t) {
+static cm_status run_map(cm_stream *stream, const cm_call *call, map_launch launch, map_tensors t, const float *times) {
     const cm_tensor *out = &call->t[t.out];
     int64_t items = (int64_t)cm_tensor_count(out);
     bool whole = is_whole(call, t.out) && is_whole(call, t.a) && is_whole(call, t.b) && is_whole(call, t.c);
@@ -30,27 +30,28 @@ static cm_status run_map(cm_stream *stream, const cm_call *call, map_launch laun
                         .n = whole ? items : cm_tensor_row_size(out),
                         .activation = call->attr.activation,
                         .scale = call->attr.scale,
+                        .times = times,
                         .add = call->attr.accumulate >> t.out & 1u};
     return cm_ops_launched(stream, launch(&args, items, 1, cm_ops_queue(stream)), cm_op_name(call->op));
 }
 
 cm_status cm_cuda_activation(cm_stream *stream, const cm_call *call) {
     map_tensors t = {CM_T_activation_y, CM_T_activation_x, NONE, NONE};
-    return run_map(stream, call, cm_map_activation_launch, t);
+    return run_map(stream, call, cm_map_activation_launch, t, NULL);
 }
 
 cm_status cm_cuda_activation_backward(cm_stream *stream, const cm_call *call) {
     map_tensors t = {CM_T_activation_backward_dx, CM_T_activation_backward_dy, CM_T_activation_backward_x,
                      CM_T_activation_backward_y};
-    return run_map(stream, call, cm_map_slope_launch, t);
+    return run_map(stream, call, cm_map_slope_launch, t, NULL);
 }
 
 cm_status cm_cuda_add(cm_stream *stream, const cm_call *call) {
     map_tensors t = {CM_T_add_y, CM_T_add_a, CM_T_add_b, NONE};
-    return run_map(stream, call, cm_map_add_launch, t);
+    return run_map(stream, call, cm_map_add_launch, t, NULL);
 }
 
 cm_status cm_cuda_scale_add(cm_stream *stream, const cm_call *call) {
     map_tensors t = {CM_T_scale_add_y, CM_T_scale_add_x, NONE, NONE};
-    return run_map(stream, call, cm_map_scale_launch, t);
+    return run_map(stream, call, cm_map_scale_launch, t, CM_ARG(call, scale_add, times)->data);
 }

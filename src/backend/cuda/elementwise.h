@@ -11,7 +11,8 @@ typedef struct cm_map_args {
     int64_t n;
     cm_activation activation;
     float scale;
-    bool add; /* out += instead of out = */
+    const float *times; /* of scale: its first number; NULL: 1 */
+    bool add;           /* out += instead of out = */
 } cm_map_args;
 
 /* out = act(a) */
@@ -36,11 +37,12 @@ CM_KERNEL void cm_map_add(const cm_map_args *k, int64_t item, const cm_lanes *la
     *cm_at(&k->out, at) = cm_act_f(k->activation, *cm_at(&k->a, at) + *cm_at(&k->b, at));
 }
 
-/* out (+)= scale * a */
+/* out (+)= scale * times[0] * a */
 CM_KERNEL void cm_map_scale(const cm_map_args *k, int64_t item, const cm_lanes *lanes) {
     cm_place at = cm_place_of(item, k->n);
     (void)lanes;
-    cm_put(cm_at(&k->out, at), k->scale * *cm_at(&k->a, at), k->add);
+    const float scale = k->times ? k->scale * k->times[0] : k->scale;
+    cm_put(cm_at(&k->out, at), scale * *cm_at(&k->a, at), k->add);
 }
 
 CM_KERNEL_ENTRY(cm_map_activation, cm_map_args)

@@ -24,7 +24,8 @@ cm_status cm_cuda_clip(cm_stream *stream, const cm_call *call) {
                            .n = partial->dim[0],
                            .check = check->data,
                            .checks = check->data ? check->dim[0] : 0,
-                           .clip_norm = call->attr.clip_norm};
+                           .scaling = CM_ARG(call, clip, scaling)->data,
+                           .clip = cm_clip_rule_of(&call->attr)};
     CM_LAUNCH(stream, call, cm_clip_all, &args, 1, CM_BLOCK);
     return CM_OK;
 }
@@ -36,6 +37,7 @@ cm_status cm_cuda_adam_step(cm_stream *stream, const cm_call *call) {
                            .x = CM_ARG(call, adam_step, gradient)->data,
                            .n = CM_ARG(call, adam_step, gradient)->dim[0],
                            .factor = CM_ARG(call, adam_step, factor)->data,
+                           .scaling = CM_ARG(call, adam_step, scaling)->data,
                            .rates = cm_rates_of_f(&call->attr)};
     args.copies = cm_weights_within(stream, args.y, args.n, args.copy);
     CM_LAUNCH(stream, call, cm_adam_each, &args, args.n, 1);

@@ -24,8 +24,9 @@ typedef struct cm_vector_args {
     const float *factor; /* of clip, NULL: none */
     const float *check;  /* [checks], of clip: what has to be finite */
     int64_t checks;
+    float *scaling; /* clip renews it, adam reads it; NULL: none */
+    cm_clip_rule clip;
     float scale; /* lerp */
-    double clip_norm;
     cm_rates_f rates;
     int copies;
     cm_copy copy[CM_COPIES]; /* of weights in y */
@@ -62,6 +63,7 @@ CM_KERNEL void cm_adam_each(const cm_vector_args *k, int64_t item, const cm_lane
     cm_rates_f rates;
     (void)lanes;
     if (!cm_step_rates(k, &rates)) return;
+    cm_rates_correct_f(&rates, k->scaling);
     float p = cm_adam_f(&rates, k->y[item], k->x[item], &m, &v);
     k->first[item] = m;
     k->second[item] = v;
@@ -92,17 +94,16 @@ CM_KERNEL void cm_sum_squares_blocks(const cm_vector_args *k, int64_t item, cons
     if (lanes->index == 0) k->y[item] = (float)sum;
 }
 
-/* One item; CM_BLOCK lanes. y[2] = the factor that clips, and the norm whose parts are x[n],
- * NaN if a number of check is not finite. */
+/* One item; CM_BLOCK lanes. y[2] and scaling are what clip writes of the parts x[n]. */
 CM_KERNEL void cm_clip_all(const cm_vector_args *k, int64_t item, const cm_lanes *lanes) {
-    double sum = 0.0;
+    double sum = 0.0, flaws = 0.0;
+    (void)item;
     for (int64_t i = lanes->index; i < k->n; i += lanes->count) sum += (double)k->x[i];
     for (int64_t i = lanes->index; i < k->checks; i += lanes->count)
-        if (!isfinite(k->check[i])) sum = (double)NAN;
-    double norm = sqrt(cm_lanes_sum(lanes, sum));
-    if (lanes->index != 0) return;
-    k->y[2 * item] = (float)cm_clip_factor_d(norm, k->clip_norm);
-    k->y[2 * item + 1] = (float)norm;
+        if (!isfinite(k->check[i])) flaws += 1.0;
+    sum = cm_lanes_sum(lanes, sum);
+    flaws = cm_lanes_sum(lanes, flaws);
+    if (lanes->index == 0) cm_clip_write(&k->clip, sum, flaws == 0.0, k->y, k->scaling);
 }
 
 CM_KERNEL_ENTRY(cm_clip_all, cm_vector_args)

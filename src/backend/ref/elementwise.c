@@ -48,9 +48,11 @@ cm_status cm_ref_add(cm_stream *stream, const cm_call *call) {
 cm_status cm_ref_scale_add(cm_stream *stream, const cm_call *call) {
     (void)stream;
     const cm_tensor *y = REF_ARG(call, scale_add, y), *x = REF_ARG(call, scale_add, x);
+    const cm_tensor *times = REF_ARG(call, scale_add, times);
+    const double scale = (double)call->attr.scale * (times->data ? (double)ref_at(times, 0) : 1.0);
     bool add = REF_ADDS(call, scale_add, y);
     for (int r = 0; r < y->dim[0]; r++)
         for (int i = 0; i < cm_tensor_row_size(y); i++)
-            ref_put(ref_row(y, r) + i, (double)call->attr.scale * (double)ref_row(x, r)[i], add);
+            ref_put(ref_row(y, r) + i, scale * (double)ref_row(x, r)[i], add);
     return CM_OK;
 }

@@ -24,13 +24,12 @@ cm_status cm_ref_sum_squares(cm_stream *stream, const cm_call *call) {
 cm_status cm_ref_clip(cm_stream *stream, const cm_call *call) {
     (void)stream;
     const cm_tensor *partial = REF_ARG(call, clip, partial), *check = REF_ARG(call, clip, check);
-    float *factor = REF_ARG(call, clip, factor)->data;
+    const cm_clip_rule rule = cm_clip_rule_of(&call->attr);
     double sum = 0.0;
+    bool sound = true;
     for (int i = 0; i < partial->dim[0]; i++) sum += (double)ref_at(partial, i);
-    for (int i = 0; check->data && i < check->dim[0]; i++)
-        if (!isfinite(ref_at(check, i))) sum = (double)NAN;
-    factor[0] = (float)cm_clip_factor_d(sqrt(sum), call->attr.clip_norm);
-    factor[1] = (float)sqrt(sum);
+    for (int i = 0; check->data && i < check->dim[0]; i++) sound = sound && isfinite(ref_at(check, i));
+    cm_clip_write(&rule, sum, sound, REF_ARG(call, clip, factor)->data, REF_ARG(call, clip, scaling)->data);
     return CM_OK;
 }
 
@@ -45,6 +44,7 @@ cm_status cm_ref_adam_step(cm_stream *stream, const cm_call *call) {
     (void)stream;
     cm_rates_d rates;
     if (!read_rates(call, REF_ARG(call, adam_step, factor), &rates)) return CM_OK;
+    cm_rates_correct_d(&rates, REF_ARG(call, adam_step, scaling)->data);
     float *parameter = REF_ARG(call, adam_step, parameter)->data, *first = REF_ARG(call, adam_step, first)->data;
     float *second = REF_ARG(call, adam_step, second)->data;
     const cm_tensor *gradient = REF_ARG(call, adam_step, gradient);
