@@ -104,8 +104,9 @@ static cm_status repack(cm_backend *backend, const void *block, size_t bytes, cm
 
 /* ---- streams ---- */
 
-static cm_status open_libraries(cm_cuda *cuda, cm_cuda_stream *s) {
-    CM_TRY(cm_cuda_lane_open(cuda->device, &s->lane));
+cm_status cm_cuda_dnn_open(cm_stream *stream) {
+    cm_cuda_stream *s = cm_cuda_stream_of(stream);
+    if (s->dnn) return CM_OK;
     CM_TRY(cm_cuda_dnn((int)cudnnCreate(&s->dnn), "opening cuDNN"));
     return cm_cuda_dnn((int)cudnnSetStream(s->dnn, s->lane.stream), "opening cuDNN");
 }
@@ -124,7 +125,7 @@ static void close_stream(cm_stream *stream) {
 
 static cm_status open_stream(cm_stream *stream) {
     CM_TRY(cm_alloc(&stream->state, 1, sizeof(cm_cuda_stream), "a stream"));
-    cm_status status = open_libraries(cm_cuda_of(stream), cm_cuda_stream_of(stream));
+    cm_status status = cm_cuda_lane_open(cm_cuda_of(stream)->device, &cm_cuda_stream_of(stream)->lane);
     if (status != CM_OK) close_stream(stream);
     return status;
 }

@@ -40,7 +40,7 @@ typedef struct cm_cuda {
 /* stream->state */
 typedef struct cm_cuda_stream {
     cm_cuda_lane lane;        /* lane.stream is the cudaStream_t; lane.workspace what cm_cuda_lane_reserve took */
-    struct cudnnContext *dnn; /* set to lane.stream */
+    struct cudnnContext *dnn; /* set to lane.stream; NULL before the first convolution is prepared */
     void *plans;              /* of the operations: see cm_cuda_ops_stream_close */
 } cm_cuda_stream;
 
@@ -73,6 +73,9 @@ void cm_cuda_nvtx_open(void);
 
 /* What the runtime says of the launches since the last time: CM_OK, or its error with `what` (the operation's name). */
 cm_status cm_cuda_launched(const cm_stream *stream, const char *what) CM_MUST_USE;
+
+/* Opens stream->dnn if it is not open: streams without convolutions do without cuDNN and what it loads. */
+cm_status cm_cuda_dnn_open(cm_stream *stream) CM_MUST_USE;
 
 /* CM_OK for CUBLAS_STATUS_SUCCESS and CUDNN_STATUS_SUCCESS, else CM_ERR_DEVICE with `what` and the library's word. */
 cm_status cm_cuda_blas(int status, const char *what) CM_MUST_USE;

@@ -190,6 +190,7 @@ static cm_status choose(cm_stream *stream, cm_convolution_plan *plan) {
 
 cm_status cm_convolution_prepare(cm_stream *stream, const cm_convolution *convolution, cm_convolution_plan **out) {
     cm_convolution_plan *plan = NULL;
+    CM_TRY(cm_cuda_dnn_open(stream));
     CM_TRY(cm_ops_reserve(stream, 0)); /* the libraries' workspace */
     CM_TRY(cm_alloc(&plan, 1, sizeof *plan, "a convolution"));
     plan->convolution = *convolution;
