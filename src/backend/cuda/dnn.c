@@ -110,18 +110,26 @@ static void warn_not_fixed(const cm_convolution *c) {
            c->B, c->H, c->W, c->C, c->k, c->k);
 }
 
-/* The first of `count` measured algorithms, fastest first, that may be taken: a deterministic one if there is any. The
- * three kinds of results of cuDNN have the same members. */
+/* Whether a measured algorithm may be taken: first those that are wanted, then any that give the same bits every time,
+ * then any. In float32 its math is none of the choice: the descriptor's is what it runs with. */
+static bool may_take(const cm_convolution *c, int attempt, bool fixed, int math) {
+    bool exact = c->type != CM_F32 || math == CUDNN_FMA_MATH;
+    return (exact && fixed) || (attempt == 1 && fixed) || attempt == 2;
+}
+
+/* The first of `count` measured algorithms, fastest first, that may be taken. The three kinds of results of cuDNN have
+ * the same members. */
 #define TAKE_FIRST(plan, results, count)                                                                               \
     do {                                                                                                               \
-        for (int i = 0; i < 2 * (count); i++) {                                                                        \
-            const int at = i % (count);                                                                                \
+        const cm_convolution *of = &(plan)->convolution;                                                               \
+        for (int i = 0; i < 3 * (count); i++) {                                                                        \
+            const int at = i % (count), math = (int)(results)[at].mathType;                                            \
             bool fits = (results)[at].status == CUDNN_STATUS_SUCCESS && (results)[at].memory <= CM_LIBRARY_BYTES;      \
-            bool math = (plan)->convolution.type != CM_F32 || (results)[at].mathType == CUDNN_FMA_MATH;                \
             bool fixed = (results)[at].determinism == CUDNN_DETERMINISTIC;                                             \
-            if (!fits || !math || (i < (count) && !fixed)) continue;                                                   \
-            if (!fixed) warn_not_fixed(&(plan)->convolution);                                                          \
-            (plan)->choice = (choice){(int)(results)[at].algo, (int)(results)[at].mathType, (results)[at].memory};     \
+            if (!fits || !may_take(of, i / (count), fixed, math)) continue;                                            \
+            if (!fixed) warn_not_fixed(of);                                                                            \
+            (plan)->choice = (choice){(int)(results)[at].algo, of->type == CM_F32 ? (int)CUDNN_FMA_MATH : math,        \
+                                      (results)[at].memory};                                                           \
             return CM_OK;                                                                                              \
         }                                                                                                              \
     } while (0)
