@@ -52,6 +52,13 @@ static cm_status matmul_round(void *context) {
     return cm_pool_run(m->bench->pool, m->workers, multiply, m);
 }
 
+/* A device's matrices are large: the numbers of their first rows come again. */
+static void fill_repeating(float *out, size_t n) {
+    const size_t period = n < (1u << 21) ? n : 1u << 21;
+    cm_benchmark_fill(out, period, 0);
+    for (size_t i = period; i < n; i++) out[i] = out[i - period];
+}
+
 static cm_status open_matmul(matmul *m) {
     size_t workers = (size_t)m->workers, width = (size_t)m->width, rows = (size_t)m->rows * width;
     size_t weight = width * width;
@@ -59,7 +66,7 @@ static cm_status open_matmul(matmul *m) {
                             "matrices"));
     CM_TRY(cm_alloc(&m->streams, workers, sizeof *m->streams, "streams"));
     CM_TRY(cm_alloc(&m->calls, workers, sizeof *m->calls, "calls"));
-    cm_benchmark_fill(m->memory.host, weight + workers * rows, 0);
+    fill_repeating(m->memory.host, weight + workers * rows);
     CM_TRY(cm_mirror_push(&m->memory));
     float *memory = (float *)(void *)m->memory.block.base;
     for (size_t w = 0; w < workers; w++) {
