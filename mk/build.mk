@@ -75,6 +75,22 @@ $(TEST_MODULES): tests/modules/module.c src/backend/module.h src/backend/backend
 $(BUILD)/tests/backend/test_module: | $(TEST_MODULES)
 $(BUILD)/tests/backend/test_module.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
 
+# Programs as tests/run/test_rehearsal.c runs them: on a GPU that is none.
+REHEARSAL := $(BUILD)/tests/rehearsal
+REHEARSED := $(REHEARSAL)/cumind $(REHEARSAL)/benchmark_gpu $(REHEARSAL)/libcuda.so.1 $(REHEARSAL)/lib/cumind_cuda.so
+SHARED_TEST = @mkdir -p $(@D); $(if $(filter 1,$(V)),set -x;) $(CC) $(ALL_CFLAGS) -Itests -fPIC -shared -DCM_VERSION=\"$(VERSION)\"
+$(REHEARSAL)/libcuda.so.1: tests/modules/gpu_driver.c src/device/cuda/driver.h $(BUILD)/flags.stamp
+	$(call say,CC,$@)
+	$(SHARED_TEST) $< -o $@
+$(REHEARSAL)/lib/cumind_cuda.so: tests/modules/far_gpu.c $(addprefix tests/support/,far.c tree_cpu.c far.h) $(BUILD)/libcumind.a
+	$(call say,CC,$@)
+	$(SHARED_TEST) $(filter %.c,$^) -o $@ -lm
+$(REHEARSAL)/cumind $(REHEARSAL)/benchmark_gpu: $(REHEARSAL)/%: $(BUILD)/%
+	@mkdir -p $(@D) && cp -f $< $@
+
+$(BUILD)/tests/run/test_rehearsal: | $(REHEARSED)
+$(BUILD)/tests/run/test_rehearsal.o: EXTRA_FLAGS += -DCM_TEST_REHEARSAL=\"$(abspath $(REHEARSAL))\"
+
 # The operations of the cuda backend run on the CPU in these tests: their host code, and kernels by way of lanes.c.
 CUDA_OPS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(CUDA_ONLY),$(wildcard src/backend/cuda/*.c))) \
     $(BUILD)/tests/backend/cuda_cpu.o

@@ -113,8 +113,20 @@ static cm_status time_product(setup *s, const cm_call *call, double *seconds) {
     return CM_OK;
 }
 
+/* Large enough to fill a device, and a small part of its memory. */
+static cm_status choose_size(const cm_device *device, int *size) {
+    cm_device_memory memory = {0};
+    *size = 1024;
+    if (device->is_host || !device->memory) return CM_OK;
+    CM_TRY(device->memory(device, &memory));
+    for (*size = 8192; *size > 512 && 64 * 3 * sizeof(float) * (size_t)*size * (size_t)*size > memory.total;)
+        *size /= 2;
+    return CM_OK;
+}
+
 static cm_status measure_product(setup *s, double *flops) {
-    const int size = s->session->backend->device->is_host ? 1024 : 8192;
+    int size;
+    CM_TRY(choose_size(s->session->backend->device, &size));
     cm_mirror memory = {0};
     cm_call call;
     double seconds = 1.0;

@@ -107,7 +107,7 @@ static void find_ceilings(void) {
         const char *dense, *copied;
         double flop;
     } sizes[2] = {{"B=128 i=128 o=128", "n=100000", 2.0 * 128 * 128 * 128},
-                  {"B=8192 i=8192 o=8192", "n=100000000", 2.0 * 8192 * 8192 * 8192}};
+                  {"B=8192 i=4096 o=4096", "n=50000000", 2.0 * 8192 * 4096 * 4096}};
     double bytes;
     timed dense = {{CM_OP_dense, CM_OP_dense_backward, 0, 0, sizes[speed.large].dense, {.actions = 1}},
                    CM_OP_dense,

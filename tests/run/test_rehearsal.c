@@ -1,0 +1,57 @@
+/* What `make gpu-check` runs on a GPU, in small, on one whose memory the host cannot see: programs that take an address
+ * of the host for one of the device end here. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "support/folder.h"
+#include "support/main.h"
+
+/* A program of the rehearsal with its arguments; its output has to contain `part`. */
+static void run(const char *command, const char *part) {
+    char line[1024], path[512], *text = NULL;
+    size_t size;
+    snprintf(path, sizeof path, "%s/said", cm_test_folder);
+    snprintf(line, sizeof line,
+             "cd %s && LD_LIBRARY_PATH=%s:$LD_LIBRARY_PATH TERM=dumb XDG_CACHE_HOME=%s %s/%s >said 2>&1",
+             cm_test_folder, CM_TEST_REHEARSAL, cm_test_folder, CM_TEST_REHEARSAL, command);
+    const int status = system(line);
+    ck_assert_int_eq(cm_file_read(path, 1 << 20, &text, &size), CM_OK);
+    ck_assert_msg(status == 0, "%s: status %d: %s", command, status, text);
+    ck_assert_msg(strstr(text, part) != NULL, "%s: no `%s` in: %s", command, part, text);
+    free(text);
+}
+
+static const struct {
+    const char *command, *part;
+} rows[] = {
+    {"cumind benchmark matmul --backend cuda --seconds 0.01", "4096 x 4096 x 4096 on each of 1 threads"},
+    {"cumind benchmark inference --backend cuda --batch 8 --seconds 0.01", "% of the matmul speed"},
+    {"cumind benchmark train --backend cuda --batch 8 --seconds 0.01 --dtype bfloat16", "batch 8, unroll 5, adam"},
+    {"cumind benchmark search --backend cuda --batch 4 --simulations 3 --seconds 0.01", "trees on the device"},
+    {"cumind benchmark graph --backend cuda --batch 4 --simulations 3 --hidden 8 --seconds 0.01",
+     "us_to_record_search"},
+    {"benchmark_gpu --backend cuda --batch 8", "bfloat16: a large matrix product runs at"},
+    {"benchmark_gpu --backend cuda --batch 2 --set env_name=connect4 --set family=resnet --set num_blocks=1 "
+     "--set conv_channels=8",
+     "batch    2:"},
+    {"cumind train --backend cuda --seed 1 --env-steps 600 --run run --set num_simulations=4 --set "
+     "final_evaluation_episodes=0",
+     "GPU memory at most"},
+    {"cumind test-cases " CM_TEST_CASES "/search --backend cuda --quiet", "0 failed"},
+};
+
+START_TEST(programs_run_where_the_host_cannot_see_the_memory) { run(rows[_i].command, rows[_i].part); }
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("run/rehearsal");
+    TCase *tests = tcase_create("all");
+    tcase_set_timeout(tests, 60);
+    tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
+    tcase_add_loop_test(tests, programs_run_where_the_host_cannot_see_the_memory, 0, (int)(sizeof rows / sizeof *rows));
+    suite_add_tcase(suite, tests);
+    return cm_test_main(suite);
+}
