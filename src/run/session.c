@@ -129,7 +129,8 @@ cm_status cm_session_dtype(const cm_run_options *o, const cm_backend *backend, c
                        "\"float32\"",
                        backend->kind->name);
     }
-    cm_log(CM_WARNING, "this processor has no bfloat16 instructions: matrix work is done in float32");
+    cm_log(CM_WARNING, "this processor has no bfloat16 instructions: matrix work is done in float32%s",
+           backend->native[CM_F16] ? "; it has them for float16" : "");
     *out = CM_F32;
     return CM_OK;
 }

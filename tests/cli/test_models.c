@@ -141,20 +141,43 @@ START_TEST(metrics_hold_what_chance_costs) {
 }
 END_TEST
 
-/* From 2^24 the scale falls until gradients fit, and then tries more again and again. */
-START_TEST(metrics_and_report_tell_of_loss_scale_and_skipped_steps) {
+/* What the last line of a run's metrics says. */
+static void last_scaling(const char *metrics, double *scale, double *skipped) {
     char text[1 << 16];
     const char *last = NULL;
-    cm_program_file(cm_test_folder, "ref-3/metrics.jsonl", text, sizeof text);
+    cm_program_file(cm_test_folder, metrics, text, sizeof text);
     for (const char *at = text; (at = strstr(at, "\"loss_scale\": ")); at++) last = at;
     ck_assert_ptr_nonnull(last);
+    ck_assert_int_eq(sscanf(last, "\"loss_scale\": %lf, \"skipped_steps\": %lf", scale, skipped), 2);
+}
+
+/* From 2^24 the scale falls until gradients fit, and then tries more again and again. */
+START_TEST(metrics_and_report_tell_of_loss_scale_and_skipped_steps) {
+    char line[1024];
     double scale, skipped;
-    ck_assert_int_eq(sscanf(last, "\"loss_scale\": %lf, \"skipped_steps\": %lf", &scale, &skipped), 2);
+    last_scaling("ref-3/metrics.jsonl", &scale, &skipped);
     ck_assert_msg(scale < 16777216.0 && scale > 1.0, "scale %g", scale);
     ck_assert_msg(skipped > log2(16777216.0 / scale), "%g skipped, scale %g", skipped, scale);
-    snprintf(text, sizeof text, "train --run said%s", small[HALF]);
-    expect_ok(text);
+    snprintf(line, sizeof line, "train --run said%s", small[HALF]);
+    expect_ok(line);
     ck_assert_msg(strstr(result.out, " of 192 updates were skipped") != NULL, "%s", result.out);
+}
+END_TEST
+
+START_TEST(a_game_is_learnt_in_float16_though_steps_are_skipped) {
+    expect_ok("train --quiet --run half --seed 1 --backend ref --dtype float16 --set env_name=catch --set rows=5"
+              " --set columns=3 --set num_simulations=8 --set td_steps=4 --set replay_ratio=16 --set batch_size=32"
+              " --set num_envs=16 --set steps_per_iteration=4 --set min_memory_steps=200 --set env_steps=2400"
+              " --set hidden_dim=16 --set value_transform=false --set value_support_min=-1 --set value_support_max=1"
+              " --set value_support_size=3 --set reward_support_min=-1 --set reward_support_max=1"
+              " --set reward_support_size=3 --set learning_rate=0.003 --set evaluation_interval=0");
+    double scale, skipped;
+    last_scaling("half/metrics.jsonl", &scale, &skipped);
+    ck_assert_msg(skipped >= 1.0 && scale == ldexp(65536.0, (int)-skipped), "%g skipped, scale %g", skipped, scale);
+    cm_json_doc *doc = result_of("half");
+    double mean = cm_json_number(cm_json_get(cm_json_root(doc), "mean"), NAN);
+    cm_json_free(doc);
+    ck_assert_msg(mean >= 0.8, "mean return %g over 100 games", mean);
 }
 END_TEST
 
@@ -198,6 +221,7 @@ int main(void) {
     tcase_add_test(t, agents_are_evaluated_shown_and_inspected);
     tcase_add_test(t, metrics_hold_what_chance_costs);
     tcase_add_test(t, metrics_and_report_tell_of_loss_scale_and_skipped_steps);
+    tcase_add_test(t, a_game_is_learnt_in_float16_though_steps_are_skipped);
     tcase_add_test(t, a_game_without_chance_is_learnt_all_the_same);
     tcase_add_loop_test(t, a_policy_that_does_not_fit_the_game_is_one_line, 0, 2);
     suite_add_tcase(suite, t);
