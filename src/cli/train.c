@@ -274,7 +274,8 @@ const cm_command cm_command_train = {
         "the "
         "unbroken run.\n\n"
         "On --resume these keys may change: the limits (env_steps, updates, num_episodes, time_limit), learning_rate, "
-        "weight_decay, clip_norm and the schedule, evaluation, checkpoint, logging and device keys, prefetch_depth. "
+        "weight_decay, clip_norm and the schedule, evaluation, checkpoint, logging and device keys, prefetch_depth and "
+        "prefetch_threads. "
         "cumind config --explain KEY says it of each key. Others are refused.",
     .flags = flags,
     .examples = "  cumind train                                   # CartPole-v1, a few seconds\n"

@@ -24,6 +24,7 @@ typedef struct cm_replay_options {
     bool prioritized;
     double per_beta_final; /* per_beta goes to it linearly over the run */
     int prefetch_depth;    /* batches prepared ahead; 0: none, the batch is made when it is needed */
+    int prefetch_threads;  /* that prepare them, each a batch; 0: one, for a GPU up to four */
     bool symmetries;       /* a random symmetry of the board for every sample */
     double policy_smoothing;
     int64_t td_interval; /* n shrinks by one per so many steps of age, 0: never */

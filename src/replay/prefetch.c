@@ -9,7 +9,7 @@
 #include "replay/internal.h"
 
 /* Batch i of an iteration is drawn into slot i mod slots. */
-typedef enum slot_state { SLOT_FREE, SLOT_READY, SLOT_LENT } slot_state;
+typedef enum slot_state { SLOT_FREE, SLOT_DRAWN /* by a thread that is at it */, SLOT_READY, SLOT_LENT } slot_state;
 
 typedef struct slot {
     cm_batch *batch;
@@ -24,14 +24,16 @@ struct cm_prefetch {
     cm_replay *replay; /* borrowed */
     cm_batch_stage stage;
     int depth, slots;
-    slot *slot; /* [slots] */
-    pthread_t thread;
+    slot *slot;      /* [slots] */
+    pthread_t *team; /* [threads] */
+    int threads;
     /* guarded by `lock` */
     pthread_mutex_t lock;
-    pthread_cond_t changed;  /* a slot or one of the following has changed */
-    bool active, busy, quit; /* in an iteration; the thread is drawing; the thread is to leave */
+    pthread_cond_t changed; /* a slot or one of the following has changed */
+    bool active, quit;      /* in an iteration; the threads are to leave */
+    int busy;               /* threads that are drawing */
     uint64_t first_update;
-    int64_t count, drawn, handed; /* batches of the iteration: to draw, drawn, handed out */
+    int64_t count, begun, handed; /* batches of the iteration: to draw, drawn or being drawn, handed out */
     double beta;
     /* the caller's */
     uint64_t ticket;
@@ -49,7 +51,7 @@ static void draw(cm_prefetch *p, int64_t i, slot *s) {
 static slot *slot_of(cm_prefetch *p, int64_t i) { return &p->slot[i % p->slots]; }
 
 static bool may_draw(cm_prefetch *p) {
-    return p->active && p->drawn < p->count && slot_of(p, p->drawn)->state == SLOT_FREE;
+    return p->active && p->begun < p->count && slot_of(p, p->begun)->state == SLOT_FREE;
 }
 
 static void *run(void *argument) {
@@ -60,45 +62,51 @@ static void *run(void *argument) {
             pthread_cond_wait(&p->changed, &p->lock);
             continue;
         }
-        int64_t i = p->drawn;
-        p->busy = true;
+        const int64_t i = p->begun++;
+        slot *s = slot_of(p, i);
+        s->state = SLOT_DRAWN;
+        p->busy++;
         pthread_mutex_unlock(&p->lock);
-        draw(p, i, slot_of(p, i));
+        draw(p, i, s);
         pthread_mutex_lock(&p->lock);
-        p->busy = false;
-        if (p->active) {
-            slot_of(p, i)->state = SLOT_READY;
-            p->drawn++;
-        }
+        p->busy--;
+        s->state = SLOT_READY;
         pthread_cond_broadcast(&p->changed);
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
 }
 
-static cm_status start_thread(cm_prefetch *p) {
-    if (p->depth == 0) return CM_OK;
-    int error = pthread_create(&p->thread, NULL, run, p);
-    if (error == 0) return CM_OK;
-    p->depth = 0; /* there is no thread to join */
-    return cm_fail(CM_ERR_MEMORY, "prefetch: cannot start a thread: %s", strerror(error));
+static cm_status start_threads(cm_prefetch *p, int threads) {
+    CM_TRY(cm_alloc(&p->team, (size_t)threads + 1, sizeof *p->team, "prefetch"));
+    for (; p->threads < threads; p->threads++) {
+        int error = pthread_create(&p->team[p->threads], NULL, run, p);
+        if (error != 0) return cm_fail(CM_ERR_MEMORY, "prefetch: cannot start a thread: %s", strerror(error));
+    }
+    return CM_OK;
 }
 
-cm_status cm_prefetch_create(cm_replay *replay, const cm_batch_config *config, int depth, cm_batch_stage stage,
-                             cm_prefetch **out) {
+static cm_status open_slots(cm_prefetch *p, const cm_batch_config *batch) {
+    CM_TRY(cm_alloc(&p->slot, (size_t)p->slots, sizeof *p->slot, "prefetch"));
+    for (int i = 0; i < p->slots; i++) CM_TRY(cm_batch_create(p->replay, batch, &p->slot[i].batch));
+    return CM_OK;
+}
+
+cm_status cm_prefetch_create(cm_replay *replay, const cm_prefetch_config *config, cm_prefetch **out) {
+    const int depth = config->depth, threads = config->threads;
     *out = NULL;
-    if (depth < 0 || depth > 64) return cm_fail(CM_ERR_INPUT, "prefetch: depth %d, must be in 0 .. 64", depth);
+    if (depth < 0) return cm_fail(CM_ERR_INPUT, "prefetch: depth %d, must be at least 0", depth);
+    if (threads < 1) return cm_fail(CM_ERR_INPUT, "prefetch: %d threads, must be at least 1", threads);
     cm_prefetch *p;
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "prefetch"));
     p->replay = replay;
-    p->stage = stage;
+    p->stage = config->stage;
+    p->depth = depth;
     p->slots = depth + 1;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->changed, NULL);
-    cm_status status = cm_alloc(&p->slot, (size_t)p->slots, sizeof *p->slot, "prefetch");
-    for (int i = 0; status == CM_OK && i < p->slots; i++) status = cm_batch_create(replay, config, &p->slot[i].batch);
-    p->depth = status == CM_OK ? depth : 0;
-    if (status == CM_OK) status = start_thread(p);
+    cm_status status = open_slots(p, &config->batch);
+    if (status == CM_OK) status = start_threads(p, threads < depth ? threads : depth);
     if (status != CM_OK) {
         cm_prefetch_destroy(p);
         return status;
@@ -110,17 +118,16 @@ cm_status cm_prefetch_create(cm_replay *replay, const cm_batch_config *config, i
 void cm_prefetch_destroy(cm_prefetch *p) {
     if (!p) return;
     cm_prefetch_end(p);
-    if (p->depth > 0) {
-        pthread_mutex_lock(&p->lock);
-        p->quit = true;
-        pthread_cond_broadcast(&p->changed);
-        pthread_mutex_unlock(&p->lock);
-        pthread_join(p->thread, NULL);
-    }
+    pthread_mutex_lock(&p->lock);
+    p->quit = true;
+    pthread_cond_broadcast(&p->changed);
+    pthread_mutex_unlock(&p->lock);
+    for (int i = 0; i < p->threads; i++) pthread_join(p->team[i], NULL);
     for (int i = 0; p->slot && i < p->slots; i++) cm_batch_destroy(p->slot[i].batch);
     pthread_cond_destroy(&p->changed);
     pthread_mutex_destroy(&p->lock);
     free(p->slot);
+    free(p->team);
     free(p);
 }
 
@@ -136,7 +143,7 @@ cm_status cm_prefetch_begin(cm_prefetch *p, uint64_t first_update, int64_t count
     p->first_update = first_update;
     p->count = count;
     p->beta = beta;
-    p->drawn = p->handed = 0;
+    p->begun = p->handed = 0;
     pthread_cond_broadcast(&p->changed);
     pthread_mutex_unlock(&p->lock);
     return CM_OK;
@@ -145,7 +152,7 @@ cm_status cm_prefetch_begin(cm_prefetch *p, uint64_t first_update, int64_t count
 /* Waits until batch number `handed` is ready, or draws it; called with the lock. */
 static void make_ready(cm_prefetch *p, slot *s) {
     if (p->depth == 0) {
-        draw(p, p->drawn++, s);
+        draw(p, p->begun++, s);
         s->state = SLOT_READY;
     }
     while (s->state != SLOT_READY) pthread_cond_wait(&p->changed, &p->lock);
@@ -179,7 +186,7 @@ void cm_prefetch_end(cm_prefetch *p) {
     if (!p->active) return;
     pthread_mutex_lock(&p->lock);
     p->active = false;
-    while (p->busy) pthread_cond_wait(&p->changed, &p->lock);
+    while (p->busy > 0) pthread_cond_wait(&p->changed, &p->lock);
     for (int i = 0; i < p->slots; i++) {
         p->slot[i].state = SLOT_FREE;
         p->slot[i].ticket = 0;

@@ -1,8 +1,9 @@
-/* Batches drawn ahead by a thread of their own, handed out strictly in order.
+/* Batches drawn ahead by threads of their own, handed out strictly in order.
  *
- * What is handed out does not depend on `depth` or on timing: batch i of an iteration is cm_replay_sample of update
- * first_update + i, on the content of the last commit. From cm_prefetch_begin to cm_prefetch_end the replay cannot be
- * committed (CM_ERR_STATE); steps may be appended and priorities updated meanwhile, both show at the next commit.
+ * What is handed out does not depend on `depth`, `threads` or timing: batch i of an iteration is cm_replay_sample of
+ * update first_update + i, on the content of the last commit. From cm_prefetch_begin to cm_prefetch_end the replay
+ * cannot be committed (CM_ERR_STATE); steps may be appended and priorities updated meanwhile, both show at the next
+ * commit.
  *
  * A batch is lent through a handle. After it was given back (to a training step that consumed it, or because the
  * iteration was ended) the handle is dead, and its use is an error that says so.
@@ -25,17 +26,23 @@ typedef struct cm_batch_handle {
 } cm_batch_handle;
 
 /* What is done with each batch when it has been drawn, by who draws, before it is handed out: it is brought to where it
- * will be used. What it reports is an error of drawing. `run` NULL: nothing. */
+ * will be used. Each thread does it with a batch of its own. What it reports is an error of drawing. `run` NULL:
+ * nothing. */
 typedef struct cm_batch_stage {
     cm_status (*run)(void *context, int slot, cm_batch *batch);
     void *context;
 } cm_batch_stage;
 
-/* `depth` batches, 0 .. 64, are drawn ahead of the one in use; 0: no thread, drawing is done by cm_prefetch_next.
- * Takes depth + 1 batches of memory. The replay, and the context of `stage`, are borrowed and must live longer. The
- * caller owns it. */
-cm_status cm_prefetch_create(cm_replay *replay, const cm_batch_config *config, int depth, cm_batch_stage stage,
-                             cm_prefetch **out) CM_MUST_USE;
+typedef struct cm_prefetch_config {
+    cm_batch_config batch;
+    int depth;   /* batches drawn ahead of the one in use, at least 0; 0: no thread, cm_prefetch_next draws */
+    int threads; /* that draw, each a batch; more than `depth` are not used; at least 1 */
+    cm_batch_stage stage;
+} cm_prefetch_config;
+
+/* Takes depth + 1 batches of memory. The replay, and the context of `stage`, are borrowed and must live longer. The
+ * caller owns it. Errors: CM_ERR_INPUT, CM_ERR_MEMORY. */
+cm_status cm_prefetch_create(cm_replay *replay, const cm_prefetch_config *config, cm_prefetch **out) CM_MUST_USE;
 void cm_prefetch_destroy(cm_prefetch *prefetch);         /* NULL is allowed; ends what is going on */
 uint64_t cm_prefetch_bytes(const cm_prefetch *prefetch); /* of its batches */
 

@@ -166,6 +166,21 @@ static cm_status open_replay(cm_run_learner *l, const cm_session *s) {
     return status;
 }
 
+static bool is_on_host(const cm_session *s) { return s->backend->device->is_host; }
+
+/* Those that are prepared ahead and those that are learnt from: one, or where a device has the next one already, two.
+ */
+static int batches_at_a_time(const cm_session *s) {
+    const int depth = s->configuration.replay.prefetch_depth;
+    return depth == 0 || is_on_host(s) ? depth + 1 : depth + CM_TRAINER_BEGUN;
+}
+
+/* A GPU learns from a batch in less time than one thread draws it in. */
+static int drawing_threads(const cm_session *s) {
+    const int asked = s->configuration.replay.prefetch_threads;
+    return asked > 0 ? asked : is_on_host(s) ? 1 : 4;
+}
+
 static cm_status take_bootstrap(cm_run_learner *l) {
     size_t positions = (size_t)l->rows * (size_t)(l->unroll + 1);
     CM_TRY(
@@ -192,7 +207,7 @@ cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool) {
         .check_interval = c->run.rank_check_updates,
         .bucket_bytes = (int64_t)c->run.rank_bucket_kib * 1024,
         .bootstrap = c->trainer.ema_bootstraps || c->trainer.target_update_frequency > 0,
-        .slots = c->replay.prefetch_depth + 1,
+        .slots = batches_at_a_time(session),
     };
 }
 
@@ -203,7 +218,7 @@ static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
     if (bootstrap) CM_TRY(cm_memory_advise(take_bootstrap(l), for_training));
     bool chance = l->c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO, learnt = l->c->network.chance_codes > 0;
     if (chance && !learnt) {
-        const size_t slots = (size_t)l->c->replay.prefetch_depth + 1;
+        const size_t slots = (size_t)batches_at_a_time(s);
         CM_TRY(cm_alloc(&l->codes, slots * (size_t)l->rows * (size_t)l->unroll, sizeof(int32_t), "chance codes"));
     }
     cm_batch_config batch = {
@@ -213,8 +228,13 @@ static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
         .seed = (uint64_t)l->c->run.seed,
         .first_row = (uint64_t)cm_session_first(s, l->c->trainer.batch_size),
     };
-    const cm_batch_stage stage = {stage_batch, l};
-    return cm_memory_advise(cm_prefetch_create(l->replay, &batch, l->c->replay.prefetch_depth, stage, &l->prefetch),
+    const cm_prefetch_config prefetch = {
+        .batch = batch,
+        .depth = batches_at_a_time(s) - 1,
+        .threads = drawing_threads(s),
+        .stage = {stage_batch, l},
+    };
+    return cm_memory_advise(cm_prefetch_create(l->replay, &prefetch, &l->prefetch),
                             "lower batch_size, num_unroll_steps or prefetch_depth");
 }
 

@@ -5,6 +5,8 @@
 #ifndef CM_TRAINER_INTERNAL_H
 #define CM_TRAINER_INTERNAL_H
 
+#include <pthread.h>
+
 #include "core/arena.h"
 #include "device/mirror.h"
 #include "trainer/optimizer.h"
@@ -56,7 +58,8 @@ struct cm_trainer {
     cm_buffer stats;     /* [all_chunks, stats_stride] */
     cm_pool *one;        /* where the device is not the host, all work is in the order of one stream; else NULL */
     cm_stream **streams; /* [workers] */
-    cm_stream *copies;   /* on which inputs go to a device; NULL on a host. Of who stages */
+    cm_stream *copies;   /* on which inputs go to a device; NULL on a host; under `sending` */
+    pthread_mutex_t sending;
     cm_optimizer *optimizer;
     cm_values *values;
     cm_reducer *reducer;        /* NULL: one rank */

@@ -35,6 +35,7 @@ static cm_status open_slot(const cm_trainer *t, cm_trainer_slot *slot) {
 cm_status cm_slots_create(cm_trainer *t) {
     t->slot_count = is_on_host(t) || t->config.slots < 1 ? 1 : t->config.slots;
     CM_TRY(cm_alloc(&t->slots, (size_t)t->slot_count, sizeof *t->slots, "slots of batches"));
+    pthread_mutex_init(&t->sending, NULL);
     if (!is_on_host(t)) CM_TRY(cm_stream_open(t->config.backend, &t->copies));
     for (int i = 0; i < t->slot_count; i++) CM_TRY(open_slot(t, &t->slots[i]));
     return CM_OK;
@@ -50,8 +51,10 @@ static void close_slot(const cm_trainer *t, cm_trainer_slot *slot) {
 }
 
 void cm_slots_destroy(cm_trainer *t) {
+    if (!t->slots) return;
     cm_stream_close(t->copies);
-    for (int i = 0; t->slots && i < t->slot_count; i++) close_slot(t, &t->slots[i]);
+    for (int i = 0; i < t->slot_count; i++) close_slot(t, &t->slots[i]);
+    pthread_mutex_destroy(&t->sending);
     free(t->slots);
 }
 
@@ -108,16 +111,23 @@ cm_status cm_slot_send_values(const cm_trainer *t, const cm_trainer_slot *slot) 
 }
 
 /* Values that are not known yet stay out of it, so nobody writes what is on its way. */
-static cm_status stage(const cm_trainer *t, cm_trainer_slot *slot, const cm_train_batch *batch) {
-    CM_TRY(cm_mark_wait(&slot->staged)); /* the last one's inputs may be on their way */
+static cm_status send_all(const cm_trainer *t, cm_trainer_slot *slot) {
     for (int c = 0; c < t->chunks; c++) {
         const cm_chunk_rows rows = cm_trainer_chunk(t, c);
         const cm_unroll *u = &t->unroll[cm_trainer_kind(t, &rows)];
-        cm_slot_stage_chunk(t, slot, batch, c);
         CM_TRY(send(t, t->copies, slot, c, t->config.bootstrap ? cm_unroll_value_bytes(u) : 0,
                     cm_tape_bytes(u->tape, CM_MEM_INPUT)));
     }
     return cm_mark_set(&slot->staged, t->copies);
+}
+
+static cm_status stage(cm_trainer *t, cm_trainer_slot *slot, const cm_train_batch *batch) {
+    CM_TRY(cm_mark_wait(&slot->staged)); /* the last one's inputs may be on their way */
+    for (int c = 0; c < t->chunks; c++) cm_slot_stage_chunk(t, slot, batch, c);
+    pthread_mutex_lock(&t->sending);
+    cm_status status = send_all(t, slot);
+    pthread_mutex_unlock(&t->sending);
+    return status;
 }
 
 cm_status cm_trainer_stage(cm_trainer *trainer, int slot, const cm_train_batch *batch) {

@@ -99,12 +99,12 @@ cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm
 /* The same in three parts, so that a device need not wait for the host: while it learns from one batch the next ones
  * are brought to it and the next one is begun. No bit depends on it.
  *
- *   stage   writes the batch to a slot and sends it to the device. Waits for nothing that learns; may be called by a
- *           thread of its own beside all else here. With config.bootstrap the value targets may be filled in later.
- *   begin   a batch that was staged: its gradient, by the parameters of the last step. Its step is launched once the
- *           batch before it is finished, so none follows one that is not finite. At most CM_TRAINER_BEGUN are begun
- *           and not finished, and no more than there are slots (CM_ERR_STATE).
- *   finish  waits for the oldest one; errors are those of an update. After one all that were begun are forgotten.
+ *   stage   writes the batch to a slot and sends it to the device. Waits for nothing that learns; may be called by
+ *           threads of their own, each with another slot, beside all else here. With config.bootstrap the value targets
+ * may be filled in later. begin   a batch that was staged: its gradient, by the parameters of the last step. Its step
+ * is launched once the batch before it is finished, so none follows one that is not finite. At most CM_TRAINER_BEGUN
+ * are begun and not finished, and no more than there are slots (CM_ERR_STATE). finish  waits for the oldest one; errors
+ * are those of an update. After one all that were begun are forgotten.
  *
  * `batch` stays as it is from stage, its value targets from begin, until it is finished; then its slot is free. Slots
  * count modulo their number. */

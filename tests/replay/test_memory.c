@@ -130,7 +130,7 @@ START_TEST(nothing_is_allocated_after_create) {
     cm_prefetch *prefetch;
     cm_batch_config batch_config = {.rows = 32, .consistency = true, .bootstrap = true};
     ck_assert_int_eq(cm_replay_create(&config, &replay), CM_OK);
-    ck_assert_int_eq(cm_prefetch_create(replay, &batch_config, 0, (cm_batch_stage){0}, &prefetch), CM_OK);
+    ck_assert_int_eq(cm_prefetch_create(replay, &(cm_prefetch_config){batch_config, 0, 1, {0}}, &prefetch), CM_OK);
     size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
     for (int i = 0; i < 300; i++) {
         for (int e = 0; e < 8; e++) ck_assert_int_eq(play(replay, e, 1 + (i + e) % 8, (i + e) % 3 == 0), CM_OK);

@@ -1,5 +1,7 @@
 /* Prefetched batches are those of plain sampling, whatever the depth; handles die when they are given back. */
+#include <pthread.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "replay/prefetch.h"
 #include "replay_model.h"
@@ -82,7 +84,7 @@ static uint64_t hash_batch(const cm_batch *b, uint64_t hash) {
 enum { ITERATIONS = 6, UPDATES = 10 };
 
 /* The hash of all batches of a small run; acting goes on while batches are drawn. depth -1: plain sampling. */
-static uint64_t run_hash(int depth) {
+static uint64_t run_hash(int depth, int threads) {
     world w = make_world();
     cm_prefetch *prefetch = NULL;
     cm_batch *batch = NULL, *plain;
@@ -90,7 +92,8 @@ static uint64_t run_hash(int depth) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     ck_assert_int_eq(cm_batch_create(w.replay, &batch_config, &plain), CM_OK);
     if (depth >= 0)
-        ck_assert_int_eq(cm_prefetch_create(w.replay, &batch_config, depth, (cm_batch_stage){0}, &prefetch), CM_OK);
+        ck_assert_int_eq(
+            cm_prefetch_create(w.replay, &(cm_prefetch_config){batch_config, depth, threads, {0}}, &prefetch), CM_OK);
     for (uint64_t i = 0; i < ITERATIONS; i++) {
         if (prefetch) ck_assert_int_eq(cm_prefetch_begin(prefetch, i * UPDATES, UPDATES, 0.4), CM_OK);
         for (uint64_t u = 0; u < UPDATES; u++) {
@@ -119,11 +122,66 @@ static uint64_t run_hash(int depth) {
 }
 
 START_TEST(prefetch_of_depth_0_1_3_and_16_gives_the_batches_of_plain_sampling) {
-    uint64_t want = run_hash(-1);
-    ck_assert_uint_eq(run_hash(0), want);
-    ck_assert_uint_eq(run_hash(1), want);
-    ck_assert_uint_eq(run_hash(3), want);
-    ck_assert_uint_eq(run_hash(16), want);
+    uint64_t want = run_hash(-1, 1);
+    ck_assert_uint_eq(run_hash(0, 1), want);
+    ck_assert_uint_eq(run_hash(1, 1), want);
+    ck_assert_uint_eq(run_hash(3, 1), want);
+    ck_assert_uint_eq(run_hash(16, 1), want);
+}
+END_TEST
+
+START_TEST(so_do_2_threads_and_5) {
+    uint64_t want = run_hash(-1, 1);
+    ck_assert_uint_eq(run_hash(3, 2), want);
+    ck_assert_uint_eq(run_hash(6, 5), want);
+}
+END_TEST
+
+/* What is done with batches that have been drawn. */
+typedef struct staging {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int inside, most, staged[4]; /* at the same time, at most; how often each slot */
+    int expected;                /* threads */
+    uint64_t refused;            /* the update whose batch is refused */
+} staging;
+
+/* Waits until all threads that are expected have been here at once, or for ten seconds. */
+static cm_status stage(void *context, int slot, cm_batch *batch) {
+    staging *s = context;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 10;
+    pthread_mutex_lock(&s->lock);
+    s->staged[slot]++;
+    s->most = ++s->inside > s->most ? s->inside : s->most;
+    pthread_cond_broadcast(&s->changed);
+    while (s->most < s->expected && pthread_cond_timedwait(&s->changed, &s->lock, &until) == 0) continue;
+    s->inside--;
+    pthread_mutex_unlock(&s->lock);
+    return batch->update == s->refused ? cm_fail(CM_ERR_DEVICE, "no room for update 9") : CM_OK;
+}
+
+START_TEST(each_batch_is_staged_by_who_draws_it_and_what_that_reports_is_an_error_of_next) {
+    world w = make_world();
+    staging s = {
+        .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .expected = 1 + _i, .refused = 9};
+    cm_prefetch *prefetch;
+    cm_batch_handle handle;
+    ck_assert_int_eq(
+        cm_prefetch_create(w.replay, &(cm_prefetch_config){batch_config, 3, 1 + _i, {stage, &s}}, &prefetch), CM_OK);
+    ck_assert_int_eq(cm_prefetch_begin(prefetch, 3, 8, 0.4), CM_OK);
+    for (int i = 0; i < 6; i++) {
+        ck_assert_int_eq(cm_prefetch_next(prefetch, &handle), CM_OK);
+        ck_assert_int_eq(handle.slot, i % 4);
+        ck_assert_int_eq(s.staged[handle.slot], 1 + i / 4);
+        ck_assert_int_eq(cm_batch_give_back(handle), CM_OK);
+    }
+    ck_assert_int_eq(cm_prefetch_next(prefetch, &handle), CM_ERR_DEVICE);
+    ck_assert_str_eq(cm_error_message(), "no room for update 9");
+    cm_prefetch_destroy(prefetch);
+    ck_assert_int_eq(s.most, 1 + _i);
+    free_world(&w);
 }
 END_TEST
 
@@ -132,7 +190,7 @@ START_TEST(handle_is_dead_after_give_back_and_after_the_iteration) {
     cm_prefetch *prefetch;
     cm_batch_handle first, second;
     cm_batch *batch;
-    ck_assert_int_eq(cm_prefetch_create(w.replay, &batch_config, 2, (cm_batch_stage){0}, &prefetch), CM_OK);
+    ck_assert_int_eq(cm_prefetch_create(w.replay, &(cm_prefetch_config){batch_config, 2, 1, {0}}, &prefetch), CM_OK);
     ck_assert_int_eq(cm_prefetch_next(prefetch, &first), CM_ERR_STATE); /* not begun */
     ck_assert_int_eq(cm_prefetch_begin(prefetch, 0, 3, 0.4), CM_OK);
     ck_assert_int_eq(cm_prefetch_begin(prefetch, 0, 3, 0.4), CM_ERR_STATE);
@@ -158,7 +216,7 @@ START_TEST(commit_is_refused_while_drawing_and_a_fourth_batch_of_depth_2) {
     world w = make_world();
     cm_prefetch *prefetch;
     cm_batch_handle handle;
-    ck_assert_int_eq(cm_prefetch_create(w.replay, &batch_config, 2, (cm_batch_stage){0}, &prefetch), CM_OK);
+    ck_assert_int_eq(cm_prefetch_create(w.replay, &(cm_prefetch_config){batch_config, 2, 1, {0}}, &prefetch), CM_OK);
     ck_assert_int_eq(cm_prefetch_begin(prefetch, 7, 100, 0.4), CM_OK);
     ck_assert_int_eq(cm_replay_commit(w.replay), CM_ERR_STATE);
     ck_assert_int_eq(cm_replay_clear(w.replay), CM_ERR_STATE);
@@ -177,7 +235,8 @@ START_TEST(drawing_from_an_empty_replay_is_an_error_of_next) {
     cm_batch_handle handle;
     ck_assert_int_eq(cm_replay_create(&config, &replay), CM_OK);
     for (int depth = 0; depth < 2; depth++) {
-        ck_assert_int_eq(cm_prefetch_create(replay, &batch_config, depth, (cm_batch_stage){0}, &prefetch), CM_OK);
+        ck_assert_int_eq(cm_prefetch_create(replay, &(cm_prefetch_config){batch_config, depth, 1, {0}}, &prefetch),
+                         CM_OK);
         ck_assert_int_eq(cm_prefetch_begin(prefetch, 0, 2, 0.4), CM_OK);
         ck_assert_int_eq(cm_prefetch_next(prefetch, &handle), CM_ERR_STATE);
         ck_assert_ptr_nonnull(strstr(cm_error_message(), "nothing to draw from"));
@@ -192,6 +251,8 @@ int main(void) {
     TCase *tests = tcase_create("prefetch");
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, prefetch_of_depth_0_1_3_and_16_gives_the_batches_of_plain_sampling);
+    tcase_add_test(tests, so_do_2_threads_and_5);
+    tcase_add_loop_test(tests, each_batch_is_staged_by_who_draws_it_and_what_that_reports_is_an_error_of_next, 0, 2);
     tcase_add_test(tests, handle_is_dead_after_give_back_and_after_the_iteration);
     tcase_add_test(tests, commit_is_refused_while_drawing_and_a_fourth_batch_of_depth_2);
     tcase_add_test(tests, drawing_from_an_empty_replay_is_an_error_of_next);

@@ -117,7 +117,7 @@ START_TEST(a_run_computes_the_same_bits_where_the_host_cannot_see_the_memory) {
 END_TEST
 
 START_TEST(as_it_does_however_many_batches_are_prepared_ahead) {
-    static const char *const ways[] = {"prefetch_depth=0", "prefetch_depth=1", "prefetch_depth=5",
+    static const char *const ways[] = {"prefetch_depth=0", "prefetch_depth=1", "prefetch_depth=5 prefetch_threads=3",
                                        "overlap=on threads=2"};
     char near[CM_HASH_HEX], far[CM_HASH_HEX], settings[256];
     cm_far_state.is_late = true;
@@ -165,7 +165,7 @@ START_TEST(a_timeline_shows_batches_staged_on_a_thread_beside_the_updates) {
     size_t size;
     snprintf(path, sizeof path, "%s.json", run_folder("trace"));
     ck_assert_int_eq(cm_trace_open(path), CM_OK);
-    train("cuda", "updates_per_iteration=6", false, 18, hash);
+    train("cuda", "updates_per_iteration=6 prefetch_threads=1", false, 18, hash);
     ck_assert_int_eq(cm_trace_close(), CM_OK);
     ck_assert_int_eq(cm_file_read(path, 1 << 24, &text, &size), CM_OK);
     ck_assert_int_eq(count_ranges(text, "stage", &stager), 18);
