@@ -52,8 +52,8 @@ static bool run_done(const cm_run *run, cm_run_end *end) {
 
 /* ---- one iteration ---- */
 
-static cm_status act(cm_run *run) {
-    double share = share_done(run);
+/* Reads no counters of learning: that may be going on. */
+static cm_status act(cm_run *run, double share) {
     run->row.temperature = cm_agent_temperature(&options(run)->agent, share);
     return cm_actor_run(run->actor, run->row.temperature, cm_agent_random_moves(&options(run)->agent, share));
 }
@@ -101,7 +101,7 @@ static cm_status hand_over_weights(cm_run *run) {
 
 static cm_status iterate_in_turn(cm_run *run) {
     int64_t due;
-    CM_TRY(act(run));
+    CM_TRY(act(run, share_done(run)));
     CM_TRY(commit(run));
     CM_TRY(take_due(run, &due));
     CM_TRY(learn(run, due, share_done(run)));
@@ -120,13 +120,13 @@ static cm_status run_half(void *context, int task, int worker) {
     (void)worker;
     duo *d = context;
     if (task == 0) return learn(d->run, d->due, d->share);
-    return d->act ? act(d->run) : CM_OK;
+    return d->act ? act(d->run, d->share) : CM_OK;
 }
 
 /* Learns from what was acted last while the next steps are acted with the parameters from before. */
 static cm_status iterate_overlapped(cm_run *run) {
     if (run->state.fresh_steps == 0) {
-        CM_TRY(act(run));
+        CM_TRY(act(run, share_done(run)));
         CM_TRY(commit(run));
     }
     duo halves = {.run = run, .act = !acting_done(run)};
