@@ -115,31 +115,35 @@ struct cm_cuda_mark {
     cm_cu_event event;
 };
 
-static cm_status open_mark(cm_cuda_device *device, cm_cuda_mark **mark) {
-    cm_cu_event event = NULL;
-    CM_CU_TRY(device, "an event of the GPU", event_create(&event, CM_CU_EVENT_NO_TIMING));
-    cm_status status = cm_alloc(mark, 1, sizeof **mark, "an event of the GPU");
-    if (status == CM_OK) {
-        **mark = (cm_cuda_mark){device, event};
-    } else {
-        device->driver->event_destroy(event);
-    }
+/* The driver keeps the event until it has happened. */
+void cm_cuda_mark_destroy(cm_cuda_mark *mark) {
+    if (!mark) return;
+    const cm_cuda_device *device = mark->device;
+    if (mark->event && device->driver->context_use(device->context) == CM_CU_OK)
+        device->driver->event_destroy(mark->event);
+    free(mark);
+}
+
+static cm_status open_event(cm_cuda_mark *mark) {
+    CM_CU_TRY(mark->device, "an event of the GPU", event_create(&mark->event, CM_CU_EVENT_NO_TIMING));
+    return CM_OK;
+}
+
+static cm_status take_mark(cm_cuda_device *device, cm_cuda_mark **out) {
+    cm_cuda_mark *made = NULL;
+    CM_TRY(cm_alloc(&made, 1, sizeof *made, "an event of the GPU"));
+    made->device = device;
+    cm_status status = open_event(made);
+    if (status == CM_OK) *out = made;
+    if (status != CM_OK) cm_cuda_mark_destroy(made);
     return status;
 }
 
 cm_status cm_cuda_mark_set(cm_cuda_mark **mark, cm_cuda_lane *lane) {
     CM_TRY(cm_cuda_enter(lane->device));
-    if (!*mark) CM_TRY(open_mark(lane->device, mark));
+    if (!*mark) CM_TRY(take_mark(lane->device, mark));
     CM_CU_TRY(lane->device, "marking a stream", event_record((*mark)->event, lane->stream));
     return CM_OK;
-}
-
-/* The driver keeps the event until it has happened. */
-void cm_cuda_mark_destroy(cm_cuda_mark *mark) {
-    if (!mark) return;
-    const cm_cuda_device *device = mark->device;
-    if (device->driver->context_use(device->context) == CM_CU_OK) device->driver->event_destroy(mark->event);
-    free(mark);
 }
 
 cm_status cm_cuda_lane_follow(cm_cuda_lane *lane, const cm_cuda_mark *mark) {
