@@ -105,16 +105,16 @@ static int *batch_size(cm_configuration *c) { return &c->trainer.batch_size; }
 static int *unroll_steps(cm_configuration *c) { return &c->replay.num_unroll_steps; }
 static int *environments(cm_configuration *c) { return &c->env.num_envs; }
 static int *simulations(cm_configuration *c) { return &c->mcts.num_simulations; }
+static int *depth(cm_configuration *c) { return &c->replay.prefetch_depth; }
 static int *episodes(cm_configuration *c) { return &c->run.final_evaluation_episodes; }
 
 static const struct {
     const char *name;
     int *(*value)(cm_configuration *c);
-} keys[] = {{"batch_size", batch_size},
-            {"num_unroll_steps", unroll_steps},
-            {"num_envs", environments},
-            {"num_simulations", simulations},
-            {"final_evaluation_episodes", episodes}};
+    bool is_harmless; /* changes no result */
+} keys[] = {{"prefetch_depth", depth, true},           {"batch_size", batch_size, false},
+            {"num_unroll_steps", unroll_steps, false}, {"num_envs", environments, false},
+            {"num_simulations", simulations, false},   {"final_evaluation_episodes", episodes, false}};
 
 static bool fits(const cm_run *run, size_t key, int value, size_t budget) {
     cm_configuration c = run->session->configuration;
@@ -139,14 +139,15 @@ static int largest(const cm_run *run, size_t key, size_t budget) {
     return low;
 }
 
-/* The key that need change least. */
+/* The key that need change least; one that changes no result is the best. */
 static bool propose(const cm_run *run, size_t budget, char *out, size_t size) {
     double best = 0.0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         cm_configuration c = run->session->configuration;
         int now = *keys[i].value(&c), value = largest(run, i, budget);
-        if ((double)value <= best * now) continue;
-        best = (double)value / now;
+        const double left = value > 0 && keys[i].is_harmless ? 1.0 : (double)value / now;
+        if (left <= best) continue;
+        best = left;
         snprintf(out, size, "set %s to %d (it is %d)", keys[i].name, value, now);
     }
     return best > 0.0;

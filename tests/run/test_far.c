@@ -306,10 +306,14 @@ START_TEST(a_plan_is_printed_before_it_is_taken) {
 END_TEST
 
 START_TEST(a_plan_that_does_not_fit_names_a_key_and_the_largest_value_that_does) {
+    static const struct {
+        const char *settings, *key;
+    } plans[] = {{"batch_size=4000 num_unroll_steps=3", "batch_size"},
+                 {"batch_size=200 num_unroll_steps=3 prefetch_depth=64", "prefetch_depth"}};
     char text[256], key[32];
     job j;
     int value = 0;
-    snprintf(text, sizeof text, "batch_size=4000 num_unroll_steps=3");
+    snprintf(text, sizeof text, "%s", plans[_i].settings);
     cm_far_state.total = 2000000;
     ck_assert_int_ne(open_job(&j, "cuda", text, false, 8), CM_OK);
     ck_assert_msg(sscanf(strstr(cm_error_message(), "set "), "set %31s to %d", key, &value) == 2, "%s",
@@ -317,10 +321,10 @@ START_TEST(a_plan_that_does_not_fit_names_a_key_and_the_largest_value_that_does)
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "memory of the GPU: this run plans for "));
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "2.0 MB are free: set "));
     close_job(&j);
-    ck_assert_str_eq(key, "batch_size");
+    ck_assert_str_eq(key, plans[_i].key);
     ck_assert_int_gt(value, 0);
     for (int more = 1; more >= 0; more--) {
-        snprintf(text, sizeof text, "num_unroll_steps=3 batch_size=%d", value + more);
+        snprintf(text, sizeof text, "%s %s=%d", plans[_i].settings, key, value + more);
         cm_status status = open_job(&j, "cuda", text, false, 8);
         ck_assert_msg((status == CM_OK) == (more == 0), "%d more: %s", more, cm_error_message());
         close_job(&j);
@@ -353,7 +357,7 @@ int main(void) {
     tcase_add_test(tc, unless_it_is_told_a_device_takes_the_whole_batch_at_once_and_the_host_64_rows);
     tcase_add_loop_test(tc, a_plan_is_what_the_run_takes_of_the_device_to_the_byte, 0, 2);
     tcase_add_test(tc, a_plan_is_printed_before_it_is_taken);
-    tcase_add_test(tc, a_plan_that_does_not_fit_names_a_key_and_the_largest_value_that_does);
+    tcase_add_loop_test(tc, a_plan_that_does_not_fit_names_a_key_and_the_largest_value_that_does, 0, 2);
     tcase_add_test(tc, the_limit_that_the_user_sets_counts_for_the_device_too);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
