@@ -7,8 +7,8 @@
 
 typedef void (*lanes_body)(const void *args, int64_t item, const cm_lanes *lanes);
 
-/* Runs the items from the first to the last or the other way round, whichever chance says: what is run twice must give
- * the same bits. Not from several threads at once. */
+/* Runs the items from the first to the last or the other way round, and so the lanes from meeting to meeting, whichever
+ * chance says: what is run twice must give the same bits. */
 void lanes_run(lanes_body body, const void *args, int64_t items, int count);
 
 #endif

@@ -11,8 +11,15 @@
 
 /* The lanes of an item are neighbours in a warp, or a whole block. */
 static __device__ inline unsigned cm_lanes_mask(int count) {
-    unsigned first = threadIdx.x % CM_WARP / count * count;
-    return count >= CM_WARP ? 0xffffffffu : ((1u << count) - 1u) << first;
+    if (count >= CM_WARP) return 0xffffffffu;
+    return ((1u << count) - 1u) << (threadIdx.x % CM_WARP / count * count);
+}
+
+/* Lanes of one warp meet, which shuffles alone do not do: they order no memory. Returns the mask for them. */
+static __device__ inline unsigned cm_lanes_gather(const cm_lanes *lanes) {
+    unsigned mask = cm_lanes_mask(lanes->count);
+    __syncwarp(mask);
+    return mask;
 }
 
 /* Every thread of the block gets value of each warp's lane 0 in shared memory. */
@@ -25,7 +32,7 @@ template <typename T> static __device__ inline const T *cm_lanes_share(T value) 
 }
 
 static __device__ double cm_lanes_sum(const cm_lanes *lanes, double value) {
-    unsigned mask = cm_lanes_mask(lanes->count);
+    unsigned mask = cm_lanes_gather(lanes);
     for (int far = (lanes->count < CM_WARP ? lanes->count : CM_WARP) / 2; far > 0; far /= 2)
         value += __shfl_xor_sync(mask, value, far);
     if (lanes->count <= CM_WARP) return value;
@@ -36,7 +43,7 @@ static __device__ double cm_lanes_sum(const cm_lanes *lanes, double value) {
 }
 
 static __device__ float cm_lanes_max(const cm_lanes *lanes, float value) {
-    unsigned mask = cm_lanes_mask(lanes->count);
+    unsigned mask = cm_lanes_gather(lanes);
     for (int far = (lanes->count < CM_WARP ? lanes->count : CM_WARP) / 2; far > 0; far /= 2)
         value = fmaxf(value, __shfl_xor_sync(mask, value, far));
     if (lanes->count <= CM_WARP) return value;
@@ -47,7 +54,7 @@ static __device__ float cm_lanes_max(const cm_lanes *lanes, float value) {
 }
 
 static __device__ cm_found cm_lanes_least(const cm_lanes *lanes, cm_found found) {
-    unsigned mask = cm_lanes_mask(lanes->count);
+    unsigned mask = cm_lanes_gather(lanes);
     for (int far = (lanes->count < CM_WARP ? lanes->count : CM_WARP) / 2; far > 0; far /= 2) {
         cm_found other = {__shfl_xor_sync(mask, found.value, far), __shfl_xor_sync(mask, found.at, far)};
         found = cm_found_least(found, other);
@@ -57,6 +64,28 @@ static __device__ cm_found cm_lanes_least(const cm_lanes *lanes, cm_found found)
     cm_found least = warp[0];
     for (int i = 1; i < CM_BLOCK / CM_WARP; i++) least = cm_found_least(least, warp[i]);
     return least;
+}
+
+static __device__ inline void cm_lanes_meet(const cm_lanes *lanes) {
+    if (lanes->count <= CM_WARP) {
+        cm_lanes_gather(lanes);
+    } else {
+        __syncthreads();
+    }
+}
+
+static __device__ inline float cm_lanes_sum_16(const cm_lanes *lanes, float value) {
+    unsigned mask = cm_lanes_gather(lanes);
+    for (int far = 8; far > 0; far /= 2) value += __shfl_xor_sync(mask, value, far);
+    return value;
+}
+
+/* Each lane a piece of a cache line. */
+static __device__ inline void cm_lanes_fetch(const cm_lanes *lanes, const void *memory, size_t bytes) {
+    enum { PIECE = 32 };
+    const char *first = (const char *)memory;
+    for (size_t at = (size_t)lanes->index * PIECE; at < bytes; at += (size_t)lanes->count * PIECE)
+        asm volatile("prefetch.L1 [%0];" ::"l"(first + at));
 }
 
 template <typename Args, void (*body)(const Args *, int64_t, const cm_lanes *)>

@@ -8,10 +8,15 @@
  * run in any order. The lanes of an item run at the same time; each takes every count-th element from its own index on,
  * and they meet in the functions below, which all lanes must call in the same order. So the sums of a kernel have a
  * fixed order, given by the number of lanes. On a GPU a lane is a thread: the counts are 1, 8 or 32 threads
- * of a warp, or a block of 256 (kernel.cuh). On a CPU whoever includes kernels defines the three functions: the tests
- * run lanes in turns, and one lane alone needs no partner (tests/support/lanes.c).
+ * of a warp, or a block of 256 (kernel.cuh). On a CPU whoever includes kernels defines these functions: the tests run
+ * lanes in turns, and one lane alone needs no partner (tests/support/lanes.c).
  *
- * Numbers are float32; sums over lanes are made in double. */
+ * Memory. Between two meetings lanes run in any order, also those of a warp. So what one lane writes another may read,
+ * or write, only behind a meeting, and what one lane has read another may write only behind a meeting: the functions
+ * below are meetings in this sense, too. What is read, changed and written back is one lane's work. The tests' lanes
+ * take turns in both orders, so that a meeting that is missing gives a wrong number in one of them.
+ *
+ * Numbers are float32; sums over lanes are made in double, but for cm_lanes_sum_16. */
 #ifndef CM_DEVICE_CUDA_LANES_H
 #define CM_DEVICE_CUDA_LANES_H
 
@@ -59,15 +64,25 @@ static CM_HD inline cm_found cm_found_least(cm_found a, cm_found b) {
 }
 
 /* What every lane gets: the sum of all values (a tree: lanes 16, 8, 4, 2, 1 apart, then warps in order), the largest,
- * the smallest with its first place. */
+ * the smallest with its first place.
+ *
+ *     cm_lanes_meet     a meeting for its own sake
+ *     cm_lanes_sum_16   of a warp whose lanes 16 .. 31 have the values of 0 .. 15: the sum of these in float32 (lanes
+ * 8, 4, 2, 1 apart) cm_lanes_fetch    no meeting: these bytes are soon to be read */
 #ifdef __CUDACC__
 static __device__ double cm_lanes_sum(const cm_lanes *lanes, double value);
 static __device__ float cm_lanes_max(const cm_lanes *lanes, float value);
 static __device__ cm_found cm_lanes_least(const cm_lanes *lanes, cm_found found);
+static __device__ void cm_lanes_meet(const cm_lanes *lanes);
+static __device__ float cm_lanes_sum_16(const cm_lanes *lanes, float value);
+static __device__ void cm_lanes_fetch(const cm_lanes *lanes, const void *memory, size_t bytes);
 #else
 double cm_lanes_sum(const cm_lanes *lanes, double value);
 float cm_lanes_max(const cm_lanes *lanes, float value);
 cm_found cm_lanes_least(const cm_lanes *lanes, cm_found found);
+void cm_lanes_meet(const cm_lanes *lanes);
+float cm_lanes_sum_16(const cm_lanes *lanes, float value);
+void cm_lanes_fetch(const cm_lanes *lanes, const void *memory, size_t bytes);
 #endif
 
 #ifdef __cplusplus
