@@ -82,7 +82,7 @@ SHARED_TEST = @mkdir -p $(@D); $(if $(filter 1,$(V)),set -x;) $(CC) $(ALL_CFLAGS
 $(REHEARSAL)/libcuda.so.1: tests/modules/gpu_driver.c src/device/cuda/driver.h $(BUILD)/flags.stamp
 	$(call say,CC,$@)
 	$(SHARED_TEST) $< -o $@
-$(REHEARSAL)/lib/cumind_cuda.so: tests/modules/far_gpu.c $(addprefix tests/support/,far.c tree_cpu.c far.h) $(BUILD)/libcumind.a
+$(REHEARSAL)/lib/cumind_cuda.so: tests/modules/far_gpu.c $(addprefix tests/support/,far.c tree_cpu.c lanes.c far.h lanes.h) $(BUILD)/libcumind.a
 	$(call say,CC,$@)
 	$(SHARED_TEST) $(filter %.c,$^) -o $@ -lm
 $(REHEARSAL)/cumind $(REHEARSAL)/benchmark_gpu: $(REHEARSAL)/%: $(BUILD)/%

@@ -121,27 +121,79 @@ mcts/cuda/tree.h|int32_t parent = (int32_t)cm_tree_index(tree, b,|int32_t parent
 mcts/cuda/tree.h|int32_t child = (int32_t)cm_tree_index(tree, b,|int32_t child = (int32_t)cm_tree_index(tree, 0,
 mcts/cuda/tree.h|m->actions[b] = action|m->actions[b] = 0
 mcts/cuda/tree.h|m->after_actions[b] = action|m->after_actions[b] = 0
-mcts/cuda/tree.h|tree->num_chance > 0 && !tree->is_chance|tree->num_chance > 0 && tree->is_chance
+mcts/cuda/tree.h|tree->num_chance > 0 && !cm_tree_is_chance|tree->num_chance > 0 && cm_tree_is_chance
 mcts/cuda/tree.h|decides ? all : m->discount + b|decides ? none : m->discount + b
 mcts/cuda/tree.h|decides ? m->num_chance : m->num_actions|m->num_actions
 mcts/cuda/tree.h|k->ask->has_legal ? k->legal + first|k->ask->has_legal ? k->legal
 mcts/cuda/tree.h|k->ask->has_legal ?|!k->ask->has_legal ?
 mcts/cuda/tree.h|k->ask->has_noise ? k->noise + first|k->ask->has_noise ? k->noise
 mcts/cuda/tree.h|k->model.root_logits + first|k->model.root_logits
-mcts/cuda/tree.h|memset(tree.is_used + cm_tree_index(&tree, b, 0), 0,|memset(tree.is_used + cm_tree_index(&tree, b, 0), 1,
+mcts/cuda/tree.h|is_used[slot] = 0|is_used[slot] = 1
 mcts/cuda/tree.h|k->model.root_value[b]|k->model.root_value[0]
 mcts/cuda/tree.h|finite ? CM_FLAW_NONE : CM_FLAW_ROOT|CM_FLAW_NONE
 mcts/cuda/tree.h|none : m->reward + b|none : m->discount + b
 mcts/cuda/tree.h|cm_leaf leaf = k->leaf[b];|cm_leaf leaf = k->leaf[0];
 mcts/cuda/tree.h|m->value) + b;|m->value) + 0;
 mcts/cuda/tree.h|if (finite && isfinite(g))|if (isfinite(g))
-mcts/cuda/tree.h|cm_summary_write(&tree, (int)item);|
+mcts/cuda/tree.h|if (lanes_leads(tree)) cm_summary_values|if (!lanes_leads(tree)) cm_summary_values
+mcts/cuda/tree.h|cm_tree_entries(tree, &root)) cm_summary_edge|1) cm_summary_edge
+mcts/cuda/tree.h|cm_exp(from[a] - top) * factor|cm_exp(from[a] - top)
+mcts/cuda/tree.h|terms->legal[a] ? logits[a] - most|terms->legal[a] ? logits[a]
+mcts/cuda/tree.h|cm_policy_perturbed(logits[a], most,|cm_policy_perturbed(logits[a], 0.0f,
+mcts/cuda/tree.h|(int)cm_lanes_sum(lanes, valid)|32 * valid
+mcts/cuda/tree.h|if (lanes_leads(tree)) tree->root_valid[b] = valid|if (!lanes_leads(tree)) tree->root_valid[b] = valid - 1
+mcts/step_impl.inc|if (lanes_leads(tree)) write_leaf_node|write_leaf_node
+mcts/step_impl.inc|    if (lanes_leads(tree)) {\n        move_action|    {\n        move_action
+mcts/step_impl.inc|    lanes_meet(tree);\n    if (!tree->is_dense) renew_open|    if (!tree->is_dense) renew_open
+mcts/step_impl.inc|        if (lanes_leads(tree)) {\n            cm_backup_node|        {\n            cm_backup_node
+mcts/step_impl.inc|    lanes_meet(tree);\n    if (is_chance)|    if (is_chance)
+mcts/step_impl.inc|if (lanes_leads(tree)) rest->open_mass = mass|
+mcts/lanes_warp.inc|lanes_clear(const cm_tree *tree, void *words, size_t n) {|lanes_clear(const cm_tree *tree, void *words, size_t n) { n--;
+mcts/lanes_warp.inc|(lanes)->index % CM_LANES|(lanes)->index
+mcts/lanes_warp.inc|i += CM_LANES|i += CM_WARP
+mcts/lanes_warp.inc|{-x[i], i}|{x[i], i}
+mcts/lanes_warp.inc|{-x[i], i}|{-x[i], -i}
+mcts/lanes_warp.inc|most.value = -INFINITY, most.at = CM_NONE;|;
+mcts/lanes_warp.inc|part += cm_exp(x[i] - top)|part += cm_exp(x[i])
+mcts/lanes_warp.inc|    }\n    lanes_meet(tree);\n}|    }\n}
+mcts/lanes_warp.inc|a < width && logits[a] > -FLT_MAX|logits[a] > -FLT_MAX
+mcts/lanes_warp.inc|a < width && logits[a] > -FLT_MAX|a < width
+mcts/lanes_warp.inc|cm_exp(logits[a] - top) * factor|cm_exp(logits[a] - top)
+mcts/lanes_warp.inc|if (lanes_leads(tree)) rest->top = top, rest->factor = factor|if (lanes_leads(tree)) rest->top = top, rest->factor = sum
+mcts/lanes_warp.inc|{-mine.score, mine.action}|{mine.score, mine.action}
+mcts/lanes_warp.inc|mine.action == least.at ? (float)mine.entry : 0.0f|(float)mine.entry
+mcts/lanes_warp.inc|*low = -cm_lanes_max(tree->lanes, -*low);|*low = cm_lanes_max(tree->lanes, *low);
+mcts/lanes_warp.inc|*high = cm_lanes_max(tree->lanes, *high);|
+mcts/lanes_warp.inc|float low = view->node->value, high = low|float low = 0.0f, high = low
+mcts/lanes_warp.inc|total = (float)(view->node->visits - 1)|total = (float)view->node->visits
+mcts/lanes_warp.inc|cm_max(FLT_MIN, *cm_view_prior(view, i))|1.0f
+mcts/lanes_warp.inc|weight * *cm_view_q(view, i)|*cm_view_q(view, i)
+mcts/lanes_warp.inc|(view->rest->raw_value + total * mean)|(view->rest->raw_value - total * mean)
+mcts/lanes_warp.inc|< tree->num_actions ? fill : *cm_view_q(view, 0)|< tree->num_actions ? *cm_view_q(view, 0) : fill
+mcts/lanes_warp.inc|most = cm_max(most, (float)view->visits[i])|most = (float)view->visits[i]
+mcts/lanes_warp.inc|, cm_lanes_max(tree->lanes, most)|, most
+mcts/lanes_warp.inc|*cm_view_q(view, i)) + explore|*cm_view_q(view, i)) - explore
+mcts/lanes_warp.inc|cm_affine_open(map) + explore * open_prior|explore * open_prior
+mcts/lanes_warp.inc|*cm_view_q(view, i) - range.low|*cm_view_q(view, i) + range.low
+mcts/lanes_warp.inc|cm_select_score(0.0f, open_prior|cm_select_score(range.low, open_prior
+mcts/lanes_warp.inc|*cm_view_weight(view, i), view->action[i], i|*cm_view_weight(view, i), -view->action[i], i
+mcts/lanes_warp.inc|return *cm_view_weight(view, i) + cm_affine|return *cm_view_weight(view, i) - cm_affine
+mcts/lanes_warp.inc|has_open ? cm_max(-FLT_MAX, open) : -FLT_MAX|-FLT_MAX
+mcts/lanes_warp.inc|    most = cm_lanes_max(lanes, most);\n    float part|    float part
+mcts/lanes_warp.inc|+ open * rest->open_mass|+ open
+mcts/lanes_warp.inc|* total - (float)view->visits[i] * visit|* total
+mcts/lanes_warp.inc|open * total).entry|open).entry
+mcts/lanes_warp.inc|    lanes_meet(tree);\n    return lanes_gumbel_interior|    return lanes_gumbel_interior
+mcts/lanes_warp.inc|visits[a] == considered && logits[a] > -FLT_MAX|visits[a] == considered
+mcts/lanes_warp.inc|visits[a] == considered && logits[a] > -FLT_MAX|logits[a] > -FLT_MAX
+mcts/lanes_warp.inc|{-cm_select_gumbel_score(|{cm_select_gumbel_score(
 END
 }
 
 restore() {
     mkdir -p "$WORK"/src/{backend,device,mcts}/cuda
     cp src/backend/*.{h,inc,def} "$WORK/src/backend/"
+    cp src/mcts/*.inc "$WORK/src/mcts/"
     for folder in backend device mcts; do cp src/$folder/cuda/*.h "$WORK/src/$folder/cuda/"; done
 }
 
@@ -159,10 +211,10 @@ build() {
 is_killed() {
     local stem case
     stem=$(basename "${changed:-all}" .h)
-    if [ "$stem" = all ] || [ "$stem" = tree ]; then
+    if [[ $stem = all || ${changed:-} = mcts/* ]]; then
         by=device_search
         timeout 100 "$WORK/search" >/dev/null 2>&1 || return 0
-        if [ "$stem" = tree ]; then return 1; fi
+        if [ "$stem" != all ]; then return 1; fi
     fi
     by=cuda_ops
     case $stem in

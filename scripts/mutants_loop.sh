@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What the mutation tests share, to be sourced. The caller has
 #   WORK SOURCE   a temporary folder; the folder whose files are changed, as src/mcts: its copy is $WORK/$SOURCE
-#   mutants       prints the list: file below SOURCE | what stands there | what takes its place
+#   mutants       prints the list: file below SOURCE | what stands there | what takes its place; \n: the end of a line
 #   restore       copies the files anew; build FILE... compiles what depends on them; is_killed is true if a test fails, and
 #                 leaves its name in `by`
 # run_mutants MATCH DOC TEXT: only the mutants whose line contains MATCH; without MATCH the list is written to DOC below
@@ -18,7 +18,7 @@ run_mutants() {
     while IFS='|' read -r file from to; do
         if [[ "$file|$from|$to" != *"$match"* ]]; then continue; fi
         restore
-        FROM=$from TO=$to perl -0pi -e 's/\Q$ENV{FROM}\E/$ENV{TO}/' "$WORK/$SOURCE/$file"
+        FROM=${from//\\n/$'\n'} TO=${to//\\n/$'\n'} perl -0pi -e 's/\Q$ENV{FROM}\E/$ENV{TO}/' "$WORK/$SOURCE/$file"
         if cmp -s "$SOURCE/$file" "$WORK/$SOURCE/$file"; then
             echo "mutants: $file has no \"$from\"" >&2
             exit 2

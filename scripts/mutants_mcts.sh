@@ -46,12 +46,12 @@ step_impl.inc|tree->root_visits[edge] = child->visits|tree->root_visits[edge] = 
 step_impl.inc|tree->root_q[edge] = cm_backup_q(child)|tree->root_q[edge] = child->value
 step_impl.inc|tree->num_chance > 0 && !is_below_chance|tree->num_chance > 0
 step_impl.inc|float g = child->value|float g = -child->value
-step_impl.inc|return cm_select_chance(view).entry|return cm_select_puct(view, cm_rules_map(tree, view), 1.0f).entry
+lanes_alone.inc|return cm_select_chance(view).entry|return cm_select_puct(view, cm_rules_map(tree, view), 1.0f).entry
 step_impl.inc|entry >= view->rest->count|entry > view->rest->count
 step_impl.inc|cm_rules_first(tree, view, a) > cm_rules_first|cm_rules_first(tree, view, a) >= cm_rules_first
 rules.h|tree->explore[view->node->visits]|tree->explore[view->node->visits + 1]
 rules.h|visits[a] > 0 ? q[a] : fill|q[a]
-summary.h|cm_tree_node(tree, b, root.child[at])->visits|cm_tree_node(tree, b, root.child[at])->visits + 1
+summary.h|cm_tree_node(tree, b, root->child[at])->visits|cm_tree_node(tree, b, root->child[at])->visits + 1
 qtransform.h|{low, cm_max(high - low, epsilon)}|{high, cm_max(high - low, epsilon)}
 qtransform.h|float low = value, high = value|float low = 0.0f, high = value
 qtransform.h|float low = value, high = value|float low = value, high = 0.0f
@@ -63,7 +63,7 @@ qtransform.h|(raw_value + total * mean)|(raw_value - total * mean)
 qtransform.h|? cm_max(FLT_MIN, prior[i]) :|? 1.0f :
 qtransform.h|sum += visits[i]|sum += visits[i] + 1
 qtransform.h|count < n ? fill : q[0]|fill
-qtransform.h|params->maxvisit_init + (float)most|params->maxvisit_init - (float)most
+qtransform.h|params->maxvisit_init + most|params->maxvisit_init - most
 qtransform.h|if (!params->rescale_values) low = 0.0f;|
 qtransform.h|return (q - map.shift) * map.factor|return (q + map.shift) * map.factor
 qtransform.h|return (map.fill - map.shift) * map.factor|return 0.0f
@@ -87,22 +87,22 @@ select.h|cm_sum(scratch, count) + open * rest->open_mass|cm_sum(scratch, count) 
 select.h|? *cm_view_q(view, a) : map.fill|? *cm_view_q(view, a) : map.shift
 select.h|scratch[a] * total - *cm_view_weight(view, a) * part|scratch[a] * total + *cm_view_weight(view, a) * part
 select.h|if (view->logit[a] > -FLT_MAX && score > best)|if (view->logit[a] > -FLT_MAX && score >= best)
-select.h|cm_max(-1e9f, noise[a]|cm_max(-1e30f, noise[a]
+select.h|cm_max(-1e9f, noise|cm_max(-1e30f, noise
 select.h|is_considered && score > most|is_considered && score >= most
 considered.h|k = half > 2 ? half : 2|k = half > 1 ? half : 1
 considered.h|(1 << rounds) < m|(1 << rounds) <= m
 considered.h|extra > 1 ? extra : 1|extra > 1 ? extra - 1 : 1
 considered.h|m <= 1|m < 1
 policy.h|logits[a] - most : -FLT_MAX|logits[a] + most : -FLT_MAX
-policy.h|(1.0f - fraction) * scratch[a] + fraction * noise[a]|fraction * scratch[a] + (1.0f - fraction) * noise[a]
+policy.h|(1.0f - fraction) * p + fraction * *noise|fraction * p + (1.0f - fraction) * *noise
 policy.h|(probs[a] - most) / divisor|(probs[a] - most) * divisor
 policy.h|1.0f / (float)n|0.0f
 numeric.h|x < -87.0f ? 0.0f : y * power|y * power
 numeric.h|x[i] > most|x[i] >= most
 search.c|search->out.discount[row] = 1.0f|search->out.discount[row] = 0.0f
 search.c|search->kept[b] > 0 ? search->kept[b] : 1|search->kept[b] > 0 ? search->kept[b] : 2
-policy.h|g + (logits[a] - most)|g - (logits[a] - most)
-policy.h|share * noise[a]|noise[a]
+policy.h|g + (logit - most)|g - (logit - most)
+policy.h|share * *noise|*noise
 begin.h|tree->root_valid[b] += logits[a] > -FLT_MAX|tree->root_valid[b] += 1
 result.c|logits[a] + value : -FLT_MAX|logits[a] - value : -FLT_MAX
 result.c|cm_rng_categorical(&rng, probs, n)|cm_argmax(probs, n)

@@ -15,23 +15,29 @@ static CM_HD inline void cm_policy_mask(float *logits, const uint8_t *legal, int
     for (int a = 0; a < n; a++) logits[a] = legal[a] ? logits[a] - most : -FLT_MAX;
 }
 
+/* ln of the probability p of an action with its share of noise (NULL: none). -FLT_MAX stays. */
+static CM_HD inline float cm_policy_mixed(float logit, float p, const float *noise, float fraction) {
+    if (noise) p = (1.0f - fraction) * p + fraction * *noise;
+    return logit > -FLT_MAX ? logf(cm_max(p, FLT_MIN)) : -FLT_MAX;
+}
+
 /* logits = ln((1 - fraction) * softmax(logits) + fraction * noise); noise may be NULL if fraction is 0. -FLT_MAX stays.
  */
 static CM_HD inline void cm_policy_mix(float *logits, const float *noise, float fraction, int n, float *scratch) {
     (void)cm_softmax(scratch, logits, n);
-    for (int a = 0; a < n; a++) {
-        float p = noise ? (1.0f - fraction) * scratch[a] + fraction * noise[a] : scratch[a];
-        logits[a] = logits[a] > -FLT_MAX ? logf(cm_max(p, FLT_MIN)) : -FLT_MAX;
-    }
+    for (int a = 0; a < n; a++) logits[a] = cm_policy_mixed(logits[a], scratch[a], noise ? noise + a : NULL, fraction);
+}
+
+/* What Gumbel's root rule compares of an action that is not visited: noise (NULL: none), logit - most. */
+static CM_HD inline float cm_policy_perturbed(float logit, float most, const float *noise, float share) {
+    float g = noise ? share * *noise : 0.0f;
+    return g + (logit - most);
 }
 
 /* sums[n] = share * noise + logits - their maximum: what Gumbel's root rule compares. noise may be NULL: none. */
 static CM_HD inline void cm_policy_perturb(float *sums, const float *logits, const float *noise, float share, int n) {
     float most = cm_max_of(logits, n);
-    for (int a = 0; a < n; a++) {
-        float g = noise ? share * noise[a] : 0.0f;
-        sums[a] = g + (logits[a] - most);
-    }
+    for (int a = 0; a < n; a++) sums[a] = cm_policy_perturbed(logits[a], most, noise ? noise + a : NULL, share);
 }
 
 /* weights[n] = visits / their sum; 1 / n each if nothing was visited. */

@@ -31,6 +31,12 @@ static CM_HD inline cm_range cm_qtransform_min_max(const cm_qtransform *params) 
     return range;
 }
 
+/* Values from low to high are mapped to [0, 1]. */
+static CM_HD inline cm_range cm_range_of(float low, float high, float epsilon) {
+    cm_range range = {low, cm_max(high - low, epsilon)};
+    return range;
+}
+
 /* The bounds of the node's value and of its children's Q-values, q[0], q[step], ...; NaN is passed over. */
 static CM_HD inline cm_range cm_qtransform_siblings(const float *q, int step, int count, float value, float epsilon) {
     float low = value, high = value;
@@ -38,8 +44,7 @@ static CM_HD inline cm_range cm_qtransform_siblings(const float *q, int step, in
         low = cm_min(low, q[i]);
         high = cm_max(high, q[i]);
     }
-    cm_range range = {low, cm_max(high - low, epsilon)};
-    return range;
+    return cm_range_of(low, high, epsilon);
 }
 
 /* Open actions are mapped to 0. */
@@ -64,6 +69,16 @@ static CM_HD inline float cm_mixed_value(const float *q, const float *prior, con
     return (raw_value + total * mean) / (total + 1.0f);
 }
 
+/* The map of completed values between low and high; most: the largest number of visits. */
+static CM_HD inline cm_affine cm_completed_map(const cm_qtransform *params, float fill, float low, float high,
+                                               float most) {
+    float factor = (params->maxvisit_init + most) * params->value_scale;
+    if (!params->rescale_values) low = 0.0f;
+    if (params->rescale_values) factor = factor / cm_max(high - low, params->epsilon);
+    cm_affine map = {fill, low, factor};
+    return map;
+}
+
 /* Of `count` children of a node with n columns; `fill` is the mixed or the raw value. */
 static CM_HD inline cm_affine cm_qtransform_completed(const cm_qtransform *params, const float *q,
                                                       const int32_t *visits, int count, int n, float fill) {
@@ -74,11 +89,7 @@ static CM_HD inline cm_affine cm_qtransform_completed(const cm_qtransform *param
         high = cm_max(high, q[i]);
         most = visits[i] > most ? visits[i] : most;
     }
-    float factor = (params->maxvisit_init + (float)most) * params->value_scale;
-    if (!params->rescale_values) low = 0.0f;
-    if (params->rescale_values) factor = factor / cm_max(high - low, params->epsilon);
-    cm_affine map = {fill, low, factor};
-    return map;
+    return cm_completed_map(params, fill, low, high, (float)most);
 }
 
 #ifdef __cplusplus

@@ -129,14 +129,19 @@ static CM_HD inline cm_choice cm_select_chance(const cm_view *view) {
     return cm_choice_final(best, view, view->rest->open_prior);
 }
 
+/* What Gumbel's root rule compares of an action. */
+static CM_HD inline float cm_select_gumbel_score(float noise, int32_t visits, float q, cm_affine map) {
+    return cm_max(-1e9f, noise + (visits > 0 ? cm_affine_apply(map, q) : cm_affine_open(map)));
+}
+
 /* Gumbel at the root, and the final choice of the action: among the legal actions with `considered` visits the one with
  * the largest noise + logit + transformed q. noise[n] holds g + (logit - max logit); visits[n], q[n] by action. */
 static CM_HD inline int cm_select_gumbel_root(const float *noise, const float *logits, const int32_t *visits,
                                               const float *q, int n, cm_affine map, int32_t considered) {
-    float most = -INFINITY, open = cm_affine_open(map);
+    float most = -INFINITY;
     int at = 0;
     for (int a = 0; a < n; a++) {
-        float score = cm_max(-1e9f, noise[a] + (visits[a] > 0 ? cm_affine_apply(map, q[a]) : open));
+        float score = cm_select_gumbel_score(noise[a], visits[a], q[a], map);
         bool is_considered = visits[a] == considered && logits[a] > -FLT_MAX;
         if (is_considered && score > most) most = score, at = a;
     }

@@ -100,19 +100,22 @@ typedef struct cm_rise {
     int32_t *leaf;        /* at the root: the edge to expand                        */
 } cm_rise;
 
+struct cm_lanes;
+
 typedef struct cm_tree {
     cm_search_params params;
-    int batch, slots;            /* B, N + 1                                                       */
-    int num_actions, num_chance; /* A, C                                                           */
-    bool is_dense;               /* order of the entries                                           */
-    bool has_statistics;         /* rows of priors and visits                                      */
-    int columns;                 /* max(A, C), rounded up to 8                                     */
-    int capacity;                /* entries: dense 2, 4 or 8; lists: the most children of a node and an open action,
-                                    rounded up to 4 or to 8s                                       */
-    int shift;                   /* bits of an entry in the number of an edge                      */
-    int max_depth;               /* >= 1; INT32_MAX: no limit                                      */
-    int considered_rows;         /* rows of `considered`                                           */
-    size_t rows_at;              /* bytes before the entries of a node                             */
+    const struct cm_lanes *lanes; /* in a kernel: those that share a root (device/cuda/lanes.h)   */
+    int batch, slots;             /* B, N + 1                                                       */
+    int num_actions, num_chance;  /* A, C                                                           */
+    bool is_dense;                /* order of the entries                                           */
+    bool has_statistics;          /* rows of priors and visits                                      */
+    int columns;                  /* max(A, C), rounded up to 8                                     */
+    int capacity;                 /* entries: dense 2, 4 or 8; lists: the most children of a node and an open action,
+                                     rounded up to 4 or to 8s                                       */
+    int shift;                    /* bits of an entry in the number of an edge                      */
+    int max_depth;                /* >= 1; INT32_MAX: no limit                                      */
+    int considered_rows;          /* rows of `considered`                                           */
+    size_t rows_at;               /* bytes before the entries of a node                             */
     size_t node_bytes, rest_bytes;
 
     unsigned char *nodes; /* [B, N+1] blocks of node_bytes: cm_node, in lists cm_rest; cm_entry and, with GUMBEL, a row
@@ -206,16 +209,24 @@ static CM_HD inline int32_t cm_tree_action_to(const cm_tree *tree, int b, int sl
     return cm_view_action(&above, cm_tree_entry_of(tree, link));
 }
 
-/* Sets the number of visits, and what the next one will use. */
+/* Sets the number of visits, and what the next one will use. (What is read stands before what is written, so that one
+ * need not wait for the other.) */
 static CM_HD inline void cm_tree_count(const cm_tree *tree, cm_node *node, int32_t visits) {
+    bool is_puct = tree->params.interior_rule == CM_RULE_PUCT;
+    float share = tree->reciprocal[visits + 1], explore = is_puct ? tree->explore[visits + 1] : 0.0f;
     node->visits = visits;
-    node->share = tree->reciprocal[visits + 1];
-    if (tree->params.interior_rule == CM_RULE_PUCT) node->explore = tree->explore[visits + 1];
+    node->share = share;
+    if (is_puct) node->explore = explore;
+}
+
+/* Whether chance selects below a node. */
+static CM_HD inline bool cm_tree_is_chance(const cm_tree *tree, int b, int slot) {
+    return tree->num_chance > 0 && tree->is_chance[cm_tree_index(tree, b, slot)];
 }
 
 /* Columns in use at a node. */
 static CM_HD inline int cm_tree_width(const cm_tree *tree, int b, int slot) {
-    return tree->is_chance[cm_tree_index(tree, b, slot)] ? tree->num_chance : tree->num_actions;
+    return cm_tree_is_chance(tree, b, slot) ? tree->num_chance : tree->num_actions;
 }
 
 #ifdef __cplusplus

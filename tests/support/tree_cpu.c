@@ -5,6 +5,7 @@
 
 #include "mcts/cuda/tree.h"
 #include "support/far.h"
+#include "support/lanes.h"
 
 size_t tree_cpu_launches;
 
@@ -33,8 +34,9 @@ static cm_tree_args near_args(const cm_tree_args *far) {
 
 typedef void (*kernel)(const cm_tree_args *k, int64_t item, const cm_lanes *lanes);
 
-/* Root `item`, as it is done beside others at the same time: it leaves the scratch of the next root as it is. */
-static void run_root(const cm_tree_args *args, kernel body, int item) {
+/* Root `item` of dense trees, as it is done beside others at the same time: one lane works, and leaves the scratch of
+ * the next root as it is. */
+static void run_alone(const cm_tree_args *args, kernel body, int item) {
     const cm_lanes first = {0, CM_WARP, NULL}, last = {CM_WARP - 1, CM_WARP, NULL};
     size_t bytes = args->scratch_step * sizeof(float), next = (size_t)((item + 1) % args->tree.batch);
     const float *others = args->tree.scratch + next * args->scratch_step;
@@ -46,15 +48,44 @@ static void run_root(const cm_tree_args *args, kernel body, int item) {
     free(before);
 }
 
+/* A kernel on trees that are lists. */
+typedef struct together {
+    const cm_tree_args *args;
+    kernel body;
+} together;
+
+static void run_together(const void *args, int64_t item, const cm_lanes *lanes) {
+    const together *run = args;
+    run->body(run->args, item, lanes);
+}
+
 static cm_status launch(const cm_tree_args *far, kernel body) {
     const cm_tree_args args = near_args(far);
     const bool backwards = __atomic_fetch_add(&tree_cpu_launches, 1, __ATOMIC_RELAXED) % 2;
-    for (int i = 0; i < args.tree.batch; i++) run_root(&args, body, backwards ? args.tree.batch - 1 - i : i);
+    const int batch = args.tree.batch;
+    for (int i = 0; args.tree.is_dense && i < batch; i++) run_alone(&args, body, backwards ? batch - 1 - i : i);
+    if (!args.tree.is_dense) lanes_run(run_together, &(together){&args, body}, batch, CM_WARP);
     return CM_OK;
+}
+
+/* A search begins with what another has left in the trees: whatever. */
+static void fill_trees(const cm_tree_args *far) {
+    const cm_tree_args args = near_args(far);
+    const cm_tree *tree = &args.tree;
+    const size_t roots = (size_t)tree->batch, slots = roots * (size_t)tree->slots;
+    const size_t row = (size_t)tree->num_actions * sizeof(float);
+    memset(tree->nodes, 0xA5, slots * tree->node_bytes);
+    memset(tree->rest, 0xA5, slots * tree->rest_bytes);
+    if (!tree->is_dense) memset(tree->open, 0xA5, slots * (size_t)tree->columns * sizeof(float));
+    memset(tree->is_used, 0xA5, slots);
+    memset(tree->is_chance, 0xA5, slots);
+    memset(tree->root_visits, 0xA5, roots * row);
+    memset(tree->root_q, 0xA5, roots * row);
 }
 
 static cm_status begin(const cm_device *device, const cm_tree_args *args, void *queue) {
     (void)device, (void)queue;
+    fill_trees(args);
     return launch(args, cm_tree_begin_roots);
 }
 

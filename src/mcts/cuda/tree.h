@@ -1,8 +1,9 @@
 /* Kernels of the tree search: the rules of step_scalar.c, root by root.
  *
- * A root is an item with a warp to itself, so that no root waits for another that takes another way; its first lane
- * does the work. A new node's slot is the number of visits of the root, which every simulation makes one larger: so the
- * launches of all simulations are the same. A root for which a number is not finite stands still from then on. */
+ * A root is an item with a warp to itself, so that no root waits for another that takes another way. In lists its lanes
+ * share the work (lanes_warp.inc); dense entries are so few that the first lane does it alone. A new node's slot is the
+ * number of visits of the root, which every simulation makes one larger: so the launches of all simulations are the
+ * same. A root for which a number is not finite stands still from then on. */
 #ifndef CM_MCTS_CUDA_TREE_H
 #define CM_MCTS_CUDA_TREE_H
 
@@ -13,20 +14,48 @@
 #include "mcts/summary.h"
 
 /* clang-format off */
-#include "mcts/lanes_scalar.inc"
+#include "mcts/lanes_warp.inc"
 #include "mcts/step_impl.inc"
 /* clang-format on */
 
-/* The trees as root b sees them: with scratch of its own. */
-CM_KERNEL cm_tree cm_tree_of_root(const cm_tree_args *k, int b) {
+/* The trees as root b sees them: with scratch of its own, which is for one lane, and the lanes that share its work. Of
+ * either order of entries the compiler makes code of its own. */
+CM_KERNEL cm_tree cm_tree_of_root(const cm_tree_args *k, int b, const cm_lanes *lanes, bool is_dense) {
     cm_tree tree = k->tree;
     tree.scratch += (size_t)b * k->scratch_step;
+    tree.lanes = lanes;
+    tree.is_dense = is_dense;
     return tree;
 }
 
+/* How a lane of a warp works on a root: with all others, or alone. */
+CM_KERNEL cm_lanes cm_tree_together(const cm_lanes *lanes) {
+    cm_lanes all = {lanes->index, CM_WARP, lanes->meeting};
+    return all;
+}
+CM_KERNEL cm_lanes cm_tree_alone(void) {
+    cm_lanes one = {0, 1, NULL};
+    return one;
+}
+
+/* A kernel of what is to be done with a root, NAME_root(k, tree, b). Item: a root. */
+#define CM_TREE_KERNEL(name)                                                                                           \
+    CM_KERNEL void name##s(const cm_tree_args *k, int64_t item, const cm_lanes *lanes) {                               \
+        int b = (int)item;                                                                                             \
+        if (!k->tree.is_dense) {                                                                                       \
+            const cm_lanes all = cm_tree_together(lanes);                                                              \
+            cm_tree tree = cm_tree_of_root(k, b, &all, false);                                                         \
+            name(k, &tree, b);                                                                                         \
+        } else if (lanes->index == 0) {                                                                                \
+            const cm_lanes one = cm_tree_alone();                                                                      \
+            cm_tree tree = cm_tree_of_root(k, b, &one, true);                                                          \
+            name(k, &tree, b);                                                                                         \
+        }                                                                                                              \
+    }
+
 /* Whether what a root expands is an afterstate: a move at a node of decisions, with chance below. */
 CM_KERNEL bool cm_tree_decides(const cm_tree *tree, int b, cm_leaf leaf) {
-    return tree->num_chance > 0 && !tree->is_chance[cm_tree_index(tree, b, cm_tree_slot_of(tree, leaf.edge))];
+    return tree->num_chance > 0 && !cm_tree_is_chance(tree, b, cm_tree_slot_of(tree, leaf.edge));
 }
 
 /* Write row b of the recurrent pass, and of that of afterstates. */
@@ -78,46 +107,97 @@ CM_KERNEL cm_growth cm_tree_growth(const cm_device_model *m, int b, bool decides
     return row;
 }
 
-/* Item: a root. From what the model says of it to its first leaf. */
-CM_KERNEL void cm_tree_begin_roots(const cm_tree_args *k, int64_t item, const cm_lanes *lanes) {
-    if (lanes->index != 0) return;
-    int b = (int)item;
-    cm_tree tree = cm_tree_of_root(k, b);
-    size_t n = (size_t)tree.num_actions, first = (size_t)b * n;
-    cm_root_terms terms = {k->ask->has_legal ? k->legal + first : NULL, k->ask->has_noise ? k->noise + first : NULL,
-                           k->ask->share};
-    memcpy(tree.root_logits + first, k->model.root_logits + first, n * sizeof(float));
-    memset(tree.is_used + cm_tree_index(&tree, b, 0), 0, (size_t)tree.slots);
-    cm_begin_logits(&tree, b, &terms);
-    bool finite = step_root(&tree, b, k->model.root_value[b]);
-    tree.summary[b].flaw = finite ? CM_FLAW_NONE : CM_FLAW_ROOT;
-    cm_tree_next_leaf(k, &tree, b);
+/* ---------------------------------------------------------------- the beginning */
+
+/* cm_begin_logits by the lanes of a warp, from the model's logits [A]. A lane has the same actions all the time. */
+CM_KERNEL void cm_tree_share_logits(const cm_tree *tree, int b, const float *from, const cm_root_terms *terms) {
+    const cm_lanes *lanes = tree->lanes;
+    int n = tree->num_actions, valid = 0;
+    size_t first = (size_t)b * (size_t)n;
+    float *logits = tree->root_logits + first, *sums = tree->root_noise + first;
+    bool is_gumbel = tree->params.root_rule == CM_RULE_GUMBEL;
+    if (is_gumbel) {
+        CM_EACH(a, lanes, n) logits[a] = from[a];
+    } else {
+        float top = lanes_max_of(lanes, from, n), factor = 1.0f / lanes_exp_sum(lanes, from, n, top);
+        CM_EACH(a, lanes, n) {
+            const float *noise = terms->noise ? terms->noise + a : NULL;
+            logits[a] = cm_policy_mixed(from[a], cm_exp(from[a] - top) * factor, noise, terms->share);
+        }
+    }
+    if (terms->legal) {
+        float most = lanes_max_of(lanes, logits, n);
+        CM_EACH(a, lanes, n) logits[a] = terms->legal[a] ? logits[a] - most : -FLT_MAX;
+    }
+    if (is_gumbel) {
+        float most = lanes_max_of(lanes, logits, n);
+        CM_EACH(a, lanes, n) {
+            sums[a] = cm_policy_perturbed(logits[a], most, terms->noise ? terms->noise + a : NULL, terms->share);
+        }
+    }
+    CM_EACH(a, lanes, n) valid += logits[a] > -FLT_MAX;
+    valid = (int)cm_lanes_sum(lanes, valid);
+    if (lanes_leads(tree)) tree->root_valid[b] = valid;
 }
 
-/* Item: a root. Takes in what the model says of its leaf, and finds the next one. */
-CM_KERNEL void cm_tree_grow_roots(const cm_tree_args *k, int64_t item, const cm_lanes *lanes) {
-    int b = (int)item;
-    if (lanes->index != 0 || k->tree.summary[b].flaw != CM_FLAW_NONE) return;
-    cm_tree tree = cm_tree_of_root(k, b);
+/* From what the model says of the root to its first leaf. */
+CM_KERNEL void cm_tree_begin_root(const cm_tree_args *k, cm_tree *tree, int b) {
+    size_t n = (size_t)tree->num_actions, first = (size_t)b * n;
+    const float *from = k->model.root_logits + first;
+    uint8_t *is_used = tree->is_used + cm_tree_index(tree, b, 0);
+    cm_root_terms terms = {k->ask->has_legal ? k->legal + first : NULL, k->ask->has_noise ? k->noise + first : NULL,
+                           k->ask->share};
+    CM_EACH(slot, tree->lanes, tree->slots) is_used[slot] = 0;
+    if (tree->is_dense) {
+        memcpy(tree->root_logits + first, from, n * sizeof(float));
+        cm_begin_logits(tree, b, &terms);
+    } else {
+        cm_tree_share_logits(tree, b, from, &terms);
+    }
+    bool finite = step_root(tree, b, k->model.root_value[b]);
+    if (!lanes_leads(tree)) return;
+    tree->summary[b].flaw = finite ? CM_FLAW_NONE : CM_FLAW_ROOT;
+    cm_tree_next_leaf(k, tree, b);
+}
+
+/* ---------------------------------------------------------------- a simulation */
+
+/* Takes in what the model says of the root's leaf, and finds the next one. */
+CM_KERNEL void cm_tree_grow_root(const cm_tree_args *k, cm_tree *tree, int b) {
     const float none = 0.0f, all = 1.0f;
     cm_leaf leaf = k->leaf[b];
-    cm_growth row = cm_tree_growth(&k->model, b, cm_tree_decides(&tree, b, leaf), &none, &all);
+    if (tree->summary[b].flaw != CM_FLAW_NONE) return;
+    lanes_fetch(tree, b, cm_tree_slot_of(tree, leaf.edge));
+    cm_growth row = cm_tree_growth(&k->model, b, cm_tree_decides(tree, b, leaf), &none, &all);
     int32_t edge;
-    bool finite = write_leaf(&tree, b, leaf, &row, 0, &edge);
-    float g = back_up(&tree, b, cm_tree_node(&tree, b, leaf.child), edge);
+    bool finite = write_leaf(tree, b, leaf, &row, 0, &edge);
+    float g = back_up(tree, b, cm_tree_node(tree, b, leaf.child), edge);
+    if (!lanes_leads(tree)) return;
     if (finite && isfinite(g)) {
-        cm_tree_next_leaf(k, &tree, b);
+        cm_tree_next_leaf(k, tree, b);
     } else {
-        tree.summary[b].flaw = CM_FLAW_NODE;
+        tree->summary[b].flaw = CM_FLAW_NODE;
     }
 }
 
-/* Item: a root. */
-CM_KERNEL void cm_tree_end_roots(const cm_tree_args *k, int64_t item, const cm_lanes *lanes) {
-    if (lanes->index != 0) return;
-    cm_tree tree = cm_tree_of_root(k, (int)item);
-    cm_summary_write(&tree, (int)item);
+/* ---------------------------------------------------------------- the end */
+
+/* cm_summary_write by the lanes of a warp. */
+CM_KERNEL void cm_tree_end_root(const cm_tree_args *k, cm_tree *tree, int b) {
+    (void)k;
+    cm_view root = cm_tree_view(tree, b, CM_ROOT);
+    if (cm_summary_needs_edges(tree)) { /* both rows are still zero */
+        CM_EACH(at, tree->lanes, cm_tree_entries(tree, &root)) cm_summary_edge(tree, b, &root, at);
+    }
+    bool is_gumbel = tree->params.root_rule == CM_RULE_GUMBEL;
+    cm_affine map = {0.0f, 0.0f, 0.0f};
+    if (is_gumbel) map = lanes_map(tree, &root);
+    if (lanes_leads(tree)) cm_summary_values(tree, b, is_gumbel ? &map : NULL);
 }
+
+CM_TREE_KERNEL(cm_tree_begin_root)
+CM_TREE_KERNEL(cm_tree_grow_root)
+CM_TREE_KERNEL(cm_tree_end_root)
 
 CM_KERNEL_ENTRY(cm_tree_begin_roots, cm_tree_args)
 CM_KERNEL_ENTRY(cm_tree_grow_roots, cm_tree_args)
