@@ -15,8 +15,9 @@ static CM_HD inline float cm_backup_return(const cm_node *child, float g) {
 
 /* Mean and counter of a node take the return g in. */
 static CM_HD inline void cm_backup_node(const cm_tree *tree, cm_node *node, float g) {
-    node->value = node->value + (g - node->value) * node->share;
+    float value = node->value + (g - node->value) * node->share;
     cm_tree_count(tree, node, node->visits + 1);
+    node->value = value;
 }
 
 /* The Q-value of the edge that leads to a child, after the child's own backup. */

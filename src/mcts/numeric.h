@@ -41,7 +41,11 @@ static CM_HD inline float cm_exp(float x) {
 /* Sum of x[n]: element i goes to partial sum i mod 16; partial sums are added in halves. */
 static CM_HD inline float cm_sum(const float *x, int n) {
     float lane[CM_LANES] = {0};
-    for (int i = 0; i < n; i++) lane[i % CM_LANES] += x[i];
+    for (int first = 0; first < n; first += CM_LANES) {
+        for (int i = 0; i < CM_LANES; i++) { /* a count that compilers know: partial sums stay in registers */
+            if (first + i < n) lane[i] += x[first + i];
+        }
+    }
     for (int half = CM_LANES / 2; half > 0; half /= 2) {
         for (int i = 0; i < half; i++) lane[i] += lane[i + half];
     }
