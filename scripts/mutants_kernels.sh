@@ -104,11 +104,11 @@ backend/cuda/optimiser.h|cm_rates_correct_f(&rates, k->scaling)|cm_rates_correct
 backend/cuda/elementwise.h|k->scale * k->times[0]|k->times[0]
 backend/cuda/optimiser.h|if (cm_step_counts(k->factor)) k->y[item]|if (!cm_step_counts(k->factor)) k->y[item]
 backend/formulas.inc|most > 0 && factor < 1 ? factor|factor < 1 ? factor
-backend/cuda/dense.h|at.row * k->to_stride|at.row * k->n
+backend/cuda/dense.h|at.row * k->narrow + at.column|at.row * k->n + at.column
 backend/cuda/dense.h|if (e.column == at.row) sum|sum
 backend/cuda/dense.h|sum + cm_rounded(e.value, k->type)|sum - cm_rounded(e.value, k->type)
-backend/cuda/dense.h|cm_widen(k->from[item], k->type)|0.5f * cm_widen(k->from[item], k->type)
-backend/cuda/dense.h|cm_widen(k->from[item], k->type)|cm_widen(k->from[item], CM_BF16)
+backend/cuda/dense.h|k->from ? cm_widen(|k->from ? 0.5f * cm_widen(
+backend/cuda/dense.h|at.column], k->type) :|at.column], CM_BF16) :
 backend/cuda/dense.h|cm_narrow(*cm_at(&k->x, at), k->type)|cm_narrow(*cm_at(&k->x, at), CM_BF16)
 backend/cuda/lstm.h|k->bias_ih[g * H + j] + k->bias_hh|k->bias_ih[g * H + j] - k->bias_hh
 backend/cuda/lstm.h|k->reset ? 0.0f : k->c[item]|k->c[item]

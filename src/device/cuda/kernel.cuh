@@ -12,7 +12,7 @@
 /* The lanes of an item are neighbours in a warp, or a whole block. */
 static __device__ inline unsigned cm_lanes_mask(int count) {
     if (count >= CM_WARP) return 0xffffffffu;
-    return ((1u << count) - 1u) << (threadIdx.x % CM_WARP / count * count);
+    return ((1u << count) - 1u) << (threadIdx.x % CM_WARP & ~(unsigned)(count - 1));
 }
 
 /* Lanes of one warp meet, which shuffles alone do not do: they order no memory. Returns the mask for them. */
@@ -88,13 +88,20 @@ static __device__ inline void cm_lanes_fetch(const cm_lanes *lanes, const void *
         asm volatile("prefetch.L1 [%0];" ::"l"(first + at));
 }
 
+/* 1 << shift lanes per item: a division by a number that is not known would cost more than many a kernel's body. */
 template <typename Args, void (*body)(const Args *, int64_t, const cm_lanes *)>
 static __global__ void __launch_bounds__(CM_BLOCK)
-    cm_kernel_of(const __grid_constant__ Args args, int64_t items, int count) {
-    int64_t thread = (int64_t)blockIdx.x * CM_BLOCK + threadIdx.x, item = thread / count;
+    cm_kernel_of(const __grid_constant__ Args args, int64_t items, int shift) {
+    int64_t thread = (int64_t)blockIdx.x * CM_BLOCK + threadIdx.x, item = thread >> shift;
     if (item >= items) return;
-    cm_lanes lanes = {(int)(thread % count), count, nullptr};
+    cm_lanes lanes = {(int)(thread & ((1 << shift) - 1)), 1 << shift, nullptr};
     body(&args, item, &lanes);
+}
+
+static inline int cm_lanes_shift(int lanes) {
+    int shift = 0;
+    while (1 << shift < lanes) shift++;
+    return shift;
 }
 
 /* 0, or a cudaError_t. */
@@ -102,7 +109,7 @@ static __global__ void __launch_bounds__(CM_BLOCK)
     extern "C" int name##_launch(const args *a, int64_t items, int lanes, void *queue) {                               \
         if (items <= 0) return 0;                                                                                      \
         unsigned blocks = (unsigned)((items * lanes + CM_BLOCK - 1) / CM_BLOCK);                                       \
-        cm_kernel_of<args, name><<<blocks, CM_BLOCK, 0, (cudaStream_t)queue>>>(*a, items, lanes);                      \
+        cm_kernel_of<args, name><<<blocks, CM_BLOCK, 0, (cudaStream_t)queue>>>(*a, items, cm_lanes_shift(lanes));      \
         return (int)cudaGetLastError();                                                                                \
     }
 

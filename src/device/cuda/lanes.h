@@ -64,11 +64,9 @@ static CM_HD inline cm_found cm_found_least(cm_found a, cm_found b) {
 }
 
 /* What every lane gets: the sum of all values (a tree: lanes 16, 8, 4, 2, 1 apart, then warps in order), the largest,
- * the smallest with its first place.
- *
- *     cm_lanes_meet     a meeting for its own sake
- *     cm_lanes_sum_16   of a warp whose lanes 16 .. 31 have the values of 0 .. 15: the sum of these in float32 (lanes
- * 8, 4, 2, 1 apart) cm_lanes_fetch    no meeting: these bytes are soon to be read */
+ * the smallest with its first place. cm_lanes_meet is a meeting for its own sake. cm_lanes_sum_16 is for a warp whose
+ * lanes 16 .. 31 have the values of 0 .. 15: the sum of these in float32 (lanes 8, 4, 2, 1 apart). cm_lanes_fetch is no
+ * meeting: it says that these bytes are soon to be read. */
 #ifdef __CUDACC__
 static __device__ double cm_lanes_sum(const cm_lanes *lanes, double value);
 static __device__ float cm_lanes_max(const cm_lanes *lanes, float value);
