@@ -1,6 +1,6 @@
-/* The inside of a trainer: trainer.c (creation, updates), slot.c (batches on their way to the device and back),
- * weights.c (blocks and slow weights), values.c (bootstraps), scaling.c (of losses), reducer.c (gradients of several
- * ranks), agreement.c (whether they hold the same parameters).
+/* The inside of a trainer: trainer.c (creation), update.c (gradient and step), report.c (what was found), slot.c
+ * (batches on their way to the device and back), weights.c (blocks and slow weights), values.c (bootstraps), scaling.c
+ * (of losses), reducer.c (gradients of several ranks), agreement.c (whether they hold the same parameters).
  */
 #ifndef CM_TRAINER_INTERNAL_H
 #define CM_TRAINER_INTERNAL_H
@@ -80,6 +80,13 @@ struct cm_trainer {
 static inline int accumulation(const cm_trainer *t) {
     return t->config.options->gradient_accumulation > 1 ? t->config.options->gradient_accumulation : 1;
 }
+
+/* What was found of the oldest batch, when it is there. Collective. Errors: CM_ERR_NOT_FINITE; see cm_trainer_finish.
+ */
+cm_status cm_trainer_read(cm_trainer *trainer, cm_train_report *report) CM_MUST_USE;
+
+/* The gradient of the oldest batch, which that of the next one may have taken the place of, once more. */
+cm_status cm_trainer_play_again(cm_trainer *trainer) CM_MUST_USE;
 
 /* The blocks behind cm_trainer_parameters and cm_trainer_state. */
 cm_mirror *cm_trainer_block(cm_trainer *trainer, cm_weights which);

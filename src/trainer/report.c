@@ -1,0 +1,194 @@
+/* What was found of a batch: losses, priorities, whether they are numbers. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/trace.h"
+#include "trainer/internal.h"
+
+static void find_priorities(cm_trainer *t, const cm_unroll *u, const cm_train_batch *batch, const void *results,
+                            int first) {
+    const float *value = cm_unroll_result(u, u->value[0].decoded, results);
+    for (int i = 0; i < u->rows; i++) {
+        double target = (double)batch->target_value[(size_t)(first + i) * (size_t)(u->unroll + 1)];
+        t->priorities[first + i] = (float)(fabs((double)value[i] - target) + t->config.priority_epsilon);
+    }
+}
+
+static cm_status collect_chunk(void *context, int chunk, int worker) {
+    cm_trainer *t = context;
+    const cm_trainer_slot *slot = t->slot[0];
+    const cm_chunk_rows rows = cm_trainer_chunk(t, chunk);
+    const cm_unroll *u = &t->unroll[cm_trainer_kind(t, &rows)];
+    const void *results = (const char *)slot->results.host + (size_t)chunk * t->result_stride;
+    (void)worker;
+    cm_unroll_collect(u, &slot->batch, &rows, results, &t->scalars[chunk]);
+    find_priorities(t, u, &slot->batch, results, rows.first);
+    return CM_OK;
+}
+
+/* Scalars are summed in the tree of the gradients. */
+static void sum_scalars(cm_trainer *t) {
+    int doubles = (int)(sizeof(cm_scalars) / sizeof(double));
+    for (int step = 1; step < t->chunks; step *= 2) {
+        for (int i = 0; i + step < t->chunks; i += 2 * step) {
+            double *a = t->scalars[i].value, *b = t->scalars[i + step].value;
+            for (int j = 0; j < doubles; j++) a[j] += b[j];
+        }
+    }
+}
+
+static void fill_report(const cm_trainer *t, cm_train_report *r) {
+    const cm_scalars *s = &t->scalars[0];
+    const cm_unroll_factors *f = &t->factors;
+    const cm_trainer_options *o = t->config.options;
+    double entropy = o->policy_weight > 0.0 ? o->entropy_weight / o->policy_weight : 0.0;
+    int K = t->config.unroll;
+    memset(r, 0, sizeof *r);
+    for (int k = 0; k <= K; k++) {
+        r->value_loss[k] = s->value[k], r->policy_loss[k] = s->policy[k], r->entropy[k] = s->entropy[k];
+        r->total_loss += f->value[k] * s->value[k] + f->policy[k] * (s->policy[k] - entropy * s->entropy[k]);
+    }
+    for (int k = 0; k < K; k++) {
+        r->reward_loss[k] = s->reward[k], r->consistency_loss[k] = s->consistency[k];
+        r->afterstate_loss[k] = s->afterstate[k], r->code_loss[k] = s->code[k],
+        r->commitment_loss[k] = s->commitment[k];
+        r->total_loss += f->reward[k] * s->reward[k] + f->consistency[k] * s->consistency[k] +
+                         f->afterstate[k] * s->afterstate[k] + f->code[k] * s->code[k] +
+                         f->commitment[k] * s->commitment[k];
+    }
+    r->update = t->slot[0]->update;
+    r->priorities = t->priorities;
+}
+
+/* Counts trained value targets, and those that the support cannot hold (learning 2: they are clamped). */
+static void count_clipped(const cm_trainer *t, const cm_train_batch *batch, double *clipped, double *all) {
+    const cm_support *s = &cm_network_get_config(t->config.network)->value_support;
+    size_t n = (size_t)t->config.batch * (size_t)(t->config.unroll + 1);
+    *clipped = *all = 0.0;
+    if (s->size == 1) return;
+    for (size_t i = 0; i < n; i++) {
+        if (batch->value_mask[i] == 0.0f) continue;
+        double x = (double)batch->target_value[i];
+        double h = s->transform ? copysign(sqrt(fabs(x) + 1.0) - 1.0, x) + 0.001 * x : x;
+        *all += 1.0;
+        if (h < (double)s->min - 1e-6 || h > (double)s->max + 1e-6) *clipped += 1.0;
+    }
+}
+
+/* What a rank knows of an update besides the gradient; summed over ranks as one array. */
+typedef struct sums {
+    cm_scalars scalars;
+    double clipped, targets; /* value targets outside the support, and all that are trained */
+} sums;
+
+/* The first chunk's scalars <- sums over all chunks of all ranks. */
+static cm_status reduce_scalars(cm_trainer *t, double *clipped_share) {
+    sums all;
+    sum_scalars(t);
+    all.scalars = t->scalars[0];
+    count_clipped(t, &t->slot[0]->batch, &all.clipped, &all.targets);
+    CM_TRY(t->config.comm->all_reduce_double(t->config.comm, (double *)&all, sizeof all / sizeof(double)));
+    t->scalars[0] = all.scalars;
+    *clipped_share = all.targets > 0.0 ? all.clipped / all.targets : 0.0;
+    return CM_OK;
+}
+
+static cm_status check_losses(const cm_trainer *t, const cm_train_report *r) {
+    if (isfinite(r->total_loss)) return CM_OK;
+    const struct {
+        const char *name;
+        const double *loss;
+        int count;
+    } terms[] = {
+        {"value", r->value_loss, t->config.unroll + 1},       {"policy", r->policy_loss, t->config.unroll + 1},
+        {"reward", r->reward_loss, t->config.unroll},         {"consistency", r->consistency_loss, t->config.unroll},
+        {"afterstate", r->afterstate_loss, t->config.unroll}, {"code", r->code_loss, t->config.unroll},
+        {"commitment", r->commitment_loss, t->config.unroll}};
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
+        for (int k = 0; k < terms[i].count; k++) {
+            if (!isfinite(terms[i].loss[k])) {
+                return cm_fail(CM_ERR_NOT_FINITE,
+                               "update %lld: the %s loss of unroll step %d is not finite; lower "
+                               "learning_rate, or check the environment's rewards",
+                               (long long)r->update, terms[i].name, k);
+            }
+        }
+    }
+    return cm_fail(CM_ERR_NOT_FINITE, "update %lld: the total loss is not finite", (long long)r->update);
+}
+
+static cm_status check_norm(cm_trainer *t, const cm_train_report *r) {
+    if (isfinite(r->gradient_norm)) return CM_OK;
+    CM_TRY(cm_trainer_play_again(t));
+    CM_TRY(cm_trainer_fetch(t, CM_TRAINER_ALL));
+    const float *gradient = cm_trainer_gradients(t);
+    const cm_param_table *table = cm_network_parameters(t->config.network);
+    for (int i = 0; i < table->count; i++) {
+        const cm_param *p = &table->param[i];
+        for (size_t j = 0; !p->state && j < p->count; j++) {
+            if (!isfinite(gradient[p->offset + j])) {
+                return cm_fail(CM_ERR_NOT_FINITE,
+                               "update %lld: the gradient of %s is not finite; lower learning_rate or "
+                               "set clip_norm",
+                               (long long)r->update, p->name);
+            }
+        }
+    }
+    return cm_fail(CM_ERR_NOT_FINITE,
+                   "update %lld: the gradient norm overflows, or a prediction does; lower learning_rate",
+                   (long long)r->update);
+}
+
+cm_status cm_trainer_read(cm_trainer *t, cm_train_report *report) {
+    const cm_trainer_slot *slot = t->slot[0];
+    const float *factor =
+        (const float *)(const void *)((const char *)slot->results.host + (size_t)t->chunks * t->result_stride);
+    CM_TRACE_BEGIN("wait");
+    cm_status status = cm_mark_wait(&slot->returned);
+    CM_TRACE_END();
+    CM_TRY(status);
+    CM_TRY(cm_pool_run(t->config.pool, t->chunks, collect_chunk, t));
+    double clipped_share;
+    CM_TRY(reduce_scalars(t, &clipped_share));
+    fill_report(t, report);
+    report->clipped = clipped_share;
+    report->reduce_seconds = slot->reduce_seconds, report->exposed_seconds = slot->exposed_seconds;
+    report->loss_scale = t->scaled.scale > 0.0 ? t->scaled.scale : 1.0;
+    CM_TRY(check_losses(t, report));
+    if (!slot->is_due) return CM_OK;
+    report->learning_rate = cm_optimizer_rate(t->optimizer, report->update);
+    report->stepped = true;
+    report->skipped = cm_scaling_read(t, factor + CM_TRAINER_FACTORS);
+    if (report->skipped) return CM_OK;
+    report->gradient_norm = (double)factor[1];
+    return check_norm(t, report);
+}
+
+/* Column k of out[rows, columns, width] <- a variable [rows, width], by way of scratch. */
+static cm_status read_column(const cm_pass *pass, cm_var var, int k, const int size[3], float *scratch, float *out) {
+    const int rows = size[0], columns = size[1], width = size[2];
+    CM_TRY(cm_pass_read(pass, var, scratch));
+    for (int i = 0; i < rows; i++)
+        memcpy(out + (i * columns + k) * width, scratch + i * width, (size_t)width * sizeof(float));
+    return CM_OK;
+}
+
+cm_status cm_trainer_predictions(const cm_trainer *trainer, float *value, float *reward, float *policy_logits) {
+    const cm_unroll *u = &trainer->unroll[0];
+    const cm_pass *pass = trainer->chunk_pass[0];
+    const int K = u->unroll, A = cm_network_get_config(trainer->config.network)->actions;
+    const int of_values[3] = {u->rows, K + 1, 1}, of_rewards[3] = {u->rows, K, 1}, of_logits[3] = {u->rows, K + 1, A};
+    float *scratch = NULL;
+    CM_TRY(cm_alloc(&scratch, (size_t)u->rows * (size_t)A, sizeof(float), "predictions"));
+    cm_status status = CM_OK;
+    for (int k = 0; k <= K && status == CM_OK; k++) {
+        if (value) status = read_column(pass, u->value[k].decoded, k, of_values, scratch, value);
+        if (policy_logits && status == CM_OK)
+            status = read_column(pass, u->policy_logits[k], k, of_logits, scratch, policy_logits);
+        if (reward && k < K && status == CM_OK)
+            status = read_column(pass, u->reward[k].decoded, k, of_rewards, scratch, reward);
+    }
+    free(scratch);
+    return status;
+}

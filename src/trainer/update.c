@@ -1,0 +1,176 @@
+/* One update: gradient, step, results; of the next batch the gradient may be begun meanwhile. */
+#include "core/trace.h"
+#include "trainer/internal.h"
+
+/* Where the batch statistics of a chunk of this rank stand: chunks of all ranks are in the order of the batch. */
+static unsigned char *chunk_stats(const cm_trainer *t, int chunk) {
+    return t->stats.base + (size_t)(t->config.comm->rank * t->chunks + chunk) * t->stats_stride;
+}
+
+static cm_status run_chunk(void *context, int chunk, int worker) {
+    cm_trainer *t = context;
+    const cm_trainer_slot *slot = t->playing;
+    const cm_chunk_rows rows = cm_trainer_chunk(t, chunk);
+    const int kind = cm_trainer_kind(t, &rows);
+    cm_pass *pass = slot->pass[2 * worker + kind];
+    cm_pass_bind(pass, CM_MEM_INPUT, slot->inputs.block.base + (size_t)chunk * t->input_stride);
+    cm_pass_bind(pass, CM_MEM_GRADIENT, t->gradient[chunk]);
+    cm_pass_bind(pass, CM_MEM_STATS, chunk_stats(t, chunk));
+    cm_pass_bind(pass, CM_MEM_RESULT, slot->results.block.base + (size_t)chunk * t->result_stride);
+    if (t->config.backend->device->is_host) {
+        CM_TRACE_BEGIN("stage");
+        cm_slot_stage_chunk(t, slot, &slot->batch, chunk);
+        CM_TRACE_END();
+    }
+    CM_TRACE_BEGIN("forward");
+    CM_TRY(cm_pass_forward(pass));
+    CM_TRACE_END();
+    CM_TRACE_BEGIN("backward");
+    CM_TRY(t->reducer ? cm_reducer_backward(t->reducer, pass, kind) : cm_pass_backward(pass));
+    CM_TRACE_END();
+    t->chunk_pass[chunk] = pass;
+    return CM_OK;
+}
+
+/* The batch statistics of all chunks of all ranks, where they are. */
+static cm_status gather_statistics(const cm_trainer *t) {
+    cm_comm *comm = t->config.comm;
+    const size_t mine = (size_t)t->chunks * t->stats_stride;
+    if (comm->size == 1) return CM_OK;
+    if (t->config.backend->device->is_host) return comm->all_gather(comm, chunk_stats(t, 0), mine, t->stats.base);
+    return comm->gather_on(comm, cm_stream_queue(t->streams[0]), chunk_stats(t, 0), mine, t->stats.base);
+}
+
+/* Running statistics take the chunks' average, once per forward call, in the order of the calls. */
+static cm_status update_statistics(cm_trainer *t, float *factor) {
+    const cm_tape *tape = t->unroll[0].tape;
+    if (cm_tape_norm_calls(tape) > 0) CM_TRY(gather_statistics(t));
+    for (int i = 0; i < cm_tape_norm_calls(tape); i++) {
+        const cm_norm_call *n = cm_tape_norm_call(tape, i);
+        cm_call call = {.op = CM_OP_batch_norm_update, .attr = {.scale = 0.1f}};
+        call.t[CM_T_batch_norm_update_mean] = cm_tensor_1d(t->state.block.base + n->mean, CM_F32, n->channels);
+        call.t[CM_T_batch_norm_update_variance] = cm_tensor_1d(t->state.block.base + n->variance, CM_F32, n->channels);
+        call.t[CM_T_batch_norm_update_stats] =
+            cm_tensor_2d(t->stats.base + n->stats, CM_F32, t->all_chunks, 2 * n->channels);
+        call.t[CM_T_batch_norm_update_stats].stride = (int)(t->stats_stride / sizeof(float));
+        call.t[CM_T_batch_norm_update_factor] = cm_tensor_1d(factor, CM_F32, 2);
+        CM_TRY(cm_call_run(t->streams[0], &call));
+    }
+    return CM_OK;
+}
+
+/* Adds this batch's gradient to those waiting; *is_due if the optimiser's turn has come, with *gradient. */
+static cm_status accumulate(cm_trainer *t, float **gradient, bool *is_due) {
+    *is_due = true;
+    if (accumulation(t) == 1) return CM_OK;
+    const int n = (int)cm_network_parameters(t->config.network)->parameters;
+    cm_call call = {.op = t->waiting ? CM_OP_add_into : CM_OP_lerp, .attr = {.scale = 1.0f}}; /* lerp copies */
+    call.t[0] = cm_tensor_1d(t->accumulated.block.base, CM_F32, n);
+    call.t[1] = cm_tensor_1d(*gradient, CM_F32, n);
+    CM_TRY(cm_call_run(t->streams[0], &call));
+    *gradient = (float *)t->accumulated.block.base;
+    t->waiting = (t->waiting + 1) % accumulation(t);
+    *is_due = t->waiting == 0;
+    return CM_OK;
+}
+
+/* What has to be finite for a step. Of one rank it is all results, where they are. Ranks must decide alike, so what
+ * each has found of its own results stands behind its gradient, and the sum over ranks is checked. */
+static cm_optimizer_check what_to_check(const cm_trainer *t, const cm_trainer_slot *slot) {
+    float *results = (float *)(void *)slot->results.block.base;
+    const size_t count = (size_t)t->chunks * t->result_stride / sizeof(float);
+    float *behind = t->gradient[0] + cm_network_parameters(t->config.network)->parameters;
+    if (t->config.comm->size == 1) return (cm_optimizer_check){results, count};
+    return (cm_optimizer_check){behind, CM_TRAINER_BEHIND};
+}
+
+/* Plays all chunks of a batch; the first one's gradient <- the sum over all chunks of all ranks. */
+static cm_status find_gradient(cm_trainer *t, cm_trainer_slot *slot) {
+    t->playing = slot;
+    if (t->reducer) return cm_reducer_run(t->reducer, run_chunk);
+    CM_TRY(cm_pool_run(t->config.pool, t->chunks, run_chunk, t));
+    return cm_optimizer_sum(t->optimizer, t->gradient, t->chunks);
+}
+
+/* The step itself is on the device alone: where a loss or the norm is not finite it changes nothing. */
+static cm_status step(cm_trainer *t, cm_trainer_slot *slot, const float *gradient) {
+    const cm_optimizer_check check = what_to_check(t, slot);
+    float *factor = cm_slot_factor(t, slot);
+    const int64_t every = t->config.options->target_update_frequency;
+    CM_TRY(cm_optimizer_clip(t->optimizer, gradient, &check, factor));
+    CM_TRY(cm_scaling_keep(t, factor + CM_TRAINER_FACTORS));
+    CM_TRY(cm_optimizer_step(t->optimizer, gradient, factor, t->updates));
+    CM_TRY(update_statistics(t, factor));
+    t->updates++;
+    if (every > 0 && t->updates % every == 0) CM_TRY(cm_trainer_copy_target(t, factor));
+    CM_TRY(cm_agreement_check(t));
+    return cm_trainer_repack(t);
+}
+
+/* What there is to do with the gradient of the batch that was begun last, up to the results on the host. */
+static cm_status launch_step(cm_trainer *t, cm_trainer_slot *slot) {
+    float *gradient = t->gradient[0];
+    slot->update = t->updates;
+    CM_TRY(accumulate(t, &gradient, &slot->is_due));
+    if (slot->is_due) CM_TRY(step(t, slot, gradient));
+    return cm_slot_return(t, slot);
+}
+
+cm_status cm_trainer_play_again(cm_trainer *t) {
+    return t->begun > 1 && accumulation(t) == 1 ? find_gradient(t, t->slot[0]) : CM_OK;
+}
+
+static cm_status begin(cm_trainer *t, cm_trainer_slot *slot) {
+    if (!t->config.backend->device->is_host) {
+        CM_TRY(cm_stream_follow(t->streams[0], &slot->staged));
+        if (t->config.bootstrap) CM_TRY(cm_slot_send_values(t, slot));
+    }
+    CM_TRY(find_gradient(t, slot));
+    if (t->reducer) cm_reducer_seconds(t->reducer, &slot->reduce_seconds, &slot->exposed_seconds);
+    t->slot[t->begun++] = slot;
+    return t->begun == 1 ? launch_step(t, slot) : CM_OK;
+}
+
+static cm_status finish(cm_trainer *t, cm_train_report *report) {
+    CM_TRY(cm_trainer_read(t, report));
+    t->begun--;
+    for (int i = 0; i < t->begun; i++) t->slot[i] = t->slot[i + 1];
+    return t->begun > 0 ? launch_step(t, t->slot[0]) : CM_OK;
+}
+
+cm_status cm_trainer_begin(cm_trainer *trainer, int slot, const cm_train_batch *batch) {
+    cm_trainer_slot *own = cm_slot_at(trainer, slot);
+    const int most = trainer->slot_count < CM_TRAINER_BEGUN ? trainer->slot_count : CM_TRAINER_BEGUN;
+    if (trainer->begun == most)
+        return cm_fail(CM_ERR_STATE, "%d batches are being learnt from, finish one first", most);
+    own->batch = *batch;
+    CM_TRACE_BEGIN("update");
+    cm_status status = begin(trainer, own);
+    CM_TRACE_END();
+    if (status != CM_OK) trainer->begun = 0;
+    return status;
+}
+
+/* After an error the last update counts for nothing, nor does what it was accumulated of. */
+static void forget(cm_trainer *t, cm_status status) {
+    if (status == CM_ERR_NOT_FINITE) {
+        t->updates = t->slot[0]->update;
+        t->waiting = 0;
+    }
+    t->begun = 0;
+}
+
+cm_status cm_trainer_finish(cm_trainer *trainer, cm_train_report *report) {
+    if (trainer->begun == 0) return cm_fail(CM_ERR_STATE, "no batch is being learnt from");
+    CM_TRACE_BEGIN("finish");
+    cm_status status = finish(trainer, report);
+    CM_TRACE_END();
+    if (status != CM_OK) forget(trainer, status);
+    return status;
+}
+
+cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm_train_report *report) {
+    CM_TRY(cm_trainer_stage(trainer, 0, batch));
+    CM_TRY(cm_trainer_begin(trainer, 0, batch));
+    return cm_trainer_finish(trainer, report);
+}
