@@ -41,15 +41,18 @@ static bool has(const char *path, const char *name) {
     return cm_path_join(file, sizeof file, path, name) == CM_OK && cm_file_exists(file);
 }
 
-static bool is_empty(const char *path) {
+/* Whether nothing is in a folder but what a process has left that was killed before its run had begun. */
+static bool is_unused(const char *path) {
+    static const char *const known[] = {".", "..", "lock"}, unfinished[] = "config.json.tmp-";
     DIR *folder = opendir(path);
     if (!folder) return false;
-    bool empty = true;
-    for (struct dirent *entry; empty && (entry = readdir(folder));) {
-        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    bool unused = true;
+    for (struct dirent *entry; unused && (entry = readdir(folder));) {
+        unused = strncmp(entry->d_name, unfinished, sizeof unfinished - 1) == 0;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++) unused |= strcmp(entry->d_name, known[i]) == 0;
     }
     closedir(folder);
-    return empty;
+    return unused;
 }
 
 static cm_status set_path(cm_run_directory *run, const char *path) {
@@ -89,23 +92,6 @@ static void discard(cm_run_directory *run) {
     cm_run_directory_close(run);
 }
 
-cm_status cm_run_directory_create(cm_run_directory *run, const char *path, const char *config) {
-    CM_TRY(set_path(run, path));
-    if (cm_run_directory_check(run->path) == CM_OK) {
-        return cm_fail(CM_ERR_INPUT, "%s: holds a run already; go on with --resume %s, or choose another --run",
-                       run->path, run->path);
-    }
-    if (cm_file_exists(run->path) && !is_empty(run->path)) {
-        return cm_fail(CM_ERR_INPUT, "%s: exists and is not empty; choose another --run", run->path);
-    }
-    CM_TRY(cm_directory_make(run->path));
-    CM_TRY(take_lock(run));
-    cm_status status = write_file(run, "config.json", config);
-    if (status == CM_OK) status = write_file(run, "README.md", readme);
-    if (status != CM_OK) discard(run);
-    return status;
-}
-
 /* Removes NAME.tmp-PID files of writers that were killed; the lock is held, so no writer is alive. */
 static cm_status remove_leftovers(const cm_run_directory *run) {
     DIR *folder = opendir(run->path);
@@ -117,6 +103,32 @@ static cm_status remove_leftovers(const cm_run_directory *run) {
     }
     closedir(folder);
     return CM_OK;
+}
+
+static cm_status refuse_run(const cm_run_directory *run) {
+    if (cm_run_directory_check(run->path) != CM_OK) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: holds a run already; go on with --resume %s, or choose another --run", run->path,
+                   run->path);
+}
+
+cm_status cm_run_directory_create(cm_run_directory *run, const char *path, const char *config) {
+    CM_TRY(set_path(run, path));
+    CM_TRY(refuse_run(run));
+    if (cm_file_exists(run->path) && !is_unused(run->path)) {
+        return cm_fail(CM_ERR_INPUT, "%s: exists and is not empty; choose another --run", run->path);
+    }
+    CM_TRY(cm_directory_make(run->path));
+    CM_TRY(take_lock(run));
+    cm_status status = refuse_run(run); /* it may have begun, and ended, before the lock was free */
+    if (status != CM_OK) {
+        cm_run_directory_close(run);
+        return status;
+    }
+    status = remove_leftovers(run);
+    if (status == CM_OK) status = write_file(run, "config.json", config);
+    if (status == CM_OK) status = write_file(run, "README.md", readme);
+    if (status != CM_OK) discard(run);
+    return status;
 }
 
 cm_status cm_run_directory_open(cm_run_directory *run, const char *path) {

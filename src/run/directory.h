@@ -24,8 +24,9 @@ typedef struct cm_run_directory {
     int lock; /* descriptor, -1 if not held */
 } cm_run_directory;
 
-/* Makes a new run in `path` (with parents) and takes its lock. Errors: CM_ERR_INPUT if the folder holds a run already
- * (names --resume) or something that is not a run. */
+/* Makes a new run in `path` (with parents) and takes its lock; a folder in which a run was killed before it had begun
+ * is taken over. Errors: CM_ERR_INPUT if the folder holds a run already (names --resume) or something that is not a
+ * run. */
 cm_status cm_run_directory_create(cm_run_directory *run, const char *path, const char *config) CM_MUST_USE;
 
 /* Opens a run to go on writing to it: takes the lock and removes what a dead writer left. Errors: CM_ERR_INPUT if it is

@@ -214,6 +214,36 @@ START_TEST(folder_that_holds_a_run_is_refused_naming_resume) {
 }
 END_TEST
 
+static void put(const char *folder, const char *name, const char *text) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    ck_assert_int_eq(cm_file_write(path, text, strlen(text)), CM_OK);
+}
+
+START_TEST(folder_of_a_run_that_was_killed_before_it_began_is_taken_over) {
+    char path[64], left[96];
+    cm_run_directory run, other;
+    snprintf(path, sizeof path, "%s/killed", cm_test_folder);
+    snprintf(left, sizeof left, "%s/config.json.tmp-1", path);
+    ck_assert_int_eq(cm_directory_make(path), CM_OK);
+    put(path, "lock", "");
+    put(path, "config.json.tmp-1", "{");
+    ck_assert_int_eq(cm_run_directory_open(&other, path), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_run_directory_create(&run, path, "{}"), CM_OK);
+    ck_assert(!cm_file_exists(left));
+    ck_assert_int_eq(cm_run_directory_create(&other, path, "{}"), CM_ERR_INPUT);
+    cm_run_directory_close(&run);
+    ck_assert_int_eq(cm_run_directory_open(&other, path), CM_OK);
+    cm_run_directory_close(&other);
+    snprintf(path, sizeof path, "%s/notes", cm_test_folder);
+    ck_assert_int_eq(cm_directory_make(path), CM_OK);
+    put(path, "lock", "");
+    put(path, "notes.txt", "mine");
+    ck_assert_int_eq(cm_run_directory_create(&run, path, "{}"), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "is not empty"));
+}
+END_TEST
+
 /* Files of no bytes are all that the limit leaves. */
 START_TEST(run_that_cannot_begin_leaves_no_folder) {
     char path[128];
@@ -307,6 +337,7 @@ int main(void) {
     suite_add_tcase(suite, folder);
     tcase_add_checked_fixture(folder, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(folder, folder_that_holds_a_run_is_refused_naming_resume);
+    tcase_add_test(folder, folder_of_a_run_that_was_killed_before_it_began_is_taken_over);
     tcase_add_test(folder, run_that_cannot_begin_leaves_no_folder);
     tcase_add_test(folder, one_process_at_a_time_writes_to_a_run);
     tcase_add_test(folder, what_is_no_run_is_said);
