@@ -49,52 +49,46 @@ cm_tensor cm_tensor_columns(const cm_tensor *t, int first, int columns);
 /* Rows [first, first + rows), as a view. */
 cm_tensor cm_tensor_rows(const cm_tensor *t, int first, int rows);
 
+/* The bits of a float32, and back. */
+typedef union cm_float_bits {
+    float value;
+    uint32_t bits;
+} cm_float_bits;
+
+static CM_HD inline uint32_t cm_float_to_bits(float x) {
+    cm_float_bits v;
+    v.value = x;
+    return v.bits;
+}
+static CM_HD inline float cm_float_of_bits(uint32_t bits) {
+    cm_float_bits v;
+    v.bits = bits;
+    return v.value;
+}
+
 /* bfloat16 <-> float32, round to nearest even; NaN stays NaN. */
 static CM_HD inline uint16_t cm_bf16_from_float(float x) {
-    union {
-        float f;
-        uint32_t u;
-    } v;
-    v.f = x;
-    if ((v.u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((v.u >> 16) | 0x40u);
-    return (uint16_t)((v.u + 0x7fffu + ((v.u >> 16) & 1u)) >> 16);
+    const uint32_t bits = cm_float_to_bits(x);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((bits >> 16) | 0x40u);
+    return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
-static CM_HD inline float cm_bf16_to_float(uint16_t h) {
-    union {
-        uint32_t u;
-        float f;
-    } v;
-    v.u = (uint32_t)h << 16;
-    return v.f;
-}
+static CM_HD inline float cm_bf16_to_float(uint16_t h) { return cm_float_of_bits((uint32_t)h << 16); }
 
 /* float16 <-> float32, the same; from 65520 on it is infinity, below 2^-14 a multiple of 2^-24. */
 static CM_HD inline uint16_t cm_f16_from_float(float x) {
-    union {
-        float f;
-        uint32_t u;
-    } v;
-    v.f = x;
-    const uint32_t sign = v.u >> 16 & 0x8000u, magnitude = v.u & 0x7fffffffu;
+    const uint32_t bits = cm_float_to_bits(x), sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
     if (magnitude > 0x7f800000u) return (uint16_t)(sign | 0x7e00u | (magnitude >> 13 & 0x3ffu));
     if (magnitude >= 0x47800000u) return (uint16_t)(sign | 0x7c00u); /* 2^16 */
-    v.u = magnitude;
     if (magnitude < 0x38800000u) { /* 2^-14: the sum with 0.5 is rounded to a multiple of 2^-24 */
-        v.f += 0.5f;
-        return (uint16_t)(sign | (v.u - 0x3f000000u));
+        return (uint16_t)(sign | (cm_float_to_bits(cm_float_of_bits(magnitude) + 0.5f) - 0x3f000000u));
     }
     return (uint16_t)(sign | ((magnitude + 0xfffu + (magnitude >> 13 & 1u) - 0x38000000u) >> 13));
 }
 static CM_HD inline float cm_f16_to_float(uint16_t h) {
-    union {
-        uint32_t u;
-        float f;
-    } v;
     const uint32_t exponent = h & 0x7c00u, magnitude = (uint32_t)(h & 0x7fffu) << 13;
-    v.u = magnitude + (exponent == 0x7c00u ? 0x70000000u : exponent ? 0x38000000u : 0x38800000u);
-    if (exponent == 0) v.f -= 0x1p-14f;
-    v.u |= (uint32_t)(h & 0x8000u) << 16;
-    return v.f;
+    float x = cm_float_of_bits(magnitude + (exponent == 0x7c00u ? 0x70000000u : exponent ? 0x38000000u : 0x38800000u));
+    if (exponent == 0) x -= 0x1p-14f;
+    return cm_float_of_bits(cm_float_to_bits(x) | (uint32_t)(h & 0x8000u) << 16);
 }
 
 /* The 16-bit type `type`, CM_BF16 or CM_F16 <-> float32. */
