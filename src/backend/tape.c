@@ -48,6 +48,8 @@ bool cm_tape_grow(cm_tape *tape, void *items, int count, int *capacity, size_t s
     return true;
 }
 
+static size_t row_bytes(const cm_tensor *t) { return (size_t)t->stride * cm_dtype_size(t->dtype); }
+
 static cm_var add_var(cm_tape *tape, const cm_tape_var *var) {
     if (!cm_tape_grow(tape, &tape->var, tape->vars, &tape->var_capacity, sizeof *tape->var)) return CM_NO_VAR;
     tape->var[tape->vars] = *var;
@@ -55,11 +57,14 @@ static cm_var add_var(cm_tape *tape, const cm_tape_var *var) {
 }
 
 cm_var cm_tape_new(cm_tape *tape, cm_memory memory, cm_dtype dtype, int ndim, const int *dim, bool gradient) {
-    cm_tape_var var = {.memory = memory, .offset = tape->bytes[memory], .grad = CM_NO_VAR, .base = CM_NO_VAR};
+    cm_tape_var var = {.memory = memory, .lies_in = CM_NO_VAR, .grad = CM_NO_VAR, .base = CM_NO_VAR};
     var.shape = cm_tensor_make(NULL, dtype, ndim, dim);
+    if (memory != CM_MEM_WORK) { /* places in WORK are given when all are known */
+        var.offset = tape->bytes[memory];
+        tape->bytes[memory] += cm_align(cm_tensor_bytes(&var.shape));
+    }
     cm_var index = add_var(tape, &var);
     if (index == CM_NO_VAR) return CM_NO_VAR;
-    tape->bytes[memory] += cm_align(cm_tensor_bytes(&var.shape));
     if (gradient && tape->training) {
         cm_var grad = cm_tape_new(tape, CM_MEM_WORK, CM_F32, ndim, dim, false);
         if (grad == CM_NO_VAR) return CM_NO_VAR;
@@ -74,22 +79,26 @@ cm_var cm_tape_new_like(cm_tape *tape, cm_var x) {
     return cm_tape_new(tape, CM_MEM_WORK, CM_F32, shape.ndim, shape.dim, true);
 }
 
+cm_var cm_tape_alias(cm_tape *tape, cm_var x, const cm_tensor *shape, size_t offset) {
+    if (x == CM_NO_VAR || tape->error != CM_OK) return CM_NO_VAR;
+    cm_tape_var alias = tape->var[x];
+    if (alias.memory == CM_MEM_WORK && alias.lies_in == CM_NO_VAR) alias.lies_in = x, alias.offset = 0;
+    alias.shape = *shape;
+    alias.offset += offset;
+    alias.grad = alias.base = CM_NO_VAR;
+    alias.slice = alias.written = false;
+    alias.used = 0;
+    return add_var(tape, &alias);
+}
+
 cm_var cm_tape_view(cm_tape *tape, cm_var base, const cm_tensor *shape, size_t offset, bool slice) {
-    if (base == CM_NO_VAR || tape->error != CM_OK) return CM_NO_VAR;
-    cm_tape_var view = tape->var[base];
-    view.shape = *shape;
-    view.offset += offset;
-    view.base = base;
-    view.slice = slice;
-    view.written = false;
-    view.used = 0;
-    if (view.grad != CM_NO_VAR) {
-        cm_tape_var grad = tape->var[view.grad];
-        grad.shape = *shape;
-        grad.offset += offset;
-        view.grad = add_var(tape, &grad);
-    }
-    return add_var(tape, &view);
+    cm_var view = cm_tape_alias(tape, base, shape, offset);
+    if (view == CM_NO_VAR) return CM_NO_VAR;
+    tape->var[view].base = base;
+    tape->var[view].slice = slice;
+    cm_var gradient = cm_tape_alias(tape, tape->var[base].grad, shape, offset);
+    tape->var[view].grad = gradient;
+    return view;
 }
 
 cm_var cm_tape_input(cm_tape *tape, cm_dtype dtype, int ndim, const int *dim) {
@@ -97,7 +106,7 @@ cm_var cm_tape_input(cm_tape *tape, cm_dtype dtype, int ndim, const int *dim) {
 }
 
 cm_var cm_tape_pool(cm_tape *tape, int slots, int width) {
-    cm_tape_var var = {.memory = CM_MEM_POOL, .grad = CM_NO_VAR, .base = CM_NO_VAR};
+    cm_tape_var var = {.memory = CM_MEM_POOL, .lies_in = CM_NO_VAR, .grad = CM_NO_VAR, .base = CM_NO_VAR};
     var.shape = cm_tensor_2d(NULL, CM_F32, slots, width);
     return add_var(tape, &var);
 }
@@ -109,7 +118,8 @@ static cm_var param_var(cm_tape *tape, const cm_tensor *shape, size_t offset, bo
         const cm_tape_var *v = &tape->var[i];
         if (v->memory == memory && v->offset == offset && cm_tensor_same_shape(&v->shape, shape)) return i;
     }
-    cm_tape_var var = {.memory = memory, .offset = offset, .shape = *shape, .grad = CM_NO_VAR, .base = CM_NO_VAR};
+    cm_tape_var var = {.memory = memory, .offset = offset, .shape = *shape};
+    var.lies_in = var.grad = var.base = CM_NO_VAR;
     if (tape->training && !state) {
         cm_tape_var grad = var;
         grad.memory = CM_MEM_GRADIENT;
@@ -153,8 +163,8 @@ void cm_tape_result(cm_tape *tape, cm_var x) {
     if (x == CM_NO_VAR || tape->error != CM_OK) return;
     cm_tape_var *var = &tape->var[x];
     if (var->memory == CM_MEM_RESULT) return;
-    bool viewed = var->memory != CM_MEM_WORK || var->base != CM_NO_VAR;
-    for (cm_var i = 0; i < tape->vars; i++) viewed = viewed || tape->var[i].base == x;
+    bool viewed = var->memory != CM_MEM_WORK || var->lies_in != CM_NO_VAR;
+    for (cm_var i = 0; i < tape->vars; i++) viewed = viewed || tape->var[i].lies_in == x;
     if (viewed) {
         cm_tape_error(tape, "a view, or a variable with views, cannot be a result");
         return;
@@ -177,15 +187,17 @@ cm_var cm_tape_columns(cm_tape *tape, cm_var x, int first, int columns) {
     return cm_tape_view(tape, x, &shape, (size_t)first * sizeof(float), true);
 }
 
-cm_var cm_tape_part(cm_tape *tape, cm_var x, int first, int count) {
-    if (x == CM_NO_VAR) return CM_NO_VAR;
-    const cm_tensor *whole = &tape->var[x].shape, shape = cm_tensor_1d(NULL, whole->dtype, count);
-    if (whole->ndim != 1 || tape->var[x].grad != CM_NO_VAR || first < 0 || count < 1 || first + count > whole->dim[0]) {
-        cm_tape_error(tape, "elements %d..%d of a variable with %d dimensions and %d rows", first, first + count - 1,
-                      whole->ndim, whole->dim[0]);
+cm_var cm_tape_rows(cm_tape *tape, cm_var x, int first, int rows) {
+    if (x == CM_NO_VAR || tape->error != CM_OK) return CM_NO_VAR;
+    cm_tensor shape = tape->var[x].shape;
+    if (first < 0 || rows < 1 || first + rows > shape.dim[0]) {
+        cm_tape_error(tape, "rows %d..%d of a variable with %d rows", first, first + rows - 1, shape.dim[0]);
         return CM_NO_VAR;
     }
-    return cm_tape_view(tape, x, &shape, (size_t)first * cm_dtype_size(whole->dtype), true);
+    if (rows == shape.dim[0]) return x;
+    const size_t offset = (size_t)first * row_bytes(&shape);
+    shape.dim[0] = rows;
+    return cm_tape_view(tape, x, &shape, offset, true);
 }
 
 cm_var cm_tape_flatten(cm_tape *tape, cm_var x) {
@@ -210,11 +222,8 @@ cm_var cm_tape_reshape_planes(cm_tape *tape, cm_var x, int height, int width, in
 
 cm_var cm_tape_stop_gradient(cm_tape *tape, cm_var x) {
     if (x == CM_NO_VAR || tape->var[x].grad == CM_NO_VAR) return x;
-    cm_tape_var var = tape->var[x];
-    var.grad = var.base = CM_NO_VAR;
-    var.slice = var.written = false;
-    var.used = 0;
-    return add_var(tape, &var);
+    const cm_tensor shape = tape->var[x].shape;
+    return cm_tape_alias(tape, x, &shape, 0);
 }
 
 cm_tape_node *cm_tape_append(cm_tape *tape, cm_tape_list *list, cm_op op) {
@@ -229,7 +238,11 @@ cm_tape_node *cm_tape_append(cm_tape *tape, cm_tape_list *list, cm_op op) {
 bool cm_tape_wants(const cm_tape *tape, cm_var x) { return x != CM_NO_VAR && tape->var[x].grad != CM_NO_VAR; }
 
 cm_status cm_tape_finish(cm_tape *tape) {
-    if (tape->training && tape->error == CM_OK && !tape->finished) cm_tape_backward(tape);
+    if (!tape->finished && tape->error == CM_OK && tape->training) {
+        cm_tape_backward(tape);
+        cm_tape_merge_gradients(tape);
+    }
+    if (!tape->finished) cm_tape_place(tape);
     tape->finished = true;
     return tape->error == CM_OK ? CM_OK : cm_fail(tape->error, "%s", tape->message);
 }

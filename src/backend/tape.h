@@ -74,11 +74,16 @@ void cm_tape_result(cm_tape *tape, cm_var x);
 /* ---- views: same memory, same gradient ----------------------------------------------------------------------------
  */
 cm_var cm_tape_columns(cm_tape *tape, cm_var x, int first,
-                       int columns);                                /* of a 2-D variable; every column must be used */
-cm_var cm_tape_part(cm_tape *tape, cm_var x, int first, int count); /* elements of a 1-D variable without a gradient */
-cm_var cm_tape_flatten(cm_tape *tape, cm_var x);                    /* [B, ...] -> [B, n] */
+                       int columns);                               /* of a 2-D variable; every column must be used */
+cm_var cm_tape_rows(cm_tape *tape, cm_var x, int first, int rows); /* of any variable; all of them or none is used */
+cm_var cm_tape_flatten(cm_tape *tape, cm_var x);                   /* [B, ...] -> [B, n] */
 cm_var cm_tape_reshape_planes(cm_tape *tape, cm_var x, int height, int width,
-                              int channels);                         /* [B, HWC] -> [B, H, W, C] */
+                              int channels); /* [B, HWC] -> [B, H, W, C] */
+/* Variables that have their memory to themselves, [rows, ...] of one kind each, as one [sum of rows, ...]: they lie
+ * behind each other from now on and are rows of it. What reads the whole is recorded behind all that reads a part, or
+ * no call that wants a gradient reads it. */
+enum { CM_TAPE_PARTS = 128 };
+cm_var cm_tape_stack(cm_tape *tape, const cm_var *parts, int count);
 cm_var cm_tape_stop_gradient(cm_tape *tape, cm_var x);               /* no gradient flows back through it */
 cm_var cm_tape_scale_gradient(cm_tape *tape, cm_var x, float scale); /* the gradient through it is multiplied */
 

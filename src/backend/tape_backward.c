@@ -34,18 +34,31 @@ static bool parameter_written(cm_tape *tape, cm_var x) {
     return false;
 }
 
+/* The variable whose gradient a slice is a part of. */
+static cm_var whole_of(const cm_tape *tape, cm_var slice) { return root_of(tape, tape->var[slice].base); }
+
+/* By a call that has all of it, or by calls that have its slices. */
+static bool all_written(cm_tape *tape, cm_var x) {
+    const cm_tape_var *v = &tape->var[x];
+    const size_t all = cm_tensor_count(&v->shape);
+    if (!v->written && v->used > 0 && v->used != all)
+        cm_tape_error(tape, "%zu of %zu elements of a variable's gradient are written by its parts", v->used, all);
+    return v->written || v->used > 0;
+}
+
 static bool gradient_written(cm_tape *tape, cm_var x) {
     cm_var root = root_of(tape, x);
-    if (tape->var[root].memory == CM_MEM_PARAMETER) return parameter_written(tape, root);
-    return tape->var[root].written;
+    const cm_tape_var *v = &tape->var[root];
+    if (v->memory == CM_MEM_PARAMETER) return parameter_written(tape, root);
+    if (v->slice && tape->var[whole_of(tape, root)].written) return true;
+    return all_written(tape, root);
 }
 
 static void mark_written(cm_tape *tape, cm_var x) {
-    cm_var root = root_of(tape, x);
-    cm_tape_var *v = &tape->var[root];
-    if (v->written) return;
+    if (gradient_written(tape, x)) return;
+    cm_tape_var *v = &tape->var[root_of(tape, x)];
     v->written = true;
-    if (v->slice) tape->var[root_of(tape, v->base)].used += v->shape.dim[1];
+    if (v->slice) tape->var[whole_of(tape, root_of(tape, x))].used += cm_tensor_count(&v->shape);
 }
 
 /* Puts x's gradient at `position` of a backward call, accumulating if it has been written; leaves it out if none is
@@ -58,16 +71,7 @@ static void give(cm_tape *tape, cm_tape_node *call, int position, cm_var x) {
 }
 
 /* True if some later call wrote the gradient of y; slices of y must cover it. */
-static bool has_gradient(cm_tape *tape, cm_var y) {
-    if (!cm_tape_wants(tape, y)) return false;
-    cm_var root = root_of(tape, y);
-    const cm_tape_var *v = &tape->var[root];
-    if (v->used == 0) return v->written;
-    if (v->written || v->used != v->shape.dim[1]) {
-        cm_tape_error(tape, "%d of %d columns of a merged layer are used", v->used, v->shape.dim[1]);
-    }
-    return true;
-}
+static bool has_gradient(cm_tape *tape, cm_var y) { return cm_tape_wants(tape, y) && gradient_written(tape, y); }
 
 static cm_tape_node *append(cm_tape *tape, cm_op op, const cm_tape_node *forward) {
     cm_tape_node *call = cm_tape_append(tape, &tape->backward, op);

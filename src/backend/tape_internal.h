@@ -1,5 +1,6 @@
 /* The inside of a tape, shared by tape.c (variables), tape_ops.c (recording), tape_backward.c (gradients),
- * tape_narrow.c (planes of 16 bits), pass.c (playing). */
+ * tape_merge.c (gradients of shared parameters), tape_memory.c (where work variables lie), tape_narrow.c (planes of 16
+ * bits), pass.c (playing). */
 #ifndef CM_BACKEND_TAPE_INTERNAL_H
 #define CM_BACKEND_TAPE_INTERNAL_H
 
@@ -11,13 +12,14 @@ extern "C" {
 
 typedef struct cm_tape_var {
     cm_memory memory;
-    size_t offset;   /* bytes in its block */
+    size_t offset;   /* bytes in its block; before cm_tape_finish, in WORK, in the variable that it lies in */
     cm_tensor shape; /* data NULL */
+    cm_var lies_in;  /* of WORK: the variable whose memory has its own; CM_NO_VAR: its own */
     cm_var grad;     /* CM_NO_VAR: no gradient is wanted */
     cm_var base;     /* of a view: the variable whose memory and gradient it shares, else CM_NO_VAR */
-    bool slice;      /* the view is a part of its base */
+    bool slice;      /* the view is a part of its base: of its rows or of its columns */
     bool written;    /* while recording backward: its gradient has been written */
-    int used;        /* columns of it that slices with a written gradient cover */
+    size_t used;     /* elements of it that slices with a written gradient cover */
 } cm_tape_var;
 
 typedef struct cm_tape_node {
@@ -63,6 +65,8 @@ bool cm_tape_grow(cm_tape *tape, void *items, int count, int *capacity, size_t s
 cm_var cm_tape_new(cm_tape *tape, cm_memory memory, cm_dtype dtype, int ndim, const int *dim, bool gradient);
 cm_var cm_tape_new_like(cm_tape *tape,
                         cm_var x); /* WORK, float32, shape of x, gradient if x or the tape's parameters have one */
+/* `shape`, which begins `offset` bytes behind the first of x, without gradient; CM_NO_VAR of CM_NO_VAR. */
+cm_var cm_tape_alias(cm_tape *tape, cm_var x, const cm_tensor *shape, size_t offset);
 cm_var cm_tape_view(cm_tape *tape, cm_var base, const cm_tensor *shape, size_t offset, bool slice);
 
 /* Appends a call; t[] starts as CM_NO_VAR everywhere. NULL after an error. Valid until the next append. */
@@ -71,8 +75,20 @@ cm_tape_node *cm_tape_append(cm_tape *tape, cm_tape_list *list, cm_op op);
 /* True if gradients are recorded and x has one. */
 bool cm_tape_wants(const cm_tape *tape, cm_var x);
 
+/* Lays `count` >= 1 variables of one row size behind each other, those that have a place of their own in memory that
+ * is made for them. The variable of all their rows, without gradient; CM_NO_VAR if they lie elsewhere or an error was
+ * kept. */
+cm_var cm_tape_lay(cm_tape *tape, const cm_var *parts, int count);
+bool cm_tape_can_lay(const cm_tape *tape, const cm_var *parts, int count);
+/* Gives all WORK variables their offsets in the block. */
+void cm_tape_place(cm_tape *tape);
+
 /* Records the backward calls of all forward calls in reverse. */
 void cm_tape_backward(cm_tape *tape);
+
+/* Gradients of a parameter that several backward calls add to, each for rows of its own, become one call's on all of
+ * these rows. */
+void cm_tape_merge_gradients(cm_tape *tape);
 
 #ifdef __cplusplus
 }

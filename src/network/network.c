@@ -434,6 +434,8 @@ const cm_network_config *cm_network_get_config(const cm_network *network) { retu
 
 const cm_param_table *cm_network_parameters(const cm_network *network) { return &network->table; }
 
+bool cm_network_is_rowwise(const cm_network *network) { return network->config.norm != CM_NORM_BATCH; }
+
 int cm_network_state_size(const cm_network *network) {
     const cm_network_config *c = &network->config;
     return c->family == CM_FAMILY_RESNET ? c->observation[0] * c->observation[1] * c->channels : c->hidden;

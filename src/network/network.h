@@ -67,6 +67,9 @@ void cm_network_destroy(cm_network *network); /* NULL is allowed */
 
 const cm_network_config *cm_network_get_config(const cm_network *network);
 const cm_param_table *cm_network_parameters(const cm_network *network);
+/* True if a row of what its functions give depends on no other row, also when it is trained: no norm takes statistics
+ * of the batch. Such a network may be called once for the rows of several unroll steps. */
+bool cm_network_is_rowwise(const cm_network *network);
 int cm_network_state_size(const cm_network *network); /* D: floats of one hidden state (H*W*C for resnet) */
 int cm_network_observation_size(const cm_network *network);
 

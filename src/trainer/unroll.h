@@ -10,32 +10,36 @@ extern "C" {
 
 /* What a step with chance adds (learning 12): the action leads to an afterstate with a value and a distribution over
  * codes, a code to the next state. Which code it was is given, or read by the encoder off the observations around the
- * step. */
+ * step. Rows of all K steps, step by step. */
 typedef struct cm_unroll_chance {
-    cm_var given;        /* [B, C] one-hot; zeros where it is not known; CM_NO_VAR with an encoder */
-    cm_var observations; /* [B, 2 O] before and after; CM_NO_VAR without an encoder                */
-    cm_var value_coefficient, code_coefficient, commitment_coefficient; /* the last one with an encoder */
-    cm_loss_vars value, code, commitment;
+    cm_var given;        /* [K B, C] one-hot; zeros where it is not known; CM_NO_VAR with an encoder */
+    cm_var observations; /* [K B, 2 O] before and after; CM_NO_VAR without an encoder                */
+    cm_var value_coefficient, code_coefficient, commitment_coefficient; /* [K B]; the last one with an encoder */
+    cm_loss_vars value[CM_UNROLL_MAX], code[CM_UNROLL_MAX], commitment[CM_UNROLL_MAX]; /* [B] of one step each */
 } cm_unroll_chance;
 
-/* Variables of the tape; arrays by unroll step. */
+/* Variables of the tape. Their rows are those of all unroll steps: row k B + i is row i of step k, with K + 1 steps
+ * where states are predicted from and K where they change. Who predicts from one state without looking at others does
+ * it for all of them in one call; batch statistics are of one step, and such networks are called once per step. */
 typedef struct cm_unroll {
     cm_tape *tape; /* owned */
-    int rows;      /* of the chunk */
+    int rows;      /* B, of the chunk */
     int unroll;    /* K */
     int codes;     /* C, with chance */
     bool consistency, chance, encoder;
-    cm_var observation;
-    cm_var actions[CM_UNROLL_MAX];
-    cm_var value_target[CM_UNROLL_MAX + 1], value_coefficient[CM_UNROLL_MAX + 1];
-    cm_var policy_target[CM_UNROLL_MAX + 1], policy_coefficient[CM_UNROLL_MAX + 1];
-    cm_var legal[CM_UNROLL_MAX + 1]; /* CM_NO_VAR unless mask_illegal */
-    cm_var reward_target[CM_UNROLL_MAX], reward_coefficient[CM_UNROLL_MAX];
-    cm_var target_observation[CM_UNROLL_MAX], consistency_coefficient[CM_UNROLL_MAX];
+    cm_var observation;                       /* [B, ...] */
+    cm_var actions;                           /* [K B]; CM_NO_VAR where K is 0, like rewards */
+    cm_var value_target, value_coefficient;   /* [(K+1) B] */
+    cm_var policy_target;                     /* [(K+1) B, A] */
+    cm_var policy_coefficient;                /* [(K+1) B] */
+    cm_var legal;                             /* [(K+1) B, A]; CM_NO_VAR unless mask_illegal */
+    cm_var reward_target, reward_coefficient; /* [(K+1) B]: of the step that led there; 0 at the root */
+    cm_var target_observation;                /* [K B, ...]; CM_NO_VAR without consistency */
+    cm_var consistency_coefficient;           /* [K B] */
     cm_loss_vars value[CM_UNROLL_MAX + 1], policy[CM_UNROLL_MAX + 1], reward[CM_UNROLL_MAX],
-        consistency_loss[CM_UNROLL_MAX];
+        consistency_loss[CM_UNROLL_MAX]; /* [B] of one step each */
     cm_var policy_logits[CM_UNROLL_MAX + 1];
-    cm_unroll_chance step[CM_UNROLL_MAX]; /* with chance */
+    cm_unroll_chance outcome; /* with chance */
 } cm_unroll;
 
 /* Factors of the total loss per unroll step: loss weight times unroll scale (learning 3, "Definitions"). */

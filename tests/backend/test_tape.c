@@ -20,9 +20,9 @@ typedef struct graph {
     cm_pass *pass;
     cm_backend *backend;
     cm_stream *stream;
-    cm_var loss[4];
+    cm_var loss[8], weight[8]; /* losses [B] and their coefficients */
     int losses;
-    cm_var coefficient; /* of all losses */
+    cm_var coefficient; /* of most losses */
 } graph;
 
 typedef void (*recorder)(graph *g);
@@ -60,12 +60,19 @@ static cm_var input_1d(graph *g) { return input(g, 1, (int[]){B}); }
 /* The first input of every graph: what each action is, in the first B integers of the input block. */
 static cm_var actions(graph *g) { return cm_tape_input(g->tape, CM_I32, 1, (int[]){B}); }
 
+static void add_weighted(graph *g, cm_var loss, cm_var weight) {
+    g->loss[g->losses] = loss;
+    g->weight[g->losses++] = weight;
+}
+
+static void add_loss(graph *g, cm_var loss) { add_weighted(g, loss, g->coefficient); }
+
 static void add_scalar_loss(graph *g, cm_var x, int columns) {
     char name[32];
     snprintf(name, sizeof name, "output%d", g->losses);
     cm_var y = cm_tape_dense(g->tape, x, matrix(g, name, 1, columns), CM_NO_VAR, NULL, CM_ACT_NONE);
     cm_support scalar = {.size = 1};
-    g->loss[g->losses++] = cm_tape_value_loss(g->tape, y, input_1d(g), g->coefficient, &scalar).loss;
+    add_loss(g, cm_tape_value_loss(g->tape, y, input_1d(g), g->coefficient, &scalar).loss);
 }
 
 static void fill(graph *g) {
@@ -117,11 +124,11 @@ static graph *make(recorder record, bool training) {
 
 static double total_loss(graph *g) {
     ck_assert_int_eq(cm_pass_forward(g->pass), CM_OK);
-    const float *coefficient = cm_pass_data(g->pass, g->coefficient);
     double sum = 0.0;
-    for (int i = 0; i < g->losses; i++)
-        for (int b = 0; b < B; b++)
-            sum += (double)coefficient[b] * (double)((float *)cm_pass_data(g->pass, g->loss[i]))[b];
+    for (int i = 0; i < g->losses; i++) {
+        const float *coefficient = cm_pass_data(g->pass, g->weight[i]), *loss = cm_pass_data(g->pass, g->loss[i]);
+        for (int b = 0; b < B; b++) sum += (double)coefficient[b] * (double)loss[b];
+    }
     return sum;
 }
 
@@ -172,14 +179,94 @@ static void record_mlp(graph *g) {
     cm_var merged = cm_tape_dense(t, x, cm_tape_merged(t, heads, 2), CM_NO_VAR, NULL, CM_ACT_NONE);
     cm_support support = {-3, 3, 7, true};
     cm_policy_rule rule = {CM_NO_VAR, 0.0f, false};
-    g->loss[g->losses++] =
-        cm_tape_value_loss(t, cm_tape_columns(t, merged, 0, 7), input_1d(g), g->coefficient, &support).loss;
+    add_loss(g, cm_tape_value_loss(t, cm_tape_columns(t, merged, 0, 7), input_1d(g), g->coefficient, &support).loss);
     cm_var target = input_2d(g, 3);
-    g->loss[g->losses++] = cm_tape_policy_loss(t, cm_tape_columns(t, merged, 7, 3), target, g->coefficient, &rule).loss;
+    add_loss(g, cm_tape_policy_loss(t, cm_tape_columns(t, merged, 7, 3), target, g->coefficient, &rule).loss);
     add_scalar_loss(g, x, 8);
 }
 
 START_TEST(gradients_of_an_unrolled_mlp_with_merged_heads_are_slopes) { check_slopes(record_mlp); }
+END_TEST
+
+/* A loss per step of x [steps B, columns], all of them by one call. */
+static void add_losses_of_steps(graph *g, cm_var x, int steps, int columns) {
+    char name[32];
+    snprintf(name, sizeof name, "output%d", g->losses);
+    cm_support scalar = {.size = 1};
+    cm_var weights = input(g, 1, (int[]){steps * B}), targets = input(g, 1, (int[]){steps * B});
+    cm_var y = cm_tape_dense(g->tape, x, matrix(g, name, 1, columns), CM_NO_VAR, NULL, CM_ACT_NONE);
+    cm_var loss = cm_tape_value_loss(g->tape, y, targets, weights, &scalar).loss;
+    for (int k = 0; k < steps; k++)
+        add_weighted(g, cm_tape_rows(g->tape, loss, k * B, B), cm_tape_rows(g->tape, weights, k * B, B));
+}
+
+enum { STEPS = 3 };
+
+/* Unrolled steps whose states are stacked: one loss reads all, one those behind the first. */
+static void record_stacked(graph *g) {
+    cm_tape *t = g->tape;
+    cm_var action = actions(g), state[STEPS + 1];
+    g->coefficient = input_1d(g);
+    cm_var x = input_2d(g, 5), w = matrix(g, "weight", 8, 8), bias = vector(g, "bias", 8),
+           table = matrix(g, "table", 3, 8);
+    cm_norm_vars norm = norm_of(g, "norm", 8);
+    state[0] = cm_tape_dense(t, x, matrix(g, "first", 8, 5), CM_NO_VAR, NULL, CM_ACT_NONE);
+    for (int k = 0; k < STEPS; k++) {
+        cm_var y = cm_tape_dense(t, cm_tape_embedding_add(t, state[k], table, action), w, bias, NULL, CM_ACT_NONE);
+        state[k + 1] = cm_tape_minmax(t, cm_tape_layer_norm(t, y, &norm, CM_ACT_GELU_TANH, 1));
+    }
+    cm_var all = cm_tape_stack(t, state, STEPS + 1);
+    add_losses_of_steps(g, cm_tape_rows(t, all, B, STEPS * B), STEPS, 8);
+    add_losses_of_steps(g, all, STEPS + 1, 8);
+}
+
+START_TEST(gradients_of_stacked_states_are_slopes) { check_slopes(record_stacked); }
+END_TEST
+
+/* Per step the gradients at the inputs of four layers, one more of the first state and the losses' two, and for the
+ * weights of all steps one call each: but the actions of the steps are one input here, not rows of one. */
+START_TEST(gradients_of_all_steps_are_made_by_one_call) {
+    graph *g = make(record_stacked, true);
+    enum { LAYERS = 4, HEADS = 2, FIRST = 1, SHARED = 2 };
+    ck_assert_int_eq(cm_tape_backward_calls(g->tape), STEPS * LAYERS + HEADS + FIRST + SHARED);
+    destroy(g);
+}
+END_TEST
+
+/* A convolution of two inputs, as of residual blocks that share it. */
+static void record_shared_planes(graph *g) {
+    cm_tape *t = g->tape;
+    (void)actions(g);
+    g->coefficient = input_1d(g);
+    cm_var x = input(g, 4, (int[]){B, 3, 4, 2}), w = cm_tape_param(t, param(g, "conv", 4, (int[]){2, 3, 3, 2}));
+    cm_var bias = vector(g, "bias", 2);
+    for (int k = 0; k < 2; k++) {
+        x = cm_tape_conv2d(t, x, w, bias, 1, CM_ACT_RELU);
+        x = cm_tape_activation(t, x, CM_ACT_SOFTPLUS);
+    }
+    add_scalar_loss(g, cm_tape_flatten(t, x), 24);
+}
+
+START_TEST(gradients_of_a_shared_convolution_are_slopes) { check_slopes(record_shared_planes); }
+END_TEST
+
+/* Layers of which one is called by itself between the calls of both. */
+static void record_overlapping(graph *g) {
+    cm_tape *t = g->tape;
+    (void)actions(g);
+    g->coefficient = input_1d(g);
+    const cm_param *both[2] = {param(g, "a", 2, (int[]){4, 4}), param(g, "b", 2, (int[]){4, 4})};
+    cm_var x = cm_tape_dense(t, input_2d(g, 5), matrix(g, "first", 4, 5), CM_NO_VAR, NULL, CM_ACT_NONE);
+    for (int k = 0; k < 3; k++) {
+        cm_var w = k == 1 ? cm_tape_param(t, both[0]) : cm_tape_merged(t, both, 2);
+        cm_var y = cm_tape_dense(t, x, w, CM_NO_VAR, NULL, CM_ACT_NONE);
+        if (k != 1) add_scalar_loss(g, cm_tape_columns(t, y, 4, 4), 4);
+        x = cm_tape_activation(t, k == 1 ? y : cm_tape_columns(t, y, 0, 4), CM_ACT_TANH);
+    }
+    add_scalar_loss(g, x, 4);
+}
+
+START_TEST(gradients_of_layers_that_are_merged_now_and_then_are_slopes) { check_slopes(record_overlapping); }
 END_TEST
 
 static void record_planes(graph *g) {
@@ -204,7 +291,7 @@ static void record_planes(graph *g) {
     x = cm_tape_embedding_add(t, x, matrix(g, "table", 3, 4), action);
     add_scalar_loss(g, x, 4);
     cm_var online = cm_tape_dense(t, x, matrix(g, "predictor", 6, 4), CM_NO_VAR, NULL, CM_ACT_NONE);
-    g->loss[g->losses++] = cm_tape_consistency_loss(t, online, input_2d(g, 6), g->coefficient).loss;
+    add_loss(g, cm_tape_consistency_loss(t, online, input_2d(g, 6), g->coefficient).loss);
 }
 
 START_TEST(gradients_of_convolutions_with_shortcuts_are_slopes) { check_slopes(record_planes); }
@@ -266,7 +353,7 @@ static void record_code(graph *g) {
     cm_var x = cm_tape_dense(g->tape, input_2d(g, 4), matrix(g, "below", 5, 4), CM_NO_VAR, NULL, CM_ACT_NONE);
     cm_var code = cm_tape_one_hot(g->tape, x);
     add_scalar_loss(g, code, 5);
-    g->loss[g->losses++] = cm_tape_square_loss(g->tape, x, code, g->coefficient).loss;
+    add_loss(g, cm_tape_square_loss(g->tape, x, code, g->coefficient).loss);
 }
 
 START_TEST(gradients_go_straight_through_a_one_hot_code) {
@@ -419,7 +506,27 @@ static void record_wrong_columns(graph *g) {
     ck_assert_int_eq(cm_tape_constant(g->tape, 3, 1.0f), CM_NO_VAR);
 }
 
-static void record_wrong_part(graph *g) { (void)cm_tape_part(g->tape, input_1d(g), 1, B); }
+/* A part has a gradient before the whole has: the order that cm_tape_stack asks for, the other way round. */
+static void record_late_part(graph *g) {
+    (void)actions(g);
+    g->coefficient = input_1d(g);
+    cm_var x[2];
+    for (int i = 0; i < 2; i++)
+        x[i] = cm_tape_dense(g->tape, input_2d(g, 4), matrix(g, i ? "b" : "a", 4, 4), CM_NO_VAR, NULL, CM_ACT_NONE);
+    add_losses_of_steps(g, cm_tape_stack(g->tape, x, 2), 2, 4);
+    add_scalar_loss(g, x[1], 4);
+}
+
+static void record_stacked_view(graph *g) {
+    cm_var x[2] = {input_2d(g, 4), input_2d(g, 4)};
+    for (int i = 0; i < 2; i++) {
+        x[i] = cm_tape_dense(g->tape, x[i], matrix(g, i ? "b" : "a", 4, 4), CM_NO_VAR, NULL, CM_ACT_NONE);
+        x[i] = cm_tape_columns(g->tape, x[i], 0, 2);
+    }
+    ck_assert_int_eq(cm_tape_stack(g->tape, x, 2), CM_NO_VAR);
+}
+
+static void record_wrong_part(graph *g) { (void)cm_tape_rows(g->tape, input_1d(g), 1, B); }
 
 static void record_wrong_planes(graph *g) { (void)cm_tape_reshape_planes(g->tape, input_2d(g, 4), 3, 1, 2); }
 
@@ -447,10 +554,13 @@ static void record_many_constants(graph *g) {
 
 START_TEST(what_cannot_be_recorded_is_named) {
     assert_recording_fails(record_wrong_columns, "columns 3..4 of a variable with 2 dimensions and 4 columns");
-    assert_recording_fails(record_wrong_part, "of a variable with 1 dimensions and");
+    assert_recording_fails(record_wrong_part, "rows 1..3 of a variable with 3 rows");
     assert_recording_fails(record_wrong_planes, "a variable of 4 columns cannot be 3 x 1 x 2 planes");
     assert_recording_fails(record_distant_parameters, "parameters first and last are not neighbours");
-    assert_recording_fails(record_unused_columns, "5 of 6 columns of a merged layer are used");
+    assert_recording_fails(record_unused_columns,
+                           "15 of 18 elements of a variable's gradient are written by its parts");
+    assert_recording_fails(record_late_part, "12 of 24 elements of a variable's gradient are written by its parts");
+    assert_recording_fails(record_stacked_view, "2 variables cannot be stacked: views");
     assert_recording_fails(record_wrong_weight, "its second dimension must be 4");
     assert_recording_fails(record_many_constants, "constants on one tape");
 }
@@ -474,6 +584,10 @@ int main(void) {
     TCase *tests = tcase_create("all");
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, gradients_of_an_unrolled_mlp_with_merged_heads_are_slopes);
+    tcase_add_test(tests, gradients_of_stacked_states_are_slopes);
+    tcase_add_test(tests, gradients_of_all_steps_are_made_by_one_call);
+    tcase_add_test(tests, gradients_of_a_shared_convolution_are_slopes);
+    tcase_add_test(tests, gradients_of_layers_that_are_merged_now_and_then_are_slopes);
     tcase_add_test(tests, gradients_of_convolutions_with_shortcuts_are_slopes);
     tcase_add_test(tests, fused_relus_have_their_slope);
     tcase_add_test(tests, a_scaled_gradient_is_scaled_below_and_not_above);
