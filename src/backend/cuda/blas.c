@@ -8,6 +8,7 @@
 #include "backend/cuda/module.h"
 #include "backend/cuda/product.h"
 #include "core/arena.h"
+#include "device/cuda/fastest.h"
 
 struct cm_product_plan {
     cm_product product;
@@ -115,6 +116,8 @@ cm_status cm_product_run(cm_stream *stream, const cm_product_plan *plan, const c
 
 /* Memory to measure on, at addresses as far from multiples of 16 as those of the runs. */
 typedef struct trial {
+    cm_stream *stream;
+    cm_product_plan *plan;
     cm_buffer a, b, c, bias;
     cm_product_data data;
     cm_cuda_timer timer;
@@ -132,7 +135,9 @@ static cm_status trial_take(cm_stream *stream, cm_buffer *buffer, size_t bytes, 
     return cm_buffer_create(buffer, stream->backend->device, bytes + (size_t)gap, "measuring a matrix product");
 }
 
-static cm_status trial_open(cm_stream *stream, const cm_product *p, trial *t) {
+static cm_status trial_open(trial *t) {
+    const cm_product *p = &t->plan->product;
+    cm_stream *stream = t->stream;
     size_t size = cm_dtype_size(p->type);
     size_t a = (size_t)(p->a_across ? p->k : p->m) * (size_t)p->a_row * size;
     size_t b = (size_t)(p->b_across ? p->n : p->k) * (size_t)p->b_row * size;
@@ -146,30 +151,31 @@ static cm_status trial_open(cm_stream *stream, const cm_product *p, trial *t) {
     return cm_cuda_timer_open(&t->timer);
 }
 
-/* Milliseconds of the plan's algorithm; an algorithm that does not run takes for ever. */
-static cm_status measure(cm_stream *stream, const cm_product_plan *plan, trial *t, float *milliseconds) {
-    *milliseconds = 1e30f;
-    if (cm_product_run(stream, plan, &t->data) != CM_OK) return CM_OK;
-    CM_TRY(cm_cuda_timer_start(&t->timer, stream));
-    for (int i = 0; i < REPEATS; i++) CM_TRY(cm_product_run(stream, plan, &t->data));
-    return cm_cuda_timer_stop(&t->timer, stream, milliseconds);
+/* The bias has an address before algorithms are asked for: which there are may depend on it. */
+static cm_status enter(void *context, int round, void *candidates, int *count) {
+    trial *t = context;
+    cublasLtMatmulHeuristicResult_t found[CANDIDATES];
+    cublasLtMatmulAlgo_t *out = candidates;
+    (void)round;
+    CM_TRY(trial_open(t));
+    CM_TRY(set_bias(t->plan, t->data.bias));
+    CM_TRY(find_candidates(t->stream, t->plan, found, count));
+    for (int i = 0; i < *count; i++) out[i] = found[i].algo;
+    return CM_OK;
 }
 
-/* The bias has an address before algorithms are asked for: which there are may depend on it. */
-static cm_status measure_all(cm_stream *stream, cm_product_plan *plan, trial *t) {
-    cublasLtMatmulHeuristicResult_t found[CANDIDATES];
-    int count = 0, best = 0;
-    float least_time = 1e30f;
-    CM_TRY(set_bias(plan, t->data.bias));
-    CM_TRY(find_candidates(stream, plan, found, &count));
-    for (int i = 0; i < count && count > 1; i++) {
-        float milliseconds;
-        plan->algorithm = found[i].algo;
-        CM_TRY(measure(stream, plan, t, &milliseconds));
-        if (milliseconds < least_time) least_time = milliseconds, best = i;
-    }
-    plan->algorithm = found[best].algo;
+static cm_status take(void *context, const void *candidate) {
+    trial *t = context;
+    t->plan->algorithm = *(const cublasLtMatmulAlgo_t *)candidate;
     return CM_OK;
+}
+
+static cm_status measure(void *context, float *milliseconds) {
+    trial *t = context;
+    CM_TRY(cm_product_run(t->stream, t->plan, &t->data));
+    CM_TRY(cm_cuda_timer_start(&t->timer, t->stream));
+    for (int i = 0; i < REPEATS; i++) CM_TRY(cm_product_run(t->stream, t->plan, &t->data));
+    return cm_cuda_timer_stop(&t->timer, t->stream, milliseconds);
 }
 
 /* What decides on an algorithm, as text. */
@@ -181,16 +187,20 @@ static void name_product(const cm_product *p, char key[CM_CHOICE_KEY_BYTES]) {
 }
 
 static cm_status choose(cm_stream *stream, cm_product_plan *plan) {
-    cm_choices *choices = cm_cuda_of(stream)->choices;
+    const cm_cuda *cuda = cm_cuda_of(stream);
+    trial t = {.stream = stream, .plan = plan};
+    const cm_fastest fastest = {.context = &t,
+                                .size = sizeof plan->algorithm,
+                                .rounds = 1,
+                                .log = cuda->device->log_plans,
+                                .enter = enter,
+                                .take = take,
+                                .measure = measure};
     char key[CM_CHOICE_KEY_BYTES];
     name_product(&plan->product, key);
-    if (cm_choices_find(choices, key, &plan->algorithm, sizeof plan->algorithm)) return CM_OK;
-    trial t = {0};
-    cm_status status = trial_open(stream, &plan->product, &t);
-    if (status == CM_OK) status = measure_all(stream, plan, &t);
+    cm_status status = cm_fastest_take(&fastest, cuda->choices, key);
     trial_close(&t);
-    if (status != CM_OK) return status;
-    return cm_choices_keep(choices, key, &plan->algorithm, sizeof plan->algorithm);
+    return status;
 }
 
 cm_status cm_product_prepare(cm_stream *stream, const cm_product *product, cm_product_plan **out) {

@@ -1,0 +1,73 @@
+#include "device/cuda/fastest.h"
+
+#include <stdio.h>
+
+#include "core/log.h"
+
+typedef struct candidates {
+    _Alignas(16) unsigned char list[CM_FASTEST_ROOM * CM_CHOICE_BYTES];
+    float milliseconds[CM_FASTEST_ROOM]; /* below 0: it does not run */
+    int count, best;                     /* best -1: none runs */
+} candidates;
+
+static const unsigned char *candidate(const cm_fastest *f, const candidates *c, int i) {
+    return c->list + (size_t)i * f->size;
+}
+
+static cm_status measure_one(const cm_fastest *f, const void *which, float *milliseconds) {
+    CM_TRY(f->take(f->context, which));
+    return f->measure(f->context, milliseconds);
+}
+
+/* A candidate that fails is out; what it said is the error if all fail. */
+static cm_status hold_round(const cm_fastest *f, int round, candidates *c) {
+    c->count = 0;
+    CM_TRY(f->enter(f->context, round, c->list, &c->count));
+    for (int i = 0; i < c->count; i++) {
+        float *milliseconds = &c->milliseconds[i];
+        if (measure_one(f, candidate(f, c, i), milliseconds) != CM_OK) *milliseconds = -1.0f;
+        if (*milliseconds >= 0.0f && (c->best < 0 || *milliseconds < c->milliseconds[c->best])) c->best = i;
+    }
+    return CM_OK;
+}
+
+static cm_status hold_rounds(const cm_fastest *f, const char *key, candidates *c) {
+    int entered = 0;
+    c->best = -1;
+    for (int round = 0; round < f->rounds && c->best < 0; round++) {
+        CM_TRY(hold_round(f, round, c));
+        entered += c->count;
+    }
+    if (c->best >= 0) return CM_OK;
+    if (entered == 0) return cm_fail(CM_ERR_DEVICE, "%s: there is no way to compute it", key);
+    char last[256];
+    snprintf(last, sizeof last, "%s", cm_error_message());
+    return cm_fail(CM_ERR_DEVICE, "%s: none of %d ways to compute it runs: %s", key, entered, last);
+}
+
+static bool take_kept(const cm_fastest *f, cm_choices *choices, const char *key) {
+    _Alignas(16) unsigned char kept[CM_CHOICE_BYTES];
+    if (!cm_choices_find(choices, key, kept, f->size)) return false;
+    if (f->take(f->context, kept) == CM_OK) return true;
+    cm_log(CM_WARNING, "%s is chosen anew, its choice is of no use here: %s", key, cm_error_message());
+    return false;
+}
+
+static void log_times(const char *key, const candidates *c) {
+    char times[CM_FASTEST_ROOM * 16] = "";
+    size_t used = 0;
+    for (int i = 0; i < c->count; i++)
+        used += (size_t)snprintf(times + used, sizeof times - used, c->milliseconds[i] < 0.0f ? " -" : " %.4g",
+                                 (double)c->milliseconds[i]);
+    cm_log(CM_INFO, "%s: number %d is the fastest of these, in ms:%s", key, c->best, times);
+}
+
+cm_status cm_fastest_take(const cm_fastest *f, cm_choices *choices, const char *key) {
+    candidates c;
+    if (take_kept(f, choices, key)) return CM_OK;
+    CM_TRY(hold_rounds(f, key, &c));
+    const void *best = candidate(f, &c, c.best);
+    if (f->log) log_times(key, &c);
+    CM_TRY(f->take(f->context, best));
+    return cm_choices_keep(choices, key, best, f->size);
+}
