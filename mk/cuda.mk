@@ -53,6 +53,11 @@ $(BUILD)/lib/cumind_cuda.so: $(CUDA_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(NVCC) -shared $(CUDA_CODE) $^ -L$(CUDA_LIB) -Xlinker -rpath=$(CUDA_LIB) -lcublasLt -lcudnn -o $@
 
+# cuDNN plans convolutions for GPUs that are not there; where it is not installed the test says so.
+CUDNN := $(if $(NVCC),$(wildcard $(dir $(NVCC))../include/cudnn.h))
+$(BUILD)/tests/backend/test_dnn_graph: $(BUILD)/$(if $(CUDNN),src/backend/cuda/dnn_graph.c.o,tests/backend/dnn_graph_absent.o)
+$(BUILD)/tests/backend/test_dnn_graph: LIBS += $(if $(CUDNN),-L$(CUDA_LIB) -Wl$(comma)-rpath=$(CUDA_LIB) -lcudnn)
+
 # The tests that have something to do on a GPU, or that stand in for it.
 GPU_TESTS = $(addprefix $(BUILD)/tests/backend/test_,cuda_ops cuda_planes ops_far ops nonfinite streams op_speed) \
     $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_device_planner \

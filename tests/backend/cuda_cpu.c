@@ -202,6 +202,8 @@ cm_status cm_convolution_run(cm_stream *stream, const cm_convolution_plan *plan,
     const cm_convolution *c = &plan->convolution;
     const int *place = places[c->way];
     cm_tensor t[3];
+    if (c->aligned && (cm_alignment_gap(a) || cm_alignment_gap(b) || cm_alignment_gap(out)))
+        ck_abort_msg("a convolution on addresses that are not aligned");
     shapes_of(c, t);
     float *of_a = widened(a, cm_tensor_count(&t[place[0]]), c->type);
     float *of_b = widened(b, cm_tensor_count(&t[place[1]]), c->type);

@@ -6,6 +6,13 @@
 /* Are the inputs of products copied to 16 bits? */
 static bool is_narrow(const cm_call *call) { return call->attr.compute != CM_F32; }
 
+/* In 16 bits copies, planes and workspace begin at such multiples; in float32 weights stand where the parameters are.
+ */
+static bool is_aligned(const cm_call *call, const cm_tensor *t) {
+    return is_narrow(call) || cm_alignment_gap(t->data) == 0;
+}
+
+/* Of the tensors x, weight, y or the gradients in their place. */
 static cm_convolution convolution_of(const cm_call *call, cm_convolution_way way, const cm_tensor *const t[3]) {
     const cm_tensor *x = t[0], *weight = t[1], *y = t[2];
     const bool narrow = is_narrow(call);
@@ -19,7 +26,8 @@ static cm_convolution convolution_of(const cm_call *call, cm_convolution_way way
                             .Q = y->dim[2],
                             .k = weight->dim[1],
                             .stride = call->attr.stride,
-                            .type = call->attr.compute};
+                            .type = call->attr.compute,
+                            .aligned = is_aligned(call, x) && is_aligned(call, weight) && is_aligned(call, y)};
 }
 
 /* In 16 bits channels are as many as a multiple of 8, with zeros behind the last: tensor cores read 16 bytes at a time,
@@ -134,17 +142,20 @@ static backward_places backward_places_of(const cm_call *call) {
 }
 
 static cm_status make_conv2d_backward(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
-    const cm_tensor *t[3] = {CM_ARG(call, conv2d_backward, x), CM_ARG(call, conv2d_backward, weight),
-                             CM_ARG(call, conv2d_backward, dy)};
+    const cm_tensor *x = CM_ARG(call, conv2d_backward, x), *dx = CM_ARG(call, conv2d_backward, dx);
+    const cm_tensor *weight = CM_ARG(call, conv2d_backward, weight), *dy = CM_ARG(call, conv2d_backward, dy);
+    const cm_tensor *dweight = CM_ARG(call, conv2d_backward, dweight);
     bool narrow = is_narrow(call);
     plan->workspace = backward_places_of(call).bytes;
-    if (CM_ARG(call, conv2d_backward, dx)->data) {
+    if (dx->data) {
+        const cm_tensor *const t[3] = {dx, weight, dy};
         cm_convolution convolution = convolution_of(call, CM_CONVOLVE_INPUT, t);
         convolution.accumulate = !narrow && CM_ADDS(call, conv2d_backward, dx);
-        if (narrow) CM_TRY(acquire(stream, call, t[1], plan));
+        if (narrow) CM_TRY(acquire(stream, call, weight, plan));
         CM_TRY(cm_convolution_prepare(stream, &convolution, &plan->convolution[DX]));
     }
-    if (!CM_ARG(call, conv2d_backward, dweight)->data) return CM_OK;
+    if (!dweight->data) return CM_OK;
+    const cm_tensor *const t[3] = {x, dweight, dy};
     cm_convolution convolution = convolution_of(call, CM_CONVOLVE_WEIGHT, t);
     convolution.accumulate = !narrow && CM_ADDS(call, conv2d_backward, dweight);
     return cm_convolution_prepare(stream, &convolution, &plan->convolution[DWEIGHT]);

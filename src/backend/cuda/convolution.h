@@ -19,6 +19,7 @@ typedef struct cm_convolution {
     int B, H, W, C, O, P, Q, k, stride;
     cm_dtype type;   /* of all tensors; sums are float32 */
     bool accumulate; /* the result is added to */
+    bool aligned;    /* all addresses are multiples of 16, in every run */
 } cm_convolution;
 
 typedef struct cm_convolution_plan cm_convolution_plan;

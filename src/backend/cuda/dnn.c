@@ -1,31 +1,36 @@
-/* Convolutions by cuDNN, through the functions that take descriptors of tensors, filters and convolutions (cuDNN calls
- * them deprecated; NHWC in 16 bits and float32 needs no more). Algorithms that give the same bits every time are
- * preferred; where there is none a warning says so. */
+/* Convolutions by cuDNN, in two ways: the functions that take descriptors of tensors, filters and convolutions (cuDNN
+ * calls them deprecated), and operation graphs (dnn_graph.h), which reach more kernels. Which is the fastest is
+ * measured. Algorithms that give the same bits every time are preferred; where there is none a warning says so. */
 #include <cudnn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "backend/cuda/convolution.h"
 #include "backend/cuda/cuda.h"
+#include "backend/cuda/dnn_graph.h"
 #include "backend/cuda/module.h"
 #include "core/arena.h"
 #include "core/log.h"
+#include "device/cuda/fastest.h"
 
-/* What is kept of a choice. */
-typedef struct choice {
-    int algorithm, math;
-    size_t workspace;
-} choice;
+/* One way to compute a convolution. */
+typedef struct way {
+    int32_t is_graph;        /* computed by `engine`, else by `algorithm` with `math` */
+    int32_t algorithm, math; /* of the functions */
+    cm_dnn_engine engine;    /* of the graph */
+} way;
+_Static_assert(sizeof(way) <= CM_CHOICE_BYTES, "a way is kept on disk as a choice");
 
 struct cm_convolution_plan {
     cm_convolution convolution;
     cudnnTensorDescriptor_t x, y; /* owned, like those below; x may be dx, y dy */
     cudnnFilterDescriptor_t weight;
     cudnnConvolutionDescriptor_t what;
-    choice choice;
+    cm_dnn_graph *graph; /* NULL: not described yet, or cuDNN has none */
+    way way;
 };
 
-enum { CANDIDATES = 8 };
+enum { ALGORITHMS = 8, ENGINES = 12, REPEATS = 5 };
 
 /* ---- descriptions ---- */
 
@@ -52,20 +57,14 @@ static cm_status describe(cm_convolution_plan *plan) {
                                                  CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT));
 }
 
-/* float32 means float32: no rounding to TF32. */
-static cm_status set_math(cm_convolution_plan *plan) {
-    plan->choice.math = plan->convolution.type == CM_F32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH;
-    return check(cudnnSetConvolutionMathType(plan->what, (cudnnMathType_t)plan->choice.math));
-}
-
 /* ---- running ---- */
 
-cm_status cm_convolution_run(cm_stream *stream, const cm_convolution_plan *plan, const void *a, const void *b,
-                             void *out) {
+static cm_status run_algorithm(cm_stream *stream, const cm_convolution_plan *plan, const void *a, const void *b,
+                               void *out) {
     const float one = 1.0f, beta = plan->convolution.accumulate ? 1.0f : 0.0f;
     cudnnHandle_t dnn = cm_cuda_stream_of(stream)->dnn;
     void *workspace = cm_library_workspace(stream);
-    int algorithm = plan->choice.algorithm;
+    int algorithm = plan->way.algorithm;
     switch (plan->convolution.way) {
     case CM_CONVOLVE:
         return check(cudnnConvolutionForward(dnn, &one, plan->x, a, plan->weight, b, plan->what,
@@ -82,25 +81,114 @@ cm_status cm_convolution_run(cm_stream *stream, const cm_convolution_plan *plan,
                                                 &beta, plan->weight, out));
 }
 
-/* ---- choosing an algorithm ---- */
+cm_status cm_convolution_run(cm_stream *stream, const cm_convolution_plan *plan, const void *a, const void *b,
+                             void *out) {
+    if (plan->way.is_graph) return cm_dnn_graph_run(plan->graph, a, b, out, cm_library_workspace(stream));
+    return run_algorithm(stream, plan, a, b, out);
+}
 
-/* Memory to measure on. */
+/* ---- choosing ---- */
+
+/* An algorithm that cuDNN has measured. */
+typedef struct found {
+    int algorithm, math;
+    bool fits, fixed; /* runs within the workspace; gives the same bits every time */
+} found;
+
+/* What choosing needs: memory to measure on, what was found. */
 typedef struct trial {
+    cm_stream *stream;
+    cm_convolution_plan *plan;
     cm_buffer x, y, weight;
+    cm_cuda_timer timer;
+    found found[ALGORITHMS]; /* the fastest first */
+    int count;
 } trial;
 
 static void trial_close(trial *t) {
+    cm_cuda_timer_close(&t->timer);
     cm_buffer_destroy(&t->x);
     cm_buffer_destroy(&t->y);
     cm_buffer_destroy(&t->weight);
 }
 
-static cm_status trial_open(const cm_stream *stream, const cm_convolution *c, trial *t) {
-    const cm_device *device = stream->backend->device;
+static cm_status trial_open(trial *t) {
+    static const char what[] = "measuring a convolution";
+    const cm_convolution *c = &t->plan->convolution;
+    const cm_device *device = t->stream->backend->device;
     size_t size = cm_dtype_size(c->type), B = (size_t)c->B, O = (size_t)c->O, C = (size_t)c->C;
-    CM_TRY(cm_buffer_create(&t->x, device, B * (size_t)c->H * (size_t)c->W * C * size, "measuring a convolution"));
-    CM_TRY(cm_buffer_create(&t->y, device, B * (size_t)c->P * (size_t)c->Q * O * size, "measuring a convolution"));
-    return cm_buffer_create(&t->weight, device, O * (size_t)c->k * (size_t)c->k * C * size, "measuring a convolution");
+    CM_TRY(cm_buffer_create(&t->x, device, B * (size_t)c->H * (size_t)c->W * C * size, what));
+    CM_TRY(cm_buffer_create(&t->y, device, B * (size_t)c->P * (size_t)c->Q * O * size, what));
+    CM_TRY(cm_buffer_create(&t->weight, device, O * (size_t)c->k * (size_t)c->k * C * size, what));
+    return cm_cuda_timer_open(&t->timer);
+}
+
+/* The three kinds of results of cuDNN have the same members. */
+#define KEEP_FOUND(t, results)                                                                                         \
+    for (int i = 0; i < (t)->count; i++) (t)->found[i] = (found) {                                                     \
+            (int)(results)[i].algo, (int)(results)[i].mathType,                                                        \
+                (results)[i].status == CUDNN_STATUS_SUCCESS && (results)[i].memory <= CM_LIBRARY_BYTES,                \
+                (results)[i].determinism == CUDNN_DETERMINISTIC                                                        \
+        }
+
+static cm_status find_forward(trial *t) {
+    const cm_convolution_plan *plan = t->plan;
+    cudnnConvolutionFwdAlgoPerf_t results[ALGORITHMS];
+    CM_TRY(check(cudnnFindConvolutionForwardAlgorithmEx(
+        cm_cuda_stream_of(t->stream)->dnn, plan->x, t->x.base, plan->weight, t->weight.base, plan->what, plan->y,
+        t->y.base, ALGORITHMS, &t->count, results, cm_library_workspace(t->stream), CM_LIBRARY_BYTES)));
+    KEEP_FOUND(t, results);
+    return CM_OK;
+}
+
+static cm_status find_input(trial *t) {
+    const cm_convolution_plan *plan = t->plan;
+    cudnnConvolutionBwdDataAlgoPerf_t results[ALGORITHMS];
+    CM_TRY(check(cudnnFindConvolutionBackwardDataAlgorithmEx(
+        cm_cuda_stream_of(t->stream)->dnn, plan->weight, t->weight.base, plan->y, t->y.base, plan->what, plan->x,
+        t->x.base, ALGORITHMS, &t->count, results, cm_library_workspace(t->stream), CM_LIBRARY_BYTES)));
+    KEEP_FOUND(t, results);
+    return CM_OK;
+}
+
+static cm_status find_weight(trial *t) {
+    const cm_convolution_plan *plan = t->plan;
+    cudnnConvolutionBwdFilterAlgoPerf_t results[ALGORITHMS];
+    CM_TRY(check(cudnnFindConvolutionBackwardFilterAlgorithmEx(
+        cm_cuda_stream_of(t->stream)->dnn, plan->x, t->x.base, plan->y, t->y.base, plan->what, plan->weight,
+        t->weight.base, ALGORITHMS, &t->count, results, cm_library_workspace(t->stream), CM_LIBRARY_BYTES)));
+    KEEP_FOUND(t, results);
+    return CM_OK;
+}
+
+/* float32 means float32: no rounding to TF32. */
+static cudnnMathType_t math_of(const cm_convolution *c, int measured) {
+    return c->type == CM_F32 ? CUDNN_FMA_MATH : (cudnnMathType_t)measured;
+}
+
+static cm_status find(trial *t) {
+    cm_convolution_plan *plan = t->plan;
+    CM_TRY(check(cudnnSetConvolutionMathType(plan->what, math_of(&plan->convolution, CUDNN_TENSOR_OP_MATH))));
+    switch (plan->convolution.way) {
+    case CM_CONVOLVE: return find_forward(t);
+    case CM_CONVOLVE_INPUT: return find_input(t);
+    case CM_CONVOLVE_WEIGHT: break;
+    }
+    return find_weight(t);
+}
+
+static cm_status open_graph(trial *t) {
+    cm_dnn_target target = {.dnn = cm_cuda_stream_of(t->stream)->dnn};
+    return t->plan->graph ? CM_OK : cm_dnn_graph_open(&target, &t->plan->convolution, &t->plan->graph);
+}
+
+/* WANTED: those that are exact and give the same bits every time; FIXED: others that do; ANY. In float32 the math of a
+ * found algorithm is none of the choice: the descriptor's is what it runs with. */
+enum { WANTED, FIXED, ANY, ROUNDS };
+
+static bool may_enter(const cm_convolution *c, int round, const found *f) {
+    const bool exact = c->type != CM_F32 || f->math == CUDNN_FMA_MATH;
+    return f->fits && (round == ANY || (f->fixed && (round == FIXED || exact)));
 }
 
 static void warn_not_fixed(const cm_convolution *c) {
@@ -110,90 +198,89 @@ static void warn_not_fixed(const cm_convolution *c) {
            c->B, c->H, c->W, c->C, c->k, c->k);
 }
 
-/* Whether a measured algorithm may be taken: first those that are wanted, then any that give the same bits every time,
- * then any. In float32 its math is none of the choice: the descriptor's is what it runs with. */
-static bool may_take(const cm_convolution *c, int attempt, bool fixed, int math) {
-    bool exact = c->type != CM_F32 || math == CUDNN_FMA_MATH;
-    return (exact && fixed) || (attempt == 1 && fixed) || attempt == 2;
+/* The fastest algorithm of the functions that may enter. */
+static int enter_function(const trial *t, int round, way *out) {
+    const cm_convolution *c = &t->plan->convolution;
+    for (int i = 0; i < t->count; i++) {
+        if (!may_enter(c, round, &t->found[i])) continue;
+        if (!t->found[i].fixed) warn_not_fixed(c);
+        *out = (way){.algorithm = t->found[i].algorithm, .math = (int32_t)math_of(c, t->found[i].math)};
+        return 1;
+    }
+    return 0;
 }
 
-/* The first of `count` measured algorithms, fastest first, that may be taken. The three kinds of results of cuDNN have
- * the same members. */
-#define TAKE_FIRST(plan, results, count)                                                                               \
-    do {                                                                                                               \
-        const cm_convolution *of = &(plan)->convolution;                                                               \
-        for (int i = 0; i < 3 * (count); i++) {                                                                        \
-            const int at = i % (count), math = (int)(results)[at].mathType;                                            \
-            bool fits = (results)[at].status == CUDNN_STATUS_SUCCESS && (results)[at].memory <= CM_LIBRARY_BYTES;      \
-            bool fixed = (results)[at].determinism == CUDNN_DETERMINISTIC;                                             \
-            if (!fits || !may_take(of, i / (count), fixed, math)) continue;                                            \
-            if (!fixed) warn_not_fixed(of);                                                                            \
-            (plan)->choice = (choice){(int)(results)[at].algo, of->type == CM_F32 ? (int)CUDNN_FMA_MATH : math,        \
-                                      (results)[at].memory};                                                           \
-            return CM_OK;                                                                                              \
-        }                                                                                                              \
-    } while (0)
-
-static cm_status fail_none(const cm_convolution *c) {
-    return cm_fail(CM_ERR_DEVICE, "cuDNN has no algorithm for a convolution of [%d, %d, %d, %d] with %dx%d", c->B, c->H,
-                   c->W, c->C, c->k, c->k);
+static cm_status enter_graph(trial *t, int round, way *out, int *count) {
+    cm_dnn_engine engines[ENGINES];
+    *count = 0;
+    if (!t->plan->convolution.aligned || round == ANY) return CM_OK;
+    CM_TRY(open_graph(t));
+    CM_TRY(cm_dnn_graph_engines(t->plan->graph, round == FIXED, engines, ENGINES, count));
+    for (int i = 0; i < *count; i++) out[i] = (way){.is_graph = true, .engine = engines[i]};
+    return CM_OK;
 }
 
-static cm_status find_forward(cm_stream *stream, cm_convolution_plan *plan, const trial *t) {
-    cudnnConvolutionFwdAlgoPerf_t found[CANDIDATES];
-    int count = 0;
-    CM_TRY(check(cudnnFindConvolutionForwardAlgorithmEx(
-        cm_cuda_stream_of(stream)->dnn, plan->x, t->x.base, plan->weight, t->weight.base, plan->what, plan->y,
-        t->y.base, CANDIDATES, &count, found, cm_library_workspace(stream), CM_LIBRARY_BYTES)));
-    TAKE_FIRST(plan, found, count);
-    return fail_none(&plan->convolution);
+/* Number 0 is that of the functions, if they have one. Where one of the two has nothing the other does. */
+static cm_status enter(void *context, int round, void *candidates, int *count) {
+    trial *t = context;
+    way *out = candidates;
+    int of_graph = 0;
+    if (round == WANTED) {
+        CM_TRY(trial_open(t));
+        if (find(t) != CM_OK) cm_log(CM_WARNING, "measuring convolutions: %s", cm_error_message());
+    }
+    *count = enter_function(t, round, out);
+    if (enter_graph(t, round, out + *count, &of_graph) != CM_OK) {
+        cm_log(CM_WARNING, "convolutions as graphs are left out: %s", cm_error_message());
+        of_graph = 0;
+    }
+    *count += of_graph;
+    return CM_OK;
 }
 
-static cm_status find_input(cm_stream *stream, cm_convolution_plan *plan, const trial *t) {
-    cudnnConvolutionBwdDataAlgoPerf_t found[CANDIDATES];
-    int count = 0;
-    CM_TRY(check(cudnnFindConvolutionBackwardDataAlgorithmEx(
-        cm_cuda_stream_of(stream)->dnn, plan->weight, t->weight.base, plan->y, t->y.base, plan->what, plan->x,
-        t->x.base, CANDIDATES, &count, found, cm_library_workspace(stream), CM_LIBRARY_BYTES)));
-    TAKE_FIRST(plan, found, count);
-    return fail_none(&plan->convolution);
+static cm_status take(void *context, const void *candidate) {
+    trial *t = context;
+    cm_convolution_plan *plan = t->plan;
+    plan->way = *(const way *)candidate;
+    if (!plan->way.is_graph) return check(cudnnSetConvolutionMathType(plan->what, (cudnnMathType_t)plan->way.math));
+    CM_TRY(open_graph(t));
+    return cm_dnn_graph_plan(plan->graph, &plan->way.engine, CM_LIBRARY_BYTES);
 }
 
-static cm_status find_weight(cm_stream *stream, cm_convolution_plan *plan, const trial *t) {
-    cudnnConvolutionBwdFilterAlgoPerf_t found[CANDIDATES];
-    int count = 0;
-    CM_TRY(check(cudnnFindConvolutionBackwardFilterAlgorithmEx(
-        cm_cuda_stream_of(stream)->dnn, plan->x, t->x.base, plan->y, t->y.base, plan->what, plan->weight,
-        t->weight.base, CANDIDATES, &count, found, cm_library_workspace(stream), CM_LIBRARY_BYTES)));
-    TAKE_FIRST(plan, found, count);
-    return fail_none(&plan->convolution);
-}
-
-static cm_status find(cm_stream *stream, cm_convolution_plan *plan, const trial *t) {
-    switch (plan->convolution.way) {
-    case CM_CONVOLVE: return find_forward(stream, plan, t);
-    case CM_CONVOLVE_INPUT: return find_input(stream, plan, t);
+static cm_status run_trial(const trial *t) {
+    switch (t->plan->convolution.way) {
+    case CM_CONVOLVE: return cm_convolution_run(t->stream, t->plan, t->x.base, t->weight.base, t->y.base);
+    case CM_CONVOLVE_INPUT: return cm_convolution_run(t->stream, t->plan, t->y.base, t->weight.base, t->x.base);
     case CM_CONVOLVE_WEIGHT: break;
     }
-    return find_weight(stream, plan, t);
+    return cm_convolution_run(t->stream, t->plan, t->y.base, t->x.base, t->weight.base);
+}
+
+static cm_status measure(void *context, float *milliseconds) {
+    trial *t = context;
+    CM_TRY(run_trial(t));
+    CM_TRY(cm_cuda_timer_start(&t->timer, t->stream));
+    for (int i = 0; i < REPEATS; i++) CM_TRY(run_trial(t));
+    return cm_cuda_timer_stop(&t->timer, t->stream, milliseconds);
 }
 
 static cm_status choose(cm_stream *stream, cm_convolution_plan *plan) {
     const cm_convolution *c = &plan->convolution;
-    cm_choices *choices = cm_cuda_of(stream)->choices;
+    const cm_cuda *cuda = cm_cuda_of(stream);
+    trial t = {.stream = stream, .plan = plan};
+    const cm_fastest fastest = {.context = &t,
+                                .size = sizeof(way),
+                                .rounds = ROUNDS,
+                                .log = cuda->device->log_plans,
+                                .enter = enter,
+                                .take = take,
+                                .measure = measure};
     char key[CM_CHOICE_KEY_BYTES];
-    snprintf(key, sizeof key, "convolution %d %d %d %d %d %d %d %d %d", (int)c->way, c->B, c->H, c->W, c->C, c->O, c->k,
-             c->stride, (int)c->type);
-    CM_TRY(set_math(plan));
-    if (!cm_choices_find(choices, key, &plan->choice, sizeof plan->choice)) {
-        trial t = {0};
-        cm_status status = trial_open(stream, c, &t);
-        if (status == CM_OK) status = find(stream, plan, &t);
-        trial_close(&t);
-        if (status != CM_OK) return status;
-        CM_TRY(cm_choices_keep(choices, key, &plan->choice, sizeof plan->choice));
-    }
-    return check(cudnnSetConvolutionMathType(plan->what, (cudnnMathType_t)plan->choice.math));
+    snprintf(key, sizeof key, "convolution %d %d %d %d %d %d %d %d %d %d%d", (int)c->way, c->B, c->H, c->W, c->C, c->O,
+             c->k, c->stride, (int)c->type, c->accumulate, c->aligned);
+    cm_status status = cm_fastest_take(&fastest, cuda->choices, key);
+    trial_close(&t);
+    return status;
 }
 
 cm_status cm_convolution_prepare(cm_stream *stream, const cm_convolution *convolution, cm_convolution_plan **out) {
@@ -214,6 +301,7 @@ cm_status cm_convolution_prepare(cm_stream *stream, const cm_convolution *convol
 
 void cm_convolution_free(cm_convolution_plan *plan) {
     if (!plan) return;
+    cm_dnn_graph_close(plan->graph);
     if (plan->x) cudnnDestroyTensorDescriptor(plan->x);
     if (plan->y) cudnnDestroyTensorDescriptor(plan->y);
     if (plan->weight) cudnnDestroyFilterDescriptor(plan->weight);
