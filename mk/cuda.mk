@@ -59,7 +59,7 @@ $(BUILD)/tests/backend/test_dnn_graph: $(BUILD)/$(if $(CUDNN),src/backend/cuda/d
 $(BUILD)/tests/backend/test_dnn_graph: LIBS += $(if $(CUDNN),-L$(CUDA_LIB) -Wl$(comma)-rpath=$(CUDA_LIB) -lcudnn)
 
 # The tests that have something to do on a GPU, or that stand in for it.
-GPU_TESTS = $(addprefix $(BUILD)/tests/backend/test_,cuda_ops cuda_planes ops_far ops nonfinite streams op_speed) \
+GPU_TESTS = $(addprefix $(BUILD)/tests/backend/test_,cuda_ops cuda_planes cuda_copies ops_far ops nonfinite streams op_speed) \
     $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_device_planner \
     $(BUILD)/tests/distributed/test_nccl
 gpu-check-tests: $(GPU_TESTS)

@@ -38,6 +38,16 @@ device/cuda/lanes.h|i += (lanes)->count|i += (lanes)->count + 1
 backend/cuda/elementwise.h|*cm_at(&k->a, at) + *cm_at(&k->b, at)|*cm_at(&k->a, at) - *cm_at(&k->b, at)
 backend/cuda/elementwise.h|scale * *cm_at(&k->a, at)|*cm_at(&k->a, at)
 backend/cuda/elementwise.h|*cm_at(&k->a, at) * slope|slope
+backend/cuda/rows.h|rows->data[row * rows->stride + column] = |rows->data[row + column] = 
+backend/cuda/rows.h|cm_narrow(value, rows->type)|cm_narrow(value, CM_BF16)
+backend/cuda/elementwise.h|at.row, at.column, *out)|at.row, at.column, value)
+backend/cuda/layer_norm.h|run.row, first + i, y[i])|run.row, i, y[i])
+backend/cuda/layer_norm.h|run.row, first + i, *dx)|run.row, i, *dx)
+backend/cuda/minmax.h|(int64_t)i * k->step, y[(int64_t)i * k->step])|(int64_t)i * k->step, y[i])
+backend/cuda/minmax.h|(int64_t)i * k->step, dx[(int64_t)i * k->step])|(int64_t)i * k->step, dx[0])
+backend/cuda/support.h|item, i, dlogits[i])|item, i, dlogits[0])
+backend/cuda/losses.h|item, i, dx[i])|item, i, c * slope)
+backend/cuda/losses.h|item, 0, *dx)|item, 0, off)
 backend/cuda/columns.h|r < chunk.end; r++) sum|r + 1 < chunk.end; r++) sum
 backend/cuda/columns.h|r < k->chunks.rows; r += lanes->count|r + 1 < k->chunks.rows; r += lanes->count
 backend/cuda/columns.h|((int64_t)i * c->parts + part)|((int64_t)i * c->parts)
@@ -104,7 +114,8 @@ backend/cuda/optimiser.h|cm_rates_correct_f(&rates, k->scaling)|cm_rates_correct
 backend/cuda/elementwise.h|k->scale * k->times[0]|k->times[0]
 backend/cuda/optimiser.h|if (cm_step_counts(k->factor)) k->y[item]|if (!cm_step_counts(k->factor)) k->y[item]
 backend/formulas.inc|most > 0 && factor < 1 ? factor|factor < 1 ? factor
-backend/cuda/dense.h|at.row * k->narrow + at.column|at.row * k->n + at.column
+backend/cuda/dense.h|k->from[at.row * k->narrow|k->from[at.row * k->n
+backend/cuda/dense.h|k->to[at.row * k->narrow|k->to[at.row * k->columns
 backend/cuda/dense.h|if (e.column == at.row) sum|sum
 backend/cuda/dense.h|sum + cm_rounded(e.value, k->type)|sum - cm_rounded(e.value, k->type)
 backend/cuda/dense.h|k->from ? cm_widen(|k->from ? 0.5f * cm_widen(

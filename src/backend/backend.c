@@ -41,7 +41,7 @@ int cm_op_tensor_count(cm_op op) {
 
 const char *cm_op_tensor_name(cm_op op, int index, char out[CM_OP_NAME_BYTES]) {
     const char *word = tensor_word(op, index);
-    snprintf(out, CM_OP_NAME_BYTES, "%.*s", word ? (int)strcspn(word, "?: ") : 0, word ? word : "");
+    snprintf(out, CM_OP_NAME_BYTES, "%.*s", word ? (int)strcspn(word, "!?: ") : 0, word ? word : "");
     return out;
 }
 
@@ -52,7 +52,12 @@ static bool tensor_marked(cm_op op, int index, char mark) {
 }
 
 bool cm_op_tensor_optional(cm_op op, int index) { return tensor_marked(op, index, '?'); }
-cm_dtype cm_op_tensor_dtype(cm_op op, int index) { return tensor_marked(op, index, ':') ? CM_I32 : CM_F32; }
+bool cm_op_tensor_written(cm_op op, int index) { return tensor_marked(op, index, '!'); }
+
+cm_dtype cm_op_tensor_dtype(cm_op op, int index) {
+    const char *word = tensor_word(op, index), *type = word ? memchr(word, ':', strcspn(word, " ")) : NULL;
+    return !type ? CM_F32 : type[1] == 'i' ? CM_I32 : CM_BF16;
+}
 
 /* ---- backends ---- */
 
@@ -196,8 +201,8 @@ void cm_mark_destroy(cm_mark *mark) {
 cm_status cm_call_prepare(cm_stream *stream, cm_call *call) {
     CM_TRY(cm_call_check(call));
     const cm_backend_class *kind = stream->backend->kind;
-    if (cm_call_is_narrow(call) && !kind->narrow_planes)
-        return cm_fail(CM_ERR_INPUT, "%s: backend %s takes planes of float32 only", cm_op_name(call->op), kind->name);
+    if (cm_call_is_narrow(call) && !kind->narrow)
+        return cm_fail(CM_ERR_INPUT, "%s: backend %s takes no tensors of 16 bits", cm_op_name(call->op), kind->name);
     if (!kind->run[call->op])
         return cm_fail(CM_ERR_ABSENT, "backend %s has no operation %s", kind->name, cm_op_name(call->op));
     return kind->prepare ? kind->prepare(stream, call) : CM_OK;

@@ -112,7 +112,7 @@ typedef struct cm_backend_class {
     cm_op_run run[CM_OP_COUNT];                             /* NULL: this backend lacks the operation */
     cm_status (*open)(cm_backend *backend);                 /* fills what the class knows of cm_backend */
     void (*close)(cm_backend *backend);                     /* frees backend->state */
-    bool narrow_planes;                                     /* takes planes of 16 bits (ops.def) */
+    bool narrow;                                            /* takes tensors of 16 bits (ops.def) */
     size_t stream_bytes;                                    /* of the device that a stream takes for itself */
     cm_status (*stream_open)(cm_stream *stream);            /* fills stream->state */
     void (*stream_close)(cm_stream *stream);                /* frees it and all plans */
@@ -230,7 +230,8 @@ int cm_op_tensor_count(cm_op op);
 /* Writes the tensor's name, e.g. "weight", into out and returns it; "" behind the last one. */
 const char *cm_op_tensor_name(cm_op op, int index, char out[CM_OP_NAME_BYTES]);
 bool cm_op_tensor_optional(cm_op op, int index);
-cm_dtype cm_op_tensor_dtype(cm_op op, int index); /* CM_F32 or CM_I32 */
+bool cm_op_tensor_written(cm_op op, int index);
+cm_dtype cm_op_tensor_dtype(cm_op op, int index); /* CM_F32 or CM_I32; CM_BF16: the 16 bits of attr.compute */
 
 #ifdef __cplusplus
 }

@@ -15,16 +15,17 @@
  * A '+' behind the bracket: the tensor may be accumulated into.
  */
 static const char *const shapes[CM_OP_COUNT] = {
-    [CM_OP_dense] = "x[B,i] weight[o,i+E] bias[o] action[B] y[B,o]+",
-    [CM_OP_dense_backward] = "dy[B,o] x[B,i] weight[o,i+E] action[B] dx[B,i]+ dweight[o,i+E]+ dbias[o]+",
+    [CM_OP_dense] = "x[B,i] weight[o,i+E] bias[o] action[B] y[B,o]+ narrow_x[=x]",
+    [CM_OP_dense_backward] = "dy[B,o] x[B,i] weight[o,i+E] action[B] dx[B,i]+ dweight[o,i+E]+ dbias[o]+ narrow_dy[=dy]",
     [CM_OP_conv2d] = "x[B,H,W,C] weight[O,k,k,C] bias[O] y[B,H/s,W/s,O]+",
     [CM_OP_conv2d_backward] = "x[B,H,W,C] weight[O,k,k,C] dy[B,H/s,W/s,O] dx[=x]+ dweight[=weight]+ dbias[O]+",
-    [CM_OP_activation] = "x[any] y[=x]",
-    [CM_OP_activation_backward] = "y[any] dy[=y] x[=y] dx[=y]+",
-    [CM_OP_add] = "a[any] b[=a] y[=a]",
-    [CM_OP_scale_add] = "x[any] y[=x]+ times[m]",
-    [CM_OP_layer_norm] = "x[R,~N] scale[N] shift[N] y[=x] saved[R,2*G]",
-    [CM_OP_layer_norm_backward] = "x[R,~N] dy[=x] y[=x] saved[R,2*G] scale[N] shift[N] dx[=x]+ dscale[N]+ dshift[N]+",
+    [CM_OP_activation] = "x[any] y[=x] narrow[=y]",
+    [CM_OP_activation_backward] = "y[any] dy[=y] x[=y] dx[=y]+ narrow[=dx]",
+    [CM_OP_add] = "a[any] b[=a] y[=a] narrow[=y]",
+    [CM_OP_scale_add] = "x[any] y[=x]+ times[m] narrow[=y]",
+    [CM_OP_layer_norm] = "x[R,~N] scale[N] shift[N] y[=x] saved[R,2*G] narrow[=y]",
+    [CM_OP_layer_norm_backward] =
+        "x[R,~N] dy[=x] y[=x] saved[R,2*G] scale[N] shift[N] dx[=x]+ dscale[N]+ dshift[N]+ narrow[=dx]",
     [CM_OP_batch_norm] = "x[*,C] scale[C] shift[C] residual[=x] y[=x] saved[2,C] stats[2,C]",
     [CM_OP_batch_norm_backward] =
         "x[*,C] dy[=x] y[=x] saved[2,C] scale[C] dx[=x]+ dscale[C]+ dshift[C]+ dresidual[=x]+",
@@ -32,8 +33,8 @@ static const char *const shapes[CM_OP_COUNT] = {
     [CM_OP_batch_norm_inference_backward] =
         "x[*,C] dy[=x] y[=x] scale[C] mean[C] variance[C] dx[=x]+ dscale[C]+ dshift[C]+ dresidual[=x]+",
     [CM_OP_batch_norm_update] = "mean[C] variance[C] stats[n,2*C] factor[2]",
-    [CM_OP_minmax] = "x[B,~N] y[=x] saved[B,3*g]",
-    [CM_OP_minmax_backward] = "y[B,~N] dy[=y] saved[B,3*g] dx[=y]+",
+    [CM_OP_minmax] = "x[B,~N] y[=x] saved[B,3*g] narrow[=y]",
+    [CM_OP_minmax_backward] = "y[B,~N] dy[=y] saved[B,3*g] dx[=y]+ narrow[=dx]",
     [CM_OP_simnorm] = "x[*,n] y[=x]",
     [CM_OP_simnorm_backward] = "y[*,n] dy[=y] dx[=y]+",
     [CM_OP_avg_pool] = "x[B,H,W,C] y[B,H/2,W/2,C]",
@@ -54,10 +55,11 @@ static const char *const shapes[CM_OP_COUNT] = {
     [CM_OP_value_transform] = "x[any] y[=x]",
     [CM_OP_two_hot] = "value[N] y[N,S]",
     [CM_OP_support_decode] = "logits[B,S] value[B]",
-    [CM_OP_categorical_loss] = "logits[B,S] target[B] coefficient[B] loss[B] dlogits[=logits]+ decoded[B]",
-    [CM_OP_policy_loss] =
-        "logits[B,A] target[=logits] coefficient[B] legal[=logits] loss[B] entropy[B] dlogits[=logits]+",
-    [CM_OP_scalar_loss] = "prediction[B,1] target[B] coefficient[B] loss[B] dprediction[B,1]+",
+    [CM_OP_categorical_loss] =
+        "logits[B,S] target[B] coefficient[B] loss[B] dlogits[=logits]+ decoded[B] narrow[=dlogits]",
+    [CM_OP_policy_loss] = "logits[B,A] target[=logits] coefficient[B] legal[=logits] loss[B] entropy[B] "
+                          "dlogits[=logits]+ narrow[=dlogits]",
+    [CM_OP_scalar_loss] = "prediction[B,1] target[B] coefficient[B] loss[B] dprediction[B,1]+ narrow[=dprediction]",
     [CM_OP_square_loss] = "x[B,D] y[=x] coefficient[B] loss[B] dx[=x]+",
     [CM_OP_consistency_loss] = "x[B,D] y[=x] coefficient[B] loss[B] dx[=x]+",
     [CM_OP_lstm] = "x[T,B,i] h0[B,H] c0[B,H] weight_ih[4*H,i] weight_hh[4*H,H] bias_ih[4*H] bias_hh[4*H] y[T,B,H] "
@@ -295,25 +297,30 @@ static cm_status check_shape(const sizes *known, int tensor, const char *at) {
     }
 }
 
-/* Planes of 16 bits (ops.def). */
-static bool is_narrow_plane(const cm_call *call, int i) {
-    const cm_tensor *t = &call->t[i];
-    if (t->dtype != call->attr.compute || t->dtype == CM_F32 || t->ndim != 4 || t->dim[3] % 8 != 0) return false;
+static bool is_narrow(const cm_call *call, int i) {
+    return call->t[i].dtype == call->attr.compute && call->attr.compute != CM_F32;
+}
+
+/* Whether a tensor may be of 16 bits where others are float32 (ops.def). */
+static bool may_be_narrow(const cm_call *call, int i) {
+    const bool planes = call->t[i].ndim == 4 && call->t[i].dim[3] % 8 == 0;
     switch (call->op) {
+    case CM_OP_dense: return i == CM_T_dense_x;
+    case CM_OP_dense_backward: return i == CM_T_dense_backward_x;
     case CM_OP_conv2d:
-        return i == CM_T_conv2d_x || (i == CM_T_conv2d_y && !call->t[CM_T_conv2d_bias].data &&
-                                      call->attr.activation == CM_ACT_NONE && !call->attr.accumulate);
+        return planes && (i == CM_T_conv2d_x || (i == CM_T_conv2d_y && !call->t[CM_T_conv2d_bias].data &&
+                                                 call->attr.activation == CM_ACT_NONE && !call->attr.accumulate));
     case CM_OP_batch_norm_inference:
-        return i == CM_T_batch_norm_inference_x ||
-               ((i == CM_T_batch_norm_inference_y || i == CM_T_batch_norm_inference_residual) &&
-                call->t[CM_T_batch_norm_inference_x].dtype == t->dtype);
+        return planes && (i == CM_T_batch_norm_inference_x ||
+                          ((i == CM_T_batch_norm_inference_y || i == CM_T_batch_norm_inference_residual) &&
+                           is_narrow(call, CM_T_batch_norm_inference_x)));
     default: return false;
     }
 }
 
 bool cm_call_is_narrow(const cm_call *call) {
     for (int i = 0; i < CM_CALL_TENSORS; i++)
-        if (call->t[i].data && is_narrow_plane(call, i)) return true;
+        if (call->t[i].data && is_narrow(call, i)) return true;
     return false;
 }
 
@@ -332,7 +339,10 @@ static cm_status check_tensor(const cm_call *call, int i) {
         if (t->dim[d] < 1 || (d >= t->ndim && t->dim[d] != 1))
             return fail_tensor(call, i, "every dimension must be at least 1, those that are not used 1");
     cm_dtype dtype = cm_op_tensor_dtype(call->op, i);
-    if (t->dtype != dtype && !is_narrow_plane(call, i)) {
+    if (dtype == CM_BF16) dtype = call->attr.compute;
+    if (dtype == CM_F32 && cm_op_tensor_dtype(call->op, i) == CM_BF16)
+        return fail_tensor(call, i, "attr.compute must be bfloat16 or float16");
+    if (t->dtype != dtype && !(is_narrow(call, i) && may_be_narrow(call, i))) {
         char what[32];
         snprintf(what, sizeof what, "it must be %s", cm_dtype_name(dtype));
         return fail_tensor(call, i, what);

@@ -12,7 +12,7 @@ extern "C" {
  * Errors: CM_ERR_INPUT names the operation, the tensor, its shape and the one it must have. */
 cm_status cm_call_check(const cm_call *call) CM_MUST_USE;
 
-/* Whether a tensor of a call that was checked is planes of 16 bits (ops.def). */
+/* Whether a tensor of a call that was checked is of 16 bits (ops.def). */
 bool cm_call_is_narrow(const cm_call *call);
 
 /* The shapes of an operation's tensors in the notation of check.c, "" if it has none (a bug that a test finds). */

@@ -2,7 +2,7 @@
 #ifndef CM_BACKEND_OP_TENSORS_H
 #define CM_BACKEND_OP_TENSORS_H
 
-enum { CM_T_dense_y, CM_T_dense_x, CM_T_dense_weight, CM_T_dense_bias, CM_T_dense_action };
+enum { CM_T_dense_y, CM_T_dense_x, CM_T_dense_weight, CM_T_dense_bias, CM_T_dense_action, CM_T_dense_narrow_x };
 enum {
     CM_T_dense_backward_dx,
     CM_T_dense_backward_dweight,
@@ -10,7 +10,8 @@ enum {
     CM_T_dense_backward_dy,
     CM_T_dense_backward_x,
     CM_T_dense_backward_weight,
-    CM_T_dense_backward_action
+    CM_T_dense_backward_action,
+    CM_T_dense_backward_narrow_dy
 };
 enum { CM_T_conv2d_y, CM_T_conv2d_x, CM_T_conv2d_weight, CM_T_conv2d_bias };
 enum {
@@ -21,16 +22,24 @@ enum {
     CM_T_conv2d_backward_x,
     CM_T_conv2d_backward_weight
 };
-enum { CM_T_activation_y, CM_T_activation_x };
+enum { CM_T_activation_y, CM_T_activation_x, CM_T_activation_narrow };
 enum {
     CM_T_activation_backward_dx,
     CM_T_activation_backward_dy,
     CM_T_activation_backward_x,
-    CM_T_activation_backward_y
+    CM_T_activation_backward_y,
+    CM_T_activation_backward_narrow
 };
-enum { CM_T_add_y, CM_T_add_a, CM_T_add_b };
-enum { CM_T_scale_add_y, CM_T_scale_add_x, CM_T_scale_add_times };
-enum { CM_T_layer_norm_y, CM_T_layer_norm_saved, CM_T_layer_norm_x, CM_T_layer_norm_scale, CM_T_layer_norm_shift };
+enum { CM_T_add_y, CM_T_add_a, CM_T_add_b, CM_T_add_narrow };
+enum { CM_T_scale_add_y, CM_T_scale_add_x, CM_T_scale_add_times, CM_T_scale_add_narrow };
+enum {
+    CM_T_layer_norm_y,
+    CM_T_layer_norm_saved,
+    CM_T_layer_norm_x,
+    CM_T_layer_norm_scale,
+    CM_T_layer_norm_shift,
+    CM_T_layer_norm_narrow
+};
 enum {
     CM_T_layer_norm_backward_dx,
     CM_T_layer_norm_backward_dscale,
@@ -40,7 +49,8 @@ enum {
     CM_T_layer_norm_backward_y,
     CM_T_layer_norm_backward_saved,
     CM_T_layer_norm_backward_scale,
-    CM_T_layer_norm_backward_shift
+    CM_T_layer_norm_backward_shift,
+    CM_T_layer_norm_backward_narrow
 };
 enum {
     CM_T_batch_norm_y,
@@ -89,8 +99,14 @@ enum {
     CM_T_batch_norm_update_stats,
     CM_T_batch_norm_update_factor
 };
-enum { CM_T_minmax_y, CM_T_minmax_saved, CM_T_minmax_x };
-enum { CM_T_minmax_backward_dx, CM_T_minmax_backward_dy, CM_T_minmax_backward_y, CM_T_minmax_backward_saved };
+enum { CM_T_minmax_y, CM_T_minmax_saved, CM_T_minmax_x, CM_T_minmax_narrow };
+enum {
+    CM_T_minmax_backward_dx,
+    CM_T_minmax_backward_dy,
+    CM_T_minmax_backward_y,
+    CM_T_minmax_backward_saved,
+    CM_T_minmax_backward_narrow
+};
 enum { CM_T_simnorm_y, CM_T_simnorm_x };
 enum { CM_T_simnorm_backward_dx, CM_T_simnorm_backward_dy, CM_T_simnorm_backward_y };
 enum { CM_T_avg_pool_y, CM_T_avg_pool_x };
@@ -122,7 +138,8 @@ enum {
     CM_T_categorical_loss_decoded,
     CM_T_categorical_loss_logits,
     CM_T_categorical_loss_target,
-    CM_T_categorical_loss_coefficient
+    CM_T_categorical_loss_coefficient,
+    CM_T_categorical_loss_narrow
 };
 enum {
     CM_T_policy_loss_loss,
@@ -131,14 +148,16 @@ enum {
     CM_T_policy_loss_logits,
     CM_T_policy_loss_target,
     CM_T_policy_loss_coefficient,
-    CM_T_policy_loss_legal
+    CM_T_policy_loss_legal,
+    CM_T_policy_loss_narrow
 };
 enum {
     CM_T_scalar_loss_loss,
     CM_T_scalar_loss_dprediction,
     CM_T_scalar_loss_prediction,
     CM_T_scalar_loss_target,
-    CM_T_scalar_loss_coefficient
+    CM_T_scalar_loss_coefficient,
+    CM_T_scalar_loss_narrow
 };
 enum {
     CM_T_square_loss_loss,

@@ -27,13 +27,6 @@ struct cm_pass {
     void **parts;       /* [backwards + 1] of parts of backward, by the call that they begin with */
 };
 
-/* A gradient's scale has no forward work: its two variables are the same memory. */
-static bool is_silent(const cm_tape *tape, const cm_tape_node *node) {
-    if (node->op != CM_OP_scale_add) return false;
-    const cm_tape_var *y = &tape->var[node->t[0]], *x = &tape->var[node->t[1]];
-    return y->memory == x->memory && y->offset == x->offset;
-}
-
 static void count_patches(cm_pass *pass, const cm_tape_list *list) {
     for (int i = 0; i < list->count; i++) {
         for (int t = 0; t < CM_CALL_TENSORS; t++) {
@@ -58,8 +51,8 @@ static void build_call(cm_pass *pass, const cm_tape_node *node, cm_call *call) {
 static cm_status build_calls(cm_pass *pass, const cm_tape_list *list, cm_call **calls, int *count, int *at) {
     CM_TRY(cm_alloc(calls, (size_t)list->count + 1, sizeof **calls, "the calls of a pass"));
     for (int i = 0; i < list->count; i++) {
-        if (at) at[i + 1] = at[i] + !is_silent(pass->tape, &list->node[i]);
-        if (is_silent(pass->tape, &list->node[i])) continue;
+        if (at) at[i + 1] = at[i] + !cm_tape_is_silent(pass->tape, &list->node[i]);
+        if (cm_tape_is_silent(pass->tape, &list->node[i])) continue;
         cm_call *call = &(*calls)[(*count)++];
         build_call(pass, &list->node[i], call);
         CM_TRY(cm_call_prepare(pass->stream, call));

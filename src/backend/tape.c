@@ -235,15 +235,25 @@ cm_tape_node *cm_tape_append(cm_tape *tape, cm_tape_list *list, cm_op op) {
     return node;
 }
 
+bool cm_tape_is_silent(const cm_tape *tape, const cm_tape_node *node) {
+    if (node->op != CM_OP_scale_add) return false;
+    const cm_tape_var *y = &tape->var[node->t[CM_T_scale_add_y]], *x = &tape->var[node->t[CM_T_scale_add_x]];
+    return y->memory == x->memory && y->offset == x->offset;
+}
+
 bool cm_tape_wants(const cm_tape *tape, cm_var x) { return x != CM_NO_VAR && tape->var[x].grad != CM_NO_VAR; }
 
+void cm_tape_narrow_copies(cm_tape *tape) { tape->copies = tape->training && tape->compute != CM_F32; }
+
 cm_status cm_tape_finish(cm_tape *tape) {
-    if (!tape->finished && tape->error == CM_OK && tape->training) {
+    const bool now = !tape->finished && tape->error == CM_OK;
+    tape->finished = true;
+    if (now && tape->training) {
         cm_tape_backward(tape);
         cm_tape_merge_gradients(tape);
     }
-    if (!tape->finished) cm_tape_place(tape);
-    tape->finished = true;
+    if (now) cm_tape_place(tape, 0);
+    if (now && tape->copies && tape->error == CM_OK) CM_TRY(cm_tape_copy(tape));
     return tape->error == CM_OK ? CM_OK : cm_fail(tape->error, "%s", tape->message);
 }
 

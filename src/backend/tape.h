@@ -42,8 +42,13 @@ void cm_tape_destroy(cm_tape *tape); /* NULL is allowed; after the passes that p
 
 /* On a tape that does not train and computes in 16 bits: planes that only convolutions and the constant norms behind
  * them see are kept in that type, where channels are a multiple of 8. For backends that take such (backend.h,
- * narrow_planes); before cm_tape_finish. Errors: CM_ERR_MEMORY. */
+ * narrow); before cm_tape_finish. Errors: CM_ERR_MEMORY. */
 cm_status cm_tape_narrow_planes(cm_tape *tape) CM_MUST_USE;
+
+/* On a tape that trains and computes in 16 bits: dense layers read copies of their inputs, and of the gradients at
+ * their outputs, that the calls which make those write with them. All numbers stay as they are. Before cm_tape_finish,
+ * for backends that take such (backend.h, narrow). */
+void cm_tape_narrow_copies(cm_tape *tape);
 
 /* Ends the recording and, for training, records the backward calls. The first error of the recording is returned here.
  */

@@ -1,6 +1,6 @@
 /* The inside of a tape, shared by tape.c (variables), tape_ops.c (recording), tape_backward.c (gradients),
  * tape_merge.c (gradients of shared parameters), tape_memory.c (where work variables lie), tape_narrow.c (planes of 16
- * bits), pass.c (playing). */
+ * bits), tape_copies.c (copies of 16 bits), pass.c (playing). */
 #ifndef CM_BACKEND_TAPE_INTERNAL_H
 #define CM_BACKEND_TAPE_INTERNAL_H
 
@@ -41,7 +41,7 @@ typedef struct cm_tape_constant_fill {
 enum { CM_TAPE_CONSTANTS = 16 };
 
 struct cm_tape {
-    bool training, finished;
+    bool training, copies, finished;
     cm_dtype compute;
     cm_status error;
     char message[256]; /* of the first error */
@@ -80,8 +80,11 @@ bool cm_tape_wants(const cm_tape *tape, cm_var x);
  * kept. */
 cm_var cm_tape_lay(cm_tape *tape, const cm_var *parts, int count);
 bool cm_tape_can_lay(const cm_tape *tape, const cm_var *parts, int count);
-/* Gives all WORK variables their offsets in the block. */
-void cm_tape_place(cm_tape *tape);
+/* Gives the WORK variables from `first` on their offsets in the block. */
+void cm_tape_place(cm_tape *tape, cm_var first);
+
+/* A gradient's scale has no forward work: its two variables are the same memory. */
+bool cm_tape_is_silent(const cm_tape *tape, const cm_tape_node *node);
 
 /* Records the backward calls of all forward calls in reverse. */
 void cm_tape_backward(cm_tape *tape);
@@ -89,6 +92,9 @@ void cm_tape_backward(cm_tape *tape);
 /* Gradients of a parameter that several backward calls add to, each for rows of its own, become one call's on all of
  * these rows. */
 void cm_tape_merge_gradients(cm_tape *tape);
+
+/* Has the calls of a whole tape write and read copies of 16 bits. Errors: CM_ERR_MEMORY; the tape's own. */
+cm_status cm_tape_copy(cm_tape *tape) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -119,14 +119,14 @@ static size_t resolve(cm_tape *tape, cm_var x) {
     return v->offset;
 }
 
-void cm_tape_place(cm_tape *tape) {
+void cm_tape_place(cm_tape *tape, cm_var first) {
     size_t *bytes = &tape->bytes[CM_MEM_WORK];
-    for (cm_var i = 0; i < tape->vars; i++) {
+    for (cm_var i = first; i < tape->vars; i++) {
         cm_tape_var *v = &tape->var[i];
         if (v->memory != CM_MEM_WORK || v->lies_in != CM_NO_VAR) continue;
         v->offset = *bytes;
         *bytes += cm_align(cm_tensor_bytes(&v->shape));
     }
-    for (cm_var i = 0; i < tape->vars; i++)
+    for (cm_var i = first; i < tape->vars; i++)
         if (tape->var[i].memory == CM_MEM_WORK) resolve(tape, i);
 }

@@ -301,6 +301,7 @@ cm_status cm_unroll_record(const cm_trainer_config *config, int rows, cm_unroll 
     out->codes = r.network->codes;
     out->encoder = out->chance && r.network->encoder;
     CM_TRY(cm_tape_create(true, config->compute, &out->tape));
+    if (config->backend->kind->narrow) cm_tape_narrow_copies(out->tape);
     record_inputs(&r);
     record_states(&r);
     record_losses(&r);

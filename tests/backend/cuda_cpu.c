@@ -231,7 +231,7 @@ enum { GUARD = 64, GUARD_BYTE = 0x5a };
 
 typedef struct lane {
     unsigned char *workspace; /* [bytes + GUARD] */
-    size_t bytes;
+    size_t bytes, most;       /* as reserved last, and ever */
     void *plans;
 } lane;
 
@@ -258,6 +258,7 @@ cm_status cm_ops_reserve(cm_stream *stream, size_t bytes) {
     memset(l->workspace, 0xff, bytes);
     memset(l->workspace + bytes, GUARD_BYTE, GUARD);
     l->bytes = bytes;
+    if (bytes > l->most) l->most = bytes;
     return CM_OK;
 }
 
@@ -302,17 +303,18 @@ static cm_status open_state(cm_backend *backend) {
 
 static void close_state(cm_backend *backend) { cm_weights_close(backend->state); }
 
-/* The runs are the backend's own functions, on workspace of the size of the call's plan. */
+/* The runs are the backend's own functions, on workspace of the size of the call's plan; of those without one, of the
+ * most that was reserved. */
 static cm_status run(cm_stream *stream, const cm_call *call) {
     const cm_cuda_plan *plan = call->plan;
-    if (plan) CM_TRY(cm_ops_reserve(stream, plan->workspace));
+    CM_TRY(cm_ops_reserve(stream, plan ? plan->workspace : lane_of(stream)->most));
     return cm_cuda_ops[call->op].run(stream, call);
 }
 
 const cm_backend_class cuda_cpu_class = {
     .name = "cuda's operations on the CPU",
     .device = &cm_device_cpu,
-    .narrow_planes = true,
+    .narrow = true,
     .open = open_state,
     .close = close_state,
     .stream_open = stream_open,

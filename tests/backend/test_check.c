@@ -57,15 +57,18 @@ START_TEST(rows_give_names_types_and_what_is_optional) {
     char name[CM_OP_NAME_BYTES];
     ck_assert_str_eq(cm_op_name(CM_OP_dense), "dense");
     ck_assert_ptr_nonnull(strstr(cm_op_about(CM_OP_dense), "bias"));
-    ck_assert_int_eq(cm_op_tensor_count(CM_OP_dense), 5);
+    ck_assert_int_eq(cm_op_tensor_count(CM_OP_dense), 6);
     ck_assert_int_eq(cm_op_tensor_count(CM_OP_lstm_backward), 15);
     ck_assert_str_eq(cm_op_tensor_name(CM_OP_dense, CM_T_dense_weight, name), "weight");
     ck_assert_str_eq(cm_op_tensor_name(CM_OP_dense, CM_T_dense_action, name), "action");
-    ck_assert_str_eq(cm_op_tensor_name(CM_OP_dense, 5, name), "");
+    ck_assert_str_eq(cm_op_tensor_name(CM_OP_dense, 6, name), "");
     ck_assert(cm_op_tensor_optional(CM_OP_dense, CM_T_dense_bias));
     ck_assert(!cm_op_tensor_optional(CM_OP_dense, CM_T_dense_weight));
     ck_assert_int_eq(cm_op_tensor_dtype(CM_OP_dense, CM_T_dense_action), CM_I32);
     ck_assert_int_eq(cm_op_tensor_dtype(CM_OP_dense, CM_T_dense_bias), CM_F32);
+    ck_assert_int_eq(cm_op_tensor_dtype(CM_OP_dense, CM_T_dense_narrow_x), CM_BF16);
+    ck_assert(cm_op_tensor_written(CM_OP_dense, CM_T_dense_y) && !cm_op_tensor_written(CM_OP_dense, CM_T_dense_x));
+    ck_assert(cm_op_tensor_written(CM_OP_adam_step, CM_T_adam_step_second));
 }
 END_TEST
 

@@ -73,7 +73,7 @@ static void check_gradients(objective *o, const cm_call *backward, const char *n
     for (int i = 0; i < cm_op_tensor_count(backward->op); i++) {
         char tensor[CM_OP_NAME_BYTES], what[224];
         cm_op_tensor_name(backward->op, i, tensor);
-        if (!op_writes(backward->op, i) || tensor[0] != 'd' || strcmp(tensor, "decoded") == 0) continue;
+        if (!cm_op_tensor_written(backward->op, i) || tensor[0] != 'd' || strcmp(tensor, "decoded") == 0) continue;
         const cm_tensor *input = tensor_of(o->forward, tensor + 1);
         ck_assert_msg(input != NULL, "%s: %s is the gradient of nothing", name, tensor);
         snprintf(what, sizeof what, "%s: %s", name, tensor);

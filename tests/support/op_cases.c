@@ -130,20 +130,17 @@ static bool is_one_of(const char *name, const char *words) {
     return strstr(line, word) != NULL;
 }
 
-static bool is_backward(cm_op op) { return strstr(cm_op_name(op), "_backward") != NULL; }
-
-bool op_writes(cm_op op, int i) {
-    char name[CM_OP_NAME_BYTES];
-    cm_op_tensor_name(op, i, name);
-    if (is_backward(op)) return cm_op_may_accumulate(op, i);
-    if (op == CM_OP_consistency_loss) return is_one_of(name, "loss dx");
-    if (op == CM_OP_batch_norm_update) return is_one_of(name, "mean variance");
-    if (op == CM_OP_two_hot) return is_one_of(name, "y");
-    return cm_op_may_accumulate(op, i) ||
-           is_one_of(name, "y saved stats loss entropy decoded partial parameter first second momentum") ||
-           (op == CM_OP_support_decode && i == CM_T_support_decode_value) ||
-           (op == CM_OP_clip && (i == CM_T_clip_factor || i == CM_T_clip_scaling));
+int op_copied(cm_op op, int i) {
+    char name[CM_OP_NAME_BYTES], word[CM_OP_NAME_BYTES + 4], of[CM_OP_NAME_BYTES];
+    snprintf(word, sizeof word, " %s[=", cm_op_tensor_name(op, i, name));
+    const char *at = strstr(cm_op_shapes(op), word);
+    ck_assert_msg(at != NULL, "%s: %s is a copy of nothing", cm_op_name(op), name);
+    at += strlen(word);
+    snprintf(of, sizeof of, "%.*s", (int)strcspn(at, "]"), at);
+    return op_tensor(op, of);
 }
+
+bool op_narrow(cm_op op, int i) { return cm_op_tensor_dtype(op, i) == CM_BF16; }
 
 bool op_has_products(cm_op op) {
     return op == CM_OP_dense || op == CM_OP_dense_backward || op == CM_OP_conv2d || op == CM_OP_conv2d_backward ||
@@ -175,7 +172,7 @@ bool op_run_intact(const op_run *run, const op_run *before, char message[128]) {
     for (int i = 0; i < CM_CALL_TENSORS; i++) {
         const unsigned char *now = run->block[i], *then = before->block[i];
         if (!now || memcmp(now, then, run->block_bytes[i]) == 0) continue;
-        bool writes = op_writes(run->call.op, i);
+        bool writes = cm_op_tensor_written(run->call.op, i);
         for (size_t at = 0; at < run->block_bytes[i]; at++) {
             if (now[at] == then[at] || (writes && is_element(run, i, at))) continue;
             char name[CM_OP_NAME_BYTES];
@@ -269,7 +266,15 @@ static void fill(op_run *run, const op_case *row, int i, cm_rng *rng) {
 /* ---- a call ---- */
 
 static bool is_absent(cm_op op, int i, const op_variant *v) {
-    return cm_op_tensor_optional(op, i) && (v->absent == -2 || v->absent == i);
+    return cm_op_tensor_optional(op, i) && (v->absent == -2 || v->absent == i || (op_narrow(op, i) && !v->narrow));
+}
+
+/* An input that is a copy of another in 16 bits. */
+static void fill_copy(const op_run *run, int i) {
+    const cm_tensor *t = &run->call.t[i], *of = &run->call.t[op_copied(run->call.op, i)];
+    for (int r = 0; r < t->dim[0]; r++)
+        for (int k = 0; k < cm_tensor_row_size(t); k++)
+            ((uint16_t *)t->data)[(size_t)r * t->stride + k] = cm_narrow(*element(of, r, k), t->dtype);
 }
 
 static void make_tensors(op_run *run, const op_case *row, const op_variant *v, cm_rng *rng) {
@@ -280,9 +285,12 @@ static void make_tensors(op_run *run, const op_case *row, const op_variant *v, c
         char name[CM_OP_NAME_BYTES];
         if (is_absent(op, i, v)) continue;
         cm_tensor shape = shape_of(row, op, cm_op_tensor_name(op, i, name), encodes);
-        shape.dtype = cm_op_tensor_dtype(op, i);
+        shape.dtype = op_narrow(op, i) ? v->compute : cm_op_tensor_dtype(op, i);
         allocate(run, i, shape, v->strided);
-        fill(run, row, i, rng);
+        if (!op_narrow(op, i))
+            fill(run, row, i, rng);
+        else if (!cm_op_tensor_written(op, i))
+            fill_copy(run, i);
     }
 }
 
@@ -310,19 +318,20 @@ static void take_from_forward(op_run *run, const op_case *row, const op_variant 
     int action = op_tensor(run->call.op, "action"), of_forward = op_tensor(row->op, "action");
     plain.absent =
         action >= 0 && !run->call.t[action].data && cm_op_tensor_optional(row->op, of_forward) ? of_forward : -1;
-    plain.accumulate = false;
+    plain.accumulate = plain.narrow = false;
     op_run_make(forward, row, row->op, plain);
     for (int i = 0; i < cm_op_tensor_count(row->op); i++) {
         char name[CM_OP_NAME_BYTES];
         int same = op_tensor(run->call.op, cm_op_tensor_name(row->op, i, name));
-        bool shared = same >= 0 && !op_writes(row->op, i) && forward->call.t[i].data && run->call.t[same].data;
+        bool shared =
+            same >= 0 && !cm_op_tensor_written(row->op, i) && forward->call.t[i].data && run->call.t[same].data;
         if (shared) copy_elements(&forward->call.t[i], &run->call.t[same]);
     }
     ck_assert_int_eq(ref_function(row->op)(NULL, &forward->call), CM_OK);
     for (int i = 0; i < cm_op_tensor_count(row->op); i++) {
         char name[CM_OP_NAME_BYTES];
         int same = op_tensor(run->call.op, cm_op_tensor_name(row->op, i, name));
-        if (same >= 0 && op_writes(row->op, i) && run->call.t[same].data)
+        if (same >= 0 && cm_op_tensor_written(row->op, i) && forward->call.t[i].data && run->call.t[same].data)
             copy_elements(&run->call.t[same], &forward->call.t[i]);
     }
     run->forward_run = forward;
@@ -354,15 +363,21 @@ static const char *const activation_names[] = {"none", "relu", "gelu_tanh", "elu
 void op_describe(const op_case *row, cm_op op, op_variant v, char out[160]) {
     char name[CM_OP_NAME_BYTES] = "";
     if (v.absent >= 0) cm_op_tensor_name(op, v.absent, name);
-    snprintf(out, 160, "%s %s %s%s%s%s%s%s", cm_op_name(op), row->sizes, activation_names[v.activation],
+    snprintf(out, 160, "%s %s %s%s%s%s%s%s%s", cm_op_name(op), row->sizes, activation_names[v.activation],
              v.compute == CM_BF16  ? " bfloat16"
              : v.compute == CM_F16 ? " float16"
                                    : "",
-             v.strided ? " strided" : "", v.accumulate ? " accumulate" : "",
+             v.narrow ? " with copies" : "", v.strided ? " strided" : "", v.accumulate ? " accumulate" : "",
              v.absent == -1   ? ""
              : v.absent == -2 ? " without options"
                               : " without ",
              name);
+}
+
+static bool has_copies(cm_op op) {
+    for (int i = 0; i < cm_op_tensor_count(op); i++)
+        if (op_narrow(op, i)) return true;
+    return false;
 }
 
 void op_each_variant(const op_case *row, cm_op op, void (*visit)(const op_case *, cm_op, op_variant, void *),
@@ -370,13 +385,14 @@ void op_each_variant(const op_case *row, cm_op op, void (*visit)(const op_case *
     unsigned activations = op == row->op ? row->activations : row->backward_activations;
     for (int a = CM_ACT_NONE; a <= CM_ACT_SOFTPLUS; a++) {
         if (!((activations ? activations : 1u) >> a & 1u)) continue;
-        for (int type = CM_F32; type < (op_has_products(op) ? CM_PRODUCT_TYPES : CM_F32 + 1); type++) {
+        for (int type = CM_F32; type < CM_PRODUCT_TYPES; type++) {
             op_variant v = {.activation = (cm_activation)a, .compute = (cm_dtype)type, .absent = -1, .seed = 7};
-            for (int i = 0; i < 4; i++) {
-                v.accumulate = i & 1, v.strided = i >> 1;
-                visit(row, op, v, at);
+            for (int i = 0; i < 8; i++) {
+                v.accumulate = i & 1, v.strided = i >> 1 & 1, v.narrow = i >> 2;
+                bool differs = v.narrow ? type != CM_F32 && has_copies(op) : type == CM_F32 || op_has_products(op);
+                if (differs) visit(row, op, v, at);
             }
-            v.accumulate = v.strided = false;
+            v.accumulate = v.strided = v.narrow = false;
             for (int i = -2; type == CM_F32 && i < cm_op_tensor_count(op); i++) {
                 if (i == -1 || (i >= 0 && !cm_op_tensor_optional(op, i))) continue;
                 v.absent = i;

@@ -22,6 +22,7 @@ extern const int op_case_count;
 typedef struct op_variant {
     bool accumulate; /* into everything that allows it */
     bool strided;    /* 2-D tensors are column slices */
+    bool narrow;     /* with all copies of 16 bits, of type `compute` */
     int absent;      /* this tensor; -1: none, -2: every optional one */
     cm_activation activation;
     cm_dtype compute;
@@ -46,8 +47,9 @@ void op_run_free(op_run *run);
  * against `before`. */
 bool op_run_intact(const op_run *run, const op_run *before, char message[128]);
 
-/* True if tensor i of the operation is written. */
-bool op_writes(cm_op op, int i);
+/* True if tensor i of the operation is a copy of 16 bits; and the tensor that it is a copy of. */
+bool op_narrow(cm_op op, int i);
+int op_copied(cm_op op, int i);
 
 /* True if the operation has matrix products, which attr.compute is about. */
 bool op_has_products(cm_op op);

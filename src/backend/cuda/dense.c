@@ -7,20 +7,43 @@
 /* Are the inputs of products copied to 16 bits? */
 static bool is_narrow(const cm_call *call) { return call->attr.compute != CM_F32; }
 
-/* A matrix as a product reads it: itself, or its 16-bit copy in the workspace, made in the order of the stream. */
-static size_t narrow_bytes(const cm_tensor *t) {
-    return (size_t)t->dim[0] * (size_t)cm_narrow_row(t->dim[1]) * sizeof(uint16_t);
+/* A matrix as a product reads it: the tensor itself, or a copy of 16 bits that is made in the order of the stream. */
+typedef struct operand {
+    const cm_tensor *from; /* to be copied; NULL: nothing is */
+    cm_tensor t;           /* what is read; without an address if the copy lies in the workspace */
+} operand;
+
+/* `copy`: a tensor for the copy, or without an address. */
+static operand operand_of(const cm_call *call, const cm_tensor *t, const cm_tensor *copy) {
+    operand o = {NULL, *t};
+    if (!is_narrow(call) || t->dtype != CM_F32) return o;
+    o.from = t;
+    if (copy->data) {
+        o.t = *copy;
+    } else {
+        o.t.data = NULL;
+        o.t.stride = cm_narrow_row(t->dim[1]);
+    }
+    return o;
 }
 
-static int64_t row_step(const cm_tensor *t, bool narrow) { return narrow ? cm_narrow_row(t->dim[1]) : t->stride; }
+static size_t workspace_of(const operand *o) {
+    return o->t.data ? 0 : (size_t)o->t.dim[0] * (size_t)o->t.stride * sizeof(uint16_t);
+}
 
-/* Copies begin at multiples of 16 bytes. */
-static int gap_of(const cm_tensor *t, bool narrow) { return narrow ? 0 : cm_alignment_gap(t->data); }
+/* Copies in the workspace and of weights begin at multiples of 16 bytes. */
+static int gap_of(const void *data, bool copied) { return copied ? 0 : cm_alignment_gap(data); }
 
-static cm_status make_narrow(cm_stream *stream, const cm_call *call, const cm_tensor *t, void *to) {
+/* Makes the copy, if one is to be made; `place` is where in the workspace. *address is what the product reads. */
+static cm_status make_operand(cm_stream *stream, const cm_call *call, const operand *o, size_t place,
+                              const void **address) {
+    void *to = o->t.data ? o->t.data : cm_ops_at(stream, place);
+    *address = to;
+    if (!o->from) return CM_OK;
     cm_dense_args args = {
-        .x = cm_rows_of(t), .n = t->dim[1], .to = to, .narrow = cm_narrow_row(t->dim[1]), .type = call->attr.compute};
-    CM_LAUNCH(stream, call, cm_narrow_each, &args, t->dim[0] * args.narrow, 1);
+        .x = cm_rows_of(o->from), .n = o->t.dim[1], .to = to, .narrow = o->t.stride, .type = call->attr.compute};
+    args.columns = args.n;
+    CM_LAUNCH(stream, call, cm_narrow_each, &args, o->t.dim[0] * args.columns, 1);
     return CM_OK;
 }
 
@@ -44,34 +67,39 @@ static bool is_apart(const cm_call *call) {
     return CM_ADDS(call, dense, y) && more;
 }
 
+static operand forward_x(const cm_call *call) {
+    return operand_of(call, CM_ARG(call, dense, x), CM_ARG(call, dense, narrow_x));
+}
+
 /* Workspace: x in 16 bits, the product by itself. */
 typedef struct forward_places {
     size_t x, y, bytes;
 } forward_places;
 
-static forward_places places_of(const cm_call *call) {
-    const cm_tensor *x = CM_ARG(call, dense, x), *y = CM_ARG(call, dense, y);
+static forward_places places_of(const cm_call *call, const operand *x) {
+    const cm_tensor *y = CM_ARG(call, dense, y);
     forward_places p = {0};
-    p.x = cm_ops_piece(&p.bytes, is_narrow(call) ? narrow_bytes(x) : 0);
+    p.x = cm_ops_piece(&p.bytes, workspace_of(x));
     p.y = cm_ops_piece(&p.bytes, is_apart(call) ? (size_t)y->dim[0] * (size_t)y->dim[1] * sizeof(float) : 0);
     return p;
 }
 
 static cm_status make_dense(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
-    const cm_tensor *x = CM_ARG(call, dense, x), *y = CM_ARG(call, dense, y), *weight = CM_ARG(call, dense, weight);
+    const cm_tensor *y = CM_ARG(call, dense, y), *weight = CM_ARG(call, dense, weight);
+    const operand x = forward_x(call);
     bool narrow = is_narrow(call), apart = is_apart(call), action = CM_ARG(call, dense, action)->data != NULL;
-    plan->workspace = places_of(call).bytes;
-    if (narrow) CM_TRY(cm_weights_acquire(stream, weight, x->dim[1], call->attr.compute, &plan->copy));
-    cm_product product = {.m = x->dim[0],
+    plan->workspace = places_of(call, &x).bytes;
+    if (narrow) CM_TRY(cm_weights_acquire(stream, weight, x.t.dim[1], call->attr.compute, &plan->copy));
+    cm_product product = {.m = x.t.dim[0],
                           .n = weight->dim[0],
-                          .k = x->dim[1],
+                          .k = x.t.dim[1],
                           .b_across = true,
-                          .a_row = row_step(x, narrow),
+                          .a_row = x.t.stride,
                           .b_row = narrow ? plan->copy->stride : weight->stride,
                           .c_row = apart ? y->dim[1] : y->stride,
-                          .a_gap = gap_of(x, narrow),
-                          .b_gap = gap_of(weight, narrow),
-                          .c_gap = gap_of(y, apart),
+                          .a_gap = gap_of(x.t.data, false),
+                          .b_gap = gap_of(weight->data, narrow),
+                          .c_gap = gap_of(y->data, apart),
                           .bias_gap = cm_alignment_gap(CM_ARG(call, dense, bias)->data),
                           .type = call->attr.compute,
                           .bias = !apart && !action && CM_ARG(call, dense, bias)->data,
@@ -86,23 +114,21 @@ cm_status cm_cuda_dense_prepare(cm_stream *stream, cm_call *call) {
 
 cm_status cm_cuda_dense(cm_stream *stream, const cm_call *call) {
     const cm_cuda_plan *plan = call->plan;
-    const cm_tensor *x = CM_ARG(call, dense, x), *y = CM_ARG(call, dense, y), *weight = CM_ARG(call, dense, weight);
+    const cm_tensor *y = CM_ARG(call, dense, y), *weight = CM_ARG(call, dense, weight);
     const cm_tensor *action = CM_ARG(call, dense, action);
-    forward_places p = places_of(call);
+    const operand x = forward_x(call);
+    forward_places p = places_of(call, &x);
     bool apart = is_apart(call);
-    cm_product_data data = {x->data, weight->data, CM_ARG(call, dense, bias)->data, y->data};
+    cm_product_data data = {NULL, weight->data, CM_ARG(call, dense, bias)->data, y->data};
     cm_dense_args args = {.y = cm_rows_of(y),
                           .n = y->dim[1],
                           .bias = data.bias,
                           .activation = call->attr.activation,
                           .add = CM_ADDS(call, dense, y)};
     int64_t items = (int64_t)y->dim[0] * y->dim[1];
-    set_encoding(&args, call, weight, action, x->dim[1]);
-    if (is_narrow(call)) {
-        data.a = cm_ops_at(stream, p.x);
-        data.b = plan->copy->block.base;
-        CM_TRY(make_narrow(stream, call, x, cm_ops_at(stream, p.x)));
-    }
+    set_encoding(&args, call, weight, action, x.t.dim[1]);
+    if (is_narrow(call)) data.b = plan->copy->block.base;
+    CM_TRY(make_operand(stream, call, &x, p.x, &data.a));
     if (apart) data.c = cm_ops_at(stream, p.y);
     if (!apart && action->data) CM_LAUNCH(stream, call, cm_dense_begin_each, &args, items, 1);
     CM_TRY(cm_product_run(stream, plan->product[0], &data));
@@ -116,62 +142,63 @@ cm_status cm_cuda_dense(cm_stream *stream, const cm_call *call) {
 
 enum { DX, DWEIGHT };
 
-/* Workspace: dy and x in 16 bits, the sums of chunks. */
-typedef struct backward_places {
-    size_t dy, x, sums, bytes;
-} backward_places;
+/* What the products read, and where it lies in the workspace; behind it the sums of chunks. */
+typedef struct backward_parts {
+    operand dy, x;
+    size_t dy_at, x_at, sums_at, bytes;
+} backward_parts;
 
-static backward_places backward_places_of(const cm_call *call) {
-    const cm_tensor *x = CM_ARG(call, dense_backward, x), *dy = CM_ARG(call, dense_backward, dy);
-    backward_places p = {0};
-    p.dy = cm_ops_piece(&p.bytes, is_narrow(call) ? narrow_bytes(dy) : 0);
-    p.x = cm_ops_piece(&p.bytes, is_narrow(call) ? narrow_bytes(x) : 0);
-    p.sums = cm_ops_piece(&p.bytes, cm_column_sums_bytes(dy->dim[0], dy->dim[1]));
+static backward_parts backward_parts_of(const cm_call *call) {
+    const cm_tensor *dy = CM_ARG(call, dense_backward, dy), *narrow_dy = CM_ARG(call, dense_backward, narrow_dy);
+    const cm_tensor none = {0};
+    backward_parts p = {.dy = operand_of(call, narrow_dy->data ? narrow_dy : dy, &none),
+                        .x = operand_of(call, CM_ARG(call, dense_backward, x), &none)};
+    p.dy_at = cm_ops_piece(&p.bytes, workspace_of(&p.dy));
+    p.x_at = cm_ops_piece(&p.bytes, workspace_of(&p.x));
+    p.sums_at = cm_ops_piece(&p.bytes, cm_column_sums_bytes(dy->dim[0], dy->dim[1]));
     return p;
 }
 
-static cm_status make_dx(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
-    const cm_tensor *dx = CM_ARG(call, dense_backward, dx), *dy = CM_ARG(call, dense_backward, dy);
-    const cm_tensor *weight = CM_ARG(call, dense_backward, weight);
+static cm_status make_dx(cm_stream *stream, const cm_call *call, const cm_tensor *dy, cm_cuda_plan *plan) {
+    const cm_tensor *dx = CM_ARG(call, dense_backward, dx), *weight = CM_ARG(call, dense_backward, weight);
     bool narrow = is_narrow(call);
     if (narrow) CM_TRY(cm_weights_acquire(stream, weight, dx->dim[1], call->attr.compute, &plan->copy));
     cm_product product = {.m = dy->dim[0],
                           .n = dx->dim[1],
                           .k = dy->dim[1],
-                          .a_row = row_step(dy, narrow),
+                          .a_row = dy->stride,
                           .b_row = narrow ? plan->copy->stride : weight->stride,
                           .c_row = dx->stride,
-                          .a_gap = gap_of(dy, narrow),
-                          .b_gap = gap_of(weight, narrow),
-                          .c_gap = gap_of(dx, false),
+                          .a_gap = gap_of(dy->data, false),
+                          .b_gap = gap_of(weight->data, narrow),
+                          .c_gap = gap_of(dx->data, false),
                           .type = call->attr.compute,
                           .accumulate = CM_ADDS(call, dense_backward, dx)};
     return cm_product_prepare(stream, &product, &plan->product[DX]);
 }
 
-static cm_status make_dweight(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
-    const cm_tensor *x = CM_ARG(call, dense_backward, x), *dy = CM_ARG(call, dense_backward, dy);
-    const cm_tensor *dweight = CM_ARG(call, dense_backward, dweight);
-    bool narrow = is_narrow(call);
+static cm_status make_dweight(cm_stream *stream, const cm_call *call, const backward_parts *p, cm_cuda_plan *plan) {
+    const cm_tensor *x = &p->x.t, *dy = &p->dy.t, *dweight = CM_ARG(call, dense_backward, dweight);
     cm_product product = {.m = dy->dim[1],
                           .n = x->dim[1],
                           .k = dy->dim[0],
                           .a_across = true,
-                          .a_row = row_step(dy, narrow),
-                          .b_row = row_step(x, narrow),
+                          .a_row = dy->stride,
+                          .b_row = x->stride,
                           .c_row = dweight->stride,
-                          .a_gap = gap_of(dy, narrow),
-                          .b_gap = gap_of(x, narrow),
-                          .c_gap = gap_of(dweight, false),
+                          .a_gap = gap_of(dy->data, false),
+                          .b_gap = gap_of(x->data, false),
+                          .c_gap = gap_of(dweight->data, false),
                           .type = call->attr.compute,
                           .accumulate = CM_ADDS(call, dense_backward, dweight)};
     return cm_product_prepare(stream, &product, &plan->product[DWEIGHT]);
 }
 
 static cm_status make_dense_backward(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
-    plan->workspace = backward_places_of(call).bytes;
-    if (CM_ARG(call, dense_backward, dx)->data) CM_TRY(make_dx(stream, call, plan));
-    return CM_ARG(call, dense_backward, dweight)->data ? make_dweight(stream, call, plan) : CM_OK;
+    const backward_parts p = backward_parts_of(call);
+    plan->workspace = p.bytes;
+    if (CM_ARG(call, dense_backward, dx)->data) CM_TRY(make_dx(stream, call, &p.dy.t, plan));
+    return CM_ARG(call, dense_backward, dweight)->data ? make_dweight(stream, call, &p, plan) : CM_OK;
 }
 
 cm_status cm_cuda_dense_backward_prepare(cm_stream *stream, cm_call *call) {
@@ -200,23 +227,17 @@ static cm_status run_bias(cm_stream *stream, const cm_call *call, void *workspac
 
 cm_status cm_cuda_dense_backward(cm_stream *stream, const cm_call *call) {
     const cm_cuda_plan *plan = call->plan;
-    const cm_tensor *x = CM_ARG(call, dense_backward, x), *dy = CM_ARG(call, dense_backward, dy);
     const cm_tensor *dx = CM_ARG(call, dense_backward, dx), *dweight = CM_ARG(call, dense_backward, dweight);
-    backward_places p = backward_places_of(call);
-    const void *weight = CM_ARG(call, dense_backward, weight)->data, *of_dy = dy->data, *of_x = x->data;
-    if (is_narrow(call)) {
-        if (plan->copy) weight = plan->copy->block.base;
-        of_dy = cm_ops_at(stream, p.dy);
-        of_x = cm_ops_at(stream, p.x);
-        CM_TRY(make_narrow(stream, call, dy, cm_ops_at(stream, p.dy)));
-        if (dweight->data) CM_TRY(make_narrow(stream, call, x, cm_ops_at(stream, p.x)));
-    }
+    const backward_parts p = backward_parts_of(call);
+    const void *weight = plan->copy ? plan->copy->block.base : CM_ARG(call, dense_backward, weight)->data, *dy, *x;
+    CM_TRY(make_operand(stream, call, &p.dy, p.dy_at, &dy));
     if (dweight->data) {
-        cm_product_data data = {of_dy, of_x, NULL, dweight->data};
+        CM_TRY(make_operand(stream, call, &p.x, p.x_at, &x));
+        cm_product_data data = {dy, x, NULL, dweight->data};
         CM_TRY(cm_product_run(stream, plan->product[DWEIGHT], &data));
         CM_TRY(run_action(stream, call));
     }
-    CM_TRY(run_bias(stream, call, cm_ops_at(stream, p.sums)));
-    cm_product_data data = {of_dy, weight, NULL, dx->data};
+    CM_TRY(run_bias(stream, call, cm_ops_at(stream, p.sums_at)));
+    cm_product_data data = {dy, weight, NULL, dx->data};
     return dx->data ? cm_product_run(stream, plan->product[DX], &data) : CM_OK;
 }

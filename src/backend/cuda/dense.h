@@ -11,6 +11,7 @@ typedef struct cm_dense_args {
     const uint16_t *from; /* in place of x: of 16 bits, rows `narrow` apart */
     uint16_t *to;         /* of 16 bits, rows `narrow` apart */
     int64_t narrow, n;
+    int64_t columns;       /* of `to` that are written: n of x, and zeros behind them */
     const float *bias;     /* [n] or NULL */
     cm_rows weight;        /* the columns of the encoding; data NULL: no action */
     const int32_t *action; /* [B] */
@@ -25,11 +26,11 @@ typedef struct cm_dense_args {
 /* Elements from one row of n to the next in 16 bits: rows begin at multiples of 16 bytes. */
 static inline int cm_narrow_row(int n) { return (n + 7) / 8 * 8; }
 
-/* Item: an element of a row of `narrow`; 1 lane. to = x in 16 bits, and zeros behind it */
+/* Item: an element of a row's first `columns`; 1 lane. to = x in 16 bits, and zeros behind it */
 CM_KERNEL void cm_narrow_each(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
-    cm_place at = cm_place_of(item, k->narrow);
+    cm_place at = cm_place_of(item, k->columns);
     (void)lanes;
-    k->to[item] = at.column < k->n ? cm_narrow(*cm_at(&k->x, at), k->type) : 0;
+    k->to[at.row * k->narrow + at.column] = at.column < k->n ? cm_narrow(*cm_at(&k->x, at), k->type) : 0;
 }
 
 /* What bias and action of row at.row add to output at.column. An action out of range makes NaN (see shape.h). */

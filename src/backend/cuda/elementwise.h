@@ -8,6 +8,7 @@
 /* Rows of n elements; what a kernel does not name is absent. `out` may be one of the inputs. */
 typedef struct cm_map_args {
     cm_rows out, a, b, c;
+    cm_narrow_rows narrow; /* of out */
     int64_t n;
     cm_activation activation;
     float scale;
@@ -15,11 +16,18 @@ typedef struct cm_map_args {
     bool add;           /* out += instead of out = */
 } cm_map_args;
 
+/* The end of all of them. */
+static CM_HD inline void cm_map_put(const cm_map_args *k, cm_place at, float value) {
+    float *out = cm_at(&k->out, at);
+    cm_put(out, value, k->add);
+    cm_put_narrow(&k->narrow, at.row, at.column, *out);
+}
+
 /* out = act(a) */
 CM_KERNEL void cm_map_activation(const cm_map_args *k, int64_t item, const cm_lanes *lanes) {
     cm_place at = cm_place_of(item, k->n);
     (void)lanes;
-    *cm_at(&k->out, at) = cm_act_f(k->activation, *cm_at(&k->a, at));
+    cm_map_put(k, at, cm_act_f(k->activation, *cm_at(&k->a, at)));
 }
 
 /* out (+)= a * slope(input b, output c) */
@@ -27,14 +35,14 @@ CM_KERNEL void cm_map_slope(const cm_map_args *k, int64_t item, const cm_lanes *
     cm_place at = cm_place_of(item, k->n);
     (void)lanes;
     float slope = cm_slope_f(k->activation, *cm_at(&k->b, at), *cm_at(&k->c, at));
-    cm_put(cm_at(&k->out, at), *cm_at(&k->a, at) * slope, k->add);
+    cm_map_put(k, at, *cm_at(&k->a, at) * slope);
 }
 
 /* out = act(a + b) */
 CM_KERNEL void cm_map_add(const cm_map_args *k, int64_t item, const cm_lanes *lanes) {
     cm_place at = cm_place_of(item, k->n);
     (void)lanes;
-    *cm_at(&k->out, at) = cm_act_f(k->activation, *cm_at(&k->a, at) + *cm_at(&k->b, at));
+    cm_map_put(k, at, cm_act_f(k->activation, *cm_at(&k->a, at) + *cm_at(&k->b, at)));
 }
 
 /* out (+)= scale * times[0] * a */
@@ -42,7 +50,7 @@ CM_KERNEL void cm_map_scale(const cm_map_args *k, int64_t item, const cm_lanes *
     cm_place at = cm_place_of(item, k->n);
     (void)lanes;
     const float scale = k->times ? k->scale * k->times[0] : k->scale;
-    cm_put(cm_at(&k->out, at), scale * *cm_at(&k->a, at), k->add);
+    cm_map_put(k, at, scale * *cm_at(&k->a, at));
 }
 
 CM_KERNEL_ENTRY(cm_map_activation, cm_map_args)

@@ -6,6 +6,7 @@
 
 typedef struct cm_layer_norm_args {
     cm_rows y, saved, x, dx, dy;
+    cm_narrow_rows narrow;      /* of y or dx */
     const float *scale, *shift; /* [groups * n] */
     int groups, n;
     float epsilon;
@@ -25,8 +26,10 @@ CM_KERNEL void cm_layer_norm_runs(const cm_layer_norm_args *k, int64_t item, con
     float mean = (float)(cm_lanes_sum(lanes, (double)sum) / k->n);
     CM_EACH(i, lanes, k->n) squares += (x[i] - mean) * (x[i] - mean);
     float inverse = 1.0f / sqrtf((float)(cm_lanes_sum(lanes, (double)squares) / k->n) + k->epsilon);
-    CM_EACH(i, lanes, k->n)
-    y[i] = cm_act_f(k->activation, (x[i] - mean) * inverse * k->scale[first + i] + k->shift[first + i]);
+    CM_EACH(i, lanes, k->n) {
+        y[i] = cm_act_f(k->activation, (x[i] - mean) * inverse * k->scale[first + i] + k->shift[first + i]);
+        cm_put_narrow(&k->narrow, run.row, first + i, y[i]);
+    }
     if (!k->saved.data || lanes->index != 0) return;
     float *saved = cm_row(&k->saved, run.row) + 2 * run.column;
     saved[0] = mean;
@@ -63,7 +66,9 @@ CM_KERNEL void cm_layer_norm_slopes(const cm_layer_norm_args *k, int64_t item, c
     CM_EACH(i, lanes, k->n) {
         cm_layer_norm_element e = cm_layer_norm_at(k, run.row, first + i);
         float g = e.gradient * k->scale[first + i];
-        cm_put(cm_row(&k->dx, run.row) + first + i, cm_norm_slope_f(inverse, g, e.normal, mean_g, mean_along), k->add);
+        float *dx = cm_row(&k->dx, run.row) + first + i;
+        cm_put(dx, cm_norm_slope_f(inverse, g, e.normal, mean_g, mean_along), k->add);
+        cm_put_narrow(&k->narrow, run.row, first + i, *dx);
     }
 }
 

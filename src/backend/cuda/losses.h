@@ -6,6 +6,7 @@
 
 typedef struct cm_loss_args {
     cm_rows x, y, legal, dx;           /* logits, targets; rows of n */
+    cm_narrow_rows narrow;             /* of dx */
     float *loss, *entropy;             /* [B]; entropy may be NULL */
     const float *target, *coefficient; /* [B] */
     int n;
@@ -41,6 +42,7 @@ CM_KERNEL void cm_policy_rows(const cm_loss_args *k, int64_t item, const cm_lane
             slope = cm_policy_slope_f(cm_softmax_probability_f(&s, logits[i]), cm_softmax_log_f(&s, logits[i]),
                                       target[i], flat, k->weight);
         cm_put(dx + i, c * slope, k->add);
+        cm_put_narrow(&k->narrow, item, i, dx[i]);
     }
 }
 
@@ -49,7 +51,10 @@ CM_KERNEL void cm_scalar_loss_each(const cm_loss_args *k, int64_t item, const cm
     float off = *cm_row(&k->x, item) - k->target[item];
     (void)lanes;
     k->loss[item] = off * off;
-    if (k->dx.data) cm_put(cm_row(&k->dx, item), 2.0f * k->coefficient[item] * off, k->add);
+    if (!k->dx.data) return;
+    float *dx = cm_row(&k->dx, item);
+    cm_put(dx, 2.0f * k->coefficient[item] * off, k->add);
+    cm_put_narrow(&k->narrow, item, 0, *dx);
 }
 
 /* Item: a row; cm_lanes_for(n) lanes. */

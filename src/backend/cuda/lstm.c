@@ -55,8 +55,8 @@ static cm_status operand(cm_stream *stream, const cm_call *call, const matrix *m
     if (call->attr.compute == CM_F32) return CM_OK;
     void *copy = cm_ops_at(stream, place);
     cm_rows from = {(float *)m->data, m->step};
-    cm_dense_args args = {
-        .x = from, .n = m->columns, .to = copy, .narrow = cm_narrow_row(m->columns), .type = call->attr.compute};
+    cm_dense_args args = {.x = from, .n = m->columns, .to = copy, .type = call->attr.compute};
+    args.narrow = args.columns = cm_narrow_row(m->columns);
     CM_LAUNCH(stream, call, cm_narrow_each, &args, m->rows * args.narrow, 1);
     *out = copy;
     return CM_OK;

@@ -13,6 +13,7 @@ cm_status cm_cuda_minmax(cm_stream *stream, const cm_call *call) {
     args.x = cm_rows_of(x);
     args.y = cm_rows_of(CM_ARG(call, minmax, y));
     args.saved = cm_rows_of(CM_ARG(call, minmax, saved));
+    args.narrow = cm_narrow_rows_of(CM_ARG(call, minmax, narrow));
     CM_LAUNCH(stream, call, cm_minmax_groups, &args, (int64_t)x->dim[0] * args.groups, cm_lanes_for(args.n));
     return CM_OK;
 }
@@ -24,6 +25,7 @@ cm_status cm_cuda_minmax_backward(cm_stream *stream, const cm_call *call) {
     args.dx = cm_rows_of(CM_ARG(call, minmax_backward, dx));
     args.dy = cm_rows_of(CM_ARG(call, minmax_backward, dy));
     args.saved = cm_rows_of(CM_ARG(call, minmax_backward, saved));
+    args.narrow = cm_narrow_rows_of(CM_ARG(call, minmax_backward, narrow));
     args.add = CM_ADDS(call, minmax_backward, dx);
     CM_LAUNCH(stream, call, cm_minmax_slopes, &args, (int64_t)y->dim[0] * args.groups, cm_lanes_for(args.n));
     return CM_OK;

@@ -7,8 +7,9 @@
 
 typedef struct cm_minmax_args {
     cm_rows y, saved, x, dx, dy;
-    int groups, n, step; /* group g begins at element g of its row */
-    bool add;            /* dx += */
+    cm_narrow_rows narrow; /* of y or dx */
+    int groups, n, step;   /* group g begins at element g of its row */
+    bool add;              /* dx += */
 } cm_minmax_args;
 
 /* The first place of the smallest of sign * x[i]; 0 if the first is NaN. All lanes call it. */
@@ -30,7 +31,10 @@ CM_KERNEL void cm_minmax_groups(const cm_minmax_args *k, int64_t item, const cm_
     float *y = cm_at(&k->y, group);
     int low = cm_first_least(x, 1.0f, k->n, k->step, lanes), high = cm_first_least(x, -1.0f, k->n, k->step, lanes);
     float least = x[(int64_t)low * k->step], range = cm_minmax_range_f(x[(int64_t)high * k->step] - least);
-    CM_EACH(i, lanes, k->n) y[(int64_t)i * k->step] = (x[(int64_t)i * k->step] - least) / range;
+    CM_EACH(i, lanes, k->n) {
+        y[(int64_t)i * k->step] = (x[(int64_t)i * k->step] - least) / range;
+        cm_put_narrow(&k->narrow, group.row, group.column + (int64_t)i * k->step, y[(int64_t)i * k->step]);
+    }
     if (!k->saved.data || lanes->index != 0) return;
     float *saved = cm_row(&k->saved, group.row) + 3 * group.column;
     saved[0] = (float)low;
@@ -51,8 +55,10 @@ CM_KERNEL void cm_minmax_slopes(const cm_minmax_args *k, int64_t item, const cm_
     cm_minmax_group_f g = {(int)saved[0], (int)saved[1], 0.0f, 0.0f, saved[2]};
     g.sum = (float)cm_lanes_sum(lanes, (double)sum);
     g.along = (float)cm_lanes_sum(lanes, (double)along);
-    CM_EACH(i, lanes, k->n)
-    cm_put(dx + (int64_t)i * k->step, cm_minmax_slope_f(dy[(int64_t)i * k->step], i, &g), k->add);
+    CM_EACH(i, lanes, k->n) {
+        cm_put(dx + (int64_t)i * k->step, cm_minmax_slope_f(dy[(int64_t)i * k->step], i, &g), k->add);
+        cm_put_narrow(&k->narrow, group.row, group.column + (int64_t)i * k->step, dx[(int64_t)i * k->step]);
+    }
 }
 
 CM_KERNEL_ENTRY(cm_minmax_groups, cm_minmax_args)

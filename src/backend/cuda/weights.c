@@ -26,6 +26,7 @@ static int renew(const cm_weight_copy *copy, void *queue) {
                           .n = copy->columns,
                           .to = (uint16_t *)(void *)copy->block.base,
                           .narrow = copy->stride,
+                          .columns = copy->stride,
                           .type = copy->type};
     return cm_narrow_each_launch(&args, (int64_t)copy->rows * copy->stride, 1, queue);
 }

@@ -1,0 +1,278 @@
+/* Copies of 16 bits of what dense layers read: written by the calls that make it they change no bit of an update, and
+ * save the launches of those that made them apart. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/tape_internal.h"
+#include "core/rng.h"
+#include "cuda_cpu.h"
+#include "support/main.h"
+#include "support/network.h"
+#include "support/trainer.h"
+#include "trainer/unroll.h"
+
+enum { B = 6, K = 3, A = 3, O = 5, CODES = 3, UPDATES = 2 };
+
+static const cm_support categories = {-10, 10, 21, true}, scalar = {0, 0, 1, false};
+
+/* ---- whole updates ---- */
+
+static float numbers[B * (K + 1) * O], ones[B * (K + 1)], policy[B * (K + 1) * A];
+static int32_t actions[B * K];
+
+static cm_train_batch make_batch(void) {
+    cm_rng rng = cm_rng_init(cm_key_make(5, CM_RNG_TEST, 0), 0);
+    for (int i = 0; i < B * (K + 1) * O; i++) numbers[i] = cm_rng_normal(&rng);
+    for (int i = 0; i < B * (K + 1); i++) ones[i] = 1.0f;
+    for (int i = 0; i < B * (K + 1) * A; i++) policy[i] = i % A == i / A % A ? 0.5f : 0.25f;
+    for (int i = 0; i < B * K; i++) actions[i] = i % A;
+    return (cm_train_batch){.observation = numbers,
+                            .actions = actions,
+                            .target_value = numbers,
+                            .target_reward = numbers + 7,
+                            .target_policy = policy,
+                            .value_mask = ones,
+                            .reward_mask = ones,
+                            .policy_mask = ones,
+                            .consistency_mask = ones,
+                            .target_observations = numbers};
+}
+
+/* The parameters behind some updates, with copies or without; freed by the caller. Returns the launches of one. */
+static int update(const cm_network_config *c, const cm_trainer_options *o, cm_dtype compute, bool copies,
+                  float **parameters, size_t *count) {
+    cm_backend_class class = cuda_cpu_class;
+    cm_backend cuda;
+    cm_network *network;
+    cm_trainer *trainer;
+    cm_pool *pool;
+    cm_train_report report;
+    const cm_train_batch batch = make_batch();
+    cuda_cpu_open(&cuda);
+    class.narrow = copies;
+    cuda.kind = &class;
+    ck_assert_msg(cm_network_create(c, &network) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(cm_pool_create(1, &pool), CM_OK);
+    cm_trainer_config config = {.network = network, .backend = &cuda, .pool = pool, .options = o, .batch = B};
+    config.unroll = K, config.compute = compute, config.seed = 1, config.total_updates = 100;
+    ck_assert_msg(cm_trainer_create(&config, &trainer) == CM_OK, "%s", cm_error_message());
+    const int before = cuda_cpu_launches;
+    for (int i = 0; i < UPDATES; i++)
+        ck_assert_msg(cm_trainer_update(trainer, &batch, &report) == CM_OK, "%s", cm_error_message());
+    const int launches = (cuda_cpu_launches - before) / UPDATES;
+    *count = cm_network_parameters(network)->parameters;
+    *parameters = malloc(*count * sizeof **parameters);
+    ck_assert_ptr_nonnull(*parameters);
+    memcpy(*parameters, cm_trainer_parameters(trainer, CM_WEIGHTS_ONLINE), *count * sizeof **parameters);
+    cm_trainer_destroy(trainer);
+    cm_pool_destroy(pool);
+    cm_network_destroy(network);
+    cuda_cpu_close(&cuda);
+    return launches;
+}
+
+/* Networks and losses; 0 is the one of which launches are counted. */
+static void make_kind(int kind, cm_network_config *c, cm_trainer_options *o) {
+    *c = cm_test_mlp(O, A, 16, 8, categories);
+    *o = cm_test_trainer_options(B);
+    o->hidden_gradient_scale = 0.5;
+    switch (kind) {
+    case 0: break;
+    case 1: /* nothing normalised, heads that are no whole eights, one number each */
+        c->norm = CM_NORM_NONE, c->minmax = false, c->hidden = 12, c->head_hidden = 5;
+        c->value_support = c->reward_support = scalar;
+        o->hidden_gradient_form = CM_HIDDEN_HOOK;
+        break;
+    case 2:
+        c->body = CM_BODY_GELU_LAYERNORM, c->residual_dynamics = true, c->trunk_layers = 1;
+        c->consistency = true, c->projection_hidden = c->projection_output = 8, c->predictor_hidden = 4;
+        o->consistency_weight = 1.0;
+        break;
+    case 3: c->model = CM_NETWORK_CHANCE, c->codes = CODES, c->encoder = true; break;
+    case 4: c->norm = CM_NORM_BATCH, c->encoding = CM_ENCODE_SCALED; break;
+    case 5: c->family = CM_FAMILY_CUMIND, c->blocks = 2, c->value_support = c->reward_support = scalar; break;
+    case 6:
+        c->family = CM_FAMILY_RESNET, c->observation_ndim = 3, c->observation[0] = 1, c->observation[1] = 1;
+        c->observation[2] = O, c->blocks = 1, c->channels = 4, c->head_channels = 2, c->norm = CM_NORM_BATCH;
+        break;
+    }
+}
+enum { KINDS = 7 };
+
+START_TEST(copies_change_no_bit_of_an_update) {
+    cm_network_config c;
+    cm_trainer_options o;
+    float *parameters[2];
+    size_t count;
+    make_kind(_i / 2, &c, &o);
+    const cm_dtype type = _i % 2 ? CM_F16 : CM_BF16;
+    const int apart = update(&c, &o, type, false, &parameters[0], &count);
+    const int together = update(&c, &o, type, true, &parameters[1], &count);
+    ck_assert_mem_eq(parameters[0], parameters[1], count * sizeof(float));
+    ck_assert_int_lt(together, apart);
+    free(parameters[0]);
+    free(parameters[1]);
+}
+END_TEST
+
+/* Inputs and gradients of dense layers that are copied apart. */
+static int copied_apart(const cm_tape *tape) {
+    int count = 0;
+    for (int i = 0; i < tape->forward.count; i++) {
+        const cm_tape_node *node = &tape->forward.node[i];
+        count += node->op == CM_OP_dense && tape->var[node->t[CM_T_dense_x]].shape.dtype == CM_F32;
+    }
+    for (int i = 0; i < tape->backward.count; i++) {
+        const cm_tape_node *node = &tape->backward.node[i];
+        if (node->op != CM_OP_dense_backward) continue;
+        count += node->t[CM_T_dense_backward_narrow_dy] == CM_NO_VAR;
+        count += node->t[CM_T_dense_backward_dweight] != CM_NO_VAR &&
+                 tape->var[node->t[CM_T_dense_backward_x]].shape.dtype == CM_F32;
+    }
+    return count;
+}
+
+START_TEST(an_unroll_copies_observations_and_raw_states_apart) {
+    cm_network_config c;
+    cm_trainer_options o;
+    cm_network *network;
+    cm_backend cuda;
+    cm_unroll unroll = {0};
+    make_kind(0, &c, &o);
+    cuda_cpu_open(&cuda);
+    ck_assert_int_eq(cm_network_create(&c, &network), CM_OK);
+    cm_trainer_config config = {.network = network, .backend = &cuda, .options = &o, .unroll = K, .compute = CM_BF16};
+    ck_assert_msg(cm_unroll_record(&config, B, &unroll) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_le(copied_apart(unroll.tape), 1 + K);
+    cm_tape_destroy(unroll.tape);
+    cm_network_destroy(network);
+    cuda_cpu_close(&cuda);
+}
+END_TEST
+
+/* ---- who writes a copy, who reads it ---- */
+
+enum { WIDTH = 16 };
+
+static cm_tape *tape;
+
+static void open_tape(void) { ck_assert_int_eq(cm_tape_create(true, CM_BF16, &tape), CM_OK); }
+static void close_tape(void) { cm_tape_destroy(tape); }
+
+static cm_var input(int rows) { return cm_tape_input(tape, CM_F32, 2, (int[]){rows, WIDTH}); }
+
+/* x times a weight [outputs, columns of x] of its own. */
+static cm_var layer(cm_var x, int outputs) {
+    static size_t offset;
+    const int inputs = cm_tape_shape(tape, x)->dim[1];
+    const cm_param weight = {
+        .ndim = 2, .dim = {outputs, inputs, 1, 1}, .offset = offset, .count = (size_t)outputs * (size_t)inputs};
+    offset += weight.count;
+    return cm_tape_dense(tape, x, cm_tape_param(tape, &weight), CM_NO_VAR, NULL, CM_ACT_NONE);
+}
+
+static const cm_tape_node *last_call(void) { return &tape->forward.node[tape->forward.count - 1]; }
+
+static void finish(void) {
+    cm_tape_narrow_copies(tape);
+    ck_assert_msg(cm_tape_finish(tape) == CM_OK, "%s", cm_error_message());
+}
+
+static const cm_tape_var *var_of(const cm_tape_node *node, int tensor) {
+    return node->t[tensor] == CM_NO_VAR ? NULL : &tape->var[node->t[tensor]];
+}
+
+START_TEST(parts_of_a_variable_are_parts_of_its_copy) {
+    const cm_var y = cm_tape_activation(tape, input(B), CM_ACT_TANH);
+    for (int i = 0; i < 2; i++) layer(cm_tape_columns(tape, y, i * WIDTH / 2, WIDTH / 2), 3);
+    finish();
+    const cm_tape_node *node = tape->forward.node;
+    const cm_tape_var *whole = var_of(&node[0], CM_T_activation_narrow);
+    ck_assert_ptr_nonnull(whole);
+    for (int i = 0; i < 2; i++) {
+        const cm_tape_var *x = var_of(&node[1 + i], CM_T_dense_x);
+        ck_assert_int_eq(x->shape.dtype, CM_BF16);
+        ck_assert_int_eq(x->shape.dim[1], WIDTH / 2);
+        ck_assert_int_eq(x->shape.stride, WIDTH);
+        ck_assert_uint_eq(x->offset, whole->offset + (size_t)i * WIDTH);
+    }
+}
+END_TEST
+
+START_TEST(slices_that_begin_between_eighths_are_read_in_float32) {
+    layer(cm_tape_columns(tape, cm_tape_activation(tape, input(B), CM_ACT_TANH), 4, 8), 3);
+    finish();
+    ck_assert_int_eq(var_of(last_call(), CM_T_dense_x)->shape.dtype, CM_F32);
+    ck_assert_ptr_null(var_of(last_call(), CM_T_dense_narrow_x));
+}
+END_TEST
+
+START_TEST(what_no_call_copies_the_first_layer_that_reads_it_does) {
+    const cm_var x = layer(input(B), WIDTH);
+    layer(x, 3);
+    layer(x, 5);
+    finish();
+    const cm_tape_node *node = tape->forward.node;
+    const cm_tape_var *copy = var_of(&node[1], CM_T_dense_narrow_x);
+    ck_assert_ptr_nonnull(copy);
+    ck_assert_int_eq(var_of(&node[1], CM_T_dense_x)->shape.dtype, CM_F32);
+    ck_assert_uint_eq(var_of(&node[2], CM_T_dense_x)->offset, copy->offset);
+    ck_assert_int_eq(var_of(&node[2], CM_T_dense_x)->shape.dtype, CM_BF16);
+}
+END_TEST
+
+/* A call that writes rows 0 .. B-1 of both[2 B] or those behind them, and a copy of them or none. */
+static void write_half(cm_var both, cm_var x, bool second, bool copies) {
+    const cm_tensor half = cm_tensor_2d(NULL, CM_F32, B, WIDTH);
+    copies ? cm_tape_activation(tape, x, CM_ACT_TANH) : cm_tape_one_hot(tape, x);
+    tape->forward.node[tape->forward.count - 1].t[0] =
+        cm_tape_view(tape, both, &half, second ? cm_tensor_bytes(&half) : 0, true);
+}
+
+START_TEST(all_that_have_written_it_last_must_copy_it) {
+    static const struct {
+        int calls;
+        bool second[3], copies[3];
+    } cases[] = {{2, {false, true}, {true, true}},
+                 {2, {false, true}, {true, false}},
+                 {3, {false, true, true}, {true, true, false}},
+                 {3, {false, true, true}, {true, false, true}}};
+    const int calls = cases[_i].calls, dim[2] = {2 * B, WIDTH};
+    const cm_var both = cm_tape_new(tape, CM_MEM_WORK, CM_F32, 2, dim, false), x = input(B);
+    for (int i = 0; i < calls; i++) write_half(both, x, cases[_i].second[i], cases[_i].copies[i]);
+    layer(both, 3);
+    finish();
+    const bool copied = cases[_i].copies[calls - 1];
+    ck_assert_int_eq(var_of(last_call(), CM_T_dense_x)->shape.dtype, copied ? CM_BF16 : CM_F32);
+    ck_assert_int_eq(var_of(last_call(), CM_T_dense_narrow_x) == NULL, copied);
+    ck_assert_int_eq(var_of(&tape->forward.node[0], CM_T_activation_narrow) != NULL, copied);
+}
+END_TEST
+
+START_TEST(others_stay_as_they_are) {
+    layer(cm_tape_activation(tape, input(B), CM_ACT_TANH), 3);
+    tape->training = _i != 0;
+    if (_i == 1) tape->compute = CM_F32;
+    finish();
+    ck_assert_int_eq(var_of(last_call(), CM_T_dense_x)->shape.dtype, CM_F32);
+    ck_assert_ptr_null(var_of(&tape->forward.node[0], CM_T_activation_narrow));
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("backend/cuda_copies");
+    TCase *updates = tcase_create("updates"), *tapes = tcase_create("tapes");
+    tcase_set_timeout(updates, 120);
+    tcase_add_loop_test(updates, copies_change_no_bit_of_an_update, 0, 2 * KINDS);
+    tcase_add_test(updates, an_unroll_copies_observations_and_raw_states_apart);
+    tcase_add_checked_fixture(tapes, open_tape, close_tape);
+    tcase_add_test(tapes, parts_of_a_variable_are_parts_of_its_copy);
+    tcase_add_test(tapes, slices_that_begin_between_eighths_are_read_in_float32);
+    tcase_add_test(tapes, what_no_call_copies_the_first_layer_that_reads_it_does);
+    tcase_add_loop_test(tapes, all_that_have_written_it_last_must_copy_it, 0, 4);
+    tcase_add_loop_test(tapes, others_stay_as_they_are, 0, 2);
+    suite_add_tcase(suite, updates);
+    suite_add_tcase(suite, tapes);
+    return cm_test_main(suite);
+}
