@@ -88,12 +88,12 @@ static bool can_stack(const cm_tape *tape, const cm_var *parts, const cm_var *gr
 }
 
 cm_var cm_tape_stack(cm_tape *tape, const cm_var *parts, int count) {
-    cm_var gradients[CM_TAPE_PARTS];
+    cm_var gradients[CM_TAPE_PARTS] = {CM_NO_VAR};
     if (count == 1) return parts[0];
     for (int i = 0; i < count; i++)
         if (tape->error != CM_OK || parts[i] == CM_NO_VAR) return CM_NO_VAR;
     for (int i = 0; i < count && i < CM_TAPE_PARTS; i++) gradients[i] = tape->var[parts[i]].grad;
-    if (count > CM_TAPE_PARTS || !can_stack(tape, parts, gradients, count)) {
+    if (count < 1 || count > CM_TAPE_PARTS || !can_stack(tape, parts, gradients, count)) {
         cm_tape_error(tape, "%d variables cannot be stacked: views, of several shapes, in other stacks, or too many",
                       count);
         return CM_NO_VAR;
