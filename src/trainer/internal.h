@@ -92,7 +92,8 @@ cm_status cm_trainer_play_again(cm_trainer *trainer) CM_MUST_USE;
 cm_mirror *cm_trainer_block(cm_trainer *trainer, cm_weights which);
 cm_mirror *cm_trainer_state_block(cm_trainer *trainer, cm_weights which);
 
-cm_status cm_trainer_repack(cm_trainer *trainer) CM_MUST_USE; /* after the device's parameters have changed */
+/* After the device's parameters, and with them the average, have changed; the target's, too, if `target`. */
+cm_status cm_trainer_repack(cm_trainer *trainer, bool target) CM_MUST_USE;
 
 /* target <- online, unless the step of this factor was none */
 cm_status cm_trainer_copy_target(cm_trainer *trainer, float *factor) CM_MUST_USE;

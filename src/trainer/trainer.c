@@ -117,7 +117,7 @@ static cm_status build(cm_trainer *t) {
     CM_TRY(cm_optimizer_create(&optimizer, &t->optimizer));
     if (t->config.bootstrap) CM_TRY(cm_values_create(t, &t->values));
     CM_TRY(cm_trainer_copy_slow(t));
-    return cm_trainer_repack(t);
+    return cm_trainer_repack(t, true);
 }
 
 cm_status cm_trainer_create(const cm_trainer_config *config, cm_trainer **out) {

@@ -102,9 +102,10 @@ static cm_status step(cm_trainer *t, cm_trainer_slot *slot, const float *gradien
     CM_TRY(cm_optimizer_step(t->optimizer, gradient, factor, t->updates));
     CM_TRY(update_statistics(t, factor));
     t->updates++;
-    if (every > 0 && t->updates % every == 0) CM_TRY(cm_trainer_copy_target(t, factor));
+    const bool moves_target = every > 0 && t->updates % every == 0;
+    if (moves_target) CM_TRY(cm_trainer_copy_target(t, factor));
     CM_TRY(cm_agreement_check(t));
-    return cm_trainer_repack(t);
+    return cm_trainer_repack(t, moves_target);
 }
 
 /* What there is to do with the gradient of the batch that was begun last, up to the results on the host. */

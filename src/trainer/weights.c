@@ -73,9 +73,9 @@ cm_status cm_trainer_fetch(cm_trainer *trainer, cm_trainer_part part) {
     return cm_mirror_fetch(&trainer->gradients);
 }
 
-cm_status cm_trainer_repack(cm_trainer *trainer) {
+cm_status cm_trainer_repack(cm_trainer *trainer, bool target) {
     const cm_mirror *blocks[3] = {&trainer->parameters, &trainer->average, &trainer->target};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2 + target; i++) {
         const cm_buffer *block = &blocks[i]->block;
         if (!block->base) continue;
         CM_TRY(cm_stream_repack(trainer->streams[0], block->base, block->bytes, trainer->config.pool));
@@ -87,7 +87,7 @@ cm_status cm_trainer_changed(cm_trainer *trainer) {
     cm_mirror *block[BLOCKS];
     list_blocks(trainer, block);
     for (int i = 0; i < BLOCKS; i++) CM_TRY(cm_mirror_push(block[i]));
-    return cm_trainer_repack(trainer);
+    return cm_trainer_repack(trainer, true);
 }
 
 int64_t cm_trainer_updates(const cm_trainer *trainer) { return trainer->updates; }

@@ -36,6 +36,7 @@ int cuda_cpu_launches;
     }
 
 LAUNCHER(cm_adam_each, cm_vector_args)
+LAUNCHER(cm_copies_each, cm_vector_args)
 LAUNCHER(cm_add_into_each, cm_vector_args)
 LAUNCHER(cm_avg_pool_each, cm_plane_args)
 LAUNCHER(cm_avg_pool_slopes, cm_plane_args)

@@ -1,5 +1,5 @@
 /* Kernels on flat vectors: sums of chunks, the norm, optimisers that renew the 16-bit copies of weights as they go,
- * moving averages. */
+ * these copies by themselves, moving averages. */
 #ifndef CM_BACKEND_CUDA_OPTIMISER_H
 #define CM_BACKEND_CUDA_OPTIMISER_H
 
@@ -14,6 +14,7 @@ typedef struct cm_copy {
     int64_t first, count;
     int step, columns, stride;
     cm_dtype type; /* of the copy */
+    int64_t cells; /* of the copy's rows that the weight has: rows times stride */
     uint16_t *to;
 } cm_copy;
 
@@ -29,7 +30,7 @@ typedef struct cm_vector_args {
     float scale; /* lerp */
     cm_rates_f rates;
     int copies;
-    cm_copy copy[CM_COPIES]; /* of weights in y */
+    cm_copy copy[CM_COPIES]; /* of weights in y, or in x */
 } cm_vector_args;
 
 /* Writes parameter `item`, and its copies. */
@@ -85,6 +86,16 @@ CM_KERNEL void cm_lerp_each(const cm_vector_args *k, int64_t item, const cm_lane
     if (cm_step_counts(k->factor)) k->y[item] = cm_lerp_f(k->y[item], k->x[item], k->scale);
 }
 
+/* Item: a cell of the copies, one copy after the other; 1 lane. The copy of x, with zeros behind the columns. */
+CM_KERNEL void cm_copies_each(const cm_vector_args *k, int64_t item, const cm_lanes *lanes) {
+    const cm_copy *copy = k->copy;
+    (void)lanes;
+    for (; item >= copy->cells; copy++) item -= copy->cells;
+    cm_place place = cm_place_of(item, copy->stride);
+    const float *row = k->x + copy->first + place.row * copy->step;
+    copy->to[item] = cm_narrow(place.column < copy->columns ? row[place.column] : 0.0f, copy->type);
+}
+
 /* Item: a block of CM_NORM_BLOCK elements; CM_BLOCK lanes. y[item] = its sum of squares. */
 CM_KERNEL void cm_sum_squares_blocks(const cm_vector_args *k, int64_t item, const cm_lanes *lanes) {
     int64_t first = item * CM_NORM_BLOCK, end = first + CM_NORM_BLOCK < k->n ? first + CM_NORM_BLOCK : k->n;
@@ -108,6 +119,7 @@ CM_KERNEL void cm_clip_all(const cm_vector_args *k, int64_t item, const cm_lanes
 
 CM_KERNEL_ENTRY(cm_clip_all, cm_vector_args)
 CM_KERNEL_ENTRY(cm_add_into_each, cm_vector_args)
+CM_KERNEL_ENTRY(cm_copies_each, cm_vector_args)
 CM_KERNEL_ENTRY(cm_adam_each, cm_vector_args)
 CM_KERNEL_ENTRY(cm_sgd_each, cm_vector_args)
 CM_KERNEL_ENTRY(cm_lerp_each, cm_vector_args)

@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "backend/cuda/dense.h"
 #include "backend/cuda/ops.h"
 #include "core/arena.h"
 
@@ -20,15 +19,29 @@ cm_status cm_weights_open(void **out) {
     return CM_OK;
 }
 
+/* Elements from the first to behind the last one. */
+static int64_t span(const cm_weight_copy *copy) { return (int64_t)(copy->rows - 1) * copy->step + copy->columns; }
+
+static cm_copy as_kernels_see_it(const cm_weight_copy *copy, const float *block) {
+    return (cm_copy){.first = copy->weight - block,
+                     .count = span(copy),
+                     .step = copy->step,
+                     .columns = copy->columns,
+                     .stride = copy->stride,
+                     .cells = (int64_t)copy->rows * copy->stride,
+                     .type = copy->type,
+                     .to = (uint16_t *)(void *)copy->block.base};
+}
+
+static int launch(const cm_vector_args *args, void *queue) {
+    int64_t cells = 0;
+    for (int i = 0; i < args->copies; i++) cells += args->copy[i].cells;
+    return args->copies > 0 ? cm_copies_each_launch(args, cells, 1, queue) : 0;
+}
+
 static int renew(const cm_weight_copy *copy, void *queue) {
-    cm_rows from = {(float *)copy->weight, copy->step};
-    cm_dense_args args = {.x = from,
-                          .n = copy->columns,
-                          .to = (uint16_t *)(void *)copy->block.base,
-                          .narrow = copy->stride,
-                          .columns = copy->stride,
-                          .type = copy->type};
-    return cm_narrow_each_launch(&args, (int64_t)copy->rows * copy->stride, 1, queue);
+    cm_vector_args args = {.x = copy->weight, .copies = 1, .copy = {as_kernels_see_it(copy, copy->weight)}};
+    return launch(&args, queue);
 }
 
 static cm_status add_new(cm_stream *stream, weights *w, const cm_weight_copy *wanted, cm_weight_copy **out) {
@@ -99,19 +112,23 @@ void cm_weights_release(const cm_stream *stream, cm_weight_copy *copy) {
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Elements from the first to behind the last one. */
-static int64_t span(const cm_weight_copy *copy) { return (int64_t)(copy->rows - 1) * copy->step + copy->columns; }
-
 static bool lies_in(const cm_weight_copy *copy, const float *block, int64_t n) {
     return copy->weight >= block && copy->weight + span(copy) <= block + n;
 }
 
 int cm_weights_renew(void *weights_, void *queue, const void *block, size_t bytes) {
     weights *w = weights_;
+    cm_vector_args args = {.x = block};
     int result = 0;
     pthread_mutex_lock(&w->lock);
-    for (const cm_weight_copy *copy = w->first; copy && result == 0; copy = copy->next)
-        if (lies_in(copy, block, (int64_t)(bytes / sizeof(float)))) result = renew(copy, queue);
+    for (const cm_weight_copy *copy = w->first; copy && result == 0; copy = copy->next) {
+        if (!lies_in(copy, block, (int64_t)(bytes / sizeof(float)))) continue;
+        args.copy[args.copies++] = as_kernels_see_it(copy, block);
+        if (args.copies < CM_COPIES) continue;
+        result = launch(&args, queue);
+        args.copies = 0;
+    }
+    if (result == 0) result = launch(&args, queue);
     pthread_mutex_unlock(&w->lock);
     return result;
 }
@@ -122,14 +139,7 @@ int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t 
     pthread_mutex_lock(&w->lock);
     for (const cm_weight_copy *copy = w->first; copy && count < CM_COPIES; copy = copy->next) {
         if (copy->weight >= parameters + n || copy->weight + span(copy) <= parameters) continue;
-        cm_copy found = {.first = copy->weight - parameters,
-                         .count = span(copy),
-                         .step = copy->step,
-                         .columns = copy->columns,
-                         .stride = copy->stride,
-                         .type = copy->type,
-                         .to = (uint16_t *)(void *)copy->block.base};
-        out[count++] = found;
+        out[count++] = as_kernels_see_it(copy, parameters);
     }
     pthread_mutex_unlock(&w->lock);
     return count;
