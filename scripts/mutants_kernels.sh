@@ -96,6 +96,8 @@ backend/cuda/optimiser.h|first = item * CM_NORM_BLOCK|first = item * (CM_NORM_BL
 backend/cuda/optimiser.h|sum += (double)k->x[i] * (double)k->x[i]|sum += (double)k->x[i]
 backend/cuda/optimiser.h|if (place.column < copy->columns)|if (place.column <= copy->columns)
 backend/cuda/optimiser.h|place.row * copy->stride|place.row * copy->step
+backend/cuda/optimiser.h|place.column < copy->columns ? row|place.column <= copy->columns ? row
+backend/cuda/optimiser.h|copy++) item -= copy->cells|copy++) item -= copy->count
 backend/cuda/optimiser.h|cm_narrow(value, copy->type)|cm_narrow(value, CM_BF16)
 backend/cuda/optimiser.h|rates->gradient_scale *= k->factor[0]|rates->gradient_scale *= k->factor[1]
 backend/formulas.h|sqrt(squares) / scale|squares / scale

@@ -102,6 +102,39 @@ START_TEST(an_optimiser_step_renews_the_copies_of_weights) {
 }
 END_TEST
 
+enum { LAYERS = CM_COPIES + 7, ROOM = 5 * 12 };
+
+/* Layer i: 1 to 5 rows of 2 to 12 columns of a piece of its own. */
+static cm_tensor layer_at(float *parameters, int i) {
+    return cm_tensor_2d(parameters + (size_t)i * ROOM, CM_F32, 1 + i % 5, 2 + i % 11);
+}
+
+/* More copies than one launch renews, of several shapes and both types. */
+START_TEST(all_copies_of_a_block_are_renewed) {
+    static float parameters[LAYERS * ROOM], x[12], y[5];
+    for (int i = 0; i < LAYERS; i++) {
+        cm_call call = {.op = CM_OP_dense, .attr = {.compute = narrow[i % 2]}};
+        call.t[CM_T_dense_weight] = layer_at(parameters, i);
+        call.t[CM_T_dense_y] = cm_tensor_2d(y, CM_F32, 1, call.t[CM_T_dense_weight].dim[0]);
+        call.t[CM_T_dense_x] = cm_tensor_2d(x, CM_F32, 1, call.t[CM_T_dense_weight].dim[1]);
+        ck_assert_int_eq(cm_call_prepare(bench.stream, &call), CM_OK);
+    }
+    for (int i = 0; i < LAYERS * ROOM; i++) parameters[i] = 0.31f * (float)(i + 1);
+    ck_assert_int_eq(cm_backend_repack(bench.backend, parameters, sizeof parameters, NULL), CM_OK);
+    for (int i = 0; i < LAYERS; i++) {
+        const cm_tensor weight = layer_at(parameters, i);
+        const float *values = weight.data;
+        cm_copy copy[CM_COPIES];
+        ck_assert_int_eq(cm_weights_within(bench.stream, values, ROOM, copy), 1);
+        for (int r = 0; r < weight.dim[0]; r++)
+            for (int c = 0; c < copy->stride; c++) {
+                const float value = c < weight.dim[1] ? values[r * weight.dim[1] + c] : 0.0f;
+                ck_assert_uint_eq(copy->to[r * copy->stride + c], cm_narrow(value, narrow[i % 2]));
+            }
+    }
+}
+END_TEST
+
 /* ---- numbers out of range ---- */
 
 /* An action or row number that is out of range makes its row NaN and touches nothing else. */
@@ -269,6 +302,7 @@ int main(void) {
     tcase_add_test(tests, scattering_to_a_row_that_is_not_there_writes_nothing);
     tcase_add_test(tests, outputs_take_the_place_of_gradients);
     tcase_add_test(tests, changed_weights_count_after_repack);
+    tcase_add_test(tests, all_copies_of_a_block_are_renewed);
     tcase_add_test(tests, chunks_cover_all_rows_and_fit_their_memory);
     return cm_test_main(suite);
 }

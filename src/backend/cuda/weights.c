@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "backend/cuda/dense.h"
 #include "backend/cuda/ops.h"
 #include "core/arena.h"
 
