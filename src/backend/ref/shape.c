@@ -93,9 +93,13 @@ cm_status cm_ref_action_encoding_backward(cm_stream *stream, const cm_call *call
     (void)stream;
     const cm_tensor *dx = REF_ARG(call, action_encoding_backward, dx),
                     *dy = REF_ARG(call, action_encoding_backward, dy);
-    for (int r = 0; r < ref_vectors(dx); r++)
-        for (int c = 0; c < cm_tensor_last(dx); c++)
-            ref_put(ref_vector(dx, r) + c, (double)ref_vector(dy, r)[c], REF_ADDS(call, action_encoding_backward, dx));
+    const int channels = cm_tensor_last(dx), vectors = ref_vectors(dx);
+    const bool add = REF_ADDS(call, action_encoding_backward, dx);
+    for (int r = 0; r < vectors; r++) {
+        float *to = ref_vector(dx, r);
+        const float *from = ref_vector(dy, r);
+        for (int c = 0; c < channels; c++) to[c] = add ? to[c] + from[c] : from[c];
+    }
     return CM_OK;
 }
 
