@@ -135,6 +135,36 @@ START_TEST(all_copies_of_a_block_are_renewed) {
 }
 END_TEST
 
+/* Launches that it takes to renew the copies of weights in parameters[PARAMETERS]. */
+static int launches_to_renew(float *parameters) {
+    const int before = cuda_cpu_launches;
+    ck_assert_int_eq(cm_stream_repack(bench.stream, parameters, PARAMETERS * sizeof *parameters, NULL), CM_OK);
+    return cuda_cpu_launches - before;
+}
+
+static void take_step(float *parameters, float *momentum, float *gradient, int first, int count) {
+    cm_call step = {.op = CM_OP_sgd_step, .attr = {.learning_rate = 0.5, .gradient_scale = 1.0}};
+    float *const tensors[3] = {parameters, momentum, gradient};
+    for (int t = 0; t < 3; t++) step.t[t] = cm_tensor_1d(tensors[t] + first, CM_F32, count);
+    ck_assert_int_eq(cm_call_eager(bench.stream, &step), CM_OK);
+}
+
+START_TEST(copies_that_an_optimiser_step_has_renewed_are_not_renewed_again) {
+    float parameters[PARAMETERS] = {0}, momentum[PARAMETERS] = {0}, gradient[PARAMETERS] = {0}, x[INPUTS], y[OUTPUTS];
+    int32_t action = 0;
+    prepare_layer(CM_BF16, parameters, x, y, &action);
+    ck_assert_int_eq(launches_to_renew(parameters), 1);
+    take_step(parameters, momentum, gradient, 0, PARAMETERS);
+    ck_assert_int_eq(launches_to_renew(parameters), 0);
+    ck_assert_int_eq(launches_to_renew(parameters), 1); /* who asks for it without a step has changed something */
+    take_step(parameters, momentum, gradient, 0, SPLIT);
+    take_step(parameters, momentum, gradient, SPLIT, PARAMETERS - SPLIT);
+    ck_assert_int_eq(launches_to_renew(parameters), 0);
+    take_step(parameters, momentum, gradient, 0, SPLIT);
+    ck_assert_int_eq(launches_to_renew(parameters), 1);
+}
+END_TEST
+
 /* ---- numbers out of range ---- */
 
 /* An action or row number that is out of range makes its row NaN and touches nothing else. */
@@ -294,6 +324,7 @@ int main(void) {
                             families[i].first, families[i].last + 1);
     tcase_add_test(add_case(suite, "dense"), columns_of_few_and_of_many_rows_are_summed);
     tcase_add_loop_test(add_case(suite, "optimiser"), an_optimiser_step_renews_the_copies_of_weights, 0, 2);
+    tcase_add_test(add_case(suite, "optimiser"), copies_that_an_optimiser_step_has_renewed_are_not_renewed_again);
     tcase_add_test(add_case(suite, "optimiser"), clip_renews_the_loss_scale);
     tcase_add_test(add_case(suite, "minmax"), ties_go_to_the_first);
     TCase *tests = add_case(suite, "rest");

@@ -122,9 +122,10 @@ int cm_weights_renew(void *weights_, void *queue, const void *block, size_t byte
     cm_vector_args args = {.x = block};
     int result = 0;
     pthread_mutex_lock(&w->lock);
-    for (const cm_weight_copy *copy = w->first; copy && result == 0; copy = copy->next) {
+    for (cm_weight_copy *copy = w->first; copy && result == 0; copy = copy->next) {
         if (!lies_in(copy, block, (int64_t)(bytes / sizeof(float)))) continue;
-        args.copy[args.copies++] = as_kernels_see_it(copy, block);
+        if (copy->written != span(copy)) args.copy[args.copies++] = as_kernels_see_it(copy, block);
+        copy->written = 0;
         if (args.copies < CM_COPIES) continue;
         result = launch(&args, queue);
         args.copies = 0;
@@ -138,8 +139,10 @@ int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t 
     weights *w = cm_ops_weights(stream);
     int count = 0;
     pthread_mutex_lock(&w->lock);
-    for (const cm_weight_copy *copy = w->first; copy && count < CM_COPIES; copy = copy->next) {
-        if (copy->weight >= parameters + n || copy->weight + span(copy) <= parameters) continue;
+    for (cm_weight_copy *copy = w->first; copy && count < CM_COPIES; copy = copy->next) {
+        const int64_t first = copy->weight - parameters, end = first + span(copy);
+        if (first >= n || end <= 0) continue;
+        copy->written += (end < n ? end : n) - (first > 0 ? first : 0);
         out[count++] = as_kernels_see_it(copy, parameters);
     }
     pthread_mutex_unlock(&w->lock);
