@@ -43,8 +43,9 @@ backend/cuda/rows.h|cm_narrow(value, rows->type)|cm_narrow(value, CM_BF16)
 backend/cuda/elementwise.h|at.row, at.column, *out)|at.row, at.column, value)
 backend/cuda/layer_norm.h|run.row, first + i, y[i])|run.row, i, y[i])
 backend/cuda/layer_norm.h|run.row, first + i, *dx)|run.row, i, *dx)
-backend/cuda/minmax.h|(int64_t)i * k->step, y[(int64_t)i * k->step])|(int64_t)i * k->step, y[i])
-backend/cuda/minmax.h|(int64_t)i * k->step, dx[(int64_t)i * k->step])|(int64_t)i * k->step, dx[0])
+backend/cuda/minmax.h|group.column + at, y[at])|group.column + i, y[at])
+backend/cuda/minmax.h|group.column + at, x[at])|group.column + at, y[at])
+backend/cuda/minmax.h|group.column + at, dx[at])|group.column + at, dx[0])
 backend/cuda/support.h|item, i, dlogits[i])|item, i, dlogits[0])
 backend/cuda/losses.h|item, i, dx[i])|item, i, c * slope)
 backend/cuda/losses.h|item, 0, *dx)|item, 0, off)
@@ -67,7 +68,7 @@ backend/cuda/batch_norm.h|k->constant ? 0.0f : 1.0f / (float)k->chunks.rows|1.0f
 backend/cuda/batch_norm.h|k->variance + (item - k->channels)|k->variance + item % 2
 backend/cuda/batch_norm.h|if (!cm_step_counts(k->factor)) return|if (cm_step_counts(k->factor)) return
 backend/cuda/minmax.h|cm_first_least(x, -1.0f, k->n|cm_first_least(x, 1.0f, k->n
-backend/cuda/minmax.h|(x[(int64_t)i * k->step] - least) / range|x[(int64_t)i * k->step] / range
+backend/cuda/minmax.h|(x[at] - least) / range|x[at] / range
 backend/cuda/minmax.h|saved[2] = 1.0f / range|saved[2] = range
 backend/cuda/minmax.h|sign * x[(int64_t)i * step]|x[(int64_t)i * step]
 backend/cuda/softmax.h|most = cm_lanes_max(lanes, most)|most = most + 0.0f * cm_lanes_max(lanes, most)

@@ -33,7 +33,7 @@ static const char *const shapes[CM_OP_COUNT] = {
     [CM_OP_batch_norm_inference_backward] =
         "x[*,C] dy[=x] y[=x] scale[C] mean[C] variance[C] dx[=x]+ dscale[C]+ dshift[C]+ dresidual[=x]+",
     [CM_OP_batch_norm_update] = "mean[C] variance[C] stats[n,2*C] factor[2]",
-    [CM_OP_minmax] = "x[B,~N] y[=x] saved[B,3*g] narrow[=y]",
+    [CM_OP_minmax] = "x[B,~N] y[=x] saved[B,3*g] narrow[=y] narrow_x[=x]",
     [CM_OP_minmax_backward] = "y[B,~N] dy[=y] saved[B,3*g] dx[=y]+ narrow[=dx]",
     [CM_OP_simnorm] = "x[*,n] y[=x]",
     [CM_OP_simnorm_backward] = "y[*,n] dy[=y] dx[=y]+",

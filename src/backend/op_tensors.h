@@ -99,7 +99,7 @@ enum {
     CM_T_batch_norm_update_stats,
     CM_T_batch_norm_update_factor
 };
-enum { CM_T_minmax_y, CM_T_minmax_saved, CM_T_minmax_x, CM_T_minmax_narrow };
+enum { CM_T_minmax_y, CM_T_minmax_saved, CM_T_minmax_x, CM_T_minmax_narrow, CM_T_minmax_narrow_x };
 enum {
     CM_T_minmax_backward_dx,
     CM_T_minmax_backward_dy,

@@ -17,7 +17,7 @@ typedef struct area {
     int row, rows, column, columns;
 } area;
 
-/* A call that writes an area. */
+/* A call that writes an area, or a copy of it. */
 typedef struct writing {
     cm_tape_node *node;
     int copy; /* tensor of the call for the copy, NOWHERE: it has none */
@@ -169,6 +169,13 @@ static void read_dense_backward(copier *c, cm_tape_node *node) {
         node->t[CM_T_dense_backward_narrow_dy] = written_copy(c, &a);
 }
 
+/* States are scaled in a call of their own, and what is in front of that is read by layers, too. */
+static void read_minmax(copier *c, cm_tape_node *node) {
+    area a;
+    const cm_var x = node->t[CM_T_minmax_x];
+    if (c->tape->var[x].shape.ndim == 2 && find_area(c, x, &a)) add_writing(c, node, CM_T_minmax_narrow_x, false, &a);
+}
+
 /* Where a call that writes `tensor` takes its copy. */
 static int place_of_copy(cm_op op, int tensor) {
     static const struct {
@@ -208,6 +215,7 @@ static void go_through(copier *c, cm_tape_list *list) {
         if (cm_tape_is_silent(c->tape, node)) continue;
         if (node->op == CM_OP_dense) read_dense(c, node);
         if (node->op == CM_OP_dense_backward) read_dense_backward(c, node);
+        if (node->op == CM_OP_minmax) read_minmax(c, node);
         write_all(c, node);
     }
 }

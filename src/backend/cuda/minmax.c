@@ -14,6 +14,7 @@ cm_status cm_cuda_minmax(cm_stream *stream, const cm_call *call) {
     args.y = cm_rows_of(CM_ARG(call, minmax, y));
     args.saved = cm_rows_of(CM_ARG(call, minmax, saved));
     args.narrow = cm_narrow_rows_of(CM_ARG(call, minmax, narrow));
+    args.narrow_x = cm_narrow_rows_of(CM_ARG(call, minmax, narrow_x));
     CM_LAUNCH(stream, call, cm_minmax_groups, &args, (int64_t)x->dim[0] * args.groups, cm_lanes_for(args.n));
     return CM_OK;
 }

@@ -7,9 +7,9 @@
 
 typedef struct cm_minmax_args {
     cm_rows y, saved, x, dx, dy;
-    cm_narrow_rows narrow; /* of y or dx */
-    int groups, n, step;   /* group g begins at element g of its row */
-    bool add;              /* dx += */
+    cm_narrow_rows narrow, narrow_x; /* of y or dx; of x */
+    int groups, n, step;             /* group g begins at element g of its row */
+    bool add;                        /* dx += */
 } cm_minmax_args;
 
 /* The first place of the smallest of sign * x[i]; 0 if the first is NaN. All lanes call it. */
@@ -32,8 +32,10 @@ CM_KERNEL void cm_minmax_groups(const cm_minmax_args *k, int64_t item, const cm_
     int low = cm_first_least(x, 1.0f, k->n, k->step, lanes), high = cm_first_least(x, -1.0f, k->n, k->step, lanes);
     float least = x[(int64_t)low * k->step], range = cm_minmax_range_f(x[(int64_t)high * k->step] - least);
     CM_EACH(i, lanes, k->n) {
-        y[(int64_t)i * k->step] = (x[(int64_t)i * k->step] - least) / range;
-        cm_put_narrow(&k->narrow, group.row, group.column + (int64_t)i * k->step, y[(int64_t)i * k->step]);
+        const int64_t at = (int64_t)i * k->step;
+        y[at] = (x[at] - least) / range;
+        cm_put_narrow(&k->narrow, group.row, group.column + at, y[at]);
+        cm_put_narrow(&k->narrow_x, group.row, group.column + at, x[at]);
     }
     if (!k->saved.data || lanes->index != 0) return;
     float *saved = cm_row(&k->saved, group.row) + 3 * group.column;
@@ -56,8 +58,9 @@ CM_KERNEL void cm_minmax_slopes(const cm_minmax_args *k, int64_t item, const cm_
     g.sum = (float)cm_lanes_sum(lanes, (double)sum);
     g.along = (float)cm_lanes_sum(lanes, (double)along);
     CM_EACH(i, lanes, k->n) {
-        cm_put(dx + (int64_t)i * k->step, cm_minmax_slope_f(dy[(int64_t)i * k->step], i, &g), k->add);
-        cm_put_narrow(&k->narrow, group.row, group.column + (int64_t)i * k->step, dx[(int64_t)i * k->step]);
+        const int64_t at = (int64_t)i * k->step;
+        cm_put(dx + at, cm_minmax_slope_f(dy[at], i, &g), k->add);
+        cm_put_narrow(&k->narrow, group.row, group.column + at, dx[at]);
     }
 }
 
