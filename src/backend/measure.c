@@ -167,6 +167,7 @@ cm_status cm_measure_open(const cm_backend *of, cm_backend **out) {
     measure *m = (*out)->state;
     m->kind = measure_class;
     m->kind.search_kernels = of->kind->search_kernels;
+    m->kind.narrow = of->kind->narrow;
     (*out)->kind = &m->kind;
     return CM_OK;
 }

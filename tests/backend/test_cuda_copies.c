@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/measure.h"
 #include "backend/tape_internal.h"
 #include "core/rng.h"
 #include "cuda_cpu.h"
@@ -133,20 +134,40 @@ static int copied_apart(const cm_tape *tape) {
     return count;
 }
 
-START_TEST(an_unroll_copies_nothing_but_observations_apart) {
+/* The tape of an update of kind 0 in bfloat16. */
+static cm_tape *record(cm_backend *backend) {
     cm_network_config c;
     cm_trainer_options o;
     cm_network *network;
-    cm_backend cuda;
     cm_unroll unroll = {0};
     make_kind(0, &c, &o);
-    cuda_cpu_open(&cuda);
     ck_assert_int_eq(cm_network_create(&c, &network), CM_OK);
-    cm_trainer_config config = {.network = network, .backend = &cuda, .options = &o, .unroll = K, .compute = CM_BF16};
+    cm_trainer_config config = {.network = network, .backend = backend, .options = &o, .unroll = K};
+    config.compute = CM_BF16;
     ck_assert_msg(cm_unroll_record(&config, B, &unroll) == CM_OK, "%s", cm_error_message());
-    ck_assert_int_eq(copied_apart(unroll.tape), 1);
-    cm_tape_destroy(unroll.tape);
     cm_network_destroy(network);
+    return unroll.tape;
+}
+
+START_TEST(an_unroll_copies_nothing_but_observations_apart) {
+    cm_backend cuda;
+    cuda_cpu_open(&cuda);
+    cm_tape *unroll = record(&cuda);
+    ck_assert_int_eq(copied_apart(unroll), 1);
+    cm_tape_destroy(unroll);
+    cuda_cpu_close(&cuda);
+}
+END_TEST
+
+START_TEST(a_plan_of_memory_has_room_for_copies) {
+    cm_backend cuda, *measure;
+    cuda_cpu_open(&cuda);
+    ck_assert_int_eq(cm_measure_open(&cuda, &measure), CM_OK);
+    cm_tape *unroll = record(&cuda), *planned = record(measure);
+    ck_assert_uint_eq(cm_tape_bytes(planned, CM_MEM_WORK), cm_tape_bytes(unroll, CM_MEM_WORK));
+    cm_tape_destroy(unroll);
+    cm_tape_destroy(planned);
+    cm_backend_close(measure);
     cuda_cpu_close(&cuda);
 }
 END_TEST
@@ -266,6 +287,7 @@ int main(void) {
     tcase_set_timeout(updates, 120);
     tcase_add_loop_test(updates, copies_change_no_bit_of_an_update, 0, 2 * KINDS);
     tcase_add_test(updates, an_unroll_copies_nothing_but_observations_apart);
+    tcase_add_test(updates, a_plan_of_memory_has_room_for_copies);
     tcase_add_checked_fixture(tapes, open_tape, close_tape);
     tcase_add_test(tapes, parts_of_a_variable_are_parts_of_its_copy);
     tcase_add_test(tapes, slices_that_begin_between_eighths_are_read_in_float32);
