@@ -69,7 +69,7 @@ static cm_status set_preference(cublasLtMatmulPreference_t wish, cublasLtMatmulP
 }
 
 /* Bytes that an address is a multiple of. */
-static uint32_t alignment_of(int gap) { return gap == 0 ? 16 : gap % 8 == 0 ? 8 : 4; }
+static uint32_t alignment_of(int gap) { return gap == 0 ? 16 : gap % 8 == 0 ? 8 : gap % 4 == 0 ? 4 : 2; }
 
 static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 

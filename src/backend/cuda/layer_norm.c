@@ -48,7 +48,6 @@ static cm_status parameter_gradients(cm_stream *stream, const cm_call *call, con
 cm_status cm_cuda_layer_norm_backward(cm_stream *stream, const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, layer_norm_backward, x);
     cm_layer_norm_args args = args_of(call, x);
-    args.y = cm_rows_of(CM_ARG(call, layer_norm_backward, y));
     args.saved = cm_rows_of(CM_ARG(call, layer_norm_backward, saved));
     args.dx = cm_rows_of(CM_ARG(call, layer_norm_backward, dx));
     args.narrow = cm_narrow_rows_of(CM_ARG(call, layer_norm_backward, narrow));

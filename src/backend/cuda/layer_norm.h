@@ -5,9 +5,9 @@
 #include "backend/cuda/columns.h"
 
 typedef struct cm_layer_norm_args {
-    cm_rows y, saved, x, dx, dy;
-    cm_narrow_rows narrow;      /* of y or dx */
-    const float *scale, *shift; /* [groups * n] */
+    cm_rows y, saved, x, dx, dy; /* y: forward only */
+    cm_narrow_rows narrow;       /* of y or dx */
+    const float *scale, *shift;  /* [groups * n] */
     int groups, n;
     float epsilon;
     cm_activation activation;
@@ -44,7 +44,8 @@ typedef struct cm_layer_norm_element {
 static CM_HD inline cm_layer_norm_element cm_layer_norm_at(const cm_layer_norm_args *k, int64_t row, int64_t i) {
     const float *saved = cm_row(&k->saved, row) + 2 * (i / k->n);
     float normal = (cm_row(&k->x, row)[i] - saved[0]) * saved[1];
-    float slope = cm_slope_f(k->activation, normal * k->scale[i] + k->shift[i], cm_row(&k->y, row)[i]);
+    float before = normal * k->scale[i] + k->shift[i]; /* as positive as what relu has made of it */
+    float slope = cm_slope_f(k->activation, before, before);
     cm_layer_norm_element e = {normal, cm_row(&k->dy, row)[i] * slope};
     return e;
 }
