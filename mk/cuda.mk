@@ -53,10 +53,18 @@ $(BUILD)/lib/cumind_cuda.so: $(CUDA_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(NVCC) -shared $(CUDA_CODE) $^ -L$(CUDA_LIB) -Xlinker -rpath=$(CUDA_LIB) -lcublasLt -lcudnn -o $@
 
-# cuDNN plans convolutions for GPUs that are not there; where it is not installed the test says so.
+# cuDNN plans convolutions for GPUs that are not there, and compiles kernels where it finds a driver's functions; where it is
+# not installed the test says so.
 CUDNN := $(if $(NVCC),$(wildcard $(dir $(NVCC))../include/cudnn.h))
-$(BUILD)/tests/backend/test_dnn_graph: $(BUILD)/$(if $(CUDNN),src/backend/cuda/dnn_graph.c.o,tests/backend/dnn_graph_absent.o)
-$(BUILD)/tests/backend/test_dnn_graph: LIBS += $(if $(CUDNN),-L$(CUDA_LIB) -Wl$(comma)-rpath=$(CUDA_LIB) -lcudnn)
+DNN_TEST := $(BUILD)/tests/backend/test_dnn_graph
+DNN_DRIVER := $(BUILD)/tests/modules/dnn_driver.so
+$(DNN_TEST): $(BUILD)/$(if $(CUDNN),src/backend/cuda/dnn_graph.c.o,tests/backend/dnn_graph_absent.o)
+$(DNN_TEST): LIBS += $(if $(CUDNN),-L$(CUDA_LIB) -Wl$(comma)-rpath=$(CUDA_LIB) -lcudnn)
+$(DNN_TEST): | $(DNN_DRIVER)
+$(DNN_TEST).o: EXTRA_FLAGS += -DCM_TEST_DRIVER=\"$(abspath $(DNN_DRIVER))\"
+$(DNN_DRIVER): tests/modules/dnn_driver.c $(BUILD)/flags.stamp
+	$(call say,CC,$@)
+	$(SHARED_TEST) -Wl,-soname,libcuda.so.1 $< -o $@
 
 # The tests that have something to do on a GPU, or that stand in for it.
 GPU_TESTS = $(addprefix $(BUILD)/tests/backend/test_,cuda_ops cuda_planes cuda_copies ops_far ops nonfinite streams op_speed) \

@@ -19,6 +19,8 @@ static const char *const shapes[CM_OP_COUNT] = {
     [CM_OP_dense_backward] = "dy[B,o] x[B,i] weight[o,i+E] action[B] dx[B,i]+ dweight[o,i+E]+ dbias[o]+ narrow_dy[=dy]",
     [CM_OP_conv2d] = "x[B,H,W,C] weight[O,k,k,C] bias[O] y[B,H/s,W/s,O]+",
     [CM_OP_conv2d_backward] = "x[B,H,W,C] weight[O,k,k,C] dy[B,H/s,W/s,O] dx[=x]+ dweight[=weight]+ dbias[O]+",
+    [CM_OP_conv2d_norm] =
+        "x[B,H,W,C] weight[O,k,k,C] scale[O] shift[O] mean[O] variance[O] y[B,H/s,W/s,O] residual[=y]",
     [CM_OP_activation] = "x[any] y[=x] narrow[=y]",
     [CM_OP_activation_backward] = "y[any] dy[=y] x[=y] dx[=y]+ narrow[=dx]",
     [CM_OP_add] = "a[any] b[=a] y[=a] narrow[=y]",
@@ -310,6 +312,8 @@ static bool may_be_narrow(const cm_call *call, int i) {
     case CM_OP_conv2d:
         return planes && (i == CM_T_conv2d_x || (i == CM_T_conv2d_y && !call->t[CM_T_conv2d_bias].data &&
                                                  call->attr.activation == CM_ACT_NONE && !call->attr.accumulate));
+    case CM_OP_conv2d_norm:
+        return planes && (i == CM_T_conv2d_norm_x || i == CM_T_conv2d_norm_y || i == CM_T_conv2d_norm_residual);
     case CM_OP_batch_norm_inference:
         return planes && (i == CM_T_batch_norm_inference_x ||
                           ((i == CM_T_batch_norm_inference_y || i == CM_T_batch_norm_inference_residual) &&
@@ -398,7 +402,7 @@ static cm_status check_encoding(const cm_call *call, const cm_tensor *state, int
 
 static cm_status check_conv2d(const cm_call *call, const cm_tensor *weight) {
     CM_TRY(check_product(call));
-    CM_TRY(check_activation(call, call->op == CM_OP_conv2d ? CM_ACT_RELU : CM_ACT_NONE));
+    CM_TRY(check_activation(call, call->op == CM_OP_conv2d_backward ? CM_ACT_NONE : CM_ACT_RELU));
     if (call->attr.stride < 1) return fail_attribute(call, "attr.stride must be at least 1");
     return weight->dim[1] % 2 ? CM_OK : fail_attribute(call, "weight must have an odd number of rows and columns");
 }
@@ -445,6 +449,7 @@ static cm_status check_attributes(const cm_call *call, sizes *known) {
     case CM_OP_dense_backward: CM_TRY(check_dense(call, &t[CM_T_dense_backward_action], &E)); break;
     case CM_OP_conv2d: CM_TRY(check_conv2d(call, &t[CM_T_conv2d_weight])); break;
     case CM_OP_conv2d_backward: CM_TRY(check_conv2d(call, &t[CM_T_conv2d_backward_weight])); break;
+    case CM_OP_conv2d_norm: CM_TRY(check_conv2d(call, &t[CM_T_conv2d_norm_weight])); break;
     case CM_OP_activation:
     case CM_OP_activation_backward: CM_TRY(check_activation(call, CM_ACT_SOFTPLUS)); break;
     case CM_OP_add:

@@ -22,6 +22,16 @@ enum {
     CM_T_conv2d_backward_x,
     CM_T_conv2d_backward_weight
 };
+enum {
+    CM_T_conv2d_norm_y,
+    CM_T_conv2d_norm_x,
+    CM_T_conv2d_norm_weight,
+    CM_T_conv2d_norm_scale,
+    CM_T_conv2d_norm_shift,
+    CM_T_conv2d_norm_mean,
+    CM_T_conv2d_norm_variance,
+    CM_T_conv2d_norm_residual
+};
 enum { CM_T_activation_y, CM_T_activation_x, CM_T_activation_narrow };
 enum {
     CM_T_activation_backward_dx,

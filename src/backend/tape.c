@@ -278,6 +278,11 @@ static double node_flops(const cm_tape *tape, const cm_tape_node *node) {
                         *w = &tape->var[node->t[CM_T_conv2d_weight]].shape;
         return 2.0 * (double)cm_tensor_count(y) * cm_tensor_row_size(w);
     }
+    if (node->op == CM_OP_conv2d_norm) {
+        const cm_tensor *y = &tape->var[node->t[CM_T_conv2d_norm_y]].shape,
+                        *w = &tape->var[node->t[CM_T_conv2d_norm_weight]].shape;
+        return 2.0 * (double)cm_tensor_count(y) * cm_tensor_row_size(w);
+    }
     return 0.0;
 }
 

@@ -44,6 +44,9 @@ void cm_tape_destroy(cm_tape *tape); /* NULL is allowed; after the passes that p
  * them see are kept in that type, where channels are a multiple of 8. For backends that take such (backend.h,
  * narrow); before cm_tape_finish. Errors: CM_ERR_MEMORY. */
 cm_status cm_tape_narrow_planes(cm_tape *tape) CM_MUST_USE;
+/* After that, for the same backends: a convolution to planes of 16 bits that only a constant norm sees and that norm
+ * become one call (conv2d_norm). */
+void cm_tape_join_norms(cm_tape *tape);
 
 /* On a tape that trains and computes in 16 bits: dense layers read copies of their inputs, and of the gradients at
  * their outputs, that the calls which make those write with them. All numbers stay as they are. Before cm_tape_finish,

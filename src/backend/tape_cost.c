@@ -17,6 +17,8 @@ static double product_of(const cm_tape *tape, cm_var rows_of, cm_var weight, boo
 static double flop_of(const cm_tape *tape, const cm_tape_node *node) {
     switch (node->op) {
     case CM_OP_dense: return product_of(tape, node->t[CM_T_dense_y], node->t[CM_T_dense_weight], false);
+    case CM_OP_conv2d_norm:
+        return product_of(tape, node->t[CM_T_conv2d_norm_y], node->t[CM_T_conv2d_norm_weight], true);
     case CM_OP_conv2d: return product_of(tape, node->t[CM_T_conv2d_y], node->t[CM_T_conv2d_weight], true);
     case CM_OP_dense_backward: {
         int parts =

@@ -1,6 +1,7 @@
 #include "cuda_cpu.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,32 +198,89 @@ static cm_call ref_call(const cm_convolution *c, const cm_tensor t[3]) {
     return call;
 }
 
-cm_status cm_convolution_run(cm_stream *stream, const cm_convolution_plan *plan, const void *a, const void *b,
-                             void *out) {
+/* The result in float32, for the caller to free; its size. */
+static size_t convolve(cm_stream *stream, const cm_convolution *c, const void *a, const void *b, float **out) {
     static const int places[3][3] = {{0, 1, 2}, {2, 1, 0}, {2, 0, 1}}; /* of a, b, out among x, weight, y */
-    const cm_convolution *c = &plan->convolution;
     const int *place = places[c->way];
     cm_tensor t[3];
-    if (c->aligned && (cm_alignment_gap(a) || cm_alignment_gap(b) || cm_alignment_gap(out)))
-        ck_abort_msg("a convolution on addresses that are not aligned");
     shapes_of(c, t);
     float *of_a = widened(a, cm_tensor_count(&t[place[0]]), c->type);
     float *of_b = widened(b, cm_tensor_count(&t[place[1]]), c->type);
-    size_t n = cm_tensor_count(&t[place[2]]);
+    const size_t n = cm_tensor_count(&t[place[2]]);
     float *result = calloc(n, sizeof *result);
     ck_assert_ptr_nonnull(result);
     t[place[0]].data = of_a, t[place[1]].data = of_b, t[place[2]].data = result;
     cm_call call = ref_call(c, t);
     ck_assert_int_eq((c->way == CM_CONVOLVE ? cm_ref_conv2d : cm_ref_conv2d_backward)(stream, &call), CM_OK);
+    free(of_a);
+    free(of_b);
+    *out = result;
+    return n;
+}
+
+cm_status cm_convolution_run(cm_stream *stream, const cm_convolution_plan *plan, const void *a, const void *b,
+                             void *out) {
+    const cm_convolution *c = &plan->convolution;
+    float *result;
+    if (c->aligned && (cm_alignment_gap(a) || cm_alignment_gap(b) || cm_alignment_gap(out)))
+        ck_abort_msg("a convolution on addresses that are not aligned");
+    const size_t n = convolve(stream, c, a, b, &result);
     for (size_t i = 0; i < n; i++) {
         if (c->type != CM_F32)
             ((uint16_t *)out)[i] = cm_narrow(result[i], c->type);
         else
             ((float *)out)[i] = c->accumulate ? ((float *)out)[i] + result[i] : result[i];
     }
-    free(of_a);
-    free(of_b);
     free(result);
+    return CM_OK;
+}
+
+struct cm_convolution_norm_plan {
+    cm_convolution_norm norm;
+};
+
+bool cuda_cpu_whole;
+
+/* Where one launch is to be had it is taken; else the other ones are run, as if they were measured. */
+cm_status cm_convolution_norm_prepare(cm_stream *stream, const cm_convolution_norm *norm,
+                                      const cm_convolution_norm_data *data, const cm_convolution_rival *rival,
+                                      cm_convolution_norm_plan **out) {
+    const cm_convolution *c = &norm->convolution;
+    ck_assert(c->way == CM_CONVOLVE && c->type != CM_F32 && !c->accumulate && c->aligned &&
+              norm->adds == !!data->residual);
+    *out = NULL;
+    if (!cuda_cpu_whole) return rival->run(stream, rival->context);
+    *out = malloc(sizeof **out);
+    ck_assert_ptr_nonnull(*out);
+    (*out)->norm = *norm;
+    return CM_OK;
+}
+
+void cm_convolution_norm_free(cm_convolution_norm_plan *plan) { free(plan); }
+
+/* Element i of the result; sum: of the convolution. */
+static float normalised(const cm_convolution_norm *norm, const cm_convolution_norm_data *data, size_t i, float sum) {
+    const size_t o = i % (size_t)norm->convolution.O;
+    float value = (sum - data->mean[o]) / sqrtf(data->variance[o] + data->epsilon) * data->scale[o] + data->shift[o];
+    if (norm->adds)
+        value += norm->residual == CM_F32 ? ((const float *)data->residual)[i]
+                                          : cm_widen(((const uint16_t *)data->residual)[i], norm->residual);
+    return norm->relu && value < 0.0f ? 0.0f : value;
+}
+
+cm_status cm_convolution_norm_run(cm_stream *stream, const cm_convolution_norm_plan *plan,
+                                  const cm_convolution_norm_data *data) {
+    const cm_convolution_norm *norm = &plan->norm;
+    float *sums;
+    const size_t n = convolve(stream, &norm->convolution, data->x, data->weight, &sums);
+    for (size_t i = 0; i < n; i++) {
+        const float value = normalised(norm, data, i, sums[i]);
+        if (norm->y == CM_F32)
+            ((float *)data->y)[i] = value;
+        else
+            ((uint16_t *)data->y)[i] = cm_narrow(value, norm->y);
+    }
+    free(sums);
     return CM_OK;
 }
 

@@ -14,4 +14,7 @@ void cuda_cpu_close(cm_backend *backend);
 /* Launches since the start, for tests that count. */
 extern int cuda_cpu_launches;
 
+/* Whether the library that these loops stand for has a convolution and the norm behind it in one launch. */
+extern bool cuda_cpu_whole;
+
 #endif

@@ -8,6 +8,11 @@ cm_status cm_dnn_graph_open(const cm_dnn_target *target, const cm_convolution *c
     return absent();
 }
 
+cm_status cm_dnn_graph_open_norm(const cm_dnn_target *target, const cm_convolution_norm *norm, cm_dnn_graph **out) {
+    (void)target, (void)norm, (void)out;
+    return absent();
+}
+
 void cm_dnn_graph_close(cm_dnn_graph *graph) { (void)graph; }
 
 cm_status cm_dnn_graph_engines(const cm_dnn_graph *graph, bool fallback, cm_dnn_engine *out, int room, int *count) {

@@ -37,6 +37,14 @@ START_TEST(every_kernel_equals_ref_and_writes_nothing_else) {
 }
 END_TEST
 
+START_TEST(a_convolution_and_its_norm_in_one_launch_equal_ref) {
+    cuda_cpu_whole = true;
+    op_bench_compare(&bench, CM_OP_conv2d_norm);
+    ck_assert_int_gt(bench.calls, 3);
+    op_bench_change_weights(&bench);
+}
+END_TEST
+
 START_TEST(outputs_take_the_place_of_gradients) { op_bench_compare_aliased(&bench); }
 END_TEST
 
@@ -286,7 +294,7 @@ END_TEST
 static const struct {
     const char *file;
     cm_op first, last;
-} families[] = {{"dense", CM_OP_dense, CM_OP_conv2d_backward},
+} families[] = {{"dense", CM_OP_dense, CM_OP_conv2d_norm},
                 {"elementwise", CM_OP_activation, CM_OP_scale_add},
                 {"layer_norm", CM_OP_layer_norm, CM_OP_layer_norm_backward},
                 {"batch_norm", CM_OP_batch_norm, CM_OP_batch_norm_update},
@@ -331,6 +339,7 @@ int main(void) {
     tcase_add_test(tests, every_operation_is_of_a_family);
     tcase_add_test(tests, numbers_out_of_range_make_nan_in_their_row);
     tcase_add_test(tests, scattering_to_a_row_that_is_not_there_writes_nothing);
+    tcase_add_test(tests, a_convolution_and_its_norm_in_one_launch_equal_ref);
     tcase_add_test(tests, outputs_take_the_place_of_gradients);
     tcase_add_test(tests, changed_weights_count_after_repack);
     tcase_add_test(tests, all_copies_of_a_block_are_renewed);

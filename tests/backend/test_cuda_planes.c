@@ -6,6 +6,7 @@
 
 #include "backend/tape.h"
 #include "backend/tape_internal.h"
+#include "core/arena.h"
 #include "cuda_cpu.h"
 #include "support/main.h"
 
@@ -85,14 +86,20 @@ static int play(small *s, float *result, float *head) {
     return launches;
 }
 
-static void compare(const float *got, const float *want, int n) {
+/* How far apart they are, as a share of the norm of what is wanted. */
+static double distance(const float *got, const float *want, int n) {
     double apart = 0.0, norm = 0.0;
     for (int i = 0; i < n; i++) {
         apart += ((double)got[i] - (double)want[i]) * ((double)got[i] - (double)want[i]);
         norm += (double)want[i] * (double)want[i];
     }
-    ck_assert_msg(sqrt(apart / norm) < 6e-3, "%g of the norm apart", sqrt(apart / norm));
     ck_assert(norm > 1.0);
+    return sqrt(apart / norm);
+}
+
+static void compare(const float *got, const float *want, int n) {
+    const double apart = distance(got, want, n);
+    ck_assert_msg(apart < 6e-3, "%g of the norm apart", apart);
 }
 
 START_TEST(planes_of_16_bits_give_the_same_to_rounding_in_half_the_launches) {
@@ -108,6 +115,76 @@ START_TEST(planes_of_16_bits_give_the_same_to_rounding_in_half_the_launches) {
     ck_assert_int_eq(play(&narrow, result[1], head[1]), 4);
     compare(result[1], result[0], CELLS * CHANNELS);
     compare(head[1], head[0], CELLS * HEAD);
+}
+END_TEST
+
+/* Launches besides convolutions: the input in 16 bits, the head's result, and, apart, two norms. */
+START_TEST(a_convolution_and_its_norm_become_one_call_of_the_same_bits_apart) {
+    float result[2][CELLS * CHANNELS], head[2][CELLS * HEAD];
+    small narrow = record(CM_BF16, false), joined = record(CM_BF16, false);
+    ck_assert_int_eq(cm_tape_narrow_planes(narrow.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_narrow_planes(joined.tape), CM_OK);
+    const double flops = cm_tape_flops(joined.tape);
+    cm_tape_join_norms(joined.tape);
+    ck_assert_int_eq(narrow.tape->forward.count, 5);
+    ck_assert_int_eq(joined.tape->forward.count, 3);
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(joined.tape->forward.node[i].op, CM_OP_conv2d_norm);
+    ck_assert_double_eq(cm_tape_flops(joined.tape), flops);
+    ck_assert_double_eq(cm_tape_costs(joined.tape).flop, cm_tape_costs(narrow.tape).flop);
+    ck_assert_int_eq(play(&narrow, result[0], head[0]), 4);
+    ck_assert_int_eq(play(&joined, result[1], head[1]), 4);
+    ck_assert_mem_eq(result[1], result[0], sizeof result[0]);
+    ck_assert_mem_eq(head[1], head[0], sizeof head[0]);
+}
+END_TEST
+
+/* The sums between them are not rounded then. */
+START_TEST(joined_they_are_one_launch_where_the_library_has_it_and_nearer_to_float32) {
+    float result[3][CELLS * CHANNELS], head[3][CELLS * HEAD];
+    small exact = record(CM_F32, false), wide = record(CM_BF16, false), joined = record(CM_BF16, false);
+    cuda_cpu_whole = true;
+    ck_assert_int_eq(cm_tape_narrow_planes(joined.tape), CM_OK);
+    cm_tape_join_norms(joined.tape);
+    play(&exact, result[0], head[0]);
+    play(&wide, result[1], head[1]);
+    ck_assert_int_eq(play(&joined, result[2], head[2]), 2);
+    compare(result[2], result[0], CELLS * CHANNELS);
+    ck_assert_double_lt(distance(result[2], result[0], CELLS * CHANNELS),
+                        distance(result[1], result[0], CELLS * CHANNELS));
+    ck_assert_double_lt(distance(head[2], head[0], CELLS * HEAD), distance(head[1], head[0], CELLS * HEAD));
+}
+END_TEST
+
+START_TEST(sums_of_joined_calls_take_no_memory) {
+    small narrow = record(CM_BF16, false), joined = record(CM_BF16, false);
+    ck_assert_int_eq(cm_tape_narrow_planes(narrow.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_narrow_planes(joined.tape), CM_OK);
+    cm_tape_join_norms(joined.tape);
+    ck_assert_int_eq(cm_tape_finish(narrow.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_finish(joined.tape), CM_OK);
+    const size_t plane = cm_align(CELLS * CHANNELS * sizeof(uint16_t));
+    ck_assert_uint_eq(cm_tape_bytes(joined.tape, CM_MEM_WORK) + 2 * plane, cm_tape_bytes(narrow.tape, CM_MEM_WORK));
+    cm_tape_destroy(narrow.tape);
+    cm_tape_destroy(joined.tape);
+}
+END_TEST
+
+START_TEST(sums_that_two_norms_see_and_float32_are_not_joined) {
+    cm_norm_vars norm;
+    small s = record(CM_BF16, false);
+    norm = (cm_norm_vars){vector(s.tape, SCALE), vector(s.tape, SHIFT), cm_tape_constant(s.tape, CHANNELS, 0.0f),
+                          cm_tape_constant(s.tape, CHANNELS, 1.0f), CM_NO_VAR};
+    cm_tape_result(s.tape, cm_tape_fixed_norm(s.tape, s.sums[0], &norm, CM_ACT_NONE));
+    ck_assert_int_eq(cm_tape_narrow_planes(s.tape), CM_OK);
+    ck_assert_int_eq(cm_tape_shape(s.tape, s.sums[0])->dtype, CM_BF16);
+    cm_tape_join_norms(s.tape);
+    ck_assert_int_eq(s.tape->forward.count, 5);
+    ck_assert_int_eq(s.tape->forward.node[0].op, CM_OP_conv2d);
+    cm_tape_destroy(s.tape);
+    s = record(CM_BF16, false);
+    cm_tape_join_norms(s.tape);
+    ck_assert_int_eq(s.tape->forward.count, 5);
+    cm_tape_destroy(s.tape);
 }
 END_TEST
 
@@ -160,6 +237,10 @@ int main(void) {
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, open_backend, close_backend);
     tcase_add_loop_test(tests, planes_of_16_bits_give_the_same_to_rounding_in_half_the_launches, 0, 2);
+    tcase_add_test(tests, a_convolution_and_its_norm_become_one_call_of_the_same_bits_apart);
+    tcase_add_test(tests, joined_they_are_one_launch_where_the_library_has_it_and_nearer_to_float32);
+    tcase_add_test(tests, sums_of_joined_calls_take_no_memory);
+    tcase_add_test(tests, sums_that_two_norms_see_and_float32_are_not_joined);
     tcase_add_test(tests, what_others_see_stays_float32);
     tcase_add_test(tests, tapes_that_train_or_compute_in_float32_stay_as_they_are);
     tcase_add_test(tests, a_backend_of_float32_alone_refuses_them);

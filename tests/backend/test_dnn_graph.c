@@ -1,6 +1,7 @@
 /* Convolutions as graphs of cuDNN, for GPUs that are described and need not be there: what it names, what of that is
  * left out, what becomes a plan. Nothing runs. */
 #include <check.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -106,6 +107,28 @@ START_TEST(sums_in_the_place_of_the_result_strides_and_few_channels_have_plans) 
 }
 END_TEST
 
+/* y and residual in either type, with and without relu: kernels that are compiled for it. */
+static const cm_convolution_norm norms[] = {{.y = CM_BF16, .relu = true},
+                                            {.y = CM_BF16, .residual = CM_BF16, .adds = true, .relu = true},
+                                            {.y = CM_F32, .residual = CM_F32, .adds = true},
+                                            {.y = CM_F32}};
+
+START_TEST(a_convolution_and_its_norm_become_one_kernel) {
+    const cm_dnn_target target = {.device = h200};
+    cm_convolution_norm norm = norms[_i];
+    cm_dnn_graph *graph = NULL;
+    cm_dnn_engine engine;
+    int count = 0;
+    norm.convolution = connect4(CM_CONVOLVE, CM_BF16);
+    ck_assert_msg(cm_dnn_graph_open_norm(&target, &norm, &graph) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_dnn_graph_engines(graph, false, &engine, 1, &count) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(count, 1);
+    ck_assert_uint_eq(engine.notes & (TENSOR_CORES | REFUSED), TENSOR_CORES);
+    ck_assert_msg(cm_dnn_graph_plan(graph, &engine, WORKSPACE) == CM_OK, "%s", cm_error_message());
+    cm_dnn_graph_close(graph);
+}
+END_TEST
+
 START_TEST(engines_are_named_alike_each_time_and_are_other_ones) {
     cm_dnn_engine first[ROOM], again[ROOM];
     const cm_convolution convolution = connect4(CM_CONVOLVE, CM_BF16);
@@ -161,12 +184,18 @@ static bool is_absent(void) {
 int main(void) {
     Suite *suite = suite_create("backend/dnn_graph");
     TCase *tests = tcase_create("all");
+    if (!dlopen(CM_TEST_DRIVER, RTLD_NOW | RTLD_GLOBAL)) { /* before cuDNN looks for one */
+        fprintf(stderr, "%s\n", dlerror());
+        return 1;
+    }
     absent = is_absent();
+    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_device_that_is_not_described_is_an_error);
     if (!absent) {
         tcase_add_test(tests, every_way_in_16_bits_has_engines_on_tensor_cores_that_make_plans);
         tcase_add_test(tests, float32_is_not_given_to_tensor_cores);
         tcase_add_test(tests, sums_in_the_place_of_the_result_strides_and_few_channels_have_plans);
+        tcase_add_loop_test(tests, a_convolution_and_its_norm_become_one_kernel, 0, sizeof norms / sizeof *norms);
         tcase_add_test(tests, engines_are_named_alike_each_time_and_are_other_ones);
         tcase_add_test(tests, what_cudnn_refuses_is_an_error_and_the_next_plan_is_none_the_worse);
     }

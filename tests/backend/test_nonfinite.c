@@ -20,6 +20,7 @@ static const poison poisons[] = {
     {CM_OP_dense, "x", "y", CM_ACT_NONE},
     {CM_OP_dense, "x", "y", CM_ACT_RELU},
     {CM_OP_conv2d, "x", "y", CM_ACT_NONE},
+    {CM_OP_conv2d_norm, "x", "y", CM_ACT_RELU},
     {CM_OP_activation, "x", "y", CM_ACT_RELU},
     {CM_OP_activation, "x", "y", CM_ACT_GELU_TANH},
     {CM_OP_activation, "x", "y", CM_ACT_TANH},

@@ -141,6 +141,7 @@ static const timed rows[] = {
     ROW(dense, dense_backward, "B=1024 i=128 o=128", 2.0 * 1024 * 128 * 128, .actions = 1),
     ROW(dense, dense_backward, "B=1024 i=512 o=512", 2.0 * 1024 * 512 * 512, .actions = 1),
     ROW(conv2d, conv2d_backward, PLANE, 2.0 * 1024 * 42 * 128 * 128 * 9, .stride = 1),
+    ROW(conv2d_norm, conv2d_norm, PLANE, 2.0 * 1024 * 42 * 128 * 128 * 9, .stride = 1, .epsilon = 1e-5f),
     ROW(layer_norm, layer_norm_backward, NORMS, 0.0, .epsilon = 1e-5f),
     ROW(activation, activation_backward, "any=1024x512", 0.0, .stride = 0),
     ROW(add, add, "any=1024x6x7x128", 0.0, .stride = 0),

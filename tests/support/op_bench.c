@@ -236,7 +236,7 @@ void op_bench_compare_aliased(op_bench *b) {
 void op_bench_change_weights(op_bench *b) {
     for (int i = 0; i < op_case_count; i++) {
         const op_case *row = &op_cases[i];
-        if (row->op != CM_OP_dense && row->op != CM_OP_conv2d) continue;
+        if (row->op != CM_OP_dense && row->op != CM_OP_conv2d && row->op != CM_OP_conv2d_norm) continue;
         for (int side = 0; side < 2 * CM_PRODUCT_TYPES; side++) {
             cm_op op = side & 1 ? row->backward : row->op;
             op_variant v = {.absent = -1, .seed = 3, .compute = (cm_dtype)(side / 2)};

@@ -144,7 +144,7 @@ bool op_narrow(cm_op op, int i) { return cm_op_tensor_dtype(op, i) == CM_BF16; }
 
 bool op_has_products(cm_op op) {
     return op == CM_OP_dense || op == CM_OP_dense_backward || op == CM_OP_conv2d || op == CM_OP_conv2d_backward ||
-           op == CM_OP_lstm || op == CM_OP_lstm_backward;
+           op == CM_OP_conv2d_norm || op == CM_OP_lstm || op == CM_OP_lstm_backward;
 }
 
 /* ---- memory with guards ---- */

@@ -1,5 +1,5 @@
 /* Convolutions: the sums of convolution.h, in 16 bits between copies, and kernels for bias, relu and adding. */
-#include "backend/cuda/columns.h"
+#include "backend/cuda/batch_norm.h"
 #include "backend/cuda/dense.h"
 #include "backend/cuda/plan.h"
 
@@ -118,6 +118,108 @@ cm_status cm_cuda_conv2d(cm_stream *stream, const cm_call *call) {
                           .add = apart && CM_ADDS(call, conv2d, y)};
     bool done = !apart && !args.bias && args.activation == CM_ACT_NONE;
     return done ? CM_OK : finish(stream, call, y, &args);
+}
+
+/* ---- forward, with a norm behind it ---- */
+
+/* Are the sums in 16 bits, as the kernel behind them takes them? */
+static bool has_narrow_sums(const cm_call *call) {
+    return is_narrow(call) && cm_tensor_last(CM_ARG(call, conv2d_norm, y)) % CM_EIGHT == 0;
+}
+
+/* The convolution alone, whose result is at `sums`. */
+static cm_call convolution_alone(const cm_call *call, void *sums) {
+    const cm_dtype type = has_narrow_sums(call) ? call->attr.compute : CM_F32;
+    cm_call conv = {.op = CM_OP_conv2d, .attr = {.compute = call->attr.compute, .stride = call->attr.stride}};
+    conv.t[CM_T_conv2d_y] = cm_tensor_make(sums, type, 4, CM_ARG(call, conv2d_norm, y)->dim);
+    conv.t[CM_T_conv2d_x] = *CM_ARG(call, conv2d_norm, x);
+    conv.t[CM_T_conv2d_weight] = *CM_ARG(call, conv2d_norm, weight);
+    conv.plan = call->plan;
+    return conv;
+}
+
+static cm_call norm_alone(const cm_call *call, const cm_tensor *sums) {
+    cm_call norm = {.op = CM_OP_batch_norm_inference, .attr = call->attr};
+    norm.t[CM_T_batch_norm_inference_y] = *CM_ARG(call, conv2d_norm, y);
+    norm.t[CM_T_batch_norm_inference_x] = *sums;
+    norm.t[CM_T_batch_norm_inference_scale] = *CM_ARG(call, conv2d_norm, scale);
+    norm.t[CM_T_batch_norm_inference_shift] = *CM_ARG(call, conv2d_norm, shift);
+    norm.t[CM_T_batch_norm_inference_mean] = *CM_ARG(call, conv2d_norm, mean);
+    norm.t[CM_T_batch_norm_inference_variance] = *CM_ARG(call, conv2d_norm, variance);
+    norm.t[CM_T_batch_norm_inference_residual] = *CM_ARG(call, conv2d_norm, residual);
+    return norm;
+}
+
+/* Workspace: that of the convolution, then the sums. */
+static size_t sums_place(const cm_call *call) {
+    const cm_call conv = convolution_alone(call, NULL);
+    return places_of(&conv).bytes;
+}
+
+static cm_status run_apart(cm_stream *stream, const void *call_) {
+    const cm_call *call = call_;
+    const cm_call conv = convolution_alone(call, cm_ops_at(stream, sums_place(call)));
+    const cm_call norm = norm_alone(call, CM_ARG(&conv, conv2d, y));
+    CM_TRY(cm_cuda_conv2d(stream, &conv));
+    return cm_cuda_batch_norm_inference(stream, &norm);
+}
+
+static cm_convolution_norm_data norm_data(cm_stream *stream, const cm_call *call) {
+    const cm_tensor *x = CM_ARG(call, conv2d_norm, x);
+    const cm_cuda_plan *plan = call->plan;
+    return (cm_convolution_norm_data){.x = x->dtype == CM_F32 ? cm_ops_workspace(stream) : x->data,
+                                      .weight = plan->copy->block.base,
+                                      .residual = CM_ARG(call, conv2d_norm, residual)->data,
+                                      .scale = CM_ARG(call, conv2d_norm, scale)->data,
+                                      .shift = CM_ARG(call, conv2d_norm, shift)->data,
+                                      .mean = CM_ARG(call, conv2d_norm, mean)->data,
+                                      .variance = CM_ARG(call, conv2d_norm, variance)->data,
+                                      .y = CM_ARG(call, conv2d_norm, y)->data,
+                                      .epsilon = call->attr.epsilon};
+}
+
+/* Looks for one launch, on a y of its own. */
+static cm_status find_whole(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
+    const cm_tensor *y = CM_ARG(call, conv2d_norm, y), *residual = CM_ARG(call, conv2d_norm, residual);
+    const cm_tensor *t[3] = {CM_ARG(call, conv2d_norm, x), CM_ARG(call, conv2d_norm, weight), y};
+    const cm_convolution_norm what = {.convolution = convolution_of(call, CM_CONVOLVE, t),
+                                      .y = y->dtype,
+                                      .residual = residual->dtype,
+                                      .adds = residual->data,
+                                      .relu = call->attr.activation == CM_ACT_RELU};
+    cm_call trial = *call;
+    const cm_convolution_rival rival = {run_apart, &trial};
+    cm_buffer memory;
+    CM_TRY(cm_ops_reserve(stream, plan->workspace));
+    CM_TRY(cm_buffer_create(&memory, cm_ops_device(stream), cm_tensor_bytes(y), "measuring a convolution"));
+    trial.plan = plan;
+    trial.t[CM_T_conv2d_norm_y].data = memory.base;
+    const cm_convolution_norm_data data = norm_data(stream, &trial);
+    cm_status status = cm_convolution_norm_prepare(stream, &what, &data, &rival, &plan->whole);
+    cm_buffer_destroy(&memory);
+    return status;
+}
+
+static cm_status make_conv2d_norm(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
+    const cm_call conv = convolution_alone(call, CM_ARG(call, conv2d_norm, y)->data);
+    CM_TRY(make_conv2d(stream, &conv, plan));
+    size_t bytes = sums_place(call);
+    cm_ops_piece(&bytes, cm_tensor_bytes(CM_ARG(&conv, conv2d, y)));
+    plan->workspace = bytes;
+    return has_narrow_sums(call) ? find_whole(stream, call, plan) : CM_OK;
+}
+
+cm_status cm_cuda_conv2d_norm_prepare(cm_stream *stream, cm_call *call) {
+    return cm_cuda_plan_find(stream, call, CM_T_conv2d_norm_weight, make_conv2d_norm);
+}
+
+cm_status cm_cuda_conv2d_norm(cm_stream *stream, const cm_call *call) {
+    const cm_cuda_plan *plan = call->plan;
+    const cm_tensor *x = CM_ARG(call, conv2d_norm, x);
+    if (!plan->whole) return run_apart(stream, call);
+    if (x->dtype == CM_F32) CM_TRY(make_narrow(stream, call, x, cm_ops_workspace(stream)));
+    const cm_convolution_norm_data data = norm_data(stream, call);
+    return cm_convolution_norm_run(stream, plan->whole, &data);
 }
 
 /* ---- backward ---- */

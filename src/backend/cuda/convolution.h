@@ -35,6 +35,40 @@ void cm_convolution_free(cm_convolution_plan *plan); /* NULL is allowed */
 cm_status cm_convolution_run(cm_stream *stream, const cm_convolution_plan *plan, const void *a, const void *b,
                              void *out) CM_MUST_USE;
 
+/* ---- with a constant norm behind it ------------------------------------------------------------------------------
+ *
+ * y = act((sum - mean) / sqrt(variance + epsilon) * scale + shift + residual), sum = the convolution of x and weight,
+ * in one launch. */
+typedef struct cm_convolution_norm {
+    cm_convolution convolution; /* CM_CONVOLVE in 16 bits, nothing is added to */
+    cm_dtype y, residual;       /* their types: float32 or that of the convolution */
+    bool adds, relu;            /* is there a residual? */
+} cm_convolution_norm;
+
+typedef struct cm_convolution_norm_data {
+    const void *x, *weight, *residual; /* residual NULL: none */
+    const float *scale, *shift, *mean, *variance;
+    void *y;
+    float epsilon;
+} cm_convolution_norm_data;
+
+/* What computes the same in several launches, to the same y. */
+typedef struct cm_convolution_rival {
+    cm_status (*run)(cm_stream *stream, const void *context);
+    const void *context;
+} cm_convolution_rival;
+
+typedef struct cm_convolution_norm_plan cm_convolution_norm_plan;
+
+/* *out: how to do it in one launch; NULL where there is no way or the rival is the faster one. Both are measured on
+ * `data`. The caller frees the plan. */
+cm_status cm_convolution_norm_prepare(cm_stream *stream, const cm_convolution_norm *norm,
+                                      const cm_convolution_norm_data *data, const cm_convolution_rival *rival,
+                                      cm_convolution_norm_plan **out) CM_MUST_USE;
+void cm_convolution_norm_free(cm_convolution_norm_plan *plan); /* NULL is allowed */
+cm_status cm_convolution_norm_run(cm_stream *stream, const cm_convolution_norm_plan *plan,
+                                  const cm_convolution_norm_data *data) CM_MUST_USE;
+
 #ifdef __cplusplus
 }
 #endif

@@ -16,11 +16,16 @@ typedef struct parts {
     int count;
 } parts;
 
+enum { OPERATIONS = 12 };
+
 struct cm_dnn_graph {
     cm_convolution convolution;
-    cudnnHandle_t dnn; /* borrowed; NULL: `device` */
-    part device;       /* among `fixed` */
-    parts fixed;       /* the graph and what it is made of */
+    const cm_convolution_norm *norm; /* while the graph is described; NULL: the convolution alone */
+    cudnnHandle_t dnn;               /* borrowed; NULL: `device` */
+    part device;                     /* among `fixed` */
+    parts fixed;                     /* the graph and what it is made of */
+    part operation[OPERATIONS];      /* [operations], in their order */
+    int operations;
     part graph;
     parts chosen; /* the plan and what it is made of */
     part plan;    /* NULL before the first */
@@ -65,20 +70,60 @@ static cm_status finish(part p) { return check(cudnnBackendFinalize(p)); }
 static const cudnnDataType_t types[CM_PRODUCT_TYPES] = {
     [CM_F32] = CUDNN_DATA_FLOAT, [CM_BF16] = CUDNN_DATA_BFLOAT16, [CM_F16] = CUDNN_DATA_HALF};
 
-/* Names of tensors, for plans to know which address is whose. */
-enum { X = 'x', WEIGHT = 'w', Y = 'y' };
+/* Names of tensors, for plans to know which address is whose. What a plan keeps to itself is named by numbers. */
+enum {
+    X = 'x',
+    WEIGHT = 'w',
+    Y = 'y',
+    SCALE = 's',
+    SHIFT = 'b',
+    MEAN = 'm',
+    VARIANCE = 'v',
+    EPSILON = 'e',
+    RESIDUAL = 'r'
+};
+
+typedef enum place { IN_MEMORY, BY_VALUE, WITHIN } place; /* WITHIN: the plan's own */
 
 /* A tensor [n, height, width, channels]; cuDNN names channels before places. */
-static cm_status describe_tensor(cm_dnn_graph *g, int64_t name, const int size[4], part *out) {
-    const int64_t n = size[0], h = size[1], w = size[2], c = size[3], aligned = 16;
+typedef struct description {
+    int64_t name;
+    cudnnDataType_t type;
+    int size[4];
+    int64_t alignment; /* bytes */
+    place place;
+} description;
+
+static cm_status describe_tensor(cm_dnn_graph *g, const description *d, part *out) {
+    const int64_t n = d->size[0], h = d->size[1], w = d->size[2], c = d->size[3];
     const int64_t sizes[4] = {n, c, h, w}, steps[4] = {h * w * c, 1, w * c, c};
+    const bool within = d->place == WITHIN, by_value = d->place == BY_VALUE;
     CM_TRY(add(&g->fixed, CUDNN_BACKEND_TENSOR_DESCRIPTOR, out));
-    CM_TRY(set_type(*out, CUDNN_ATTR_TENSOR_DATA_TYPE, types[g->convolution.type]));
+    CM_TRY(set_type(*out, CUDNN_ATTR_TENSOR_DATA_TYPE, d->type));
     CM_TRY(set_numbers(*out, CUDNN_ATTR_TENSOR_DIMENSIONS, 4, sizes));
     CM_TRY(set_numbers(*out, CUDNN_ATTR_TENSOR_STRIDES, 4, steps));
-    CM_TRY(set_numbers(*out, CUDNN_ATTR_TENSOR_UNIQUE_ID, 1, &name));
-    CM_TRY(set_numbers(*out, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 1, &aligned));
+    CM_TRY(set_numbers(*out, CUDNN_ATTR_TENSOR_UNIQUE_ID, 1, &d->name));
+    CM_TRY(set_numbers(*out, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 1, &d->alignment));
+    CM_TRY(set(*out, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &within));
+    CM_TRY(set(*out, CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1, &by_value));
     return finish(*out);
+}
+
+static cm_status describe_plane(cm_dnn_graph *g, int64_t name, cm_dtype type, const int size[4], part *out) {
+    const description d = {name, types[type], {size[0], size[1], size[2], size[3]}, 16, IN_MEMORY};
+    return describe_tensor(g, &d, out);
+}
+
+/* What is between two operations, in float32. */
+static cm_status describe_within(cm_dnn_graph *g, const int size[4], part *out) {
+    const description d = {g->fixed.count, CUDNN_DATA_FLOAT, {size[0], size[1], size[2], size[3]}, 16, WITHIN};
+    return describe_tensor(g, &d, out);
+}
+
+/* One float32 per channel, wherever parameters stand. */
+static cm_status describe_channels(cm_dnn_graph *g, int64_t name, part *out) {
+    const description d = {name, CUDNN_DATA_FLOAT, {1, 1, 1, g->convolution.O}, sizeof(float), IN_MEMORY};
+    return describe_tensor(g, &d, out);
 }
 
 static cm_status describe_window(cm_dnn_graph *g, part *out) {
@@ -122,25 +167,94 @@ static const operation operations[] = {
                             CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA},
 };
 
-static cm_status describe_convolution(cm_dnn_graph *g, part *out) {
+static cm_status add_operation(cm_dnn_graph *g, cudnnBackendDescriptorType_t kind, part *out) {
+    CM_TRY(add(&g->fixed, kind, out));
+    g->operation[g->operations++] = *out;
+    return CM_OK;
+}
+
+/* *y: the result, which is within the plan where a norm follows. */
+static cm_status describe_convolution(cm_dnn_graph *g, part *y) {
     const cm_convolution *c = &g->convolution;
     const operation *o = &operations[c->way];
     const int x_size[4] = {c->B, c->H, c->W, c->C}, weight_size[4] = {c->O, c->k, c->k, c->C};
     const int y_size[4] = {c->B, c->P, c->Q, c->O};
     const float alpha = 1.0f, beta = c->accumulate ? 1.0f : 0.0f;
-    part x, weight, y, window;
-    CM_TRY(describe_tensor(g, X, x_size, &x));
-    CM_TRY(describe_tensor(g, WEIGHT, weight_size, &weight));
-    CM_TRY(describe_tensor(g, Y, y_size, &y));
+    part x, weight, window, convolution;
+    CM_TRY(describe_plane(g, X, c->type, x_size, &x));
+    CM_TRY(describe_plane(g, WEIGHT, c->type, weight_size, &weight));
+    CM_TRY(g->norm ? describe_within(g, y_size, y) : describe_plane(g, Y, c->type, y_size, y));
     CM_TRY(describe_window(g, &window));
-    CM_TRY(add(&g->fixed, o->kind, out));
-    CM_TRY(set_part(*out, o->x, x));
-    CM_TRY(set_part(*out, o->weight, weight));
-    CM_TRY(set_part(*out, o->y, y));
-    CM_TRY(set_part(*out, o->window, window));
-    CM_TRY(set(*out, o->alpha, CUDNN_TYPE_FLOAT, 1, &alpha));
-    CM_TRY(set(*out, o->beta, CUDNN_TYPE_FLOAT, 1, &beta));
-    return finish(*out);
+    CM_TRY(add_operation(g, o->kind, &convolution));
+    CM_TRY(set_part(convolution, o->x, x));
+    CM_TRY(set_part(convolution, o->weight, weight));
+    CM_TRY(set_part(convolution, o->y, *y));
+    CM_TRY(set_part(convolution, o->window, window));
+    CM_TRY(set(convolution, o->alpha, CUDNN_TYPE_FLOAT, 1, &alpha));
+    CM_TRY(set(convolution, o->beta, CUDNN_TYPE_FLOAT, 1, &beta));
+    return finish(convolution);
+}
+
+/* y = mode(x, b), element by element; b NULL: of x alone. */
+static cm_status describe_step(cm_dnn_graph *g, cudnnPointwiseMode_t mode, part x, part b, part y) {
+    part what, step;
+    CM_TRY(add(&g->fixed, CUDNN_BACKEND_POINTWISE_DESCRIPTOR, &what));
+    CM_TRY(set(what, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode));
+    CM_TRY(set_type(what, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT));
+    CM_TRY(finish(what));
+    CM_TRY(add_operation(g, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, &step));
+    CM_TRY(set_part(step, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, what));
+    CM_TRY(set_part(step, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x));
+    if (b) CM_TRY(set_part(step, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b));
+    CM_TRY(set_part(step, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y));
+    return finish(step);
+}
+
+/* The same whose result is within the plan. */
+static cm_status describe_inner(cm_dnn_graph *g, cudnnPointwiseMode_t mode, part x, part b, const int size[4],
+                                part *y) {
+    CM_TRY(describe_within(g, size, y));
+    return describe_step(g, mode, x, b, *y);
+}
+
+/* 1 / sqrt(variance + epsilon) of every channel. */
+static cm_status describe_inverse(cm_dnn_graph *g, part *out) {
+    const description one = {EPSILON, CUDNN_DATA_FLOAT, {1, 1, 1, 1}, sizeof(float), BY_VALUE};
+    const int size[4] = {1, 1, 1, g->convolution.O};
+    part variance, epsilon, sum;
+    CM_TRY(describe_channels(g, VARIANCE, &variance));
+    CM_TRY(describe_tensor(g, &one, &epsilon));
+    CM_TRY(describe_inner(g, CUDNN_POINTWISE_ADD, variance, epsilon, size, &sum));
+    return describe_inner(g, CUDNN_POINTWISE_RSQRT, sum, NULL, size, out);
+}
+
+/* The last step gives y: relu or, without, the last sum. */
+static cm_status describe_end(cm_dnn_graph *g, part x, part b, const int size[4]) {
+    const cm_convolution_norm *n = g->norm;
+    part y, residual = NULL, last;
+    CM_TRY(describe_plane(g, Y, n->y, size, &y));
+    if (n->adds) {
+        CM_TRY(describe_plane(g, RESIDUAL, n->residual, size, &residual));
+        CM_TRY(describe_inner(g, CUDNN_POINTWISE_ADD, x, b, size, &last));
+        x = last, b = residual;
+    }
+    if (!n->relu) return describe_step(g, CUDNN_POINTWISE_ADD, x, b, y);
+    CM_TRY(describe_inner(g, CUDNN_POINTWISE_ADD, x, b, size, &last));
+    return describe_step(g, CUDNN_POINTWISE_RELU_FWD, last, NULL, y);
+}
+
+static cm_status describe_norm(cm_dnn_graph *g, part sums) {
+    const cm_convolution *c = &g->convolution;
+    const int size[4] = {c->B, c->P, c->Q, c->O};
+    part mean, inverse, scale, shift, centred, normal, scaled;
+    CM_TRY(describe_inverse(g, &inverse));
+    CM_TRY(describe_channels(g, MEAN, &mean));
+    CM_TRY(describe_channels(g, SCALE, &scale));
+    CM_TRY(describe_channels(g, SHIFT, &shift));
+    CM_TRY(describe_inner(g, CUDNN_POINTWISE_SUB, sums, mean, size, &centred));
+    CM_TRY(describe_inner(g, CUDNN_POINTWISE_MUL, centred, inverse, size, &normal));
+    CM_TRY(describe_inner(g, CUDNN_POINTWISE_MUL, normal, scale, size, &scaled));
+    return describe_end(g, scaled, shift, size);
 }
 
 static cm_status describe_device(cm_dnn_graph *g, const char *json) {
@@ -150,27 +264,39 @@ static cm_status describe_device(cm_dnn_graph *g, const char *json) {
 }
 
 static cm_status describe(cm_dnn_graph *g, const cm_dnn_target *target) {
-    part convolution;
+    part y;
     if (!g->dnn) CM_TRY(describe_device(g, target->device));
-    CM_TRY(describe_convolution(g, &convolution));
+    CM_TRY(describe_convolution(g, &y));
+    if (g->norm) CM_TRY(describe_norm(g, y));
     CM_TRY(add(&g->fixed, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, &g->graph));
     if (g->dnn) CM_TRY(set(g->graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &g->dnn));
-    CM_TRY(set_part(g->graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, convolution));
+    CM_TRY(set(g->graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, g->operations, g->operation));
     return finish(g->graph);
 }
 
-cm_status cm_dnn_graph_open(const cm_dnn_target *target, const cm_convolution *convolution, cm_dnn_graph **out) {
+static cm_status open_graph(const cm_dnn_target *target, const cm_convolution *convolution,
+                            const cm_convolution_norm *norm, cm_dnn_graph **out) {
     cm_dnn_graph *g = NULL;
     CM_TRY(cm_alloc(&g, 1, sizeof *g, "a convolution"));
     g->convolution = *convolution;
+    g->norm = norm;
     g->dnn = target->dnn;
     cm_status status = describe(g, target);
+    g->norm = NULL;
     if (status != CM_OK) {
         cm_dnn_graph_close(g);
         return status;
     }
     *out = g;
     return CM_OK;
+}
+
+cm_status cm_dnn_graph_open(const cm_dnn_target *target, const cm_convolution *convolution, cm_dnn_graph **out) {
+    return open_graph(target, convolution, NULL, out);
+}
+
+cm_status cm_dnn_graph_open_norm(const cm_dnn_target *target, const cm_convolution_norm *norm, cm_dnn_graph **out) {
+    return open_graph(target, &norm->convolution, norm, out);
 }
 
 void cm_dnn_graph_close(cm_dnn_graph *graph) {
@@ -331,22 +457,42 @@ cm_status cm_dnn_graph_plan(cm_dnn_graph *graph, const cm_dnn_engine *engine, si
 
 /* ---- running ---- */
 
-static cm_status run_pack(const cm_dnn_graph *g, part pack, const void *const data[3], void *workspace) {
-    static const int64_t names[3][3] = {
-        [CM_CONVOLVE] = {X, WEIGHT, Y}, [CM_CONVOLVE_INPUT] = {Y, WEIGHT, X}, [CM_CONVOLVE_WEIGHT] = {Y, X, WEIGHT}};
-    CM_TRY(set_numbers(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, 3, names[g->convolution.way]));
-    CM_TRY(set(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, data));
+/* The tensors of a plan by their names. */
+typedef struct addresses {
+    int count;
+    const int64_t *name;
+    const void *const *data;
+} addresses;
+
+static cm_status run_pack(const cm_dnn_graph *g, part pack, const addresses *a, void *workspace) {
+    CM_TRY(set_numbers(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, a->count, a->name));
+    CM_TRY(set(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, a->count, a->data));
     CM_TRY(set(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace));
     CM_TRY(finish(pack));
     return check(cudnnBackendExecute(g->dnn, g->plan, pack));
 }
 
-cm_status cm_dnn_graph_run(const cm_dnn_graph *graph, const void *a, const void *b, void *out, void *workspace) {
-    const void *const data[3] = {a, b, out};
+static cm_status run(const cm_dnn_graph *g, const addresses *a, void *workspace) {
     parts own = {0};
     part pack = NULL;
     cm_status status = add(&own, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack);
-    if (status == CM_OK) status = run_pack(graph, pack, data, workspace);
+    if (status == CM_OK) status = run_pack(g, pack, a, workspace);
     free_parts(&own);
     return status;
+}
+
+cm_status cm_dnn_graph_run(const cm_dnn_graph *graph, const void *a, const void *b, void *out, void *workspace) {
+    static const int64_t names[3][3] = {
+        [CM_CONVOLVE] = {X, WEIGHT, Y}, [CM_CONVOLVE_INPUT] = {Y, WEIGHT, X}, [CM_CONVOLVE_WEIGHT] = {Y, X, WEIGHT}};
+    const void *const data[3] = {a, b, out};
+    const addresses all = {3, names[graph->convolution.way], data};
+    return run(graph, &all, workspace);
+}
+
+cm_status cm_dnn_graph_run_norm(const cm_dnn_graph *graph, const cm_convolution_norm_data *data, void *workspace) {
+    static const int64_t names[] = {X, WEIGHT, Y, SCALE, SHIFT, MEAN, VARIANCE, EPSILON, RESIDUAL};
+    const void *const of[] = {data->x,    data->weight,   data->y,        data->scale,   data->shift,
+                              data->mean, data->variance, &data->epsilon, data->residual};
+    const addresses all = {data->residual ? 9 : 8, names, of};
+    return run(graph, &all, workspace);
 }

@@ -1,6 +1,9 @@
 /* A convolution as an operation graph of cuDNN, its way of naming kernels that the functions of convolutions do not
  * reach. cuDNN's heuristics name engines for a graph; an engine makes a plan, which is what runs.
  *
+ * The graph may go on with the constant norm behind the convolution, its residual and relu: then nothing but the result
+ * is written.
+ *
  * Everything but running works without a GPU, too: a description of one stands in for the handle. */
 #ifndef CM_BACKEND_CUDA_DNN_GRAPH_H
 #define CM_BACKEND_CUDA_DNN_GRAPH_H
@@ -38,6 +41,8 @@ typedef struct cm_dnn_graph cm_dnn_graph;
  * with what cuDNN says. */
 cm_status cm_dnn_graph_open(const cm_dnn_target *target, const cm_convolution *convolution,
                             cm_dnn_graph **out) CM_MUST_USE;
+cm_status cm_dnn_graph_open_norm(const cm_dnn_target *target, const cm_convolution_norm *norm,
+                                 cm_dnn_graph **out) CM_MUST_USE;
 void cm_dnn_graph_close(cm_dnn_graph *graph); /* NULL is allowed */
 
 /* The engines that cuDNN names, the one it thinks fastest first; *count of them, at most `room`. Left out are those
@@ -51,9 +56,12 @@ cm_status cm_dnn_graph_engines(const cm_dnn_graph *graph, bool fallback, cm_dnn_
  * CM_ERR_MEMORY if it needs more than `workspace` bytes. */
 cm_status cm_dnn_graph_plan(cm_dnn_graph *graph, const cm_dnn_engine *engine, size_t workspace) CM_MUST_USE;
 
-/* Launches the plan on the stream of the target's handle, tensors as in cm_convolution_run. */
+/* Launch the plan on the stream of the target's handle, tensors as in cm_convolution_run and cm_convolution_norm_run.
+ */
 cm_status cm_dnn_graph_run(const cm_dnn_graph *graph, const void *a, const void *b, void *out,
                            void *workspace) CM_MUST_USE;
+cm_status cm_dnn_graph_run_norm(const cm_dnn_graph *graph, const cm_convolution_norm_data *data,
+                                void *workspace) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,7 @@ const cm_cuda_op cm_cuda_ops[CM_OP_COUNT] = {
     PREPARED(dense_backward),
     PREPARED(conv2d),
     PREPARED(conv2d_backward),
+    PREPARED(conv2d_norm),
     PREPARED(layer_norm_backward),
     PREPARED(batch_norm),
     PREPARED(batch_norm_backward),

@@ -47,6 +47,7 @@ cm_status cm_cuda_dense_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
 cm_status cm_cuda_dense_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
 cm_status cm_cuda_conv2d_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
 cm_status cm_cuda_conv2d_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
+cm_status cm_cuda_conv2d_norm_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
 cm_status cm_cuda_lstm_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
 cm_status cm_cuda_lstm_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
 

@@ -26,7 +26,8 @@ struct cm_cuda_plan {
     cm_weight_copy *copy;                       /* of the weight, of 16 bits; NULL: not needed */
     cm_product_plan *product[CM_PLAN_PRODUCTS]; /* what each is, says the operation */
     cm_convolution_plan *convolution[CM_PLAN_CONVOLUTIONS];
-    size_t workspace; /* bytes */
+    cm_convolution_norm_plan *whole; /* of a convolution and what follows it; NULL: one behind the other */
+    size_t workspace;                /* bytes */
 };
 
 /* Sets call->plan to the stream's plan for the call. One that is not there yet is made by `make`, which fills a zeroed

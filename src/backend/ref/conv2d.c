@@ -61,6 +61,23 @@ cm_status cm_ref_conv2d(cm_stream *stream, const cm_call *call) {
     return CM_OK;
 }
 
+/* One behind the other, in y. */
+cm_status cm_ref_conv2d_norm(cm_stream *stream, const cm_call *call) {
+    cm_call conv = {.op = CM_OP_conv2d, .attr = {.compute = call->attr.compute, .stride = call->attr.stride}};
+    cm_call norm = {.op = CM_OP_batch_norm_inference, .attr = call->attr};
+    conv.t[CM_T_conv2d_y] = norm.t[CM_T_batch_norm_inference_x] = norm.t[CM_T_batch_norm_inference_y] =
+        *REF_ARG(call, conv2d_norm, y);
+    conv.t[CM_T_conv2d_x] = *REF_ARG(call, conv2d_norm, x);
+    conv.t[CM_T_conv2d_weight] = *REF_ARG(call, conv2d_norm, weight);
+    norm.t[CM_T_batch_norm_inference_scale] = *REF_ARG(call, conv2d_norm, scale);
+    norm.t[CM_T_batch_norm_inference_shift] = *REF_ARG(call, conv2d_norm, shift);
+    norm.t[CM_T_batch_norm_inference_mean] = *REF_ARG(call, conv2d_norm, mean);
+    norm.t[CM_T_batch_norm_inference_variance] = *REF_ARG(call, conv2d_norm, variance);
+    norm.t[CM_T_batch_norm_inference_residual] = *REF_ARG(call, conv2d_norm, residual);
+    CM_TRY(cm_ref_conv2d(stream, &conv));
+    return cm_ref_batch_norm_inference(stream, &norm);
+}
+
 /* The output whose window has input `at` under tap `tap`, or -1. */
 static int output_of(const geometry *g, int at, int tap, int outputs) {
     int from = at + g->k / 2 - tap;

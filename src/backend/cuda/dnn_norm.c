@@ -1,0 +1,137 @@
+/* Convolutions with a constant norm behind them in one launch, as graphs of cuDNN, where that is faster than what the
+ * rival does. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backend/cuda/cuda.h"
+#include "backend/cuda/dnn_graph.h"
+#include "backend/cuda/module.h"
+#include "core/arena.h"
+#include "core/log.h"
+#include "device/cuda/fastest.h"
+
+/* One way to compute it. */
+typedef struct way {
+    int32_t is_whole;     /* one launch, of `engine`; else the rival's */
+    cm_dnn_engine engine; /* zeros for the rival */
+} way;
+_Static_assert(sizeof(way) <= CM_CHOICE_BYTES, "a way is kept on disk as a choice");
+
+struct cm_convolution_norm_plan {
+    cm_dnn_graph *graph; /* owned; NULL: not described yet */
+};
+
+/* An engine's kernel is compiled when it is planned, which takes some tenths of a second. */
+enum { FIRST = 6, ENGINES = FIRST + 2, REPEATS = 5 };
+
+cm_status cm_convolution_norm_run(cm_stream *stream, const cm_convolution_norm_plan *plan,
+                                  const cm_convolution_norm_data *data) {
+    return cm_dnn_graph_run_norm(plan->graph, data, cm_library_workspace(stream));
+}
+
+void cm_convolution_norm_free(cm_convolution_norm_plan *plan) {
+    if (!plan) return;
+    cm_dnn_graph_close(plan->graph);
+    free(plan);
+}
+
+/* ---- choosing ---- */
+
+typedef struct trial {
+    cm_stream *stream;
+    cm_convolution_norm_plan *plan;
+    const cm_convolution_norm *norm;
+    const cm_convolution_norm_data *data;
+    const cm_convolution_rival *rival;
+    cm_cuda_timer timer;
+    way way; /* the one that was taken */
+} trial;
+
+static cm_status open_graph(trial *t) {
+    const cm_dnn_target target = {.dnn = cm_cuda_stream_of(t->stream)->dnn};
+    return t->plan->graph ? CM_OK : cm_dnn_graph_open_norm(&target, t->norm, &t->plan->graph);
+}
+
+/* Those that cuDNN keeps for hard cases are good ones here. */
+static cm_status find_engines(trial *t, cm_dnn_engine engines[ENGINES], int *count) {
+    int more = 0;
+    CM_TRY(open_graph(t));
+    CM_TRY(cm_dnn_graph_engines(t->plan->graph, false, engines, FIRST, count));
+    CM_TRY(cm_dnn_graph_engines(t->plan->graph, true, engines + *count, ENGINES - FIRST, &more));
+    *count += more;
+    return CM_OK;
+}
+
+/* Number 0 is the rival; where cuDNN has nothing, or refuses the graph, it is the only one. */
+static cm_status enter(void *context, int round, void *candidates, int *count) {
+    trial *t = context;
+    way *out = candidates;
+    cm_dnn_engine engines[ENGINES];
+    int found = 0;
+    (void)round;
+    CM_TRY(cm_cuda_timer_open(&t->timer));
+    out[0] = (way){.is_whole = false};
+    if (find_engines(t, engines, &found) != CM_OK) {
+        cm_log(CM_WARNING, "a convolution and its norm stay two launches: %s", cm_error_message());
+        found = 0;
+    }
+    for (int i = 0; i < found; i++) out[1 + i] = (way){.is_whole = true, .engine = engines[i]};
+    *count = 1 + found;
+    return CM_OK;
+}
+
+static cm_status take(void *context, const void *candidate) {
+    trial *t = context;
+    t->way = *(const way *)candidate;
+    if (!t->way.is_whole) return CM_OK;
+    CM_TRY(open_graph(t));
+    return cm_dnn_graph_plan(t->plan->graph, &t->way.engine, CM_LIBRARY_BYTES);
+}
+
+static cm_status run(const trial *t) {
+    return t->way.is_whole ? cm_convolution_norm_run(t->stream, t->plan, t->data)
+                           : t->rival->run(t->stream, t->rival->context);
+}
+
+static cm_status measure(void *context, float *milliseconds) {
+    trial *t = context;
+    CM_TRY(run(t));
+    CM_TRY(cm_cuda_timer_start(&t->timer, t->stream));
+    for (int i = 0; i < REPEATS; i++) CM_TRY(run(t));
+    return cm_cuda_timer_stop(&t->timer, t->stream, milliseconds);
+}
+
+static cm_status choose(trial *t) {
+    const cm_convolution *c = &t->norm->convolution;
+    const cm_cuda *cuda = cm_cuda_of(t->stream);
+    const cm_fastest fastest = {.context = t,
+                                .size = sizeof(way),
+                                .rounds = 1,
+                                .log = cuda->device->log_plans,
+                                .enter = enter,
+                                .take = take,
+                                .measure = measure};
+    char key[CM_CHOICE_KEY_BYTES];
+    snprintf(key, sizeof key, "convolution with norm %d %d %d %d %d %d %d %d %d %d%d", c->B, c->H, c->W, c->C, c->O,
+             c->k, c->stride, (int)c->type, (int)t->norm->y, t->norm->adds ? (int)t->norm->residual : -1,
+             t->norm->relu);
+    cm_status status = cm_fastest_take(&fastest, cuda->choices, key);
+    cm_cuda_timer_close(&t->timer);
+    return status;
+}
+
+cm_status cm_convolution_norm_prepare(cm_stream *stream, const cm_convolution_norm *norm,
+                                      const cm_convolution_norm_data *data, const cm_convolution_rival *rival,
+                                      cm_convolution_norm_plan **out) {
+    trial t = {.stream = stream, .norm = norm, .data = data, .rival = rival};
+    *out = NULL;
+    CM_TRY(cm_cuda_dnn_open(stream));
+    CM_TRY(cm_alloc(&t.plan, 1, sizeof *t.plan, "a convolution with norm"));
+    cm_status status = choose(&t);
+    if (status != CM_OK || !t.way.is_whole) {
+        cm_convolution_norm_free(t.plan);
+        return status;
+    }
+    *out = t.plan;
+    return CM_OK;
+}
