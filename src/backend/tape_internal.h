@@ -1,7 +1,7 @@
 /* The inside of a tape, shared by tape.c (variables), tape_ops.c (recording), tape_backward.c (gradients),
  * tape_merge.c (gradients of shared parameters), tape_memory.c (where work variables lie), tape_narrow.c (planes of 16
- * bits), tape_copies.c (copies of 16 bits), tape_join.c (two calls as one),
- * pass.c (playing). */
+ * bits), tape_copies.c (copies of 16 bits), tape_join.c (two calls as one), pass.c
+ * (playing). */
 #ifndef CM_BACKEND_TAPE_INTERNAL_H
 #define CM_BACKEND_TAPE_INTERNAL_H
 

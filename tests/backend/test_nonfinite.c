@@ -84,6 +84,7 @@ static void poison_row(cm_stream *stream, const op_case *row, const poison *p, f
     op_run_make(&run, row, p->op, (op_variant){.absent = -1, .seed = 31, .activation = p->activation});
     op_describe(row, p->op, (op_variant){.absent = -1, .activation = p->activation}, name);
     int rows = rows_of(&run.call, p->out), bad = rows / 3, n = row_size(&run.call, p->out);
+    if (p->op == CM_OP_policy_loss) *row_of(&run.call, "target", bad) = 1.0f; /* without a target there is no loss */
     *row_of(&run.call, p->in, bad) = value;
     ck_assert_int_eq(op_run_eager(stream, &run), CM_OK);
     for (int r = 0; r < rows; r++) {
