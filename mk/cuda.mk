@@ -67,8 +67,8 @@ $(DNN_DRIVER): tests/modules/dnn_driver.c $(BUILD)/flags.stamp
 	$(SHARED_TEST) -Wl,-soname,libcuda.so.1 $< -o $@
 
 # The tests that have something to do on a GPU, or that stand in for it.
-GPU_TESTS = $(addprefix $(BUILD)/tests/backend/test_,cuda_ops cuda_planes cuda_copies ops_far ops nonfinite streams op_speed) \
-    $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_device_planner \
+GPU_TESTS = $(addprefix $(BUILD)/tests/backend/test_,cuda_ops cuda_planes cuda_copies cuda_row_pass ops_far ops nonfinite streams op_speed) \
+    $(BUILD)/tests/network/test_inference $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_device_planner \
     $(BUILD)/tests/distributed/test_nccl
 gpu-check-tests: $(GPU_TESTS)
 #: REPORT=FILE          what `make gpu-check` writes (gpu-report.md)

@@ -1,5 +1,6 @@
 /* Inference throughput as CuMind's guide describes it: 10 select_action calls to warm up, then 1000 that are timed, for
- * float32 and bfloat16; then batches, beside the speed of a large matrix product. On any backend, from libcumind.a and
+ * float32 and bfloat16; then batches, beside the speed of a large matrix product, and where the backend can make one
+ * launch of a pass beside its operations one by one. On any backend, from libcumind.a and
  * public headers alone. Each figure is printed as it is found.
  *
  *     build/benchmark_gpu [--backend cpu] [--batch N] [--json] [--set KEY=VALUE]...
@@ -23,6 +24,7 @@ typedef struct batched {
     int rows;
     double per_second; /* inferences */
     double flops;      /* achieved by matrix products, per second */
+    double unfused;    /* inferences per second, operations launched one by one; 0: the backend fuses none */
 } batched;
 
 typedef struct figures {
@@ -167,8 +169,22 @@ static cm_status infer(setup *s, int rows, batched *out) {
         runs++;
         seconds = cm_clock_seconds() - start;
     }
-    *out = (batched){rows, (double)runs * rows / seconds, (double)runs * cm_inference_root_flops(inference) / seconds};
+    *out =
+        (batched){rows, (double)runs * rows / seconds, (double)runs * cm_inference_root_flops(inference) / seconds, 0};
     cm_inference_destroy(inference);
+    return status;
+}
+
+/* As it is, and where the backend can fuse a pass, one by one. */
+static cm_status infer_both(setup *s, int rows, batched *out) {
+    cm_backend *backend = s->session->backend;
+    batched unfused;
+    CM_TRY(infer(s, rows, out));
+    if (!backend->kind->fuse) return CM_OK;
+    backend->is_unfused = true;
+    cm_status status = infer(s, rows, &unfused);
+    backend->is_unfused = false;
+    out->unfused = unfused.per_second;
     return status;
 }
 
@@ -188,9 +204,11 @@ static void say(const request *r, const char *format, ...) {
 static cm_status measure_batches(setup *s, const request *r, figures *out) {
     for (int rows = r->batch ? r->batch : 1; rows <= (r->batch ? r->batch : LARGEST); rows *= 2) {
         batched *b = &out->batch[out->batches++];
-        CM_TRY(infer(s, rows, b));
-        say(r, "  batch %4d: %11.0f inferences/s, %7.1f GFLOP/s, %.1f %% of a large product\n", rows, b->per_second,
+        CM_TRY(infer_both(s, rows, b));
+        say(r, "  batch %4d: %11.0f inferences/s, %7.1f GFLOP/s, %.1f %% of a large product", rows, b->per_second,
             b->flops * 1e-9, 100.0 * b->flops / out->product);
+        if (b->unfused > 0.0) say(r, "; %.0f inferences/s one by one", b->unfused);
+        say(r, "\n");
     }
     return CM_OK;
 }
@@ -230,6 +248,8 @@ static cm_status print_json(const figures *all, int count) {
             cm_json_put_int(w, "batch", all[k].batch[i].rows);
             cm_json_put_double(w, "inferences_per_second", all[k].batch[i].per_second);
             cm_json_put_double(w, "flops_per_second", all[k].batch[i].flops);
+            if (all[k].batch[i].unfused > 0.0)
+                cm_json_put_double(w, "unfused_inferences_per_second", all[k].batch[i].unfused);
             cm_json_end_object(w);
         }
         cm_json_end_array(w);

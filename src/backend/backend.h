@@ -103,6 +103,16 @@ typedef cm_status (*cm_op_run)(cm_stream *stream, const cm_call *call);
  * is the device's name for the stream, a cudaStream_t. */
 typedef cm_status (*cm_stream_work)(void *context, void *queue);
 
+/* Prepared calls that always run together, in their order. What they leave in work[bytes] is for each other alone. They
+ * are what they were when they were fused, unless `version` is another one: then addresses differ. */
+typedef struct cm_fusible {
+    const cm_call *calls;
+    int count;
+    const void *work;
+    size_t work_bytes;
+    uint64_t version;
+} cm_fusible;
+
 struct cm_search_kernels; /* mcts/kernels.h */
 
 /* What a backend implements. `name` and `run` are needed; a NULL hook has nothing to do. */
@@ -139,6 +149,11 @@ typedef struct cm_backend_class {
      * another one, and then only their addresses differ. NULL: they are run one by one. */
     cm_status (*play)(cm_stream *stream, const cm_call *calls, int count, uint64_t version, void **recording);
     void (*forget)(void *recording);
+    /* Makes one launch of such calls: *fused is the class's, goes with `unfuse`, and does by `run_fused` what they do.
+     * It stays NULL where that cannot be done or would take longer. NULL: it never can. */
+    cm_status (*fuse)(cm_stream *stream, const cm_fusible *calls, void **fused);
+    cm_status (*run_fused)(cm_stream *stream, const cm_fusible *calls, void *fused);
+    void (*unfuse)(void *fused);
     /* Runs `work`, whose launches are the same every time, so that they may be recorded: it is not called where they
      * are replayed. *recording as in `play`; `name` is for the log. */
     cm_status (*record)(cm_stream *stream, const char *name, cm_stream_work work, void *context, void **recording);
@@ -151,9 +166,10 @@ struct cm_backend {
     const cm_device *device;       /* where its tensors live */
     void *state;                   /* of the class */
     bool native[CM_PRODUCT_TYPES]; /* matrix products in this type are native here; CM_F32 always is */
-    bool is_eager; /* nothing is recorded: what is to be replayed runs as it is. Set before streams open */
-    int place;     /* as cm_backend_open_at has it */
-    int devices;   /* that `open` has found to choose from; 0: there is nothing to choose */
+    bool is_eager;   /* nothing is recorded: what is to be replayed runs as it is. Set before streams open */
+    bool is_unfused; /* calls are launched one by one. Set before passes are created */
+    int place;       /* as cm_backend_open_at has it */
+    int devices;     /* that `open` has found to choose from; 0: there is nothing to choose */
 };
 
 struct cm_stream {

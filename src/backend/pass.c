@@ -24,6 +24,7 @@ struct cm_pass {
     int patch_count[CM_MEM_COUNT];
     uint64_t version;   /* of the addresses in the calls */
     void *recording[2]; /* of forward and backward; the backend's */
+    void *fused;        /* forward, as one launch; the backend's, NULL: it is none */
     void **parts;       /* [backwards + 1] of parts of backward, by the call that they begin with */
 };
 
@@ -60,6 +61,19 @@ static cm_status build_calls(cm_pass *pass, const cm_tape_list *list, cm_call **
     return CM_OK;
 }
 
+/* The forward calls of a pass without gradients: then nobody looks at WORK. */
+static cm_fusible fusible(const cm_pass *pass) {
+    return (cm_fusible){pass->forward, pass->forwards, pass->base[CM_MEM_WORK], pass->tape->bytes[CM_MEM_WORK],
+                        pass->version};
+}
+
+static cm_status fuse(cm_pass *pass) {
+    const cm_backend *backend = pass->stream->backend;
+    if (pass->tape->training || !backend->kind->fuse || backend->is_unfused) return CM_OK;
+    const cm_fusible calls = fusible(pass);
+    return backend->kind->fuse(pass->stream, &calls, &pass->fused);
+}
+
 static cm_status build(cm_pass *pass) {
     const cm_tape *tape = pass->tape;
     if (!pass->base[CM_MEM_WORK]) {
@@ -88,6 +102,7 @@ static cm_status build(cm_pass *pass) {
     CM_TRY(cm_alloc(&pass->backward_at, (size_t)tape->backward.count + 1, sizeof(int), "the calls of a pass"));
     CM_TRY(build_calls(pass, &tape->forward, &pass->forward, &pass->forwards, NULL));
     CM_TRY(build_calls(pass, &tape->backward, &pass->backward, &pass->backwards, pass->backward_at));
+    CM_TRY(fuse(pass));
     return cm_alloc(&pass->parts, (size_t)pass->backwards + 1, sizeof *pass->parts, "the parts of a pass");
 }
 
@@ -115,6 +130,7 @@ void cm_pass_destroy(cm_pass *pass) {
         if (pass->recording[i]) pass->stream->backend->kind->forget(pass->recording[i]);
     for (int i = 0; pass->parts && i < pass->backwards; i++)
         if (pass->parts[i]) pass->stream->backend->kind->forget(pass->parts[i]);
+    if (pass->fused) pass->stream->backend->kind->unfuse(pass->fused);
     free(pass->parts);
     free(pass->forward);
     free(pass->backward);
@@ -150,9 +166,19 @@ static cm_status run_all(cm_pass *pass, const cm_call *calls, int count, void **
     return run_one_by_one(pass->stream, calls, count);
 }
 
-cm_status cm_pass_forward(cm_pass *pass) { return run_all(pass, pass->forward, pass->forwards, &pass->recording[0]); }
+static cm_status run_fused(cm_pass *pass) {
+    const cm_fusible calls = fusible(pass);
+    return pass->stream->backend->kind->run_fused(pass->stream, &calls, pass->fused);
+}
 
-cm_status cm_pass_launch(cm_pass *pass) { return run_one_by_one(pass->stream, pass->forward, pass->forwards); }
+cm_status cm_pass_forward(cm_pass *pass) {
+    if (pass->fused) return run_fused(pass);
+    return run_all(pass, pass->forward, pass->forwards, &pass->recording[0]);
+}
+
+cm_status cm_pass_launch(cm_pass *pass) {
+    return pass->fused ? run_fused(pass) : run_one_by_one(pass->stream, pass->forward, pass->forwards);
+}
 
 cm_status cm_pass_backward(cm_pass *pass) {
     if (!pass->tape->training) return cm_fail(CM_ERR_STATE, "this pass was recorded without gradients");

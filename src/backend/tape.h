@@ -127,6 +127,7 @@ cm_var cm_tape_avg_pool(cm_tape *tape, cm_var x);
 cm_var cm_tape_global_mean(cm_tape *tape, cm_var x);
 cm_var cm_tape_action_encoding(cm_tape *tape, cm_var x, const cm_action_input *action);
 cm_var cm_tape_embedding_add(cm_tape *tape, cm_var x, cm_var table, cm_var action);
+/* Rows are passes of their own: what one scatters another may not gather in the same run. */
 cm_var cm_tape_gather_rows(cm_tape *tape, cm_var pool, cm_var rows);
 void cm_tape_scatter_rows(cm_tape *tape, cm_var pool, cm_var x, cm_var rows);
 /* 1 at the first maximum of each row, else 0; the gradient goes straight through to x, as if y were x. */
@@ -188,7 +189,8 @@ cm_status cm_pass_create(const cm_tape *tape, cm_stream *stream, void *const bas
                          cm_pass **out) CM_MUST_USE;
 void cm_pass_destroy(cm_pass *pass); /* NULL is allowed */
 void cm_pass_bind(cm_pass *pass, cm_memory memory, void *base);
-void *cm_pass_data(const cm_pass *pass, cm_var var); /* address on the device of a variable's first element */
+/* Address on the device of a variable's first element. WORK of a pass without gradients may never be written. */
+void *cm_pass_data(const cm_pass *pass, cm_var var);
 cm_status cm_pass_forward(cm_pass *pass) CM_MUST_USE;
 cm_status cm_pass_launch(cm_pass *pass) CM_MUST_USE;   /* forward, as part of a work that is recorded (backend.h) */
 cm_status cm_pass_backward(cm_pass *pass) CM_MUST_USE; /* after forward, training tapes only */

@@ -1,4 +1,5 @@
-/* Benchmark of recorded work: what it costs to record an update and a search, and from which round on it pays. */
+/* Benchmark of recorded work: what it costs to record an update and a search, and from which round on it pays; and what
+ * searches cost whose passes are not fused. */
 #include <stdio.h>
 
 #include "cli/benchmark.h"
@@ -55,6 +56,17 @@ static cm_status compare(const cm_benchmark *bench, cm_status (*time_work)(const
     return CM_OK;
 }
 
+/* Recorded searches whose passes launch their operations one by one. */
+static cm_status time_unfused(const cm_benchmark *bench, cm_benchmark_result *result) {
+    times unfused;
+    if (!bench->backend->kind->fuse) return CM_OK;
+    bench->backend->is_unfused = true;
+    cm_status status = time_searches(bench, &unfused);
+    bench->backend->is_unfused = false;
+    if (status == CM_OK) cm_benchmark_put(result, "us_per_search_unfused", 1e6 * unfused.steady);
+    return status;
+}
+
 cm_status cm_benchmark_graph(const cm_benchmark *bench, cm_benchmark_result *result) {
     static const char *const of_updates[] = {"us_per_update", "us_per_update_eager", "us_to_record_update",
                                              "updates_to_break_even"};
@@ -68,6 +80,7 @@ cm_status cm_benchmark_graph(const cm_benchmark *bench, cm_benchmark_result *res
     }
     CM_TRY(compare(bench, time_updates, of_updates, result));
     CM_TRY(compare(bench, time_searches, of_searches, result));
+    CM_TRY(time_unfused(bench, result));
     snprintf(result->note, sizeof result->note, "batch %d, unroll %d; %d simulations; -1: it never pays", bench->batch,
              bench->unroll, bench->simulations);
     return CM_OK;

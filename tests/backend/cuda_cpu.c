@@ -15,6 +15,7 @@
 #include "backend/cuda/minmax.h"
 #include "backend/cuda/optimiser.h"
 #include "backend/cuda/plan.h"
+#include "backend/cuda/row_pass.h"
 #include "backend/cuda/shape.h"
 #include "backend/cuda/softmax.h"
 #include "backend/cuda/support.h"
@@ -22,17 +23,19 @@
 #include "support/lanes.h"
 
 int cuda_cpu_launches;
+cm_ops_limits cuda_cpu_limits = {132, 227 << 10, true}; /* an H100 */
 
 /* ---- kernels ---- */
 
 /* The arguments are copied: a kernel gets them by value. */
-#define LAUNCHER(name, args)                                                                                           \
+#define LAUNCHER(name, args) LAUNCHER_WITH(name, args, 0)
+#define LAUNCHER_WITH(name, args, memory)                                                                              \
     static void name##_body(const void *a, int64_t item, const cm_lanes *lanes) { name(a, item, lanes); }              \
     int name##_launch(const args *a, int64_t items, int lanes, void *queue) {                                          \
         args copy = *a;                                                                                                \
         (void)queue;                                                                                                   \
         cuda_cpu_launches++;                                                                                           \
-        lanes_run(name##_body, &copy, items, lanes);                                                                   \
+        lanes_run(name##_body, &copy, items, lanes, memory);                                                           \
         return 0;                                                                                                      \
     }
 
@@ -82,6 +85,7 @@ LAUNCHER(cm_minmax_groups, cm_minmax_args)
 LAUNCHER(cm_minmax_slopes, cm_minmax_args)
 LAUNCHER(cm_one_hot_rows, cm_softmax_args)
 LAUNCHER(cm_policy_rows, cm_loss_args)
+LAUNCHER_WITH(cm_row_pass, cm_row_pass_args, copy.memory)
 LAUNCHER(cm_running_each, cm_running_args)
 LAUNCHER(cm_scalar_loss_each, cm_loss_args)
 LAUNCHER(cm_scatter_each, cm_index_args)
@@ -302,6 +306,11 @@ void **cm_ops_plans(const cm_stream *stream) { return &lane_of(stream)->plans; }
 void *cm_ops_weights(const cm_stream *stream) { return stream->backend->state; }
 const cm_device *cm_ops_device(const cm_stream *stream) { return stream->backend->device; }
 
+cm_ops_limits cm_ops_limits_of(const cm_stream *stream) {
+    (void)stream;
+    return cuda_cpu_limits;
+}
+
 static void check_guard(const lane *l) {
     for (int i = 0; l->workspace && i < GUARD; i++)
         if (l->workspace[l->bytes + i] != GUARD_BYTE) ck_abort_msg("written behind the workspace");
@@ -381,6 +390,9 @@ const cm_backend_class cuda_cpu_class = {
     .prepare = prepare,
     .repack = repack,
     .renew = renew,
+    .fuse = cm_row_pass_create,
+    .run_fused = cm_row_pass_run,
+    .unfuse = cm_row_pass_free,
     .run =
         {
 #define CM_OP(name, tensors, about) [CM_OP_##name] = run,

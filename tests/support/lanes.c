@@ -6,9 +6,11 @@
 #include <string.h>
 #include <ucontext.h>
 
-enum { STACK = 64 * 1024 };
+#include "tensor/tensor.h"
 
-typedef enum meeting_kind { SUM, SUM_16, MOST, LEAST, PLAIN } meeting_kind;
+enum { STACK = 64 * 1024, GUARD = 64, NONSENSE = 0xff, GUARD_BYTE = 0x5a };
+
+typedef enum meeting_kind { SUM, SUM_16, MOST, LEAST, PLAIN, PRODUCT } meeting_kind;
 
 /* What a lane brings to a meeting. */
 typedef struct ticket {
@@ -16,6 +18,9 @@ typedef struct ticket {
     int64_t number; /* of the meeting, counted from 1 */
     double value;
     cm_found found;
+    bool bfloat;
+    uint32_t a[4], b[2];
+    float sum[4];
 } ticket;
 
 /* The hub, or a lane, with the place where it was left. */
@@ -41,26 +46,45 @@ static void change_sides(side *from, side *to) {
 }
 #endif
 
+/* Meetings of all lanes, or of the parts of a block, of 8, 16 or 32 lanes. */
+typedef enum circle { ALL, EIGHTS, SIXTEENS, WARPS, CIRCLES } circle;
+enum { LEAST_PART = 8, PARTS = CM_BLOCK / LEAST_PART };
+
+typedef struct meetings {
+    int64_t number[CM_BLOCK];         /* of the last one that a lane came to */
+    int64_t came[PARTS], made[PARTS]; /* by the part's number: lanes to meetings; results */
+    ticket ticket[2][CM_BLOCK];       /* of meetings with even and with odd numbers */
+} meetings;
+
 /* One launch while it runs. */
 typedef struct run {
     lanes_body body;
     const void *args;
-    int64_t items;
-    int count, now;       /* lanes; the one that has its turn */
-    bool backwards;       /* from the last item to the first */
-    bool lanes_backwards; /* from the last lane to the first */
+    int64_t items, steps;  /* steps: how often a lane came to a meeting, or to its end */
+    int count, now;        /* lanes; the one that has its turn */
+    bool backwards;        /* from the last item to the first */
+    bool lanes_backwards;  /* from the last lane to the first */
+    unsigned char *memory; /* [items][memory_bytes + GUARD]; NULL: none */
+    size_t memory_bytes;
     side hub, lane[CM_BLOCK];
     bool done[CM_BLOCK];
-    int64_t meetings[CM_BLOCK];
-    ticket ticket[2][CM_BLOCK]; /* of meetings with even and with odd numbers */
+    meetings meetings[CIRCLES];
 } run;
 
 static _Thread_local run *current;
 static _Thread_local uint64_t directions = 1; /* random */
 
+static unsigned char *memory_of(const run *r, int64_t item) {
+    return r->memory ? r->memory + (size_t)item * (r->memory_bytes + GUARD) : NULL;
+}
+
 static void run_items(run *r, int index) {
-    cm_lanes lanes = {index, r->count, r};
-    for (int64_t i = 0; i < r->items; i++) r->body(r->args, r->backwards ? r->items - 1 - i : i, &lanes);
+    cm_lanes lanes = {index, r->count, r, NULL};
+    for (int64_t i = 0; i < r->items; i++) {
+        const int64_t item = r->backwards ? r->items - 1 - i : i;
+        lanes.memory = (float *)(void *)memory_of(r, item);
+        r->body(r->args, item, &lanes);
+    }
 }
 
 UNSEEN static void run_lane(void) {
@@ -68,24 +92,59 @@ UNSEEN static void run_lane(void) {
     int index = r->now;
     run_items(r, index);
     r->done[index] = true;
+    r->steps++;
     change_sides(&r->lane[index], &r->hub);
+}
+
+/* The first of the lanes that meet with lane i. */
+static int first_of(circle c, int i) {
+    return c == ALL ? 0 : i / (LEAST_PART << (c - EIGHTS)) * (LEAST_PART << (c - EIGHTS));
+}
+
+static void check_meetings(const run *r) {
+    for (circle c = ALL; c < CIRCLES; c++)
+        for (int i = 0; i < r->count; i++) {
+            const int64_t *number = r->meetings[c].number;
+            if (number[i] != number[first_of(c, i)])
+                ck_abort_msg("lane %d met %ld times, lane %d %ld times", i, (long)number[i], first_of(c, i),
+                             (long)number[first_of(c, i)]);
+        }
 }
 
 static void take_turns(run *r) {
     for (int left = r->count; left > 0;) {
+        const int64_t steps = r->steps;
         left = 0;
         for (int i = 0; i < r->count; i++) {
             r->now = r->lanes_backwards ? r->count - 1 - i : i;
             if (!r->done[r->now]) change_sides(&r->hub, &r->lane[r->now]);
             left += !r->done[r->now];
         }
+        if (left > 0 && steps == r->steps) ck_abort_msg("%d lanes wait for lanes that do not come", left);
     }
-    for (int i = 0; i < r->count; i++)
-        if (r->meetings[i] != r->meetings[0])
-            ck_abort_msg("lane %d met %ld times, lane 0 %ld times", i, (long)r->meetings[i], (long)r->meetings[0]);
+    check_meetings(r);
 }
 
-void lanes_run(lanes_body body, const void *args, int64_t items, int count) {
+/* Memory of the items. Freed by the caller. */
+static void take_memory(run *r, size_t bytes) {
+    if (bytes == 0) return;
+    r->memory_bytes = (bytes + 15) / 16 * 16;
+    r->memory = malloc((size_t)r->items * (r->memory_bytes + GUARD));
+    if (!r->memory) ck_abort_msg("no memory for the lanes");
+    for (int64_t i = 0; i < r->items; i++) {
+        memset(memory_of(r, i), NONSENSE, r->memory_bytes);
+        memset(memory_of(r, i) + r->memory_bytes, GUARD_BYTE, GUARD);
+    }
+}
+
+static void check_memory(const run *r) {
+    for (int64_t i = 0; r->memory && i < r->items; i++)
+        for (size_t k = 0; k < GUARD; k++)
+            if (memory_of(r, i)[r->memory_bytes + k] != GUARD_BYTE)
+                ck_abort_msg("written behind the memory that lanes share");
+}
+
+void lanes_run(lanes_body body, const void *args, int64_t items, int count, size_t memory) {
     run *r = calloc(1, sizeof *r);
     char *stacks = count > 1 ? malloc((size_t)count * STACK) : NULL;
     if (!r || count > CM_BLOCK) ck_abort_msg("%d lanes cannot be run", count);
@@ -93,6 +152,7 @@ void lanes_run(lanes_body body, const void *args, int64_t items, int count) {
     r->backwards = directions >> 63;
     r->lanes_backwards = directions >> 62 & 1;
     r->body = body, r->args = args, r->items = items, r->count = count;
+    take_memory(r, memory);
     current = r;
     for (int i = 0; count > 1 && i < count; i++) {
         if (getcontext(&r->lane[i].context) != 0) ck_abort_msg("no context for a lane");
@@ -105,8 +165,21 @@ void lanes_run(lanes_body body, const void *args, int64_t items, int count) {
         take_turns(r);
     else
         run_items(r, 0);
+    check_memory(r);
+    free(r->memory);
     free(stacks);
     free(r);
+}
+
+/* The meetings that a lane comes to as one of lanes->count, the first lane there, and the number of its part. */
+static meetings *meetings_of(const cm_lanes *lanes, int *first, int *part) {
+    run *r = lanes->meeting;
+    circle c = ALL;
+    if (lanes->count != r->count)
+        for (c = EIGHTS; LEAST_PART << (c - EIGHTS) < lanes->count;) c++;
+    *first = r->now - lanes->index;
+    *part = *first / LEAST_PART;
+    return &r->meetings[c];
 }
 
 /* Leaves a ticket and comes back when all lanes have: true for the first to come back, whose part it is to make the
@@ -114,20 +187,29 @@ void lanes_run(lanes_body body, const void *args, int64_t items, int count) {
  * a line each.) */
 static bool meet(const cm_lanes *lanes, ticket mine) {
     run *r = lanes->meeting;
-    mine.number = ++r->meetings[lanes->index];
-    ticket *all = r->ticket[mine.number % 2];
+    int first, part;
+    meetings *m = meetings_of(lanes, &first, &part);
+    const int here = first + lanes->index;
+    mine.number = ++m->number[here];
+    ticket *all = &m->ticket[mine.number % 2][first];
     all[lanes->index] = mine;
-    change_sides(&r->lane[lanes->index], &r->hub);
-    const ticket *next = &all[(lanes->index + 1) % r->count];
+    m->came[part]++;
+    r->steps++;
+    do change_sides(&r->lane[here], &r->hub);
+    while (m->came[part] < mine.number * lanes->count);
+    const ticket *next = &all[(lanes->index + 1) % lanes->count];
     if (next->number != mine.number || next->kind != mine.kind)
         ck_abort_msg("lane %d is not at meeting %ld of the lane before it", lanes->index + 1, (long)mine.number);
-    return lanes->index == (r->lanes_backwards ? r->count - 1 : 0);
+    const bool is_first = m->made[part] < mine.number;
+    m->made[part] = mine.number;
+    return is_first;
 }
 
 /* The tickets of the meeting that this lane comes from; the result is in the first one. */
 static ticket *tickets(const cm_lanes *lanes) {
-    run *r = lanes->meeting;
-    return r->ticket[r->meetings[lanes->index] % 2];
+    int first, part;
+    meetings *m = meetings_of(lanes, &first, &part);
+    return &m->ticket[m->number[first + lanes->index] % 2][first];
 }
 
 static int least(int a, int b) { return a < b ? a : b; }
@@ -196,4 +278,45 @@ float cm_lanes_sum_16(const cm_lanes *lanes, float value) {
 void cm_lanes_fetch(const cm_lanes *lanes, const void *memory, size_t bytes) {
     const volatile unsigned char *first = memory;
     if (lanes->index == 0 && bytes > 0) (void)(first[0] + first[bytes - 1]);
+}
+
+/* ---- products ---- */
+
+static float widened(uint32_t pair, int which, bool bfloat) {
+    return cm_widen((uint16_t)(which ? pair >> 16 : pair & 0xffffu), bfloat ? CM_BF16 : CM_F16);
+}
+
+/* a[row, k] and b[k, column] are brought by the lanes that lanes.h says. */
+static float of_a(const ticket *all, int row, int k) {
+    const ticket *t = &all[row % 8 * 4 + k % 8 / 2];
+    return widened(t->a[row / 8 + k / 8 * 2], k % 2, t->bfloat);
+}
+static float of_b(const ticket *all, int k, int column) {
+    const ticket *t = &all[column * 4 + k % 8 / 2];
+    return widened(t->b[k / 8], k % 2, t->bfloat);
+}
+
+static void multiply(ticket *all) {
+    for (int row = 0; row < 16; row++)
+        for (int column = 0; column < 8; column++) {
+            float *sum = &all[row % 8 * 4 + column / 2].sum[row / 8 * 2 + column % 2];
+            for (int k = 0; k < 16; k++) *sum += of_a(all, row, k) * of_b(all, k, column);
+        }
+}
+
+void cm_lanes_product(const cm_lanes *lanes, bool bfloat, const uint32_t a[4], const uint32_t b[2], float sum[4]) {
+    ticket mine = {.kind = PRODUCT, .bfloat = bfloat};
+    memcpy(mine.a, a, sizeof mine.a);
+    memcpy(mine.b, b, sizeof mine.b);
+    memcpy(mine.sum, sum, sizeof mine.sum);
+    if (lanes->count != CM_WARP) ck_abort_msg("%d lanes have no product", lanes->count);
+    bool first = meet(lanes, mine);
+    ticket *all = tickets(lanes);
+    if (first) multiply(all);
+    memcpy(sum, all[lanes->index].sum, sizeof mine.sum);
+}
+
+uint32_t cm_lanes_pair(float low, float high, bool bfloat) {
+    const cm_dtype type = bfloat ? CM_BF16 : CM_F16;
+    return (uint32_t)cm_narrow(high, type) << 16 | cm_narrow(low, type);
 }

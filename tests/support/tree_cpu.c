@@ -37,7 +37,7 @@ typedef void (*kernel)(const cm_tree_args *k, int64_t item, const cm_lanes *lane
 /* Root `item` of dense trees, as it is done beside others at the same time: one lane works, and leaves the scratch of
  * the next root as it is. */
 static void run_alone(const cm_tree_args *args, kernel body, int item) {
-    const cm_lanes first = {0, CM_WARP, NULL}, last = {CM_WARP - 1, CM_WARP, NULL};
+    const cm_lanes first = {0, CM_WARP, NULL, NULL}, last = {CM_WARP - 1, CM_WARP, NULL, NULL};
     size_t bytes = args->scratch_step * sizeof(float), next = (size_t)((item + 1) % args->tree.batch);
     const float *others = args->tree.scratch + next * args->scratch_step;
     void *before = malloc(bytes);
@@ -64,7 +64,7 @@ static cm_status launch(const cm_tree_args *far, kernel body) {
     const bool backwards = __atomic_fetch_add(&tree_cpu_launches, 1, __ATOMIC_RELAXED) % 2;
     const int batch = args.tree.batch;
     for (int i = 0; args.tree.is_dense && i < batch; i++) run_alone(&args, body, backwards ? batch - 1 - i : i);
-    if (!args.tree.is_dense) lanes_run(run_together, &(together){&args, body}, batch, CM_WARP);
+    if (!args.tree.is_dense) lanes_run(run_together, &(together){&args, body}, batch, CM_WARP, 0);
     return CM_OK;
 }
 

@@ -232,6 +232,20 @@ static cm_status record(cm_stream *stream, const char *name, cm_stream_work laun
 
 static void forget(void *recording) { cm_cuda_graph_destroy(recording); }
 
+/* Calls of a pass as one kernel. */
+static cm_status fuse(cm_stream *stream, const cm_fusible *calls, void **fused) {
+    CM_TRY(cm_row_pass_create(stream, calls, fused));
+    if (*fused && cm_cuda_of(stream)->device->log_plans)
+        cm_log(CM_INFO, "pass of %d operations, from %s to %s: one kernel", calls->count,
+               cm_op_name(calls->calls[0].op), cm_op_name(calls->calls[calls->count - 1].op));
+    return CM_OK;
+}
+
+static cm_status run_fused(cm_stream *stream, const cm_fusible *calls, void *fused) {
+    CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
+    return cm_row_pass_run(stream, calls, fused);
+}
+
 static const cm_backend_class class_of_cuda = {
     .name = "cuda",
     .open = open_cuda,
@@ -255,6 +269,9 @@ static const cm_backend_class class_of_cuda = {
     .unmark = unmark,
     .play = play,
     .forget = forget,
+    .fuse = fuse,
+    .run_fused = run_fused,
+    .unfuse = cm_row_pass_free,
     .record = record,
     .search_kernels = &cm_cuda_search_kernels,
     .run =

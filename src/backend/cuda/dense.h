@@ -33,29 +33,45 @@ CM_KERNEL void cm_narrow_each(const cm_dense_args *k, int64_t item, const cm_lan
     k->to[at.row * k->narrow + at.column] = at.column < k->n ? cm_narrow(*cm_at(&k->x, at), k->type) : 0;
 }
 
-/* What bias and action of row at.row add to output at.column. An action out of range makes NaN (see shape.h). */
-static CM_HD inline float cm_dense_offset(const cm_dense_args *k, cm_place at) {
-    float sum = k->bias ? k->bias[at.column] : 0.0f;
+/* The encoding of a row's action as products read it, where there is an action. One that is out of range makes NaN (see
+ * shape.h). */
+static CM_HD inline cm_encoded cm_dense_encoded(const cm_dense_args *k, int64_t row) {
+    cm_encoded e = {0, NAN};
+    if (!k->weight.data) return e;
+    int action = k->action[row];
+    if (action < 0 || action >= k->actions) return e;
+    e = cm_encoded_of(k->encoding, k->actions, action, 0);
+    e.value = cm_rounded(e.value, k->type);
+    return e;
+}
+
+/* What bias and an encoded action add to output `column`. */
+static CM_HD inline float cm_dense_offset(const cm_dense_args *k, const cm_encoded *e, int64_t column) {
+    float sum = k->bias ? k->bias[column] : 0.0f;
     if (!k->weight.data) return sum;
-    int action = k->action[at.row];
-    if (action < 0 || action >= k->actions) return NAN;
-    cm_encoded e = cm_encoded_of(k->encoding, k->actions, action, 0);
-    return sum + cm_rounded(e.value, k->type) * cm_rounded(cm_row(&k->weight, at.column)[e.column], k->type);
+    return sum + e->value * cm_rounded(cm_row(&k->weight, column)[e->column], k->type);
 }
 
 /* Item: an element; 1 lane. y = bias + encoding, for a product to be added to. */
 CM_KERNEL void cm_dense_begin_each(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
     cm_place at = cm_place_of(item, k->n);
     (void)lanes;
-    *cm_at(&k->y, at) = cm_dense_offset(k, at);
+    cm_encoded e = cm_dense_encoded(k, at.row);
+    *cm_at(&k->y, at) = cm_dense_offset(k, &e, at.column);
 }
 
-/* Item: an element; 1 lane. y (+)= act(x + bias + encoding), x a finished product. */
+/* y (+)= act(x + bias + encoding) at a place, x a finished product. */
+static CM_HD inline void cm_dense_end(const cm_dense_args *k, const cm_encoded *e, cm_place at, float x) {
+    cm_put(cm_at(&k->y, at), cm_act_f(k->activation, x + cm_dense_offset(k, e, at.column)), k->add);
+}
+
+/* Item: an element; 1 lane. */
 CM_KERNEL void cm_dense_end_each(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
     cm_place at = cm_place_of(item, k->n);
     (void)lanes;
+    cm_encoded e = cm_dense_encoded(k, at.row);
     float x = k->from ? cm_widen(k->from[at.row * k->narrow + at.column], k->type) : *cm_at(&k->x, at);
-    cm_put(cm_at(&k->y, at), cm_act_f(k->activation, x + cm_dense_offset(k, at)), k->add);
+    cm_dense_end(k, &e, at, x);
 }
 
 /* Item: output o of column e of the encoding, o first; cm_lanes_for_sum(samples) lanes. weight[o, e] (+)= the sum over

@@ -26,6 +26,13 @@ void **cm_ops_plans(const cm_stream *stream) { return &cm_cuda_stream_of(stream)
 void *cm_ops_weights(const cm_stream *stream) { return cm_cuda_of(stream)->weights; }
 const cm_device *cm_ops_device(const cm_stream *stream) { return stream->backend->device; }
 
+cm_ops_limits cm_ops_limits_of(const cm_stream *stream) {
+    const cm_cuda_device *device = cm_cuda_of(stream)->device;
+    int bytes = 0; /* of an attribute that a driver does not know */
+    (void)cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device->ordinal);
+    return (cm_ops_limits){device->properties.multiprocessors, (size_t)bytes, device->properties.major >= 8};
+}
+
 /* ---- for cuda.c ---- */
 
 cm_status cm_cuda_ops_open(cm_cuda *cuda) { return cm_weights_open(&cuda->weights); }

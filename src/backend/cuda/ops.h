@@ -30,6 +30,13 @@ cm_status cm_ops_launched(const cm_stream *stream, int result, const char *what)
 void **cm_ops_plans(const cm_stream *stream);
 void *cm_ops_weights(const cm_stream *stream);
 const cm_device *cm_ops_device(const cm_stream *stream);
+/* What a kernel may count on. */
+typedef struct cm_ops_limits {
+    int multiprocessors;
+    size_t block_bytes;      /* that a block may share */
+    bool multiplies_16_bits; /* cm_lanes_product */
+} cm_ops_limits;
+cm_ops_limits cm_ops_limits_of(const cm_stream *stream);
 
 /* ---- operations (ops.c has them in a table)
  * ------------------------------------------------------------------------------------------------------
@@ -50,6 +57,13 @@ cm_status cm_cuda_conv2d_backward_prepare(cm_stream *stream, cm_call *call) CM_M
 cm_status cm_cuda_conv2d_norm_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
 cm_status cm_cuda_lstm_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
 cm_status cm_cuda_lstm_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
+
+/* ---- passes as one kernel (row_pass.c; backend.h: fuse, run_fused, unfuse) ------------------------------------------
+ */
+
+cm_status cm_row_pass_create(cm_stream *stream, const cm_fusible *pass, void **out) CM_MUST_USE;
+cm_status cm_row_pass_run(cm_stream *stream, const cm_fusible *pass, void *row_pass) CM_MUST_USE;
+void cm_row_pass_free(void *row_pass);
 
 /* ---- for the files of operations ------------------------------------------------------------------------------------
  */

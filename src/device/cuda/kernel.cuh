@@ -2,7 +2,8 @@
  *
  *     CM_LAUNCHER(cm_softmax_rows, cm_softmax_args)
  *
- * for each: it defines the entry point that the header declares with CM_KERNEL_ENTRY. */
+ * for each, or CM_BLOCK_LAUNCHER for kernels of blocks whose lanes share memory: it defines the entry point that the
+ * header declares with CM_KERNEL_ENTRY. */
 #ifndef CM_DEVICE_CUDA_KERNEL_CUH
 #define CM_DEVICE_CUDA_KERNEL_CUH
 
@@ -88,13 +89,46 @@ static __device__ inline void cm_lanes_fetch(const cm_lanes *lanes, const void *
         asm volatile("prefetch.L1 [%0];" ::"l"(first + at));
 }
 
+/* Tensor cores multiply from compute capability 8.0 on; nobody may ask for it below. */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+#define CM_MULTIPLY(type, sum, a, b)                                                                                   \
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, " \
+                 "{%0,%1,%2,%3};"                                                                                      \
+                 : "+f"((sum)[0]), "+f"((sum)[1]), "+f"((sum)[2]), "+f"((sum)[3])                                      \
+                 : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "r"((b)[0]), "r"((b)[1]))
+#define CM_PAIR(type, pair, low, high) asm("cvt.rn." type "x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low))
+#else
+#define CM_MULTIPLY(type, sum, a, b)   __trap()
+#define CM_PAIR(type, pair, low, high) __trap()
+#endif
+
+static __device__ inline void cm_lanes_product(const cm_lanes *lanes, bool bfloat, const uint32_t a[4],
+                                               const uint32_t b[2], float sum[4]) {
+    (void)lanes;
+    if (bfloat) {
+        CM_MULTIPLY("bf16", sum, a, b);
+    } else {
+        CM_MULTIPLY("f16", sum, a, b);
+    }
+}
+
+static __device__ inline uint32_t cm_lanes_pair(float low, float high, bool bfloat) {
+    uint32_t pair = 0;
+    if (bfloat) {
+        CM_PAIR("bf16", pair, low, high);
+    } else {
+        CM_PAIR("f16", pair, low, high);
+    }
+    return pair;
+}
+
 /* 1 << shift lanes per item: a division by a number that is not known would cost more than many a kernel's body. */
 template <typename Args, void (*body)(const Args *, int64_t, const cm_lanes *)>
 static __global__ void __launch_bounds__(CM_BLOCK)
     cm_kernel_of(const __grid_constant__ Args args, int64_t items, int shift) {
     int64_t thread = (int64_t)blockIdx.x * CM_BLOCK + threadIdx.x, item = thread >> shift;
     if (item >= items) return;
-    cm_lanes lanes = {(int)(thread & ((1 << shift) - 1)), 1 << shift, nullptr};
+    cm_lanes lanes = {(int)(thread & ((1 << shift) - 1)), 1 << shift, nullptr, nullptr};
     body(&args, item, &lanes);
 }
 
@@ -110,6 +144,38 @@ static inline int cm_lanes_shift(int lanes) {
         if (items <= 0) return 0;                                                                                      \
         unsigned blocks = (unsigned)((items * lanes + CM_BLOCK - 1) / CM_BLOCK);                                       \
         cm_kernel_of<args, name><<<blocks, CM_BLOCK, 0, (cudaStream_t)queue>>>(*a, items, cm_lanes_shift(lanes));      \
+        return (int)cudaGetLastError();                                                                                \
+    }
+
+/* An item is a block, whose memory begins with the arguments: a kernel that looks at them by numbers which it gets to
+ * know as it runs would wait for each cache line of the constants. */
+extern __shared__ uint4 cm_block_memory[];
+
+template <typename Args, void (*body)(const Args *, int64_t, const cm_lanes *)>
+static __global__ void __launch_bounds__(CM_BLOCK, 2) cm_kernel_of_blocks(const __grid_constant__ Args args) {
+    static_assert(sizeof(Args) % sizeof(uint4) == 0, "the memory behind the arguments begins at a multiple of 16");
+    const uint2 *from = (const uint2 *)&args;
+    asm("" : "+l"(from)); /* by any address, not as constants, of which the lanes of a warp read one at a time */
+    uint2 *copy = (uint2 *)cm_block_memory;
+    for (int first = 0; first < (int)(sizeof(Args) / sizeof(uint2)); first += CM_BLOCK) {
+        const int i = first + (int)threadIdx.x;
+        if (i < (int)(sizeof(Args) / sizeof(uint2))) copy[i] = from[i];
+    }
+    __syncthreads();
+    cm_lanes lanes = {(int)threadIdx.x, CM_BLOCK, nullptr, (float *)(cm_block_memory + sizeof(Args) / sizeof(uint4))};
+    body((const Args *)cm_block_memory, blockIdx.x, &lanes);
+}
+
+/* Of arguments that say in `memory` how many bytes the lanes of an item share. */
+#define CM_BLOCK_LAUNCHER(name, args)                                                                                  \
+    extern "C" int name##_launch(const args *a, int64_t items, int lanes, void *queue) {                               \
+        (void)lanes;                                                                                                   \
+        if (items <= 0) return 0;                                                                                      \
+        const size_t bytes = sizeof *a + a->memory;                                                                    \
+        const int result = (int)cudaFuncSetAttribute(cm_kernel_of_blocks<args, name>,                                  \
+                                                     cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);         \
+        if (result != 0) return result;                                                                                \
+        cm_kernel_of_blocks<args, name><<<(unsigned)items, CM_BLOCK, bytes, (cudaStream_t)queue>>>(*a);                \
         return (int)cudaGetLastError();                                                                                \
     }
 

@@ -9,14 +9,17 @@
  * and they meet in the functions below, which all lanes must call in the same order. So the sums of a kernel have a
  * fixed order, given by the number of lanes. On a GPU a lane is a thread: the counts are 1, 8 or 32 threads
  * of a warp, or a block of 256 (kernel.cuh). On a CPU whoever includes kernels defines these functions: the tests run
- * lanes in turns, and one lane alone needs no partner (tests/support/lanes.c).
+ * lanes in turns, and one lane alone needs no partner (tests/support/lanes.c). The lanes of a block may also meet warp
+ * by warp (cm_lanes_warp), each warp as often as it likes.
  *
  * Memory. Between two meetings lanes run in any order, also those of a warp. So what one lane writes another may read,
  * or write, only behind a meeting, and what one lane has read another may write only behind a meeting: the functions
  * below are meetings in this sense, too. What is read, changed and written back is one lane's work. The tests' lanes
  * take turns in both orders, so that a meeting that is missing gives a wrong number in one of them.
  *
- * Numbers are float32; sums over lanes are made in double, but for cm_lanes_sum_16. */
+ * A launch of blocks may ask for memory that the lanes of an item share; it holds nothing of use at first.
+ *
+ * Numbers are float32; sums over lanes are made in double, but for cm_lanes_sum_16 and cm_lanes_product. */
 #ifndef CM_DEVICE_CUDA_LANES_H
 #define CM_DEVICE_CUDA_LANES_H
 
@@ -35,12 +38,30 @@ extern "C" {
 #define CM_KERNEL static inline
 #endif
 
+/* A struct of arguments, of which nothing is there yet: cm_softmax_args args = CM_NOTHING. */
+#ifdef __cplusplus
+#define CM_NOTHING                                                                                                     \
+    {}
+#else
+#define CM_NOTHING                                                                                                     \
+    { 0 }
+#endif
+
 enum { CM_WARP = 32, CM_BLOCK = 256 };
 
 typedef struct cm_lanes {
     int index, count; /* of this lane: index in [0, count) */
     void *meeting;    /* of whoever runs them */
+    float *memory;    /* that the lanes of an item share, at a multiple of 16 bytes; NULL: the launch asked for none */
 } cm_lanes;
+
+/* The neighbours that a lane of a block is among if parts of it work by themselves: `count`, 8, 16 or CM_WARP. */
+static CM_HD inline cm_lanes cm_lanes_part(const cm_lanes *block, int count) {
+    cm_lanes part = *block;
+    part.index = block->index % count;
+    part.count = count;
+    return part;
+}
 
 /* Lanes for rows of n elements: 1, 8, CM_WARP or CM_BLOCK. */
 static inline int cm_lanes_for(int64_t n) { return n <= 4 ? 1 : n <= 16 ? 8 : n <= 2048 ? CM_WARP : CM_BLOCK; }
@@ -66,7 +87,15 @@ static CM_HD inline cm_found cm_found_least(cm_found a, cm_found b) {
 /* What every lane gets: the sum of all values (a tree: lanes 16, 8, 4, 2, 1 apart, then warps in order), the largest,
  * the smallest with its first place. cm_lanes_meet is a meeting for its own sake. cm_lanes_sum_16 is for a warp whose
  * lanes 16 .. 31 have the values of 0 .. 15: the sum of these in float32 (lanes 8, 4, 2, 1 apart). cm_lanes_fetch is no
- * meeting: it says that these bytes are soon to be read. */
+ * meeting: it says that these bytes are soon to be read.
+ *
+ * cm_lanes_product is for a warp: sum[16, 8] += a[16, 16] b[16, 8], of bfloat16 or else float16, in float32 and in an
+ * order of the device's own. Lane 4 g + q brings pairs of neighbours along the sum, the first one in the low half, and
+ * its sums:
+ *     a    rows g, g + 8 from column 2 q on, then the same rows from column 2 q + 8 on
+ *     b    column g from row 2 q on, then from row 2 q + 8 on
+ *     sum  row g, columns 2 q and 2 q + 1, then row g + 8
+ * It is no meeting where memory is concerned. cm_lanes_pair is no meeting at all: two numbers rounded to 16 bits. */
 #ifdef __CUDACC__
 static __device__ double cm_lanes_sum(const cm_lanes *lanes, double value);
 static __device__ float cm_lanes_max(const cm_lanes *lanes, float value);
@@ -74,6 +103,9 @@ static __device__ cm_found cm_lanes_least(const cm_lanes *lanes, cm_found found)
 static __device__ void cm_lanes_meet(const cm_lanes *lanes);
 static __device__ float cm_lanes_sum_16(const cm_lanes *lanes, float value);
 static __device__ void cm_lanes_fetch(const cm_lanes *lanes, const void *memory, size_t bytes);
+static __device__ void cm_lanes_product(const cm_lanes *lanes, bool bfloat, const uint32_t a[4], const uint32_t b[2],
+                                        float sum[4]);
+static __device__ uint32_t cm_lanes_pair(float low, float high, bool bfloat);
 #else
 double cm_lanes_sum(const cm_lanes *lanes, double value);
 float cm_lanes_max(const cm_lanes *lanes, float value);
@@ -81,6 +113,8 @@ cm_found cm_lanes_least(const cm_lanes *lanes, cm_found found);
 void cm_lanes_meet(const cm_lanes *lanes);
 float cm_lanes_sum_16(const cm_lanes *lanes, float value);
 void cm_lanes_fetch(const cm_lanes *lanes, const void *memory, size_t bytes);
+void cm_lanes_product(const cm_lanes *lanes, bool bfloat, const uint32_t a[4], const uint32_t b[2], float sum[4]);
+uint32_t cm_lanes_pair(float low, float high, bool bfloat);
 #endif
 
 #ifdef __cplusplus

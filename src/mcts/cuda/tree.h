@@ -30,11 +30,11 @@ CM_KERNEL cm_tree cm_tree_of_root(const cm_tree_args *k, int b, const cm_lanes *
 
 /* How a lane of a warp works on a root: with all others, or alone. */
 CM_KERNEL cm_lanes cm_tree_together(const cm_lanes *lanes) {
-    cm_lanes all = {lanes->index, CM_WARP, lanes->meeting};
+    cm_lanes all = {lanes->index, CM_WARP, lanes->meeting, NULL};
     return all;
 }
 CM_KERNEL cm_lanes cm_tree_alone(void) {
-    cm_lanes one = {0, 1, NULL};
+    cm_lanes one = {0, 1, NULL, NULL};
     return one;
 }
 
