@@ -44,7 +44,7 @@ static bool lie_in_order(const cm_tape *tape, const cm_var *parts, int count) {
 /* The variable that has to be moved if x is, which is all that lies in it; CM_NO_VAR: x cannot be moved. */
 static cm_var moved_with(const cm_tape *tape, cm_var x) {
     const position p = position_of(tape, x);
-    if (p.owner == CM_NO_VAR || p.offset != 0) return CM_NO_VAR;
+    if (p.owner == CM_NO_VAR) return CM_NO_VAR;
     return cm_tensor_bytes(&tape->var[p.owner].shape) == cm_tensor_bytes(&tape->var[x].shape) ? p.owner : CM_NO_VAR;
 }
 

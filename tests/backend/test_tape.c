@@ -210,9 +210,11 @@ static void record_stacked(graph *g) {
     cm_var x = input_2d(g, 5), w = matrix(g, "weight", 8, 8), bias = vector(g, "bias", 8),
            table = matrix(g, "table", 3, 8);
     cm_norm_vars norm = norm_of(g, "norm", 8);
+    cm_var second = matrix(g, "second", 8, 8);
     state[0] = cm_tape_dense(t, x, matrix(g, "first", 8, 5), CM_NO_VAR, NULL, CM_ACT_NONE);
     for (int k = 0; k < STEPS; k++) {
-        cm_var y = cm_tape_dense(t, cm_tape_embedding_add(t, state[k], table, action), w, bias, NULL, CM_ACT_NONE);
+        cm_var y = cm_tape_dense(t, state[k], w, bias, NULL, CM_ACT_NONE);
+        y = cm_tape_dense(t, cm_tape_embedding_add(t, y, table, action), second, CM_NO_VAR, NULL, CM_ACT_NONE);
         state[k + 1] = cm_tape_minmax(t, cm_tape_layer_norm(t, y, &norm, CM_ACT_GELU_TANH, 1));
     }
     cm_var all = cm_tape_stack(t, state, STEPS + 1);
@@ -223,34 +225,57 @@ static void record_stacked(graph *g) {
 START_TEST(gradients_of_stacked_states_are_slopes) { check_slopes(record_stacked); }
 END_TEST
 
-/* Per step the gradients at the inputs of four layers, one more of the first state and the losses' two, and for the
- * weights of all steps one call each: but the actions of the steps are one input here, not rows of one. */
+/* Per step the gradients at the inputs of five calls; those of the heads and of the first layer; one call for each
+ * parameter of the steps. The embedding's stay where they are: all steps read one input of actions. */
 START_TEST(gradients_of_all_steps_are_made_by_one_call) {
     graph *g = make(record_stacked, true);
-    enum { LAYERS = 4, HEADS = 2, FIRST = 1, SHARED = 2 };
-    ck_assert_int_eq(cm_tape_backward_calls(g->tape), STEPS * LAYERS + HEADS + FIRST + SHARED);
+    enum { CALLS = 5, HEADS = 2, FIRST = 1, SHARED = 3 };
+    ck_assert_int_eq(cm_tape_backward_calls(g->tape), STEPS * CALLS + HEADS + FIRST + SHARED);
     destroy(g);
 }
 END_TEST
 
-/* A convolution of two inputs, as of residual blocks that share it. */
+/* A convolution of two inputs that lie behind each other. */
 static void record_shared_planes(graph *g) {
     cm_tape *t = g->tape;
     (void)actions(g);
     g->coefficient = input_1d(g);
-    cm_var x = input(g, 4, (int[]){B, 3, 4, 2}), w = cm_tape_param(t, param(g, "conv", 4, (int[]){2, 3, 3, 2}));
+    cm_var x = input(g, 4, (int[]){2 * B, 3, 4, 2}), w = cm_tape_param(t, param(g, "conv", 4, (int[]){2, 3, 3, 2}));
     cm_var bias = vector(g, "bias", 2);
     for (int k = 0; k < 2; k++) {
-        x = cm_tape_conv2d(t, x, w, bias, 1, CM_ACT_RELU);
-        x = cm_tape_activation(t, x, CM_ACT_SOFTPLUS);
+        cm_var y = cm_tape_conv2d(t, cm_tape_rows(t, x, k * B, B), w, bias, 1, CM_ACT_RELU);
+        add_scalar_loss(g, cm_tape_flatten(t, cm_tape_activation(t, y, CM_ACT_SOFTPLUS)), 24);
     }
-    add_scalar_loss(g, cm_tape_flatten(t, x), 24);
 }
 
-START_TEST(gradients_of_a_shared_convolution_are_slopes) { check_slopes(record_shared_planes); }
+/* Twice a head, an activation and a relu; nothing is left of the calls themselves but that for both. */
+START_TEST(gradients_of_a_shared_convolution_are_slopes) {
+    check_slopes(record_shared_planes);
+    graph *g = make(record_shared_planes, true);
+    ck_assert_int_eq(cm_tape_backward_calls(g->tape), 2 * 3 + 1);
+    destroy(g);
+}
 END_TEST
 
-/* Layers of which one is called by itself between the calls of both. */
+/* One layer that reads one variable twice: there is no order for its rows. */
+static void record_same_input(graph *g) {
+    cm_tape *t = g->tape;
+    (void)actions(g);
+    g->coefficient = input_1d(g);
+    cm_var x = cm_tape_dense(t, input_2d(g, 5), matrix(g, "first", 4, 5), CM_NO_VAR, NULL, CM_ACT_NONE), y[2];
+    cm_var w = matrix(g, "twice", 4, 4);
+    for (int i = 0; i < 2; i++)
+        y[i] =
+            cm_tape_activation(t, cm_tape_dense(t, x, w, CM_NO_VAR, NULL, CM_ACT_NONE), i ? CM_ACT_TANH : CM_ACT_ELU);
+    add_scalar_loss(g, cm_tape_add(t, y[0], y[1], CM_ACT_NONE), 4);
+}
+
+START_TEST(gradients_of_a_layer_that_reads_a_variable_twice_are_slopes) { check_slopes(record_same_input); }
+END_TEST
+
+/* Layers a and b, called three times: both by one call, or a by itself. */
+static const bool *calls_both;
+
 static void record_overlapping(graph *g) {
     cm_tape *t = g->tape;
     (void)actions(g);
@@ -258,15 +283,22 @@ static void record_overlapping(graph *g) {
     const cm_param *both[2] = {param(g, "a", 2, (int[]){4, 4}), param(g, "b", 2, (int[]){4, 4})};
     cm_var x = cm_tape_dense(t, input_2d(g, 5), matrix(g, "first", 4, 5), CM_NO_VAR, NULL, CM_ACT_NONE);
     for (int k = 0; k < 3; k++) {
-        cm_var w = k == 1 ? cm_tape_param(t, both[0]) : cm_tape_merged(t, both, 2);
+        cm_var w = calls_both[k] ? cm_tape_merged(t, both, 2) : cm_tape_param(t, both[0]);
         cm_var y = cm_tape_dense(t, x, w, CM_NO_VAR, NULL, CM_ACT_NONE);
-        if (k != 1) add_scalar_loss(g, cm_tape_columns(t, y, 4, 4), 4);
-        x = cm_tape_activation(t, k == 1 ? y : cm_tape_columns(t, y, 0, 4), CM_ACT_TANH);
+        if (calls_both[k]) add_scalar_loss(g, cm_tape_columns(t, y, 4, 4), 4);
+        x = cm_tape_activation(t, calls_both[k] ? cm_tape_columns(t, y, 0, 4) : y, CM_ACT_TANH);
     }
     add_scalar_loss(g, x, 4);
 }
 
-START_TEST(gradients_of_layers_that_are_merged_now_and_then_are_slopes) { check_slopes(record_overlapping); }
+/* In the backward pass a's calls come between those of both, or behind one of both, to whose gradient they add. */
+START_TEST(gradients_of_layers_that_are_merged_now_and_then_are_slopes) {
+    static const bool orders[2][3] = {{true, false, true}, {false, false, true}};
+    for (int i = 0; i < 2; i++) {
+        calls_both = orders[i];
+        check_slopes(record_overlapping);
+    }
+}
 END_TEST
 
 static void record_planes(graph *g) {
@@ -587,6 +619,7 @@ int main(void) {
     tcase_add_test(tests, gradients_of_stacked_states_are_slopes);
     tcase_add_test(tests, gradients_of_all_steps_are_made_by_one_call);
     tcase_add_test(tests, gradients_of_a_shared_convolution_are_slopes);
+    tcase_add_test(tests, gradients_of_a_layer_that_reads_a_variable_twice_are_slopes);
     tcase_add_test(tests, gradients_of_layers_that_are_merged_now_and_then_are_slopes);
     tcase_add_test(tests, gradients_of_convolutions_with_shortcuts_are_slopes);
     tcase_add_test(tests, fused_relus_have_their_slope);
