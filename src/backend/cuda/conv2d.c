@@ -150,15 +150,19 @@ static cm_call norm_alone(const cm_call *call, const cm_tensor *sums) {
     return norm;
 }
 
-/* Workspace: that of the convolution, then the sums. */
-static size_t sums_place(const cm_call *call) {
+/* Workspace: that of the convolution, then the sums if they cannot wait in the place of y. */
+static size_t sums_place(const cm_call *call, size_t *bytes) {
     const cm_call conv = convolution_alone(call, NULL);
-    return places_of(&conv).bytes;
+    const cm_tensor *sums = CM_ARG(&conv, conv2d, y);
+    *bytes = places_of(&conv).bytes;
+    return cm_ops_piece(bytes, sums->dtype == CM_ARG(call, conv2d_norm, y)->dtype ? 0 : cm_tensor_bytes(sums));
 }
 
 static cm_status run_apart(cm_stream *stream, const void *call_) {
     const cm_call *call = call_;
-    const cm_call conv = convolution_alone(call, cm_ops_at(stream, sums_place(call)));
+    size_t bytes, place = sums_place(call, &bytes);
+    const cm_call conv =
+        convolution_alone(call, bytes > place ? cm_ops_at(stream, place) : CM_ARG(call, conv2d_norm, y)->data);
     const cm_call norm = norm_alone(call, CM_ARG(&conv, conv2d, y));
     CM_TRY(cm_cuda_conv2d(stream, &conv));
     return cm_cuda_batch_norm_inference(stream, &norm);
@@ -203,9 +207,7 @@ static cm_status find_whole(cm_stream *stream, const cm_call *call, cm_cuda_plan
 static cm_status make_conv2d_norm(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_call conv = convolution_alone(call, CM_ARG(call, conv2d_norm, y)->data);
     CM_TRY(make_conv2d(stream, &conv, plan));
-    size_t bytes = sums_place(call);
-    cm_ops_piece(&bytes, cm_tensor_bytes(CM_ARG(&conv, conv2d, y)));
-    plan->workspace = bytes;
+    (void)sums_place(call, &plan->workspace);
     return has_narrow_sums(call) ? find_whole(stream, call, plan) : CM_OK;
 }
 
