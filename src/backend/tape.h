@@ -56,6 +56,8 @@ void cm_tape_narrow_copies(cm_tape *tape);
 /* Ends the recording and, for training, records the backward calls. The first error of the recording is returned here.
  */
 cm_status cm_tape_finish(cm_tape *tape) CM_MUST_USE;
+/* The same of a tape that does not train, with narrow planes and joined norms where the backend takes such. */
+cm_status cm_tape_finish_inference(cm_tape *tape, const cm_backend *backend) CM_MUST_USE;
 
 /* Where things are. */
 size_t cm_tape_bytes(const cm_tape *tape, cm_memory memory);     /* INPUT, STATS, WORK, RESULT: size of the block */

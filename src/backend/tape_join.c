@@ -1,4 +1,4 @@
-/* A convolution and the constant norm behind it as one call, on tapes that do not train. */
+/* A convolution and the constant norm behind it as one call, on tapes that do not train; the end of such a tape. */
 #include "backend/tape_internal.h"
 
 static bool is_plain(const cm_tape_node *node) {
@@ -68,4 +68,12 @@ void cm_tape_join_norms(cm_tape *tape) {
         leave_out(list, (int)(conv - list->node));
         i--;
     }
+}
+
+cm_status cm_tape_finish_inference(cm_tape *tape, const cm_backend *backend) {
+    if (backend->kind->narrow) {
+        CM_TRY(cm_tape_narrow_planes(tape));
+        cm_tape_join_norms(tape);
+    }
+    return cm_tape_finish(tape);
 }

@@ -93,11 +93,7 @@ static void record_afterstate(cm_inference *inf, int slots, inputs *in) {
 }
 
 static cm_status build_pass(cm_inference *inf, part *p, cm_stream *stream, float *parameters, float *state) {
-    if (stream->backend->kind->narrow) {
-        CM_TRY(cm_tape_narrow_planes(p->tape));
-        cm_tape_join_norms(p->tape);
-    }
-    CM_TRY(cm_tape_finish(p->tape));
+    CM_TRY(cm_tape_finish_inference(p->tape, stream->backend));
     CM_TRY(cm_mirror_create(&p->input, stream->backend->device, cm_tape_bytes(p->tape, CM_MEM_INPUT) + CM_ALIGN,
                             "inputs of an inference pass"));
     void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = parameters,

@@ -23,7 +23,8 @@ struct cm_predictor {
     size sizes[MOST_SIZES]; /* from the largest to the smallest */
 };
 
-static cm_status record(const cm_network *network, cm_dtype compute, size *s, cm_var variable[3]) {
+static cm_status record(const cm_network *network, const cm_backend *backend, cm_dtype compute, size *s,
+                        cm_var variable[3]) {
     const cm_network_config *c = cm_network_get_config(network);
     int dim[4] = {s->rows, c->observation[0], c->observation[1], c->observation[2]};
     CM_TRY(cm_tape_create(false, compute, &s->tape));
@@ -34,14 +35,14 @@ static cm_status record(const cm_network *network, cm_dtype compute, size *s, cm
     variable[2] = cm_tape_support_decode(s->tape, out.value, &c->value_support);
     cm_tape_result(s->tape, variable[1]);
     cm_tape_result(s->tape, variable[2]);
-    return cm_tape_finish(s->tape);
+    return cm_tape_finish_inference(s->tape, backend);
 }
 
 static cm_status add_size(cm_predictor *p, const cm_network *network, cm_stream *stream, cm_dtype compute,
                           void *const weights[2]) {
     size *s = &p->sizes[p->count - 1];
     cm_var variable[3];
-    CM_TRY(record(network, compute, s, variable));
+    CM_TRY(record(network, stream->backend, compute, s, variable));
     if (p->count == 1) {
         CM_TRY(cm_mirror_create(&p->input, stream->backend->device, cm_tape_bytes(s->tape, CM_MEM_INPUT) + CM_ALIGN,
                                 "observations to be evaluated"));

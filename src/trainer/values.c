@@ -34,7 +34,7 @@ static cm_status record(cm_values *v) {
         cm_network_predict(network, v->tape, cm_network_representation(network, v->tape, v->observation), false);
     v->value = cm_tape_support_decode(v->tape, out.value, &c->value_support);
     cm_tape_result(v->tape, v->value);
-    return cm_tape_finish(v->tape);
+    return cm_tape_finish_inference(v->tape, v->trainer->config.backend);
 }
 
 static cm_status build(cm_values *v) {
