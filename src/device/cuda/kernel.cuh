@@ -166,15 +166,23 @@ static __global__ void __launch_bounds__(CM_BLOCK, 2) cm_kernel_of_blocks(const 
     body((const Args *)cm_block_memory, blockIdx.x, &lanes);
 }
 
+/* Lets a kernel of blocks have all the memory that a block of the device can: any thread may say so at any time.
+ * Returns 0 or a cudaError_t. */
+static inline int cm_allow_memory(const void *kernel) {
+    int device = 0, bytes = 0, result = (int)cudaGetDevice(&device);
+    if (result == 0) result = (int)cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (result != 0) return result;
+    return (int)cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}
+
 /* Of arguments that say in `memory` how many bytes the lanes of an item share. */
 #define CM_BLOCK_LAUNCHER(name, args)                                                                                  \
     extern "C" int name##_launch(const args *a, int64_t items, int lanes, void *queue) {                               \
         (void)lanes;                                                                                                   \
         if (items <= 0) return 0;                                                                                      \
-        const size_t bytes = sizeof *a + a->memory;                                                                    \
-        const int result = (int)cudaFuncSetAttribute(cm_kernel_of_blocks<args, name>,                                  \
-                                                     cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);         \
+        const int result = cm_allow_memory((const void *)cm_kernel_of_blocks<args, name>);                             \
         if (result != 0) return result;                                                                                \
+        const size_t bytes = sizeof *a + a->memory;                                                                    \
         cm_kernel_of_blocks<args, name><<<(unsigned)items, CM_BLOCK, bytes, (cudaStream_t)queue>>>(*a);                \
         return (int)cudaGetLastError();                                                                                \
     }
