@@ -55,10 +55,20 @@ static cm_status measure(void *context, float *milliseconds) {
     return CM_ERR_STATE;
 }
 
+static int judged, judge, odd; /* calls of `agree`, whom the others are compared with, who differs */
+
+static cm_status agree(void *context, bool first) {
+    (void)context;
+    judged++;
+    if (first) judge = taken;
+    return taken == odd ? cm_fail(CM_ERR_DEVICE, "number %d differs from number %d", taken, judge) : CM_OK;
+}
+
 static cm_choices *choices;
 
 static void set_up(void) {
     cm_log_set_hook(keep_line, NULL);
+    odd = 0;
     ck_assert_int_eq(cm_choices_open(NULL, "a device", &choices), CM_OK);
 }
 
@@ -74,9 +84,10 @@ static cm_status hold(const runner *of, int count, bool log) {
                                 .log = log,
                                 .enter = enter,
                                 .take = take,
-                                .measure = measure};
+                                .measure = measure,
+                                .agree = agree};
     field = of, runners = count;
-    entered = measured = 0, taken = -1;
+    entered = measured = judged = 0, taken = judge = -1;
     return cm_fastest_take(&fastest, choices, "sum 3 4");
 }
 
@@ -93,6 +104,18 @@ START_TEST(the_fastest_that_runs_is_taken_and_kept) {
     ck_assert(cm_choices_find(choices, "sum 3 4", &kept, sizeof kept));
     ck_assert_int_eq(kept.number, 3);
     ck_assert_str_eq(logged, "");
+}
+END_TEST
+
+START_TEST(one_with_other_results_is_left_out_with_one_line) {
+    static const runner all[] = {
+        {1, 0, true, false, 0.5f}, {2, 0, true, true, 2.0f}, {3, 0, true, true, 1.0f}, {4, 0, true, true, 1.5f}};
+    odd = 3;
+    ck_assert_int_eq(hold(all, 4, false), CM_OK);
+    ck_assert_int_eq(taken, 4);
+    ck_assert_int_eq(judged, 3); /* number 1 does not run */
+    ck_assert_int_eq(judge, 2);
+    ck_assert_str_eq(logged, "sum 3 4: a way to compute it is left out: number 3 differs from number 2\n");
 }
 END_TEST
 
@@ -168,6 +191,7 @@ int main(void) {
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, the_fastest_that_runs_is_taken_and_kept);
+    tcase_add_test(tests, one_with_other_results_is_left_out_with_one_line);
     tcase_add_test(tests, what_is_kept_is_taken_without_measuring);
     tcase_add_test(tests, a_kept_one_that_is_not_to_be_had_is_chosen_anew_with_one_line);
     tcase_add_test(tests, one_of_another_size_is_not_looked_at);

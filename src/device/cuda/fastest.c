@@ -19,13 +19,20 @@ static cm_status measure_one(const cm_fastest *f, const void *which, float *mill
     return f->measure(f->context, milliseconds);
 }
 
+static bool agrees(const cm_fastest *f, const char *key, bool first) {
+    if (!f->agree || f->agree(f->context, first) == CM_OK) return true;
+    cm_log(CM_WARNING, "%s: a way to compute it is left out: %s", key, cm_error_message());
+    return false;
+}
+
 /* A candidate that fails is out; what it said is the error if all fail. */
-static cm_status hold_round(const cm_fastest *f, int round, candidates *c) {
+static cm_status hold_round(const cm_fastest *f, const char *key, int round, candidates *c) {
     c->count = 0;
     CM_TRY(f->enter(f->context, round, c->list, &c->count));
     for (int i = 0; i < c->count; i++) {
         float *milliseconds = &c->milliseconds[i];
-        if (measure_one(f, candidate(f, c, i), milliseconds) != CM_OK) *milliseconds = -1.0f;
+        if (measure_one(f, candidate(f, c, i), milliseconds) != CM_OK || !agrees(f, key, c->best < 0))
+            *milliseconds = -1.0f;
         if (*milliseconds >= 0.0f && (c->best < 0 || *milliseconds < c->milliseconds[c->best])) c->best = i;
     }
     return CM_OK;
@@ -35,7 +42,7 @@ static cm_status hold_rounds(const cm_fastest *f, const char *key, candidates *c
     int entered = 0;
     c->best = -1;
     for (int round = 0; round < f->rounds && c->best < 0; round++) {
-        CM_TRY(hold_round(f, round, c));
+        CM_TRY(hold_round(f, key, round, c));
         entered += c->count;
     }
     if (c->best >= 0) return CM_OK;

@@ -20,6 +20,9 @@ typedef struct cm_fastest {
     cm_status (*enter)(void *context, int round, void *candidates, int *count);
     cm_status (*take)(void *context, const void *candidate);  /* makes it the one that runs; it may fail */
     cm_status (*measure)(void *context, float *milliseconds); /* of the one that was taken; it may fail */
+    /* NULL, or: do the results of the one that was measured agree with those of the first one that did (`first`: this
+     * is it)? Who fails is out, with a line that says so. */
+    cm_status (*agree)(void *context, bool first);
 } cm_fastest;
 
 /* Takes the candidate that is kept under the key. Where there is none, or where it can no longer be taken (a line says
