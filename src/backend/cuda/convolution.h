@@ -61,7 +61,8 @@ typedef struct cm_convolution_rival {
 typedef struct cm_convolution_norm_plan cm_convolution_norm_plan;
 
 /* *out: how to do it in one launch; NULL where there is no way or the rival is the faster one. Both are measured on
- * `data`. The caller frees the plan. */
+ * `data`, whose x and residual are overwritten; one whose y differs from the rival's is no way. The caller frees the
+ * plan. */
 cm_status cm_convolution_norm_prepare(cm_stream *stream, const cm_convolution_norm *norm,
                                       const cm_convolution_norm_data *data, const cm_convolution_rival *rival,
                                       cm_convolution_norm_plan **out) CM_MUST_USE;

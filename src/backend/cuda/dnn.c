@@ -9,6 +9,7 @@
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/dnn_graph.h"
 #include "backend/cuda/module.h"
+#include "backend/cuda/trial.h"
 #include "core/arena.h"
 #include "core/log.h"
 #include "device/cuda/fastest.h"
@@ -100,6 +101,7 @@ typedef struct trial {
     cm_stream *stream;
     cm_convolution_plan *plan;
     cm_buffer x, y, weight;
+    cm_trial_results results;
     cm_cuda_timer timer;
     found found[ALGORITHMS]; /* the fastest first */
     int count;
@@ -107,6 +109,7 @@ typedef struct trial {
 
 static void trial_close(trial *t) {
     cm_cuda_timer_close(&t->timer);
+    cm_trial_free(&t->results);
     cm_buffer_destroy(&t->x);
     cm_buffer_destroy(&t->y);
     cm_buffer_destroy(&t->weight);
@@ -264,6 +267,26 @@ static cm_status measure(void *context, float *milliseconds) {
     return cm_cuda_timer_stop(&t->timer, t->stream, milliseconds);
 }
 
+static cm_buffer *result_of(trial *t) {
+    switch (t->plan->convolution.way) {
+    case CM_CONVOLVE: return &t->y;
+    case CM_CONVOLVE_INPUT: return &t->x;
+    case CM_CONVOLVE_WEIGHT: break;
+    }
+    return &t->weight;
+}
+
+/* The result is added to in some convolutions: it begins with the same numbers for all. */
+static cm_status agree(void *context, bool first) {
+    trial *t = context;
+    const cm_dtype type = t->plan->convolution.type;
+    cm_buffer *all[3] = {&t->x, &t->y, &t->weight}, *result = result_of(t);
+    const size_t size = cm_dtype_size(type);
+    for (int i = 0; i < 3; i++) CM_TRY(cm_trial_fill(t->stream, all[i]->base, type, all[i]->bytes / size));
+    CM_TRY(run_trial(t));
+    return cm_trial_agree(&t->results, t->stream, result->base, type, result->bytes / size, first);
+}
+
 static cm_status choose(cm_stream *stream, cm_convolution_plan *plan) {
     const cm_convolution *c = &plan->convolution;
     const cm_cuda *cuda = cm_cuda_of(stream);
@@ -274,7 +297,8 @@ static cm_status choose(cm_stream *stream, cm_convolution_plan *plan) {
                                 .log = cuda->device->log_plans,
                                 .enter = enter,
                                 .take = take,
-                                .measure = measure};
+                                .measure = measure,
+                                .agree = agree};
     char key[CM_CHOICE_KEY_BYTES];
     snprintf(key, sizeof key, "convolution %d %d %d %d %d %d %d %d %d %d%d", (int)c->way, c->B, c->H, c->W, c->C, c->O,
              c->k, c->stride, (int)c->type, c->accumulate, c->aligned);

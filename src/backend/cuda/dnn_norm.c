@@ -6,6 +6,7 @@
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/dnn_graph.h"
 #include "backend/cuda/module.h"
+#include "backend/cuda/trial.h"
 #include "core/arena.h"
 #include "core/log.h"
 #include "device/cuda/fastest.h"
@@ -43,6 +44,7 @@ typedef struct trial {
     const cm_convolution_norm *norm;
     const cm_convolution_norm_data *data;
     const cm_convolution_rival *rival;
+    cm_trial_results results;
     cm_cuda_timer timer;
     way way; /* the one that was taken */
 } trial;
@@ -101,6 +103,18 @@ static cm_status measure(void *context, float *milliseconds) {
     return cm_cuda_timer_stop(&t->timer, t->stream, milliseconds);
 }
 
+/* On numbers in the place of what a pass will bring there. */
+static cm_status agree(void *context, bool first) {
+    trial *t = context;
+    const cm_convolution *c = &t->norm->convolution;
+    const size_t x = (size_t)c->B * (size_t)c->H * (size_t)c->W * (size_t)c->C;
+    const size_t y = (size_t)c->B * (size_t)c->P * (size_t)c->Q * (size_t)c->O;
+    CM_TRY(cm_trial_fill(t->stream, (void *)(uintptr_t)t->data->x, c->type, x));
+    if (t->norm->adds) CM_TRY(cm_trial_fill(t->stream, (void *)(uintptr_t)t->data->residual, t->norm->residual, y));
+    CM_TRY(run(t));
+    return cm_trial_agree(&t->results, t->stream, t->data->y, t->norm->y, y, first);
+}
+
 static cm_status choose(trial *t) {
     const cm_convolution *c = &t->norm->convolution;
     const cm_cuda *cuda = cm_cuda_of(t->stream);
@@ -110,13 +124,15 @@ static cm_status choose(trial *t) {
                                 .log = cuda->device->log_plans,
                                 .enter = enter,
                                 .take = take,
-                                .measure = measure};
+                                .measure = measure,
+                                .agree = agree};
     char key[CM_CHOICE_KEY_BYTES];
     snprintf(key, sizeof key, "convolution with norm %d %d %d %d %d %d %d %d %d %d%d", c->B, c->H, c->W, c->C, c->O,
              c->k, c->stride, (int)c->type, (int)t->norm->y, t->norm->adds ? (int)t->norm->residual : -1,
              t->norm->relu);
     cm_status status = cm_fastest_take(&fastest, cuda->choices, key);
     cm_cuda_timer_close(&t->timer);
+    cm_trial_free(&t->results);
     return status;
 }
 

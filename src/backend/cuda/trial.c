@@ -1,0 +1,69 @@
+#include "backend/cuda/trial.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/arena.h"
+#include "core/rng.h"
+
+static float number_at(const void *numbers, cm_dtype type, size_t i) {
+    return type == CM_F32 ? ((const float *)numbers)[i] : cm_widen(((const uint16_t *)numbers)[i], type);
+}
+
+cm_status cm_trial_fill(cm_stream *stream, void *to, cm_dtype type, size_t n) {
+    unsigned char *numbers = NULL;
+    cm_rng rng = cm_rng_init(cm_key_make(0, CM_RNG_TEST, 0), 0);
+    CM_TRY(cm_alloc(&numbers, n, cm_dtype_size(type), "numbers to measure on"));
+    for (size_t i = 0; i < n; i++) {
+        const float x = 2.0f * cm_rng_uniform(&rng) - 1.0f;
+        if (type == CM_F32) {
+            ((float *)(void *)numbers)[i] = x;
+        } else {
+            ((uint16_t *)(void *)numbers)[i] = cm_narrow(x, type);
+        }
+    }
+    cm_status status = cm_stream_write(stream, to, numbers, n * cm_dtype_size(type));
+    free(numbers);
+    return status;
+}
+
+void cm_trial_free(cm_trial_results *results) {
+    free(results->wanted);
+    free(results->got);
+    results->wanted = results->got = NULL;
+}
+
+/* The largest magnitude; 0 where one is not finite. */
+static float largest(const void *numbers, cm_dtype type, size_t n) {
+    float most = 0.0f;
+    for (size_t i = 0; i < n; i++) {
+        const float x = fabsf(number_at(numbers, type, i));
+        if (!isfinite(x)) return 0.0f;
+        if (x > most) most = x;
+    }
+    return most;
+}
+
+static cm_status compare(const cm_trial_results *r, cm_dtype type, size_t n) {
+    const float most = largest(r->wanted, type, n), bound = most / (type == CM_F32 ? 1024.0f : 64.0f);
+    for (size_t i = 0; i < n && most > 0.0f; i++) {
+        const float got = number_at(r->got, type, i), wanted = number_at(r->wanted, type, i);
+        if (!(fabsf(got - wanted) <= bound))
+            return cm_fail(CM_ERR_DEVICE, "its result number %zu is %g, not %g (the largest is %g)", i, (double)got,
+                           (double)wanted, (double)most);
+    }
+    return CM_OK;
+}
+
+cm_status cm_trial_agree(cm_trial_results *results, cm_stream *stream, const void *from, cm_dtype type, size_t n,
+                         bool first) {
+    void **to = first ? &results->wanted : &results->got;
+    const size_t size = cm_dtype_size(type);
+    if (!*to) {
+        unsigned char *taken = NULL;
+        CM_TRY(cm_alloc(&taken, n, size, "results to compare"));
+        *to = taken;
+    }
+    CM_TRY(cm_stream_read(stream, *to, from, n * size));
+    return first ? CM_OK : compare(results, type, n);
+}

@@ -1,0 +1,30 @@
+/* Numbers to try ways to compute on, and whether their results are the same. */
+#ifndef CM_BACKEND_CUDA_TRIAL_H
+#define CM_BACKEND_CUDA_TRIAL_H
+
+#include "backend/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Writes n numbers of U(-1, 1), the same every time, to an address on the device, in the order of the stream. Errors:
+ * CM_ERR_MEMORY, those of writing. */
+cm_status cm_trial_fill(cm_stream *stream, void *to, cm_dtype type, size_t n) CM_MUST_USE;
+
+/* The results that others are compared with; zeros before the first, and freed by the caller. */
+typedef struct cm_trial_results {
+    void *wanted, *got; /* [n] of a type, on the host; owned */
+} cm_trial_results;
+void cm_trial_free(cm_trial_results *results);
+
+/* first: keeps n results that are at `from` on the device. Else compares with those: no number may be further off than
+ * a 64th (float32: a 1,024th) of the largest. Where that is 0, or a kept number is not finite, nothing is compared.
+ * Waits for the stream. Errors: CM_ERR_DEVICE says where they differ; CM_ERR_MEMORY; those of reading. */
+cm_status cm_trial_agree(cm_trial_results *results, cm_stream *stream, const void *from, cm_dtype type, size_t n,
+                         bool first) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,94 @@
+/* Which results of ways to compute count as the same. */
+#include <check.h>
+#include <math.h>
+
+#include "backend/cuda/trial.h"
+#include "support/main.h"
+
+enum { N = 40, ODD = 17 };
+
+static cm_backend *backend;
+static cm_stream *stream;
+static const cm_dtype types[] = {CM_F32, CM_BF16, CM_F16};
+
+static void set_up(void) {
+    ck_assert_int_eq(cm_backend_open("ref", &backend), CM_OK);
+    ck_assert_int_eq(cm_stream_open(backend, &stream), CM_OK);
+}
+
+static void tear_down(void) {
+    cm_stream_close(stream);
+    cm_backend_close(backend);
+}
+
+static float get(const void *numbers, cm_dtype type, int i) {
+    return type == CM_F32 ? ((const float *)numbers)[i] : cm_widen(((const uint16_t *)numbers)[i], type);
+}
+
+static void put(void *numbers, cm_dtype type, int i, float x) {
+    if (type == CM_F32) {
+        ((float *)numbers)[i] = x;
+    } else {
+        ((uint16_t *)numbers)[i] = cm_narrow(x, type);
+    }
+}
+
+START_TEST(numbers_are_the_same_every_time_and_differ) {
+    float a[N], b[N];
+    ck_assert_int_eq(cm_trial_fill(stream, a, types[_i], N), CM_OK);
+    ck_assert_int_eq(cm_trial_fill(stream, b, types[_i], N), CM_OK);
+    for (int i = 0; i < N; i++) {
+        ck_assert_float_eq(get(a, types[_i], i), get(b, types[_i], i));
+        ck_assert_float_le(fabsf(get(a, types[_i], i)), 1.0f);
+        if (i > 0) ck_assert_float_ne(get(a, types[_i], i), get(a, types[_i], i - 1));
+    }
+}
+END_TEST
+
+/* The largest number is 8: so a 64th of it is 0.125, a 1,024th 0.0078. */
+static cm_status changed_by(cm_dtype type, float change) {
+    cm_trial_results results = {NULL, NULL};
+    float numbers[N];
+    for (int i = 0; i < N; i++) put(numbers, type, i, i == 3 ? -8.0f : 0.25f);
+    ck_assert_int_eq(cm_trial_agree(&results, stream, numbers, type, N, true), CM_OK);
+    ck_assert_int_eq(cm_trial_agree(&results, stream, numbers, type, N, false), CM_OK);
+    put(numbers, type, ODD, 0.25f + change);
+    cm_status status = cm_trial_agree(&results, stream, numbers, type, N, false);
+    cm_trial_free(&results);
+    return status;
+}
+
+START_TEST(rounding_is_no_difference_and_more_is) {
+    const bool wide = types[_i] == CM_F32;
+    ck_assert_int_eq(changed_by(types[_i], wide ? 0x1p-8f : 0x1p-4f), CM_OK);
+    ck_assert_int_eq(changed_by(types[_i], wide ? 0x1p-6f : 0x1p-2f), CM_ERR_DEVICE);
+    ck_assert_str_eq(cm_error_message(), wide ? "its result number 17 is 0.265625, not 0.25 (the largest is 8)"
+                                              : "its result number 17 is 0.5, not 0.25 (the largest is 8)");
+    ck_assert_int_eq(changed_by(types[_i], NAN), CM_ERR_DEVICE);
+}
+END_TEST
+
+START_TEST(nothing_is_compared_with_zeros_or_what_is_not_finite) {
+    static const float firsts[] = {0.0f, NAN, INFINITY};
+    for (int f = 0; f < 3; f++) {
+        cm_trial_results results = {NULL, NULL};
+        float numbers[N] = {0.0f};
+        put(numbers, types[_i], 2, firsts[f]);
+        ck_assert_int_eq(cm_trial_agree(&results, stream, numbers, types[_i], N, true), CM_OK);
+        put(numbers, types[_i], 5, 3.0f);
+        ck_assert_int_eq(cm_trial_agree(&results, stream, numbers, types[_i], N, false), CM_OK);
+        cm_trial_free(&results);
+    }
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("backend/cuda_trial");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_loop_test(tests, numbers_are_the_same_every_time_and_differ, 0, 3);
+    tcase_add_loop_test(tests, rounding_is_no_difference_and_more_is, 0, 3);
+    tcase_add_loop_test(tests, nothing_is_compared_with_zeros_or_what_is_not_finite, 0, 3);
+    suite_add_tcase(suite, tests);
+    return cm_test_main(suite);
+}
