@@ -1,0 +1,209 @@
+/* The gradient of a whole unroll: slopes of its loss by central differences, over a full chunk and a shorter one. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/rng.h"
+#include "support/main.h"
+#include "support/network.h"
+#include "support/trainer.h"
+#include "trainer/trainer.h"
+
+enum { B = 7, CHUNK = 4, A = 3, CODES = 3, O = 3 * 3 * 2, STEPS = CM_UNROLL_MAX + 1, ROOM = B * STEPS + 4 };
+
+static cm_network_config mlp(void) {
+    cm_network_config c = cm_test_mlp(O, A, 6, 4, (cm_support){-2, 2, 5, false});
+    c.reward_support = (cm_support){0, 0, 1, false};
+    return c;
+}
+
+static cm_network_config resnet(void) {
+    cm_network_config c = mlp();
+    c.family = CM_FAMILY_RESNET;
+    c.observation_ndim = 3, c.observation[0] = c.observation[1] = 3, c.observation[2] = 2;
+    c.norm = CM_NORM_BATCH, c.minmax = false, c.blocks = 1, c.channels = 3, c.head_channels = 2;
+    return c;
+}
+
+static cm_network_config of_chance(cm_network_config c) {
+    c.model = CM_NETWORK_CHANCE, c.codes = CODES;
+    return c;
+}
+
+static cm_network_config consistent(cm_network_config c) {
+    c.consistency = true, c.projection_hidden = 8, c.projection_output = 6, c.predictor_hidden = 8;
+    return c;
+}
+
+/* A learning rate of 0 leaves the parameters as they are, so that losses can be compared. */
+static cm_trainer_options still(void) {
+    cm_trainer_options o = cm_test_trainer_options(B);
+    o.learning_rate = 0, o.optimizer = CM_OPTIMIZER_SGD, o.chunk_rows = CHUNK;
+    o.value_weight = 0.5, o.policy_weight = 0.8, o.reward_weight = 1.3, o.consistency_weight = 2.0;
+    o.entropy_weight = 0.01, o.mask_illegal = true;
+    o.chance_weight = 0.7, o.commitment_weight = 0.9;
+    return o;
+}
+
+typedef struct fixture {
+    cm_test_trainer base;
+    cm_train_batch batch;
+    float observation[B * O], next[B * STEPS * O], numbers[ROOM], policy[ROOM * A];
+    float mask[ROOM], weights[B];
+    int32_t actions[ROOM], codes[ROOM];
+    uint8_t legal[ROOM * A];
+} fixture;
+
+static void fill_batch(fixture *f) {
+    cm_rng rng = cm_rng_init(cm_key_make(6, CM_RNG_TEST, 0), 0);
+    for (int i = 0; i < B * O; i++) f->observation[i] = cm_rng_normal(&rng);
+    for (int i = 0; i < B * STEPS * O; i++) f->next[i] = cm_rng_normal(&rng);
+    for (int i = 0; i < B; i++) f->weights[i] = 0.5f + cm_rng_uniform(&rng);
+    for (int i = 0; i < ROOM; i++) {
+        f->actions[i] = (int32_t)cm_rng_below(&rng, A);
+        f->codes[i] = (int32_t)cm_rng_below(&rng, CODES + 1) - 1;
+    }
+    for (int i = 0; i < ROOM; i++) {
+        const int illegal = (int)cm_rng_below(&rng, A);
+        f->numbers[i] = cm_rng_normal(&rng);
+        f->mask[i] = cm_rng_below(&rng, 4) > 0 ? 1.0f : 0.0f;
+        for (int a = 0; a < A; a++) {
+            f->legal[i * A + a] = a != illegal;
+            f->policy[i * A + a] = a == illegal ? 0.0f : a == (illegal + 1) % A ? 0.7f : 0.3f;
+        }
+    }
+    f->batch = (cm_train_batch){.observation = f->observation,
+                                .actions = f->actions,
+                                .target_value = f->numbers,
+                                .target_reward = f->numbers + 3,
+                                .target_policy = f->policy,
+                                .value_mask = f->mask,
+                                .reward_mask = f->mask + 1,
+                                .policy_mask = f->mask + 2,
+                                .consistency_mask = f->mask + 3,
+                                .target_observations = f->next,
+                                .codes = f->codes,
+                                .legal = f->legal,
+                                .weights = f->weights};
+}
+
+static void open_fixture(fixture *f, const cm_network_config *c, const cm_trainer_options *o, int unroll) {
+    memset(f, 0, sizeof *f);
+    fill_batch(f);
+    cm_trainer_config config = {.options = o, .batch = B, .unroll = unroll, .total_updates = 100};
+    cm_test_trainer_open(&f->base, c, "ref", 1, config);
+}
+
+static void close_fixture(fixture *f) { cm_test_trainer_close(&f->base); }
+
+static double loss(fixture *f) {
+    cm_train_report r;
+    ck_assert_msg(cm_trainer_update(f->base.trainer, &f->batch, &r) == CM_OK, "%s", cm_error_message());
+    return r.total_loss;
+}
+
+static double slope(fixture *f, float *parameter) {
+    const float at = *parameter, step = 5e-4f;
+    *parameter = at + step;
+    const double above = loss(f);
+    *parameter = at - step;
+    const double below = loss(f);
+    *parameter = at;
+    return (above - below) / (2.0 * (double)step);
+}
+
+static bool begins(const char *name, const char *with) { return strncmp(name, with, strlen(with)) == 0; }
+
+/* Whether the loss depends on a parameter by no other way than its gradient: a target of consistency has none. */
+static bool is_differentiable(const cm_network_config *c, const char *name) {
+    return !c->consistency || begins(name, "dynamics") || begins(name, "prediction") ||
+           begins(name, "consistency.predictor");
+}
+
+static void check_slopes(cm_network_config c, const cm_trainer_options *o, int unroll) {
+    fixture f;
+    open_fixture(&f, &c, o, unroll);
+    const cm_param_table *table = cm_network_parameters(f.base.network);
+    float *gradient = calloc(table->parameters, sizeof(float));
+    float *parameters = cm_trainer_parameters(f.base.trainer, CM_WEIGHTS_ONLINE);
+    loss(&f);
+    memcpy(gradient, cm_trainer_gradients(f.base.trainer), table->parameters * sizeof(float));
+    double squares = 0.0, wrong = 0.0;
+    for (int p = 0; p < table->count; p++) {
+        const cm_param *param = &table->param[p];
+        if (param->state || !is_differentiable(&c, param->name)) continue;
+        for (size_t i = param->offset; i < param->offset + param->count; i++) {
+            const double s = slope(&f, &parameters[i]), difference = s - (double)gradient[i];
+            squares += s * s, wrong += difference * difference;
+        }
+    }
+    ck_assert_double_gt(squares, 1e-2);
+    ck_assert_msg(wrong < 1e-3 * squares, "slopes differ by %g of %g", sqrt(wrong), sqrt(squares));
+    free(gradient);
+    close_fixture(&f);
+}
+
+START_TEST(gradients_are_the_slopes_of_all_losses) {
+    const cm_trainer_options o = still();
+    switch (_i) {
+    case 0: check_slopes(mlp(), &o, 3); break;
+    case 1: check_slopes(consistent(mlp()), &o, 3); break;
+    case 2: check_slopes(of_chance(mlp()), &o, 3); break;
+    case 3: check_slopes(resnet(), &o, 2); break;
+    case 4: check_slopes(of_chance(resnet()), &o, 2); break;
+    case 5: check_slopes(consistent(of_chance(mlp())), &o, 2); break;
+    case 6: check_slopes(consistent(resnet()), &o, 2); break;
+    case 7: check_slopes(mlp(), &o, CM_UNROLL_MAX); break;
+    }
+}
+END_TEST
+
+/* ---- scaled gradients of hidden states ---- */
+
+enum { HIDDEN = 6 }; /* units of mlp() */
+
+/* The gradient of the bias behind the last layer of dynamics. */
+static void gradient_of_dynamics(int form, double scale, int unroll, float out[HIDDEN]) {
+    const cm_network_config c = mlp();
+    cm_trainer_options o = still();
+    fixture f;
+    o.hidden_gradient_form = form, o.hidden_gradient_scale = scale;
+    o.reward_weight = 0; /* rewards are read off the state in front of its scaling, which no form touches */
+    open_fixture(&f, &c, &o, unroll);
+    loss(&f);
+    const cm_param *bias = cm_param_table_find(cm_network_parameters(f.base.network), "dynamics.transition.1.bias");
+    ck_assert_int_eq((int)bias->count, HIDDEN);
+    memcpy(out, cm_trainer_gradients(f.base.trainer) + bias->offset, HIDDEN * sizeof(float));
+    close_fixture(&f);
+}
+
+/* Of two steps the later one's gradient has gone through s_1 once, so form "paper" is linear in the scale; what arrives
+ * at the only state of one step is the whole of it, so form "hook" is in proportion. */
+START_TEST(gradients_of_states_with_a_scaling_are_scaled) {
+    float none[HIDDEN], cut[HIDDEN], half[HIDDEN], hooked[HIDDEN], whole[HIDDEN];
+    gradient_of_dynamics(CM_HIDDEN_NONE, 0.5, 2, none);
+    gradient_of_dynamics(CM_HIDDEN_PAPER, 0.0, 2, cut);
+    gradient_of_dynamics(CM_HIDDEN_PAPER, 0.5, 2, half);
+    gradient_of_dynamics(CM_HIDDEN_HOOK, 0.25, 1, hooked);
+    gradient_of_dynamics(CM_HIDDEN_HOOK, 1.0, 1, whole);
+    float through = 0.0f, arrives = 0.0f;
+    for (int i = 0; i < HIDDEN; i++) {
+        ck_assert_float_eq_tol(half[i], 0.5f * (none[i] + cut[i]), 1e-6f);
+        ck_assert_float_eq_tol(hooked[i], 0.25f * whole[i], 1e-6f);
+        through = fmaxf(through, fabsf(none[i] - cut[i])), arrives = fmaxf(arrives, fabsf(whole[i]));
+    }
+    ck_assert_float_gt(through, 1e-3f);
+    ck_assert_float_gt(arrives, 1e-3f);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("trainer/unroll");
+    TCase *tests = tcase_create("unroll");
+    suite_add_tcase(suite, tests);
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, gradients_are_the_slopes_of_all_losses, 0, 8);
+    tcase_add_test(tests, gradients_of_states_with_a_scaling_are_scaled);
+    return cm_test_main(suite);
+}
