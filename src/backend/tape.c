@@ -235,6 +235,21 @@ cm_tape_node *cm_tape_append(cm_tape *tape, cm_tape_list *list, cm_op op) {
     return node;
 }
 
+void cm_tape_remove(cm_tape_list *list, int place) {
+    list->count--;
+    for (int i = place; i < list->count; i++) list->node[i] = list->node[i + 1];
+}
+
+static size_t end_of(const cm_tape_var *v) { return v->offset + cm_tensor_bytes(&v->shape); }
+
+bool cm_tape_overlap(const cm_tape_var *a, const cm_tape_var *b) {
+    return a->memory == b->memory && a->offset < end_of(b) && b->offset < end_of(a);
+}
+
+bool cm_tape_inside(const cm_tape_var *part, const cm_tape_var *whole) {
+    return part->memory == whole->memory && part->offset >= whole->offset && end_of(part) <= end_of(whole);
+}
+
 bool cm_tape_is_silent(const cm_tape *tape, const cm_tape_node *node) {
     if (node->op != CM_OP_scale_add) return false;
     const cm_tape_var *y = &tape->var[node->t[CM_T_scale_add_y]], *x = &tape->var[node->t[CM_T_scale_add_x]];
@@ -266,28 +281,3 @@ const cm_tensor *cm_tape_shape(const cm_tape *tape, cm_var var) { return &tape->
 int cm_tape_norm_calls(const cm_tape *tape) { return tape->norms; }
 
 const cm_norm_call *cm_tape_norm_call(const cm_tape *tape, int index) { return &tape->norm[index]; }
-
-/* Rows of the output times the elements of the weight that one of them meets. */
-static double node_flops(const cm_tape *tape, const cm_tape_node *node) {
-    if (node->op == CM_OP_dense) {
-        const cm_tensor *x = &tape->var[node->t[CM_T_dense_x]].shape, *w = &tape->var[node->t[CM_T_dense_weight]].shape;
-        return 2.0 * x->dim[0] * x->dim[1] * w->dim[0];
-    }
-    if (node->op == CM_OP_conv2d) {
-        const cm_tensor *y = &tape->var[node->t[CM_T_conv2d_y]].shape,
-                        *w = &tape->var[node->t[CM_T_conv2d_weight]].shape;
-        return 2.0 * (double)cm_tensor_count(y) * cm_tensor_row_size(w);
-    }
-    if (node->op == CM_OP_conv2d_norm) {
-        const cm_tensor *y = &tape->var[node->t[CM_T_conv2d_norm_y]].shape,
-                        *w = &tape->var[node->t[CM_T_conv2d_norm_weight]].shape;
-        return 2.0 * (double)cm_tensor_count(y) * cm_tensor_row_size(w);
-    }
-    return 0.0;
-}
-
-double cm_tape_flops(const cm_tape *tape) {
-    double flops = 0.0;
-    for (int i = 0; i < tape->forward.count; i++) flops += node_flops(tape, &tape->forward.node[i]);
-    return flops;
-}

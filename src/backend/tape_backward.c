@@ -13,22 +13,13 @@ static cm_var root_of(const cm_tape *tape, cm_var x) {
     return x;
 }
 
-static bool ranges_overlap(const cm_tape_var *a, const cm_tape_var *b) {
-    size_t a_end = a->offset + cm_tensor_bytes(&a->shape), b_end = b->offset + cm_tensor_bytes(&b->shape);
-    return a->offset < b_end && b->offset < a_end;
-}
-
-static bool range_inside(const cm_tape_var *a, const cm_tape_var *b) {
-    return a->offset >= b->offset && a->offset + cm_tensor_bytes(&a->shape) <= b->offset + cm_tensor_bytes(&b->shape);
-}
-
 /* A parameter's gradient is written if a written range covers it (a merged layer covers its parts). */
 static bool parameter_written(cm_tape *tape, cm_var x) {
     const cm_tape_var *me = &tape->var[x];
     for (cm_var i = 0; i < tape->vars; i++) {
         const cm_tape_var *v = &tape->var[i];
-        if (v->memory != CM_MEM_PARAMETER || !v->written || !ranges_overlap(me, v)) continue;
-        if (range_inside(me, v)) return true;
+        if (!v->written || !cm_tape_overlap(me, v)) continue;
+        if (cm_tape_inside(me, v)) return true;
         cm_tape_error(tape, "a layer's gradient overlaps a merged layer's in part");
     }
     return false;

@@ -36,18 +36,13 @@ typedef struct copier {
 
 /* ---- areas ---- */
 
-static bool is_inside(const cm_tape_var *a, const cm_tape_var *b) {
-    return a->memory == b->memory && a->offset >= b->offset &&
-           a->offset + cm_tensor_bytes(&a->shape) <= b->offset + cm_tensor_bytes(&b->shape);
-}
-
 /* The first of the largest variables around v: gradients of views do not say whose part they are. */
 static cm_var block_of(const cm_tape *tape, cm_var v) {
     size_t most = 0;
     cm_var block = v;
     for (cm_var b = 0; b < tape->vars; b++) {
         const size_t bytes = cm_tensor_bytes(&tape->var[b].shape);
-        if (bytes <= most || !is_inside(&tape->var[v], &tape->var[b])) continue;
+        if (bytes <= most || !cm_tape_inside(&tape->var[v], &tape->var[b])) continue;
         block = b;
         most = bytes;
     }

@@ -34,6 +34,12 @@ static double flop_of(const cm_tape *tape, const cm_tape_node *node) {
     }
 }
 
+double cm_tape_flops(const cm_tape *tape) {
+    double flops = 0.0;
+    for (int i = 0; i < tape->forward.count; i++) flops += flop_of(tape, &tape->forward.node[i]);
+    return flops;
+}
+
 cm_tape_cost cm_tape_costs(const cm_tape *tape) {
     cm_tape_cost cost = {0.0, 0.0, 0};
     const cm_tape_list *lists[2] = {&tape->forward, &tape->backward};

@@ -1,7 +1,7 @@
 /* The inside of a tape, shared by tape.c (variables), tape_ops.c (recording), tape_backward.c (gradients),
  * tape_merge.c (gradients of shared parameters), tape_memory.c (where work variables lie), tape_narrow.c (planes of 16
- * bits), tape_copies.c (copies of 16 bits), tape_join.c (two calls as one), pass.c
- * (playing). */
+ * bits), tape_copies.c (copies of 16 bits), tape_join.c (two calls as one), tape_cost.c (arithmetic and traffic),
+ * pass.c (playing). */
 #ifndef CM_BACKEND_TAPE_INTERNAL_H
 #define CM_BACKEND_TAPE_INTERNAL_H
 
@@ -72,6 +72,13 @@ cm_var cm_tape_view(cm_tape *tape, cm_var base, const cm_tensor *shape, size_t o
 
 /* Appends a call; t[] starts as CM_NO_VAR everywhere. NULL after an error. Valid until the next append. */
 cm_tape_node *cm_tape_append(cm_tape *tape, cm_tape_list *list, cm_op op);
+
+/* Takes the call at a place out of a list. */
+void cm_tape_remove(cm_tape_list *list, int place);
+
+/* Whether two variables have bytes in common; whether all bytes of `part` are bytes of `whole`. */
+bool cm_tape_overlap(const cm_tape_var *a, const cm_tape_var *b);
+bool cm_tape_inside(const cm_tape_var *part, const cm_tape_var *whole);
 
 /* True if gradients are recorded and x has one. */
 bool cm_tape_wants(const cm_tape *tape, cm_var x);

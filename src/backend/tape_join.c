@@ -49,11 +49,6 @@ static cm_tape_node joined(const cm_tape_node *conv, const cm_tape_node *norm) {
     return both;
 }
 
-static void leave_out(cm_tape_list *list, int at) {
-    for (int i = at; i + 1 < list->count; i++) list->node[i] = list->node[i + 1];
-    list->count--;
-}
-
 void cm_tape_join_norms(cm_tape *tape) {
     cm_tape_list *list = &tape->forward;
     if (tape->training || tape->compute == CM_F32 || tape->error != CM_OK) return;
@@ -65,7 +60,7 @@ void cm_tape_join_norms(cm_tape *tape) {
         if (!conv || tape->var[sums].shape.dtype == CM_F32) continue;
         tape->var[sums].lies_in = norm->t[CM_T_batch_norm_inference_y]; /* nobody sees it; it takes no memory */
         *norm = joined(conv, norm);
-        leave_out(list, (int)(conv - list->node));
+        cm_tape_remove(list, (int)(conv - list->node));
         i--;
     }
 }

@@ -74,11 +74,6 @@ static group group_from(const cm_tape *tape, int first) {
     return g;
 }
 
-static bool overlap(const cm_tape_var *a, const cm_tape_var *b) {
-    return a->memory == b->memory && a->offset < b->offset + cm_tensor_bytes(&b->shape) &&
-           b->offset < a->offset + cm_tensor_bytes(&a->shape);
-}
-
 /* Does a call that is not in the group, but among its calls, write to its parameters' gradients, too? */
 static bool is_disturbed(const cm_tape *tape, const group *g) {
     const cm_tape_node *mine = call_at(tape, g->call[0]);
@@ -89,7 +84,7 @@ static bool is_disturbed(const cm_tape *tape, const group *g) {
             for (int s = 0; s < SHARED; s++) {
                 const int place = g->rule->shared[s];
                 if (other->t[t] == CM_NO_VAR || place == NONE || mine->t[place] == CM_NO_VAR) continue;
-                if (overlap(&tape->var[other->t[t]], &tape->var[mine->t[place]])) return true;
+                if (cm_tape_overlap(&tape->var[other->t[t]], &tape->var[mine->t[place]])) return true;
             }
     }
     return false;
@@ -145,18 +140,13 @@ static void insert(cm_tape *tape, int place, const cm_tape_node *call) {
     list->node[place + 1] = *call;
 }
 
-static void remove_call(cm_tape_list *list, int place) {
-    list->count--;
-    for (int i = place; i < list->count; i++) list->node[i] = list->node[i + 1];
-}
-
 static void merge(cm_tape *tape, const group *g) {
     const cm_tape_node all = merged_call(tape, g);
     insert(tape, g->call[g->count - 1], &all);
     for (int i = g->count - 1; i >= 0; i--) {
         cm_tape_node *call = call_at(tape, g->call[i]);
         strip(call, g->rule);
-        if (call->t[g->rule->input] == CM_NO_VAR) remove_call(&tape->backward, g->call[i]);
+        if (call->t[g->rule->input] == CM_NO_VAR) cm_tape_remove(&tape->backward, g->call[i]);
     }
 }
 
