@@ -45,8 +45,8 @@ typedef struct cm_trainer_config {
                                always one; 0: one */
 } cm_trainer_config;
 
-/* Takes all memory and records the passes. Errors: CM_ERR_INPUT, CM_ERR_MEMORY; CM_ERR_ABSENT for several ranks on a
- * device that is not the host. */
+/* Takes all memory and records the passes. Errors: CM_ERR_INPUT, CM_ERR_MEMORY; CM_ERR_STATE for several ranks on
+ * devices that are not joined (comm.h). */
 cm_status cm_trainer_create(const cm_trainer_config *config, cm_trainer **out) CM_MUST_USE;
 void cm_trainer_destroy(cm_trainer *trainer); /* NULL is allowed */
 
@@ -99,12 +99,16 @@ cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm
 /* The same in three parts, so that a device need not wait for the host: while it learns from one batch the next ones
  * are brought to it and the next one is begun. No bit depends on it.
  *
- *   stage   writes the batch to a slot and sends it to the device. Waits for nothing that learns; may be called by
- *           threads of their own, each with another slot, beside all else here. With config.bootstrap the value targets
- * may be filled in later. begin   a batch that was staged: its gradient, by the parameters of the last step. Its step
- * is launched once the batch before it is finished, so none follows one that is not finite. At most CM_TRAINER_BEGUN
- * are begun and not finished, and no more than there are slots (CM_ERR_STATE). finish  waits for the oldest one; errors
- * are those of an update. After one all that were begun are forgotten.
+ * cm_trainer_stage writes the batch to a slot and sends it to the device. It waits for nothing that learns and may be
+ * called by threads of their own, each with another slot, beside all else here. With config.bootstrap the value targets
+ * may be filled in later.
+ *
+ * cm_trainer_begin launches the gradient of a batch that was staged, by the parameters of the last step. Its step is
+ * launched once the batch before it is finished, so none follows one that is not finite. At most CM_TRAINER_BEGUN are
+ * begun and not finished, and no more than there are slots (CM_ERR_STATE).
+ *
+ * cm_trainer_finish waits for the oldest one; errors are those of an update. After one all that were begun are
+ * forgotten.
  *
  * `batch` stays as it is from stage, its value targets from begin, until it is finished; then its slot is free. Slots
  * count modulo their number. */
