@@ -67,8 +67,8 @@ void cm_network_destroy(cm_network *network); /* NULL is allowed */
 
 const cm_network_config *cm_network_get_config(const cm_network *network);
 const cm_param_table *cm_network_parameters(const cm_network *network);
-/* True if a row of what its functions give depends on no other row, also when it is trained: no norm takes statistics
- * of the batch. Such a network may be called once for the rows of several unroll steps. */
+/* True if a row of what its functions give, but for cm_network_encode, depends on no other row, also when it is
+ * trained: no norm takes statistics of the batch. They may be called once for the rows of several unroll steps. */
 bool cm_network_is_rowwise(const cm_network *network);
 int cm_network_state_size(const cm_network *network); /* D: floats of one hidden state (H*W*C for resnet) */
 int cm_network_observation_size(const cm_network *network);
@@ -100,7 +100,8 @@ cm_hidden cm_network_afterstate(const cm_network *network, cm_tape *tape, cm_var
 cm_outputs cm_network_predict_chance(const cm_network *network, cm_tape *tape, cm_hidden afterstate);
 /* g: afterstate.scaled, code [B, C] one-hot -> next state; its reward as in cm_network_predict. */
 cm_hidden cm_network_outcome(const cm_network *network, cm_tape *tape, cm_var afterstate, cm_var code);
-/* e: the observations before and after [B, 2 O] -> [B, C]; its largest entry says the code. Only with `encoder`. */
+/* e: the observations before and after [B, 2 O] -> [B, C]; its largest entry says the code. Only with `encoder`.
+ * Each entry is normalised by statistics of all rows. */
 cm_var cm_network_encode(const cm_network *network, cm_tape *tape, cm_var observations);
 /* Consistency (SimSiam) heads on a scaled state: projection [B, output], and the predictor behind it. */
 cm_var cm_network_project(const cm_network *network, cm_tape *tape, cm_var state);

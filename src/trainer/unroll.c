@@ -13,7 +13,7 @@ typedef struct recorder {
     cm_var coefficients, scaled; /* of all losses, as they are staged and as the losses read them */
     int taken;                   /* of the coefficients' rows */
     cm_hidden states[CM_UNROLL_MAX + 1], afterstates[CM_UNROLL_MAX];
-    cm_var codes[CM_UNROLL_MAX]; /* of the spans of K steps, [count B, C] */
+    cm_var codes[CM_UNROLL_MAX]; /* of each step, [B, C] */
 } recorder;
 
 /* Calls for `steps` steps: one where rows are on their own, else one each. */
@@ -172,21 +172,27 @@ static void record_consistency(recorder *r, span s, cm_var states) {
     keep_loss(r, s, &loss, u->consistency_loss);
 }
 
-/* The codes [count B, C]. A learnt one's own gradient goes through the dynamics to the encoder; as a target it is a
- * constant, in its loss and in the commitment. */
-static cm_var record_codes(recorder *r, span s) {
+/* The code of a step. A learnt one's own gradient goes through the dynamics to the encoder; as a target it is a
+ * constant, in its loss and in the commitment. The encoder takes statistics of its rows, so it is called once per step
+ * in every network. */
+static cm_var record_code(recorder *r, int k) {
     cm_unroll_chance *c = &r->u->outcome;
     cm_tape *tape = r->u->tape;
+    const span s = {k, 1};
     if (!r->u->encoder) return rows_of(r, c->given, s);
     cm_var encoded = cm_network_encode(r->config->network, tape, rows_of(r, c->observations, s));
-    cm_var codes = cm_tape_one_hot(tape, encoded);
-    cm_loss_vars loss = cm_tape_square_loss(tape, encoded, codes, coefficients_of(r, c->commitment_coefficient, s));
+    cm_var code = cm_tape_one_hot(tape, encoded);
+    cm_loss_vars loss = cm_tape_square_loss(tape, encoded, code, coefficients_of(r, c->commitment_coefficient, s));
     keep_loss(r, s, &loss, c->commitment);
-    return codes;
+    return code;
+}
+
+static cm_var codes_of(const recorder *r, span s) {
+    return r->u->encoder ? cm_tape_stack(r->u->tape, r->codes + s.first, s.count) : rows_of(r, r->u->outcome.given, s);
 }
 
 /* Prediction from the afterstates of a span, with its losses. */
-static void record_chance(recorder *r, span s, cm_hidden after, cm_var codes) {
+static void record_chance(recorder *r, span s, cm_hidden after) {
     cm_unroll *u = r->u;
     cm_unroll_chance *c = &u->outcome;
     const cm_policy_rule rule = {.legal = CM_NO_VAR};
@@ -194,7 +200,7 @@ static void record_chance(recorder *r, span s, cm_hidden after, cm_var codes) {
     cm_loss_vars value = cm_tape_value_loss(u->tape, out.value, rows_of(r, u->value_target, s),
                                             coefficients_of(r, c->value_coefficient, s), &r->network->value_support);
     cm_loss_vars code =
-        cm_tape_policy_loss(u->tape, out.policy, codes, coefficients_of(r, c->code_coefficient, s), &rule);
+        cm_tape_policy_loss(u->tape, out.policy, codes_of(r, s), coefficients_of(r, c->code_coefficient, s), &rule);
     keep_loss(r, s, &value, c->value);
     keep_loss(r, s, &code, c->code);
 }
@@ -218,25 +224,19 @@ static cm_var into_dynamics(recorder *r, cm_hidden state, int k) {
     return cm_tape_scale_gradient(r->u->tape, state.scaled, (float)o->hidden_gradient_scale);
 }
 
-/* The code of step k, [B, C]. */
-static cm_var code_at(const recorder *r, int k) {
-    const int i = cm_network_is_rowwise(r->config->network) ? 0 : k;
-    return rows_of(r, r->codes[i], (span){k - i, 1});
-}
-
 static cm_hidden record_transition(recorder *r, int k) {
     const cm_network *network = r->config->network;
     cm_tape *tape = r->u->tape;
     cm_var from = into_dynamics(r, r->states[k], k), action = rows_of(r, r->u->actions, (span){k, 1});
     if (!r->u->chance) return cm_network_dynamics(network, tape, from, action);
     r->afterstates[k] = cm_network_afterstate(network, tape, from, action);
-    return cm_network_outcome(network, tape, r->afterstates[k].scaled, code_at(r, k));
+    return cm_network_outcome(network, tape, r->afterstates[k].scaled, r->codes[k]);
 }
 
 static void record_states(recorder *r) {
     const int K = r->u->unroll;
     r->states[0] = cm_network_representation(r->config->network, r->u->tape, r->u->observation);
-    for (int i = 0; r->u->chance && i < spans_of(r, K); i++) r->codes[i] = record_codes(r, span_at(r, i, K));
+    for (int k = 0; r->u->chance && k < K; k++) r->codes[k] = record_code(r, k);
     for (int k = 0; k < K; k++) r->states[k + 1] = hook(r, record_transition(r, k));
 }
 
@@ -256,7 +256,7 @@ static void record_losses(recorder *r) {
     const cm_hidden states = whole ? stack(r, r->states, K + 1) : (cm_hidden){CM_NO_VAR, CM_NO_VAR};
     for (int i = 0; r->u->chance && i < spans_of(r, K); i++) {
         const span s = span_at(r, i, K);
-        record_chance(r, s, stack(r, r->afterstates + s.first, s.count), r->codes[i]);
+        record_chance(r, s, stack(r, r->afterstates + s.first, s.count));
     }
     for (int i = 0; r->u->consistency && i < spans_of(r, K); i++) {
         cm_var later = whole ? cm_tape_rows(r->u->tape, states.scaled, rows, K * rows) : r->states[i + 1].scaled;

@@ -189,6 +189,22 @@ START_TEST(the_encoder_sees_the_observations_before_and_after_each_step) {
 }
 END_TEST
 
+START_TEST(the_encoder_takes_statistics_of_one_step) {
+    cm_trainer_options o = standard();
+    cm_network_config c = _i == 0 ? mlp() : resnet();
+    cm_train_report one, other;
+    fixture f;
+    o.learning_rate = 0;
+    open_fixture(&f, &c, &o, "ref", 1);
+    ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &one), CM_OK);
+    for (int i = 0; i < B; i++) f.next[(i * K + K - 1) * O + i % O] += 5.0f; /* behind the last step */
+    ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &other), CM_OK);
+    for (int k = 0; k + 1 < K; k++) ck_assert_double_eq(other.commitment_loss[k], one.commitment_loss[k]);
+    ck_assert_double_ne(other.commitment_loss[K - 1], one.commitment_loss[K - 1]);
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(past_an_end_there_is_no_chance_to_learn) {
     cm_network_config c = mlp();
     cm_trainer_options o = standard();
@@ -252,6 +268,7 @@ int main(void) {
     tcase_add_loop_test(tests, given_codes_are_predicted_as_often_as_they_come, 0, 2);
     tcase_add_test(tests, gradients_reach_the_encoder_through_the_codes_and_by_the_commitment);
     tcase_add_test(tests, the_encoder_sees_the_observations_before_and_after_each_step);
+    tcase_add_loop_test(tests, the_encoder_takes_statistics_of_one_step, 0, 2);
     tcase_add_test(tests, past_an_end_there_is_no_chance_to_learn);
     tcase_add_loop_test(tests, workers_change_no_bit_and_backends_little, 0, 2);
     tcase_add_test(tests, networks_with_chance_have_codes_and_are_not_of_family_cumind);
