@@ -22,8 +22,9 @@ struct cm_convolution_norm_plan {
     cm_dnn_graph *graph; /* owned; NULL: not described yet */
 };
 
-/* An engine's kernel is compiled when it is planned, which takes some tenths of a second. */
-enum { FIRST = 6, ENGINES = FIRST + 2, REPEATS = 5 };
+/* An engine's kernel is compiled when it is planned, which takes up to a second or two: small convolutions try one. */
+enum { TRIES = 4, ENGINES = TRIES + 1, REPEATS = 5 };
+#define LARGE 1e9 /* floating-point operations */
 
 cm_status cm_convolution_norm_run(cm_stream *stream, const cm_convolution_norm_plan *plan,
                                   const cm_convolution_norm_data *data) {
@@ -54,12 +55,15 @@ static cm_status open_graph(trial *t) {
     return t->plan->graph ? CM_OK : cm_dnn_graph_open_norm(&target, t->norm, &t->plan->graph);
 }
 
-/* Those that cuDNN keeps for hard cases are good ones here. */
+static bool is_large(const cm_convolution *c) { return 2.0 * c->B * c->P * c->Q * c->O * c->C * c->k * c->k >= LARGE; }
+
+/* Large ones try one of those that cuDNN keeps for hard cases, too: there are good ones among them. */
 static cm_status find_engines(trial *t, cm_dnn_engine engines[ENGINES], int *count) {
+    const bool large = is_large(&t->norm->convolution);
     int more = 0;
     CM_TRY(open_graph(t));
-    CM_TRY(cm_dnn_graph_engines(t->plan->graph, false, engines, FIRST, count));
-    CM_TRY(cm_dnn_graph_engines(t->plan->graph, true, engines + *count, ENGINES - FIRST, &more));
+    CM_TRY(cm_dnn_graph_engines(t->plan->graph, false, engines, large ? TRIES : 1, count));
+    if (large) CM_TRY(cm_dnn_graph_engines(t->plan->graph, true, engines + *count, 1, &more));
     *count += more;
     return CM_OK;
 }
