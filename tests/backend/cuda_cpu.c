@@ -276,6 +276,9 @@ cm_status cm_convolution_norm_run(cm_stream *stream, const cm_convolution_norm_p
                                   const cm_convolution_norm_data *data) {
     const cm_convolution_norm *norm = &plan->norm;
     float *sums;
+    if (cm_alignment_gap(data->x) || cm_alignment_gap(data->weight) || cm_alignment_gap(data->residual) ||
+        cm_alignment_gap(data->y))
+        ck_abort_msg("a convolution and its norm on addresses that are not aligned");
     const size_t n = convolve(stream, &norm->convolution, data->x, data->weight, &sums);
     for (size_t i = 0; i < n; i++) {
         const float value = normalised(norm, data, i, sums[i]);

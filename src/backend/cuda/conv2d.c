@@ -204,11 +204,17 @@ static cm_status find_whole(cm_stream *stream, const cm_call *call, cm_cuda_plan
     return status;
 }
 
+/* A plan reads and writes 16 bytes at a time. */
+static bool may_be_whole(const cm_call *call) {
+    const void *y = CM_ARG(call, conv2d_norm, y)->data, *residual = CM_ARG(call, conv2d_norm, residual)->data;
+    return has_narrow_sums(call) && cm_alignment_gap(y) == 0 && cm_alignment_gap(residual) == 0;
+}
+
 static cm_status make_conv2d_norm(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_call conv = convolution_alone(call, CM_ARG(call, conv2d_norm, y)->data);
     CM_TRY(make_conv2d(stream, &conv, plan));
     (void)sums_place(call, &plan->workspace);
-    return has_narrow_sums(call) ? find_whole(stream, call, plan) : CM_OK;
+    return may_be_whole(call) ? find_whole(stream, call, plan) : CM_OK;
 }
 
 cm_status cm_cuda_conv2d_norm_prepare(cm_stream *stream, cm_call *call) {
