@@ -182,7 +182,27 @@ static cm_convolution_norm_data norm_data(cm_stream *stream, const cm_call *call
                                       .epsilon = call->attr.epsilon};
 }
 
-/* Looks for one launch, on a y of its own. */
+/* Memory of its own for a tensor of a trial. */
+static cm_status set_apart(cm_stream *stream, cm_tensor *t, cm_buffer *memory) {
+    if (!t->data) return CM_OK;
+    CM_TRY(cm_buffer_create(memory, cm_ops_device(stream), cm_tensor_bytes(t), "measuring a convolution"));
+    t->data = memory->base;
+    return CM_OK;
+}
+
+enum { TRIED = 3 };
+
+/* What a trial overwrites is not the call's; of x that is the copy in 16 bits, which either way reads. */
+static cm_status set_all_apart(cm_stream *stream, cm_call *trial, cm_buffer memory[TRIED]) {
+    cm_tensor *x = &trial->t[CM_T_conv2d_norm_x];
+    x->dim[3] = cm_narrow_row(x->dim[3]);
+    *x = cm_tensor_make(x->data, trial->attr.compute, 4, x->dim);
+    CM_TRY(set_apart(stream, x, &memory[0]));
+    CM_TRY(set_apart(stream, &trial->t[CM_T_conv2d_norm_residual], &memory[1]));
+    return set_apart(stream, &trial->t[CM_T_conv2d_norm_y], &memory[2]);
+}
+
+/* Looks for one launch. */
 static cm_status find_whole(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *y = CM_ARG(call, conv2d_norm, y), *residual = CM_ARG(call, conv2d_norm, residual);
     const cm_tensor *t[3] = {CM_ARG(call, conv2d_norm, x), CM_ARG(call, conv2d_norm, weight), y};
@@ -193,14 +213,13 @@ static cm_status find_whole(cm_stream *stream, const cm_call *call, cm_cuda_plan
                                       .relu = call->attr.activation == CM_ACT_RELU};
     cm_call trial = *call;
     const cm_convolution_rival rival = {run_apart, &trial};
-    cm_buffer memory;
+    cm_buffer memory[TRIED] = {{0}};
     CM_TRY(cm_ops_reserve(stream, plan->workspace));
-    CM_TRY(cm_buffer_create(&memory, cm_ops_device(stream), cm_tensor_bytes(y), "measuring a convolution"));
     trial.plan = plan;
-    trial.t[CM_T_conv2d_norm_y].data = memory.base;
+    cm_status status = set_all_apart(stream, &trial, memory);
     const cm_convolution_norm_data data = norm_data(stream, &trial);
-    cm_status status = cm_convolution_norm_prepare(stream, &what, &data, &rival, &plan->whole);
-    cm_buffer_destroy(&memory);
+    if (status == CM_OK) status = cm_convolution_norm_prepare(stream, &what, &data, &rival, &plan->whole);
+    for (int i = 0; i < TRIED; i++) cm_buffer_destroy(&memory[i]);
     return status;
 }
 
