@@ -42,6 +42,7 @@ typedef struct cm_cuda_stream {
     cm_cuda_lane lane;        /* lane.stream is the cudaStream_t; lane.workspace what cm_cuda_lane_reserve took */
     struct cudnnContext *dnn; /* set to lane.stream; NULL before the first convolution is prepared */
     void *plans;              /* of the operations: see cm_cuda_ops_stream_close */
+    struct cm_convolution_norm_plan *norms; /* those in use */
 } cm_cuda_stream;
 
 static inline cm_cuda *cm_cuda_of(const cm_stream *stream) { return (cm_cuda *)stream->backend->state; }

@@ -2,6 +2,7 @@
  * rival does. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/dnn_graph.h"
@@ -18,8 +19,12 @@ typedef struct way {
 } way;
 _Static_assert(sizeof(way) <= CM_CHOICE_BYTES, "a way is kept on disk as a choice");
 
+/* One for all calls alike of a stream, since to plan it takes long. */
 struct cm_convolution_norm_plan {
     cm_dnn_graph *graph; /* owned; NULL: not described yet */
+    char key[CM_CHOICE_KEY_BYTES];
+    int users;
+    cm_convolution_norm_plan **first, *next; /* of the stream's */
 };
 
 /* An engine's kernel is compiled when it is planned, which takes up to a second or two: small convolutions try one. */
@@ -31,10 +36,17 @@ cm_status cm_convolution_norm_run(cm_stream *stream, const cm_convolution_norm_p
     return cm_dnn_graph_run_norm(plan->graph, data, cm_library_workspace(stream));
 }
 
-void cm_convolution_norm_free(cm_convolution_norm_plan *plan) {
-    if (!plan) return;
+static void discard(cm_convolution_norm_plan *plan) {
     cm_dnn_graph_close(plan->graph);
     free(plan);
+}
+
+void cm_convolution_norm_free(cm_convolution_norm_plan *plan) {
+    if (!plan || --plan->users > 0) return;
+    cm_convolution_norm_plan **link = plan->first;
+    while (*link != plan) link = &(*link)->next;
+    *link = plan->next;
+    discard(plan);
 }
 
 /* ---- choosing ---- */
@@ -120,7 +132,6 @@ static cm_status agree(void *context, bool first) {
 }
 
 static cm_status choose(trial *t) {
-    const cm_convolution *c = &t->norm->convolution;
     const cm_cuda *cuda = cm_cuda_of(t->stream);
     const cm_fastest fastest = {.context = t,
                                 .size = sizeof(way),
@@ -130,28 +141,39 @@ static cm_status choose(trial *t) {
                                 .take = take,
                                 .measure = measure,
                                 .agree = agree};
-    char key[CM_CHOICE_KEY_BYTES];
-    snprintf(key, sizeof key, "convolution with norm %d %d %d %d %d %d %d %d %d %d%d", c->B, c->H, c->W, c->C, c->O,
-             c->k, c->stride, (int)c->type, (int)t->norm->y, t->norm->adds ? (int)t->norm->residual : -1,
-             t->norm->relu);
-    cm_status status = cm_fastest_take(&fastest, cuda->choices, key);
+    cm_status status = cm_fastest_take(&fastest, cuda->choices, t->plan->key);
     cm_cuda_timer_close(&t->timer);
     cm_trial_free(&t->results);
     return status;
+}
+
+static void name_plan(const cm_convolution_norm *norm, char key[CM_CHOICE_KEY_BYTES]) {
+    const cm_convolution *c = &norm->convolution;
+    snprintf(key, CM_CHOICE_KEY_BYTES, "convolution with norm %d %d %d %d %d %d %d %d %d %d%d", c->B, c->H, c->W, c->C,
+             c->O, c->k, c->stride, (int)c->type, (int)norm->y, norm->adds ? (int)norm->residual : -1, norm->relu);
 }
 
 cm_status cm_convolution_norm_prepare(cm_stream *stream, const cm_convolution_norm *norm,
                                       const cm_convolution_norm_data *data, const cm_convolution_rival *rival,
                                       cm_convolution_norm_plan **out) {
     trial t = {.stream = stream, .norm = norm, .data = data, .rival = rival};
-    *out = NULL;
+    cm_convolution_norm_plan **first = &cm_cuda_stream_of(stream)->norms;
+    char key[CM_CHOICE_KEY_BYTES];
+    name_plan(norm, key);
+    for (*out = *first; *out && strcmp((*out)->key, key) != 0;) *out = (*out)->next;
+    if (*out) {
+        (*out)->users++;
+        return CM_OK;
+    }
     CM_TRY(cm_cuda_dnn_open(stream));
     CM_TRY(cm_alloc(&t.plan, 1, sizeof *t.plan, "a convolution with norm"));
+    *t.plan = (cm_convolution_norm_plan){.users = 1, .first = first, .next = *first};
+    memcpy(t.plan->key, key, sizeof key);
     cm_status status = choose(&t);
     if (status != CM_OK || !t.way.is_whole) {
-        cm_convolution_norm_free(t.plan);
+        discard(t.plan);
         return status;
     }
-    *out = t.plan;
+    *first = *out = t.plan;
     return CM_OK;
 }
