@@ -62,7 +62,8 @@ typedef struct cm_convolution_norm_plan cm_convolution_norm_plan;
 
 /* Addresses of x, weight, residual and y are multiples of 16.
  *
- * *out: how to do it in one launch; NULL where there is no way or the rival is the faster one. Both are measured on
+ * *out: how to do it in one launch; NULL where there is no way, where it is not
+ * worth finding one, or the rival is the faster one. Both are measured on
  * `data`, whose x and residual are overwritten; one whose y differs from the rival's is no way. The caller frees the
  * plan. */
 cm_status cm_convolution_norm_prepare(cm_stream *stream, const cm_convolution_norm *norm,

@@ -27,9 +27,11 @@ struct cm_convolution_norm_plan {
     cm_convolution_norm_plan **first, *next; /* of the stream's */
 };
 
-/* An engine's kernel is compiled when it is planned, which takes up to a second or two: small convolutions try one. */
-enum { TRIES = 4, ENGINES = TRIES + 1, REPEATS = 5 };
-#define LARGE 1e9 /* floating-point operations */
+/* An engine's kernel is compiled when it is planned, in every process, which takes up to a second or two: convolutions
+ * of some microseconds are not worth that, and small ones try one engine. */
+enum { TRIES = 2, ENGINES = TRIES + 1, REPEATS = 5 };
+#define LEAST 2e8 /* floating-point operations */
+#define LARGE 1e9
 
 cm_status cm_convolution_norm_run(cm_stream *stream, const cm_convolution_norm_plan *plan,
                                   const cm_convolution_norm_data *data) {
@@ -67,11 +69,11 @@ static cm_status open_graph(trial *t) {
     return t->plan->graph ? CM_OK : cm_dnn_graph_open_norm(&target, t->norm, &t->plan->graph);
 }
 
-static bool is_large(const cm_convolution *c) { return 2.0 * c->B * c->P * c->Q * c->O * c->C * c->k * c->k >= LARGE; }
+static double flops_of(const cm_convolution *c) { return 2.0 * c->B * c->P * c->Q * c->O * c->C * c->k * c->k; }
 
 /* Large ones try one of those that cuDNN keeps for hard cases, too: there are good ones among them. */
 static cm_status find_engines(trial *t, cm_dnn_engine engines[ENGINES], int *count) {
-    const bool large = is_large(&t->norm->convolution);
+    const bool large = flops_of(&t->norm->convolution) >= LARGE;
     int more = 0;
     CM_TRY(open_graph(t));
     CM_TRY(cm_dnn_graph_engines(t->plan->graph, false, engines, large ? TRIES : 1, count));
@@ -157,6 +159,8 @@ cm_status cm_convolution_norm_prepare(cm_stream *stream, const cm_convolution_no
                                       const cm_convolution_norm_data *data, const cm_convolution_rival *rival,
                                       cm_convolution_norm_plan **out) {
     trial t = {.stream = stream, .norm = norm, .data = data, .rival = rival};
+    *out = NULL;
+    if (flops_of(&norm->convolution) < LEAST) return CM_OK;
     cm_convolution_norm_plan **first = &cm_cuda_stream_of(stream)->norms;
     char key[CM_CHOICE_KEY_BYTES];
     name_plan(norm, key);

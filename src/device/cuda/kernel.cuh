@@ -166,13 +166,14 @@ static __global__ void __launch_bounds__(CM_BLOCK, 2) cm_kernel_of_blocks(const 
     body((const Args *)cm_block_memory, blockIdx.x, &lanes);
 }
 
-/* Lets a kernel of blocks have all the memory that a block of the device can: any thread may say so at any time.
+/* Lets a kernel of blocks have all the memory that a block of the device can, but CM_BLOCK_KEPT: any thread may say so
+ * at any time.
  * Returns 0 or a cudaError_t. */
 static inline int cm_allow_memory(const void *kernel) {
     int device = 0, bytes = 0, result = (int)cudaGetDevice(&device);
     if (result == 0) result = (int)cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     if (result != 0) return result;
-    return (int)cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    return (int)cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes - CM_BLOCK_KEPT);
 }
 
 /* Of arguments that say in `memory` how many bytes the lanes of an item share. */

@@ -49,6 +49,9 @@ extern "C" {
 
 enum { CM_WARP = 32, CM_BLOCK = 256 };
 
+/* Bytes of a block's memory that are left to what a compiler keeps there. */
+enum { CM_BLOCK_KEPT = 1024 };
+
 typedef struct cm_lanes {
     int index, count; /* of this lane: index in [0, count) */
     void *meeting;    /* of whoever runs them */
