@@ -30,7 +30,8 @@ cm_ops_limits cm_ops_limits_of(const cm_stream *stream) {
     const cm_cuda_device *device = cm_cuda_of(stream)->device;
     int bytes = CM_BLOCK_KEPT; /* of an attribute that a driver does not know */
     (void)cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device->ordinal);
-    return (cm_ops_limits){device->properties.multiprocessors, (size_t)(bytes - CM_BLOCK_KEPT), device->properties.major >= 8};
+    return (cm_ops_limits){device->properties.multiprocessors, (size_t)(bytes - CM_BLOCK_KEPT),
+                           device->properties.major >= 8};
 }
 
 /* ---- for cuda.c ---- */
