@@ -3,6 +3,8 @@
  * Recorded call by call, each would read the parameter's gradient and add the products of its own rows. Instead the
  * rows of all calls are laid behind each other, and one call behind the last of them makes the gradient from all. The
  * calls keep what follows from row to row: the gradients at their inputs.
+ *
+ * Convolutions are left as they are. What one reads is large, and still in the cache when its own call comes.
  */
 #include "backend/tape_internal.h"
 
@@ -22,10 +24,6 @@ static const merge_rule rules[] = {
      {AT(dense_backward, dweight), AT(dense_backward, dbias)},
      {AT(dense_backward, dy), AT(dense_backward, x), AT(dense_backward, action), NONE},
      AT(dense_backward, dx)},
-    {CM_OP_conv2d_backward,
-     {AT(conv2d_backward, dweight), AT(conv2d_backward, dbias)},
-     {AT(conv2d_backward, dy), AT(conv2d_backward, x), NONE, NONE},
-     AT(conv2d_backward, dx)},
     {CM_OP_layer_norm_backward,
      {AT(layer_norm_backward, dscale), AT(layer_norm_backward, dshift)},
      {AT(layer_norm_backward, dy), AT(layer_norm_backward, x), AT(layer_norm_backward, y),
