@@ -99,7 +99,7 @@ static bool rows_of(const cm_tape *tape, const group *g, int place, cm_var *out)
 
 static bool can_merge(const cm_tape *tape, const group *g) {
     cm_var rows[CM_TAPE_PARTS];
-    if (g->count < 2 || is_disturbed(tape, g)) return false;
+    if (!g->rule || g->count < 2 || is_disturbed(tape, g)) return false;
     for (int r = 0; r < ROWS; r++) {
         if (g->rule->rows[r] == NONE || call_at(tape, g->call[0])->t[g->rule->rows[r]] == CM_NO_VAR) continue;
         if (!rows_of(tape, g, g->rule->rows[r], rows) || !cm_tape_can_lay(tape, rows, g->count)) return false;
