@@ -64,9 +64,9 @@ static bool has_parameters(const cm_tape_node *call, const merge_rule *rule) {
 }
 
 /* All calls from `first` on that share its parameters. */
-static group group_from(const cm_tape *tape, int first) {
-    group g = {.rule = rule_of(call_at(tape, first)->op)};
-    if (!g.rule || !has_parameters(call_at(tape, first), g.rule)) return g;
+static group group_from(const cm_tape *tape, int first, const merge_rule *rule) {
+    group g = {.rule = rule};
+    if (!has_parameters(call_at(tape, first), rule)) return g;
     for (int i = first; i < tape->backward.count && g.count < CM_TAPE_PARTS; i++)
         if (have_same_parameters(call_at(tape, i), call_at(tape, first), g.rule)) g.call[g.count++] = i;
     return g;
@@ -99,7 +99,7 @@ static bool rows_of(const cm_tape *tape, const group *g, int place, cm_var *out)
 
 static bool can_merge(const cm_tape *tape, const group *g) {
     cm_var rows[CM_TAPE_PARTS];
-    if (!g->rule || g->count < 2 || is_disturbed(tape, g)) return false;
+    if (g->count < 2 || is_disturbed(tape, g)) return false;
     for (int r = 0; r < ROWS; r++) {
         if (g->rule->rows[r] == NONE || call_at(tape, g->call[0])->t[g->rule->rows[r]] == CM_NO_VAR) continue;
         if (!rows_of(tape, g, g->rule->rows[r], rows) || !cm_tape_can_lay(tape, rows, g->count)) return false;
@@ -150,7 +150,9 @@ static void merge(cm_tape *tape, const group *g) {
 
 void cm_tape_merge_gradients(cm_tape *tape) {
     for (int i = 0; i < tape->backward.count && tape->error == CM_OK; i++) {
-        const group g = group_from(tape, i);
+        const merge_rule *rule = rule_of(call_at(tape, i)->op);
+        if (!rule) continue;
+        const group g = group_from(tape, i, rule);
         if (can_merge(tape, &g)) merge(tape, &g), i--; /* another call may stand here now */
     }
 }
