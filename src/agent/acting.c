@@ -1,15 +1,13 @@
-#include "agent/acting.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/arena.h"
+#include "agent/acting_internal.h"
 #include "core/rng.h"
 #include "core/trace.h"
 
 /* The environments of one worker at a time: [first, first + count). Row arrays are [count, ...]. */
-typedef struct shard {
+struct cm_acting_shard {
     int first, count;
     cm_planner *planner; /* owned */
     cm_key *keys;        /* of noise and moves */
@@ -22,37 +20,6 @@ typedef struct shard {
     float *end_value;
     int32_t *played; /* moves whose sub-trees are kept; -1: none */
     bool is_kept;    /* the planner holds sub-trees of the last moves */
-} shard;
-
-/* An environment's open episode. */
-typedef struct episode {
-    double total;
-    int64_t length;
-} episode;
-
-struct cm_actor {
-    cm_actor_config config;
-    int shard_count;
-    shard *shards;         /* [shard_count], owned */
-    cm_vector_env *vector; /* owned */
-    cm_arena arena;        /* of all arrays, owned */
-    double temperature;    /* of the iteration that runs */
-    double random_moves;   /* of it: the probability that a random move begins */
-
-    /* rows of all environments */
-    cm_env_rows rows;
-    int32_t *action; /* [E] */
-
-    /* state of the run */
-    uint64_t step;         /* steps of each environment so far */
-    int64_t episodes;      /* finished */
-    int64_t simulations;   /* of this process */
-    int64_t *simulated;    /* [shard_count] simulations in the iteration that runs */
-    episode *open;         /* [E] */
-    episode *ended;        /* [steps, E] episodes that ended in the iteration; length 0: none */
-    int recent, next;      /* filled and next place of the ring */
-    double *recent_return; /* [CM_RECENT_EPISODES] */
-    double *recent_length; /* [CM_RECENT_EPISODES] */
 };
 
 /* ---- memory ---- */
@@ -66,17 +33,17 @@ static void take_rows(cm_actor *a, const cm_env_spec *spec) {
     a->rows.terminated = cm_arena_take(&a->arena, n);
     a->rows.truncated = cm_arena_take(&a->arena, n);
     a->action = cm_arena_take(&a->arena, n * sizeof(int32_t));
-    a->open = cm_arena_take(&a->arena, n * sizeof(episode));
-    a->ended = cm_arena_take(&a->arena, n * steps * sizeof(episode));
+    a->open = cm_arena_take(&a->arena, n * sizeof(cm_acting_episode));
+    a->ended = cm_arena_take(&a->arena, n * steps * sizeof(cm_acting_episode));
     a->simulated = cm_arena_take(&a->arena, (size_t)a->shard_count * sizeof(int64_t));
     a->recent_return = cm_arena_take(&a->arena, CM_RECENT_EPISODES * sizeof(double));
     a->recent_length = cm_arena_take(&a->arena, CM_RECENT_EPISODES * sizeof(double));
-    a->shards = cm_arena_take(&a->arena, (size_t)a->shard_count * sizeof(shard));
+    a->shards = cm_arena_take(&a->arena, (size_t)a->shard_count * sizeof(cm_acting_shard));
 }
 
-static void take_shard(cm_arena *arena, shard *s, int rows, int actions) {
+static void take_shard(cm_arena *arena, cm_acting_shard *s, int rows, int actions) {
     size_t n = (size_t)rows, wide = n * (size_t)actions;
-    shard t = {.first = 0};
+    cm_acting_shard t = {.first = 0};
     t.keys = cm_arena_take(arena, n * sizeof(cm_key));
     t.end_keys = cm_arena_take(arena, n * sizeof(cm_key));
     t.steps = cm_arena_take(arena, n * sizeof(uint64_t));
@@ -104,7 +71,7 @@ static cm_status take_memory(cm_actor *a, const cm_env_spec *spec, int shard_row
     return CM_OK;
 }
 
-static cm_status open_shard(cm_actor *a, shard *s, int first, int count) {
+static cm_status open_shard(cm_actor *a, cm_acting_shard *s, int first, int count) {
     s->first = first;
     s->count = count;
     for (int i = 0; i < count; i++) {
@@ -162,13 +129,13 @@ static size_t observation_size(const cm_actor *a) { return (size_t)a->config.env
 static size_t actions_of(const cm_actor *a) { return (size_t)a->config.env->spec.actions; }
 
 /* Copies the state of the shard's environment i to a row of the planner, if it wants states. */
-static void show_state(const cm_actor *a, const shard *s, int i, int row) {
+static void show_state(const cm_actor *a, const cm_acting_shard *s, int i, int row) {
     void *state = cm_planner_state(s->planner, row);
     if (state) cm_vector_env_get(a->vector, s->first + i, state);
 }
 
 /* Copies what the environments show before the step: the rows change under it. */
-static void look(cm_actor *a, shard *s) {
+static void look(cm_actor *a, cm_acting_shard *s) {
     size_t o = observation_size(a), first = (size_t)s->first, n = (size_t)s->count;
     memcpy(cm_planner_observations(s->planner), a->rows.observation + first * o, n * o * sizeof(float));
     for (int i = 0; i < s->count; i++) show_state(a, s, i, i);
@@ -176,13 +143,13 @@ static void look(cm_actor *a, shard *s) {
     if (s->legal) memcpy(s->legal, a->rows.legal + first * actions_of(a), n * actions_of(a));
 }
 
-static cm_status run_search(cm_actor *a, shard *s, const cm_roots *roots, const cm_search_result *result) {
+static cm_status run_search(cm_actor *a, cm_acting_shard *s, const cm_roots *roots, const cm_search_result *result) {
     CM_TRY(cm_planner_run(s->planner, roots, result));
     a->simulated[s - a->shards] += cm_planner_simulations(s->planner);
     return CM_OK;
 }
 
-static cm_status search(cm_actor *a, shard *s, uint64_t step) {
+static cm_status search(cm_actor *a, cm_acting_shard *s, uint64_t step) {
     int threshold = a->config.temperature_threshold;
     for (int i = 0; i < s->count; i++) {
         s->steps[i] = step;
@@ -200,14 +167,14 @@ static cm_status search(cm_actor *a, shard *s, uint64_t step) {
 }
 
 /* A uniform legal action of row i. */
-static int32_t random_action(const cm_actor *a, const shard *s, int i, cm_rng *rng) {
+static int32_t random_action(const cm_actor *a, const cm_acting_shard *s, int i, cm_rng *rng) {
     size_t actions = actions_of(a);
     if (!s->legal) return (int32_t)cm_rng_below(rng, (uint32_t)actions);
     return cm_rng_pick(rng, s->legal + (size_t)i * actions, (int)actions);
 }
 
 /* Does a random move begin in environment i at the step? Then *action is what it would be now. */
-static bool random_move_begins(const cm_actor *a, const shard *s, int i, uint64_t step, int32_t *action) {
+static bool random_move_begins(const cm_actor *a, const cm_acting_shard *s, int i, uint64_t step, int32_t *action) {
     uint64_t number = a->config.first_environment + (uint64_t)(s->first + i);
     cm_rng rng = cm_rng_init(cm_key_make(a->config.seed, CM_RNG_EXPLORE, number), step);
     if (cm_rng_uniform_double(&rng) >= a->random_moves) return false;
@@ -217,7 +184,7 @@ static bool random_move_begins(const cm_actor *a, const shard *s, int i, uint64_
 
 /* Random moves in place of the search's, each repeated for some steps (Dabney et al. 2020, temporally extended
  * epsilon-greedy, with one duration): the newest that began within the last random_move_steps steps. */
-static void explore(cm_actor *a, shard *s, uint64_t step) {
+static void explore(cm_actor *a, cm_acting_shard *s, uint64_t step) {
     for (int i = 0; i < s->count; i++) {
         s->explored[i] = 0;
         if (!(a->random_moves > 0.0)) continue;
@@ -227,7 +194,7 @@ static void explore(cm_actor *a, shard *s, uint64_t step) {
     }
 }
 
-static cm_status append(cm_actor *a, const shard *s) {
+static cm_status append(cm_actor *a, const cm_acting_shard *s) {
     const float *observation = cm_planner_observations(s->planner);
     for (int i = 0; i < s->count; i++) {
         int e = s->first + i;
@@ -249,7 +216,7 @@ static cm_status append(cm_actor *a, const shard *s) {
 }
 
 /* Searches the last observations of truncated episodes, with noise of their own: values into end_value[row]. */
-static cm_status value_ends(cm_actor *a, shard *s, uint64_t step) {
+static cm_status value_ends(cm_actor *a, cm_acting_shard *s, uint64_t step) {
     float *observation = cm_planner_observations(s->planner);
     size_t o = observation_size(a);
     int n = 0;
@@ -273,7 +240,7 @@ static cm_status value_ends(cm_actor *a, shard *s, uint64_t step) {
 }
 
 /* Appends the ends of episodes and begins new ones; then the planner keeps the trees of those that go on. */
-static cm_status finish(cm_actor *a, shard *s, uint64_t step, episode *ended) {
+static cm_status finish(cm_actor *a, cm_acting_shard *s, uint64_t step, cm_acting_episode *ended) {
     memcpy(s->played, a->action + s->first, (size_t)s->count * sizeof *s->played);
     s->is_kept = a->config.reuse_tree;
     CM_TRY(value_ends(a, s, step));
@@ -289,7 +256,7 @@ static cm_status finish(cm_actor *a, shard *s, uint64_t step, episode *ended) {
         };
         CM_TRY(cm_replay_finish(a->config.replay, e, &end));
         ended[e] = a->open[e];
-        a->open[e] = (episode){0.0, 0};
+        a->open[e] = (cm_acting_episode){0.0, 0};
         s->played[i] = -1;
     }
     cm_vector_env_reset_ended(a->vector, s->first, s->count, &a->rows);
@@ -299,7 +266,7 @@ static cm_status finish(cm_actor *a, shard *s, uint64_t step, episode *ended) {
 static cm_status run_shard(void *context, int task, int worker) {
     (void)worker;
     cm_actor *a = context;
-    shard *s = &a->shards[task];
+    cm_acting_shard *s = &a->shards[task];
     s->is_kept = false; /* its values were those of older weights */
     for (int t = 0; t < a->config.steps; t++) {
         uint64_t step = a->step + (uint64_t)t;
@@ -362,154 +329,4 @@ size_t cm_actor_memory(const cm_actor *a) {
     size_t bytes = a->arena.capacity + cm_vector_env_bytes(a->vector);
     for (int i = 0; i < a->shard_count; i++) bytes += cm_planner_bytes(&config, a->shards[i].planner);
     return bytes;
-}
-
-/* ---- checkpoints ---- */
-
-typedef struct saved_head {
-    char magic[8];
-    int64_t environments, vector_bytes;
-    uint64_t step;
-    int64_t episodes, recent, next;
-} saved_head;
-
-static const char saved_magic[8] = "cmactor1";
-
-size_t cm_actor_bytes(const cm_actor *a) {
-    size_t open = (size_t)a->config.environments * sizeof(episode);
-    return sizeof(saved_head) + open + 2 * CM_RECENT_EPISODES * sizeof(double) + cm_vector_env_bytes(a->vector);
-}
-
-static saved_head head_of(const cm_actor *a) {
-    saved_head head = {.environments = a->config.environments,
-                       .vector_bytes = (int64_t)cm_vector_env_bytes(a->vector),
-                       .step = a->step,
-                       .episodes = a->episodes,
-                       .recent = a->recent,
-                       .next = a->next};
-    memcpy(head.magic, saved_magic, sizeof head.magic);
-    return head;
-}
-
-static char *put(char *to, const void *from, size_t size) {
-    memcpy(to, from, size);
-    return to + size;
-}
-
-void cm_actor_save(const cm_actor *a, void *bytes) {
-    saved_head head = head_of(a);
-    char *to = put(bytes, &head, sizeof head);
-    to = put(to, a->open, (size_t)a->config.environments * sizeof(episode));
-    to = put(to, a->recent_return, CM_RECENT_EPISODES * sizeof(double));
-    to = put(to, a->recent_length, CM_RECENT_EPISODES * sizeof(double));
-    cm_vector_env_save(a->vector, to);
-}
-
-/* What one actor has saved, and which environments of the run it had. */
-typedef struct saved_part {
-    saved_head head;
-    int64_t first;
-    const char *open, *returns, *lengths, *vector; /* in its bytes */
-} saved_part;
-
-static cm_status read_part(const cm_actor *a, const cm_file_bytes *saved, int64_t first, saved_part *out) {
-    const size_t ring = CM_RECENT_EPISODES * sizeof(double);
-    saved_head *head = &out->head;
-    bool fits = saved->size >= sizeof *head;
-    if (fits) memcpy(head, saved->data, sizeof *head);
-    fits = fits && memcmp(head->magic, saved_magic, sizeof head->magic) == 0 && head->environments >= 1 &&
-           head->environments <= 65536 && head->recent >= 0 && head->recent <= CM_RECENT_EPISODES && head->next >= 0 &&
-           head->next < CM_RECENT_EPISODES && head->episodes >= 0;
-    const size_t open = fits ? (size_t)head->environments * sizeof(episode) : 0;
-    fits =
-        fits && head->vector_bytes >= 0 && saved->size - sizeof *head == open + 2 * ring + (size_t)head->vector_bytes;
-    if (!fits) {
-        return cm_fail(CM_ERR_INPUT, "state of acting: %zu bytes that are none of %s", saved->size,
-                       a->config.env->spec.name);
-    }
-    out->first = first;
-    out->open = (const char *)saved->data + sizeof *head;
-    out->returns = out->open + open;
-    out->lengths = out->returns + ring;
-    out->vector = out->lengths + ring;
-    return CM_OK;
-}
-
-/* Takes the environments of a part that are the actor's own; *taken counts them. */
-static cm_status take_environments(cm_actor *a, const saved_part *part, int *taken) {
-    const cm_actor_config *c = &a->config;
-    cm_vector_env *other = NULL;
-    CM_TRY(cm_vector_env_create(c->env, (int)part->head.environments, c->seed, (uint64_t)part->first, &other));
-    cm_status status = cm_vector_env_load(other, part->vector, (size_t)part->head.vector_bytes);
-    for (int e = 0; e < c->environments && status == CM_OK; e++) {
-        const int64_t there = (int64_t)c->first_environment + e - part->first;
-        if (there < 0 || there >= part->head.environments) continue;
-        cm_vector_env_copy(a->vector, e, other, (int)there);
-        memcpy(&a->open[e], part->open + (size_t)there * sizeof(episode), sizeof(episode));
-        a->step = part->head.step;
-        ++*taken;
-    }
-    cm_vector_env_destroy(other);
-    return status;
-}
-
-static void take_counters(cm_actor *a, const saved_part *part) {
-    a->episodes = part->head.episodes;
-    a->recent = (int)part->head.recent;
-    a->next = (int)part->head.next;
-    memcpy(a->recent_return, part->returns, CM_RECENT_EPISODES * sizeof(double));
-    memcpy(a->recent_length, part->lengths, CM_RECENT_EPISODES * sizeof(double));
-}
-
-/* Episodes of all parts; of the recent ones the newest of each part, one after the other. */
-static void add_counters(cm_actor *a, const saved_part *parts, int count) {
-    for (int i = 0; i < count; i++) a->episodes += parts[i].head.episodes;
-    for (int age = CM_RECENT_EPISODES; age >= 1; age--) {
-        for (int i = 0; i < count; i++) {
-            if (age > parts[i].head.recent) continue;
-            size_t from =
-                (size_t)((parts[i].head.next + CM_RECENT_EPISODES - age) % CM_RECENT_EPISODES) * sizeof(double);
-            memcpy(&a->recent_return[a->next], parts[i].returns + from, sizeof(double));
-            memcpy(&a->recent_length[a->next], parts[i].lengths + from, sizeof(double));
-            a->next = (a->next + 1) % CM_RECENT_EPISODES;
-            if (a->recent < CM_RECENT_EPISODES) a->recent++;
-        }
-    }
-}
-
-static cm_status load_parts(cm_actor *a, const cm_file_bytes *saved, int count, saved_part *parts) {
-    const int64_t first = (int64_t)a->config.first_environment;
-    const saved_part *own = NULL;
-    int64_t all = 0;
-    int taken = 0;
-    for (int i = 0; i < count; i++) {
-        CM_TRY(read_part(a, &saved[i], all, &parts[i]));
-        CM_TRY(take_environments(a, &parts[i], &taken));
-        if (all == first && parts[i].head.environments == a->config.environments) own = &parts[i];
-        if (parts[i].head.step != parts[0].head.step)
-            return cm_fail(CM_ERR_INPUT, "state of acting: %llu steps here, %llu there",
-                           (unsigned long long)parts[0].head.step, (unsigned long long)parts[i].head.step);
-        all += parts[i].head.environments;
-    }
-    if (taken != a->config.environments) {
-        return cm_fail(CM_ERR_INPUT, "state of acting: has %lld environments, not number %lld and %d more",
-                       (long long)all, (long long)first, a->config.environments - 1);
-    }
-    a->episodes = 0, a->recent = a->next = 0;
-    if (own) {
-        take_counters(a, own);
-    } else if (first == 0) {
-        add_counters(a, parts, count);
-    }
-    return CM_OK;
-}
-
-cm_status cm_actor_load(cm_actor *a, const cm_file_bytes *saved, int count) {
-    saved_part *parts = NULL;
-    CM_TRY(cm_alloc(&parts, (size_t)count, sizeof *parts, "the state of acting"));
-    cm_status status = load_parts(a, saved, count, parts);
-    free(parts);
-    CM_TRY(status);
-    cm_vector_env_show(a->vector, 0, a->config.environments, &a->rows);
-    return CM_OK;
 }

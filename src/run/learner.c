@@ -1,80 +1,14 @@
-#include "run/learner.h"
-
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/arena.h"
 #include "core/memory.h"
-#include "core/trace.h"
-#include "run/ranks.h"
-#include "run/safetensors.h"
+#include "run/learner_internal.h"
 
 /* Steps of an episode that are kept in one piece where the environment sets no limit. */
 enum { LONG_EPISODE = 1000, LONGEST_PIECE = 65536 };
 #define UNLIMITED_BYTES ((uint64_t)1 << 46)
-
-struct cm_run_learner {
-    cm_configuration *c;   /* borrowed: the session's */
-    cm_comm *comm;         /* borrowed */
-    cm_replay *replay;     /* owned */
-    cm_prefetch *prefetch; /* owned */
-    cm_trainer *trainer;   /* owned */
-    int rows, unroll, observation_size;
-    /* bootstrap values by the slow weights; arrays owned, NULL where the stored values are used */
-    float *observations; /* [B (K+1), O] those that are needed, without gaps */
-    float *values;       /* [2, B (K+1)] of them; then in the batch's places */
-    int32_t
-        *codes; /* [slots of prefetch, B, K] owned: what chance brought, where the environment tells it; else NULL */
-    const cm_env *env;                       /* borrowed */
-    cm_batch_handle begun[CM_TRAINER_BEGUN]; /* what is being learnt from, the oldest first */
-    int begun_count;
-    double credit; /* updates due, below 1 */
-};
-
-/* ---- batches on their way to the trainer ---- */
-
-/* Reads what chance brought off the observations around each step; past an end there is nothing to read. */
-static void find_codes(const cm_run_learner *l, const cm_batch *b, int32_t *codes) {
-    size_t K = (size_t)l->unroll, o = (size_t)l->observation_size;
-    for (size_t i = 0; i < (size_t)l->rows * K; i++) {
-        const float *after = b->target_observations + i * o;
-        const float *before = i % K == 0 ? b->observation + i / K * o : after - o;
-        bool inside = b->consistency_mask[i] > 0.0f;
-        codes[i] = inside ? cm_env_outcome_between(l->env, before, b->action[i], after) : -1;
-    }
-}
-
-static int32_t *codes_of(const cm_run_learner *l, int slot) {
-    return l->codes ? l->codes + (size_t)slot * (size_t)l->rows * (size_t)l->unroll : NULL;
-}
-
-static cm_train_batch view_of(const cm_run_learner *l, int slot, const cm_batch *b) {
-    return (cm_train_batch){
-        .observation = b->observation,
-        .actions = b->action,
-        .target_value = b->target_value,
-        .target_reward = b->target_reward,
-        .target_policy = b->target_policy,
-        .value_mask = b->value_mask,
-        .reward_mask = b->reward_mask,
-        .policy_mask = b->policy_mask,
-        .consistency_mask = b->consistency_mask,
-        .target_observations = b->target_observations,
-        .codes = codes_of(l, slot),
-        .legal = b->legal,
-        .weights = b->weights,
-    };
-}
-
-/* A batch that has just been drawn, by who draws. */
-static cm_status stage_batch(void *context, int slot, cm_batch *batch) {
-    const cm_run_learner *l = context;
-    if (l->codes) find_codes(l, batch, codes_of(l, slot));
-    const cm_train_batch view = view_of(l, slot, batch);
-    return cm_trainer_stage(l->trainer, slot, &view);
-}
 
 /* ---- creation ---- */
 
@@ -232,7 +166,7 @@ static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
         .batch = batch,
         .depth = batches_at_a_time(s) - 1,
         .threads = drawing_threads(s),
-        .stage = {stage_batch, l},
+        .stage = {cm_run_learner_stage, l},
     };
     return cm_memory_advise(cm_prefetch_create(l->replay, &prefetch, &l->prefetch),
                             "lower batch_size, num_unroll_steps or prefetch_depth");
@@ -326,131 +260,6 @@ int64_t cm_run_learner_plan(const cm_configuration *c) {
     }
     if (c->run.updates > 0) plan = fmin(plan, (double)c->run.updates);
     return isfinite(plan) && plan > 1.0 ? (int64_t)plan : isfinite(plan) ? 1 : 1000000;
-}
-
-/* ---- updates ---- */
-
-static void add_report(const cm_run_learner *l, const cm_train_report *r, cm_learning *sum) {
-    for (int k = 0; k <= l->unroll; k++) {
-        sum->value_loss += r->value_loss[k] / (l->unroll + 1);
-        sum->policy_loss += r->policy_loss[k] / (l->unroll + 1);
-        sum->entropy += r->entropy[k] / (l->unroll + 1);
-    }
-    for (int k = 0; k < l->unroll; k++) {
-        sum->reward_loss += r->reward_loss[k] / l->unroll;
-        sum->consistency_loss += r->consistency_loss[k] / l->unroll;
-        sum->afterstate_loss += r->afterstate_loss[k] / l->unroll;
-        sum->code_loss += r->code_loss[k] / l->unroll;
-        sum->commitment_loss += r->commitment_loss[k] / l->unroll;
-    }
-    sum->total_loss += r->total_loss;
-    sum->gradient_norm += r->gradient_norm;
-    sum->skipped += r->skipped;
-    sum->clipped += r->clipped;
-    sum->learning_rate = r->learning_rate;
-}
-
-static void read_scaling(const cm_run_learner *l, cm_learning *sum) {
-    const cm_loss_scaling scaling = cm_trainer_loss_scaling(l->trainer);
-    const bool is_scaled = scaling.scale > 0.0;
-    sum->loss_scale = is_scaled ? scaling.scale : (double)NAN;
-    sum->skipped_steps = is_scaled ? (double)scaling.skipped : (double)NAN;
-}
-
-/* Sums into means; 0 / 0 is NAN. What there is only with chance, or learnt codes, is NAN without. */
-static void divide(const cm_run_learner *l, cm_learning *sum, double n) {
-    double chance = l->c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO ? n : (double)NAN;
-    sum->afterstate_loss /= chance, sum->code_loss /= chance;
-    sum->commitment_loss /= l->codes ? (double)NAN : chance;
-    sum->value_loss /= n, sum->policy_loss /= n, sum->reward_loss /= n, sum->consistency_loss /= n, sum->entropy /= n;
-    sum->total_loss /= n, sum->gradient_norm /= n - (double)sum->skipped, sum->clipped /= n;
-}
-
-/* Keeps the batch that led to a number that is not finite. */
-static cm_status dump_batch(const cm_batch *b, const char *path, cm_status status) {
-    char message[1024];
-    snprintf(message, sizeof message, "%s", cm_error_message());
-    if (!path) return status;
-    int64_t B = b->config.rows, K = b->unroll, A = b->actions, O = b->observation_size;
-    const cm_array arrays[] = {
-        {"observation", 2, {B, O}, b->observation},
-        {"target_value", 2, {B, K + 1}, b->target_value},
-        {"target_policy", 3, {B, K + 1, A}, b->target_policy},
-        {"target_reward", 2, {B, K}, b->target_reward},
-    };
-    if (cm_safetensors_save(path, arrays, K > 0 ? 4 : 3) != CM_OK) return cm_fail(status, "%s", message);
-    return cm_fail(status, "%s; the batch is in %s", message, path);
-}
-
-/* Completes the value targets with values of the positions whose coefficient is not 0. */
-static cm_status bootstrap(cm_run_learner *l, cm_batch *batch) {
-    int n = l->rows * (l->unroll + 1), used = 0;
-    size_t o = (size_t)l->observation_size;
-    float *spread = l->values + n;
-    for (int i = 0; i < n; i++) {
-        if (batch->value_coefficient[i] == 0.0f) continue;
-        memcpy(l->observations + (size_t)used++ * o, batch->bootstrap_observations + (size_t)i * o, o * sizeof(float));
-    }
-    if (used > 0) CM_TRY(cm_trainer_values(l->trainer, used, l->observations, l->values));
-    for (int i = n - 1; i >= 0; i--) spread[i] = batch->value_coefficient[i] == 0.0f ? 0.0f : l->values[--used];
-    cm_batch_set_bootstrap(batch, spread);
-    return CM_OK;
-}
-
-static cm_status begin_next(cm_run_learner *l) {
-    cm_batch_handle handle;
-    cm_batch *batch = NULL;
-    CM_TRY(cm_prefetch_next(l->prefetch, &handle));
-    CM_TRY(cm_batch_borrow(handle, &batch));
-    if (l->values) CM_TRY(bootstrap(l, batch));
-    const cm_train_batch view = view_of(l, handle.slot, batch);
-    l->begun[l->begun_count++] = handle;
-    return cm_trainer_begin(l->trainer, handle.slot, &view);
-}
-
-static cm_status finish_oldest(cm_run_learner *l, const char *dump, cm_learning *sum) {
-    const cm_batch_handle handle = l->begun[0];
-    cm_batch *batch = NULL;
-    cm_train_report report;
-    CM_TRY(cm_batch_borrow(handle, &batch));
-    cm_status status = cm_trainer_finish(l->trainer, &report);
-    if (status == CM_ERR_NOT_FINITE) return dump_batch(batch, dump, status);
-    CM_TRY(status);
-    CM_TRY(cm_replay_update_priorities(l->replay, batch->config.rows, batch->slot, batch->index, report.priorities));
-    add_report(l, &report, sum);
-    l->begun_count--;
-    for (int i = 0; i < l->begun_count; i++) l->begun[i] = l->begun[i + 1];
-    return cm_batch_give_back(handle);
-}
-
-/* With room for two, the next batch is begun before the last one is finished. */
-static cm_status learn_from(cm_run_learner *l, int64_t batches, const char *dump, cm_learning *sum) {
-    const int64_t ahead = cm_trainer_slots(l->trainer) > 1 ? 1 : 0;
-    l->begun_count = 0;
-    for (int64_t i = 0; i < batches + ahead; i++) {
-        if (i < batches) CM_TRY(begin_next(l));
-        if (i >= ahead) CM_TRY(finish_oldest(l, dump, sum));
-    }
-    return CM_OK;
-}
-
-static double beta_at(const cm_replay_options *o, double share) {
-    return o->per_beta + (o->per_beta_final - o->per_beta) * fmin(share, 1.0);
-}
-
-cm_status cm_run_learner_run(cm_run_learner *l, int64_t updates, double share, const char *dump, cm_learning *out) {
-    int64_t accumulation = l->c->trainer.gradient_accumulation, batches = updates * accumulation;
-    uint64_t first = (uint64_t)(cm_trainer_updates(l->trainer) * accumulation);
-    *out = (cm_learning){.updates = updates};
-    CM_TRACE_BEGIN("learn");
-    cm_status status = cm_prefetch_begin(l->prefetch, first, batches, beta_at(&l->c->replay, share));
-    if (status == CM_OK) status = learn_from(l, batches, dump, out);
-    cm_prefetch_end(l->prefetch);
-    CM_TRACE_END();
-    divide(l, out, (double)batches);
-    read_scaling(l, out);
-    if (batches == 0) out->learning_rate = (double)NAN;
-    return status;
 }
 
 /* ---- memory ---- */

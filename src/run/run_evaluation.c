@@ -4,9 +4,6 @@
 #include "core/rng.h"
 #include "run/run_internal.h"
 
-static const cm_configuration *options(const cm_run *run) { return &run->session->configuration; }
-static cm_trainer *trainer_of(const cm_run *run) { return cm_run_learner_trainer(run->learner); }
-
 static int64_t env_steps(const cm_run *run) { return run->counts.env_steps; }
 
 /* Episodes that confirm a goal: as many as the final report has, or as any evaluation if there is none. */
@@ -15,7 +12,7 @@ static int confirming_episodes(const cm_run_options *o) {
 }
 
 double cm_run_goal(const cm_run *run) {
-    double goal = options(run)->run.goal_return;
+    double goal = cm_run_options_of(run)->run.goal_return;
     return isfinite(goal) ? goal : run->session->env.spec.reward_threshold;
 }
 
@@ -28,7 +25,7 @@ uint64_t cm_run_evaluation_seed(int64_t seed, int64_t number, int episodes) {
 /* ---- life ---- */
 
 static cm_status parse_opponent(const cm_run *run, cm_opponent *out) {
-    const char *key = "Evaluation.evaluation_opponent", *text = options(run)->run.evaluation_opponent;
+    const char *key = "Evaluation.evaluation_opponent", *text = cm_run_options_of(run)->run.evaluation_opponent;
     const cm_env_spec *game = &run->session->env.spec;
     cm_status status = cm_opponent_parse(text, out);
     if (status != CM_OK) return cm_fail_in(status, "%s", key);
@@ -64,7 +61,7 @@ static cm_status open_evaluator(cm_run *run, int episodes, cm_evaluator **out) {
 }
 
 cm_status cm_run_open_evaluation(cm_run *run) {
-    const cm_run_options *o = &options(run)->run;
+    const cm_run_options *o = &cm_run_options_of(run)->run;
     bool on_the_way = o->evaluation_interval > 0;
     int last = on_the_way && o->stop_at_goal ? confirming_episodes(o) : o->final_evaluation_episodes;
     if (!on_the_way && last == 0) return CM_OK;
@@ -82,13 +79,13 @@ void cm_run_close_evaluation(cm_run *run) {
 /* ---- on the way ---- */
 
 bool cm_run_evaluation_due(const cm_run *run) {
-    int64_t interval = options(run)->run.evaluation_interval;
+    int64_t interval = cm_run_options_of(run)->run.evaluation_interval;
     int64_t due = run->state.next_evaluation > 0 ? run->state.next_evaluation : interval;
     return interval > 0 && env_steps(run) >= due;
 }
 
 static cm_status play(cm_run *run, cm_evaluator *evaluator, int episodes, cm_evaluation *out) {
-    const cm_run_options *o = &options(run)->run;
+    const cm_run_options *o = &cm_run_options_of(run)->run;
     int most = confirming_episodes(o) > o->evaluation_episodes ? confirming_episodes(o) : o->evaluation_episodes;
     uint64_t seed = cm_run_evaluation_seed(o->seed, run->state.evaluations++, most);
     return cm_evaluator_run(evaluator, episodes, seed, NULL, out);
@@ -98,7 +95,7 @@ static cm_status play(cm_run *run, cm_evaluator *evaluator, int episodes, cm_eva
  * for the best checkpoint is that of both. */
 static cm_status confirm(cm_run *run, const cm_evaluation *first, double *mean) {
     cm_evaluation second;
-    CM_TRY(play(run, run->final_evaluator, confirming_episodes(&options(run)->run), &second));
+    CM_TRY(play(run, run->final_evaluator, confirming_episodes(&cm_run_options_of(run)->run), &second));
     run->state.goal_reached = second.low >= cm_run_goal(run);
     *mean = (first->mean * first->episodes + second.mean * second.episodes) / (first->episodes + second.episodes);
     cm_run_say_evaluation(run, &second,
@@ -116,12 +113,12 @@ static void note_best(cm_run *run, double mean, double reach) {
 }
 
 static cm_status evaluate(cm_run *run) {
-    const cm_run_options *o = &options(run)->run;
-    cm_weights which = options(run)->trainer.ema_evaluates ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE;
+    const cm_run_options *o = &cm_run_options_of(run)->run;
+    cm_weights which = cm_run_options_of(run)->trainer.ema_evaluates ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE;
     cm_evaluation e;
-    CM_TRY(cm_trainer_fetch(trainer_of(run), CM_TRAINER_WEIGHTS));
-    CM_TRY(cm_agent_set_weights(run->evaluation_agent, cm_trainer_parameters(trainer_of(run), which),
-                                cm_trainer_state(trainer_of(run), which)));
+    CM_TRY(cm_trainer_fetch(cm_run_trainer(run), CM_TRAINER_WEIGHTS));
+    CM_TRY(cm_agent_set_weights(run->evaluation_agent, cm_trainer_parameters(cm_run_trainer(run), which),
+                                cm_trainer_state(cm_run_trainer(run), which)));
     CM_TRY(play(run, run->evaluator, o->evaluation_episodes, &e));
     run->state.next_evaluation = (env_steps(run) / o->evaluation_interval + 1) * o->evaluation_interval;
     run->state.evaluated_iteration = run->state.iteration;
@@ -152,13 +149,13 @@ cm_status cm_run_evaluate(cm_run *run) {
 
 cm_status cm_run_evaluate_last(cm_run *run) {
     bool is_done = run->state.evaluated_iteration == run->state.iteration;
-    return options(run)->run.evaluation_interval == 0 || is_done ? CM_OK : cm_run_evaluate(run);
+    return cm_run_options_of(run)->run.evaluation_interval == 0 || is_done ? CM_OK : cm_run_evaluate(run);
 }
 
 /* ---- the report ---- */
 
 cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) {
-    const cm_run_options *o = &options(run)->run;
+    const cm_run_options *o = &cm_run_options_of(run)->run;
     cm_run_facts facts;
     if (o->final_evaluation_episodes == 0) return CM_OK;
     CM_TRY(

@@ -1,5 +1,5 @@
-/* What the files of a run share: run.c (life and loop), run_state.c and run_data.c (checkpoints), run_report.c (what
- * people read), run_ranks.c (what ranks agree on). */
+/* What the files of a run share: run.c (the loop), run_open.c (life), run_state.c and run_data.c (checkpoints),
+ * run_report.c (what people read), run_ranks.c (what ranks agree on). */
 #ifndef CM_RUN_INTERNAL_H
 #define CM_RUN_INTERNAL_H
 
@@ -74,6 +74,9 @@ struct cm_run {
 /* This rank evaluates, speaks, and writes what is not each rank's own. */
 static inline bool cm_run_leads(const cm_run *run) { return run->session->comm->rank == 0; }
 
+static inline const cm_configuration *cm_run_options_of(const cm_run *run) { return &run->session->configuration; }
+static inline cm_trainer *cm_run_trainer(const cm_run *run) { return cm_run_learner_trainer(run->learner); }
+
 /* run_state.c */
 cm_status cm_run_make_parts(cm_run *run) CM_MUST_USE; /* tables of arrays and run->parts */
 cm_status cm_run_save(cm_run *run) CM_MUST_USE;       /* a checkpoint, now; collective, like loading */
@@ -117,8 +120,11 @@ cm_status cm_run_ask_stop(cm_run *run, bool *is_asked) CM_MUST_USE;
 cm_status cm_run_ask_time(cm_run *run, bool *is_over) CM_MUST_USE;
 cm_status cm_run_share_directory(cm_run *run) CM_MUST_USE; /* rank 0's path, to all */
 
-/* run.c */
+/* run_open.c */
 cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay); /* borrows from the run */
+
+/* run.c */
 double cm_run_seconds(const cm_run *run);
+cm_status cm_run_hand_over_weights(cm_run *run) CM_MUST_USE; /* the trainer's, to those who act */
 
 #endif

@@ -16,8 +16,6 @@
 enum { PLAN_ROWS = 16 };
 static const char result_file[] = "result.json";
 
-static const cm_configuration *options(const cm_run *run) { return &run->session->configuration; }
-
 /* ---- start ---- */
 
 static void say_plan(cm_run *run) {
@@ -40,7 +38,7 @@ static void say_plan(cm_run *run) {
 }
 
 static void say_limits(cm_run *run) {
-    const cm_run_options *o = &options(run)->run;
+    const cm_run_options *o = &cm_run_options_of(run)->run;
     char text[256], count[16];
     size_t used = 0;
     text[0] = '\0';
@@ -71,7 +69,7 @@ static void start_event(cm_run *run, bool resumed) {
              "\"ranks\": %d, \"seed\": %lld, \"resumed\": %s, \"updates\": %lld",
              run->directory.path, run->session->env.spec.name, run->session->backend->kind->name,
              cm_dtype_name(run->session->compute), cm_pool_size(run->session->pool), run->session->comm->size,
-             (long long)options(run)->run.seed, resumed ? "true" : "false",
+             (long long)cm_run_options_of(run)->run.seed, resumed ? "true" : "false",
              (long long)cm_trainer_updates(cm_run_learner_trainer(run->learner)));
     cm_progress_event(run->progress, "start", text);
 }
@@ -90,13 +88,13 @@ void cm_run_say_start(cm_run *run, bool resumed) {
     cm_format_bytes((double)(cm_checkpoint_bytes(run->parts, CM_RUN_PARTS) + others), need);
     cm_progress_say(run->progress, "run       %s%s", run->directory.path, resumed ? " (resumed)" : "");
     cm_progress_say(run->progress, "task      %s, seed %lld, %s parameters", run->session->env.spec.name,
-                    (long long)options(run)->run.seed, weights);
+                    (long long)cm_run_options_of(run)->run.seed, weights);
     cm_progress_say(run->progress, "machine   %s", machine);
     if (run->session->no_gpu[0]) cm_progress_say(run->progress, "no GPU    %s", run->session->no_gpu);
     say_limits(run);
     say_plan(run);
     cm_progress_say(run->progress, "disk      up to %s per checkpoint, %d and the best are kept", need,
-                    options(run)->run.keep_checkpoints);
+                    cm_run_options_of(run)->run.keep_checkpoints);
     if (resumed) {
         cm_progress_say(run->progress, "resumed   at update %lld",
                         (long long)cm_trainer_updates(cm_run_learner_trainer(run->learner)));

@@ -1,0 +1,29 @@
+/* What the files of learning share: learner.c (creation, how much is due) and learner_updates.c (batches and updates).
+ */
+#ifndef CM_RUN_LEARNER_INTERNAL_H
+#define CM_RUN_LEARNER_INTERNAL_H
+
+#include "run/learner.h"
+
+struct cm_run_learner {
+    cm_configuration *c;   /* borrowed: the session's */
+    cm_comm *comm;         /* borrowed */
+    cm_replay *replay;     /* owned */
+    cm_prefetch *prefetch; /* owned */
+    cm_trainer *trainer;   /* owned */
+    int rows, unroll, observation_size;
+    /* bootstrap values by the slow weights; arrays owned, NULL where the stored values are used */
+    float *observations; /* [B (K+1), O] those that are needed, without gaps */
+    float *values;       /* [2, B (K+1)] of them; then in the batch's places */
+    int32_t
+        *codes; /* [slots of prefetch, B, K] owned: what chance brought, where the environment tells it; else NULL */
+    const cm_env *env;                       /* borrowed */
+    cm_batch_handle begun[CM_TRAINER_BEGUN]; /* what is being learnt from, the oldest first */
+    int begun_count;
+    double credit; /* updates due, below 1 */
+};
+
+/* A batch that has just been drawn (of the learner `context`), by who draws: to the trainer's slot. */
+cm_status cm_run_learner_stage(void *context, int slot, cm_batch *batch) CM_MUST_USE;
+
+#endif

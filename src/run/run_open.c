@@ -1,0 +1,229 @@
+/* The life of a run: what it opens, loads and closes. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "run/ranks.h"
+#include "run/run_internal.h"
+
+static bool wants_overlap(const cm_session *s) {
+    int choice = s->configuration.run.overlap;
+    if (choice == CM_OVERLAP_AUTO) return strcmp(s->backend->kind->name, "cuda") == 0;
+    return choice == CM_OVERLAP_ON;
+}
+
+/* Acting and learning have the session's pool in turn, or share its threads. */
+static cm_status open_pools(cm_run *run) {
+    int threads = cm_pool_size(run->session->pool), half = threads > 1 ? threads / 2 : 1;
+    run->overlap = wants_overlap(run->session);
+    if (!run->overlap) return CM_OK;
+    CM_TRY(cm_pool_create(2, &run->duo_pool));
+    CM_TRY(cm_pool_create(half, &run->acting_pool));
+    return cm_pool_create(threads > 1 ? threads - half : 1, &run->learning_pool);
+}
+
+cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay) {
+    const cm_configuration *c = cm_run_options_of(run);
+    return (cm_actor_config){
+        .agent = run->actor_agent,
+        .env = &run->session->env,
+        .replay = replay,
+        .pool = run->overlap ? run->acting_pool : run->session->pool,
+        .environments = (int)cm_session_share(run->session, c->env.num_envs),
+        .first_environment = (uint64_t)cm_session_first(run->session, c->env.num_envs),
+        .steps = c->agent.steps_per_iteration,
+        .random_move_steps = c->agent.random_move_steps,
+        .temperature_threshold = c->agent.temperature_threshold,
+        .reuse_tree = cm_mcts_keeps_trees(&c->mcts),
+        .seed = (uint64_t)c->run.seed,
+    };
+}
+
+static cm_status open_acting(cm_run *run) {
+    CM_TRY(cm_session_agent(run->session, &run->actor_agent));
+    const cm_actor_config config = cm_run_actor_config(run, cm_run_learner_replay(run->learner));
+    return cm_actor_create(&config, &run->actor);
+}
+
+static cm_status init_weights(cm_run *run, const char *from) {
+    cm_trainer *trainer = cm_run_trainer(run);
+    const cm_param_table *table = cm_network_parameters(run->session->network);
+    float *parameters = cm_trainer_parameters(trainer, CM_WEIGHTS_ONLINE);
+    float *state = cm_trainer_state(trainer, CM_WEIGHTS_ONLINE);
+    CM_TRY(cm_trainer_fetch(trainer, CM_TRAINER_ALL));
+    CM_TRY(cm_run_read_weights(from, CM_CHECKPOINT_LATEST, run->session->network, true, parameters, state, NULL));
+    const cm_weights slow[2] = {CM_WEIGHTS_EMA, CM_WEIGHTS_TARGET};
+    for (int i = 0; i < 2; i++) {
+        float *copy = cm_trainer_parameters(trainer, slow[i]), *copied = cm_trainer_state(trainer, slow[i]);
+        if (copy != parameters) memcpy(copy, parameters, table->parameters * sizeof(float));
+        if (copied != state && table->states > 0) memcpy(copied, state, table->states * sizeof(float));
+    }
+    return cm_trainer_changed(trainer);
+}
+
+static cm_status open_engine(cm_run *run, const cm_run_request *request) {
+    CM_TRY(open_pools(run));
+    CM_TRY(cm_run_plan_device(run));
+    CM_TRY(cm_run_learner_create(run->session, run->overlap ? run->learning_pool : run->session->pool, &run->learner));
+    CM_TRY(cm_memory_advise(open_acting(run), "lower num_envs, num_simulations or the sizes of the network"));
+    CM_TRY(cm_memory_advise(cm_run_open_evaluation(run), "lower evaluation_simulations, num_simulations, "
+                                                         "evaluation_episodes or final_evaluation_episodes"));
+    if (request->init_from && !request->resume) CM_TRY(init_weights(run, request->init_from));
+    return cm_run_make_parts(run);
+}
+
+static cm_status config_text(const cm_config *config, cm_json_writer **json, const char **text) {
+    CM_TRY(cm_json_writer_create(2, json));
+    CM_TRY(cm_config_write(config, *json));
+    *text = cm_json_writer_text(*json, NULL);
+    return *text ? CM_OK : CM_ERR_MEMORY;
+}
+
+static cm_status make_directory(cm_run *run, const cm_run_request *request) {
+    char name[PATH_MAX];
+    const cm_run_options *o = &request->configuration->run;
+    if (!request->directory) {
+        CM_TRY(cm_run_directory_name(o->checkpoint_root_dir, run->session->env.spec.name, name, sizeof name));
+    }
+    cm_json_writer *json = NULL;
+    const char *text = NULL;
+    cm_status status = config_text(request->config, &json, &text);
+    if (status == CM_OK) {
+        status = cm_run_directory_create(&run->directory, request->directory ? request->directory : name, text);
+    }
+    cm_json_writer_destroy(json);
+    return status;
+}
+
+static cm_status open_files(cm_run *run) {
+    char path[PATH_MAX];
+    char dump[48] = "not-finite.safetensors";
+    if (!cm_run_leads(run)) snprintf(dump, sizeof dump, "not-finite-rank-%d.safetensors", run->session->comm->rank);
+    CM_TRY(cm_run_directory_file(&run->directory, dump, run->dump, sizeof run->dump));
+    CM_TRY(cm_checkpoint_store_create(run->directory.path, cm_run_options_of(run)->run.keep_checkpoints,
+                                      run->session->comm, &run->store));
+    if (!cm_run_leads(run)) return CM_OK;
+    CM_TRY(cm_run_directory_file(&run->directory, "log.txt", path, sizeof path));
+    return cm_log_open(path);
+}
+
+/* Loads the checkpoint, if there is one: a run that was killed before its first begins anew. */
+static cm_status load_checkpoint(cm_run *run, const cm_run_request *request) {
+    char path[PATH_MAX];
+    int64_t there = -1;
+    if (cm_run_leads(run)) {
+        CM_TRY(cm_checkpoint_clean(run->store));
+        there = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST);
+    }
+    CM_TRY(run->session->comm->broadcast(run->session->comm, &there, sizeof there, 0));
+    if (there >= 0 || request->checkpoint >= 0) CM_TRY(cm_run_load(run, request->checkpoint));
+    if (!cm_run_leads(run)) return CM_OK;
+    CM_TRY(cm_run_directory_file(&run->directory, "config.json", path, sizeof path));
+    return cm_config_save(request->config, path);
+}
+
+/* Several ranks: each has its share of the threads that the user wants on this machine. */
+static cm_status open_session(cm_run *run, const cm_run_request *request) {
+    cm_configuration configuration = *request->configuration;
+    cm_comm *comm = request->comm;
+    if (comm && comm->size > 1) {
+        CM_TRY(cm_ranks_check(&configuration, comm->size, request->resume));
+        int *threads = &configuration.run.threads;
+        *threads = (*threads + comm->local_size - 1) / comm->local_size;
+    }
+    return cm_session_open(&configuration, comm, &run->session);
+}
+
+/* The folder, made or opened by rank 0 and known to all. */
+static cm_status open_directory(cm_run *run, const cm_run_request *request) {
+    if (cm_run_leads(run) && !request->resume) {
+        CM_TRY(make_directory(run, request));
+        run->is_new = true;
+    }
+    return cm_run_share_directory(run);
+}
+
+static cm_status open_metrics(cm_run *run) {
+    char path[PATH_MAX];
+    if (!cm_run_leads(run)) return CM_OK;
+    CM_TRY(cm_run_directory_file(&run->directory, "metrics.jsonl", path, sizeof path));
+    return cm_metrics_open(&run->metrics, path, run->state.metrics_bytes);
+}
+
+static cm_status open_run(cm_run *run, const cm_run_request *request) {
+    const bool several = request->comm && request->comm->size > 1;
+    if (request->resume && (!several || request->comm->rank == 0))
+        CM_TRY(cm_run_directory_open(&run->directory, request->directory));
+    if (!request->resume && !several && request->directory && cm_run_directory_check(request->directory) == CM_OK) {
+        return make_directory(run, request); /* refused before anything is built */
+    }
+    CM_TRY(open_session(run, request));
+    CM_TRY(open_directory(run, request));
+    CM_TRY(open_engine(run, request));
+    CM_TRY(open_files(run));
+    if (request->resume) CM_TRY(load_checkpoint(run, request));
+    CM_TRY(cm_run_count(run));
+    CM_TRY(open_metrics(run));
+    CM_TRY(cm_run_hand_over_weights(run));
+    cm_run_say_start(run, request->resume);
+    return CM_OK;
+}
+
+/* After an error on the way: a folder that was made for a run that never began goes again. */
+static void discard(cm_run *run) {
+    char message[1024], path[PATH_MAX];
+    snprintf(message, sizeof message, "%s", cm_error_message());
+    snprintf(path, sizeof path, "%s", run->is_new ? run->directory.path : "");
+    cm_run_close(run);
+    if (path[0] && cm_directory_remove(path) != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
+    (void)cm_fail(CM_ERR_IO, "%s", message);
+}
+
+cm_status cm_run_open(const cm_run_request *request, cm_run **out) {
+    cm_run *run = NULL;
+    *out = NULL;
+    CM_TRY(cm_alloc(&run, 1, sizeof *run, "a run"));
+    run->began = cm_clock_seconds();
+    run->directory.lock = run->metrics.file = -1;
+    run->progress = request->progress;
+    run->program = request->program ? request->program : "cumind";
+    run->stop = request->stop;
+    run->state.best_return = -HUGE_VAL;
+    run->state.evaluated_iteration = -1;
+    cm_status status = open_run(run, request);
+    if (status == CM_OK) {
+        *out = run;
+    } else {
+        discard(run);
+    }
+    return status;
+}
+
+void cm_run_close(cm_run *run) {
+    if (!run) return;
+    cm_log_close();
+    cm_metrics_close(&run->metrics);
+    cm_checkpoint_store_destroy(run->store);
+    cm_array_table_free(&run->parameters);
+    cm_array_table_free(&run->average);
+    cm_array_table_free(&run->target);
+    cm_array_table_free(&run->moments);
+    cm_bytes_free(&run->bytes);
+    free(run->actor_bytes);
+    cm_run_close_evaluation(run);
+    cm_actor_destroy(run->actor);
+    cm_agent_destroy(run->actor_agent);
+    cm_run_learner_destroy(run->learner);
+    cm_pool_destroy(run->learning_pool);
+    cm_pool_destroy(run->acting_pool);
+    cm_pool_destroy(run->duo_pool);
+    cm_session_close(run->session);
+    cm_run_directory_close(&run->directory);
+    free(run);
+}
