@@ -1,7 +1,7 @@
 /* Inference throughput as CuMind's guide describes it: 10 select_action calls to warm up, then 1000 that are timed, for
- * float32 and bfloat16; then batches, beside the speed of a large matrix product, and where the backend can make one
- * launch of a pass beside its operations one by one. On any backend, from libcumind.a and
- * public headers alone. Each figure is printed as it is found.
+ * float32, bfloat16 and, where products in it are native, float16; then batches, beside the speed of a large matrix
+ * product, and where a pass is one launch beside its operations one by one. On any backend, from libcumind.a and public
+ * headers alone. Each figure is printed as it is found.
  *
  *     build/benchmark_gpu [--backend cpu] [--batch N] [--json] [--set KEY=VALUE]...
  *
@@ -19,16 +19,25 @@
 #include "run/session.h"
 
 enum { WARM_UP = 10, CALLS = 1000, BATCHES = 13, LARGEST = 1 << (BATCHES - 1) };
+#define SECONDS_PER_BATCH 0.1
 
 typedef struct batched {
     int rows;
     double per_second; /* inferences */
     double flops;      /* achieved by matrix products, per second */
-    double unfused;    /* inferences per second, operations launched one by one; 0: the backend fuses none */
+    bool fused;        /* the pass is one launch */
+    double unfused;    /* inferences per second, operations launched one by one; 0: they are in any case */
 } batched;
+
+static const struct {
+    const char *name;
+    int dtype; /* of the configuration */
+} types[] = {{"float32", CM_MODEL_FLOAT32}, {"bfloat16", CM_MODEL_BFLOAT16}, {"float16", CM_MODEL_FLOAT16}};
+enum { TYPES = (int)(sizeof types / sizeof *types) };
 
 typedef struct figures {
     const char *dtype;
+    bool half;            /* products in float16 are native here, too */
     double product;       /* FLOP/s of a large matrix product */
     double select_action; /* steps per second; 0: not asked for */
     batched batch[BATCHES];
@@ -83,10 +92,11 @@ static void close_setup(setup *s) {
 
 /* ---- what the machine reaches at best ---- */
 
-/* y = x weight^T of squares, in one block of memory. */
+/* y = x weight^T of squares, in one block of memory. Where x may be of 16 bits the product reads it as such: nothing
+ * but products is timed then. */
 static cm_status open_product(setup *s, int size, cm_mirror *memory, cm_call *call) {
     const size_t square = (size_t)size * (size_t)size;
-    CM_TRY(cm_mirror_create(memory, s->session->backend->device, 3 * square * sizeof(float), "matrices"));
+    CM_TRY(cm_mirror_create(memory, s->session->backend->device, 4 * square * sizeof(float), "matrices"));
     float *host = memory->host, *at = (float *)(void *)memory->block.base;
     cm_rng rng = cm_rng_init(cm_key_make(0, CM_RNG_TEST, 0), 0);
     for (size_t i = 0; i < 2 * square; i++) host[i] = cm_rng_uniform(&rng) - 0.5f;
@@ -95,6 +105,11 @@ static cm_status open_product(setup *s, int size, cm_mirror *memory, cm_call *ca
     call->t[CM_T_dense_x] = cm_tensor_2d(at, CM_F32, size, size);
     call->t[CM_T_dense_weight] = cm_tensor_2d(at + square, CM_F32, size, size);
     call->t[CM_T_dense_y] = cm_tensor_2d(at + 2 * square, CM_F32, size, size);
+    if (s->session->compute == CM_F32 || !s->session->backend->kind->narrow) return cm_call_eager(s->stream, call);
+    call->t[CM_T_dense_narrow_x] = cm_tensor_2d(at + 3 * square, s->session->compute, size, size);
+    CM_TRY(cm_call_eager(s->stream, call));
+    call->t[CM_T_dense_x] = call->t[CM_T_dense_narrow_x];
+    call->t[CM_T_dense_narrow_x] = (cm_tensor){0};
     return cm_call_eager(s->stream, call);
 }
 
@@ -121,7 +136,7 @@ static cm_status choose_size(const cm_device *device, int *size) {
     *size = 1024;
     if (device->is_host || !device->memory) return CM_OK;
     CM_TRY(device->memory(device, &memory));
-    for (*size = 8192; *size > 512 && 64 * 3 * sizeof(float) * (size_t)*size * (size_t)*size > memory.total;)
+    for (*size = 8192; *size > 512 && 64 * 4 * sizeof(float) * (size_t)*size * (size_t)*size > memory.total;)
         *size /= 2;
     return CM_OK;
 }
@@ -152,7 +167,7 @@ static cm_status select_actions(setup *s, double *per_second) {
     return CM_OK;
 }
 
-/* Root passes of one batch for about a fifth of a second. */
+/* Root passes of one batch. */
 static cm_status infer(setup *s, int rows, batched *out) {
     cm_inference *inference = NULL;
     CM_TRY(cm_inference_create(s->session->network, s->stream, rows, rows, s->session->compute,
@@ -164,23 +179,25 @@ static cm_status infer(setup *s, int rows, batched *out) {
     for (int i = 0; i < WARM_UP && status == CM_OK; i++) status = cm_inference_root(inference);
     double start = cm_clock_seconds(), seconds = 0.0;
     int64_t runs = 0;
-    while (status == CM_OK && seconds < 0.2) {
+    while (status == CM_OK && seconds < SECONDS_PER_BATCH) {
         status = cm_inference_root(inference);
         runs++;
         seconds = cm_clock_seconds() - start;
     }
-    *out =
-        (batched){rows, (double)runs * rows / seconds, (double)runs * cm_inference_root_flops(inference) / seconds, 0};
+    *out = (batched){.rows = rows,
+                     .per_second = (double)runs * rows / seconds,
+                     .flops = (double)runs * cm_inference_root_flops(inference) / seconds,
+                     .fused = cm_inference_root_is_fused(inference)};
     cm_inference_destroy(inference);
     return status;
 }
 
-/* As it is, and where the backend can fuse a pass, one by one. */
+/* As it is, and where that is one launch, one by one. */
 static cm_status infer_both(setup *s, int rows, batched *out) {
     cm_backend *backend = s->session->backend;
     batched unfused;
     CM_TRY(infer(s, rows, out));
-    if (!backend->kind->fuse) return CM_OK;
+    if (!out->fused) return CM_OK;
     backend->is_unfused = true;
     cm_status status = infer(s, rows, &unfused);
     backend->is_unfused = false;
@@ -223,14 +240,25 @@ static cm_status measure_all(setup *s, const request *r, figures *out) {
     return measure_batches(s, r, out);
 }
 
-static cm_status measure(cm_configuration *configuration, const char *dtype, const request *r, figures *out) {
+static cm_status measure(cm_configuration *configuration, int type, const request *r, figures *out) {
     setup s = {0};
-    *out = (figures){.dtype = dtype};
-    configuration->run.model_dtype = strcmp(dtype, "bfloat16") == 0 ? CM_MODEL_BFLOAT16 : CM_MODEL_FLOAT32;
+    *out = (figures){.dtype = types[type].name};
+    configuration->run.model_dtype = types[type].dtype;
     cm_status status = open_setup(configuration, &s);
     if (status == CM_OK) status = measure_all(&s, r, out);
+    if (status == CM_OK) out->half = s.session->backend->native[CM_F16];
     close_setup(&s);
     return status;
+}
+
+/* all[*count] <- in every type; float16 is left out where there is none. */
+static cm_status measure_types(cm_configuration *configuration, const request *r, figures all[TYPES], int *count) {
+    for (*count = 0; *count < TYPES; ++*count) {
+        const int type = *count;
+        if (types[type].dtype == CM_MODEL_FLOAT16 && !all[0].half) return CM_OK;
+        CM_TRY(measure(configuration, type, r, &all[type]));
+    }
+    return CM_OK;
 }
 
 static cm_status print_json(const figures *all, int count) {
@@ -288,14 +316,14 @@ static cm_status run(int argc, char **argv) {
     char backend[64];
     cm_configuration configuration;
     cm_config *config;
-    figures all[2];
+    figures all[TYPES];
+    int count;
     CM_TRY(parse(argc, argv, &r, backend));
     CM_TRY(cm_configuration_load(NULL, r.sets, r.set_count, &configuration, &config));
-    cm_status status = measure(&configuration, "float32", &r, &all[0]);
-    if (status == CM_OK) status = measure(&configuration, "bfloat16", &r, &all[1]);
+    cm_status status = measure_types(&configuration, &r, all, &count);
     cm_config_destroy(config);
     CM_TRY(status);
-    return r.json ? print_json(all, 2) : CM_OK;
+    return r.json ? print_json(all, count) : CM_OK;
 }
 
 int main(int argc, char **argv) {

@@ -113,6 +113,11 @@ typedef struct cm_fusible {
     uint64_t version;
 } cm_fusible;
 
+/* What was replayed so far: recordings, and the launches in them. */
+typedef struct cm_replays {
+    uint64_t recordings, launches;
+} cm_replays;
+
 struct cm_search_kernels; /* mcts/kernels.h */
 
 /* What a backend implements. `name` and `run` are needed; a NULL hook has nothing to do. */
@@ -157,6 +162,7 @@ typedef struct cm_backend_class {
     /* Runs `work`, whose launches are the same every time, so that they may be recorded: it is not called where they
      * are replayed. *recording as in `play`; `name` is for the log. */
     cm_status (*record)(cm_stream *stream, const char *name, cm_stream_work work, void *context, void **recording);
+    cm_replays (*replays)(const cm_backend *backend); /* by `play` and `record`; NULL: there are none */
     /* Kernels with which the trees of searches lie on the device; they need `record`. NULL: they lie on the host. */
     const struct cm_search_kernels *search_kernels;
 } cm_backend_class;

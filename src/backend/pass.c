@@ -171,6 +171,8 @@ static cm_status run_fused(cm_pass *pass) {
     return pass->stream->backend->kind->run_fused(pass->stream, &calls, pass->fused);
 }
 
+bool cm_pass_is_fused(const cm_pass *pass) { return pass->fused != NULL; }
+
 cm_status cm_pass_forward(cm_pass *pass) {
     if (pass->fused) return run_fused(pass);
     return run_all(pass, pass->forward, pass->forwards, &pass->recording[0]);

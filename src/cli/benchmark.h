@@ -30,12 +30,12 @@ typedef struct cm_benchmark {
 cm_status cm_benchmark_open(const cm_arguments *arguments, cm_benchmark *out) CM_MUST_USE;
 void cm_benchmark_close(cm_benchmark *bench);
 
-/* What was found: up to 12 numbers with their JSON keys, and a note. */
+/* What was found: up to 16 numbers with their JSON keys, and a note. */
 typedef struct cm_benchmark_result {
     struct {
         const char *key;
         double value;
-    } number[12];
+    } number[16];
     int count;
     double flops_per_second; /* of matrix products; 0: does not apply */
     char note[160];

@@ -1,13 +1,14 @@
-/* Benchmark of recorded work: what it costs to record an update and a search, and from which round on it pays; and what
- * searches cost whose passes are not fused. */
+/* Benchmark of recorded work: what it costs to record an update and a search, from which round on it pays, and how many
+ * launches are replayed; and what searches cost whose passes are not fused. */
 #include <stdio.h>
 
 #include "cli/benchmark.h"
 #include "core/clock.h"
 
-/* Seconds of rounds from the opening on. */
+/* Seconds of rounds from the opening on, and what the last one replayed. */
 typedef struct times {
     double first, second, steady;
+    cm_replays replays;
 } times;
 
 static cm_status time_once(cm_benchmark_round round, void *context, double *seconds) {
@@ -17,10 +18,19 @@ static cm_status time_once(cm_benchmark_round round, void *context, double *seco
     return CM_OK;
 }
 
+static cm_status count_replays(const cm_backend *backend, cm_benchmark_round round, void *context, cm_replays *out) {
+    const cm_replays before = backend->kind->replays(backend);
+    CM_TRY(round(context));
+    const cm_replays after = backend->kind->replays(backend);
+    *out = (cm_replays){after.recordings - before.recordings, after.launches - before.launches};
+    return CM_OK;
+}
+
 static cm_status time_rounds(const cm_benchmark *bench, cm_benchmark_round round, void *context, times *t) {
     CM_TRY(time_once(round, context, &t->first));
     CM_TRY(time_once(round, context, &t->second));
-    return cm_benchmark_time(bench->seconds, round, context, &t->steady);
+    CM_TRY(cm_benchmark_time(bench->seconds, round, context, &t->steady));
+    return count_replays(bench->backend, round, context, &t->replays);
 }
 
 static cm_status time_updates(const cm_benchmark *bench, times *t) {
@@ -41,7 +51,7 @@ static cm_status time_searches(const cm_benchmark *bench, times *t) {
 
 /* As it is, then recorded. The first round loads what is needed in either case; the second is the one that records. */
 static cm_status compare(const cm_benchmark *bench, cm_status (*time_work)(const cm_benchmark *, times *),
-                         const char *const keys[4], cm_benchmark_result *result) {
+                         const char *const keys[6], cm_benchmark_result *result) {
     times eager, recorded;
     bench->backend->is_eager = true;
     cm_status status = time_work(bench, &eager);
@@ -53,6 +63,22 @@ static cm_status compare(const cm_benchmark *bench, cm_status (*time_work)(const
     cm_benchmark_put(result, keys[1], 1e6 * eager.steady);
     cm_benchmark_put(result, keys[2], 1e6 * cost);
     cm_benchmark_put(result, keys[3], gain > 0.0 ? 2.0 + (cost > 0.0 ? cost / gain : 0.0) : -1.0);
+    cm_benchmark_put(result, keys[4], (double)recorded.replays.launches);
+    cm_benchmark_put(result, keys[5], (double)recorded.replays.recordings);
+    return CM_OK;
+}
+
+/* What one simulation more adds to a search. */
+static cm_status count_simulation(const cm_benchmark *bench, cm_benchmark_result *result) {
+    uint64_t launches[2];
+    for (int more = 0; more < 2; more++) {
+        cm_benchmark searches = *bench;
+        times t;
+        searches.simulations += more, searches.seconds = 0.0;
+        CM_TRY(time_searches(&searches, &t));
+        launches[more] = t.replays.launches;
+    }
+    cm_benchmark_put(result, "launches_per_simulation", (double)(launches[1] - launches[0]));
     return CM_OK;
 }
 
@@ -68,10 +94,10 @@ static cm_status time_unfused(const cm_benchmark *bench, cm_benchmark_result *re
 }
 
 cm_status cm_benchmark_graph(const cm_benchmark *bench, cm_benchmark_result *result) {
-    static const char *const of_updates[] = {"us_per_update", "us_per_update_eager", "us_to_record_update",
-                                             "updates_to_break_even"};
-    static const char *const of_searches[] = {"us_per_search", "us_per_search_eager", "us_to_record_search",
-                                              "searches_to_break_even"};
+    static const char *const of_updates[] = {"us_per_update",         "us_per_update_eager", "us_to_record_update",
+                                             "updates_to_break_even", "launches_per_update", "graphs_per_update"};
+    static const char *const of_searches[] = {"us_per_search",          "us_per_search_eager", "us_to_record_search",
+                                              "searches_to_break_even", "launches_per_search", "graphs_per_search"};
     if (!bench->backend->kind->play) {
         return cm_fail(CM_ERR_INPUT,
                        "benchmark graph: backend %s records nothing, what it is given runs at once; add "
@@ -80,6 +106,7 @@ cm_status cm_benchmark_graph(const cm_benchmark *bench, cm_benchmark_result *res
     }
     CM_TRY(compare(bench, time_updates, of_updates, result));
     CM_TRY(compare(bench, time_searches, of_searches, result));
+    CM_TRY(count_simulation(bench, result));
     CM_TRY(time_unfused(bench, result));
     snprintf(result->note, sizeof result->note, "batch %d, unroll %d; %d simulations; -1: it never pays", bench->batch,
              bench->unroll, bench->simulations);

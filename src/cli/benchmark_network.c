@@ -24,7 +24,7 @@ typedef struct matmul {
     int workers, rows, width;
     cm_stream **streams;
     cm_call *calls;
-    cm_mirror memory; /* weight, then x of each worker, then y of each */
+    cm_mirror memory; /* weight, then x of each worker, y of each, and x of each in 16 bits where it may be */
 } matmul;
 
 static matmul matmul_of(const cm_benchmark *bench) {
@@ -59,10 +59,20 @@ static void fill_repeating(float *out, size_t n) {
     for (size_t i = period; i < n; i++) out[i] = out[i - period];
 }
 
+/* Where x may be of 16 bits the product reads it as such, from `narrow`: nothing but products is timed then. */
+static cm_status prepare_product(const matmul *m, cm_stream *stream, cm_call *c, float *narrow) {
+    if (m->bench->compute == CM_F32 || !m->bench->backend->kind->narrow) return cm_call_prepare(stream, c);
+    c->t[CM_T_dense_narrow_x] = cm_tensor_2d(narrow, m->bench->compute, m->rows, m->width);
+    CM_TRY(cm_call_eager(stream, c));
+    c->t[CM_T_dense_x] = c->t[CM_T_dense_narrow_x];
+    c->t[CM_T_dense_narrow_x] = (cm_tensor){0};
+    return cm_call_prepare(stream, c);
+}
+
 static cm_status open_matmul(matmul *m) {
     size_t workers = (size_t)m->workers, width = (size_t)m->width, rows = (size_t)m->rows * width;
     size_t weight = width * width;
-    CM_TRY(cm_mirror_create(&m->memory, m->bench->backend->device, (weight + 2 * workers * rows) * sizeof(float),
+    CM_TRY(cm_mirror_create(&m->memory, m->bench->backend->device, (weight + 3 * workers * rows) * sizeof(float),
                             "matrices"));
     CM_TRY(cm_alloc(&m->streams, workers, sizeof *m->streams, "streams"));
     CM_TRY(cm_alloc(&m->calls, workers, sizeof *m->calls, "calls"));
@@ -78,7 +88,7 @@ static cm_status open_matmul(matmul *m) {
         c->t[CM_T_dense_x] = cm_tensor_2d(x, CM_F32, m->rows, m->width);
         c->t[CM_T_dense_weight] = cm_tensor_2d(memory, CM_F32, m->width, m->width);
         CM_TRY(cm_stream_open(m->bench->backend, &m->streams[w]));
-        CM_TRY(cm_call_prepare(m->streams[w], c));
+        CM_TRY(prepare_product(m, m->streams[w], c, y + workers * rows));
     }
     return CM_OK;
 }

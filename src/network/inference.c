@@ -206,6 +206,8 @@ double cm_inference_root_flops(const cm_inference *inference) { return cm_tape_f
 
 double cm_inference_recurrent_flops(const cm_inference *inference) { return cm_tape_flops(inference->recurrent.tape); }
 
+bool cm_inference_root_is_fused(const cm_inference *inference) { return cm_pass_is_fused(inference->root.pass); }
+
 static cm_status write_inputs(cm_inference *inf, part *p) {
     return cm_stream_write(inf->stream, p->input.block.base, p->input.host, cm_tape_bytes(p->tape, CM_MEM_INPUT));
 }

@@ -55,6 +55,7 @@ size_t cm_inference_bytes(const cm_inference *inference); /* memory it took */
 double cm_inference_root_flops(const cm_inference *inference);
 double cm_inference_recurrent_flops(const cm_inference *inference);
 
+bool cm_inference_root_is_fused(const cm_inference *inference); /* one launch of the backend's (cm_pass_is_fused) */
 cm_status cm_inference_root(cm_inference *inference) CM_MUST_USE;
 cm_status cm_inference_recurrent(cm_inference *inference) CM_MUST_USE;
 cm_status cm_inference_afterstate(cm_inference *inference) CM_MUST_USE; /* only with chance */

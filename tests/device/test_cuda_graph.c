@@ -78,6 +78,8 @@ START_TEST(work_runs_eagerly_once_is_captured_once_and_then_replayed) {
     ck_assert_uint_eq(counts.captures, 1);
     ck_assert_uint_eq(counts.launches, 9);
     ck_assert_uint_eq(counts.nodes, 3);
+    ck_assert_uint_eq(lane.device->graphs_launched, 9);
+    ck_assert_uint_eq(lane.device->nodes_launched, 27);
     ck_assert_str_eq(logged, "graph \"a test\": 3 launches captured (first time), made executable\n");
 }
 END_TEST

@@ -32,8 +32,8 @@ static const struct {
     {"cumind benchmark train --backend cuda --batch 8 --seconds 0.01 --dtype bfloat16", "batch 8, unroll 5, adam"},
     {"cumind benchmark search --backend cuda --batch 4 --simulations 3 --seconds 0.01", "trees on the device"},
     {"cumind benchmark graph --backend cuda --batch 4 --simulations 3 --hidden 8 --seconds 0.01",
-     "us_to_record_search"},
-    {"benchmark_gpu --backend cuda --batch 8", "bfloat16: a large matrix product runs at"},
+     "11 launches_per_simulation"},
+    {"benchmark_gpu --backend cuda --batch 8", "float16: a large matrix product runs at"},
     {"benchmark_gpu --backend cuda --batch 2 --set env_name=connect4 --set family=resnet --set num_blocks=1 "
      "--set conv_channels=8",
      "batch    2:"},

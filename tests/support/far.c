@@ -247,6 +247,18 @@ typedef struct recording {
     cm_call *calls;
 } recording;
 
+static cm_replays replayed;
+
+static void note_replay(size_t launches) {
+    __atomic_fetch_add(&replayed.recordings, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&replayed.launches, launches, __ATOMIC_RELAXED);
+}
+
+static cm_replays replays(const cm_backend *backend) {
+    (void)backend;
+    return replayed;
+}
+
 static cm_status play(cm_stream *stream, const cm_call *calls, int count, uint64_t version, void **kept) {
     recording *r = *kept;
     if (!r) {
@@ -262,6 +274,7 @@ static cm_status play(cm_stream *stream, const cm_call *calls, int count, uint64
     __atomic_fetch_add(same ? &cm_far_state.replays : &cm_far_state.changes, 1, __ATOMIC_RELAXED);
     r->version = version;
     memcpy(r->calls, calls, (size_t)count * sizeof *calls);
+    note_replay((size_t)count);
     for (int i = 0; i < count; i++) CM_TRY(run_far(stream, &r->calls[i]));
     return CM_OK;
 }
@@ -276,9 +289,11 @@ static cm_status record(cm_stream *stream, const char *name, cm_stream_work laun
     }
     __atomic_fetch_add(&cm_far_state.searches, 1, __ATOMIC_RELAXED);
     CM_TRY(finish_lane(l));
+    const size_t before = l->given + tree_cpu_launches;
     l->is_prompt = true;
     cm_status status = launches(context, NULL);
     l->is_prompt = false;
+    note_replay(l->given + tree_cpu_launches - before);
     return status;
 }
 
@@ -306,6 +321,7 @@ static const cm_backend_class far_class = {
     .play = play,
     .forget = forget,
     .record = record,
+    .replays = replays,
     .search_kernels = &tree_cpu_kernels,
     .run =
         {

@@ -266,7 +266,8 @@ static void fill(op_run *run, const op_case *row, int i, cm_rng *rng) {
 /* ---- a call ---- */
 
 static bool is_absent(cm_op op, int i, const op_variant *v) {
-    return cm_op_tensor_optional(op, i) && (v->absent == -2 || v->absent == i || (op_narrow(op, i) && !v->narrow));
+    if (!cm_op_tensor_optional(op, i)) return false;
+    return v->absent == i || (op_narrow(op, i) ? !v->narrow : v->absent == -2);
 }
 
 /* An input that is a copy of another in 16 bits. */

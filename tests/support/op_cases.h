@@ -23,7 +23,7 @@ typedef struct op_variant {
     bool accumulate; /* into everything that allows it */
     bool strided;    /* 2-D tensors are column slices */
     bool narrow;     /* with all copies of 16 bits, of type `compute` */
-    int absent;      /* this tensor; -1: none, -2: every optional one */
+    int absent;      /* this tensor; -1: none, -2: every optional one but copies */
     cm_activation activation;
     cm_dtype compute;
     uint64_t seed;

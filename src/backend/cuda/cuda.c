@@ -232,6 +232,12 @@ static cm_status record(cm_stream *stream, const char *name, cm_stream_work laun
 
 static void forget(void *recording) { cm_cuda_graph_destroy(recording); }
 
+static cm_replays replays(const cm_backend *backend) {
+    const cm_cuda_device *device = ((const cm_cuda *)backend->state)->device;
+    return (cm_replays){__atomic_load_n(&device->graphs_launched, __ATOMIC_RELAXED),
+                        __atomic_load_n(&device->nodes_launched, __ATOMIC_RELAXED)};
+}
+
 /* Calls of a pass as one kernel. */
 static cm_status fuse(cm_stream *stream, const cm_fusible *calls, void **fused) {
     CM_TRY(cm_row_pass_create(stream, calls, fused));
@@ -273,6 +279,7 @@ static const cm_backend_class class_of_cuda = {
     .run_fused = run_fused,
     .unfuse = cm_row_pass_free,
     .record = record,
+    .replays = replays,
     .search_kernels = &cm_cuda_search_kernels,
     .run =
         {

@@ -60,10 +60,11 @@ typedef struct cm_cuda_device {
     cm_cu_stream copies; /* of the cm_device's functions */
     /* Held while a graph is captured and while the whole device is waited for: CUDA allows them not at once. */
     pthread_mutex_t quiet;
-    bool log_plans;       /* log every capture and every plan (CUMIND_LOG_PLANS=1) */
-    size_t taken, peak;   /* bytes of device memory through take, now and at most; under `quiet` */
-    size_t context_bytes; /* what the context itself took when the device was opened */
-    int lost;             /* the result that made the context unusable, 0 if none; atomic */
+    bool log_plans;                           /* log every capture and every plan (CUMIND_LOG_PLANS=1) */
+    size_t taken, peak;                       /* bytes of device memory through take, now and at most; under `quiet` */
+    size_t context_bytes;                     /* what the context itself took when the device was opened */
+    int lost;                                 /* the result that made the context unusable, 0 if none; atomic */
+    uint64_t graphs_launched, nodes_launched; /* so far, nodes of all these graphs together; atomic */
 } cm_cuda_device;
 
 /* Opens device `ordinal`. `code` is checked against it unless NULL. The caller closes it after all its lanes and

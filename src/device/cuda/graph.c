@@ -122,6 +122,8 @@ cm_status cm_cuda_graph_run(cm_cuda_lane *lane, const cm_cuda_key *key, cm_cuda_
     const char *why = reason(g, moved);
     if (why) CM_TRY(capture_quietly(lane, key, work, context, g, why));
     g->counts.launches++;
+    __atomic_fetch_add(&lane->device->graphs_launched, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&lane->device->nodes_launched, g->counts.nodes, __ATOMIC_RELAXED);
     CM_CU_TRY(lane->device, key->name, exec_launch(g->exec, lane->stream));
     return CM_OK;
 }
