@@ -8,10 +8,18 @@
  *
  * One line per operation, every tensor of its row: name[dimensions]. A dimension is an expression of numbers and
  * letters with * (times), / (divided, rounded up) and +; a letter takes the first size that stands for it, reading from
- * the left. E      columns of the action encoding      G  attr.groups (0: 1)      S  attr.support.size s attr.stride g
- * groups of minmax [any]  any shape             [=x]  the shape of x
- *   *      all dimensions but the last, equal in all tensors; the first of them is B
- *   ~N     the product of all trailing dimensions
+ * the left.
+ *
+ *     E      columns of the action encoding
+ *     G      attr.groups (0: 1)
+ *     S      attr.support.size
+ *     g      groups of minmax
+ *     s      attr.stride
+ *     *      all dimensions but the last, equal in all tensors; the first of them is B
+ *     ~N     the product of all trailing dimensions
+ *     [any]  any shape
+ *     [=x]   the shape of x
+ *
  * A '+' behind the bracket: the tensor may be accumulated into.
  */
 static const char *const shapes[CM_OP_COUNT] = {

@@ -26,8 +26,8 @@ static cm_var state_input(const cm_network *network, cm_tape *tape) {
     const cm_network_config *c = cm_network_get_config(network);
     int state[2] = {1, cm_network_state_size(network)};
     int planes[4] = {1, c->observation[0], c->observation[1], c->channels};
-    bool resnet = c->family == CM_FAMILY_RESNET;
-    return cm_tape_input(tape, CM_F32, resnet ? 4 : 2, resnet ? planes : state);
+    bool has_planes = cm_network_has_planes(network);
+    return cm_tape_input(tape, CM_F32, has_planes ? 4 : 2, has_planes ? planes : state);
 }
 
 static cm_var action_input(cm_tape *tape) {

@@ -36,7 +36,7 @@ static bool has_chance(const cm_network *network) { return cm_network_get_config
 /* State variables are rows of the pool: vectors; a plane network sees them as [B, H, W, C]. */
 static cm_var as_planes(const cm_network *network, cm_tape *tape, cm_var x) {
     const cm_network_config *c = cm_network_get_config(network);
-    if (c->family != CM_FAMILY_RESNET) return x;
+    if (!cm_network_has_planes(network)) return x;
     return cm_tape_reshape_planes(tape, x, c->observation[0], c->observation[1], c->channels);
 }
 

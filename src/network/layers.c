@@ -120,6 +120,15 @@ cm_var cm_layer_conv(cm_builder *b, const char *name, cm_var x, int k, int strid
     return layer->norm == CM_NORM_NONE ? y : normalise(b, &name, 1, y, layer);
 }
 
+cm_var cm_layer_stack(cm_builder *b, const char *name, int count, cm_var x, const cm_layer *layer) {
+    for (int i = 0; i < count; i++) {
+        char full[CM_PARAM_NAME];
+        snprintf(full, sizeof full, "%s.%d", name, i);
+        x = cm_layer_dense(b, full, x, layer);
+    }
+    return x;
+}
+
 /* A convolution whose norm has the constant statistics 0 and 1. */
 static cm_var fixed_conv(cm_builder *b, const char *name, cm_var x, cm_var residual) {
     cm_layer layer = cm_layer_make(b->config->channels, CM_NORM_BATCH, CM_ACT_RELU);

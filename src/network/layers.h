@@ -40,6 +40,9 @@ cm_var cm_layer_conv(cm_builder *b, const char *name, cm_var x, int k, int strid
 /* `count` dense layers of equal width that read one x, computed as one; out[count] are their results. */
 void cm_layer_merged(cm_builder *b, const char *const *names, int count, cm_var x, const cm_layer *layer, cm_var *out);
 
+/* NAME.0, NAME.1, ...: `count` such layers, one behind the other. */
+cm_var cm_layer_stack(cm_builder *b, const char *name, int count, cm_var x, const cm_layer *layer);
+
 /* Residual block NAME.conv1, NAME.conv2 of networks 0.3; fixed: norm by constants 0 and 1, with biases (CuMind's
  * images). */
 cm_var cm_layer_block(cm_builder *b, const char *name, cm_var x, bool fixed);

@@ -60,8 +60,10 @@ typedef struct cm_network cm_network;
 void cm_network_config_from_options(cm_network_config *config, const cm_network_options *options, int ndim,
                                     const int *observation, int actions, bool consistency);
 
-/* Checks the configuration (CM_ERR_INPUT names what does not fit together; a rank other than 1 or 3 is "Unsupported
- * observation shape") and defines the parameters. The caller owns it. */
+/* CM_ERR_INPUT names what does not fit together; a rank other than 1 or 3 is "Unsupported observation shape". */
+cm_status cm_network_config_check(const cm_network_config *config) CM_MUST_USE;
+
+/* Checks the configuration and defines the parameters. The caller owns it. */
 cm_status cm_network_create(const cm_network_config *config, cm_network **out) CM_MUST_USE;
 void cm_network_destroy(cm_network *network); /* NULL is allowed */
 
@@ -70,7 +72,8 @@ const cm_param_table *cm_network_parameters(const cm_network *network);
 /* True if a row of what its functions give, but for cm_network_encode, depends on no other row, also when it is
  * trained: no norm takes statistics of the batch. They may be called once for the rows of several unroll steps. */
 bool cm_network_is_rowwise(const cm_network *network);
-int cm_network_state_size(const cm_network *network); /* D: floats of one hidden state (H*W*C for resnet) */
+bool cm_network_has_planes(const cm_network *network); /* hidden states are planes [H, W, C], not vectors [D] */
+int cm_network_state_size(const cm_network *network);  /* D, or H*W*C: floats of one hidden state */
 int cm_network_observation_size(const cm_network *network);
 
 /* Initial values: parameters[table.parameters], state[table.states]. Depends on (seed, names, shapes) alone. */

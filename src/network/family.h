@@ -1,0 +1,33 @@
+/* A family of networks: how representation, dynamics and prediction are made of layers, and with chance the two halves
+ * of dynamics (network.h). One file each: family_NAME.c.
+ *
+ * States are vectors [B, D], or planes [B, H, W, C] where `planes` says so. Actions are [B] int32, codes [B, codes].
+ * Functions give the raw state; who calls them scales it. */
+#ifndef CM_NETWORK_FAMILY_H
+#define CM_NETWORK_FAMILY_H
+
+#include "network/layers.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_family {
+    bool planes;
+    cm_var (*representation)(cm_builder *b, cm_var observation);
+    cm_var (*dynamics)(cm_builder *b, cm_var state, cm_var action);
+    cm_outputs (*predict)(cm_builder *b, cm_hidden state, bool with_reward);
+    /* with chance; NULL in a family that has none */
+    cm_var (*afterstate)(cm_builder *b, cm_var state, cm_var action);
+    cm_outputs (*predict_chance)(cm_builder *b, cm_hidden afterstate); /* logits of codes as policy; value */
+    cm_var (*outcome)(cm_builder *b, cm_var afterstate, cm_var code);
+} cm_family;
+
+extern const cm_family cm_family_cumind; /* networks 1 */
+extern const cm_family cm_family_mlp;    /* networks 2 and 12 */
+extern const cm_family cm_family_resnet; /* networks 3 and 12 */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

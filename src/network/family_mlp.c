@@ -1,0 +1,119 @@
+/* Multi-layer perceptrons, whose states are vectors: networks 2 and 12. */
+#include <stdio.h>
+
+#include "network/family.h"
+
+static cm_var representation(cm_builder *b, cm_var observation) {
+    const cm_network_config *c = b->config;
+    const cm_var x = cm_tape_flatten(b->tape, observation);
+    if (c->body == CM_BODY_PLAIN) {
+        cm_layer first = cm_layer_make(c->hidden, c->norm, CM_ACT_RELU);
+        cm_layer second = cm_layer_make(c->hidden, CM_NORM_NONE, CM_ACT_NONE);
+        return cm_layer_dense(b, "representation.1", cm_layer_dense(b, "representation.0", x, &first), &second);
+    }
+    cm_layer input = cm_layer_make(c->hidden, c->norm, CM_ACT_GELU_TANH);
+    cm_layer output = cm_layer_make(c->hidden, CM_NORM_LAYER, CM_ACT_NONE);
+    output.zero = c->zero_init;
+    return cm_layer_dense(b, "representation.output", cm_layer_dense(b, "representation.input", x, &input), &output);
+}
+
+/* The second layer of a transition, and its residual. */
+static cm_var finish_transition(cm_builder *b, const char *name, cm_var x, cm_var from) {
+    const cm_network_config *c = b->config;
+    bool plain = c->body == CM_BODY_PLAIN;
+    cm_layer second = cm_layer_make(c->hidden, plain ? CM_NORM_NONE : c->norm, plain ? CM_ACT_NONE : CM_ACT_RELU);
+    x = cm_layer_dense(b, name, x, &second);
+    return c->residual_dynamics ? cm_tape_add(b->tape, x, from, CM_ACT_NONE) : x;
+}
+
+/* The two layers of what an action makes of a state. */
+static cm_var take_action(cm_builder *b, const char *const names[2], cm_var state, cm_var action) {
+    cm_action_input encoded = {action, b->config->encoding, b->config->actions};
+    cm_layer first = cm_layer_make(b->config->hidden, b->config->norm, CM_ACT_RELU);
+    first.action = &encoded;
+    return finish_transition(b, names[1], cm_layer_dense(b, names[0], state, &first), state);
+}
+
+static cm_var dynamics(cm_builder *b, cm_var state, cm_var action) {
+    static const char *const names[2] = {"dynamics.transition.0", "dynamics.transition.1"};
+    return take_action(b, names, state, action);
+}
+
+/* Heads whose hidden layers read the same variable are computed as one layer. */
+static void make_heads(cm_builder *b, const char *const *heads, const int *outputs, int count, cm_var x, cm_var *out) {
+    const cm_network_config *c = b->config;
+    char names[3][CM_PARAM_NAME];
+    const char *hidden_names[3];
+    cm_var y[3] = {CM_NO_VAR, CM_NO_VAR, CM_NO_VAR};
+    for (int i = 0; i < count; i++) {
+        snprintf(names[i], sizeof names[i], "%s.hidden", heads[i]);
+        hidden_names[i] = names[i];
+    }
+    cm_layer hidden_layer = cm_layer_make(c->head_hidden, c->norm, CM_ACT_RELU);
+    cm_layer_merged(b, hidden_names, count, x, &hidden_layer, y);
+    for (int i = 0; i < count; i++) {
+        char name[CM_PARAM_NAME];
+        snprintf(name, sizeof name, "%s.output", heads[i]);
+        cm_layer output = cm_layer_make(outputs[i], CM_NORM_NONE, CM_ACT_NONE);
+        output.zero = c->zero_init;
+        out[i] = cm_layer_dense(b, name, y[i], &output);
+    }
+}
+
+static cm_outputs predict(cm_builder *b, cm_hidden state, bool with_reward) {
+    const cm_network_config *c = b->config;
+    static const char *const heads[3] = {"prediction.policy_head", "prediction.value_head", "dynamics.reward_head"};
+    int outputs[3] = {c->actions, c->value_support.size, c->reward_support.size};
+    cm_layer trunk = cm_layer_make(c->hidden, c->norm, CM_ACT_RELU);
+    cm_var out[3] = {CM_NO_VAR, CM_NO_VAR, CM_NO_VAR};
+    cm_var reward_input = state.raw;
+    if (with_reward && c->residual_dynamics)
+        reward_input = cm_layer_stack(b, "dynamics.reward_trunk", 2, state.raw, &trunk);
+    cm_var input = cm_layer_stack(b, "prediction.trunk", c->trunk_layers, state.scaled, &trunk);
+    if (with_reward && reward_input == input) {
+        make_heads(b, heads, outputs, 3, input, out);
+    } else {
+        make_heads(b, heads, outputs, 2, input, out);
+        if (with_reward) make_heads(b, heads + 2, outputs + 2, 1, reward_input, out + 2);
+    }
+    cm_outputs result = {out[0], out[1], out[2]};
+    return result;
+}
+
+/* ---- with chance ---- */
+
+static cm_var afterstate(cm_builder *b, cm_var state, cm_var action) {
+    static const char *const names[2] = {"afterstate.transition.0", "afterstate.transition.1"};
+    return take_action(b, names, state, action);
+}
+
+/* The first layer reads the afterstate and the code, each by a weight of its own, so that gradients reach the code. */
+static cm_var outcome(cm_builder *b, cm_var afterstate, cm_var code) {
+    cm_layer linear = cm_layer_make(b->config->hidden, CM_NORM_NONE, CM_ACT_NONE), of_code = linear;
+    cm_layer first = cm_layer_make(b->config->hidden, b->config->norm, CM_ACT_RELU);
+    of_code.no_bias = true;
+    cm_var x = cm_layer_dense(b, "dynamics.transition.0", afterstate, &linear);
+    x = cm_tape_add(b->tape, x, cm_layer_dense(b, "dynamics.code", code, &of_code), CM_ACT_NONE);
+    x = cm_layer_after(b, "dynamics.transition.0", x, &first);
+    return finish_transition(b, "dynamics.transition.1", x, afterstate);
+}
+
+static cm_outputs predict_chance(cm_builder *b, cm_hidden afterstate) {
+    const cm_network_config *c = b->config;
+    static const char *const heads[2] = {"afterstate.chance_head", "afterstate.value_head"};
+    int outputs[2] = {c->codes, c->value_support.size};
+    cm_layer trunk = cm_layer_make(c->hidden, c->norm, CM_ACT_RELU);
+    cm_var out[2] = {CM_NO_VAR, CM_NO_VAR};
+    make_heads(b, heads, outputs, 2, cm_layer_stack(b, "afterstate.trunk", c->trunk_layers, afterstate.scaled, &trunk),
+               out);
+    return (cm_outputs){out[0], out[1], CM_NO_VAR};
+}
+
+const cm_family cm_family_mlp = {
+    .representation = representation,
+    .dynamics = dynamics,
+    .predict = predict,
+    .afterstate = afterstate,
+    .predict_chance = predict_chance,
+    .outcome = outcome,
+};

@@ -1,0 +1,90 @@
+/* Residual networks, whose states are planes: networks 3 and 12. */
+#include <stdio.h>
+
+#include "network/family.h"
+
+/* The layer in front of residual blocks; `from` is added behind its norm. */
+static cm_layer stem_from(const cm_builder *b, cm_var from) {
+    cm_layer stem = cm_layer_make(b->config->channels, CM_NORM_BATCH, CM_ACT_RELU);
+    stem.no_bias = true;
+    stem.residual = from;
+    return stem;
+}
+
+static cm_var representation(cm_builder *b, cm_var x) {
+    cm_layer stem = stem_from(b, CM_NO_VAR);
+    return cm_layer_blocks(b, "representation.blocks", cm_layer_conv(b, "representation.stem", x, 3, 1, &stem), false);
+}
+
+/* What an action makes of a state: a stem and blocks of these names. */
+static cm_var take_action(cm_builder *b, const char *stem_name, const char *blocks, cm_var state, cm_var action) {
+    cm_action_input encoded = {action, b->config->encoding, b->config->actions};
+    cm_layer stem = stem_from(b, state);
+    cm_var x = cm_layer_conv(b, stem_name, cm_tape_action_encoding(b->tape, state, &encoded), 3, 1, &stem);
+    return cm_layer_blocks(b, blocks, x, false);
+}
+
+static cm_var dynamics(cm_builder *b, cm_var state, cm_var action) {
+    return take_action(b, "dynamics.stem", "dynamics.blocks", state, action);
+}
+
+static cm_var make_head(cm_builder *b, const char *head, int outputs, cm_var x) {
+    const cm_network_config *c = b->config;
+    char name[CM_PARAM_NAME];
+    cm_layer conv = cm_layer_make(c->head_channels, CM_NORM_BATCH, CM_ACT_RELU);
+    cm_layer hidden_layer = cm_layer_make(c->head_hidden, CM_NORM_BATCH, CM_ACT_RELU);
+    cm_layer output = cm_layer_make(outputs, CM_NORM_NONE, CM_ACT_NONE);
+    output.zero = c->zero_init;
+    snprintf(name, sizeof name, "%s.conv", head);
+    x = cm_tape_flatten(b->tape, cm_layer_conv(b, name, x, 1, 1, &conv));
+    snprintf(name, sizeof name, "%s.hidden", head);
+    x = cm_layer_dense(b, name, x, &hidden_layer);
+    snprintf(name, sizeof name, "%s.output", head);
+    return cm_layer_dense(b, name, x, &output);
+}
+
+static cm_outputs predict(cm_builder *b, cm_hidden state, bool with_reward) {
+    const cm_network_config *c = b->config;
+    cm_outputs out = {CM_NO_VAR, CM_NO_VAR, CM_NO_VAR};
+    if (with_reward) out.reward = make_head(b, "dynamics.reward_head", c->reward_support.size, state.raw);
+    cm_var x = cm_layer_blocks(b, "prediction.blocks", state.scaled, false);
+    out.policy = make_head(b, "prediction.policy_head", c->actions, x);
+    out.value = make_head(b, "prediction.value_head", c->value_support.size, x);
+    return out;
+}
+
+/* ---- with chance ---- */
+
+static cm_var afterstate(cm_builder *b, cm_var state, cm_var action) {
+    return take_action(b, "afterstate.stem", "afterstate.blocks", state, action);
+}
+
+/* A code gets planes of its own: what chance brings has a place on the board. */
+static cm_var outcome(cm_builder *b, cm_var afterstate, cm_var code) {
+    const cm_network_config *c = b->config;
+    const int height = c->observation[0], width = c->observation[1];
+    cm_layer stem = stem_from(b, afterstate), linear = cm_layer_make(c->channels, CM_NORM_NONE, CM_ACT_NONE);
+    cm_layer of_code = cm_layer_make(height * width * c->channels, CM_NORM_NONE, CM_ACT_NONE);
+    linear.no_bias = of_code.no_bias = true;
+    cm_var planes = cm_layer_dense(b, "dynamics.code", code, &of_code);
+    cm_var x = cm_layer_conv(b, "dynamics.stem", afterstate, 3, 1, &linear);
+    x = cm_tape_add(b->tape, x, cm_tape_reshape_planes(b->tape, planes, height, width, c->channels), CM_ACT_NONE);
+    return cm_layer_blocks(b, "dynamics.blocks", cm_layer_after(b, "dynamics.stem", x, &stem), false);
+}
+
+static cm_outputs predict_chance(cm_builder *b, cm_hidden afterstate) {
+    const cm_network_config *c = b->config;
+    cm_var x = cm_layer_blocks(b, "afterstate.prediction", afterstate.scaled, false);
+    cm_var codes = make_head(b, "afterstate.chance_head", c->codes, x);
+    return (cm_outputs){codes, make_head(b, "afterstate.value_head", c->value_support.size, x), CM_NO_VAR};
+}
+
+const cm_family cm_family_resnet = {
+    .planes = true,
+    .representation = representation,
+    .dynamics = dynamics,
+    .predict = predict,
+    .afterstate = afterstate,
+    .predict_chance = predict_chance,
+    .outcome = outcome,
+};

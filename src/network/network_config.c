@@ -1,0 +1,73 @@
+#include "network/network.h"
+
+void cm_network_config_from_options(cm_network_config *config, const cm_network_options *options, int ndim,
+                                    const int *observation, int actions, bool consistency) {
+    const cm_network_options *o = options;
+    *config = (cm_network_config){.family = (cm_network_family)o->family,
+                                  .observation_ndim = ndim,
+                                  .actions = actions,
+                                  .hidden = o->hidden_dim,
+                                  .blocks = o->num_blocks,
+                                  .channels = o->conv_channels,
+                                  .head_channels = o->head_channels,
+                                  .head_hidden = o->head_hidden,
+                                  .trunk_layers = o->trunk_layers,
+                                  .body = (cm_network_body)o->body,
+                                  .norm = (cm_network_norm)o->norm,
+                                  .minmax = o->state_norm == CM_STATE_NORM_MINMAX,
+                                  .residual_dynamics = o->residual_dynamics,
+                                  .encoding = (cm_encoding)o->action_encoding,
+                                  .value_support = {(float)o->value_support_min, (float)o->value_support_max,
+                                                    o->value_support_size, o->value_transform},
+                                  .reward_support = {(float)o->reward_support_min, (float)o->reward_support_max,
+                                                     o->reward_support_size, o->value_transform},
+                                  .zero_init = o->zero_init_heads && o->family != CM_FAMILY_CUMIND,
+                                  .init = o->initializer == CM_INITIALIZER_LECUN_NORMAL ? CM_INIT_LECUN_NORMAL
+                                                                                        : CM_INIT_UNIFORM_FAN_IN,
+                                  .codes = o->chance_codes,
+                                  .encoder = true,
+                                  .consistency = consistency,
+                                  .projection_hidden = o->consistency_hidden,
+                                  .projection_output = o->consistency_output,
+                                  .predictor_hidden = o->consistency_predictor};
+    if (config->family == CM_FAMILY_RESNET) config->norm = CM_NORM_BATCH;
+    if (config->family == CM_FAMILY_CUMIND) config->norm = CM_NORM_NONE;
+    for (int i = 0; i < ndim && i < 3; i++) config->observation[i] = observation[i];
+}
+
+cm_status cm_network_config_check(const cm_network_config *c) {
+    if (c->observation_ndim != 1 && c->observation_ndim != 3) {
+        return cm_fail(CM_ERR_INPUT,
+                       "Unsupported observation shape: rank %d, must be 1 (vector) or 3 (height, width, channels)",
+                       c->observation_ndim);
+    }
+    for (int i = 0; i < c->observation_ndim; i++) {
+        if (c->observation[i] < 1)
+            return cm_fail(CM_ERR_INPUT, "observation shape: dimension %d is %d, must be >= 1", i, c->observation[i]);
+    }
+    if (c->actions < 1) return cm_fail(CM_ERR_INPUT, "number of actions is %d, must be >= 1", c->actions);
+    if (c->family == CM_FAMILY_RESNET && c->observation_ndim != 3) {
+        return cm_fail(CM_ERR_INPUT,
+                       "network family resnet needs observations of rank 3, these have rank %d; use mlp or cumind",
+                       c->observation_ndim);
+    }
+    if (c->family == CM_FAMILY_RESNET && c->norm != CM_NORM_BATCH) {
+        return cm_fail(CM_ERR_INPUT, "network family resnet always has norm \"batch\"");
+    }
+    if (c->family == CM_FAMILY_MLP && c->encoding == CM_ENCODE_BOARD) {
+        return cm_fail(CM_ERR_INPUT, "action encoding \"board\" is for family resnet; mlp takes onehot or scaled");
+    }
+    if (c->model == CM_NETWORK_PREDICTION && c->consistency) {
+        return cm_fail(CM_ERR_INPUT, "consistency heads need dynamics, and this network has only a prediction");
+    }
+    if (c->model == CM_NETWORK_CHANCE && c->family == CM_FAMILY_CUMIND) {
+        return cm_fail(CM_ERR_INPUT, "networks with chance are of family mlp or resnet, not cumind");
+    }
+    if (c->model == CM_NETWORK_CHANCE && c->codes < 1) {
+        return cm_fail(CM_ERR_INPUT, "number of chance codes is %d, must be >= 1", c->codes);
+    }
+    if (c->value_support.size < 1 || c->reward_support.size < 1) {
+        return cm_fail(CM_ERR_INPUT, "a support must have at least one atom");
+    }
+    return CM_OK;
+}
