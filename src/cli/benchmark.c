@@ -133,10 +133,10 @@ static void print(const cm_benchmark *b, const part *p, const cm_benchmark_resul
     printf("%-10s %12.4g %s", p->name, r->number[0].value, p->unit);
     if (r->flops_per_second > 0.0 && peak > 0.0)
         printf(", %.0f %% of the matmul speed", 100.0 * r->flops_per_second / peak);
-    if (*r->note) printf(" (%s)", r->note);
-    printf("\n");
+    if (*r->note) printf(" (%s", r->note);
+    if (*r->note && r->flops_per_second > 0.0) printf("; %s, %s", b->backend->kind->name, cm_dtype_name(b->compute));
+    printf("%s\n", *r->note ? ")" : "");
     for (int i = 1; i < r->count; i++) printf("           %12.4g %s\n", r->number[i].value, r->number[i].key);
-    (void)b;
 }
 
 static void put_json(cm_json_writer *w, const cm_benchmark *b, const part *p, const cm_benchmark_result *r,

@@ -206,6 +206,7 @@ cm_status cm_run_plan_device(cm_run *run) {
     const size_t budget = limited ? (size_t)limit : there.available;
     if (p.total > budget) return refuse(run, &p, budget, limited);
     say(run, &p, &there);
+    run->planned = p.total;
     return CM_OK;
 }
 
@@ -215,6 +216,7 @@ cm_status cm_run_say_device_peak(const cm_run *run) {
     if (!run->session->backend->device->memory) return CM_OK;
     CM_TRY(ask(run, &there));
     cm_format_bytes((double)there.peak, size);
-    cm_progress_say(run->progress, "GPU memory at most %s", size);
+    cm_progress_say(run->progress, "GPU memory at most %s, %.1f %% of the plan", size,
+                    100.0 * (double)there.peak / (double)run->planned);
     return CM_OK;
 }

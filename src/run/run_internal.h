@@ -68,6 +68,7 @@ struct cm_run {
     bool is_new;    /* its folder was made by this process */
     bool best_due;  /* the next checkpoint is the best evaluated one */
     double began;   /* clock at the start of this session */
+    size_t planned; /* bytes of the device, where that is not the host */
     cm_metrics row; /* of the iteration that is going on; saved while it is pending */
 };
 

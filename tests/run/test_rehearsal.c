@@ -25,12 +25,14 @@ static void run(const char *command, const char *part) {
 }
 
 static const struct {
-    const char *command, *part;
+    const char *command, *part; /* scripts/gpu_claims reads some of these */
 } rows[] = {
     {"cumind benchmark matmul --backend cuda --seconds 0.01", "4096 x 4096 x 4096 on each of 1 threads"},
     {"cumind benchmark inference --backend cuda --batch 8 --seconds 0.01", "% of the matmul speed"},
-    {"cumind benchmark train --backend cuda --batch 8 --seconds 0.01 --dtype bfloat16", "batch 8, unroll 5, adam"},
-    {"cumind benchmark search --backend cuda --batch 4 --simulations 3 --seconds 0.01", "trees on the device"},
+    {"cumind benchmark train --backend cuda --batch 8 --seconds 0.01 --dtype bfloat16",
+     "(batch 8, unroll 5, adam; cuda, bfloat16)"},
+    {"cumind benchmark search --backend cuda --batch 4 --simulations 3 --seconds 0.01",
+     "2 actions, muzero, trees on the device; cuda, float32)"},
     {"cumind benchmark graph --backend cuda --batch 4 --simulations 3 --hidden 8 --seconds 0.01",
      "11 launches_per_simulation"},
     {"benchmark_gpu --backend cuda --batch 8", "float16: a large matrix product runs at"},
@@ -39,7 +41,7 @@ static const struct {
      "batch    2:"},
     {"cumind train --backend cuda --seed 1 --env-steps 600 --run run --set num_simulations=4 --set "
      "final_evaluation_episodes=0",
-     "GPU memory at most"},
+     "% of the plan"},
     {"cumind test-cases " CM_TEST_CASES "/search --backend cuda --quiet", "0 failed"},
 };
 
