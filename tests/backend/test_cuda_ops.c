@@ -333,6 +333,7 @@ int main(void) {
     tcase_add_test(add_case(suite, "dense"), columns_of_few_and_of_many_rows_are_summed);
     tcase_add_loop_test(add_case(suite, "optimiser"), an_optimiser_step_renews_the_copies_of_weights, 0, 2);
     tcase_add_test(add_case(suite, "optimiser"), copies_that_an_optimiser_step_has_renewed_are_not_renewed_again);
+    tcase_add_test(add_case(suite, "optimiser"), all_copies_of_a_block_are_renewed);
     tcase_add_test(add_case(suite, "optimiser"), clip_renews_the_loss_scale);
     tcase_add_test(add_case(suite, "minmax"), ties_go_to_the_first);
     TCase *tests = add_case(suite, "rest");
@@ -342,7 +343,6 @@ int main(void) {
     tcase_add_test(tests, a_convolution_and_its_norm_in_one_launch_equal_ref);
     tcase_add_test(tests, outputs_take_the_place_of_gradients);
     tcase_add_test(tests, changed_weights_count_after_repack);
-    tcase_add_test(tests, all_copies_of_a_block_are_renewed);
     tcase_add_test(tests, chunks_cover_all_rows_and_fit_their_memory);
     return cm_test_main(suite);
 }
