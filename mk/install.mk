@@ -2,7 +2,9 @@
 #: PREFIX=/usr/local    where `make install` puts things; DESTDIR=DIR is put before it
 PREFIX ?= /usr/local
 DESTDIR ?=
-INSTALLED = $(DESTDIR)$(PREFIX)
+NOTHING :=
+SPACE := $(NOTHING) $(NOTHING)
+INSTALLED = $(subst $(SPACE),\$(SPACE),$(DESTDIR)$(PREFIX))
 DIST := cumind-$(VERSION)
 
 define PKG_CONFIG
@@ -13,8 +15,8 @@ includedir=$${prefix}/include/cumind
 Name: cumind
 Description: MuZero-family agents: search, training, environments
 Version: $(VERSION)
-Cflags: -I$${includedir}
-Libs: -L$${libdir} -lcumind $(LIBS) $(EXPORT)
+Cflags: -I"$${includedir}"
+Libs: -L"$${libdir}" -lcumind $(LIBS) $(EXPORT)
 endef
 
 $(BUILD)/cumind.pc: FORCE
