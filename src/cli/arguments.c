@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "core/count.h"
 #include "core/nearest.h"
+#include "run/configuration.h"
 
 /* --help, which every command takes, follows the rows of its own. */
 static const char *flag_name(const void *rows, int i) {
@@ -28,11 +29,31 @@ static int find_flag(const cm_command *command, const char *text, size_t length)
     return -1;
 }
 
+/* A key of the configuration that was written as a flag: --batch-size, --num_envs. */
+static bool is_key(const char *word) {
+    cm_configuration configuration;
+    cm_config *config = NULL;
+    bool found = false;
+    if (cm_configuration_create(&configuration, &config) != CM_OK) return false;
+    for (int i = 0; cm_config_row(config, i); i++) found = found || strcmp(cm_config_row(config, i)->key, word) == 0;
+    cm_config_destroy(config);
+    return found;
+}
+
+static cm_status key_as_flag(const cm_command *command, const char *flag, const char *key) {
+    return cm_fail(CM_ERR_INPUT, "%s: unknown flag %s; %s is a key of the configuration: --set %s=VALUE", command->name,
+                   flag, key, key);
+}
+
 static cm_status unknown_flag(const cm_command *command, const char *text) {
     int count = count_flags(command);
     if (count == 0) return cm_fail(CM_ERR_INPUT, "%s: unknown flag %s; it takes none", command->name, text);
-    char word[64];
+    char word[64], key[64];
     snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "="), text);
+    snprintf(key, sizeof key, "%s", word + strspn(word, "-"));
+    for (char *c = key; *c; c++)
+        if (*c == '-') *c = '_';
+    if (find_flag(command, "--set", strlen("--set")) >= 0 && is_key(key)) return key_as_flag(command, word, key);
     int nearest = cm_nearest_name(word, command->flags, count + 1, flag_name);
     if (nearest < 0) {
         return cm_fail(CM_ERR_INPUT, "%s: unknown flag %s; cumind help %s lists all", command->name, word,

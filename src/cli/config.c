@@ -42,13 +42,14 @@ static cm_status run(cm_arguments *arguments) {
     return status;
 }
 
-static const cm_flag flags[] = {
-    CM_FLAGS_CONFIGURATION,
-    CM_FLAGS_MACHINE,
-    {"--explain", "KEY", "Explain one key: meaning, range, default, value and where the value comes from."},
-    {"--write", "FILE", "Write the effective configuration to a file."},
-    {"--manual", NULL, "Print the manual of all keys (docs/CONFIGURATION.md)."},
-    CM_FLAGS_END};
+static const cm_flag flags[] = {CM_FLAGS_CONFIGURATION,
+                                CM_FLAGS_MACHINE,
+                                {"--explain", "KEY",
+                                 "Explain one key: meaning, range, default, value and where the value comes from; of a "
+                                 "section such as MCTS its keys."},
+                                {"--write", "FILE", "Write the effective configuration to a file."},
+                                {"--manual", NULL, "Print the manual of all keys (docs/CONFIGURATION.md)."},
+                                CM_FLAGS_END};
 
 const cm_command cm_command_config = {.name = "config",
                                       .about = "print the effective configuration, explain a key, or write a file",

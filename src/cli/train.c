@@ -142,14 +142,41 @@ static cm_status parse_seeds(const char *text, int64_t seeds[SEEDS], int *count)
                    text);
 }
 
+static cm_status check_seeds(const char *text, const int64_t *seeds, int count) {
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < i; j++)
+            if (seeds[i] == seeds[j])
+                return cm_fail(CM_ERR_INPUT, "--seeds: %lld stands twice in \"%.40s\"", (long long)seeds[i], text);
+    return CM_OK;
+}
+
+/* The folder of one seed's run below --run. */
+static cm_status seed_folder(const char *directory, int64_t seed, char out[PATH_MAX]) {
+    int n = snprintf(out, PATH_MAX, "%s/seed-%lld", directory, (long long)seed);
+    return n >= 0 && n < PATH_MAX ? CM_OK : cm_fail(CM_ERR_INPUT, "--run: the path is too long");
+}
+
+/* None of the folders may hold a run: known before the first seed is trained. */
+static cm_status check_seed_folders(const char *directory, const int64_t *seeds, int count) {
+    char folder[PATH_MAX];
+    for (int i = 0; directory && i < count; i++) {
+        CM_TRY(seed_folder(directory, seeds[i], folder));
+        if (cm_run_directory_check(folder) == CM_OK)
+            return cm_fail(CM_ERR_INPUT,
+                           "%s: holds a run already; go on with --resume %s, leave %lld out of --seeds, or choose "
+                           "another --run",
+                           folder, folder, (long long)seeds[i]);
+    }
+    return CM_OK;
+}
+
 static cm_status train_seed(cm_arguments *arguments, int64_t seed, bool alone, cm_run_result *result) {
-    char text[32], folder[4096];
+    char text[32], folder[PATH_MAX];
     cm_configuration configuration;
     cm_config *config = NULL;
     const char *directory = cm_argument(arguments, "--run");
     if (!alone && directory) {
-        int n = snprintf(folder, sizeof folder, "%s/seed-%lld", directory, (long long)seed);
-        if (n < 0 || (size_t)n >= sizeof folder) return cm_fail(CM_ERR_INPUT, "--run: the path is too long");
+        CM_TRY(seed_folder(directory, seed, folder));
         directory = folder;
     }
     CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
@@ -197,6 +224,8 @@ static cm_status train_seeds(cm_arguments *arguments, const char *text) {
     cm_run_result results[SEEDS];
     int count = 0, done = 0;
     CM_TRY(parse_seeds(text, seeds, &count));
+    CM_TRY(check_seeds(text, seeds, count));
+    CM_TRY(check_seed_folders(cm_argument(arguments, "--run"), seeds, count));
     bool is_asked = false;
     for (; done < count && !is_asked; done++) {
         CM_TRY(train_seed(arguments, seeds[done], false, &results[done]));

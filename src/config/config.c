@@ -107,9 +107,9 @@ cm_status cm_config_find(const cm_config *config, const char *name, cm_config_en
     return fail_unknown(config, key);
 }
 
-static bool is_section(const cm_config *config, const char *name) {
+bool cm_config_is_section(const cm_config *config, const char *name) {
     for (int i = 0; i < config->count; i++)
-        if (strcmp(config->entry[i].row->section, name) == 0) return true;
+        if (strcasecmp(config->entry[i].row->section, name) == 0) return true;
     return false;
 }
 
@@ -155,14 +155,14 @@ static cm_status take_document(cm_config *config, const cm_json *root, const cha
     for (int i = 0; i < config->count; i++) config->entry[i].line = 0;
     for (const cm_json *member = cm_json_first(root); member; member = cm_json_next(member)) {
         const char *name = cm_json_key(member);
-        if (cm_json_type(member) != CM_JSON_OBJECT && is_section(config, name))
+        if (cm_json_type(member) != CM_JSON_OBJECT && cm_config_is_section(config, name))
             return cm_fail(CM_ERR_INPUT, "%s:%d: section \"%s\" must be an object, {...}", file, cm_json_line(member),
                            name);
         if (cm_json_type(member) != CM_JSON_OBJECT) {
             CM_TRY(take_member(config, member, NULL, file));
             continue;
         }
-        if (!is_section(config, name) && !cm_json_first(member))
+        if (!cm_config_is_section(config, name) && !cm_json_first(member))
             cm_log(CM_WARNING, "%s:%d: unknown section \"%.60s\"", file, cm_json_line(member), name);
         for (const cm_json *inner = cm_json_first(member); inner; inner = cm_json_next(inner))
             CM_TRY(take_member(config, inner, name, file));

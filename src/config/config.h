@@ -71,8 +71,9 @@ cm_status cm_config_fail(const cm_config *config, const char *key, const char *f
 cm_status cm_config_write(const cm_config *config, cm_json_writer *writer) CM_MUST_USE;
 cm_status cm_config_save(const cm_config *config, const char *path) CM_MUST_USE;
 
-/* Text about one key: meaning, type, range, default, value and its origin. Errors: CM_ERR_INPUT for an unknown key,
- * with the nearest known one. The caller frees *text. */
+/* Text about one key: meaning, type, range, default, value and its origin; about a section ("MCTS", in capitals or
+ * not): its keys, a line each. Errors: CM_ERR_INPUT for an unknown key, with the nearest known one. The caller frees
+ * *text. */
 cm_status cm_config_explain(const cm_config *config, const char *key, char **text) CM_MUST_USE;
 
 /* docs/CONFIGURATION.md: every key in a table per section. The caller frees *text. */

@@ -29,6 +29,9 @@ struct cm_config {
  * CM_ERR_INPUT names the nearest known key. */
 cm_status cm_config_find(const cm_config *config, const char *name, cm_config_entry **out) CM_MUST_USE;
 
+/* Whether some key stands in a section of this name, in capitals or not. */
+bool cm_config_is_section(const cm_config *config, const char *name);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "config/config.h"
 #include "config/internal.h"
@@ -94,12 +95,34 @@ static void print_group(FILE *out, const cm_config *config, const char *group, c
     fputc('\n', out);
 }
 
+/* Keys of a section with their values and ranges. */
+static void print_keys(FILE *out, const cm_config *config, const char *name) {
+    char range[512], value[CM_OPTION_JSON];
+    for (int i = 0; i < config->count; i++) {
+        const cm_option *row = config->entry[i].row;
+        if (strcasecmp(row->section, name) != 0) continue;
+        if (starts_section(config, i)) fprintf(out, "%s\n", row->section);
+        cm_value_range_text(row, range, sizeof range);
+        member_text(row, config->entry[i].member, value);
+        fprintf(out, "  %-27s %-12s %s\n", row->key, value, range);
+    }
+}
+
+static cm_status explain_section(const cm_config *config, const char *name, char **text) {
+    FILE *out;
+    size_t size;
+    CM_TRY(begin_text(text, &size, &out));
+    print_keys(out, config, name);
+    return finish_text(out, text);
+}
+
 cm_status cm_config_explain(const cm_config *config, const char *key, char **text) {
     cm_config_entry *entry;
     FILE *out;
     size_t size;
     char range[512], standard[CM_OPTION_JSON], value[CM_OPTION_JSON];
     *text = NULL;
+    if (cm_config_is_section(config, key)) return explain_section(config, key, text);
     CM_TRY(cm_config_find(config, key, &entry));
     const cm_option *row = entry->row;
     const char *idle = row->idle ? row->idle(entry->options) : NULL;

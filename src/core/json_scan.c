@@ -22,16 +22,44 @@ static cm_status fail_at(const scan *s, const char *what) {
     return cm_fail(CM_ERR_INPUT, "%s:%d: %s", s->name, s->line, what);
 }
 
+static bool is_at(const scan *s, const char *text) {
+    size_t n = strlen(text);
+    return (size_t)(s->end - s->at) >= n && memcmp(s->at, text, n) == 0;
+}
+
+/* What the usual slips in JSON come from: other languages allow them. */
+static const char *hint(const scan *s) {
+    static const struct {
+        const char *begins, *says;
+    } slips[] = {{"//", "; JSON has no comments"},
+                 {"/*", "; JSON has no comments"},
+                 {"#", "; JSON has no comments"},
+                 {"'", "; JSON has double quotes only"},
+                 {"True", "; write true"},
+                 {"False", "; write false"},
+                 {"None", "; write null"},
+                 {"NaN", "; JSON has finite numbers only"},
+                 {"Inf", "; JSON has finite numbers only"}};
+    for (size_t i = 0; i < sizeof slips / sizeof *slips; i++)
+        if (is_at(s, slips[i].begins)) return slips[i].says;
+    return "";
+}
+
 /* "expected X, found Y", where Y is what stands at the cursor. */
 static cm_status fail_expected(const scan *s, const char *expected) {
-    char what[128], found[32] = "the end of the text";
+    char what[160], found[32] = "the end of the text";
     if (s->at < s->end && (unsigned char)*s->at > ' ' && (unsigned char)*s->at < 0x7f) {
         snprintf(found, sizeof found, "'%c'", *s->at);
     } else if (s->at < s->end) {
         snprintf(found, sizeof found, "byte 0x%02x", (unsigned)(unsigned char)*s->at);
     }
-    snprintf(what, sizeof what, "expected %s, found %s", expected, found);
+    snprintf(what, sizeof what, "expected %s, found %s%s", expected, found, hint(s));
     return fail_at(s, what);
+}
+
+static cm_status fail_comma(const scan *s, bool object) {
+    return fail_at(s, object ? "expected a key in double quotes, found '}'; JSON has no comma behind the last entry"
+                             : "expected a value, found ']'; JSON has no comma behind the last entry");
 }
 
 static bool is_next(const scan *s, char c) { return s->at < s->end && *s->at == c; }
@@ -127,9 +155,8 @@ static cm_status scan_number(scan *s) {
 }
 
 static cm_status scan_word(scan *s, const char *word) {
-    size_t n = strlen(word);
-    if ((size_t)(s->end - s->at) < n || memcmp(s->at, word, n) != 0) return fail_expected(s, "a value");
-    s->at += n;
+    if (!is_at(s, word)) return fail_expected(s, "a value");
+    s->at += strlen(word);
     return CM_OK;
 }
 
@@ -164,6 +191,8 @@ static cm_status scan_container(scan *s) {
     skip_space(s);
     if (!take(s, close)) {
         do {
+            skip_space(s);
+            if (is_next(s, close)) return fail_comma(s, object);
             CM_TRY(object ? scan_member(s) : scan_value(s));
             skip_space(s);
         } while (take(s, ','));
@@ -192,6 +221,8 @@ cm_status cm_json_scan(const char *text, size_t size, const char *name, int firs
     scan s = {text, text + size, name, first, CM_JSON_DEPTH, lines};
     if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
         return fail_at(&s, "the text starts with a byte order mark; save it as plain UTF-8");
+    skip_space(&s);
+    if (s.at == s.end) return fail_at(&s, "expected a value, found the end of the text; {} is an empty object");
     CM_TRY(scan_value(&s));
     skip_space(&s);
     return s.at == s.end ? CM_OK : fail_expected(&s, "the end of the text behind the value");

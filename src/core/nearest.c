@@ -32,11 +32,26 @@ static int distance(const char *a, const char *b) {
     return rows[i % 3][length];
 }
 
+/* How many letters were left out if `word` is short for `name`, as num_sims for num_simulations or --steps for
+ * --env-steps; -1 if it is not. The first letter may not be left out. */
+static int left_out(const char *word, const char *name) {
+    int length = (int)strnlen(word, LONGEST), total = (int)strnlen(name, LONGEST);
+    if (length < 3 || word[0] != name[0]) return -1;
+    for (; *word && *name; name++) word += *word == *name;
+    return *word ? -1 : total - length;
+}
+
+/* What `word` is from `name`; words short for a name come before slips of more than one letter. */
+static int cost(const char *word, const char *name) {
+    int missing = left_out(word, name), slips = distance(word, name) * (LONGEST + 1);
+    return missing >= 0 ? smaller(slips, LONGEST + 1 + missing) : slips;
+}
+
 int cm_nearest_name(const char *word, const void *rows, int count, const char *(*name)(const void *rows, int i)) {
-    int most = ((int)strnlen(word, LONGEST) * 4 + 4) / 5, best = -1, limit = most > 2 ? most : 2;
+    int most = ((int)strnlen(word, LONGEST) * 4 + 4) / 5, best = -1, limit = (most > 2 ? most : 2) * (LONGEST + 1);
     for (int i = 0; i < count; i++) {
-        int d = distance(word, name(rows, i));
-        if (best >= 0 ? d < limit : d <= limit) best = i, limit = d;
+        int c = cost(word, name(rows, i));
+        if (best >= 0 ? c < limit : c <= limit) best = i, limit = c;
     }
     return best;
 }

@@ -150,7 +150,7 @@ cm_status cm_replay_plan_make(const cm_replay_config *config, cm_replay_plan *ou
     if (least > budget)
         return cm_fail(CM_ERR_MEMORY,
                        "replay: %llu bytes cannot hold %d environments and one episode of %d steps; give it at least "
-                       "%llu bytes or shorten segment_steps",
+                       "%llu bytes, or fewer environments or shorter episodes",
                        (unsigned long long)budget, config->environments, config->segment_steps,
                        (unsigned long long)least);
     while (low < high) {

@@ -5,7 +5,9 @@
 
 static const cm_run_options *of(const void *options) { return options; }
 
-static const char *if_no_goal(const void *o) { return of(o)->stop_at_goal ? NULL : "stop_at_goal is false"; }
+static const char *if_no_goal(const void *o) {
+    return of(o)->stop_at_goal ? NULL : "stop_at_goal is false, or the run's length is given: add stop_at_goal=true";
+}
 static const char *if_not_evaluated(const void *o) {
     return of(o)->evaluation_interval > 0 ? NULL : "evaluation_interval is 0";
 }
@@ -106,7 +108,7 @@ const cm_option cm_run_option_rows[] = {
     CM_OPTION(INT, metrics_interval, "Logging", "1", 1, 1000000, "Iterations between lines of metrics.jsonl.",
               .flags = CM_OPTION_RESUME),
 
-    CM_OPTION(INT64, seed, "Other", "42", 0, MAX_INT,
+    CM_OPTION(INT64, seed, "Other", "42", 0, MAX_INT - 1, /* the next one could be read as this one */
               "All random numbers of a run follow from it: same configuration and seed, same run."),
 };
 const int cm_run_option_count = sizeof cm_run_option_rows / sizeof *cm_run_option_rows;

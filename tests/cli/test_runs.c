@@ -382,6 +382,14 @@ static void expect_exit(const char *arguments, int status, const char *text) {
     cm_program_expect_error(&result, status, text);
 }
 
+START_TEST(a_folder_of_a_later_seed_that_is_taken_is_known_before_the_first) {
+    expect_ok("train --quiet --run taken/seed-6 --env-steps 256 --set final_evaluation_episodes=0");
+    expect_exit("train --quiet --seeds 5-6 --run taken" SMALL, 2,
+                "taken/seed-6: holds a run already; go on with --resume taken/seed-6, leave 6 out of --seeds");
+    expect_exit("inspect --run taken/seed-5", 2, "there is no such run");
+}
+END_TEST
+
 START_TEST(refusals_name_what_to_do) {
     expect_exit("train --quiet --run ref", 2, "--resume ref");
     expect_exit("train --quiet --resume ref --set num_simulations=9", 2, "the run has 8, you ask for 9");
@@ -569,6 +577,7 @@ int main(void) {
     tcase_add_test(tests, plain_output_ends_with_report_and_next_commands);
     tcase_add_test(tests, quiet_run_prints_nothing);
     tcase_add_test(tests, several_seeds_end_with_a_table);
+    tcase_add_test(tests, a_folder_of_a_later_seed_that_is_taken_is_known_before_the_first);
     tcase_add_test(tests, seeds_without_a_report_have_none_in_the_table);
     tcase_add_loop_test(tests, killed_run_resumes_to_the_same_parameters, 0, 5);
     tcase_add_loop_test(tests, interrupted_run_saves_says_how_to_go_on_and_does, 0, 2);

@@ -72,7 +72,12 @@ static const struct usage_case {
     const char *arguments, *says;
 } usages[] = {
     {"trian", "did you mean train?"},
-    {"train --sed 3", "unknown flag --sed; did you mean --s"},
+    {"train --sed 3", "unknown flag --sed; did you mean --seed?"},
+    {"train --steps 5k", "unknown flag --steps; did you mean --env-steps?"},
+    {"train --batch-size 64", "batch_size is a key of the configuration: --set batch_size=VALUE"},
+    {"eval --num_simulations=64 --run x", "num_simulations is a key of the configuration: --set num_simulations=VALUE"},
+    {"plot --batch-size 64", "unknown flag --batch-size; cumind help plot lists all"},
+    {"train --seed 9007199254740993", "--seed 9007199254740993: must be an integer in 0..9007199254740991"},
     {"train --hlep", "unknown flag --hlep; did you mean --help?"},
     {"train --xyzzy", "unknown flag --xyzzy; cumind help train lists all"},
     {"xyzzy", "unknown command \"xyzzy\"; cumind help lists all"},
@@ -101,6 +106,7 @@ static const struct usage_case {
     {"train --set MCTS.num_simulations=0", "1..65536"},
     {"train --time 5x", "--time: must be a time"},
     {"train --seeds 5-1", "--seeds: must be a range"},
+    {"train --seeds 2,1-3", "--seeds: 2 stands twice in \"2,1-3\""},
     {"train --seeds 1-2 --seed 4", "either --seed or --seeds"},
     {"train --checkpoint 3", "--resume"},
     {"train --resume nowhere", "nowhere: there is no such run"},

@@ -326,6 +326,11 @@ START_TEST(explain_tells_meaning_range_default_value_and_origin) {
     ck_assert_int_eq(cm_config_explain(config, "steps", &text), CM_OK);
     ck_assert_ptr_nonnull(strstr(text, "  one of   late_steps, steps, episodes\n"));
     free(text);
+    ck_assert_int_eq(cm_config_explain(config, "shared", &text), CM_OK);
+    ck_assert_int_eq(strncmp(text, "Shared\n  ", 9), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\n  steps "));
+    ck_assert_ptr_null(strstr(text, "\n  weight "));
+    free(text);
     assert_refused(cm_config_explain(config, "bund", &text), "unknown key \"bund\"; did you mean Shared.bound?");
     ck_assert_ptr_null(text);
 }

@@ -34,6 +34,22 @@ START_TEST(words_that_are_far_from_all_names_have_no_neighbour) {
 }
 END_TEST
 
+START_TEST(short_forms_come_before_other_slips) {
+    static const char *const keys[] = {"env_steps", "num_envs", "env_name", "num_simulations",
+                                       "seeds",     "--set",    "--seed",   "--env-steps"};
+    static const char *const pairs[][2] = {{"num_sims", "num_simulations"},
+                                           {"env", "env_name"},
+                                           {"--sed", "--seed"},
+                                           {"--steps", "--env-steps"},
+                                           {"num_env", "num_envs"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        int found = cm_nearest_name(pairs[i][0], keys, sizeof keys / sizeof *keys, name_at);
+        ck_assert_int_ge(found, 0);
+        ck_assert_str_eq(keys[found], pairs[i][1]);
+    }
+}
+END_TEST
+
 START_TEST(a_swap_of_neighbours_is_one_change) {
     static const char *const two[] = {"abXX", "ba"};
     ck_assert_int_eq(cm_nearest_name("ab", two, 2, name_at), 1);
@@ -57,6 +73,7 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_add_test(tests, slips_of_the_finger_are_understood);
     tcase_add_test(tests, words_that_are_far_from_all_names_have_no_neighbour);
+    tcase_add_test(tests, short_forms_come_before_other_slips);
     tcase_add_test(tests, a_swap_of_neighbours_is_one_change);
     tcase_add_test(tests, long_words_are_cut);
     return cm_test_main(suite);
