@@ -77,9 +77,13 @@ $(BUILD)/tests/backend/test_module.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspa
 
 # Programs as tests/run/test_rehearsal.c runs them: on a GPU that is none.
 REHEARSAL := $(BUILD)/tests/rehearsal
-REHEARSED := $(REHEARSAL)/cumind $(REHEARSAL)/benchmark_gpu $(REHEARSAL)/libcuda.so.1 $(REHEARSAL)/lib/cumind_cuda.so
+REHEARSED := $(REHEARSAL)/cumind $(REHEARSAL)/benchmark_gpu $(REHEARSAL)/libcuda.so.1 $(REHEARSAL)/libnccl.so.2 \
+    $(REHEARSAL)/lib/cumind_cuda.so
 SHARED_TEST = @mkdir -p $(@D); $(if $(filter 1,$(V)),set -x;) $(CC) $(ALL_CFLAGS) -Itests -fPIC -shared -DCM_VERSION=\"$(VERSION)\"
 $(REHEARSAL)/libcuda.so.1: tests/modules/gpu_driver.c src/device/cuda/driver.h $(BUILD)/flags.stamp
+	$(call say,CC,$@)
+	$(SHARED_TEST) $< -o $@
+$(REHEARSAL)/libnccl.so.2: tests/modules/nccl.c src/distributed/nccl.h $(BUILD)/flags.stamp
 	$(call say,CC,$@)
 	$(SHARED_TEST) $< -o $@
 $(REHEARSAL)/lib/cumind_cuda.so: tests/modules/far_gpu.c $(addprefix tests/support/,far.c tree_cpu.c lanes.c far.h lanes.h) $(BUILD)/libcumind.a

@@ -98,9 +98,16 @@ static cm_status choose_policy(const cm_arguments *a, cm_benchmark *b) {
     return cm_fail(CM_ERR_INPUT, "--policy %s: must be muzero or gumbel_muzero", policy);
 }
 
-static cm_status prepare(const cm_arguments *a, cm_benchmark *b) {
-    const char *environment = cm_argument(a, "--env");
+/* A part is measured on the CPU unless something else is asked for; ranks where a training of theirs would be. */
+static cm_status open_backend(cm_benchmark *b, cm_comm *comm) {
     const char *const backends[] = {"cpu", "ref", "cpu", "cuda"};
+    char no_gpu[CM_SESSION_WHY];
+    if (comm) return cm_session_backend(&b->configuration.run, comm, no_gpu, &b->backend);
+    return cm_backend_open(backends[b->configuration.run.backend], &b->backend);
+}
+
+static cm_status prepare(const cm_arguments *a, cm_comm *comm, cm_benchmark *b) {
+    const char *environment = cm_argument(a, "--env");
     CM_TRY(choose_network(a, b));
     CM_TRY(choose_policy(a, b));
     CM_TRY(integer(a, "--batch", 1, 1 << 20, 256, &b->batch));
@@ -111,14 +118,14 @@ static cm_status prepare(const cm_arguments *a, cm_benchmark *b) {
     b->batch_given = cm_argument_given(a, "--batch");
     b->environment = environment ? environment : b->configuration.env.env_name;
     CM_TRY(cm_pool_create(b->configuration.run.threads, &b->pool));
-    CM_TRY(cm_backend_open(backends[b->configuration.run.backend], &b->backend));
+    CM_TRY(open_backend(b, comm));
     return cm_session_dtype(&b->configuration.run, b->backend, &b->compute);
 }
 
-cm_status cm_benchmark_open(const cm_arguments *arguments, cm_benchmark *out) {
+cm_status cm_benchmark_open(const cm_arguments *arguments, cm_comm *comm, cm_benchmark *out) {
     *out = (cm_benchmark){.seconds = 1.0};
     CM_TRY(cm_cli_configuration(arguments, &out->configuration, &out->config));
-    return prepare(arguments, out);
+    return prepare(arguments, comm, out);
 }
 
 void cm_benchmark_close(cm_benchmark *bench) {
@@ -203,7 +210,7 @@ static cm_status run(cm_arguments *arguments) {
     if (arguments->positional_count && strcmp(arguments->positional[0], "scaling") == 0) {
         return cm_benchmark_scaling(arguments);
     }
-    cm_status status = cm_benchmark_open(arguments, &b);
+    cm_status status = cm_benchmark_open(arguments, NULL, &b);
     if (status == CM_OK) status = run_parts(arguments, &b);
     cm_benchmark_close(&b);
     return status;
@@ -222,8 +229,8 @@ static const cm_flag flags[] = {
     {"--policy", "NAME", "muzero or gumbel_muzero, of search and tree; default policy."},
     {"--env", "NAME", "Environment of the part env; default env_name."},
     {"--seconds", "TIME", "How long each part is measured, about; default 1."},
-    {"--num-devices", "N", "Most ranks of the part scaling; default: as many as there are processors."},
-    {"--oversubscribe", NULL, "Allow more of them than the machine has processors."},
+    {"--num-devices", "N", "Most ranks of the part scaling; default: as many as there are GPUs, or processors."},
+    {"--oversubscribe", NULL, "Allow more of them than the machine has processors, or GPUs."},
     {"--updates", "N", "Updates of the training of the part scaling; default 1024."},
     CM_FLAG_JSON,
     CM_FLAGS_CONFIGURATION,
@@ -251,7 +258,10 @@ const cm_command cm_command_benchmark = {
         "so "
         "many updates without evaluations; sums over ranks by size, the last one of a gradient. All counts are "
         "those of the whole run, so each of four ranks has a quarter of the batch. Efficiency is the time of one rank "
-        "over the time of these, per processor used. Started by mpirun or srun it measures the ranks that it finds, "
+        "over the time of these, per share of the processors used. Where there are GPUs, or with --backend cuda, each "
+        "rank takes one, N is their number unless it is given, and efficiency is per GPU; reduce is then the sum of a "
+        "gradient by itself, and exposed what an update takes more than compute. Started by mpirun or srun it measures "
+        "the ranks that it finds, "
         "and "
         "prints JSON.",
     .flags = flags,

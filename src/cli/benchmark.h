@@ -26,8 +26,9 @@ typedef struct cm_benchmark {
     double seconds; /* to measure each part for, about */
 } cm_benchmark;
 
-/* What the flags say, opened on this machine. Close it after an error, too. */
-cm_status cm_benchmark_open(const cm_arguments *arguments, cm_benchmark *out) CM_MUST_USE;
+/* What the flags say, opened on this machine; for a rank of `comm` (NULL: one process) on its device. Close it after an
+ * error, too. */
+cm_status cm_benchmark_open(const cm_arguments *arguments, cm_comm *comm, cm_benchmark *out) CM_MUST_USE;
 void cm_benchmark_close(cm_benchmark *bench);
 
 /* What was found: up to 16 numbers with their JSON keys, and a note. */

@@ -1,6 +1,7 @@
 /* Inside the ranks of `cumind benchmark scaling`. */
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -49,7 +50,7 @@ typedef struct sums {
 
 typedef struct together {
     cm_benchmark_training training;
-    sums round[ROUNDS];
+    sums round[ROUNDS]; /* on a host */
     int rounds;
 } together;
 
@@ -83,12 +84,19 @@ static cm_status find_sums(const together *t, cm_comm *comm, cm_scaling *out) {
     return status;
 }
 
+/* On a device trainers only know how long it took to ask for sums. */
+static void derive_sums(cm_scaling *out) {
+    out->reduce = out->sums > 0 ? out->sum[out->sums - 1].seconds : 0.0;
+    out->exposed = fmin(fmax(out->update - out->compute, 0.0), out->reduce);
+}
+
 static cm_status measure_together(const cm_benchmark *bench, cm_comm *comm, int rows, cm_scaling *out) {
+    const bool on_host = bench->backend->device->is_host;
     together t = {.rounds = 0};
     cm_status status = cm_benchmark_training_open(bench, comm, rows, 1, &t.training);
     if (status == CM_OK) status = time_together(comm, bench->seconds, update_round, &t, &out->update);
-    if (status == CM_OK) status = find_sums(&t, comm, out);
-    if (status == CM_OK) out->parameters = (int64_t)cm_network_parameters(t.training.network)->parameters;
+    if (status == CM_OK && on_host) status = find_sums(&t, comm, out);
+    if (!on_host) derive_sums(out);
     cm_benchmark_training_close(&t.training);
     return status;
 }
@@ -97,36 +105,55 @@ static cm_status measure_alone(const cm_benchmark *bench, cm_comm *comm, int row
     cm_benchmark_training t;
     cm_status status = cm_benchmark_training_open(bench, NULL, rows, 1, &t);
     if (status == CM_OK) status = time_together(comm, bench->seconds, cm_benchmark_training_round, &t, &out->compute);
+    if (status == CM_OK) out->parameters = (int64_t)cm_network_parameters(t.network)->parameters;
     cm_benchmark_training_close(&t);
     return status;
 }
 
 /* ---- sums by size ---- */
 
+enum { SMALL = 1 << 20, SOME = 8 }; /* of small sums on a device so many are asked for before one is waited for */
+
 typedef struct sum {
     cm_comm *comm;
-    float *data;
+    cm_stream *stream; /* NULL on a host */
+    float *data;       /* where the ranks' gradients would lie */
     size_t n;
+    int times;
 } sum;
 
 static cm_status sum_round(void *context) {
-    sum *s = context;
-    return s->comm->all_reduce(s->comm, s->data, s->n);
+    const sum *s = context;
+    float number;
+    if (!s->stream) return s->comm->all_reduce(s->comm, s->data, s->n);
+    for (int i = 0; i < s->times; i++) CM_TRY(s->comm->sum_on(s->comm, cm_stream_queue(s->stream), s->data, s->n));
+    return cm_stream_read(s->stream, &number, s->data, sizeof number);
+}
+
+static cm_status time_sums(const cm_benchmark *bench, sum *s, int64_t bytes, double *seconds) {
+    s->n = (size_t)bytes / sizeof *s->data;
+    s->times = s->stream && bytes < SMALL ? SOME : 1;
+    CM_TRY(time_together(s->comm, bench->seconds, sum_round, s, seconds));
+    *seconds /= s->times;
+    return CM_OK;
 }
 
 static cm_status measure_sums(const cm_benchmark *bench, cm_comm *comm, cm_scaling *out) {
     const int64_t gradient = out->parameters * (int64_t)sizeof(float), most = 1 << 26;
     const int64_t bytes[CM_SCALING_SUMS] = {1 << 10, 1 << 14, 1 << 18, 1 << 22, most, gradient};
     sum s = {.comm = comm};
-    cm_status status = CM_OK;
+    cm_buffer block = {0};
     if (comm->size == 1) return CM_OK;
-    CM_TRY(cm_alloc(&s.data, (size_t)(gradient > most ? gradient : most), 1, "numbers to sum"));
+    cm_status status =
+        cm_buffer_create(&block, bench->backend->device, (size_t)(gradient > most ? gradient : most), "numbers to sum");
+    if (status == CM_OK && !bench->backend->device->is_host) status = cm_stream_open(bench->backend, &s.stream);
+    s.data = (float *)(void *)block.base;
     for (int i = 0; i < CM_SCALING_SUMS && status == CM_OK; i++, out->sums++) {
-        s.n = (size_t)bytes[i] / sizeof *s.data;
         out->sum[i].bytes = bytes[i];
-        status = time_together(comm, bench->seconds, sum_round, &s, &out->sum[i].seconds);
+        status = time_sums(bench, &s, bytes[i], &out->sum[i].seconds);
     }
-    free(s.data);
+    cm_stream_close(s.stream);
+    cm_buffer_destroy(&block);
     return status;
 }
 
@@ -176,9 +203,10 @@ double cm_scaling_overlap(const cm_scaling *s) { return s->reduce > 0.0 ? 1.0 - 
 
 cm_status cm_scaling_measure(const cm_benchmark *bench, cm_comm *comm, cm_scaling *out) {
     *out = (cm_scaling){.ranks = comm->size, .threads = cm_pool_size(bench->pool), .batch = bench->batch};
+    snprintf(out->backend, sizeof out->backend, "%s", bench->backend->kind->name);
     int rows = bench->batch / comm->size;
     CM_TRY(measure_alone(bench, comm, rows, out));
-    CM_TRY(measure_together(bench, comm, rows, out));
     CM_TRY(measure_sums(bench, comm, out));
+    CM_TRY(measure_together(bench, comm, rows, out));
     return measure_training(bench, comm, out);
 }

@@ -1,5 +1,4 @@
 /* cumind benchmark scaling: the same training by 1, 2, 4 ... ranks, each number of them started by itself. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,16 +9,11 @@
 #include "core/cpu.h"
 #include "distributed/launch.h"
 #include "run/ranks.h"
+#include "run/session.h"
 
 enum { MOST_RANKS = 4096, MOST_ROWS = 16, UPDATES = 1024, LINE_BYTES = 8192 };
 
 /* ---- what is measured is one line of JSON per number of ranks ---- */
-
-/* Seconds that one rank takes over those that these take together, per share of the machine that they had. */
-static double efficiency(double alone, double together, const cm_scaling *s) {
-    int devices = cm_cpu_count() / s->threads;
-    return alone / together / fmin(s->ranks, devices > 0 ? devices : 1);
-}
 
 static void put_sums(cm_json_writer *w, const cm_scaling *s) {
     cm_json_begin_array(w, "all_reduce");
@@ -37,6 +31,7 @@ static cm_status print_json(const cm_scaling *s) {
     CM_TRY(cm_json_writer_create(0, &w));
     cm_json_begin_object(w, NULL);
     cm_json_put_string(w, "benchmark", "scaling");
+    cm_json_put_string(w, "backend", s->backend);
     cm_json_put_int(w, "ranks", s->ranks);
     cm_json_put_int(w, "threads", s->threads);
     cm_json_put_int(w, "batch", s->batch);
@@ -68,7 +63,10 @@ static cm_status read_sums(const cm_json *object, cm_scaling *s) {
 
 static cm_status read_row(const cm_json *object, cm_scaling *s) {
     int64_t ranks, threads, batch;
+    const char *backend;
     *s = (cm_scaling){.sums = 0};
+    CM_TRY(cm_json_need_string(object, "backend", &backend));
+    snprintf(s->backend, sizeof s->backend, "%s", backend);
     CM_TRY(cm_json_need_int(object, "ranks", 1, MOST_RANKS, &ranks));
     CM_TRY(cm_json_need_int(object, "threads", 1, 1 << 20, &threads));
     CM_TRY(cm_json_need_int(object, "batch", 1, INT32_MAX, &batch));
@@ -100,11 +98,9 @@ static void choose_training(const cm_arguments *a, cm_benchmark *b) {
 static cm_status measure(cm_arguments *a, cm_comm *comm, cm_scaling *out) {
     cm_benchmark bench;
     cm_argument_set(a, "--network", "configured");
-    cm_status status = cm_benchmark_open(a, &bench);
+    cm_status status = cm_benchmark_open(a, comm, &bench);
     if (status == CM_OK) {
         choose_training(a, &bench);
-        /* the training is measured where the parts are */
-        if (bench.configuration.run.backend == CM_BACKEND_AUTO) bench.configuration.run.backend = CM_BACKEND_CPU;
         status = cm_ranks_check(&bench.configuration, comm->size, false);
     }
     if (status == CM_OK) status = cm_scaling_measure(&bench, comm, out);
@@ -124,9 +120,17 @@ static cm_status be_rank(cm_arguments *a) {
 
 /* ---- the parent of all ranks ---- */
 
+/* What is to be started. */
+typedef struct plan {
+    int ranks[MOST_ROWS], count; /* 1, 2, 4 ... and the last one itself */
+    int devices;                 /* that the ranks find here: GPUs, or shares of the processors */
+    char threads[16];            /* of a rank */
+    bool oversubscribe;
+} plan;
+
 /* The command line of a rank: that of the user without what is said to us, with threads for its share. */
-static cm_status make_command(const cm_arguments *a, char threads[16], char ***out) {
-    static const char *const ours[] = {"--num-devices", "--oversubscribe", "--json", "--threads"};
+static cm_status make_command(const cm_arguments *a, char *threads, char ***out) {
+    static const char *const ours[] = {"--num-devices", "--json", "--threads"};
     char **argv;
     int count = 0;
     CM_TRY(cm_alloc(&argv, 2 * (size_t)a->all_count + 8, sizeof *argv, "a command line"));
@@ -159,9 +163,8 @@ static cm_status read_line(FILE *output, int ranks, cm_scaling *row) {
 }
 
 /* *row <- what `ranks` ranks say; a->verdict is their exit status. */
-static cm_status start(cm_arguments *a, int ranks, char **argv, cm_scaling *row) {
-    cm_launch job = {
-        .ranks = ranks, .oversubscribe = cm_argument_given(a, "--oversubscribe"), .argv = argv, .output = tmpfile()};
+static cm_status start(cm_arguments *a, const plan *p, int ranks, char **argv, cm_scaling *row) {
+    cm_launch job = {.ranks = ranks, .oversubscribe = p->oversubscribe, .argv = argv, .output = tmpfile()};
     if (!job.output) return cm_fail(CM_ERR_IO, "/tmp: no file can be made there");
     cm_status status = cm_launch_run(&job, &a->verdict);
     if (status == CM_OK && a->verdict == 0) status = read_line(job.output, ranks, row);
@@ -170,82 +173,105 @@ static cm_status start(cm_arguments *a, int ranks, char **argv, cm_scaling *row)
 }
 
 static void print_head(const cm_scaling *s) {
-    printf("%lld parameters, batch %d, %d thread%s per rank; whole training: %lld environment steps, %lld updates\n\n",
-           (long long)s->parameters, s->batch, s->threads, s->threads == 1 ? "" : "s", (long long)s->env_steps,
-           (long long)s->updates);
+    printf("%lld parameters, batch %d, backend %s, %d thread%s per rank; whole training: %lld environment steps, %lld "
+           "updates\n\n",
+           (long long)s->parameters, s->batch, s->backend, s->threads, s->threads == 1 ? "" : "s",
+           (long long)s->env_steps, (long long)s->updates);
     printf("%5s %11s %11s %11s %11s %8s %11s %11s %11s\n", "ranks", "update", "compute", "reduce", "exposed", "overlap",
            "efficiency", "training", "efficiency");
 }
 
-static void print_row(const cm_scaling *first, const cm_scaling *s) {
+/* Seconds that one rank takes over those that these take together, per device that they had. */
+static double efficiency(double alone, double together, const cm_scaling *s, int devices) {
+    return alone / together / (s->ranks < devices ? s->ranks : devices);
+}
+
+static void print_row(const cm_scaling *first, const cm_scaling *s, int devices) {
     char overlap[16] = "-";
     if (s->ranks > 1) snprintf(overlap, sizeof overlap, "%.2f", cm_scaling_overlap(s));
     printf("%5d %8.3f ms %8.3f ms %8.3f ms %8.3f ms %8s %9.0f %% %9.2f s %9.0f %%\n", s->ranks, 1e3 * s->update,
            1e3 * s->compute, 1e3 * s->reduce, 1e3 * s->exposed, overlap,
-           100.0 * efficiency(first->update, s->update, s), s->train, 100.0 * efficiency(first->train, s->train, s));
+           100.0 * efficiency(first->update, s->update, s, devices), s->train,
+           100.0 * efficiency(first->train, s->train, s, devices));
 }
 
 static void print_sums(const cm_scaling *rows, int count) {
     printf("\n%-16s", "sum over");
     for (int i = 1; i < count; i++) printf(" %7d ranks", rows[i].ranks);
     printf("\n");
-    for (int j = 0; count > 1 && j < rows[1].sums; j++) {
+    for (int j = 0; j < rows[1].sums; j++) {
         printf("%10lld %-5s", (long long)rows[1].sum[j].bytes, j == CM_SCALING_SUMS - 1 ? "grad." : "bytes");
         for (int i = 1; i < count; i++) printf(" %10.1f us", 1e6 * rows[i].sum[j].seconds);
         printf("\n");
     }
 }
 
-/* 1, 2, 4 ... and the last one itself. */
-static int list_ranks(int most, int ranks[MOST_ROWS]) {
-    int count = 0;
-    for (int n = 1; n < most; n *= 2) ranks[count++] = n;
-    ranks[count++] = most;
-    return count;
-}
-
-static cm_status check_all(const cm_arguments *a, const int *ranks, int count, char *const *argv) {
-    cm_configuration configuration;
-    cm_config *config = NULL;
-    const cm_launch job = {
-        .ranks = ranks[count - 1], .oversubscribe = cm_argument_given(a, "--oversubscribe"), .argv = argv};
-    CM_TRY(cm_launch_check(&job));
-    CM_TRY(cm_cli_configuration(a, &configuration, &config));
-    cm_config_destroy(config);
-    if (configuration.run.backend == CM_BACKEND_CUDA) {
-        return cm_fail(CM_ERR_INPUT, "the sums of ranks are measured on CPUs only: leave out --backend cuda");
-    }
-    for (int i = 0; i < count; i++) CM_TRY(cm_ranks_check(&configuration, ranks[i], false));
-    return cm_comm_check_mpi();
-}
-
-static cm_status start_all(cm_arguments *a, const int *ranks, int count, char **argv) {
+static cm_status start_all(cm_arguments *a, const plan *p, char **argv) {
     cm_scaling row[MOST_ROWS];
     bool json = cm_argument_given(a, "--json");
-    CM_TRY(check_all(a, ranks, count, argv));
-    for (int i = 0; i < count; i++) {
-        CM_TRY(start(a, ranks[i], argv, &row[i]));
+    for (int i = 0; i < p->count; i++) {
+        CM_TRY(start(a, p, p->ranks[i], argv, &row[i]));
         if (a->verdict != 0) return CM_OK; /* a rank has said why */
         if (json) CM_TRY(print_json(&row[i]));
         if (!json && i == 0) print_head(row);
-        if (!json) print_row(row, &row[i]);
+        if (!json) print_row(row, &row[i], p->devices);
         fflush(stdout);
     }
-    if (!json) print_sums(row, count);
+    if (!json && p->count > 1) print_sums(row, p->count);
     return CM_OK;
 }
 
+/* ---- what there is for ranks here ---- */
+
+static int share(int processors, int64_t most) { return most < processors ? processors / (int)most : 1; }
+
+/* On machines of an allocation only the ranks see how many GPUs there are. */
+static cm_status choose_ranks(const cm_arguments *a, const cm_backend *backend, plan *p) {
+    const bool on_host = backend->device->is_host, is_alone = cm_launch_allocated() == 0;
+    const int processors = cm_cpu_count();
+    int64_t most = on_host ? processors : backend->devices, threads = 0;
+    CM_TRY(cm_argument_int(a, "--num-devices", 1, MOST_RANKS, &most));
+    CM_TRY(cm_argument_int(a, "--threads", 0, 1024, &threads));
+    if (is_alone) CM_TRY(cm_session_check_devices(backend, (int)most, p->oversubscribe));
+    if (threads == 0) threads = share(processors, most);
+    snprintf(p->threads, sizeof p->threads, "%d", (int)threads);
+    p->devices = on_host ? share(processors, threads) : is_alone ? backend->devices : (int)most;
+    for (int n = 1; n < most; n *= 2) p->ranks[p->count++] = n;
+    p->ranks[p->count++] = (int)most;
+    return CM_OK;
+}
+
+/* What every rank would find wrong is said once, before they are started. */
+static cm_status check_ranks(const cm_configuration *configuration, const plan *p) {
+    const cm_launch most = {.ranks = p->ranks[p->count - 1], .oversubscribe = p->oversubscribe};
+    CM_TRY(cm_launch_check(&most));
+    for (int i = 0; i < p->count; i++) CM_TRY(cm_ranks_check(configuration, p->ranks[i], false));
+    return cm_comm_check_mpi();
+}
+
+static cm_status make_plan(const cm_arguments *a, plan *p) {
+    cm_configuration configuration;
+    cm_config *config = NULL;
+    cm_backend *backend = NULL;
+    cm_comm one;
+    char no_gpu[CM_SESSION_WHY];
+    *p = (plan){.oversubscribe = cm_argument_given(a, "--oversubscribe")};
+    cm_comm_single(&one);
+    CM_TRY(cm_cli_configuration(a, &configuration, &config));
+    cm_config_destroy(config);
+    cm_status status = cm_session_backend(&configuration.run, &one, no_gpu, &backend);
+    if (status == CM_OK) status = choose_ranks(a, backend, p);
+    cm_backend_close(backend);
+    return status == CM_OK ? check_ranks(&configuration, p) : status;
+}
+
 cm_status cm_benchmark_scaling(cm_arguments *arguments) {
-    int ranks[MOST_ROWS], processors = cm_cpu_count();
-    int64_t most = processors, threads = 0;
-    char text[16], **argv;
+    plan p;
+    char **argv;
     if (cm_launch_find().launcher) return be_rank(arguments);
-    CM_TRY(cm_argument_int(arguments, "--num-devices", 1, MOST_RANKS, &most));
-    CM_TRY(cm_argument_int(arguments, "--threads", 0, 1024, &threads));
-    if (threads == 0) threads = most < processors ? processors / most : 1;
-    snprintf(text, sizeof text, "%d", (int)threads);
-    CM_TRY(make_command(arguments, text, &argv));
-    cm_status status = start_all(arguments, ranks, list_ranks((int)most, ranks), argv);
+    CM_TRY(make_plan(arguments, &p));
+    CM_TRY(make_command(arguments, p.threads, &argv));
+    cm_status status = start_all(arguments, &p, argv);
     free(argv);
     return status;
 }

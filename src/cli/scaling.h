@@ -12,13 +12,15 @@ extern "C" {
 enum { CM_SCALING_SUMS = 6 }; /* the last one is of as many bytes as a gradient */
 
 typedef struct cm_scaling {
+    char backend[8];
     int ranks, threads; /* threads of each rank */
     int batch;          /* of the whole run, as all counts here */
     int64_t parameters;
     double update;  /* seconds of an update of all ranks together */
     double compute; /* of the same rows of each rank, at the same time, by ranks that do not know of each other */
-    double reduce;  /* of an update, in which gradients are summed over ranks */
-    double exposed; /* of these, behind the backward pass. Waiting for slower ranks is in neither */
+    double reduce;  /* of an update, in which gradients are summed over ranks; on GPUs of such a sum by itself */
+    double exposed; /* of these, behind the backward pass. Waiting for slower ranks is in neither. On GPUs, where the
+                       host does not see when they begin and end: what an update takes more than `compute` */
     struct {
         int64_t bytes;
         double seconds;

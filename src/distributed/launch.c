@@ -41,12 +41,10 @@ cm_status cm_launch_check_found(const cm_launch_found *found) {
                    found->ranks);
 }
 
-/* Ranks that mpirun has room for in an allocation of SLURM, on machines that it is told of; 0: there is no allocation.
- */
-static int allocated_ranks(void) { return getenv("SLURM_JOB_ID") ? number_of("SLURM_NTASKS") : 0; }
+int cm_launch_allocated(void) { return getenv("SLURM_JOB_ID") ? number_of("SLURM_NTASKS") : 0; }
 
 cm_status cm_launch_check(const cm_launch *launch) {
-    int processors = cm_cpu_count(), tasks = allocated_ranks();
+    int processors = cm_cpu_count(), tasks = cm_launch_allocated();
     if (launch->oversubscribe || launch->ranks <= (tasks > 0 ? tasks : processors)) return CM_OK;
     if (tasks > 0) {
         return cm_fail(CM_ERR_INPUT,
@@ -248,7 +246,7 @@ static int write_command(const cm_launch *launch, char *own, char hosts[48], cha
     if (launch->oversubscribe) out[count++] = "--oversubscribe";
     out[count++] = "--bind-to";
     out[count++] = "none";
-    if (allocated_ranks() == 0) {
+    if (cm_launch_allocated() == 0) {
         out[count++] = "--host";
         out[count++] = hosts;
         if (!getenv("OMPI_MCA_pml")) {

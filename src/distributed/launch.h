@@ -33,6 +33,10 @@ typedef struct cm_launch {
     FILE *output;       /* takes what the ranks print, borrowed; NULL: stdout */
 } cm_launch;
 
+/* Ranks that mpirun has room for in the allocation of SLURM that we are in, on machines that it is told of; 0: in none.
+ */
+int cm_launch_allocated(void);
+
 /* CM_OK if the ranks find a processor each on this machine, or a task each in the allocation, or need none; else
  * CM_ERR_INPUT. */
 cm_status cm_launch_check(const cm_launch *launch) CM_MUST_USE;

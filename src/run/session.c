@@ -69,28 +69,27 @@ static const char *backend_name(const cm_run_options *o) {
 }
 
 /* "auto" is the first backend of the build that opens; why the GPU was passed over is kept. */
-static cm_status open_backend(const char *name, cm_session *session) {
+static cm_status open_backend(const char *name, int place, char no_gpu[CM_SESSION_WHY], cm_backend **out) {
     cm_status status = CM_ERR_ABSENT;
+    no_gpu[0] = '\0';
     if (strcmp(name, "auto") != 0) {
-        status = cm_backend_open_at(name, session->comm->local_rank, &session->backend);
+        status = cm_backend_open_at(name, place, out);
         return status == CM_OK ? CM_OK : cm_fail_in(status, "backend %s", name);
     }
     for (const cm_backend_class *const *kind = cm_backend_classes(); *kind; kind++) {
-        status = cm_backend_open_at((*kind)->name, session->comm->local_rank, &session->backend);
+        status = cm_backend_open_at((*kind)->name, place, out);
         if (status == CM_OK) return CM_OK;
-        if (strcmp((*kind)->name, "cuda") == 0)
-            snprintf(session->no_gpu, sizeof session->no_gpu, "%s", cm_error_message());
+        if (strcmp((*kind)->name, "cuda") == 0) snprintf(no_gpu, CM_SESSION_WHY, "%s", cm_error_message());
     }
     return status;
 }
 
 /* Where one rank finds a GPU and another none they would not sum in the same way. */
-static cm_status check_same_backend(cm_session *s) {
-    cm_comm *comm = s->comm;
+static cm_status check_same_backend(const cm_backend *backend, cm_comm *comm) {
     enum { NAME = 8 };
     char mine[NAME] = "", *all = NULL;
     int other = 0;
-    snprintf(mine, sizeof mine, "%s", s->backend->kind->name);
+    snprintf(mine, sizeof mine, "%s", backend->kind->name);
     CM_TRY(cm_alloc(&all, (size_t)comm->size, NAME, "names of backends"));
     cm_status status = comm->all_gather(comm, mine, NAME, all);
     while (status == CM_OK && other < comm->size && strncmp(all + other * NAME, all, NAME) == 0) other++;
@@ -103,19 +102,27 @@ static cm_status check_same_backend(cm_session *s) {
     return status;
 }
 
-static cm_status join_devices(cm_session *s) {
-    cm_comm *comm = s->comm;
-    const int devices = s->backend->devices;
+cm_status cm_session_check_devices(const cm_backend *backend, int ranks, bool oversubscribe) {
+    const int devices = backend->devices;
+    if (backend->device->is_host || ranks <= devices || ranks == 1 || oversubscribe) return CM_OK;
+    return cm_fail(CM_ERR_INPUT,
+                   "%d ranks, but this machine has %d GPU%s for cumind (CUDA_VISIBLE_DEVICES may hide some): take "
+                   "fewer ranks, add --oversubscribe, or use --backend cpu",
+                   ranks, devices, devices == 1 ? "" : "s");
+}
+
+static cm_status join_devices(const cm_backend *backend, cm_comm *comm) {
     if (comm->size == 1) return CM_OK;
-    CM_TRY(check_same_backend(s));
-    if (s->backend->device->is_host) return CM_OK;
-    if (comm->local_size > devices && !comm->oversubscribe) {
-        return cm_fail(CM_ERR_INPUT,
-                       "%d ranks, but this machine has %d GPU%s for cumind (CUDA_VISIBLE_DEVICES may hide some): take "
-                       "fewer ranks, add --oversubscribe, or use --backend cpu",
-                       comm->local_size, devices, devices == 1 ? "" : "s");
-    }
-    return cm_comm_join_devices(comm, comm->local_size > devices);
+    CM_TRY(check_same_backend(backend, comm));
+    if (backend->device->is_host) return CM_OK;
+    CM_TRY(cm_session_check_devices(backend, comm->local_size, comm->oversubscribe));
+    return cm_comm_join_devices(comm, comm->local_size > backend->devices);
+}
+
+cm_status cm_session_backend(const cm_run_options *options, cm_comm *comm, char no_gpu[CM_SESSION_WHY],
+                             cm_backend **out) {
+    CM_TRY(open_backend(backend_name(options), comm->local_rank, no_gpu, out));
+    return join_devices(*out, comm);
 }
 
 cm_status cm_session_dtype(const cm_run_options *o, const cm_backend *backend, cm_dtype *out) {
@@ -178,8 +185,7 @@ static cm_status open_all(cm_session *s) {
     CM_TRY(check_environment(&s->configuration.env, &s->env.spec));
     CM_TRY(check_policy(s));
     CM_TRY(open_network(s));
-    CM_TRY(open_backend(backend_name(&s->configuration.run), s));
-    CM_TRY(join_devices(s));
+    CM_TRY(cm_session_backend(&s->configuration.run, s->comm, s->no_gpu, &s->backend));
     CM_TRY(cm_session_dtype(&s->configuration.run, s->backend, &s->compute));
     return cm_pool_create(s->configuration.run.threads, &s->pool);
 }

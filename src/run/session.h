@@ -14,6 +14,8 @@
 extern "C" {
 #endif
 
+enum { CM_SESSION_WHY = 256 };
+
 typedef struct cm_session {
     cm_configuration configuration; /* a copy; sizes of environment and supports filled in */
     cm_env env;
@@ -22,8 +24,8 @@ typedef struct cm_session {
     cm_pool *pool;       /* owned */
     cm_comm *comm;       /* of the ranks; borrowed, or `single` */
     cm_comm single;
-    char no_gpu[256]; /* why "auto" took the CPU, one line; "" if it did not */
-    cm_dtype compute; /* of matrix products; may be CM_F32 where bfloat16 was asked for and is not native */
+    char no_gpu[CM_SESSION_WHY]; /* why "auto" took the CPU, one line; "" if it did not */
+    cm_dtype compute;            /* of matrix products; may be CM_F32 where bfloat16 was asked for and is not native */
 } cm_session;
 
 /* Opens all of it, for the ranks of `comm` (borrowed; NULL: one alone). Ranks of one machine take a GPU each, and all
@@ -32,6 +34,14 @@ typedef struct cm_session {
  * have the same one; those of cm_comm_join_devices. *out is owned by the caller. */
 cm_status cm_session_open(const cm_configuration *configuration, cm_comm *comm, cm_session **out) CM_MUST_USE;
 void cm_session_close(cm_session *session); /* NULL is allowed */
+
+/* The backend of a session by itself: opened for this rank of `comm`, and joined with those of the others. *out is to
+ * be closed also after an error, and NULL must be in it before. */
+cm_status cm_session_backend(const cm_run_options *options, cm_comm *comm, char no_gpu[CM_SESSION_WHY],
+                             cm_backend **out) CM_MUST_USE;
+
+/* CM_ERR_INPUT if a machine with the devices of `backend` is to have more ranks than these and they may not share. */
+cm_status cm_session_check_devices(const cm_backend *backend, int ranks, bool oversubscribe) CM_MUST_USE;
 
 /* The type of matrix products on a backend: the one asked for, or float32, with a warning, where that is bfloat16 and
  * not native. Errors: CM_ERR_INPUT for float16 where it is not native. */

@@ -93,7 +93,6 @@ START_TEST(what_cannot_be_shared_or_started_is_one_line) {
         const char *arguments, *says;
     } rows[] = {{SMALL "--set batch_size=33", "Training.batch_size is 33, which 2 ranks"},
                 {"benchmark scaling --num-devices 4000", "add --oversubscribe"},
-                {"benchmark scaling --num-devices 2 --backend cuda", "on CPUs only: leave out --backend cuda"},
                 {"benchmark scaling --num-devices 0", "--num-devices"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cm_program_run(cm_test_folder, rows[i].arguments, &output);

@@ -4,13 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "core/file.h"
 #include "support/folder.h"
 #include "support/main.h"
+#include "support/program.h"
 
-/* A program of the rehearsal with its arguments; its output has to contain `part`. */
-static void run(const char *command, const char *part) {
+/* A program of the rehearsal with its arguments, and what it has to end with; its output has to contain `part`. */
+static void run(const char *command, int expected, const char *part) {
     char line[1024], path[512], *text = NULL;
     size_t size;
     snprintf(path, sizeof path, "%s/said", cm_test_folder);
@@ -19,7 +21,7 @@ static void run(const char *command, const char *part) {
              cm_test_folder, CM_TEST_REHEARSAL, cm_test_folder, CM_TEST_REHEARSAL, command);
     const int status = system(line);
     ck_assert_int_eq(cm_file_read(path, 1 << 20, &text, &size), CM_OK);
-    ck_assert_msg(status == 0, "%s: status %d: %s", command, status, text);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == expected, "%s: status %d: %s", command, status, text);
     ck_assert_msg(strstr(text, part) != NULL, "%s: no `%s` in: %s", command, part, text);
     free(text);
 }
@@ -45,15 +47,38 @@ static const struct {
     {"cumind test-cases " CM_TEST_CASES "/search --backend cuda --quiet", "0 failed"},
 };
 
-START_TEST(programs_run_where_the_host_cannot_see_the_memory) { run(rows[_i].command, rows[_i].part); }
+START_TEST(programs_run_where_the_host_cannot_see_the_memory) { run(rows[_i].command, 0, rows[_i].part); }
+END_TEST
+
+#define SMALL   " --backend cuda --num-devices 2 --set num_simulations=2 --set hidden_dim=16 --set memory_steps=8192 "
+#define SCALING "cumind benchmark scaling" SMALL "--set min_memory_steps=256 --updates 4 --seconds 0.01"
+
+/* Two ranks, with tests/modules/nccl.c between their devices, which are one. */
+static const struct {
+    const char *command;
+    int status;
+    const char *part;
+} rows_of_ranks[] = {
+    {"cumind train" SMALL "--oversubscribe --seed 1 --env-steps 600 --run run --set final_evaluation_episodes=0", 0,
+     "% of the plan"},
+    {SCALING " --oversubscribe", 0, "backend cuda, 1 thread per rank"},
+    {SCALING " --oversubscribe --json", 0, "\"backend\": \"cuda\", \"ranks\": 2"},
+    {SCALING, 2, "2 ranks, but this machine has 1 GPU for cumind"},
+};
+
+START_TEST(ranks_share_a_device) {
+    if (!cm_program_has_mpi()) return;
+    run(rows_of_ranks[_i].command, rows_of_ranks[_i].status, rows_of_ranks[_i].part);
+}
 END_TEST
 
 int main(void) {
     Suite *suite = suite_create("run/rehearsal");
     TCase *tests = tcase_create("all");
     tcase_set_timeout(tests, 60);
-    tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
+    tcase_add_checked_fixture(tests, cm_program_folder_for_ranks, cm_test_folder_remove);
     tcase_add_loop_test(tests, programs_run_where_the_host_cannot_see_the_memory, 0, (int)(sizeof rows / sizeof *rows));
+    tcase_add_loop_test(tests, ranks_share_a_device, 0, (int)(sizeof rows_of_ranks / sizeof *rows_of_ranks));
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
 }
