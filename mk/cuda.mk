@@ -48,10 +48,15 @@ $(BUILD)/src/%.c.o: src/%.c $(BUILD)/flags.stamp $(BUILD)/cuda/flags.stamp
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -isystem $(dir $(NVCC))../include $(CUDA_DEFINES) -MMD -MP -c $< -o $@
 
-$(BUILD)/lib/cumind_cuda.so: $(CUDA_OBJ)
+$(BUILD)/lib/cumind_cuda.so: $(CUDA_OBJ) mk/module.map
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(NVCC) -shared $(CUDA_CODE) $^ -L$(CUDA_LIB) -Xlinker -rpath=$(CUDA_LIB) -lcublasLt -lcudnn -o $@
+	$(Q)$(NVCC) -shared $(CUDA_CODE) $(CUDA_OBJ) -Xlinker --version-script=mk/module.map -L$(CUDA_LIB) -Xlinker -rpath=$(CUDA_LIB) -lcublasLt -lcudnn -o $@
+
+# The module shows nothing but its entry, and programs that open it have all that it calls of them.
+check-module: cuda
+	+@$(SUBMAKE) $(PROGRAMS)
+	@scripts/check_module $(CUDA_MODULE) $(PROGRAMS) $(wildcard $(GPU_TESTS))
 
 # cuDNN plans convolutions for GPUs that are not there, and compiles kernels where it finds a driver's functions; where it is
 # not installed the test says so.
@@ -75,5 +80,5 @@ gpu-check-tests: $(GPU_TESTS)
 REPORT ?= gpu-report.md
 gpu-check: ## builds for the GPU that is here, runs its tests and benchmarks within 9 minutes and writes gpu-report.md
 	@BUILD='$(BUILD)' JOBS='$(JOBS)' scripts/gpu_check '$(REPORT)'
-.PHONY: cuda cuda-build gpu-check gpu-check-tests
+.PHONY: cuda cuda-build check-module gpu-check gpu-check-tests
 -include $(CUDA_OBJ:.o=.d)

@@ -15,8 +15,8 @@ $(MPI_OBJ): $(BUILD)/%.o: %.c $(BUILD)/flags.stamp | $(PROBE)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(MPI_CFLAGS) -DCM_VERSION=\"$(VERSION)\" -fPIC -MMD -MP -c $< -o $@
 
-$(BUILD)/lib/cumind_mpi.so: $(MPI_OBJ)
+$(BUILD)/lib/cumind_mpi.so: $(MPI_OBJ) mk/module.map
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(MPI_CC) $(CFLAGS) $(LDFLAGS) -shared $^ -o $@
+	$(Q)$(MPI_CC) $(CFLAGS) $(LDFLAGS) -shared $(MPI_OBJ) -Wl,--version-script=mk/module.map -o $@
 -include $(MPI_OBJ:.o=.d)
