@@ -59,7 +59,6 @@ LAUNCHER(cm_columns_whole, cm_columns_args)
 LAUNCHER(cm_consistency_rows, cm_loss_args)
 LAUNCHER(cm_copy_each, cm_index_args)
 LAUNCHER(cm_dense_action_slopes, cm_dense_args)
-LAUNCHER(cm_dense_begin_each, cm_dense_args)
 LAUNCHER(cm_dense_end_each, cm_dense_args)
 LAUNCHER(cm_embed_each, cm_index_args)
 LAUNCHER(cm_embed_slopes, cm_index_args)
@@ -109,7 +108,6 @@ cm_status cm_product_prepare(cm_stream *stream, const cm_product *product, cm_pr
     (void)stream;
     *out = malloc(sizeof **out);
     ck_assert_ptr_nonnull(*out);
-    ck_assert(!(product->relu && product->accumulate && product->bias));
     (*out)->product = *product;
     return CM_OK;
 }
@@ -147,7 +145,7 @@ cm_status cm_product_run(cm_stream *stream, const cm_product_plan *plan, const c
                 sum += operand_at(data->a, p->a_row, p->a_across, p->type, i, k) *
                        operand_at(data->b, p->b_row, !p->b_across, p->type, j, k);
             if (p->bias) sum += (double)data->bias[j];
-            *c = (float)(p->relu && sum <= 0.0 ? 0.0 : sum);
+            *c = (float)sum;
         }
     return CM_OK;
 }

@@ -1,4 +1,4 @@
-/* Dense layers: a product whose epilogue does bias and relu, and kernels for what it cannot do. */
+/* Dense layers: a product whose epilogue adds the bias, and a kernel for what it cannot do. */
 #include "backend/cuda/dense.h"
 
 #include "backend/cuda/columns.h"
@@ -61,11 +61,14 @@ static void set_encoding(cm_dense_args *args, const cm_call *call, const cm_tens
 
 /* ---- forward ---- */
 
-/* y += relu(...) and y += (... + action) need the product by itself first. */
-static bool is_apart(const cm_call *call) {
-    bool more = call->attr.activation != CM_ACT_NONE || CM_ARG(call, dense, action)->data;
-    return CM_ADDS(call, dense, y) && more;
+/* Has a kernel something to do behind the product? */
+static bool has_end(const cm_call *call) {
+    return call->attr.activation != CM_ACT_NONE || CM_ARG(call, dense, action)->data;
 }
+
+/* y += relu(...) and y += (... + action) need the product by itself first; without adding it waits in the place of y.
+ */
+static bool is_apart(const cm_call *call) { return CM_ADDS(call, dense, y) && has_end(call); }
 
 static operand forward_x(const cm_call *call) {
     return operand_of(call, CM_ARG(call, dense, x), CM_ARG(call, dense, narrow_x));
@@ -87,7 +90,7 @@ static forward_places places_of(const cm_call *call, const operand *x) {
 static cm_status make_dense(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *y = CM_ARG(call, dense, y), *weight = CM_ARG(call, dense, weight);
     const operand x = forward_x(call);
-    bool narrow = is_narrow(call), apart = is_apart(call), action = CM_ARG(call, dense, action)->data != NULL;
+    const bool narrow = is_narrow(call), apart = is_apart(call);
     plan->workspace = places_of(call, &x).bytes;
     if (narrow) CM_TRY(cm_weights_acquire(stream, weight, x.t.dim[1], call->attr.compute, &plan->copy));
     cm_product product = {.m = x.t.dim[0],
@@ -102,9 +105,8 @@ static cm_status make_dense(cm_stream *stream, const cm_call *call, cm_cuda_plan
                           .c_gap = gap_of(y->data, apart),
                           .bias_gap = cm_alignment_gap(CM_ARG(call, dense, bias)->data),
                           .type = call->attr.compute,
-                          .bias = !apart && !action && CM_ARG(call, dense, bias)->data,
-                          .relu = !apart && call->attr.activation == CM_ACT_RELU,
-                          .accumulate = !apart && (action || CM_ADDS(call, dense, y))};
+                          .bias = !has_end(call) && CM_ARG(call, dense, bias)->data,
+                          .accumulate = !apart && CM_ADDS(call, dense, y)};
     return cm_product_prepare(stream, &product, &plan->product[0]);
 }
 
@@ -112,30 +114,31 @@ cm_status cm_cuda_dense_prepare(cm_stream *stream, cm_call *call) {
     return cm_cuda_plan_find(stream, call, CM_T_dense_weight, make_dense);
 }
 
-cm_status cm_cuda_dense(cm_stream *stream, const cm_call *call) {
-    const cm_cuda_plan *plan = call->plan;
-    const cm_tensor *y = CM_ARG(call, dense, y), *weight = CM_ARG(call, dense, weight);
-    const cm_tensor *action = CM_ARG(call, dense, action);
-    const operand x = forward_x(call);
-    forward_places p = places_of(call, &x);
-    bool apart = is_apart(call);
-    cm_product_data data = {NULL, weight->data, CM_ARG(call, dense, bias)->data, y->data};
+/* y (+)= act(product + bias + encoding). */
+static cm_status run_end(cm_stream *stream, const cm_call *call, const cm_product_data *data, int inputs) {
+    const cm_tensor *y = CM_ARG(call, dense, y);
     cm_dense_args args = {.y = cm_rows_of(y),
+                          .x = {data->c, is_apart(call) ? y->dim[1] : y->stride},
                           .n = y->dim[1],
-                          .bias = data.bias,
+                          .bias = data->bias,
                           .activation = call->attr.activation,
                           .add = CM_ADDS(call, dense, y)};
-    int64_t items = (int64_t)y->dim[0] * y->dim[1];
-    set_encoding(&args, call, weight, action, x.t.dim[1]);
-    if (is_narrow(call)) data.b = plan->copy->block.base;
-    CM_TRY(make_operand(stream, call, &x, p.x, &data.a));
-    if (apart) data.c = cm_ops_at(stream, p.y);
-    if (!apart && action->data) CM_LAUNCH(stream, call, cm_dense_begin_each, &args, items, 1);
-    CM_TRY(cm_product_run(stream, plan->product[0], &data));
-    if (!apart) return CM_OK;
-    args.x = (cm_rows){data.c, y->dim[1]};
-    CM_LAUNCH(stream, call, cm_dense_end_each, &args, items, 1);
+    set_encoding(&args, call, CM_ARG(call, dense, weight), CM_ARG(call, dense, action), inputs);
+    CM_LAUNCH(stream, call, cm_dense_end_each, &args, (int64_t)y->dim[0] * y->dim[1], 1);
     return CM_OK;
+}
+
+cm_status cm_cuda_dense(cm_stream *stream, const cm_call *call) {
+    const cm_cuda_plan *plan = call->plan;
+    const operand x = forward_x(call);
+    const forward_places p = places_of(call, &x);
+    cm_product_data data = {NULL, CM_ARG(call, dense, weight)->data, CM_ARG(call, dense, bias)->data,
+                            CM_ARG(call, dense, y)->data};
+    if (is_narrow(call)) data.b = plan->copy->block.base;
+    if (is_apart(call)) data.c = cm_ops_at(stream, p.y);
+    CM_TRY(make_operand(stream, call, &x, p.x, &data.a));
+    CM_TRY(cm_product_run(stream, plan->product[0], &data));
+    return has_end(call) ? run_end(stream, call, &data, x.t.dim[1]) : CM_OK;
 }
 
 /* ---- backward ---- */

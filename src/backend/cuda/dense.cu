@@ -2,6 +2,5 @@
 #include "device/cuda/kernel.cuh"
 
 CM_LAUNCHER(cm_narrow_each, cm_dense_args)
-CM_LAUNCHER(cm_dense_begin_each, cm_dense_args)
 CM_LAUNCHER(cm_dense_end_each, cm_dense_args)
 CM_LAUNCHER(cm_dense_action_slopes, cm_dense_args)

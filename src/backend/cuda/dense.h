@@ -52,15 +52,7 @@ static CM_HD inline float cm_dense_offset(const cm_dense_args *k, const cm_encod
     return sum + e->value * cm_rounded(cm_row(&k->weight, column)[e->column], k->type);
 }
 
-/* Item: an element; 1 lane. y = bias + encoding, for a product to be added to. */
-CM_KERNEL void cm_dense_begin_each(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
-    cm_place at = cm_place_of(item, k->n);
-    (void)lanes;
-    cm_encoded e = cm_dense_encoded(k, at.row);
-    *cm_at(&k->y, at) = cm_dense_offset(k, &e, at.column);
-}
-
-/* y (+)= act(x + bias + encoding) at a place, x a finished product. */
+/* y (+)= act(x + bias + encoding) at a place, x a finished product, which may stand in y. */
 static CM_HD inline void cm_dense_end(const cm_dense_args *k, const cm_encoded *e, cm_place at, float x) {
     cm_put(cm_at(&k->y, at), cm_act_f(k->activation, x + cm_dense_offset(k, e, at.column)), k->add);
 }
@@ -88,7 +80,6 @@ CM_KERNEL void cm_dense_action_slopes(const cm_dense_args *k, int64_t item, cons
 }
 
 CM_KERNEL_ENTRY(cm_narrow_each, cm_dense_args)
-CM_KERNEL_ENTRY(cm_dense_begin_each, cm_dense_args)
 CM_KERNEL_ENTRY(cm_dense_end_each, cm_dense_args)
 CM_KERNEL_ENTRY(cm_dense_action_slopes, cm_dense_args)
 
