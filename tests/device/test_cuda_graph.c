@@ -137,7 +137,7 @@ START_TEST(work_that_fails_ends_its_capture_keeps_its_message_and_may_be_tried_a
     ck_assert_int_eq(run(&j, 1, 1), CM_OK);
     j.status = CM_ERR_INPUT;
     ck_assert_int_eq(run(&j, 1, 1), CM_ERR_INPUT);
-    ck_assert_str_eq(cm_error_message(), "graph \"a test\": the work fails");
+    ck_assert_str_eq(cm_error_message(), "graph \"a test\": the work fails"); /* which is not the capture's fault */
     ck_assert_int_eq(cm_fake.graphs, 0);
     j.status = CM_OK;
     ck_assert_int_eq(run(&j, 1, 1), CM_OK);
@@ -147,19 +147,55 @@ START_TEST(work_that_fails_ends_its_capture_keeps_its_message_and_may_be_tried_a
 }
 END_TEST
 
-START_TEST(waiting_or_taking_memory_while_capturing_is_an_error_that_leaves_nothing_open) {
+/* A capture that comes to nothing: because the work waits, here. */
+START_TEST(what_cannot_be_captured_runs_eagerly_and_after_three_captures_without_another) {
     int counter = 0;
     job j = {.launches = 1, .counter = &counter};
     ck_assert_int_eq(run(&j, 1, 1), CM_OK);
     j.waits = true;
-    ck_assert_int_eq(run(&j, 1, 1), CM_ERR_DEVICE);
-    ck_assert(strstr(cm_error_message(), "graph \"a test\": waiting for the GPU") != NULL);
-    ck_assert_int_eq(cm_fake.graphs, 0);
-    cm_buffer buffer;
-    j.waits = false;
+    for (int i = 2; i <= 6; i++) {
+        ck_assert_int_eq(run(&j, 1, 1), CM_OK);
+        ck_assert_int_eq(counter, i);
+        ck_assert_int_eq(cm_fake.graphs, 0);
+    }
+    ck_assert_int_eq(cm_fake_calls("capture_begin"), 3);
+    ck_assert_uint_eq(cm_cuda_graph_count(graph).eager, 6);
+    ck_assert(strncmp(logged, "graph \"a test\": waiting for the GPU", 35) == 0);
+    ck_assert(strstr(logged, "; it runs eagerly this time\n") != NULL);
+    ck_assert(strstr(logged, "; it runs eagerly from now on\n") != NULL);
+    j.waits = false; /* of other shapes it is tried again */
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(run(&j, 2, 1), CM_OK);
+    ck_assert_int_eq(counter, 8);
+    ck_assert_uint_eq(cm_cuda_graph_count(graph).launches, 1);
+}
+END_TEST
+
+/* Another thread may have disturbed it. */
+START_TEST(a_capture_that_comes_to_nothing_once_is_tried_again) {
+    int counter = 0;
+    job j = {.launches = 1, .counter = &counter};
     ck_assert_int_eq(run(&j, 1, 1), CM_OK);
-    ck_assert_int_eq(cm_buffer_create(&buffer, &device->base, 64, "a test"), CM_OK); /* the lock is free again */
-    cm_buffer_destroy(&buffer);
+    for (int i = 0; i < 4; i++) {
+        j.waits = true;
+        ck_assert_int_eq(run(&j, 1, (uint64_t)i), CM_OK);
+        j.waits = false;
+        ck_assert_int_eq(run(&j, 1, (uint64_t)i), CM_OK);
+    }
+    ck_assert_int_eq(counter, 9);
+    ck_assert_uint_eq(cm_cuda_graph_count(graph).launches, 4);
+    ck_assert(strstr(logged, "from now on") == NULL);
+}
+END_TEST
+
+START_TEST(a_lost_gpu_is_no_reason_to_run_eagerly) {
+    int counter = 0;
+    job j = {.launches = 1, .counter = &counter};
+    ck_assert_int_eq(run(&j, 1, 1), CM_OK);
+    cm_fake.fail = "launch", cm_fake.fail_at = 0, cm_fake.fail_times = 1, cm_fake.fail_result = CM_CU_ILLEGAL_ADDRESS;
+    ck_assert_int_eq(run(&j, 1, 1), CM_ERR_DEVICE);
+    cm_fake.fail = NULL;
+    ck_assert_int_eq(counter, 1);
+    ck_assert(strstr(cm_error_message(), "is lost") != NULL);
 }
 END_TEST
 
@@ -179,23 +215,29 @@ START_TEST(a_thread_that_captures_and_waits_for_the_device_is_told_so) {
 }
 END_TEST
 
-/* Each call of the driver fails once at each place where a capture makes it. */
+/* Each call of the driver fails once at each place where a capture makes it: only what was captured cannot be done
+ * otherwise. */
 START_TEST(a_driver_that_refuses_at_any_point_of_a_capture_leaves_nothing_open) {
     static const char *const names[] = {"capture_begin", "capture_end", "graph_nodes", "exec_create",
                                         "exec_update",   "exec_launch", "launch"};
-    int counter = 0;
+    int counter = 0, runs = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         job j = {.launches = 1, .counter = &counter};
         cm_cuda_graph_destroy(graph);
         graph = NULL;
         ck_assert_int_eq(run(&j, 1, 1), CM_OK);
-        bool update = strcmp(names[i], "exec_update") == 0;
+        runs++;
+        bool update = strcmp(names[i], "exec_update") == 0, launch = strcmp(names[i], "exec_launch") == 0;
         if (update) ck_assert_int_eq(run(&j, 1, 1), CM_OK);
+        runs += update;
         cm_fake.fail = names[i], cm_fake.fail_at = 0, cm_fake.fail_times = 1, cm_fake.fail_result = 1;
-        ck_assert_msg(run(&j, 1, update ? 2 : 1) == CM_ERR_DEVICE, "%s", names[i]);
+        ck_assert_msg(run(&j, 1, update ? 2 : 1) == (launch ? CM_ERR_DEVICE : CM_OK), "%s", names[i]);
+        runs += !launch;
         cm_fake.fail = NULL;
         ck_assert_msg(cm_fake.graphs == 0, "%s", names[i]);
         ck_assert_msg(run(&j, 1, 2) == CM_OK, "%s again", names[i]);
+        runs++;
+        ck_assert_msg(counter == runs, "%s: %d times, not %d", names[i], counter, runs);
     }
 }
 END_TEST
@@ -234,7 +276,9 @@ int main(void) {
     tcase_add_test(tc, a_changed_shape_runs_eagerly_and_is_captured_anew_with_a_line_each);
     tcase_add_test(tc, a_workspace_that_moved_is_a_new_capture);
     tcase_add_test(tc, work_that_fails_ends_its_capture_keeps_its_message_and_may_be_tried_again);
-    tcase_add_test(tc, waiting_or_taking_memory_while_capturing_is_an_error_that_leaves_nothing_open);
+    tcase_add_test(tc, what_cannot_be_captured_runs_eagerly_and_after_three_captures_without_another);
+    tcase_add_test(tc, a_capture_that_comes_to_nothing_once_is_tried_again);
+    tcase_add_test(tc, a_lost_gpu_is_no_reason_to_run_eagerly);
     tcase_add_test(tc, a_thread_that_captures_and_waits_for_the_device_is_told_so);
     tcase_add_test(tc, a_driver_that_refuses_at_any_point_of_a_capture_leaves_nothing_open);
     tcase_add_test(tc, another_thread_takes_memory_while_this_one_captures_again_and_again);

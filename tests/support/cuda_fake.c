@@ -366,7 +366,7 @@ static int exec_create(cm_cu_graph_exec *exec, cm_cu_graph graph, unsigned long 
 static int exec_update(cm_cu_graph_exec exec, cm_cu_graph graph, cm_cu_update *outcome) {
     ENTER_CONTEXT(exec_update);
     outcome->result = exec->graph.count != graph->count;
-    if (outcome->result) return CM_CU_GRAPH_UPDATE_FAILED;
+    if (outcome->result) return 910; /* CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE */
     exec->graph = *graph;
     return 0;
 }

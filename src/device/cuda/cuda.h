@@ -139,7 +139,8 @@ typedef struct cm_cuda_key {
 
 /* Runs `work` as a graph kept in *graph (NULL at first; owned by the caller through cm_cuda_graph_destroy). Where the
  * key differs from the last one the work is captured anew and the executable graph updated in place, or made anew where
- * that cannot be. With log_plans each capture is a line. Errors: those of work; CM_ERR_DEVICE. */
+ * that cannot be. Where a capture comes to nothing the work runs eagerly, which a warning says; after three in a row no
+ * more are tried. With log_plans each capture is a line. Errors: those of work; CM_ERR_DEVICE. */
 cm_status cm_cuda_graph_run(cm_cuda_lane *lane, const cm_cuda_key *key, cm_cuda_work work, void *context,
                             cm_cuda_graph **graph) CM_MUST_USE;
 void cm_cuda_graph_destroy(cm_cuda_graph *graph); /* NULL is allowed */

@@ -50,7 +50,6 @@ enum { /* results that are told apart; the runtime's numbers are the same */
        CM_CU_ECC = 214,
        CM_CU_UNAVAILABLE = 46,
        CM_CU_MISMATCH = 803, /* the driver's library and its kernel module */
-       CM_CU_GRAPH_UPDATE_FAILED = 910,
        CM_CU_UNKNOWN = 999
 };
 

@@ -1,4 +1,5 @@
-/* Captured graphs: once eagerly, captured the second time, replayed from then on. */
+/* Captured graphs: once eagerly, captured the second time, replayed from then on; eagerly where a capture comes to
+ * nothing. */
 #include <stdlib.h>
 
 #include "core/arena.h"
@@ -11,6 +12,7 @@ struct cm_cuda_graph {
     cm_cu_graph_exec exec;                  /* NULL until captured */
     bool warm;                              /* work of these shapes has run eagerly: it may be captured */
     bool captured;                          /* exec is of shapes, addresses, generation */
+    int refused;                            /* captures in a row that came to nothing */
     cm_cuda_graph_counts counts;
 };
 
@@ -41,7 +43,6 @@ static cm_status make_executable(cm_cuda_graph *graph, cm_cu_graph captured, con
             *how = "updated in place";
             return CM_OK;
         }
-        if (result != CM_CU_GRAPH_UPDATE_FAILED) return cm_cuda_result(device, result, "updating a graph");
         *how = "made executable anew";
         driver->exec_destroy(graph->exec);
         graph->exec = NULL;
@@ -90,7 +91,35 @@ static cm_status run_eagerly(const cm_cuda_key *key, cm_cuda_work work, void *co
     graph->warm = true;
     graph->captured = false;
     cm_status status = work(context);
-    return status == CM_OK ? CM_OK : cm_fail_in(status, "graph \"%s\", first run", key->name);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "graph \"%s\", eagerly", key->name);
+}
+
+/* So often in a row a capture is tried. */
+enum { TRIES = 3 };
+
+/* A capture has failed: the driver or a library refuses something in it, or another thread has disturbed it. That costs
+ * time, but is no reason to end a run. */
+static bool may_run_uncaptured(const cm_cuda_device *device, cm_status status) {
+    return (status == CM_ERR_DEVICE || status == CM_ERR_MEMORY) && !__atomic_load_n(&device->lost, __ATOMIC_RELAXED);
+}
+
+/* NULL `why`: it is captured. */
+static cm_status run_captured(cm_cuda_lane *lane, const cm_cuda_key *key, cm_cuda_work work, void *context,
+                              cm_cuda_graph *graph, const char *why) {
+    cm_status status = why ? capture_quietly(lane, key, work, context, graph, why) : CM_OK;
+    if (status != CM_OK) {
+        if (!may_run_uncaptured(lane->device, status)) return status;
+        graph->refused++;
+        cm_log(CM_WARNING, "%s; it runs eagerly %s", cm_error_message(),
+               graph->refused < TRIES ? "this time" : "from now on");
+        return run_eagerly(key, work, context, graph);
+    }
+    graph->refused = 0;
+    graph->counts.launches++;
+    __atomic_fetch_add(&lane->device->graphs_launched, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&lane->device->nodes_launched, graph->counts.nodes, __ATOMIC_RELAXED);
+    CM_CU_TRY(lane->device, key->name, exec_launch(graph->exec, lane->stream));
+    return CM_OK;
 }
 
 static cm_status open_graph(cm_cuda_lane *lane, cm_cuda_graph **graph) {
@@ -117,15 +146,10 @@ cm_status cm_cuda_graph_run(cm_cuda_lane *lane, const cm_cuda_key *key, cm_cuda_
     if (reshaped) {
         if (lane->device->log_plans && g->counts.captures > 0)
             cm_log(CM_INFO, "graph \"%s\": shapes changed, it runs eagerly and is captured anew", key->name);
-        return run_eagerly(key, work, context, g);
+        g->refused = 0;
     }
-    const char *why = reason(g, moved);
-    if (why) CM_TRY(capture_quietly(lane, key, work, context, g, why));
-    g->counts.launches++;
-    __atomic_fetch_add(&lane->device->graphs_launched, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&lane->device->nodes_launched, g->counts.nodes, __ATOMIC_RELAXED);
-    CM_CU_TRY(lane->device, key->name, exec_launch(g->exec, lane->stream));
-    return CM_OK;
+    if (reshaped || g->refused == TRIES) return run_eagerly(key, work, context, g);
+    return run_captured(lane, key, work, context, g, reason(g, moved));
 }
 
 void cm_cuda_graph_destroy(cm_cuda_graph *graph) {
