@@ -128,10 +128,13 @@ typedef struct cm_backend_class {
     cm_status (*open)(cm_backend *backend);                 /* fills what the class knows of cm_backend */
     void (*close)(cm_backend *backend);                     /* frees backend->state */
     bool narrow;                                            /* takes tensors of 16 bits (ops.def) */
-    size_t stream_bytes;                                    /* of the device that a stream takes for itself */
+    size_t stream_bytes;                                    /* of the device that a stream of calls takes for itself */
     cm_status (*stream_open)(cm_stream *stream);            /* fills stream->state */
     void (*stream_close)(cm_stream *stream);                /* frees it and all plans */
     cm_status (*prepare)(cm_stream *stream, cm_call *call); /* sets call->plan */
+    /* Bytes of the device that a call needs besides its tensors, which follow from its shapes. A stream takes the most
+     * that any of its calls needs, beside stream_bytes. NULL: none needs any. */
+    size_t (*workspace)(const cm_call *call);
     /* packs anew what lies in block[bytes] */
     cm_status (*repack)(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool);
     /* the same in the order of the stream, without waiting; NULL: repack does not wait either */

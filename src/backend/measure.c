@@ -20,10 +20,14 @@ typedef struct measure {
     int row_count;
     block *blocks; /* that are out, [count] */
     int count, capacity;
-    uintptr_t next; /* address of the next block */
-    size_t pinned;
-    int streams;
+    uintptr_t next;         /* address of the next block */
+    size_t pinned, streams; /* bytes */
 } measure;
+
+/* stream->state */
+typedef struct lane {
+    size_t bytes; /* that a stream of the calls that were prepared on it takes */
+} lane;
 
 static measure *of(const cm_device *device) { return (measure *)(uintptr_t)device; }
 
@@ -122,15 +126,21 @@ static void close_measure(cm_backend *backend) {
 }
 
 /* One that only copies takes nothing. */
-static cm_status count_stream(cm_stream *stream, cm_call *call) {
-    (void)call;
-    if (!stream->state) __atomic_fetch_add(&((measure *)stream->backend->state)->streams, 1, __ATOMIC_RELAXED);
-    stream->state = stream->backend->state;
+static cm_status count_call(cm_stream *stream, cm_call *call) {
+    measure *m = stream->backend->state;
+    const size_t bytes = m->kind.stream_bytes + (m->kind.workspace ? cm_align(m->kind.workspace(call)) : 0);
+    if (!stream->state) CM_TRY(cm_alloc(&stream->state, 1, sizeof(lane), "a plan of memory"));
+    lane *l = stream->state;
+    if (bytes <= l->bytes) return CM_OK;
+    __atomic_fetch_add(&m->streams, bytes - l->bytes, __ATOMIC_RELAXED);
+    l->bytes = bytes;
     return CM_OK;
 }
 
 static void uncount_stream(cm_stream *stream) {
-    if (stream->state) __atomic_fetch_sub(&((measure *)stream->backend->state)->streams, 1, __ATOMIC_RELAXED);
+    const lane *l = stream->state;
+    if (l) __atomic_fetch_sub(&((measure *)stream->backend->state)->streams, l->bytes, __ATOMIC_RELAXED);
+    free(stream->state);
 }
 
 static cm_status compute_nothing(cm_stream *stream, const cm_call *call) {
@@ -151,7 +161,7 @@ static const cm_backend_class measure_class = {
     .open = open_measure,
     .close = close_measure,
     .stream_close = uncount_stream,
-    .prepare = count_stream,
+    .prepare = count_call,
     .write = write_stream,
     .read = read_stream,
     .run =
@@ -168,6 +178,8 @@ cm_status cm_measure_open(const cm_backend *of, cm_backend **out) {
     m->kind = measure_class;
     m->kind.search_kernels = of->kind->search_kernels;
     m->kind.narrow = of->kind->narrow;
+    m->kind.stream_bytes = of->kind->stream_bytes;
+    m->kind.workspace = of->kind->workspace;
     (*out)->kind = &m->kind;
     return CM_OK;
 }
@@ -180,4 +192,4 @@ int cm_measure_rows(const cm_backend *backend, cm_measured rows[CM_MEASURE_ROWS]
 
 size_t cm_measure_pinned(const cm_backend *backend) { return ((const measure *)backend->state)->pinned; }
 
-int cm_measure_streams(const cm_backend *backend) { return ((const measure *)backend->state)->streams; }
+size_t cm_measure_streams(const cm_backend *backend) { return ((const measure *)backend->state)->streams; }

@@ -25,8 +25,8 @@ cm_status cm_measure_open(const cm_backend *of, cm_backend **out) CM_MUST_USE;
 /* The rows so far, in the order of their first block; returns how many (at most CM_MEASURE_ROWS: those beyond count in
  * the last one). */
 int cm_measure_rows(const cm_backend *measure, cm_measured rows[CM_MEASURE_ROWS]);
-int cm_measure_streams(const cm_backend *measure);   /* that are open, and compute */
-size_t cm_measure_pinned(const cm_backend *measure); /* bytes of pinned memory of the host that are out */
+size_t cm_measure_streams(const cm_backend *measure); /* bytes that open streams take for themselves and their calls */
+size_t cm_measure_pinned(const cm_backend *measure);  /* bytes of pinned memory of the host that are out */
 
 #ifdef __cplusplus
 }

@@ -68,7 +68,7 @@ static void fill(plan *p, const cm_session *s, const cm_backend *measure) {
     }
     if (s->compute != CM_F32) add(p, "16-bit copies of weights", weights / 2);
     p->pinned = cm_measure_pinned(measure);
-    add(p, "streams", (size_t)cm_measure_streams(measure) * s->backend->kind->stream_bytes);
+    add(p, "streams", cm_measure_streams(measure));
 }
 
 static cm_status create_all(cm_run *probe, cm_trainer **trainer) {

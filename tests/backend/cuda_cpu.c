@@ -303,7 +303,7 @@ enum { GUARD = 64, GUARD_BYTE = 0x5a };
 
 typedef struct lane {
     unsigned char *workspace; /* [bytes + GUARD] */
-    size_t bytes, most;       /* as reserved last, and ever */
+    size_t bytes;             /* as reserved last */
     void *plans;
 } lane;
 
@@ -335,7 +335,6 @@ cm_status cm_ops_reserve(cm_stream *stream, size_t bytes) {
     memset(l->workspace, 0xff, bytes);
     memset(l->workspace + bytes, GUARD_BYTE, GUARD);
     l->bytes = bytes;
-    if (bytes > l->most) l->most = bytes;
     return CM_OK;
 }
 
@@ -359,8 +358,13 @@ static void stream_close(cm_stream *stream) {
     free(stream->state);
 }
 
+static size_t workspace(const cm_call *call) {
+    return cm_cuda_ops[call->op].workspace ? cm_cuda_ops[call->op].workspace(call) : 0;
+}
+
 static cm_status prepare(cm_stream *stream, cm_call *call) {
     call->plan = NULL;
+    CM_TRY(cm_ops_reserve(stream, workspace(call)));
     return cm_cuda_ops[call->op].prepare ? cm_cuda_ops[call->op].prepare(stream, call) : CM_OK;
 }
 
@@ -380,11 +384,9 @@ static cm_status open_state(cm_backend *backend) {
 
 static void close_state(cm_backend *backend) { cm_weights_close(backend->state); }
 
-/* The runs are the backend's own functions, on workspace of the size of the call's plan; of those without one, of the
- * most that was reserved. */
+/* The runs are the backend's own functions, on workspace of the size that they say. */
 static cm_status run(cm_stream *stream, const cm_call *call) {
-    const cm_cuda_plan *plan = call->plan;
-    CM_TRY(cm_ops_reserve(stream, plan ? plan->workspace : lane_of(stream)->most));
+    CM_TRY(cm_ops_reserve(stream, workspace(call)));
     return cm_cuda_ops[call->op].run(stream, call);
 }
 
@@ -397,6 +399,7 @@ const cm_backend_class cuda_cpu_class = {
     .stream_open = stream_open,
     .stream_close = stream_close,
     .prepare = prepare,
+    .workspace = workspace,
     .repack = repack,
     .renew = renew,
     .fuse = cm_row_pass_create,

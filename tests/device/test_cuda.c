@@ -244,8 +244,11 @@ START_TEST(a_workspace_grows_never_shrinks_and_says_when_it_moves) {
     ck_assert_int_eq(cm_cuda_lane_reserve(&lane, 2000), CM_OK);
     ck_assert_uint_eq(lane.generation, generation + 1);
     ck_assert_uint_eq(device->taken, 2048);
+    ck_assert_uint_eq(device->peak, 2048); /* never both at once */
+    generation = lane.generation;
     ck_assert_int_eq(cm_cuda_lane_reserve(&lane, 2000000000), CM_ERR_MEMORY);
-    ck_assert_uint_eq(lane.workspace_bytes, 2048); /* the old one stands */
+    ck_assert_uint_eq(lane.workspace_bytes, 2048); /* there is one as before, elsewhere */
+    ck_assert(lane.workspace && lane.generation > generation);
     cm_cuda_lane_close(&lane);
     ck_assert_uint_eq(device->taken, 0);
 }

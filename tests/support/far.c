@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/arena.h"
 #include "support/tree_cpu.h"
 
 /* ---- the device: blocks of the host under addresses that no processor accepts ---- */
@@ -93,7 +94,9 @@ typedef struct work {
 struct lane {
     work *works; /* [room], from number `first` on */
     size_t first, given, done, room;
-    bool is_prompt; /* while something is recorded */
+    bool is_prompt;  /* while something is recorded */
+    void *workspace; /* of its calls, of the device; nobody looks at it */
+    size_t workspace_bytes;
     lane *next;
 };
 
@@ -163,8 +166,21 @@ static void stream_close(cm_stream *stream) {
     while (*at != l) at = &(*at)->next;
     *at = l->next;
     pthread_mutex_unlock(&turn);
+    give(&cm_far_device, l->workspace, l->workspace_bytes);
     free(l->works);
     free(l);
+}
+
+/* As much as the call's first tensor. */
+static size_t workspace(const cm_call *call) { return call->t[0].data ? cm_tensor_bytes(&call->t[0]) : 0; }
+
+static cm_status prepare(cm_stream *stream, cm_call *call) {
+    lane *l = stream->state;
+    const size_t bytes = cm_align(workspace(call));
+    if (bytes <= l->workspace_bytes) return CM_OK;
+    give(&cm_far_device, l->workspace, l->workspace_bytes);
+    l->workspace_bytes = bytes;
+    return take(&cm_far_device, bytes, "workspace of a stream", &l->workspace);
 }
 
 static void note(char event) {
@@ -310,6 +326,8 @@ static const cm_backend_class far_class = {
     .stream_bytes = CM_FAR_STREAM_BYTES,
     .stream_open = stream_open,
     .stream_close = stream_close,
+    .prepare = prepare,
+    .workspace = workspace,
     .write = write_stream,
     .read = read_stream,
     .push = push,

@@ -7,19 +7,17 @@ enum { MEAN, SECOND, TOTAL, VECTORS = 4 };
 
 static cm_chunks chunks_of(const cm_tensor *x) { return cm_chunks_of(cm_vector_count(x), cm_tensor_last(x), 2); }
 
-static cm_status reserve(cm_stream *stream, const cm_tensor *x) {
-    cm_chunks chunks = chunks_of(x);
-    return cm_ops_reserve(stream, cm_chunks_bytes(&chunks) + VECTORS * (size_t)chunks.columns * sizeof(float));
+static size_t workspace_of(const cm_tensor *x) {
+    const cm_chunks chunks = chunks_of(x);
+    return cm_chunks_bytes(&chunks) + VECTORS * (size_t)chunks.columns * sizeof(float);
 }
 
-cm_status cm_cuda_batch_norm_prepare(cm_stream *stream, cm_call *call) {
-    return reserve(stream, CM_ARG(call, batch_norm, x));
+size_t cm_cuda_batch_norm_workspace(const cm_call *call) { return workspace_of(CM_ARG(call, batch_norm, x)); }
+size_t cm_cuda_batch_norm_backward_workspace(const cm_call *call) {
+    return workspace_of(CM_ARG(call, batch_norm_backward, x));
 }
-cm_status cm_cuda_batch_norm_backward_prepare(cm_stream *stream, cm_call *call) {
-    return reserve(stream, CM_ARG(call, batch_norm_backward, x));
-}
-cm_status cm_cuda_batch_norm_inference_backward_prepare(cm_stream *stream, cm_call *call) {
-    return reserve(stream, CM_ARG(call, batch_norm_inference_backward, x));
+size_t cm_cuda_batch_norm_inference_backward_workspace(const cm_call *call) {
+    return workspace_of(CM_ARG(call, batch_norm_inference_backward, x));
 }
 
 static cm_batch_norm_args args_of(const cm_call *call, const cm_tensor *x) {

@@ -85,9 +85,10 @@ static forward_places places_of(const cm_call *call) {
     return p;
 }
 
+size_t cm_cuda_conv2d_workspace(const cm_call *call) { return places_of(call).bytes; }
+
 static cm_status make_conv2d(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *t[3] = {CM_ARG(call, conv2d, x), CM_ARG(call, conv2d, weight), CM_ARG(call, conv2d, y)};
-    plan->workspace = places_of(call).bytes;
     if (is_narrow(call)) CM_TRY(acquire(stream, call, t[1], plan));
     cm_convolution convolution = convolution_of(call, CM_CONVOLVE, t);
     convolution.accumulate = !is_apart(call) && CM_ADDS(call, conv2d, y);
@@ -158,6 +159,12 @@ static size_t sums_place(const cm_call *call, size_t *bytes) {
     return cm_ops_piece(bytes, sums->dtype == CM_ARG(call, conv2d_norm, y)->dtype ? 0 : cm_tensor_bytes(sums));
 }
 
+size_t cm_cuda_conv2d_norm_workspace(const cm_call *call) {
+    size_t bytes;
+    (void)sums_place(call, &bytes);
+    return bytes;
+}
+
 static cm_status run_apart(cm_stream *stream, const void *call_) {
     const cm_call *call = call_;
     size_t bytes, place = sums_place(call, &bytes);
@@ -214,7 +221,6 @@ static cm_status find_whole(cm_stream *stream, const cm_call *call, cm_cuda_plan
     cm_call trial = *call;
     const cm_convolution_rival rival = {run_apart, &trial};
     cm_buffer memory[TRIED] = {{0}};
-    CM_TRY(cm_ops_reserve(stream, plan->workspace));
     trial.plan = plan;
     cm_status status = set_all_apart(stream, &trial, memory);
     const cm_convolution_norm_data data = norm_data(stream, &trial);
@@ -232,7 +238,6 @@ static bool may_be_whole(const cm_call *call) {
 static cm_status make_conv2d_norm(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_call conv = convolution_alone(call, CM_ARG(call, conv2d_norm, y)->data);
     CM_TRY(make_conv2d(stream, &conv, plan));
-    (void)sums_place(call, &plan->workspace);
     return may_be_whole(call) ? find_whole(stream, call, plan) : CM_OK;
 }
 
@@ -270,12 +275,13 @@ static backward_places backward_places_of(const cm_call *call) {
     return p;
 }
 
+size_t cm_cuda_conv2d_backward_workspace(const cm_call *call) { return backward_places_of(call).bytes; }
+
 static cm_status make_conv2d_backward(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *x = CM_ARG(call, conv2d_backward, x), *dx = CM_ARG(call, conv2d_backward, dx);
     const cm_tensor *weight = CM_ARG(call, conv2d_backward, weight), *dy = CM_ARG(call, conv2d_backward, dy);
     const cm_tensor *dweight = CM_ARG(call, conv2d_backward, dweight);
     bool narrow = is_narrow(call);
-    plan->workspace = backward_places_of(call).bytes;
     if (dx->data) {
         const cm_tensor *const t[3] = {dx, weight, dy};
         cm_convolution convolution = convolution_of(call, CM_CONVOLVE_INPUT, t);

@@ -175,7 +175,13 @@ static cm_status prepare(cm_stream *stream, cm_call *call) {
     call->plan = NULL;
     CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
     if (!op->run) return cm_fail(CM_ERR_ABSENT, "backend cuda has no operation %s", cm_op_name(call->op));
+    if (op->workspace) CM_TRY(cm_ops_reserve(stream, op->workspace(call)));
     return op->prepare ? op->prepare(stream, call) : CM_OK;
+}
+
+static size_t workspace(const cm_call *call) {
+    const cm_cuda_op *op = &cm_cuda_ops[call->op];
+    return op->workspace ? op->workspace(call) : 0;
 }
 
 static cm_status run(cm_stream *stream, const cm_call *call) {
@@ -261,6 +267,7 @@ static const cm_backend_class class_of_cuda = {
     .stream_open = open_stream,
     .stream_close = close_stream,
     .prepare = prepare,
+    .workspace = workspace,
     .repack = repack,
     .renew = renew,
     .describe = describe,

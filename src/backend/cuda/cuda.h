@@ -6,9 +6,9 @@
  *
  * Memory, lanes, graphs, choices on disk and messages are the program's (device/cuda/): the module calls them there.
  *
- * Rules for an operation. `prepare` may choose, measure, reserve workspace, wait. `run` only launches on lane->stream:
- * no memory is taken, nothing is waited for, no host memory is read or written but the call itself, because it may be
- * under capture; its kernels get scalars and addresses by value. What a launch says is returned by
+ * Rules for an operation. `prepare` may choose, measure, wait; the workspace has been reserved. `run` only launches on
+ * lane->stream: no memory is taken, nothing is waited for, no host memory is read or written but the call itself,
+ * because it may be under capture; its kernels get scalars and addresses by value. What a launch says is returned by
  * cm_cuda_launched(stream, "dense"). Addresses in call->t may differ between runs, shapes may not.
  */
 #ifndef CM_BACKEND_CUDA_CUDA_H
@@ -54,6 +54,7 @@ static inline cm_cu_stream cm_cuda_queue(const cm_stream *stream) { return cm_cu
 typedef struct cm_cuda_op {
     cm_op_run run;                                          /* launches; NULL: the backend lacks the operation */
     cm_status (*prepare)(cm_stream *stream, cm_call *call); /* sets call->plan; NULL: nothing to prepare */
+    size_t (*workspace)(const cm_call *call);               /* bytes that `run` takes; NULL: none */
 } cm_cuda_op;
 extern const cm_cuda_op cm_cuda_ops[CM_OP_COUNT];
 

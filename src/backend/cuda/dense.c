@@ -87,11 +87,15 @@ static forward_places places_of(const cm_call *call, const operand *x) {
     return p;
 }
 
+size_t cm_cuda_dense_workspace(const cm_call *call) {
+    const operand x = forward_x(call);
+    return places_of(call, &x).bytes;
+}
+
 static cm_status make_dense(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *y = CM_ARG(call, dense, y), *weight = CM_ARG(call, dense, weight);
     const operand x = forward_x(call);
     const bool narrow = is_narrow(call), apart = is_apart(call);
-    plan->workspace = places_of(call, &x).bytes;
     if (narrow) CM_TRY(cm_weights_acquire(stream, weight, x.t.dim[1], call->attr.compute, &plan->copy));
     cm_product product = {.m = x.t.dim[0],
                           .n = weight->dim[0],
@@ -162,6 +166,8 @@ static backward_parts backward_parts_of(const cm_call *call) {
     return p;
 }
 
+size_t cm_cuda_dense_backward_workspace(const cm_call *call) { return backward_parts_of(call).bytes; }
+
 static cm_status make_dx(cm_stream *stream, const cm_call *call, const cm_tensor *dy, cm_cuda_plan *plan) {
     const cm_tensor *dx = CM_ARG(call, dense_backward, dx), *weight = CM_ARG(call, dense_backward, weight);
     bool narrow = is_narrow(call);
@@ -199,7 +205,6 @@ static cm_status make_dweight(cm_stream *stream, const cm_call *call, const back
 
 static cm_status make_dense_backward(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const backward_parts p = backward_parts_of(call);
-    plan->workspace = p.bytes;
     if (CM_ARG(call, dense_backward, dx)->data) CM_TRY(make_dx(stream, call, &p.dy.t, plan));
     return CM_ARG(call, dense_backward, dweight)->data ? make_dweight(stream, call, &p, plan) : CM_OK;
 }

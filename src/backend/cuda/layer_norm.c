@@ -28,9 +28,9 @@ static cm_chunks chunks_of(const cm_call *call) {
     return cm_chunks_of(x->dim[0], cm_tensor_row_size(x), 2);
 }
 
-cm_status cm_cuda_layer_norm_backward_prepare(cm_stream *stream, cm_call *call) {
-    cm_chunks chunks = chunks_of(call);
-    return cm_ops_reserve(stream, cm_chunks_bytes(&chunks));
+size_t cm_cuda_layer_norm_backward_workspace(const cm_call *call) {
+    const cm_chunks chunks = chunks_of(call);
+    return cm_chunks_bytes(&chunks);
 }
 
 static cm_status parameter_gradients(cm_stream *stream, const cm_call *call, const cm_layer_norm_args *args) {

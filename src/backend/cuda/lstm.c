@@ -85,10 +85,14 @@ static forward_places places_of(const sizes *s) {
     return p;
 }
 
+size_t cm_cuda_lstm_workspace(const cm_call *call) {
+    const sizes s = sizes_of(call, CM_ARG(call, lstm, x), CM_ARG(call, lstm, y));
+    return places_of(&s).bytes;
+}
+
 static cm_status make_lstm(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *weight_ih = CM_ARG(call, lstm, weight_ih), *weight_hh = CM_ARG(call, lstm, weight_hh);
     sizes s = sizes_of(call, CM_ARG(call, lstm, x), CM_ARG(call, lstm, y));
-    plan->workspace = places_of(&s).bytes;
     cm_product input = {.m = s.T * s.B,
                         .n = s.gates,
                         .k = s.inputs,
@@ -213,6 +217,11 @@ static sizes backward_sizes(const cm_call *call) {
     return sizes_of(call, CM_ARG(call, lstm_backward, x), CM_ARG(call, lstm_backward, y));
 }
 
+size_t cm_cuda_lstm_backward_workspace(const cm_call *call) {
+    const sizes s = backward_sizes(call);
+    return backward_places_of(&s).bytes;
+}
+
 /* Gradients at the gates of `rows` samples through a weight of n columns. */
 static cm_product through_weight(const sizes *s, int rows, int n, const cm_tensor *weight) {
     return (cm_product){.m = rows,
@@ -244,7 +253,6 @@ static cm_status make_lstm_backward(cm_stream *stream, const cm_call *call, cm_c
     const cm_tensor *dweight_ih = CM_ARG(call, lstm_backward, dweight_ih);
     const cm_tensor *dweight_hh = CM_ARG(call, lstm_backward, dweight_hh);
     sizes s = backward_sizes(call);
-    plan->workspace = backward_places_of(&s).bytes;
     cm_product products[CM_PLAN_PRODUCTS] = {
         [DX] = through_weight(&s, s.T * s.B, s.inputs, CM_ARG(call, lstm_backward, weight_ih)),
         [DH] = through_weight(&s, s.B, s.H, CM_ARG(call, lstm_backward, weight_hh)),

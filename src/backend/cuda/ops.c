@@ -12,11 +12,20 @@ const cm_cuda_op cm_cuda_ops[CM_OP_COUNT] = {
     PREPARED(conv2d),
     PREPARED(conv2d_backward),
     PREPARED(conv2d_norm),
-    PREPARED(layer_norm_backward),
-    PREPARED(batch_norm),
-    PREPARED(batch_norm_backward),
-    PREPARED(batch_norm_inference_backward),
     PREPARED(lstm),
     PREPARED(lstm_backward),
 #undef PREPARED
+#define WORKS(name) [CM_OP_##name].workspace = cm_cuda_##name##_workspace
+    WORKS(dense),
+    WORKS(dense_backward),
+    WORKS(conv2d),
+    WORKS(conv2d_backward),
+    WORKS(conv2d_norm),
+    WORKS(layer_norm_backward),
+    WORKS(batch_norm),
+    WORKS(batch_norm_backward),
+    WORKS(batch_norm_inference_backward),
+    WORKS(lstm),
+    WORKS(lstm_backward),
+#undef WORKS
 };

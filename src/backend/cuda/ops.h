@@ -5,8 +5,8 @@
  * convolution.h in the same way.
  *
  * cm_cuda_<op> launches only: it takes no memory, waits for nothing and reads no memory of the device; it may be under
- * capture. What it needs of workspace its prepare has reserved, whose size follows from the shapes. Addresses may
- * differ from run to run. An action or a row number out of range makes NaN (shape.h). */
+ * capture. What it needs of workspace, cm_cuda_<op>_workspace bytes, has been reserved before it was prepared.
+ * Addresses may differ from run to run. An action or a row number out of range makes NaN (shape.h). */
 #ifndef CM_BACKEND_CUDA_OPS_H
 #define CM_BACKEND_CUDA_OPS_H
 
@@ -21,7 +21,7 @@ extern "C" {
 
 void *cm_ops_queue(const cm_stream *stream);     /* its cudaStream_t */
 void *cm_ops_workspace(const cm_stream *stream); /* at least what was reserved; the calls of a stream share it */
-/* At least `bytes` of workspace; from prepare only. */
+/* At least `bytes` of workspace; while a call is prepared only. */
 cm_status cm_ops_reserve(cm_stream *stream, size_t bytes) CM_MUST_USE;
 /* CM_OK for 0, else CM_ERR_DEVICE with `what` and the meaning of a cudaError_t. */
 cm_status cm_ops_launched(const cm_stream *stream, int result, const char *what) CM_MUST_USE;
@@ -46,10 +46,6 @@ cm_ops_limits cm_ops_limits_of(const cm_stream *stream);
 #include "backend/ops.def"
 #undef CM_OP
 
-cm_status cm_cuda_layer_norm_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
-cm_status cm_cuda_batch_norm_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
-cm_status cm_cuda_batch_norm_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
-cm_status cm_cuda_batch_norm_inference_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
 cm_status cm_cuda_dense_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
 cm_status cm_cuda_dense_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
 cm_status cm_cuda_conv2d_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
@@ -57,6 +53,18 @@ cm_status cm_cuda_conv2d_backward_prepare(cm_stream *stream, cm_call *call) CM_M
 cm_status cm_cuda_conv2d_norm_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
 cm_status cm_cuda_lstm_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
 cm_status cm_cuda_lstm_backward_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
+
+size_t cm_cuda_dense_workspace(const cm_call *call);
+size_t cm_cuda_dense_backward_workspace(const cm_call *call);
+size_t cm_cuda_conv2d_workspace(const cm_call *call);
+size_t cm_cuda_conv2d_backward_workspace(const cm_call *call);
+size_t cm_cuda_conv2d_norm_workspace(const cm_call *call);
+size_t cm_cuda_layer_norm_backward_workspace(const cm_call *call);
+size_t cm_cuda_batch_norm_workspace(const cm_call *call);
+size_t cm_cuda_batch_norm_backward_workspace(const cm_call *call);
+size_t cm_cuda_batch_norm_inference_backward_workspace(const cm_call *call);
+size_t cm_cuda_lstm_workspace(const cm_call *call);
+size_t cm_cuda_lstm_backward_workspace(const cm_call *call);
 
 /* ---- passes as one kernel (row_pass.c; backend.h: fuse, run_fused, unfuse) ------------------------------------------
  */

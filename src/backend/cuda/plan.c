@@ -40,7 +40,6 @@ static void free_plan(const cm_stream *stream, cm_cuda_plan *plan) {
 /* The copy of the weight may be older than the weight, or of another weight that had its address. */
 static cm_status use_known(cm_stream *stream, cm_call *call, cm_cuda_plan *plan) {
     call->plan = plan;
-    CM_TRY(cm_ops_reserve(stream, plan->workspace));
     if (!plan->copy) return CM_OK;
     const cm_weight_copy *copy = plan->copy;
     size_t elements = (size_t)(copy->rows - 1) * (size_t)copy->step + (size_t)copy->columns;
@@ -58,7 +57,6 @@ cm_status cm_cuda_plan_find(cm_stream *stream, cm_call *call, int weight, cm_cud
     CM_TRY(cm_alloc(&plan, 1, sizeof *plan, "a plan"));
     plan->key = key;
     cm_status status = make(stream, call, plan);
-    if (status == CM_OK) status = cm_ops_reserve(stream, plan->workspace);
     if (status != CM_OK) {
         free_plan(stream, plan);
         return status;

@@ -27,11 +27,10 @@ struct cm_cuda_plan {
     cm_product_plan *product[CM_PLAN_PRODUCTS]; /* what each is, says the operation */
     cm_convolution_plan *convolution[CM_PLAN_CONVOLUTIONS];
     cm_convolution_norm_plan *whole; /* of a convolution and what follows it; NULL: one behind the other */
-    size_t workspace;                /* bytes */
 };
 
 /* Sets call->plan to the stream's plan for the call. One that is not there yet is made by `make`, which fills a zeroed
- * plan; the weight (tensor `weight`, -1: none) may not move while the plan lives. The workspace is reserved. */
+ * plan; the weight (tensor `weight`, -1: none) may not move while the plan lives. */
 typedef cm_status (*cm_cuda_plan_maker)(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan);
 cm_status cm_cuda_plan_find(cm_stream *stream, cm_call *call, int weight, cm_cuda_plan_maker make) CM_MUST_USE;
 

@@ -104,7 +104,8 @@ typedef struct cm_cuda_lane {
 cm_status cm_cuda_lane_open(cm_cuda_device *device, cm_cuda_lane *lane) CM_MUST_USE;
 void cm_cuda_lane_close(cm_cuda_lane *lane); /* waits for it; after its graphs; a zeroed struct is allowed */
 
-/* At least `bytes` of workspace; while preparing only, never while a graph is captured. Content is lost. */
+/* At least `bytes` of workspace; while preparing only, never while a graph is captured. Content is lost, also where
+ * there is no memory for more (CM_ERR_MEMORY); then the size stays. */
 cm_status cm_cuda_lane_reserve(cm_cuda_lane *lane, size_t bytes) CM_MUST_USE;
 
 /* Copies in the lane's order. write: host[bytes] may be changed once it returns (it lies in pinned memory by then).

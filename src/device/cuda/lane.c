@@ -30,18 +30,25 @@ void cm_cuda_lane_close(cm_cuda_lane *lane) {
     *lane = (cm_cuda_lane){0};
 }
 
-cm_status cm_cuda_lane_reserve(cm_cuda_lane *lane, size_t bytes) {
-    cm_cuda_device *device = lane->device;
-    void *grown;
-    if (bytes <= lane->workspace_bytes) return CM_OK;
-    size_t size = cm_align(bytes);
-    CM_TRY(cm_cuda_lane_wait(lane)); /* what runs still uses the old one */
-    CM_TRY(device->base.take(&device->base, size, "workspace of a stream", &grown));
-    device->base.give(&device->base, lane->workspace, lane->workspace_bytes);
-    lane->workspace = grown;
-    lane->workspace_bytes = size;
-    lane->generation++;
+static cm_status take_workspace(cm_cuda_lane *lane, size_t bytes) {
+    const cm_device *device = &lane->device->base;
+    CM_TRY(device->take(device, bytes, "workspace of a stream", &lane->workspace));
+    lane->workspace_bytes = bytes;
     return CM_OK;
+}
+
+/* The old one makes room for the new one; where that is too much there is one of the old size again. */
+cm_status cm_cuda_lane_reserve(cm_cuda_lane *lane, size_t bytes) {
+    const cm_device *device = &lane->device->base;
+    const size_t before = lane->workspace_bytes;
+    if (bytes <= before) return CM_OK;
+    CM_TRY(cm_cuda_lane_wait(lane)); /* what runs still uses it */
+    device->give(device, lane->workspace, before);
+    lane->workspace = NULL, lane->workspace_bytes = 0;
+    lane->generation++;
+    cm_status status = take_workspace(lane, cm_align(bytes));
+    if (status == CM_OK || before == 0) return status;
+    return take_workspace(lane, before) == CM_OK ? status : CM_ERR_MEMORY;
 }
 
 /* The next stage, taken if it is not there yet, free of the copy that last used it. */
