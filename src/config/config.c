@@ -277,6 +277,17 @@ void cm_config_warn_key(const cm_config *config, const char *key, const char *wh
     if (cm_config_find(config, key, &entry) == CM_OK) warn_entry(entry, why);
 }
 
+void cm_config_warn(const cm_config *config, const char *key, const char *format, ...) {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    cm_config_entry *entry;
+    if (cm_config_find(config, key, &entry) != CM_OK) return;
+    cm_log(CM_WARNING, "%s: %s.%s: %s", entry->origin, entry->row->section, entry->row->key, text);
+}
+
 cm_status cm_config_fail(const cm_config *config, const char *key, const char *format, ...) {
     char text[512];
     va_list arguments;

@@ -63,6 +63,9 @@ void cm_config_warn_idle(const cm_config *config);
 /* The same for one key, where the reason lies in another module's options. */
 void cm_config_warn_key(const cm_config *config, const char *key, const char *why);
 
+/* A warning of "ORIGIN: SECTION.KEY: " and a printf message; for values that are legal and cannot work. */
+void cm_config_warn(const cm_config *config, const char *key, const char *format, ...) CM_PRINTF(3, 4);
+
 /* Fails with "ORIGIN: SECTION.KEY: " before a printf message; for checks between keys. */
 cm_status cm_config_fail(const cm_config *config, const char *key, const char *format, ...) CM_PRINTF(3, 4);
 

@@ -109,6 +109,12 @@ static int64_t follow(const cm_checkpoint_store *store, const char *name) {
     return number >= 0 && exists(store, number) ? number : -1;
 }
 
+bool cm_checkpoint_is_lost(const cm_checkpoint_store *store) {
+    char path[PATH_MAX], target[PATH_MAX];
+    return cm_checkpoint_find(store, CM_CHECKPOINT_LATEST) < 0 &&
+           cm_path_join(path, sizeof path, store->run, "latest") == CM_OK && readlink(path, target, sizeof target) > 0;
+}
+
 int64_t cm_checkpoint_find(const cm_checkpoint_store *store, int64_t which) {
     if (which == CM_CHECKPOINT_BEST) return follow(store, "best");
     int64_t best = which == CM_CHECKPOINT_PREFERRED ? follow(store, "best") : -1;

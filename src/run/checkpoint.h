@@ -101,6 +101,9 @@ cm_status cm_checkpoint_point_best(cm_checkpoint_store *store, int64_t update) C
 
 /* Number that CM_CHECKPOINT_LATEST, _BEST or _PREFERRED means, -1 if there is none. */
 int64_t cm_checkpoint_find(const cm_checkpoint_store *store, int64_t which);
+
+/* Whether there is no checkpoint though there was one: `latest` points at what is gone. */
+bool cm_checkpoint_is_lost(const cm_checkpoint_store *store);
 /* Numbers of all checkpoints, ascending, at most `capacity` of the newest; returns how many. */
 int cm_checkpoint_list(const cm_checkpoint_store *store, int64_t *out, int capacity);
 /* The newest one whose files are all as its manifest says, -1 if none is. Reads them. */

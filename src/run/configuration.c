@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "run/learner.h"
+
 #define TABLE(module, rows_, count_)                                                                                   \
     { .rows = rows_, .count = count_, .base = offsetof(cm_configuration, module) }
 
@@ -115,15 +117,17 @@ static cm_status check_memory(const cm_config *config, const cm_replay_options *
         return cm_config_fail(config, "memory_steps",
                               "the memory has no size: set memory_steps, memory_capacity or memory_bytes");
     if (m->memory_steps > 0 && m->min_memory_steps > m->memory_steps)
-        return cm_config_fail(config, "min_memory_steps",
-                              "the first update waits for %lld steps, but the memory holds %lld (memory_steps)",
-                              (long long)m->min_memory_steps, (long long)m->memory_steps);
+        return cm_config_fail(
+            config, "min_memory_steps",
+            "the first update waits for %lld steps, but the memory holds %lld (memory_steps): lower this or raise that",
+            (long long)m->min_memory_steps, (long long)m->memory_steps);
     if (m->memory_capacity == 0 && m->min_memory_pct > 0.0)
         return cm_config_fail(config, "min_memory_pct",
                               "is a fraction of memory_capacity, which is 0; set that, or use min_memory_steps");
     if (m->memory_capacity > 0 && m->min_memory_size > m->memory_capacity)
         return cm_config_fail(config, "min_memory_size",
-                              "the first update waits for %d episodes, but the memory holds %d (memory_capacity)",
+                              "the first update waits for %d episodes, but the memory holds %d (memory_capacity): "
+                              "lower this or raise that",
                               m->min_memory_size, m->memory_capacity);
     return CM_OK;
 }
@@ -208,6 +212,34 @@ static void warn_across(const cm_config *config, const cm_configuration *c) {
     }
 }
 
+/* --- what is legal and cannot work --- */
+
+static void warn_of_search(const cm_config *config, const cm_configuration *c) {
+    if (c->mcts.policy != CM_MCTS_ALPHAZERO && c->replay.num_unroll_steps == 0)
+        cm_config_warn(config, "num_unroll_steps",
+                       "0 trains no dynamics, and the search plans with them: set 1 or more");
+    if (cm_mcts_is_gumbel(&c->mcts)) return;
+    if (c->mcts.num_simulations == 1)
+        cm_config_warn(config, "num_simulations",
+                       "1 visits one action of the root, so that the policy has nothing to learn: set 2 or more, or "
+                       "policy gumbel_muzero");
+    if (c->agent.temperature <= 0.0 && c->mcts.exploration_fraction <= 0.0 && c->agent.random_move_probability <= 0.0)
+        cm_config_warn(config, "temperature",
+                       "self-play never tries anything new: temperature, exploration_fraction and "
+                       "random_move_probability are 0");
+}
+
+static void warn_of_learning(const cm_config *config, const cm_configuration *c) {
+    const int64_t plan = cm_run_learner_plan(c), warmup = c->trainer.warmup_steps;
+    if (c->replay.memory_steps > 0 && c->trainer.batch_size > c->replay.memory_steps)
+        cm_config_warn(config, "batch_size", "%d is more than the %lld positions that the memory holds (memory_steps)",
+                       c->trainer.batch_size, (long long)c->replay.memory_steps);
+    if (warmup >= plan && cm_config_source_of(config, "warmup_steps") != CM_FROM_DEFAULT)
+        cm_config_warn(config, "warmup_steps",
+                       "the run makes about %lld updates, so that the learning rate never gets to learning_rate",
+                       (long long)plan);
+}
+
 /* --- the whole --- */
 
 cm_status cm_configuration_create(cm_configuration *configuration, cm_config **config) {
@@ -240,6 +272,8 @@ cm_status cm_configuration_finish(cm_config *config, cm_configuration *configura
     CM_TRY(check_policy(config, configuration));
     cm_config_warn_idle(config);
     warn_across(config, configuration);
+    warn_of_search(config, configuration);
+    warn_of_learning(config, configuration);
     return CM_OK;
 }
 

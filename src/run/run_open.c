@@ -120,6 +120,10 @@ static cm_status load_checkpoint(cm_run *run, const cm_run_request *request) {
     if (cm_run_leads(run)) {
         CM_TRY(cm_checkpoint_clean(run->store));
         there = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST);
+        if (cm_checkpoint_is_lost(run->store))
+            return cm_fail(CM_ERR_IO,
+                           "%s: its checkpoints are gone: put them back, or train anew with --config %s/config.json",
+                           run->directory.path, run->directory.path);
     }
     CM_TRY(run->session->comm->broadcast(run->session->comm, &there, sizeof there, 0));
     if (there >= 0 || request->checkpoint >= 0) CM_TRY(cm_run_load(run, request->checkpoint));

@@ -95,7 +95,9 @@ void cm_run_say_start(cm_run *run, bool resumed) {
     say_plan(run);
     cm_progress_say(run->progress, "disk      up to %s per checkpoint, %d and the best are kept", need,
                     cm_run_options_of(run)->run.keep_checkpoints);
-    if (resumed) {
+    if (resumed && run->state.iteration == 0) {
+        cm_progress_say(run->progress, "resumed   from the start: it has no checkpoint yet");
+    } else if (resumed) {
         cm_progress_say(run->progress, "resumed   at update %lld",
                         (long long)cm_trainer_updates(cm_run_learner_trainer(run->learner)));
     }
@@ -171,6 +173,20 @@ static void say_next(cm_run *run, const cm_run_result *r) {
                     (long long)(2 * r->env_steps));
 }
 
+/* Returns of a run that made no update are those of its first weights. */
+static void warn_of_no_update(const cm_run *run, const cm_run_result *r) {
+    const cm_configuration *c = cm_run_options_of(run);
+    const cm_trainer_options *t = &c->trainer;
+    char rate[96] = "";
+    if (r->updates > 0 || r->end == CM_RUN_STOPPED) return;
+    if (t->replay_ratio > 0.0) {
+        snprintf(rate, sizeof rate, ", and one is due every %.4g steps (batch_size / replay_ratio)",
+                 (double)t->batch_size * t->gradient_accumulation / t->replay_ratio);
+    }
+    cm_log(CM_WARNING, "nothing was learnt: the first update waits for %lld steps (min_memory_steps)%s; train longer",
+           (long long)c->replay.min_memory_steps, rate);
+}
+
 void cm_run_say_end(cm_run *run, const cm_run_result *r) {
     char members[1024], time[16];
     result_members(r, members, sizeof members);
@@ -186,6 +202,7 @@ void cm_run_say_end(cm_run *run, const cm_run_result *r) {
         cm_progress_say(run->progress, "loss scale %g, %lld of %lld updates were skipped", scaling.scale,
                         (long long)scaling.skipped, (long long)r->updates);
     }
+    warn_of_no_update(run, r);
     if (r->evaluated) {
         const cm_evaluation *e = &r->final;
         cm_progress_say(

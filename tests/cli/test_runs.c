@@ -459,6 +459,31 @@ static double number_in(const char *key) {
     return strtod(at + strlen(quoted), NULL);
 }
 
+START_TEST(run_whose_checkpoints_are_gone_does_not_begin_anew) {
+    char path[160];
+    expect_ok("train --quiet --run lost" SMALL);
+    snprintf(path, sizeof path, "%s/lost/checkpoints", cm_test_folder);
+    ck_assert_int_eq(cm_directory_remove(path), CM_OK);
+    expect_exit("train --quiet --resume lost", 1,
+                "lost: its checkpoints are gone: put them back, or train anew with --config lost/config.json");
+    snprintf(path, sizeof path, "%s/lost/latest", cm_test_folder);
+    ck_assert_int_eq(unlink(path), 0); /* as if it had been killed before the first */
+    expect_ok("train --resume lost");
+    ck_assert_ptr_nonnull(strstr(result.out, "resumed   from the start: it has no checkpoint yet"));
+    expect_reference("lost");
+}
+END_TEST
+
+START_TEST(run_without_an_update_says_that_nothing_was_learnt) {
+    expect_ok("train --quiet --run unlearnt --env-steps 512 --set batch_size=320 --set final_evaluation_episodes=0");
+    ck_assert_str_eq(result.err,
+                     "warning: nothing was learnt: the first update waits for 1000 steps (min_memory_steps), "
+                     "and one is due every 10 steps (batch_size / replay_ratio); train longer\n");
+    expect_ok("train --quiet --run learnt" SMALL);
+    ck_assert_str_eq(result.err, "");
+}
+END_TEST
+
 START_TEST(evaluation_has_the_statistics_of_its_returns) {
     double returns[5], sum = 0, squares = 0;
     expect_ok("eval --run ref --episodes 5 --seed 11 --json");
@@ -597,6 +622,8 @@ int main(void) {
     tcase_add_test(tests, memory_that_is_not_there_is_named_with_the_keys_to_lower);
     tcase_add_test(tests, new_run_starts_from_old_weights);
     tcase_add_test(tests, damaged_checkpoint_is_named_with_the_newest_intact_one);
+    tcase_add_test(tests, run_whose_checkpoints_are_gone_does_not_begin_anew);
+    tcase_add_test(tests, run_without_an_update_says_that_nothing_was_learnt);
     tcase_add_test(tests, evaluation_has_the_statistics_of_its_returns);
     tcase_add_test(tests, episode_i_starts_from_seed_plus_i);
     tcase_add_test(tests, inspect_tells_hash_updates_and_steps);

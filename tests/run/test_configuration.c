@@ -336,6 +336,26 @@ START_TEST(keys_without_effect_are_warned_of) {
 }
 END_TEST
 
+START_TEST(values_that_cannot_work_are_warned_of) {
+    static const char *const foolish[][2] = {
+        {"num_unroll_steps=0", NULL}, {"num_simulations=1", NULL}, {"temperature=0", "exploration_fraction=0"},
+        {"batch_size=5001", NULL},    {"warmup_steps=5000", NULL}, {"updates=1000", "warmup_steps=1000"}};
+    static const char *const sound[][2] = {{"policy=alphazero", NULL}, {"num_simulations=1", "policy=gumbel_muzero"},
+                                           {"temperature=0", NULL},    {"batch_size=5000", NULL},
+                                           {"updates=1", NULL},        {"updates=1001", "warmup_steps=1000"}};
+    for (size_t i = 0; i < sizeof foolish / sizeof *foolish; i++) {
+        warnings = 0;
+        assert_loads(NULL, foolish[i][0], foolish[i][1]);
+        ck_assert_msg(warnings == 1, "%s: %d warnings", foolish[i][0], warnings);
+    }
+    for (size_t i = 0; i < sizeof sound / sizeof *sound; i++) {
+        warnings = 0;
+        assert_loads(NULL, sound[i][0], sound[i][1]);
+        ck_assert_msg(warnings == 0, "%s: %d warnings", sound[i][0], warnings);
+    }
+}
+END_TEST
+
 START_TEST(missing_file_is_an_error_that_names_it) {
     ck_assert_int_eq(load("/nonexistent/configuration.json", NULL, NULL), CM_ERR_IO);
     ck_assert_str_eq(cm_error_message(), "/nonexistent/configuration.json: cannot open: No such file or directory");
@@ -361,6 +381,7 @@ int main(void) {
     tcase_add_test(t, average_of_decay_0_is_used_for_nothing);
     tcase_add_test(t, length_of_higher_precedence_than_the_goal_is_meant);
     tcase_add_test(t, keys_without_effect_are_warned_of);
+    tcase_add_test(t, values_that_cannot_work_are_warned_of);
     tcase_add_test(t, missing_file_is_an_error_that_names_it);
     suite_add_tcase(suite, t);
     return cm_test_main(suite);
