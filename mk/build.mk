@@ -75,6 +75,17 @@ $(TEST_MODULES): tests/modules/module.c src/backend/module.h src/backend/backend
 $(BUILD)/tests/backend/test_module: | $(TEST_MODULES)
 $(BUILD)/tests/backend/test_module.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
 
+# The libraries that tests/env/test_library.c opens.
+TEST_LIBRARIES := $(patsubst %,$(BUILD)/tests/modules/%.so,environment_corridor other_headers late_fault)
+$(TEST_LIBRARIES): $(BUILD)/tests/modules/%.so: %.c src/env/env.h $(BUILD)/flags.stamp
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared $< -o $@
+vpath %.c docs/examples tests/modules
+
+$(BUILD)/tests/env/test_library: | $(TEST_LIBRARIES) $(BUILD)/tests/modules/good.so
+$(BUILD)/tests/env/test_library.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
+
 # Programs as tests/run/test_rehearsal.c runs them: on a GPU that is none.
 REHEARSAL := $(BUILD)/tests/rehearsal
 REHEARSED := $(REHEARSAL)/cumind $(REHEARSAL)/benchmark_gpu $(REHEARSAL)/libcuda.so.1 $(REHEARSAL)/libnccl.so.2 \

@@ -71,3 +71,6 @@ const cm_env_def cm_env_corridor = {.name = "corridor",
                                     .observe = observe,
                                     .picture = picture,
                                     .action_name = action_name};
+
+/* Compiled alone, with `cc -shared -fPIC`, this file is a library that holds the row. */
+CM_ENV_LIBRARY(cm_env_corridor)

@@ -1,5 +1,6 @@
 #include "agent/planner.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,13 +83,23 @@ void cm_planner_place(cm_planner *p, int row, const cm_env *env, const void *sta
     if (p->model.states) memcpy(cm_planner_state(p, row), state, p->state_size);
 }
 
+/* Where the model gave a number that is not finite: was it asked about one? */
+static cm_status explain(const cm_planner *p, int rows, cm_status status) {
+    if (status != CM_ERR_NOT_FINITE) return status;
+    for (size_t i = 0; i < (size_t)rows * p->observation_size; i++)
+        if (!isfinite(p->model.observations[i]))
+            return cm_fail(status, "the environment gave an observation that is not finite: number %zu of %zu is %g",
+                           i % p->observation_size, p->observation_size, (double)p->model.observations[i]);
+    return status;
+}
+
 cm_status cm_planner_run(cm_planner *p, const cm_roots *roots, const cm_search_result *result) {
     p->simulations = 0;
     if (p->on_device) {
-        CM_TRY(cm_device_planner_run(p->on_device, roots, result));
+        CM_TRY(explain(p, roots->count, cm_device_planner_run(p->on_device, roots, result)));
         p->simulations = (int64_t)roots->count * p->simulations_each;
     } else {
-        CM_TRY(cm_search_run(p->search, &p->model.search, roots, result));
+        CM_TRY(explain(p, roots->count, cm_search_run(p->search, &p->model.search, roots, result)));
         p->simulations = cm_search_simulations(p->search);
     }
     return CM_OK;

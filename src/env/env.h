@@ -174,8 +174,9 @@ typedef struct cm_env {
     cm_env_spec spec;
 } cm_env;
 
-/* Finds `name` ("CartPole-v1", "hex7", "go" = its default size) among the built-in rows. `params` NULL: defaults.
- * Errors: CM_ERR_INPUT names the nearest known name, or the option and its range. */
+/* Finds `name` ("CartPole-v1", "hex7", "go" = its default size) among the built-in rows, or opens a library
+ * ("./grid.so", see below). `params` NULL: defaults. Errors: CM_ERR_INPUT names the nearest known name, the option and
+ * its range, or what is wrong with the library or the spec. */
 cm_status cm_env_open(cm_env *env, const char *name, const cm_env_params *params) CM_MUST_USE;
 
 /* Whether two environments are the same game: the row, the name with its size, and every option that the row reads. */
@@ -184,6 +185,40 @@ bool cm_env_is_same(const cm_env *a, const cm_env *b);
 /* The same for a row that is not built in; a program that embeds the library keeps its own rows. */
 cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name,
                           const cm_env_params *params) CM_MUST_USE;
+
+/* ---- an environment of one's own ------------------------------------------------------------------------------------
+ *
+ * A file with a row and the line CM_ENV_LIBRARY(my_row), compiled with `cc -shared -fPIC`, is a library: its path is a
+ * name for cm_env_open ("./grid.so"; a name with a slash, or that ends in .so), and so a value of env_name. It stays
+ * open until the process ends.
+ */
+typedef struct cm_env_library {
+    size_t layout[4]; /* of the headers it was compiled with */
+    const cm_env_def *row;
+} cm_env_library;
+
+enum { CM_ENV_LAYOUT = 1 }; /* grows where a member changes its meaning and no struct its size */
+#define CM_ENV_LIBRARY_OF(row_)                                                                                        \
+    { {CM_ENV_LAYOUT, sizeof(cm_env_def), sizeof(cm_env_spec), sizeof(cm_env_params)}, row_ }
+
+/* Weak, so that several files with such a line can also be linked into one program. */
+#define CM_ENV_LIBRARY(row_)                                                                                           \
+    const cm_env_library *cumind_environment(void);                                                                    \
+    __attribute__((weak)) const cm_env_library *cumind_environment(void) {                                             \
+        static const cm_env_library library = CM_ENV_LIBRARY_OF(&(row_));                                              \
+        return &library;                                                                                               \
+    }
+
+bool cm_env_is_library(const char *name);
+
+/* The row of a library. Errors: CM_ERR_INPUT if it cannot be opened, is none, or was compiled with the headers of
+ * another version. */
+cm_status cm_env_open_library(const char *path, const cm_env_def **out) CM_MUST_USE;
+
+/* Plays `steps` random steps and holds the row to what stands here: numbers that are finite and within their shape,
+ * something legal until the end, players that exist, nothing written behind an array, randomness from `random` alone.
+ * Errors: CM_ERR_INPUT says which function of the row broke what. */
+cm_status cm_env_try(const cm_env *env, int steps) CM_MUST_USE;
 
 /* ---- one state -----------------------------------------------------------------------------------------------------
  */

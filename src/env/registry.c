@@ -1,4 +1,5 @@
 #include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,11 @@ static const char *row_name(const void *rows, int i) {
 
 cm_status cm_env_open(cm_env *env, const char *name, const cm_env_params *params) {
     int size;
+    if (cm_env_is_library(name)) {
+        const cm_env_def *def;
+        CM_TRY(cm_env_open_library(name, &def));
+        return cm_env_open_def(env, def, def->name, params);
+    }
     for (int i = 0; i < ROWS; i++) {
         if (matches(registry[i], name, &size)) return cm_env_open_def(env, registry[i], name, params);
     }
@@ -94,6 +100,48 @@ static cm_status check_ranges(const cm_env_def *def, const cm_env_params *params
     return CM_OK;
 }
 
+/* What the rest of the program relies on; arrays of other code have these sizes. */
+static cm_status check_number(const char *what, long long value, long long low, long long high) {
+    if (value >= low && value <= high) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "its describe sets %s to %lld; must be in %lld..%lld", what, value, low, high);
+}
+
+static cm_status check_functions(const cm_env_def *def, const cm_env_spec *spec) {
+    const char *missing = !def->reset                                 ? "reset"
+                          : !def->observe                             ? "observe"
+                          : !def->picture                             ? "picture"
+                          : spec->action_size > 0 && !def->step_value ? "step_value"
+                          : spec->action_size == 0 && !def->step      ? "step"
+                          : spec->players == 2 && !def->to_play       ? "to_play"
+                          : spec->symmetries > 1 && !def->symmetry    ? "symmetry"
+                                                                      : NULL;
+    return missing ? cm_fail(CM_ERR_INPUT, "its row lacks the function %s", missing) : CM_OK;
+}
+
+static cm_status check_spec(const cm_env_def *def, const cm_env_spec *spec) {
+    enum { LARGEST = 65536 };
+    if (spec->rank != 1 && spec->rank != 3)
+        return cm_fail(CM_ERR_INPUT, "its describe sets rank to %d; must be 1, [F], or 3, [height, width, channels]",
+                       spec->rank);
+    for (int i = 0; i < 3; i++) CM_TRY(check_number("a number of shape", spec->shape[i], 1, LARGEST));
+    CM_TRY(check_number("the observation's size", (long long)spec->shape[0] * spec->shape[1] * spec->shape[2], 1,
+                        1 << 24));
+    CM_TRY(check_number("actions", spec->actions, 1, CM_ENV_MAX_ACTIONS));
+    CM_TRY(check_number("max_legal", spec->max_legal, 0, spec->actions));
+    CM_TRY(check_number("players", spec->players, 1, 2));
+    CM_TRY(check_number("max_steps", spec->max_steps, 0, INT_MAX));
+    CM_TRY(check_number("chance_outcomes", spec->chance_outcomes, 0, CM_ENV_MAX_OUTCOMES));
+    if (spec->rules_size == 0 || spec->rules_size % 8 != 0)
+        return cm_fail(CM_ERR_INPUT,
+                       "its describe sets rules_size to %zu; must be a multiple of 8, as of sizeof(state)",
+                       spec->rules_size);
+    if (spec->max_plies == 0 && spec->chance_outcomes == 0)
+        return cm_fail(CM_ERR_INPUT,
+                       "its describe sets neither max_steps, a time limit, nor max_plies, which no episode "
+                       "exceeds: an agent that never reached the end would play on for ever");
+    return check_functions(def, spec);
+}
+
 cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name, const cm_env_params *params) {
     memset(env, 0, sizeof *env);
     env->def = def;
@@ -120,5 +168,6 @@ cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name, 
     spec->observation_size = spec->shape[0] * spec->shape[1] * spec->shape[2];
     if (spec->max_legal == 0) spec->max_legal = spec->actions;
     spec->state_size = sizeof(cm_env_common) + spec->rules_size;
-    return CM_OK;
+    const cm_status checked = check_spec(def, spec);
+    return checked == CM_OK ? CM_OK : cm_fail_in(checked, "%s", def->name);
 }

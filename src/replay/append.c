@@ -17,9 +17,12 @@ static cm_status check_step(const cm_replay *replay, int environment, const cm_r
     if (step->action < 0 || step->action >= replay->config.actions)
         return cm_fail(CM_ERR_INPUT, "replay: environment %d: action %d, must be in 0 .. %d", environment, step->action,
                        replay->config.actions - 1);
-    if (!isfinite(step->reward) || !isfinite(step->root_value))
-        return cm_fail(CM_ERR_NOT_FINITE, "replay: environment %d: reward %g, root value %g", environment,
-                       (double)step->reward, (double)step->root_value);
+    if (!isfinite(step->reward))
+        return cm_fail(CM_ERR_NOT_FINITE, "replay: the environment gave reward %g (instance %d)", (double)step->reward,
+                       environment);
+    if (!isfinite(step->root_value))
+        return cm_fail(CM_ERR_NOT_FINITE, "replay: environment %d: root value %g", environment,
+                       (double)step->root_value);
     return CM_OK;
 }
 

@@ -1,7 +1,11 @@
 #include "run/configuration.h"
 
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "env/env.h"
 #include "run/learner.h"
 
 #define TABLE(module, rows_, count_)                                                                                   \
@@ -67,6 +71,13 @@ static void apply_limits(cm_config *config, cm_run_options *run) {
     if (run->num_episodes > 0) FOLLOW(config, "num_episodes", "stop_at_goal", run->stop_at_goal, false, "num_episodes");
     if (run->updates > 0) FOLLOW(config, "updates", "stop_at_goal", run->stop_at_goal, false, "updates");
     if (run->env_steps > 0) FOLLOW(config, "env_steps", "stop_at_goal", run->stop_at_goal, false, "env_steps");
+}
+
+/* A run finds its environment from whatever folder it is gone on with in. */
+static void apply_library(cm_env_options *env) {
+    char path[PATH_MAX];
+    if (cm_env_is_library(env->env_name) && realpath(env->env_name, path) && strlen(path) < sizeof env->env_name)
+        memcpy(env->env_name, path, strlen(path) + 1);
 }
 
 /* Single positions are trained: there is nothing to unroll. */
@@ -261,6 +272,7 @@ cm_status cm_configuration_finish(cm_config *config, cm_configuration *configura
     apply_family(config, &configuration->network);
     apply_ema(config, &configuration->trainer);
     apply_policy(config, configuration);
+    apply_library(&configuration->env);
     cm_config_resolve_groups(config);
     apply_limits(config, &configuration->run);
     CM_TRY(check_network(config, &configuration->network));

@@ -7,6 +7,8 @@
 #include "core/arena.h"
 #include "core/log.h"
 
+enum { TRIAL_STEPS = 256 }; /* of the environment, before anything stands on it */
+
 /* ---- environment ---- */
 
 cm_status cm_session_env(const cm_env_options *o, cm_env *out) {
@@ -183,6 +185,8 @@ static cm_status check_policy(const cm_session *s) {
 static cm_status open_all(cm_session *s) {
     CM_TRY(cm_session_env(&s->configuration.env, &s->env));
     CM_TRY(check_environment(&s->configuration.env, &s->env.spec));
+    cm_status tried = cm_env_try(&s->env, TRIAL_STEPS);
+    if (tried != CM_OK) return cm_fail_in(tried, "Environment.env_name");
     CM_TRY(check_policy(s));
     CM_TRY(open_network(s));
     CM_TRY(cm_session_backend(&s->configuration.run, s->comm, s->no_gpu, &s->backend));

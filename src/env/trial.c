@@ -1,0 +1,140 @@
+/* Tries an environment: whatever a new row does wrong is said in one line before anything is trained on it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/rng.h"
+#include "env/env.h"
+
+enum { GUARD = 1 << 14, MARK = 0xA5 }; /* bytes behind each array that must stay as they are */
+
+typedef struct trial {
+    const cm_env *env;
+    char *state, *clone;
+    float *observation;
+    uint8_t *mask;
+    size_t observation_bytes;
+    int step;
+} trial;
+
+static bool is_whole(const void *bytes, size_t size) {
+    const unsigned char *guard = (const unsigned char *)bytes + size;
+    for (int i = 0; i < GUARD; i++)
+        if (guard[i] != MARK) return false;
+    return true;
+}
+
+static cm_status take(void *out, size_t size) {
+    char *bytes;
+    CM_TRY(cm_alloc(&bytes, size + GUARD, 1, "the trial of an environment"));
+    memset(bytes, MARK, size + GUARD);
+    memcpy(out, &bytes, sizeof bytes);
+    return CM_OK;
+}
+
+static cm_status check_rules(const trial *t, const char *who) {
+    const cm_env_spec *spec = &t->env->spec;
+    if (is_whole(t->state, spec->state_size) && is_whole(t->clone, spec->state_size)) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: its %s writes behind the state, whose rules_size is %zu bytes", spec->name, who,
+                   spec->rules_size);
+}
+
+static cm_status check_observation(trial *t) {
+    const cm_env_spec *spec = &t->env->spec;
+    for (int i = 0; i < spec->observation_size; i++) t->observation[i] = NAN;
+    cm_env_observe(t->env, t->state, t->observation);
+    if (!is_whole(t->observation, t->observation_bytes))
+        return cm_fail(CM_ERR_INPUT, "%s: its observe writes more than the %d numbers of its shape", spec->name,
+                       spec->observation_size);
+    for (int i = 0; i < spec->observation_size; i++)
+        if (!isfinite(t->observation[i]))
+            return cm_fail(CM_ERR_INPUT, "%s: its observe leaves number %d of %d out, or sets it to %g (step %d)",
+                           spec->name, i, spec->observation_size, (double)t->observation[i], t->step);
+    return CM_OK;
+}
+
+static cm_status check_player(const trial *t) {
+    int player = cm_env_to_play(t->env, t->state), players = t->env->spec.players;
+    if (player >= 0 && player < players) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: its to_play gives %d (step %d); it has %d player%s, from 0 on", t->env->spec.name,
+                   player, t->step, players, players == 1 ? "" : "s");
+}
+
+static cm_status check_mask(trial *t) {
+    const cm_env_spec *spec = &t->env->spec;
+    int legal = 0;
+    cm_env_legal(t->env, t->state, t->mask);
+    if (!is_whole(t->mask, (size_t)spec->actions))
+        return cm_fail(CM_ERR_INPUT, "%s: its legal writes more than %d actions", spec->name, spec->actions);
+    for (int a = 0; a < spec->actions; a++) {
+        if (t->mask[a] > 1)
+            return cm_fail(CM_ERR_INPUT, "%s: its legal sets action %d to %d (step %d); must be 0 or 1", spec->name, a,
+                           t->mask[a], t->step);
+        legal += t->mask[a];
+    }
+    if (legal >= 1 && legal <= spec->max_legal) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: its legal allows %d actions (step %d); must be 1..%d until the episode ends",
+                   spec->name, legal, t->step, spec->max_legal);
+}
+
+/* Equal seeds give equal episodes: randomness from elsewhere would make runs that nobody can repeat. */
+static cm_status begin_episode(trial *t, uint64_t seed) {
+    const cm_env_spec *spec = &t->env->spec;
+    cm_env_reset(t->env, t->state, seed);
+    cm_env_reset(t->env, t->clone, seed);
+    CM_TRY(check_rules(t, "reset"));
+    if (memcmp(t->state, t->clone, spec->state_size) == 0) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: its reset differs between equal seeds: draw from `random` alone", spec->name);
+}
+
+static cm_status make_step(trial *t, int action) {
+    const cm_env_spec *spec = &t->env->spec;
+    cm_env_outcome out, again;
+    memcpy(t->clone, t->state, spec->state_size);
+    CM_TRY(cm_env_step(t->env, t->state, action, &out));
+    CM_TRY(cm_env_step(t->env, t->clone, action, &again));
+    CM_TRY(check_rules(t, "step"));
+    if (!isfinite(out.reward))
+        return cm_fail(CM_ERR_INPUT, "%s: its step gives reward %g (step %d)", spec->name, out.reward, t->step);
+    if (memcmp(t->state, t->clone, spec->state_size) == 0 && out.reward == again.reward) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: its step differs between equal states (step %d): draw from `random` alone",
+                   spec->name, t->step);
+}
+
+static cm_status play(trial *t, int steps) {
+    const cm_env_spec *spec = &t->env->spec;
+    cm_rng rng = cm_rng_init(cm_key_make(0, CM_RNG_EVALUATE, 0), 0);
+    int episodes = 0;
+    CM_TRY(begin_episode(t, 0));
+    for (t->step = 1; t->step <= steps; t->step++) {
+        CM_TRY(check_observation(t));
+        CM_TRY(check_player(t));
+        CM_TRY(check_mask(t));
+        CM_TRY(make_step(t, cm_rng_pick(&rng, t->mask, spec->actions)));
+        if (!cm_env_ended(t->state)) continue;
+        CM_TRY(check_observation(t));
+        CM_TRY(begin_episode(t, (uint64_t)++episodes));
+    }
+    return CM_OK;
+}
+
+static cm_status open_trial(trial *t) {
+    const cm_env_spec *spec = &t->env->spec;
+    t->observation_bytes = (size_t)spec->observation_size * sizeof(float);
+    CM_TRY(take(&t->state, spec->state_size));
+    CM_TRY(take(&t->clone, spec->state_size));
+    CM_TRY(take(&t->observation, t->observation_bytes));
+    return take(&t->mask, (size_t)spec->actions);
+}
+
+cm_status cm_env_try(const cm_env *env, int steps) {
+    trial t = {.env = env};
+    cm_status status = open_trial(&t);
+    if (status == CM_OK) status = play(&t, steps);
+    free(t.state);
+    free(t.clone);
+    free(t.observation);
+    free(t.mask);
+    return status;
+}

@@ -1,0 +1,93 @@
+/* Environments in shared objects: the example of docs/ADDING_AN_ENVIRONMENT.md as a library, and what is none. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "env/env.h"
+#include "env/quiet_check.h"
+#include "run/configuration.h"
+#include "support/folder.h"
+#include "support/main.h"
+#include "support/program.h"
+
+#define CORRIDOR CM_TEST_MODULES "/environment_corridor.so"
+
+static void expect_refused(const char *path, const char *says) {
+    cm_env env;
+    must_equal(cm_env_open(&env, path, NULL), CM_ERR_INPUT);
+    must_msg(strstr(cm_error_message(), says) != NULL, "%s", cm_error_message());
+}
+
+START_TEST(the_path_of_a_library_is_a_name) {
+    cm_env env, again;
+    must_msg(cm_env_open(&env, CORRIDOR, NULL) == CM_OK, "%s", cm_error_message());
+    must_equal(cm_env_open(&again, CORRIDOR, NULL), CM_OK);
+    must(strcmp(env.spec.name, "corridor") == 0 && env.spec.actions == 2 && cm_env_is_same(&env, &again));
+    must_msg(cm_env_try(&env, 256) == CM_OK, "%s", cm_error_message());
+    must(cm_env_is_library("grid.so") && cm_env_is_library("./grid") && !cm_env_is_library("go9"));
+}
+END_TEST
+
+START_TEST(what_is_no_library_is_refused_in_one_line) {
+    expect_refused("./nowhere.so", "./nowhere.so cannot be opened: ");
+    expect_refused(CM_TEST_MODULES "/good.so", "it has no cumind_environment");
+    expect_refused(CM_TEST_MODULES "/other_headers.so", "headers of another version of cumind");
+}
+END_TEST
+
+START_TEST(a_run_knows_its_library_by_the_whole_path) {
+    cm_configuration c;
+    cm_config *config;
+    const char *const relative[] = {"env_name=" CM_TEST_MODULES "/../modules/environment_corridor.so"};
+    must_equal(cm_configuration_load(NULL, relative, 1, &c, &config), CM_OK);
+    must_msg(strcmp(c.env.env_name, CORRIDOR) == 0, "%s", c.env.env_name);
+    cm_config_destroy(config);
+}
+END_TEST
+
+START_TEST(a_library_is_trained_gone_on_with_and_evaluated) {
+    static cm_output result;
+    static const char *const commands[] = {
+        "train --quiet --run r --set num_envs=4 --env-steps 512 --set min_memory_steps=64 --set env_name=" CORRIDOR,
+        "train --quiet --resume r --env-steps 600", "eval --run r --episodes 3"};
+    cm_test_folder_make();
+    for (int i = 0; i < 3; i++) {
+        cm_program_run(cm_test_folder, commands[i], &result);
+        must_msg(result.status == 0, "%s: %s", commands[i], result.err);
+    }
+    must_msg(strstr(result.out, "3 greedy episodes") != NULL, "%s", result.out);
+    cm_test_folder_remove();
+}
+END_TEST
+
+START_TEST(what_goes_wrong_late_is_laid_at_the_environment_s_door) {
+    static cm_output result;
+    static const char *const faults[][2] = {
+        {"2", "cumind: the environment gave an observation that is not finite: number 1 of 2 is nan\n"},
+        {"3", "cumind: replay: the environment gave reward nan (instance 0)\n"}};
+    cm_test_folder_make();
+    for (int i = 0; i < 2; i++) {
+        char command[300];
+        snprintf(command, sizeof command,
+                 "train --quiet --run %s --threads 1 --set rows=%s --set num_envs=1 --set env_name=" CM_TEST_MODULES
+                 "/late_fault.so",
+                 faults[i][0], faults[i][0]);
+        cm_program_run(cm_test_folder, command, &result);
+        must_equal(result.status, 1);
+        must_msg(strcmp(result.err, faults[i][1]) == 0, "%s", result.err);
+    }
+    cm_test_folder_remove();
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("libraries of environments");
+    TCase *tcase = tcase_create("library");
+    tcase_add_test(tcase, the_path_of_a_library_is_a_name);
+    tcase_add_test(tcase, what_is_no_library_is_refused_in_one_line);
+    tcase_add_test(tcase, a_run_knows_its_library_by_the_whole_path);
+    tcase_add_test(tcase, a_library_is_trained_gone_on_with_and_evaluated);
+    tcase_add_test(tcase, what_goes_wrong_late_is_laid_at_the_environment_s_door);
+    suite_add_tcase(suite, tcase);
+    return cm_test_main(suite);
+}

@@ -1,0 +1,56 @@
+/* A library whose environment is sound for its first 1,000 steps; then its observations (rows 2) or its rewards (rows
+ * 3) are not finite. */
+#include <math.h>
+#include <stdatomic.h>
+
+#include "env/board.h"
+
+typedef struct count {
+    int64_t steps;
+} count;
+
+enum { SOUND = 1000, OBSERVATIONS = 2, REWARDS = 3 };
+static atomic_int steps_of_all;
+
+static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
+    (void)params;
+    spec->shape[0] = 2;
+    spec->actions = 2;
+    spec->max_steps = 20;
+    spec->rules_size = sizeof(count);
+    return CM_OK;
+}
+
+static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
+    (void)params, (void)random;
+    ((count *)rules)->steps = 0;
+}
+
+static cm_env_outcome step(const cm_env_params *params, void *rules, int action, cm_pcg64 *random) {
+    (void)action, (void)random;
+    ((count *)rules)->steps++;
+    const bool late = ++steps_of_all > SOUND;
+    return (cm_env_outcome){.reward = late && params->rows == REWARDS ? (double)NAN : 0.0};
+}
+
+static void observe(const cm_env_params *params, const void *rules, float *observation) {
+    const bool late = steps_of_all > SOUND;
+    observation[0] = (float)((const count *)rules)->steps;
+    observation[1] = late && params->rows == OBSERVATIONS ? NAN : 0.0f;
+}
+
+static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
+    (void)params, (void)rules;
+    text[0] = '\0';
+    cm_picture_line(text, size, "late fault");
+}
+
+static const cm_env_def late_fault = {.name = "late_fault",
+                                      .about = "Counts its steps",
+                                      .options = CM_ENV_ROWS,
+                                      .describe = describe,
+                                      .reset = reset,
+                                      .step = step,
+                                      .observe = observe,
+                                      .picture = picture};
+CM_ENV_LIBRARY(late_fault)
