@@ -108,6 +108,7 @@ cm_status cm_product_prepare(cm_stream *stream, const cm_product *product, cm_pr
     (void)stream;
     *out = malloc(sizeof **out);
     ck_assert_ptr_nonnull(*out);
+    ck_assert(!(product->relu && product->accumulate));
     (*out)->product = *product;
     return CM_OK;
 }
@@ -145,7 +146,7 @@ cm_status cm_product_run(cm_stream *stream, const cm_product_plan *plan, const c
                 sum += operand_at(data->a, p->a_row, p->a_across, p->type, i, k) *
                        operand_at(data->b, p->b_row, !p->b_across, p->type, j, k);
             if (p->bias) sum += (double)data->bias[j];
-            *c = (float)sum;
+            *c = (float)(p->relu && sum <= 0.0 ? 0.0 : sum);
         }
     return CM_OK;
 }

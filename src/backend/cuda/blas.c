@@ -1,5 +1,6 @@
 /* Matrix products by cuBLASLt. It thinks in columns: a row-major c = a b is for it c^T = b^T a^T, so b comes first. Its
- * relu makes 0 of NaN, which nobody would see again: so there is none. */
+ * relu keeps NaN (the machine code of its kernels compares unordered); tests/backend/test_nonfinite.c holds it to that.
+ */
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -40,6 +41,11 @@ static cm_status set_bias(const cm_product_plan *plan, const float *bias) {
     return cm_cuda_blas((int)status, "the bias of a matrix product");
 }
 
+static int32_t epilogue_of(const cm_product *p) {
+    if (p->relu) return p->bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    return p->bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
 static const cudaDataType_t types[CM_PRODUCT_TYPES] = {
     [CM_F32] = CUDA_R_32F, [CM_BF16] = CUDA_R_16BF, [CM_F16] = CUDA_R_16F};
 
@@ -50,8 +56,7 @@ static cm_status describe(cm_product_plan *plan) {
                         "describing a matrix product"));
     CM_TRY(set_what(plan->what, CUBLASLT_MATMUL_DESC_TRANSA, p->b_across ? CUBLAS_OP_T : CUBLAS_OP_N));
     CM_TRY(set_what(plan->what, CUBLASLT_MATMUL_DESC_TRANSB, p->a_across ? CUBLAS_OP_T : CUBLAS_OP_N));
-    CM_TRY(set_what(plan->what, CUBLASLT_MATMUL_DESC_EPILOGUE,
-                    p->bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT));
+    CM_TRY(set_what(plan->what, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p)));
     CM_TRY(describe_matrix(&plan->a, type, p->a_across ? p->k : p->m, p->a_across ? p->m : p->k, p->a_row));
     CM_TRY(describe_matrix(&plan->b, type, p->b_across ? p->n : p->k, p->b_across ? p->k : p->n, p->b_row));
     return describe_matrix(&plan->c, CUDA_R_32F, p->m, p->n, p->c_row);
@@ -177,9 +182,9 @@ static cm_status measure(void *context, float *milliseconds) {
 
 /* What decides on an algorithm, as text. */
 static void name_product(const cm_product *p, char key[CM_CHOICE_KEY_BYTES]) {
-    snprintf(key, CM_CHOICE_KEY_BYTES, "product %d %d %d %d%d %lld %lld %lld %d%d%d %u %u %u %u", p->m, p->n, p->k,
+    snprintf(key, CM_CHOICE_KEY_BYTES, "product %d %d %d %d%d %lld %lld %lld %d%d%d%d %u %u %u %u", p->m, p->n, p->k,
              p->a_across, p->b_across, (long long)p->a_row, (long long)p->b_row, (long long)p->c_row, (int)p->type,
-             p->bias, p->accumulate, alignment_of(p->a_gap), alignment_of(p->b_gap), alignment_of(p->c_gap),
+             p->bias, p->relu, p->accumulate, alignment_of(p->a_gap), alignment_of(p->b_gap), alignment_of(p->c_gap),
              alignment_of(p->bias_gap));
 }
 

@@ -1,4 +1,4 @@
-/* Dense layers: a product whose epilogue adds the bias, and a kernel for what it cannot do. */
+/* Dense layers: a product whose epilogue does bias and relu, and a kernel for what it cannot do. */
 #include "backend/cuda/dense.h"
 
 #include "backend/cuda/columns.h"
@@ -61,9 +61,11 @@ static void set_encoding(cm_dense_args *args, const cm_call *call, const cm_tens
 
 /* ---- forward ---- */
 
-/* Has a kernel something to do behind the product? */
+/* Has a kernel something to do behind the product? Not for relu of the product itself. */
 static bool has_end(const cm_call *call) {
-    return call->attr.activation != CM_ACT_NONE || CM_ARG(call, dense, action)->data;
+    const cm_activation activation = call->attr.activation;
+    const bool by_product = activation == CM_ACT_NONE || (activation == CM_ACT_RELU && !CM_ADDS(call, dense, y));
+    return !by_product || CM_ARG(call, dense, action)->data;
 }
 
 /* y += relu(...) and y += (... + action) need the product by itself first; without adding it waits in the place of y.
@@ -110,6 +112,7 @@ static cm_status make_dense(cm_stream *stream, const cm_call *call, cm_cuda_plan
                           .bias_gap = cm_alignment_gap(CM_ARG(call, dense, bias)->data),
                           .type = call->attr.compute,
                           .bias = !has_end(call) && CM_ARG(call, dense, bias)->data,
+                          .relu = !has_end(call) && call->attr.activation == CM_ACT_RELU,
                           .accumulate = !apart && CM_ADDS(call, dense, y)};
     return cm_product_prepare(stream, &product, &plan->product[0]);
 }

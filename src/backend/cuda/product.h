@@ -1,6 +1,7 @@
 /* Matrix products: cuBLASLt in the module (blas.c), plain loops in the tests.
  *
- * c[m, n] = a b, or c += a b; then bias[n] is added to every row. All matrices are row-major. */
+ * c[m, n] = a b, or c += a b; then bias[n] is added to every row, then relu, which keeps NaN. All matrices are
+ * row-major. */
 #ifndef CM_BACKEND_CUDA_PRODUCT_H
 #define CM_BACKEND_CUDA_PRODUCT_H
 
@@ -15,7 +16,7 @@ typedef struct cm_product {
     bool a_across, b_across;     /* a lies as [k, m], b as [n, k] */
     int64_t a_row, b_row, c_row; /* elements from one row, as it lies in memory, to the next */
     cm_dtype type;               /* of a and b; sums and c are float32 */
-    bool bias, accumulate;
+    bool bias, relu, accumulate;
     int a_gap, b_gap, c_gap, bias_gap; /* cm_alignment_gap of the addresses, the same in every run */
 } cm_product;
 
