@@ -40,7 +40,8 @@ struct cm_comm {
     int local_rank, local_size; /* among the ranks of this machine: which device of it a rank takes */
     bool oversubscribe;         /* several ranks may share a device; set by the caller */
     void *context;
-    void *joined; /* of cm_comm_join_devices */
+    void *joined;        /* of cm_comm_join_devices */
+    size_t device_bytes; /* that joining takes of each rank's device, about; 0 before */
     cm_status (*barrier)(cm_comm *comm);
     cm_status (*broadcast)(cm_comm *comm, void *data, size_t bytes, int root);
     /* all[size, bytes] <- every rank's mine[bytes], by rank number; `mine` may be its place in `all` */

@@ -115,6 +115,7 @@ static void close_joined(cm_comm *comm) {
     if (j->ranks) j->nccl.leave(j->ranks);
     comm->close = j->close;
     comm->joined = NULL;
+    comm->device_bytes = 0;
     free(j);
     comm->close(comm);
 }
@@ -148,6 +149,7 @@ cm_status cm_nccl_join(cm_comm *comm, const cm_nccl *nccl, bool shared) {
     }
     j->close = comm->close;
     comm->joined = j;
+    comm->device_bytes = CM_NCCL_BYTES;
     comm->sum_on = sum_on;
     comm->gather_on = gather_on;
     comm->close = close_joined;

@@ -48,6 +48,13 @@ typedef struct cm_nccl {
 cm_status cm_nccl_open(cm_nccl *nccl) CM_MUST_USE;
 cm_status cm_nccl_load(cm_nccl *nccl, const char *library) CM_MUST_USE; /* from another file */
 
+/* What NCCL takes of a device for its buffers: an estimate, to plan with. It has three in front of each connection, of
+ * 8 steps: NCCL_BUFFSIZE (4 MiB) for large messages, 8 lines of 16 bytes for each of 512 threads for small ones (LL),
+ * and 120 words of 8 bytes for each of 640 threads for those between (LL128). A channel has a connection of its ring
+ * and one of its tree. GPUs joined by NVLink use up to 24 channels; those that are not, 2 to 8, and take less. */
+#define CM_NCCL_CONNECTION_BYTES (((size_t)4 << 20) + 8 * (8 * 512 * 16 + 120 * 640 * 8))
+#define CM_NCCL_BYTES            (24 * 2 * CM_NCCL_CONNECTION_BYTES)
+
 /* cm_comm_join_devices with that table, which is copied. */
 cm_status cm_nccl_join(cm_comm *comm, const cm_nccl *nccl, bool shared) CM_MUST_USE;
 

@@ -7,7 +7,7 @@
 #include "core/memory.h"
 #include "run/run_internal.h"
 
-enum { PLAN_ROWS = 11 };
+enum { PLAN_ROWS = 12 };
 
 typedef struct plan {
     cm_memory_row row[PLAN_ROWS];
@@ -69,6 +69,7 @@ static void fill(plan *p, const cm_session *s, const cm_backend *measure) {
     if (s->compute != CM_F32) add(p, "16-bit copies of weights", weights / 2);
     p->pinned = cm_measure_pinned(measure);
     add(p, "streams", cm_measure_streams(measure));
+    add(p, "sums over ranks (an estimate)", s->comm->device_bytes);
 }
 
 static cm_status create_all(cm_run *probe, cm_trainer **trainer) {
@@ -206,17 +207,19 @@ cm_status cm_run_plan_device(cm_run *run) {
     const size_t budget = limited ? (size_t)limit : there.available;
     if (p.total > budget) return refuse(run, &p, budget, limited);
     say(run, &p, &there);
-    run->planned = p.total;
+    run->planned = p.total - s->comm->device_bytes; /* which NCCL takes by itself */
     return CM_OK;
 }
 
 cm_status cm_run_say_device_peak(const cm_run *run) {
     cm_device_memory there;
-    char size[16];
+    char size[16], besides[16];
     if (!run->session->backend->device->memory) return CM_OK;
     CM_TRY(ask(run, &there));
     cm_format_bytes((double)there.peak, size);
-    cm_progress_say(run->progress, "GPU memory at most %s, %.1f %% of the plan", size,
-                    100.0 * (double)there.peak / (double)run->planned);
+    cm_format_bytes((double)(there.total - there.available - there.taken), besides);
+    cm_progress_say(run->progress,
+                    "GPU memory at most %s, %.1f %% of the plan; besides it %s (context, libraries, other programs)",
+                    size, 100.0 * (double)there.peak / (double)run->planned, besides);
     return CM_OK;
 }

@@ -110,7 +110,9 @@ START_TEST(all_ranks_join_by_the_id_of_rank_0) {
     ck_assert_str_eq(calls, "broadcast join ");
     ck_assert(joined_rank == 1 && joined_size == 2 && joined_as == 'x');
     ck_assert_ptr_null(getenv("NCCL_HOSTID"));
+    ck_assert_uint_eq(comm.device_bytes, 48 * (4194304 + 524288 + 4915200));
     comm.close(&comm);
+    ck_assert_uint_eq(comm.device_bytes, 0);
 }
 END_TEST
 

@@ -37,6 +37,8 @@ typedef struct job {
     FILE *said; /* what it prints */
 } job;
 
+static cm_comm *ranks; /* NULL: one alone */
+
 static cm_status open_job(job *j, const char *backend, const char *settings, bool resume, int64_t updates) {
     static const char common[] = "threads=1 num_simulations=4 hidden_dim=16 head_hidden=16 min_memory_steps=64 "
                                  "num_envs=8 steps_per_iteration=16 batch_size=12 num_unroll_steps=2 "
@@ -57,6 +59,7 @@ static cm_status open_job(job *j, const char *backend, const char *settings, boo
     cm_run_request request = {.config = j->config,
                               .configuration = &j->configuration,
                               .directory = directory,
+                              .comm = ranks,
                               .resume = resume,
                               .checkpoint = CM_CHECKPOINT_LATEST,
                               .progress = j->progress};
@@ -306,6 +309,33 @@ START_TEST(a_plan_is_printed_before_it_is_taken) {
 }
 END_TEST
 
+/* What joining takes is not taken by way of the device: it is planned for, and no part of what is compared. */
+START_TEST(a_plan_of_ranks_that_are_joined_has_a_row_for_that) {
+    char text[8192];
+    cm_run_result result;
+    cm_comm comm;
+    job j;
+    cm_comm_single(&comm);
+    comm.device_bytes = 123000000;
+    ranks = &comm;
+    cm_far_state.total = 100000000;
+    ck_assert_int_eq(open_job(&j, "cuda", kinds[0], false, 8), CM_ERR_MEMORY);
+    ck_assert_msg(strstr(cm_error_message(), "most of it sums over ranks (an estimate)"), "%s", cm_error_message());
+    close_job(&j);
+    cm_far_state.total = SIZE_MAX;
+    ck_assert_int_eq(open_job(&j, "cuda", kinds[0], false, 8), CM_OK);
+    ck_assert_int_eq(cm_run_train(j.run, &result), CM_OK);
+    read_plan(&j, text, sizeof text);
+    ck_assert_msg(strstr(text, "  sums over ranks (an estimate)      123 MB"), "%s", text);
+    int share = 0;
+    ck_assert(sscanf(strstr(text, "GPU memory at most "), "GPU memory at most %*s %*s %d", &share) == 1);
+    ck_assert_int_gt(share, 50);
+    ck_assert_msg(strstr(text, "; besides it 0 B (context, libraries, other programs)"), "%s", text);
+    close_job(&j);
+    ranks = NULL;
+}
+END_TEST
+
 START_TEST(a_plan_that_does_not_fit_names_a_key_and_the_largest_value_that_does) {
     static const struct {
         const char *settings, *key;
@@ -358,6 +388,7 @@ int main(void) {
     tcase_add_test(tc, unless_it_is_told_a_device_takes_the_whole_batch_at_once_and_the_host_64_rows);
     tcase_add_loop_test(tc, a_plan_is_what_the_run_takes_of_the_device_to_the_byte, 0, 2);
     tcase_add_test(tc, a_plan_is_printed_before_it_is_taken);
+    tcase_add_test(tc, a_plan_of_ranks_that_are_joined_has_a_row_for_that);
     tcase_add_loop_test(tc, a_plan_that_does_not_fit_names_a_key_and_the_largest_value_that_does, 0, 2);
     tcase_add_test(tc, the_limit_that_the_user_sets_counts_for_the_device_too);
     suite_add_tcase(suite, tc);
