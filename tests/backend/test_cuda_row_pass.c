@@ -217,6 +217,28 @@ START_TEST(blocks_that_move_are_followed) {
 }
 END_TEST
 
+START_TEST(calls_that_are_no_pass_of_rows_any_more_are_an_error) {
+    float x[ROWS * WIDTH] = {1.0f}, y[ROWS * WIDTH] = {0.0f}, work[1];
+    const int dim[2] = {ROWS, WIDTH};
+    cm_call call = {.op = CM_OP_activation, .attr = {.activation = CM_ACT_TANH}};
+    cm_fusible calls = {&call, 1, work, sizeof work, 1};
+    void *fused = NULL;
+    call.t[CM_T_activation_x] = cm_tensor_make(x, CM_F32, 2, dim);
+    call.t[CM_T_activation_y] = cm_tensor_make(y, CM_F32, 2, dim);
+    open_all(infer_network(INFER_PLAIN));
+    ck_assert_int_eq(cm_row_pass_create(bench.stream, &calls, &fused), CM_OK);
+    ck_assert_ptr_nonnull(fused);
+    ck_assert_int_eq(cm_row_pass_run(bench.stream, &calls, fused), CM_OK);
+    ck_assert_float_eq_tol(y[0], tanhf(1.0f), 1e-6f);
+    call.t[CM_T_activation_x].dim[0]--;
+    calls.version++;
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(cm_row_pass_run(bench.stream, &calls, fused), CM_ERR_STATE);
+    ck_assert_str_eq(cm_error_message(), "a pass of rows: with its new addresses it is none");
+    cm_row_pass_free(fused);
+    close_all();
+}
+END_TEST
+
 /* ---- numbers out of range ---- */
 
 enum { BAD = 18 };
@@ -321,6 +343,7 @@ int main(void) {
     tcase_add_test(tests, a_device_that_cannot_or_should_not_takes_many_launches);
     tcase_add_test(tests, changed_weights_count);
     tcase_add_test(tests, blocks_that_move_are_followed);
+    tcase_add_test(tests, calls_that_are_no_pass_of_rows_any_more_are_an_error);
     tcase_add_test(tests, numbers_out_of_range_make_nan_in_their_row);
     tcase_add_test(tests, a_search_on_the_device_launches_one_kernel_for_a_pass);
     tcase_add_test(tests, a_state_for_a_slot_that_is_not_there_goes_nowhere);

@@ -82,6 +82,18 @@ START_TEST(nothing_is_compared_with_zeros_or_what_is_not_finite) {
 }
 END_TEST
 
+START_TEST(a_nan_is_found_and_no_number_is_one) {
+    float numbers[N] = {0.0f};
+    put(numbers, types[_i], 0, 0.0f);
+    put(numbers, types[_i], 1, 2.0f);
+    ck_assert_int_eq(cm_trial_expect_nan(stream, numbers, types[_i]), CM_ERR_DEVICE);
+    ck_assert_str_eq(cm_error_message(), "it makes 0 of NaN, which nobody would see again");
+    ck_assert_int_eq(cm_trial_put_nan(stream, numbers, types[_i]), CM_OK);
+    ck_assert_int_eq(cm_trial_expect_nan(stream, numbers, types[_i]), CM_OK);
+    ck_assert_float_eq(get(numbers, types[_i], 1), 2.0f);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("backend/cuda_trial");
     TCase *tests = tcase_create("all");
@@ -89,6 +101,7 @@ int main(void) {
     tcase_add_loop_test(tests, numbers_are_the_same_every_time_and_differ, 0, 3);
     tcase_add_loop_test(tests, rounding_is_no_difference_and_more_is, 0, 3);
     tcase_add_loop_test(tests, nothing_is_compared_with_zeros_or_what_is_not_finite, 0, 3);
+    tcase_add_loop_test(tests, a_nan_is_found_and_no_number_is_one, 0, 3);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
 }

@@ -28,8 +28,10 @@ cm_status cm_cuda_blas(int status, const char *what) {
 }
 
 cm_status cm_cuda_dnn(int status, const char *what) {
+    const bool full = status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
+                      status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED;
     if (status == CUDNN_STATUS_SUCCESS) return CM_OK;
-    return cm_fail(status == CUDNN_STATUS_ALLOC_FAILED ? CM_ERR_MEMORY : CM_ERR_DEVICE, "%s: cuDNN says %s", what,
+    return cm_fail(full ? CM_ERR_MEMORY : CM_ERR_DEVICE, "%s: cuDNN says %s", what,
                    cudnnGetErrorString((cudnnStatus_t)status));
 }
 

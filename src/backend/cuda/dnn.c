@@ -189,8 +189,19 @@ static cm_status open_graph(trial *t) {
  * found algorithm is none of the choice: the descriptor's is what it runs with. */
 enum { WANTED, FIXED, ANY, ROUNDS };
 
+/* Fourier and Winograd transforms are less exact than sums of products. */
+static bool is_transform(const cm_convolution *c, int algorithm) {
+    switch (c->way) {
+    case CM_CONVOLVE: return algorithm >= CUDNN_CONVOLUTION_FWD_ALGO_FFT;
+    case CM_CONVOLVE_INPUT: return algorithm >= CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT;
+    case CM_CONVOLVE_WEIGHT: break;
+    }
+    return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT ||
+           algorithm >= CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD;
+}
+
 static bool may_enter(const cm_convolution *c, int round, const found *f) {
-    const bool exact = c->type != CM_F32 || f->math == CUDNN_FMA_MATH;
+    const bool exact = !is_transform(c, f->algorithm) && (c->type != CM_F32 || f->math == CUDNN_FMA_MATH);
     return f->fits && (round == ANY || (f->fixed && (round == FIXED || exact)));
 }
 

@@ -197,10 +197,12 @@ static cm_status describe_convolution(cm_dnn_graph *g, part *y) {
 
 /* y = mode(x, b), element by element; b NULL: of x alone. */
 static cm_status describe_step(cm_dnn_graph *g, cudnnPointwiseMode_t mode, part x, part b, part y) {
+    const cudnnNanPropagation_t nan = CUDNN_PROPAGATE_NAN;
     part what, step;
     CM_TRY(add(&g->fixed, CUDNN_BACKEND_POINTWISE_DESCRIPTOR, &what));
     CM_TRY(set(what, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode));
     CM_TRY(set_type(what, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT));
+    CM_TRY(set(what, CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, 1, &nan));
     CM_TRY(finish(what));
     CM_TRY(add_operation(g, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, &step));
     CM_TRY(set_part(step, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, what));

@@ -341,7 +341,8 @@ cm_status cm_row_pass_create(cm_stream *stream, const cm_fusible *pass, void **o
 
 cm_status cm_row_pass_run(cm_stream *stream, const cm_fusible *pass, void *row_pass_) {
     row_pass *p = row_pass_;
-    if (p->version != pass->version) build(pass, &p->args);
+    if (p->version != pass->version && !build(pass, &p->args))
+        return cm_fail(CM_ERR_STATE, "a pass of rows: with its new addresses it is none");
     p->version = pass->version;
     const int result = cm_row_pass_launch(&p->args, tiles_of(&p->args), CM_BLOCK, cm_ops_queue(stream));
     return cm_ops_launched(stream, result, "a pass of rows");

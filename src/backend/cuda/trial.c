@@ -67,3 +67,22 @@ cm_status cm_trial_agree(cm_trial_results *results, cm_stream *stream, const voi
     CM_TRY(cm_stream_read(stream, *to, from, n * size));
     return first ? CM_OK : compare(results, type, n);
 }
+
+/* A number of any type. */
+typedef union number {
+    float wide;
+    uint16_t narrow;
+} number;
+
+cm_status cm_trial_put_nan(cm_stream *stream, void *to, cm_dtype type) {
+    number nan = {.wide = NAN};
+    if (type != CM_F32) nan.narrow = cm_narrow(NAN, type);
+    return cm_stream_write(stream, to, &nan, cm_dtype_size(type));
+}
+
+cm_status cm_trial_expect_nan(cm_stream *stream, const void *from, cm_dtype type) {
+    number there = {0};
+    CM_TRY(cm_stream_read(stream, &there, from, cm_dtype_size(type)));
+    const float got = number_at(&there, type, 0);
+    return isnan(got) ? CM_OK : cm_fail(CM_ERR_DEVICE, "it makes %g of NaN, which nobody would see again", (double)got);
+}

@@ -24,6 +24,11 @@ void cm_trial_free(cm_trial_results *results);
 cm_status cm_trial_agree(cm_trial_results *results, cm_stream *stream, const void *from, cm_dtype type, size_t n,
                          bool first) CM_MUST_USE;
 
+/* Puts a NaN at an address on the device, in the order of the stream; is there one? Errors: CM_ERR_DEVICE if there is a
+ * number; those of writing and reading. */
+cm_status cm_trial_put_nan(cm_stream *stream, void *to, cm_dtype type) CM_MUST_USE;
+cm_status cm_trial_expect_nan(cm_stream *stream, const void *from, cm_dtype type) CM_MUST_USE;
+
 #ifdef __cplusplus
 }
 #endif

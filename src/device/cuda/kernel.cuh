@@ -173,7 +173,9 @@ static inline int cm_allow_memory(const void *kernel) {
     int device = 0, bytes = 0, result = (int)cudaGetDevice(&device);
     if (result == 0) result = (int)cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     if (result != 0) return result;
-    return (int)cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes - CM_BLOCK_KEPT);
+    result = (int)cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes - CM_BLOCK_KEPT);
+    if (result != 0) (void)cudaGetLastError(); /* or the next launch would say it */
+    return result;
 }
 
 /* Of arguments that say in `memory` how many bytes the lanes of an item share. */
