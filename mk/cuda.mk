@@ -63,7 +63,7 @@ check-module: cuda
 CUDNN := $(if $(NVCC),$(wildcard $(dir $(NVCC))../include/cudnn.h))
 DNN_TEST := $(BUILD)/tests/backend/test_dnn_graph
 DNN_DRIVER := $(BUILD)/tests/modules/dnn_driver.so
-$(DNN_TEST): $(BUILD)/$(if $(CUDNN),src/backend/cuda/dnn_graph.c.o,tests/backend/dnn_graph_absent.o)
+$(DNN_TEST): $(addprefix $(BUILD)/,$(if $(CUDNN),$(patsubst %,src/backend/cuda/dnn_%.c.o,parts graph engine),tests/backend/dnn_graph_absent.o))
 $(DNN_TEST): LIBS += $(if $(CUDNN),-L$(CUDA_LIB) -Wl$(comma)-rpath=$(CUDA_LIB) -lcudnn)
 $(DNN_TEST): | $(DNN_DRIVER)
 $(DNN_TEST).o: EXTRA_FLAGS += -DCM_TEST_DRIVER=\"$(abspath $(DNN_DRIVER))\"

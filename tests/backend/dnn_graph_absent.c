@@ -1,4 +1,4 @@
-/* In place of backend/cuda/dnn_graph.c where cuDNN is not installed. */
+/* In place of backend/cuda/dnn_graph.c and dnn_engine.c where cuDNN is not installed. */
 #include "backend/cuda/dnn_graph.h"
 
 static cm_status absent(void) { return cm_fail(CM_ERR_ABSENT, "there was no cuDNN when this was built"); }
