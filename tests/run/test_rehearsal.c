@@ -33,6 +33,7 @@ static const struct {
     {"cumind benchmark inference --backend cuda --batch 8 --seconds 0.01", "% of the matmul speed"},
     {"cumind benchmark train --backend cuda --batch 8 --seconds 0.01 --dtype bfloat16",
      "(batch 8, unroll 5, adam; cuda, bfloat16)"},
+    {"cumind benchmark train --backend cuda --batch 8 --seconds 0.01 --dtype float16", "; cuda, float16)"},
     {"cumind benchmark search --backend cuda --batch 4 --simulations 3 --seconds 0.01",
      "2 actions, muzero, trees on the device; cuda, float32)"},
     {"cumind benchmark graph --backend cuda --batch 4 --simulations 3 --hidden 8 --seconds 0.01",
