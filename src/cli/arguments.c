@@ -7,6 +7,7 @@
 #include "core/count.h"
 #include "core/nearest.h"
 #include "run/configuration.h"
+#include "run/directory.h"
 
 /* --help, which every command takes, follows the rows of its own. */
 static const char *flag_name(const void *rows, int i) {
@@ -61,6 +62,27 @@ static cm_status unknown_flag(const cm_command *command, const char *text) {
     }
     return cm_fail(CM_ERR_INPUT, "%s: unknown flag %s; did you mean %s? (cumind help %s lists all)", command->name,
                    word, flag_name(command->flags, nearest), command->name);
+}
+
+/* The flag that a lone word belongs behind: a file of a configuration or a folder of a run. */
+static const char *flag_for(const cm_command *command, const char *word) {
+    const char *const runs[] = {"--run", "--resume"}; /* train goes on with a run that is there */
+    const bool is_run = cm_run_directory_check(word) == CM_OK;
+    const char *ending = strrchr(word, '.');
+    const char *flag = is_run                                   ? runs[find_flag(command, "--resume", 8) >= 0]
+                       : ending && strcmp(ending, ".json") == 0 ? "--config"
+                                                                : "";
+    return find_flag(command, flag, strlen(flag)) >= 0 ? flag : NULL;
+}
+
+static cm_status unexpected(const cm_command *command, const char *word) {
+    const char *flag = flag_for(command, word);
+    if (!flag) {
+        return cm_fail(CM_ERR_INPUT, "%s: unexpected argument \"%.100s\" (cumind help %s)", command->name, word,
+                       command->name);
+    }
+    return cm_fail(CM_ERR_INPUT, "%s: unexpected argument \"%.100s\"; did you mean %s %.100s?", command->name, word,
+                   flag, word);
 }
 
 /* "60", "0.5", "60s", "5m", "2h"; false for anything else. */
@@ -140,8 +162,7 @@ cm_status cm_arguments_parse(const cm_command *command, int count, char **argv, 
         } else if (out->positional_count == CM_POSITIONAL) {
             return cm_fail(CM_ERR_INPUT, "%s: too many arguments", command->name);
         } else if (out->positional_count == most_positional(command)) {
-            return cm_fail(CM_ERR_INPUT, "%s: unexpected argument \"%.100s\" (cumind help %s)", command->name, argv[i],
-                           command->name);
+            return unexpected(command, argv[i]);
         } else {
             out->positional[out->positional_count++] = argv[i];
         }

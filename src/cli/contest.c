@@ -1,6 +1,7 @@
 #include "cli/contest.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "core/clock.h"
 #include "core/file.h"
@@ -14,8 +15,9 @@ cm_status cm_entrant_open(const cm_arguments *arguments, const char *flag, const
     if (status != CM_OK) return cm_fail_in(status, "%s", flag);
     if (out->opponent.kind != CM_OPPONENT_AGENT) return CM_OK;
     if (cm_run_directory_check(name) != CM_OK) {
-        return cm_fail(CM_ERR_INPUT, "%s: \"%.200s\" is neither random, perfect, mcts:N nor the folder of a run", flag,
-                       name);
+        const char *all = strcmp(flag, "--opponent") == 0 ? ", all" : "";
+        return cm_fail(CM_ERR_INPUT, "%s: \"%.200s\" is neither random, perfect, mcts:N%s nor the folder of a run",
+                       flag, name, all);
     }
     return cm_loaded_open_other(arguments, name, &out->loaded);
 }

@@ -165,12 +165,20 @@ static void say_next(cm_run *run, const cm_run_result *r) {
         cm_progress_say(run->progress, "stopped and saved; go on with:  %s train --resume %s%s", program, dir, ranks);
         return;
     }
-    cm_progress_say(run->progress, "%s    %s play --run %s",
-                    run->session->env.spec.players == 2 ? "play against it" : "watch it play  ", program, dir);
+    const cm_run_options *o = &cm_run_options_of(run)->run;
+    const bool game = run->session->env.spec.players == 2;
+    char evaluate[CM_OPTION_TEXT + 32] = "--episodes 100", on[48];
+    if (game) snprintf(evaluate, sizeof evaluate, "--opponent %s --games 100", o->evaluation_opponent);
+    if (run->time_over) {
+        snprintf(on, sizeof on, "--time %gs", o->time_limit);
+    } else {
+        snprintf(on, sizeof on, "--env-steps %lld", (long long)(2 * r->env_steps));
+    }
+    cm_progress_say(run->progress, "%s    %s play --run %s", game ? "play against it" : "watch it play  ", program,
+                    dir);
     cm_progress_say(run->progress, "learning curve     %s plot --run %s", program, dir);
-    cm_progress_say(run->progress, "evaluate again     %s eval --run %s --episodes 100 --seed 1", program, dir);
-    cm_progress_say(run->progress, "train on           %s train --resume %s%s --env-steps %lld", program, dir, ranks,
-                    (long long)(2 * r->env_steps));
+    cm_progress_say(run->progress, "evaluate again     %s eval --run %s %s --seed 1", program, dir, evaluate);
+    cm_progress_say(run->progress, "train on           %s train --resume %s%s %s", program, dir, ranks, on);
 }
 
 /* Returns of a run that made no update are those of its first weights. */

@@ -262,7 +262,8 @@ static const struct wrong_case {
     int status;
     const char *says;
 } wrongs[] = {
-    {"eval --run runs/a --opponent perfct", 2, "\"perfct\" is neither random, perfect, mcts:N nor the folder of a run"},
+    {"eval --run runs/a --opponent perfct", 2,
+     "\"perfct\" is neither random, perfect, mcts:N, all nor the folder of a run"},
     {"eval --run runs/a --opponent mcts:0", 2, "--opponent: mcts: needs a number of rollouts"},
     {"eval --run runs/a --opponent random --games 7", 2, "--games: must be even"},
     {"eval --run runs/a --opponent random --games 0", 2, "--games"},

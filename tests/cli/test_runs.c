@@ -150,6 +150,17 @@ START_TEST(plain_output_ends_with_report_and_next_commands) {
 }
 END_TEST
 
+START_TEST(next_commands_do_what_the_run_did) {
+    expect_ok("train --run timed --time 0.01s --set final_evaluation_episodes=2");
+    ck_assert_ptr_nonnull(strstr(result.out, "cumind train --resume timed --time 0.01s\n"));
+    ck_assert_ptr_nonnull(strstr(result.out, "cumind eval --run timed --episodes 100 --seed 1\n"));
+    expect_ok("train --run game --set env_name=tictactoe --set evaluation_opponent=mcts:5 --env-steps 256"
+              " --set final_evaluation_episodes=2");
+    ck_assert_ptr_nonnull(strstr(result.out, "cumind eval --run game --opponent mcts:5 --games 100 --seed 1\n"));
+    ck_assert_ptr_nonnull(strstr(result.out, "cumind train --resume game --env-steps "));
+}
+END_TEST
+
 START_TEST(quiet_run_prints_nothing) {
     expect_ok("train --quiet --run quiet" SMALL);
     ck_assert_str_eq(result.out, "");
@@ -459,6 +470,13 @@ static double number_in(const char *key) {
     return strtod(at + strlen(quoted), NULL);
 }
 
+START_TEST(run_without_its_flag_is_understood) {
+    expect_exit("eval ref", 2, "unexpected argument \"ref\"; did you mean --run ref?");
+    expect_exit("train ref", 2, "unexpected argument \"ref\"; did you mean --resume ref?");
+    expect_exit("eval nowhere", 2, "unexpected argument \"nowhere\" (cumind help eval)");
+}
+END_TEST
+
 START_TEST(run_whose_checkpoints_are_gone_does_not_begin_anew) {
     char path[160];
     expect_ok("train --quiet --run lost" SMALL);
@@ -600,6 +618,7 @@ int main(void) {
     tcase_add_test(tests, overlapped_run_is_the_same_for_any_threads);
     tcase_add_test(tests, json_lines_have_an_event_each);
     tcase_add_test(tests, plain_output_ends_with_report_and_next_commands);
+    tcase_add_test(tests, next_commands_do_what_the_run_did);
     tcase_add_test(tests, quiet_run_prints_nothing);
     tcase_add_test(tests, several_seeds_end_with_a_table);
     tcase_add_test(tests, a_folder_of_a_later_seed_that_is_taken_is_known_before_the_first);
@@ -622,6 +641,7 @@ int main(void) {
     tcase_add_test(tests, memory_that_is_not_there_is_named_with_the_keys_to_lower);
     tcase_add_test(tests, new_run_starts_from_old_weights);
     tcase_add_test(tests, damaged_checkpoint_is_named_with_the_newest_intact_one);
+    tcase_add_test(tests, run_without_its_flag_is_understood);
     tcase_add_test(tests, run_whose_checkpoints_are_gone_does_not_begin_anew);
     tcase_add_test(tests, run_without_an_update_says_that_nothing_was_learnt);
     tcase_add_test(tests, evaluation_has_the_statistics_of_its_returns);

@@ -98,6 +98,7 @@ static const struct usage_case {
     {"train --set num_unroll_steps=65", "must be an integer in 0..64"},
     {"train --quiet=1", "--quiet: takes no value"},
     {"train surplus", "unexpected argument \"surplus\""},
+    {"train mine.json", "unexpected argument \"mine.json\"; did you mean --config mine.json?"},
     {"benchmark graph --backend ref", "benchmark graph: backend ref records nothing"},
     {"benchmark tree surplus", "unexpected argument \"surplus\""},
     {"completion bash surplus", "unexpected argument \"surplus\""},
