@@ -30,7 +30,7 @@ $(BUILD)/man/cumind.1: $(BUILD)/cumind
 	@$< help --man >$@
 	@for c in $$($< help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do $< help $$c --man >$(@D)/cumind-$$c.1 || exit 1; done
 
-install: all $(BUILD)/cumind.pc $(BUILD)/man/cumind.1 ## installs program, the modules that are built, library, headers, pkg-config file, man pages, completion (PREFIX, DESTDIR)
+install: all $(BUILD)/cumind.pc $(BUILD)/man/cumind.1 ## installs program, the modules that are built, library, headers, pkg-config file, man pages, completion, configs, docs (PREFIX, DESTDIR)
 	install -D -m 755 $(BUILD)/cumind $(INSTALLED)/bin/cumind
 	install -D -m 644 $(BUILD)/libcumind.a $(INSTALLED)/lib/libcumind.a
 	@for module in $(sort $(notdir $(wildcard $(BUILD)/lib/cumind_*.so) $(MPI_MODULE))); do \
@@ -42,6 +42,9 @@ install: all $(BUILD)/cumind.pc $(BUILD)/man/cumind.1 ## installs program, the m
 	@mkdir -p $(INSTALLED)/share/bash-completion/completions
 	$(BUILD)/cumind completion >$(INSTALLED)/share/bash-completion/completions/cumind
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind LICENSE README.md configuration.json
+	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/configs configs/*.json
+	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs docs/*.md
+	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/examples docs/examples/*.c
 
 uninstall: ## removes what install put there (same PREFIX and DESTDIR)
 	rm -f $(INSTALLED)/bin/cumind $(INSTALLED)/lib/libcumind.a $(INSTALLED)/lib/pkgconfig/cumind.pc

@@ -140,7 +140,9 @@ static cm_status take_flag(cm_arguments *out, int count, char **argv, int *at) {
         return take_value(out, row, "");
     }
     if (text[length] == '=') return take_value(out, row, text + length + 1);
-    if (*at + 1 >= count)
+    const char *next =
+        *at + 1 < count ? argv[*at + 1] : NULL; /* that is a flag is no value: --run=--seed if it is meant */
+    if (!next || find_flag(out->command, next, strcspn(next, "=")) >= 0)
         return cm_fail(CM_ERR_INPUT, "%s: needs a value: %s %s", flag->name, flag->name, flag->argument);
     return take_value(out, row, argv[++*at]);
 }

@@ -82,6 +82,8 @@ static const struct usage_case {
     {"train --xyzzy", "unknown flag --xyzzy; cumind help train lists all"},
     {"xyzzy", "unknown command \"xyzzy\"; cumind help lists all"},
     {"train --seed", "--seed: needs a value"},
+    {"train --run --quiet", "--run: needs a value: --run DIR"},
+    {"train --config --set=seed=3", "--config: needs a value: --config FILE"},
     {"train --seed x", "seed"},
     {"train --seed=-1", "seed"},
     {"train --env-steps 20q", "--env-steps: must be an integer such as 100 or 20k, got \"20q\""},
