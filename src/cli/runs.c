@@ -59,7 +59,12 @@ static void set_environment(const cm_json *config, line *out) {
     params.size = (int)cm_json_number(find_key(config, "board_size"), 0.0);
     cm_env env;
     bool is_known = name && cm_env_open(&env, name, &params) == CM_OK;
-    snprintf(out->environment, sizeof out->environment, "%s", is_known ? env.spec.name : name ? name : "?");
+    const char *file = name ? strrchr(name, '/') : NULL; /* a library that is gone */
+    snprintf(out->environment, sizeof out->environment, "%s",
+             is_known ? env.spec.name
+             : file   ? file + 1
+             : name   ? name
+                      : "?");
 }
 
 static void read_line(const char *run, line *out) {
@@ -75,6 +80,7 @@ static void read_line(const char *run, line *out) {
         out->state = "finished";
         out->final = cm_json_number(cm_json_get(cm_json_root(result), "mean"), NAN);
     }
+    if (cm_run_directory_is_training(run)) out->state = "training";
     if (cm_checkpoint_store_create(run, 1, NULL, &store) == CM_OK) {
         out->checkpoint = cm_checkpoint_find(store, CM_CHECKPOINT_LATEST);
     }
@@ -175,7 +181,8 @@ const cm_command cm_command_runs = {
     .positional = "[DIR...]",
     .details =
         "Without DIR the folder that the configuration calls checkpoint_root_dir. Runs are looked for in the folder "
-        "itself and down to three folders below it.",
+        "itself and down to three folders below it. Their state is training, where a process is at it, unfinished or "
+        "finished.",
     .flags = flags,
     .examples = "  cumind runs\n"
                 "  cumind runs checkpoints experiments ./mine\n",

@@ -13,7 +13,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 
-enum { VISIT_DEPTH = 3 };
+enum { VISIT_DEPTH = 3, LOCK_TRIES = 6, LOCK_PAUSE = 20000 /* microseconds */ };
 
 static const char readme[] =
     "# A cumind run\n"
@@ -68,8 +68,12 @@ static cm_status take_lock(cm_run_directory *run) {
     CM_TRY(cm_run_directory_file(run, "lock", path, sizeof path));
     run->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (run->lock < 0) return cm_fail(CM_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
-    if (flock(run->lock, LOCK_EX | LOCK_NB) == 0) return CM_OK;
-    int reason = errno;
+    int reason = EWOULDBLOCK;
+    for (int i = 0; i < LOCK_TRIES && reason == EWOULDBLOCK; i++) { /* who only looks holds it for a moment */
+        if (i > 0) usleep(LOCK_PAUSE);
+        if (flock(run->lock, LOCK_EX | LOCK_NB) == 0) return CM_OK;
+        reason = errno;
+    }
     cm_run_directory_close(run);
     if (reason != EWOULDBLOCK) return cm_fail(CM_ERR_IO, "%s: cannot lock: %s", path, strerror(reason));
     return cm_fail(CM_ERR_STATE, "%s: another process is training this run; wait for it or stop it first", run->path);
@@ -154,6 +158,15 @@ cm_status cm_run_directory_check(const char *path) {
                        path);
     }
     return CM_OK;
+}
+
+bool cm_run_directory_is_training(const char *path) {
+    char lock[PATH_MAX];
+    int file = cm_path_join(lock, sizeof lock, path, "lock") == CM_OK ? open(lock, O_RDONLY | O_CLOEXEC) : -1;
+    if (file < 0) return false;
+    bool is_taken = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    close(file);
+    return is_taken;
 }
 
 cm_status cm_run_directory_file(const cm_run_directory *run, const char *name, char *out, size_t size) {

@@ -38,6 +38,9 @@ void cm_run_directory_close(cm_run_directory *run); /* gives the lock back */
 /* CM_OK if `path` is a run, else CM_ERR_INPUT that says what it is instead. */
 cm_status cm_run_directory_check(const char *path) CM_MUST_USE;
 
+/* Whether a process trains the run at this moment. */
+bool cm_run_directory_is_training(const char *path);
+
 /* PATH/NAME */
 cm_status cm_run_directory_file(const cm_run_directory *run, const char *name, char *out, size_t size) CM_MUST_USE;
 

@@ -322,6 +322,8 @@ START_TEST(run_that_goes_on_is_unfinished_again) {
     snprintf(path, sizeof path, "%s/further/result.json", cm_test_folder);
     pid_t child = cm_program_start(cm_test_folder, "train --quiet --resume further --env-steps 100000000");
     for (int i = 0; i < 20000 && cm_file_exists(path); i++) usleep(1000);
+    expect_ok("runs further");
+    ck_assert_msg(strstr(result.out, "training") != NULL, "%s", result.out);
     kill(child, SIGINT);
     ck_assert_int_eq(cm_program_wait(child), 0);
     expect_ok("runs further");
