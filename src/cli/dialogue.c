@@ -134,11 +134,13 @@ static void quote(const char *line, char out[SHOWN + 4]) {
 }
 
 /* The action that a line names, -1 if none. On a board the number of an action, which counts from 0, would be taken for
- * that of a column. */
+ * that of a column: there it counts only if it is the action's name. */
 static int32_t parse_move(const dialogue *d, const char *line) {
-    bool is_number = line[strspn(line, "0123456789+-")] == '\0';
-    if (is_number && has_two_players(d)) return -1;
-    return cm_env_action_parse(d->game->env, line);
+    char name[16];
+    int32_t action = cm_env_action_parse(d->game->env, line);
+    if (action < 0 || !has_two_players(d)) return action;
+    cm_env_action_name(d->game->env, action, name, sizeof name);
+    return strcasecmp(name, line) == 0 ? action : -1;
 }
 
 /* ---- moves ---- */

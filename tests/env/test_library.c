@@ -60,6 +60,19 @@ START_TEST(a_library_is_trained_gone_on_with_and_evaluated) {
 }
 END_TEST
 
+START_TEST(a_game_whose_actions_have_no_names_is_played_by_numbers) {
+    static cm_output result;
+    cm_test_folder_make();
+    cm_program_run_with(cm_test_folder, "play --opponent human --set env_name=" CM_TEST_MODULES "/nim.so",
+                        "0\n3\n2\n0\n", &result);
+    must_msg(result.status == 0, "%s", result.err);
+    must_msg(strstr(result.out, "x has played 0") && strstr(result.out, "\"3\" is no move") &&
+                 strstr(result.out, "x wins"),
+             "%s", result.out);
+    cm_test_folder_remove();
+}
+END_TEST
+
 START_TEST(what_goes_wrong_late_is_laid_at_the_environment_s_door) {
     static cm_output result;
     static const char *const faults[][2] = {
@@ -87,6 +100,7 @@ int main(void) {
     tcase_add_test(tcase, what_is_no_library_is_refused_in_one_line);
     tcase_add_test(tcase, a_run_knows_its_library_by_the_whole_path);
     tcase_add_test(tcase, a_library_is_trained_gone_on_with_and_evaluated);
+    tcase_add_test(tcase, a_game_whose_actions_have_no_names_is_played_by_numbers);
     tcase_add_test(tcase, what_goes_wrong_late_is_laid_at_the_environment_s_door);
     suite_add_tcase(suite, tcase);
     return cm_test_main(suite);
