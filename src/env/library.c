@@ -6,7 +6,9 @@
 #include "env/env.h"
 
 static const cm_module_about about = {.build = "cc -shared -fPIC",
-                                      .needs = "docs/ADDING_AN_ENVIRONMENT.md says how to build one",
+                                      .needs =
+                                          "docs/ADDING_AN_ENVIRONMENT.md says how to build one; if it has moved, say "
+                                          "where it is with --set env_name=PATH",
                                       .entry = "cumind_environment"};
 
 bool cm_env_is_library(const char *name) {

@@ -1,8 +1,10 @@
 /* Environments in shared objects: the example of docs/ADDING_AN_ENVIRONMENT.md as a library, and what is none. */
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/file.h"
 #include "env/env.h"
 #include "env/quiet_check.h"
 #include "run/configuration.h"
@@ -42,6 +44,38 @@ START_TEST(a_run_knows_its_library_by_the_whole_path) {
     must_equal(cm_configuration_load(NULL, relative, 1, &c, &config), CM_OK);
     must_msg(strcmp(c.env.env_name, CORRIDOR) == 0, "%s", c.env.env_name);
     cm_config_destroy(config);
+}
+END_TEST
+
+static void copy_library(const char *name) {
+    char path[64], *bytes;
+    size_t size;
+    snprintf(path, sizeof path, "%s/%s", cm_test_folder, name);
+    must_equal(cm_file_read(CORRIDOR, 1 << 24, &bytes, &size), CM_OK);
+    must_equal(cm_file_write(path, bytes, size), CM_OK);
+    free(bytes);
+}
+
+START_TEST(a_run_goes_on_where_its_library_has_moved_to) {
+    static cm_output result;
+    static const char *const commands[] = {
+        "train --quiet --run r --set num_envs=4 --env-steps 512 --set min_memory_steps=64 --set env_name=first.so",
+        "train --quiet --resume r --env-steps 600", "train --quiet --resume r --env-steps 600 --set env_name=second.so",
+        "train --quiet --resume r --env-steps 700", /* the run knows it now */
+        "train --quiet --resume r --env-steps 800 --set env_name=" CM_TEST_MODULES "/nim.so"};
+    static const char *const says[] = {"", "/first.so cannot be opened", "", "", "is \"cumind-run-1\" of corridor"};
+    char old[64], new[64];
+    cm_test_folder_make();
+    copy_library("first.so");
+    snprintf(old, sizeof old, "%s/first.so", cm_test_folder);
+    snprintf(new, sizeof new, "%s/second.so", cm_test_folder);
+    for (int i = 0; i < 5; i++) {
+        cm_program_run(cm_test_folder, commands[i], &result);
+        must_msg((result.status == 0) == (says[i][0] == '\0') && strstr(result.err, says[i]), "%s: %s", commands[i],
+                 result.err);
+        if (i == 0) must_equal(rename(old, new), 0);
+    }
+    cm_test_folder_remove();
 }
 END_TEST
 
@@ -99,6 +133,7 @@ int main(void) {
     tcase_add_test(tcase, the_path_of_a_library_is_a_name);
     tcase_add_test(tcase, what_is_no_library_is_refused_in_one_line);
     tcase_add_test(tcase, a_run_knows_its_library_by_the_whole_path);
+    tcase_add_test(tcase, a_run_goes_on_where_its_library_has_moved_to);
     tcase_add_test(tcase, a_library_is_trained_gone_on_with_and_evaluated);
     tcase_add_test(tcase, a_game_whose_actions_have_no_names_is_played_by_numbers);
     tcase_add_test(tcase, what_goes_wrong_late_is_laid_at_the_environment_s_door);
