@@ -28,6 +28,8 @@ static const struct {
 } fatal[] = {
     {CM_CU_ECC, "the GPU's memory has an error that it cannot correct"},
     {CM_CU_ILLEGAL_ADDRESS, "a kernel used an address that is not its own"},
+    {220, "an NVLink has an error that it cannot correct"},
+    {226, "an error ended all that ran on it"},
     {702, "a kernel ran longer than the display allows"},
     {714, "a kernel's stack is damaged"},
     {715, "a kernel met an instruction that is none"},
