@@ -22,6 +22,10 @@ typedef struct cm_convolution {
     bool aligned;    /* all addresses are multiples of 16, in every run */
 } cm_convolution;
 
+static inline double cm_convolution_flops(const cm_convolution *c) {
+    return 2.0 * c->B * c->P * c->Q * c->O * c->C * c->k * c->k;
+}
+
 typedef struct cm_convolution_plan cm_convolution_plan;
 
 /* Chooses an algorithm that gives the same bits every time; where there is none, any, with a warning. The caller frees

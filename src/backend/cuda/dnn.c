@@ -31,7 +31,9 @@ struct cm_convolution_plan {
     way way;
 };
 
-enum { ALGORITHMS = 8, ENGINES = 12, REPEATS = 5 };
+/* Small convolutions take some microseconds in any way: of them the engines that cuDNN names first are enough. */
+enum { ALGORITHMS = 8, ENGINES = 12, FEW = 4, REPEATS = 5 };
+#define SMALL 2e8 /* floating-point operations */
 
 /* ---- descriptions ---- */
 
@@ -225,11 +227,12 @@ static int enter_function(const trial *t, int round, way *out) {
 }
 
 static cm_status enter_graph(trial *t, int round, way *out, int *count) {
+    const int most = cm_convolution_flops(&t->plan->convolution) < SMALL ? FEW : ENGINES;
     cm_dnn_engine engines[ENGINES];
     *count = 0;
     if (!t->plan->convolution.aligned || round == ANY) return CM_OK;
     CM_TRY(open_graph(t));
-    CM_TRY(cm_dnn_graph_engines(t->plan->graph, round == FIXED, engines, ENGINES, count));
+    CM_TRY(cm_dnn_graph_engines(t->plan->graph, round == FIXED, engines, most, count));
     for (int i = 0; i < *count; i++) out[i] = (way){.is_graph = true, .engine = engines[i]};
     return CM_OK;
 }

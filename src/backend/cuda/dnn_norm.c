@@ -69,11 +69,9 @@ static cm_status open_graph(trial *t) {
     return t->plan->graph ? CM_OK : cm_dnn_graph_open_norm(&target, t->norm, &t->plan->graph);
 }
 
-static double flops_of(const cm_convolution *c) { return 2.0 * c->B * c->P * c->Q * c->O * c->C * c->k * c->k; }
-
 /* Large ones try one of those that cuDNN keeps for hard cases, too: there are good ones among them. */
 static cm_status find_engines(trial *t, cm_dnn_engine engines[ENGINES], int *count) {
-    const bool large = flops_of(&t->norm->convolution) >= LARGE;
+    const bool large = cm_convolution_flops(&t->norm->convolution) >= LARGE;
     int more = 0;
     CM_TRY(open_graph(t));
     CM_TRY(cm_dnn_graph_engines(t->plan->graph, false, engines, large ? TRIES : 1, count));
@@ -168,7 +166,7 @@ cm_status cm_convolution_norm_prepare(cm_stream *stream, const cm_convolution_no
                                       cm_convolution_norm_plan **out) {
     trial t = {.stream = stream, .norm = norm, .data = data, .rival = rival};
     *out = NULL;
-    if (flops_of(&norm->convolution) < LEAST) return CM_OK;
+    if (cm_convolution_flops(&norm->convolution) < LEAST) return CM_OK;
     cm_convolution_norm_plan **first = &cm_cuda_stream_of(stream)->norms;
     char key[CM_CHOICE_KEY_BYTES];
     name_plan(norm, key);
