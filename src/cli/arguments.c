@@ -54,8 +54,10 @@ static cm_status unknown_flag(const cm_command *command, const char *text) {
     snprintf(key, sizeof key, "%s", word + strspn(word, "-"));
     for (char *c = key; *c; c++)
         if (*c == '-') *c = '_';
-    if (find_flag(command, "--set", strlen("--set")) >= 0 && is_key(key)) return key_as_flag(command, word, key);
     int nearest = cm_nearest_name(word, command->flags, count + 1, flag_name);
+    const bool is_flag = nearest >= 0 && strcmp(flag_name(command->flags, nearest) + 2, word + strspn(word, "-")) == 0;
+    if (!is_flag && find_flag(command, "--set", strlen("--set")) >= 0 && is_key(key))
+        return key_as_flag(command, word, key);
     if (nearest < 0) {
         return cm_fail(CM_ERR_INPUT, "%s: unknown flag %s; cumind help %s lists all", command->name, word,
                        command->name);
@@ -64,12 +66,13 @@ static cm_status unknown_flag(const cm_command *command, const char *text) {
                    word, flag_name(command->flags, nearest), command->name);
 }
 
-/* The flag that a lone word belongs behind: a file of a configuration or a folder of a run. */
+/* The flag that a lone word belongs behind: key=value, a file of a configuration, or a folder of a run. */
 static const char *flag_for(const cm_command *command, const char *word) {
     const char *const runs[] = {"--run", "--resume"}; /* train goes on with a run that is there */
     const bool is_run = cm_run_directory_check(word) == CM_OK;
     const char *ending = strrchr(word, '.');
     const char *flag = is_run                                   ? runs[find_flag(command, "--resume", 8) >= 0]
+                       : strchr(word, '=')                      ? "--set"
                        : ending && strcmp(ending, ".json") == 0 ? "--config"
                                                                 : "";
     return find_flag(command, flag, strlen(flag)) >= 0 ? flag : NULL;

@@ -175,8 +175,8 @@ cm_status cm_value_from_text(const cm_option *row, const char *text, cm_value *o
     }
     if (strlen(text) >= CM_OPTION_TEXT) return refuse(row, "a longer text");
     if (row->type == CM_OPTION_INT || row->type == CM_OPTION_INT64) return read_count(row, text, got, out);
-    bool bare_list = row->type == CM_OPTION_SHAPE && *text != '[';
-    snprintf(list, sizeof list, bare_list ? "[%s]" : "%s", text);
+    bool bare_list = row->type == CM_OPTION_SHAPE && *text != '[', bare_point = *text == '.'; /* .5, as people write */
+    snprintf(list, sizeof list, bare_list ? "[%s]" : bare_point ? "0%s" : "%s", text);
     cm_json_doc *doc = NULL;
     cm_status status = cm_json_parse(list, strlen(list), "value", &doc);
     if (status == CM_ERR_INPUT) return refuse(row, got);

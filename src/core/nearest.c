@@ -41,9 +41,12 @@ static int left_out(const char *word, const char *name) {
     return *word ? -1 : total - length;
 }
 
-/* What `word` is from `name`; words short for a name come before slips of more than one letter. */
+/* What `word` is from `name`; short forms, and names with letters behind them as in "evaluate" for eval, come before
+ * slips of more than one letter. */
 static int cost(const char *word, const char *name) {
+    size_t whole = strnlen(name, LONGEST);
     int missing = left_out(word, name), slips = distance(word, name) * (LONGEST + 1);
+    if (whole >= 3 && strncmp(word, name, whole) == 0) missing = (int)(strnlen(word, LONGEST) - whole);
     return missing >= 0 ? smaller(slips, LONGEST + 1 + missing) : slips;
 }
 

@@ -241,6 +241,8 @@ START_TEST(flag_beats_set_beats_file_beats_default_in_any_order) {
     ck_assert_str_eq(cm_config_origin_of(config, "weight"), "--set");
     ck_assert_int_eq(cm_config_set(config, "weight=4"), CM_OK); /* of equals the later one */
     ck_assert_double_eq(options.search.weight, 4.0);
+    ck_assert_int_eq(cm_config_set(config, "weight=.5"), CM_OK); /* as people write it */
+    ck_assert_double_eq(options.search.weight, 0.5);
 }
 END_TEST
 

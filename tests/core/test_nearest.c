@@ -37,11 +37,9 @@ END_TEST
 START_TEST(short_forms_come_before_other_slips) {
     static const char *const keys[] = {"env_steps", "num_envs", "env_name", "num_simulations",
                                        "seeds",     "--set",    "--seed",   "--env-steps"};
-    static const char *const pairs[][2] = {{"num_sims", "num_simulations"},
-                                           {"env", "env_name"},
-                                           {"--sed", "--seed"},
-                                           {"--steps", "--env-steps"},
-                                           {"num_env", "num_envs"}};
+    static const char *const pairs[][2] = {
+        {"num_sims", "num_simulations"}, {"env", "env_name"},      {"--sed", "--seed"},      {"--steps", "--env-steps"},
+        {"num_env", "num_envs"},         {"--seedling", "--seed"}, {"env_names", "env_name"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         int found = cm_nearest_name(pairs[i][0], keys, sizeof keys / sizeof *keys, name_at);
         ck_assert_int_ge(found, 0);
