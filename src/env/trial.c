@@ -9,10 +9,11 @@
 
 enum { GUARD = 1 << 14, MARK = 0xA5 }; /* bytes behind each array that must stay as they are */
 
+/* Two episodes of equal seeds and actions go on beside each other. */
 typedef struct trial {
     const cm_env *env;
-    char *state, *clone;
-    float *observation;
+    char *state, *twin;
+    float *observation, *other;
     uint8_t *mask;
     size_t observation_bytes;
     int step;
@@ -33,7 +34,7 @@ static cm_status take(void *out, size_t size) {
 
 static cm_status check_rules(const trial *t, const char *who) {
     const cm_env_spec *spec = &t->env->spec;
-    if (is_whole(t->state, spec->state_size) && is_whole(t->clone, spec->state_size)) return CM_OK;
+    if (is_whole(t->state, spec->state_size) && is_whole(t->twin, spec->state_size)) return CM_OK;
     return cm_fail(CM_ERR_INPUT, "%s: its %s writes behind the state, whose rules_size is %zu bytes", spec->name, who,
                    spec->rules_size);
 }
@@ -76,28 +77,33 @@ static cm_status check_mask(trial *t) {
                    spec->name, legal, t->step, spec->max_legal);
 }
 
-/* Equal seeds give equal episodes: randomness from elsewhere would make runs that nobody can repeat. */
+/* Randomness from elsewhere would make runs that nobody can repeat. */
+static cm_status fail_twin(const trial *t) {
+    return cm_fail(CM_ERR_INPUT, "%s: episodes of equal seeds and actions differ (step %d): draw from `random` alone",
+                   t->env->spec.name, t->step);
+}
+
+static cm_status check_twin(trial *t) {
+    cm_env_observe(t->env, t->twin, t->other);
+    return memcmp(t->observation, t->other, t->observation_bytes) == 0 ? CM_OK : fail_twin(t);
+}
+
 static cm_status begin_episode(trial *t, uint64_t seed) {
-    const cm_env_spec *spec = &t->env->spec;
     cm_env_reset(t->env, t->state, seed);
-    cm_env_reset(t->env, t->clone, seed);
-    CM_TRY(check_rules(t, "reset"));
-    if (memcmp(t->state, t->clone, spec->state_size) == 0) return CM_OK;
-    return cm_fail(CM_ERR_INPUT, "%s: its reset differs between equal seeds: draw from `random` alone", spec->name);
+    cm_env_reset(t->env, t->twin, seed);
+    return check_rules(t, "reset");
 }
 
 static cm_status make_step(trial *t, int action) {
     const cm_env_spec *spec = &t->env->spec;
     cm_env_outcome out, again;
-    memcpy(t->clone, t->state, spec->state_size);
     CM_TRY(cm_env_step(t->env, t->state, action, &out));
-    CM_TRY(cm_env_step(t->env, t->clone, action, &again));
+    if (cm_env_step(t->env, t->twin, action, &again) != CM_OK) return fail_twin(t); /* legal for the one alone */
     CM_TRY(check_rules(t, "step"));
     if (!isfinite(out.reward))
         return cm_fail(CM_ERR_INPUT, "%s: its step gives reward %g (step %d)", spec->name, out.reward, t->step);
-    if (memcmp(t->state, t->clone, spec->state_size) == 0 && out.reward == again.reward) return CM_OK;
-    return cm_fail(CM_ERR_INPUT, "%s: its step differs between equal states (step %d): draw from `random` alone",
-                   spec->name, t->step);
+    const bool is_same = out.reward == again.reward && out.terminated == again.terminated;
+    return is_same ? CM_OK : fail_twin(t);
 }
 
 static cm_status play(trial *t, int steps) {
@@ -107,6 +113,7 @@ static cm_status play(trial *t, int steps) {
     CM_TRY(begin_episode(t, 0));
     for (t->step = 1; t->step <= steps; t->step++) {
         CM_TRY(check_observation(t));
+        CM_TRY(check_twin(t));
         CM_TRY(check_player(t));
         CM_TRY(check_mask(t));
         CM_TRY(make_step(t, cm_rng_pick(&rng, t->mask, spec->actions)));
@@ -121,8 +128,9 @@ static cm_status open_trial(trial *t) {
     const cm_env_spec *spec = &t->env->spec;
     t->observation_bytes = (size_t)spec->observation_size * sizeof(float);
     CM_TRY(take(&t->state, spec->state_size));
-    CM_TRY(take(&t->clone, spec->state_size));
+    CM_TRY(take(&t->twin, spec->state_size));
     CM_TRY(take(&t->observation, t->observation_bytes));
+    CM_TRY(take(&t->other, t->observation_bytes));
     return take(&t->mask, (size_t)spec->actions);
 }
 
@@ -131,8 +139,9 @@ cm_status cm_env_try(const cm_env *env, int steps) {
     cm_status status = open_trial(&t);
     if (status == CM_OK) status = play(&t, steps);
     free(t.state);
-    free(t.clone);
+    free(t.twin);
     free(t.observation);
+    free(t.other);
     free(t.mask);
     return status;
 }

@@ -19,6 +19,7 @@ typedef enum fault {
     PLAYER_2,
     RANDOM_RESET,
     RANDOM_STEP,
+    RANDOM_END,
     NAN_REWARD,
     NAN_OBSERVATION,
     SHORT_OBSERVATION,
@@ -56,7 +57,8 @@ static cm_env_outcome step(const cm_env_params *params, void *rules, int action,
     walk *w = rules;
     w->cell += action ? 1 : -1;
     if (++w->steps >= LATE && now == RANDOM_STEP) w->cell = ++elsewhere;
-    return (cm_env_outcome){.reward = now == NAN_REWARD && w->steps >= LATE ? (double)NAN : 0.0};
+    const bool end = now == RANDOM_END && w->steps >= LATE && ++elsewhere % 2;
+    return (cm_env_outcome){.terminated = end, .reward = now == NAN_REWARD && w->steps >= LATE ? (double)NAN : 0.0};
 }
 
 static void observe(const cm_env_params *params, const void *rules, float *observation) {
@@ -114,8 +116,9 @@ START_TEST(every_fault_is_named_with_its_function) {
                             "exceeds: an agent that never reached the end would play on for ever"},
                  {NO_TO_PLAY, "walk: its row lacks the function to_play"},
                  {PLAYER_2, "walk: its to_play gives 2 (step 3); it has 2 players, from 0 on"},
-                 {RANDOM_RESET, "walk: its reset differs between equal seeds: draw from `random` alone"},
-                 {RANDOM_STEP, "walk: its step differs between equal states (step 5): draw from `random` alone"},
+                 {RANDOM_RESET, "walk: episodes of equal seeds and actions differ (step 1): draw from `random` alone"},
+                 {RANDOM_STEP, "walk: episodes of equal seeds and actions differ (step 6): draw from `random` alone"},
+                 {RANDOM_END, "walk: episodes of equal seeds and actions differ (step 5): draw from `random` alone"},
                  {NAN_REWARD, "walk: its step gives reward nan (step 5)"},
                  {NAN_OBSERVATION, "walk: its observe leaves number 1 of 3 out, or sets it to nan (step 6)"},
                  {SHORT_OBSERVATION, "walk: its observe leaves number 2 of 3 out, or sets it to nan (step 1)"},
