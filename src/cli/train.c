@@ -6,6 +6,7 @@
 
 #include "cli/output.h"
 #include "cli/ranks.h"
+#include "cli/recipe.h"
 #include "core/log.h"
 #include "core/trace.h"
 #include "env/env.h"
@@ -50,6 +51,13 @@ static cm_status train_once(const cm_run_request *request, cm_run_result *result
     return status;
 }
 
+/* The defaults are those of CartPole; another task may have a configuration of its own. */
+static void say_recipe(cm_progress *progress, const char *env_name) {
+    char path[PATH_MAX];
+    if (cm_recipe_find(env_name, path))
+        cm_progress_say(progress, "recipe    there is a tuned configuration for this task: --config %s", path);
+}
+
 static cm_status train_with(cm_arguments *arguments, const cm_run_request *request, cm_run_result *result) {
     cm_progress_style style = cm_cli_style(arguments);
     style.interval = request->configuration->run.log_interval;
@@ -60,6 +68,8 @@ static cm_status train_with(cm_arguments *arguments, const cm_run_request *reque
     }
     cm_progress *progress = NULL;
     CM_TRY(cm_progress_create(&style, &progress));
+    if (!request->resume && !cm_argument_given(arguments, "--config"))
+        say_recipe(progress, request->configuration->env.env_name);
     cm_run_request with_progress = *request;
     with_progress.comm = &ranks.comm;
     with_progress.progress = progress;

@@ -253,14 +253,23 @@ void cm_config_resolve_groups(cm_config *config) {
     }
 }
 
+static bool is_chosen(const cm_config_entry *entry) {
+    const cm_option *row = entry->row;
+    cm_value standard;
+    if (entry->source == CM_FROM_DEFAULT || cm_value_from_text(row, row->standard, &standard) != CM_OK) return false;
+    size_t size = row->type == CM_OPTION_STRING ? strlen(standard.text) + 1 : row->size;
+    return memcmp(&standard, entry->member, size) != 0;
+}
+
+bool cm_config_is_chosen(const cm_config *config, const char *key) {
+    cm_config_entry *entry;
+    return cm_config_find(config, key, &entry) == CM_OK && is_chosen(entry);
+}
+
 /* A warning if the value was given and differs from the default. */
 static void warn_entry(const cm_config_entry *entry, const char *why) {
     const cm_option *row = entry->row;
-    cm_value standard;
-    if (entry->source == CM_FROM_DEFAULT || cm_value_from_text(row, row->standard, &standard) != CM_OK) return;
-    size_t size = row->type == CM_OPTION_STRING ? strlen(standard.text) + 1 : row->size;
-    if (memcmp(&standard, entry->member, size) == 0) return;
-    cm_log(CM_WARNING, "%s: %s.%s has no effect: %s", entry->origin, row->section, row->key, why);
+    if (is_chosen(entry)) cm_log(CM_WARNING, "%s: %s.%s has no effect: %s", entry->origin, row->section, row->key, why);
 }
 
 void cm_config_warn_idle(const cm_config *config) {

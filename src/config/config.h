@@ -50,6 +50,9 @@ cm_status cm_config_assign(cm_config *config, const char *key, const char *value
 cm_config_source cm_config_source_of(const cm_config *config, const char *key);
 const char *cm_config_origin_of(const cm_config *config, const char *key); /* owned by the config */
 
+/* Whether the value was given and is not the default. */
+bool cm_config_is_chosen(const cm_config *config, const char *key);
+
 /* For rules between keys: puts a value that follows from another one, without raising the precedence of the key. The
  * member has been changed in the struct by the caller; `because` becomes its origin. */
 void cm_config_derive(cm_config *config, const char *key, const char *because);

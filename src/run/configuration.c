@@ -245,7 +245,7 @@ static void warn_of_learning(const cm_config *config, const cm_configuration *c)
     if (c->replay.memory_steps > 0 && c->trainer.batch_size > c->replay.memory_steps)
         cm_config_warn(config, "batch_size", "%d is more than the %lld positions that the memory holds (memory_steps)",
                        c->trainer.batch_size, (long long)c->replay.memory_steps);
-    if (warmup >= plan && cm_config_source_of(config, "warmup_steps") != CM_FROM_DEFAULT)
+    if (warmup >= plan && cm_config_is_chosen(config, "warmup_steps"))
         cm_config_warn(config, "warmup_steps",
                        "the run makes about %lld updates, so that the learning rate never gets to learning_rate",
                        (long long)plan);

@@ -161,6 +161,24 @@ START_TEST(next_commands_do_what_the_run_did) {
 }
 END_TEST
 
+START_TEST(recipe_of_the_task_is_named_where_none_was_chosen) {
+    static const char limits[] = " --env-steps 64 --set final_evaluation_episodes=0";
+    char command[512], *path, *end;
+    snprintf(command, sizeof command, "train --run tuned-1 --set env_name=Acrobot-v1%s", limits);
+    expect_ok(command);
+    path = strstr(result.out, "recipe    there is a tuned configuration for this task: --config /");
+    ck_assert_ptr_nonnull(path);
+    path = strchr(path, '/'), end = strchr(path, '\n');
+    snprintf(command, sizeof command, "train --run tuned-2 --config %.*s%s", (int)(end - path), path, limits);
+    ck_assert_msg(end - path > 21 && strncmp(end - 21, "/configs/acrobot.json", 21) == 0, "%s", command);
+    expect_ok(command);
+    ck_assert_ptr_null(strstr(result.out, "recipe "));
+    snprintf(command, sizeof command, "train --run tuned-3%s", limits);
+    expect_ok(command); /* CartPole */
+    ck_assert_ptr_null(strstr(result.out, "recipe "));
+}
+END_TEST
+
 START_TEST(quiet_run_prints_nothing) {
     expect_ok("train --quiet --run quiet" SMALL);
     ck_assert_str_eq(result.out, "");
@@ -621,6 +639,7 @@ int main(void) {
     tcase_add_test(tests, json_lines_have_an_event_each);
     tcase_add_test(tests, plain_output_ends_with_report_and_next_commands);
     tcase_add_test(tests, next_commands_do_what_the_run_did);
+    tcase_add_test(tests, recipe_of_the_task_is_named_where_none_was_chosen);
     tcase_add_test(tests, quiet_run_prints_nothing);
     tcase_add_test(tests, several_seeds_end_with_a_table);
     tcase_add_test(tests, a_folder_of_a_later_seed_that_is_taken_is_known_before_the_first);

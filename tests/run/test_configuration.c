@@ -353,6 +353,9 @@ START_TEST(values_that_cannot_work_are_warned_of) {
         assert_loads(NULL, sound[i][0], sound[i][1]);
         ck_assert_msg(warnings == 0, "%s: %d warnings", sound[i][0], warnings);
     }
+    warnings = 0;
+    assert_loads(ROOT "/configuration.json", "env_steps=10", NULL); /* a short trial of the defaults, written out */
+    ck_assert_int_eq(warnings, 0);
 }
 END_TEST
 
