@@ -1,5 +1,5 @@
-/* Sums, exponentials and softmax whose bits do not depend on the instruction set: plain float32 operations in an order
- * that is fixed and that vectors of 4, 8 or 16 lanes can follow. */
+/* Sums, exponentials, logarithms and softmax whose bits do not depend on the instruction set: plain float32 operations
+ * in an order that is fixed and that vectors of 4, 8 or 16 lanes can follow. */
 #ifndef CM_MCTS_NUMERIC_H
 #define CM_MCTS_NUMERIC_H
 
@@ -36,6 +36,33 @@ static CM_HD inline float cm_exp(float x) {
     float power;
     memcpy(&power, &bits, sizeof power);
     return x < -87.0f ? 0.0f : y * power;
+}
+
+/* ln x for x >= FLT_MIN, within 2 ulp or 1e-7; inf and NaN as they are. Range reduction and polynomial of the Cephes
+ * library. */
+static CM_HD inline float cm_log(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const int power = (int)(bits >> 23) - 126;
+    bits = (bits & 0x007fffffu) | 0x3f000000u;
+    float half;
+    memcpy(&half, &bits, sizeof half); /* x = half 2^power, half from 1/2 to 1 */
+    const bool is_low = half < 0.707106781186547524f;
+    const float r = (is_low ? half + half : half) - 1.0f, n = (float)(power - is_low);
+    float y = 7.0376836292e-2f;
+    y = y * r - 1.1514610310e-1f;
+    y = y * r + 1.1676998740e-1f;
+    y = y * r - 1.2420140846e-1f;
+    y = y * r + 1.4249322787e-1f;
+    y = y * r - 1.6668057665e-1f;
+    y = y * r + 2.0000714765e-1f;
+    y = y * r - 2.4999993993e-1f;
+    y = y * r + 3.3333331174e-1f;
+    float square = r * r;
+    y = y * r * square + n * -2.12194440e-4f;
+    y = y - 0.5f * square;
+    y = (r + y) + n * 0.693359375f;
+    return x <= FLT_MAX ? y : x;
 }
 
 /* Sum of x[n]: element i goes to partial sum i mod 16; partial sums are added in halves. */

@@ -18,7 +18,7 @@ static CM_HD inline void cm_policy_mask(float *logits, const uint8_t *legal, int
 /* ln of the probability p of an action with its share of noise (NULL: none). -FLT_MAX stays. */
 static CM_HD inline float cm_policy_mixed(float logit, float p, const float *noise, float fraction) {
     if (noise) p = (1.0f - fraction) * p + fraction * *noise;
-    return logit > -FLT_MAX ? logf(cm_max(p, FLT_MIN)) : -FLT_MAX;
+    return logit > -FLT_MAX ? cm_log(cm_max(p, FLT_MIN)) : -FLT_MAX;
 }
 
 /* logits = ln((1 - fraction) * softmax(logits) + fraction * noise); noise may be NULL if fraction is 0. -FLT_MAX stays.
@@ -49,7 +49,7 @@ static CM_HD inline void cm_policy_visit_fractions(float *weights, const int32_t
 
 /* probs[n] = weights^(1 / temperature), normalised; temperature 0: all on the largest weights. */
 static CM_HD inline void cm_policy_sharpen(float *probs, const float *weights, float temperature, int n) {
-    for (int a = 0; a < n; a++) probs[a] = logf(cm_max(weights[a], FLT_MIN));
+    for (int a = 0; a < n; a++) probs[a] = cm_log(cm_max(weights[a], FLT_MIN));
     float most = cm_max_of(probs, n), divisor = cm_max(FLT_MIN, temperature);
     for (int a = 0; a < n; a++) probs[a] = (probs[a] - most) / divisor;
     (void)cm_softmax(probs, probs, n);

@@ -23,6 +23,17 @@ START_TEST(exp_is_within_2_ulp) {
 }
 END_TEST
 
+START_TEST(log_is_within_2_ulp) {
+    for (float x = FLT_MIN; x < FLT_MAX / 1.001f; x *= 1.000917f) {
+        double want = log((double)x), error = fabs((double)cm_log(x) - want);
+        ck_assert_msg(error < 2.4e-7 * fabs(want) || error < 1e-7, "log(%g): error %g", (double)x, error);
+    }
+    ck_assert(cm_log(1.0f) == 0.0f);
+    ck_assert(cm_log(INFINITY) == INFINITY);
+    ck_assert(isnan(cm_log(NAN)));
+}
+END_TEST
+
 START_TEST(sum_adds_every_element_once) {
     float x[100];
     for (int i = 0; i < 100; i++) x[i] = (float)(1 << (i % 20));
@@ -272,7 +283,7 @@ START_TEST(threefry_matches_jax) {
 END_TEST
 
 int main(void) {
-    return RUN_SUITE("search formulas", exp_is_within_2_ulp, sum_adds_every_element_once,
+    return RUN_SUITE("search formulas", exp_is_within_2_ulp, log_is_within_2_ulp, sum_adds_every_element_once,
                      softmax_sums_to_1_and_gives_0_to_absent_actions, argmax_takes_the_lowest_of_equals,
                      sequential_halving_considers_the_published_rows,
                      mixed_value_is_the_weighted_mean_of_raw_and_visited, siblings_transform_maps_to_0_and_1,
