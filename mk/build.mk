@@ -13,8 +13,9 @@ CLI_SRC := $(sort $(wildcard src/cli/*.c))
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TEST_SRC := $(sort $(wildcard tests/*/test_*.c))
 TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
-# Other files of tests/support/ are linked into every test.
-SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/support/*.c)))
+# Other files of tests/support/ and tests/ptx/ are linked into every test.
+PTX_SRC := $(filter-out tests/ptx/test_%,$(sort $(wildcard tests/ptx/*.c)))
+SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/support/*.c)) $(PTX_SRC))
 SCRIPT_BIN := $(patsubst scripts/%.c,$(BUILD)/%,$(wildcard scripts/*.c))
 PROGRAMS := $(if $(CLI_SRC),$(BUILD)/cumind) $(SCRIPT_BIN)
 HEADERS := $(sort $(wildcard src/*/*.h src/*/*/*.h))
@@ -97,7 +98,7 @@ $(REHEARSAL)/libcuda.so.1: tests/modules/gpu_driver.c src/device/cuda/driver.h $
 $(REHEARSAL)/libnccl.so.2: tests/modules/nccl.c src/distributed/nccl.h $(BUILD)/flags.stamp
 	$(call say,CC,$@)
 	$(SHARED_TEST) $< -o $@
-$(REHEARSAL)/lib/cumind_cuda.so: tests/modules/far_gpu.c $(addprefix tests/support/,far.c tree_cpu.c lanes.c far.h lanes.h) $(BUILD)/libcumind.a
+$(REHEARSAL)/lib/cumind_cuda.so: tests/modules/far_gpu.c $(addprefix tests/support/,far.c tree_cpu.c lanes.c compiled.c far.h lanes.h) $(PTX_SRC) $(BUILD)/libcumind.a
 	$(call say,CC,$@)
 	$(SHARED_TEST) $(filter %.c,$^) -o $@ -lm
 $(REHEARSAL)/cumind $(REHEARSAL)/benchmark_gpu: $(REHEARSAL)/%: $(BUILD)/%

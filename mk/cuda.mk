@@ -7,7 +7,8 @@ CUDA_ARCHS = $(filter 75 80 86 87 89 90 100 103 110 120,$(patsubst sm_%,%,$(shel
 CUDA_CODE = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a,code=sm_$a) \
             -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
 # No contraction of a*b+c here either: the shared headers give the same bits as on the CPU.
-NVCC_FLAGS = -std=c++17 -O3 -fmad=false -Isrc $(CUDA_CODE) --threads $(JOBS) -Xcompiler -fPIC,-Wall,-Wextra \
+NVCC_BASE = -std=c++17 -O3 -fmad=false -Isrc
+NVCC_FLAGS = $(NVCC_BASE) $(CUDA_CODE) --threads $(JOBS) -Xcompiler -fPIC,-Wall,-Wextra \
              $(if $(filter 1,$(WERROR)),-Werror all-warnings)
 
 # What the module knows of its own code, and where it finds cuBLASLt and cuDNN besides the system's places.
@@ -20,9 +21,11 @@ CUDA_MODULE := $(if $(filter %/cuda.c,$(CUDA_SRC)),$(BUILD)/lib/cumind_cuda.so)
 # Headers with functions for both sides; those of kernels are compiled with the kernels.
 SHARED_HEADERS = $(filter-out src/core/status.h src/backend/cuda/% src/device/cuda/% src/mcts/cuda/%,$(shell grep -lw CM_HD $(HEADERS) 2>/dev/null))
 
-cuda: ## compiles the CUDA modules and the headers shared with the CPU, for every architecture that nvcc knows
+have-nvcc:
 	@test -n '$(NVCC)' || { echo 'cuda: no nvcc on the path and none in $(CUDA_HOME)/bin: install the CUDA toolkit' \
 	    '(Debian: nvidia-cuda-toolkit) or set CUDA_HOME; everything but CUDA builds without it' >&2; exit 1; }
+
+cuda: have-nvcc ## compiles the CUDA modules and the headers shared with the CPU, for every architecture that nvcc knows
 	+@$(SUBMAKE) cuda-build
 
 cuda-build: $(BUILD)/cuda/shared_headers.o $(CUDA_OBJ) $(CUDA_MODULE)
@@ -71,6 +74,33 @@ $(DNN_DRIVER): tests/modules/dnn_driver.c $(BUILD)/flags.stamp
 	$(call say,CC,$@)
 	$(SHARED_TEST) -Wl,-soname,libcuda.so.1 $< -o $@
 
+# Kernels as nvcc compiles them, run on the CPU instruction by instruction (tests/ptx/ptx.h) by the tests that launch any: all of
+# them for 9.0, and the most telling ones for the oldest architecture, which has no tensor cores for 16 bits, and the newest.
+KERNEL_SRC := $(shell grep -l LAUNCHER $(filter %.cu,$(CUDA_SRC)))
+PTX_NEWEST = $(lastword $(CUDA_ARCHS))
+PTX_FILES = $(foreach a,75 90 $(PTX_NEWEST),$(patsubst %.cu,$(BUILD)/ptx/$a/%.ptx,$(notdir $(KERNEL_SRC))))
+PTX_TESTS_90 = backend/test_cuda_ops mcts/test_device_search run/test_far backend/test_cuda_row_pass backend/test_cuda_copies \
+    backend/test_cuda_planes backend/test_nonfinite agent/test_device_planner
+PTX_TESTS_75 = agent/test_device_planner backend/test_cuda_planes backend/test_nonfinite
+PTX_TESTS_NEWEST = backend/test_cuda_row_pass agent/test_device_planner backend/test_cuda_planes
+RUN_PTX = @echo 'PTX of compute_$1'; CUMIND_TEST_PTX='$(abspath $(BUILD))/ptx/$1' CK_TIMEOUT_MULTIPLIER=50 JOBS=$(JOBS) LIMIT=1200 \
+    LOGS=$(BUILD)/logs/ptx$1 scripts/run_tests $(2:%=$(BUILD)/tests/%)
+
+test-ptx: have-nvcc ## runs the kernels that nvcc compiles, instruction by instruction on the CPU, in the tests that launch them
+	+@$(SUBMAKE) test-ptx-run
+
+test-ptx-run: $(PTX_FILES) $(PTX_TESTS_90:%=$(BUILD)/tests/%)
+	$(call RUN_PTX,90,$(PTX_TESTS_90))
+	$(call RUN_PTX,75,$(PTX_TESTS_75))
+	$(call RUN_PTX,$(PTX_NEWEST),$(PTX_TESTS_NEWEST))
+
+# The stem is ARCHITECTURE/NAME.
+$(BUILD)/ptx/%.ptx: $(BUILD)/cuda/flags.stamp
+	@mkdir -p $(@D)
+	$(call say,NVCC,$@)
+	$(Q)$(NVCC) $(NVCC_BASE) -lineinfo -ptx -arch=compute_$(*D) -MD -MP -MF $(@:.ptx=.d) -MT $@ \
+	    $(filter %/$(*F).cu,$(KERNEL_SRC)) -o $@
+
 # The tests that have something to do on a GPU, or that stand in for it.
 GPU_TESTS = $(addprefix $(BUILD)/tests/backend/test_,cuda_ops cuda_planes cuda_copies cuda_row_pass ops_far ops nonfinite streams op_speed) \
     $(BUILD)/tests/network/test_inference $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_device_planner \
@@ -80,5 +110,5 @@ gpu-check-tests: $(GPU_TESTS)
 REPORT ?= gpu-report.md
 gpu-check: ## builds for the GPU that is here, runs its tests and benchmarks within 9 minutes and writes gpu-report.md
 	@BUILD='$(BUILD)' JOBS='$(JOBS)' scripts/gpu_check '$(REPORT)'
-.PHONY: cuda cuda-build check-module gpu-check gpu-check-tests
--include $(CUDA_OBJ:.o=.d)
+.PHONY: have-nvcc test-ptx test-ptx-run cuda cuda-build check-module gpu-check gpu-check-tests
+-include $(CUDA_OBJ:.o=.d) $(wildcard $(BUILD)/ptx/*/*.d)

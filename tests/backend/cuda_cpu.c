@@ -20,10 +20,11 @@
 #include "backend/cuda/softmax.h"
 #include "backend/cuda/support.h"
 #include "backend/ref/ref.h"
+#include "support/compiled.h"
 #include "support/lanes.h"
 
 int cuda_cpu_launches;
-cm_ops_limits cuda_cpu_limits = {132, 227 << 10, true}; /* an H100 */
+cm_ops_limits cuda_cpu_limits = {132, (227 << 10) - CM_BLOCK_KEPT, true}; /* an H100 */
 
 /* ---- kernels ---- */
 
@@ -35,7 +36,8 @@ cm_ops_limits cuda_cpu_limits = {132, 227 << 10, true}; /* an H100 */
         args copy = *a;                                                                                                \
         (void)queue;                                                                                                   \
         cuda_cpu_launches++;                                                                                           \
-        lanes_run(name##_body, &copy, items, lanes, memory);                                                           \
+        if (!compiled_run(#name, &copy, sizeof copy, items, lanes, memory))                                            \
+            lanes_run(name##_body, &copy, items, lanes, memory);                                                       \
         return 0;                                                                                                      \
     }
 

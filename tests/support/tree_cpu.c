@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "mcts/cuda/tree.h"
+#include "support/compiled.h"
 #include "support/far.h"
 #include "support/lanes.h"
 
@@ -59,10 +60,11 @@ static void run_together(const void *args, int64_t item, const cm_lanes *lanes) 
     run->body(run->args, item, lanes);
 }
 
-static cm_status launch(const cm_tree_args *far, kernel body) {
+static cm_status launch(const char *name, const cm_tree_args *far, kernel body) {
     const cm_tree_args args = near_args(far);
     const bool backwards = __atomic_fetch_add(&tree_cpu_launches, 1, __ATOMIC_RELAXED) % 2;
     const int batch = args.tree.batch;
+    if (compiled_run(name, &args, sizeof args, batch, CM_WARP, 0)) return CM_OK;
     for (int i = 0; args.tree.is_dense && i < batch; i++) run_alone(&args, body, backwards ? batch - 1 - i : i);
     if (!args.tree.is_dense) lanes_run(run_together, &(together){&args, body}, batch, CM_WARP, 0);
     return CM_OK;
@@ -86,17 +88,17 @@ static void fill_trees(const cm_tree_args *far) {
 static cm_status begin(const cm_device *device, const cm_tree_args *args, void *queue) {
     (void)device, (void)queue;
     fill_trees(args);
-    return launch(args, cm_tree_begin_roots);
+    return launch("cm_tree_begin_roots", args, cm_tree_begin_roots);
 }
 
 static cm_status grow(const cm_device *device, const cm_tree_args *args, void *queue) {
     (void)device, (void)queue;
-    return launch(args, cm_tree_grow_roots);
+    return launch("cm_tree_grow_roots", args, cm_tree_grow_roots);
 }
 
 static cm_status end(const cm_device *device, const cm_tree_args *args, void *queue) {
     (void)device, (void)queue;
-    return launch(args, cm_tree_end_roots);
+    return launch("cm_tree_end_roots", args, cm_tree_end_roots);
 }
 
 const cm_search_kernels tree_cpu_kernels = {sizeof(cm_tree_args), begin, grow, end};

@@ -1,0 +1,237 @@
+/* Runs a launch: its blocks one after the other, their threads in turns. */
+#include "ptx/machine.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t ptx_steps;
+
+enum { NONSENSE = 0xff };
+
+void ptx_where(const ptx_module *module, const ptx_instruction *i, char *text) {
+    const char *source = ptx_source(module, i->source);
+    int length = 0;
+    if (source) length = snprintf(text, PTX_WHERE, "%.80s:%d, ", source, i->line);
+    snprintf(text + length, (size_t)(PTX_WHERE - length), "line %d of the text", i->text_line);
+}
+
+void ptx_fail(thread *t, const char *format, ...) {
+    block *b = t->block;
+    char where[PTX_WHERE];
+    ptx_where(b->entry->module, t->at, where);
+    const int length =
+        snprintf(b->why, PTX_LINE, "thread %d of block %lld, %s: ", t->index, (long long)b->index, where);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(b->why + length, (size_t)(PTX_LINE - length), format, arguments);
+    va_end(arguments);
+    longjmp(b->stop, 1);
+}
+
+/* ---- the way through the text ---- */
+
+void ptx_branch(thread *t, const ptx_instruction *i) { t->pc = i->target; }
+
+/* The arguments are the operands behind the result. */
+void ptx_call(thread *t, const ptx_instruction *i) {
+    const ptx_function *callee = i->function;
+    ptx_value *above = t->base[PTX_REGISTERS] + t->function->registers;
+    if (t->depth == PTX_DEPTH) ptx_fail(t, "calls are more than %d deep", PTX_DEPTH);
+    for (int k = 0; k < callee->parameters_n; k++) above[callee->parameters[k].slot.at] = PTX_AT(i->outputs + k);
+    t->frames[t->depth++] = (ptx_frame){t->function, t->pc, i};
+    t->base[PTX_REGISTERS] = above;
+    t->function = callee;
+    t->pc = 0;
+}
+
+void ptx_return(thread *t, const ptx_instruction *i) {
+    if (t->depth == 0) {
+        t->state = PTX_ENDED;
+        return;
+    }
+    const ptx_frame *frame = &t->frames[--t->depth];
+    const ptx_value result = PTX_VALUE(t->function->result.slot);
+    t->function = frame->function;
+    t->base[PTX_REGISTERS] -= t->function->registers;
+    t->pc = frame->pc;
+    i = frame->call;
+    if (i->outputs) PTX_AT(0) = result;
+}
+
+/* Until it meets others, or its end. */
+static void run_thread(thread *t) {
+    uint64_t steps = 0;
+    while (t->state == PTX_RUNS) {
+        const ptx_instruction *i = &t->function->code[t->pc++];
+        t->at = i;
+        steps++;
+        if (i->is_guarded && !PTX_VALUE(i->guard).pred != i->is_negated) continue;
+        i->run(t, i);
+    }
+    __atomic_fetch_add(&ptx_steps, steps, __ATOMIC_RELAXED);
+}
+
+/* ---- a block ---- */
+
+static void begin_thread(block *b, int index) {
+    thread *t = &b->threads[index];
+    *t = (thread){
+        .base = {b->registers + (size_t)index * b->register_count, ptx_constants(b->entry->module), t->special},
+        .function = b->entry,
+        .at = b->entry->code,
+        .special = {[PTX_TID].s64 = index,
+                    [PTX_LANEID].s64 = index % PTX_WARP,
+                    [PTX_CTAID].s64 = b->index,
+                    [PTX_NTID].s64 = b->launch->threads,
+                    [PTX_NCTAID].s64 = b->launch->blocks},
+        .index = index,
+        .clock = 1,
+        .local = b->locals + PTX_GUARD + (size_t)index * (b->local_bytes + 2 * PTX_GUARD),
+        .block = b,
+    };
+    if (b->local_bytes) memset(t->local, NONSENSE, b->local_bytes);
+}
+
+/* Every thread in turn, then the meetings: false when all have ended. */
+static bool take_turns(block *b) {
+    const int threads = b->launch->threads;
+    bool any = false, left = false;
+    for (int first = 0; first < threads; first += PTX_WARP) {
+        const int warp = b->launch->threads_backwards ? (threads - 1) / PTX_WARP * PTX_WARP - first : first;
+        const int width = warp + PTX_WARP < threads ? PTX_WARP : threads - warp;
+        do {
+            for (int k = 0; k < width; k++) {
+                thread *t = &b->threads[warp + (b->launch->threads_backwards ? width - 1 - k : k)];
+                if (t->state != PTX_RUNS) continue;
+                run_thread(t);
+                any = true;
+            }
+        } while (ptx_meet_in_warp(b, warp));
+    }
+    for (int k = 0; k < threads; k++) left |= b->threads[k].state != PTX_ENDED;
+    if (left && !ptx_meet_in_block(b) && !any) ptx_fail_meeting(b);
+    return left;
+}
+
+static void run_block(block *b, int64_t index) {
+    b->index = index;
+    b->epoch++;
+    if (b->shared_bytes) memset(b->shared, NONSENSE, b->shared_bytes);
+    for (int k = 0; k < b->launch->threads; k++) begin_thread(b, k);
+    while (take_turns(b)) continue;
+}
+
+/* ---- a launch ---- */
+
+struct ptx_machine {
+    ptx_value *registers; /* [count] */
+    size_t count;
+    struct races *races;
+};
+
+ptx_machine *ptx_machine_open(void) {
+    ptx_machine *m = calloc(1, sizeof *m);
+    if (!m) return NULL;
+    m->races = ptx_races_open();
+    if (m->races) return m;
+    free(m);
+    return NULL;
+}
+
+void ptx_machine_close(ptx_machine *m) {
+    if (!m) return;
+    ptx_races_close(m->races);
+    free(m->registers);
+    free(m);
+}
+
+/* Registers of the entry and of what it calls, one below the other. */
+static size_t registers_of(const ptx_function *f, int depth) {
+    size_t most = 0;
+    for (int k = 0; k < f->length && depth < PTX_DEPTH; k++) {
+        if (!f->code[k].function) continue;
+        const size_t below = registers_of(f->code[k].function, depth + 1);
+        if (below > most) most = below;
+    }
+    return f->registers + most;
+}
+
+static void copy_parameters(block *b) {
+    for (int k = 0; k < b->entry->parameters_n; k++) {
+        const ptx_parameter *p = &b->entry->parameters[k];
+        memcpy(b->parameters + p->offset, b->launch->parameters[k], p->bytes);
+    }
+}
+
+/* Bytes between guards. */
+static unsigned char *take(size_t bytes) {
+    unsigned char *all = malloc(bytes + 2 * PTX_GUARD);
+    return all ? all + PTX_GUARD : NULL;
+}
+
+static void give(unsigned char *first) {
+    if (first) free(first - PTX_GUARD);
+}
+
+/* Registers are not cleared: a kernel writes one before it reads it. */
+static bool reserve_registers(ptx_machine *m, size_t count) {
+    if (count <= m->count) return true;
+    free(m->registers);
+    m->count = 0;
+    m->registers = malloc(count * sizeof *m->registers);
+    if (m->registers) m->count = count;
+    return m->registers;
+}
+
+static bool open_block(ptx_machine *m, block *b) {
+    const ptx_function *entry = b->entry;
+    const size_t threads = (size_t)b->launch->threads;
+    b->register_count = registers_of(entry, 0);
+    b->local_bytes = entry->local_bytes;
+    b->parameter_bytes = entry->parameter_bytes;
+    b->shared_bytes = entry->shared_bytes + b->launch->shared;
+    b->threads = calloc(threads, sizeof *b->threads);
+    b->shared = take(b->shared_bytes);
+    b->parameters = take(b->parameter_bytes);
+    b->locals = malloc(threads * (b->local_bytes + 2 * PTX_GUARD));
+    if (!b->threads || !b->shared || !b->parameters || !b->locals) return false;
+    if (!reserve_registers(m, threads * b->register_count)) return false;
+    b->registers = m->registers;
+    b->races = m->races;
+    ptx_races_begin(b->races);
+    copy_parameters(b);
+    return true;
+}
+
+static void close_block(block *b) {
+    free(b->locals);
+    give(b->parameters);
+    give(b->shared);
+    free(b->threads);
+}
+
+static bool run_blocks(block *b) {
+    const int64_t blocks = b->launch->blocks;
+    if (setjmp(b->stop)) return false;
+    for (int64_t k = 0; k < blocks; k++) run_block(b, b->launch->backwards ? blocks - 1 - k : k);
+    return true;
+}
+
+bool ptx_run(ptx_machine *machine, const ptx_function *entry, const ptx_launch *launch, char *why) {
+    block b = {.entry = entry, .launch = launch, .why = why};
+    const int most = entry->max_threads && entry->max_threads < PTX_THREADS ? (int)entry->max_threads : PTX_THREADS;
+    if (launch->threads < 1 || launch->threads > most || launch->blocks < 1 || launch->blocks > INT32_MAX) {
+        snprintf(why, PTX_LINE, "%.120s: %lld blocks of %d threads, of at most %d", entry->name,
+                 (long long)launch->blocks, launch->threads, most);
+        return false;
+    }
+    bool ok = open_block(machine, &b);
+    if (ok)
+        ok = run_blocks(&b);
+    else
+        snprintf(why, PTX_LINE, "no memory for a block");
+    close_block(&b);
+    return ok;
+}

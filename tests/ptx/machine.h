@@ -1,0 +1,165 @@
+/* What instructions work on: registers, threads, blocks; and how text becomes instructions. */
+#ifndef TESTS_PTX_MACHINE_H
+#define TESTS_PTX_MACHINE_H
+
+#include <setjmp.h>
+
+#include "ptx/ptx.h"
+
+enum { PTX_WARP = 32, PTX_DEPTH = 8, PTX_GUARD = 4096 };
+
+/* Where a block's and a thread's own memory begin: not at 0, which is nobody's. */
+enum { PTX_SHARED_BASE = 1024, PTX_LOCAL_BASE = 64, PTX_PARAM_BASE = 64 };
+
+/* A register of any type; instructions read and write the bytes of theirs, loads and conversions extend to all. */
+typedef union ptx_value {
+    uint64_t u64, b64;
+    int64_t s64;
+    uint32_t u32, b32, pred;
+    int32_t s32;
+    uint16_t u16, b16;
+    int16_t s16;
+    float f32;
+    double f64;
+} ptx_value;
+
+typedef enum ptx_base { PTX_REGISTERS, PTX_CONSTANTS, PTX_SPECIAL, PTX_BASES } ptx_base;
+enum { PTX_TID, PTX_CTAID, PTX_NTID, PTX_NCTAID, PTX_LANEID, PTX_ZERO, PTX_SPECIALS };
+
+typedef struct ptx_operand {
+    uint32_t base, at;
+} ptx_operand;
+
+typedef enum ptx_space { PTX_GENERIC, PTX_GLOBAL, PTX_SHARED, PTX_LOCAL, PTX_PARAM } ptx_space;
+
+struct thread;
+typedef struct ptx_instruction {
+    void (*run)(struct thread *t, const struct ptx_instruction *i);
+    const ptx_operand *o; /* what it writes, then what it reads, in the order of the text */
+    int64_t offset;       /* of an address */
+    int target;           /* of a branch */
+    int source, line;     /* where the kernel's source says it: .file and .loc; 0: not known */
+    int text_line;        /* of the module */
+    ptx_operand guard;    /* what @p names */
+    bool is_guarded, is_negated;
+    bool is_signed;                   /* of an access: numbers are extended with their sign */
+    uint8_t operands, outputs, count; /* count: elements of an access or of a mov with {} */
+    uint8_t bytes;                    /* of one of them */
+    ptx_space space;
+    uint32_t used;                       /* a bit per byte of an access that matters */
+    const struct ptx_function *function; /* that it calls */
+} ptx_instruction;
+
+typedef struct ptx_parameter {
+    size_t offset, bytes;
+    ptx_operand slot; /* in a .func: a register */
+} ptx_parameter;
+
+struct ptx_function {
+    const ptx_module *module;
+    char *name;
+    bool is_entry, is_defined;
+    ptx_parameter parameters[PTX_PARAMETERS], result;
+    int parameters_n, results_n;
+    size_t parameter_bytes;
+    ptx_instruction *code;
+    int length;
+    uint32_t registers;
+    size_t local_bytes, shared_bytes; /* shared_bytes: without what a launch asks for */
+    int64_t max_threads;              /* 0: not said */
+};
+
+typedef struct ptx_frame {
+    const ptx_function *function;
+    int pc;
+    const ptx_instruction *call; /* that the frame is left by */
+} ptx_frame;
+
+typedef enum ptx_state { PTX_RUNS, PTX_MEETS, PTX_WAITS, PTX_ENDED } ptx_state; /* WAITS: at a barrier of the block */
+
+typedef struct thread {
+    ptx_value *base[PTX_BASES]; /* of operands */
+    const ptx_function *function;
+    int pc; /* the next instruction */
+    ptx_state state;
+    const ptx_instruction *at; /* that it runs, or waits at */
+    uint32_t mask;             /* of whom it waits for in its warp */
+    int depth;
+    ptx_frame frames[PTX_DEPTH];
+    ptx_value special[PTX_SPECIALS];
+    unsigned char *local;    /* [local_bytes] between guards */
+    int index;               /* in its block */
+    uint32_t clock;          /* barriers of its warp that it has come from, + 1 */
+    uint32_t seen[PTX_WARP]; /* the clocks of its warp's threads up to which all accesses come before its own */
+    struct block *block;
+} thread;
+
+struct races;
+typedef struct block {
+    const ptx_function *entry;
+    const ptx_launch *launch;
+    int64_t index;
+    thread *threads; /* [launch->threads] */
+    ptx_value *registers;
+    unsigned char *shared, *locals, *parameters;
+    size_t shared_bytes, local_bytes, parameter_bytes, register_count;
+    uint32_t epoch; /* grows with every barrier of a block, and from block to block */
+    struct races *races;
+    jmp_buf stop;
+    char *why;
+} block;
+
+#define PTX_AT(n)    (t->base[i->o[n].base][i->o[n].at])
+#define PTX_VALUE(x) (t->base[(x).base][(x).at])
+
+/* Where an instruction is, in the kernel's source if it is known, and in the text. */
+enum { PTX_WHERE = 140 };
+void ptx_where(const ptx_module *module, const ptx_instruction *i, char *text);
+
+/* Ends the launch: "thread 3 of block 0, src/x.h:12: TEXT". */
+_Noreturn void ptx_fail(thread *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The name of a .file, NULL if there is none; the values of operands that are constants. */
+const char *ptx_source(const ptx_module *module, int source);
+ptx_value *ptx_constants(const ptx_module *module);
+
+/* ---- operations ---- */
+
+/* An operation of the table by its name with _ in the place of dots: NULL if there is none. operands: that it takes. */
+typedef void (*ptx_run_function)(thread *t, const ptx_instruction *i);
+ptx_run_function ptx_operation(const char *name, int *operands);
+
+void ptx_load(thread *t, const ptx_instruction *i);
+void ptx_store(thread *t, const ptx_instruction *i);
+void ptx_pack(thread *t, const ptx_instruction *i);
+void ptx_unpack(thread *t, const ptx_instruction *i);
+void ptx_move(thread *t, const ptx_instruction *i);
+void ptx_branch(thread *t, const ptx_instruction *i);
+void ptx_call(thread *t, const ptx_instruction *i);
+void ptx_return(thread *t, const ptx_instruction *i);
+void ptx_prefetch(thread *t, const ptx_instruction *i);
+void ptx_to_generic(thread *t, const ptx_instruction *i);
+void ptx_from_generic(thread *t, const ptx_instruction *i);
+
+/* ---- meetings ---- */
+
+void ptx_come_to_barrier(thread *t, const ptx_instruction *i);
+void ptx_come_to_warp_barrier(thread *t, const ptx_instruction *i);
+void ptx_come_to_shuffle(thread *t, const ptx_instruction *i);
+void ptx_come_to_bf16_product(thread *t, const ptx_instruction *i);
+void ptx_come_to_f16_product(thread *t, const ptx_instruction *i);
+/* Lets threads go on whose partners are all there: true if there were any. */
+bool ptx_meet_in_warp(block *b, int first);
+bool ptx_meet_in_block(block *b);
+/* Of a block where nobody can go on. */
+_Noreturn void ptx_fail_meeting(block *b);
+
+/* ---- races ---- */
+
+struct races *ptx_races_open(void); /* NULL: no memory */
+void ptx_races_close(struct races *races);
+void ptx_races_begin(struct races *races); /* a launch */
+/* `address` of the host; used: a bit per byte. Fails the thread's launch. */
+void ptx_races_access(thread *t, const void *address, int bytes, uint32_t used, ptx_space space, bool is_write);
+
+#endif

@@ -1,0 +1,191 @@
+/* Where threads meet: they wait until all who are to come are there, and then go on together. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ptx/machine.h"
+#include "tensor/tensor.h"
+
+static void come(thread *t, ptx_state state, uint32_t mask) {
+    t->state = state;
+    t->mask = mask;
+    if (state == PTX_MEETS && !(mask >> t->index % PTX_WARP & 1))
+        ptx_fail(t, "it is not in the mask 0x%x of those who meet", mask);
+}
+
+void ptx_come_to_barrier(thread *t, const ptx_instruction *i) {
+    if (PTX_AT(0).u32 != 0) ptx_fail(t, "no other barrier than 0 is known here");
+    come(t, PTX_WAITS, UINT32_MAX);
+}
+
+void ptx_come_to_warp_barrier(thread *t, const ptx_instruction *i) { come(t, PTX_MEETS, PTX_AT(0).u32); }
+void ptx_come_to_shuffle(thread *t, const ptx_instruction *i) { come(t, PTX_MEETS, PTX_AT(5).u32); }
+
+void ptx_come_to_bf16_product(thread *t, const ptx_instruction *i) {
+    (void)i;
+    come(t, PTX_MEETS, UINT32_MAX);
+}
+
+void ptx_come_to_f16_product(thread *t, const ptx_instruction *i) {
+    (void)i;
+    come(t, PTX_MEETS, UINT32_MAX);
+}
+
+/* Where only the operation says who meets whom, not its place: the others are .aligned. */
+static bool is_anywhere(const ptx_instruction *i) {
+    return i->run == ptx_come_to_warp_barrier || i->run == ptx_come_to_shuffle;
+}
+
+static bool is_same_meeting(const thread *a, const thread *b) {
+    if (b->state != a->state || a->mask != b->mask || a->at->run != b->at->run) return false;
+    return a->at == b->at || is_anywhere(a->at) || a->index / PTX_WARP != b->index / PTX_WARP;
+}
+
+/* ---- what they do ---- */
+
+/* Those who met at a barrier of their warp have seen what each of them had. */
+static void order(thread *all, uint32_t mask) {
+    uint32_t seen[PTX_WARP] = {0};
+    for (int k = 0; k < PTX_WARP; k++) {
+        if (!(mask >> k & 1)) continue;
+        for (int of = 0; of < PTX_WARP; of++)
+            if (all[k].seen[of] > seen[of]) seen[of] = all[k].seen[of];
+        seen[k] = all[k].clock;
+    }
+    for (int k = 0; k < PTX_WARP; k++)
+        if (mask >> k & 1) memcpy(all[k].seen, seen, sizeof seen), all[k].clock++;
+}
+
+/* shfl.sync.bfly.b32 d|p, a, b, c, mask: from the lane whose number differs in the bits of b, within segments that c
+ * says (PTX ISA, 9.7.9.6). */
+static void shuffle(thread *all, uint32_t mask) {
+    uint32_t brought[PTX_WARP] = {0};
+    for (int k = 0; k < PTX_WARP; k++) {
+        if (!(mask >> k & 1)) continue;
+        const thread *t = &all[k];
+        const ptx_instruction *i = t->at;
+        brought[k] = PTX_AT(2).u32;
+    }
+    for (int k = 0; k < PTX_WARP; k++) {
+        if (!(mask >> k & 1)) continue;
+        thread *t = &all[k];
+        const ptx_instruction *i = t->at;
+        const uint32_t b = PTX_AT(3).u32 & 31, c = PTX_AT(4).u32, limit = c & 31, segment = c >> 8 & 31;
+        const uint32_t most = ((uint32_t)k & segment) | (limit & ~segment);
+        const uint32_t from = ((uint32_t)k ^ b) <= most ? (uint32_t)k ^ b : (uint32_t)k;
+        if (!(mask >> from & 1)) ptx_fail(t, "it shuffles with lane %u, which is not in the mask 0x%x", from, mask);
+        PTX_AT(0).u64 = brought[from];
+        PTX_AT(1).u64 = ((uint32_t)k ^ b) <= most;
+    }
+}
+
+/* mma.m16n8k16 of f16 or bf16 with sums of f32: element i of a fragment's, low half first, is the matrix's at a row and
+ * a column (PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type"):
+ *     a[8]  row    group for i = 0, 1, 4, 5, else group + 8      column  2 member + i % 2, from i = 4 on + 8
+ *     b[4]  row    2 member + i % 2, from i = 2 on + 8           column  group
+ *     c[4]  row    group for i = 0, 1, else group + 8            column  2 member + i % 2
+ * where group = lane / 4 and member = lane % 4. */
+enum { ROWS = 16, COLUMNS = 8, DEPTH = 16, D = 0, A = 4, B = 8, C = 10 };
+
+static double half_of(const thread *t, int first, int k, cm_dtype type) {
+    const ptx_instruction *i = t->at;
+    return (double)cm_widen((uint16_t)(PTX_AT(first + k / 2).u32 >> k % 2 * 16), type);
+}
+
+static void read_factors(const thread *t, cm_dtype type, double a[ROWS][DEPTH], double b[DEPTH][COLUMNS]) {
+    const int group = t->index % PTX_WARP / 4, member = t->index % 4;
+    for (int k = 0; k < 8; k++)
+        a[k % 4 < 2 ? group : group + 8][2 * member + k % 2 + (k < 4 ? 0 : 8)] = half_of(t, A, k, type);
+    for (int k = 0; k < 4; k++) b[2 * member + k % 2 + (k < 2 ? 0 : 8)][group] = half_of(t, B, k, type);
+}
+
+static void write_sums(thread *t, double a[ROWS][DEPTH], double b[DEPTH][COLUMNS]) {
+    const ptx_instruction *i = t->at;
+    const int group = t->index % PTX_WARP / 4, member = t->index % 4;
+    float sums[4];
+    for (int k = 0; k < 4; k++) {
+        const int row = k < 2 ? group : group + 8, column = 2 * member + k % 2;
+        double sum = (double)PTX_AT(C + k).f32;
+        for (int at = 0; at < DEPTH; at++) sum += a[row][at] * b[at][column];
+        sums[k] = (float)sum;
+    }
+    for (int k = 0; k < 4; k++) PTX_AT(D + k).f32 = sums[k];
+}
+
+static void multiply(thread *all) {
+    const cm_dtype type = all[0].at->run == ptx_come_to_bf16_product ? CM_BF16 : CM_F16;
+    double a[ROWS][DEPTH], b[DEPTH][COLUMNS];
+    for (int k = 0; k < PTX_WARP; k++) read_factors(&all[k], type, a, b);
+    for (int k = 0; k < PTX_WARP; k++) write_sums(&all[k], a, b);
+}
+
+/* ---- who is there ---- */
+
+static int warp_end(const block *b, int first) {
+    return first + PTX_WARP < b->launch->threads ? first + PTX_WARP : b->launch->threads;
+}
+
+/* Whether all whom the thread waits for are there. */
+static bool is_complete(const block *b, const thread *t, int first) {
+    const int end = warp_end(b, first);
+    for (int k = 0; k < PTX_WARP; k++) {
+        if (!(t->mask >> k & 1)) continue;
+        if (first + k >= end || !is_same_meeting(t, &b->threads[first + k])) return false;
+    }
+    return true;
+}
+
+static void meet(block *b, int first, const thread *t) {
+    thread *all = &b->threads[first];
+    const uint32_t mask = t->mask;
+    if (t->at->run == ptx_come_to_warp_barrier)
+        order(all, mask);
+    else if (t->at->run == ptx_come_to_shuffle)
+        shuffle(all, mask);
+    else
+        multiply(all);
+    for (int k = 0; k < PTX_WARP; k++)
+        if (mask >> k & 1) all[k].state = PTX_RUNS;
+}
+
+bool ptx_meet_in_warp(block *b, int first) {
+    bool any = false;
+    for (int k = first; k < warp_end(b, first); k++) {
+        thread *t = &b->threads[k];
+        if (t->state != PTX_MEETS || !is_complete(b, t, first)) continue;
+        meet(b, first, t);
+        any = true;
+    }
+    return any;
+}
+
+/* bar.sync is for all threads of the block, of a warp by the same instruction. */
+bool ptx_meet_in_block(block *b) {
+    for (int k = 0; k < b->launch->threads; k++) {
+        const thread *t = &b->threads[k];
+        if (t->state != PTX_WAITS || !is_same_meeting(t, &b->threads[k / PTX_WARP * PTX_WARP])) return false;
+    }
+    b->epoch++;
+    for (int k = 0; k < b->launch->threads; k++) b->threads[k].state = PTX_RUNS;
+    return true;
+}
+
+static const char *doing(const thread *t) {
+    return t->state == PTX_ENDED   ? "has ended"
+           : t->state == PTX_WAITS ? "waits at a barrier of the block"
+                                   : "meets others";
+}
+
+void ptx_fail_meeting(block *b) {
+    thread *waiting = NULL;
+    for (int k = 0; k < b->launch->threads && !waiting; k++)
+        if (b->threads[k].state != PTX_ENDED) waiting = &b->threads[k];
+    const int first = waiting->state == PTX_WAITS ? 0 : waiting->index / PTX_WARP * PTX_WARP;
+    for (int k = first; k < b->launch->threads; k++) {
+        thread *other = &b->threads[k];
+        const bool is_asked = waiting->state == PTX_WAITS || (waiting->mask >> k % PTX_WARP & 1);
+        if (other == waiting || !is_asked || is_same_meeting(waiting, other)) continue;
+        ptx_fail(waiting, "it waits for thread %d, which %s at line %d of the text", k, doing(other),
+                 other->at->text_line);
+    }
+    ptx_fail(waiting, "it waits for threads that its block or warp does not have (mask 0x%x)", waiting->mask);
+}

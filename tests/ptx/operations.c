@@ -1,0 +1,160 @@
+/* The operations on registers: a function for each row of operations.def, and the table that finds it by its name. */
+#include <fenv.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/machine.h"
+#include "tensor/tensor.h"
+
+typedef uint64_t of_u64;
+typedef int64_t of_s64;
+typedef uint32_t of_u32, of_pred;
+typedef int32_t of_s32;
+typedef uint16_t of_u16;
+typedef int16_t of_s16;
+typedef float of_f32;
+typedef double of_f64;
+
+/* ---- what rows say ---- */
+
+static uint64_t divisor(thread *t, uint64_t b) {
+    if (b == 0) ptx_fail(t, "a division by 0");
+    return b;
+}
+
+static int64_t signed_divisor(thread *t, int64_t b) {
+    if (b == 0) ptx_fail(t, "a division by 0");
+    return b;
+}
+
+/* The NaN that a device makes. */
+static float made(float x) {
+    static const union {
+        uint32_t bits;
+        float value;
+    } nan = {0x7fffffff};
+    return x != x ? nan.value : x;
+}
+
+/* A NaN gives way to a number; -0 is less than 0. */
+static float least_f32(float a, float b) {
+    if (a != a) return b;
+    return b != b || a < b || (a == b && signbit(a)) ? a : b;
+}
+
+static double least_f64(double a, double b) {
+    if (a != a) return b;
+    return b != b || a < b || (a == b && signbit(a)) ? a : b;
+}
+
+/* Out of range, to its end; a NaN, to 0. */
+static double truncated(double a, double from, double to) {
+    if (a != a) return 0.0;
+    return a <= from ? from : a >= to ? to : trunc(a);
+}
+
+/* volatile: made between the changes of the mode. */
+static float rounded_sum(volatile float a, volatile float b, int mode) {
+    fesetround(mode);
+    volatile float sum = a + b;
+    fesetround(FE_TONEAREST);
+    return sum;
+}
+
+static float rounded_fma(volatile float a, volatile float b, volatile float c, int mode) {
+    fesetround(mode);
+    volatile float result = fmaf(a, b, c);
+    fesetround(FE_TONEAREST);
+    return result;
+}
+
+/* What .ftz makes of subnormal numbers. */
+static float flushed(float x) { return fpclassify(x) == FP_SUBNORMAL ? copysignf(0.0f, x) : x; }
+
+/* rcp.approx.ftz.f64 reads and gives no more than the upper 32 bits. */
+static double high_half(double x) {
+    ptx_value value = {.f64 = fpclassify(x) == FP_SUBNORMAL ? copysign(0.0, x) : x};
+    value.u64 &= ~(uint64_t)UINT32_MAX;
+    return value.f64;
+}
+
+static uint16_t narrow(float x, cm_dtype type) { return x != x ? 0x7fff : cm_narrow(x, type); }
+
+/* ---- functions ---- */
+
+#define FUNCTION(name) static void run_##name(thread *t, const ptx_instruction *i)
+#define UNARY(name, to, from, expression)                                                                              \
+    FUNCTION(name) {                                                                                                   \
+        const of_##from a = PTX_AT(1).from;                                                                            \
+        PTX_AT(0).to = (of_##to)(expression);                                                                          \
+    }
+#define BINARY(name, to, from, expression)                                                                             \
+    FUNCTION(name) {                                                                                                   \
+        const of_##from a = PTX_AT(1).from, b = PTX_AT(2).from;                                                        \
+        PTX_AT(0).to = (of_##to)(expression);                                                                          \
+    }
+#define TERNARY(name, to, from, expression)                                                                            \
+    FUNCTION(name) {                                                                                                   \
+        const of_##from a = PTX_AT(1).from, b = PTX_AT(2).from, c = PTX_AT(3).from;                                    \
+        PTX_AT(0).to = (of_##to)(expression);                                                                          \
+    }
+#define SHIFT(name, type, expression)                                                                                  \
+    FUNCTION(name) {                                                                                                   \
+        const of_##type a = PTX_AT(1).type;                                                                            \
+        const uint32_t by = PTX_AT(2).u32;                                                                             \
+        PTX_AT(0).type = (of_##type)(expression);                                                                      \
+    }
+#define SELECT(name, type)                                                                                             \
+    FUNCTION(name) { PTX_AT(0).type = PTX_AT(3).pred ? PTX_AT(1).type : PTX_AT(2).type; }
+#include "ptx/operations.def"
+#undef UNARY
+#undef BINARY
+#undef TERNARY
+#undef SHIFT
+#undef SELECT
+
+static void run_trap(thread *t, const ptx_instruction *i) {
+    (void)i;
+    ptx_fail(t, "it traps");
+}
+
+/* ---- the table ---- */
+
+typedef struct row {
+    const char *name;
+    int operands;
+    ptx_run_function run;
+} row;
+
+#define UNARY(name, to, from, expression)   {#name, 2, run_##name},
+#define BINARY(name, to, from, expression)  {#name, 3, run_##name},
+#define TERNARY(name, to, from, expression) {#name, 4, run_##name},
+#define SHIFT(name, type, expression)       {#name, 3, run_##name},
+#define SELECT(name, type)                  {#name, 4, run_##name},
+
+static row rows[] = {
+#include "ptx/operations.def"
+    {"trap", 0, run_trap},
+    {"ret", 0, ptx_return},
+    {"ret_uni", 0, ptx_return},
+    {"exit", 0, ptx_return},
+    {"prefetch_L1", 1, ptx_prefetch},
+    {"bar_sync", 1, ptx_come_to_barrier},
+    {"bar_warp_sync", 1, ptx_come_to_warp_barrier},
+    {"shfl_sync_bfly_b32", 6, ptx_come_to_shuffle},
+    {"mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32", 14, ptx_come_to_bf16_product},
+    {"mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32", 14, ptx_come_to_f16_product},
+};
+
+static int by_name(const void *a, const void *b) { return strcmp(((const row *)a)->name, ((const row *)b)->name); }
+
+ptx_run_function ptx_operation(const char *name, int *operands) {
+    static bool is_sorted;
+    if (!is_sorted) qsort(rows, sizeof rows / sizeof *rows, sizeof *rows, by_name);
+    is_sorted = true;
+    const row key = {name, 0, NULL}, *found = bsearch(&key, rows, sizeof rows / sizeof *rows, sizeof *rows, by_name);
+    if (!found) return NULL;
+    *operands = found->operands;
+    return found->run;
+}

@@ -1,0 +1,138 @@
+/* Who has read and written what in a launch. Every byte of memory has a cell: who wrote it last
+ * and the last two who have read it since: two accesses of which one writes must be one thread's, or have a meeting
+ * between them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/machine.h"
+
+enum { PAGE = 256, BUCKETS_AT_FIRST = 1 << 10, KEPT = 1 << 12 };
+
+typedef struct access {
+    const ptx_instruction *at;
+    uint32_t block, epoch, clock;
+    int thread; /* -1: nobody's */
+} access;
+
+typedef struct cell {
+    access writer, readers[2];
+} cell;
+
+typedef struct page {
+    uintptr_t number; /* of the host's memory */
+    uint64_t launch;  /* that the cells are of */
+    cell cells[PAGE];
+} page;
+
+/* Pages by their number, and the one that was used last. */
+typedef struct races {
+    page **buckets;
+    size_t count, size; /* size: of buckets, a power of 2 */
+    page *last;
+    uint64_t launch; /* counted from 1 */
+} races;
+
+struct races *ptx_races_open(void) {
+    return calloc(1, sizeof(races));
+}
+
+static void forget(races *r) {
+    for (size_t k = 0; k < r->size; k++) free(r->buckets[k]);
+    free(r->buckets);
+    r->buckets = NULL;
+    r->count = r->size = 0;
+    r->last = NULL;
+}
+
+void ptx_races_close(struct races *r) {
+    if (!r) return;
+    forget(r);
+    free(r);
+}
+
+/* Pages are kept for the next launch, unless they are many. */
+void ptx_races_begin(struct races *r) {
+    if (r->count > KEPT) forget(r);
+    r->launch++;
+}
+
+/* Where the page is, or is to be. */
+static page **bucket_of(page **buckets, size_t size, uintptr_t number) {
+    size_t k = (size_t)((uint64_t)number * 0x9e3779b97f4a7c15u >> 20) & (size - 1);
+    while (buckets[k] && buckets[k]->number != number) k = (k + 1) & (size - 1);
+    return &buckets[k];
+}
+
+static void grow(thread *t, races *r) {
+    const size_t size = r->size ? 2 * r->size : BUCKETS_AT_FIRST;
+    page **wider = calloc(size, sizeof *wider);
+    if (!wider) ptx_fail(t, "no memory for what is known of accesses");
+    for (size_t k = 0; k < r->size; k++)
+        if (r->buckets[k]) *bucket_of(wider, size, r->buckets[k]->number) = r->buckets[k];
+    free(r->buckets);
+    r->buckets = wider;
+    r->size = size;
+}
+
+static page *new_page(thread *t, uintptr_t number) {
+    page *p = malloc(sizeof *p);
+    if (!p) ptx_fail(t, "no memory for what is known of accesses");
+    p->number = number;
+    p->launch = 0;
+    return p;
+}
+
+static void clear(page *p, uint64_t launch) {
+    p->launch = launch;
+    for (int k = 0; k < PAGE; k++)
+        p->cells[k].writer.thread = p->cells[k].readers[0].thread = p->cells[k].readers[1].thread = -1;
+}
+
+static page *page_of(thread *t, uintptr_t number) {
+    races *r = t->block->races;
+    if (!r->last || r->last->number != number) {
+        if (2 * (r->count + 1) > r->size) grow(t, r);
+        page **bucket = bucket_of(r->buckets, r->size, number);
+        if (!*bucket) *bucket = new_page(t, number), r->count++;
+        r->last = *bucket;
+    }
+    if (r->last->launch != r->launch) clear(r->last, r->launch);
+    return r->last;
+}
+
+/* Whether what was done comes before all that the thread does now. */
+static bool is_before(const access *a, const thread *t, ptx_space space) {
+    if (a->thread < 0) return true;
+    if (a->block != t->block->index) return space == PTX_SHARED; /* each block has its own */
+    if (a->thread == t->index || a->epoch != t->block->epoch) return true;
+    return a->thread / PTX_WARP == t->index / PTX_WARP && t->seen[a->thread % PTX_WARP] >= a->clock;
+}
+
+static void check(thread *t, const access *a, ptx_space space, const char *what) {
+    if (is_before(a, t, space)) return;
+    char where[PTX_WHERE];
+    ptx_where(t->block->entry->module, a->at, where);
+    ptx_fail(t, "a race: %s memory that thread %d of block %u %s at %s, with no barrier between them",
+             space == PTX_SHARED ? "shared" : "global", a->thread, a->block, what, where);
+}
+
+static void note(thread *t, cell *c, ptx_space space, bool is_write) {
+    const access mine = {t->at, (uint32_t)t->block->index, t->block->epoch, t->clock, t->index};
+    check(t, &c->writer, space, "has written");
+    if (!is_write) {
+        if (c->readers[0].thread != mine.thread || c->readers[0].block != mine.block) c->readers[1] = c->readers[0];
+        c->readers[0] = mine;
+        return;
+    }
+    for (int k = 0; k < 2; k++) check(t, &c->readers[k], space, "has read");
+    c->writer = mine;
+    c->readers[0].thread = c->readers[1].thread = -1;
+}
+
+void ptx_races_access(thread *t, const void *address, int bytes, uint32_t used, ptx_space space, bool is_write) {
+    if (space != PTX_SHARED && space != PTX_GLOBAL) return;
+    const uintptr_t first = (uintptr_t)address;
+    page *p = page_of(t, first / PAGE); /* an access is within a page, by its alignment */
+    for (int k = 0; k < bytes; k++)
+        if (used >> k & 1) note(t, &p->cells[first % PAGE + (size_t)k], space, is_write);
+}

@@ -1,0 +1,382 @@
+/* The interpreter of PTX, on text by hand: what instructions give, and that it says what is wrong with a kernel. */
+#include <check.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/ptx.h"
+#include "support/main.h"
+#include "tensor/tensor.h"
+
+enum { TEXT = 8192, WARP = 32, WORDS = 1024 };
+
+/* Memory that kernels are given the address of, and what the last run said. */
+static uint32_t words[WORDS];
+static char why[PTX_LINE];
+
+/* Registers of every kernel here: %p, %h of 16, %r and %f of 32, %d and %g of 64 bits. %d0 is the address of `words`,
+ * %r0 the thread, %d1 the address of its word. */
+#define BEGIN                                                                                                          \
+    ".version 9.0\n.target sm_90\n.address_size 64\n"                                                                  \
+    ".extern .shared .align 16 .b8 asked[];\n"                                                                         \
+    ".entry _Z6kernel(.param .u64 words)\n.maxntid 64, 1, 1\n{\n"                                                      \
+    ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<33>; .reg .f32 %f<33>; .reg .b64 %d<9>; .reg .f64 %g<9>;\n"       \
+    ".shared .align 8 .b8 own[256];\n"                                                                                 \
+    "ld.param.u64 %d0, [words]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4; add.s64 %d1, %d0, %d1;\n"
+#define END "\nret; }\n"
+
+static bool run_with(const char *text, int threads, int64_t blocks, size_t shared, bool backwards) {
+    char local[PTX_LINE];
+    void *address = words;
+    ptx_module *module = ptx_open(text, local);
+    const ptx_function *entry = module ? ptx_entry(module, "kernel", local) : NULL;
+    const ptx_launch launch = {.blocks = blocks,
+                               .threads = threads,
+                               .shared = shared,
+                               .parameters = {&address},
+                               .backwards = backwards,
+                               .threads_backwards = backwards};
+    ptx_machine *machine = ptx_machine_open();
+    const bool ok = machine && entry && ptx_run(machine, entry, &launch, local);
+    ptx_machine_close(machine);
+    ptx_close(module);
+    snprintf(why, sizeof why, "%s", ok ? "" : local);
+    return ok;
+}
+
+/* In both orders of the threads. */
+static void expect_ok(const char *text, int threads, int64_t blocks) {
+    for (int backwards = 0; backwards < 2; backwards++)
+        ck_assert_msg(run_with(text, threads, blocks, 64, backwards), "%s", why);
+}
+
+static void expect_failure(const char *text, int threads, int64_t blocks, const char *part) {
+    for (int backwards = 0; backwards < 2; backwards++) {
+        ck_assert_msg(!run_with(text, threads, blocks, 64, backwards), "it is not seen: %s", part);
+        ck_assert_msg(strstr(why, part), "\"%s\" does not say %s", why, part);
+    }
+}
+
+/* `from` with another text in every place of a word. */
+static void fill(char text[TEXT], const char *from, const char *word, const char *with) {
+    size_t length = 0;
+    for (const char *next; (next = strstr(from, word)); from = next + strlen(word))
+        length += (size_t)snprintf(text + length, TEXT - length, "%.*s%s", (int)(next - from), from, with);
+    snprintf(text + length, TEXT - length, "%s", from);
+}
+
+static uint32_t bits_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* ---- one thread ---- */
+
+/* What `body` leaves in %r1. */
+static uint32_t result_of(const char *body) {
+    char text[TEXT];
+    fill(text, BEGIN "BODY\nst.global.u32 [%d0], %r1;" END, "BODY", body);
+    expect_ok(text, 1, 1);
+    return words[0];
+}
+
+typedef struct sample {
+    const char *body;
+    uint32_t want;
+} sample;
+
+static const sample samples[] = {
+    {"add.s32 %r1, 2147483647, 1;", 0x80000000u},
+    {"sub.s32 %r1, 3, 5;", 0xfffffffeu},
+    {"mul.lo.s32 %r1, 65537, 65537;", 131073},
+    {"mad.lo.s32 %r1, -3, 7, 1;", (uint32_t)-20},
+    {"mul.wide.s32 %d2, -2, 3; cvt.u32.u64 %r1, %d2;", (uint32_t)-6},
+    {"mul.wide.u32 %d2, -1, 2; shr.u64 %d2, %d2, 32; cvt.u32.u64 %r1, %d2;", 1},
+    {"div.s32 %r1, -7, 2;", (uint32_t)-3},
+    {"div.u32 %r1, -7, 2;", 0x7ffffffcu},
+    {"rem.s32 %r1, -7, 2;", (uint32_t)-1},
+    {"min.s32 %r1, -1, 1;", (uint32_t)-1},
+    {"min.u32 %r1, -1, 1;", 1},
+    {"shl.b32 %r1, 1, 32;", 0},
+    {"shr.s32 %r1, -8, 40;", 0xffffffffu},
+    {"shr.u32 %r1, -8, 1;", 0x7ffffffcu},
+    {"cvt.s64.s32 %d2, -1; shr.u64 %d2, %d2, 60; cvt.u32.u64 %r1, %d2;", 15},
+    {"mov.b32 {%h1, %h2}, 305419896; cvt.u32.u16 %r1, %h2;", 0x1234},
+    {"mov.b64 %d2, {7, 9}; shr.u64 %d2, %d2, 32; cvt.u32.u64 %r1, %d2;", 9},
+    {"setp.lt.s32 %p1, -1, 0; selp.b32 %r1, 5, 6, %p1;", 5},
+    {"setp.lt.u32 %p1, -1, 0; selp.b32 %r1, 5, 6, %p1;", 6},
+    {"setp.ne.f32 %p1, 0f7FC00000, 0f3F800000; selp.b32 %r1, 5, 6, %p1;", 6},
+    {"setp.neu.f32 %p1, 0f7FC00000, 0f3F800000; selp.b32 %r1, 5, 6, %p1;", 5},
+    {"setp.num.f32 %p1, 0f7FC00000, 0f3F800000; selp.b32 %r1, 5, 6, %p1;", 6},
+    /* copysign gives the second number the sign of the first */
+    {"copysign.f32 %f1, 0fBF800000, 0f40000000; mov.b32 %r1, %f1;", 0xc0000000u},
+    {"max.f32 %f1, 0f7FC00000, 0f40000000; mov.b32 %r1, %f1;", 0x40000000u},
+    {"max.f32 %f1, 0f80000000, 0f00000000; mov.b32 %r1, %f1;", 0},
+    {"min.f32 %f1, 0f00000000, 0f80000000; mov.b32 %r1, %f1;", 0x80000000u},
+    {"sub.rn.f32 %f1, 0f7F800000, 0f7F800000; mov.b32 %r1, %f1;", 0x7fffffffu},
+    {"sqrt.rn.f32 %f1, 0fBF800000; mov.b32 %r1, %f1;", 0x7fffffffu},
+    /* 1 + 2^-24 lies between 1 and 1 + 2^-23: to even, to zero, down */
+    {"add.rn.f32 %f1, 0f3F800000, 0f33800001; mov.b32 %r1, %f1;", 0x3f800001u},
+    {"add.rz.f32 %f1, 0f3F800000, 0f33800001; mov.b32 %r1, %f1;", 0x3f800000u},
+    {"add.rz.f32 %f1, 0fBF800000, 0fB3800001; mov.b32 %r1, %f1;", 0xbf800000u},
+    {"fma.rm.f32 %f1, 0f3F800000, 0fBF800000, 0fB3800000; mov.b32 %r1, %f1;", 0xbf800001u},
+    {"fma.rn.f32 %f1, 0f3F800000, 0fBF800000, 0fB3800000; mov.b32 %r1, %f1;", 0xbf800000u},
+    /* (1 + 2^-12)^2 - (1 + 2^-11): rounded once it is 2^-24, twice 0 */
+    {"fma.rn.f32 %f1, 0f3F800800, 0f3F800800, 0fBF801000; mov.b32 %r1, %f1;", 0x33800000u},
+    {"mul.rn.f32 %f1, 0f3F800800, 0f3F800800; add.rn.f32 %f1, %f1, 0fBF801000; mov.b32 %r1, %f1;", 0},
+    {"cvt.rni.f32.f32 %f1, 0f40200000; mov.b32 %r1, %f1;", 0x40000000u},
+    {"cvt.rzi.s32.f32 %r1, 0fC02CCCCD;", (uint32_t)-2},
+    {"cvt.rzi.s32.f32 %r1, 0f4F800000;", 0x7fffffffu},
+    {"cvt.rzi.s32.f32 %r1, 0f7FC00000;", 0},
+    {"cvt.sat.f32.f32 %f1, 0f40000000; mov.b32 %r1, %f1;", 0x3f800000u},
+    {"cvt.sat.f32.f32 %f1, 0f7FC00000; mov.b32 %r1, %f1;", 0},
+    {"cvt.rn.f32.f64 %f1, 0d3FF0000010000000; mov.b32 %r1, %f1;", 0x3f800000u},
+    {"cvt.rn.bf16x2.f32 %r1, 0f3F800000, 0f40008000;", 0x3f804000u}, /* 2 + 2^-7 is a tie */
+    {"cvt.rn.f16x2.f32 %r1, 0f3F800000, 0fC0000000;", 0x3c00c000u},
+    {"cvt.rn.f16x2.f32 %r1, 0f7F800001, 0f00000000;", 0x7fff0000u},
+    {"ex2.approx.ftz.f32 %f1, 0f40400000; mov.b32 %r1, %f1;", 0x41000000u},
+    {"ex2.approx.ftz.f32 %f1, 0fC3020000; mov.b32 %r1, %f1;", 0},              /* 2^-130 */
+    {"ex2.approx.f32 %f1, 0fC3020000; mov.b32 %r1, %f1;", 0x00080000u},        /* the same, subnormal */
+    {"rcp.approx.ftz.f64 %g1, 0d4008000000000000; mov.b64 {%r1, _}, %g1;", 0}, /* a third, the lower half 0 */
+    {"setp.eq.s32 %p1, 1, 2; mov.u32 %r1, 3; @%p1 mov.u32 %r1, 4; @!%p1 add.s32 %r1, %r1, 10;", 13},
+};
+
+START_TEST(instructions_give_what_the_isa_says) {
+    const uint32_t got = result_of(samples[_i].body);
+    ck_assert_msg(got == samples[_i].want, "%s gives %08x, want %08x", samples[_i].body, got, samples[_i].want);
+}
+END_TEST
+
+START_TEST(branches_loop_while_their_predicate_says) {
+    ck_assert_uint_eq(result_of("mov.u32 %r1, 0; mov.u32 %r2, 0;\nAGAIN: add.s32 %r2, %r2, 1; add.s32 %r1, %r1, %r2;\n"
+                                "setp.lt.s32 %p1, %r2, 10; @%p1 bra AGAIN;"),
+                      55);
+}
+END_TEST
+
+START_TEST(functions_get_arguments_and_give_a_result) {
+    static const char function[] =
+        ".func (.param .b64 result) half(.param .b64 a, .param .b64 b)\n{\n.reg .f64 %g<4>;\n"
+        "ld.param.f64 %g1, [a]; ld.param.f64 %g2, [b]; sub.rn.f64 %g3, %g1, %g2;\n"
+        "st.param.f64 [result+0], %g3; ret;\n}\n";
+    char text[TEXT];
+    snprintf(text, sizeof text, "%s%s", function,
+             BEGIN "mov.f64 %g1, 0d4014000000000000;\n{\n.param .b64 x; st.param.f64 [x+0], %g1; .param .b64 y;\n"
+                   "st.param.f64 [y+0], 0d4000000000000000; .param .b64 z; call.uni (z), half, (x, y);\n"
+                   "ld.param.f64 %g2, [z+0];\n}\ncvt.rzi.s32.f64 %r1, %g2; cvt.rzi.s32.f64 %r2, %g1;\n"
+                   "st.global.v2.u32 [%d0], {%r1, %r2};" END);
+    expect_ok(text, 1, 1);
+    ck_assert_uint_eq(words[0], 3);
+    ck_assert_uint_eq(words[1], 5); /* registers of the caller are its own */
+}
+END_TEST
+
+START_TEST(vectors_are_loaded_and_stored_element_by_element) {
+    for (uint32_t i = 0; i < 4; i++) words[i] = 10 + i;
+    expect_ok(BEGIN "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%d0];\n"
+                    "st.shared.v4.u32 [own+16], {%r4, %r3, %r2, %r1}; ld.shared.v2.u32 {%r5, %r6}, [own+24];\n"
+                    "ld.shared.u8 %h1, [own+16]; cvt.u32.u16 %r7, %h1; ld.shared.s16 %r8, [own+18];\n"
+                    "st.global.v4.u32 [%d0+16], {%r5, %r6, %r7, %r8};" END,
+              1, 1);
+    ck_assert_uint_eq(words[4], 11);
+    ck_assert_uint_eq(words[5], 10);
+    ck_assert_uint_eq(words[6], 13);
+    ck_assert_uint_eq(words[7], 0);
+}
+END_TEST
+
+START_TEST(generic_addresses_reach_every_memory) {
+    words[0] = 7;
+    expect_ok(BEGIN ".local .align 4 .b8 mine[8];\nmov.u64 %d2, own; cvta.shared.u64 %d3, %d2; mov.u64 %d4, mine;\n"
+                    "cvta.local.u64 %d5, %d4; mov.b64 %d6, words; cvta.param.u64 %d7, %d6; ld.u64 %d8, [%d7];\n"
+                    "ld.u32 %r1, [%d8]; st.u32 [%d3+8], %r1; st.u32 [%d5+4], %r1; ld.shared.u32 %r2, [own+8];\n"
+                    "ld.local.u32 %r3, [%d4+4]; add.s32 %r1, %r2, %r3; st.global.u32 [%d0+4], %r1;" END,
+              1, 1);
+    ck_assert_uint_eq(words[1], 14);
+}
+END_TEST
+
+/* ---- threads that meet ---- */
+
+START_TEST(shuffles_exchange_numbers_between_lanes) {
+    expect_ok(BEGIN "shfl.sync.bfly.b32 %r1|%p1, %r0, 5, 31, -1; st.global.u32 [%d1], %r1;" END, WARP, 1);
+    for (uint32_t i = 0; i < WARP; i++) ck_assert_uint_eq(words[i], i ^ 5);
+    /* Groups of 8, each with a mask of its own: its own lanes alone. */
+    expect_ok(BEGIN "and.b32 %r2, %r0, 24; shl.b32 %r3, 255, %r2;\n"
+                    "shfl.sync.bfly.b32 %r1|%p1, %r0, 4, 31, %r3; st.global.u32 [%d1], %r1;" END,
+              WARP, 1);
+    for (uint32_t i = 0; i < WARP; i++) ck_assert_uint_eq(words[i], i ^ 4);
+}
+END_TEST
+
+/* a[16, 16] b[16, 8] + c[16, 8] of numbers that tell row and column, laid out as the PTX ISA has it: thread by thread
+ * in words, 10 of a thread. */
+static float a_at(int row, int k) { return (float)((row * 7 + k * 3) % 11 - 5); }
+static float b_at(int k, int column) { return (float)((k * 5 + column * 2) % 13 - 6); }
+static float c_at(int row, int column) { return (float)(row * 8 + column); }
+
+static uint32_t pair(float low, float high, cm_dtype type) {
+    return (uint32_t)cm_narrow(high, type) << 16 | cm_narrow(low, type);
+}
+
+static void write_fragments(cm_dtype type) {
+    for (int lane = 0; lane < WARP; lane++) {
+        const int group = lane >> 2, member = lane % 4;
+        uint32_t *mine = words + lane * 16;
+        for (int reg = 0; reg < 4; reg++) {
+            const int row = reg % 2 ? group + 8 : group, k = member * 2 + (reg < 2 ? 0 : 8);
+            mine[reg] = pair(a_at(row, k), a_at(row, k + 1), type);
+        }
+        for (int reg = 0; reg < 2; reg++) {
+            const int k = member * 2 + 8 * reg;
+            mine[4 + reg] = pair(b_at(k, group), b_at(k + 1, group), type);
+        }
+        for (int i = 0; i < 4; i++) mine[8 + i] = bits_of(c_at(i < 2 ? group : group + 8, member * 2 + (i & 1)));
+    }
+}
+
+static void expect_products(void) {
+    for (int lane = 0; lane < WARP; lane++)
+        for (int i = 0; i < 4; i++) {
+            const int row = i < 2 ? lane >> 2 : (lane >> 2) + 8, column = lane % 4 * 2 + (i & 1);
+            float want = c_at(row, column);
+            for (int k = 0; k < 16; k++) want += a_at(row, k) * b_at(k, column);
+            ck_assert_msg(words[lane * 16 + 12 + i] == bits_of(want), "[%d, %d] is %08x, want %g", row, column,
+                          words[lane * 16 + 12 + i], (double)want);
+        }
+}
+
+START_TEST(matrices_are_multiplied_in_the_layout_of_the_isa) {
+    static const char text[] =
+        BEGIN "mul.wide.u32 %d2, %r0, 64; add.s64 %d2, %d0, %d2;\n"
+              "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%d2]; ld.global.v2.u32 {%r5, %r6}, [%d2+16];\n"
+              "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%d2+32];\n"
+              "mma.sync.aligned.m16n8k16.row.col.f32.TYPE.TYPE.f32 {%f5, %f6, %f7, %f8}, {%r1, %r2, %r3, %r4},\n"
+              "{%r5, %r6}, {%f1, %f2, %f3, %f4}; st.global.v4.f32 [%d2+48], {%f5, %f6, %f7, %f8};" END;
+    char typed[TEXT];
+    fill(typed, text, "TYPE", _i ? "bf16" : "f16");
+    write_fragments(_i ? CM_BF16 : CM_F16);
+    expect_ok(typed, WARP, 1);
+    expect_products();
+}
+END_TEST
+
+#define TO_NEIGHBOUR                                                                                                   \
+    "shl.b32 %r1, %r0, 2; mov.u32 %r2, own; add.s32 %r3, %r2, %r1; xor.b32 %r4, %r1, 128; add.s32 %r4, %r2, %r4;\n"    \
+    "st.shared.u32 [%r3], %r0;\n"
+#define FROM_NEIGHBOUR "ld.shared.u32 %r5, [%r4]; st.global.u32 [%d1], %r5;"
+
+START_TEST(a_barrier_brings_what_others_wrote) {
+    expect_ok(BEGIN TO_NEIGHBOUR "bar.sync 0;" FROM_NEIGHBOUR END, 64, 1);
+    for (uint32_t i = 0; i < 64; i++) ck_assert_uint_eq(words[i], i ^ 32);
+}
+END_TEST
+
+/* ---- what is wrong ---- */
+
+typedef struct fault {
+    const char *text, *says;
+    int threads;
+    int64_t blocks;
+} fault;
+
+static const fault faults[] = {
+    {BEGIN TO_NEIGHBOUR FROM_NEIGHBOUR END, "a race: shared memory", 64, 1},
+    /* Shuffles order no memory, a barrier of each warp nothing between warps. */
+    {BEGIN TO_NEIGHBOUR "shfl.sync.bfly.b32 %r6|%p1, %r0, 1, 31, -1;" FROM_NEIGHBOUR END, "a race: shared memory", 64,
+     1},
+    {BEGIN TO_NEIGHBOUR "bar.warp.sync -1;" FROM_NEIGHBOUR END, "a race: shared memory", 64, 1},
+    {BEGIN "st.shared.u32 [own], %r0;" END, "a race: shared memory", 2, 1},
+    {BEGIN "ld.global.u32 %r1, [%d0]; st.global.u32 [%d0], %r1;" END, "a race: global memory", 2, 1},
+    {BEGIN "st.global.u32 [%d0], %r0;" END, "a race: global memory", 1, 2},
+    {BEGIN "setp.eq.s32 %p1, %r0, 3; @%p1 bra OUT; bar.sync 0;\nOUT:" END, "has ended", 8, 1},
+    {BEGIN "setp.eq.s32 %p1, %r0, 3; @%p1 bra OUT; bar.warp.sync -1;\nOUT:" END, "has ended", 32, 1},
+    {BEGIN "setp.eq.s32 %p1, %r0, 3; @%p1 bra OTHER; bar.sync 0; bra OUT;\nOTHER: bar.sync 0;\nOUT:" END,
+     "waits at a barrier of the block", 8, 1},
+    {BEGIN "setp.eq.s32 %p1, %r0, 3; @%p1 bra OTHER; bar.warp.sync -1; bra OUT;\nOTHER: bar.sync 0;\nOUT:" END,
+     "it waits for thread", 32, 1},
+    {BEGIN "shfl.sync.bfly.b32 %r1|%p1, %r0, 1, 31, 3;" END, "not in the mask 0x3", 4, 1},
+    {BEGIN "shfl.sync.bfly.b32 %r1|%p1, %r0, 2, 31, 3;" END, "shuffles with lane", 2, 1},
+    {BEGIN "shfl.sync.bfly.b32 %r1|%p1, %r0, 1, 31, -1;" END, "does not have", 8, 1},
+    {BEGIN "ld.global.v2.u32 {%r1, %r2}, [%d0+4];" END, "no multiple", 1, 1},
+    {BEGIN "ld.shared.u32 %r1, [own+2];" END, "no multiple", 1, 1},
+    {BEGIN "mov.u32 %r1, asked; ld.shared.u32 %r2, [%r1+64];" END, "4 bytes at byte 64 of 64 of shared memory", 1, 1},
+    {BEGIN "mov.u32 %r1, own; ld.shared.u32 %r2, [%r1+-4];" END, "of shared memory", 1, 1},
+    {BEGIN "mov.u32 %r2, 0; ld.shared.u32 %r2, [%r2];" END, "of shared memory", 1, 1},
+    {BEGIN "mov.u64 %d2, own; cvta.shared.u64 %d3, %d2; st.u32 [%d3+320], %r0;" END, "of shared memory", 1, 1},
+    {BEGIN ".local .align 4 .b8 mine[8];\nmov.u64 %d2, mine; ld.local.u32 %r1, [%d2+8];" END, "of local memory", 1, 1},
+    {BEGIN "ld.param.u32 %r1, [words+8];" END, "of param memory", 1, 1},
+    {BEGIN "mov.u32 %r1, 0; div.s32 %r1, 1, %r1;" END, "a division by 0", 1, 1},
+    {BEGIN "trap;" END, "it traps", 1, 1},
+    {BEGIN END, "of at most 64", 65, 1},
+    {BEGIN "lop3.b32 %r1, %r0, %r0, %r0, 1;" END, "lop3.b32 is an instruction that is not known here", 1, 1},
+    {BEGIN "ld.global.nc.u32 %r1, [%d0];" END, "ld.global.nc.u32 is an instruction that is not known here", 1, 1},
+    {BEGIN "add.s32 %r1, %r0;" END, "add.s32 is an instruction that is not known here", 1, 1},
+    {BEGIN "bra NOWHERE;" END, "no label NOWHERE", 1, 1},
+    {BEGIN "add.s32 %r1, %r99, 1;" END, "%r99 is not known here", 1, 1},
+    {BEGIN "call nobody;" END, "no function nobody", 1, 1},
+    {".version 9.0\n.entry other() { ret; }\n", "no entry has kernel in its name", 1, 1},
+    {".version 9.0\n.entry kernel1() { ret; }\n.entry kernel2() { ret; }\n", "more than one entry", 1, 1},
+    {".version 9.0\n.entry kernel() { ret;\n", "a function without an end", 1, 1},
+};
+
+START_TEST(what_a_kernel_must_not_do_ends_it_with_a_line) {
+    const fault *f = &faults[_i];
+    expect_failure(f->text, f->threads, f->blocks, f->says);
+}
+END_TEST
+
+/* A meeting of 8 lanes orders their memory, and no others'. */
+START_TEST(meetings_of_some_lanes_are_for_these) {
+    static const char text[] = BEGIN
+        "shl.b32 %r1, %r0, 2; mov.u32 %r2, own; add.s32 %r3, %r2, %r1; xor.b32 %r4, %r1, GAP; add.s32 %r4, %r2, %r4;\n"
+        "and.b32 %r5, %r0, 24; shl.b32 %r6, 255, %r5; st.shared.u32 [%r3], %r0; bar.warp.sync %r6;\n" FROM_NEIGHBOUR
+            END;
+    char near[TEXT], far[TEXT];
+    fill(near, text, "GAP", "16");
+    fill(far, text, "GAP", "32");
+    expect_ok(near, WARP, 1);
+    for (uint32_t i = 0; i < WARP; i++) ck_assert_uint_eq(words[i], i ^ 4);
+    expect_failure(far, WARP, 1, "a race: shared memory");
+}
+END_TEST
+
+/* What a load reads and does not use is nobody's race: nvcc says so. */
+START_TEST(bytes_that_are_not_used_do_not_race) {
+    static const char load[] = "ld.shared.v2.u32 {%r1, %r2}, [own]; setp.eq.s32 %p1, %r0, 1;\n"
+                               "@%p1 st.shared.u32 [own+4], %r0;";
+    char text[TEXT];
+    snprintf(text, sizeof text, "%s%s%s", BEGIN, load, END);
+    expect_failure(text, 2, 1, "a race: shared memory");
+    snprintf(text, sizeof text, "%s.pragma \"used_bytes_mask 15\";\n%s%s", BEGIN, load, END);
+    expect_ok(text, 2, 1);
+}
+END_TEST
+
+START_TEST(a_line_says_where_the_source_has_it) {
+    expect_failure(".file 3 \"kernels.h\"\n" BEGIN ".loc 3 12 5, function_name x, inlined_at 1 2 3\ntrap;" END, 1, 1,
+                   "thread 0 of block 0, kernels.h:12, line ");
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("ptx/ptx");
+    TCase *tc = tcase_create("ptx");
+    tcase_add_loop_test(tc, instructions_give_what_the_isa_says, 0, sizeof samples / sizeof *samples);
+    tcase_add_test(tc, branches_loop_while_their_predicate_says);
+    tcase_add_test(tc, functions_get_arguments_and_give_a_result);
+    tcase_add_test(tc, vectors_are_loaded_and_stored_element_by_element);
+    tcase_add_test(tc, generic_addresses_reach_every_memory);
+    tcase_add_test(tc, shuffles_exchange_numbers_between_lanes);
+    tcase_add_loop_test(tc, matrices_are_multiplied_in_the_layout_of_the_isa, 0, 2);
+    tcase_add_test(tc, a_barrier_brings_what_others_wrote);
+    tcase_add_loop_test(tc, what_a_kernel_must_not_do_ends_it_with_a_line, 0, sizeof faults / sizeof *faults);
+    tcase_add_test(tc, meetings_of_some_lanes_are_for_these);
+    tcase_add_test(tc, bytes_that_are_not_used_do_not_race);
+    tcase_add_test(tc, a_line_says_where_the_source_has_it);
+    suite_add_tcase(suite, tc);
+    return cm_test_main(suite);
+}

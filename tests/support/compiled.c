@@ -1,0 +1,161 @@
+#include "support/compiled.h"
+
+#include <check.h>
+#include <dirent.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cuda/lanes.h"
+#include "ptx/ptx.h"
+
+enum { FILES = 64, KERNELS = 128, SPARE = 8, PATH = 512, LINE = PATH + PTX_LINE, SMALL_BLOCK = 48 << 10 };
+
+/* A file of the folder; its module once a kernel of it is run. */
+typedef struct file {
+    char path[PATH];
+    char *text;
+    ptx_module *module;
+} file;
+
+/* A kernel that has been run. */
+typedef struct known {
+    const char *name;
+    const ptx_function *entry;
+} known;
+
+static file files[FILES];
+static int files_n, kernels_n, spare_n;
+static known kernels[KERNELS];
+static ptx_machine *spare[SPARE];
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local uint64_t directions = 1; /* random */
+
+/* ---- the folder ---- */
+
+/* NULL if it cannot be read. */
+static char *read_all(const char *path) {
+    FILE *in = fopen(path, "rb");
+    if (!in) return NULL;
+    fseek(in, 0, SEEK_END);
+    const long size = ftell(in);
+    rewind(in);
+    char *text = calloc(1, (size_t)size + 1);
+    if (text && fread(text, 1, (size_t)size, in) != (size_t)size) free(text), text = NULL;
+    fclose(in);
+    return text;
+}
+
+static void read_folder(const char *folder) {
+    DIR *dir = opendir(folder);
+    if (!dir) return;
+    for (const struct dirent *entry; (entry = readdir(dir)) && files_n < FILES;) {
+        const char *dot = strrchr(entry->d_name, '.');
+        if (!dot || strcmp(dot, ".ptx") != 0) continue;
+        file *f = &files[files_n];
+        snprintf(f->path, sizeof f->path, "%s/%s", folder, entry->d_name);
+        f->text = read_all(f->path);
+        files_n += f->text != NULL;
+    }
+    closedir(dir);
+}
+
+/* The entry whose mangled name has this part; NULL with a line in why[LINE]. */
+static const ptx_function *find(const char *folder, const char *part, char *why) {
+    char said[PTX_LINE];
+    if (files_n == 0) read_folder(folder);
+    for (int k = 0; k < files_n; k++) {
+        file *f = &files[k];
+        if (!strstr(f->text, part)) continue;
+        if (!f->module) f->module = ptx_open(f->text, said);
+        const ptx_function *entry = f->module ? ptx_entry(f->module, part, said) : NULL;
+        if (!entry) snprintf(why, LINE, "%s: %s", f->path, said);
+        return entry;
+    }
+    snprintf(why, LINE, "CUMIND_TEST_PTX: no kernel %s in the files of %s", part, folder);
+    return NULL;
+}
+
+static const ptx_function *kernel_named(const char *folder, const char *name, char *why) {
+    char part[PATH];
+    for (int k = 0; k < kernels_n; k++)
+        if (strcmp(kernels[k].name, name) == 0) return kernels[k].entry;
+    snprintf(part, sizeof part, "%zu%sE", strlen(name), name); /* as names are mangled */
+    const ptx_function *entry = find(folder, part, why);
+    if (entry && kernels_n < KERNELS) kernels[kernels_n++] = (known){name, entry};
+    return entry;
+}
+
+/* ---- launches (kernel.cuh) ---- */
+
+static int shift_of(int lanes) {
+    int shift = 0;
+    while (1 << shift < lanes) shift++;
+    return shift;
+}
+
+/* CM_LAUNCHER */
+static void launch_threads(ptx_launch *launch, int64_t items, int lanes, int *shift) {
+    *shift = shift_of(lanes);
+    launch->blocks = (items * lanes + CM_BLOCK - 1) / CM_BLOCK;
+    launch->threads = CM_BLOCK;
+}
+
+/* CM_BLOCK_LAUNCHER */
+static void launch_blocks(ptx_launch *launch, int64_t items, size_t bytes) {
+    launch->blocks = items;
+    launch->threads = CM_BLOCK;
+    launch->shared = bytes;
+}
+
+/* Kernels of blocks have the arguments alone. */
+static bool is_of_blocks(const ptx_function *entry) { return ptx_parameters(entry) == 1; }
+
+static void check_entry(const char *name, const ptx_function *entry, size_t bytes) {
+    const size_t kept = ptx_kept_bytes(entry), most = is_of_blocks(entry) ? CM_BLOCK_KEPT : SMALL_BLOCK;
+    if (kept > most) ck_abort_msg("%s keeps %zu bytes of a block's memory, which has %zu for it", name, kept, most);
+    if (ptx_parameter_bytes(entry, 0) != bytes)
+        ck_abort_msg("%s takes %zu bytes of arguments, not %zu", name, ptx_parameter_bytes(entry, 0), bytes);
+}
+
+/* The kernel, and a machine for it. */
+static const ptx_function *begin(const char *folder, const char *name, ptx_machine **machine) {
+    char why[LINE] = "no memory for a machine";
+    pthread_mutex_lock(&turn);
+    const ptx_function *entry = kernel_named(folder, name, why);
+    *machine = spare_n ? spare[--spare_n] : ptx_machine_open();
+    pthread_mutex_unlock(&turn);
+    if (!entry || !*machine) ck_abort_msg("%s", why);
+    return entry;
+}
+
+static void end(ptx_machine *machine) {
+    pthread_mutex_lock(&turn);
+    if (spare_n < SPARE)
+        spare[spare_n++] = machine;
+    else
+        ptx_machine_close(machine);
+    pthread_mutex_unlock(&turn);
+}
+
+bool compiled_run(const char *name, const void *args, size_t bytes, int64_t items, int lanes, size_t memory) {
+    const char *folder = getenv("CUMIND_TEST_PTX");
+    char why[PTX_LINE];
+    ptx_machine *machine;
+    int shift;
+    if (!folder) return false;
+    if (items <= 0) return true;
+    const ptx_function *entry = begin(folder, name, &machine);
+    check_entry(name, entry, bytes);
+    directions = directions * 6364136223846793005u + 1442695040888963407u;
+    ptx_launch launch = {
+        .parameters = {args, &items, &shift}, .backwards = directions >> 63, .threads_backwards = directions >> 62 & 1};
+    if (is_of_blocks(entry))
+        launch_blocks(&launch, items, bytes + memory);
+    else
+        launch_threads(&launch, items, lanes, &shift);
+    if (!ptx_run(machine, entry, &launch, why)) ck_abort_msg("%s: %s", name, why);
+    end(machine);
+    return true;
+}

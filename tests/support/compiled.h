@@ -1,0 +1,15 @@
+/* Kernels as nvcc has compiled them, run on the CPU (ptx/ptx.h): where CUMIND_TEST_PTX names a folder of PTX, launches
+ * of the tests go there in the place of the functions that the host's compiler made of them. */
+#ifndef TESTS_SUPPORT_COMPILED_H
+#define TESTS_SUPPORT_COMPILED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the launchers of kernel.cuh do: `items` items of kernel `name` with `lanes` lanes each, which share `memory`
+ * bytes, on args[bytes]; blocks and threads in an order that chance chooses. False where CUMIND_TEST_PTX is not set.
+ * Whatever is wrong, a kernel that the folder does not have included, fails the test with one line. */
+bool compiled_run(const char *name, const void *args, size_t bytes, int64_t items, int lanes, size_t memory);
+
+#endif
