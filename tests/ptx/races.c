@@ -1,12 +1,12 @@
-/* Who has read and written what in a launch. Every byte of memory has a cell: who wrote it last
- * and the last two who have read it since: two accesses of which one writes must be one thread's, or have a meeting
- * between them. */
+/* Who has read and written what in a launch. Every word of memory has a cell, or every byte where there are accesses to
+ * less than words: who wrote it last, and the last two who have read it since. Two accesses of which one writes must be
+ * one thread's, or have a meeting between them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "ptx/machine.h"
 
-enum { PAGE = 256, BUCKETS_AT_FIRST = 1 << 10, KEPT = 1 << 12 };
+enum { WORD = 4, PAGE = 256, BUCKETS_AT_FIRST = 1 << 10, KEPT = 1 << 12 };
 
 typedef struct access {
     const ptx_instruction *at;
@@ -21,7 +21,8 @@ typedef struct cell {
 typedef struct page {
     uintptr_t number; /* of the host's memory */
     uint64_t launch;  /* that the cells are of */
-    cell cells[PAGE];
+    int step;         /* bytes of a cell: WORD or 1 */
+    cell cells[PAGE]; /* the cell of the bytes from its number on */
 } page;
 
 /* Pages by their number, and the one that was used last. */
@@ -84,7 +85,8 @@ static page *new_page(thread *t, uintptr_t number) {
 
 static void clear(page *p, uint64_t launch) {
     p->launch = launch;
-    for (int k = 0; k < PAGE; k++)
+    p->step = WORD;
+    for (int k = 0; k < PAGE; k += WORD)
         p->cells[k].writer.thread = p->cells[k].readers[0].thread = p->cells[k].readers[1].thread = -1;
 }
 
@@ -129,10 +131,23 @@ static void note(thread *t, cell *c, ptx_space space, bool is_write) {
     c->readers[0].thread = c->readers[1].thread = -1;
 }
 
+/* Whether an access takes in words as a whole or not at all. */
+static bool is_of_words(int bytes, uint32_t used) {
+    for (int k = 0; k < bytes; k += WORD)
+        if ((used >> k & 15) != 0 && (used >> k & 15) != 15) return false;
+    return bytes >= WORD;
+}
+
+static void refine(page *p) {
+    p->step = 1;
+    for (int k = 0; k < PAGE; k++) p->cells[k] = p->cells[k / WORD * WORD];
+}
+
 void ptx_races_access(thread *t, const void *address, int bytes, uint32_t used, ptx_space space, bool is_write) {
     if (space != PTX_SHARED && space != PTX_GLOBAL) return;
     const uintptr_t first = (uintptr_t)address;
     page *p = page_of(t, first / PAGE); /* an access is within a page, by its alignment */
-    for (int k = 0; k < bytes; k++)
+    if (p->step == WORD && !is_of_words(bytes, used)) refine(p);
+    for (int k = 0; k < bytes; k += p->step)
         if (used >> k & 1) note(t, &p->cells[first % PAGE + (size_t)k], space, is_write);
 }

@@ -275,6 +275,14 @@ START_TEST(a_barrier_brings_what_others_wrote) {
 }
 END_TEST
 
+START_TEST(bytes_of_a_word_are_threads_own) {
+    words[0] = 0;
+    expect_ok(BEGIN "cvt.u16.u32 %h1, %r0; cvt.u64.u32 %d2, %r0; add.s64 %d2, %d0, %d2; st.global.u8 [%d2], %h1;" END,
+              4, 1);
+    ck_assert_uint_eq(words[0], 0x03020100u);
+}
+END_TEST
+
 /* ---- what is wrong ---- */
 
 typedef struct fault {
@@ -290,6 +298,10 @@ static const fault faults[] = {
      1},
     {BEGIN TO_NEIGHBOUR "bar.warp.sync -1;" FROM_NEIGHBOUR END, "a race: shared memory", 64, 1},
     {BEGIN "st.shared.u32 [own], %r0;" END, "a race: shared memory", 2, 1},
+    {BEGIN "cvt.u16.u32 %h1, %r0; st.global.u8 [%d0+1], %h1;" END, "a race: global memory", 2, 1},
+    {BEGIN "cvt.u16.u32 %h1, %r0; setp.eq.s32 %p1, %r0, 0; @%p1 st.shared.u32 [own+4], 0;\n"
+           "@!%p1 st.shared.u8 [own+7], %h1;" END,
+     "a race: shared memory", 2, 1},
     {BEGIN "ld.global.u32 %r1, [%d0]; st.global.u32 [%d0], %r1;" END, "a race: global memory", 2, 1},
     {BEGIN "st.global.u32 [%d0], %r0;" END, "a race: global memory", 1, 2},
     {BEGIN "setp.eq.s32 %p1, %r0, 3; @%p1 bra OUT; bar.sync 0;\nOUT:" END, "has ended", 8, 1},
@@ -373,6 +385,7 @@ int main(void) {
     tcase_add_test(tc, shuffles_exchange_numbers_between_lanes);
     tcase_add_loop_test(tc, matrices_are_multiplied_in_the_layout_of_the_isa, 0, 2);
     tcase_add_test(tc, a_barrier_brings_what_others_wrote);
+    tcase_add_test(tc, bytes_of_a_word_are_threads_own);
     tcase_add_loop_test(tc, what_a_kernel_must_not_do_ends_it_with_a_line, 0, sizeof faults / sizeof *faults);
     tcase_add_test(tc, meetings_of_some_lanes_are_for_these);
     tcase_add_test(tc, bytes_that_are_not_used_do_not_race);
