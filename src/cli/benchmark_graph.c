@@ -108,7 +108,8 @@ cm_status cm_benchmark_graph(const cm_benchmark *bench, cm_benchmark_result *res
     CM_TRY(compare(bench, time_searches, of_searches, result));
     CM_TRY(count_simulation(bench, result));
     CM_TRY(time_unfused(bench, result));
-    snprintf(result->note, sizeof result->note, "batch %d, unroll %d; %d simulations; -1: it never pays", bench->batch,
+    snprintf(result->note, sizeof result->note,
+             "batch %d, unroll %d; %d simulations; -1: it never pays; 0 graphs: nothing was recorded", bench->batch,
              bench->unroll, bench->simulations);
     return CM_OK;
 }
