@@ -24,7 +24,7 @@ typedef union ptx_value {
 } ptx_value;
 
 typedef enum ptx_base { PTX_REGISTERS, PTX_CONSTANTS, PTX_SPECIAL, PTX_BASES } ptx_base;
-enum { PTX_TID, PTX_CTAID, PTX_NTID, PTX_NCTAID, PTX_LANEID, PTX_ZERO, PTX_SPECIALS };
+enum { PTX_TID, PTX_CTAID, PTX_NTID, PTX_NCTAID, PTX_LANEID, PTX_SPECIALS };
 
 typedef struct ptx_operand {
     uint32_t base, at;
@@ -60,7 +60,7 @@ struct ptx_function {
     char *name;
     bool is_entry, is_defined;
     ptx_parameter parameters[PTX_PARAMETERS], result;
-    int parameters_n, results_n;
+    int parameters_n;
     size_t parameter_bytes;
     ptx_instruction *code;
     int length;

@@ -1,0 +1,210 @@
+/* From the text of an instruction to its operation and where its operands are. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ptx/reader.h"
+
+enum { OPERANDS = 32, NAME = 64 };
+
+/* One as it is read: its operation's name, split at its dots, and its operands. */
+typedef struct draft {
+    ptx_token name, part[12];
+    int parts;
+    ptx_instruction i;
+    ptx_operand o[OPERANDS];
+    int groups, group; /* how many there are in {}; operands of the last one */
+    bool has_address;
+    bool is_register; /* its address is a parameter of a function */
+} draft;
+
+static void split(reader *r, draft *d) {
+    const char *at = d->name.at, *end = at + d->name.length;
+    while (at < end) {
+        const char *dot = memchr(at, '.', (size_t)(end - at));
+        if (!dot) dot = end;
+        if (d->parts == 12) PTX_FAIL(r, "%.*s is not known here", d->name.length, d->name.at);
+        d->part[d->parts++] = (ptx_token){at, (int)(dot - at), d->name.line};
+        at = dot + 1;
+    }
+}
+
+static void add_operand(reader *r, draft *d, ptx_operand o) {
+    if (d->i.operands == OPERANDS) PTX_FAIL(r, "more than %d operands", OPERANDS);
+    d->o[d->i.operands++] = o;
+}
+
+static void take_group(reader *r, draft *d) {
+    const int before = d->i.operands;
+    do add_operand(r, d, ptx_take_operand(r));
+    while (ptx_took(&r->text, ","));
+    ptx_expect(&r->text, "}");
+    d->group = d->i.operands - before;
+    d->groups++;
+}
+
+/* [operand], [operand + offset] */
+static void take_address(reader *r, draft *d) {
+    const ptx_token name = r->text.next;
+    const symbol *s = ptx_find_symbol(&r->local, name);
+    d->has_address = true;
+    d->is_register = s && s->kind == REGISTER && s->bytes > 0;
+    add_operand(r, d, ptx_take_operand(r));
+    if (ptx_took(&r->text, "+")) d->i.offset = ptx_take_number(&r->text);
+    ptx_expect(&r->text, "]");
+}
+
+static void take_operands(reader *r, draft *d) {
+    if (ptx_took(&r->text, ";")) return;
+    do {
+        if (ptx_took(&r->text, "{"))
+            take_group(r, d);
+        else if (ptx_took(&r->text, "["))
+            take_address(r, d);
+        else
+            add_operand(r, d, ptx_take_operand(r));
+        if (ptx_took(&r->text, "|")) add_operand(r, d, ptx_take_operand(r));
+    } while (ptx_took(&r->text, ","));
+    ptx_expect(&r->text, ";");
+}
+
+static _Noreturn void fail_unknown(reader *r, const draft *d) {
+    ptx_text_fail(&r->text, d->name.line, "%.*s is an instruction that is not known here", d->name.length, d->name.at);
+}
+
+static bool space_named(ptx_token name, ptx_space *space) {
+    static const char *names[] = {"", "global", "shared", "local", "param"};
+    for (int k = PTX_GLOBAL; k <= PTX_PARAM; k++)
+        if (ptx_is(name, names[k])) {
+            *space = (ptx_space)k;
+            return true;
+        }
+    return false;
+}
+
+/* ld or st, its space or none, .v2 or .v4 or none, its type. */
+static void finish_access(reader *r, draft *d, bool is_load) {
+    ptx_instruction *i = &d->i;
+    int at = 1;
+    if (space_named(d->part[at], &i->space)) at++;
+    const bool is_2 = ptx_is(d->part[at], "v2"), is_4 = ptx_is(d->part[at], "v4");
+    i->count = is_2 ? 2 : is_4 ? 4 : 1;
+    if (is_2 || is_4) at++;
+    const type *of = at == d->parts - 1 ? ptx_type_of(d->part[at]) : NULL;
+    if (!of || !d->has_address || i->operands != i->count + 1) fail_unknown(r, d);
+    i->bytes = of->bytes;
+    i->is_signed = of->is_signed;
+    i->used = is_load && r->used ? r->used : UINT32_MAX;
+    r->used = 0;
+    i->run = is_load ? ptx_load : ptx_store;
+    if (!d->is_register) return;
+    if (i->offset || i->count != 1) fail_unknown(r, d);
+    i->run = ptx_move;
+}
+
+/* mov of a register, or of several in {} from or into one. */
+static void finish_move(reader *r, draft *d) {
+    ptx_instruction *i = &d->i;
+    const type *of = d->parts == 2 ? ptx_type_of(d->part[1]) : NULL;
+    if (!of || d->groups > 1 || i->operands != (d->groups ? d->group + 1 : 2)) fail_unknown(r, d);
+    i->run = ptx_move;
+    if (!d->groups) return;
+    i->count = (uint8_t)d->group;
+    i->bytes = (uint8_t)(of->bytes / i->count);
+}
+
+/* cvta.space, cvta.to.space */
+static void finish_conversion(reader *r, draft *d) {
+    const bool is_to = d->parts == 4 && ptx_is(d->part[1], "to");
+    if (d->i.operands != 2 || d->parts != 3 + is_to || !space_named(d->part[1 + is_to], &d->i.space))
+        fail_unknown(r, d);
+    d->i.run = is_to ? ptx_from_generic : ptx_to_generic;
+}
+
+static void finish_other(reader *r, draft *d) {
+    char name[NAME];
+    int operands;
+    snprintf(name, sizeof name, "%.*s", d->name.length, d->name.at);
+    for (char *c = name; *c; c++)
+        if (*c == '.') *c = '_';
+    d->i.run = d->name.length < NAME ? ptx_operation(name, &operands) : NULL;
+    if (!d->i.run || operands != d->i.operands) fail_unknown(r, d);
+}
+
+static void add_instruction(reader *r, draft *d) {
+    ptx_module *m = r->module;
+    ptx_function *f = r->function;
+    d->i.source = r->source, d->i.line = r->line, d->i.text_line = d->name.line;
+    d->i.o = (const ptx_operand *)m->operands_n; /* a number until all are there */
+    for (int k = 0; k < d->i.operands; k++) {
+        m->operands = ptx_room(r, m->operands, m->operands_n, sizeof *m->operands);
+        m->operands[m->operands_n++] = d->o[k];
+    }
+    f->code = ptx_room(r, f->code, (size_t)f->length, sizeof *f->code);
+    f->code[f->length++] = d->i;
+}
+
+/* A branch or a call says a name that may come later. */
+static void refer(reader *r, ptx_token name) {
+    r->forwards = ptx_room(r, r->forwards, (size_t)r->forwards_n, sizeof *r->forwards);
+    r->forwards[r->forwards_n++] = (forward){r->module->functions_n - 1, r->function->length, name};
+}
+
+static void take_branch(reader *r, draft *d) {
+    refer(r, ptx_take(&r->text));
+    ptx_expect(&r->text, ";");
+    d->i.run = ptx_branch;
+}
+
+/* call (result), name, (arguments); */
+static void take_call(reader *r, draft *d) {
+    if (ptx_took(&r->text, "(")) {
+        add_operand(r, d, ptx_take_operand(r));
+        d->i.outputs = 1;
+        ptx_expect(&r->text, ")");
+        ptx_expect(&r->text, ",");
+    }
+    refer(r, ptx_take(&r->text));
+    if (ptx_took(&r->text, ",")) {
+        ptx_expect(&r->text, "(");
+        do add_operand(r, d, ptx_take_operand(r));
+        while (ptx_took(&r->text, ","));
+        ptx_expect(&r->text, ")");
+    }
+    ptx_expect(&r->text, ";");
+    d->i.run = ptx_call;
+}
+
+void ptx_take_instruction(reader *r, ptx_token first) {
+    draft d = {.name = first};
+    if (ptx_is(first, "@")) {
+        d.i.is_guarded = true;
+        d.i.is_negated = ptx_took(&r->text, "!");
+        d.i.guard = ptx_take_operand(r);
+        d.name = ptx_take(&r->text);
+    }
+    split(r, &d);
+    if (ptx_is(d.part[0], "bra")) {
+        take_branch(r, &d);
+    } else if (ptx_is(d.part[0], "call")) {
+        take_call(r, &d);
+    } else {
+        const bool unpacks = ptx_is(r->text.next, "{");
+        take_operands(r, &d);
+        if (ptx_is(d.part[0], "ld") || ptx_is(d.part[0], "st"))
+            finish_access(r, &d, ptx_is(d.part[0], "ld"));
+        else if (ptx_is(d.part[0], "cvta"))
+            finish_conversion(r, &d);
+        else if (ptx_is(d.part[0], "mov") && !ptx_is(d.part[1], "pred"))
+            finish_move(r, &d);
+        else
+            finish_other(r, &d);
+        if (d.i.run == ptx_move && d.i.count > 1) d.i.run = unpacks ? ptx_unpack : ptx_pack;
+    }
+    add_instruction(r, &d);
+}
+
+void ptx_end_code(reader *r) {
+    draft d = {.name = {"ret", 3, r->text.next.line}};
+    finish_other(r, &d);
+    add_instruction(r, &d);
+}
