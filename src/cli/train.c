@@ -81,11 +81,6 @@ static cm_status train_with(cm_arguments *arguments, const cm_run_request *reque
 
 /* ---- resume ---- */
 
-/* A library may have moved. That it still holds the same environment is seen when the checkpoint is loaded. */
-static bool is_moved_library(const cm_config_difference *d) {
-    return strcmp(d->key, "env_name") == 0 && cm_env_is_library(d->before) && cm_env_is_library(d->after);
-}
-
 /* Only keys that may change on resume may differ between the run's configuration and the one asked for. */
 static cm_status check_changes(const cm_config *before, const cm_config *after) {
     cm_config_difference *differences = NULL;
@@ -94,7 +89,7 @@ static cm_status check_changes(const cm_config *before, const cm_config *after) 
     CM_TRY(cm_config_compare(before, after, &differences, &count));
     for (int i = 0; i < count && status == CM_OK; i++) {
         const cm_config_difference *d = &differences[i];
-        if (d->may_change || is_moved_library(d)) continue;
+        if (d->may_change || cm_run_is_moved_library(d->key, d->before, d->after)) continue;
         status = cm_fail(CM_ERR_INPUT,
                          "%s: %s.%s cannot change on resume: the run has %s, you ask for %s; start a new run "
                          "(--init-from takes its weights along), or leave it",

@@ -44,6 +44,10 @@ typedef struct cm_run_request {
     const cm_stop *stop;                   /* asked: end after the iteration that is going on; NULL: never */
 } cm_run_request;
 
+/* The one key that is fixed for a run and may still read otherwise, values as in JSON: the library of an environment
+ * may have moved. That it holds the same environment is seen when the checkpoint is loaded. */
+bool cm_run_is_moved_library(const char *key, const char *before, const char *after);
+
 /* Opens directory, environment, network, backend; takes all memory and prints the plan; loads the checkpoint. Errors:
  * CM_ERR_INPUT, CM_ERR_IO, CM_ERR_MEMORY, CM_ERR_ABSENT, each one line. The caller owns *out. */
 cm_status cm_run_open(const cm_run_request *request, cm_run **out) CM_MUST_USE;

@@ -52,9 +52,10 @@ struct cm_run {
     char *actor_bytes;
     char dump[PATH_MAX]; /* where a batch goes that led to a NaN */
 
-    cm_progress *progress; /* borrowed */
-    const char *program;   /* borrowed */
-    const cm_stop *stop;   /* borrowed; NULL: never */
+    const cm_config *config; /* borrowed */
+    cm_progress *progress;   /* borrowed */
+    const char *program;     /* borrowed */
+    const cm_stop *stop;     /* borrowed; NULL: never */
 
     cm_run_state state;
     cm_run_segment segments[CM_RUN_SEGMENTS];
@@ -82,6 +83,11 @@ static inline cm_trainer *cm_run_trainer(const cm_run *run) { return cm_run_lear
 cm_status cm_run_make_parts(cm_run *run) CM_MUST_USE; /* tables of arrays and run->parts */
 cm_status cm_run_save(cm_run *run) CM_MUST_USE;       /* a checkpoint, now; collective, like loading */
 cm_status cm_run_load(cm_run *run, int64_t checkpoint) CM_MUST_USE;
+
+/* run_fixed.c */
+void cm_run_put_fixed(const cm_run *run, const char *name, cm_json_writer *json); /* an object: values as texts */
+/* Errors: CM_ERR_INPUT names the first key that has another value than `saved` (NULL: of before there were any). */
+cm_status cm_run_check_fixed(const cm_run *run, const cm_json *saved) CM_MUST_USE;
 
 /* run_data.c: the part of replay and environments */
 uint64_t cm_run_data_bytes(void *run);

@@ -195,6 +195,7 @@ cm_status cm_run_open(const cm_run_request *request, cm_run **out) {
     CM_TRY(cm_alloc(&run, 1, sizeof *run, "a run"));
     run->began = cm_clock_seconds();
     run->directory.lock = run->metrics.file = -1;
+    run->config = request->config;
     run->progress = request->progress;
     run->program = request->program ? request->program : "cumind";
     run->stop = request->stop;

@@ -11,7 +11,7 @@
 static const char state_file[] = "state.json";
 static const char state_format[] = "cumind-run-1";
 
-enum { JSON_BYTES = 16 * 1024, MOST_RANKS = 65536, MOST_STEPS = 1 << 24 }; /* steps: that loss scaling counts */
+enum { JSON_BYTES = 32 * 1024, MOST_RANKS = 65536, MOST_STEPS = 1 << 24 }; /* steps: that loss scaling counts */
 
 /* ---- weights ---- */
 
@@ -108,6 +108,7 @@ static void write_state(const cm_run *run, cm_json_writer *json) {
     cm_json_put_string(json, "format", state_format);
     cm_json_put_string(json, "environment", run->session->env.spec.name);
     cm_json_put_int(json, "ranks", run->session->comm->size);
+    cm_run_put_fixed(run, "fixed", json);
     cm_json_put_int(json, "updates", cm_trainer_updates(cm_run_learner_trainer(run->learner)));
     cm_json_put_int(json, "env_steps", counts.env_steps);
     cm_json_put_int(json, "episodes", counts.episodes);
@@ -151,6 +152,7 @@ static cm_status read_state(cm_run *run, const cm_json *root) {
         return cm_fail(CM_ERR_INPUT, "is \"%.40s\" of %.40s, this run needs \"%s\" of %s", format, environment,
                        state_format, run->session->env.spec.name);
     }
+    CM_TRY(cm_run_check_fixed(run, cm_json_get(root, "fixed")));
     run->saved_ranks = 1; /* in checkpoints of before there were ranks */
     if (cm_json_get(root, "ranks")) CM_TRY(cm_json_need_int(root, "ranks", 1, MOST_RANKS, &run->saved_ranks));
     CM_TRY(cm_json_need_int(root, "updates", 0, INT64_MAX, &updates));

@@ -512,6 +512,25 @@ START_TEST(run_whose_checkpoints_are_gone_does_not_begin_anew) {
 }
 END_TEST
 
+START_TEST(fixed_key_that_was_changed_by_hand_is_found_out) {
+    char path[160], text[16384];
+    size_t size = 0;
+    expect_ok("train --quiet --run edited" SMALL);
+    snprintf(path, sizeof path, "%s/edited/config.json", cm_test_folder);
+    FILE *file = fopen(path, "r+");
+    ck_assert_ptr_nonnull(file);
+    size = fread(text, 1, sizeof text - 1, file);
+    text[size] = '\0';
+    char *value = strstr(text, "\"batch_size\": 128");
+    ck_assert_ptr_nonnull(value);
+    ck_assert_int_eq(fseek(file, (long)(value + strlen("\"batch_size\": ") - text), SEEK_SET), 0);
+    ck_assert_int_eq(fputs("256", file), 1);
+    ck_assert_int_eq(fclose(file), 0);
+    expect_exit("train --quiet --resume edited", 2,
+                "batch_size is fixed for a run: this one was trained with 128, and");
+}
+END_TEST
+
 START_TEST(run_without_an_update_says_that_nothing_was_learnt) {
     expect_ok("train --quiet --run unlearnt --env-steps 512 --set batch_size=320 --set final_evaluation_episodes=0");
     ck_assert_str_eq(result.err,
@@ -664,6 +683,7 @@ int main(void) {
     tcase_add_test(tests, damaged_checkpoint_is_named_with_the_newest_intact_one);
     tcase_add_test(tests, run_without_its_flag_is_understood);
     tcase_add_test(tests, run_whose_checkpoints_are_gone_does_not_begin_anew);
+    tcase_add_test(tests, fixed_key_that_was_changed_by_hand_is_found_out);
     tcase_add_test(tests, run_without_an_update_says_that_nothing_was_learnt);
     tcase_add_test(tests, evaluation_has_the_statistics_of_its_returns);
     tcase_add_test(tests, episode_i_starts_from_seed_plus_i);
