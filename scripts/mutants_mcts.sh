@@ -97,6 +97,8 @@ policy.h|logits[a] - most : -FLT_MAX|logits[a] + most : -FLT_MAX
 policy.h|(1.0f - fraction) * p + fraction * *noise|fraction * p + (1.0f - fraction) * *noise
 policy.h|(probs[a] - most) / divisor|(probs[a] - most) * divisor
 policy.h|1.0f / (float)n|0.0f
+numeric.h|n * -2.12194440e-4f|n * 2.12194440e-4f
+numeric.h|(float)(power - is_low)|(float)power
 numeric.h|x < -87.0f ? 0.0f : y * power|y * power
 numeric.h|x[i] > most|x[i] >= most
 search.c|search->out.discount[row] = 1.0f|search->out.discount[row] = 0.0f
