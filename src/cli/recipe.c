@@ -13,8 +13,9 @@ static void file_name(const char *env_name, char out[64]) {
     for (char *c = out; *c; c++) *c = (char)tolower((unsigned char)*c);
 }
 
+/* Beside the program's folder: as built in build/, or a folder of it, and as installed. */
 bool cm_recipe_find(const char *env_name, char path[PATH_MAX]) {
-    static const char *const folders[] = {"../configs", "../share/doc/cumind/configs"}; /* built, installed */
+    static const char *const folders[] = {"../configs", "../../configs", "../share/doc/cumind/configs"};
     char program[CM_MODULE_PATH_BYTES], name[64], at[CM_MODULE_PATH_BYTES + 128];
     if (strchr(env_name, '/') || cm_module_program(program) != CM_OK) return false;
     file_name(env_name, name);
