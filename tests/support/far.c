@@ -305,11 +305,11 @@ static cm_status record(cm_stream *stream, const char *name, cm_stream_work laun
     }
     __atomic_fetch_add(&cm_far_state.searches, 1, __ATOMIC_RELAXED);
     CM_TRY(finish_lane(l));
-    const size_t before = l->given + tree_cpu_launches;
+    const size_t before = l->given + __atomic_load_n(&tree_cpu_launches, __ATOMIC_RELAXED);
     l->is_prompt = true;
     cm_status status = launches(context, NULL);
     l->is_prompt = false;
-    note_replay(l->given + tree_cpu_launches - before);
+    note_replay(l->given + __atomic_load_n(&tree_cpu_launches, __ATOMIC_RELAXED) - before);
     return status;
 }
 
