@@ -83,12 +83,15 @@ typedef struct cm_attr {
     cm_support support;
 } cm_attr;
 
-enum { CM_CALL_TENSORS = 15, CM_OP_NAME_BYTES = 24, CM_LSTM_HIDDEN_MAX = 4096 };
+enum { CM_CALL_TENSORS = 15, CM_CALL_LANES = 3 /* at most */, CM_OP_NAME_BYTES = 24, CM_LSTM_HIDDEN_MAX = 4096 };
 
 typedef struct cm_call {
     cm_op op;
     cm_tensor t[CM_CALL_TENSORS]; /* in the order of the row; data NULL where an optional one is absent */
     cm_attr attr;
+    /* 0: it runs in the order of its pass. 1 and more, up to the class's `lanes`: nothing behind it in the pass touches
+     * what it writes or writes what it reads, so it may run beside what follows, in the order of such a lane. */
+    int lane;
     void *plan; /* owned by the stream; NULL until prepared */
 } cm_call;
 
@@ -128,12 +131,14 @@ typedef struct cm_backend_class {
     cm_status (*open)(cm_backend *backend);                 /* fills what the class knows of cm_backend */
     void (*close)(cm_backend *backend);                     /* frees backend->state */
     bool narrow;                                            /* takes tensors of 16 bits (ops.def) */
+    int lanes;                                              /* beside a stream, at most CM_CALL_LANES (cm_call.lane) */
     size_t stream_bytes;                                    /* of the device that a stream of calls takes for itself */
     cm_status (*stream_open)(cm_stream *stream);            /* fills stream->state */
     void (*stream_close)(cm_stream *stream);                /* frees it and all plans */
     cm_status (*prepare)(cm_stream *stream, cm_call *call); /* sets call->plan */
     /* Bytes of the device that a call needs besides its tensors, which follow from its shapes. A stream takes the most
-     * that any of its calls needs, beside stream_bytes. NULL: none needs any. */
+     * that any of its calls needs, beside stream_bytes; so does each of its lanes for the calls of that. NULL: none
+     * needs any. */
     size_t (*workspace)(const cm_call *call);
     /* packs anew what lies in block[bytes] */
     cm_status (*repack)(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool);
@@ -152,9 +157,10 @@ typedef struct cm_backend_class {
     cm_status (*follow)(cm_stream *stream, void *state);
     cm_status (*await)(void *state);
     void (*unmark)(void *state);
-    /* Runs prepared calls in their order, the same ones again and again, so that they may be recorded. *recording, NULL
-     * at first, is the class's and goes with `forget`; calls are what they were the last time unless `version` is
-     * another one, and then only their addresses differ. NULL: they are run one by one. */
+    /* Runs prepared calls in their order, those that have a lane beside the others, the same ones again and again, so
+     * that they may be recorded; what the stream is given next comes behind all of them. *recording, NULL at first, is
+     * the class's and goes with `forget`; calls are what they were the last time unless `version` is another one, and
+     * then only their addresses differ. NULL: they are run one by one. */
     cm_status (*play)(cm_stream *stream, const cm_call *calls, int count, uint64_t version, void **recording);
     void (*forget)(void *recording);
     /* Makes one launch of such calls: *fused is the class's, goes with `unfuse`, and does by `run_fused` what they do.

@@ -26,7 +26,8 @@ typedef struct measure {
 
 /* stream->state */
 typedef struct lane {
-    size_t bytes; /* that a stream of the calls that were prepared on it takes */
+    size_t
+        bytes[CM_CALL_LANES + 1]; /* that a stream of the calls that were prepared on it takes, and each of its lanes */
 } lane;
 
 static measure *of(const cm_device *device) { return (measure *)(uintptr_t)device; }
@@ -125,21 +126,27 @@ static void close_measure(cm_backend *backend) {
     free(m);
 }
 
-/* One that only copies takes nothing. */
+static void count_workspace(measure *m, size_t *most, size_t bytes) {
+    if (bytes <= *most) return;
+    __atomic_fetch_add(&m->streams, bytes - *most, __ATOMIC_RELAXED);
+    *most = bytes;
+}
+
+/* One that only copies takes nothing; one whose calls have lanes can run them by itself, too. */
 static cm_status count_call(cm_stream *stream, cm_call *call) {
     measure *m = stream->backend->state;
     const size_t bytes = m->kind.stream_bytes + (m->kind.workspace ? cm_align(m->kind.workspace(call)) : 0);
     if (!stream->state) CM_TRY(cm_alloc(&stream->state, 1, sizeof(lane), "a plan of memory"));
     lane *l = stream->state;
-    if (bytes <= l->bytes) return CM_OK;
-    __atomic_fetch_add(&m->streams, bytes - l->bytes, __ATOMIC_RELAXED);
-    l->bytes = bytes;
+    count_workspace(m, &l->bytes[0], bytes);
+    count_workspace(m, &l->bytes[call->lane], bytes);
     return CM_OK;
 }
 
 static void uncount_stream(cm_stream *stream) {
     const lane *l = stream->state;
-    if (l) __atomic_fetch_sub(&((measure *)stream->backend->state)->streams, l->bytes, __ATOMIC_RELAXED);
+    measure *m = stream->backend->state;
+    for (int i = 0; l && i <= CM_CALL_LANES; i++) __atomic_fetch_sub(&m->streams, l->bytes[i], __ATOMIC_RELAXED);
     free(stream->state);
 }
 
@@ -178,6 +185,7 @@ cm_status cm_measure_open(const cm_backend *of, cm_backend **out) {
     m->kind = measure_class;
     m->kind.search_kernels = of->kind->search_kernels;
     m->kind.narrow = of->kind->narrow;
+    m->kind.lanes = of->kind->lanes;
     m->kind.stream_bytes = of->kind->stream_bytes;
     m->kind.workspace = of->kind->workspace;
     (*out)->kind = &m->kind;

@@ -260,6 +260,8 @@ bool cm_tape_wants(const cm_tape *tape, cm_var x) { return x != CM_NO_VAR && tap
 
 void cm_tape_narrow_copies(cm_tape *tape) { tape->copies = tape->training && tape->compute != CM_F32; }
 
+void cm_tape_use_lanes(cm_tape *tape, int lanes) { tape->lanes = lanes; }
+
 cm_status cm_tape_finish(cm_tape *tape) {
     const bool now = !tape->finished && tape->error == CM_OK;
     tape->finished = true;
@@ -269,6 +271,7 @@ cm_status cm_tape_finish(cm_tape *tape) {
     }
     if (now) cm_tape_place(tape, 0);
     if (now && tape->copies && tape->error == CM_OK) CM_TRY(cm_tape_copy(tape));
+    if (now) cm_tape_give_lanes(tape);
     return tape->error == CM_OK ? CM_OK : cm_fail(tape->error, "%s", tape->message);
 }
 

@@ -1,7 +1,7 @@
 /* The inside of a tape, shared by tape.c (variables), tape_ops.c (recording), tape_backward.c (gradients),
- * tape_merge.c (gradients of shared parameters), tape_memory.c (where work variables lie), tape_narrow.c (planes of 16
- * bits), tape_copies.c (copies of 16 bits), tape_join.c (two calls as one), tape_cost.c (arithmetic and traffic),
- * pass.c (playing). */
+ * tape_merge.c (gradients of shared parameters), tape_lanes.c (those that run beside what follows), tape_memory.c
+ * (where work variables lie), tape_narrow.c (planes of 16 bits), tape_copies.c (copies of 16 bits), tape_join.c (two
+ * calls as one), tape_cost.c (arithmetic and traffic), pass.c (playing). */
 #ifndef CM_BACKEND_TAPE_INTERNAL_H
 #define CM_BACKEND_TAPE_INTERNAL_H
 
@@ -27,6 +27,7 @@ typedef struct cm_tape_node {
     cm_op op;
     cm_var t[CM_CALL_TENSORS];
     cm_attr attr;
+    int lane; /* as in cm_call */
 } cm_tape_node;
 
 typedef struct cm_tape_list {
@@ -43,6 +44,7 @@ enum { CM_TAPE_CONSTANTS = 16 };
 
 struct cm_tape {
     bool training, copies, finished;
+    int lanes; /* of calls; 0: all run in order */
     cm_dtype compute;
     cm_status error;
     char message[256]; /* of the first error */
@@ -98,8 +100,13 @@ bool cm_tape_is_silent(const cm_tape *tape, const cm_tape_node *node);
 void cm_tape_backward(cm_tape *tape);
 
 /* Gradients of a parameter that several backward calls add to, each for rows of its own, become one call's on all of
- * these rows. */
+ * these rows. Where calls have lanes, those of a single call become a call of their own, too. */
 void cm_tape_merge_gradients(cm_tape *tape);
+/* Whether a backward call makes gradients of parameters, and no other, in a way that cm_tape_merge_gradients knows. */
+bool cm_tape_makes_parameters(const cm_tape_node *call);
+
+/* Gives such calls that nothing waits for their lanes; at the end of a recording. */
+void cm_tape_give_lanes(cm_tape *tape);
 
 /* Has the calls of a whole tape write and read copies of 16 bits. Errors: CM_ERR_MEMORY; the tape's own. */
 cm_status cm_tape_copy(cm_tape *tape) CM_MUST_USE;

@@ -2,7 +2,8 @@
  *
  * Recorded call by call, each would read the parameter's gradient and add the products of its own rows. Instead the
  * rows of all calls are laid behind each other, and one call behind the last of them makes the gradient from all. The
- * calls keep what follows from row to row: the gradients at their inputs.
+ * calls keep what follows from row to row: the gradients at their inputs. On a backend with lanes a single call is
+ * taken apart in the same way, as only the gradient at its input is waited for.
  *
  * Convolutions are left as they are. What one reads is large, and still in the cache when its own call comes.
  */
@@ -97,9 +98,15 @@ static bool rows_of(const cm_tape *tape, const group *g, int place, cm_var *out)
     return true;
 }
 
+/* Has a single call both kinds of gradients, where that is one too many? */
+static bool can_split(const cm_tape *tape, const group *g) {
+    return g->count == 1 && tape->lanes > 0 && call_at(tape, g->call[0])->t[g->rule->input] != CM_NO_VAR;
+}
+
 static bool can_merge(const cm_tape *tape, const group *g) {
     cm_var rows[CM_TAPE_PARTS];
-    if (g->count < 2 || is_disturbed(tape, g)) return false;
+    if (g->count < 2) return can_split(tape, g);
+    if (is_disturbed(tape, g)) return false;
     for (int r = 0; r < ROWS; r++) {
         if (g->rule->rows[r] == NONE || call_at(tape, g->call[0])->t[g->rule->rows[r]] == CM_NO_VAR) continue;
         if (!rows_of(tape, g, g->rule->rows[r], rows) || !cm_tape_can_lay(tape, rows, g->count)) return false;
@@ -113,7 +120,7 @@ static cm_tape_node merged_call(cm_tape *tape, const group *g) {
     cm_var rows[CM_TAPE_PARTS];
     call.t[g->rule->input] = CM_NO_VAR;
     call.attr.accumulate = call_at(tape, g->call[0])->attr.accumulate & ~(1u << g->rule->input);
-    for (int r = 0; r < ROWS; r++) {
+    for (int r = 0; r < ROWS && g->count > 1; r++) {
         if (g->rule->rows[r] == NONE || call.t[g->rule->rows[r]] == CM_NO_VAR) continue;
         (void)rows_of(tape, g, g->rule->rows[r], rows);
         call.t[g->rule->rows[r]] = cm_tape_lay(tape, rows, g->count);
@@ -130,22 +137,30 @@ static void strip(cm_tape_node *call, const merge_rule *rule) {
     }
 }
 
-/* Puts `call` behind the one at `place`. */
+/* Puts `call` in front of the one at `place`. */
 static void insert(cm_tape *tape, int place, const cm_tape_node *call) {
     cm_tape_list *list = &tape->backward;
     if (!cm_tape_append(tape, list, call->op)) return;
-    for (int i = list->count - 1; i > place + 1; i--) list->node[i] = list->node[i - 1];
-    list->node[place + 1] = *call;
+    for (int i = list->count - 1; i > place; i--) list->node[i] = list->node[i - 1];
+    list->node[place] = *call;
 }
 
+/* In front of the last one: beside that it may run. */
 static void merge(cm_tape *tape, const group *g) {
     const cm_tape_node all = merged_call(tape, g);
-    insert(tape, g->call[g->count - 1], &all);
+    const int last = g->call[g->count - 1];
+    insert(tape, last, &all);
     for (int i = g->count - 1; i >= 0; i--) {
-        cm_tape_node *call = call_at(tape, g->call[i]);
+        const int place = g->call[i] == last ? last + 1 : g->call[i];
+        cm_tape_node *call = call_at(tape, place);
         strip(call, g->rule);
-        if (call->t[g->rule->input] == CM_NO_VAR) cm_tape_remove(&tape->backward, g->call[i]);
+        if (call->t[g->rule->input] == CM_NO_VAR) cm_tape_remove(&tape->backward, place);
     }
+}
+
+bool cm_tape_makes_parameters(const cm_tape_node *call) {
+    const merge_rule *rule = rule_of(call->op);
+    return rule && has_parameters(call, rule) && call->t[rule->input] == CM_NO_VAR;
 }
 
 void cm_tape_merge_gradients(cm_tape *tape) {

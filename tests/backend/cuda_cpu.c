@@ -397,6 +397,7 @@ const cm_backend_class cuda_cpu_class = {
     .name = "cuda's operations on the CPU",
     .device = &cm_device_cpu,
     .narrow = true,
+    .lanes = CM_CALL_LANES,
     .open = open_state,
     .close = close_state,
     .stream_open = stream_open,

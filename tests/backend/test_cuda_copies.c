@@ -1,5 +1,6 @@
-/* Copies of 16 bits of what dense layers read: written by the calls that make it they change no bit of an update, and
- * save the launches of those that made them apart. */
+/* What tapes that train do for a GPU changes no bit of an update. Copies of 16 bits of what dense layers read: written
+ * by the calls that make it they save the launches of those that made them apart. Lanes: calls that run beside others.
+ */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,10 +41,9 @@ static cm_train_batch make_batch(void) {
                             .target_observations = numbers};
 }
 
-/* The parameters behind some updates, with copies or without; freed by the caller. Returns the launches of one. */
-static int update(const cm_network_config *c, const cm_trainer_options *o, cm_dtype compute, bool copies,
-                  float **parameters, size_t *count) {
-    cm_backend_class class = cuda_cpu_class;
+/* The parameters behind some updates; freed by the caller. Returns the launches of one. */
+static int update(const cm_network_config *c, const cm_trainer_options *o, cm_dtype compute,
+                  const cm_backend_class *class, float **parameters, size_t *count) {
     cm_backend cuda;
     cm_network *network;
     cm_trainer *trainer;
@@ -51,8 +51,7 @@ static int update(const cm_network_config *c, const cm_trainer_options *o, cm_dt
     cm_train_report report;
     const cm_train_batch batch = make_batch();
     cuda_cpu_open(&cuda);
-    class.narrow = copies;
-    cuda.kind = &class;
+    cuda.kind = class;
     ck_assert_msg(cm_network_create(c, &network) == CM_OK, "%s", cm_error_message());
     ck_assert_int_eq(cm_pool_create(1, &pool), CM_OK);
     cm_trainer_config config = {.network = network, .backend = &cuda, .pool = pool, .options = o, .batch = B};
@@ -108,10 +107,49 @@ START_TEST(copies_change_no_bit_of_an_update) {
     size_t count;
     make_kind(_i / 2, &c, &o);
     const cm_dtype type = _i % 2 ? CM_F16 : CM_BF16;
-    const int apart = update(&c, &o, type, false, &parameters[0], &count);
-    const int together = update(&c, &o, type, true, &parameters[1], &count);
+    cm_backend_class without = cuda_cpu_class;
+    without.narrow = false;
+    const int apart = update(&c, &o, type, &without, &parameters[0], &count);
+    const int together = update(&c, &o, type, &cuda_cpu_class, &parameters[1], &count);
     ck_assert_mem_eq(parameters[0], parameters[1], count * sizeof(float));
     ck_assert_int_lt(together, apart);
+    free(parameters[0]);
+    free(parameters[1]);
+}
+END_TEST
+
+static int beside; /* calls that had a lane */
+
+/* Those that have one run last, and the last of a lane first: as late as they may, and in no order with each other. */
+static cm_status play_lanes_last(cm_stream *stream, const cm_call *calls, int count, uint64_t version, void **kept) {
+    (void)version, (void)kept;
+    for (int i = 0; i < count; i++)
+        if (calls[i].lane == 0) CM_TRY(cm_call_run(stream, &calls[i]));
+    for (int i = count - 1; i >= 0; i--) {
+        if (calls[i].lane == 0) continue;
+        ck_assert_int_le(calls[i].lane, CM_CALL_LANES);
+        beside++;
+        CM_TRY(cm_call_run(stream, &calls[i]));
+    }
+    return CM_OK;
+}
+
+START_TEST(lanes_change_no_bit_of_an_update) {
+    cm_network_config c;
+    cm_trainer_options o;
+    float *parameters[2];
+    size_t count;
+    make_kind(_i / 2, &c, &o);
+    const cm_dtype type = _i % 2 ? CM_F32 : CM_BF16;
+    cm_backend_class in_order = cuda_cpu_class, in_lanes = cuda_cpu_class;
+    in_order.lanes = 0;
+    in_lanes.play = play_lanes_last;
+    beside = 0;
+    (void)update(&c, &o, type, &in_order, &parameters[0], &count);
+    ck_assert_int_eq(beside, 0);
+    (void)update(&c, &o, type, &in_lanes, &parameters[1], &count);
+    ck_assert_int_ge(beside, UPDATES * 4);
+    ck_assert_mem_eq(parameters[0], parameters[1], count * sizeof(float));
     free(parameters[0]);
     free(parameters[1]);
 }
@@ -286,6 +324,7 @@ int main(void) {
     TCase *updates = tcase_create("updates"), *tapes = tcase_create("tapes");
     tcase_set_timeout(updates, 120);
     tcase_add_loop_test(updates, copies_change_no_bit_of_an_update, 0, 2 * KINDS);
+    tcase_add_loop_test(updates, lanes_change_no_bit_of_an_update, 0, 2 * KINDS);
     tcase_add_test(updates, an_unroll_copies_nothing_but_observations_apart);
     tcase_add_test(updates, a_plan_of_memory_has_room_for_copies);
     tcase_add_checked_fixture(tapes, open_tape, close_tape);

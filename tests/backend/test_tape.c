@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/tape.h"
+#include "backend/tape_internal.h"
 #include "core/rng.h"
 #include "support/main.h"
 
@@ -26,6 +26,8 @@ typedef struct graph {
 } graph;
 
 typedef void (*recorder)(graph *g);
+
+static int lanes; /* of the tapes that are made */
 
 static const cm_param *param(graph *g, const char *name, int ndim, const int *dim) {
     cm_param p = {.ndim = ndim};
@@ -92,6 +94,7 @@ static cm_status build(graph *g, recorder record, bool training) {
     ck_assert_int_eq(cm_stream_open(g->backend, &g->stream), CM_OK);
     ck_assert_int_eq(cm_tape_create(training, CM_F32, &g->tape), CM_OK);
     g->coefficient = CM_NO_VAR;
+    cm_tape_use_lanes(g->tape, lanes);
     record(g);
     fill(g);
     CM_TRY(cm_tape_finish(g->tape));
@@ -235,6 +238,30 @@ START_TEST(gradients_of_all_steps_are_made_by_one_call) {
 }
 END_TEST
 
+static int in_lane(const graph *g, int lane) {
+    int count = 0;
+    for (int i = 0; i < g->tape->backward.count; i++) count += g->tape->backward.node[i].lane == lane;
+    return count;
+}
+
+/* With lanes the heads' calls, and the last of the embedding's, are two each. Those of parameters have lanes in turn.
+ */
+START_TEST(gradients_of_parameters_have_lanes) {
+    lanes = 3;
+    graph *g = make(record_stacked, true);
+    enum { CALLS = 5, HEADS = 2, FIRST = 1, SHARED = 3, TABLE = 1, BESIDE = HEADS + FIRST + SHARED + TABLE };
+    ck_assert_int_eq(cm_tape_backward_calls(g->tape), STEPS * CALLS + HEADS + BESIDE);
+    ck_assert_int_eq(in_lane(g, 0), STEPS * CALLS + HEADS);
+    ck_assert_int_eq(in_lane(g, 1), 3);
+    ck_assert_int_eq(in_lane(g, 2), 2);
+    ck_assert_int_eq(in_lane(g, 3), 2);
+    destroy(g);
+    check_slopes(record_stacked);
+    check_slopes(record_mlp);
+    lanes = 0;
+}
+END_TEST
+
 /* A layer of two inputs that lie behind each other. */
 static void record_shared_layer(graph *g) {
     cm_tape *t = g->tape;
@@ -290,6 +317,24 @@ static void record_overlapping(graph *g) {
     add_scalar_loss(g, x, 4);
 }
 
+/* What a's own call gives to its gradient is added to by the last call of both, which nothing follows. */
+START_TEST(a_gradient_that_is_added_to_has_no_lane) {
+    static const bool order[3] = {true, false, true};
+    int waited_for = 0;
+    calls_both = order;
+    lanes = 3;
+    graph *g = make(record_overlapping, true);
+    for (int i = 0; i < g->tape->backward.count; i++) {
+        const cm_tape_node *call = &g->tape->backward.node[i];
+        waited_for += cm_tape_makes_parameters(call) && call->lane == 0;
+    }
+    ck_assert_int_eq(waited_for, 1);
+    destroy(g);
+    check_slopes(record_overlapping);
+    lanes = 0;
+}
+END_TEST
+
 /* In the backward pass a's calls come between those of both, or behind one of both, to whose gradient they add. */
 START_TEST(gradients_of_layers_that_are_merged_now_and_then_are_slopes) {
     static const bool orders[2][3] = {{true, false, true}, {false, false, true}};
@@ -324,6 +369,20 @@ static void record_planes(graph *g) {
     cm_var online = cm_tape_dense(t, x, matrix(g, "predictor", 6, 4), CM_NO_VAR, NULL, CM_ACT_NONE);
     add_loss(g, cm_tape_consistency_loss(t, online, input_2d(g, 6), g->coefficient).loss);
 }
+
+/* The first convolution has no gradient at its input either. */
+START_TEST(convolutions_have_no_lane) {
+    lanes = 3;
+    graph *g = make(record_planes, true);
+    for (int i = 0; i < g->tape->backward.count; i++) {
+        const cm_tape_node *call = &g->tape->backward.node[i];
+        ck_assert(call->op != CM_OP_conv2d_backward || call->lane == 0);
+    }
+    ck_assert_int_gt(in_lane(g, 1), 0);
+    destroy(g);
+    lanes = 0;
+}
+END_TEST
 
 START_TEST(gradients_of_convolutions_with_shortcuts_are_slopes) { check_slopes(record_planes); }
 END_TEST
@@ -617,6 +676,9 @@ int main(void) {
     tcase_add_test(tests, gradients_of_an_unrolled_mlp_with_merged_heads_are_slopes);
     tcase_add_test(tests, gradients_of_stacked_states_are_slopes);
     tcase_add_test(tests, gradients_of_all_steps_are_made_by_one_call);
+    tcase_add_test(tests, gradients_of_parameters_have_lanes);
+    tcase_add_test(tests, a_gradient_that_is_added_to_has_no_lane);
+    tcase_add_test(tests, convolutions_have_no_lane);
     tcase_add_test(tests, gradients_of_a_shared_layer_are_slopes);
     tcase_add_test(tests, gradients_of_a_layer_that_reads_a_variable_twice_are_slopes);
     tcase_add_test(tests, gradients_of_layers_that_are_merged_now_and_then_are_slopes);

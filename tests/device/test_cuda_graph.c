@@ -13,6 +13,8 @@
 static cm_cuda_device *device;
 static cm_cuda_lane lane;
 static cm_cuda_graph *graph;
+static cm_cuda_lane lanes_beside[2];
+static cm_cuda_mark *turn;
 static char logged[4096];
 
 static bool keep_line(void *context, cm_log_level level, const char *line) {
@@ -26,6 +28,8 @@ static void set_up(void) {
     setenv("CUMIND_LOG_PLANS", "1", 1);
     ck_assert_int_eq(cm_cuda_open(cm_fake_driver(), 0, NULL, &device), CM_OK);
     ck_assert_int_eq(cm_cuda_lane_open(device, &lane), CM_OK);
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(cm_cuda_lane_open(device, &lanes_beside[i]), CM_OK);
+    turn = NULL;
     graph = NULL;
     logged[0] = '\0';
     cm_log_set_hook(keep_line, NULL);
@@ -33,6 +37,8 @@ static void set_up(void) {
 
 static void tear_down(void) {
     cm_cuda_graph_destroy(graph);
+    cm_cuda_mark_destroy(turn);
+    for (int i = 0; i < 2; i++) cm_cuda_lane_close(&lanes_beside[i]);
     cm_cuda_lane_close(&lane);
     cm_cuda_close(device);
     cm_log_set_hook(NULL, NULL);
@@ -46,15 +52,29 @@ typedef struct job {
     cm_status status; /* what the work ends with, after its launches */
     bool waits;       /* and waits for its stream, which may not be captured */
     bool takes;       /* and takes memory */
+    int branches;     /* and launches one more on so many lanes beside its own, */
+    bool leaves;      /* which nothing of its own follows */
 } job;
 
 static void add_one(void *counter) { ++*(int *)counter; }
+
+/* A launch on a lane that begins behind what `lane` was given, and ends in front of what that is given next. */
+static cm_status branch(const job *j, int i) {
+    cm_cuda_lane *beside = &lanes_beside[i];
+    CM_TRY(cm_cuda_mark_set(&turn, &lane));
+    CM_TRY(cm_cuda_lane_follow(beside, turn));
+    CM_TRY(cm_cuda_result(device, cm_fake_launch(beside->stream, add_one, j->counter), "a kernel"));
+    if (j->leaves) return CM_OK;
+    CM_TRY(cm_cuda_mark_set(&turn, beside));
+    return cm_cuda_lane_follow(&lane, turn);
+}
 
 static cm_status work(void *context) {
     job *j = context;
     j->calls++;
     for (int i = 0; i < j->launches; i++)
         CM_TRY(cm_cuda_result(device, cm_fake_launch(lane.stream, add_one, j->counter), "a kernel"));
+    for (int i = 0; i < j->branches; i++) CM_TRY(branch(j, i));
     if (j->waits) CM_TRY(cm_cuda_lane_wait(&lane));
     if (j->takes) CM_TRY(cm_cuda_lane_reserve(&lane, lane.workspace_bytes + 1));
     return j->status == CM_OK ? CM_OK : cm_fail(j->status, "the work fails");
@@ -81,6 +101,32 @@ START_TEST(work_runs_eagerly_once_is_captured_once_and_then_replayed) {
     ck_assert_uint_eq(lane.device->graphs_launched, 9);
     ck_assert_uint_eq(lane.device->nodes_launched, 27);
     ck_assert_str_eq(logged, "graph \"a test\": 3 launches captured (first time), made executable\n");
+}
+END_TEST
+
+START_TEST(lanes_that_begin_and_end_in_the_work_are_captured_with_it) {
+    int counter = 0;
+    job j = {.launches = 3, .counter = &counter, .branches = 2};
+    for (int i = 1; i <= 4; i++) {
+        ck_assert_int_eq(run(&j, 1, 1), CM_OK);
+        ck_assert_int_eq(counter, 5 * i);
+    }
+    ck_assert_int_eq(j.calls, 2);
+    ck_assert_uint_eq(cm_cuda_graph_count(graph).launches, 3);
+    ck_assert_uint_eq(cm_cuda_graph_count(graph).nodes, 5);
+    ck_assert_int_eq(cm_cuda_lane_wait(&lanes_beside[1]), CM_OK); /* it captures no more */
+}
+END_TEST
+
+START_TEST(a_lane_that_nothing_follows_is_no_part_of_a_graph) {
+    int counter = 0;
+    job j = {.launches = 1, .counter = &counter, .branches = 2, .leaves = true};
+    for (int i = 1; i <= 3; i++) {
+        ck_assert_int_eq(run(&j, 1, 1), CM_OK); /* eagerly, with a warning */
+        ck_assert_int_eq(counter, 3 * i);
+    }
+    ck_assert_uint_eq(cm_cuda_graph_count(graph).launches, 0);
+    ck_assert(strstr(logged, "it runs eagerly this time") != NULL);
 }
 END_TEST
 
@@ -272,6 +318,8 @@ int main(void) {
     TCase *tc = tcase_create("graphs");
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, work_runs_eagerly_once_is_captured_once_and_then_replayed);
+    tcase_add_test(tc, lanes_that_begin_and_end_in_the_work_are_captured_with_it);
+    tcase_add_test(tc, a_lane_that_nothing_follows_is_no_part_of_a_graph);
     tcase_add_test(tc, changed_addresses_are_captured_again_and_updated_in_place);
     tcase_add_test(tc, a_changed_shape_runs_eagerly_and_is_captured_anew_with_a_line_each);
     tcase_add_test(tc, a_workspace_that_moved_is_a_new_capture);

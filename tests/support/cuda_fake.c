@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES = 64, BLOCKS = 256, FUNCTIONS = 64 };
+enum { NODES = 64, BLOCKS = 256, FUNCTIONS = 64, BRANCHES = 8 };
 
 cm_cuda_fake cm_fake;
 
@@ -22,6 +22,8 @@ typedef struct node {
 struct CUgraph_st {
     node nodes[NODES];
     size_t count;
+    cm_cu_stream branch[BRANCHES]; /* streams that followed one that captures, while it does */
+    int branches;
 };
 struct CUgraphExec_st {
     struct CUgraph_st graph;
@@ -29,9 +31,13 @@ struct CUgraphExec_st {
 struct CUstream_st {
     struct CUgraph_st *capture; /* NULL: it does not capture */
     bool broken;                /* by something that may not be captured */
+    int pushed, joined;         /* as a branch: what it was given, and what of that another stream follows */
 };
 struct CUevent_st {
     int recorded;
+    struct CUgraph_st *capture; /* of the stream, as it was recorded */
+    cm_cu_stream of;
+    int pushed; /* on that by then */
 };
 struct CUctx_st {
     int users;
@@ -233,6 +239,7 @@ static int push(cm_cu_stream stream, node n) {
     }
     if (graph->count == NODES) return misuse("capture of too many launches");
     graph->nodes[graph->count++] = n;
+    stream->pushed++;
     return 0;
 }
 
@@ -278,10 +285,23 @@ static int stream_wait(cm_cu_stream stream) {
     stream->broken = true;
     return 900; /* CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED */
 }
+/* What follows a stream that captures is a branch of its graph. */
+static void join_capture(cm_cu_stream stream, struct CUgraph_st *graph) {
+    stream->capture = graph;
+    stream->pushed = 1, stream->joined = 0; /* its begin is to be joined, too */
+    graph->branch[graph->branches++] = stream;
+}
 static int stream_wait_event(cm_cu_stream stream, cm_cu_event event, unsigned flags) {
-    (void)stream, (void)flags;
+    (void)flags;
     ENTER_CONTEXT(stream_wait_event);
-    return event->recorded ? 0 : misuse("stream_wait_event");
+    if (!event->recorded) return misuse("stream_wait_event");
+    if (event->capture && !stream->capture && event->capture->branches < BRANCHES) join_capture(stream, event->capture);
+    if (event->capture != stream->capture) {
+        stream->broken = true;
+        return 905; /* CUDA_ERROR_STREAM_CAPTURE_ISOLATION */
+    }
+    if (event->of != stream && event->pushed > event->of->joined) event->of->joined = event->pushed;
+    return 0;
 }
 
 /* ---- events ---- */
@@ -300,9 +320,9 @@ static int event_destroy(cm_cu_event event) {
     return 0;
 }
 static int event_record(cm_cu_event event, cm_cu_stream stream) {
-    (void)stream;
     ENTER_CONTEXT(event_record);
     event->recorded++;
+    event->capture = stream->capture, event->of = stream, event->pushed = stream->pushed;
     return 0;
 }
 static int event_wait(cm_cu_event event) {
@@ -329,6 +349,16 @@ static int capture_begin(cm_cu_stream stream, int mode) {
     capturing++;
     return 0;
 }
+/* Branches capture as long as their graph does; false: nothing follows the end of one. */
+static bool end_branches(struct CUgraph_st *graph) {
+    bool are_joined = true;
+    for (int i = 0; i < graph->branches; i++) {
+        cm_cu_stream branch = graph->branch[i];
+        are_joined = are_joined && branch->joined == branch->pushed;
+        branch->capture = NULL;
+    }
+    return are_joined;
+}
 /* Ends the capture also where it fails. */
 static int capture_end(cm_cu_stream stream, cm_cu_graph *graph) {
     int fault = enter("capture_end");
@@ -336,11 +366,13 @@ static int capture_end(cm_cu_stream stream, cm_cu_graph *graph) {
     *graph = stream->capture;
     stream->capture = NULL;
     capturing--;
-    if (!stream->broken && !fault) return 0;
+    const bool are_joined = end_branches(*graph);
+    if (!stream->broken && are_joined && !fault) return 0;
     free(*graph);
     *graph = NULL;
     cm_fake.graphs--;
-    return fault ? fault : 901; /* CUDA_ERROR_STREAM_CAPTURE_INVALIDATED */
+    if (fault) return fault;
+    return stream->broken ? 901 : 904; /* CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, _UNJOINED */
 }
 static int graph_nodes(cm_cu_graph graph, cm_cu_graph_node *nodes, size_t *size) {
     (void)nodes;

@@ -97,6 +97,7 @@ struct lane {
     bool is_prompt;  /* while something is recorded */
     void *workspace; /* of its calls, of the device; nobody looks at it */
     size_t workspace_bytes;
+    lane *beside[CM_CALL_LANES]; /* NULL before a call of it is prepared */
     lane *next;
 };
 
@@ -149,19 +150,24 @@ static cm_status give_lane(lane *l, const work *w) {
     return status;
 }
 
-static cm_status stream_open(cm_stream *stream) {
+static lane *open_lane(void) {
     lane *l = calloc(1, sizeof *l);
-    stream->state = l;
     pthread_mutex_lock(&turn);
     l->next = lanes;
     lanes = l;
     pthread_mutex_unlock(&turn);
+    return l;
+}
+
+static cm_status stream_open(cm_stream *stream) {
+    stream->state = open_lane();
     return CM_OK;
 }
 
-static void stream_close(cm_stream *stream) {
-    lane *l = stream->state, **at = &lanes;
-    (void)finish_all(); /* others may be behind it */
+static void close_lane(lane *l) {
+    lane **at = &lanes;
+    if (!l) return;
+    for (int i = 0; i < CM_CALL_LANES; i++) close_lane(l->beside[i]);
     pthread_mutex_lock(&turn);
     while (*at != l) at = &(*at)->next;
     *at = l->next;
@@ -171,16 +177,29 @@ static void stream_close(cm_stream *stream) {
     free(l);
 }
 
+static void stream_close(cm_stream *stream) {
+    (void)finish_all(); /* others may be behind it */
+    close_lane(stream->state);
+}
+
 /* As much as the call's first tensor. */
 static size_t workspace(const cm_call *call) { return call->t[0].data ? cm_tensor_bytes(&call->t[0]) : 0; }
 
-static cm_status prepare(cm_stream *stream, cm_call *call) {
-    lane *l = stream->state;
-    const size_t bytes = cm_align(workspace(call));
+static cm_status reserve(lane *l, size_t bytes) {
     if (bytes <= l->workspace_bytes) return CM_OK;
     give(&cm_far_device, l->workspace, l->workspace_bytes);
     l->workspace_bytes = bytes;
     return take(&cm_far_device, bytes, "workspace of a stream", &l->workspace);
+}
+
+static cm_status prepare(cm_stream *stream, cm_call *call) {
+    lane *l = stream->state;
+    const size_t bytes = cm_align(workspace(call));
+    CM_TRY(reserve(l, bytes));
+    if (call->lane == 0) return CM_OK;
+    lane **beside = &l->beside[call->lane - 1];
+    if (!*beside) *beside = open_lane();
+    return reserve(*beside, bytes);
 }
 
 static void note(char event) {
@@ -256,6 +275,25 @@ static cm_status run_far(cm_stream *stream, const cm_call *call) {
     return give_lane(stream->state, &(work){.call = *call});
 }
 
+static cm_status put_behind(lane *l, lane *other) {
+    pthread_mutex_lock(&turn);
+    const size_t until = other->given;
+    pthread_mutex_unlock(&turn);
+    return give_lane(l, &(work){.behind = other, .until = until});
+}
+
+static cm_status run_in_lane(lane *l, const cm_call *call) {
+    lane *on = call->lane ? l->beside[call->lane - 1] : l;
+    if (on != l) CM_TRY(put_behind(on, l));
+    return give_lane(on, &(work){.call = *call});
+}
+
+static cm_status join_lanes(lane *l) {
+    for (int i = 0; i < CM_CALL_LANES; i++)
+        if (l->beside[i]) CM_TRY(put_behind(l, l->beside[i]));
+    return CM_OK;
+}
+
 /* What a pass promises of the calls that it plays: they are those of the last time while the version is the same. */
 typedef struct recording {
     uint64_t version;
@@ -291,8 +329,8 @@ static cm_status play(cm_stream *stream, const cm_call *calls, int count, uint64
     r->version = version;
     memcpy(r->calls, calls, (size_t)count * sizeof *calls);
     note_replay((size_t)count);
-    for (int i = 0; i < count; i++) CM_TRY(run_far(stream, &r->calls[i]));
-    return CM_OK;
+    for (int i = 0; i < count; i++) CM_TRY(run_in_lane(stream->state, &r->calls[i]));
+    return join_lanes(stream->state);
 }
 
 /* The work is done each time, as it comes: what is recorded is that it was there. */
@@ -323,6 +361,7 @@ static void forget(void *kept) {
 static const cm_backend_class far_class = {
     .name = "cuda",
     .device = &cm_far_device,
+    .lanes = CM_CALL_LANES,
     .stream_bytes = CM_FAR_STREAM_BYTES,
     .stream_open = stream_open,
     .stream_close = stream_close,

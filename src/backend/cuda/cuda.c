@@ -120,6 +120,7 @@ static void close_stream(cm_stream *stream) {
         cm_cuda_ops_stream_close(stream);
         if (s->dnn) cudnnDestroy(s->dnn);
     }
+    cm_cuda_beside_close(stream);
     cm_cuda_lane_close(&s->lane);
     free(s);
     stream->state = NULL;
@@ -172,18 +173,19 @@ static cm_status renew(cm_stream *stream, const void *block, size_t bytes) {
 
 /* ---- calls ---- */
 
+static size_t workspace(const cm_call *call) {
+    const cm_cuda_op *op = &cm_cuda_ops[call->op];
+    return op->workspace ? op->workspace(call) : 0;
+}
+
 static cm_status prepare(cm_stream *stream, cm_call *call) {
     const cm_cuda_op *op = &cm_cuda_ops[call->op];
     call->plan = NULL;
     CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
     if (!op->run) return cm_fail(CM_ERR_ABSENT, "backend cuda has no operation %s", cm_op_name(call->op));
     if (op->workspace) CM_TRY(cm_ops_reserve(stream, op->workspace(call)));
+    CM_TRY(cm_cuda_beside_reserve(stream, call, workspace(call)));
     return op->prepare ? op->prepare(stream, call) : CM_OK;
-}
-
-static size_t workspace(const cm_call *call) {
-    const cm_cuda_op *op = &cm_cuda_ops[call->op];
-    return op->workspace ? op->workspace(call) : 0;
 }
 
 static cm_status run(cm_stream *stream, const cm_call *call) {
@@ -200,8 +202,15 @@ typedef struct work {
 
 static cm_status launch_all(void *context) {
     const work *w = context;
-    for (int i = 0; i < w->count; i++) CM_TRY(cm_cuda_ops[w->calls[i].op].run(w->stream, &w->calls[i]));
-    return CM_OK;
+    unsigned lanes = 0; /* that were given something */
+    for (int i = 0; i < w->count; i++) {
+        const cm_call *call = &w->calls[i];
+        cm_stream *stream = NULL;
+        lanes |= 1u << call->lane;
+        CM_TRY(cm_cuda_beside_enter(w->stream, call, &stream));
+        CM_TRY(cm_cuda_ops[call->op].run(stream, call));
+    }
+    return cm_cuda_beside_join(w->stream, lanes);
 }
 
 /* A pass is a graph. */
@@ -265,6 +274,7 @@ static const cm_backend_class class_of_cuda = {
     .open = open_cuda,
     .close = close_cuda,
     .narrow = true,
+    .lanes = CM_CALL_LANES,
     .stream_bytes = CM_LIBRARY_BYTES,
     .stream_open = open_stream,
     .stream_close = close_stream,

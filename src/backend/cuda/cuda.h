@@ -3,6 +3,7 @@
  *
  *   cuda.c      the class: opening, streams, describing; the entry that the program calls (backend/module.h)
  *   ops.c       the table of operations, cm_cuda_ops
+ *   beside.c    lanes beside a stream
  *
  * Memory, lanes, graphs, choices on disk and messages are the program's (device/cuda/): the module calls them there.
  *
@@ -37,12 +38,20 @@ typedef struct cm_cuda {
     char description[192];
 } cm_cuda;
 
+/* Where calls run beside those of a stream (cm_call.lane). */
+typedef struct cm_cuda_beside {
+    cm_stream *stream; /* owned; NULL before a call of it is prepared */
+    cm_cuda_mark *end; /* of what it was given */
+} cm_cuda_beside;
+
 /* stream->state */
 typedef struct cm_cuda_stream {
     cm_cuda_lane lane;        /* lane.stream is the cudaStream_t; lane.workspace what cm_cuda_lane_reserve took */
     struct cudnnContext *dnn; /* set to lane.stream; NULL before the first convolution is prepared */
     void *plans;              /* of the operations: see cm_cuda_ops_stream_close */
     struct cm_convolution_norm_plan *norms; /* those in use */
+    cm_cuda_beside beside[CM_CALL_LANES];
+    cm_cuda_mark *turn; /* where one of these begins */
 } cm_cuda_stream;
 
 static inline cm_cuda *cm_cuda_of(const cm_stream *stream) { return (cm_cuda *)stream->backend->state; }
@@ -65,6 +74,17 @@ void cm_cuda_ops_close(cm_cuda *cuda); /* also after a failed open */
 void cm_cuda_ops_stream_close(cm_stream *stream);
 /* Weights in block[bytes] have changed: their 16-bit copies are to be made anew before the next run. */
 cm_status cm_cuda_ops_repack(cm_cuda *cuda, const void *block, size_t bytes) CM_MUST_USE;
+
+/* ---- what beside.c gives ---------------------------------------------------------------------------------------- */
+
+/* Opens the call's lane if it has one, with room for `bytes` of workspace; while preparing only. */
+cm_status cm_cuda_beside_reserve(cm_stream *stream, const cm_call *call, size_t bytes) CM_MUST_USE;
+/* *out is the stream that the call is to be launched on, ordered behind all that `stream` was given; that of lane 0 is
+ * `stream`. */
+cm_status cm_cuda_beside_enter(cm_stream *stream, const cm_call *call, cm_stream **out) CM_MUST_USE;
+/* What `stream` is given from now on runs behind what the lanes of the set (bit i: lane i) were given. */
+cm_status cm_cuda_beside_join(cm_stream *stream, unsigned lanes) CM_MUST_USE;
+void cm_cuda_beside_close(cm_stream *stream);
 
 /* ---- what nvtx.c gives ------------------------------------------------------------------------------------------ */
 
