@@ -6,8 +6,8 @@ ALL_SRC := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 MODULE_SRC := $(filter-out src/device/%,$(sort $(wildcard src/*/cuda/*.cu src/*/cuda/*.c)))
 MPI_SRC := $(sort $(wildcard src/distributed/mpi/*.c))
 LIB_SRC := $(filter-out src/cli/% $(MODULE_SRC) $(MPI_SRC),$(ALL_SRC))
-# Of these, what sees the libraries of CUDA.
-CUDA_ONLY := $(addprefix src/backend/cuda/,cuda.c driver_check.c module.c blas.c dnn.c dnn_parts.c dnn_graph.c dnn_engine.c dnn_norm.c)
+# Of these, what sees the libraries of CUDA, or the state of their streams.
+CUDA_ONLY := $(addprefix src/backend/cuda/,cuda.c beside.c driver_check.c module.c blas.c dnn.c dnn_parts.c dnn_graph.c dnn_engine.c dnn_norm.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
@@ -89,7 +89,7 @@ $(BUILD)/tests/env/test_library.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath 
 
 # Programs as tests/run/test_rehearsal.c runs them: on a GPU that is none.
 REHEARSAL := $(BUILD)/tests/rehearsal
-REHEARSED := $(REHEARSAL)/cumind $(REHEARSAL)/benchmark_gpu $(REHEARSAL)/libcuda.so.1 $(REHEARSAL)/libnccl.so.2 \
+REHEARSED := $(addprefix $(REHEARSAL)/,cumind benchmark_gpu test_recorded) $(REHEARSAL)/libcuda.so.1 $(REHEARSAL)/libnccl.so.2 \
     $(REHEARSAL)/lib/cumind_cuda.so
 SHARED_TEST = @mkdir -p $(@D); $(if $(filter 1,$(V)),set -x;) $(CC) $(ALL_CFLAGS) -Itests -fPIC -shared -DCM_VERSION=\"$(VERSION)\"
 $(REHEARSAL)/libcuda.so.1: tests/modules/gpu_driver.c src/device/cuda/driver.h $(BUILD)/flags.stamp
@@ -102,6 +102,8 @@ $(REHEARSAL)/lib/cumind_cuda.so: tests/modules/far_gpu.c $(addprefix tests/suppo
 	$(call say,CC,$@)
 	$(SHARED_TEST) $(filter %.c,$^) -o $@ -lm
 $(REHEARSAL)/cumind $(REHEARSAL)/benchmark_gpu: $(REHEARSAL)/%: $(BUILD)/%
+	@mkdir -p $(@D) && cp -f $< $@
+$(REHEARSAL)/test_recorded: $(BUILD)/tests/trainer/test_recorded
 	@mkdir -p $(@D) && cp -f $< $@
 
 $(BUILD)/tests/run/test_rehearsal: | $(REHEARSED)

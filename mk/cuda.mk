@@ -103,7 +103,7 @@ $(BUILD)/ptx/%.ptx: $(BUILD)/cuda/flags.stamp
 
 # The tests that have something to do on a GPU, or that stand in for it.
 GPU_TESTS = $(addprefix $(BUILD)/tests/backend/test_,cuda_ops cuda_planes cuda_copies cuda_row_pass ops_far ops nonfinite streams op_speed) \
-    $(BUILD)/tests/network/test_inference $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_device_planner \
+    $(BUILD)/tests/network/test_inference $(BUILD)/tests/trainer/test_recorded $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_device_planner \
     $(BUILD)/tests/distributed/test_nccl
 gpu-check-tests: $(GPU_TESTS)
 #: REPORT=FILE          what `make gpu-check` writes (gpu-report.md)

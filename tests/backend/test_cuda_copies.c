@@ -7,114 +7,38 @@
 
 #include "backend/measure.h"
 #include "backend/tape_internal.h"
-#include "core/rng.h"
 #include "cuda_cpu.h"
 #include "support/main.h"
-#include "support/network.h"
-#include "support/trainer.h"
+#include "support/updates.h"
 #include "trainer/unroll.h"
 
-enum { B = 6, K = 3, A = 3, O = 5, CODES = 3, UPDATES = 2 };
-
-static const cm_support categories = {-10, 10, 21, true}, scalar = {0, 0, 1, false};
+enum { B = 6, UPDATES = 2 };
 
 /* ---- whole updates ---- */
 
-static float numbers[B * (K + 1) * O], ones[B * (K + 1)], policy[B * (K + 1) * A];
-static int32_t actions[B * K];
-
-static cm_train_batch make_batch(void) {
-    cm_rng rng = cm_rng_init(cm_key_make(5, CM_RNG_TEST, 0), 0);
-    for (int i = 0; i < B * (K + 1) * O; i++) numbers[i] = cm_rng_normal(&rng);
-    for (int i = 0; i < B * (K + 1); i++) ones[i] = 1.0f;
-    for (int i = 0; i < B * (K + 1) * A; i++) policy[i] = i % A == i / A % A ? 0.5f : 0.25f;
-    for (int i = 0; i < B * K; i++) actions[i] = i % A;
-    return (cm_train_batch){.observation = numbers,
-                            .actions = actions,
-                            .target_value = numbers,
-                            .target_reward = numbers + 7,
-                            .target_policy = policy,
-                            .value_mask = ones,
-                            .reward_mask = ones,
-                            .policy_mask = ones,
-                            .consistency_mask = ones,
-                            .target_observations = numbers};
-}
-
-/* The parameters behind some updates; freed by the caller. Returns the launches of one. */
-static int update(const cm_network_config *c, const cm_trainer_options *o, cm_dtype compute,
-                  const cm_backend_class *class, float **parameters, size_t *count) {
+/* As cm_test_updates on a backend of a class. */
+static float *update(int kind, cm_dtype compute, const cm_backend_class *class, size_t *count) {
     cm_backend cuda;
-    cm_network *network;
-    cm_trainer *trainer;
-    cm_pool *pool;
-    cm_train_report report;
-    const cm_train_batch batch = make_batch();
     cuda_cpu_open(&cuda);
     cuda.kind = class;
-    ck_assert_msg(cm_network_create(c, &network) == CM_OK, "%s", cm_error_message());
-    ck_assert_int_eq(cm_pool_create(1, &pool), CM_OK);
-    cm_trainer_config config = {.network = network, .backend = &cuda, .pool = pool, .options = o, .batch = B};
-    config.unroll = K, config.compute = compute, config.seed = 1, config.total_updates = 100;
-    ck_assert_msg(cm_trainer_create(&config, &trainer) == CM_OK, "%s", cm_error_message());
-    const int before = cuda_cpu_launches;
-    for (int i = 0; i < UPDATES; i++)
-        ck_assert_msg(cm_trainer_update(trainer, &batch, &report) == CM_OK, "%s", cm_error_message());
-    const int launches = (cuda_cpu_launches - before) / UPDATES;
-    *count = cm_network_parameters(network)->parameters;
-    *parameters = malloc(*count * sizeof **parameters);
-    ck_assert_ptr_nonnull(*parameters);
-    memcpy(*parameters, cm_trainer_parameters(trainer, CM_WEIGHTS_ONLINE), *count * sizeof **parameters);
-    cm_trainer_destroy(trainer);
-    cm_pool_destroy(pool);
-    cm_network_destroy(network);
+    float *parameters = cm_test_updates(&cuda, kind, compute, UPDATES, count);
     cuda_cpu_close(&cuda);
-    return launches;
+    return parameters;
 }
-
-/* Networks and losses; 0 is the one of which launches are counted. */
-static void make_kind(int kind, cm_network_config *c, cm_trainer_options *o) {
-    *c = cm_test_mlp(O, A, 16, 8, categories);
-    *o = cm_test_trainer_options(B);
-    o->hidden_gradient_scale = 0.5;
-    switch (kind) {
-    case 0: break;
-    case 1: /* nothing normalised, heads that are no whole eights, one number each */
-        c->norm = CM_NORM_NONE, c->minmax = false, c->hidden = 12, c->head_hidden = 5;
-        c->value_support = c->reward_support = scalar;
-        o->hidden_gradient_form = CM_HIDDEN_HOOK;
-        break;
-    case 2:
-        c->body = CM_BODY_GELU_LAYERNORM, c->residual_dynamics = true, c->trunk_layers = 1;
-        c->consistency = true, c->projection_hidden = c->projection_output = 8, c->predictor_hidden = 4;
-        o->consistency_weight = 1.0;
-        break;
-    case 3: c->model = CM_NETWORK_CHANCE, c->codes = CODES, c->encoder = true; break;
-    case 4: c->norm = CM_NORM_BATCH, c->encoding = CM_ENCODE_SCALED; break;
-    case 5: c->family = CM_FAMILY_CUMIND, c->blocks = 2, c->value_support = c->reward_support = scalar; break;
-    case 6:
-        c->family = CM_FAMILY_RESNET, c->observation_ndim = 3, c->observation[0] = 1, c->observation[1] = 1;
-        c->observation[2] = O, c->blocks = 1, c->channels = 4, c->head_channels = 2, c->norm = CM_NORM_BATCH;
-        break;
-    }
-}
-enum { KINDS = 7 };
 
 START_TEST(copies_change_no_bit_of_an_update) {
-    cm_network_config c;
-    cm_trainer_options o;
-    float *parameters[2];
     size_t count;
-    make_kind(_i / 2, &c, &o);
     const cm_dtype type = _i % 2 ? CM_F16 : CM_BF16;
     cm_backend_class without = cuda_cpu_class;
     without.narrow = false;
-    const int apart = update(&c, &o, type, &without, &parameters[0], &count);
-    const int together = update(&c, &o, type, &cuda_cpu_class, &parameters[1], &count);
-    ck_assert_mem_eq(parameters[0], parameters[1], count * sizeof(float));
-    ck_assert_int_lt(together, apart);
-    free(parameters[0]);
-    free(parameters[1]);
+    const int before = cuda_cpu_launches;
+    float *one = update(_i / 2, type, &without, &count);
+    const int apart = cuda_cpu_launches - before;
+    float *other = update(_i / 2, type, &cuda_cpu_class, &count);
+    ck_assert_mem_eq(one, other, count * sizeof *one);
+    ck_assert_int_lt(cuda_cpu_launches - before - apart, apart);
+    free(one);
+    free(other);
 }
 END_TEST
 
@@ -135,23 +59,19 @@ static cm_status play_lanes_last(cm_stream *stream, const cm_call *calls, int co
 }
 
 START_TEST(lanes_change_no_bit_of_an_update) {
-    cm_network_config c;
-    cm_trainer_options o;
-    float *parameters[2];
     size_t count;
-    make_kind(_i / 2, &c, &o);
     const cm_dtype type = _i % 2 ? CM_F32 : CM_BF16;
-    cm_backend_class in_order = cuda_cpu_class, in_lanes = cuda_cpu_class;
-    in_order.lanes = 0;
-    in_lanes.play = play_lanes_last;
+    cm_backend_class without = cuda_cpu_class, late = cuda_cpu_class;
+    without.lanes = 0;
+    late.play = play_lanes_last;
     beside = 0;
-    (void)update(&c, &o, type, &in_order, &parameters[0], &count);
+    float *one = update(_i / 2, type, &without, &count);
     ck_assert_int_eq(beside, 0);
-    (void)update(&c, &o, type, &in_lanes, &parameters[1], &count);
+    float *other = update(_i / 2, type, &late, &count);
     ck_assert_int_ge(beside, UPDATES * 4);
-    ck_assert_mem_eq(parameters[0], parameters[1], count * sizeof(float));
-    free(parameters[0]);
-    free(parameters[1]);
+    ck_assert_mem_eq(one, other, count * sizeof *one);
+    free(one);
+    free(other);
 }
 END_TEST
 
@@ -178,9 +98,9 @@ static cm_tape *record(cm_backend *backend) {
     cm_trainer_options o;
     cm_network *network;
     cm_unroll unroll = {0};
-    make_kind(0, &c, &o);
+    cm_test_update_kind(0, &c, &o);
     ck_assert_int_eq(cm_network_create(&c, &network), CM_OK);
-    cm_trainer_config config = {.network = network, .backend = backend, .options = &o, .unroll = K};
+    cm_trainer_config config = {.network = network, .backend = backend, .options = &o, .unroll = 3};
     config.compute = CM_BF16;
     ck_assert_msg(cm_unroll_record(&config, B, &unroll) == CM_OK, "%s", cm_error_message());
     cm_network_destroy(network);
@@ -323,8 +243,8 @@ int main(void) {
     Suite *suite = suite_create("backend/cuda_copies");
     TCase *updates = tcase_create("updates"), *tapes = tcase_create("tapes");
     tcase_set_timeout(updates, 120);
-    tcase_add_loop_test(updates, copies_change_no_bit_of_an_update, 0, 2 * KINDS);
-    tcase_add_loop_test(updates, lanes_change_no_bit_of_an_update, 0, 2 * KINDS);
+    tcase_add_loop_test(updates, copies_change_no_bit_of_an_update, 0, 2 * CM_TEST_UPDATE_KINDS);
+    tcase_add_loop_test(updates, lanes_change_no_bit_of_an_update, 0, 2 * CM_TEST_UPDATE_KINDS);
     tcase_add_test(updates, an_unroll_copies_nothing_but_observations_apart);
     tcase_add_test(updates, a_plan_of_memory_has_room_for_copies);
     tcase_add_checked_fixture(tapes, open_tape, close_tape);
