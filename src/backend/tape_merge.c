@@ -137,19 +137,20 @@ static void strip(cm_tape_node *call, const merge_rule *rule) {
     }
 }
 
-/* Puts `call` in front of the one at `place`. */
-static void insert(cm_tape *tape, int place, const cm_tape_node *call) {
+/* Puts `call` in front of the one at `place`; false: the tape has an error. */
+static bool insert(cm_tape *tape, int place, const cm_tape_node *call) {
     cm_tape_list *list = &tape->backward;
-    if (!cm_tape_append(tape, list, call->op)) return;
+    if (!cm_tape_append(tape, list, call->op)) return false;
     for (int i = list->count - 1; i > place; i--) list->node[i] = list->node[i - 1];
     list->node[place] = *call;
+    return true;
 }
 
 /* In front of the last one: beside that it may run. */
 static void merge(cm_tape *tape, const group *g) {
     const cm_tape_node all = merged_call(tape, g);
     const int last = g->call[g->count - 1];
-    insert(tape, last, &all);
+    if (!insert(tape, last, &all)) return;
     for (int i = g->count - 1; i >= 0; i--) {
         const int place = g->call[i] == last ? last + 1 : g->call[i];
         cm_tape_node *call = call_at(tape, place);
