@@ -144,6 +144,8 @@ static cm_status check_spec(const cm_env_def *def, const cm_env_spec *spec) {
 
 cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name, const cm_env_params *params) {
     memset(env, 0, sizeof *env);
+    if (!def->name) return cm_fail(CM_ERR_INPUT, "an environment whose row has no name");
+    if (!def->describe) return cm_fail(CM_ERR_INPUT, "%s: its row lacks the function describe", def->name);
     env->def = def;
     env->params = params ? *params : cm_env_params_default();
     CM_TRY(choose_size(def, name, &env->params));
@@ -165,9 +167,10 @@ cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name, 
     } else {
         snprintf(spec->name, sizeof spec->name, "%s", def->name);
     }
-    spec->observation_size = spec->shape[0] * spec->shape[1] * spec->shape[2];
     if (spec->max_legal == 0) spec->max_legal = spec->actions;
-    spec->state_size = sizeof(cm_env_common) + spec->rules_size;
     const cm_status checked = check_spec(def, spec);
-    return checked == CM_OK ? CM_OK : cm_fail_in(checked, "%s", def->name);
+    if (checked != CM_OK) return cm_fail_in(checked, "%s", def->name);
+    spec->observation_size = spec->shape[0] * spec->shape[1] * spec->shape[2];
+    spec->state_size = sizeof(cm_env_common) + spec->rules_size;
+    return CM_OK;
 }

@@ -8,9 +8,12 @@
 
 typedef enum fault {
     NONE,
+    NO_NAME,
+    NO_DESCRIBE,
     NO_ACTIONS,
     MANY_ACTIONS,
     NO_SHAPE,
+    LARGE_SHAPE,
     RANK_2,
     ODD_SIZE,
     SMALL_SIZE,
@@ -39,6 +42,7 @@ static int64_t elsewhere; /* chance that does not come from `random` */
 static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     (void)params;
     spec->shape[0] = now == NO_SHAPE ? 0 : NUMBERS;
+    if (now == LARGE_SHAPE) spec->shape[0] = spec->shape[1] = spec->shape[2] = 65536;
     if (now == RANK_2) spec->rank = 2;
     spec->actions = now == NO_ACTIONS ? 0 : now == MANY_ACTIONS ? CM_ENV_MAX_ACTIONS + 1 : 2;
     spec->max_steps = now == NO_LIMIT ? 0 : 50;
@@ -97,6 +101,8 @@ static cm_status try_with(fault what) {
                       .legal = legal,
                       .picture = picture};
     if (what == PLAYER_2) row.to_play = to_play;
+    if (what == NO_DESCRIBE) row.describe = NULL;
+    if (what == NO_NAME) row.name = NULL;
     now = what;
     CM_TRY(cm_env_open_def(&env, &row, "walk", NULL));
     return cm_env_try(&env, 100);
@@ -106,9 +112,13 @@ START_TEST(every_fault_is_named_with_its_function) {
     static const struct {
         fault what;
         const char *says;
-    } cases[] = {{NO_ACTIONS, "walk: its describe sets actions to 0; must be in 1..1024"},
+    } cases[] = {{NO_NAME, "an environment whose row has no name"},
+                 {NO_DESCRIBE, "walk: its row lacks the function describe"},
+                 {NO_ACTIONS, "walk: its describe sets actions to 0; must be in 1..1024"},
                  {MANY_ACTIONS, "walk: its describe sets actions to 1025; must be in 1..1024"},
                  {NO_SHAPE, "walk: its describe sets a number of shape to 0; must be in 1..65536"},
+                 {LARGE_SHAPE, "walk: its describe sets the observation's size to 281474976710656; must be in "
+                               "1..16777216"},
                  {RANK_2, "walk: its describe sets rank to 2; must be 1, [F], or 3, [height, width, channels]"},
                  {ODD_SIZE, "walk: its describe sets rules_size to 20; must be a multiple of 8, as of sizeof(state)"},
                  {SMALL_SIZE, "walk: its reset writes behind the state, whose rules_size is 8 bytes"},
