@@ -181,18 +181,34 @@ static void say_next(cm_run *run, const cm_run_result *r) {
     cm_progress_say(run->progress, "train on           %s train --resume %s%s %s", program, dir, ranks, on);
 }
 
+/* What the first update waits for. */
+static void list_waits(const cm_replay_options *m, char *text, size_t size) {
+    const struct {
+        double least;
+        const char *what;
+    } waits[] = {{m->min_memory_size, "episodes (min_memory_size)"},
+                 {ceil(m->min_memory_pct * m->memory_capacity), "episodes (min_memory_pct)"},
+                 {(double)m->min_memory_steps, "steps (min_memory_steps)"}};
+    size_t used = 0;
+    for (int i = 0; i < 3; i++) {
+        if (waits[i].least <= 0.0 && (i < 2 || used > 0)) continue;
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%.0f %s", used ? " and " : "", waits[i].least, waits[i].what);
+    }
+}
+
 /* Returns of a run that made no update are those of its first weights. */
 static void warn_of_no_update(const cm_run *run, const cm_run_result *r) {
     const cm_configuration *c = cm_run_options_of(run);
     const cm_trainer_options *t = &c->trainer;
-    char rate[96] = "";
+    char waits[160], rate[96] = "";
     if (r->updates > 0 || r->end == CM_RUN_STOPPED) return;
     if (t->replay_ratio > 0.0) {
         snprintf(rate, sizeof rate, ", and one is due every %.4g steps (batch_size / replay_ratio)",
                  (double)t->batch_size * t->gradient_accumulation / t->replay_ratio);
     }
-    cm_log(CM_WARNING, "nothing was learnt: the first update waits for %lld steps (min_memory_steps)%s; train longer",
-           (long long)c->replay.min_memory_steps, rate);
+    list_waits(&c->replay, waits, sizeof waits);
+    cm_log(CM_WARNING, "nothing was learnt: the first update waits for %s%s; train longer", waits, rate);
 }
 
 void cm_run_say_end(cm_run *run, const cm_run_result *r) {

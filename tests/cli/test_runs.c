@@ -536,6 +536,12 @@ START_TEST(run_without_an_update_says_that_nothing_was_learnt) {
     ck_assert_str_eq(result.err,
                      "warning: nothing was learnt: the first update waits for 1000 steps (min_memory_steps), "
                      "and one is due every 10 steps (batch_size / replay_ratio); train longer\n");
+    expect_ok("train --quiet --run few --env-steps 512 --set batch_size=320 --set final_evaluation_episodes=0 "
+              "--set memory_capacity=500 --set min_memory_size=90 --set min_memory_pct=0.2");
+    ck_assert_str_eq(result.err,
+                     "warning: nothing was learnt: the first update waits for 90 episodes (min_memory_size) and 100 "
+                     "episodes (min_memory_pct), and one is due every 10 steps (batch_size / replay_ratio); train "
+                     "longer\n");
     expect_ok("train --quiet --run learnt" SMALL);
     ck_assert_str_eq(result.err, "");
 }
