@@ -24,11 +24,10 @@ typedef struct measure {
     size_t pinned, streams; /* bytes */
 } measure;
 
-/* stream->state */
-typedef struct lane {
-    size_t
-        bytes[CM_CALL_LANES + 1]; /* that a stream of the calls that were prepared on it takes, and each of its lanes */
-} lane;
+/* stream->state: the bytes that the stream takes for its calls, and each of its lanes for those of that. */
+typedef struct taken {
+    size_t bytes[CM_CALL_LANES + 1];
+} taken;
 
 static measure *of(const cm_device *device) { return (measure *)(uintptr_t)device; }
 
@@ -136,17 +135,17 @@ static void count_workspace(measure *m, size_t *most, size_t bytes) {
 static cm_status count_call(cm_stream *stream, cm_call *call) {
     measure *m = stream->backend->state;
     const size_t bytes = m->kind.stream_bytes + (m->kind.workspace ? cm_align(m->kind.workspace(call)) : 0);
-    if (!stream->state) CM_TRY(cm_alloc(&stream->state, 1, sizeof(lane), "a plan of memory"));
-    lane *l = stream->state;
-    count_workspace(m, &l->bytes[0], bytes);
-    count_workspace(m, &l->bytes[call->lane], bytes);
+    if (!stream->state) CM_TRY(cm_alloc(&stream->state, 1, sizeof(taken), "a plan of memory"));
+    taken *t = stream->state;
+    count_workspace(m, &t->bytes[0], bytes);
+    count_workspace(m, &t->bytes[call->lane], bytes);
     return CM_OK;
 }
 
 static void uncount_stream(cm_stream *stream) {
-    const lane *l = stream->state;
+    const taken *t = stream->state;
     measure *m = stream->backend->state;
-    for (int i = 0; l && i <= CM_CALL_LANES; i++) __atomic_fetch_sub(&m->streams, l->bytes[i], __ATOMIC_RELAXED);
+    for (int i = 0; t && i <= CM_CALL_LANES; i++) __atomic_fetch_sub(&m->streams, t->bytes[i], __ATOMIC_RELAXED);
     free(stream->state);
 }
 
