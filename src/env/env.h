@@ -215,8 +215,9 @@ bool cm_env_is_library(const char *name);
  * another version. */
 cm_status cm_env_open_library(const char *path, const cm_env_def **out) CM_MUST_USE;
 
-/* Plays `steps` random steps and holds the row to what stands here: numbers that are finite and within their shape,
- * something legal until the end, players that exist, nothing written behind an array, randomness from `random` alone.
+/* Plays `steps` random steps and holds the row to what stands here: actions' names of 1..15 characters, numbers that
+ * are finite and within their shape, something legal until the end, players that exist, nothing written behind an
+ * array, randomness from `random` alone.
  * Errors: CM_ERR_INPUT says which function of the row broke what. */
 cm_status cm_env_try(const cm_env *env, int steps) CM_MUST_USE;
 

@@ -8,6 +8,7 @@
 #include "env/env.h"
 
 enum { GUARD = 1 << 14, MARK = 0xA5 }; /* bytes behind each array that must stay as they are */
+enum { NAME_BYTES = 16 };              /* that callers of cm_env_action_name have room for */
 
 /* Two episodes of equal seeds and actions go on beside each other. */
 typedef struct trial {
@@ -77,6 +78,18 @@ static cm_status check_mask(trial *t) {
                    spec->name, legal, t->step, spec->max_legal);
 }
 
+static cm_status check_names(const cm_env *env) {
+    char name[4 * NAME_BYTES];
+    for (int a = 0; a < env->spec.actions; a++) {
+        cm_env_action_name(env, a, name, sizeof name);
+        const size_t length = strnlen(name, sizeof name);
+        if (length < 1 || length >= NAME_BYTES)
+            return cm_fail(CM_ERR_INPUT, "%s: its action_name names action %d by %zu characters; must be 1..%d",
+                           env->spec.name, a, length, NAME_BYTES - 1);
+    }
+    return CM_OK;
+}
+
 /* Randomness from elsewhere would make runs that nobody can repeat. */
 static cm_status fail_twin(const trial *t) {
     return cm_fail(CM_ERR_INPUT, "%s: episodes of equal seeds and actions differ (step %d): draw from `random` alone",
@@ -136,6 +149,7 @@ static cm_status open_trial(trial *t) {
 
 cm_status cm_env_try(const cm_env *env, int steps) {
     trial t = {.env = env};
+    CM_TRY(check_names(env));
     cm_status status = open_trial(&t);
     if (status == CM_OK) status = play(&t, steps);
     free(t.state);

@@ -28,7 +28,9 @@ typedef enum fault {
     SHORT_OBSERVATION,
     LONG_OBSERVATION,
     NOTHING_LEGAL,
-    MASK_2
+    MASK_2,
+    NO_ACTION_NAME,
+    LONG_ACTION_NAME
 } fault;
 
 typedef struct walk {
@@ -90,6 +92,11 @@ static void picture(const cm_env_params *params, const void *rules, char *text, 
     cm_picture_line(text, size, "%d", (int)((const walk *)rules)->cell);
 }
 
+static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
+    (void)params;
+    cm_name_pick(text, size, action == 0 ? "left" : now == NO_ACTION_NAME ? "" : "to the right hand");
+}
+
 static cm_status try_with(fault what) {
     cm_env env;
     cm_env_def row = {.name = "walk",
@@ -101,6 +108,7 @@ static cm_status try_with(fault what) {
                       .legal = legal,
                       .picture = picture};
     if (what == PLAYER_2) row.to_play = to_play;
+    if (what == NO_ACTION_NAME || what == LONG_ACTION_NAME) row.action_name = action_name;
     if (what == NO_DESCRIBE) row.describe = NULL;
     if (what == NO_NAME) row.name = NULL;
     now = what;
@@ -134,7 +142,9 @@ START_TEST(every_fault_is_named_with_its_function) {
                  {SHORT_OBSERVATION, "walk: its observe leaves number 2 of 3 out, or sets it to nan (step 1)"},
                  {LONG_OBSERVATION, "walk: its observe writes more than the 3 numbers of its shape"},
                  {NOTHING_LEGAL, "walk: its legal allows 0 actions (step 6); must be 1..2 until the episode ends"},
-                 {MASK_2, "walk: its legal sets action 0 to 2 (step 6); must be 0 or 1"}};
+                 {MASK_2, "walk: its legal sets action 0 to 2 (step 6); must be 0 or 1"},
+                 {NO_ACTION_NAME, "walk: its action_name names action 1 by 0 characters; must be 1..15"},
+                 {LONG_ACTION_NAME, "walk: its action_name names action 1 by 17 characters; must be 1..15"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         must_equal(try_with(cases[i].what), CM_ERR_INPUT);
         must_msg(strcmp(cm_error_message(), cases[i].says) == 0, "%s", cm_error_message());
