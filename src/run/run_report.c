@@ -191,7 +191,7 @@ static void list_waits(const cm_replay_options *m, char *text, size_t size) {
                  {(double)m->min_memory_steps, "steps (min_memory_steps)"}};
     size_t used = 0;
     for (int i = 0; i < 3; i++) {
-        if (waits[i].least <= 0.0 && (i < 2 || used > 0)) continue;
+        if ((i < 2 || used > 0) && waits[i].least <= 0.0) continue;
         used +=
             (size_t)snprintf(text + used, size - used, "%s%.0f %s", used ? " and " : "", waits[i].least, waits[i].what);
     }
