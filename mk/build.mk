@@ -98,9 +98,9 @@ $(REHEARSAL)/libcuda.so.1: tests/modules/gpu_driver.c src/device/cuda/driver.h $
 $(REHEARSAL)/libnccl.so.2: tests/modules/nccl.c src/distributed/nccl.h $(BUILD)/flags.stamp
 	$(call say,CC,$@)
 	$(SHARED_TEST) $< -o $@
-$(REHEARSAL)/lib/cumind_cuda.so: tests/modules/far_gpu.c $(addprefix tests/support/,far.c tree_cpu.c lanes.c compiled.c far.h lanes.h) $(PTX_SRC) $(BUILD)/libcumind.a
+$(REHEARSAL)/lib/cumind_cuda.so: tests/modules/far_gpu.c $(addprefix tests/support/,far.c tree_cpu.c lanes.c compiled.c far.h lanes.h) $(PTX_SRC) $(BUILD)/libcumind.a mk/module.map
 	$(call say,CC,$@)
-	$(SHARED_TEST) $(filter %.c,$^) -o $@ -lm
+	$(SHARED_TEST) -Wl,--version-script=mk/module.map $(filter %.c,$^) -o $@ -lm
 $(REHEARSAL)/cumind $(REHEARSAL)/benchmark_gpu: $(REHEARSAL)/%: $(BUILD)/%
 	@mkdir -p $(@D) && cp -f $< $@
 $(REHEARSAL)/test_recorded: $(BUILD)/tests/trainer/test_recorded
