@@ -54,7 +54,7 @@ static cm_status check_folder(char *note, size_t size) {
 }
 
 static cm_status check_configuration(char *note, size_t size) {
-    const char *path = cm_file_exists("configuration.json") ? "configuration.json" : NULL;
+    const char *path = cm_file_is_named("configuration.json") ? "configuration.json" : NULL;
     cm_configuration configuration;
     cm_config *config = NULL;
     CM_TRY(cm_configuration_load(path, NULL, 0, &configuration, &config));

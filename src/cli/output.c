@@ -48,7 +48,7 @@ static cm_status read_all(const cm_arguments *arguments, cm_config *config, cm_c
                           const char *first) {
     const char *path = cm_argument(arguments, "--config");
     if (first) CM_TRY(read_file(config, first));
-    if (!first && !path && cm_file_exists(standard_file)) path = standard_file;
+    if (!first && !path && cm_file_is_named(standard_file)) path = standard_file;
     if (path) CM_TRY(read_file(config, path));
     CM_TRY(cm_cli_assign(arguments, config));
     return cm_configuration_finish(config, configuration);

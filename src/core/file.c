@@ -34,6 +34,17 @@ static cm_status folder_of(const char *path, char *out) {
 
 /* --- reading --- */
 
+/* A link that leads nowhere is not a missing file: the name stands there. */
+static cm_status fail_open(const char *path) {
+    char target[PATH_MAX];
+    const int why = errno;
+    const ssize_t length = readlink(path, target, sizeof target);
+    if (why == ENOENT && length > 0)
+        return cm_fail(CM_ERR_IO, "%s: is a link to %.*s, which is not there", path, (int)length, target);
+    errno = why;
+    return fail_io(path, "open");
+}
+
 static cm_status read_open_file(int file, const char *path, size_t limit, char **data, size_t *size) {
     struct stat about;
     if (fstat(file, &about) != 0) return fail_io(path, "read");
@@ -62,7 +73,7 @@ static cm_status read_open_file(int file, const char *path, size_t limit, char *
 cm_status cm_file_read(const char *path, size_t limit, char **data, size_t *size) {
     *data = NULL, *size = 0;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a named pipe must not block before it is refused */
-    if (file < 0) return fail_io(path, "open");
+    if (file < 0) return fail_open(path);
     cm_status status = read_open_file(file, path, limit < SIZE_MAX ? limit : SIZE_MAX - 1, data, size);
     close(file);
     return status;
@@ -189,6 +200,11 @@ cm_status cm_file_link_or_copy(const char *from, const char *to) {
 bool cm_file_exists(const char *path) {
     struct stat about;
     return stat(path, &about) == 0;
+}
+
+bool cm_file_is_named(const char *path) {
+    struct stat about;
+    return lstat(path, &about) == 0;
 }
 
 bool cm_file_is_directory(const char *path) {

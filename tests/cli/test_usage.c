@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/file.h"
 #include "env/env.h"
@@ -191,6 +192,16 @@ START_TEST(configuration_here_is_used_without_being_named) {
 }
 END_TEST
 
+START_TEST(configuration_here_that_is_a_link_to_nothing_is_not_passed_over) {
+    char link[128];
+    snprintf(link, sizeof link, "%s/configuration.json", cm_test_folder);
+    ck_assert_int_eq(symlink("gone.json", link), 0);
+    expect_error("train", 2, "configuration.json: is a link to gone.json, which is not there");
+    run("doctor");
+    ck_assert_msg(strstr(result.out, "is a link to gone.json"), "%s", result.out);
+}
+END_TEST
+
 START_TEST(written_configuration_reads_back_the_same) {
     static char c[1 << 16], d[1 << 16];
     run("config --set batch_size=96 --write c.json");
@@ -321,6 +332,7 @@ int main(void) {
     tcase_add_test(tests, no_arguments_print_help_and_exit_2);
     tcase_add_test(tests, broken_configuration_names_file_and_line);
     tcase_add_test(tests, configuration_here_is_used_without_being_named);
+    tcase_add_test(tests, configuration_here_that_is_a_link_to_nothing_is_not_passed_over);
     tcase_add_test(tests, written_configuration_reads_back_the_same);
     tcase_add_test(tests, search_prints_its_tree_and_checks_it);
     tcase_add_test(tests, search_of_a_foreign_file_is_exit_2);

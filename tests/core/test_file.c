@@ -143,6 +143,16 @@ START_TEST(what_cannot_be_read_or_written_is_named) {
 }
 END_TEST
 
+START_TEST(a_link_that_leads_nowhere_is_named_with_its_target) {
+    char *data;
+    size_t size;
+    ck_assert_int_eq(symlink("moved/away", in("link")), 0);
+    ck_assert(cm_file_is_named(in("link")) && !cm_file_exists(in("link")) && !cm_file_is_named(in("none")));
+    ck_assert_int_eq(cm_file_read(in("link"), 100, &data, &size), CM_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "/link: is a link to moved/away, which is not there"));
+}
+END_TEST
+
 START_TEST(folder_without_permission_is_refused_and_untouched) {
     if (geteuid() == 0) { /* permissions do not bind root: another user tries */
         ck_assert_int_eq(chmod(cm_test_folder, 0755), 0);
@@ -237,6 +247,7 @@ int main(void) {
     tcase_add_test(c, abandoned_file_leaves_the_old_one);
     tcase_add_test(c, write_that_runs_out_of_room_changes_nothing);
     tcase_add_test(c, what_cannot_be_read_or_written_is_named);
+    tcase_add_test(c, a_link_that_leads_nowhere_is_named_with_its_target);
     tcase_add_test(c, folder_without_permission_is_refused_and_untouched);
     tcase_add_test(c, folders_are_made_with_parents_and_removed_with_all_in_them);
     tcase_add_test(c, link_shares_the_file_and_never_replaces_one);
