@@ -128,7 +128,8 @@ typedef struct plan {
     bool oversubscribe;
 } plan;
 
-/* The command line of a rank: that of the user without what is said to us, with threads for its share. */
+/* The command line of a rank: that of the user without what is said to us, with threads for its share. We have warned
+ * of the configuration. */
 static cm_status make_command(const cm_arguments *a, char *threads, char ***out) {
     static const char *const ours[] = {"--num-devices", "--json", "--threads"};
     char **argv;
@@ -147,6 +148,8 @@ static cm_status make_command(const cm_arguments *a, char *threads, char ***out)
     }
     argv[count++] = "--threads";
     argv[count++] = threads;
+    argv[count++] = "--set";
+    argv[count++] = "log_level=error";
     *out = argv;
     return CM_OK;
 }
@@ -254,12 +257,14 @@ static cm_status make_plan(const cm_arguments *a, plan *p) {
     cm_config *config = NULL;
     cm_backend *backend = NULL;
     cm_comm one;
+    cm_dtype compute;
     char no_gpu[CM_SESSION_WHY];
     *p = (plan){.oversubscribe = cm_argument_given(a, "--oversubscribe")};
     cm_comm_single(&one);
     CM_TRY(cm_cli_configuration(a, &configuration, &config));
     cm_config_destroy(config);
     cm_status status = cm_session_backend(&configuration.run, &one, no_gpu, &backend);
+    if (status == CM_OK) status = cm_session_dtype(&configuration.run, backend, &compute);
     if (status == CM_OK) status = choose_ranks(a, backend, p);
     cm_backend_close(backend);
     return status == CM_OK ? check_ranks(&configuration, p) : status;

@@ -44,25 +44,33 @@ static cm_status read_file(cm_config *config, const char *path) {
     return status == CM_ERR_IO ? cm_fail(CM_ERR_INPUT, "%s", cm_error_message()) : status;
 }
 
-static cm_status read_all(const cm_arguments *arguments, cm_config *config, cm_configuration *configuration,
-                          const char *first) {
+/* `first`: the file of a run, NULL without one. */
+static cm_status read_all(const cm_arguments *arguments, cm_config *config, const char *first) {
     const char *path = cm_argument(arguments, "--config");
     if (first) CM_TRY(read_file(config, first));
+    cm_config_mark_known(config);
     if (!first && !path && cm_file_is_named(standard_file)) path = standard_file;
     if (path) CM_TRY(read_file(config, path));
-    CM_TRY(cm_cli_assign(arguments, config));
-    return cm_configuration_finish(config, configuration);
+    return cm_cli_assign(arguments, config);
+}
+
+/* A run's own values have been warned of when it began, so that those of a run that is only looked at are not. */
+static cm_status finish(const cm_arguments *arguments, cm_config *config, cm_configuration *configuration,
+                        bool is_new) {
+    const cm_log_level level = arguments->is_mute ? CM_ERROR : (cm_log_level)configuration->run.log_level;
+    cm_log_set_level(is_new || cm_argument_given(arguments, "--resume") ? level : CM_ERROR);
+    cm_status status = cm_configuration_finish(config, configuration);
+    cm_log_set_level(level);
+    return status;
 }
 
 static cm_status load(const cm_arguments *arguments, const char *first, cm_configuration *configuration,
                       cm_config **config) {
     CM_TRY(cm_configuration_create(configuration, config));
-    if (first) cm_log_set_level(CM_ERROR); /* a run's own file has been warned of when the run began */
-    cm_status status = read_all(arguments, *config, configuration, first);
-    if (status == CM_OK) {
-        cm_log_set_level((cm_log_level)configuration->run.log_level);
-        return CM_OK;
-    }
+    if (arguments->is_mute) cm_log_set_level(CM_ERROR);
+    cm_status status = read_all(arguments, *config, first);
+    if (status == CM_OK) status = finish(arguments, *config, configuration, !first);
+    if (status == CM_OK) return CM_OK;
     cm_config_destroy(*config);
     *config = NULL;
     return status;
@@ -82,11 +90,12 @@ cm_status cm_cli_run_configuration(const cm_arguments *arguments, const char *ru
 
 /* The folder that the configuration here keeps runs in. */
 static cm_status find_root(const cm_arguments *arguments, char root[CM_OPTION_TEXT]) {
-    const cm_arguments bare = {.command = arguments->command};
+    const cm_arguments bare = {.command = arguments->command, .is_mute = true};
     cm_configuration configuration;
     cm_config *config = NULL;
     CM_TRY(cm_cli_configuration(&bare, &configuration, &config));
     snprintf(root, CM_OPTION_TEXT, "%s", configuration.run.checkpoint_root_dir);
+    cm_log_set_level((cm_log_level)configuration.run.log_level);
     cm_config_destroy(config);
     return CM_OK;
 }

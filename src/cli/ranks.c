@@ -16,9 +16,10 @@ enum { MOST_RANKS = 4096, WAIT_SECONDS = 5 };
 static cm_status read_configuration(const cm_arguments *arguments, cm_configuration *configuration) {
     const char *run = cm_argument(arguments, "--resume");
     cm_config *config = NULL;
-    cm_log_set_level(CM_ERROR); /* rank 0 will warn */
-    CM_TRY(run ? cm_cli_run_configuration(arguments, run, configuration, &config)
-               : cm_cli_configuration(arguments, configuration, &config));
+    cm_arguments mute = *arguments;
+    mute.is_mute = true; /* rank 0 will warn */
+    CM_TRY(run ? cm_cli_run_configuration(&mute, run, configuration, &config)
+               : cm_cli_configuration(&mute, configuration, &config));
     cm_config_destroy(config);
     return CM_OK;
 }
@@ -40,7 +41,7 @@ static cm_status launch(cm_arguments *arguments, int ranks, cm_cli_ranks *out) {
     return cm_launch_run(&job, &arguments->verdict);
 }
 
-static cm_status join(const cm_arguments *arguments, const cm_launch_found *found, cm_comm *comm) {
+static cm_status join(cm_arguments *arguments, const cm_launch_found *found, cm_comm *comm) {
     cm_configuration configuration;
     CM_TRY(cm_launch_check_found(found));
     CM_TRY(read_configuration(arguments, &configuration));
@@ -55,7 +56,7 @@ static cm_status join(const cm_arguments *arguments, const cm_launch_found *foun
             found->launcher, found->ranks, comm->size);
     }
     CM_TRY(cm_launch_bind(comm));
-    cm_log_set_level(comm->rank == 0 ? CM_INFO : CM_ERROR);
+    arguments->is_mute = comm->rank > 0;
     return CM_OK;
 }
 

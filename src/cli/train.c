@@ -62,10 +62,7 @@ static cm_status train_with(cm_arguments *arguments, const cm_run_request *reque
     cm_progress_style style = cm_cli_style(arguments);
     style.interval = request->configuration->run.log_interval;
     if (ranks.comm.size > 1) style.tty = style.colour = false; /* it is the launcher that writes to the terminal */
-    if (ranks.comm.rank > 0) {
-        style.quiet = true, style.json = false;
-        cm_log_set_level(CM_ERROR);
-    }
+    if (ranks.comm.rank > 0) style.quiet = true, style.json = false;
     cm_progress *progress = NULL;
     CM_TRY(cm_progress_create(&style, &progress));
     if (!request->resume && !cm_argument_given(arguments, "--config"))
@@ -120,7 +117,7 @@ static cm_status resume(cm_arguments *arguments, const char *run) {
             return cm_fail(CM_ERR_INPUT, "--resume goes on with a run: %s belongs to new ones", others[i]);
         }
     }
-    cm_arguments bare = {.command = arguments->command};
+    cm_arguments bare = {.command = arguments->command, .is_mute = true};
     cm_configuration configuration;
     cm_config *before = NULL;
     cm_run_result result;

@@ -119,6 +119,7 @@ static void keep(cm_config_entry *entry, const cm_value *value, cm_config_source
     if (source < entry->source) return;
     memcpy(entry->member, value, entry->row->size);
     entry->source = source;
+    entry->is_known = false;
     snprintf(entry->origin, sizeof entry->origin, "%s", origin);
 }
 
@@ -266,10 +267,20 @@ bool cm_config_is_chosen(const cm_config *config, const char *key) {
     return cm_config_find(config, key, &entry) == CM_OK && is_chosen(entry);
 }
 
+void cm_config_mark_known(cm_config *config) {
+    for (int i = 0; i < config->count; i++) config->entry[i].is_known = true;
+}
+
+static void warn_entry(const cm_config_entry *entry, const char *text) {
+    if (entry->is_known) return;
+    cm_log(CM_WARNING, "%s: %s.%s%s", entry->origin, entry->row->section, entry->row->key, text);
+}
+
 /* A warning if the value was given and differs from the default. */
-static void warn_entry(const cm_config_entry *entry, const char *why) {
-    const cm_option *row = entry->row;
-    if (is_chosen(entry)) cm_log(CM_WARNING, "%s: %s.%s has no effect: %s", entry->origin, row->section, row->key, why);
+static void warn_idle(const cm_config_entry *entry, const char *why) {
+    char text[512];
+    snprintf(text, sizeof text, " has no effect: %s", why);
+    if (is_chosen(entry)) warn_entry(entry, text);
 }
 
 void cm_config_warn_idle(const cm_config *config) {
@@ -277,24 +288,23 @@ void cm_config_warn_idle(const cm_config *config) {
         const cm_config_entry *entry = &config->entry[i];
         const char *why =
             entry->source != CM_FROM_DEFAULT && entry->row->idle ? entry->row->idle(entry->options) : NULL;
-        if (why) warn_entry(entry, why);
+        if (why) warn_idle(entry, why);
     }
 }
 
 void cm_config_warn_key(const cm_config *config, const char *key, const char *why) {
     cm_config_entry *entry;
-    if (cm_config_find(config, key, &entry) == CM_OK) warn_entry(entry, why);
+    if (cm_config_find(config, key, &entry) == CM_OK) warn_idle(entry, why);
 }
 
 void cm_config_warn(const cm_config *config, const char *key, const char *format, ...) {
-    char text[512];
+    char text[512] = ": ";
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(text + 2, sizeof text - 2, format, arguments);
     va_end(arguments);
     cm_config_entry *entry;
-    if (cm_config_find(config, key, &entry) != CM_OK) return;
-    cm_log(CM_WARNING, "%s: %s.%s: %s", entry->origin, entry->row->section, entry->row->key, text);
+    if (cm_config_find(config, key, &entry) == CM_OK) warn_entry(entry, text);
 }
 
 cm_status cm_config_fail(const cm_config *config, const char *key, const char *format, ...) {

@@ -60,6 +60,9 @@ void cm_config_derive(cm_config *config, const char *key, const char *because);
 /* For each group of alternatives: members of lower precedence than the highest one given become 0. */
 void cm_config_resolve_groups(cm_config *config);
 
+/* Of the values taken so far nothing is warned of any more: that has been done. Values taken later are new. */
+void cm_config_mark_known(cm_config *config);
+
 /* One warning per value that was given, differs from the default, and has no effect (cm_option.idle). */
 void cm_config_warn_idle(const cm_config *config);
 

@@ -490,6 +490,23 @@ static double number_in(const char *key) {
     return strtod(at + strlen(quoted), NULL);
 }
 
+START_TEST(what_is_warned_of_is_said_once_and_of_the_process_that_trains) {
+    static const char configuration[] = "{\"Training\": {\"momentum\": 0.5}}";
+    char path[128];
+    snprintf(path, sizeof path, "%s/configuration.json", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, configuration, sizeof configuration - 1), CM_OK);
+    expect_ok("train --quiet --run warned" SMALL);
+    cm_program_expect_line(result.err, "configuration.json:1: Training.momentum has no effect");
+    expect_ok("train --quiet --run mute --set log_level=error" SMALL);
+    ck_assert_str_eq(result.err, "");
+    expect_ok("eval --run warned --episodes 2 --set gumbel_scale=2");
+    ck_assert_str_eq(result.err, "");
+    expect_ok("train --quiet --resume warned --env-steps 2048 --set goal_return=3");
+    cm_program_expect_line(result.err, "--set: Evaluation.goal_return has no effect");
+    ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
 START_TEST(run_without_its_flag_is_understood) {
     expect_exit("eval ref", 2, "unexpected argument \"ref\"; did you mean --run ref?");
     expect_exit("train ref", 2, "unexpected argument \"ref\"; did you mean --resume ref?");
@@ -687,6 +704,7 @@ int main(void) {
     tcase_add_test(tests, memory_that_is_not_there_is_named_with_the_keys_to_lower);
     tcase_add_test(tests, new_run_starts_from_old_weights);
     tcase_add_test(tests, damaged_checkpoint_is_named_with_the_newest_intact_one);
+    tcase_add_test(tests, what_is_warned_of_is_said_once_and_of_the_process_that_trains);
     tcase_add_test(tests, run_without_its_flag_is_understood);
     tcase_add_test(tests, run_whose_checkpoints_are_gone_does_not_begin_anew);
     tcase_add_test(tests, fixed_key_that_was_changed_by_hand_is_found_out);

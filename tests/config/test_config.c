@@ -314,6 +314,19 @@ START_TEST(key_without_effect_is_a_warning_unless_it_has_its_default) {
 }
 END_TEST
 
+START_TEST(known_values_are_not_warned_of_again_and_new_ones_are) {
+    ck_assert_int_eq(parse("{\"Search\": {\"weight\": 3}}"), CM_OK);
+    cm_config_mark_known(config);
+    cm_config_warn_idle(config);
+    cm_config_warn(config, "weight", "is %d", 3);
+    ck_assert_str_eq(warnings, "");
+    ck_assert_int_eq(cm_config_set(config, "weight=4"), CM_OK);
+    cm_config_warn_idle(config);
+    cm_config_warn(config, "weight", "is %d", 4);
+    ck_assert_str_eq(warnings, "--set: Search.weight has no effect: policy is puct\n--set: Search.weight: is 4\n");
+}
+END_TEST
+
 START_TEST(explain_tells_meaning_range_default_value_and_origin) {
     char *text;
     ck_assert_int_eq(cm_config_set(config, "weight=3"), CM_OK);
@@ -421,6 +434,7 @@ int main(void) {
     tcase_add_test(c, set_takes_bare_words_and_lists_and_names_what_it_refuses);
     tcase_add_test(c, alternative_given_sets_those_of_lower_precedence_to_0);
     tcase_add_test(c, key_without_effect_is_a_warning_unless_it_has_its_default);
+    tcase_add_test(c, known_values_are_not_warned_of_again_and_new_ones_are);
     tcase_add_test(c, explain_tells_meaning_range_default_value_and_origin);
     tcase_add_test(c, manual_has_every_key_once_and_does_not_depend_on_values);
     tcase_add_test(c, compare_lists_what_differs_and_whether_it_may);

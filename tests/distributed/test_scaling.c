@@ -88,6 +88,14 @@ START_TEST(the_table_has_a_row_per_number_of_ranks_and_nothing_is_left_behind) {
 }
 END_TEST
 
+START_TEST(a_warning_of_the_configuration_is_said_once) {
+    if (!cm_program_has_mpi()) return;
+    cm_program_run(cm_test_folder, SMALL "--set warmup_steps=60", &output);
+    ck_assert_msg(output.status == 0, "%s", output.err);
+    cm_program_expect_line(output.err, "warning: --set: Training.warmup_steps: the run makes about 8 updates");
+}
+END_TEST
+
 START_TEST(what_cannot_be_shared_or_started_is_one_line) {
     static const struct {
         const char *arguments, *says;
@@ -108,6 +116,7 @@ int main(void) {
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, one_and_two_ranks_make_the_same_training_and_two_sum_gradients);
     tcase_add_test(tc, the_table_has_a_row_per_number_of_ranks_and_nothing_is_left_behind);
+    tcase_add_test(tc, a_warning_of_the_configuration_is_said_once);
     tcase_add_test(tc, what_cannot_be_shared_or_started_is_one_line);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
