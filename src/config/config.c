@@ -292,6 +292,24 @@ void cm_config_warn_idle(const cm_config *config) {
     }
 }
 
+static void warn_unusual(const cm_config_entry *entry) {
+    char usual[96], text[256];
+    const cm_option *row = entry->row;
+    const double value = cm_value_number(row, entry->member);
+    cm_value_usual_text(row, usual, sizeof usual);
+    if (*usual == '\0' || (value >= row->usual[0] && value <= row->usual[1])) return;
+    snprintf(text, sizeof text, ": %g is far from what is usual, %s", value, usual);
+    warn_entry(entry, text);
+}
+
+void cm_config_warn_unusual(const cm_config *config) {
+    for (int i = 0; i < config->count; i++) {
+        const cm_config_entry *entry = &config->entry[i];
+        const bool is_idle = entry->row->idle && entry->row->idle(entry->options);
+        if (entry->source != CM_FROM_DEFAULT && !is_idle) warn_unusual(entry);
+    }
+}
+
 void cm_config_warn_key(const cm_config *config, const char *key, const char *why) {
     cm_config_entry *entry;
     if (cm_config_find(config, key, &entry) == CM_OK) warn_idle(entry, why);

@@ -69,6 +69,9 @@ void cm_config_warn_idle(const cm_config *config);
 /* The same for one key, where the reason lies in another module's options. */
 void cm_config_warn_key(const cm_config *config, const char *key, const char *why);
 
+/* One warning per number that was given and lies outside what is usual (cm_option.usual), unless it is idle. */
+void cm_config_warn_unusual(const cm_config *config);
+
 /* A warning of "ORIGIN: SECTION.KEY: " and a printf message; for values that are legal and cannot work. */
 void cm_config_warn(const cm_config *config, const char *key, const char *format, ...) CM_PRINTF(3, 4);
 

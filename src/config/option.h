@@ -49,6 +49,7 @@ typedef struct cm_option {
     cm_option_type type;
     const char *standard; /* default, as it would be written in JSON (words and strings without quotes) */
     double min, max;      /* bounds, included; of numbers and extents                                   */
+    double usual[2];      /* of numbers: a value that is given and lies outside is warned of; 0, 0: any */
     const char *help;     /* sentences for the user                                                     */
     const char *choices;  /* words of an ENUM, separated by '|'                                         */
     size_t offset, size;  /* of the member in the module's struct                                       */

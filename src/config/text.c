@@ -120,7 +120,7 @@ cm_status cm_config_explain(const cm_config *config, const char *key, char **tex
     cm_config_entry *entry;
     FILE *out;
     size_t size;
-    char range[512], standard[CM_OPTION_JSON], value[CM_OPTION_JSON];
+    char range[512], usual[96], standard[CM_OPTION_JSON], value[CM_OPTION_JSON];
     *text = NULL;
     if (cm_config_is_section(config, key)) return explain_section(config, key, text);
     CM_TRY(cm_config_find(config, key, &entry));
@@ -131,7 +131,9 @@ cm_status cm_config_explain(const cm_config *config, const char *key, char **tex
     member_text(row, entry->member, value);
     CM_TRY(begin_text(text, &size, &out));
     fprintf(out, "%s.%s\n  %s\n", row->section, row->key, row->help);
-    fprintf(out, "  range    %s\n  default  %s\n  value    %s (%s)\n", range, standard, value, entry->origin);
+    cm_value_usual_text(row, usual, sizeof usual);
+    fprintf(out, "  range    %s%s%s\n  default  %s\n  value    %s (%s)\n", range, *usual ? "; usually " : "", usual,
+            standard, value, entry->origin);
     if (row->group) {
         fputs("  one of   ", out);
         print_group(out, config, row->group, "");
@@ -153,7 +155,7 @@ static void print_cell(FILE *out, const char *text) {
 }
 
 static void print_section(FILE *out, const cm_config *config, int first) {
-    char cell[600], value[CM_OPTION_JSON];
+    char cell[600], usual[96], value[CM_OPTION_JSON];
     fprintf(out, "\n## %s\n\n| key | value | default | what it does |\n|---|---|---|---|\n",
             config->entry[first].row->section);
     for (int i = first; i < config->count && (i == first || !starts_section(config, i)); i++) {
@@ -161,6 +163,8 @@ static void print_section(FILE *out, const cm_config *config, int first) {
         snprintf(cell, sizeof cell, "`%s`%s", row->key, row->flags & CM_OPTION_RESUME ? " *" : "");
         print_cell(out, cell);
         cm_value_range_text(row, cell, sizeof cell);
+        cm_value_usual_text(row, usual, sizeof usual);
+        if (*usual) snprintf(cell + strlen(cell), sizeof cell - strlen(cell), "; usually %s", usual);
         print_cell(out, cell);
         standard_text(row, value);
         snprintf(cell, sizeof cell, "`%s`", value);
@@ -196,7 +200,9 @@ cm_status cm_config_manual(const cm_config *config, char **text) {
         "(`--config FILE`), the default. The file is JSON, one object per section; CuMind's `configuration.json` is "
         "accepted as it is. `cumind config` prints the effective configuration, `cumind config --explain KEY` one key "
         "with the origin of its value.\n\n"
-        "Keys marked * may change when a run is resumed; the others are fixed for a run.\n",
+        "Keys marked * may change when a run is resumed; the others are fixed for a run. A number far from what is "
+        "usual "
+        "is taken, with a warning.\n",
         out);
     for (int i = 0; i < config->count; i++)
         if (starts_section(config, i)) print_section(out, config, i);

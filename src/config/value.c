@@ -51,6 +51,13 @@ static void bounds_text(const cm_option *row, const char *noun, char *out, size_
     }
 }
 
+void cm_value_usual_text(const cm_option *row, char *out, size_t size) {
+    char low[40], high[40];
+    number_text(row->usual[0], low);
+    number_text(row->usual[1], high);
+    snprintf(out, size, row->usual[1] > row->usual[0] ? "%s..%s" : "", low, high);
+}
+
 static void choices_text(const cm_option *row, char *out, size_t size) {
     char word[64];
     size_t used = (size_t)snprintf(out, size, "one of");
@@ -207,6 +214,15 @@ void cm_value_write(const cm_option *row, const void *member, cm_json_writer *wr
         choice_word(row->choices, *(const int *)member, word, sizeof word);
         cm_json_put_string(writer, key, word);
         return;
+    }
+}
+
+double cm_value_number(const cm_option *row, const void *member) {
+    switch (row->type) {
+    case CM_OPTION_INT: return *(const int *)member;
+    case CM_OPTION_INT64: return (double)*(const int64_t *)member;
+    case CM_OPTION_DOUBLE: return *(const double *)member;
+    default: return (double)NAN;
     }
 }
 

@@ -32,6 +32,12 @@ void cm_value_write(const cm_option *row, const void *member, cm_json_writer *wr
 /* True if the member is 0, false or the first choice. */
 bool cm_value_is_zero(const cm_option *row, const void *member);
 
+/* The member as a number; NaN if it is none. */
+double cm_value_number(const cm_option *row, const void *member);
+
+/* The bounds of what is usual, "1e-06..0.3"; "" if the row has none. */
+void cm_value_usual_text(const cm_option *row, char *out, size_t size);
+
 /* Kind and range for people: "integer, 1..65536", "number, at least 0", "one of \"ce\", \"kl\"". */
 void cm_value_range_text(const cm_option *row, char *out, size_t size);
 

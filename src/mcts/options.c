@@ -45,9 +45,11 @@ static const char *unless_completed(const void *options) {
 const cm_option cm_mcts_option_rows[] = {
     CM_OPTION(INT, num_simulations, SECTION, "8", 1, 65536, "Simulations per move. More is stronger and slower."),
     CM_OPTION(DOUBLE, c_puct, SECTION, "1.25", 0, 1000,
-              "Weight of the prior against the value in the selection (pb_c_init of the papers).", .idle = if_gumbel),
+              "Weight of the prior against the value in the selection (pb_c_init of the papers).", .usual = {0.25, 10},
+              .idle = if_gumbel),
     CM_OPTION(DOUBLE, dirichlet_alpha, SECTION, "0.3", 1e-3, 1000,
-              "Concentration of the root noise; smaller puts it on fewer actions.", .idle = if_gumbel),
+              "Concentration of the root noise; smaller puts it on fewer actions.", .usual = {0.01, 10},
+              .idle = if_gumbel),
     CM_OPTION(DOUBLE, exploration_fraction, SECTION, "0.25", 0, 1,
               "Share of the root noise in the root prior while training; 0: no noise.", .idle = if_gumbel),
     CM_OPTION(

@@ -283,6 +283,7 @@ cm_status cm_configuration_finish(cm_config *config, cm_configuration *configura
     CM_TRY(check_search(config, &configuration->mcts));
     CM_TRY(check_policy(config, configuration));
     cm_config_warn_idle(config);
+    cm_config_warn_unusual(config);
     warn_across(config, configuration);
     warn_of_search(config, configuration);
     warn_of_learning(config, configuration);

@@ -46,10 +46,10 @@ static const char *if_no_hidden_scale(const void *o) {
 
 const cm_option cm_trainer_option_rows[] = {
     CM_OPTION(INT, batch_size, SECTION, "128", 1, 1048576, "Positions in one update, over all ranks."),
-    CM_OPTION(DOUBLE, learning_rate, SECTION, "0.003", 1e-12, 1000, "Learning rate behind the warm-up.",
-              .flags = CM_OPTION_RESUME),
+    CM_OPTION(DOUBLE, learning_rate, SECTION, "0.003", 1e-12, 1, "Learning rate behind the warm-up.",
+              .usual = {1e-6, 0.3}, .flags = CM_OPTION_RESUME),
     CM_OPTION(DOUBLE, weight_decay, SECTION, "0.0001", 0, 10, "Decoupled decay with adamw, coupled with adam and sgd.",
-              .flags = CM_OPTION_RESUME),
+              .usual = {0, 0.1}, .flags = CM_OPTION_RESUME),
     CM_OPTION(
         INT64, target_update_frequency, SECTION, "0", 0, MAX_INT,
         "Updates between copies of the parameters to a target network, which then gives the bootstrap values; 0: no "
@@ -88,8 +88,8 @@ const cm_option cm_trainer_option_rows[] = {
               .choices = "constant|step|exponential|piecewise|cosine", .flags = CM_OPTION_RESUME),
     CM_OPTION(INT64, warmup_steps, SECTION, "50", 0, MAX_INT, "Updates over which the learning rate rises from 0.",
               .flags = CM_OPTION_RESUME),
-    CM_OPTION(DOUBLE, final_learning_rate, SECTION, "6e-05", 0, 1000, "Learning rate at the end of the cosine.",
-              .flags = CM_OPTION_RESUME, .idle = unless_cosine),
+    CM_OPTION(DOUBLE, final_learning_rate, SECTION, "6e-05", 0, 1, "Learning rate at the end of the cosine.",
+              .usual = {0, 0.3}, .flags = CM_OPTION_RESUME, .idle = unless_cosine),
     CM_OPTION(DOUBLE, decay_rate, SECTION, "0.1", 1e-9, 1, "Factor per decay_steps.", .flags = CM_OPTION_RESUME,
               .idle = unless_decaying),
     CM_OPTION(INT64, decay_steps, SECTION, "100000", 1, MAX_INT, "Updates per factor decay_rate.",

@@ -104,7 +104,7 @@ static const struct usage_case {
     {"train num_envs=8", "unexpected argument \"num_envs=8\"; did you mean --set num_envs=8?"},
     {"train -seed 8", "unknown flag -seed; did you mean --seed?"},
     {"evaluate", "unknown command \"evaluate\"; did you mean eval?"},
-    {"train --set learning_rate=.0e", "must be a number in 1e-12..1000, got \".0e\""},
+    {"train --set learning_rate=.0e", "must be a number in 1e-12..1, got \".0e\""},
     {"train mine.json", "unexpected argument \"mine.json\"; did you mean --config mine.json?"},
     {"benchmark graph --backend ref", "benchmark graph: backend ref records nothing"},
     {"benchmark tree surplus", "unexpected argument \"surplus\""},

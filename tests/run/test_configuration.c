@@ -13,10 +13,13 @@
 static cm_configuration c;
 static cm_config *config;
 static int warnings;
+static char warning[512]; /* the last one */
 
 static bool count_warning(void *context, cm_log_level level, const char *line) {
-    (void)context, (void)line;
-    warnings += level == CM_WARNING;
+    (void)context;
+    if (level != CM_WARNING) return true;
+    warnings++;
+    snprintf(warning, sizeof warning, "%s", line);
     return true;
 }
 
@@ -359,6 +362,37 @@ START_TEST(values_that_cannot_work_are_warned_of) {
 }
 END_TEST
 
+START_TEST(values_far_from_what_is_usual_are_warned_of_where_they_are_given) {
+    static const struct {
+        const char *value;
+        const char *says;
+    } rows[] = {{"learning_rate=0.5", "--set: Training.learning_rate: 0.5 is far from what is usual, 1e-06..0.3"},
+                {"learning_rate=1e-7", "--set: Training.learning_rate: 1e-07 is far from what is usual, 1e-06..0.3"},
+                {"weight_decay=0.2", "--set: Training.weight_decay: 0.2 is far from what is usual, 0..0.1"},
+                {"discount=0.5", "--set: Self-Play.discount: 0.5 is far from what is usual, 0.8..1"},
+                {"c_puct=100", "--set: MCTS.c_puct: 100 is far from what is usual, 0.25..10"},
+                {"learning_rate=0.3", ""},
+                {"discount=1", ""}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        warnings = 0, warning[0] = '\0';
+        assert_loads(NULL, rows[i].value, NULL);
+        ck_assert_str_eq(warning, rows[i].says);
+        ck_assert_int_eq(warnings, *rows[i].says != '\0');
+    }
+    warnings = 0;
+    assert_loads(NULL, "c_puct=100", "policy=gumbel_muzero"); /* it is not even used */
+    ck_assert_int_eq(warnings, 1);
+    ck_assert_ptr_nonnull(strstr(warning, "c_puct has no effect"));
+}
+END_TEST
+
+START_TEST(learning_rates_that_cannot_work_are_refused) {
+    ck_assert_int_eq(load(NULL, "learning_rate=10", NULL), CM_ERR_INPUT);
+    ck_assert_str_eq(cm_error_message(), "--set learning_rate=10: must be a number in 1e-12..1, got 10");
+    ck_assert_int_eq(load(NULL, "final_learning_rate=2", NULL), CM_ERR_INPUT);
+}
+END_TEST
+
 START_TEST(missing_file_is_an_error_that_names_it) {
     ck_assert_int_eq(load("/nonexistent/configuration.json", NULL, NULL), CM_ERR_IO);
     ck_assert_str_eq(cm_error_message(), "/nonexistent/configuration.json: cannot open: No such file or directory");
@@ -385,6 +419,8 @@ int main(void) {
     tcase_add_test(t, length_of_higher_precedence_than_the_goal_is_meant);
     tcase_add_test(t, keys_without_effect_are_warned_of);
     tcase_add_test(t, values_that_cannot_work_are_warned_of);
+    tcase_add_test(t, values_far_from_what_is_usual_are_warned_of_where_they_are_given);
+    tcase_add_test(t, learning_rates_that_cannot_work_are_refused);
     tcase_add_test(t, missing_file_is_an_error_that_names_it);
     suite_add_tcase(suite, t);
     return cm_test_main(suite);
