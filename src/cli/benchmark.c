@@ -117,7 +117,7 @@ static cm_status prepare(const cm_arguments *a, cm_comm *comm, cm_benchmark *b) 
     if (b->seconds <= 0.0) return cm_fail(CM_ERR_INPUT, "--seconds: must be more than 0");
     b->batch_given = cm_argument_given(a, "--batch");
     b->environment = environment ? environment : b->configuration.env.env_name;
-    CM_TRY(cm_pool_create(b->configuration.run.threads, &b->pool));
+    CM_TRY(cm_session_pool(b->configuration.run.threads, &b->pool));
     CM_TRY(open_backend(b, comm));
     return cm_session_dtype(&b->configuration.run, b->backend, &b->compute);
 }

@@ -236,6 +236,7 @@ static cm_status choose_ranks(const cm_arguments *a, const cm_backend *backend, 
     CM_TRY(cm_argument_int(a, "--num-devices", 1, MOST_RANKS, &most));
     CM_TRY(cm_argument_int(a, "--threads", 0, 1024, &threads));
     if (is_alone) CM_TRY(cm_session_check_devices(backend, (int)most, p->oversubscribe));
+    cm_session_warn_of_threads((int)threads);
     if (threads == 0) threads = share(processors, most);
     snprintf(p->threads, sizeof p->threads, "%d", (int)threads);
     p->devices = on_host ? share(processors, threads) : is_alone ? backend->devices : (int)most;

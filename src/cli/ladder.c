@@ -268,7 +268,7 @@ static cm_status run_ladder(cm_arguments *arguments) {
     CM_TRY(cm_contest_try_file("--svg", cm_argument(arguments, "--svg")));
     cm_interrupt_ends("ladder");
     cm_status status = enter_all(arguments, &list);
-    if (status == CM_OK) status = cm_pool_create((int)threads, &pool);
+    if (status == CM_OK) status = cm_session_pool((int)threads, &pool);
     if (status == CM_OK) status = play_ladder(arguments, &list, pool);
     close_all(&list);
     cm_pool_destroy(pool);

@@ -38,7 +38,7 @@ static cm_status run_case(cm_arguments *arguments, const char *path) {
     int64_t threads = 1;
     CM_TRY(cm_argument_int(arguments, "--threads", 1, 1024, &threads));
     CM_TRY(read_case(path, check, &searched));
-    cm_status status = cm_pool_create((int)threads, &pool);
+    cm_status status = cm_session_pool((int)threads, &pool);
     if (status == CM_OK) status = cm_search_case_run(searched, pool, (int)threads);
     if (status == CM_OK && check) compare(arguments, searched);
     if (status == CM_OK && !check) status = print_result(searched);

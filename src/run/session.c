@@ -144,6 +144,21 @@ cm_status cm_session_dtype(const cm_run_options *o, const cm_backend *backend, c
     return CM_OK;
 }
 
+/* ---- threads ---- */
+
+void cm_session_warn_of_threads(int threads) {
+    const int processors = cm_cpu_count();
+    if (threads <= processors) return;
+    cm_log(CM_WARNING,
+           "%d threads have to share the %d processor%s that this process may use; 0 takes as many as it has", threads,
+           processors, processors == 1 ? "" : "s");
+}
+
+cm_status cm_session_pool(int threads, cm_pool **out) {
+    cm_session_warn_of_threads(threads);
+    return cm_pool_create(threads, out);
+}
+
 /* ---- session ---- */
 
 static cm_status open_network(cm_session *s) {
@@ -191,7 +206,7 @@ static cm_status open_all(cm_session *s) {
     CM_TRY(open_network(s));
     CM_TRY(cm_session_backend(&s->configuration.run, s->comm, s->no_gpu, &s->backend));
     CM_TRY(cm_session_dtype(&s->configuration.run, s->backend, &s->compute));
-    return cm_pool_create(s->configuration.run.threads, &s->pool);
+    return cm_session_pool(s->configuration.run.threads, &s->pool);
 }
 
 cm_status cm_session_open(const cm_configuration *configuration, cm_comm *comm, cm_session **out) {

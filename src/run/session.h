@@ -47,6 +47,11 @@ cm_status cm_session_check_devices(const cm_backend *backend, int ranks, bool ov
  * not native. Errors: CM_ERR_INPUT for float16 where it is not native. */
 cm_status cm_session_dtype(const cm_run_options *options, const cm_backend *backend, cm_dtype *out) CM_MUST_USE;
 
+/* A pool of as many threads as a user asks for, 0..1024; 0: cm_cpu_count(). More than that are a warning: they take
+ * turns. The caller owns it. */
+cm_status cm_session_pool(int threads, cm_pool **out) CM_MUST_USE;
+void cm_session_warn_of_threads(int threads); /* that warning alone, for threads of other processes */
+
 /* The environment that the options describe. */
 cm_status cm_session_env(const cm_env_options *options, cm_env *out) CM_MUST_USE;
 

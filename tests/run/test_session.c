@@ -1,0 +1,64 @@
+/* What a session opens on this machine. */
+#include <check.h>
+#include <sched.h>
+
+#include "core/log.h"
+#include "run/session.h"
+#include "support/main.h"
+
+static int warnings;
+
+static bool note_warning(void *context, cm_log_level level, const char *line) {
+    (void)context;
+    ck_assert_int_eq(level, CM_WARNING);
+    ck_assert_str_eq(line,
+                     "3 threads have to share the 1 processor that this process may use; 0 takes as many as it has");
+    warnings++;
+    return true;
+}
+
+static void keep_one_processor(void) {
+    cpu_set_t all, one;
+    int first = 0;
+    ck_assert_int_eq(sched_getaffinity(0, sizeof all, &all), 0);
+    while (!CPU_ISSET(first, &all)) first++;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
+    cm_log_set_hook(note_warning, NULL);
+}
+
+START_TEST(threads_that_find_no_processor_are_warned_of_and_made) {
+    static const int asked[] = {0, 1, 3}, made[] = {1, 1, 3};
+    for (int i = 0; i < 3; i++) {
+        cm_pool *pool;
+        ck_assert_int_eq(cm_session_pool(asked[i], &pool), CM_OK);
+        ck_assert_int_eq(cm_pool_size(pool), made[i]);
+        ck_assert_int_eq(warnings, i == 2);
+        cm_pool_destroy(pool);
+    }
+}
+END_TEST
+
+START_TEST(a_session_says_it_once) {
+    static const char *const threads[] = {"threads=3"};
+    cm_configuration configuration;
+    cm_config *config;
+    cm_session *session;
+    ck_assert_int_eq(cm_configuration_load(NULL, threads, 1, &configuration, &config), CM_OK);
+    ck_assert_msg(cm_session_open(&configuration, NULL, &session) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(warnings, 1);
+    cm_session_close(session);
+    cm_config_destroy(config);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("session");
+    TCase *tc = tcase_create("session");
+    tcase_add_checked_fixture(tc, keep_one_processor, NULL);
+    tcase_add_test(tc, threads_that_find_no_processor_are_warned_of_and_made);
+    tcase_add_test(tc, a_session_says_it_once);
+    suite_add_tcase(suite, tc);
+    return cm_test_main(suite);
+}
