@@ -291,7 +291,7 @@ static const cm_flag flags[] = {
     {"--init-from", "DIR", "Start a new run from the weights of an old one."},
     {"--updates", "N", "End after so many updates of the whole run, as in 20k."},
     {"--env-steps", "N", "End after so many environment steps of the whole run, as in 1.5M."},
-    {"--time", "TIME", "End after this time: 60s, 5m, 2h."},
+    {"--time", "TIME", "Stop acting and learning after this time, 60s, 5m or 2h; the final evaluation comes on top."},
     {"--json", NULL, "Print one JSON object per line: start, iteration, evaluation, end."},
     {"--quiet", NULL, "Print nothing but warnings and errors."},
     {"--trace", "FILE", "Write a timeline for the Chrome and Perfetto viewers."},

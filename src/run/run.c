@@ -238,6 +238,7 @@ static cm_status stop_here(cm_run *run, cm_run_result *out) {
 
 /* What a finished run ends with. Errors: CM_ERR_INTERRUPTED if an evaluation was asked to stop. */
 static cm_status finish(cm_run *run, cm_run_end end, cm_run_result *out) {
+    cm_run_say_time_over(run);
     CM_TRY(cm_run_evaluate_last(run));
     CM_TRY(fill_result(run, end, out));
     CM_TRY(save(run));

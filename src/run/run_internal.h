@@ -98,6 +98,7 @@ cm_status cm_run_data_load(void *run, cm_checkpoint_reader *reader) CM_MUST_USE;
 void cm_run_say_start(cm_run *run, bool resumed);
 /* `note`: what it means for the goal; NULL: nothing */
 void cm_run_say_evaluation(cm_run *run, const cm_evaluation *evaluation, const char *note);
+void cm_run_say_time_over(cm_run *run); /* says what still follows, if it was time that has ended the run */
 void cm_run_say_end(cm_run *run, const cm_run_result *result);
 cm_status cm_run_write_result(cm_run *run, const cm_run_result *result) CM_MUST_USE;
 cm_status cm_run_drop_result(cm_run *run) CM_MUST_USE; /* a run that goes on has no final report until it ends again */
@@ -111,8 +112,10 @@ bool cm_run_evaluation_due(const cm_run *run);
 /* The current weights; counts for goal and best. All ranks play and know the same. Errors: CM_ERR_INTERRUPTED if it was
  * asked to stop, and then nothing counts; so with the next two. */
 cm_status cm_run_evaluate(cm_run *run) CM_MUST_USE;
+int cm_run_episodes_to_come(const cm_run *run);          /* of that and of the report */
 cm_status cm_run_evaluate_last(cm_run *run) CM_MUST_USE; /* the same at the end, unless it has just been done */
 cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) CM_MUST_USE; /* the report, of a saved run */
+int cm_run_episodes_to_come(const cm_run *run); /* that these two will play, as it stands now */
 
 /* run_device.c */
 /* Where the device is not the host: measures what the run will take of its memory, prints it, and refuses a plan that

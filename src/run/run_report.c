@@ -211,6 +211,13 @@ static void warn_of_no_update(const cm_run *run, const cm_run_result *r) {
     cm_log(CM_WARNING, "nothing was learnt: the first update waits for %s%s; train longer", waits, rate);
 }
 
+void cm_run_say_time_over(cm_run *run) {
+    const int episodes = cm_run_episodes_to_come(run);
+    if (!run->time_over || episodes == 0) return;
+    cm_progress_say(run->progress, "time is over: the evaluation of the result, %d greedy episodes, comes on top",
+                    episodes);
+}
+
 void cm_run_say_end(cm_run *run, const cm_run_result *r) {
     char members[1024], time[16];
     result_members(r, members, sizeof members);

@@ -161,6 +161,17 @@ START_TEST(next_commands_do_what_the_run_did) {
 }
 END_TEST
 
+START_TEST(what_a_limit_on_time_does_not_cover_is_said) {
+    static const char line[] = "\ntime is over: the evaluation of the result, 22 greedy episodes, comes on top\n";
+    expect_ok("train --run late --time 0.01s --set final_evaluation_episodes=2");
+    ck_assert_msg(strstr(result.out, line) != NULL, "%s", result.out);
+    expect_ok("train --run bare --time 0.01s --set final_evaluation_episodes=0 --set evaluation_interval=0");
+    ck_assert_ptr_null(strstr(result.out, "time is over"));
+    expect_ok("train --run counted --env-steps 512 --set final_evaluation_episodes=2");
+    ck_assert_ptr_null(strstr(result.out, "time is over"));
+}
+END_TEST
+
 START_TEST(recipe_of_the_task_is_named_where_none_was_chosen) {
     static const char limits[] = " --env-steps 64 --set final_evaluation_episodes=0";
     char command[512], *path, *end;
@@ -681,6 +692,7 @@ int main(void) {
     tcase_add_test(tests, json_lines_have_an_event_each);
     tcase_add_test(tests, plain_output_ends_with_report_and_next_commands);
     tcase_add_test(tests, next_commands_do_what_the_run_did);
+    tcase_add_test(tests, what_a_limit_on_time_does_not_cover_is_said);
     tcase_add_test(tests, recipe_of_the_task_is_named_where_none_was_chosen);
     tcase_add_test(tests, quiet_run_prints_nothing);
     tcase_add_test(tests, several_seeds_end_with_a_table);
