@@ -77,7 +77,8 @@ $(BUILD)/tests/backend/test_module: | $(TEST_MODULES)
 $(BUILD)/tests/backend/test_module.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
 
 # The libraries that tests/env/test_library.c opens.
-TEST_LIBRARIES := $(patsubst %,$(BUILD)/tests/modules/%.so,environment_corridor other_headers late_fault nim)
+TEST_LIBRARIES := $(patsubst %,$(BUILD)/tests/modules/%.so,environment_corridor other_headers no_row no_library \
+    late_fault nim)
 $(TEST_LIBRARIES): $(BUILD)/tests/modules/%.so: %.c src/env/env.h $(BUILD)/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,CC,$@)

@@ -78,6 +78,14 @@ static void finish(const cm_env *env, void *state, cm_env_outcome *out) {
     common->truncated = out->truncated;
 }
 
+/* Records of games have room for that many moves. */
+static cm_status check_length(const cm_env *env, const void *state) {
+    const int steps = ((const cm_env_common *)state)->steps, most = env->spec.max_plies;
+    if (most == 0 || steps < most || cm_env_ended(state)) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: the episode goes on after %d steps, more than its max_plies allows",
+                   env->spec.name, steps);
+}
+
 cm_env_outcome cm_env_step_rules(const cm_env *env, void *rules, int action, cm_pcg64 *random) {
     if (env->spec.action_size == 0) return env->def->step(&env->params, rules, action, random);
     float value = cm_env_action_value(env, action);
@@ -90,7 +98,7 @@ cm_status cm_env_step(const cm_env *env, void *state, int action, cm_env_outcome
     CM_TRY(check_action(env, state, action));
     *out = cm_env_step_rules(env, cm_env_rules(state), action, &((cm_env_common *)state)->random);
     finish(env, state, out);
-    return CM_OK;
+    return check_length(env, state);
 }
 
 cm_status cm_env_step_value(const cm_env *env, void *state, const float *value, cm_env_outcome *out) {

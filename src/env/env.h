@@ -192,14 +192,19 @@ cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name,
  * name for cm_env_open ("./grid.so"; a name with a slash, or that ends in .so), and so a value of env_name. It stays
  * open until the process ends.
  */
+enum { CM_ENV_LAYOUTS = 8 };
 typedef struct cm_env_library {
-    size_t layout[4]; /* of the headers it was compiled with */
+    size_t layout[CM_ENV_LAYOUTS]; /* of the headers it was compiled with; the first two say how to read the rest */
     const cm_env_def *row;
 } cm_env_library;
 
-enum { CM_ENV_LAYOUT = 1 }; /* grows where a member changes its meaning and no struct its size */
+enum { CM_ENV_LAYOUT = 2 }; /* grows where a member changes its meaning and no struct its size */
 #define CM_ENV_LIBRARY_OF(row_)                                                                                        \
-    { {CM_ENV_LAYOUT, sizeof(cm_env_def), sizeof(cm_env_spec), sizeof(cm_env_params)}, row_ }
+    {                                                                                                                  \
+        {CM_ENV_LAYOUT,         sizeof(cm_env_library), sizeof(cm_env_def),   sizeof(cm_env_spec),                     \
+         sizeof(cm_env_params), sizeof(cm_env_outcome), sizeof(cm_env_lanes), sizeof(cm_pcg64)},                       \
+            row_                                                                                                       \
+    }
 
 /* Weak, so that several files with such a line can also be linked into one program. */
 #define CM_ENV_LIBRARY(row_)                                                                                           \
@@ -211,13 +216,14 @@ enum { CM_ENV_LAYOUT = 1 }; /* grows where a member changes its meaning and no s
 
 bool cm_env_is_library(const char *name);
 
-/* The row of a library. Errors: CM_ERR_INPUT if it cannot be opened, is none, or was compiled with the headers of
- * another version. */
+/* The row of a library. Errors: CM_ERR_INPUT if it cannot be opened, is none, was compiled with the headers of another
+ * version, or has no row. */
 cm_status cm_env_open_library(const char *path, const cm_env_def **out) CM_MUST_USE;
 
 /* Plays `steps` random steps and holds the row to what stands here: actions' names of 1..15 characters, numbers that
  * are finite and within their shape, something legal until the end, players that exist, nothing written behind an
- * array, randomness from `random` alone.
+ * array, randomness from `random` alone, symmetries that are permutations, outcomes of chance that exist, no episode
+ * longer than max_plies.
  * Errors: CM_ERR_INPUT says which function of the row broke what. */
 cm_status cm_env_try(const cm_env *env, int steps) CM_MUST_USE;
 
@@ -244,7 +250,8 @@ void cm_env_restart(const cm_env *env, void *state);
  * catch: the ball's column). Errors: CM_ERR_INPUT; the state is then as it was. */
 cm_status cm_env_reset_outcomes(const cm_env *env, void *state, const int32_t *outcomes) CM_MUST_USE;
 
-/* One step. Errors: CM_ERR_INPUT for an illegal action, CM_ERR_STATE after the end; the state is then as it was. */
+/* One step. Errors: CM_ERR_INPUT for an illegal action, CM_ERR_STATE after the end; the state is then as it was.
+ * CM_ERR_INPUT, too, if the episode has not ended after spec.max_plies steps. */
 cm_status cm_env_step(const cm_env *env, void *state, int action, cm_env_outcome *out) CM_MUST_USE;
 
 /* One step of a continuous task (spec.action_size > 0), value[D] in the environment's units; outside the bounds it is

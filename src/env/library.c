@@ -16,6 +16,11 @@ bool cm_env_is_library(const char *name) {
     return strchr(name, '/') || (length > 3 && strcmp(name + length - 3, ".so") == 0);
 }
 
+/* Of another version nothing behind the first two numbers need be there. */
+static bool is_same_layout(const size_t *its, const size_t mine[CM_ENV_LAYOUTS]) {
+    return its[0] == mine[0] && its[1] == mine[1] && memcmp(its, mine, CM_ENV_LAYOUTS * sizeof *its) == 0;
+}
+
 cm_status cm_env_open_library(const char *path, const cm_env_def **out) {
     static const cm_env_library mine = CM_ENV_LIBRARY_OF(NULL);
     char place[CM_MODULE_PATH_BYTES];
@@ -24,9 +29,11 @@ cm_status cm_env_open_library(const char *path, const cm_env_def **out) {
     snprintf(place, sizeof place, "%s%s", strchr(path, '/') ? "" : "./", path); /* not along LD_LIBRARY_PATH */
     if (cm_module_load(place, &about, &entry) != CM_OK) return CM_ERR_INPUT; /* the user's choice, with its message */
     const cm_env_library *library = ((const cm_env_library *(*)(void))entry)();
-    if (memcmp(library->layout, mine.layout, sizeof mine.layout) != 0)
+    if (!library) return cm_fail(CM_ERR_INPUT, "%s: its %s returns nothing", path, about.entry);
+    if (!is_same_layout(library->layout, mine.layout))
         return cm_fail(CM_ERR_INPUT, "%s: was built with the headers of another version of cumind; build it anew",
                        path);
+    if (!library->row) return cm_fail(CM_ERR_INPUT, "%s: holds no environment: its row is NULL", path);
     *out = library->row;
     return CM_OK;
 }

@@ -107,6 +107,7 @@ static cm_status check_number(const char *what, long long value, long long low, 
 }
 
 static cm_status check_functions(const cm_env_def *def, const cm_env_spec *spec) {
+    const bool has_chance = def->afterstate || def->chance || def->chance_weights; /* all of it, then */
     const char *missing = !def->reset                                 ? "reset"
                           : !def->observe                             ? "observe"
                           : !def->picture                             ? "picture"
@@ -114,27 +115,56 @@ static cm_status check_functions(const cm_env_def *def, const cm_env_spec *spec)
                           : spec->action_size == 0 && !def->step      ? "step"
                           : spec->players == 2 && !def->to_play       ? "to_play"
                           : spec->symmetries > 1 && !def->symmetry    ? "symmetry"
+                          : has_chance && !def->afterstate            ? "afterstate"
+                          : has_chance && !def->chance                ? "chance"
+                          : has_chance && !def->chance_weights        ? "chance_weights"
+                          : spec->reset_outcomes && !def->reset_with  ? "reset_with"
                                                                       : NULL;
     return missing ? cm_fail(CM_ERR_INPUT, "its row lacks the function %s", missing) : CM_OK;
 }
 
+static cm_status check_numbers(const cm_env_def *def, const cm_env_spec *spec) {
+    enum { LARGEST = 65536, MOST_SYMMETRIES = 4096, MOST_NUMBERS = 1 << 24, MOST_BYTES = 1 << 30 };
+    const long long shape[] = {spec->shape[0], spec->shape[1], spec->shape[2]};
+    const struct {
+        const char *what;
+        long long value, low, high;
+    } rows[] = {
+        {"a number of shape", shape[0], 1, LARGEST},
+        {"a number of shape", shape[1], 1, LARGEST},
+        {"a number of shape", shape[2], 1, LARGEST},
+        {"the observation's size", shape[0] * shape[1] * shape[2], 1, MOST_NUMBERS},
+        {"actions", spec->actions, spec->action_size > 0 ? 2 : 1, CM_ENV_MAX_ACTIONS},
+        {"max_legal", spec->max_legal, 0, spec->actions},
+        {"players", spec->players, 1, 2},
+        {"max_steps", spec->max_steps, 0, INT_MAX},
+        {"max_plies", spec->max_plies, 0, INT_MAX},
+        {"symmetries", spec->symmetries, 1, MOST_SYMMETRIES},
+        {"cells", spec->cells, 0, LARGEST},
+        {"chance_outcomes", spec->chance_outcomes, 0, CM_ENV_MAX_OUTCOMES},
+        {"reset_outcomes", spec->reset_outcomes, 0, LARGEST},
+        {"action_size", spec->action_size, 0, 1},
+        {"rules_size, of a row with step_lanes,", def->step_lanes ? (long long)spec->rules_size : 0, 0,
+         CM_ENV_FIELDS * (long long)sizeof(double)},
+        {"rules_size", (long long)spec->rules_size, 1, MOST_BYTES},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        CM_TRY(check_number(rows[i].what, rows[i].value, rows[i].low, rows[i].high));
+    return CM_OK;
+}
+
 static cm_status check_spec(const cm_env_def *def, const cm_env_spec *spec) {
-    enum { LARGEST = 65536 };
     if (spec->rank != 1 && spec->rank != 3)
         return cm_fail(CM_ERR_INPUT, "its describe sets rank to %d; must be 1, [F], or 3, [height, width, channels]",
                        spec->rank);
-    for (int i = 0; i < 3; i++) CM_TRY(check_number("a number of shape", spec->shape[i], 1, LARGEST));
-    CM_TRY(check_number("the observation's size", (long long)spec->shape[0] * spec->shape[1] * spec->shape[2], 1,
-                        1 << 24));
-    CM_TRY(check_number("actions", spec->actions, 1, CM_ENV_MAX_ACTIONS));
-    CM_TRY(check_number("max_legal", spec->max_legal, 0, spec->actions));
-    CM_TRY(check_number("players", spec->players, 1, 2));
-    CM_TRY(check_number("max_steps", spec->max_steps, 0, INT_MAX));
-    CM_TRY(check_number("chance_outcomes", spec->chance_outcomes, 0, CM_ENV_MAX_OUTCOMES));
-    if (spec->rules_size == 0 || spec->rules_size % 8 != 0)
+    CM_TRY(check_numbers(def, spec));
+    if (spec->rules_size % 8 != 0)
         return cm_fail(CM_ERR_INPUT,
                        "its describe sets rules_size to %zu; must be a multiple of 8, as of sizeof(state)",
                        spec->rules_size);
+    if (spec->action_size > 0 && !(spec->action_low < spec->action_high))
+        return cm_fail(CM_ERR_INPUT, "its describe sets action_low to %g and action_high to %g; must rise",
+                       (double)spec->action_low, (double)spec->action_high);
     if (spec->max_plies == 0 && spec->chance_outcomes == 0)
         return cm_fail(CM_ERR_INPUT,
                        "its describe sets neither max_steps, a time limit, nor max_plies, which no episode "

@@ -16,6 +16,8 @@ typedef struct trial {
     char *state, *twin;
     float *observation, *other;
     uint8_t *mask;
+    char *picture;
+    int32_t *cells, *actions;
     size_t observation_bytes;
     int step;
 } trial;
@@ -51,6 +53,19 @@ static cm_status check_observation(trial *t) {
         if (!isfinite(t->observation[i]))
             return cm_fail(CM_ERR_INPUT, "%s: its observe leaves number %d of %d out, or sets it to %g (step %d)",
                            spec->name, i, spec->observation_size, (double)t->observation[i], t->step);
+    return CM_OK;
+}
+
+/* What is shown to people. */
+static cm_status check_views(trial *t) {
+    const cm_env_spec *spec = &t->env->spec;
+    cm_env_picture(t->env, t->state, t->picture, CM_ENV_PICTURE_BYTES);
+    if (!is_whole(t->picture, CM_ENV_PICTURE_BYTES) || !memchr(t->picture, 0, CM_ENV_PICTURE_BYTES))
+        return cm_fail(CM_ERR_INPUT, "%s: its picture is longer than the %d bytes that it is given", spec->name,
+                       CM_ENV_PICTURE_BYTES);
+    cm_env_board(t->env, t->state, t->cells);
+    if (!is_whole(t->cells, (size_t)spec->cells * sizeof *t->cells))
+        return cm_fail(CM_ERR_INPUT, "%s: its board writes more than %d cells", spec->name, spec->cells);
     return CM_OK;
 }
 
@@ -119,6 +134,17 @@ static cm_status make_step(trial *t, int action) {
     return is_same ? CM_OK : fail_twin(t);
 }
 
+/* After a step; its observation from before is still there. */
+static cm_status check_outcome(trial *t, int action) {
+    const cm_env_spec *spec = &t->env->spec;
+    if (!t->env->def->outcome_between) return CM_OK;
+    cm_env_observe(t->env, t->state, t->other);
+    const int outcome = cm_env_outcome_between(t->env, t->observation, action, t->other);
+    if (outcome >= -1 && outcome < spec->chance_outcomes) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: its outcome_between gives %d (step %d); must be in -1..%d", spec->name, outcome,
+                   t->step, spec->chance_outcomes - 1);
+}
+
 static cm_status play(trial *t, int steps) {
     const cm_env_spec *spec = &t->env->spec;
     cm_rng rng = cm_rng_init(cm_key_make(0, CM_RNG_EVALUATE, 0), 0);
@@ -127,15 +153,54 @@ static cm_status play(trial *t, int steps) {
     for (t->step = 1; t->step <= steps; t->step++) {
         CM_TRY(check_observation(t));
         CM_TRY(check_twin(t));
+        CM_TRY(check_views(t));
         CM_TRY(check_player(t));
         CM_TRY(check_mask(t));
-        CM_TRY(make_step(t, cm_rng_pick(&rng, t->mask, spec->actions)));
+        const int action = cm_rng_pick(&rng, t->mask, spec->actions);
+        CM_TRY(make_step(t, action));
+        CM_TRY(check_outcome(t, action));
         if (!cm_env_ended(t->state)) continue;
         CM_TRY(check_observation(t));
+        CM_TRY(check_views(t));
         CM_TRY(begin_episode(t, (uint64_t)++episodes));
     }
     return CM_OK;
 }
+
+/* ---- symmetries ---- */
+
+/* Whether map[count] is a permutation; it is overwritten. */
+static bool is_permutation(int32_t *map, int count) {
+    for (int i = 0; i < count; i++)
+        if (map[i] < 0 || map[i] >= count) return false;
+    for (int i = 0; i < count; i++) { /* follow each cycle and mark its members as fixed */
+        for (int at = map[i]; at != i;) {
+            const int next = map[at];
+            if (next == at) return false; /* two lead here */
+            map[at] = at;
+            at = next;
+        }
+        map[i] = i;
+    }
+    return true;
+}
+
+static cm_status check_symmetries(trial *t) {
+    const cm_env_spec *spec = &t->env->spec;
+    for (int k = 1; k < spec->symmetries; k++) {
+        cm_env_symmetry(t->env, k, t->cells, t->actions);
+        if (!is_whole(t->cells, (size_t)spec->cells * sizeof *t->cells) ||
+            !is_whole(t->actions, (size_t)spec->actions * sizeof *t->actions))
+            return cm_fail(CM_ERR_INPUT, "%s: its symmetry %d writes more than %d cells and %d actions", spec->name, k,
+                           spec->cells, spec->actions);
+        if (!is_permutation(t->cells, spec->cells) || !is_permutation(t->actions, spec->actions))
+            return cm_fail(CM_ERR_INPUT, "%s: its symmetry %d is no permutation of %d cells and %d actions", spec->name,
+                           k, spec->cells, spec->actions);
+    }
+    return CM_OK;
+}
+
+/* ---- the whole ---- */
 
 static cm_status open_trial(trial *t) {
     const cm_env_spec *spec = &t->env->spec;
@@ -144,6 +209,9 @@ static cm_status open_trial(trial *t) {
     CM_TRY(take(&t->twin, spec->state_size));
     CM_TRY(take(&t->observation, t->observation_bytes));
     CM_TRY(take(&t->other, t->observation_bytes));
+    CM_TRY(take(&t->picture, CM_ENV_PICTURE_BYTES));
+    CM_TRY(take(&t->cells, (size_t)spec->cells * sizeof *t->cells));
+    CM_TRY(take(&t->actions, (size_t)spec->actions * sizeof *t->actions));
     return take(&t->mask, (size_t)spec->actions);
 }
 
@@ -151,11 +219,15 @@ cm_status cm_env_try(const cm_env *env, int steps) {
     trial t = {.env = env};
     CM_TRY(check_names(env));
     cm_status status = open_trial(&t);
+    if (status == CM_OK) status = check_symmetries(&t);
     if (status == CM_OK) status = play(&t, steps);
     free(t.state);
     free(t.twin);
     free(t.observation);
     free(t.other);
     free(t.mask);
+    free(t.picture);
+    free(t.cells);
+    free(t.actions);
     return status;
 }

@@ -30,7 +30,22 @@ typedef enum fault {
     NOTHING_LEGAL,
     MASK_2,
     NO_ACTION_NAME,
-    LONG_ACTION_NAME
+    LONG_ACTION_NAME,
+    LONG_PICTURE,
+    LONG_BOARD,
+    BENT_SYMMETRY,
+    FAR_SYMMETRY,
+    NO_SYMMETRY,
+    MANY_SYMMETRIES,
+    MANY_CELLS,
+    LATE_END,
+    FAR_OUTCOME,
+    HALF_CHANCE,
+    NO_RESET_WITH,
+    TWO_NUMBERS,
+    FALLING_BOUNDS,
+    MANY_LANES,
+    NEGATIVE_PLIES
 } fault;
 
 typedef struct walk {
@@ -47,9 +62,20 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     if (now == LARGE_SHAPE) spec->shape[0] = spec->shape[1] = spec->shape[2] = 65536;
     if (now == RANK_2) spec->rank = 2;
     spec->actions = now == NO_ACTIONS ? 0 : now == MANY_ACTIONS ? CM_ENV_MAX_ACTIONS + 1 : 2;
-    spec->max_steps = now == NO_LIMIT ? 0 : 50;
+    spec->max_steps = now == NO_LIMIT || now == LATE_END || now == NEGATIVE_PLIES ? 0 : 50;
+    if (now == LATE_END) spec->max_plies = 30;
+    if (now == NEGATIVE_PLIES) spec->max_plies = -1;
+    spec->cells = now == MANY_CELLS ? 65537 : NUMBERS;
+    spec->symmetries = now == MANY_SYMMETRIES ? 4097 : 2;
+    spec->chance_outcomes = now == FAR_OUTCOME ? 2 : 0;
+    spec->reset_outcomes = now == NO_RESET_WITH;
+    spec->action_size = now == TWO_NUMBERS ? 2 : now == FALLING_BOUNDS;
+    spec->action_low = 1.0f;
     spec->players = now == NO_TO_PLAY || now == PLAYER_2 ? 2 : 1;
-    spec->rules_size = now == ODD_SIZE ? sizeof(walk) + 4 : now == SMALL_SIZE ? sizeof(int64_t) : sizeof(walk);
+    spec->rules_size = now == ODD_SIZE     ? sizeof(walk) + 4
+                       : now == SMALL_SIZE ? sizeof(int64_t)
+                       : now == MANY_LANES ? 9 * sizeof(double)
+                                           : sizeof(walk);
     return CM_OK;
 }
 
@@ -90,6 +116,36 @@ static void picture(const cm_env_params *params, const void *rules, char *text, 
     (void)params;
     text[0] = '\0';
     cm_picture_line(text, size, "%d", (int)((const walk *)rules)->cell);
+    if (now == LONG_PICTURE) text[size] = '\0';
+}
+
+static void board(const cm_env_params *params, const void *rules, int32_t *cells) {
+    (void)params, (void)rules;
+    for (int i = 0; i < (now == LONG_BOARD ? NUMBERS + 1 : NUMBERS); i++) cells[i] = 0;
+}
+
+/* Cells and actions in reverse. */
+static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, int32_t *action_map) {
+    (void)params;
+    for (int i = 0; i < NUMBERS; i++) cell_map[i] = NUMBERS - 1 - i;
+    if (now == BENT_SYMMETRY) cell_map[0] = 1;
+    action_map[0] = now == FAR_SYMMETRY ? 2 : index, action_map[1] = 0;
+}
+
+static int outcome_between(const cm_env_params *params, const float *before, int action, const float *after) {
+    (void)params, (void)action;
+    return now == FAR_OUTCOME && after[0] < before[0] ? 2 : -1;
+}
+
+static double afterstate(const cm_env_params *params, void *rules, int action) {
+    (void)params, (void)rules, (void)action;
+    return 0.0;
+}
+
+static void step_lanes(const cm_env_params *params, const cm_env_lanes *lanes) { (void)params, (void)lanes; }
+
+static cm_env_outcome step_value(const cm_env_params *params, void *rules, const float *value) {
+    return step(params, rules, *value > 0.0f, NULL);
 }
 
 static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
@@ -106,7 +162,13 @@ static cm_status try_with(fault what) {
                       .step = step,
                       .observe = observe,
                       .legal = legal,
-                      .picture = picture};
+                      .picture = picture,
+                      .board = board,
+                      .symmetry = what == NO_SYMMETRY ? NULL : symmetry,
+                      .outcome_between = outcome_between};
+    if (what == HALF_CHANCE) row.afterstate = afterstate;
+    if (what == MANY_LANES) row.step_lanes = step_lanes;
+    if (what == TWO_NUMBERS || what == FALLING_BOUNDS) row.step_value = step_value;
     if (what == PLAYER_2) row.to_play = to_play;
     if (what == NO_ACTION_NAME || what == LONG_ACTION_NAME) row.action_name = action_name;
     if (what == NO_DESCRIBE) row.describe = NULL;
@@ -144,9 +206,24 @@ START_TEST(every_fault_is_named_with_its_function) {
                  {NOTHING_LEGAL, "walk: its legal allows 0 actions (step 6); must be 1..2 until the episode ends"},
                  {MASK_2, "walk: its legal sets action 0 to 2 (step 6); must be 0 or 1"},
                  {NO_ACTION_NAME, "walk: its action_name names action 1 by 0 characters; must be 1..15"},
-                 {LONG_ACTION_NAME, "walk: its action_name names action 1 by 17 characters; must be 1..15"}};
+                 {LONG_ACTION_NAME, "walk: its action_name names action 1 by 17 characters; must be 1..15"},
+                 {LONG_PICTURE, "walk: its picture is longer than the 4096 bytes that it is given"},
+                 {LONG_BOARD, "walk: its board writes more than 3 cells"},
+                 {BENT_SYMMETRY, "walk: its symmetry 1 is no permutation of 3 cells and 2 actions"},
+                 {FAR_SYMMETRY, "walk: its symmetry 1 is no permutation of 3 cells and 2 actions"},
+                 {NO_SYMMETRY, "walk: its row lacks the function symmetry"},
+                 {MANY_SYMMETRIES, "walk: its describe sets symmetries to 4097; must be in 1..4096"},
+                 {MANY_CELLS, "walk: its describe sets cells to 65537; must be in 0..65536"},
+                 {LATE_END, "walk: the episode goes on after 30 steps, more than its max_plies allows"},
+                 {FAR_OUTCOME, "walk: its outcome_between gives 2 (step 2); must be in -1..1"},
+                 {HALF_CHANCE, "walk: its row lacks the function chance"},
+                 {NO_RESET_WITH, "walk: its row lacks the function reset_with"},
+                 {TWO_NUMBERS, "walk: its describe sets action_size to 2; must be in 0..1"},
+                 {FALLING_BOUNDS, "walk: its describe sets action_low to 1 and action_high to 0; must rise"},
+                 {MANY_LANES, "walk: its describe sets rules_size, of a row with step_lanes, to 72; must be in 0..64"},
+                 {NEGATIVE_PLIES, "walk: its describe sets max_plies to -1; must be in 0..2147483647"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        must_equal(try_with(cases[i].what), CM_ERR_INPUT);
+        must_msg(try_with(cases[i].what) == CM_ERR_INPUT, "taken: %s", cases[i].says);
         must_msg(strcmp(cm_error_message(), cases[i].says) == 0, "%s", cm_error_message());
     }
 }

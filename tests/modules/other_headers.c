@@ -1,8 +1,8 @@
-/* A library of an environment that was compiled with the headers of another version. */
+/* A library of an environment that was compiled with the headers of another version, whose list of sizes is shorter:
+ * nothing of it may be read that is not there. */
 #include "env/env.h"
 
-const cm_env_library *cumind_environment(void);
-const cm_env_library *cumind_environment(void) {
-    static const cm_env_library library = {{CM_ENV_LAYOUT + 1}, NULL};
-    return &library;
-}
+static const size_t layout[2] = {CM_ENV_LAYOUT, 4};
+
+const size_t *cumind_environment(void);
+const size_t *cumind_environment(void) { return layout; }

@@ -1,0 +1,5 @@
+/* A library of an environment that returns nothing. */
+#include <stddef.h>
+
+const void *cumind_environment(void);
+const void *cumind_environment(void) { return NULL; }
