@@ -1,8 +1,11 @@
 #include "support/main.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
+/* By lines: what a test has printed is there if its program hangs, too. */
 static int run(Suite *suite, enum fork_status fork_status) {
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     SRunner *runner = srunner_create(suite);
     srunner_set_fork_status(runner, fork_status);
     srunner_run_all(runner, CK_ENV);

@@ -15,10 +15,9 @@ typedef struct op_bench {
 bool op_bench_open(op_bench *b, const char *name);
 void op_bench_close(op_bench *b);
 
-/* Every variant of an operation, of every one: values within the stated tolerance, guard bytes, inputs left alone, the
- * same bits from a prepared call on other memory. */
+/* Every variant of an operation: values within the stated tolerance, guard bytes, inputs left alone, the same bits from
+ * a prepared call on other memory. */
 void op_bench_compare(op_bench *b, cm_op op);
-void op_bench_compare_all(op_bench *b);
 /* The largest |got - want| of all variants of an operation with that type in its products, as a share of the largest
  * |want| of the tensor; INFINITY if a number is not finite on one side alone. Variants that are not made: -1. */
 double op_bench_error(op_bench *b, cm_op op, cm_dtype compute);
