@@ -1,7 +1,8 @@
 /* Inference throughput as CuMind's guide describes it: 10 select_action calls to warm up, then 1000 that are timed, for
- * float32, bfloat16 and, where products in it are native, float16; then batches, beside the speed of a large matrix
+ * bfloat16, float32 and, where products in it are native, float16; then batches, beside the speed of a large matrix
  * product, and where a pass is one launch beside its operations one by one. On any backend, from libcumind.a and public
- * headers alone. Each figure is printed as it is found.
+ * headers alone. Each figure is printed as it is found; one that cannot be measured is a line, keeps no other from
+ * being measured, and makes the status 1.
  *
  *     build/benchmark_gpu [--backend cpu] [--batch N] [--json] [--set KEY=VALUE]...
  *
@@ -32,17 +33,24 @@ typedef struct batched {
 static const struct {
     const char *name;
     int dtype; /* of the configuration */
-} types[] = {{"float32", CM_MODEL_FLOAT32}, {"bfloat16", CM_MODEL_BFLOAT16}, {"float16", CM_MODEL_FLOAT16}};
+} types[] = {{"bfloat16", CM_MODEL_BFLOAT16}, {"float32", CM_MODEL_FLOAT32}, {"float16", CM_MODEL_FLOAT16}};
 enum { TYPES = (int)(sizeof types / sizeof *types) };
 
 typedef struct figures {
     const char *dtype;
-    bool half;            /* products in float16 are native here, too */
     double product;       /* FLOP/s of a large matrix product */
     double select_action; /* steps per second; 0: not asked for */
     batched batch[BATCHES];
     int batches;
 } figures;
+
+/* What was measured of the types that are possible here. */
+typedef struct results {
+    figures type[TYPES];
+    int types;
+    int failures;
+    bool half; /* products in float16 are native here */
+} results;
 
 typedef struct request {
     const char *sets[64];
@@ -218,47 +226,50 @@ static void say(const request *r, const char *format, ...) {
     fflush(stdout);
 }
 
-static cm_status measure_batches(setup *s, const request *r, figures *out) {
+/* A figure that there is none of, and why: the others are measured. */
+static bool is_measured(results *all, const figures *of, cm_status status) {
+    if (status == CM_OK) return true;
+    fprintf(stderr, "benchmark_gpu: %s: %s\n", of->dtype, cm_error_message());
+    all->failures++;
+    return false;
+}
+
+static void measure_batches(setup *s, const request *r, results *all, figures *out) {
     for (int rows = r->batch ? r->batch : 1; rows <= (r->batch ? r->batch : LARGEST); rows *= 2) {
-        batched *b = &out->batch[out->batches++];
-        CM_TRY(infer_both(s, rows, b));
-        say(r, "  batch %4d: %11.0f inferences/s, %7.1f GFLOP/s, %.1f %% of a large product", rows, b->per_second,
-            b->flops * 1e-9, 100.0 * b->flops / out->product);
+        batched *b = &out->batch[out->batches];
+        if (!is_measured(all, out, infer_both(s, rows, b))) continue;
+        out->batches++;
+        say(r, "  batch %4d: %11.0f inferences/s, %7.1f GFLOP/s", rows, b->per_second, b->flops * 1e-9);
+        if (out->product > 0.0) say(r, ", %.1f %% of a large product", 100.0 * b->flops / out->product);
         if (b->unfused > 0.0) say(r, "; %.0f inferences/s one by one", b->unfused);
         say(r, "\n");
     }
-    return CM_OK;
 }
 
-static cm_status measure_all(setup *s, const request *r, figures *out) {
-    CM_TRY(measure_product(s, &out->product));
-    say(r, "%s: a large matrix product runs at %.1f GFLOP/s\n", out->dtype, out->product * 1e-9);
-    if (!r->batch) {
-        CM_TRY(select_actions(s, &out->select_action));
+static void measure_all(setup *s, const request *r, results *all, figures *out) {
+    if (is_measured(all, out, measure_product(s, &out->product)))
+        say(r, "%s: a large matrix product runs at %.1f GFLOP/s\n", out->dtype, out->product * 1e-9);
+    if (!r->batch && is_measured(all, out, select_actions(s, &out->select_action)))
         say(r, "  select_action, one at a time: %.0f steps/s\n", out->select_action);
-    }
-    return measure_batches(s, r, out);
+    measure_batches(s, r, all, out);
 }
 
-static cm_status measure(cm_configuration *configuration, int type, const request *r, figures *out) {
+static void measure(cm_configuration *configuration, int type, const request *r, results *all) {
     setup s = {0};
+    figures *out = &all->type[all->types++];
     *out = (figures){.dtype = types[type].name};
     configuration->run.model_dtype = types[type].dtype;
-    cm_status status = open_setup(configuration, &s);
-    if (status == CM_OK) status = measure_all(&s, r, out);
-    if (status == CM_OK) out->half = s.session->backend->native[CM_F16];
+    if (is_measured(all, out, open_setup(configuration, &s))) {
+        all->half = s.session->backend->native[CM_F16];
+        measure_all(&s, r, all, out);
+    }
     close_setup(&s);
-    return status;
 }
 
-/* all[*count] <- in every type; float16 is left out where there is none. */
-static cm_status measure_types(cm_configuration *configuration, const request *r, figures all[TYPES], int *count) {
-    for (*count = 0; *count < TYPES; ++*count) {
-        const int type = *count;
-        if (types[type].dtype == CM_MODEL_FLOAT16 && !all[0].half) return CM_OK;
-        CM_TRY(measure(configuration, type, r, &all[type]));
-    }
-    return CM_OK;
+/* float16 is left out where there is none. */
+static void measure_types(cm_configuration *configuration, const request *r, results *all) {
+    for (int type = 0; type < TYPES; type++)
+        if (types[type].dtype != CM_MODEL_FLOAT16 || all->half) measure(configuration, type, r, all);
 }
 
 static cm_status print_json(const figures *all, int count) {
@@ -316,14 +327,13 @@ static cm_status run(int argc, char **argv) {
     char backend[64];
     cm_configuration configuration;
     cm_config *config;
-    figures all[TYPES];
-    int count;
+    results all = {.types = 0};
     CM_TRY(parse(argc, argv, &r, backend));
     CM_TRY(cm_configuration_load(NULL, r.sets, r.set_count, &configuration, &config));
-    cm_status status = measure_types(&configuration, &r, all, &count);
+    measure_types(&configuration, &r, &all);
     cm_config_destroy(config);
-    CM_TRY(status);
-    return r.json ? print_json(all, count) : CM_OK;
+    if (r.json) CM_TRY(print_json(all.type, all.types));
+    return all.failures == 0 ? CM_OK : cm_fail(CM_ERR_DEVICE, "%d figures could not be measured", all.failures);
 }
 
 int main(int argc, char **argv) {
