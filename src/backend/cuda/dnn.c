@@ -31,9 +31,8 @@ struct cm_convolution_plan {
     way way;
 };
 
-/* Small convolutions take some microseconds in any way: of them the engines that cuDNN names first are enough. */
+/* Of small convolutions the engines that cuDNN names first are enough. */
 enum { ALGORITHMS = 8, ENGINES = 12, FEW = 4, REPEATS = 5 };
-#define SMALL 2e8 /* floating-point operations */
 
 /* ---- descriptions ---- */
 
@@ -227,7 +226,7 @@ static int enter_function(const trial *t, int round, way *out) {
 }
 
 static cm_status enter_graph(trial *t, int round, way *out, int *count) {
-    const int most = cm_convolution_flops(&t->plan->convolution) < SMALL ? FEW : ENGINES;
+    const int most = cm_convolution_is_small(&t->plan->convolution) ? FEW : ENGINES;
     cm_dnn_engine engines[ENGINES];
     *count = 0;
     if (!t->plan->convolution.aligned || round == ANY) return CM_OK;

@@ -15,8 +15,19 @@ enum {
 };
 
 static bool may_take(const cm_dnn_graph *g, const cm_dnn_engine *engine) {
-    const unsigned refused = LESS_EXACT | NOT_FIXED | (g->convolution.type == CM_F32 ? TENSOR_CORES : 0);
+    const unsigned refused = LESS_EXACT | NOT_FIXED | (g->convolution.type == CM_F32 ? TENSOR_CORES : 0) |
+                             (cm_convolution_is_small(&g->convolution) ? CM_DNN_COMPILED : 0);
     return (engine->notes & refused) == 0;
+}
+
+static cm_status look_at_behaviour(cm_dnn_part engine, cm_dnn_engine *out) {
+    cudnnBackendBehaviorNote_t notes[CUDNN_BEHAVIOR_NOTE_TYPE_COUNT];
+    int64_t n = 0;
+    CM_TRY(cm_dnn_check(cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
+                                                 CUDNN_BEHAVIOR_NOTE_TYPE_COUNT, &n, notes)));
+    for (int64_t i = 0; i < n; i++)
+        if (notes[i] == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) out->notes |= CM_DNN_COMPILED;
+    return CM_OK;
 }
 
 static cm_status look_at_engine(cm_dnn_part engine, cm_dnn_engine *out) {
@@ -28,7 +39,7 @@ static cm_status look_at_engine(cm_dnn_part engine, cm_dnn_engine *out) {
                                                  CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n, notes)));
     for (int64_t i = 0; i < n; i++) out->notes |= 1u << notes[i];
     out->index = (int32_t)index;
-    return CM_OK;
+    return look_at_behaviour(engine, out);
 }
 
 static cm_status look_at_knob(cm_dnn_part knob, cm_dnn_engine *out) {

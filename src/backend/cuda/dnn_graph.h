@@ -17,6 +17,7 @@ extern "C" {
 struct cudnnContext;
 
 enum { CM_DNN_KNOBS = 12 };
+#define CM_DNN_COMPILED (1u << 31) /* among the notes of an engine: its kernel is compiled when it is planned */
 
 /* An engine and what its knobs are set to. It makes the same plan in every process that has this version of cuDNN and
  * this device. */
@@ -47,8 +48,9 @@ void cm_dnn_graph_close(cm_dnn_graph *graph); /* NULL is allowed */
 
 /* The engines that cuDNN names, the one it thinks fastest first; *count of them, at most `room`. Left out are those
  * that do not give the same bits every time, and those less exact than sums of products in the type of the tensors:
- * Fourier and Winograd transforms, rounded inputs or partial sums, for float32 tensor cores (TF32). fallback: those
- * that cuDNN keeps for graphs on which its heuristics have nothing. */
+ * Fourier and Winograd transforms, rounded inputs or partial sums, for float32 tensor cores (TF32); of small
+ * convolutions those that are compiled, too. fallback: those that cuDNN keeps for graphs on which its heuristics have
+ * nothing. */
 cm_status cm_dnn_graph_engines(const cm_dnn_graph *graph, bool fallback, cm_dnn_engine *out, int room,
                                int *count) CM_MUST_USE;
 

@@ -27,11 +27,10 @@ struct cm_convolution_norm_plan {
     cm_convolution_norm_plan **first, *next; /* of the stream's */
 };
 
-/* An engine's kernel is compiled when it is planned, in every process, which takes up to a second or two: convolutions
- * of some microseconds are not worth that, and small ones try one engine. */
+/* An engine's kernel is compiled when it is planned, in every process, which takes up to a second or two: those that
+ * are not large try one engine. */
 enum { TRIES = 2, ENGINES = TRIES + 1, REPEATS = 5 };
-#define LEAST 2e8 /* floating-point operations */
-#define LARGE 1e9
+#define LARGE 1e9 /* floating-point operations */
 
 cm_status cm_convolution_norm_run(cm_stream *stream, const cm_convolution_norm_plan *plan,
                                   const cm_convolution_norm_data *data) {
@@ -166,7 +165,7 @@ cm_status cm_convolution_norm_prepare(cm_stream *stream, const cm_convolution_no
                                       cm_convolution_norm_plan **out) {
     trial t = {.stream = stream, .norm = norm, .data = data, .rival = rival};
     *out = NULL;
-    if (cm_convolution_flops(&norm->convolution) < LEAST) return CM_OK;
+    if (cm_convolution_is_small(&norm->convolution)) return CM_OK;
     cm_convolution_norm_plan **first = &cm_cuda_stream_of(stream)->norms;
     char key[CM_CHOICE_KEY_BYTES];
     name_plan(norm, key);
