@@ -116,6 +116,12 @@ static void trial_close(trial *t) {
     cm_buffer_destroy(&t->weight);
 }
 
+static cm_status fill(const trial *t, const cm_buffer *buffer) {
+    const cm_dtype type = t->plan->convolution.type;
+    return cm_trial_fill(t->stream, buffer->base, type, buffer->bytes / cm_dtype_size(type));
+}
+
+/* Numbers, for times, too: of zeros a GPU multiplies faster. */
 static cm_status trial_open(trial *t) {
     static const char what[] = "measuring a convolution";
     const cm_convolution *c = &t->plan->convolution;
@@ -124,6 +130,9 @@ static cm_status trial_open(trial *t) {
     CM_TRY(cm_buffer_create(&t->x, device, B * (size_t)c->H * (size_t)c->W * C * size, what));
     CM_TRY(cm_buffer_create(&t->y, device, B * (size_t)c->P * (size_t)c->Q * O * size, what));
     CM_TRY(cm_buffer_create(&t->weight, device, O * (size_t)c->k * (size_t)c->k * C * size, what));
+    CM_TRY(fill(t, &t->x));
+    CM_TRY(fill(t, &t->y));
+    CM_TRY(fill(t, &t->weight));
     return cm_cuda_timer_open(&t->timer);
 }
 
@@ -289,15 +298,14 @@ static cm_buffer *result_of(trial *t) {
     return &t->weight;
 }
 
-/* The result is added to in some convolutions: it begins with the same numbers for all. */
+/* What has been there is neither the result nor, where it is added to, other numbers than the first one's. */
 static cm_status agree(void *context, bool first) {
     trial *t = context;
     const cm_dtype type = t->plan->convolution.type;
-    cm_buffer *all[3] = {&t->x, &t->y, &t->weight}, *result = result_of(t);
-    const size_t size = cm_dtype_size(type);
-    for (int i = 0; i < 3; i++) CM_TRY(cm_trial_fill(t->stream, all[i]->base, type, all[i]->bytes / size));
+    const cm_buffer *result = result_of(t);
+    CM_TRY(fill(t, result));
     CM_TRY(run_trial(t));
-    return cm_trial_agree(&t->results, t->stream, result->base, type, result->bytes / size, first);
+    return cm_trial_agree(&t->results, t->stream, result->base, type, result->bytes / cm_dtype_size(type), first);
 }
 
 static cm_status choose(cm_stream *stream, cm_convolution_plan *plan) {
