@@ -203,9 +203,17 @@ static cm_call ref_call(const cm_convolution *c, const cm_tensor t[3]) {
     return call;
 }
 
+static const int places[3][3] = {{0, 1, 2}, {2, 1, 0}, {2, 0, 1}}; /* of a, b, out among x, weight, y */
+
+/* As for products. */
+static void check_gaps(const cm_convolution *c, const void *a, const void *b, const void *out) {
+    const int gaps[3] = {c->x_gap, c->weight_gap, c->y_gap}, *place = places[c->way];
+    if (!is_aligned(a, gaps[place[0]]) || !is_aligned(b, gaps[place[1]]) || !is_aligned(out, gaps[place[2]]))
+        ck_abort_msg("a convolution on addresses of another alignment");
+}
+
 /* The result in float32, for the caller to free; its size. */
 static size_t convolve(cm_stream *stream, const cm_convolution *c, const void *a, const void *b, float **out) {
-    static const int places[3][3] = {{0, 1, 2}, {2, 1, 0}, {2, 0, 1}}; /* of a, b, out among x, weight, y */
     const int *place = places[c->way];
     cm_tensor t[3];
     shapes_of(c, t);
@@ -227,8 +235,7 @@ cm_status cm_convolution_run(cm_stream *stream, const cm_convolution_plan *plan,
                              void *out) {
     const cm_convolution *c = &plan->convolution;
     float *result;
-    if (c->aligned && (cm_alignment_gap(a) || cm_alignment_gap(b) || cm_alignment_gap(out)))
-        ck_abort_msg("a convolution on addresses that are not aligned");
+    check_gaps(c, a, b, out);
     const size_t n = convolve(stream, c, a, b, &result);
     for (size_t i = 0; i < n; i++) {
         if (c->type != CM_F32)
@@ -256,7 +263,7 @@ cm_status cm_convolution_norm_prepare(cm_stream *stream, const cm_convolution_no
                                       const cm_convolution_norm_data *data, const cm_convolution_rival *rival,
                                       cm_convolution_norm_plan **out) {
     const cm_convolution *c = &norm->convolution;
-    ck_assert(c->way == CM_CONVOLVE && c->type != CM_F32 && !c->accumulate && c->aligned &&
+    ck_assert(c->way == CM_CONVOLVE && c->type != CM_F32 && !c->accumulate && c->x_gap == 0 && c->weight_gap == 0 &&
               norm->adds == !!data->residual);
     *out = NULL;
     overwrite(data->x, c->type, (size_t)c->B * (size_t)c->H * (size_t)c->W * (size_t)c->C);

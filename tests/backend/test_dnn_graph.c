@@ -32,18 +32,8 @@ cm_status cm_cuda_dnn(int status, const char *what) {
 static bool absent;
 
 static cm_convolution connect4(cm_convolution_way way, cm_dtype type) {
-    return (cm_convolution){.way = way,
-                            .B = 256,
-                            .H = 6,
-                            .W = 7,
-                            .C = 128,
-                            .O = 128,
-                            .P = 6,
-                            .Q = 7,
-                            .k = 3,
-                            .stride = 1,
-                            .type = type,
-                            .aligned = true};
+    return (cm_convolution){
+        .way = way, .B = 256, .H = 6, .W = 7, .C = 128, .O = 128, .P = 6, .Q = 7, .k = 3, .stride = 1, .type = type};
 }
 
 static cm_dnn_graph *open_graph(const char *device, const cm_convolution *convolution) {
@@ -119,6 +109,19 @@ START_TEST(no_kernels_are_compiled_for_small_convolutions) {
         ck_assert_int_gt(count, 0);
         for (int i = 0; i < count; i++) ck_assert_uint_eq(engines[i].notes & CM_DNN_COMPILED, 0);
         cm_dnn_graph_close(graph);
+    }
+}
+END_TEST
+
+/* In float32 weights stand where the parameters are. */
+START_TEST(float32_has_plans_for_weights_at_any_number) {
+    cm_dnn_engine engines[ROOM];
+    for (int way = 0; way < 3; way++) {
+        cm_convolution convolution = connect4((cm_convolution_way)way, CM_F32);
+        convolution.weight_gap = 4 * _i;
+        int count = plan_all(h200, &convolution, false, engines);
+        if (count == 0) count = plan_all(h200, &convolution, true, engines);
+        ck_assert_msg(count > 0, "way %d, weights %d bytes behind a multiple of 16", way, 4 * _i);
     }
 }
 END_TEST
@@ -211,6 +214,7 @@ int main(void) {
         tcase_add_test(tests, every_way_in_16_bits_has_engines_on_tensor_cores_that_make_plans);
         tcase_add_test(tests, float32_is_not_given_to_tensor_cores);
         tcase_add_test(tests, sums_in_the_place_of_the_result_strides_and_few_channels_have_plans);
+        tcase_add_loop_test(tests, float32_has_plans_for_weights_at_any_number, 1, 4);
         tcase_add_test(tests, no_kernels_are_compiled_for_small_convolutions);
         tcase_add_loop_test(tests, a_convolution_and_its_norm_become_one_kernel, 0, sizeof norms / sizeof *norms);
         tcase_add_test(tests, engines_are_named_alike_each_time_and_are_other_ones);

@@ -71,9 +71,6 @@ static cm_status set_preference(cublasLtMatmulPreference_t wish, cublasLtMatmulP
                         "choosing a matrix product");
 }
 
-/* Bytes that an address is a multiple of. */
-static uint32_t alignment_of(int gap) { return gap == 0 ? 16 : gap % 8 == 0 ? 8 : gap % 4 == 0 ? 4 : 2; }
-
 static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 /* No sums in the output's place: their order is not fixed. There is no word for the bias: it is read as wide as the
@@ -81,8 +78,8 @@ static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 static cm_status set_preferences(cublasLtMatmulPreference_t wish, const cm_product *p) {
     size_t workspace = CM_LIBRARY_BYTES;
     uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
-    uint32_t a = alignment_of(p->b_gap), b = alignment_of(p->a_gap), c = alignment_of(p->c_gap);
-    uint32_t d = p->bias ? least(c, alignment_of(p->bias_gap)) : c;
+    uint32_t a = cm_alignment_of(p->b_gap), b = cm_alignment_of(p->a_gap), c = cm_alignment_of(p->c_gap);
+    uint32_t d = p->bias ? least(c, cm_alignment_of(p->bias_gap)) : c;
     CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace));
     CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof reductions));
     CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &a, sizeof a));
@@ -205,8 +202,8 @@ static cm_status agree(void *context, bool first) {
 static void name_product(const cm_product *p, char key[CM_CHOICE_KEY_BYTES]) {
     snprintf(key, CM_CHOICE_KEY_BYTES, "product %d %d %d %d%d %lld %lld %lld %d%d%d%d %u %u %u %u", p->m, p->n, p->k,
              p->a_across, p->b_across, (long long)p->a_row, (long long)p->b_row, (long long)p->c_row, (int)p->type,
-             p->bias, p->relu, p->accumulate, alignment_of(p->a_gap), alignment_of(p->b_gap), alignment_of(p->c_gap),
-             alignment_of(p->bias_gap));
+             p->bias, p->relu, p->accumulate, cm_alignment_of(p->a_gap), cm_alignment_of(p->b_gap),
+             cm_alignment_of(p->c_gap), cm_alignment_of(p->bias_gap));
 }
 
 static cm_status choose(cm_stream *stream, cm_product_plan *plan) {

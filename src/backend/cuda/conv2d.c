@@ -6,11 +6,9 @@
 /* Are the inputs of products copied to 16 bits? */
 static bool is_narrow(const cm_call *call) { return call->attr.compute != CM_F32; }
 
-/* In 16 bits copies, planes and workspace begin at such multiples; in float32 weights stand where the parameters are.
+/* In 16 bits copies, planes and workspace begin at multiples of 16; in float32 weights stand where the parameters are.
  */
-static bool is_aligned(const cm_call *call, const cm_tensor *t) {
-    return is_narrow(call) || cm_alignment_gap(t->data) == 0;
-}
+static int gap_of(const cm_call *call, const cm_tensor *t) { return is_narrow(call) ? 0 : cm_alignment_gap(t->data); }
 
 /* Of the tensors x, weight, y or the gradients in their place. */
 static cm_convolution convolution_of(const cm_call *call, cm_convolution_way way, const cm_tensor *const t[3]) {
@@ -27,7 +25,9 @@ static cm_convolution convolution_of(const cm_call *call, cm_convolution_way way
                             .k = weight->dim[1],
                             .stride = call->attr.stride,
                             .type = call->attr.compute,
-                            .aligned = is_aligned(call, x) && is_aligned(call, weight) && is_aligned(call, y)};
+                            .x_gap = gap_of(call, x),
+                            .weight_gap = gap_of(call, weight),
+                            .y_gap = gap_of(call, y)};
 }
 
 /* In 16 bits channels are as many as a multiple of 8, with zeros behind the last: tensor cores read 16 bytes at a time,
@@ -92,6 +92,7 @@ static cm_status make_conv2d(cm_stream *stream, const cm_call *call, cm_cuda_pla
     if (is_narrow(call)) CM_TRY(acquire(stream, call, t[1], plan));
     cm_convolution convolution = convolution_of(call, CM_CONVOLVE, t);
     convolution.accumulate = !is_apart(call) && CM_ADDS(call, conv2d, y);
+    if (is_apart(call)) convolution.y_gap = 0;
     return cm_convolution_prepare(stream, &convolution, &plan->convolution[0]);
 }
 

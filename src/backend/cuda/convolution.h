@@ -2,7 +2,7 @@
 #ifndef CM_BACKEND_CUDA_CONVOLUTION_H
 #define CM_BACKEND_CUDA_CONVOLUTION_H
 
-#include "backend/backend.h"
+#include "backend/cuda/product.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,9 +17,9 @@ typedef enum cm_convolution_way {
 typedef struct cm_convolution {
     cm_convolution_way way;
     int B, H, W, C, O, P, Q, k, stride;
-    cm_dtype type;   /* of all tensors; sums are float32 */
-    bool accumulate; /* the result is added to */
-    bool aligned;    /* all addresses are multiples of 16, in every run */
+    cm_dtype type;                /* of all tensors; sums are float32 */
+    bool accumulate;              /* the result is added to */
+    int x_gap, weight_gap, y_gap; /* cm_alignment_gap of these, or of gradients in their place, in every run */
 } cm_convolution;
 
 /* Floating-point operations. */

@@ -97,11 +97,18 @@ typedef struct found {
     bool fits, fixed; /* runs within the workspace; gives the same bits every time */
 } found;
 
+/* Numbers to measure on, at an address with the gap of those of the runs. */
+typedef struct plane {
+    cm_buffer memory;
+    void *base;
+    size_t n;
+} plane;
+
 /* What choosing needs: memory to measure on, what was found. */
 typedef struct trial {
     cm_stream *stream;
     cm_convolution_plan *plan;
-    cm_buffer x, y, weight;
+    plane x, y, weight;
     cm_trial_results results;
     cm_cuda_timer timer;
     found found[ALGORITHMS]; /* the fastest first */
@@ -111,28 +118,30 @@ typedef struct trial {
 static void trial_close(trial *t) {
     cm_cuda_timer_close(&t->timer);
     cm_trial_free(&t->results);
-    cm_buffer_destroy(&t->x);
-    cm_buffer_destroy(&t->y);
-    cm_buffer_destroy(&t->weight);
+    cm_buffer_destroy(&t->x.memory);
+    cm_buffer_destroy(&t->y.memory);
+    cm_buffer_destroy(&t->weight.memory);
 }
 
-static cm_status fill(const trial *t, const cm_buffer *buffer) {
-    const cm_dtype type = t->plan->convolution.type;
-    return cm_trial_fill(t->stream, buffer->base, type, buffer->bytes / cm_dtype_size(type));
+static cm_status fill(const trial *t, const plane *p) {
+    return cm_trial_fill(t->stream, p->base, t->plan->convolution.type, p->n);
 }
 
 /* Numbers, for times, too: of zeros a GPU multiplies faster. */
+static cm_status open_plane(const trial *t, plane *p, size_t n, int gap) {
+    const size_t bytes = n * cm_dtype_size(t->plan->convolution.type) + (size_t)gap;
+    CM_TRY(cm_buffer_create(&p->memory, t->stream->backend->device, bytes, "measuring a convolution"));
+    p->base = p->memory.base + gap;
+    p->n = n;
+    return fill(t, p);
+}
+
 static cm_status trial_open(trial *t) {
-    static const char what[] = "measuring a convolution";
     const cm_convolution *c = &t->plan->convolution;
-    const cm_device *device = t->stream->backend->device;
-    size_t size = cm_dtype_size(c->type), B = (size_t)c->B, O = (size_t)c->O, C = (size_t)c->C;
-    CM_TRY(cm_buffer_create(&t->x, device, B * (size_t)c->H * (size_t)c->W * C * size, what));
-    CM_TRY(cm_buffer_create(&t->y, device, B * (size_t)c->P * (size_t)c->Q * O * size, what));
-    CM_TRY(cm_buffer_create(&t->weight, device, O * (size_t)c->k * (size_t)c->k * C * size, what));
-    CM_TRY(fill(t, &t->x));
-    CM_TRY(fill(t, &t->y));
-    CM_TRY(fill(t, &t->weight));
+    const size_t B = (size_t)c->B, O = (size_t)c->O, C = (size_t)c->C;
+    CM_TRY(open_plane(t, &t->x, B * (size_t)c->H * (size_t)c->W * C, c->x_gap));
+    CM_TRY(open_plane(t, &t->y, B * (size_t)c->P * (size_t)c->Q * O, c->y_gap));
+    CM_TRY(open_plane(t, &t->weight, O * (size_t)c->k * (size_t)c->k * C, c->weight_gap));
     return cm_cuda_timer_open(&t->timer);
 }
 
@@ -238,7 +247,7 @@ static cm_status enter_graph(trial *t, int round, way *out, int *count) {
     const int most = cm_convolution_is_small(&t->plan->convolution) ? FEW : ENGINES;
     cm_dnn_engine engines[ENGINES];
     *count = 0;
-    if (!t->plan->convolution.aligned || round == ANY) return CM_OK;
+    if (round == ANY) return CM_OK;
     CM_TRY(open_graph(t));
     CM_TRY(cm_dnn_graph_engines(t->plan->graph, round == FIXED, engines, most, count));
     for (int i = 0; i < *count; i++) out[i] = (way){.is_graph = true, .engine = engines[i]};
@@ -289,7 +298,7 @@ static cm_status measure(void *context, float *milliseconds) {
     return cm_cuda_timer_stop(&t->timer, t->stream, milliseconds);
 }
 
-static cm_buffer *result_of(trial *t) {
+static const plane *result_of(const trial *t) {
     switch (t->plan->convolution.way) {
     case CM_CONVOLVE: return &t->y;
     case CM_CONVOLVE_INPUT: return &t->x;
@@ -301,11 +310,10 @@ static cm_buffer *result_of(trial *t) {
 /* What has been there is neither the result nor, where it is added to, other numbers than the first one's. */
 static cm_status agree(void *context, bool first) {
     trial *t = context;
-    const cm_dtype type = t->plan->convolution.type;
-    const cm_buffer *result = result_of(t);
+    const plane *result = result_of(t);
     CM_TRY(fill(t, result));
     CM_TRY(run_trial(t));
-    return cm_trial_agree(&t->results, t->stream, result->base, type, result->bytes / cm_dtype_size(type), first);
+    return cm_trial_agree(&t->results, t->stream, result->base, t->plan->convolution.type, result->n, first);
 }
 
 static cm_status choose(cm_stream *stream, cm_convolution_plan *plan) {
@@ -321,8 +329,9 @@ static cm_status choose(cm_stream *stream, cm_convolution_plan *plan) {
                                 .measure = measure,
                                 .agree = agree};
     char key[CM_CHOICE_KEY_BYTES];
-    snprintf(key, sizeof key, "convolution %d %d %d %d %d %d %d %d %d %d%d", (int)c->way, c->B, c->H, c->W, c->C, c->O,
-             c->k, c->stride, (int)c->type, c->accumulate, c->aligned);
+    snprintf(key, sizeof key, "convolution %d %d %d %d %d %d %d %d %d %d %u %u %u", (int)c->way, c->B, c->H, c->W, c->C,
+             c->O, c->k, c->stride, (int)c->type, c->accumulate, cm_alignment_of(c->x_gap),
+             cm_alignment_of(c->weight_gap), cm_alignment_of(c->y_gap));
     cm_status status = cm_fastest_take(&fastest, cuda->choices, key);
     trial_close(&t);
     return status;

@@ -38,8 +38,7 @@ typedef struct cm_dnn_target {
 
 typedef struct cm_dnn_graph cm_dnn_graph;
 
-/* Describes the convolution, whose tensors are at multiples of 16 bytes. The caller closes it. Errors: CM_ERR_DEVICE
- * with what cuDNN says. */
+/* Describes the convolution. The caller closes it. Errors: CM_ERR_DEVICE with what cuDNN says. */
 cm_status cm_dnn_graph_open(const cm_dnn_target *target, const cm_convolution *convolution,
                             cm_dnn_graph **out) CM_MUST_USE;
 cm_status cm_dnn_graph_open_norm(const cm_dnn_target *target, const cm_convolution_norm *norm,

@@ -22,6 +22,8 @@ typedef struct cm_product {
 
 /* Bytes from the last multiple of 16 to an address: kernels may be faster where it is 0. */
 static inline int cm_alignment_gap(const void *address) { return (int)((uintptr_t)address % 16); }
+/* Bytes, of at most 16, that an address with such a gap is a multiple of. */
+static inline uint32_t cm_alignment_of(int gap) { return gap == 0 ? 16 : gap % 8 == 0 ? 8 : gap % 4 == 0 ? 4 : 2; }
 
 typedef struct cm_product_plan cm_product_plan;
 
