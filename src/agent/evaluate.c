@@ -56,6 +56,7 @@ static cm_status open_evaluator(cm_evaluator *v, const cm_evaluator_config *c) {
                              .part = c->peers ? c->peers->part : 0,
                              .parts = parts,
                              .shape = shape_of(c, parts),
+                             .tally = c->tally,
                              .stop = c->stop};
     if (parts > 1) CM_TRY(take_games(v, c));
     CM_TRY(cm_player_agent(c->agent, c->env, &match.shape, &v->players[0]));

@@ -34,6 +34,7 @@ typedef struct cm_evaluator_config {
     int episodes;                /* most of one evaluation                                                            */
     const cm_opponent *opponent; /* whom the agent meets in a game of two, never a CM_OPPONENT_AGENT; NULL: random    */
     const cm_stop *stop;         /* asked: an evaluation ends early; NULL: never                                      */
+    cm_tally *tally;             /* is added to as episodes go on; NULL: not                                     */
     const cm_evaluation_peers *peers; /* for the call alone; NULL: this process plays all episodes                    */
 } cm_evaluator_config;
 

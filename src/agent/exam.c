@@ -20,6 +20,7 @@ typedef struct room {
     const cm_env *env;
     cm_player *player;
     const cm_match_shape *shape;
+    cm_tally *tally;
     cm_arena arena; /* of all arrays, owned */
     desk *desks;    /* [lanes] */
     int32_t *moves; /* [positions] the player's */
@@ -54,6 +55,7 @@ static cm_status ask(const room *r, int lane, int first, int count) {
     const cm_turn turn = {
         .lane = lane, .count = count, .states = d->state, .keys = d->key, .steps = d->step, .actions = d->action};
     CM_TRY(r->player->choose(r->player, &turn));
+    cm_tally_add(r->tally, count, 0);
     memcpy(r->moves + first, d->action, (size_t)count * sizeof *r->moves);
     return CM_OK;
 }
@@ -78,8 +80,9 @@ static void mark(const room *r, int i, cm_exam *out) {
 }
 
 cm_status cm_exam_run(const cm_solved *solved, const cm_env *env, cm_player *player, const cm_match_shape *shape,
-                      cm_pool *pool, cm_exam *out) {
+                      cm_pool *pool, cm_tally *tally, cm_exam *out) {
     room r = {.solved = solved,
+              .tally = tally,
               .env = env,
               .player = player,
               .shape = shape,

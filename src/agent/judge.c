@@ -11,6 +11,7 @@ typedef struct court {
     const cm_games *games;
     const cm_env *env;
     cm_exact *exact;
+    cm_tally *tally;
     int workers, blocks;
     char *states;        /* [workers, state_size], owned */
     cm_judgement *found; /* [blocks], owned              */
@@ -34,7 +35,9 @@ static cm_status judge_game(const court *c, int lane, int game, cm_judgement *fo
         if (!is_ours) continue;
         count_move(&found->all, &worth, moves[ply]);
         count_move(&found->phase[cm_phase_of(c->env, ply)], &worth, moves[ply]);
+        cm_tally_add(c->tally, 0, 1);
     }
+    cm_tally_add(c->tally, 1, 0);
     return CM_OK;
 }
 
@@ -52,8 +55,9 @@ static void add_kept(cm_kept *sum, const cm_kept *part) {
     sum->kept_choices += part->kept_choices;
 }
 
-cm_status cm_games_judge(const cm_games *games, const cm_env *env, cm_exact *exact, cm_pool *pool, cm_judgement *out) {
-    court c = {.games = games, .env = env, .exact = exact, .workers = cm_pool_size(pool)};
+cm_status cm_games_judge(const cm_games *games, const cm_env *env, cm_exact *exact, cm_pool *pool, cm_tally *tally,
+                         cm_judgement *out) {
+    court c = {.games = games, .env = env, .exact = exact, .tally = tally, .workers = cm_pool_size(pool)};
     c.blocks = c.workers * BLOCKS_PER_WORKER;
     memset(out, 0, sizeof *out);
     cm_status status = cm_alloc(&c.states, (size_t)c.workers, env->spec.state_size, "a judgement");

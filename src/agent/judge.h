@@ -4,6 +4,7 @@
 
 #include "agent/exact.h"
 #include "agent/games.h"
+#include "agent/tally.h"
 #include "core/pool.h"
 
 #ifdef __cplusplus
@@ -40,9 +41,9 @@ static inline void cm_kept_count(cm_kept *kept, bool is_choice, bool is_kept) {
 }
 
 /* Judges our moves in games whose moves were kept; those of openings are nobody's and are left out. The pool shares
- * the games, a lane of `exact` per worker, and does not change the result. Errors: CM_ERR_MEMORY; CM_ERR_INPUT for
- * moves that are not legal in `env`, whose values `exact` gives. */
-cm_status cm_games_judge(const cm_games *games, const cm_env *env, cm_exact *exact, cm_pool *pool,
+ * the games, a lane of `exact` per worker, and does not change the result. `tally` (NULL: not) is added to on the way.
+ * Errors: CM_ERR_MEMORY; CM_ERR_INPUT for moves that are not legal in `env`, whose values `exact` gives. */
+cm_status cm_games_judge(const cm_games *games, const cm_env *env, cm_exact *exact, cm_pool *pool, cm_tally *tally,
                          cm_judgement *out) CM_MUST_USE;
 
 #ifdef __cplusplus

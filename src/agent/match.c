@@ -1,6 +1,5 @@
 #include "agent/match.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +34,6 @@ struct cm_match {
     /* of the run that goes on */
     uint64_t seed;
     int opening;
-    atomic_int finished;
 };
 
 /* Of `games` games those that are this part's. */
@@ -180,8 +178,7 @@ static cm_status end_game(cm_match *m, shard *s, int row) {
     const seat *at = &s->seats[row];
     m->games.length[at->game] = at->steps;
     m->games.result[at->game] = at->total;
-    int finished = atomic_fetch_add(&m->finished, 1) + 1;
-    if (m->config.report) m->config.report(m->config.context, finished);
+    cm_tally_add(m->config.tally, 1, 0);
     return begin_game(m, s, row);
 }
 
@@ -213,6 +210,7 @@ static cm_status play_turn(cm_match *m, shard *s, int side, int lane, int *moved
     cm_player *player = m->config.players[side];
     if (turn.count == 0) return CM_OK;
     CM_TRY(player->choose(player, &turn));
+    cm_tally_add(m->config.tally, 0, turn.count);
     for (int k = 0; k < turn.count; k++) {
         bool ended = false;
         CM_TRY(make_move(m, s, s->row[k], s->action[k], &ended));
@@ -244,6 +242,5 @@ cm_status cm_match_run(cm_match *m, int games, uint64_t seed, int opening) {
     m->games.count = games_of(m, games);
     m->seed = seed;
     m->opening = opening;
-    atomic_store(&m->finished, 0);
     return cm_pool_run(m->config.pool, m->config.shape.shards, run_shard, m);
 }

@@ -10,6 +10,7 @@
 
 #include "agent/games.h"
 #include "agent/player.h"
+#include "agent/tally.h"
 #include "core/stop.h"
 
 #ifdef __cplusplus
@@ -26,10 +27,8 @@ typedef struct cm_match_config {
     int games;             /* most of one run, by all parts                                         */
     int part, parts;       /* plays games part, part + parts, ... only; parts 0: all games          */
     bool keeps_moves;      /* only for games whose length is bounded (spec.max_plies > 0)           */
-    /* Called after every game with the number that is finished, by any worker; NULL: not. */
-    void (*report)(void *context, int finished);
-    void *context;
-    const cm_stop *stop; /* asked: ends before the next turn; NULL: plays to the end */
+    cm_tally *tally;       /* is added to as games go on; NULL: not                                */
+    const cm_stop *stop;   /* asked: ends before the next turn; NULL: plays to the end */
 } cm_match_config;
 
 /* The shape for `games` games at a time by the workers of the pool. */

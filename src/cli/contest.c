@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/clock.h"
 #include "core/file.h"
 #include "run/directory.h"
 
@@ -67,36 +66,4 @@ cm_status cm_contest_try_file(const char *flag, const char *path) {
     if (status != CM_OK) return cm_fail_in(status, "%s", flag);
     cm_file_abandon(file);
     return CM_OK;
-}
-
-/* ---- how far it is ---- */
-
-static const double tick_seconds = 0.2;
-
-void cm_ticker_begin(cm_ticker *ticker, const cm_arguments *arguments, int total) {
-    cm_progress_style style = cm_cli_style(arguments);
-    *ticker = (cm_ticker){.is_shown = style.tty && !style.json, .total = total, .last = cm_clock_seconds()};
-    pthread_mutex_init(&ticker->lock, NULL);
-}
-
-void cm_ticker_tick(void *context, int finished) {
-    cm_ticker *ticker = context;
-    if (!ticker->is_shown) return;
-    pthread_mutex_lock(&ticker->lock);
-    double now = cm_clock_seconds();
-    if (now - ticker->last >= tick_seconds) {
-        printf("\r\033[K%d of %d games", finished, ticker->total);
-        fflush(stdout);
-        ticker->last = now;
-    }
-    pthread_mutex_unlock(&ticker->lock);
-}
-
-void cm_ticker_clear(cm_ticker *ticker) {
-    if (ticker->is_shown) printf("\r\033[K");
-}
-
-void cm_ticker_end(cm_ticker *ticker) {
-    cm_ticker_clear(ticker);
-    pthread_mutex_destroy(&ticker->lock);
 }

@@ -2,11 +2,10 @@
 #ifndef CM_CLI_CONTEST_H
 #define CM_CLI_CONTEST_H
 
-#include <pthread.h>
-
 #include "agent/match.h"
 #include "agent/opponent.h"
 #include "cli/loaded.h"
+#include "cli/ticker.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,19 +40,6 @@ typedef struct cm_contest_size {
 } cm_contest_size;
 cm_status cm_contest_size_of(const cm_arguments *arguments, const cm_env *env, int opening,
                              cm_contest_size *out) CM_MUST_USE;
-
-/* A line on a terminal that says how far long play is; nothing elsewhere. */
-typedef struct cm_ticker {
-    bool is_shown; /* stdout is a terminal, and no JSON is wanted */
-    int total;
-    double last; /* time of the last line */
-    pthread_mutex_t lock;
-} cm_ticker;
-
-void cm_ticker_begin(cm_ticker *ticker, const cm_arguments *arguments, int total);
-void cm_ticker_tick(void *ticker, int finished); /* of `total` games; from any thread */
-void cm_ticker_clear(cm_ticker *ticker);         /* clears the line; to be called before anything else is printed */
-void cm_ticker_end(cm_ticker *ticker);           /* the same, for the last time */
 
 /* That a file cannot be written is to be known before hours of play; path NULL: nothing to write. Errors: CM_ERR_IO
  * names the flag. */

@@ -58,13 +58,19 @@ static cm_status evaluate(const cm_arguments *arguments, const cm_loaded *own) {
     cm_evaluator *evaluator = NULL;
     double *returns = NULL;
     cm_evaluation result;
+    cm_ticker ticker;
     CM_TRY(cm_argument_int(arguments, "--episodes", 1, 1000000, &episodes));
     CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &seed));
     CM_TRY(cm_alloc(&returns, (size_t)episodes, sizeof *returns, "returns"));
-    const cm_evaluator_config config = {
-        .agent = own->agent, .env = &session->env, .pool = session->pool, .episodes = (int)episodes};
+    const cm_evaluator_config config = {.agent = own->agent,
+                                        .env = &session->env,
+                                        .pool = session->pool,
+                                        .episodes = (int)episodes,
+                                        .tally = &ticker.tally};
     cm_status status = cm_evaluator_create(&config, &evaluator);
+    cm_ticker_begin(&ticker, arguments, session->configuration.run.log_interval, "episodes", "steps", episodes);
     if (status == CM_OK) status = cm_evaluator_run(evaluator, (int)episodes, (uint64_t)seed, returns, &result);
+    cm_ticker_end(&ticker);
     if (status == CM_OK && cm_argument_given(arguments, "--json")) {
         status = print_json(&result, returns, &own->facts, seed);
     } else if (status == CM_OK) {

@@ -228,13 +228,15 @@ static cm_status conclude(const cm_arguments *arguments, report *r) {
 }
 
 /* Plays the match and judges our moves where exact values are known. */
-static cm_status run_match(report *r, cm_match *match, cm_entrant *they, int games) {
+static cm_status run_match(report *r, cm_match *match, cm_entrant *they, cm_ticker *ticker) {
     cm_session *session = r->own->session;
-    CM_TRY(cm_match_run(match, games, (uint64_t)r->seed, r->opening));
+    CM_TRY(cm_match_run(match, (int)ticker->total, (uint64_t)r->seed, r->opening));
     r->games = cm_match_games(match);
     r->is_judged = they->opponent.kind == CM_OPPONENT_PERFECT;
     if (!r->is_judged) return CM_OK;
-    return cm_games_judge(r->games, &session->env, cm_player_exact(they->player), session->pool, &r->judgement);
+    cm_ticker_turn(ticker, "games judged", "moves", r->games->count);
+    return cm_games_judge(r->games, &session->env, cm_player_exact(they->player), session->pool, &ticker->tally,
+                          &r->judgement);
 }
 
 static cm_status play_games(const cm_arguments *arguments, report *r, cm_entrant *they, cm_player **ours) {
@@ -248,15 +250,14 @@ static cm_status play_games(const cm_arguments *arguments, report *r, cm_entrant
                               .shape = cm_match_shape_of(size.games, session->pool),
                               .games = size.games,
                               .keeps_moves = true,
-                              .report = cm_ticker_tick,
-                              .context = &ticker};
+                              .tally = &ticker.tally};
     CM_TRY(cm_entrant_seat(they, &session->env, cm_argument(arguments, "--run"), &config.shape));
     CM_TRY(cm_player_agent(r->own->agent, &session->env, &config.shape, ours));
     config.players[0] = *ours, config.players[1] = they->player;
     r->opening = size.opening;
     CM_TRY(cm_match_create(&config, &match));
-    cm_ticker_begin(&ticker, arguments, size.games);
-    cm_status status = run_match(r, match, they, size.games);
+    cm_ticker_begin(&ticker, arguments, session->configuration.run.log_interval, "games", "moves", size.games);
+    cm_status status = run_match(r, match, they, &ticker);
     cm_ticker_end(&ticker);
     if (status == CM_OK) status = conclude(arguments, r);
     cm_match_destroy(match);

@@ -5,6 +5,7 @@
 
 #include "agent/exam.h"
 #include "agent/match.h"
+#include "cli/ticker.h"
 #include "cli/view.h"
 
 typedef struct report {
@@ -117,12 +118,15 @@ static void print_text(const report *r) {
 
 /* ---- scoring ---- */
 
-static cm_status examine(report *r, const cm_solved *solved) {
+static cm_status examine(const cm_arguments *arguments, report *r, const cm_solved *solved) {
     cm_session *session = r->own->session;
     const cm_match_shape shape = cm_match_shape_of(solved->count, session->pool);
     cm_player *player = NULL;
+    cm_ticker ticker;
     CM_TRY(cm_player_agent(r->own->agent, &session->env, &shape, &player));
-    cm_status status = cm_exam_run(solved, &session->env, player, &shape, session->pool, &r->exam);
+    cm_ticker_begin(&ticker, arguments, session->configuration.run.log_interval, "positions", NULL, solved->count);
+    cm_status status = cm_exam_run(solved, &session->env, player, &shape, session->pool, &ticker.tally, &r->exam);
+    cm_ticker_end(&ticker);
     cm_player_destroy(player);
     return status;
 }
@@ -143,7 +147,7 @@ cm_status cm_eval_positions(const cm_arguments *arguments, cm_loaded *own) {
     cm_solved solved;
     cm_status status = cm_solved_read(r.path, &own->session->env, &solved);
     if (status != CM_OK) return cm_fail_in(status == CM_ERR_IO ? CM_ERR_INPUT : status, "--positions");
-    status = examine(&r, &solved);
+    status = examine(arguments, &r, &solved);
     if (status == CM_OK && cm_argument_given(arguments, "--json")) {
         status = print_json(&r);
     } else if (status == CM_OK) {

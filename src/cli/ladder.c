@@ -20,7 +20,7 @@ typedef struct entry_list {
     cm_entrant *entrants; /* [CM_ELO_MOST_PLAYERS], owned */
     char **paths;         /* [CM_ELO_MOST_PLAYERS] names of the runs, owned */
     int count;
-    cm_ticker ticker; /* of the pairing that is played */
+    cm_ticker ticker;
 } entry_list;
 
 /* ---- who takes part ---- */
@@ -147,11 +147,12 @@ static cm_status print_json(const report *r) {
 
 static void print_pair(void *context, int i, int j, const cm_side_score *score) {
     entry_list *list = context;
-    cm_ticker_clear(&list->ticker);
     if (cm_argument_given(list->arguments, "--json")) return;
+    cm_ticker_hold(&list->ticker);
     printf("%s - %s: %d won, %d drawn, %d lost\n", list->entrants[i].name, list->entrants[j].name, score->wins,
            score->draws, score->losses);
     fflush(stdout);
+    cm_ticker_release(&list->ticker);
 }
 
 static void print_table(const report *r, int columns) {
@@ -241,8 +242,7 @@ static cm_status play_ladder(const cm_arguments *arguments, entry_list *list, cm
                                          .pool = pool,
                                          .shape = cm_match_shape_of(r.size.games, pool),
                                          .games = r.size.games,
-                                         .report = cm_ticker_tick,
-                                         .context = &list->ticker},
+                                         .tally = &list->ticker.tally},
                                .players = players,
                                .count = list->count,
                                .seed = (uint64_t)r.seed,
@@ -250,7 +250,9 @@ static cm_status play_ladder(const cm_arguments *arguments, entry_list *list, cm
                                .report = print_pair,
                                .context = list};
     CM_TRY(seat_all(list, &config, players));
-    cm_ticker_begin(&list->ticker, arguments, r.size.games);
+    const int64_t pairings = (int64_t)list->count * (list->count - 1) / 2;
+    cm_ticker_begin(&list->ticker, arguments, list->entrants[0].loaded.session->configuration.run.log_interval, "games",
+                    "moves", pairings * r.size.games);
     cm_status status = cm_ladder_run(&config, &ladder);
     cm_ticker_end(&list->ticker);
     CM_TRY(status);

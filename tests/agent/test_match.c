@@ -54,6 +54,21 @@ START_TEST(workers_change_no_move_of_a_match) {
 }
 END_TEST
 
+START_TEST(games_and_moves_are_tallied_on_the_way) {
+    seats s;
+    cm_tally tally = {0, 0};
+    int64_t moves = 0;
+    open_seats(&s, "connect4", 70, 3);
+    for (int i = 0; i < 2; i++) expect_status(cm_player_random(&s.env, &s.config.players[i]));
+    s.config.tally = &tally;
+    const cm_games *games = play(&s, 8, 2);
+    for (int i = 0; i < 70; i++) moves += games->length[i] - games->opening[i];
+    ck_assert_int_eq(cm_tally_read(&tally).games, 70);
+    ck_assert_int_eq(cm_tally_read(&tally).moves, moves);
+    close_seats(&s);
+}
+END_TEST
+
 START_TEST(parts_of_a_match_are_its_games) {
     seats all;
     open_seats(&all, "connect4", 11, 1);
@@ -246,6 +261,7 @@ END_TEST
 int main(void) {
     const TTest *const tests[] = {we_move_first_in_even_games_and_second_in_odd_ones,
                                   workers_change_no_move_of_a_match,
+                                  games_and_moves_are_tallied_on_the_way,
                                   parts_of_a_match_are_its_games,
                                   another_seed_gives_other_games,
                                   both_games_of_a_pair_have_the_same_opening,

@@ -192,10 +192,13 @@ START_TEST(exact_moves_keep_every_value) {
     cm_judgement judged;
     seat_perfect_and_random(&s, "tictactoe", 200);
     const cm_games *games = play(&s, 1, 0);
-    expect_status(cm_games_judge(games, &s.env, cm_player_exact(s.config.players[0]), s.pool, &judged));
+    cm_tally tally = {0, 0};
+    expect_status(cm_games_judge(games, &s.env, cm_player_exact(s.config.players[0]), s.pool, &tally, &judged));
     int64_t ours = 0;
     for (int i = 0; i < 200; i++) ours += (games->length[i] + (i % 2 == 0)) / 2;
     ck_assert_int_eq(judged.all.moves, ours);
+    ck_assert_int_eq(tally.games, 200);
+    ck_assert_int_eq(tally.moves, ours);
     ck_assert_int_eq(judged.all.kept, judged.all.moves);
     ck_assert_int_eq(judged.all.kept_choices, judged.all.choices);
     ck_assert_int_gt(judged.all.choices, 200);
@@ -246,7 +249,7 @@ START_TEST(judge_agrees_with_the_solver_at_every_move) {
             s.config.players[1] = lowest(&s.env);
             const cm_games *games = play(&s, 3, n);
             expect_status(cm_exact_create(&s.env, &exact));
-            expect_status(cm_games_judge(games, &s.env, exact, s.pool, &judged));
+            expect_status(cm_games_judge(games, &s.env, exact, s.pool, NULL, &judged));
             cm_exact_destroy(exact);
             judge_plainly(games, &s.env, &wanted);
             ck_assert_mem_eq(&judged, &wanted, sizeof wanted);
@@ -275,7 +278,7 @@ START_TEST(illegal_games_are_not_judged) {
     open_seats(&s, "tictactoe", 2, 1);
     cm_exact *exact;
     expect_status(cm_exact_create(&s.env, &exact));
-    ck_assert_int_eq(cm_games_judge(&games, &s.env, exact, s.pool, &judged), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_games_judge(&games, &s.env, exact, s.pool, NULL, &judged), CM_ERR_INPUT);
     cm_exact_destroy(exact);
     close_seats(&s);
 }

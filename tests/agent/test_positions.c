@@ -170,12 +170,14 @@ static cm_exam examine(const cm_solved *solved, const cm_env *env, int threads, 
     cm_pool *pool;
     cm_player *player = NULL;
     cm_exam exam;
+    cm_tally tally = {0, 0};
     expect_status(cm_pool_create(threads, &pool));
     const cm_match_shape shape = cm_match_shape_of(solved->count, pool);
     if (kind == 0) player = lowest(env);
     if (kind == 1) expect_status(cm_player_random(env, &player));
     if (kind == 2) expect_status(cm_player_perfect(env, &player));
-    expect_status(cm_exam_run(solved, env, player, &shape, pool, &exam));
+    expect_status(cm_exam_run(solved, env, player, &shape, pool, &tally, &exam));
+    ck_assert_int_eq(tally.games, solved->count);
     cm_player_destroy(player);
     cm_pool_destroy(pool);
     return exam;

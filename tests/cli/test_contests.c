@@ -1,5 +1,6 @@
 /* Opponents and ladders as a user meets them. */
 #include <check.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,6 +134,33 @@ START_TEST(perfect_opponent_is_never_beaten_and_judges_moves) {
     /* a move that keeps less was a choice; every lost game has one, for each side draws at the start */
     ck_assert_double_eq(moves - number(kept, "kept"), choices - number(kept, "kept_choices"));
     ck_assert_double_ge(moves - number(kept, "kept"), number(root, "losses"));
+}
+END_TEST
+
+/* Lines such as "12 of 60 games, 230 moves, 0s", and nothing else. */
+static void expect_progress(const char *what) {
+    char *rest = result.err;
+    ck_assert_msg(*rest != '\0', "nothing was said: %s", what);
+    for (char *line = strtok_r(rest, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        int64_t now, total;
+        ck_assert_msg(sscanf(line, "%" SCNd64 " of %" SCNd64, &now, &total) == 2 && now <= total, "%s", line);
+        ck_assert_msg(strstr(line, what) != NULL, "%s: %s", what, line);
+    }
+}
+
+START_TEST(long_play_says_on_stderr_how_far_it_is) {
+    expect_ok("eval --run runs/a --opponent mcts:20 --games 2000 --json --set log_interval=0.002");
+    ck_assert_double_eq(number(printed(), "games"), 2000);
+    expect_progress(" of 2000 games, ");
+    expect_ok("eval --run runs/a --opponent perfect --games 2000 --set log_interval=0.002");
+    expect_progress(" of 2000 games");
+    expect_ok("eval --run pole --episodes 200 --set log_interval=0.002");
+    ck_assert_ptr_nonnull(strstr(result.out, "200 greedy episodes"));
+    expect_progress(" of 200 episodes, ");
+    expect_ok("ladder runs/a runs/b --include random --games 400 --set log_interval=0.002");
+    expect_progress(" of 1200 games, ");
+    expect_ok("eval --run runs/a --opponent random --games 4"); /* done before there is anything to say */
+    ck_assert_str_eq(result.err, "");
 }
 END_TEST
 
@@ -337,6 +365,7 @@ int main(void) {
     tcase_add_test(tests, solved_positions_are_counted_by_phase_and_source);
     tcase_add_test(tests, solved_positions_as_text_have_the_same_shares);
     tcase_add_test(tests, positions_that_cannot_be_scored_are_one_clear_line);
+    tcase_add_test(tests, long_play_says_on_stderr_how_far_it_is);
     tcase_add_test(tests, every_reply_is_followed_with_the_simulations_asked_for);
     tcase_add_loop_test(tests, saved_games_replay_legally_to_their_rewards, 0, 4);
     tcase_add_test(tests, plain_output_has_no_colours_and_lines_below_80_columns);
