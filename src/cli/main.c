@@ -1,4 +1,5 @@
 /* cumind: reads the command line, runs a subcommand, reports its error as one line. The only file that exits. */
+#include <fcntl.h>
 #include <locale.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -64,7 +65,15 @@ static void return_memory(void) {
     mallopt(M_TRIM_THRESHOLD, 64 * 1024);
 }
 
+/* The next file that is opened would take the place of a standard one that is closed, and get what is printed. Instead
+ * something stands there that reading, or writing, fails on as it did. */
+static void fill_standard_files(void) {
+    for (int file = 0; file <= 2; file++)
+        if (fcntl(file, F_GETFD) < 0 && open("/dev/null", file == 0 ? O_WRONLY : O_RDONLY) < 0) return;
+}
+
 int main(int argc, char **argv) {
+    fill_standard_files();
     setlocale(LC_CTYPE, "");
     return_memory();
     if (argc < 2) {

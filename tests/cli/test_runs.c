@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/file.h"
@@ -193,6 +194,19 @@ END_TEST
 START_TEST(quiet_run_prints_nothing) {
     expect_ok("train --quiet --run quiet" SMALL);
     ck_assert_str_eq(result.out, "");
+}
+END_TEST
+
+START_TEST(what_is_printed_to_a_closed_output_is_in_no_file) {
+    char command[512], text[64];
+    snprintf(command, sizeof command, "cd %s && %s train --run closed --set gumbel_scale=2" SMALL " >&- 2>&-",
+             cm_test_folder, CM_TEST_PROGRAM);
+    ck_assert_int_eq(system(command), 0);
+    expect_reference("closed");
+    cm_program_file(cm_test_folder, "closed/lock", text, sizeof text);
+    ck_assert_str_eq(text, "");
+    snprintf(command, sizeof command, "%s help >&- 2>/dev/null", CM_TEST_PROGRAM);
+    ck_assert_int_eq(WEXITSTATUS(system(command)), 1); /* nobody was helped */
 }
 END_TEST
 
@@ -695,6 +709,7 @@ int main(void) {
     tcase_add_test(tests, what_a_limit_on_time_does_not_cover_is_said);
     tcase_add_test(tests, recipe_of_the_task_is_named_where_none_was_chosen);
     tcase_add_test(tests, quiet_run_prints_nothing);
+    tcase_add_test(tests, what_is_printed_to_a_closed_output_is_in_no_file);
     tcase_add_test(tests, several_seeds_end_with_a_table);
     tcase_add_test(tests, a_folder_of_a_later_seed_that_is_taken_is_known_before_the_first);
     tcase_add_test(tests, seeds_without_a_report_have_none_in_the_table);
