@@ -2,13 +2,22 @@
 
 #include <string.h>
 
-enum { WIDTH = 78, FLAG_COLUMN = 26 };
+#include "cli/view.h"
+
+enum { MOST_COLUMNS = 78, NAME_COLUMN = 15, FLAG_COLUMN = 26, NARROW = 60, NARROW_INDENT = 6 };
+
+/* Of a line, on the terminal that stdout is; a window that is wider reads no better. */
+static int columns_of_stdout(const cm_command *command) {
+    const cm_arguments none = {.command = command};
+    const int columns = cm_view_of_stdout(&none).columns;
+    return columns < MOST_COLUMNS ? columns : MOST_COLUMNS;
+}
 
 /* Words of `text` from column `at` on, wrapped and indented by `indent`. */
-static void wrap(FILE *out, const char *text, int at, int indent) {
+static void wrap(FILE *out, int columns, const char *text, int at, int indent) {
     while (*text) {
         int length = (int)strcspn(text, " \n");
-        if (at > indent && at + 1 + length > WIDTH) {
+        if (at > indent && at + 1 + length > columns) {
             fprintf(out, "\n%*s", indent, "");
             at = indent;
         } else if (at > indent) {
@@ -29,10 +38,16 @@ static void wrap(FILE *out, const char *text, int at, int indent) {
 
 void cm_help_all(FILE *out) {
     fputs("cumind trains MuZero agents.\n\nUsage: cumind COMMAND [FLAGS]\n\nCommands:\n", out);
-    for (int i = 0; cm_commands[i]; i++) fprintf(out, "  %-12s %s\n", cm_commands[i]->name, cm_commands[i]->about);
-    fputs("\nWhole numbers may be written 20000, 20k, 1.5M, 2G or 2e4.\n"
-          "cumind help COMMAND tells its flags. Start with:  cumind train\n",
-          out);
+    const int columns = columns_of_stdout(cm_commands[0]);
+    for (int i = 0; cm_commands[i]; i++) {
+        fprintf(out, "  %-12s ", cm_commands[i]->name);
+        wrap(out, columns, cm_commands[i]->about, NAME_COLUMN, NAME_COLUMN);
+    }
+    fputc('\n', out);
+    wrap(out, columns,
+         "Whole numbers may be written 20000, 20k, 1.5M, 2G or 2e4.\n"
+         "cumind help COMMAND tells its flags. Start with: cumind train",
+         0, 0);
 }
 
 static void synopsis(const cm_command *command, FILE *out) {
@@ -40,22 +55,28 @@ static void synopsis(const cm_command *command, FILE *out) {
             command->flags[0].name ? " [FLAGS]" : "");
 }
 
+static void put_flag(const cm_flag *flag, int columns, FILE *out) {
+    char left[64];
+    const int length = snprintf(left, sizeof left, "  %s %s", flag->name, flag->argument ? flag->argument : "");
+    const int indent = columns < NARROW ? NARROW_INDENT : FLAG_COLUMN;
+    fprintf(out, "%-*s", indent, left);
+    if (length > indent) fprintf(out, "\n%*s", indent, "");
+    wrap(out, columns, flag->help, indent, indent);
+}
+
 void cm_help_command(const cm_command *command, FILE *out) {
-    fprintf(out, "%s: %s\n\nUsage: ", command->name, command->about);
+    const int columns = columns_of_stdout(command);
+    fprintf(out, "%s:", command->name);
+    wrap(out, columns, command->about, (int)strlen(command->name) + 1, 0);
+    fputs("\nUsage: ", out);
     synopsis(command, out);
     fputc('\n', out);
     if (*command->details) {
         fputc('\n', out);
-        wrap(out, command->details, 0, 0);
+        wrap(out, columns, command->details, 0, 0);
     }
     if (command->flags[0].name) fputs("\nFlags:\n", out);
-    for (const cm_flag *flag = command->flags; flag->name; flag++) {
-        char left[64];
-        int length = snprintf(left, sizeof left, "  %s %s", flag->name, flag->argument ? flag->argument : "");
-        fprintf(out, "%-*s", FLAG_COLUMN, left);
-        if (length > FLAG_COLUMN) fprintf(out, "\n%*s", FLAG_COLUMN, "");
-        wrap(out, flag->help, FLAG_COLUMN, FLAG_COLUMN);
-    }
+    for (const cm_flag *flag = command->flags; flag->name; flag++) put_flag(flag, columns, out);
     if (*command->examples) fprintf(out, "\nExamples:\n%s", command->examples);
 }
 

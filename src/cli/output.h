@@ -26,9 +26,12 @@ extern "C" {
 #define CM_FLAG_RUN                                                                                                    \
     { "--run", "DIR", "The run's folder; without it the newest run below checkpoint_root_dir." }
 #define CM_FLAG_CHECKPOINT                                                                                             \
-    { "--checkpoint", "WHICH", "By its number, best or latest; without it the best evaluated one, or the latest." }
+    {                                                                                                                  \
+        "--checkpoint", "WHICH",                                                                                       \
+            "The checkpoint, by its number, best or latest; without it the best evaluated one, or the latest."         \
+    }
 #define CM_FLAG_CHECKPOINT_TO_RESUME                                                                                   \
-    { "--checkpoint", "WHICH", "By its number, best or latest; without it the latest." }
+    { "--checkpoint", "WHICH", "With --resume: the checkpoint, by its number, best or latest; without it the latest." }
 #define CM_FLAG_JSON                                                                                                   \
     { "--json", NULL, "Print JSON." }
 #define CM_FLAGS_END                                                                                                   \

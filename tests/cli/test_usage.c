@@ -42,6 +42,25 @@ START_TEST(help_lists_every_command) {
 }
 END_TEST
 
+/* What stands there to be typed is not wrapped: the line of usage, examples. */
+START_TEST(help_fits_a_narrow_terminal) {
+    static const int columns[] = {40, 80};
+    for (int i = 0; i < 2; i++) {
+        char line[64], *end, *rest;
+        snprintf(line, sizeof line, "help %s", commands[_i]);
+        cm_program_run_terminal(cm_test_folder, line, columns[i], "", &result);
+        end = strstr(result.out, "Examples:");
+        if (end) *end = '\0';
+        rest = result.out;
+        for (char *row = strtok_r(rest, "\r\n", &rest); row; row = strtok_r(NULL, "\r\n", &rest))
+            ck_assert_msg(strncmp(row, "Usage:", 6) == 0 || (int)strlen(row) < columns[i], "%d: %s", columns[i], row);
+    }
+    cm_program_run_terminal(cm_test_folder, "help", 40, "", &result);
+    for (char *rest = result.out, *row; (row = strtok_r(rest, "\r\n", &rest));)
+        ck_assert_msg(strlen(row) < 40, "%s", row);
+}
+END_TEST
+
 START_TEST(every_command_has_help_and_a_man_page) {
     static char other[CM_OUTPUT_BYTES];
     char line[128];
@@ -326,6 +345,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(tests, help_lists_every_command);
     tcase_add_loop_test(tests, every_command_has_help_and_a_man_page, 0, COMMANDS);
+    tcase_add_loop_test(tests, help_fits_a_narrow_terminal, 0, COMMANDS);
     tcase_add_test(tests, completion_knows_every_command_and_their_flags);
     tcase_add_loop_test(tests, wrong_usage_is_one_line_and_exit_2, 0, (int)(sizeof usages / sizeof *usages));
     tcase_add_test(tests, every_environment_is_listed_by_a_name_that_opens_it);
