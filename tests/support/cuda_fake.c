@@ -53,7 +53,8 @@ static struct {
     const char *name;
     int calls;
 } calls[FUNCTIONS];
-static int capturing; /* streams that do */
+static int capturing;                  /* streams that do */
+static _Thread_local int own_captures; /* of this thread: it may take no memory then, nor give any back */
 
 /* ---- what every call does ---- */
 
@@ -181,6 +182,7 @@ static int memory_info(size_t *available, size_t *total) {
 }
 static int memory_take(cm_cu_address *block, size_t bytes) {
     ENTER_CONTEXT(memory_take);
+    if (own_captures) return misuse("memory_take");
     if (cm_fake.taken + bytes + cm_fake.context > cm_fake.total) return CM_CU_OUT_OF_MEMORY;
     int i = 0;
     while (i < BLOCKS && blocks[i].at) i++;
@@ -195,6 +197,7 @@ static int memory_take(cm_cu_address *block, size_t bytes) {
 }
 static int memory_give(cm_cu_address block) {
     ENTER_CONTEXT(memory_give);
+    if (own_captures) return misuse("memory_give");
     for (int i = 0; i < BLOCKS; i++) {
         if (!blocks[i].at || (cm_cu_address)(uintptr_t)blocks[i].at != block) continue;
         cm_fake.taken -= blocks[i].bytes;
@@ -208,12 +211,14 @@ static int memory_give(cm_cu_address block) {
 static int pinned_take(void **block, size_t bytes, unsigned flags) {
     (void)flags;
     ENTER_CONTEXT(pinned_take);
+    if (own_captures) return misuse("pinned_take");
     *block = malloc(bytes);
     cm_fake.pinned++;
     return 0;
 }
 static int pinned_give(void *block) {
     ENTER_CONTEXT(pinned_give);
+    if (own_captures) return misuse("pinned_give");
     free(block);
     cm_fake.pinned--;
     return 0;
@@ -346,7 +351,7 @@ static int capture_begin(cm_cu_stream stream, int mode) {
     stream->capture = calloc(1, sizeof *stream->capture);
     stream->broken = false;
     cm_fake.graphs++;
-    capturing++;
+    capturing++, own_captures++;
     return 0;
 }
 /* Branches capture as long as their graph does; false: nothing follows the end of one. */
@@ -365,7 +370,7 @@ static int capture_end(cm_cu_stream stream, cm_cu_graph *graph) {
     if (!current || !stream->capture) return misuse("capture_end");
     *graph = stream->capture;
     stream->capture = NULL;
-    capturing--;
+    capturing--, own_captures--;
     const bool are_joined = end_branches(*graph);
     if (!stream->broken && are_joined && !fault) return 0;
     free(*graph);
@@ -463,6 +468,6 @@ const cm_cuda_driver *cm_fake_driver(void) {
     cm_fake.version = 13000, cm_fake.devices = 1, cm_fake.major = 9;
     cm_fake.total = 1000000000, cm_fake.context = 300000000;
     current = NULL;
-    capturing = 0;
+    capturing = own_captures = 0;
     return &table;
 }
