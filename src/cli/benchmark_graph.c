@@ -1,5 +1,5 @@
 /* Benchmark of recorded work: what it costs to record an update and a search, from which round on it pays, and how many
- * launches are replayed; and what searches cost whose passes are not fused. */
+ * launches are replayed; and what updates cost without branches, and searches whose passes are not fused. */
 #include <stdio.h>
 
 #include "cli/benchmark.h"
@@ -93,6 +93,17 @@ static cm_status time_unfused(const cm_benchmark *bench, cm_benchmark_result *re
     return status;
 }
 
+/* Recorded updates without branches. */
+static cm_status time_in_order(const cm_benchmark *bench, cm_benchmark_result *result) {
+    times in_order;
+    if (bench->backend->kind->lanes == 0) return CM_OK;
+    bench->backend->is_in_order = true;
+    cm_status status = time_updates(bench, &in_order);
+    bench->backend->is_in_order = false;
+    if (status == CM_OK) cm_benchmark_put(result, "us_per_update_in_order", 1e6 * in_order.steady);
+    return status;
+}
+
 cm_status cm_benchmark_graph(const cm_benchmark *bench, cm_benchmark_result *result) {
     static const char *const of_updates[] = {"us_per_update",         "us_per_update_eager", "us_to_record_update",
                                              "updates_to_break_even", "launches_per_update", "graphs_per_update"};
@@ -105,6 +116,7 @@ cm_status cm_benchmark_graph(const cm_benchmark *bench, cm_benchmark_result *res
                        bench->backend->kind->name);
     }
     CM_TRY(compare(bench, time_updates, of_updates, result));
+    CM_TRY(time_in_order(bench, result));
     CM_TRY(compare(bench, time_searches, of_searches, result));
     CM_TRY(count_simulation(bench, result));
     CM_TRY(time_unfused(bench, result));

@@ -40,6 +40,8 @@ static const struct {
      "2 actions, muzero, trees on the device; cuda, float32)"},
     {"cumind benchmark graph --backend cuda --batch 4 --simulations 3 --hidden 8 --seconds 0.01",
      "11 launches_per_simulation"},
+    {"cumind benchmark graph --backend cuda --batch 4 --simulations 3 --hidden 8 --seconds 0.01",
+     "us_per_update_in_order"},
     {"benchmark_gpu --backend cuda --batch 8", "float16: a large matrix product runs at"},
     {"benchmark_gpu --backend cuda --batch 2 --set env_name=connect4 --set family=resnet --set num_blocks=1 "
      "--set conv_channels=8",
