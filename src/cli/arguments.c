@@ -115,6 +115,10 @@ static cm_status check_value(const cm_flag *flag, const char *text) {
     if (is_count && !cm_parse_count(text, &count)) {
         return cm_fail(CM_ERR_INPUT, "%s: must be an integer such as 100 or 20k, got \"%.40s\"", flag->name, text);
     }
+    if (strcmp(flag->argument, "KEY=VALUE") == 0 && !strchr(text, '=')) {
+        return cm_fail(CM_ERR_INPUT, "%s %.60s: must be KEY=VALUE in one word, as in --set MCTS.num_simulations=50",
+                       flag->name, text);
+    }
     if (strcmp(flag->argument, "TIME") == 0 && !parse_seconds(text, &seconds)) return not_a_time(flag->name, text);
     return CM_OK;
 }

@@ -48,7 +48,9 @@ cm_status cm_module_load(const char *path, const cm_module_about *about, cm_modu
     void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!module) return fail_open(path, about, dlerror());
     void *found = dlsym(module, about->entry);
-    if (!found) return cm_fail(CM_ERR_ABSENT, "%s is no module of cumind: it has no %s", path, about->entry);
+    if (!found)
+        return cm_fail(CM_ERR_ABSENT, "%s is no module of cumind: it has no %s%s%s", path, about->entry,
+                       about->lacks ? "; " : "", about->lacks ? about->lacks : "");
     memcpy(out, &found, sizeof *out);
     return CM_OK;
 }

@@ -20,6 +20,7 @@ typedef struct cm_module_about {
     const char *build; /* the command that builds it: "make cuda" */
     const char *needs; /* what to do if a library that it needs is missing: "install ..." */
     const char *entry; /* the one function that it exports */
+    const char *lacks; /* what to do if it does not: "add ..."; NULL: no user has written it */
 } cm_module_about;
 
 enum { CM_MODULE_PATH_BYTES = 1024 };

@@ -9,7 +9,9 @@ static const cm_module_about about = {.build = "cc -shared -fPIC",
                                       .needs =
                                           "docs/ADDING_AN_ENVIRONMENT.md says how to build one; if it has moved, say "
                                           "where it is with --set env_name=PATH",
-                                      .entry = "cumind_environment"};
+                                      .entry = "cumind_environment",
+                                      .lacks = "end the file with the line CM_ENV_LIBRARY(row), row being its "
+                                               "cm_env_def"};
 
 bool cm_env_is_library(const char *name) {
     size_t length = strlen(name);

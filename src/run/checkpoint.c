@@ -125,18 +125,22 @@ int64_t cm_checkpoint_find(const cm_checkpoint_store *store, int64_t which) {
     return cm_checkpoint_list(store, &number, 1) == 1 ? number : -1;
 }
 
+/* Whether all files are as they were written. */
+static bool is_intact(const cm_checkpoint_store *store, int64_t update) {
+    char path[PATH_MAX];
+    cm_manifest manifest = {0};
+    const bool is_whole = cm_checkpoint_path(store, update, path, sizeof path) == CM_OK &&
+                          cm_manifest_read(&manifest, path) == CM_OK && manifest.update == update &&
+                          cm_manifest_verify(&manifest, path) == CM_OK;
+    cm_manifest_reset(&manifest);
+    return is_whole;
+}
+
 int64_t cm_checkpoint_newest_intact(const cm_checkpoint_store *store) {
     int64_t *numbers = NULL, found = -1;
     if (cm_alloc(&numbers, LIST_LIMIT, sizeof *numbers, "the list of checkpoints") != CM_OK) return -1;
-    for (int i = cm_checkpoint_list(store, numbers, LIST_LIMIT) - 1; i >= 0 && found < 0; i--) {
-        char path[PATH_MAX];
-        cm_manifest manifest = {0};
-        if (cm_checkpoint_path(store, numbers[i], path, sizeof path) == CM_OK &&
-            cm_manifest_read(&manifest, path) == CM_OK && cm_manifest_verify(&manifest, path) == CM_OK) {
-            found = numbers[i];
-        }
-        cm_manifest_reset(&manifest);
-    }
+    for (int i = cm_checkpoint_list(store, numbers, LIST_LIMIT) - 1; i >= 0 && found < 0; i--)
+        if (is_intact(store, numbers[i])) found = numbers[i];
     free(numbers);
     return found;
 }
@@ -384,8 +388,8 @@ static cm_status load_parts(cm_checkpoint_reader *reader, const cm_checkpoint_pa
 static cm_status explain(const cm_checkpoint_store *store, int64_t update, cm_status status) {
     char message[1024];
     snprintf(message, sizeof message, "%s", cm_error_message());
+    if (is_intact(store, update)) return cm_fail(status, "%s", message); /* it is the run that is another one */
     int64_t intact = cm_checkpoint_newest_intact(store);
-    if (intact == update) return cm_fail(status, "%s", message); /* the files are fine, the run is another one */
     if (intact < 0) return cm_fail(status, "%s; no checkpoint of this run is intact", message);
     return cm_fail(status, "%s; the newest intact checkpoint is %lld: add --checkpoint %lld", message,
                    (long long)intact, (long long)intact);

@@ -123,8 +123,9 @@ static cm_status check_shape(const char *file, const cm_array *want, const int64
     char got_text[128], want_text[128];
     format_shape(dim, ndim, got_text, sizeof got_text);
     format_shape(want->dim, want->ndim, want_text, sizeof want_text);
-    return cm_fail(CM_ERR_INPUT, "%s: tensor \"%s\" has shape [%s], this network has [%s]", file, want->name, got_text,
-                   want_text);
+    return cm_fail(CM_ERR_INPUT,
+                   "%s: tensor \"%s\" has shape [%s], this network has [%s]: it is of another task or network", file,
+                   want->name, got_text, want_text);
 }
 
 /* Copies one array out of data[size]. */

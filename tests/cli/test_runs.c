@@ -505,6 +505,18 @@ START_TEST(damaged_checkpoint_is_named_with_the_newest_intact_one) {
 }
 END_TEST
 
+START_TEST(an_older_checkpoint_that_does_not_fit_is_not_taken_for_a_damaged_one) {
+    long long first = 0, last = 0;
+    char line[128];
+    expect_exit("eval --run ref --checkpoint 99999", 2, "has no checkpoint 99999");
+    ck_assert_int_eq(sscanf(strstr(result.err, " from "), " from %lld to %lld", &first, &last), 2);
+    ck_assert_int_lt(first, last);
+    snprintf(line, sizeof line, "eval --run ref --checkpoint %lld --set hidden_dim=48", first);
+    expect_exit(line, 2, "it is of another task or network");
+    ck_assert_ptr_null(strstr(result.err, "intact"));
+}
+END_TEST
+
 /* ---- using a run ---- */
 
 static double number_in(const char *key) {
@@ -731,6 +743,7 @@ int main(void) {
     tcase_add_test(tests, memory_that_is_not_there_is_named_with_the_keys_to_lower);
     tcase_add_test(tests, new_run_starts_from_old_weights);
     tcase_add_test(tests, damaged_checkpoint_is_named_with_the_newest_intact_one);
+    tcase_add_test(tests, an_older_checkpoint_that_does_not_fit_is_not_taken_for_a_damaged_one);
     tcase_add_test(tests, what_is_warned_of_is_said_once_and_of_the_process_that_trains);
     tcase_add_test(tests, run_without_its_flag_is_understood);
     tcase_add_test(tests, run_whose_checkpoints_are_gone_does_not_begin_anew);

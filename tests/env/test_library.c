@@ -32,7 +32,8 @@ END_TEST
 
 START_TEST(what_is_no_library_is_refused_in_one_line) {
     expect_refused("./nowhere.so", "./nowhere.so cannot be opened: ");
-    expect_refused(CM_TEST_MODULES "/good.so", "it has no cumind_environment");
+    expect_refused(CM_TEST_MODULES "/good.so",
+                   "it has no cumind_environment; end the file with the line CM_ENV_LIBRARY(row)");
     expect_refused(CM_TEST_MODULES "/other_headers.so", "headers of another version of cumind");
     expect_refused(CM_TEST_MODULES "/no_library.so", "no_library.so: its cumind_environment returns nothing");
     expect_refused(CM_TEST_MODULES "/no_row.so", "no_row.so: holds no environment: its row is NULL");
