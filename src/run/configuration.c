@@ -249,6 +249,26 @@ static void warn_of_learning(const cm_config *config, const cm_configuration *c)
         cm_config_warn(config, "warmup_steps",
                        "the run makes about %lld updates, so that the learning rate never gets to learning_rate",
                        (long long)plan);
+    const double memory = 1.0 / (1.0 - c->trainer.ema_decay); /* of the average, in updates */
+    if (memory >= (double)plan && cm_config_is_chosen(config, "ema_decay"))
+        cm_config_warn(config, "ema_decay",
+                       "is an average over the last %.0f updates, but the run makes about %lld: it hardly moves",
+                       memory, (long long)plan);
+}
+
+/* A run whose length is given in steps. */
+static void warn_of_length(const cm_config *config, const cm_configuration *c) {
+    const int64_t steps = c->run.env_steps, iteration = (int64_t)c->env.num_envs * c->agent.steps_per_iteration;
+    if (steps == 0) return;
+    if (c->replay.min_memory_steps >= steps && cm_config_is_chosen(config, "min_memory_steps"))
+        cm_config_warn(config, "min_memory_steps", "nothing is learnt before the run has ended, after %lld steps",
+                       (long long)steps);
+    const char *key = cm_config_is_chosen(config, "num_envs") ? "num_envs" : "steps_per_iteration";
+    if (iteration > steps && cm_config_is_chosen(config, key))
+        cm_config_warn(
+            config, key,
+            "%d environments act %d steps each before anything is learnt, which is longer than the run: %lld",
+            c->env.num_envs, c->agent.steps_per_iteration, (long long)steps);
 }
 
 /* --- the whole --- */
@@ -287,6 +307,7 @@ cm_status cm_configuration_finish(cm_config *config, cm_configuration *configura
     warn_across(config, configuration);
     warn_of_search(config, configuration);
     warn_of_learning(config, configuration);
+    warn_of_length(config, configuration);
     return CM_OK;
 }
 

@@ -340,12 +340,27 @@ START_TEST(keys_without_effect_are_warned_of) {
 END_TEST
 
 START_TEST(values_that_cannot_work_are_warned_of) {
-    static const char *const foolish[][2] = {
-        {"num_unroll_steps=0", NULL}, {"num_simulations=1", NULL}, {"temperature=0", "exploration_fraction=0"},
-        {"batch_size=5001", NULL},    {"warmup_steps=5000", NULL}, {"updates=1000", "warmup_steps=1000"}};
-    static const char *const sound[][2] = {{"policy=alphazero", NULL}, {"num_simulations=1", "policy=gumbel_muzero"},
-                                           {"temperature=0", NULL},    {"batch_size=5000", NULL},
-                                           {"updates=1", NULL},        {"updates=1001", "warmup_steps=1000"}};
+    static const char *const foolish[][2] = {{"num_unroll_steps=0", NULL},
+                                             {"num_simulations=1", NULL},
+                                             {"temperature=0", "exploration_fraction=0"},
+                                             {"batch_size=5001", NULL},
+                                             {"warmup_steps=5000", NULL},
+                                             {"updates=1000", "warmup_steps=1000"},
+                                             {"ema_decay=0.9999", NULL},
+                                             {"env_steps=2000", "min_memory_steps=2000"},
+                                             {"steps_per_iteration=500", NULL},
+                                             {"num_envs=2000", NULL}};
+    static const char *const sound[][2] = {{"policy=alphazero", NULL},
+                                           {"num_simulations=1", "policy=gumbel_muzero"},
+                                           {"temperature=0", NULL},
+                                           {"batch_size=5000", NULL},
+                                           {"updates=1", NULL},
+                                           {"updates=1001", "warmup_steps=1000"},
+                                           {"ema_decay=0.99", NULL},
+                                           {"env_steps=2001", "min_memory_steps=2000"},
+                                           {"steps_per_iteration=496", NULL},
+                                           {"updates=100", "min_memory_steps=5000"},
+                                           {"env_steps=100", NULL}};
     for (size_t i = 0; i < sizeof foolish / sizeof *foolish; i++) {
         warnings = 0;
         assert_loads(NULL, foolish[i][0], foolish[i][1]);
