@@ -154,9 +154,9 @@ START_TEST(long_play_says_on_stderr_how_far_it_is) {
     expect_progress(" of 2000 games, ");
     expect_ok("eval --run runs/a --opponent perfect --games 2000 --set log_interval=0.002");
     expect_progress(" of 2000 games");
-    expect_ok("eval --run pole --episodes 200 --set log_interval=0.002");
-    ck_assert_ptr_nonnull(strstr(result.out, "200 greedy episodes"));
-    expect_progress(" of 200 episodes, ");
+    expect_ok("eval --run pole --episodes 2000 --set log_interval=0.002");
+    ck_assert_ptr_nonnull(strstr(result.out, "2000 greedy episodes"));
+    expect_progress(" of 2000 episodes, ");
     expect_ok("ladder runs/a runs/b --include random --games 400 --set log_interval=0.002");
     expect_progress(" of 1200 games, ");
     expect_ok("eval --run runs/a --opponent random --games 4"); /* done before there is anything to say */
