@@ -77,14 +77,19 @@ static cm_status open_weights(setup *s) {
     return cm_mirror_push(&s->state);
 }
 
-static cm_status open_setup(const cm_configuration *configuration, setup *s) {
-    CM_TRY(cm_session_open(configuration, NULL, &s->session));
-    CM_TRY(open_weights(s));
+static cm_status open_agent(setup *s) {
     s->observation = calloc((size_t)s->session->env.spec.observation_size, sizeof(float));
     s->policy = calloc((size_t)s->session->env.spec.actions, sizeof(float));
     if (!s->observation || !s->policy) return cm_fail(CM_ERR_MEMORY, "out of memory");
     CM_TRY(cm_session_agent(s->session, &s->agent));
-    CM_TRY(cm_agent_set_weights(s->agent, s->parameters.host, s->state.host));
+    return cm_agent_set_weights(s->agent, s->parameters.host, s->state.host);
+}
+
+/* With an agent, whose passes take their time to choose algorithms, only if it is asked. */
+static cm_status open_setup(const cm_configuration *configuration, bool acts, setup *s) {
+    CM_TRY(cm_session_open(configuration, NULL, &s->session));
+    CM_TRY(open_weights(s));
+    if (acts) CM_TRY(open_agent(s));
     return cm_stream_open(s->session->backend, &s->stream);
 }
 
@@ -259,7 +264,7 @@ static void measure(cm_configuration *configuration, int type, const request *r,
     figures *out = &all->type[all->types++];
     *out = (figures){.dtype = types[type].name};
     configuration->run.model_dtype = types[type].dtype;
-    if (is_measured(all, out, open_setup(configuration, &s))) {
+    if (is_measured(all, out, open_setup(configuration, !r->batch, &s))) {
         all->half = s.session->backend->native[CM_F16];
         measure_all(&s, r, all, out);
     }
