@@ -260,9 +260,10 @@ static void warn_of_learning(const cm_config *config, const cm_configuration *c)
 static void warn_of_length(const cm_config *config, const cm_configuration *c) {
     const int64_t steps = c->run.env_steps, iteration = (int64_t)c->env.num_envs * c->agent.steps_per_iteration;
     if (steps == 0) return;
-    if (c->replay.min_memory_steps >= steps && cm_config_is_chosen(config, "min_memory_steps"))
-        cm_config_warn(config, "min_memory_steps", "nothing is learnt before the run has ended, after %lld steps",
-                       (long long)steps);
+    const int64_t played = (steps + iteration - 1) / iteration * iteration;
+    if (c->replay.min_memory_steps >= played && cm_config_is_chosen(config, "min_memory_steps"))
+        cm_config_warn(config, "min_memory_steps", "nothing will be learnt: the run ends after %lld steps",
+                       (long long)played);
     const char *key = cm_config_is_chosen(config, "num_envs") ? "num_envs" : "steps_per_iteration";
     if (iteration > steps && cm_config_is_chosen(config, key))
         cm_config_warn(

@@ -347,7 +347,7 @@ START_TEST(values_that_cannot_work_are_warned_of) {
                                              {"warmup_steps=5000", NULL},
                                              {"updates=1000", "warmup_steps=1000"},
                                              {"ema_decay=0.9999", NULL},
-                                             {"env_steps=2000", "min_memory_steps=2000"},
+                                             {"env_steps=2000", "min_memory_steps=2048"},
                                              {"steps_per_iteration=500", NULL},
                                              {"num_envs=2000", NULL}};
     static const char *const sound[][2] = {{"policy=alphazero", NULL},
@@ -357,7 +357,7 @@ START_TEST(values_that_cannot_work_are_warned_of) {
                                            {"updates=1", NULL},
                                            {"updates=1001", "warmup_steps=1000"},
                                            {"ema_decay=0.99", NULL},
-                                           {"env_steps=2001", "min_memory_steps=2000"},
+                                           {"env_steps=2000", "min_memory_steps=2047"},
                                            {"steps_per_iteration=496", NULL},
                                            {"updates=100", "min_memory_steps=5000"},
                                            {"env_steps=100", NULL}};
