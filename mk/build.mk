@@ -7,7 +7,7 @@ MODULE_SRC := $(filter-out src/device/%,$(sort $(wildcard src/*/cuda/*.cu src/*/
 MPI_SRC := $(sort $(wildcard src/distributed/mpi/*.c))
 LIB_SRC := $(filter-out src/cli/% $(MODULE_SRC) $(MPI_SRC),$(ALL_SRC))
 # Of these, what sees the libraries of CUDA, or the state of their streams.
-CUDA_ONLY := $(addprefix src/backend/cuda/,cuda.c beside.c driver_check.c module.c blas.c dnn.c dnn_parts.c dnn_graph.c dnn_engine.c dnn_norm.c)
+CUDA_ONLY := $(addprefix src/backend/cuda/,cuda.c play.c beside.c driver_check.c module.c blas.c dnn.c dnn_parts.c dnn_graph.c dnn_engine.c dnn_norm.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
@@ -113,7 +113,7 @@ $(BUILD)/tests/run/test_rehearsal.o: EXTRA_FLAGS += -DCM_TEST_REHEARSAL=\"$(absp
 # The operations of the cuda backend run on the CPU in these tests: their host code, and kernels by way of lanes.c.
 CUDA_OPS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(CUDA_ONLY),$(wildcard src/backend/cuda/*.c))) \
     $(BUILD)/tests/backend/cuda_cpu.o
-$(addprefix $(BUILD)/tests/backend/test_,cuda_ops cuda_planes cuda_copies cuda_row_pass cuda_trial nonfinite): $(CUDA_OPS_OBJ)
+$(addprefix $(BUILD)/tests/backend/test_,cuda_ops cuda_planes cuda_copies cuda_row_pass cuda_stretches cuda_trial nonfinite): $(CUDA_OPS_OBJ)
 
 tests: $(TEST_BIN)
 

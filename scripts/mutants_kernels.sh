@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Mutation test of the kernels for GPUs: changes one sign, bound or count at a time in a copy of the headers that hold their
-# arithmetic, and expects tests/backend/test_cuda_ops.c, test_cuda_row_pass.c, or tests/mcts/test_device_search.c, to fail.
-# Run by `make mutants-kernels`, which gives FLAGS, OBJECTS, ROW_OBJECTS and SEARCH_OBJECTS (all of the tests but the kernels)
-# and LIBS; takes some minutes.
+# arithmetic, and expects tests/backend/test_cuda_ops.c, test_cuda_row_pass.c or test_cuda_stretches.c, or
+# tests/mcts/test_device_search.c, to fail. Run by `make mutants-kernels`, which gives FLAGS, OBJECTS, ROW_OBJECTS,
+# STRETCH_OBJECTS and SEARCH_OBJECTS (all of the tests but the kernels) and LIBS; takes some minutes.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 # shellcheck source=scripts/mutants_loop.sh
@@ -124,30 +124,40 @@ backend/cuda/dense.h|sum + e->value|sum - e->value
 backend/cuda/dense.h|k->from ? cm_widen(|k->from ? 0.5f * cm_widen(
 backend/cuda/dense.h|at.column], k->type) :|at.column], CM_BF16) :
 backend/cuda/dense.h|cm_narrow(*cm_at(&k->x, at), k->type)|cm_narrow(*cm_at(&k->x, at), CM_BF16)
-backend/cuda/row_pass.h|low + 8 * s->x.stride, bfloat|low, bfloat
-backend/cuda/row_pass.h|{low, low + 8 * (int64_t)across}|{low, low}
-backend/cuda/row_pass.h|i * CM_ROW_CHUNK + 8 * l->q, length|i * CM_ROW_CHUNK + 4 * l->q, length
-backend/cuda/row_pass.h|o + 8 + l->g < s->n ? across : 0|o + 8 + l->g < s->n ? 8 : 0
-backend/cuda/row_pass.h|if (whole == s->k) return;|if (whole == s->k || whole > 0) return;
-backend/cuda/row_pass.h|cm_row_multiply(l, at, s->k, b, sum)|cm_row_multiply(l, at, CM_ROW_ANY, b, sum)
-backend/cuda/row_pass.h|g + i / 4 * 8, o + i / 2 % 2 * 8|g + i / 2 % 2 * 8, o + i / 4 * 8
-backend/cuda/row_pass.h|            if (at.row < t->rows && at.column < s->n)\n|            if (at.column < s->n)\n
-backend/cuda/row_pass.h|if (at.row < t->rows && at.column < s->n) cm_dense_end|if (at.row < t->rows) cm_dense_end
-backend/cuda/row_pass.h|cm_row_action(t, end, g + 8)}|cm_row_action(t, end, g)}
-backend/cuda/row_pass.h|if (at + i < k) four.v[i]|four.v[i]
-backend/cuda/row_pass.h|cm_row_read(l->low, at + 4 * half, k)|cm_row_read(l->low, at, k)
-backend/cuda/row_pass.h|b[j].pair + 2 * half|b[j].pair
-backend/cuda/row_pass.h|    cm_lanes_meet(lanes);\n    CM_EACH|    CM_EACH
-backend/cuda/row_pass.h|    }\n    cm_lanes_meet(lanes);\n}|    }\n}
-backend/cuda/row_pass.h|{half + r, o + output}|{r, o + output}
-backend/cuda/row_pass.h|fmaf(four.v[j], weight[i + j], sum[r])|four.v[j] * weight[i + j]
-backend/cuda/row_pass.h|cm_row_add(x + first, s->x.stride, weight, rest, rest, sum)|cm_row_add(x + first, s->x.stride, weight, rest, CM_ROW_ANY, sum)
-backend/cuda/row_pass.h|((int64_t)t->first + row)|row
-backend/cuda/row_pass.h|if (p->stride == 0) rows.data = NULL;|
-backend/cuda/row_pass.h|s->index ? s->index + t->first|s->index ? s->index
+backend/cuda/row_product.h|low + 8 * s->x.stride, bfloat|low, bfloat
+backend/cuda/row_product.h|{low, low + 8 * (int64_t)across}|{low, low}
+backend/cuda/row_product.h|i * CM_ROW_CHUNK + 8 * l->q, length|i * CM_ROW_CHUNK + 4 * l->q, length
+backend/cuda/row_product.h|o + 8 + l->g < s->n ? across : 0|o + 8 + l->g < s->n ? 8 : 0
+backend/cuda/row_product.h|if (whole == s->k) return;|if (whole == s->k || whole > 0) return;
+backend/cuda/row_product.h|cm_row_multiply(l, at, s->k, b, sum)|cm_row_multiply(l, at, CM_ROW_ANY, b, sum)
+backend/cuda/row_product.h|{g + i / 4 * 8, cm_row_output|{g + i / 2 % 2 * 8, cm_row_output
+backend/cuda/row_product.h|o + product * 8 + column|o + product * 8 + l->q
+backend/cuda/row_product.h|o + 2 * column + product|o + column + 8 * product
+backend/cuda/row_product.h|two[i][2 * p + 1] << 16|two[i][2 * p] << 16
+backend/cuda/row_product.h|two[i][2 * p] >> 16|two[i][2 * p]
+backend/cuda/row_product.h|first + i * CM_ROW_CHUNK + 8 * l->q + r|first + i * CM_ROW_CHUNK + 4 * l->q + r
+backend/cuda/row_product.h|row < rows ? *(const uint32_t|row < rows - 1 ? *(const uint32_t
+backend/cuda/row_product.h|const int column = o + 2 * l->g|const int column = o + l->g
+backend/cuda/row_product.h|across ? i % CM_ROW_STAGED : i / CM_ROW_CHUNK|i / CM_ROW_CHUNK
+backend/cuda/row_product.h|by_output = across ? 1 : s->of.dense.weight_row|by_output = s->of.dense.weight_row
+backend/cuda/row_product.h|k.add = s->add|k.add = false
+backend/cuda/row_product.h|            if (at.row < t->rows && at.column < s->n)\n|            if (at.column < s->n)\n
+backend/cuda/row_product.h|if (at.row < t->rows && at.column < s->n) cm_dense_end|if (at.row < t->rows) cm_dense_end
+backend/cuda/row_product.h|cm_row_action(t, end, g + 8)}|cm_row_action(t, end, g)}
+backend/cuda/row_product.h|if (at + i < k) four.v[i]|four.v[i]
+backend/cuda/row_product.h|cm_row_read(l->low, at + 4 * half, k)|cm_row_read(l->low, at, k)
+backend/cuda/row_product.h|b[j].pair + 2 * half|b[j].pair
+backend/cuda/row_product.h|    cm_lanes_meet(lanes);\n    CM_EACH|    CM_EACH
+backend/cuda/row_product.h|    }\n    cm_lanes_meet(lanes);\n}|    }\n}
+backend/cuda/row_product.h|{half + r, o + output}|{r, o + output}
+backend/cuda/row_product.h|fmaf(four.v[j], weight[i + j], sum[r])|four.v[j] * weight[i + j]
+backend/cuda/row_product.h|cm_row_add(x + first, s->x.stride, weight, rest, rest, sum)|cm_row_add(x + first, s->x.stride, weight, rest, CM_ROW_ANY, sum)
+backend/cuda/row_step.h|((int64_t)t->first + row)|row
+backend/cuda/row_step.h|if (p->stride == 0) rows.data = NULL;|
+backend/cuda/row_product.h|s->index ? s->index + t->first|s->index ? s->index
 backend/cuda/row_pass.h|k.index = s->index + t->first + row|k.index = s->index + t->first
-backend/cuda/row_pass.h|s->activation == CM_ACT_RELU ? CM_ACT_RELU : CM_ACT_NONE|CM_ACT_NONE
-backend/cuda/row_pass.h|k.encoding = (cm_encoding)s->encoding|k.encoding = CM_ENCODE_ONEHOT
+backend/cuda/row_product.h|s->activation == CM_ACT_RELU ? CM_ACT_RELU : CM_ACT_NONE|CM_ACT_NONE
+backend/cuda/row_product.h|k.encoding = (cm_encoding)s->encoding|k.encoding = CM_ENCODE_ONEHOT
 backend/cuda/row_pass.h|k.groups = s->k;|k.groups = 1;
 backend/cuda/row_pass.h|k.residual = cm_row_rows(t, &s->z, row)|k.residual = cm_row_rows(t, &s->x, row)
 backend/cuda/row_pass.h|s->op == CM_OP_scatter_rows ? any_y : cm_row_rows|cm_row_rows
@@ -156,6 +166,16 @@ backend/cuda/row_pass.h|run < s->k; run++|run + 1 < s->k; run++
 backend/cuda/row_pass.h|row = lanes->index / part.count|row = lanes->index % CM_ROW_TILE
 backend/cuda/row_pass.h|t.rows = cm_least(a->rows - t.first, CM_ROW_TILE)|t.rows = CM_ROW_TILE
 backend/cuda/row_pass.h|if (i > 0) cm_lanes_meet(lanes);|
+backend/cuda/row_pass.h|rows.data += ((int64_t)t->first + row) * copy->stride|rows.data += row * copy->stride
+backend/cuda/row_pass.h|cm_widen(from.data[i], from.type)|cm_widen(from.data[i], CM_F16)
+backend/cuda/row_pass.h|k.narrow_x = cm_row_narrow(s, t, &s->narrow_x, row)|k.narrow_x = cm_row_narrow(s, t, &s->narrow, row)
+backend/cuda/row_pass.h|k.scale = s->number|k.scale = 1.0f
+backend/cuda/row_pass.h|k.c = cm_row_rows(t, &s->w, row)|k.c = cm_row_rows(t, &s->z, row)
+backend/cuda/row_pass.h|k.activation = (cm_activation)s->activation;\n    k.add = s->add;|k.activation = (cm_activation)s->activation;
+backend/cuda/row_pass.h|k.n = s->n;\n    k.add = s->add;\n    for (int group|k.n = s->n;\n    for (int group
+backend/cuda/row_pass.h|if (!also) return;\n    cm_lanes_meet(lanes);|if (!also) return;
+backend/cuda/row_pass.h|CM_EACH(i, lanes, s->n * s->k) also|CM_EACH(i, lanes, s->n) also
+backend/cuda/row_pass.h|also[i] = y[i]|also[i] = 0.0f
 backend/cuda/lstm.h|k->bias_ih[g * H + j] + k->bias_hh|k->bias_ih[g * H + j] - k->bias_hh
 backend/cuda/lstm.h|k->reset ? 0.0f : k->c[item]|k->c[item]
 backend/cuda/lstm.h|k->dh[item] + k->dy[item]|k->dy[item]
@@ -251,6 +271,7 @@ build() {
         "$CC" -I"$WORK/src" $FLAGS -O1 -w -Itests -c tests/support/tree_cpu.c -o "$WORK/tree.o" 2>/dev/null &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" $OBJECTS $LIBS -o "$WORK/test" &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" $ROW_OBJECTS $LIBS -o "$WORK/rows" &&
+        "$CC" "$WORK/kernels.o" "$WORK/tree.o" $STRETCH_OBJECTS $LIBS -o "$WORK/stretches" &&
         "$CC" "$WORK/tree.o" $SEARCH_OBJECTS $LIBS -o "$WORK/search"
 }
 
@@ -263,9 +284,11 @@ is_killed() {
         timeout 100 "$WORK/search" >/dev/null 2>&1 || return 0
         if [ "$stem" != all ]; then return 1; fi
     fi
-    if [[ $stem = all || $stem = row_pass ]]; then
+    if [[ $stem = all || $stem = row_* ]]; then
         by=cuda_row_pass
         timeout 100 "$WORK/rows" >/dev/null 2>&1 || return 0
+        by=cuda_stretches
+        timeout 100 "$WORK/stretches" >/dev/null 2>&1 || return 0
         if [ "$stem" != all ]; then return 1; fi
     fi
     by=cuda_ops

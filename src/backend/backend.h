@@ -182,7 +182,7 @@ struct cm_backend {
     void *state;                   /* of the class */
     bool native[CM_PRODUCT_TYPES]; /* matrix products in this type are native here; CM_F32 always is */
     bool is_eager;    /* nothing is recorded: what is to be replayed runs as it is. Set before streams open */
-    bool is_unfused;  /* calls are launched one by one. Set before passes are created */
+    bool is_unfused;  /* calls are launched one by one. Set before passes are created, and first played */
     bool is_in_order; /* no call runs beside others (cm_call.lane). Set before tapes are recorded */
     int place;        /* as cm_backend_open_at has it */
     int devices;      /* that `open` has found to choose from; 0: there is nothing to choose */

@@ -1,5 +1,5 @@
 /* Benchmark of recorded work: what it costs to record an update and a search, from which round on it pays, and how many
- * launches are replayed; and what updates cost without branches, and searches whose passes are not fused. */
+ * launches are replayed; what updates cost without branches, and what both cost where no calls are fused. */
 #include <stdio.h>
 
 #include "cli/benchmark.h"
@@ -82,14 +82,14 @@ static cm_status count_simulation(const cm_benchmark *bench, cm_benchmark_result
     return CM_OK;
 }
 
-/* Recorded searches whose passes launch their operations one by one. */
-static cm_status time_unfused(const cm_benchmark *bench, cm_benchmark_result *result) {
+/* Recorded work whose passes launch their operations one by one. */
+static cm_status time_unfused(const cm_benchmark *bench, cm_status (*time_work)(const cm_benchmark *, times *),
+                              const char *key, cm_benchmark_result *result) {
     times unfused;
-    if (!bench->backend->kind->fuse) return CM_OK;
     bench->backend->is_unfused = true;
-    cm_status status = time_searches(bench, &unfused);
+    cm_status status = time_work(bench, &unfused);
     bench->backend->is_unfused = false;
-    if (status == CM_OK) cm_benchmark_put(result, "us_per_search_unfused", 1e6 * unfused.steady);
+    if (status == CM_OK) cm_benchmark_put(result, key, 1e6 * unfused.steady);
     return status;
 }
 
@@ -119,7 +119,8 @@ cm_status cm_benchmark_graph(const cm_benchmark *bench, cm_benchmark_result *res
     CM_TRY(time_in_order(bench, result));
     CM_TRY(compare(bench, time_searches, of_searches, result));
     CM_TRY(count_simulation(bench, result));
-    CM_TRY(time_unfused(bench, result));
+    CM_TRY(time_unfused(bench, time_updates, "us_per_update_unfused", result));
+    CM_TRY(time_unfused(bench, time_searches, "us_per_search_unfused", result));
     snprintf(result->note, sizeof result->note,
              "batch %d, unroll %d; %d simulations; -1: it never pays; 0 graphs: nothing was recorded", bench->batch,
              bench->unroll, bench->simulations);

@@ -29,14 +29,14 @@ cm_ops_limits cuda_cpu_limits = {132, (227 << 10) - CM_BLOCK_KEPT, true}; /* an 
 /* ---- kernels ---- */
 
 /* The arguments are copied: a kernel gets them by value. */
-#define LAUNCHER(name, args) LAUNCHER_WITH(name, args, 0)
-#define LAUNCHER_WITH(name, args, memory)                                                                              \
+#define LAUNCHER(name, args) LAUNCHER_WITH(name, args, 0, 0)
+#define LAUNCHER_WITH(name, args, used, memory)                                                                        \
     static void name##_body(const void *a, int64_t item, const cm_lanes *lanes) { name(a, item, lanes); }              \
     int name##_launch(const args *a, int64_t items, int lanes, void *queue) {                                          \
         args copy = *a;                                                                                                \
         (void)queue;                                                                                                   \
         cuda_cpu_launches++;                                                                                           \
-        if (!compiled_run(#name, &copy, sizeof copy, items, lanes, memory))                                            \
+        if (!compiled_run(#name, &copy, sizeof copy, items, lanes, used + memory))                                     \
             lanes_run(name##_body, &copy, items, lanes, memory);                                                       \
         return 0;                                                                                                      \
     }
@@ -86,7 +86,8 @@ LAUNCHER(cm_minmax_groups, cm_minmax_args)
 LAUNCHER(cm_minmax_slopes, cm_minmax_args)
 LAUNCHER(cm_one_hot_rows, cm_softmax_args)
 LAUNCHER(cm_policy_rows, cm_loss_args)
-LAUNCHER_WITH(cm_row_pass, cm_row_pass_args, copy.memory)
+LAUNCHER_WITH(cm_row_pass, cm_row_pass_args, copy.used, copy.memory)
+LAUNCHER_WITH(cm_row_training, cm_row_pass_args, copy.used, copy.memory)
 LAUNCHER(cm_running_each, cm_running_args)
 LAUNCHER(cm_scalar_loss_each, cm_loss_args)
 LAUNCHER(cm_scatter_each, cm_index_args)
@@ -139,6 +140,7 @@ static void check_alignment(const cm_product *p, const cm_product_data *data) {
 cm_status cm_product_run(cm_stream *stream, const cm_product_plan *plan, const cm_product_data *data) {
     const cm_product *p = &plan->product;
     (void)stream;
+    cuda_cpu_launches++;
     check_alignment(p, data);
     for (int i = 0; i < p->m; i++)
         for (int j = 0; j < p->n; j++) {

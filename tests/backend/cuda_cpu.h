@@ -14,7 +14,7 @@ void cuda_cpu_close(cm_backend *backend);
 /* What its device can do: set by the test before passes are created. */
 extern cm_ops_limits cuda_cpu_limits;
 
-/* Launches since the start, for tests that count. */
+/* Launches of kernels and products since the start, for tests that count. */
 extern int cuda_cpu_launches;
 
 /* Whether the library that these loops stand for has a convolution and the norm behind it in one launch. */

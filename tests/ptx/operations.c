@@ -28,6 +28,18 @@ static int64_t signed_divisor(thread *t, int64_t b) {
     return b;
 }
 
+/* Bytes of b and a, which begin with number 4 and 0, by the digits of `which`; 8 is added for eight times their sign.
+ */
+static uint32_t permuted(uint32_t a, uint32_t b, uint32_t which) {
+    uint32_t result = 0;
+    for (int i = 0; i < 4; i++) {
+        const uint32_t digit = which >> 4 * i & 15, of = digit % 8;
+        const uint32_t byte = (of < 4 ? a >> 8 * of : b >> 8 * (of - 4)) & 255;
+        result |= (digit < 8 ? byte : byte >> 7 ? 255u : 0u) << 8 * i;
+    }
+    return result;
+}
+
 /* The NaN that a device makes. */
 static float made(float x) {
     static const union {

@@ -107,6 +107,8 @@ static const sample samples[] = {
     {"mov.b32 {%h1, %h2}, 305419896; cvt.u32.u16 %r1, %h2;", 0x1234},
     {"mov.b64 %d2, {7, 9}; shr.u64 %d2, %d2, 32; cvt.u32.u64 %r1, %d2;", 9},
     {"setp.lt.s32 %p1, -1, 0; selp.b32 %r1, 5, 6, %p1;", 5},
+    {"prmt.b32 %r1, 0x44332211, 0x08776655, 0x1054;", 0x22116655},
+    {"prmt.b32 %r1, 0x44332211, 0x88776655, 0xb7f3;", 0x0088ff44},
     {"setp.lt.u32 %p1, -1, 0; selp.b32 %r1, 5, 6, %p1;", 6},
     {"setp.ne.f32 %p1, 0f7FC00000, 0f3F800000; selp.b32 %r1, 5, 6, %p1;", 6},
     {"setp.neu.f32 %p1, 0f7FC00000, 0f3F800000; selp.b32 %r1, 5, 6, %p1;", 5},

@@ -152,7 +152,7 @@ bool compiled_run(const char *name, const void *args, size_t bytes, int64_t item
     ptx_launch launch = {
         .parameters = {args, &items, &shift}, .backwards = directions >> 63, .threads_backwards = directions >> 62 & 1};
     if (is_of_blocks(entry))
-        launch_blocks(&launch, items, bytes + memory);
+        launch_blocks(&launch, items, memory);
     else
         launch_threads(&launch, items, lanes, &shift);
     if (!ptx_run(machine, entry, &launch, why)) ck_abort_msg("%s: %s", name, why);

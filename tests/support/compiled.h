@@ -7,9 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the launchers of kernel.cuh do: `items` items of kernel `name` with `lanes` lanes each, which share `memory`
- * bytes, on args[bytes]; blocks and threads in an order that chance chooses. False where CUMIND_TEST_PTX is not set.
- * Whatever is wrong, a kernel that the folder does not have included, fails the test with one line. */
+/* What the launchers of kernel.cuh do: `items` items of kernel `name` with `lanes` lanes each, on args[bytes]; a
+ * kernel of blocks has `memory` bytes for its arguments and what its lanes share; blocks and threads in an order that
+ * chance chooses. False where CUMIND_TEST_PTX is not set. Whatever is wrong, a kernel that the folder does not have
+ * included, fails the test with one line. */
 bool compiled_run(const char *name, const void *args, size_t bytes, int64_t items, int lanes, size_t memory);
 
 #endif

@@ -56,6 +56,7 @@ void cm_test_update_kind(int kind, cm_network_config *c, cm_trainer_options *o) 
         c->family = CM_FAMILY_RESNET, c->observation_ndim = 3, c->observation[0] = 1, c->observation[1] = 1;
         c->observation[2] = O, c->blocks = 1, c->channels = 4, c->head_channels = 2, c->norm = CM_NORM_BATCH;
         break;
+    case 7: c->hidden = 136, c->head_hidden = 150; break;
     }
 }
 

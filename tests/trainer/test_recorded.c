@@ -1,17 +1,18 @@
-/* Updates that a GPU replays as graphs, with branches for the gradients of parameters, against the same calls one by
- * one in their order. */
+/* Updates that a GPU replays as graphs, with branches for the gradients of parameters and one launch for stretches of
+ * rows, against the same calls one by one in their order. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/main.h"
-#include "support/updates.h"
+#include "support/unrolled.h"
 
 enum { UPDATES = 6 /* one runs eagerly, one is captured, the others replayed */ };
 
 static float *update(cm_backend *backend, int kind, cm_dtype type, bool is_eager, size_t *count) {
     backend->is_eager = is_eager;
+    backend->is_unfused = true;
     return cm_test_updates(backend, kind, type, UPDATES, count);
 }
 
@@ -27,15 +28,47 @@ static void compare(cm_backend *backend, int kind, cm_dtype type) {
     free(replayed);
 }
 
+/* A backend, or NULL where there is no GPU, which the first test says. */
+static cm_backend *open_cuda(int test) {
+    cm_backend *backend;
+    if (cm_backend_open("cuda", &backend) != CM_ERR_ABSENT) return backend;
+    if (test == 0) printf("SKIP cuda updates: %s\n", cm_error_message());
+    return NULL;
+}
+
 /* Of a kind of network. */
 START_TEST(replayed_updates_give_the_bits_of_calls_in_order) {
-    cm_backend *backend;
-    if (cm_backend_open("cuda", &backend) == CM_ERR_ABSENT) {
-        if (_i == 0) printf("SKIP cuda updates: %s\n", cm_error_message());
-        return;
-    }
+    cm_backend *backend = open_cuda(_i);
+    if (!backend) return;
     compare(backend, _i, CM_F32);
     if (backend->native[CM_BF16]) compare(backend, _i, CM_BF16);
+    cm_backend_close(backend);
+}
+END_TEST
+
+/* ---- stretches ---- */
+
+enum { ROWS = 37 };
+
+static void compare_stretches(cm_backend *backend, int kind, cm_dtype type, float tolerance) {
+    cm_test_unrolled want, got;
+    cm_test_unrolled_open(&want, backend, kind, type, ROWS);
+    cm_test_unrolled_open(&got, backend, kind, type, ROWS);
+    backend->is_eager = true;
+    cm_test_unrolled_run(&want);
+    backend->is_eager = backend->is_unfused = false;
+    for (int i = 0; i < UPDATES; i++) cm_test_unrolled_run(&got);
+    cm_test_unrolled_compare(&got, &want, tolerance);
+    cm_test_unrolled_close(&got);
+    cm_test_unrolled_close(&want);
+}
+
+/* Of a kind of network. */
+START_TEST(replayed_stretches_leave_what_their_calls_leave) {
+    cm_backend *backend = open_cuda(_i);
+    if (!backend) return;
+    compare_stretches(backend, _i, CM_F32, 1e-3f);
+    if (backend->native[CM_BF16]) compare_stretches(backend, _i, CM_BF16, 5e-2f);
     cm_backend_close(backend);
 }
 END_TEST
@@ -46,5 +79,9 @@ int main(void) {
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, replayed_updates_give_the_bits_of_calls_in_order, 0, CM_TEST_UPDATE_KINDS);
     suite_add_tcase(suite, tests);
+    TCase *stretches = tcase_create("stretches"); /* scripts/gpu_sanitize runs them under compute-sanitizer */
+    tcase_set_timeout(stretches, 120);
+    tcase_add_loop_test(stretches, replayed_stretches_leave_what_their_calls_leave, 0, CM_TEST_UPDATE_KINDS);
+    suite_add_tcase(suite, stretches);
     return cm_test_main(suite);
 }

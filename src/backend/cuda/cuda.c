@@ -193,62 +193,6 @@ static cm_status run(cm_stream *stream, const cm_call *call) {
     return cm_cuda_ops[call->op].run(stream, call);
 }
 
-/* The calls of a pass. */
-typedef struct work {
-    cm_stream *stream;
-    const cm_call *calls;
-    int count;
-} work;
-
-static cm_status launch_all(void *context) {
-    const work *w = context;
-    unsigned lanes = 0; /* that were given something */
-    for (int i = 0; i < w->count; i++) {
-        const cm_call *call = &w->calls[i];
-        cm_stream *stream = NULL;
-        lanes |= 1u << call->lane;
-        CM_TRY(cm_cuda_beside_enter(w->stream, call, &stream));
-        CM_TRY(cm_cuda_ops[call->op].run(stream, call));
-    }
-    return cm_cuda_beside_join(w->stream, lanes);
-}
-
-/* A pass is a graph. */
-static cm_status play(cm_stream *stream, const cm_call *calls, int count, uint64_t version, void **recording) {
-    char name[96];
-    work w = {stream, calls, count};
-    if (count == 0) return CM_OK;
-    snprintf(name, sizeof name, "pass of %d operations, from %s to %s", count, cm_op_name(calls[0].op),
-             cm_op_name(calls[count - 1].op));
-    cm_cuda_key key = {.name = name, .shapes = (uint64_t)count, .addresses = version};
-    cm_cuda_graph *graph = *recording;
-    cm_status status = cm_cuda_graph_run(&cm_cuda_stream_of(stream)->lane, &key, launch_all, &w, &graph);
-    *recording = graph;
-    return status;
-}
-
-/* Any work of a stream is a graph, too. */
-typedef struct recorded {
-    cm_stream_work work;
-    void *context, *queue;
-} recorded;
-
-static cm_status launch_recorded(void *context) {
-    const recorded *r = context;
-    return r->work(r->context, r->queue);
-}
-
-static cm_status record(cm_stream *stream, const char *name, cm_stream_work launches, void *context, void **recording) {
-    cm_cuda_key key = {.name = name};
-    recorded r = {launches, context, cm_ops_queue(stream)};
-    cm_cuda_graph *graph = *recording;
-    cm_status status = cm_cuda_graph_run(&cm_cuda_stream_of(stream)->lane, &key, launch_recorded, &r, &graph);
-    *recording = graph;
-    return status;
-}
-
-static void forget(void *recording) { cm_cuda_graph_destroy(recording); }
-
 static cm_replays replays(const cm_backend *backend) {
     const cm_cuda_device *device = ((const cm_cuda *)backend->state)->device;
     return (cm_replays){__atomic_load_n(&device->graphs_launched, __ATOMIC_RELAXED),
@@ -292,12 +236,12 @@ static const cm_backend_class class_of_cuda = {
     .follow = follow,
     .await = await,
     .unmark = unmark,
-    .play = play,
-    .forget = forget,
+    .play = cm_cuda_play,
+    .forget = cm_cuda_forget,
     .fuse = fuse,
     .run_fused = run_fused,
     .unfuse = cm_row_pass_free,
-    .record = record,
+    .record = cm_cuda_record,
     .replays = replays,
     .search_kernels = &cm_cuda_search_kernels,
     .run =

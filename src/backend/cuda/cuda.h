@@ -3,6 +3,7 @@
  *
  *   cuda.c      the class: opening, streams, describing; the entry that the program calls (backend/module.h)
  *   ops.c       the table of operations, cm_cuda_ops
+ *   play.c      what is run again and again, as graphs
  *   beside.c    lanes beside a stream
  *
  * Memory, lanes, graphs, choices on disk and messages are the program's (device/cuda/): the module calls them there.
@@ -74,6 +75,15 @@ void cm_cuda_ops_close(cm_cuda *cuda); /* also after a failed open */
 void cm_cuda_ops_stream_close(cm_stream *stream);
 /* Weights in block[bytes] have changed: their 16-bit copies are to be made anew before the next run. */
 cm_status cm_cuda_ops_repack(cm_cuda *cuda, const void *block, size_t bytes) CM_MUST_USE;
+
+/* ---- what play.c gives ------------------------------------------------------------------------------------------ */
+
+/* The hooks of the class (backend.h: play, record, forget). Stretches of rows in a pass are one launch each, unless the
+ * backend was unfused when the pass was first played. */
+cm_status cm_cuda_play(cm_stream *stream, const cm_call *calls, int count, uint64_t version, void **kept) CM_MUST_USE;
+cm_status cm_cuda_record(cm_stream *stream, const char *name, cm_stream_work launches, void *context,
+                         void **kept) CM_MUST_USE;
+void cm_cuda_forget(void *kept);
 
 /* ---- what beside.c gives ---------------------------------------------------------------------------------------- */
 

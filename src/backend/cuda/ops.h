@@ -67,8 +67,11 @@ size_t cm_cuda_lstm_workspace(const cm_call *call);
 size_t cm_cuda_lstm_backward_workspace(const cm_call *call);
 
 /* ---- passes as one kernel (row_pass.c; backend.h: fuse, run_fused, unfuse) ------------------------------------------
+ * One without work memory trains: its calls may have lanes, and those that have are left out.
  */
 
+/* How many of the first calls of such a pass could be a pass of their own. */
+int cm_row_pass_reach(const cm_fusible *pass);
 cm_status cm_row_pass_create(cm_stream *stream, const cm_fusible *pass, void **out) CM_MUST_USE;
 cm_status cm_row_pass_run(cm_stream *stream, const cm_fusible *pass, void *row_pass) CM_MUST_USE;
 void cm_row_pass_free(void *row_pass);

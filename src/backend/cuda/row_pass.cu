@@ -2,3 +2,4 @@
 #include "device/cuda/kernel.cuh"
 
 CM_BLOCK_LAUNCHER(cm_row_pass, cm_row_pass_args)
+CM_BLOCK_LAUNCHER(cm_row_training, cm_row_pass_args)

@@ -147,22 +147,21 @@ static inline int cm_lanes_shift(int lanes) {
         return (int)cudaGetLastError();                                                                                \
     }
 
-/* An item is a block, whose memory begins with the arguments: a kernel that looks at them by numbers which it gets to
- * know as it runs would wait for each cache line of the constants. */
+/* An item is a block, whose memory begins with the `used` bytes of the arguments: a kernel that looks at them by numbers
+ * which it gets to know as it runs would wait for each cache line of the constants. */
 extern __shared__ uint4 cm_block_memory[];
 
 template <typename Args, void (*body)(const Args *, int64_t, const cm_lanes *)>
 static __global__ void __launch_bounds__(CM_BLOCK, 2) cm_kernel_of_blocks(const __grid_constant__ Args args) {
-    static_assert(sizeof(Args) % sizeof(uint4) == 0, "the memory behind the arguments begins at a multiple of 16");
-    const uint2 *from = (const uint2 *)&args;
+    static_assert(alignof(Args) == sizeof(uint4), "arguments are copied 16 bytes at a time");
+    const uint4 *from = (const uint4 *)&args;
     asm("" : "+l"(from)); /* by any address, not as constants, of which the lanes of a warp read one at a time */
-    uint2 *copy = (uint2 *)cm_block_memory;
-    for (int first = 0; first < (int)(sizeof(Args) / sizeof(uint2)); first += CM_BLOCK) {
+    for (int first = 0; first < (int)(sizeof(Args) / sizeof(uint4)); first += CM_BLOCK) {
         const int i = first + (int)threadIdx.x;
-        if (i < (int)(sizeof(Args) / sizeof(uint2))) copy[i] = from[i];
+        if (i < (int)(args.used / sizeof(uint4))) cm_block_memory[i] = from[i];
     }
     __syncthreads();
-    cm_lanes lanes = {(int)threadIdx.x, CM_BLOCK, nullptr, (float *)(cm_block_memory + sizeof(Args) / sizeof(uint4))};
+    cm_lanes lanes = {(int)threadIdx.x, CM_BLOCK, nullptr, (float *)(cm_block_memory + args.used / sizeof(uint4))};
     body((const Args *)cm_block_memory, blockIdx.x, &lanes);
 }
 
@@ -178,14 +177,15 @@ static inline int cm_allow_memory(const void *kernel) {
     return result;
 }
 
-/* Of arguments that say in `memory` how many bytes the lanes of an item share. */
+/* Of arguments that say in `used` how many bytes of them matter, a multiple of 16, and in `memory` how many bytes the
+ * lanes of an item share. */
 #define CM_BLOCK_LAUNCHER(name, args)                                                                                  \
     extern "C" int name##_launch(const args *a, int64_t items, int lanes, void *queue) {                               \
         (void)lanes;                                                                                                   \
         if (items <= 0) return 0;                                                                                      \
         const int result = cm_allow_memory((const void *)cm_kernel_of_blocks<args, name>);                             \
         if (result != 0) return result;                                                                                \
-        const size_t bytes = sizeof *a + a->memory;                                                                    \
+        const size_t bytes = a->used + a->memory;                                                                      \
         cm_kernel_of_blocks<args, name><<<(unsigned)items, CM_BLOCK, bytes, (cudaStream_t)queue>>>(*a);                \
         return (int)cudaGetLastError();                                                                                \
     }

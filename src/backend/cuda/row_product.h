@@ -1,0 +1,225 @@
+/* Layers of a pass of rows (row_pass.h): products of a tile's rows with a weight that lies in the device's memory, by
+ * tensor cores in 16 bits. */
+#ifndef CM_BACKEND_CUDA_ROW_PRODUCT_H
+#define CM_BACKEND_CUDA_ROW_PRODUCT_H
+
+#include "backend/cuda/dense.h"
+#include "backend/cuda/row_step.h"
+
+enum {
+    CM_ROW_CHUNK = 32,   /* of the columns of x: what the lanes of a warp read of a weight at once */
+    CM_ROW_CHUNKS = 4,   /* read before they are multiplied */
+    CM_ROW_OUTPUTS = 16, /* of a layer that a warp makes in one go, in 16 bits */
+    CM_ROW_STAGED = 128, /* the same of a block, in float32: their weights are staged, a chunk at a time */
+    CM_ROW_STAGE_ROW = CM_ROW_CHUNK + 1, /* floats: lanes that read neighbouring rows read different banks */
+    CM_ROW_STAGE = CM_ROW_STAGED * CM_ROW_STAGE_ROW
+};
+
+typedef struct cm_row_four {
+    float v[4];
+} __attribute__((aligned(16))) cm_row_four;
+
+/* Columns at .. at + 3 of a row of k; zeros behind it. CM_ROW_ANY: there are no others, so the compiler need not ask.
+ */
+enum { CM_ROW_ANY = INT32_MAX };
+static CM_HD inline cm_row_four cm_row_read(const float *row, int at, int k) {
+    cm_row_four four = {{0.0f, 0.0f, 0.0f, 0.0f}};
+    if (at + 4 <= k) return *(const cm_row_four *)(const void *)(row + at);
+    for (int i = 0; i < 4; i++)
+        if (at + i < k) four.v[i] = row[at + i];
+    return four;
+}
+
+/* Eight neighbours of 16 bits, in pairs. */
+typedef struct cm_row_eight {
+    uint32_t pair[4];
+} __attribute__((aligned(16))) cm_row_eight;
+
+/* Columns at .. at + 7 of a row of a weight, which is `end` long; zeros behind it. */
+static CM_HD inline cm_row_eight cm_row_weights(const uint16_t *row, int at, int end) {
+    const cm_row_eight none = {{0, 0, 0, 0}};
+    return at < end ? *(const cm_row_eight *)(const void *)(row + at) : none;
+}
+
+/* A lane of a warp that multiplies by tensor cores: lane 4 g + q, which brings rows g and g + 8 of x. */
+typedef struct cm_row_lane {
+    cm_lanes warp;
+    int g, q;
+    const float *low, *high; /* the rows */
+    bool bfloat;
+} cm_row_lane;
+
+/* Any order of the columns does for a sum, as long as a and b have the same: of a chunk lane 4 g + q takes eight
+ * neighbours from 8 q on, in x and in the weight. They are what it brings to two products. */
+CM_KERNEL void cm_row_multiply(const cm_row_lane *l, int at, int k, const cm_row_eight b[2], float sum[2][4]) {
+    for (int half = 0; half < 2; half++) {
+        const cm_row_four x = cm_row_read(l->low, at + 4 * half, k), z = cm_row_read(l->high, at + 4 * half, k);
+        const uint32_t a[4] = {cm_lanes_pair(x.v[0], x.v[1], l->bfloat), cm_lanes_pair(z.v[0], z.v[1], l->bfloat),
+                               cm_lanes_pair(x.v[2], x.v[3], l->bfloat), cm_lanes_pair(z.v[2], z.v[3], l->bfloat)};
+        for (int j = 0; j < 2; j++) cm_lanes_product(&l->warp, l->bfloat, a, b[j].pair + 2 * half, sum[j]);
+    }
+}
+
+/* Adds up outputs o .. o + 15 of the layer: sum[j] has o + 8 j .. o + 8 j + 7. */
+CM_KERNEL void cm_row_sums(const cm_row_step *s, const cm_row_lane *l, int o, float sum[2][4]) {
+    const int across = s->of.dense.weight_row, whole = s->k / CM_ROW_CHUNK * CM_ROW_CHUNK;
+    const uint16_t *low = (const uint16_t *)s->of.dense.weight + (int64_t)(o + l->g) * across;
+    const uint16_t *const row[2] = {low, low + 8 * (int64_t)across};
+    const int length[2] = {o + l->g < s->n ? across : 0, o + 8 + l->g < s->n ? across : 0};
+    for (int first = 0; first < whole; first += CM_ROW_CHUNKS * CM_ROW_CHUNK) {
+        cm_row_eight b[CM_ROW_CHUNKS][2];
+        for (int i = 0; i < CM_ROW_CHUNKS; i++)
+            for (int j = 0; j < 2; j++)
+                b[i][j] = cm_row_weights(row[j], first + i * CM_ROW_CHUNK + 8 * l->q, length[j]);
+        for (int i = 0; i < CM_ROW_CHUNKS; i++)
+            if (first + i * CM_ROW_CHUNK < whole)
+                cm_row_multiply(l, first + i * CM_ROW_CHUNK + 8 * l->q, CM_ROW_ANY, b[i], sum);
+    }
+    if (whole == s->k) return;
+    const int at = whole + 8 * l->q;
+    const cm_row_eight b[2] = {cm_row_weights(row[0], at, length[0]), cm_row_weights(row[1], at, length[1])};
+    cm_row_multiply(l, at, s->k, b, sum);
+}
+
+/* The weight [k, n] across: a lane brings two neighbouring outputs of eight rows of it, which are the same column of
+ * both products: sum[j] has every second output from o + j on. */
+CM_KERNEL void cm_row_sums_across(const cm_row_step *s, const cm_row_lane *l, int o, float sum[2][4]) {
+    const int64_t across = s->of.dense.weight_row;
+    const int column = o + 2 * l->g, rows = column < across ? s->k : 0;
+    const uint16_t *weight = (const uint16_t *)s->of.dense.weight + column;
+    for (int first = 0; first < s->k; first += CM_ROW_CHUNKS * CM_ROW_CHUNK) {
+        uint32_t two[CM_ROW_CHUNKS][8];
+        for (int i = 0; i < CM_ROW_CHUNKS; i++)
+            for (int r = 0; r < 8; r++) {
+                const int row = first + i * CM_ROW_CHUNK + 8 * l->q + r;
+                two[i][r] = row < rows ? *(const uint32_t *)(const void *)(weight + row * across) : 0;
+            }
+        for (int i = 0; i < CM_ROW_CHUNKS; i++) {
+            const int chunk = first + i * CM_ROW_CHUNK;
+            cm_row_eight b[2];
+            if (chunk >= s->k) return;
+            for (int p = 0; p < 4; p++) {
+                b[0].pair[p] = (two[i][2 * p] & 0xffffu) | two[i][2 * p + 1] << 16;
+                b[1].pair[p] = two[i][2 * p] >> 16 | (two[i][2 * p + 1] & 0xffff0000u);
+            }
+            cm_row_multiply(l, chunk + 8 * l->q, chunk + CM_ROW_CHUNK <= s->k ? CM_ROW_ANY : s->k, b, sum);
+        }
+    }
+}
+
+/* The output of which sum[i / 2 % 2][i / 4 * 2 + i % 2] is one, in row g + i / 4 * 8. */
+static CM_HD inline int cm_row_output(const cm_row_lane *l, int o, int i, bool across) {
+    const int product = i / 2 % 2, column = 2 * l->q + i % 2;
+    return across ? o + 2 * column + product : o + product * 8 + column;
+}
+
+/* The encoding of the action of a row, if the tile has the row. */
+static CM_HD inline cm_encoded cm_row_action(const cm_row_tile *t, const cm_dense_args *end, int row) {
+    const cm_encoded none = {0, NAN};
+    return row < t->rows ? cm_dense_encoded(end, row) : none;
+}
+
+/* Rows behind the tile's take part, with whatever they hold, and are not written. */
+CM_KERNEL void cm_row_product(const cm_row_step *s, const cm_row_tile *t, const cm_dense_args *end, bool bfloat,
+                              bool across, const cm_lanes *lanes) {
+    const cm_lanes warp = cm_lanes_part(lanes, CM_WARP);
+    const int g = warp.index / 4, q = warp.index % 4;
+    const float *low = t->memory + s->x.first + g * s->x.stride;
+    const cm_row_lane l = {warp, g, q, low, low + 8 * s->x.stride, bfloat};
+    const cm_encoded action[2] = {cm_row_action(t, end, g), cm_row_action(t, end, g + 8)};
+    for (int o = lanes->index / CM_WARP * CM_ROW_OUTPUTS; o < s->n; o += CM_ROW_WARPS * CM_ROW_OUTPUTS) {
+        float sum[2][4] = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
+        if (across) {
+            cm_row_sums_across(s, &l, o, sum);
+        } else {
+            cm_row_sums(s, &l, o, sum);
+        }
+        for (int i = 0; i < 8; i++) {
+            const cm_place at = {g + i / 4 * 8, cm_row_output(&l, o, i, across)};
+            if (at.row < t->rows && at.column < s->n)
+                cm_dense_end(end, &action[i / 4], at, sum[i / 2 % 2][i / 4 * 2 + i % 2]);
+        }
+    }
+}
+
+/* Columns first .. of rows o .. of a weight in float32, or of one that lies across, zeros where there are none:
+ * neighbouring lanes read neighbours. All lanes call it. */
+CM_KERNEL void cm_row_stage(const cm_row_step *s, const cm_row_tile *t, int o, int first, bool across,
+                            const cm_lanes *lanes) {
+    const float *weight = (const float *)s->of.dense.weight;
+    const int64_t by_output = across ? 1 : s->of.dense.weight_row, by_column = across ? s->of.dense.weight_row : 1;
+    cm_lanes_meet(lanes);
+    CM_EACH(i, lanes, CM_ROW_STAGED * CM_ROW_CHUNK) {
+        const int output = across ? i % CM_ROW_STAGED : i / CM_ROW_CHUNK;
+        const int column = across ? i / CM_ROW_STAGED : i % CM_ROW_CHUNK;
+        const bool there = o + output < s->n && first + column < s->k;
+        const int64_t at = (o + output) * by_output + (first + column) * by_column;
+        t->stage[output * CM_ROW_STAGE_ROW + column] = there ? weight[at] : 0.0f;
+    }
+    cm_lanes_meet(lanes);
+}
+
+enum { CM_ROW_HALF = CM_ROW_TILE / 2 };
+
+/* What a chunk, of `columns` columns from x on, adds to the sums of half the rows; k as in cm_row_read. */
+CM_KERNEL void cm_row_add(const float *x, int stride, const float *weight, int columns, int k, float sum[CM_ROW_HALF]) {
+    for (int i = 0; i < columns; i += 4)
+        for (int r = 0; r < CM_ROW_HALF; r++) {
+            const cm_row_four four = cm_row_read(x + r * stride, i, k);
+            for (int j = 0; j < 4; j++) sum[r] = fmaf(four.v[j], weight[i + j], sum[r]);
+        }
+}
+
+/* The same in float32, without tensor cores: a lane makes an output of half the rows. */
+CM_KERNEL void cm_row_product_wide(const cm_row_step *s, const cm_row_tile *t, const cm_dense_args *end, bool across,
+                                   const cm_lanes *lanes) {
+    const int output = lanes->index % CM_ROW_STAGED, half = lanes->index / CM_ROW_STAGED * CM_ROW_HALF;
+    const float *x = t->memory + s->x.first + half * s->x.stride, *weight = t->stage + output * CM_ROW_STAGE_ROW;
+    for (int o = 0; o < s->n; o += CM_ROW_STAGED) {
+        float sum[CM_ROW_HALF] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+        for (int first = 0; first < s->k; first += CM_ROW_CHUNK) {
+            const int rest = s->k - first;
+            cm_row_stage(s, t, o, first, across, lanes);
+            if (rest >= CM_ROW_CHUNK) {
+                cm_row_add(x + first, s->x.stride, weight, CM_ROW_CHUNK, CM_ROW_ANY, sum);
+            } else {
+                cm_row_add(x + first, s->x.stride, weight, rest, rest, sum);
+            }
+        }
+        for (int r = 0; r < CM_ROW_HALF; r++) {
+            const cm_place at = {half + r, o + output};
+            const cm_encoded action = cm_row_action(t, end, half + r);
+            if (at.row < t->rows && at.column < s->n) cm_dense_end(end, &action, at, sum[r]);
+        }
+    }
+}
+
+/* Most operations have no other activation: code for the others would be many times theirs. */
+static CM_HD inline cm_activation cm_row_relu(const cm_row_step *s) {
+    return s->activation == CM_ACT_RELU ? CM_ACT_RELU : CM_ACT_NONE;
+}
+
+CM_KERNEL void cm_row_layer(const cm_row_step *s, const cm_row_tile *t, bool across, const cm_lanes *lanes) {
+    cm_dense_args k = CM_NOTHING;
+    k.y = cm_row_rows(t, &s->y, 0);
+    k.bias = s->of.dense.bias;
+    k.weight.data = (float *)s->of.dense.columns;
+    k.weight.stride = s->of.dense.columns_row;
+    k.action = s->index ? s->index + t->first : NULL;
+    k.encoding = (cm_encoding)s->encoding;
+    k.actions = s->limit;
+    k.activation = cm_row_relu(s);
+    k.add = s->add;
+    if (s->type == CM_BF16) { /* code for each type, which knows it */
+        k.type = CM_BF16;
+        cm_row_product(s, t, &k, true, across, lanes);
+    } else if (s->type == CM_F16) {
+        k.type = CM_F16;
+        cm_row_product(s, t, &k, false, across, lanes);
+    } else {
+        k.type = CM_F32;
+        cm_row_product_wide(s, t, &k, across, lanes);
+    }
+}
+
+#endif

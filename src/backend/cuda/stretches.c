@@ -1,0 +1,95 @@
+#include "backend/cuda/stretches.h"
+
+#include <stdlib.h>
+
+#include "backend/cuda/ops.h"
+#include "core/arena.h"
+
+/* Calls first .. first + count - 1, of which those without a lane are one launch. */
+typedef struct stretch {
+    int first, count;
+    void *fused; /* a row pass */
+} stretch;
+
+struct cm_stretches {
+    stretch *stretch; /* in the order of the calls */
+    int count;
+};
+
+static cm_fusible part_of(const cm_stretch_calls *pass, int first, int count) {
+    return (cm_fusible){.calls = pass->calls + first, .count = count, .version = pass->version};
+}
+
+/* How many of the calls from `first` on make a stretch. It ends with a call that is a step of it: those with lanes
+ * behind that are given to them as early as ever. */
+static int reach_from(const cm_stretch_calls *pass, int first) {
+    const cm_fusible rest = part_of(pass, first, pass->count - first);
+    int count = pass->calls[first].lane == 0 ? cm_row_pass_reach(&rest) : 0;
+    while (count > 0 && pass->calls[first + count - 1].lane != 0) count--;
+    return count;
+}
+
+static cm_status find(cm_stretches *all, cm_stream *stream, const cm_stretch_calls *pass) {
+    for (int i = 0; i < pass->count;) {
+        const int count = reach_from(pass, i);
+        if (count > 1) {
+            const cm_fusible part = part_of(pass, i, count);
+            stretch *s = &all->stretch[all->count];
+            *s = (stretch){.first = i, .count = count};
+            CM_TRY(cm_row_pass_create(stream, &part, &s->fused));
+            all->count += s->fused != NULL;
+        }
+        i += count > 1 ? count : 1;
+    }
+    return CM_OK;
+}
+
+cm_status cm_stretches_create(cm_stream *stream, const cm_stretch_calls *pass, cm_stretches **out) {
+    cm_stretches *all = NULL;
+    *out = NULL;
+    CM_TRY(cm_alloc(&all, 1, sizeof *all, "stretches of rows"));
+    cm_status status = cm_alloc(&all->stretch, (size_t)pass->count, sizeof *all->stretch, "stretches of rows");
+    if (status == CM_OK) status = find(all, stream, pass);
+    if (status != CM_OK) {
+        cm_stretches_free(all);
+        return status;
+    }
+    *out = all;
+    return CM_OK;
+}
+
+void cm_stretches_free(cm_stretches *all) {
+    if (!all) return;
+    for (int i = 0; i < all->count; i++) cm_row_pass_free(all->stretch[i].fused);
+    free(all->stretch);
+    free(all);
+}
+
+int cm_stretches_count(const cm_stretches *all) { return all->count; }
+
+/* The launch, and behind it the calls that have lanes. */
+static cm_status run_stretch(const stretch *s, cm_stream *stream, const cm_stretch_calls *pass, cm_stretch_run run,
+                             void *context) {
+    const cm_fusible part = part_of(pass, s->first, s->count);
+    CM_TRY(cm_row_pass_run(stream, &part, s->fused));
+    for (int i = 0; i < part.count; i++)
+        if (part.calls[i].lane != 0) CM_TRY(run(stream, &part.calls[i], context));
+    return CM_OK;
+}
+
+cm_status cm_stretches_run(const cm_stretches *all, cm_stream *stream, const cm_stretch_calls *pass, cm_stretch_run run,
+                           void *context) {
+    int next = 0;
+    for (int i = 0; i < pass->count;) {
+        const stretch *s = all && next < all->count ? &all->stretch[next] : NULL;
+        if (s && s->first == i) {
+            CM_TRY(run_stretch(s, stream, pass, run, context));
+            i += s->count;
+            next++;
+        } else {
+            CM_TRY(run(stream, &pass->calls[i], context));
+            i++;
+        }
+    }
+    return CM_OK;
+}
