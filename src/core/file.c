@@ -91,24 +91,36 @@ struct cm_file_writer {
     char temporary[PATH_MAX];
 };
 
+/* Where the file is to stand: behind the link that `path` may be. What is no file does not give way to one: nobody
+ * means to have a file in the place of /dev/null. */
+static cm_status find_place(const char *path, char out[PATH_MAX]) {
+    struct stat about;
+    if (strlen(path) >= PATH_MAX) return cm_fail(CM_ERR_INPUT, "%.60s...: the path is too long", path);
+    strcpy(out, path);
+    if (lstat(path, &about) == 0 && S_ISLNK(about.st_mode) && !realpath(path, out)) strcpy(out, path);
+    if (stat(out, &about) != 0 || S_ISREG(about.st_mode)) return CM_OK;
+    return cm_fail(CM_ERR_IO, "%s: cannot replace: not a regular file", path);
+}
+
+static cm_status open_temporary(const char *path, cm_file_writer *writer) {
+    CM_TRY(find_place(path, writer->path));
+    int n = snprintf(writer->temporary, PATH_MAX, "%s.tmp-%ld", writer->path, (long)getpid());
+    if (n < 0 || n >= PATH_MAX) return cm_fail(CM_ERR_INPUT, "%.60s...: the path is too long", path);
+    writer->file = open(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return writer->file < 0 ? fail_io(path, "write") : CM_OK;
+}
+
 cm_status cm_file_begin(const char *path, cm_file_writer **out) {
     cm_file_writer *writer = NULL;
     *out = NULL;
     CM_TRY(cm_alloc(&writer, 1, sizeof *writer, path));
-    int n = snprintf(writer->temporary, PATH_MAX, "%s.tmp-%ld", path, (long)getpid());
-    if (n < 0 || n >= PATH_MAX) {
+    cm_status status = open_temporary(path, writer);
+    if (status == CM_OK) {
+        *out = writer;
+    } else {
         free(writer);
-        return cm_fail(CM_ERR_INPUT, "%.60s...: the path is too long", path);
     }
-    strcpy(writer->path, path); /* shorter than `temporary` */
-    writer->file = open(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (writer->file < 0) {
-        cm_status status = fail_io(path, "write");
-        free(writer);
-        return status;
-    }
-    *out = writer;
-    return CM_OK;
+    return status;
 }
 
 static cm_status write_all(cm_file_writer *writer, const char *from, size_t size) {

@@ -19,8 +19,8 @@ typedef struct cm_file_bytes {
     size_t size;
 } cm_file_bytes;
 
-/* Replaces `path` atomically: writes path.tmp-PID beside it, fsyncs file and folder, renames. On error nothing changed.
- */
+/* Replaces `path`, or the file that it is a link to, atomically: writes path.tmp-PID beside it, fsyncs file and folder,
+ * renames. On error nothing changed. What is no regular file is not replaced. */
 cm_status cm_file_write(const char *path, const void *data, size_t size) CM_MUST_USE;
 
 /* The same in pieces, for large files: begin, append ..., then commit (fsync, rename, fsync of the folder) or abandon.

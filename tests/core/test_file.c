@@ -133,13 +133,36 @@ START_TEST(what_cannot_be_read_or_written_is_named) {
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "/none/a: cannot write: No such file or directory"));
     ck_assert_int_eq(mkdir(in("folder"), 0777), 0);
     ck_assert_int_eq(cm_file_write(in("folder"), "x", 1), CM_ERR_IO);
-    ck_assert_ptr_nonnull(strstr(cm_error_message(), "/folder: cannot replace: Is a directory"));
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "/folder: cannot replace: not a regular file"));
     char longest[5000];
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
     ck_assert_int_eq(cm_file_write(longest, "x", 1), CM_ERR_INPUT);
     ck_assert_int_eq(cm_directory_make(longest), CM_ERR_INPUT);
     ck_assert_int_eq(entries(), 2);
+}
+END_TEST
+
+START_TEST(what_is_no_file_gives_way_to_none) {
+    char *data;
+    size_t size;
+    struct stat about;
+    ck_assert_int_eq(mkfifo(in("pipe"), 0600), 0);
+    ck_assert_int_eq(symlink("pipe", in("to pipe")), 0);
+    static const char *const names[] = {"pipe", "to pipe"}; /* as /dev/null and /dev/stdout are */
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(cm_file_write(in(names[i]), "x", 1), CM_ERR_IO);
+        ck_assert_ptr_nonnull(strstr(cm_error_message(), "cannot replace: not a regular file"));
+        ck_assert(lstat(in(names[i]), &about) == 0 && !S_ISREG(about.st_mode));
+    }
+    ck_assert_int_eq(cm_file_write(in("old"), "old", 3), CM_OK);
+    ck_assert_int_eq(symlink("old", in("link")), 0);
+    ck_assert_int_eq(cm_file_write(in("link"), "new", 3), CM_OK); /* through the link, which stays one */
+    ck_assert(lstat(in("link"), &about) == 0 && S_ISLNK(about.st_mode));
+    ck_assert_int_eq(cm_file_read(in("old"), 100, &data, &size), CM_OK);
+    ck_assert_str_eq(data, "new");
+    free(data);
+    ck_assert_int_eq(entries(), 4); /* nothing beside them */
 }
 END_TEST
 
@@ -247,6 +270,7 @@ int main(void) {
     tcase_add_test(c, abandoned_file_leaves_the_old_one);
     tcase_add_test(c, write_that_runs_out_of_room_changes_nothing);
     tcase_add_test(c, what_cannot_be_read_or_written_is_named);
+    tcase_add_test(c, what_is_no_file_gives_way_to_none);
     tcase_add_test(c, a_link_that_leads_nowhere_is_named_with_its_target);
     tcase_add_test(c, folder_without_permission_is_refused_and_untouched);
     tcase_add_test(c, folders_are_made_with_parents_and_removed_with_all_in_them);
