@@ -107,10 +107,15 @@ static cm_status not_a_time(const char *flag, const char *text) {
     return cm_fail(CM_ERR_INPUT, "%s: must be a time such as 60s, 5m or 2h, got \"%.40s\"", flag, text);
 }
 
+static cm_status needs_value(const cm_flag *flag) {
+    return cm_fail(CM_ERR_INPUT, "%s: needs a value: %s %s", flag->name, flag->name, flag->argument);
+}
+
 /* Numbers are numbers whether the command comes to use them or not. */
 static cm_status check_value(const cm_flag *flag, const char *text) {
     int64_t count = 0;
     double seconds = 0.0;
+    if (*text == '\0') return needs_value(flag); /* "$RUN" of a shell that has no RUN */
     bool is_count = strcmp(flag->argument, "N") == 0 || strcmp(flag->argument, "S") == 0;
     if (is_count && !cm_parse_count(text, &count)) {
         return cm_fail(CM_ERR_INPUT, "%s: must be an integer such as 100 or 20k, got \"%.40s\"", flag->name, text);
@@ -149,8 +154,7 @@ static cm_status take_flag(cm_arguments *out, int count, char **argv, int *at) {
     if (text[length] == '=') return take_value(out, row, text + length + 1);
     const char *next =
         *at + 1 < count ? argv[*at + 1] : NULL; /* that is a flag is no value: --run=--seed if it is meant */
-    if (!next || find_flag(out->command, next, strcspn(next, "=")) >= 0)
-        return cm_fail(CM_ERR_INPUT, "%s: needs a value: %s %s", flag->name, flag->name, flag->argument);
+    if (!next || find_flag(out->command, next, strcspn(next, "=")) >= 0) return needs_value(flag);
     return take_value(out, row, argv[++*at]);
 }
 

@@ -120,6 +120,8 @@ static const struct usage_case {
     {"train --set num_unroll_steps=65", "must be an integer in 0..64"},
     {"train --quiet=1", "--quiet: takes no value"},
     {"train surplus", "unexpected argument \"surplus\""},
+    {"train --run=", "--run: needs a value: --run DIR"},
+    {"plot --svg= --run x", "--svg: needs a value: --svg FILE"},
     {"train --set Training.batch_size 64", "--set Training.batch_size: must be KEY=VALUE in one word"},
     {"train num_envs=8", "unexpected argument \"num_envs=8\"; did you mean --set num_envs=8?"},
     {"train -seed 8", "unknown flag -seed; did you mean --seed?"},
