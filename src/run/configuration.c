@@ -66,11 +66,19 @@ static void apply_ema(cm_config *config, cm_trainer_options *trainer) {
     switch_off(config, "ema_bootstraps", &trainer->ema_bootstraps, "ema_decay 0");
 }
 
-/* A length that is given where the goal is not is meant: the run goes on to it. */
+/* A length that is given where the goal is not is meant: the run goes on to it. So it does where a file limits its
+ * time, as that of a run whose last process had --time. */
+static void apply_length(cm_config *config, cm_run_options *run, const char *key, int64_t length) {
+    if (length <= 0) return;
+    FOLLOW(config, key, "stop_at_goal", run->stop_at_goal, false, key);
+    if (cm_config_source_of(config, "time_limit") > CM_FROM_FILE) return;
+    FOLLOW(config, key, "time_limit", run->time_limit, 0.0, key);
+}
+
 static void apply_limits(cm_config *config, cm_run_options *run) {
-    if (run->num_episodes > 0) FOLLOW(config, "num_episodes", "stop_at_goal", run->stop_at_goal, false, "num_episodes");
-    if (run->updates > 0) FOLLOW(config, "updates", "stop_at_goal", run->stop_at_goal, false, "updates");
-    if (run->env_steps > 0) FOLLOW(config, "env_steps", "stop_at_goal", run->stop_at_goal, false, "env_steps");
+    apply_length(config, run, "num_episodes", run->num_episodes);
+    apply_length(config, run, "updates", run->updates);
+    apply_length(config, run, "env_steps", run->env_steps);
 }
 
 /* A run finds its environment from whatever folder it is gone on with in. */

@@ -218,6 +218,24 @@ START_TEST(limit_on_the_command_line_takes_the_place_of_the_file_s) {
 }
 END_TEST
 
+START_TEST(length_on_the_command_line_is_not_cut_short_by_the_time_of_a_file) {
+    static const char *const lengths[] = {"env_steps=100000", "updates=900", "num_episodes=50"};
+    static const char file[] = "{\"Training\": {\"time_limit\": 60}}";
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(cm_configuration_create(&c, &config), CM_OK);
+        ck_assert_int_eq(cm_config_parse(config, file, sizeof file - 1, "c.json"), CM_OK);
+        ck_assert_int_eq(cm_config_set(config, lengths[i]), CM_OK);
+        ck_assert_int_eq(cm_configuration_finish(config, &c), CM_OK);
+        ck_assert_double_eq(c.run.time_limit, 0.0);
+        cm_config_destroy(config), config = NULL;
+    }
+    assert_loads(NULL, "time_limit=60", NULL);
+    ck_assert_int_eq(cm_config_assign(config, "updates", "900", "--updates"), CM_OK); /* both are meant */
+    ck_assert_int_eq(cm_configuration_finish(config, &c), CM_OK);
+    ck_assert_double_eq(c.run.time_limit, 60.0);
+}
+END_TEST
+
 START_TEST(keys_that_contradict_each_other_are_one_clear_error) {
     static const struct {
         const char *a, *b, *message;
@@ -428,6 +446,7 @@ int main(void) {
     tcase_add_test(t, preset_beats_a_file_but_not_a_key_beside_it);
     tcase_add_test(t, family_leaves_the_preset_and_the_original_has_scalar_heads);
     tcase_add_test(t, limit_on_the_command_line_takes_the_place_of_the_file_s);
+    tcase_add_test(t, length_on_the_command_line_is_not_cut_short_by_the_time_of_a_file);
     tcase_add_test(t, keys_that_contradict_each_other_are_one_clear_error);
     tcase_add_test(t, alphazero_unrolls_nothing_and_selects_as_it_is_told);
     tcase_add_test(t, average_of_decay_0_is_used_for_nothing);
