@@ -55,7 +55,8 @@ void cm_value_usual_text(const cm_option *row, char *out, size_t size) {
     char low[40], high[40];
     number_text(row->usual[0], low);
     number_text(row->usual[1], high);
-    snprintf(out, size, row->usual[1] > row->usual[0] ? "%s..%s" : "", low, high);
+    *out = '\0';
+    if (row->usual[1] > row->usual[0]) snprintf(out, size, "%s..%s", low, high);
 }
 
 static void choices_text(const cm_option *row, char *out, size_t size) {

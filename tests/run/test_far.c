@@ -200,8 +200,7 @@ START_TEST(a_number_that_is_not_finite_is_that_of_the_same_update_and_batch) {
     static const char *const settings[] = {
         "updates_per_iteration=9 optimizer=sgd learning_rate=1 weight_decay=10",
         "updates_per_iteration=9 optimizer=sgd learning_rate=1 weight_decay=10 gradient_accumulation=2",
-        "updates_per_iteration=9 optimizer=sgd learning_rate=1 weight_decay=10 ema_decay=0.9 "
-        "ema_bootstraps=true"};
+        "updates_per_iteration=9 optimizer=sgd learning_rate=1 weight_decay=10 ema_decay=0.9 ema_bootstraps=true"};
     char near[512], far[512], *one, *other;
     int update;
     size_t size, same;
