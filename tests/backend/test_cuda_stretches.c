@@ -139,6 +139,24 @@ START_TEST(a_call_alone_is_no_stretch) {
 }
 END_TEST
 
+/* Planes, say: one launch of all the device's lanes for each call is faster. */
+START_TEST(rows_of_many_numbers_are_no_stretch) {
+    enum { WIDE_ROW = 1500 };
+    static float wide[3][ROWS * WIDE_ROW];
+    for (int i = 0; i < 2; i++) {
+        const int dim[2] = {ROWS, WIDE_ROW};
+        bend(cm_tensor_make(wide[i + 1], CM_F32, 2, dim), cm_tensor_make(wide[i], CM_F32, 2, dim));
+    }
+    ck_assert_int_eq(stretches_found(), 0);
+    for (int i = 0; i < 2; i++) bend(whole(i + 1), whole(i)); /* behind them one begins */
+    ck_assert_int_eq(stretches_found(), 1);
+    for (int i = 0; i < 4; i++) calls[i / 2].t[i % 2].dim[1] = WIDE_ROW / 10;
+    ck_assert_int_eq(stretches_found(), 1); /* one of all four */
+    for (int i = 0; i < 2; i++) calls[2].t[i].dim[0]--;
+    ck_assert_int_eq(stretches_found(), 1); /* of the first two */
+}
+END_TEST
+
 START_TEST(another_number_of_rows_ends_a_stretch) {
     for (int i = 0; i < 2; i++) bend(whole(i + 1), whole(i));
     for (int i = 2; i < 4; i++) bend(part(i + 1, ROWS - 1, 0, WIDTH), part(i, ROWS - 1, 0, WIDTH));
@@ -288,6 +306,7 @@ int main(void) {
     suite_add_tcase(suite, unrolls);
     tcase_add_checked_fixture(small, open_calls, close_calls);
     tcase_add_test(small, a_call_alone_is_no_stretch);
+    tcase_add_test(small, rows_of_many_numbers_are_no_stretch);
     tcase_add_test(small, another_number_of_rows_ends_a_stretch);
     tcase_add_test(small, rows_of_another_block_end_a_stretch);
     tcase_add_test(small, calls_with_lanes_come_behind_their_stretch);

@@ -16,17 +16,23 @@ static int tiles_of(const cm_row_pass_args *args) { return (args->rows + CM_ROW_
 
 static bool is_layer(const cm_row_step *s) { return s->op == CM_OP_dense || s->op == CM_OP_dense_backward; }
 
-/* Every block reads all weights, which a product of all rows reads once or twice: is that less than the launches that
- * are saved? A multiprocessor gets some 64 bytes per clock and multiplies some 16 numbers of a weight in float32 by the
- * rows of a tile; a launch and what follows it take some 2 us, or 3,000 clocks. */
+/* Clocks of a step of one tile. A multiprocessor gets some 64 bytes of a weight per clock and multiplies some 16
+ * numbers of one in float32 by the rows of a tile; elsewhere a row has few lanes, each of which waits for its numbers
+ * in turn. */
+static int64_t clocks_of(const cm_row_step *s) {
+    enum { NARROW_PER_CLOCK = 32, WIDE_PER_CLOCK = 5, LANES = CM_BLOCK / CM_ROW_TILE, CLOCKS_OF_NUMBER = 50 };
+    const int64_t numbers = (int64_t)s->n * s->k;
+    if (is_layer(s)) return numbers / (s->type == CM_F32 ? WIDE_PER_CLOCK : NARROW_PER_CLOCK);
+    return numbers / LANES * CLOCKS_OF_NUMBER;
+}
+
+/* Every block reads all weights, which a product of all rows reads once or twice, and there may be few of them: is that
+ * less than the launches that are saved? One and what follows it take some 2 us, or 3,000 clocks. */
 static bool is_worth_it(const cm_row_pass_args *args, const cm_ops_limits *limits) {
-    enum { CLOCKS_OF_LAUNCH = 3000, NARROW_PER_CLOCK = 32, WIDE_PER_CLOCK = 5 };
+    enum { CLOCKS_OF_LAUNCH = 3000 };
     const int64_t waves = (tiles_of(args) + limits->multiprocessors - 1) / limits->multiprocessors;
     int64_t clocks = 0;
-    for (int i = 0; i < args->steps; i++) {
-        const cm_row_step *s = &args->step[i];
-        if (is_layer(s)) clocks += (int64_t)s->n * s->k / (s->type == CM_F32 ? WIDE_PER_CLOCK : NARROW_PER_CLOCK);
-    }
+    for (int i = 0; i < args->steps; i++) clocks += clocks_of(&args->step[i]);
     return waves * clocks <= (int64_t)args->steps * CLOCKS_OF_LAUNCH;
 }
 

@@ -29,17 +29,16 @@ static int reach_from(const cm_stretch_calls *pass, int first) {
     return count;
 }
 
+/* Where a stretch is not worth it one that begins behind its first call may be. */
 static cm_status find(cm_stretches *all, cm_stream *stream, const cm_stretch_calls *pass) {
     for (int i = 0; i < pass->count;) {
-        const int count = reach_from(pass, i);
-        if (count > 1) {
-            const cm_fusible part = part_of(pass, i, count);
-            stretch *s = &all->stretch[all->count];
-            *s = (stretch){.first = i, .count = count};
-            CM_TRY(cm_row_pass_create(stream, &part, &s->fused));
-            all->count += s->fused != NULL;
+        stretch s = {.first = i, .count = reach_from(pass, i)};
+        if (s.count > 1) {
+            const cm_fusible part = part_of(pass, s.first, s.count);
+            CM_TRY(cm_row_pass_create(stream, &part, &s.fused));
         }
-        i += count > 1 ? count : 1;
+        if (s.fused) all->stretch[all->count++] = s;
+        i += s.fused ? s.count : 1;
     }
     return CM_OK;
 }
