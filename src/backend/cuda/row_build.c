@@ -41,8 +41,6 @@ static cm_row_step *add_step(builder *b, cm_op op, int n) {
     return last_step(b);
 }
 
-static bool is_layer(const cm_row_step *s) { return s->op == CM_OP_dense || s->op == CM_OP_dense_backward; }
-
 /* ---- places ---- */
 
 static bool is_within(const void *at, const void *base, size_t bytes) {
@@ -131,7 +129,7 @@ static bool keep_rows(builder *b, const cm_tensor *t) {
     cm_row_step *s = last_step(b);
     const cm_row_place kept = {t->data, 0, t->stride};
     if (!touch(b, t, true)) return false;
-    if (!b->trains || is_layer(s)) {
+    if (!b->trains || cm_row_is_layer(s)) {
         s->y = kept;
         return true;
     }
@@ -473,7 +471,7 @@ static void lay_out(builder *b) {
     for (int i = 0; i < b->args->steps; i++) {
         cm_row_step *s = &b->args->step[i];
         cm_row_place *places[PLACES] = {&s->y, &s->x, &s->z, &s->w, &s->also};
-        stages = stages || (is_layer(s) && s->type == CM_F32);
+        stages = stages || (cm_row_is_layer(s) && s->type == CM_F32);
         for (int p = 0; p < PLACES; p++) {
             if (b->used[i][p] == NONE) continue;
             places[p]->first += b->slot[b->used[i][p]].first;

@@ -14,15 +14,13 @@ typedef struct row_pass {
 
 static int tiles_of(const cm_row_pass_args *args) { return (args->rows + CM_ROW_TILE - 1) / CM_ROW_TILE; }
 
-static bool is_layer(const cm_row_step *s) { return s->op == CM_OP_dense || s->op == CM_OP_dense_backward; }
-
 /* Clocks of a step of one tile. A multiprocessor gets some 64 bytes of a weight per clock and multiplies some 16
  * numbers of one in float32 by the rows of a tile; elsewhere a row has few lanes, each of which waits for its numbers
  * in turn. */
 static int64_t clocks_of(const cm_row_step *s) {
     enum { NARROW_PER_CLOCK = 32, WIDE_PER_CLOCK = 5, LANES = CM_BLOCK / CM_ROW_TILE, CLOCKS_OF_NUMBER = 50 };
     const int64_t numbers = (int64_t)s->n * s->k;
-    if (is_layer(s)) return numbers / (s->type == CM_F32 ? WIDE_PER_CLOCK : NARROW_PER_CLOCK);
+    if (cm_row_is_layer(s)) return numbers / (s->type == CM_F32 ? WIDE_PER_CLOCK : NARROW_PER_CLOCK);
     return numbers / LANES * CLOCKS_OF_NUMBER;
 }
 
@@ -38,7 +36,8 @@ static bool is_worth_it(const cm_row_pass_args *args, const cm_ops_limits *limit
 
 static bool is_possible(const cm_row_pass_args *args, const cm_ops_limits *limits) {
     for (int i = 0; i < args->steps; i++)
-        if (is_layer(&args->step[i]) && args->step[i].type != CM_F32 && !limits->multiplies_16_bits) return false;
+        if (cm_row_is_layer(&args->step[i]) && args->step[i].type != CM_F32 && !limits->multiplies_16_bits)
+            return false;
     return (size_t)args->used + args->memory <= limits->block_bytes;
 }
 

@@ -228,7 +228,7 @@ CM_KERNEL void cm_row_trained(const cm_row_step *s, const cm_row_tile *t, int ro
 /* Says what a step will read besides rows. */
 CM_KERNEL void cm_row_fetch(const cm_row_step *s, const cm_lanes *lanes) {
     const size_t vector = (size_t)s->n * sizeof(float);
-    if (s->op == CM_OP_dense || s->op == CM_OP_dense_backward) {
+    if (cm_row_is_layer(s)) {
         const size_t rows = (size_t)(s->op == CM_OP_dense ? s->n : s->k);
         const size_t bytes = rows * (size_t)s->of.dense.weight_row * (s->type == CM_F32 ? 4 : 2);
         cm_lanes_fetch(lanes, s->of.dense.weight, bytes < (size_t)CM_ROW_FETCH ? bytes : (size_t)CM_ROW_FETCH);

@@ -57,6 +57,11 @@ typedef struct cm_row_step {
     cm_row_copy narrow, narrow_x; /* of y, of x; no narrow in a layer */
 } cm_row_step;
 
+/* Does it multiply by a weight? */
+static CM_HD inline bool cm_row_is_layer(const cm_row_step *s) {
+    return s->op == CM_OP_dense || s->op == CM_OP_dense_backward;
+}
+
 typedef struct cm_row_pass_args {
     int32_t rows, steps;
     int32_t stage;   /* float of the block's memory at which weights are staged */
