@@ -1,43 +1,14 @@
-/* Learning curves of runs. */
-#include <math.h>
+/* cumind plot: numbers of runs as curves, drawn or as a table. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "cli/curves.h"
 #include "cli/output.h"
 #include "cli/view.h"
-#include "core/arena.h"
-#include "core/file.h"
-#include "run/directory.h"
-#include "run/metrics.h"
 #include "run/plot.h"
 
 enum { ROWS = 20, LEAST_TERMINAL = 30, MOST_COLUMNS = 160 }; /* 30: the names of the curves */
-
-typedef struct curves {
-    double *steps, *returns, *evaluations; /* [count] */
-    int count;
-} curves;
-
-static cm_status read_curves(const char *run, curves *out) {
-    char path[4096];
-    cm_metrics *rows = NULL;
-    int n = 0;
-    CM_TRY(cm_path_join(path, sizeof path, run, "metrics.jsonl"));
-    CM_TRY(cm_metrics_read(path, &rows, &n));
-    cm_status status = cm_alloc(&out->steps, 3 * (size_t)n + 1, sizeof(double), "a learning curve");
-    if (status == CM_OK) {
-        out->returns = out->steps + n;
-        out->evaluations = out->returns + n;
-        out->count = n;
-    }
-    for (int i = 0; i < n && status == CM_OK; i++) {
-        out->steps[i] = (double)rows[i].env_steps;
-        out->returns[i] = rows[i].mean_return;
-        out->evaluations[i] = rows[i].eval_return;
-    }
-    free(rows);
-    return status;
-}
 
 /* The width of the terminal, as far as a plot gains from it. */
 static cm_status choose_columns(const cm_arguments *arguments, int64_t *columns) {
@@ -47,59 +18,111 @@ static cm_status choose_columns(const cm_arguments *arguments, int64_t *columns)
     return cm_argument_int(arguments, "--columns", CM_VIEW_LEAST, 400, columns);
 }
 
-static cm_status draw(cm_arguments *arguments, const cm_plot *plot) {
-    const char *svg = cm_argument(arguments, "--svg");
+static cm_status draw_text(cm_arguments *arguments, const cm_plot *plot) {
+    const cm_view view = cm_view_of_stdout(arguments);
     char *text = NULL;
     int64_t columns = 0, rows = ROWS;
-    if (svg) {
-        CM_TRY(cm_plot_svg(plot, svg));
-        printf("written to %s\n", svg);
-        return CM_OK;
-    }
     CM_TRY(choose_columns(arguments, &columns));
     CM_TRY(cm_argument_int(arguments, "--rows", 6, 200, &rows));
-    CM_TRY(cm_plot_text(plot, (int)columns, (int)rows, cm_cli_style(arguments).utf8, &text));
+    const cm_plot_style style = {(int)columns, (int)rows, view.utf8, view.colour};
+    CM_TRY(cm_plot_text(plot, &style, &text));
     fputs(text, stdout);
     free(text);
     return CM_OK;
 }
 
-static bool any(const double *values, int n) {
-    for (int i = 0; i < n; i++) {
-        if (isfinite(values[i])) return true;
+static cm_status draw(cm_arguments *arguments, const cm_curves *curves) {
+    const char *svg = cm_argument(arguments, "--svg");
+    cm_plot_series series[CM_PLOT_SERIES];
+    for (int i = 0; i < curves->count; i++) {
+        const cm_curve *c = &curves->curve[i];
+        const bool is_mean = c->runs > 1;
+        series[i] = (cm_plot_series){
+            curves->label[i], c->x, c->y, c->n, curves->dots[i], is_mean ? c->low : NULL, is_mean ? c->high : NULL};
     }
-    return false;
+    const cm_plot plot = {curves->title, curves->x_label, curves->y_label, series, curves->count};
+    if (!svg) return draw_text(arguments, &plot);
+    CM_TRY(cm_plot_svg(&plot, svg));
+    printf("written to %s\n", svg);
+    return CM_OK;
+}
+
+/* ---- the table ---- */
+
+static void print_cell(const cm_curve *curve, double x) {
+    const int i = cm_curve_find(curve, x);
+    if (i < 0) {
+        printf(" - |");
+    } else if (curve->runs == 1) {
+        printf(" %.4g |", curve->y[i]);
+    } else {
+        printf(" %.4g (%.4g to %.4g", curve->y[i], curve->low[i], curve->high[i]);
+        if (curve->runs_at[i] < curve->runs) printf("; %d of %d", curve->runs_at[i], curve->runs);
+        printf(") |");
+    }
+}
+
+/* At most `rows` of the places at which a curve has a point, as far apart as they can be; the last one always. */
+static void print_rows(const cm_curves *curves, const cm_curve *all, int64_t rows) {
+    const int64_t skipped = all->n > rows ? all->n - rows : 0, shown = all->n - skipped;
+    for (int64_t i = 0; i < shown; i++) {
+        const double x = all->x[(i + 1) * all->n / shown - 1];
+        printf("| %.10g |", x);
+        for (int c = 0; c < curves->count; c++) print_cell(&curves->curve[c], x);
+        printf("\n");
+    }
+}
+
+static cm_status print_table(cm_arguments *arguments, const cm_curves *curves) {
+    int64_t rows = INT32_MAX;
+    cm_curve all;
+    CM_TRY(cm_argument_int(arguments, "--rows", 1, INT32_MAX, &rows));
+    CM_TRY(cm_curve_mean(curves->curve, curves->count, &all));
+    printf("| %s |", curves->x_label);
+    for (int c = 0; c < curves->count; c++) printf(" %s |", curves->label[c]);
+    printf("\n|");
+    for (int c = 0; c <= curves->count; c++) printf("---|");
+    printf("\n");
+    print_rows(curves, &all, rows);
+    cm_curve_free(&all);
+    return CM_OK;
 }
 
 static cm_status run_plot(cm_arguments *arguments) {
-    const char *run = NULL;
-    curves c = {NULL, NULL, NULL, 0};
-    CM_TRY(cm_cli_need_run(arguments, &run));
-    CM_TRY(read_curves(run, &c));
-    const cm_plot_series series[2] = {
-        {"self-play, last 32 episodes", c.steps, c.returns, c.count, false},
-        {"greedy evaluation", c.steps, c.evaluations, c.count, true},
-    };
-    cm_plot plot = {run, "env steps", "return", series, any(c.evaluations, c.count) ? 2 : 1};
-    cm_status status = draw(arguments, &plot);
-    free(c.steps);
+    const bool is_table = cm_argument_given(arguments, "--table");
+    cm_curves curves;
+    if (is_table && cm_argument_given(arguments, "--svg")) {
+        return cm_fail(CM_ERR_INPUT, "plot: --table and --svg are two outputs; give one of them");
+    }
+    cm_status status = cm_curves_collect(arguments, &curves);
+    if (status == CM_OK) status = is_table ? print_table(arguments, &curves) : draw(arguments, &curves);
+    cm_curves_free(&curves);
     return status;
 }
 
 static const cm_flag flags[] = {
     CM_FLAG_RUN,
+    {"--metric", "KEY", "A number of metrics.jsonl, such as value_loss, in place of the returns; may be repeated."},
+    {"--over", "KEY", "What goes to the right: env_steps, updates, episodes, iteration or seconds."},
     {"--svg", "FILE", "Write a picture instead of drawing in the terminal."},
+    {"--table", NULL, "Print the numbers as a table in Markdown."},
     {"--columns", "N", "Width in characters; that of the terminal."},
-    {"--rows", "N", "Height in lines; 20."},
+    {"--rows", "N", "Height in lines, 20; of a table the most rows, all."},
     CM_FLAGS_END,
 };
 
 const cm_command cm_command_plot = {
     .name = "plot",
-    .about = "draw the learning curve of a run",
-    .positional = "",
-    .details = "",
+    .about = "draw learning curves of runs, or other numbers of theirs",
+    .positional = "[DIR...]",
+    .details =
+        "Of one run the returns of self-play and of greedy evaluations. Of several the evaluations of each, or the "
+        "returns of self-play where one has none; a folder that holds several runs, say of several seeds, is "
+        "their mean, with the range from the lowest to the highest. Between its points a run counts as a "
+        "straight line, behind its end not at all: a table says then of how many the mean is.",
     .flags = flags,
-    .examples = "  cumind plot --run checkpoints/CartPole-v1/20251121-073900 --svg curve.svg\n",
+    .examples = "  cumind plot                                   # the newest run\n"
+                "  cumind plot --metric value_loss --metric policy_loss\n"
+                "  cumind plot runs/a runs/b --over seconds --svg curves.svg\n",
     .run = run_plot,
 };

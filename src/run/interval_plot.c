@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/progress.h"
 #include "run/svg.h"
 
 enum { ROOM = 16 }; /* least columns behind the labels, with the gap */
@@ -30,19 +31,11 @@ static double tick_of(range r, int parts) {
     return unit * (rough > 5.0 * unit ? 10.0 : rough > 2.0 * unit ? 5.0 : rough > unit ? 2.0 : 1.0);
 }
 
-/* A long label without its beginning: paths differ at their ends. */
-static const char *short_label(const char *label, int most) {
-    int length = (int)strlen(label);
-    if (length > most) label += length - most;
-    while (((unsigned char)*label & 0xC0) == 0x80) label++; /* not within a character */
-    return label;
-}
-
 /* Columns of the longest label, `most` if they are more. */
 static int label_width(const cm_interval_plot *plot, int most) {
     int widest = 0;
     for (int i = 0; i < plot->count; i++) {
-        int width = (int)strlen(short_label(plot->rows[i].label, most));
+        int width = (int)strlen(cm_format_end(plot->rows[i].label, most));
         widest = width > widest ? width : widest;
     }
     return widest;
@@ -90,7 +83,7 @@ cm_status cm_interval_plot_text(const cm_interval_plot *plot, int columns, bool 
     if (!stream) return cm_fail(CM_ERR_MEMORY, "no memory for a plot");
     fprintf(stream, "%s\n", plot->title);
     for (int i = 0; i < plot->count; i++) {
-        fprintf(stream, "%-*s  ", width, short_label(plot->rows[i].label, most));
+        fprintf(stream, "%-*s  ", width, cm_format_end(plot->rows[i].label, most));
         print_row(&plot->rows[i], r, room, utf8, stream);
     }
     print_axis(plot, r, width + 2, room, stream);
@@ -107,7 +100,7 @@ static double at_x(range r, double value) { return LEFT + (value - r.low) / (r.h
 static void svg_row(const cm_interval_plot *plot, int i, range r, cm_svg *svg) {
     const cm_interval_row *row = &plot->rows[i];
     double y = TOP + ROW * (i + 0.5);
-    cm_svg_text(svg, LEFT - 12, y + 4, "end", short_label(row->label, CM_INTERVAL_LABEL));
+    cm_svg_text(svg, LEFT - 12, y + 4, "end", cm_format_end(row->label, CM_INTERVAL_LABEL));
     fprintf(svg->out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#1f6feb\" stroke-width=\"2\"/>\n",
             at_x(r, row->value - row->half), y, at_x(r, row->value + row->half), y);
     fprintf(svg->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"#1f6feb\"/>\n", at_x(r, row->value), y);

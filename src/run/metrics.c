@@ -54,6 +54,18 @@ const cm_metrics_field *cm_metrics_fields(int *count) {
     return fields;
 }
 
+const cm_metrics_field *cm_metrics_find(const char *name) {
+    for (int i = 0; i < FIELDS; i++) {
+        if (strcmp(fields[i].name, name) == 0) return &fields[i];
+    }
+    return NULL;
+}
+
+double cm_metrics_number(const cm_metrics *metrics, const cm_metrics_field *field) {
+    const char *at = (const char *)metrics + field->offset;
+    return field->integer ? (double)*(const int64_t *)at : *(const double *)at;
+}
+
 static int64_t *integer_of(cm_metrics *m, const cm_metrics_field *f) { return (int64_t *)((char *)m + f->offset); }
 static double *number_of(cm_metrics *m, const cm_metrics_field *f) { return (double *)((char *)m + f->offset); }
 

@@ -34,6 +34,9 @@ typedef struct cm_metrics_field {
     bool integer; /* int64_t, else double */
 } cm_metrics_field;
 const cm_metrics_field *cm_metrics_fields(int *count);
+/* The row of that name; NULL: there is none. */
+const cm_metrics_field *cm_metrics_find(const char *name);
+double cm_metrics_number(const cm_metrics *metrics, const cm_metrics_field *field);
 
 cm_metrics cm_metrics_empty(void); /* integers 0, the rest NAN */
 

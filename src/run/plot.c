@@ -21,15 +21,14 @@ static void widen(range *r, double v) {
     r->high = fmax(r->high, v);
 }
 
-static bool usable(const cm_plot_series *s, int i) { return isfinite(s->x[i]) && isfinite(s->y[i]); }
-
 static cm_status find_ranges(const cm_plot *plot, range *x, range *y) {
     *x = *y = (range){INFINITY, -INFINITY};
     for (int s = 0; s < plot->count; s++) {
-        for (int i = 0; i < plot->series[s].n; i++) {
-            if (!usable(&plot->series[s], i)) continue;
-            widen(x, plot->series[s].x[i]);
-            widen(y, plot->series[s].y[i]);
+        const cm_plot_series *series = &plot->series[s];
+        for (int i = 0; i < series->n; i++) {
+            widen(x, series->x[i]);
+            widen(y, series->low ? series->low[i] : series->y[i]);
+            widen(y, series->low ? series->high[i] : series->y[i]);
         }
     }
     if (!(x->low <= x->high)) return cm_fail(CM_ERR_INPUT, "%s: there is nothing to plot yet", plot->title);
@@ -40,48 +39,80 @@ static cm_status find_ranges(const cm_plot *plot, range *x, range *y) {
 
 /* ---- text ---- */
 
-/* A grid of cells, each a mark index: 0 blank, 1 + series. */
+enum { BAND = 16 }; /* a cell holds 0: blank, 1 + series: its line or point, BAND + series: its band */
+
 typedef struct canvas {
     int columns, rows;
     unsigned char *cell; /* [rows, columns], owned */
     range x, y;
 } canvas;
 
-static void put(canvas *c, double x, double y, int mark) {
-    int column = (int)lround((x - c->x.low) / (c->x.high - c->x.low) * (c->columns - 1));
-    int row = (int)lround((c->y.high - y) / (c->y.high - c->y.low) * (c->rows - 1));
-    if (column >= 0 && column < c->columns && row >= 0 && row < c->rows) {
-        c->cell[row * c->columns + column] = (unsigned char)mark;
-    }
+static int column_of(const canvas *c, double x) {
+    return (int)lround((x - c->x.low) / (c->x.high - c->x.low) * (c->columns - 1));
+}
+static int row_of(const canvas *c, double y) {
+    return (int)lround((c->y.high - y) / (c->y.high - c->y.low) * (c->rows - 1));
+}
+static unsigned char *cell_of(const canvas *c, int row, int column) { return &c->cell[row * c->columns + column]; }
+
+/* The value of y [n] at x between points i - 1 and i. */
+static double between(const cm_plot_series *s, const double *y, int i, double x) {
+    const double width = s->x[i] - s->x[i - 1];
+    return width > 0.0 ? y[i - 1] + (y[i] - y[i - 1]) * (x - s->x[i - 1]) / width : y[i];
 }
 
-static void put_line(canvas *c, const double *from, const double *to, int mark) {
-    for (int i = 0; i <= c->columns; i++) {
-        double t = (double)i / c->columns;
-        put(c, from[0] + t * (to[0] - from[0]), from[1] + t * (to[1] - from[1]), mark);
-    }
-}
-
-static void put_series(canvas *c, const cm_plot_series *s, int mark) {
-    double last[2] = {NAN, NAN};
-    for (int i = 0; i < s->n; i++) {
-        if (!usable(s, i)) continue;
-        double point[2] = {s->x[i], s->y[i]};
-        if (s->dots || !isfinite(last[0])) {
-            put(c, point[0], point[1], mark);
-        } else {
-            put_line(c, last, point, mark);
+static void put_band(canvas *c, const cm_plot_series *s, int index) {
+    for (int i = 1; i < s->n; i++) {
+        for (int column = column_of(c, s->x[i - 1]); column <= column_of(c, s->x[i]); column++) {
+            double x = c->x.low + (c->x.high - c->x.low) * column / (c->columns - 1);
+            x = fmin(fmax(x, s->x[i - 1]), s->x[i]);
+            const int last = row_of(c, between(s, s->low, i, x));
+            for (int row = row_of(c, between(s, s->high, i, x)); row <= last; row++) {
+                unsigned char *cell = cell_of(c, row, column);
+                if (!*cell) *cell = (unsigned char)(BAND + index);
+            }
         }
-        memcpy(last, point, sizeof last);
     }
 }
 
-static const char *mark_text(int mark, bool dots, bool utf8) {
-    static const char *const unicode[2][4] = {{"\u2022", "\u25aa", "\u25b4", "\u25c6"},
-                                              {"\u25cf", "\u25a0", "\u25b2", "\u25c6"}};
-    static const char *const plain[2][4] = {{".", ",", "'", "~"}, {"o", "x", "+", "#"}};
-    int kind = (mark - 1) % 4;
-    return utf8 ? unicode[dots][kind] : plain[dots][kind];
+/* A line is drawn in as many steps as there are cells on the way, so that steep ones have no gaps. */
+static void put_series(canvas *c, const cm_plot_series *s, int index) {
+    const int steps = c->columns + c->rows;
+    for (int i = 0; i < s->n; i++) {
+        const unsigned char mark = (unsigned char)(1 + index);
+        *cell_of(c, row_of(c, s->y[i]), column_of(c, s->x[i])) = mark;
+        for (int k = 1; i > 0 && !s->dots && k < steps; k++) {
+            const double t = (double)k / steps;
+            *cell_of(c, row_of(c, s->y[i - 1] + t * (s->y[i] - s->y[i - 1])),
+                     column_of(c, s->x[i - 1] + t * (s->x[i] - s->x[i - 1]))) = mark;
+        }
+    }
+}
+
+static const char *mark_text(int series, bool dots, bool utf8) {
+    static const char *const unicode[2][CM_PLOT_SERIES] = {
+        {"\u2022", "\u25aa", "\u25b4", "\u25c6", "\u25e6", "\u25ab", "\u25b5", "\u25c7"},
+        {"\u25cf", "\u25a0", "\u25b2", "\u25c6", "\u25cb", "\u25a1", "\u25b3", "\u25c7"}};
+    static const char *const plain[2][CM_PLOT_SERIES] = {{".", ",", "'", "~", ";", "^", "*", "="},
+                                                         {"o", "x", "+", "#", "@", "%", "&", "$"}};
+    return utf8 ? unicode[dots][series] : plain[dots][series];
+}
+
+/* A mark in the colour of its series. */
+static void put_mark(const char *mark, int series, const cm_plot_style *style, FILE *out) {
+    static const char *const colours[CM_PLOT_SERIES] = {"34", "31", "32", "33", "35", "36", "91", "90"};
+    if (style->colour) fprintf(out, "\033[%sm%s\033[0m", colours[series], mark);
+    if (!style->colour) fputs(mark, out);
+}
+
+static void print_cell(const cm_plot *plot, int cell, const cm_plot_style *style, FILE *out) {
+    if (cell == 0) {
+        fputc(' ', out);
+    } else if (cell >= BAND) {
+        put_mark(style->utf8 ? "\u2591" : ":", cell - BAND, style, out);
+    } else {
+        put_mark(mark_text(cell - 1, plot->series[cell - 1].dots, style->utf8), cell - 1, style, out);
+    }
 }
 
 /* Characters of a UTF-8 text. */
@@ -92,7 +123,8 @@ static int width_of(const char *text) {
 }
 
 /* The label of the x axis and the marks with their meaning, on as many lines as they need. */
-static void print_legend(const cm_plot *plot, int columns, bool utf8, FILE *out) {
+static void print_legend(const cm_plot *plot, const cm_plot_style *style, FILE *out) {
+    const int columns = style->columns;
     int at = GUTTER + width_of(plot->x_label);
     fprintf(out, "%*s%s", GUTTER, "", plot->x_label);
     for (int s = 0; s < plot->count; s++) {
@@ -101,48 +133,52 @@ static void print_legend(const cm_plot *plot, int columns, bool utf8, FILE *out)
             fputc('\n', out);
             at = 0, gap = GUTTER + width <= columns ? GUTTER : 0;
         }
-        fprintf(out, "%*s%s %s", gap, "", mark_text(s + 1, plot->series[s].dots, utf8), plot->series[s].label);
+        fprintf(out, "%*s", gap, "");
+        put_mark(mark_text(s, plot->series[s].dots, style->utf8), s, style, out);
+        fprintf(out, " %s", plot->series[s].label);
         at += gap + width;
     }
     fputc('\n', out);
 }
 
-static void print_canvas(const cm_plot *plot, const canvas *c, bool utf8, FILE *out) {
+static void print_row(const cm_plot *plot, const canvas *c, int row, const cm_plot_style *style, FILE *out) {
+    const bool is_tick = row == 0 || row == c->rows - 1 || row == c->rows / 2;
+    int last = c->columns;
     char label[16];
-    fprintf(out, "%s\n", plot->title);
-    for (int r = 0; r < c->rows; r++) {
-        bool tick = r == 0 || r == c->rows - 1 || r == c->rows / 2;
-        cm_format_count(c->y.high - (c->y.high - c->y.low) * r / (c->rows - 1), label);
-        fprintf(out, "%*s %s", GUTTER - 2, tick ? label : "", utf8 ? (tick ? "\u2524" : "\u2502") : "|");
-        int last = c->columns;
-        while (last > 0 && !c->cell[r * c->columns + last - 1]) last--;
-        for (int i = 0; i < last; i++) {
-            int mark = c->cell[r * c->columns + i];
-            fputs(mark ? mark_text(mark, plot->series[mark - 1].dots, utf8) : " ", out);
-        }
-        fputc('\n', out);
-    }
+    cm_format_count(c->y.high - (c->y.high - c->y.low) * row / (c->rows - 1), label);
+    fprintf(out, "%*s %s", GUTTER - 2, is_tick ? label : "", style->utf8 ? (is_tick ? "\u2524" : "\u2502") : "|");
+    while (last > 0 && !*cell_of(c, row, last - 1)) last--;
+    for (int i = 0; i < last; i++) print_cell(plot, *cell_of(c, row, i), style, out);
+    fputc('\n', out);
+}
+
+static void print_x_axis(const canvas *c, bool utf8, FILE *out) {
+    char low[16], high[16];
     fprintf(out, "%*s %s", GUTTER - 2, "", utf8 ? "\u2514" : "+");
     for (int i = 0; i < c->columns; i++) fputs(utf8 ? "\u2500" : "-", out);
-    char low[16], high[16];
     cm_format_count(c->x.low, low);
     cm_format_count(c->x.high, high);
     fprintf(out, "\n%*s%s%*s\n", GUTTER, "", low, c->columns - (int)strlen(low), high);
-    print_legend(plot, GUTTER + c->columns, utf8, out);
 }
 
-cm_status cm_plot_text(const cm_plot *plot, int columns, int rows, bool utf8, char **out) {
-    canvas c = {.columns = columns - GUTTER, .rows = rows - 4};
+cm_status cm_plot_text(const cm_plot *plot, const cm_plot_style *style, char **out) {
+    canvas c = {.columns = style->columns - GUTTER, .rows = style->rows - 4};
     *out = NULL;
-    if (columns < 20 || rows < 5) return cm_fail(CM_ERR_INPUT, "a plot needs 20 columns and 5 rows");
+    if (style->columns < 20 || style->rows < 5) return cm_fail(CM_ERR_INPUT, "a plot needs 20 columns and 5 rows");
     if (c.rows < 2) c.rows = 2;
     CM_TRY(find_ranges(plot, &c.x, &c.y));
     CM_TRY(cm_alloc(&c.cell, (size_t)c.rows * (size_t)c.columns, 1, "a plot"));
-    for (int s = 0; s < plot->count; s++) put_series(&c, &plot->series[s], s + 1);
+    for (int s = 0; s < plot->count; s++) put_series(&c, &plot->series[s], s);
+    for (int s = 0; s < plot->count; s++) {
+        if (plot->series[s].low) put_band(&c, &plot->series[s], s);
+    }
     size_t size = 0;
     FILE *stream = open_memstream(out, &size);
     if (stream) {
-        print_canvas(plot, &c, utf8, stream);
+        fprintf(stream, "%s\n", plot->title);
+        for (int row = 0; row < c.rows; row++) print_row(plot, &c, row, style, stream);
+        print_x_axis(&c, style->utf8, stream);
+        print_legend(plot, style, stream);
         if (fclose(stream) != 0) free(*out), *out = NULL;
     }
     free(c.cell);
@@ -179,15 +215,21 @@ static void svg_axes(const cm_plot *plot, const frame *f, cm_svg *svg) {
     cm_svg_text(svg, WIDTH / 2.0, 20, "middle", plot->title);
 }
 
-static const char *const colours[8] = {"#1f6feb", "#d1242f", "#1a7f37", "#9a6700",
-                                       "#8250df", "#0a7ea4", "#bc4c00", "#57606a"};
+static const char *const colours[CM_PLOT_SERIES] = {"#1f6feb", "#d1242f", "#1a7f37", "#9a6700",
+                                                    "#8250df", "#0a7ea4", "#bc4c00", "#57606a"};
+
+static void svg_band(const cm_plot_series *s, const frame *f, int index, cm_svg *svg) {
+    fprintf(svg->out, "<polygon fill=\"%s\" fill-opacity=\"0.15\" points=\"", colours[index]);
+    for (int i = 0; i < s->n; i++) fprintf(svg->out, "%.1f,%.1f ", at_x(f, s->x[i]), at_y(f, s->high[i]));
+    for (int i = s->n - 1; i >= 0; i--) fprintf(svg->out, "%.1f,%.1f ", at_x(f, s->x[i]), at_y(f, s->low[i]));
+    fputs("\"/>\n", svg->out);
+}
 
 static void svg_series(const cm_plot_series *s, const frame *f, int index, cm_svg *svg) {
-    const char *colour = colours[index % 8];
+    const char *colour = colours[index];
     if (!s->dots) fprintf(svg->out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" points=\"", colour);
     for (int i = 0; i < s->n; i++) {
-        if (!usable(s, i)) continue;
-        double x = at_x(f, s->x[i]), y = at_y(f, s->y[i]);
+        const double x = at_x(f, s->x[i]), y = at_y(f, s->y[i]);
         if (s->dots) {
             fprintf(svg->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"/>\n", x, y, colour);
         } else {
@@ -195,7 +237,7 @@ static void svg_series(const cm_plot_series *s, const frame *f, int index, cm_sv
         }
     }
     if (!s->dots) fputs("\"/>\n", svg->out);
-    double at = LEFT + 12, line = TOP + 8 + 18 * index;
+    const double at = LEFT + 12, line = TOP + 8 + 18 * index;
     fprintf(svg->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"4\" fill=\"%s\"/>\n", at, line, colour);
     cm_svg_text(svg, at + 18, line + 6, "start", s->label);
 }
@@ -206,6 +248,9 @@ cm_status cm_plot_svg(const cm_plot *plot, const char *path) {
     CM_TRY(find_ranges(plot, &f.x, &f.y));
     CM_TRY(cm_svg_begin(&svg, WIDTH, HEIGHT));
     svg_axes(plot, &f, &svg);
+    for (int s = 0; s < plot->count; s++) {
+        if (plot->series[s].low) svg_band(&plot->series[s], &f, s, &svg);
+    }
     for (int s = 0; s < plot->count; s++) svg_series(&plot->series[s], &f, s, &svg);
     return cm_svg_end(&svg, path);
 }

@@ -46,6 +46,13 @@ void cm_format_count(double value, char out[16]) {
     }
 }
 
+const char *cm_format_end(const char *text, int most) {
+    const int length = (int)strlen(text);
+    if (length > most) text += length - most;
+    while (((unsigned char)*text & 0xC0) == 0x80) text++; /* not within a character */
+    return text;
+}
+
 void cm_format_sparkline(const double *values, int n, bool utf8, char *out, size_t size) {
     static const char *const blocks[8] = {"\u2581", "\u2582", "\u2583", "\u2584",
                                           "\u2585", "\u2586", "\u2587", "\u2588"};

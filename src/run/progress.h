@@ -47,6 +47,9 @@ bool cm_progress_is_json(const cm_progress *progress);
 /* "950", "12.3k", "4.56M", "-" for NAN. */
 void cm_format_count(double value, char out[16]);
 
+/* A long text without its beginning, at most `most` bytes: paths differ at their ends. */
+const char *cm_format_end(const char *text, int most);
+
 /* Values as bars, one character each, lowest to highest; NAN is a blank. Bytes written are at most 3 n + 1. */
 void cm_format_sparkline(const double *values, int n, bool utf8, char *out, size_t size);
 

@@ -139,13 +139,14 @@ START_TEST(quiet_output_is_empty) {
 }
 END_TEST
 
-static const double xs[4] = {0, 100, 200, 300}, ys[4] = {0, 10, NAN, 30};
-static const cm_plot_series series[1] = {{"return", xs, ys, 4, true}};
+static const double xs[3] = {0, 100, 300}, ys[3] = {0, 10, 30};
+static const cm_plot_series series[1] = {{"return", xs, ys, 3, true, NULL, NULL}};
 static const cm_plot picture = {"a <b> & c", "steps", "return", series, 1};
 
 START_TEST(plot_puts_the_last_point_in_the_top_right_corner) {
     char *text;
-    ck_assert_msg(cm_plot_text(&picture, 48, 14, false, &text) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_plot_text(&picture, &(cm_plot_style){48, 14, false, false}, &text) == CM_OK, "%s",
+                  cm_error_message());
     strtok(text, "\n");
     char *line = strtok(NULL, "\n");
     ck_assert_str_eq(line, "    30 |                                       o");
@@ -157,11 +158,12 @@ START_TEST(plot_puts_the_last_point_in_the_top_right_corner) {
 END_TEST
 
 START_TEST(plot_legend_takes_the_lines_it_needs) {
-    const cm_plot_series two[2] = {{"self-play, last 32 episodes", xs, ys, 4, false}, {"evaluation", xs, ys, 4, true}};
+    const cm_plot_series two[2] = {{"self-play, last 32 episodes", xs, ys, 3, false, NULL, NULL},
+                                   {"evaluation", xs, ys, 3, true, NULL, NULL}};
     const cm_plot plot = {"run", "steps", "return", two, 2};
     for (int columns = 30; columns <= 90; columns++) {
         char *text;
-        ck_assert_int_eq(cm_plot_text(&plot, columns, 10, false, &text), CM_OK);
+        ck_assert_int_eq(cm_plot_text(&plot, &(cm_plot_style){columns, 10, false, false}, &text), CM_OK);
         if (columns >= 60)
             ck_assert_ptr_nonnull(strstr(text, "steps   . self-play, last 32 episodes   x evaluation\n"));
         if (columns == 40) {
@@ -175,12 +177,46 @@ START_TEST(plot_legend_takes_the_lines_it_needs) {
 }
 END_TEST
 
+/* Rows of the picture from the second line on, between the axis and the end of the line. */
+static void expect_rows(const cm_plot *plot, const char *const *rows, int count) {
+    char *text;
+    ck_assert_int_eq(cm_plot_text(plot, &(cm_plot_style){8 + 7, 4 + count, false, false}, &text), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_plot_text(plot, &(cm_plot_style){8 + 13, 4 + count, false, false}, &text), CM_OK);
+    strtok(text, "\n");
+    for (int i = 0; i < count; i++) ck_assert_str_eq(strchr(strtok(NULL, "\n"), '|') + 1, rows[i]);
+    free(text);
+}
+
+START_TEST(plot_fills_the_band_behind_its_line_and_those_of_others) {
+    static const double x[2] = {0, 12}, middle[2] = {2, 2}, low[2] = {0, 1}, high[2] = {2, 4}, top[2] = {4, 4};
+    const cm_plot_series both[2] = {{"mean", x, middle, 2, false, low, high}, {"top", x, top, 2, true, NULL, NULL}};
+    const cm_plot plot = {"run", "x", "y", both, 2};
+    static const char *const rows[5] = {
+        "x         ::x", /* 4 */
+        "    :::::::::", /* 3 */
+        ".............", /* 2 */
+        ":::::::::::::", /* 1 */
+        ":::::::",       /* 0 */
+    };
+    expect_rows(&plot, rows, 5);
+}
+END_TEST
+
+START_TEST(plot_colours_each_series_and_its_name) {
+    const cm_plot_series two[2] = {{"a", xs, ys, 3, false, NULL, NULL}, {"b", xs, ys, 3, true, NULL, NULL}};
+    const cm_plot plot = {"run", "steps", "return", two, 2};
+    char *text;
+    ck_assert_int_eq(cm_plot_text(&plot, &(cm_plot_style){40, 10, false, true}, &text), CM_OK);
+    ck_assert_ptr_nonnull(strstr(text, "\033[34m.\033[0m a   \033[31mx\033[0m b\n"));
+    free(text);
+}
+END_TEST
+
 START_TEST(plot_without_points_says_so) {
-    const double nothing[1] = {NAN};
-    cm_plot_series empty = {"x", nothing, nothing, 1, false};
+    cm_plot_series empty = {"x", xs, ys, 0, false, NULL, NULL};
     cm_plot plot = {"run", "x", "y", &empty, 1};
     char *text;
-    ck_assert_int_eq(cm_plot_text(&plot, 40, 10, false, &text), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_plot_text(&plot, &(cm_plot_style){40, 10, false, false}, &text), CM_ERR_INPUT);
     ck_assert_str_eq(cm_error_message(), "run: there is nothing to plot yet");
 }
 END_TEST
@@ -331,6 +367,8 @@ int main(void) {
     tcase_add_test(tests, quiet_output_is_empty);
     tcase_add_test(tests, plot_puts_the_last_point_in_the_top_right_corner);
     tcase_add_test(tests, plot_legend_takes_the_lines_it_needs);
+    tcase_add_test(tests, plot_fills_the_band_behind_its_line_and_those_of_others);
+    tcase_add_test(tests, plot_colours_each_series_and_its_name);
     tcase_add_test(tests, plot_without_points_says_so);
     tcase_add_test(tests, svg_is_escaped_and_has_one_dot_per_point);
     TCase *folder = tcase_create("folder");

@@ -1,0 +1,195 @@
+#include "cli/curves.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/output.h"
+#include "run/directory.h"
+
+enum { MOST_NAME = 40 }; /* bytes of a folder's name in a label */
+
+/* ---- the runs of a folder ---- */
+
+typedef struct reader {
+    const cm_metrics_field *x, *y;
+    cm_curve *curves; /* [space], owned */
+    int count, space;
+} reader;
+
+static cm_status read_run(void *context, const char *path) {
+    reader *r = context;
+    if (r->count == r->space) {
+        const int space = 2 * r->space + 8;
+        cm_curve *curves = realloc(r->curves, (size_t)space * sizeof *curves);
+        if (!curves) return cm_fail(CM_ERR_MEMORY, "plot: no memory for %d curves", space);
+        r->curves = curves, r->space = space;
+    }
+    CM_TRY(cm_curve_read(path, r->x, r->y, &r->curves[r->count]));
+    r->count++;
+    return CM_OK;
+}
+
+/* The curve of a run, or the mean of the runs below a folder. */
+static cm_status read_folder(const char *path, const cm_metrics_field *x, const cm_metrics_field *y, cm_curve *out) {
+    reader r = {.x = x, .y = y};
+    cm_status status = cm_run_directory_visit(path, read_run, &r);
+    if (status == CM_OK && r.count == 0) status = cm_fail(CM_ERR_INPUT, "plot: %s is no run and holds none", path);
+    if (status == CM_OK && r.count == 1) {
+        *out = r.curves[0];
+        r.count = 0;
+    } else if (status == CM_OK) {
+        status = cm_curve_mean(r.curves, r.count, out);
+    }
+    for (int i = 0; i < r.count; i++) cm_curve_free(&r.curves[i]);
+    free(r.curves);
+    return status;
+}
+
+/* ---- what is asked for ---- */
+
+/* What the arguments name. */
+typedef struct request {
+    const char *const *folders; /* [folder_count] */
+    int folder_count;
+    const cm_metrics_field *x, *metrics[CM_PLOT_SERIES]; /* [metric_count]; 0: the returns */
+    int metric_count;
+} request;
+
+static cm_status unknown_metric(const char *name) {
+    char names[1024] = "";
+    int count;
+    const cm_metrics_field *fields = cm_metrics_fields(&count);
+    for (int i = 0, used = 0; i < count && used < (int)sizeof names; i++) {
+        used += snprintf(names + used, sizeof names - (size_t)used, "%s%s", i ? ", " : "", fields[i].name);
+    }
+    return cm_fail(CM_ERR_INPUT, "plot: --metric: metrics.jsonl has no number %.40s; it has %s", name, names);
+}
+
+static cm_status read_metrics(const cm_arguments *arguments, request *out) {
+    const char *name;
+    for (int i = 0; (name = cm_argument_at(arguments, "--metric", i)) != NULL; i++) {
+        if (i == CM_PLOT_SERIES) return cm_fail(CM_ERR_INPUT, "plot: at most %d numbers at a time", CM_PLOT_SERIES);
+        out->metrics[i] = cm_metrics_find(name);
+        if (!out->metrics[i]) return unknown_metric(name);
+        out->metric_count++;
+    }
+    return CM_OK;
+}
+
+static cm_status read_request(cm_arguments *arguments, request *out) {
+    static const char *const over[] = {"env_steps", "updates", "episodes", "iteration", "seconds"};
+    int choice = 0;
+    *out = (request){.folders = arguments->positional, .folder_count = arguments->positional_count};
+    CM_TRY(cm_argument_choice(arguments, "--over", "env_steps|updates|episodes|iteration|seconds", &choice));
+    out->x = cm_metrics_find(over[choice]);
+    CM_TRY(read_metrics(arguments, out));
+    if (out->folder_count > 0 && cm_argument_given(arguments, "--run")) {
+        return cm_fail(CM_ERR_INPUT, "plot: %s and --run both name a run; leave one out", out->folders[0]);
+    }
+    if (out->folder_count > 0) return CM_OK;
+    CM_TRY(cm_cli_need_run(arguments, &arguments->positional[0]));
+    out->folder_count = 1;
+    return CM_OK;
+}
+
+/* ---- the list ---- */
+
+/* "FOLDER NUMBER, 3 runs" as far as it tells the curve from the others. */
+static void name_curve(const request *asked, const char *folder, const cm_metrics_field *y, cm_curves *out) {
+    const int runs = out->curve[out->count].runs;
+    const bool says_folder = asked->folder_count > 1, says_number = !says_folder || asked->metric_count > 1;
+    char suffix[32] = "";
+    if (runs > 1) snprintf(suffix, sizeof suffix, ", %d runs", runs);
+    snprintf(out->label[out->count], CM_CURVES_LABEL, "%s%s%s%s", says_folder ? cm_format_end(folder, MOST_NAME) : "",
+             says_folder && says_number ? " " : "", says_number ? y->name : "", suffix);
+}
+
+static cm_status add(const request *asked, const char *folder, const cm_metrics_field *y, cm_curves *out) {
+    if (out->count == CM_PLOT_SERIES) {
+        return cm_fail(CM_ERR_INPUT, "plot: at most %d curves at a time; a folder of several runs is one, their mean",
+                       CM_PLOT_SERIES);
+    }
+    CM_TRY(read_folder(folder, asked->x, y, &out->curve[out->count]));
+    name_curve(asked, folder, y, out);
+    out->count++;
+    return CM_OK;
+}
+
+static void clear(cm_curves *curves) {
+    for (int i = 0; i < curves->count; i++) cm_curve_free(&curves->curve[i]);
+    curves->count = 0;
+}
+
+/* One number of every folder. */
+static cm_status add_all(const request *asked, const cm_metrics_field *y, cm_curves *out) {
+    for (int f = 0; f < asked->folder_count; f++) CM_TRY(add(asked, asked->folders[f], y, out));
+    return CM_OK;
+}
+
+static bool has_empty(const cm_curves *curves) {
+    for (int i = 0; i < curves->count; i++) {
+        if (curves->curve[i].n == 0) return true;
+    }
+    return false;
+}
+
+/* Behind the returns of self-play of one run those of its evaluations, if there are some. */
+static cm_status add_evaluations(const request *asked, const cm_metrics_field *evaluated, cm_curves *out) {
+    CM_TRY(add_all(asked, evaluated, out));
+    if (out->curve[1].n == 0) cm_curve_free(&out->curve[--out->count]);
+    out->dots[1] = true;
+    snprintf(out->label[0], CM_CURVES_LABEL, "self-play, last 32 episodes");
+    snprintf(out->label[1], CM_CURVES_LABEL, "greedy evaluation");
+    out->y_label = "return";
+    return CM_OK;
+}
+
+/* Of one run both returns; of several those of evaluations, if all have some, else those of self-play. */
+static cm_status add_returns(const request *asked, cm_curves *out) {
+    const cm_metrics_field *played = cm_metrics_find("mean_return"), *evaluated = cm_metrics_find("eval_return");
+    if (asked->folder_count == 1) {
+        CM_TRY(add_all(asked, played, out));
+        if (out->curve[0].runs == 1) return add_evaluations(asked, evaluated, out);
+        clear(out);
+    }
+    CM_TRY(add_all(asked, evaluated, out));
+    out->y_label = evaluated->name;
+    if (!has_empty(out)) return CM_OK;
+    clear(out);
+    out->y_label = played->name;
+    return add_all(asked, played, out);
+}
+
+static cm_status add_metrics(const request *asked, cm_curves *out) {
+    for (int m = 0; m < asked->metric_count; m++) CM_TRY(add_all(asked, asked->metrics[m], out));
+    out->y_label = asked->metric_count == 1 ? asked->metrics[0]->name : "";
+    for (int i = 0; i < out->count; i++) {
+        if (out->curve[i].n == 0) {
+            return cm_fail(CM_ERR_INPUT, "plot: %s has no %s yet", asked->folders[i % asked->folder_count],
+                           asked->metrics[i / asked->folder_count]->name);
+        }
+    }
+    return CM_OK;
+}
+
+/* Above the picture stands what all curves have in common. */
+static void name_picture(const request *asked, cm_curves *out) {
+    out->title = asked->folders[0];
+    if (asked->folder_count > 1) {
+        out->title = asked->metric_count > 1 ? "numbers of runs" : out->y_label;
+        out->y_label = "";
+    }
+}
+
+cm_status cm_curves_collect(cm_arguments *arguments, cm_curves *out) {
+    request asked;
+    *out = (cm_curves){.count = 0};
+    CM_TRY(read_request(arguments, &asked));
+    CM_TRY(asked.metric_count > 0 ? add_metrics(&asked, out) : add_returns(&asked, out));
+    name_picture(&asked, out);
+    out->x_label = strcmp(asked.x->name, "env_steps") == 0 ? "env steps" : asked.x->name;
+    return CM_OK;
+}
+
+void cm_curves_free(cm_curves *curves) { clear(curves); }

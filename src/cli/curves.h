@@ -1,0 +1,32 @@
+/* The curves that cumind plot shows: which runs and numbers its arguments name. */
+#ifndef CM_CLI_CURVES_H
+#define CM_CLI_CURVES_H
+
+#include "cli/command.h"
+#include "run/curve.h"
+#include "run/plot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CM_CURVES_LABEL = 128 };
+
+typedef struct cm_curves {
+    cm_curve curve[CM_PLOT_SERIES]; /* owned */
+    char label[CM_PLOT_SERIES][CM_CURVES_LABEL];
+    bool dots[CM_PLOT_SERIES]; /* points of their own rather than a line */
+    int count;
+    const char *title, *x_label, *y_label; /* borrowed from the arguments */
+} cm_curves;
+
+/* Reads what DIR..., --run, --metric and --over name; freed with cm_curves_free, also behind an error. Errors:
+ * CM_ERR_INPUT if a folder holds no run, there is no such number, a run lacks it, or there are too many curves. */
+cm_status cm_curves_collect(cm_arguments *arguments, cm_curves *out) CM_MUST_USE;
+
+void cm_curves_free(cm_curves *curves);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
