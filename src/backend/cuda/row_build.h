@@ -1,18 +1,18 @@
-/* The steps of a pass of rows, made out of its calls (row_pass.h). */
+/* The steps of a pass of rows (row_step.h), made out of its calls. */
 #ifndef CM_BACKEND_CUDA_ROW_BUILD_H
 #define CM_BACKEND_CUDA_ROW_BUILD_H
 
 #include "backend/backend.h"
-#include "backend/cuda/row_pass.h"
-#include "backend/cuda/row_range.h"
+#include "backend/cuda/row_step.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Steps of as many of the first prepared calls of a pass as can be: those that all work on rows of one number, row by
- * row, and need no more than CM_ROW_STEPS. Calls that have a lane make no steps and are passed over. A pass without
- * work memory trains: all its results stay where its calls write them. Returns how many calls that are. */
+/* Fills *args with the steps of as many of the first prepared calls of a pass as can be: those that all work on rows of
+ * one number, row by row, and need no more than CM_ROW_STEPS. Calls that have a lane make no steps and are passed over.
+ * A pass without work memory trains: all its results stay where its calls write them. Returns how many calls that are,
+ * 0 .. pass->count. What args says of the block's memory may be more than a device has (row_pass.c asks). */
 int cm_row_build(const cm_fusible *pass, cm_row_pass_args *args);
 
 #ifdef __cplusplus
