@@ -11,17 +11,16 @@
 /* ---- operations: what ops.def says about them ---- */
 
 typedef struct op_row {
-    const char *name, *tensors, *about;
+    const char *name, *tensors;
 } op_row;
 
 static const op_row rows[CM_OP_COUNT] = {
-#define CM_OP(name, tensors, about) [CM_OP_##name] = {#name, tensors, about},
+#define CM_OP(name, tensors, about) [CM_OP_##name] = {#name, tensors},
 #include "backend/ops.def"
 #undef CM_OP
 };
 
 const char *cm_op_name(cm_op op) { return rows[op].name; }
-const char *cm_op_about(cm_op op) { return rows[op].about; }
 
 /* The word of tensor `index` in the row, e.g. "action?:i", or NULL behind the last one. */
 static const char *tensor_word(cm_op op, int index) {

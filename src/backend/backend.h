@@ -257,7 +257,6 @@ cm_status cm_backend_repack(cm_backend *backend, const void *block, size_t bytes
 cm_status cm_stream_repack(cm_stream *stream, const void *block, size_t bytes, cm_pool *pool) CM_MUST_USE;
 
 const char *cm_op_name(cm_op op);
-const char *cm_op_about(cm_op op);
 int cm_op_tensor_count(cm_op op);
 /* Writes the tensor's name, e.g. "weight", into out and returns it; "" behind the last one. */
 const char *cm_op_tensor_name(cm_op op, int index, char out[CM_OP_NAME_BYTES]);

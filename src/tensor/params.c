@@ -44,17 +44,6 @@ const cm_param *cm_param_table_find(const cm_param_table *table, const char *nam
     return NULL;
 }
 
-void cm_param_table_by_name(const cm_param_table *table, int *order) {
-    for (int i = 0; i < table->count; i++) {
-        int at = i;
-        while (at > 0 && strcmp(table->param[order[at - 1]].name, table->param[i].name) > 0) {
-            order[at] = order[at - 1];
-            at--;
-        }
-        order[at] = i;
-    }
-}
-
 cm_tensor cm_param_tensor(const cm_param *param, float *block) {
     return cm_tensor_make(block ? block + param->offset : NULL, CM_F32, param->ndim, param->dim);
 }

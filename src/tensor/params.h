@@ -47,9 +47,6 @@ void cm_param_table_destroy(cm_param_table *table); /* frees the rows; the struc
 /* The row of that name, or NULL. */
 const cm_param *cm_param_table_find(const cm_param_table *table, const char *name);
 
-/* Row numbers sorted by name into order[count]: the order of hashes and files. */
-void cm_param_table_by_name(const cm_param_table *table, int *order);
-
 /* The array as a tensor in a block that starts at `block`. */
 cm_tensor cm_param_tensor(const cm_param *param, float *block);
 

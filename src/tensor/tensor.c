@@ -17,16 +17,6 @@ size_t cm_dtype_size(cm_dtype dtype) { return dtypes[dtype].size; }
 
 const char *cm_dtype_name(cm_dtype dtype) { return dtypes[dtype].name; }
 
-cm_status cm_dtype_parse(const char *name, cm_dtype *out) {
-    for (int i = 0; i < (int)(sizeof dtypes / sizeof *dtypes); i++) {
-        if (strcmp(name, dtypes[i].name) == 0) {
-            *out = (cm_dtype)i;
-            return CM_OK;
-        }
-    }
-    return cm_fail(CM_ERR_INPUT, "unknown dtype \"%s\"; known: float32, bfloat16, float16, int32, uint8", name);
-}
-
 cm_tensor cm_tensor_make(void *data, cm_dtype dtype, int ndim, const int *dim) {
     cm_tensor t = {.data = data, .dtype = dtype, .ndim = ndim, .dim = {1, 1, 1, 1}};
     for (int i = 0; i < ndim; i++) t.dim[i] = dim[i];
@@ -56,18 +46,4 @@ void cm_tensor_describe(const cm_tensor *t, char out[64]) {
         used += snprintf(out + used, 64 - (size_t)used, i ? ", %d" : "%d", t->dim[i]);
     }
     if (used < 63) snprintf(out + used, 64 - (size_t)used, "]");
-}
-
-cm_tensor cm_tensor_columns(const cm_tensor *t, int first, int columns) {
-    cm_tensor view = *t;
-    view.data = (char *)t->data + (size_t)first * cm_dtype_size(t->dtype);
-    view.dim[1] = columns;
-    return view;
-}
-
-cm_tensor cm_tensor_rows(const cm_tensor *t, int first, int rows) {
-    cm_tensor view = *t;
-    view.data = (char *)t->data + (size_t)first * (size_t)t->stride * cm_dtype_size(t->dtype);
-    view.dim[0] = rows;
-    return view;
 }

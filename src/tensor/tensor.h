@@ -26,7 +26,6 @@ typedef struct cm_tensor {
 
 size_t cm_dtype_size(cm_dtype dtype);      /* bytes of one element */
 const char *cm_dtype_name(cm_dtype dtype); /* "float32", "bfloat16", "float16", "int32", "uint8" */
-cm_status cm_dtype_parse(const char *name, cm_dtype *out) CM_MUST_USE; /* CM_ERR_INPUT lists the names */
 
 /* A contiguous tensor over `data`; dim[ndim]. */
 cm_tensor cm_tensor_make(void *data, cm_dtype dtype, int ndim, const int *dim);
@@ -43,11 +42,6 @@ size_t cm_tensor_bytes(const cm_tensor *t); /* bytes from the first to behind th
 bool cm_tensor_same_shape(const cm_tensor *a, const cm_tensor *b);
 bool cm_tensor_contiguous(const cm_tensor *t);
 void cm_tensor_describe(const cm_tensor *t, char out[64]); /* "float32 [64, 128]" */
-
-/* Columns [first, first + columns) of a 2-D tensor, as a view. */
-cm_tensor cm_tensor_columns(const cm_tensor *t, int first, int columns);
-/* Rows [first, first + rows), as a view. */
-cm_tensor cm_tensor_rows(const cm_tensor *t, int first, int rows);
 
 /* The bits of a float32, and back. */
 typedef union cm_float_bits {

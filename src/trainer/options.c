@@ -13,16 +13,16 @@ static const char *if_sgd(const void *o) {
     return of(o)->optimizer == CM_OPTIMIZER_SGD ? "optimizer sgd does not use it" : NULL;
 }
 static const char *unless_cosine(const void *o) {
-    return of(o)->schedule == CM_SCHEDULE_COSINE ? NULL : "only schedule cosine uses it";
+    return of(o)->schedule == CM_RATE_COSINE ? NULL : "only schedule cosine uses it";
 }
 
 static const char *unless_decaying(const void *o) {
-    bool used = of(o)->schedule == CM_SCHEDULE_STEP || of(o)->schedule == CM_SCHEDULE_EXPONENTIAL;
+    bool used = of(o)->schedule == CM_RATE_STEP || of(o)->schedule == CM_RATE_EXPONENTIAL;
     return used ? NULL : "only the schedules step and exponential use it";
 }
 
 static const char *unless_planned(const void *o) {
-    bool used = of(o)->schedule == CM_SCHEDULE_PIECEWISE || of(o)->schedule == CM_SCHEDULE_COSINE;
+    bool used = of(o)->schedule == CM_RATE_PIECEWISE || of(o)->schedule == CM_RATE_COSINE;
     return used ? NULL : "only the schedules piecewise and cosine use it";
 }
 

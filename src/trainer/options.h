@@ -3,6 +3,7 @@
 #ifndef CM_TRAINER_OPTIONS_H
 #define CM_TRAINER_OPTIONS_H
 
+#include "backend/schedule.h"
 #include "config/option.h"
 
 #ifdef __cplusplus
@@ -11,13 +12,6 @@ extern "C" {
 
 typedef enum cm_optimizer_type { CM_OPTIMIZER_ADAMW, CM_OPTIMIZER_ADAM, CM_OPTIMIZER_SGD } cm_optimizer_type;
 typedef enum cm_decay_on { CM_DECAY_ALL, CM_DECAY_WEIGHTS } cm_decay_on;
-typedef enum cm_schedule_type {
-    CM_SCHEDULE_CONSTANT,
-    CM_SCHEDULE_STEP,
-    CM_SCHEDULE_EXPONENTIAL,
-    CM_SCHEDULE_PIECEWISE,
-    CM_SCHEDULE_COSINE
-} cm_schedule_type;
 typedef enum cm_unroll_scale { CM_UNROLL_PAPER, CM_UNROLL_WHOLE, CM_UNROLL_CUMIND, CM_UNROLL_NONE } cm_unroll_scale;
 typedef enum cm_hidden_gradient { CM_HIDDEN_PAPER, CM_HIDDEN_HOOK, CM_HIDDEN_NONE } cm_hidden_gradient;
 typedef enum cm_policy_loss { CM_POLICY_LOSS_CE, CM_POLICY_LOSS_KL } cm_policy_loss;
@@ -39,7 +33,7 @@ typedef struct cm_trainer_options {
     double loss_scale;         /* with products in float16: what losses are multiplied by at first, a power of two */
     int loss_scale_growth_interval; /* steps until it doubles; 0: never */
 
-    int schedule;               /* cm_schedule_type */
+    int schedule;               /* cm_schedule_kind */
     int64_t warmup_steps;       /* updates */
     double final_learning_rate; /* cosine */
     double decay_rate;          /* step, exponential */

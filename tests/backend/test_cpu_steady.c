@@ -2,29 +2,7 @@
 #include <pthread.h>
 
 #include "pair.h"
-
-/* Every allocation of this program is counted, unless a sanitizer has its own allocator. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define COUNTED 0
-static long allocations;
-#else
-#define COUNTED 1
-static long allocations;
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t n, size_t bytes);
-void *__libc_realloc(void *block, size_t bytes);
-void *__libc_memalign(size_t align, size_t bytes);
-void *malloc(size_t bytes) { return __atomic_fetch_add(&allocations, 1, __ATOMIC_RELAXED), __libc_malloc(bytes); }
-void *calloc(size_t n, size_t bytes) {
-    return __atomic_fetch_add(&allocations, 1, __ATOMIC_RELAXED), __libc_calloc(n, bytes);
-}
-void *realloc(void *block, size_t bytes) {
-    return __atomic_fetch_add(&allocations, 1, __ATOMIC_RELAXED), __libc_realloc(block, bytes);
-}
-void *aligned_alloc(size_t align, size_t bytes) {
-    return __atomic_fetch_add(&allocations, 1, __ATOMIC_RELAXED), __libc_memalign(align, bytes);
-}
-#endif
+#include "support/allocations.h"
 
 enum {
     CALLS = 6,
@@ -113,23 +91,24 @@ END_TEST
 START_TEST(a_prepared_call_allocates_nothing) {
     pair p;
     lane l;
-    if (!COUNTED) {
-        printf("SKIP allocations: a sanitizer counts them itself\n");
+    if (!CM_ALLOCATIONS_COUNTED) {
+        printf("SKIP allocations: a sanitizer has its own allocator\n");
         return;
     }
     pair_open(&p);
     open_lane(&p, &l, NULL);
     run_lane(&l);
     cm_status status = CM_OK; /* Check allocates when it checks */
-    long before = allocations;
+    long before = cm_allocations();
     for (int round = 0; round < 10; round++)
         for (int i = 0; i < OWN; i++) status |= cm_call_run(l.stream, &l.call[i]);
-    long of_runs = allocations - before;
+    long of_runs = cm_allocations() - before;
     for (int i = 0; i < OWN; i++) status |= cm_call_eager(l.stream, &l.call[i]);
     for (int i = 0; i < OWN; i++)
         status |= cm_backend_repack(p.cpu, l.call[i].t[2].data, cm_tensor_bytes(&l.call[i].t[2]), NULL);
-    long of_all = allocations - before;
+    long of_all = cm_allocations() - before;
     ck_assert_int_eq(status, CM_OK);
+    ck_assert_int_gt(before, 0); /* preparing does */
     ck_assert_int_eq(of_runs, 0);
     ck_assert_int_eq(of_all, 0);
     close_lane(&l, true);

@@ -72,7 +72,7 @@ START_TEST(defaults_are_the_cartpole_recipe) {
     ck_assert_int_eq(c.trainer.optimizer, CM_OPTIMIZER_ADAMW);
     ck_assert_double_eq(c.trainer.learning_rate, 3e-3);
     ck_assert_double_eq(c.trainer.final_learning_rate, 0.02 * c.trainer.learning_rate);
-    ck_assert_int_eq(c.trainer.schedule, CM_SCHEDULE_COSINE);
+    ck_assert_int_eq(c.trainer.schedule, CM_RATE_COSINE);
     ck_assert_int_eq(c.trainer.warmup_steps, 50);
     ck_assert_int_eq(c.run.env_steps, 15872);
     ck_assert_int_eq(c.network.value_support_size, 41);

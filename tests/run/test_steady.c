@@ -9,27 +9,9 @@
 #include "core/log.h"
 #include "run/checkpoint.h"
 #include "run/run.h"
+#include "support/allocations.h"
 #include "support/folder.h"
 #include "support/main.h"
-
-/* Every allocation of this program is counted, unless a sanitizer has its own allocator. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { COUNTED = 0 };
-static long allocations;
-#else
-enum { COUNTED = 1 };
-static long allocations;
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t n, size_t bytes);
-void *__libc_realloc(void *block, size_t bytes);
-void *__libc_memalign(size_t align, size_t bytes);
-
-static void count(void) { __atomic_fetch_add(&allocations, 1, __ATOMIC_RELAXED); }
-void *malloc(size_t bytes) { return count(), __libc_malloc(bytes); }
-void *calloc(size_t n, size_t bytes) { return count(), __libc_calloc(n, bytes); }
-void *realloc(void *block, size_t bytes) { return count(), __libc_realloc(block, bytes); }
-void *aligned_alloc(size_t align, size_t bytes) { return count(), __libc_memalign(align, bytes); }
-#endif
 
 /* Allocations between opening a run of `iterations` iterations and its end. Nothing is saved or evaluated on the way.
  */
@@ -63,9 +45,9 @@ static long run_and_count(int iterations, const char *overlap) {
                               .checkpoint = CM_CHECKPOINT_LATEST,
                               .progress = progress};
     ck_assert_msg(cm_run_open(&request, &run) == CM_OK, "%s", cm_error_message());
-    long before = __atomic_load_n(&allocations, __ATOMIC_RELAXED);
+    long before = cm_allocations();
     ck_assert_msg(cm_run_train(run, &result) == CM_OK, "%s", cm_error_message());
-    long taken = __atomic_load_n(&allocations, __ATOMIC_RELAXED) - before;
+    long taken = cm_allocations() - before;
     ck_assert_int_eq(result.iterations, iterations);
     cm_run_close(run);
     cm_progress_destroy(progress);
@@ -76,7 +58,7 @@ static long run_and_count(int iterations, const char *overlap) {
 
 START_TEST(twenty_four_more_iterations_allocate_less_than_once_each) {
     static const char *const overlap[] = {"overlap=off", "overlap=on"};
-    if (!COUNTED) {
+    if (!CM_ALLOCATIONS_COUNTED) {
         printf("SKIP allocations: a sanitizer has its own allocator\n");
         return;
     }

@@ -364,7 +364,7 @@ START_TEST(steps_that_overflow_are_skipped_without_a_trace_until_the_scale_fits)
     int skipped = 0;
     c.norm = CM_NORM_BATCH;
     o.optimizer = _i ? CM_OPTIMIZER_SGD : CM_OPTIMIZER_ADAMW;
-    o.schedule = CM_SCHEDULE_CONSTANT, o.chunk_rows = 4;
+    o.schedule = CM_RATE_CONSTANT, o.chunk_rows = 4;
     open_on(&f, "ref", CM_F16, &c, &o, 2, B);
     open_on(&untouched, "ref", CM_F16, &c, &o, 1, B);
     for (train(&f, 1, &r); r.skipped; train(&f, 1, &r)) {
