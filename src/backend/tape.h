@@ -1,7 +1,7 @@
 /* A tape records a pass: the forward calls in the order in which a network's code makes them, and, for training, their
  * backward calls in reverse. So a network is written once, forward only.
  *
- * Recording does no arithmetic. A recorded tape is immutable and can be played by several passes (pass.h), one per
+ * Recording does no arithmetic. A recorded tape is immutable and can be played by several passes (below), one per
  * worker, each with its own memory. A variable is a tensor in one of the memory classes; what is allocated while
  * recording (inputs, work, statistics) gets its place in that class's block.
  *
@@ -87,8 +87,7 @@ cm_var cm_tape_constant(cm_tape *tape, int n, float value); /* [n], filled once 
 /* The host reads x after a pass (cm_pass_result): x, a result of the last calls that has no views, moves to RESULT. */
 void cm_tape_result(cm_tape *tape, cm_var x);
 
-/* ---- views: same memory, same gradient ----------------------------------------------------------------------------
- */
+/* ---- views: same memory, same gradient -------------------------------------------------------------------------- */
 cm_var cm_tape_columns(cm_tape *tape, cm_var x, int first,
                        int columns);                               /* of a 2-D variable; every column must be used */
 cm_var cm_tape_rows(cm_tape *tape, cm_var x, int first, int rows); /* of any variable; all of them or none is used */
@@ -103,8 +102,7 @@ cm_var cm_tape_stack(cm_tape *tape, const cm_var *parts, int count);
 cm_var cm_tape_stop_gradient(cm_tape *tape, cm_var x);               /* no gradient flows back through it */
 cm_var cm_tape_scale_gradient(cm_tape *tape, cm_var x, float scale); /* the gradient through it is multiplied */
 
-/* ---- operations (ops.def says what each computes) -----------------------------------------------------------------
- */
+/* ---- operations (ops.def says what each computes) --------------------------------------------------------------- */
 typedef struct cm_action_input {
     cm_var action; /* [B] int32, or CM_NO_VAR */
     cm_encoding encoding;
@@ -163,8 +161,7 @@ cm_loss_vars cm_tape_policy_loss(cm_tape *tape, cm_var logits, cm_var target, cm
 cm_loss_vars cm_tape_square_loss(cm_tape *tape, cm_var x, cm_var y, cm_var coefficient);
 cm_loss_vars cm_tape_consistency_loss(cm_tape *tape, cm_var x, cm_var y, cm_var coefficient);
 
-/* ---- batch-norm calls, in the order they were made, for the update of the running statistics ----------------------
- */
+/* ---- batch-norm calls, in the order they were made, for the update of the running statistics -------------------- */
 typedef struct cm_norm_call {
     size_t mean, variance; /* offsets in bytes in STATE */
     size_t stats;          /* offset in bytes in STATS of this call's [2, C] */
@@ -186,8 +183,7 @@ cm_tape_cost cm_tape_costs(const cm_tape *tape);
 int cm_tape_backward_calls(const cm_tape *tape);
 int cm_tape_final_after(const cm_tape *tape, size_t first, size_t count);
 
-/* ---- playing ------------------------------------------------------------------------------------------------------
- */
+/* ---- playing ---------------------------------------------------------------------------------------------------- */
 typedef struct cm_pass cm_pass;
 
 /* Prepares all calls on `stream` with the blocks base[CM_MEM_COUNT] (NULL where the tape uses none; of WORK and RESULT

@@ -224,7 +224,7 @@ static cm_status take_memory(copier *c) {
     return cm_alloc(&c->last, writings, sizeof *c->last, "the copies of a tape");
 }
 
-cm_status cm_tape_copy(cm_tape *tape) {
+cm_status cm_tape_make_copies(cm_tape *tape) {
     copier c = {.tape = tape};
     const cm_var first = tape->vars;
     const cm_status status = take_memory(&c);
@@ -232,7 +232,7 @@ cm_status cm_tape_copy(cm_tape *tape) {
     if (status == CM_OK) {
         go_through(&c, &tape->forward);
         go_through(&c, &tape->backward);
-        cm_tape_place(tape, first);
+        cm_tape_give_places(tape, first);
     }
     free(c.block);
     free(c.copy);

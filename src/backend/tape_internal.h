@@ -1,7 +1,21 @@
-/* The inside of a tape, shared by tape.c (variables), tape_ops.c (recording), tape_backward.c (gradients),
- * tape_merge.c (gradients of shared parameters), tape_lanes.c (those that run beside what follows), tape_memory.c
- * (where work variables lie), tape_narrow.c (planes of 16 bits), tape_copies.c (copies of 16 bits), tape_join.c (two
- * calls as one), tape_cost.c (arithmetic and traffic), pass.c (playing). */
+/* The inside of a tape: its variables and calls, and what is made of them.
+ *
+ *   while a network's code records      tape.c          variables and views; the first error
+ *                                       tape_ops.c      forward calls
+ *                                       tape_memory.c   variables that are laid behind each other (cm_tape_stack)
+ *   of an inference in 16 bits          tape_planes.c   planes of that type
+ *                                       tape_join.c     convolution and norm are one call
+ *   cm_tape_finish, in this order
+ *     of a tape that trains             tape_backward.c backward calls, in reverse
+ *                                       tape_merge.c    gradients of a parameter that several calls share
+ *     of every tape                     tape_memory.c   where variables lie in WORK
+ *     of one that trains in 16 bits     tape_copies.c   copies of 16 bits beside what layers read
+ *     of one whose backend has lanes    tape_lanes.c    calls that run beside what follows them
+ *   behind it, any number of times      pass.c          prepared calls with addresses, played
+ *                                       tape_cost.c     arithmetic and traffic
+ *
+ * Each changes the lists of calls or what calls say; none changes a number that a pass computes, but for planes, which
+ * round. */
 #ifndef CM_BACKEND_TAPE_INTERNAL_H
 #define CM_BACKEND_TAPE_INTERNAL_H
 
@@ -90,11 +104,15 @@ bool cm_tape_wants(const cm_tape *tape, cm_var x);
  * kept. */
 cm_var cm_tape_lay(cm_tape *tape, const cm_var *parts, int count);
 bool cm_tape_can_lay(const cm_tape *tape, const cm_var *parts, int count);
-/* Gives the WORK variables from `first` on their offsets in the block. */
-void cm_tape_place(cm_tape *tape, cm_var first);
+/* Gives the WORK variables from `first` on their offsets in the block: once all are known, and again for those that
+ * are made later. */
+void cm_tape_give_places(cm_tape *tape, cm_var first);
 
 /* A gradient's scale has no forward work: its two variables are the same memory. */
 bool cm_tape_is_silent(const cm_tape *tape, const cm_tape_node *node);
+
+/* Is it a convolution whose sums are its result? Then what it computes with may be that one's type, too. */
+bool cm_tape_is_plain(const cm_tape_node *node);
 
 /* Records the backward calls of all forward calls in reverse. */
 void cm_tape_backward(cm_tape *tape);
@@ -109,7 +127,7 @@ bool cm_tape_makes_parameters(const cm_tape_node *call);
 void cm_tape_give_lanes(cm_tape *tape);
 
 /* Has the calls of a whole tape write and read copies of 16 bits. Errors: CM_ERR_MEMORY; the tape's own. */
-cm_status cm_tape_copy(cm_tape *tape) CM_MUST_USE;
+cm_status cm_tape_make_copies(cm_tape *tape) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,6 @@
 /* A convolution and the constant norm behind it as one call, on tapes that do not train; the end of such a tape. */
 #include "backend/tape_internal.h"
 
-static bool is_plain(const cm_tape_node *node) {
-    return node->op == CM_OP_conv2d && node->t[CM_T_conv2d_bias] == CM_NO_VAR && node->attr.activation == CM_ACT_NONE &&
-           !node->attr.accumulate;
-}
-
 /* Whether no variable lies in x or is a view of it. */
 static bool is_alone(const cm_tape *tape, cm_var x) {
     const cm_tape_var *var = &tape->var[x];
@@ -27,7 +22,7 @@ static cm_tape_node *convolution_of(cm_tape *tape, cm_var x) {
     if (!is_alone(tape, x) || calls_with(tape, x) != 2) return NULL;
     for (int i = 0; i < tape->forward.count; i++) {
         cm_tape_node *node = &tape->forward.node[i];
-        if (is_plain(node) && node->t[CM_T_conv2d_y] == x) return node;
+        if (cm_tape_is_plain(node) && node->t[CM_T_conv2d_y] == x) return node;
     }
     return NULL;
 }

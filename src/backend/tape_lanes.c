@@ -1,6 +1,6 @@
 /* Lanes of a backward pass: what follows a call of it waits for the gradients at inputs, never for those of parameters.
  *
- * Of small networks a launch fills a GPU in part, and takes the time of a launch; some 30 of an update's 110 need not
+ * Of small networks a launch fills a GPU in part, and takes the time of a launch; a quarter of an update's need not
  * stand in one row with the others. */
 #include "backend/tape_internal.h"
 

@@ -218,12 +218,8 @@ cm_var cm_tape_global_mean(cm_tape *tape, cm_var x) {
 
 cm_var cm_tape_one_hot(cm_tape *tape, cm_var x) {
     if (bad(tape, x)) return CM_NO_VAR;
-    cm_var y = cm_tape_new_like(tape, x);
-    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_one_hot);
-    if (!node) return CM_NO_VAR;
-    node->t[CM_T_one_hot_y] = y;
-    node->t[CM_T_one_hot_x] = x;
-    return y;
+    const cm_tensor s = *shape_of(tape, x);
+    return unary(tape, CM_OP_one_hot, x, s.ndim, s.dim);
 }
 
 cm_var cm_tape_action_encoding(cm_tape *tape, cm_var x, const cm_action_input *action) {

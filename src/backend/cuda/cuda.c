@@ -1,4 +1,4 @@
-/* The class of the cuda backend and the entry of its module. */
+/* The class of the cuda backend: opening, streams, describing; the entry of its module (backend/module.h). */
 #include "backend/cuda/cuda.h"
 
 #include <cublasLt.h>
@@ -16,10 +16,6 @@
 static const cm_cuda_code code = {CUDART_VERSION, CM_CUDA_ARCHS, CM_CUDA_PTX};
 
 /* ---- errors of the libraries ---- */
-
-cm_status cm_cuda_launched(const cm_stream *stream, const char *what) {
-    return cm_cuda_result(cm_cuda_of(stream)->device, (int)cudaGetLastError(), what);
-}
 
 cm_status cm_cuda_blas(int status, const char *what) {
     if (status == CUBLAS_STATUS_SUCCESS) return CM_OK;

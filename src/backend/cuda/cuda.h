@@ -1,17 +1,25 @@
-/* Inside of the cuda backend, a module (build/lib/cumind_cuda.so): its state, what an operation implements, how it
- * launches. Host code is C and sees the vendor libraries; kernels stand in .cu files behind plain C functions.
+/* Inside of the cuda backend, a module (build/lib/cumind_cuda.so): its state, and what its files give each other. The
+ * folder has four layers; only the last one sees libraries of NVIDIA, so the tests run the others on a CPU.
  *
- *   cuda.c      the class: opening, streams, describing; the entry that the program calls (backend/module.h)
- *   ops.c       the table of operations, cm_cuda_ops
- *   play.c      what is run again and again, as graphs
- *   beside.c    lanes beside a stream
+ *   operations      NAME.c launches, NAME.h has the kernels, NAME.cu lists them for nvcc (device/cuda/lanes.h):
+ *                   batch_norm conv2d dense elementwise layer_norm losses lstm minmax optimiser shape softmax support;
+ *                   ops.h is what they ask of a stream, ops.c their table
+ *   what they share rows.h (tensors as kernels see them), columns.h (sums of columns), plan.h (what prepare finds
+ *                   again), weights.h (copies of 16 bits), product.h and convolution.h (products and convolutions)
+ *   many in one     several calls as one launch, rows of a tile by a block: row_step.h (what such a kernel is given),
+ *                   row_pass.h and row_product.h (the kernel), row_build.h (calls become steps), row_places.h and
+ *                   row_range.h (where their rows lie), row_pass.c (whether it is worth it, launching), stretches.h
+ *                   (those of a pass that trains)
+ *   the module      cuda.c (the class: opening, streams, describing), module.c (ops.h on a GPU), play.c (passes as
+ *                   graphs), beside.c (lanes beside a stream), blas.c (cuBLASLt), dnn.c and dnn_*.c (cuDNN), trial.h
+ *                   (do two ways to compute agree?), nvtx.c (timelines), driver_check.c (types of the driver's table)
  *
  * Memory, lanes, graphs, choices on disk and messages are the program's (device/cuda/): the module calls them there.
  *
- * Rules for an operation. `prepare` may choose, measure, wait; the workspace has been reserved. `run` only launches on
- * lane->stream: no memory is taken, nothing is waited for, no host memory is read or written but the call itself,
- * because it may be under capture; its kernels get scalars and addresses by value. What a launch says is returned by
- * cm_cuda_launched(stream, "dense"). Addresses in call->t may differ between runs, shapes may not.
+ * Rules for an operation. `prepare` may choose, measure, wait; the workspace has been reserved. `run` only launches in
+ * the order of its stream: no memory is taken, nothing is waited for, no host memory is read or written but the call
+ * itself, because it may be under capture; its kernels get scalars and addresses by value. What a launch says goes
+ * through cm_ops_launched (CM_LAUNCH does it). Addresses in call->t may differ between runs, shapes may not.
  */
 #ifndef CM_BACKEND_CUDA_CUDA_H
 #define CM_BACKEND_CUDA_CUDA_H
@@ -102,9 +110,6 @@ void cm_cuda_beside_close(cm_stream *stream);
 void cm_cuda_nvtx_open(void);
 
 /* ---- what cuda.c gives ----------------------------------------------------------------------------------------- */
-
-/* What the runtime says of the launches since the last time: CM_OK, or its error with `what` (the operation's name). */
-cm_status cm_cuda_launched(const cm_stream *stream, const char *what) CM_MUST_USE;
 
 /* Opens stream->dnn if it is not open: streams without convolutions do without cuDNN and what it loads. */
 cm_status cm_cuda_dnn_open(cm_stream *stream) CM_MUST_USE;

@@ -1,7 +1,7 @@
 /* The operations of the cuda backend: host code that turns a call into launches of kernels and runs of products.
  *
  * What an operation needs of its stream it asks here, so that the same code runs in the module on a GPU (module.c) and
- * in the tests on the CPU (tests/support/cuda_cpu.c). Matrix products and convolutions are behind product.h and
+ * in the tests on the CPU (tests/backend/cuda_cpu.c). Matrix products and convolutions are behind product.h and
  * convolution.h in the same way.
  *
  * cm_cuda_<op> launches only: it takes no memory, waits for nothing and reads no memory of the device; it may be under
@@ -16,8 +16,7 @@
 extern "C" {
 #endif
 
-/* ---- of the stream --------------------------------------------------------------------------------------------------
- */
+/* ---- of the stream ---------------------------------------------------------------------------------------------- */
 
 void *cm_ops_queue(const cm_stream *stream);     /* its cudaStream_t */
 void *cm_ops_workspace(const cm_stream *stream); /* at least what was reserved; the calls of a stream share it */
@@ -38,9 +37,7 @@ typedef struct cm_ops_limits {
 } cm_ops_limits;
 cm_ops_limits cm_ops_limits_of(const cm_stream *stream);
 
-/* ---- operations (ops.c has them in a table)
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- operations; ops.c has them in a table ---------------------------------------------------------------------- */
 
 #define CM_OP(name, tensors, about) cm_status cm_cuda_##name(cm_stream *stream, const cm_call *call);
 #include "backend/ops.def"
@@ -66,18 +63,19 @@ size_t cm_cuda_batch_norm_inference_backward_workspace(const cm_call *call);
 size_t cm_cuda_lstm_workspace(const cm_call *call);
 size_t cm_cuda_lstm_backward_workspace(const cm_call *call);
 
-/* ---- passes as one kernel (row_pass.c; backend.h: fuse, run_fused, unfuse) ------------------------------------------
- * One without work memory trains: its calls may have lanes, and those that have are left out.
- */
+/* ---- passes as one kernel (row_pass.c) ----------------------------------------------------------------------------
+ * A pass without work memory trains: its calls may have lanes, and those that have are left out. */
 
-/* How many of the first calls of such a pass could be a pass of their own. */
+/* How many of the first calls of such a pass could be a pass of their own, 0 .. pass->count. */
 int cm_row_pass_reach(const cm_fusible *pass);
+/* The hooks of the class (backend.h: fuse, run_fused, unfuse). create: *out, the caller's, stays NULL where the pass
+ * cannot be one launch or that would take longer. run: the pass is what it was, unless its version is another one; then
+ * only addresses differ. */
 cm_status cm_row_pass_create(cm_stream *stream, const cm_fusible *pass, void **out) CM_MUST_USE;
 cm_status cm_row_pass_run(cm_stream *stream, const cm_fusible *pass, void *row_pass) CM_MUST_USE;
-void cm_row_pass_free(void *row_pass);
+void cm_row_pass_free(void *row_pass); /* NULL is allowed */
 
-/* ---- for the files of operations ------------------------------------------------------------------------------------
- */
+/* ---- for the files of operations -------------------------------------------------------------------------------- */
 
 /* A tensor of a call by its name in ops.def: CM_ARG(call, dense, weight); is it to be added to? */
 #define CM_ARG(call, op, name)  (&(call)->t[CM_T_##op##_##name])

@@ -1,20 +1,17 @@
-/* Planes of 16 bits on tapes that do not train. */
+/* Planes of 16 bits, on tapes that do not train: what only convolutions and the constant norms behind them see. */
 #include <stdlib.h>
 
 #include "backend/tape_internal.h"
 #include "core/arena.h"
 
-/* Whether a convolution's sums are its result, so that what it computes with may be its type. */
-static bool is_plain(const cm_tape_node *node) {
-    return node->op == CM_OP_conv2d && node->t[CM_T_conv2d_bias] == CM_NO_VAR && node->attr.activation == CM_ACT_NONE &&
-           node->attr.compute != CM_F32;
+bool cm_tape_is_plain(const cm_tape_node *node) {
+    return node->op == CM_OP_conv2d && node->t[CM_T_conv2d_bias] == CM_NO_VAR && node->attr.activation == CM_ACT_NONE;
 }
 
 /* Whether tensor `place` of a call may be of 16 bits. */
 static bool takes(const cm_tape_node *node, int place) {
     switch (node->op) {
-    case CM_OP_conv2d:
-        return (place == CM_T_conv2d_x && node->attr.compute != CM_F32) || (place == CM_T_conv2d_y && is_plain(node));
+    case CM_OP_conv2d: return place == CM_T_conv2d_x || (place == CM_T_conv2d_y && cm_tape_is_plain(node));
     case CM_OP_batch_norm_inference:
         return place == CM_T_batch_norm_inference_y || place == CM_T_batch_norm_inference_x ||
                place == CM_T_batch_norm_inference_residual;
