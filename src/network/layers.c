@@ -9,14 +9,21 @@ cm_layer cm_layer_make(int out, cm_network_norm norm, cm_activation activation) 
     return layer;
 }
 
-/* The table's row NAME.suffix; defined if missing and the builder defines; NULL after an error (kept by the tape). */
+/* Adds a row NAME.suffix; NULL after an error, which the builder keeps. */
+static const cm_param *add_param(cm_builder *b, const cm_param *row) {
+    if (b->status == CM_OK) b->status = cm_param_table_add(b->table, row, NULL);
+    return b->status == CM_OK ? &b->table->param[b->table->count - 1] : NULL;
+}
+
+/* The table's row NAME.suffix, which is added if it is missing and the builder defines; NULL after an error. */
 static const cm_param *find_param(cm_builder *b, const char *name, const char *suffix, const cm_param *like) {
     cm_param row = *like;
-    snprintf(row.name, sizeof row.name, "%s.%s", name, suffix);
+    if (snprintf(row.name, sizeof row.name, "%s.%s", name, suffix) >= (int)sizeof row.name) {
+        if (b->status == CM_OK) b->status = cm_fail(CM_ERR_INPUT, "layer \"%.40s...\": its name is too long", name);
+        return NULL;
+    }
     const cm_param *found = cm_param_table_find(b->table, row.name);
-    if (found || !b->define) return found;
-    if (cm_param_table_add(b->table, &row, NULL) != CM_OK) return NULL;
-    return cm_param_table_find(b->table, row.name);
+    return found || !b->define ? found : add_param(b, &row);
 }
 
 cm_var cm_layer_param(cm_builder *b, const char *name, const char *suffix, const cm_param *like) {

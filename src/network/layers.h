@@ -10,12 +10,13 @@ extern "C" {
 #endif
 
 /* Where layers are put. `define`: missing parameters are added to the table; their shapes come from the layer's input.
- */
+ * Functions of layers give CM_NO_VAR after an error of the tape, which keeps it, or of the table. */
 typedef struct cm_builder {
     const cm_network_config *config;
     cm_param_table *table;
     cm_tape *tape;
     bool define;
+    cm_status status; /* of adding to the table: the first error */
 } cm_builder;
 
 typedef struct cm_layer {
@@ -25,16 +26,18 @@ typedef struct cm_layer {
     bool zero; /* starts at 0 */
     bool no_bias;
     const cm_action_input *action; /* dense only: encoded behind the input; NULL: none */
-    cm_var residual;               /* conv only: added behind the norm; 0 means none (use cm_layer_make) */
+    cm_var residual;               /* conv only: added behind the norm; CM_NO_VAR: none */
 } cm_layer;
 
+/* The rest is zero, and none. */
 cm_layer cm_layer_make(int out, cm_network_norm norm, cm_activation activation);
 
-/* NAME.weight, NAME.bias, NAME.norm.*: Linear, Norm, activation on x [B, in]. */
+/* NAME.weight, NAME.bias, NAME.norm.*: Linear, Norm, activation on x [B, in] -> [B, out]. */
 cm_var cm_layer_dense(cm_builder *b, const char *name, cm_var x, const cm_layer *layer);
 /* The part behind a linear part `x` that was made by itself: NAME.norm.*, residual, activation. */
 cm_var cm_layer_after(cm_builder *b, const char *name, cm_var x, const cm_layer *layer);
-/* Same for k x k convolutions on [B, H, W, C]. */
+/* The same for a k x k convolution, k odd, with padding k / 2: [B, H, W, C] -> [B, H / stride, W / stride, out], sizes
+ * rounded up. */
 cm_var cm_layer_conv(cm_builder *b, const char *name, cm_var x, int k, int stride, const cm_layer *layer);
 
 /* `count` dense layers of equal width that read one x, computed as one; out[count] are their results. */

@@ -21,8 +21,8 @@ static const cm_family *family(const cm_network_config *config) {
 }
 
 static cm_builder builder(const cm_network *network, cm_tape *tape) {
-    cm_builder b = {&network->config, (cm_param_table *)(uintptr_t)&network->table, tape, false};
-    return b;
+    return (cm_builder){
+        .config = &network->config, .table = (cm_param_table *)(uintptr_t)&network->table, .tape = tape};
 }
 
 static cm_hidden hidden(cm_builder *b, cm_var raw) {
@@ -117,7 +117,7 @@ static void define_dynamics(cm_builder *b, cm_hidden state) {
 /* Runs every function once on a scratch tape: what they ask for is the table. */
 static cm_status define(cm_network *network) {
     const cm_network_config *c = &network->config;
-    cm_builder b = {c, &network->table, NULL, true};
+    cm_builder b = {.config = c, .table = &network->table, .define = true};
     CM_TRY(cm_tape_create(false, CM_F32, &b.tape));
     int dim[4] = {1, c->observation[0], c->observation[1], c->observation[2]};
     cm_var observation = cm_tape_input(b.tape, CM_F32, c->observation_ndim + 1, dim);
@@ -127,7 +127,7 @@ static cm_status define(cm_network *network) {
     } else {
         define_dynamics(&b, state);
     }
-    cm_status status = cm_tape_finish(b.tape);
+    cm_status status = b.status == CM_OK ? cm_tape_finish(b.tape) : b.status;
     cm_tape_destroy(b.tape);
     return status;
 }

@@ -78,19 +78,35 @@ static cm_status open_workers(cm_trainer *t) {
     return CM_OK;
 }
 
-static cm_status build(cm_trainer *t) {
-    const cm_trainer_options *o = t->config.options;
-    if (t->config.batch < 1) return cm_fail(CM_ERR_INPUT, "batch_size is %d, must be >= 1", t->config.batch);
-    if (t->config.unroll < 0 || t->config.unroll > CM_UNROLL_MAX) {
-        return cm_fail(CM_ERR_INPUT, "num_unroll_steps is %d, must be 0..%d", t->config.unroll, CM_UNROLL_MAX);
-    }
+static cm_status check(const cm_trainer_config *config) {
+    const cm_trainer_options *o = config->options;
+    if (config->batch < 1) return cm_fail(CM_ERR_INPUT, "batch_size is %d, must be >= 1", config->batch);
+    if (config->unroll < 0 || config->unroll > CM_UNROLL_MAX)
+        return cm_fail(CM_ERR_INPUT, "num_unroll_steps is %d, must be 0..%d", config->unroll, CM_UNROLL_MAX);
     if (o->entropy_weight > 0.0 && o->policy_weight <= 0.0) {
         return cm_fail(CM_ERR_INPUT,
                        "entropy_weight is %g but policy_weight is 0: the entropy bonus belongs to the policy "
                        "loss; set both or none",
                        o->entropy_weight);
     }
-    cm_unroll_factors_make(o, t->config.unroll, &t->factors);
+    return CM_OK;
+}
+
+static cm_status create_optimizer(cm_trainer *t) {
+    const cm_optimizer_config config = {.table = cm_network_parameters(t->config.network),
+                                        .options = t->config.options,
+                                        .pool = t->config.pool,
+                                        .streams = t->streams,
+                                        .total_updates = t->config.total_updates,
+                                        .parameters = (float *)t->parameters.block.base,
+                                        .average = (float *)t->average.block.base,
+                                        .scaling = (float *)t->scaling.block.base};
+    return cm_optimizer_create(&config, &t->optimizer);
+}
+
+static cm_status build(cm_trainer *t) {
+    CM_TRY(check(&t->config));
+    cm_unroll_factors_make(t->config.options, t->config.unroll, &t->factors);
     if (!t->config.backend->device->is_host) {
         CM_TRY(cm_pool_create(1, &t->one));
         t->config.pool = t->one;
@@ -106,15 +122,7 @@ static cm_status build(cm_trainer *t) {
     CM_TRY(cm_slots_create(t));
     CM_TRY(cm_agreement_create(t));
     CM_TRY(cm_reducer_create(t));
-    cm_optimizer_config optimizer = {cm_network_parameters(t->config.network),
-                                     o,
-                                     t->config.pool,
-                                     t->streams,
-                                     t->config.total_updates,
-                                     (float *)t->parameters.block.base,
-                                     (float *)t->average.block.base,
-                                     (float *)t->scaling.block.base};
-    CM_TRY(cm_optimizer_create(&optimizer, &t->optimizer));
+    CM_TRY(create_optimizer(t));
     if (t->config.bootstrap) CM_TRY(cm_values_create(t, &t->values));
     CM_TRY(cm_trainer_copy_slow(t));
     return cm_trainer_repack(t, true);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "network/inference.h"
+#include "network/layers.h"
 #include "support/main.h"
 #include "support/network.h"
 
@@ -226,6 +227,30 @@ START_TEST(observations_of_rank_2_and_4_are_unsupported) {
 }
 END_TEST
 
+/* "f.1.weight", and a name whose rows would be cut off. */
+START_TEST(a_layer_that_cannot_be_defined_leaves_no_variable_and_an_error) {
+    const cm_network_config c = cumind(8, 1);
+    const cm_layer layer = cm_layer_make(3, CM_NORM_NONE, CM_ACT_NONE);
+    const int dim[2] = {1, 4};
+    char name[CM_PARAM_NAME];
+    cm_param_table table = {0};
+    cm_builder b = {.config = &c, .table = &table, .define = true};
+    ck_assert_int_eq(cm_tape_create(false, CM_F32, &b.tape), CM_OK);
+    const cm_var x = cm_tape_input(b.tape, CM_F32, 2, dim);
+    ck_assert_int_ne(cm_layer_dense(&b, "f.1", x, &layer), CM_NO_VAR);
+    ck_assert_int_eq(b.status, CM_OK);
+    ck_assert_int_eq(table.count, 2);
+    memset(name, 'f', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    ck_assert_int_eq(cm_layer_dense(&b, name, x, &layer), CM_NO_VAR);
+    ck_assert_int_eq(b.status, CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "its name is too long"));
+    ck_assert_int_eq(table.count, 2);
+    cm_tape_destroy(b.tape);
+    cm_param_table_destroy(&table);
+}
+END_TEST
+
 START_TEST(parameter_names_are_unique_and_arrays_do_not_overlap) {
     cm_network_config c = small();
     cm_network *network;
@@ -254,6 +279,7 @@ int main(void) {
     tcase_add_test(tc, a_row_alone_gives_what_it_gives_among_others);
     tcase_add_test(tc, initial_weights_depend_on_seed_and_name_alone_and_have_lecun_spread);
     tcase_add_test(tc, observations_of_rank_2_and_4_are_unsupported);
+    tcase_add_test(tc, a_layer_that_cannot_be_defined_leaves_no_variable_and_an_error);
     tcase_add_test(tc, parameter_names_are_unique_and_arrays_do_not_overlap);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);

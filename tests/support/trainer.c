@@ -36,3 +36,19 @@ void cm_test_trainer_close(cm_test_trainer *t) {
     cm_backend_close(t->backend);
     cm_network_destroy(t->network);
 }
+
+double cm_test_trainer_loss(cm_test_trainer *t, const cm_train_batch *batch) {
+    cm_train_report r;
+    ck_assert_msg(cm_trainer_update(t->trainer, batch, &r) == CM_OK, "%s", cm_error_message());
+    return r.total_loss;
+}
+
+double cm_test_trainer_slope(cm_test_trainer *t, const cm_train_batch *batch, float *parameter, float step) {
+    const float at = *parameter;
+    *parameter = at + step;
+    const double above = cm_test_trainer_loss(t, batch);
+    *parameter = at - step;
+    const double below = cm_test_trainer_loss(t, batch);
+    *parameter = at;
+    return (above - below) / (2.0 * (double)step);
+}

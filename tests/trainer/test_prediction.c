@@ -73,11 +73,7 @@ static void open_fixture(fixture *f, const cm_network_config *c, const cm_traine
 
 static void close_fixture(fixture *f) { cm_test_trainer_close(&f->base); }
 
-static double loss(fixture *f) {
-    cm_train_report r;
-    ck_assert_msg(cm_trainer_update(f->base.trainer, &f->batch, &r) == CM_OK, "%s", cm_error_message());
-    return r.total_loss;
-}
+static double loss(fixture *f) { return cm_test_trainer_loss(&f->base, &f->batch); }
 
 /* Slopes of the loss, by central differences with ref. */
 static void check_slopes(int atoms) {
@@ -91,12 +87,7 @@ static void check_slopes(int atoms) {
     memcpy(gradient, cm_trainer_gradients(f.base.trainer), n * sizeof(float));
     double squares = 0.0, wrong = 0.0;
     for (size_t i = 0; i < n; i++) {
-        const float at = parameters[i], step = 4e-3f;
-        parameters[i] = at + step;
-        double above = loss(&f);
-        parameters[i] = at - step;
-        double below = loss(&f), slope = (above - below) / (2.0 * (double)step);
-        parameters[i] = at;
+        const double slope = cm_test_trainer_slope(&f.base, &f.batch, &parameters[i], 4e-3f);
         squares += slope * slope;
         wrong += (slope - (double)gradient[i]) * (slope - (double)gradient[i]);
     }

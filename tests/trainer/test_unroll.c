@@ -97,20 +97,8 @@ static void open_fixture(fixture *f, const cm_network_config *c, const cm_traine
 
 static void close_fixture(fixture *f) { cm_test_trainer_close(&f->base); }
 
-static double loss(fixture *f) {
-    cm_train_report r;
-    ck_assert_msg(cm_trainer_update(f->base.trainer, &f->batch, &r) == CM_OK, "%s", cm_error_message());
-    return r.total_loss;
-}
-
 static double slope(fixture *f, float *parameter) {
-    const float at = *parameter, step = 5e-4f;
-    *parameter = at + step;
-    const double above = loss(f);
-    *parameter = at - step;
-    const double below = loss(f);
-    *parameter = at;
-    return (above - below) / (2.0 * (double)step);
+    return cm_test_trainer_slope(&f->base, &f->batch, parameter, 5e-4f);
 }
 
 static bool begins(const char *name, const char *with) { return strncmp(name, with, strlen(with)) == 0; }
@@ -127,7 +115,7 @@ static void check_slopes(cm_network_config c, const cm_trainer_options *o, int u
     const cm_param_table *table = cm_network_parameters(f.base.network);
     float *gradient = calloc(table->parameters, sizeof(float));
     float *parameters = cm_trainer_parameters(f.base.trainer, CM_WEIGHTS_ONLINE);
-    loss(&f);
+    cm_test_trainer_loss(&f.base, &f.batch);
     memcpy(gradient, cm_trainer_gradients(f.base.trainer), table->parameters * sizeof(float));
     double squares = 0.0, wrong = 0.0;
     for (int p = 0; p < table->count; p++) {
@@ -171,7 +159,7 @@ static void gradient_of_dynamics(int form, double scale, int unroll, float out[H
     o.hidden_gradient_form = form, o.hidden_gradient_scale = scale;
     o.reward_weight = 0; /* rewards are read off the state in front of its scaling, which no form touches */
     open_fixture(&f, &c, &o, unroll);
-    loss(&f);
+    cm_test_trainer_loss(&f.base, &f.batch);
     const cm_param *bias = cm_param_table_find(cm_network_parameters(f.base.network), "dynamics.transition.1.bias");
     ck_assert_int_eq((int)bias->count, HIDDEN);
     memcpy(out, cm_trainer_gradients(f.base.trainer) + bias->offset, HIDDEN * sizeof(float));
