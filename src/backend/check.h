@@ -15,7 +15,8 @@ cm_status cm_call_check(const cm_call *call) CM_MUST_USE;
 /* Whether a tensor of a call that was checked is of 16 bits (ops.def). */
 bool cm_call_is_narrow(const cm_call *call);
 
-/* The shapes of an operation's tensors in the notation of check.c, "" if it has none (a bug that a test finds). */
+/* The shapes of an operation's tensors in the notation of check_shapes.c, "" if it has none (a bug that a test finds).
+ */
 const char *cm_op_shapes(cm_op op);
 
 /* True if tensor `index` of the operation may be marked in attr.accumulate. */

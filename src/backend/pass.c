@@ -75,25 +75,36 @@ static cm_status fuse(cm_pass *pass) {
     return backend->kind->fuse(pass->stream, &calls, &pass->fused);
 }
 
-static cm_status build(cm_pass *pass) {
+/* The blocks that the caller did not give. */
+static cm_status take_blocks(cm_pass *pass) {
     const cm_tape *tape = pass->tape;
+    const cm_device *device = pass->stream->backend->device;
     if (!pass->base[CM_MEM_WORK]) {
-        CM_TRY(cm_buffer_create(&pass->work, pass->stream->backend->device, tape->bytes[CM_MEM_WORK] + CM_ALIGN,
-                                "activations"));
+        CM_TRY(cm_buffer_create(&pass->work, device, tape->bytes[CM_MEM_WORK] + CM_ALIGN, "activations"));
         pass->base[CM_MEM_WORK] = pass->work.base;
     }
     if (!pass->base[CM_MEM_RESULT]) {
-        CM_TRY(cm_mirror_create(&pass->result, pass->stream->backend->device, tape->bytes[CM_MEM_RESULT], "results"));
+        CM_TRY(cm_mirror_create(&pass->result, device, tape->bytes[CM_MEM_RESULT], "results"));
         pass->base[CM_MEM_RESULT] = pass->result.block.base;
     }
-    for (int i = 0; i < tape->constants; i++) {
-        const cm_tape_var *var = &tape->var[tape->constant[i].var];
-        for (int j = 0; j < var->shape.dim[0]; j++) {
-            const cm_device *device = pass->stream->backend->device;
-            void *to = (char *)pass->base[CM_MEM_WORK] + var->offset + (size_t)j * sizeof(float);
-            CM_TRY(device->write(device, to, &tape->constant[i].value, sizeof(float)));
-        }
+    return CM_OK;
+}
+
+static cm_status write_constants(const cm_pass *pass) {
+    const cm_device *device = pass->stream->backend->device;
+    for (int i = 0; i < pass->tape->constants; i++) {
+        const cm_tape_constant_fill *fill = &pass->tape->constant[i];
+        float *to = cm_pass_data(pass, fill->var);
+        for (int j = 0; j < pass->tape->var[fill->var].shape.dim[0]; j++)
+            CM_TRY(device->write(device, to + j, &fill->value, sizeof(float)));
     }
+    return CM_OK;
+}
+
+static cm_status build(cm_pass *pass) {
+    const cm_tape *tape = pass->tape;
+    CM_TRY(take_blocks(pass));
+    CM_TRY(write_constants(pass));
     count_patches(pass, &tape->forward);
     count_patches(pass, &tape->backward);
     for (int m = 0; m < CM_MEM_COUNT; m++) {

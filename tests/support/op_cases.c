@@ -36,7 +36,7 @@ static int product(const int *dim, int n) {
     return all;
 }
 
-/* What a letter of check.c stands for. */
+/* What a letter of check_shapes.c stands for. */
 static int letter_size(const op_case *row, bool action, char letter) {
     const cm_attr *a = &row->attr;
     int dim[CM_MAX_DIMS], count;
