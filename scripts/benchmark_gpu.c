@@ -183,9 +183,13 @@ static cm_status select_actions(setup *s, double *per_second) {
 /* Root passes of one batch. */
 static cm_status infer(setup *s, int rows, batched *out) {
     cm_inference *inference = NULL;
-    CM_TRY(cm_inference_create(s->session->network, s->stream, rows, rows, s->session->compute,
-                               (float *)(void *)s->parameters.block.base, (float *)(void *)s->state.block.base,
-                               &inference));
+    const cm_network_use use = {.network = s->session->network,
+                                .stream = s->stream,
+                                .rows = rows,
+                                .compute = s->session->compute,
+                                .parameters = (float *)(void *)s->parameters.block.base,
+                                .state = (float *)(void *)s->state.block.base};
+    CM_TRY(cm_inference_create(&use, rows, &inference));
     const cm_inference_arrays *a = cm_inference_get(inference);
     for (int i = 0; i < rows; i++) a->root_slots[i] = i;
     cm_status status = CM_OK;

@@ -27,8 +27,8 @@ static cm_status open_model(cm_device_planner *d, const cm_planner_config *c, cm
     const cm_network_config *network = cm_network_get_config(c->network);
     int slots = c->search.num_simulations + 1, codes = network->model == CM_NETWORK_CHANCE ? network->codes : 0;
     int in_trees = c->rows * slots, idle = codes > 0 ? c->rows : 0;
-    CM_TRY(cm_inference_create(c->network, d->stream, c->rows, in_trees + idle, c->compute, c->parameters, c->state,
-                               &d->inference));
+    const cm_network_use use = cm_planner_use(c, d->stream);
+    CM_TRY(cm_inference_create(&use, in_trees + idle, &d->inference));
     d->has_chance = codes > 0;
     CM_TRY(cm_mirror_create(&d->discounts, device, (size_t)c->rows * sizeof(float), "discounts"));
     for (int b = 0; b < c->rows; b++) {

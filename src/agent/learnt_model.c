@@ -86,8 +86,8 @@ cm_status cm_learnt_model_open(const cm_planner_config *c, cm_stream *stream, cm
     m->slots_per_root = c->search.num_simulations + 1;
     m->discount = c->discount;
     int slots = c->rows * (m->slots_per_root + 1);
-    cm_status status =
-        cm_inference_create(c->network, stream, c->rows, slots, c->compute, c->parameters, c->state, &m->inference);
+    const cm_network_use use = cm_planner_use(c, stream);
+    cm_status status = cm_inference_create(&use, slots, &m->inference);
     if (status != CM_OK) {
         destroy(m);
         return status;

@@ -64,6 +64,15 @@ void cm_planner_destroy(cm_planner *p) {
     free(p);
 }
 
+cm_network_use cm_planner_use(const cm_planner_config *config, cm_stream *stream) {
+    return (cm_network_use){.network = config->network,
+                            .stream = stream,
+                            .rows = config->rows,
+                            .compute = config->compute,
+                            .parameters = config->parameters,
+                            .state = config->state};
+}
+
 bool cm_planner_is_on_device(const cm_planner_config *config) { return cm_device_planner_serves(config); }
 
 int cm_planner_rows(const cm_planner *p) { return p->rows; }

@@ -36,6 +36,9 @@ typedef struct cm_planner_config {
     int rows;       /* R */
 } cm_planner_config;
 
+/* The network as the passes of such a planner use it. */
+cm_network_use cm_planner_use(const cm_planner_config *config, cm_stream *stream);
+
 typedef struct cm_planner cm_planner;
 
 /* Takes all memory; nothing is allocated later. The caller owns it. */

@@ -176,7 +176,8 @@ static cm_status open_rules(rules *m, const cm_planner_config *c, cm_stream *str
     take(m, c->rows, &measure);
     CM_TRY(cm_arena_create(&m->arena, measure.used, "states of a search on true rules"));
     take(m, c->rows, &m->arena);
-    return cm_predictor_create(c->network, stream, c->rows, c->compute, c->parameters, c->state, &m->predictor);
+    const cm_network_use use = cm_planner_use(c, stream);
+    return cm_predictor_create(&use, &m->predictor);
 }
 
 cm_status cm_rules_model_open(const cm_planner_config *c, cm_stream *stream, cm_planner_model *out) {

@@ -138,6 +138,15 @@ static void close_weights(weights *w) {
     cm_network_destroy(w->network);
 }
 
+static cm_network_use use_of(const cm_benchmark *bench, const weights *w, cm_stream *stream, int rows) {
+    return (cm_network_use){.network = w->network,
+                            .stream = stream,
+                            .rows = rows,
+                            .compute = bench->compute,
+                            .parameters = w->parameters,
+                            .state = w->state};
+}
+
 /* ---- inference: root passes of shards ---- */
 
 typedef struct inference {
@@ -168,8 +177,8 @@ static cm_status open_inference(inference *f) {
     CM_TRY(cm_alloc(&f->shards, (size_t)f->count, sizeof *f->shards, "shards"));
     for (int i = 0; i < f->count; i++) {
         CM_TRY(cm_stream_open(f->bench->backend, &f->streams[i]));
-        CM_TRY(cm_inference_create(f->w.network, f->streams[i], f->rows, f->rows, f->bench->compute, f->w.parameters,
-                                   f->w.state, &f->shards[i]));
+        const cm_network_use use = use_of(f->bench, &f->w, f->streams[i], f->rows);
+        CM_TRY(cm_inference_create(&use, f->rows, &f->shards[i]));
         const cm_inference_arrays *a = cm_inference_get(f->shards[i]);
         cm_benchmark_fill(a->observation, (size_t)f->rows * (size_t)cm_network_observation_size(f->w.network),
                           (uint64_t)i);
@@ -271,8 +280,8 @@ static cm_status recurrent_flops(const search *s, double *flops) {
     cm_stream *stream;
     cm_inference *one = NULL;
     CM_TRY(cm_stream_open(s->bench->backend, &stream));
-    cm_status status =
-        cm_inference_create(s->w.network, stream, 1, 1, s->bench->compute, s->w.parameters, s->w.state, &one);
+    const cm_network_use use = use_of(s->bench, &s->w, stream, 1);
+    cm_status status = cm_inference_create(&use, 1, &one);
     if (status == CM_OK) *flops = cm_inference_recurrent_flops(one);
     cm_inference_destroy(one);
     cm_stream_close(stream);

@@ -92,15 +92,16 @@ static void record_afterstate(cm_inference *inf, int slots, inputs *in) {
     keep_outputs(inf->network, &inf->afterstate, cm_network_predict_chance(inf->network, tape, after));
 }
 
-static cm_status build_pass(cm_inference *inf, part *p, cm_stream *stream, float *parameters, float *state) {
-    CM_TRY(cm_tape_finish_inference(p->tape, stream->backend));
-    CM_TRY(cm_mirror_create(&p->input, stream->backend->device, cm_tape_bytes(p->tape, CM_MEM_INPUT) + CM_ALIGN,
+static cm_status build_pass(cm_inference *inf, part *p, const cm_network_use *use) {
+    const cm_backend *backend = use->stream->backend;
+    CM_TRY(cm_tape_finish_inference(p->tape, backend));
+    CM_TRY(cm_mirror_create(&p->input, backend->device, cm_tape_bytes(p->tape, CM_MEM_INPUT) + CM_ALIGN,
                             "inputs of an inference pass"));
-    void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = parameters,
-                                [CM_MEM_STATE] = state,
+    void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = use->parameters,
+                                [CM_MEM_STATE] = use->state,
                                 [CM_MEM_INPUT] = p->input.block.base,
                                 [CM_MEM_POOL] = inf->pool.base};
-    return cm_pass_create(p->tape, stream, base, &p->pass);
+    return cm_pass_create(p->tape, use->stream, base, &p->pass);
 }
 
 /* Where an input or a result stands: for the host, or on the device; CM_NO_VAR: nowhere. */
@@ -136,32 +137,30 @@ static cm_inference_arrays find_arrays(const cm_inference *inf, bool on_device) 
     return a;
 }
 
-static cm_status build(cm_inference *inf, cm_stream *stream, int slots, cm_dtype compute, float *parameters,
-                       float *state) {
-    CM_TRY(cm_buffer_create(&inf->pool, stream->backend->device, (size_t)slots * inf->state_bytes + CM_ALIGN,
+static cm_status build(cm_inference *inf, const cm_network_use *use, int slots) {
+    CM_TRY(cm_buffer_create(&inf->pool, use->stream->backend->device, (size_t)slots * inf->state_bytes + CM_ALIGN,
                             "the pool of hidden states"));
-    CM_TRY(cm_tape_create(false, compute, &inf->root.tape));
-    CM_TRY(cm_tape_create(false, compute, &inf->recurrent.tape));
+    CM_TRY(cm_tape_create(false, use->compute, &inf->root.tape));
+    CM_TRY(cm_tape_create(false, use->compute, &inf->recurrent.tape));
     record_root(inf, slots, &inf->inputs);
     record_recurrent(inf, slots, &inf->inputs);
-    CM_TRY(build_pass(inf, &inf->root, stream, parameters, state));
-    CM_TRY(build_pass(inf, &inf->recurrent, stream, parameters, state));
+    CM_TRY(build_pass(inf, &inf->root, use));
+    CM_TRY(build_pass(inf, &inf->recurrent, use));
     if (!has_chance(inf->network)) return CM_OK;
-    CM_TRY(cm_tape_create(false, compute, &inf->afterstate.tape));
+    CM_TRY(cm_tape_create(false, use->compute, &inf->afterstate.tape));
     record_afterstate(inf, slots, &inf->inputs);
-    return build_pass(inf, &inf->afterstate, stream, parameters, state);
+    return build_pass(inf, &inf->afterstate, use);
 }
 
-cm_status cm_inference_create(const cm_network *network, cm_stream *stream, int rows, int slots, cm_dtype compute,
-                              float *parameters, float *state, cm_inference **out) {
+cm_status cm_inference_create(const cm_network_use *use, int slots, cm_inference **out) {
     *out = NULL;
     cm_inference *inf;
     CM_TRY(cm_alloc(&inf, 1, sizeof *inf, "an inference object"));
-    inf->network = network;
-    inf->stream = stream;
-    inf->rows = rows;
-    inf->state_bytes = (size_t)cm_network_state_size(network) * sizeof(float);
-    cm_status status = build(inf, stream, slots, compute, parameters, state);
+    inf->network = use->network;
+    inf->stream = use->stream;
+    inf->rows = use->rows;
+    inf->state_bytes = (size_t)cm_network_state_size(use->network) * sizeof(float);
+    cm_status status = build(inf, use, slots);
     if (status != CM_OK) {
         cm_inference_destroy(inf);
         return status;

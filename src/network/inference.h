@@ -37,11 +37,8 @@ typedef struct cm_inference_arrays {
     const float *after_value; /* [rows]           */
 } cm_inference_arrays;
 
-/* `parameters` and `state` (blocks of the network's table, float32, on the backend's device) are borrowed and must stay
- * in place; after they change, cm_backend_repack. `slots`: states the pool holds. compute: CM_F32, CM_BF16 or CM_F16.
- */
-cm_status cm_inference_create(const cm_network *network, cm_stream *stream, int rows, int slots, cm_dtype compute,
-                              float *parameters, float *state, cm_inference **out) CM_MUST_USE;
+/* `slots`: states the pool holds. The caller owns it. Errors: CM_ERR_MEMORY; those of preparing its calls. */
+cm_status cm_inference_create(const cm_network_use *use, int slots, cm_inference **out) CM_MUST_USE;
 void cm_inference_destroy(cm_inference *inference); /* NULL is allowed */
 
 const cm_inference_arrays *cm_inference_get(const cm_inference *inference);

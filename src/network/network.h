@@ -79,6 +79,16 @@ int cm_network_observation_size(const cm_network *network);
 /* Initial values: parameters[table.parameters], state[table.states]. Depends on (seed, names, shapes) alone. */
 void cm_network_initialise(const cm_network *network, uint64_t seed, float *parameters, float *state);
 
+/* A network with weights, as recorded passes use it (inference.h, predictor.h). All pointers are borrowed. */
+typedef struct cm_network_use {
+    const cm_network *network;
+    cm_stream *stream;
+    int rows;                  /* B >= 1 of a pass */
+    cm_dtype compute;          /* CM_F32, CM_BF16 or CM_F16 */
+    float *parameters, *state; /* blocks of the network's table, float32, on the backend's device, that stay where they
+                                  are; after they change, cm_backend_repack */
+} cm_network_use;
+
 /* A hidden state on a tape: as dynamics left it, and scaled (the same variable without min-max scaling). Prediction,
  * the next dynamics call and the consistency heads read `scaled`, the reward head `raw`. [B, D] or [B, H, W, C]. */
 typedef struct cm_hidden {

@@ -23,49 +23,45 @@ struct cm_predictor {
     size sizes[MOST_SIZES]; /* from the largest to the smallest */
 };
 
-static cm_status record(const cm_network *network, const cm_backend *backend, cm_dtype compute, size *s,
-                        cm_var variable[3]) {
-    const cm_network_config *c = cm_network_get_config(network);
+static cm_status record(const cm_network_use *use, size *s, cm_var variable[3]) {
+    const cm_network_config *c = cm_network_get_config(use->network);
     int dim[4] = {s->rows, c->observation[0], c->observation[1], c->observation[2]};
-    CM_TRY(cm_tape_create(false, compute, &s->tape));
+    CM_TRY(cm_tape_create(false, use->compute, &s->tape));
     variable[0] = cm_tape_input(s->tape, CM_F32, c->observation_ndim + 1, dim);
-    cm_hidden state = cm_network_representation(network, s->tape, variable[0]);
-    cm_outputs out = cm_network_predict(network, s->tape, state, false);
+    cm_hidden state = cm_network_representation(use->network, s->tape, variable[0]);
+    cm_outputs out = cm_network_predict(use->network, s->tape, state, false);
     variable[1] = out.policy;
     variable[2] = cm_tape_support_decode(s->tape, out.value, &c->value_support);
     cm_tape_result(s->tape, variable[1]);
     cm_tape_result(s->tape, variable[2]);
-    return cm_tape_finish_inference(s->tape, backend);
+    return cm_tape_finish_inference(s->tape, use->stream->backend);
 }
 
-static cm_status add_size(cm_predictor *p, const cm_network *network, cm_stream *stream, cm_dtype compute,
-                          void *const weights[2]) {
+static cm_status add_size(cm_predictor *p, const cm_network_use *use) {
     size *s = &p->sizes[p->count - 1];
     cm_var variable[3];
-    CM_TRY(record(network, stream->backend, compute, s, variable));
+    CM_TRY(record(use, s, variable));
     if (p->count == 1) {
-        CM_TRY(cm_mirror_create(&p->input, stream->backend->device, cm_tape_bytes(s->tape, CM_MEM_INPUT) + CM_ALIGN,
-                                "observations to be evaluated"));
+        CM_TRY(cm_mirror_create(&p->input, use->stream->backend->device,
+                                cm_tape_bytes(s->tape, CM_MEM_INPUT) + CM_ALIGN, "observations to be evaluated"));
     }
     void *base[CM_MEM_COUNT] = {
-        [CM_MEM_PARAMETER] = weights[0], [CM_MEM_STATE] = weights[1], [CM_MEM_INPUT] = p->input.block.base};
-    CM_TRY(cm_pass_create(s->tape, stream, base, &s->pass));
+        [CM_MEM_PARAMETER] = use->parameters, [CM_MEM_STATE] = use->state, [CM_MEM_INPUT] = p->input.block.base};
+    CM_TRY(cm_pass_create(s->tape, use->stream, base, &s->pass));
     if (p->count == 1) p->observations = (float *)p->input.host;
     s->out = (cm_predictions){cm_pass_result(s->pass, variable[1]), cm_pass_result(s->pass, variable[2])};
     return CM_OK;
 }
 
-cm_status cm_predictor_create(const cm_network *network, cm_stream *stream, int rows, cm_dtype compute,
-                              float *parameters, float *state, cm_predictor **out) {
+cm_status cm_predictor_create(const cm_network_use *use, cm_predictor **out) {
     cm_predictor *p = NULL;
-    void *const weights[2] = {parameters, state};
     *out = NULL;
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "a predictor"));
-    p->stream = stream;
+    p->stream = use->stream;
     cm_status status = CM_OK;
-    for (int r = rows; status == CM_OK && p->count < MOST_SIZES; r = (r + 1) / 2) {
+    for (int r = use->rows; status == CM_OK && p->count < MOST_SIZES; r = (r + 1) / 2) {
         p->sizes[p->count++].rows = r;
-        status = add_size(p, network, stream, compute, weights);
+        status = add_size(p, use);
         if (r <= LEAST_ROWS) break;
     }
     if (status == CM_OK) {

@@ -16,10 +16,8 @@ extern "C" {
 
 typedef struct cm_predictor cm_predictor;
 
-/* `parameters` and `state` (blocks of the network's table, float32) are borrowed and must stay in place; after they
- * change, cm_backend_repack. rows: R >= 1. compute: CM_F32, CM_BF16 or CM_F16. The caller owns it. */
-cm_status cm_predictor_create(const cm_network *network, cm_stream *stream, int rows, cm_dtype compute,
-                              float *parameters, float *state, cm_predictor **out) CM_MUST_USE;
+/* For R = use->rows. The caller owns it. Errors: CM_ERR_MEMORY; those of preparing its calls. */
+cm_status cm_predictor_create(const cm_network_use *use, cm_predictor **out) CM_MUST_USE;
 void cm_predictor_destroy(cm_predictor *predictor); /* NULL is allowed */
 
 /* [R, O] inputs of the next run; owned by the predictor. */

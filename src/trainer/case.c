@@ -24,7 +24,7 @@ bool cm_trainer_case_knows(const char *kind) {
 
 /* ---- inputs ---- */
 
-static cm_status load_param(const train_case *c, const cm_json *from, const cm_param *p, float *block) {
+static cm_status load_param(const cm_json *from, const cm_param *p, float *block) {
     cm_case_array array;
     CM_TRY(cm_case_array_read(from, p->name, &array));
     cm_status status = CM_OK;
@@ -36,7 +36,6 @@ static cm_status load_param(const train_case *c, const cm_json *from, const cm_p
         status = cm_fail(CM_ERR_INPUT, "%s: its shape is not the network's", p->name);
     }
     cm_case_array_free(&array);
-    (void)c;
     return status;
 }
 
@@ -50,7 +49,7 @@ static cm_status load_params(const train_case *c) {
         const cm_param *p = &table->param[i];
         float *block = p->state ? cm_trainer_state(c->trainer, CM_WEIGHTS_ONLINE)
                                 : cm_trainer_parameters(c->trainer, CM_WEIGHTS_ONLINE);
-        CM_TRY(load_param(c, p->state ? state : parameters, p, block));
+        CM_TRY(load_param(p->state ? state : parameters, p, block));
         states += p->state;
     }
     if (cm_json_size(parameters) != table->count - states || (state && cm_json_size(state) != states)) {
@@ -59,19 +58,42 @@ static cm_status load_params(const train_case *c) {
     return cm_trainer_changed(c->trainer);
 }
 
-/* The arrays of a batch, owned. */
+/* The arrays of a batch as a case names them; the last one only with consistency. */
+enum {
+    OBSERVATION,
+    TARGET_VALUE,
+    TARGET_REWARD,
+    TARGET_POLICY,
+    VALUE_MASK,
+    REWARD_MASK,
+    POLICY_MASK,
+    CONSISTENCY_MASK,
+    WEIGHTS,
+    ACTIONS,
+    TARGET_OBSERVATIONS,
+    ARRAYS
+};
+
+static const char *const array_names[ARRAYS] = {[OBSERVATION] = "observation",
+                                                [TARGET_VALUE] = "target_value",
+                                                [TARGET_REWARD] = "target_reward",
+                                                [TARGET_POLICY] = "target_policy",
+                                                [VALUE_MASK] = "value_mask",
+                                                [REWARD_MASK] = "reward_mask",
+                                                [POLICY_MASK] = "policy_mask",
+                                                [CONSISTENCY_MASK] = "consistency_mask",
+                                                [WEIGHTS] = "weights",
+                                                [ACTIONS] = "actions",
+                                                [TARGET_OBSERVATIONS] = "target_observations"};
+
 typedef struct batch_arrays {
-    cm_case_array array[12];
+    cm_case_array array[ARRAYS]; /* owned, like the next one */
     int32_t *actions;
     cm_train_batch batch;
 } batch_arrays;
 
-static const char *const batch_names[] = {"observation", "target_value", "target_reward",      "target_policy",
-                                          "value_mask",  "reward_mask",  "policy_mask",        "consistency_mask",
-                                          "weights",     "actions",      "target_observations"};
-
 static void free_batch(batch_arrays *b) {
-    for (int i = 0; i < 12; i++) cm_case_array_free(&b->array[i]);
+    for (int i = 0; i < ARRAYS; i++) cm_case_array_free(&b->array[i]);
     free(b->actions);
 }
 
@@ -81,7 +103,7 @@ static cm_status check_count(const cm_case_array *array, const char *name, size_
 }
 
 static cm_status read_actions(batch_arrays *b, int actions) {
-    const cm_case_array *a = &b->array[9];
+    const cm_case_array *a = &b->array[ACTIONS];
     CM_TRY(cm_alloc(&b->actions, a->count + 1, sizeof *b->actions, "actions"));
     for (size_t i = 0; i < a->count; i++) {
         if (!(a->data[i] >= 0.0f && a->data[i] < (float)actions)) {
@@ -94,27 +116,35 @@ static cm_status read_actions(batch_arrays *b, int actions) {
 
 static cm_status read_batch(const train_case *c, const cm_json *json, batch_arrays *b) {
     const cm_network_config *n = cm_network_get_config(c->network);
-    size_t B = (size_t)c->options.batch, K = (size_t)c->options.unroll, A = (size_t)n->actions;
-    size_t O = (size_t)cm_network_observation_size(c->network),
-           want[] = {B * O,       B * (K + 1), B * K, B * (K + 1) * A, B * (K + 1), B * K,
-                     B * (K + 1), B * K,       B,     B * K,           B * K * O};
-    int count = n->consistency ? 11 : 10;
-    for (int i = 0; i < count; i++) {
-        CM_TRY(cm_case_array_read(json, batch_names[i], &b->array[i]));
-        CM_TRY(check_count(&b->array[i], batch_names[i], want[i]));
+    const size_t B = (size_t)c->options.batch, K = (size_t)c->options.unroll, A = (size_t)n->actions;
+    const size_t O = (size_t)cm_network_observation_size(c->network);
+    const size_t want[ARRAYS] = {[OBSERVATION] = B * O,
+                                 [TARGET_VALUE] = B * (K + 1),
+                                 [TARGET_REWARD] = B * K,
+                                 [TARGET_POLICY] = B * (K + 1) * A,
+                                 [VALUE_MASK] = B * (K + 1),
+                                 [REWARD_MASK] = B * K,
+                                 [POLICY_MASK] = B * (K + 1),
+                                 [CONSISTENCY_MASK] = B * K,
+                                 [WEIGHTS] = B,
+                                 [ACTIONS] = B * K,
+                                 [TARGET_OBSERVATIONS] = B * K * O};
+    for (int i = 0; i < (n->consistency ? ARRAYS : TARGET_OBSERVATIONS); i++) {
+        CM_TRY(cm_case_array_read(json, array_names[i], &b->array[i]));
+        CM_TRY(check_count(&b->array[i], array_names[i], want[i]));
     }
     CM_TRY(read_actions(b, n->actions));
-    b->batch = (cm_train_batch){.observation = b->array[0].data,
+    b->batch = (cm_train_batch){.observation = b->array[OBSERVATION].data,
                                 .actions = b->actions,
-                                .target_value = b->array[1].data,
-                                .target_reward = b->array[2].data,
-                                .target_policy = b->array[3].data,
-                                .value_mask = b->array[4].data,
-                                .reward_mask = b->array[5].data,
-                                .policy_mask = b->array[6].data,
-                                .consistency_mask = b->array[7].data,
-                                .weights = b->array[8].data,
-                                .target_observations = b->array[10].data};
+                                .target_value = b->array[TARGET_VALUE].data,
+                                .target_reward = b->array[TARGET_REWARD].data,
+                                .target_policy = b->array[TARGET_POLICY].data,
+                                .value_mask = b->array[VALUE_MASK].data,
+                                .reward_mask = b->array[REWARD_MASK].data,
+                                .policy_mask = b->array[POLICY_MASK].data,
+                                .consistency_mask = b->array[CONSISTENCY_MASK].data,
+                                .weights = b->array[WEIGHTS].data,
+                                .target_observations = b->array[TARGET_OBSERVATIONS].data};
     return CM_OK;
 }
 

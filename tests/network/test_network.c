@@ -133,9 +133,8 @@ typedef struct fixture {
 static void open_fixture(fixture *f, const cm_network_config *config, int rows) {
     cm_test_network_open(&f->base, config, "ref", 1);
     ck_assert(cm_stream_open(f->base.backend, &f->stream) == CM_OK);
-    ck_assert_msg(cm_inference_create(f->base.network, f->stream, rows, 2 * rows, CM_F32, f->base.parameters,
-                                      f->base.state, &f->inference) == CM_OK,
-                  "%s", cm_error_message());
+    const cm_network_use use = cm_test_network_use(&f->base, f->stream, rows);
+    ck_assert_msg(cm_inference_create(&use, 2 * rows, &f->inference) == CM_OK, "%s", cm_error_message());
 }
 
 static void close_fixture(fixture *f) {

@@ -47,9 +47,8 @@ static void close_fixture(fixture *f) {
 
 static cm_predictor *open_predictor(const fixture *f, int rows) {
     cm_predictor *p = NULL;
-    ck_assert_msg(
-        cm_predictor_create(f->base.network, f->stream, rows, CM_F32, f->base.parameters, f->base.state, &p) == CM_OK,
-        "%s", cm_error_message());
+    const cm_network_use use = cm_test_network_use(&f->base, f->stream, rows);
+    ck_assert_msg(cm_predictor_create(&use, &p) == CM_OK, "%s", cm_error_message());
     int size = cm_network_observation_size(f->base.network);
     for (int i = 0; i < rows * size; i++) cm_predictor_observations(p)[i] = (float)((i * 7 + i / size) % 5 == 0);
     return p;
@@ -84,9 +83,8 @@ START_TEST(predictions_are_those_of_the_root_pass) {
         open_fixture(&a, &alone, "ref");
         open_fixture(&b, &full, "ref");
         cm_predictor *p = open_predictor(&a, 3);
-        ck_assert_int_eq(
-            cm_inference_create(b.base.network, b.stream, 3, 6, CM_F32, b.base.parameters, b.base.state, &inference),
-            CM_OK);
+        const cm_network_use use = cm_test_network_use(&b.base, b.stream, 3);
+        ck_assert_int_eq(cm_inference_create(&use, 6, &inference), CM_OK);
         const cm_inference_arrays *io = cm_inference_get(inference);
         memcpy(io->observation, cm_predictor_observations(p), 3 * 168 * sizeof(float));
         for (int i = 0; i < 3; i++) io->root_slots[i] = i;

@@ -93,10 +93,13 @@ void infer_bench_close(infer_bench *b) {
 
 cm_inference *infer_bench_make(infer_bench *b, bool on_ref, int rows, cm_dtype compute) {
     cm_inference *made;
-    float *parameters = on_ref ? b->network.parameters : (float *)(void *)b->parameters.block.base;
-    float *state = on_ref ? b->network.state : (float *)(void *)b->state.block.base;
-    cm_status status = cm_inference_create(b->network.network, on_ref ? b->ref_stream : b->stream, rows,
-                                           rows * (INFER_STEPS + 2), compute, parameters, state, &made);
+    cm_network_use use = cm_test_network_use(&b->network, on_ref ? b->ref_stream : b->stream, rows);
+    use.compute = compute;
+    if (!on_ref) {
+        use.parameters = (float *)(void *)b->parameters.block.base;
+        use.state = (float *)(void *)b->state.block.base;
+    }
+    cm_status status = cm_inference_create(&use, rows * (INFER_STEPS + 2), &made);
     ck_assert_msg(status == CM_OK, "%s", cm_error_message());
     return made;
 }

@@ -33,3 +33,8 @@ void cm_test_network_close(cm_test_network *n) {
     free(n->parameters);
     free(n->state);
 }
+
+cm_network_use cm_test_network_use(const cm_test_network *n, cm_stream *stream, int rows) {
+    return (cm_network_use){
+        .network = n->network, .stream = stream, .rows = rows, .parameters = n->parameters, .state = n->state};
+}

@@ -18,4 +18,7 @@ typedef struct cm_test_network {
 void cm_test_network_open(cm_test_network *n, const cm_network_config *config, const char *backend, uint64_t seed);
 void cm_test_network_close(cm_test_network *n);
 
+/* That network as passes of `rows` rows in float32 use it. */
+cm_network_use cm_test_network_use(const cm_test_network *n, cm_stream *stream, int rows);
+
 #endif
