@@ -167,13 +167,10 @@ static bool checkpoint_due(const cm_run *run) {
 }
 
 static cm_status save(cm_run *run) {
-    const bool is_best = run->best_due;
     run->state.saved_episodes = run->counts.episodes;
     run->state.saved_updates = cm_trainer_updates(cm_run_trainer(run));
-    run->best_due = false;
     CM_TRY(cm_run_save(run));
-    if (!is_best || !cm_run_leads(run)) return CM_OK;
-    return cm_checkpoint_point_best(run->store, run->state.saved_updates);
+    return cm_run_point_best(run, run->state.saved_updates);
 }
 
 /* The evaluation, if it is due, and all that waits for it: metrics, progress, a checkpoint. Errors: CM_ERR_INTERRUPTED

@@ -67,7 +67,7 @@ struct cm_run {
     bool overlap;
     bool time_over; /* the time limit was met, as all ranks know it */
     bool is_new;    /* its folder was made by this process */
-    bool best_due;  /* the next checkpoint is the best evaluated one */
+    bool best_due;  /* the next checkpoint is the best evaluated one; or the one just loaded, until it is pointed at */
     double began;   /* clock at the start of this session */
     size_t planned; /* bytes of the device, where that is not the host */
     cm_metrics row; /* of the iteration that is going on; saved while it is pending */
@@ -83,6 +83,9 @@ static inline cm_trainer *cm_run_trainer(const cm_run *run) { return cm_run_lear
 cm_status cm_run_make_parts(cm_run *run) CM_MUST_USE; /* tables of arrays and run->parts */
 cm_status cm_run_save(cm_run *run) CM_MUST_USE;       /* a checkpoint, now; collective, like loading */
 cm_status cm_run_load(cm_run *run, int64_t checkpoint) CM_MUST_USE;
+/* Points `best` at a checkpoint just saved or loaded, if best_due says so: a kill between the checkpoint and this loses
+ * nothing, as the checkpoint knows that it is the best. */
+cm_status cm_run_point_best(cm_run *run, int64_t checkpoint) CM_MUST_USE;
 
 /* run_fixed.c */
 void cm_run_put_fixed(const cm_run *run, const char *name, cm_json_writer *json); /* an object: values as texts */

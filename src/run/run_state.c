@@ -122,6 +122,7 @@ static void write_state(const cm_run *run, cm_json_writer *json) {
     cm_json_put_int(json, "saved_updates", s->saved_updates);
     cm_json_put_bool(json, "goal_reached", s->goal_reached);
     cm_json_put_double(json, "best_return", s->best_return);
+    cm_json_put_bool(json, "is_best", run->best_due);
     put_loss_scaling(json, cm_trainer_loss_scaling(cm_run_learner_trainer(run->learner)));
     cm_json_put_double(json, "credit", cm_run_learner_credit(run->learner));
     cm_json_put_double(json, "seconds", cm_run_seconds(run));
@@ -168,6 +169,7 @@ static cm_status read_state(cm_run *run, const cm_json *root) {
     CM_TRY(cm_json_need_int(root, "metrics_bytes", 0, INT64_MAX, &s->metrics_bytes));
     s->goal_reached = cm_json_is_true(cm_json_get(root, "goal_reached"));
     s->best_return = cm_json_number(cm_json_get(root, "best_return"), -HUGE_VAL);
+    run->best_due = cm_json_is_true(cm_json_get(root, "is_best"));
     s->warned = cm_json_is_true(cm_json_get(root, "warned"));
     const cm_json *evaluated = cm_json_get(root, "evaluated_iteration"); /* not in the oldest checkpoints */
     bool is_known = cm_json_is_integer(evaluated, -1, INT64_MAX);
@@ -210,8 +212,15 @@ cm_status cm_run_save(cm_run *run) {
     return CM_OK;
 }
 
+cm_status cm_run_point_best(cm_run *run, int64_t checkpoint) {
+    const bool is_best = run->best_due;
+    run->best_due = false;
+    return is_best && cm_run_leads(run) ? cm_checkpoint_point_best(run->store, checkpoint) : CM_OK;
+}
+
 cm_status cm_run_load(cm_run *run, int64_t checkpoint) {
     int64_t loaded = 0;
     CM_TRY(cm_checkpoint_load(run->store, checkpoint, run->parts, CM_RUN_PARTS, &loaded));
-    return cm_run_leads(run) ? cm_checkpoint_point_latest(run->store, loaded) : CM_OK;
+    if (cm_run_leads(run)) CM_TRY(cm_checkpoint_point_latest(run->store, loaded));
+    return cm_run_point_best(run, loaded);
 }
