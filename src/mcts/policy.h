@@ -47,11 +47,12 @@ static CM_HD inline void cm_policy_visit_fractions(float *weights, const int32_t
     for (int a = 0; a < n; a++) weights[a] = sum > 0 ? (float)visits[a] / (float)sum : 1.0f / (float)n;
 }
 
-/* probs[n] = weights^(1 / temperature), normalised; temperature 0: all on the largest weights. */
+/* probs[n] = weights^(1 / temperature), normalised; temperature 0: all on the largest weights. A weight of 0 stays 0 at
+ * any temperature, as illegal actions have it. */
 static CM_HD inline void cm_policy_sharpen(float *probs, const float *weights, float temperature, int n) {
     for (int a = 0; a < n; a++) probs[a] = cm_log(cm_max(weights[a], FLT_MIN));
     float most = cm_max_of(probs, n), divisor = cm_max(FLT_MIN, temperature);
-    for (int a = 0; a < n; a++) probs[a] = (probs[a] - most) / divisor;
+    for (int a = 0; a < n; a++) probs[a] = weights[a] > 0.0f ? (probs[a] - most) / divisor : -FLT_MAX;
     (void)cm_softmax(probs, probs, n);
 }
 

@@ -227,6 +227,10 @@ START_TEST(sharpened_weights_follow_the_temperature) {
     cm_policy_sharpen(probs, (const float[]){0.4f, 0.4f, 0.2f, 0}, 0.0f, 4);
     const float ties[4] = {0.5f, 0.5f, 0, 0};
     for (int a = 0; a < 4; a++) assert_near(probs[a], ties[a], 1e-6f, "T=0", a);
+    cm_policy_sharpen(probs, weights, 1e6f, 4);
+    const float even[4] = {1.0f / 3.0f, 1.0f / 3.0f, 0, 1.0f / 3.0f};
+    for (int a = 0; a < 4; a++) assert_near(probs[a], even[a], 1e-6f, "T=1e6", a);
+    ck_assert(probs[2] == 0.0f); /* an illegal action stays one */
 }
 END_TEST
 
