@@ -31,8 +31,11 @@ const cm_option cm_replay_option_rows[] = {
               .group = "memory"),
     CM_OPTION(INT64, memory_bytes, "Memory", "0", 0, MAX_INT,
               "Bytes that the memory may take, over all ranks; 0: what memory_steps or memory_capacity need."),
-    CM_OPTION(INT64, min_memory_steps, "Memory", "1000", 0, MAX_INT, "Steps that the first update waits for.",
-              .group = "ready"),
+    CM_OPTION(
+        INT64, min_memory_steps, "Memory", "1000", 0, MAX_INT,
+        "Steps that the first update waits for. A memory that is full with fewer is learnt from all the same; so with "
+        "the episodes of the other keys.",
+        .group = "ready"),
     CM_OPTION(BOOL, prioritized, "Memory", "false", 0, 0,
               "Draw positions by their last error in value, corrected by weights, in place of uniformly."),
     CM_OPTION(DOUBLE, per_beta_final, "Memory", "1", 0, 1, "What per_beta rises to, linearly, at the end of the run.",

@@ -1,4 +1,3 @@
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,7 +71,8 @@ static cm_replay_config replay_config(const cm_session *s) {
 static cm_status check_plan(const cm_session *s, const cm_replay_config *config) {
     cm_replay_plan plan;
     cm_status status = cm_replay_plan_make(config, &plan);
-    if (status != CM_OK) return cm_fail_in(status, "Memory");
+    const bool is_small = status == CM_ERR_MEMORY && s->configuration.replay.memory_bytes > 0;
+    if (status != CM_OK) return cm_fail_in(status, is_small ? "Memory.memory_bytes" : "Memory");
     int64_t limit = s->configuration.run.memory_limit;
     const uint64_t bytes = plan.bytes * (uint64_t)s->comm->local_size;
     if (limit == 0 || bytes <= (uint64_t)limit) return CM_OK;
@@ -205,62 +205,6 @@ void cm_run_learner_destroy(cm_run_learner *l) {
 
 cm_replay *cm_run_learner_replay(cm_run_learner *l) { return l->replay; }
 cm_trainer *cm_run_learner_trainer(cm_run_learner *l) { return l->trainer; }
-
-/* ---- how much ---- */
-
-/* *ready <- whether the memories of all ranks together hold what the first update waits for (min_memory_*), and each
- * has something to draw. */
-static cm_status ask_ready(const cm_run_learner *l, bool *ready) {
-    const cm_replay_options *o = &l->c->replay;
-    cm_replay_counts counts;
-    cm_replay_count(l->replay, &counts);
-    double all[3] = {(double)counts.positions, (double)counts.episodes, counts.positions > 0 ? 1.0 : 0.0};
-    CM_TRY(l->comm->all_reduce_double(l->comm, all, 3));
-    *ready = all[0] >= (double)o->min_memory_steps && all[2] == (double)l->comm->size;
-    if (!*ready || (o->min_memory_size == 0 && o->min_memory_pct == 0.0)) return CM_OK;
-    const int64_t size = o->min_memory_size > 0 ? o->min_memory_size : 1;
-    return cm_replay_is_ready((int64_t)all[1], o->memory_capacity, size, o->min_memory_pct, ready);
-}
-
-static int64_t count_due(cm_run_learner *l, int64_t steps, int64_t before, int64_t episodes) {
-    const cm_trainer_options *o = &l->c->trainer;
-    if (o->updates_per_iteration > 0) return o->updates_per_iteration;
-    if (o->replay_ratio > 0.0) {
-        double batch = (double)o->batch_size * o->gradient_accumulation;
-        l->credit += (double)steps * o->replay_ratio / batch;
-        double whole = floor(l->credit);
-        l->credit -= whole;
-        return (int64_t)whole;
-    }
-    return episodes / o->train_frequency - before / o->train_frequency;
-}
-
-cm_status cm_run_learner_due(cm_run_learner *l, int64_t steps, int64_t before, int64_t episodes, int64_t *due) {
-    bool ready;
-    CM_TRY(ask_ready(l, &ready));
-    *due = ready ? count_due(l, steps, before, episodes) : 0;
-    return CM_OK;
-}
-
-double cm_run_learner_credit(const cm_run_learner *l) { return l->credit; }
-void cm_run_learner_set_credit(cm_run_learner *l, double credit) { l->credit = credit; }
-
-int64_t cm_run_learner_plan(const cm_configuration *c) {
-    const cm_trainer_options *t = &c->trainer;
-    double iteration = (double)c->env.num_envs * c->agent.steps_per_iteration, plan = INFINITY;
-    double per_step = t->updates_per_iteration > 0
-                          ? t->updates_per_iteration / iteration
-                          : t->replay_ratio / ((double)t->batch_size * t->gradient_accumulation);
-    if (c->run.env_steps > 0 && per_step > 0.0) {
-        double steps = (double)c->run.env_steps - (double)c->replay.min_memory_steps;
-        plan = fmin(plan, ceil(steps / iteration) * iteration * per_step);
-    }
-    if (c->run.num_episodes > 0 && t->train_frequency > 0) {
-        plan = fmin(plan, (double)c->run.num_episodes / t->train_frequency);
-    }
-    if (c->run.updates > 0) plan = fmin(plan, (double)c->run.updates);
-    return isfinite(plan) && plan > 1.0 ? (int64_t)plan : isfinite(plan) ? 1 : 1000000;
-}
 
 /* ---- memory ---- */
 

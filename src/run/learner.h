@@ -37,8 +37,8 @@ cm_replay *cm_run_learner_replay(cm_run_learner *learner);
 cm_trainer *cm_run_learner_trainer(cm_run_learner *learner);
 
 /* *due <- updates that are due for `steps` new steps and for `episodes` finished ones of all ranks, `before` of them
- * learnt from already; 0 until the memories of all ranks hold what the first update waits for (min_memory_*).
- * Fractions of an update are kept for later. Collective. */
+ * learnt from already; 0 until the memories of all ranks hold what the first update waits for (min_memory_*), or
+ * all that their limits allow. Fractions of an update are kept for later. Collective. */
 cm_status cm_run_learner_due(cm_run_learner *learner, int64_t steps, int64_t before, int64_t episodes,
                              int64_t *due) CM_MUST_USE;
 double cm_run_learner_credit(const cm_run_learner *learner); /* that fraction, for checkpoints */

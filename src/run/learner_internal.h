@@ -1,5 +1,5 @@
-/* What the files of learning share: learner.c (creation, how much is due) and learner_updates.c (batches and updates).
- */
+/* What the files of learning share: learner.c (creation), learner_due.c (when and how much) and learner_updates.c
+ * (batches and updates). */
 #ifndef CM_RUN_LEARNER_INTERNAL_H
 #define CM_RUN_LEARNER_INTERNAL_H
 
@@ -21,6 +21,7 @@ struct cm_run_learner {
     cm_batch_handle begun[CM_TRAINER_BEGUN]; /* what is being learnt from, the oldest first */
     int begun_count;
     double credit; /* updates due, below 1 */
+    bool warned;   /* that the memory is full and too small for the first update */
 };
 
 /* A batch that has just been drawn (of the learner `context`), by who draws: to the trainer's slot. */
