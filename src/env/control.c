@@ -9,7 +9,7 @@ cm_status cm_control_bounds(cm_env_params *params, double low, double high) {
     if (isnan(params->low)) params->low = low;
     if (isnan(params->high)) params->high = high;
     if (params->low <= params->high) return CM_OK;
-    return cm_fail(CM_ERR_INPUT, "low (%g) must not exceed high (%g)", params->low, params->high);
+    return cm_fail(CM_ERR_INPUT, "reset_low (%g) must not exceed reset_high (%g)", params->low, params->high);
 }
 
 void cm_canvas_clear(cm_canvas *canvas, int rows, int columns) {

@@ -55,7 +55,7 @@ cm_status cm_network_config_check(const cm_network_config *c) {
         return cm_fail(CM_ERR_INPUT, "network family resnet always has norm \"batch\"");
     }
     if (c->family == CM_FAMILY_MLP && c->encoding == CM_ENCODE_BOARD) {
-        return cm_fail(CM_ERR_INPUT, "action encoding \"board\" is for family resnet; mlp takes onehot or scaled");
+        return cm_fail(CM_ERR_INPUT, "action_encoding \"board\" is for family resnet; mlp takes onehot or scaled");
     }
     if (c->model == CM_NETWORK_PREDICTION && c->consistency) {
         return cm_fail(CM_ERR_INPUT, "consistency heads need dynamics, and this network has only a prediction");

@@ -96,11 +96,10 @@ static void apply_policy(cm_config *config, cm_configuration *c) {
 
 /* --- checks between keys --- */
 
-static cm_status check_support(const cm_config *config, const char *size_key, const char *max_key, int size, double min,
-                               double max) {
+static cm_status check_support(const cm_config *config, const char *size_key, const char *min_key, const char *max_key,
+                               int size, double min, double max) {
     if (size == 1 || max > min) return CM_OK;
-    return cm_config_fail(config, max_key, "must be above the support's minimum %g with %s %d, got %g", min, size_key,
-                          size, max);
+    return cm_config_fail(config, max_key, "must be above %s %g with %s %d, got %g", min_key, min, size_key, size, max);
 }
 
 static cm_status check_network(const cm_config *config, const cm_network_options *network) {
@@ -109,10 +108,10 @@ static cm_status check_network(const cm_config *config, const cm_network_options
                               "the presets are networks of family mlp; set preset to none, or family to mlp");
     if (network->family != CM_FAMILY_MLP && network->conv_channels == 0 && network->family == CM_FAMILY_RESNET)
         return cm_config_fail(config, "conv_channels", "family resnet needs at least 1");
-    CM_TRY(check_support(config, "value_support_size", "value_support_max", network->value_support_size,
-                         network->value_support_min, network->value_support_max));
-    return check_support(config, "reward_support_size", "reward_support_max", network->reward_support_size,
-                         network->reward_support_min, network->reward_support_max);
+    CM_TRY(check_support(config, "value_support_size", "value_support_min", "value_support_max",
+                         network->value_support_size, network->value_support_min, network->value_support_max));
+    return check_support(config, "reward_support_size", "reward_support_min", "reward_support_max",
+                         network->reward_support_size, network->reward_support_min, network->reward_support_max);
 }
 
 static cm_status check_training(const cm_config *config, const cm_configuration *c) {

@@ -24,8 +24,10 @@ uint64_t cm_run_evaluation_seed(int64_t seed, int64_t number, int episodes) {
 
 /* ---- life ---- */
 
+static const char opponent_key[] = "Evaluation.evaluation_opponent";
+
 static cm_status parse_opponent(const cm_run *run, cm_opponent *out) {
-    const char *key = "Evaluation.evaluation_opponent", *text = cm_run_options_of(run)->run.evaluation_opponent;
+    const char *key = opponent_key, *text = cm_run_options_of(run)->run.evaluation_opponent;
     const cm_env_spec *game = &run->session->env.spec;
     cm_status status = cm_opponent_parse(text, out);
     if (status != CM_OK) return cm_fail_in(status, "%s", key);
@@ -57,6 +59,7 @@ static cm_status open_evaluator(cm_run *run, int episodes, cm_evaluator **out) {
                                         .stop = run->stop,
                                         .peers = &peers};
     cm_status status = cm_evaluator_create(&config, out);
+    if (status == CM_ERR_ABSENT) return cm_fail_in(status, opponent_key); /* the perfect one has no solver */
     return status == CM_OK ? CM_OK : cm_fail_in(status, "evaluation");
 }
 

@@ -356,6 +356,8 @@ START_TEST(opponent_that_cannot_be_is_refused_in_one_line) {
     expect_refused("train --set env_name=connect4 --set evaluation_opponent=somebody",
                    "\"somebody\" is none of random, mcts:N and perfect");
     expect_refused("train --set evaluation_opponent=mcts:5", "CartPole-v1 is no game of two players");
+    cm_program_run(cm_test_folder, "train --run none --set env_name=hex5 --set evaluation_opponent=perfect", &result);
+    cm_program_expect_error(&result, 1, "Evaluation.evaluation_opponent: hex5: has no exact solver");
 }
 END_TEST
 
@@ -413,6 +415,19 @@ START_TEST(best_evaluated_weights_are_what_a_run_ends_with) {
 }
 END_TEST
 
+/* As after a kill between the two. */
+START_TEST(best_checkpoint_that_was_not_yet_pointed_at_is_known_from_itself) {
+    char link[160], target[64] = "";
+    expect_ok("train --quiet --run pointed --set keep_checkpoints=9" SMALL);
+    snprintf(link, sizeof link, "%s/pointed/best", cm_test_folder);
+    ck_assert_int_eq(unlink(link), 0);
+    ck_assert_int_eq(symlink("checkpoints/00000064", link), 0);
+    expect_ok("train --quiet --resume pointed --checkpoint 0 --env-steps 512");
+    ck_assert_int_gt(readlink(link, target, sizeof target - 1), 0);
+    ck_assert_str_eq(target, "checkpoints/00000000");
+}
+END_TEST
+
 START_TEST(limits_are_totals_of_the_run) {
     char text[8192];
     expect_ok("train --quiet --run longer" SMALL);
@@ -452,8 +467,13 @@ START_TEST(refusals_name_what_to_do) {
     expect_exit("train --quiet --resume ref --checkpoint 3", 2, "has no checkpoint 3");
     expect_exit("eval --run ref --checkpoint first", 2, "must be a number, best or latest, got \"first\"");
     expect_exit("train --quiet --resume ref --run x", 2, "--run belongs to new ones");
-    expect_exit("train --quiet --run z --set memory_bytes=1000", 1, "cannot hold");
+    expect_exit("train --quiet --run z --set memory_bytes=1000", 1,
+                "Memory.memory_bytes: replay: 1000 bytes cannot hold");
     expect_exit("train --quiet --run z --set memory_bytes=1000", 1, "cannot hold"); /* no folder was left */
+    expect_exit("train --quiet --run z --set reset_low=3", 2,
+                "CartPole-v1: reset_low (3) must not exceed reset_high (0.05)");
+    expect_exit("train --quiet --run z --set action_encoding=board", 2,
+                "action_encoding \"board\" is for family resnet");
     expect_exit("train --quiet --run y --init-from ref --set hidden_dim=48", 2, "this network has");
 }
 END_TEST
@@ -601,6 +621,36 @@ START_TEST(run_without_an_update_says_that_nothing_was_learnt) {
 }
 END_TEST
 
+/* The last td_steps of the 32 games under way cannot be drawn yet: 1,000 steps that can are never there. */
+START_TEST(memory_that_is_full_is_learnt_from_whatever_the_first_update_waits_for) {
+    static const struct {
+        const char *settings, *warning;
+    } cases[] = {
+        {"memory_steps=1000 --set min_memory_steps=1000", NULL},
+        {"memory_capacity=5 --set min_memory_steps=1000",
+         "fewer than the first update waits for, and learning begins: raise memory_capacity or lower min_memory_steps"},
+        {"memory_steps=100 --set min_memory_size=90", "raise memory_steps or lower min_memory_size"},
+        {"memory_bytes=1000000 --set min_memory_size=900", "raise memory_bytes or lower min_memory_size"},
+    };
+    char line[512], text[8192];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(line, sizeof line,
+                 "train --quiet --run full-%zu --env-steps 2048 --set hidden_dim=8 --set evaluation_interval=0 "
+                 "--set final_evaluation_episodes=0 --set %s",
+                 i, cases[i].settings);
+        expect_ok(line);
+        if (cases[i].warning) {
+            ck_assert_msg(strstr(result.err, cases[i].warning) != NULL, "%s: %s", cases[i].settings, result.err);
+        } else {
+            ck_assert_str_eq(result.err, "");
+        }
+        snprintf(line, sizeof line, "full-%zu/result.json", i);
+        cm_program_file(cm_test_folder, line, text, sizeof text);
+        ck_assert_msg(strstr(text, "\"updates\": 0,") == NULL, "%s: %s", cases[i].settings, text);
+    }
+}
+END_TEST
+
 START_TEST(evaluation_has_the_statistics_of_its_returns) {
     double returns[5], sum = 0, squares = 0;
     expect_ok("eval --run ref --episodes 5 --seed 11 --json");
@@ -737,6 +787,7 @@ int main(void) {
     tcase_add_test(tests, run_that_goes_on_is_unfinished_again);
     tcase_add_test(tests, reached_goal_is_confirmed_and_ends_the_run_until_more_steps_are_asked_for);
     tcase_add_test(tests, best_evaluated_weights_are_what_a_run_ends_with);
+    tcase_add_test(tests, best_checkpoint_that_was_not_yet_pointed_at_is_known_from_itself);
     tcase_add_test(tests, limits_are_totals_of_the_run);
     tcase_add_test(tests, metrics_of_a_resumed_run_have_no_line_twice);
     tcase_add_test(tests, refusals_name_what_to_do);
@@ -749,6 +800,7 @@ int main(void) {
     tcase_add_test(tests, run_whose_checkpoints_are_gone_does_not_begin_anew);
     tcase_add_test(tests, fixed_key_that_was_changed_by_hand_is_found_out);
     tcase_add_test(tests, run_without_an_update_says_that_nothing_was_learnt);
+    tcase_add_test(tests, memory_that_is_full_is_learnt_from_whatever_the_first_update_waits_for);
     tcase_add_test(tests, evaluation_has_the_statistics_of_its_returns);
     tcase_add_test(tests, episode_i_starts_from_seed_plus_i);
     tcase_add_test(tests, inspect_tells_hash_updates_and_steps);
