@@ -29,11 +29,13 @@ static bool acting_done(const cm_run *run) {
            (o->num_episodes > 0 && counts.episodes >= o->num_episodes);
 }
 
-static bool run_done(const cm_run *run, cm_run_end *end) {
+static bool is_at_goal(const cm_run *run) {
+    return cm_run_options_of(run)->run.stop_at_goal && run->state.goal_reached;
+}
+
+static bool run_done(const cm_run *run) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
-    *end = CM_RUN_GOAL;
-    if (o->stop_at_goal && run->state.goal_reached) return true;
-    *end = CM_RUN_LIMIT;
+    if (is_at_goal(run)) return true;
     if (o->updates > 0 && cm_trainer_updates(cm_run_trainer(run)) >= o->updates) return true;
     if (run->time_over) return true;
     return acting_done(run) && run->state.fresh_steps == 0;
@@ -233,11 +235,12 @@ static cm_status stop_here(cm_run *run, cm_run_result *out) {
     return CM_OK;
 }
 
-/* What a finished run ends with. Errors: CM_ERR_INTERRUPTED if an evaluation was asked to stop. */
-static cm_status finish(cm_run *run, cm_run_end end, cm_run_result *out) {
+/* What a finished run ends with; its last evaluation may be the one that reaches the goal. Errors: CM_ERR_INTERRUPTED
+ * if an evaluation was asked to stop. */
+static cm_status finish(cm_run *run, cm_run_result *out) {
     cm_run_say_time_over(run);
     CM_TRY(cm_run_evaluate_last(run));
-    CM_TRY(fill_result(run, end, out));
+    CM_TRY(fill_result(run, is_at_goal(run) ? CM_RUN_GOAL : CM_RUN_LIMIT, out));
     CM_TRY(save(run));
     CM_TRY(cm_run_evaluate_final(run, out));
     if (cm_run_leads(run)) CM_TRY(cm_run_write_result(run, out));
@@ -247,28 +250,27 @@ static cm_status finish(cm_run *run, cm_run_end end, cm_run_result *out) {
 }
 
 /* Iterations until the run has finished. Errors: CM_ERR_INTERRUPTED if it was asked to stop. */
-static cm_status go_on(cm_run *run, cm_run_end *end) {
+static cm_status go_on(cm_run *run) {
     bool is_asked;
     if (run->state.is_pending) CM_TRY(follow_up(run));
     CM_TRY(cm_run_ask_time(run, &run->time_over));
-    while (!run_done(run, end)) {
+    while (!run_done(run)) {
         CM_TRY(iterate(run));
         CM_TRY(cm_run_ask_time(run, &run->time_over));
         CM_TRY(cm_run_ask_stop(run, &is_asked));
-        if (is_asked && !run_done(run, end)) return cm_fail(CM_ERR_INTERRUPTED, "asked to stop");
+        if (is_asked && !run_done(run)) return cm_fail(CM_ERR_INTERRUPTED, "asked to stop");
     }
     return CM_OK;
 }
 
 cm_status cm_run_train(cm_run *run, cm_run_result *out) {
-    cm_run_end end;
-    if (run->state.iteration > 0 && run_done(run, &end)) {
+    if (run->state.iteration > 0 && run_done(run)) {
         bool found = false;
         CM_TRY(cm_run_read_result(run, out, &found));
         if (found) return CM_OK;
     }
     if (cm_run_leads(run)) CM_TRY(cm_run_drop_result(run));
-    cm_status status = go_on(run, &end);
-    if (status == CM_OK) status = finish(run, end, out);
+    cm_status status = go_on(run);
+    if (status == CM_OK) status = finish(run, out);
     return status == CM_ERR_INTERRUPTED ? stop_here(run, out) : status;
 }

@@ -392,6 +392,12 @@ START_TEST(reached_goal_is_confirmed_and_ends_the_run_until_more_steps_are_asked
 }
 END_TEST
 
+START_TEST(goal_that_the_last_evaluation_reaches_is_what_a_run_ends_with) {
+    expect_ok("train --run atlast" SMALL " --set evaluation_interval=5000 --set stop_at_goal=true --set goal_return=5");
+    ck_assert_ptr_nonnull(strstr(result.out, "goal reached after 1024 steps"));
+}
+END_TEST
+
 /* The report is about the checkpoint that `best` points to, and so is eval without --checkpoint. */
 START_TEST(best_evaluated_weights_are_what_a_run_ends_with) {
     char text[8192], call[128];
@@ -786,6 +792,7 @@ int main(void) {
     tcase_add_test(tests, opponent_that_cannot_be_is_refused_in_one_line);
     tcase_add_test(tests, run_that_goes_on_is_unfinished_again);
     tcase_add_test(tests, reached_goal_is_confirmed_and_ends_the_run_until_more_steps_are_asked_for);
+    tcase_add_test(tests, goal_that_the_last_evaluation_reaches_is_what_a_run_ends_with);
     tcase_add_test(tests, best_evaluated_weights_are_what_a_run_ends_with);
     tcase_add_test(tests, best_checkpoint_that_was_not_yet_pointed_at_is_known_from_itself);
     tcase_add_test(tests, limits_are_totals_of_the_run);
