@@ -106,7 +106,7 @@ static cm_status check_network(const cm_config *config, const cm_network_options
     if (network->preset != CM_PRESET_NONE && network->family != CM_FAMILY_MLP)
         return cm_config_fail(config, "preset",
                               "the presets are networks of family mlp; set preset to none, or family to mlp");
-    if (network->family != CM_FAMILY_MLP && network->conv_channels == 0 && network->family == CM_FAMILY_RESNET)
+    if (network->family == CM_FAMILY_RESNET && network->conv_channels == 0)
         return cm_config_fail(config, "conv_channels", "family resnet needs at least 1");
     CM_TRY(check_support(config, "value_support_size", "value_support_min", "value_support_max",
                          network->value_support_size, network->value_support_min, network->value_support_max));

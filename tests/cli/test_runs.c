@@ -478,6 +478,8 @@ START_TEST(refusals_name_what_to_do) {
     expect_exit("train --quiet --run z --set memory_bytes=1000", 1, "cannot hold"); /* no folder was left */
     expect_exit("train --quiet --run z --set reset_low=3", 2,
                 "CartPole-v1: reset_low (3) must not exceed reset_high (0.05)");
+    expect_exit("train --quiet --run z --set env_name=catch --set family=cumind --set conv_channels=0", 2,
+                "Network architecture: conv_channels is 0: family cumind needs at least 1");
     expect_exit("train --quiet --run z --set action_encoding=board", 2,
                 "action_encoding \"board\" is for family resnet");
     expect_exit("train --quiet --run y --init-from ref --set hidden_dim=48", 2, "this network has");
