@@ -70,6 +70,10 @@ TIMES ?= 20
 soak-ranks: all ## kills a random rank at a random moment, goes on with another number of ranks and checks what is left
 	@python3 scripts/soak_ranks $(BUILD)/cumind $(TIMES) $(SEED)
 
+#: FIRST=1              which of the configurations of SEED `make soak-configurations` begins with; COUNT=30 of them
+soak-configurations: all ## trains short runs with random legal configurations, kills them, goes on with them and judges each
+	@python3 scripts/soak_configurations $(BUILD)/cumind $(COUNT) '$(SEED)' $(FIRST)
+
 test-network: all ## two ranks on two hosts (network namespaces) whose cable is pulled; says so where the system has none
 	@scripts/test_network $(BUILD)/cumind
 
@@ -116,4 +120,4 @@ mutants-kernels: $(BUILD)/tests/backend/test_cuda_ops $(BUILD)/tests/backend/tes
 	@CC='$(CC)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' OBJECTS='$(call KERNEL_TEST_OBJ,ops)' \
 	    ROW_OBJECTS='$(call KERNEL_TEST_OBJ,row_pass)' STRETCH_OBJECTS='$(call KERNEL_TEST_OBJ,stretches)' SEARCH_OBJECTS='$(SEARCH_TEST_OBJ)' \
 	    scripts/mutants_kernels.sh '$(MATCH)'
-.PHONY: games-soak check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume soak-ranks test-network test-slurm peers reference peer-tree mutants mutants-kernels
+.PHONY: games-soak check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume soak-ranks soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels
