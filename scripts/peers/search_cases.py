@@ -17,6 +17,7 @@ from mctx._src import policies
 
 POLICIES = ("muzero", "gumbel_muzero", "stochastic_muzero")
 IMPOSSIBLE = -1e9
+LOWEST = np.finfo(np.float32).min  # of a logit: to mctx a very low one like any other
 SHAKES = 3  # runs with changed numbers and keys
 
 
@@ -31,7 +32,7 @@ class Case:
         self.simulations = int(rng.choice([1, 2, 5, 16, 25, 32, 50, 64, most]))
         self.batch = int(rng.choice([1, 2, 3, 8, 9, 17]))
         self.states = int(rng.integers(2, 20))
-        self.max_depth = int(rng.integers(1, 6)) if rng.random() < 0.25 else None
+        self.max_depth = int(rng.choice([1, 2, 3, 5, self.simulations + 1])) if rng.random() < 0.25 else None
         self.options = self.draw_options(rng)
         self.model = self.draw_model(rng)
         self.state = rng.integers(0, self.states, self.batch)
@@ -55,7 +56,7 @@ class Case:
                     "max_num_considered_actions": int(rng.choice([1, 2, 3, 4, 8, 16, 100]))}
         return {"qtransform": transform, "pb_c_init": float(rng.choice([0.5, 1.25, 3])),
                 "pb_c_base": float(rng.choice([20, 500, 19652])), "dirichlet_fraction": float(rng.choice([0, 0.25, 1])),
-                "temperature": float(rng.choice([0, 0, 0.5, 1]))}
+                "temperature": float(rng.choice([0, 0, 0.05, 0.5, 1, 4]))}
 
     def draw_model(self, rng):
         s, a, c = self.states, self.actions, self.chance
@@ -66,6 +67,8 @@ class Case:
         model = {"next_state": rng.integers(0, s, edge), "reward": numbers(edge, scale) * (rng.random(edge) < 0.7),
                  "discount": rng.choice(discounts, edge).astype(np.float32),
                  "prior_logits": numbers((s, a), float(rng.choice([0.5, 2]))), "value": numbers(s, scale)}
+        if rng.random() < 0.3:
+            model["prior_logits"][:, 1:][rng.random((s, a - 1)) < 0.3] = rng.choice([-50, IMPOSSIBLE, LOWEST])
         if c:
             chance = numbers((s, a, c), 1.5)
             chance[..., 1:][rng.random((s, a, c - 1)) < 0.2] = IMPOSSIBLE

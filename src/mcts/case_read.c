@@ -1,4 +1,5 @@
 /* Reading a search case. The messages name file and field. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,6 +173,9 @@ static cm_status read_sizes(const cm_json *root, cm_search_case *searched) {
 
 /* ---------------------------------------------------------------- model and roots */
 
+/* mctx knows no actions that are not there (mcts/model.h): such a logit in a file is only a very low one. */
+static float there(float logit) { return logit > -FLT_MAX ? logit : nextafterf(-FLT_MAX, 0.0f); }
+
 static cm_status read_model(const cm_json *root, cm_search_case *searched) {
     const cm_json *model = NULL, *values = NULL;
     cm_table *table = &searched->table;
@@ -207,6 +211,8 @@ static cm_status read_model(const cm_json *root, cm_search_case *searched) {
         status = read_floats(model, rows[i].key, rows[i].what, rows[i].shape, &numbers);
         *rows[i].out = numbers;
         CM_TRY(status);
+        if (rows[i].out != &table->prior_logits) continue;
+        for (size_t k = 0; k < count_of(&per_action); k++) numbers[k] = there(numbers[k]);
     }
     return CM_OK;
 }

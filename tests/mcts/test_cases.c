@@ -27,7 +27,7 @@ static void check_all(int threads) {
     cm_pool *pool = NULL;
     ck_assert_int_eq(cm_pool_create(threads, &pool), CM_OK);
     int count = list_cases(paths);
-    ck_assert_int_eq(count, 31);
+    ck_assert_int_eq(count, 34);
     for (int i = 0; i < count; i++) {
         cm_search_case *searched = NULL;
         char first[256];

@@ -49,7 +49,7 @@ START_TEST(search_cases_on_a_device_give_the_bits_of_the_host) {
         all++;
     }
     closedir(folder);
-    ck_assert_int_eq(all, 31);
+    ck_assert_int_eq(all, 34);
     ck_assert_uint_eq(cm_far_state.blocks, 0);
 }
 END_TEST
