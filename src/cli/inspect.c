@@ -195,7 +195,11 @@ static cm_status run_inspect(cm_arguments *arguments) {
 }
 
 static const cm_flag flags[] = {
-    CM_FLAGS_CONFIGURATION, CM_FLAG_RUN, CM_FLAG_CHECKPOINT_TO_RESUME, CM_FLAG_JSON, CM_FLAGS_END,
+    CM_FLAGS_CONFIGURATION,
+    CM_FLAG_RUN,
+    {"--checkpoint", "WHICH", "The checkpoint, by its number, best or latest; without it the latest."},
+    CM_FLAG_JSON,
+    CM_FLAGS_END,
 };
 
 const cm_command cm_command_inspect = {

@@ -30,8 +30,6 @@ extern "C" {
         "--checkpoint", "WHICH",                                                                                       \
             "The checkpoint, by its number, best or latest; without it the best evaluated one, or the latest."         \
     }
-#define CM_FLAG_CHECKPOINT_TO_RESUME                                                                                   \
-    { "--checkpoint", "WHICH", "With --resume: the checkpoint, by its number, best or latest; without it the latest." }
 #define CM_FLAG_JSON                                                                                                   \
     { "--json", NULL, "Print JSON." }
 #define CM_FLAGS_END                                                                                                   \

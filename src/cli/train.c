@@ -287,7 +287,7 @@ static const cm_flag flags[] = {
     CM_FLAGS_RANKS,
     {"--run", "DIR", "Folder of the new run; without it one is made below checkpoint_root_dir."},
     {"--resume", "DIR", "Go on with a run."},
-    CM_FLAG_CHECKPOINT_TO_RESUME,
+    {"--checkpoint", "WHICH", "With --resume: the checkpoint, by its number, best or latest; without it the latest."},
     {"--init-from", "DIR", "Start a new run from the weights of an old one."},
     {"--updates", "N", "End after so many updates of the whole run, as in 20k."},
     {"--env-steps", "N", "End after so many environment steps of the whole run, as in 1.5M."},

@@ -61,6 +61,22 @@ START_TEST(help_fits_a_narrow_terminal) {
 }
 END_TEST
 
+/* A flag's sentence speaks of flags that the command has. */
+START_TEST(flags_in_the_help_of_flags_are_the_commands_own) {
+    char line[64], row[64], name[48];
+    snprintf(line, sizeof line, "help %s", commands[_i]);
+    run(line);
+    char *flags = strstr(result.out, "\nFlags:\n"), *end = strstr(result.out, "\nExamples:\n");
+    if (end) *end = '\0';
+    for (const char *at = flags; at && (at = strstr(at, " --")) != NULL;) {
+        at++;
+        snprintf(name, sizeof name, "%.*s", (int)(2 + strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-")), at);
+        snprintf(row, sizeof row, "\n  %s", name);
+        ck_assert_msg(strstr(flags, row) != NULL, "%s: its flags speak of %s", commands[_i], name);
+    }
+}
+END_TEST
+
 START_TEST(every_command_has_help_and_a_man_page) {
     static char other[CM_OUTPUT_BYTES];
     char line[128];
@@ -348,6 +364,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(tests, help_lists_every_command);
     tcase_add_loop_test(tests, every_command_has_help_and_a_man_page, 0, COMMANDS);
+    tcase_add_loop_test(tests, flags_in_the_help_of_flags_are_the_commands_own, 0, COMMANDS);
     tcase_add_loop_test(tests, help_fits_a_narrow_terminal, 0, COMMANDS);
     tcase_add_test(tests, completion_knows_every_command_and_their_flags);
     tcase_add_loop_test(tests, wrong_usage_is_one_line_and_exit_2, 0, (int)(sizeof usages / sizeof *usages));
