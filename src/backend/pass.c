@@ -3,6 +3,7 @@
 
 #include "backend/tape_internal.h"
 #include "core/arena.h"
+#include "core/log.h"
 #include "device/mirror.h"
 
 /* One tensor of one call, to be patched when its block moves. */
@@ -118,6 +119,14 @@ static cm_status build(cm_pass *pass) {
     return cm_alloc(&pass->parts, (size_t)pass->backwards + 1, sizeof *pass->parts, "the parts of a pass");
 }
 
+static void say(const cm_pass *pass) {
+    char shape[64];
+    if (pass->forwards == 0) return;
+    cm_tensor_describe(&pass->forward[0].t[0], shape);
+    cm_log(CM_INFO, "pass on %s: %d operations forward and %d backward, the first is %s to %s",
+           pass->stream->backend->kind->name, pass->forwards, pass->backwards, cm_op_name(pass->forward[0].op), shape);
+}
+
 cm_status cm_pass_create(const cm_tape *tape, cm_stream *stream, void *const base[CM_MEM_COUNT], cm_pass **out) {
     *out = NULL;
     if (!tape->finished) return cm_fail(CM_ERR_STATE, "a tape must be finished before it is played");
@@ -131,6 +140,7 @@ cm_status cm_pass_create(const cm_tape *tape, cm_stream *stream, void *const bas
         cm_pass_destroy(pass);
         return status;
     }
+    if (cm_log_plans()) say(pass);
     *out = pass;
     return CM_OK;
 }

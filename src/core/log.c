@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,4 +104,9 @@ void cm_log_set_hook(cm_log_hook hook, void *context) {
     pthread_mutex_lock(&sink.lock);
     sink.hook = hook, sink.hook_context = context;
     pthread_mutex_unlock(&sink.lock);
+}
+
+bool cm_log_plans(void) {
+    const char *value = getenv("CUMIND_LOG_PLANS");
+    return value && strcmp(value, "1") == 0;
 }

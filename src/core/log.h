@@ -26,6 +26,10 @@ void cm_log_close(void); /* allowed when none is open */
 typedef bool (*cm_log_hook)(void *context, cm_log_level level, const char *line);
 void cm_log_set_hook(cm_log_hook hook, void *context);
 
+/* CUMIND_LOG_PLANS=1 in the environment, a debugging aid: whoever builds a pass, captures a graph or chooses an
+ * algorithm says so in a line, so that one that is built again is seen. */
+bool cm_log_plans(void);
+
 #ifdef __cplusplus
 }
 #endif

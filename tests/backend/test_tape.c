@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend/tape_internal.h"
+#include "core/log.h"
 #include "core/rng.h"
 #include "support/main.h"
 
@@ -656,6 +657,26 @@ START_TEST(what_cannot_be_recorded_is_named) {
 }
 END_TEST
 
+static char logged[256];
+
+static bool keep_line(void *context, cm_log_level level, const char *line) {
+    (void)context, (void)level;
+    snprintf(logged, sizeof logged, "%s", line);
+    return true;
+}
+
+START_TEST(a_pass_that_is_built_is_logged_if_that_is_asked_for) {
+    cm_log_set_hook(keep_line, NULL);
+    setenv("CUMIND_LOG_PLANS", "0", 1);
+    destroy(make(record_relu, false));
+    ck_assert_str_eq(logged, "");
+    setenv("CUMIND_LOG_PLANS", "1", 1);
+    destroy(make(record_relu, false));
+    ck_assert_str_eq(logged, "pass on ref: 6 operations forward and 0 backward, the first is dense to float32 [3, 6]");
+    cm_log_set_hook(NULL, NULL);
+}
+END_TEST
+
 START_TEST(an_unfinished_tape_is_not_played) {
     cm_tape *tape;
     cm_pass *pass;
@@ -691,6 +712,7 @@ int main(void) {
     tcase_add_test(tests, states_go_from_slot_to_slot_of_the_pool);
     tcase_add_test(tests, batch_norm_calls_are_listed_in_order);
     tcase_add_test(tests, what_cannot_be_recorded_is_named);
+    tcase_add_test(tests, a_pass_that_is_built_is_logged_if_that_is_asked_for);
     tcase_add_test(tests, an_unfinished_tape_is_not_played);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);

@@ -158,11 +158,6 @@ static const cm_device functions = {.name = "cuda",
 
 /* ---- opening ---- */
 
-static bool plans_are_logged(void) {
-    const char *value = getenv("CUMIND_LOG_PLANS");
-    return value && strcmp(value, "1") == 0;
-}
-
 static cm_status init_lock(pthread_mutex_t *lock) {
     pthread_mutexattr_t attributes;
     if (pthread_mutexattr_init(&attributes) != 0) return cm_fail(CM_ERR_MEMORY, "a GPU: no memory for a lock");
@@ -195,7 +190,7 @@ cm_status cm_cuda_open(const cm_cuda_driver *driver, int ordinal, const cm_cuda_
     device->driver = driver;
     device->properties = properties;
     device->ordinal = ordinal;
-    device->log_plans = plans_are_logged();
+    device->log_plans = cm_log_plans();
     cm_status status = init_lock(&device->quiet);
     if (status != CM_OK) {
         free(device);
