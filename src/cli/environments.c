@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "cli/output.h"
+#include "cli/view.h"
 #include "env/env.h"
 
 static void format_shape(const cm_env_spec *spec, char *out, size_t size) {
@@ -13,7 +14,12 @@ static void format_shape(const cm_env_spec *spec, char *out, size_t size) {
     }
 }
 
-static void show(const cm_env *env) {
+enum { TABLE = 62, ABOUT = 57 }; /* columns in front of what a task is about, and of the longest such text */
+
+static bool is_narrow(const cm_view *view) { return view->tty && view->columns < TABLE + ABOUT; }
+
+/* One line, or on a narrow terminal two. */
+static void show(const cm_env *env, const cm_view *view) {
     const cm_env_spec *spec = &env->spec;
     char shape[48], goal[16] = "-", sizes[48] = "";
     format_shape(spec, shape, sizeof shape);
@@ -21,8 +27,8 @@ static void show(const cm_env *env) {
     if (env->def->max_size > 0) {
         snprintf(sizes, sizeof sizes, "; n: %d to %d", env->def->min_size, env->def->max_size);
     }
-    printf("%-24s %7d %7d %11s %6s  %s%s\n", spec->name, spec->players, spec->actions, shape, goal, env->def->about,
-           sizes);
+    printf("%-24s %7d %7d %11s %6s%s%s%s\n", spec->name, spec->players, spec->actions, shape, goal,
+           is_narrow(view) ? "\n    " : "  ", env->def->about, sizes);
 }
 
 static void put_json(const cm_env *env, cm_json_writer *json) {
@@ -45,7 +51,7 @@ static void put_json(const cm_env *env, cm_json_writer *json) {
 }
 
 /* Every row of the registry in its default size; `json` NULL: a table. */
-static cm_status list(cm_json_writer *json) {
+static cm_status list(cm_json_writer *json, const cm_view *view) {
     int count;
     const cm_env_def *const *rows = cm_env_registry(&count);
     for (int i = 0; i < count; i++) {
@@ -54,21 +60,23 @@ static cm_status list(cm_json_writer *json) {
         if (json) {
             put_json(&env, json);
         } else {
-            show(&env);
+            show(&env, view);
         }
     }
     return CM_OK;
 }
 
 static cm_status run_environments(cm_arguments *arguments) {
+    const cm_view view = cm_view_of_stdout(arguments);
     if (!cm_argument_given(arguments, "--json")) {
-        printf("%-24s %7s %7s %11s %6s  %s\n", "env_name", "players", "actions", "observation", "goal", "about");
-        return list(NULL);
+        printf("%-24s %7s %7s %11s %6s%s\n", "env_name", "players", "actions", "observation", "goal",
+               is_narrow(&view) ? "" : "  about");
+        return list(NULL, &view);
     }
     cm_json_writer *json;
     CM_TRY(cm_json_writer_create(2, &json));
     cm_json_begin_array(json, NULL);
-    cm_status status = list(json);
+    cm_status status = list(json, &view);
     cm_json_end_array(json);
     if (status == CM_OK) status = cm_cli_print(json);
     cm_json_writer_destroy(json);

@@ -203,6 +203,13 @@ START_TEST(every_environment_is_listed_by_a_name_that_opens_it) {
 }
 END_TEST
 
+START_TEST(environments_fit_a_narrow_terminal) {
+    cm_program_run_terminal(cm_test_folder, "environments", 80, "", &result);
+    ck_assert_ptr_nonnull(strstr(result.out, "11x11x4      -\r\n    Connect two opposite sides"));
+    for (char *row = strtok(result.out, "\r\n"); row; row = strtok(NULL, "\r\n")) ck_assert_int_lt(strlen(row), 80);
+}
+END_TEST
+
 START_TEST(no_arguments_print_help_and_exit_2) {
     run("");
     ck_assert_int_eq(result.status, 2);
@@ -369,6 +376,7 @@ int main(void) {
     tcase_add_test(tests, completion_knows_every_command_and_their_flags);
     tcase_add_loop_test(tests, wrong_usage_is_one_line_and_exit_2, 0, (int)(sizeof usages / sizeof *usages));
     tcase_add_test(tests, every_environment_is_listed_by_a_name_that_opens_it);
+    tcase_add_test(tests, environments_fit_a_narrow_terminal);
     tcase_add_test(tests, no_arguments_print_help_and_exit_2);
     tcase_add_test(tests, broken_configuration_names_file_and_line);
     tcase_add_test(tests, configuration_here_is_used_without_being_named);
