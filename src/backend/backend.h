@@ -113,15 +113,16 @@ typedef cm_status (*cm_op_run)(cm_stream *stream, const cm_call *call);
  * is the device's name for the stream, a cudaStream_t. */
 typedef cm_status (*cm_stream_work)(void *context, void *queue);
 
-/* Prepared calls that always run together, in their order. What they leave in work[bytes] is for each other alone. They
- * are what they were when they were fused, unless `version` is another one: then addresses differ. */
-typedef struct cm_fusible {
+/* Prepared calls that always run together, in their order. What they leave in work[work_bytes] is for each other alone;
+ * NULL: others look at all of it. They are what they were the last time, unless `version` is another one: then
+ * addresses differ. */
+typedef struct cm_call_list {
     const cm_call *calls;
     int count;
     const void *work;
     size_t work_bytes;
     uint64_t version;
-} cm_fusible;
+} cm_call_list;
 
 /* What was replayed so far: recordings, and the launches in them. */
 typedef struct cm_replays {
@@ -164,16 +165,16 @@ typedef struct cm_backend_class {
     cm_status (*follow)(cm_stream *stream, void *state);
     cm_status (*await)(void *state);
     void (*unmark)(void *state);
-    /* Runs prepared calls in their order, those that have a lane beside the others, the same ones again and again, so
-     * that they may be recorded; what the stream is given next comes behind all of them. *recording, NULL at first, is
-     * the class's and goes with `forget`; calls are what they were the last time unless `version` is another one, and
-     * then only their addresses differ. NULL: they are run one by one. */
-    cm_status (*play)(cm_stream *stream, const cm_call *calls, int count, uint64_t version, void **recording);
+    /* Runs the calls in their order, those that have a lane beside the others, the same ones again and again, so that
+     * they may be recorded; what the stream is given next comes behind all of them. *recording, NULL at first, is the
+     * class's and goes with `forget`. Others look at all that the calls leave: their `work` is NULL. NULL: they are run
+     * one by one. */
+    cm_status (*play)(cm_stream *stream, const cm_call_list *calls, void **recording);
     void (*forget)(void *recording);
-    /* Makes one launch of such calls: *fused is the class's, goes with `unfuse`, and does by `run_fused` what they do.
-     * It stays NULL where that cannot be done or would take longer. NULL: it never can. */
-    cm_status (*fuse)(cm_stream *stream, const cm_fusible *calls, void **fused);
-    cm_status (*run_fused)(cm_stream *stream, const cm_fusible *calls, void *fused);
+    /* Makes one launch of calls without lanes: *fused is the class's, goes with `unfuse`, and does by `run_fused` what
+     * they do. It stays NULL where that cannot be done or would take longer. NULL: it never can. */
+    cm_status (*fuse)(cm_stream *stream, const cm_call_list *calls, void **fused);
+    cm_status (*run_fused)(cm_stream *stream, const cm_call_list *calls, void *fused);
     void (*unfuse)(void *fused);
     /* Runs `work`, whose launches are the same every time, so that they may be recorded: it is not called where they
      * are replayed. *recording as in `play`; `name` is for the log. */

@@ -9,6 +9,12 @@
  * C, from there to the next state. An encoder reads off two observations which code it was that came between them,
  * unless the environment tells.
  *
+ *   family.h, family_*.c           what representation, dynamics and prediction are made of, a file per family
+ *   layers.h, encoder.h            layers on a tape, that define their parameters; the encoder of chance
+ *   network_config.c, options.h    what a configuration means, and whether it fits together
+ *   initialise.c                   the first weights
+ *   inference.h, predictor.h       recorded passes for acting: of a learnt model, of exact rules
+ *
  * Letters: B rows, A actions, D hidden width, S support, H W C planes; C is also the number of codes.
  */
 #ifndef CM_NETWORK_NETWORK_H

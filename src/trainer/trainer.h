@@ -9,6 +9,9 @@
  * The trainer owns the parameters, state (running statistics), moments, gradients, the moving average and the target
  * network. While cm_trainer_update runs nobody else may read them.
  *
+ * unroll.h records a chunk's pass, optimizer.h makes the step, internal.h lists the files in between; case.h runs
+ * reference cases.
+ *
  * Letters: B batch, K unroll, A actions, O observation size, n parameters.
  */
 #ifndef CM_TRAINER_TRAINER_H

@@ -45,15 +45,15 @@ END_TEST
 static int beside; /* calls that had a lane */
 
 /* Those that have one run last, and the last of a lane first: as late as they may, and in no order with each other. */
-static cm_status play_lanes_last(cm_stream *stream, const cm_call *calls, int count, uint64_t version, void **kept) {
-    (void)version, (void)kept;
-    for (int i = 0; i < count; i++)
-        if (calls[i].lane == 0) CM_TRY(cm_call_run(stream, &calls[i]));
-    for (int i = count - 1; i >= 0; i--) {
-        if (calls[i].lane == 0) continue;
-        ck_assert_int_le(calls[i].lane, CM_CALL_LANES);
+static cm_status play_lanes_last(cm_stream *stream, const cm_call_list *pass, void **kept) {
+    (void)kept;
+    for (int i = 0; i < pass->count; i++)
+        if (pass->calls[i].lane == 0) CM_TRY(cm_call_run(stream, &pass->calls[i]));
+    for (int i = pass->count - 1; i >= 0; i--) {
+        if (pass->calls[i].lane == 0) continue;
+        ck_assert_int_le(pass->calls[i].lane, CM_CALL_LANES);
         beside++;
-        CM_TRY(cm_call_run(stream, &calls[i]));
+        CM_TRY(cm_call_run(stream, &pass->calls[i]));
     }
     return CM_OK;
 }

@@ -29,13 +29,12 @@ static cm_status run_one(cm_stream *stream, const cm_call *call, void *context) 
     return cm_call_run(stream, call);
 }
 
-static cm_status play(cm_stream *stream, const cm_call *calls, int count, uint64_t version, void **recording) {
-    const cm_stretch_calls pass = {calls, count, version};
+static cm_status play(cm_stream *stream, const cm_call_list *pass, void **recording) {
     cm_stretches *all = *recording;
-    if (!all) CM_TRY(cm_stretches_create(stream, &pass, &all));
+    if (!all) CM_TRY(cm_stretches_create(stream, pass, &all));
     *recording = all;
     played += cm_stretches_count(all);
-    return cm_stretches_run(all, stream, &pass, run_one, NULL);
+    return cm_stretches_run(all, stream, pass, run_one, NULL);
 }
 
 static void forget(void *recording) { cm_stretches_free(recording); }
@@ -119,7 +118,7 @@ static cm_call *bend(cm_tensor y, cm_tensor x) {
 }
 
 static int stretches_found(void) {
-    const cm_stretch_calls pass = {calls, count, 1};
+    const cm_call_list pass = {.calls = calls, .count = count, .version = 1};
     cm_stretches *all;
     for (int i = 0; i < count; i++)
         ck_assert_msg(cm_call_prepare(stream, &calls[i]) == CM_OK, "%s", cm_error_message());
@@ -186,7 +185,7 @@ static cm_status keep_order(cm_stream *on, const cm_call *call, void *context) {
 }
 
 START_TEST(calls_with_lanes_come_behind_their_stretch) {
-    const cm_stretch_calls pass = {calls, 5, 1};
+    const cm_call_list pass = {.calls = calls, .count = 5, .version = 1};
     int order[CALLS + 1] = {0};
     cm_stretches *all;
     bend(whole(1), whole(0));
@@ -214,7 +213,7 @@ END_TEST
 
 /* What a step leaves in the block's memory is old where a later one has written over it. */
 START_TEST(columns_that_are_written_again_are_read_again) {
-    const cm_stretch_calls pass = {calls, 3, 1};
+    const cm_call_list pass = {.calls = calls, .count = 3, .version = 1};
     cm_stretches *all;
     bend(whole(1), whole(0));
     bend(part(1, ROWS, 2, 3), part(4, ROWS, 2, 3));
@@ -260,7 +259,7 @@ static void record_gradients(void) {
 }
 
 START_TEST(gradients_are_added_to) {
-    const cm_stretch_calls pass = {calls, 4, 1};
+    const cm_call_list pass = {.calls = calls, .count = 4, .version = 1};
     static float before[16][ROWS * WIDTH], apart[16][ROWS * WIDTH];
     cm_stretches *all;
     record_gradients();

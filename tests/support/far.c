@@ -313,21 +313,24 @@ static cm_replays replays(const cm_backend *backend) {
     return replayed;
 }
 
-static cm_status play(cm_stream *stream, const cm_call *calls, int count, uint64_t version, void **kept) {
+static cm_status play(cm_stream *stream, const cm_call_list *pass, void **kept) {
     recording *r = *kept;
+    const int count = pass->count;
+    const size_t bytes = (size_t)count * sizeof *pass->calls;
     if (!r) {
         *kept = r = calloc(1, sizeof *r);
         __atomic_fetch_add(&cm_far_state.recordings, 1, __ATOMIC_RELAXED);
         r->count = count;
-        r->calls = calloc((size_t)count + 1, sizeof *calls);
+        r->calls = calloc((size_t)count + 1, sizeof *r->calls);
     }
     if (count != r->count) return cm_fail(CM_ERR_STATE, "a pass of %d calls has %d now", r->count, count);
-    bool same = r->version == version && memcmp(r->calls, calls, (size_t)count * sizeof *calls) == 0;
-    if (r->calls[0].t[0].data && r->version == version && !same) return cm_fail(CM_ERR_STATE, "calls have changed");
+    bool same = r->version == pass->version && memcmp(r->calls, pass->calls, bytes) == 0;
+    if (r->calls[0].t[0].data && r->version == pass->version && !same)
+        return cm_fail(CM_ERR_STATE, "calls have changed");
     note('p');
     __atomic_fetch_add(same ? &cm_far_state.replays : &cm_far_state.changes, 1, __ATOMIC_RELAXED);
-    r->version = version;
-    memcpy(r->calls, calls, (size_t)count * sizeof *calls);
+    r->version = pass->version;
+    memcpy(r->calls, pass->calls, bytes);
     note_replay((size_t)count);
     for (int i = 0; i < count; i++) CM_TRY(run_in_lane(stream->state, &r->calls[i]));
     return join_lanes(stream->state);

@@ -1,5 +1,11 @@
 /* Inside of the cpu backend: its state, the packed weights that all streams share, the plans of a stream.
  *
+ *   cpu.c, plan.c         the class: opening, streams; plans and who finds them again
+ *   dense.c, pack.c       dense layers on packed weights
+ *   conv.c, winograd.h    convolutions, by oneDNN or by Winograd's algorithm
+ *   kernels.h             the kernels, a file per instruction set (kernels_*.c), each compiled from the same *.inc
+ *   dnnl.h, dnnl_v*.c     what is used of oneDNN, and how its versions differ
+ *
  * A plan is made by prepare for one full key (operation, shapes, strides, attributes, address of the weight) and
  * belongs to its stream. Packed weights belong to the backend, are shared by the plans that need the same layout of the
  * same weight, and go with the last of them. Operations that need neither weight nor choice have no plan.

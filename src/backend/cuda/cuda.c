@@ -196,7 +196,7 @@ static cm_replays replays(const cm_backend *backend) {
 }
 
 /* Calls of a pass as one kernel. */
-static cm_status fuse(cm_stream *stream, const cm_fusible *calls, void **fused) {
+static cm_status fuse(cm_stream *stream, const cm_call_list *calls, void **fused) {
     CM_TRY(cm_row_pass_create(stream, calls, fused));
     if (*fused && cm_cuda_of(stream)->device->log_plans)
         cm_log(CM_INFO, "pass of %d operations, from %s to %s: one kernel", calls->count,
@@ -204,7 +204,7 @@ static cm_status fuse(cm_stream *stream, const cm_fusible *calls, void **fused) 
     return CM_OK;
 }
 
-static cm_status run_fused(cm_stream *stream, const cm_fusible *calls, void *fused) {
+static cm_status run_fused(cm_stream *stream, const cm_call_list *calls, void *fused) {
     CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
     return cm_row_pass_run(stream, calls, fused);
 }

@@ -16,7 +16,7 @@ typedef struct recording {
 
 typedef struct pass_work {
     cm_stream *stream;
-    const cm_stretch_calls *calls;
+    const cm_call_list *calls;
     const cm_stretches *stretches;
     unsigned lanes; /* that were given something, by their bits */
 } pass_work;
@@ -36,7 +36,7 @@ static cm_status launch_all(void *context) {
     return cm_cuda_beside_join(w->stream, w->lanes);
 }
 
-static cm_status open_recording(cm_stream *stream, const cm_stretch_calls *calls, const char *name, recording **out) {
+static cm_status open_recording(cm_stream *stream, const cm_call_list *calls, const char *name, recording **out) {
     CM_TRY(cm_alloc(out, 1, sizeof **out, "a recording"));
     if (stream->backend->is_unfused) return CM_OK;
     CM_TRY(cm_stretches_create(stream, calls, &(*out)->stretches));
@@ -45,18 +45,17 @@ static cm_status open_recording(cm_stream *stream, const cm_stretch_calls *calls
     return CM_OK;
 }
 
-cm_status cm_cuda_play(cm_stream *stream, const cm_call *calls, int count, uint64_t version, void **kept) {
+cm_status cm_cuda_play(cm_stream *stream, const cm_call_list *pass, void **kept) {
     char name[96];
-    const cm_stretch_calls pass = {calls, count, version};
     recording *r = *kept;
-    if (count == 0) return CM_OK;
-    snprintf(name, sizeof name, "pass of %d operations, from %s to %s", count, cm_op_name(calls[0].op),
-             cm_op_name(calls[count - 1].op));
-    cm_status status = r ? CM_OK : open_recording(stream, &pass, name, &r);
+    if (pass->count == 0) return CM_OK;
+    snprintf(name, sizeof name, "pass of %d operations, from %s to %s", pass->count, cm_op_name(pass->calls[0].op),
+             cm_op_name(pass->calls[pass->count - 1].op));
+    cm_status status = r ? CM_OK : open_recording(stream, pass, name, &r);
     *kept = r;
     CM_TRY(status);
-    cm_cuda_key key = {.name = name, .shapes = (uint64_t)count, .addresses = version};
-    pass_work w = {.stream = stream, .calls = &pass, .stretches = r->stretches};
+    cm_cuda_key key = {.name = name, .shapes = (uint64_t)pass->count, .addresses = pass->version};
+    pass_work w = {.stream = stream, .calls = pass, .stretches = r->stretches};
     return cm_cuda_graph_run(&cm_cuda_stream_of(stream)->lane, &key, launch_all, &w, &r->graph);
 }
 

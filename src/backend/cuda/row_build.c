@@ -289,13 +289,13 @@ static bool add_call(cm_row_places *all, const cm_call *call) {
 }
 
 /* The rows of a pass: those of its first call, whose tensor 0 may be a whole pool if it scatters. */
-static int rows_of(const cm_fusible *pass) {
+static int rows_of(const cm_call_list *pass) {
     for (int i = 0; i < pass->count; i++)
         if (pass->calls[i].lane == 0 && pass->calls[i].op != CM_OP_scatter_rows) return pass->calls[i].t[0].dim[0];
     return 0;
 }
 
-int cm_row_build(const cm_fusible *pass, cm_row_pass_args *args) {
+int cm_row_build(const cm_call_list *pass, cm_row_pass_args *args) {
     cm_row_places all = {.pass = pass, .args = args, .trains = !pass->work};
     int calls = 0;
     *args = (cm_row_pass_args){.rows = rows_of(pass)};

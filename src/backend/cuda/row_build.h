@@ -13,7 +13,7 @@ extern "C" {
  * one number, row by row, and need no more than CM_ROW_STEPS. Calls that have a lane make no steps and are passed over.
  * A pass without work memory trains: all its results stay where its calls write them. Returns how many calls that are,
  * 0 .. pass->count. What args says of the block's memory may be more than a device has (row_pass.c asks). */
-int cm_row_build(const cm_fusible *pass, cm_row_pass_args *args);
+int cm_row_build(const cm_call_list *pass, cm_row_pass_args *args);
 
 #ifdef __cplusplus
 }

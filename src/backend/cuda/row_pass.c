@@ -42,16 +42,16 @@ static bool is_possible(const cm_row_pass_args *args, const cm_ops_limits *limit
 }
 
 /* The steps of a whole pass; false if some calls are none. */
-static bool build(const cm_fusible *pass, cm_row_pass_args *args) {
+static bool build(const cm_call_list *pass, cm_row_pass_args *args) {
     return cm_row_build(pass, args) == pass->count && args->steps > 0;
 }
 
-int cm_row_pass_reach(const cm_fusible *pass) {
+int cm_row_pass_reach(const cm_call_list *pass) {
     cm_row_pass_args args;
     return cm_row_build(pass, &args);
 }
 
-cm_status cm_row_pass_create(cm_stream *stream, const cm_fusible *pass, void **out) {
+cm_status cm_row_pass_create(cm_stream *stream, const cm_call_list *pass, void **out) {
     const cm_ops_limits limits = cm_ops_limits_of(stream);
     cm_row_pass_args args;
     *out = NULL;
@@ -63,7 +63,7 @@ cm_status cm_row_pass_create(cm_stream *stream, const cm_fusible *pass, void **o
     return CM_OK;
 }
 
-cm_status cm_row_pass_run(cm_stream *stream, const cm_fusible *pass, void *row_pass_) {
+cm_status cm_row_pass_run(cm_stream *stream, const cm_call_list *pass, void *row_pass_) {
     row_pass *p = row_pass_;
     if (p->version != pass->version && !build(pass, &p->args))
         return cm_fail(CM_ERR_STATE, "a pass of rows: with its new addresses it is none");

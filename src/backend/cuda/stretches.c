@@ -16,25 +16,25 @@ struct cm_stretches {
     int count;
 };
 
-static cm_fusible part_of(const cm_stretch_calls *pass, int first, int count) {
-    return (cm_fusible){.calls = pass->calls + first, .count = count, .version = pass->version};
+static cm_call_list part_of(const cm_call_list *pass, int first, int count) {
+    return (cm_call_list){.calls = pass->calls + first, .count = count, .version = pass->version};
 }
 
 /* How many of the calls from `first` on make a stretch. It ends with a call that is a step of it: those with lanes
  * behind that are given to them as early as ever. */
-static int reach_from(const cm_stretch_calls *pass, int first) {
-    const cm_fusible rest = part_of(pass, first, pass->count - first);
+static int reach_from(const cm_call_list *pass, int first) {
+    const cm_call_list rest = part_of(pass, first, pass->count - first);
     int count = pass->calls[first].lane == 0 ? cm_row_pass_reach(&rest) : 0;
     while (count > 0 && pass->calls[first + count - 1].lane != 0) count--;
     return count;
 }
 
 /* Where a stretch is not worth it one that begins behind its first call may be. */
-static cm_status find(cm_stretches *all, cm_stream *stream, const cm_stretch_calls *pass) {
+static cm_status find(cm_stretches *all, cm_stream *stream, const cm_call_list *pass) {
     for (int i = 0; i < pass->count;) {
         stretch s = {.first = i, .count = reach_from(pass, i)};
         if (s.count > 1) {
-            const cm_fusible part = part_of(pass, s.first, s.count);
+            const cm_call_list part = part_of(pass, s.first, s.count);
             CM_TRY(cm_row_pass_create(stream, &part, &s.fused));
         }
         if (s.fused) all->stretch[all->count++] = s;
@@ -43,7 +43,7 @@ static cm_status find(cm_stretches *all, cm_stream *stream, const cm_stretch_cal
     return CM_OK;
 }
 
-cm_status cm_stretches_create(cm_stream *stream, const cm_stretch_calls *pass, cm_stretches **out) {
+cm_status cm_stretches_create(cm_stream *stream, const cm_call_list *pass, cm_stretches **out) {
     cm_stretches *all = NULL;
     *out = NULL;
     CM_TRY(cm_alloc(&all, 1, sizeof *all, "stretches of rows"));
@@ -67,16 +67,16 @@ void cm_stretches_free(cm_stretches *all) {
 int cm_stretches_count(const cm_stretches *all) { return all->count; }
 
 /* The launch, and behind it the calls that have lanes. */
-static cm_status run_stretch(const stretch *s, cm_stream *stream, const cm_stretch_calls *pass, cm_stretch_run run,
+static cm_status run_stretch(const stretch *s, cm_stream *stream, const cm_call_list *pass, cm_stretch_run run,
                              void *context) {
-    const cm_fusible part = part_of(pass, s->first, s->count);
+    const cm_call_list part = part_of(pass, s->first, s->count);
     CM_TRY(cm_row_pass_run(stream, &part, s->fused));
     for (int i = 0; i < part.count; i++)
         if (part.calls[i].lane != 0) CM_TRY(run(stream, &part.calls[i], context));
     return CM_OK;
 }
 
-cm_status cm_stretches_run(const cm_stretches *all, cm_stream *stream, const cm_stretch_calls *pass, cm_stretch_run run,
+cm_status cm_stretches_run(const cm_stretches *all, cm_stream *stream, const cm_call_list *pass, cm_stretch_run run,
                            void *context) {
     int next = 0;
     for (int i = 0; i < pass->count;) {

@@ -9,16 +9,9 @@
 extern "C" {
 #endif
 
-/* Prepared calls, as the hook `play` of a class gets them: the same every time unless `version` is another one, and
- * then only their addresses differ. */
-typedef struct cm_stretch_calls {
-    const cm_call *calls;
-    int count;
-    uint64_t version;
-} cm_stretch_calls;
-
+/* Of a pass as the hook `play` of a class gets it: its `work` is NULL. */
 typedef struct cm_stretches cm_stretches;
-cm_status cm_stretches_create(cm_stream *stream, const cm_stretch_calls *pass, cm_stretches **out) CM_MUST_USE;
+cm_status cm_stretches_create(cm_stream *stream, const cm_call_list *pass, cm_stretches **out) CM_MUST_USE;
 void cm_stretches_free(cm_stretches *all);       /* NULL is allowed */
 int cm_stretches_count(const cm_stretches *all); /* launches that stand for more than one call */
 
@@ -26,7 +19,7 @@ int cm_stretches_count(const cm_stretches *all); /* launches that stand for more
  * (cm_call.lane) comes behind the stretch that it lies in: nothing in there touches what it writes or writes what it
  * reads. `all` may be NULL: then every call is run by itself. */
 typedef cm_status (*cm_stretch_run)(cm_stream *stream, const cm_call *call, void *context);
-cm_status cm_stretches_run(const cm_stretches *all, cm_stream *stream, const cm_stretch_calls *pass, cm_stretch_run run,
+cm_status cm_stretches_run(const cm_stretches *all, cm_stream *stream, const cm_call_list *pass, cm_stretch_run run,
                            void *context) CM_MUST_USE;
 
 #ifdef __cplusplus

@@ -1,6 +1,14 @@
 /* CUDA devices: what is there, and one opened device with its memory, lanes and captured graphs. Host code only: the
  * driver is a table of functions (driver.h), kernels and vendor libraries are in backend/cuda/.
  *
+ *   driver.h           the driver as a table: types, results, loading it
+ *   properties.c       what there is, and whether code can run on it
+ *   device.c, lane.c   an opened device and its memory; lanes and marks in their order
+ *   graph.c            captured graphs
+ *   result.c           results of the driver as lines
+ *   choices.h          algorithms that were measured once, on disk; fastest.h measures them
+ *   lanes.h            how kernels are written; kernel.cuh runs them on a GPU, launch.h declares their entries
+ *
  * An opened device holds the primary context of its GPU, which the CUDA runtime, cuBLASLt and cuDNN share. Its
  * cm_device (take, give, write, read, copy) waits for everything that runs on the device: it is for setting up, for
  * checkpoints and for tests. What happens in every step goes through a lane, in the lane's order, without waiting for

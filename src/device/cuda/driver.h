@@ -1,10 +1,11 @@
 /* The CUDA driver as a table of function pointers, found at run time in libcuda.so.1.
  *
  * No header and no library of CUDA is needed to compile this: the types below are those of cuda.h under names of our
- * own (the same struct tags, so that they are the same types where both are seen), and backend/cuda/cuda.c holds the
- * numbers against those of cuda.h. Tests put a stand-in for the table in its place (tests/support/cuda_fake.h).
+ * own (the same struct tags, so that they are the same types where both are seen), and
+ * backend/cuda/driver_check.c holds the numbers against those of cuda.h. Tests put a stand-in for the table in its
+ * place (tests/support/cuda_fake.h).
  *
- * Results are those of the driver: 0 is success. cm_cuda_fail (device/cuda/cuda.h) makes a message of the others.
+ * Results are those of the driver: 0 is success. cm_cuda_result (device/cuda/cuda.h) makes a message of the others.
  */
 #ifndef CM_DEVICE_CUDA_DRIVER_H
 #define CM_DEVICE_CUDA_DRIVER_H

@@ -1,6 +1,6 @@
 /* How a kernel of lanes.h runs on a GPU. A .cu file includes the header of its kernels and this one, and says
  *
- *     CM_LAUNCHER(cm_softmax_rows, cm_softmax_args)
+ *     CM_LAUNCHER(cm_softmax_runs, cm_softmax_args)
  *
  * for each, or CM_BLOCK_LAUNCHER for kernels of blocks whose lanes share memory: it defines the entry point that the
  * header declares with CM_KERNEL_ENTRY. */

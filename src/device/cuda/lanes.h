@@ -2,7 +2,7 @@
  *
  * A kernel is a function
  *
- *     CM_KERNEL void cm_softmax_rows(const cm_softmax_args *a, int64_t item, const cm_lanes *lanes)
+ *     CM_KERNEL void cm_softmax_runs(const cm_softmax_args *a, int64_t item, const cm_lanes *lanes)
  *
  * that does the work of one of `count` lanes for one item: an element, a row, a column. Items are independent and may
  * run in any order. The lanes of an item run at the same time; each takes every count-th element from its own index on,
@@ -10,7 +10,7 @@
  * fixed order, given by the number of lanes. On a GPU a lane is a thread: the counts are 1, 8 or 32 threads
  * of a warp, or a block of 256 (kernel.cuh). On a CPU whoever includes kernels defines these functions: the tests run
  * lanes in turns, and one lane alone needs no partner (tests/support/lanes.c). The lanes of a block may also meet warp
- * by warp (cm_lanes_warp), each warp as often as it likes.
+ * by warp (cm_lanes_part), each warp as often as it likes.
  *
  * Memory. Between two meetings lanes run in any order, also those of a warp. So what one lane writes another may read,
  * or write, only behind a meeting, and what one lane has read another may write only behind a meeting: the functions
