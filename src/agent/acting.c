@@ -14,7 +14,7 @@ struct cm_acting_shard {
     cm_key *end_keys;    /* of the rows whose end is searched */
     uint64_t *steps;
     float *temperature, *policy, *value;
-    uint8_t *legal, *explored; /* before the step; `legal` NULL if every action always is */
+    uint8_t *legal, *explored; /* before the step, then of searched ends; `legal` NULL if every action always is */
     int32_t *to_play;
     int32_t *order; /* rows whose end is searched */
     float *end_value;
@@ -218,20 +218,21 @@ static cm_status append(cm_actor *a, const cm_acting_shard *s) {
 /* Searches the last observations of truncated episodes, with noise of their own: values into end_value[row]. */
 static cm_status value_ends(cm_actor *a, cm_acting_shard *s, uint64_t step) {
     float *observation = cm_planner_observations(s->planner);
-    size_t o = observation_size(a);
+    size_t o = observation_size(a), actions = actions_of(a);
     int n = 0;
     for (int i = 0; i < s->count; i++) {
         int e = s->first + i;
         s->end_value[i] = 0.0f;
         if (!a->rows.truncated[e] || a->rows.terminated[e]) continue;
         memcpy(observation + (size_t)n * o, a->rows.observation + (size_t)e * o, o * sizeof(float));
+        if (s->legal) cm_vector_env_rules_legal(a->vector, e, s->legal + (size_t)n * actions);
         show_state(a, s, i, n);
         s->end_keys[n] = s->keys[i];
         s->steps[n] = step | (uint64_t)1 << 63;
         s->order[n++] = i;
     }
     if (n == 0) return CM_OK;
-    cm_roots roots = {.count = n, .keys = s->end_keys, .steps = s->steps};
+    cm_roots roots = {.count = n, .legal = s->legal, .keys = s->end_keys, .steps = s->steps};
     cm_search_result result = {.value = s->value};
     CM_TRY(run_search(a, s, &roots, &result));
     s->is_kept = false; /* this search took the place of the trees */

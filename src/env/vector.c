@@ -142,6 +142,11 @@ void cm_vector_env_copy(cm_vector_env *vector, int to, const cm_vector_env *othe
     refresh_mask(vector, to, rules);
 }
 
+void cm_vector_env_rules_legal(const cm_vector_env *vector, int instance, uint8_t *legal) {
+    double scratch[CM_ENV_FIELDS];
+    vector->env.def->legal(&vector->env.params, rules_at(vector, instance, scratch), legal);
+}
+
 static void show_one(const cm_vector_env *vector, int i, const void *rules, const cm_env_rows *rows) {
     const cm_env *env = &vector->env;
     size_t actions = (size_t)env->spec.actions, width = (size_t)env->spec.observation_size;

@@ -54,6 +54,10 @@ void cm_vector_env_show(const cm_vector_env *vector, int first, int count, const
 void cm_vector_env_get(const cm_vector_env *vector, int instance, void *state);
 void cm_vector_env_set(cm_vector_env *vector, int instance, const void *state);
 
+/* legal[A] by the rules alone, for a search of a position where a time limit has ended the episode: rows show no legal
+ * action there. The environment must have a legal mask, and the rules may not have ended. */
+void cm_vector_env_rules_legal(const cm_vector_env *vector, int instance, uint8_t *legal);
+
 /* Instance `to` of a vector goes on as instance `from` of another one of the same environment and options, episode
  * numbers included; it keeps its own seed. */
 void cm_vector_env_copy(cm_vector_env *vector, int to, const cm_vector_env *other, int from);

@@ -181,6 +181,56 @@ START_TEST(every_truncated_episode_is_counted_and_begins_anew) {
 }
 END_TEST
 
+static int stones(const float *seen) {
+    int count = 0;
+    for (int i = 0; i < 9; i++) count += seen[4 * i] + seen[4 * i + 1] > 0.0f;
+    return count;
+}
+
+/* The position behind the eighth move of tictactoe: the stones of the second player, who makes it, lie in plane 0,
+ * those of the first in plane 1 of what was seen. */
+static void rebuild(const cm_env *env, const float *seen, int action, void *state) {
+    cm_env_outcome outcome;
+    int next[2] = {0, 0};
+    cm_env_reset(env, state, 0);
+    for (int ply = 0; ply < 7; ply++) {
+        const int plane = ply % 2 == 0;
+        while (seen[4 * next[plane] + plane] == 0.0f) next[plane]++;
+        ck_assert_int_eq(cm_env_step(env, state, next[plane]++, &outcome), CM_OK);
+    }
+    ck_assert_int_eq(cm_env_step(env, state, action, &outcome), CM_OK);
+}
+
+/* With one cell empty there is one legal move, so noise changes nothing and a greedy search finds the same value. */
+START_TEST(truncated_ends_are_searched_among_legal_moves) {
+    scene s;
+    cm_batch *batch;
+    cm_batch_config config = {.rows = 300, .seed = 1};
+    int ends = 0;
+    open_scene(&s, "env_name=tictactoe", "zero_init_heads=false", "evaluation_simulations=4");
+    s.session->env.spec.max_steps = 8;
+    open_actor(&s, 8);
+    for (int i = 0; i < 3; i++) act(&s);
+    s.session->env.spec.max_steps = 9;
+    ck_assert_msg(cm_batch_create(s.replay, &config, &batch) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(cm_replay_sample(s.replay, 0, 0.0, batch), CM_OK);
+    void *state = malloc(s.session->env.spec.state_size);
+    for (int row = 0; row < config.rows; row++) {
+        cm_decision decision = {0};
+        const float *seen = batch->observation + (size_t)row * 36;
+        if (stones(seen) < 7 || batch->value_coefficient[3 * row] == 0.0f) continue; /* no end, won, a random move */
+        rebuild(&s.session->env, seen, batch->action[2 * row], state);
+        ck_assert_int_eq(cm_agent_decide(s.agent, &s.session->env, state, false, &decision), CM_OK);
+        ck_assert_double_eq_tol((double)batch->value_bootstrap[3 * row], (double)decision.value, 1e-5);
+        ends++;
+    }
+    ck_assert_int_gt(ends, 5);
+    free(state);
+    cm_batch_destroy(batch);
+    close_scene(&s);
+}
+END_TEST
+
 /* Share of the sampled steps whose action is that of the step before. */
 static double repeated_actions(int random_move_steps) {
     scene s;
@@ -388,6 +438,7 @@ int main(void) {
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, workers_change_no_bit_of_self_play);
     tcase_add_test(tests, every_truncated_episode_is_counted_and_begins_anew);
+    tcase_add_test(tests, truncated_ends_are_searched_among_legal_moves);
     tcase_add_test(tests, random_moves_last_as_long_as_they_are_told_to);
     tcase_add_test(tests, workers_change_no_bit_of_self_play_on_true_rules);
     tcase_add_test(tests, workers_change_no_bit_of_self_play_with_chance);
