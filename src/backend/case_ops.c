@@ -232,17 +232,20 @@ cm_status cm_case_simnorm(cm_case_run *run) {
     return compare_pair(run, &p);
 }
 
+/* A vector is one row. */
+static cm_tensor as_rows(cm_tensor t) { return t.ndim == 1 ? cm_tensor_2d(t.data, t.dtype, 1, t.dim[0]) : t; }
+
 cm_status cm_case_softmax(cm_case_run *run) {
     pair p;
     cm_tensor legal;
     CM_TRY(read_pair(run, &p));
     CM_TRY(cm_case_optional(run, "legal", &legal));
     cm_call forward = {.op = CM_OP_softmax}, backward = {.op = CM_OP_softmax_backward};
-    T(forward, softmax, y) = T(backward, softmax_backward, y) = p.y;
-    T(forward, softmax, x) = p.x;
-    T(forward, softmax, legal) = legal;
-    T(backward, softmax_backward, dx) = p.dx;
-    T(backward, softmax_backward, dy) = p.dy;
+    T(forward, softmax, y) = T(backward, softmax_backward, y) = as_rows(p.y);
+    T(forward, softmax, x) = as_rows(p.x);
+    T(forward, softmax, legal) = as_rows(legal);
+    T(backward, softmax_backward, dx) = as_rows(p.dx);
+    T(backward, softmax_backward, dy) = as_rows(p.dy);
     CM_TRY(cm_case_call(run, &forward));
     CM_TRY(cm_case_call(run, &backward));
     return compare_pair(run, &p);
@@ -252,10 +255,10 @@ cm_status cm_case_log_softmax(cm_case_run *run) {
     pair p;
     CM_TRY(read_pair(run, &p));
     cm_call forward = {.op = CM_OP_log_softmax}, backward = {.op = CM_OP_log_softmax_backward};
-    T(forward, log_softmax, y) = T(backward, log_softmax_backward, y) = p.y;
-    T(forward, log_softmax, x) = p.x;
-    T(backward, log_softmax_backward, dx) = p.dx;
-    T(backward, log_softmax_backward, dy) = p.dy;
+    T(forward, log_softmax, y) = T(backward, log_softmax_backward, y) = as_rows(p.y);
+    T(forward, log_softmax, x) = as_rows(p.x);
+    T(backward, log_softmax_backward, dx) = as_rows(p.dx);
+    T(backward, log_softmax_backward, dy) = as_rows(p.dy);
     CM_TRY(cm_case_call(run, &forward));
     CM_TRY(cm_case_call(run, &backward));
     return compare_pair(run, &p);
