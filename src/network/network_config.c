@@ -51,6 +51,10 @@ cm_status cm_network_config_check(const cm_network_config *c) {
                        "network family resnet needs observations of rank 3, these have rank %d; use mlp or cumind",
                        c->observation_ndim);
     }
+    if (c->family == CM_FAMILY_CUMIND && c->observation_ndim == 1 && c->blocks < 1) {
+        return cm_fail(CM_ERR_INPUT,
+                       "num_blocks is 0: family cumind needs at least 1 for observations that are vectors");
+    }
     if (c->family == CM_FAMILY_CUMIND && c->observation_ndim == 3 && c->channels < 1) {
         return cm_fail(CM_ERR_INPUT, "conv_channels is 0: family cumind needs at least 1 for observations of rank 3");
     }
