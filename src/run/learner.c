@@ -93,7 +93,9 @@ static cm_status open_replay(cm_run_learner *l, const cm_session *s) {
     config.symmetry_actions = actions;
     if (status == CM_OK) status = check_plan(s, &config);
     if (status == CM_OK) {
-        status = cm_memory_advise(cm_replay_create(&config, &l->replay), "lower memory_steps or set memory_bytes");
+        status = cm_memory_advise(
+            cm_replay_create(&config, &l->replay),
+            "lower memory_steps, memory_capacity, num_envs or steps_per_iteration, or set memory_bytes");
     }
     free(elements);
     free(actions);

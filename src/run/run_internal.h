@@ -135,6 +135,9 @@ cm_status cm_run_share_directory(cm_run *run) CM_MUST_USE; /* rank 0's path, to 
 
 /* run_open.c */
 cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay); /* borrows from the run */
+enum { CM_RUN_PLAN_ROWS = 16 };
+/* The plan of memory of this rank, a row per part, *count of them; the bytes of all. */
+size_t cm_run_memory(const cm_run *run, cm_memory_row rows[CM_RUN_PLAN_ROWS], int *count);
 
 /* run.c */
 double cm_run_seconds(const cm_run *run);

@@ -51,6 +51,31 @@ static cm_status open_acting(cm_run *run) {
     return cm_actor_create(&config, &run->actor);
 }
 
+size_t cm_run_memory(const cm_run *run, cm_memory_row rows[CM_RUN_PLAN_ROWS], int *count) {
+    size_t total = cm_run_learner_memory(run->learner, rows, CM_RUN_PLAN_ROWS - 2, count);
+    rows[(*count)++] = (cm_memory_row){"acting", cm_actor_memory(run->actor)};
+    rows[(*count)++] =
+        (cm_memory_row){"evaluation", cm_evaluator_memory(run->evaluator) + cm_evaluator_memory(run->final_evaluator)};
+    return total + rows[*count - 2].bytes + rows[*count - 1].bytes;
+}
+
+/* Where the device is the host, all of the plan counts for the limit that the user set. */
+static cm_status check_limit(const cm_run *run) {
+    const uint64_t limit = (uint64_t)cm_run_options_of(run)->run.memory_limit;
+    cm_memory_row rows[CM_RUN_PLAN_ROWS];
+    char needed[16], allowed[16];
+    int count = 0, most = 0;
+    const uint64_t bytes = (uint64_t)cm_run_memory(run, rows, &count) * (uint64_t)run->session->comm->local_size;
+    if (limit == 0 || bytes <= limit || !run->session->backend->device->is_host) return CM_OK;
+    for (int i = 1; i < count; i++) most = rows[i].bytes > rows[most].bytes ? i : most;
+    cm_format_bytes((double)bytes, needed);
+    cm_format_bytes((double)limit, allowed);
+    return cm_fail(CM_ERR_MEMORY,
+                   "Device.memory_limit: the run needs %s, %s are allowed; most of it is %s: lower memory_steps, "
+                   "batch_size, num_unroll_steps, num_envs, threads or the sizes of the network",
+                   needed, allowed, rows[most].name);
+}
+
 static cm_status init_weights(cm_run *run, const char *from) {
     cm_trainer *trainer = cm_run_trainer(run);
     const cm_param_table *table = cm_network_parameters(run->session->network);
@@ -74,6 +99,7 @@ static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     CM_TRY(cm_memory_advise(open_acting(run), "lower num_envs, num_simulations or the sizes of the network"));
     CM_TRY(cm_memory_advise(cm_run_open_evaluation(run), "lower evaluation_simulations, num_simulations, "
                                                          "evaluation_episodes or final_evaluation_episodes"));
+    CM_TRY(check_limit(run));
     if (request->init_from && !request->resume) CM_TRY(init_weights(run, request->init_from));
     return cm_run_make_parts(run);
 }

@@ -13,21 +13,15 @@
 #include "core/memory.h"
 #include "run/run_internal.h"
 
-enum { PLAN_ROWS = 16 };
 static const char result_file[] = "result.json";
 
 /* ---- start ---- */
 
 static void say_plan(cm_run *run) {
-    cm_memory_row rows[PLAN_ROWS];
+    cm_memory_row rows[CM_RUN_PLAN_ROWS];
     char size[16];
     int count = 0;
-    size_t total = cm_run_learner_memory(run->learner, rows, PLAN_ROWS - 2, &count);
-    rows[count++] = (cm_memory_row){"acting", cm_actor_memory(run->actor)};
-    total += rows[count - 1].bytes;
-    size_t evaluation = cm_evaluator_memory(run->evaluator) + cm_evaluator_memory(run->final_evaluator);
-    rows[count++] = (cm_memory_row){"evaluation", evaluation};
-    total += evaluation;
+    const size_t total = cm_run_memory(run, rows, &count);
     cm_format_bytes((double)total, size);
     cm_progress_say(run->progress, "memory    %s", size);
     for (int i = 0; i < count; i++) {

@@ -480,6 +480,11 @@ START_TEST(refusals_name_what_to_do) {
                 "CartPole-v1: reset_low (3) must not exceed reset_high (0.05)");
     expect_exit("train --quiet --run z --set env_name=catch --set family=cumind --set conv_channels=0", 2,
                 "Network architecture: conv_channels is 0: family cumind needs at least 1");
+    expect_exit("train --quiet --run z --set family=cumind --set num_blocks=0", 2,
+                "Network architecture: num_blocks is 0: family cumind needs at least 1");
+    expect_exit("train --quiet --run z --threads 2 --set memory_limit=3000000", 1, /* the replay alone needs 2.5 MB */
+                "Device.memory_limit: the run needs ");
+    ck_assert_ptr_nonnull(strstr(result.err, ", 3.0 MB are allowed; most of it is "));
     expect_exit("train --quiet --run z --set action_encoding=board", 2,
                 "action_encoding \"board\" is for family resnet");
     expect_exit("train --quiet --run y --init-from ref --set hidden_dim=48", 2, "this network has");
@@ -490,7 +495,8 @@ END_TEST
 START_TEST(memory_that_is_not_there_is_named_with_the_keys_to_lower) {
     expect_exit("train --quiet --run huge --set memory_steps=1000000000000", 1, "B of memory");
     ck_assert_ptr_nonnull(strstr(result.err, "the replay: cannot take "));
-    ck_assert_ptr_nonnull(strstr(result.err, "; lower memory_steps or set memory_bytes"));
+    ck_assert_ptr_nonnull(strstr(
+        result.err, "; lower memory_steps, memory_capacity, num_envs or steps_per_iteration, or set memory_bytes"));
 }
 END_TEST
 
