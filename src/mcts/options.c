@@ -87,7 +87,7 @@ const cm_option cm_mcts_option_rows[] = {
     CM_OPTION(INT, max_num_considered_actions, SECTION, "16", 1, 65536, "Actions that sequential halving starts with.",
               .idle = unless_gumbel),
     CM_OPTION(DOUBLE, gumbel_scale, SECTION, "1", 0, 1000,
-              "Size of the Gumbel noise while training; evaluation has none.", .idle = unless_gumbel),
+              "Size of the Gumbel noise while training; evaluation has none.", .usual = {0, 10}, .idle = unless_gumbel),
     CM_OPTION(INT, max_depth, SECTION, "0", 0, 65536, "Most moves that a simulation looks ahead; 0: no limit."),
 };
 const int cm_mcts_option_count = sizeof cm_mcts_option_rows / sizeof *cm_mcts_option_rows;

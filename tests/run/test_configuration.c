@@ -404,6 +404,9 @@ START_TEST(values_far_from_what_is_usual_are_warned_of_where_they_are_given) {
                 {"weight_decay=0.2", "--set: Training.weight_decay: 0.2 is far from what is usual, 0..0.1"},
                 {"discount=0.5", "--set: Self-Play.discount: 0.5 is far from what is usual, 0.8..1"},
                 {"c_puct=100", "--set: MCTS.c_puct: 100 is far from what is usual, 0.25..10"},
+                {"value_weight=0", "--set: Training.value_weight: 0 is far from what is usual, 0.01..100"},
+                {"policy_smoothing=1", "--set: Memory.policy_smoothing: 1 is far from what is usual, 0..0.5"},
+                {"beta2=0.1", "--set: Training.beta2: 0.1 is far from what is usual, 0.9..0.99999"},
                 {"learning_rate=0.3", ""},
                 {"discount=1", ""}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
