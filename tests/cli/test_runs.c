@@ -635,6 +635,17 @@ START_TEST(run_without_an_update_says_that_nothing_was_learnt) {
 }
 END_TEST
 
+/* With a decay of 10 at a learning rate of 1 every weight grows by a factor of -9 in each update. */
+START_TEST(learning_that_diverges_between_two_looks_at_the_weights_says_what_to_lower) {
+    run("train --quiet --run wild --env-steps 900 --set preset=plain --set updates_per_iteration=1 "
+        "--set ema_decay=0 --set learning_rate=1 --set weight_decay=10 --set warmup_steps=0 "
+        "--set schedule=constant --set min_memory_steps=8 --set num_envs=4 --set steps_per_iteration=4 "
+        "--set batch_size=4");
+    ck_assert_int_eq(result.status, 1);
+    ck_assert_msg(strstr(result.err, "learn again with a lower learning_rate") != NULL, "%s", result.err);
+}
+END_TEST
+
 /* The last td_steps of the 32 games under way cannot be drawn yet: 1,000 steps that can are never there. */
 START_TEST(memory_that_is_full_is_learnt_from_whatever_the_first_update_waits_for) {
     static const struct {
@@ -815,6 +826,7 @@ int main(void) {
     tcase_add_test(tests, run_whose_checkpoints_are_gone_does_not_begin_anew);
     tcase_add_test(tests, fixed_key_that_was_changed_by_hand_is_found_out);
     tcase_add_test(tests, run_without_an_update_says_that_nothing_was_learnt);
+    tcase_add_test(tests, learning_that_diverges_between_two_looks_at_the_weights_says_what_to_lower);
     tcase_add_test(tests, memory_that_is_full_is_learnt_from_whatever_the_first_update_waits_for);
     tcase_add_test(tests, evaluation_has_the_statistics_of_its_returns);
     tcase_add_test(tests, episode_i_starts_from_seed_plus_i);
