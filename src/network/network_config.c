@@ -51,10 +51,6 @@ cm_status cm_network_config_check(const cm_network_config *c) {
                        "network family resnet needs observations of rank 3, these have rank %d; use mlp or cumind",
                        c->observation_ndim);
     }
-    if (c->family == CM_FAMILY_CUMIND && c->observation_ndim == 1 && c->blocks < 1) {
-        return cm_fail(CM_ERR_INPUT,
-                       "num_blocks is 0: family cumind needs at least 1 for observations that are vectors");
-    }
     if (c->family == CM_FAMILY_CUMIND && c->observation_ndim == 3 && c->channels < 1) {
         return cm_fail(CM_ERR_INPUT, "conv_channels is 0: family cumind needs at least 1 for observations of rank 3");
     }
@@ -69,6 +65,10 @@ cm_status cm_network_config_check(const cm_network_config *c) {
     }
     if (c->model == CM_NETWORK_CHANCE && c->family == CM_FAMILY_CUMIND) {
         return cm_fail(CM_ERR_INPUT, "networks with chance are of family mlp or resnet, not cumind");
+    }
+    if (c->family == CM_FAMILY_CUMIND && c->observation_ndim == 1 && c->blocks < 1) {
+        return cm_fail(CM_ERR_INPUT,
+                       "num_blocks is 0: family cumind needs at least 1 for observations that are vectors");
     }
     if (c->model == CM_NETWORK_CHANCE && c->codes < 1) {
         return cm_fail(CM_ERR_INPUT, "number of chance codes is %d, must be >= 1", c->codes);
