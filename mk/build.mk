@@ -39,7 +39,15 @@ $(PROBE): $(BUILD)/flags.stamp scripts/deps
 	@echo '$(if $(MPI_MODULE),MPI: $(MPICC),no MPI (no $(MPICC) on the path): built without runs of several ranks; make deps-mpi installs it)'
 	@touch $@
 
-$(BUILD)/src/cli/%.o $(BUILD)/src/backend/module.o $(BUILD)/src/distributed/module.o: EXTRA_FLAGS = -DCM_VERSION=\"$(VERSION)\"
+# What a module and the program that opens it have to have been compiled from: the headers that both include.
+INTERFACE := $(shell cat $(filter-out src/backend/cpu/% src/backend/cuda/%,$(filter $(patsubst %,src/%/%,core tensor device backend mcts),$(PUBLIC))) | cksum | tr ' ' -)
+STAMP_FLAGS = -DCM_VERSION=\"$(VERSION)\" -DCM_INTERFACE=\"$(INTERFACE)\"
+$(BUILD)/interface.stamp: FORCE
+	$(call stamp,$@,$(STAMP_FLAGS))
+
+$(BUILD)/src/cli/%.o $(BUILD)/src/distributed/module.o: EXTRA_FLAGS = -DCM_VERSION=\"$(VERSION)\"
+$(BUILD)/src/backend/module.o: EXTRA_FLAGS = $(STAMP_FLAGS)
+$(BUILD)/src/backend/module.o: $(BUILD)/interface.stamp
 $(BUILD)/tests/%.o: EXTRA_FLAGS = -Itests -DCM_TEST_CASES=\"$(CURDIR)/tests/cases\" \
     -DCM_TEST_PROGRAM=\"$(abspath $(BUILD))/cumind\"
 
@@ -68,10 +76,10 @@ $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(SUPPORT_OBJ) $(BUILD)/libcum
 # The modules that tests/backend/test_module.c opens.
 TEST_MODULES := $(patsubst %,$(BUILD)/tests/modules/%.so,good other_version other_build no_entry no_symbol)
 MODULE_KIND = $(subst .so,,$(@F))
-$(TEST_MODULES): tests/modules/module.c src/backend/module.h src/backend/backend.h $(BUILD)/flags.stamp
+$(TEST_MODULES): tests/modules/module.c $(BUILD)/interface.stamp $(BUILD)/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared -DCM_VERSION=\"$(VERSION)\" -DKIND=$(shell echo $(MODULE_KIND) | tr a-z A-Z) $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared $(STAMP_FLAGS) -DKIND=$(shell echo $(MODULE_KIND) | tr a-z A-Z) $< -o $@
 
 $(BUILD)/tests/backend/test_module: | $(TEST_MODULES)
 $(BUILD)/tests/backend/test_module.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
@@ -92,14 +100,14 @@ $(BUILD)/tests/env/test_library.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath 
 REHEARSAL := $(BUILD)/tests/rehearsal
 REHEARSED := $(addprefix $(REHEARSAL)/,cumind benchmark_gpu test_recorded) $(REHEARSAL)/libcuda.so.1 $(REHEARSAL)/libnccl.so.2 \
     $(REHEARSAL)/lib/cumind_cuda.so
-SHARED_TEST = @mkdir -p $(@D); $(if $(filter 1,$(V)),set -x;) $(CC) $(ALL_CFLAGS) -Itests -fPIC -shared -DCM_VERSION=\"$(VERSION)\"
+SHARED_TEST = @mkdir -p $(@D); $(if $(filter 1,$(V)),set -x;) $(CC) $(ALL_CFLAGS) -Itests -fPIC -shared $(STAMP_FLAGS)
 $(REHEARSAL)/libcuda.so.1: tests/modules/gpu_driver.c src/device/cuda/driver.h $(BUILD)/flags.stamp
 	$(call say,CC,$@)
 	$(SHARED_TEST) $< -o $@
 $(REHEARSAL)/libnccl.so.2: tests/modules/nccl.c src/distributed/nccl.h $(BUILD)/flags.stamp
 	$(call say,CC,$@)
 	$(SHARED_TEST) $< -o $@
-$(REHEARSAL)/lib/cumind_cuda.so: tests/modules/far_gpu.c $(addprefix tests/support/,far.c tree_cpu.c lanes.c compiled.c far.h lanes.h) $(PTX_SRC) $(BUILD)/libcumind.a mk/module.map
+$(REHEARSAL)/lib/cumind_cuda.so: tests/modules/far_gpu.c $(addprefix tests/support/,far.c tree_cpu.c lanes.c compiled.c far.h lanes.h) $(PTX_SRC) $(BUILD)/interface.stamp $(BUILD)/libcumind.a mk/module.map
 	$(call say,CC,$@)
 	$(SHARED_TEST) -Wl,--version-script=mk/module.map $(filter %.c,$^) -o $@ -lm
 $(REHEARSAL)/cumind $(REHEARSAL)/benchmark_gpu: $(REHEARSAL)/%: $(BUILD)/%

@@ -12,7 +12,7 @@ NVCC_FLAGS = $(NVCC_BASE) $(CUDA_CODE) --threads $(JOBS) -Xcompiler -fPIC,-Wall,
              $(if $(filter 1,$(WERROR)),-Werror all-warnings)
 
 # What the module knows of its own code, and where it finds cuBLASLt and cuDNN besides the system's places.
-CUDA_DEFINES = -DCM_VERSION=\"$(VERSION)\" -DCM_CUDA_ARCHS='"$(CUDA_ARCHS)"' -DCM_CUDA_PTX=$(lastword $(CUDA_ARCHS))
+CUDA_DEFINES = $(STAMP_FLAGS) -DCM_CUDA_ARCHS='"$(CUDA_ARCHS)"' -DCM_CUDA_PTX=$(lastword $(CUDA_ARCHS))
 CUDA_LIB = $(firstword $(realpath $(dir $(NVCC))../lib64 $(dir $(NVCC))../lib))
 
 CUDA_SRC := $(MODULE_SRC)
@@ -51,6 +51,7 @@ $(BUILD)/src/%.c.o: src/%.c $(BUILD)/flags.stamp $(BUILD)/cuda/flags.stamp
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -isystem $(dir $(NVCC))../include $(CUDA_DEFINES) -MMD -MP -c $< -o $@
 
+$(BUILD)/src/backend/cuda/cuda.c.o: $(BUILD)/interface.stamp
 $(BUILD)/lib/cumind_cuda.so: $(CUDA_OBJ) mk/module.map
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)

@@ -35,8 +35,7 @@ cm_status cm_module_open(const char *path, const cm_backend_class **out) {
     *out = NULL;
     CM_TRY(cm_module_load(path, &cm_cuda_module, &entry));
     const cm_backend_class *kind = ((cm_module_entry)entry)(&stamp);
-    bool same_build =
-        strcmp(stamp->operations, ours->operations) == 0 && memcmp(stamp->sizes, ours->sizes, sizeof ours->sizes) == 0;
+    const bool same_build = strcmp(stamp->interface, ours->interface) == 0;
     CM_TRY(cm_module_check(path, &cm_cuda_module, stamp->version, ours->version, same_build));
     *out = kind;
     return CM_OK;

@@ -1,7 +1,7 @@
 /* Backends that are modules (core/module.h). So far one, cuda.
  *
- * Version, rows of ops.def and sizes of the structs that both sides share are compared before anything else of a module
- * is used.
+ * Version and a checksum of the headers that both sides include are compared before anything else of a module is used:
+ * a module that was built before a change of theirs is refused, not called.
  */
 #ifndef CM_BACKEND_MODULE_H
 #define CM_BACKEND_MODULE_H
@@ -16,22 +16,12 @@ extern "C" {
 
 /* What a program and its module must agree on. */
 typedef struct cm_module_stamp {
-    const char *version;    /* of cumind */
-    const char *operations; /* the rows of ops.def, without what they say */
-    size_t sizes[6];        /* of the structs that go across */
+    const char *version;   /* of cumind */
+    const char *interface; /* checksum of the headers of core, tensor, device, backend and mcts (mk/build.mk) */
 } cm_module_stamp;
 
-#ifdef CM_VERSION /* both sides are compiled with it; each compiles a stamp of its own */
-static const cm_module_stamp cm_module_stamp_here = {
-    .version = CM_VERSION,
-    .operations =
-#define CM_OP(name, tensors, about) #name ":" tensors ";"
-#include "backend/ops.def"
-#undef CM_OP
-        ,
-    .sizes = {sizeof(cm_call), sizeof(cm_backend_class), sizeof(cm_backend), sizeof(cm_stream), sizeof(cm_cuda_device),
-              sizeof(cm_cuda_lane)},
-};
+#ifdef CM_INTERFACE /* both sides are compiled with it; each compiles a stamp of its own */
+static const cm_module_stamp cm_module_stamp_here = {CM_VERSION, CM_INTERFACE};
 #endif
 
 /* The one function that a module exports, under this name: sets *stamp to the module's and returns its class. */

@@ -32,7 +32,7 @@ const cm_backend_class *cumind_module(const cm_module_stamp **stamp) {
     static cm_module_stamp mine;
     mine = cm_module_stamp_here;
     if (KIND == OTHER_VERSION) mine.version = "0.0.9";
-    if (KIND == OTHER_BUILD) mine.sizes[0]++;
+    if (KIND == OTHER_BUILD) mine.interface = "0";
     *stamp = &mine;
     return &kind;
 }
