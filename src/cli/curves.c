@@ -52,6 +52,7 @@ static cm_status read_folder(const char *path, const cm_metrics_field *x, const 
 typedef struct request {
     const char *const *folders; /* [folder_count] */
     int folder_count;
+    const char *over;                                    /* the name of x */
     const cm_metrics_field *x, *metrics[CM_PLOT_SERIES]; /* [metric_count]; 0: the returns */
     int metric_count;
 } request;
@@ -70,9 +71,9 @@ static cm_status read_metrics(const cm_arguments *arguments, request *out) {
     const char *name;
     for (int i = 0; (name = cm_argument_at(arguments, "--metric", i)) != NULL; i++) {
         if (i == CM_PLOT_SERIES) return cm_fail(CM_ERR_INPUT, "plot: at most %d numbers at a time", CM_PLOT_SERIES);
-        out->metrics[i] = cm_metrics_find(name);
-        if (!out->metrics[i]) return unknown_metric(name);
-        out->metric_count++;
+        const cm_metrics_field *metric = cm_metrics_find(name);
+        if (!metric) return unknown_metric(name);
+        out->metrics[out->metric_count++] = metric;
     }
     return CM_OK;
 }
@@ -82,7 +83,8 @@ static cm_status read_request(cm_arguments *arguments, request *out) {
     int choice = 0;
     *out = (request){.folders = arguments->positional, .folder_count = arguments->positional_count};
     CM_TRY(cm_argument_choice(arguments, "--over", "env_steps|updates|episodes|iteration|seconds", &choice));
-    out->x = cm_metrics_find(over[choice]);
+    out->over = over[choice];
+    out->x = cm_metrics_find(out->over);
     CM_TRY(read_metrics(arguments, out));
     if (out->folder_count > 0 && cm_argument_given(arguments, "--run")) {
         return cm_fail(CM_ERR_INPUT, "plot: %s and --run both name a run; leave one out", out->folders[0]);
@@ -112,8 +114,9 @@ static cm_status add(const request *asked, const char *folder, const cm_metrics_
     }
     CM_TRY(read_folder(folder, asked->x, y, &out->curve[out->count]));
     name_curve(asked, folder, y, out);
-    out->count++;
-    return CM_OK;
+    const bool is_empty = out->curve[out->count++].n == 0;
+    return is_empty && asked->metric_count > 0 ? cm_fail(CM_ERR_INPUT, "plot: %s has no %s yet", folder, y->name)
+                                               : CM_OK;
 }
 
 static void clear(cm_curves *curves) {
@@ -154,21 +157,17 @@ static cm_status add_returns(const request *asked, cm_curves *out) {
         clear(out);
     }
     CM_TRY(add_all(asked, evaluated, out));
-    out->y_label = evaluated->name;
+    out->y_label = "eval_return";
     if (!has_empty(out)) return CM_OK;
     clear(out);
-    out->y_label = played->name;
+    out->y_label = "mean_return";
     return add_all(asked, played, out);
 }
 
 static cm_status add_metrics(const request *asked, cm_curves *out) {
-    for (int m = 0; m < asked->metric_count; m++) CM_TRY(add_all(asked, asked->metrics[m], out));
-    out->y_label = asked->metric_count == 1 ? asked->metrics[0]->name : "";
-    for (int i = 0; i < out->count; i++) {
-        if (out->curve[i].n == 0) {
-            return cm_fail(CM_ERR_INPUT, "plot: %s has no %s yet", asked->folders[i % asked->folder_count],
-                           asked->metrics[i / asked->folder_count]->name);
-        }
+    for (int m = 0; m < asked->metric_count; m++) {
+        CM_TRY(add_all(asked, asked->metrics[m], out));
+        out->y_label = asked->metric_count == 1 ? asked->metrics[m]->name : "";
     }
     return CM_OK;
 }
@@ -188,7 +187,7 @@ cm_status cm_curves_collect(cm_arguments *arguments, cm_curves *out) {
     CM_TRY(read_request(arguments, &asked));
     CM_TRY(asked.metric_count > 0 ? add_metrics(&asked, out) : add_returns(&asked, out));
     name_picture(&asked, out);
-    out->x_label = strcmp(asked.x->name, "env_steps") == 0 ? "env steps" : asked.x->name;
+    out->x_label = strcmp(asked.over, "env_steps") == 0 ? "env steps" : asked.over;
     return CM_OK;
 }
 
