@@ -96,7 +96,7 @@ considered.h|m <= 1|m < 1
 policy.h|logits[a] - most : -FLT_MAX|logits[a] + most : -FLT_MAX
 policy.h|(1.0f - fraction) * p + fraction * *noise|fraction * p + (1.0f - fraction) * *noise
 policy.h|(probs[a] - most) / divisor|(probs[a] - most) * divisor
-policy.h|weights[a] > 0.0f ? (probs|weights[a] >= 0.0f ? (probs
+policy.h|is_there = weights[a] > 0.0f|is_there = weights[a] >= 0.0f
 policy.h|1.0f / (float)n|0.0f
 numeric.h|n * -2.12194440e-4f|n * 2.12194440e-4f
 numeric.h|(float)(power - is_low)|(float)power

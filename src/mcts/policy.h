@@ -47,12 +47,17 @@ static CM_HD inline void cm_policy_visit_fractions(float *weights, const int32_t
     for (int a = 0; a < n; a++) weights[a] = sum > 0 ? (float)visits[a] / (float)sum : 1.0f / (float)n;
 }
 
-/* probs[n] = weights^(1 / temperature), normalised; temperature 0: all on the largest weights. A weight of 0 stays 0 at
- * any temperature, as illegal actions have it. */
-static CM_HD inline void cm_policy_sharpen(float *probs, const float *weights, float temperature, int n) {
+/* probs[n] = weights^(1 / temperature), normalised, with weights of at least FLT_MIN (spec/search.md 8.2, step 7);
+ * temperature 0: all on the largest weights. An action that is not there (logit -FLT_MAX) and has no weight gets none,
+ * however high the temperature. */
+static CM_HD inline void cm_policy_sharpen(float *probs, const float *weights, const float *logits, float temperature,
+                                           int n) {
     for (int a = 0; a < n; a++) probs[a] = cm_log(cm_max(weights[a], FLT_MIN));
     float most = cm_max_of(probs, n), divisor = cm_max(FLT_MIN, temperature);
-    for (int a = 0; a < n; a++) probs[a] = weights[a] > 0.0f ? (probs[a] - most) / divisor : -FLT_MAX;
+    for (int a = 0; a < n; a++) {
+        const bool is_there = weights[a] > 0.0f || logits[a] > -FLT_MAX;
+        probs[a] = is_there ? (probs[a] - most) / divisor : -FLT_MAX;
+    }
     (void)cm_softmax(probs, probs, n);
 }
 

@@ -13,10 +13,11 @@ static int choose_puct(const cm_tree *tree, const cm_roots *roots, int b, const 
 
 /* weights, probs and the action under PUCT (spec/search.md 8.2, steps 6 - 8). */
 static int finish_puct(const cm_tree *tree, const cm_roots *roots, int b, float *weights, float *probs) {
-    const int32_t *visits = tree->root_visits + (size_t)b * (size_t)tree->num_actions;
+    const size_t first = (size_t)b * (size_t)tree->num_actions;
+    const int32_t *visits = tree->root_visits + first;
     float temperature = roots->temperature ? roots->temperature[b] : tree->params.temperature;
     cm_policy_visit_fractions(weights, visits, tree->num_actions);
-    cm_policy_sharpen(probs, weights, temperature, tree->num_actions);
+    cm_policy_sharpen(probs, weights, tree->root_logits + first, temperature, tree->num_actions);
     return choose_puct(tree, roots, b, probs);
 }
 

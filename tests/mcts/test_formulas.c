@@ -217,20 +217,24 @@ START_TEST(gumbel_root_takes_the_lowest_of_equals_and_has_a_floor) {
 END_TEST
 
 START_TEST(sharpened_weights_follow_the_temperature) {
-    const float weights[4] = {0.5f, 0.25f, 0.0f, 0.25f};
+    const float weights[4] = {0.5f, 0.25f, 0.0f, 0.25f}, open[4] = {0, 0, 0, 0}, closed[4] = {0, 0, -FLT_MAX, 0};
     float probs[4];
-    cm_policy_sharpen(probs, weights, 1.0f, 4);
+    cm_policy_sharpen(probs, weights, open, 1.0f, 4);
     for (int a = 0; a < 4; a++) assert_near(probs[a], weights[a], 1e-6f, "T=1", a);
-    cm_policy_sharpen(probs, weights, 0.5f, 4);
+    cm_policy_sharpen(probs, weights, open, 0.5f, 4);
     const float squared[4] = {2.0f / 3.0f, 1.0f / 6.0f, 0, 1.0f / 6.0f};
     for (int a = 0; a < 4; a++) assert_near(probs[a], squared[a], 1e-6f, "T=0.5", a);
-    cm_policy_sharpen(probs, (const float[]){0.4f, 0.4f, 0.2f, 0}, 0.0f, 4);
+    cm_policy_sharpen(probs, (const float[]){0.4f, 0.4f, 0.2f, 0}, open, 0.0f, 4);
     const float ties[4] = {0.5f, 0.5f, 0, 0};
     for (int a = 0; a < 4; a++) assert_near(probs[a], ties[a], 1e-6f, "T=0", a);
-    cm_policy_sharpen(probs, weights, 1e6f, 4);
+    cm_policy_sharpen(probs, weights, open, 20.0f, 4); /* (FLT_MIN / 0.5)^(1/20) = 0.01314 of the most visited action */
+    assert_near(probs[2] / probs[0], 0.0131390f, 1e-6f, "T=20", 2);
+    cm_policy_sharpen(probs, weights, closed, 1e6f, 4);
     const float even[4] = {1.0f / 3.0f, 1.0f / 3.0f, 0, 1.0f / 3.0f};
     for (int a = 0; a < 4; a++) assert_near(probs[a], even[a], 1e-6f, "T=1e6", a);
     ck_assert(probs[2] == 0.0f); /* an illegal action stays one */
+    cm_policy_sharpen(probs, (const float[]){0, 0, 1, 0}, closed, 1.0f, 4);
+    assert_near(probs[2], 1.0f, 1e-6f, "visited, where no action is legal", 2);
 }
 END_TEST
 
