@@ -7,6 +7,10 @@ static const char *if_no_random_moves(const void *o) {
     return ((const cm_agent_options *)o)->random_move_probability > 0.0 ? NULL : "random_move_probability is 0";
 }
 
+static const char *unless_reanalysed(const void *o) {
+    return ((const cm_agent_options *)o)->reanalyse_ratio > 0.0 ? NULL : "reanalyse_ratio is 0";
+}
+
 const cm_option cm_agent_option_rows[] = {
     CM_OPTION(INT, steps_per_iteration, SECTION, "8", 1, 1048576,
               "Steps that every environment acts before the next round of learning."),
@@ -28,6 +32,12 @@ const cm_option cm_agent_option_rows[] = {
     CM_OPTION(INT, random_move_steps, SECTION, "1", 1, 1024,
               "Steps for which a random move is repeated: random pushes that last reach goals that jitter never does.",
               .idle = if_no_random_moves),
+    CM_OPTION(
+        DOUBLE, reanalyse_ratio, SECTION, "0", 0, 1,
+        "Share of every batch whose policy targets are searched anew by the network as it is now; 0: they stay as "
+        "they were played. Costs a search per position and unrolled step."),
+    CM_OPTION(BOOL, reanalyse_noise, SECTION, "true", 0, 0, "These searches have root noise, like those of self-play.",
+              .idle = unless_reanalysed),
     CM_OPTION(INT, evaluation_simulations, SECTION, "25", 0, 65536,
               "Simulations per move in evaluation and play; never fewer than num_simulations.",
               .flags = CM_OPTION_RESUME),

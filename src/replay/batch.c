@@ -52,6 +52,7 @@ cm_status cm_batch_create(const cm_replay *replay, const cm_batch_config *config
                       .unroll = replay->config.targets.unroll,
                       .actions = replay->config.actions,
                       .observation_size = replay->config.observation_size,
+                      .policy_smoothing = replay->config.targets.policy_smoothing,
                       .table = 2};
     while (shape.table < 2 * config->rows) shape.table *= 2;
     cm_arena arena = {.base = NULL, .capacity = SIZE_MAX};
@@ -303,6 +304,7 @@ cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta
     if (replay->positions == 0) return cm_fail(CM_ERR_STATE, "replay: nothing to draw from; append and commit first");
     int rows = batch->config.rows;
     batch->update = update;
+    batch->policy_drift = 0.0;
     draw_slots(replay, batch);
     weigh(replay, beta, batch);
     draw_symmetries(replay, batch);
@@ -321,4 +323,16 @@ void cm_batch_set_bootstrap(cm_batch *batch, const float *bootstrap) {
         float coefficient = batch->value_coefficient[i];
         batch->target_value[i] = batch->value_partial[i] + (coefficient == 0.0f ? 0.0f : coefficient * bootstrap[i]);
     }
+}
+
+cm_status cm_batch_set_policy(cm_batch *batch, int position, float *weights, float *drift) {
+    const int actions = batch->actions;
+    float *target = batch->target_policy + (size_t)position * (size_t)actions;
+    double distance = 0.0;
+    CM_TRY(cm_policy_normalise(weights, actions, weights));
+    cm_policy_smooth(batch->policy_smoothing, actions, weights, 1, weights);
+    for (int a = 0; a < actions; a++) distance += fabs((double)weights[a] - (double)target[a]);
+    memcpy(target, weights, (size_t)actions * sizeof *target);
+    *drift = (float)(0.5 * distance);
+    return CM_OK;
 }

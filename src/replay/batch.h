@@ -34,6 +34,7 @@ struct cm_window_scratch;
 typedef struct cm_batch {
     cm_batch_config config;
     int unroll, actions, observation_size;
+    double policy_smoothing;       /* of the policy targets */
     uint64_t update;               /* the update that it was drawn for */
     float *observation;            /* [B, O]           o_t                                     */
     int32_t *action;               /* [B, K]           a_{t+k}                                 */
@@ -54,6 +55,8 @@ typedef struct cm_batch {
     int32_t *slot;                 /* [B]              for cm_replay_update_priorities         */
     uint32_t *index;               /* [B]              likewise                                */
     int32_t *symmetry;             /* [B]              the one that was applied                */
+    double policy_drift; /* how far policies set anew are from the stored ones: the mean of cm_batch_set_policy's
+                            drifts, filled in by who sets them; 0: none                       */
     /* scratch of drawing */
     cm_arena arena;
     cm_key *key;                      /* [B] of the rows' streams                */
@@ -77,6 +80,11 @@ cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta
 /* target_value from bootstrap[B, K+1], the values of bootstrap_observations from the view of who moves there; entries
  * with coefficient 0 are not used. */
 void cm_batch_set_bootstrap(cm_batch *batch, const float *bootstrap);
+
+/* target_policy of a position, row (K+1) + k, from weights[A] that a new search gives it (as in cm_replay_step), which
+ * become the target: normalised and smoothed as stored ones are. *drift: the total variation between the old and the
+ * new target, 0 .. 1. Several threads may set positions of a batch. Errors: those of cm_policy_normalise. */
+cm_status cm_batch_set_policy(cm_batch *batch, int position, float *weights, float *drift) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

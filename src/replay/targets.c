@@ -30,6 +30,12 @@ cm_status cm_policy_normalise(const float *counts, int actions, float *policy) {
     return CM_OK;
 }
 
+void cm_policy_smooth(double smoothing, int actions, const float *policies, int count, float *out) {
+    const size_t n = (size_t)count * (size_t)actions;
+    const float keep = (float)(1.0 - smoothing), add = (float)(smoothing / actions);
+    for (size_t i = 0; i < n; i++) out[i] = policies[i] * keep + add;
+}
+
 int64_t cm_target_reach(const cm_target_rule *rule) { return (int64_t)rule->unroll + rule->td_steps; }
 
 int cm_target_td_steps(const cm_target_rule *rule, uint64_t collected, uint64_t index) {
@@ -92,8 +98,7 @@ static void compute_rewards(const cm_target_rule *rule, const cm_target_window *
 static void compute_policies(const cm_target_rule *rule, const cm_target_window *window, const cm_target_row *out) {
     int positions = rule->unroll + 1, inside = window->left < positions ? (int)window->left : positions;
     size_t stored = (size_t)inside * (size_t)window->actions, all = (size_t)positions * (size_t)window->actions;
-    float keep = (float)(1.0 - rule->policy_smoothing), add = (float)(rule->policy_smoothing / window->actions);
-    for (size_t i = 0; i < stored; i++) out->policy[i] = window->policy[i] * keep + add;
+    cm_policy_smooth(rule->policy_smoothing, window->actions, window->policy, inside, out->policy);
     for (size_t i = stored; i < all; i++) out->policy[i] = 0.0f;
     for (int k = 0; k < positions; k++) out->policy_mask[k] = k < inside ? 1.0f : 0.0f;
 }

@@ -79,6 +79,9 @@ double cm_target_return(const cm_target_rule *rule, const cm_target_window *wind
  * all are 0. policy may be counts. */
 cm_status cm_policy_normalise(const float *counts, int actions, float *policy) CM_MUST_USE;
 
+/* out[count, A] = policies (1 - smoothing) + smoothing / A. out may be policies. */
+void cm_policy_smooth(double smoothing, int actions, const float *policies, int count, float *out);
+
 /* n of the transition with collection number `index` when `collected` have been collected (EfficientZero). */
 int cm_target_td_steps(const cm_target_rule *rule, uint64_t collected, uint64_t index);
 

@@ -187,6 +187,11 @@ static cm_status check_policy(const cm_config *config, const cm_configuration *c
     if (c->trainer.consistency_weight > 0.0)
         return cm_config_fail(config, "consistency_weight",
                               "policy alphazero predicts no states to compare: leave it out, or set it to 0");
+    if (c->agent.reanalyse_ratio > 0.0)
+        return cm_config_fail(
+            config, "reanalyse_ratio",
+            "policy alphazero searches from states of the game, which the memory does not keep: leave "
+            "it out, or set it to 0");
     return CM_OK;
 }
 
@@ -252,6 +257,10 @@ static void warn_of_learning(const cm_config *config, const cm_configuration *c)
     if (c->replay.memory_steps > 0 && c->trainer.batch_size > c->replay.memory_steps)
         cm_config_warn(config, "batch_size", "%d is more than the %lld positions that the memory holds (memory_steps)",
                        c->trainer.batch_size, (long long)c->replay.memory_steps);
+    if (c->agent.reanalyse_ratio > 0.0 && c->agent.reanalyse_ratio * c->trainer.batch_size < 1.0)
+        cm_config_warn(config, "reanalyse_ratio",
+                       "%g of a batch of %d is less than one position: nothing is searched anew",
+                       c->agent.reanalyse_ratio, c->trainer.batch_size);
     if (warmup >= plan && cm_config_is_chosen(config, "warmup_steps"))
         cm_config_warn(config, "warmup_steps",
                        "the run makes about %lld updates, so that the learning rate never gets to learning_rate",

@@ -126,6 +126,18 @@ static cm_status take_bootstrap(cm_run_learner *l) {
 
 static const char for_training[] = "lower batch_size, num_unroll_steps, threads or the sizes of the network";
 
+static cm_batch_config batch_config(const cm_session *s) {
+    const cm_configuration *c = &s->configuration;
+    return (cm_batch_config){
+        .rows = (int)cm_session_share(s, c->trainer.batch_size),
+        .consistency = c->trainer.consistency_weight > 0.0 || c->agent.reanalyse_ratio > 0.0 ||
+                       c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO,
+        .bootstrap = c->trainer.ema_bootstraps || c->trainer.target_update_frequency > 0,
+        .seed = (uint64_t)c->run.seed,
+        .first_row = (uint64_t)cm_session_first(s, c->trainer.batch_size),
+    };
+}
+
 cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool) {
     const cm_configuration *c = &session->configuration;
     return (cm_trainer_config){
@@ -142,9 +154,26 @@ cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool) {
         .priority_epsilon = c->replay.per_epsilon,
         .check_interval = c->run.rank_check_updates,
         .bucket_bytes = (int64_t)c->run.rank_bucket_kib * 1024,
-        .bootstrap = c->trainer.ema_bootstraps || c->trainer.target_update_frequency > 0,
+        .bootstrap = batch_config(session).bootstrap,
         .slots = batches_at_a_time(session),
     };
+}
+
+cm_status cm_run_reanalyser(cm_session *session, cm_agent *agent, cm_pool *pool, cm_reanalyser **out) {
+    const cm_configuration *c = &session->configuration;
+    const cm_reanalyser_config config = {
+        .agent = agent,
+        .ratio = c->agent.reanalyse_ratio,
+        .with_noise = c->agent.reanalyse_noise,
+        .has_mask = session->env.def->legal != NULL,
+        .whole = c->trainer.batch_size,
+        .unroll = c->replay.num_unroll_steps,
+        .batch = batch_config(session),
+        .rows_on_device = (int)cm_session_share(session, c->env.num_envs),
+        .threads = cm_pool_size(pool),
+    };
+    *out = NULL;
+    return config.ratio > 0.0 ? cm_reanalyser_create(&config, out) : CM_OK;
 }
 
 static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
@@ -157,15 +186,8 @@ static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
         const size_t slots = (size_t)batches_at_a_time(s);
         CM_TRY(cm_alloc(&l->codes, slots * (size_t)l->rows * (size_t)l->unroll, sizeof(int32_t), "chance codes"));
     }
-    cm_batch_config batch = {
-        .rows = l->rows,
-        .consistency = l->c->trainer.consistency_weight > 0.0 || chance,
-        .bootstrap = bootstrap,
-        .seed = (uint64_t)l->c->run.seed,
-        .first_row = (uint64_t)cm_session_first(s, l->c->trainer.batch_size),
-    };
     const cm_prefetch_config prefetch = {
-        .batch = batch,
+        .batch = batch_config(s),
         .depth = batches_at_a_time(s) - 1,
         .threads = drawing_threads(s),
         .stage = {cm_run_learner_stage, l},
@@ -174,7 +196,7 @@ static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
                             "lower batch_size, num_unroll_steps or prefetch_depth");
 }
 
-cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_run_learner **out) {
+cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_agent *agent, cm_run_learner **out) {
     cm_run_learner *l = NULL;
     *out = NULL;
     CM_TRY(cm_alloc(&l, 1, sizeof *l, "learning"));
@@ -186,6 +208,9 @@ cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_run_learn
     l->env = &session->env;
     cm_status status = open_replay(l, session);
     if (status == CM_OK) status = open_trainer(l, session, pool);
+    if (status == CM_OK)
+        status = cm_memory_advise(cm_run_reanalyser(session, agent, pool, &l->reanalyser),
+                                  "lower reanalyse_ratio, batch_size, num_unroll_steps or num_simulations");
     if (status == CM_OK) {
         *out = l;
     } else {
@@ -197,6 +222,7 @@ cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_run_learn
 void cm_run_learner_destroy(cm_run_learner *l) {
     if (!l) return;
     cm_prefetch_destroy(l->prefetch);
+    cm_reanalyser_destroy(l->reanalyser);
     cm_trainer_destroy(l->trainer);
     cm_replay_destroy(l->replay);
     free(l->observations);
@@ -216,6 +242,8 @@ size_t cm_run_learner_memory(const cm_run_learner *l, cm_memory_row *rows, int c
     int n = cm_trainer_memory(l->trainer, rows, capacity);
     if (n < capacity) rows[n++] = (cm_memory_row){"replay", (size_t)counts.bytes};
     if (n < capacity) rows[n++] = (cm_memory_row){"batches", (size_t)cm_prefetch_bytes(l->prefetch)};
+    if (l->reanalyser && n < capacity)
+        rows[n++] = (cm_memory_row){"searches anew", cm_reanalyser_memory(l->reanalyser)};
     size_t total = 0;
     for (int i = 0; i < n; i++) total += rows[i].bytes;
     *count = n;

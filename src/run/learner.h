@@ -1,4 +1,4 @@
-/* Learning from the replay: batches drawn ahead, bootstrap values, updates, new priorities.
+/* Learning from the replay: batches drawn ahead, policies searched anew, bootstrap values, updates, new priorities.
  *
  * Of several ranks each draws its rows of a batch from its own memory.
  *
@@ -9,6 +9,7 @@
 #ifndef CM_RUN_LEARNER_H
 #define CM_RUN_LEARNER_H
 
+#include "agent/reanalyse.h"
 #include "env/env.h"
 #include "replay/prefetch.h"
 #include "run/session.h"
@@ -25,12 +26,14 @@ typedef struct cm_learning {
     int64_t updates, skipped; /* skipped: those whose step loss scaling skipped */
     double total_loss, value_loss, policy_loss, reward_loss, consistency_loss, entropy, gradient_norm, clipped;
     double afterstate_loss, code_loss, commitment_loss; /* with chance; NAN without */
+    double policy_drift;                                /* cm_batch.policy_drift; NAN if nothing is searched anew */
     double learning_rate;                               /* of the last update */
     double loss_scale, skipped_steps; /* behind them; since the start of the run; NAN without loss scaling */
 } cm_learning;
 
-/* Makes replay, batches and trainer of a session; `pool` does the work. The caller owns it. */
-cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_run_learner **out) CM_MUST_USE;
+/* Makes replay, batches and trainer of a session; `pool` does the work. `agent`, whose weights change only between
+ * iterations, searches anew. All are borrowed; the caller owns the learner. */
+cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_agent *agent, cm_run_learner **out) CM_MUST_USE;
 void cm_run_learner_destroy(cm_run_learner *learner); /* NULL is allowed */
 
 cm_replay *cm_run_learner_replay(cm_run_learner *learner);
@@ -51,6 +54,10 @@ cm_status cm_run_learner_run(cm_run_learner *learner, int64_t updates, double sh
 
 /* How a run trains: what its trainer is created with. Borrows from the session. */
 cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool);
+
+/* What searches policies anew in such a run: *out is owned by the caller, and NULL where nothing does. As many
+ * threads as `pool` has. */
+cm_status cm_run_reanalyser(cm_session *session, cm_agent *agent, cm_pool *pool, cm_reanalyser **out) CM_MUST_USE;
 
 /* Updates that the whole run will make at most, 1 at least; what schedules end with. */
 int64_t cm_run_learner_plan(const cm_configuration *configuration);

@@ -6,11 +6,12 @@
 #include "run/learner.h"
 
 struct cm_run_learner {
-    cm_configuration *c;   /* borrowed: the session's */
-    cm_comm *comm;         /* borrowed */
-    cm_replay *replay;     /* owned */
-    cm_prefetch *prefetch; /* owned */
-    cm_trainer *trainer;   /* owned */
+    cm_configuration *c;       /* borrowed: the session's */
+    cm_comm *comm;             /* borrowed */
+    cm_replay *replay;         /* owned */
+    cm_prefetch *prefetch;     /* owned */
+    cm_trainer *trainer;       /* owned */
+    cm_reanalyser *reanalyser; /* owned; NULL: policies are those that were played */
     int rows, unroll, observation_size;
     /* bootstrap values by the slow weights; arrays owned, NULL where the stored values are used */
     float *observations; /* [B (K+1), O] those that are needed, without gaps */
@@ -24,7 +25,8 @@ struct cm_run_learner {
     bool warned;   /* that the memory is full and too small for the first update */
 };
 
-/* A batch that has just been drawn (of the learner `context`), by who draws: to the trainer's slot. */
+/* A batch that has just been drawn (of the learner `context`), by who draws: searched anew and on its way to the
+ * trainer's slot. */
 cm_status cm_run_learner_stage(void *context, int slot, cm_batch *batch) CM_MUST_USE;
 
 #endif

@@ -44,6 +44,7 @@ static cm_train_batch view_of(const cm_run_learner *l, int slot, const cm_batch 
 
 cm_status cm_run_learner_stage(void *context, int slot, cm_batch *batch) {
     const cm_run_learner *l = context;
+    if (l->reanalyser) CM_TRY(cm_reanalyser_run(l->reanalyser, batch));
     if (l->codes) find_codes(l, batch, codes_of(l, slot));
     const cm_train_batch view = view_of(l, slot, batch);
     return cm_trainer_stage(l->trainer, slot, &view);
@@ -78,11 +79,13 @@ static void read_scaling(const cm_run_learner *l, cm_learning *sum) {
     sum->skipped_steps = is_scaled ? (double)scaling.skipped : (double)NAN;
 }
 
-/* Sums into means; 0 / 0 is NAN. What there is only with chance, or learnt codes, is NAN without. */
+/* Sums into means; 0 / 0 is NAN. What there is only with chance, learnt codes or searches made anew, is
+ * NAN without. */
 static void divide(const cm_run_learner *l, cm_learning *sum, double n) {
     double chance = l->c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO ? n : (double)NAN;
     sum->afterstate_loss /= chance, sum->code_loss /= chance;
     sum->commitment_loss /= l->codes ? (double)NAN : chance;
+    sum->policy_drift /= l->reanalyser ? n : (double)NAN;
     sum->value_loss /= n, sum->policy_loss /= n, sum->reward_loss /= n, sum->consistency_loss /= n, sum->entropy /= n;
     sum->total_loss /= n, sum->gradient_norm /= n - (double)sum->skipped, sum->clipped /= n;
 }
@@ -139,6 +142,7 @@ static cm_status finish_oldest(cm_run_learner *l, const char *dump, cm_learning 
     CM_TRY(status);
     CM_TRY(cm_replay_update_priorities(l->replay, batch->config.rows, batch->slot, batch->index, report.priorities));
     add_report(l, &report, sum);
+    sum->policy_drift += batch->policy_drift;
     l->begun_count--;
     for (int i = 0; i < l->begun_count; i++) l->begun[i] = l->begun[i + 1];
     return cm_batch_give_back(handle);

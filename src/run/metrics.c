@@ -36,6 +36,7 @@ static const cm_metrics_field fields[] = {
     NUMBER(afterstate_loss),
     NUMBER(code_loss),
     NUMBER(commitment_loss),
+    NUMBER(policy_drift),
     NUMBER(gradient_norm),
     NUMBER(learning_rate),
     NUMBER(clipped_targets),

@@ -69,6 +69,7 @@ static cm_status learn(cm_run *run, int64_t due, double share) {
     row->commitment_loss = learnt.commitment_loss;
     row->entropy = learnt.entropy, row->gradient_norm = learnt.gradient_norm;
     row->learning_rate = learnt.learning_rate, row->clipped_targets = learnt.clipped;
+    row->policy_drift = learnt.policy_drift;
     row->loss_scale = learnt.loss_scale, row->skipped_steps = learnt.skipped_steps;
     return CM_OK;
 }

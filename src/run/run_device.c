@@ -72,10 +72,11 @@ static void fill(plan *p, const cm_session *s, const cm_backend *measure) {
     add(p, "sums over ranks (an estimate)", s->comm->device_bytes);
 }
 
-static cm_status create_all(cm_run *probe, cm_trainer **trainer) {
+static cm_status create_all(cm_run *probe, cm_trainer **trainer, cm_reanalyser **reanalyser) {
     const cm_trainer_config learning = cm_run_trainer_config(probe->session, probe->session->pool);
     CM_TRY(cm_trainer_create(&learning, trainer));
     CM_TRY(cm_session_agent(probe->session, &probe->actor_agent));
+    CM_TRY(cm_run_reanalyser(probe->session, probe->actor_agent, probe->session->pool, reanalyser));
     const cm_actor_config acting = cm_run_actor_config(probe, NULL);
     CM_TRY(cm_actor_create(&acting, &probe->actor));
     return cm_run_open_evaluation(probe);
@@ -87,13 +88,15 @@ static cm_status measure(const cm_run *run, const cm_configuration *configuratio
     cm_run probe = {.session = &session, .stop = run->stop};
     cm_backend *measuring = NULL;
     cm_trainer *trainer = NULL;
+    cm_reanalyser *reanalyser = NULL;
     session.configuration = *configuration;
     CM_TRY(cm_measure_open(run->session->backend, &measuring));
     session.backend = measuring;
-    cm_status status = create_all(&probe, &trainer);
+    cm_status status = create_all(&probe, &trainer, &reanalyser);
     if (status == CM_OK) fill(out, run->session, measuring);
     cm_run_close_evaluation(&probe);
     cm_actor_destroy(probe.actor);
+    cm_reanalyser_destroy(reanalyser);
     cm_agent_destroy(probe.actor_agent);
     cm_trainer_destroy(trainer);
     cm_backend_close(measuring);

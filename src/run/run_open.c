@@ -46,7 +46,6 @@ cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay) {
 }
 
 static cm_status open_acting(cm_run *run) {
-    CM_TRY(cm_session_agent(run->session, &run->actor_agent));
     const cm_actor_config config = cm_run_actor_config(run, cm_run_learner_replay(run->learner));
     return cm_actor_create(&config, &run->actor);
 }
@@ -95,7 +94,9 @@ static cm_status init_weights(cm_run *run, const char *from) {
 static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     CM_TRY(open_pools(run));
     CM_TRY(cm_run_plan_device(run));
-    CM_TRY(cm_run_learner_create(run->session, run->overlap ? run->learning_pool : run->session->pool, &run->learner));
+    cm_pool *learning = run->overlap ? run->learning_pool : run->session->pool;
+    CM_TRY(cm_session_agent(run->session, &run->actor_agent));
+    CM_TRY(cm_run_learner_create(run->session, learning, run->actor_agent, &run->learner));
     CM_TRY(cm_memory_advise(open_acting(run), "lower num_envs, num_simulations or the sizes of the network"));
     CM_TRY(cm_memory_advise(cm_run_open_evaluation(run), "lower evaluation_simulations, num_simulations, "
                                                          "evaluation_episodes or final_evaluation_episodes"));
@@ -249,8 +250,8 @@ void cm_run_close(cm_run *run) {
     free(run->actor_bytes);
     cm_run_close_evaluation(run);
     cm_actor_destroy(run->actor);
-    cm_agent_destroy(run->actor_agent);
     cm_run_learner_destroy(run->learner);
+    cm_agent_destroy(run->actor_agent);
     cm_pool_destroy(run->learning_pool);
     cm_pool_destroy(run->acting_pool);
     cm_pool_destroy(run->duo_pool);

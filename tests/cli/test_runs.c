@@ -95,6 +95,41 @@ START_TEST(threads_and_prefetch_change_no_parameter) {
 }
 END_TEST
 
+/* Searches made anew go on beside the updates, on threads of their own. */
+#define ANEW " --set reanalyse_ratio=0.3 --set num_simulations=4"
+START_TEST(policies_searched_anew_are_those_of_any_threads) {
+    static const char *const variants[] = {"--threads 1", "--threads 3 --set prefetch_threads=3",
+                                           "--set prefetch_depth=0", "--set overlap=on --threads 1",
+                                           "--set overlap=on --threads 3"};
+    char hash[5][64], line[512];
+    for (int i = 0; i < 5; i++) {
+        snprintf(line, sizeof line, "train --quiet --run anew-%d %s" SMALL ANEW, i, variants[i]);
+        expect_ok(line);
+        snprintf(line, sizeof line, "anew-%d", i);
+        hash_of(line, hash[i]);
+    }
+    ck_assert_str_eq(hash[0], hash[1]);
+    ck_assert_str_eq(hash[0], hash[2]);
+    ck_assert_str_eq(hash[3], hash[4]);
+    ck_assert_str_ne(hash[0], hash[3]);
+    ck_assert_str_ne(hash[0], reference);
+    expect_ok("plot anew-0 --metric policy_drift --table");
+    run("plot ref --metric policy_drift --table");
+    ck_assert_int_ne(result.status, 0);
+}
+END_TEST
+
+START_TEST(policies_searched_anew_are_those_of_the_same_weights_when_it_goes_on) {
+    char whole[64], hash[64];
+    expect_ok("train --quiet --run anew-whole --set schedule=constant" SMALL ANEW);
+    expect_ok("train --quiet --run anew-parts --set schedule=constant" SMALL ANEW " --env-steps 512");
+    expect_ok("train --quiet --resume anew-parts --env-steps 1024");
+    hash_of("anew-whole", whole);
+    hash_of("anew-parts", hash);
+    ck_assert_str_eq(whole, hash);
+}
+END_TEST
+
 START_TEST(another_seed_gives_other_parameters) {
     char hash[64];
     expect_ok("train --quiet --run other --seed 7" SMALL);
@@ -788,6 +823,8 @@ int main(void) {
     tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
     tcase_add_test(tests, run_folder_explains_itself);
     tcase_add_loop_test(tests, threads_and_prefetch_change_no_parameter, 0, 4);
+    tcase_add_test(tests, policies_searched_anew_are_those_of_any_threads);
+    tcase_add_test(tests, policies_searched_anew_are_those_of_the_same_weights_when_it_goes_on);
     tcase_add_test(tests, another_seed_gives_other_parameters);
     tcase_add_test(tests, overlapped_run_is_the_same_for_any_threads);
     tcase_add_test(tests, json_lines_have_an_event_each);

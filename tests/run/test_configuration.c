@@ -263,6 +263,7 @@ START_TEST(keys_that_contradict_each_other_are_one_clear_error) {
         {"policy=stochastic_muzero", "num_unroll_steps=0", "learns what chance does by unrolling"},
         {"policy=alphazero", "num_unroll_steps=3", "policy alphazero has no dynamics to unroll"},
         {"policy=alphazero", "consistency_weight=2", "policy alphazero predicts no states to compare"},
+        {"policy=alphazero", "reanalyse_ratio=0.5", "which the memory does not keep"},
         {"memory_capacity=5", "min_memory_size=6", "waits for 6 episodes, but the memory holds 5"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

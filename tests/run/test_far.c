@@ -86,11 +86,11 @@ static void train(const char *backend, const char *settings, bool resume, int64_
 
 static const char *const kinds[] = {
     /* the trees of these lie on the device */
-    "ema_decay=0.9 target_update_frequency=3 chunk_rows=5",
+    "ema_decay=0.9 target_update_frequency=3 chunk_rows=5 reanalyse_ratio=0.6",
     "env_name=tictactoe family=resnet num_blocks=1 conv_channels=4 gradient_accumulation=2",
     "env_name=catch consistency_weight=1 optimizer=sgd policy=gumbel_muzero",
     "env_name=go9 policy=gumbel_muzero num_simulations=12 max_depth=3",
-    "env_name=2048 policy=stochastic_muzero chance_codes=4",
+    "env_name=2048 policy=stochastic_muzero chance_codes=4 reanalyse_ratio=0.5 prefetch_threads=2",
     /* of this one on the host */
     "env_name=tictactoe policy=alphazero num_unroll_steps=0",
 };

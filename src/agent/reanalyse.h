@@ -1,0 +1,54 @@
+/* Reanalyse: policy targets from new searches, by the network as it is now, in place of those of the day they were
+ * played (Schrittwieser et al. 2020, appendix H, "MuZero Reanalyze"; spec/learning.md 5.3).
+ *
+ * Of the B rows of a whole batch floor(ratio B) are searched anew, at all K + 1 steps that lie in their episode. Which
+ * ones is a matter of their number alone, spread evenly, so that every rank has its share. The replay keeps what it
+ * has: a position that is drawn again is searched again.
+ *
+ * A search is the one of acting: same weights, same simulations, and with root noise if that is wanted. It depends on
+ * (seed, number of the row, update, step) and the position alone: not on threads, nor on what else is in the batch.
+ *
+ * Letters: B rows of the whole batch, K unroll.
+ */
+#ifndef CM_AGENT_REANALYSE_H
+#define CM_AGENT_REANALYSE_H
+
+#include "agent/agent.h"
+#include "replay/batch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_reanalyser_config {
+    cm_agent *agent; /* borrowed; acts on the network's own dynamics */
+    double ratio;    /* 0 .. 1 */
+    bool with_noise;
+    bool has_mask;         /* not every action is always legal: the batch's masks count */
+    int whole;             /* B */
+    int unroll;            /* K */
+    cm_batch_config batch; /* of the batches that will come; with consistency, for the observations to be there */
+    int rows_on_device;    /* roots of one search where the trees lie on a device, at least 1 */
+    int threads;           /* that search, at least 1 */
+} cm_reanalyser_config;
+
+typedef struct cm_reanalyser cm_reanalyser;
+
+/* Takes all memory, and threads of its own. The caller owns it. Errors: CM_ERR_INPUT if the agent searches on rules,
+ * which needs states that no batch has; CM_ERR_MEMORY. */
+cm_status cm_reanalyser_create(const cm_reanalyser_config *config, cm_reanalyser **out) CM_MUST_USE;
+void cm_reanalyser_destroy(cm_reanalyser *reanalyser); /* NULL is allowed */
+
+/* Replaces policy targets of the batch (cm_batch_set_policy), before anybody reads them. Several threads may call it,
+ * each with a batch of its own; they take turns. Not while the agent's weights change. Errors: those of the search. */
+cm_status cm_reanalyser_run(cm_reanalyser *reanalyser, cm_batch *batch) CM_MUST_USE;
+
+/* Whether row `row` of `whole` is one of the floor(ratio whole). */
+bool cm_reanalyser_takes(double ratio, int64_t whole, int64_t row);
+
+size_t cm_reanalyser_memory(const cm_reanalyser *reanalyser); /* bytes, for the plan; NULL has 0 */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
