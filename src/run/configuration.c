@@ -2,11 +2,13 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "env/env.h"
 #include "run/learner.h"
+#include "run/progress.h"
 
 #define TABLE(module, rows_, count_)                                                                                   \
     { .rows = rows_, .count = count_, .base = offsetof(cm_configuration, module) }
@@ -272,14 +274,42 @@ static void warn_of_learning(const cm_config *config, const cm_configuration *c)
                        memory, (long long)plan);
 }
 
+/* Steps from one update to the next; false where replay_ratio does not decide that. */
+static bool format_pace(const cm_configuration *c, char out[16]) {
+    if (c->trainer.updates_per_iteration > 0 || c->trainer.replay_ratio <= 0.0) return false;
+    cm_format_count(1.0 / cm_run_learner_rate(c), out);
+    return true;
+}
+
+/* A run whose length is not given in steps goes on until updates are made. */
+static void warn_of_rare_updates(const cm_config *config, const cm_configuration *c) {
+    const double rarest = 0.01; /* positions trained per new step: nearly all that is played is never drawn */
+    char pace[16], all[16], limit[64] = "";
+    if (c->run.env_steps > 0 || c->trainer.replay_ratio >= rarest || !format_pace(c, pace)) return;
+    if (c->run.updates > 0) {
+        cm_format_count((double)c->run.updates / cm_run_learner_rate(c), all);
+        snprintf(limit, sizeof limit, ", and the %lld of this run take %s", (long long)c->run.updates, all);
+    }
+    cm_config_warn(config, "replay_ratio",
+                   "%g makes an update every %s steps%s: raise it (1 trains as many positions as are played)",
+                   c->trainer.replay_ratio, pace, limit);
+}
+
 /* A run whose length is given in steps. */
 static void warn_of_length(const cm_config *config, const cm_configuration *c) {
     const int64_t steps = c->run.env_steps, iteration = (int64_t)c->env.num_envs * c->agent.steps_per_iteration;
+    char pace[16];
     if (steps == 0) return;
     const int64_t played = (steps + iteration - 1) / iteration * iteration;
     if (c->replay.min_memory_steps >= played && cm_config_is_chosen(config, "min_memory_steps"))
         cm_config_warn(config, "min_memory_steps", "nothing will be learnt: the run ends after %lld steps",
                        (long long)played);
+    const int64_t learning = (played - c->replay.min_memory_steps + iteration - 1) / iteration * iteration;
+    if (learning > 0 && (double)learning * cm_run_learner_rate(c) < 1.0 && format_pace(c, pace))
+        cm_config_warn(config, "replay_ratio",
+                       "nothing will be learnt: %g makes an update every %s steps, and the run ends after %lld: "
+                       "raise it",
+                       c->trainer.replay_ratio, pace, (long long)played);
     const char *key = cm_config_is_chosen(config, "num_envs") ? "num_envs" : "steps_per_iteration";
     if (iteration > steps && cm_config_is_chosen(config, key))
         cm_config_warn(
@@ -324,6 +354,7 @@ cm_status cm_configuration_finish(cm_config *config, cm_configuration *configura
     warn_across(config, configuration);
     warn_of_search(config, configuration);
     warn_of_learning(config, configuration);
+    warn_of_rare_updates(config, configuration);
     warn_of_length(config, configuration);
     return CM_OK;
 }

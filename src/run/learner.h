@@ -59,6 +59,9 @@ cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool);
  * threads as `pool` has. */
 cm_status cm_run_reanalyser(cm_session *session, cm_agent *agent, cm_pool *pool, cm_reanalyser **out) CM_MUST_USE;
 
+/* Updates per new step of all environments; 0 where finished episodes decide (train_frequency). */
+double cm_run_learner_rate(const cm_configuration *configuration);
+
 /* Updates that the whole run will make at most, 1 at least; what schedules end with. */
 int64_t cm_run_learner_plan(const cm_configuration *configuration);
 

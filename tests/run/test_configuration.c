@@ -368,7 +368,9 @@ START_TEST(values_that_cannot_work_are_warned_of) {
                                              {"ema_decay=0.9999", NULL},
                                              {"env_steps=2000", "min_memory_steps=2048"},
                                              {"steps_per_iteration=500", NULL},
-                                             {"num_envs=2000", NULL}};
+                                             {"num_envs=2000", NULL},
+                                             {"replay_ratio=0.008", NULL},
+                                             {"num_episodes=9", "replay_ratio=0.0099"}};
     static const char *const sound[][2] = {{"policy=alphazero", NULL},
                                            {"num_simulations=1", "policy=gumbel_muzero"},
                                            {"temperature=0", NULL},
@@ -379,6 +381,9 @@ START_TEST(values_that_cannot_work_are_warned_of) {
                                            {"env_steps=2000", "min_memory_steps=2047"},
                                            {"steps_per_iteration=496", NULL},
                                            {"updates=100", "min_memory_steps=5000"},
+                                           {"replay_ratio=0.009", NULL},
+                                           {"num_episodes=9", "replay_ratio=0.01"},
+                                           {"num_episodes=9", "train_frequency=1"},
                                            {"env_steps=100", NULL}};
     for (size_t i = 0; i < sizeof foolish / sizeof *foolish; i++) {
         warnings = 0;
@@ -393,6 +398,20 @@ START_TEST(values_that_cannot_work_are_warned_of) {
     warnings = 0;
     assert_loads(ROOT "/configuration.json", "env_steps=10", NULL); /* a short trial of the defaults, written out */
     ck_assert_int_eq(warnings, 0);
+}
+END_TEST
+
+START_TEST(learning_that_hardly_ever_happens_is_warned_of_with_the_steps_it_takes) {
+    assert_loads(NULL, "updates=10", "replay_ratio=8e-7");
+    ck_assert_str_eq(warning, "--set: Training.replay_ratio: 8e-07 makes an update every 160.0M steps, and the 10 of "
+                              "this run take 1.6G: raise it (1 trains as many positions as are played)");
+    assert_loads(NULL, "num_episodes=9", "replay_ratio=8e-7");
+    ck_assert_str_eq(warning, "--set: Training.replay_ratio: 8e-07 makes an update every 160.0M steps: raise it (1 "
+                              "trains as many positions as are played)");
+    assert_loads(NULL, "env_steps=2000", "replay_ratio=8e-7");
+    ck_assert_str_eq(warning, "--set: Training.replay_ratio: nothing will be learnt: 8e-07 makes an update every "
+                              "160.0M steps, and the run ends after 2048: raise it");
+    ck_assert_int_eq(warnings, 3);
 }
 END_TEST
 
@@ -457,6 +476,7 @@ int main(void) {
     tcase_add_test(t, length_of_higher_precedence_than_the_goal_is_meant);
     tcase_add_test(t, keys_without_effect_are_warned_of);
     tcase_add_test(t, values_that_cannot_work_are_warned_of);
+    tcase_add_test(t, learning_that_hardly_ever_happens_is_warned_of_with_the_steps_it_takes);
     tcase_add_test(t, values_far_from_what_is_usual_are_warned_of_where_they_are_given);
     tcase_add_test(t, learning_rates_that_cannot_work_are_refused);
     tcase_add_test(t, missing_file_is_an_error_that_names_it);
