@@ -290,6 +290,7 @@ static cm_status recurrent_flops(const search *s, double *flops) {
 
 cm_status cm_benchmark_search(const cm_benchmark *bench, cm_benchmark_result *result) {
     search *s;
+    char policy[CM_OPTION_WORD];
     double seconds = 0.0, flops = 0.0;
     CM_TRY(cm_benchmark_searching_open(bench, &s));
     const double roots = (double)s->count * s->rows, simulations = roots * bench->simulations;
@@ -298,13 +299,13 @@ cm_status cm_benchmark_search(const cm_benchmark *bench, cm_benchmark_result *re
     if (status == CM_OK) status = recurrent_flops(s, &flops);
     cm_benchmark_searching_close(s);
     CM_TRY(status);
+    cm_config_word(bench->config, "policy", policy);
     cm_benchmark_put(result, "simulations_per_second", simulations / seconds);
     cm_benchmark_put(result, "searches_per_second", roots / seconds);
     cm_benchmark_put(result, "ns_per_simulation", 1e9 * seconds / simulations);
     cm_benchmark_put(result, "us_per_simulation_of_all_roots", 1e6 * seconds / bench->simulations);
     result->flops_per_second = flops * simulations / seconds;
     snprintf(result->note, sizeof result->note, "%.0f roots x %d simulations, %d actions, %s%s", roots,
-             bench->simulations, bench->actions, bench->configuration.mcts.policy == 0 ? "muzero" : "gumbel_muzero",
-             on_device ? ", trees on the device" : "");
+             bench->simulations, bench->actions, policy, on_device ? ", trees on the device" : "");
     return CM_OK;
 }

@@ -116,6 +116,7 @@ static cm_status time_both(const cm_benchmark *bench, cm_benchmark_training *t, 
 
 cm_status cm_benchmark_train(const cm_benchmark *bench, cm_benchmark_result *result) {
     cm_benchmark_training t;
+    char optimizer[CM_OPTION_WORD];
     double seconds = 0.0, flops = 0.0;
     cm_status status = cm_benchmark_training_open(bench, NULL, bench->batch, SLOTS, &t);
     if (status == CM_OK) status = time_both(bench, &t, result, &seconds);
@@ -123,7 +124,7 @@ cm_status cm_benchmark_train(const cm_benchmark *bench, cm_benchmark_result *res
     cm_benchmark_training_close(&t);
     CM_TRY(status);
     result->flops_per_second = flops / seconds;
-    snprintf(result->note, sizeof result->note, "batch %d, unroll %d, %s", bench->batch, bench->unroll,
-             t.options.optimizer == CM_OPTIMIZER_SGD ? "sgd" : "adam");
+    cm_config_word(bench->config, "optimizer", optimizer);
+    snprintf(result->note, sizeof result->note, "batch %d, unroll %d, %s", bench->batch, bench->unroll, optimizer);
     return CM_OK;
 }

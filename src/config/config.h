@@ -109,6 +109,9 @@ const cm_option *cm_config_row(const cm_config *config, int index);
 /* The value of a row as it would be written in JSON. */
 void cm_config_value_text(const cm_config *config, const cm_option *row, char out[CM_OPTION_JSON]);
 
+/* The word that an ENUM is set to, "adamw" of optimizer; `key` must be known. */
+void cm_config_word(const cm_config *config, const char *key, char out[CM_OPTION_WORD]);
+
 #ifdef __cplusplus
 }
 #endif

@@ -21,6 +21,7 @@ extern "C" {
 enum {
     CM_OPTION_TEXT = 256, /* bytes of a string, its NUL included */
     CM_OPTION_JSON = 520, /* bytes of any value as JSON          */
+    CM_OPTION_WORD = 64,  /* bytes of a word of an ENUM, its NUL included */
     CM_OPTION_RANK = 4
 };
 

@@ -60,6 +60,12 @@ void cm_config_value_text(const cm_config *config, const cm_option *row, char ou
         if (config->entry[i].row == row) member_text(row, config->entry[i].member, out);
 }
 
+void cm_config_word(const cm_config *config, const char *key, char out[CM_OPTION_WORD]) {
+    cm_config_entry *entry;
+    *out = '\0';
+    if (cm_config_find(config, key, &entry) == CM_OK) cm_value_word(entry->row, entry->member, out);
+}
+
 static void standard_text(const cm_option *row, char out[CM_OPTION_JSON]) {
     cm_value value;
     *out = '\0';

@@ -13,20 +13,24 @@ enum { RANGE_BYTES = 512 };
 
 /* --- words --- */
 
-/* The word `index` of a list "a|b|c" in out[size]; false if there is none. */
-static bool choice_word(const char *choices, int index, char *out, size_t size) {
+/* The word `index` of a list "a|b|c"; false if there is none. */
+static bool choice_word(const char *choices, int index, char out[CM_OPTION_WORD]) {
     for (; index > 0 && choices; index--) {
         choices = strchr(choices, '|');
         if (choices) choices++;
     }
     if (!choices) return false;
-    snprintf(out, size, "%.*s", (int)strcspn(choices, "|"), choices);
+    snprintf(out, CM_OPTION_WORD, "%.*s", (int)strcspn(choices, "|"), choices);
     return true;
 }
 
+void cm_value_word(const cm_option *row, const void *member, char out[CM_OPTION_WORD]) {
+    if (!choice_word(row->choices, *(const int *)member, out)) *out = '\0';
+}
+
 static int choice_index(const char *choices, const char *word) {
-    char each[64];
-    for (int i = 0; choice_word(choices, i, each, sizeof each); i++)
+    char each[CM_OPTION_WORD];
+    for (int i = 0; choice_word(choices, i, each); i++)
         if (strcmp(each, word) == 0) return i;
     return -1;
 }
@@ -60,9 +64,9 @@ void cm_value_usual_text(const cm_option *row, char *out, size_t size) {
 }
 
 static void choices_text(const cm_option *row, char *out, size_t size) {
-    char word[64];
+    char word[CM_OPTION_WORD];
     size_t used = (size_t)snprintf(out, size, "one of");
-    for (int i = 0; used < size && choice_word(row->choices, i, word, sizeof word); i++)
+    for (int i = 0; used < size && choice_word(row->choices, i, word); i++)
         used += (size_t)snprintf(out + used, size - used, "%s \"%s\"", i ? "," : "", word);
 }
 
@@ -203,7 +207,7 @@ static void write_shape(const cm_option_shape *shape, cm_json_writer *writer, co
 }
 
 void cm_value_write(const cm_option *row, const void *member, cm_json_writer *writer, const char *key) {
-    char word[64] = "";
+    char word[CM_OPTION_WORD];
     switch (row->type) {
     case CM_OPTION_INT: cm_json_put_int(writer, key, *(const int *)member); return;
     case CM_OPTION_INT64: cm_json_put_int(writer, key, *(const int64_t *)member); return;
@@ -212,7 +216,7 @@ void cm_value_write(const cm_option *row, const void *member, cm_json_writer *wr
     case CM_OPTION_STRING: cm_json_put_string(writer, key, member); return;
     case CM_OPTION_SHAPE: write_shape(member, writer, key); return;
     case CM_OPTION_ENUM:
-        choice_word(row->choices, *(const int *)member, word, sizeof word);
+        cm_value_word(row, member, word);
         cm_json_put_string(writer, key, word);
         return;
     }

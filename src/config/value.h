@@ -26,6 +26,9 @@ cm_status cm_value_from_json(const cm_option *row, const cm_json *node, cm_value
  * numbers as core/count.h reads them. */
 cm_status cm_value_from_text(const cm_option *row, const char *text, cm_value *out) CM_MUST_USE;
 
+/* The word that the member of an ENUM stands for. */
+void cm_value_word(const cm_option *row, const void *member, char out[CM_OPTION_WORD]);
+
 /* Writes the value of the member as JSON. */
 void cm_value_write(const cm_option *row, const void *member, cm_json_writer *writer, const char *key);
 

@@ -34,7 +34,7 @@ static const struct {
     {"cumind benchmark matmul --backend cuda --seconds 0.01", "4096 x 4096 x 4096 on each of 1 threads"},
     {"cumind benchmark inference --backend cuda --batch 8 --seconds 0.01", "% of the matmul speed"},
     {"cumind benchmark train --backend cuda --batch 8 --seconds 0.01 --dtype bfloat16",
-     "(batch 8, unroll 5, adam; cuda, bfloat16)"},
+     "(batch 8, unroll 5, adamw; cuda, bfloat16)"},
     {"cumind benchmark train --backend cuda --batch 8 --seconds 0.01 --dtype float16", "; cuda, float16)"},
     {"cumind benchmark search --backend cuda --batch 4 --simulations 3 --seconds 0.01",
      "2 actions, muzero, trees on the device; cuda, float32)"},
