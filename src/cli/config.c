@@ -1,13 +1,28 @@
 /* cumind config: shows, explains and writes configurations. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/output.h"
+#include "cli/view.h"
 
 static cm_status print_text(cm_status status, char *text) {
     if (status == CM_OK) fputs(text, stdout);
     free(text);
     return status;
+}
+
+/* Lines that are too wide for a terminal go on below themselves. */
+static cm_status explain(const cm_arguments *arguments, const cm_config *config, const char *key) {
+    const cm_view view = cm_view_of_stdout(arguments);
+    char *text = NULL, *rest;
+    CM_TRY(cm_config_explain(config, key, &text));
+    if (!view.tty) return print_text(CM_OK, text);
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        cm_text_print(stdout, view.columns, line, 0, (int)strspn(line, " ") + 2);
+    }
+    free(text);
+    return CM_OK;
 }
 
 static cm_status show(const cm_config *config) {
@@ -22,10 +37,7 @@ static cm_status show(const cm_config *config) {
 static cm_status act(const cm_arguments *arguments, const cm_config *config) {
     char *text = NULL;
     const char *key = cm_argument(arguments, "--explain"), *path = cm_argument(arguments, "--write");
-    if (key) {
-        cm_status status = cm_config_explain(config, key, &text);
-        return print_text(status, text);
-    }
+    if (key) return explain(arguments, config, key);
     if (cm_argument_given(arguments, "--manual")) {
         cm_status status = cm_config_manual(config, &text);
         return print_text(status, text);

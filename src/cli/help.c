@@ -13,41 +13,18 @@ static int columns_of_stdout(const cm_command *command) {
     return columns < MOST_COLUMNS ? columns : MOST_COLUMNS;
 }
 
-/* Words of `text` from column `at` on, wrapped and indented by `indent`. */
-static void wrap(FILE *out, int columns, const char *text, int at, int indent) {
-    while (*text) {
-        int length = (int)strcspn(text, " \n");
-        if (at > indent && at + 1 + length > columns) {
-            fprintf(out, "\n%*s", indent, "");
-            at = indent;
-        } else if (at > indent) {
-            fputc(' ', out);
-            at++;
-        }
-        fprintf(out, "%.*s", length, text);
-        at += length;
-        text += length;
-        if (*text == '\n') {
-            fprintf(out, "\n%*s", indent, "");
-            at = indent;
-        }
-        if (*text) text++;
-    }
-    fputc('\n', out);
-}
-
 void cm_help_all(FILE *out) {
     fputs("cumind trains MuZero agents.\n\nUsage: cumind COMMAND [FLAGS]\n\nCommands:\n", out);
     const int columns = columns_of_stdout(cm_commands[0]);
     for (int i = 0; cm_commands[i]; i++) {
         fprintf(out, "  %-12s ", cm_commands[i]->name);
-        wrap(out, columns, cm_commands[i]->about, NAME_COLUMN, NAME_COLUMN);
+        cm_text_print(out, columns, cm_commands[i]->about, NAME_COLUMN, NAME_COLUMN);
     }
     fputc('\n', out);
-    wrap(out, columns,
-         "Whole numbers may be written 20000, 20k, 1.5M, 2G or 2e4.\n"
-         "cumind help COMMAND tells its flags. Start with: cumind train",
-         0, 0);
+    cm_text_print(out, columns,
+                  "Whole numbers may be written 20000, 20k, 1.5M, 2G or 2e4.\n"
+                  "cumind help COMMAND tells its flags. Start with: cumind train",
+                  0, 0);
 }
 
 static void synopsis(const cm_command *command, FILE *out) {
@@ -61,19 +38,19 @@ static void put_flag(const cm_flag *flag, int columns, FILE *out) {
     const int indent = columns < NARROW ? NARROW_INDENT : FLAG_COLUMN;
     fprintf(out, "%-*s", indent, left);
     if (length > indent) fprintf(out, "\n%*s", indent, "");
-    wrap(out, columns, flag->help, indent, indent);
+    cm_text_print(out, columns, flag->help, indent, indent);
 }
 
 void cm_help_command(const cm_command *command, FILE *out) {
     const int columns = columns_of_stdout(command);
-    fprintf(out, "%s:", command->name);
-    wrap(out, columns, command->about, (int)strlen(command->name) + 1, 0);
+    fprintf(out, "%s: ", command->name);
+    cm_text_print(out, columns, command->about, (int)strlen(command->name) + 2, 0);
     fputs("\nUsage: ", out);
     synopsis(command, out);
     fputc('\n', out);
     if (*command->details) {
         fputc('\n', out);
-        wrap(out, columns, command->details, 0, 0);
+        cm_text_print(out, columns, command->details, 0, 0);
     }
     if (command->flags[0].name) fputs("\nFlags:\n", out);
     for (const cm_flag *flag = command->flags; flag->name; flag++) put_flag(flag, columns, out);

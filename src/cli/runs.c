@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "cli/view.h"
 #include "core/file.h"
 #include "env/env.h"
 #include "run/checkpoint.h"
@@ -13,8 +14,11 @@
 
 typedef struct listing {
     cm_json_writer *json; /* NULL: a table */
-    int count;
+    int count, longest;   /* runs, and the bytes of the longest path */
+    bool is_narrow;       /* a path is on a line below its run's numbers */
 } listing;
+
+enum { TABLE = 76 }; /* columns in front of a path */
 
 /* What one line tells. */
 typedef struct line {
@@ -117,24 +121,33 @@ static cm_status show_run(void *context, const char *run) {
     cm_format_count((double)l.updates, updates);
     cm_format_count(l.last_return, last);
     cm_format_count(l.final, final);
-    printf("%-20s %6.0f %8s %8s %8s %8s  %-10s %s\n", l.environment, l.seed, steps, updates, last, final, l.state, run);
+    printf("%-20s %6.0f %8s %8s %8s %8s  %-*s%s%s\n", l.environment, l.seed, steps, updates, last, final,
+           list->is_narrow ? 0 : 10, l.state, list->is_narrow ? "\n    " : " ", run);
+    return CM_OK;
+}
+
+static cm_status measure_run(void *context, const char *run) {
+    listing *list = context;
+    const int length = (int)strlen(run);
+    list->longest = length > list->longest ? length : list->longest;
     return CM_OK;
 }
 
 /* The runs below each of the folders; with `root` alone (NULL: none) below that. */
-static cm_status visit_folders(const cm_arguments *arguments, const char *root, listing *list) {
-    if (root) return cm_run_directory_visit(root, show_run, list);
+static cm_status visit_folders(const cm_arguments *arguments, const char *root,
+                               cm_status (*visit)(void *list, const char *run), listing *list) {
+    if (root) return cm_run_directory_visit(root, visit, list);
     for (int i = 0; i < arguments->positional_count; i++) {
-        CM_TRY(cm_run_directory_visit(arguments->positional[i], show_run, list));
+        CM_TRY(cm_run_directory_visit(arguments->positional[i], visit, list));
     }
     return CM_OK;
 }
 
 static cm_status list_json(const cm_arguments *arguments, const char *root) {
-    listing list = {NULL, 0};
+    listing list = {.json = NULL};
     CM_TRY(cm_json_writer_create(2, &list.json));
     cm_json_begin_array(list.json, NULL);
-    cm_status status = visit_folders(arguments, root, &list);
+    cm_status status = visit_folders(arguments, root, show_run, &list);
     cm_json_end_array(list.json);
     if (status == CM_OK) status = cm_cli_print(list.json);
     cm_json_writer_destroy(list.json);
@@ -142,13 +155,15 @@ static cm_status list_json(const cm_arguments *arguments, const char *root) {
 }
 
 static cm_status list_table(const cm_arguments *arguments, const char *root) {
-    listing list = {NULL, 0};
-    printf("%-20s %6s %8s %8s %8s %8s  %-10s %s\n", "environment", "seed", "steps", "updates", "return", "final",
-           "state", "run");
-    CM_TRY(visit_folders(arguments, root, &list));
+    const cm_view view = cm_view_of_stdout(arguments);
+    listing list = {.json = NULL};
+    CM_TRY(visit_folders(arguments, root, measure_run, &list));
+    list.is_narrow = view.tty && view.columns < TABLE + list.longest;
+    printf("%-20s %6s %8s %8s %8s %8s  %-*s%s\n", "environment", "seed", "steps", "updates", "return", "final",
+           list.is_narrow ? 0 : 10, "state", list.is_narrow ? "" : " run");
+    CM_TRY(visit_folders(arguments, root, show_run, &list));
     if (root) {
-        printf("(%s below %s; cumind runs DIR... lists those below other folders)\n",
-               list.count > 0 ? "all that are" : "none", root);
+        printf("(%s below %s; cumind runs DIR... looks elsewhere)\n", list.count > 0 ? "all that are" : "none", root);
     } else if (list.count == 0) {
         printf("(none there)\n");
     }

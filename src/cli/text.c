@@ -41,6 +41,23 @@ void cm_text_wrap(cm_text *text, int columns, const char *sentence) {
     cm_text_add(text, "\n");
 }
 
+void cm_text_print(FILE *out, int columns, const char *text, int at, int indent) {
+    while (*text) {
+        int blanks = (int)strspn(text, " "), length = (int)strcspn(text + blanks, " \n");
+        const bool breaks = text[blanks] == '\n' || (at > indent && blanks > 0 && at + blanks + length > columns);
+        text += blanks + (text[blanks] == '\n');
+        if (breaks) {
+            fprintf(out, "\n%*s", indent, "");
+            at = indent;
+            continue;
+        }
+        fprintf(out, "%*s%.*s", blanks, "", length, text);
+        at += blanks + length;
+        text += length;
+    }
+    fputc('\n', out);
+}
+
 /* The byte behind the escape sequence at `text`, or `text` itself. */
 static const char *skip_escape(const char *text) {
     if (text[0] != '\033' || text[1] != '[') return text;

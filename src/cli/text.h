@@ -3,6 +3,8 @@
 #ifndef CM_CLI_TEXT_H
 #define CM_CLI_TEXT_H
 
+#include <stdio.h>
+
 #include "core/status.h"
 
 #ifdef __cplusplus
@@ -25,6 +27,10 @@ void cm_text_word(cm_text *text, int columns, const char *word);
 
 /* Adds the words of a sentence, wrapped to `columns`, on lines of their own. */
 void cm_text_wrap(cm_text *text, int columns, const char *sentence);
+
+/* Prints `text` from column `at` on and ends the line: no wider than `columns` where there are blanks to break it at.
+ * What follows a break, or a line's end within the text, is indented by `indent`. */
+void cm_text_print(FILE *out, int columns, const char *text, int at, int indent);
 
 /* Columns of the first line of `text`, and of the widest line of a block; lines of a block. */
 int cm_text_line_width(const char *text);

@@ -794,14 +794,18 @@ END_TEST
 
 START_TEST(runs_of_several_folders_are_listed_and_where_it_looked_is_said) {
     expect_ok("runs");
-    ck_assert_ptr_nonnull(
-        strstr(result.out, "(none below checkpoints; cumind runs DIR... lists those below other folders)"));
+    ck_assert_ptr_nonnull(strstr(result.out, "(none below checkpoints; cumind runs DIR... looks elsewhere)"));
     expect_ok(
         "train --quiet --run mine/cased --env-steps 256 --set final_evaluation_episodes=0 --set env_name=TICTACTOE");
     expect_ok("runs mine ref");
     ck_assert_ptr_nonnull(strstr(result.out, "tictactoe "));
     ck_assert_ptr_nonnull(strstr(result.out, " mine/cased\n"));
     ck_assert_ptr_nonnull(strstr(result.out, " ref\n"));
+    cm_program_run_terminal(cm_test_folder, "runs mine ref", 80, "", &result);
+    ck_assert_ptr_nonnull(strstr(result.out, "  mine/cased\r\n")); /* 76 + 10 columns */
+    for (char *row = strtok(result.out, "\r\n"); row; row = strtok(NULL, "\r\n")) ck_assert_int_lt(strlen(row), 80);
+    cm_program_run_terminal(cm_test_folder, "runs mine ref", 87, "", &result);
+    ck_assert_ptr_null(strstr(result.out, "\n    "));
     expect_exit("runs ref nowhere", 2, "nowhere: there is no such folder");
 }
 END_TEST

@@ -210,6 +210,42 @@ START_TEST(environments_fit_a_narrow_terminal) {
 }
 END_TEST
 
+/* Outside of a terminal a key is a line, whatever its width. */
+START_TEST(explanations_fit_a_narrow_terminal) {
+    static const char *const subjects[] = {"MCTS", "policy"};
+    static const int columns[] = {40, 80};
+    char line[64];
+    for (int i = 0; i < 4; i++) {
+        snprintf(line, sizeof line, "config --explain %s", subjects[i / 2]);
+        cm_program_run_terminal(cm_test_folder, line, columns[i % 2], "", &result);
+        ck_assert_ptr_nonnull(strstr(result.out, "\r\n    "));
+        for (char *row = strtok(result.out, "\r\n"); row; row = strtok(NULL, "\r\n"))
+            ck_assert_msg((int)strlen(row) < columns[i % 2], "%d: %s", columns[i % 2], row);
+    }
+    run("config --explain MCTS");
+    ck_assert_ptr_nonnull(
+        strstr(result.out, "\"muzero\"     one of \"muzero\", \"gumbel_muzero\", \"stochastic_muzero\", "));
+}
+END_TEST
+
+/* How a part was run, in words of the configuration. */
+START_TEST(benchmarks_say_which_optimiser_and_policy_they_took) {
+    static const char *const rows[][2] = {
+        {"train", "unroll 5, adamw; cpu"},
+        {"train --set optimizer=adam", "unroll 5, adam; cpu"},
+        {"train --set optimizer=sgd", "unroll 5, sgd; cpu"},
+        {"search --simulations 2", "2 actions, muzero; cpu"},
+        {"search --simulations 2 --set policy=alphazero", "2 actions, alphazero; cpu"},
+        {"search --simulations 2 --policy gumbel_muzero", "actions, gumbel_muzero;"}};
+    char line[160];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(line, sizeof line, "benchmark %s --batch 2 --threads 1 --seconds 0.01", rows[i][0]);
+        run(line);
+        ck_assert_msg(result.status == 0 && strstr(result.out, rows[i][1]), "%s: %s%s", line, result.out, result.err);
+    }
+}
+END_TEST
+
 START_TEST(no_arguments_print_help_and_exit_2) {
     run("");
     ck_assert_int_eq(result.status, 2);
@@ -377,6 +413,8 @@ int main(void) {
     tcase_add_loop_test(tests, wrong_usage_is_one_line_and_exit_2, 0, (int)(sizeof usages / sizeof *usages));
     tcase_add_test(tests, every_environment_is_listed_by_a_name_that_opens_it);
     tcase_add_test(tests, environments_fit_a_narrow_terminal);
+    tcase_add_test(tests, explanations_fit_a_narrow_terminal);
+    tcase_add_test(tests, benchmarks_say_which_optimiser_and_policy_they_took);
     tcase_add_test(tests, no_arguments_print_help_and_exit_2);
     tcase_add_test(tests, broken_configuration_names_file_and_line);
     tcase_add_test(tests, configuration_here_is_used_without_being_named);
