@@ -22,6 +22,7 @@ typedef struct cm_solver_def {
     bool (*fits)(const cm_env_params *params); /* whether games of these options can be solved; NULL: all   */
     size_t bytes;                              /* zeroed memory that it works well with                     */
     size_t least_bytes;                        /* it can do with so little; 0: it takes `bytes`, always     */
+    bool is_slow;                              /* positions early in a game take minutes                    */
     void (*prepare)(const cm_env_params *params, const cm_arena *memory); /* once; NULL: nothing to do */
     /* value[A] of a position that has not ended. */
     void (*solve)(const cm_env_params *params, const cm_arena *memory, const void *rules, int8_t *value);

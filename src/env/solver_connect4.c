@@ -221,4 +221,5 @@ static void solve(const cm_env_params *params, const cm_arena *memory, const voi
 const cm_solver_def cm_solver_connect4 = {.about = "alpha-beta with bounds by zugzwang and a transposition table",
                                           .bytes = BYTES,
                                           .least_bytes = LEAST_BYTES,
+                                          .is_slow = true,
                                           .solve = solve};

@@ -57,7 +57,7 @@ const cm_option cm_run_option_rows[] = {
     CM_OPTION(
         STRING, evaluation_opponent, "Evaluation", "random", 1, 0,
         "Whom the agent meets there in a game of two: random, mcts:N (plain tree search with N random rollouts per "
-        "move) or perfect (games with a solver)."),
+        "move) or perfect (games with a solver; it takes minutes for the first moves of Connect4)."),
     CM_OPTION(
         BOOL, stop_at_goal, "Evaluation", "true", 0, 0,
         "End the run when an evaluation reaches the goal and final_evaluation_episodes more confirm it, their 95 % "

@@ -11,6 +11,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "env/solver.h"
 #include "run/run_internal.h"
 
 static const char result_file[] = "result.json";
@@ -56,6 +57,16 @@ static void say_limits(cm_run *run) {
     cm_progress_say(run->progress, "until     %s", text);
 }
 
+/* Whose first moves keep a run waiting. */
+static void say_slow_opponent(cm_run *run) {
+    const cm_solver_def *solver = run->session->env.def->solver;
+    const char *opponent = cm_run_options_of(run)->run.evaluation_opponent;
+    if (!run->evaluation_agent || strcmp(opponent, "perfect") != 0 || !solver || !solver->is_slow) return;
+    cm_progress_say(run->progress,
+                    "opponent  perfect: it solves the first moves for minutes, in which nothing is printed; "
+                    "--set evaluation_opponent=mcts:800 takes seconds");
+}
+
 static void start_event(cm_run *run, bool resumed) {
     char text[CM_METRICS_TEXT];
     snprintf(text, sizeof text,
@@ -86,6 +97,7 @@ void cm_run_say_start(cm_run *run, bool resumed) {
     cm_progress_say(run->progress, "machine   %s", machine);
     if (run->session->no_gpu[0]) cm_progress_say(run->progress, "no GPU    %s", run->session->no_gpu);
     say_limits(run);
+    say_slow_opponent(run);
     say_plan(run);
     cm_progress_say(run->progress, "disk      up to %s per checkpoint, %d and the best are kept", need,
                     cm_run_options_of(run)->run.keep_checkpoints);

@@ -175,6 +175,25 @@ START_TEST(stop_that_is_asked_again_and_again_loses_nothing) {
 }
 END_TEST
 
+/* All of these end where the first evaluation is due. */
+START_TEST(opponent_that_keeps_a_run_waiting_is_told_of_at_the_start) {
+    static const char *const rows[][2] = {{"env_name=connect4", "evaluation_opponent=perfect"}, /* this one */
+                                          {"env_name=connect4", "evaluation_opponent=mcts:800"},
+                                          {"env_name=tictactoe", "evaluation_opponent=perfect"}};
+    const place at = {.settings = {"evaluation_interval=256", rows[_i][0], rows[_i][1]}};
+    char path[160], *text;
+    size_t size;
+    cm_run_result broken;
+    cm_stop_ask(&stop);
+    train("broken", &at, false, &broken);
+    ck_assert_int_eq(broken.end, CM_RUN_STOPPED);
+    path_of("broken", "log.txt", path);
+    ck_assert_int_eq(cm_file_read(path, 1 << 20, &text, &size), CM_OK);
+    ck_assert_int_eq(strstr(text, "opponent  perfect: it solves the first moves for minutes") != NULL, _i == 0);
+    free(text);
+}
+END_TEST
+
 int main(void) {
     cm_log_set_level(CM_WARNING);
     Suite *suite = suite_create("run/interrupted");
@@ -183,6 +202,7 @@ int main(void) {
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, evaluation_that_is_asked_to_stop_counts_for_nothing_and_is_made_again, 0, PLACES);
     tcase_add_test(t, stop_that_is_asked_again_and_again_loses_nothing);
+    tcase_add_loop_test(t, opponent_that_keeps_a_run_waiting_is_told_of_at_the_start, 0, 3);
     suite_add_tcase(suite, t);
     return cm_test_main(suite);
 }
