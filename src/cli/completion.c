@@ -33,7 +33,7 @@ static cm_status run_completion(cm_arguments *arguments) {
            "        --policy) words=\"muzero gumbel_muzero\" ;;\n"
            "        --include) words=\"random perfect mcts:\" ;;\n"
            "        --opponent) [ \"${COMP_WORDS[1]}\" = eval ] && words=\"random perfect mcts: all\" ;;\n"
-           "        --run|--resume|--init-from) COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n"
+           "        --run|--resume|--init-from|--replay-from) COMPREPLY=($(compgen -d -- \"$current\")); return ;;\n"
            "        --config|--case|--positions|--save-games|--svg|--write|--trace) COMPREPLY=($(compgen -f -- "
            "\"$current\")); "
            "return ;;\n"

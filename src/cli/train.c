@@ -111,7 +111,7 @@ static cm_status resume_with(cm_arguments *arguments, const char *run, const cm_
 }
 
 static cm_status resume(cm_arguments *arguments, const char *run) {
-    static const char *const others[] = {"--run", "--init-from", "--seeds"};
+    static const char *const others[] = {"--run", "--init-from", "--replay-from", "--seeds"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (cm_argument_given(arguments, others[i])) {
             return cm_fail(CM_ERR_INPUT, "--resume goes on with a run: %s belongs to new ones", others[i]);
@@ -196,6 +196,7 @@ static cm_status train_seed(cm_arguments *arguments, int64_t seed, bool alone, c
         .directory = directory,
         .checkpoint = CM_CHECKPOINT_LATEST,
         .init_from = cm_argument(arguments, "--init-from"),
+        .replay_from = cm_argument(arguments, "--replay-from"),
         .stop = &stop,
     };
     if (status == CM_OK) status = train_with(arguments, &request, result);
@@ -289,6 +290,7 @@ static const cm_flag flags[] = {
     {"--resume", "DIR", "Go on with a run."},
     {"--checkpoint", "WHICH", "With --resume: the checkpoint, by its number, best or latest; without it the latest."},
     {"--init-from", "DIR", "Start a new run from the weights of an old one."},
+    {"--replay-from", "DIR", "Start a new run with the memory of an old one: its games, for any network."},
     {"--updates", "N", "End after so many updates of the whole run, as in 20k."},
     {"--env-steps", "N", "End after so many environment steps of the whole run, as in 1.5M."},
     {"--time", "TIME", "Stop acting and learning after this time, 60s, 5m or 2h; the final evaluation comes on top."},

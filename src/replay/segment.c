@@ -85,15 +85,34 @@ static cm_status fill_piece(void *context, uint64_t piece, int32_t steps, cm_cur
     return cm_saved_get_piece(replay, slot, steps, in);
 }
 
-/* Adds a piece as the newest one. */
+/* Pieces on their way into a replay that others share with it. */
+typedef struct appending {
+    cm_replay *replay;
+    uint64_t share, shares;
+    uint64_t steps; /* of those added */
+} appending;
+
+/* Adds a piece, if it is in the share, as the newest one. */
 static cm_status append_piece(void *context, uint64_t piece, int32_t steps, cm_cursor *in) {
-    cm_replay *replay = context;
-    (void)piece;
+    appending *a = context;
+    cm_replay *replay = a->replay;
+    if (piece % a->shares != a->share) return cm_saved_skip_rows(replay, steps + 1, in);
     int32_t slot = cm_ring_reserve(replay, steps), row = slot;
     for (int32_t t = 0; t <= steps; t++, row = cm_slot_add(replay, row, 1)) replay->row[row] = (cm_row){0};
     CM_TRY(cm_saved_get_piece(replay, slot, steps, in));
+    row = slot;
+    for (int32_t t = 0; t <= steps; t++, row = cm_slot_add(replay, row, 1))
+        replay->row[row].index = (uint32_t)(replay->collected + a->steps + (uint64_t)t);
     cm_ring_adopt(replay, slot, steps, 0, cm_replay_newest_priority(replay));
+    a->steps += (uint64_t)steps;
     return CM_OK;
+}
+
+/* Counts steps as collected, by all environments alike, so that ages go on from them. */
+static void count_steps(cm_replay *replay, uint64_t steps) {
+    const uint64_t environments = (uint64_t)replay->config.environments;
+    for (uint64_t e = 0; e < environments; e++) replay->lane[e].steps += (steps + environments - 1) / environments;
+    cm_replay_count_collected(replay);
 }
 
 static cm_status read_pieces(const cm_replay *replay, const void *data, size_t size, cm_bytes *room,
@@ -132,11 +151,13 @@ cm_status cm_replay_segment_read(cm_replay *replay, const void *data, size_t siz
     return status;
 }
 
-cm_status cm_replay_segment_append(cm_replay *replay, const void *data, size_t size) {
+cm_status cm_replay_segment_append(cm_replay *replay, const void *data, size_t size, int share, int shares) {
+    appending a = {.replay = replay, .share = (uint64_t)share, .shares = (uint64_t)shares};
     CM_TRY(cm_replay_claim(replay, "append of a segment"));
     if (replay->loading) return cm_fail(CM_ERR_STATE, "replay: a segment is appended before loading has ended");
     cm_replay_unflatten(replay);
-    cm_status status = cm_saved_each_piece(replay, data, size, append_piece, replay);
+    cm_status status = cm_saved_each_piece(replay, data, size, append_piece, &a);
+    count_steps(replay, a.steps);
     cm_replay_refresh(replay);
     return status;
 }

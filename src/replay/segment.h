@@ -51,10 +51,11 @@ cm_status cm_replay_segment_read(cm_replay *replay, const void *data, size_t siz
 /* Ends loading. Errors: CM_ERR_INPUT names a piece that no segment held; the replay is empty then. */
 cm_status cm_replay_load_end(cm_replay *replay) CM_MUST_USE;
 
-/* Adds all pieces of a segment as the newest ones of this replay, with priorities of new data: for training without
- * acting. Errors: CM_ERR_INPUT; CM_ERR_STATE while something draws. Pieces before the
- * one with the error have been added. */
-cm_status cm_replay_segment_append(cm_replay *replay, const void *data, size_t size) CM_MUST_USE;
+/* Adds pieces of a segment that another replay has saved as the newest ones of this: those whose number leaves the
+ * remainder `share` (0 .. shares - 1) when divided by `shares`, so that several replays may share them. Their steps
+ * count as collected now, in the order of the pieces; priorities are those of new data. Errors: CM_ERR_INPUT;
+ * CM_ERR_STATE while something draws. Pieces before the one with the error have been added. */
+cm_status cm_replay_segment_append(cm_replay *replay, const void *data, size_t size, int share, int shares) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

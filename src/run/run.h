@@ -38,6 +38,7 @@ typedef struct cm_run_request {
     bool resume;                           /* go on from its checkpoint */
     int64_t checkpoint;                    /* which one; CM_CHECKPOINT_LATEST */
     const char *init_from;                 /* NULL, or a run whose weights a new run starts from */
+    const char *replay_from;               /* NULL, or a run whose memory a new run starts with */
     const char *program;                   /* how the user calls it, for the commands that are proposed; "cumind" */
     cm_progress *progress;                 /* borrowed */
     cm_comm *comm;                         /* of the ranks, all of which make the same calls; NULL: one process */

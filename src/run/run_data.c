@@ -41,8 +41,7 @@ static void segment_name(const cm_run *run, const cm_run_segment *s, char out[NA
     file_of(run->session->comm->rank, name, out);
 }
 
-/* The rank whose segment a file of this name is, -1 if it is none. */
-static int64_t rank_of_segment(const char *name) {
+int64_t cm_run_segment_rank(const char *name, uint64_t *first) {
     const char *rest = name;
     int64_t rank = 0;
     if (strncmp(name, "rank-", 5) == 0) {
@@ -50,7 +49,9 @@ static int64_t rank_of_segment(const char *name) {
         rank = strtoll(name + 5, &end, 10);
         rest = *end == '-' ? end + 1 : end;
     }
-    return strncmp(rest, segment_prefix, sizeof segment_prefix - 1) == 0 ? rank : -1;
+    if (strncmp(rest, segment_prefix, sizeof segment_prefix - 1) != 0) return -1;
+    *first = strtoull(rest + sizeof segment_prefix - 1, NULL, 10);
+    return rank;
 }
 
 /* ---- saving ---- */
@@ -114,7 +115,8 @@ static cm_status each_segment(cm_checkpoint_reader *reader, int64_t wanted,
                               void *context) {
     for (int i = 0; i < cm_checkpoint_files(reader); i++) {
         const char *name = cm_checkpoint_file(reader, i);
-        const int64_t rank = rank_of_segment(name);
+        uint64_t first;
+        const int64_t rank = cm_run_segment_rank(name, &first);
         char *data = NULL;
         size_t size = 0;
         if (rank < 0 || (wanted >= 0 && rank != wanted)) continue;

@@ -1,5 +1,5 @@
-/* What the files of a run share: run.c (the loop), run_open.c (life), run_state.c and run_data.c (checkpoints),
- * run_report.c (what people read), run_ranks.c (what ranks agree on). */
+/* What the files of a run share: run.c (the loop), run_open.c (life), run_start.c (what a new one takes of old ones),
+ * run_state.c and run_data.c (checkpoints), run_report.c (what people read), run_ranks.c (what ranks agree on). */
 #ifndef CM_RUN_INTERNAL_H
 #define CM_RUN_INTERNAL_H
 
@@ -96,6 +96,12 @@ cm_status cm_run_check_fixed(const cm_run *run, const cm_json *saved) CM_MUST_US
 uint64_t cm_run_data_bytes(void *run);
 cm_status cm_run_data_save(void *run, cm_checkpoint_writer *writer) CM_MUST_USE;
 cm_status cm_run_data_load(void *run, cm_checkpoint_reader *reader) CM_MUST_USE;
+/* The rank whose segment of the replay a file of this name is, and the number of its first piece; -1: it is none. */
+int64_t cm_run_segment_rank(const char *name, uint64_t *first);
+
+/* run_start.c */
+cm_status cm_run_start_from(cm_run *run,
+                            const cm_run_request *request) CM_MUST_USE; /* what a new run has of old ones */
 
 /* run_report.c */
 void cm_run_say_start(cm_run *run, bool resumed);

@@ -75,22 +75,6 @@ static cm_status check_limit(const cm_run *run) {
                    needed, allowed, rows[most].name);
 }
 
-static cm_status init_weights(cm_run *run, const char *from) {
-    cm_trainer *trainer = cm_run_trainer(run);
-    const cm_param_table *table = cm_network_parameters(run->session->network);
-    float *parameters = cm_trainer_parameters(trainer, CM_WEIGHTS_ONLINE);
-    float *state = cm_trainer_state(trainer, CM_WEIGHTS_ONLINE);
-    CM_TRY(cm_trainer_fetch(trainer, CM_TRAINER_ALL));
-    CM_TRY(cm_run_read_weights(from, CM_CHECKPOINT_LATEST, run->session->network, true, parameters, state, NULL));
-    const cm_weights slow[2] = {CM_WEIGHTS_EMA, CM_WEIGHTS_TARGET};
-    for (int i = 0; i < 2; i++) {
-        float *copy = cm_trainer_parameters(trainer, slow[i]), *copied = cm_trainer_state(trainer, slow[i]);
-        if (copy != parameters) memcpy(copy, parameters, table->parameters * sizeof(float));
-        if (copied != state && table->states > 0) memcpy(copied, state, table->states * sizeof(float));
-    }
-    return cm_trainer_changed(trainer);
-}
-
 static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     CM_TRY(open_pools(run));
     CM_TRY(cm_run_plan_device(run));
@@ -101,7 +85,7 @@ static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     CM_TRY(cm_memory_advise(cm_run_open_evaluation(run), "lower evaluation_simulations, num_simulations, "
                                                          "evaluation_episodes or final_evaluation_episodes"));
     CM_TRY(check_limit(run));
-    if (request->init_from && !request->resume) CM_TRY(init_weights(run, request->init_from));
+    if (!request->resume) CM_TRY(cm_run_start_from(run, request));
     return cm_run_make_parts(run);
 }
 

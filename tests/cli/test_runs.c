@@ -544,6 +544,47 @@ START_TEST(new_run_starts_from_old_weights) {
 }
 END_TEST
 
+/* Also for a network of another size, and with the same games for any number of threads. */
+START_TEST(new_run_starts_with_old_games) {
+    char one[64], two[64];
+    double steps = 0.0, episodes = 0.0;
+    run("train --run fed-1 --threads 1 --replay-from ref --set hidden_dim=48" SMALL);
+    ck_assert_msg(result.status == 0, "%s", result.err);
+    const char *line = strstr(result.out, "replay    begins with ");
+    ck_assert_ptr_nonnull(line);
+    ck_assert_int_eq(sscanf(line, "replay begins with %lf steps of %lf episodes, from ref\n", &steps, &episodes), 2);
+    ck_assert(steps > 300.0 && steps <= 1024.0 && episodes > 10.0);
+    expect_ok("train --quiet --run fed-2 --threads 2 --replay-from ref --set hidden_dim=48" SMALL);
+    hash_of("fed-1", one);
+    hash_of("fed-2", two);
+    ck_assert_str_eq(one, two);
+}
+END_TEST
+
+/* What the first update waits for is there from the beginning. */
+START_TEST(old_games_are_learnt_from_at_once) {
+    static const char *const from[] = {"", " --replay-from ref"};
+    char line[512];
+    for (int i = 0; i < 2; i++) {
+        snprintf(line, sizeof line,
+                 "train --run at-once-%d%s" SMALL " --env-steps 128 --set final_evaluation_episodes=0", i, from[i]);
+        expect_ok(line);
+        ck_assert_int_eq(strstr(result.out, " steps, 0 updates,") != NULL, i == 0);
+    }
+}
+END_TEST
+
+START_TEST(games_that_cannot_be_taken_are_refused_in_one_line) {
+    expect_exit("train --quiet --run no --replay-from nowhere", 2, "nowhere: there is no such run");
+    expect_exit("train --quiet --run no --replay-from ref --set env_name=tictactoe", 2,
+                "--replay-from ref, a run of CartPole-v1: replay-segment-0-");
+    expect_exit("train --quiet --resume ref --replay-from ref", 2, "--replay-from belongs to new ones");
+    expect_ok("train --quiet --run short --env-steps 1 --set num_envs=1 --set steps_per_iteration=1"
+              " --set final_evaluation_episodes=0");
+    expect_exit("train --quiet --run no --replay-from short", 2, "short has saved no finished episode");
+}
+END_TEST
+
 /* ---- damage ---- */
 
 static void damage(const char *dir, const char *file) {
@@ -860,6 +901,9 @@ int main(void) {
     tcase_add_test(tests, refusals_name_what_to_do);
     tcase_add_test(tests, memory_that_is_not_there_is_named_with_the_keys_to_lower);
     tcase_add_test(tests, new_run_starts_from_old_weights);
+    tcase_add_test(tests, new_run_starts_with_old_games);
+    tcase_add_test(tests, old_games_are_learnt_from_at_once);
+    tcase_add_test(tests, games_that_cannot_be_taken_are_refused_in_one_line);
     tcase_add_test(tests, damaged_checkpoint_is_named_with_the_newest_intact_one);
     tcase_add_test(tests, an_older_checkpoint_that_does_not_fit_is_not_taken_for_a_damaged_one);
     tcase_add_test(tests, what_is_warned_of_is_said_once_and_of_the_process_that_trains);

@@ -197,7 +197,7 @@ START_TEST(appended_segment_adds_its_episodes_as_new_ones) {
     uint64_t first, count, pieces = 0;
     for (int i = 0; i < files.segments; i++) {
         ck_assert_int_eq(cm_replay_segment_range(files.segment[i].data, files.segment[i].size, &first, &count), CM_OK);
-        ck_assert_int_eq(cm_replay_segment_append(replay, files.segment[i].data, files.segment[i].size), CM_OK);
+        ck_assert_int_eq(cm_replay_segment_append(replay, files.segment[i].data, files.segment[i].size, 0, 1), CM_OK);
         pieces += count;
     }
     cm_replay_counts counts;
@@ -209,6 +209,65 @@ START_TEST(appended_segment_adds_its_episodes_as_new_ones) {
     free(m);
     free_saved(&files);
     cm_replay_destroy(replay);
+}
+END_TEST
+
+/* What segments of `files` hold, appended to a replay of two environments. */
+static cm_replay *append_files(const saved *files, int64_t max_steps, int share, int shares, cm_replay_counts *counts) {
+    cm_replay_config config = base_config;
+    config.environments = 2;
+    config.max_steps = max_steps;
+    config.bytes = 1 << 20;
+    cm_replay *replay = make_replay(&config);
+    for (int i = 0; i < files->segments; i++) {
+        const cm_status status =
+            cm_replay_segment_append(replay, files->segment[i].data, files->segment[i].size, share, shares);
+        ck_assert_msg(status == CM_OK, "%s", cm_error_message());
+    }
+    cm_replay_count(replay, counts);
+    return replay;
+}
+
+/* Of both segments the newest 30 steps are drawn, and fewer when others have been acted. */
+START_TEST(appended_steps_grow_old_like_those_that_were_acted_now) {
+    saved files = make_files(CM_SEGMENT_PLAIN);
+    cm_replay_counts all, counts;
+    cm_replay *unlimited = append_files(&files, 0, 0, 1, &all), *replay = append_files(&files, 30, 0, 1, &counts);
+    ck_assert_int_gt(all.steps, 40);
+    ck_assert_int_ge((int64_t)all.collected, all.steps);
+    ck_assert_int_le((int64_t)all.collected, all.steps + 2); /* each of the segments to a multiple of 2 */
+    ck_assert_int_ge(counts.positions, 28);
+    ck_assert_int_le(counts.positions, 30);
+    ck_assert_uint_gt(counts.first_piece, 0);
+    const float observation[3] = {0}, policy[5] = {1, 0, 0, 0, 0};
+    const cm_replay_step step = {.observation = observation, .policy = policy};
+    for (int i = 0; i < 6; i++) {
+        ck_assert_int_eq(cm_replay_append(replay, 0, &step), CM_OK);
+        ck_assert_int_eq(cm_replay_append(replay, 1, &step), CM_OK);
+    }
+    ck_assert_int_eq(cm_replay_commit(replay), CM_OK);
+    const int64_t before = counts.positions;
+    cm_replay_count(replay, &counts);
+    ck_assert_int_eq(counts.positions, before - 12 + 2 * (6 - base_config.targets.td_steps));
+    cm_replay_destroy(unlimited);
+    cm_replay_destroy(replay);
+    free_saved(&files);
+}
+END_TEST
+
+START_TEST(shares_of_segments_are_all_of_them_once) {
+    saved files = make_files(CM_SEGMENT_ZSTD);
+    cm_replay_counts all, share;
+    int64_t pieces = 0, steps = 0;
+    cm_replay_destroy(append_files(&files, 0, 0, 1, &all));
+    for (int i = 0; i < 3; i++) {
+        cm_replay_destroy(append_files(&files, 0, i, 3, &share));
+        ck_assert_int_ge(share.pieces, all.pieces / 3 - 1);
+        pieces += share.pieces, steps += share.steps;
+    }
+    ck_assert_int_eq(pieces, all.pieces);
+    ck_assert_int_eq(steps, all.steps);
+    free_saved(&files);
 }
 END_TEST
 
@@ -362,6 +421,8 @@ int main(void) {
     tcase_add_loop_test(tests, loaded_replay_draws_what_the_saved_one_would_have_drawn, 0, 8);
     tcase_add_test(tests, smaller_ring_keeps_the_newest_pieces_that_fit);
     tcase_add_test(tests, appended_segment_adds_its_episodes_as_new_ones);
+    tcase_add_test(tests, appended_steps_grow_old_like_those_that_were_acted_now);
+    tcase_add_test(tests, shares_of_segments_are_all_of_them_once);
     tcase_add_test(tests, missing_foreign_and_swapped_files_are_named);
     tcase_add_loop_test(tests, every_truncation_and_every_flipped_byte_is_refused, 0, 2);
     tcase_add_test(tests, sealed_segment_with_wrong_steps_or_action_or_flags_is_named);

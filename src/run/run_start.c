@@ -1,0 +1,107 @@
+/* What a new run begins with of old ones: weights, and games to learn from. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/log.h"
+#include "run/run_internal.h"
+
+static cm_status init_weights(cm_run *run, const char *from) {
+    cm_trainer *trainer = cm_run_trainer(run);
+    const cm_param_table *table = cm_network_parameters(run->session->network);
+    float *parameters = cm_trainer_parameters(trainer, CM_WEIGHTS_ONLINE);
+    float *state = cm_trainer_state(trainer, CM_WEIGHTS_ONLINE);
+    CM_TRY(cm_trainer_fetch(trainer, CM_TRAINER_ALL));
+    CM_TRY(cm_run_read_weights(from, CM_CHECKPOINT_LATEST, run->session->network, true, parameters, state, NULL));
+    const cm_weights slow[2] = {CM_WEIGHTS_EMA, CM_WEIGHTS_TARGET};
+    for (int i = 0; i < 2; i++) {
+        float *copy = cm_trainer_parameters(trainer, slow[i]), *copied = cm_trainer_state(trainer, slow[i]);
+        if (copy != parameters) memcpy(copy, parameters, table->parameters * sizeof(float));
+        if (copied != state && table->states > 0) memcpy(copied, state, table->states * sizeof(float));
+    }
+    return cm_trainer_changed(trainer);
+}
+
+/* ---- memory ---- */
+
+/* A segment of the old run: which file it is. */
+typedef struct segment {
+    uint64_t first;
+    int file;
+} segment;
+
+static int by_first(const void *a, const void *b) {
+    const segment *x = a, *y = b;
+    return x->first != y->first ? (x->first > y->first) - (x->first < y->first) : x->file - y->file;
+}
+
+static cm_status append_segment(cm_run *run, cm_checkpoint_reader *reader, const char *name) {
+    const cm_comm *comm = run->session->comm;
+    char *data = NULL;
+    size_t size = 0;
+    CM_TRY(cm_checkpoint_get(reader, name, &data, &size));
+    cm_status status =
+        cm_replay_segment_append(cm_run_learner_replay(run->learner), data, size, comm->rank, comm->size);
+    free(data);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "%s", name);
+}
+
+/* Older pieces first, those of several ranks by their numbers: of what does not fit the newest stay. */
+static cm_status append_all(void *context, cm_checkpoint_reader *reader) {
+    cm_run *run = context;
+    const int files = cm_checkpoint_files(reader);
+    segment *segments = NULL;
+    int count = 0;
+    CM_TRY(cm_alloc(&segments, (size_t)files + 1, sizeof *segments, "the memory of a run"));
+    for (int i = 0; i < files; i++) {
+        segments[count].file = i;
+        if (cm_run_segment_rank(cm_checkpoint_file(reader, i), &segments[count].first) >= 0) count++;
+    }
+    qsort(segments, (size_t)count, sizeof *segments, by_first);
+    cm_status status = CM_OK;
+    for (int i = 0; i < count && status == CM_OK; i++)
+        status = append_segment(run, reader, cm_checkpoint_file(reader, segments[i].file));
+    free(segments);
+    return status;
+}
+
+static cm_status read_memory(cm_run *run, const char *from) {
+    const cm_checkpoint_part part = {.name = "the memory", .context = run, .load = append_all};
+    cm_checkpoint_store *store = NULL;
+    CM_TRY(cm_checkpoint_store_create(from, 1, NULL, &store));
+    cm_status status = cm_checkpoint_load(store, CM_CHECKPOINT_LATEST, &part, 1, NULL);
+    cm_checkpoint_store_destroy(store);
+    return status;
+}
+
+/* The task that the run `from` has played. */
+static cm_status read_task(const char *from, char task[CM_OPTION_TEXT]) {
+    cm_configuration configuration;
+    cm_config *config = NULL;
+    CM_TRY(cm_run_configuration(from, NULL, 0, &configuration, &config));
+    memcpy(task, configuration.env.env_name, CM_OPTION_TEXT);
+    cm_config_destroy(config);
+    return CM_OK;
+}
+
+static cm_status init_memory(cm_run *run, const char *from) {
+    const char *own = cm_run_options_of(run)->env.env_name;
+    char task[CM_OPTION_TEXT];
+    cm_replay_counts counts;
+    CM_TRY(read_task(from, task));
+    cm_status status = read_memory(run, from);
+    if (status != CM_OK) return cm_fail_in(status, "--replay-from %s, a run of %s", from, task);
+    if (cm_run_leads(run) && strcmp(task, own) != 0)
+        cm_log(CM_WARNING, "--replay-from: %s has played %s, this run is of %s", from, task, own);
+    cm_replay_count(cm_run_learner_replay(run->learner), &counts);
+    double all[2] = {(double)counts.positions, (double)counts.episodes};
+    CM_TRY(run->session->comm->all_reduce_double(run->session->comm, all, 2));
+    if (!(all[0] > 0.0)) return cm_fail(CM_ERR_INPUT, "--replay-from: %s has saved no finished episode", from);
+    cm_progress_say(run->progress, "replay    begins with %.0f steps of %.0f episodes, from %s", all[0], all[1], from);
+    return CM_OK;
+}
+
+cm_status cm_run_start_from(cm_run *run, const cm_run_request *request) {
+    if (request->init_from) CM_TRY(init_weights(run, request->init_from));
+    return request->replay_from ? init_memory(run, request->replay_from) : CM_OK;
+}
