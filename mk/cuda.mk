@@ -1,6 +1,7 @@
 # CUDA: everything for a GPU is a module (BUILD/lib/*.so) that the program opens when asked for; it links none.
 # Compiled for every architecture from sm_75 to sm_120 that the installed nvcc knows, and as PTX of the newest of them.
 #: NVCC=nvcc            the CUDA compiler
+#: NVCCFLAGS=-lineinfo  more flags for it; with this one compute-sanitizer and profilers name lines of the kernels
 CUDA_HOME ?= /usr/local/cuda
 NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard $(CUDA_HOME)/bin/nvcc))
 CUDA_ARCHS = $(filter 75 80 86 87 89 90 100 103 110 120,$(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code 2>/dev/null)))
@@ -9,7 +10,7 @@ CUDA_CODE = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a,code=sm_$a) \
 # No contraction of a*b+c here either: the shared headers give the same bits as on the CPU.
 NVCC_BASE = -std=c++17 -O3 -fmad=false -Isrc
 NVCC_FLAGS = $(NVCC_BASE) $(CUDA_CODE) --threads $(JOBS) -Xcompiler -fPIC,-Wall,-Wextra \
-             $(if $(filter 1,$(WERROR)),-Werror all-warnings)
+             $(if $(filter 1,$(WERROR)),-Werror all-warnings) $(NVCCFLAGS)
 
 # What the module knows of its own code, and where it finds cuBLASLt and cuDNN besides the system's places.
 CUDA_DEFINES = $(STAMP_FLAGS) -DCM_CUDA_ARCHS='"$(CUDA_ARCHS)"' -DCM_CUDA_PTX=$(lastword $(CUDA_ARCHS))
