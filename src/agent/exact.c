@@ -45,10 +45,8 @@ void cm_exact_destroy(cm_exact *x) {
     free(x);
 }
 
-size_t cm_exact_bytes(const cm_exact *x) {
-    size_t bytes = sizeof *x + ENTRIES * x->stride;
-    for (int i = 0; i < CM_EXACT_LANES; i++) bytes += x->solvers[i] ? x->env->def->solver->bytes : 0;
-    return bytes;
+size_t cm_exact_bytes(const cm_exact *x, int lanes) {
+    return sizeof *x + ENTRIES * x->stride + (size_t)lanes * x->env->def->solver->bytes;
 }
 
 /* ---- the memo ---- */

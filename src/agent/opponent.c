@@ -30,7 +30,7 @@ cm_status cm_opponent_player(const cm_opponent *opponent, cm_agent *agent, const
                              const cm_match_shape *shape, cm_player **out) {
     switch (opponent->kind) {
     case CM_OPPONENT_RANDOM: return cm_player_random(env, out);
-    case CM_OPPONENT_PERFECT: return cm_player_perfect(env, out);
+    case CM_OPPONENT_PERFECT: return cm_player_perfect(env, shape, out);
     case CM_OPPONENT_MCTS: return cm_player_uct(env, shape, opponent->rollouts, out);
     case CM_OPPONENT_AGENT: break;
     }

@@ -30,7 +30,7 @@ static void perfect_destroy(cm_player *player) {
     free(p);
 }
 
-cm_status cm_player_perfect(const cm_env *env, cm_player **out) {
+cm_status cm_player_perfect(const cm_env *env, const cm_match_shape *shape, cm_player **out) {
     perfect_player *p = NULL;
     *out = NULL;
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "a player"));
@@ -38,7 +38,7 @@ cm_status cm_player_perfect(const cm_env *env, cm_player **out) {
     p->env = env;
     cm_status status = cm_exact_create(env, &p->exact);
     if (status == CM_OK) {
-        p->base.bytes = sizeof *p + cm_exact_bytes(p->exact);
+        p->base.bytes = sizeof *p + cm_exact_bytes(p->exact, shape->lanes);
         *out = &p->base;
     } else {
         perfect_destroy(&p->base);

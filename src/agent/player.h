@@ -44,7 +44,7 @@ typedef struct cm_player cm_player;
 struct cm_player {
     cm_status (*choose)(cm_player *player, const cm_turn *turn); /* turns of different lanes may run at once */
     void (*destroy)(cm_player *player);
-    size_t bytes; /* of memory that it has taken */
+    size_t bytes; /* of memory that it takes */
 };
 
 void cm_player_destroy(cm_player *player); /* NULL is allowed */

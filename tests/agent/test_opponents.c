@@ -10,7 +10,7 @@
 
 static void seat_perfect_and_random(seats *s, const char *game, int games) {
     open_seats(s, game, games, 2);
-    expect_status(cm_player_perfect(&s->env, &s->config.players[0]));
+    expect_status(cm_player_perfect(&s->env, &s->config.shape, &s->config.players[0]));
     expect_status(cm_player_random(&s->env, &s->config.players[1]));
 }
 
@@ -49,10 +49,26 @@ START_TEST(exact_player_draws_uniformly_among_the_best_moves) {
 }
 END_TEST
 
+/* Known before the solvers of the other lanes are opened. */
+START_TEST(exact_player_counts_the_solvers_of_all_its_lanes) {
+    cm_env env;
+    cm_player *player;
+    size_t bytes[2];
+    expect_status(cm_env_open(&env, "connect4", NULL));
+    for (int i = 0; i < 2; i++) {
+        const cm_match_shape shape = {.shards = 4, .rows = 1, .lanes = 1 + 3 * i};
+        expect_status(cm_player_perfect(&env, &shape, &player));
+        bytes[i] = player->bytes;
+        cm_player_destroy(player);
+    }
+    ck_assert_uint_eq(bytes[1] - bytes[0], 3 * env.def->solver->bytes);
+}
+END_TEST
+
 START_TEST(game_without_a_solver_has_no_exact_player) {
     seats s;
     open_seats(&s, "othello", 2, 1);
-    ck_assert_int_eq(cm_player_perfect(&s.env, &s.config.players[0]), CM_ERR_ABSENT);
+    ck_assert_int_eq(cm_player_perfect(&s.env, &s.config.shape, &s.config.players[0]), CM_ERR_ABSENT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "tictactoe, connect4 and hex"));
     close_seats(&s);
 }
@@ -82,7 +98,7 @@ START_TEST(tree_search_draws_tictactoe_with_exact_play) {
     cm_score score;
     open_seats(&s, "tictactoe", 60, 2);
     expect_status(cm_player_uct(&s.env, &s.config.shape, 2000, &s.config.players[0]));
-    expect_status(cm_player_perfect(&s.env, &s.config.players[1]));
+    expect_status(cm_player_perfect(&s.env, &s.config.shape, &s.config.players[1]));
     cm_games_score(play(&s, 1, 0), &score);
     ck_assert_int_eq(score.all.draws, 60);
     close_seats(&s);
@@ -337,7 +353,7 @@ START_TEST(exact_player_loses_no_line_of_tictactoe) {
     cm_games games;
     cm_score score;
     open_seats(&s, "tictactoe", 2, 1);
-    expect_status(cm_player_perfect(&s.env, &s.config.players[0]));
+    expect_status(cm_player_perfect(&s.env, &s.config.shape, &s.config.players[0]));
     expect_status(cm_walk_run(&s.env, s.config.players[0], &games));
     cm_games_score(&games, &score);
     ck_assert_int_eq(score.all.losses, 0);
@@ -362,6 +378,7 @@ int main(void) {
     const TTest *const tests[] = {exact_player_never_loses_tictactoe,
                                   exact_player_wins_every_hex_game_that_it_begins,
                                   exact_player_draws_uniformly_among_the_best_moves,
+                                  exact_player_counts_the_solvers_of_all_its_lanes,
                                   game_without_a_solver_has_no_exact_player,
                                   tree_search_does_not_lose_tictactoe_to_random_moves,
                                   tree_search_draws_tictactoe_with_exact_play,

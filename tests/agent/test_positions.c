@@ -175,7 +175,7 @@ static cm_exam examine(const cm_solved *solved, const cm_env *env, int threads, 
     const cm_match_shape shape = cm_match_shape_of(solved->count, pool);
     if (kind == 0) player = lowest(env);
     if (kind == 1) expect_status(cm_player_random(env, &player));
-    if (kind == 2) expect_status(cm_player_perfect(env, &player));
+    if (kind == 2) expect_status(cm_player_perfect(env, &shape, &player));
     expect_status(cm_exam_run(solved, env, player, &shape, pool, &tally, &exam));
     ck_assert_int_eq(tally.games, solved->count);
     cm_player_destroy(player);
