@@ -115,6 +115,8 @@ const char *cm_backend_describe(const cm_backend *backend) {
     return backend->kind->describe ? backend->kind->describe(backend) : backend->kind->name;
 }
 
+size_t cm_backend_held(const cm_backend *backend) { return backend->kind->held ? backend->kind->held(backend) : 0; }
+
 cm_status cm_backend_repack(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool) {
     return backend->kind->repack ? backend->kind->repack(backend, block, bytes, pool) : CM_OK;
 }

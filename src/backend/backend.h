@@ -148,6 +148,7 @@ typedef struct cm_backend_class {
      * that any of its calls needs, beside stream_bytes; so does each of its lanes for the calls of that. NULL: none
      * needs any. */
     size_t (*workspace)(const cm_call *call);
+    size_t (*held)(const cm_backend *backend); /* see cm_backend_held; NULL: nothing */
     /* packs anew what lies in block[bytes] */
     cm_status (*repack)(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool);
     /* the same in the order of the stream, without waiting; NULL: repack does not wait either */
@@ -214,6 +215,9 @@ cm_status cm_backend_open_at(const char *name, int place, cm_backend **out) CM_M
 cm_status cm_backend_open_class(const cm_backend_class *kind, cm_backend **out) CM_MUST_USE;
 void cm_backend_close(cm_backend *backend); /* after all its streams; NULL is allowed */
 const char *cm_backend_describe(const cm_backend *backend);
+/* Bytes of the host that the backend has taken so far for itself and its streams: packed weights, scratch. What
+ * libraries take, such as the code that oneDNN compiles, is not known. */
+size_t cm_backend_held(const cm_backend *backend);
 
 cm_status cm_stream_open(cm_backend *backend, cm_stream **out) CM_MUST_USE;
 void cm_stream_close(cm_stream *stream); /* NULL is allowed */

@@ -51,11 +51,18 @@ static cm_status open_acting(cm_run *run) {
 }
 
 size_t cm_run_memory(const cm_run *run, cm_memory_row rows[CM_RUN_PLAN_ROWS], int *count) {
-    size_t total = cm_run_learner_memory(run->learner, rows, CM_RUN_PLAN_ROWS - 2, count);
-    rows[(*count)++] = (cm_memory_row){"acting", cm_actor_memory(run->actor)};
-    rows[(*count)++] =
-        (cm_memory_row){"evaluation", cm_evaluator_memory(run->evaluator) + cm_evaluator_memory(run->final_evaluator)};
-    return total + rows[*count - 2].bytes + rows[*count - 1].bytes;
+    const cm_memory_row others[] = {
+        {"acting", cm_actor_memory(run->actor)},
+        {"evaluation", cm_evaluator_memory(run->evaluator) + cm_evaluator_memory(run->final_evaluator)},
+        {"packed weights and scratch", cm_backend_held(run->session->backend)},
+    };
+    enum { OTHERS = sizeof others / sizeof *others };
+    size_t total = cm_run_learner_memory(run->learner, rows, CM_RUN_PLAN_ROWS - OTHERS, count);
+    for (int i = 0; i < OTHERS; i++) {
+        rows[(*count)++] = others[i];
+        total += others[i].bytes;
+    }
+    return total;
 }
 
 /* Where the device is the host, all of the plan counts for the limit that the user set. */

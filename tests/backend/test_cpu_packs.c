@@ -84,6 +84,34 @@ START_TEST(streams_share_one_pack_and_the_last_one_takes_it_along) {
 }
 END_TEST
 
+/* A panel is 32 rows of OUT; what compares a pack with its weight stays. */
+START_TEST(backend_counts_packs_and_scratch_that_it_holds) {
+    enum { PACK = 32 * IN * sizeof(float) };
+    pair p;
+    cm_stream *other;
+    pair_open(&p);
+    CHECK_OK(cm_stream_open(p.cpu, &other));
+    fill(1.0f);
+    cm_call call = dense_call(CM_F32), same = call, planes = {.op = CM_OP_conv2d, .attr = {.stride = 1}};
+    planes.t[CM_T_conv2d_y] = pair_tensor(&p, 4, (int[]){2, 8, 8, 16}, 0);
+    planes.t[CM_T_conv2d_x] = pair_tensor(&p, 4, (int[]){2, 8, 8, 16}, 0);
+    planes.t[CM_T_conv2d_weight] = pair_tensor(&p, 4, (int[]){16, 3, 3, 16}, 0);
+    ck_assert_uint_eq(cm_backend_held(p.ref) + cm_backend_held(p.cpu), 0);
+    CHECK_OK(cm_call_prepare(p.stream, &call));
+    ck_assert_uint_eq(cm_backend_held(p.cpu), PACK);
+    CHECK_OK(cm_call_prepare(other, &same));
+    ck_assert_uint_eq(cm_backend_held(p.cpu), 2 * PACK);
+    CHECK_OK(cm_call_prepare(other, &planes));
+    const cm_cpu *cpu = p.cpu->state;
+    ck_assert_uint_gt(cpu->scratch_bytes, 0);
+    ck_assert_uint_ge(cm_backend_held(p.cpu), 2 * PACK + cpu->scratch_bytes + 16 * 9 * 16 * sizeof(float));
+    cm_stream_close(other);
+    ck_assert_uint_eq(cm_backend_held(p.cpu), 2 * PACK);
+    pair_free(&planes);
+    pair_close(&p);
+}
+END_TEST
+
 START_TEST(convolutions_follow_a_repack) {
     pair p;
     pair_open(&p);
@@ -112,6 +140,7 @@ int main(void) {
     tcase_add_loop_test(tests, packed_weights_stay_until_repack_and_then_follow, 0, 2);
     tcase_add_test(tests, preparing_again_sees_another_weight_at_the_same_address);
     tcase_add_test(tests, streams_share_one_pack_and_the_last_one_takes_it_along);
+    tcase_add_test(tests, backend_counts_packs_and_scratch_that_it_holds);
     tcase_add_loop_test(tests, convolutions_follow_a_repack, 0, 2);
     return pair_main("cpu packs", tests);
 }

@@ -149,7 +149,7 @@ static cm_status plan_forward(cm_stream *stream, const cm_call *call, cm_plan **
     p->input = take(&used, p->bf16 ? cm_tensor_count(x) * sizeof(uint16_t) : 0);
     p->output = take(&used, p->accumulate ? cm_tensor_count(y) * sizeof(float) : 0);
     p->space = take(&used, p->op.scratch_bytes);
-    return cm_cpu_reserve(cm_lane_of(stream), used);
+    return cm_cpu_reserve(stream, used);
 }
 
 /* A contiguous tensor as the primitive wants it: itself, or converted to bfloat16 at `place`. */
@@ -254,7 +254,7 @@ static cm_status plan_backward(cm_stream *stream, const cm_call *call, cm_plan *
     if (dx->data) CM_TRY(plan_data(cpu, p, weight, conv));
     if (dweight->data) CM_TRY(plan_weights(cpu, p, weight, conv));
     CM_TRY(cm_dnnl_stream_open(cpu, cm_lane_of(stream)));
-    return cm_cpu_reserve(cm_lane_of(stream), plan_backward_scratch(p, call));
+    return cm_cpu_reserve(stream, plan_backward_scratch(p, call));
 }
 
 static cm_status run_weights(const conv_backward_plan *p, const cm_call *call, cm_cpu_stream *lane, const void *x,

@@ -71,8 +71,17 @@ static void close_lane(cm_stream *stream) {
     cm_cpu_stream *lane = cm_lane_of(stream);
     cm_cpu_free_plans(stream);
     cm_dnnl_stream_close(lane);
-    free(lane->scratch);
+    cm_cpu_free_scratch(stream);
     free(lane);
+}
+
+static size_t held(const cm_backend *backend) {
+    cm_cpu *cpu = backend->state;
+    pthread_mutex_lock(&cpu->lock);
+    size_t bytes = cpu->compare_bytes + cpu->scratch_bytes;
+    for (int i = 0; i < cpu->pack_count; i++) bytes += cpu->packs[i]->bytes;
+    pthread_mutex_unlock(&cpu->lock);
+    return bytes;
 }
 
 static cm_status repack(cm_backend *backend, const void *block, size_t bytes, cm_pool *pool) {
@@ -92,6 +101,7 @@ const cm_backend_class cm_cpu_class = {
     .stream_open = open_lane,
     .stream_close = close_lane,
     .prepare = cm_cpu_prepare,
+    .held = held,
     .repack = repack,
     .describe = describe,
     .run =

@@ -63,6 +63,7 @@ typedef struct cm_cpu {
     int pack_count, pack_capacity;
     void *compare; /* [compare_bytes] scratch of cm_pack_acquire */
     size_t compare_bytes;
+    size_t scratch_bytes;           /* of all streams */
     bool said_no[CM_PRODUCT_TYPES]; /* instructions for this type */
     char description[160];
 } cm_cpu;
@@ -109,8 +110,9 @@ void cm_cpu_use(cm_cpu *cpu, const cm_kernels *kernels, bool bf16);
 static inline cm_cpu *cm_cpu_of(const cm_stream *stream) { return (cm_cpu *)stream->backend->state; }
 static inline cm_cpu_stream *cm_lane_of(const cm_stream *stream) { return (cm_cpu_stream *)stream->state; }
 
-/* At least `bytes` of scratch memory for every call of this stream. */
-cm_status cm_cpu_reserve(cm_cpu_stream *lane, size_t bytes) CM_MUST_USE;
+/* At least `bytes` of scratch memory for every call of this stream; until it is closed. */
+cm_status cm_cpu_reserve(cm_stream *stream, size_t bytes) CM_MUST_USE;
+void cm_cpu_free_scratch(cm_stream *stream);
 
 /* What a product in bfloat16 reads of x. */
 static inline float cm_cpu_rounded(float x, bool bf16) { return cm_rounded(x, bf16 ? CM_BF16 : CM_F32); }

@@ -80,7 +80,7 @@ cm_status cm_cpu_plan_dense(cm_stream *stream, const cm_call *call, cm_plan **ou
         p->gemm.table = p->plan.packs[1]->data;
         p->gemm.ldt = padded(weight->dim[0]);
     }
-    return p->bf16 ? cm_cpu_reserve(cm_lane_of(stream), (size_t)p->gemm.m * depth * sizeof(float)) : CM_OK;
+    return p->bf16 ? cm_cpu_reserve(stream, (size_t)p->gemm.m * depth * sizeof(float)) : CM_OK;
 }
 
 static cm_status check_actions(const cm_call *call, const cm_tensor *action) {
@@ -168,7 +168,7 @@ cm_status cm_cpu_plan_dense_backward(cm_stream *stream, const cm_call *call, cm_
         set_packed(&p->dx, p->plan.packs[0]);
     }
     if (call->t[CM_T_dense_backward_dweight].data) plan_dweight(p, call);
-    return cm_cpu_reserve(cm_lane_of(stream), plan_scratch(p, dy, inputs));
+    return cm_cpu_reserve(stream, plan_scratch(p, dy, inputs));
 }
 
 /* The columns of dweight that belong to the action encoding: sums of the rows of dy by action, then written as columns.

@@ -284,7 +284,7 @@ cm_status cm_winograd_plan(cm_stream *stream, const cm_call *call, cm_plan **out
     p->plan.run = run_forward;
     p->layer = sizes_of(x, weight->dim[3], weight->dim[0]);
     CM_TRY(acquire(cm_cpu_of(stream), weight, false, &p->plan.packs[0]));
-    return cm_cpu_reserve(cm_lane_of(stream), p->layer.bytes);
+    return cm_cpu_reserve(stream, p->layer.bytes);
 }
 
 typedef struct tiles_backward_plan {
@@ -319,5 +319,5 @@ cm_status cm_winograd_plan_backward(cm_stream *stream, const cm_call *call, cm_p
     p->layer = sizes_of(dy, weight->dim[3], weight->dim[0]);
     p->back = sizes_of(dy, weight->dim[0], weight->dim[3]);
     if (call->t[CM_T_conv2d_backward_dx].data) CM_TRY(acquire(cm_cpu_of(stream), weight, true, &p->plan.packs[0]));
-    return cm_cpu_reserve(cm_lane_of(stream), p->layer.bytes > p->back.bytes ? p->layer.bytes : p->back.bytes);
+    return cm_cpu_reserve(stream, p->layer.bytes > p->back.bytes ? p->layer.bytes : p->back.bytes);
 }
