@@ -14,7 +14,7 @@ void cm_replay_set_leaf(cm_replay *replay, int32_t slot) {
     cm_sum_tree_set(&replay->tree, slot, cm_slot_is_old(replay, slot, replay->collected) ? 0.0 : mass);
 }
 
-void cm_replay_clear_leaf(cm_replay *replay, int32_t slot) { cm_sum_tree_set(&replay->tree, slot, 0.0); }
+static void clear_leaf(cm_replay *replay, int32_t slot) { cm_sum_tree_set(&replay->tree, slot, 0.0); }
 
 void cm_replay_visit(cm_replay *replay, void (*visit)(cm_replay *replay, int32_t slot, void *context), void *context) {
     int32_t slot = replay->tail;
@@ -127,7 +127,7 @@ static void show_position(cm_replay *replay, int32_t slot, bool known, float new
 void cm_replay_evict(cm_replay *replay) {
     int32_t steps = replay->row[replay->tail].left, slot = replay->tail;
     for (int32_t t = 0; t < steps; t++, slot = cm_slot_add(replay, slot, 1)) {
-        cm_replay_clear_leaf(replay, slot);
+        clear_leaf(replay, slot);
         replay->row[slot].left = 0;
     }
     replay->episodes -= !(replay->row[slot].flags & FLAG_CUT);
@@ -190,7 +190,7 @@ static void commit_lane(cm_replay *replay, int environment, float newest) {
         start = last & FLAG_CUT ? row : row + 1;
     }
     if (start > 0) {
-        for (int32_t t = 0; t < shown; t++) cm_replay_clear_leaf(replay, base + t);
+        for (int32_t t = 0; t < shown; t++) clear_leaf(replay, base + t);
         lane->visible = 0;
         lane->rows -= start;
         lane->piece -= start;
@@ -213,7 +213,7 @@ void cm_replay_count_collected(cm_replay *replay) {
 static int64_t hide_old(cm_replay *replay, int32_t slot, int32_t steps) {
     int32_t t = 0;
     for (; t < steps && cm_slot_is_old(replay, slot, replay->collected); t++, slot = cm_slot_add(replay, slot, 1)) {
-        if (!cm_slot_is_old(replay, slot, replay->hidden_at)) cm_replay_clear_leaf(replay, slot);
+        if (!cm_slot_is_old(replay, slot, replay->hidden_at)) clear_leaf(replay, slot);
     }
     return t;
 }
@@ -269,7 +269,7 @@ void cm_replay_empty(cm_replay *replay) {
     while (replay->used > 0) cm_replay_evict(replay);
     for (int e = 0; e < replay->config.environments; e++) {
         cm_lane *lane = &replay->lane[e];
-        for (int32_t t = 0; t < lane->visible; t++) cm_replay_clear_leaf(replay, cm_lane_slot(replay, e, t));
+        for (int32_t t = 0; t < lane->visible; t++) clear_leaf(replay, cm_lane_slot(replay, e, t));
         *lane = (cm_lane){.steps = lane->steps};
     }
     replay->tail = 0;

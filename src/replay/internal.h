@@ -147,7 +147,6 @@ void cm_window_open(const cm_replay *replay, int32_t slot, int32_t left, const c
 /* ---- commit.c ---- */
 
 void cm_replay_set_leaf(cm_replay *replay, int32_t slot); /* from its priority */
-void cm_replay_clear_leaf(cm_replay *replay, int32_t slot);
 /* Makes room for `steps` steps and the row behind them; the first slot of it. */
 int32_t cm_ring_reserve(cm_replay *replay, int32_t steps);
 

@@ -2,6 +2,8 @@
 
 #include <check.h>
 
+#include "core/rng.h"
+
 cm_trainer_options cm_test_trainer_options(int batch) {
     return (cm_trainer_options){.batch_size = batch,
                                 .learning_rate = 0.01,
@@ -18,6 +20,25 @@ cm_trainer_options cm_test_trainer_options(int batch) {
                                 .policy_weight = 1,
                                 .reward_weight = 1,
                                 .hidden_gradient_scale = 1};
+}
+
+void cm_test_batch_fill(cm_test_batch *b, uint64_t stream) {
+    cm_rng rng = cm_rng_init(cm_key_make(3, CM_RNG_TEST, stream), 0);
+    for (int i = 0; i < CM_TEST_NUMBERS; i++) {
+        b->numbers[i] = cm_rng_normal(&rng);
+        b->ones[i] = 1.0f;
+        b->policy[i] = i % 2 ? 0.25f : 0.75f;
+    }
+    for (int i = 0; i < CM_TEST_ROWS * CM_TEST_UNROLL; i++) b->actions[i] = i % CM_TEST_ACTIONS;
+    b->rows = (cm_train_batch){.observation = b->numbers,
+                               .actions = b->actions,
+                               .target_value = b->numbers,
+                               .target_reward = b->numbers,
+                               .target_policy = b->policy,
+                               .value_mask = b->ones,
+                               .reward_mask = b->ones,
+                               .policy_mask = b->ones,
+                               .consistency_mask = b->ones};
 }
 
 void cm_test_trainer_open(cm_test_trainer *t, const cm_network_config *network, const char *backend, int workers,

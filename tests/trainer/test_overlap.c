@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/rng.h"
 #include "support/far.h"
 #include "support/main.h"
 #include "support/network.h"
@@ -13,36 +12,15 @@
 
 const cm_backend_class cm_cuda_class = {.name = "cuda", .open = cm_far_open};
 
-enum { B = 10, K = 2, A = 2, O = 4, BATCHES = 12, SLOTS = 3 };
+enum { B = CM_TEST_ROWS, K = CM_TEST_UNROLL, A = CM_TEST_ACTIONS, O = CM_TEST_INPUTS };
+enum { BATCHES = 12, SLOTS = 3 };
 
-/* A trainer, and batches of random numbers, each other ones. */
+/* A trainer, and batches that differ. */
 typedef struct fixture {
     cm_test_trainer base;
-    cm_train_batch batch[BATCHES];
-    float numbers[BATCHES][B * (K + 1) * A], ones[B * (K + 1) * A], policy[B * (K + 1) * A];
-    int32_t actions[B * K];
+    cm_test_batch made[BATCHES];
+    cm_train_batch batch[BATCHES]; /* their rows; tests change them */
 } fixture;
-
-static void fill_batches(fixture *f) {
-    cm_rng rng = cm_rng_init(cm_key_make(3, CM_RNG_TEST, 0), 0);
-    for (int i = 0; i < B * (K + 1) * A; i++) {
-        for (int b = 0; b < BATCHES; b++) f->numbers[b][i] = cm_rng_normal(&rng);
-        f->ones[i] = 1.0f;
-        f->policy[i] = i % 2 ? 0.25f : 0.75f;
-    }
-    for (int i = 0; i < B * K; i++) f->actions[i] = i % A;
-    for (int b = 0; b < BATCHES; b++) {
-        f->batch[b] = (cm_train_batch){.observation = f->numbers[b],
-                                       .actions = f->actions,
-                                       .target_value = f->numbers[b],
-                                       .target_reward = f->numbers[b],
-                                       .target_policy = f->policy,
-                                       .value_mask = f->ones,
-                                       .reward_mask = f->ones,
-                                       .policy_mask = f->ones,
-                                       .consistency_mask = f->ones};
-    }
-}
 
 static cm_trainer_options standard(void) {
     cm_trainer_options o = cm_test_trainer_options(B);
@@ -54,7 +32,10 @@ static void open_in(fixture *f, cm_dtype compute, const cm_trainer_options *o, i
     cm_network_config c = cm_test_mlp(O, A, 16, 8, (cm_support){-10, 10, 21, true});
     c.norm = CM_NORM_BATCH;
     memset(f, 0, sizeof *f);
-    fill_batches(f);
+    for (int i = 0; i < BATCHES; i++) {
+        cm_test_batch_fill(&f->made[i], (uint64_t)i);
+        f->batch[i] = f->made[i].rows;
+    }
     cm_trainer_config config = {
         .options = o, .batch = B, .unroll = K, .compute = compute, .total_updates = 100, .slots = slots};
     cm_test_trainer_open(&f->base, &c, "cuda", 1, config);

@@ -4,13 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/rng.h"
 #include "support/main.h"
 #include "support/network.h"
 #include "support/trainer.h"
 #include "trainer/trainer.h"
 
-enum { B = 10, K = 2, A = 2, O = 4 };
+enum { B = CM_TEST_ROWS, K = CM_TEST_UNROLL, A = CM_TEST_ACTIONS, O = CM_TEST_INPUTS };
 
 static const cm_support s21 = {-10, 10, 21, true}, scalar = {0, 0, 1, false};
 
@@ -23,37 +22,18 @@ static cm_trainer_options standard(void) {
     return o;
 }
 
-/* A batch of random numbers, and what to train on it with. */
+/* A batch, and what to train on it with. */
 typedef struct fixture {
     cm_test_trainer base;
-    cm_train_batch batch;
-    float numbers[B * (K + 1) * A], ones[B * (K + 1) * A], policy[B * (K + 1) * A];
-    int32_t actions[B * K];
+    cm_test_batch made;
+    cm_train_batch batch; /* its rows; tests change them */
 } fixture;
-
-static void fill_batch(fixture *f) {
-    cm_rng rng = cm_rng_init(cm_key_make(3, CM_RNG_TEST, 0), 0);
-    for (int i = 0; i < B * (K + 1) * A; i++) {
-        f->numbers[i] = cm_rng_normal(&rng);
-        f->ones[i] = 1.0f;
-        f->policy[i] = i % 2 ? 0.25f : 0.75f;
-    }
-    for (int i = 0; i < B * K; i++) f->actions[i] = i % A;
-    f->batch = (cm_train_batch){.observation = f->numbers,
-                                .actions = f->actions,
-                                .target_value = f->numbers,
-                                .target_reward = f->numbers,
-                                .target_policy = f->policy,
-                                .value_mask = f->ones,
-                                .reward_mask = f->ones,
-                                .policy_mask = f->ones,
-                                .consistency_mask = f->ones};
-}
 
 static void open_on(fixture *f, const char *backend, cm_dtype compute, const cm_network_config *c,
                     const cm_trainer_options *o, int workers, int rows) {
     memset(f, 0, sizeof *f);
-    fill_batch(f);
+    cm_test_batch_fill(&f->made, 0);
+    f->batch = f->made.rows;
     cm_trainer_config config = {.options = o,
                                 .batch = rows,
                                 .unroll = K,
@@ -168,7 +148,7 @@ START_TEST(bootstrap_values_are_those_of_the_slow_weights_for_any_number_of_rows
     train(&f, 4, &r);
     enum { N = 131 };
     float observations[N * O], all[N], one;
-    for (int i = 0; i < N * O; i++) observations[i] = f.numbers[i % (B * O)];
+    for (int i = 0; i < N * O; i++) observations[i] = f.made.numbers[i % (B * O)];
     ck_assert(cm_trainer_values(f.base.trainer, N, observations, all) == CM_OK);
     ck_assert(cm_trainer_values(f.base.trainer, 1, observations + 130 * O, &one) == CM_OK);
     ck_assert_float_eq(one, all[130]);
@@ -186,7 +166,7 @@ START_TEST(targets_outside_the_support_are_counted) {
     open_fixture(&f, &c, &o, 1, B);
     train(&f, 1, &r);
     ck_assert_double_eq(r.clipped, 0.0);
-    f.numbers[0] = 1e6f; /* h(1e6) = 1999; the support ends at 10 */
+    f.made.numbers[0] = 1e6f; /* h(1e6) = 1999; the support ends at 10 */
     train(&f, 1, &r);
     ck_assert_double_eq_tol(r.clipped, 1.0 / (B * (K + 1)), 1e-12);
     close_fixture(&f);
@@ -224,12 +204,12 @@ START_TEST(an_update_that_is_not_finite_leaves_no_trace) {
     size_t n = count(&f) * sizeof(float), s = cm_network_parameters(f.base.network)->states * sizeof(float);
     train(&f, 2, &r);
     train(&clean, 2, &r);
-    memcpy(poisoned, f.numbers, sizeof poisoned);
+    memcpy(poisoned, f.made.numbers, sizeof poisoned);
     poisoned[5] = NAN;
     f.batch.target_reward = poisoned;
     ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &r), CM_ERR_NOT_FINITE);
     ck_assert_int_eq(cm_trainer_updates(f.base.trainer), cm_trainer_updates(clean.base.trainer));
-    f.batch.target_reward = f.numbers;
+    f.batch.target_reward = f.made.numbers;
     train(&f, 2, &r);
     train(&clean, 2, &r);
     ck_assert_mem_eq(online(&f), online(&clean), n);
