@@ -41,10 +41,11 @@ install: all $(BUILD)/cumind.pc $(BUILD)/man/cumind.1 ## installs program, the m
 	install -D -m 644 -t $(INSTALLED)/share/man/man1 $(BUILD)/man/*.1
 	@mkdir -p $(INSTALLED)/share/bash-completion/completions
 	$(BUILD)/cumind completion >$(INSTALLED)/share/bash-completion/completions/cumind
-	install -D -m 644 -t $(INSTALLED)/share/doc/cumind LICENSE README.md configuration.json
+	install -D -m 644 -t $(INSTALLED)/share/doc/cumind LICENSE README.md CONTRIBUTING.md configuration.json
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/configs configs/*.json
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs docs/*.md
 	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/examples docs/examples/*.c
+	install -D -m 644 -t $(INSTALLED)/share/doc/cumind/docs/pictures docs/pictures/*.svg
 
 uninstall: ## removes what install put there (same PREFIX and DESTDIR)
 	rm -f $(INSTALLED)/bin/cumind $(INSTALLED)/lib/libcumind.a $(INSTALLED)/lib/pkgconfig/cumind.pc
