@@ -138,8 +138,11 @@ backend/cuda/row_product.h|two[i][2 * p] >> 16|two[i][2 * p]
 backend/cuda/row_product.h|first + i * CM_ROW_CHUNK + 8 * l->q + r|first + i * CM_ROW_CHUNK + 4 * l->q + r
 backend/cuda/row_product.h|row < rows ? *(const uint32_t|row < rows - 1 ? *(const uint32_t
 backend/cuda/row_product.h|const int column = o + 2 * l->g|const int column = o + l->g
-backend/cuda/row_product.h|across ? i % CM_ROW_STAGED : i / CM_ROW_CHUNK|i / CM_ROW_CHUNK
-backend/cuda/row_product.h|by_output = across ? 1 : s->of.dense.weight_row|by_output = s->of.dense.weight_row
+backend/cuda/row_product.h|across ? column * CM_ROW_STAGE_ROW + here : here|false ? column * CM_ROW_STAGE_ROW + here : here
+backend/cuda/row_product.h|(across ? first : o) + lanes->index|(across ? o : first) + lanes->index
+backend/cuda/row_product.h|row + i * apart < end|row + i * apart < end - 1
+backend/cuda/row_product.h|end = column < columns ? rows : 0|end = column < columns - 1 ? rows : 0
+backend/cuda/row_product.h|if (rest > CM_ROW_CHUNK) cm_row_bring|if (rest > 2 * CM_ROW_CHUNK) cm_row_bring
 backend/cuda/row_product.h|k.add = s->add|k.add = false
 backend/cuda/row_product.h|            if (at.row < t->rows && at.column < s->n)\n|            if (at.column < s->n)\n
 backend/cuda/row_product.h|if (at.row < t->rows && at.column < s->n) cm_dense_end|if (at.row < t->rows) cm_dense_end
@@ -147,7 +150,7 @@ backend/cuda/row_product.h|cm_row_action(t, end, g + 8)}|cm_row_action(t, end, g
 backend/cuda/row_product.h|if (at + i < k) four.v[i]|four.v[i]
 backend/cuda/row_product.h|cm_row_read(l->low, at + 4 * half, k)|cm_row_read(l->low, at, k)
 backend/cuda/row_product.h|b[j].pair + 2 * half|b[j].pair
-backend/cuda/row_product.h|    cm_lanes_meet(lanes);\n    CM_EACH|    CM_EACH
+backend/cuda/row_product.h|    cm_lanes_meet(lanes);\n    for (int i = 0; i < CM_ROW_OWN|    for (int i = 0; i < CM_ROW_OWN
 backend/cuda/row_product.h|    }\n    cm_lanes_meet(lanes);\n}|    }\n}
 backend/cuda/row_product.h|{half + r, o + output}|{r, o + output}
 backend/cuda/row_product.h|fmaf(four.v[j], weight[i + j], sum[r])|four.v[j] * weight[i + j]

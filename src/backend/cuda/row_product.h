@@ -142,19 +142,32 @@ CM_KERNEL void cm_row_product(const cm_row_step *s, const cm_row_tile *t, const 
     }
 }
 
-/* Columns first .. of rows o .. of a weight in float32, or of one that lies across, zeros where there are none:
- * neighbouring lanes read neighbours. All lanes call it. */
-CM_KERNEL void cm_row_stage(const cm_row_step *s, const cm_row_tile *t, int o, int first, bool across,
-                            const cm_lanes *lanes) {
-    const float *weight = (const float *)s->of.dense.weight;
-    const int64_t by_output = across ? 1 : s->of.dense.weight_row, by_column = across ? s->of.dense.weight_row : 1;
+/* Numbers of a weight in float32 that a lane stages at once. */
+enum { CM_ROW_OWN = CM_ROW_STAGED * CM_ROW_CHUNK / CM_BLOCK };
+
+/* Numbers of a row of the weight, as it lies, that are staged at once: neighbouring lanes read neighbours. */
+static CM_HD inline int cm_row_wide(bool across) { return across ? CM_ROW_STAGED : CM_ROW_CHUNK; }
+
+/* Reads what the lane stages of columns first .. of outputs o .. of a weight in float32, or of one that lies across,
+ * zeros where there are none: all of it is on its way before the first number is needed. */
+CM_KERNEL void cm_row_bring(const cm_row_step *s, int o, int first, bool across, const cm_lanes *lanes,
+                            float own[CM_ROW_OWN]) {
+    const int wide = cm_row_wide(across), apart = CM_BLOCK / wide;
+    const int row = (across ? first : o) + lanes->index / wide, column = (across ? o : first) + lanes->index % wide;
+    const int rows = across ? s->k : s->n, columns = across ? s->n : s->k, end = column < columns ? rows : 0;
+    const int64_t weight_row = s->of.dense.weight_row;
+    const float *from = (const float *)s->of.dense.weight + row * weight_row + column;
+    for (int i = 0; i < CM_ROW_OWN; i++) own[i] = row + i * apart < end ? from[i * apart * weight_row] : 0.0f;
+}
+
+/* Puts it into the stage, output by output. All lanes call it. */
+CM_KERNEL void cm_row_stage(const cm_row_tile *t, const float own[CM_ROW_OWN], bool across, const cm_lanes *lanes) {
+    const int wide = cm_row_wide(across), apart = CM_BLOCK / wide;
+    const int row = lanes->index / wide, column = lanes->index % wide;
     cm_lanes_meet(lanes);
-    CM_EACH(i, lanes, CM_ROW_STAGED * CM_ROW_CHUNK) {
-        const int output = across ? i % CM_ROW_STAGED : i / CM_ROW_CHUNK;
-        const int column = across ? i / CM_ROW_STAGED : i % CM_ROW_CHUNK;
-        const bool there = o + output < s->n && first + column < s->k;
-        const int64_t at = (o + output) * by_output + (first + column) * by_column;
-        t->stage[output * CM_ROW_STAGE_ROW + column] = there ? weight[at] : 0.0f;
+    for (int i = 0; i < CM_ROW_OWN; i++) {
+        const int here = row + i * apart;
+        t->stage[across ? column * CM_ROW_STAGE_ROW + here : here * CM_ROW_STAGE_ROW + column] = own[i];
     }
     cm_lanes_meet(lanes);
 }
@@ -176,10 +189,12 @@ CM_KERNEL void cm_row_product_wide(const cm_row_step *s, const cm_row_tile *t, c
     const int output = lanes->index % CM_ROW_STAGED, half = lanes->index / CM_ROW_STAGED * CM_ROW_HALF;
     const float *x = t->memory + s->x.first + half * s->x.stride, *weight = t->stage + output * CM_ROW_STAGE_ROW;
     for (int o = 0; o < s->n; o += CM_ROW_STAGED) {
-        float sum[CM_ROW_HALF] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+        float sum[CM_ROW_HALF] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f}, own[CM_ROW_OWN];
+        cm_row_bring(s, o, 0, across, lanes, own);
         for (int first = 0; first < s->k; first += CM_ROW_CHUNK) {
             const int rest = s->k - first;
-            cm_row_stage(s, t, o, first, across, lanes);
+            cm_row_stage(t, own, across, lanes);
+            if (rest > CM_ROW_CHUNK) cm_row_bring(s, o, first + CM_ROW_CHUNK, across, lanes, own); /* meanwhile */
             if (rest >= CM_ROW_CHUNK) {
                 cm_row_add(x + first, s->x.stride, weight, CM_ROW_CHUNK, CM_ROW_ANY, sum);
             } else {
