@@ -268,7 +268,7 @@ static void warn_of_learning(const cm_config *config, const cm_configuration *c)
                        "the run makes about %lld updates, so that the learning rate never gets to learning_rate",
                        (long long)plan);
     const double memory = 1.0 / (1.0 - c->trainer.ema_decay); /* of the average, in updates */
-    if (memory >= (double)plan && cm_config_is_chosen(config, "ema_decay"))
+    if (c->trainer.ema_decay > 0.0 && memory >= (double)plan && cm_config_is_chosen(config, "ema_decay"))
         cm_config_warn(config, "ema_decay",
                        "is an average over the last %.0f updates, but the run makes about %lld: it hardly moves",
                        memory, (long long)plan);

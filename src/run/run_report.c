@@ -206,12 +206,11 @@ static void list_waits(const cm_replay_options *m, char *text, size_t size) {
 /* Returns of a run that made no update are those of its first weights. */
 static void warn_of_no_update(const cm_run *run, const cm_run_result *r) {
     const cm_configuration *c = cm_run_options_of(run);
-    const cm_trainer_options *t = &c->trainer;
     char waits[160], rate[96] = "";
     if (r->updates > 0 || r->end == CM_RUN_STOPPED) return;
-    if (t->replay_ratio > 0.0) {
+    if (c->trainer.replay_ratio > 0.0 && c->trainer.updates_per_iteration == 0) {
         snprintf(rate, sizeof rate, ", and one is due every %.4g steps (batch_size / replay_ratio)",
-                 (double)t->batch_size * t->gradient_accumulation / t->replay_ratio);
+                 1.0 / cm_run_learner_rate(c));
     }
     list_waits(&c->replay, waits, sizeof waits);
     cm_log(CM_WARNING, "nothing was learnt: the first update waits for %s%s; train longer", waits, rate);

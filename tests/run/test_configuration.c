@@ -378,6 +378,7 @@ START_TEST(values_that_cannot_work_are_warned_of) {
                                            {"updates=1", NULL},
                                            {"updates=1001", "warmup_steps=1000"},
                                            {"ema_decay=0.99", NULL},
+                                           {"ema_decay=0", "updates=1"},
                                            {"env_steps=2000", "min_memory_steps=2047"},
                                            {"steps_per_iteration=496", NULL},
                                            {"updates=100", "min_memory_steps=5000"},
