@@ -41,7 +41,7 @@ static cm_status measure(const cm_env *env, void *state, int ply, int positions)
         int best = -1;
         while (!play_random(env, state, ply, &rng)) continue;
         double before = processor_seconds();
-        status = cm_solver_solve(solver, state, value);
+        status = cm_solver_solve(solver, state, NULL, value);
         double seconds = processor_seconds() - before;
         total += seconds;
         if (seconds > most) most = seconds;

@@ -63,7 +63,7 @@ static cm_status consider(collector *c, int game, int ply, bool *is_taken) {
     CM_TRY(play(c, moves, ply));
     canonical_board(c, c->state, board_of(c, s->count));
     if (!is_new(c, board_of(c, s->count), ply)) return CM_OK;
-    CM_TRY(cm_solver_solve(c->solver, c->state, values));
+    CM_TRY(cm_solver_solve(c->solver, c->state, NULL, values));
     if (!cm_solver_is_choice(values, s->actions)) return CM_OK;
     memcpy(s->moves + (size_t)s->count * (size_t)s->stride, moves, (size_t)ply * sizeof *moves);
     s->ply[s->count] = ply;

@@ -30,7 +30,7 @@ static cm_status judge_game(const court *c, int lane, int game, cm_judgement *fo
     cm_env_reset(c->env, state, 0);
     for (int ply = 0; ply < g->length[game]; ply++) {
         bool is_ours = ply >= g->opening[game] && cm_env_to_play(c->env, state) == g->theirs[game];
-        if (is_ours) CM_TRY(cm_exact_solve(c->exact, lane, state, &worth));
+        if (is_ours) CM_TRY(cm_exact_solve(c->exact, lane, state, NULL, &worth));
         CM_TRY(cm_env_step(c->env, state, moves[ply], &outcome));
         if (!is_ours) continue;
         count_move(&found->all, &worth, moves[ply]);

@@ -206,7 +206,8 @@ static cm_status play_turn(cm_match *m, shard *s, int side, int lane, int *moved
                     .states = s->state,
                     .keys = s->key,
                     .steps = s->step,
-                    .actions = s->action};
+                    .actions = s->action,
+                    .stop = m->config.stop};
     cm_player *player = m->config.players[side];
     if (turn.count == 0) return CM_OK;
     CM_TRY(player->choose(player, &turn));

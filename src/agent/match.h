@@ -28,7 +28,7 @@ typedef struct cm_match_config {
     int part, parts;       /* plays games part, part + parts, ... only; parts 0: all games          */
     bool keeps_moves;      /* only for games whose length is bounded (spec.max_plies > 0)           */
     cm_tally *tally;       /* is added to as games go on; NULL: not                                */
-    const cm_stop *stop;   /* asked: ends before the next turn; NULL: plays to the end */
+    const cm_stop *stop;   /* asked: ends before the next turn or within this one; NULL: plays on */
 } cm_match_config;
 
 /* The shape for `games` games at a time by the workers of the pool. */

@@ -16,7 +16,7 @@ static cm_status perfect_choose(cm_player *player, const cm_turn *turn) {
     uint8_t best[CM_ENV_MAX_ACTIONS];
     cm_worth worth;
     for (int k = 0; k < turn->count; k++) {
-        CM_TRY(cm_exact_solve(p->exact, turn->lane, turn->states[k], &worth));
+        CM_TRY(cm_exact_solve(p->exact, turn->lane, turn->states[k], turn->stop, &worth));
         for (int a = 0; a < actions; a++) best[a] = worth.value[a] == worth.best;
         cm_rng rng = cm_rng_init(turn->keys[k], turn->steps[k]);
         turn->actions[k] = cm_rng_pick(&rng, best, actions);

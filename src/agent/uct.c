@@ -127,27 +127,27 @@ static int best_action(const tree *t) {
     return t->nodes[best].action;
 }
 
-static cm_status search(const uct_player *p, tree *t, const void *state, cm_rng *rng, int32_t *action) {
+/* The move in position k of a turn. */
+static cm_status search(const uct_player *p, const cm_turn *turn, int k) {
+    tree *t = &p->trees[turn->lane];
+    cm_rng rng = cm_rng_init(turn->keys[k], turn->steps[k]);
     t->count = 0;
-    add_node(t, NONE, NONE, 1 - cm_env_to_play(p->env, state));
+    add_node(t, NONE, NONE, 1 - cm_env_to_play(p->env, turn->states[k]));
     for (int i = 0; i < p->rollouts; i++) {
         int leaf = 0;
-        memcpy(t->state, state, p->env->spec.state_size);
+        if (cm_stop_asked(turn->stop)) return cm_fail(CM_ERR_INTERRUPTED, "the rollouts were interrupted");
+        memcpy(t->state, turn->states[k], p->env->spec.state_size);
         t->total = 0.0;
-        CM_TRY(descend(p->env, t, rng, &leaf));
-        CM_TRY(play_out(p->env, t, rng));
+        CM_TRY(descend(p->env, t, &rng, &leaf));
+        CM_TRY(play_out(p->env, t, &rng));
         back_up(t, leaf);
     }
-    *action = best_action(t);
+    turn->actions[k] = best_action(t);
     return CM_OK;
 }
 
 static cm_status uct_choose(cm_player *player, const cm_turn *turn) {
-    uct_player *p = (uct_player *)player;
-    for (int k = 0; k < turn->count; k++) {
-        cm_rng rng = cm_rng_init(turn->keys[k], turn->steps[k]);
-        CM_TRY(search(p, &p->trees[turn->lane], turn->states[k], &rng, &turn->actions[k]));
-    }
+    for (int k = 0; k < turn->count; k++) CM_TRY(search((const uct_player *)player, turn, k));
     return CM_OK;
 }
 

@@ -53,11 +53,12 @@ void cm_solver_destroy(cm_solver *solver) {
     free(solver);
 }
 
-cm_status cm_solver_solve(cm_solver *solver, const void *state, int8_t *value) {
+cm_status cm_solver_solve(cm_solver *solver, const void *state, const cm_stop *stop, int8_t *value) {
     const cm_env *env = &solver->env;
     if (cm_env_ended(state))
         return cm_fail(CM_ERR_STATE, "%s: the game is over, there is nothing to solve", env->spec.name);
-    env->def->solver->solve(&env->params, &solver->memory, cm_env_rules_of(state), value);
+    env->def->solver->solve(&env->params, &solver->memory, cm_env_rules_of(state), stop, value);
+    if (cm_stop_asked(stop)) return cm_fail(CM_ERR_INTERRUPTED, "%s: solving was interrupted", env->spec.name);
     return CM_OK;
 }
 

@@ -6,6 +6,7 @@
 #define CM_ENV_SOLVER_H
 
 #include "core/arena.h"
+#include "core/stop.h"
 #include "env/env.h"
 
 #ifdef __cplusplus
@@ -24,8 +25,10 @@ typedef struct cm_solver_def {
     size_t least_bytes;                        /* it can do with so little; 0: it takes `bytes`, always     */
     bool is_slow;                              /* positions early in a game take minutes                    */
     void (*prepare)(const cm_env_params *params, const cm_arena *memory); /* once; NULL: nothing to do */
-    /* value[A] of a position that has not ended. */
-    void (*solve)(const cm_env_params *params, const cm_arena *memory, const void *rules, int8_t *value);
+    /* value[A] of a position that has not ended. One that is slow ends soon after `stop` was asked, with values that
+     * are worth nothing and all that it remembers still true. */
+    void (*solve)(const cm_env_params *params, const cm_arena *memory, const void *rules, const cm_stop *stop,
+                  int8_t *value);
 } cm_solver_def;
 
 extern const cm_solver_def cm_solver_tictactoe, cm_solver_connect4, cm_solver_hex;
@@ -39,8 +42,9 @@ cm_status cm_solver_create_sized(const cm_env *env, size_t bytes, cm_solver **ou
 void cm_solver_destroy(cm_solver *solver); /* NULL is allowed */
 
 /* value[A]: the result for the player to move if he plays the action and both sides play perfectly afterwards: 1 win, 0
- * draw, -1 loss, CM_SOLVER_ILLEGAL. The largest is the value of the position. Errors: CM_ERR_STATE after the end. */
-cm_status cm_solver_solve(cm_solver *solver, const void *state, int8_t *value) CM_MUST_USE;
+ * draw, -1 loss, CM_SOLVER_ILLEGAL. The largest is the value of the position. Errors: CM_ERR_STATE after the end;
+ * CM_ERR_INTERRUPTED within a second after `stop` was asked (NULL: nobody asks); the solver may be asked again. */
+cm_status cm_solver_solve(cm_solver *solver, const void *state, const cm_stop *stop, int8_t *value) CM_MUST_USE;
 
 /* Of the values [A] of a position: its own, which is the best of them; and whether a move may lose something, that is
  * whether two legal actions differ. */

@@ -119,7 +119,8 @@ typedef struct bucket {
 
 typedef struct table {
     bucket *buckets;
-    int shift; /* of a hash, which gives the bucket */
+    int shift;           /* of a hash, which gives the bucket */
+    const cm_stop *stop; /* once it was asked nothing is remembered */
 } table;
 
 enum { LEAST_BYTES = 1 << 12, BYTES = 1 << 25 };
@@ -165,7 +166,7 @@ static void insert(position *next, int count, const position *q) {
     next[at] = *q;
 }
 
-/* Answers an open question. */
+/* Answers an open question. Once `stop` was asked the answer is worth nothing; NO ends the loops of all callers. */
 static bool exceeds(const table *t, const position *p, int alpha) {
     const int from_the_middle[COLUMNS] = {3, 2, 4, 1, 5, 0, 6};
     const uint64_t key = key_of(p), safe = safe_moves(p);
@@ -186,6 +187,7 @@ static bool exceeds(const table *t, const position *p, int alpha) {
         insert(next, count++, &q);
     }
     for (int i = 0; i < count && !larger; i++) larger = !exceeds(t, &next[i], -1 - alpha);
+    if (cm_stop_asked(t->stop)) return false;
     remember(t, key, p->ply, alpha, larger);
     return larger;
 }
@@ -201,11 +203,12 @@ static int value_of(const table *t, const position *p) {
     return ask(t, p, 0) ? 1 : ask(t, p, -1) ? 0 : -1;
 }
 
-static void solve(const cm_env_params *params, const cm_arena *memory, const void *rules, int8_t *value) {
+static void solve(const cm_env_params *params, const cm_arena *memory, const void *rules, const cm_stop *stop,
+                  int8_t *value) {
     (void)params;
     const cm_connect4 *s = (const cm_connect4 *)rules;
     /* the largest power of two that fits */
-    const table t = {(bucket *)(void *)memory->base, 1 + __builtin_clzll(memory->capacity / sizeof(bucket))};
+    const table t = {(bucket *)(void *)memory->base, 1 + __builtin_clzll(memory->capacity / sizeof(bucket)), stop};
     const int mover = (int)(s->ply & 1);
     const position p = {s->stones[mover], s->stones[0] | s->stones[1], 0, (int)s->ply};
     const uint64_t wins = winning_cells(p.own, p.all);

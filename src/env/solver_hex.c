@@ -68,7 +68,9 @@ static int after_swap(entry *table, const position *p) {
     return -win_or_loss(table, &next);
 }
 
-static void solve(const cm_env_params *params, const cm_arena *memory, const void *rules, int8_t *value) {
+static void solve(const cm_env_params *params, const cm_arena *memory, const void *rules, const cm_stop *stop,
+                  int8_t *value) {
+    (void)stop;
     const cm_hex *s = (const cm_hex *)rules;
     entry *table = (entry *)(void *)memory->base;
     const int n = params->size, mover = s->ply % 2;

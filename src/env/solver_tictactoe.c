@@ -34,8 +34,9 @@ static void prepare(const cm_env_params *params, const cm_arena *memory) {
     fill((int8_t *)memory->base, &start);
 }
 
-static void solve(const cm_env_params *params, const cm_arena *memory, const void *rules, int8_t *value) {
-    (void)params;
+static void solve(const cm_env_params *params, const cm_arena *memory, const void *rules, const cm_stop *stop,
+                  int8_t *value) {
+    (void)params, (void)stop;
     const cm_tictactoe *s = (const cm_tictactoe *)rules;
     for (int cell = 0; cell < 9; cell++) {
         cm_tictactoe next = *s;

@@ -6,7 +6,9 @@
 #include "agent/seats.h"
 #include "agent/uct.h"
 #include "agent/walk.h"
+#include "core/clock.h"
 #include "env/solver.h"
+#include "support/alarm.h"
 
 static void seat_perfect_and_random(seats *s, const char *game, int games) {
     open_seats(s, game, games, 2);
@@ -170,6 +172,30 @@ START_TEST(tree_search_refuses_other_games_and_numbers) {
 }
 END_TEST
 
+/* ---- both ---- */
+
+static void expect_interrupted(seats *s) {
+    expect_status(cm_player_random(&s->env, &s->config.players[1]));
+    s->config.stop = stop_after(50);
+    expect_status(cm_match_create(&s->config, &s->match));
+    const double before = cm_clock_seconds();
+    ck_assert_int_eq(cm_match_run(s->match, s->config.games, 0, 0), CM_ERR_INTERRUPTED);
+    ck_assert_double_lt(cm_clock_seconds() - before, 1.0);
+    close_seats(s);
+}
+
+/* Each would take a minute or more for its first turn. */
+START_TEST(turn_of_minutes_ends_when_it_is_asked_to) {
+    seats s;
+    open_seats(&s, "connect4", 8, 2);
+    expect_status(cm_player_perfect(&s.env, &s.config.shape, &s.config.players[0]));
+    expect_interrupted(&s);
+    open_seats(&s, "othello", 8, 2);
+    expect_status(cm_player_uct(&s.env, &s.config.shape, 1000000, &s.config.players[0]));
+    expect_interrupted(&s);
+}
+END_TEST
+
 /* ---- exact values ---- */
 
 START_TEST(values_from_the_memo_are_those_of_the_solver) {
@@ -188,8 +214,8 @@ START_TEST(values_from_the_memo_are_those_of_the_solver) {
             int legal = 0, keeping = 0;
             cm_env_reset(&env, state, 0);
             expect_status(cm_env_step(&env, state, a, &outcome));
-            expect_status(cm_exact_solve(exact, pass, state, &worth));
-            expect_status(cm_solver_solve(solver, state, value));
+            expect_status(cm_exact_solve(exact, pass, state, NULL, &worth));
+            expect_status(cm_solver_solve(solver, state, NULL, value));
             ck_assert_mem_eq(worth.value, value, 9);
             for (int b = 0; b < 9; b++) legal += value[b] > -2, keeping += value[b] == worth.best;
             ck_assert_int_eq(worth.legal, legal);
@@ -235,7 +261,7 @@ static void judge_plainly(const cm_games *games, const cm_env *env, cm_judgement
         for (int k = 0; k < games->length[i]; k++) {
             int8_t value[32];
             int action = games->moves[i * games->stride + k], best = -2, legal = 0, keep = 0;
-            expect_status(cm_solver_solve(solver, state, value));
+            expect_status(cm_solver_solve(solver, state, NULL, value));
             for (int a = 0; a < env->spec.actions; a++) best = value[a] > best ? value[a] : best;
             for (int a = 0; a < env->spec.actions; a++) legal += value[a] > -2, keep += value[a] == best;
             if (k >= games->opening[i] && k % 2 == games->theirs[i]) {
@@ -386,6 +412,7 @@ int main(void) {
                                   tree_search_depends_on_the_key_of_its_game_alone,
                                   one_rollout_and_the_last_move_of_a_game_are_enough,
                                   tree_search_refuses_other_games_and_numbers,
+                                  turn_of_minutes_ends_when_it_is_asked_to,
                                   values_from_the_memo_are_those_of_the_solver,
                                   exact_moves_keep_every_value,
                                   judge_agrees_with_the_solver_at_every_move,

@@ -124,7 +124,7 @@ static void check_values(const cm_solved *solved, const cm_env *env, int all_fro
         int8_t value[CM_ENV_MAX_ACTIONS];
         if (solved->ply[i] < all_from && i % step != 0) continue;
         expect_status(cm_solved_play(solved, env, i, state));
-        expect_status(cm_solver_solve(solver, state, value));
+        expect_status(cm_solver_solve(solver, state, NULL, value));
         ck_assert_msg(memcmp(value, cm_solved_values(solved, i), (size_t)solved->actions) == 0, "position %d", i);
     }
     cm_solver_destroy(solver);

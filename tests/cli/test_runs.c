@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "support/folder.h"
@@ -319,6 +320,23 @@ START_TEST(interrupt_breaks_off_an_evaluation) {
     snprintf(line, sizeof line, "train --quiet --resume %s --set evaluation_episodes=4", dir);
     expect_ok(line);
     expect_reference(dir);
+}
+END_TEST
+
+/* The first move of an exact opponent would take minutes. */
+START_TEST(interrupt_breaks_off_an_exact_solver) {
+    char text[4096];
+    pid_t child = cm_program_start(cm_test_folder, "train --run solving" SMALL " --set env_name=connect4"
+                                                   " --set evaluation_opponent=perfect --set evaluation_interval=256");
+    cm_program_await_handler(child, SIGINT);
+    usleep(1500000);
+    const double before = cm_clock_seconds();
+    kill(child, SIGINT);
+    ck_assert_int_eq(cm_program_wait(child), 0);
+    ck_assert_double_lt(cm_clock_seconds() - before, 5.0);
+    cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
+    ck_assert_msg(strstr(text, "the evaluation that is due will be made when the run goes on") != NULL, "%s", text);
+    expect_ok("train --quiet --resume solving --set evaluation_interval=0 --set final_evaluation_episodes=0");
 }
 END_TEST
 
@@ -885,6 +903,7 @@ int main(void) {
     tcase_add_loop_test(tests, killed_run_resumes_to_the_same_parameters, 0, 5);
     tcase_add_loop_test(tests, interrupted_run_saves_says_how_to_go_on_and_does, 0, 2);
     tcase_add_loop_test(tests, interrupt_breaks_off_an_evaluation, 0, 2);
+    tcase_add_test(tests, interrupt_breaks_off_an_exact_solver);
     tcase_add_loop_test(tests, interrupted_eval_is_one_line_and_no_result, 0, 2);
     tcase_add_test(tests, second_interrupt_ends_at_once_and_loses_nothing_saved);
     tcase_add_test(tests, finished_run_resumes_to_exit_0_and_changes_nothing);

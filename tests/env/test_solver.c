@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/rng.h"
 #include "env/connect4.h"
 #include "env/quiet_check.h"
 #include "env/solver.h"
+#include "support/alarm.h"
 #include "support/main.h"
 
 enum { BYTES = 1024, ACTIONS = 32 };
@@ -33,7 +35,7 @@ static void check_position(const cm_env *env, cm_solver *solver, const void *sta
     int8_t value[ACTIONS];
     uint8_t mask[ACTIONS];
     char next[BYTES];
-    must_equal(cm_solver_solve(solver, state, value), CM_OK);
+    must_equal(cm_solver_solve(solver, state, NULL, value), CM_OK);
     cm_env_legal(env, state, mask);
     for (int a = 0; a < env->spec.actions; a++) {
         cm_env_outcome out;
@@ -102,7 +104,7 @@ static void check_connect4(cm_solver *solver, const cm_env *env, int ply, int co
     while (count > 0) {
         int8_t value[7];
         if (!random_position(env, state, ply, rng)) continue;
-        must_equal(cm_solver_solve(solver, state, value), CM_OK);
+        must_equal(cm_solver_solve(solver, state, NULL, value), CM_OK);
         for (int column = 0; column < 7; column++) {
             cm_connect4 next = *(const cm_connect4 *)cm_env_rules_of(state);
             int result;
@@ -147,11 +149,55 @@ START_TEST(connect4_mirror_images_have_mirrored_values) {
             must_equal(cm_env_step(&env, mirrored, 6 - a, &out), CM_OK);
         }
         if (out.terminated) continue;
-        must_equal(cm_solver_solve(solver, state, value), CM_OK);
-        must_equal(cm_solver_solve(solver, mirrored, other), CM_OK);
+        must_equal(cm_solver_solve(solver, state, NULL, value), CM_OK);
+        must_equal(cm_solver_solve(solver, mirrored, NULL, other), CM_OK);
         for (int a = 0; a < 7; a++) must_equal(value[a], other[6 - a]);
     }
     cm_solver_destroy(solver);
+}
+END_TEST
+
+/* The start of a game takes minutes. */
+START_TEST(connect4_that_is_asked_to_stop_does_at_once) {
+    cm_env env;
+    cm_solver *solver;
+    char state[BYTES];
+    int8_t value[7];
+    must_equal(cm_env_open(&env, "connect4", NULL), CM_OK);
+    must_equal(cm_solver_create(&env, &solver), CM_OK);
+    cm_env_reset(&env, state, 0);
+    const cm_stop *stop = stop_after(50);
+    const double before = cm_clock_seconds();
+    must_equal(cm_solver_solve(solver, state, stop, value), CM_ERR_INTERRUPTED);
+    const double seconds = cm_clock_seconds() - before;
+    must_msg(seconds < 1.0, "it took %.2f s", seconds);
+    must(strstr(cm_error_message(), "connect4: solving was interrupted") != NULL);
+    cm_solver_destroy(solver);
+}
+END_TEST
+
+/* Wherever a question was broken off, what it left in the table is true. */
+START_TEST(connect4_that_was_interrupted_answers_as_if_it_had_not_been) {
+    cm_env env;
+    cm_solver *solver, *fresh;
+    char state[BYTES];
+    int interrupted = 0;
+    cm_rng rng = cm_rng_init(cm_key_make(15, CM_RNG_TEST, 0), 0);
+    must_equal(cm_env_open(&env, "connect4", NULL), CM_OK);
+    must_equal(cm_solver_create(&env, &solver), CM_OK);
+    must_equal(cm_solver_create(&env, &fresh), CM_OK);
+    for (int i = 0; i < 20; i++) {
+        int8_t value[7], other[7];
+        while (!random_position(&env, state, 10, &rng)) continue;
+        for (int k = 1; k <= 3; k++) {
+            interrupted += cm_solver_solve(solver, state, stop_after(k), value) == CM_ERR_INTERRUPTED;
+        }
+        must_equal(cm_solver_solve(solver, state, NULL, value), CM_OK);
+        must_equal(cm_solver_solve(fresh, state, NULL, other), CM_OK);
+        for (int a = 0; a < 7; a++) must_equal(value[a], other[a]);
+    }
+    must_msg(interrupted >= 20, "%d of 60 questions were interrupted", interrupted);
+    cm_solver_destroy(solver), cm_solver_destroy(fresh);
 }
 END_TEST
 
@@ -185,16 +231,16 @@ START_TEST(tictactoe_is_a_draw_whatever_the_first_move) {
     must_equal(cm_env_open(&env, "tictactoe", NULL), CM_OK);
     must_equal(cm_solver_create(&env, &solver), CM_OK);
     cm_env_reset(&env, state, 0);
-    must_equal(cm_solver_solve(solver, state, value), CM_OK);
+    must_equal(cm_solver_solve(solver, state, NULL, value), CM_OK);
     for (int a = 0; a < 9; a++) must_equal(value[a], 0);
     must_equal(cm_env_step(&env, state, 0, &out), CM_OK); /* after a corner only the middle holds the draw */
-    must_equal(cm_solver_solve(solver, state, value), CM_OK);
+    must_equal(cm_solver_solve(solver, state, NULL, value), CM_OK);
     for (int a = 1; a < 9; a++) must_equal(value[a], a == 4 ? 0 : -1);
     must_equal(value[0], CM_SOLVER_ILLEGAL);
     const int rest[4] = {1, 3, 2, 6};
     for (int i = 0; i < 4 && !out.terminated; i++) must_equal(cm_env_step(&env, state, rest[i], &out), CM_OK);
     must(out.terminated);
-    must_equal(cm_solver_solve(solver, state, value), CM_ERR_STATE);
+    must_equal(cm_solver_solve(solver, state, NULL, value), CM_ERR_STATE);
     cm_solver_destroy(solver);
 }
 END_TEST
@@ -211,7 +257,7 @@ START_TEST(connect4_values_of_a_position_and_its_successors_agree) {
         for (int i = 0; i < 4; i++) {
             int8_t value[7], other[7];
             if (!random_position(&env, state, ply, &rng)) continue;
-            must_equal(cm_solver_solve(solver, state, value), CM_OK);
+            must_equal(cm_solver_solve(solver, state, NULL, value), CM_OK);
             for (int a = 0; a < 7; a++) {
                 cm_env_outcome out;
                 if (value[a] == CM_SOLVER_ILLEGAL) continue;
@@ -219,7 +265,7 @@ START_TEST(connect4_values_of_a_position_and_its_successors_agree) {
                 must_equal(cm_env_step(&env, next, a, &out), CM_OK);
                 if (out.terminated) continue;
                 int best = -1; /* from a solver that has not seen the parent */
-                must_equal(cm_solver_solve(fresh, next, other), CM_OK);
+                must_equal(cm_solver_solve(fresh, next, NULL, other), CM_OK);
                 for (int b = 0; b < 7; b++) best = other[b] > best ? other[b] : best;
                 must_equal(value[a], -best);
             }
@@ -243,7 +289,7 @@ START_TEST(hex_is_won_by_the_first_player_and_lost_with_the_swap) {
             must_equal(cm_env_open(&env, names[i], &params), CM_OK);
             must_equal(cm_solver_create(&env, &solver), CM_OK);
             cm_env_reset(&env, state, 0);
-            must_equal(cm_solver_solve(solver, state, value), CM_OK);
+            must_equal(cm_solver_solve(solver, state, NULL, value), CM_OK);
             const int cells = env.spec.cells;
             for (int a = 0; a < cells; a++) {
                 wins += value[a] == 1;
@@ -277,6 +323,8 @@ int main(void) {
     tcase_add_test(tcase, connect4_agrees_with_plain_search_near_the_end);
     tcase_add_test(tcase, connect4_agrees_with_alpha_beta_without_knowledge_whatever_its_table);
     tcase_add_test(tcase, connect4_mirror_images_have_mirrored_values);
+    tcase_add_test(tcase, connect4_that_is_asked_to_stop_does_at_once);
+    tcase_add_test(tcase, connect4_that_was_interrupted_answers_as_if_it_had_not_been);
     tcase_add_test(tcase, a_table_of_no_size_is_refused_where_its_size_matters);
     tcase_add_test(tcase, hex_agrees_with_plain_search_on_small_boards);
     tcase_add_test(tcase, tictactoe_is_a_draw_whatever_the_first_move);
