@@ -47,28 +47,36 @@ cm_status cm_network_config_check(const cm_network_config *c) {
     }
     if (c->actions < 1) return cm_fail(CM_ERR_INPUT, "number of actions is %d, must be >= 1", c->actions);
     if (c->family == CM_FAMILY_RESNET && c->observation_ndim != 3) {
-        return cm_fail(CM_ERR_INPUT,
-                       "network family resnet needs observations of rank 3, these have rank %d; use mlp or cumind",
-                       c->observation_ndim);
+        return cm_fail(
+            CM_ERR_INPUT,
+            "Network architecture.family: resnet needs observations of rank 3, these have rank %d; use mlp or cumind",
+            c->observation_ndim);
     }
     if (c->family == CM_FAMILY_CUMIND && c->observation_ndim == 3 && c->channels < 1) {
-        return cm_fail(CM_ERR_INPUT, "conv_channels is 0: family cumind needs at least 1 for observations of rank 3");
+        return cm_fail(
+            CM_ERR_INPUT,
+            "Network architecture.conv_channels: family cumind needs at least 1 for observations of rank 3, got %d",
+            c->channels);
     }
     if (c->family == CM_FAMILY_RESNET && c->norm != CM_NORM_BATCH) {
-        return cm_fail(CM_ERR_INPUT, "network family resnet always has norm \"batch\"");
+        return cm_fail(CM_ERR_INPUT, "Network architecture.norm: family resnet always has \"batch\"");
     }
     if (c->family == CM_FAMILY_MLP && c->encoding == CM_ENCODE_BOARD) {
-        return cm_fail(CM_ERR_INPUT, "action_encoding \"board\" is for family resnet; mlp takes onehot or scaled");
+        return cm_fail(
+            CM_ERR_INPUT,
+            "Network architecture.action_encoding: \"board\" is for family resnet; mlp takes onehot or scaled");
     }
     if (c->model == CM_NETWORK_PREDICTION && c->consistency) {
         return cm_fail(CM_ERR_INPUT, "consistency heads need dynamics, and this network has only a prediction");
     }
     if (c->model == CM_NETWORK_CHANCE && c->family == CM_FAMILY_CUMIND) {
-        return cm_fail(CM_ERR_INPUT, "networks with chance are of family mlp or resnet, not cumind");
+        return cm_fail(CM_ERR_INPUT, "Network architecture.family: networks with chance are mlp or resnet, not cumind");
     }
     if (c->family == CM_FAMILY_CUMIND && c->observation_ndim == 1 && c->blocks < 1) {
-        return cm_fail(CM_ERR_INPUT,
-                       "num_blocks is 0: family cumind needs at least 1 for observations that are vectors");
+        return cm_fail(
+            CM_ERR_INPUT,
+            "Network architecture.num_blocks: family cumind needs at least 1 for observations that are vectors, got %d",
+            c->blocks);
     }
     if (c->model == CM_NETWORK_CHANCE && c->codes < 1) {
         return cm_fail(CM_ERR_INPUT, "number of chance codes is %d, must be >= 1", c->codes);

@@ -172,8 +172,7 @@ static cm_status open_network(cm_session *s) {
         config.encoder = config.codes > 0;
         if (!config.encoder) config.codes = spec->chance_outcomes;
     }
-    cm_status status = cm_network_create(&config, &s->network);
-    return status == CM_OK ? CM_OK : cm_fail_in(status, "Network architecture");
+    return cm_network_create(&config, &s->network);
 }
 
 /* The policy must fit the game. */

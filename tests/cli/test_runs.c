@@ -532,14 +532,20 @@ START_TEST(refusals_name_what_to_do) {
     expect_exit("train --quiet --run z --set reset_low=3", 2,
                 "CartPole-v1: reset_low (3) must not exceed reset_high (0.05)");
     expect_exit("train --quiet --run z --set env_name=catch --set family=cumind --set conv_channels=0", 2,
-                "Network architecture: conv_channels is 0: family cumind needs at least 1");
-    expect_exit("train --quiet --run z --set family=cumind --set num_blocks=0", 2,
-                "Network architecture: num_blocks is 0: family cumind needs at least 1");
+                "cumind: Network architecture.conv_channels: family cumind needs at least 1 for observations of rank "
+                "3, got 0\n");
+    expect_exit(
+        "train --quiet --run z --set family=cumind --set num_blocks=0", 2,
+        "cumind: Network architecture.num_blocks: family cumind needs at least 1 for observations that are vectors");
     expect_exit("train --quiet --run z --threads 2 --set memory_limit=3000000", 1, /* the replay alone needs 2.5 MB */
                 "Device.memory_limit: the run needs ");
     ck_assert_ptr_nonnull(strstr(result.err, ", 3.0 MB are allowed; most of it is "));
     expect_exit("train --quiet --run z --set action_encoding=board", 2,
-                "action_encoding \"board\" is for family resnet");
+                "cumind: Network architecture.action_encoding: \"board\" is for family resnet");
+    expect_exit(
+        "train --quiet --run z --set family=resnet", 2,
+        "cumind: Network architecture.family: resnet needs observations of rank 3, these have rank 1; use mlp or "
+        "cumind\n");
     expect_exit("train --quiet --run y --init-from ref --set hidden_dim=48", 2, "this network has");
 }
 END_TEST
