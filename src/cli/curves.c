@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "core/nearest.h"
 #include "run/directory.h"
 
 enum { MOST_NAME = 40 }; /* bytes of a folder's name in a label */
@@ -57,14 +58,19 @@ typedef struct request {
     int metric_count;
 } request;
 
+static const char *metric_name(const void *rows, int i) { return ((const cm_metrics_field *)rows)[i].name; }
+
 static cm_status unknown_metric(const char *name) {
-    char names[1024] = "";
     int count;
     const cm_metrics_field *fields = cm_metrics_fields(&count);
-    for (int i = 0, used = 0; i < count && used < (int)sizeof names; i++) {
-        used += snprintf(names + used, sizeof names - (size_t)used, "%s%s", i ? ", " : "", fields[i].name);
+    const int nearest = cm_nearest_name(name, fields, count, metric_name);
+    if (nearest < 0) {
+        return cm_fail(CM_ERR_INPUT, "plot: --metric: metrics.jsonl has no number %.40s; cumind help plot lists all",
+                       name);
     }
-    return cm_fail(CM_ERR_INPUT, "plot: --metric: metrics.jsonl has no number %.40s; it has %s", name, names);
+    return cm_fail(CM_ERR_INPUT,
+                   "plot: --metric: metrics.jsonl has no number %.40s; did you mean %s? (cumind help plot lists all)",
+                   name, fields[nearest].name);
 }
 
 static cm_status read_metrics(const cm_arguments *arguments, request *out) {

@@ -119,7 +119,12 @@ const cm_command cm_command_plot = {
         "Of one run the returns of self-play and of greedy evaluations. Of several the evaluations of each, or the "
         "returns of self-play where one has none; a folder that holds several runs, say of several seeds, is "
         "their mean, with the range from the lowest to the highest. Between its points a run counts as a "
-        "straight line, behind its end not at all: a table says then of how many the mean is.",
+        "straight line, behind its end not at all: a table says then of how many the mean is.\n\n"
+        "Numbers (KEY), where a run has them: iteration, env_steps, updates, episodes, seconds, env_steps_per_second, "
+        "simulations_per_second, updates_per_second, mean_return, mean_length, total_loss, value_loss, policy_loss, "
+        "reward_loss, consistency_loss, entropy, afterstate_loss, code_loss, commitment_loss, policy_drift, "
+        "gradient_norm, learning_rate, clipped_targets, loss_scale, skipped_steps, temperature, replay_fill, "
+        "eval_return, eval_std, eval_episodes.",
     .flags = flags,
     .examples = "  cumind plot                                   # the newest run\n"
                 "  cumind plot --metric value_loss --metric policy_loss\n"

@@ -41,11 +41,26 @@ static int left_out(const char *word, const char *name) {
     return *word ? -1 : total - length;
 }
 
-/* What `word` is from `name`; short forms, and names with letters behind them as in "evaluate" for eval, come before
- * slips of more than one letter. */
+static bool is_dash(char c) { return c == '_' || c == '-'; }
+
+/* How many words there are before `word` if it is the last one of several, the one that says what the name is for: loss
+ * in total_loss, not in loss_scale; -1 if it is not. */
+static int words_before(const char *word, const char *name) {
+    const size_t length = strlen(word), total = strlen(name);
+    int words = 0;
+    if (length < 3 || total <= length) return -1;
+    const char *last = name + total - length;
+    if (!is_dash(last[-1]) || strcmp(last, word) != 0) return -1;
+    for (; name < last; name++) words += is_dash(*name);
+    return words;
+}
+
+/* What `word` is from `name`; last words, short forms, and names with letters behind them as in "evaluate" for eval
+ * come before slips of more than one letter. */
 static int cost(const char *word, const char *name) {
     size_t whole = strnlen(name, LONGEST);
-    int missing = left_out(word, name), slips = distance(word, name) * (LONGEST + 1);
+    int missing = words_before(word, name), slips = distance(word, name) * (LONGEST + 1);
+    if (missing < 0) missing = left_out(word, name);
     if (whole >= 3 && strncmp(word, name, whole) == 0) missing = (int)(strnlen(word, LONGEST) - whole);
     return missing >= 0 ? smaller(slips, LONGEST + 1 + missing) : slips;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/file.h"
+#include "run/metrics.h"
 #include "support/folder.h"
 #include "support/main.h"
 #include "support/program.h"
@@ -107,11 +108,27 @@ START_TEST(pictures_name_their_curves) {
 }
 END_TEST
 
+START_TEST(help_lists_every_number) {
+    int count;
+    const cm_metrics_field *fields = cm_metrics_fields(&count);
+    cm_program_run(cm_test_folder, "help plot", &result);
+    const char *list = strstr(result.out, "Numbers (KEY)");
+    ck_assert_ptr_nonnull(list);
+    for (int i = 0; i < count; i++) {
+        char word[64];
+        snprintf(word, sizeof word, "%s%s", fields[i].name, i + 1 < count ? "," : ".");
+        ck_assert_msg(strstr(list, word) != NULL, "%s is missing", fields[i].name);
+    }
+}
+END_TEST
+
 START_TEST(what_cannot_be_shown_is_said) {
     expect_refusal("plot runs nowhere", "plot: nowhere is no run and holds none");
     expect_refusal("plot runs/b --run runs/b", "plot: runs/b and --run both name a run; leave one out");
-    expect_refusal("plot runs/b --metric loss",
-                   "plot: --metric: metrics.jsonl has no number loss; it has iteration, env_steps");
+    expect_refusal("plot runs/b --metric vlue", "plot: --metric: metrics.jsonl has no number vlue; did you mean "
+                                                "value_loss? (cumind help plot lists all)\n");
+    expect_refusal("plot runs/b --metric loss", "has no number loss; did you mean total_loss? (");
+    expect_refusal("plot runs/b --metric xyz", "has no number xyz; cumind help plot lists all\n");
     expect_refusal("plot runs/b new --metric value_loss", "plot: new has no value_loss yet");
     expect_refusal("plot runs/b new --metric mean_return --metric value_loss", "plot: new has no value_loss yet");
     expect_refusal("plot runs/b --over eval_return", "--over: must be one of env_steps|updates|");
@@ -129,6 +146,7 @@ int main(void) {
     tcase_add_test(tests, any_number_is_shown_over_any_measure_of_progress);
     tcase_add_test(tests, returns_of_self_play_are_compared_where_a_run_has_no_evaluation);
     tcase_add_test(tests, pictures_name_their_curves);
+    tcase_add_test(tests, help_lists_every_number);
     tcase_add_test(tests, what_cannot_be_shown_is_said);
     return cm_test_main(suite);
 }

@@ -48,6 +48,19 @@ START_TEST(short_forms_come_before_other_slips) {
 }
 END_TEST
 
+START_TEST(last_word_of_a_name_comes_before_its_first_one) {
+    static const char *const keys[] = {"loss_scale", "mean_of_loss", "total_loss", "code_loss", "gloss", "--dry-run"};
+    static const char *const pairs[][2] = {
+        {"loss", "total_loss"}, {"scale", "loss_scale"}, {"loss_scal", "loss_scale"}, {"run", "--dry-run"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        int found = cm_nearest_name(pairs[i][0], keys, sizeof keys / sizeof *keys, name_at);
+        ck_assert_int_ge(found, 0);
+        ck_assert_str_eq(keys[found], pairs[i][1]);
+    }
+    ck_assert_int_eq(cm_nearest_name("ss", keys, 3, name_at), -1);
+}
+END_TEST
+
 START_TEST(a_swap_of_neighbours_is_one_change) {
     static const char *const two[] = {"abXX", "ba"};
     ck_assert_int_eq(cm_nearest_name("ab", two, 2, name_at), 1);
@@ -72,6 +85,7 @@ int main(void) {
     tcase_add_test(tests, slips_of_the_finger_are_understood);
     tcase_add_test(tests, words_that_are_far_from_all_names_have_no_neighbour);
     tcase_add_test(tests, short_forms_come_before_other_slips);
+    tcase_add_test(tests, last_word_of_a_name_comes_before_its_first_one);
     tcase_add_test(tests, a_swap_of_neighbours_is_one_change);
     tcase_add_test(tests, long_words_are_cut);
     return cm_test_main(suite);
