@@ -66,7 +66,8 @@ cm_status cm_saved_get_piece(cm_replay *replay, int32_t slot, int32_t steps, cm_
 static cm_status get_steps(const cm_replay *replay, cm_cursor *in, int32_t *steps) {
     CM_TRY(cm_cursor_get(in, steps, sizeof *steps, 1));
     if (*steps >= 1 && *steps <= replay->config.segment_steps) return CM_OK;
-    return cm_fail(CM_ERR_INPUT, "%d steps, must be in 1 .. %d (segment_steps)", *steps, replay->config.segment_steps);
+    return cm_fail(CM_ERR_INPUT, "%d steps, must be in 1 .. %d (segment_steps: the longest episode)", *steps,
+                   replay->config.segment_steps);
 }
 
 /* Fills in a piece that the state has laid out. */
@@ -89,29 +90,31 @@ static cm_status fill_piece(void *context, uint64_t piece, int32_t steps, cm_cur
 typedef struct appending {
     cm_replay *replay;
     uint64_t share, shares;
-    uint64_t steps; /* of those added */
+    float newest;   /* priority of new data, under new_is_max */
+    uint64_t steps; /* of all pieces so far, those of the others too */
 } appending;
 
 /* Adds a piece, if it is in the share, as the newest one. */
 static cm_status append_piece(void *context, uint64_t piece, int32_t steps, cm_cursor *in) {
     appending *a = context;
     cm_replay *replay = a->replay;
+    const uint64_t before = replay->collected + a->steps / a->shares;
+    a->steps += (uint64_t)steps;
     if (piece % a->shares != a->share) return cm_saved_skip_rows(replay, steps + 1, in);
     int32_t slot = cm_ring_reserve(replay, steps), row = slot;
     for (int32_t t = 0; t <= steps; t++, row = cm_slot_add(replay, row, 1)) replay->row[row] = (cm_row){0};
     CM_TRY(cm_saved_get_piece(replay, slot, steps, in));
     row = slot;
     for (int32_t t = 0; t <= steps; t++, row = cm_slot_add(replay, row, 1))
-        replay->row[row].index = (uint32_t)(replay->collected + a->steps + (uint64_t)t);
-    cm_ring_adopt(replay, slot, steps, 0, cm_replay_newest_priority(replay));
-    a->steps += (uint64_t)steps;
+        replay->row[row].index = (uint32_t)(before + (uint64_t)t);
+    cm_ring_adopt(replay, slot, steps, 0, a->newest);
     return CM_OK;
 }
 
-/* Counts steps as collected, by all environments alike, so that ages go on from them. */
-static void count_steps(cm_replay *replay, uint64_t steps) {
-    const uint64_t environments = (uint64_t)replay->config.environments;
-    for (uint64_t e = 0; e < environments; e++) replay->lane[e].steps += (steps + environments - 1) / environments;
+/* Counts steps as collected, by all environments of all replays alike, so that ages go on from them. */
+static void count_steps(cm_replay *replay, uint64_t steps, uint64_t shares) {
+    const uint64_t own = (uint64_t)replay->config.environments, all = own * shares;
+    for (uint64_t e = 0; e < own; e++) replay->lane[e].steps += (steps + all - 1) / all;
     cm_replay_count_collected(replay);
 }
 
@@ -156,8 +159,9 @@ cm_status cm_replay_segment_append(cm_replay *replay, const void *data, size_t s
     CM_TRY(cm_replay_claim(replay, "append of a segment"));
     if (replay->loading) return cm_fail(CM_ERR_STATE, "replay: a segment is appended before loading has ended");
     cm_replay_unflatten(replay);
+    a.newest = cm_replay_newest_priority(replay);
     cm_status status = cm_saved_each_piece(replay, data, size, append_piece, &a);
-    count_steps(replay, a.steps);
+    count_steps(replay, a.steps, a.shares);
     cm_replay_refresh(replay);
     return status;
 }

@@ -52,9 +52,9 @@ cm_status cm_replay_segment_read(cm_replay *replay, const void *data, size_t siz
 cm_status cm_replay_load_end(cm_replay *replay) CM_MUST_USE;
 
 /* Adds pieces of a segment that another replay has saved as the newest ones of this: those whose number leaves the
- * remainder `share` (0 .. shares - 1) when divided by `shares`, so that several replays may share them. Their steps
- * count as collected now, in the order of the pieces; priorities are those of new data. Errors: CM_ERR_INPUT;
- * CM_ERR_STATE while something draws. Pieces before the one with the error have been added. */
+ * remainder `share` (0 .. shares - 1) when divided by `shares`, so that several replays may share them. The segment's
+ * steps count as collected now, in the order of the pieces and by all shares alike; priorities are those of new data.
+ * Errors: CM_ERR_INPUT; CM_ERR_STATE while something draws. Pieces before the one with the error have been added. */
 cm_status cm_replay_segment_append(cm_replay *replay, const void *data, size_t size, int share, int shares) CM_MUST_USE;
 
 #ifdef __cplusplus

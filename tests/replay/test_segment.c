@@ -255,16 +255,21 @@ START_TEST(appended_steps_grow_old_like_those_that_were_acted_now) {
 }
 END_TEST
 
+/* Their environments have acted equally often, as those of ranks always have. */
 START_TEST(shares_of_segments_are_all_of_them_once) {
     saved files = make_files(CM_SEGMENT_ZSTD);
     cm_replay_counts all, share;
     int64_t pieces = 0, steps = 0;
+    uint64_t collected = 0;
     cm_replay_destroy(append_files(&files, 0, 0, 1, &all));
     for (int i = 0; i < 3; i++) {
         cm_replay_destroy(append_files(&files, 0, i, 3, &share));
         ck_assert_int_ge(share.pieces, all.pieces / 3 - 1);
         pieces += share.pieces, steps += share.steps;
+        if (i > 0) ck_assert_uint_eq(share.collected, collected);
+        collected = share.collected;
     }
+    ck_assert_uint_ge(3 * collected, all.collected);
     ck_assert_int_eq(pieces, all.pieces);
     ck_assert_int_eq(steps, all.steps);
     free_saved(&files);
