@@ -170,12 +170,11 @@ static cm_status search(void *context, int task, int worker) {
 }
 
 static cm_status run(cm_reanalyser *r, cm_batch *batch) {
-    double sum = 0.0;
     r->batch = batch;
     list_positions(r);
     CM_TRY(cm_pool_run(r->pool, (r->count + r->rows - 1) / r->rows, search, r));
-    for (int i = 0; i < r->count; i++) sum += (double)r->drift[i];
-    batch->policy_drift = r->count > 0 ? sum / r->count : 0.0;
+    batch->policy_drift = 0.0, batch->policies_anew = r->count;
+    for (int i = 0; i < r->count; i++) batch->policy_drift += (double)r->drift[i];
     return CM_OK;
 }
 

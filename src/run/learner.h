@@ -26,7 +26,7 @@ typedef struct cm_learning {
     int64_t updates, skipped; /* skipped: those whose step loss scaling skipped */
     double total_loss, value_loss, policy_loss, reward_loss, consistency_loss, entropy, gradient_norm, clipped;
     double afterstate_loss, code_loss, commitment_loss; /* with chance; NAN without */
-    double policy_drift;                                /* cm_batch.policy_drift; NAN if nothing is searched anew */
+    double policy_drift, policies_anew;                 /* of all ranks; the drift of one, NAN if there is none */
     double learning_rate;                               /* of the last update */
     double loss_scale, skipped_steps; /* behind them; since the start of the run; NAN without loss scaling */
 } cm_learning;

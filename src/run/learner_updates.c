@@ -79,13 +79,21 @@ static void read_scaling(const cm_run_learner *l, cm_learning *sum) {
     sum->skipped_steps = is_scaled ? (double)scaling.skipped : (double)NAN;
 }
 
-/* Sums into means; 0 / 0 is NAN. What there is only with chance, learnt codes or searches made anew, is
- * NAN without. */
+/* Policies that were searched anew, and their drift, of all ranks. */
+static cm_status sum_policies(const cm_run_learner *l, cm_learning *sum) {
+    double all[2] = {sum->policy_drift, sum->policies_anew};
+    if (!l->reanalyser) return CM_OK;
+    CM_TRY(l->comm->all_reduce_double(l->comm, all, 2));
+    sum->policy_drift = all[0], sum->policies_anew = all[1];
+    return CM_OK;
+}
+
+/* Sums into means; 0 / 0 is NAN. What there is only with chance or learnt codes is NAN without. */
 static void divide(const cm_run_learner *l, cm_learning *sum, double n) {
     double chance = l->c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO ? n : (double)NAN;
     sum->afterstate_loss /= chance, sum->code_loss /= chance;
     sum->commitment_loss /= l->codes ? (double)NAN : chance;
-    sum->policy_drift /= l->reanalyser ? n : (double)NAN;
+    sum->policy_drift /= sum->policies_anew;
     sum->value_loss /= n, sum->policy_loss /= n, sum->reward_loss /= n, sum->consistency_loss /= n, sum->entropy /= n;
     sum->total_loss /= n, sum->gradient_norm /= n - (double)sum->skipped, sum->clipped /= n;
 }
@@ -142,7 +150,7 @@ static cm_status finish_oldest(cm_run_learner *l, const char *dump, cm_learning 
     CM_TRY(status);
     CM_TRY(cm_replay_update_priorities(l->replay, batch->config.rows, batch->slot, batch->index, report.priorities));
     add_report(l, &report, sum);
-    sum->policy_drift += batch->policy_drift;
+    sum->policy_drift += batch->policy_drift, sum->policies_anew += batch->policies_anew;
     l->begun_count--;
     for (int i = 0; i < l->begun_count; i++) l->begun[i] = l->begun[i + 1];
     return cm_batch_give_back(handle);
@@ -171,6 +179,7 @@ cm_status cm_run_learner_run(cm_run_learner *l, int64_t updates, double share, c
     cm_status status = cm_prefetch_begin(l->prefetch, first, batches, beta_at(&l->c->replay, share));
     if (status == CM_OK) status = learn_from(l, batches, dump, out);
     cm_prefetch_end(l->prefetch);
+    if (status == CM_OK) status = sum_policies(l, out);
     CM_TRACE_END();
     divide(l, out, (double)batches);
     read_scaling(l, out);
