@@ -99,9 +99,9 @@ cm_status cm_run_data_load(void *run, cm_checkpoint_reader *reader) CM_MUST_USE;
 /* The rank whose segment of the replay a file of this name is, and the number of its first piece; -1: it is none. */
 int64_t cm_run_segment_rank(const char *name, uint64_t *first);
 
-/* run_start.c */
-cm_status cm_run_start_from(cm_run *run,
-                            const cm_run_request *request) CM_MUST_USE; /* what a new run has of old ones */
+/* run_start.c: what a new run has of old ones, if anything */
+bool cm_run_has_start(const cm_run_request *request);
+cm_status cm_run_start_from(cm_run *run, const cm_run_request *request) CM_MUST_USE;
 
 /* run_report.c */
 void cm_run_say_start(cm_run *run, bool resumed);

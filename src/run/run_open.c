@@ -92,7 +92,7 @@ static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     CM_TRY(cm_memory_advise(cm_run_open_evaluation(run), "lower evaluation_simulations, num_simulations, "
                                                          "evaluation_episodes or final_evaluation_episodes"));
     CM_TRY(check_limit(run));
-    if (!request->resume) CM_TRY(cm_run_start_from(run, request));
+    if (cm_run_has_start(request)) CM_TRY(cm_run_start_from(run, request));
     return cm_run_make_parts(run);
 }
 
@@ -124,8 +124,6 @@ static cm_status open_files(cm_run *run) {
     char dump[48] = "not-finite.safetensors";
     if (!cm_run_leads(run)) snprintf(dump, sizeof dump, "not-finite-rank-%d.safetensors", run->session->comm->rank);
     CM_TRY(cm_run_directory_file(&run->directory, dump, run->dump, sizeof run->dump));
-    CM_TRY(cm_checkpoint_store_create(run->directory.path, cm_run_options_of(run)->run.keep_checkpoints,
-                                      run->session->comm, &run->store));
     if (!cm_run_leads(run)) return CM_OK;
     CM_TRY(cm_run_directory_file(&run->directory, "log.txt", path, sizeof path));
     return cm_log_open(path);
@@ -139,9 +137,11 @@ static cm_status load_checkpoint(cm_run *run, const cm_run_request *request) {
         CM_TRY(cm_checkpoint_clean(run->store));
         there = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST);
         if (cm_checkpoint_is_lost(run->store))
-            return cm_fail(CM_ERR_IO,
-                           "%s: its checkpoints are gone: put them back, or train anew with --config %s/config.json",
-                           run->directory.path, run->directory.path);
+            return cm_fail(
+                CM_ERR_IO,
+                "%s: its checkpoints are gone, or it was killed while it began: put them back, or train anew with "
+                "--config %s/config.json",
+                run->directory.path, run->directory.path);
     }
     CM_TRY(run->session->comm->broadcast(run->session->comm, &there, sizeof there, 0));
     if (there >= 0 || request->checkpoint >= 0) CM_TRY(cm_run_load(run, request->checkpoint));
@@ -162,13 +162,17 @@ static cm_status open_session(cm_run *run, const cm_run_request *request) {
     return cm_session_open(&configuration, comm, &run->session);
 }
 
-/* The folder, made or opened by rank 0 and known to all. */
+/* The folder, made or opened by rank 0 and known to all. What a run begins with of old ones is in its first checkpoint:
+ * if it is killed before that, there is nothing to go on from. */
 static cm_status open_directory(cm_run *run, const cm_run_request *request) {
     if (cm_run_leads(run) && !request->resume) {
         CM_TRY(make_directory(run, request));
         run->is_new = true;
     }
-    return cm_run_share_directory(run);
+    CM_TRY(cm_run_share_directory(run));
+    CM_TRY(cm_checkpoint_store_create(run->directory.path, cm_run_options_of(run)->run.keep_checkpoints,
+                                      run->session->comm, &run->store));
+    return run->is_new && cm_run_has_start(request) ? cm_checkpoint_point_latest(run->store, 0) : CM_OK;
 }
 
 static cm_status open_metrics(cm_run *run) {
@@ -193,6 +197,7 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
     CM_TRY(cm_run_count(run));
     CM_TRY(open_metrics(run));
     CM_TRY(cm_run_hand_over_weights(run));
+    if (cm_run_has_start(request)) CM_TRY(cm_run_save(run));
     cm_run_say_start(run, request->resume);
     return CM_OK;
 }

@@ -1,4 +1,5 @@
 /* What a new run begins with of old ones: weights, and games to learn from. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,8 +48,7 @@ static cm_status append_segment(cm_run *run, cm_checkpoint_reader *reader, const
 }
 
 /* Older pieces first, those of several ranks by their numbers: of what does not fit the newest stay. */
-static cm_status append_all(void *context, cm_checkpoint_reader *reader) {
-    cm_run *run = context;
+static cm_status append_all(cm_run *run, cm_checkpoint_reader *reader) {
     const int files = cm_checkpoint_files(reader);
     segment *segments = NULL;
     int count = 0;
@@ -65,40 +65,57 @@ static cm_status append_all(void *context, cm_checkpoint_reader *reader) {
     return status;
 }
 
-static cm_status read_memory(cm_run *run, const char *from) {
-    const cm_checkpoint_part part = {.name = "the memory", .context = run, .load = append_all};
+/* A memory on its way, and the task that was played. */
+typedef struct memory {
+    cm_run *run;
+    char task[CM_OPTION_TEXT];
+} memory;
+
+static cm_status read_task(cm_checkpoint_reader *reader, char task[CM_OPTION_TEXT]) {
+    const char *environment = NULL;
+    cm_json_doc *doc = NULL;
+    CM_TRY(cm_checkpoint_get_json(reader, "state.json", &doc));
+    cm_status status = cm_json_need_string(cm_json_root(doc), "environment", &environment);
+    if (status == CM_OK) snprintf(task, CM_OPTION_TEXT, "%s", environment);
+    cm_json_free(doc);
+    return status;
+}
+
+static cm_status load_memory(void *context, cm_checkpoint_reader *reader) {
+    memory *m = context;
+    CM_TRY(read_task(reader, m->task));
+    return append_all(m->run, reader);
+}
+
+static cm_status read_memory(memory *m, const char *from) {
+    const cm_checkpoint_part part = {.name = "the memory", .context = m, .load = load_memory};
     cm_checkpoint_store *store = NULL;
-    CM_TRY(cm_checkpoint_store_create(from, 1, NULL, &store));
+    CM_TRY(cm_run_directory_check(from));
+    CM_TRY(cm_checkpoint_store_create(from, 1, m->run->session->comm, &store));
     cm_status status = cm_checkpoint_load(store, CM_CHECKPOINT_LATEST, &part, 1, NULL);
     cm_checkpoint_store_destroy(store);
     return status;
 }
 
-/* The task that the run `from` has played. */
-static cm_status read_task(const char *from, char task[CM_OPTION_TEXT]) {
-    cm_configuration configuration;
-    cm_config *config = NULL;
-    CM_TRY(cm_run_configuration(from, NULL, 0, &configuration, &config));
-    memcpy(task, configuration.env.env_name, CM_OPTION_TEXT);
-    cm_config_destroy(config);
-    return CM_OK;
-}
-
 static cm_status init_memory(cm_run *run, const char *from) {
-    const char *own = cm_run_options_of(run)->env.env_name;
-    char task[CM_OPTION_TEXT];
+    const char *own = run->session->env.spec.name;
+    memory m = {.run = run};
     cm_replay_counts counts;
-    CM_TRY(read_task(from, task));
-    cm_status status = read_memory(run, from);
-    if (status != CM_OK) return cm_fail_in(status, "--replay-from %s, a run of %s", from, task);
-    if (cm_run_leads(run) && strcmp(task, own) != 0)
-        cm_log(CM_WARNING, "--replay-from: %s has played %s, this run is of %s", from, task, own);
+    cm_status status = read_memory(&m, from);
+    if (status != CM_OK)
+        return cm_fail_in(status, "--replay-from %s%s%s", from, m.task[0] ? ", a run of " : "", m.task);
+    if (cm_run_leads(run) && strcmp(m.task, own) != 0)
+        cm_log(CM_WARNING, "--replay-from: %s has played %s, this run is of %s", from, m.task, own);
     cm_replay_count(cm_run_learner_replay(run->learner), &counts);
     double all[2] = {(double)counts.positions, (double)counts.episodes};
     CM_TRY(run->session->comm->all_reduce_double(run->session->comm, all, 2));
     if (!(all[0] > 0.0)) return cm_fail(CM_ERR_INPUT, "--replay-from: %s has saved no finished episode", from);
     cm_progress_say(run->progress, "replay    begins with %.0f steps of %.0f episodes, from %s", all[0], all[1], from);
     return CM_OK;
+}
+
+bool cm_run_has_start(const cm_run_request *request) {
+    return !request->resume && (request->init_from || request->replay_from);
 }
 
 cm_status cm_run_start_from(cm_run *run, const cm_run_request *request) {

@@ -585,6 +585,25 @@ START_TEST(new_run_starts_with_old_games) {
 }
 END_TEST
 
+/* Killed before any other checkpoint, it still begins with what it was given. */
+START_TEST(beginning_is_kept_for_a_run_that_is_killed) {
+    static const char *const from[] = {"init", "replay"};
+    char line[512], whole[64], again[64];
+    for (int i = 0; i < 2; i++) {
+        snprintf(line, sizeof line, "train --quiet --run begun-%d --%s-from ref --set keep_checkpoints=100" SMALL, i,
+                 from[i]);
+        expect_ok(line);
+        snprintf(line, sizeof line, "begun-%d", i);
+        hash_of(line, whole);
+        snprintf(line, sizeof line, "train --quiet --resume begun-%d --checkpoint 0", i);
+        expect_ok(line);
+        snprintf(line, sizeof line, "begun-%d", i);
+        hash_of(line, again);
+        ck_assert_str_eq(whole, again);
+    }
+}
+END_TEST
+
 /* What the first update waits for is there from the beginning. */
 START_TEST(old_games_are_learnt_from_at_once) {
     static const char *const from[] = {"", " --replay-from ref"};
@@ -691,7 +710,8 @@ START_TEST(run_whose_checkpoints_are_gone_does_not_begin_anew) {
     snprintf(path, sizeof path, "%s/lost/checkpoints", cm_test_folder);
     ck_assert_int_eq(cm_directory_remove(path), CM_OK);
     expect_exit("train --quiet --resume lost", 1,
-                "lost: its checkpoints are gone: put them back, or train anew with --config lost/config.json");
+                "lost: its checkpoints are gone, or it was killed while it began: put them back, or train anew with "
+                "--config lost/config.json");
     snprintf(path, sizeof path, "%s/lost/latest", cm_test_folder);
     ck_assert_int_eq(unlink(path), 0); /* as if it had been killed before the first */
     expect_ok("train --resume lost");
@@ -927,6 +947,7 @@ int main(void) {
     tcase_add_test(tests, memory_that_is_not_there_is_named_with_the_keys_to_lower);
     tcase_add_test(tests, new_run_starts_from_old_weights);
     tcase_add_test(tests, new_run_starts_with_old_games);
+    tcase_add_test(tests, beginning_is_kept_for_a_run_that_is_killed);
     tcase_add_test(tests, old_games_are_learnt_from_at_once);
     tcase_add_test(tests, games_that_cannot_be_taken_are_refused_in_one_line);
     tcase_add_test(tests, damaged_checkpoint_is_named_with_the_newest_intact_one);

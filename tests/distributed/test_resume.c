@@ -202,6 +202,38 @@ START_TEST(a_run_of_four_ranks_goes_on_with_one_two_and_three) {
 }
 END_TEST
 
+/* The episodes that it began with are there for any number of ranks, and shared by them. */
+START_TEST(a_run_that_began_with_old_games_goes_on_with_other_numbers_of_ranks) {
+    if (!cm_program_has_mpi()) return;
+    train(2, "--env-steps 768 --run old");
+    train(4, "--env-steps 768 --run fed --replay-from old");
+    const int64_t begun = state("old", "episodes");
+    ck_assert_int_eq(pieces("fed"), begun + state("fed", "episodes"));
+    for (int ranks = 3; ranks >= 1; ranks--) {
+        char rest[64];
+        snprintf(rest, sizeof rest, "fed --env-steps %d", 768 + (4 - ranks) * ITERATION);
+        resume(ranks, rest);
+        ck_assert_msg(output.status == 0, "%d ranks: %s", ranks, output.err);
+        ck_assert_int_eq(pieces("fed"), begun + state("fed", "episodes"));
+    }
+}
+END_TEST
+
+/* The first of two ranks has no row that is searched anew. */
+START_TEST(drift_of_policies_is_that_of_all_ranks) {
+    char path[256];
+    cm_metrics *rows;
+    int count;
+    if (!cm_program_has_mpi()) return;
+    train(2, "--env-steps 768 --run drift --set batch_size=2 --set reanalyse_ratio=0.5");
+    path_of("drift", "metrics.jsonl", path);
+    ck_assert_int_eq(cm_metrics_read(path, &rows, &count), CM_OK);
+    ck_assert_int_eq(count, 4);
+    ck_assert(rows[3].policy_drift > 0.0 && rows[3].policy_drift <= 1.0);
+    free(rows);
+}
+END_TEST
+
 START_TEST(a_run_of_one_process_goes_on_with_two_ranks_and_back) {
     if (!cm_program_has_mpi()) return;
     train(1, "--env-steps 768 --run one");
@@ -272,6 +304,8 @@ int main(void) {
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, two_ranks_go_on_with_a_run_of_two_as_if_it_had_not_been_broken);
     tcase_add_test(tc, a_run_of_four_ranks_goes_on_with_one_two_and_three);
+    tcase_add_test(tc, a_run_that_began_with_old_games_goes_on_with_other_numbers_of_ranks);
+    tcase_add_test(tc, drift_of_policies_is_that_of_all_ranks);
     tcase_add_test(tc, a_run_of_one_process_goes_on_with_two_ranks_and_back);
     tcase_add_test(tc, one_rank_without_room_leaves_the_checkpoint_before_and_is_named);
     tcase_add_test(tc, damage_in_the_files_of_one_rank_is_refused_in_one_line);
