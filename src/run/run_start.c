@@ -5,7 +5,21 @@
 
 #include "core/arena.h"
 #include "core/log.h"
+#include "run/ranks.h"
 #include "run/run_internal.h"
+
+/* Rank 0 reads: the old run may be training, and have another checkpoint a moment later. */
+static cm_status read_weights(const cm_run *run, const char *from, float *parameters, float *state) {
+    cm_comm *comm = run->session->comm;
+    const cm_network *network = run->session->network;
+    const cm_param_table *table = cm_network_parameters(network);
+    cm_status status = CM_OK;
+    if (comm->rank == 0)
+        status = cm_run_read_weights(from, CM_CHECKPOINT_LATEST, network, true, parameters, state, NULL);
+    CM_TRY(cm_ranks_agree(comm, status));
+    CM_TRY(comm->broadcast(comm, parameters, table->parameters * sizeof(float), 0));
+    return table->states > 0 ? comm->broadcast(comm, state, table->states * sizeof(float), 0) : CM_OK;
+}
 
 static cm_status init_weights(cm_run *run, const char *from) {
     cm_trainer *trainer = cm_run_trainer(run);
@@ -13,7 +27,7 @@ static cm_status init_weights(cm_run *run, const char *from) {
     float *parameters = cm_trainer_parameters(trainer, CM_WEIGHTS_ONLINE);
     float *state = cm_trainer_state(trainer, CM_WEIGHTS_ONLINE);
     CM_TRY(cm_trainer_fetch(trainer, CM_TRAINER_ALL));
-    CM_TRY(cm_run_read_weights(from, CM_CHECKPOINT_LATEST, run->session->network, true, parameters, state, NULL));
+    CM_TRY(read_weights(run, from, parameters, state));
     const cm_weights slow[2] = {CM_WEIGHTS_EMA, CM_WEIGHTS_TARGET};
     for (int i = 0; i < 2; i++) {
         float *copy = cm_trainer_parameters(trainer, slow[i]), *copied = cm_trainer_state(trainer, slow[i]);

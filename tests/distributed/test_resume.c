@@ -202,11 +202,11 @@ START_TEST(a_run_of_four_ranks_goes_on_with_one_two_and_three) {
 }
 END_TEST
 
-/* The episodes that it began with are there for any number of ranks, and shared by them. */
+/* The episodes that it began with are there for any number of ranks, and shared by them; the weights are the same. */
 START_TEST(a_run_that_began_with_old_games_goes_on_with_other_numbers_of_ranks) {
     if (!cm_program_has_mpi()) return;
     train(2, "--env-steps 768 --run old");
-    train(4, "--env-steps 768 --run fed --replay-from old");
+    train(4, "--env-steps 768 --run fed --replay-from old --init-from old --set rank_check_updates=1");
     const int64_t begun = state("old", "episodes");
     ck_assert_int_eq(pieces("fed"), begun + state("fed", "episodes"));
     for (int ranks = 3; ranks >= 1; ranks--) {

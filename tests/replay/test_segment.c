@@ -270,6 +270,7 @@ START_TEST(shares_of_segments_are_all_of_them_once) {
         collected = share.collected;
     }
     ck_assert_uint_ge(3 * collected, all.collected);
+    ck_assert_uint_le(3 * collected, all.collected + 6 * (uint64_t)files.segments); /* each to a multiple of 6 */
     ck_assert_int_eq(pieces, all.pieces);
     ck_assert_int_eq(steps, all.steps);
     free_saved(&files);
