@@ -1,80 +1,28 @@
 /* Self-play and evaluation: what happens to an environment depends on its number, the seed and the step alone. */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/acting.h"
 #include "agent/evaluate.h"
 #include "replay/batch.h"
-#include "run/session.h"
+#include "scene.h"
 #include "support/main.h"
 
-typedef struct scene {
-    cm_configuration configuration;
-    cm_config *config;
-    cm_session *session;
-    cm_agent *agent;
-    cm_replay *replay;
-    cm_actor *actor;
-    bool keeps; /* sub-trees between moves */
-} scene;
-
 static void open_scene(scene *s, const char *environment, const char *limit, const char *threads) {
-    const char *const settings[] = {environment,         limit,           threads,         "num_envs=40",
-                                    "num_simulations=4", "hidden_dim=16", "head_hidden=16"};
-    memset(s, 0, sizeof *s);
-    ck_assert_msg(cm_configuration_load(NULL, settings, 7, &s->configuration, &s->config) == CM_OK, "%s",
-                  cm_error_message());
-    ck_assert_msg(cm_session_open(&s->configuration, NULL, &s->session) == CM_OK, "%s", cm_error_message());
-    ck_assert_int_eq(cm_session_agent(s->session, &s->agent), CM_OK);
-    const cm_param_table *table = cm_network_parameters(s->session->network);
-    float *weights = calloc(table->parameters + table->states + 1, sizeof *weights);
-    cm_network_initialise(s->session->network, 5, weights, weights + table->parameters);
-    ck_assert_int_eq(cm_agent_set_weights(s->agent, weights, weights + table->parameters), CM_OK);
-    free(weights);
+    char settings[256];
+    snprintf(settings, sizeof settings, "%s %s %s num_envs=40 num_simulations=4", environment, limit, threads);
+    scene_open(s, settings);
 }
 
 static void open_actor_with(scene *s, int steps, int random_move_steps) {
-    const cm_env_spec *spec = &s->session->env.spec;
-    cm_replay_config replay = {.observation_size = spec->observation_size,
-                               .observation_scale = 1.0f,
-                               .actions = spec->actions,
-                               .environments = 40,
-                               .bytes = (uint64_t)1 << 40,
-                               .max_steps = 10000,
-                               .segment_steps = 500,
-                               .commit_steps = steps,
-                               .sample_open = true,
-                               .targets = {.unroll = 2, .td_steps = 1, .discount = 1.0}};
-    ck_assert_msg(cm_replay_create(&replay, &s->replay) == CM_OK, "%s", cm_error_message());
-    cm_actor_config actor = {.agent = s->agent,
-                             .env = &s->session->env,
-                             .replay = s->replay,
-                             .pool = s->session->pool,
-                             .environments = 40,
-                             .steps = steps,
-                             .random_move_steps = random_move_steps,
-                             .temperature_threshold = 3,
-                             .reuse_tree = s->keeps,
-                             .seed = 9};
-    ck_assert_msg(cm_actor_create(&actor, &s->actor) == CM_OK, "%s", cm_error_message());
+    const cm_actor_config actor = {
+        .environments = 40, .steps = steps, .random_move_steps = random_move_steps, .temperature_threshold = 3};
+    scene_plays(s, actor, (cm_target_rule){.unroll = 2, .td_steps = 1, .discount = 1.0});
 }
 
 static void open_actor(scene *s, int steps) { open_actor_with(s, steps, 1); }
-
-static void act(scene *s) {
-    ck_assert_msg(cm_actor_run(s->actor, 1.0, 0.1) == CM_OK, "%s", cm_error_message());
-    ck_assert_int_eq(cm_replay_commit(s->replay), CM_OK);
-}
-
-static void close_scene(scene *s) {
-    cm_actor_destroy(s->actor);
-    cm_replay_destroy(s->replay);
-    cm_agent_destroy(s->agent);
-    cm_session_close(s->session);
-    cm_config_destroy(s->config);
-}
 
 static char *saved(const scene *s) {
     char *bytes = malloc(cm_actor_bytes(s->actor));
@@ -96,10 +44,10 @@ START_TEST(workers_change_no_bit_of_self_play) {
     open_scene(&three, "env_name=CartPole-v1", "max_steps=0", "threads=3");
     open_actor(&one, 7);
     open_actor(&three, 7);
-    for (int i = 0; i < 6; i++) act(&one), act(&three);
+    for (int i = 0; i < 6; i++) scene_act(&one), scene_act(&three);
     expect_equal(&one, &three);
-    close_scene(&one);
-    close_scene(&three);
+    scene_close(&one);
+    scene_close(&three);
 }
 END_TEST
 
@@ -109,20 +57,19 @@ START_TEST(workers_change_no_bit_of_self_play_on_true_rules) {
     cm_actor_counts kept, all;
     open_scene(&one, "env_name=tictactoe", "policy=alphazero", "threads=1");
     open_scene(&three, "env_name=tictactoe", "policy=alphazero", "threads=3");
-    open_scene(&fresh, "env_name=tictactoe", "policy=alphazero", "threads=3");
-    one.keeps = three.keeps = true;
+    open_scene(&fresh, "env_name=tictactoe", "policy=alphazero reuse_tree=false", "threads=3");
     open_actor(&one, 7);
     open_actor(&three, 7);
     open_actor(&fresh, 7);
-    for (int i = 0; i < 6; i++) act(&one), act(&three), act(&fresh);
+    for (int i = 0; i < 6; i++) scene_act(&one), scene_act(&three), scene_act(&fresh);
     expect_equal(&one, &three);
     cm_actor_count(one.actor, &kept);
     cm_actor_count(fresh.actor, &all);
     ck_assert_int_eq(all.simulations, 4 * 7 * 6 * 40);
     ck_assert_int_lt(kept.simulations, all.simulations * 19 / 20);
-    close_scene(&one);
-    close_scene(&three);
-    close_scene(&fresh);
+    scene_close(&one);
+    scene_close(&three);
+    scene_close(&fresh);
 }
 END_TEST
 
@@ -133,12 +80,12 @@ START_TEST(workers_change_no_bit_of_self_play_with_chance) {
     open_scene(&three, "env_name=2048", "policy=stochastic_muzero", "threads=3");
     open_actor(&one, 5);
     open_actor(&three, 5);
-    for (int i = 0; i < 3; i++) act(&one), act(&three);
+    for (int i = 0; i < 3; i++) scene_act(&one), scene_act(&three);
     expect_equal(&one, &three);
     cm_actor_count(one.actor, &counts);
     ck_assert_int_eq(counts.simulations, 4 * 5 * 3 * 40);
-    close_scene(&one);
-    close_scene(&three);
+    scene_close(&one);
+    scene_close(&three);
 }
 END_TEST
 
@@ -148,17 +95,16 @@ START_TEST(time_limits_and_kept_trees_do_not_disturb_each_other) {
     cm_actor_counts counts;
     open_scene(&one, "env_name=CartPole-v1", "policy=alphazero", "threads=1");
     open_scene(&two, "env_name=CartPole-v1", "policy=alphazero", "threads=2");
-    one.keeps = two.keeps = true;
     one.session->env.spec.max_steps = two.session->env.spec.max_steps = 15; /* poles fall before and after that */
     open_actor(&one, 7);
     open_actor(&two, 7);
-    for (int i = 0; i < 8; i++) act(&one), act(&two);
+    for (int i = 0; i < 8; i++) scene_act(&one), scene_act(&two);
     expect_equal(&one, &two);
     cm_actor_count(one.actor, &counts);
     ck_assert_int_gt(counts.episodes, 150);
     ck_assert(counts.mean_length > 9.0 && counts.mean_length < 15.0);
-    close_scene(&one);
-    close_scene(&two);
+    scene_close(&one);
+    scene_close(&two);
 }
 END_TEST
 
@@ -168,7 +114,7 @@ START_TEST(every_truncated_episode_is_counted_and_begins_anew) {
     cm_replay_counts replay;
     open_scene(&s, "env_name=CartPole-v1", "max_steps=5", "threads=2");
     open_actor(&s, 5);
-    for (int i = 0; i < 3; i++) act(&s);
+    for (int i = 0; i < 3; i++) scene_act(&s);
     cm_actor_count(s.actor, &counts);
     cm_replay_count(s.replay, &replay);
     ck_assert_int_eq(counts.env_steps, 600);
@@ -177,7 +123,7 @@ START_TEST(every_truncated_episode_is_counted_and_begins_anew) {
     ck_assert_double_eq(counts.mean_length, 5.0);
     ck_assert_int_eq(replay.episodes, 120);
     ck_assert_int_ge(counts.simulations, 4 * 720); /* 600 steps and 120 ends */
-    close_scene(&s);
+    scene_close(&s);
 }
 END_TEST
 
@@ -210,7 +156,7 @@ START_TEST(truncated_ends_are_searched_among_legal_moves) {
     open_scene(&s, "env_name=tictactoe", "zero_init_heads=false", "evaluation_simulations=4");
     s.session->env.spec.max_steps = 8;
     open_actor(&s, 8);
-    for (int i = 0; i < 3; i++) act(&s);
+    for (int i = 0; i < 3; i++) scene_act(&s);
     s.session->env.spec.max_steps = 9;
     ck_assert_msg(cm_batch_create(s.replay, &config, &batch) == CM_OK, "%s", cm_error_message());
     ck_assert_int_eq(cm_replay_sample(s.replay, 0, 0.0, batch), CM_OK);
@@ -227,7 +173,7 @@ START_TEST(truncated_ends_are_searched_among_legal_moves) {
     ck_assert_int_gt(ends, 5);
     free(state);
     cm_batch_destroy(batch);
-    close_scene(&s);
+    scene_close(&s);
 }
 END_TEST
 
@@ -239,12 +185,12 @@ static double repeated_actions(int random_move_steps) {
     int same = 0;
     open_scene(&s, "env_name=Acrobot-v1", "max_steps=0", "threads=1");
     open_actor_with(&s, 50, random_move_steps);
-    act(&s), act(&s);
+    scene_act(&s), scene_act(&s);
     ck_assert_msg(cm_batch_create(s.replay, &config, &batch) == CM_OK, "%s", cm_error_message());
     ck_assert_int_eq(cm_replay_sample(s.replay, 0, 0.0, batch), CM_OK);
     for (int row = 0; row < 1000; row++) same += batch->action[2 * row] == batch->action[2 * row + 1];
     cm_batch_destroy(batch);
-    close_scene(&s);
+    scene_close(&s);
     return same / 1000.0;
 }
 
@@ -260,22 +206,21 @@ START_TEST(loaded_actor_goes_on_as_the_saved_one) {
     scene a, b;
     open_scene(&a, "env_name=tictactoe", settings[_i], "threads=2");
     open_scene(&b, "env_name=tictactoe", settings[_i], "threads=1");
-    a.keeps = b.keeps = _i == 1;
     open_actor(&a, 4);
     open_actor(&b, 4);
-    act(&a), act(&a);
+    scene_act(&a), scene_act(&a);
     char *bytes = saved(&a);
-    act(&b); /* somewhere else */
+    scene_act(&b); /* somewhere else */
     cm_file_bytes whole = {bytes, cm_actor_bytes(b.actor)}, short_of_one = {bytes, whole.size - 1};
     ck_assert_msg(cm_actor_load(b.actor, &whole, 1) == CM_OK, "%s", cm_error_message());
     ck_assert_int_eq(cm_actor_load(b.actor, &short_of_one, 1), CM_ERR_INPUT);
     ck_assert_int_eq(cm_replay_clear(a.replay), CM_OK);
     ck_assert_int_eq(cm_replay_clear(b.replay), CM_OK);
-    act(&a), act(&b);
+    scene_act(&a), scene_act(&b);
     expect_equal(&a, &b);
     free(bytes);
-    close_scene(&a);
-    close_scene(&b);
+    scene_close(&a);
+    scene_close(&b);
 }
 END_TEST
 
@@ -302,7 +247,7 @@ START_TEST(an_actors_environments_go_on_in_two_others_and_come_back) {
     cm_file_bytes half[2];
     open_scene(&s, _i == 0 ? "env_name=tictactoe" : "env_name=CartPole-v1", "max_steps=0", "threads=2");
     open_actor(&s, 4);
-    for (int i = 0; i < 3 + 10 * _i; i++) act(&s);
+    for (int i = 0; i < 3 + 10 * _i; i++) scene_act(&s);
     char *bytes = saved(&s);
     const cm_file_bytes whole = {bytes, cm_actor_bytes(s.actor)};
     cm_actor_count(s.actor, &counts[2]);
@@ -337,7 +282,7 @@ START_TEST(an_actors_environments_go_on_in_two_others_and_come_back) {
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "has 20 environments, not number 0 and 39 more"));
     cm_actor_destroy(back);
     free(half[0].data), free(half[1].data), free(again), free(bytes);
-    close_scene(&s);
+    scene_close(&s);
 }
 END_TEST
 
@@ -359,7 +304,7 @@ START_TEST(episodes_of_an_evaluation_depend_on_their_seed_alone) {
     ck_assert_int_eq(e.episodes, 70);
     evaluate(&s, 3, 3, 1050, few, &e);
     for (int i = 0; i < 3; i++) ck_assert_double_eq(few[i], many[50 + i]);
-    close_scene(&s);
+    scene_close(&s);
 }
 END_TEST
 
@@ -374,7 +319,7 @@ START_TEST(a_search_on_true_rules_beats_a_random_player_without_learning) {
     evaluate(&s, 50, 50, 1, returns, &e);
     ck_assert_int_ge(e.wins, 40);
     ck_assert_int_le(e.losses, 3);
-    close_scene(&s);
+    scene_close(&s);
 }
 END_TEST
 
@@ -386,7 +331,7 @@ START_TEST(games_of_two_are_won_drawn_or_lost) {
     evaluate(&s, 50, 50, 1, returns, &e);
     ck_assert_int_eq(e.wins + e.draws + e.losses, 50);
     ck_assert_double_eq_tol(e.mean, (e.wins - e.losses) / 50.0, 1e-12);
-    close_scene(&s);
+    scene_close(&s);
 }
 END_TEST
 

@@ -6,80 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/acting.h"
 #include "agent/reanalyse.h"
-#include "run/session.h"
+#include "scene.h"
 #include "support/main.h"
 
 enum { ROWS = 24, K = 2, POSITIONS = ROWS * (K + 1), ENVIRONMENTS = 10 };
 
-typedef struct scene {
-    cm_configuration configuration;
-    cm_config *config;
-    cm_session *session;
-    cm_agent *agent;
-    cm_replay *replay;
-    cm_actor *actor;
-    cm_reanalyser *reanalyser;
-    int actions, observation_size;
-} scene;
-
-static void set_weights(scene *s, uint64_t seed) {
-    const cm_param_table *table = cm_network_parameters(s->session->network);
-    float *weights = calloc(table->parameters + table->states + 1, sizeof *weights);
-    cm_network_initialise(s->session->network, seed, weights, weights + table->parameters);
-    ck_assert_int_eq(cm_agent_set_weights(s->agent, weights, weights + table->parameters), CM_OK);
-    free(weights);
-}
-
-static void open_replay(scene *s, double smoothing) {
-    const cm_replay_config replay = {
-        .observation_size = s->observation_size,
-        .observation_scale = 1.0f,
-        .actions = s->actions,
-        .environments = ENVIRONMENTS,
-        .bytes = (uint64_t)1 << 40,
-        .max_steps = 10000,
-        .segment_steps = 500,
-        .commit_steps = 12,
-        .sample_open = true,
-        .targets = {.unroll = K, .td_steps = 1, .discount = 1.0, .policy_smoothing = smoothing}};
-    ck_assert_msg(cm_replay_create(&replay, &s->replay) == CM_OK, "%s", cm_error_message());
-}
-
-static void play(scene *s) {
-    const cm_actor_config actor = {.agent = s->agent,
-                                   .env = &s->session->env,
-                                   .replay = s->replay,
-                                   .pool = s->session->pool,
-                                   .environments = ENVIRONMENTS,
-                                   .steps = 12,
-                                   .random_move_steps = 1,
-                                   .seed = 9};
-    ck_assert_msg(cm_actor_create(&actor, &s->actor) == CM_OK, "%s", cm_error_message());
-    ck_assert_msg(cm_actor_run(s->actor, 1.0, 0.1) == CM_OK, "%s", cm_error_message());
-    ck_assert_int_eq(cm_replay_commit(s->replay), CM_OK);
-}
+static cm_reanalyser *reanalyser; /* of the test that runs */
 
 /* Twelve steps of self-play in ten environments; `settings` by blanks. */
 static void open_scene(scene *s, const char *settings, double smoothing) {
     char text[256];
-    const char *list[24] = {"hidden_dim=16", "head_hidden=16", "zero_init_heads=false"};
-    int count = 3;
-    memset(s, 0, sizeof *s);
-    snprintf(text, sizeof text, "%s", settings);
-    for (char *rest = text, *word = strtok_r(rest, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
-        list[count++] = word;
-    ck_assert_msg(cm_configuration_load(NULL, list, count, &s->configuration, &s->config) == CM_OK, "%s",
-                  cm_error_message());
-    ck_assert_msg(cm_session_open(&s->configuration, NULL, &s->session) == CM_OK, "%s", cm_error_message());
-    ck_assert_int_eq(cm_session_agent(s->session, &s->agent), CM_OK);
-    s->actions = s->session->env.spec.actions;
-    s->observation_size = s->session->env.spec.observation_size;
-    set_weights(s, 5);
-    open_replay(s, smoothing);
-    play(s);
+    const cm_actor_config actor = {.environments = ENVIRONMENTS, .steps = 12, .random_move_steps = 1};
+    const cm_target_rule targets = {.unroll = K, .td_steps = 1, .discount = 1.0, .policy_smoothing = smoothing};
+    snprintf(text, sizeof text, "%s zero_init_heads=false", settings);
+    scene_open(s, text);
+    scene_plays(s, actor, targets);
+    scene_act(s);
 }
+
+static void close_scene(scene *s) {
+    cm_reanalyser_destroy(reanalyser);
+    scene_close(s);
+}
+
+static size_t actions_of(const scene *s) { return (size_t)s->session->env.spec.actions; }
 
 static cm_reanalyser_config config_of(const scene *s, double ratio, bool with_noise, int threads) {
     return (cm_reanalyser_config){.agent = s->agent,
@@ -93,10 +44,10 @@ static cm_reanalyser_config config_of(const scene *s, double ratio, bool with_no
                                   .threads = threads};
 }
 
-static void open_reanalyser(scene *s, const cm_reanalyser_config *config) {
-    cm_reanalyser_destroy(s->reanalyser);
-    ck_assert_msg(cm_reanalyser_create(config, &s->reanalyser) == CM_OK, "%s", cm_error_message());
-    ck_assert_uint_gt(cm_reanalyser_memory(s->reanalyser), 0);
+static void open_reanalyser(const cm_reanalyser_config *config) {
+    cm_reanalyser_destroy(reanalyser);
+    ck_assert_msg(cm_reanalyser_create(config, &reanalyser) == CM_OK, "%s", cm_error_message());
+    ck_assert_uint_gt(cm_reanalyser_memory(reanalyser), 0);
 }
 
 static cm_batch *draw(const scene *s, uint64_t update) {
@@ -107,24 +58,15 @@ static cm_batch *draw(const scene *s, uint64_t update) {
     return batch;
 }
 
-static void reanalyse(scene *s, cm_batch *batch) {
-    ck_assert_msg(cm_reanalyser_run(s->reanalyser, batch) == CM_OK, "%s", cm_error_message());
-}
-
-static void close_scene(scene *s) {
-    cm_reanalyser_destroy(s->reanalyser);
-    cm_actor_destroy(s->actor);
-    cm_replay_destroy(s->replay);
-    cm_agent_destroy(s->agent);
-    cm_session_close(s->session);
-    cm_config_destroy(s->config);
+static void reanalyse(cm_batch *batch) {
+    ck_assert_msg(cm_reanalyser_run(reanalyser, batch) == CM_OK, "%s", cm_error_message());
 }
 
 static const float *target(const scene *s, const cm_batch *batch, int position) {
-    return batch->target_policy + (size_t)position * (size_t)s->actions;
+    return batch->target_policy + (size_t)position * actions_of(s);
 }
 
-static size_t policy_bytes(const scene *s) { return (size_t)POSITIONS * (size_t)s->actions * sizeof(float); }
+static size_t policy_bytes(const scene *s) { return (size_t)POSITIONS * actions_of(s) * sizeof(float); }
 
 static void expect_same_policies(const scene *s, const cm_batch *a, const cm_batch *b, bool same) {
     ck_assert_int_eq(memcmp(a->target_policy, b->target_policy, policy_bytes(s)) == 0, same);
@@ -146,13 +88,13 @@ START_TEST(unchanged_network_without_noise_finds_what_was_played) {
     open_scene(&s, tasks[_i], _i == 1 ? 0.25 : 0.0);
     const cm_reanalyser_config config = config_of(&s, 1.0, _i == 0, 2); /* of the actor's search there is none either */
     cm_batch *stored = draw(&s, 3), *fresh = draw(&s, 3);
-    open_reanalyser(&s, &config);
+    open_reanalyser(&config);
     memset(fresh->target_policy, 0, policy_bytes(&s));
-    reanalyse(&s, fresh);
+    reanalyse(fresh);
     expect_same_policies(&s, stored, fresh, true);
     ck_assert_int_ge(fresh->policies_anew, ROWS);
     ck_assert_double_gt(fresh->policy_drift, 0.49 * fresh->policies_anew); /* from all zeros */
-    reanalyse(&s, fresh);
+    reanalyse(fresh);
     ck_assert(fresh->policy_drift == 0.0);
     cm_batch_destroy(stored);
     cm_batch_destroy(fresh);
@@ -167,18 +109,18 @@ START_TEST(changed_network_changes_the_rows_that_are_taken_and_no_others) {
     open_scene(&s, tasks[1], 0.0);
     const cm_reanalyser_config config = config_of(&s, 0.5, true, 2);
     cm_batch *stored = draw(&s, 3), *fresh = draw(&s, 3);
-    open_reanalyser(&s, &config);
-    set_weights(&s, 6);
-    reanalyse(&s, fresh);
+    open_reanalyser(&config);
+    scene_weights(s.session, s.agent, 6);
+    reanalyse(fresh);
     for (int i = 0; i < POSITIONS; i++) {
         const bool inside = fresh->policy_mask[i] > 0.0f, taken = cm_reanalyser_takes(0.5, ROWS, i / (K + 1));
-        const bool same = memcmp(target(&s, stored, i), target(&s, fresh, i), (size_t)s.actions * sizeof(float)) == 0;
+        const bool same = memcmp(target(&s, stored, i), target(&s, fresh, i), actions_of(&s) * sizeof(float)) == 0;
         double sum = 0.0;
         if (!inside || !taken) ck_assert(same);
         changed += !same, ended += !inside && taken;
-        for (int a = 0; a < s.actions; a++) {
+        for (int a = 0; a < (int)actions_of(&s); a++) {
             sum += (double)target(&s, fresh, i)[a];
-            if (!fresh->legal[i * s.actions + a]) ck_assert(target(&s, fresh, i)[a] == 0.0f);
+            if (!fresh->legal[(size_t)i * actions_of(&s) + (size_t)a]) ck_assert(target(&s, fresh, i)[a] == 0.0f);
         }
         ck_assert_double_eq_tol(sum, inside ? 1.0 : 0.0, 1e-6);
     }
@@ -198,12 +140,12 @@ START_TEST(noise_is_that_of_the_row_and_the_update) {
     const cm_reanalyser_config noisy = config_of(&s, 1.0, true, 2), quiet = config_of(&s, 1.0, false, 2);
     cm_batch *one = draw(&s, 3), *again = draw(&s, 3), *later = draw(&s, 3);
     later->update = 4;
-    open_reanalyser(&s, &noisy);
-    reanalyse(&s, one), reanalyse(&s, later), reanalyse(&s, again);
+    open_reanalyser(&noisy);
+    reanalyse(one), reanalyse(later), reanalyse(again);
     expect_same_policies(&s, one, again, true);
     expect_same_policies(&s, one, later, false);
-    open_reanalyser(&s, &quiet);
-    reanalyse(&s, again), reanalyse(&s, later);
+    open_reanalyser(&quiet);
+    reanalyse(again), reanalyse(later);
     expect_same_policies(&s, one, again, false);
     expect_same_policies(&s, again, later, true);
     cm_batch_destroy(one), cm_batch_destroy(again), cm_batch_destroy(later);
@@ -216,10 +158,10 @@ START_TEST(threads_change_no_bit) {
     open_scene(&s, "env_name=Connect4 num_simulations=8", 0.0);
     const cm_reanalyser_config one = config_of(&s, 0.8, true, 1), five = config_of(&s, 0.8, true, 5);
     cm_batch *a = draw(&s, 3), *b = draw(&s, 3);
-    open_reanalyser(&s, &one);
-    reanalyse(&s, a);
-    open_reanalyser(&s, &five);
-    reanalyse(&s, b);
+    open_reanalyser(&one);
+    reanalyse(a);
+    open_reanalyser(&five);
+    reanalyse(b);
     expect_same_policies(&s, a, b, true);
     ck_assert(a->policy_drift == b->policy_drift);
     cm_batch_destroy(a), cm_batch_destroy(b);
@@ -234,17 +176,17 @@ START_TEST(ranks_change_no_bit) {
     open_scene(&s, "env_name=tictactoe num_simulations=8", 0.0);
     cm_reanalyser_config config = config_of(&s, 0.7, true, 2);
     cm_batch *all = draw(&s, 3), *half = draw(&s, 3);
-    open_reanalyser(&s, &config);
-    const size_t o = (size_t)s.observation_size, n = (size_t)(HALF * (K + 1)), a = (size_t)s.actions;
+    open_reanalyser(&config);
+    const size_t o = (size_t)s.session->env.spec.observation_size, n = (size_t)(HALF * (K + 1)), a = actions_of(&s);
     memcpy(half->observation, all->observation + HALF * o, HALF * o * sizeof(float));
     memcpy(half->target_observations, all->target_observations + HALF * K * o, HALF * K * o * sizeof(float));
     memcpy(half->target_policy, all->target_policy + n * a, n * a * sizeof(float));
     memcpy(half->policy_mask, all->policy_mask + n, n * sizeof(float));
     memcpy(half->legal, all->legal + n * a, n * a);
-    reanalyse(&s, all);
+    reanalyse(all);
     config.batch.rows = HALF, config.batch.first_row = HALF;
-    open_reanalyser(&s, &config);
-    reanalyse(&s, half);
+    open_reanalyser(&config);
+    reanalyse(half);
     ck_assert_mem_eq(half->target_policy, all->target_policy + n * a, n * a * sizeof(float));
     cm_batch_destroy(all), cm_batch_destroy(half);
     close_scene(&s);
@@ -269,14 +211,8 @@ START_TEST(rows_are_as_many_as_the_ratio_says_and_spread_evenly) {
 }
 END_TEST
 
-typedef struct drawer {
-    scene *s;
-    cm_batch *batch;
-} drawer;
-
-static void *reanalyse_there(void *context) {
-    drawer *d = context;
-    for (int i = 0; i < 5; i++) reanalyse(d->s, d->batch);
+static void *reanalyse_there(void *batch) {
+    for (int i = 0; i < 5; i++) reanalyse(batch);
     return NULL;
 }
 
@@ -284,21 +220,20 @@ START_TEST(threads_that_draw_take_turns) {
     scene s;
     open_scene(&s, "env_name=tictactoe num_simulations=4", 0.0);
     const cm_reanalyser_config config = config_of(&s, 1.0, true, 2);
-    cm_batch *alone[3];
-    drawer drawers[3];
+    cm_batch *alone[3], *drawn[3];
     pthread_t threads[3];
-    open_reanalyser(&s, &config);
+    open_reanalyser(&config);
     for (uint64_t i = 0; i < 3; i++) {
         alone[i] = draw(&s, i);
-        drawers[i] = (drawer){&s, draw(&s, i)};
-        reanalyse(&s, alone[i]);
+        drawn[i] = draw(&s, i);
+        reanalyse(alone[i]);
     }
-    for (int i = 0; i < 3; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, reanalyse_there, &drawers[i]), 0);
+    for (int i = 0; i < 3; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, reanalyse_there, drawn[i]), 0);
     for (int i = 0; i < 3; i++) {
         pthread_join(threads[i], NULL);
-        expect_same_policies(&s, alone[i], drawers[i].batch, true);
+        expect_same_policies(&s, alone[i], drawn[i], true);
         cm_batch_destroy(alone[i]);
-        cm_batch_destroy(drawers[i].batch);
+        cm_batch_destroy(drawn[i]);
     }
     close_scene(&s);
 }
@@ -322,11 +257,11 @@ START_TEST(search_that_fails_is_an_error) {
     open_scene(&s, "env_name=CartPole-v1 num_simulations=4", 0.0);
     const cm_reanalyser_config config = config_of(&s, 1.0, true, 2);
     cm_batch *batch = draw(&s, 3);
-    open_reanalyser(&s, &config);
+    open_reanalyser(&config);
     batch->observation[5] = NAN;
-    ck_assert_int_eq(cm_reanalyser_run(s.reanalyser, batch), CM_ERR_NOT_FINITE);
+    ck_assert_int_eq(cm_reanalyser_run(reanalyser, batch), CM_ERR_NOT_FINITE);
     batch->observation[5] = 0.0f;
-    reanalyse(&s, batch);
+    reanalyse(batch);
     cm_batch_destroy(batch);
     close_scene(&s);
 }
