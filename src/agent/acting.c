@@ -325,6 +325,7 @@ void cm_actor_count(const cm_actor *a, cm_actor_counts *out) {
 }
 
 size_t cm_actor_memory(const cm_actor *a) {
+    if (!a) return 0;
     const cm_agent_config *c = cm_agent_get_config(a->config.agent);
     cm_planner_config config = {.search = c->acting};
     size_t bytes = a->arena.capacity + cm_vector_env_bytes(a->vector);

@@ -57,7 +57,7 @@ typedef struct cm_actor_counts {
 cm_status cm_actor_run(cm_actor *actor, double temperature, double random_moves) CM_MUST_USE;
 void cm_actor_count(const cm_actor *actor, cm_actor_counts *out);
 
-/* For checkpoints: environments, counters, recent episodes as bytes[cm_actor_bytes]. */
+/* For checkpoints: environments, counters, recent episodes as bytes[cm_actor_bytes]; NULL has 0. */
 size_t cm_actor_bytes(const cm_actor *actor);
 void cm_actor_save(const cm_actor *actor, void *bytes);
 
@@ -67,7 +67,7 @@ void cm_actor_save(const cm_actor *actor, void *bytes);
  * Errors: CM_ERR_INPUT if one is of another task or size, CM_ERR_MEMORY; the actor may have changed by then. */
 cm_status cm_actor_load(cm_actor *actor, const cm_file_bytes *saved, int count) CM_MUST_USE;
 
-/* Memory of searches and passes, for the plan that a run prints. */
+/* Memory of searches and passes, for the plan that a run prints; NULL has 0. */
 size_t cm_actor_memory(const cm_actor *actor);
 
 #ifdef __cplusplus

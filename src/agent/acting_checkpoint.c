@@ -14,6 +14,7 @@ typedef struct saved_head {
 static const char saved_magic[8] = "cmactor1";
 
 size_t cm_actor_bytes(const cm_actor *a) {
+    if (!a) return 0;
     size_t open = (size_t)a->config.environments * sizeof(cm_acting_episode);
     return sizeof(saved_head) + open + 2 * CM_RECENT_EPISODES * sizeof(double) + cm_vector_env_bytes(a->vector);
 }

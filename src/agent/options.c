@@ -12,6 +12,10 @@ static const char *unless_reanalysed(const void *o) {
 }
 
 const cm_option cm_agent_option_rows[] = {
+    CM_OPTION(
+        BOOL, collect, SECTION, "true", 0, 0,
+        "Act in the environment. false: learn from the games that a new run begins with (train --replay-from) and "
+        "from nothing else, which is called offline or unplugged."),
     CM_OPTION(INT, steps_per_iteration, SECTION, "8", 1, 1048576,
               "Steps that every environment acts before the next round of learning."),
     CM_OPTION(DOUBLE, temperature, SECTION, "1", 0, 100,

@@ -84,13 +84,17 @@ static cm_status read_metrics(const cm_arguments *arguments, request *out) {
     return CM_OK;
 }
 
+static void set_over(request *asked, const char *name) {
+    asked->over = name;
+    asked->x = cm_metrics_find(name);
+}
+
 static cm_status read_request(cm_arguments *arguments, request *out) {
     static const char *const over[] = {"env_steps", "updates", "episodes", "iteration", "seconds"};
     int choice = 0;
     *out = (request){.folders = arguments->positional, .folder_count = arguments->positional_count};
     CM_TRY(cm_argument_choice(arguments, "--over", "env_steps|updates|episodes|iteration|seconds", &choice));
-    out->over = over[choice];
-    out->x = cm_metrics_find(out->over);
+    set_over(out, over[choice]);
     CM_TRY(read_metrics(arguments, out));
     if (out->folder_count > 0 && cm_argument_given(arguments, "--run")) {
         return cm_fail(CM_ERR_INPUT, "plot: %s and --run both name a run; leave one out", out->folders[0]);
@@ -143,14 +147,28 @@ static bool has_empty(const cm_curves *curves) {
     return false;
 }
 
-/* Behind the returns of self-play of one run those of its evaluations, if there are some. */
+static void drop(cm_curves *curves, int i) {
+    cm_curve_free(&curves->curve[i]);
+    curves->count--;
+    for (; i < curves->count; i++) {
+        curves->curve[i] = curves->curve[i + 1];
+        curves->dots[i] = curves->dots[i + 1];
+        memcpy(curves->label[i], curves->label[i + 1], CM_CURVES_LABEL);
+    }
+}
+
+/* Behind the returns of self-play of one run those of its evaluations; of the two those that there are. */
 static cm_status add_evaluations(const request *asked, const cm_metrics_field *evaluated, cm_curves *out) {
     CM_TRY(add_all(asked, evaluated, out));
-    if (out->curve[1].n == 0) cm_curve_free(&out->curve[--out->count]);
     out->dots[1] = true;
     snprintf(out->label[0], CM_CURVES_LABEL, "self-play, last 32 episodes");
     snprintf(out->label[1], CM_CURVES_LABEL, "greedy evaluation");
     out->y_label = "return";
+    if (out->curve[1].n == 0) {
+        drop(out, 1);
+    } else if (out->curve[0].n == 0) {
+        drop(out, 0);
+    }
     return CM_OK;
 }
 
@@ -187,11 +205,29 @@ static void name_picture(const request *asked, cm_curves *out) {
     }
 }
 
+static cm_status add_curves(const request *asked, cm_curves *out) {
+    return asked->metric_count > 0 ? add_metrics(asked, out) : add_returns(asked, out);
+}
+
+/* Whether a run has made no step at its last point: it learnt from the games of another. */
+static bool stands_still(const cm_curves *curves) {
+    for (int i = 0; i < curves->count; i++) {
+        const cm_curve *c = &curves->curve[i];
+        if (c->n > 0 && c->x[c->n - 1] == 0.0) return true;
+    }
+    return false;
+}
+
 cm_status cm_curves_collect(cm_arguments *arguments, cm_curves *out) {
     request asked;
     *out = (cm_curves){.count = 0};
     CM_TRY(read_request(arguments, &asked));
-    CM_TRY(asked.metric_count > 0 ? add_metrics(&asked, out) : add_returns(&asked, out));
+    CM_TRY(add_curves(&asked, out));
+    if (!cm_argument_given(arguments, "--over") && stands_still(out)) {
+        clear(out);
+        set_over(&asked, "updates");
+        CM_TRY(add_curves(&asked, out));
+    }
     name_picture(&asked, out);
     out->x_label = strcmp(asked.over, "env_steps") == 0 ? "env steps" : asked.over;
     return CM_OK;

@@ -103,7 +103,8 @@ static cm_status run_plot(cm_arguments *arguments) {
 static const cm_flag flags[] = {
     CM_FLAG_RUN,
     {"--metric", "KEY", "A number of metrics.jsonl, such as value_loss, in place of the returns; may be repeated."},
-    {"--over", "KEY", "What goes to the right: env_steps, updates, episodes, iteration or seconds."},
+    {"--over", "KEY",
+     "What goes to the right: env_steps, updates, episodes, iteration or seconds; updates where nobody acts."},
     {"--svg", "FILE", "Write a picture instead of drawing in the terminal."},
     {"--table", NULL, "Print the numbers as a table in Markdown."},
     {"--columns", "N", "Width in characters; that of the terminal."},

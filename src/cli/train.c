@@ -312,6 +312,8 @@ const cm_command cm_command_train = {
         "A run goes on with any number of ranks (--num-devices), whatever their number was: with the same one it is "
         "the "
         "unbroken run.\n\n"
+        "With --set collect=false nobody acts: the games of --replay-from are all that is learnt from, for --updates "
+        "N.\n\n"
         "On --resume these keys may change: the limits (env_steps, updates, num_episodes, time_limit), learning_rate, "
         "weight_decay, clip_norm and the schedule, evaluation, checkpoint, logging and device keys, prefetch_depth and "
         "prefetch_threads. "

@@ -96,6 +96,28 @@ static void apply_policy(cm_config *config, cm_configuration *c) {
     FOLLOW(config, "policy", "num_unroll_steps", c->replay.num_unroll_steps, 0, "policy alphazero");
 }
 
+/* Nobody acts: the run ends by updates, and policies are searched anew where searches can begin at observations. */
+static void apply_collect(cm_config *config, cm_configuration *c) {
+    if (c->agent.collect) return;
+    FOLLOW(config, "collect", "env_steps", c->run.env_steps, 0, "collect false");
+    FOLLOW(config, "collect", "num_episodes", c->run.num_episodes, 0, "collect false");
+    if (c->mcts.policy == CM_MCTS_ALPHAZERO) return;
+    FOLLOW(config, "collect", "reanalyse_ratio", c->agent.reanalyse_ratio, 1.0, "collect false");
+}
+
+/* Where nobody acts, evaluations come after as many updates as acting so many steps would bring. */
+static void apply_evaluation(cm_config *config, cm_configuration *c) {
+    cm_run_options *run = &c->run;
+    if (c->agent.collect || run->evaluation_interval == 0) return;
+    if (run->evaluation_updates == 0) {
+        const double iterations = (double)run->evaluation_interval / cm_run_learner_iteration_steps(c);
+        run->evaluation_updates = (int64_t)fmin(ceil(iterations * (double)cm_run_learner_round(c)), 0x1p53);
+        cm_config_derive(config, "evaluation_updates", "collect false");
+    }
+    run->evaluation_interval = 0;
+    cm_config_derive(config, "evaluation_interval", "collect false");
+}
+
 /* --- checks between keys --- */
 
 static cm_status check_support(const cm_config *config, const char *size_key, const char *min_key, const char *max_key,
@@ -114,6 +136,19 @@ static cm_status check_network(const cm_config *config, const cm_network_options
                          network->value_support_size, network->value_support_min, network->value_support_max));
     return check_support(config, "reward_support_size", "reward_support_min", "reward_support_max",
                          network->reward_support_size, network->reward_support_min, network->reward_support_max);
+}
+
+static cm_status check_collect(const cm_config *config, const cm_configuration *c) {
+    const cm_run_options *r = &c->run;
+    const char *key = r->env_steps > 0 ? "env_steps" : r->num_episodes > 0 ? "num_episodes" : NULL;
+    if (c->agent.collect) return CM_OK;
+    if (key)
+        return cm_config_fail(config, key,
+                              "nobody acts in this run (collect is false): end it by updates or time_limit");
+    if (r->updates == 0 && r->time_limit <= 0.0)
+        return cm_config_fail(config, "collect",
+                              "nobody acts, so that no steps end the run: set updates or time_limit");
+    return CM_OK;
 }
 
 static cm_status check_training(const cm_config *config, const cm_configuration *c) {
@@ -212,8 +247,20 @@ static void warn_of_dynamics(const cm_config *config) {
     }
 }
 
+/* Those of a file that was written for acting are not worth a warning. */
+static void warn_of_acting(const cm_config *config) {
+    static const char *const keys[] = {"temperature",     "temperature_schedule",    "temperature_threshold",
+                                       "overlap",         "random_move_probability", "min_memory_steps",
+                                       "min_memory_size", "min_memory_pct",          "checkpoint_interval"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (cm_config_source_of(config, keys[i]) < cm_config_source_of(config, "collect")) continue;
+        cm_config_warn_key(config, keys[i], "nobody acts (collect is false)");
+    }
+}
+
 /* Keys without effect for reasons that their own module does not know. */
 static void warn_across(const cm_config *config, const cm_configuration *c) {
+    if (!c->agent.collect) warn_of_acting(config);
     if (c->mcts.policy == CM_MCTS_ALPHAZERO) warn_of_dynamics(config);
     if (cm_mcts_is_gumbel(&c->mcts)) {
         const char *why = "selection by gumbel plays what its halving leaves, at no temperature";
@@ -248,7 +295,8 @@ static void warn_of_search(const cm_config *config, const cm_configuration *c) {
         cm_config_warn(config, "num_simulations",
                        "1 visits one action of the root, so that the policy has nothing to learn: set 2 or more, or "
                        "policy gumbel_muzero");
-    if (c->agent.temperature <= 0.0 && c->mcts.exploration_fraction <= 0.0 && c->agent.random_move_probability <= 0.0)
+    if (c->agent.collect && c->agent.temperature <= 0.0 && c->mcts.exploration_fraction <= 0.0 &&
+        c->agent.random_move_probability <= 0.0)
         cm_config_warn(config, "temperature",
                        "self-play never tries anything new: temperature, exploration_fraction and "
                        "random_move_probability are 0");
@@ -285,7 +333,7 @@ static bool format_pace(const cm_configuration *c, char out[16]) {
 static void warn_of_rare_updates(const cm_config *config, const cm_configuration *c) {
     const double rarest = 0.01; /* positions trained per new step: nearly all that is played is never drawn */
     char pace[16], all[16], limit[64] = "";
-    if (c->run.env_steps > 0 || c->trainer.replay_ratio >= rarest || !format_pace(c, pace)) return;
+    if (!c->agent.collect || c->run.env_steps > 0 || c->trainer.replay_ratio >= rarest || !format_pace(c, pace)) return;
     if (c->run.updates > 0) {
         cm_format_count((double)c->run.updates / cm_run_learner_rate(c), all);
         snprintf(limit, sizeof limit, ", and the %lld of this run take %s", (long long)c->run.updates, all);
@@ -339,10 +387,13 @@ cm_status cm_configuration_finish(cm_config *config, cm_configuration *configura
     apply_family(config, &configuration->network);
     apply_ema(config, &configuration->trainer);
     apply_policy(config, configuration);
+    apply_collect(config, configuration);
     apply_library(&configuration->env);
     cm_config_resolve_groups(config);
+    apply_evaluation(config, configuration);
     apply_limits(config, &configuration->run);
     CM_TRY(check_network(config, &configuration->network));
+    CM_TRY(check_collect(config, configuration));
     CM_TRY(check_training(config, configuration));
     CM_TRY(check_memory(config, &configuration->replay));
     CM_TRY(check_device(config, &configuration->run));

@@ -4,7 +4,8 @@
  *
  * How much is learnt is counted, never timed: after each round of acting the learner is told how many new steps and
  * episodes there are, and makes the number of updates that the options say (updates_per_iteration, replay_ratio, or one
- * per train_frequency finished episodes).
+ * per train_frequency finished episodes). Where nobody acts every iteration makes the same number
+ * (cm_run_learner_round).
  */
 #ifndef CM_RUN_LEARNER_H
 #define CM_RUN_LEARNER_H
@@ -58,6 +59,12 @@ cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool);
 /* What searches policies anew in such a run: *out is owned by the caller, and NULL where nothing does. As many
  * threads as `pool` has. */
 cm_status cm_run_reanalyser(cm_session *session, cm_agent *agent, cm_pool *pool, cm_reanalyser **out) CM_MUST_USE;
+
+/* Steps of all environments in an iteration. */
+double cm_run_learner_iteration_steps(const cm_configuration *configuration);
+
+/* Updates of an iteration in which nobody acts: as many as acting would bring, 1 at least. */
+int64_t cm_run_learner_round(const cm_configuration *configuration);
 
 /* Updates per new step of all environments; 0 where finished episodes decide (train_frequency). */
 double cm_run_learner_rate(const cm_configuration *configuration);

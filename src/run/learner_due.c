@@ -77,16 +77,24 @@ cm_status cm_run_learner_due(cm_run_learner *l, int64_t steps, int64_t before, i
 double cm_run_learner_credit(const cm_run_learner *l) { return l->credit; }
 void cm_run_learner_set_credit(cm_run_learner *l, double credit) { l->credit = credit; }
 
+double cm_run_learner_iteration_steps(const cm_configuration *c) {
+    return (double)c->env.num_envs * c->agent.steps_per_iteration;
+}
+
+int64_t cm_run_learner_round(const cm_configuration *c) {
+    if (c->trainer.updates_per_iteration > 0) return c->trainer.updates_per_iteration;
+    return (int64_t)fmax(1.0, floor(cm_run_learner_iteration_steps(c) * cm_run_learner_rate(c)));
+}
+
 double cm_run_learner_rate(const cm_configuration *c) {
     const cm_trainer_options *t = &c->trainer;
-    if (t->updates_per_iteration > 0)
-        return t->updates_per_iteration / ((double)c->env.num_envs * c->agent.steps_per_iteration);
+    if (t->updates_per_iteration > 0) return t->updates_per_iteration / cm_run_learner_iteration_steps(c);
     return t->replay_ratio / ((double)t->batch_size * t->gradient_accumulation);
 }
 
 int64_t cm_run_learner_plan(const cm_configuration *c) {
     const cm_trainer_options *t = &c->trainer;
-    double iteration = (double)c->env.num_envs * c->agent.steps_per_iteration, plan = INFINITY;
+    double iteration = cm_run_learner_iteration_steps(c), plan = INFINITY;
     const double per_step = cm_run_learner_rate(c);
     if (c->run.env_steps > 0 && per_step > 0.0) {
         double steps = (double)c->run.env_steps - (double)c->replay.min_memory_steps;

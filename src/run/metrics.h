@@ -15,10 +15,11 @@ extern "C" {
 
 /* NAN marks a number that does not exist. "Recent" means the last 32 episodes that ended. */
 typedef struct cm_metrics {
-    int64_t iteration, env_steps, updates, episodes; /* since the start of the run                             */
-    double seconds;                                  /* of acting, learning and evaluating, all sessions       */
-    double env_steps_per_second, simulations_per_second, updates_per_second; /* of this iteration              */
-    double mean_return, mean_length; /* of recent episodes                                     */
+    int64_t iteration, env_steps, updates, episodes;     /* since the start of the run                             */
+    double seconds;                                      /* of acting, learning and evaluating, all sessions       */
+    double env_steps_per_second, simulations_per_second; /* of this iteration; NAN where nobody acts               */
+    double updates_per_second;                           /* of this iteration                                      */
+    double mean_return, mean_length;                     /* of recent episodes                                     */
     double total_loss, value_loss, policy_loss, reward_loss, consistency_loss, entropy; /* mean of the updates */
     double afterstate_loss, code_loss, commitment_loss; /* with chance                                             */
     double policy_drift; /* of policies searched anew: total variation from the stored ones, 0 .. 1 */

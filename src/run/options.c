@@ -9,7 +9,7 @@ static const char *if_no_goal(const void *o) {
     return of(o)->stop_at_goal ? NULL : "stop_at_goal is false, or the run's length is given: add stop_at_goal=true";
 }
 static const char *if_not_evaluated(const void *o) {
-    return of(o)->evaluation_interval > 0 ? NULL : "evaluation_interval is 0";
+    return cm_run_is_evaluated(o) ? NULL : "evaluation_interval and evaluation_updates are 0";
 }
 
 static const char *if_never_at_goal(const void *o) { return of(o)->stop_at_goal ? if_not_evaluated(o) : NULL; }
@@ -49,7 +49,11 @@ const cm_option cm_run_option_rows[] = {
               .choices = "auto|off|on"),
 
     CM_OPTION(INT64, evaluation_interval, "Evaluation", "2048", 0, MAX_INT,
-              "Environment steps between evaluations during the run; 0: none.", .flags = CM_OPTION_RESUME),
+              "Environment steps between evaluations during the run; 0: none of this kind.", .flags = CM_OPTION_RESUME,
+              .group = "evaluation"),
+    CM_OPTION(INT64, evaluation_updates, "Evaluation", "0", 0, MAX_INT,
+              "Updates between evaluations during the run; 0: none of this kind.", .flags = CM_OPTION_RESUME,
+              .group = "evaluation"),
     CM_OPTION(INT, evaluation_episodes, "Evaluation", "20", 1, 1000000, "Episodes of such an evaluation.",
               .flags = CM_OPTION_RESUME, .idle = if_not_evaluated),
     CM_OPTION(INT, final_evaluation_episodes, "Evaluation", "100", 0, 1000000,

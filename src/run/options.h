@@ -31,7 +31,8 @@ typedef struct cm_run_options {
     int overlap;                              /* cm_overlap */
 
     /* Evaluation */
-    int64_t evaluation_interval;              /* env steps between evaluations during the run, 0: none */
+    int64_t evaluation_interval;              /* env steps between evaluations during the run, 0: none of this kind */
+    int64_t evaluation_updates;               /* updates between them, 0: none of this kind */
     int evaluation_episodes;                  /* of each of these */
     int final_evaluation_episodes;            /* of the report at the end; 0: none */
     char evaluation_opponent[CM_OPTION_TEXT]; /* games of two: "random", "mcts:N" or "perfect" (agent/opponent.h) */
@@ -54,6 +55,11 @@ typedef struct cm_run_options {
     int metrics_interval;       /* iterations between lines of metrics.jsonl */
     int64_t seed;
 } cm_run_options;
+
+/* Whether a run is evaluated on the way to its end. */
+static inline bool cm_run_is_evaluated(const cm_run_options *options) {
+    return options->evaluation_interval > 0 || options->evaluation_updates > 0;
+}
 
 extern const cm_option cm_run_option_rows[];
 extern const int cm_run_option_count;

@@ -20,7 +20,7 @@ struct cm_progress {
     double shown_at;         /* clock of the last line */
     bool visible;            /* the live line is on the screen */
     bool saying;             /* a line of `say` is on its way to the log */
-    double history[HISTORY]; /* returns of past iterations, oldest first */
+    double history[HISTORY]; /* returns of past iterations or evaluations, oldest first */
     int known;               /* of them */
     char line[LINE];         /* the live line */
 };
@@ -108,22 +108,35 @@ static void add_part(part *parts, int *count, int importance, const char *format
     va_end(arguments);
 }
 
+static bool somebody_acts(const cm_metrics *m) { return isfinite(m->env_steps_per_second); }
+
+/* That of recent episodes; where nobody acts, of the last evaluation. */
+static double return_of(const cm_metrics *m, const double *history, int n) {
+    if (somebody_acts(m)) return m->mean_return;
+    return n > 0 ? history[n - 1] : (double)NAN;
+}
+
 static int make_parts(const cm_metrics *m, const double *history, int n, double share, const cm_progress_style *style,
                       part *parts) {
     int count = 0;
-    char a[16], b[16], spark[3 * SPARKS + 1];
+    char a[16], b[16], c[16], spark[3 * SPARKS + 1];
     const char *bold = style->colour ? "\033[1m" : "", *plain = style->colour ? "\033[0m" : "";
     cm_format_count((double)m->iteration, a);
     add_part(parts, &count, 5, "it %s", a);
-    cm_format_count((double)m->env_steps, a);
-    cm_format_count(m->env_steps_per_second, b);
-    add_part(parts, &count, 7, "%s steps %s/s", a, b);
-    cm_format_count(m->simulations_per_second, a);
-    add_part(parts, &count, 2, "%s sim/s", a);
-    cm_format_count(m->updates_per_second, a);
-    add_part(parts, &count, 3, "%s upd/s", a);
+    cm_format_count(m->updates_per_second, b);
+    if (somebody_acts(m)) {
+        cm_format_count((double)m->env_steps, a);
+        cm_format_count(m->env_steps_per_second, c);
+        add_part(parts, &count, 7, "%s steps %s/s", a, c);
+        cm_format_count(m->simulations_per_second, a);
+        add_part(parts, &count, 2, "%s sim/s", a);
+        add_part(parts, &count, 3, "%s upd/s", b);
+    } else {
+        cm_format_count((double)m->updates, a);
+        add_part(parts, &count, 7, "%s updates %s/s", a, b);
+    }
     int from = n > SPARKS ? n - SPARKS : 0;
-    cm_format_count(m->mean_return, a);
+    cm_format_count(return_of(m, history, n), a);
     cm_format_sparkline(history + from, n - from, style->utf8, spark, sizeof spark);
     add_part(parts, &count, 8, "return %s%s%s", bold, a, plain);
     if (*spark) add_part(parts, &count, 4, "%s", spark);
@@ -237,7 +250,8 @@ static void remember(cm_progress *p, double value) {
 
 void cm_progress_show(cm_progress *p, const cm_metrics *metrics, double share) {
     char text[CM_METRICS_TEXT];
-    if (isfinite(metrics->mean_return)) remember(p, metrics->mean_return);
+    const double value = somebody_acts(metrics) ? metrics->mean_return : metrics->eval_return;
+    if (isfinite(value)) remember(p, value);
     if (p->style.json) {
         cm_metrics_format(metrics, text, sizeof text);
         cm_progress_event(p, "iteration", text);

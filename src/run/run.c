@@ -77,7 +77,9 @@ static cm_status learn(cm_run *run, int64_t due, double share) {
 static cm_status take_due(cm_run *run, int64_t *due) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
     int64_t episodes = run->counts.episodes, made = cm_trainer_updates(cm_run_trainer(run));
-    CM_TRY(cm_run_learner_due(run->learner, run->state.fresh_steps, run->state.learnt_episodes, episodes, due));
+    *due = cm_run_learner_round(cm_run_options_of(run));
+    if (cm_run_collects(run))
+        CM_TRY(cm_run_learner_due(run->learner, run->state.fresh_steps, run->state.learnt_episodes, episodes, due));
     run->state.fresh_steps = 0;
     run->state.learnt_episodes = episodes;
     if (o->updates > 0 && *due > o->updates - made) *due = o->updates - made;
@@ -93,7 +95,7 @@ cm_status cm_run_hand_over_weights(cm_run *run) {
 
 static cm_status iterate_in_turn(cm_run *run) {
     int64_t due;
-    CM_TRY(act(run, share_done(run)));
+    if (cm_run_collects(run)) CM_TRY(act(run, share_done(run)));
     CM_TRY(commit(run));
     CM_TRY(take_due(run, &due));
     CM_TRY(learn(run, due, share_done(run)));
@@ -141,8 +143,10 @@ static void measure(cm_run *run, const cm_actor_counts *before, int64_t updates_
     row->episodes = counts.episodes;
     row->updates = cm_trainer_updates(cm_run_trainer(run));
     row->seconds = cm_run_seconds(run);
-    row->env_steps_per_second = (double)(counts.env_steps - before->env_steps) / seconds;
-    row->simulations_per_second = (double)(counts.simulations - before->simulations) / seconds;
+    if (cm_run_collects(run)) {
+        row->env_steps_per_second = (double)(counts.env_steps - before->env_steps) / seconds;
+        row->simulations_per_second = (double)(counts.simulations - before->simulations) / seconds;
+    }
     row->updates_per_second = (double)(row->updates - updates_before) / seconds;
     row->mean_return = counts.mean_return;
     row->mean_length = counts.mean_length;

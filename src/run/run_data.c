@@ -6,7 +6,7 @@
  *
  * are those of rank 0, and of a run of one process; the files of rank R have "rank-R-" before these names. As many
  * ranks as have saved take back their own, bit for bit. Another number of ranks deals: environments go by their
- * numbers, pieces by replay/deal.h.
+ * numbers, pieces by replay/deal.h. Where nobody acts there are no environments.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,6 +102,7 @@ cm_status cm_run_data_save(void *context, cm_checkpoint_writer *writer) {
     CM_TRY(cm_replay_state_write(replay_of(run), CM_SEGMENT_ZSTD, &run->bytes));
     file_of(run->session->comm->rank, replay_file, name);
     CM_TRY(cm_checkpoint_put(writer, name, run->bytes.data, run->bytes.size));
+    if (!run->actor) return CM_OK;
     cm_actor_save(run->actor, run->actor_bytes);
     file_of(run->session->comm->rank, actor_file, name);
     return cm_checkpoint_put(writer, name, run->actor_bytes, cm_actor_bytes(run->actor));
@@ -217,5 +218,5 @@ cm_status cm_run_data_load(void *context, cm_checkpoint_reader *reader) {
     } else {
         CM_TRY(deal_replay(run, reader));
     }
-    return load_environments(run, reader);
+    return run->actor ? load_environments(run, reader) : CM_OK;
 }

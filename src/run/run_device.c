@@ -78,7 +78,7 @@ static cm_status create_all(cm_run *probe, cm_trainer **trainer, cm_reanalyser *
     CM_TRY(cm_session_agent(probe->session, &probe->actor_agent));
     CM_TRY(cm_run_reanalyser(probe->session, probe->actor_agent, probe->session->pool, reanalyser));
     const cm_actor_config acting = cm_run_actor_config(probe, NULL);
-    CM_TRY(cm_actor_create(&acting, &probe->actor));
+    if (cm_run_collects(probe)) CM_TRY(cm_actor_create(&acting, &probe->actor));
     return cm_run_open_evaluation(probe);
 }
 

@@ -65,7 +65,7 @@ static cm_status open_evaluator(cm_run *run, int episodes, cm_evaluator **out) {
 
 cm_status cm_run_open_evaluation(cm_run *run) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
-    bool on_the_way = o->evaluation_interval > 0;
+    bool on_the_way = cm_run_is_evaluated(o);
     int last = on_the_way && o->stop_at_goal ? confirming_episodes(o) : o->final_evaluation_episodes;
     if (!on_the_way && last == 0) return CM_OK;
     CM_TRY(cm_session_agent(run->session, &run->evaluation_agent));
@@ -81,10 +81,22 @@ void cm_run_close_evaluation(cm_run *run) {
 
 /* ---- on the way ---- */
 
+static int64_t updates(const cm_run *run) { return cm_trainer_updates(cm_run_trainer(run)); }
+
 bool cm_run_evaluation_due(const cm_run *run) {
-    int64_t interval = cm_run_options_of(run)->run.evaluation_interval;
-    int64_t due = run->state.next_evaluation > 0 ? run->state.next_evaluation : interval;
-    return interval > 0 && env_steps(run) >= due;
+    const cm_run_options *o = &cm_run_options_of(run)->run;
+    const int64_t steps = o->evaluation_interval, every = o->evaluation_updates;
+    const int64_t due = run->state.next_evaluation > 0 ? run->state.next_evaluation : steps;
+    return (steps > 0 && env_steps(run) >= due) ||
+           (every > 0 && updates(run) / every > run->state.evaluated_updates / every);
+}
+
+/* The weights as they are have been evaluated. */
+static void note_evaluation(cm_run *run) {
+    const int64_t steps = cm_run_options_of(run)->run.evaluation_interval;
+    if (steps > 0) run->state.next_evaluation = (env_steps(run) / steps + 1) * steps;
+    run->state.evaluated_updates = updates(run);
+    run->state.evaluated_iteration = run->state.iteration;
 }
 
 static cm_status play(cm_run *run, cm_evaluator *evaluator, int episodes, cm_evaluation *out) {
@@ -123,8 +135,7 @@ static cm_status evaluate(cm_run *run) {
     CM_TRY(cm_agent_set_weights(run->evaluation_agent, cm_trainer_parameters(cm_run_trainer(run), which),
                                 cm_trainer_state(cm_run_trainer(run), which)));
     CM_TRY(play(run, run->evaluator, o->evaluation_episodes, &e));
-    run->state.next_evaluation = (env_steps(run) / o->evaluation_interval + 1) * o->evaluation_interval;
-    run->state.evaluated_iteration = run->state.iteration;
+    note_evaluation(run);
     run->row.eval_return = e.mean, run->row.eval_std = e.std, run->row.eval_episodes = e.episodes;
     bool reached = e.mean >= cm_run_goal(run);
     double mean = e.mean;
@@ -152,8 +163,7 @@ cm_status cm_run_evaluate(cm_run *run) {
 
 /* Whether the weights that the run ends with are still to be evaluated as those on the way were. */
 static bool last_is_due(const cm_run *run) {
-    return cm_run_options_of(run)->run.evaluation_interval > 0 &&
-           run->state.evaluated_iteration != run->state.iteration;
+    return cm_run_is_evaluated(&cm_run_options_of(run)->run) && run->state.evaluated_iteration != run->state.iteration;
 }
 
 int cm_run_episodes_to_come(const cm_run *run) {

@@ -19,6 +19,7 @@ typedef struct cm_run_state {
     int64_t learnt_episodes;               /* finished episodes that learning has counted */
     int64_t evaluations;                   /* made so far */
     int64_t next_evaluation;               /* env steps at which the next one is due */
+    int64_t evaluated_updates;             /* at the last one, 0: none */
     int64_t evaluated_iteration;           /* after which the last one was made, -1: none */
     int64_t saved_episodes, saved_updates; /* at the last checkpoint */
     bool goal_reached;                     /* and confirmed */
@@ -42,7 +43,7 @@ struct cm_run {
     cm_pool *duo_pool, *acting_pool, *learning_pool; /* of overlap, else NULL */
     cm_run_learner *learner;
     cm_agent *actor_agent, *evaluation_agent;
-    cm_actor *actor;
+    cm_actor *actor;                           /* NULL: nobody acts */
     cm_evaluator *evaluator, *final_evaluator; /* on the way, and at the end; NULL: nothing is evaluated */
     cm_checkpoint_store *store;
     cm_array_table parameters, average, target, moments;
@@ -77,6 +78,7 @@ struct cm_run {
 static inline bool cm_run_leads(const cm_run *run) { return run->session->comm->rank == 0; }
 
 static inline const cm_configuration *cm_run_options_of(const cm_run *run) { return &run->session->configuration; }
+static inline bool cm_run_collects(const cm_run *run) { return cm_run_options_of(run)->agent.collect; }
 static inline cm_trainer *cm_run_trainer(const cm_run *run) { return cm_run_learner_trainer(run->learner); }
 
 /* run_state.c */

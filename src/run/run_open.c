@@ -14,6 +14,7 @@
 
 static bool wants_overlap(const cm_session *s) {
     int choice = s->configuration.run.overlap;
+    if (!s->configuration.agent.collect) return false;
     if (choice == CM_OVERLAP_AUTO) return strcmp(s->backend->kind->name, "cuda") == 0;
     return choice == CM_OVERLAP_ON;
 }
@@ -47,7 +48,7 @@ cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay) {
 
 static cm_status open_acting(cm_run *run) {
     const cm_actor_config config = cm_run_actor_config(run, cm_run_learner_replay(run->learner));
-    return cm_actor_create(&config, &run->actor);
+    return cm_run_collects(run) ? cm_actor_create(&config, &run->actor) : CM_OK;
 }
 
 size_t cm_run_memory(const cm_run *run, cm_memory_row rows[CM_RUN_PLAN_ROWS], int *count) {
@@ -182,6 +183,22 @@ static cm_status open_metrics(cm_run *run) {
     return cm_metrics_open(&run->metrics, path, run->state.metrics_bytes);
 }
 
+/* Where nobody acts the games are those that the run begins with; every rank draws from a share of its own. */
+static cm_status check_games(const cm_run *run) {
+    cm_comm *comm = run->session->comm;
+    cm_replay_counts counts;
+    cm_replay_count(cm_run_learner_replay(run->learner), &counts);
+    double shares = counts.positions > 0 ? 1.0 : 0.0;
+    if (cm_run_collects(run)) return CM_OK;
+    CM_TRY(comm->all_reduce_double(comm, &shares, 1));
+    if (shares == 0.0)
+        return cm_fail(CM_ERR_INPUT, "Self-Play.collect: nobody acts, and there are no games to learn from: begin with "
+                                     "those of a run, --replay-from DIR");
+    if (shares < comm->size)
+        return cm_fail(CM_ERR_INPUT, "--num-devices: the games suffice for %.0f of %d ranks", shares, comm->size);
+    return CM_OK;
+}
+
 static cm_status open_run(cm_run *run, const cm_run_request *request) {
     const bool several = request->comm && request->comm->size > 1;
     if (request->resume && (!several || request->comm->rank == 0))
@@ -195,6 +212,7 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
     CM_TRY(open_files(run));
     if (request->resume) CM_TRY(load_checkpoint(run, request));
     CM_TRY(cm_run_count(run));
+    CM_TRY(check_games(run));
     CM_TRY(open_metrics(run));
     CM_TRY(cm_run_hand_over_weights(run));
     if (cm_run_has_start(request)) CM_TRY(cm_run_save(run));

@@ -1,4 +1,6 @@
 /* What the ranks of a run agree on. With one rank nothing is sent and nothing changes. */
+#include <math.h>
+
 #include "core/clock.h"
 #include "run/ranks.h"
 #include "run/run_internal.h"
@@ -6,7 +8,8 @@
 static cm_comm *comm_of(const cm_run *run) { return run->session->comm; }
 
 cm_status cm_run_count(cm_run *run) {
-    cm_actor_count(run->actor, &run->counts);
+    run->counts = (cm_actor_counts){.mean_return = (double)NAN, .mean_length = (double)NAN};
+    if (run->actor) cm_actor_count(run->actor, &run->counts);
     return cm_ranks_count(comm_of(run), &run->counts);
 }
 

@@ -49,9 +49,9 @@ static void say_limits(cm_run *run) {
     }
     if (o->time_limit > 0.0)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%g s", used ? ", " : "", o->time_limit);
-    if (o->stop_at_goal && o->evaluation_interval > 0 && isfinite(cm_run_goal(run))) {
+    if (o->stop_at_goal && cm_run_is_evaluated(o) && isfinite(cm_run_goal(run))) {
         snprintf(text + used, sizeof text - used, "%sreturn %g", used ? " or " : "", cm_run_goal(run));
-    } else if (o->stop_at_goal && o->evaluation_interval > 0) {
+    } else if (o->stop_at_goal && cm_run_is_evaluated(o)) {
         snprintf(text + used, sizeof text - used, " (no agreed goal to stop at: set goal_return for one)");
     }
     cm_progress_say(run->progress, "until     %s", text);
@@ -120,16 +120,22 @@ static void evaluation_members(const cm_evaluation *e, char *out, size_t size) {
              e->episodes, e->mean, e->std, e->min, e->max, e->low, e->high, e->wins, e->draws, e->losses);
 }
 
+/* How far a run has come, in what it goes by: "5120 steps"; where nobody acts "640 updates". */
+static void format_time(const cm_run *run, char out[32]) {
+    const bool acts = cm_run_collects(run);
+    const int64_t updates = cm_trainer_updates(cm_run_learner_trainer(run->learner));
+    snprintf(out, 32, "%lld %s", (long long)(acts ? run->counts.env_steps : updates), acts ? "steps" : "updates");
+}
+
 void cm_run_say_evaluation(cm_run *run, const cm_evaluation *e, const char *note) {
-    char members[512], text[768];
+    char members[512], text[768], time[32];
     evaluation_members(e, members, sizeof members);
-    const cm_actor_counts counts = run->counts;
-    snprintf(text, sizeof text, "%s, \"env_steps\": %lld, \"updates\": %lld", members, (long long)counts.env_steps,
+    format_time(run, time);
+    snprintf(text, sizeof text, "%s, \"env_steps\": %lld, \"updates\": %lld", members, (long long)run->counts.env_steps,
              (long long)cm_trainer_updates(cm_run_learner_trainer(run->learner)));
     cm_progress_event(run->progress, "evaluation", text);
-    cm_progress_say(run->progress, "evaluated after %lld steps: mean return %.*f over %d greedy episodes%s%s",
-                    (long long)counts.env_steps, fabs(e->mean) < 9.995 ? 2 : 1, e->mean, e->episodes, note ? ": " : "",
-                    note ? note : "");
+    cm_progress_say(run->progress, "evaluated after %s: mean return %.*f over %d greedy episodes%s%s", time,
+                    fabs(e->mean) < 9.995 ? 2 : 1, e->mean, e->episodes, note ? ": " : "", note ? note : "");
 }
 
 /* ---- end ---- */
@@ -177,6 +183,8 @@ static void say_next(cm_run *run, const cm_run_result *r) {
     if (game) snprintf(evaluate, sizeof evaluate, "--opponent %s --games 100", o->evaluation_opponent);
     if (run->time_over) {
         snprintf(on, sizeof on, "--time %gs", o->time_limit);
+    } else if (!cm_run_collects(run)) {
+        snprintf(on, sizeof on, "--updates %lld", (long long)(2 * r->updates));
     } else {
         snprintf(on, sizeof on, "--env-steps %lld", (long long)(2 * r->env_steps));
     }
@@ -207,7 +215,7 @@ static void list_waits(const cm_replay_options *m, char *text, size_t size) {
 static void warn_of_no_update(const cm_run *run, const cm_run_result *r) {
     const cm_configuration *c = cm_run_options_of(run);
     char waits[160], rate[96] = "";
-    if (r->updates > 0 || r->end == CM_RUN_STOPPED) return;
+    if (r->updates > 0 || r->end == CM_RUN_STOPPED || !c->agent.collect) return;
     if (c->trainer.replay_ratio > 0.0 && c->trainer.updates_per_iteration == 0) {
         snprintf(rate, sizeof rate, ", and one is due every %.4g steps (batch_size / replay_ratio)",
                  1.0 / cm_run_learner_rate(c));
@@ -223,16 +231,24 @@ void cm_run_say_time_over(cm_run *run) {
                     episodes);
 }
 
-void cm_run_say_end(cm_run *run, const cm_run_result *r) {
-    char members[1024], time[16];
-    result_members(r, members, sizeof members);
-    cm_progress_event(run->progress, "end", members);
-    cm_clock_format_duration(r->seconds, time);
+static void say_counts(cm_run *run, const cm_run_result *r) {
+    char acted[48] = "", played[48] = "", time[16];
     const char *why = r->end == CM_RUN_GOAL    ? "goal reached"
                       : r->end == CM_RUN_LIMIT ? "limit reached"
                                                : "asked to stop";
-    cm_progress_say(run->progress, "%s after %lld steps, %lld updates, %lld episodes, %s", why, (long long)r->env_steps,
-                    (long long)r->updates, (long long)r->episodes, time);
+    cm_clock_format_duration(r->seconds, time);
+    if (cm_run_collects(run)) {
+        snprintf(acted, sizeof acted, "%lld steps, ", (long long)r->env_steps);
+        snprintf(played, sizeof played, ", %lld episodes", (long long)r->episodes);
+    }
+    cm_progress_say(run->progress, "%s after %s%lld updates%s, %s", why, acted, (long long)r->updates, played, time);
+}
+
+void cm_run_say_end(cm_run *run, const cm_run_result *r) {
+    char members[1024];
+    result_members(r, members, sizeof members);
+    cm_progress_event(run->progress, "end", members);
+    say_counts(run, r);
     const cm_loss_scaling scaling = cm_trainer_loss_scaling(cm_run_learner_trainer(run->learner));
     if (scaling.scale > 0.0) {
         cm_progress_say(run->progress, "loss scale %g, %lld of %lld updates were skipped", scaling.scale,

@@ -117,6 +117,7 @@ static void write_state(const cm_run *run, cm_json_writer *json) {
     cm_json_put_int(json, "learnt_episodes", s->learnt_episodes);
     cm_json_put_int(json, "evaluations", s->evaluations);
     cm_json_put_int(json, "next_evaluation", s->next_evaluation);
+    cm_json_put_int(json, "evaluated_updates", s->evaluated_updates);
     cm_json_put_int(json, "evaluated_iteration", s->evaluated_iteration);
     cm_json_put_int(json, "saved_episodes", s->saved_episodes);
     cm_json_put_int(json, "saved_updates", s->saved_updates);
@@ -141,6 +142,12 @@ static cm_status save_state(void *context, cm_checkpoint_writer *writer) {
     cm_status status = cm_checkpoint_put_json(writer, state_file, json);
     cm_json_writer_destroy(json);
     return status;
+}
+
+/* A count that the oldest checkpoints do not have: `least` there. */
+static int64_t newer_count(const cm_json *root, const char *name, int64_t least) {
+    const cm_json *count = cm_json_get(root, name);
+    return cm_json_is_integer(count, least, INT64_MAX) ? (int64_t)cm_json_number(count, (double)least) : least;
 }
 
 static cm_status read_state(cm_run *run, const cm_json *root) {
@@ -171,9 +178,8 @@ static cm_status read_state(cm_run *run, const cm_json *root) {
     s->best_return = cm_json_number(cm_json_get(root, "best_return"), -HUGE_VAL);
     run->best_due = cm_json_is_true(cm_json_get(root, "is_best"));
     s->warned = cm_json_is_true(cm_json_get(root, "warned"));
-    const cm_json *evaluated = cm_json_get(root, "evaluated_iteration"); /* not in the oldest checkpoints */
-    bool is_known = cm_json_is_integer(evaluated, -1, INT64_MAX);
-    s->evaluated_iteration = is_known ? (int64_t)cm_json_number(evaluated, -1.0) : -1;
+    s->evaluated_iteration = newer_count(root, "evaluated_iteration", -1);
+    s->evaluated_updates = newer_count(root, "evaluated_updates", 0);
     s->is_pending = cm_json_get(root, "pending") != NULL;
     if (s->is_pending) run->row = cm_metrics_get(cm_json_get(root, "pending"));
     CM_TRY(get_loss_scaling(cm_json_get(root, "loss_scaling"), cm_run_learner_trainer(run->learner)));

@@ -219,6 +219,42 @@ START_TEST(a_run_that_began_with_old_games_goes_on_with_other_numbers_of_ranks) 
 }
 END_TEST
 
+/* Games are shared, and the checkpoint of two is gone on with by two to the bit, by others with all of them. */
+START_TEST(a_run_in_which_nobody_acts_goes_on_with_any_number_of_ranks) {
+    if (!cm_program_has_mpi()) return;
+    train(2, "--env-steps 1536 --run told");
+    run(2, SMALL "--quiet", "--set collect=false --replay-from told --updates 18 --run heard --set keep_checkpoints=9");
+    ck_assert_msg(output.status == 0, "%s", output.err);
+    const int64_t begun = state("told", "episodes");
+    ck_assert_int_eq(pieces("heard"), begun);
+    copy("heard", "broken");
+    resume(2, "broken --checkpoint 6");
+    ck_assert_msg(output.status == 0, "%s", output.err);
+    expect_same_metrics("heard", "broken");
+    for (int ranks = 4; ranks >= 1; ranks--) {
+        char rest[64];
+        snprintf(rest, sizeof rest, "heard --updates %d", 18 + 6 * (5 - ranks));
+        resume(ranks, rest);
+        ck_assert_msg(output.status == 0, "%d ranks: %s", ranks, output.err);
+        ck_assert_int_eq(state("heard", "updates"), 18 + 6 * (5 - ranks));
+        ck_assert_int_eq(pieces("heard"), begun);
+    }
+}
+END_TEST
+
+START_TEST(ranks_that_have_no_games_to_learn_from_are_refused) {
+    char message[128];
+    if (!cm_program_has_mpi()) return;
+    run(1, SMALL "--quiet", "--env-steps 48 --set num_envs=3 --run few");
+    const int64_t games = state("few", "episodes");
+    ck_assert(games > 0 && games < 4);
+    run(4, SMALL "--quiet", "--set collect=false --replay-from few --updates 9 --run no");
+    ck_assert_int_ne(output.status, 0);
+    snprintf(message, sizeof message, "--num-devices: the games suffice for %d of 4 ranks", (int)games);
+    ck_assert_msg(strstr(output.err, message) != NULL, "%s", output.err);
+}
+END_TEST
+
 /* The first of two ranks has no row that is searched anew. */
 START_TEST(drift_of_policies_is_that_of_all_ranks) {
     char path[256];
@@ -305,6 +341,8 @@ int main(void) {
     tcase_add_test(tc, two_ranks_go_on_with_a_run_of_two_as_if_it_had_not_been_broken);
     tcase_add_test(tc, a_run_of_four_ranks_goes_on_with_one_two_and_three);
     tcase_add_test(tc, a_run_that_began_with_old_games_goes_on_with_other_numbers_of_ranks);
+    tcase_add_test(tc, a_run_in_which_nobody_acts_goes_on_with_any_number_of_ranks);
+    tcase_add_test(tc, ranks_that_have_no_games_to_learn_from_are_refused);
     tcase_add_test(tc, drift_of_policies_is_that_of_all_ranks);
     tcase_add_test(tc, a_run_of_one_process_goes_on_with_two_ranks_and_back);
     tcase_add_test(tc, one_rank_without_room_leaves_the_checkpoint_before_and_is_named);

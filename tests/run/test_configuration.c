@@ -6,6 +6,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "run/configuration.h"
+#include "run/learner.h"
 #include "support/main.h"
 
 #define ROOT CM_TEST_CASES "/../.."
@@ -264,6 +265,9 @@ START_TEST(keys_that_contradict_each_other_are_one_clear_error) {
         {"policy=alphazero", "num_unroll_steps=3", "policy alphazero has no dynamics to unroll"},
         {"policy=alphazero", "consistency_weight=2", "policy alphazero predicts no states to compare"},
         {"policy=alphazero", "reanalyse_ratio=0.5", "which the memory does not keep"},
+        {"collect=false", "updates=0", "Self-Play.collect: nobody acts, so that no steps end the run"},
+        {"collect=false", "env_steps=9", "Training.env_steps: nobody acts in this run (collect is false)"},
+        {"collect=false", "num_episodes=9", "Training.num_episodes: nobody acts in this run (collect is false)"},
         {"memory_capacity=5", "min_memory_size=6", "waits for 6 episodes, but the memory holds 5"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -288,6 +292,30 @@ START_TEST(alphazero_unrolls_nothing_and_selects_as_it_is_told) {
     ck_assert(cm_mcts_is_gumbel(&c.mcts));
     assert_loads(NULL, "policy=muzero", NULL);
     ck_assert(!cm_mcts_is_gumbel(&c.mcts) && !cm_mcts_keeps_trees(&c.mcts));
+}
+END_TEST
+
+/* 64 updates for 256 steps: an evaluation every 2,048 steps is one every 512 updates. */
+START_TEST(where_nobody_acts_everything_goes_by_updates) {
+    assert_loads(ROOT "/configuration.json", "collect=false", "updates=900");
+    ck_assert(c.run.env_steps == 0 && c.run.updates == 900 && c.run.evaluation_interval == 0);
+    ck_assert_int_eq(c.run.evaluation_updates, 512);
+    ck_assert_double_eq(c.agent.reanalyse_ratio, 1.0);
+    ck_assert_str_eq(cm_config_origin_of(config, "reanalyse_ratio"), "collect false");
+    ck_assert_int_eq(cm_run_learner_round(&c), 64);
+    ck_assert_int_eq(cm_run_learner_plan(&c), 900);
+    const char *const rates[] = {"collect=false",           "updates=9",
+                                 "evaluation_interval=300", "num_envs=10",
+                                 "steps_per_iteration=10",  "updates_per_iteration=7"};
+    cm_config_destroy(config);
+    ck_assert_int_eq(cm_configuration_load(NULL, rates, 6, &c, &config), CM_OK);
+    ck_assert_int_eq(cm_run_learner_round(&c), 7);
+    ck_assert_int_eq(c.run.evaluation_updates, 21);
+    const char *const episodes[] = {"collect=false", "updates=9", "evaluation_updates=8", "train_frequency=5"};
+    cm_config_destroy(config);
+    ck_assert_int_eq(cm_configuration_load(NULL, episodes, 4, &c, &config), CM_OK);
+    ck_assert_int_eq(cm_run_learner_round(&c), 1);
+    ck_assert_int_eq(c.run.evaluation_updates, 8);
 }
 END_TEST
 
@@ -474,6 +502,7 @@ int main(void) {
     tcase_add_test(t, keys_that_contradict_each_other_are_one_clear_error);
     tcase_add_test(t, alphazero_unrolls_nothing_and_selects_as_it_is_told);
     tcase_add_test(t, average_of_decay_0_is_used_for_nothing);
+    tcase_add_test(t, where_nobody_acts_everything_goes_by_updates);
     tcase_add_test(t, length_of_higher_precedence_than_the_goal_is_meant);
     tcase_add_test(t, keys_without_effect_are_warned_of);
     tcase_add_test(t, values_that_cannot_work_are_warned_of);

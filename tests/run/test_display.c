@@ -58,6 +58,20 @@ START_TEST(eighty_columns_hold_steps_rates_return_and_eta) {
 }
 END_TEST
 
+START_TEST(where_nobody_acts_updates_are_counted_and_the_last_evaluation_is_the_return) {
+    cm_metrics m = busy();
+    double history[3] = {1, 2, 3};
+    cm_progress_style style = {.columns = 80};
+    char line[1024];
+    m.updates = 12345, m.env_steps = 0;
+    m.env_steps_per_second = m.simulations_per_second = m.mean_return = (double)NAN;
+    cm_format_progress(&m, history, 3, 0.5, &style, line, sizeof line);
+    ck_assert_str_eq(line, "it 57  12.3k updates 812/s  return 3  _-#  loss 2.35  ETA 5s");
+    cm_format_progress(&m, NULL, 0, 0.5, &style, line, sizeof line);
+    ck_assert_str_eq(line, "it 57  12.3k updates 812/s  return -  loss 2.35  ETA 5s");
+}
+END_TEST
+
 START_TEST(counts_are_short_and_rounded) {
     const struct {
         double value;
@@ -359,6 +373,7 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_add_test(tests, progress_line_never_wraps);
     tcase_add_test(tests, eighty_columns_hold_steps_rates_return_and_eta);
+    tcase_add_test(tests, where_nobody_acts_updates_are_counted_and_the_last_evaluation_is_the_return);
     tcase_add_test(tests, counts_are_short_and_rounded);
     tcase_add_test(tests, sparkline_goes_from_lowest_to_highest);
     tcase_add_test(tests, plain_output_has_no_escape_sequences);

@@ -37,7 +37,8 @@ typedef struct job {
     FILE *said; /* what it prints */
 } job;
 
-static cm_comm *ranks; /* NULL: one alone */
+static cm_comm *ranks;    /* NULL: one alone */
+static const char *games; /* of which run it begins with; NULL: of none */
 
 static cm_status open_job(job *j, const char *backend, const char *settings, bool resume, int64_t updates) {
     static const char common[] = "threads=1 num_simulations=4 hidden_dim=16 head_hidden=16 min_memory_steps=64 "
@@ -60,6 +61,7 @@ static cm_status open_job(job *j, const char *backend, const char *settings, boo
                               .configuration = &j->configuration,
                               .directory = directory,
                               .comm = ranks,
+                              .replay_from = games,
                               .resume = resume,
                               .checkpoint = CM_CHECKPOINT_LATEST,
                               .progress = j->progress};
@@ -127,6 +129,22 @@ START_TEST(as_it_does_however_many_batches_are_prepared_ahead) {
     snprintf(settings, sizeof settings, "%s updates_per_iteration=7 %s", kinds[0], ways[_i]);
     train("ref", settings, false, 20, near);
     train("cuda", settings, false, 20, far);
+    ck_assert_str_eq(near, far);
+}
+END_TEST
+
+START_TEST(so_does_one_in_which_nobody_acts) {
+    char near[CM_HASH_HEX], far[CM_HASH_HEX], path[128];
+    train("ref", kinds[0], false, 8, near);
+    snprintf(path, sizeof path, "%s", run_folder("old"));
+    ck_assert_int_eq(rename(run_folder("ref"), path), 0);
+    games = path;
+    char settings[256];
+    snprintf(settings, sizeof settings, "%s collect=false updates_per_iteration=7", kinds[0]);
+    train("ref", settings, false, 20, near);
+    cm_far_state.is_late = true;
+    train("cuda", settings, false, 20, far);
+    games = NULL;
     ck_assert_str_eq(near, far);
 }
 END_TEST
@@ -381,6 +399,7 @@ int main(void) {
     tcase_add_checked_fixture(tc, cm_test_folder_make, tear_down);
     tcase_add_loop_test(tc, a_run_computes_the_same_bits_where_the_host_cannot_see_the_memory, 0, KINDS);
     tcase_add_loop_test(tc, as_it_does_however_many_batches_are_prepared_ahead, 0, 4);
+    tcase_add_test(tc, so_does_one_in_which_nobody_acts);
     tcase_add_loop_test(tc, updates_and_searches_never_wait_for_the_whole_device, 0, 2);
     tcase_add_test(tc, a_timeline_shows_batches_staged_on_a_thread_beside_the_updates);
     tcase_add_loop_test(tc, a_number_that_is_not_finite_is_that_of_the_same_update_and_batch, 0, 3);
