@@ -9,15 +9,23 @@
 #include "core/trace.h"
 #include "device/cuda/choices.h"
 #include "device/cuda/fastest.h"
+#include "device/cuda/rivals.h"
 
 /* What modules call of the program: named here, so that every program that knows backends has it. */
 typedef void function(void);
-__attribute__((used)) static function *const shared[] = {(function *)cm_fail,           (function *)cm_log,
-                                                         (function *)cm_alloc,          (function *)cm_memory_check,
-                                                         (function *)cm_tensor_make,    (function *)cm_trace_begin,
-                                                         (function *)cm_choices_open,   (function *)cm_cuda_open,
-                                                         (function *)cm_cuda_describe,  (function *)cm_cuda_lane_open,
-                                                         (function *)cm_cuda_graph_run, (function *)cm_fastest_take};
+__attribute__((used)) static function *const shared[] = {(function *)cm_fail,
+                                                         (function *)cm_log,
+                                                         (function *)cm_alloc,
+                                                         (function *)cm_memory_check,
+                                                         (function *)cm_tensor_make,
+                                                         (function *)cm_trace_begin,
+                                                         (function *)cm_choices_open,
+                                                         (function *)cm_cuda_open,
+                                                         (function *)cm_cuda_describe,
+                                                         (function *)cm_cuda_lane_open,
+                                                         (function *)cm_cuda_graph_run,
+                                                         (function *)cm_fastest_take,
+                                                         (function *)cm_cuda_rivals_choose};
 
 /* ---- opening ---- */
 

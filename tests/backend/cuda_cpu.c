@@ -24,6 +24,8 @@
 #include "support/lanes.h"
 
 int cuda_cpu_launches;
+int cuda_cpu_winner = CUDA_CPU_LAST;
+cuda_cpu_choice cuda_cpu_chosen;
 cm_ops_limits cuda_cpu_limits = {132, (227 << 10) - CM_BLOCK_KEPT, true}; /* an H100 */
 
 /* ---- kernels ---- */
@@ -330,6 +332,20 @@ const cm_device *cm_ops_device(const cm_stream *stream) { return stream->backend
 cm_ops_limits cm_ops_limits_of(const cm_stream *stream) {
     (void)stream;
     return cuda_cpu_limits;
+}
+
+/* All of them run, as where they are measured. */
+cm_status cm_ops_choose(cm_stream *stream, const char *key, const cm_cuda_rival rival[], int count, int *winner) {
+    (void)stream;
+    ck_assert_int_lt(strlen(key), CM_CHOICE_KEY_BYTES);
+    memcpy(cuda_cpu_chosen.key, key, strlen(key) + 1);
+    for (int i = 0; i < count; i++) {
+        const int before = cuda_cpu_launches;
+        CM_TRY(rival[i].launch(rival[i].context));
+        cuda_cpu_chosen.launches[i] = cuda_cpu_launches - before;
+    }
+    *winner = cuda_cpu_winner == CUDA_CPU_LAST ? count - 1 : cuda_cpu_winner;
+    return CM_OK;
 }
 
 static void check_guard(const lane *l) {

@@ -4,6 +4,7 @@
 #define TESTS_BACKEND_CUDA_CPU_H
 
 #include "backend/cuda/ops.h"
+#include "device/cuda/fastest.h"
 
 extern const cm_backend_class cuda_cpu_class;
 
@@ -13,6 +14,16 @@ void cuda_cpu_close(cm_backend *backend);
 
 /* What its device can do: set by the test before passes are created. */
 extern cm_ops_limits cuda_cpu_limits;
+
+/* Which rival is the fastest of those that an operation has measured; and the last that were: their key, and what each
+ * has launched. */
+enum { CUDA_CPU_LAST = -1 };
+typedef struct cuda_cpu_choice {
+    char key[CM_CHOICE_KEY_BYTES];
+    int launches[CM_FASTEST_ROOM];
+} cuda_cpu_choice;
+extern int cuda_cpu_winner;
+extern cuda_cpu_choice cuda_cpu_chosen;
 
 /* Launches of kernels and products since the start, for tests that count. */
 extern int cuda_cpu_launches;

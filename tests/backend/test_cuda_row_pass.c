@@ -107,22 +107,77 @@ START_TEST(networks_that_are_not_of_rows_or_too_deep_stay_many_launches) {
 }
 END_TEST
 
-START_TEST(a_device_that_cannot_or_should_not_takes_many_launches) {
+START_TEST(a_device_that_cannot_takes_many_launches) {
     const cm_ops_limits able = {132, 227 << 10, true};
-    cm_ops_limits old = able, small = able, slow = able;
+    cm_ops_limits old = able, small = able;
     old.multiplies_16_bits = false;
     small.block_bytes = 8 << 10;
-    slow.multiprocessors = 1;
     open_all(infer_network(INFER_PLAIN));
     ck_assert_int_eq(launches_with(able, CM_BF16, 1), 1);
     ck_assert_int_gt(launches_with(old, CM_BF16, 1), 3);
     ck_assert_int_gt(launches_with(old, CM_F16, 1), 3);
     ck_assert_int_eq(launches_with(old, CM_F32, 1), 1);
     ck_assert_int_gt(launches_with(small, CM_BF16, 1), 3);
-    ck_assert_int_eq(launches_with(slow, CM_F32, 64), 1);
-    ck_assert_int_gt(launches_with(slow, CM_F32, 1024), 3); /* every tile would read all weights, one after the other */
     cuda.is_unfused = true;
     ck_assert_int_gt(launches_with(able, CM_BF16, 1), 3);
+    close_all();
+}
+END_TEST
+
+/* ---- where many launches are faster ---- */
+
+/* The recurrent pass of so many rows, which is created last. */
+static void measure(int rows, cm_dtype type, cuda_cpu_choice *out) {
+    cm_inference_destroy(infer(rows, type));
+    *out = cuda_cpu_chosen;
+}
+
+START_TEST(the_faster_one_is_taken) {
+    open_all(infer_network(INFER_PLAIN));
+    for (int winner = 0; winner < 2; winner++) {
+        cuda_cpu_winner = winner;
+        cm_inference *inference = infer(MOST_ROWS, CM_F32);
+        const int launches = launches_of(cm_inference_recurrent, inference);
+        ck_assert_int_eq(launches, cuda_cpu_chosen.launches[winner]);
+        cm_inference_destroy(inference);
+    }
+    ck_assert_int_eq(cuda_cpu_chosen.launches[1], 1);
+    ck_assert_int_gt(cuda_cpu_chosen.launches[0], 3);
+    cuda_cpu_winner = CUDA_CPU_LAST;
+    close_all();
+}
+END_TEST
+
+/* Of memory that is full of zeros every row would be gathered from the first one and scattered to it. */
+START_TEST(what_is_measured_has_rows_of_its_own) {
+    open_all(infer_network(INFER_PLAIN));
+    cm_inference *inference = infer_bench_make(&bench, false, MOST_ROWS, CM_BF16);
+    const cm_inference_arrays on_device = cm_inference_on_device(inference);
+    for (int i = 0; i < MOST_ROWS; i++) {
+        ck_assert_int_eq(on_device.root_slots[i], i);
+        ck_assert_int_eq(on_device.parent_slots[i], i);
+        ck_assert_int_eq(on_device.child_slots[i], i);
+    }
+    cm_inference_destroy(inference);
+    close_all();
+}
+END_TEST
+
+START_TEST(what_was_measured_is_known_by_rows_steps_and_types) {
+    cuda_cpu_choice a, b;
+    open_all(infer_network(INFER_PLAIN));
+    measure(16, CM_BF16, &a), measure(16, CM_BF16, &b);
+    ck_assert_str_eq(a.key, b.key); /* addresses do not count */
+    measure(17, CM_BF16, &b);
+    ck_assert_str_ne(a.key, b.key);
+    measure(16, CM_F16, &b);
+    ck_assert_str_ne(a.key, b.key);
+    close_all();
+    cm_network_config wider = infer_network(INFER_PLAIN);
+    wider.hidden++;
+    open_all(wider);
+    measure(16, CM_BF16, &b);
+    ck_assert_str_ne(a.key, b.key);
     close_all();
 }
 END_TEST
@@ -340,7 +395,10 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, one_launch_gives_what_ref_does, 0, INFER_NETWORKS * 3);
     tcase_add_test(tests, networks_that_are_not_of_rows_or_too_deep_stay_many_launches);
-    tcase_add_test(tests, a_device_that_cannot_or_should_not_takes_many_launches);
+    tcase_add_test(tests, a_device_that_cannot_takes_many_launches);
+    tcase_add_test(tests, the_faster_one_is_taken);
+    tcase_add_test(tests, what_is_measured_has_rows_of_its_own);
+    tcase_add_test(tests, what_was_measured_is_known_by_rows_steps_and_types);
     tcase_add_test(tests, changed_weights_count);
     tcase_add_test(tests, blocks_that_move_are_followed);
     tcase_add_test(tests, calls_that_are_no_pass_of_rows_any_more_are_an_error);

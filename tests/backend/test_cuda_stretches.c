@@ -156,6 +156,20 @@ START_TEST(rows_of_many_numbers_are_no_stretch) {
 }
 END_TEST
 
+/* Tiles that no multiprocessor is left for come one after the other. */
+START_TEST(many_rows_on_a_small_device_are_no_stretch) {
+    enum { MANY_ROWS = 1024, NUMBERS = 160 };
+    static float many[3][MANY_ROWS * NUMBERS];
+    for (int i = 0; i < 2; i++) {
+        const int dim[2] = {MANY_ROWS, NUMBERS};
+        bend(cm_tensor_make(many[i + 1], CM_F32, 2, dim), cm_tensor_make(many[i], CM_F32, 2, dim));
+    }
+    ck_assert_int_eq(stretches_found(), 1);
+    cuda_cpu_limits.multiprocessors = 1;
+    ck_assert_int_eq(stretches_found(), 0);
+}
+END_TEST
+
 START_TEST(another_number_of_rows_ends_a_stretch) {
     for (int i = 0; i < 2; i++) bend(whole(i + 1), whole(i));
     for (int i = 2; i < 4; i++) bend(part(i + 1, ROWS - 1, 0, WIDTH), part(i, ROWS - 1, 0, WIDTH));
@@ -306,6 +320,7 @@ int main(void) {
     tcase_add_checked_fixture(small, open_calls, close_calls);
     tcase_add_test(small, a_call_alone_is_no_stretch);
     tcase_add_test(small, rows_of_many_numbers_are_no_stretch);
+    tcase_add_test(small, many_rows_on_a_small_device_are_no_stretch);
     tcase_add_test(small, another_number_of_rows_ends_a_stretch);
     tcase_add_test(small, rows_of_another_block_end_a_stretch);
     tcase_add_test(small, calls_with_lanes_come_behind_their_stretch);

@@ -38,6 +38,7 @@ struct CUevent_st {
     struct CUgraph_st *capture; /* of the stream, as it was recorded */
     cm_cu_stream of;
     int pushed; /* on that by then */
+    float milliseconds;
 };
 struct CUctx_st {
     int users;
@@ -328,6 +329,7 @@ static int event_record(cm_cu_event event, cm_cu_stream stream) {
     ENTER_CONTEXT(event_record);
     event->recorded++;
     event->capture = stream->capture, event->of = stream, event->pushed = stream->pushed;
+    event->milliseconds = cm_fake.milliseconds;
     return 0;
 }
 static int event_wait(cm_cu_event event) {
@@ -338,7 +340,7 @@ static int event_wait(cm_cu_event event) {
 static int event_elapsed(float *milliseconds, cm_cu_event start, cm_cu_event end) {
     ENTER_CONTEXT(event_elapsed);
     if (!start->recorded || !end->recorded) return misuse("event_elapsed");
-    *milliseconds = 1.0f;
+    *milliseconds = end->milliseconds - start->milliseconds;
     return 0;
 }
 

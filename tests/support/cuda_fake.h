@@ -11,6 +11,7 @@ typedef struct cm_cuda_fake {
     /* what it shows; set by the test before use */
     int version, devices, major, minor;
     size_t total, context; /* bytes of the device, and what a context takes of them */
+    float milliseconds;    /* its clock, for events; the test's kernels put it on */
     /* faults: from call `fail_at` (0: the next) of the function named `fail` on, `fail_times` calls return fail_result
      */
     const char *fail;

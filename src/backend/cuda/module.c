@@ -34,6 +34,11 @@ cm_ops_limits cm_ops_limits_of(const cm_stream *stream) {
                            device->properties.major >= 8};
 }
 
+cm_status cm_ops_choose(cm_stream *stream, const char *key, const cm_cuda_rival rival[], int count, int *winner) {
+    return cm_cuda_rivals_choose(&cm_cuda_stream_of(stream)->lane, cm_cuda_of(stream)->choices, key, rival, count,
+                                 winner);
+}
+
 /* ---- for cuda.c ---- */
 
 cm_status cm_cuda_ops_open(cm_cuda *cuda) { return cm_weights_open(&cuda->weights); }

@@ -11,6 +11,7 @@
 #define CM_BACKEND_CUDA_OPS_H
 
 #include "backend/backend.h"
+#include "device/cuda/rivals.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,6 +37,9 @@ typedef struct cm_ops_limits {
     bool multiplies_16_bits; /* cm_lanes_product */
 } cm_ops_limits;
 cm_ops_limits cm_ops_limits_of(const cm_stream *stream);
+/* Which of rival[count] is the fastest on this device, launched on the stream (rivals.h); while preparing only. */
+cm_status cm_ops_choose(cm_stream *stream, const char *key, const cm_cuda_rival rival[], int count,
+                        int *winner) CM_MUST_USE;
 
 /* ---- operations; ops.c has them in a table ---------------------------------------------------------------------- */
 
@@ -69,7 +73,8 @@ size_t cm_cuda_lstm_backward_workspace(const cm_call *call);
 /* How many of the first calls of such a pass could be a pass of their own, 0 .. pass->count. */
 int cm_row_pass_reach(const cm_call_list *pass);
 /* The hooks of the class (backend.h: fuse, run_fused, unfuse). create: *out, the caller's, stays NULL where the pass
- * cannot be one launch or that would take longer. run: the pass is what it was, unless its version is another one; then
+ * cannot be one launch or that would take longer (row_choice.h). Nothing that the pass writes may be of use yet: it may
+ * run. run: the pass is what it was, unless its version is another one; then
  * only addresses differ. */
 cm_status cm_row_pass_create(cm_stream *stream, const cm_call_list *pass, void **out) CM_MUST_USE;
 cm_status cm_row_pass_run(cm_stream *stream, const cm_call_list *pass, void *row_pass) CM_MUST_USE;

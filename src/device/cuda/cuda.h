@@ -6,7 +6,7 @@
  *   device.c, lane.c   an opened device and its memory; lanes and marks in their order
  *   graph.c            captured graphs
  *   result.c           results of the driver as lines
- *   choices.h          algorithms that were measured once, on disk; fastest.h measures them
+ *   choices.h          what was measured once, on disk; fastest.h measures algorithms, rivals.h work as graphs
  *   lanes.h            how kernels are written; kernel.cuh runs them on a GPU, launch.h declares their entries
  *
  * An opened device holds the primary context of its GPU, which the CUDA runtime, cuBLASLt and cuDNN share. Its

@@ -1,0 +1,98 @@
+#include "backend/cuda/row_choice.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define XXH_INLINE_ALL /* the module links nothing for it */
+#include <xxhash.h>
+
+#include "backend/cuda/ops.h"
+#include "core/arena.h"
+
+/* ---- measured ---- */
+
+/* Of the kernel (row_pass.h): one that takes other times than before is measured anew under another number. */
+enum { KERNEL = 1 };
+
+typedef struct each_call {
+    cm_stream *stream;
+    const cm_call_list *pass;
+} each_call;
+
+static cm_status launch_each(void *context) {
+    const each_call *e = context;
+    for (int i = 0; i < e->pass->count; i++) CM_TRY(cm_call_run(e->stream, &e->pass->calls[i]));
+    return CM_OK;
+}
+
+/* Row i gets the number i. */
+static cm_status write_numbers(cm_stream *stream, const cm_tensor *to) {
+    const size_t n = cm_tensor_count(to);
+    int32_t *number = NULL;
+    CM_TRY(cm_alloc(&number, n, sizeof *number, "numbers of rows"));
+    for (size_t i = 0; i < n; i++) number[i] = (int32_t)i;
+    cm_status status = cm_stream_write(stream, to->data, number, n * sizeof *number);
+    free(number);
+    return status;
+}
+
+/* Zeros, which memory begins with, would have all rows read and write a single one. */
+static cm_status number_rows(cm_stream *stream, const cm_call_list *pass) {
+    for (int i = 0; i < pass->count; i++) {
+        const cm_call *call = &pass->calls[i];
+        if (call->op == CM_OP_gather_rows) CM_TRY(write_numbers(stream, CM_ARG(call, gather_rows, rows)));
+        if (call->op == CM_OP_scatter_rows) CM_TRY(write_numbers(stream, CM_ARG(call, scatter_rows, rows)));
+    }
+    return CM_OK;
+}
+
+/* All that decides on times, in numbers: no addresses, but where there are any. */
+static uint64_t digest_step(const cm_row_step *s, uint64_t before) {
+    const int32_t shape[] = {s->op,       s->type,           s->activation,    s->encoding,       s->n,
+                             s->k,        s->limit,          s->x.stride,      s->x.data != NULL, s->y.stride,
+                             s->z.stride, s->z.data != NULL, s->index != NULL, s->y.data != NULL};
+    return XXH3_64bits_withSeed(shape, sizeof shape, before);
+}
+
+static void name_pass(const cm_row_pass_args *args, char key[CM_CHOICE_KEY_BYTES]) {
+    uint64_t digest = 0;
+    for (int i = 0; i < args->steps; i++) digest = digest_step(&args->step[i], digest);
+    snprintf(key, CM_CHOICE_KEY_BYTES, "pass of rows %d: %d rows, %d steps %016" PRIx64, (int)KERNEL, (int)args->rows,
+             (int)args->steps, digest);
+}
+
+cm_status cm_row_choice_measure(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args,
+                                const cm_cuda_rival *launch, bool *one) {
+    each_call each = {stream, pass};
+    const cm_cuda_rival rival[] = {{launch_each, &each}, *launch};
+    char key[CM_CHOICE_KEY_BYTES];
+    int winner = 0;
+    name_pass(args, key);
+    CM_TRY(number_rows(stream, pass));
+    CM_TRY(cm_ops_choose(stream, key, rival, 2, &winner));
+    *one = winner == 1;
+    return CM_OK;
+}
+
+/* ---- estimated ---- */
+
+/* Clocks of a step of one tile. A multiprocessor gets some 64 bytes of a weight per clock and multiplies some 16
+ * numbers of one in float32 by the rows of a tile; elsewhere a row has few lanes, each of which waits for its numbers
+ * in turn. */
+static int64_t clocks_of(const cm_row_step *s) {
+    enum { NARROW_PER_CLOCK = 32, WIDE_PER_CLOCK = 5, LANES = CM_BLOCK / CM_ROW_TILE, CLOCKS_OF_NUMBER = 50 };
+    const int64_t numbers = (int64_t)s->n * s->k;
+    if (cm_row_is_layer(s)) return numbers / (s->type == CM_F32 ? WIDE_PER_CLOCK : NARROW_PER_CLOCK);
+    return numbers / LANES * CLOCKS_OF_NUMBER;
+}
+
+/* Every block reads all weights, which a product of all rows reads once or twice, and there may be few of them: is that
+ * less than the launches that are saved? One and what follows it take some 2 us, or 3,000 clocks. */
+bool cm_row_choice_estimate(const cm_row_pass_args *args, int multiprocessors) {
+    enum { CLOCKS_OF_LAUNCH = 3000 };
+    const int64_t tiles = (args->rows + CM_ROW_TILE - 1) / CM_ROW_TILE;
+    const int64_t waves = (tiles + multiprocessors - 1) / multiprocessors;
+    int64_t clocks = 0;
+    for (int i = 0; i < args->steps; i++) clocks += clocks_of(&args->step[i]);
+    return waves * clocks <= (int64_t)args->steps * CLOCKS_OF_LAUNCH;
+}
