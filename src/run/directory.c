@@ -43,13 +43,16 @@ static bool has(const char *path, const char *name) {
 
 /* Whether nothing is in a folder but what a process has left that was killed before its run had begun. */
 static bool is_unused(const char *path) {
-    static const char *const known[] = {".", "..", "lock"}, unfinished[] = "config.json.tmp-";
+    static const char *const known[] = {".", "..", "lock", "latest"};
+    static const char *const unfinished[] = {"config.json.tmp-", "latest.tmp-"};
     DIR *folder = opendir(path);
     if (!folder) return false;
     bool unused = true;
     for (struct dirent *entry; unused && (entry = readdir(folder));) {
-        unused = strncmp(entry->d_name, unfinished, sizeof unfinished - 1) == 0;
+        unused = false;
         for (size_t i = 0; i < sizeof known / sizeof *known; i++) unused |= strcmp(entry->d_name, known[i]) == 0;
+        for (size_t i = 0; i < sizeof unfinished / sizeof *unfinished; i++)
+            unused |= strncmp(entry->d_name, unfinished[i], strlen(unfinished[i])) == 0;
     }
     closedir(folder);
     return unused;
@@ -85,17 +88,6 @@ static cm_status write_file(const cm_run_directory *run, const char *name, const
     return cm_file_write(path, text, strlen(text));
 }
 
-/* Removes what a run that could not begin has written, so that the same command can be given again. */
-static void discard(cm_run_directory *run) {
-    static const char *const files[] = {"config.json", "README.md", "lock"};
-    char path[PATH_MAX];
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        if (cm_run_directory_file(run, files[i], path, sizeof path) == CM_OK) unlink(path);
-    }
-    rmdir(run->path);
-    cm_run_directory_close(run);
-}
-
 /* Removes NAME.tmp-PID files of writers that were killed; the lock is held, so no writer is alive. */
 static cm_status remove_leftovers(const cm_run_directory *run) {
     DIR *folder = opendir(run->path);
@@ -115,7 +107,17 @@ static cm_status refuse_run(const cm_run_directory *run) {
                    run->path);
 }
 
-cm_status cm_run_directory_create(cm_run_directory *run, const char *path, const char *config) {
+/* Removes what a run that was killed before it had begun has left; the lock is held. */
+static cm_status clear(const cm_run_directory *run) {
+    char latest[PATH_MAX];
+    CM_TRY(refuse_run(run)); /* one may have begun, and ended, before the lock was free */
+    CM_TRY(remove_leftovers(run));
+    CM_TRY(cm_run_directory_file(run, "latest", latest, sizeof latest));
+    if (unlink(latest) == 0 || errno == ENOENT) return CM_OK;
+    return cm_fail(CM_ERR_IO, "%s: cannot remove: %s", latest, strerror(errno));
+}
+
+cm_status cm_run_directory_create(cm_run_directory *run, const char *path) {
     CM_TRY(set_path(run, path));
     CM_TRY(refuse_run(run));
     if (cm_file_exists(run->path) && !is_unused(run->path)) {
@@ -123,16 +125,14 @@ cm_status cm_run_directory_create(cm_run_directory *run, const char *path, const
     }
     CM_TRY(cm_directory_make(run->path));
     CM_TRY(take_lock(run));
-    cm_status status = refuse_run(run); /* it may have begun, and ended, before the lock was free */
-    if (status != CM_OK) {
-        cm_run_directory_close(run);
-        return status;
-    }
-    status = remove_leftovers(run);
-    if (status == CM_OK) status = write_file(run, "config.json", config);
-    if (status == CM_OK) status = write_file(run, "README.md", readme);
-    if (status != CM_OK) discard(run);
+    cm_status status = clear(run);
+    if (status != CM_OK) cm_run_directory_close(run);
     return status;
+}
+
+cm_status cm_run_directory_begin(const cm_run_directory *run, const char *config) {
+    CM_TRY(write_file(run, "config.json", config));
+    return write_file(run, "README.md", readme);
 }
 
 cm_status cm_run_directory_open(cm_run_directory *run, const char *path) {

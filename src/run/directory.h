@@ -24,10 +24,13 @@ typedef struct cm_run_directory {
     int lock; /* descriptor, -1 if not held */
 } cm_run_directory;
 
-/* Makes a new run in `path` (with parents) and takes its lock; a folder in which a run was killed before it had begun
- * is taken over. Errors: CM_ERR_INPUT if the folder holds a run already (names --resume) or something that is not a
- * run. */
-cm_status cm_run_directory_create(cm_run_directory *run, const char *path, const char *config) CM_MUST_USE;
+/* Makes the folder of a new run in `path` (with parents) and takes its lock; one in which a run was killed before it
+ * had begun is taken over. Errors: CM_ERR_INPUT if the folder holds a run already (names --resume) or something that is
+ * not a run. */
+cm_status cm_run_directory_create(cm_run_directory *run, const char *path) CM_MUST_USE;
+
+/* Writes config.json, which makes a run of that folder: what it must not be gone on with without is there before. */
+cm_status cm_run_directory_begin(const cm_run_directory *run, const char *config) CM_MUST_USE;
 
 /* Opens a run to go on writing to it: takes the lock and removes what a dead writer left. Errors: CM_ERR_INPUT if it is
  * no run, CM_ERR_STATE if another process holds the lock. */

@@ -110,12 +110,14 @@ static cm_status make_directory(cm_run *run, const cm_run_request *request) {
     if (!request->directory) {
         CM_TRY(cm_run_directory_name(o->checkpoint_root_dir, run->session->env.spec.name, name, sizeof name));
     }
+    return cm_run_directory_create(&run->directory, request->directory ? request->directory : name);
+}
+
+static cm_status begin_directory(cm_run *run, const cm_run_request *request) {
     cm_json_writer *json = NULL;
     const char *text = NULL;
     cm_status status = config_text(request->config, &json, &text);
-    if (status == CM_OK) {
-        status = cm_run_directory_create(&run->directory, request->directory ? request->directory : name, text);
-    }
+    if (status == CM_OK) status = cm_run_directory_begin(&run->directory, text);
     cm_json_writer_destroy(json);
     return status;
 }
@@ -163,8 +165,8 @@ static cm_status open_session(cm_run *run, const cm_run_request *request) {
     return cm_session_open(&configuration, comm, &run->session);
 }
 
-/* The folder, made or opened by rank 0 and known to all. What a run begins with of old ones is in its first checkpoint:
- * if it is killed before that, there is nothing to go on from. */
+/* The folder, made or opened by rank 0 and known to all. What a run begins with of old ones is in its first checkpoint,
+ * which is pointed at from the beginning: if it is killed before that is there, there is nothing to go on from. */
 static cm_status open_directory(cm_run *run, const cm_run_request *request) {
     if (cm_run_leads(run) && !request->resume) {
         CM_TRY(make_directory(run, request));
@@ -173,7 +175,9 @@ static cm_status open_directory(cm_run *run, const cm_run_request *request) {
     CM_TRY(cm_run_share_directory(run));
     CM_TRY(cm_checkpoint_store_create(run->directory.path, cm_run_options_of(run)->run.keep_checkpoints,
                                       run->session->comm, &run->store));
-    return run->is_new && cm_run_has_start(request) ? cm_checkpoint_point_latest(run->store, 0) : CM_OK;
+    if (!run->is_new) return CM_OK;
+    if (cm_run_has_start(request)) CM_TRY(cm_checkpoint_point_latest(run->store, 0));
+    return begin_directory(run, request);
 }
 
 static cm_status open_metrics(cm_run *run) {

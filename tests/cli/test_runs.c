@@ -604,6 +604,26 @@ START_TEST(beginning_is_kept_for_a_run_that_is_killed) {
 }
 END_TEST
 
+/* It points at its first checkpoint before it is a run: wherever it is killed, it does not begin anew without it. */
+START_TEST(run_killed_while_it_begins_with_old_games_does_not_begin_without_them) {
+    char path[160], whole[64], own[64];
+    snprintf(path, sizeof path, "%s/begins/config.json", cm_test_folder);
+    pid_t child = cm_program_start(cm_test_folder, "train --quiet --run begins --replay-from ref" SMALL);
+    for (int i = 0; i < 2000000 && !cm_file_exists(path); i++) usleep(10);
+    kill(child, SIGKILL);
+    cm_program_wait(child);
+    run("train --quiet --resume begins");
+    if (result.status != 0) {
+        cm_program_expect_error(&result, 1, "begins: its checkpoints are gone, or it was killed while it began");
+        return;
+    }
+    expect_ok("train --quiet --run begun" SMALL " --replay-from ref");
+    hash_of("begun", whole);
+    hash_of("begins", own);
+    ck_assert_str_eq(own, whole);
+}
+END_TEST
+
 /* What the first update waits for is there from the beginning. */
 START_TEST(old_games_are_learnt_from_at_once) {
     static const char *const from[] = {"", " --replay-from ref"};
@@ -948,6 +968,7 @@ int main(void) {
     tcase_add_test(tests, new_run_starts_from_old_weights);
     tcase_add_test(tests, new_run_starts_with_old_games);
     tcase_add_test(tests, beginning_is_kept_for_a_run_that_is_killed);
+    tcase_add_test(tests, run_killed_while_it_begins_with_old_games_does_not_begin_without_them);
     tcase_add_test(tests, old_games_are_learnt_from_at_once);
     tcase_add_test(tests, games_that_cannot_be_taken_are_refused_in_one_line);
     tcase_add_test(tests, damaged_checkpoint_is_named_with_the_newest_intact_one);

@@ -253,12 +253,17 @@ END_TEST
 
 /* ---- the folder of a run ---- */
 
+static cm_status create(cm_run_directory *run, const char *path) {
+    CM_TRY(cm_run_directory_create(run, path));
+    return cm_run_directory_begin(run, "{}");
+}
+
 START_TEST(folder_that_holds_a_run_is_refused_naming_resume) {
     char path[128];
     cm_run_directory run, other;
     snprintf(path, sizeof path, "%s/a/b", cm_test_folder);
-    ck_assert_int_eq(cm_run_directory_create(&run, path, "{}"), CM_OK);
-    ck_assert_int_eq(cm_run_directory_create(&other, path, "{}"), CM_ERR_INPUT);
+    ck_assert_int_eq(create(&run, path), CM_OK);
+    ck_assert_int_eq(create(&other, path), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "--resume"));
     cm_run_directory_close(&run);
 }
@@ -278,10 +283,14 @@ START_TEST(folder_of_a_run_that_was_killed_before_it_began_is_taken_over) {
     ck_assert_int_eq(cm_directory_make(path), CM_OK);
     put(path, "lock", "");
     put(path, "config.json.tmp-1", "{");
+    put(path, "latest.tmp-1", "");
+    put(path, "latest", ""); /* as that of one that was to begin with old games */
     ck_assert_int_eq(cm_run_directory_open(&other, path), CM_ERR_INPUT);
-    ck_assert_int_eq(cm_run_directory_create(&run, path, "{}"), CM_OK);
+    ck_assert_int_eq(create(&run, path), CM_OK);
     ck_assert(!cm_file_exists(left));
-    ck_assert_int_eq(cm_run_directory_create(&other, path, "{}"), CM_ERR_INPUT);
+    snprintf(left, sizeof left, "%s/latest", path);
+    ck_assert(!cm_file_exists(left));
+    ck_assert_int_eq(create(&other, path), CM_ERR_INPUT);
     cm_run_directory_close(&run);
     ck_assert_int_eq(cm_run_directory_open(&other, path), CM_OK);
     cm_run_directory_close(&other);
@@ -289,26 +298,27 @@ START_TEST(folder_of_a_run_that_was_killed_before_it_began_is_taken_over) {
     ck_assert_int_eq(cm_directory_make(path), CM_OK);
     put(path, "lock", "");
     put(path, "notes.txt", "mine");
-    ck_assert_int_eq(cm_run_directory_create(&run, path, "{}"), CM_ERR_INPUT);
+    ck_assert_int_eq(create(&run, path), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "is not empty"));
 }
 END_TEST
 
 /* Files of no bytes are all that the limit leaves. */
-START_TEST(run_that_cannot_begin_leaves_no_folder) {
+START_TEST(run_that_cannot_begin_leaves_a_folder_that_is_taken_over) {
     char path[128];
-    cm_run_directory run;
+    cm_run_directory run, other;
     struct rlimit before, none;
     snprintf(path, sizeof path, "%s/full", cm_test_folder);
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
     none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
     setrlimit(RLIMIT_FSIZE, &none);
-    cm_status status = cm_run_directory_create(&run, path, "{}");
+    cm_status status = create(&run, path);
     setrlimit(RLIMIT_FSIZE, &before);
     ck_assert_int_eq(status, CM_ERR_IO);
-    ck_assert(!cm_file_exists(path));
-    ck_assert_int_eq(cm_run_directory_create(&run, path, "{}"), CM_OK);
+    cm_run_directory_close(&run);
+    ck_assert_int_eq(cm_run_directory_open(&other, path), CM_ERR_INPUT);
+    ck_assert_int_eq(create(&run, path), CM_OK);
     cm_run_directory_close(&run);
 }
 END_TEST
@@ -317,7 +327,7 @@ START_TEST(one_process_at_a_time_writes_to_a_run) {
     char path[128];
     cm_run_directory run;
     snprintf(path, sizeof path, "%s/a", cm_test_folder);
-    ck_assert_int_eq(cm_run_directory_create(&run, path, "{}"), CM_OK);
+    ck_assert_int_eq(create(&run, path), CM_OK);
     pid_t child = fork();
     if (child == 0) {
         cm_run_directory other;
@@ -341,7 +351,7 @@ START_TEST(what_is_no_run_is_said) {
     ck_assert_int_eq(cm_run_directory_open(&run, path), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "no such run"));
     ck_assert_int_eq(cm_file_write(path, "x", 1), CM_OK);
-    ck_assert_int_eq(cm_run_directory_create(&run, cm_test_folder, "{}"), CM_ERR_INPUT);
+    ck_assert_int_eq(create(&run, cm_test_folder), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "is not empty"));
 }
 END_TEST
@@ -358,7 +368,7 @@ START_TEST(names_are_free_and_found_again) {
     int found = 0;
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(cm_run_directory_name(cm_test_folder, "ALE/Pong-v5", name, sizeof name), CM_OK);
-        ck_assert_int_eq(cm_run_directory_create(&run, name, "{}"), CM_OK);
+        ck_assert_int_eq(create(&run, name), CM_OK);
         cm_run_directory_close(&run);
     }
     ck_assert_ptr_nonnull(strstr(name, "/ALE_Pong-v5/"));
@@ -391,7 +401,7 @@ int main(void) {
     tcase_add_checked_fixture(folder, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(folder, folder_that_holds_a_run_is_refused_naming_resume);
     tcase_add_test(folder, folder_of_a_run_that_was_killed_before_it_began_is_taken_over);
-    tcase_add_test(folder, run_that_cannot_begin_leaves_no_folder);
+    tcase_add_test(folder, run_that_cannot_begin_leaves_a_folder_that_is_taken_over);
     tcase_add_test(folder, one_process_at_a_time_writes_to_a_run);
     tcase_add_test(folder, what_is_no_run_is_said);
     tcase_add_test(folder, names_are_free_and_found_again);
