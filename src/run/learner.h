@@ -72,6 +72,8 @@ double cm_run_learner_rate(const cm_configuration *configuration);
 /* Updates that the whole run will make at most, 1 at least; what schedules end with. */
 int64_t cm_run_learner_plan(const cm_configuration *configuration);
 
+/* Rows of the plan of memory, *count of them; returns the sum of their bytes. */
+#define CM_ROW_SEARCHES_ANEW "searches anew"
 size_t cm_run_learner_memory(const cm_run_learner *learner, cm_memory_row *rows, int capacity, int *count);
 
 #ifdef __cplusplus

@@ -120,21 +120,25 @@ static const struct {
             {"num_unroll_steps", unroll_steps, false}, {"num_envs", environments, false},
             {"num_simulations", simulations, false},   {"final_evaluation_episodes", episodes, false}};
 
-static bool fits(const cm_run *run, size_t key, int value, size_t budget) {
-    cm_configuration c = run->session->configuration;
+static bool fits(const cm_run *run, const cm_configuration *c, size_t budget) {
     plan p;
+    return measure(run, c, &p) == CM_OK && p.total <= budget;
+}
+
+static bool fits_with(const cm_run *run, size_t key, int value, size_t budget) {
+    cm_configuration c = run->session->configuration;
     *keys[key].value(&c) = value;
-    return measure(run, &c, &p) == CM_OK && p.total <= budget;
+    return fits(run, &c, budget);
 }
 
 /* The largest value of a key, from 1 on, with which the plan fits; 0: none. */
 static int largest(const cm_run *run, size_t key, size_t budget) {
     cm_configuration c = run->session->configuration;
     int low = 1, high = *keys[key].value(&c);
-    if (high <= 1 || !fits(run, key, 1, budget)) return 0;
+    if (high <= 1 || !fits_with(run, key, 1, budget)) return 0;
     while (high - low > 1) {
         int middle = low + (high - low) / 2;
-        if (fits(run, key, middle, budget)) {
+        if (fits_with(run, key, middle, budget)) {
             low = middle;
         } else {
             high = middle;
@@ -157,6 +161,14 @@ static bool propose(const cm_run *run, size_t budget, char *out, size_t size) {
     return best > 0.0;
 }
 
+/* Searching anew, which has its memory whatever the ratio, may be left out. */
+static bool fits_without_reanalysis(const cm_run *run, size_t budget) {
+    cm_configuration c = run->session->configuration;
+    const bool is_used = c.agent.reanalyse_ratio > 0.0;
+    c.agent.reanalyse_ratio = 0.0;
+    return is_used && fits(run, &c, budget);
+}
+
 static cm_status refuse(const cm_run *run, const plan *p, size_t budget, bool limited) {
     char needed[16], allowed[16], advice[96];
     const cm_memory_row *most = &p->row[0];
@@ -166,8 +178,9 @@ static cm_status refuse(const cm_run *run, const plan *p, size_t budget, bool li
     cm_format_bytes((double)budget, allowed);
     if (!propose(run, budget, advice, sizeof advice))
         snprintf(advice, sizeof advice, "no key alone is enough: lower batch_size, num_envs and the network's sizes");
-    return cm_fail(CM_ERR_MEMORY, "memory of the GPU: this run plans for %s, most of it %s, and %s %s: %s", needed,
-                   most->name, allowed, limited ? "are allowed (Device.memory_limit)" : "are free", advice);
+    return cm_fail(CM_ERR_MEMORY, "memory of the GPU: this run plans for %s, most of it %s, and %s %s: %s%s", needed,
+                   most->name, allowed, limited ? "are allowed (Device.memory_limit)" : "are free", advice,
+                   fits_without_reanalysis(run, budget) ? "; or set reanalyse_ratio to 0" : "");
 }
 
 /* ---- the plan of a run ---- */

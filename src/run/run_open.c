@@ -77,10 +77,12 @@ static cm_status check_limit(const cm_run *run) {
     for (int i = 1; i < count; i++) most = rows[i].bytes > rows[most].bytes ? i : most;
     cm_format_bytes((double)bytes, needed);
     cm_format_bytes((double)limit, allowed);
-    return cm_fail(CM_ERR_MEMORY,
-                   "Device.memory_limit: the run needs %s, %s are allowed; most of it is %s: lower memory_steps, "
-                   "batch_size, num_unroll_steps, num_envs, threads or the sizes of the network",
-                   needed, allowed, rows[most].name);
+    const bool is_anew = strcmp(rows[most].name, CM_ROW_SEARCHES_ANEW) == 0;
+    return cm_fail(CM_ERR_MEMORY, "Device.memory_limit: the run needs %s, %s are allowed; most of it is %s: %s", needed,
+                   allowed, rows[most].name,
+                   is_anew ? "set reanalyse_ratio to 0, or lower num_simulations, threads or the sizes of the network"
+                           : "lower memory_steps, batch_size, num_unroll_steps, num_envs, threads or the sizes of the "
+                             "network");
 }
 
 static cm_status open_engine(cm_run *run, const cm_run_request *request) {

@@ -381,6 +381,28 @@ START_TEST(a_plan_that_does_not_fit_names_a_key_and_the_largest_value_that_does)
 }
 END_TEST
 
+START_TEST(searches_anew_that_do_not_fit_are_named) {
+    static const char kind[] = "env_name=catch num_envs=64 num_simulations=64 memory_bytes=1000000";
+    const long step = 100000;
+    char text[256];
+    long least = step; /* that a run without them needs, within a step */
+    job j;
+    for (bool fits = false; !fits; close_job(&j)) {
+        least += step;
+        snprintf(text, sizeof text, "%s memory_limit=%ld", kind, least);
+        fits = open_job(&j, "cuda", text, false, 8) == CM_OK;
+    }
+    ck_assert_int_eq(cm_directory_remove(run_folder("cuda")), CM_OK);
+    for (int less = 0; less < 2; less++) {
+        snprintf(text, sizeof text, "%s reanalyse_ratio=0.5 memory_limit=%ld", kind, least - less * step);
+        ck_assert_int_ne(open_job(&j, "cuda", text, false, 8), CM_OK);
+        const bool is_named = strstr(cm_error_message(), "; or set reanalyse_ratio to 0") != NULL;
+        ck_assert_msg(is_named == (less == 0), "%s", cm_error_message());
+        close_job(&j);
+    }
+}
+END_TEST
+
 START_TEST(the_limit_that_the_user_sets_counts_for_the_device_too) {
     job j;
     ck_assert_int_ne(open_job(&j, "cuda", "memory_bytes=10000 memory_limit=60000", false, 8), CM_OK);
@@ -409,6 +431,7 @@ int main(void) {
     tcase_add_test(tc, a_plan_is_printed_before_it_is_taken);
     tcase_add_test(tc, a_plan_of_ranks_that_are_joined_has_a_row_for_that);
     tcase_add_loop_test(tc, a_plan_that_does_not_fit_names_a_key_and_the_largest_value_that_does, 0, 2);
+    tcase_add_test(tc, searches_anew_that_do_not_fit_are_named);
     tcase_add_test(tc, the_limit_that_the_user_sets_counts_for_the_device_too);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
