@@ -63,6 +63,8 @@ void cm_value_usual_text(const cm_option *row, char *out, size_t size) {
     if (row->usual[1] > row->usual[0]) snprintf(out, size, "%s..%s", low, high);
 }
 
+bool cm_value_is_word(const char *words, const char *word) { return choice_index(words, word) >= 0; }
+
 static void choices_text(const cm_option *row, char *out, size_t size) {
     char word[CM_OPTION_WORD];
     size_t used = (size_t)snprintf(out, size, "one of");

@@ -11,9 +11,10 @@ static const char *unless_prioritized(const void *options) {
 const cm_option cm_replay_option_rows[] = {
     CM_OPTION(INT, num_unroll_steps, "Self-Play", "3", 0, 64, "Steps that the model is unrolled in training (K)."),
     CM_OPTION(INT, td_steps, "Self-Play", "30", 1, 1048576,
-              "Rewards in a value target before it bootstraps (n); more than an episode has: the final result."),
+              "Rewards in a value target before it bootstraps (n); more than an episode has: the final result.",
+              .alias = "n_step|n_steps"),
     CM_OPTION(DOUBLE, discount, "Self-Play", "0.997", 0, 1, "Weight of a reward one step later (gamma).",
-              .usual = {0.8, 1}),
+              .usual = {0.8, 1}, .alias = "gamma"),
 
     CM_OPTION(INT, memory_capacity, "Memory", "0", 0, 2147483647,
               "Episodes that are kept, the oldest go first; 0: no limit of this kind.", .group = "memory"),

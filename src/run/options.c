@@ -34,7 +34,7 @@ const cm_option cm_run_option_rows[] = {
               .flags = CM_OPTION_RESUME, .group = "limit"),
     CM_OPTION(INT64, env_steps, "Training", "15872", 0, MAX_INT,
               "The run ends after so many steps of all environments together; 0: no such limit.",
-              .flags = CM_OPTION_RESUME, .group = "limit"),
+              .flags = CM_OPTION_RESUME, .group = "limit", .alias = "steps|total_steps"),
     CM_OPTION(DOUBLE, time_limit, "Training", "0", 0, 1e9,
               "Acting and learning end after so many seconds of a process, and the evaluations that end a run follow; "
               "0: no such limit. One in a file gives way to a length on the command line.",

@@ -53,7 +53,7 @@ static const cm_option world_rows[] = {
     CM_OPTION(INT64, steps, "Shared", "500", 0, 9007199254740992.0, "A limit.", .flags = CM_OPTION_RESUME,
               .group = "limit"),
     CM_OPTION(INT64, episodes, "Shared", "0", 0, 9007199254740992.0, "A limit.", .group = "limit"),
-    CM_OPTION(INT, worlds, "The world", "3", 1, 9, "How many."),
+    CM_OPTION(INT, worlds, "The world", "3", 1, 9, "How many.", .alias = "planets|n_simulations"),
 };
 #undef OPTIONS
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))
@@ -272,6 +272,10 @@ START_TEST(set_takes_bare_words_and_lists_and_names_what_it_refuses) {
         "--set Shared.simulations=3: section \"Shared\" has no key \"simulations\"; did you mean Search.simulations?");
     assert_refused(cm_config_set(config, "polcy=puct"),
                    "--set polcy=puct: unknown key \"polcy\"; did you mean Search.policy?");
+    assert_refused(cm_config_set(config, "planets=3"),
+                   "--set planets=3: unknown key \"planets\"; did you mean The world.worlds?");
+    assert_refused(cm_config_set(config, "n_simulations=3"), /* though another key is nearer */
+                   "--set n_simulations=3: unknown key \"n_simulations\"; did you mean The world.worlds?");
     assert_refused(
         cm_config_set(config, "name=\xff"),
         "--set name=\xff: must be a text of at most 255 bytes, got bytes that are no UTF-8, or control characters");
