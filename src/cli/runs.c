@@ -1,10 +1,12 @@
 /* A table of the runs below folders. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/output.h"
+#include "cli/text.h"
 #include "cli/view.h"
 #include "core/file.h"
 #include "env/env.h"
@@ -15,10 +17,18 @@
 typedef struct listing {
     cm_json_writer *json; /* NULL: a table */
     int count, longest;   /* runs, and the bytes of the longest path */
+    int columns;          /* that a line may have */
     bool is_narrow;       /* a path is on a line below its run's numbers */
 } listing;
 
-enum { TABLE = 76 }; /* columns in front of a path */
+/* Columns in front of a path; of the numbers with the seed, and with the updates too. */
+enum { TABLE = 76, WITH_SEED = 66, WITH_UPDATES = 75 };
+
+/* The texts of a line. */
+typedef struct cells {
+    char environment[64], seed[24], steps[16], updates[16], last[16], final[16];
+    const char *state;
+} cells;
 
 /* What one line tells. */
 typedef struct line {
@@ -107,22 +117,43 @@ static void put_json(cm_json_writer *json, const char *run, const line *l) {
     cm_json_end_object(json);
 }
 
+/* Too narrow a terminal has no updates, and then no seeds either; an environment's name is cut. */
+static void print_cells(const listing *list, const cells *c) {
+    printf("%-20.*s", list->is_narrow ? 20 : (int)sizeof c->environment, c->environment);
+    if (list->columns >= WITH_SEED) printf(" %6s", c->seed);
+    printf(" %8s", c->steps);
+    if (list->columns >= WITH_UPDATES) printf(" %8s", c->updates);
+    printf(" %8s %8s  %-*s", c->last, c->final, list->is_narrow ? 0 : 10, c->state);
+}
+
+static void print_head(const listing *list) {
+    const cells head = {"environment", "seed", "steps", "updates", "return", "final", "state"};
+    print_cells(list, &head);
+    printf("%s\n", list->is_narrow ? "" : " run");
+}
+
+static void print_run(const listing *list, const line *l, const char *run) {
+    cells c = {.state = l->state};
+    snprintf(c.environment, sizeof c.environment, "%s", l->environment);
+    snprintf(c.seed, sizeof c.seed, "%.0f", l->seed);
+    cm_format_count((double)l->env_steps, c.steps);
+    cm_format_count((double)l->updates, c.updates);
+    cm_format_count(l->last_return, c.last);
+    cm_format_count(l->final, c.final);
+    print_cells(list, &c);
+    printf("%s%s\n", list->is_narrow ? "\n    " : " ", run);
+}
+
 static cm_status show_run(void *context, const char *run) {
     listing *list = context;
     line l;
-    char steps[16], updates[16], last[16], final[16];
     read_line(run, &l);
     list->count++;
     if (list->json) {
         put_json(list->json, run, &l);
-        return CM_OK;
+    } else {
+        print_run(list, &l, run);
     }
-    cm_format_count((double)l.env_steps, steps);
-    cm_format_count((double)l.updates, updates);
-    cm_format_count(l.last_return, last);
-    cm_format_count(l.final, final);
-    printf("%-20s %6.0f %8s %8s %8s %8s  %-*s%s%s\n", l.environment, l.seed, steps, updates, last, final,
-           list->is_narrow ? 0 : 10, l.state, list->is_narrow ? "\n    " : " ", run);
     return CM_OK;
 }
 
@@ -156,14 +187,16 @@ static cm_status list_json(const cm_arguments *arguments, const char *root) {
 
 static cm_status list_table(const cm_arguments *arguments, const char *root) {
     const cm_view view = cm_view_of_stdout(arguments);
-    listing list = {.json = NULL};
+    char note[PATH_MAX + 64];
+    listing list = {.columns = view.tty ? view.columns : INT_MAX};
     CM_TRY(visit_folders(arguments, root, measure_run, &list));
-    list.is_narrow = view.tty && view.columns < TABLE + list.longest;
-    printf("%-20s %6s %8s %8s %8s %8s  %-*s%s\n", "environment", "seed", "steps", "updates", "return", "final",
-           list.is_narrow ? 0 : 10, "state", list.is_narrow ? "" : " run");
+    list.is_narrow = list.columns < TABLE + list.longest;
+    print_head(&list);
     CM_TRY(visit_folders(arguments, root, show_run, &list));
     if (root) {
-        printf("(%s below %s; cumind runs DIR... looks elsewhere)\n", list.count > 0 ? "all that are" : "none", root);
+        snprintf(note, sizeof note, "(%s below %s; cumind runs DIR... looks elsewhere)",
+                 list.count > 0 ? "all that are" : "none", root);
+        cm_text_print(stdout, list.columns, note, 0, 1);
     } else if (list.count == 0) {
         printf("(none there)\n");
     }

@@ -913,6 +913,19 @@ START_TEST(runs_of_several_folders_are_listed_and_where_it_looked_is_said) {
     cm_program_run_terminal(cm_test_folder, "runs mine ref", 80, "", &result);
     ck_assert_ptr_nonnull(strstr(result.out, "  mine/cased\r\n")); /* 76 + 10 columns */
     for (char *row = strtok(result.out, "\r\n"); row; row = strtok(NULL, "\r\n")) ck_assert_int_lt(strlen(row), 80);
+    static const char *const heads[] = {"environment            seed    steps  updates   return    final  state\r\n",
+                                        "environment            seed    steps   return    final  state\r\n",
+                                        "environment             steps   return    final  state\r\n"};
+    static const int widths[][2] = {{80, 0}, {76, 0}, {75, 1}, {67, 1}, {66, 2}, {60, 2}};
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        cm_program_run_terminal(cm_test_folder, "runs mine ref", widths[i][0], "", &result);
+        ck_assert_msg(strstr(result.out, heads[widths[i][1]]) != NULL, "%d: %s", widths[i][0], result.out);
+        for (char *row = strtok(result.out, "\r\n"); row; row = strtok(NULL, "\r\n"))
+            ck_assert_int_lt(strlen(row), widths[i][0]);
+    }
+    cm_program_run_terminal(cm_test_folder, "runs", 60, "", &result);
+    ck_assert_ptr_nonnull(strstr(result.out, "(none below checkpoints; cumind runs DIR... looks"));
+    for (char *row = strtok(result.out, "\r\n"); row; row = strtok(NULL, "\r\n")) ck_assert_int_lt(strlen(row), 60);
     cm_program_run_terminal(cm_test_folder, "runs mine ref", 87, "", &result);
     ck_assert_ptr_null(strstr(result.out, "\n    "));
     expect_exit("runs ref nowhere", 2, "nowhere: there is no such folder");
