@@ -101,3 +101,8 @@ cm_status cm_exact_solve(cm_exact *x, int lane, const void *state, const cm_stop
     }
     return CM_OK;
 }
+
+cm_status cm_exact_plies(cm_exact *x, int lane, const void *state, uint8_t *plies) {
+    CM_TRY(open_solver(x, lane));
+    return cm_solver_plies(x->solvers[lane], state, plies);
+}

@@ -31,6 +31,9 @@ typedef struct cm_worth {
  * (NULL: nobody asks). */
 cm_status cm_exact_solve(cm_exact *exact, int lane, const void *state, const cm_stop *stop, cm_worth *out) CM_MUST_USE;
 
+/* plies[A] until the end of the game, as cm_solver_plies says. */
+cm_status cm_exact_plies(cm_exact *exact, int lane, const void *state, uint8_t *plies) CM_MUST_USE;
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,6 +10,17 @@ typedef struct perfect_player {
     cm_exact *exact; /* owned */
 } perfect_player;
 
+/* Of the actions in best[A] those after which the game lasts longest stay. */
+static cm_status resist(perfect_player *p, int lane, const void *state, uint8_t *best) {
+    const int actions = p->env->spec.actions;
+    uint8_t plies[CM_ENV_MAX_ACTIONS];
+    int longest = 0;
+    CM_TRY(cm_exact_plies(p->exact, lane, state, plies));
+    for (int a = 0; a < actions; a++) longest = best[a] && plies[a] > longest ? plies[a] : longest;
+    for (int a = 0; a < actions; a++) best[a] = best[a] && plies[a] == longest;
+    return CM_OK;
+}
+
 static cm_status perfect_choose(cm_player *player, const cm_turn *turn) {
     perfect_player *p = (perfect_player *)player;
     const int actions = p->env->spec.actions;
@@ -18,6 +29,7 @@ static cm_status perfect_choose(cm_player *player, const cm_turn *turn) {
     for (int k = 0; k < turn->count; k++) {
         CM_TRY(cm_exact_solve(p->exact, turn->lane, turn->states[k], turn->stop, &worth));
         for (int a = 0; a < actions; a++) best[a] = worth.value[a] == worth.best;
+        if (worth.best < 0 && p->env->def->solver->plies) CM_TRY(resist(p, turn->lane, turn->states[k], best));
         cm_rng rng = cm_rng_init(turn->keys[k], turn->steps[k]);
         turn->actions[k] = cm_rng_pick(&rng, best, actions);
     }

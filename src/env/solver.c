@@ -53,12 +53,25 @@ void cm_solver_destroy(cm_solver *solver) {
     free(solver);
 }
 
+static cm_status check_open(const cm_env *env, const void *state) {
+    if (!cm_env_ended(state)) return CM_OK;
+    return cm_fail(CM_ERR_STATE, "%s: the game is over, there is nothing to solve", env->spec.name);
+}
+
 cm_status cm_solver_solve(cm_solver *solver, const void *state, const cm_stop *stop, int8_t *value) {
     const cm_env *env = &solver->env;
-    if (cm_env_ended(state))
-        return cm_fail(CM_ERR_STATE, "%s: the game is over, there is nothing to solve", env->spec.name);
+    CM_TRY(check_open(env, state));
     env->def->solver->solve(&env->params, &solver->memory, cm_env_rules_of(state), stop, value);
     if (cm_stop_asked(stop)) return cm_fail(CM_ERR_INTERRUPTED, "%s: solving was interrupted", env->spec.name);
+    return CM_OK;
+}
+
+cm_status cm_solver_plies(cm_solver *solver, const void *state, uint8_t *plies) {
+    const cm_env *env = &solver->env;
+    CM_TRY(check_open(env, state));
+    if (!env->def->solver->plies)
+        return cm_fail(CM_ERR_ABSENT, "%s: its exact solver counts no moves until the end", env->spec.name);
+    env->def->solver->plies(&env->params, &solver->memory, cm_env_rules_of(state), plies);
     return CM_OK;
 }
 

@@ -29,6 +29,8 @@ typedef struct cm_solver_def {
      * are worth nothing and all that it remembers still true. */
     void (*solve)(const cm_env_params *params, const cm_arena *memory, const void *rules, const cm_stop *stop,
                   int8_t *value);
+    /* plies[A] as cm_solver_plies; NULL: only values are known */
+    void (*plies)(const cm_env_params *params, const cm_arena *memory, const void *rules, uint8_t *plies);
 } cm_solver_def;
 
 extern const cm_solver_def cm_solver_tictactoe, cm_solver_connect4, cm_solver_hex;
@@ -45,6 +47,11 @@ void cm_solver_destroy(cm_solver *solver); /* NULL is allowed */
  * draw, -1 loss, CM_SOLVER_ILLEGAL. The largest is the value of the position. Errors: CM_ERR_STATE after the end;
  * CM_ERR_INTERRUPTED within a second after `stop` was asked (NULL: nobody asks); the solver may be asked again. */
 cm_status cm_solver_solve(cm_solver *solver, const void *state, const cm_stop *stop, int8_t *value) CM_MUST_USE;
+
+/* plies[A]: moves until the end of the game if the action is played, itself included, and who wins then hurries and who
+ * loses resists; 0 for actions that may not be played. Errors: CM_ERR_STATE after the end; CM_ERR_ABSENT where the
+ * solver knows values alone, as those of Connect4 and Hex do. */
+cm_status cm_solver_plies(cm_solver *solver, const void *state, uint8_t *plies) CM_MUST_USE;
 
 /* Of the values [A] of a position: its own, which is the best of them; and whether a move may lose something, that is
  * whether two legal actions differ. */

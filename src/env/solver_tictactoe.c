@@ -12,26 +12,45 @@ static int index_of(const cm_tictactoe *s) {
     return index;
 }
 
-/* Value for the player to move; table entries are value + 2, 0 where nothing is known yet. */
-static int fill(int8_t *table, const cm_tictactoe *s) {
+/* What a position or a move is worth, and how many plies the game still has if who wins hurries and who loses resists
+ * (a draw fills the board). */
+typedef struct worth {
+    int value, plies;
+} worth;
+
+static bool is_better(worth a, worth b) {
+    if (a.value != b.value) return a.value > b.value;
+    return a.value > 0 ? a.plies < b.plies : a.plies > b.plies;
+}
+
+static worth worth_of(int8_t *table, const cm_tictactoe *s);
+
+static worth after(int8_t *table, const cm_tictactoe *s, int cell) {
+    cm_tictactoe next = *s;
+    int result;
+    if (cm_tictactoe_play(&next, cell, &result)) return (worth){result, 1};
+    const worth reply = worth_of(table, &next);
+    return (worth){-reply.value, 1 + reply.plies};
+}
+
+/* For the player to move; table entries are 3 plies + value + 1, 0 where nothing is known yet (plies are 1 .. 9). */
+static worth worth_of(int8_t *table, const cm_tictactoe *s) {
     int8_t *entry = &table[index_of(s)];
-    if (*entry != 0) return *entry - 2;
-    int best = -1;
+    if (*entry != 0) return (worth){*entry % 3 - 1, *entry / 3};
+    worth best = {-1, 0};
     for (int cell = 0; cell < 9; cell++) {
-        cm_tictactoe next = *s;
-        int result;
         if (!cm_tictactoe_is_legal(s, cell)) continue;
-        int value = cm_tictactoe_play(&next, cell, &result) ? result : -fill(table, &next);
-        if (value > best) best = value;
+        const worth w = after(table, s, cell);
+        if (is_better(w, best)) best = w;
     }
-    *entry = (int8_t)(best + 2);
+    *entry = (int8_t)(3 * best.plies + best.value + 1);
     return best;
 }
 
 static void prepare(const cm_env_params *params, const cm_arena *memory) {
     (void)params;
     const cm_tictactoe start = {{0, 0}, 0};
-    fill((int8_t *)memory->base, &start);
+    (void)worth_of((int8_t *)memory->base, &start);
 }
 
 static void solve(const cm_env_params *params, const cm_arena *memory, const void *rules, const cm_stop *stop,
@@ -39,13 +58,22 @@ static void solve(const cm_env_params *params, const cm_arena *memory, const voi
     (void)params, (void)stop;
     const cm_tictactoe *s = (const cm_tictactoe *)rules;
     for (int cell = 0; cell < 9; cell++) {
-        cm_tictactoe next = *s;
-        int result;
         value[cell] = CM_SOLVER_ILLEGAL;
-        if (!cm_tictactoe_is_legal(s, cell)) continue;
-        value[cell] = (int8_t)(cm_tictactoe_play(&next, cell, &result) ? result : -fill((int8_t *)memory->base, &next));
+        if (cm_tictactoe_is_legal(s, cell)) value[cell] = (int8_t)after((int8_t *)memory->base, s, cell).value;
     }
 }
 
-const cm_solver_def cm_solver_tictactoe = {
-    .about = "minimax table of all positions", .bytes = ARRANGEMENTS, .prepare = prepare, .solve = solve};
+static void count_plies(const cm_env_params *params, const cm_arena *memory, const void *rules, uint8_t *plies) {
+    (void)params;
+    const cm_tictactoe *s = (const cm_tictactoe *)rules;
+    for (int cell = 0; cell < 9; cell++) {
+        plies[cell] = 0;
+        if (cm_tictactoe_is_legal(s, cell)) plies[cell] = (uint8_t)after((int8_t *)memory->base, s, cell).plies;
+    }
+}
+
+const cm_solver_def cm_solver_tictactoe = {.about = "minimax table of all positions",
+                                           .bytes = ARRANGEMENTS,
+                                           .prepare = prepare,
+                                           .solve = solve,
+                                           .plies = count_plies};

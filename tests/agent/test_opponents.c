@@ -51,6 +51,31 @@ START_TEST(exact_player_draws_uniformly_among_the_best_moves) {
 }
 END_TEST
 
+/* Corner, edge, middle: the second player has lost, by a double threat if he parries the one that is there. */
+START_TEST(exact_player_resists_in_a_lost_position) {
+    static const int moves[] = {0, 1, 4};
+    const cm_match_shape shape = {.lanes = 1, .rows = 1};
+    const uint64_t step = 3;
+    cm_env env;
+    cm_player *player;
+    char state[256];
+    cm_env_outcome outcome;
+    expect_status(cm_env_open(&env, "tictactoe", NULL));
+    expect_status(cm_player_perfect(&env, &shape, &player));
+    cm_env_reset(&env, state, 0);
+    for (int i = 0; i < 3; i++) expect_status(cm_env_step(&env, state, moves[i], &outcome));
+    for (uint64_t game = 0; game < 50; game++) {
+        const cm_key key = cm_key_make(1, CM_RNG_TEST, game);
+        const void *const states[] = {state};
+        int32_t action = -1;
+        const cm_turn turn = {.count = 1, .states = states, .keys = &key, .steps = &step, .actions = &action};
+        expect_status(player->choose(player, &turn));
+        ck_assert_int_eq(action, 8);
+    }
+    player->destroy(player);
+}
+END_TEST
+
 /* Known before the solvers of the other lanes are opened. */
 START_TEST(exact_player_counts_the_solvers_of_all_its_lanes) {
     cm_env env;
@@ -404,6 +429,7 @@ int main(void) {
     const TTest *const tests[] = {exact_player_never_loses_tictactoe,
                                   exact_player_wins_every_hex_game_that_it_begins,
                                   exact_player_draws_uniformly_among_the_best_moves,
+                                  exact_player_resists_in_a_lost_position,
                                   exact_player_counts_the_solvers_of_all_its_lanes,
                                   game_without_a_solver_has_no_exact_player,
                                   tree_search_does_not_lose_tictactoe_to_random_moves,

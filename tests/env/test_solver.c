@@ -245,6 +245,56 @@ START_TEST(tictactoe_is_a_draw_whatever_the_first_move) {
 }
 END_TEST
 
+/* The value for the player to move, and in *plies the moves that the game lasts, by searching everything. */
+static int plain_plies(const cm_env *env, const void *state, int *plies) {
+    uint8_t mask[ACTIONS];
+    char next[BYTES];
+    int best = -2;
+    cm_env_legal(env, state, mask);
+    for (int a = 0; a < env->spec.actions; a++) {
+        cm_env_outcome out;
+        int rest = 0;
+        if (!mask[a]) continue;
+        memcpy(next, state, env->spec.state_size);
+        must_equal(cm_env_step(env, next, a, &out), CM_OK);
+        const int value = out.terminated ? (int)out.reward : -plain_plies(env, next, &rest);
+        const bool is_sooner = rest + 1 < *plies;
+        if (value < best || (value == best && is_sooner != (value == 1))) continue;
+        best = value, *plies = rest + 1;
+    }
+    return best;
+}
+
+START_TEST(tictactoe_counts_the_moves_of_who_hurries_and_who_resists) {
+    cm_env env;
+    cm_solver *solver;
+    char state[BYTES], next[BYTES];
+    uint8_t plies[9], mask[ACTIONS];
+    cm_rng rng = cm_rng_init(cm_key_make(17, CM_RNG_TEST, 0), 0);
+    must_equal(cm_env_open(&env, "tictactoe", NULL), CM_OK);
+    must_equal(cm_solver_create(&env, &solver), CM_OK);
+    for (int i = 0; i < 400; i++) {
+        if (!random_position(&env, state, 2 + i % 7, &rng)) continue;
+        must_equal(cm_solver_plies(solver, state, plies), CM_OK);
+        cm_env_legal(&env, state, mask);
+        for (int a = 0; a < 9; a++) {
+            cm_env_outcome out;
+            int rest = 0;
+            memcpy(next, state, env.spec.state_size);
+            if (mask[a]) must_equal(cm_env_step(&env, next, a, &out), CM_OK);
+            if (mask[a] && !out.terminated) (void)plain_plies(&env, next, &rest);
+            must_equal(plies[a], mask[a] ? rest + 1 : 0);
+        }
+    }
+    cm_solver_destroy(solver);
+    must_equal(cm_env_open(&env, "hex3", NULL), CM_OK);
+    must_equal(cm_solver_create(&env, &solver), CM_OK);
+    cm_env_reset(&env, state, 0);
+    must_equal(cm_solver_plies(solver, state, plies), CM_ERR_ABSENT);
+    cm_solver_destroy(solver);
+}
+END_TEST
+
 START_TEST(connect4_values_of_a_position_and_its_successors_agree) {
     cm_env env;
     cm_solver *solver, *fresh;
@@ -328,6 +378,7 @@ int main(void) {
     tcase_add_test(tcase, a_table_of_no_size_is_refused_where_its_size_matters);
     tcase_add_test(tcase, hex_agrees_with_plain_search_on_small_boards);
     tcase_add_test(tcase, tictactoe_is_a_draw_whatever_the_first_move);
+    tcase_add_test(tcase, tictactoe_counts_the_moves_of_who_hurries_and_who_resists);
     tcase_add_test(tcase, connect4_values_of_a_position_and_its_successors_agree);
     tcase_add_test(tcase, hex_is_won_by_the_first_player_and_lost_with_the_swap);
     tcase_add_test(tcase, games_without_a_solver_say_so);
