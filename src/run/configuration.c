@@ -101,6 +101,7 @@ static void apply_collect(cm_config *config, cm_configuration *c) {
     if (c->agent.collect) return;
     FOLLOW(config, "collect", "env_steps", c->run.env_steps, 0, "collect false");
     FOLLOW(config, "collect", "num_episodes", c->run.num_episodes, 0, "collect false");
+    FOLLOW(config, "collect", "checkpoint_interval", c->run.checkpoint_interval, 0, "collect false");
     if (c->mcts.policy == CM_MCTS_ALPHAZERO) return;
     FOLLOW(config, "collect", "reanalyse_ratio", c->agent.reanalyse_ratio, 1.0, "collect false");
 }
@@ -145,6 +146,9 @@ static cm_status check_collect(const cm_config *config, const cm_configuration *
     if (key)
         return cm_config_fail(config, key,
                               "nobody acts in this run (collect is false): end it by updates or time_limit");
+    if (r->checkpoint_interval > 0)
+        return cm_config_fail(config, "checkpoint_interval",
+                              "nobody acts in this run (collect is false): set checkpoint_updates");
     if (r->updates == 0 && r->time_limit <= 0.0)
         return cm_config_fail(config, "collect",
                               "nobody acts, so that no steps end the run: set updates or time_limit");
@@ -171,6 +175,11 @@ static cm_status check_memory(const cm_config *config, const cm_replay_options *
     if (m->memory_capacity == 0 && m->memory_steps == 0 && m->memory_bytes == 0)
         return cm_config_fail(config, "memory_steps",
                               "the memory has no size: set memory_steps, memory_capacity or memory_bytes");
+    return CM_OK;
+}
+
+/* What the first update waits for, which it does where somebody acts. */
+static cm_status check_waits(const cm_config *config, const cm_replay_options *m) {
     if (m->memory_steps > 0 && m->min_memory_steps > m->memory_steps)
         return cm_config_fail(
             config, "min_memory_steps",
@@ -251,7 +260,7 @@ static void warn_of_dynamics(const cm_config *config) {
 static void warn_of_acting(const cm_config *config) {
     static const char *const keys[] = {"temperature",     "temperature_schedule",    "temperature_threshold",
                                        "overlap",         "random_move_probability", "min_memory_steps",
-                                       "min_memory_size", "min_memory_pct",          "checkpoint_interval"};
+                                       "min_memory_size", "min_memory_pct"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (cm_config_source_of(config, keys[i]) < cm_config_source_of(config, "collect")) continue;
         cm_config_warn_key(config, keys[i], "nobody acts (collect is false)");
@@ -396,6 +405,7 @@ cm_status cm_configuration_finish(cm_config *config, cm_configuration *configura
     CM_TRY(check_collect(config, configuration));
     CM_TRY(check_training(config, configuration));
     CM_TRY(check_memory(config, &configuration->replay));
+    if (configuration->agent.collect) CM_TRY(check_waits(config, &configuration->replay));
     CM_TRY(check_device(config, &configuration->run));
     CM_TRY(check_environment(config, &configuration->env));
     CM_TRY(check_search(config, &configuration->mcts));

@@ -268,6 +268,8 @@ START_TEST(keys_that_contradict_each_other_are_one_clear_error) {
         {"collect=false", "updates=0", "Self-Play.collect: nobody acts, so that no steps end the run"},
         {"collect=false", "env_steps=9", "Training.env_steps: nobody acts in this run (collect is false)"},
         {"collect=false", "num_episodes=9", "Training.num_episodes: nobody acts in this run (collect is false)"},
+        {"collect=false", "checkpoint_interval=9",
+         "nobody acts in this run (collect is false): set checkpoint_updates"},
         {"memory_capacity=5", "min_memory_size=6", "waits for 6 episodes, but the memory holds 5"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -316,6 +318,17 @@ START_TEST(where_nobody_acts_everything_goes_by_updates) {
     ck_assert_int_eq(cm_configuration_load(NULL, episodes, 4, &c, &config), CM_OK);
     ck_assert_int_eq(cm_run_learner_round(&c), 1);
     ck_assert_int_eq(c.run.evaluation_updates, 8);
+    assert_loads(CM_TEST_CASES "/cumind/configuration.json", NULL, NULL);
+    ck_assert_int_gt(c.run.checkpoint_interval, 0); /* finished episodes, of which there will be none */
+    assert_loads(CM_TEST_CASES "/cumind/configuration.json", "collect=false", "updates=9");
+    ck_assert(c.run.checkpoint_interval == 0 && c.run.checkpoint_updates == 1000);
+}
+END_TEST
+
+START_TEST(where_nobody_acts_nothing_waits_for_steps) {
+    const char *const small[] = {"memory_steps=300", "updates=9", "collect=false"};
+    ck_assert_int_eq(cm_configuration_load(NULL, small, 2, &c, &config), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_configuration_load(NULL, small, 3, &c, &config), CM_OK);
 }
 END_TEST
 
@@ -503,6 +516,7 @@ int main(void) {
     tcase_add_test(t, alphazero_unrolls_nothing_and_selects_as_it_is_told);
     tcase_add_test(t, average_of_decay_0_is_used_for_nothing);
     tcase_add_test(t, where_nobody_acts_everything_goes_by_updates);
+    tcase_add_test(t, where_nobody_acts_nothing_waits_for_steps);
     tcase_add_test(t, length_of_higher_precedence_than_the_goal_is_meant);
     tcase_add_test(t, keys_without_effect_are_warned_of);
     tcase_add_test(t, values_that_cannot_work_are_warned_of);
