@@ -131,6 +131,7 @@ static cm_status add(const request *asked, const char *folder, const cm_metrics_
 
 static void clear(cm_curves *curves) {
     for (int i = 0; i < curves->count; i++) cm_curve_free(&curves->curve[i]);
+    memset(curves->dots, 0, sizeof curves->dots);
     curves->count = 0;
 }
 
@@ -140,12 +141,20 @@ static cm_status add_all(const request *asked, const cm_metrics_field *y, cm_cur
     return CM_OK;
 }
 
-static bool has_empty(const cm_curves *curves) {
-    for (int i = 0; i < curves->count; i++) {
-        if (curves->curve[i].n == 0) return true;
-    }
-    return false;
+/* The same in place of what is there. */
+static cm_status put_all(const request *asked, const cm_metrics_field *y, cm_curves *out) {
+    clear(out);
+    out->y_label = y->name;
+    return add_all(asked, y, out);
 }
+
+static int count_empty(const cm_curves *curves) {
+    int count = 0;
+    for (int i = 0; i < curves->count; i++) count += curves->curve[i].n == 0;
+    return count;
+}
+
+static bool is_blank(const cm_curves *curves) { return count_empty(curves) == curves->count; }
 
 static void drop(cm_curves *curves, int i) {
     cm_curve_free(&curves->curve[i]);
@@ -172,20 +181,18 @@ static cm_status add_evaluations(const request *asked, const cm_metrics_field *e
     return CM_OK;
 }
 
-/* Of one run both returns; of several those of evaluations, if all have some, else those of self-play. */
+/* Of one run both returns; of several those of evaluations, if all have some or nobody has acted, else those of
+ * self-play. */
 static cm_status add_returns(const request *asked, cm_curves *out) {
     const cm_metrics_field *played = cm_metrics_find("mean_return"), *evaluated = cm_metrics_find("eval_return");
     if (asked->folder_count == 1) {
         CM_TRY(add_all(asked, played, out));
         if (out->curve[0].runs == 1) return add_evaluations(asked, evaluated, out);
-        clear(out);
     }
-    CM_TRY(add_all(asked, evaluated, out));
-    out->y_label = "eval_return";
-    if (!has_empty(out)) return CM_OK;
-    clear(out);
-    out->y_label = "mean_return";
-    return add_all(asked, played, out);
+    CM_TRY(put_all(asked, evaluated, out));
+    if (count_empty(out) == 0) return CM_OK;
+    CM_TRY(put_all(asked, played, out));
+    return is_blank(out) ? put_all(asked, evaluated, out) : CM_OK;
 }
 
 static cm_status add_metrics(const request *asked, cm_curves *out) {
@@ -205,8 +212,11 @@ static void name_picture(const request *asked, cm_curves *out) {
     }
 }
 
+/* What is asked for, else the returns, else the loss. */
 static cm_status add_curves(const request *asked, cm_curves *out) {
-    return asked->metric_count > 0 ? add_metrics(asked, out) : add_returns(asked, out);
+    if (asked->metric_count > 0) return add_metrics(asked, out);
+    CM_TRY(add_returns(asked, out));
+    return is_blank(out) ? put_all(asked, cm_metrics_find("total_loss"), out) : CM_OK;
 }
 
 /* Whether a run has made no step at its last point: it learnt from the games of another. */

@@ -118,8 +118,9 @@ const cm_command cm_command_plot = {
     .positional = "[DIR...]",
     .details =
         "Of one run the returns of self-play and of greedy evaluations. Of several the evaluations of each, or the "
-        "returns of self-play where one has none; a folder that holds several runs, say of several seeds, is "
-        "their mean, with the range from the lowest to the highest. Between its points a run counts as a "
+        "returns of self-play where one has none; the loss where there are no returns. A folder that holds several "
+        "runs, say of several seeds, is their mean, with the range from the lowest to the highest. Between its points "
+        "a run counts as a "
         "straight line, behind its end not at all: a table says then of how many the mean is.\n\n"
         "Numbers (KEY), where a run has them: iteration, env_steps, updates, episodes, seconds, env_steps_per_second, "
         "simulations_per_second, updates_per_second, mean_return, mean_length, total_loss, value_loss, policy_loss, "

@@ -153,6 +153,15 @@ START_TEST(its_curve_is_that_of_evaluations_over_updates) {
 }
 END_TEST
 
+START_TEST(without_evaluations_its_curve_is_that_of_the_loss) {
+    expect_ok("train --quiet --run unseen" OFFLINE " --updates 64");
+    expect_ok("plot unseen --table");
+    expect_in(result.out, "| updates | total_loss |\n|---|---|\n| 64 |");
+    expect_ok("plot unseen off --table"); /* evaluations of those that have some */
+    expect_in(result.out, "| updates | unseen | off |\n|---|---|---|\n| 128 | - |");
+}
+END_TEST
+
 START_TEST(a_policy_that_searches_by_rules_learns_the_stored_targets) {
 #define GAME SMALL " --set env_name=tictactoe --set policy=alphazero --set num_unroll_steps=0"
     expect_ok("train --quiet --run games --env-steps 1024" GAME);
@@ -198,6 +207,7 @@ int main(void) {
     tcase_add_loop_test(tests, killed_run_goes_on_to_the_same_parameters, 0, 4);
     tcase_add_test(tests, a_longer_run_goes_on_from_a_shorter_one);
     tcase_add_test(tests, its_curve_is_that_of_evaluations_over_updates);
+    tcase_add_test(tests, without_evaluations_its_curve_is_that_of_the_loss);
     tcase_add_test(tests, a_policy_that_searches_by_rules_learns_the_stored_targets);
     tcase_add_test(tests, what_cannot_be_learnt_from_is_refused_in_one_line);
     tcase_add_test(tests, keys_of_acting_that_are_given_with_it_are_warned_of);
