@@ -95,6 +95,33 @@ START_TEST(a_file_brings_all_choices_back_and_is_the_same_when_written_again) {
 }
 END_TEST
 
+/* A process may be killed at any time. */
+START_TEST(what_was_kept_is_on_disk_at_once) {
+    char value;
+    cm_choices *c = open_choices("GPU X");
+    ck_assert_int_eq(cm_choices_keep(c, "a", "b", 1), CM_OK);
+    cm_choices *next = open_choices("GPU X");
+    ck_assert(cm_choices_find(next, "a", &value, 1) && value == 'b');
+    cm_choices_close(next);
+    cm_choices_close(c);
+}
+END_TEST
+
+START_TEST(a_disk_that_refuses_is_one_warning_and_choices_still_work) {
+    char value, command[128];
+    cm_choices *c = open_choices("GPU X");
+    snprintf(command, sizeof command, "rm -r %s", cm_test_folder);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(cm_choices_keep(c, "a", "b", 1), CM_OK);
+    ck_assert_ptr_nonnull(strstr(logged, "choices of algorithms are not kept: "));
+    logged[0] = '\0';
+    ck_assert_int_eq(cm_choices_keep(c, "c", "d", 1), CM_OK);
+    ck_assert_str_eq(logged, "");
+    ck_assert(cm_choices_find(c, "a", &value, 1));
+    cm_choices_close(c);
+}
+END_TEST
+
 START_TEST(another_device_or_version_has_a_file_of_its_own) {
     write_two();
     cm_choices *c = open_choices("GPU X, lib 2");
@@ -209,6 +236,8 @@ int main(void) {
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, what_was_kept_is_found_with_its_size_and_by_its_whole_key);
     tcase_add_test(tc, a_file_brings_all_choices_back_and_is_the_same_when_written_again);
+    tcase_add_test(tc, what_was_kept_is_on_disk_at_once);
+    tcase_add_test(tc, a_disk_that_refuses_is_one_warning_and_choices_still_work);
     tcase_add_test(tc, another_device_or_version_has_a_file_of_its_own);
     tcase_add_test(tc, a_damaged_file_is_ignored_with_one_line_and_written_anew);
     tcase_add_test(tc, a_file_of_another_identity_under_this_name_is_ignored);

@@ -34,7 +34,6 @@ struct cm_choices {
     pthread_mutex_t lock;
     choice *list; /* [count] */
     int count, capacity;
-    bool changed;
 };
 
 /* ---- the table ---- */
@@ -152,14 +151,19 @@ static size_t format(const cm_choices *c, char *out) {
     return used + (size_t)sprintf(out + used, "%s%016" PRIx64 "\n", last_word, (uint64_t)XXH3_64bits(out, used));
 }
 
-static cm_status save(cm_choices *c) {
+static cm_status write_all(const cm_choices *c) {
     char *text = NULL;
-    if (!c->changed || !c->path[0]) return CM_OK;
     CM_TRY(cm_alloc(&text, (size_t)c->count * LINE_BYTES + LINE_BYTES + IDENTITY_BYTES, 1, "a file of choices"));
     cm_status status = cm_file_write(c->path, text, format(c, text));
     free(text);
-    if (status == CM_OK) c->changed = false;
     return status;
+}
+
+/* What cannot be written is not tried again. */
+static void save(cm_choices *c) {
+    if (!c->path[0] || write_all(c) == CM_OK) return;
+    cm_log(CM_WARNING, "choices of algorithms are not kept: %s", cm_error_message());
+    c->path[0] = '\0';
 }
 
 /* ---- the object ---- */
@@ -192,7 +196,6 @@ cm_status cm_choices_open(const char *folder, const char *identity, cm_choices *
     if (status == CM_OK) {
         *out = c;
     } else {
-        c->changed = false;
         cm_choices_close(c);
     }
     return status;
@@ -200,7 +203,6 @@ cm_status cm_choices_open(const char *folder, const char *identity, cm_choices *
 
 void cm_choices_close(cm_choices *choices) {
     if (!choices) return;
-    if (save(choices) != CM_OK) cm_log(CM_WARNING, "choices of algorithms are not kept: %s", cm_error_message());
     pthread_mutex_destroy(&choices->lock);
     free(choices->list);
     free(choices);
@@ -224,15 +226,8 @@ cm_status cm_choices_keep(cm_choices *choices, const char *key, const void *valu
     if (status == CM_OK) {
         memcpy(entry->value, value, size);
         entry->size = size;
-        choices->changed = true;
+        save(choices);
     }
-    pthread_mutex_unlock(&choices->lock);
-    return status;
-}
-
-cm_status cm_choices_save(cm_choices *choices) {
-    pthread_mutex_lock(&choices->lock);
-    cm_status status = save(choices);
     pthread_mutex_unlock(&choices->lock);
     return status;
 }

@@ -22,13 +22,14 @@ typedef struct cm_choices cm_choices;
  * that makes choices invalid when it changes, as "NVIDIA H200, cuBLASLt 13.1.0, cuDNN 9.13". Errors: CM_ERR_MEMORY;
  * what the disk refuses is a warning. */
 cm_status cm_choices_open(const char *folder, const char *identity, cm_choices **out) CM_MUST_USE;
-void cm_choices_close(cm_choices *choices); /* writes what is new; NULL is allowed */
+void cm_choices_close(cm_choices *choices); /* NULL is allowed */
 
 /* True if there is a choice for the key of exactly `size` bytes; then they are in `value`. */
 bool cm_choices_find(cm_choices *choices, const char *key, void *value, size_t size);
-/* Keeps value[size] under the key, in place of an older one. Errors: CM_ERR_INPUT if either is too long. */
+/* Keeps value[size] under the key, in place of an older one, and writes the file: a process that is killed has left its
+ * choices to the one that goes on. Errors: CM_ERR_INPUT if either is too long, CM_ERR_MEMORY; what the disk refuses is
+ * a warning, and nothing is written from then on. */
 cm_status cm_choices_keep(cm_choices *choices, const char *key, const void *value, size_t size) CM_MUST_USE;
-cm_status cm_choices_save(cm_choices *choices) CM_MUST_USE; /* writes the file if anything is new */
 
 /* Takes in the text of such a file; *why is NULL, or says why it was ignored as a whole. Errors: CM_ERR_MEMORY. */
 cm_status cm_choices_parse(cm_choices *choices, const char *text, size_t size, const char **why) CM_MUST_USE;
