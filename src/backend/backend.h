@@ -173,7 +173,8 @@ typedef struct cm_backend_class {
     cm_status (*play)(cm_stream *stream, const cm_call_list *calls, void **recording);
     void (*forget)(void *recording);
     /* Makes one launch of calls without lanes: *fused is the class's, goes with `unfuse`, and does by `run_fused` what
-     * they do. It stays NULL where that cannot be done or would take longer. NULL: it never can. */
+     * they do. It stays NULL where that cannot be done or would take longer, which may be measured: the calls may run,
+     * on numbers of rows that are written first. NULL: it never can. */
     cm_status (*fuse)(cm_stream *stream, const cm_call_list *calls, void **fused);
     cm_status (*run_fused)(cm_stream *stream, const cm_call_list *calls, void *fused);
     void (*unfuse)(void *fused);

@@ -17,9 +17,8 @@ typedef struct cm_cuda_rival {
 } cm_cuda_rival;
 
 /* *winner = the number of the fastest of rival[count], 1 <= count <= CM_FASTEST_ROOM: the one that is kept under the
- * key, else the one that is measured to be. A rival that does not run is out, which a line says. Takes no memory of the
- * device but for graphs; not while the lane captures. Errors: where none runs, what the last one said; CM_ERR_MEMORY.
- */
+ * key, else the one that is measured to be. A rival that does not run is out. Takes no memory of the device but for
+ * graphs; not while the lane captures. Errors: where none runs, what the last one said; CM_ERR_MEMORY. */
 cm_status cm_cuda_rivals_choose(cm_cuda_lane *lane, cm_choices *choices, const char *key, const cm_cuda_rival rival[],
                                 int count, int *winner) CM_MUST_USE;
 
