@@ -81,6 +81,10 @@ static cm_status check_lstm(const cm_call *call, const cm_tensor *h0) {
                    CM_LSTM_HIDDEN_MAX);
 }
 
+static cm_status check_prefix_step(const cm_call *call) {
+    return call->attr.horizon >= 1 ? CM_OK : fail_attribute(call, "attr.horizon must be at least 1");
+}
+
 cm_status cm_check_attributes(const cm_call *call, cm_letters *letters) {
     const cm_tensor *t = call->t;
     int E = 0, g = 1;
@@ -110,6 +114,7 @@ cm_status cm_check_attributes(const cm_call *call, cm_letters *letters) {
     case CM_OP_categorical_loss: CM_TRY(check_support(call)); break;
     case CM_OP_lstm: CM_TRY(check_lstm(call, &t[CM_T_lstm_h0])); break;
     case CM_OP_lstm_backward: CM_TRY(check_lstm(call, &t[CM_T_lstm_backward_h0])); break;
+    case CM_OP_prefix_step: CM_TRY(check_prefix_step(call)); break;
     default: break;
     }
     letters->of['E'] = (cm_letter){E, CM_NO_TENSOR};

@@ -211,6 +211,14 @@ enum {
     CM_T_lstm_backward_weight_ih,
     CM_T_lstm_backward_weight_hh
 };
+enum {
+    CM_T_prefix_step_reward,
+    CM_T_prefix_step_memory,
+    CM_T_prefix_step_prefix,
+    CM_T_prefix_step_h,
+    CM_T_prefix_step_c,
+    CM_T_prefix_step_before
+};
 enum { CM_T_add_into_y, CM_T_add_into_x };
 enum { CM_T_sum_squares_partial, CM_T_sum_squares_x };
 enum { CM_T_clip_factor, CM_T_clip_scaling, CM_T_clip_partial, CM_T_clip_check };

@@ -94,14 +94,21 @@ static cm_status take_blocks(cm_pass *pass) {
     return CM_OK;
 }
 
-static cm_status write_constants(const cm_pass *pass) {
+static cm_status write_constant(const cm_pass *pass, const cm_tape_constant_fill *fill) {
+    enum { AT_ONCE = 1024 };
     const cm_device *device = pass->stream->backend->device;
-    for (int i = 0; i < pass->tape->constants; i++) {
-        const cm_tape_constant_fill *fill = &pass->tape->constant[i];
-        float *to = cm_pass_data(pass, fill->var);
-        for (int j = 0; j < pass->tape->var[fill->var].shape.dim[0]; j++)
-            CM_TRY(device->write(device, to + j, &fill->value, sizeof(float)));
+    const int n = pass->tape->var[fill->var].shape.dim[0];
+    float values[AT_ONCE], *to = cm_pass_data(pass, fill->var);
+    for (int i = 0; i < AT_ONCE; i++) values[i] = fill->value;
+    for (int i = 0; i < n; i += AT_ONCE) {
+        const int count = n - i < AT_ONCE ? n - i : AT_ONCE;
+        CM_TRY(device->write(device, to + i, values, (size_t)count * sizeof(float)));
     }
+    return CM_OK;
+}
+
+static cm_status write_constants(const cm_pass *pass) {
+    for (int i = 0; i < pass->tape->constants; i++) CM_TRY(write_constant(pass, &pass->tape->constant[i]));
     return CM_OK;
 }
 

@@ -220,6 +220,18 @@ cm_var cm_tape_reshape_planes(cm_tape *tape, cm_var x, int height, int width, in
     return cm_tape_view(tape, x, &shape, 0, false);
 }
 
+cm_var cm_tape_reshape_rows(cm_tape *tape, cm_var x, int rows) {
+    if (x == CM_NO_VAR || tape->error != CM_OK) return CM_NO_VAR;
+    const cm_tensor *from = &tape->var[x].shape;
+    const int all = (int)cm_tensor_count(from);
+    if (rows < 1 || all % rows != 0 || !cm_tensor_contiguous(from)) {
+        cm_tape_error(tape, "%d numbers cannot be %d rows", all, rows);
+        return CM_NO_VAR;
+    }
+    const cm_tensor shape = cm_tensor_2d(NULL, from->dtype, rows, all / rows);
+    return cm_tape_view(tape, x, &shape, 0, false);
+}
+
 cm_var cm_tape_stop_gradient(cm_tape *tape, cm_var x) {
     if (x == CM_NO_VAR || tape->var[x].grad == CM_NO_VAR) return x;
     const cm_tensor shape = tape->var[x].shape;

@@ -93,7 +93,8 @@ cm_var cm_tape_columns(cm_tape *tape, cm_var x, int first,
 cm_var cm_tape_rows(cm_tape *tape, cm_var x, int first, int rows); /* of any variable; all of them or none is used */
 cm_var cm_tape_flatten(cm_tape *tape, cm_var x);                   /* [B, ...] -> [B, n] */
 cm_var cm_tape_reshape_planes(cm_tape *tape, cm_var x, int height, int width,
-                              int channels); /* [B, HWC] -> [B, H, W, C] */
+                              int channels);                    /* [B, HWC] -> [B, H, W, C] */
+cm_var cm_tape_reshape_rows(cm_tape *tape, cm_var x, int rows); /* a contiguous one -> [rows, n] */
 /* Variables that have their memory to themselves, [rows, ...] of one kind each, as one [sum of rows, ...]: they lie
  * behind each other from now on and are rows of it. What reads the whole is recorded behind all that reads a part, or
  * no call that wants a gradient reads it. */
@@ -139,6 +140,25 @@ void cm_tape_scatter_rows(cm_tape *tape, cm_var pool, cm_var x, cm_var rows);
 /* 1 at the first maximum of each row, else 0; the gradient goes straight through to x, as if y were x. */
 cm_var cm_tape_one_hot(cm_tape *tape, cm_var x);
 cm_var cm_tape_support_decode(cm_tape *tape, cm_var logits, const cm_support *support); /* [B] */
+
+/* An LSTM over `steps` = T steps of B rows each, x [T B, in], from the state h0, c0 [B, H], which has no gradient; with
+ * `horizon` > 0 the state is zero after every so many steps. */
+typedef struct cm_lstm_vars {
+    cm_var weight_ih, weight_hh, bias_ih, bias_hh;
+} cm_lstm_vars;
+typedef struct cm_lstm_state {
+    cm_var h, c; /* [B, H] each */
+} cm_lstm_state;
+/* h [T B, H] of all steps; c [T B, H] of the same, without gradient. */
+cm_lstm_state cm_tape_lstm(cm_tape *tape, cm_var x, int steps, int horizon, const cm_lstm_vars *weights,
+                           cm_lstm_state start);
+
+/* A step of a search by value prefixes. before [B, 2]: prefix and steps of the parent. */
+typedef struct cm_prefix_vars {
+    cm_var reward; /* [B] */
+    cm_var memory; /* [B, 2 H + 2] h, c, prefix, steps of the child, zeros at a horizon */
+} cm_prefix_vars;
+cm_prefix_vars cm_tape_prefix_step(cm_tape *tape, cm_var prefix, cm_lstm_state state, cm_var before, int horizon);
 
 /* Losses write the gradient of sum coefficient * loss into the logits' gradient at once; the logits may be used by no
  * second loss. All results are [B]. */

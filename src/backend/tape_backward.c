@@ -221,6 +221,25 @@ static void embedding_add_rule(cm_tape *tape, const cm_tape_node *node) {
     give(tape, call, CM_T_embedding_add_backward_dtable, node->t[CM_T_embedding_add_table]);
 }
 
+static void lstm_rule(cm_tape *tape, const cm_tape_node *node) {
+    static const int inputs[][2] = {{CM_T_lstm_backward_dx, CM_T_lstm_x},
+                                    {CM_T_lstm_backward_dweight_ih, CM_T_lstm_weight_ih},
+                                    {CM_T_lstm_backward_dweight_hh, CM_T_lstm_weight_hh},
+                                    {CM_T_lstm_backward_dbias_ih, CM_T_lstm_bias_ih},
+                                    {CM_T_lstm_backward_dbias_hh, CM_T_lstm_bias_hh}};
+    cm_tape_node *call = append(tape, CM_OP_lstm_backward, node);
+    if (!call) return;
+    call->t[CM_T_lstm_backward_dy] = tape->var[node->t[CM_T_lstm_y]].grad;
+    call->t[CM_T_lstm_backward_x] = node->t[CM_T_lstm_x];
+    call->t[CM_T_lstm_backward_h0] = node->t[CM_T_lstm_h0];
+    call->t[CM_T_lstm_backward_c0] = node->t[CM_T_lstm_c0];
+    call->t[CM_T_lstm_backward_y] = node->t[CM_T_lstm_y];
+    call->t[CM_T_lstm_backward_saved] = node->t[CM_T_lstm_saved];
+    call->t[CM_T_lstm_backward_weight_ih] = node->t[CM_T_lstm_weight_ih];
+    call->t[CM_T_lstm_backward_weight_hh] = node->t[CM_T_lstm_weight_hh];
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) give(tape, call, inputs[i][0], node->t[inputs[i][1]]);
+}
+
 /* Losses have no rule: their forward calls write the gradient. The others without one have no gradient. */
 static const backward_rule rules[CM_OP_COUNT] = {
     [CM_OP_dense] = dense_rule,
@@ -237,6 +256,7 @@ static const backward_rule rules[CM_OP_COUNT] = {
     [CM_OP_action_encoding] = action_encoding_rule,
     [CM_OP_embedding_add] = embedding_add_rule,
     [CM_OP_one_hot] = one_hot_rule,
+    [CM_OP_lstm] = lstm_rule,
 };
 
 /* What the losses claimed while recording counts as written by the slices, too. */

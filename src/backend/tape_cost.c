@@ -13,6 +13,13 @@ static double product_of(const cm_tape *tape, cm_var rows_of, cm_var weight, boo
     return 2.0 * rows * (double)cm_tensor_count(&tape->var[weight].shape);
 }
 
+/* All rows of all steps with both weights; each product is made once there and, for its two gradients, twice back. */
+static double lstm_product(const cm_tape *tape, cm_var x, cm_var weight_ih, cm_var weight_hh) {
+    const cm_tensor *rows = &tape->var[x].shape;
+    const size_t weights = cm_tensor_count(&tape->var[weight_ih].shape) + cm_tensor_count(&tape->var[weight_hh].shape);
+    return 2.0 * rows->dim[0] * rows->dim[1] * (double)weights;
+}
+
 /* Floating-point operations of a call, products only; a multiply-add counts as two. */
 static double flop_of(const cm_tape *tape, const cm_tape_node *node) {
     switch (node->op) {
@@ -30,6 +37,11 @@ static double flop_of(const cm_tape *tape, const cm_tape_node *node) {
             (node->t[CM_T_conv2d_backward_dx] != CM_NO_VAR) + (node->t[CM_T_conv2d_backward_dweight] != CM_NO_VAR);
         return parts * product_of(tape, node->t[CM_T_conv2d_backward_dy], node->t[CM_T_conv2d_backward_weight], true);
     }
+    case CM_OP_lstm:
+        return lstm_product(tape, node->t[CM_T_lstm_x], node->t[CM_T_lstm_weight_ih], node->t[CM_T_lstm_weight_hh]);
+    case CM_OP_lstm_backward:
+        return 2.0 * lstm_product(tape, node->t[CM_T_lstm_backward_x], node->t[CM_T_lstm_backward_weight_ih],
+                                  node->t[CM_T_lstm_backward_weight_hh]);
     default: return 0.0;
     }
 }

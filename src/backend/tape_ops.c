@@ -1,6 +1,7 @@
 /* Recording of forward calls. */
 #include <string.h>
 
+#include "backend/formulas.h"
 #include "backend/tape_internal.h"
 
 #define EPSILON 1e-5f /* of every normalisation (networks 0.1) */
@@ -273,6 +274,60 @@ cm_var cm_tape_support_decode(cm_tape *tape, cm_var logits, const cm_support *su
     node->attr.support = *support;
     return value;
 }
+
+/* ---- value prefixes ---- */
+
+/* Rows [T B, n] as what an LSTM reads and writes, [T, B, n]. */
+static cm_var as_steps(cm_tape *tape, cm_var x, int steps) {
+    if (bad(tape, x)) return CM_NO_VAR;
+    const cm_tensor *rows = shape_of(tape, x);
+    const int dim[3] = {steps, rows->dim[0] / steps, rows->dim[1]};
+    const cm_tensor shape = cm_tensor_make(NULL, CM_F32, 3, dim);
+    return cm_tape_view(tape, x, &shape, 0, false);
+}
+
+cm_lstm_state cm_tape_lstm(cm_tape *tape, cm_var x, int steps, int horizon, const cm_lstm_vars *weights,
+                           cm_lstm_state start) {
+    cm_lstm_state out = {CM_NO_VAR, CM_NO_VAR};
+    if (bad(tape, x) || bad(tape, weights->weight_hh) || bad(tape, start.h) || bad(tape, start.c)) return out;
+    const int H = shape_of(tape, weights->weight_hh)->dim[1], dim[2] = {shape_of(tape, x)->dim[0], H};
+    cm_var y = work(tape, 2, dim), saved = saved_2d(tape, dim[0], CM_LSTM_SAVED * H);
+    cm_var x_steps = as_steps(tape, x, steps), y_steps = as_steps(tape, y, steps);
+    cm_var saved_steps = as_steps(tape, saved, steps);
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_lstm);
+    if (!node) return out;
+    node->t[CM_T_lstm_y] = y_steps;
+    node->t[CM_T_lstm_saved] = saved_steps;
+    node->t[CM_T_lstm_x] = x_steps;
+    node->t[CM_T_lstm_h0] = start.h;
+    node->t[CM_T_lstm_c0] = start.c;
+    node->t[CM_T_lstm_weight_ih] = weights->weight_ih;
+    node->t[CM_T_lstm_weight_hh] = weights->weight_hh;
+    node->t[CM_T_lstm_bias_ih] = weights->bias_ih;
+    node->t[CM_T_lstm_bias_hh] = weights->bias_hh;
+    node->attr.horizon = horizon;
+    node->attr.compute = tape->compute;
+    return (cm_lstm_state){y, cm_tape_columns(tape, saved, CM_LSTM_GATES * H, H)};
+}
+
+cm_prefix_vars cm_tape_prefix_step(cm_tape *tape, cm_var prefix, cm_lstm_state state, cm_var before, int horizon) {
+    cm_prefix_vars out = {CM_NO_VAR, CM_NO_VAR};
+    if (bad(tape, prefix) || bad(tape, state.h) || bad(tape, state.c) || bad(tape, before)) return out;
+    const int rows = shape_of(tape, state.h)->dim[0], H = shape_of(tape, state.h)->dim[1];
+    out = (cm_prefix_vars){work_1d(tape, rows), saved_2d(tape, rows, 2 * H + 2)};
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_prefix_step);
+    if (!node) return out;
+    node->t[CM_T_prefix_step_reward] = out.reward;
+    node->t[CM_T_prefix_step_memory] = out.memory;
+    node->t[CM_T_prefix_step_prefix] = prefix;
+    node->t[CM_T_prefix_step_h] = state.h;
+    node->t[CM_T_prefix_step_c] = state.c;
+    node->t[CM_T_prefix_step_before] = before;
+    node->attr.horizon = horizon;
+    return out;
+}
+
+/* ---- losses ---- */
 
 /* The gradient of a loss's logits is written by the forward call itself. */
 static cm_var claim_gradient(cm_tape *tape, cm_var logits) {

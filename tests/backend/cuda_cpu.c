@@ -15,6 +15,7 @@
 #include "backend/cuda/minmax.h"
 #include "backend/cuda/optimiser.h"
 #include "backend/cuda/plan.h"
+#include "backend/cuda/prefix.h"
 #include "backend/cuda/row_pass.h"
 #include "backend/cuda/shape.h"
 #include "backend/cuda/softmax.h"
@@ -90,6 +91,7 @@ LAUNCHER(cm_one_hot_rows, cm_softmax_args)
 LAUNCHER(cm_policy_rows, cm_loss_args)
 LAUNCHER_WITH(cm_row_pass, cm_row_pass_args, copy.used, copy.memory)
 LAUNCHER_WITH(cm_row_training, cm_row_pass_args, copy.used, copy.memory)
+LAUNCHER(cm_prefix_step_each, cm_prefix_args)
 LAUNCHER(cm_running_each, cm_running_args)
 LAUNCHER(cm_scalar_loss_each, cm_loss_args)
 LAUNCHER(cm_scatter_each, cm_index_args)

@@ -305,6 +305,7 @@ static const struct {
                 {"support", CM_OP_value_transform, CM_OP_categorical_loss},
                 {"losses", CM_OP_policy_loss, CM_OP_consistency_loss},
                 {"lstm", CM_OP_lstm, CM_OP_lstm_backward},
+                {"prefix", CM_OP_prefix_step, CM_OP_prefix_step},
                 {"optimiser", CM_OP_add_into, CM_OP_lerp}};
 
 START_TEST(every_operation_is_of_a_family) {

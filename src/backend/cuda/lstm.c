@@ -365,8 +365,9 @@ static cm_status whole_gradients(cm_stream *stream, const cm_call *call, const v
     return bias_gradients(stream, call, &p);
 }
 
-/* dh0 or dc0 (+)= what arrives in front of the first step. */
+/* dh0 or dc0, where it is wanted, (+)= what arrives in front of the first step. */
 static cm_status initial_gradient(cm_stream *stream, const cm_call *call, const cm_tensor *to, bool add, float *from) {
+    if (!to->data) return CM_OK;
     cm_rows x = {from, to->dim[1]};
     cm_map_args args = {.out = cm_rows_of(to), .a = x, .n = to->dim[1], .scale = 1.0f, .add = add};
     CM_LAUNCH(stream, call, cm_map_scale, &args, (int64_t)cm_tensor_count(to), 1);
