@@ -87,7 +87,8 @@ int cm_agent_planner_rows(const cm_agent *agent, int wanted) {
     const cm_agent_config *c = &agent->config;
     const cm_network_config *network = cm_network_get_config(c->network);
     int num_chance = network->model == CM_NETWORK_CHANCE ? network->codes : 0;
-    size_t state = c->rules ? c->rules->spec.rules_size : (size_t)cm_network_state_size(c->network) * sizeof(float);
+    size_t floats = (size_t)cm_network_state_size(c->network) + (size_t)cm_network_memory_size(c->network);
+    size_t state = c->rules ? c->rules->spec.rules_size : floats * sizeof(float);
     size_t tree = cm_search_bytes(&c->evaluation, 1, network->actions, num_chance);
     size_t fitting = most_planner_bytes / (tree + state * ((size_t)c->evaluation.num_simulations + 1));
     int rows = wanted < MOST_ROWS ? wanted : MOST_ROWS;

@@ -42,7 +42,11 @@ static void record_recurrent(const cm_network *network, cm_tape *tape) {
     cm_hidden next = c->model == CM_NETWORK_CHANCE
                          ? cm_network_outcome(network, tape, state, cm_tape_input(tape, CM_F32, 2, code))
                          : cm_network_dynamics(network, tape, state, action_input(tape));
-    cm_network_predict(network, tape, next, true);
+    cm_network_predict(network, tape, next, c->prefix_horizon == 0);
+    if (c->prefix_horizon == 0) return;
+    cm_lstm_state start = cm_network_prefix_start(network, tape, 1);
+    cm_var input = cm_network_prefix_input(network, tape, next.raw);
+    cm_network_prefix(network, tape, cm_network_prefix_lstm(network, tape, input, 1, start).h);
 }
 
 static void record_afterstate(const cm_network *network, cm_tape *tape) {

@@ -60,24 +60,37 @@ static void make_heads(cm_builder *b, const char *const *heads, const int *outpu
     }
 }
 
+/* What the head of rewards, or the LSTM in front of it, reads. */
+static cm_var reward_input(cm_builder *b, cm_var state) {
+    cm_layer trunk = cm_layer_make(b->config->hidden, b->config->norm, CM_ACT_RELU);
+    return b->config->residual_dynamics ? cm_layer_stack(b, "dynamics.reward_trunk", 2, state, &trunk) : state;
+}
+
 static cm_outputs predict(cm_builder *b, cm_hidden state, bool with_reward) {
     const cm_network_config *c = b->config;
     static const char *const heads[3] = {"prediction.policy_head", "prediction.value_head", "dynamics.reward_head"};
     int outputs[3] = {c->actions, c->value_support.size, c->reward_support.size};
     cm_layer trunk = cm_layer_make(c->hidden, c->norm, CM_ACT_RELU);
     cm_var out[3] = {CM_NO_VAR, CM_NO_VAR, CM_NO_VAR};
-    cm_var reward_input = state.raw;
-    if (with_reward && c->residual_dynamics)
-        reward_input = cm_layer_stack(b, "dynamics.reward_trunk", 2, state.raw, &trunk);
+    cm_var of_reward = with_reward ? reward_input(b, state.raw) : CM_NO_VAR;
     cm_var input = cm_layer_stack(b, "prediction.trunk", c->trunk_layers, state.scaled, &trunk);
-    if (with_reward && reward_input == input) {
+    if (with_reward && of_reward == input) {
         make_heads(b, heads, outputs, 3, input, out);
     } else {
         make_heads(b, heads, outputs, 2, input, out);
-        if (with_reward) make_heads(b, heads + 2, outputs + 2, 1, reward_input, out + 2);
+        if (with_reward) make_heads(b, heads + 2, outputs + 2, 1, of_reward, out + 2);
     }
     cm_outputs result = {out[0], out[1], out[2]};
     return result;
+}
+
+/* ---- with value prefixes ---- */
+
+static cm_var prefix_head(cm_builder *b, cm_var h) {
+    static const char *const head = "dynamics.reward_head";
+    cm_var out = CM_NO_VAR;
+    make_heads(b, &head, &b->config->reward_support.size, 1, h, &out);
+    return out;
 }
 
 /* ---- with chance ---- */
@@ -113,6 +126,8 @@ const cm_family cm_family_mlp = {
     .representation = representation,
     .dynamics = dynamics,
     .predict = predict,
+    .prefix_input = reward_input,
+    .prefix_head = prefix_head,
     .afterstate = afterstate,
     .predict_chance = predict_chance,
     .outcome = outcome,

@@ -28,19 +28,29 @@ static cm_var dynamics(cm_builder *b, cm_var state, cm_var action) {
     return take_action(b, "dynamics.stem", "dynamics.blocks", state, action);
 }
 
-static cm_var make_head(cm_builder *b, const char *head, int outputs, cm_var x) {
+/* The few planes of a head. */
+static cm_var head_planes(cm_builder *b, const char *head, cm_var x) {
+    char name[CM_PARAM_NAME];
+    cm_layer conv = cm_layer_make(b->config->head_channels, CM_NORM_BATCH, CM_ACT_RELU);
+    snprintf(name, sizeof name, "%s.conv", head);
+    return cm_layer_conv(b, name, x, 1, 1, &conv);
+}
+
+/* The dense layers of a head. */
+static cm_var head_layers(cm_builder *b, const char *head, int outputs, cm_var x) {
     const cm_network_config *c = b->config;
     char name[CM_PARAM_NAME];
-    cm_layer conv = cm_layer_make(c->head_channels, CM_NORM_BATCH, CM_ACT_RELU);
     cm_layer hidden_layer = cm_layer_make(c->head_hidden, CM_NORM_BATCH, CM_ACT_RELU);
     cm_layer output = cm_layer_make(outputs, CM_NORM_NONE, CM_ACT_NONE);
     output.zero = c->zero_init;
-    snprintf(name, sizeof name, "%s.conv", head);
-    x = cm_tape_flatten(b->tape, cm_layer_conv(b, name, x, 1, 1, &conv));
     snprintf(name, sizeof name, "%s.hidden", head);
     x = cm_layer_dense(b, name, x, &hidden_layer);
     snprintf(name, sizeof name, "%s.output", head);
     return cm_layer_dense(b, name, x, &output);
+}
+
+static cm_var make_head(cm_builder *b, const char *head, int outputs, cm_var x) {
+    return head_layers(b, head, outputs, cm_tape_flatten(b->tape, head_planes(b, head, x)));
 }
 
 static cm_outputs predict(cm_builder *b, cm_hidden state, bool with_reward) {
@@ -51,6 +61,16 @@ static cm_outputs predict(cm_builder *b, cm_hidden state, bool with_reward) {
     out.policy = make_head(b, "prediction.policy_head", c->actions, x);
     out.value = make_head(b, "prediction.value_head", c->value_support.size, x);
     return out;
+}
+
+/* ---- with value prefixes ---- */
+
+static cm_var prefix_input(cm_builder *b, cm_var state) { return head_planes(b, "dynamics.reward_head", state); }
+
+static cm_var prefix_head(cm_builder *b, cm_var h) {
+    cm_layer behind = cm_layer_make(b->config->lstm, CM_NORM_BATCH, CM_ACT_RELU);
+    h = cm_layer_after(b, "dynamics.lstm", h, &behind);
+    return head_layers(b, "dynamics.reward_head", b->config->reward_support.size, h);
 }
 
 /* ---- with chance ---- */
@@ -84,6 +104,8 @@ const cm_family cm_family_resnet = {
     .representation = representation,
     .dynamics = dynamics,
     .predict = predict,
+    .prefix_input = prefix_input,
+    .prefix_head = prefix_head,
     .afterstate = afterstate,
     .predict_chance = predict_chance,
     .outcome = outcome,

@@ -5,6 +5,7 @@
 
 #include "core/arena.h"
 #include "device/mirror.h"
+#include "network/prefix.h"
 
 /* One recorded pass with its block of inputs. */
 typedef struct part {
@@ -24,8 +25,8 @@ struct cm_inference {
     const cm_network *network; /* borrowed */
     cm_stream *stream;         /* borrowed */
     int rows;
-    size_t state_bytes;               /* of one hidden state */
-    cm_buffer pool;                   /* [slots, D] */
+    int width;                        /* floats of a slot: a hidden state, and the memory of value prefixes */
+    cm_buffer pool;                   /* [slots, width] */
     part root, recurrent, afterstate; /* the last one with chance */
     inputs inputs;
     cm_inference_arrays arrays;
@@ -40,13 +41,33 @@ static cm_var as_planes(const cm_network *network, cm_tape *tape, cm_var x) {
     return cm_tape_reshape_planes(tape, x, c->observation[0], c->observation[1], c->channels);
 }
 
+static bool has_prefix(const cm_network *network) { return cm_network_memory_size(network) > 0; }
+
+/* The hidden states in a pool. */
+static cm_var states_of(const cm_network *network, cm_tape *tape, cm_var pool) {
+    return cm_tape_columns(tape, pool, 0, cm_network_state_size(network));
+}
+
+static cm_var gather_states(const cm_network *network, cm_tape *tape, cm_var pool, cm_var slots) {
+    return as_planes(network, tape, cm_tape_gather_rows(tape, states_of(network, tape, pool), slots));
+}
+
+static void scatter_states(const cm_network *network, cm_tape *tape, cm_var pool, cm_var states, cm_var slots) {
+    cm_tape_scatter_rows(tape, states_of(network, tape, pool), cm_tape_flatten(tape, states), slots);
+}
+
 static cm_var index_input(cm_tape *tape, int rows) { return cm_tape_input(tape, CM_I32, 1, &rows); }
 
-static void keep_outputs(const cm_network *network, part *p, cm_outputs out) {
-    const cm_network_config *c = cm_network_get_config(network);
+/* The decoded reward of a step; CM_NO_VAR of none. */
+static cm_var decode_reward(const cm_network *network, cm_tape *tape, cm_var logits) {
+    return logits == CM_NO_VAR ? CM_NO_VAR
+                               : cm_tape_support_decode(tape, logits, &cm_network_get_config(network)->reward_support);
+}
+
+static void keep_outputs(const cm_network *network, part *p, cm_outputs out, cm_var reward) {
     p->policy = out.policy;
-    p->value = cm_tape_support_decode(p->tape, out.value, &c->value_support);
-    p->reward = out.reward == CM_NO_VAR ? CM_NO_VAR : cm_tape_support_decode(p->tape, out.reward, &c->reward_support);
+    p->value = cm_tape_support_decode(p->tape, out.value, &cm_network_get_config(network)->value_support);
+    p->reward = reward;
     cm_tape_result(p->tape, p->policy);
     cm_tape_result(p->tape, p->value);
     cm_tape_result(p->tape, p->reward);
@@ -58,10 +79,11 @@ static void record_root(cm_inference *inf, int slots, inputs *in) {
     int dim[4] = {inf->rows, c->observation[0], c->observation[1], c->observation[2]};
     in->observation = cm_tape_input(tape, CM_F32, c->observation_ndim + 1, dim);
     in->root_slots = index_input(tape, inf->rows);
-    cm_var pool = cm_tape_pool(tape, slots, cm_network_state_size(inf->network));
+    cm_var pool = cm_tape_pool(tape, slots, inf->width);
     cm_hidden state = cm_network_representation(inf->network, tape, in->observation);
-    cm_tape_scatter_rows(tape, pool, cm_tape_flatten(tape, state.scaled), in->root_slots);
-    keep_outputs(inf->network, &inf->root, cm_network_predict(inf->network, tape, state, false));
+    scatter_states(inf->network, tape, pool, state.scaled, in->root_slots);
+    if (has_prefix(inf->network)) cm_prefix_begin(inf->network, tape, pool, in->root_slots);
+    keep_outputs(inf->network, &inf->root, cm_network_predict(inf->network, tape, state, false), CM_NO_VAR);
 }
 
 static void record_recurrent(cm_inference *inf, int slots, inputs *in) {
@@ -72,12 +94,15 @@ static void record_recurrent(cm_inference *inf, int slots, inputs *in) {
     in->actions = chance ? CM_NO_VAR : index_input(tape, inf->rows);
     in->codes = chance ? cm_tape_input(tape, CM_F32, 2, codes) : CM_NO_VAR;
     in->child_slots = index_input(tape, inf->rows);
-    cm_var pool = cm_tape_pool(tape, slots, cm_network_state_size(inf->network));
-    cm_var parent = as_planes(inf->network, tape, cm_tape_gather_rows(tape, pool, in->parent_slots));
+    cm_var pool = cm_tape_pool(tape, slots, inf->width), edge[2] = {in->parent_slots, in->child_slots};
+    cm_var parent = gather_states(inf->network, tape, pool, in->parent_slots);
     cm_hidden next = chance ? cm_network_outcome(inf->network, tape, parent, in->codes)
                             : cm_network_dynamics(inf->network, tape, parent, in->actions);
-    cm_tape_scatter_rows(tape, pool, cm_tape_flatten(tape, next.scaled), in->child_slots);
-    keep_outputs(inf->network, &inf->recurrent, cm_network_predict(inf->network, tape, next, true));
+    scatter_states(inf->network, tape, pool, next.scaled, in->child_slots);
+    cm_outputs out = cm_network_predict(inf->network, tape, next, !has_prefix(inf->network));
+    keep_outputs(inf->network, &inf->recurrent, out,
+                 has_prefix(inf->network) ? cm_prefix_step(inf->network, tape, pool, next.raw, edge)
+                                          : decode_reward(inf->network, tape, out.reward));
 }
 
 static void record_afterstate(cm_inference *inf, int slots, inputs *in) {
@@ -85,11 +110,13 @@ static void record_afterstate(cm_inference *inf, int slots, inputs *in) {
     in->after_parent_slots = index_input(tape, inf->rows);
     in->after_actions = index_input(tape, inf->rows);
     in->after_child_slots = index_input(tape, inf->rows);
-    cm_var pool = cm_tape_pool(tape, slots, cm_network_state_size(inf->network));
-    cm_var parent = as_planes(inf->network, tape, cm_tape_gather_rows(tape, pool, in->after_parent_slots));
+    cm_var pool = cm_tape_pool(tape, slots, inf->width);
+    cm_var parent = gather_states(inf->network, tape, pool, in->after_parent_slots);
     cm_hidden after = cm_network_afterstate(inf->network, tape, parent, in->after_actions);
-    cm_tape_scatter_rows(tape, pool, cm_tape_flatten(tape, after.scaled), in->after_child_slots);
-    keep_outputs(inf->network, &inf->afterstate, cm_network_predict_chance(inf->network, tape, after));
+    scatter_states(inf->network, tape, pool, after.scaled, in->after_child_slots);
+    if (has_prefix(inf->network))
+        cm_prefix_pass_on(inf->network, tape, pool, in->after_parent_slots, in->after_child_slots);
+    keep_outputs(inf->network, &inf->afterstate, cm_network_predict_chance(inf->network, tape, after), CM_NO_VAR);
 }
 
 static cm_status build_pass(cm_inference *inf, part *p, const cm_network_use *use) {
@@ -138,7 +165,8 @@ static cm_inference_arrays find_arrays(const cm_inference *inf, bool on_device) 
 }
 
 static cm_status build(cm_inference *inf, const cm_network_use *use, int slots) {
-    CM_TRY(cm_buffer_create(&inf->pool, use->stream->backend->device, (size_t)slots * inf->state_bytes + CM_ALIGN,
+    CM_TRY(cm_buffer_create(&inf->pool, use->stream->backend->device,
+                            (size_t)slots * (size_t)inf->width * sizeof(float) + CM_ALIGN,
                             "the pool of hidden states"));
     CM_TRY(cm_tape_create(false, use->compute, &inf->root.tape));
     CM_TRY(cm_tape_create(false, use->compute, &inf->recurrent.tape));
@@ -159,7 +187,7 @@ cm_status cm_inference_create(const cm_network_use *use, int slots, cm_inference
     inf->network = use->network;
     inf->stream = use->stream;
     inf->rows = use->rows;
-    inf->state_bytes = (size_t)cm_network_state_size(use->network) * sizeof(float);
+    inf->width = cm_network_state_size(use->network) + cm_network_memory_size(use->network);
     cm_status status = build(inf, use, slots);
     if (status != CM_OK) {
         cm_inference_destroy(inf);

@@ -21,6 +21,7 @@ static void fill(const cm_param *p, int fan_in, cm_rng *rng, float *out) {
         case CM_INIT_LECUN_NORMAL: out[i] = (float)(truncated_normal(rng) * bound / 0.87962566103423978); break;
         case CM_INIT_UNIFORM_FAN_IN: out[i] = (float)(bound * (2.0 * cm_rng_uniform_double(rng) - 1.0)); break;
         case CM_INIT_EMBEDDING: out[i] = (float)(cm_rng_normal(rng) / sqrt((double)p->dim[1])); break;
+        case CM_INIT_LSTM: out[i] = (float)((2.0 * cm_rng_uniform_double(rng) - 1.0) / sqrt(p->dim[0] / 4.0)); break;
         }
     }
 }

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "backend/formulas.h"
+
 enum { MERGED_MAX = 4 };
 
 cm_layer cm_layer_make(int out, cm_network_norm norm, cm_activation activation) {
@@ -168,6 +170,19 @@ cm_var cm_layer_blocks(cm_builder *b, const char *name, cm_var x, bool fixed) {
         x = cm_layer_block(b, full, x, fixed);
     }
     return x;
+}
+
+cm_lstm_state cm_layer_lstm(cm_builder *b, const char *name, cm_var x, int steps, cm_lstm_state start) {
+    const int L = b->config->lstm, gates = CM_LSTM_GATES * L;
+    if (x == CM_NO_VAR) return (cm_lstm_state){CM_NO_VAR, CM_NO_VAR};
+    cm_param input = {.ndim = 2, .dim = {gates, cm_tape_shape(b->tape, x)->dim[1]}, .init = CM_INIT_LSTM};
+    cm_param hidden = {.ndim = 2, .dim = {gates, L}, .init = CM_INIT_LSTM};
+    cm_param offset = vector_param(gates, CM_INIT_LSTM, false);
+    cm_lstm_vars weights = {.weight_ih = cm_layer_param(b, name, "input.weight", &input),
+                            .bias_ih = cm_layer_param(b, name, "input.bias", &offset),
+                            .weight_hh = cm_layer_param(b, name, "hidden.weight", &hidden),
+                            .bias_hh = cm_layer_param(b, name, "hidden.bias", &offset)};
+    return cm_tape_lstm(b->tape, x, steps, b->config->prefix_horizon, &weights, start);
 }
 
 cm_var cm_layer_embedding(cm_builder *b, const char *name, cm_var x, cm_var action) {

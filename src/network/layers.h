@@ -56,6 +56,10 @@ cm_var cm_layer_blocks(cm_builder *b, const char *name, cm_var x, bool fixed);
 /* NAME.table [A, H] */
 cm_var cm_layer_embedding(cm_builder *b, const char *name, cm_var x, cm_var action);
 
+/* NAME.input.weight [4 L, in], NAME.hidden.weight [4 L, L] and their biases [4 L], gates in the order i f g o: L units
+ * on x [T B, in], as cm_tape_lstm. */
+cm_lstm_state cm_layer_lstm(cm_builder *b, const char *name, cm_var x, int steps, cm_lstm_state start);
+
 /* An array NAME.suffix as a variable; defined if missing and the builder defines. */
 cm_var cm_layer_param(cm_builder *b, const char *name, const char *suffix, const cm_param *like);
 

@@ -30,6 +30,15 @@ static cm_hidden hidden(cm_builder *b, cm_var raw) {
     return state;
 }
 
+static cm_lstm_state lstm(cm_builder *b, cm_var inputs, int steps, cm_lstm_state start) {
+    return cm_layer_lstm(b, "dynamics.lstm", cm_tape_flatten(b->tape, inputs), steps, start);
+}
+
+static cm_lstm_state lstm_start(cm_builder *b, int rows) {
+    cm_var zeros = cm_tape_reshape_rows(b->tape, cm_tape_constant(b->tape, rows * b->config->lstm, 0.0f), rows);
+    return (cm_lstm_state){zeros, zeros};
+}
+
 static cm_var project(cm_builder *b, cm_var state) {
     const cm_network_config *c = b->config;
     cm_layer inner = cm_layer_make(c->projection_hidden, c->norm, CM_ACT_RELU);
@@ -81,6 +90,27 @@ cm_var cm_network_encode(const cm_network *network, cm_tape *tape, cm_var observ
     return cm_encoder(&b, observations);
 }
 
+cm_var cm_network_prefix_input(const cm_network *network, cm_tape *tape, cm_var raw) {
+    cm_builder b = builder(network, tape);
+    return family(b.config)->prefix_input(&b, raw);
+}
+
+cm_lstm_state cm_network_prefix_lstm(const cm_network *network, cm_tape *tape, cm_var inputs, int steps,
+                                     cm_lstm_state start) {
+    cm_builder b = builder(network, tape);
+    return lstm(&b, inputs, steps, start);
+}
+
+cm_lstm_state cm_network_prefix_start(const cm_network *network, cm_tape *tape, int rows) {
+    cm_builder b = builder(network, tape);
+    return lstm_start(&b, rows);
+}
+
+cm_var cm_network_prefix(const cm_network *network, cm_tape *tape, cm_var h) {
+    cm_builder b = builder(network, tape);
+    return family(b.config)->prefix_head(&b, h);
+}
+
 cm_var cm_network_project(const cm_network *network, cm_tape *tape, cm_var state) {
     cm_builder b = builder(network, tape);
     return project(&b, state);
@@ -104,13 +134,19 @@ static cm_hidden define_chance(cm_builder *b, cm_hidden state, cm_var action) {
     return hidden(b, family(c)->outcome(b, after.scaled, cm_tape_input(b->tape, CM_F32, 2, code)));
 }
 
+static void define_prefix(cm_builder *b, cm_var raw) {
+    const cm_family *f = family(b->config);
+    f->prefix_head(b, lstm(b, f->prefix_input(b, raw), 1, lstm_start(b, 1)).h);
+}
+
 static void define_dynamics(cm_builder *b, cm_hidden state) {
     const cm_family *f = family(b->config);
     int one = 1;
     cm_var action = cm_tape_input(b->tape, CM_I32, 1, &one);
     bool chance = b->config->model == CM_NETWORK_CHANCE;
     cm_hidden next = chance ? define_chance(b, state, action) : hidden(b, f->dynamics(b, state.scaled, action));
-    f->predict(b, next, true);
+    f->predict(b, next, b->config->prefix_horizon == 0);
+    if (b->config->prefix_horizon > 0) define_prefix(b, next.raw);
     if (b->config->consistency) project_predict(b, next.scaled);
 }
 
@@ -164,6 +200,10 @@ bool cm_network_has_planes(const cm_network *network) { return family(&network->
 int cm_network_state_size(const cm_network *network) {
     const cm_network_config *c = &network->config;
     return family(c)->planes ? c->observation[0] * c->observation[1] * c->channels : c->hidden;
+}
+
+int cm_network_memory_size(const cm_network *network) {
+    return network->config.prefix_horizon > 0 ? 2 * network->config.lstm + 2 : 0;
 }
 
 int cm_network_observation_size(const cm_network *network) {

@@ -9,8 +9,13 @@
  * C, from there to the next state. An encoder reads off two observations which code it was that came between them,
  * unless the environment tells.
  *
+ * With value prefixes (EfficientZero, spec learning 1.3) no state has a reward. An LSTM reads the states that follow
+ * each other; behind it a head predicts the sum of the rewards since the last horizon. Its state is zero at the root
+ * and after every so many steps.
+ *
  *   family.h, family_*.c           what representation, dynamics and prediction are made of, a file per family
  *   layers.h, encoder.h            layers on a tape, that define their parameters; the encoder of chance
+ *   prefix.h                       value prefixes in a search
  *   network_config.c, options.h    what a configuration means, and whether it fits together
  *   initialise.c                   the first weights
  *   inference.h, predictor.h       recorded passes for acting: of a learnt model, of exact rules
@@ -53,6 +58,8 @@ typedef struct cm_network_config {
     bool residual_dynamics; /* mlp */
     cm_encoding encoding;
     cm_support value_support, reward_support; /* size 1: scalar heads */
+    int prefix_horizon;                       /* mlp, resnet: steps of a value prefix; 0: there are rewards */
+    int lstm;                                 /* L, with prefix_horizon */
     bool zero_init;                           /* last layers of heads start at 0 */
     cm_init init; /* of weights: CM_INIT_LECUN_NORMAL (biases 0) or CM_INIT_UNIFORM_FAN_IN */
     bool consistency;
@@ -81,6 +88,8 @@ bool cm_network_is_rowwise(const cm_network *network);
 bool cm_network_has_planes(const cm_network *network); /* hidden states are planes [H, W, C], not vectors [D] */
 int cm_network_state_size(const cm_network *network);  /* D, or H*W*C: floats of one hidden state */
 int cm_network_observation_size(const cm_network *network);
+/* Floats that a search keeps of a step beside its state: 2 L + 2 with value prefixes (prefix.h), else 0. */
+int cm_network_memory_size(const cm_network *network);
 
 /* Initial values: parameters[table.parameters], state[table.states]. Depends on (seed, names, shapes) alone. */
 void cm_network_initialise(const cm_network *network, uint64_t seed, float *parameters, float *state);
@@ -111,7 +120,7 @@ typedef struct cm_outputs {
 cm_hidden cm_network_representation(const cm_network *network, cm_tape *tape, cm_var observation);
 /* g: state.scaled, action [B] int32 -> next state. Only CM_NETWORK_DYNAMICS. */
 cm_hidden cm_network_dynamics(const cm_network *network, cm_tape *tape, cm_var state, cm_var action);
-/* f, and the reward of the dynamics call that made this state. */
+/* f, and the reward of the dynamics call that made this state; none with value prefixes. */
 cm_outputs cm_network_predict(const cm_network *network, cm_tape *tape, cm_hidden state, bool with_reward);
 /* The functions of CM_NETWORK_CHANCE. phi: state.scaled, action [B] int32 -> afterstate. */
 cm_hidden cm_network_afterstate(const cm_network *network, cm_tape *tape, cm_var state, cm_var action);
@@ -122,6 +131,15 @@ cm_hidden cm_network_outcome(const cm_network *network, cm_tape *tape, cm_var af
 /* e: the observations before and after [B, 2 O] -> [B, C]; its largest entry says the code. Only with `encoder`.
  * Each entry is normalised by statistics of all rows. */
 cm_var cm_network_encode(const cm_network *network, cm_tape *tape, cm_var observations);
+/* The parts of a value prefix. What the LSTM reads of a state's `raw`: [B, ...]. */
+cm_var cm_network_prefix_input(const cm_network *network, cm_tape *tape, cm_var raw);
+/* The LSTM over the inputs of T steps [T B, ...] from a state [B, L]: [T B, L]. */
+cm_lstm_state cm_network_prefix_lstm(const cm_network *network, cm_tape *tape, cm_var inputs, int steps,
+                                     cm_lstm_state start);
+/* The state that it starts from, for B rows. */
+cm_lstm_state cm_network_prefix_start(const cm_network *network, cm_tape *tape, int rows);
+/* Its h [B, L] -> logits of the prefix [B, S], or [B, 1]. */
+cm_var cm_network_prefix(const cm_network *network, cm_tape *tape, cm_var h);
 /* Consistency (SimSiam) heads on a scaled state: projection [B, output], and the predictor behind it. */
 cm_var cm_network_project(const cm_network *network, cm_tape *tape, cm_var state);
 cm_var cm_network_project_predict(const cm_network *network, cm_tape *tape, cm_var state);

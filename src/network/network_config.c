@@ -21,6 +21,8 @@ void cm_network_config_from_options(cm_network_config *config, const cm_network_
                                                     o->value_support_size, o->value_transform},
                                   .reward_support = {(float)o->reward_support_min, (float)o->reward_support_max,
                                                      o->reward_support_size, o->value_transform},
+                                  .prefix_horizon = o->value_prefix ? o->value_prefix_horizon : 0,
+                                  .lstm = o->lstm_size,
                                   .zero_init = o->zero_init_heads && o->family != CM_FAMILY_CUMIND,
                                   .init = o->initializer == CM_INITIALIZER_LECUN_NORMAL ? CM_INIT_LECUN_NORMAL
                                                                                         : CM_INIT_UNIFORM_FAN_IN,
@@ -80,6 +82,18 @@ cm_status cm_network_config_check(const cm_network_config *c) {
     }
     if (c->model == CM_NETWORK_CHANCE && c->codes < 1) {
         return cm_fail(CM_ERR_INPUT, "number of chance codes is %d, must be >= 1", c->codes);
+    }
+    if (c->prefix_horizon > 0 && c->family == CM_FAMILY_CUMIND) {
+        return cm_fail(CM_ERR_INPUT,
+                       "Network architecture.value_prefix: for networks of family mlp or resnet, not cumind");
+    }
+    if (c->prefix_horizon > 0 && c->model == CM_NETWORK_PREDICTION) {
+        return cm_fail(CM_ERR_INPUT,
+                       "Network architecture.value_prefix: a network with only a prediction has no rewards");
+    }
+    if (c->prefix_horizon > 0 && (c->lstm < 1 || c->lstm > CM_LSTM_HIDDEN_MAX)) {
+        return cm_fail(CM_ERR_INPUT, "Network architecture.lstm_size is %d, must be in 1 .. %d", c->lstm,
+                       CM_LSTM_HIDDEN_MAX);
     }
     if (c->value_support.size < 1 || c->reward_support.size < 1) {
         return cm_fail(CM_ERR_INPUT, "a support must have at least one atom");

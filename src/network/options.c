@@ -25,6 +25,10 @@ static const char *if_cumind(const void *options) {
     return ((const cm_network_options *)options)->family == CM_FAMILY_CUMIND ? "family cumind has no such part" : NULL;
 }
 
+static const char *unless_prefix(const void *options) {
+    return ((const cm_network_options *)options)->value_prefix ? NULL : "value_prefix is false";
+}
+
 const cm_option cm_network_option_rows[] = {
     CM_OPTION(INT, hidden_dim, SECTION, "128", 1, 16384, "Width of the hidden state and of the hidden layers.",
               .idle = if_resnet),
@@ -73,6 +77,14 @@ const cm_option cm_network_option_rows[] = {
               "Atoms of the reward head; 1: one output, squared error and no transform."),
     CM_OPTION(BOOL, value_transform, SECTION, "true", 0, 0,
               "Values and rewards pass h(x) = sign(x) (sqrt(|x| + 1) - 1) + 0.001 x before they meet their supports."),
+    CM_OPTION(
+        BOOL, value_prefix, SECTION, "false", 0, 0,
+        "EfficientZero: the reward head predicts the sum of the rewards since the last horizon, by an LSTM over the "
+        "states on the way there; a search takes the differences. Families mlp and resnet."),
+    CM_OPTION(INT, value_prefix_horizon, SECTION, "5", 1, 1024,
+              "Steps after which that sum and the LSTM start anew, in the unroll and in the search.",
+              .idle = unless_prefix),
+    CM_OPTION(INT, lstm_size, SECTION, "128", 1, 4096, "Units of that LSTM.", .idle = unless_prefix),
     CM_OPTION(ENUM, initializer, SECTION, "lecun_normal", 0, 0,
               "Initial weights: lecun_normal (truncated normal, biases 0) or fan_in_uniform (the default of PyTorch).",
               .choices = "lecun_normal|fan_in_uniform"),

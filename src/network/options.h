@@ -32,6 +32,8 @@ typedef struct cm_network_options {
     double value_support_min, value_support_max, reward_support_min, reward_support_max;
     int value_support_size, reward_support_size; /* atoms; 1: one output, squared error, no transform */
     bool value_transform;                        /* the supports stand behind the transform h */
+    bool value_prefix;                           /* the reward head predicts sums of rewards, by an LSTM; mlp, resnet */
+    int value_prefix_horizon, lstm_size;         /* steps of such a sum, units; with value_prefix */
     int initializer;                             /* cm_initializer */
     bool zero_init_heads;                        /* last layer of each head starts at 0; never in family cumind */
     int chance_codes;                            /* with policy stochastic_muzero; 0: those of the environment */

@@ -226,7 +226,14 @@ static cm_status check_policy(const cm_config *config, const cm_configuration *c
     if (chance && c->replay.num_unroll_steps == 0)
         return cm_config_fail(config, "num_unroll_steps",
                               "policy stochastic_muzero learns what chance does by unrolling: set it to 1 or more");
+    if (c->network.value_prefix && c->network.family == CM_FAMILY_CUMIND)
+        return cm_config_fail(config, "value_prefix",
+                              "is for networks of family mlp or resnet: leave it out, or set it "
+                              "to false");
     if (c->mcts.policy != CM_MCTS_ALPHAZERO) return CM_OK;
+    if (c->network.value_prefix)
+        return cm_config_fail(config, "value_prefix",
+                              "policy alphazero predicts no rewards: leave it out, or set it to false");
     if (c->replay.num_unroll_steps > 0)
         return cm_config_fail(config, "num_unroll_steps",
                               "policy alphazero has no dynamics to unroll: leave it out, or set it to 0");

@@ -59,6 +59,7 @@ static cm_replay_config replay_config(const cm_session *s) {
         .targets = {.unroll = o->num_unroll_steps,
                     .td_steps = o->td_steps,
                     .discount = o->discount,
+                    .value_prefix_horizon = cm_network_get_config(s->network)->prefix_horizon,
                     .policy_smoothing = o->policy_smoothing,
                     .td_interval = (o->td_interval + s->comm->size - 1) / s->comm->size}, /* ages are the shard's */
         .symmetries =

@@ -17,7 +17,8 @@ typedef enum cm_init {
     CM_INIT_ONE,
     CM_INIT_LECUN_NORMAL,   /* normal truncated to +-2 sigma, standard deviation sqrt(1 / fan_in) */
     CM_INIT_UNIFORM_FAN_IN, /* U(-1/sqrt(fan_in), 1/sqrt(fan_in)) */
-    CM_INIT_EMBEDDING       /* N(0, 1/H), H the row length */
+    CM_INIT_EMBEDDING,      /* N(0, 1/H), H the row length */
+    CM_INIT_LSTM            /* U(-1/sqrt(H), 1/sqrt(H)), a weight or bias of 4 H rows, which stand for the gates */
 } cm_init;
 
 enum { CM_PARAM_NAME = 96 };

@@ -12,6 +12,7 @@ typedef struct recorder {
     cm_unroll *u;
     cm_var coefficients, scaled; /* of all losses, as they are staged and as the losses read them */
     int taken;                   /* of the coefficients' rows */
+    bool prefix;                 /* value prefixes take the place of rewards */
     cm_hidden states[CM_UNROLL_MAX + 1], afterstates[CM_UNROLL_MAX];
     cm_var codes[CM_UNROLL_MAX]; /* of each step, [B, C] */
 } recorder;
@@ -152,7 +153,7 @@ static void record_reward(recorder *r, span s, cm_var output) {
 
 /* Prediction from the states of a span, with its losses. */
 static void record_prediction(recorder *r, span s, cm_hidden state) {
-    const bool with_reward = s.first + s.count > 1;
+    const bool with_reward = s.first + s.count > 1 && !r->prefix;
     cm_outputs out = cm_network_predict(r->config->network, r->u->tape, state, with_reward);
     record_policy(r, s, out.policy);
     record_value(r, s, out.value);
@@ -170,6 +171,22 @@ static void record_consistency(recorder *r, span s, cm_var states) {
     cm_loss_vars loss = cm_tape_consistency_loss(u->tape, online, cm_tape_stop_gradient(u->tape, target),
                                                  coefficients_of(r, u->consistency_coefficient, s));
     keep_loss(r, s, &loss, u->consistency_loss);
+}
+
+/* Value prefixes of steps 0 .. K-1, from the raw states that they led to, a variable for each span: an LSTM reads all
+ * steps in one call. */
+static void record_prefixes(recorder *r, const cm_var *states) {
+    const cm_network *network = r->config->network;
+    cm_tape *tape = r->u->tape;
+    const int K = r->u->unroll, spans = spans_of(r, K);
+    cm_var inputs[CM_UNROLL_MAX];
+    for (int i = 0; i < spans; i++) inputs[i] = cm_network_prefix_input(network, tape, states[i]);
+    cm_lstm_state start = cm_network_prefix_start(network, tape, r->u->rows);
+    cm_var h = cm_network_prefix_lstm(network, tape, cm_tape_stack(tape, inputs, spans), K, start).h;
+    for (int i = 0; i < spans; i++) {
+        const span s = span_at(r, i, K);
+        record_reward(r, (span){s.first + 1, s.count}, cm_network_prefix(network, tape, rows_of(r, h, s)));
+    }
 }
 
 /* The code of a step. A learnt one's own gradient goes through the dynamics to the encoder; as a target it is a
@@ -249,11 +266,33 @@ static cm_hidden stack(const recorder *r, const cm_hidden *states, int steps) {
     return all;
 }
 
+/* All K + 1 states where one call predicts from them. With value prefixes it reads the scaled ones alone. */
+static cm_hidden whole_states(const recorder *r) {
+    cm_hidden states[CM_UNROLL_MAX + 1];
+    const int K = r->u->unroll;
+    if (spans_of(r, K + 1) > 1) return (cm_hidden){CM_NO_VAR, CM_NO_VAR};
+    for (int k = 0; k <= K; k++) {
+        states[k] = r->states[k];
+        if (r->prefix) states[k].raw = states[k].scaled;
+    }
+    return stack(r, states, K + 1);
+}
+
+/* The states that actions led to, of each span: those before scaling; `scaled`: of all K + 1 steps, or CM_NO_VAR. */
+static void raw_states(const recorder *r, cm_var scaled, cm_var *out) {
+    const int K = r->u->unroll, rows = r->u->rows;
+    for (int k = 0; k < K; k++) out[k] = r->states[k + 1].raw;
+    if (scaled == CM_NO_VAR || K == 0) return;
+    const bool same = out[0] == r->states[1].scaled;
+    out[0] = same ? cm_tape_rows(r->u->tape, scaled, rows, K * rows) : cm_tape_stack(r->u->tape, out, K);
+}
+
 /* What is predicted from the states. What reads all of them is recorded last (cm_tape_stack). */
 static void record_losses(recorder *r) {
     const int K = r->u->unroll, rows = r->u->rows;
     const bool whole = spans_of(r, K + 1) == 1;
-    const cm_hidden states = whole ? stack(r, r->states, K + 1) : (cm_hidden){CM_NO_VAR, CM_NO_VAR};
+    const cm_hidden states = whole_states(r);
+    cm_var raw[CM_UNROLL_MAX];
     for (int i = 0; r->u->chance && i < spans_of(r, K); i++) {
         const span s = span_at(r, i, K);
         record_chance(r, s, stack(r, r->afterstates + s.first, s.count));
@@ -262,12 +301,17 @@ static void record_losses(recorder *r) {
         cm_var later = whole ? cm_tape_rows(r->u->tape, states.scaled, rows, K * rows) : r->states[i + 1].scaled;
         record_consistency(r, span_at(r, i, K), later);
     }
+    if (r->prefix && K > 0) {
+        raw_states(r, states.scaled, raw);
+        record_prefixes(r, raw);
+    }
     for (int i = 0; i < spans_of(r, K + 1); i++)
         record_prediction(r, span_at(r, i, K + 1), whole ? states : r->states[i]);
 }
 
 cm_status cm_unroll_record(const cm_trainer_config *config, int rows, cm_unroll *out) {
     recorder r = {.config = config, .network = cm_network_get_config(config->network), .u = out};
+    r.prefix = r.network->prefix_horizon > 0;
     out->rows = rows;
     out->unroll = config->unroll;
     out->consistency = r.network->consistency && config->options->consistency_weight > 0.0 && out->unroll > 0;

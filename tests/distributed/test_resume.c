@@ -148,10 +148,12 @@ static void expect_same_files(const char *a, const char *b) {
 /* ---- tests ---- */
 
 START_TEST(two_ranks_go_on_with_a_run_of_two_as_if_it_had_not_been_broken) {
+    static const char *const kinds[] = {"--env-steps 1536 --run whole",
+                                        "--env-steps 1536 --run whole --set value_prefix=true --set lstm_size=16"};
     int64_t numbers[8];
     char text[64];
     if (!cm_program_has_mpi()) return;
-    train(2, "--env-steps 1536 --run whole");
+    train(2, kinds[_i]);
     copy("whole", "broken");
     cm_checkpoint_store *store = open_store("broken");
     ck_assert_int_eq(cm_checkpoint_list(store, numbers, 8), 3);
@@ -338,7 +340,7 @@ int main(void) {
     TCase *tc = tcase_create("resume");
     tcase_add_checked_fixture(tc, cm_program_folder_for_ranks, cm_test_folder_remove);
     tcase_set_timeout(tc, 60);
-    tcase_add_test(tc, two_ranks_go_on_with_a_run_of_two_as_if_it_had_not_been_broken);
+    tcase_add_loop_test(tc, two_ranks_go_on_with_a_run_of_two_as_if_it_had_not_been_broken, 0, 2);
     tcase_add_test(tc, a_run_of_four_ranks_goes_on_with_one_two_and_three);
     tcase_add_test(tc, a_run_that_began_with_old_games_goes_on_with_other_numbers_of_ranks);
     tcase_add_test(tc, a_run_in_which_nobody_acts_goes_on_with_any_number_of_ranks);

@@ -26,8 +26,8 @@ static void run_all(cm_backend *backend, int network) {
 /* Of a backend and a network. */
 START_TEST(inferences_on_every_backend_equal_ref) {
     cm_backend *backend;
-    const int network = _i % INFER_NETWORKS;
-    const char *name = cm_backend_classes()[_i / INFER_NETWORKS]->name;
+    const int network = _i % INFER_ALL;
+    const char *name = cm_backend_classes()[_i / INFER_ALL]->name;
     if (cm_backend_open(name, &backend) == CM_ERR_ABSENT) {
         if (network == 0) printf("SKIP %s inferences: %s\n", name, cm_error_message());
         return;
@@ -48,6 +48,6 @@ int main(void) {
     while (cm_backend_classes()[count]) count++;
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, inferences_on_every_backend_equal_ref, 0, count * INFER_NETWORKS);
+    tcase_add_loop_test(tests, inferences_on_every_backend_equal_ref, 0, count * INFER_ALL);
     return cm_test_main(suite);
 }

@@ -1,6 +1,7 @@
 /* Networks: parameter counts of published models, shapes, initial values, errors. */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,6 +115,74 @@ START_TEST(lightzero_board_parameter_counts) {
     ck_assert_uint_eq(count(&c), 372745);
     c = lightzero_board(6, 6, 32, 32, s21, 36);
     ck_assert_uint_eq(count(&c), 136094);
+}
+END_TEST
+
+static cm_network_config with_prefix(cm_network_config c, int lstm) {
+    c.prefix_horizon = 5, c.lstm = lstm;
+    return c;
+}
+
+/* Of parameters whose names begin with "dynamics.". */
+static size_t count_dynamics(const cm_network_config *config) {
+    cm_network *network;
+    size_t n = 0;
+    ck_assert_msg(cm_network_create(config, &network) == CM_OK, "%s", cm_error_message());
+    const cm_param_table *table = cm_network_parameters(network);
+    for (int i = 0; i < table->count; i++)
+        if (!table->param[i].state && strncmp(table->param[i].name, "dynamics.", 9) == 0) n += table->param[i].count;
+    cm_network_destroy(network);
+    return n;
+}
+
+/* Of images the dynamics, whose states are planes of 8 x 8 (LightZero) and 6 x 6 (EfficientZero). */
+START_TEST(efficientzero_parameter_counts) {
+    const cm_support s101 = {-50, 50, 101, true};
+    cm_network_config c = with_prefix(lightzero_mlp(4, 2, 128, true), 128);
+    ck_assert_uint_eq(count(&c), 302932);
+    ck_assert_uint_eq(count_dynamics(&c), 223449);
+    c = with_prefix(lightzero_board(8, 8, 64, 32, s101, 6), 512);
+    ck_assert_uint_eq(count_dynamics(&c), 3286165);
+    c = with_prefix(lightzero_board(6, 6, 64, 32, s601, 6), 512);
+    c.encoding = CM_ENCODE_SCALED;
+    ck_assert_uint_eq(count_dynamics(&c), 2382281);
+}
+END_TEST
+
+START_TEST(an_lstm_starts_within_one_by_the_root_of_its_units) {
+    cm_network_config c = with_prefix(lightzero_mlp(4, 2, 32, false), 16);
+    cm_test_network n;
+    cm_test_network_open(&n, &c, "ref", 1);
+    const cm_param_table *table = cm_network_parameters(n.network);
+    static const char *const names[] = {"input.weight", "input.bias", "hidden.weight", "hidden.bias"};
+    for (int i = 0; i < 4; i++) {
+        char name[CM_PARAM_NAME];
+        double squares = 0.0;
+        snprintf(name, sizeof name, "dynamics.lstm.%s", names[i]);
+        const cm_param *p = cm_param_table_find(table, name);
+        ck_assert_msg(p && p->dim[0] == 4 * 16, "%s", name);
+        for (size_t k = 0; k < p->count; k++) {
+            const float x = n.parameters[p->offset + k];
+            ck_assert_float_le(fabsf(x), 0.25f);
+            squares += (double)x * (double)x;
+        }
+        ck_assert_double_eq_tol(squares / (double)p->count, 0.25 * 0.25 / 3.0, 0.008);
+    }
+    cm_test_network_close(&n);
+}
+END_TEST
+
+START_TEST(value_prefixes_need_a_family_that_has_them_and_dynamics) {
+    cm_network_config c = with_prefix(cumind(16, 1), 8);
+    cm_network *network = NULL;
+    ck_assert_int_eq(cm_network_create(&c, &network), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "value_prefix: for networks of family mlp or resnet"));
+    c = with_prefix(small(), 8), c.model = CM_NETWORK_PREDICTION;
+    ck_assert_int_eq(cm_network_create(&c, &network), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "value_prefix: a network with only a prediction"));
+    c = with_prefix(small(), 0);
+    ck_assert_int_eq(cm_network_create(&c, &network), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "lstm_size is 0"));
 }
 END_TEST
 
@@ -273,6 +342,9 @@ int main(void) {
     tcase_add_test(tc, cumind_image_encoder_has_76966_parameters);
     tcase_add_test(tc, lightzero_mlp_parameter_counts);
     tcase_add_test(tc, lightzero_board_parameter_counts);
+    tcase_add_test(tc, efficientzero_parameter_counts);
+    tcase_add_test(tc, an_lstm_starts_within_one_by_the_root_of_its_units);
+    tcase_add_test(tc, value_prefixes_need_a_family_that_has_them_and_dynamics);
     tcase_add_test(tc, preset_small_has_the_recipes_81556_parameters);
     tcase_add_test(tc, zero_heads_start_with_uniform_policy_and_value_zero);
     tcase_add_test(tc, a_row_alone_gives_what_it_gives_among_others);

@@ -270,6 +270,8 @@ START_TEST(keys_that_contradict_each_other_are_one_clear_error) {
         {"collect=false", "num_episodes=9", "Training.num_episodes: nobody acts in this run (collect is false)"},
         {"collect=false", "checkpoint_interval=9",
          "nobody acts in this run (collect is false): set checkpoint_updates"},
+        {"value_prefix=true", "family=cumind", "Network architecture.value_prefix: is for networks of family mlp or"},
+        {"value_prefix=true", "policy=alphazero", "Network architecture.value_prefix: policy alphazero predicts no"},
         {"memory_capacity=5", "min_memory_size=6", "waits for 6 episodes, but the memory holds 5"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -93,10 +93,14 @@ static const char *const kinds[] = {
     "env_name=catch consistency_weight=1 optimizer=sgd policy=gumbel_muzero",
     "env_name=go9 policy=gumbel_muzero num_simulations=12 max_depth=3",
     "env_name=2048 policy=stochastic_muzero chance_codes=4 reanalyse_ratio=0.5 prefetch_threads=2",
+    "env_name=catch value_prefix=true lstm_size=12 value_prefix_horizon=2 residual_dynamics=true reanalyse_ratio=0.5",
+    "env_name=tictactoe family=resnet value_prefix=true lstm_size=8 num_blocks=1 conv_channels=4 "
+    "num_unroll_steps=3 gradient_accumulation=2",
+    "env_name=2048 policy=stochastic_muzero chance_codes=0 value_prefix=true value_prefix_horizon=1 lstm_size=6",
     /* of this one on the host */
     "env_name=tictactoe policy=alphazero num_unroll_steps=0",
 };
-enum { ON_DEVICE = 5, KINDS = sizeof kinds / sizeof *kinds };
+enum { ON_DEVICE = 8, KINDS = sizeof kinds / sizeof *kinds };
 
 /* Also where it does what it is given as late as it may. Pinned memory that is written before the copy out of it is
  * made, or read before that into it, or a batch that is begun before its inputs are there: all this changes bits then.

@@ -54,10 +54,32 @@ static cm_network_config chance(void) {
     return c;
 }
 
+static cm_network_config with_prefix(cm_network_config c) {
+    c.prefix_horizon = 2, c.lstm = 11;
+    return c;
+}
+
+static cm_network_config prefix(void) { return with_prefix(odd()); }
+static cm_network_config prefix_chance(void) { return with_prefix(chance()); }
+
+static cm_network_config prefix_planes(void) {
+    cm_network_config c = with_prefix(plain());
+    c.family = CM_FAMILY_RESNET, c.norm = CM_NORM_BATCH;
+    c.observation_ndim = 3, c.observation[0] = 3, c.observation[1] = 2, c.observation[2] = 2;
+    c.blocks = 1, c.channels = 8, c.head_channels = 3;
+    return c;
+}
+
 cm_network_config infer_network(int index) {
-    static cm_network_config (*const networks[INFER_NETWORKS])(void) = {
-        [INFER_PLAIN] = plain,           [INFER_ODD] = odd,       [INFER_WIDE] = wide,
-        [INFER_BATCH_NORM] = batch_norm, [INFER_CUMIND] = cumind, [INFER_CHANCE] = chance};
+    static cm_network_config (*const networks[INFER_ALL])(void) = {[INFER_PLAIN] = plain,
+                                                                   [INFER_ODD] = odd,
+                                                                   [INFER_WIDE] = wide,
+                                                                   [INFER_BATCH_NORM] = batch_norm,
+                                                                   [INFER_CUMIND] = cumind,
+                                                                   [INFER_CHANCE] = chance,
+                                                                   [INFER_PREFIX] = prefix,
+                                                                   [INFER_PREFIX_PLANES] = prefix_planes,
+                                                                   [INFER_PREFIX_CHANCE] = prefix_chance};
     return networks[index]();
 }
 

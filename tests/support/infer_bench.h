@@ -6,12 +6,23 @@
 #include "network/inference.h"
 #include "support/network.h"
 
-enum { INFER_NETWORKS = 6, INFER_STEPS = 2, INFER_CODES = 3 };
+enum { INFER_NETWORKS = 6, INFER_ALL = 9, INFER_STEPS = 4, INFER_CODES = 3 };
 
 /* Networks whose operations all work row by row: of families mlp and cumind, with each norm and encoding, with atoms
- * and scalars, with and without chance, of widths that are multiples of nothing. */
+ * and scalars, with and without chance, of widths that are multiples of nothing. Those from INFER_NETWORKS on have
+ * value prefixes, whose LSTM is an operation of many rows; a step of INFER_STEPS lies behind a horizon. */
 cm_network_config infer_network(int index);
-enum { INFER_PLAIN, INFER_ODD, INFER_WIDE, INFER_BATCH_NORM, INFER_CUMIND, INFER_CHANCE };
+enum {
+    INFER_PLAIN,
+    INFER_ODD,
+    INFER_WIDE,
+    INFER_BATCH_NORM,
+    INFER_CUMIND,
+    INFER_CHANCE,
+    INFER_PREFIX,
+    INFER_PREFIX_PLANES,
+    INFER_PREFIX_CHANCE
+};
 
 /* A network with random weights, on ref and on a backend under test. */
 typedef struct infer_bench {

@@ -4,7 +4,7 @@
 
 #include "trainer/trainer.h"
 
-enum { CM_TEST_UPDATE_KINDS = 8, CM_TEST_UPDATE_ROWS = 6 };
+enum { CM_TEST_UPDATE_KINDS = 9, CM_TEST_UPDATE_ROWS = 6 };
 
 /* Kind 0..CM_TEST_UPDATE_KINDS - 1 of a network and its losses; 0 is an MLP, 7 a wide one. */
 void cm_test_update_kind(int kind, cm_network_config *c, cm_trainer_options *o);

@@ -36,6 +36,28 @@ static cm_network_config consistent(cm_network_config c) {
     return c;
 }
 
+/* Value prefixes; of three or more steps the LSTM begins anew within the unroll. */
+static cm_network_config with_prefix(cm_network_config c) {
+    c.prefix_horizon = 2, c.lstm = 5;
+    return c;
+}
+
+/* The LSTM reads states that prediction reads, too: there is no layer in front of it, and no scaling. */
+static cm_network_config unscaled(cm_network_config c) {
+    c.minmax = false;
+    return c;
+}
+
+static cm_network_config residual(cm_network_config c) {
+    c.residual_dynamics = true;
+    return c;
+}
+
+static cm_network_config batch_normed(cm_network_config c) {
+    c.norm = CM_NORM_BATCH;
+    return c;
+}
+
 /* A learning rate of 0 leaves the parameters as they are, so that losses can be compared. */
 static cm_trainer_options still(void) {
     cm_trainer_options o = cm_test_trainer_options(B);
@@ -143,6 +165,12 @@ START_TEST(gradients_are_the_slopes_of_all_losses) {
     case 5: check_slopes(consistent(of_chance(mlp())), &o, 2); break;
     case 6: check_slopes(consistent(resnet()), &o, 2); break;
     case 7: check_slopes(mlp(), &o, CM_UNROLL_MAX); break;
+    case 8: check_slopes(with_prefix(mlp()), &o, 5); break;
+    case 9: check_slopes(with_prefix(unscaled(mlp())), &o, 3); break;
+    case 10: check_slopes(consistent(with_prefix(unscaled(residual(mlp())))), &o, 1); break;
+    case 11: check_slopes(with_prefix(unscaled(batch_normed(mlp()))), &o, 3); break;
+    case 12: check_slopes(with_prefix(resnet()), &o, 3); break;
+    case 13: check_slopes(with_prefix(of_chance(mlp())), &o, 3); break;
     }
 }
 END_TEST
@@ -191,7 +219,7 @@ int main(void) {
     TCase *tests = tcase_create("unroll");
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, gradients_are_the_slopes_of_all_losses, 0, 8);
+    tcase_add_loop_test(tests, gradients_are_the_slopes_of_all_losses, 0, 14);
     tcase_add_test(tests, gradients_of_states_with_a_scaling_are_scaled);
     return cm_test_main(suite);
 }
