@@ -1,12 +1,13 @@
 /* Inside of the cpu backend: its state, the packed weights that all streams share, the plans of a stream.
  *
  *   cpu.c, plan.c         the class: opening, streams; plans and who finds them again
- *   dense.c, pack.c       dense layers on packed weights
+ *   product.h, pack.c     matrix products, packed weights
+ *   dense.c, lstm.c       dense layers and lstm by them
  *   conv.c, winograd.h    convolutions, by oneDNN or by Winograd's algorithm
  *   kernels.h             the kernels, a file per instruction set (kernels_*.c), each compiled from the same *.inc
  *   dnnl.h, dnnl_v*.c     what is used of oneDNN, and how its versions differ
  *
- * A plan is made by prepare for one full key (operation, shapes, strides, attributes, address of the weight) and
+ * A plan is made by prepare for one full key (operation, shapes, strides, attributes, addresses of the weights) and
  * belongs to its stream. Packed weights belong to the backend, are shared by the plans that need the same layout of the
  * same weight, and go with the last of them. Operations that need neither weight nor choice have no plan.
  */
@@ -83,7 +84,7 @@ cm_status cm_pack_refresh(cm_cpu *cpu, const void *block, size_t bytes, cm_pool 
 enum { CM_PLAN_TENSORS = 7, CM_PLAN_FIELDS = 8 + 7 * CM_PLAN_TENSORS, CM_PLAN_PACKS = 2 };
 
 typedef struct cm_plan_key {
-    const void *weight;
+    const void *weight[2]; /* the second one of lstm */
     int32_t field[CM_PLAN_FIELDS];
 } cm_plan_key;
 
@@ -129,6 +130,8 @@ bool cm_cpu_uses_bf16(const cm_stream *stream, const cm_call *call);
  * error is in *out. */
 cm_status cm_cpu_plan_dense(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
 cm_status cm_cpu_plan_dense_backward(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
+cm_status cm_cpu_plan_lstm(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
+cm_status cm_cpu_plan_lstm_backward(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
 cm_status cm_cpu_plan_conv2d(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
 cm_status cm_cpu_plan_conv2d_backward(cm_stream *stream, const cm_call *call, cm_plan **out) CM_MUST_USE;
 
@@ -136,6 +139,8 @@ cm_status cm_cpu_plan_conv2d_backward(cm_stream *stream, const cm_call *call, cm
 
 cm_status cm_cpu_dense(cm_stream *stream, const cm_call *call);
 cm_status cm_cpu_dense_backward(cm_stream *stream, const cm_call *call);
+cm_status cm_cpu_lstm(cm_stream *stream, const cm_call *call);
+cm_status cm_cpu_lstm_backward(cm_stream *stream, const cm_call *call);
 cm_status cm_cpu_conv2d(cm_stream *stream, const cm_call *call);
 cm_status cm_cpu_conv2d_backward(cm_stream *stream, const cm_call *call);
 

@@ -7,7 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void key_of(const cm_call *call, int weight, cm_plan_key *key) {
+enum { NONE = -1 };
+
+typedef struct plan_maker {
+    cm_status (*make)(cm_stream *stream, const cm_call *call, cm_plan **out);
+    int weight[2]; /* positions in call->t; the second one may be NONE */
+} plan_maker;
+
+static void key_of(const cm_call *call, const plan_maker *maker, cm_plan_key *key) {
     memset(key, 0, sizeof *key);
     int32_t *f = key->field;
     *f++ = (int32_t)call->op;
@@ -18,7 +25,7 @@ static void key_of(const cm_call *call, int weight, cm_plan_key *key) {
     *f++ = call->attr.actions;
     *f++ = call->attr.stride;
     *f++ = CM_PLAN_TENSORS;
-    key->weight = call->t[weight].data;
+    for (int i = 0; i < 2 && maker->weight[i] != NONE; i++) key->weight[i] = call->t[maker->weight[i]].data;
     for (int i = 0; i < CM_PLAN_TENSORS; i++) {
         const cm_tensor *t = &call->t[i];
         if (!t->data) {
@@ -33,7 +40,7 @@ static void key_of(const cm_call *call, int weight, cm_plan_key *key) {
 }
 
 static unsigned hash_of(const cm_plan_key *key) {
-    uint64_t h = (uint64_t)(uintptr_t)key->weight;
+    uint64_t h = (uint64_t)(uintptr_t)key->weight[0];
     for (int i = 0; i < CM_PLAN_FIELDS; i++) h = (h ^ (uint32_t)key->field[i]) * 0x9e3779b97f4a7c15u;
     return (unsigned)(h >> 32) % CM_PLAN_BUCKETS;
 }
@@ -45,16 +52,13 @@ static void free_plan(cm_cpu *cpu, cm_plan *plan) {
     free(plan);
 }
 
-typedef struct plan_maker {
-    cm_status (*make)(cm_stream *stream, const cm_call *call, cm_plan **out);
-    int weight; /* position in call->t */
-} plan_maker;
-
 static const plan_maker makers[CM_OP_COUNT] = {
-    [CM_OP_dense] = {cm_cpu_plan_dense, CM_T_dense_weight},
-    [CM_OP_dense_backward] = {cm_cpu_plan_dense_backward, CM_T_dense_backward_weight},
-    [CM_OP_conv2d] = {cm_cpu_plan_conv2d, CM_T_conv2d_weight},
-    [CM_OP_conv2d_backward] = {cm_cpu_plan_conv2d_backward, CM_T_conv2d_backward_weight},
+    [CM_OP_dense] = {cm_cpu_plan_dense, {CM_T_dense_weight, NONE}},
+    [CM_OP_dense_backward] = {cm_cpu_plan_dense_backward, {CM_T_dense_backward_weight, NONE}},
+    [CM_OP_conv2d] = {cm_cpu_plan_conv2d, {CM_T_conv2d_weight, NONE}},
+    [CM_OP_conv2d_backward] = {cm_cpu_plan_conv2d_backward, {CM_T_conv2d_backward_weight, NONE}},
+    [CM_OP_lstm] = {cm_cpu_plan_lstm, {CM_T_lstm_weight_ih, CM_T_lstm_weight_hh}},
+    [CM_OP_lstm_backward] = {cm_cpu_plan_lstm_backward, {CM_T_lstm_backward_weight_ih, CM_T_lstm_backward_weight_hh}},
 };
 
 cm_status cm_cpu_prepare(cm_stream *stream, cm_call *call) {
@@ -63,7 +67,7 @@ cm_status cm_cpu_prepare(cm_stream *stream, cm_call *call) {
     if (!maker->make) return CM_OK;
     cm_cpu *cpu = cm_cpu_of(stream);
     cm_plan_key key;
-    key_of(call, maker->weight, &key);
+    key_of(call, maker, &key);
     cm_plan **bucket = &cm_lane_of(stream)->plans[hash_of(&key)];
     for (cm_plan *plan = *bucket; plan; plan = plan->next) {
         if (memcmp(&plan->key, &key, sizeof key) != 0) continue;
