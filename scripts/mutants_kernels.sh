@@ -183,6 +183,8 @@ backend/cuda/lstm.h|k->bias_ih[g * H + j] + k->bias_hh|k->bias_ih[g * H + j] - k
 backend/cuda/lstm.h|k->reset ? 0.0f : k->c[item]|k->c[item]
 backend/cuda/lstm.h|k->dh[item] + k->dy[item]|k->dy[item]
 backend/cuda/lstm.h|k->y[item - size]|k->y[item]
+backend/cuda/prefix.h|k->prefix[at.row] - before[0]|k->prefix[at.row]
+backend/cuda/prefix.h|steps < (float)k->horizon|steps <= (float)k->horizon
 mcts/cuda/tree.h|tree.scratch += (size_t)b * k->scratch_step|tree.scratch += 0
 mcts/cuda/tree.h|cm_tree_node(tree, b, CM_ROOT)->visits|cm_tree_node(tree, b, CM_ROOT)->visits + 1
 mcts/cuda/tree.h|if (slot >= tree->slots) return;|if (slot + 1 >= tree->slots) return;

@@ -113,11 +113,48 @@ def atoms_of(net, which):
     return support["size"] if support else 1
 
 
-def head(w, net, name, x, outputs):
-    if net["family"] == "resnet":
-        x = conv(w, f"{name}.conv", x, net["head_channels"], taps=1, bias=True)
-        x = jax.nn.relu(norm(w, f"{name}.conv", x, "batch")).reshape(len(x), -1)
+def head_input(w, net, name, x):
+    if net["family"] != "resnet":
+        return x
+    x = conv(w, f"{name}.conv", x, net["head_channels"], taps=1, bias=True)
+    return jax.nn.relu(norm(w, f"{name}.conv", x, "batch")).reshape(len(x), -1)
+
+
+def head_output(w, net, name, x, outputs):
     return linear(w, f"{name}.output", dense(w, f"{name}.hidden", x, net["head_hidden"], net["norm"]), outputs)
+
+
+def head(w, net, name, x, outputs):
+    return head_output(w, net, name, head_input(w, net, name, x), outputs)
+
+
+def lstm_step(w, name, x, h, c):
+    """The states h and c behind x, gates in the order i f g o."""
+    units = h.shape[-1]
+    gates = linear(w, f"{name}.input", x, 4 * units) + linear(w, f"{name}.hidden", h, 4 * units)
+    i, f, g, o = jnp.split(gates, 4, axis=-1)
+    c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+    return jax.nn.sigmoid(o) * jnp.tanh(c), c
+
+
+class Rewards:
+    """Logits of the rewards of successive steps, or of value prefixes: what they are made of states."""
+
+    def __init__(self, w, net, rows):
+        self.w, self.net, self.rows, self.steps = w, net, rows, 0
+
+    def __call__(self, y):
+        w, net, name, atoms = self.w, self.net, "dynamics.reward_head", atoms_of(self.net, "reward")
+        if net["family"] == "cumind":
+            return linear(w, "dynamics.reward", y, atoms)
+        if not net["value_prefix"]:
+            return head(w, net, name, y, atoms)
+        if self.steps % net["value_prefix"]["horizon"] == 0:
+            self.h = self.c = jnp.zeros((self.rows, net["value_prefix"]["lstm"]))
+        self.steps += 1
+        self.h, self.c = lstm_step(w, "dynamics.lstm", head_input(w, net, name, y), self.h, self.c)
+        y = jax.nn.relu(norm(w, "dynamics.lstm", self.h, "batch")) if net["family"] == "resnet" else self.h
+        return head_output(w, net, name, y, atoms)
 
 
 def cumind_representation(w, net, x):
@@ -137,7 +174,7 @@ def cumind_dynamics(w, net, s, action, mark):
     for i in range(net["blocks"]):
         x = x + jax.nn.relu(linear(w, f"dynamics.layers.{i}", x, net["hidden"]))
     x = mark(x)
-    return x, linear(w, "dynamics.reward", x, atoms_of(net, "reward"))
+    return x, x
 
 
 def cumind_prediction(w, net, s):
@@ -162,7 +199,7 @@ def mlp_dynamics(w, net, s, action, mark):
     if net["residual_dynamics"]:
         for i in range(2):
             y = dense(w, f"dynamics.reward_trunk.{i}", y, net["hidden"], net["norm"])
-    return x, head(w, net, "dynamics.reward_head", y, atoms_of(net, "reward"))
+    return x, y
 
 
 def resnet_representation(w, net, x):
@@ -178,7 +215,7 @@ def resnet_dynamics(w, net, s, action, mark):
     for i in range(net["blocks"]):
         x = block(w, f"dynamics.blocks.{i}", x, "batch")
     x = mark(x)
-    return x, head(w, net, "dynamics.reward_head", x, atoms_of(net, "reward"))
+    return x, x
 
 
 def heads_prediction(w, net, s):
@@ -285,10 +322,11 @@ def step_loss(values, state, net, options, batch, rng=None):
     hook = damp if options["hidden_gradient_form"] == "hook" else same
     is_raw = net["state_norm"] == "none"  # then the reward head, too, reads the state that the hook is on
     s = tame(represent(w, net, batch["observation"]))
+    rewards = Rewards(w, net, len(s))
     total += say(s, 0)
     for k in range(unroll):
-        after, logits = dynamics(w, net, paper(s) if k else s, batch["actions"][:, k], hook if is_raw else same)
-        loss, decoded = scalar_loss(net["reward_support"], logits, batch["target_reward"][:, k])
+        after, y = dynamics(w, net, paper(s) if k else s, batch["actions"][:, k], hook if is_raw else same)
+        loss, decoded = scalar_loss(net["reward_support"], rewards(y), batch["target_reward"][:, k])
         report["reward_loss"].append(mean(loss, batch["reward_mask"][:, k]))
         report["reward"].append(decoded)
         total += rest * by["reward"] * report["reward_loss"][k]
@@ -344,13 +382,14 @@ def draw_network(rng, family):
     support = lambda low, high, size: {"min": low, "max": high, "size": size}
     supports = [None, support(-10, 10, 21), support(-5, 3, 17), support(0, 9, 10)]
     net = {"family": family, "observation": observation, "actions": int(rng.integers(2, 10)), "norm": "none",
-           "state_norm": "none", "value_support": None, "reward_support": None, "consistency": None}
+           "state_norm": "none", "value_support": None, "reward_support": None, "consistency": None, "value_prefix": None}
     if family == "cumind":
         return net | {"hidden": int(rng.integers(4, 20)), "blocks": int(rng.integers(1, 4))} | (
             {"channels": int(rng.integers(2, 6))} if image else {})
     net |= {"value_support": pick(rng, *supports), "reward_support": pick(rng, *supports),
             "state_norm": pick(rng, "none", "minmax"), "head_hidden": int(rng.integers(2, 9)),
-            "consistency": pick(rng, None, {"hidden": 6, "output": 5, "predictor": 4})}
+            "consistency": pick(rng, None, {"hidden": 6, "output": 5, "predictor": 4}),
+            "value_prefix": pick(rng, None, {"horizon": int(rng.integers(1, 4)), "lstm": int(rng.integers(1, 9))})}
     if family == "resnet":
         return net | {"norm": "batch", "channels": int(rng.integers(2, 6)), "blocks": int(rng.integers(1, 3)),
                       "head_channels": int(rng.integers(1, 4)),

@@ -65,6 +65,14 @@ static cm_status consistency(const cm_json *object, cm_network_config *c) {
     return integer(node, "predictor", 1, 65536, &c->predictor_hidden);
 }
 
+/* Absent or null: rewards. */
+static cm_status value_prefix(const cm_json *object, cm_network_config *c) {
+    const cm_json *node = cm_json_get(object, "value_prefix");
+    if (!node || cm_json_type(node) == CM_JSON_NULL) return CM_OK;
+    CM_TRY(integer(node, "horizon", 1, 65536, &c->prefix_horizon));
+    return integer(node, "lstm", 1, CM_LSTM_HIDDEN_MAX, &c->lstm);
+}
+
 static cm_status mlp(const cm_json *n, cm_network_config *c) {
     static const char *const bodies[] = {"plain", "gelu_layernorm", NULL};
     int body = CM_BODY_GELU_LAYERNORM;
@@ -92,6 +100,7 @@ static cm_status read_network(const cm_json *n, cm_network_config *c) {
     CM_TRY(support(n, "value_support", &c->value_support));
     CM_TRY(support(n, "reward_support", &c->reward_support));
     CM_TRY(consistency(n, c));
+    CM_TRY(value_prefix(n, c));
     c->family = (cm_network_family)family, c->norm = (cm_network_norm)norm, c->minmax = state == 1;
     if (c->family != CM_FAMILY_CUMIND) CM_TRY(word(n, "action_encoding", encodings, &encoding));
     c->encoding = (cm_encoding)encoding;

@@ -1,6 +1,7 @@
 #include "support/op_cases.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,11 +235,12 @@ static void fill_distribution(const cm_tensor *t, int r, cm_rng *rng) {
 static void fill_floats(const op_run *run, const char *name, const cm_tensor *t, cm_rng *rng) {
     cm_op op = run->call.op;
     bool positive = is_one_of(name, "variance second stats partial factor"), gain = strcmp(name, "scale") == 0;
-    bool wide = is_one_of(name, "value target") && op != CM_OP_policy_loss;
+    bool wide = is_one_of(name, "value target") && op != CM_OP_policy_loss, whole = strcmp(name, "before") == 0;
     for (int r = 0; r < t->dim[0]; r++) {
         for (int i = 0; i < cm_tensor_row_size(t); i++) {
             float z = cm_rng_normal(rng), *to = element(t, r, i);
             *to = positive ? 0.1f + z * z : gain ? 1.0f + 0.3f * z : wide ? 8.0f * z : z;
+            if (whole) *to = roundf(2.0f * z); /* a number of steps may reach the horizon */
             if (strcmp(name, "legal") == 0) *to = z < 0.5f || i == 0 ? 1.0f : 0.0f;
         }
         if (op == CM_OP_policy_loss && strcmp(name, "target") == 0) fill_distribution(t, r, rng);
