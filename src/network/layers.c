@@ -178,10 +178,11 @@ cm_lstm_state cm_layer_lstm(cm_builder *b, const char *name, cm_var x, int steps
     cm_param input = {.ndim = 2, .dim = {gates, cm_tape_shape(b->tape, x)->dim[1]}, .init = CM_INIT_LSTM};
     cm_param hidden = {.ndim = 2, .dim = {gates, L}, .init = CM_INIT_LSTM};
     cm_param offset = vector_param(gates, CM_INIT_LSTM, false);
-    cm_lstm_vars weights = {.weight_ih = cm_layer_param(b, name, "input.weight", &input),
-                            .bias_ih = cm_layer_param(b, name, "input.bias", &offset),
-                            .weight_hh = cm_layer_param(b, name, "hidden.weight", &hidden),
-                            .bias_hh = cm_layer_param(b, name, "hidden.bias", &offset)};
+    cm_lstm_vars weights;
+    weights.weight_ih = cm_layer_param(b, name, "input.weight", &input);
+    weights.bias_ih = cm_layer_param(b, name, "input.bias", &offset);
+    weights.weight_hh = cm_layer_param(b, name, "hidden.weight", &hidden);
+    weights.bias_hh = cm_layer_param(b, name, "hidden.bias", &offset);
     return cm_tape_lstm(b->tape, x, steps, b->config->prefix_horizon, &weights, start);
 }
 

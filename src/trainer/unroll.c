@@ -270,7 +270,7 @@ static cm_hidden stack(const recorder *r, const cm_hidden *states, int steps) {
 static cm_hidden whole_states(const recorder *r) {
     cm_hidden states[CM_UNROLL_MAX + 1];
     const int K = r->u->unroll;
-    if (spans_of(r, K + 1) > 1) return (cm_hidden){CM_NO_VAR, CM_NO_VAR};
+    if (spans_of(r, K + 1) != 1) return (cm_hidden){CM_NO_VAR, CM_NO_VAR};
     for (int k = 0; k <= K; k++) {
         states[k] = r->states[k];
         if (r->prefix) states[k].raw = states[k].scaled;
@@ -281,9 +281,10 @@ static cm_hidden whole_states(const recorder *r) {
 /* The states that actions led to, of each span: those before scaling; `scaled`: of all K + 1 steps, or CM_NO_VAR. */
 static void raw_states(const recorder *r, cm_var scaled, cm_var *out) {
     const int K = r->u->unroll, rows = r->u->rows;
-    for (int k = 0; k < K; k++) out[k] = r->states[k + 1].raw;
-    if (scaled == CM_NO_VAR || K == 0) return;
-    const bool same = out[0] == r->states[1].scaled;
+    const cm_hidden *led_to = r->states + 1;
+    for (int k = 0; k < K; k++) out[k] = led_to[k].raw;
+    if (scaled == CM_NO_VAR) return;
+    const bool same = led_to[0].raw == led_to[0].scaled;
     out[0] = same ? cm_tape_rows(r->u->tape, scaled, rows, K * rows) : cm_tape_stack(r->u->tape, out, K);
 }
 

@@ -94,8 +94,7 @@ static const char *const kinds[] = {
     "env_name=go9 policy=gumbel_muzero num_simulations=12 max_depth=3",
     "env_name=2048 policy=stochastic_muzero chance_codes=4 reanalyse_ratio=0.5 prefetch_threads=2",
     "env_name=catch value_prefix=true lstm_size=12 value_prefix_horizon=2 residual_dynamics=true reanalyse_ratio=0.5",
-    "env_name=tictactoe family=resnet value_prefix=true lstm_size=8 num_blocks=1 conv_channels=4 "
-    "num_unroll_steps=3 gradient_accumulation=2",
+    "env_name=tictactoe family=resnet value_prefix=true lstm_size=8 conv_channels=4 reanalyse_ratio=0.4",
     "env_name=2048 policy=stochastic_muzero chance_codes=0 value_prefix=true value_prefix_horizon=1 lstm_size=6",
     /* of this one on the host */
     "env_name=tictactoe policy=alphazero num_unroll_steps=0",

@@ -14,7 +14,7 @@ enum { B = 24, K = 8, A = 3, O = 4, CODES = 3, HORIZON = 3, NUMBERS = B * (K + 1
 
 static cm_network_config plain(void) {
     cm_network_config c = cm_test_mlp(O, A, 12, 8, (cm_support){-10, 10, 21, true});
-    c.prefix_horizon = HORIZON, c.lstm = 7;
+    c.prefix_horizon = HORIZON, c.lstm = 31;
     return c;
 }
 

@@ -1,0 +1,100 @@
+/* Runs with value prefixes: they train on sums of rewards, and end with the same parameters on any number of threads
+ * and broken off in between. */
+#include <check.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/checkpoint.h"
+#include "run/metrics.h"
+#include "run/run.h"
+#include "support/folder.h"
+#include "support/main.h"
+
+static void path_of(const char *run, const char *file, char path[160]) {
+    snprintf(path, 160, "%s/%s%s", cm_test_folder, run, file);
+}
+
+/* A run of that name that trains, or goes on; two settings besides. */
+static void train(const char *name, bool resume, const char *first, const char *second, cm_run_result *result) {
+    const char *const settings[] = {"value_prefix=true",
+                                    "value_prefix_horizon=2",
+                                    "lstm_size=12",
+                                    "num_unroll_steps=4",
+                                    "schedule=constant",
+                                    "hidden_dim=16",
+                                    "num_simulations=4",
+                                    "min_memory_steps=512",
+                                    "evaluation_interval=0",
+                                    "final_evaluation_episodes=0",
+                                    "reward_support_size=1",
+                                    "reanalyse_ratio=0.25",
+                                    first,
+                                    second};
+    char directory[160];
+    cm_configuration configuration;
+    cm_config *config;
+    cm_run *run;
+    cm_progress *progress;
+    cm_progress_style style = {.file = open("/dev/null", O_WRONLY), .json = true};
+    path_of(name, "", directory);
+    ck_assert_msg(cm_configuration_load(NULL, settings, sizeof settings / sizeof *settings, &configuration, &config) ==
+                      CM_OK,
+                  "%s", cm_error_message());
+    ck_assert_int_eq(cm_progress_create(&style, &progress), CM_OK);
+    cm_run_request request = {.config = config,
+                              .configuration = &configuration,
+                              .directory = directory,
+                              .resume = resume,
+                              .checkpoint = CM_CHECKPOINT_LATEST,
+                              .progress = progress};
+    ck_assert_msg(cm_run_open(&request, &run) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_run_train(run, result) == CM_OK, "%s", cm_error_message());
+    cm_run_close(run);
+    cm_progress_destroy(progress);
+    cm_config_destroy(config);
+    close(style.file);
+}
+
+START_TEST(threads_and_a_break_change_no_bit) {
+    cm_run_result one, two, broken;
+    train("one", false, "threads=1", "env_steps=1280", &one);
+    train("two", false, "threads=2", "env_steps=1280", &two);
+    train("broken", false, "threads=2", "env_steps=1024", &broken);
+    ck_assert_int_gt(broken.updates, 0);
+    ck_assert_str_ne(one.hash, broken.hash);
+    train("broken", true, "threads=2", "env_steps=1280", &broken);
+    ck_assert_str_eq(one.hash, two.hash);
+    ck_assert_str_eq(one.hash, broken.hash);
+}
+END_TEST
+
+/* Each step of CartPole pays 1, so with a horizon of 2 the prefixes are 1, 2, 1, 2 but behind an end; a head that
+ * begins with 0 and does not learn misses them by (1 + 4 + 1 + 4) / 4 in the mean of squares, and rewards by 1. */
+START_TEST(the_sums_of_the_rewards_are_the_targets) {
+    char path[160];
+    cm_run_result result;
+    cm_metrics *rows;
+    int count;
+    train("sums", false, "learning_rate=1e-9", "env_steps=1024", &result);
+    path_of("sums", "/metrics.jsonl", path);
+    ck_assert_msg(cm_metrics_read(path, &rows, &count) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_gt(count, 0);
+    ck_assert_double_gt(rows[count - 1].reward_loss, 2.0);
+    ck_assert_double_le(rows[count - 1].reward_loss, 2.5 + 1e-3);
+    free(rows);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("run/prefix");
+    TCase *tests = tcase_create("runs with value prefixes");
+    tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, threads_and_a_break_change_no_bit);
+    tcase_add_test(tests, the_sums_of_the_rewards_are_the_targets);
+    suite_add_tcase(suite, tests);
+    return cm_test_main(suite);
+}
