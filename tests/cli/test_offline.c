@@ -1,61 +1,28 @@
 /* Runs in which nobody acts: they learn from the games of another run alone. */
 #include <check.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "core/file.h"
-#include "core/json.h"
 #include "run/metrics.h"
-#include "support/folder.h"
-#include "support/main.h"
-#include "support/program.h"
+#include "runs.h"
 
-#define SMALL                                                                                                          \
+#define TINY                                                                                                           \
     " --set hidden_dim=32 --set num_simulations=4 --set final_evaluation_episodes=4"                                   \
     " --set evaluation_episodes=4 --set evaluation_simulations=4"
 /* 64 updates an iteration, an evaluation every 128, a checkpoint every 64 */
 #define OFFLINE                                                                                                        \
-    SMALL " --replay-from old --set collect=false --updates 320 --set checkpoint_updates=64"                           \
-          " --set evaluation_interval=512"
+    TINY " --replay-from old --set collect=false --updates 320 --set checkpoint_updates=64"                            \
+         " --set evaluation_interval=512"
 
 enum { UPDATES = 320, ROUND = 64, ITERATIONS = UPDATES / ROUND };
-
-static cm_output result;
-static char reference[64]; /* hash of the unbroken run "off" */
-
-static void run(const char *arguments) { cm_program_run(cm_test_folder, arguments, &result); }
-
-static void expect_ok(const char *arguments) {
-    run(arguments);
-    ck_assert_msg(result.status == 0, "%s: status %d: %s", arguments, result.status, result.err);
-}
 
 static void expect_refusal(const char *arguments, const char *message) {
     run(arguments);
     cm_program_expect_error(&result, 2, message);
 }
 
-static void hash_of(const char *dir, char hash[64]) {
-    char path[160];
-    cm_json_doc *doc = NULL;
-    snprintf(path, sizeof path, "%s/%s/result.json", cm_test_folder, dir);
-    ck_assert_msg(cm_json_read(path, &doc) == CM_OK, "%s", cm_error_message());
-    snprintf(hash, 64, "%s", cm_json_string(cm_json_get(cm_json_root(doc), "parameter_hash")));
-    cm_json_free(doc);
-}
-
-static void expect_reference(const char *dir) {
-    char hash[64];
-    hash_of(dir, hash);
-    ck_assert_str_eq(hash, reference);
-}
-
 static void begin_all(void) {
     cm_test_folder_make();
-    expect_ok("train --quiet --run old --env-steps 1024 --set min_memory_steps=256" SMALL);
+    expect_ok("train --quiet --run old --env-steps 1024 --set min_memory_steps=256" TINY);
     expect_ok("train --run off" OFFLINE);
     hash_of("off", reference);
 }
@@ -163,7 +130,7 @@ START_TEST(without_evaluations_its_curve_is_that_of_the_loss) {
 END_TEST
 
 START_TEST(a_policy_that_searches_by_rules_learns_the_stored_targets) {
-#define GAME SMALL " --set env_name=tictactoe --set policy=alphazero --set num_unroll_steps=0"
+#define GAME TINY " --set env_name=tictactoe --set policy=alphazero --set num_unroll_steps=0"
     expect_ok("train --quiet --run games --env-steps 1024" GAME);
     expect_ok("train --quiet --run stored --replay-from games --set collect=false --updates 64" GAME);
     run("plot stored --metric policy_drift --table");
