@@ -63,19 +63,20 @@ static cm_status build_calls(cm_pass *pass, const cm_tape_list *list, cm_call **
     return CM_OK;
 }
 
-/* The forward calls of a pass without gradients: then nobody looks at WORK. */
-static cm_call_list fusible(const cm_pass *pass) {
-    return (cm_call_list){.calls = pass->forward,
-                          .count = pass->forwards,
-                          .work = pass->base[CM_MEM_WORK],
-                          .work_bytes = pass->tape->bytes[CM_MEM_WORK],
+/* Without gradients nobody looks at WORK. */
+static cm_call_list list_of(const cm_pass *pass, const cm_call *calls, int count) {
+    const bool trains = pass->tape->training;
+    return (cm_call_list){.calls = calls,
+                          .count = count,
+                          .work = trains ? NULL : pass->base[CM_MEM_WORK],
+                          .work_bytes = trains ? 0 : pass->tape->bytes[CM_MEM_WORK],
                           .version = pass->version};
 }
 
 static cm_status fuse(cm_pass *pass) {
     const cm_backend *backend = pass->stream->backend;
     if (pass->tape->training || !backend->kind->fuse || backend->is_unfused) return CM_OK;
-    const cm_call_list calls = fusible(pass);
+    const cm_call_list calls = list_of(pass, pass->forward, pass->forwards);
     return backend->kind->fuse(pass->stream, &calls, &pass->fused);
 }
 
@@ -193,13 +194,13 @@ static cm_status run_one_by_one(cm_stream *stream, const cm_call *calls, int cou
 
 static cm_status run_all(cm_pass *pass, const cm_call *calls, int count, void **recording) {
     const cm_backend_class *kind = pass->stream->backend->kind;
-    const cm_call_list list = {.calls = calls, .count = count, .version = pass->version};
+    const cm_call_list list = list_of(pass, calls, count);
     if (kind->play && !pass->stream->backend->is_eager) return kind->play(pass->stream, &list, recording);
     return run_one_by_one(pass->stream, calls, count);
 }
 
 static cm_status run_fused(cm_pass *pass) {
-    const cm_call_list calls = fusible(pass);
+    const cm_call_list calls = list_of(pass, pass->forward, pass->forwards);
     return pass->stream->backend->kind->run_fused(pass->stream, &calls, pass->fused);
 }
 

@@ -9,6 +9,7 @@
 #include "backend/cuda/row_range.h"
 #include "backend/cuda/stretches.h"
 #include "cuda_cpu.h"
+#include "support/infer_bench.h"
 #include "support/main.h"
 #include "support/unrolled.h"
 
@@ -71,6 +72,28 @@ START_TEST(a_stretch_leaves_what_its_calls_leave) {
         cm_test_unrolled_close(&got), cm_test_unrolled_close(&want);
         cuda_cpu_close(&apart), cuda_cpu_close(&fused);
     }
+}
+END_TEST
+
+/* What infers is one launch or as many as were measured to be faster. */
+START_TEST(a_pass_that_could_be_one_launch_has_no_stretches) {
+    cm_backend_class stretching = cuda_cpu_class;
+    stretching.play = play, stretching.forget = forget;
+    cm_backend cuda;
+    infer_bench bench;
+    cuda_cpu_open(&cuda);
+    cuda.kind = &stretching;
+    infer_bench_open(&bench, &cuda, infer_network(INFER_PLAIN));
+    cuda_cpu_winner = 0;
+    cm_inference *inference = infer_bench_make(&bench, false, 16, CM_F32);
+    infer_bench_fill(&bench, inference, 0);
+    const int before = cuda_cpu_launches;
+    ck_assert_int_eq(cm_inference_recurrent(inference), CM_OK);
+    ck_assert_int_eq(cuda_cpu_launches - before, cuda_cpu_chosen.launches[0]);
+    cuda_cpu_winner = CUDA_CPU_LAST;
+    cm_inference_destroy(inference);
+    infer_bench_close(&bench);
+    cuda_cpu_close(&cuda);
 }
 END_TEST
 
@@ -316,6 +339,7 @@ int main(void) {
     TCase *unrolls = tcase_create("unrolls"), *small = tcase_create("calls");
     tcase_set_timeout(unrolls, 60);
     tcase_add_loop_test(unrolls, a_stretch_leaves_what_its_calls_leave, 0, CM_TEST_UPDATE_KINDS * 3);
+    tcase_add_test(unrolls, a_pass_that_could_be_one_launch_has_no_stretches);
     suite_add_tcase(suite, unrolls);
     tcase_add_checked_fixture(small, open_calls, close_calls);
     tcase_add_test(small, a_call_alone_is_no_stretch);

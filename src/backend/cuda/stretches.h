@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/* Of a pass as the hook `play` of a class gets it: its `work` is NULL. */
+/* Of a pass as the hook `play` of a class gets it. One that infers and could be one launch has none: whether it is has
+ * been measured (row_choice.h). */
 typedef struct cm_stretches cm_stretches;
 cm_status cm_stretches_create(cm_stream *stream, const cm_call_list *pass, cm_stretches **out) CM_MUST_USE;
 void cm_stretches_free(cm_stretches *all);       /* NULL is allowed */
