@@ -40,6 +40,12 @@ static cm_status play(cm_stream *stream, const cm_call_list *pass, void **record
 
 static void forget(void *recording) { cm_stretches_free(recording); }
 
+static cm_backend_class stretching_class(void) {
+    cm_backend_class class = cuda_cpu_class;
+    class.play = play, class.forget = forget;
+    return class;
+}
+
 /* ---- whole unrolls ---- */
 
 /* Launches of an unroll on a backend of a class. */
@@ -52,8 +58,7 @@ static int unroll(cm_test_unrolled *u, cm_backend *backend, int kind, cm_dtype t
 
 START_TEST(a_stretch_leaves_what_its_calls_leave) {
     const int kind = _i / 3, type = _i % 3;
-    cm_backend_class stretching = cuda_cpu_class;
-    stretching.play = play, stretching.forget = forget;
+    const cm_backend_class stretching = stretching_class();
     for (size_t r = kind == WIDE ? 2 : 0; r < sizeof row_counts / sizeof *row_counts; r++) {
         cm_test_unrolled want, got;
         cm_backend apart, fused;
@@ -77,8 +82,7 @@ END_TEST
 
 /* What infers is one launch or as many as were measured to be faster. */
 START_TEST(a_pass_that_could_be_one_launch_has_no_stretches) {
-    cm_backend_class stretching = cuda_cpu_class;
-    stretching.play = play, stretching.forget = forget;
+    const cm_backend_class stretching = stretching_class();
     cm_backend cuda;
     infer_bench bench;
     cuda_cpu_open(&cuda);
@@ -92,6 +96,23 @@ START_TEST(a_pass_that_could_be_one_launch_has_no_stretches) {
     ck_assert_int_eq(cuda_cpu_launches - before, cuda_cpu_chosen.launches[0]);
     cuda_cpu_winner = CUDA_CPU_LAST;
     cm_inference_destroy(inference);
+    infer_bench_close(&bench);
+    cuda_cpu_close(&cuda);
+}
+END_TEST
+
+/* The LSTM of value prefixes is no step: what is in front of it and behind it may be, whose rows it reads and makes. */
+START_TEST(stretches_around_an_lstm_give_what_ref_does) {
+    const int network = INFER_NETWORKS + _i / 3, type = _i % 3;
+    const cm_backend_class stretching = stretching_class();
+    cm_backend cuda;
+    infer_bench bench;
+    cuda_cpu_open(&cuda);
+    cuda.kind = &stretching;
+    infer_bench_open(&bench, &cuda, infer_network(network));
+    played = 0;
+    infer_bench_run(&bench, 17, types[type].type, types[type].tolerance);
+    ck_assert(played > 0 || network == INFER_PREFIX_PLANES); /* planes are no rows */
     infer_bench_close(&bench);
     cuda_cpu_close(&cuda);
 }
@@ -340,6 +361,7 @@ int main(void) {
     tcase_set_timeout(unrolls, 60);
     tcase_add_loop_test(unrolls, a_stretch_leaves_what_its_calls_leave, 0, CM_TEST_UPDATE_KINDS * 3);
     tcase_add_test(unrolls, a_pass_that_could_be_one_launch_has_no_stretches);
+    tcase_add_loop_test(unrolls, stretches_around_an_lstm_give_what_ref_does, 0, 3 * (INFER_ALL - INFER_NETWORKS));
     suite_add_tcase(suite, unrolls);
     tcase_add_checked_fixture(small, open_calls, close_calls);
     tcase_add_test(small, a_call_alone_is_no_stretch);
