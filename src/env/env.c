@@ -88,9 +88,10 @@ static cm_status check_length(const cm_env *env, const void *state) {
 
 cm_env_outcome cm_env_step_rules(const cm_env *env, void *rules, int action, cm_pcg64 *random) {
     if (env->spec.action_size == 0) return env->def->step(&env->params, rules, action, random);
-    float value = cm_env_action_value(env, action);
+    float value[CM_ENV_MAX_NUMBERS];
+    cm_env_action_values(env, action, value);
     /* cppcheck-suppress returnDanglingLifetime ; the outcome is a value and keeps no pointer */
-    return env->def->step_value(&env->params, rules, &value);
+    return env->def->step_value(&env->params, rules, value);
 }
 
 cm_status cm_env_step(const cm_env *env, void *state, int action, cm_env_outcome *out) {
@@ -175,9 +176,19 @@ void cm_env_picture(const cm_env *env, const void *state, char *text, size_t siz
     env->def->picture(&env->params, cm_env_rules_of(state), text, size);
 }
 
+/* Which of its bins each number of a continuous action is in: "3,0". */
+static void name_bins(const cm_env_spec *spec, int action, char *text, size_t size) {
+    int of_rest = 1, at = 0;
+    for (int d = 1; d < spec->action_size; d++) of_rest *= spec->action_bins;
+    for (int d = 0; d < spec->action_size && at < (int)size; d++, of_rest /= spec->action_bins)
+        at += snprintf(text + at, size - (size_t)at, d ? ",%d" : "%d", action / of_rest % spec->action_bins);
+}
+
 void cm_env_action_name(const cm_env *env, int action, char *text, size_t size) {
     if (env->def->action_name) {
         env->def->action_name(&env->params, action, text, size);
+    } else if (env->spec.action_size > 1) {
+        name_bins(&env->spec, action, text, size);
     } else {
         snprintf(text, size, "%d", action);
     }

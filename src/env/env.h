@@ -27,7 +27,7 @@ extern "C" {
 typedef struct cm_env_params {
     int size;                 /* board size n of hex, go, gomoku; normally part of the name ("hex7")            */
     int rows, columns;        /* catch: 2..64 each; 10 x 5                                                      */
-    int action_bins;          /* continuous tasks: number of values of the discretised action, 2..1001; 11      */
+    int action_bins;          /* continuous tasks: values of each number of the discretised action, 2..1001; 11 */
     int max_steps;            /* time limit in steps; the environment's own                                     */
     double komi;              /* go: points White gets, -400..400; 7.5                                          */
     double low, high;         /* CartPole, Acrobot, MountainCar: bounds of the uniform reset                    */
@@ -77,7 +77,8 @@ cm_status cm_env_params_set(cm_env_params *params, const char *option, double va
 
 enum {
     CM_ENV_MAX_ACTIONS = 1024, /* no row has more actions  */
-    CM_ENV_MAX_OUTCOMES = 64   /* ... or chance outcomes   */
+    CM_ENV_MAX_OUTCOMES = 64,  /* ... or chance outcomes   */
+    CM_ENV_MAX_NUMBERS = 8     /* ... or numbers of a continuous action */
 };
 
 /* ---- spec ----------------------------------------------------------------------------------------------------------
@@ -89,7 +90,7 @@ typedef struct cm_env_spec {
     int shape[3];         /* [F], or [H, W, C] with channels innermost; unused entries are 1                        */
     int observation_size; /* product of the shape                                                                   */
     const char *const *channels; /* C (or F) names, static                                                          */
-    int actions;                 /* A; discretised where the task is continuous                                     */
+    int actions;                 /* A; of a continuous task action_bins ^ action_size                               */
     int max_legal;               /* most actions that are ever legal at once                                        */
     int players;                 /* 1 or 2                                                                          */
     int max_steps;               /* time limit (truncation); 0: none                                                */
@@ -101,8 +102,9 @@ typedef struct cm_env_spec {
     int cells;                      /* H * W of a board or grid that symmetries and pictures speak of; 0: no board  */
     int chance_outcomes;            /* > 0: a step is an afterstate and one of these                                */
     int reset_outcomes;             /* > 0: reset draws this many outcomes, see cm_env_reset_outcomes               */
-    int action_size;                /* D > 0: the task is continuous, actions are float[D]; D = 1 in all of them    */
-    float action_low, action_high;  /* its bounds                                                                   */
+    int action_size;                /* D > 0: the task is continuous, actions are float[D]                          */
+    int action_bins;                /* values of each of these numbers when it is discretised                       */
+    float action_low, action_high;  /* bounds of each                                                               */
     size_t rules_size;              /* bytes of the rules' state, a multiple of 8                                   */
     size_t state_size;              /* bytes of a state block: sizeof(cm_env_common) + rules_size                   */
 } cm_env_spec;
@@ -121,7 +123,7 @@ typedef struct cm_env_lanes {
     int count;
     double *field[CM_ENV_FIELDS]; /* field f of the rules' state (all doubles): [count] each, updated in place  */
     const int32_t *action;        /* [count], in range                                                          */
-    const float *value;           /* [count] for continuous tasks, else NULL                                    */
+    const float *value;           /* [count, D] for continuous tasks, else NULL                                 */
     float *observation;           /* [count, F]                                                                 */
     float *reward;                /* [count]                                                                    */
     uint8_t *terminated;          /* [count]                                                                    */
@@ -136,8 +138,8 @@ typedef struct cm_env_def {
     int min_size, max_size, default_size; /* of a stem; 0 otherwise                                                 */
     unsigned options;                     /* CM_ENV_... bits that it reads                                          */
     /* Checks the options, fills in defaults, and fills the spec (name, observation_size and state_size are filled by
-     * the caller afterwards; every number not set is 0, reward_threshold NaN, reward bounds -1..1, discount 1,
-     * symmetries 1). */
+     * the caller afterwards, like actions of a continuous task; every number not set is 0, reward_threshold NaN, reward
+     * bounds -1..1, discount 1, symmetries 1). */
     cm_status (*describe)(cm_env_params *params, cm_env_spec *spec);
     void (*reset)(const cm_env_params *params, void *rules, cm_pcg64 *random);
     cm_env_outcome (*step)(const cm_env_params *params, void *rules, int action, cm_pcg64 *random);
@@ -258,10 +260,13 @@ cm_status cm_env_step(const cm_env *env, void *state, int action, cm_env_outcome
  * clipped as Gymnasium does. Errors: CM_ERR_INPUT for NaN or a discrete task, CM_ERR_STATE after the end. */
 cm_status cm_env_step_value(const cm_env *env, void *state, const float *value, cm_env_outcome *out) CM_MUST_USE;
 
-/* The value that the discretised action k stands for: low + (high - low) * k / (bins - 1). */
-static inline float cm_env_action_value(const cm_env *env, int action) {
-    double low = (double)env->spec.action_low, high = (double)env->spec.action_high;
-    return (float)(low + (high - low) * action / (env->spec.actions - 1));
+/* What the discretised action stands for: value[D], each low + (high - low) * k / (bins - 1). Its number enumerates all
+ * combinations of the k, the last one fastest (spec/environments.md 2.5). */
+static inline void cm_env_action_values(const cm_env *env, int action, float *value) {
+    const double low = (double)env->spec.action_low, high = (double)env->spec.action_high;
+    const int bins = env->spec.action_bins;
+    for (int d = env->spec.action_size; d-- > 0; action /= bins)
+        value[d] = (float)(low + (high - low) * (action % bins) / (bins - 1));
 }
 
 /* One step of the rules' state alone, for searches on true rules: the action is known to be legal and the state not to
@@ -288,7 +293,8 @@ bool cm_env_ended(const void *state);
 enum { CM_ENV_PICTURE_BYTES = 4096 };
 void cm_env_picture(const cm_env *env, const void *state, char *text, size_t size);
 
-/* "d4", "pass", "left"; 16 bytes suffice. cm_env_action_parse reads such a name or a number, -1 if it is neither. */
+/* "d4", "pass", "left", where no row says otherwise the number, or of several numbers the k of each, "3,0"; 16 bytes
+ * suffice. cm_env_action_parse reads such a name or a number, -1 if it is neither. */
 void cm_env_action_name(const cm_env *env, int action, char *text, size_t size);
 int cm_env_action_parse(const cm_env *env, const char *text);
 

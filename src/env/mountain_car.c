@@ -24,7 +24,7 @@ static cm_status describe_discrete(cm_env_params *params, cm_env_spec *spec) {
 
 static cm_status describe_continuous(cm_env_params *params, cm_env_spec *spec) {
     if (params->action_bins == 0) params->action_bins = 11;
-    spec->actions = params->action_bins;
+    spec->action_bins = params->action_bins;
     spec->action_size = 1, spec->action_low = -1.0f, spec->action_high = 1.0f;
     spec->max_steps = 999, spec->reward_threshold = 90.0;
     spec->reward_low = -0.1, spec->reward_high = 100.0;

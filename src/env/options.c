@@ -45,7 +45,9 @@ const cm_option cm_env_option_rows[] = {
               .idle = unless_size),
     CM_OPTION(INT, rows, SECTION, "0", 0, 64, "Rows of catch; 0: 10.", .idle = unless_rows),
     CM_OPTION(INT, columns, SECTION, "0", 0, 64, "Columns of catch; 0: 5.", .idle = unless_columns),
-    CM_OPTION(INT, action_bins, SECTION, "11", 2, 1001, "Values that a continuous action is divided into.",
+    CM_OPTION(INT, action_bins, SECTION, "0", 0, 1001,
+              "Values that each number of a continuous action is divided into; 0: the environment's own, 11 in those "
+              "that are built in.",
               .idle = unless_action_bins),
     CM_OPTION(INT, max_steps, SECTION, "0", 0, 10000000,
               "Steps after which an episode is truncated; 0: the environment's.", .idle = unless_max_steps),

@@ -15,7 +15,7 @@ typedef struct cm_env_options {
     int num_envs;                      /* E of the whole run */
     int board_size;                    /* hex, go, gomoku; 0: that of the name */
     int rows, columns;                 /* catch; 0: the environment's */
-    int action_bins;                   /* continuous tasks */
+    int action_bins;                   /* continuous tasks; 0: the environment's */
     int max_steps;                     /* 0: the environment's limit */
     double komi;                       /* go */
     bool swap;                         /* hex */

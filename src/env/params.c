@@ -10,7 +10,7 @@ static const cm_env_option options[CM_ENV_OPTION_COUNT] = {
     {"size", CM_ENV_INT, AT(size), 2, 19, "Board size n of hex, go and gomoku; normally part of the name, as in hex7"},
     {"rows", CM_ENV_INT, AT(rows), 2, 64, "Rows of catch"},
     {"columns", CM_ENV_INT, AT(columns), 2, 64, "Columns of catch"},
-    {"action_bins", CM_ENV_INT, AT(action_bins), 2, 1001, "Number of values of a discretised continuous action"},
+    {"action_bins", CM_ENV_INT, AT(action_bins), 2, 1001, "Values of each number of a discretised continuous action"},
     {"max_steps", CM_ENV_INT, AT(max_steps), 1, 1e9, "Time limit in steps in place of the environment's own"},
     {"komi", CM_ENV_REAL, AT(komi), -400, 400, "Points that White is given in go"},
     {"low", CM_ENV_REAL, AT(low), -1000, 1000, "Lower bound of the uniform reset of CartPole, Acrobot, MountainCar"},

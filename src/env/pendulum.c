@@ -12,7 +12,7 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     if (params->action_bins == 0) params->action_bins = 11;
     spec->shape[0] = 3;
     spec->channels = channels;
-    spec->actions = params->action_bins;
+    spec->action_bins = params->action_bins;
     spec->action_size = 1, spec->action_low = -2.0f, spec->action_high = 2.0f;
     spec->max_steps = 200, spec->discount = 0.99;
     spec->reward_low = -(CM_PI * CM_PI + 6.4 + 0.004), spec->reward_high = 0.0;

@@ -134,7 +134,7 @@ static cm_status check_numbers(const cm_env_def *def, const cm_env_spec *spec) {
         {"a number of shape", shape[1], 1, LARGEST},
         {"a number of shape", shape[2], 1, LARGEST},
         {"the observation's size", shape[0] * shape[1] * shape[2], 1, MOST_NUMBERS},
-        {"actions", spec->actions, spec->action_size > 0 ? 2 : 1, CM_ENV_MAX_ACTIONS},
+        {"actions", spec->actions, 1, CM_ENV_MAX_ACTIONS},
         {"max_legal", spec->max_legal, 0, spec->actions},
         {"players", spec->players, 1, 2},
         {"max_steps", spec->max_steps, 0, INT_MAX},
@@ -143,7 +143,7 @@ static cm_status check_numbers(const cm_env_def *def, const cm_env_spec *spec) {
         {"cells", spec->cells, 0, LARGEST},
         {"chance_outcomes", spec->chance_outcomes, 0, CM_ENV_MAX_OUTCOMES},
         {"reset_outcomes", spec->reset_outcomes, 0, LARGEST},
-        {"action_size", spec->action_size, 0, 1},
+        {"action_bins", spec->action_bins, spec->action_size > 0 ? 2 : 0, CM_ENV_MAX_ACTIONS},
         {"rules_size, of a row with step_lanes,", def->step_lanes ? (long long)spec->rules_size : 0, 0,
          CM_ENV_FIELDS * (long long)sizeof(double)},
         {"rules_size", (long long)spec->rules_size, 1, MOST_BYTES},
@@ -172,6 +172,23 @@ static cm_status check_spec(const cm_env_def *def, const cm_env_spec *spec) {
     return check_functions(def, spec);
 }
 
+/* The actions of a continuous task: every combination of the values of its numbers. */
+static cm_status count_actions(cm_env_spec *spec) {
+    long long actions = 1;
+    CM_TRY(check_number("action_size", spec->action_size, 0, CM_ENV_MAX_NUMBERS));
+    if (spec->action_size == 0) return CM_OK;
+    for (int d = 0; d < spec->action_size && actions <= CM_ENV_MAX_ACTIONS; d++) actions *= spec->action_bins;
+    if (actions > CM_ENV_MAX_ACTIONS) {
+        const double most = floor(pow(CM_ENV_MAX_ACTIONS, 1.0 / spec->action_size) + 1e-9);
+        return cm_fail(CM_ERR_INPUT,
+                       "action_bins: with %d values of each of the %d numbers of an action there are more than %d "
+                       "actions; take at most %.0f",
+                       spec->action_bins, spec->action_size, CM_ENV_MAX_ACTIONS, most);
+    }
+    spec->actions = (int)actions;
+    return CM_OK;
+}
+
 cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name, const cm_env_params *params) {
     memset(env, 0, sizeof *env);
     if (!def->name) return cm_fail(CM_ERR_INPUT, "an environment whose row has no name");
@@ -197,8 +214,9 @@ cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name, 
     } else {
         snprintf(spec->name, sizeof spec->name, "%s", def->name);
     }
+    cm_status checked = count_actions(spec);
     if (spec->max_legal == 0) spec->max_legal = spec->actions;
-    const cm_status checked = check_spec(def, spec);
+    if (checked == CM_OK) checked = check_spec(def, spec);
     if (checked != CM_OK) return cm_fail_in(checked, "%s", def->name);
     spec->observation_size = spec->shape[0] * spec->shape[1] * spec->shape[2];
     spec->state_size = sizeof(cm_env_common) + spec->rules_size;

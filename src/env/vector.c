@@ -327,10 +327,10 @@ cm_status cm_vector_env_step(cm_vector_env *vector, int first, int count, const 
     CM_TRY(check_range(vector, first, count, actions));
     for (int at = first; at < first + count; at += CHUNK) {
         const int some = first + count - at < CHUNK ? first + count - at : CHUNK;
-        float value[CHUNK];
-        for (int k = 0; env->spec.action_size > 0 && k < some; k++)
-            value[k] = cm_env_action_value(env, actions[at + k]);
-        step_chunk(vector, at, some, actions + at, env->spec.action_size > 0 ? value : NULL, rows);
+        const int size = env->spec.action_size;
+        float value[CHUNK * CM_ENV_MAX_NUMBERS];
+        for (int k = 0; size > 0 && k < some; k++) cm_env_action_values(env, actions[at + k], value + k * size);
+        step_chunk(vector, at, some, actions + at, size > 0 ? value : NULL, rows);
     }
     return CM_OK;
 }

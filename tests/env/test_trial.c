@@ -42,7 +42,7 @@ typedef enum fault {
     FAR_OUTCOME,
     HALF_CHANCE,
     NO_RESET_WITH,
-    TWO_NUMBERS,
+    NINE_NUMBERS,
     FALLING_BOUNDS,
     MANY_LANES,
     NEGATIVE_PLIES
@@ -69,7 +69,8 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     spec->symmetries = now == MANY_SYMMETRIES ? 4097 : 2;
     spec->chance_outcomes = now == FAR_OUTCOME ? 2 : 0;
     spec->reset_outcomes = now == NO_RESET_WITH;
-    spec->action_size = now == TWO_NUMBERS ? 2 : now == FALLING_BOUNDS;
+    spec->action_size = now == NINE_NUMBERS ? 9 : now == FALLING_BOUNDS;
+    spec->action_bins = 2;
     spec->action_low = 1.0f;
     spec->players = now == NO_TO_PLAY || now == PLAYER_2 ? 2 : 1;
     spec->rules_size = now == ODD_SIZE     ? sizeof(walk) + 4
@@ -168,7 +169,7 @@ static cm_status try_with(fault what) {
                       .outcome_between = outcome_between};
     if (what == HALF_CHANCE) row.afterstate = afterstate;
     if (what == MANY_LANES) row.step_lanes = step_lanes;
-    if (what == TWO_NUMBERS || what == FALLING_BOUNDS) row.step_value = step_value;
+    if (what == NINE_NUMBERS || what == FALLING_BOUNDS) row.step_value = step_value;
     if (what == PLAYER_2) row.to_play = to_play;
     if (what == NO_ACTION_NAME || what == LONG_ACTION_NAME) row.action_name = action_name;
     if (what == NO_DESCRIBE) row.describe = NULL;
@@ -218,7 +219,7 @@ START_TEST(every_fault_is_named_with_its_function) {
                  {FAR_OUTCOME, "walk: its outcome_between gives 2 (step 2); must be in -1..1"},
                  {HALF_CHANCE, "walk: its row lacks the function chance"},
                  {NO_RESET_WITH, "walk: its row lacks the function reset_with"},
-                 {TWO_NUMBERS, "walk: its describe sets action_size to 2; must be in 0..1"},
+                 {NINE_NUMBERS, "walk: its describe sets action_size to 9; must be in 0..8"},
                  {FALLING_BOUNDS, "walk: its describe sets action_low to 1 and action_high to 0; must rise"},
                  {MANY_LANES, "walk: its describe sets rules_size, of a row with step_lanes, to 72; must be in 0..64"},
                  {NEGATIVE_PLIES, "walk: its describe sets max_plies to -1; must be in 0..2147483647"}};
