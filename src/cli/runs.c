@@ -66,7 +66,7 @@ static void read_metrics(const char *run, line *out) {
     free(rows);
 }
 
-/* The name as cumind environments has it, with the size of the board. */
+/* The name as cumind environments has it, with its size. */
 static void set_environment(const cm_json *config, line *out) {
     const char *name = cm_json_string(find_key(config, "env_name"));
     cm_env_params params = cm_env_params_default();

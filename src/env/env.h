@@ -25,9 +25,9 @@ extern "C" {
 /* What a user may choose about an environment. 0 (numbers) and NaN (reset bounds) mean the environment's own default;
  * cm_env_open fills in what it took. Options that a row does not list in `options` are ignored. */
 typedef struct cm_env_params {
-    int size;                 /* board size n of hex, go, gomoku; normally part of the name ("hex7")            */
+    int size;                 /* n of hex, go, gomoku, and of glide; normally part of the name ("hex7")         */
     int rows, columns;        /* catch: 2..64 each; 10 x 5                                                      */
-    int action_bins;          /* continuous tasks: values of each number of the discretised action, 2..1001; 11 */
+    int action_bins;          /* continuous tasks: values of each number of the discretised action, 2..1001    */
     int max_steps;            /* time limit in steps; the environment's own                                     */
     double komi;              /* go: points White gets, -400..400; 7.5                                          */
     double low, high;         /* CartPole, Acrobot, MountainCar: bounds of the uniform reset                    */

@@ -41,13 +41,14 @@ const cm_option cm_env_option_rows[] = {
         "Shape of an observation, [features] or [height, width, channels]; empty: as the environment says. Another "
         "shape than the environment's is an error."),
     CM_OPTION(INT, num_envs, SECTION, "32", 1, 65536, "Environments that are played at once, over all ranks."),
-    CM_OPTION(INT, board_size, SECTION, "0", 0, 19, "Board size of hex, go and gomoku; 0: that of env_name (\"go9\").",
+    CM_OPTION(INT, board_size, SECTION, "0", 0, 19,
+              "Size of the board of hex, go and gomoku, number of axes of glide; 0: that of env_name (\"go9\").",
               .idle = unless_size),
     CM_OPTION(INT, rows, SECTION, "0", 0, 64, "Rows of catch; 0: 10.", .idle = unless_rows),
     CM_OPTION(INT, columns, SECTION, "0", 0, 64, "Columns of catch; 0: 5.", .idle = unless_columns),
     CM_OPTION(INT, action_bins, SECTION, "0", 0, 1001,
               "Values that each number of a continuous action is divided into; 0: the environment's own, 11 in those "
-              "that are built in.",
+              "that are built in, fewer in glide of three axes and more.",
               .idle = unless_action_bins),
     CM_OPTION(INT, max_steps, SECTION, "0", 0, 10000000,
               "Steps after which an episode is truncated; 0: the environment's.", .idle = unless_max_steps),

@@ -13,7 +13,7 @@ typedef struct cm_env_options {
     int action_space_size;             /* 0: the environment's; else it must be equal to it */
     cm_option_shape observation_shape; /* rank 0: the environment's; else it must be equal to it */
     int num_envs;                      /* E of the whole run */
-    int board_size;                    /* hex, go, gomoku; 0: that of the name */
+    int board_size;                    /* hex, go, gomoku, glide; 0: that of the name */
     int rows, columns;                 /* catch; 0: the environment's */
     int action_bins;                   /* continuous tasks; 0: the environment's */
     int max_steps;                     /* 0: the environment's limit */

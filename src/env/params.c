@@ -7,7 +7,7 @@
 #define AT(member) offsetof(cm_env_params, member)
 
 static const cm_env_option options[CM_ENV_OPTION_COUNT] = {
-    {"size", CM_ENV_INT, AT(size), 2, 19, "Board size n of hex, go and gomoku; normally part of the name, as in hex7"},
+    {"size", CM_ENV_INT, AT(size), 1, 19, "Size n of hex, go, gomoku and glide; normally part of the name, as in hex7"},
     {"rows", CM_ENV_INT, AT(rows), 2, 64, "Rows of catch"},
     {"columns", CM_ENV_INT, AT(columns), 2, 64, "Columns of catch"},
     {"action_bins", CM_ENV_INT, AT(action_bins), 2, 1001, "Values of each number of a discretised continuous action"},

@@ -73,13 +73,12 @@ static cm_status choose_size(const cm_env_def *def, const char *name, cm_env_par
     if (!matches(def, name, &named)) return cm_fail(CM_ERR_INPUT, "%.64s: is not a name of %s", name, def->name);
     if (def->max_size == 0) return CM_OK;
     if (named > 0 && params->size > 0 && named != params->size) {
-        return cm_fail(CM_ERR_INPUT, "%s: the board size is set to %d; leave it out or make them equal", name,
-                       params->size);
+        return cm_fail(CM_ERR_INPUT, "%s: the size is set to %d; leave it out or make them equal", name, params->size);
     }
     if (named > 0) params->size = named;
     if (params->size == 0) params->size = def->default_size;
     if (params->size < def->min_size || params->size > def->max_size) {
-        return cm_fail(CM_ERR_INPUT, "%s: the board size must be in [%d, %d], got %d", def->name, def->min_size,
+        return cm_fail(CM_ERR_INPUT, "%s: the size must be in [%d, %d], got %d", def->name, def->min_size,
                        def->max_size, params->size);
     }
     return CM_OK;

@@ -12,6 +12,7 @@
     CM_ENV_ROW(cm_env_mountain_car)      \
     CM_ENV_ROW(cm_env_mountain_car_continuous) \
     CM_ENV_ROW(cm_env_pendulum)          \
+    CM_ENV_ROW(cm_env_glide)             \
     CM_ENV_ROW(cm_env_catch)             \
     CM_ENV_ROW(cm_env_tictactoe)         \
     CM_ENV_ROW(cm_env_connect4)          \

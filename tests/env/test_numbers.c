@@ -1,79 +1,110 @@
 /* Continuous tasks whose actions are several numbers: every combination of their values is an action. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "env/env.h"
+#include "env/glide.h"
 #include "env/vector.h"
 #include "quiet_check.h"
 #include "support/main.h"
 
-enum { D = 2, E = 300 }; /* more instances than are stepped at once */
+enum { E = 300 }; /* more instances than are stepped at once */
 
-/* A point that two forces push about a plane. */
-typedef struct glide {
-    double x, y, vx, vy;
-} glide;
-
-static int numbers;
-
-static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
-    if (params->action_bins == 0) params->action_bins = 5;
-    spec->shape[0] = 4;
-    spec->action_size = numbers, spec->action_low = -1.0f, spec->action_high = 1.0f;
-    spec->action_bins = params->action_bins;
-    spec->max_steps = 20;
-    spec->rules_size = sizeof(glide);
-    return CM_OK;
-}
-
-static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
-    (void)params;
-    *(glide *)rules = (glide){cm_pcg64_uniform(random, -1.0, 1.0), cm_pcg64_uniform(random, -1.0, 1.0), 0.0, 0.0};
-}
-
-static cm_env_outcome step_value(const cm_env_params *params, void *rules, const float *value) {
-    (void)params;
-    glide *g = rules;
-    g->vx += 0.1 * (double)value[0], g->vy += 0.1 * (double)value[1];
-    g->x += g->vx, g->y += g->vy;
-    return (cm_env_outcome){-hypot(g->x, g->y), false, false};
-}
-
-static void observe(const cm_env_params *params, const void *rules, float *observation) {
-    (void)params;
-    const glide *g = rules;
-    observation[0] = (float)g->x, observation[1] = (float)g->y;
-    observation[2] = (float)g->vx, observation[3] = (float)g->vy;
-}
-
-static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
-    const glide *g = rules;
-    (void)params;
-    snprintf(text, size, "%.2f %.2f", g->x, g->y);
-}
-
-static const cm_env_def row = {.name = "glide",
-                               .about = "Push a point to the middle",
-                               .options = CM_ENV_ACTION_BINS,
-                               .describe = describe,
-                               .reset = reset,
-                               .step_value = step_value,
-                               .observe = observe,
-                               .picture = picture};
-
-static cm_status open_with(cm_env *env, int size, int bins) {
+static cm_status open_with(cm_env *env, const char *name, int bins) {
     cm_env_params params = cm_env_params_default();
     params.action_bins = bins;
-    numbers = size;
-    return cm_env_open_def(env, &row, "glide", &params);
+    return cm_env_open(env, name, &params);
 }
+
+/* Under a steady force the speed is f (1 - 0.9^t) after t steps, and the place its sum, up to the wall. */
+START_TEST(a_steady_force_pushes_the_point_to_the_wall) {
+    const double start[3] = {2 * .7739560485559633 - 1, 2 * .4388784397520523 - 1, 2 * .8585979199113825 - 1};
+    const float push[3] = {0.5f, -1.0f, 3.0f}; /* which counts as 1 */
+    const double force[3] = {0.5, -1.0, 1.0};
+    cm_env env;
+    cm_env_outcome out = {0};
+    double state[32];
+    float observation[6];
+    must_equal(cm_env_open(&env, "glide3", NULL), CM_OK);
+    cm_env_reset(&env, state, 42);
+    for (int t = 1; t <= 50; t++) {
+        double distance = 0.0, gone = 1.0 - pow(0.9, t);
+        must_msg(cm_env_step_value(&env, state, push, &out) == CM_OK, "%s", cm_error_message());
+        cm_env_observe(&env, state, observation);
+        for (int i = 0; i < 3; i++) {
+            double x = fmax(-2.0, fmin(2.0, start[i] + force[i] * (t - 9.0 * gone))), v = force[i] * gone;
+            must_msg(fabs((double)observation[i] - x) < 1e-6, "step %d: x%d is %g, not %g", t, i,
+                     (double)observation[i], x);
+            must(fabs((double)observation[3 + i] - 5.0 * v) < 1e-6);
+            distance += x * x;
+        }
+        must_msg(fabs(out.reward + sqrt(distance) + 0.02 * 2.25) < 1e-9, "step %d: reward %.12g", t, out.reward);
+        must(!out.terminated && out.truncated == (t == 50));
+    }
+    must(fabs(out.reward + sqrt(12.0) + 0.045) < 1e-9); /* in a corner */
+    must(env.spec.reward_low == -sqrt(12.0) - 0.06 && env.spec.reward_high == 0.0);
+}
+END_TEST
+
+START_TEST(sizes_are_1_to_6_with_bins_that_fit) {
+    const int actions[CM_GLIDE_AXES] = {11, 121, 729, 625, 243, 729};
+    cm_env env;
+    char name[] = "glide0";
+    for (int axes = 1; axes <= CM_GLIDE_AXES; axes++) {
+        name[5] = (char)('0' + axes);
+        must_msg(cm_env_open(&env, name, NULL) == CM_OK, "%s", cm_error_message());
+        must_equal(env.spec.action_size, axes);
+        must_equal(env.spec.actions, actions[axes - 1]);
+        must_equal(env.spec.observation_size, 2 * axes);
+        float value[CM_ENV_MAX_NUMBERS];
+        cm_env_action_values(&env, env.spec.actions / 2, value); /* the middle one is no force */
+        for (int i = 0; i < axes; i++) {
+            must(env.spec.channels[i][1] == '1' + i && env.spec.channels[axes + i][3] == '1' + i);
+            must(value[i] == 0.0f);
+        }
+        must_msg(cm_env_try(&env, 200) == CM_OK, "%s", cm_error_message());
+    }
+    must_equal(cm_env_open(&env, "glide7", NULL), CM_ERR_INPUT);
+    must_msg(strcmp(cm_error_message(), "glide: the size must be in [1, 6], got 7") == 0, "%s", cm_error_message());
+}
+END_TEST
+
+START_TEST(the_picture_shows_the_point_beside_the_middle) {
+    cm_env env;
+    double state[32];
+    char text[CM_ENV_PICTURE_BYTES];
+    must_equal(cm_env_open(&env, "glide3", NULL), CM_OK);
+    cm_env_reset(&env, state, 1);
+    *(cm_glide *)cm_env_rules(state) = (cm_glide){.x = {-1.5, 1.0, 0.25}, .v = {0.0, -0.5, 1.0}};
+    cm_env_picture(&env, state, text, sizeof text);
+    must_msg(strcmp(text, ".     .     .     .     .\n"
+                          "\n"
+                          "\n"
+                          ".  O  .     .     .     .\n"
+                          "\n"
+                          "\n"
+                          ".     .     +     .     .\n"
+                          "\n"
+                          "\n"
+                          ".     .     .     .     .\n"
+                          "\n"
+                          "\n"
+                          ".     .     .     .     .\n"
+                          "x -1.50 +1.00 +0.25\n"
+                          "v +0.00 -0.50 +1.00\n") == 0,
+             "\n%s", text);
+    must_equal(cm_env_open(&env, "glide1", NULL), CM_OK);
+    *(cm_glide *)cm_env_rules(state) = (cm_glide){.x = {2.0}};
+    cm_env_picture(&env, state, text, sizeof text);
+    must_msg(strcmp(text, ".     .     +     .     O\nx +2.00\nv +0.00\n") == 0, "\n%s", text);
+}
+END_TEST
 
 START_TEST(the_last_number_changes_fastest) {
     cm_env env;
     float value[CM_ENV_MAX_NUMBERS];
     char name[16];
-    must_msg(open_with(&env, D, 0) == CM_OK, "%s", cm_error_message());
+    must_msg(open_with(&env, "glide2", 5) == CM_OK, "%s", cm_error_message());
     must_equal(env.spec.actions, 25);
     must_equal(env.spec.max_legal, 25);
     for (int a = 0; a < env.spec.actions; a++) {
@@ -89,22 +120,28 @@ START_TEST(the_last_number_changes_fastest) {
 }
 END_TEST
 
+static const struct {
+    const char *name;
+    int bins;
+} tasks[] = {{"glide2", 7}, {"glide3", 10}, {"glide6", 3}};
+
 /* By an action, by its values, one by one and many at once. */
 START_TEST(an_action_is_its_values) {
     cm_env env;
     cm_vector_env *by_action, *by_value;
-    static float value[E * D], reward[2][E];
+    static float value[E * CM_GLIDE_AXES], reward[2][E];
     static int32_t action[E];
-    double state[16];
+    double state[32];
     cm_env_outcome out;
-    must_equal(open_with(&env, D, 7), CM_OK);
+    must_equal(open_with(&env, tasks[_i].name, tasks[_i].bins), CM_OK);
+    must(env.spec.state_size <= sizeof state);
     must_equal(cm_vector_env_create(&env, E, 3, 0, &by_action), CM_OK);
     must_equal(cm_vector_env_create(&env, E, 3, 0, &by_value), CM_OK);
     const cm_env_rows rows[2] = {{.reward = reward[0]}, {.reward = reward[1]}};
     for (int t = 0; t < 5; t++) {
         for (int i = 0; i < E; i++) {
             action[i] = (i * 11 + t) % env.spec.actions;
-            cm_env_action_values(&env, action[i], value + i * D);
+            cm_env_action_values(&env, action[i], value + i * env.spec.action_size);
         }
         cm_vector_env_get(by_action, 7, state);
         must_equal(cm_env_step(&env, state, action[7], &out), CM_OK);
@@ -118,21 +155,42 @@ START_TEST(an_action_is_its_values) {
 }
 END_TEST
 
+/* More numbers than glide has axes: glide's row with another describe. It is opened, not played. */
+static int numbers;
+
+static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
+    spec->action_size = numbers, spec->action_low = -1.0f, spec->action_high = 1.0f;
+    spec->action_bins = params->action_bins;
+    spec->max_steps = 1, spec->rules_size = sizeof(cm_glide);
+    return CM_OK;
+}
+
+static cm_status open_wide(cm_env *env, int size, int bins) {
+    static cm_env_def wide;
+    cm_env_params params = cm_env_params_default();
+    must_equal(cm_env_open(env, "glide", NULL), CM_OK);
+    wide = *env->def;
+    wide.name = "wide", wide.describe = describe;
+    params.action_bins = bins;
+    numbers = size;
+    return cm_env_open_def(env, &wide, "wide", &params);
+}
+
 START_TEST(too_many_combinations_are_refused) {
     cm_env env;
-    must_equal(open_with(&env, 2, 32), CM_OK);
+    must_equal(open_with(&env, "glide2", 32), CM_OK);
     must_equal(env.spec.actions, 1024);
-    must_equal(open_with(&env, 2, 33), CM_ERR_INPUT);
+    must_equal(open_with(&env, "glide2", 33), CM_ERR_INPUT);
     must_msg(strcmp(cm_error_message(),
                     "glide: action_bins: with 33 values of each of the 2 numbers of an action there "
                     "are more than 1024 actions; take at most 32") == 0,
              "%s", cm_error_message());
-    must_equal(open_with(&env, 8, 3), CM_ERR_INPUT);
+    must_equal(open_wide(&env, 8, 3), CM_ERR_INPUT);
     must_msg(strstr(cm_error_message(), "take at most 2") != NULL, "%s", cm_error_message());
-    must_equal(open_with(&env, 8, 2), CM_OK);
+    must_equal(open_wide(&env, 8, 2), CM_OK);
     must_equal(env.spec.actions, 256);
-    must_equal(open_with(&env, 9, 2), CM_ERR_INPUT);
-    must_msg(strcmp(cm_error_message(), "glide: its describe sets action_size to 9; must be in 0..8") == 0, "%s",
+    must_equal(open_wide(&env, 9, 2), CM_ERR_INPUT);
+    must_msg(strcmp(cm_error_message(), "wide: its describe sets action_size to 9; must be in 0..8") == 0, "%s",
              cm_error_message());
 }
 END_TEST
@@ -141,8 +199,11 @@ int main(void) {
     Suite *suite = suite_create("env/numbers");
     TCase *tests = tcase_create("several numbers");
     suite_add_tcase(suite, tests);
+    tcase_add_test(tests, a_steady_force_pushes_the_point_to_the_wall);
+    tcase_add_test(tests, sizes_are_1_to_6_with_bins_that_fit);
+    tcase_add_test(tests, the_picture_shows_the_point_beside_the_middle);
     tcase_add_test(tests, the_last_number_changes_fastest);
-    tcase_add_test(tests, an_action_is_its_values);
+    tcase_add_loop_test(tests, an_action_is_its_values, 0, sizeof tasks / sizeof *tasks);
     tcase_add_test(tests, too_many_combinations_are_refused);
     return cm_test_main(suite);
 }
