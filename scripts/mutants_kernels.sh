@@ -185,6 +185,11 @@ backend/cuda/lstm.h|k->dh[item] + k->dy[item]|k->dy[item]
 backend/cuda/lstm.h|k->y[item - size]|k->y[item]
 backend/cuda/prefix.h|k->prefix[at.row] - before[0]|k->prefix[at.row]
 backend/cuda/prefix.h|steps < (float)k->horizon|steps <= (float)k->horizon
+backend/cuda/sampled.h|memory[k->draws + i] = seed[i]|memory[k->draws + i] = seed[0]
+backend/cuda/sampled.h|choice < k->draws ?|choice + 1 < k->draws ?
+backend/cuda/sampled.h|(int32_t)memory[choice]|(int32_t)memory[0]
+backend/cuda/sampled.h|cm_sampling_below(memory + k->draws, choice,|cm_sampling_below(memory + k->draws, 0,
+backend/cuda/sampled.h|seed, k->draws, memory,|seed, k->draws - 1, memory,
 mcts/cuda/tree.h|tree.scratch += (size_t)b * k->scratch_step|tree.scratch += 0
 mcts/cuda/tree.h|cm_tree_node(tree, b, CM_ROOT)->visits|cm_tree_node(tree, b, CM_ROOT)->visits + 1
 mcts/cuda/tree.h|if (slot >= tree->slots) return;|if (slot + 1 >= tree->slots) return;

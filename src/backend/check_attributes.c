@@ -1,5 +1,6 @@
 /* Attributes of calls. */
 #include "backend/check_internal.h"
+#include "backend/sampling.h"
 
 static cm_status fail_attribute(const cm_call *call, const char *what) {
     return cm_fail(CM_ERR_INPUT, "%s: %s", cm_op_name(call->op), what);
@@ -85,6 +86,11 @@ static cm_status check_prefix_step(const cm_call *call) {
     return call->attr.horizon >= 1 ? CM_OK : fail_attribute(call, "attr.horizon must be at least 1");
 }
 
+static cm_status check_sampled_action(const cm_call *call, const cm_tensor *memory) {
+    if (memory->ndim == 2 && memory->dim[1] > CM_SAMPLING_SEED) return CM_OK;
+    return fail_attribute(call, "memory must have actions and behind them a seed");
+}
+
 cm_status cm_check_attributes(const cm_call *call, cm_letters *letters) {
     const cm_tensor *t = call->t;
     int E = 0, g = 1;
@@ -115,6 +121,7 @@ cm_status cm_check_attributes(const cm_call *call, cm_letters *letters) {
     case CM_OP_lstm: CM_TRY(check_lstm(call, &t[CM_T_lstm_h0])); break;
     case CM_OP_lstm_backward: CM_TRY(check_lstm(call, &t[CM_T_lstm_backward_h0])); break;
     case CM_OP_prefix_step: CM_TRY(check_prefix_step(call)); break;
+    case CM_OP_sampled_action: CM_TRY(check_sampled_action(call, &t[CM_T_sampled_action_memory])); break;
     default: break;
     }
     letters->of['E'] = (cm_letter){E, CM_NO_TENSOR};

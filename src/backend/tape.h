@@ -160,6 +160,20 @@ typedef struct cm_prefix_vars {
 } cm_prefix_vars;
 cm_prefix_vars cm_tape_prefix_step(cm_tape *tape, cm_var prefix, cm_lstm_state state, cm_var before, int horizon);
 
+/* Actions drawn for a search by the softmax of logits [B, A], `draws` = K times, among those whose legal [B, A] is not
+ * 0 (optional). seed [B, 2]: random.  */
+typedef struct cm_sample_vars {
+    cm_var memory; /* [B, K + 2] the actions and the seed */
+    cm_var logits; /* [B, K] of them, as priors */
+} cm_sample_vars;
+cm_sample_vars cm_tape_sample_actions(cm_tape *tape, cm_var logits, cm_var legal, cm_var seed, int draws);
+/* What choice [B] int32 of such a memory means. */
+typedef struct cm_sampled_vars {
+    cm_var action; /* [B] int32 */
+    cm_var seed;   /* [B, 2] of the node behind it */
+} cm_sampled_vars;
+cm_sampled_vars cm_tape_sampled_action(cm_tape *tape, cm_var memory, cm_var choice);
+
 /* Losses write the gradient of sum coefficient * loss into the logits' gradient at once; the logits may be used by no
  * second loss. All results are [B]. */
 typedef struct cm_loss_vars {

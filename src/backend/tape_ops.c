@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "backend/formulas.h"
+#include "backend/sampling.h"
 #include "backend/tape_internal.h"
 
 #define EPSILON 1e-5f /* of every normalisation (networks 0.1) */
@@ -324,6 +325,45 @@ cm_prefix_vars cm_tape_prefix_step(cm_tape *tape, cm_var prefix, cm_lstm_state s
     node->t[CM_T_prefix_step_c] = state.c;
     node->t[CM_T_prefix_step_before] = before;
     node->attr.horizon = horizon;
+    return out;
+}
+
+/* ---- actions drawn for a search ---- */
+
+static cm_var probabilities(cm_tape *tape, cm_var logits, cm_var legal) {
+    const cm_tensor s = *shape_of(tape, logits);
+    cm_var p = unary(tape, CM_OP_softmax, logits, s.ndim, s.dim);
+    if (p != CM_NO_VAR) tape->forward.node[tape->forward.count - 1].t[CM_T_softmax_legal] = legal;
+    return p;
+}
+
+cm_sample_vars cm_tape_sample_actions(cm_tape *tape, cm_var logits, cm_var legal, cm_var seed, int draws) {
+    cm_sample_vars out = {CM_NO_VAR, CM_NO_VAR};
+    if (bad(tape, logits) || bad(tape, seed)) return out;
+    const int rows = shape_of(tape, logits)->dim[0];
+    cm_var p = probabilities(tape, logits, legal);
+    out = (cm_sample_vars){saved_2d(tape, rows, draws + shape_of(tape, seed)->dim[1]), saved_2d(tape, rows, draws)};
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_sample_actions);
+    if (!node) return out;
+    node->t[CM_T_sample_actions_memory] = out.memory;
+    node->t[CM_T_sample_actions_logits] = out.logits;
+    node->t[CM_T_sample_actions_p] = p;
+    node->t[CM_T_sample_actions_seed] = seed;
+    return out;
+}
+
+cm_sampled_vars cm_tape_sampled_action(cm_tape *tape, cm_var memory, cm_var choice) {
+    cm_sampled_vars out = {CM_NO_VAR, CM_NO_VAR};
+    if (bad(tape, memory) || bad(tape, choice)) return out;
+    const int rows = shape_of(tape, choice)->dim[0];
+    out.action = cm_tape_new(tape, CM_MEM_WORK, CM_I32, 1, &rows, false);
+    out.seed = saved_2d(tape, rows, CM_SAMPLING_SEED);
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_sampled_action);
+    if (!node) return out;
+    node->t[CM_T_sampled_action_action] = out.action;
+    node->t[CM_T_sampled_action_seed] = out.seed;
+    node->t[CM_T_sampled_action_memory] = memory;
+    node->t[CM_T_sampled_action_choice] = choice;
     return out;
 }
 

@@ -17,6 +17,7 @@
 #include "backend/cuda/plan.h"
 #include "backend/cuda/prefix.h"
 #include "backend/cuda/row_pass.h"
+#include "backend/cuda/sampled.h"
 #include "backend/cuda/shape.h"
 #include "backend/cuda/softmax.h"
 #include "backend/cuda/support.h"
@@ -93,6 +94,8 @@ LAUNCHER_WITH(cm_row_pass, cm_row_pass_args, copy.used, copy.memory)
 LAUNCHER_WITH(cm_row_training, cm_row_pass_args, copy.used, copy.memory)
 LAUNCHER(cm_prefix_step_each, cm_prefix_args)
 LAUNCHER(cm_running_each, cm_running_args)
+LAUNCHER(cm_sample_rows, cm_sample_args)
+LAUNCHER(cm_sampled_each, cm_sampled_args)
 LAUNCHER(cm_scalar_loss_each, cm_loss_args)
 LAUNCHER(cm_scatter_each, cm_index_args)
 LAUNCHER(cm_sgd_each, cm_vector_args)

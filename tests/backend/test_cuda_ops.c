@@ -306,6 +306,7 @@ static const struct {
                 {"losses", CM_OP_policy_loss, CM_OP_consistency_loss},
                 {"lstm", CM_OP_lstm, CM_OP_lstm_backward},
                 {"prefix", CM_OP_prefix_step, CM_OP_prefix_step},
+                {"sampled", CM_OP_sample_actions, CM_OP_sampled_action},
                 {"optimiser", CM_OP_add_into, CM_OP_lerp}};
 
 START_TEST(every_operation_is_of_a_family) {

@@ -36,6 +36,7 @@ static const poison poisons[] = {
     {CM_OP_minmax_backward, "dy", "dx", CM_ACT_NONE},
     {CM_OP_softmax, "x", "y", CM_ACT_NONE},
     {CM_OP_log_softmax, "x", "y", CM_ACT_NONE},
+    {CM_OP_sample_actions, "p", "logits", CM_ACT_NONE},
     {CM_OP_support_decode, "logits", "value", CM_ACT_NONE},
     {CM_OP_two_hot, "value", "y", CM_ACT_NONE},
     {CM_OP_categorical_loss, "logits", "loss", CM_ACT_NONE},

@@ -8,6 +8,7 @@
 
 #include "backend/check.h"
 #include "backend/ref/ref.h"
+#include "backend/sampling.h"
 #include "core/rng.h"
 
 enum { GUARD = 64, GAP = 3, ANY = 0 };
@@ -216,7 +217,8 @@ static void fill_integers(const op_run *run, const op_case *row, const char *nam
         for (int i = 0; i < t->dim[0]; i++) to[i] = (int32_t)cm_rng_below(rng, limit);
         return;
     }
-    int n = letter_size(row, true, 'n');
+    bool choice = strcmp(name, "choice") == 0;
+    int n = choice ? letter_size(row, true, 'M') - CM_SAMPLING_SEED : letter_size(row, true, 'n');
     for (int i = 0; i < t->dim[0]; i++)
         to[i] = run->call.op == CM_OP_scatter_rows ? (i * 5 + 1) % n : (int32_t)cm_rng_below(rng, (uint32_t)n);
 }
@@ -241,6 +243,7 @@ static void fill_floats(const op_run *run, const char *name, const cm_tensor *t,
             float z = cm_rng_normal(rng), *to = element(t, r, i);
             *to = positive ? 0.1f + z * z : gain ? 1.0f + 0.3f * z : wide ? 8.0f * z : z;
             if (whole) *to = roundf(2.0f * z); /* a number of steps may reach the horizon */
+            if (strcmp(name, "memory") == 0) *to = fabsf(roundf(8.0f * z)); /* actions, a seed */
             if (strcmp(name, "legal") == 0) *to = z < 0.5f || i == 0 ? 1.0f : 0.0f;
         }
         if (op == CM_OP_policy_loss && strcmp(name, "target") == 0) fill_distribution(t, r, rng);

@@ -1,0 +1,32 @@
+/* sample_actions and sampled_action. */
+#include "backend/ref/loops.h"
+#include "backend/ref/ref.h"
+#include "backend/sampling.h"
+
+cm_status cm_ref_sample_actions(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *memory = REF_ARG(call, sample_actions, memory), *logits = REF_ARG(call, sample_actions, logits);
+    const cm_tensor *p = REF_ARG(call, sample_actions, p), *seed = REF_ARG(call, sample_actions, seed);
+    const int draws = logits->dim[1];
+    for (int b = 0; b < p->dim[0]; b++) {
+        float *to = ref_row(memory, b);
+        cm_sampling_draw(ref_row(p, b), p->dim[1], ref_row(seed, b), draws, to, ref_row(logits, b));
+        memcpy(to + draws, ref_row(seed, b), CM_SAMPLING_SEED * sizeof(float));
+    }
+    return CM_OK;
+}
+
+cm_status cm_ref_sampled_action(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *memory = REF_ARG(call, sampled_action, memory), *choice = REF_ARG(call, sampled_action, choice);
+    const cm_tensor *seed = REF_ARG(call, sampled_action, seed);
+    const int draws = memory->dim[1] - CM_SAMPLING_SEED;
+    int32_t *action = REF_ARG(call, sampled_action, action)->data;
+    CM_TRY(ref_check_range(call, "choice", choice, draws));
+    for (int b = 0; b < memory->dim[0]; b++) {
+        const float *from = ref_row(memory, b);
+        action[b] = (int32_t)from[ref_int(choice, b)];
+        cm_sampling_below(from + draws, ref_int(choice, b), ref_row(seed, b));
+    }
+    return CM_OK;
+}

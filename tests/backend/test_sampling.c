@@ -1,0 +1,123 @@
+/* Actions drawn for a search: what is drawn, how often, and that it depends on the seed alone. */
+#include "backend/sampling.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+#include "support/main.h"
+
+enum { MOST = 64 };
+
+/* Draws, and gives how often each action came. Checks what holds of every draw. */
+static void draw(const float *p, int actions, const float *seed, int draws, int *times) {
+    float list[MOST], logits[MOST];
+    int all = 0, last = -1;
+    cm_sampling_draw(p, actions, seed, draws, list, logits);
+    for (int a = 0; a < actions; a++) times[a] = 0;
+    for (int i = 0; i < draws; i++) {
+        if (logits[i] == -FLT_MAX) {
+            ck_assert_float_eq(list[i], 0.0f);
+            continue;
+        }
+        ck_assert_int_gt((int)list[i], last); /* ascending, and in front of those that are not there */
+        ck_assert(i == 0 || logits[i - 1] > -FLT_MAX);
+        last = (int)list[i];
+        ck_assert_int_lt(last, actions);
+        times[last] = (int)lrintf(expf(logits[i]) * (float)draws);
+        ck_assert_int_gt(times[last], 0);
+        all += times[last];
+    }
+    ck_assert_int_eq(all, draws);
+}
+
+static void seed_of(uint64_t number, float *seed) { cm_sampling_seed(cm_key_make(number, CM_RNG_TEST, 1), seed); }
+
+START_TEST(every_action_is_drawn_by_its_probability) {
+    enum { DRAWS = 10, ROUNDS = 4000, ACTIONS = 7 };
+    static const float p[ACTIONS] = {0.0f, 0.02f, 0.4f, 0.0f, 0.25f, 0.33f, 0.0f};
+    double sum[ACTIONS] = {0};
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        float seed[CM_SAMPLING_SEED];
+        int times[ACTIONS];
+        seed_of(round, seed);
+        draw(p, ACTIONS, seed, DRAWS, times);
+        for (int a = 0; a < ACTIONS; a++) {
+            ck_assert(fabs((double)times[a] - (double)(DRAWS * p[a])) < 2.0);
+            ck_assert(p[a] > 0.0f || times[a] == 0);
+            sum[a] += times[a];
+        }
+    }
+    for (int a = 0; a < ACTIONS; a++) { /* a count varies by at most 1/2, so its mean by 0.008: five times that */
+        double mean = sum[a] / ROUNDS;
+        ck_assert_msg(fabs(mean - (double)(DRAWS * p[a])) < 0.04, "action %d: %g in the mean", a, mean);
+    }
+}
+END_TEST
+
+START_TEST(one_that_has_all_the_probability_is_drawn_every_time) {
+    static const float p[4] = {0.0f, 0.0f, 1.0f, 0.0f};
+    float seed[CM_SAMPLING_SEED];
+    int times[4];
+    seed_of(3, seed);
+    draw(p, 4, seed, 20, times);
+    ck_assert_int_eq(times[2], 20);
+}
+END_TEST
+
+/* Equal probabilities, and a draw for each: all of them come, and come once. */
+START_TEST(equal_parts_have_one_draw_each) {
+    float p[16], seed[CM_SAMPLING_SEED];
+    int times[16];
+    for (int a = 0; a < 16; a++) p[a] = 0.0625f;
+    seed_of(4, seed);
+    draw(p, 16, seed, 16, times);
+    for (int a = 0; a < 16; a++) ck_assert_int_eq(times[a], 1);
+}
+END_TEST
+
+START_TEST(no_probability_at_all_is_action_0) {
+    static const float p[3] = {0};
+    float seed[CM_SAMPLING_SEED];
+    int times[3];
+    seed_of(5, seed);
+    draw(p, 3, seed, 4, times);
+    ck_assert_int_eq(times[0], 4);
+}
+END_TEST
+
+START_TEST(what_is_no_number_shows_in_the_logits) {
+    const float p[3] = {0.5f, NAN, 0.5f};
+    float seed[CM_SAMPLING_SEED], list[4], logits[4];
+    seed_of(6, seed);
+    cm_sampling_draw(p, 3, seed, 4, list, logits);
+    for (int i = 0; i < 4; i++) ck_assert(isnan(logits[i]));
+    for (int i = 0; i < 4; i++) ck_assert(list[i] >= 0.0f && list[i] < 3.0f);
+}
+END_TEST
+
+START_TEST(nodes_have_seeds_of_their_own) {
+    float seed[CM_SAMPLING_SEED], below[8][CM_SAMPLING_SEED], again[CM_SAMPLING_SEED];
+    seed_of(7, seed);
+    for (int i = 0; i < 8; i++) {
+        cm_sampling_below(seed, i, below[i]);
+        for (int k = 0; k < CM_SAMPLING_SEED; k++)
+            ck_assert(below[i][k] >= 0.0f && below[i][k] < 0x1p24f && below[i][k] == truncf(below[i][k]));
+        for (int j = 0; j < i; j++) ck_assert(memcmp(below[i], below[j], sizeof below[i]) != 0);
+    }
+    cm_sampling_below(seed, 3, again);
+    ck_assert_mem_eq(again, below[3], sizeof again);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("backend/sampling");
+    TCase *tests = tcase_create("draws");
+    suite_add_tcase(suite, tests);
+    tcase_add_test(tests, every_action_is_drawn_by_its_probability);
+    tcase_add_test(tests, one_that_has_all_the_probability_is_drawn_every_time);
+    tcase_add_test(tests, equal_parts_have_one_draw_each);
+    tcase_add_test(tests, no_probability_at_all_is_action_0);
+    tcase_add_test(tests, what_is_no_number_shows_in_the_logits);
+    tcase_add_test(tests, nodes_have_seeds_of_their_own);
+    return cm_test_main(suite);
+}
