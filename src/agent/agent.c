@@ -7,6 +7,7 @@
 #include "core/arena.h"
 #include "core/rng.h"
 #include "device/mirror.h"
+#include "network/sampled.h"
 
 enum { MOST_ROWS = 64 };
 static const size_t most_planner_bytes = (size_t)256 << 20;
@@ -69,6 +70,7 @@ static cm_planner_config planner_config(const cm_agent *agent, int rows, bool tr
         .compute = c->compute,
         .search = training ? c->acting : c->evaluation,
         .discount = c->discount,
+        .draws = c->draws,
         .rows = rows,
     };
 }
@@ -87,9 +89,10 @@ int cm_agent_planner_rows(const cm_agent *agent, int wanted) {
     const cm_agent_config *c = &agent->config;
     const cm_network_config *network = cm_network_get_config(c->network);
     int num_chance = network->model == CM_NETWORK_CHANCE ? network->codes : 0;
-    size_t floats = (size_t)cm_network_state_size(c->network) + (size_t)cm_network_memory_size(c->network);
+    size_t floats = (size_t)cm_network_state_size(c->network) + (size_t)cm_network_memory_size(c->network) +
+                    (size_t)cm_sampled_memory_size(c->draws);
     size_t state = c->rules ? c->rules->spec.rules_size : floats * sizeof(float);
-    size_t tree = cm_search_bytes(&c->evaluation, 1, network->actions, num_chance);
+    size_t tree = cm_search_bytes(&c->evaluation, 1, c->draws > 0 ? c->draws : network->actions, num_chance);
     size_t fitting = most_planner_bytes / (tree + state * ((size_t)c->evaluation.num_simulations + 1));
     int rows = wanted < MOST_ROWS ? wanted : MOST_ROWS;
     if ((size_t)rows > fitting) rows = (int)fitting;

@@ -24,6 +24,7 @@ typedef struct cm_agent_config {
     cm_search_params acting;     /* with noise */
     cm_search_params evaluation; /* greedy */
     float discount;              /* gamma, or -gamma where two players alternate */
+    int draws;                   /* K: searches choose among drawn actions (planner.h); 0: among all */
     uint64_t seed;
 } cm_agent_config;
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/arena.h"
-#include "mcts/numeric.h"
 
 struct cm_analyser {
     cm_agent *agent;
@@ -100,11 +99,8 @@ static cm_status search(cm_analyser *a, cm_planner *planner, int first, int coun
     cm_search_result result = {
         .visits = a->visits + offset, .value = a->value + first, .qvalues = a->q + offset, .action = a->action + first};
     CM_TRY(cm_planner_run(planner, &roots, &result));
-    const cm_search *trees;
-    CM_TRY(cm_planner_trees(planner, &trees));
+    CM_TRY(cm_planner_priors(planner, count, a->prior + offset));
     for (int k = 0; k < count; k++) {
-        const float *logits = cm_search_root_logits(trees, k);
-        (void)cm_softmax(a->prior + offset + (size_t)k * width, logits, (int)width);
         if (cm_env_ended(cm_analyser_state(a, first + k))) clear_ended(a, first + k);
     }
     return CM_OK;

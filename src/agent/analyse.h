@@ -20,7 +20,8 @@ enum { CM_NO_ACTION = -1 };
 typedef struct cm_analysis {
     int to_play;           /* 0 or 1 */
     const uint8_t *legal;  /* 1 where the action may be played */
-    const float *prior;    /* the network's policy over the legal actions, without noise; sums to 1 */
+    const float *prior;    /* the network's policy over the legal actions, without noise; sums to 1. Where actions are
+                              drawn: their shares of the draws */
     const int32_t *visits; /* simulations through each action; sum to N */
     const float *q;        /* reward + discount * value of each action, 0 where not visited */
     float value;           /* mean of the returns of the search; 0 after the end, when none is to come */

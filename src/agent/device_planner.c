@@ -7,7 +7,7 @@
 #include "mcts/device_search.h"
 
 struct cm_device_planner {
-    bool has_chance;
+    bool has_chance, is_sampled;
     int simulations;         /* N */
     cm_stream *stream;       /* borrowed */
     cm_inference *inference; /* owned, like all below */
@@ -30,6 +30,7 @@ static cm_status open_model(cm_device_planner *d, const cm_planner_config *c, cm
     const cm_network_use use = cm_planner_use(c, d->stream);
     CM_TRY(cm_inference_create(&use, in_trees + idle, &d->inference));
     d->has_chance = codes > 0;
+    d->is_sampled = c->draws > 0;
     CM_TRY(cm_mirror_create(&d->discounts, device, (size_t)c->rows * sizeof(float), "discounts"));
     for (int b = 0; b < c->rows; b++) {
         cm_inference_get(d->inference)->root_slots[b] = b * slots;
@@ -38,7 +39,7 @@ static cm_status open_model(cm_device_planner *d, const cm_planner_config *c, cm
     CM_TRY(cm_mirror_push(&d->discounts));
     cm_inference_arrays at = cm_inference_on_device(d->inference);
     *out = (cm_device_model){
-        .num_actions = network->actions,
+        .num_actions = c->draws > 0 ? c->draws : network->actions,
         .num_chance = codes,
         .root_logits = at.root_policy,
         .root_value = at.root_value,
@@ -93,6 +94,8 @@ void cm_device_planner_close(cm_device_planner *d) {
 
 float *cm_device_planner_observations(cm_device_planner *d) { return cm_inference_get(d->inference)->observation; }
 
+cm_sampled_roots cm_device_planner_roots(cm_device_planner *d) { return cm_sampled_roots_of(d->inference); }
+
 size_t cm_device_planner_model_bytes(const cm_device_planner *d) { return cm_inference_bytes(d->inference); }
 
 /* ---- a search ---- */
@@ -121,6 +124,7 @@ cm_status cm_device_planner_run(cm_device_planner *d, const cm_roots *roots, con
     CM_TRY(cm_inference_write_root(d->inference));
     CM_TRY(cm_stream_record(d->stream, "search", launch_search, d, &d->recording));
     CM_TRY(read_span(d, cm_device_search_answer(d->search)));
+    if (d->is_sampled) CM_TRY(cm_inference_fetch_root(d->inference));
     return cm_device_search_result(d->search, roots, result);
 }
 

@@ -6,6 +6,7 @@
 #define CM_AGENT_DEVICE_PLANNER_H
 
 #include "agent/planner.h"
+#include "agent/sampled.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,6 +24,7 @@ cm_status cm_device_planner_open(const cm_planner_config *config, cm_stream *str
 void cm_device_planner_close(cm_device_planner *planner); /* NULL is allowed */
 
 float *cm_device_planner_observations(cm_device_planner *planner);      /* [R, O] */
+cm_sampled_roots cm_device_planner_roots(cm_device_planner *planner);   /* with draws */
 size_t cm_device_planner_model_bytes(const cm_device_planner *planner); /* memory of the passes */
 
 /* Searches roots->count <= R rows. Errors: those of cm_search_run, CM_ERR_DEVICE. */

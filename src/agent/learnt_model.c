@@ -6,7 +6,7 @@
 #include "core/arena.h"
 
 typedef struct learnt {
-    int rows, actions, codes, slots_per_root; /* codes: C, 0 without chance */
+    int rows, actions, codes, slots_per_root; /* what a search chooses from: A, or K; codes: C, 0 without chance */
     float discount;
     cm_inference *inference; /* owned */
 } learnt;
@@ -81,7 +81,7 @@ cm_status cm_learnt_model_open(const cm_planner_config *c, cm_stream *stream, cm
     learnt *m = NULL;
     CM_TRY(cm_alloc(&m, 1, sizeof *m, "a learnt model"));
     m->rows = c->rows;
-    m->actions = network->actions;
+    m->actions = c->draws > 0 ? c->draws : network->actions;
     m->codes = network->model == CM_NETWORK_CHANCE ? network->codes : 0;
     m->slots_per_root = c->search.num_simulations + 1;
     m->discount = c->discount;
@@ -100,6 +100,7 @@ cm_status cm_learnt_model_open(const cm_planner_config *c, cm_stream *stream, cm
                    .recurrent = run_recurrent,
                    .afterstate = m->codes > 0 ? run_afterstate : NULL},
         .observations = cm_inference_get(m->inference)->observation,
+        .roots = cm_sampled_roots_of(m->inference),
         .bytes = cm_inference_bytes(m->inference),
         .destroy = destroy,
     };

@@ -5,6 +5,7 @@
 #define CM_AGENT_MODEL_H
 
 #include "agent/planner.h"
+#include "agent/sampled.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,6 +15,7 @@ typedef struct cm_planner_model {
     cm_model search;                /* what the search calls; search.ctx is the model and owned by it        */
     float *observations;            /* [R, O] of the roots                                                    */
     char *states;                   /* [R, state_size] blocks of the roots; NULL: the model has no use for them */
+    cm_sampled_roots roots;         /* with draws                                                              */
     size_t bytes;                   /* memory it took                                                         */
     void (*destroy)(void *context); /* of search.ctx; NULL: there is none                                     */
 } cm_planner_model;

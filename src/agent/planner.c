@@ -7,9 +7,11 @@
 #include "agent/device_planner.h"
 #include "agent/model.h"
 #include "core/arena.h"
+#include "mcts/numeric.h"
 
 struct cm_planner {
     int rows, actions, simulations_each; /* R, A, N */
+    int choices;                         /* what a search chooses from at a node: A, or K */
     int64_t simulations;                 /* of the last run */
     size_t observation_size, state_size; /* of a row; state_size 0 without rules */
     /* owned */
@@ -17,29 +19,38 @@ struct cm_planner {
     cm_planner_model model;
     cm_search *search;
     cm_device_planner *on_device; /* in place of model and search; NULL: the trees lie on the host */
+    cm_sampled *sampled;          /* NULL: searches choose among all actions */
 };
 
 static cm_status open_on_device(cm_planner *p, const cm_planner_config *c) {
     CM_TRY(cm_device_planner_open(c, p->stream, &p->on_device));
     p->model.observations = cm_device_planner_observations(p->on_device);
+    p->model.roots = cm_device_planner_roots(p->on_device);
     p->model.bytes = cm_device_planner_model_bytes(p->on_device);
     return CM_OK;
 }
 
-static cm_status open_planner(cm_planner *p, const cm_planner_config *c) {
-    p->rows = c->rows;
-    p->actions = cm_network_get_config(c->network)->actions;
-    p->simulations_each = c->search.num_simulations;
-    p->observation_size = (size_t)cm_network_observation_size(c->network);
-    p->state_size = c->rules ? c->rules->spec.state_size : 0;
-    CM_TRY(cm_stream_open(c->backend, &p->stream));
-    if (cm_device_planner_serves(c)) return open_on_device(p, c);
+static cm_status open_on_host(cm_planner *p, const cm_planner_config *c) {
     if (c->rules) {
         CM_TRY(cm_rules_model_open(c, p->stream, &p->model));
     } else {
         CM_TRY(cm_learnt_model_open(c, p->stream, &p->model));
     }
-    return cm_search_create(&c->search, c->rows, p->actions, p->model.search.num_chance, &p->search);
+    return cm_search_create(&c->search, c->rows, p->choices, p->model.search.num_chance, &p->search);
+}
+
+static cm_status open_planner(cm_planner *p, const cm_planner_config *c) {
+    p->rows = c->rows;
+    p->actions = cm_network_get_config(c->network)->actions;
+    p->choices = c->draws > 0 ? c->draws : p->actions;
+    p->simulations_each = c->search.num_simulations;
+    p->observation_size = (size_t)cm_network_observation_size(c->network);
+    p->state_size = c->rules ? c->rules->spec.state_size : 0;
+    CM_TRY(cm_stream_open(c->backend, &p->stream));
+    CM_TRY(cm_device_planner_serves(c) ? open_on_device(p, c) : open_on_host(p, c));
+    if (c->draws == 0) return CM_OK;
+    const cm_sampled_sizes sizes = {p->rows, p->actions, c->draws};
+    return cm_sampled_create(&sizes, &p->model.roots, &p->sampled);
 }
 
 cm_status cm_planner_create(const cm_planner_config *config, cm_planner **out) {
@@ -57,6 +68,7 @@ cm_status cm_planner_create(const cm_planner_config *config, cm_planner **out) {
 
 void cm_planner_destroy(cm_planner *p) {
     if (!p) return;
+    cm_sampled_destroy(p->sampled);
     cm_device_planner_close(p->on_device);
     cm_search_destroy(p->search);
     if (p->model.destroy) p->model.destroy(p->model.search.ctx);
@@ -69,6 +81,7 @@ cm_network_use cm_planner_use(const cm_planner_config *config, cm_stream *stream
                             .stream = stream,
                             .rows = config->rows,
                             .compute = config->compute,
+                            .draws = config->draws,
                             .parameters = config->parameters,
                             .state = config->state};
 }
@@ -78,7 +91,8 @@ bool cm_planner_is_on_device(const cm_planner_config *config) { return cm_device
 int cm_planner_rows(const cm_planner *p) { return p->rows; }
 
 size_t cm_planner_bytes(const cm_planner_config *config, const cm_planner *p) {
-    return cm_search_bytes(&config->search, p->rows, p->actions, p->model.search.num_chance) + p->model.bytes;
+    return cm_search_bytes(&config->search, p->rows, p->choices, p->model.search.num_chance) + p->model.bytes +
+           cm_sampled_bytes(p->sampled);
 }
 
 float *cm_planner_observations(cm_planner *p) { return p->model.observations; }
@@ -103,7 +117,7 @@ static cm_status explain(const cm_planner *p, int rows, cm_status status) {
                    cm_error_message());
 }
 
-cm_status cm_planner_run(cm_planner *p, const cm_roots *roots, const cm_search_result *result) {
+static cm_status run(cm_planner *p, const cm_roots *roots, const cm_search_result *result) {
     p->simulations = 0;
     if (p->on_device) {
         CM_TRY(explain(p, roots->count, cm_device_planner_run(p->on_device, roots, result)));
@@ -115,11 +129,36 @@ cm_status cm_planner_run(cm_planner *p, const cm_roots *roots, const cm_search_r
     return CM_OK;
 }
 
+cm_status cm_planner_run(cm_planner *p, const cm_roots *roots, const cm_search_result *result) {
+    if (!p->sampled) return run(p, roots, result);
+    cm_roots drawn;
+    cm_search_result of_drawn;
+    CM_TRY(cm_sampled_ask(p->sampled, roots, result, &drawn, &of_drawn));
+    CM_TRY(run(p, &drawn, &of_drawn));
+    cm_sampled_answer(p->sampled, roots->count, result);
+    return CM_OK;
+}
+
 int64_t cm_planner_simulations(const cm_planner *p) { return p->simulations; }
 
 cm_status cm_planner_trees(cm_planner *p, const cm_search **out) {
     if (p->on_device) return cm_device_planner_trees(p->on_device, out);
     *out = p->search;
+    return CM_OK;
+}
+
+cm_status cm_planner_priors(cm_planner *p, int count, float *prior) {
+    const cm_search *trees;
+    CM_TRY(cm_planner_trees(p, &trees));
+    for (int k = 0; k < count; k++) {
+        float *row = prior + (size_t)k * (size_t)p->actions;
+        const float *logits = cm_search_root_logits(trees, k);
+        if (p->sampled) {
+            cm_sampled_prior(p->sampled, k, logits, row);
+        } else {
+            (void)cm_softmax(row, logits, p->actions);
+        }
+    }
     return CM_OK;
 }
 

@@ -11,6 +11,8 @@
  * gets depends on its own inputs alone, so results do not depend on how rows are divided over planners. A pass has a
  * fixed number of rows; rows that are not asked for compute on leftovers in slots of their own.
  *
+ * What goes in and comes out is always of all A actions, also where searches choose among drawn ones (sampled.h).
+ *
  * Letters: R rows, O observation elements, A actions, N simulations.
  */
 #ifndef CM_AGENT_PLANNER_H
@@ -33,6 +35,8 @@ typedef struct cm_planner_config {
     cm_dtype compute;          /* of matrix products */
     cm_search_params search;
     float discount; /* of a transition: gamma, or -gamma where two players alternate */
+    int draws;      /* K: at every node a search chooses among actions that are drawn (network/sampled.h); 0: all. Only
+                       for the dynamics of a network without chance */
     int rows;       /* R */
 } cm_planner_config;
 
@@ -63,9 +67,13 @@ int64_t cm_planner_simulations(const cm_planner *planner); /* of the last run, o
  * of cm_search_keep; only planners with rules can. */
 cm_status cm_planner_keep(cm_planner *planner, const int32_t *actions) CM_MUST_USE;
 
-/* *out: the finished trees of the last run, for display; owned by the planner, valid until its next run. Errors:
- * CM_ERR_DEVICE, where the trees lie on a device and are copied. */
+/* *out: the finished trees of the last run, as the search sees them; owned by the planner, valid until its next run.
+ * Errors: CM_ERR_DEVICE, where the trees lie on a device and are copied. */
 cm_status cm_planner_trees(cm_planner *planner, const cm_search **out) CM_MUST_USE;
+
+/* prior [count, A]: of the actions at the first roots of the last run, with its noise if it had any; rows sum to 1.
+ * Where actions are drawn these are their shares of the draws. Errors: those of cm_planner_trees. */
+cm_status cm_planner_priors(cm_planner *planner, int count, float *prior) CM_MUST_USE;
 
 /* Whether the trees of such a planner lie on the backend's device (those of a learnt model, where the
  * backend has kernels for them), so that a search of all rows costs little more than that of one. */

@@ -236,6 +236,7 @@ static cm_status open_search(search *s) {
     const cm_benchmark *b = s->bench;
     cm_planner_config config = {.backend = b->backend, .compute = b->compute, .discount = 0.997f};
     CM_TRY(open_weights(b, &s->w));
+    config.draws = cm_mcts_draws(&b->configuration.mcts);
     CM_TRY(cm_planner_search_params(&b->configuration.mcts, true, b->simulations, &config.search));
     config.network = s->w.network, config.parameters = s->w.parameters, config.state = s->w.state;
     s->on_device = cm_planner_is_on_device(&config);

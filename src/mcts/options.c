@@ -12,6 +12,16 @@ bool cm_mcts_keeps_trees(const cm_mcts_options *o) {
     return o->reuse_tree && o->policy == CM_MCTS_ALPHAZERO && !cm_mcts_is_gumbel(o) && o->max_depth == 0;
 }
 
+static bool may_draw(const cm_mcts_options *o) {
+    return o->policy == CM_MCTS_MUZERO || o->policy == CM_MCTS_GUMBEL_MUZERO;
+}
+
+int cm_mcts_draws(const cm_mcts_options *o) { return may_draw(o) ? o->num_sampled_actions : 0; }
+
+static const char *unless_drawn(const void *options) {
+    return may_draw(options) ? NULL : "only policies muzero and gumbel_muzero draw actions";
+}
+
 static const char *if_gumbel(const void *options) {
     return cm_mcts_is_gumbel(options) ? "selection by gumbel does not use it" : NULL;
 }
@@ -88,6 +98,11 @@ const cm_option cm_mcts_option_rows[] = {
               .idle = unless_gumbel),
     CM_OPTION(DOUBLE, gumbel_scale, SECTION, "1", 0, 1000,
               "Size of the Gumbel noise while training; evaluation has none.", .usual = {0, 10}, .idle = unless_gumbel),
+    CM_OPTION(
+        INT, num_sampled_actions, SECTION, "0", 0, 1024,
+        "Sampled MuZero: at every node so many actions are drawn by the policy, and the search chooses among those "
+        "that came. For tasks with many actions, such as finely divided continuous ones; 0: all are searched.",
+        .idle = unless_drawn),
     CM_OPTION(INT, max_depth, SECTION, "0", 0, 65536, "Most moves that a simulation looks ahead; 0: no limit."),
 };
 const int cm_mcts_option_count = sizeof cm_mcts_option_rows / sizeof *cm_mcts_option_rows;

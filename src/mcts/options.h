@@ -45,10 +45,14 @@ typedef struct cm_mcts_options {
     int max_num_considered_actions; /* gumbel */
     double gumbel_scale;            /* gumbel, while training; evaluation uses 0 */
     int max_depth;                  /* edges from the root, 0: no limit */
+    int num_sampled_actions;        /* muzero, gumbel_muzero: K, actions drawn at every node; 0: all are searched */
 } cm_mcts_options;
 
 /* Whether moves are selected by Gumbel's rules. */
 bool cm_mcts_is_gumbel(const cm_mcts_options *options);
+
+/* K where searches choose among drawn actions, else 0. */
+int cm_mcts_draws(const cm_mcts_options *options);
 
 /* Whether sub-trees are kept between moves: asked for, and possible. */
 bool cm_mcts_keeps_trees(const cm_mcts_options *options);

@@ -3,29 +3,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/sampling.h"
 #include "core/arena.h"
 #include "device/mirror.h"
 #include "network/prefix.h"
+#include "network/sampled.h"
 
 /* One recorded pass with its block of inputs. */
 typedef struct part {
     cm_tape *tape;
     cm_pass *pass;
     cm_mirror input;
-    cm_var policy, value, reward;
+    cm_var policy, value, reward, drawn;
 } part;
 
 /* Where the caller writes. */
 typedef struct inputs {
-    cm_var observation, root_slots, parent_slots, actions, codes, child_slots;
+    cm_var observation, root_slots, root_legal, root_seed, parent_slots, actions, codes, child_slots;
     cm_var after_parent_slots, after_actions, after_child_slots;
 } inputs;
 
 struct cm_inference {
     const cm_network *network; /* borrowed */
     cm_stream *stream;         /* borrowed */
-    int rows;
-    int width;                        /* floats of a slot: a hidden state, and the memory of value prefixes */
+    int rows, draws;
+    int width;                        /* floats of a slot: a hidden state, and the memories of prefix.h and sampled.h */
     cm_buffer pool;                   /* [slots, width] */
     part root, recurrent, afterstate; /* the last one with chance */
     inputs inputs;
@@ -56,6 +58,11 @@ static void scatter_states(const cm_network *network, cm_tape *tape, cm_var pool
     cm_tape_scatter_rows(tape, states_of(network, tape, pool), cm_tape_flatten(tape, states), slots);
 }
 
+static cm_var matrix_input(cm_tape *tape, int rows, int columns) {
+    const int dim[2] = {rows, columns};
+    return cm_tape_input(tape, CM_F32, 2, dim);
+}
+
 static cm_var index_input(cm_tape *tape, int rows) { return cm_tape_input(tape, CM_I32, 1, &rows); }
 
 /* The decoded reward of a step; CM_NO_VAR of none. */
@@ -73,36 +80,65 @@ static void keep_outputs(const cm_network *network, part *p, cm_outputs out, cm_
     cm_tape_result(p->tape, p->reward);
 }
 
+/* Where a pass writes its states. */
+typedef struct place {
+    cm_var pool, slots;
+} place;
+
+/* With draws: what a search may choose from at the new states, in place of the whole policy. legal as in
+ * cm_tape_sample_actions. */
+static void draw(const cm_inference *inf, part *p, place at, cm_outputs *out, cm_var legal, cm_var seed) {
+    if (inf->draws == 0) return;
+    const cm_sample_vars drawn = cm_tape_sample_actions(p->tape, out->policy, legal, seed, inf->draws);
+    cm_sampled_keep(p->tape, at.pool, at.slots, &drawn);
+    out->policy = drawn.logits;
+    p->drawn = drawn.memory;
+}
+
 static void record_root(cm_inference *inf, int slots, inputs *in) {
     const cm_network_config *c = cm_network_get_config(inf->network);
     cm_tape *tape = inf->root.tape;
     int dim[4] = {inf->rows, c->observation[0], c->observation[1], c->observation[2]};
     in->observation = cm_tape_input(tape, CM_F32, c->observation_ndim + 1, dim);
     in->root_slots = index_input(tape, inf->rows);
+    in->root_legal = inf->draws > 0 ? matrix_input(tape, inf->rows, c->actions) : CM_NO_VAR;
+    in->root_seed = inf->draws > 0 ? matrix_input(tape, inf->rows, CM_SAMPLING_SEED) : CM_NO_VAR;
     cm_var pool = cm_tape_pool(tape, slots, inf->width);
     cm_hidden state = cm_network_representation(inf->network, tape, in->observation);
     scatter_states(inf->network, tape, pool, state.scaled, in->root_slots);
     if (has_prefix(inf->network)) cm_prefix_begin(inf->network, tape, pool, in->root_slots);
-    keep_outputs(inf->network, &inf->root, cm_network_predict(inf->network, tape, state, false), CM_NO_VAR);
+    cm_outputs out = cm_network_predict(inf->network, tape, state, false);
+    draw(inf, &inf->root, (place){pool, in->root_slots}, &out, in->root_legal, in->root_seed);
+    keep_outputs(inf->network, &inf->root, out, CM_NO_VAR);
+    cm_tape_result(tape, inf->root.drawn);
+}
+
+/* The step from the parents by what the caller chose: an action, one of those drawn there, or a code. */
+static cm_hidden step(const cm_inference *inf, cm_var pool, const inputs *in, cm_sampled_vars *chosen) {
+    cm_tape *tape = inf->recurrent.tape;
+    cm_var parent = gather_states(inf->network, tape, pool, in->parent_slots);
+    if (has_chance(inf->network)) return cm_network_outcome(inf->network, tape, parent, in->codes);
+    *chosen = (cm_sampled_vars){in->actions, CM_NO_VAR};
+    if (inf->draws > 0) *chosen = cm_sampled_choose(tape, pool, in->parent_slots, in->actions, inf->draws);
+    return cm_network_dynamics(inf->network, tape, parent, chosen->action);
 }
 
 static void record_recurrent(cm_inference *inf, int slots, inputs *in) {
     cm_tape *tape = inf->recurrent.tape;
-    int codes[2] = {inf->rows, cm_network_get_config(inf->network)->codes};
     bool chance = has_chance(inf->network);
     in->parent_slots = index_input(tape, inf->rows);
     in->actions = chance ? CM_NO_VAR : index_input(tape, inf->rows);
-    in->codes = chance ? cm_tape_input(tape, CM_F32, 2, codes) : CM_NO_VAR;
+    in->codes = chance ? matrix_input(tape, inf->rows, cm_network_get_config(inf->network)->codes) : CM_NO_VAR;
     in->child_slots = index_input(tape, inf->rows);
     cm_var pool = cm_tape_pool(tape, slots, inf->width), edge[2] = {in->parent_slots, in->child_slots};
-    cm_var parent = gather_states(inf->network, tape, pool, in->parent_slots);
-    cm_hidden next = chance ? cm_network_outcome(inf->network, tape, parent, in->codes)
-                            : cm_network_dynamics(inf->network, tape, parent, in->actions);
+    cm_sampled_vars chosen = {CM_NO_VAR, CM_NO_VAR};
+    cm_hidden next = step(inf, pool, in, &chosen);
     scatter_states(inf->network, tape, pool, next.scaled, in->child_slots);
     cm_outputs out = cm_network_predict(inf->network, tape, next, !has_prefix(inf->network));
-    keep_outputs(inf->network, &inf->recurrent, out,
-                 has_prefix(inf->network) ? cm_prefix_step(inf->network, tape, pool, next.raw, edge)
-                                          : decode_reward(inf->network, tape, out.reward));
+    cm_var reward = has_prefix(inf->network) ? cm_prefix_step(inf->network, tape, pool, next.raw, edge)
+                                             : decode_reward(inf->network, tape, out.reward);
+    draw(inf, &inf->recurrent, (place){pool, in->child_slots}, &out, CM_NO_VAR, chosen.seed);
+    keep_outputs(inf->network, &inf->recurrent, out, reward);
 }
 
 static void record_afterstate(cm_inference *inf, int slots, inputs *in) {
@@ -135,7 +171,8 @@ static cm_status build_pass(cm_inference *inf, part *p, const cm_network_use *us
 static void *place_of(const part *p, cm_var var, bool on_device) {
     if (var == CM_NO_VAR) return NULL;
     if (on_device) return cm_pass_data(p->pass, var);
-    if (var == p->policy || var == p->value || var == p->reward) return (void *)(uintptr_t)cm_pass_result(p->pass, var);
+    if (var == p->policy || var == p->value || var == p->reward || var == p->drawn)
+        return (void *)(uintptr_t)cm_pass_result(p->pass, var);
     return (char *)p->input.host + cm_tape_offset(p->tape, var);
 }
 
@@ -147,6 +184,9 @@ static cm_inference_arrays find_arrays(const cm_inference *inf, bool on_device) 
         .root_slots = place_of(root, in->root_slots, on_device),
         .root_policy = place_of(root, root->policy, on_device),
         .root_value = place_of(root, root->value, on_device),
+        .root_legal = place_of(root, in->root_legal, on_device),
+        .root_seed = place_of(root, in->root_seed, on_device),
+        .root_drawn = place_of(root, root->drawn, on_device),
         .parent_slots = place_of(next, in->parent_slots, on_device),
         .actions = place_of(next, in->actions, on_device),
         .codes = place_of(next, in->codes, on_device),
@@ -182,12 +222,17 @@ static cm_status build(cm_inference *inf, const cm_network_use *use, int slots) 
 
 cm_status cm_inference_create(const cm_network_use *use, int slots, cm_inference **out) {
     *out = NULL;
+    if (use->draws > 0 && has_chance(use->network))
+        return cm_fail(CM_ERR_INPUT, "a network with chance has no inference with drawn actions");
     cm_inference *inf;
     CM_TRY(cm_alloc(&inf, 1, sizeof *inf, "an inference object"));
     inf->network = use->network;
     inf->stream = use->stream;
     inf->rows = use->rows;
-    inf->width = cm_network_state_size(use->network) + cm_network_memory_size(use->network);
+    inf->draws = use->draws;
+    inf->root.drawn = inf->recurrent.drawn = inf->afterstate.drawn = CM_NO_VAR;
+    inf->width =
+        cm_network_state_size(use->network) + cm_network_memory_size(use->network) + cm_sampled_memory_size(use->draws);
     cm_status status = build(inf, use, slots);
     if (status != CM_OK) {
         cm_inference_destroy(inf);
@@ -255,6 +300,8 @@ cm_status cm_inference_afterstate(cm_inference *inference) { return run(inferenc
 cm_status cm_inference_write_root(cm_inference *inference) { return write_inputs(inference, &inference->root); }
 
 cm_status cm_inference_launch_root(cm_inference *inference) { return cm_pass_launch(inference->root.pass); }
+
+cm_status cm_inference_fetch_root(cm_inference *inference) { return cm_pass_fetch(inference->root.pass); }
 
 cm_status cm_inference_launch_recurrent(cm_inference *inference) { return cm_pass_launch(inference->recurrent.pass); }
 

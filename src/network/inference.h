@@ -4,8 +4,11 @@
  * Root: observation -> hidden state into the pool's slots, policy logits, value. Recurrent: hidden states of the
  * parents, actions -> next hidden states into the children's slots, reward, policy logits, value. With chance there is
  * a third pass: afterstate, from states and actions to afterstates, logits of their codes and values; recurrent then
- * goes from afterstates and one-hot codes to states. Values and rewards are decoded to the raw scale. The caller fills
+ * goes from afterstates and one-hot codes to states. With draws (sampled.h) actions are numbers of the actions drawn at
+ * their state, and policies are the priors of those. Values and rewards are decoded to the raw scale. The caller fills
  * the input arrays, runs, and reads the outputs; all arrays are the host's and owned by the object.
+ *
+ * Letters: A actions, or with draws K of them.
  */
 #ifndef CM_NETWORK_INFERENCE_H
 #define CM_NETWORK_INFERENCE_H
@@ -22,6 +25,8 @@ typedef struct cm_inference_arrays {
     /* inputs */
     float *observation;    /* [rows, observation] root                                 */
     int32_t *root_slots;   /* [rows] root: distinct slots that the states are written to */
+    float *root_legal;     /* [rows, all actions] root, with draws: 1 where one may be drawn, else 0; NULL without */
+    float *root_seed;      /* [rows, 2] root, with draws: of cm_sampled_seed; NULL without */
     int32_t *parent_slots; /* [rows] recurrent */
     int32_t *actions;      /* [rows] recurrent; NULL with chance */
     float *codes;          /* [rows, C] recurrent, with chance: one-hot; NULL without */
@@ -30,6 +35,7 @@ typedef struct cm_inference_arrays {
     /* outputs of the last run of each kind */
     const float *root_policy; /* [rows, A] logits */
     const float *root_value;  /* [rows]           */
+    const float *root_drawn;  /* [rows, K + 2] with draws: the actions drawn at the root, and their seed */
     const float *policy;      /* [rows, A] logits */
     const float *value;       /* [rows]           */
     const float *reward;      /* [rows]           */
@@ -61,6 +67,7 @@ cm_status cm_inference_afterstate(cm_inference *inference) CM_MUST_USE; /* only 
  * work that is recorded (backend.h), on the inputs that are there. */
 cm_status cm_inference_write_root(cm_inference *inference) CM_MUST_USE;
 cm_status cm_inference_launch_root(cm_inference *inference) CM_MUST_USE;
+cm_status cm_inference_fetch_root(cm_inference *inference) CM_MUST_USE; /* its outputs to the host */
 cm_status cm_inference_launch_recurrent(cm_inference *inference) CM_MUST_USE;
 cm_status cm_inference_launch_afterstate(cm_inference *inference) CM_MUST_USE; /* only with chance */
 

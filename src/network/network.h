@@ -15,7 +15,7 @@
  *
  *   family.h, family_*.c           what representation, dynamics and prediction are made of, a file per family
  *   layers.h, encoder.h            layers on a tape, that define their parameters; the encoder of chance
- *   prefix.h                       value prefixes in a search
+ *   prefix.h, sampled.h            value prefixes in a search; searches over a sample of the actions
  *   network_config.c, options.h    what a configuration means, and whether it fits together
  *   initialise.c                   the first weights
  *   inference.h, predictor.h       recorded passes for acting: of a learnt model, of exact rules
@@ -100,6 +100,8 @@ typedef struct cm_network_use {
     cm_stream *stream;
     int rows;                  /* B >= 1 of a pass */
     cm_dtype compute;          /* CM_F32, CM_BF16 or CM_F16 */
+    int draws;                 /* K: a search chooses among actions that are drawn so often (sampled.h); 0: among
+                                  all. Not with chance */
     float *parameters, *state; /* blocks of the network's table, float32, on the backend's device, that stay where they
                                   are; after they change, cm_backend_repack */
 } cm_network_use;

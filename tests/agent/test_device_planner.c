@@ -24,7 +24,7 @@ typedef struct side {
     float weights[ROWS * MOST_A], probs[ROWS * MOST_A], q[ROWS * MOST_A], value[ROWS], raw[ROWS];
 } side;
 
-static cm_planner_config config_of(side *s, cm_search_params params) {
+static cm_planner_config config_of(side *s, cm_search_params params, int draws) {
     params.num_simulations = SIMULATIONS;
     return (cm_planner_config){.network = s->base.network,
                                .backend = s->base.backend,
@@ -32,10 +32,11 @@ static cm_planner_config config_of(side *s, cm_search_params params) {
                                .compute = CM_F32,
                                .search = params,
                                .discount = 0.9f,
+                               .draws = draws,
                                .rows = ROWS};
 }
 
-static void open_side(side *s, const char *backend, int actions, cm_search_params params) {
+static void open_side(side *s, const char *backend, int actions, int draws, cm_search_params params) {
     cm_network_config network = cm_test_mlp(O, actions, 16, 16, (cm_support){-2, 2, 9, true});
     memset(s, 0, sizeof *s);
     cm_test_network_open(&s->base, &network, backend, 5);
@@ -43,7 +44,7 @@ static void open_side(side *s, const char *backend, int actions, cm_search_param
     ck_assert_int_eq(cm_mirror_create(&s->parameters, s->base.backend->device, bytes, "parameters"), CM_OK);
     memcpy(s->parameters.host, s->base.parameters, bytes);
     ck_assert_int_eq(cm_mirror_push(&s->parameters), CM_OK);
-    cm_planner_config config = config_of(s, params);
+    cm_planner_config config = config_of(s, params, draws);
     ck_assert_msg(cm_planner_create(&config, &s->planner) == CM_OK, "%s", cm_error_message());
     ck_assert_uint_gt(cm_planner_bytes(&config, s->planner), (size_t)ROWS * SIMULATIONS * 16 * sizeof(float));
 }
@@ -62,7 +63,7 @@ static void run_side(side *s, const cm_roots *roots, uint64_t seed) {
     ck_assert_int_eq(cm_planner_simulations(s->planner), (int64_t)roots->count * SIMULATIONS);
 }
 
-static void assert_same_trees(side *a, side *b, int count, int actions) {
+static void assert_same_trees(side *a, side *b, int count, int choices) {
     const cm_search *x, *y;
     ck_assert_int_eq(cm_planner_trees(a->planner, &x), CM_OK);
     ck_assert_int_eq(cm_planner_trees(b->planner, &y), CM_OK);
@@ -70,7 +71,7 @@ static void assert_same_trees(side *a, side *b, int count, int actions) {
         for (int slot = 0; slot <= SIMULATIONS; slot++) {
             cm_node_info m = cm_search_node(x, root, slot), n = cm_search_node(y, root, slot);
             ck_assert(m.visits == n.visits && m.parent == n.parent && m.value == n.value);
-            for (int action = 0; m.visits > 0 && action < actions; action++) {
+            for (int action = 0; m.visits > 0 && action < choices; action++) {
                 cm_edge_info e = cm_search_edge(x, root, slot, action), f = cm_search_edge(y, root, slot, action);
                 ck_assert(e.child == f.child && e.visits == f.visits && e.q == f.q && e.prior == f.prior);
             }
@@ -86,22 +87,19 @@ static void assert_same(side *a, side *b, int count, int actions) {
     ck_assert_mem_eq(a->q, b->q, n);
     for (int i = 0; i < count; i++)
         ck_assert(a->value[i] == b->value[i] && a->raw[i] == b->raw[i] && a->action[i] == b->action[i]);
-    assert_same_trees(a, b, count, actions);
 }
 
 static const struct {
     cm_policy policy;
-    int actions, max_depth;
-} kinds[] = {{CM_POLICY_MUZERO, 2, 0},
-             {CM_POLICY_MUZERO, 7, 3},
-             {CM_POLICY_MUZERO, 40, 0},
-             {CM_POLICY_GUMBEL_MUZERO, 3, 0},
-             {CM_POLICY_GUMBEL_MUZERO, 40, 2}};
+    int actions, max_depth, draws;
+} kinds[] = {{CM_POLICY_MUZERO, 2, 0, 0},        {CM_POLICY_MUZERO, 7, 3, 0},         {CM_POLICY_MUZERO, 40, 0, 0},
+             {CM_POLICY_GUMBEL_MUZERO, 3, 0, 0}, {CM_POLICY_GUMBEL_MUZERO, 40, 2, 0}, {CM_POLICY_MUZERO, 40, 0, 6},
+             {CM_POLICY_MUZERO, 7, 0, 1},        {CM_POLICY_GUMBEL_MUZERO, 40, 0, 12}};
 
 /* With noise and masks; then quiet, with fewer roots and without masks, what is left over of the run before in the
  * other rows; then with noise of its own. */
 START_TEST(a_search_on_the_device_gives_the_bits_of_one_on_the_host) {
-    const int actions = kinds[_i].actions;
+    const int actions = kinds[_i].actions, draws = kinds[_i].draws;
     static side near, far;
     cm_key keys[ROWS];
     uint64_t steps[ROWS];
@@ -109,8 +107,8 @@ START_TEST(a_search_on_the_device_gives_the_bits_of_one_on_the_host) {
     float temperature[ROWS];
     cm_search_params params = cm_search_params_default(kinds[_i].policy);
     params.max_depth = kinds[_i].max_depth;
-    open_side(&near, "ref", actions, params);
-    open_side(&far, "cuda", actions, params);
+    open_side(&near, "ref", actions, draws, params);
+    open_side(&far, "cuda", actions, draws, params);
     for (int b = 0; b < ROWS; b++) {
         keys[b] = cm_key_make(3, CM_RNG_NOISE, (uint64_t)b);
         steps[b] = (uint64_t)b * 7;
@@ -129,8 +127,10 @@ START_TEST(a_search_on_the_device_gives_the_bits_of_one_on_the_host) {
         copies = cm_far_state.copies;
         run_side(&far, &runs[i], i);
         ck_assert_uint_eq(tree_cpu_launches, launches + 2 + SIMULATIONS);
-        ck_assert_uint_eq(cm_far_state.copies, copies + 3); /* what is asked, observations; the answer */
+        /* what is asked, observations; the answer, and what was drawn at the roots */
+        ck_assert_uint_eq(cm_far_state.copies, copies + (draws > 0 ? 4 : 3));
         assert_same(&near, &far, runs[i].count, actions);
+        assert_same_trees(&near, &far, runs[i].count, draws > 0 ? draws : actions);
     }
     close_side(&near);
     close_side(&far);
@@ -143,8 +143,8 @@ START_TEST(what_a_device_does_not_serve_is_searched_with_trees_on_the_host) {
     cm_search_params params = cm_search_params_default(CM_POLICY_MUZERO);
     params.dirichlet_fraction = 0.0f;
     params.check = true;
-    open_side(&far, "cuda", 4, params);
-    cm_planner_config config = config_of(&far, params);
+    open_side(&far, "cuda", 4, 0, params);
+    cm_planner_config config = config_of(&far, params, 0);
     ck_assert(!cm_planner_is_on_device(&config));
     config.search.check = false;
     ck_assert(cm_planner_is_on_device(&config));
@@ -161,8 +161,8 @@ START_TEST(an_eager_backend_records_nothing_and_gives_the_same_bits) {
     static side recorded, eager;
     cm_search_params params = cm_search_params_default(CM_POLICY_MUZERO);
     params.dirichlet_fraction = 0.0f;
-    open_side(&recorded, "cuda", 4, params);
-    open_side(&eager, "cuda", 4, params);
+    open_side(&recorded, "cuda", 4, 0, params);
+    open_side(&eager, "cuda", 4, 0, params);
     eager.base.backend->is_eager = true;
     for (uint64_t i = 0; i < 3; i++) {
         const size_t recordings = cm_far_state.recordings;
@@ -171,6 +171,7 @@ START_TEST(an_eager_backend_records_nothing_and_gives_the_same_bits) {
         run_side(&recorded, &(cm_roots){.count = ROWS}, i);
         ck_assert_uint_gt(cm_far_state.recordings, 0);
         assert_same(&recorded, &eager, ROWS, 4);
+        assert_same_trees(&recorded, &eager, ROWS, 4);
     }
     close_side(&recorded);
     close_side(&eager);
@@ -182,7 +183,7 @@ START_TEST(trees_on_a_device_are_not_kept) {
     int32_t played[ROWS] = {0};
     cm_search_params params = cm_search_params_default(CM_POLICY_MUZERO);
     params.dirichlet_fraction = 0.0f;
-    open_side(&far, "cuda", 4, params);
+    open_side(&far, "cuda", 4, 0, params);
     run_side(&far, &(cm_roots){.count = ROWS}, 0);
     ck_assert_int_eq(cm_planner_keep(far.planner, played), CM_ERR_INPUT);
     close_side(&far);

@@ -96,10 +96,11 @@ static const char *const kinds[] = {
     "env_name=catch value_prefix=true lstm_size=12 value_prefix_horizon=2 residual_dynamics=true reanalyse_ratio=0.5",
     "env_name=tictactoe family=resnet value_prefix=true lstm_size=8 conv_channels=4 reanalyse_ratio=0.4",
     "env_name=2048 policy=stochastic_muzero chance_codes=0 value_prefix=true value_prefix_horizon=1 lstm_size=6",
+    "env_name=gomoku5 policy=gumbel_muzero num_sampled_actions=6 value_prefix=true lstm_size=8 reanalyse_ratio=0.4",
     /* of this one on the host */
     "env_name=tictactoe policy=alphazero num_unroll_steps=0",
 };
-enum { ON_DEVICE = 8, KINDS = sizeof kinds / sizeof *kinds };
+enum { ON_DEVICE = 9, KINDS = sizeof kinds / sizeof *kinds };
 
 /* Also where it does what it is given as late as it may. Pinned memory that is written before the copy out of it is
  * made, or read before that into it, or a batch that is begun before its inputs are there: all this changes bits then.

@@ -1,5 +1,5 @@
-/* Runs with value prefixes: they train on sums of rewards, and end with the same parameters on any number of threads
- * and broken off in between. */
+/* Runs of variants of the algorithm: they end with the same parameters on any number of threads and broken off in
+ * between. Value prefixes: the sums of the rewards are the targets. */
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,11 +17,18 @@ static void path_of(const char *run, const char *file, char path[160]) {
     snprintf(path, 160, "%s/%s%s", cm_test_folder, run, file);
 }
 
+enum { PREFIXES, DRAWN_ACTIONS, VARIANTS, SETTINGS = 4 };
+static const char *const variants[VARIANTS][SETTINGS] = {
+    [PREFIXES] = {"value_prefix=true", "value_prefix_horizon=2", "lstm_size=12", "td_steps=30"},
+    [DRAWN_ACTIONS] = {"env_name=Pendulum-v1", "action_bins=21", "num_sampled_actions=5", "td_steps=5"},
+};
+
 /* A run of that name that trains, or goes on; two settings besides. */
-static void train(const char *name, bool resume, const char *first, const char *second, cm_run_result *result) {
-    const char *const settings[] = {"value_prefix=true",
-                                    "value_prefix_horizon=2",
-                                    "lstm_size=12",
+static void train(int variant, const char *name, bool resume, const char *const more[2], cm_run_result *result) {
+    const char *const settings[] = {variants[variant][0],
+                                    variants[variant][1],
+                                    variants[variant][2],
+                                    variants[variant][3],
                                     "num_unroll_steps=4",
                                     "schedule=constant",
                                     "hidden_dim=16",
@@ -31,8 +38,8 @@ static void train(const char *name, bool resume, const char *first, const char *
                                     "final_evaluation_episodes=0",
                                     "reward_support_size=1",
                                     "reanalyse_ratio=0.25",
-                                    first,
-                                    second};
+                                    more[0],
+                                    more[1]};
     char directory[160];
     cm_configuration configuration;
     cm_config *config;
@@ -60,12 +67,15 @@ static void train(const char *name, bool resume, const char *first, const char *
 
 START_TEST(threads_and_a_break_change_no_bit) {
     cm_run_result one, two, broken;
-    train("one", false, "threads=1", "env_steps=1280", &one);
-    train("two", false, "threads=2", "env_steps=1280", &two);
-    train("broken", false, "threads=2", "env_steps=1024", &broken);
+    const char *const short_run[2] = {"threads=2", "env_steps=1024"}, *const with_two[2] = {"threads=2",
+                                                                                            "env_steps=1280"};
+    const char *const with_one[2] = {"threads=1", "env_steps=1280"};
+    train(_i, "one", false, with_one, &one);
+    train(_i, "two", false, with_two, &two);
+    train(_i, "broken", false, short_run, &broken);
     ck_assert_int_gt(broken.updates, 0);
     ck_assert_str_ne(one.hash, broken.hash);
-    train("broken", true, "threads=2", "env_steps=1280", &broken);
+    train(_i, "broken", true, with_two, &broken);
     ck_assert_str_eq(one.hash, two.hash);
     ck_assert_str_eq(one.hash, broken.hash);
 }
@@ -78,7 +88,8 @@ START_TEST(the_sums_of_the_rewards_are_the_targets) {
     cm_run_result result;
     cm_metrics *rows;
     int count;
-    train("sums", false, "learning_rate=1e-9", "env_steps=1024", &result);
+    const char *const slow[2] = {"learning_rate=1e-9", "env_steps=1024"};
+    train(PREFIXES, "sums", false, slow, &result);
     path_of("sums", "/metrics.jsonl", path);
     ck_assert_msg(cm_metrics_read(path, &rows, &count) == CM_OK, "%s", cm_error_message());
     ck_assert_int_gt(count, 0);
@@ -89,11 +100,11 @@ START_TEST(the_sums_of_the_rewards_are_the_targets) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("run/prefix");
-    TCase *tests = tcase_create("runs with value prefixes");
+    Suite *suite = suite_create("run/variants");
+    TCase *tests = tcase_create("variants");
     tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
     tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, threads_and_a_break_change_no_bit);
+    tcase_add_loop_test(tests, threads_and_a_break_change_no_bit, 0, VARIANTS);
     tcase_add_test(tests, the_sums_of_the_rewards_are_the_targets);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);

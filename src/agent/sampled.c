@@ -1,0 +1,119 @@
+#include "agent/sampled.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "mcts/numeric.h"
+#include "network/sampled.h"
+
+struct cm_sampled {
+    cm_sampled_sizes sizes;
+    cm_sampled_roots roots;
+    cm_arena arena;
+    cm_search_result own; /* [R, K] arrays and the moves [R], as the search gives them */
+};
+
+cm_sampled_roots cm_sampled_roots_of(const cm_inference *inference) {
+    const cm_inference_arrays *at = cm_inference_get(inference);
+    return (cm_sampled_roots){at->root_legal, at->root_seed, at->root_drawn};
+}
+
+static void take(cm_sampled *s) {
+    const size_t rows = (size_t)s->sizes.rows, wide = rows * (size_t)s->sizes.draws;
+    s->own.visits = cm_arena_take(&s->arena, wide * sizeof(int32_t));
+    s->own.action_weights = cm_arena_take(&s->arena, wide * sizeof(float));
+    s->own.action_probs = cm_arena_take(&s->arena, wide * sizeof(float));
+    s->own.qvalues = cm_arena_take(&s->arena, wide * sizeof(float));
+    s->own.action = cm_arena_take(&s->arena, rows * sizeof(int32_t));
+}
+
+cm_status cm_sampled_create(const cm_sampled_sizes *sizes, const cm_sampled_roots *roots, cm_sampled **out) {
+    cm_sampled *s = NULL;
+    *out = NULL;
+    CM_TRY(cm_alloc(&s, 1, sizeof *s, "drawn actions"));
+    s->sizes = *sizes;
+    s->roots = *roots;
+    s->arena = (cm_arena){.base = NULL, .capacity = SIZE_MAX, .used = 0};
+    take(s);
+    cm_status status = cm_arena_create(&s->arena, s->arena.used, "drawn actions");
+    if (status != CM_OK) {
+        free(s);
+        return status;
+    }
+    take(s);
+    /* rows that a run does not ask for are computed, too */
+    for (size_t i = 0; i < (size_t)sizes->rows * (size_t)sizes->actions; i++) roots->legal[i] = 1.0f;
+    *out = s;
+    return CM_OK;
+}
+
+void cm_sampled_destroy(cm_sampled *s) {
+    if (!s) return;
+    cm_arena_destroy(&s->arena);
+    free(s);
+}
+
+size_t cm_sampled_bytes(const cm_sampled *s) { return s ? sizeof *s + s->arena.capacity : 0; }
+
+/* ---- into a run ---- */
+
+static void ask_root(const cm_sampled *s, const cm_roots *roots, int b) {
+    const size_t A = (size_t)s->sizes.actions, first = (size_t)b * A;
+    for (size_t a = 0; a < A; a++) s->roots.legal[first + a] = !roots->legal || roots->legal[first + a] ? 1.0f : 0.0f;
+    cm_sampled_seed(roots->keys ? &roots->keys[b] : NULL, roots->steps ? roots->steps[b] : 0, s->roots.seed + 2 * b);
+}
+
+cm_status cm_sampled_ask(cm_sampled *s, const cm_roots *roots, const cm_search_result *result, cm_roots *out_roots,
+                         cm_search_result *out_result) {
+    if (roots->noise || roots->is_kept)
+        return cm_fail(CM_ERR_INPUT, "searches that draw actions take no given noise and keep no trees");
+    for (int b = 0; b < roots->count && b < s->sizes.rows; b++) ask_root(s, roots, b);
+    *out_roots = *roots;
+    out_roots->legal = NULL;
+    *out_result = (cm_search_result){.visits = result->visits ? s->own.visits : NULL,
+                                     .action_weights = result->action_weights ? s->own.action_weights : NULL,
+                                     .action_probs = result->action_probs ? s->own.action_probs : NULL,
+                                     .value = result->value,
+                                     .raw_value = result->raw_value,
+                                     .qvalues = result->qvalues ? s->own.qvalues : NULL,
+                                     .action = result->action ? s->own.action : NULL};
+    return CM_OK;
+}
+
+/* ---- out of it ---- */
+
+static const float *drawn_at(const cm_sampled *s, int b) {
+    return s->roots.drawn + (size_t)b * (size_t)cm_sampled_memory_size(s->sizes.draws);
+}
+
+/* to[A] of a root from its choices' numbers from[K], of 4 bytes each; 0 for what was not drawn. Behind the drawn ones a
+ * list has zeros, and their numbers are none: they go first, so that those of action 0 take their place. */
+static void spread(const cm_sampled *s, int b, void *to, const void *from) {
+    enum { WORD = 4 };
+    if (!to) return;
+    const size_t K = (size_t)s->sizes.draws, A = (size_t)s->sizes.actions;
+    char *row = (char *)to + (size_t)b * A * WORD;
+    const char *choices = (const char *)from + (size_t)b * K * WORD;
+    const float *drawn = drawn_at(s, b);
+    memset(row, 0, A * WORD);
+    for (size_t k = K; k-- > 0;) memcpy(row + (size_t)drawn[k] * WORD, choices + k * WORD, WORD);
+}
+
+void cm_sampled_answer(const cm_sampled *s, int count, const cm_search_result *result) {
+    for (int b = 0; b < count; b++) {
+        spread(s, b, result->visits, s->own.visits);
+        spread(s, b, result->action_weights, s->own.action_weights);
+        spread(s, b, result->action_probs, s->own.action_probs);
+        spread(s, b, result->qvalues, s->own.qvalues);
+        if (result->action) result->action[b] = (int32_t)drawn_at(s, b)[s->own.action[b]];
+    }
+}
+
+void cm_sampled_prior(const cm_sampled *s, int row, const float *logits, float *prior) {
+    float *shares = s->own.action_probs; /* a row of it, which nobody reads behind a run */
+    (void)cm_softmax(shares, logits, s->sizes.draws);
+    const float *drawn = drawn_at(s, row);
+    memset(prior, 0, (size_t)s->sizes.actions * sizeof *prior);
+    for (int k = s->sizes.draws; k-- > 0;) prior[(int)drawn[k]] = shares[k];
+}

@@ -1,0 +1,49 @@
+/* Searches over a sample of the actions (network/sampled.h), seen from outside: masks, policies and moves of all A
+ * actions, where a search has K choices at a root, numbers of the actions that were drawn there. Internal to the
+ * folder; a planner whose searches draw owns one.
+ *
+ * A mask becomes the set of actions that may be drawn at the root, so no choice is illegal. An action that was not
+ * drawn has visits, weight and value 0. */
+#ifndef CM_AGENT_SAMPLED_H
+#define CM_AGENT_SAMPLED_H
+
+#include "mcts/search.h"
+#include "network/inference.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the root pass reads and gives; of the inference's. Rows are those of the planner; K + 2 floats of each are
+ * drawn: the actions in front. NULL where nothing is drawn. */
+typedef struct cm_sampled_roots {
+    float *legal, *seed; /* [R, A], [R, 2] */
+    const float *drawn;  /* [R, K + 2] */
+} cm_sampled_roots;
+cm_sampled_roots cm_sampled_roots_of(const cm_inference *inference);
+
+typedef struct cm_sampled_sizes {
+    int rows, actions, draws; /* R, A, K */
+} cm_sampled_sizes;
+
+typedef struct cm_sampled cm_sampled;
+
+/* Takes all memory; the caller owns it. Errors: CM_ERR_MEMORY. */
+cm_status cm_sampled_create(const cm_sampled_sizes *sizes, const cm_sampled_roots *roots, cm_sampled **out) CM_MUST_USE;
+void cm_sampled_destroy(cm_sampled *sampled);       /* NULL is allowed */
+size_t cm_sampled_bytes(const cm_sampled *sampled); /* NULL: 0 */
+
+/* Before a run: what it is to be asked in place of `roots`, and where its results go that `result` wants. Seeds are
+ * those of the roots' keys and steps. Errors: CM_ERR_INPUT for noise that is given and for trees that are kept. */
+cm_status cm_sampled_ask(cm_sampled *sampled, const cm_roots *roots, const cm_search_result *result,
+                         cm_roots *out_roots, cm_search_result *out_result) CM_MUST_USE;
+/* Behind it: the results of `count` roots. */
+void cm_sampled_answer(const cm_sampled *sampled, int count, const cm_search_result *result);
+
+/* prior [A] of root `row`, whose logits [K] the search had. */
+void cm_sampled_prior(const cm_sampled *sampled, int row, const float *logits, float *prior);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
