@@ -291,8 +291,10 @@ static cm_status recurrent_flops(const search *s, double *flops) {
 
 cm_status cm_benchmark_search(const cm_benchmark *bench, cm_benchmark_result *result) {
     search *s;
-    char policy[CM_OPTION_WORD];
+    char policy[CM_OPTION_WORD], drawn[32] = "";
     double seconds = 0.0, flops = 0.0;
+    const int draws = cm_mcts_draws(&bench->configuration.mcts);
+    if (draws > 0) snprintf(drawn, sizeof drawn, " of which %d are drawn", draws);
     CM_TRY(cm_benchmark_searching_open(bench, &s));
     const double roots = (double)s->count * s->rows, simulations = roots * bench->simulations;
     const bool on_device = s->on_device;
@@ -306,7 +308,7 @@ cm_status cm_benchmark_search(const cm_benchmark *bench, cm_benchmark_result *re
     cm_benchmark_put(result, "ns_per_simulation", 1e9 * seconds / simulations);
     cm_benchmark_put(result, "us_per_simulation_of_all_roots", 1e6 * seconds / bench->simulations);
     result->flops_per_second = flops * simulations / seconds;
-    snprintf(result->note, sizeof result->note, "%.0f roots x %d simulations, %d actions, %s%s", roots,
-             bench->simulations, bench->actions, policy, on_device ? ", trees on the device" : "");
+    snprintf(result->note, sizeof result->note, "%.0f roots x %d simulations, %d actions%s, %s%s", roots,
+             bench->simulations, bench->actions, drawn, policy, on_device ? ", trees on the device" : "");
     return CM_OK;
 }

@@ -101,6 +101,23 @@ START_TEST(a_pass_that_could_be_one_launch_has_no_stretches) {
 }
 END_TEST
 
+/* Nor do draws end more than a stretch. */
+START_TEST(stretches_around_draws_give_what_ref_does) {
+    const cm_backend_class stretching = stretching_class();
+    cm_backend cuda;
+    infer_bench bench;
+    cuda_cpu_open(&cuda);
+    cuda.kind = &stretching;
+    infer_bench_open(&bench, &cuda, infer_network(_i));
+    bench.draws = 4;
+    played = 0;
+    infer_bench_run(&bench, 17, CM_F32, types[0].tolerance);
+    ck_assert_int_gt(played, 0);
+    infer_bench_close(&bench);
+    cuda_cpu_close(&cuda);
+}
+END_TEST
+
 /* The LSTM of value prefixes is no step: what is in front of it and behind it may be, whose rows it reads and makes. */
 START_TEST(stretches_around_an_lstm_give_what_ref_does) {
     const int network = INFER_NETWORKS + _i / 3, type = _i % 3;
@@ -361,6 +378,7 @@ int main(void) {
     tcase_set_timeout(unrolls, 60);
     tcase_add_loop_test(unrolls, a_stretch_leaves_what_its_calls_leave, 0, CM_TEST_UPDATE_KINDS * 3);
     tcase_add_test(unrolls, a_pass_that_could_be_one_launch_has_no_stretches);
+    tcase_add_loop_test(unrolls, stretches_around_draws_give_what_ref_does, INFER_PLAIN, INFER_CHANCE);
     tcase_add_loop_test(unrolls, stretches_around_an_lstm_give_what_ref_does, 0, 3 * (INFER_ALL - INFER_NETWORKS));
     suite_add_tcase(suite, unrolls);
     tcase_add_checked_fixture(small, open_calls, close_calls);

@@ -1,10 +1,12 @@
 #include "support/infer_bench.h"
 
 #include <check.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "core/rng.h"
+#include "network/sampled.h"
 
 /* ---- networks ---- */
 
@@ -117,6 +119,7 @@ cm_inference *infer_bench_make(infer_bench *b, bool on_ref, int rows, cm_dtype c
     cm_inference *made;
     cm_network_use use = cm_test_network_use(&b->network, on_ref ? b->ref_stream : b->stream, rows);
     use.compute = compute;
+    use.draws = b->draws;
     if (!on_ref) {
         use.parameters = (float *)(void *)b->parameters.block.base;
         use.state = (float *)(void *)b->state.block.base;
@@ -135,11 +138,14 @@ void infer_bench_fill(const infer_bench *b, cm_inference *inference, int step) {
     int width = 1;
     for (int i = 0; i < c->observation_ndim; i++) width *= c->observation[i];
     for (int i = 0; step == 0 && i < rows * width; i++) a->observation[i] = cm_rng_normal(&rng);
+    for (int i = 0; b->draws > 0 && step == 0 && i < rows * c->actions; i++) a->root_legal[i] = i % 5 != 1;
     for (int i = 0; i < rows; i++) {
+        const cm_key key = cm_key_make(4, CM_RNG_TEST, (uint64_t)i);
+        if (b->draws > 0) cm_sampled_seed(&key, 0, a->root_seed + 2 * i);
         a->root_slots[i] = rows - 1 - i;
         a->parent_slots[i] = step * rows + i;
         a->child_slots[i] = (step + 1) * rows + (i + 1) % rows;
-        if (a->actions) a->actions[i] = (int32_t)cm_rng_below(&rng, (uint32_t)c->actions);
+        if (a->actions) a->actions[i] = (int32_t)cm_rng_below(&rng, (uint32_t)(b->draws > 0 ? b->draws : c->actions));
         for (int k = 0; a->codes && k < INFER_CODES; k++) a->codes[i * INFER_CODES + k] = k == i % INFER_CODES;
         if (!a->after_actions) continue;
         a->after_parent_slots[i] = a->parent_slots[i];
@@ -150,7 +156,8 @@ void infer_bench_fill(const infer_bench *b, cm_inference *inference, int step) {
 
 static void compare(const char *what, const float *got, const float *want, int rows, int columns, float tolerance) {
     float most = 1.0f;
-    for (int i = 0; i < rows * columns; i++) most = fmaxf(most, fabsf(want[i]));
+    for (int i = 0; i < rows * columns; i++)
+        if (want[i] > -FLT_MAX) most = fmaxf(most, fabsf(want[i]));
     for (int i = 0; i < rows * columns; i++)
         ck_assert_msg(fabsf(got[i] - want[i]) <= tolerance * most, "%s of row %d, column %d, is %g, ref has %g", what,
                       i / columns, i % columns, (double)got[i], (double)want[i]);
@@ -159,8 +166,10 @@ static void compare(const char *what, const float *got, const float *want, int r
 void infer_bench_compare(const infer_bench *b, const cm_inference *got, const cm_inference *want, float tolerance,
                          bool root) {
     const cm_inference_arrays *g = cm_inference_get(got), *w = cm_inference_get(want);
-    const int rows = cm_inference_rows(got), actions = cm_network_get_config(b->network.network)->actions;
+    const int rows = cm_inference_rows(got), all = cm_network_get_config(b->network.network)->actions;
+    const int actions = b->draws > 0 ? b->draws : all;
     if (root) {
+        if (b->draws > 0) compare("what is drawn", g->root_drawn, w->root_drawn, rows, b->draws + 2, 0.0f);
         compare("the root's policy", g->root_policy, w->root_policy, rows, actions, tolerance);
         compare("the root's value", g->root_value, w->root_value, rows, 1, tolerance);
         return;

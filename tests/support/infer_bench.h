@@ -30,6 +30,7 @@ typedef struct infer_bench {
     cm_backend *backend;     /* borrowed */
     cm_stream *stream, *ref_stream;
     cm_mirror parameters, state; /* of the backend's device */
+    int draws;                   /* actions drawn at every state; 0, until a test sets it: all are there */
 } infer_bench;
 
 void infer_bench_open(infer_bench *b, cm_backend *backend, cm_network_config config);
