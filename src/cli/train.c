@@ -307,7 +307,8 @@ const cm_command cm_command_train = {
     .details =
         "Trains until the first limit is met, or, with stop_at_goal, until two evaluations in succession reach the "
         "goal. "
-        "Then the last parameters are evaluated greedily on new seeds. SIGINT and SIGTERM finish the iteration and "
+        "Then the best parameters that were evaluated, else the last ones, are evaluated greedily on new seeds. SIGINT "
+        "and SIGTERM finish the iteration and "
         "save; an evaluation is broken off, and --resume makes it again. A second SIGINT ends at once.\n\n"
         "A run goes on with any number of ranks (--num-devices), whatever their number was: with the same one it is "
         "the "
