@@ -82,7 +82,8 @@ static int tolerance_row(const char *name) {
 }
 
 typedef struct run {
-    double *reset, *actions, *observations, *rewards;
+    double *reset, *observations, *rewards;
+    double *actions;   /* [steps, numbers of an action] */
     int32_t *observed; /* steps whose observation is listed; NULL: all */
     size_t resets, steps, observations_size, rewards_size, observed_size;
     double reward; /* when rewards is NULL */
@@ -94,12 +95,19 @@ static void free_run(run *r) {
     free(r->reset), free(r->actions), free(r->observations), free(r->rewards), free(r->observed);
 }
 
+/* Of an action in the file. */
+static size_t numbers_of(const cm_env *env) { return env->spec.action_size > 0 ? (size_t)env->spec.action_size : 1; }
+
 static cm_status read_run(const walk *w, const cm_json *episode, run *r) {
     const cm_json *node;
-    const size_t width = (size_t)w->env->spec.observation_size;
+    const size_t width = (size_t)w->env->spec.observation_size, numbers = numbers_of(w->env);
+    size_t listed;
     CM_TRY(cm_json_need_int(episode, "seed", 0, INT64_MAX, &r->seed));
     CM_TRY(read_doubles(episode, "reset", &r->reset, &r->resets));
-    CM_TRY(read_doubles(episode, "actions", &r->actions, &r->steps));
+    CM_TRY(read_doubles(episode, "actions", &r->actions, &listed));
+    if (listed % numbers != 0)
+        return cm_fail(CM_ERR_INPUT, "actions: %zu numbers are no whole actions of %zu each", listed, numbers);
+    r->steps = listed / numbers;
     CM_TRY(read_doubles(episode, "observations", &r->observations, &r->observations_size));
     r->observed_size = r->steps;
     if (cm_json_get(episode, "observed_steps")) {
@@ -136,19 +144,20 @@ static void compare_observation(walk *w, int step, const double *expected) {
 }
 
 /* The same action on the state and on a clone; both must end up with the same bytes. */
-static cm_status step_both(walk *w, int step, double action, cm_env_outcome *out) {
+static cm_status step_both(walk *w, int step, const double *action, cm_env_outcome *out) {
     const cm_env *env = w->env;
     cm_env_outcome other;
-    float value = (float)action;
-    int choice = action >= -1.0 && action <= CM_ENV_MAX_ACTIONS ? (int)action : -1;
+    float value[CM_ENV_MAX_NUMBERS];
+    int choice = *action >= -1.0 && *action <= CM_ENV_MAX_ACTIONS ? (int)*action : -1;
+    for (int d = 0; d < env->spec.action_size; d++) value[d] = (float)action[d];
     memcpy(w->clone, w->state, env->spec.state_size);
     void *states[2] = {w->state, w->clone};
     for (int i = 0; i < 2; i++) {
         cm_env_outcome *to = i == 0 ? out : &other;
-        cm_status status = env->spec.action_size > 0 ? cm_env_step_value(env, states[i], &value, to)
+        cm_status status = env->spec.action_size > 0 ? cm_env_step_value(env, states[i], value, to)
                                                      : cm_env_step(env, states[i], choice, to);
         if (status != CM_OK) {
-            differ(w, step, "action %g: expected a legal one, found: %.160s", action, cm_error_message());
+            differ(w, step, "action %g: expected a legal one, found: %.160s", *action, cm_error_message());
             return status;
         }
     }
@@ -157,7 +166,7 @@ static cm_status step_both(walk *w, int step, double action, cm_env_outcome *out
 }
 
 static cm_status play_run(walk *w, const run *r) {
-    const size_t width = (size_t)w->env->spec.observation_size;
+    const size_t width = (size_t)w->env->spec.observation_size, numbers = numbers_of(w->env);
     const int last = tolerances[tolerance_row(w->env->spec.name)].last;
     cm_env_reset(w->env, w->state, (uint64_t)r->seed);
     compare_observation(w, 0, r->reset);
@@ -165,7 +174,7 @@ static cm_status play_run(walk *w, const run *r) {
     for (size_t t = 0; t < r->steps && (int)t <= last && w->report->ok; t++) {
         const int step = (int)t;
         cm_env_outcome out;
-        if (step_both(w, step, r->actions[t], &out) != CM_OK) break;
+        if (step_both(w, step, r->actions + t * numbers, &out) != CM_OK) break;
         const bool at_end = t + 1 == r->steps;
         const bool terminated = at_end && r->terminated, truncated = at_end && r->truncated;
         compare(w, step, "reward", out.reward, r->rewards ? r->rewards[t] : r->reward);
@@ -289,7 +298,8 @@ static cm_status reset_game(walk *w, const game *g) {
 
 /* One step whose chance is given by the file. */
 static cm_status step_game(walk *w, const game *g, int ply, cm_env_outcome *out) {
-    if (w->env->spec.chance_outcomes == 0) return step_both(w, ply, g->actions[ply], out);
+    const double action = g->actions[ply];
+    if (w->env->spec.chance_outcomes == 0) return step_both(w, ply, &action, out);
     double reward = 0.0;
     cm_status status = cm_env_afterstate(w->env, w->state, g->actions[ply], &reward);
     if (status == CM_OK) status = cm_env_chance(w->env, w->state, spawn_id(g->spawns + 2 * (ply + 2)), out);
@@ -376,7 +386,7 @@ static cm_status run_file(walk *w, cm_env *env, const cm_json *root) {
     const cm_json *list = cm_json_get(root, "games");
     w->report->games = list != NULL;
     if (!list) CM_TRY(cm_json_need(root, "episodes", CM_JSON_ARRAY, &list));
-    if (w->report->games ? env->spec.cells == 0 : env->spec.rank != 1) {
+    if (w->report->games ? env->spec.cells == 0 || env->spec.action_size > 0 : env->spec.rank != 1) {
         return cm_fail(CM_ERR_INPUT, "%s: cases of this kind do not fit it", env->spec.name);
     }
     cm_arena sizes = {NULL, SIZE_MAX, 0};

@@ -2,7 +2,8 @@
  *
  * A file with `episodes` holds control runs (seed, actions, observations, rewards, flags), one with `games` holds games
  * (actions, legal actions, boards, results, chance outcomes). What is compared and how exactly: README.md beside the
- * cases. Every step is also made on a clone, which must go on in the same way. */
+ * cases; a continuous action is a list where it is several numbers. Every step is also made on a clone, which must go
+ * on in the same way. */
 #ifndef CM_ENV_CASE_H
 #define CM_ENV_CASE_H
 

@@ -1,5 +1,6 @@
 /* Every recorded run under tests/cases/environments is reproduced. */
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,28 @@ START_TEST(a_wrong_case_is_named_with_game_step_expected_and_found) {
 }
 END_TEST
 
+#define GLIDE(actions)                                                                                                 \
+    "{\"format\":\"cumind-environment-case-1\",\"environment\":\"glide2\",\"episodes\":[{\"seed\":42,\"reset\":"       \
+    "[%.9f,%.9f,0,0],\"actions\":" actions ",\"observations\":[[%.9f,%.9f,0.25,-0.5]],"                                \
+    "\"rewards\":[%.9f],\"terminated\":false,\"truncated\":false}]}"
+
+/* Forces of 0.5 and -1: the point gets a tenth of them as speed, and goes that far. */
+START_TEST(an_action_of_several_numbers_is_a_list_of_them) {
+    const double x = 2 * .7739560485559633 - 1, y = 2 * .4388784397520523 - 1; /* numpy's, of that seed */
+    const double reward = -hypot(x + 0.05, y - 0.1) - 0.02 * (0.25 + 1.0);
+    char text[512];
+    cm_env_case_report report;
+    snprintf(text, sizeof text, GLIDE("[[0.5,-1]]"), x, y, x + 0.05, y - 0.1, reward);
+    must_msg(run_text(text, &report) == CM_OK, "%s", cm_error_message());
+    must_msg(report.ok, "%s", report.message);
+    must_equal(report.steps, 1);
+    snprintf(text, sizeof text, GLIDE("[0.5]"), x, y, x + 0.05, y - 0.1, reward);
+    must_equal(run_text(text, &report), CM_ERR_INPUT);
+    must_msg(strstr(cm_error_message(), "actions: 1 numbers are no whole actions of 2 each") != NULL, "%s",
+             cm_error_message());
+}
+END_TEST
+
 START_TEST(a_case_that_cannot_be_used_is_an_error) {
     const char *const bad[] = {
         "{}",
@@ -106,6 +129,7 @@ int main(void) {
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, all_21_recorded_files_are_reproduced);
     tcase_add_test(tcase, a_wrong_case_is_named_with_game_step_expected_and_found);
+    tcase_add_test(tcase, an_action_of_several_numbers_is_a_list_of_them);
     tcase_add_test(tcase, a_case_that_cannot_be_used_is_an_error);
     suite_add_tcase(suite, tcase);
     return cm_test_main_in_process(suite);
