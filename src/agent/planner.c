@@ -56,6 +56,9 @@ static cm_status open_planner(cm_planner *p, const cm_planner_config *c) {
 cm_status cm_planner_create(const cm_planner_config *config, cm_planner **out) {
     cm_planner *p = NULL;
     *out = NULL;
+    if (config->rules && config->draws > 0)
+        return cm_fail(CM_ERR_INPUT, "searches on the rules of %s choose among all legal actions, they draw none",
+                       config->rules->spec.name);
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "a planner"));
     cm_status status = open_planner(p, config);
     if (status == CM_OK) {

@@ -45,7 +45,8 @@ cm_network_use cm_planner_use(const cm_planner_config *config, cm_stream *stream
 
 typedef struct cm_planner cm_planner;
 
-/* Takes all memory; nothing is allocated later. The caller owns it. */
+/* Takes all memory; nothing is allocated later. The caller owns it. Errors: CM_ERR_MEMORY; CM_ERR_INPUT for draws with
+ * rules or with chance. */
 cm_status cm_planner_create(const cm_planner_config *config, cm_planner **out) CM_MUST_USE;
 void cm_planner_destroy(cm_planner *planner); /* NULL is allowed */
 

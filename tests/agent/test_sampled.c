@@ -181,6 +181,33 @@ START_TEST(given_noise_and_kept_trees_are_refused) {
 }
 END_TEST
 
+START_TEST(exact_rules_and_chance_draw_nothing) {
+    cm_env env;
+    cm_planner *planner;
+    cm_network_config chance = cm_test_mlp(O, A, 16, 16, (cm_support){-2, 2, 9, true});
+    open_network(false);
+    cm_planner_config config = {.network = base.network,
+                                .backend = base.backend,
+                                .parameters = base.parameters,
+                                .state = base.state,
+                                .search = cm_search_params_default(CM_POLICY_MUZERO),
+                                .draws = K,
+                                .rows = ROWS};
+    ck_assert_int_eq(cm_env_open(&env, "tictactoe", NULL), CM_OK);
+    config.rules = &env;
+    ck_assert_int_eq(cm_planner_create(&config, &planner), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "rules of tictactoe choose among all legal actions"));
+    close_network();
+    chance.model = CM_NETWORK_CHANCE, chance.codes = 3;
+    cm_test_network_open(&base, &chance, "ref", 5);
+    config.network = base.network, config.backend = base.backend, config.rules = NULL;
+    config.parameters = base.parameters, config.state = base.state;
+    ck_assert_int_eq(cm_planner_create(&config, &planner), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "chance has no inference with drawn actions"));
+    close_network();
+}
+END_TEST
+
 /* Below the root, too: the state behind choice number k is that behind the action which was drawn as number k. */
 START_TEST(a_choice_leads_where_its_action_leads) {
     cm_inference *drawn, *all;
@@ -294,6 +321,7 @@ int main(void) {
     tcase_add_test(tests, a_row_depends_on_its_own_inputs_alone);
     tcase_add_test(tests, draws_follow_from_key_and_step);
     tcase_add_test(tests, given_noise_and_kept_trees_are_refused);
+    tcase_add_test(tests, exact_rules_and_chance_draw_nothing);
     tcase_add_test(tests, a_choice_leads_where_its_action_leads);
     tcase_add_test(tests, what_is_played_and_learnt_are_all_actions);
     tcase_add_test(tests, no_fewer_draws_than_actions_are_refused);
