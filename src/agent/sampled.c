@@ -87,17 +87,21 @@ static const float *drawn_at(const cm_sampled *s, int b) {
     return s->roots.drawn + (size_t)b * (size_t)cm_sampled_memory_size(s->sizes.draws);
 }
 
-/* to[A] of a root from its choices' numbers from[K], of 4 bytes each; 0 for what was not drawn. Behind the drawn ones a
- * list has zeros, and their numbers are none: they go first, so that those of action 0 take their place. */
-static void spread(const cm_sampled *s, int b, void *to, const void *from) {
-    enum { WORD = 4 };
-    if (!to) return;
-    const size_t K = (size_t)s->sizes.draws, A = (size_t)s->sizes.actions;
-    char *row = (char *)to + (size_t)b * A * WORD;
-    const char *choices = (const char *)from + (size_t)b * K * WORD;
+enum { WORD = 4 }; /* bytes of a number */
+
+/* to[A] of root b from its choices' numbers from[K]; 0 for what was not drawn. Behind the drawn ones a list has zeros,
+ * and their numbers are none: they go first, so that those of action 0 take their place. */
+static void spread_row(const cm_sampled *s, int b, void *to, const void *from) {
     const float *drawn = drawn_at(s, b);
-    memset(row, 0, A * WORD);
-    for (size_t k = K; k-- > 0;) memcpy(row + (size_t)drawn[k] * WORD, choices + k * WORD, WORD);
+    memset(to, 0, (size_t)s->sizes.actions * WORD);
+    for (size_t k = (size_t)s->sizes.draws; k-- > 0;)
+        memcpy((char *)to + (size_t)drawn[k] * WORD, (const char *)from + k * WORD, WORD);
+}
+
+/* The same of rows to[R, A], which may be NULL, and from[R, K]. */
+static void spread(const cm_sampled *s, int b, void *to, const void *from) {
+    const size_t K = (size_t)s->sizes.draws, A = (size_t)s->sizes.actions;
+    if (to) spread_row(s, b, (char *)to + (size_t)b * A * WORD, (const char *)from + (size_t)b * K * WORD);
 }
 
 void cm_sampled_answer(const cm_sampled *s, int count, const cm_search_result *result) {
@@ -113,7 +117,5 @@ void cm_sampled_answer(const cm_sampled *s, int count, const cm_search_result *r
 void cm_sampled_prior(const cm_sampled *s, int row, const float *logits, float *prior) {
     float *shares = s->own.action_probs; /* a row of it, which nobody reads behind a run */
     (void)cm_softmax(shares, logits, s->sizes.draws);
-    const float *drawn = drawn_at(s, row);
-    memset(prior, 0, (size_t)s->sizes.actions * sizeof *prior);
-    for (int k = s->sizes.draws; k-- > 0;) prior[(int)drawn[k]] = shares[k];
+    spread_row(s, row, prior, shares);
 }
