@@ -80,58 +80,61 @@ START_TEST(a_stretch_leaves_what_its_calls_leave) {
 }
 END_TEST
 
-/* What infers is one launch or as many as were measured to be faster. */
-START_TEST(a_pass_that_could_be_one_launch_has_no_stretches) {
-    const cm_backend_class stretching = stretching_class();
+/* Inferences in stretches, beside ref. */
+typedef struct inferring {
+    cm_backend_class kind;
     cm_backend cuda;
     infer_bench bench;
-    cuda_cpu_open(&cuda);
-    cuda.kind = &stretching;
-    infer_bench_open(&bench, &cuda, infer_network(INFER_PLAIN));
+} inferring;
+
+static void open_inferring(inferring *i, int network) {
+    i->kind = stretching_class();
+    cuda_cpu_open(&i->cuda);
+    i->cuda.kind = &i->kind;
+    infer_bench_open(&i->bench, &i->cuda, infer_network(network));
+    played = 0;
+}
+
+static void close_inferring(inferring *i) {
+    infer_bench_close(&i->bench);
+    cuda_cpu_close(&i->cuda);
+}
+
+/* What infers is one launch or as many as were measured to be faster. */
+START_TEST(a_pass_that_could_be_one_launch_has_no_stretches) {
+    inferring i;
+    open_inferring(&i, INFER_PLAIN);
     cuda_cpu_winner = 0;
-    cm_inference *inference = infer_bench_make(&bench, false, 16, CM_F32);
-    infer_bench_fill(&bench, inference, 0);
+    cm_inference *inference = infer_bench_make(&i.bench, false, 16, CM_F32);
+    infer_bench_fill(&i.bench, inference, 0);
     const int before = cuda_cpu_launches;
     ck_assert_int_eq(cm_inference_recurrent(inference), CM_OK);
     ck_assert_int_eq(cuda_cpu_launches - before, cuda_cpu_chosen.launches[0]);
     cuda_cpu_winner = CUDA_CPU_LAST;
     cm_inference_destroy(inference);
-    infer_bench_close(&bench);
-    cuda_cpu_close(&cuda);
+    close_inferring(&i);
 }
 END_TEST
 
 /* Nor do draws end more than a stretch. */
 START_TEST(stretches_around_draws_give_what_ref_does) {
-    const cm_backend_class stretching = stretching_class();
-    cm_backend cuda;
-    infer_bench bench;
-    cuda_cpu_open(&cuda);
-    cuda.kind = &stretching;
-    infer_bench_open(&bench, &cuda, infer_network(_i));
-    bench.draws = 4;
-    played = 0;
-    infer_bench_run(&bench, 17, CM_F32, types[0].tolerance);
+    inferring i;
+    open_inferring(&i, _i);
+    i.bench.draws = 4;
+    infer_bench_run(&i.bench, 17, CM_F32, types[0].tolerance);
     ck_assert_int_gt(played, 0);
-    infer_bench_close(&bench);
-    cuda_cpu_close(&cuda);
+    close_inferring(&i);
 }
 END_TEST
 
 /* The LSTM of value prefixes is no step: what is in front of it and behind it may be, whose rows it reads and makes. */
 START_TEST(stretches_around_an_lstm_give_what_ref_does) {
     const int network = INFER_NETWORKS + _i / 3, type = _i % 3;
-    const cm_backend_class stretching = stretching_class();
-    cm_backend cuda;
-    infer_bench bench;
-    cuda_cpu_open(&cuda);
-    cuda.kind = &stretching;
-    infer_bench_open(&bench, &cuda, infer_network(network));
-    played = 0;
-    infer_bench_run(&bench, 17, types[type].type, types[type].tolerance);
+    inferring i;
+    open_inferring(&i, network);
+    infer_bench_run(&i.bench, 17, types[type].type, types[type].tolerance);
     ck_assert(played > 0 || network == INFER_PREFIX_PLANES); /* planes are no rows */
-    infer_bench_close(&bench);
-    cuda_cpu_close(&cuda);
+    close_inferring(&i);
 }
 END_TEST
 
