@@ -69,12 +69,13 @@ static void apply_ema(cm_config *config, cm_trainer_options *trainer) {
 }
 
 /* A length that is given where the goal is not is meant: the run goes on to it. So it does where a file limits its
- * time, as that of a run whose last process had --time. */
+ * time, as that of a run whose last process had --time. What stands beside it on the command line is meant, too. */
 static void apply_length(cm_config *config, cm_run_options *run, const char *key, int64_t length) {
     if (length <= 0) return;
-    FOLLOW(config, key, "stop_at_goal", run->stop_at_goal, false, key);
-    if (cm_config_source_of(config, "time_limit") > CM_FROM_FILE) return;
-    FOLLOW(config, key, "time_limit", run->time_limit, 0.0, key);
+    if (cm_config_source_of(config, "stop_at_goal") <= CM_FROM_FILE)
+        FOLLOW(config, key, "stop_at_goal", run->stop_at_goal, false, key);
+    if (cm_config_source_of(config, "time_limit") <= CM_FROM_FILE)
+        FOLLOW(config, key, "time_limit", run->time_limit, 0.0, key);
 }
 
 static void apply_limits(cm_config *config, cm_run_options *run) {

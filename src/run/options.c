@@ -6,7 +6,7 @@
 static const cm_run_options *of(const void *options) { return options; }
 
 static const char *if_no_goal(const void *o) {
-    return of(o)->stop_at_goal ? NULL : "stop_at_goal is false, or the run's length is given: add stop_at_goal=true";
+    return of(o)->stop_at_goal ? NULL : "the run goes on to its length: --set stop_at_goal=true ends it at the goal";
 }
 static const char *if_not_evaluated(const void *o) {
     return cm_run_is_evaluated(o) ? NULL : "evaluation_interval and evaluation_updates are 0";
@@ -66,7 +66,7 @@ const cm_option cm_run_option_rows[] = {
         BOOL, stop_at_goal, "Evaluation", "true", 0, 0,
         "End the run when an evaluation reaches the goal and final_evaluation_episodes more confirm it, their 95 % "
         "interval above it. An environment without a goal runs to its limit, and so does a run whose length is given "
-        "with more precedence than this, as by a flag.",
+        "with more precedence than this; on the command line both count.",
         .flags = CM_OPTION_RESUME, .idle = if_never_at_goal),
     CM_OPTION(DOUBLE, goal_return, "Evaluation", "null", -1e12, 1e12,
               "Mean return that is the goal; null: the threshold of the environment.",

@@ -168,6 +168,21 @@ static void quote(const char *path, char *out, size_t size) {
     }
 }
 
+/* What makes a run that has ended go on for as long again: the limit that it met, or else one that it has. */
+static void format_longer(const cm_run *run, const cm_run_result *r, char out[64]) {
+    const cm_run_options *o = &cm_run_options_of(run)->run;
+    const struct {
+        const char *flag;
+        int64_t limit, reached;
+    } kinds[] = {{"--env-steps ", o->env_steps, r->env_steps},
+                 {"--updates ", o->updates, r->updates},
+                 {"--set num_episodes=", o->num_episodes, r->episodes}};
+    int longer = cm_run_collects(run) ? 0 : 1; /* where it has none, or nothing yet of what it has */
+    for (int i = 2; i >= 0; i--) longer = kinds[i].limit > 0 && kinds[i].reached > 0 ? i : longer;
+    for (int i = 2; i >= 0; i--) longer = kinds[i].limit > 0 && kinds[i].reached >= kinds[i].limit ? i : longer;
+    snprintf(out, 64, "%s%lld", kinds[longer].flag, (long long)(2 * kinds[longer].reached));
+}
+
 static void say_next(cm_run *run, const cm_run_result *r) {
     char dir[PATH_MAX + 2], program[PATH_MAX + 2], ranks[32] = "";
     quote(run->directory.path, dir, sizeof dir);
@@ -179,14 +194,12 @@ static void say_next(cm_run *run, const cm_run_result *r) {
     }
     const cm_run_options *o = &cm_run_options_of(run)->run;
     const bool game = run->session->env.spec.players == 2;
-    char evaluate[CM_OPTION_TEXT + 32] = "--episodes 100", on[48];
+    char evaluate[CM_OPTION_TEXT + 32] = "--episodes 100", on[64];
     if (game) snprintf(evaluate, sizeof evaluate, "--opponent %s --games 100", o->evaluation_opponent);
     if (run->time_over) {
         snprintf(on, sizeof on, "--time %gs", o->time_limit);
-    } else if (!cm_run_collects(run)) {
-        snprintf(on, sizeof on, "--updates %lld", (long long)(2 * r->updates));
     } else {
-        snprintf(on, sizeof on, "--env-steps %lld", (long long)(2 * r->env_steps));
+        format_longer(run, r, on);
     }
     cm_progress_say(run->progress, "%s    %s play --run %s", game ? "play against it" : "watch it play  ", program,
                     dir);

@@ -236,6 +236,52 @@ START_TEST(best_checkpoint_that_was_not_yet_pointed_at_is_known_from_itself) {
 }
 END_TEST
 
+static double reached(const char *run, const char *key) {
+    char path[640];
+    cm_json_doc *doc = NULL;
+    snprintf(path, sizeof path, "%s/%s/result.json", cm_test_folder, run);
+    ck_assert_msg(cm_json_read(path, &doc) == CM_OK, "%s", cm_error_message());
+    const double value = cm_json_number(cm_json_get(cm_json_root(doc), key), NAN);
+    cm_json_free(doc);
+    return value;
+}
+
+#define GOAL " --set stop_at_goal=true --set goal_return=5"
+
+/* Endings: what is given, how it ends, and by what the run is told to go on. */
+static const struct {
+    const char *given, *end, *flag, *key;
+} endings[] = {
+    {"", "limit reached", "--env-steps ", "env_steps"},
+    {" --updates 40", "limit reached", "--updates ", "updates"},
+    {" --updates 40 --env-steps 4096", "limit reached", "--updates ", "updates"},
+    {" --set env_steps=0 --set num_episodes=20", "limit reached", "--set num_episodes=", "episodes_played"},
+    {" --updates 4000" GOAL " --set evaluation_interval=768", "goal reached", "--updates ", "updates"},
+    {" --updates 4000" GOAL " --set evaluation_interval=256", "goal reached", "--env-steps ", "env_steps"},
+    {" --env-steps 4096" GOAL " --set evaluation_interval=768", "goal reached", "--env-steps ", "env_steps"},
+    {" --set env_steps=0 --time 0.5", "limit reached", "--time ", "env_steps"},
+};
+
+START_TEST(advice_of_every_ending_trains_on) {
+    char line[512], dir[16], advice[256];
+    snprintf(dir, sizeof dir, "ends-%d", _i);
+    snprintf(line, sizeof line, "train --run %s" SMALL "%s", dir, endings[_i].given);
+    expect_ok(line);
+    ck_assert_msg(strstr(result.out, endings[_i].end) != NULL, "%s", result.out);
+    ck_assert_ptr_null(strstr(result.err, "has no effect"));
+    const double before = reached(dir, endings[_i].key);
+    const char *at = strstr(result.out, "train on ");
+    ck_assert_ptr_nonnull(at);
+    at = strstr(at, "train --resume ");
+    snprintf(advice, sizeof advice, "%.*s", (int)strcspn(at, "\n"), at);
+    snprintf(line, sizeof line, "train --resume %s %s", dir, endings[_i].flag);
+    ck_assert_msg(strncmp(advice, line, strlen(line)) == 0, "%s is not advised: %s", line, advice);
+    expect_ok(advice);
+    ck_assert_double_gt(reached(dir, endings[_i].key), before);
+    if (!strstr(line, "--time")) ck_assert_double_ge(reached(dir, endings[_i].key), 2.0 * before);
+}
+END_TEST
+
 START_TEST(limits_are_totals_of_the_run) {
     char text[8192];
     expect_ok("train --quiet --run longer" SMALL);
@@ -391,6 +437,7 @@ int main(void) {
     tcase_add_test(tests, goal_that_the_last_evaluation_reaches_is_what_a_run_ends_with);
     tcase_add_test(tests, best_evaluated_weights_are_what_a_run_ends_with);
     tcase_add_test(tests, best_checkpoint_that_was_not_yet_pointed_at_is_known_from_itself);
+    tcase_add_loop_test(tests, advice_of_every_ending_trains_on, 0, (int)(sizeof endings / sizeof *endings));
     tcase_add_test(tests, limits_are_totals_of_the_run);
     tcase_add_test(tests, metrics_of_a_resumed_run_have_no_line_twice);
     tcase_add_test(tests, refusals_name_what_to_do);

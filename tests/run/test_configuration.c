@@ -354,6 +354,22 @@ START_TEST(length_of_higher_precedence_than_the_goal_is_meant) {
 }
 END_TEST
 
+/* A flag comes after all --set, whose goal or time would be lost. */
+START_TEST(goal_and_time_beside_a_length_of_a_flag_stand) {
+    ck_assert_int_eq(cm_configuration_create(&c, &config), CM_OK);
+    ck_assert_int_eq(cm_config_read(config, ROOT "/configuration.json"), CM_OK);
+    ck_assert_int_eq(cm_config_set(config, "stop_at_goal=true"), CM_OK);
+    ck_assert_int_eq(cm_config_set(config, "goal_return=5"), CM_OK);
+    ck_assert_int_eq(cm_config_set(config, "time_limit=60"), CM_OK);
+    ck_assert_int_eq(cm_config_assign(config, "updates", "40", "--updates"), CM_OK);
+    warnings = 0;
+    ck_assert_int_eq(cm_configuration_finish(config, &c), CM_OK);
+    ck_assert(c.run.stop_at_goal);
+    ck_assert_double_eq(c.run.time_limit, 60.0);
+    ck_assert_int_eq(warnings, 0);
+}
+END_TEST
+
 START_TEST(keys_without_effect_are_warned_of) {
     static const char *const idle[] = {"gumbel_scale=2",
                                        "momentum=0.5",
@@ -520,6 +536,7 @@ int main(void) {
     tcase_add_test(t, where_nobody_acts_everything_goes_by_updates);
     tcase_add_test(t, where_nobody_acts_nothing_waits_for_steps);
     tcase_add_test(t, length_of_higher_precedence_than_the_goal_is_meant);
+    tcase_add_test(t, goal_and_time_beside_a_length_of_a_flag_stand);
     tcase_add_test(t, keys_without_effect_are_warned_of);
     tcase_add_test(t, values_that_cannot_work_are_warned_of);
     tcase_add_test(t, learning_that_hardly_ever_happens_is_warned_of_with_the_steps_it_takes);
