@@ -133,7 +133,8 @@ static cm_status iterate_overlapped(cm_run *run) {
 
 /* ---- what follows an iteration ---- */
 
-static void measure(cm_run *run, const cm_actor_counts *before, int64_t updates_before, double seconds) {
+/* Where the run stands. */
+static void note_counts(cm_run *run) {
     const cm_actor_counts counts = run->counts;
     cm_metrics *row = &run->row;
     cm_replay_counts replay;
@@ -143,14 +144,20 @@ static void measure(cm_run *run, const cm_actor_counts *before, int64_t updates_
     row->episodes = counts.episodes;
     row->updates = cm_trainer_updates(cm_run_trainer(run));
     row->seconds = cm_run_seconds(run);
+    row->mean_return = counts.mean_return;
+    row->mean_length = counts.mean_length;
+    row->replay_fill = (double)replay.rows / (double)replay.ring_rows;
+}
+
+static void measure(cm_run *run, const cm_actor_counts *before, int64_t updates_before, double seconds) {
+    const cm_actor_counts counts = run->counts;
+    cm_metrics *row = &run->row;
+    note_counts(run);
     if (cm_run_collects(run)) {
         row->env_steps_per_second = (double)(counts.env_steps - before->env_steps) / seconds;
         row->simulations_per_second = (double)(counts.simulations - before->simulations) / seconds;
     }
     row->updates_per_second = (double)(row->updates - updates_before) / seconds;
-    row->mean_return = counts.mean_return;
-    row->mean_length = counts.mean_length;
-    row->replay_fill = (double)replay.rows / (double)replay.ring_rows;
 }
 
 static void warn_of_clipping(cm_run *run) {
@@ -180,11 +187,27 @@ static cm_status save(cm_run *run) {
     return cm_run_point_best(run, run->state.saved_updates);
 }
 
+/* After all that takes long. */
+static cm_status ask_time(cm_run *run) {
+    const bool was_over = run->time_over;
+    CM_TRY(cm_run_ask_time(run, &run->time_over));
+    if (!was_over) cm_run_say_time_over(run);
+    return CM_OK;
+}
+
+/* Whether the run ends here and its weights have not been evaluated as those on the way were. */
+static bool last_evaluation_due(const cm_run *run) { return run_done(run) && cm_run_lacks_evaluation(run); }
+
+static cm_status evaluate(cm_run *run) {
+    CM_TRY(cm_run_evaluate(run));
+    return ask_time(run);
+}
+
 /* The evaluation, if it is due, and all that waits for it: metrics, progress, a checkpoint. Errors: CM_ERR_INTERRUPTED
  * if it was asked to stop; then all of it is pending. */
 static cm_status follow_up(cm_run *run) {
-    run->state.is_pending = cm_run_evaluation_due(run);
-    if (run->state.is_pending) CM_TRY(cm_run_evaluate(run));
+    run->state.is_pending = cm_run_evaluation_due(run) || last_evaluation_due(run);
+    if (run->state.is_pending) CM_TRY(evaluate(run));
     run->state.is_pending = false;
     bool is_written =
         run->state.iteration % cm_run_options_of(run)->run.metrics_interval == 0 || isfinite(run->row.eval_return);
@@ -206,6 +229,7 @@ static cm_status iterate(cm_run *run) {
     run->state.iteration++;
     measure(run, &before, updates, cm_clock_seconds() - start);
     warn_of_clipping(run);
+    CM_TRY(ask_time(run));
     return follow_up(run);
 }
 
@@ -240,11 +264,8 @@ static cm_status stop_here(cm_run *run, cm_run_result *out) {
     return CM_OK;
 }
 
-/* What a finished run ends with; its last evaluation may be the one that reaches the goal. Errors: CM_ERR_INTERRUPTED
- * if an evaluation was asked to stop. */
+/* What a finished run ends with. Errors: CM_ERR_INTERRUPTED if the report was asked to stop. */
 static cm_status finish(cm_run *run, cm_run_result *out) {
-    cm_run_say_time_over(run);
-    CM_TRY(cm_run_evaluate_last(run));
     CM_TRY(fill_result(run, is_at_goal(run) ? CM_RUN_GOAL : CM_RUN_LIMIT, out));
     CM_TRY(save(run));
     CM_TRY(cm_run_evaluate_final(run, out));
@@ -254,14 +275,24 @@ static cm_status finish(cm_run *run, cm_run_result *out) {
     return CM_OK;
 }
 
+/* What an earlier process has left undone: a pending evaluation; or the last one, if this process ends the run without
+ * an iteration, as its limits are met already: that has a row of its own. */
+static cm_status catch_up(cm_run *run) {
+    if (!run->state.is_pending && !last_evaluation_due(run)) return CM_OK;
+    if (!run->state.is_pending) {
+        run->row = cm_metrics_empty();
+        note_counts(run);
+    }
+    return follow_up(run);
+}
+
 /* Iterations until the run has finished. Errors: CM_ERR_INTERRUPTED if it was asked to stop. */
 static cm_status go_on(cm_run *run) {
     bool is_asked;
-    if (run->state.is_pending) CM_TRY(follow_up(run));
-    CM_TRY(cm_run_ask_time(run, &run->time_over));
+    CM_TRY(ask_time(run));
+    CM_TRY(catch_up(run));
     while (!run_done(run)) {
         CM_TRY(iterate(run));
-        CM_TRY(cm_run_ask_time(run, &run->time_over));
         CM_TRY(cm_run_ask_stop(run, &is_asked));
         if (is_asked && !run_done(run)) return cm_fail(CM_ERR_INTERRUPTED, "asked to stop");
     }

@@ -161,17 +161,14 @@ cm_status cm_run_evaluate(cm_run *run) {
     return status;
 }
 
-/* Whether the weights that the run ends with are still to be evaluated as those on the way were. */
-static bool last_is_due(const cm_run *run) {
+bool cm_run_lacks_evaluation(const cm_run *run) {
     return cm_run_is_evaluated(&cm_run_options_of(run)->run) && run->state.evaluated_iteration != run->state.iteration;
 }
 
 int cm_run_episodes_to_come(const cm_run *run) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
-    return (last_is_due(run) ? o->evaluation_episodes : 0) + o->final_evaluation_episodes;
+    return (cm_run_lacks_evaluation(run) ? o->evaluation_episodes : 0) + o->final_evaluation_episodes;
 }
-
-cm_status cm_run_evaluate_last(cm_run *run) { return last_is_due(run) ? cm_run_evaluate(run) : CM_OK; }
 
 /* ---- the report ---- */
 

@@ -120,13 +120,13 @@ double cm_run_goal(const cm_run *run); /* NAN: none */
 cm_status cm_run_open_evaluation(cm_run *run) CM_MUST_USE;
 void cm_run_close_evaluation(cm_run *run);
 bool cm_run_evaluation_due(const cm_run *run);
-/* The current weights; counts for goal and best. All ranks play and know the same. Errors: CM_ERR_INTERRUPTED if it was
- * asked to stop, and then nothing counts; so with the next two. */
+/* Whether there are evaluations on the way, but none of the weights as they are: a run that ends with them makes it. */
+bool cm_run_lacks_evaluation(const cm_run *run);
+/* The current weights; counts for goal and best, and stands in run->row. All ranks play and know the same. Errors:
+ * CM_ERR_INTERRUPTED if it was asked to stop, and then nothing counts; so with the report. */
 cm_status cm_run_evaluate(cm_run *run) CM_MUST_USE;
-int cm_run_episodes_to_come(const cm_run *run);          /* of that and of the report */
-cm_status cm_run_evaluate_last(cm_run *run) CM_MUST_USE; /* the same at the end, unless it has just been done */
 cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) CM_MUST_USE; /* the report, of a saved run */
-int cm_run_episodes_to_come(const cm_run *run); /* that these two will play, as it stands now */
+int cm_run_episodes_to_come(const cm_run *run); /* of that and the report, if the run ends now */
 
 /* run_device.c */
 /* Where the device is not the host: measures what the run will take of its memory, prints it, and refuses a plan that

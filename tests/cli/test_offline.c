@@ -121,7 +121,7 @@ START_TEST(its_curve_is_that_of_evaluations_over_updates) {
 END_TEST
 
 START_TEST(without_evaluations_its_curve_is_that_of_the_loss) {
-    expect_ok("train --quiet --run unseen" OFFLINE " --updates 64");
+    expect_ok("train --quiet --run unseen" OFFLINE " --updates 64 --set evaluation_interval=0");
     expect_ok("plot unseen --table");
     expect_in(result.out, "| updates | total_loss |\n|---|---|\n| 64 |");
     expect_ok("plot unseen off --table"); /* evaluations of those that have some */

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "core/clock.h"
+#include "run/metrics.h"
 #include "runs.h"
 
 static void begin_all(void) {
@@ -302,6 +303,56 @@ START_TEST(metrics_of_a_resumed_run_have_no_line_twice) {
 }
 END_TEST
 
+/* Env steps of the rows of metrics with an evaluation, as in " 512 1024"; the count of all rows. */
+static int evaluated_steps(const char *run, char out[64]) {
+    char path[640];
+    cm_metrics *rows;
+    int count;
+    snprintf(path, sizeof path, "%s/%s/metrics.jsonl", cm_test_folder, run);
+    ck_assert_msg(cm_metrics_read(path, &rows, &count) == CM_OK, "%s", cm_error_message());
+    out[0] = '\0';
+    for (int i = 0, used = 0; i < count && used < 50; i++) {
+        if (!isfinite(rows[i].eval_return)) continue;
+        used += snprintf(out + used, 64 - (size_t)used, " %lld", (long long)rows[i].env_steps);
+        ck_assert_double_eq(rows[i].eval_episodes, 4.0);
+        ck_assert(isfinite(rows[i].mean_return));
+    }
+    free(rows);
+    return count;
+}
+
+/* As a kill leaves it: the last row is in the file, the checkpoint does not know of it, and there is no report. */
+static void forget_the_end(const char *run) {
+    char path[640];
+    snprintf(path, sizeof path, "%s/%s/result.json", cm_test_folder, run);
+    ck_assert_int_eq(unlink(path), 0);
+    snprintf(path, sizeof path, "%s/%s/metrics.jsonl", cm_test_folder, run);
+    FILE *file = fopen(path, "a");
+    ck_assert_ptr_nonnull(file);
+    fputs("{\"env_steps\": 1024, \"mean_return\": 1, \"eval_return\": 1, \"eval_episodes\": 4}\n", file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(evaluation_at_the_end_of_a_run_stands_once_in_its_metrics) {
+    char steps[64];
+    static const char *const calls[][2] = {
+        {"train --quiet --run ends" SMALL " --set evaluation_interval=5000 --set keep_checkpoints=9", " 1024"},
+        {"train --quiet --resume ends", " 1024"},
+        {"train --quiet --resume ends", " 1024"},
+        {"train --quiet --resume ends --env-steps 1536 --threads 1 --set prefetch_depth=0", " 1024 1536"},
+        {"train --quiet --resume ends --checkpoint 64 --env-steps 512", " 768"}, /* where it has come already */
+        {"train --quiet --resume ends --env-steps 1280 --set metrics_interval=7", " 768 1280"},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (i == 2) forget_the_end("ends");
+        expect_ok(calls[i][0]);
+        const int rows = evaluated_steps("ends", steps);
+        ck_assert_msg(strcmp(steps, calls[i][1]) == 0, "%s: evaluated at%s", calls[i][0], steps);
+        if (i < 3) ck_assert_int_eq(rows, 4); /* it is no row of its own */
+    }
+}
+END_TEST
+
 START_TEST(a_folder_of_a_later_seed_that_is_taken_is_known_before_the_first) {
     expect_ok("train --quiet --run taken/seed-6 --env-steps 256 --set final_evaluation_episodes=0");
     expect_exit("train --quiet --seeds 5-6 --run taken" SMALL, 2,
@@ -440,6 +491,7 @@ int main(void) {
     tcase_add_loop_test(tests, advice_of_every_ending_trains_on, 0, (int)(sizeof endings / sizeof *endings));
     tcase_add_test(tests, limits_are_totals_of_the_run);
     tcase_add_test(tests, metrics_of_a_resumed_run_have_no_line_twice);
+    tcase_add_test(tests, evaluation_at_the_end_of_a_run_stands_once_in_its_metrics);
     tcase_add_test(tests, refusals_name_what_to_do);
     tcase_add_test(tests, memory_that_is_not_there_is_named_with_the_keys_to_lower);
     tcase_add_test(tests, run_killed_while_it_begins_with_old_games_does_not_begin_without_them);
