@@ -235,6 +235,7 @@ cm_status cm_benchmark_searching_round(void *searching) {
 static cm_status open_search(search *s) {
     const cm_benchmark *b = s->bench;
     cm_planner_config config = {.backend = b->backend, .compute = b->compute, .discount = 0.997f};
+    CM_TRY(cm_mcts_check_draws(&b->configuration.mcts, b->actions, "the benchmark (--actions)"));
     CM_TRY(open_weights(b, &s->w));
     config.draws = cm_mcts_draws(&b->configuration.mcts);
     CM_TRY(cm_planner_search_params(&b->configuration.mcts, true, b->simulations, &config.search));

@@ -18,6 +18,13 @@ static bool may_draw(const cm_mcts_options *o) {
 
 int cm_mcts_draws(const cm_mcts_options *o) { return may_draw(o) ? o->num_sampled_actions : 0; }
 
+cm_status cm_mcts_check_draws(const cm_mcts_options *o, int actions, const char *whose) {
+    if (cm_mcts_draws(o) < actions) return CM_OK;
+    return cm_fail(CM_ERR_INPUT,
+                   "MCTS.num_sampled_actions: %d draws are no fewer than the %d actions of %s; 0 searches all of them",
+                   o->num_sampled_actions, actions, whose);
+}
+
 static const char *unless_drawn(const void *options) {
     return may_draw(options) ? NULL : "only policies muzero and gumbel_muzero draw actions";
 }

@@ -54,6 +54,9 @@ bool cm_mcts_is_gumbel(const cm_mcts_options *options);
 /* K where searches choose among drawn actions, else 0. */
 int cm_mcts_draws(const cm_mcts_options *options);
 
+/* Errors: CM_ERR_INPUT where no fewer are drawn than there are: `actions`, those of `whose` ("tictactoe"). */
+cm_status cm_mcts_check_draws(const cm_mcts_options *options, int actions, const char *whose) CM_MUST_USE;
+
 /* Whether sub-trees are kept between moves: asked for, and possible. */
 bool cm_mcts_keeps_trees(const cm_mcts_options *options);
 

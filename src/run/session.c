@@ -186,12 +186,7 @@ static cm_status check_policy(const cm_session *s) {
             "choose stochastic_muzero, muzero or gumbel_muzero",
             spec->name);
     }
-    if (cm_mcts_draws(&s->configuration.mcts) >= spec->actions) {
-        return cm_fail(CM_ERR_INPUT,
-                       "MCTS.num_sampled_actions: %d draws are no fewer than the %d actions of %s; 0 searches all of "
-                       "them",
-                       s->configuration.mcts.num_sampled_actions, spec->actions, spec->name);
-    }
+    CM_TRY(cm_mcts_check_draws(&s->configuration.mcts, spec->actions, spec->name));
     if (policy == CM_MCTS_STOCHASTIC_MUZERO && s->configuration.network.chance_codes == 0 &&
         !s->env.def->outcome_between) {
         return cm_fail(CM_ERR_INPUT,
