@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "core/arena.h"
 #include "mcts/numeric.h"
@@ -16,7 +17,7 @@ struct cm_sampled {
 
 cm_sampled_roots cm_sampled_roots_of(const cm_inference *inference) {
     const cm_inference_arrays *at = cm_inference_get(inference);
-    return (cm_sampled_roots){at->root_legal, at->root_seed, at->root_drawn};
+    return (cm_sampled_roots){at->observation, at->root_legal, at->root_seed, at->root_drawn};
 }
 
 static void take(cm_sampled *s) {
@@ -58,10 +59,18 @@ size_t cm_sampled_bytes(const cm_sampled *s) { return s ? sizeof *s + s->arena.c
 
 /* ---- into a run ---- */
 
+/* XXH3 of the bytes of an observation, where nothing is random. */
+static cm_key key_of(const cm_sampled *s, const cm_roots *roots, int b) {
+    if (roots->keys) return cm_key_fold_in(roots->keys[b], roots->steps ? roots->steps[b] : 0);
+    const size_t O = (size_t)s->sizes.observation;
+    const uint64_t hash = XXH3_64bits(s->roots.observation + (size_t)b * O, O * sizeof(float));
+    return (cm_key){{(uint32_t)hash, (uint32_t)(hash >> 32)}};
+}
+
 static void ask_root(const cm_sampled *s, const cm_roots *roots, int b) {
     const size_t A = (size_t)s->sizes.actions, first = (size_t)b * A;
     for (size_t a = 0; a < A; a++) s->roots.legal[first + a] = !roots->legal || roots->legal[first + a] ? 1.0f : 0.0f;
-    cm_sampled_seed(roots->keys ? &roots->keys[b] : NULL, roots->steps ? roots->steps[b] : 0, s->roots.seed + 2 * b);
+    cm_sampled_seed(key_of(s, roots, b), s->roots.seed + 2 * b);
 }
 
 cm_status cm_sampled_ask(cm_sampled *s, const cm_roots *roots, const cm_search_result *result, cm_roots *out_roots,

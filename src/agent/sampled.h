@@ -15,15 +15,16 @@ extern "C" {
 #endif
 
 /* What the root pass reads and gives; of the inference's. Rows are those of the planner; K + 2 floats of each are
- * drawn: the actions in front. NULL where nothing is drawn. */
+ * drawn: the actions in front. NULL where nothing is drawn, but for the observations. */
 typedef struct cm_sampled_roots {
-    float *legal, *seed; /* [R, A], [R, 2] */
-    const float *drawn;  /* [R, K + 2] */
+    const float *observation; /* [R, O] */
+    float *legal, *seed;      /* [R, A], [R, 2] */
+    const float *drawn;       /* [R, K + 2] */
 } cm_sampled_roots;
 cm_sampled_roots cm_sampled_roots_of(const cm_inference *inference);
 
 typedef struct cm_sampled_sizes {
-    int rows, actions, draws; /* R, A, K */
+    int rows, observation, actions, draws; /* R, O, A, K */
 } cm_sampled_sizes;
 
 typedef struct cm_sampled cm_sampled;
@@ -33,8 +34,11 @@ cm_status cm_sampled_create(const cm_sampled_sizes *sizes, const cm_sampled_root
 void cm_sampled_destroy(cm_sampled *sampled);       /* NULL is allowed */
 size_t cm_sampled_bytes(const cm_sampled *sampled); /* NULL: 0 */
 
-/* Before a run: what it is to be asked in place of `roots`, and where its results go that `result` wants. Seeds are
- * those of the roots' keys and steps. Errors: CM_ERR_INPUT for noise that is given and for trees that are kept. */
+/* Before a run, of observations that are there: what it is to be asked in place of `roots`, and where its results go
+ * that `result` wants. Seeds are those of the roots' keys and steps; without keys each is that of its observation, so
+ * that equal positions are searched alike and others draw independently: a seed of all would draw from a flat policy
+ * the same few actions in every position of every episode, and leave the others to no evaluation. Errors: CM_ERR_INPUT
+ * for noise that is given and for trees that are kept. */
 cm_status cm_sampled_ask(cm_sampled *sampled, const cm_roots *roots, const cm_search_result *result,
                          cm_roots *out_roots, cm_search_result *out_result) CM_MUST_USE;
 /* Behind it: the results of `count` roots. */

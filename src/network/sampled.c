@@ -4,10 +4,7 @@
 
 int cm_sampled_memory_size(int draws) { return draws > 0 ? draws + CM_SAMPLING_SEED : 0; }
 
-void cm_sampled_seed(const cm_key *key, uint64_t step, float *seed) {
-    const cm_key none = {{0, 0}};
-    cm_sampling_seed(key ? cm_key_fold_in(*key, step) : none, seed);
-}
+void cm_sampled_seed(cm_key key, float *seed) { cm_sampling_seed(key, seed); }
 
 /* The last columns of the pool. */
 static cm_var memory_of(cm_tape *tape, cm_var pool, int size) {

@@ -16,8 +16,8 @@ extern "C" {
 /* Floats of such a list and its seed; 0 for draws = 0: every action is searched. */
 int cm_sampled_memory_size(int draws);
 
-/* The seed [2] of a root, at a step of a random key; NULL: that of searches without randomness. */
-void cm_sampled_seed(const cm_key *key, uint64_t step, float *seed);
+/* The seed [2] of a root, of a random key. */
+void cm_sampled_seed(cm_key key, float *seed);
 
 /* A pool [slots, width] whose rows end with such a memory; rows [B] int32 of it. */
 

@@ -144,7 +144,7 @@ START_TEST(a_row_depends_on_its_own_inputs_alone) {
 }
 END_TEST
 
-/* Other steps and other keys draw other actions; without keys it is always the same. */
+/* Other steps and other keys draw other actions; without keys a position always has the same. */
 START_TEST(draws_follow_from_key_and_step) {
     static answer first, again, later, quiet, silent;
     cm_key keys[ROWS];
@@ -163,6 +163,30 @@ START_TEST(draws_follow_from_key_and_step) {
     ck_assert(memcmp(first.prior, later.prior, sizeof first.prior) != 0);
     ck_assert(memcmp(first.prior, quiet.prior, sizeof first.prior) != 0);
     cm_planner_destroy(planner);
+    close_network();
+}
+END_TEST
+
+/* Of a flat policy one seed for all would draw the same K actions everywhere. */
+START_TEST(without_keys_each_position_has_draws_of_its_own) {
+    static answer together, alone;
+    int drawn = 0;
+    open_network(true);
+    cm_planner *planner = open_planner(CM_POLICY_MUZERO, ROWS, K), *single = open_planner(CM_POLICY_MUZERO, 1, K);
+    search(planner, &(cm_roots){.count = ROWS, .is_quiet = true}, 0, &together);
+    for (int b = 0; b < ROWS; b++) {
+        search(single, &(cm_roots){.count = 1, .is_quiet = true}, b, &alone);
+        ck_assert_mem_eq(alone.prior, together.prior + b * A, A * sizeof(float));
+        ck_assert_mem_eq(alone.visits, together.visits + b * A, A * sizeof(int32_t));
+    }
+    for (int a = 0; a < A; a++) {
+        bool anywhere = false;
+        for (int b = 0; b < ROWS; b++) anywhere |= together.prior[b * A + a] > 0.0f;
+        drawn += anywhere;
+    }
+    ck_assert_int_ge(drawn, 2 * K);
+    cm_planner_destroy(planner);
+    cm_planner_destroy(single);
     close_network();
 }
 END_TEST
@@ -225,7 +249,7 @@ START_TEST(a_choice_leads_where_its_action_leads) {
     for (int i = 0; i < ROWS * A; i++) x->root_legal[i] = 1.0f;
     for (int b = 0; b < ROWS; b++) {
         const cm_key key = cm_key_make(2, CM_RNG_TEST, 1 + (uint64_t)b);
-        cm_sampled_seed(&key, 9, x->root_seed + 2 * b);
+        cm_sampled_seed(cm_key_fold_in(key, 9), x->root_seed + 2 * b);
         x->root_slots[b] = y->root_slots[b] = x->parent_slots[b] = y->parent_slots[b] = b;
         x->child_slots[b] = y->child_slots[b] = ROWS + b;
     }
@@ -320,6 +344,7 @@ int main(void) {
     tcase_add_loop_test(tests, only_what_may_be_played_is_drawn, 0, 4);
     tcase_add_test(tests, a_row_depends_on_its_own_inputs_alone);
     tcase_add_test(tests, draws_follow_from_key_and_step);
+    tcase_add_test(tests, without_keys_each_position_has_draws_of_its_own);
     tcase_add_test(tests, given_noise_and_kept_trees_are_refused);
     tcase_add_test(tests, exact_rules_and_chance_draw_nothing);
     tcase_add_test(tests, a_choice_leads_where_its_action_leads);

@@ -141,7 +141,7 @@ void infer_bench_fill(const infer_bench *b, cm_inference *inference, int step) {
     for (int i = 0; b->draws > 0 && step == 0 && i < rows * c->actions; i++) a->root_legal[i] = i % 5 != 1;
     for (int i = 0; i < rows; i++) {
         const cm_key key = cm_key_make(4, CM_RNG_TEST, (uint64_t)i);
-        if (b->draws > 0) cm_sampled_seed(&key, 0, a->root_seed + 2 * i);
+        if (b->draws > 0) cm_sampled_seed(cm_key_fold_in(key, 0), a->root_seed + 2 * i);
         a->root_slots[i] = rows - 1 - i;
         a->parent_slots[i] = step * rows + i;
         a->child_slots[i] = (step + 1) * rows + (i + 1) % rows;
