@@ -124,11 +124,19 @@ cm_status cm_analyser_run(cm_analyser *a, int count) {
     return cm_pool_run(a->pool, a->planners, run_task, a);
 }
 
+static int count_drawn(const cm_analyser *a, const float *prior) {
+    int drawn = 0;
+    if (cm_agent_get_config(a->agent)->draws == 0) return 0;
+    for (int action = 0; action < a->env->spec.actions; action++) drawn += prior[action] > 0.0f;
+    return drawn;
+}
+
 cm_analysis cm_analyser_get(const cm_analyser *a, int i) {
     size_t first = (size_t)i * (size_t)a->env->spec.actions;
     return (cm_analysis){
         .to_play = cm_env_to_play(a->env, a->states + (size_t)i * a->env->spec.state_size),
         .legal = a->legal + first,
+        .drawn = count_drawn(a, a->prior + first),
         .prior = a->prior + first,
         .visits = a->visits + first,
         .q = a->q + first,

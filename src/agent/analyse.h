@@ -20,13 +20,19 @@ enum { CM_NO_ACTION = -1 };
 typedef struct cm_analysis {
     int to_play;           /* 0 or 1 */
     const uint8_t *legal;  /* 1 where the action may be played */
+    int drawn;             /* how many actions the search drew to choose from; 0: it chose from all that are legal */
     const float *prior;    /* the network's policy over the legal actions, without noise; sums to 1. Where actions are
-                              drawn: their shares of the draws */
+                              drawn: their shares of the draws, 0 for those that were not */
     const int32_t *visits; /* simulations through each action; sum to N */
     const float *q;        /* reward + discount * value of each action, 0 where not visited */
     float value;           /* mean of the returns of the search; 0 after the end, when none is to come */
     int32_t action;        /* what the agent plays, without noise; CM_NO_ACTION after the end */
 } cm_analysis;
+
+/* Whether the search could choose the action. */
+static inline bool cm_analysis_has(const cm_analysis *analysis, int action) {
+    return analysis->legal[action] && (analysis->drawn == 0 || analysis->prior[action] > 0.0f);
+}
 
 typedef struct cm_analyser cm_analyser;
 

@@ -127,7 +127,7 @@ static bool comes_before(const cm_analysis *analysis, int a, int b) {
 int cm_view_order(const cm_env *env, const cm_analysis *analysis, int32_t *order) {
     int count = 0;
     for (int a = 0; a < env->spec.actions; a++) {
-        if (!analysis->legal[a]) continue;
+        if (!cm_analysis_has(analysis, a)) continue;
         int at = count++;
         for (; at > 0 && comes_before(analysis, a, order[at - 1]); at--) order[at] = order[at - 1];
         order[at] = a;
@@ -197,6 +197,12 @@ int cm_view_least_columns(const cm_env *env, const void *state) {
     return table > width ? table : width;
 }
 
+static int count_legal(const cm_env *env, const cm_analysis *analysis) {
+    int count = 0;
+    for (int a = 0; a < env->spec.actions; a++) count += analysis->legal[a];
+    return count;
+}
+
 void cm_view_moves(const cm_view *view, const cm_env *env, const cm_analysis *analysis, int columns, int most,
                    cm_text *out) {
     int32_t order[CM_ENV_MAX_ACTIONS];
@@ -213,6 +219,8 @@ void cm_view_moves(const cm_view *view, const cm_env *env, const cm_analysis *an
     cm_text_add(out, "%s  %-*s visits %*sshare      Q prior%s\n", dim, table.name_width, "move", table.bar, "", plain);
     for (int i = 0; i < shown; i++) add_row(&table, order[i], out);
     if (count > shown) cm_text_add(out, "%s  and %d more%s\n", dim, count - shown, plain);
+    if (analysis->drawn > 0)
+        cm_text_add(out, "%s  drawn: %d of %d actions%s\n", dim, count, count_legal(env, analysis), plain);
 }
 
 /* ---- side by side ---- */

@@ -37,8 +37,8 @@ const char *cm_view_player(const cm_view *view, int player);
 /* The one cell that is empty in `before` and not in `after`; -1 if there is none, or more than one. */
 int cm_view_new_cell(const cm_env *env, const void *before, const void *after);
 
-/* The legal actions, best first: order[A]. By visits, among equals the agent's move and then by prior. Returns how
- * many.
+/* The actions that the search could choose from, best first: order[A]. By visits, among equals the agent's move and
+ * then by prior. Returns how many.
  */
 int cm_view_order(const cm_env *env, const cm_analysis *analysis, int32_t *order);
 
@@ -54,7 +54,8 @@ void cm_view_board(const cm_view *view, const cm_env *env, const void *state, in
 void cm_view_value(double value, char out[16]);
 
 /* Adds a table of the `most` best moves: name, visits and their share as a number and a bar, Q, prior. A star marks the
- * agent's move. A line has at most `columns` columns. */
+ * agent's move; where actions were drawn a last line says how many of the legal ones. A line has at most `columns`
+ * columns. */
 void cm_view_moves(const cm_view *view, const cm_env *env, const cm_analysis *analysis, int columns, int most,
                    cm_text *out);
 

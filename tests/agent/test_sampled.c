@@ -323,12 +323,17 @@ START_TEST(an_analysis_is_of_all_actions) {
     ck_assert_int_eq(cm_analyser_run(analyser, 1), CM_OK);
     const cm_analysis found = cm_analyser_get(analyser, 0);
     float sum = 0.0f;
+    int drawn = 0;
     for (int a = 0; a < 9; a++) {
+        drawn += cm_analysis_has(&found, a);
+        ck_assert(cm_analysis_has(&found, a) == (found.prior[a] > 0.0f));
         ck_assert_float_eq_tol(found.prior[a] * 4.0f, roundf(found.prior[a] * 4.0f), 1e-4f);
         ck_assert(found.visits[a] == 0 || found.prior[a] > 0.0f);
         sum += found.prior[a];
     }
     ck_assert_float_eq_tol(sum, 1.0f, 1e-5f);
+    ck_assert_int_eq(found.drawn, drawn);
+    ck_assert(drawn >= 1 && drawn <= 4);
     ck_assert_int_gt(found.visits[found.action], 0);
     cm_analyser_destroy(analyser);
     scene_close(&s);

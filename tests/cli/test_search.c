@@ -184,6 +184,23 @@ START_TEST(table_shows_board_moves_and_errors_in_order) {
 }
 END_TEST
 
+/* Where the search could choose from four of eight moves the table has no others. */
+START_TEST(table_has_the_actions_that_were_drawn_and_says_how_many) {
+    char line[64];
+    int rows = 0;
+    search("--run game --set num_sampled_actions=4", "4\n");
+    ck_assert_int_eq(result.status, 0);
+    for (const char *at = result.out; (at = strstr(at, "% ")) != NULL && (at = strstr(at, "%\n")) != NULL;) rows++;
+    ck_assert_int_ge(rows, 1);
+    ck_assert_int_le(rows, 4);
+    snprintf(line, sizeof line, "  drawn: %d of 8 actions\n", rows);
+    ck_assert_msg(strstr(result.out, line) != NULL, "no \"%s\" in:\n%s", line, result.out);
+    ck_assert_ptr_null(strstr(result.out, " more"));
+    search("--run game", "4\n");
+    ck_assert_ptr_null(strstr(result.out, "drawn"));
+}
+END_TEST
+
 static const struct usage_case {
     const char *arguments, *says;
 } usages[] = {
@@ -219,6 +236,7 @@ int main(void) {
     tcase_add_test(tests, threads_and_neighbours_change_no_answer);
     tcase_add_test(tests, seed_chooses_the_start_of_tasks_with_random_starts);
     tcase_add_test(tests, table_shows_board_moves_and_errors_in_order);
+    tcase_add_test(tests, table_has_the_actions_that_were_drawn_and_says_how_many);
     tcase_add_loop_test(tests, wrong_usage_is_one_line_and_exit_2, 0, (int)(sizeof usages / sizeof *usages));
     return cm_test_main(suite);
 }
