@@ -236,7 +236,7 @@ cm_status cm_directory_make(const char *path) {
         if (mkdir(part, 0777) == 0) continue;
         int reason = errno; /* the next line changes it */
         if (cm_file_is_directory(part)) continue;
-        errno = reason;
+        errno = reason == EEXIST ? ENOTDIR : reason;
         return fail_io(part, "make the folder");
     }
     return CM_OK;

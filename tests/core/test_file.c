@@ -198,6 +198,10 @@ START_TEST(folders_are_made_with_parents_and_removed_with_all_in_them) {
     ck_assert_int_eq(cm_directory_make(in("a/b/c")), CM_OK);
     ck_assert(cm_file_is_directory(in("a/b/c")));
     ck_assert_int_eq(cm_directory_make_parent(in("d/e/file")), CM_OK);
+    ck_assert_int_eq(cm_file_write(in("plain"), "x", 1), CM_OK);
+    ck_assert_int_eq(cm_directory_make(in("plain/below")), CM_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "/plain: cannot make the folder: Not a directory"));
+    ck_assert_int_eq(unlink(in("plain")), 0);
     ck_assert(cm_file_is_directory(in("d/e")) && !cm_file_exists(in("d/e/file")));
     ck_assert_int_eq(cm_directory_make_parent("file"), CM_OK);
     ck_assert_int_eq(cm_directory_sync(in("a/b")), CM_OK);
