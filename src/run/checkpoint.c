@@ -410,6 +410,8 @@ static cm_status read_checkpoint(cm_checkpoint_store *store, cm_checkpoint_reade
 static cm_status no_such(const cm_checkpoint_store *store, int64_t update) {
     int64_t first = -1, numbers[64];
     int n = cm_checkpoint_list(store, numbers, 64);
+    if (n == 0 && faccessat(AT_FDCWD, store->folder, R_OK | X_OK, AT_EACCESS) != 0 && errno == EACCES)
+        return cm_fail(CM_ERR_IO, "%s: cannot be read: %s", store->folder, strerror(errno));
     if (n == 0) return cm_fail(CM_ERR_INPUT, "%s: holds no checkpoint yet", store->folder);
     if (update == CM_CHECKPOINT_BEST) return cm_fail(CM_ERR_INPUT, "%s: has no best checkpoint yet", store->run);
     first = numbers[0];

@@ -152,12 +152,12 @@ void cm_run_directory_close(cm_run_directory *run) {
 cm_status cm_run_directory_check(const char *path) {
     if (!cm_file_exists(path)) return cm_fail(CM_ERR_INPUT, "%s: there is no such run", path);
     if (!cm_file_is_directory(path)) return cm_fail(CM_ERR_INPUT, "%s: a run is a folder, this is a file", path);
-    if (!has(path, "config.json") || !has(path, "lock")) {
-        return cm_fail(CM_ERR_INPUT,
-                       "%s: holds no run (no config.json and lock in it); cumind runs DIR lists those below a folder",
-                       path);
-    }
-    return CM_OK;
+    errno = 0;
+    if (has(path, "config.json") && has(path, "lock")) return CM_OK;
+    if (errno == EACCES) return cm_fail(CM_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
+    return cm_fail(CM_ERR_INPUT,
+                   "%s: holds no run (no config.json and lock in it); cumind runs DIR lists those below a folder",
+                   path);
 }
 
 bool cm_run_directory_is_training(const char *path) {

@@ -246,6 +246,22 @@ START_TEST(damaged_files_are_named_with_the_newest_intact_checkpoint) {
 }
 END_TEST
 
+/* Another user's are not taken for none. */
+START_TEST(checkpoints_that_may_not_be_read_are_said_so) {
+    char folder[160];
+    module m = {0};
+    snprintf(folder, sizeof folder, "%s/checkpoints", cm_test_folder);
+    save(&m, 7);
+    ck_assert_int_eq(chmod(cm_test_folder, 0755), 0);
+    ck_assert_int_eq(chmod(folder, 0), 0);
+    if (geteuid() == 0) ck_assert_int_eq(seteuid(65534), 0); /* permissions do not bind root */
+    ck_assert_int_eq(load(&m, CM_CHECKPOINT_LATEST, NULL), CM_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "/checkpoints: cannot be read: Permission denied"));
+    if (getuid() == 0) ck_assert_int_eq(seteuid(0), 0);
+    ck_assert_int_eq(chmod(folder, 0755), 0);
+}
+END_TEST
+
 START_TEST(missing_numbers_are_errors_that_name_what_is_there) {
     module m = {0};
     ck_assert_int_eq(load(&m, CM_CHECKPOINT_LATEST, NULL), CM_ERR_INPUT);
@@ -325,6 +341,7 @@ int main(void) {
     tcase_add_test(tests, disk_without_room_is_said_before_anything_is_written);
     tcase_add_loop_test(tests, damaged_files_are_named_with_the_newest_intact_checkpoint, 0,
                         (int)(sizeof damages / sizeof damages[0]));
+    tcase_add_test(tests, checkpoints_that_may_not_be_read_are_said_so);
     tcase_add_test(tests, missing_numbers_are_errors_that_name_what_is_there);
     tcase_add_test(tests, lost_latest_link_falls_back_to_the_highest_number);
     tcase_add_loop_test(tests, killed_writer_leaves_a_loadable_checkpoint, 0, 10);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -343,13 +344,22 @@ START_TEST(one_process_at_a_time_writes_to_a_run) {
 END_TEST
 
 START_TEST(what_is_no_run_is_said) {
-    char path[128];
+    char path[128], hidden[128];
     cm_run_directory run;
     ck_assert_int_eq(cm_run_directory_open(&run, cm_test_folder), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "holds no run"));
     snprintf(path, sizeof path, "%s/x", cm_test_folder);
     ck_assert_int_eq(cm_run_directory_open(&run, path), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "no such run"));
+    snprintf(hidden, sizeof hidden, "%s/hidden", cm_test_folder);
+    ck_assert_int_eq(cm_directory_make(hidden), CM_OK);
+    ck_assert_int_eq(chmod(cm_test_folder, 0755), 0);
+    ck_assert_int_eq(chmod(hidden, 0), 0);
+    if (geteuid() == 0) ck_assert_int_eq(seteuid(65534), 0); /* permissions do not bind root */
+    ck_assert_int_eq(cm_run_directory_check(hidden), CM_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "/hidden: cannot be read: Permission denied"));
+    if (getuid() == 0) ck_assert_int_eq(seteuid(0), 0);
+    ck_assert_int_eq(chmod(hidden, 0755), 0);
     ck_assert_int_eq(cm_file_write(path, "x", 1), CM_OK);
     ck_assert_int_eq(create(&run, cm_test_folder), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "is not empty"));
