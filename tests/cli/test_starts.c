@@ -76,6 +76,7 @@ START_TEST(games_that_cannot_be_taken_are_refused_in_one_line) {
     expect_exit("train --quiet --run no --replay-from nowhere", 2, "nowhere: there is no such run");
     expect_exit("train --quiet --run no --replay-from ref --set env_name=tictactoe", 2,
                 "--replay-from ref, a run of CartPole-v1: replay-segment-0-");
+    ck_assert_ptr_nonnull(strstr(result.err, "it is of another task"));
     expect_exit("train --quiet --resume ref --replay-from ref", 2, "--replay-from belongs to new ones");
     expect_ok("train --quiet --run short --env-steps 1 --set num_envs=1 --set steps_per_iteration=1"
               " --set final_evaluation_episodes=0");
