@@ -274,6 +274,8 @@ static cm_status make_plan(const cm_arguments *a, plan *p) {
 cm_status cm_benchmark_scaling(cm_arguments *arguments) {
     plan p;
     char **argv;
+    int64_t updates = UPDATES;
+    CM_TRY(cm_argument_int(arguments, "--updates", 1, INT32_MAX, &updates)); /* nothing else ends the trainings */
     if (cm_launch_find().launcher) return be_rank(arguments);
     CM_TRY(make_plan(arguments, &p));
     CM_TRY(make_command(arguments, p.threads, &argv));

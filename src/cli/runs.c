@@ -82,7 +82,8 @@ static void set_environment(const cm_json *config, line *out) {
 }
 
 static void read_line(const char *run, line *out) {
-    *out = (line){.seed = NAN, .last_return = NAN, .final = NAN, .checkpoint = -1, .state = "unfinished"};
+    *out = (line){
+        .environment = "?", .seed = NAN, .last_return = NAN, .final = NAN, .checkpoint = -1, .state = "unfinished"};
     cm_json_doc *config = read_json(run, "config.json"), *result = read_json(run, "result.json");
     cm_checkpoint_store *store = NULL;
     if (config) {
@@ -135,7 +136,7 @@ static void print_head(const listing *list) {
 static void print_run(const listing *list, const line *l, const char *run) {
     cells c = {.state = l->state};
     snprintf(c.environment, sizeof c.environment, "%s", l->environment);
-    snprintf(c.seed, sizeof c.seed, "%.0f", l->seed);
+    snprintf(c.seed, sizeof c.seed, isfinite(l->seed) ? "%.0f" : "-", l->seed);
     cm_format_count((double)l->env_steps, c.steps);
     cm_format_count((double)l->updates, c.updates);
     cm_format_count(l->last_return, c.last);
@@ -212,7 +213,9 @@ static cm_status run_runs(cm_arguments *arguments) {
     cm_config *config = NULL;
     for (int i = 0; i < arguments->positional_count; i++) {
         const char *folder = arguments->positional[i];
-        if (!cm_file_is_directory(folder)) return cm_fail(CM_ERR_INPUT, "%s: there is no such folder", folder);
+        if (cm_file_is_directory(folder)) continue;
+        return cm_fail(CM_ERR_INPUT, "%s: %s", folder,
+                       cm_file_exists(folder) ? "is a file; give folders" : "there is no such folder");
     }
     if (arguments->positional_count > 0) return list_runs(arguments, NULL);
     CM_TRY(cm_cli_configuration(arguments, &configuration, &config));

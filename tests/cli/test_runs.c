@@ -37,6 +37,19 @@ START_TEST(run_folder_explains_itself) {
 }
 END_TEST
 
+START_TEST(a_run_whose_configuration_cannot_be_read_is_listed_by_what_is_known) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/odd", cm_test_folder);
+    ck_assert_int_eq(cm_directory_make(path), CM_OK);
+    snprintf(path, sizeof path, "%s/odd/lock", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, "", 0), CM_OK);
+    snprintf(path, sizeof path, "%s/odd/config.json", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, "odd", 3), CM_OK);
+    expect_ok("runs odd");
+    ck_assert_msg(strstr(result.out, "\n?                         -        0        0 ") != NULL, "%s", result.out);
+}
+END_TEST
+
 START_TEST(threads_and_prefetch_change_no_parameter) {
     static const char *const variants[] = {"--threads 1", "--threads 2", "--threads 3", "--set prefetch_depth=0"};
     char line[512], dir[32];
@@ -462,6 +475,7 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
     tcase_add_test(tests, run_folder_explains_itself);
+    tcase_add_test(tests, a_run_whose_configuration_cannot_be_read_is_listed_by_what_is_known);
     tcase_add_loop_test(tests, threads_and_prefetch_change_no_parameter, 0, 4);
     tcase_add_test(tests, policies_searched_anew_are_those_of_any_threads);
     tcase_add_test(tests, policies_searched_anew_are_those_of_the_same_weights_when_it_goes_on);

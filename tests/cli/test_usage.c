@@ -176,6 +176,8 @@ static const struct usage_case {
     {"play --human second", "has one player"},
     {"plot --run nowhere", "no such run"},
     {"runs nowhere", "no such folder"},
+    {"runs /dev/null", "/dev/null: is a file; give folders"},
+    {"benchmark scaling --updates 0", "--updates: must be an integer in 1..2147483647, got \"0\""},
     {"search", "--case"},
     {"search --case nowhere.json", "nowhere.json"},
     {"completion fish", "only bash"},
