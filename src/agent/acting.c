@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "agent/acting_internal.h"
+#include "core/memory.h"
 #include "core/rng.h"
 #include "core/trace.h"
 
@@ -81,16 +82,28 @@ static cm_status open_shard(cm_actor *a, cm_acting_shard *s, int first, int coun
     return cm_agent_planner(a->config.agent, count, true, &s->planner);
 }
 
+static size_t planner_bytes(const cm_actor *a, int shard) {
+    const cm_planner_config config = {.search = cm_agent_get_config(a->config.agent)->acting};
+    return cm_planner_bytes(&config, a->shards[shard].planner);
+}
+
+/* The first tells the size of the others: too many are refused before the machine has no memory left. */
+static cm_status open_shards(cm_actor *a, int rows) {
+    for (int i = 0; i < a->shard_count; i++) {
+        int first = i * rows, left = a->config.environments - first;
+        CM_TRY(open_shard(a, &a->shards[i], first, left < rows ? left : rows));
+        if (i == 0) CM_TRY(cm_memory_check((double)(a->shard_count - 1) * (double)planner_bytes(a, 0), "search trees"));
+    }
+    return CM_OK;
+}
+
 static cm_status open_actor(cm_actor *a) {
     const cm_actor_config *c = &a->config;
     int rows = cm_agent_shard_rows(c->environments, cm_agent_is_on_device(c->agent, true));
     a->shard_count = (c->environments + rows - 1) / rows;
     CM_TRY(take_memory(a, &c->env->spec, rows));
     CM_TRY(cm_vector_env_create(c->env, c->environments, c->seed, c->first_environment, &a->vector));
-    for (int i = 0; i < a->shard_count; i++) {
-        int first = i * rows, left = c->environments - first;
-        CM_TRY(open_shard(a, &a->shards[i], first, left < rows ? left : rows));
-    }
+    CM_TRY(open_shards(a, rows));
     cm_vector_env_reset(a->vector, 0, c->environments, &a->rows);
     return CM_OK;
 }
@@ -326,9 +339,7 @@ void cm_actor_count(const cm_actor *a, cm_actor_counts *out) {
 
 size_t cm_actor_memory(const cm_actor *a) {
     if (!a) return 0;
-    const cm_agent_config *c = cm_agent_get_config(a->config.agent);
-    cm_planner_config config = {.search = c->acting};
     size_t bytes = a->arena.capacity + cm_vector_env_bytes(a->vector);
-    for (int i = 0; i < a->shard_count; i++) bytes += cm_planner_bytes(&config, a->shards[i].planner);
+    for (int i = 0; i < a->shard_count; i++) bytes += planner_bytes(a, i);
     return bytes;
 }
