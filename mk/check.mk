@@ -28,14 +28,14 @@ format: ## formats the sources
 # Kernels are optimised: without it they take 30 times as long under the sanitizers, with it 15 times. cuDNN does not free all it
 # takes when it plans.
 sanitize: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
-	+@ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=600 EXCEPT=backend/test_dnn_graph KERNEL_FLAGS=-O2 CFLAGS='-O1 -g \
+	+@ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=600 EXCEPT=backend/test_dnn_graph KERNEL_FLAGS=-O2 CFLAGS='-O1 -g1 \
 	    -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all' LDFLAGS='-fsanitize=address,undefined' test-run
 
 # oneDNN's OpenMP threads are not instrumented: one of them, so that all threads seen are our own. The tests of the GPU kernels
 # have one thread, and change stacks in ways that ThreadSanitizer does not follow; nor are MPI and cuDNN instrumented.
 tsan: ## every test under ThreadSanitizer (oneDNN with one OpenMP thread)
 	+@OMP_NUM_THREADS=1 TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=600 \
-	    EXCEPT='backend/test_cuda_ops backend/test_cuda_row_pass backend/test_dnn_graph distributed/test_ranks distributed/test_launch distributed/test_scaling distributed/test_resume' CFLAGS='-O1 -g -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
+	    EXCEPT='backend/test_cuda_ops backend/test_cuda_row_pass backend/test_dnn_graph distributed/test_ranks distributed/test_launch distributed/test_scaling distributed/test_resume' CFLAGS='-O1 -g1 -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
 
 #: GAMES=1000000        random games of each kind that `make games-soak` plays; NAMES='go9 hex11': only these
 GAMES ?= 1000000
@@ -48,11 +48,11 @@ games-soak: ## random games of every board game under AddressSanitizer and Undef
 # -fno-ivopts gcc counts a loop by such a counter, which another thread changes, and the program does something else.
 coverage: ## line coverage of src/ by the tests; fails under 85 %
 	@find $(BUILD)/coverage -name '*.gcda' -delete 2>/dev/null || true
-	+@$(call OTHER_BUILD,coverage) LIMIT=600 CC=gcc CFLAGS='-O1 -g -fno-ivopts --coverage -fprofile-update=single' LDFLAGS=--coverage test-run
+	+@$(call OTHER_BUILD,coverage) LIMIT=600 CC=gcc CFLAGS='-O1 -g1 -fno-ivopts --coverage -fprofile-update=single' LDFLAGS=--coverage test-run
 	@scripts/coverage $(BUILD)/coverage 85
 
 fuzz: ## fuzzes every parser for FUZZ_SECONDS in all (clang)
-	+@$(call OTHER_BUILD,fuzz) CC=clang CFLAGS='-O1 -g -fno-omit-frame-pointer \
+	+@$(call OTHER_BUILD,fuzz) CC=clang CFLAGS='-O1 -g1 -fno-omit-frame-pointer \
 	    -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' LDFLAGS='-fsanitize=address,undefined' fuzz-build
 	@scripts/fuzz $(BUILD)/fuzz $(FUZZ_SECONDS) $(JOBS)
 
