@@ -14,7 +14,10 @@ test: ## builds and runs every test; ends with "N passed, N failed[, N skipped]"
 	@test -e $(PROBE) || $(WITH_TOOLS) scripts/deps install build
 	+@$(SUBMAKE) test-run
 
-RUN_BIN = $(filter-out $(EXCEPT:%=$(BUILD)/tests/%),$(if $(ONLY),$(filter $(ONLY:%=$(BUILD)/tests/%/%),$(TEST_BIN)),$(TEST_BIN)))
+# What takes longest begins first, so that no processor waits for it at the end.
+LONGEST := $(addprefix $(BUILD)/tests/,run/test_far trainer/test_unroll backend/test_cuda_ops cli/test_offline cli/test_models run/test_rehearsal \
+    cli/test_usage cli/test_runs mcts/test_step replay/test_replay cli/test_resume mcts/test_search trainer/test_cases)
+RUN_BIN = $(filter-out $(EXCEPT:%=$(BUILD)/tests/%),$(filter $(if $(ONLY),$(ONLY:%=$(BUILD)/tests/%/%),%),$(LONGEST) $(filter-out $(LONGEST),$(TEST_BIN))))
 test-run: all $(RUN_BIN)
 	@$(RUN_TESTS) $(RUN_BIN)
 
