@@ -40,7 +40,7 @@ static CM_HD inline float cm_exp(float x) {
 
 /* ln x for x >= FLT_MIN, within 2 ulp or 1e-7; inf and NaN as they are. Range reduction and polynomial of the Cephes
  * library. */
-static CM_HD inline float cm_log(float x) {
+static CM_HD inline float cm_ln(float x) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     const int power = (int)(bits >> 23) - 126;

@@ -18,7 +18,7 @@ static CM_HD inline void cm_policy_mask(float *logits, const uint8_t *legal, int
 /* ln of the probability p of an action with its share of noise (NULL: none). -FLT_MAX stays. */
 static CM_HD inline float cm_policy_mixed(float logit, float p, const float *noise, float fraction) {
     if (noise) p = (1.0f - fraction) * p + fraction * *noise;
-    return logit > -FLT_MAX ? cm_log(cm_max(p, FLT_MIN)) : -FLT_MAX;
+    return logit > -FLT_MAX ? cm_ln(cm_max(p, FLT_MIN)) : -FLT_MAX;
 }
 
 /* logits = ln((1 - fraction) * softmax(logits) + fraction * noise); noise may be NULL if fraction is 0. -FLT_MAX stays.
@@ -52,7 +52,7 @@ static CM_HD inline void cm_policy_visit_fractions(float *weights, const int32_t
  * however high the temperature. */
 static CM_HD inline void cm_policy_sharpen(float *probs, const float *weights, const float *logits, float temperature,
                                            int n) {
-    for (int a = 0; a < n; a++) probs[a] = cm_log(cm_max(weights[a], FLT_MIN));
+    for (int a = 0; a < n; a++) probs[a] = cm_ln(cm_max(weights[a], FLT_MIN));
     float most = cm_max_of(probs, n), divisor = cm_max(FLT_MIN, temperature);
     for (int a = 0; a < n; a++) {
         const bool is_there = weights[a] > 0.0f || logits[a] > -FLT_MAX;

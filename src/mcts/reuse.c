@@ -117,11 +117,11 @@ void cm_reuse_logits(const cm_tree *tree, int b, float *logits) {
     cm_view root = cm_tree_view(tree, b, CM_ROOT);
     for (int a = 0; a < tree->num_actions; a++) {
         float open = *open_prior(&root, a);
-        logits[a] = open == -INFINITY ? -FLT_MAX : cm_log(cm_max(open, FLT_MIN));
+        logits[a] = open == -INFINITY ? -FLT_MAX : cm_ln(cm_max(open, FLT_MIN));
     }
     for (int at = 0; at < cm_tree_entries(tree, &root); at++) {
         if (cm_view_is_open(&root, at)) continue;
-        logits[cm_view_action(&root, at)] = cm_log(cm_max(*cm_view_prior(&root, at), FLT_MIN));
+        logits[cm_view_action(&root, at)] = cm_ln(cm_max(*cm_view_prior(&root, at), FLT_MIN));
     }
 }
 

@@ -25,12 +25,12 @@ END_TEST
 
 START_TEST(log_is_within_2_ulp) {
     for (float x = FLT_MIN; x < FLT_MAX / 1.001f; x *= 1.000917f) {
-        double want = log((double)x), error = fabs((double)cm_log(x) - want);
+        double want = log((double)x), error = fabs((double)cm_ln(x) - want);
         ck_assert_msg(error < 2.4e-7 * fabs(want) || error < 1e-7, "log(%g): error %g", (double)x, error);
     }
-    ck_assert(cm_log(1.0f) == 0.0f);
-    ck_assert(cm_log(INFINITY) == INFINITY);
-    ck_assert(isnan(cm_log(NAN)));
+    ck_assert(cm_ln(1.0f) == 0.0f);
+    ck_assert(cm_ln(INFINITY) == INFINITY);
+    ck_assert(isnan(cm_ln(NAN)));
 }
 END_TEST
 
