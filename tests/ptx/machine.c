@@ -44,6 +44,7 @@ void ptx_call(thread *t, const ptx_instruction *i) {
     t->base[PTX_REGISTERS] = above;
     t->function = callee;
     t->pc = 0;
+    if (callee->local_bytes) memset(t->local + callee->local_first, NONSENSE, callee->local_bytes);
 }
 
 void ptx_return(thread *t, const ptx_instruction *i) {
@@ -85,7 +86,8 @@ static void begin_thread(block *b, int index) {
                     [PTX_LANEID].s64 = index % PTX_WARP,
                     [PTX_CTAID].s64 = b->index,
                     [PTX_NTID].s64 = b->launch->threads,
-                    [PTX_NCTAID].s64 = b->launch->blocks},
+                    [PTX_NCTAID].s64 = b->launch->blocks,
+                    [PTX_ASKED].u64 = PTX_SHARED_BASE + b->entry->shared_bytes},
         .index = index,
         .clock = 1,
         .local = b->locals + PTX_GUARD + (size_t)index * (b->local_bytes + 2 * PTX_GUARD),
@@ -189,7 +191,7 @@ static bool open_block(ptx_machine *m, block *b) {
     const ptx_function *entry = b->entry;
     const size_t threads = (size_t)b->launch->threads;
     b->register_count = registers_of(entry, 0);
-    b->local_bytes = entry->local_bytes;
+    b->local_bytes = ptx_local_bytes(entry->module);
     b->parameter_bytes = entry->parameter_bytes;
     b->shared_bytes = entry->shared_bytes + b->launch->shared;
     b->threads = calloc(threads, sizeof *b->threads);

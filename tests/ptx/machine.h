@@ -24,7 +24,8 @@ typedef union ptx_value {
 } ptx_value;
 
 typedef enum ptx_base { PTX_REGISTERS, PTX_CONSTANTS, PTX_SPECIAL, PTX_BASES } ptx_base;
-enum { PTX_TID, PTX_CTAID, PTX_NTID, PTX_NCTAID, PTX_LANEID, PTX_SPECIALS };
+enum { PTX_TID, PTX_CTAID, PTX_NTID, PTX_NCTAID, PTX_LANEID, PTX_ASKED, PTX_SPECIALS };
+/* PTX_ASKED has no name: where the memory begins that a launch asks for, behind the entry's own. */
 
 typedef struct ptx_operand {
     uint32_t base, at;
@@ -65,8 +66,9 @@ struct ptx_function {
     ptx_instruction *code;
     int length;
     uint32_t registers;
-    size_t local_bytes, shared_bytes; /* shared_bytes: without what a launch asks for */
-    int64_t max_threads;              /* 0: not said */
+    size_t local_first, local_bytes; /* of the memory that a thread has for all functions of the module */
+    size_t shared_bytes;             /* without what a launch asks for */
+    int64_t max_threads;             /* 0: not said */
 };
 
 typedef struct ptx_frame {
@@ -122,6 +124,7 @@ _Noreturn void ptx_fail(thread *t, const char *format, ...) __attribute__((forma
 /* The name of a .file, NULL if there is none; the values of operands that are constants. */
 const char *ptx_source(const ptx_module *module, int source);
 ptx_value *ptx_constants(const ptx_module *module);
+size_t ptx_local_bytes(const ptx_module *module); /* of all functions */
 
 /* ---- operations ---- */
 

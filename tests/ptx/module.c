@@ -11,6 +11,8 @@ const char *ptx_source(const ptx_module *module, int source) {
 
 ptx_value *ptx_constants(const ptx_module *module) { return module->constants; }
 
+size_t ptx_local_bytes(const ptx_module *module) { return module->local_bytes; }
+
 /* ---- functions ---- */
 
 /* .loc source line column ...: without a ; */
@@ -31,10 +33,11 @@ static void take_local_variable(reader *r, ptx_space space) {
     ptx_function *f = r->function;
     v.space = space;
     if (space == PTX_LOCAL) {
-        if (!f->is_entry) PTX_FAIL(r, "local memory of a .func is not known here");
-        f->local_bytes = ptx_rounded_up(f->local_bytes, v.align);
-        v.address = PTX_LOCAL_BASE + f->local_bytes;
-        f->local_bytes += v.bytes;
+        const size_t first = ptx_rounded_up(r->module->local_bytes, v.align);
+        if (f->local_bytes == 0) f->local_first = first;
+        v.address = PTX_LOCAL_BASE + first;
+        r->module->local_bytes = first + v.bytes;
+        f->local_bytes = r->module->local_bytes - f->local_first;
         ptx_add_symbol(r, &r->local, v);
     } else {
         ptx_add_symbol(r, &r->shared, v);
@@ -75,15 +78,8 @@ static void link_labels(reader *r) {
     }
 }
 
-static void place_asked(reader *r) {
-    if (r->asked.base != PTX_CONSTANTS) return;
-    r->function->shared_bytes = ptx_rounded_up(r->function->shared_bytes, 16);
-    r->module->constants[r->asked.at].u64 = PTX_SHARED_BASE + r->function->shared_bytes;
-}
-
 static void take_body(reader *r) {
     int depth = 1;
-    r->asked = (ptx_operand){PTX_REGISTERS, 0};
     r->source = r->line = 0;
     for (;;) {
         const ptx_token token = ptx_take(&r->text);
@@ -97,7 +93,7 @@ static void take_body(reader *r) {
     }
     ptx_end_code(r);
     link_labels(r);
-    place_asked(r);
+    r->function->shared_bytes = ptx_rounded_up(r->function->shared_bytes, 16);
     r->function->is_defined = true;
 }
 

@@ -11,10 +11,10 @@ static ptx_operand constant(reader *r, uint64_t value) {
     return (ptx_operand){PTX_CONSTANTS, m->constants_n++};
 }
 
-static const char *specials[PTX_SPECIALS] = {"%tid.x", "%ctaid.x", "%ntid.x", "%nctaid.x", "%laneid"};
+static const char *specials[PTX_ASKED] = {"%tid.x", "%ctaid.x", "%ntid.x", "%nctaid.x", "%laneid"};
 
 static bool special(ptx_token name, ptx_operand *out) {
-    for (uint32_t k = 0; k < PTX_SPECIALS; k++)
+    for (uint32_t k = 0; k < PTX_ASKED; k++)
         if (ptx_is(name, specials[k])) {
             *out = (ptx_operand){PTX_SPECIAL, k};
             return true;
@@ -35,16 +35,12 @@ static bool ranged(const reader *r, ptx_token name, ptx_operand *out) {
     return true;
 }
 
-/* The address of a variable that all blocks of a launch have. Memory that a launch asks for begins behind the
- * function's own, whose size is known at its end. */
+/* The address of a variable that all blocks of a launch have. */
 static ptx_operand address_of(reader *r, symbol *v) {
     if (v->space != PTX_SHARED) return constant(r, v->address);
+    if (v->is_extern) return (ptx_operand){PTX_SPECIAL, PTX_ASKED};
     ptx_function *f = r->function;
     if (!f->is_entry) PTX_FAIL(r, "shared memory of a .func is not known here");
-    if (v->is_extern) {
-        if (r->asked.base != PTX_CONSTANTS) r->asked = constant(r, 0);
-        return r->asked;
-    }
     symbol *mine = ptx_find_symbol(&r->local, v->name);
     if (!mine) {
         symbol placed = *v;

@@ -39,6 +39,7 @@ struct ptx_module {
     ptx_operand *operands; /* of all instructions; by number until all are known */
     size_t operands_n;
     char *sources[SOURCES];
+    size_t local_bytes; /* that a thread has for all functions: none calls itself, so each has its own */
 };
 
 typedef struct reader {
@@ -48,9 +49,8 @@ typedef struct reader {
     symbols shared, local, labels; /* of the module; of the function */
     forward *forwards;
     int forwards_n;
-    int source, line;  /* of the last .loc */
-    uint32_t used;     /* of the last .pragma used_bytes_mask, for the load behind it; 0: none */
-    ptx_operand asked; /* where the memory begins that the launch asks for; no constant until the function uses it */
+    int source, line; /* of the last .loc */
+    uint32_t used;    /* of the last .pragma used_bytes_mask, for the load behind it; 0: none */
 } reader;
 
 #define PTX_FAIL(r, ...) ptx_text_fail(&(r)->text, (r)->text.next.line, __VA_ARGS__)

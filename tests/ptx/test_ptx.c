@@ -177,6 +177,29 @@ START_TEST(functions_get_arguments_and_give_a_result) {
 }
 END_TEST
 
+/* Twice: what the first call has left in its memory the second one does not find, nor has it touched the caller's. */
+START_TEST(functions_have_memory_of_their_own) {
+    static const char function[] =
+        ".extern .shared .align 16 .b8 asked[];\n.func (.param .b32 before) swap(.param .b32 x)\n{\n.reg .b32 %r<4>; "
+        ".reg .b64 %d<2>;\n"
+        ".local .align 8 .b8 its[8];\nmov.u64 %d1, its; ld.param.u32 %r1, [x]; ld.local.u32 %r2, [%d1+4];\n"
+        "st.shared.u32 [asked+4], %r1; st.local.u32 [%d1+4], %r1; st.param.u32 [before+0], %r2; ret;\n}\n";
+    char text[TEXT];
+    snprintf(text, sizeof text, "%s%s", function,
+             BEGIN ".local .align 4 .b8 mine[8];\nmov.u64 %d2, mine; st.local.v2.u32 [%d2], {7, 8};\n"
+                   "{\n.param .b32 x; st.param.u32 [x+0], 5; .param .b32 z; call.uni (z), swap, (x);\n}\n"
+                   "{\n.param .b32 x; st.param.u32 [x+0], 6; .param .b32 z; call.uni (z), swap, (x);\n"
+                   "ld.param.u32 %r3, [z+0];\n}\nld.local.v2.u32 {%r1, %r2}, [%d2];\n"
+                   "st.global.v2.u32 [%d0], {%r1, %r2}; st.global.u32 [%d0+8], %r3;\n"
+                   "ld.shared.u32 %r4, [own+260]; st.global.u32 [%d0+12], %r4;" END);
+    expect_ok(text, 1, 1);
+    ck_assert_uint_eq(words[3], 6);
+    ck_assert_uint_eq(words[0], 7);
+    ck_assert_uint_eq(words[1], 8);
+    ck_assert_uint_eq(words[2], UINT32_MAX);
+}
+END_TEST
+
 START_TEST(vectors_are_loaded_and_stored_element_by_element) {
     for (uint32_t i = 0; i < 4; i++) words[i] = 10 + i;
     expect_ok(BEGIN "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%d0];\n"
@@ -383,6 +406,7 @@ int main(void) {
     tcase_add_loop_test(tc, instructions_give_what_the_isa_says, 0, sizeof samples / sizeof *samples);
     tcase_add_test(tc, branches_loop_while_their_predicate_says);
     tcase_add_test(tc, functions_get_arguments_and_give_a_result);
+    tcase_add_test(tc, functions_have_memory_of_their_own);
     tcase_add_test(tc, vectors_are_loaded_and_stored_element_by_element);
     tcase_add_test(tc, generic_addresses_reach_every_memory);
     tcase_add_test(tc, shuffles_exchange_numbers_between_lanes);
