@@ -122,6 +122,8 @@ $(BUILD)/tests/run/test_rehearsal.o: EXTRA_FLAGS += -DCM_TEST_REHEARSAL=\"$(absp
 CUDA_OPS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(CUDA_ONLY),$(wildcard src/backend/cuda/*.c))) \
     $(BUILD)/tests/backend/cuda_cpu.o
 $(addprefix $(BUILD)/tests/backend/test_,cuda_ops cuda_planes cuda_copies cuda_row_pass cuda_stretches cuda_trial nonfinite): $(CUDA_OPS_OBJ)
+SIMULATIONS_OBJ := $(CUDA_OPS_OBJ) $(BUILD)/src/agent/cuda/simulations.o $(BUILD)/tests/agent/simulations_cpu.o
+$(BUILD)/tests/agent/test_simulations: $(SIMULATIONS_OBJ)
 
 tests: $(TEST_BIN)
 
@@ -129,4 +131,4 @@ clean: ## removes everything that was built
 	rm -rf $(BUILD)
 .PHONY: all tests clean FORCE
 .SECONDARY:
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_BIN:=.d) $(CUDA_OPS_OBJ:.o=.d) $(wildcard $(BUILD)/scripts/*.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SUPPORT_OBJ:.o=.d) $(TEST_BIN:=.d) $(SIMULATIONS_OBJ:.o=.d) $(wildcard $(BUILD)/scripts/*.d)

@@ -82,9 +82,9 @@ KERNEL_SRC := $(shell grep -l LAUNCHER $(filter %.cu,$(CUDA_SRC)))
 PTX_NEWEST = $(lastword $(CUDA_ARCHS))
 PTX_FILES = $(foreach a,75 90 $(PTX_NEWEST),$(patsubst %.cu,$(BUILD)/ptx/$a/%.ptx,$(notdir $(KERNEL_SRC))))
 PTX_TESTS_90 = backend/test_cuda_ops mcts/test_device_search run/test_far backend/test_cuda_row_pass backend/test_cuda_copies \
-    backend/test_cuda_stretches backend/test_cuda_planes backend/test_nonfinite agent/test_device_planner
+    backend/test_cuda_stretches backend/test_cuda_planes backend/test_nonfinite agent/test_device_planner agent/test_simulations
 PTX_TESTS_75 = agent/test_device_planner backend/test_cuda_planes backend/test_nonfinite
-PTX_TESTS_NEWEST = backend/test_cuda_row_pass backend/test_cuda_stretches agent/test_device_planner backend/test_cuda_planes
+PTX_TESTS_NEWEST = backend/test_cuda_row_pass backend/test_cuda_stretches agent/test_device_planner agent/test_simulations backend/test_cuda_planes
 RUN_PTX = @echo 'PTX of compute_$1'; CUMIND_TEST_PTX='$(abspath $(BUILD))/ptx/$1' CK_TIMEOUT_MULTIPLIER=50 JOBS=$(JOBS) LIMIT=1200 \
     LOGS=$(BUILD)/logs/ptx$1 scripts/run_tests $(2:%=$(BUILD)/tests/%)
 
@@ -105,7 +105,7 @@ $(BUILD)/ptx/%.ptx: $(BUILD)/cuda/flags.stamp
 
 # The tests that have something to do on a GPU, or that stand in for it.
 GPU_TESTS = $(addprefix $(BUILD)/tests/backend/test_,cuda_ops cuda_planes cuda_copies cuda_row_pass cuda_stretches ops_far ops nonfinite streams op_speed) \
-    $(BUILD)/tests/network/test_inference $(BUILD)/tests/trainer/test_recorded $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_device_planner \
+    $(BUILD)/tests/network/test_inference $(BUILD)/tests/trainer/test_recorded $(BUILD)/tests/mcts/test_device_search $(addprefix $(BUILD)/tests/agent/test_,device_planner simulations searches) \
     $(BUILD)/tests/distributed/test_nccl
 gpu-check-tests: $(GPU_TESTS)
 #: REPORT=FILE          what `make gpu-check` writes (gpu-report.md)

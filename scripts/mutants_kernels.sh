@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Mutation test of the kernels for GPUs: changes one sign, bound or count at a time in a copy of the headers that hold their
-# arithmetic, and expects tests/backend/test_cuda_ops.c, test_cuda_row_pass.c or test_cuda_stretches.c, or
-# tests/mcts/test_device_search.c, to fail. Run by `make mutants-kernels`, which gives FLAGS, OBJECTS, ROW_OBJECTS,
-# STRETCH_OBJECTS and SEARCH_OBJECTS (all of the tests but the kernels) and LIBS; takes some minutes.
+# arithmetic, and expects tests/backend/test_cuda_ops.c, test_cuda_row_pass.c or test_cuda_stretches.c,
+# tests/mcts/test_device_search.c or tests/agent/test_simulations.c to fail. Run by `make mutants-kernels`, which gives FLAGS,
+# OBJECTS, ROW_OBJECTS, STRETCH_OBJECTS, SEARCH_OBJECTS and SIMULATIONS_OBJECTS (all of the tests but the kernels) and LIBS; takes
+# some minutes.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 # shellcheck source=scripts/mutants_loop.sh
@@ -263,14 +264,38 @@ mcts/lanes_warp.inc|    lanes_meet(tree);\n    return lanes_gumbel_interior|    
 mcts/lanes_warp.inc|visits[a] == considered && logits[a] > -FLT_MAX|visits[a] == considered
 mcts/lanes_warp.inc|visits[a] == considered && logits[a] > -FLT_MAX|logits[a] > -FLT_MAX
 mcts/lanes_warp.inc|{-cm_select_gumbel_score(|{cm_select_gumbel_score(
+agent/cuda/simulations.h|CM_BLOCK / CM_ROW_TILE : CM_WARP|CM_BLOCK / CM_ROW_TILE : CM_BLOCK / CM_ROW_TILE
+agent/cuda/simulations.h|first + lanes->index / each|first + lanes->index / each + 1
+agent/cuda/simulations.h|root += CM_BLOCK / each|root += CM_BLOCK
+agent/cuda/simulations.h|root < k->trees.tree.batch|root + 1 < k->trees.tree.batch
+agent/cuda/simulations.h|i < k->count|i + 1 < k->count
+agent/cuda/simulations.h|if (k->has_afterstate) {|if (!k->has_afterstate) {
+agent/cuda/simulations.h|cm_row_pass(&k->recurrent, item, lanes);\n        cm_lanes_meet(lanes);|cm_row_pass(&k->recurrent, item, lanes);
+agent/cuda/simulations.h|cm_simulations_grow(k, item, lanes);\n        cm_lanes_meet(lanes);|cm_simulations_grow(k, item, lanes);
+agent/cuda/simulations.h|if (k->has_afterstate) cm_row_keep_all|if (!k->has_afterstate) cm_row_keep_all
+backend/cuda/row_near.h|weight.row = s->of.dense.near_row|weight.row = s->of.dense.weight_row
+backend/cuda/row_near.h|wide ? s->k : there / 2|wide ? s->k - 1 : there / 2
+backend/cuda/row_near.h|wide ? here : here / 2|wide ? here : here / 4
+backend/cuda/row_near.h|wide ? there : there / 2, wide|wide ? here : there / 2, wide
+backend/cuda/row_near.h|first += CM_ROW_WARPS * AT_ONCE|first += 2 * CM_ROW_WARPS * AT_ONCE
+backend/cuda/row_near.h|row < s->n && at < words.used|row + 1 < s->n && at < words.used
+backend/cuda/row_near.h|at < words.used ?|true ?
+backend/cuda/row_near.h|to[(first + i * CM_ROW_WARPS) * words.kept + at]|to[(first + i * CM_ROW_WARPS) * words.apart + at]
+backend/cuda/row_near.h|memory + s->of.dense.near), own|memory + s->of.dense.near + 4), own
+backend/cuda/row_near.h|int i = 0; i < a->steps|int i = 4; i < a->steps
+backend/cuda/row_product.h|near + o * s->of.dense.near_row|near + (o + 1) * s->of.dense.near_row
+backend/cuda/row_product.h|o = lanes->index % CM_ROW_STAGED; o < s->n|o = lanes->index % CM_ROW_STAGED; o + 1 < s->n
+backend/cuda/row_product.h|s->k - whole, s->k - whole, sum|s->k - whole, CM_ROW_ANY, sum
+backend/cuda/row_product.h|weight + whole, s->k|weight, s->k
+backend/cuda/row_product.h|x + first, s->x.stride, weight + first|x + first, s->x.stride, weight
 END
 }
 
 restore() {
-    mkdir -p "$WORK"/src/{backend,device,mcts}/cuda
+    mkdir -p "$WORK"/src/{agent,backend,device,mcts}/cuda
     cp src/backend/*.{h,inc,def} "$WORK/src/backend/"
     cp src/mcts/*.inc "$WORK/src/mcts/"
-    for folder in backend device mcts; do cp src/$folder/cuda/*.h "$WORK/src/$folder/cuda/"; done
+    for folder in agent backend device mcts; do cp src/$folder/cuda/*.h "$WORK/src/$folder/cuda/"; done
 }
 
 # The kernels of operations are compiled in one file, those of the tree search in another.
@@ -282,7 +307,9 @@ build() {
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" $OBJECTS $LIBS -o "$WORK/test" &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" $ROW_OBJECTS $LIBS -o "$WORK/rows" &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" $STRETCH_OBJECTS $LIBS -o "$WORK/stretches" &&
-        "$CC" "$WORK/tree.o" $SEARCH_OBJECTS $LIBS -o "$WORK/search"
+        "$CC" "$WORK/tree.o" $SEARCH_OBJECTS $LIBS -o "$WORK/search" &&
+        "$CC" -I"$WORK/src" $FLAGS -O1 -w -Itests -c tests/agent/simulations_cpu.c -o "$WORK/whole.o" 2>/dev/null &&
+        "$CC" "$WORK/kernels.o" "$WORK/tree.o" "$WORK/whole.o" $SIMULATIONS_OBJECTS $LIBS -o "$WORK/simulations"
 }
 
 # Of the test only the cases that are about the file that was built last: see `families` there.
@@ -293,6 +320,11 @@ is_killed() {
         by=device_search
         timeout 100 "$WORK/search" >/dev/null 2>&1 || return 0
         if [ "$stem" != all ]; then return 1; fi
+    fi
+    if [[ $stem = all || $stem = row_near || $stem = row_product || ${changed:-} = agent/* ]]; then
+        by=simulations
+        timeout 100 "$WORK/simulations" >/dev/null 2>&1 || return 0
+        if [[ $stem = row_near || ${changed:-} = agent/* ]]; then return 1; fi
     fi
     if [[ $stem = all || $stem = row_* ]]; then
         by=cuda_row_pass

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "agent/kernels.h"
 #include "core/arena.h"
 #include "device/mirror.h"
 #include "mcts/device_search.h"
@@ -13,6 +14,7 @@ struct cm_device_planner {
     cm_inference *inference; /* owned, like all below */
     cm_mirror discounts;     /* [R] of the transitions */
     cm_device_search *search;
+    void *whole;     /* its simulations as one launch; the backend's, NULL: they are none */
     void *recording; /* of a whole search; the backend's */
 };
 
@@ -61,11 +63,47 @@ static cm_status open_model(cm_device_planner *d, const cm_planner_config *c, cm
     return CM_OK;
 }
 
+/* ---- simulations ---- */
+
+static cm_status begin(void *context) {
+    const cm_device_planner *d = context;
+    return cm_device_search_begin(d->search, cm_stream_queue(d->stream));
+}
+
+static cm_status simulate(void *context) {
+    const cm_device_planner *d = context;
+    if (d->has_chance) CM_TRY(cm_inference_launch_afterstate(d->inference));
+    CM_TRY(cm_inference_launch_recurrent(d->inference));
+    return cm_device_search_grow(d->search, cm_stream_queue(d->stream));
+}
+
+static cm_status make_whole(cm_device_planner *d) {
+    const cm_backend *backend = d->stream->backend;
+    if (!backend->kind->agent_kernels || backend->is_unfused) return CM_OK;
+    const cm_simulations simulations = {.count = d->simulations,
+                                        .trees = cm_device_search_args(d->search),
+                                        .recurrent = cm_inference_recurrent_calls(d->inference),
+                                        .afterstate = cm_inference_afterstate_calls(d->inference),
+                                        .begin = begin,
+                                        .simulate = simulate,
+                                        .context = d};
+    return backend->kind->agent_kernels->create(d->stream, &simulations, &d->whole);
+}
+
+static cm_status launch_simulations(cm_device_planner *d) {
+    if (d->whole) return d->stream->backend->kind->agent_kernels->launch(d->stream, d->whole);
+    for (int i = 0; i < d->simulations; i++) CM_TRY(simulate(d));
+    return CM_OK;
+}
+
+/* ---- opening ---- */
+
 static cm_status open_planner(cm_device_planner *d, const cm_planner_config *c) {
     const cm_device_place place = {c->backend->device, c->backend->kind->search_kernels};
     cm_device_model model;
     CM_TRY(open_model(d, c, &model));
-    return cm_device_search_create(&c->search, c->rows, &place, &model, &d->search);
+    CM_TRY(cm_device_search_create(&c->search, c->rows, &place, &model, &d->search));
+    return make_whole(d);
 }
 
 cm_status cm_device_planner_open(const cm_planner_config *config, cm_stream *stream, cm_device_planner **out) {
@@ -86,6 +124,7 @@ cm_status cm_device_planner_open(const cm_planner_config *config, cm_stream *str
 void cm_device_planner_close(cm_device_planner *d) {
     if (!d) return;
     if (d->recording) d->stream->backend->kind->forget(d->recording);
+    if (d->whole) d->stream->backend->kind->agent_kernels->destroy(d->whole);
     cm_device_search_destroy(d->search);
     cm_mirror_destroy(&d->discounts);
     cm_inference_destroy(d->inference);
@@ -104,12 +143,8 @@ size_t cm_device_planner_model_bytes(const cm_device_planner *d) { return cm_inf
 static cm_status launch_search(void *context, void *queue) {
     cm_device_planner *d = context;
     CM_TRY(cm_inference_launch_root(d->inference));
-    CM_TRY(cm_device_search_begin(d->search, queue));
-    for (int i = 0; i < d->simulations; i++) {
-        if (d->has_chance) CM_TRY(cm_inference_launch_afterstate(d->inference));
-        CM_TRY(cm_inference_launch_recurrent(d->inference));
-        CM_TRY(cm_device_search_grow(d->search, queue));
-    }
+    CM_TRY(begin(d));
+    CM_TRY(launch_simulations(d));
     return cm_device_search_end(d->search, queue);
 }
 

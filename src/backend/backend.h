@@ -130,6 +130,7 @@ typedef struct cm_replays {
 } cm_replays;
 
 struct cm_search_kernels; /* mcts/kernels.h */
+struct cm_agent_kernels;  /* agent/kernels.h */
 
 /* What a backend implements. `name` and `run` are needed; a NULL hook has nothing to do. */
 typedef struct cm_backend_class {
@@ -184,6 +185,8 @@ typedef struct cm_backend_class {
     cm_replays (*replays)(const cm_backend *backend); /* by `play` and `record`; NULL: there are none */
     /* Kernels with which the trees of searches lie on the device; they need `record`. NULL: they lie on the host. */
     const struct cm_search_kernels *search_kernels;
+    /* With which all simulations of such a search are one launch, unless the backend is unfused. NULL: never. */
+    const struct cm_agent_kernels *agent_kernels;
 } cm_backend_class;
 
 struct cm_backend {

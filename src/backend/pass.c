@@ -76,7 +76,7 @@ static cm_call_list list_of(const cm_pass *pass, const cm_call *calls, int count
 static cm_status fuse(cm_pass *pass) {
     const cm_backend *backend = pass->stream->backend;
     if (pass->tape->training || !backend->kind->fuse || backend->is_unfused) return CM_OK;
-    const cm_call_list calls = list_of(pass, pass->forward, pass->forwards);
+    const cm_call_list calls = cm_pass_calls(pass);
     return backend->kind->fuse(pass->stream, &calls, &pass->fused);
 }
 
@@ -200,9 +200,11 @@ static cm_status run_all(cm_pass *pass, const cm_call *calls, int count, void **
 }
 
 static cm_status run_fused(cm_pass *pass) {
-    const cm_call_list calls = list_of(pass, pass->forward, pass->forwards);
+    const cm_call_list calls = cm_pass_calls(pass);
     return pass->stream->backend->kind->run_fused(pass->stream, &calls, pass->fused);
 }
+
+cm_call_list cm_pass_calls(const cm_pass *pass) { return list_of(pass, pass->forward, pass->forwards); }
 
 bool cm_pass_is_fused(const cm_pass *pass) { return pass->fused != NULL; }
 

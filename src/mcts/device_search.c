@@ -130,6 +130,8 @@ cm_status cm_device_search_end(const cm_device_search *s, void *queue) {
     return s->place.kernels->end(s->place.device, &s->args, queue);
 }
 
+const cm_tree_args *cm_device_search_args(const cm_device_search *s) { return &s->args; }
+
 cm_span cm_device_search_answer(const cm_device_search *s) {
     return span_of(s, s->args.tree.root_logits, offset_in(s->block.base, s->args.tree.explore));
 }

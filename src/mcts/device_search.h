@@ -54,6 +54,9 @@ cm_status cm_device_search_begin(const cm_device_search *search, void *queue) CM
 cm_status cm_device_search_grow(const cm_device_search *search, void *queue) CM_MUST_USE;
 cm_status cm_device_search_end(const cm_device_search *search, void *queue) CM_MUST_USE;
 
+/* What its kernels work on; owned by the search. */
+const cm_tree_args *cm_device_search_args(const cm_device_search *search);
+
 /* To be copied to the host: before cm_device_search_result; for the twin, with all that the trees have. */
 cm_span cm_device_search_answer(const cm_device_search *search);
 cm_span cm_device_search_trees(const cm_device_search *search);

@@ -306,3 +306,12 @@ cm_status cm_inference_fetch_root(cm_inference *inference) { return cm_pass_fetc
 cm_status cm_inference_launch_recurrent(cm_inference *inference) { return cm_pass_launch(inference->recurrent.pass); }
 
 cm_status cm_inference_launch_afterstate(cm_inference *inference) { return cm_pass_launch(inference->afterstate.pass); }
+
+cm_call_list cm_inference_recurrent_calls(const cm_inference *inference) {
+    return cm_pass_calls(inference->recurrent.pass);
+}
+
+cm_call_list cm_inference_afterstate_calls(const cm_inference *inference) {
+    const cm_call_list none = {.count = 0};
+    return inference->afterstate.pass ? cm_pass_calls(inference->afterstate.pass) : none;
+}

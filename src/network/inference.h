@@ -71,6 +71,10 @@ cm_status cm_inference_fetch_root(cm_inference *inference) CM_MUST_USE; /* its o
 cm_status cm_inference_launch_recurrent(cm_inference *inference) CM_MUST_USE;
 cm_status cm_inference_launch_afterstate(cm_inference *inference) CM_MUST_USE; /* only with chance */
 
+/* The calls of these two passes, owned by them; afterstate: none without chance. Addresses in them stay. */
+cm_call_list cm_inference_recurrent_calls(const cm_inference *inference);
+cm_call_list cm_inference_afterstate_calls(const cm_inference *inference);
+
 #ifdef __cplusplus
 }
 #endif

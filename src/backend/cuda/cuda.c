@@ -240,6 +240,7 @@ static const cm_backend_class class_of_cuda = {
     .record = cm_cuda_record,
     .replays = replays,
     .search_kernels = &cm_cuda_search_kernels,
+    .agent_kernels = &cm_cuda_agent_kernels,
     .run =
         {
 #define CM_OP(name, tensors, about) [CM_OP_##name] = run,

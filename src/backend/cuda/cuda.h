@@ -34,6 +34,7 @@ extern "C" {
 #endif
 
 extern const struct cm_search_kernels cm_cuda_search_kernels; /* mcts/cuda/kernels.c */
+extern const struct cm_agent_kernels cm_cuda_agent_kernels;   /* agent/cuda/simulations.c */
 
 struct cublasLtContext; /* *: a cublasLtHandle_t */
 struct cudnnContext;    /* *: a cudnnHandle_t */

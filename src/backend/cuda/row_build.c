@@ -1,7 +1,6 @@
 /* Which operations become which steps of a row pass. Where their rows lie is row_places.h. */
 #include "backend/cuda/row_build.h"
 
-#include "backend/cuda/ops.h"
 #include "backend/cuda/plan.h"
 #include "backend/cuda/row_places.h"
 
@@ -307,4 +306,15 @@ int cm_row_build(const cm_call_list *pass, cm_row_pass_args *args) {
     }
     cm_places_lay_out(&all);
     return calls;
+}
+
+static bool is_possible(const cm_row_pass_args *args, const cm_ops_limits *limits) {
+    for (int i = 0; i < args->steps; i++)
+        if (cm_row_is_layer(&args->step[i]) && args->step[i].type != CM_F32 && !limits->multiplies_16_bits)
+            return false;
+    return (size_t)args->used + args->memory <= limits->block_bytes;
+}
+
+bool cm_row_build_whole(const cm_call_list *pass, const cm_ops_limits *limits, cm_row_pass_args *args) {
+    return cm_row_build(pass, args) == pass->count && args->steps > 0 && is_possible(args, limits);
 }

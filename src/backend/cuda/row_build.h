@@ -3,6 +3,7 @@
 #define CM_BACKEND_CUDA_ROW_BUILD_H
 
 #include "backend/backend.h"
+#include "backend/cuda/ops.h"
 #include "backend/cuda/row_step.h"
 
 #ifdef __cplusplus
@@ -14,6 +15,9 @@ extern "C" {
  * A pass without work memory trains: all its results stay where its calls write them. Returns how many calls that are,
  * 0 .. pass->count. What args says of the block's memory may be more than a device has (row_pass.c asks). */
 int cm_row_build(const cm_call_list *pass, cm_row_pass_args *args);
+
+/* The steps of a whole pass: false if some calls make none, or if a device with these limits has no kernel for them. */
+bool cm_row_build_whole(const cm_call_list *pass, const cm_ops_limits *limits, cm_row_pass_args *args);
 
 #ifdef __cplusplus
 }

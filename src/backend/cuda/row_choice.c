@@ -11,9 +11,6 @@
 
 /* ---- measured ---- */
 
-/* Of the kernel (row_pass.h): one that takes other times than before is measured anew under another number. */
-enum { KERNEL = 1 };
-
 typedef struct each_call {
     cm_stream *stream;
     const cm_call_list *pass;
@@ -54,11 +51,15 @@ static uint64_t digest_step(const cm_row_step *s, uint64_t before) {
     return XXH3_64bits_withSeed(shape, sizeof shape, before);
 }
 
-static void name_pass(const cm_row_pass_args *args, char key[CM_CHOICE_KEY_BYTES]) {
+uint64_t cm_row_digest(const cm_row_pass_args *args) {
     uint64_t digest = 0;
     for (int i = 0; i < args->steps; i++) digest = digest_step(&args->step[i], digest);
-    snprintf(key, CM_CHOICE_KEY_BYTES, "pass of rows %d: %d rows, %d steps %016" PRIx64, (int)KERNEL, (int)args->rows,
-             (int)args->steps, digest);
+    return digest;
+}
+
+static void name_pass(const cm_row_pass_args *args, char key[CM_CHOICE_KEY_BYTES]) {
+    snprintf(key, CM_CHOICE_KEY_BYTES, "pass of rows %d: %d rows, %d steps %016" PRIx64, (int)CM_ROW_KERNEL,
+             (int)args->rows, (int)args->steps, cm_row_digest(args));
 }
 
 cm_status cm_row_choice_measure(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args,

@@ -10,6 +10,12 @@
 extern "C" {
 #endif
 
+/* Of the kernel (row_pass.h): one that takes other times than before is measured anew under another number. */
+enum { CM_ROW_KERNEL = 1 };
+
+/* All steps of a pass that decide on times, in a number for keys: shapes and types, no addresses. */
+uint64_t cm_row_digest(const cm_row_pass_args *args);
+
 /* Of a pass that infers, measured: *one = is its launch, `launch` of a context, faster than its calls launched one by
  * one? Both run, so its numbers of rows are written (each row its own) and results are not what they were. Once for
  * a device, rows and steps, then it is known from disk. Errors: those of writing; where neither runs. */

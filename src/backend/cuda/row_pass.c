@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "backend/cuda/ops.h"
 #include "backend/cuda/row_build.h"
 #include "backend/cuda/row_choice.h"
 #include "core/arena.h"
@@ -13,19 +12,15 @@ typedef struct row_pass {
     uint64_t version; /* of the addresses in it */
 } row_pass;
 
+/* The steps of a whole pass, with the addresses that it has now. */
+static bool build(const cm_stream *stream, const cm_call_list *pass, row_pass *made) {
+    const cm_ops_limits limits = cm_ops_limits_of(stream);
+    if (!cm_row_build_whole(pass, &limits, &made->args)) return false;
+    made->version = pass->version;
+    return true;
+}
+
 static int tiles_of(const cm_row_pass_args *args) { return (args->rows + CM_ROW_TILE - 1) / CM_ROW_TILE; }
-
-static bool is_possible(const cm_row_pass_args *args, const cm_ops_limits *limits) {
-    for (int i = 0; i < args->steps; i++)
-        if (cm_row_is_layer(&args->step[i]) && args->step[i].type != CM_F32 && !limits->multiplies_16_bits)
-            return false;
-    return (size_t)args->used + args->memory <= limits->block_bytes;
-}
-
-/* The steps of a whole pass; false if some calls are none. */
-static bool build(const cm_call_list *pass, cm_row_pass_args *args) {
-    return cm_row_build(pass, args) == pass->count && args->steps > 0;
-}
 
 int cm_row_pass_reach(const cm_call_list *pass) {
     cm_row_pass_args args;
@@ -61,9 +56,7 @@ static cm_status is_worth_it(cm_stream *stream, const cm_call_list *pass, const 
 }
 
 static cm_status decide(cm_stream *stream, const cm_call_list *pass, row_pass *made, bool *out) {
-    const cm_ops_limits limits = cm_ops_limits_of(stream);
-    *out = build(pass, &made->args) && is_possible(&made->args, &limits);
-    made->version = pass->version;
+    *out = build(stream, pass, made);
     return *out ? is_worth_it(stream, pass, &made->args, out) : CM_OK;
 }
 
@@ -83,9 +76,8 @@ cm_status cm_row_pass_create(cm_stream *stream, const cm_call_list *pass, void *
 
 cm_status cm_row_pass_run(cm_stream *stream, const cm_call_list *pass, void *row_pass_) {
     row_pass *p = row_pass_;
-    if (p->version != pass->version && !build(pass, &p->args))
+    if (p->version != pass->version && !build(stream, pass, p))
         return cm_fail(CM_ERR_STATE, "a pass of rows: with its new addresses it is none");
-    p->version = pass->version;
     return launch(stream, &p->args, trains(pass));
 }
 

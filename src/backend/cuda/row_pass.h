@@ -231,7 +231,8 @@ CM_KERNEL void cm_row_fetch(const cm_row_step *s, const cm_lanes *lanes) {
     if (cm_row_is_layer(s)) {
         const size_t rows = (size_t)(s->op == CM_OP_dense ? s->n : s->k);
         const size_t bytes = rows * (size_t)s->of.dense.weight_row * (s->type == CM_F32 ? 4 : 2);
-        cm_lanes_fetch(lanes, s->of.dense.weight, bytes < (size_t)CM_ROW_FETCH ? bytes : (size_t)CM_ROW_FETCH);
+        if (s->of.dense.near_row == 0)
+            cm_lanes_fetch(lanes, s->of.dense.weight, bytes < (size_t)CM_ROW_FETCH ? bytes : (size_t)CM_ROW_FETCH);
         if (s->of.dense.bias) cm_lanes_fetch(lanes, s->of.dense.bias, vector);
     } else if (s->op == CM_OP_layer_norm || s->op == CM_OP_layer_norm_backward) {
         cm_lanes_fetch(lanes, s->of.norm.scale, vector * (size_t)s->k);

@@ -1,10 +1,10 @@
-/* Layers of a pass of rows (row_pass.h): products of a tile's rows with a weight that lies in the device's memory, by
- * tensor cores in 16 bits. */
+/* Layers of a pass of rows (row_pass.h): products of a tile's rows with a weight that lies in the device's memory, or
+ * near in the block's (row_near.h), by tensor cores in 16 bits. */
 #ifndef CM_BACKEND_CUDA_ROW_PRODUCT_H
 #define CM_BACKEND_CUDA_ROW_PRODUCT_H
 
 #include "backend/cuda/dense.h"
-#include "backend/cuda/row_step.h"
+#include "backend/cuda/row_near.h"
 
 enum {
     CM_ROW_CHUNK = 32,   /* of the columns of x: what the lanes of a warp read of a weight at once */
@@ -46,6 +46,8 @@ typedef struct cm_row_lane {
     cm_lanes warp;
     int g, q;
     const float *low, *high; /* the rows */
+    const uint16_t *weight;
+    int weight_row; /* elements from row to row */
     bool bfloat;
 } cm_row_lane;
 
@@ -62,8 +64,8 @@ CM_KERNEL void cm_row_multiply(const cm_row_lane *l, int at, int k, const cm_row
 
 /* Adds up outputs o .. o + 15 of the layer: sum[j] has o + 8 j .. o + 8 j + 7. */
 CM_KERNEL void cm_row_sums(const cm_row_step *s, const cm_row_lane *l, int o, float sum[2][4]) {
-    const int across = s->of.dense.weight_row, whole = s->k / CM_ROW_CHUNK * CM_ROW_CHUNK;
-    const uint16_t *low = (const uint16_t *)s->of.dense.weight + (int64_t)(o + l->g) * across;
+    const int across = l->weight_row, whole = s->k / CM_ROW_CHUNK * CM_ROW_CHUNK;
+    const uint16_t *low = l->weight + (int64_t)(o + l->g) * across;
     const uint16_t *const row[2] = {low, low + 8 * (int64_t)across};
     const int length[2] = {o + l->g < s->n ? across : 0, o + 8 + l->g < s->n ? across : 0};
     for (int first = 0; first < whole; first += CM_ROW_CHUNKS * CM_ROW_CHUNK) {
@@ -84,9 +86,9 @@ CM_KERNEL void cm_row_sums(const cm_row_step *s, const cm_row_lane *l, int o, fl
 /* The weight [k, n] across: a lane brings two neighbouring outputs of eight rows of it, which are the same column of
  * both products: sum[j] has every second output from o + j on. */
 CM_KERNEL void cm_row_sums_across(const cm_row_step *s, const cm_row_lane *l, int o, float sum[2][4]) {
-    const int64_t across = s->of.dense.weight_row;
+    const int64_t across = l->weight_row;
     const int column = o + 2 * l->g, rows = column < across ? s->k : 0;
-    const uint16_t *weight = (const uint16_t *)s->of.dense.weight + column;
+    const uint16_t *weight = l->weight + column;
     for (int first = 0; first < s->k; first += CM_ROW_CHUNKS * CM_ROW_CHUNK) {
         uint32_t two[CM_ROW_CHUNKS][8];
         for (int i = 0; i < CM_ROW_CHUNKS; i++)
@@ -125,7 +127,8 @@ CM_KERNEL void cm_row_product(const cm_row_step *s, const cm_row_tile *t, const 
     const cm_lanes warp = cm_lanes_part(lanes, CM_WARP);
     const int g = warp.index / 4, q = warp.index % 4;
     const float *low = t->memory + s->x.first + g * s->x.stride;
-    const cm_row_lane l = {warp, g, q, low, low + 8 * s->x.stride, bfloat};
+    const cm_row_weight weight = cm_row_weight_of(s, t->memory);
+    const cm_row_lane l = {warp, g, q, low, low + 8 * s->x.stride, (const uint16_t *)weight.data, weight.row, bfloat};
     const cm_encoded action[2] = {cm_row_action(t, end, g), cm_row_action(t, end, g + 8)};
     for (int o = lanes->index / CM_WARP * CM_ROW_OUTPUTS; o < s->n; o += CM_ROW_WARPS * CM_ROW_OUTPUTS) {
         float sum[2][4] = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
@@ -183,7 +186,32 @@ CM_KERNEL void cm_row_add(const float *x, int stride, const float *weight, int c
         }
 }
 
-/* The same in float32, without tensor cores: a lane makes an output of half the rows. */
+/* Half the rows of an output in float32, without tensor cores: row `half` and those that follow it. */
+CM_KERNEL void cm_row_end_wide(const cm_row_step *s, const cm_row_tile *t, const cm_dense_args *end, int half,
+                               int output, const float sum[CM_ROW_HALF]) {
+    for (int r = 0; r < CM_ROW_HALF; r++) {
+        const cm_place at = {half + r, output};
+        const cm_encoded action = cm_row_action(t, end, half + r);
+        if (at.row < t->rows && at.column < s->n) cm_dense_end(end, &action, at, sum[r]);
+    }
+}
+
+/* By a weight that is near: no lane waits for another. */
+CM_KERNEL void cm_row_product_near(const cm_row_step *s, const cm_row_tile *t, const cm_dense_args *end,
+                                   const cm_lanes *lanes) {
+    const int half = lanes->index / CM_ROW_STAGED * CM_ROW_HALF, whole = s->k / CM_ROW_CHUNK * CM_ROW_CHUNK;
+    const float *x = t->memory + s->x.first + half * s->x.stride;
+    for (int o = lanes->index % CM_ROW_STAGED; o < s->n; o += CM_ROW_STAGED) {
+        float sum[CM_ROW_HALF] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+        const float *weight = t->memory + s->of.dense.near + o * s->of.dense.near_row;
+        for (int first = 0; first < whole; first += CM_ROW_CHUNK)
+            cm_row_add(x + first, s->x.stride, weight + first, CM_ROW_CHUNK, CM_ROW_ANY, sum);
+        cm_row_add(x + whole, s->x.stride, weight + whole, s->k - whole, s->k - whole, sum);
+        cm_row_end_wide(s, t, end, half, o, sum);
+    }
+}
+
+/* By one that is staged: a lane makes an output of half the rows. */
 CM_KERNEL void cm_row_product_wide(const cm_row_step *s, const cm_row_tile *t, const cm_dense_args *end, bool across,
                                    const cm_lanes *lanes) {
     const int output = lanes->index % CM_ROW_STAGED, half = lanes->index / CM_ROW_STAGED * CM_ROW_HALF;
@@ -201,11 +229,7 @@ CM_KERNEL void cm_row_product_wide(const cm_row_step *s, const cm_row_tile *t, c
                 cm_row_add(x + first, s->x.stride, weight, rest, rest, sum);
             }
         }
-        for (int r = 0; r < CM_ROW_HALF; r++) {
-            const cm_place at = {half + r, o + output};
-            const cm_encoded action = cm_row_action(t, end, half + r);
-            if (at.row < t->rows && at.column < s->n) cm_dense_end(end, &action, at, sum[r]);
-        }
+        cm_row_end_wide(s, t, end, half, o + output, sum);
     }
 }
 
@@ -233,7 +257,11 @@ CM_KERNEL void cm_row_layer(const cm_row_step *s, const cm_row_tile *t, bool acr
         cm_row_product(s, t, &k, false, across, lanes);
     } else {
         k.type = CM_F32;
-        cm_row_product_wide(s, t, &k, across, lanes);
+        if (s->of.dense.near_row) {
+            cm_row_product_near(s, t, &k, lanes);
+        } else {
+            cm_row_product_wide(s, t, &k, across, lanes);
+        }
     }
 }
 

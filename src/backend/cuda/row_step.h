@@ -36,6 +36,8 @@ typedef struct cm_row_step {
             const void *weight;              /* [n, k] of `type`; of dense_backward [k, n] */
             const float *bias, *columns;     /* columns: those of the encoding; either may be NULL */
             int32_t weight_row, columns_row; /* elements from row to row; in 16 bits a multiple of 8, zeros behind k */
+            int32_t near, near_row; /* where a block keeps a copy of the weight: float of its memory, a multiple of 4;
+                                       elements from row to row, zeros behind k; near_row 0: nowhere (row_near.h) */
         } dense;
         struct {
             const float *scale, *shift, *mean, *variance; /* the last two of batch_norm_inference */
@@ -55,7 +57,7 @@ typedef struct cm_row_step {
     cm_row_place also;            /* gets y, too; not in a layer */
     cm_row_place saved;           /* of layer_norm, minmax and their gradients */
     cm_row_copy narrow, narrow_x; /* of y, of x; no narrow in a layer */
-} cm_row_step;
+} __attribute__((aligned(16))) cm_row_step;
 
 /* Does it multiply by a weight? */
 static CM_HD inline bool cm_row_is_layer(const cm_row_step *s) {
@@ -67,7 +69,7 @@ typedef struct cm_row_pass_args {
     int32_t stage;   /* float of the block's memory at which weights are staged */
     uint32_t memory; /* bytes that a block shares */
     uint32_t used;   /* bytes of these arguments that say something, a multiple of 16 */
-    cm_row_step step[CM_ROW_STEPS] __attribute__((aligned(16)));
+    cm_row_step step[CM_ROW_STEPS];
 } cm_row_pass_args;
 
 /* The rows of a block: `first` counts those of the pass. */

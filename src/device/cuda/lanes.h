@@ -34,8 +34,10 @@ extern "C" {
 
 #ifdef __CUDACC__
 #define CM_KERNEL static __device__ inline
+#define CM_KERNEL_CALLED static __device__ __noinline__ /* a part of a kernel that has all registers to itself */
 #else
 #define CM_KERNEL static inline
+#define CM_KERNEL_CALLED static inline
 #endif
 
 /* A struct of arguments, of which nothing is there yet: cm_softmax_args args = CM_NOTHING. */

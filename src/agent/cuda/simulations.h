@@ -1,0 +1,38 @@
+/* The simulations of a search as one kernel. Roots need nothing of each other: a block takes those of a tile of rows
+ * through all simulations, in turns as rows of the model's passes (backend/cuda/row_pass.h) and as trees
+ * (mcts/cuda/tree.h). A meeting of the block stands where a launch ended, and weights that have a place in the block's
+ * memory are read from the device's once for all simulations. */
+#ifndef CM_AGENT_CUDA_SIMULATIONS_H
+#define CM_AGENT_CUDA_SIMULATIONS_H
+
+#include "agent/cuda/kernels.h"
+#include "backend/cuda/row_pass.h"
+#include "mcts/cuda/tree.h"
+
+/* Grows the trees of a tile. Where the first lane works alone, all roots of the tile do at the same time. */
+CM_KERNEL_CALLED void cm_simulations_grow(const cm_simulations_args *k, int64_t item, const cm_lanes *lanes) {
+    const int each = k->trees.tree.is_dense ? CM_BLOCK / CM_ROW_TILE : CM_WARP;
+    const int64_t first = item * CM_ROW_TILE, end = first + CM_ROW_TILE;
+    const cm_lanes part = cm_lanes_part(lanes, each);
+    for (int64_t root = first + lanes->index / each; root < end; root += CM_BLOCK / each)
+        if (root < k->trees.tree.batch) cm_tree_grow_roots(&k->trees, root, &part);
+}
+
+/* Item: a tile of rows; CM_BLOCK lanes, which share k->memory bytes. */
+CM_KERNEL void cm_simulations_run(const cm_simulations_args *k, int64_t item, const cm_lanes *lanes) {
+    if (k->has_afterstate) cm_row_keep_all(&k->afterstate, lanes->memory, lanes);
+    cm_row_keep_all(&k->recurrent, lanes->memory, lanes);
+    cm_lanes_meet(lanes);
+    for (int i = 0; i < k->count; i++) {
+        if (k->has_afterstate) {
+            cm_row_pass(&k->afterstate, item, lanes);
+            cm_lanes_meet(lanes);
+        }
+        cm_row_pass(&k->recurrent, item, lanes);
+        cm_lanes_meet(lanes);
+        cm_simulations_grow(k, item, lanes);
+        cm_lanes_meet(lanes);
+    }
+}
+
+#endif

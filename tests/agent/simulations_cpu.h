@@ -1,0 +1,8 @@
+/* The simulations of a search as one kernel, on the CPU (backend/cuda_cpu.h). */
+#ifndef TESTS_AGENT_SIMULATIONS_CPU_H
+#define TESTS_AGENT_SIMULATIONS_CPU_H
+
+/* Launches of it since the start, and of how many layers weights were in the block's memory in the last one. */
+extern int simulations_cpu_launches, simulations_cpu_near;
+
+#endif
