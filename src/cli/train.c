@@ -306,7 +306,7 @@ const cm_command cm_command_train = {
     .positional = "",
     .details =
         "Trains until the first limit is met, or, with stop_at_goal, until two evaluations in succession reach the "
-        "goal. "
+        "goal; a run whose length a flag gives goes on to it, unless --set stop_at_goal=true stands beside it. "
         "Then the best parameters that were evaluated, else the last ones, are evaluated greedily on new seeds. SIGINT "
         "and SIGTERM finish the iteration and "
         "save; an evaluation is broken off, and --resume makes it again. A second SIGINT ends at once.\n\n"
