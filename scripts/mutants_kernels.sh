@@ -125,7 +125,7 @@ backend/cuda/dense.h|sum + e->value|sum - e->value
 backend/cuda/dense.h|k->from ? cm_widen(|k->from ? 0.5f * cm_widen(
 backend/cuda/dense.h|at.column], k->type) :|at.column], CM_BF16) :
 backend/cuda/dense.h|cm_narrow(*cm_at(&k->x, at), k->type)|cm_narrow(*cm_at(&k->x, at), CM_BF16)
-backend/cuda/row_product.h|low + 8 * s->x.stride, bfloat|low, bfloat
+backend/cuda/row_product.h|low + 8 * s->x.stride|low
 backend/cuda/row_product.h|{low, low + 8 * (int64_t)across}|{low, low}
 backend/cuda/row_product.h|i * CM_ROW_CHUNK + 8 * l->q, length|i * CM_ROW_CHUNK + 4 * l->q, length
 backend/cuda/row_product.h|o + 8 + l->g < s->n ? across : 0|o + 8 + l->g < s->n ? 8 : 0
@@ -153,7 +153,7 @@ backend/cuda/row_product.h|cm_row_read(l->low, at + 4 * half, k)|cm_row_read(l->
 backend/cuda/row_product.h|b[j].pair + 2 * half|b[j].pair
 backend/cuda/row_product.h|    cm_lanes_meet(lanes);\n    for (int i = 0; i < CM_ROW_OWN|    for (int i = 0; i < CM_ROW_OWN
 backend/cuda/row_product.h|    }\n    cm_lanes_meet(lanes);\n}|    }\n}
-backend/cuda/row_product.h|{half + r, o + output}|{r, o + output}
+backend/cuda/row_product.h|{half + r, output}|{r, output}
 backend/cuda/row_product.h|fmaf(four.v[j], weight[i + j], sum[r])|four.v[j] * weight[i + j]
 backend/cuda/row_product.h|cm_row_add(x + first, s->x.stride, weight, rest, rest, sum)|cm_row_add(x + first, s->x.stride, weight, rest, CM_ROW_ANY, sum)
 backend/cuda/row_step.h|((int64_t)t->first + row)|row
@@ -321,16 +321,15 @@ is_killed() {
         timeout 100 "$WORK/search" >/dev/null 2>&1 || return 0
         if [ "$stem" != all ]; then return 1; fi
     fi
-    if [[ $stem = all || $stem = row_near || $stem = row_product || ${changed:-} = agent/* ]]; then
-        by=simulations
-        timeout 100 "$WORK/simulations" >/dev/null 2>&1 || return 0
-        if [[ $stem = row_near || ${changed:-} = agent/* ]]; then return 1; fi
-    fi
     if [[ $stem = all || $stem = row_* ]]; then
         by=cuda_row_pass
         timeout 100 "$WORK/rows" >/dev/null 2>&1 || return 0
         by=cuda_stretches
         timeout 100 "$WORK/stretches" >/dev/null 2>&1 || return 0
+    fi
+    if [[ $stem = all || $stem = row_* || ${changed:-} = agent/* ]]; then
+        by=simulations
+        timeout 100 "$WORK/simulations" >/dev/null 2>&1 || return 0
         if [ "$stem" != all ]; then return 1; fi
     fi
     by=cuda_ops
