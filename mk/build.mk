@@ -40,7 +40,7 @@ $(PROBE): $(BUILD)/flags.stamp scripts/deps
 	@touch $@
 
 # What a module and the program that opens it have to have been compiled from: the headers that both include.
-INTERFACE := $(shell cat $(filter-out src/backend/cpu/% src/backend/cuda/%,$(filter $(patsubst %,src/%/%,core tensor device backend mcts),$(PUBLIC))) | cksum | tr ' ' -)
+INTERFACE := $(shell cat $(filter-out src/backend/cpu/% src/backend/cuda/%,$(filter $(patsubst %,src/%/%,core tensor device backend mcts) src/agent/kernels.h,$(PUBLIC))) | cksum | tr ' ' -)
 STAMP_FLAGS = -DCM_VERSION=\"$(VERSION)\" -DCM_INTERFACE=\"$(INTERFACE)\"
 $(BUILD)/interface.stamp: FORCE
 	$(call stamp,$@,$(STAMP_FLAGS))

@@ -269,9 +269,9 @@ agent/cuda/simulations.h|first + lanes->index / each|first + lanes->index / each
 agent/cuda/simulations.h|root += CM_BLOCK / each|root += CM_BLOCK
 agent/cuda/simulations.h|root < k->trees.tree.batch|root + 1 < k->trees.tree.batch
 agent/cuda/simulations.h|i < k->count|i + 1 < k->count
-agent/cuda/simulations.h|if (k->has_afterstate) {|if (!k->has_afterstate) {
-agent/cuda/simulations.h|cm_row_pass(&k->recurrent, item, lanes);\n        cm_lanes_meet(lanes);|cm_row_pass(&k->recurrent, item, lanes);
-agent/cuda/simulations.h|cm_simulations_grow(k, item, lanes);\n        cm_lanes_meet(lanes);|cm_simulations_grow(k, item, lanes);
+agent/cuda/simulations.h|if (k->has_afterstate) cm_simulations_pass|if (!k->has_afterstate) cm_simulations_pass
+agent/cuda/simulations.h|cm_row_pass(pass, item, lanes);\n    cm_lanes_meet(lanes);|cm_row_pass(pass, item, lanes);
+agent/cuda/simulations.h|root, &part);\n    cm_lanes_meet(lanes);|root, &part);
 agent/cuda/simulations.h|if (k->has_afterstate) cm_row_keep_all|if (!k->has_afterstate) cm_row_keep_all
 backend/cuda/row_near.h|weight.row = s->of.dense.near_row|weight.row = s->of.dense.weight_row
 backend/cuda/row_near.h|wide ? s->k : there / 2|wide ? s->k - 1 : there / 2

@@ -68,7 +68,7 @@ static cm_status compare(const cm_benchmark *bench, cm_status (*time_work)(const
     return CM_OK;
 }
 
-/* What one simulation more adds to a search. */
+/* What one simulation more adds to a search: nothing where all of them are one launch. */
 static cm_status count_simulation(const cm_benchmark *bench, cm_benchmark_result *result) {
     uint64_t launches[2];
     for (int more = 0; more < 2; more++) {
@@ -78,7 +78,7 @@ static cm_status count_simulation(const cm_benchmark *bench, cm_benchmark_result
         CM_TRY(time_searches(&searches, &t));
         launches[more] = t.replays.launches;
     }
-    cm_benchmark_put(result, "launches_per_simulation", (double)(launches[1] - launches[0]));
+    cm_benchmark_put(result, "launches_per_simulation", (double)(int64_t)(launches[1] - launches[0]));
     return CM_OK;
 }
 

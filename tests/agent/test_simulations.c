@@ -181,7 +181,7 @@ START_TEST(a_long_search_is_measured_by_its_beginning) {
     cm_planner_config config = searched_config(&bench, &longer);
     cm_planner *planner;
     ck_assert_int_eq(cm_planner_create(&config, &planner), CM_OK);
-    ck_assert_int_eq(cuda_cpu_chosen.launches[0], 32);
+    ck_assert_int_eq(cuda_cpu_chosen.launches[0], 16);
     cm_planner_destroy(planner);
     cuda.kind = &cuda_cpu_class;
     close_all();

@@ -12,10 +12,10 @@
 #include "core/arena.h"
 #include "core/log.h"
 
-_Static_assert(sizeof(cm_simulations_args) <= 32764, "the arguments of a kernel are at most as many bytes");
+_Static_assert(sizeof(cm_simulations_args) <= CM_LAUNCH_BYTES, "the arguments of a kernel are at most as many bytes");
 
 static cm_status launch_args(cm_stream *stream, const cm_simulations_args *args) {
-    const int64_t tiles = (args->trees.tree.batch + CM_ROW_TILE - 1) / CM_ROW_TILE;
+    const int tiles = cm_row_tiles(args->trees.tree.batch);
     return cm_ops_launched(stream, cm_simulations_run_launch(args, tiles, CM_BLOCK, cm_ops_queue(stream)),
                            "the simulations of a search");
 }
@@ -36,18 +36,20 @@ static bool build(const cm_stream *stream, const cm_simulations *of, cm_simulati
     return args->recurrent.rows == args->trees.tree.batch && (size_t)args->used + args->memory <= limits.block_bytes;
 }
 
-/* Gives weights places in what is left of the memory of a block; false if none has one. */
+/* Gives weights places in what is left of the memory of a block, which leaves none for fetching others ahead; false if
+ * none has one. */
 static bool bring_near(const cm_stream *stream, cm_simulations_args *args) {
     const uint32_t room = (uint32_t)cm_ops_limits_of(stream).block_bytes - args->used, before = args->memory;
     args->memory = cm_row_near(&args->recurrent, args->memory, room);
     if (args->has_afterstate) args->memory = cm_row_near(&args->afterstate, args->memory, room);
+    args->recurrent.ahead = args->afterstate.ahead = 0;
     return args->memory > before;
 }
 
 /* ---- which is the fastest ---- */
 
 /* A way to launch a search but for the root's pass. Of a long one the beginning tells all. */
-enum { MEASURED = 32, WAYS = 3 };
+enum { MEASURED = 16, WAYS = 3 };
 typedef struct way {
     cm_stream *stream;
     const cm_simulations *of;
@@ -64,12 +66,16 @@ static cm_status launch_way(void *context) {
     return CM_OK;
 }
 
+/* Of the kernel (simulations.h), as CM_ROW_KERNEL is of that of passes. */
+enum { KERNEL = 1 };
+
 /* All that decides on times. */
 static void name_simulations(const cm_simulations_args *args, char key[CM_CHOICE_KEY_BYTES]) {
     const cm_tree *tree = &args->trees.tree;
     const cm_search_params *p = &tree->params;
-    snprintf(key, CM_CHOICE_KEY_BYTES, "simulations %d: %d of %d roots, %d actions %d%d%d, %d codes, %016" PRIx64,
-             (int)CM_ROW_KERNEL, p->num_simulations, tree->batch, tree->num_actions, (int)p->root_rule,
+    snprintf(key, CM_CHOICE_KEY_BYTES,
+             "simulations %d %d: %d of %d roots, %d deep, %d actions %d%d%d, %d codes, %016" PRIx64, (int)KERNEL,
+             (int)CM_ROW_KERNEL, p->num_simulations, tree->batch, p->max_depth, tree->num_actions, (int)p->root_rule,
              (int)p->interior_rule, (int)p->qtransform.kind, tree->num_chance,
              cm_row_digest(&args->recurrent) ^ (args->has_afterstate ? cm_row_digest(&args->afterstate) : 0));
 }

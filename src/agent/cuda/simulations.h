@@ -16,6 +16,12 @@ CM_KERNEL_CALLED void cm_simulations_grow(const cm_simulations_args *k, int64_t 
     const cm_lanes part = cm_lanes_part(lanes, each);
     for (int64_t root = first + lanes->index / each; root < end; root += CM_BLOCK / each)
         if (root < k->trees.tree.batch) cm_tree_grow_roots(&k->trees, root, &part);
+    cm_lanes_meet(lanes);
+}
+
+CM_KERNEL_CALLED void cm_simulations_pass(const cm_row_pass_args *pass, int64_t item, const cm_lanes *lanes) {
+    cm_row_pass(pass, item, lanes);
+    cm_lanes_meet(lanes);
 }
 
 /* Item: a tile of rows; CM_BLOCK lanes, which share k->memory bytes. */
@@ -24,14 +30,9 @@ CM_KERNEL void cm_simulations_run(const cm_simulations_args *k, int64_t item, co
     cm_row_keep_all(&k->recurrent, lanes->memory, lanes);
     cm_lanes_meet(lanes);
     for (int i = 0; i < k->count; i++) {
-        if (k->has_afterstate) {
-            cm_row_pass(&k->afterstate, item, lanes);
-            cm_lanes_meet(lanes);
-        }
-        cm_row_pass(&k->recurrent, item, lanes);
-        cm_lanes_meet(lanes);
+        if (k->has_afterstate) cm_simulations_pass(&k->afterstate, item, lanes);
+        cm_simulations_pass(&k->recurrent, item, lanes);
         cm_simulations_grow(k, item, lanes);
-        cm_lanes_meet(lanes);
     }
 }
 

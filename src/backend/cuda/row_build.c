@@ -4,7 +4,7 @@
 #include "backend/cuda/plan.h"
 #include "backend/cuda/row_places.h"
 
-_Static_assert(sizeof(cm_row_pass_args) <= 32764, "the arguments of a kernel are at most as many bytes");
+_Static_assert(sizeof(cm_row_pass_args) <= CM_LAUNCH_BYTES, "the arguments of a kernel are at most as many bytes");
 _Static_assert(sizeof(cm_row_step) % 16 == 0, "a part of the arguments is a multiple of 16 bytes");
 
 /* ---- layers ---- */

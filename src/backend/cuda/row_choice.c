@@ -91,8 +91,7 @@ static int64_t clocks_of(const cm_row_step *s) {
  * less than the launches that are saved? One and what follows it take some 2 us, or 3,000 clocks. */
 bool cm_row_choice_estimate(const cm_row_pass_args *args, int multiprocessors) {
     enum { CLOCKS_OF_LAUNCH = 3000 };
-    const int64_t tiles = (args->rows + CM_ROW_TILE - 1) / CM_ROW_TILE;
-    const int64_t waves = (tiles + multiprocessors - 1) / multiprocessors;
+    const int64_t waves = (cm_row_tiles(args->rows) + multiprocessors - 1) / multiprocessors;
     int64_t clocks = 0;
     for (int i = 0; i < args->steps; i++) clocks += clocks_of(&args->step[i]);
     return waves * clocks <= (int64_t)args->steps * CLOCKS_OF_LAUNCH;

@@ -20,8 +20,6 @@ static bool build(const cm_stream *stream, const cm_call_list *pass, row_pass *m
     return true;
 }
 
-static int tiles_of(const cm_row_pass_args *args) { return (args->rows + CM_ROW_TILE - 1) / CM_ROW_TILE; }
-
 int cm_row_pass_reach(const cm_call_list *pass) {
     cm_row_pass_args args;
     return cm_row_build(pass, &args);
@@ -31,8 +29,8 @@ int cm_row_pass_reach(const cm_call_list *pass) {
 static bool trains(const cm_call_list *pass) { return !pass->work; }
 
 static cm_status launch(cm_stream *stream, const cm_row_pass_args *args, bool training) {
-    const int result = training ? cm_row_training_launch(args, tiles_of(args), CM_BLOCK, cm_ops_queue(stream))
-                                : cm_row_pass_launch(args, tiles_of(args), CM_BLOCK, cm_ops_queue(stream));
+    const int result = training ? cm_row_training_launch(args, cm_row_tiles(args->rows), CM_BLOCK, cm_ops_queue(stream))
+                                : cm_row_pass_launch(args, cm_row_tiles(args->rows), CM_BLOCK, cm_ops_queue(stream));
     return cm_ops_launched(stream, result, "a pass of rows");
 }
 

@@ -1,6 +1,6 @@
 /* A pass whose operations all work row by row, as one kernel: a block takes a tile of rows through all of them. What
- * they leave for each other lies in the block's memory, weights come from the device's. A step is an operation; its
- * arithmetic is that of the operation's own kernel, on a row of the tile. */
+ * they leave for each other lies in the block's memory, weights come from the device's unless they are near
+ * (row_near.h). A step is an operation; its arithmetic is that of the operation's own kernel, on a row of the tile. */
 #ifndef CM_BACKEND_CUDA_ROW_PASS_H
 #define CM_BACKEND_CUDA_ROW_PASS_H
 
@@ -225,14 +225,13 @@ CM_KERNEL void cm_row_trained(const cm_row_step *s, const cm_row_tile *t, int ro
 
 /* ---- the pass ---- */
 
-/* Says what a step will read besides rows. */
-CM_KERNEL void cm_row_fetch(const cm_row_step *s, const cm_lanes *lanes) {
+/* Says what a step will read besides rows; of a weight at most `ahead` bytes. */
+CM_KERNEL void cm_row_fetch(const cm_row_step *s, size_t ahead, const cm_lanes *lanes) {
     const size_t vector = (size_t)s->n * sizeof(float);
     if (cm_row_is_layer(s)) {
         const size_t rows = (size_t)(s->op == CM_OP_dense ? s->n : s->k);
         const size_t bytes = rows * (size_t)s->of.dense.weight_row * (s->type == CM_F32 ? 4 : 2);
-        if (s->of.dense.near_row == 0)
-            cm_lanes_fetch(lanes, s->of.dense.weight, bytes < (size_t)CM_ROW_FETCH ? bytes : (size_t)CM_ROW_FETCH);
+        if (s->of.dense.near_row == 0) cm_lanes_fetch(lanes, s->of.dense.weight, bytes < ahead ? bytes : ahead);
         if (s->of.dense.bias) cm_lanes_fetch(lanes, s->of.dense.bias, vector);
     } else if (s->op == CM_OP_layer_norm || s->op == CM_OP_layer_norm_backward) {
         cm_lanes_fetch(lanes, s->of.norm.scale, vector * (size_t)s->k);
@@ -268,7 +267,7 @@ CM_KERNEL void cm_row_steps(const cm_row_pass_args *a, int64_t item, bool trains
     t.stage = lanes->memory + a->stage;
     for (int i = -AHEAD; i < a->steps; i++) {
         if (i > 0) cm_lanes_meet(lanes);
-        if (i + AHEAD < a->steps) cm_row_fetch(&a->step[i + AHEAD], lanes);
+        if (i + AHEAD < a->steps) cm_row_fetch(&a->step[i + AHEAD], a->ahead, lanes);
         if (i >= 0) cm_row_step_run(&a->step[i], &t, trains, lanes);
     }
 }

@@ -230,6 +230,7 @@ void cm_places_lay_out(cm_row_places *all) {
         stages = stages || (cm_row_is_layer(&args->step[i]) && args->step[i].type == CM_F32);
     }
     args->stage = end;
+    args->ahead = CM_ROW_FETCH;
     args->memory = (uint32_t)(end + (stages ? CM_ROW_STAGE : 0)) * (uint32_t)sizeof(float);
     args->used = (uint32_t)(offsetof(cm_row_pass_args, step) + (size_t)args->steps * sizeof(cm_row_step));
 }

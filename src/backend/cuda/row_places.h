@@ -82,7 +82,7 @@ bool cm_places_save(cm_row_places *all, const cm_tensor *t, bool writes);
 bool cm_places_gather(cm_row_places *all, const cm_tensor *t);
 bool cm_places_scatter(cm_row_places *all, const cm_tensor *t);
 
-/* Gives every slot its floats and sets the places of the steps, and what args says of memory. */
+/* Gives every slot its floats and sets the places of the steps, and what args says of memory and of fetching ahead. */
 void cm_places_lay_out(cm_row_places *all);
 
 #ifdef __cplusplus

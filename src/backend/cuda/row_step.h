@@ -10,7 +10,7 @@ enum {
     CM_ROW_TILE = 16,  /* rows of a block, which is those of a product by tensor cores */
     CM_ROW_STEPS = 36, /* of a pass, at most */
     CM_ROW_WARPS = CM_BLOCK / CM_WARP,
-    CM_ROW_FETCH = 64 << 10 /* bytes of a weight that are fetched ahead */
+    CM_ROW_FETCH = 64 << 10 /* bytes of a weight that a pass by itself fetches ahead */
 };
 
 /* Rows of a tensor. */
@@ -69,8 +69,12 @@ typedef struct cm_row_pass_args {
     int32_t stage;   /* float of the block's memory at which weights are staged */
     uint32_t memory; /* bytes that a block shares */
     uint32_t used;   /* bytes of these arguments that say something, a multiple of 16 */
+    uint32_t ahead;  /* bytes of a weight that are fetched ahead, at most */
     cm_row_step step[CM_ROW_STEPS];
 } cm_row_pass_args;
+
+/* Blocks of a launch. */
+static inline int cm_row_tiles(int rows) { return (rows + CM_ROW_TILE - 1) / CM_ROW_TILE; }
 
 /* The rows of a block: `first` counts those of the pass. */
 typedef struct cm_row_tile {

@@ -34,7 +34,7 @@ extern "C" {
 
 #ifdef __CUDACC__
 #define CM_KERNEL static __device__ inline
-#define CM_KERNEL_CALLED static __device__ __noinline__ /* a part of a kernel that has all registers to itself */
+#define CM_KERNEL_CALLED static __device__ __noinline__ /* a part that is not copied into what calls it */
 #else
 #define CM_KERNEL static inline
 #define CM_KERNEL_CALLED static inline

@@ -5,6 +5,9 @@
 
 #include <stdint.h>
 
+/* The arguments of a kernel are at most so many bytes. */
+enum { CM_LAUNCH_BYTES = 32764 };
+
 /* int name_launch(args, items, lanes, queue): runs the kernel `name` on `items` items with `lanes` lanes each, in order
  * behind what the queue (a cudaStream_t) holds. Returns 0 or a cudaError_t; does not wait. */
 #ifdef __cplusplus
