@@ -231,7 +231,7 @@ void cm_pass_bind(cm_pass *pass, cm_memory memory, void *base);
 /* Address on the device of a variable's first element. WORK of a pass without gradients may never be written. */
 void *cm_pass_data(const cm_pass *pass, cm_var var);
 cm_call_list cm_pass_calls(const cm_pass *pass); /* forward; owned by the pass, which may bind their blocks anew */
-bool cm_pass_is_fused(const cm_pass *pass); /* forward is one launch of the backend's (cm_backend_class.fuse) */
+bool cm_pass_is_fused(const cm_pass *pass);      /* forward is one launch of the backend's (cm_backend_class.fuse) */
 cm_status cm_pass_forward(cm_pass *pass) CM_MUST_USE;
 cm_status cm_pass_launch(cm_pass *pass) CM_MUST_USE;   /* forward, as part of a work that is recorded (backend.h) */
 cm_status cm_pass_backward(cm_pass *pass) CM_MUST_USE; /* after forward, training tapes only */

@@ -33,10 +33,10 @@ extern "C" {
 #endif
 
 #ifdef __CUDACC__
-#define CM_KERNEL static __device__ inline
+#define CM_KERNEL        static __device__ inline
 #define CM_KERNEL_CALLED static __device__ __noinline__ /* a part that is not copied into what calls it */
 #else
-#define CM_KERNEL static inline
+#define CM_KERNEL        static inline
 #define CM_KERNEL_CALLED static inline
 #endif
 
