@@ -2,8 +2,8 @@
 SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_headers scripts/check_module scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/two_hosts scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh scripts/gpu_check scripts/gpu_claims scripts/gpu_sanitize .ci/run
 C_FILES = $(sort $(shell find src tests scripts docs -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' -o -name '*.cpp'))
 # Builds of another kind stand beside the ordinary one and are as incremental. Their tests may take longer: what hangs is ended
-# by LIMIT.
-OTHER_BUILD = CK_TIMEOUT_MULTIPLIER=50 $(SUBMAKE) BUILD=$(BUILD)/$1 WERROR=$(WERROR)
+# by LIMIT. JOBS is passed on, as nproc says what OMP_NUM_THREADS says.
+OTHER_BUILD = CK_TIMEOUT_MULTIPLIER=50 $(SUBMAKE) BUILD=$(BUILD)/$1 WERROR=$(WERROR) JOBS=$(JOBS)
 
 check-layers: ## every folder includes only what the design allows it
 	@scripts/check_layers .
