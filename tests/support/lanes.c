@@ -69,6 +69,7 @@ typedef struct run {
     side hub, lane[CM_BLOCK];
     bool done[CM_BLOCK];
     meetings meetings[CIRCLES];
+    unsigned char stacks[CM_BLOCK][STACK]; /* the rest is zero when a launch begins */
 } run;
 
 static _Thread_local run *current;
@@ -144,31 +145,47 @@ static void check_memory(const run *r) {
                 ck_abort_msg("written behind the memory that lanes share");
 }
 
+/* What the last launch was run in, for the next: launches are many, and fresh stacks are a page fault per lane each. */
+static run *kept;
+
+/* Given back with give_back. */
+static run *take_run(void) {
+    run *r = __atomic_exchange_n(&kept, NULL, __ATOMIC_ACQ_REL);
+    if (!r) r = malloc(sizeof *r);
+    if (!r) ck_abort_msg("no memory for a launch");
+    memset(r, 0, offsetof(run, stacks));
+    return r;
+}
+
+static void give_back(run *r) {
+    free(r->memory);
+    free(__atomic_exchange_n(&kept, r, __ATOMIC_ACQ_REL));
+}
+
+static void begin_lane(side *lane, unsigned char *stack) {
+    if (getcontext(&lane->context) != 0) ck_abort_msg("no context for a lane");
+    lane->context.uc_stack.ss_sp = stack;
+    lane->context.uc_stack.ss_size = STACK;
+    lane->context.uc_link = NULL; /* run_lane does not return */
+    makecontext(&lane->context, run_lane, 0);
+}
+
 void lanes_run(lanes_body body, const void *args, int64_t items, int count, size_t memory) {
-    run *r = calloc(1, sizeof *r);
-    char *stacks = count > 1 ? malloc((size_t)count * STACK) : NULL;
-    if (!r || count > CM_BLOCK) ck_abort_msg("%d lanes cannot be run", count);
+    if (count > CM_BLOCK) ck_abort_msg("%d lanes cannot be run", count);
+    run *r = take_run();
     directions = directions * 6364136223846793005u + 1442695040888963407u;
     r->backwards = directions >> 63;
     r->lanes_backwards = directions >> 62 & 1;
     r->body = body, r->args = args, r->items = items, r->count = count;
     take_memory(r, memory);
     current = r;
-    for (int i = 0; count > 1 && i < count; i++) {
-        if (getcontext(&r->lane[i].context) != 0) ck_abort_msg("no context for a lane");
-        r->lane[i].context.uc_stack.ss_sp = stacks + (size_t)i * STACK;
-        r->lane[i].context.uc_stack.ss_size = STACK;
-        r->lane[i].context.uc_link = NULL; /* run_lane does not return */
-        makecontext(&r->lane[i].context, run_lane, 0);
-    }
+    for (int i = 0; count > 1 && i < count; i++) begin_lane(&r->lane[i], r->stacks[i]);
     if (count > 1)
         take_turns(r);
     else
         run_items(r, 0);
     check_memory(r);
-    free(r->memory);
-    free(stacks);
-    free(r);
+    give_back(r);
 }
 
 /* The meetings that a lane comes to as one of lanes->count, the first lane there, and the number of its part. */
