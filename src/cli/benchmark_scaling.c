@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/interrupt.h"
 #include "cli/ranks.h"
 #include "cli/scaling.h"
 #include "core/arena.h"
@@ -167,7 +168,8 @@ static cm_status read_line(FILE *output, int ranks, cm_scaling *row) {
 
 /* *row <- what `ranks` ranks say; a->verdict is their exit status. */
 static cm_status start(cm_arguments *a, const plan *p, int ranks, char **argv, cm_scaling *row) {
-    cm_launch job = {.ranks = ranks, .oversubscribe = p->oversubscribe, .argv = argv, .output = tmpfile()};
+    cm_launch job = {
+        .ranks = ranks, .oversubscribe = p->oversubscribe, .keeps_nothing = true, .argv = argv, .output = tmpfile()};
     if (!job.output) return cm_fail(CM_ERR_IO, "/tmp: no file can be made there");
     cm_status status = cm_launch_run(&job, &a->verdict);
     if (status == CM_OK && a->verdict == 0) status = read_line(job.output, ranks, row);
@@ -279,6 +281,7 @@ cm_status cm_benchmark_scaling(cm_arguments *arguments) {
     if (cm_launch_find().launcher) return be_rank(arguments);
     CM_TRY(make_plan(arguments, &p));
     CM_TRY(make_command(arguments, p.threads, &argv));
+    cm_interrupt_ends("benchmark scaling");
     cm_status status = start_all(arguments, &p, argv);
     free(argv);
     return status;

@@ -127,6 +127,7 @@ typedef struct reader {
     cm_launch_filter filter;
     char line[CM_LAUNCH_TEXT];
     size_t used;
+    bool is_mute; /* nobody wants to know how ranks end that were ended */
 } reader;
 
 static void end_line(reader *r) {
@@ -134,7 +135,7 @@ static void end_line(reader *r) {
     r->line[r->used] = '\0';
     r->used = 0;
     cm_launch_filter_line(&r->filter, r->line, out);
-    pass_on(out);
+    if (!r->is_mute) pass_on(out);
 }
 
 static bool read_lines(reader *r, int from) {
@@ -151,29 +152,43 @@ static bool read_lines(reader *r, int from) {
 /* What is left without its end. */
 static void finish_lines(reader *r) {
     if (r->used > 0) end_line(r);
-    if (r->filter.in_frame) pass_on(r->filter.frame);
+    if (r->filter.in_frame && !r->is_mute) pass_on(r->filter.frame);
 }
 
 /* ---- the job ---- */
 
-static volatile sig_atomic_t asked, interrupted; /* signals so far: all, and SIGINT alone */
+static volatile sig_atomic_t asked, interrupted, latest; /* signals of this job: all, SIGINT alone, the last one */
 
 static void on_signal(int number) {
     asked++;
+    latest = number;
     if (number == SIGINT) interrupted++;
 }
 
+/* How the caller has SIGINT and SIGTERM. */
+typedef struct caller {
+    struct sigaction interrupt, terminate;
+    sigset_t mask; /* without the two while the parent waits */
+} caller;
+
 /* SIGINT and SIGTERM come only while the parent waits: none is lost between a look and a wait. */
-static void catch_signals(sigset_t *waiting) {
+static void catch_signals(caller *before) {
     struct sigaction action = {.sa_handler = on_signal};
     sigset_t block;
+    asked = interrupted = latest = 0;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, &before->interrupt);
+    sigaction(SIGTERM, &action, &before->terminate);
     sigemptyset(&block);
     sigaddset(&block, SIGINT);
     sigaddset(&block, SIGTERM);
-    sigprocmask(SIG_BLOCK, &block, waiting);
+    sigprocmask(SIG_BLOCK, &block, &before->mask);
+}
+
+static void give_signals_back(const caller *before) {
+    sigaction(SIGINT, &before->interrupt, NULL);
+    sigaction(SIGTERM, &before->terminate, NULL);
+    sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
 /* Its terminal is ours: its group is one of its own, so that ctrl-C comes to us alone, and it reads nothing. */
@@ -190,9 +205,9 @@ static void become(char *const *command, int out, int err, const sigset_t *mask)
     _exit(127);
 }
 
-static void forward(pid_t job) {
+static void forward(const cm_launch *launch, pid_t job) {
     static const char text[] = "\nevery rank finishes this iteration, then all is saved; again to end at once\n";
-    if (interrupted > 1) {
+    if (launch->keeps_nothing || interrupted > 1) {
         kill(job, SIGTERM);
     } else {
         kill(job, SIGUSR1);
@@ -200,31 +215,30 @@ static void forward(pid_t job) {
     }
 }
 
-static void watch(pid_t job, int from, const sigset_t *waiting) {
+static void watch(const cm_launch *launch, pid_t job, int from, const sigset_t *waiting) {
     reader r = {.used = 0};
     struct pollfd pipe = {.fd = from, .events = POLLIN};
     int seen = 0;
     for (bool is_open = true; is_open;) {
         int n = ppoll(&pipe, 1, NULL, waiting);
         if (n > 0) is_open = read_lines(&r, from);
-        if (asked > seen) forward(job);
+        if (asked > seen) forward(launch, job);
         seen = asked;
+        r.is_mute = launch->keeps_nothing && seen > 0;
     }
     finish_lines(&r);
 }
 
-static cm_status start(char *const *command, int out, int *status) {
-    int ends[2], state = 0;
-    sigset_t waiting;
+static cm_status start(const cm_launch *launch, char *const *command, const sigset_t *waiting, int *status) {
+    int ends[2], state = 0, out = launch->output ? fileno(launch->output) : STDOUT_FILENO;
     if (pipe(ends) != 0) return cm_fail(CM_ERR_IO, "a pipe to the launcher: %s", strerror(errno));
-    catch_signals(&waiting);
     pid_t job = fork();
     if (job == 0) {
         close(ends[0]);
-        become(command, out, ends[1], &waiting);
+        become(command, out, ends[1], waiting);
     }
     close(ends[1]);
-    if (job > 0) watch(job, ends[0], &waiting);
+    if (job > 0) watch(launch, job, ends[0], waiting);
     close(ends[0]);
     if (job < 0) return cm_fail(CM_ERR_IO, "the launcher cannot be started: %s", strerror(errno));
     while (waitpid(job, &state, 0) < 0 && errno == EINTR) {
@@ -232,6 +246,16 @@ static cm_status start(char *const *command, int out, int *status) {
     *status = WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
     if (*status == 127) return cm_fail(CM_ERR_ABSENT, "mpirun is not on the path: install Open MPI (make deps-mpi)");
     return CM_OK;
+}
+
+/* The caller's own handlers are told of what ended a job that keeps nothing. */
+static cm_status start_guarded(const cm_launch *launch, char *const *command, int *status) {
+    caller before;
+    catch_signals(&before);
+    cm_status result = start(launch, command, &before.mask, status);
+    give_signals_back(&before);
+    if (launch->keeps_nothing && asked > 0) raise(latest);
+    return result;
 }
 
 /* The ranks bind themselves (cm_launch_bind), and whether they find room has been checked in our own way: so this
@@ -274,8 +298,7 @@ cm_status cm_launch_run(const cm_launch *launch, int *status) {
     while (launch->argv[count]) count++;
     CM_TRY(cm_alloc(&command, count + OWN, sizeof *command, "the launcher's command"));
     write_command(launch, own, hosts, number, command);
-    int out = launch->output ? fileno(launch->output) : STDOUT_FILENO;
-    cm_status result = start((char *const *)command, out, status);
+    cm_status result = start_guarded(launch, (char *const *)command, status);
     free(command);
     return result;
 }

@@ -29,6 +29,7 @@ cm_status cm_launch_check_found(const cm_launch_found *found) CM_MUST_USE;
 typedef struct cm_launch {
     int ranks;          /* to be started, on this machine or in the allocation of SLURM that we are in; at least 1 */
     bool oversubscribe; /* more ranks than processors are wanted */
+    bool keeps_nothing; /* ranks that are asked to stop have nothing to save: they are ended at once */
     char *const *argv;  /* of this program, NULL behind the last: what every rank is called with */
     FILE *output;       /* takes what the ranks print, borrowed; NULL: stdout */
 } cm_launch;
@@ -42,7 +43,8 @@ int cm_launch_allocated(void);
 cm_status cm_launch_check(const cm_launch *launch) CM_MUST_USE;
 
 /* Starts the ranks under mpirun, as this program, and waits for the end of all. Meanwhile SIGINT and SIGTERM are passed
- * on to every rank as SIGUSR1, a request to stop; a second SIGINT ends them at once. What the launcher itself has to
+ * on to every rank as SIGUSR1, a request to stop; a second SIGINT ends them at once. With `keeps_nothing` the first one
+ * does, and is raised anew when all have ended, for the handlers that the caller had. What the launcher itself has to
  * say about a rank that died becomes one line on stderr. *status is the exit status of the job: that of the first rank
  * that failed, 128 + number if a signal ended it. Errors: CM_ERR_ABSENT if there is no mpirun, CM_ERR_IO. */
 cm_status cm_launch_run(const cm_launch *launch, int *status) CM_MUST_USE;

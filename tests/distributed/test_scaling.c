@@ -1,9 +1,11 @@
 /* `cumind benchmark scaling`: what it measures holds together. */
 #include <check.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/file.h"
 #include "core/json.h"
@@ -109,6 +111,24 @@ START_TEST(what_cannot_be_shared_or_started_is_one_line) {
 }
 END_TEST
 
+/* The first rank is gone then, two others are at work: one line, and nobody goes on. */
+START_TEST(a_request_to_stop_ends_every_rank_at_once) {
+    const int number = _i ? SIGTERM : SIGINT;
+    char text[1024];
+    pid_t second = 0;
+    if (!cm_program_has_mpi()) return;
+    pid_t job = cm_program_start(cm_test_folder, SMALL "--updates 2000");
+    for (int i = 0; i < 600 && second == 0; i++, usleep(50000)) second = cm_program_find_rank(job, 1);
+    ck_assert_int_gt(second, 0);
+    kill(job, number);
+    ck_assert_int_eq(cm_program_wait(job), 128 + number);
+    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
+    ck_assert_str_eq(text, "cumind: benchmark scaling: interrupted; it has no result\n");
+    for (int i = 0; i < 100 && kill(second, 0) == 0; i++) usleep(50000); /* until somebody has buried it */
+    ck_assert_int_eq(kill(second, 0), -1);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("scaling");
     TCase *tc = tcase_create("scaling");
@@ -118,6 +138,7 @@ int main(void) {
     tcase_add_test(tc, the_table_has_a_row_per_number_of_ranks_and_nothing_is_left_behind);
     tcase_add_test(tc, a_warning_of_the_configuration_is_said_once);
     tcase_add_test(tc, what_cannot_be_shared_or_started_is_one_line);
+    tcase_add_loop_test(tc, a_request_to_stop_ends_every_rank_at_once, 0, 2);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
 }
