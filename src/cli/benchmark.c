@@ -191,12 +191,18 @@ static cm_status run_part(const cm_benchmark *b, const part *p, bool json) {
     return status;
 }
 
+/* Parts that only some backends and policies have are left out unless they are asked for. */
+static bool is_for(const cm_benchmark *b, const part *p) {
+    if (p->run == cm_benchmark_graph && !b->backend->kind->play) return false;
+    return p->run != cm_benchmark_search || b->configuration.mcts.policy != CM_MCTS_ALPHAZERO;
+}
+
 static cm_status run_parts(const cm_arguments *a, const cm_benchmark *b) {
     const char *name = a->positional_count ? a->positional[0] : NULL;
     bool json = cm_argument_given(a, "--json"), found = false;
     for (int i = 0; i < PARTS; i++) {
         if (name && strcmp(name, parts[i].name) != 0) continue;
-        if (!name && parts[i].run == cm_benchmark_graph && !b->backend->kind->play) continue;
+        if (!name && !is_for(b, &parts[i])) continue;
         found = true;
         CM_TRY(run_part(b, &parts[i], json));
         fflush(stdout);

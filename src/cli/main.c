@@ -16,6 +16,16 @@ const cm_command *cm_command_find(const char *name) {
     return NULL;
 }
 
+static const char *flag_name(const void *rows, int i) { return ((const char *const *)rows)[i]; }
+
+/* A flag where a command belongs: one that stands alone, mistyped, or one of a command. */
+static cm_status unknown_flag(const char *name) {
+    static const char *const alone[] = {"--help", "--version"};
+    const int nearest = cm_nearest_name(name, alone, 2, flag_name);
+    if (nearest < 0) return cm_fail(CM_ERR_INPUT, "%.40s: a command comes first; cumind help lists all", name);
+    return cm_fail(CM_ERR_INPUT, "unknown flag \"%.40s\"; did you mean %s?", name, alone[nearest]);
+}
+
 static const char *command_name(const void *rows, int i) { return ((const cm_command *const *)rows)[i]->name; }
 
 cm_status cm_command_unknown(const char *name) {
@@ -86,6 +96,6 @@ int main(int argc, char **argv) {
     }
     const char *name = strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
     const cm_command *command = cm_command_find(name);
-    if (!command) return report(cm_command_unknown(name));
+    if (!command) return report(name[0] == '-' ? unknown_flag(name) : cm_command_unknown(name));
     return run_command(command, argc, argv);
 }

@@ -9,6 +9,7 @@
 #include "cli/text.h"
 #include "cli/view.h"
 #include "core/file.h"
+#include "core/log.h"
 #include "env/env.h"
 #include "run/checkpoint.h"
 #include "run/directory.h"
@@ -38,11 +39,13 @@ typedef struct line {
     const char *state;
 } line;
 
-static cm_json_doc *read_json(const char *run, const char *name) {
+/* NULL if there is none. One that cannot be read is as good as none, and said with `advice` behind it. */
+static cm_json_doc *read_json(const char *run, const char *name, const char *advice) {
     char path[4096];
     cm_json_doc *doc = NULL;
     if (cm_path_join(path, sizeof path, run, name) != CM_OK || !cm_file_exists(path)) return NULL;
-    return cm_json_read(path, &doc) == CM_OK ? doc : NULL;
+    if (cm_json_read(path, &doc) != CM_OK) cm_log(CM_WARNING, "%s; %s", cm_error_message(), advice);
+    return doc;
 }
 
 /* Value of `key` in any section of a configuration. */
@@ -59,7 +62,8 @@ static void read_metrics(const char *run, line *out) {
     cm_metrics *rows = NULL;
     int count = 0;
     if (cm_path_join(path, sizeof path, run, "metrics.jsonl") != CM_OK) return;
-    if (cm_metrics_read(path, &rows, &count) != CM_OK || count == 0) return;
+    if (cm_metrics_read(path, &rows, &count) != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
+    if (count == 0) return;
     out->updates = rows[count - 1].updates;
     out->env_steps = rows[count - 1].env_steps;
     out->last_return = rows[count - 1].mean_return;
@@ -84,7 +88,8 @@ static void set_environment(const cm_json *config, line *out) {
 static void read_line(const char *run, line *out) {
     *out = (line){
         .environment = "?", .seed = NAN, .last_return = NAN, .final = NAN, .checkpoint = -1, .state = "unfinished"};
-    cm_json_doc *config = read_json(run, "config.json"), *result = read_json(run, "result.json");
+    cm_json_doc *config = read_json(run, "config.json", "mend it, or bring back a copy of it");
+    cm_json_doc *result = read_json(run, "result.json", "train --resume with this run makes it anew");
     cm_checkpoint_store *store = NULL;
     if (config) {
         set_environment(cm_json_root(config), out);

@@ -164,9 +164,12 @@ static cm_status seed_folder(const char *directory, int64_t seed, char out[PATH_
     return n >= 0 && n < PATH_MAX ? CM_OK : cm_fail(CM_ERR_INPUT, "--run: the path is too long");
 }
 
-/* None of the folders may hold a run: known before the first seed is trained. */
+/* Neither the folder of all nor that of a seed may hold a run: known before the first seed is trained. */
 static cm_status check_seed_folders(const char *directory, const int64_t *seeds, int count) {
     char folder[PATH_MAX];
+    if (directory && cm_run_directory_check(directory) == CM_OK)
+        return cm_fail(CM_ERR_INPUT, "%s: is a run, and the runs of --seeds go below --run; choose another --run",
+                       directory);
     for (int i = 0; directory && i < count; i++) {
         CM_TRY(seed_folder(directory, seeds[i], folder));
         if (cm_run_directory_check(folder) == CM_OK)

@@ -315,7 +315,8 @@ static void read_evaluation(const cm_json *root, cm_run_result *r) {
     r->final.losses = (int)cm_json_number(cm_json_get(root, "losses"), 0.0);
 }
 
-/* The result of a run that had finished; it must be that of the checkpoint that is loaded. */
+/* The result of a run that had finished; it must be that of the checkpoint that is loaded. One that cannot be read is
+ * made anew, as one that is gone. */
 cm_status cm_run_read_result(cm_run *run, cm_run_result *r, bool *found) {
     char path[PATH_MAX];
     cm_json_doc *doc = NULL;
@@ -323,7 +324,10 @@ cm_status cm_run_read_result(cm_run *run, cm_run_result *r, bool *found) {
     *found = false;
     CM_TRY(cm_run_directory_file(&run->directory, result_file, path, sizeof path));
     if (!cm_file_exists(path)) return CM_OK;
-    CM_TRY(cm_json_read(path, &doc));
+    if (cm_json_read(path, &doc) != CM_OK) {
+        cm_log(CM_WARNING, "%s; the report is made anew", cm_error_message());
+        return CM_OK;
+    }
     const cm_json *root = cm_json_root(doc);
     const char *hash = cm_json_string(cm_json_get(root, "parameter_hash"));
     const char *end = cm_json_string(cm_json_get(root, "end"));

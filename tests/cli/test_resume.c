@@ -361,6 +361,31 @@ START_TEST(a_folder_of_a_later_seed_that_is_taken_is_known_before_the_first) {
 }
 END_TEST
 
+START_TEST(seeds_do_not_go_into_what_is_a_run) {
+    expect_exit("train --quiet --seeds 1 --run ref" SMALL, 2,
+                "ref: is a run, and the runs of --seeds go below --run; choose another --run");
+    expect_exit("inspect --run ref/seed-1", 2, "there is no such run");
+}
+END_TEST
+
+/* A report that cannot be read is made anew: the checkpoint has all that it takes. */
+START_TEST(a_damaged_report_is_named_and_made_anew) {
+    char path[640];
+    static const char says[] = "damaged/result.json:2: expected a key in double quotes";
+    expect_ok("train --quiet --run damaged" SMALL);
+    snprintf(path, sizeof path, "%s/damaged/result.json", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, "{\n", 2), CM_OK);
+    expect_ok("runs damaged");
+    cm_program_expect_line(result.err, says);
+    cm_program_expect_line(result.err, "; train --resume with this run makes it anew");
+    expect_ok("train --quiet --resume damaged");
+    cm_program_expect_line(result.err, says);
+    expect_reference("damaged");
+    expect_ok("runs damaged");
+    ck_assert_str_eq(result.err, "");
+}
+END_TEST
+
 START_TEST(refusals_name_what_to_do) {
     expect_exit("train --quiet --run ref", 2, "--resume ref");
     expect_exit("train --quiet --resume ref --set num_simulations=9", 2, "the run has 8, you ask for 9");
@@ -495,6 +520,8 @@ int main(void) {
     tcase_add_test(tests, limits_are_totals_of_the_run);
     tcase_add_test(tests, metrics_of_a_resumed_run_have_no_line_twice);
     tcase_add_test(tests, evaluation_at_the_end_of_a_run_stands_once_in_its_metrics);
+    tcase_add_test(tests, seeds_do_not_go_into_what_is_a_run);
+    tcase_add_test(tests, a_damaged_report_is_named_and_made_anew);
     tcase_add_test(tests, refusals_name_what_to_do);
     tcase_add_test(tests, memory_that_is_not_there_is_named_with_the_keys_to_lower);
     tcase_add_test(tests, run_killed_while_it_begins_with_old_games_does_not_begin_without_them);

@@ -222,9 +222,9 @@ START_TEST(several_seeds_end_with_a_table) {
 END_TEST
 
 START_TEST(seeds_without_a_report_have_none_in_the_table) {
-    expect_ok("train --quiet --seeds 3 --run bare --env-steps 256 --set final_evaluation_episodes=0");
+    expect_ok("train --quiet --seeds 3 --run unreported --env-steps 256 --set final_evaluation_episodes=0");
     ck_assert_msg(strstr(result.out, "\n       3          -          -        256 ") != NULL, "%s", result.out);
-    expect_ok("train --json --seeds 4 --run bare --env-steps 256 --set final_evaluation_episodes=0");
+    expect_ok("train --json --seeds 4 --run unreported --env-steps 256 --set final_evaluation_episodes=0");
     ck_assert_ptr_nonnull(strstr(result.out, "\"seed\": 4, \"mean\": null, \"std\": null, \"env_steps\": 256"));
 }
 END_TEST

@@ -108,6 +108,9 @@ static const struct usage_case {
     const char *arguments, *says;
 } usages[] = {
     {"trian", "did you mean train?"},
+    {"--hlep", "unknown flag \"--hlep\"; did you mean --help?"},
+    {"--verison", "unknown flag \"--verison\"; did you mean --version?"},
+    {"--seed 3", "--seed: a command comes first; cumind help lists all"},
     {"train --sed 3", "unknown flag --sed; did you mean --seed?"},
     {"train --steps 5k", "unknown flag --steps; did you mean --env-steps?"},
     {"train --batch-size 64", "batch_size is a key of the configuration: --set batch_size=VALUE"},
@@ -149,6 +152,7 @@ static const struct usage_case {
      "MCTS.num_sampled_actions: 3 draws are no fewer than the 2 actions of the benchmark (--actions); 0 searches all"},
     {"train --set num_sampled_actions=3",
      "MCTS.num_sampled_actions: 3 draws are no fewer than the 2 actions of CartPole-v1; 0 searches all of them"},
+    {"benchmark search --set policy=alphazero --batch 2", "policy alphazero searches on the true rules; add --policy"},
     {"benchmark tree surplus", "unexpected argument \"surplus\""},
     {"completion bash surplus", "unexpected argument \"surplus\""},
     {"train --config missing.json", "missing.json"},
@@ -241,7 +245,7 @@ START_TEST(benchmarks_say_which_optimiser_and_policy_they_took) {
         {"train --set optimizer=adam", "unroll 5, adam; cpu"},
         {"train --set optimizer=sgd", "unroll 5, sgd; cpu"},
         {"search --simulations 2", "2 actions, muzero; cpu"},
-        {"search --simulations 2 --set policy=alphazero", "2 actions, alphazero; cpu"},
+        {"search --simulations 2 --set policy=stochastic_muzero", "2 actions, stochastic_muzero; cpu"},
         {"search --simulations 2 --policy gumbel_muzero", "actions, gumbel_muzero;"}};
     char line[160];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
