@@ -96,6 +96,13 @@ test-ptx-run: $(PTX_FILES) $(PTX_TESTS_90:%=$(BUILD)/tests/%)
 	$(call RUN_PTX,75,$(PTX_TESTS_75))
 	$(call RUN_PTX,$(PTX_NEWEST),$(PTX_TESTS_NEWEST))
 
+kernel-costs: have-nvcc ## says what a search costs a GPU, line by line of its kernels, by the model of tests/ptx/profile.h
+	+@$(SUBMAKE) $(filter $(BUILD)/ptx/90/%,$(PTX_FILES)) $(BUILD)/tests/agent/test_simulations
+	@rm -f $(BUILD)/kernel-costs.txt
+	@CUMIND_TEST_PTX='$(abspath $(BUILD))/ptx/90' CUMIND_PTX_PROFILE='$(abspath $(BUILD))/kernel-costs.txt' CK_FORK=no CK_RUN_CASE=costs \
+	    CK_TIMEOUT_MULTIPLIER=50 $(BUILD)/tests/agent/test_simulations
+	@cat $(BUILD)/kernel-costs.txt
+
 # The stem is ARCHITECTURE/NAME.
 $(BUILD)/ptx/%.ptx: $(BUILD)/cuda/flags.stamp
 	@mkdir -p $(@D)
@@ -112,5 +119,5 @@ gpu-check-tests: $(GPU_TESTS)
 REPORT ?= gpu-report.md
 gpu-check: ## builds for the GPU that is here, runs its tests and benchmarks within 9 minutes and writes gpu-report.md
 	@BUILD='$(BUILD)' JOBS='$(JOBS)' scripts/gpu_check '$(REPORT)'
-.PHONY: have-nvcc test-ptx test-ptx-run cuda cuda-build check-module gpu-check gpu-check-tests
+.PHONY: have-nvcc test-ptx test-ptx-run kernel-costs cuda cuda-build check-module gpu-check gpu-check-tests
 -include $(CUDA_OBJ:.o=.d) $(wildcard $(BUILD)/ptx/*/*.d)

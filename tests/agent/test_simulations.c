@@ -116,6 +116,16 @@ START_TEST(as_many_weights_are_near_as_there_is_room_for) {
 }
 END_TEST
 
+/* The network that `cumind benchmark search` has by default: `make kernel-costs` says where its time goes. */
+START_TEST(the_network_of_the_benchmark_is_one_launch) {
+    const cm_support support = {-20.0f, 20.0f, 41, true};
+    open_all(cm_test_mlp(4, 2, 128, 64, support));
+    expect_same(&(search_task){CM_POLICY_MUZERO, CM_BF16, CM_ROW_TILE, SIMULATIONS, 0});
+    ck_assert_int_gt(simulations_cpu_near, 3);
+    close_all();
+}
+END_TEST
+
 /* ---- what stays many launches ---- */
 
 static void expect_many(const search_task *t) {
@@ -237,6 +247,10 @@ int main(void) {
     tcase_add_test(tests, a_long_search_is_measured_by_its_beginning);
     tcase_add_test(tests, what_was_measured_is_known_by_roots_simulations_rules_and_passes);
     tcase_add_test(tests, a_number_that_is_not_finite_is_told);
+    suite_add_tcase(suite, tests);
+    tests = tcase_create("costs");
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, the_network_of_the_benchmark_is_one_launch);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
 }

@@ -96,7 +96,9 @@ static void finish_access(reader *r, draft *d, bool is_load) {
     i->used = is_load && r->used ? r->used : UINT32_MAX;
     r->used = 0;
     i->run = is_load ? ptx_load : ptx_store;
+    i->writes = is_load ? i->count : 0;
     if (!d->is_register) return;
+    i->writes = 1;
     if (i->offset || i->count != 1) fail_unknown(r, d);
     i->run = ptx_move;
 }
@@ -107,6 +109,7 @@ static void finish_move(reader *r, draft *d) {
     const type *of = d->parts == 2 ? ptx_type_of(d->part[1]) : NULL;
     if (!of || d->groups > 1 || i->operands != (d->groups ? d->group + 1 : 2)) fail_unknown(r, d);
     i->run = ptx_move;
+    i->writes = 1;
     if (!d->groups) return;
     i->count = (uint8_t)d->group;
     i->bytes = (uint8_t)(of->bytes / i->count);
@@ -118,6 +121,13 @@ static void finish_conversion(reader *r, draft *d) {
     if (d->i.operands != 2 || d->parts != 3 + is_to || !space_named(d->part[1 + is_to], &d->i.space))
         fail_unknown(r, d);
     d->i.run = is_to ? ptx_from_generic : ptx_to_generic;
+    d->i.writes = 1;
+}
+
+static uint8_t written_by(ptx_run_function run, int operands) {
+    if (run == ptx_come_to_shuffle) return 2;
+    if (run == ptx_come_to_bf16_product || run == ptx_come_to_f16_product) return 4;
+    return operands > 1;
 }
 
 static void finish_other(reader *r, draft *d) {
@@ -128,12 +138,15 @@ static void finish_other(reader *r, draft *d) {
         if (*c == '.') *c = '_';
     d->i.run = d->name.length < NAME ? ptx_operation(name, &operands) : NULL;
     if (!d->i.run || operands != d->i.operands) fail_unknown(r, d);
+    d->i.writes = written_by(d->i.run, operands);
 }
 
 static void add_instruction(reader *r, draft *d) {
     ptx_module *m = r->module;
     ptx_function *f = r->function;
     d->i.source = r->source, d->i.line = r->line, d->i.text_line = d->name.line;
+    d->i.number = m->instructions_n++;
+    d->i.latency = ptx_latency(d->name.at, d->name.length);
     d->i.o = (const ptx_operand *)m->operands_n; /* a number until all are there */
     for (int k = 0; k < d->i.operands; k++) {
         m->operands = ptx_room(r, m->operands, m->operands_n, sizeof *m->operands);
@@ -172,6 +185,7 @@ static void take_call(reader *r, draft *d) {
     }
     ptx_expect(&r->text, ";");
     d->i.run = ptx_call;
+    d->i.writes = d->i.outputs;
 }
 
 void ptx_take_instruction(reader *r, ptx_token first) {
@@ -198,7 +212,10 @@ void ptx_take_instruction(reader *r, ptx_token first) {
             finish_move(r, &d);
         else
             finish_other(r, &d);
-        if (d.i.run == ptx_move && d.i.count > 1) d.i.run = unpacks ? ptx_unpack : ptx_pack;
+        if (d.i.run == ptx_move && d.i.count > 1) {
+            d.i.run = unpacks ? ptx_unpack : ptx_pack;
+            d.i.writes = unpacks ? d.i.count : 1;
+        }
     }
     add_instruction(r, &d);
 }

@@ -74,6 +74,17 @@ static void run_thread(thread *t) {
     __atomic_fetch_add(&ptx_steps, steps, __ATOMIC_RELAXED);
 }
 
+static void run_profiled(thread *t) {
+    while (t->state == PTX_RUNS) {
+        const ptx_instruction *i = &t->function->code[t->pc++];
+        t->at = i;
+        ptx_profile_issue(t, i);
+        if (i->is_guarded && !PTX_VALUE(i->guard).pred != i->is_negated) continue;
+        ptx_profile_result(t, i);
+        i->run(t, i);
+    }
+}
+
 /* ---- a block ---- */
 
 static void begin_thread(block *b, int index) {
@@ -107,7 +118,7 @@ static bool take_turns(block *b) {
             for (int k = 0; k < width; k++) {
                 thread *t = &b->threads[warp + (b->launch->threads_backwards ? width - 1 - k : k)];
                 if (t->state != PTX_RUNS) continue;
-                run_thread(t);
+                b->profile ? run_profiled(t) : run_thread(t);
                 any = true;
             }
         } while (ptx_meet_in_warp(b, warp));
@@ -122,7 +133,9 @@ static void run_block(block *b, int64_t index) {
     b->epoch++;
     if (b->shared_bytes) memset(b->shared, NONSENSE, b->shared_bytes);
     for (int k = 0; k < b->launch->threads; k++) begin_thread(b, k);
+    if (b->profile) ptx_profile_begin_block(b);
     while (take_turns(b)) continue;
+    if (b->profile) ptx_profile_end_block(b);
 }
 
 /* ---- a launch ---- */
@@ -204,7 +217,8 @@ static bool open_block(ptx_machine *m, block *b) {
     b->races = m->races;
     ptx_races_begin(b->races);
     copy_parameters(b);
-    return true;
+    b->profile = b->launch->profile;
+    return !b->profile || ptx_profile_begin(b);
 }
 
 static void close_block(block *b) {

@@ -46,6 +46,9 @@ typedef struct ptx_instruction {
     bool is_signed;                   /* of an access: numbers are extended with their sign */
     uint8_t operands, outputs, count; /* count: elements of an access or of a mov with {} */
     uint8_t bytes;                    /* of one of them */
+    uint8_t writes;                   /* operands that it writes, in front */
+    uint16_t latency;                 /* cycles until they are there; of an access: without its memory's (profile.h) */
+    int number;                       /* in the module */
     ptx_space space;
     uint32_t used;                       /* a bit per byte of an access that matters */
     const struct ptx_function *function; /* that it calls */
@@ -107,6 +110,7 @@ typedef struct block {
     size_t shared_bytes, local_bytes, parameter_bytes, register_count;
     uint32_t epoch; /* grows with every barrier of a block, and from block to block */
     struct races *races;
+    struct ptx_profile *profile; /* NULL: nobody asks */
     jmp_buf stop;
     char *why;
 } block;
@@ -125,6 +129,9 @@ _Noreturn void ptx_fail(thread *t, const char *format, ...) __attribute__((forma
 const char *ptx_source(const ptx_module *module, int source);
 ptx_value *ptx_constants(const ptx_module *module);
 size_t ptx_local_bytes(const ptx_module *module); /* of all functions */
+int ptx_instructions(const ptx_module *module);   /* how many, of all functions */
+/* Calls `tell` for each of them. */
+void ptx_each_instruction(const ptx_module *module, void (*tell)(void *to, const ptx_instruction *i), void *to);
 
 /* ---- operations ---- */
 
@@ -156,6 +163,18 @@ bool ptx_meet_in_warp(block *b, int first);
 bool ptx_meet_in_block(block *b);
 /* Of a block where nobody can go on. */
 _Noreturn void ptx_fail_meeting(block *b);
+
+/* ---- profile ---- */
+
+uint16_t ptx_latency(const char *name, int length); /* of an operation by its name, dots or _ in it */
+bool ptx_profile_begin(block *b);                   /* a launch; false: no memory */
+void ptx_profile_begin_block(block *b);
+void ptx_profile_end_block(block *b);
+void ptx_profile_issue(thread *t, const ptx_instruction *i); /* when it can */
+void ptx_profile_result(thread *t, const ptx_instruction *i);
+void ptx_profile_access(thread *t, const ptx_instruction *i, uint64_t address, ptx_space space);
+void ptx_profile_meet(block *b, int first, uint32_t mask); /* those of the mask from thread `first` on */
+void ptx_profile_barrier(block *b);                        /* all of the block */
 
 /* ---- races ---- */
 

@@ -143,6 +143,7 @@ static void meet(block *b, int first, const thread *t) {
         shuffle(all, mask);
     else
         multiply(all);
+    if (b->profile) ptx_profile_meet(b, first, mask);
     for (int k = 0; k < PTX_WARP; k++)
         if (mask >> k & 1) all[k].state = PTX_RUNS;
 }
@@ -165,6 +166,7 @@ bool ptx_meet_in_block(block *b) {
         if (t->state != PTX_WAITS || !is_same_meeting(t, &b->threads[k / PTX_WARP * PTX_WARP])) return false;
     }
     b->epoch++;
+    if (b->profile) ptx_profile_barrier(b);
     for (int k = 0; k < b->launch->threads; k++) b->threads[k].state = PTX_RUNS;
     return true;
 }

@@ -53,6 +53,7 @@ static unsigned char *place(thread *t, const ptx_instruction *i, uint64_t addres
     if (offset % bytes != 0)
         ptx_fail(t, "%zu bytes of %s memory at 0x%" PRIx64 ", which is no multiple of them", bytes, name_of(*space),
                  address);
+    if (t->block->profile) ptx_profile_access(t, i, *space == PTX_GLOBAL ? address : offset, *space);
     if (*space == PTX_GLOBAL) return (unsigned char *)(uintptr_t)address; /* NOLINT: as the kernel got it */
     const window w = window_of(t, *space);
     if (offset > w.bytes || bytes > w.bytes - offset)

@@ -13,6 +13,13 @@ ptx_value *ptx_constants(const ptx_module *module) { return module->constants; }
 
 size_t ptx_local_bytes(const ptx_module *module) { return module->local_bytes; }
 
+int ptx_instructions(const ptx_module *module) { return module->instructions_n; }
+
+void ptx_each_instruction(const ptx_module *module, void (*tell)(void *to, const ptx_instruction *i), void *to) {
+    for (int k = 0; k < module->functions_n; k++)
+        for (int at = 0; at < module->functions[k]->length; at++) tell(to, &module->functions[k]->code[at]);
+}
+
 /* ---- functions ---- */
 
 /* .loc source line column ...: without a ; */

@@ -44,6 +44,7 @@ typedef struct ptx_launch {
     size_t shared;                          /* bytes of extern .shared memory */
     const void *parameters[PTX_PARAMETERS]; /* the values of the entry's parameters */
     bool backwards, threads_backwards;      /* from the last block, or thread, to the first */
+    struct ptx_profile *profile;            /* that it adds to (profile.h); NULL: none */
 } ptx_launch;
 
 /* What is kept from launch to launch, which are one after the other on it: memory. NULL: there is none. */

@@ -38,6 +38,7 @@ struct ptx_module {
     uint32_t constants_n;
     ptx_operand *operands; /* of all instructions; by number until all are known */
     size_t operands_n;
+    int instructions_n;
     char *sources[SOURCES];
     size_t local_bytes; /* that a thread has for all functions: none calls itself, so each has its own */
 };

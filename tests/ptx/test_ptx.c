@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ptx/profile.h"
 #include "ptx/ptx.h"
 #include "support/main.h"
 #include "tensor/tensor.h"
@@ -404,6 +405,84 @@ START_TEST(a_line_says_where_the_source_has_it) {
 }
 END_TEST
 
+/* ---- what a launch costs (ptx/profile.h) ---- */
+
+static ptx_cost cost_of(const char *body, int threads) {
+    char text[TEXT], local[PTX_LINE];
+    void *address = words;
+    fill(text, BEGIN "BODY" END, "BODY", body);
+    ptx_module *module = ptx_open(text, local);
+    ck_assert_msg(module, "%s", module ? "" : local);
+    const ptx_function *entry = ptx_entry(module, "kernel", local);
+    ptx_profile *profile = ptx_profile_open(entry);
+    ptx_machine *machine = ptx_machine_open();
+    const ptx_launch launch = {.blocks = 1, .threads = threads, .parameters = {&address}, .profile = profile};
+    ck_assert_msg(ptx_run(machine, entry, &launch, local), "%s", local);
+    const ptx_cost cost = ptx_profile_total(profile);
+    ptx_machine_close(machine);
+    ptx_profile_close(profile);
+    ptx_close(module);
+    return cost;
+}
+
+static uint64_t cycles_of(const char *body) { return cost_of(body, WARP).cycles - cost_of("", WARP).cycles; }
+
+/* Every lane reads what lies `stride` bytes behind what its neighbour reads. */
+static ptx_cost reading(const char *space, int stride) {
+    char body[TEXT];
+    snprintf(body, sizeof body,
+             "mov.u32 %%r2, own; mul.lo.s32 %%r3, %%r0, %d; add.s32 %%r2, %%r2, %%r3; mul.wide.u32 %%d2, %%r0, %d;\n"
+             "add.s64 %%d2, %%d0, %%d2; ld.%s.u32 %%r4, [%s];",
+             stride, stride, space, space[0] == 's' ? "%r2" : "%d2");
+    return cost_of(body, WARP);
+}
+
+START_TEST(requests_move_what_their_lanes_do_not_share) {
+    const struct {
+        const char *space;
+        int stride;
+        uint64_t units, least;
+    } rows[] = {{"shared", 4, 1, 1}, {"shared", 0, 1, 1}, {"shared", 8, 2, 1},
+                {"global", 4, 4, 4}, {"global", 0, 1, 1}, {"global", 32, 32, 4}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        const ptx_cost cost = reading(rows[k].space, rows[k].stride);
+        const ptx_traffic *traffic = rows[k].space[0] == 's' ? &cost.shared : &cost.global;
+        ck_assert_uint_eq(traffic->requests, 1);
+        ck_assert_uint_eq(traffic->units, rows[k].units);
+        ck_assert_uint_eq(traffic->least, rows[k].least);
+    }
+}
+END_TEST
+
+START_TEST(instructions_wait_for_what_they_read) {
+    const char *chain = "add.s32 %r1, %r0, 1; add.s32 %r1, %r1, 1; add.s32 %r1, %r1, 1; add.s32 %r1, %r1, 1;";
+    const char *apart = "add.s32 %r1, %r0, 1; add.s32 %r2, %r0, 1; add.s32 %r3, %r0, 1; add.s32 %r4, %r0, 1;";
+    ck_assert_uint_gt(cycles_of(chain), 3 * cycles_of("add.s32 %r1, %r0, 1; add.s32 %r1, %r1, 1;") / 2);
+    ck_assert_uint_le(cycles_of(apart), 4);
+    /* Two reads take as long as one, but for a write between them. */
+    const char *one = "ld.global.u32 %r1, [%d1]; add.s32 %r1, %r1, 1;";
+    const char *two = "ld.global.u32 %r1, [%d1]; add.s32 %r1, %r1, 1; ld.global.u32 %r2, [%d1]; add.s32 %r2, %r2, 1;";
+    const char *written = "ld.global.u32 %r1, [%d1]; add.s32 %r1, %r1, 1; st.global.u32 [%d1], %r1;\n"
+                          "ld.global.u32 %r2, [%d1]; add.s32 %r2, %r2, 1;";
+    ck_assert_uint_le(cycles_of(two), cycles_of(one) + 4);
+    ck_assert_uint_ge(cycles_of(written), 2 * cycles_of(one) - 20);
+}
+END_TEST
+
+/* Half of a warp has nothing to do for a while; and what a lane takes, those who meet it wait for. */
+START_TEST(lanes_go_their_ways_and_meet) {
+    const char *some = "setp.lt.u32 %p1, %r0, 16; @%p1 bra DONE; add.s32 %r1, %r0, 1; add.s32 %r1, %r1, 1;\nDONE:";
+    const ptx_cost none = cost_of("", WARP), half = cost_of(some, WARP);
+    ck_assert_uint_eq(half.issued - none.issued, 4);
+    ck_assert_uint_eq(half.executed - none.executed, 2 * WARP + 2 * WARP / 2);
+    const char *alone =
+        "setp.ne.s32 %p1, %r0, 0; @%p1 bra DONE; ld.global.u32 %r1, [%d0]; add.s32 %r1, %r1, 1;\nDONE:\n";
+    char met[TEXT];
+    snprintf(met, sizeof met, "%sbar.sync 0;", alone);
+    ck_assert_uint_gt(cycles_of(met), cycles_of("ld.global.u32 %r1, [%d0]; add.s32 %r1, %r1, 1;"));
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("ptx/ptx");
     TCase *tc = tcase_create("ptx");
@@ -421,6 +500,9 @@ int main(void) {
     tcase_add_test(tc, meetings_of_some_lanes_are_for_these);
     tcase_add_test(tc, bytes_that_are_not_used_do_not_race);
     tcase_add_test(tc, a_line_says_where_the_source_has_it);
+    tcase_add_test(tc, requests_move_what_their_lanes_do_not_share);
+    tcase_add_test(tc, instructions_wait_for_what_they_read);
+    tcase_add_test(tc, lanes_go_their_ways_and_meet);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
 }

@@ -8,9 +8,18 @@
 #include <string.h>
 
 #include "device/cuda/lanes.h"
+#include "ptx/profile.h"
 #include "ptx/ptx.h"
 
-enum { FILES = 64, KERNELS = 128, SPARE = 8, PATH = 512, LINE = PATH + PTX_LINE, SMALL_BLOCK = 48 << 10 };
+enum {
+    FILES = 64,
+    KERNELS = 128,
+    SPARE = 8,
+    PATH = 512,
+    LINE = PATH + PTX_LINE,
+    SMALL_BLOCK = 48 << 10,
+    PROFILE_LINES = 60
+};
 
 /* A file of the folder; its module once a kernel of it is run. */
 typedef struct file {
@@ -23,13 +32,14 @@ typedef struct file {
 typedef struct known {
     const char *name;
     const ptx_function *entry;
+    ptx_profile *profile; /* NULL, unless CUMIND_PTX_PROFILE asks for it */
 } known;
 
 static file files[FILES];
 static int files_n, kernels_n, spare_n;
 static known kernels[KERNELS];
 static ptx_machine *spare[SPARE];
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER, profiled = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local uint64_t directions = 1; /* random */
 
 /* ---- the folder ---- */
@@ -61,6 +71,18 @@ static void read_folder(const char *folder) {
     closedir(dir);
 }
 
+/* ---- where time goes (ptx/profile.h) ---- */
+
+static const char PROFILE[] = "CUMIND_PTX_PROFILE";
+
+static void print_profiles(void) {
+    FILE *out = fopen(getenv(PROFILE), "a");
+    if (!out) return;
+    for (int k = 0; k < kernels_n; k++)
+        if (kernels[k].profile) ptx_profile_print(kernels[k].profile, PROFILE_LINES, out);
+    fclose(out);
+}
+
 /* The entry whose mangled name has this part; NULL with a line in why[LINE]. */
 static const ptx_function *find(const char *folder, const char *part, char *why) {
     char said[PTX_LINE];
@@ -77,14 +99,18 @@ static const ptx_function *find(const char *folder, const char *part, char *why)
     return NULL;
 }
 
-static const ptx_function *kernel_named(const char *folder, const char *name, char *why) {
+static const known *kernel_named(const char *folder, const char *name, char *why) {
     char part[PATH];
     for (int k = 0; k < kernels_n; k++)
-        if (strcmp(kernels[k].name, name) == 0) return kernels[k].entry;
+        if (strcmp(kernels[k].name, name) == 0) return &kernels[k];
     snprintf(part, sizeof part, "%zu%sE", strlen(name), name); /* as names are mangled */
     const ptx_function *entry = find(folder, part, why);
-    if (entry && kernels_n < KERNELS) kernels[kernels_n++] = (known){name, entry};
-    return entry;
+    if (!entry) return NULL;
+    if (kernels_n == KERNELS) ck_abort_msg("more than %d kernels", KERNELS);
+    known *kernel = &kernels[kernels_n++];
+    *kernel = (known){name, entry, getenv(PROFILE) ? ptx_profile_open(entry) : NULL};
+    if (kernels_n == 1 && kernel->profile) atexit(print_profiles);
+    return kernel;
 }
 
 /* ---- launches (kernel.cuh) ---- */
@@ -120,14 +146,14 @@ static void check_entry(const char *name, const ptx_function *entry, size_t byte
 }
 
 /* The kernel, and a machine for it. */
-static const ptx_function *begin(const char *folder, const char *name, ptx_machine **machine) {
+static const known *begin(const char *folder, const char *name, ptx_machine **machine) {
     char why[LINE] = "no memory for a machine";
     pthread_mutex_lock(&turn);
-    const ptx_function *entry = kernel_named(folder, name, why);
+    const known *kernel = kernel_named(folder, name, why);
     *machine = spare_n ? spare[--spare_n] : ptx_machine_open();
     pthread_mutex_unlock(&turn);
-    if (!entry || !*machine) ck_abort_msg("%s", why);
-    return entry;
+    if (!kernel || !*machine) ck_abort_msg("%s", why);
+    return kernel;
 }
 
 static void end(ptx_machine *machine) {
@@ -146,16 +172,21 @@ bool compiled_run(const char *name, const void *args, size_t bytes, int64_t item
     int shift;
     if (!folder) return false;
     if (items <= 0) return true;
-    const ptx_function *entry = begin(folder, name, &machine);
+    const known *kernel = begin(folder, name, &machine);
+    const ptx_function *entry = kernel->entry;
     check_entry(name, entry, bytes);
     directions = directions * 6364136223846793005u + 1442695040888963407u;
-    ptx_launch launch = {
-        .parameters = {args, &items, &shift}, .backwards = directions >> 63, .threads_backwards = directions >> 62 & 1};
+    ptx_launch launch = {.parameters = {args, &items, &shift},
+                         .backwards = directions >> 63,
+                         .threads_backwards = directions >> 62 & 1,
+                         .profile = kernel->profile};
     if (is_of_blocks(entry))
         launch_blocks(&launch, items, memory);
     else
         launch_threads(&launch, items, lanes, &shift);
+    if (kernel->profile) pthread_mutex_lock(&profiled);
     if (!ptx_run(machine, entry, &launch, why)) ck_abort_msg("%s: %s", name, why);
+    if (kernel->profile) pthread_mutex_unlock(&profiled);
     end(machine);
     return true;
 }

@@ -1,5 +1,6 @@
 /* Kernels as nvcc has compiled them, run on the CPU (ptx/ptx.h): where CUMIND_TEST_PTX names a folder of PTX, launches
- * of the tests go there in the place of the functions that the host's compiler made of them. */
+ * of the tests go there in the place of the functions that the host's compiler made of them. CUMIND_PTX_PROFILE names a
+ * file that gets, when the program ends, what they would cost a device (ptx/profile.h). */
 #ifndef TESTS_SUPPORT_COMPILED_H
 #define TESTS_SUPPORT_COMPILED_H
 
