@@ -42,7 +42,8 @@ backend/cuda/elementwise.h|*cm_at(&k->a, at) * slope|slope
 backend/cuda/rows.h|rows->data[row * rows->stride + column] = |rows->data[row + column] = 
 backend/cuda/rows.h|cm_narrow(value, rows->type)|cm_narrow(value, CM_BF16)
 backend/cuda/elementwise.h|at.row, at.column, *out)|at.row, at.column, value)
-backend/cuda/layer_norm.h|run.row, first + i, y[i])|run.row, i, y[i])
+backend/cuda/layer_norm.h|run.row, first + at, y[at])|run.row, at, y[at])
+backend/cuda/layer_norm.h|k->shift[first + at]|k->shift[first + i]
 backend/cuda/layer_norm.h|run.row, first + i, *dx)|run.row, i, *dx)
 backend/cuda/minmax.h|group.column + at, y[at])|group.column + i, y[at])
 backend/cuda/minmax.h|group.column + at, x[at])|group.column + at, y[at])
@@ -159,6 +160,10 @@ backend/cuda/row_product.h|cm_row_add(x + first, s->x.stride, weight, rest, rest
 backend/cuda/row_step.h|((int64_t)t->first + row)|row
 backend/cuda/row_step.h|if (p->stride == 0) rows.data = NULL;|
 backend/cuda/row_product.h|s->index ? s->index + t->first|s->index ? s->index
+backend/cuda/row_product.h|&action[i / 4], column)|&action[0], column)
+backend/cuda/row_product.h|sum[i / 2 % 2][i / 4 * 2 + i % 2] + offset[i]|sum[i / 2 % 2][i / 4 * 2 + i % 2] + offset[0]
+backend/cuda/row_pass.h|known ? cm_row(&k.x, index)|known ? cm_row(&k.x, 0)
+backend/cuda/row_pass.h|own[j] = x ? x[cm_few_at(i, j, n, lanes)]|own[j] = x ? x[i]
 backend/cuda/row_pass.h|k.index = s->index + t->first + row|k.index = s->index + t->first
 backend/cuda/row_product.h|s->activation == CM_ACT_RELU ? CM_ACT_RELU : CM_ACT_NONE|CM_ACT_NONE
 backend/cuda/row_product.h|k.encoding = (cm_encoding)s->encoding|k.encoding = CM_ENCODE_ONEHOT

@@ -52,9 +52,14 @@ static CM_HD inline float cm_dense_offset(const cm_dense_args *k, const cm_encod
     return sum + e->value * cm_rounded(cm_row(&k->weight, column)[e->column], k->type);
 }
 
+/* y (+)= act(x) at a place. */
+static CM_HD inline void cm_dense_put(const cm_dense_args *k, cm_place at, float x) {
+    cm_put(cm_at(&k->y, at), cm_act_f(k->activation, x), k->add);
+}
+
 /* y (+)= act(x + bias + encoding) at a place, x a finished product, which may stand in y. */
 static CM_HD inline void cm_dense_end(const cm_dense_args *k, const cm_encoded *e, cm_place at, float x) {
-    cm_put(cm_at(&k->y, at), cm_act_f(k->activation, x + cm_dense_offset(k, e, at.column)), k->add);
+    cm_dense_put(k, at, x + cm_dense_offset(k, e, at.column));
 }
 
 /* Item: an element; 1 lane. */

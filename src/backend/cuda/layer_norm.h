@@ -26,9 +26,16 @@ CM_KERNEL void cm_layer_norm_runs(const cm_layer_norm_args *k, int64_t item, con
     float mean = (float)(cm_lanes_sum(lanes, (double)sum) / k->n);
     CM_EACH(i, lanes, k->n) squares += (x[i] - mean) * (x[i] - mean);
     float inverse = 1.0f / sqrtf((float)(cm_lanes_sum(lanes, (double)squares) / k->n) + k->epsilon);
-    CM_EACH(i, lanes, k->n) {
-        y[i] = cm_act_f(k->activation, (x[i] - mean) * inverse * k->scale[first + i] + k->shift[first + i]);
-        cm_put_narrow(&k->narrow, run.row, first + i, y[i]);
+    for (int i = lanes->index; i < k->n; i += CM_FEW * lanes->count) {
+        float own[CM_FEW];
+        for (int j = 0; j < CM_FEW; j++) {
+            const int at = cm_few_at(i, j, k->n, lanes);
+            own[j] = (x[at] - mean) * inverse * k->scale[first + at] + k->shift[first + at];
+        }
+        for (int j = 0, at = i; j < CM_FEW && at < k->n; j++, at += lanes->count) {
+            y[at] = cm_act_f(k->activation, own[j]);
+            cm_put_narrow(&k->narrow, run.row, first + at, y[at]);
+        }
     }
     if (!k->saved.data || lanes->index != 0) return;
     float *saved = cm_row(&k->saved, run.row) + 2 * run.column;

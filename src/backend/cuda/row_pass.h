@@ -98,6 +98,15 @@ CM_KERNEL void cm_row_one_hot(const cm_row_step *s, const cm_row_tile *t, int ro
     cm_one_hot_rows(&k, 0, lanes);
 }
 
+/* y = x, n elements; x NULL: NaN */
+CM_KERNEL void cm_row_copy_run(float *y, const float *x, int n, const cm_lanes *lanes) {
+    for (int i = lanes->index; i < n; i += CM_FEW * lanes->count) {
+        float own[CM_FEW];
+        for (int j = 0; j < CM_FEW; j++) own[j] = x ? x[cm_few_at(i, j, n, lanes)] : NAN;
+        for (int j = 0, at = i; j < CM_FEW && at < n; j++, at += lanes->count) y[at] = own[j];
+    }
+}
+
 /* Of x gathered, and of y scattered to, the index names any row. */
 CM_KERNEL void cm_row_move(const cm_row_step *s, const cm_row_tile *t, int row, const cm_lanes *lanes) {
     const cm_rows any_y = {s->y.data, s->y.stride}, any_x = {s->x.data, s->x.stride};
@@ -107,10 +116,12 @@ CM_KERNEL void cm_row_move(const cm_row_step *s, const cm_row_tile *t, int row, 
     k.index = s->index + t->first + row;
     k.n = s->n;
     k.limit = s->limit;
+    const int index = *k.index;
+    const bool known = cm_is_known(&k, index);
     if (s->op == CM_OP_gather_rows) {
-        CM_ROW_ELEMENTS(cm_gather_each, &k, s->n, lanes);
+        cm_row_copy_run(k.y.data, known ? cm_row(&k.x, index) : NULL, s->n, lanes);
     } else if (s->op == CM_OP_scatter_rows) {
-        CM_ROW_ELEMENTS(cm_scatter_each, &k, s->n, lanes);
+        if (known) cm_row_copy_run(cm_row(&k.y, index), k.x.data, s->n, lanes);
     } else {
         k.table = s->of.table;
         CM_ROW_ELEMENTS(cm_embed_each, &k, s->n, lanes);

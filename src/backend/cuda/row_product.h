@@ -121,6 +121,16 @@ static CM_HD inline cm_encoded cm_row_action(const cm_row_tile *t, const cm_dens
     return row < t->rows ? cm_dense_encoded(end, row) : none;
 }
 
+/* What is added to the outputs of a lane: on its way while they are made, and read before any of them is written. */
+static CM_HD inline void cm_row_offsets(const cm_row_lane *l, const cm_row_step *s, const cm_row_tile *t,
+                                        const cm_dense_args *end, const cm_encoded action[2], int o, bool across,
+                                        float offset[8]) {
+    for (int i = 0; i < 8; i++) {
+        const int row = l->g + i / 4 * 8, column = cm_row_output(l, o, i, across);
+        offset[i] = row < t->rows && column < s->n ? cm_dense_offset(end, &action[i / 4], column) : 0.0f;
+    }
+}
+
 /* Rows behind the tile's take part, with whatever they hold, and are not written. */
 CM_KERNEL void cm_row_product(const cm_row_step *s, const cm_row_tile *t, const cm_dense_args *end, bool bfloat,
                               bool across, const cm_lanes *lanes) {
@@ -131,7 +141,8 @@ CM_KERNEL void cm_row_product(const cm_row_step *s, const cm_row_tile *t, const 
     const cm_row_lane l = {warp, g, q, low, low + 8 * s->x.stride, (const uint16_t *)weight.data, weight.row, bfloat};
     const cm_encoded action[2] = {cm_row_action(t, end, g), cm_row_action(t, end, g + 8)};
     for (int o = lanes->index / CM_WARP * CM_ROW_OUTPUTS; o < s->n; o += CM_ROW_WARPS * CM_ROW_OUTPUTS) {
-        float sum[2][4] = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
+        float sum[2][4] = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}}, offset[8];
+        cm_row_offsets(&l, s, t, end, action, o, across, offset);
         if (across) {
             cm_row_sums_across(s, &l, o, sum);
         } else {
@@ -140,7 +151,7 @@ CM_KERNEL void cm_row_product(const cm_row_step *s, const cm_row_tile *t, const 
         for (int i = 0; i < 8; i++) {
             const cm_place at = {g + i / 4 * 8, cm_row_output(&l, o, i, across)};
             if (at.row < t->rows && at.column < s->n)
-                cm_dense_end(end, &action[i / 4], at, sum[i / 2 % 2][i / 4 * 2 + i % 2]);
+                cm_dense_put(end, at, sum[i / 2 % 2][i / 4 * 2 + i % 2] + offset[i]);
         }
     }
 }

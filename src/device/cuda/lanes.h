@@ -78,6 +78,14 @@ static inline int cm_lanes_for_sum(int64_t n) { return n <= 16 ? 8 : n <= 256 ? 
 /* Every element of a run that is this lane's. */
 #define CM_EACH(i, lanes, n) for (int i = (lanes)->index; i < (n); i += (lanes)->count)
 
+/* Where writes might change what is read next, a lane reads a few of its elements before it writes the first, so that
+ * they come at the same time: those from i on, number j of them. Behind the last one it is element i again. */
+enum { CM_FEW = 8 };
+static CM_HD inline int cm_few_at(int i, int j, int n, const cm_lanes *lanes) {
+    const int at = i + j * lanes->count;
+    return at < n ? at : i;
+}
+
 /* A value with the place where it was found. */
 typedef struct cm_found {
     float value;
