@@ -117,12 +117,22 @@ static cm_status clear(const cm_run_directory *run) {
     return cm_fail(CM_ERR_IO, "%s: cannot remove: %s", latest, strerror(errno));
 }
 
+/* What a new run cannot have as its folder. */
+static cm_status refuse_path(const cm_run_directory *run) {
+    const char *path = run->path;
+    if (!cm_file_is_named(path)) return CM_OK;
+    if (!cm_file_exists(path))
+        return cm_fail(CM_ERR_INPUT, "%s: is a link that leads to nothing; choose another --run", path);
+    if (!cm_file_is_directory(path))
+        return cm_fail(CM_ERR_INPUT, "%s: a run is a folder, this is a file; choose another --run", path);
+    CM_TRY(refuse_run(run));
+    if (is_unused(path)) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: exists and is not empty; choose another --run", path);
+}
+
 cm_status cm_run_directory_create(cm_run_directory *run, const char *path) {
     CM_TRY(set_path(run, path));
-    CM_TRY(refuse_run(run));
-    if (cm_file_exists(run->path) && !is_unused(run->path)) {
-        return cm_fail(CM_ERR_INPUT, "%s: exists and is not empty; choose another --run", run->path);
-    }
+    CM_TRY(refuse_path(run));
     CM_TRY(cm_directory_make(run->path));
     CM_TRY(take_lock(run));
     cm_status status = clear(run);

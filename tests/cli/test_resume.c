@@ -386,6 +386,17 @@ START_TEST(a_damaged_report_is_named_and_made_anew) {
 }
 END_TEST
 
+START_TEST(what_is_no_folder_is_not_taken_for_a_new_run) {
+    char path[640];
+    snprintf(path, sizeof path, "%s/plain", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, "", 0), CM_OK);
+    expect_exit("train --quiet --run plain", 2, "plain: a run is a folder, this is a file; choose another --run");
+    snprintf(path, sizeof path, "%s/loop", cm_test_folder);
+    ck_assert_int_eq(symlink("loop", path), 0);
+    expect_exit("train --quiet --run loop", 2, "loop: is a link that leads to nothing; choose another --run");
+}
+END_TEST
+
 START_TEST(refusals_name_what_to_do) {
     expect_exit("train --quiet --run ref", 2, "--resume ref");
     expect_exit("train --quiet --resume ref --set num_simulations=9", 2, "the run has 8, you ask for 9");
@@ -522,6 +533,7 @@ int main(void) {
     tcase_add_test(tests, evaluation_at_the_end_of_a_run_stands_once_in_its_metrics);
     tcase_add_test(tests, seeds_do_not_go_into_what_is_a_run);
     tcase_add_test(tests, a_damaged_report_is_named_and_made_anew);
+    tcase_add_test(tests, what_is_no_folder_is_not_taken_for_a_new_run);
     tcase_add_test(tests, refusals_name_what_to_do);
     tcase_add_test(tests, memory_that_is_not_there_is_named_with_the_keys_to_lower);
     tcase_add_test(tests, run_killed_while_it_begins_with_old_games_does_not_begin_without_them);
