@@ -190,7 +190,7 @@ static cm_status count_actions(cm_env_spec *spec) {
 
 cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name, const cm_env_params *params) {
     memset(env, 0, sizeof *env);
-    if (!def->name) return cm_fail(CM_ERR_INPUT, "an environment whose row has no name");
+    if (!def->name || !def->name[0]) return cm_fail(CM_ERR_INPUT, "an environment whose row has no name");
     if (!def->describe) return cm_fail(CM_ERR_INPUT, "%s: its row lacks the function describe", def->name);
     env->def = def;
     env->params = params ? *params : cm_env_params_default();
@@ -203,6 +203,7 @@ cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name, 
     spec->reward_low = -1.0, spec->reward_high = 1.0, spec->discount = 1.0;
     spec->symmetries = 1, spec->players = 1, spec->rank = 1;
     spec->shape[0] = spec->shape[1] = spec->shape[2] = 1;
+    (void)cm_fail(CM_ERR_INPUT, "its describe fails and says no reason (cm_fail)"); /* unless it says one */
     cm_status described = def->describe(&env->params, spec);
     if (described != CM_OK) return cm_fail_in(described, "%s", def->name);
     if ((def->options & CM_ENV_MAX_STEPS) && env->params.max_steps > 0) spec->max_steps = env->params.max_steps;

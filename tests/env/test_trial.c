@@ -9,7 +9,9 @@
 typedef enum fault {
     NONE,
     NO_NAME,
+    EMPTY_NAME,
     NO_DESCRIBE,
+    MUTE_DESCRIBE,
     NO_ACTIONS,
     MANY_ACTIONS,
     NO_SHAPE,
@@ -24,6 +26,7 @@ typedef enum fault {
     RANDOM_STEP,
     RANDOM_END,
     NAN_REWARD,
+    HUGE_REWARD,
     NAN_OBSERVATION,
     SHORT_OBSERVATION,
     LONG_OBSERVATION,
@@ -58,6 +61,7 @@ static int64_t elsewhere; /* chance that does not come from `random` */
 
 static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     (void)params;
+    if (now == MUTE_DESCRIBE) return CM_ERR_INPUT;
     spec->shape[0] = now == NO_SHAPE ? 0 : NUMBERS;
     if (now == LARGE_SHAPE) spec->shape[0] = spec->shape[1] = spec->shape[2] = 65536;
     if (now == RANK_2) spec->rank = 2;
@@ -91,7 +95,8 @@ static cm_env_outcome step(const cm_env_params *params, void *rules, int action,
     w->cell += action ? 1 : -1;
     if (++w->steps >= LATE && now == RANDOM_STEP) w->cell = ++elsewhere;
     const bool end = now == RANDOM_END && w->steps >= LATE && ++elsewhere % 2;
-    return (cm_env_outcome){.terminated = end, .reward = now == NAN_REWARD && w->steps >= LATE ? (double)NAN : 0.0};
+    const double wrong = now == NAN_REWARD ? (double)NAN : now == HUGE_REWARD ? 1e39 : 0.0;
+    return (cm_env_outcome){.terminated = end, .reward = w->steps >= LATE ? wrong : 0.0};
 }
 
 static void observe(const cm_env_params *params, const void *rules, float *observation) {
@@ -174,6 +179,7 @@ static cm_status try_with(fault what) {
     if (what == NO_ACTION_NAME || what == LONG_ACTION_NAME) row.action_name = action_name;
     if (what == NO_DESCRIBE) row.describe = NULL;
     if (what == NO_NAME) row.name = NULL;
+    if (what == EMPTY_NAME) row.name = "";
     now = what;
     CM_TRY(cm_env_open_def(&env, &row, "walk", NULL));
     return cm_env_try(&env, 100);
@@ -185,6 +191,8 @@ START_TEST(every_fault_is_named_with_its_function) {
         const char *says;
     } cases[] = {{NO_NAME, "an environment whose row has no name"},
                  {NO_DESCRIBE, "walk: its row lacks the function describe"},
+                 {EMPTY_NAME, "an environment whose row has no name"},
+                 {MUTE_DESCRIBE, "walk: its describe fails and says no reason (cm_fail)"},
                  {NO_ACTIONS, "walk: its describe sets actions to 0; must be in 1..1024"},
                  {MANY_ACTIONS, "walk: its describe sets actions to 1025; must be in 1..1024"},
                  {NO_SHAPE, "walk: its describe sets a number of shape to 0; must be in 1..65536"},
@@ -201,6 +209,7 @@ START_TEST(every_fault_is_named_with_its_function) {
                  {RANDOM_STEP, "walk: episodes of equal seeds and actions differ (step 6): draw from `random` alone"},
                  {RANDOM_END, "walk: episodes of equal seeds and actions differ (step 5): draw from `random` alone"},
                  {NAN_REWARD, "walk: its step gives reward nan (step 5)"},
+                 {HUGE_REWARD, "walk: its step gives reward 1e+39 (step 5)"},
                  {NAN_OBSERVATION, "walk: its observe leaves number 1 of 3 out, or sets it to nan (step 6)"},
                  {SHORT_OBSERVATION, "walk: its observe leaves number 2 of 3 out, or sets it to nan (step 1)"},
                  {LONG_OBSERVATION, "walk: its observe writes more than the 3 numbers of its shape"},
