@@ -84,7 +84,7 @@ PTX_FILES = $(foreach a,75 90 $(PTX_NEWEST),$(patsubst %.cu,$(BUILD)/ptx/$a/%.pt
 PTX_TESTS_90 = backend/test_cuda_ops mcts/test_device_search run/test_far backend/test_cuda_row_pass backend/test_cuda_copies \
     backend/test_cuda_stretches backend/test_cuda_planes backend/test_nonfinite agent/test_device_planner agent/test_simulations
 PTX_TESTS_75 = agent/test_device_planner backend/test_cuda_planes backend/test_nonfinite
-PTX_TESTS_NEWEST = backend/test_cuda_row_pass backend/test_cuda_stretches agent/test_device_planner agent/test_simulations backend/test_cuda_planes
+PTX_TESTS_NEWEST = agent/test_simulations backend/test_cuda_stretches backend/test_cuda_row_pass agent/test_device_planner backend/test_cuda_planes
 RUN_PTX = @echo 'PTX of compute_$1'; CUMIND_TEST_PTX='$(abspath $(BUILD))/ptx/$1' CK_TIMEOUT_MULTIPLIER=50 JOBS=$(JOBS) LIMIT=1200 \
     LOGS=$(BUILD)/logs/ptx$1 scripts/run_tests $(2:%=$(BUILD)/tests/%)
 
