@@ -25,10 +25,17 @@ struct cm_acting_shard {
 
 /* ---- memory ---- */
 
+static size_t observation_size(const cm_actor *a) { return (size_t)a->config.env->spec.observation_size; }
+static size_t actions_of(const cm_actor *a) { return (size_t)a->config.env->spec.actions; }
+
+static size_t policy_size(const cm_actor *a) {
+    return (size_t)cm_policy_size(cm_network_policy(cm_agent_get_config(a->config.agent)->network));
+}
+
 static void take_rows(cm_actor *a, const cm_env_spec *spec) {
     size_t n = (size_t)a->config.environments, steps = (size_t)a->config.steps;
     a->rows.observation = cm_arena_take(&a->arena, n * (size_t)spec->observation_size * sizeof(float));
-    a->rows.legal = cm_arena_take(&a->arena, n * (size_t)spec->actions);
+    if (a->config.env->def->legal) a->rows.legal = cm_arena_take(&a->arena, n * (size_t)spec->actions);
     a->rows.to_play = cm_arena_take(&a->arena, n * sizeof(int32_t));
     a->rows.reward = cm_arena_take(&a->arena, n * sizeof(float));
     a->rows.terminated = cm_arena_take(&a->arena, n);
@@ -42,16 +49,16 @@ static void take_rows(cm_actor *a, const cm_env_spec *spec) {
     a->shards = cm_arena_take(&a->arena, (size_t)a->shard_count * sizeof(cm_acting_shard));
 }
 
-static void take_shard(cm_arena *arena, cm_acting_shard *s, int rows, int actions) {
-    size_t n = (size_t)rows, wide = n * (size_t)actions;
+static void take_shard(const cm_actor *a, cm_arena *arena, cm_acting_shard *s, int rows) {
+    size_t n = (size_t)rows;
     cm_acting_shard t = {.first = 0};
     t.keys = cm_arena_take(arena, n * sizeof(cm_key));
     t.end_keys = cm_arena_take(arena, n * sizeof(cm_key));
     t.steps = cm_arena_take(arena, n * sizeof(uint64_t));
     t.temperature = cm_arena_take(arena, n * sizeof(float));
-    t.policy = cm_arena_take(arena, wide * sizeof(float));
+    t.policy = cm_arena_take(arena, n * policy_size(a) * sizeof(float));
     t.value = cm_arena_take(arena, n * sizeof(float));
-    t.legal = cm_arena_take(arena, wide);
+    if (a->config.env->def->legal) t.legal = cm_arena_take(arena, n * actions_of(a));
     t.explored = cm_arena_take(arena, n);
     t.to_play = cm_arena_take(arena, n * sizeof(int32_t));
     t.order = cm_arena_take(arena, n * sizeof(int32_t));
@@ -64,11 +71,11 @@ static cm_status take_memory(cm_actor *a, const cm_env_spec *spec, int shard_row
     cm_arena measure = {.base = NULL, .capacity = SIZE_MAX, .used = 0};
     a->arena = measure;
     take_rows(a, spec);
-    for (int i = 0; i < a->shard_count; i++) take_shard(&a->arena, NULL, shard_rows, spec->actions);
+    for (int i = 0; i < a->shard_count; i++) take_shard(a, &a->arena, NULL, shard_rows);
     size_t bytes = a->arena.used;
     CM_TRY(cm_arena_create(&a->arena, bytes, "acting"));
     take_rows(a, spec);
-    for (int i = 0; i < a->shard_count; i++) take_shard(&a->arena, &a->shards[i], shard_rows, spec->actions);
+    for (int i = 0; i < a->shard_count; i++) take_shard(a, &a->arena, &a->shards[i], shard_rows);
     return CM_OK;
 }
 
@@ -78,7 +85,6 @@ static cm_status open_shard(cm_actor *a, cm_acting_shard *s, int first, int coun
     for (int i = 0; i < count; i++) {
         s->keys[i] = cm_key_make(a->config.seed, CM_RNG_NOISE, a->config.first_environment + (uint64_t)(first + i));
     }
-    if (!a->config.env->def->legal) s->legal = NULL;
     return cm_agent_planner(a->config.agent, count, true, &s->planner);
 }
 
@@ -137,9 +143,6 @@ void cm_actor_destroy(cm_actor *a) {
 }
 
 /* ---- one step of a shard ---- */
-
-static size_t observation_size(const cm_actor *a) { return (size_t)a->config.env->spec.observation_size; }
-static size_t actions_of(const cm_actor *a) { return (size_t)a->config.env->spec.actions; }
 
 /* Copies the state of the shard's environment i to a row of the planner, if it wants states. */
 static void show_state(const cm_actor *a, const cm_acting_shard *s, int i, int row) {
@@ -214,7 +217,7 @@ static cm_status append(cm_actor *a, const cm_acting_shard *s) {
         cm_replay_step step = {
             .observation = observation + (size_t)i * observation_size(a),
             .legal = s->legal ? s->legal + (size_t)i * actions_of(a) : NULL,
-            .policy = s->policy + (size_t)i * actions_of(a),
+            .policy = s->policy + (size_t)i * policy_size(a),
             .root_value = s->value[i],
             .action = a->action[e],
             .reward = a->rows.reward[e],

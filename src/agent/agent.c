@@ -116,7 +116,7 @@ cm_status cm_agent_decide(cm_agent *agent, const cm_env *env, const void *state,
     uint8_t legal[CM_ENV_MAX_ACTIONS];
     CM_TRY(need_planner(agent, training));
     cm_planner_place(agent->single[training], 0, env, state);
-    cm_env_legal(env, state, legal);
+    if (env->def->legal) cm_env_legal(env, state, legal);
     return decide(agent, env->def->legal ? legal : NULL, training, out);
 }
 

@@ -47,11 +47,11 @@ cm_status cm_agent_planner(cm_agent *agent, int rows, bool training, cm_planner 
  * states of one planner would pass 256 MiB; at least 1. */
 int cm_agent_planner_rows(const cm_agent *agent, int wanted);
 
-/* Chooses an action for one observation [O], every action being legal. policy [A] receives what the search says (visit
- * fractions, or the improved policy of gumbel_muzero; sums to 1), NULL if it is not wanted. training: with noise and
- * drawn from the visits, another draw at every call; else the most visited, the same at every call. The first call of
- * each kind takes the memory for it. One thread at a time. Errors: CM_ERR_INPUT if the agent searches on rules, which
- * needs a state. */
+/* Chooses an action for one observation [O], every action being legal. policy [P] receives what the search says (visit
+ * fractions, or the improved policy of gumbel_muzero; sums to 1; per number: its marginals), NULL if it is not wanted.
+ * training: with noise and drawn from the visits, another draw at every call; else the most visited, the same at every
+ * call. The first call of each kind takes the memory for it. One thread at a time. Errors: CM_ERR_INPUT if the agent
+ * searches on rules, which needs a state. */
 cm_status cm_agent_select_action(cm_agent *agent, const float *observation, bool training, int32_t *action,
                                  float *policy) CM_MUST_USE;
 
@@ -59,7 +59,7 @@ cm_status cm_agent_select_action(cm_agent *agent, const float *observation, bool
 typedef struct cm_decision {
     int32_t action;
     float value;   /* that the search gives the position, from the view of who moves */
-    float *policy; /* [A] as above; of the caller, NULL: not wanted                   */
+    float *policy; /* [P] as above; of the caller, NULL: not wanted                   */
 } cm_decision;
 
 /* The same for a state of an environment that has not ended, among its legal actions. */

@@ -52,6 +52,7 @@ cm_status cm_analyser_create(cm_agent *agent, const cm_env *env, cm_pool *pool, 
     cm_analyser *a = NULL;
     *out = NULL;
     if (positions < 1) return cm_fail(CM_ERR_INPUT, "an analysis needs at least 1 position, got %d", positions);
+    CM_TRY(cm_env_check_listed(env, "an analysis"));
     CM_TRY(cm_alloc(&a, 1, sizeof *a, "analysis"));
     a->agent = agent, a->env = env, a->pool = pool;
     cm_status status = open_analyser(a, positions);

@@ -146,15 +146,14 @@ static cm_status make_move(cm_match *m, shard *s, int row, int32_t action, bool 
 static cm_status open_game(cm_match *m, shard *s, int row) {
     seat *at = &s->seats[row];
     cm_key pair = cm_key_fold_in(cm_key_make(m->seed, CM_RNG_EVALUATE, number_of(m, at->game) / 2), 1);
-    uint8_t legal[CM_ENV_MAX_ACTIONS];
     for (uint64_t attempt = 0; attempt < ATTEMPTS; attempt++) {
         cm_rng rng = cm_rng_init(pair, attempt);
         bool ended = false;
         cm_env_reset(m->config.env, state_of(m, s, row), m->seed + number_of(m, at->game));
         at->steps = 0, at->total = 0.0;
         while (at->steps < m->opening && !ended) {
-            cm_env_legal(m->config.env, state_of(m, s, row), legal);
-            CM_TRY(make_move(m, s, row, cm_rng_pick(&rng, legal, m->config.env->spec.actions), &ended));
+            const int action = cm_env_random_action(m->config.env, state_of(m, s, row), &rng);
+            CM_TRY(make_move(m, s, row, action, &ended));
         }
         if (!ended) return CM_OK;
     }

@@ -49,7 +49,8 @@ static cm_status open_planner(cm_planner *p, const cm_planner_config *c) {
     CM_TRY(cm_stream_open(c->backend, &p->stream));
     CM_TRY(cm_device_planner_serves(c) ? open_on_device(p, c) : open_on_host(p, c));
     if (c->draws == 0) return CM_OK;
-    const cm_sampled_sizes sizes = {p->rows, (int)p->observation_size, p->actions, c->draws};
+    const cm_sampled_sizes sizes = {p->rows, (int)p->observation_size, p->actions, c->draws,
+                                    cm_network_policy(c->network)};
     return cm_sampled_create(&sizes, &p->model.roots, &p->sampled);
 }
 

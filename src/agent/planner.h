@@ -11,9 +11,11 @@
  * gets depends on its own inputs alone, so results do not depend on how rows are divided over planners. A pass has a
  * fixed number of rows; rows that are not asked for compute on leftovers in slots of their own.
  *
- * What goes in and comes out is always of all A actions, also where searches choose among drawn ones (sampled.h).
+ * What goes in and comes out is always of all A actions, also where searches choose among drawn ones (sampled.h):
+ * masks, visits and values are rows [A], which who has too many actions for that does not ask for. The policy's output,
+ * weights and probabilities, are rows [P]: with a policy per number, marginals (core/policy_form.h).
  *
- * Letters: R rows, O observation elements, A actions, N simulations.
+ * Letters: R rows, O observation elements, A actions, P entries of a policy, N simulations.
  */
 #ifndef CM_AGENT_PLANNER_H
 #define CM_AGENT_PLANNER_H

@@ -91,11 +91,9 @@ typedef struct random_player {
 
 static cm_status random_choose(cm_player *player, const cm_turn *turn) {
     const cm_env *env = ((random_player *)player)->env;
-    uint8_t legal[CM_ENV_MAX_ACTIONS];
     for (int k = 0; k < turn->count; k++) {
         cm_rng rng = cm_rng_init(turn->keys[k], turn->steps[k]);
-        cm_env_legal(env, turn->states[k], legal);
-        turn->actions[k] = cm_rng_pick(&rng, legal, env->spec.actions);
+        turn->actions[k] = cm_env_random_action(env, turn->states[k], &rng);
     }
     return CM_OK;
 }

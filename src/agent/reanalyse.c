@@ -13,15 +13,15 @@ typedef struct lane {
     cm_planner *planner; /* owned */
     cm_key *keys;
     uint64_t *steps;
-    uint8_t *legal; /* [rows, A] */
-    float *weights; /* [rows, A] */
+    uint8_t *legal; /* [rows, P] */
+    float *weights; /* [rows, P] */
 } lane;
 
 struct cm_reanalyser {
     cm_reanalyser_config config;
-    int actions, observation_size;
-    int rows;      /* of a search */
-    cm_pool *pool; /* owned; its worker w has lane w */
+    int entries, observation_size; /* P, O */
+    int rows;                      /* of a search */
+    cm_pool *pool;                 /* owned; its worker w has lane w */
     cm_arena arena;
     lane *lanes;
     pthread_mutex_t turn;
@@ -51,7 +51,7 @@ static int most_positions(const cm_reanalyser *r) {
 }
 
 static void take(cm_reanalyser *r, int most, int lanes) {
-    const size_t n = (size_t)r->rows, wide = n * (size_t)r->actions;
+    const size_t n = (size_t)r->rows, wide = n * (size_t)r->entries;
     r->position = cm_arena_take(&r->arena, (size_t)most * sizeof(int32_t));
     r->drift = cm_arena_take(&r->arena, (size_t)most * sizeof(float));
     r->lanes = cm_arena_take(&r->arena, (size_t)lanes * sizeof(lane));
@@ -84,7 +84,6 @@ static cm_status open_reanalyser(cm_reanalyser *r) {
 
 cm_status cm_reanalyser_create(const cm_reanalyser_config *config, cm_reanalyser **out) {
     const cm_agent_config *agent = cm_agent_get_config(config->agent);
-    const cm_network_config *network = cm_network_get_config(agent->network);
     cm_reanalyser *r = NULL;
     *out = NULL;
     if (agent->rules)
@@ -92,7 +91,7 @@ cm_status cm_reanalyser_create(const cm_reanalyser_config *config, cm_reanalyser
                        agent->rules->spec.name);
     CM_TRY(cm_alloc(&r, 1, sizeof *r, "reanalysis"));
     r->config = *config;
-    r->actions = network->actions;
+    r->entries = cm_policy_size(cm_network_policy(agent->network));
     r->observation_size = cm_network_observation_size(agent->network);
     pthread_mutex_init(&r->turn, NULL);
     cm_status status = open_reanalyser(r);
@@ -142,7 +141,7 @@ static const float *observation_at(const cm_reanalyser *r, int row, int k) {
 /* Position i of the list becomes root `root` of the lane. */
 static void place(const cm_reanalyser *r, const lane *l, int root, int i) {
     const int steps = r->config.unroll + 1, row = r->position[i] / steps, k = r->position[i] % steps;
-    const size_t size = (size_t)r->observation_size, width = (size_t)r->actions;
+    const size_t size = (size_t)r->observation_size, width = (size_t)r->entries;
     const uint64_t number = r->config.batch.first_row + (uint64_t)row;
     memcpy(cm_planner_observations(l->planner) + (size_t)root * size, observation_at(r, row, k), size * sizeof(float));
     memcpy(l->legal + (size_t)root * width, r->batch->legal + (size_t)r->position[i] * width, width);
@@ -163,7 +162,7 @@ static cm_status search(void *context, int task, int worker) {
     const cm_search_result result = {.action_weights = l->weights};
     CM_TRY(cm_planner_run(l->planner, &roots, &result));
     for (int i = 0; i < count; i++) {
-        CM_TRY(cm_batch_set_policy(r->batch, r->position[first + i], l->weights + (size_t)i * (size_t)r->actions,
+        CM_TRY(cm_batch_set_policy(r->batch, r->position[first + i], l->weights + (size_t)i * (size_t)r->entries,
                                    &r->drift[first + i]));
     }
     return CM_OK;

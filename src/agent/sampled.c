@@ -44,7 +44,7 @@ cm_status cm_sampled_create(const cm_sampled_sizes *sizes, const cm_sampled_root
     }
     take(s);
     /* rows that a run does not ask for are computed, too */
-    for (size_t i = 0; i < (size_t)sizes->rows * (size_t)sizes->actions; i++) roots->legal[i] = 1.0f;
+    for (size_t i = 0; roots->legal && i < (size_t)sizes->rows * (size_t)sizes->actions; i++) roots->legal[i] = 1.0f;
     *out = s;
     return CM_OK;
 }
@@ -69,7 +69,8 @@ static cm_key key_of(const cm_sampled *s, const cm_roots *roots, int b) {
 
 static void ask_root(const cm_sampled *s, const cm_roots *roots, int b) {
     const size_t A = (size_t)s->sizes.actions, first = (size_t)b * A;
-    for (size_t a = 0; a < A; a++) s->roots.legal[first + a] = !roots->legal || roots->legal[first + a] ? 1.0f : 0.0f;
+    for (size_t a = 0; s->roots.legal && a < A; a++)
+        s->roots.legal[first + a] = !roots->legal || roots->legal[first + a] ? 1.0f : 0.0f;
     cm_sampled_seed(key_of(s, roots, b), s->roots.seed + 2 * b);
 }
 
@@ -77,6 +78,8 @@ cm_status cm_sampled_ask(cm_sampled *s, const cm_roots *roots, const cm_search_r
                          cm_search_result *out_result) {
     if (roots->noise || roots->is_kept)
         return cm_fail(CM_ERR_INPUT, "searches that draw actions take no given noise and keep no trees");
+    if (roots->legal && !s->roots.legal)
+        return cm_fail(CM_ERR_INPUT, "searches by a policy per number take no mask of legal actions");
     for (int b = 0; b < roots->count && b < s->sizes.rows; b++) ask_root(s, roots, b);
     *out_roots = *roots;
     out_roots->legal = NULL;
@@ -113,11 +116,28 @@ static void spread(const cm_sampled *s, int b, void *to, const void *from) {
     if (to) spread_row(s, b, (char *)to + (size_t)b * A * WORD, (const char *)from + (size_t)b * K * WORD);
 }
 
+/* to[P]: the marginals of weights from[K], of which entries that mean no action have 0. */
+static void add_marginals(const cm_sampled *s, int b, float *to, const float *from) {
+    const cm_policy_form form = s->sizes.form;
+    const float *drawn = drawn_at(s, b);
+    memset(to, 0, (size_t)cm_policy_size(form) * sizeof *to);
+    for (int k = 0; k < s->sizes.draws; k++) {
+        for (int d = 0; d < form.numbers; d++)
+            to[d * form.values + cm_policy_number(form, (int)drawn[k], d)] += from[k];
+    }
+}
+
+/* The same of rows to[R, P], which may be NULL, and from[R, K]. */
+static void gather_policy(const cm_sampled *s, int b, float *to, const float *from) {
+    const size_t K = (size_t)s->sizes.draws, P = (size_t)cm_policy_size(s->sizes.form);
+    if (to) add_marginals(s, b, to + (size_t)b * P, from + (size_t)b * K);
+}
+
 void cm_sampled_answer(const cm_sampled *s, int count, const cm_search_result *result) {
     for (int b = 0; b < count; b++) {
         spread(s, b, result->visits, s->own.visits);
-        spread(s, b, result->action_weights, s->own.action_weights);
-        spread(s, b, result->action_probs, s->own.action_probs);
+        gather_policy(s, b, result->action_weights, s->own.action_weights);
+        gather_policy(s, b, result->action_probs, s->own.action_probs);
         spread(s, b, result->qvalues, s->own.qvalues);
         if (result->action) result->action[b] = (int32_t)drawn_at(s, b)[s->own.action[b]];
     }

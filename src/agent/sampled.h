@@ -3,7 +3,8 @@
  * folder; a planner whose searches draw owns one.
  *
  * A mask becomes the set of actions that may be drawn at the root, so no choice is illegal. An action that was not
- * drawn has visits, weight and value 0. */
+ * drawn has visits, weight and value 0. Weights and probabilities are rows [P] of the form that the policy has
+ * (core/policy_form.h): those of all actions, or the marginals of each number of an action. */
 #ifndef CM_AGENT_SAMPLED_H
 #define CM_AGENT_SAMPLED_H
 
@@ -18,13 +19,14 @@ extern "C" {
  * drawn: the actions in front. NULL where nothing is drawn, but for the observations. */
 typedef struct cm_sampled_roots {
     const float *observation; /* [R, O] */
-    float *legal, *seed;      /* [R, A], [R, 2] */
+    float *legal, *seed;      /* [R, A], NULL where policies are per number: every action may be drawn; [R, 2] */
     const float *drawn;       /* [R, K + 2] */
 } cm_sampled_roots;
 cm_sampled_roots cm_sampled_roots_of(const cm_inference *inference);
 
 typedef struct cm_sampled_sizes {
     int rows, observation, actions, draws; /* R, O, A, K */
+    cm_policy_form form;
 } cm_sampled_sizes;
 
 typedef struct cm_sampled cm_sampled;
@@ -38,7 +40,7 @@ size_t cm_sampled_bytes(const cm_sampled *sampled); /* NULL: 0 */
  * that `result` wants. Seeds are those of the roots' keys and steps; without keys each is that of its observation, so
  * that equal positions are searched alike and others draw independently: a seed of all would draw from a flat policy
  * the same few actions in every position of every episode, and leave the others to no evaluation. Errors: CM_ERR_INPUT
- * for noise that is given and for trees that are kept. */
+ * for noise that is given, for trees that are kept, and for a mask where policies are per number. */
 cm_status cm_sampled_ask(cm_sampled *sampled, const cm_roots *roots, const cm_search_result *result,
                          cm_roots *out_roots, cm_search_result *out_result) CM_MUST_USE;
 /* Behind it: the results of `count` roots. */

@@ -96,11 +96,8 @@ static cm_status descend(const cm_env *env, tree *t, cm_rng *rng, int *out) {
 }
 
 static cm_status play_out(const cm_env *env, tree *t, cm_rng *rng) {
-    uint8_t mask[CM_ENV_MAX_ACTIONS];
-    for (int i = 0; i < MOST_STEPS && !cm_env_ended(t->state); i++) {
-        cm_env_legal(env, t->state, mask);
-        CM_TRY(step(env, t, cm_rng_pick(rng, mask, env->spec.actions)));
-    }
+    for (int i = 0; i < MOST_STEPS && !cm_env_ended(t->state); i++)
+        CM_TRY(step(env, t, cm_env_random_action(env, t->state, rng)));
     return CM_OK;
 }
 

@@ -78,6 +78,7 @@ typedef struct cm_attr {
     uint32_t accumulate; /* bit i: tensor i of the call is added to */
     cm_encoding encoding;
     int actions; /* A of the encoding */
+    int numbers; /* D of a policy_form */
     int stride, groups, group, horizon;
     bool per_channel;      /* minmax */
     bool inverse;          /* value_transform */

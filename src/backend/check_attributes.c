@@ -86,6 +86,15 @@ static cm_status check_prefix_step(const cm_call *call) {
     return call->attr.horizon >= 1 ? CM_OK : fail_attribute(call, "attr.horizon must be at least 1");
 }
 
+/* Of a policy or a code with rows [P]. Actions below 2^24 are exact as float32. */
+static cm_status check_numbers(const cm_call *call, const cm_tensor *x) {
+    const int numbers = call->attr.numbers;
+    if (numbers < 1 || cm_tensor_last(x) % numbers != 0)
+        return fail_attribute(call, "attr.numbers must be at least 1 and divide the columns");
+    const cm_policy_form form = {numbers, cm_tensor_last(x) / numbers};
+    return cm_policy_actions(form) <= CM_POLICY_ACTIONS ? CM_OK : fail_attribute(call, "more than 2^24 actions");
+}
+
 static cm_status check_sampled_action(const cm_call *call, const cm_tensor *memory) {
     if (memory->ndim == 2 && memory->dim[1] > CM_SAMPLING_SEED) return CM_OK;
     return fail_attribute(call, "memory must have actions and behind them a seed");
@@ -121,6 +130,8 @@ cm_status cm_check_attributes(const cm_call *call, cm_letters *letters) {
     case CM_OP_lstm: CM_TRY(check_lstm(call, &t[CM_T_lstm_h0])); break;
     case CM_OP_lstm_backward: CM_TRY(check_lstm(call, &t[CM_T_lstm_backward_h0])); break;
     case CM_OP_prefix_step: CM_TRY(check_prefix_step(call)); break;
+    case CM_OP_action_numbers: CM_TRY(check_numbers(call, &t[CM_T_action_numbers_y])); break;
+    case CM_OP_sample_actions: CM_TRY(check_numbers(call, &t[CM_T_sample_actions_p])); break;
     case CM_OP_sampled_action: CM_TRY(check_sampled_action(call, &t[CM_T_sampled_action_memory])); break;
     default: break;
     }

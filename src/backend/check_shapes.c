@@ -78,8 +78,9 @@ static const char *const shapes[CM_OP_COUNT] = {
         "x[T,B,i] h0[B,H] c0[B,H] weight_ih[4*H,i] weight_hh[4*H,H] y[T,B,H] dy[=y] saved[T,B,6*H] dx[=x]+ "
         "dh0[=h0]+ dc0[=c0]+ dweight_ih[=weight_ih]+ dweight_hh[=weight_hh]+ dbias_ih[4*H]+ dbias_hh[4*H]+",
     [CM_OP_prefix_step] = "prefix[B] h[B,H] c[B,H] before[B,2] reward[B] memory[B,2*H+2]",
-    [CM_OP_sample_actions] = "p[B,A] seed[B,2] logits[B,K] memory[B,K+2]",
+    [CM_OP_sample_actions] = "p[B,P] seed[B,2] logits[B,K] memory[B,K+2]",
     [CM_OP_sampled_action] = "action[B] choice[B] seed[B,2] memory[B,M]",
+    [CM_OP_action_numbers] = "action[B] y[B,P]",
     [CM_OP_add_into] = "y[n] x[n]",
     [CM_OP_sum_squares] = "x[n] partial[n/4096]",
     [CM_OP_clip] = "factor[2] scaling[6] partial[n] check[m]",

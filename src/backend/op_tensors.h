@@ -221,6 +221,7 @@ enum {
 };
 enum { CM_T_sample_actions_memory, CM_T_sample_actions_logits, CM_T_sample_actions_p, CM_T_sample_actions_seed };
 enum { CM_T_sampled_action_action, CM_T_sampled_action_seed, CM_T_sampled_action_memory, CM_T_sampled_action_choice };
+enum { CM_T_action_numbers_y, CM_T_action_numbers_action };
 enum { CM_T_add_into_y, CM_T_add_into_x };
 enum { CM_T_sum_squares_partial, CM_T_sum_squares_x };
 enum { CM_T_clip_factor, CM_T_clip_scaling, CM_T_clip_partial, CM_T_clip_check };

@@ -3,8 +3,11 @@
 #ifndef CM_BACKEND_SAMPLING_H
 #define CM_BACKEND_SAMPLING_H
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
+#include "core/policy_form.h"
 #include "core/rng.h"
 
 #ifdef __cplusplus
@@ -28,37 +31,83 @@ static CM_HD inline void cm_sampling_below(const float *seed, int choice, float 
     cm_sampling_seed(cm_key_fold_in(cm_sampling_key(seed), (uint64_t)choice), below);
 }
 
-/* list[draws] and logits[draws] of a node: the actions that were drawn in ascending order with the logarithms of their
- * shares of the draws, behind them zeros and -FLT_MAX.
+/* drawn[draws]: values of one number, ascending, and whether all that was asked is finite.
  *
- * The sum of p[actions] is cut into as many equal parts as there are draws, and each part gives the action at a uniform
- * place in it (stratified sampling): an action is drawn draws * p times in the mean, as by independent draws, but
- * always within two of that. Where no p is above 0 action 0 is drawn; where the sum is not finite the logits are not
- * numbers. */
-static CM_HD inline void cm_sampling_draw(const float *p, int actions, const float *seed, int draws, float *list,
-                                          float *logits) {
-    cm_rng rng = cm_rng_init(cm_sampling_key(seed), 0);
+ * The sum of p[values] is cut into as many equal parts as there are draws, and each part gives the value at a uniform
+ * place in it (stratified sampling): a value is drawn draws * p times in the mean, as by independent draws, but always
+ * within two of that. Where no p is above 0 value 0 is drawn. */
+static CM_HD inline bool cm_sampling_number(const float *p, int values, cm_rng *rng, int draws, float *drawn) {
     float sum = 0.0f, below = 0.0f;
-    int last = 0, drawn = 0, entries = 0;
-    for (int a = 0; a < actions; a++) {
-        sum += p[a];
-        if (p[a] > 0.0f) last = a;
+    int last = 0, count = 0;
+    for (int i = 0; i < values; i++) {
+        sum += p[i];
+        if (p[i] > 0.0f) last = i;
     }
     const float part = sum / (float)draws;
-    float next = cm_rng_uniform(&rng) * part;
-    for (int a = 0; a <= last; a++) {
-        const int before = drawn;
-        below += p[a];
-        while (drawn < draws && (next < below || a == last)) {
-            drawn++;
-            next = ((float)drawn + cm_rng_uniform(&rng)) * part;
+    float next = cm_rng_uniform(rng) * part;
+    for (int i = 0; i <= last; i++) {
+        below += p[i];
+        while (count < draws && (next < below || i == last)) {
+            drawn[count++] = (float)i;
+            next = ((float)count + cm_rng_uniform(rng)) * part;
         }
-        if (drawn == before) continue;
-        list[entries] = (float)a;
-        logits[entries++] = logf((float)(drawn - before) / (float)draws);
+    }
+    return sum <= FLT_MAX;
+}
+
+/* Brings them into a random order (Fisher and Yates). */
+static CM_HD inline void cm_sampling_shuffle(float *drawn, int draws, cm_rng *rng) {
+    for (int i = draws - 1; i > 0; i--) {
+        const int other = (int)cm_rng_below(rng, (uint32_t)i + 1);
+        const float held = drawn[i];
+        drawn[i] = drawn[other];
+        drawn[other] = held;
+    }
+}
+
+/* In ascending order, in place (Shell's sort). */
+static CM_HD inline void cm_sampling_sort(float *list, int count) {
+    for (int gap = count / 2; gap > 0; gap /= 2) {
+        for (int i = gap; i < count; i++) {
+            const float held = list[i];
+            int at = i;
+            for (; at >= gap && list[at - gap] > held; at -= gap) list[at] = list[at - gap];
+            list[at] = held;
+        }
+    }
+}
+
+/* Sorted draws list[draws] become the actions that were drawn, with the logarithms of their shares; behind them zeros
+ * and -FLT_MAX. */
+static CM_HD inline void cm_sampling_merge(float *list, float *logits, int draws) {
+    int entries = 0;
+    for (int i = 0, end; i < draws; i = end) {
+        for (end = i + 1; end < draws && list[end] == list[i];) end++;
+        list[entries] = list[i];
+        logits[entries++] = logf((float)(end - i) / (float)draws);
     }
     for (int i = entries; i < draws; i++) list[i] = 0.0f, logits[i] = -FLT_MAX;
-    for (int i = 0; i < draws && !(sum <= FLT_MAX); i++) logits[i] = NAN;
+}
+
+/* list[draws] and logits[draws] of a node: the actions that were drawn in ascending order with the logarithms of their
+ * shares of the draws, behind them zeros and -FLT_MAX. p [D n] are the probabilities of each number of an action.
+ *
+ * Every number is drawn by itself, stratified, in an order of its own: the draws of an action's numbers are put
+ * together at random (Latin hypercube sampling). So an action is drawn draws * pi times in the mean, and each value of
+ * each number always within two of draws * p. With one number an action itself is. Actions are below 2^24, of which
+ * float32 has all. Where the sum of a number is not finite the logits are not numbers. */
+static CM_HD inline void cm_sampling_draw(const float *p, cm_policy_form form, const float *seed, int draws,
+                                          float *list, float *logits) {
+    cm_rng rng = cm_rng_init(cm_sampling_key(seed), 0);
+    bool finite = cm_sampling_number(p, form.values, &rng, draws, list);
+    for (int d = 1; d < form.numbers; d++) {
+        finite = cm_sampling_number(p + d * form.values, form.values, &rng, draws, logits) && finite;
+        cm_sampling_shuffle(logits, draws, &rng);
+        for (int i = 0; i < draws; i++) list[i] = list[i] * (float)form.values + logits[i];
+    }
+    if (form.numbers > 1) cm_sampling_sort(list, draws);
+    cm_sampling_merge(list, logits, draws);
+    for (int i = 0; i < draws && !finite; i++) logits[i] = NAN;
 }
 
 #ifdef __cplusplus

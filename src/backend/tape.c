@@ -232,6 +232,11 @@ cm_var cm_tape_reshape_rows(cm_tape *tape, cm_var x, int rows) {
     return cm_tape_view(tape, x, &shape, 0, false);
 }
 
+cm_var cm_tape_each_number(cm_tape *tape, cm_var x, cm_policy_form form) {
+    if (x == CM_NO_VAR || form.numbers == 1) return x;
+    return cm_tape_reshape_rows(tape, x, tape->var[x].shape.dim[0] * form.numbers);
+}
+
 cm_var cm_tape_stop_gradient(cm_tape *tape, cm_var x) {
     if (x == CM_NO_VAR || tape->var[x].grad == CM_NO_VAR) return x;
     const cm_tensor shape = tape->var[x].shape;

@@ -12,6 +12,7 @@
 #define CM_BACKEND_TAPE_H
 
 #include "backend/backend.h"
+#include "core/policy_form.h"
 #include "tensor/params.h"
 
 #ifdef __cplusplus
@@ -95,6 +96,8 @@ cm_var cm_tape_flatten(cm_tape *tape, cm_var x);                   /* [B, ...] -
 cm_var cm_tape_reshape_planes(cm_tape *tape, cm_var x, int height, int width,
                               int channels);                    /* [B, HWC] -> [B, H, W, C] */
 cm_var cm_tape_reshape_rows(cm_tape *tape, cm_var x, int rows); /* a contiguous one -> [rows, n] */
+/* [B, P] of a policy of this form -> [B D, n], a row of each number; x itself where D is 1. */
+cm_var cm_tape_each_number(cm_tape *tape, cm_var x, cm_policy_form form);
 /* Variables that have their memory to themselves, [rows, ...] of one kind each, as one [sum of rows, ...]: they lie
  * behind each other from now on and are rows of it. What reads the whole is recorded behind all that reads a part, or
  * no call that wants a gradient reads it. */
@@ -133,6 +136,8 @@ cm_var cm_tape_minmax(cm_tape *tape, cm_var x);
 cm_var cm_tape_avg_pool(cm_tape *tape, cm_var x);
 cm_var cm_tape_global_mean(cm_tape *tape, cm_var x);
 cm_var cm_tape_action_encoding(cm_tape *tape, cm_var x, const cm_action_input *action);
+/* y [B, P]: the numbers of action [B] int32, each one-hot. */
+cm_var cm_tape_action_numbers(cm_tape *tape, cm_var action, cm_policy_form form);
 cm_var cm_tape_embedding_add(cm_tape *tape, cm_var x, cm_var table, cm_var action);
 /* Rows are passes of their own: what one scatters another may not gather in the same run. */
 cm_var cm_tape_gather_rows(cm_tape *tape, cm_var pool, cm_var rows);
@@ -160,13 +165,18 @@ typedef struct cm_prefix_vars {
 } cm_prefix_vars;
 cm_prefix_vars cm_tape_prefix_step(cm_tape *tape, cm_var prefix, cm_lstm_state state, cm_var before, int horizon);
 
-/* Actions drawn for a search by the softmax of logits [B, A], `draws` = K times, among those whose legal [B, A] is not
- * 0 (optional). seed [B, 2]: random.  */
+/* Actions drawn for a search, `draws` = K times, by a policy of this form: by the softmax of each of its numbers. Of
+ * logits [B, P] those take part whose legal [B, P] is not 0 (optional). seed [B, 2]: random. */
 typedef struct cm_sample_vars {
     cm_var memory; /* [B, K + 2] the actions and the seed */
     cm_var logits; /* [B, K] of them, as priors */
 } cm_sample_vars;
-cm_sample_vars cm_tape_sample_actions(cm_tape *tape, cm_var logits, cm_var legal, cm_var seed, int draws);
+typedef struct cm_sample_rule {
+    cm_var legal; /* or CM_NO_VAR */
+    cm_policy_form form;
+    int draws;
+} cm_sample_rule;
+cm_sample_vars cm_tape_sample_actions(cm_tape *tape, cm_var logits, cm_var seed, const cm_sample_rule *rule);
 /* What choice [B] int32 of such a memory means. */
 typedef struct cm_sampled_vars {
     cm_var action; /* [B] int32 */

@@ -237,6 +237,17 @@ cm_var cm_tape_action_encoding(cm_tape *tape, cm_var x, const cm_action_input *a
     return y;
 }
 
+cm_var cm_tape_action_numbers(cm_tape *tape, cm_var action, cm_policy_form form) {
+    if (bad(tape, action)) return CM_NO_VAR;
+    cm_var y = saved_2d(tape, shape_of(tape, action)->dim[0], cm_policy_size(form));
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_action_numbers);
+    if (!node) return CM_NO_VAR;
+    node->t[CM_T_action_numbers_y] = y;
+    node->t[CM_T_action_numbers_action] = action;
+    node->attr.numbers = form.numbers;
+    return y;
+}
+
 cm_var cm_tape_embedding_add(cm_tape *tape, cm_var x, cm_var table, cm_var action) {
     if (bad(tape, x) || bad(tape, table) || bad(tape, action)) return CM_NO_VAR;
     cm_tensor s = *shape_of(tape, x);
@@ -330,18 +341,21 @@ cm_prefix_vars cm_tape_prefix_step(cm_tape *tape, cm_var prefix, cm_lstm_state s
 
 /* ---- actions drawn for a search ---- */
 
-static cm_var probabilities(cm_tape *tape, cm_var logits, cm_var legal) {
-    const cm_tensor s = *shape_of(tape, logits);
-    cm_var p = unary(tape, CM_OP_softmax, logits, s.ndim, s.dim);
-    if (p != CM_NO_VAR) tape->forward.node[tape->forward.count - 1].t[CM_T_softmax_legal] = legal;
-    return p;
+/* [B, P], of the softmax of each number. */
+static cm_var probabilities(cm_tape *tape, cm_var logits, const cm_sample_rule *rule) {
+    const int rows = shape_of(tape, logits)->dim[0], dim[2] = {rows * rule->form.numbers, rule->form.values};
+    cm_var p = unary(tape, CM_OP_softmax, cm_tape_each_number(tape, logits, rule->form), 2, dim);
+    if (p == CM_NO_VAR) return CM_NO_VAR;
+    tape->forward.node[tape->forward.count - 1].t[CM_T_softmax_legal] =
+        cm_tape_each_number(tape, rule->legal, rule->form);
+    return rule->form.numbers == 1 ? p : cm_tape_reshape_rows(tape, p, rows);
 }
 
-cm_sample_vars cm_tape_sample_actions(cm_tape *tape, cm_var logits, cm_var legal, cm_var seed, int draws) {
+cm_sample_vars cm_tape_sample_actions(cm_tape *tape, cm_var logits, cm_var seed, const cm_sample_rule *rule) {
     cm_sample_vars out = {CM_NO_VAR, CM_NO_VAR};
     if (bad(tape, logits) || bad(tape, seed)) return out;
-    const int rows = shape_of(tape, logits)->dim[0];
-    cm_var p = probabilities(tape, logits, legal);
+    const int rows = shape_of(tape, logits)->dim[0], draws = rule->draws;
+    cm_var p = probabilities(tape, logits, rule);
     out = (cm_sample_vars){saved_2d(tape, rows, draws + shape_of(tape, seed)->dim[1]), saved_2d(tape, rows, draws)};
     cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_sample_actions);
     if (!node) return out;
@@ -349,6 +363,7 @@ cm_sample_vars cm_tape_sample_actions(cm_tape *tape, cm_var logits, cm_var legal
     node->t[CM_T_sample_actions_logits] = out.logits;
     node->t[CM_T_sample_actions_p] = p;
     node->t[CM_T_sample_actions_seed] = seed;
+    node->attr.numbers = rule->form.numbers;
     return out;
 }
 

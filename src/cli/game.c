@@ -11,7 +11,8 @@ enum { TABLE_ROWS = 6 };
 
 cm_status cm_game_open(cm_game *game, const cm_env *env, cm_agent *agent, cm_pool *pool) {
     *game = (cm_game){.env = env, .last_cell = -1};
-    cm_status status = cm_alloc(&game->state, 2, env->spec.state_size, "a game");
+    cm_status status = cm_env_check_listed(env, "a game that is played by hand");
+    if (status == CM_OK) status = cm_alloc(&game->state, 2, env->spec.state_size, "a game");
     if (status == CM_OK) game->scratch = (char *)game->state + env->spec.state_size;
     if (status == CM_OK && agent) status = cm_analyser_create(agent, env, pool, 1, &game->analyser);
     if (status != CM_OK) cm_game_close(game);
@@ -80,15 +81,8 @@ cm_status cm_game_think(cm_game *game, cm_analysis *out) {
 }
 
 int32_t cm_game_random_action(const cm_game *game) {
-    uint8_t legal[CM_ENV_MAX_ACTIONS];
-    int32_t actions[CM_ENV_MAX_ACTIONS] = {0};
-    uint32_t count = 0;
     cm_rng random = cm_rng_init(cm_key_make(game->seed, CM_RNG_EVALUATE, 0), (uint64_t)game->count);
-    cm_env_legal(game->env, game->state, legal);
-    for (int a = 0; a < game->env->spec.actions; a++) {
-        if (legal[a]) actions[count++] = a;
-    }
-    return count > 0 ? actions[cm_rng_below(&random, count)] : 0;
+    return cm_env_random_action(game->env, game->state, &random);
 }
 
 /* ---- drawing ---- */

@@ -20,7 +20,8 @@ static void take_rows(bench *b, cm_arena *arena, int instances) {
     const cm_env_spec *spec = &cm_vector_env_env(b->vector)->spec;
     size_t n = (size_t)instances;
     b->rows.observation = (float *)cm_arena_take(arena, n * (size_t)spec->observation_size * sizeof(float));
-    b->rows.legal = (uint8_t *)cm_arena_take(arena, n * (size_t)spec->actions);
+    if (cm_vector_env_env(b->vector)->def->legal)
+        b->rows.legal = (uint8_t *)cm_arena_take(arena, n * (size_t)spec->actions);
     b->rows.to_play = (int32_t *)cm_arena_take(arena, n * sizeof(int32_t));
     b->rows.reward = (float *)cm_arena_take(arena, n * sizeof(float));
     b->rows.terminated = (uint8_t *)cm_arena_take(arena, n);

@@ -168,6 +168,19 @@ void cm_env_legal(const cm_env *env, const void *state, uint8_t *mask) {
     }
 }
 
+cm_status cm_env_check_listed(const cm_env *env, const char *what) {
+    if (cm_env_is_listed(env)) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s lists all actions, but %s has %d, more than %d; take fewer action_bins", what,
+                   env->spec.name, env->spec.actions, CM_ENV_MAX_ACTIONS);
+}
+
+int cm_env_random_action(const cm_env *env, const void *state, cm_rng *rng) {
+    uint8_t mask[CM_ENV_MAX_ACTIONS];
+    if (!env->def->legal) return (int)cm_rng_below(rng, (uint32_t)env->spec.actions);
+    cm_env_legal(env, state, mask);
+    return cm_rng_pick(rng, mask, env->spec.actions);
+}
+
 int cm_env_to_play(const cm_env *env, const void *state) {
     return env->def->to_play ? env->def->to_play(&env->params, cm_env_rules_of(state)) : 0;
 }
@@ -196,7 +209,7 @@ void cm_env_action_name(const cm_env *env, int action, char *text, size_t size) 
 
 int cm_env_action_parse(const cm_env *env, const char *text) {
     char name[32], *end;
-    for (int action = 0; action < env->spec.actions; action++) {
+    for (int action = 0; cm_env_is_listed(env) && action < env->spec.actions; action++) {
         cm_env_action_name(env, action, name, sizeof name);
         if (strcasecmp(name, text) == 0) return action;
     }

@@ -12,7 +12,8 @@
 #ifndef CM_ENV_ENV_H
 #define CM_ENV_ENV_H
 
-#include "core/status.h"
+#include "core/policy_form.h"
+#include "core/rng.h"
 #include "env/pcg64.h"
 
 #ifdef __cplusplus
@@ -76,9 +77,10 @@ double cm_env_params_get(const cm_env_params *params, int row); /* value of row 
 cm_status cm_env_params_set(cm_env_params *params, const char *option, double value) CM_MUST_USE;
 
 enum {
-    CM_ENV_MAX_ACTIONS = 1024, /* no row has more actions  */
-    CM_ENV_MAX_OUTCOMES = 64,  /* ... or chance outcomes   */
-    CM_ENV_MAX_NUMBERS = 8     /* ... or numbers of a continuous action */
+    CM_ENV_MAX_ACTIONS = 1024, /* that may be listed, by masks and names; discrete rows have no more */
+    CM_ENV_MAX_COMBINATIONS = CM_POLICY_ACTIONS, /* actions of a continuous task without a mask */
+    CM_ENV_MAX_OUTCOMES = 64,                    /* ... or chance outcomes   */
+    CM_ENV_MAX_NUMBERS = 8                       /* ... or numbers of a continuous action */
 };
 
 /* ---- spec ----------------------------------------------------------------------------------------------------------
@@ -285,7 +287,13 @@ int cm_env_outcome_between(const cm_env *env, const float *before, int action, c
 
 void cm_env_observe(const cm_env *env, const void *state, float *observation); /* [observation_size]               */
 void cm_env_legal(const cm_env *env, const void *state, uint8_t *mask);        /* [A]; all zero after the end       */
-int cm_env_to_play(const cm_env *env, const void *state);                      /* 0 or 1                            */
+/* Whether all actions may be listed: there are at most CM_ENV_MAX_ACTIONS. Only then is cm_env_legal to be called, and
+ * arrays of that many entries suffice. Errors (check): CM_ERR_INPUT, "glide4: ... has 14641 actions ...". */
+static inline bool cm_env_is_listed(const cm_env *env) { return env->spec.actions <= CM_ENV_MAX_ACTIONS; }
+cm_status cm_env_check_listed(const cm_env *env, const char *what) CM_MUST_USE;
+/* An action drawn uniformly among the legal ones of a state that has not ended. */
+int cm_env_random_action(const cm_env *env, const void *state, cm_rng *rng);
+int cm_env_to_play(const cm_env *env, const void *state); /* 0 or 1                            */
 bool cm_env_ended(const void *state);
 
 /* The position as text of several lines for a terminal, NUL-terminated; 4096 bytes suffice. It is at most 40 columns
@@ -294,7 +302,7 @@ enum { CM_ENV_PICTURE_BYTES = 4096 };
 void cm_env_picture(const cm_env *env, const void *state, char *text, size_t size);
 
 /* "d4", "pass", "left", where no row says otherwise the number, or of several numbers the k of each, "3,0"; 16 bytes
- * suffice. cm_env_action_parse reads such a name or a number, -1 if it is neither. */
+ * suffice where all actions are listed. cm_env_action_parse reads such a name or a number, -1 if it is neither. */
 void cm_env_action_name(const cm_env *env, int action, char *text, size_t size);
 int cm_env_action_parse(const cm_env *env, const char *text);
 

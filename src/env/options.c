@@ -34,7 +34,7 @@ const cm_option cm_env_option_rows[] = {
         STRING, env_name, SECTION, "CartPole-v1", 1, 0,
         "What is played; cumind environments lists the names. The path of a library, ./grid.so, is an environment of "
         "your own (docs/ADDING_AN_ENVIRONMENT.md)."),
-    CM_OPTION(INT, action_space_size, SECTION, "0", 0, 1024,
+    CM_OPTION(INT, action_space_size, SECTION, "0", 0, CM_ENV_MAX_COMBINATIONS,
               "Number of actions; 0: as the environment says. Another number than the environment's is an error."),
     CM_OPTION(
         SHAPE, observation_shape, SECTION, "[]", 1, 65536,

@@ -133,7 +133,8 @@ static cm_status check_numbers(const cm_env_def *def, const cm_env_spec *spec) {
         {"a number of shape", shape[1], 1, LARGEST},
         {"a number of shape", shape[2], 1, LARGEST},
         {"the observation's size", shape[0] * shape[1] * shape[2], 1, MOST_NUMBERS},
-        {"actions", spec->actions, 1, CM_ENV_MAX_ACTIONS},
+        {"actions", spec->actions, 1,
+         spec->action_size > 0 && !def->legal ? CM_ENV_MAX_COMBINATIONS : CM_ENV_MAX_ACTIONS},
         {"max_legal", spec->max_legal, 0, spec->actions},
         {"players", spec->players, 1, 2},
         {"max_steps", spec->max_steps, 0, INT_MAX},
@@ -152,6 +153,19 @@ static cm_status check_numbers(const cm_env_def *def, const cm_env_spec *spec) {
     return CM_OK;
 }
 
+/* Where actions are too many to be listed nothing may list them. */
+static cm_status check_combinations(const cm_env_def *def, const cm_env_spec *spec) {
+    const char *lists = spec->actions <= CM_ENV_MAX_ACTIONS ? NULL
+                        : spec->players > 1                 ? "two players"
+                        : spec->chance_outcomes > 0         ? "chance"
+                        : spec->symmetries > 1              ? "symmetries"
+                        : def->solver                       ? "a solver"
+                                                            : NULL;
+    if (!lists) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%d actions and %s: with more than %d there may be none", spec->actions, lists,
+                   CM_ENV_MAX_ACTIONS);
+}
+
 static cm_status check_spec(const cm_env_def *def, const cm_env_spec *spec) {
     if (spec->rank != 1 && spec->rank != 3)
         return cm_fail(CM_ERR_INPUT, "its describe sets rank to %d; must be 1, [F], or 3, [height, width, channels]",
@@ -168,6 +182,7 @@ static cm_status check_spec(const cm_env_def *def, const cm_env_spec *spec) {
         return cm_fail(CM_ERR_INPUT,
                        "its describe sets neither max_steps, a time limit, nor max_plies, which no episode "
                        "exceeds: an agent that never reached the end would play on for ever");
+    CM_TRY(check_combinations(def, spec));
     return check_functions(def, spec);
 }
 
@@ -176,13 +191,13 @@ static cm_status count_actions(cm_env_spec *spec) {
     long long actions = 1;
     CM_TRY(check_number("action_size", spec->action_size, 0, CM_ENV_MAX_NUMBERS));
     if (spec->action_size == 0) return CM_OK;
-    for (int d = 0; d < spec->action_size && actions <= CM_ENV_MAX_ACTIONS; d++) actions *= spec->action_bins;
-    if (actions > CM_ENV_MAX_ACTIONS) {
-        const double most = floor(pow(CM_ENV_MAX_ACTIONS, 1.0 / spec->action_size) + 1e-9);
+    for (int d = 0; d < spec->action_size && actions <= CM_ENV_MAX_COMBINATIONS; d++) actions *= spec->action_bins;
+    if (actions > CM_ENV_MAX_COMBINATIONS) {
+        const double most = floor(pow(CM_ENV_MAX_COMBINATIONS, 1.0 / spec->action_size) + 1e-9);
         return cm_fail(CM_ERR_INPUT,
                        "action_bins: with %d values of each of the %d numbers of an action there are more than %d "
                        "actions; take at most %.0f",
-                       spec->action_bins, spec->action_size, CM_ENV_MAX_ACTIONS, most);
+                       spec->action_bins, spec->action_size, CM_ENV_MAX_COMBINATIONS, most);
     }
     spec->actions = (int)actions;
     return CM_OK;

@@ -77,9 +77,12 @@ static cm_status check_player(const trial *t) {
                    player, t->step, players, players == 1 ? "" : "s");
 }
 
-static cm_status check_mask(trial *t) {
+/* *out: how many actions are legal. */
+static cm_status count_legal(trial *t, int *out) {
     const cm_env_spec *spec = &t->env->spec;
-    int legal = 0;
+    *out = spec->actions;
+    if (!t->env->def->legal) return CM_OK;
+    *out = 0;
     cm_env_legal(t->env, t->state, t->mask);
     if (!is_whole(t->mask, (size_t)spec->actions))
         return cm_fail(CM_ERR_INPUT, "%s: its legal writes more than %d actions", spec->name, spec->actions);
@@ -87,8 +90,15 @@ static cm_status check_mask(trial *t) {
         if (t->mask[a] > 1)
             return cm_fail(CM_ERR_INPUT, "%s: its legal sets action %d to %d (step %d); must be 0 or 1", spec->name, a,
                            t->mask[a], t->step);
-        legal += t->mask[a];
+        *out += t->mask[a];
     }
+    return CM_OK;
+}
+
+static cm_status check_mask(trial *t) {
+    const cm_env_spec *spec = &t->env->spec;
+    int legal;
+    CM_TRY(count_legal(t, &legal));
     if (legal >= 1 && legal <= spec->max_legal) return CM_OK;
     return cm_fail(CM_ERR_INPUT, "%s: its legal allows %d actions (step %d); must be 1..%d until the episode ends",
                    spec->name, legal, t->step, spec->max_legal);
@@ -96,7 +106,7 @@ static cm_status check_mask(trial *t) {
 
 static cm_status check_names(const cm_env *env) {
     char name[4 * NAME_BYTES];
-    for (int a = 0; a < env->spec.actions; a++) {
+    for (int a = 0; a < env->spec.actions && cm_env_is_listed(env); a++) {
         cm_env_action_name(env, a, name, sizeof name);
         const size_t length = strnlen(name, sizeof name);
         if (length < 1 || length >= NAME_BYTES)
@@ -147,7 +157,6 @@ static cm_status check_outcome(trial *t, int action) {
 }
 
 static cm_status play(trial *t, int steps) {
-    const cm_env_spec *spec = &t->env->spec;
     cm_rng rng = cm_rng_init(cm_key_make(0, CM_RNG_EVALUATE, 0), 0);
     int episodes = 0;
     CM_TRY(begin_episode(t, 0));
@@ -157,7 +166,7 @@ static cm_status play(trial *t, int steps) {
         CM_TRY(check_views(t));
         CM_TRY(check_player(t));
         CM_TRY(check_mask(t));
-        const int action = cm_rng_pick(&rng, t->mask, spec->actions);
+        const int action = cm_env_random_action(t->env, t->state, &rng);
         CM_TRY(make_step(t, action));
         CM_TRY(check_outcome(t, action));
         if (!cm_env_ended(t->state)) continue;
@@ -212,8 +221,9 @@ static cm_status open_trial(trial *t) {
     CM_TRY(take(&t->other, t->observation_bytes));
     CM_TRY(take(&t->picture, CM_ENV_PICTURE_BYTES));
     CM_TRY(take(&t->cells, (size_t)spec->cells * sizeof *t->cells));
-    CM_TRY(take(&t->actions, (size_t)spec->actions * sizeof *t->actions));
-    return take(&t->mask, (size_t)spec->actions);
+    const size_t listed = cm_env_is_listed(t->env) ? (size_t)spec->actions : 0;
+    CM_TRY(take(&t->actions, listed * sizeof *t->actions));
+    return take(&t->mask, listed);
 }
 
 cm_status cm_env_try(const cm_env *env, int steps) {

@@ -40,7 +40,7 @@ static cm_var dynamics(cm_builder *b, cm_var state, cm_var action) {
 static cm_outputs predict(cm_builder *b, cm_hidden state, bool with_reward) {
     const cm_network_config *c = b->config;
     cm_outputs out = {CM_NO_VAR, CM_NO_VAR, CM_NO_VAR};
-    cm_layer policy = cm_layer_make(c->actions, CM_NORM_NONE, CM_ACT_NONE);
+    cm_layer policy = cm_layer_make(cm_layer_policy_size(b), CM_NORM_NONE, CM_ACT_NONE);
     cm_layer value = cm_layer_make(c->value_support.size, CM_NORM_NONE, CM_ACT_NONE);
     cm_layer reward = cm_layer_make(c->reward_support.size, CM_NORM_NONE, CM_ACT_NONE);
     policy.zero = value.zero = reward.zero = c->zero_init;

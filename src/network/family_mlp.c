@@ -26,17 +26,34 @@ static cm_var finish_transition(cm_builder *b, const char *name, cm_var x, cm_va
     return c->residual_dynamics ? cm_tape_add(b->tape, x, from, CM_ACT_NONE) : x;
 }
 
-/* The two layers of what an action makes of a state. */
-static cm_var take_action(cm_builder *b, const char *const names[2], cm_var state, cm_var action) {
+/* Names of a transition's layers. */
+typedef struct transition_names {
+    const char *first, *code, *second;
+} transition_names;
+
+/* What a code [B, C] makes of a state. The first layer reads both, each by a weight of its own, so that gradients reach
+ * the code. */
+static cm_var take_code(cm_builder *b, const transition_names *names, cm_var state, cm_var code) {
+    cm_layer linear = cm_layer_make(b->config->hidden, CM_NORM_NONE, CM_ACT_NONE), of_code = linear;
+    cm_layer first = cm_layer_make(b->config->hidden, b->config->norm, CM_ACT_RELU);
+    of_code.no_bias = true;
+    cm_var x = cm_layer_dense(b, names->first, state, &linear);
+    x = cm_tape_add(b->tape, x, cm_layer_dense(b, names->code, code, &of_code), CM_ACT_NONE);
+    return finish_transition(b, names->second, cm_layer_after(b, names->first, x, &first), state);
+}
+
+/* What an action makes of a state. */
+static cm_var take_action(cm_builder *b, const transition_names *names, cm_var state, cm_var action) {
+    if (b->config->numbers > 1) return take_code(b, names, state, cm_layer_numbers(b, action));
     cm_action_input encoded = {action, b->config->encoding, b->config->actions};
     cm_layer first = cm_layer_make(b->config->hidden, b->config->norm, CM_ACT_RELU);
     first.action = &encoded;
-    return finish_transition(b, names[1], cm_layer_dense(b, names[0], state, &first), state);
+    return finish_transition(b, names->second, cm_layer_dense(b, names->first, state, &first), state);
 }
 
 static cm_var dynamics(cm_builder *b, cm_var state, cm_var action) {
-    static const char *const names[2] = {"dynamics.transition.0", "dynamics.transition.1"};
-    return take_action(b, names, state, action);
+    static const transition_names names = {"dynamics.transition.0", "dynamics.numbers", "dynamics.transition.1"};
+    return take_action(b, &names, state, action);
 }
 
 /* Heads whose hidden layers read the same variable are computed as one layer. */
@@ -69,7 +86,7 @@ static cm_var reward_input(cm_builder *b, cm_var state) {
 static cm_outputs predict(cm_builder *b, cm_hidden state, bool with_reward) {
     const cm_network_config *c = b->config;
     static const char *const heads[3] = {"prediction.policy_head", "prediction.value_head", "dynamics.reward_head"};
-    int outputs[3] = {c->actions, c->value_support.size, c->reward_support.size};
+    int outputs[3] = {cm_layer_policy_size(b), c->value_support.size, c->reward_support.size};
     cm_layer trunk = cm_layer_make(c->hidden, c->norm, CM_ACT_RELU);
     cm_var out[3] = {CM_NO_VAR, CM_NO_VAR, CM_NO_VAR};
     cm_var of_reward = with_reward ? reward_input(b, state.raw) : CM_NO_VAR;
@@ -96,19 +113,13 @@ static cm_var prefix_head(cm_builder *b, cm_var h) {
 /* ---- with chance ---- */
 
 static cm_var afterstate(cm_builder *b, cm_var state, cm_var action) {
-    static const char *const names[2] = {"afterstate.transition.0", "afterstate.transition.1"};
-    return take_action(b, names, state, action);
+    static const transition_names names = {.first = "afterstate.transition.0", .second = "afterstate.transition.1"};
+    return take_action(b, &names, state, action);
 }
 
-/* The first layer reads the afterstate and the code, each by a weight of its own, so that gradients reach the code. */
 static cm_var outcome(cm_builder *b, cm_var afterstate, cm_var code) {
-    cm_layer linear = cm_layer_make(b->config->hidden, CM_NORM_NONE, CM_ACT_NONE), of_code = linear;
-    cm_layer first = cm_layer_make(b->config->hidden, b->config->norm, CM_ACT_RELU);
-    of_code.no_bias = true;
-    cm_var x = cm_layer_dense(b, "dynamics.transition.0", afterstate, &linear);
-    x = cm_tape_add(b->tape, x, cm_layer_dense(b, "dynamics.code", code, &of_code), CM_ACT_NONE);
-    x = cm_layer_after(b, "dynamics.transition.0", x, &first);
-    return finish_transition(b, "dynamics.transition.1", x, afterstate);
+    static const transition_names names = {"dynamics.transition.0", "dynamics.code", "dynamics.transition.1"};
+    return take_code(b, &names, afterstate, code);
 }
 
 static cm_outputs predict_chance(cm_builder *b, cm_hidden afterstate) {

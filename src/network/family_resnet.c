@@ -16,16 +16,36 @@ static cm_var representation(cm_builder *b, cm_var x) {
     return cm_layer_blocks(b, "representation.blocks", cm_layer_conv(b, "representation.stem", x, 3, 1, &stem), false);
 }
 
-/* What an action makes of a state: a stem and blocks of these names. */
-static cm_var take_action(cm_builder *b, const char *stem_name, const char *blocks, cm_var state, cm_var action) {
+/* Names of a transition's parts. */
+typedef struct transition_names {
+    const char *stem, *code, *blocks;
+} transition_names;
+
+/* What a code [B, C] makes of a state. It gets planes of its own: what it brings has a place on the board. */
+static cm_var take_code(cm_builder *b, const transition_names *names, cm_var state, cm_var code) {
+    const cm_network_config *c = b->config;
+    const int height = c->observation[0], width = c->observation[1];
+    cm_layer stem = stem_from(b, state), linear = cm_layer_make(c->channels, CM_NORM_NONE, CM_ACT_NONE);
+    cm_layer of_code = cm_layer_make(height * width * c->channels, CM_NORM_NONE, CM_ACT_NONE);
+    linear.no_bias = of_code.no_bias = true;
+    cm_var planes = cm_layer_dense(b, names->code, code, &of_code);
+    cm_var x = cm_layer_conv(b, names->stem, state, 3, 1, &linear);
+    x = cm_tape_add(b->tape, x, cm_tape_reshape_planes(b->tape, planes, height, width, c->channels), CM_ACT_NONE);
+    return cm_layer_blocks(b, names->blocks, cm_layer_after(b, names->stem, x, &stem), false);
+}
+
+/* What an action makes of a state. */
+static cm_var take_action(cm_builder *b, const transition_names *names, cm_var state, cm_var action) {
+    if (b->config->numbers > 1) return take_code(b, names, state, cm_layer_numbers(b, action));
     cm_action_input encoded = {action, b->config->encoding, b->config->actions};
     cm_layer stem = stem_from(b, state);
-    cm_var x = cm_layer_conv(b, stem_name, cm_tape_action_encoding(b->tape, state, &encoded), 3, 1, &stem);
-    return cm_layer_blocks(b, blocks, x, false);
+    cm_var x = cm_layer_conv(b, names->stem, cm_tape_action_encoding(b->tape, state, &encoded), 3, 1, &stem);
+    return cm_layer_blocks(b, names->blocks, x, false);
 }
 
 static cm_var dynamics(cm_builder *b, cm_var state, cm_var action) {
-    return take_action(b, "dynamics.stem", "dynamics.blocks", state, action);
+    static const transition_names names = {"dynamics.stem", "dynamics.numbers", "dynamics.blocks"};
+    return take_action(b, &names, state, action);
 }
 
 /* The few planes of a head. */
@@ -58,7 +78,7 @@ static cm_outputs predict(cm_builder *b, cm_hidden state, bool with_reward) {
     cm_outputs out = {CM_NO_VAR, CM_NO_VAR, CM_NO_VAR};
     if (with_reward) out.reward = make_head(b, "dynamics.reward_head", c->reward_support.size, state.raw);
     cm_var x = cm_layer_blocks(b, "prediction.blocks", state.scaled, false);
-    out.policy = make_head(b, "prediction.policy_head", c->actions, x);
+    out.policy = make_head(b, "prediction.policy_head", cm_layer_policy_size(b), x);
     out.value = make_head(b, "prediction.value_head", c->value_support.size, x);
     return out;
 }
@@ -76,20 +96,13 @@ static cm_var prefix_head(cm_builder *b, cm_var h) {
 /* ---- with chance ---- */
 
 static cm_var afterstate(cm_builder *b, cm_var state, cm_var action) {
-    return take_action(b, "afterstate.stem", "afterstate.blocks", state, action);
+    static const transition_names names = {.stem = "afterstate.stem", .blocks = "afterstate.blocks"};
+    return take_action(b, &names, state, action);
 }
 
-/* A code gets planes of its own: what chance brings has a place on the board. */
 static cm_var outcome(cm_builder *b, cm_var afterstate, cm_var code) {
-    const cm_network_config *c = b->config;
-    const int height = c->observation[0], width = c->observation[1];
-    cm_layer stem = stem_from(b, afterstate), linear = cm_layer_make(c->channels, CM_NORM_NONE, CM_ACT_NONE);
-    cm_layer of_code = cm_layer_make(height * width * c->channels, CM_NORM_NONE, CM_ACT_NONE);
-    linear.no_bias = of_code.no_bias = true;
-    cm_var planes = cm_layer_dense(b, "dynamics.code", code, &of_code);
-    cm_var x = cm_layer_conv(b, "dynamics.stem", afterstate, 3, 1, &linear);
-    x = cm_tape_add(b->tape, x, cm_tape_reshape_planes(b->tape, planes, height, width, c->channels), CM_ACT_NONE);
-    return cm_layer_blocks(b, "dynamics.blocks", cm_layer_after(b, "dynamics.stem", x, &stem), false);
+    static const transition_names names = {"dynamics.stem", "dynamics.code", "dynamics.blocks"};
+    return take_code(b, &names, afterstate, code);
 }
 
 static cm_outputs predict_chance(cm_builder *b, cm_hidden afterstate) {

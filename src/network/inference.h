@@ -8,7 +8,7 @@
  * their state, and policies are the priors of those. Values and rewards are decoded to the raw scale. The caller fills
  * the input arrays, runs, and reads the outputs; all arrays are the host's and owned by the object.
  *
- * Letters: A actions, or with draws K of them.
+ * Letters: A actions, or with draws K of them; P as in network.h.
  */
 #ifndef CM_NETWORK_INFERENCE_H
 #define CM_NETWORK_INFERENCE_H
@@ -25,7 +25,8 @@ typedef struct cm_inference_arrays {
     /* inputs */
     float *observation;    /* [rows, observation] root                                 */
     int32_t *root_slots;   /* [rows] root: distinct slots that the states are written to */
-    float *root_legal;     /* [rows, all actions] root, with draws: 1 where one may be drawn, else 0; NULL without */
+    float *root_legal;     /* [rows, all actions] root, with draws: 1 where one may be drawn, else 0; NULL without, and
+                              where the policy is per number: there all may be */
     float *root_seed;      /* [rows, 2] root, with draws: of cm_sampled_seed; NULL without */
     int32_t *parent_slots; /* [rows] recurrent */
     int32_t *actions;      /* [rows] recurrent; NULL with chance */

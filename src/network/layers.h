@@ -53,7 +53,13 @@ cm_var cm_layer_block(cm_builder *b, const char *name, cm_var x, bool fixed);
 /* NAME.0, NAME.1, ...: the network's number of such blocks. */
 cm_var cm_layer_blocks(cm_builder *b, const char *name, cm_var x, bool fixed);
 
-/* NAME.table [A, H] */
+int cm_layer_policy_size(const cm_builder *b); /* P: logits of the policy */
+
+/* The numbers of action [B], as the dynamics of a network with a policy per number reads them: [B, P]. */
+cm_var cm_layer_numbers(cm_builder *b, cm_var action);
+
+/* x + NAME.table[action], table [A, H]; with a policy per number x + the columns of NAME.numbers [H, P] of each
+ * number of the action. */
 cm_var cm_layer_embedding(cm_builder *b, const char *name, cm_var x, cm_var action);
 
 /* NAME.input.weight [4 L, in], NAME.hidden.weight [4 L, L] and their biases [4 L], gates in the order i f g o: L units

@@ -20,7 +20,8 @@
  *   initialise.c                   the first weights
  *   inference.h, predictor.h       recorded passes for acting: of a learnt model, of exact rules
  *
- * Letters: B rows, A actions, D hidden width, S support, H W C planes; C is also the number of codes.
+ * Letters: B rows, A actions, P entries of a policy (A, or those of its numbers), D hidden width, S support, H W C
+ * planes; C is also the number of codes.
  */
 #ifndef CM_NETWORK_NETWORK_H
 #define CM_NETWORK_NETWORK_H
@@ -45,6 +46,7 @@ typedef struct cm_network_config {
     cm_network_model model;
     int observation_ndim, observation[3]; /* [n] or [H, W, C] */
     int actions;                          /* A */
+    int numbers;                          /* D: the policy is per number (core/policy_form.h); 0 or 1: joint */
     int codes;                            /* C, with CM_NETWORK_CHANCE: what chance may bring, as the network sees it */
     bool encoder;                         /* with CM_NETWORK_CHANCE: the codes are learnt; else they are given        */
     int hidden;                           /* D of cumind and mlp */
@@ -69,7 +71,7 @@ typedef struct cm_network_config {
 typedef struct cm_network cm_network;
 
 /* The configuration that the options mean for observations of a rank and shape and A actions; consistency heads if
- * asked. The model is CM_NETWORK_DYNAMICS; who wants another sets it afterwards. */
+ * asked. The model is CM_NETWORK_DYNAMICS and the policy joint; who wants another sets it afterwards. */
 void cm_network_config_from_options(cm_network_config *config, const cm_network_options *options, int ndim,
                                     const int *observation, int actions, bool consistency);
 
@@ -81,6 +83,7 @@ cm_status cm_network_create(const cm_network_config *config, cm_network **out) C
 void cm_network_destroy(cm_network *network); /* NULL is allowed */
 
 const cm_network_config *cm_network_get_config(const cm_network *network);
+cm_policy_form cm_network_policy(const cm_network *network);
 const cm_param_table *cm_network_parameters(const cm_network *network);
 /* True if a row of what its functions give, but for cm_network_encode, depends on no other row, also when it is
  * trained: no norm takes statistics of the batch. They may be called once for the rows of several unroll steps. */
@@ -113,7 +116,7 @@ typedef struct cm_hidden {
 } cm_hidden;
 
 typedef struct cm_outputs {
-    cm_var policy; /* [B, A] logits */
+    cm_var policy; /* [B, P] logits */
     cm_var value;  /* [B, S] logits, or [B, 1] */
     cm_var reward; /* [B, S] logits, or [B, 1]; CM_NO_VAR if it was not asked for */
 } cm_outputs;

@@ -37,6 +37,18 @@ void cm_network_config_from_options(cm_network_config *config, const cm_network_
     for (int i = 0; i < ndim && i < 3; i++) config->observation[i] = observation[i];
 }
 
+static cm_status check_numbers(const cm_network_config *c) {
+    if (c->numbers <= 1) return CM_OK;
+    if (cm_policy_form_of(c->actions, c->numbers).numbers == 0)
+        return cm_fail(CM_ERR_INPUT, "%d actions are not the combinations of %d numbers", c->actions, c->numbers);
+    if (c->model != CM_NETWORK_DYNAMICS)
+        return cm_fail(CM_ERR_INPUT, "a policy per number is for networks with dynamics, without chance");
+    if (c->family != CM_FAMILY_CUMIND && c->encoding != CM_ENCODE_ONEHOT)
+        return cm_fail(CM_ERR_INPUT,
+                       "Network architecture.action_encoding: \"onehot\" is what a policy per number has");
+    return CM_OK;
+}
+
 cm_status cm_network_config_check(const cm_network_config *c) {
     if (c->observation_ndim != 1 && c->observation_ndim != 3) {
         return cm_fail(CM_ERR_INPUT,
@@ -48,6 +60,7 @@ cm_status cm_network_config_check(const cm_network_config *c) {
             return cm_fail(CM_ERR_INPUT, "observation shape: dimension %d is %d, must be >= 1", i, c->observation[i]);
     }
     if (c->actions < 1) return cm_fail(CM_ERR_INPUT, "number of actions is %d, must be >= 1", c->actions);
+    CM_TRY(check_numbers(c));
     if (c->family == CM_FAMILY_RESNET && c->observation_ndim != 3) {
         return cm_fail(
             CM_ERR_INPUT,

@@ -63,6 +63,11 @@ const cm_option cm_network_option_rows[] = {
               "How an action stands beside the state: one entry or plane per action, one entry or plane of action / "
               "actions, or one plane with a 1 on the cell that is played.",
               .choices = "onehot|scaled|board", .idle = if_cumind),
+    CM_OPTION(ENUM, policy_distribution, SECTION, "auto", 0, 0,
+              "What the policy of actions that are several numbers is a distribution of: joint, one over all "
+              "combinations of their values, at most 1024; per_number, one over the values of each number, with "
+              "num_sampled_actions. auto: joint as far as that goes, then per_number.",
+              .choices = "auto|joint|per_number"),
     CM_OPTION(INT, head_hidden, SECTION, "64", 1, 16384, "Width of the hidden layer of each head.", .idle = if_cumind),
     CM_OPTION(INT, head_channels, SECTION, "16", 1, 4096, "Channels of the 1x1 convolution of each head.",
               .idle = unless_resnet),

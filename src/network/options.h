@@ -15,20 +15,27 @@ typedef enum cm_network_norm { CM_NORM_LAYER, CM_NORM_BATCH, CM_NORM_NONE } cm_n
 typedef enum cm_state_norm { CM_STATE_NORM_NONE, CM_STATE_NORM_MINMAX } cm_state_norm;
 typedef enum cm_initializer { CM_INITIALIZER_LECUN_NORMAL, CM_INITIALIZER_FAN_IN_UNIFORM } cm_initializer;
 
+typedef enum cm_policy_distribution {
+    CM_POLICY_AUTO, /* joint where actions may be listed, else per number */
+    CM_POLICY_JOINT,
+    CM_POLICY_PER_NUMBER
+} cm_policy_distribution;
+
 typedef struct cm_network_options {
-    int hidden_dim;         /* H: width of the hidden state and of hidden layers (cumind, mlp) */
-    int num_blocks;         /* layers or residual blocks (cumind, resnet)                      */
-    int conv_channels;      /* channels of convolutions (cumind on images, resnet)             */
-    int family;             /* cm_network_family */
-    int preset;             /* cm_network_preset; already applied to the members below */
-    int body;               /* cm_network_body; mlp */
-    int norm;               /* cm_network_norm; mlp */
-    int state_norm;         /* cm_state_norm; mlp, resnet */
-    bool residual_dynamics; /* mlp */
-    int trunk_layers;       /* mlp: layers between state and heads, 0 or 2 */
-    int action_encoding;    /* cm_encoding (backend/backend.h); mlp, resnet */
-    int head_hidden;        /* width of a head's hidden layer; mlp, resnet */
-    int head_channels;      /* channels of a head's 1x1 convolution; resnet */
+    int hidden_dim;          /* H: width of the hidden state and of hidden layers (cumind, mlp) */
+    int num_blocks;          /* layers or residual blocks (cumind, resnet)                      */
+    int conv_channels;       /* channels of convolutions (cumind on images, resnet)             */
+    int family;              /* cm_network_family */
+    int preset;              /* cm_network_preset; already applied to the members below */
+    int body;                /* cm_network_body; mlp */
+    int norm;                /* cm_network_norm; mlp */
+    int state_norm;          /* cm_state_norm; mlp, resnet */
+    bool residual_dynamics;  /* mlp */
+    int trunk_layers;        /* mlp: layers between state and heads, 0 or 2 */
+    int action_encoding;     /* cm_encoding (backend/backend.h); mlp, resnet */
+    int policy_distribution; /* cm_policy_distribution */
+    int head_hidden;         /* width of a head's hidden layer; mlp, resnet */
+    int head_channels;       /* channels of a head's 1x1 convolution; resnet */
     double value_support_min, value_support_max, reward_support_min, reward_support_max;
     int value_support_size, reward_support_size; /* atoms; 1: one output, squared error, no transform */
     bool value_transform;                        /* the supports stand behind the transform h */

@@ -33,12 +33,13 @@ static uint8_t write_position(cm_replay *replay, int32_t slot, const void *obser
     uint8_t *bits = replay->legal + (size_t)slot * replay->legal_bytes;
     memset(bits, 0, replay->legal_bytes);
     int count = 0;
-    for (int a = 0; a < replay->config.actions; a++) {
+    const int entries = cm_policy_size(replay->form);
+    for (int a = 0; a < entries; a++) {
         if (legal && !legal[a]) continue;
         bits[a / 8] = (uint8_t)(bits[a / 8] | 1u << a % 8);
         count++;
     }
-    return count == replay->config.actions ? FLAG_FREE : 0;
+    return count == entries ? FLAG_FREE : 0;
 }
 
 static uint32_t row_index(const cm_replay *replay, const cm_lane *lane, int environment) {
@@ -53,8 +54,8 @@ cm_status cm_replay_append(cm_replay *replay, int environment, const cm_replay_s
         return cm_fail(CM_ERR_STATE, "replay: environment %d has %d steps that are not committed, the most allowed",
                        environment, lane->fresh);
     int32_t slot = cm_lane_slot(replay, environment, lane->rows);
-    float *policy = replay->policy + (size_t)slot * (size_t)replay->config.actions;
-    if (cm_policy_normalise(step->policy, replay->config.actions, policy) != CM_OK)
+    float *policy = replay->policy + (size_t)slot * (size_t)cm_policy_size(replay->form);
+    if (cm_policy_normalise(step->policy, replay->form, policy) != CM_OK)
         return cm_fail_in(CM_ERR_INPUT, "replay: environment %d", environment);
     uint8_t is_free = write_position(replay, slot, step->observation, step->legal);
     if (!lane->open) lane->piece = lane->rows;
@@ -84,8 +85,8 @@ cm_status cm_replay_finish(cm_replay *replay, int environment, const cm_replay_e
                        (double)end->root_value);
     int32_t slot = cm_lane_slot(replay, environment, lane->rows);
     uint8_t is_free = write_position(replay, slot, end->observation, end->legal);
-    memset(replay->policy + (size_t)slot * (size_t)replay->config.actions, 0,
-           (size_t)replay->config.actions * sizeof(float));
+    const size_t entries = (size_t)cm_policy_size(replay->form);
+    memset(replay->policy + (size_t)slot * entries, 0, entries * sizeof(float));
     replay->row[slot] = (cm_row){
         .root_value = end->terminated ? 0.0f : end->root_value,
         .index = row_index(replay, lane, environment),

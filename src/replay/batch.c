@@ -14,18 +14,18 @@
 static void lay_out(const cm_replay *replay, cm_batch *batch, cm_arena *arena) {
     const cm_replay_config *c = &replay->config;
     size_t rows = (size_t)batch->config.rows, unroll = (size_t)c->targets.unroll, k1 = unroll + 1;
-    size_t actions = (size_t)c->actions, size = (size_t)c->observation_size, width = sizeof(float);
+    size_t entries = (size_t)cm_policy_size(replay->form), size = (size_t)c->observation_size, width = sizeof(float);
     batch->observation = cm_arena_take(arena, rows * size * width);
     batch->action = cm_arena_take(arena, rows * unroll * sizeof(int32_t));
     batch->target_value = cm_arena_take(arena, rows * k1 * width);
     batch->target_reward = cm_arena_take(arena, rows * unroll * width);
-    batch->target_policy = cm_arena_take(arena, rows * k1 * actions * width);
+    batch->target_policy = cm_arena_take(arena, rows * k1 * entries * width);
     batch->value_mask = cm_arena_take(arena, rows * k1 * width);
     batch->reward_mask = cm_arena_take(arena, rows * unroll * width);
     batch->policy_mask = cm_arena_take(arena, rows * k1 * width);
     batch->consistency_mask = cm_arena_take(arena, rows * unroll * width);
     batch->weights = cm_arena_take(arena, rows * width);
-    batch->legal = cm_arena_take(arena, rows * k1 * actions);
+    batch->legal = cm_arena_take(arena, rows * k1 * entries);
     if (batch->config.consistency) batch->target_observations = cm_arena_take(arena, rows * unroll * size * width);
     batch->value_partial = cm_arena_take(arena, rows * k1 * width);
     batch->value_coefficient = cm_arena_take(arena, rows * k1 * width);
@@ -51,6 +51,7 @@ cm_status cm_batch_create(const cm_replay *replay, const cm_batch_config *config
     cm_batch shape = {.config = *config,
                       .unroll = replay->config.targets.unroll,
                       .actions = replay->config.actions,
+                      .form = replay->form,
                       .observation_size = replay->config.observation_size,
                       .policy_smoothing = replay->config.targets.policy_smoothing,
                       .table = 2};
@@ -189,15 +190,15 @@ static void gather_actions(const gather *g) {
 
 static void gather_legal(const gather *g) {
     const cm_replay *replay = g->replay;
-    size_t actions = (size_t)g->batch->actions, positions = (size_t)g->batch->unroll + 1;
-    uint8_t *out = g->batch->legal + g->row * positions * actions;
-    memset(out, 1, positions * actions);
+    size_t entries = (size_t)cm_policy_size(g->batch->form), positions = (size_t)g->batch->unroll + 1;
+    uint8_t *out = g->batch->legal + g->row * positions * entries;
+    memset(out, 1, positions * entries);
     int inside = g->left <= g->batch->unroll ? g->left : g->batch->unroll + 1;
-    for (int k = 0; k < inside; k++, out += actions) {
+    for (int k = 0; k < inside; k++, out += entries) {
         int32_t slot = cm_slot_add(replay, g->slot, k);
         if (replay->row[slot].flags & FLAG_FREE) continue;
         const uint8_t *bits = replay->legal + (size_t)slot * replay->legal_bytes;
-        for (size_t a = 0; a < actions; a++) {
+        for (size_t a = 0; a < entries; a++) {
             size_t stored = g->actions ? (size_t)g->actions[a] : a;
             out[a] = bits[stored / 8] >> stored % 8 & 1;
         }
@@ -251,7 +252,7 @@ static void gather_targets(const gather *g) {
         .value_mask = batch->value_mask + v,
         .reward = batch->target_reward + k,
         .reward_mask = batch->reward_mask + k,
-        .policy = batch->target_policy + v * (size_t)batch->actions,
+        .policy = batch->target_policy + v * (size_t)cm_policy_size(batch->form),
         .policy_mask = batch->policy_mask + v,
         .consistency_mask = batch->consistency_mask + k,
     };
@@ -326,13 +327,13 @@ void cm_batch_set_bootstrap(cm_batch *batch, const float *bootstrap) {
 }
 
 cm_status cm_batch_set_policy(cm_batch *batch, int position, float *weights, float *drift) {
-    const int actions = batch->actions;
-    float *target = batch->target_policy + (size_t)position * (size_t)actions;
+    const int entries = cm_policy_size(batch->form), numbers = batch->form.numbers;
+    float *target = batch->target_policy + (size_t)position * (size_t)entries;
     double distance = 0.0;
-    CM_TRY(cm_policy_normalise(weights, actions, weights));
-    cm_policy_smooth(batch->policy_smoothing, actions, weights, 1, weights);
-    for (int a = 0; a < actions; a++) distance += fabs((double)weights[a] - (double)target[a]);
-    memcpy(target, weights, (size_t)actions * sizeof *target);
-    *drift = (float)(0.5 * distance);
+    CM_TRY(cm_policy_normalise(weights, batch->form, weights));
+    cm_policy_smooth(batch->policy_smoothing, batch->form, weights, 1, weights);
+    for (int a = 0; a < entries; a++) distance += fabs((double)weights[a] - (double)target[a]);
+    memcpy(target, weights, (size_t)entries * sizeof *target);
+    *drift = (float)(0.5 * distance / numbers);
     return CM_OK;
 }

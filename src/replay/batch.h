@@ -30,23 +30,24 @@ typedef struct cm_batch_config {
 
 struct cm_window_scratch;
 
-/* B rows, K unroll, A actions, O observation size. Owned by cm_batch_create's caller, or by a prefetch. */
+/* B rows, K unroll, P entries of a policy, O observation size. Owned by cm_batch_create's caller, or by a prefetch. */
 typedef struct cm_batch {
     cm_batch_config config;
     int unroll, actions, observation_size;
+    cm_policy_form form;
     double policy_smoothing;       /* of the policy targets */
     uint64_t update;               /* the update that it was drawn for */
     float *observation;            /* [B, O]           o_t                                     */
     int32_t *action;               /* [B, K]           a_{t+k}                                 */
     float *target_value;           /* [B, K+1]                                                 */
     float *target_reward;          /* [B, K]           rewards or value prefixes               */
-    float *target_policy;          /* [B, K+1, A]                                              */
+    float *target_policy;          /* [B, K+1, P]                                              */
     float *value_mask;             /* [B, K+1]                                                 */
     float *reward_mask;            /* [B, K]                                                   */
     float *policy_mask;            /* [B, K+1]                                                 */
     float *consistency_mask;       /* [B, K]                                                   */
     float *weights;                /* [B]              importance weights, the largest is 1    */
-    uint8_t *legal;                /* [B, K+1, A]      1 where legal                           */
+    uint8_t *legal;                /* [B, K+1, P]      1 where legal                           */
     float *target_observations;    /* [B, K, O]        o_{t+1} .. o_{t+K}, or NULL             */
     float *value_partial;          /* [B, K+1]                                                 */
     float *value_coefficient;      /* [B, K+1]         0: no bootstrap                         */
@@ -82,9 +83,10 @@ cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta
  * with coefficient 0 are not used. */
 void cm_batch_set_bootstrap(cm_batch *batch, const float *bootstrap);
 
-/* target_policy of a position, row (K+1) + k, from weights[A] that a new search gives it (as in cm_replay_step), which
+/* target_policy of a position, row (K+1) + k, from weights[P] that a new search gives it (as in cm_replay_step), which
  * become the target: normalised and smoothed as stored ones are. *drift: the total variation between the old and the
- * new target, 0 .. 1. Several threads may set positions of a batch. Errors: those of cm_policy_normalise. */
+ * new target, 0 .. 1; per number: its mean over the numbers. Several threads may set positions of a batch. Errors:
+ * those of cm_policy_normalise. */
 cm_status cm_batch_set_policy(cm_batch *batch, int position, float *weights, float *drift) CM_MUST_USE;
 
 #ifdef __cplusplus

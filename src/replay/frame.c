@@ -79,7 +79,7 @@ cm_status cm_frame_write(const cm_frame *frame, const cm_bytes *payload, int com
     memcpy(header, frame->magic, 8);
     put32(header + 8, compression != CM_SEGMENT_PLAIN);
     put32(header + 12, frame->observation_size);
-    put32(header + 16, frame->observation_type);
+    put32(header + 16, frame->observation_type | frame->numbers << 16);
     put32(header + 20, frame->actions);
     put64(header + 24, frame->a);
     put64(header + 32, frame->b);
@@ -118,7 +118,8 @@ cm_status cm_frame_check(const void *data, size_t size, const char *magic, const
                        (unsigned long long)stored);
     *frame = (cm_frame){.magic = magic,
                         .observation_size = get32(header + 12),
-                        .observation_type = get32(header + 16),
+                        .observation_type = get32(header + 16) & UINT16_MAX,
+                        .numbers = get32(header + 16) >> 16,
                         .actions = get32(header + 20),
                         .a = get64(header + 24),
                         .b = get64(header + 32)};

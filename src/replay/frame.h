@@ -1,7 +1,8 @@
 /* The outer form of what a replay saves: a header of 64 bytes, checked as a whole, and a payload, perhaps compressed.
  * All numbers are little-endian.
  *
- *     0  magic[8]   8  compression u32   12  observation_size u32   16  observation_type u32   20  actions u32
+ *     0  magic[8]   8  compression u32   12  observation_size u32   16  observation_type u16   18  numbers u16
+ *    20  actions u32
  *    24  a u64     32  b u64             40  payload bytes u64      48  stored bytes u64       56  XXH3 u64
  */
 #ifndef CM_REPLAY_FRAME_H
@@ -40,6 +41,7 @@ cm_status cm_bytes_put(cm_bytes *bytes, const void *numbers, size_t width, size_
 typedef struct cm_frame {
     const char *magic; /* 8 characters */
     uint32_t observation_size, observation_type, actions;
+    uint32_t numbers; /* D of policies per number, 0 of joint ones */
     uint64_t a, b;
 } cm_frame;
 

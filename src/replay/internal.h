@@ -58,13 +58,14 @@ typedef struct cm_lane {
 /* Room for one position's window where it wraps around the end of the ring. */
 typedef struct cm_window_scratch {
     cm_row *row;   /* [rows]   */
-    float *policy; /* [K+1, A] */
+    float *policy; /* [K+1, P] */
 } cm_window_scratch;
 
 struct cm_replay {
     /* constant */
     cm_arena arena; /* this struct lies in it */
     cm_replay_config config;
+    cm_policy_form form; /* of policies */
     cm_replay_plan plan;
     cm_field_info info[FIELD_COUNT];
     int32_t ring, lane_rows, slots; /* rows of the ring, of each lane, of all            */

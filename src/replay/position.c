@@ -43,20 +43,20 @@ static void read_rows(const cm_replay *replay, const void *array, size_t width, 
 void cm_window_open(const cm_replay *replay, int32_t slot, int32_t left, const cm_window_scratch *scratch,
                     cm_target_window *out) {
     const cm_target_rule *rule = &replay->config.targets;
-    size_t actions = (size_t)replay->config.actions;
+    size_t entries = (size_t)cm_policy_size(replay->form);
     int32_t rows = left < replay->window_rows - 1 ? left + 1 : replay->window_rows;
     *out = (cm_target_window){
         .left = left,
         .terminated = replay->row[slot].flags & FLAG_TERMINAL,
-        .actions = replay->config.actions,
+        .form = replay->form,
         .td_steps = rule->td_steps,
         .row = replay->row + slot,
-        .policy = replay->policy + (size_t)slot * actions,
+        .policy = replay->policy + (size_t)slot * entries,
     };
     if (straight_rows(replay, slot, rows) == rows) return;
     int32_t policies = rows < rule->unroll + 1 ? rows : rule->unroll + 1;
     read_rows(replay, replay->row, sizeof(cm_row), slot, rows, scratch->row);
-    read_rows(replay, replay->policy, actions * sizeof(float), slot, policies, scratch->policy);
+    read_rows(replay, replay->policy, entries * sizeof(float), slot, policies, scratch->policy);
     out->row = scratch->row;
     out->policy = scratch->policy;
 }

@@ -23,7 +23,7 @@
 #ifndef CM_REPLAY_REPLAY_H
 #define CM_REPLAY_REPLAY_H
 
-#include "core/status.h"
+#include "core/policy_form.h"
 #include "replay/targets.h"
 
 #ifdef __cplusplus
@@ -34,13 +34,14 @@ typedef struct cm_replay cm_replay;
 
 typedef enum cm_observation_type { CM_OBSERVATION_FLOAT32, CM_OBSERVATION_UINT8 } cm_observation_type;
 
-/* Letters: O observation_size, A actions, E environments, S symmetries. */
+/* Letters: O observation_size, A actions, P entries of a policy, E environments, S symmetries. */
 typedef struct cm_replay_config {
     /* what is stored */
     int observation_size;                 /* O, 1 .. 16 Mi elements                                              */
     cm_observation_type observation_type; /* of the stored rows; batches are float32                            */
     float observation_scale;              /* batches hold stored element * scale; 1 leaves float32 rows as they are */
-    int actions;                          /* A, 1 .. 65536                                                       */
+    int actions;                          /* A, 1 .. 2^24                                                        */
+    int numbers;                          /* D: policies are per number (core/policy_form.h), P = D n; 0 or 1: P = A */
     int environments;                     /* E, 1 .. 65536: lanes                                                */
     /* how much; the block is as large as `bytes` allows and the other limits need */
     uint64_t bytes;       /* of the whole block; 0: what the limits below need                               */
@@ -59,7 +60,7 @@ typedef struct cm_replay_config {
      * symmetry_elements[s, e] of the stored one; its action a stands for the stored action symmetry_actions[s, a]. */
     int symmetries;
     const int32_t *symmetry_elements; /* [S, O], each row a permutation */
-    const int32_t *symmetry_actions;  /* [S, A], each row a permutation */
+    const int32_t *symmetry_actions;  /* [S, A], each row a permutation; of joint policies */
 } cm_replay_config;
 
 /* ---- memory --------------------------------------------------------------------------------------------------------
@@ -99,8 +100,8 @@ const cm_replay_config *cm_replay_configuration(const cm_replay *replay);
 /* Position t of an episode and what was done there. Rows are copied. */
 typedef struct cm_replay_step {
     const void *observation; /* [O] float or uint8_t: o_t                                        */
-    const uint8_t *legal;    /* [A] 1 where an action may be played; NULL: everywhere            */
-    const float *policy;     /* [A] visit counts or weights of the search, >= 0, not all 0       */
+    const uint8_t *legal;    /* [P] 1 where an action may be played; NULL: everywhere            */
+    const float *policy;     /* [P] visit counts or weights of the search, >= 0, not all 0 of a number */
     float root_value;        /* of the search at o_t, from the view of to_play                   */
     int32_t action;          /* a_t                                                              */
     float reward;            /* r_t, received after a_t, of the player who acted                 */
@@ -115,7 +116,7 @@ cm_status cm_replay_append(cm_replay *replay, int environment, const cm_replay_s
 /* The position after the last step of an episode. */
 typedef struct cm_replay_end {
     const void *observation; /* [O] o_T                                                              */
-    const uint8_t *legal;    /* [A] or NULL                                                          */
+    const uint8_t *legal;    /* [P] or NULL                                                          */
     bool terminated;         /* a real end; else a time limit (truncation). Both at once: terminated */
     float root_value;        /* V(o_T), the bootstrap of a truncated episode; 0 if terminated        */
     uint8_t to_play;         /* player to move at o_T                                                */

@@ -67,13 +67,16 @@ static cm_status get_step(const cm_replay *replay, cm_row *row, uint8_t mask, cm
     return CM_OK;
 }
 
-static cm_status check_policy(const float *policy, int actions) {
+/* Each of its numbers sums to 1. */
+static cm_status check_policy(const float *policy, cm_policy_form form) {
     double sum = 0.0;
-    for (int a = 0; a < actions; a++) {
+    for (int a = 0; a < cm_policy_size(form); a++) {
         if (!(policy[a] >= 0.0f)) return cm_fail(CM_ERR_INPUT, "policy[%d] is %g", a, (double)policy[a]);
         sum += (double)policy[a];
+        if ((a + 1) % form.values != 0) continue;
+        if (!(fabs(sum - 1.0) < 1e-3)) return cm_fail(CM_ERR_INPUT, "a policy sums to %g", sum);
+        sum = 0.0;
     }
-    if (!(fabs(sum - 1.0) < 1e-3)) return cm_fail(CM_ERR_INPUT, "a policy sums to %g", sum);
     return CM_OK;
 }
 
@@ -84,14 +87,13 @@ cm_status cm_saved_put(const cm_replay *replay, int32_t slot, int32_t rows, uint
 }
 
 cm_status cm_saved_get(cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, bool ends, cm_cursor *in) {
-    size_t actions = (size_t)replay->config.actions;
+    size_t entries = (size_t)cm_policy_size(replay->form);
     for (int f = 0; f < FIELD_ROW; f++) CM_TRY(cm_saved_get_field(replay, slot, rows, f, in));
     for (int32_t i = 0; i < rows; i++) {
         int32_t at = cm_slot_add(replay, slot, i);
         cm_status status = get_step(replay, &replay->row[at], mask, in);
         bool last = ends && i == rows - 1;
-        if (status == CM_OK && !last)
-            status = check_policy(replay->policy + (size_t)at * actions, replay->config.actions);
+        if (status == CM_OK && !last) status = check_policy(replay->policy + (size_t)at * entries, replay->form);
         if (status != CM_OK) return cm_fail_in(status, "row %d", i);
     }
     return CM_OK;
@@ -111,8 +113,16 @@ cm_status cm_saved_skip_rows(const cm_replay *replay, int32_t rows, cm_cursor *i
 /* ---- headers ------------------------------------------------------------------------------------------------------
  */
 
+/* What a header says of the form of policies: D, 0 of joint ones. */
+static uint32_t numbers_of(const cm_replay *replay) {
+    return replay->form.numbers > 1 ? (uint32_t)replay->form.numbers : 0;
+}
+
 cm_status cm_saved_check_shape(const cm_replay *replay, const cm_frame *frame, const char *name) {
     const cm_replay_config *c = &replay->config;
+    if (frame->numbers != (uint32_t)numbers_of(replay))
+        return cm_fail(CM_ERR_INPUT, "%s: its policies are %s, those of the replay %s (policy_distribution)", name,
+                       frame->numbers ? "per number" : "joint", frame->numbers ? "joint" : "per number");
     if (frame->observation_size == (uint32_t)c->observation_size && frame->actions == (uint32_t)c->actions &&
         frame->observation_type == (uint32_t)c->observation_type)
         return CM_OK;
@@ -126,5 +136,11 @@ cm_status cm_saved_check_shape(const cm_replay *replay, const cm_frame *frame, c
 
 cm_frame cm_saved_frame(const cm_replay *replay, const char *name, uint64_t a, uint64_t b) {
     const cm_replay_config *c = &replay->config;
-    return (cm_frame){name, (uint32_t)c->observation_size, (uint32_t)c->observation_type, (uint32_t)c->actions, a, b};
+    return (cm_frame){.magic = name,
+                      .observation_size = (uint32_t)c->observation_size,
+                      .observation_type = (uint32_t)c->observation_type,
+                      .numbers = numbers_of(replay),
+                      .actions = (uint32_t)c->actions,
+                      .a = a,
+                      .b = b};
 }

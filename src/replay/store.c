@@ -13,10 +13,18 @@ static cm_status check_range(const char *name, int64_t value, int64_t min, int64
                    (long long)max);
 }
 
+static cm_status check_policy(const cm_replay_config *c) {
+    CM_TRY(check_range("actions", c->actions, 1, CM_POLICY_ACTIONS));
+    const cm_policy_form form = cm_policy_form_of(c->actions, c->numbers);
+    CM_TRY(check_range("entries of a policy", cm_policy_size(form), 1, 65536));
+    if (form.numbers == 1 || c->symmetries <= 1) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "replay: symmetries are for joint policies, not for those per number");
+}
+
 static cm_status check_config(const cm_replay_config *c) {
     const int64_t mi = 1 << 20, many = INT64_C(1) << 53;
     CM_TRY(check_range("observation_size", c->observation_size, 1, 16 * mi));
-    CM_TRY(check_range("actions", c->actions, 1, 65536));
+    CM_TRY(check_policy(c));
     CM_TRY(check_range("environments", c->environments, 1, 65536));
     CM_TRY(check_range("max_steps", c->max_steps, 0, many));
     CM_TRY(check_range("max_episodes", c->max_episodes, 0, many));
@@ -45,12 +53,13 @@ static int field_count(const cm_replay_config *c) { return c->prioritized ? FIEL
 static int symmetry_count(const cm_replay_config *c) { return c->symmetries > 1 ? c->symmetries : 0; }
 
 static void describe_fields(const cm_replay_config *c, cm_field_info info[FIELD_COUNT]) {
-    size_t observation = (size_t)c->observation_size, actions = (size_t)c->actions;
+    size_t observation = (size_t)c->observation_size;
+    size_t entries = (size_t)cm_policy_size(cm_policy_form_of(c->actions, c->numbers));
     bool bytes = c->observation_type == CM_OBSERVATION_UINT8;
     const cm_field_info rows[FIELD_COUNT] = {
         [FIELD_OBSERVATION] = {"observation", bytes ? "uint8" : "float32", bytes ? 1 : 4, observation},
-        [FIELD_POLICY] = {"policy", "float32", 4, actions},
-        [FIELD_LEGAL] = {"legal mask", "bits", 1, (actions + 7) / 8},
+        [FIELD_POLICY] = {"policy", "float32", 4, entries},
+        [FIELD_LEGAL] = {"legal mask", "bits", 1, (entries + 7) / 8},
         [FIELD_ROW] = {"step", "struct", sizeof(cm_row), 1},
         [FIELD_PRIORITY] = {"priority", "float32", 4, 1},
         [FIELD_UPDATE] = {"new priority", "float32", 4, 1},
@@ -107,8 +116,9 @@ static void lay_out(cm_replay *replay, cm_arena *arena, const cm_replay_config *
 void cm_window_scratch_init(cm_window_scratch *scratch, cm_arena *arena, const cm_replay_config *config,
                             int32_t window_rows) {
     size_t rows = (size_t)window_rows, policies = (size_t)config->targets.unroll + 1;
+    size_t entries = (size_t)cm_policy_size(cm_policy_form_of(config->actions, config->numbers));
     scratch->row = cm_arena_take(arena, rows * sizeof(cm_row));
-    scratch->policy = cm_arena_take(arena, policies * (size_t)config->actions * sizeof(float));
+    scratch->policy = cm_arena_take(arena, policies * entries * sizeof(float));
 }
 
 /* ---- plan ----------------------------------------------------------------------------------------------------------
@@ -220,6 +230,7 @@ cm_status cm_replay_create(const cm_replay_config *config, cm_replay **out) {
     lay_out(replay, &arena, config, plan.ring_rows, &replay->plan);
     replay->arena = arena;
     replay->config = *config;
+    replay->form = cm_policy_form_of(config->actions, config->numbers);
     replay->legal_bytes = replay->info[FIELD_LEGAL].columns;
     bind_fields(replay);
     if (config->prioritized) {

@@ -18,21 +18,29 @@ cm_status cm_target_rule_check(const cm_target_rule *rule) {
     return CM_OK;
 }
 
-cm_status cm_policy_normalise(const float *counts, int actions, float *policy) {
+/* counts[values] of one number; the policy's entries are those from `first` on. */
+static cm_status normalise_number(const float *counts, int values, int first, float *policy) {
     double sum = 0.0;
-    for (int a = 0; a < actions; a++) {
-        if (!(counts[a] >= 0.0f)) return cm_fail(CM_ERR_INPUT, "policy[%d] is %g, must be >= 0", a, (double)counts[a]);
+    for (int a = 0; a < values; a++) {
+        if (!(counts[a] >= 0.0f))
+            return cm_fail(CM_ERR_INPUT, "policy[%d] is %g, must be >= 0", first + a, (double)counts[a]);
         sum += (double)counts[a];
     }
     if (!(sum > 0.0 && isfinite(sum)))
-        return cm_fail(CM_ERR_INPUT, "the policy of %d actions sums to %g, must be finite and > 0", actions, sum);
-    for (int a = 0; a < actions; a++) policy[a] = (float)((double)counts[a] / sum);
+        return cm_fail(CM_ERR_INPUT, "the policy of %d actions sums to %g, must be finite and > 0", values, sum);
+    for (int a = 0; a < values; a++) policy[a] = (float)((double)counts[a] / sum);
     return CM_OK;
 }
 
-void cm_policy_smooth(double smoothing, int actions, const float *policies, int count, float *out) {
-    const size_t n = (size_t)count * (size_t)actions;
-    const float keep = (float)(1.0 - smoothing), add = (float)(smoothing / actions);
+cm_status cm_policy_normalise(const float *counts, cm_policy_form form, float *policy) {
+    const int size = cm_policy_size(form);
+    for (int at = 0; at < size; at += form.values) CM_TRY(normalise_number(counts + at, form.values, at, policy + at));
+    return CM_OK;
+}
+
+void cm_policy_smooth(double smoothing, cm_policy_form form, const float *policies, int count, float *out) {
+    const size_t n = (size_t)count * (size_t)cm_policy_size(form);
+    const float keep = (float)(1.0 - smoothing), add = (float)(smoothing / form.values);
     for (size_t i = 0; i < n; i++) out[i] = policies[i] * keep + add;
 }
 
@@ -97,8 +105,9 @@ static void compute_rewards(const cm_target_rule *rule, const cm_target_window *
 
 static void compute_policies(const cm_target_rule *rule, const cm_target_window *window, const cm_target_row *out) {
     int positions = rule->unroll + 1, inside = window->left < positions ? (int)window->left : positions;
-    size_t stored = (size_t)inside * (size_t)window->actions, all = (size_t)positions * (size_t)window->actions;
-    cm_policy_smooth(rule->policy_smoothing, window->actions, window->policy, inside, out->policy);
+    size_t entries = (size_t)cm_policy_size(window->form);
+    size_t stored = (size_t)inside * entries, all = (size_t)positions * entries;
+    cm_policy_smooth(rule->policy_smoothing, window->form, window->policy, inside, out->policy);
     for (size_t i = stored; i < all; i++) out->policy[i] = 0.0f;
     for (int k = 0; k < positions; k++) out->policy_mask[k] = k < inside ? 1.0f : 0.0f;
 }

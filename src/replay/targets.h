@@ -13,7 +13,7 @@
 #ifndef CM_REPLAY_TARGETS_H
 #define CM_REPLAY_TARGETS_H
 
-#include "core/status.h"
+#include "core/policy_form.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,11 +50,11 @@ typedef struct cm_row {
 typedef struct cm_target_window {
     int64_t left;        /* T - t, >= 1                                                          */
     bool terminated;     /* the end is a real one; else it is truncated                          */
-    int actions;         /* A                                                                    */
+    cm_policy_form form; /* of policies                                                          */
     int td_steps;        /* n of this position: cm_target_td_steps                               */
     const cm_row *row;   /* [L + 1]; of the last one only root_value and to_play are read, and those not at a
                           * terminated end                                                       */
-    const float *policy; /* [min(left, K + 1), A], rows sum to 1                                 */
+    const float *policy; /* [min(left, K + 1), P], rows of each number sum to 1                  */
 } cm_target_window;
 
 /* Outputs of one position, all owned by the caller. */
@@ -65,7 +65,7 @@ typedef struct cm_target_row {
     float *value_mask;       /* [K+1]                                                         */
     float *reward;           /* [K] rewards or value prefixes                                 */
     float *reward_mask;      /* [K]                                                           */
-    float *policy;           /* [K+1, A] zeros where masked                                   */
+    float *policy;           /* [K+1, P] zeros where masked                                   */
     float *policy_mask;      /* [K+1]                                                         */
     float *consistency_mask; /* [K] entry k: may the state after unroll step k + 1 be compared with o_{t+k+1} */
 } cm_target_row;
@@ -75,12 +75,12 @@ void cm_target_compute(const cm_target_rule *rule, const cm_target_window *windo
 /* The n-step return of the window's first position with the stored values; what a new priority is measured against. */
 double cm_target_return(const cm_target_rule *rule, const cm_target_window *window);
 
-/* policy[A] = counts[A] / sum: visit counts or unnormalised weights. Errors: CM_ERR_INPUT if one is negative or NaN, or
- * all are 0. policy may be counts. */
-cm_status cm_policy_normalise(const float *counts, int actions, float *policy) CM_MUST_USE;
+/* policy[P] = counts[P] / the sum of their number: visit counts or unnormalised weights. Errors: CM_ERR_INPUT if one is
+ * negative or NaN, or all of a number are 0. policy may be counts. */
+cm_status cm_policy_normalise(const float *counts, cm_policy_form form, float *policy) CM_MUST_USE;
 
-/* out[count, A] = policies (1 - smoothing) + smoothing / A. out may be policies. */
-void cm_policy_smooth(double smoothing, int actions, const float *policies, int count, float *out);
+/* out[count, P] = policies (1 - smoothing) + smoothing / n. out may be policies. */
+void cm_policy_smooth(double smoothing, cm_policy_form form, const float *policies, int count, float *out);
 
 /* n of the transition with collection number `index` when `collected` have been collected (EfficientZero). */
 int cm_target_td_steps(const cm_target_rule *rule, uint64_t collected, uint64_t index);

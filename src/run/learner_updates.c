@@ -103,11 +103,11 @@ static cm_status dump_batch(const cm_batch *b, const char *path, cm_status statu
     char message[1024];
     snprintf(message, sizeof message, "%s", cm_error_message());
     if (!path) return status;
-    int64_t B = b->config.rows, K = b->unroll, A = b->actions, O = b->observation_size;
+    int64_t B = b->config.rows, K = b->unroll, P = cm_policy_size(b->form), O = b->observation_size;
     const cm_array arrays[] = {
         {"observation", 2, {B, O}, b->observation},
         {"target_value", 2, {B, K + 1}, b->target_value},
-        {"target_policy", 3, {B, K + 1, A}, b->target_policy},
+        {"target_policy", 3, {B, K + 1, P}, b->target_policy},
         {"target_reward", 2, {B, K}, b->target_reward},
     };
     if (cm_safetensors_save(path, arrays, K > 0 ? 4 : 3) != CM_OK) return cm_fail(status, "%s", message);

@@ -161,11 +161,18 @@ cm_status cm_session_pool(int threads, cm_pool **out) {
 
 /* ---- session ---- */
 
+/* One number is what a joint policy is of, too. */
+static bool is_per_number(const cm_session *s) {
+    const int wanted = s->configuration.network.policy_distribution;
+    return wanted == CM_POLICY_AUTO ? !cm_env_is_listed(&s->env) : wanted == CM_POLICY_PER_NUMBER;
+}
+
 static cm_status open_network(cm_session *s) {
     const cm_env_spec *spec = &s->env.spec;
     cm_network_config config;
     cm_network_config_from_options(&config, &s->configuration.network, spec->rank, spec->shape, spec->actions,
                                    s->configuration.trainer.consistency_weight > 0.0);
+    if (is_per_number(s)) config.numbers = spec->action_size;
     if (s->configuration.mcts.policy == CM_MCTS_ALPHAZERO) config.model = CM_NETWORK_PREDICTION;
     if (s->configuration.mcts.policy == CM_MCTS_STOCHASTIC_MUZERO) {
         config.model = CM_NETWORK_CHANCE;
@@ -173,6 +180,29 @@ static cm_status open_network(cm_session *s) {
         if (!config.encoder) config.codes = spec->chance_outcomes;
     }
     return cm_network_create(&config, &s->network);
+}
+
+/* A distribution of each number is for actions that are numbers, and drawn; one of all combinations for few of them. */
+static cm_status check_distribution(const cm_session *s) {
+    const cm_env_spec *spec = &s->env.spec;
+    static const char key[] = "Network architecture.policy_distribution";
+    if (!is_per_number(s)) {
+        if (cm_env_is_listed(&s->env)) return CM_OK;
+        return cm_fail(CM_ERR_INPUT,
+                       "%s: joint is for at most %d actions, and %s has %d; take per_number or fewer action_bins", key,
+                       CM_ENV_MAX_ACTIONS, spec->name, spec->actions);
+    }
+    if (spec->action_size == 0)
+        return cm_fail(CM_ERR_INPUT, "%s: per_number is for actions that are numbers, not for those of %s", key,
+                       spec->name);
+    if (s->env.def->legal)
+        return cm_fail(CM_ERR_INPUT, "%s: per_number knows no illegal actions, but %s has a mask of them", key,
+                       spec->name);
+    if (cm_mcts_draws(&s->configuration.mcts) > 0) return CM_OK;
+    return cm_fail(CM_ERR_INPUT,
+                   "%s: the %d actions of %s need a policy per number, whose searches draw: set num_sampled_actions "
+                   "(such as 20) with policy muzero or gumbel_muzero",
+                   key, spec->actions, spec->name);
 }
 
 /* The policy must fit the game. */
@@ -203,6 +233,7 @@ static cm_status open_all(cm_session *s) {
     cm_status tried = cm_env_try(&s->env, TRIAL_STEPS);
     if (tried != CM_OK) return cm_fail_in(tried, "Environment.env_name");
     CM_TRY(check_policy(s));
+    CM_TRY(check_distribution(s));
     CM_TRY(open_network(s));
     CM_TRY(cm_session_backend(&s->configuration.run, s->comm, s->no_gpu, &s->backend));
     CM_TRY(cm_session_dtype(&s->configuration.run, s->backend, &s->compute));

@@ -177,10 +177,10 @@ static cm_status read_column(const cm_pass *pass, cm_var var, int k, const int s
 cm_status cm_trainer_predictions(const cm_trainer *trainer, float *value, float *reward, float *policy_logits) {
     const cm_unroll *u = &trainer->unroll[0];
     const cm_pass *pass = trainer->chunk_pass[0];
-    const int K = u->unroll, A = cm_network_get_config(trainer->config.network)->actions;
-    const int of_values[3] = {u->rows, K + 1, 1}, of_rewards[3] = {u->rows, K, 1}, of_logits[3] = {u->rows, K + 1, A};
+    const int K = u->unroll, P = cm_policy_size(u->form);
+    const int of_values[3] = {u->rows, K + 1, 1}, of_rewards[3] = {u->rows, K, 1}, of_logits[3] = {u->rows, K + 1, P};
     float *scratch = NULL;
-    CM_TRY(cm_alloc(&scratch, (size_t)u->rows * (size_t)A, sizeof(float), "predictions"));
+    CM_TRY(cm_alloc(&scratch, (size_t)u->rows * (size_t)P, sizeof(float), "predictions"));
     cm_status status = CM_OK;
     for (int k = 0; k <= K && status == CM_OK; k++) {
         if (value) status = read_column(pass, u->value[k].decoded, k, of_values, scratch, value);

@@ -72,7 +72,7 @@ cm_chunk_rows cm_trainer_chunk(const cm_trainer *t, int chunk) {
     return (cm_chunk_rows){.first = chunk * t->unroll[0].rows,
                            .total = t->config.batch * t->config.comm->size * accumulation(t),
                            .O = cm_network_observation_size(t->config.network),
-                           .A = cm_network_get_config(t->config.network)->actions};
+                           .P = cm_policy_size(cm_network_policy(t->config.network))};
 }
 
 /* A chunk is full, or the last one, which is shorter. */

@@ -12,7 +12,7 @@
  * unroll.h records a chunk's pass, optimizer.h makes the step, internal.h lists the files in between; case.h runs
  * reference cases.
  *
- * Letters: B batch, K unroll, A actions, O observation size, n parameters.
+ * Letters: B batch, K unroll, P entries of a policy, O observation size, n parameters.
  */
 #ifndef CM_TRAINER_TRAINER_H
 #define CM_TRAINER_TRAINER_H
@@ -59,7 +59,7 @@ typedef struct cm_train_batch {
     const int32_t *actions;        /* [B, K]         */
     const float *target_value;     /* [B, K+1]       */
     const float *target_reward;    /* [B, K]         */
-    const float *target_policy;    /* [B, K+1, A]    */
+    const float *target_policy;    /* [B, K+1, P]    */
     const float *value_mask;       /* [B, K+1]       0 or 1 */
     const float *reward_mask;      /* [B, K]         */
     const float *policy_mask;      /* [B, K+1]       */
@@ -67,7 +67,7 @@ typedef struct cm_train_batch {
     const float
         *target_observations; /* [B, K, O]      o_{t+1} ... o_{t+K}; NULL unless consistency or an encoder reads them */
     const int32_t *codes;     /* [B, K]         what chance brought, -1: not known; with given codes */
-    const uint8_t *legal;     /* [B, K+1, A]    1 where legal; read if mask_illegal is set */
+    const uint8_t *legal;     /* [B, K+1, P]    1 where legal; read if mask_illegal is set */
     const float *weights;     /* [B]            importance weights; NULL: 1 */
 } cm_train_batch;
 
@@ -122,7 +122,7 @@ cm_status cm_trainer_begin(cm_trainer *trainer, int slot, const cm_train_batch *
 cm_status cm_trainer_finish(cm_trainer *trainer, cm_train_report *report) CM_MUST_USE;
 
 /* Predictions of the last update, for reference cases, if its batch was one chunk: value[B, K+1], reward[B, K] decoded,
- * policy_logits[B, K+1, A]; any may be NULL. */
+ * policy_logits[B, K+1, P]; any may be NULL. */
 cm_status cm_trainer_predictions(const cm_trainer *trainer, float *value, float *reward,
                                  float *policy_logits) CM_MUST_USE;
 

@@ -50,7 +50,8 @@ static cm_var coefficients_of(const recorder *r, cm_var all, span s) {
 static void record_coefficients(recorder *r) {
     const cm_unroll *u = r->u;
     const int K = u->unroll, of_chance = u->chance ? 2 + u->encoder : 0;
-    const int all = u->rows * (2 * (K + 1) + (K > 0 ? K + 1 : 0) + K * (u->consistency + of_chance));
+    const int all =
+        u->rows * ((1 + u->form.numbers) * (K + 1) + (K > 0 ? K + 1 : 0) + K * (u->consistency + of_chance));
     r->coefficients = cm_tape_input(u->tape, CM_F32, 1, &all);
     r->scaled = r->config->compute == CM_F16 ? cm_tape_loss_scaled(u->tape, r->coefficients) : r->coefficients;
 }
@@ -95,14 +96,14 @@ static void transition_inputs(recorder *r) {
 
 static void record_inputs(recorder *r) {
     cm_unroll *u = r->u;
-    const int steps = u->unroll + 1, A = r->network->actions;
+    const int steps = u->unroll + 1, P = cm_policy_size(u->form);
     u->value_target = vector_input(r, CM_F32, steps);
     u->observation = observation_input(r, 1);
     record_coefficients(r);
     u->value_coefficient = coefficient_rows(r, steps);
-    u->policy_target = matrix_input(r, steps, A);
-    u->policy_coefficient = coefficient_rows(r, steps);
-    u->legal = r->config->options->mask_illegal ? matrix_input(r, steps, A) : CM_NO_VAR;
+    u->policy_target = matrix_input(r, steps, P);
+    u->policy_coefficient = coefficient_rows(r, steps * u->form.numbers);
+    u->legal = r->config->options->mask_illegal ? matrix_input(r, steps, P) : CM_NO_VAR;
     u->actions = u->reward_target = u->reward_coefficient = CM_NO_VAR;
     u->target_observation = u->consistency_coefficient = CM_NO_VAR;
     if (u->unroll > 0) transition_inputs(r);
@@ -110,26 +111,36 @@ static void record_inputs(recorder *r) {
 
 /* ---- losses ---- */
 
-/* The results of a span's steps, each for itself: out[s.first ..] <- what the host reads of a loss. */
-static void keep_loss(recorder *r, span s, const cm_loss_vars *all, cm_loss_vars *out) {
+/* The results of a span's steps, each for itself: out[s.first ..] <- what the host reads of a loss. A row of the batch
+ * has `each` of them. */
+static void keep_loss(recorder *r, span s, int each, const cm_loss_vars *all, cm_loss_vars *out) {
     cm_tape_result(r->u->tape, all->loss);
     cm_tape_result(r->u->tape, all->entropy);
     for (int i = 0; i < s.count; i++) {
-        const span one = {i, 1};
+        const span one = {i * each, each};
         out[s.first + i].loss = rows_of(r, all->loss, one);
         out[s.first + i].decoded = rows_of(r, all->decoded, one);
         out[s.first + i].entropy = rows_of(r, all->entropy, one);
     }
 }
 
+/* A span's rows [count B, P] as rows of each number. */
+static cm_var numbers_of(const recorder *r, cm_var x, span s) {
+    return cm_tape_each_number(r->u->tape, rows_of(r, x, s), r->u->form);
+}
+
+/* The cross-entropies of an action's numbers add up to that of the action with what the search visited
+ * (core/policy_form.h), and so do the entropies. */
 static void record_policy(recorder *r, span s, cm_var logits) {
     cm_unroll *u = r->u;
     const cm_trainer_options *o = r->config->options;
-    cm_policy_rule rule = {.legal = rows_of(r, u->legal, s), .kl = o->policy_loss == CM_POLICY_LOSS_KL};
+    cm_policy_rule rule = {.legal = numbers_of(r, u->legal, s), .kl = o->policy_loss == CM_POLICY_LOSS_KL};
     if (o->policy_weight > 0.0) rule.entropy_weight = (float)(o->entropy_weight / o->policy_weight);
-    cm_loss_vars loss = cm_tape_policy_loss(u->tape, logits, rows_of(r, u->policy_target, s),
-                                            coefficients_of(r, u->policy_coefficient, s), &rule);
-    keep_loss(r, s, &loss, u->policy);
+    const int D = u->form.numbers;
+    cm_loss_vars loss =
+        cm_tape_policy_loss(u->tape, cm_tape_each_number(u->tape, logits, u->form), numbers_of(r, u->policy_target, s),
+                            coefficients_of(r, u->policy_coefficient, (span){s.first * D, s.count * D}), &rule);
+    keep_loss(r, s, D, &loss, u->policy);
     for (int i = 0; i < s.count; i++) u->policy_logits[s.first + i] = rows_of(r, logits, (span){i, 1});
 }
 
@@ -138,7 +149,7 @@ static void record_value(recorder *r, span s, cm_var output) {
     cm_loss_vars loss = cm_tape_value_loss(u->tape, output, rows_of(r, u->value_target, s),
                                            coefficients_of(r, u->value_coefficient, s), &r->network->value_support);
     if (s.first == 0) cm_tape_result(u->tape, loss.decoded); /* priorities */
-    keep_loss(r, s, &loss, u->value);
+    keep_loss(r, s, 1, &loss, u->value);
 }
 
 /* Of the dynamics calls that led to a span's states. The root, if it is among them, has the coefficient 0. */
@@ -147,7 +158,7 @@ static void record_reward(recorder *r, span s, cm_var output) {
     cm_loss_vars of_state[CM_UNROLL_MAX + 1];
     cm_loss_vars loss = cm_tape_value_loss(u->tape, output, rows_of(r, u->reward_target, s),
                                            coefficients_of(r, u->reward_coefficient, s), &r->network->reward_support);
-    keep_loss(r, s, &loss, of_state);
+    keep_loss(r, s, 1, &loss, of_state);
     for (int k = s.first > 0 ? s.first : 1; k < s.first + s.count; k++) u->reward[k - 1] = of_state[k];
 }
 
@@ -170,7 +181,7 @@ static void record_consistency(recorder *r, span s, cm_var states) {
     cm_var target = cm_network_project(network, u->tape, cm_tape_stop_gradient(u->tape, seen.scaled));
     cm_loss_vars loss = cm_tape_consistency_loss(u->tape, online, cm_tape_stop_gradient(u->tape, target),
                                                  coefficients_of(r, u->consistency_coefficient, s));
-    keep_loss(r, s, &loss, u->consistency_loss);
+    keep_loss(r, s, 1, &loss, u->consistency_loss);
 }
 
 /* Value prefixes of steps 0 .. K-1, from the raw states that they led to, a variable for each span: an LSTM reads all
@@ -200,7 +211,7 @@ static cm_var record_code(recorder *r, int k) {
     cm_var encoded = cm_network_encode(r->config->network, tape, rows_of(r, c->observations, s));
     cm_var code = cm_tape_one_hot(tape, encoded);
     cm_loss_vars loss = cm_tape_square_loss(tape, encoded, code, coefficients_of(r, c->commitment_coefficient, s));
-    keep_loss(r, s, &loss, c->commitment);
+    keep_loss(r, s, 1, &loss, c->commitment);
     return code;
 }
 
@@ -218,8 +229,8 @@ static void record_chance(recorder *r, span s, cm_hidden after) {
                                             coefficients_of(r, c->value_coefficient, s), &r->network->value_support);
     cm_loss_vars code =
         cm_tape_policy_loss(u->tape, out.policy, codes_of(r, s), coefficients_of(r, c->code_coefficient, s), &rule);
-    keep_loss(r, s, &value, c->value);
-    keep_loss(r, s, &code, c->code);
+    keep_loss(r, s, 1, &value, c->value);
+    keep_loss(r, s, 1, &code, c->code);
 }
 
 /* ---- states ---- */
@@ -315,6 +326,7 @@ cm_status cm_unroll_record(const cm_trainer_config *config, int rows, cm_unroll 
     r.prefix = r.network->prefix_horizon > 0;
     out->rows = rows;
     out->unroll = config->unroll;
+    out->form = cm_network_policy(config->network);
     out->consistency = r.network->consistency && config->options->consistency_weight > 0.0 && out->unroll > 0;
     out->chance = r.network->model == CM_NETWORK_CHANCE;
     out->codes = r.network->codes;

@@ -22,22 +22,23 @@ typedef struct cm_unroll_chance {
  * where states are predicted from and K where they change. Who predicts from one state without looking at others does
  * it for all of them in one call; batch statistics are of one step, and what takes them is called once per step. */
 typedef struct cm_unroll {
-    cm_tape *tape; /* owned */
-    int rows;      /* B, of the chunk */
-    int unroll;    /* K */
-    int codes;     /* C, with chance */
+    cm_tape *tape;       /* owned */
+    int rows;            /* B, of the chunk */
+    int unroll;          /* K */
+    int codes;           /* C, with chance */
+    cm_policy_form form; /* of policies, D numbers */
     bool consistency, chance, encoder;
     cm_var observation;                       /* [B, ...] */
     cm_var actions;                           /* [K B]; CM_NO_VAR where K is 0, like rewards */
     cm_var value_target, value_coefficient;   /* [(K+1) B] */
-    cm_var policy_target;                     /* [(K+1) B, A] */
-    cm_var policy_coefficient;                /* [(K+1) B] */
-    cm_var legal;                             /* [(K+1) B, A]; CM_NO_VAR unless mask_illegal */
+    cm_var policy_target;                     /* [(K+1) B, P] */
+    cm_var policy_coefficient;                /* [(K+1) B D]: a row of each number of an action */
+    cm_var legal;                             /* [(K+1) B, P]; CM_NO_VAR unless mask_illegal */
     cm_var reward_target, reward_coefficient; /* [(K+1) B]: of the step that led there; 0 at the root */
     cm_var target_observation;                /* [K B, ...]; CM_NO_VAR without consistency */
     cm_var consistency_coefficient;           /* [K B] */
     cm_loss_vars value[CM_UNROLL_MAX + 1], policy[CM_UNROLL_MAX + 1], reward[CM_UNROLL_MAX],
-        consistency_loss[CM_UNROLL_MAX]; /* [B] of one step each */
+        consistency_loss[CM_UNROLL_MAX]; /* [B] of one step each; policy: [B D], sums over numbers are losses */
     cm_var policy_logits[CM_UNROLL_MAX + 1];
     cm_unroll_chance outcome; /* with chance */
 } cm_unroll;
@@ -57,7 +58,7 @@ cm_status cm_unroll_record(const cm_trainer_config *config, int rows, cm_unroll 
 typedef struct cm_chunk_rows {
     int first; /* row of the rank's batch */
     int total; /* rows of the whole batch, over all ranks and accumulated batches: what losses are divided by */
-    int O, A;  /* observation size, actions */
+    int O, P;  /* observation size, entries of a policy */
 } cm_chunk_rows;
 
 /* Writes the chunk's rows of a batch into its INPUT block, whose place on the host is `base`: all but the value

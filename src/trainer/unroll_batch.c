@@ -36,18 +36,19 @@ static void *place(const cm_unroll *u, cm_var var, int k, void *base) {
 
 static float weight_of(const cm_train_batch *batch, int row) { return batch->weights ? batch->weights[row] : 1.0f; }
 
-/* target[rows] and coefficient[rows] of one term; `stride` elements lie between rows of the batch's arrays. */
+/* target[rows] and coefficient[rows, each] of one term; `stride` elements lie between rows of the batch's arrays. */
 typedef struct term {
     const float *target, *mask; /* at the chunk's first row and this unroll step */
     int stride;
     double factor;
+    int each; /* rows of the loss of each of the batch */
 } term;
 
 static void stage_coefficients(const cm_unroll *u, const cm_train_batch *batch, const cm_chunk_rows *rows,
                                const term *t, float *coefficient) {
     for (int i = 0; i < u->rows; i++) {
         double w = (double)weight_of(batch, rows->first + i) * (double)t->mask[(size_t)i * (size_t)t->stride];
-        coefficient[i] = (float)(t->factor * w / rows->total);
+        for (int d = 0; d < t->each; d++) *coefficient++ = (float)(t->factor * w / rows->total);
     }
 }
 
@@ -74,13 +75,13 @@ static void stage_prediction(const cm_unroll *u, const cm_unroll_factors *f, con
                              const cm_chunk_rows *rows, int k, void *base) {
     int steps = u->unroll + 1;
     size_t at = (size_t)rows->first * (size_t)steps + (size_t)k;
-    term value = {NULL, batch->value_mask + at, steps, f->value[k]};
-    term policy = {NULL, batch->policy_mask + at, steps, f->policy[k]};
+    term value = {NULL, batch->value_mask + at, steps, f->value[k], 1};
+    term policy = {NULL, batch->policy_mask + at, steps, f->policy[k], u->form.numbers};
     stage_coefficients(u, batch, rows, &value, place(u, u->value_coefficient, k, base));
-    stage_coefficients(u, batch, rows, &policy, place(u, u->policy_coefficient, k, base));
-    stage_rows(u, batch->target_policy, rows->first, steps, k, rows->A, place(u, u->policy_target, k, base));
+    stage_coefficients(u, batch, rows, &policy, place(u, u->policy_coefficient, k * u->form.numbers, base));
+    stage_rows(u, batch->target_policy, rows->first, steps, k, rows->P, place(u, u->policy_target, k, base));
     if (u->legal != CM_NO_VAR)
-        stage_legal(u, batch->legal + at * (size_t)rows->A, steps * rows->A, rows->A, place(u, u->legal, k, base));
+        stage_legal(u, batch->legal + at * (size_t)rows->P, steps * rows->P, rows->P, place(u, u->legal, k, base));
 }
 
 /* o_{t+k} and o_{t+k+1} beside each other. */
@@ -108,8 +109,8 @@ static void stage_chance(const cm_unroll *u, const cm_unroll_factors *f, const c
                          const cm_chunk_rows *rows, int k, void *base) {
     const cm_unroll_chance *c = &u->outcome;
     const float *mask = batch->consistency_mask + (size_t)rows->first * (size_t)u->unroll + (size_t)k;
-    term value = {NULL, mask, u->unroll, f->afterstate[k]}, code = {NULL, mask, u->unroll, f->code[k]};
-    term commitment = {NULL, mask, u->unroll, f->commitment[k]};
+    term value = {NULL, mask, u->unroll, f->afterstate[k], 1}, code = {NULL, mask, u->unroll, f->code[k], 1};
+    term commitment = {NULL, mask, u->unroll, f->commitment[k], 1};
     stage_coefficients(u, batch, rows, &value, place(u, c->value_coefficient, k, base));
     stage_coefficients(u, batch, rows, &code, place(u, c->code_coefficient, k, base));
     if (u->encoder) {
@@ -125,12 +126,12 @@ static void stage_transition(const cm_unroll *u, const cm_unroll_factors *f, con
     size_t at = (size_t)rows->first * (size_t)u->unroll + (size_t)k;
     int32_t *actions = place(u, u->actions, k, base);
     for (int i = 0; i < u->rows; i++) actions[i] = batch->actions[at + (size_t)i * (size_t)u->unroll];
-    term reward = {batch->target_reward + at, batch->reward_mask + at, u->unroll, f->reward[k]};
+    term reward = {batch->target_reward + at, batch->reward_mask + at, u->unroll, f->reward[k], 1};
     stage_scalars(u, &reward, place(u, u->reward_target, k + 1, base));
     stage_coefficients(u, batch, rows, &reward, place(u, u->reward_coefficient, k + 1, base));
     if (u->chance) stage_chance(u, f, batch, rows, k, base);
     if (!u->consistency) return;
-    term consistency = {NULL, batch->consistency_mask + at, u->unroll, f->consistency[k]};
+    term consistency = {NULL, batch->consistency_mask + at, u->unroll, f->consistency[k], 1};
     stage_coefficients(u, batch, rows, &consistency, place(u, u->consistency_coefficient, k, base));
     stage_rows(u, batch->target_observations, rows->first, u->unroll, k, rows->O,
                place(u, u->target_observation, k, base));
@@ -163,13 +164,13 @@ void cm_unroll_stage(const cm_unroll *unroll, const cm_unroll_factors *factors, 
 
 /* ---- collecting ---- */
 
-/* (1/B) sum of weight * mask * loss over the chunk's rows. */
+/* (1/B) sum of weight * mask * loss over the chunk's rows; the loss of one is the sum of its `each`. */
 static double collect(const cm_unroll *u, const cm_train_batch *batch, const cm_chunk_rows *rows, const term *t,
                       const float *loss) {
     double sum = 0.0;
     for (int i = 0; i < u->rows; i++) {
         double w = (double)weight_of(batch, rows->first + i) * (double)t->mask[(size_t)i * (size_t)t->stride];
-        if (w != 0.0) sum += w * (double)loss[i];
+        for (int d = 0; w != 0.0 && d < t->each; d++) sum += w * (double)loss[i * t->each + d];
     }
     return sum / rows->total;
 }
@@ -184,17 +185,17 @@ void cm_unroll_collect(const cm_unroll *unroll, const cm_train_batch *batch, con
     memset(out, 0, sizeof *out);
     for (int k = 0; k <= u->unroll; k++) {
         size_t at = (size_t)rows->first * (size_t)(u->unroll + 1) + (size_t)k;
-        term value = {NULL, batch->value_mask + at, u->unroll + 1, 0.0};
-        term policy = {NULL, batch->policy_mask + at, u->unroll + 1, 0.0};
+        term value = {NULL, batch->value_mask + at, u->unroll + 1, 0.0, 1};
+        term policy = {NULL, batch->policy_mask + at, u->unroll + 1, 0.0, u->form.numbers};
         out->value[k] = collect(u, batch, rows, &value, cm_unroll_result(u, u->value[k].loss, base));
         out->policy[k] = collect(u, batch, rows, &policy, cm_unroll_result(u, u->policy[k].loss, base));
         out->entropy[k] = collect(u, batch, rows, &policy, cm_unroll_result(u, u->policy[k].entropy, base));
     }
     for (int k = 0; k < u->unroll; k++) {
         size_t at = (size_t)rows->first * (size_t)u->unroll + (size_t)k;
-        term reward = {NULL, batch->reward_mask + at, u->unroll, 0.0};
+        term reward = {NULL, batch->reward_mask + at, u->unroll, 0.0, 1};
         out->reward[k] = collect(u, batch, rows, &reward, cm_unroll_result(u, u->reward[k].loss, base));
-        term consistency = {NULL, batch->consistency_mask + at, u->unroll, 0.0};
+        term consistency = {NULL, batch->consistency_mask + at, u->unroll, 0.0, 1};
         if (u->chance) {
             const cm_unroll_chance *c = &u->outcome;
             out->afterstate[k] = collect(u, batch, rows, &consistency, cm_unroll_result(u, c->value[k].loss, base));

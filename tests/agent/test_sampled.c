@@ -1,6 +1,7 @@
 /* Searches over drawn actions, as agents see them. */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/analyse.h"
@@ -299,17 +300,127 @@ START_TEST(what_is_played_and_learnt_are_all_actions) {
 }
 END_TEST
 
-START_TEST(no_fewer_draws_than_actions_are_refused) {
+/* The draws of a node are actions, but what is learnt are marginals. With the network's actions 4 x 4, listed as well.
+ */
+START_TEST(policies_per_number_are_marginals_of_the_visits) {
+    enum { N = 4 };
+    static answer a;
+    cm_key keys[ROWS];
+    cm_network_config network = cm_test_mlp(O, A, 16, 16, (cm_support){-2, 2, 9, true});
+    network.numbers = 2, network.zero_init = false;
+    cm_test_network_open(&base, &network, "ref", 5);
+    cm_planner *planner = open_planner(CM_POLICY_MUZERO, ROWS, K);
+    make_keys(keys);
+    const cm_roots roots = {.count = ROWS, .keys = keys};
+    search(planner, &roots, 0, &a);
+    for (int b = 0; b < ROWS; b++) {
+        const int32_t *visits = a.visits + b * A;
+        int drawn = 0, sum = 0;
+        for (int i = 0; i < A; i++) drawn += a.prior[b * A + i] > 0.0f, sum += visits[i];
+        ck_assert(drawn >= 1 && drawn <= K && sum == SIMULATIONS);
+        ck_assert_int_gt(visits[a.action[b]], 0);
+        for (int v = 0; v < N; v++) {
+            int first = 0, last = 0;
+            for (int other = 0; other < N; other++) first += visits[v * N + other], last += visits[other * N + v];
+            ck_assert_float_eq_tol(a.weights[b * 2 * N + v], (float)first / SIMULATIONS, 1e-6f);
+            ck_assert_float_eq_tol(a.weights[b * 2 * N + N + v], (float)last / SIMULATIONS, 1e-6f);
+        }
+    }
+    cm_planner_destroy(planner);
+    close_network();
+}
+END_TEST
+
+/* 14641 actions: what is learnt are 4 times 11 numbers. */
+START_TEST(more_actions_than_can_be_listed_are_played_and_learnt) {
+    enum { N = 11, D = 4 };
+    scene s;
+    const cm_actor_config actor = {.environments = 6, .steps = 60, .random_move_steps = 1};
+    const cm_target_rule targets = {.unroll = 1, .td_steps = 1, .discount = 1.0};
+    const cm_batch_config config = {.rows = 32, .seed = 7};
+    cm_batch *batch;
+    scene_open(&s, "env_name=glide4 action_bins=11 num_sampled_actions=6");
+    scene_plays(&s, actor, targets);
+    scene_act(&s);
+    ck_assert_int_eq(cm_batch_create(s.replay, &config, &batch), CM_OK);
+    ck_assert_int_eq(cm_replay_sample(s.replay, 0, 0.0, batch), CM_OK);
+    int most = 0;
+    for (int i = 0; i < 32 * D; i++) {
+        const float *policy = batch->target_policy + i / D * 2 * D * N + i % D * N;
+        float sum = 0.0f;
+        for (int v = 0; v < N; v++) sum += policy[v];
+        ck_assert_float_eq_tol(sum, 1.0f, 1e-5f);
+        most = batch->action[i / D] > most ? batch->action[i / D] : most;
+    }
+    ck_assert(most > 1024 && most < 14641);
+    cm_batch_destroy(batch);
+    cm_analyser *analyser;
+    ck_assert_int_eq(cm_analyser_create(s.agent, &s.session->env, s.session->pool, 1, &analyser), CM_ERR_INPUT);
+    ck_assert_str_eq(cm_error_message(), "an analysis lists all actions, but glide4 has 14641, more than 1024; take "
+                                         "fewer action_bins");
+    scene_close(&s);
+}
+END_TEST
+
+/* Actions of one number have one distribution, so both forms are the same agent. */
+START_TEST(of_one_number_per_number_is_joint) {
+    static const char *const forms[] = {"joint", "per_number"};
+    answer found[2];
+    for (int i = 0; i < 2; i++) {
+        scene s;
+        cm_planner *planner;
+        char settings[128];
+        snprintf(settings, sizeof settings, "env_name=Pendulum-v1 num_sampled_actions=4 policy_distribution=%s",
+                 forms[i]);
+        scene_open(&s, settings);
+        ck_assert_int_eq(cm_agent_planner(s.agent, 1, false, &planner), CM_OK);
+        memcpy(cm_planner_observations(planner), (const float[]){0.6f, 0.8f, 1.0f}, 3 * sizeof(float));
+        const cm_roots roots = {.count = 1};
+        const cm_search_result result = {
+            .action_weights = found[i].weights, .value = found[i].value, .action = found[i].action};
+        ck_assert_int_eq(cm_planner_run(planner, &roots, &result), CM_OK);
+        cm_planner_destroy(planner);
+        scene_close(&s);
+    }
+    ck_assert_mem_eq(found[0].weights, found[1].weights, 11 * sizeof(float));
+    ck_assert(found[0].value[0] == found[1].value[0] && found[0].action[0] == found[1].action[0]);
+}
+END_TEST
+
+static void refuse_session(const char *const *settings, int count, const char *message) {
     cm_configuration configuration;
     cm_config *config;
     cm_session *session;
-    const char *const settings[] = {"env_name=tictactoe", "num_sampled_actions=9"};
-    ck_assert_int_eq(cm_configuration_load(NULL, settings, 2, &configuration, &config), CM_OK);
+    ck_assert_int_eq(cm_configuration_load(NULL, settings, count, &configuration, &config), CM_OK);
     ck_assert_int_eq(cm_session_open(&configuration, NULL, &session), CM_ERR_INPUT);
-    ck_assert_str_eq(cm_error_message(),
-                     "MCTS.num_sampled_actions: 9 draws are no fewer than the 9 actions of tictactoe; "
-                     "0 searches all of them");
+    ck_assert_str_eq(cm_error_message(), message);
     cm_config_destroy(config);
+}
+
+START_TEST(distributions_that_do_not_fit_are_refused) {
+    refuse_session((const char *[]){"env_name=glide4", "action_bins=11", "policy_distribution=joint"}, 3,
+                   "Network architecture.policy_distribution: joint is for at most 1024 actions, and glide4 has 14641; "
+                   "take per_number or fewer action_bins");
+    refuse_session((const char *[]){"env_name=glide4", "action_bins=11"}, 2,
+                   "Network architecture.policy_distribution: the 14641 actions of glide4 need a policy per number, "
+                   "whose searches draw: set num_sampled_actions (such as 20) with policy muzero or gumbel_muzero");
+    refuse_session((const char *[]){"env_name=glide4", "action_bins=11", "num_sampled_actions=5", "policy=alphazero"},
+                   4,
+                   "Network architecture.policy_distribution: the 14641 actions of glide4 need a policy per number, "
+                   "whose searches draw: set num_sampled_actions (such as 20) with policy muzero or gumbel_muzero");
+    refuse_session((const char *[]){"env_name=tictactoe", "num_sampled_actions=5", "policy_distribution=per_number"}, 3,
+                   "Network architecture.policy_distribution: per_number is for actions that are numbers, not for "
+                   "those of tictactoe");
+    refuse_session((const char *[]){"env_name=glide3", "num_sampled_actions=5", "policy_distribution=per_number",
+                                    "family=mlp", "action_encoding=scaled"},
+                   5, "Network architecture.action_encoding: \"onehot\" is what a policy per number has");
+}
+END_TEST
+
+START_TEST(no_fewer_draws_than_actions_are_refused) {
+    refuse_session((const char *[]){"env_name=tictactoe", "num_sampled_actions=9"}, 2,
+                   "MCTS.num_sampled_actions: 9 draws are no fewer than the 9 actions of tictactoe; "
+                   "0 searches all of them");
 }
 END_TEST
 
@@ -354,6 +465,10 @@ int main(void) {
     tcase_add_test(tests, exact_rules_and_chance_draw_nothing);
     tcase_add_test(tests, a_choice_leads_where_its_action_leads);
     tcase_add_test(tests, what_is_played_and_learnt_are_all_actions);
+    tcase_add_test(tests, policies_per_number_are_marginals_of_the_visits);
+    tcase_add_test(tests, more_actions_than_can_be_listed_are_played_and_learnt);
+    tcase_add_test(tests, of_one_number_per_number_is_joint);
+    tcase_add_test(tests, distributions_that_do_not_fit_are_refused);
     tcase_add_test(tests, no_fewer_draws_than_actions_are_refused);
     tcase_add_test(tests, an_analysis_is_of_all_actions);
     return cm_test_main(suite);

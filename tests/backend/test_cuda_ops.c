@@ -200,6 +200,7 @@ START_TEST(numbers_out_of_range_make_nan_in_their_row) {
         int32_t wrong = i ? 1000000 : -1;
         poison_index(CM_OP_dense, "action", wrong);
         poison_index(CM_OP_action_encoding, "action", wrong);
+        poison_index(CM_OP_action_numbers, "action", wrong);
         poison_index(CM_OP_embedding_add, "action", wrong);
         poison_index(CM_OP_gather_rows, "rows", wrong);
     }
@@ -306,7 +307,7 @@ static const struct {
                 {"losses", CM_OP_policy_loss, CM_OP_consistency_loss},
                 {"lstm", CM_OP_lstm, CM_OP_lstm_backward},
                 {"prefix", CM_OP_prefix_step, CM_OP_prefix_step},
-                {"sampled", CM_OP_sample_actions, CM_OP_sampled_action},
+                {"sampled", CM_OP_sample_actions, CM_OP_action_numbers},
                 {"optimiser", CM_OP_add_into, CM_OP_lerp}};
 
 START_TEST(every_operation_is_of_a_family) {

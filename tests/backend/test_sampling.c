@@ -9,10 +9,11 @@
 enum { MOST = 64 };
 
 /* Draws, and gives how often each action came. Checks what holds of every draw. */
-static void draw(const float *p, int actions, const float *seed, int draws, int *times) {
+static void draw(const float *p, cm_policy_form form, const float *seed, int draws, int *times) {
     float list[MOST], logits[MOST];
     int all = 0, last = -1;
-    cm_sampling_draw(p, actions, seed, draws, list, logits);
+    const int actions = cm_policy_actions(form);
+    cm_sampling_draw(p, form, seed, draws, list, logits);
     for (int a = 0; a < actions; a++) times[a] = 0;
     for (int i = 0; i < draws; i++) {
         if (logits[i] == -FLT_MAX) {
@@ -40,7 +41,7 @@ START_TEST(every_action_is_drawn_by_its_probability) {
         float seed[CM_SAMPLING_SEED];
         int times[ACTIONS];
         seed_of(round, seed);
-        draw(p, ACTIONS, seed, DRAWS, times);
+        draw(p, (cm_policy_form){1, ACTIONS}, seed, DRAWS, times);
         for (int a = 0; a < ACTIONS; a++) {
             ck_assert(fabs((double)times[a] - (double)(DRAWS * p[a])) < 2.0);
             ck_assert(p[a] > 0.0f || times[a] == 0);
@@ -54,12 +55,50 @@ START_TEST(every_action_is_drawn_by_its_probability) {
 }
 END_TEST
 
+/* Three numbers: actions as often as the product of their probabilities says, and of each number each value always
+ * within two of its share. */
+START_TEST(numbers_are_drawn_by_themselves_and_put_together_at_random) {
+    enum { DRAWS = 12, ROUNDS = 20000, VALUES = 3, NUMBERS = 3, ACTIONS = 27 };
+    static const float p[NUMBERS * VALUES] = {0.5f, 0.2f, 0.3f, 0.0f, 0.6f, 0.4f, 0.1f, 0.1f, 0.8f};
+    const cm_policy_form form = {NUMBERS, VALUES};
+    double sum[ACTIONS] = {0};
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        float seed[CM_SAMPLING_SEED];
+        int times[ACTIONS], of_value[NUMBERS * VALUES] = {0};
+        seed_of(round, seed);
+        draw(p, form, seed, DRAWS, times);
+        for (int a = 0; a < ACTIONS; a++) {
+            sum[a] += times[a];
+            for (int d = 0; d < NUMBERS; d++) of_value[d * VALUES + cm_policy_number(form, a, d)] += times[a];
+        }
+        for (int i = 0; i < NUMBERS * VALUES; i++) {
+            ck_assert(fabs((double)of_value[i] - (double)(DRAWS * p[i])) < 2.0);
+            ck_assert(p[i] > 0.0f || of_value[i] == 0);
+        }
+    }
+    for (int a = 0; a < ACTIONS; a++) { /* the count of 12 draws varies by less than 1.8, its mean by less than 0.013 */
+        const double pi = (double)(p[a / 9] * p[VALUES + a / 3 % 3] * p[2 * VALUES + a % 3]), mean = sum[a] / ROUNDS;
+        ck_assert_msg(fabs(mean - DRAWS * pi) < 0.05, "action %d: %g in the mean, not %g", a, mean, DRAWS * pi);
+    }
+}
+END_TEST
+
+/* Of 2^24 actions, the most there may be, every one is exact. */
+START_TEST(the_last_of_all_actions_can_be_drawn) {
+    float p[8 * 8] = {0}, seed[CM_SAMPLING_SEED], list[4], logits[4];
+    for (int d = 0; d < 8; d++) p[8 * d + 7] = 1.0f;
+    seed_of(8, seed);
+    cm_sampling_draw(p, (cm_policy_form){8, 8}, seed, 4, list, logits);
+    ck_assert(list[0] == 16777215.0f && logits[0] == 0.0f && logits[1] == -FLT_MAX);
+}
+END_TEST
+
 START_TEST(one_that_has_all_the_probability_is_drawn_every_time) {
     static const float p[4] = {0.0f, 0.0f, 1.0f, 0.0f};
     float seed[CM_SAMPLING_SEED];
     int times[4];
     seed_of(3, seed);
-    draw(p, 4, seed, 20, times);
+    draw(p, (cm_policy_form){1, 4}, seed, 20, times);
     ck_assert_int_eq(times[2], 20);
 }
 END_TEST
@@ -70,7 +109,7 @@ START_TEST(equal_parts_have_one_draw_each) {
     int times[16];
     for (int a = 0; a < 16; a++) p[a] = 0.0625f;
     seed_of(4, seed);
-    draw(p, 16, seed, 16, times);
+    draw(p, (cm_policy_form){1, 16}, seed, 16, times);
     for (int a = 0; a < 16; a++) ck_assert_int_eq(times[a], 1);
 }
 END_TEST
@@ -80,7 +119,7 @@ START_TEST(no_probability_at_all_is_action_0) {
     float seed[CM_SAMPLING_SEED];
     int times[3];
     seed_of(5, seed);
-    draw(p, 3, seed, 4, times);
+    draw(p, (cm_policy_form){1, 3}, seed, 4, times);
     ck_assert_int_eq(times[0], 4);
 }
 END_TEST
@@ -89,7 +128,7 @@ START_TEST(what_is_no_number_shows_in_the_logits) {
     const float p[3] = {0.5f, NAN, 0.5f};
     float seed[CM_SAMPLING_SEED], list[4], logits[4];
     seed_of(6, seed);
-    cm_sampling_draw(p, 3, seed, 4, list, logits);
+    cm_sampling_draw(p, (cm_policy_form){1, 3}, seed, 4, list, logits);
     for (int i = 0; i < 4; i++) ck_assert(isnan(logits[i]));
     for (int i = 0; i < 4; i++) ck_assert(list[i] >= 0.0f && list[i] < 3.0f);
 }
@@ -114,6 +153,8 @@ int main(void) {
     TCase *tests = tcase_create("draws");
     suite_add_tcase(suite, tests);
     tcase_add_test(tests, every_action_is_drawn_by_its_probability);
+    tcase_add_test(tests, numbers_are_drawn_by_themselves_and_put_together_at_random);
+    tcase_add_test(tests, the_last_of_all_actions_can_be_drawn);
     tcase_add_test(tests, one_that_has_all_the_probability_is_drawn_every_time);
     tcase_add_test(tests, equal_parts_have_one_draw_each);
     tcase_add_test(tests, no_probability_at_all_is_action_0);

@@ -36,7 +36,7 @@ static fixture make(int steps, const double *reward, const double *value, const 
 static void compute(fixture *f, int t) {
     cm_target_window window = {.left = f->steps - t,
                                .terminated = f->terminated,
-                               .actions = ACTIONS,
+                               .form = {1, ACTIONS},
                                .td_steps = f->rule.td_steps,
                                .row = f->row + t,
                                .policy = f->policy + t * ACTIONS};
@@ -211,14 +211,26 @@ END_TEST
 
 START_TEST(visit_counts_become_probabilities_and_bad_ones_are_errors) {
     float policy[3];
-    ck_assert_int_eq(cm_policy_normalise((const float[]){1, 0, 3}, 3, policy), CM_OK);
+    ck_assert_int_eq(cm_policy_normalise((const float[]){1, 0, 3}, (cm_policy_form){1, 3}, policy), CM_OK);
     ck_assert_float_eq(policy[0], 0.25f);
     ck_assert_float_eq(policy[1], 0.0f);
     ck_assert_float_eq(policy[2], 0.75f);
-    ck_assert_int_eq(cm_policy_normalise((const float[]){0, 0, 0}, 3, policy), CM_ERR_INPUT);
-    ck_assert_int_eq(cm_policy_normalise((const float[]){1, -1, 3}, 3, policy), CM_ERR_INPUT);
-    ck_assert_int_eq(cm_policy_normalise((const float[]){1, NAN, 3}, 3, policy), CM_ERR_INPUT);
-    ck_assert_int_eq(cm_policy_normalise((const float[]){1, INFINITY, 3}, 3, policy), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_policy_normalise((const float[]){0, 0, 0}, (cm_policy_form){1, 3}, policy), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_policy_normalise((const float[]){1, -1, 3}, (cm_policy_form){1, 3}, policy), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_policy_normalise((const float[]){1, NAN, 3}, (cm_policy_form){1, 3}, policy), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_policy_normalise((const float[]){1, INFINITY, 3}, (cm_policy_form){1, 3}, policy),
+                     CM_ERR_INPUT);
+}
+END_TEST
+
+START_TEST(each_number_of_a_policy_is_normalised_and_smoothed) {
+    const cm_policy_form form = {2, 2};
+    float policy[4];
+    ck_assert_int_eq(cm_policy_normalise((const float[]){1, 3, 2, 2}, form, policy), CM_OK);
+    ck_assert(policy[0] == 0.25f && policy[1] == 0.75f && policy[2] == 0.5f && policy[3] == 0.5f);
+    cm_policy_smooth(0.5, form, policy, 1, policy);
+    ck_assert(policy[0] == 0.375f && policy[1] == 0.625f && policy[2] == 0.5f && policy[3] == 0.5f);
+    ck_assert_int_eq(cm_policy_normalise((const float[]){1, 3, 0, 0}, form, policy), CM_ERR_INPUT);
 }
 END_TEST
 
@@ -250,6 +262,7 @@ int main(void) {
     tcase_add_test(tests, td_steps_shrink_by_one_per_30000_steps_of_age);
     tcase_add_test(tests, smoothing_mixes_in_the_uniform_policy);
     tcase_add_test(tests, visit_counts_become_probabilities_and_bad_ones_are_errors);
+    tcase_add_test(tests, each_number_of_a_policy_is_normalised_and_smoothed);
     tcase_add_test(tests, rules_out_of_range_are_named);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);

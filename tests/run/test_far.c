@@ -97,10 +97,11 @@ static const char *const kinds[] = {
     "env_name=tictactoe family=resnet value_prefix=true lstm_size=8 conv_channels=4 reanalyse_ratio=0.4",
     "env_name=2048 policy=stochastic_muzero chance_codes=0 value_prefix=true value_prefix_horizon=1 lstm_size=6",
     "env_name=gomoku5 policy=gumbel_muzero num_sampled_actions=6 value_prefix=true lstm_size=8 reanalyse_ratio=0.4",
+    "env_name=glide4 action_bins=11 policy=gumbel_muzero num_sampled_actions=6 reanalyse_ratio=0.4",
     /* of this one on the host */
     "env_name=tictactoe policy=alphazero num_unroll_steps=0",
 };
-enum { ON_DEVICE = 9, KINDS = sizeof kinds / sizeof *kinds };
+enum { ON_DEVICE = 10, KINDS = sizeof kinds / sizeof *kinds };
 
 /* Also where it does what it is given as late as it may. Pinned memory that is written before the copy out of it is
  * made, or read before that into it, or a batch that is begun before its inputs are there: all this changes bits then.

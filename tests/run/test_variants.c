@@ -17,10 +17,11 @@ static void path_of(const char *run, const char *file, char path[160]) {
     snprintf(path, 160, "%s/%s%s", cm_test_folder, run, file);
 }
 
-enum { PREFIXES, DRAWN_ACTIONS, VARIANTS, SETTINGS = 4 };
+enum { PREFIXES, DRAWN_ACTIONS, PER_NUMBER, VARIANTS, SETTINGS = 4 };
 static const char *const variants[VARIANTS][SETTINGS] = {
     [PREFIXES] = {"value_prefix=true", "value_prefix_horizon=2", "lstm_size=12", "td_steps=30"},
     [DRAWN_ACTIONS] = {"env_name=Pendulum-v1", "action_bins=21", "num_sampled_actions=5", "td_steps=5"},
+    [PER_NUMBER] = {"env_name=glide4", "action_bins=11", "num_sampled_actions=5", "td_steps=5"},
 };
 
 /* A run of that name that trains, or goes on; two settings besides. */

@@ -138,9 +138,9 @@ const op_case op_cases[] = {
     ALONE(prefix_step, 0, "B=1 H=1", .horizon = 1),
     ALONE(prefix_step, 0, "B=9 H=7", .horizon = 1),
     ALONE(prefix_step, 0, "B=5 H=33", .horizon = 2),
-    ALONE(sample_actions, 0, "B=1 A=1 K=1", PLAIN),
-    ALONE(sample_actions, 0, "B=9 A=5 K=7", PLAIN),
-    ALONE(sample_actions, 0, "B=33 A=225 K=20", PLAIN),
+    ALONE(sample_actions, 0, "B=1 P=1 K=1", .numbers = 1),
+    ALONE(sample_actions, 0, "B=9 P=5 K=7", .numbers = 1),
+    ALONE(sample_actions, 0, "B=33 P=225 K=20", .numbers = 1),
     ALONE(sampled_action, 0, "B=1 M=3", PLAIN),
     ALONE(sampled_action, 0, "B=33 M=22", PLAIN),
     ALONE(add_into, 0, "n=1", PLAIN),
@@ -161,6 +161,10 @@ const op_case op_cases[] = {
     ALONE(sgd_step, 0, "n=1001", .learning_rate = 0.1, .beta1 = 0.9, .weight_decay = 0.01, .gradient_scale = 0.25),
     ALONE(lerp, 0, "n=1", .scale = 1.0f),
     ALONE(lerp, 0, "n=1001", .scale = 0.01f),
+    ALONE(action_numbers, 0, "B=1 P=2", .numbers = 1, .actions = 2),
+    ALONE(action_numbers, 0, "B=33 P=21", .numbers = 3, .actions = 343),
+    ALONE(sample_actions, 0, "B=9 P=6 K=9", .numbers = 3),
+    ALONE(sample_actions, 0, "B=17 P=44 K=21", .numbers = 4),
 };
 
 const int op_case_count = (int)(sizeof op_cases / sizeof *op_cases);

@@ -26,6 +26,18 @@ static cm_network_config resnet(void) {
     return c;
 }
 
+/* Two numbers of A values each. */
+static cm_network_config per_number(cm_network_config c) {
+    c.actions = A * A, c.numbers = 2;
+    return c;
+}
+
+static cm_network_config cumind(void) {
+    cm_network_config c = mlp();
+    c.family = CM_FAMILY_CUMIND, c.norm = CM_NORM_NONE, c.minmax = false, c.blocks = 2;
+    return c;
+}
+
 static cm_network_config of_chance(cm_network_config c) {
     c.model = CM_NETWORK_CHANCE, c.codes = CODES;
     return c;
@@ -77,13 +89,13 @@ typedef struct fixture {
     uint8_t legal[ROOM * A];
 } fixture;
 
-static void fill_batch(fixture *f) {
+static void fill_batch(fixture *f, int actions) {
     cm_rng rng = cm_rng_init(cm_key_make(6, CM_RNG_TEST, 0), 0);
     for (int i = 0; i < B * O; i++) f->observation[i] = cm_rng_normal(&rng);
     for (int i = 0; i < B * STEPS * O; i++) f->next[i] = cm_rng_normal(&rng);
     for (int i = 0; i < B; i++) f->weights[i] = 0.5f + cm_rng_uniform(&rng);
     for (int i = 0; i < ROOM; i++) {
-        f->actions[i] = (int32_t)cm_rng_below(&rng, A);
+        f->actions[i] = (int32_t)cm_rng_below(&rng, (uint32_t)actions);
         f->codes[i] = (int32_t)cm_rng_below(&rng, CODES + 1) - 1;
     }
     for (int i = 0; i < ROOM; i++) {
@@ -112,7 +124,7 @@ static void fill_batch(fixture *f) {
 
 static void open_fixture(fixture *f, const cm_network_config *c, const cm_trainer_options *o, int unroll) {
     memset(f, 0, sizeof *f);
-    fill_batch(f);
+    fill_batch(f, c->actions);
     cm_trainer_config config = {.options = o, .batch = B, .unroll = unroll, .total_updates = 100};
     cm_test_trainer_open(&f->base, c, "ref", 1, config);
 }
@@ -171,7 +183,64 @@ START_TEST(gradients_are_the_slopes_of_all_losses) {
     case 11: check_slopes(with_prefix(unscaled(batch_normed(mlp()))), &o, 3); break;
     case 12: check_slopes(with_prefix(resnet()), &o, 3); break;
     case 13: check_slopes(with_prefix(of_chance(mlp())), &o, 3); break;
+    case 14: check_slopes(per_number(mlp()), &o, 3); break;
+    case 15: check_slopes(per_number(consistent(resnet())), &o, 2); break;
+    case 16: check_slopes(per_number(cumind()), &o, 3); break;
     }
+}
+END_TEST
+
+/* ---- policies per number ---- */
+
+/* Visits of all A * A actions, as shares of a row, and their marginals as the row's target. */
+static void fill_visits(fixture *f, double q[B][A * A]) {
+    cm_rng rng = cm_rng_init(cm_key_make(6, CM_RNG_TEST, 1), 0);
+    memset(f->policy, 0, sizeof f->policy);
+    for (int b = 0; b < B; b++) {
+        double sum = 0.0;
+        for (int a = 0; a < A * A; a++) sum += q[b][a] = cm_rng_below(&rng, 5);
+        for (int a = 0; a < A * A; a++) {
+            q[b][a] /= sum;
+            f->policy[b * 2 * A + a / A] += (float)q[b][a];
+            f->policy[b * 2 * A + A + a % A] += (float)q[b][a];
+        }
+    }
+}
+
+/* log of the softmax's entry. */
+static double log_of(const float *logits, int entry) {
+    double sum = 0.0;
+    for (int i = 0; i < A; i++) sum += exp((double)logits[i]);
+    return (double)logits[entry] - log(sum);
+}
+
+/* The loss, the sum of those of the numbers, is -sum of q(a) log pi(a) over the actions, pi(a) the product of their
+ * numbers' probabilities; the entropy is that of pi. */
+START_TEST(losses_of_numbers_are_that_of_their_combinations) {
+    cm_trainer_options o = cm_test_trainer_options(B);
+    cm_network_config c = per_number(mlp());
+    cm_train_report r;
+    fixture f;
+    double q[B][A * A], loss = 0.0, entropy = 0.0;
+    float logits[B * 2 * A];
+    c.zero_init = false;
+    open_fixture(&f, &c, &o, 0);
+    fill_visits(&f, q);
+    f.batch.weights = NULL;
+    for (int i = 0; i < ROOM; i++) f.mask[i] = 1.0f;
+    ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &r), CM_OK);
+    ck_assert_int_eq(cm_trainer_predictions(f.base.trainer, NULL, NULL, logits), CM_OK);
+    for (int b = 0; b < B; b++) {
+        for (int a = 0; a < A * A; a++) {
+            const float *row = logits + b * 2 * A;
+            const double log_pi = log_of(row, a / A) + log_of(row + A, a % A);
+            loss -= q[b][a] * log_pi / B, entropy -= exp(log_pi) * log_pi / B;
+        }
+    }
+    ck_assert_double_eq_tol(r.policy_loss[0], loss, 1e-5);
+    ck_assert_double_eq_tol(r.entropy[0], entropy, 1e-5);
+    ck_assert_double_gt(fabs(loss - 2.0 * log(A)), 1e-3); /* of logits that are not equal */
+    close_fixture(&f);
 }
 END_TEST
 
@@ -219,7 +288,8 @@ int main(void) {
     TCase *tests = tcase_create("unroll");
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, gradients_are_the_slopes_of_all_losses, 0, 14);
+    tcase_add_loop_test(tests, gradients_are_the_slopes_of_all_losses, 0, 17);
+    tcase_add_test(tests, losses_of_numbers_are_that_of_their_combinations);
     tcase_add_test(tests, gradients_of_states_with_a_scaling_are_scaled);
     return cm_test_main(suite);
 }

@@ -8,7 +8,7 @@ cm_status cm_cuda_sample_actions(cm_stream *stream, const cm_call *call) {
                            .logits = cm_rows_of(logits),
                            .p = cm_rows_of(p),
                            .seed = cm_rows_of(CM_ARG(call, sample_actions, seed)),
-                           .actions = p->dim[1],
+                           .form = {call->attr.numbers, p->dim[1] / call->attr.numbers},
                            .draws = logits->dim[1]};
     CM_LAUNCH(stream, call, cm_sample_rows, &args, p->dim[0], 1);
     return CM_OK;
@@ -22,5 +22,16 @@ cm_status cm_cuda_sampled_action(cm_stream *stream, const cm_call *call) {
                             .action = CM_ARG(call, sampled_action, action)->data,
                             .draws = memory->dim[1] - CM_SAMPLING_SEED};
     CM_LAUNCH(stream, call, cm_sampled_each, &args, memory->dim[0], 1);
+    return CM_OK;
+}
+
+cm_status cm_cuda_action_numbers(cm_stream *stream, const cm_call *call) {
+    const cm_tensor *y = CM_ARG(call, action_numbers, y);
+    const cm_policy_form form = {call->attr.numbers, y->dim[1] / call->attr.numbers};
+    cm_numbers_args args = {.y = cm_rows_of(y),
+                            .action = CM_ARG(call, action_numbers, action)->data,
+                            .form = form,
+                            .limit = cm_policy_actions(form)};
+    CM_LAUNCH(stream, call, cm_numbers_each, &args, (int64_t)cm_tensor_count(y), 1);
     return CM_OK;
 }

@@ -1,4 +1,4 @@
-/* The kernels of sample_actions and sampled_action. */
+/* The kernels of sample_actions, sampled_action and action_numbers. */
 #ifndef CM_BACKEND_CUDA_SAMPLED_H
 #define CM_BACKEND_CUDA_SAMPLED_H
 
@@ -7,8 +7,9 @@
 #include "device/cuda/launch.h"
 
 typedef struct cm_sample_args {
-    cm_rows memory, logits, p, seed; /* [B, draws + 2], [B, draws], [B, actions], [B, 2] */
-    int actions, draws;
+    cm_rows memory, logits, p, seed; /* [B, draws + 2], [B, draws], [B, P], [B, 2] */
+    cm_policy_form form;
+    int draws;
 } cm_sample_args;
 
 /* Item: a row; 1 lane. */
@@ -16,7 +17,7 @@ CM_KERNEL void cm_sample_rows(const cm_sample_args *k, int64_t item, const cm_la
     float *memory = cm_row(&k->memory, item);
     const float *seed = cm_row(&k->seed, item);
     (void)lanes;
-    cm_sampling_draw(cm_row(&k->p, item), k->actions, seed, k->draws, memory, cm_row(&k->logits, item));
+    cm_sampling_draw(cm_row(&k->p, item), k->form, seed, k->draws, memory, cm_row(&k->logits, item));
     for (int i = 0; i < CM_SAMPLING_SEED; i++) memory[k->draws + i] = seed[i];
 }
 
@@ -36,7 +37,25 @@ CM_KERNEL void cm_sampled_each(const cm_sampled_args *k, int64_t item, const cm_
     cm_sampling_below(memory + k->draws, choice, cm_row(&k->seed, item));
 }
 
+typedef struct cm_numbers_args {
+    cm_rows y; /* [B, P] */
+    const int32_t *action;
+    cm_policy_form form;
+    int limit; /* actions that there are */
+} cm_numbers_args;
+
+/* Item: an element of y; 1 lane. 1 at each number of the action; of one that is unknown NaN. */
+CM_KERNEL void cm_numbers_each(const cm_numbers_args *k, int64_t item, const cm_lanes *lanes) {
+    const cm_place at = cm_place_of(item, cm_policy_size(k->form));
+    const int action = k->action[at.row], d = (int)at.column / k->form.values;
+    const bool is_known = action >= 0 && action < k->limit;
+    (void)lanes;
+    const bool is_it = is_known && cm_policy_number(k->form, action, d) == (int)at.column % k->form.values;
+    *cm_at(&k->y, at) = !is_known ? NAN : is_it ? 1.0f : 0.0f;
+}
+
 CM_KERNEL_ENTRY(cm_sample_rows, cm_sample_args)
 CM_KERNEL_ENTRY(cm_sampled_each, cm_sampled_args)
+CM_KERNEL_ENTRY(cm_numbers_each, cm_numbers_args)
 
 #endif

@@ -1,4 +1,4 @@
-/* sample_actions and sampled_action. */
+/* sample_actions, sampled_action and action_numbers. */
 #include "backend/ref/loops.h"
 #include "backend/ref/ref.h"
 #include "backend/sampling.h"
@@ -7,10 +7,11 @@ cm_status cm_ref_sample_actions(cm_stream *stream, const cm_call *call) {
     (void)stream;
     const cm_tensor *memory = REF_ARG(call, sample_actions, memory), *logits = REF_ARG(call, sample_actions, logits);
     const cm_tensor *p = REF_ARG(call, sample_actions, p), *seed = REF_ARG(call, sample_actions, seed);
+    const cm_policy_form form = {call->attr.numbers, p->dim[1] / call->attr.numbers};
     const int draws = logits->dim[1];
     for (int b = 0; b < p->dim[0]; b++) {
         float *to = ref_row(memory, b);
-        cm_sampling_draw(ref_row(p, b), p->dim[1], ref_row(seed, b), draws, to, ref_row(logits, b));
+        cm_sampling_draw(ref_row(p, b), form, ref_row(seed, b), draws, to, ref_row(logits, b));
         memcpy(to + draws, ref_row(seed, b), CM_SAMPLING_SEED * sizeof(float));
     }
     return CM_OK;
@@ -27,6 +28,20 @@ cm_status cm_ref_sampled_action(cm_stream *stream, const cm_call *call) {
         const float *from = ref_row(memory, b);
         action[b] = (int32_t)from[ref_int(choice, b)];
         cm_sampling_below(from + draws, ref_int(choice, b), ref_row(seed, b));
+    }
+    return CM_OK;
+}
+
+cm_status cm_ref_action_numbers(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *y = REF_ARG(call, action_numbers, y), *action = REF_ARG(call, action_numbers, action);
+    const cm_policy_form form = {call->attr.numbers, y->dim[1] / call->attr.numbers};
+    CM_TRY(ref_check_range(call, "action", action, cm_policy_actions(form)));
+    for (int b = 0; b < y->dim[0]; b++) {
+        float *to = ref_row(y, b);
+        memset(to, 0, (size_t)y->dim[1] * sizeof *to);
+        for (int d = 0; d < form.numbers; d++)
+            to[d * form.values + cm_policy_number(form, ref_int(action, b), d)] = 1.0f;
     }
     return CM_OK;
 }
