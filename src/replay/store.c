@@ -14,7 +14,7 @@ static cm_status check_range(const char *name, int64_t value, int64_t min, int64
 }
 
 static cm_status check_policy(const cm_replay_config *c) {
-    CM_TRY(check_range("actions", c->actions, 1, CM_POLICY_ACTIONS));
+    CM_TRY(check_range("actions", c->actions, 1, c->numbers > 1 ? CM_POLICY_ACTIONS : 65536));
     const cm_policy_form form = cm_policy_form_of(c->actions, c->numbers);
     CM_TRY(check_range("entries of a policy", cm_policy_size(form), 1, 65536));
     if (form.numbers == 1 || c->symmetries <= 1) return CM_OK;
