@@ -11,6 +11,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "env/env.h"
 #include "env/solver.h"
 #include "run/run_internal.h"
 
@@ -201,8 +202,9 @@ static void say_next(cm_run *run, const cm_run_result *r) {
     } else {
         format_longer(run, r, on);
     }
-    cm_progress_say(run->progress, "%s    %s play --run %s", game ? "play against it" : "watch it play  ", program,
-                    dir);
+    if (cm_env_is_listed(&run->session->env))
+        cm_progress_say(run->progress, "%s    %s play --run %s", game ? "play against it" : "watch it play  ", program,
+                        dir);
     cm_progress_say(run->progress, "learning curve     %s plot --run %s", program, dir);
     cm_progress_say(run->progress, "evaluate again     %s eval --run %s %s --seed 1", program, dir, evaluate);
     cm_progress_say(run->progress, "train on           %s train --resume %s%s %s", program, dir, ranks, on);
