@@ -41,10 +41,11 @@ static inline int cm_policy_actions(cm_policy_form form) {
 
 /* Of A actions and D numbers (0 stands for 1); {0, 0} where A is no D-th power. */
 static inline cm_policy_form cm_policy_form_of(int actions, int numbers) {
+    const cm_policy_form none = {0, 0};
     cm_policy_form form = {numbers > 1 ? numbers : 1, 1};
-    if (form.numbers == 1) return (cm_policy_form){1, actions};
-    while (cm_policy_actions(form) < actions) form.values++;
-    return cm_policy_actions(form) == actions ? form : (cm_policy_form){0, 0};
+    if (form.numbers == 1) form.values = actions;
+    while (form.numbers > 1 && cm_policy_actions(form) < actions) form.values++;
+    return cm_policy_actions(form) == actions ? form : none;
 }
 
 #ifdef __cplusplus
