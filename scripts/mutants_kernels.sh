@@ -226,6 +226,18 @@ mcts/cuda/tree.h|terms->legal[a] ? logits[a] - most|terms->legal[a] ? logits[a]
 mcts/cuda/tree.h|cm_policy_perturbed(logits[a], most,|cm_policy_perturbed(logits[a], 0.0f,
 mcts/cuda/tree.h|(int)cm_lanes_sum(lanes, valid)|32 * valid
 mcts/cuda/tree.h|if (lanes_leads(tree)) tree->root_valid[b] = valid|if (!lanes_leads(tree)) tree->root_valid[b] = valid - 1
+mcts/cuda/tree.h|said->discount = *row->discount|said->discount = 1.0f
+mcts/cuda/tree.h|case 3: cm_tree_grow_3|case 3: cm_tree_grow_4
+mcts/copy.h|copy->node = *from->node;|copy->node = *from->node, copy->node.share = 1.0f;
+mcts/copy.h|entry.q = a == at|entry.q = a != at
+mcts/copy.h|entry.leaf = a == at|entry.leaf = a != at
+mcts/copy.h|    to.node->share = view->node->share;|
+mcts/copy.h|    *to.rest = *view->rest;|
+mcts/copy.h|if (cm_copy_has_logits(tree)) to.logit[a]|if (!cm_copy_has_logits(tree)) to.logit[a]
+mcts/step_impl.inc|        lanes_meet(tree);\n        if (lanes_leads(tree)) {\n            cm_backup_node|        if (lanes_leads(tree)) {\n            cm_backup_node
+mcts/step_impl.inc|leaf = a == at ? here : leaf|leaf = here
+mcts/step_impl.inc|if (!is_new) view->node->prior = old->prior;|
+mcts/lanes_warp.inc|    *copy = *ahead;|
 mcts/step_impl.inc|if (lanes_leads(tree)) write_leaf_node|write_leaf_node
 mcts/step_impl.inc|    if (lanes_leads(tree)) {\n        move_action|    {\n        move_action
 mcts/step_impl.inc|    lanes_meet(tree);\n    if (!tree->is_dense) renew_open|    if (!tree->is_dense) renew_open
@@ -301,7 +313,7 @@ END
 restore() {
     mkdir -p "$WORK"/src/{agent,backend,device,mcts}/cuda
     cp src/backend/*.{h,inc,def} "$WORK/src/backend/"
-    cp src/mcts/*.inc "$WORK/src/mcts/"
+    cp src/mcts/{*.inc,copy.h} "$WORK/src/mcts/"
     for folder in agent backend device mcts; do cp src/$folder/cuda/*.h "$WORK/src/$folder/cuda/"; done
 }
 

@@ -35,9 +35,9 @@ tree.h|tree->reciprocal[visits + 1]|tree->reciprocal[visits]
 tree.h|tree->explore[visits + 1]|tree->explore[visits]
 memory.c|1.0f / (float)i|1.0f / (float)(i + 1)
 memory.c|cm_puct_explore((float)i,|cm_puct_explore((float)(i - 1),
-step_impl.inc|is_new ? 1 : view.node->visits + 1|is_new ? 2 : view.node->visits + 1
-step_impl.inc|is_new ? 1 : view.node->visits + 1|is_new ? 1 : view.node->visits
-step_impl.inc|view.rest->depth = leaf.depth + 1|view.rest->depth = leaf.depth
+step_impl.inc|is_new ? 1 : old->visits + 1|is_new ? 2 : old->visits + 1
+step_impl.inc|is_new ? 1 : old->visits + 1|is_new ? 1 : old->visits
+step_impl.inc|view->rest->depth = leaf.depth + 1|view->rest->depth = leaf.depth
 step_impl.inc|view->rest->depth + 1 >= tree->max_depth|view->rest->depth >= tree->max_depth
 step_impl.inc|simulation = root->node->visits - 1|simulation = root->node->visits
 step_impl.inc|valid < most ? valid : most|most
@@ -45,11 +45,11 @@ step_impl.inc|view->open[action] = -INFINITY;|
 step_impl.inc|tree->root_visits[edge] = child->visits|tree->root_visits[edge] = child->visits + 1
 step_impl.inc|tree->root_q[edge] = cm_backup_q(child)|tree->root_q[edge] = child->value
 step_impl.inc|tree->num_chance > 0 && !is_below_chance|tree->num_chance > 0
-step_impl.inc|float g = child->value|float g = -child->value
+step_impl.inc|float g = child.value|float g = -child.value
 lanes_alone.inc|return cm_select_chance(view).entry|return cm_select_puct(view, cm_rules_map(tree, view), 1.0f).entry
 step_impl.inc|entry >= view->rest->count|entry > view->rest->count
-step_impl.inc|cm_rules_first(tree, view, a) > cm_rules_first|cm_rules_first(tree, view, a) >= cm_rules_first
-rules.h|tree->explore[view->node->visits]|tree->explore[view->node->visits + 1]
+step_impl.inc|if (here > most) most = here, best = a|if (here >= most) most = here, best = a
+step_impl.inc|float explore = view.node->explore|float explore = tree->explore[view.node->visits]
 rules.h|visits[a] > 0 ? q[a] : fill|q[a]
 summary.h|cm_tree_node(tree, b, root->child[at])->visits|cm_tree_node(tree, b, root->child[at])->visits + 1
 qtransform.h|{low, cm_max(high - low, epsilon)}|{high, cm_max(high - low, epsilon)}

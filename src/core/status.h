@@ -21,6 +21,14 @@ extern "C" {
 #define CM_HD
 #endif
 
+/* Before a loop: written out for a device where the compiler knows how often it runs, so that the arrays that it walks
+ * over are registers. */
+#ifdef __CUDA_ARCH__
+#define CM_WRITTEN_OUT _Pragma("unroll")
+#else
+#define CM_WRITTEN_OUT
+#endif
+
 #if defined(__GNUC__)
 #define CM_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define CM_MUST_USE          __attribute__((warn_unused_result))

@@ -57,9 +57,10 @@ static cm_status check_rule(const cm_tree *tree, int b, const cm_view *view, int
     bool is_told = view->slot == CM_ROOT && tree->params.root_rule == CM_RULE_GUMBEL;
     bool is_chance = tree->is_chance[cm_tree_index(tree, b, view->slot)];
     if (view->node->visits == 1 || is_told || view->rest->depth >= tree->max_depth) return CM_OK;
-    int entry = is_chance                                      ? cm_select_chance(view).entry
-                : tree->params.interior_rule == CM_RULE_GUMBEL ? cm_rules_gumbel(tree, view)
-                                                               : cm_rules_puct(tree, view);
+    int entry = is_chance ? cm_select_chance(view).entry
+                : tree->params.interior_rule == CM_RULE_GUMBEL
+                    ? cm_rules_gumbel(tree, view)
+                    : cm_rules_puct(tree, view, tree->explore[view->node->visits]);
     bool ends = cm_view_is_open(view, entry) || view->rest->depth + 1 >= tree->max_depth;
     int32_t want = ends ? cm_tree_edge(tree, view->slot, entry) : *cm_view_leaf(view, entry);
     return edge == want ? CM_OK : broken(b, view->slot, "edge to expand", edge, want);

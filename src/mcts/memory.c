@@ -29,7 +29,7 @@ void cm_tree_plan(cm_tree *tree, const cm_search_params *params, int batch, int 
     tree->is_dense = cm_rules_are_dense(params, num_actions, num_chance);
     tree->has_statistics = !tree->is_dense && cm_rules_need_statistics(params);
     tree->capacity = entries <= 4 ? 4 : (entries + 7) / 8 * 8;
-    if (tree->is_dense) tree->capacity = num_actions <= 2 ? 2 : num_actions <= 4 ? 4 : 8;
+    if (tree->is_dense) tree->capacity = cm_dense_capacity(num_actions);
     for (tree->shift = 1; 1 << tree->shift < tree->capacity;) tree->shift++;
     bool is_limited = params->max_depth > 0 && params->max_depth < params->num_simulations;
     tree->max_depth = is_limited ? params->max_depth : INT32_MAX;

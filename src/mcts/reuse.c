@@ -151,7 +151,7 @@ static void renew_priors(cm_tree *tree, int b, const cm_view *root, const float 
 void cm_reuse_root(cm_tree *tree, int b, const float *logits) {
     cm_view root = cm_tree_view(tree, b, CM_ROOT);
     renew_priors(tree, b, &root, logits);
-    int entry = cm_rules_puct(tree, &root);
+    int entry = cm_rules_puct(tree, &root, tree->explore[root.node->visits]);
     bool ends = cm_view_is_open(&root, entry);
     tree->root_leaf[b] = ends ? cm_tree_edge(tree, CM_ROOT, entry) : *cm_view_leaf(&root, entry);
 }

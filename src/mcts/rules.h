@@ -21,6 +21,9 @@ static CM_HD inline bool cm_rules_need_statistics(const cm_search_params *params
 
 enum { CM_DENSE_MOST = 8 }; /* actions */
 
+/* Entries of a dense node, for vectors. */
+static CM_HD inline int cm_dense_capacity(int num_actions) { return num_actions <= 2 ? 2 : num_actions <= 4 ? 4 : 8; }
+
 /* Whether entries are dense: PUCT at every node, with a transform that maps a range, or GUMBEL at every node, with
  * completed values; few actions, no chance nodes. */
 static CM_HD inline bool cm_rules_are_dense(const cm_search_params *params, int num_actions, int num_chance) {
@@ -45,7 +48,7 @@ static CM_HD inline cm_range cm_rules_range(const cm_tree *tree, const cm_view *
 /* Completed values over dense entries: what is not visited has the value `fill`, and no weight in the mean. */
 static CM_HD inline cm_affine cm_rules_map_dense(const cm_tree *tree, const cm_view *view) {
     const cm_qtransform *params = &tree->params.qtransform;
-    float q[CM_DENSE_MOST] = {0}, prior[CM_DENSE_MOST], fill = view->rest->raw_value;
+    float q[CM_DENSE_MOST] = {0}, prior[CM_DENSE_MOST], fill = view->node->raw_value, scratch[2 * CM_DENSE_MOST];
     int32_t visits[CM_DENSE_MOST];
     int n = tree->num_actions;
     for (int a = 0; a < n; a++) {
@@ -53,7 +56,7 @@ static CM_HD inline cm_affine cm_rules_map_dense(const cm_tree *tree, const cm_v
         prior[a] = *cm_view_prior(view, a);
         q[a] = *cm_view_q(view, a);
     }
-    if (params->use_mixed_value) fill = cm_mixed_value(q, prior, visits, n, fill, tree->scratch);
+    if (params->use_mixed_value) fill = cm_mixed_value(q, prior, visits, n, fill, scratch);
     for (int a = 0; a < n; a++) q[a] = visits[a] > 0 ? q[a] : fill;
     return cm_qtransform_completed(params, q, visits, n, n, fill);
 }
@@ -73,15 +76,16 @@ static CM_HD inline cm_affine cm_rules_map(const cm_tree *tree, const cm_view *v
 /* The entry that the interior rule of GUMBEL selects. */
 static CM_HD inline int cm_rules_gumbel(const cm_tree *tree, const cm_view *view) {
     cm_affine map = cm_rules_map(tree, view);
-    if (tree->is_dense) return cm_select_gumbel_dense(view, tree->num_actions, map, tree->scratch);
+    float scratch[CM_LANES];
+    if (tree->is_dense) return cm_select_gumbel_dense(view, tree->num_actions, map, scratch);
     return cm_select_gumbel_interior(view, map, tree->scratch).entry;
 }
 
-/* The entry that PUCT selects. A transform that maps a range to [0, 1] divides all values by its size; to multiply the
- * other term of the scores by it instead orders them in the same way, and saves the division. */
-static CM_HD inline int cm_rules_puct(const cm_tree *tree, const cm_view *view) {
-    float explore = tree->explore[view->node->visits];
-    if (tree->params.qtransform.kind == CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE) {
+/* The entry that PUCT selects; explore: of the node's visits (tree->explore). A transform that maps a range to [0, 1]
+ * divides all values by its size; to multiply the other term of the scores by it instead orders them in the same way,
+ * and saves the division. */
+static CM_HD inline int cm_rules_puct(const cm_tree *tree, const cm_view *view, float explore) {
+    if (!tree->is_dense && tree->params.qtransform.kind == CM_QTRANSFORM_COMPLETED_BY_MIX_VALUE) {
         return cm_select_puct(view, cm_rules_map(tree, view), explore).entry;
     }
     cm_range range = cm_rules_range(tree, view);

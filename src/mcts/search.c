@@ -214,7 +214,7 @@ static int find_leaves(cm_search *search, int simulation, int *rows) {
     for (int kind = has_chance ? 0 : 1; kind < 2; kind++) {
         for (int b = 0; b < search->count; b++) {
             int32_t slot = simulation + (search->kept[b] > 0 ? search->kept[b] : 1);
-            cm_leaf leaf = cm_step_leaf(tree, b, slot);
+            cm_leaf leaf = cm_step_leaf(tree, b, tree->root_leaf[b], slot);
             if (leaf.child >= tree->slots) continue; /* a kept tree that is full */
             if (has_chance && tree->is_chance[cm_tree_index(tree, b, cm_tree_slot_of(tree, leaf.edge))] != kind)
                 continue;

@@ -40,7 +40,7 @@ typedef struct cm_node { /* rows of four are read and written as vectors */
 
     float reward, discount, prior; /* of the edge that leads here; prior: softmax of the prior logits          */
     int32_t link;                  /* number of that edge; the root's is 0                                     */
-} cm_node;
+} __attribute__((aligned(16))) cm_node;
 
 typedef struct cm_rest {
     int32_t count;       /* lists: expanded children                                               */
@@ -50,7 +50,7 @@ typedef struct cm_rest {
     float top, factor;   /* GUMBEL: prior = e^(logit - top) * factor                               */
     float raw_value;     /* last value that the model gave                                         */
     int32_t depth;       /* edges from the root                                                    */
-} cm_rest;
+} __attribute__((aligned(16))) cm_rest;
 
 /* What a node has of an entry, where rules read nothing else. */
 typedef struct cm_entry { /* read and written as a row of four */
@@ -58,7 +58,7 @@ typedef struct cm_entry { /* read and written as a row of four */
     float weight;         /* PUCT, chance: prior / (visits + 1); GUMBEL: visits                  */
     int32_t leaf;         /* number of the edge to expand, walking from here by this entry       */
     float prior;          /* softmax of the prior logits                                         */
-} cm_entry;
+} __attribute__((aligned(16))) cm_entry;
 
 /* A node with all that belongs to it: pointers into the tree. What belongs to entry i stands at [i * step]: numbers of
  * cm_entry, or, for the rules that read priors and visits, rows of their own. In lists the first `count` are in use;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "mcts/case_internal.h"
+#include "mcts/rules.h"
 #include "mcts/support.h"
 #include "support/far.h"
 #include "support/tree_cpu.h"
@@ -216,17 +217,40 @@ static void compare_case(const cm_search_params *params, widths w, flavour kind,
     cm_search_case_destroy(near);
 }
 
+static void compare_flavours(cm_search_params params, widths w, bool is_short, const char *what) {
+    for (int kind = 0; kind < FLAVOURS; kind++) {
+        params.num_simulations = kind == TIES && is_short ? 3 : 50;
+        params.max_depth = kind == ABSENT ? 3 : 0;
+        compare_case(&params, w, (flavour)kind, what);
+    }
+}
+
 /* Widths below, at and above the lanes of a warp, and those of Go; chance: outcomes at every width. */
 static void compare_wide(cm_search_params params, int chance, const char *what) {
     static const int actions[] = {9, 17, 32, 33, 82, 362};
-    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
-        for (int kind = 0; kind < FLAVOURS; kind++) {
-            params.num_simulations = kind == TIES && i % 2 ? 3 : 50;
-            params.max_depth = kind == ABSENT ? 3 : 0;
-            compare_case(&params, (widths){chance ? 5 : actions[i], chance ? actions[i] % 90 : 0}, (flavour)kind, what);
-        }
+    for (int i = 0; i < 6; i++) {
+        compare_flavours(params, (widths){chance ? 5 : actions[i], chance ? actions[i] % 90 : 0}, i % 2, what);
     }
 }
+
+/* Dense entries, of every number. */
+static void compare_dense(cm_search_params params, const char *what) {
+    for (int actions = 1; actions <= CM_DENSE_MOST; actions++) {
+        compare_flavours(params, (widths){actions, 0}, actions % 2, what);
+    }
+}
+
+START_TEST(dense_trees_give_the_bits_of_the_host) {
+    cm_search_params params = cm_search_params_default(CM_POLICY_MUZERO);
+    compare_dense(params, "siblings");
+    params.qtransform.kind = CM_QTRANSFORM_MIN_MAX;
+    compare_dense(params, "min_max");
+    params = cm_search_params_default(CM_POLICY_GUMBEL_MUZERO);
+    compare_dense(params, "gumbel");
+    params.qtransform.use_mixed_value = false;
+    compare_dense(params, "gumbel, raw values");
+}
+END_TEST
 
 START_TEST(wide_puct_trees_give_the_bits_of_the_host) {
     cm_search_params params = cm_search_params_default(CM_POLICY_MUZERO);
@@ -304,8 +328,8 @@ END_TEST
 
 int main(void) {
     return RUN_SUITE("mcts/device_search", search_cases_on_a_device_give_the_bits_of_the_host,
-                     wide_puct_trees_give_the_bits_of_the_host, wide_gumbel_trees_give_the_bits_of_the_host,
-                     wide_trees_with_chance_give_the_bits_of_the_host,
+                     dense_trees_give_the_bits_of_the_host, wide_puct_trees_give_the_bits_of_the_host,
+                     wide_gumbel_trees_give_the_bits_of_the_host, wide_trees_with_chance_give_the_bits_of_the_host,
                      more_children_than_lanes_give_the_bits_of_the_host,
                      a_wide_root_with_a_number_that_is_not_finite_ends_as_on_the_host,
                      a_number_that_is_not_finite_ends_a_search_on_a_device_with_the_roots_number,

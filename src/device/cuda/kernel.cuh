@@ -68,6 +68,7 @@ static __device__ cm_found cm_lanes_least(const cm_lanes *lanes, cm_found found)
 }
 
 static __device__ inline void cm_lanes_meet(const cm_lanes *lanes) {
+    if (lanes->count == 1) return;
     if (lanes->count <= CM_WARP) {
         cm_lanes_gather(lanes);
     } else {

@@ -34,9 +34,11 @@ extern "C" {
 
 #ifdef __CUDACC__
 #define CM_KERNEL        static __device__ inline
-#define CM_KERNEL_CALLED static __device__ __noinline__ /* a part that is not copied into what calls it */
+#define CM_KERNEL_COPIED static __device__ __forceinline__ /* a part that is copied into all that calls it */
+#define CM_KERNEL_CALLED static __device__ __noinline__    /* a part that is not copied into what calls it */
 #else
 #define CM_KERNEL        static inline
+#define CM_KERNEL_COPIED static inline
 #define CM_KERNEL_CALLED static inline
 #endif
 

@@ -20,7 +20,7 @@
 
 /* The trees as root b sees them: with scratch of its own, which is for one lane, and the lanes that share its work. Of
  * either order of entries the compiler makes code of its own. */
-CM_KERNEL cm_tree cm_tree_of_root(const cm_tree_args *k, int b, const cm_lanes *lanes, bool is_dense) {
+CM_KERNEL_COPIED cm_tree cm_tree_of_root(const cm_tree_args *k, int b, const cm_lanes *lanes, bool is_dense) {
     cm_tree tree = k->tree;
     tree.scratch += (size_t)b * k->scratch_step;
     tree.lanes = lanes;
@@ -74,12 +74,12 @@ CM_KERNEL void cm_tree_play_after(const cm_device_model *m, int b, int32_t paren
     m->after_child_slots[b] = child;
 }
 
-/* What root b expands next, if there is a slot for it. */
-CM_KERNEL void cm_tree_next_leaf(const cm_tree_args *k, const cm_tree *tree, int b) {
+/* What root b expands next, `edge`, if there is a slot for it. */
+CM_KERNEL void cm_tree_next_leaf(const cm_tree_args *k, const cm_tree *tree, int b, int32_t edge) {
     const cm_device_model *m = &k->model;
     int32_t slot = cm_tree_node(tree, b, CM_ROOT)->visits, idle = m->idle_slots + b;
     if (slot >= tree->slots) return;
-    cm_leaf leaf = cm_step_leaf(tree, b, slot);
+    cm_leaf leaf = cm_step_leaf(tree, b, edge, slot);
     int32_t parent = (int32_t)cm_tree_index(tree, b, cm_tree_slot_of(tree, leaf.edge));
     int32_t child = (int32_t)cm_tree_index(tree, b, leaf.child);
     k->leaf[b] = leaf;
@@ -105,6 +105,26 @@ CM_KERNEL cm_growth cm_tree_growth(const cm_device_model *m, int b, bool decides
     row.prior_logits = (decides ? m->after_logits : m->prior_logits) + (size_t)b * width;
     row.width = (int)width;
     return row;
+}
+
+/* The same read at once: what a lane reads behind what it has written waits for that. Of lists the logits are many, and
+ * those of all lanes. */
+typedef struct cm_said {
+    float reward, discount, value, logits[CM_DENSE_MOST];
+} cm_said;
+
+CM_KERNEL cm_growth cm_tree_heard(const cm_tree *tree, const cm_growth *row, cm_said *said) {
+    cm_growth heard = *row;
+    said->reward = *row->reward;
+    said->discount = *row->discount;
+    said->value = *row->value;
+    heard.reward = &said->reward;
+    heard.discount = &said->discount;
+    heard.value = &said->value;
+    if (!tree->is_dense) return heard;
+    for (int a = 0; a < tree->num_actions; a++) said->logits[a] = row->prior_logits[a];
+    heard.prior_logits = said->logits;
+    return heard;
 }
 
 /* ---------------------------------------------------------------- the beginning */
@@ -157,24 +177,28 @@ CM_KERNEL void cm_tree_begin_root(const cm_tree_args *k, cm_tree *tree, int b) {
     bool finite = step_root(tree, b, k->model.root_value[b]);
     if (!lanes_leads(tree)) return;
     tree->summary[b].flaw = finite ? CM_FLAW_NONE : CM_FLAW_ROOT;
-    cm_tree_next_leaf(k, tree, b);
+    cm_tree_next_leaf(k, tree, b, tree->root_leaf[b]);
 }
 
 /* ---------------------------------------------------------------- a simulation */
 
 /* Takes in what the model says of the root's leaf, and finds the next one. */
-CM_KERNEL void cm_tree_grow_root(const cm_tree_args *k, cm_tree *tree, int b) {
+CM_KERNEL_COPIED void cm_tree_grow_root(const cm_tree_args *k, cm_tree *tree, int b) {
     const float none = 0.0f, all = 1.0f;
     cm_leaf leaf = k->leaf[b];
     if (tree->summary[b].flaw != CM_FLAW_NONE) return;
-    lanes_fetch(tree, b, cm_tree_slot_of(tree, leaf.edge));
+    if (!tree->is_dense) lanes_fetch(tree, b, cm_tree_slot_of(tree, leaf.edge));
     cm_growth row = cm_tree_growth(&k->model, b, cm_tree_decides(tree, b, leaf), &none, &all);
+    cm_said said;
+    row = cm_tree_heard(tree, &row, &said);
+    cm_copy copy;
+    const cm_view node = lanes_new(tree, b, leaf.child, &copy);
     int32_t edge;
-    bool finite = write_leaf(tree, b, leaf, &row, 0, &edge);
-    float g = back_up(tree, b, cm_tree_node(tree, b, leaf.child), edge);
+    bool finite = write_leaf(tree, b, leaf, &row, 0, &node, &edge);
+    float g = back_up(tree, b, &node, &edge);
     if (!lanes_leads(tree)) return;
     if (finite && isfinite(g)) {
-        cm_tree_next_leaf(k, tree, b);
+        cm_tree_next_leaf(k, tree, b, edge);
     } else {
         tree->summary[b].flaw = CM_FLAW_NODE;
     }
@@ -196,8 +220,52 @@ CM_KERNEL void cm_tree_end_root(const cm_tree_args *k, cm_tree *tree, int b) {
 }
 
 CM_TREE_KERNEL(cm_tree_begin_root)
-CM_TREE_KERNEL(cm_tree_grow_root)
 CM_TREE_KERNEL(cm_tree_end_root)
+
+/* A root of a dense tree with n actions. The compiler knows n, which keeps nodes in registers (copy.h). */
+CM_KERNEL_COPIED void cm_tree_grow_dense(const cm_tree_args *k, int b, int n) {
+    const cm_lanes one = cm_tree_alone();
+    cm_tree tree = cm_tree_of_root(k, b, &one, true);
+    tree.num_actions = n;
+    tree.num_chance = 0;
+    tree.has_statistics = false;
+    tree.capacity = cm_dense_capacity(n);
+    cm_tree_grow_root(k, &tree, b);
+}
+
+/* A function for each n: in one the compiler would share code among them. */
+#define CM_TREE_DENSE(n)                                                                                               \
+    CM_KERNEL_CALLED void cm_tree_grow_##n(const cm_tree_args *k, int b) { cm_tree_grow_dense(k, b, n); }
+CM_TREE_DENSE(1)
+CM_TREE_DENSE(2)
+CM_TREE_DENSE(3)
+CM_TREE_DENSE(4)
+CM_TREE_DENSE(5)
+CM_TREE_DENSE(6)
+CM_TREE_DENSE(7)
+CM_TREE_DENSE(8)
+
+/* Item: a root. */
+CM_KERNEL void cm_tree_grow_roots(const cm_tree_args *k, int64_t item, const cm_lanes *lanes) {
+    const int b = (int)item;
+    if (!k->tree.is_dense) {
+        const cm_lanes all = cm_tree_together(lanes);
+        cm_tree tree = cm_tree_of_root(k, b, &all, false);
+        cm_tree_grow_root(k, &tree, b);
+        return;
+    }
+    if (lanes->index != 0) return;
+    switch (k->tree.num_actions) {
+    case 1: cm_tree_grow_1(k, b); break;
+    case 2: cm_tree_grow_2(k, b); break;
+    case 3: cm_tree_grow_3(k, b); break;
+    case 4: cm_tree_grow_4(k, b); break;
+    case 5: cm_tree_grow_5(k, b); break;
+    case 6: cm_tree_grow_6(k, b); break;
+    case 7: cm_tree_grow_7(k, b); break;
+    default: cm_tree_grow_8(k, b); break;
+    }
+}
 
 CM_KERNEL_ENTRY(cm_tree_begin_roots, cm_tree_args)
 CM_KERNEL_ENTRY(cm_tree_grow_roots, cm_tree_args)
