@@ -60,23 +60,24 @@ static CM_HD inline float cm_float_of_bits(uint32_t bits) {
     return v.value;
 }
 
-/* bfloat16 <-> float32, round to nearest even; NaN stays NaN. */
+/* bfloat16 <-> float32, round to nearest even; NaN stays NaN. Every case is worked out before one is chosen: no branch
+ * keeps a device from rounding many numbers at a time. */
 static CM_HD inline uint16_t cm_bf16_from_float(float x) {
-    const uint32_t bits = cm_float_to_bits(x);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((bits >> 16) | 0x40u);
-    return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+    const uint32_t bits = cm_float_to_bits(x), nan = bits >> 16 | 0x40u;
+    const uint32_t nearest = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? nan : nearest);
 }
 static CM_HD inline float cm_bf16_to_float(uint16_t h) { return cm_float_of_bits((uint32_t)h << 16); }
 
 /* float16 <-> float32, the same; from 65520 on it is infinity, below 2^-14 a multiple of 2^-24. */
 static CM_HD inline uint16_t cm_f16_from_float(float x) {
     const uint32_t bits = cm_float_to_bits(x), sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) return (uint16_t)(sign | 0x7e00u | (magnitude >> 13 & 0x3ffu));
-    if (magnitude >= 0x47800000u) return (uint16_t)(sign | 0x7c00u); /* 2^16 */
-    if (magnitude < 0x38800000u) { /* 2^-14: the sum with 0.5 is rounded to a multiple of 2^-24 */
-        return (uint16_t)(sign | (cm_float_to_bits(cm_float_of_bits(magnitude) + 0.5f) - 0x3f000000u));
-    }
-    return (uint16_t)(sign | ((magnitude + 0xfffu + (magnitude >> 13 & 1u) - 0x38000000u) >> 13));
+    const uint32_t nan = 0x7e00u | (magnitude >> 13 & 0x3ffu), infinite = 0x7c00u;
+    const uint32_t nearest = (magnitude + 0xfffu + (magnitude >> 13 & 1u) - 0x38000000u) >> 13;
+    /* the sum with 0.5 is rounded to a multiple of 2^-24 */
+    const uint32_t least = cm_float_to_bits(cm_float_of_bits(magnitude) + 0.5f) - 0x3f000000u;
+    const uint32_t finite = magnitude < 0x38800000u ? least : nearest; /* 2^-14 */
+    return (uint16_t)(sign | (magnitude > 0x7f800000u ? nan : magnitude >= 0x47800000u ? infinite : finite)); /* 2^16 */
 }
 static CM_HD inline float cm_f16_to_float(uint16_t h) {
     const uint32_t exponent = h & 0x7c00u, magnitude = (uint32_t)(h & 0x7fffu) << 13;

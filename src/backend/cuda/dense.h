@@ -33,23 +33,35 @@ CM_KERNEL void cm_narrow_each(const cm_dense_args *k, int64_t item, const cm_lan
     k->to[at.row * k->narrow + at.column] = at.column < k->n ? cm_narrow(*cm_at(&k->x, at), k->type) : 0;
 }
 
-/* The encoding of a row's action as products read it, where there is an action. One that is out of range makes NaN (see
- * shape.h). */
-static CM_HD inline cm_encoded cm_dense_encoded(const cm_dense_args *k, int64_t row) {
+/* The action of a row; -1: there is none. */
+static CM_HD inline int cm_dense_action(const cm_dense_args *k, int64_t row) {
+    return k->weight.data ? k->action[row] : -1;
+}
+
+/* The encoding of an action as products read it. One that is out of range makes NaN (see shape.h). */
+static CM_HD inline cm_encoded cm_dense_encoded(const cm_dense_args *k, int action) {
     cm_encoded e = {0, NAN};
-    if (!k->weight.data) return e;
-    int action = k->action[row];
     if (action < 0 || action >= k->actions) return e;
     e = cm_encoded_of(k->encoding, k->actions, action, 0);
     e.value = cm_rounded(e.value, k->type);
     return e;
 }
 
-/* What bias and an encoded action add to output `column`. */
-static CM_HD inline float cm_dense_offset(const cm_dense_args *k, const cm_encoded *e, int64_t column) {
-    float sum = k->bias ? k->bias[column] : 0.0f;
-    if (!k->weight.data) return sum;
-    return sum + e->value * cm_rounded(cm_row(&k->weight, column)[e->column], k->type);
+/* What is read to be added to an output: its bias, its weight for what the action is encoded as. */
+typedef struct cm_dense_terms {
+    float bias, weight;
+} cm_dense_terms;
+
+static CM_HD inline cm_dense_terms cm_dense_read(const cm_dense_args *k, const cm_encoded *e, int64_t column) {
+    cm_dense_terms terms = {0.0f, 0.0f};
+    if (k->bias) terms.bias = k->bias[column];
+    if (k->weight.data) terms.weight = cm_row(&k->weight, column)[e->column];
+    return terms;
+}
+
+/* What they add to it. */
+static CM_HD inline float cm_dense_offset(const cm_dense_args *k, const cm_encoded *e, const cm_dense_terms *terms) {
+    return k->weight.data ? terms->bias + e->value * cm_rounded(terms->weight, k->type) : terms->bias;
 }
 
 /* y (+)= act(x) at a place. */
@@ -59,14 +71,15 @@ static CM_HD inline void cm_dense_put(const cm_dense_args *k, cm_place at, float
 
 /* y (+)= act(x + bias + encoding) at a place, x a finished product, which may stand in y. */
 static CM_HD inline void cm_dense_end(const cm_dense_args *k, const cm_encoded *e, cm_place at, float x) {
-    cm_dense_put(k, at, x + cm_dense_offset(k, e, at.column));
+    const cm_dense_terms terms = cm_dense_read(k, e, at.column);
+    cm_dense_put(k, at, x + cm_dense_offset(k, e, &terms));
 }
 
 /* Item: an element; 1 lane. */
 CM_KERNEL void cm_dense_end_each(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
     cm_place at = cm_place_of(item, k->n);
     (void)lanes;
-    cm_encoded e = cm_dense_encoded(k, at.row);
+    cm_encoded e = cm_dense_encoded(k, cm_dense_action(k, at.row));
     float x = k->from ? cm_widen(k->from[at.row * k->narrow + at.column], k->type) : *cm_at(&k->x, at);
     cm_dense_end(k, &e, at, x);
 }

@@ -115,19 +115,18 @@ static CM_HD inline int cm_row_output(const cm_row_lane *l, int o, int i, bool a
     return across ? o + 2 * column + product : o + product * 8 + column;
 }
 
-/* The encoding of the action of a row, if the tile has the row. */
-static CM_HD inline cm_encoded cm_row_action(const cm_row_tile *t, const cm_dense_args *end, int row) {
-    const cm_encoded none = {0, NAN};
-    return row < t->rows ? cm_dense_encoded(end, row) : none;
+/* The action of a row of the tile; rows behind them have that of the last one. */
+static CM_HD inline int cm_row_action(const cm_row_tile *t, const cm_dense_args *end, int row) {
+    return cm_dense_action(end, row < t->rows ? row : t->rows - 1);
 }
 
-/* What is added to the outputs of a lane: on its way while they are made, and read before any of them is written. */
-static CM_HD inline void cm_row_offsets(const cm_row_lane *l, const cm_row_step *s, const cm_row_tile *t,
-                                        const cm_dense_args *end, const cm_encoded action[2], int o, bool across,
-                                        float offset[8]) {
+/* What is read to be added to the outputs of a lane: on its way while they are made, and read before any of them is
+ * written. Behind the n-th it is that of the last one. */
+static CM_HD inline void cm_row_terms(const cm_row_lane *l, const cm_dense_args *end, const cm_encoded action[2], int o,
+                                      int n, bool across, cm_dense_terms terms[8]) {
     for (int i = 0; i < 8; i++) {
-        const int row = l->g + i / 4 * 8, column = cm_row_output(l, o, i, across);
-        offset[i] = row < t->rows && column < s->n ? cm_dense_offset(end, &action[i / 4], column) : 0.0f;
+        const int column = cm_row_output(l, o, i, across);
+        terms[i] = cm_dense_read(end, &action[i / 4], column < n ? column : n - 1);
     }
 }
 
@@ -139,10 +138,12 @@ CM_KERNEL void cm_row_product(const cm_row_step *s, const cm_row_tile *t, const 
     const float *low = t->memory + s->x.first + g * s->x.stride;
     const cm_row_weight weight = cm_row_weight_of(s, t->memory);
     const cm_row_lane l = {warp, g, q, low, low + 8 * s->x.stride, (const uint16_t *)weight.data, weight.row, bfloat};
-    const cm_encoded action[2] = {cm_row_action(t, end, g), cm_row_action(t, end, g + 8)};
-    for (int o = lanes->index / CM_WARP * CM_ROW_OUTPUTS; o < s->n; o += CM_ROW_WARPS * CM_ROW_OUTPUTS) {
-        float sum[2][4] = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}}, offset[8];
-        cm_row_offsets(&l, s, t, end, action, o, across, offset);
+    const int chosen[2] = {cm_row_action(t, end, g), cm_row_action(t, end, g + 8)}, n = s->n;
+    const cm_encoded action[2] = {cm_dense_encoded(end, chosen[0]), cm_dense_encoded(end, chosen[1])};
+    for (int o = lanes->index / CM_WARP * CM_ROW_OUTPUTS; o < n; o += CM_ROW_WARPS * CM_ROW_OUTPUTS) {
+        float sum[2][4] = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
+        cm_dense_terms terms[8];
+        cm_row_terms(&l, end, action, o, n, across, terms);
         if (across) {
             cm_row_sums_across(s, &l, o, sum);
         } else {
@@ -150,8 +151,9 @@ CM_KERNEL void cm_row_product(const cm_row_step *s, const cm_row_tile *t, const 
         }
         for (int i = 0; i < 8; i++) {
             const cm_place at = {g + i / 4 * 8, cm_row_output(&l, o, i, across)};
-            if (at.row < t->rows && at.column < s->n)
-                cm_dense_put(end, at, sum[i / 2 % 2][i / 4 * 2 + i % 2] + offset[i]);
+            const float offset = cm_dense_offset(end, &action[i / 4], &terms[i]);
+            if (at.row < t->rows && at.column < n)
+                cm_dense_put(end, at, sum[i / 2 % 2][i / 4 * 2 + i % 2] + offset);
         }
     }
 }
@@ -202,7 +204,7 @@ CM_KERNEL void cm_row_end_wide(const cm_row_step *s, const cm_row_tile *t, const
                                int output, const float sum[CM_ROW_HALF]) {
     for (int r = 0; r < CM_ROW_HALF; r++) {
         const cm_place at = {half + r, output};
-        const cm_encoded action = cm_row_action(t, end, half + r);
+        const cm_encoded action = cm_dense_encoded(end, cm_row_action(t, end, half + r));
         if (at.row < t->rows && at.column < s->n) cm_dense_end(end, &action, at, sum[r]);
     }
 }
