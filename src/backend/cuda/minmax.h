@@ -15,9 +15,13 @@ typedef struct cm_minmax_args {
 /* The first place of the smallest of sign * x[i]; 0 if the first is NaN. All lanes call it. */
 CM_KERNEL int cm_first_least(const float *x, float sign, int n, int step, const cm_lanes *lanes) {
     cm_found least = {INFINITY, INT32_MAX};
-    CM_EACH(i, lanes, n) {
-        cm_found here = {sign * x[(int64_t)i * step], i};
-        least = cm_found_least(least, here);
+    for (int i = lanes->index; i < n; i += CM_FEW * lanes->count) {
+        float own[CM_FEW];
+        for (int j = 0; j < CM_FEW; j++) own[j] = sign * x[(int64_t)cm_few_at(i, j, n, lanes) * step];
+        for (int j = 0; j < CM_FEW; j++) {
+            const cm_found here = {own[j], cm_few_at(i, j, n, lanes)};
+            least = cm_found_least(least, here);
+        }
     }
     least = cm_lanes_least(lanes, least);
     return least.at >= n || isnan(x[0]) ? 0 : least.at;
@@ -31,11 +35,15 @@ CM_KERNEL void cm_minmax_groups(const cm_minmax_args *k, int64_t item, const cm_
     float *y = cm_at(&k->y, group);
     int low = cm_first_least(x, 1.0f, k->n, k->step, lanes), high = cm_first_least(x, -1.0f, k->n, k->step, lanes);
     float least = x[(int64_t)low * k->step], range = cm_minmax_range_f(x[(int64_t)high * k->step] - least);
-    CM_EACH(i, lanes, k->n) {
-        const int64_t at = (int64_t)i * k->step;
-        y[at] = (x[at] - least) / range;
-        cm_put_narrow(&k->narrow, group.row, group.column + at, y[at]);
-        cm_put_narrow(&k->narrow_x, group.row, group.column + at, x[at]);
+    for (int i = lanes->index; i < k->n; i += CM_FEW * lanes->count) {
+        float own[CM_FEW];
+        for (int j = 0; j < CM_FEW; j++) own[j] = x[(int64_t)cm_few_at(i, j, k->n, lanes) * k->step];
+        for (int j = 0; j < CM_FEW && i + j * lanes->count < k->n; j++) {
+            const int64_t at = (int64_t)(i + j * lanes->count) * k->step;
+            y[at] = (own[j] - least) / range;
+            cm_put_narrow(&k->narrow, group.row, group.column + at, y[at]);
+            cm_put_narrow(&k->narrow_x, group.row, group.column + at, own[j]);
+        }
     }
     if (!k->saved.data || lanes->index != 0) return;
     float *saved = cm_row(&k->saved, group.row) + 3 * group.column;

@@ -94,9 +94,11 @@ typedef struct cm_found {
     int at;
 } cm_found;
 
-/* The better of two for the smallest value: ties go to the first place. A NaN is never better. */
+/* The better of two for the smallest value: ties go to the first place. A NaN is never better. It has no branch. */
 static CM_HD inline cm_found cm_found_least(cm_found a, cm_found b) {
-    return b.value < a.value || (b.value == a.value && b.at < a.at) ? b : a;
+    const bool better = (b.value < a.value) | ((b.value == a.value) & (b.at < a.at));
+    const cm_found least = {better ? b.value : a.value, better ? b.at : a.at};
+    return least;
 }
 
 /* What every lane gets: the sum of all values (a tree: lanes 16, 8, 4, 2, 1 apart, then warps in order), the largest,
