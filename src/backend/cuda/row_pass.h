@@ -271,14 +271,15 @@ CM_KERNEL void cm_row_step_run(const cm_row_step *s, const cm_row_tile *t, bool 
 
 CM_KERNEL void cm_row_steps(const cm_row_pass_args *a, int64_t item, bool trains, const cm_lanes *lanes) {
     enum { AHEAD = 2 };
+    const int steps = a->steps;
     cm_row_tile t;
     t.first = (int)item * CM_ROW_TILE;
     t.rows = cm_least(a->rows - t.first, CM_ROW_TILE);
     t.memory = lanes->memory;
     t.stage = lanes->memory + a->stage;
-    for (int i = -AHEAD; i < a->steps; i++) {
+    for (int i = -AHEAD; i < steps; i++) {
         if (i > 0) cm_lanes_meet(lanes);
-        if (i + AHEAD < a->steps) cm_row_fetch(&a->step[i + AHEAD], a->ahead, lanes);
+        if (i + AHEAD < steps) cm_row_fetch(&a->step[i + AHEAD], a->ahead, lanes);
         if (i >= 0) cm_row_step_run(&a->step[i], &t, trains, lanes);
     }
 }
