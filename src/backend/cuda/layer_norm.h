@@ -15,6 +15,11 @@ typedef struct cm_layer_norm_args {
     cm_chunks chunks; /* of the gradients of scale and shift */
 } cm_layer_norm_args;
 
+/* sum / n. By a power of two a device multiplies, which is as exact and takes a small part of the time. */
+static CM_HD inline float cm_mean_of(double sum, int n) {
+    return (float)((n & (n - 1)) == 0 ? sum * (double)(1.0f / (float)n) : sum / n);
+}
+
 /* Item: run g of row r, in order; cm_lanes_for(n) lanes. y, and mean and 1/std into saved if that is there. */
 CM_KERNEL void cm_layer_norm_runs(const cm_layer_norm_args *k, int64_t item, const cm_lanes *lanes) {
     cm_place run = cm_place_of(item, k->groups);
@@ -23,9 +28,9 @@ CM_KERNEL void cm_layer_norm_runs(const cm_layer_norm_args *k, int64_t item, con
     float *y = cm_row(&k->y, run.row) + first;
     float sum = 0.0f, squares = 0.0f;
     CM_EACH(i, lanes, k->n) sum += x[i];
-    float mean = (float)(cm_lanes_sum(lanes, (double)sum) / k->n);
+    float mean = cm_mean_of(cm_lanes_sum(lanes, (double)sum), k->n);
     CM_EACH(i, lanes, k->n) squares += (x[i] - mean) * (x[i] - mean);
-    float inverse = 1.0f / sqrtf((float)(cm_lanes_sum(lanes, (double)squares) / k->n) + k->epsilon);
+    float inverse = 1.0f / sqrtf(cm_mean_of(cm_lanes_sum(lanes, (double)squares), k->n) + k->epsilon);
     for (int i = lanes->index; i < k->n; i += CM_FEW * lanes->count) {
         float own[CM_FEW];
         for (int j = 0; j < CM_FEW; j++) {
@@ -68,8 +73,8 @@ CM_KERNEL void cm_layer_norm_slopes(const cm_layer_norm_args *k, int64_t item, c
         sum += g;
         along += g * e.normal;
     }
-    float mean_g = (float)(cm_lanes_sum(lanes, (double)sum) / k->n);
-    float mean_along = (float)(cm_lanes_sum(lanes, (double)along) / k->n);
+    float mean_g = cm_mean_of(cm_lanes_sum(lanes, (double)sum), k->n);
+    float mean_along = cm_mean_of(cm_lanes_sum(lanes, (double)along), k->n);
     float inverse = cm_row(&k->saved, run.row)[2 * run.column + 1];
     CM_EACH(i, lanes, k->n) {
         cm_layer_norm_element e = cm_layer_norm_at(k, run.row, first + i);
