@@ -10,12 +10,17 @@ typedef struct cm_softmax_args {
     bool add;    /* dx += */
 } cm_softmax_args;
 
-/* Over the entries of x[n] whose legal[i] is not 0 (legal may be NULL). A NaN makes everything NaN. All lanes call it.
- */
-CM_KERNEL cm_softmax_f cm_softmax_over(const float *x, const float *legal, int n, const cm_lanes *lanes) {
-    float most = -INFINITY, sum = 0.0f;
+/* The largest entry of x[n] whose legal[i] is not 0 (legal may be NULL). All lanes call it. */
+CM_KERNEL float cm_softmax_most(const float *x, const float *legal, int n, const cm_lanes *lanes) {
+    float most = -INFINITY;
     CM_EACH(i, lanes, n) most = !legal || legal[i] != 0.0f ? fmaxf(most, x[i]) : most;
-    most = cm_lanes_max(lanes, most);
+    return cm_lanes_max(lanes, most);
+}
+
+/* Over those entries. A NaN makes everything NaN. All lanes call it. */
+CM_KERNEL cm_softmax_f cm_softmax_over(const float *x, const float *legal, int n, const cm_lanes *lanes) {
+    const float most = cm_softmax_most(x, legal, n, lanes);
+    float sum = 0.0f;
     CM_EACH(i, lanes, n) sum += !legal || legal[i] != 0.0f ? expf(x[i] - most) : 0.0f;
     float total = (float)cm_lanes_sum(lanes, (double)sum);
     cm_softmax_f s = {most, total, logf(total)};

@@ -46,23 +46,30 @@ CM_KERNEL void cm_two_hot_each(const cm_support_args *k, int64_t item, const cm_
     *cm_at(&k->y, at) = isnan(p.fraction) ? NAN : weight;
 }
 
-/* The value of a row of logits whose softmax is s. The atoms cancel: their sum is made in double. All lanes call it. */
-CM_KERNEL float cm_support_decoded(const cm_support *support, const float *logits, const cm_softmax_f *s,
-                                   const cm_lanes *lanes) {
-    double mean = 0.0, step = cm_support_step(support);
-    CM_EACH(i, lanes, support->size)
-    mean += (double)expf(logits[i] - s->max) * ((double)support->min + step * i);
-    return (float)cm_support_value(support, cm_lanes_sum(lanes, mean) / (double)s->sum);
+/* The softmax of a row of logits, and in *value, which may be NULL for all lanes, the number that it stands for. The
+ * atoms cancel: their sum is made in double. All lanes call it. */
+CM_KERNEL cm_softmax_f cm_support_decoded(const cm_support *support, const float *logits, float *value,
+                                          const cm_lanes *lanes) {
+    const float most = cm_softmax_most(logits, NULL, support->size, lanes);
+    const double step = cm_support_step(support);
+    float sum = 0.0f;
+    double mean = 0.0;
+    CM_EACH(i, lanes, support->size) {
+        const float part = expf(logits[i] - most);
+        sum += part;
+        mean += (double)part * ((double)support->min + step * i);
+    }
+    sum = (float)cm_lanes_sum(lanes, (double)sum);
+    if (value) *value = (float)cm_support_value(support, cm_lanes_sum(lanes, mean) / (double)sum);
+    const cm_softmax_f s = {most, sum, logf(sum)};
+    return s;
 }
 
 /* Item: a row; cm_lanes_for(S) lanes. */
 CM_KERNEL void cm_support_decode_rows(const cm_support_args *k, int64_t item, const cm_lanes *lanes) {
     const float *logits = cm_row(&k->logits, item);
     float value = logits[0];
-    if (k->support.size > 1) {
-        cm_softmax_f s = cm_softmax_over(logits, NULL, k->support.size, lanes);
-        value = cm_support_decoded(&k->support, logits, &s, lanes);
-    }
+    if (k->support.size > 1) cm_support_decoded(&k->support, logits, &value, lanes);
     if (lanes->index == 0) k->value[item] = value;
 }
 
@@ -72,13 +79,10 @@ CM_KERNEL void cm_categorical_rows(const cm_support_args *k, int64_t item, const
     const float *logits = cm_row(&k->logits, item);
     int size = k->support.size;
     cm_projected p = cm_projected_of(&k->support, k->target[item]);
-    cm_softmax_f s = cm_softmax_over(logits, NULL, size, lanes);
-    if (k->value) {
-        float value = cm_support_decoded(&k->support, logits, &s, lanes);
-        if (lanes->index == 0) k->value[item] = value;
-    }
-    float loss = 0.0f, fraction = (float)p.fraction;
+    float loss = 0.0f, fraction = (float)p.fraction, value = 0.0f;
+    const cm_softmax_f s = cm_support_decoded(&k->support, logits, k->value ? &value : NULL, lanes);
     if (lanes->index == 0) {
+        if (k->value) k->value[item] = value;
         if (fraction != 1.0f) loss -= (1.0f - fraction) * cm_softmax_log_f(&s, logits[p.index]);
         if (fraction != 0.0f) loss -= fraction * cm_softmax_log_f(&s, logits[p.index + 1]);
         k->loss[item] = loss;
