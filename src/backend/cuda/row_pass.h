@@ -271,6 +271,7 @@ CM_KERNEL void cm_row_step_run(const cm_row_step *s, const cm_row_tile *t, bool 
 
 CM_KERNEL void cm_row_steps(const cm_row_pass_args *a, int64_t item, bool trains, const cm_lanes *lanes) {
     enum { AHEAD = 2 };
+    const cm_lanes block = *lanes; /* not to be read again for every step */
     const int steps = a->steps;
     cm_row_tile t;
     t.first = (int)item * CM_ROW_TILE;
@@ -278,9 +279,9 @@ CM_KERNEL void cm_row_steps(const cm_row_pass_args *a, int64_t item, bool trains
     t.memory = lanes->memory;
     t.stage = lanes->memory + a->stage;
     for (int i = -AHEAD; i < steps; i++) {
-        if (i > 0) cm_lanes_meet(lanes);
-        if (i + AHEAD < steps) cm_row_fetch(&a->step[i + AHEAD], a->ahead, lanes);
-        if (i >= 0) cm_row_step_run(&a->step[i], &t, trains, lanes);
+        if (i > 0) cm_lanes_meet(&block);
+        if (i + AHEAD < steps) cm_row_fetch(&a->step[i + AHEAD], a->ahead, &block);
+        if (i >= 0) cm_row_step_run(&a->step[i], &t, trains, &block);
     }
 }
 

@@ -35,10 +35,8 @@ typedef struct cm_row_eight {
     uint32_t pair[4];
 } __attribute__((aligned(16))) cm_row_eight;
 
-/* Columns at .. at + 7 of a row of a weight, which is `end` long; zeros behind it. */
-static CM_HD inline cm_row_eight cm_row_weights(const uint16_t *row, int at, int end) {
-    const cm_row_eight none = {{0, 0, 0, 0}};
-    return at < end ? *(const cm_row_eight *)(const void *)(row + at) : none;
+static CM_HD inline cm_row_eight cm_row_weights(const uint16_t *from) {
+    return *(const cm_row_eight *)(const void *)from;
 }
 
 /* A lane of a warp that multiplies by tensor cores: lane 4 g + q, which brings rows g and g + 8 of x. */
@@ -62,25 +60,34 @@ CM_KERNEL void cm_row_multiply(const cm_row_lane *l, int at, int k, const cm_row
     }
 }
 
-/* Adds up outputs o .. o + 15 of the layer: sum[j] has o + 8 j .. o + 8 j + 7. */
+/* The row of the weight that belongs to an output; behind the n-th that of the last one. */
+static CM_HD inline const uint16_t *cm_row_of_weight(const cm_row_lane *l, int output, int n) {
+    return l->weight + (int64_t)(output < n ? output : n - 1) * l->weight_row + 8 * l->q;
+}
+
+/* Adds up outputs o .. o + 15 of the layer: sum[j] has o + 8 j .. o + 8 j + 7. In place of a chunk that is not there the
+ * first one is read. */
 CM_KERNEL void cm_row_sums(const cm_row_step *s, const cm_row_lane *l, int o, float sum[2][4]) {
-    const int across = l->weight_row, whole = s->k / CM_ROW_CHUNK * CM_ROW_CHUNK;
-    const uint16_t *low = l->weight + (int64_t)(o + l->g) * across;
-    const uint16_t *const row[2] = {low, low + 8 * (int64_t)across};
-    const int length[2] = {o + l->g < s->n ? across : 0, o + 8 + l->g < s->n ? across : 0};
+    const int k = s->k, whole = k / CM_ROW_CHUNK * CM_ROW_CHUNK;
+    const uint16_t *const low = cm_row_of_weight(l, o + l->g, s->n), *high = cm_row_of_weight(l, o + 8 + l->g, s->n);
     for (int first = 0; first < whole; first += CM_ROW_CHUNKS * CM_ROW_CHUNK) {
         cm_row_eight b[CM_ROW_CHUNKS][2];
-        for (int i = 0; i < CM_ROW_CHUNKS; i++)
-            for (int j = 0; j < 2; j++)
-                b[i][j] = cm_row_weights(row[j], first + i * CM_ROW_CHUNK + 8 * l->q, length[j]);
+        for (int i = 0; i < CM_ROW_CHUNKS; i++) {
+            const int chunk = first + i * CM_ROW_CHUNK, at = chunk < whole ? chunk : 0;
+            b[i][0] = cm_row_weights(low + at);
+            b[i][1] = cm_row_weights(high + at);
+        }
         for (int i = 0; i < CM_ROW_CHUNKS; i++)
             if (first + i * CM_ROW_CHUNK < whole)
                 cm_row_multiply(l, first + i * CM_ROW_CHUNK + 8 * l->q, CM_ROW_ANY, b[i], sum);
     }
-    if (whole == s->k) return;
-    const int at = whole + 8 * l->q;
-    const cm_row_eight b[2] = {cm_row_weights(row[0], at, length[0]), cm_row_weights(row[1], at, length[1])};
-    cm_row_multiply(l, at, s->k, b, sum);
+    if (whole == k) return;
+    cm_row_eight b[2] = {{{0, 0, 0, 0}}, {{0, 0, 0, 0}}};
+    if (whole + 8 * l->q < l->weight_row) {
+        b[0] = cm_row_weights(low + whole);
+        b[1] = cm_row_weights(high + whole);
+    }
+    cm_row_multiply(l, whole + 8 * l->q, k, b, sum);
 }
 
 /* The weight [k, n] across: a lane brings two neighbouring outputs of eight rows of it, which are the same column of

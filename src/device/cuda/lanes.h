@@ -65,7 +65,7 @@ typedef struct cm_lanes {
 /* The neighbours that a lane of a block is among if parts of it work by themselves: `count`, 8, 16 or CM_WARP. */
 static CM_HD inline cm_lanes cm_lanes_part(const cm_lanes *block, int count) {
     cm_lanes part = *block;
-    part.index = block->index % count;
+    part.index = block->index & (count - 1);
     part.count = count;
     return part;
 }
