@@ -33,7 +33,7 @@ backend/formulas.inc|x + (1 - scale) * (y - x)|x - (1 - scale) * (y - x)
 backend/formulas.inc|u.c = u.gate[1] * c + u.gate[0] * u.gate[2]|u.c = u.gate[0] * c + u.gate[1] * u.gate[2]
 backend/formulas.inc|dgate[2] = dc * i * (1 - g * g)|dgate[2] = dc * i * (1 + g * g)
 backend/cuda/rows.h|*out = add ? *out + value : value|*out = value
-device/cuda/lanes.h|b.value == a.value && b.at < a.at|b.value == a.value && b.at > a.at
+device/cuda/lanes.h|(b.value == a.value) & (b.at < a.at)|(b.value == a.value) & (b.at > a.at)
 backend/cuda/rows.h|at.column = item - at.row * n|at.column = item - at.row
 device/cuda/lanes.h|i += (lanes)->count|i += (lanes)->count + 1
 backend/cuda/elementwise.h|*cm_at(&k->a, at) + *cm_at(&k->b, at)|*cm_at(&k->a, at) - *cm_at(&k->b, at)
@@ -46,7 +46,7 @@ backend/cuda/layer_norm.h|run.row, first + at, y[at])|run.row, at, y[at])
 backend/cuda/layer_norm.h|k->shift[first + at]|k->shift[first + i]
 backend/cuda/layer_norm.h|run.row, first + i, *dx)|run.row, i, *dx)
 backend/cuda/minmax.h|group.column + at, y[at])|group.column + i, y[at])
-backend/cuda/minmax.h|group.column + at, x[at])|group.column + at, y[at])
+backend/cuda/minmax.h|group.column + at, own[j])|group.column + at, y[at])
 backend/cuda/minmax.h|group.column + at, dx[at])|group.column + at, dx[0])
 backend/cuda/support.h|item, i, dlogits[i])|item, i, dlogits[0])
 backend/cuda/losses.h|item, i, dx[i])|item, i, c * slope)
@@ -57,6 +57,7 @@ backend/cuda/columns.h|((int64_t)i * c->parts + part)|((int64_t)i * c->parts)
 backend/cuda/columns.h|if (chunk.end > c->rows) chunk.end = c->rows|if (chunk.end > c->rows) chunk.end = c->rows - 1
 backend/cuda/layer_norm.h|squares += (x[i] - mean) * (x[i] - mean)|squares += x[i] * x[i]
 backend/cuda/layer_norm.h|1.0f / sqrtf(|1.0f * sqrtf(
+backend/cuda/layer_norm.h|(double)(1.0f / (float)n)|(double)(2.0f / (float)n)
 backend/cuda/layer_norm.h|along += g * e.normal|along -= g * e.normal
 backend/cuda/layer_norm.h|of_scale += e.gradient * e.normal|of_scale += e.gradient
 backend/cuda/layer_norm.h|saved[1] = inverse|saved[1] = mean
@@ -70,16 +71,21 @@ backend/cuda/batch_norm.h|k->constant ? 0.0f : 1.0f / (float)k->chunks.rows|1.0f
 backend/cuda/batch_norm.h|k->variance + (item - k->channels)|k->variance + item % 2
 backend/cuda/batch_norm.h|if (!cm_step_counts(k->factor)) return|if (cm_step_counts(k->factor)) return
 backend/cuda/minmax.h|cm_first_least(x, -1.0f, k->n|cm_first_least(x, 1.0f, k->n
-backend/cuda/minmax.h|(x[at] - least) / range|x[at] / range
+backend/cuda/minmax.h|(own[j] - least) / range|own[j] / range
+backend/cuda/minmax.h|x[(int64_t)cm_few_at(i, j, k->n, lanes) * k->step]|x[(int64_t)i * k->step]
+backend/cuda/minmax.h|i + j * lanes->count < k->n; j++|i + j * lanes->count + 1 < k->n; j++
 backend/cuda/minmax.h|saved[2] = 1.0f / range|saved[2] = range
-backend/cuda/minmax.h|sign * x[(int64_t)i * step]|x[(int64_t)i * step]
-backend/cuda/softmax.h|most = cm_lanes_max(lanes, most)|most = most + 0.0f * cm_lanes_max(lanes, most)
+backend/cuda/minmax.h|sign * x[(int64_t)cm_few_at|x[(int64_t)cm_few_at
+backend/cuda/minmax.h|{own[j], cm_few_at(i, j, n, lanes)}|{own[j], i}
+backend/cuda/softmax.h|return cm_lanes_max(lanes, most)|return most + 0.0f * cm_lanes_max(lanes, most)
 backend/cuda/softmax.h|y[i] * (dy[i] - along)|y[i] * (dy[i] + along)
 backend/cuda/softmax.h|dy[i] - expf(y[i]) * sum|dy[i] - y[i] * sum
 backend/cuda/softmax.h|i == best ? 1.0f : 0.0f|i == best ? 0.0f : 1.0f
 backend/cuda/softmax.h|legal && legal[i] == 0.0f ? 0.0f|legal && legal[i] == 0.0f ? 1.0f
 backend/cuda/support.h|(double)support->min + step * i|(double)support->min - step * i
-backend/cuda/support.h|/ (double)s->sum|* (double)s->sum
+backend/cuda/support.h|/ (double)sum|* (double)sum
+backend/cuda/support.h|sum += part;|sum = part;
+backend/cuda/support.h|mean += (double)part *|mean += 2.0 * (double)part *
 backend/cuda/support.h|fraction * cm_softmax_log_f(&s, logits[p.index + 1])|fraction * cm_softmax_log_f(&s, logits[p.index])
 backend/cuda/support.h|k->inverse ? cm_transform_inverse|!k->inverse ? cm_transform_inverse
 backend/cuda/losses.h|flat = sum + k->weight * entropy|flat = sum - k->weight * entropy
@@ -122,16 +128,22 @@ backend/formulas.inc|most > 0 && factor < 1 ? factor|factor < 1 ? factor
 backend/cuda/dense.h|k->from[at.row * k->narrow|k->from[at.row * k->n
 backend/cuda/dense.h|k->to[at.row * k->narrow|k->to[at.row * k->columns
 backend/cuda/dense.h|if (e.column == at.row) sum|sum
-backend/cuda/dense.h|sum + e->value|sum - e->value
+backend/cuda/dense.h|terms->bias + e->value|terms->bias - e->value
+backend/cuda/dense.h|terms.bias = k->bias[column]|terms.bias = k->bias[0]
+backend/cuda/dense.h|column)[e->column]|column)[0]
+backend/cuda/dense.h|k->action[row] : -1|k->action[0] : -1
 backend/cuda/dense.h|k->from ? cm_widen(|k->from ? 0.5f * cm_widen(
 backend/cuda/dense.h|at.column], k->type) :|at.column], CM_BF16) :
 backend/cuda/dense.h|cm_narrow(*cm_at(&k->x, at), k->type)|cm_narrow(*cm_at(&k->x, at), CM_BF16)
 backend/cuda/row_product.h|low + 8 * s->x.stride|low
-backend/cuda/row_product.h|{low, low + 8 * (int64_t)across}|{low, low}
-backend/cuda/row_product.h|i * CM_ROW_CHUNK + 8 * l->q, length|i * CM_ROW_CHUNK + 4 * l->q, length
-backend/cuda/row_product.h|o + 8 + l->g < s->n ? across : 0|o + 8 + l->g < s->n ? 8 : 0
-backend/cuda/row_product.h|if (whole == s->k) return;|if (whole == s->k || whole > 0) return;
-backend/cuda/row_product.h|cm_row_multiply(l, at, s->k, b, sum)|cm_row_multiply(l, at, CM_ROW_ANY, b, sum)
+backend/cuda/row_product.h|cm_row_of_weight(l, o + 8 + l->g, s->n)|cm_row_of_weight(l, o + l->g, s->n)
+backend/cuda/row_product.h|l->weight_row + 8 * l->q|l->weight_row + 4 * l->q
+backend/cuda/row_product.h|output < n ? output : n - 1|output < n - 1 ? output : 0
+backend/cuda/row_product.h|at = chunk < whole ? chunk : 0|at = first
+backend/cuda/row_product.h|if (whole + 8 * l->q < l->weight_row)|if (whole + 8 * l->q + 8 < l->weight_row)
+backend/cuda/row_product.h|b[1] = cm_row_weights(high + whole)|b[1] = cm_row_weights(high)
+backend/cuda/row_product.h|if (whole == k) return;|if (whole == k || whole > 0) return;
+backend/cuda/row_product.h|cm_row_multiply(l, whole + 8 * l->q, k, b, sum)|cm_row_multiply(l, whole + 8 * l->q, CM_ROW_ANY, b, sum)
 backend/cuda/row_product.h|{g + i / 4 * 8, cm_row_output|{g + i / 2 % 2 * 8, cm_row_output
 backend/cuda/row_product.h|o + product * 8 + column|o + product * 8 + l->q
 backend/cuda/row_product.h|o + 2 * column + product|o + column + 8 * product
@@ -146,7 +158,9 @@ backend/cuda/row_product.h|row + i * apart < end|row + i * apart < end - 1
 backend/cuda/row_product.h|end = column < columns ? rows : 0|end = column < columns - 1 ? rows : 0
 backend/cuda/row_product.h|if (rest > CM_ROW_CHUNK) cm_row_bring|if (rest > 2 * CM_ROW_CHUNK) cm_row_bring
 backend/cuda/row_product.h|k.add = s->add|k.add = false
-backend/cuda/row_product.h|            if (at.row < t->rows && at.column < s->n)\n|            if (at.column < s->n)\n
+backend/cuda/row_product.h|if (at.row < t->rows && at.column < n) cm_dense_put|if (at.column < n) cm_dense_put
+backend/cuda/row_product.h|row < t->rows ? row : t->rows - 1|0
+backend/cuda/row_product.h|column < n ? column : n - 1|column < n - 1 ? column : 0
 backend/cuda/row_product.h|if (at.row < t->rows && at.column < s->n) cm_dense_end|if (at.row < t->rows) cm_dense_end
 backend/cuda/row_product.h|cm_row_action(t, end, g + 8)}|cm_row_action(t, end, g)}
 backend/cuda/row_product.h|if (at + i < k) four.v[i]|four.v[i]
@@ -160,8 +174,9 @@ backend/cuda/row_product.h|cm_row_add(x + first, s->x.stride, weight, rest, rest
 backend/cuda/row_step.h|((int64_t)t->first + row)|row
 backend/cuda/row_step.h|if (p->stride == 0) rows.data = NULL;|
 backend/cuda/row_product.h|s->index ? s->index + t->first|s->index ? s->index
-backend/cuda/row_product.h|&action[i / 4], column)|&action[0], column)
-backend/cuda/row_product.h|sum[i / 2 % 2][i / 4 * 2 + i % 2] + offset[i]|sum[i / 2 % 2][i / 4 * 2 + i % 2] + offset[0]
+backend/cuda/row_product.h|cm_dense_read(end, &action[i / 4], column|cm_dense_read(end, &action[0], column
+backend/cuda/row_product.h|cm_dense_offset(end, &action[i / 4], &terms|cm_dense_offset(end, &action[0], &terms
+backend/cuda/row_product.h|&action[i / 4], &terms[i])|&action[i / 4], &terms[0])
 backend/cuda/row_pass.h|known ? cm_row(&k.x, index)|known ? cm_row(&k.x, 0)
 backend/cuda/row_pass.h|own[j] = x ? x[cm_few_at(i, j, n, lanes)]|own[j] = x ? x[i]
 backend/cuda/row_pass.h|k.index = s->index + t->first + row|k.index = s->index + t->first
@@ -174,7 +189,7 @@ backend/cuda/row_pass.h|element += (lanes)->count|element += 2 * (lanes)->count
 backend/cuda/row_pass.h|run < s->k; run++|run + 1 < s->k; run++
 backend/cuda/row_pass.h|row = lanes->index / part.count|row = lanes->index % CM_ROW_TILE
 backend/cuda/row_pass.h|t.rows = cm_least(a->rows - t.first, CM_ROW_TILE)|t.rows = CM_ROW_TILE
-backend/cuda/row_pass.h|if (i > 0) cm_lanes_meet(lanes);|
+backend/cuda/row_pass.h|if (i > 0) cm_lanes_meet(&block);|
 backend/cuda/row_pass.h|rows.data += ((int64_t)t->first + row) * copy->stride|rows.data += row * copy->stride
 backend/cuda/row_pass.h|cm_widen(from.data[i], from.type)|cm_widen(from.data[i], CM_F16)
 backend/cuda/row_pass.h|k.narrow_x = cm_row_narrow(s, t, &s->narrow_x, row)|k.narrow_x = cm_row_narrow(s, t, &s->narrow, row)

@@ -139,6 +139,7 @@ static const sample samples[] = {
     {"cvt.rzi.s32.f32 %r1, 0fC02CCCCD;", (uint32_t)-2},
     {"cvt.rzi.s32.f32 %r1, 0f4F800000;", 0x7fffffffu},
     {"cvt.rzi.s32.f32 %r1, 0f7FC00000;", 0},
+    {"popc.b32 %r1, 0xf0010003;", 7},
     {"cvt.sat.f32.f32 %f1, 0f40000000; mov.b32 %r1, %f1;", 0x3f800000u},
     {"cvt.sat.f32.f32 %f1, 0f7FC00000; mov.b32 %r1, %f1;", 0},
     {"cvt.rn.f32.f64 %f1, 0d3FF0000010000000; mov.b32 %r1, %f1;", 0x3f800000u},

@@ -65,8 +65,8 @@ static CM_HD inline const uint16_t *cm_row_of_weight(const cm_row_lane *l, int o
     return l->weight + (int64_t)(output < n ? output : n - 1) * l->weight_row + 8 * l->q;
 }
 
-/* Adds up outputs o .. o + 15 of the layer: sum[j] has o + 8 j .. o + 8 j + 7. In place of a chunk that is not there the
- * first one is read. */
+/* Adds up outputs o .. o + 15 of the layer: sum[j] has o + 8 j .. o + 8 j + 7. In place of a chunk that is not there
+ * the first one is read. */
 CM_KERNEL void cm_row_sums(const cm_row_step *s, const cm_row_lane *l, int o, float sum[2][4]) {
     const int k = s->k, whole = k / CM_ROW_CHUNK * CM_ROW_CHUNK;
     const uint16_t *const low = cm_row_of_weight(l, o + l->g, s->n), *high = cm_row_of_weight(l, o + 8 + l->g, s->n);
@@ -159,8 +159,7 @@ CM_KERNEL void cm_row_product(const cm_row_step *s, const cm_row_tile *t, const 
         for (int i = 0; i < 8; i++) {
             const cm_place at = {g + i / 4 * 8, cm_row_output(&l, o, i, across)};
             const float offset = cm_dense_offset(end, &action[i / 4], &terms[i]);
-            if (at.row < t->rows && at.column < n)
-                cm_dense_put(end, at, sum[i / 2 % 2][i / 4 * 2 + i % 2] + offset);
+            if (at.row < t->rows && at.column < n) cm_dense_put(end, at, sum[i / 2 % 2][i / 4 * 2 + i % 2] + offset);
         }
     }
 }
