@@ -212,7 +212,9 @@ backend/cuda/sampled.h|(int32_t)memory[choice]|(int32_t)memory[0]
 backend/cuda/sampled.h|cm_sampling_below(memory + k->draws, choice,|cm_sampling_below(memory + k->draws, 0,
 backend/cuda/sampled.h|seed, k->draws, memory,|seed, k->draws - 1, memory,
 backend/cuda/sampled.h|k->action[at.row], d =|k->action[0], d =
-backend/cuda/sampled.h|(int)at.column % k->form.values|(int)at.column % k->form.numbers
+backend/cuda/sampled.h|number == (int)at.column % entries|number == (int)at.column % k->form.numbers
+backend/cuda/sampled.h|entries = k->scaled ? 1 : k->form.values|entries = k->form.values
+backend/cuda/sampled.h|cm_policy_place(k->form, number)|cm_policy_place(k->form, d)
 mcts/cuda/tree.h|tree.scratch += (size_t)b * k->scratch_step|tree.scratch += 0
 mcts/cuda/tree.h|cm_tree_node(tree, b, CM_ROOT)->visits|cm_tree_node(tree, b, CM_ROOT)->visits + 1
 mcts/cuda/tree.h|if (slot >= tree->slots) return;|if (slot + 1 >= tree->slots) return;

@@ -95,6 +95,16 @@ static cm_status check_numbers(const cm_call *call, const cm_tensor *x) {
     return cm_policy_actions(form) <= CM_POLICY_ACTIONS ? CM_OK : fail_attribute(call, "more than 2^24 actions");
 }
 
+static cm_status check_action_numbers(const cm_call *call, const cm_tensor *y) {
+    const cm_policy_form form = cm_policy_form_of(call->attr.actions, call->attr.numbers);
+    const bool scaled = call->attr.encoding == CM_ENCODE_SCALED;
+    if (call->attr.encoding == CM_ENCODE_BOARD) return fail_attribute(call, "attr.encoding is onehot or scaled");
+    CM_TRY(check_numbers(call, y));
+    if (form.numbers == call->attr.numbers && cm_tensor_last(y) == (scaled ? form.numbers : cm_policy_size(form)))
+        return CM_OK;
+    return fail_attribute(call, "attr.actions, attr.numbers and the columns do not belong together");
+}
+
 static cm_status check_sampled_action(const cm_call *call, const cm_tensor *memory) {
     if (memory->ndim == 2 && memory->dim[1] > CM_SAMPLING_SEED) return CM_OK;
     return fail_attribute(call, "memory must have actions and behind them a seed");
@@ -130,7 +140,7 @@ cm_status cm_check_attributes(const cm_call *call, cm_letters *letters) {
     case CM_OP_lstm: CM_TRY(check_lstm(call, &t[CM_T_lstm_h0])); break;
     case CM_OP_lstm_backward: CM_TRY(check_lstm(call, &t[CM_T_lstm_backward_h0])); break;
     case CM_OP_prefix_step: CM_TRY(check_prefix_step(call)); break;
-    case CM_OP_action_numbers: CM_TRY(check_numbers(call, &t[CM_T_action_numbers_y])); break;
+    case CM_OP_action_numbers: CM_TRY(check_action_numbers(call, &t[CM_T_action_numbers_y])); break;
     case CM_OP_sample_actions: CM_TRY(check_numbers(call, &t[CM_T_sample_actions_p])); break;
     case CM_OP_sampled_action: CM_TRY(check_sampled_action(call, &t[CM_T_sampled_action_memory])); break;
     default: break;

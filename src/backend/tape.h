@@ -137,7 +137,7 @@ cm_var cm_tape_avg_pool(cm_tape *tape, cm_var x);
 cm_var cm_tape_global_mean(cm_tape *tape, cm_var x);
 cm_var cm_tape_action_encoding(cm_tape *tape, cm_var x, const cm_action_input *action);
 /* y [B, P]: the numbers of action [B] int32, each one-hot. */
-cm_var cm_tape_action_numbers(cm_tape *tape, cm_var action, cm_policy_form form);
+cm_var cm_tape_action_numbers(cm_tape *tape, cm_var action, cm_policy_form form, cm_encoding encoding);
 cm_var cm_tape_embedding_add(cm_tape *tape, cm_var x, cm_var table, cm_var action);
 /* Rows are passes of their own: what one scatters another may not gather in the same run. */
 cm_var cm_tape_gather_rows(cm_tape *tape, cm_var pool, cm_var rows);

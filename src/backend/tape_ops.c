@@ -237,13 +237,16 @@ cm_var cm_tape_action_encoding(cm_tape *tape, cm_var x, const cm_action_input *a
     return y;
 }
 
-cm_var cm_tape_action_numbers(cm_tape *tape, cm_var action, cm_policy_form form) {
+cm_var cm_tape_action_numbers(cm_tape *tape, cm_var action, cm_policy_form form, cm_encoding encoding) {
     if (bad(tape, action)) return CM_NO_VAR;
-    cm_var y = saved_2d(tape, shape_of(tape, action)->dim[0], cm_policy_size(form));
+    const int columns = encoding == CM_ENCODE_SCALED ? form.numbers : cm_policy_size(form);
+    cm_var y = saved_2d(tape, shape_of(tape, action)->dim[0], columns);
     cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_action_numbers);
     if (!node) return CM_NO_VAR;
     node->t[CM_T_action_numbers_y] = y;
     node->t[CM_T_action_numbers_action] = action;
+    node->attr.encoding = encoding;
+    node->attr.actions = cm_policy_actions(form);
     node->attr.numbers = form.numbers;
     return y;
 }

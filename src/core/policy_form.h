@@ -32,6 +32,11 @@ static CM_HD inline int cm_policy_number(cm_policy_form form, int action, int d)
     return action % form.values;
 }
 
+/* Where value k of a number stands between -1, the least one, and 1. */
+static CM_HD inline float cm_policy_place(cm_policy_form form, int k) {
+    return form.values > 1 ? (float)(2 * k - (form.values - 1)) / (float)(form.values - 1) : 0.0f;
+}
+
 /* A, at most INT32_MAX: more are that many. */
 static inline int cm_policy_actions(cm_policy_form form) {
     int64_t actions = 1;

@@ -44,7 +44,7 @@ static cm_var take_code(cm_builder *b, const transition_names *names, cm_var sta
 
 /* What an action makes of a state. */
 static cm_var take_action(cm_builder *b, const transition_names *names, cm_var state, cm_var action) {
-    if (b->config->numbers > 1) return take_code(b, names, state, cm_layer_numbers(b, action));
+    if (cm_layer_reads_numbers(b)) return take_code(b, names, state, cm_layer_numbers(b, action, b->config->encoding));
     cm_action_input encoded = {action, b->config->encoding, b->config->actions};
     cm_layer first = cm_layer_make(b->config->hidden, b->config->norm, CM_ACT_RELU);
     first.action = &encoded;
@@ -113,7 +113,7 @@ static cm_var prefix_head(cm_builder *b, cm_var h) {
 /* ---- with chance ---- */
 
 static cm_var afterstate(cm_builder *b, cm_var state, cm_var action) {
-    static const transition_names names = {.first = "afterstate.transition.0", .second = "afterstate.transition.1"};
+    static const transition_names names = {"afterstate.transition.0", "afterstate.numbers", "afterstate.transition.1"};
     return take_action(b, &names, state, action);
 }
 

@@ -36,7 +36,7 @@ static cm_var take_code(cm_builder *b, const transition_names *names, cm_var sta
 
 /* What an action makes of a state. */
 static cm_var take_action(cm_builder *b, const transition_names *names, cm_var state, cm_var action) {
-    if (b->config->numbers > 1) return take_code(b, names, state, cm_layer_numbers(b, action));
+    if (cm_layer_reads_numbers(b)) return take_code(b, names, state, cm_layer_numbers(b, action, b->config->encoding));
     cm_action_input encoded = {action, b->config->encoding, b->config->actions};
     cm_layer stem = stem_from(b, state);
     cm_var x = cm_layer_conv(b, names->stem, cm_tape_action_encoding(b->tape, state, &encoded), 3, 1, &stem);
@@ -96,7 +96,7 @@ static cm_var prefix_head(cm_builder *b, cm_var h) {
 /* ---- with chance ---- */
 
 static cm_var afterstate(cm_builder *b, cm_var state, cm_var action) {
-    static const transition_names names = {.stem = "afterstate.stem", .blocks = "afterstate.blocks"};
+    static const transition_names names = {"afterstate.stem", "afterstate.numbers", "afterstate.blocks"};
     return take_action(b, &names, state, action);
 }
 

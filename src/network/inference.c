@@ -102,7 +102,7 @@ static void record_root(cm_inference *inf, int slots, inputs *in) {
     int dim[4] = {inf->rows, c->observation[0], c->observation[1], c->observation[2]};
     in->observation = cm_tape_input(tape, CM_F32, c->observation_ndim + 1, dim);
     in->root_slots = index_input(tape, inf->rows);
-    const bool has_mask = inf->draws > 0 && c->numbers <= 1;
+    const bool has_mask = inf->draws > 0 && !c->per_number;
     in->root_legal = has_mask ? matrix_input(tape, inf->rows, c->actions) : CM_NO_VAR;
     in->root_seed = inf->draws > 0 ? matrix_input(tape, inf->rows, CM_SAMPLING_SEED) : CM_NO_VAR;
     cm_var pool = cm_tape_pool(tape, slots, inf->width);
@@ -226,7 +226,7 @@ cm_status cm_inference_create(const cm_network_use *use, int slots, cm_inference
     *out = NULL;
     if (use->draws > 0 && has_chance(use->network))
         return cm_fail(CM_ERR_INPUT, "a network with chance has no inference with drawn actions");
-    if (use->draws == 0 && cm_network_get_config(use->network)->numbers > 1)
+    if (use->draws == 0 && cm_network_get_config(use->network)->per_number)
         return cm_fail(CM_ERR_INPUT, "a network with a policy per number has inference with drawn actions alone");
     cm_inference *inf;
     CM_TRY(cm_alloc(&inf, 1, sizeof *inf, "an inference object"));

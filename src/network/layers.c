@@ -186,18 +186,27 @@ cm_lstm_state cm_layer_lstm(cm_builder *b, const char *name, cm_var x, int steps
     return cm_tape_lstm(b->tape, x, steps, b->config->prefix_horizon, &weights, start);
 }
 
-static cm_policy_form policy_of(const cm_builder *b) {
+static cm_policy_form numbers_of(const cm_builder *b) {
     return cm_policy_form_of(b->config->actions, b->config->numbers);
 }
 
-int cm_layer_policy_size(const cm_builder *b) { return cm_policy_size(policy_of(b)); }
+int cm_layer_policy_size(const cm_builder *b) {
+    return b->config->per_number ? cm_policy_size(numbers_of(b)) : b->config->actions;
+}
 
-cm_var cm_layer_numbers(cm_builder *b, cm_var action) { return cm_tape_action_numbers(b->tape, action, policy_of(b)); }
+bool cm_layer_reads_numbers(const cm_builder *b) {
+    const cm_network_config *c = b->config;
+    return c->numbers > 1 && (c->per_number || c->encoding == CM_ENCODE_SCALED);
+}
+
+cm_var cm_layer_numbers(cm_builder *b, cm_var action, cm_encoding encoding) {
+    return cm_tape_action_numbers(b->tape, action, numbers_of(b), encoding);
+}
 
 /* Every number of the action has an embedding; x and their sum. */
 static cm_var embed_numbers(cm_builder *b, const char *name, cm_var x, cm_var action) {
     const int H = cm_tape_shape(b->tape, x)->dim[1];
-    cm_var code = cm_layer_numbers(b, action);
+    cm_var code = cm_layer_numbers(b, action, CM_ENCODE_ONEHOT);
     if (code == CM_NO_VAR) return CM_NO_VAR;
     cm_param table = {.ndim = 2, .dim = {H, cm_tape_shape(b->tape, code)->dim[1]}, .init = CM_INIT_EMBEDDING};
     cm_var weight = cm_layer_param(b, name, "numbers", &table);
@@ -206,7 +215,7 @@ static cm_var embed_numbers(cm_builder *b, const char *name, cm_var x, cm_var ac
 
 cm_var cm_layer_embedding(cm_builder *b, const char *name, cm_var x, cm_var action) {
     if (x == CM_NO_VAR) return CM_NO_VAR;
-    if (b->config->numbers > 1) return embed_numbers(b, name, x, action);
+    if (b->config->per_number) return embed_numbers(b, name, x, action);
     cm_param table = {
         .ndim = 2, .dim = {b->config->actions, cm_tape_shape(b->tape, x)->dim[1]}, .init = CM_INIT_EMBEDDING};
     return cm_tape_embedding_add(b->tape, x, cm_layer_param(b, name, "table", &table), action);

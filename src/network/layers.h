@@ -55,8 +55,11 @@ cm_var cm_layer_blocks(cm_builder *b, const char *name, cm_var x, bool fixed);
 
 int cm_layer_policy_size(const cm_builder *b); /* P: logits of the policy */
 
-/* The numbers of action [B], as the dynamics of a network with a policy per number reads them: [B, P]. */
-cm_var cm_layer_numbers(cm_builder *b, cm_var action);
+/* Whether dynamics of families mlp and resnet read an action's numbers: where the policy is of each, or they are
+ * scaled. */
+bool cm_layer_reads_numbers(const cm_builder *b);
+/* The numbers of action [B]: [B, n D] onehot, [B, D] scaled. */
+cm_var cm_layer_numbers(cm_builder *b, cm_var action, cm_encoding encoding);
 
 /* x + NAME.table[action], table [A, H]; with a policy per number x + the columns of NAME.numbers [H, P] of each
  * number of the action. */

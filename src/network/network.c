@@ -192,7 +192,8 @@ void cm_network_destroy(cm_network *network) {
 const cm_network_config *cm_network_get_config(const cm_network *network) { return &network->config; }
 
 cm_policy_form cm_network_policy(const cm_network *network) {
-    return cm_policy_form_of(network->config.actions, network->config.numbers);
+    const cm_network_config *c = &network->config;
+    return cm_policy_form_of(c->actions, c->per_number ? c->numbers : 1);
 }
 
 const cm_param_table *cm_network_parameters(const cm_network *network) { return &network->table; }

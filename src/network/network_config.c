@@ -38,14 +38,15 @@ void cm_network_config_from_options(cm_network_config *config, const cm_network_
 }
 
 static cm_status check_numbers(const cm_network_config *c) {
-    if (c->numbers <= 1) return CM_OK;
-    if (cm_policy_form_of(c->actions, c->numbers).numbers == 0)
+    if (c->numbers > 1 && cm_policy_form_of(c->actions, c->numbers).numbers == 0)
         return cm_fail(CM_ERR_INPUT, "%d actions are not the combinations of %d numbers", c->actions, c->numbers);
+    if (!c->per_number) return CM_OK;
     if (c->model != CM_NETWORK_DYNAMICS)
         return cm_fail(CM_ERR_INPUT, "a policy per number is for networks with dynamics, without chance");
-    if (c->family != CM_FAMILY_CUMIND && c->encoding != CM_ENCODE_ONEHOT)
-        return cm_fail(CM_ERR_INPUT,
-                       "Network architecture.action_encoding: \"onehot\" is what a policy per number has");
+    if (c->family != CM_FAMILY_CUMIND && c->encoding == CM_ENCODE_BOARD)
+        return cm_fail(
+            CM_ERR_INPUT,
+            "Network architecture.action_encoding: with a policy per number choose \"onehot\" or \"scaled\"");
     return CM_OK;
 }
 

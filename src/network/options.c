@@ -59,10 +59,12 @@ const cm_option cm_network_option_rows[] = {
               .idle = unless_mlp),
     CM_OPTION(INT, trunk_layers, SECTION, "0", 0, 8, "Layers between the state and the heads of the prediction.",
               .idle = unless_mlp),
-    CM_OPTION(ENUM, action_encoding, SECTION, "onehot", 0, 0,
-              "How an action stands beside the state: one entry or plane per action, one entry or plane of action / "
-              "actions, or one plane with a 1 on the cell that is played.",
-              .choices = "onehot|scaled|board", .idle = if_cumind),
+    CM_OPTION(
+        ENUM, action_encoding, SECTION, "onehot", 0, 0,
+        "How an action stands beside the state: one entry or plane per action, one entry or plane of action / "
+        "actions, or one plane with a 1 on the cell that is played. Of actions that are several numbers scaled is an "
+        "entry for each number, which learns faster than onehot and makes many action_bins pay (docs/RESULTS.md).",
+        .choices = "onehot|scaled|board", .idle = if_cumind),
     CM_OPTION(ENUM, policy_distribution, SECTION, "auto", 0, 0,
               "What the policy of actions that are several numbers is a distribution of: joint, one over all "
               "combinations of their values, at most 1024; per_number, one over the values of each number, with "

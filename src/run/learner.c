@@ -46,7 +46,7 @@ static cm_replay_config replay_config(const cm_session *s) {
         .observation_size = spec->observation_size,
         .observation_scale = 1.0f,
         .actions = spec->actions,
-        .numbers = cm_network_get_config(s->network)->numbers,
+        .numbers = cm_network_policy(s->network).numbers,
         .environments = (int)cm_session_share(s, s->configuration.env.num_envs),
         .bytes = o->memory_bytes > 0 ? (uint64_t)cm_session_share(s, o->memory_bytes) : UNLIMITED_BYTES,
         .max_steps = cm_session_share(s, o->memory_steps),

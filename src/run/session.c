@@ -172,7 +172,8 @@ static cm_status open_network(cm_session *s) {
     cm_network_config config;
     cm_network_config_from_options(&config, &s->configuration.network, spec->rank, spec->shape, spec->actions,
                                    s->configuration.trainer.consistency_weight > 0.0);
-    if (is_per_number(s)) config.numbers = spec->action_size;
+    config.numbers = spec->action_size;
+    config.per_number = is_per_number(s) && spec->action_size > 1;
     if (s->configuration.mcts.policy == CM_MCTS_ALPHAZERO) config.model = CM_NETWORK_PREDICTION;
     if (s->configuration.mcts.policy == CM_MCTS_STOCHASTIC_MUZERO) {
         config.model = CM_NETWORK_CHANCE;

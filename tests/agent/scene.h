@@ -53,7 +53,7 @@ static inline void scene_plays(scene *s, cm_actor_config actor, cm_target_rule t
     const cm_replay_config replay = {.observation_size = spec->observation_size,
                                      .observation_scale = 1.0f,
                                      .actions = spec->actions,
-                                     .numbers = cm_network_get_config(s->session->network)->numbers,
+                                     .numbers = cm_network_policy(s->session->network).numbers,
                                      .environments = actor.environments,
                                      .bytes = (uint64_t)1 << 40,
                                      .max_steps = 10000,

@@ -307,7 +307,7 @@ START_TEST(policies_per_number_are_marginals_of_the_visits) {
     static answer a;
     cm_key keys[ROWS];
     cm_network_config network = cm_test_mlp(O, A, 16, 16, (cm_support){-2, 2, 9, true});
-    network.numbers = 2, network.zero_init = false;
+    network.numbers = 2, network.per_number = true, network.zero_init = false;
     cm_test_network_open(&base, &network, "ref", 5);
     cm_planner *planner = open_planner(CM_POLICY_MUZERO, ROWS, K);
     make_keys(keys);
@@ -412,8 +412,8 @@ START_TEST(distributions_that_do_not_fit_are_refused) {
                    "Network architecture.policy_distribution: per_number is for actions that are numbers, not for "
                    "those of tictactoe");
     refuse_session((const char *[]){"env_name=glide3", "num_sampled_actions=5", "policy_distribution=per_number",
-                                    "family=mlp", "action_encoding=scaled"},
-                   5, "Network architecture.action_encoding: \"onehot\" is what a policy per number has");
+                                    "family=mlp", "action_encoding=board"},
+                   5, "Network architecture.action_encoding: with a policy per number choose \"onehot\" or \"scaled\"");
 }
 END_TEST
 

@@ -163,6 +163,8 @@ const op_case op_cases[] = {
     ALONE(lerp, 0, "n=1001", .scale = 0.01f),
     ALONE(action_numbers, 0, "B=1 P=2", .numbers = 1, .actions = 2),
     ALONE(action_numbers, 0, "B=33 P=21", .numbers = 3, .actions = 343),
+    ALONE(action_numbers, 0, "B=33 P=3", .numbers = 3, SCALED(343)),
+    ALONE(action_numbers, 0, "B=2 P=1", .numbers = 1, SCALED(1)),
     ALONE(sample_actions, 0, "B=9 P=6 K=9", .numbers = 3),
     ALONE(sample_actions, 0, "B=17 P=44 K=21", .numbers = 4),
 };

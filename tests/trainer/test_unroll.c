@@ -28,7 +28,18 @@ static cm_network_config resnet(void) {
 
 /* Two numbers of A values each. */
 static cm_network_config per_number(cm_network_config c) {
-    c.actions = A * A, c.numbers = 2;
+    c.actions = A * A, c.numbers = 2, c.per_number = true;
+    return c;
+}
+
+/* The policy of all combinations. */
+static cm_network_config joint(cm_network_config c) {
+    c.per_number = false;
+    return c;
+}
+
+static cm_network_config with_scaled_actions(cm_network_config c) {
+    c.encoding = CM_ENCODE_SCALED;
     return c;
 }
 
@@ -186,6 +197,11 @@ START_TEST(gradients_are_the_slopes_of_all_losses) {
     case 14: check_slopes(per_number(mlp()), &o, 3); break;
     case 15: check_slopes(per_number(consistent(resnet())), &o, 2); break;
     case 16: check_slopes(per_number(cumind()), &o, 3); break;
+    case 17: check_slopes(with_scaled_actions(per_number(mlp())), &o, 3); break;
+    case 18: check_slopes(with_scaled_actions(per_number(resnet())), &o, 2); break;
+    case 19: check_slopes(joint(with_scaled_actions(per_number(mlp()))), &o, 3); break;
+    case 20: check_slopes(of_chance(joint(with_scaled_actions(per_number(mlp())))), &o, 2); break;
+    case 21: check_slopes(of_chance(joint(with_scaled_actions(per_number(resnet())))), &o, 2); break;
     }
 }
 END_TEST
@@ -288,7 +304,7 @@ int main(void) {
     TCase *tests = tcase_create("unroll");
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, gradients_are_the_slopes_of_all_losses, 0, 17);
+    tcase_add_loop_test(tests, gradients_are_the_slopes_of_all_losses, 0, 22);
     tcase_add_test(tests, losses_of_numbers_are_that_of_their_combinations);
     tcase_add_test(tests, gradients_of_states_with_a_scaling_are_scaled);
     return cm_test_main(suite);

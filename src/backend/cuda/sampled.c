@@ -27,11 +27,11 @@ cm_status cm_cuda_sampled_action(cm_stream *stream, const cm_call *call) {
 
 cm_status cm_cuda_action_numbers(cm_stream *stream, const cm_call *call) {
     const cm_tensor *y = CM_ARG(call, action_numbers, y);
-    const cm_policy_form form = {call->attr.numbers, y->dim[1] / call->attr.numbers};
     cm_numbers_args args = {.y = cm_rows_of(y),
                             .action = CM_ARG(call, action_numbers, action)->data,
-                            .form = form,
-                            .limit = cm_policy_actions(form)};
+                            .form = cm_policy_form_of(call->attr.actions, call->attr.numbers),
+                            .limit = call->attr.actions,
+                            .scaled = call->attr.encoding == CM_ENCODE_SCALED};
     CM_LAUNCH(stream, call, cm_numbers_each, &args, (int64_t)cm_tensor_count(y), 1);
     return CM_OK;
 }

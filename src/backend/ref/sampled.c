@@ -35,13 +35,18 @@ cm_status cm_ref_sampled_action(cm_stream *stream, const cm_call *call) {
 cm_status cm_ref_action_numbers(cm_stream *stream, const cm_call *call) {
     (void)stream;
     const cm_tensor *y = REF_ARG(call, action_numbers, y), *action = REF_ARG(call, action_numbers, action);
-    const cm_policy_form form = {call->attr.numbers, y->dim[1] / call->attr.numbers};
-    CM_TRY(ref_check_range(call, "action", action, cm_policy_actions(form)));
+    const cm_policy_form form = cm_policy_form_of(call->attr.actions, call->attr.numbers);
+    CM_TRY(ref_check_range(call, "action", action, call->attr.actions));
     for (int b = 0; b < y->dim[0]; b++) {
         float *to = ref_row(y, b);
         memset(to, 0, (size_t)y->dim[1] * sizeof *to);
-        for (int d = 0; d < form.numbers; d++)
-            to[d * form.values + cm_policy_number(form, ref_int(action, b), d)] = 1.0f;
+        for (int d = 0; d < form.numbers; d++) {
+            const int k = cm_policy_number(form, ref_int(action, b), d);
+            if (call->attr.encoding == CM_ENCODE_SCALED)
+                to[d] = cm_policy_place(form, k);
+            else
+                to[d * form.values + k] = 1.0f;
+        }
     }
     return CM_OK;
 }
