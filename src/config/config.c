@@ -102,6 +102,8 @@ cm_status cm_config_find(const cm_config *config, const char *name, cm_config_en
     const char *dot = strrchr(name, '.'), *key = dot ? dot + 1 : name;
     size_t length = dot ? (size_t)(dot - name) : 0;
     *out = NULL;
+    if (dot && length == 0)
+        return cm_fail(CM_ERR_INPUT, "\"%.60s\" has a dot but no section; write Section.key, or the key alone", name);
     for (int i = 0; i < config->count; i++) {
         const cm_option *row = config->entry[i].row;
         if (strcmp(row->key, key) != 0) continue;

@@ -99,7 +99,7 @@ typedef struct cm_env_spec {
     int max_plies;               /* an episode is never longer than this; 0: no bound                               */
     double reward_threshold;     /* mean return that counts as solved, NaN if none is agreed                        */
     double reward_low, reward_high; /* bounds of one step's reward; may be infinite                                 */
-    double discount;                /* discount usually taken; 1 for board games. A recommendation only             */
+    double discount;                /* discount usually taken; in (0, 1], 1 for board games. A recommendation only   */
     int symmetries;                 /* S >= 1; number 0 is the identity                                             */
     int cells;                      /* H * W of a board or grid that symmetries and pictures speak of; 0: no board  */
     int chance_outcomes;            /* > 0: a step is an afterstate and one of these                                */

@@ -166,6 +166,23 @@ static cm_status check_combinations(const cm_env_def *def, const cm_env_spec *sp
                    CM_ENV_MAX_ACTIONS);
 }
 
+/* Bounds of a step's reward may be infinite, those of actions may not. */
+static cm_status check_reals(const cm_env_spec *spec) {
+    const double low = (double)spec->action_low, high = (double)spec->action_high;
+    if (spec->action_size > 0 && !(low < high && isfinite(low) && isfinite(high)))
+        return cm_fail(CM_ERR_INPUT,
+                       "its describe sets action_low to %g and action_high to %g; must rise, and be finite", low, high);
+    if (!(spec->reward_low <= spec->reward_high))
+        return cm_fail(CM_ERR_INPUT, "its describe sets reward_low to %g and reward_high to %g; must not fall",
+                       spec->reward_low, spec->reward_high);
+    if (!(spec->discount > 0.0 && spec->discount <= 1.0))
+        return cm_fail(CM_ERR_INPUT, "its describe sets discount to %g; must be above 0 and at most 1", spec->discount);
+    if (isinf(spec->reward_threshold))
+        return cm_fail(CM_ERR_INPUT, "its describe sets reward_threshold to %g; must be finite, or NaN for none",
+                       spec->reward_threshold);
+    return CM_OK;
+}
+
 static cm_status check_spec(const cm_env_def *def, const cm_env_spec *spec) {
     if (spec->rank != 1 && spec->rank != 3)
         return cm_fail(CM_ERR_INPUT, "its describe sets rank to %d; must be 1, [F], or 3, [height, width, channels]",
@@ -175,9 +192,7 @@ static cm_status check_spec(const cm_env_def *def, const cm_env_spec *spec) {
         return cm_fail(CM_ERR_INPUT,
                        "its describe sets rules_size to %zu; must be a multiple of 8, as of sizeof(state)",
                        spec->rules_size);
-    if (spec->action_size > 0 && !(spec->action_low < spec->action_high))
-        return cm_fail(CM_ERR_INPUT, "its describe sets action_low to %g and action_high to %g; must rise",
-                       (double)spec->action_low, (double)spec->action_high);
+    CM_TRY(check_reals(spec));
     if (spec->max_plies == 0 && spec->chance_outcomes == 0)
         return cm_fail(CM_ERR_INPUT,
                        "its describe sets neither max_steps, a time limit, nor max_plies, which no episode "

@@ -1,5 +1,6 @@
 /* What was found of a batch: losses, priorities, whether they are numbers. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +95,24 @@ static cm_status reduce_scalars(cm_trainer *t, double *clipped_share) {
     return CM_OK;
 }
 
+/* What may be done about numbers that are not finite: with observations as large as here no learning rate helps. */
+#define LARGE_OBSERVATION 1e6f
+
+typedef struct advice {
+    char text[80];
+} advice;
+
+static advice advise(const cm_trainer *t) {
+    const cm_train_batch *batch = &t->slot[0]->batch;
+    const size_t n = (size_t)t->config.batch * (size_t)cm_network_observation_size(t->config.network);
+    float most = 0.0f;
+    advice a = {"lower learning_rate, or check the environment's rewards"};
+    for (size_t i = 0; i < n; i++) most = fmaxf(most, fabsf(batch->observation[i]));
+    if (most > LARGE_OBSERVATION)
+        snprintf(a.text, sizeof a.text, "scale the environment's observations, which are as large as %g", (double)most);
+    return a;
+}
+
 static cm_status check_losses(const cm_trainer *t, const cm_train_report *r) {
     if (isfinite(r->total_loss)) return CM_OK;
     const struct {
@@ -108,10 +127,8 @@ static cm_status check_losses(const cm_trainer *t, const cm_train_report *r) {
     for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
         for (int k = 0; k < terms[i].count; k++) {
             if (!isfinite(terms[i].loss[k])) {
-                return cm_fail(CM_ERR_NOT_FINITE,
-                               "update %lld: the %s loss of unroll step %d is not finite; lower "
-                               "learning_rate, or check the environment's rewards",
-                               (long long)r->update, terms[i].name, k);
+                return cm_fail(CM_ERR_NOT_FINITE, "update %lld: the %s loss of unroll step %d is not finite; %s",
+                               (long long)r->update, terms[i].name, k, advise(t).text);
             }
         }
     }
@@ -128,16 +145,13 @@ static cm_status check_norm(cm_trainer *t, const cm_train_report *r) {
         const cm_param *p = &table->param[i];
         for (size_t j = 0; !p->state && j < p->count; j++) {
             if (!isfinite(gradient[p->offset + j])) {
-                return cm_fail(CM_ERR_NOT_FINITE,
-                               "update %lld: the gradient of %s is not finite; lower learning_rate or "
-                               "set clip_norm",
-                               (long long)r->update, p->name);
+                return cm_fail(CM_ERR_NOT_FINITE, "update %lld: the gradient of %s is not finite; %s",
+                               (long long)r->update, p->name, advise(t).text);
             }
         }
     }
-    return cm_fail(CM_ERR_NOT_FINITE,
-                   "update %lld: the gradient norm overflows, or a prediction does; lower learning_rate",
-                   (long long)r->update);
+    return cm_fail(CM_ERR_NOT_FINITE, "update %lld: the gradient norm overflows, or a prediction does; %s",
+                   (long long)r->update, advise(t).text);
 }
 
 cm_status cm_trainer_read(cm_trainer *t, cm_train_report *report) {

@@ -270,6 +270,9 @@ START_TEST(set_takes_bare_words_and_lists_and_names_what_it_refuses) {
     assert_refused(
         cm_config_set(config, "Shared.simulations=3"),
         "--set Shared.simulations=3: section \"Shared\" has no key \"simulations\"; did you mean Search.simulations?");
+    assert_refused(
+        cm_config_set(config, ".simulations=3"),
+        "--set .simulations=3: \".simulations\" has a dot but no section; write Section.key, or the key alone");
     assert_refused(cm_config_set(config, "polcy=puct"),
                    "--set polcy=puct: unknown key \"polcy\"; did you mean Search.policy?");
     assert_refused(cm_config_set(config, "planets=3"),

@@ -47,6 +47,10 @@ typedef enum fault {
     NO_RESET_WITH,
     NINE_NUMBERS,
     FALLING_BOUNDS,
+    ENDLESS_BOUND,
+    FALLING_REWARDS,
+    NO_DISCOUNT,
+    FAR_THRESHOLD,
     MANY_LANES,
     NEGATIVE_PLIES
 } fault;
@@ -73,9 +77,13 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     spec->symmetries = now == MANY_SYMMETRIES ? 4097 : 2;
     spec->chance_outcomes = now == FAR_OUTCOME ? 2 : 0;
     spec->reset_outcomes = now == NO_RESET_WITH;
-    spec->action_size = now == NINE_NUMBERS ? 9 : now == FALLING_BOUNDS;
+    spec->action_size = now == NINE_NUMBERS ? 9 : now == FALLING_BOUNDS || now == ENDLESS_BOUND;
     spec->action_bins = 2;
     spec->action_low = 1.0f;
+    if (now == ENDLESS_BOUND) spec->action_high = INFINITY;
+    if (now == FALLING_REWARDS) spec->reward_low = 2.0;
+    if (now == NO_DISCOUNT) spec->discount = (double)NAN;
+    if (now == FAR_THRESHOLD) spec->reward_threshold = (double)INFINITY;
     spec->players = now == NO_TO_PLAY || now == PLAYER_2 ? 2 : 1;
     spec->rules_size = now == ODD_SIZE     ? sizeof(walk) + 4
                        : now == SMALL_SIZE ? sizeof(int64_t)
@@ -174,7 +182,7 @@ static cm_status try_with(fault what) {
                       .outcome_between = outcome_between};
     if (what == HALF_CHANCE) row.afterstate = afterstate;
     if (what == MANY_LANES) row.step_lanes = step_lanes;
-    if (what == NINE_NUMBERS || what == FALLING_BOUNDS) row.step_value = step_value;
+    if (what == NINE_NUMBERS || what == FALLING_BOUNDS || what == ENDLESS_BOUND) row.step_value = step_value;
     if (what == PLAYER_2) row.to_play = to_play;
     if (what == NO_ACTION_NAME || what == LONG_ACTION_NAME) row.action_name = action_name;
     if (what == NO_DESCRIBE) row.describe = NULL;
@@ -189,49 +197,54 @@ START_TEST(every_fault_is_named_with_its_function) {
     static const struct {
         fault what;
         const char *says;
-    } cases[] = {{NO_NAME, "an environment whose row has no name"},
-                 {NO_DESCRIBE, "walk: its row lacks the function describe"},
-                 {EMPTY_NAME, "an environment whose row has no name"},
-                 {MUTE_DESCRIBE, "walk: its describe fails and says no reason (cm_fail)"},
-                 {NO_ACTIONS, "walk: its describe sets actions to 0; must be in 1..1024"},
-                 {MANY_ACTIONS, "walk: its describe sets actions to 1025; must be in 1..1024"},
-                 {NO_SHAPE, "walk: its describe sets a number of shape to 0; must be in 1..65536"},
-                 {LARGE_SHAPE, "walk: its describe sets the observation's size to 281474976710656; must be in "
-                               "1..16777216"},
-                 {RANK_2, "walk: its describe sets rank to 2; must be 1, [F], or 3, [height, width, channels]"},
-                 {ODD_SIZE, "walk: its describe sets rules_size to 20; must be a multiple of 8, as of sizeof(state)"},
-                 {SMALL_SIZE, "walk: its reset writes behind the state, whose rules_size is 8 bytes"},
-                 {NO_LIMIT, "walk: its describe sets neither max_steps, a time limit, nor max_plies, which no episode "
-                            "exceeds: an agent that never reached the end would play on for ever"},
-                 {NO_TO_PLAY, "walk: its row lacks the function to_play"},
-                 {PLAYER_2, "walk: its to_play gives 2 (step 3); it has 2 players, from 0 on"},
-                 {RANDOM_RESET, "walk: episodes of equal seeds and actions differ (step 1): draw from `random` alone"},
-                 {RANDOM_STEP, "walk: episodes of equal seeds and actions differ (step 6): draw from `random` alone"},
-                 {RANDOM_END, "walk: episodes of equal seeds and actions differ (step 5): draw from `random` alone"},
-                 {NAN_REWARD, "walk: its step gives reward nan (step 5)"},
-                 {HUGE_REWARD, "walk: its step gives reward 1e+39 (step 5)"},
-                 {NAN_OBSERVATION, "walk: its observe leaves number 1 of 3 out, or sets it to nan (step 6)"},
-                 {SHORT_OBSERVATION, "walk: its observe leaves number 2 of 3 out, or sets it to nan (step 1)"},
-                 {LONG_OBSERVATION, "walk: its observe writes more than the 3 numbers of its shape"},
-                 {NOTHING_LEGAL, "walk: its legal allows 0 actions (step 6); must be 1..2 until the episode ends"},
-                 {MASK_2, "walk: its legal sets action 0 to 2 (step 6); must be 0 or 1"},
-                 {NO_ACTION_NAME, "walk: its action_name names action 1 by 0 characters; must be 1..15"},
-                 {LONG_ACTION_NAME, "walk: its action_name names action 1 by 17 characters; must be 1..15"},
-                 {LONG_PICTURE, "walk: its picture is longer than the 4096 bytes that it is given"},
-                 {LONG_BOARD, "walk: its board writes more than 3 cells"},
-                 {BENT_SYMMETRY, "walk: its symmetry 1 is no permutation of 3 cells and 2 actions"},
-                 {FAR_SYMMETRY, "walk: its symmetry 1 is no permutation of 3 cells and 2 actions"},
-                 {NO_SYMMETRY, "walk: its row lacks the function symmetry"},
-                 {MANY_SYMMETRIES, "walk: its describe sets symmetries to 4097; must be in 1..4096"},
-                 {MANY_CELLS, "walk: its describe sets cells to 65537; must be in 0..65536"},
-                 {LATE_END, "walk: the episode goes on after 30 steps, more than its max_plies allows"},
-                 {FAR_OUTCOME, "walk: its outcome_between gives 2 (step 2); must be in -1..1"},
-                 {HALF_CHANCE, "walk: its row lacks the function chance"},
-                 {NO_RESET_WITH, "walk: its row lacks the function reset_with"},
-                 {NINE_NUMBERS, "walk: its describe sets action_size to 9; must be in 0..8"},
-                 {FALLING_BOUNDS, "walk: its describe sets action_low to 1 and action_high to 0; must rise"},
-                 {MANY_LANES, "walk: its describe sets rules_size, of a row with step_lanes, to 72; must be in 0..64"},
-                 {NEGATIVE_PLIES, "walk: its describe sets max_plies to -1; must be in 0..2147483647"}};
+    } cases[] = {
+        {NO_NAME, "an environment whose row has no name"},
+        {NO_DESCRIBE, "walk: its row lacks the function describe"},
+        {EMPTY_NAME, "an environment whose row has no name"},
+        {MUTE_DESCRIBE, "walk: its describe fails and says no reason (cm_fail)"},
+        {NO_ACTIONS, "walk: its describe sets actions to 0; must be in 1..1024"},
+        {MANY_ACTIONS, "walk: its describe sets actions to 1025; must be in 1..1024"},
+        {NO_SHAPE, "walk: its describe sets a number of shape to 0; must be in 1..65536"},
+        {LARGE_SHAPE, "walk: its describe sets the observation's size to 281474976710656; must be in "
+                      "1..16777216"},
+        {RANK_2, "walk: its describe sets rank to 2; must be 1, [F], or 3, [height, width, channels]"},
+        {ODD_SIZE, "walk: its describe sets rules_size to 20; must be a multiple of 8, as of sizeof(state)"},
+        {SMALL_SIZE, "walk: its reset writes behind the state, whose rules_size is 8 bytes"},
+        {NO_LIMIT, "walk: its describe sets neither max_steps, a time limit, nor max_plies, which no episode "
+                   "exceeds: an agent that never reached the end would play on for ever"},
+        {NO_TO_PLAY, "walk: its row lacks the function to_play"},
+        {PLAYER_2, "walk: its to_play gives 2 (step 3); it has 2 players, from 0 on"},
+        {RANDOM_RESET, "walk: episodes of equal seeds and actions differ (step 1): draw from `random` alone"},
+        {RANDOM_STEP, "walk: episodes of equal seeds and actions differ (step 6): draw from `random` alone"},
+        {RANDOM_END, "walk: episodes of equal seeds and actions differ (step 5): draw from `random` alone"},
+        {NAN_REWARD, "walk: its step gives reward nan (step 5)"},
+        {HUGE_REWARD, "walk: its step gives reward 1e+39 (step 5)"},
+        {NAN_OBSERVATION, "walk: its observe leaves number 1 of 3 out, or sets it to nan (step 6)"},
+        {SHORT_OBSERVATION, "walk: its observe leaves number 2 of 3 out, or sets it to nan (step 1)"},
+        {LONG_OBSERVATION, "walk: its observe writes more than the 3 numbers of its shape"},
+        {NOTHING_LEGAL, "walk: its legal allows 0 actions (step 6); must be 1..2 until the episode ends"},
+        {MASK_2, "walk: its legal sets action 0 to 2 (step 6); must be 0 or 1"},
+        {NO_ACTION_NAME, "walk: its action_name names action 1 by 0 characters; must be 1..15"},
+        {LONG_ACTION_NAME, "walk: its action_name names action 1 by 17 characters; must be 1..15"},
+        {LONG_PICTURE, "walk: its picture is longer than the 4096 bytes that it is given"},
+        {LONG_BOARD, "walk: its board writes more than 3 cells"},
+        {BENT_SYMMETRY, "walk: its symmetry 1 is no permutation of 3 cells and 2 actions"},
+        {FAR_SYMMETRY, "walk: its symmetry 1 is no permutation of 3 cells and 2 actions"},
+        {NO_SYMMETRY, "walk: its row lacks the function symmetry"},
+        {MANY_SYMMETRIES, "walk: its describe sets symmetries to 4097; must be in 1..4096"},
+        {MANY_CELLS, "walk: its describe sets cells to 65537; must be in 0..65536"},
+        {LATE_END, "walk: the episode goes on after 30 steps, more than its max_plies allows"},
+        {FAR_OUTCOME, "walk: its outcome_between gives 2 (step 2); must be in -1..1"},
+        {HALF_CHANCE, "walk: its row lacks the function chance"},
+        {NO_RESET_WITH, "walk: its row lacks the function reset_with"},
+        {NINE_NUMBERS, "walk: its describe sets action_size to 9; must be in 0..8"},
+        {FALLING_BOUNDS, "walk: its describe sets action_low to 1 and action_high to 0; must rise, and be finite"},
+        {ENDLESS_BOUND, "walk: its describe sets action_low to 1 and action_high to inf; must rise, and be finite"},
+        {FALLING_REWARDS, "walk: its describe sets reward_low to 2 and reward_high to 1; must not fall"},
+        {NO_DISCOUNT, "walk: its describe sets discount to nan; must be above 0 and at most 1"},
+        {FAR_THRESHOLD, "walk: its describe sets reward_threshold to inf; must be finite, or NaN for none"},
+        {MANY_LANES, "walk: its describe sets rules_size, of a row with step_lanes, to 72; must be in 0..64"},
+        {NEGATIVE_PLIES, "walk: its describe sets max_plies to -1; must be in 0..2147483647"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         must_msg(try_with(cases[i].what) == CM_ERR_INPUT, "taken: %s", cases[i].says);
         must_msg(strcmp(cm_error_message(), cases[i].says) == 0, "%s", cm_error_message());

@@ -190,6 +190,23 @@ START_TEST(a_loss_that_is_not_finite_stops_the_update_and_names_term_and_step) {
 }
 END_TEST
 
+START_TEST(where_observations_are_too_large_the_learning_rate_is_not_blamed) {
+    cm_network_config c = small();
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    fixture f;
+    open_fixture(&f, &c, &o, 1, B);
+    float observations[B * O] = {0};
+    observations[B * O - 1] = INFINITY;
+    f.batch.observation = observations;
+    ck_assert_int_eq(cm_trainer_update(f.base.trainer, &f.batch, &r), CM_ERR_NOT_FINITE);
+    ck_assert_msg(strstr(cm_error_message(), "; scale the environment's observations, which are as large as inf") !=
+                      NULL,
+                  "%s", cm_error_message());
+    close_fixture(&f);
+}
+END_TEST
+
 /* After an update with a loss, or a gradient alone, that is not finite, training goes on as if it had not been. */
 START_TEST(an_update_that_is_not_finite_leaves_no_trace) {
     cm_network_config c = small();
@@ -515,6 +532,7 @@ int main(void) {
     tcase_add_test(tc, bootstrap_values_are_those_of_the_slow_weights_for_any_number_of_rows);
     tcase_add_test(tc, targets_outside_the_support_are_counted);
     tcase_add_test(tc, a_loss_that_is_not_finite_stops_the_update_and_names_term_and_step);
+    tcase_add_test(tc, where_observations_are_too_large_the_learning_rate_is_not_blamed);
     tcase_add_loop_test(tc, an_update_that_is_not_finite_leaves_no_trace, 0, 2);
     tcase_add_test(tc, masked_rows_train_nothing);
     tcase_add_test(tc, hidden_gradients_are_scaled_as_computed_by_hand);
