@@ -186,7 +186,8 @@ cm_status cm_metrics_read(const char *path, cm_metrics **rows, int *count) {
     cm_status status = cm_json_read_lines(path, true, read_row, &list);
     if (status != CM_OK) {
         free(list.rows);
-        return status;
+        if (status != CM_ERR_INPUT) return status;
+        return cm_fail_in(status, "a damaged line of metrics, which may be removed");
     }
     *rows = list.rows, *count = list.count;
     return CM_OK;
