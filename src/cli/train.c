@@ -9,6 +9,7 @@
 #include "cli/recipe.h"
 #include "core/log.h"
 #include "core/trace.h"
+#include "distributed/launch.h"
 #include "env/env.h"
 #include "run/checkpoint.h"
 #include "run/directory.h"
@@ -276,6 +277,7 @@ static cm_status train_traced(cm_arguments *arguments) {
 }
 
 static cm_status run_train(cm_arguments *arguments) {
+    if (cm_launch_find().ranks > 1) catch_signals(); /* MPI takes a while to begin: a request to stop may come then */
     cm_status status = cm_cli_ranks_open(arguments, &ranks);
     if (status == CM_OK && ranks.is_over) return CM_OK;
     if (status == CM_OK) status = train_traced(arguments);

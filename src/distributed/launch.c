@@ -73,6 +73,7 @@ static bool translate(const char *frame, char out[CM_LAUNCH_TEXT]) {
     out[0] = '\0';
     if (at && sscanf(at, "noticed that process rank %d with PID %d on node %127s exited on signal %d", &rank, &pid,
                      node, &number) == 4) {
+        if (number == SIGUSR1) return true; /* the job's status says it */
         snprintf(out, CM_LAUNCH_TEXT, "cumind: rank %d on %s was ended by signal %d (%s), and the others with it\n",
                  rank, node, number, strsignal(number));
         return true;
@@ -229,6 +230,12 @@ static void watch(const cm_launch *launch, pid_t job, int from, const sigset_t *
     finish_lines(&r);
 }
 
+/* A request to stop ends a launcher and ranks that do not know it yet: nothing has begun then. */
+static void say_early(int *status) {
+    pass_on("cumind: asked to stop before the ranks had begun: nothing has changed\n");
+    if (latest) *status = 128 + latest;
+}
+
 static cm_status start(const cm_launch *launch, char *const *command, const sigset_t *waiting, int *status) {
     int ends[2], state = 0, out = launch->output ? fileno(launch->output) : STDOUT_FILENO;
     if (pipe(ends) != 0) return cm_fail(CM_ERR_IO, "a pipe to the launcher: %s", strerror(errno));
@@ -244,6 +251,7 @@ static cm_status start(const cm_launch *launch, char *const *command, const sigs
     while (waitpid(job, &state, 0) < 0 && errno == EINTR) {
     }
     *status = WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
+    if (*status == 128 + SIGUSR1) say_early(status);
     if (*status == 127) return cm_fail(CM_ERR_ABSENT, "mpirun is not on the path: install Open MPI (make deps-mpi)");
     return CM_OK;
 }

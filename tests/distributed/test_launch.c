@@ -1,9 +1,11 @@
 /* Runs of several ranks as a user starts them: `cumind train --num-devices 2`. */
 #include <check.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -292,6 +294,30 @@ START_TEST(a_request_to_stop_ends_and_saves_all_ranks) {
 }
 END_TEST
 
+/* In place of mpirun stands a program that is still to find its feet. */
+START_TEST(a_request_to_stop_before_the_ranks_begin_is_answered) {
+    static const int signals[] = {SIGTERM, SIGINT};
+    static const char script[] = "#!/bin/sh\n: > begun\nexec sleep 20\n";
+    char text[4096], path[PATH_MAX], *before = strdup(getenv("PATH"));
+    if (!cm_program_has_mpi()) return;
+    snprintf(path, sizeof path, "%s/mpirun", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, script, strlen(script)), CM_OK);
+    ck_assert_int_eq(chmod(path, 0755), 0);
+    snprintf(path, sizeof path, "%s:%s", cm_test_folder, before);
+    ck_assert_int_eq(setenv("PATH", path, 1), 0);
+    pid_t job = cm_program_start(cm_test_folder, SMALL "--num-devices 2 --run early");
+    ck_assert_int_eq(setenv("PATH", before, 1), 0);
+    free(before);
+    snprintf(path, sizeof path, "%s/begun", cm_test_folder);
+    for (int i = 0; i < 10000 && access(path, F_OK) != 0; i++) usleep(1000);
+    kill(job, signals[_i]);
+    ck_assert_int_eq(cm_program_wait(job), 128 + signals[_i]);
+    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
+    const char *line = strstr(text, "cumind: asked to stop before the ranks had begun: nothing has changed\n");
+    ck_assert_msg(line && (signals[_i] == SIGINT || line == text), "%s", text);
+}
+END_TEST
+
 START_TEST(one_rank_that_is_asked_to_stop_stops_all) {
     char text[65536];
     if (!cm_program_has_mpi()) return;
@@ -367,6 +393,7 @@ int main(void) {
     tcase_add_test(tc, an_evaluation_by_ranks_is_that_of_one_process);
     tcase_add_test(tc, a_killed_rank_ends_the_job_promptly_and_is_named);
     tcase_add_test(tc, a_request_to_stop_ends_and_saves_all_ranks);
+    tcase_add_loop_test(tc, a_request_to_stop_before_the_ranks_begin_is_answered, 0, 2);
     tcase_add_test(tc, one_rank_that_is_asked_to_stop_stops_all);
     tcase_add_test(tc, what_ranks_cannot_do_is_one_line_and_a_usage_error);
     tcase_add_test(tc, without_the_module_or_mpirun_one_line_says_what_is_missing);
