@@ -98,6 +98,11 @@ static cm_status fail_unknown(const cm_config *config, const char *key) {
     return cm_fail(CM_ERR_INPUT, "unknown key \"%.60s\"; did you mean %s.%s?", key, near->section, near->key);
 }
 
+/* A section may be named by its first words: "The" is "The world". */
+static bool names_section(const char *section, const char *name, size_t length) {
+    return strncasecmp(section, name, length) == 0 && (section[length] == '\0' || section[length] == ' ');
+}
+
 cm_status cm_config_find(const cm_config *config, const char *name, cm_config_entry **out) {
     const char *dot = strrchr(name, '.'), *key = dot ? dot + 1 : name;
     size_t length = dot ? (size_t)(dot - name) : 0;
@@ -107,7 +112,7 @@ cm_status cm_config_find(const cm_config *config, const char *name, cm_config_en
     for (int i = 0; i < config->count; i++) {
         const cm_option *row = config->entry[i].row;
         if (strcmp(row->key, key) != 0) continue;
-        if (strncasecmp(row->section, name, length) != 0)
+        if (dot && !names_section(row->section, name, length))
             return cm_fail(CM_ERR_INPUT, "section \"%.*s\" has no key \"%s\"; did you mean %s.%s?",
                            (int)(length < 60 ? length : 60), name, key, row->section, row->key);
         *out = &config->entry[i];

@@ -271,6 +271,10 @@ START_TEST(set_takes_bare_words_and_lists_and_names_what_it_refuses) {
         cm_config_set(config, "Shared.simulations=3"),
         "--set Shared.simulations=3: section \"Shared\" has no key \"simulations\"; did you mean Search.simulations?");
     assert_refused(
+        cm_config_set(config, "Sea.simulations=3"),
+        "--set Sea.simulations=3: section \"Sea\" has no key \"simulations\"; did you mean Search.simulations?");
+    ck_assert_int_eq(cm_config_set(config, "SEARCH.simulations=4"), CM_OK); /* capitals or not */
+    assert_refused(
         cm_config_set(config, ".simulations=3"),
         "--set .simulations=3: \".simulations\" has a dot but no section; write Section.key, or the key alone");
     assert_refused(cm_config_set(config, "polcy=puct"),
