@@ -50,11 +50,18 @@ static bool asks_for_help(int count, char **argv) {
     return false;
 }
 
+/* The exit status of a command that gave verdict, once all that it printed is written. */
+static int written(int verdict) {
+    if (fflush(stdout) == 0 && !ferror(stdout)) return verdict;
+    fprintf(stderr, "cumind: standard output cannot be written\n");
+    return CM_EXIT_OTHER;
+}
+
 /* argv[0] is the program, argv[1] the command. */
 static int run_command(const cm_command *command, int argc, char **argv) {
     if (asks_for_help(argc - 2, argv + 2)) {
         cm_help_command(command, stdout);
-        return 0;
+        return written(0);
     }
     cm_arguments arguments;
     cm_status status = cm_arguments_parse(command, argc - 2, argv + 2, &arguments);
@@ -62,11 +69,7 @@ static int run_command(const cm_command *command, int argc, char **argv) {
     arguments.argv = argv;
     if (status == CM_OK) status = command->run(&arguments);
     if (status != CM_OK) return report(status);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "cumind: standard output cannot be written\n");
-        return CM_EXIT_OTHER;
-    }
-    return arguments.verdict;
+    return written(arguments.verdict);
 }
 
 /* Buffers that only a checkpoint needs go back to the system at once, so that a long run does not grow. */
@@ -92,7 +95,7 @@ int main(int argc, char **argv) {
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         cm_help_all(stdout);
-        return 0;
+        return written(0);
     }
     const char *name = strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
     const cm_command *command = cm_command_find(name);

@@ -38,8 +38,8 @@ void cm_config_destroy(cm_config *config); /* NULL is allowed */
 cm_status cm_config_read(cm_config *config, const char *path) CM_MUST_USE;
 cm_status cm_config_parse(cm_config *config, const char *text, size_t size, const char *name) CM_MUST_USE;
 
-/* Takes "Section.key=value" or "key=value"; the value is JSON, or a bare word where a word is expected, or "4" and
- * "6,7,3" for a shape. The origin will read "--set". */
+/* Takes "Section.key=value" or "key=value", the section by all or the first of its words, in capitals or not; the value
+ * is JSON, or a bare word where a word is expected, or "4" and "6,7,3" for a shape. The origin will read "--set". */
 cm_status cm_config_set(cm_config *config, const char *assignment) CM_MUST_USE;
 
 /* The same for a flag of its own; `origin` is how the user wrote it ("--seed"). */
