@@ -154,6 +154,35 @@ cm_status cm_run_directory_open(cm_run_directory *run, const char *path) {
     return status;
 }
 
+/* Where the lock that this process holds is now, "" if that cannot be said: /run2/lock. */
+static void find_lock(const cm_run_directory *run, char out[PATH_MAX]) {
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", run->lock);
+    ssize_t n = readlink(link, out, PATH_MAX - 1);
+    out[n > 0 ? n : 0] = '\0';
+}
+
+cm_status cm_run_directory_keeps(const cm_run_directory *run) {
+    char lock[PATH_MAX];
+    struct stat held, there;
+    CM_TRY(cm_run_directory_file(run, "lock", lock, sizeof lock));
+    if (fstat(run->lock, &held) != 0) return cm_fail(CM_ERR_IO, "%s: cannot be seen: %s", lock, strerror(errno));
+    if (stat(lock, &there) == 0 && there.st_dev == held.st_dev && there.st_ino == held.st_ino) return CM_OK;
+    if (held.st_nlink > 0) {
+        find_lock(run, lock);
+        char *end = strrchr(lock, '/');
+        if (end) *end = '\0';
+        return cm_fail(CM_ERR_IO, "%s: this run's folder was moved while it trained; go on with --resume %s", run->path,
+                       end ? lock : "and its new place");
+    }
+    if (has(run->path, "config.json"))
+        return cm_fail(CM_ERR_IO,
+                       "%s: its lock was removed while it trained, so another process may write to it; make an empty "
+                       "file of that name and go on with --resume %s",
+                       run->path, run->path);
+    return cm_fail(CM_ERR_IO, "%s: this run's folder was removed while it trained; nothing of it is left", run->path);
+}
+
 void cm_run_directory_close(cm_run_directory *run) {
     if (run->lock >= 0) close(run->lock);
     run->lock = -1;

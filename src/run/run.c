@@ -180,7 +180,13 @@ static bool checkpoint_due(const cm_run *run) {
            (o->checkpoint_updates > 0 && updates / o->checkpoint_updates > s->saved_updates / o->checkpoint_updates);
 }
 
+/* Nobody writes beside a folder that was moved or removed meanwhile. */
+static cm_status keep_folder(const cm_run *run) {
+    return cm_run_leads(run) ? cm_run_directory_keeps(&run->directory) : CM_OK;
+}
+
 static cm_status save(cm_run *run) {
+    CM_TRY(keep_folder(run));
     run->state.saved_episodes = run->counts.episodes;
     run->state.saved_updates = cm_trainer_updates(cm_run_trainer(run));
     CM_TRY(cm_run_save(run));
@@ -211,9 +217,8 @@ static cm_status follow_up(cm_run *run) {
     run->state.is_pending = false;
     bool is_written =
         run->state.iteration % cm_run_options_of(run)->run.metrics_interval == 0 || isfinite(run->row.eval_return);
-    if (is_written && cm_run_leads(run)) {
-        CM_TRY(cm_metrics_write(&run->metrics, &run->row));
-    }
+    CM_TRY(keep_folder(run));
+    if (is_written && cm_run_leads(run)) CM_TRY(cm_metrics_write(&run->metrics, &run->row));
     double limit = cm_run_options_of(run)->run.time_limit,
            late = limit > 0.0 ? (cm_clock_seconds() - run->began) / limit : 0.0;
     cm_progress_show(run->progress, &run->row, fmax(share_done(run), late));
