@@ -36,9 +36,10 @@ static void catch_signals(void) {
     action.sa_flags = SA_RESTART;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGUSR1, &action, NULL); /* from a launcher, for all ranks */
-    signal(SIGPIPE, SIG_IGN);          /* a closed pipe must not end a run */
-    signal(SIGXFSZ, SIG_IGN);          /* nor a limit on the size of files: writing then fails, as on a full disk */
+    if (signal(SIGHUP, SIG_IGN) != SIG_IGN) sigaction(SIGHUP, &action, NULL); /* under nohup it stays ignored */
+    sigaction(SIGUSR1, &action, NULL);                                        /* from a launcher, for all ranks */
+    signal(SIGPIPE, SIG_IGN);                                                 /* a closed pipe must not end a run */
+    signal(SIGXFSZ, SIG_IGN); /* nor a limit on the size of files: writing then fails, as on a full disk */
 }
 
 /* ---- one run ---- */
@@ -312,8 +313,9 @@ const cm_command cm_command_train = {
     .details =
         "Trains until the first limit is met, or, with stop_at_goal, until two evaluations in succession reach the "
         "goal; a run whose length a flag gives goes on to it, unless --set stop_at_goal=true stands beside it. "
-        "Then the best parameters that were evaluated, else the last ones, are evaluated greedily on new seeds. SIGINT "
-        "and SIGTERM finish the iteration and "
+        "Then the best parameters that were evaluated, else the last ones, are evaluated greedily on new seeds. "
+        "SIGINT, "
+        "SIGTERM and SIGHUP finish the iteration and "
         "save; an evaluation is broken off, and --resume makes it again. A second SIGINT ends at once.\n\n"
         "A run goes on with any number of ranks (--num-devices), whatever their number was: with the same one it is "
         "the "

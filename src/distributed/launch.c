@@ -166,29 +166,34 @@ static void on_signal(int number) {
     if (number == SIGINT) interrupted++;
 }
 
-/* How the caller has SIGINT and SIGTERM. */
+/* Requests to stop. One that the caller ignores, as under nohup, stays ignored. */
+static const int requests[] = {SIGINT, SIGTERM, SIGHUP};
+enum { REQUESTS = sizeof requests / sizeof *requests };
+
+/* How the caller has these. */
 typedef struct caller {
-    struct sigaction interrupt, terminate;
-    sigset_t mask; /* without the two while the parent waits */
+    struct sigaction action[REQUESTS];
+    sigset_t mask; /* without them while the parent waits */
 } caller;
 
-/* SIGINT and SIGTERM come only while the parent waits: none is lost between a look and a wait. */
+/* They come only while the parent waits: none is lost between a look and a wait. */
 static void catch_signals(caller *before) {
     struct sigaction action = {.sa_handler = on_signal};
     sigset_t block;
     asked = interrupted = latest = 0;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, &before->interrupt);
-    sigaction(SIGTERM, &action, &before->terminate);
     sigemptyset(&block);
-    sigaddset(&block, SIGINT);
-    sigaddset(&block, SIGTERM);
+    for (int i = 0; i < REQUESTS; i++) {
+        sigaction(requests[i], NULL, &before->action[i]);
+        if (before->action[i].sa_handler == SIG_IGN) continue;
+        sigaction(requests[i], &action, NULL);
+        sigaddset(&block, requests[i]);
+    }
     sigprocmask(SIG_BLOCK, &block, &before->mask);
 }
 
 static void give_signals_back(const caller *before) {
-    sigaction(SIGINT, &before->interrupt, NULL);
-    sigaction(SIGTERM, &before->terminate, NULL);
+    for (int i = 0; i < REQUESTS; i++) sigaction(requests[i], &before->action[i], NULL);
     sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 

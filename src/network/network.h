@@ -34,6 +34,10 @@
 extern "C" {
 #endif
 
+/* Where numbers that are not finite are found and observations are larger than this, it is they that are to blame, not
+ * the learning rate. */
+#define CM_NETWORK_LARGE_OBSERVATION 1e6f
+
 /* What the network holds besides representation and prediction. */
 typedef enum cm_network_model {
     CM_NETWORK_DYNAMICS,   /* dynamics with its reward: the model of a search is learnt                     */

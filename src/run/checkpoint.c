@@ -390,8 +390,8 @@ static cm_status explain(const cm_checkpoint_store *store, int64_t update, cm_st
     snprintf(message, sizeof message, "%s", cm_error_message());
     if (is_intact(store, update)) return cm_fail(status, "%s", message); /* it is the run that is another one */
     int64_t intact = cm_checkpoint_newest_intact(store);
-    if (intact < 0) return cm_fail(status, "%s; no checkpoint of this run is intact", message);
-    return cm_fail(status, "%s; the newest intact checkpoint is %lld: add --checkpoint %lld", message,
+    if (intact < 0) return cm_fail(CM_ERR_IO, "%s; no checkpoint of this run is intact", message);
+    return cm_fail(CM_ERR_IO, "%s; the newest intact checkpoint is %lld: add --checkpoint %lld", message,
                    (long long)intact, (long long)intact);
 }
 

@@ -95,9 +95,7 @@ static cm_status reduce_scalars(cm_trainer *t, double *clipped_share) {
     return CM_OK;
 }
 
-/* What may be done about numbers that are not finite: with observations as large as here no learning rate helps. */
-#define LARGE_OBSERVATION 1e6f
-
+/* What may be done about numbers that are not finite. */
 typedef struct advice {
     char text[80];
 } advice;
@@ -108,7 +106,7 @@ static advice advise(const cm_trainer *t) {
     float most = 0.0f;
     advice a = {"lower learning_rate, or check the environment's rewards"};
     for (size_t i = 0; i < n; i++) most = fmaxf(most, fabsf(batch->observation[i]));
-    if (most > LARGE_OBSERVATION)
+    if (most > CM_NETWORK_LARGE_OBSERVATION)
         snprintf(a.text, sizeof a.text, "scale the environment's observations, which are as large as %g", (double)most);
     return a;
 }

@@ -37,11 +37,12 @@ START_TEST(killed_run_resumes_to_the_same_parameters) {
 END_TEST
 
 START_TEST(interrupted_run_saves_says_how_to_go_on_and_does) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     char text[4096];
     pid_t child = cm_program_start(cm_test_folder, "train --run stopped" SMALL);
     await_run("stopped");
     usleep(40000);
-    kill(child, _i ? SIGTERM : SIGINT);
+    kill(child, signals[_i]);
     ck_assert_int_eq(cm_program_wait(child), 0);
     cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
     ck_assert_msg(strstr(text, "cumind train --resume stopped") != NULL, "%s", text);
@@ -50,6 +51,18 @@ START_TEST(interrupted_run_saves_says_how_to_go_on_and_does) {
     char path[128];
     snprintf(path, sizeof path, "%s/stopped", cm_test_folder);
     ck_assert_int_eq(cm_directory_remove(path), CM_OK);
+}
+END_TEST
+
+/* As under nohup: what starts a run may want it to outlive the terminal. */
+START_TEST(hangup_that_is_ignored_stays_so) {
+    void (*before)(int) = signal(SIGHUP, SIG_IGN);
+    pid_t child = cm_program_start(cm_test_folder, "train --quiet --run unhung" SMALL);
+    signal(SIGHUP, before);
+    await_run("unhung");
+    kill(child, SIGHUP);
+    ck_assert_int_eq(cm_program_wait(child), 0);
+    expect_reference("unhung"); /* it was not asked to stop */
 }
 END_TEST
 
@@ -571,7 +584,8 @@ int main(void) {
     tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
     tcase_add_test(tests, a_folder_of_a_later_seed_that_is_taken_is_known_before_the_first);
     tcase_add_loop_test(tests, killed_run_resumes_to_the_same_parameters, 0, 5);
-    tcase_add_loop_test(tests, interrupted_run_saves_says_how_to_go_on_and_does, 0, 2);
+    tcase_add_loop_test(tests, interrupted_run_saves_says_how_to_go_on_and_does, 0, 3);
+    tcase_add_test(tests, hangup_that_is_ignored_stays_so);
     tcase_add_loop_test(tests, interrupt_breaks_off_an_evaluation, 0, 2);
     tcase_add_test(tests, interrupt_breaks_off_an_exact_solver);
     tcase_add_loop_test(tests, interrupted_eval_is_one_line_and_no_result, 0, 2);

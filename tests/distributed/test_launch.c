@@ -282,7 +282,7 @@ START_TEST(a_request_to_stop_ends_and_saves_all_ranks) {
     char text[65536];
     if (!cm_program_has_mpi()) return;
     pid_t job = start_long();
-    kill(job, SIGTERM);
+    kill(job, _i ? SIGHUP : SIGTERM);
     ck_assert_int_eq(cm_program_wait(job), 0);
     cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
     ck_assert_msg(strstr(text, "asked to stop after ") && strstr(text, "train --resume long --num-devices 2"), "%s",
@@ -296,7 +296,7 @@ END_TEST
 
 /* In place of mpirun stands a program that is still to find its feet. */
 START_TEST(a_request_to_stop_before_the_ranks_begin_is_answered) {
-    static const int signals[] = {SIGTERM, SIGINT};
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
     static const char script[] = "#!/bin/sh\n: > begun\nexec sleep 20\n";
     char text[4096], path[PATH_MAX], *before = strdup(getenv("PATH"));
     if (!cm_program_has_mpi()) return;
@@ -392,8 +392,8 @@ int main(void) {
     tcase_add_test(tc, two_runs_of_two_ranks_end_with_the_same_hash);
     tcase_add_test(tc, an_evaluation_by_ranks_is_that_of_one_process);
     tcase_add_test(tc, a_killed_rank_ends_the_job_promptly_and_is_named);
-    tcase_add_test(tc, a_request_to_stop_ends_and_saves_all_ranks);
-    tcase_add_loop_test(tc, a_request_to_stop_before_the_ranks_begin_is_answered, 0, 2);
+    tcase_add_loop_test(tc, a_request_to_stop_ends_and_saves_all_ranks, 0, 2);
+    tcase_add_loop_test(tc, a_request_to_stop_before_the_ranks_begin_is_answered, 0, 3);
     tcase_add_test(tc, one_rank_that_is_asked_to_stop_stops_all);
     tcase_add_test(tc, what_ranks_cannot_do_is_one_line_and_a_usage_error);
     tcase_add_test(tc, without_the_module_or_mpirun_one_line_says_what_is_missing);

@@ -1,5 +1,6 @@
 /* A library whose environment is sound for its first 1,000 steps; then its observations (rows 2) or its rewards (rows
- * 3) are not finite. */
+ * 3) are not finite, or its observations (rows 4) the largest floats. */
+#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
 
@@ -9,7 +10,7 @@ typedef struct count {
     int64_t steps;
 } count;
 
-enum { SOUND = 1000, OBSERVATIONS = 2, REWARDS = 3 };
+enum { SOUND = 1000, OBSERVATIONS = 2, REWARDS = 3, LARGE = 4 };
 static atomic_int steps_of_all;
 
 static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
@@ -36,7 +37,7 @@ static cm_env_outcome step(const cm_env_params *params, void *rules, int action,
 static void observe(const cm_env_params *params, const void *rules, float *observation) {
     const bool late = steps_of_all > SOUND;
     observation[0] = (float)((const count *)rules)->steps;
-    observation[1] = late && params->rows == OBSERVATIONS ? NAN : 0.0f;
+    observation[1] = !late ? 0.0f : params->rows == OBSERVATIONS ? NAN : params->rows == LARGE ? FLT_MAX : 0.0f;
 }
 
 static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
