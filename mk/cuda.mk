@@ -9,7 +9,7 @@ CUDA_CODE = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a,code=sm_$a) \
             -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
 # No contraction of a*b+c here either: the shared headers give the same bits as on the CPU.
 NVCC_BASE = -std=c++17 -O3 -fmad=false -Isrc
-NVCC_FLAGS = $(NVCC_BASE) $(CUDA_CODE) --threads $(JOBS) -Xcompiler -fPIC,-Wall,-Wextra \
+NVCC_FLAGS = $(NVCC_BASE) $(CUDA_CODE) -Xcompiler -fPIC,-Wall,-Wextra \
              $(if $(filter 1,$(WERROR)),-Werror all-warnings) $(NVCCFLAGS)
 
 # What the module knows of its own code, and where it finds cuBLASLt and cuDNN besides the system's places.
@@ -37,7 +37,7 @@ cuda-build: $(BUILD)/cuda/shared_headers.o $(CUDA_OBJ) $(CUDA_MODULE)
 $(BUILD)/cuda/shared_headers.o: $(HEADERS) $(BUILD)/cuda/flags.stamp
 	$(call say,NVCC,shared headers)
 	@printf '#include "%s"\n' $(SHARED_HEADERS:src/%=%) >$(@:.o=.cu)
-	$(Q)$(NVCC) $(NVCC_FLAGS) -c $(@:.o=.cu) -o $@
+	$(Q)$(NVCC) --threads $(JOBS) $(NVCC_FLAGS) -c $(@:.o=.cu) -o $@
 
 $(BUILD)/cuda/flags.stamp: FORCE
 	$(call stamp,$@,$(NVCC) $(NVCC_FLAGS))
@@ -45,7 +45,7 @@ $(BUILD)/cuda/flags.stamp: FORCE
 $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,NVCC,$<)
-	$(Q)$(NVCC) $(NVCC_FLAGS) -MD -MP -MF $(@:.o=.d) -c $< -o $@
+	$(Q)$(NVCC) --threads $(JOBS) $(NVCC_FLAGS) -MD -MP -MF $(@:.o=.d) -c $< -o $@
 
 $(BUILD)/src/%.c.o: src/%.c $(BUILD)/flags.stamp $(BUILD)/cuda/flags.stamp
 	@mkdir -p $(@D)

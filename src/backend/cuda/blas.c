@@ -149,6 +149,8 @@ static cm_status trial_open(trial *t) {
     t->data = (cm_product_data){t->a.base + p->a_gap, t->b.base + p->b_gap,
                                 (const float *)(const void *)(t->bias.base + p->bias_gap),
                                 (float *)(void *)(t->c.base + p->c_gap)};
+    CM_TRY(cm_trial_fill(stream, t->a.base + p->a_gap, p->type, a / size));
+    CM_TRY(cm_trial_fill(stream, t->b.base + p->b_gap, p->type, b / size));
     return cm_cuda_timer_open(&t->timer);
 }
 

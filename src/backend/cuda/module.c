@@ -29,7 +29,8 @@ const cm_device *cm_ops_device(const cm_stream *stream) { return stream->backend
 cm_ops_limits cm_ops_limits_of(const cm_stream *stream) {
     const cm_cuda_device *device = cm_cuda_of(stream)->device;
     int bytes = CM_BLOCK_KEPT; /* of an attribute that a driver does not know */
-    (void)cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device->ordinal);
+    if (cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device->ordinal) != cudaSuccess)
+        (void)cudaGetLastError(); /* or the next launch would say it */
     return (cm_ops_limits){device->properties.multiprocessors, (size_t)(bytes - CM_BLOCK_KEPT),
                            device->properties.major >= 8};
 }

@@ -10,11 +10,15 @@ static float number_at(const void *numbers, cm_dtype type, size_t i) {
     return type == CM_F32 ? ((const float *)numbers)[i] : cm_widen(((const uint16_t *)numbers)[i], type);
 }
 
+/* A prime, so that rows differ. */
+enum { PERIOD = 1000003 };
+
 cm_status cm_trial_fill(cm_stream *stream, void *to, cm_dtype type, size_t n) {
+    const size_t size = cm_dtype_size(type), count = n < PERIOD ? n : PERIOD;
     unsigned char *numbers = NULL;
     cm_rng rng = cm_rng_init(cm_key_make(0, CM_RNG_TEST, 0), 0);
-    CM_TRY(cm_alloc(&numbers, n, cm_dtype_size(type), "numbers to measure on"));
-    for (size_t i = 0; i < n; i++) {
+    CM_TRY(cm_alloc(&numbers, count, size, "numbers to measure on"));
+    for (size_t i = 0; i < count; i++) {
         const float x = 2.0f * cm_rng_uniform(&rng) - 1.0f;
         if (type == CM_F32) {
             ((float *)(void *)numbers)[i] = x;
@@ -22,7 +26,9 @@ cm_status cm_trial_fill(cm_stream *stream, void *to, cm_dtype type, size_t n) {
             ((uint16_t *)(void *)numbers)[i] = cm_narrow(x, type);
         }
     }
-    cm_status status = cm_stream_write(stream, to, numbers, n * cm_dtype_size(type));
+    cm_status status = CM_OK;
+    for (size_t i = 0; status == CM_OK && i < n; i += count)
+        status = cm_stream_write(stream, (char *)to + i * size, numbers, (n - i < count ? n - i : count) * size);
     free(numbers);
     return status;
 }

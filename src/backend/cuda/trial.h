@@ -8,8 +8,9 @@
 extern "C" {
 #endif
 
-/* Writes n numbers of U(-1, 1), the same every time, to an address on the device, in the order of the stream. Errors:
- * CM_ERR_MEMORY, those of writing. */
+/* Writes n numbers of U(-1, 1), the same every time and repeating after a million, to an address on the device, in the
+ * order of the stream. On zeros products are faster than on what is computed with. Errors: CM_ERR_MEMORY, those of
+ * writing. */
 cm_status cm_trial_fill(cm_stream *stream, void *to, cm_dtype type, size_t n) CM_MUST_USE;
 
 /* The results that others are compared with; zeros before the first, and freed by the caller. */

@@ -152,8 +152,9 @@ static inline int cm_lanes_shift(int lanes) {
  * which it gets to know as it runs would wait for each cache line of the constants. */
 extern __shared__ uint4 cm_block_memory[];
 
-template <typename Args, void (*body)(const Args *, int64_t, const cm_lanes *)>
-static __global__ void __launch_bounds__(CM_BLOCK, 2) cm_kernel_of_blocks(const __grid_constant__ Args args) {
+/* `shares`: so many blocks can be on a multiprocessor at a time, which bounds the registers of a lane. */
+template <typename Args, void (*body)(const Args *, int64_t, const cm_lanes *), int shares>
+static __global__ void __launch_bounds__(CM_BLOCK, shares) cm_kernel_of_blocks(const __grid_constant__ Args args) {
     static_assert(alignof(Args) == sizeof(uint4), "arguments are copied 16 bytes at a time");
     const uint4 *from = (const uint4 *)&args;
     asm("" : "+l"(from)); /* by any address, not as constants, of which the lanes of a warp read one at a time */
@@ -180,14 +181,14 @@ static inline int cm_allow_memory(const void *kernel) {
 
 /* Of arguments that say in `used` how many bytes of them matter, a multiple of 16, and in `memory` how many bytes the
  * lanes of an item share. */
-#define CM_BLOCK_LAUNCHER(name, args)                                                                                  \
+#define CM_BLOCK_LAUNCHER(name, args, shares)                                                                          \
     extern "C" int name##_launch(const args *a, int64_t items, int lanes, void *queue) {                               \
         (void)lanes;                                                                                                   \
         if (items <= 0) return 0;                                                                                      \
-        const int result = cm_allow_memory((const void *)cm_kernel_of_blocks<args, name>);                             \
+        const int result = cm_allow_memory((const void *)cm_kernel_of_blocks<args, name, shares>);                     \
         if (result != 0) return result;                                                                                \
         const size_t bytes = a->used + a->memory;                                                                      \
-        cm_kernel_of_blocks<args, name><<<(unsigned)items, CM_BLOCK, bytes, (cudaStream_t)queue>>>(*a);                \
+        cm_kernel_of_blocks<args, name, shares><<<(unsigned)items, CM_BLOCK, bytes, (cudaStream_t)queue>>>(*a);        \
         return (int)cudaGetLastError();                                                                                \
     }
 
