@@ -1,6 +1,7 @@
 /* Which results of ways to compute count as the same. */
 #include <check.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "backend/cuda/trial.h"
 #include "support/main.h"
@@ -42,6 +43,24 @@ START_TEST(numbers_are_the_same_every_time_and_differ) {
         ck_assert_float_le(fabsf(get(a, types[_i], i)), 1.0f);
         if (i > 0) ck_assert_float_ne(get(a, types[_i], i), get(a, types[_i], i - 1));
     }
+}
+END_TEST
+
+/* No number is left out where more are wanted than are drawn, and nothing behind the last is written. */
+START_TEST(many_numbers_are_all_written) {
+    enum { MANY = 2500000 };
+    const cm_dtype type = types[_i];
+    float *numbers = malloc((MANY + 1) * sizeof *numbers), first[N];
+    ck_assert_ptr_nonnull(numbers);
+    for (int i = 0; i <= MANY; i++) put(numbers, type, i, 3.0f);
+    ck_assert_int_eq(cm_trial_fill(stream, numbers, type, MANY), CM_OK);
+    ck_assert_int_eq(cm_trial_fill(stream, first, type, N), CM_OK);
+    int beyond = 0;
+    for (int i = 0; i < MANY; i++) beyond += fabsf(get(numbers, type, i)) > 1.0f;
+    ck_assert_int_eq(beyond, 0);
+    for (int i = 0; i < N; i++) ck_assert_float_eq(get(numbers, type, i), get(first, type, i));
+    ck_assert_float_eq(get(numbers, type, MANY), 3.0f);
+    free(numbers);
 }
 END_TEST
 
@@ -99,6 +118,7 @@ int main(void) {
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, numbers_are_the_same_every_time_and_differ, 0, 3);
+    tcase_add_loop_test(tests, many_numbers_are_all_written, 0, 3);
     tcase_add_loop_test(tests, rounding_is_no_difference_and_more_is, 0, 3);
     tcase_add_loop_test(tests, nothing_is_compared_with_zeros_or_what_is_not_finite, 0, 3);
     tcase_add_loop_test(tests, a_nan_is_found_and_no_number_is_one, 0, 3);
