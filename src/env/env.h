@@ -88,7 +88,7 @@ enum {
 
 typedef struct cm_env_spec {
     char name[32];        /* with its size: "go9"                                                                   */
-    int rank;             /* of the observation: 1 or 3                                                             */
+    int rank;             /* of the observation: 1 or 3; where describe leaves it 0 the shape decides               */
     int shape[3];         /* [F], or [H, W, C] with channels innermost; unused entries are 1                        */
     int observation_size; /* product of the shape                                                                   */
     const char *const *channels; /* C (or F) names, static                                                          */

@@ -187,6 +187,10 @@ static cm_status check_spec(const cm_env_def *def, const cm_env_spec *spec) {
     if (spec->rank != 1 && spec->rank != 3)
         return cm_fail(CM_ERR_INPUT, "its describe sets rank to %d; must be 1, [F], or 3, [height, width, channels]",
                        spec->rank);
+    if (spec->rank == 1 && (spec->shape[1] != 1 || spec->shape[2] != 1))
+        return cm_fail(CM_ERR_INPUT,
+                       "its describe sets rank to 1, and shape to [%d, %d, %d]: of rank 1 is [F], of 3 that",
+                       spec->shape[0], spec->shape[1], spec->shape[2]);
     CM_TRY(check_numbers(def, spec));
     if (spec->rules_size % 8 != 0)
         return cm_fail(CM_ERR_INPUT,
@@ -231,7 +235,7 @@ cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name, 
     cm_env_spec *spec = &env->spec;
     spec->reward_threshold = (double)NAN;
     spec->reward_low = -1.0, spec->reward_high = 1.0, spec->discount = 1.0;
-    spec->symmetries = 1, spec->players = 1, spec->rank = 1;
+    spec->symmetries = 1, spec->players = 1;
     spec->shape[0] = spec->shape[1] = spec->shape[2] = 1;
     (void)cm_fail(CM_ERR_INPUT, "its describe fails and says no reason (cm_fail)"); /* unless it says one */
     cm_status described = def->describe(&env->params, spec);
@@ -244,6 +248,7 @@ cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name, 
     } else {
         snprintf(spec->name, sizeof spec->name, "%s", def->name);
     }
+    if (spec->rank == 0) spec->rank = spec->shape[1] != 1 || spec->shape[2] != 1 ? 3 : 1;
     cm_status checked = count_actions(spec);
     if (spec->max_legal == 0) spec->max_legal = spec->actions;
     if (checked == CM_OK) checked = check_spec(def, spec);

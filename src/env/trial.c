@@ -104,16 +104,31 @@ static cm_status check_mask(trial *t) {
                    spec->name, legal, t->step, spec->max_legal);
 }
 
-static cm_status check_names(const cm_env *env) {
+static cm_status read_names(const cm_env *env, char (*names)[NAME_BYTES]) {
     char name[4 * NAME_BYTES];
-    for (int a = 0; a < env->spec.actions && cm_env_is_listed(env); a++) {
+    for (int a = 0; a < env->spec.actions; a++) {
         cm_env_action_name(env, a, name, sizeof name);
         const size_t length = strnlen(name, sizeof name);
         if (length < 1 || length >= NAME_BYTES)
             return cm_fail(CM_ERR_INPUT, "%s: its action_name names action %d by %zu characters; must be 1..%d",
                            env->spec.name, a, length, NAME_BYTES - 1);
+        memcpy(names[a], name, length + 1);
+        for (int b = 0; b < a; b++)
+            if (strcmp(names[a], names[b]) == 0)
+                return cm_fail(CM_ERR_INPUT, "%s: its action_name names both action %d and action %d \"%s\"",
+                               env->spec.name, b, a, name);
     }
     return CM_OK;
+}
+
+/* Where actions are listed people and files know them by names. */
+static cm_status check_names(const cm_env *env) {
+    char(*names)[NAME_BYTES];
+    if (!cm_env_is_listed(env)) return CM_OK;
+    CM_TRY(cm_alloc(&names, (size_t)env->spec.actions, sizeof *names, "an environment's names of actions"));
+    cm_status status = read_names(env, names);
+    free(names);
+    return status;
 }
 
 /* Randomness from elsewhere would make runs that nobody can repeat. */

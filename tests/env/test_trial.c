@@ -33,6 +33,9 @@ typedef enum fault {
     NOTHING_LEGAL,
     MASK_2,
     NO_ACTION_NAME,
+    SAME_ACTION_NAME,
+    FLAT_PLANES,
+    PLANES,
     LONG_ACTION_NAME,
     LONG_PICTURE,
     LONG_BOARD,
@@ -69,6 +72,8 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     spec->shape[0] = now == NO_SHAPE ? 0 : NUMBERS;
     if (now == LARGE_SHAPE) spec->shape[0] = spec->shape[1] = spec->shape[2] = 65536;
     if (now == RANK_2) spec->rank = 2;
+    if (now == FLAT_PLANES) spec->rank = 1;
+    if (now == FLAT_PLANES || now == PLANES) spec->shape[2] = 2;
     spec->actions = now == NO_ACTIONS ? 0 : now == MANY_ACTIONS ? CM_ENV_MAX_ACTIONS + 1 : 2;
     spec->max_steps = now == NO_LIMIT || now == LATE_END || now == NEGATIVE_PLIES ? 0 : 50;
     if (now == LATE_END) spec->max_plies = 30;
@@ -164,27 +169,33 @@ static cm_env_outcome step_value(const cm_env_params *params, void *rules, const
 
 static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
     (void)params;
-    cm_name_pick(text, size, action == 0 ? "left" : now == NO_ACTION_NAME ? "" : "to the right hand");
+    cm_name_pick(text, size,
+                 action == 0 || now == SAME_ACTION_NAME ? "left"
+                 : now == NO_ACTION_NAME                ? ""
+                                                        : "to the right hand");
 }
+
+static const cm_env_def sound = {.name = "walk",
+                                 .about = "Walks to and fro",
+                                 .describe = describe,
+                                 .reset = reset,
+                                 .step = step,
+                                 .observe = observe,
+                                 .legal = legal,
+                                 .picture = picture,
+                                 .board = board,
+                                 .symmetry = symmetry,
+                                 .outcome_between = outcome_between};
 
 static cm_status try_with(fault what) {
     cm_env env;
-    cm_env_def row = {.name = "walk",
-                      .about = "Walks to and fro",
-                      .describe = describe,
-                      .reset = reset,
-                      .step = step,
-                      .observe = observe,
-                      .legal = legal,
-                      .picture = picture,
-                      .board = board,
-                      .symmetry = what == NO_SYMMETRY ? NULL : symmetry,
-                      .outcome_between = outcome_between};
+    cm_env_def row = sound;
+    if (what == NO_SYMMETRY) row.symmetry = NULL;
     if (what == HALF_CHANCE) row.afterstate = afterstate;
     if (what == MANY_LANES) row.step_lanes = step_lanes;
     if (what == NINE_NUMBERS || what == FALLING_BOUNDS || what == ENDLESS_BOUND) row.step_value = step_value;
     if (what == PLAYER_2) row.to_play = to_play;
-    if (what == NO_ACTION_NAME || what == LONG_ACTION_NAME) row.action_name = action_name;
+    if (what == NO_ACTION_NAME || what == SAME_ACTION_NAME || what == LONG_ACTION_NAME) row.action_name = action_name;
     if (what == NO_DESCRIBE) row.describe = NULL;
     if (what == NO_NAME) row.name = NULL;
     if (what == EMPTY_NAME) row.name = "";
@@ -208,6 +219,7 @@ START_TEST(every_fault_is_named_with_its_function) {
         {LARGE_SHAPE, "walk: its describe sets the observation's size to 281474976710656; must be in "
                       "1..16777216"},
         {RANK_2, "walk: its describe sets rank to 2; must be 1, [F], or 3, [height, width, channels]"},
+        {FLAT_PLANES, "walk: its describe sets rank to 1, and shape to [3, 1, 2]: of rank 1 is [F], of 3 that"},
         {ODD_SIZE, "walk: its describe sets rules_size to 20; must be a multiple of 8, as of sizeof(state)"},
         {SMALL_SIZE, "walk: its reset writes behind the state, whose rules_size is 8 bytes"},
         {NO_LIMIT, "walk: its describe sets neither max_steps, a time limit, nor max_plies, which no episode "
@@ -225,6 +237,7 @@ START_TEST(every_fault_is_named_with_its_function) {
         {NOTHING_LEGAL, "walk: its legal allows 0 actions (step 6); must be 1..2 until the episode ends"},
         {MASK_2, "walk: its legal sets action 0 to 2 (step 6); must be 0 or 1"},
         {NO_ACTION_NAME, "walk: its action_name names action 1 by 0 characters; must be 1..15"},
+        {SAME_ACTION_NAME, "walk: its action_name names both action 0 and action 1 \"left\""},
         {LONG_ACTION_NAME, "walk: its action_name names action 1 by 17 characters; must be 1..15"},
         {LONG_PICTURE, "walk: its picture is longer than the 4096 bytes that it is given"},
         {LONG_BOARD, "walk: its board writes more than 3 cells"},
@@ -252,6 +265,18 @@ START_TEST(every_fault_is_named_with_its_function) {
 }
 END_TEST
 
+/* describe says no rank here. */
+START_TEST(the_shape_alone_says_whether_observations_are_planes) {
+    cm_env env;
+    for (int planes = 0; planes < 2; planes++) {
+        now = planes ? PLANES : NONE;
+        must_msg(cm_env_open_def(&env, &sound, "walk", NULL) == CM_OK, "%s", cm_error_message());
+        must_equal(env.spec.rank, planes ? 3 : 1);
+        must_equal(env.spec.observation_size, planes ? 6 : 3);
+    }
+}
+END_TEST
+
 START_TEST(sound_rows_pass) {
     must_msg(try_with(NONE) == CM_OK, "%s", cm_error_message());
     int rows;
@@ -268,6 +293,7 @@ int main(void) {
     Suite *suite = suite_create("trial of an environment");
     TCase *tcase = tcase_create("trial");
     tcase_add_test(tcase, every_fault_is_named_with_its_function);
+    tcase_add_test(tcase, the_shape_alone_says_whether_observations_are_planes);
     tcase_add_test(tcase, sound_rows_pass);
     suite_add_tcase(suite, tcase);
     return cm_test_main(suite);
