@@ -6,11 +6,14 @@ WITH_TOOLS = CC='$(CC)' FLAGS='$(BASE_FLAGS) $(DNNL_CFLAGS) $(LDFLAGS)' DNNL_LIB
 deps: ## installs the Debian packages that the build needs (root or sudo; otherwise prints the command)
 	@$(WITH_TOOLS) scripts/deps install build
 
-deps-mpi: ## installs Open MPI, for runs of several ranks (`make all` then builds the module)
+deps-mpi: ## installs Open MPI, for runs of several ranks (`make deps-mpi all` builds the module, too)
 	@$(WITH_TOOLS) scripts/deps install build mpi
 
 deps-lint: ## installs the packages that lint, the sanitizers and the fuzzers need
 	@$(WITH_TOOLS) scripts/deps install build lint
+
+# What is built by the same call, in parallel or not, waits for these.
+$(PROBE): | $(filter deps deps-mpi deps-lint,$(MAKECMDGOALS))
 
 train: ## installs what is missing, builds, and trains CartPole-v1 from configuration.json
 	@test -e $(PROBE) || $(WITH_TOOLS) scripts/deps install build
