@@ -106,6 +106,7 @@ bool cm_run_has_start(const cm_run_request *request);
 cm_status cm_run_start_from(cm_run *run, const cm_run_request *request) CM_MUST_USE;
 
 /* run_report.c */
+void cm_run_say_setup(cm_run *run); /* where nothing else would be said for seconds: before all that takes memory */
 void cm_run_say_start(cm_run *run, bool resumed);
 /* `note`: what it means for the goal; NULL: nothing */
 void cm_run_say_evaluation(cm_run *run, const cm_evaluation *evaluation, const char *note);

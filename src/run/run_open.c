@@ -214,6 +214,7 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
     }
     CM_TRY(open_session(run, request));
     CM_TRY(open_directory(run, request));
+    cm_run_say_setup(run);
     CM_TRY(open_engine(run, request));
     CM_TRY(open_files(run));
     if (request->resume) CM_TRY(load_checkpoint(run, request));

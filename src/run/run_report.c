@@ -19,6 +19,8 @@ static const char result_file[] = "result.json";
 
 /* ---- start ---- */
 
+enum { SLOW_PARAMETERS = 10000000 }; /* take about a second to prepare */
+
 static void say_plan(cm_run *run) {
     cm_memory_row rows[CM_RUN_PLAN_ROWS];
     char size[16];
@@ -78,6 +80,14 @@ static void start_event(cm_run *run, bool resumed) {
              (long long)cm_run_options_of(run)->run.seed, resumed ? "true" : "false",
              (long long)cm_trainer_updates(cm_run_learner_trainer(run->learner)));
     cm_progress_event(run->progress, "start", text);
+}
+
+void cm_run_say_setup(cm_run *run) {
+    const size_t parameters = cm_network_parameters(run->session->network)->parameters;
+    char weights[16];
+    if (parameters < SLOW_PARAMETERS) return;
+    cm_format_count((double)parameters, weights);
+    cm_progress_say(run->progress, "setup     %s parameters, which take a while to prepare", weights);
 }
 
 void cm_run_say_start(cm_run *run, bool resumed) {

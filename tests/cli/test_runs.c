@@ -162,6 +162,17 @@ START_TEST(next_commands_do_what_the_run_did) {
 }
 END_TEST
 
+/* Nobody looks at an empty terminal: what takes long is said before it begins, and only then. */
+START_TEST(a_large_network_is_announced_before_it_is_prepared) {
+    expect_ok("train --run large --set hidden_dim=2400 --env-steps 64 --set final_evaluation_episodes=0"
+              " --set evaluation_interval=0");
+    const char *setup = strstr(result.out, "setup     17.8M parameters, which take a while to prepare\n");
+    ck_assert_msg(setup && setup < strstr(result.out, "run       large\n"), "%s", result.out);
+    expect_ok("train --run usual --env-steps 64 --set final_evaluation_episodes=0 --set evaluation_interval=0");
+    ck_assert_ptr_null(strstr(result.out, "setup"));
+}
+END_TEST
+
 START_TEST(what_a_limit_on_time_does_not_cover_is_said) {
     static const char line[] = "\ntime is over: the evaluation of the result, 22 greedy episodes, comes on top\n";
     expect_ok("train --run late --time 0.01s --set final_evaluation_episodes=2");
@@ -487,6 +498,7 @@ int main(void) {
     tcase_add_test(tests, json_lines_have_an_event_each);
     tcase_add_test(tests, plain_output_ends_with_report_and_next_commands);
     tcase_add_test(tests, next_commands_do_what_the_run_did);
+    tcase_add_test(tests, a_large_network_is_announced_before_it_is_prepared);
     tcase_add_test(tests, what_a_limit_on_time_does_not_cover_is_said);
     tcase_add_test(tests, recipe_of_the_task_is_named_where_none_was_chosen);
     tcase_add_test(tests, quiet_run_prints_nothing);
