@@ -1,0 +1,29 @@
+/* What surrounds the program: the locale, and the terminal that it writes to. */
+#include <locale.h>
+
+#include "cli/runs.h"
+
+START_TEST(names_are_understood_in_every_case_in_a_turkish_locale) {
+    locale_t turkish = newlocale(LC_CTYPE_MASK, "tr_TR.UTF-8", (locale_t)0);
+    if (!turkish) {
+        printf("SKIP turkish: there is no locale tr_TR.UTF-8 here\n");
+        return;
+    }
+    freelocale(turkish);
+    setenv("LC_ALL", "tr_TR.UTF-8", 1);
+    expect_ok("play --quiet --set env_name=MOUNTAINCAR-V0");
+    expect_ok("config --set mcts.num_simulations=7");
+    cm_program_run_with(cm_test_folder, "play --set env_name=TICTACTOE --opponent human", "HINT\nB2\nQUIT\n", &result);
+    ck_assert_ptr_nonnull(strstr(result.out, "There is no agent to ask"));
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("cli/terminal");
+    TCase *tests = tcase_create("terminal");
+    suite_add_tcase(suite, tests);
+    tcase_set_timeout(tests, 60);
+    tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
+    tcase_add_test(tests, names_are_understood_in_every_case_in_a_turkish_locale);
+    return cm_test_main(suite);
+}
