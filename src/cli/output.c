@@ -143,11 +143,16 @@ static bool is_utf8(void) {
     return is;
 }
 
+bool cm_cli_can_redraw(int file) {
+    const char *term = getenv("TERM");
+    return isatty(file) && term && *term && strcmp(term, "dumb") != 0;
+}
+
 cm_progress_style cm_cli_style(const cm_arguments *arguments) {
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    const char *no_color = getenv("NO_COLOR");
     cm_progress_style style = {
         .file = STDOUT_FILENO,
-        .tty = isatty(STDOUT_FILENO) && !(term && strcmp(term, "dumb") == 0),
+        .tty = cm_cli_can_redraw(STDOUT_FILENO),
         .utf8 = is_utf8(),
         .json = cm_argument_given(arguments, "--json"),
         .quiet = cm_argument_given(arguments, "--quiet"),

@@ -18,6 +18,17 @@ START_TEST(names_are_understood_in_every_case_in_a_turkish_locale) {
 }
 END_TEST
 
+START_TEST(terminals_that_say_no_kind_get_no_escape_sequences) {
+    static const char *const kinds[] = {"dumb", "", NULL, "xterm"};
+    for (int i = 0; i < 4; i++) {
+        cm_program_term = kinds[i];
+        cm_program_run_terminal(cm_test_folder, "play --delay 0", 80, "", &result);
+        ck_assert_int_eq(result.status, 0);
+        ck_assert_int_eq(strchr(result.out, '\033') != NULL, i == 3);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/terminal");
     TCase *tests = tcase_create("terminal");
@@ -25,5 +36,6 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(tests, names_are_understood_in_every_case_in_a_turkish_locale);
+    tcase_add_test(tests, terminals_that_say_no_kind_get_no_escape_sequences);
     return cm_test_main(suite);
 }
