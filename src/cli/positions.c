@@ -153,7 +153,7 @@ static void add_position(const positions *p, const line *l, cm_text *out) {
         cm_text_add(&table, "plays %s, value %s\n", name, value);
         cm_view_moves(&p->view, p->env, &answer, cm_view_table_columns(&p->view, &board), ROWS, &table);
     }
-    cm_view_together(&p->view, &board, &table, out);
+    cm_view_together(&p->view, &board, &table, 0, out);
 }
 
 static cm_status print_text(const positions *p, const line *l, int64_t number) {
