@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/memory.h"
 #include "run/session.h"
 
 typedef struct part {
@@ -219,7 +220,7 @@ static cm_status run(cm_arguments *arguments) {
     cm_status status = cm_benchmark_open(arguments, NULL, &b);
     if (status == CM_OK) status = run_parts(arguments, &b);
     cm_benchmark_close(&b);
-    return status;
+    return cm_memory_advise(status, "lower --batch or --simulations");
 }
 
 static const cm_flag flags[] = {
