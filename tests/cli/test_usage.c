@@ -1,5 +1,6 @@
 /* The command line: help, errors in one line, exit codes, and the small commands. */
 #include <check.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -379,6 +380,35 @@ START_TEST(doctor_finds_this_machine_well) {
 }
 END_TEST
 
+/* The folder of its training is found by the files that it has open there. */
+static void find_folder_of_training(pid_t doctor, char folder[64]) {
+    static const char name[] = "/tmp/cumind-doctor-XXXXXX";
+    char path[64], target[256];
+    for (int i = 0; i < 20000 * 16; i++) {
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)doctor, 3 + i % 16);
+        const ssize_t length = readlink(path, target, sizeof target - 1);
+        target[length > 0 ? length : 0] = '\0';
+        snprintf(folder, 64, "%.*s", (int)strlen(name), target);
+        if (strncmp(folder, name, strlen("/tmp/cumind-doctor-")) == 0) return;
+        if (i % 16 == 15) usleep(1000);
+    }
+    ck_abort_msg("it does not train");
+}
+
+START_TEST(doctor_that_is_interrupted_leaves_no_folder) {
+    static const int signals[] = {SIGINT, SIGTERM};
+    char folder[64], said[256];
+    pid_t child = cm_program_start(cm_test_folder, "doctor");
+    find_folder_of_training(child, folder);
+    ck_assert(cm_file_exists(folder));
+    kill(child, signals[_i]);
+    ck_assert_int_eq(cm_program_wait(child), 128 + signals[_i]);
+    ck_assert(!cm_file_exists(folder));
+    cm_program_file(cm_test_folder, "err.txt", said, sizeof said);
+    cm_program_expect_line(said, "cumind: doctor: interrupted; it has no result");
+}
+END_TEST
+
 START_TEST(without_a_gpu_cuda_is_exit_1_with_the_reason_and_auto_says_that_it_takes_the_cpu) {
     char reason[512];
     run("devices");
@@ -446,6 +476,7 @@ int main(void) {
     tcase_add_test(tests, inspect_prints_the_network_of_a_configuration);
     tcase_add_test(tests, random_play_draws_and_ends);
     tcase_add_test(tests, doctor_finds_this_machine_well);
+    tcase_add_loop_test(tests, doctor_that_is_interrupted_leaves_no_folder, 0, 2);
     tcase_add_test(tests, configured_network_is_timed_on_what_its_environment_shows);
     tcase_add_test(tests, without_a_gpu_cuda_is_exit_1_with_the_reason_and_auto_says_that_it_takes_the_cpu);
     return cm_test_main(suite);
