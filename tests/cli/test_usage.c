@@ -190,6 +190,8 @@ static const struct usage_case {
     {"search --case nowhere.json", "nowhere.json"},
     {"completion fish", "only bash"},
     {"help trian", "did you mean train?"},
+    {"config --set env_name=hex25", "Environment.env_name: hex: the size must be in [2, 19], got 25"},
+    {"config --set env_name=hex7 --set board_size=3 --write c.json", "hex7: the size is set to 3"},
     {"config --explain num_simulatoins", "num_simulations"},
 };
 
