@@ -29,6 +29,19 @@ START_TEST(terminals_that_say_no_kind_get_no_escape_sequences) {
 }
 END_TEST
 
+START_TEST(networks_fit_a_narrow_terminal) {
+    static const char *const networks[] = {"policy=stochastic_muzero", "env_name=connect4 --set family=resnet"};
+    char line[128];
+    for (int i = 0; i < 2; i++) {
+        snprintf(line, sizeof line, "inspect --set %s", networks[i]);
+        cm_program_run_terminal(cm_test_folder, line, 80, "", &result);
+        ck_assert_ptr_nonnull(strstr(result.out, "\nparameters  "));
+        ck_assert_ptr_nonnull(strstr(result.out, "\n* statistics"));
+        for (char *row = strtok(result.out, "\r\n"); row; row = strtok(NULL, "\r\n")) ck_assert_int_lt(strlen(row), 80);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/terminal");
     TCase *tests = tcase_create("terminal");
@@ -37,5 +50,6 @@ int main(void) {
     tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(tests, names_are_understood_in_every_case_in_a_turkish_locale);
     tcase_add_test(tests, terminals_that_say_no_kind_get_no_escape_sequences);
+    tcase_add_test(tests, networks_fit_a_narrow_terminal);
     return cm_test_main(suite);
 }
