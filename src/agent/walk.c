@@ -19,6 +19,7 @@ typedef struct level {
 typedef struct walk {
     const cm_env *env;
     cm_player *player;
+    cm_tally *tally;
     cm_games *games;
     int capacity; /* of games */
     int theirs;   /* 1: they move first */
@@ -90,6 +91,7 @@ static cm_status finish_line(walk *w, int i, int action, double total) {
     g->theirs[g->count] = (uint8_t)w->theirs;
     g->result[g->count] = total;
     g->count++;
+    cm_tally_add(w->tally, 1, 0);
     return CM_OK;
 }
 
@@ -135,6 +137,7 @@ static cm_status ask_player(walk *w) {
             states[turn.count++] = state_of(w, &w->now, i);
         }
         if (turn.count > 0) CM_TRY(w->player->choose(w->player, &turn));
+        cm_tally_add(w->tally, 0, turn.count);
         for (int k = 0; k < turn.count; k++) w->now.chosen[line[k]] = actions[k];
     }
     return CM_OK;
@@ -168,8 +171,8 @@ static cm_status walk_side(walk *w, int theirs) {
     return CM_OK;
 }
 
-cm_status cm_walk_run(const cm_env *env, cm_player *player, cm_games *out) {
-    walk w = {.env = env, .player = player, .games = out};
+cm_status cm_walk_run(const cm_env *env, cm_player *player, cm_tally *tally, cm_games *out) {
+    walk w = {.env = env, .player = player, .tally = tally, .games = out};
     memset(out, 0, sizeof *out);
     if (env->spec.players != 2 || env->spec.max_plies == 0) {
         return cm_fail(CM_ERR_INPUT, "%s: every reply is followed in games of two players that end only",

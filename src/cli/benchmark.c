@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/memory.h"
 #include "run/session.h"
 
 typedef struct part {
@@ -211,15 +212,27 @@ static cm_status run_parts(const cm_arguments *a, const cm_benchmark *b) {
     return cm_fail(CM_ERR_INPUT, "benchmark: there is no part \"%s\"; `cumind help benchmark` lists them", name);
 }
 
+/* A flag that a part does not read is a misunderstanding. The environment is looked for before anything is timed. */
+static cm_status check_env_flag(const cm_arguments *a) {
+    const char *name = a->positional_count ? a->positional[0] : "env", *environment = cm_argument(a, "--env");
+    cm_env env;
+    if (!environment) return CM_OK;
+    if (strcmp(name, "env") != 0)
+        return cm_fail(CM_ERR_INPUT, "benchmark %.40s: --env is for the part env; leave it out", name);
+    cm_status status = cm_env_open(&env, environment, NULL);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "--env");
+}
+
 static cm_status run(cm_arguments *arguments) {
     cm_benchmark b;
+    CM_TRY(check_env_flag(arguments));
     if (arguments->positional_count && strcmp(arguments->positional[0], "scaling") == 0) {
         return cm_benchmark_scaling(arguments);
     }
     cm_status status = cm_benchmark_open(arguments, NULL, &b);
     if (status == CM_OK) status = run_parts(arguments, &b);
     cm_benchmark_close(&b);
-    return status;
+    return cm_memory_advise(status, "lower --batch or --simulations");
 }
 
 static const cm_flag flags[] = {

@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "cli/benchmark.h"
 #include "core/arena.h"
+#include "core/memory.h"
 #include "core/rng.h"
 #include "device/mirror.h"
 #include "network/inference.h"
@@ -232,6 +233,11 @@ cm_status cm_benchmark_searching_round(void *searching) {
     return cm_pool_run(s->bench->pool, s->count, search_shard, s);
 }
 
+/* The first shard tells the size of the others: too many are refused before the machine has no memory left. */
+static cm_status check_memory(const search *s, const cm_planner_config *config) {
+    return cm_memory_check((double)(s->count - 1) * (double)cm_planner_bytes(config, s->shards[0]), "search trees");
+}
+
 static cm_status open_search(search *s) {
     const cm_benchmark *b = s->bench;
     cm_planner_config config = {.backend = b->backend, .compute = b->compute, .discount = 0.997f};
@@ -252,6 +258,7 @@ static cm_status open_search(search *s) {
     for (int r = 0; r < s->rows; r++) s->keys[r] = cm_key_make(0, CM_RNG_TEST, (uint64_t)r);
     for (int i = 0; i < s->count; i++) {
         CM_TRY(cm_planner_create(&config, &s->shards[i]));
+        if (i == 0) CM_TRY(check_memory(s, &config));
         cm_benchmark_fill(cm_planner_observations(s->shards[i]),
                           (size_t)s->rows * (size_t)cm_network_observation_size(s->w.network), (uint64_t)i);
     }

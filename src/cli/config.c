@@ -34,14 +34,17 @@ static cm_status show(const cm_config *config) {
     return status;
 }
 
-static cm_status act(const cm_arguments *arguments, const cm_config *config) {
+/* What is shown or written is for a run: its environment has to be one, as when it trains. */
+static cm_status act(const cm_arguments *arguments, const cm_config *config, const cm_configuration *configuration) {
     char *text = NULL;
+    cm_env env;
     const char *key = cm_argument(arguments, "--explain"), *path = cm_argument(arguments, "--write");
     if (key) return explain(arguments, config, key);
     if (cm_argument_given(arguments, "--manual")) {
         cm_status status = cm_config_manual(config, &text);
         return print_text(status, text);
     }
+    CM_TRY(cm_session_env(&configuration->env, &env));
     return path ? cm_config_save(config, path) : show(config);
 }
 
@@ -49,7 +52,7 @@ static cm_status run(cm_arguments *arguments) {
     cm_configuration configuration;
     cm_config *config;
     CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
-    cm_status status = act(arguments, config);
+    cm_status status = act(arguments, config, &configuration);
     cm_config_destroy(config);
     return status;
 }
@@ -63,12 +66,13 @@ static const cm_flag flags[] = {CM_FLAGS_CONFIGURATION,
                                 {"--manual", NULL, "Print the manual of all keys (docs/CONFIGURATION.md)."},
                                 CM_FLAGS_END};
 
-const cm_command cm_command_config = {.name = "config",
-                                      .about = "print the effective configuration, explain a key, or write a file",
-                                      .positional = "",
-                                      .details = "Precedence: a flag, then --set, then the file, then the default.",
-                                      .flags = flags,
-                                      .examples =
-                                          "  cumind config --explain num_simulations    # what a key means\n"
-                                          "  cumind config --write my.json              # a file to begin with\n",
-                                      .run = run};
+const cm_command cm_command_config = {
+    .name = "config",
+    .about = "print the effective configuration, explain a key, or write a file",
+    .positional = "",
+    .details = "Precedence: a flag, then --set, then the file, then the default. A configuration whose environment "
+               "does not exist is neither shown nor written.",
+    .flags = flags,
+    .examples = "  cumind config --explain num_simulations    # what a key means\n"
+                "  cumind config --write my.json              # a file to begin with\n",
+    .run = run};

@@ -35,7 +35,8 @@ cm_status cm_entrant_seat(cm_entrant *entrant, const cm_env *env, const char *ot
                        entrant->loaded.session->env.def == env->def ? " with other rules" : "");
     }
     if (agent) env = &entrant->loaded.session->env;
-    return cm_opponent_player(&entrant->opponent, agent, env, shape, &entrant->player);
+    cm_status status = cm_opponent_player(&entrant->opponent, agent, env, shape, &entrant->player);
+    return status == CM_ERR_ABSENT ? cm_fail_in(CM_ERR_INPUT, "%s", entrant->name) : status; /* nothing solves it */
 }
 
 cm_status cm_contest_check(const char *command, const cm_env *env) {

@@ -1,11 +1,13 @@
 /* Checks that this machine can train: files, backends, memory, a few steps of everything. */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/evaluate.h"
+#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "core/clock.h"
 #include "core/file.h"
@@ -115,6 +117,28 @@ static cm_status check_ranks(char *note, size_t size) {
     return CM_OK;
 }
 
+/* While it trains a signal ends the training, so that the folder is removed before the process ends. */
+static cm_stop stop;
+static volatile sig_atomic_t signal_to_end;
+
+static void on_signal(int number) {
+    signal_to_end = number;
+    cm_stop_ask(&stop);
+}
+
+static void catch_signals(void) {
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* From now on a signal ends the process at once, and one that came before does now. */
+static void release_signals(void) {
+    cm_interrupt_ends("doctor");
+    if (signal_to_end) raise(signal_to_end);
+}
+
 /* A small run in a folder of its own: acting, learning, a checkpoint, an evaluation. */
 static cm_status train_briefly(const char *folder, char *note, size_t size) {
     static const char *const settings[] = {"env_steps=1536", "min_memory_steps=512", "final_evaluation_episodes=8"};
@@ -129,8 +153,11 @@ static cm_status train_briefly(const char *folder, char *note, size_t size) {
     snprintf(run_folder, sizeof run_folder, "%s/run", folder);
     CM_TRY(cm_configuration_load(NULL, settings, 3, &configuration, &config));
     cm_status status = cm_progress_create(&style, &progress);
-    cm_run_request request = {
-        .config = config, .configuration = &configuration, .directory = run_folder, .progress = progress};
+    cm_run_request request = {.config = config,
+                              .configuration = &configuration,
+                              .directory = run_folder,
+                              .progress = progress,
+                              .stop = &stop};
     if (status == CM_OK) status = cm_run_open(&request, &run);
     if (status == CM_OK) status = cm_run_train(run, &result);
     if (status == CM_OK) {
@@ -145,10 +172,12 @@ static cm_status train_briefly(const char *folder, char *note, size_t size) {
 
 static cm_status check_training(char *note, size_t size) {
     char folder[] = "/tmp/cumind-doctor-XXXXXX";
+    catch_signals();
     if (!mkdtemp(folder)) return cm_fail(CM_ERR_IO, "/tmp: no folder can be made there");
     cm_status status = train_briefly(folder, note, size);
-    if (status != CM_OK) return status;
-    return cm_directory_remove(folder);
+    if (status == CM_OK || signal_to_end) status = cm_directory_remove(folder);
+    release_signals();
+    return status;
 }
 
 static const check checks[] = {
@@ -164,6 +193,7 @@ static const check checks[] = {
 };
 
 static cm_status run_doctor(cm_arguments *arguments) {
+    cm_interrupt_ends("doctor");
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         char note[768] = "";
         bool fine = checks[i].run(note, sizeof note) == CM_OK;

@@ -278,11 +278,15 @@ static cm_status walk(const cm_arguments *arguments, report *r) {
     const cm_env *env = &r->own->session->env;
     cm_match_shape shape = cm_walk_shape();
     cm_player *ours = NULL;
+    cm_ticker ticker;
     if (cm_argument_given(arguments, "--games") || cm_argument_given(arguments, "--opening")) {
         return cm_fail(CM_ERR_INPUT, "--opponent all: follows every reply once; leave out --games and --opening");
     }
     CM_TRY(cm_player_agent(r->own->agent, env, &shape, &ours));
-    cm_status status = cm_walk_run(env, ours, &r->lines);
+    cm_ticker_begin(&ticker, arguments, r->own->session->configuration.run.log_interval, "lines at their end",
+                    "moves chosen", 0);
+    cm_status status = cm_walk_run(env, ours, &ticker.tally, &r->lines);
+    cm_ticker_end(&ticker);
     cm_player_destroy(ours);
     if (status != CM_OK) return cm_fail_in(status, "--opponent all");
     r->is_walk = true;

@@ -103,8 +103,10 @@ void cm_game_tell_move(const cm_game *game, const cm_view *view, const char *who
     cm_view_moves(view, game->env, analysis, cm_view_table_columns(view, &board), TABLE_ROWS, note);
 }
 
-void cm_game_draw(const cm_game *game, const cm_view *view, int best, const cm_text *note, cm_text *out) {
+void cm_game_draw(cm_game *game, const cm_view *view, int best, const cm_text *note, cm_text *out) {
+    const int width = cm_text_width(note);
     cm_text board = {0};
+    if (width > game->note_width) game->note_width = width;
     cm_view_board(view, game->env, game->state, game->last_cell, best, &board);
-    cm_view_together(view, &board, note, out);
+    cm_view_together(view, &board, note, game->note_width, out);
 }

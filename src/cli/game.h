@@ -27,6 +27,8 @@ typedef struct cm_game {
     int last_cell;  /* that the last move has filled; -1: none */
     double total;   /* return so far, of player 0 */
     bool truncated; /* it has ended by a limit of time */
+    int note_width; /* columns of the widest note that was drawn, or is to come: all stand on one side of the position
+                     */
 } cm_game;
 
 /* `agent` and `pool` are borrowed; agent NULL: none. The caller seats the movers and closes the game. */
@@ -52,8 +54,9 @@ cm_status cm_game_think(cm_game *game, cm_analysis *out) CM_MUST_USE;
 /* A legal action of the position, uniformly at random; the same at every call. */
 int32_t cm_game_random_action(const cm_game *game);
 
-/* Adds the position, with `note` beside or below it. A star marks the empty cell `best`; -1: none. */
-void cm_game_draw(const cm_game *game, const cm_view *view, int best, const cm_text *note, cm_text *out);
+/* Adds the position, with `note` beside it, or below it once that was too wide to stand beside it. A star marks the
+ * empty cell `best`; -1: none. */
+void cm_game_draw(cm_game *game, const cm_view *view, int best, const cm_text *note, cm_text *out);
 
 /* Adds to a note for cm_game_draw: "WHO b2, expects +0.31" (the Q of the action) and the table of the moves that the
  * agent has considered; without an analysis (NULL): "WHO b2, at random". */

@@ -90,18 +90,24 @@ static void format_shape(const cm_param *p, char out[64]) {
     }
 }
 
+static void print_arrays(const cm_param_table *table) {
+    bool has_statistics = false;
+    printf("%-47s %-18s %10s\n", "array", "shape", "numbers");
+    for (int i = 0; i < table->count; i++) {
+        const cm_param *p = &table->param[i];
+        char shape[64];
+        format_shape(p, shape);
+        printf("%-47s %-18s %10zu%s\n", p->name, shape, p->count, p->state ? " *" : "");
+        has_statistics = has_statistics || p->state;
+    }
+    printf("%-66s %10zu\n%s\n", "parameters", table->parameters,
+           has_statistics ? "* statistics, which are not trained and are no parameters\n" : "");
+}
+
 static void print_network(const cm_session *s, const call_cost *calls) {
-    const cm_param_table *table = cm_network_parameters(s->network);
     printf("%s: %d actions, hidden state of %d numbers\n\n", s->env.spec.name, s->env.spec.actions,
            cm_network_state_size(s->network));
-    printf("%-48s %-20s %10s\n", "array", "shape", "numbers");
-    for (int i = 0; i < table->count; i++) {
-        char shape[64];
-        format_shape(&table->param[i], shape);
-        printf("%-48s %-20s %10zu%s\n", table->param[i].name, shape, table->param[i].count,
-               table->param[i].state ? "  (statistic)" : "");
-    }
-    printf("%-69s %10zu parameters\n\n", "", table->parameters);
+    print_arrays(cm_network_parameters(s->network));
     printf("%-12s %14s %14s %8s\n", "call", "FLOP per row", "bytes per row", "calls");
     for (int i = 0; i < calls_of(s); i++) {
         printf("%-12s %14.0f %14.0f %8d\n", calls[i].name, calls[i].cost.flop, calls[i].cost.bytes,
@@ -165,7 +171,7 @@ static cm_status inspect(cm_arguments *arguments, cm_session *session, const cha
     int64_t checkpoint = CM_CHECKPOINT_LATEST;
     if (cm_argument_given(arguments, "--checkpoint")) CM_TRY(cm_cli_checkpoint(arguments, &checkpoint));
     for (int i = 0; i < calls_of(session); i++) CM_TRY(measure_call(session->network, i, &calls[i]));
-    if (run) CM_TRY(cm_run_parameter_hash(run, checkpoint, session, hash, &facts));
+    if (run) CM_TRY(cm_cli_judge_loading(run, cm_run_parameter_hash(run, checkpoint, session, hash, &facts)));
     if (!cm_argument_given(arguments, "--json")) {
         print_network(session, calls);
         if (run) print_run(&facts, hash);

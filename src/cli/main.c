@@ -1,6 +1,5 @@
 /* cumind: reads the command line, runs a subcommand, reports its error as one line. The only file that exits. */
 #include <fcntl.h>
-#include <locale.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +86,6 @@ static void fill_standard_files(void) {
 
 int main(int argc, char **argv) {
     fill_standard_files();
-    setlocale(LC_CTYPE, "");
     return_memory();
     if (argc < 2) {
         cm_help_all(stderr);

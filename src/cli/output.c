@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <langinfo.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,12 +134,37 @@ cm_status cm_cli_checkpoint(const cm_arguments *arguments, int64_t *checkpoint) 
     return cm_argument_int(arguments, "--checkpoint", 0, INT64_MAX, checkpoint);
 }
 
+/* The locale is asked, not taken over: in a Turkish one the letters of MOUNTAINCAR are not those of mountaincar. */
+static bool is_utf8(void) {
+    locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+    if (!locale) return false;
+    const bool is = strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+    freelocale(locale);
+    return is;
+}
+
+cm_status cm_cli_judge_loading(const char *run, cm_status status) {
+    cm_checkpoint_store *store = NULL;
+    char message[1024];
+    if (status != CM_ERR_INPUT) return status;
+    snprintf(message, sizeof message, "%s", cm_error_message());
+    const bool is_known = cm_checkpoint_store_create(run, 1, NULL, &store) == CM_OK;
+    if (is_known && cm_checkpoint_find(store, CM_CHECKPOINT_PREFERRED) < 0) status = CM_ERR_STATE;
+    cm_checkpoint_store_destroy(store);
+    return cm_fail(status, "%s", message);
+}
+
+bool cm_cli_can_redraw(int file) {
+    const char *term = getenv("TERM");
+    return isatty(file) && term && *term && strcmp(term, "dumb") != 0;
+}
+
 cm_progress_style cm_cli_style(const cm_arguments *arguments) {
-    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    const char *no_color = getenv("NO_COLOR");
     cm_progress_style style = {
         .file = STDOUT_FILENO,
-        .tty = isatty(STDOUT_FILENO) && !(term && strcmp(term, "dumb") == 0),
-        .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
+        .tty = cm_cli_can_redraw(STDOUT_FILENO),
+        .utf8 = is_utf8(),
         .json = cm_argument_given(arguments, "--json"),
         .quiet = cm_argument_given(arguments, "--quiet"),
     };

@@ -54,6 +54,19 @@ static void describe(const watch *w, int32_t action, const cm_analysis *analysis
                 value);
 }
 
+/* Columns of the widest line that is to come in a game of one. */
+static int widest_line(const cm_game *game) {
+    const cm_env_spec *spec = &game->env->spec;
+    const char *expects = game->analyser ? "  expects +99.9" : "";
+    int steps = spec->max_plies > 0 ? spec->max_plies : MOST_STEPS, most = 0;
+    for (int a = 0; a < spec->actions; a++) {
+        char name[32];
+        cm_env_action_name(game->env, a, name, sizeof name);
+        most = (int)strlen(name) > most ? (int)strlen(name) : most;
+    }
+    return snprintf(NULL, 0, "step %d  %*s  return %g%s", steps, most, "", -99.1234, expects);
+}
+
 static cm_status watch_move(watch *w) {
     cm_game *game = w->game;
     cm_text note = {0};
@@ -89,6 +102,7 @@ static cm_status watch_all(cm_game *game, const cm_arguments *arguments, int64_t
     int64_t episodes = 1;
     CM_TRY(cm_argument_int(arguments, "--episodes", 1, 1000000, &episodes));
     w.view = cm_view_of_stdout(arguments);
+    if (game->env->spec.players == 1) game->note_width = widest_line(game);
     w.delay = !w.view.tty || w.is_quiet ? 0.0 : game->env->spec.players == 2 ? 1.0 : 0.05;
     CM_TRY(cm_argument_seconds(arguments, "--delay", &w.delay));
     if (!game->analyser && !w.is_quiet) printf("moves are random: --run DIR takes the agent of a run\n");

@@ -7,6 +7,7 @@
 
 #include "agent/analyse.h"
 #include "cli/loaded.h"
+#include "cli/ticker.h"
 #include "cli/view.h"
 #include "core/arena.h"
 #include "core/log.h"
@@ -33,7 +34,8 @@ typedef struct positions {
     uint64_t seed;
     bool json;
     cm_view view;
-    void *scratch; /* a state block, owned */
+    void *scratch;     /* a state block, owned */
+    cm_ticker *ticker; /* borrowed; NULL: lines may be typed, and nothing may come between */
 } positions;
 
 /* ---- reading ---- */
@@ -153,7 +155,7 @@ static void add_position(const positions *p, const line *l, cm_text *out) {
         cm_text_add(&table, "plays %s, value %s\n", name, value);
         cm_view_moves(&p->view, p->env, &answer, cm_view_table_columns(&p->view, &board), ROWS, &table);
     }
-    cm_view_together(&p->view, &board, &table, out);
+    cm_view_together(&p->view, &board, &table, 0, out);
 }
 
 static cm_status print_text(const positions *p, const line *l, int64_t number) {
@@ -187,16 +189,25 @@ static int set_up(positions *p, int first, int last) {
     return slots;
 }
 
+static cm_status print_lines(positions *p, int first, int last) {
+    for (int i = first; i < last; i++) {
+        p->done++;
+        CM_TRY(p->json ? print_json(p, &p->lines[i]) : print_text(p, &p->lines[i], p->done));
+    }
+    return CM_OK;
+}
+
 static cm_status answer_lines(positions *p) {
     int step = cm_analyser_capacity(p->analyser);
     for (int first = 0; first < p->count; first += step) {
         int last = p->count - first < step ? p->count : first + step;
         int slots = set_up(p, first, last);
         if (slots > 0) CM_TRY(cm_analyser_run(p->analyser, slots));
-        for (int i = first; i < last; i++) {
-            p->done++;
-            CM_TRY(p->json ? print_json(p, &p->lines[i]) : print_text(p, &p->lines[i], p->done));
-        }
+        if (p->ticker) cm_ticker_hold(p->ticker);
+        cm_status status = print_lines(p, first, last);
+        if (p->ticker) cm_tally_add(&p->ticker->tally, last - first, 0);
+        if (p->ticker) cm_ticker_release(p->ticker);
+        CM_TRY(status);
     }
     return CM_OK;
 }
@@ -213,6 +224,16 @@ static cm_status answer_file(positions *p, cm_loaded *loaded) {
         if (!p->analyser) CM_TRY(cm_analyser_create(loaded->agent, p->env, pool, p->count, &p->analyser));
         CM_TRY(answer_lines(p));
     }
+}
+
+static cm_status answer_with_ticker(const cm_arguments *arguments, positions *p, cm_loaded *loaded) {
+    cm_ticker ticker;
+    if (p->file == stdin) return answer_file(p, loaded);
+    cm_ticker_begin(&ticker, arguments, loaded->session->configuration.run.log_interval, "positions answered", NULL, 0);
+    p->ticker = &ticker;
+    cm_status status = answer_file(p, loaded);
+    cm_ticker_end(&ticker);
+    return status;
 }
 
 static void close_positions(positions *p) {
@@ -234,7 +255,7 @@ cm_status cm_cli_search_positions(cm_arguments *arguments) {
     p.view = cm_view_of_stdout(arguments);
     cm_status status = open_file(&p);
     if (status == CM_OK) status = cm_loaded_open(arguments, &loaded);
-    if (status == CM_OK) status = answer_file(&p, &loaded);
+    if (status == CM_OK) status = answer_with_ticker(arguments, &p, &loaded);
     if (status == CM_OK && p.bad > 0) {
         cm_log(CM_WARNING, "--positions %s: %lld of %lld lines are not legal games; their answers say why", p.path,
                (long long)p.bad, (long long)p.done);

@@ -17,11 +17,11 @@ static void clear(const cm_ticker *t) {
 
 static void show(const cm_ticker *t) {
     const cm_tally now = cm_tally_read(&t->tally);
-    char line[160], parts[64] = "", time[16];
+    char line[160], of[32] = "", parts[64] = "", time[16];
+    if (t->total > 0) snprintf(of, sizeof of, " of %lld", (long long)t->total);
     if (t->parts) snprintf(parts, sizeof parts, ", %lld %s", (long long)now.moves, t->parts);
     cm_clock_format_duration(cm_clock_seconds() - t->start, time);
-    snprintf(line, sizeof line, "%lld of %lld %s%s, %s", (long long)now.games, (long long)t->total, t->what, parts,
-             time);
+    snprintf(line, sizeof line, "%lld%s %s%s, %s", (long long)now.games, of, t->what, parts, time);
     if (t->is_drawn) {
         printf("\r\033[K%s", line);
         fflush(stdout);

@@ -27,7 +27,8 @@ typedef struct cm_ticker {
     pthread_t thread;
 } cm_ticker;
 
-/* Begins to show "3 of `total` `what`, 47 `parts`, 12s" (`parts` NULL: without these), outside of a terminal every
+/* Begins to show "3 of `total` `what`, 47 `parts`, 12s" (`parts` NULL: without these; `total` 0, which is not known:
+ * "3 `what`, ..."), outside of a terminal every
  * `seconds` (0: every second). The ticker may not move until cm_ticker_end. Where no thread can be had nothing is
  * shown.
  */

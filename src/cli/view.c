@@ -231,8 +231,9 @@ int cm_view_table_columns(const cm_view *view, const cm_text *board) {
     return columns < TABLE ? columns : TABLE;
 }
 
-void cm_view_together(const cm_view *view, const cm_text *board, const cm_text *table, cm_text *out) {
-    if (cm_text_width(board) + GAP + cm_text_width(table) <= view->columns) {
+void cm_view_together(const cm_view *view, const cm_text *board, const cm_text *table, int least, cm_text *out) {
+    const int width = cm_text_width(table), room = width > least ? width : least;
+    if (cm_text_width(board) + GAP + room <= view->columns) {
         cm_text_beside(out, board, table, GAP);
     } else {
         cm_text_add(out, "%s%s", board->bytes, table->bytes);

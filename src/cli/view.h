@@ -59,8 +59,9 @@ void cm_view_value(double value, char out[16]);
 void cm_view_moves(const cm_view *view, const cm_env *env, const cm_analysis *analysis, int columns, int most,
                    cm_text *out);
 
-/* Adds board and table, side by side where the width allows it. */
-void cm_view_together(const cm_view *view, const cm_text *board, const cm_text *table, cm_text *out);
+/* Adds board and table, side by side where the width allows it for a table of at least `least` columns, those of the
+ * widest one that is to stand on this side of the board. */
+void cm_view_together(const cm_view *view, const cm_text *board, const cm_text *table, int least, cm_text *out);
 
 /* Columns for a table that stands beside (or below) this board. */
 int cm_view_table_columns(const cm_view *view, const cm_text *board);

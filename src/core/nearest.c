@@ -33,10 +33,12 @@ static int distance(const char *a, const char *b) {
 }
 
 /* How many letters were left out if `word` is short for `name`, as num_sims for num_simulations or --steps for
- * --env-steps; -1 if it is not. The first letter may not be left out. */
+ * --env-steps; -1 if it is not. The first letter may not be left out, and of what is not the beginning of the name no
+ * more than two letters for one that is there: those of foo stand in final_evaluation_episodes, too. */
 static int left_out(const char *word, const char *name) {
     int length = (int)strnlen(word, LONGEST), total = (int)strnlen(name, LONGEST);
     if (length < 3 || word[0] != name[0]) return -1;
+    if (total > 3 * length && strncmp(word, name, (size_t)length) != 0) return -1;
     for (; *word && *name; name++) word += *word == *name;
     return *word ? -1 : total - length;
 }

@@ -384,7 +384,7 @@ START_TEST(walk_follows_every_reply_once) {
         char state[256];
         open_seats(&s, names[n], 2, 1);
         s.config.players[0] = lowest(&s.env);
-        expect_status(cm_walk_run(&s.env, s.config.players[0], &games));
+        expect_status(cm_walk_run(&s.env, s.config.players[0], NULL, &games));
         cm_games_score(&games, &score);
         cm_env_reset(&s.env, state, 0);
         for (int side = 0; side < 2; side++) count_lines(&s.env, state, side, 0.0, &lines[side], &lost[side]);
@@ -405,7 +405,7 @@ START_TEST(exact_player_loses_no_line_of_tictactoe) {
     cm_score score;
     open_seats(&s, "tictactoe", 2, 1);
     expect_status(cm_player_perfect(&s.env, &s.config.shape, &s.config.players[0]));
-    expect_status(cm_walk_run(&s.env, s.config.players[0], &games));
+    expect_status(cm_walk_run(&s.env, s.config.players[0], NULL, &games));
     cm_games_score(&games, &score);
     ck_assert_int_eq(score.all.losses, 0);
     ck_assert_int_gt(score.second.games, 300);
@@ -419,7 +419,7 @@ START_TEST(walk_of_a_large_game_is_refused_with_its_bound) {
     cm_games games;
     open_seats(&s, "connect4", 2, 1);
     s.config.players[0] = lowest(&s.env);
-    ck_assert_int_eq(cm_walk_run(&s.env, s.config.players[0], &games), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_walk_run(&s.env, s.config.players[0], NULL, &games), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "connect4: too large to follow every reply: more than 10000"));
     close_seats(&s);
 }

@@ -159,6 +159,9 @@ START_TEST(long_play_says_on_stderr_how_far_it_is) {
     expect_progress(" of 2000 episodes, ");
     expect_ok("ladder runs/a runs/b --include random --games 400 --set log_interval=0.002");
     expect_progress(" of 1200 games, ");
+    expect_ok("eval --run runs/a --opponent all --set log_interval=0.002");
+    ck_assert_msg(strstr(result.err, " lines at their end, ") && strstr(result.err, " moves chosen, "), "%s",
+                  result.err);
     expect_ok("eval --run runs/a --opponent random --games 4"); /* done before there is anything to say */
     ck_assert_str_eq(result.err, "");
 }
@@ -301,8 +304,10 @@ static const struct wrong_case {
     {"eval --run runs/a --opponent random --save-games nowhere/g.jsonl", 1, "--save-games: nowhere/g.jsonl"},
     {"eval --run runs/a --opponent four", 2, "runs/a plays tictactoe, four plays connect4"},
     {"eval --run four --opponent all", 2, "more than 10000 lines"},
-    {"eval --run flip --opponent perfect", 1, "tictactoe, connect4 and hex up to 4 x 4 have one"},
+    {"eval --run flip --opponent perfect", 2,
+     "perfect: othello: has no exact solver; tictactoe, connect4 and hex up to 4 x 4 have one"},
     {"eval --run pole --opponent random", 2, "games of two players, CartPole-v1 has one"},
+    {"ladder flip --include perfect", 2, "perfect: othello: has no exact solver"},
     {"ladder", 2, "needs the folders of runs"},
     {"ladder runs/a", 2, "two players at least"},
     {"ladder runs/a runs/a", 2, "runs/a is named twice"},

@@ -295,6 +295,26 @@ START_TEST(watched_game_is_redrawn_in_its_place) {
 }
 END_TEST
 
+/* A line below the position is one of its own. */
+START_TEST(captions_of_a_watched_game_stay_on_their_side_of_the_pictures) {
+    static const int columns[] = {80, 100};
+    int steps[2] = {0, 0}, below[2] = {0, 0};
+    cm_program_run(cm_test_folder,
+                   "train --quiet --run pole --set env_steps=512 --set min_memory_steps=128 "
+                   "--set final_evaluation_episodes=2",
+                   &result);
+    for (int i = 0; i < 2; i++) {
+        cm_program_run_terminal(cm_test_folder, "play --run pole --delay 0 --episodes 3", columns[i], "", &result);
+        ck_assert_msg(result.status == 0, "status %d: %s", result.status, result.out);
+        for (const char *at = result.out; (at = strstr(at, "step ")) != NULL; at++, steps[i]++)
+            below[i] += at[-1] == '\n';
+        ck_assert_int_ge(steps[i], 24);
+    }
+    ck_assert_int_eq(below[0], steps[0]);
+    ck_assert_int_eq(below[1], 0);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/play");
     TCase *tests = tcase_create("play");
@@ -321,5 +341,6 @@ int main(void) {
     tcase_add_test(tests, table_stands_beside_the_board_where_there_is_room);
     tcase_add_loop_test(tests, control_c_and_the_end_of_input_end_the_line_and_the_game, 0, 2);
     tcase_add_test(tests, watched_game_is_redrawn_in_its_place);
+    tcase_add_test(tests, captions_of_a_watched_game_stay_on_their_side_of_the_pictures);
     return cm_test_main(suite);
 }

@@ -270,6 +270,7 @@ START_TEST(run_without_its_flag_is_understood) {
 END_TEST
 
 START_TEST(run_whose_checkpoints_are_gone_does_not_begin_anew) {
+    static const char *const looks[] = {"eval --run lost", "play --run lost --checkpoint 3", "inspect --run lost"};
     char path[160];
     expect_ok("train --quiet --run lost" SMALL);
     snprintf(path, sizeof path, "%s/lost/checkpoints", cm_test_folder);
@@ -279,6 +280,7 @@ START_TEST(run_whose_checkpoints_are_gone_does_not_begin_anew) {
                 "--config lost/config.json");
     snprintf(path, sizeof path, "%s/lost/latest", cm_test_folder);
     ck_assert_int_eq(unlink(path), 0); /* as if it had been killed before the first */
+    for (int i = 0; i < 3; i++) expect_exit(looks[i], 1, "lost/checkpoints: holds no checkpoint yet");
     expect_ok("train --resume lost");
     ck_assert_ptr_nonnull(strstr(result.out, "resumed   from the start: it has no checkpoint yet"));
     expect_reference("lost");

@@ -123,6 +123,20 @@ START_TEST(legal_games_alone_are_exit_0_and_say_nothing_else) {
 }
 END_TEST
 
+START_TEST(long_files_say_on_stderr_how_far_it_is) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/games.txt", cm_test_folder);
+    FILE *file = fopen(path, "wb");
+    ck_assert_ptr_nonnull(file);
+    for (int i = 0; i < 4000; i++) fputs("4,0\n", file);
+    ck_assert_int_eq(fclose(file), 0);
+    cm_program_run(cm_test_folder, "search --run game --positions games.txt --json --set log_interval=0.002", &result);
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_msg(strstr(result.err, " positions answered, ") != NULL, "%s", result.err);
+    ck_assert_ptr_null(strstr(result.out, "answered"));
+}
+END_TEST
+
 START_TEST(file_without_lines_has_no_answers) {
     search("--run game --json", "");
     ck_assert_int_eq(result.status, 0);
@@ -232,6 +246,7 @@ int main(void) {
     tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
     tcase_add_test(tests, every_line_has_an_answer_and_bad_ones_an_error_and_exit_1);
     tcase_add_test(tests, legal_games_alone_are_exit_0_and_say_nothing_else);
+    tcase_add_test(tests, long_files_say_on_stderr_how_far_it_is);
     tcase_add_test(tests, file_without_lines_has_no_answers);
     tcase_add_test(tests, threads_and_neighbours_change_no_answer);
     tcase_add_test(tests, seed_chooses_the_start_of_tasks_with_random_starts);

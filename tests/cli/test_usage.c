@@ -1,5 +1,6 @@
 /* The command line: help, errors in one line, exit codes, and the small commands. */
 #include <check.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,9 @@ static const struct usage_case {
     {"train --set num_sampled_actions=3",
      "MCTS.num_sampled_actions: 3 draws are no fewer than the 2 actions of CartPole-v1; 0 searches all of them"},
     {"benchmark search --set policy=alphazero --batch 2", "policy alphazero searches on the true rules; add --policy"},
+    {"benchmark search --env nope", "benchmark search: --env is for the part env; leave it out"},
+    {"benchmark scaling --env catch", "benchmark scaling: --env is for the part env"},
+    {"benchmark --env nope", "--env: nope: there is no such environment"},
     {"benchmark tree surplus", "unexpected argument \"surplus\""},
     {"completion bash surplus", "unexpected argument \"surplus\""},
     {"train --config missing.json", "missing.json"},
@@ -186,6 +190,8 @@ static const struct usage_case {
     {"search --case nowhere.json", "nowhere.json"},
     {"completion fish", "only bash"},
     {"help trian", "did you mean train?"},
+    {"config --set env_name=hex25", "Environment.env_name: hex: the size must be in [2, 19], got 25"},
+    {"config --set env_name=hex7 --set board_size=3 --write c.json", "hex7: the size is set to 3"},
     {"config --explain num_simulatoins", "num_simulations"},
 };
 
@@ -253,6 +259,13 @@ START_TEST(benchmarks_say_which_optimiser_and_policy_they_took) {
         run(line);
         ck_assert_msg(result.status == 0 && strstr(result.out, rows[i][1]), "%s: %s%s", line, result.out, result.err);
     }
+}
+END_TEST
+
+START_TEST(searches_to_measure_that_do_not_fit_are_refused_before_they_take_memory) {
+    run("benchmark search --batch 1M --simulations 4000 --threads 1");
+    cm_program_expect_error(&result, 1, "search trees: cannot take ");
+    cm_program_expect_line(result.err, " are available; lower --batch or --simulations");
 }
 END_TEST
 
@@ -372,6 +385,35 @@ START_TEST(doctor_finds_this_machine_well) {
 }
 END_TEST
 
+/* The folder of its training is found by the files that it has open there. */
+static void find_folder_of_training(pid_t doctor, char folder[64]) {
+    static const char name[] = "/tmp/cumind-doctor-XXXXXX";
+    char path[64], target[256];
+    for (int i = 0; i < 20000 * 16; i++) {
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)doctor, 3 + i % 16);
+        const ssize_t length = readlink(path, target, sizeof target - 1);
+        target[length > 0 ? length : 0] = '\0';
+        snprintf(folder, 64, "%.*s", (int)strlen(name), target);
+        if (strncmp(folder, name, strlen("/tmp/cumind-doctor-")) == 0) return;
+        if (i % 16 == 15) usleep(1000);
+    }
+    ck_abort_msg("it does not train");
+}
+
+START_TEST(doctor_that_is_interrupted_leaves_no_folder) {
+    static const int signals[] = {SIGINT, SIGTERM};
+    char folder[64], said[256];
+    pid_t child = cm_program_start(cm_test_folder, "doctor");
+    find_folder_of_training(child, folder);
+    ck_assert(cm_file_exists(folder));
+    kill(child, signals[_i]);
+    ck_assert_int_eq(cm_program_wait(child), 128 + signals[_i]);
+    ck_assert(!cm_file_exists(folder));
+    cm_program_file(cm_test_folder, "err.txt", said, sizeof said);
+    cm_program_expect_line(said, "cumind: doctor: interrupted; it has no result");
+}
+END_TEST
+
 START_TEST(without_a_gpu_cuda_is_exit_1_with_the_reason_and_auto_says_that_it_takes_the_cpu) {
     char reason[512];
     run("devices");
@@ -425,6 +467,7 @@ int main(void) {
     tcase_add_test(tests, environments_fit_a_narrow_terminal);
     tcase_add_test(tests, explanations_fit_a_narrow_terminal);
     tcase_add_test(tests, benchmarks_say_which_optimiser_and_policy_they_took);
+    tcase_add_test(tests, searches_to_measure_that_do_not_fit_are_refused_before_they_take_memory);
     tcase_add_test(tests, no_arguments_print_help_and_exit_2);
     tcase_add_test(tests, broken_configuration_names_file_and_line);
     tcase_add_test(tests, configuration_here_is_used_without_being_named);
@@ -438,6 +481,7 @@ int main(void) {
     tcase_add_test(tests, inspect_prints_the_network_of_a_configuration);
     tcase_add_test(tests, random_play_draws_and_ends);
     tcase_add_test(tests, doctor_finds_this_machine_well);
+    tcase_add_loop_test(tests, doctor_that_is_interrupted_leaves_no_folder, 0, 2);
     tcase_add_test(tests, configured_network_is_timed_on_what_its_environment_shows);
     tcase_add_test(tests, without_a_gpu_cuda_is_exit_1_with_the_reason_and_auto_says_that_it_takes_the_cpu);
     return cm_test_main(suite);

@@ -48,6 +48,20 @@ START_TEST(short_forms_come_before_other_slips) {
 }
 END_TEST
 
+START_TEST(letters_that_a_long_name_happens_to_have_are_no_short_form) {
+    static const char *const keys[] = {"final_evaluation_episodes", "per_beta_annealing_steps"};
+    static const char *const pairs[][2] = {{"foo", "none"},
+                                           {"pbt", "none"},
+                                           {"final", "final_evaluation_episodes"},
+                                           {"final_eval_eps", "final_evaluation_episodes"},
+                                           {"per_beta", "per_beta_annealing_steps"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        int found = cm_nearest_name(pairs[i][0], keys, 2, name_at);
+        ck_assert_str_eq(found < 0 ? "none" : keys[found], pairs[i][1]);
+    }
+}
+END_TEST
+
 START_TEST(last_word_of_a_name_comes_before_its_first_one) {
     static const char *const keys[] = {"loss_scale", "mean_of_loss", "total_loss", "code_loss", "gloss", "--dry-run"};
     static const char *const pairs[][2] = {
@@ -85,6 +99,7 @@ int main(void) {
     tcase_add_test(tests, slips_of_the_finger_are_understood);
     tcase_add_test(tests, words_that_are_far_from_all_names_have_no_neighbour);
     tcase_add_test(tests, short_forms_come_before_other_slips);
+    tcase_add_test(tests, letters_that_a_long_name_happens_to_have_are_no_short_form);
     tcase_add_test(tests, last_word_of_a_name_comes_before_its_first_one);
     tcase_add_test(tests, a_swap_of_neighbours_is_one_change);
     tcase_add_test(tests, long_words_are_cut);

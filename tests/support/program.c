@@ -154,6 +154,8 @@ void cm_program_run_with(const char *where, const char *arguments, const char *i
 
 /* ---- in a terminal ---- */
 
+const char *cm_program_term = "xterm-256color";
+
 static void become_in_terminal(const char *where, const char *arguments, int columns, const char *terminal) {
     struct winsize window = {.ws_row = 24, .ws_col = (unsigned short)columns};
     setsid();
@@ -161,7 +163,8 @@ static void become_in_terminal(const char *where, const char *arguments, int col
     if (file < 0 || chdir(where) != 0 || ioctl(file, TIOCSWINSZ, &window) != 0) _exit(125);
     for (int i = 0; i < 3; i++) dup2(file, i);
     if (file > 2) close(file);
-    setenv("TERM", "xterm-256color", 1);
+    unsetenv("TERM");
+    if (cm_program_term) setenv("TERM", cm_program_term, 1);
     setenv("LC_ALL", "C.UTF-8", 1);
     unsetenv("NO_COLOR");
     become(arguments);

@@ -26,6 +26,9 @@ void cm_program_run_with(const char *where, const char *arguments, const char *i
 void cm_program_run_terminal(const char *where, const char *arguments, int columns, const char *input,
                              cm_output *result);
 
+/* TERM in such a terminal, xterm-256color; NULL: unset. */
+extern const char *cm_program_term;
+
 /* Starts it with output to the files out.txt and err.txt of `where`; the caller waits. */
 pid_t cm_program_start(const char *where, const char *arguments);
 

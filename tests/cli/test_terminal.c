@@ -1,0 +1,55 @@
+/* What surrounds the program: the locale, and the terminal that it writes to. */
+#include <locale.h>
+
+#include "cli/runs.h"
+
+START_TEST(names_are_understood_in_every_case_in_a_turkish_locale) {
+    locale_t turkish = newlocale(LC_CTYPE_MASK, "tr_TR.UTF-8", (locale_t)0);
+    if (!turkish) {
+        printf("SKIP turkish: there is no locale tr_TR.UTF-8 here\n");
+        return;
+    }
+    freelocale(turkish);
+    setenv("LC_ALL", "tr_TR.UTF-8", 1);
+    expect_ok("play --quiet --set env_name=MOUNTAINCAR-V0");
+    expect_ok("config --set mcts.num_simulations=7");
+    cm_program_run_with(cm_test_folder, "play --set env_name=TICTACTOE --opponent human", "HINT\nB2\nQUIT\n", &result);
+    ck_assert_ptr_nonnull(strstr(result.out, "There is no agent to ask"));
+}
+END_TEST
+
+START_TEST(terminals_that_say_no_kind_get_no_escape_sequences) {
+    static const char *const kinds[] = {"dumb", "", NULL, "xterm"};
+    for (int i = 0; i < 4; i++) {
+        cm_program_term = kinds[i];
+        cm_program_run_terminal(cm_test_folder, "play --delay 0", 80, "", &result);
+        ck_assert_int_eq(result.status, 0);
+        ck_assert_int_eq(strchr(result.out, '\033') != NULL, i == 3);
+    }
+}
+END_TEST
+
+START_TEST(networks_fit_a_narrow_terminal) {
+    static const char *const networks[] = {"policy=stochastic_muzero", "env_name=connect4 --set family=resnet"};
+    char line[128];
+    for (int i = 0; i < 2; i++) {
+        snprintf(line, sizeof line, "inspect --set %s", networks[i]);
+        cm_program_run_terminal(cm_test_folder, line, 80, "", &result);
+        ck_assert_ptr_nonnull(strstr(result.out, "\nparameters  "));
+        ck_assert_ptr_nonnull(strstr(result.out, "\n* statistics"));
+        for (char *row = strtok(result.out, "\r\n"); row; row = strtok(NULL, "\r\n")) ck_assert_int_lt(strlen(row), 80);
+    }
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("cli/terminal");
+    TCase *tests = tcase_create("terminal");
+    suite_add_tcase(suite, tests);
+    tcase_set_timeout(tests, 60);
+    tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
+    tcase_add_test(tests, names_are_understood_in_every_case_in_a_turkish_locale);
+    tcase_add_test(tests, terminals_that_say_no_kind_get_no_escape_sequences);
+    tcase_add_test(tests, networks_fit_a_narrow_terminal);
+    return cm_test_main(suite);
+}
