@@ -184,9 +184,10 @@ static cm_status open_directory(cm_run *run, const cm_run_request *request) {
 
 static cm_status open_metrics(cm_run *run) {
     char path[PATH_MAX];
+    const int64_t last = run->state.iteration - (run->state.is_pending ? 1 : 0); /* that has its row */
     if (!cm_run_leads(run)) return CM_OK;
     CM_TRY(cm_run_directory_file(&run->directory, "metrics.jsonl", path, sizeof path));
-    return cm_metrics_open(&run->metrics, path, run->state.metrics_bytes);
+    return cm_metrics_open(&run->metrics, path, run->state.metrics_bytes, last);
 }
 
 /* Where nobody acts the games are those that the run begins with; every rank draws from a share of its own. */

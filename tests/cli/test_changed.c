@@ -1,0 +1,73 @@
+/* Runs whose files were changed, torn or refused by the disk between two processes. */
+#include "run/metrics.h"
+#include "runs.h"
+
+/* ---- metrics ---- */
+
+static void path_of(const char *run, const char *file, char path[160]) {
+    snprintf(path, 160, "%s/%s/%s", cm_test_folder, run, file);
+}
+
+/* Iterations of the rows of metrics, as in " 1 2 3". */
+static void expect_iterations(const char *run, const char *wanted) {
+    char path[160], found[256] = "";
+    cm_metrics *rows;
+    int count;
+    path_of(run, "metrics.jsonl", path);
+    ck_assert_msg(cm_metrics_read(path, &rows, &count) == CM_OK, "%s", cm_error_message());
+    for (int i = 0, used = 0; i < count; i++)
+        used += snprintf(found + used, sizeof found - (size_t)used, " %lld", (long long)rows[i].iteration);
+    ck_assert_str_eq(found, wanted);
+    free(rows);
+}
+
+static void expect_warned_of_metrics(const char *iteration) {
+    cm_program_expect_line(result.err, "metrics.jsonl: was changed or torn behind the run's back: its whole lines");
+    cm_program_expect_line(result.err, iteration);
+}
+
+START_TEST(a_torn_last_line_of_metrics_goes_before_a_run_goes_on) {
+    char path[160];
+    expect_ok("train --quiet --run torn" SMALL);
+    path_of("torn", "metrics.jsonl", path);
+    char *text;
+    size_t size;
+    ck_assert_int_eq(cm_file_read(path, 1 << 20, &text, &size), CM_OK);
+    ck_assert_int_eq(truncate(path, (off_t)size - 30), 0);
+    free(text);
+    expect_ok("train --quiet --resume torn --env-steps 1536");
+    expect_warned_of_metrics(" up to iteration 4 are kept");
+    expect_iterations("torn", " 1 2 3 5 6");
+    expect_ok("plot --run torn");
+    expect_ok("train --quiet --resume torn --env-steps 1792");
+    ck_assert_str_eq(result.err, "");
+}
+END_TEST
+
+/* The checkpoint remembers a byte that lies within a line by then, here of an iteration that is acted again. */
+START_TEST(a_line_of_metrics_that_was_removed_by_hand_costs_no_other) {
+    char path[160], *text;
+    size_t size;
+    expect_ok("train --quiet --run edited --set keep_checkpoints=9" SMALL);
+    path_of("edited", "metrics.jsonl", path);
+    ck_assert_int_eq(cm_file_read(path, 1 << 20, &text, &size), CM_OK);
+    char *second = strchr(text, '\n') + 1, *third = strchr(second, '\n') + 1;
+    memmove(second, third, strlen(third) + 1);
+    ck_assert_int_eq(cm_file_write(path, text, strlen(text)), CM_OK);
+    free(text);
+    expect_ok("train --quiet --resume edited --checkpoint 64 --env-steps 1280");
+    expect_warned_of_metrics(" up to iteration 3 are kept");
+    expect_iterations("edited", " 1 3 4 5");
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("cli/changed");
+    TCase *tests = tcase_create("changed");
+    suite_add_tcase(suite, tests);
+    tcase_set_timeout(tests, 60);
+    tcase_add_unchecked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
+    tcase_add_test(tests, a_torn_last_line_of_metrics_goes_before_a_run_goes_on);
+    tcase_add_test(tests, a_line_of_metrics_that_was_removed_by_hand_costs_no_other);
+    return cm_test_main(suite);
+}
