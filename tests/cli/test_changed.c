@@ -61,6 +61,28 @@ START_TEST(a_line_of_metrics_that_was_removed_by_hand_costs_no_other) {
 }
 END_TEST
 
+START_TEST(a_run_whose_metrics_cannot_be_read_is_listed_by_its_checkpoint) {
+    char path[160];
+    expect_ok("train --quiet --run unread" SMALL);
+    path_of("unread", "metrics.jsonl", path);
+    FILE *file = fopen(path, "a");
+    ck_assert_ptr_nonnull(file);
+    fputs("half a line\n", file);
+    ck_assert_int_eq(fclose(file), 0);
+    expect_exit("plot --run unread", 1, "a damaged line of metrics, which may be removed: unread/metrics.jsonl:5: ");
+    expect_ok("runs unread --json");
+    cm_program_expect_line(result.err, "a damaged line of metrics");
+    ck_assert_double_eq(number_in("env_steps"), 1024);
+    ck_assert_double_eq(number_in("updates"), 128);
+    path_of("unread", "latest", path);
+    ck_assert_int_eq(unlink(path), 0);
+    expect_ok("runs unread --json");
+    ck_assert_msg(strstr(result.out, "\"env_steps\": null") != NULL, "%s", result.out);
+    expect_ok("runs unread");
+    ck_assert_msg(strstr(result.out, "42        -        -        - ") != NULL, "%s", result.out);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/changed");
     TCase *tests = tcase_create("changed");
@@ -69,5 +91,6 @@ int main(void) {
     tcase_add_unchecked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(tests, a_torn_last_line_of_metrics_goes_before_a_run_goes_on);
     tcase_add_test(tests, a_line_of_metrics_that_was_removed_by_hand_costs_no_other);
+    tcase_add_test(tests, a_run_whose_metrics_cannot_be_read_is_listed_by_its_checkpoint);
     return cm_test_main(suite);
 }
