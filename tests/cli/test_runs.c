@@ -289,7 +289,7 @@ START_TEST(fixed_key_that_was_changed_by_hand_is_found_out) {
     ck_assert_int_eq(fputs("256", file), 1);
     ck_assert_int_eq(fclose(file), 0);
     expect_exit("train --quiet --resume edited", 2,
-                "batch_size is fixed for a run: this one was trained with 128, and");
+                "edited: state.json: Training.batch_size is fixed for a run: this one was trained with 128, and");
 }
 END_TEST
 
