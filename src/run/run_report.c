@@ -160,13 +160,16 @@ static void result_members(const cm_run_result *r, char *out, size_t size) {
 }
 
 /* `path` as a word of a shell, in quotes if it has characters that are special there. */
-static void quote(const char *path, char *out, size_t size) {
+enum { QUOTED = 4 * PATH_MAX + 3 }; /* bytes of a path that is all apostrophes */
+static void quote(const char *path, char out[QUOTED]) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:,@%";
-    if (path[strspn(path, plain)] == '\0' || strchr(path, '\'')) {
-        snprintf(out, size, "%s", path);
-    } else {
-        snprintf(out, size, "'%s'", path);
+    const char *mark = path[strspn(path, plain)] == '\0' ? "" : "'";
+    char *to = stpcpy(out, mark);
+    for (int i = 0; i < PATH_MAX && path[i]; i++) {
+        const char one[2] = {path[i], '\0'};
+        to = stpcpy(to, path[i] == '\'' ? "'\\''" : one);
     }
+    stpcpy(to, mark);
 }
 
 /* What makes a run that has ended go on for as long again: the limit that it met, or else one that it has. */
@@ -185,10 +188,12 @@ static void format_longer(const cm_run *run, const cm_run_result *r, char out[64
 }
 
 static void say_next(cm_run *run, const cm_run_result *r) {
-    char dir[PATH_MAX + 2], program[PATH_MAX + 2], ranks[32] = "";
-    quote(run->directory.path, dir, sizeof dir);
-    quote(run->program, program, sizeof program);
-    if (run->session->comm->size > 1) snprintf(ranks, sizeof ranks, " --num-devices %d", run->session->comm->size);
+    char dir[QUOTED], program[QUOTED], ranks[64] = "";
+    const cm_comm *comm = run->session->comm;
+    quote(run->directory.path, dir);
+    quote(run->program, program);
+    if (comm->size > 1)
+        snprintf(ranks, sizeof ranks, " --num-devices %d%s", comm->size, comm->oversubscribe ? " --oversubscribe" : "");
     if (r->end == CM_RUN_STOPPED) {
         cm_progress_say(run->progress, "stopped and saved; go on with:  %s train --resume %s%s", program, dir, ranks);
         return;

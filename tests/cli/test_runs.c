@@ -148,6 +148,8 @@ START_TEST(plain_output_ends_with_report_and_next_commands) {
     ck_assert_ptr_nonnull(strstr(result.out, "memory "));
     expect_ok("train --run plain(2)" SMALL);
     ck_assert_ptr_nonnull(strstr(result.out, "cumind train --resume 'plain(2)' --env-steps"));
+    expect_ok("train --run it's" SMALL);
+    ck_assert_ptr_nonnull(strstr(result.out, "cumind train --resume 'it'\\''s' --env-steps"));
 }
 END_TEST
 
