@@ -231,17 +231,29 @@ static void list_waits(const cm_replay_options *m, char *text, size_t size) {
     }
 }
 
+/* Which steps do not count for min_memory_steps, where there were enough of them: src/replay/replay.h. */
+static void format_uncounted(const cm_replay_options *m, int64_t steps, char out[128]) {
+    out[0] = '\0';
+    if (m->min_memory_steps == 0 || steps < m->min_memory_steps) return;
+    if (m->memory_capacity > 0) {
+        snprintf(out, 128, "; with memory_capacity those of episodes under way do not count");
+    } else {
+        snprintf(out, 128, "; the last %d (td_steps) of each episode under way do not count", m->td_steps);
+    }
+}
+
 /* Returns of a run that made no update are those of its first weights. */
 static void warn_of_no_update(const cm_run *run, const cm_run_result *r) {
     const cm_configuration *c = cm_run_options_of(run);
-    char waits[160], rate[96] = "";
+    char waits[160], rate[96] = "", uncounted[128];
     if (r->updates > 0 || r->end == CM_RUN_STOPPED || !c->agent.collect) return;
     if (c->trainer.replay_ratio > 0.0 && c->trainer.updates_per_iteration == 0) {
         snprintf(rate, sizeof rate, ", and one is due every %.4g steps (batch_size / replay_ratio)",
                  1.0 / cm_run_learner_rate(c));
     }
     list_waits(&c->replay, waits, sizeof waits);
-    cm_log(CM_WARNING, "nothing was learnt: the first update waits for %s%s; train longer", waits, rate);
+    format_uncounted(&c->replay, r->env_steps, uncounted);
+    cm_log(CM_WARNING, "nothing was learnt: the first update waits for %s%s%s; train longer", waits, rate, uncounted);
 }
 
 void cm_run_say_time_over(cm_run *run) {

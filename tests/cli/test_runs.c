@@ -308,6 +308,13 @@ START_TEST(run_without_an_update_says_that_nothing_was_learnt) {
                      "longer\n");
     expect_ok("train --quiet --run learnt" SMALL);
     ck_assert_str_eq(result.err, "");
+    /* 32 games under way, each of 48 steps of 200 */
+    expect_ok("train --quiet --run open --set env_name=MountainCar-v0 --env-steps 1536"
+              " --set final_evaluation_episodes=0");
+    cm_program_expect_line(result.err, "; the last 30 (td_steps) of each episode under way do not count; train longer");
+    expect_ok("train --quiet --run whole --set env_name=MountainCar-v0 --env-steps 1536"
+              " --set final_evaluation_episodes=0 --set memory_capacity=500");
+    cm_program_expect_line(result.err, "; with memory_capacity those of episodes under way do not count; train longer");
 }
 END_TEST
 
