@@ -22,6 +22,7 @@ enum { SEEDS = 64, EXIT_KILLED = 130 };
 
 static cm_stop stop;
 static cm_cli_ranks ranks; /* that train */
+static int output_error;   /* why a line of a run could not be printed; 0: all were */
 
 static void on_signal(int number) {
     if (cm_stop_asked(&stop) && number == SIGINT) _exit(EXIT_KILLED);
@@ -74,6 +75,7 @@ static cm_status train_with(cm_arguments *arguments, const cm_run_request *reque
     with_progress.progress = progress;
     with_progress.program = arguments->program;
     cm_status status = train_once(&with_progress, result);
+    if (output_error == 0) output_error = cm_progress_error(progress);
     cm_progress_destroy(progress);
     return status;
 }
@@ -283,7 +285,8 @@ static cm_status run_train(cm_arguments *arguments) {
     if (status == CM_OK && ranks.is_over) return CM_OK;
     if (status == CM_OK) status = train_traced(arguments);
     cm_cli_ranks_close(&ranks, status);
-    return status;
+    if (status != CM_OK || output_error == 0) return status;
+    return cm_fail(CM_ERR_IO, "standard output cannot be written: %s", strerror(output_error));
 }
 
 static const cm_flag flags[] = {

@@ -215,6 +215,32 @@ START_TEST(what_is_printed_to_a_closed_output_is_in_no_file) {
 }
 END_TEST
 
+/* Where nobody reads it any more nothing is lost. */
+START_TEST(what_cannot_be_printed_is_said_when_the_run_is_saved) {
+    static const struct {
+        const char *rest;
+        int status;
+    } cases[] = {{" --json >/dev/full", 1},
+                 {" >/dev/full", 1},
+                 {" | head -n 1 >/dev/null; exit ${PIPESTATUS[0]}", 0},
+                 {" --quiet >/dev/full", 0}};
+    char line[512], command[1024], text[256], dir[32];
+    for (int i = 0; i < 4; i++) {
+        snprintf(dir, sizeof dir, "unprinted-%d", i);
+        snprintf(line, sizeof line, "train --run %s%s%s", dir, SMALL, cases[i].rest);
+        snprintf(command, sizeof command, "cd %s && bash -c '%s %s' 2>err.txt", cm_test_folder, CM_TEST_PROGRAM, line);
+        ck_assert_int_eq(WEXITSTATUS(system(command)), cases[i].status);
+        expect_reference(dir);
+        cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
+        if (cases[i].status) {
+            cm_program_expect_line(text, "cumind: standard output cannot be written: No space left on device");
+        } else {
+            ck_assert_str_eq(text, "");
+        }
+    }
+}
+END_TEST
+
 START_TEST(several_seeds_end_with_a_table) {
     expect_ok("train --quiet --seeds 3-4 --run seeds" SMALL);
     ck_assert_ptr_nonnull(strstr(result.out, "\n       3 "));
@@ -500,6 +526,7 @@ int main(void) {
     tcase_add_test(tests, recipe_of_the_task_is_named_where_none_was_chosen);
     tcase_add_test(tests, quiet_run_prints_nothing);
     tcase_add_test(tests, what_is_printed_to_a_closed_output_is_in_no_file);
+    tcase_add_test(tests, what_cannot_be_printed_is_said_when_the_run_is_saved);
     tcase_add_test(tests, several_seeds_end_with_a_table);
     tcase_add_test(tests, seeds_without_a_report_have_none_in_the_table);
     tcase_add_test(tests, what_is_warned_of_is_said_once_and_of_the_process_that_trains);
