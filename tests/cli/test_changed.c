@@ -1,4 +1,6 @@
 /* Runs whose files were changed, torn or refused by the disk between two processes. */
+#include <sys/wait.h>
+
 #include "run/metrics.h"
 #include "runs.h"
 
@@ -83,6 +85,34 @@ START_TEST(a_run_whose_metrics_cannot_be_read_is_listed_by_its_checkpoint) {
 }
 END_TEST
 
+/* ---- the disk ---- */
+
+/* Trains with files of at most so many bytes, as on a full disk. */
+static void expect_refused_by_the_disk(const char *arguments, int bytes, const char *error) {
+    static char text[4096];
+    char command[1024];
+    snprintf(command, sizeof command, "cd %s && bash -c 'ulimit -f %d; exec %s %s' 2>err.txt", cm_test_folder,
+             bytes / 1024, CM_TEST_PROGRAM, arguments);
+    ck_assert_int_eq(WEXITSTATUS(system(command)), 1);
+    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
+    cm_program_expect_line(text, error);
+}
+
+START_TEST(a_checkpoint_that_the_disk_refuses_says_how_to_go_on_and_from_what) {
+    char whole[64], own[64];
+    expect_ok("train --quiet --run whole" SMALL " --set schedule=constant");
+    expect_refused_by_the_disk("train --quiet --run filled" SMALL " --set schedule=constant", 32768,
+                               "; when that is mended begin again with --resume filled, which has no checkpoint yet");
+    expect_ok("train --quiet --resume filled --env-steps 768");
+    expect_refused_by_the_disk("train --quiet --resume filled --env-steps 1024", 32768,
+                               "; when that is mended go on with --resume filled; earlier checkpoints are intact");
+    expect_ok("train --quiet --resume filled --env-steps 1024");
+    hash_of("whole", whole);
+    hash_of("filled", own);
+    ck_assert_str_eq(own, whole);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/changed");
     TCase *tests = tcase_create("changed");
@@ -92,5 +122,6 @@ int main(void) {
     tcase_add_test(tests, a_torn_last_line_of_metrics_goes_before_a_run_goes_on);
     tcase_add_test(tests, a_line_of_metrics_that_was_removed_by_hand_costs_no_other);
     tcase_add_test(tests, a_run_whose_metrics_cannot_be_read_is_listed_by_its_checkpoint);
+    tcase_add_test(tests, a_checkpoint_that_the_disk_refuses_says_how_to_go_on_and_from_what);
     return cm_test_main(suite);
 }
