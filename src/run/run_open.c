@@ -229,11 +229,12 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
 
 /* After an error on the way: a folder that was made for a run that never began goes again. */
 static void discard(cm_run *run) {
-    char message[1024], path[PATH_MAX];
+    char message[1024];
+    const bool is_new = run->is_new;
+    const cm_run_directory directory = run->directory;
     snprintf(message, sizeof message, "%s", cm_error_message());
-    snprintf(path, sizeof path, "%s", run->is_new ? run->directory.path : "");
     cm_run_close(run);
-    if (path[0] && cm_directory_remove(path) != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
+    if (is_new && cm_run_directory_discard(&directory) != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
     (void)cm_fail(CM_ERR_IO, "%s", message);
 }
 

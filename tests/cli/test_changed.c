@@ -85,6 +85,33 @@ START_TEST(a_run_whose_metrics_cannot_be_read_is_listed_by_its_checkpoint) {
 }
 END_TEST
 
+/* ---- folders ---- */
+
+static void expect_there(const char *name, bool is_there) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", cm_test_folder, name);
+    ck_assert_msg(cm_file_exists(path) == is_there, "%s", name);
+}
+
+START_TEST(a_run_that_is_refused_leaves_no_folder_that_was_made_for_it) {
+    static const char wrong[] = " --set env_name=connect4 --set evaluation_opponent=somebody";
+    char line[256], path[160];
+    snprintf(line, sizeof line, "train%s", wrong);
+    expect_exit(line, 2, "\"somebody\" is none of ");
+    expect_there("checkpoints", false);
+    snprintf(path, sizeof path, "%s/mine", cm_test_folder);
+    ck_assert_int_eq(cm_directory_make(path), CM_OK);
+    snprintf(line, sizeof line, "train --run mine//own/runs/a%s", wrong);
+    expect_exit(line, 2, "\"somebody\" is none of ");
+    expect_there("mine/own", false);
+    expect_there("mine", true);
+    snprintf(line, sizeof line, "train --run %s/mine/own/a%s", cm_test_folder, wrong);
+    expect_exit(line, 2, "\"somebody\" is none of ");
+    expect_there("mine/own", false);
+    expect_there("mine", true);
+}
+END_TEST
+
 /* ---- the disk ---- */
 
 /* Trains with files of at most so many bytes, as on a full disk. */
@@ -122,6 +149,7 @@ int main(void) {
     tcase_add_test(tests, a_torn_last_line_of_metrics_goes_before_a_run_goes_on);
     tcase_add_test(tests, a_line_of_metrics_that_was_removed_by_hand_costs_no_other);
     tcase_add_test(tests, a_run_whose_metrics_cannot_be_read_is_listed_by_its_checkpoint);
+    tcase_add_test(tests, a_run_that_is_refused_leaves_no_folder_that_was_made_for_it);
     tcase_add_test(tests, a_checkpoint_that_the_disk_refuses_says_how_to_go_on_and_from_what);
     return cm_test_main(suite);
 }
