@@ -300,6 +300,9 @@ static cm_status train_traced(cm_arguments *arguments) {
 }
 
 static cm_status run_train(cm_arguments *arguments) {
+    if (cm_argument_given(arguments, "--quiet") && cm_argument_given(arguments, "--json"))
+        return cm_fail(CM_ERR_INPUT,
+                       "--quiet prints nothing, --json a line for every iteration; leave one of them out");
     if (cm_launch_find().ranks > 1) catch_signals(); /* MPI takes a while to begin: a request to stop may come then */
     cm_status status = cm_cli_ranks_open(arguments, &ranks);
     if (status == CM_OK && ranks.is_over) return CM_OK;
