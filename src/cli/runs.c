@@ -35,7 +35,8 @@ typedef struct cells {
 typedef struct line {
     char environment[64];
     double seed, last_return, final;
-    int64_t updates, env_steps, checkpoint;
+    int64_t updates, env_steps; /* -1: not known */
+    int64_t checkpoint;
     const char *state;
 } line;
 
@@ -57,12 +58,24 @@ static const cm_json *find_key(const cm_json *root, const char *key) {
     return NULL;
 }
 
+/* How far the latest checkpoint is; not known without one. */
+static void read_state(const char *run, line *out) {
+    cm_json_doc *state = read_json(run, "latest/state.json", "the steps of this run are not known");
+    const cm_json *root = state ? cm_json_root(state) : NULL;
+    out->updates = (int64_t)cm_json_number(cm_json_get(root, "updates"), -1.0);
+    out->env_steps = (int64_t)cm_json_number(cm_json_get(root, "env_steps"), -1.0);
+    cm_json_free(state);
+}
+
 static void read_metrics(const char *run, line *out) {
     char path[4096];
     cm_metrics *rows = NULL;
     int count = 0;
     if (cm_path_join(path, sizeof path, run, "metrics.jsonl") != CM_OK) return;
-    if (cm_metrics_read(path, &rows, &count) != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
+    if (cm_metrics_read(path, &rows, &count) != CM_OK) {
+        cm_log(CM_WARNING, "%s", cm_error_message());
+        if (cm_file_exists(path)) read_state(run, out);
+    }
     if (count == 0) return;
     out->updates = rows[count - 1].updates;
     out->env_steps = rows[count - 1].env_steps;
@@ -109,13 +122,21 @@ static void read_line(const char *run, line *out) {
     cm_json_free(result);
 }
 
+static void put_count(cm_json_writer *json, const char *key, int64_t count) {
+    if (count < 0) {
+        cm_json_put_null(json, key);
+    } else {
+        cm_json_put_int(json, key, count);
+    }
+}
+
 static void put_json(cm_json_writer *json, const char *run, const line *l) {
     cm_json_begin_object(json, NULL);
     cm_json_put_string(json, "run", run);
     cm_json_put_string(json, "environment", l->environment);
     if (isfinite(l->seed)) cm_json_put_int(json, "seed", (int64_t)l->seed);
-    cm_json_put_int(json, "updates", l->updates);
-    cm_json_put_int(json, "env_steps", l->env_steps);
+    put_count(json, "updates", l->updates);
+    put_count(json, "env_steps", l->env_steps);
     cm_json_put_int(json, "checkpoint", l->checkpoint);
     cm_json_put_double(json, "mean_return", l->last_return);
     cm_json_put_double(json, "final_return", l->final);
@@ -138,12 +159,14 @@ static void print_head(const listing *list) {
     printf("%s\n", list->is_narrow ? "" : " run");
 }
 
+static void format_known(int64_t count, char out[16]) { cm_format_count(count < 0 ? (double)NAN : (double)count, out); }
+
 static void print_run(const listing *list, const line *l, const char *run) {
     cells c = {.state = l->state};
     snprintf(c.environment, sizeof c.environment, "%s", l->environment);
     snprintf(c.seed, sizeof c.seed, isfinite(l->seed) ? "%.0f" : "-", l->seed);
-    cm_format_count((double)l->env_steps, c.steps);
-    cm_format_count((double)l->updates, c.updates);
+    format_known(l->env_steps, c.steps);
+    format_known(l->updates, c.updates);
     cm_format_count(l->last_return, c.last);
     cm_format_count(l->final, c.final);
     print_cells(list, &c);

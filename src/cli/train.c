@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/ranks.h"
 #include "cli/recipe.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "core/trace.h"
 #include "distributed/launch.h"
@@ -21,7 +22,9 @@ enum { SEEDS = 64, EXIT_KILLED = 130 };
 /* ---- signals: the first asks the run to stop, a second SIGINT ends the process at once ---- */
 
 static cm_stop stop;
-static cm_cli_ranks ranks; /* that train */
+static cm_cli_ranks ranks;      /* that train */
+static int output_error;        /* why a line of a run could not be printed; 0: all were */
+static char last_run[PATH_MAX]; /* folder of the run that was trained last */
 
 static void on_signal(int number) {
     if (cm_stop_asked(&stop) && number == SIGINT) _exit(EXIT_KILLED);
@@ -48,6 +51,7 @@ static cm_status train_once(const cm_run_request *request, cm_run_result *result
     cm_run *run = NULL;
     CM_TRY(cm_run_open(request, &run));
     cm_status status = cm_run_train(run, result);
+    if (status == CM_OK) snprintf(last_run, sizeof last_run, "%s", result->directory);
     cm_run_close(run);
     result->directory = NULL;
     return status;
@@ -74,6 +78,7 @@ static cm_status train_with(cm_arguments *arguments, const cm_run_request *reque
     with_progress.progress = progress;
     with_progress.program = arguments->program;
     cm_status status = train_once(&with_progress, result);
+    if (output_error == 0) output_error = cm_progress_error(progress);
     cm_progress_destroy(progress);
     return status;
 }
@@ -166,6 +171,19 @@ static cm_status seed_folder(const char *directory, int64_t seed, char out[PATH_
     return n >= 0 && n < PATH_MAX ? CM_OK : cm_fail(CM_ERR_INPUT, "--run: the path is too long");
 }
 
+/* A seed whose folder holds a run: with one that has finished there is nothing to go on with. */
+static cm_status refuse_seed(const char *folder, int64_t seed) {
+    char report[PATH_MAX];
+    CM_TRY(cm_path_join(report, sizeof report, folder, "result.json"));
+    if (cm_file_exists(report))
+        return cm_fail(CM_ERR_INPUT, "%s: holds a finished run; leave %lld out of --seeds, or choose another --run",
+                       folder, (long long)seed);
+    return cm_fail(CM_ERR_INPUT,
+                   "%s: holds a run already; go on with --resume %s, leave %lld out of --seeds, or choose another "
+                   "--run",
+                   folder, folder, (long long)seed);
+}
+
 /* Neither the folder of all nor that of a seed may hold a run: known before the first seed is trained. */
 static cm_status check_seed_folders(const char *directory, const int64_t *seeds, int count) {
     char folder[PATH_MAX];
@@ -174,11 +192,7 @@ static cm_status check_seed_folders(const char *directory, const int64_t *seeds,
                        directory);
     for (int i = 0; directory && i < count; i++) {
         CM_TRY(seed_folder(directory, seeds[i], folder));
-        if (cm_run_directory_check(folder) == CM_OK)
-            return cm_fail(CM_ERR_INPUT,
-                           "%s: holds a run already; go on with --resume %s, leave %lld out of --seeds, or choose "
-                           "another --run",
-                           folder, folder, (long long)seeds[i]);
+        if (cm_run_directory_check(folder) == CM_OK) return refuse_seed(folder, seeds[i]);
     }
     return CM_OK;
 }
@@ -233,6 +247,16 @@ static void say_seeds(const cm_arguments *arguments, const int64_t *seeds, const
     }
 }
 
+/* What an interrupt has left, of `count` seeds the first `done` were trained. */
+static void say_stopped(const cm_arguments *arguments, const int64_t *seeds, const cm_run_result *results, int done,
+                        int count) {
+    if (cm_argument_given(arguments, "--json")) return;
+    if (results[done - 1].end == CM_RUN_STOPPED && !cm_argument_given(arguments, "--quiet"))
+        printf("stopped: seed %lld is unfinished; --resume %s goes on with it\n", (long long)seeds[done - 1], last_run);
+    if (done < count)
+        printf("stopped: %d of %d seeds were not begun; --seeds LIST trains those\n", count - done, count);
+}
+
 static cm_status train_seeds(cm_arguments *arguments, const char *text) {
     int64_t seeds[SEEDS];
     cm_run_result results[SEEDS];
@@ -248,9 +272,7 @@ static cm_status train_seeds(cm_arguments *arguments, const char *text) {
     }
     if (ranks.comm.rank > 0) return CM_OK;
     say_seeds(arguments, seeds, results, done);
-    if (done < count && !cm_argument_given(arguments, "--json")) {
-        printf("stopped: %d of %d seeds were not begun; --seeds LIST trains those\n", count - done, count);
-    }
+    say_stopped(arguments, seeds, results, done, count);
     return CM_OK;
 }
 
@@ -278,12 +300,16 @@ static cm_status train_traced(cm_arguments *arguments) {
 }
 
 static cm_status run_train(cm_arguments *arguments) {
+    if (cm_argument_given(arguments, "--quiet") && cm_argument_given(arguments, "--json"))
+        return cm_fail(CM_ERR_INPUT,
+                       "--quiet prints nothing, --json a line for every iteration; leave one of them out");
     if (cm_launch_find().ranks > 1) catch_signals(); /* MPI takes a while to begin: a request to stop may come then */
     cm_status status = cm_cli_ranks_open(arguments, &ranks);
     if (status == CM_OK && ranks.is_over) return CM_OK;
     if (status == CM_OK) status = train_traced(arguments);
     cm_cli_ranks_close(&ranks, status);
-    return status;
+    if (status != CM_OK || output_error == 0) return status;
+    return cm_fail(CM_ERR_IO, "standard output cannot be written: %s", strerror(output_error));
 }
 
 static const cm_flag flags[] = {

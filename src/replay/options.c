@@ -35,7 +35,9 @@ const cm_option cm_replay_option_rows[] = {
               "Bytes that the memory may take, over all ranks; 0: what memory_steps or memory_capacity need."),
     CM_OPTION(
         INT64, min_memory_steps, "Memory", "1000", 0, MAX_INT,
-        "Steps that the first update waits for. A memory that is full with fewer is learnt from all the same; so with "
+        "Steps that the first update waits for; those that can be drawn count: all of finished episodes, and all but "
+        "the last td_steps of each under way, or with memory_capacity none of it. A memory that is full with fewer is "
+        "learnt from all the same; so with "
         "the episodes of the other keys.",
         .group = "ready"),
     CM_OPTION(BOOL, prioritized, "Memory", "false", 0, 0,

@@ -223,10 +223,8 @@ static cm_status check_room(const cm_checkpoint_store *store, uint64_t need) {
     if (room >= need) return CM_OK;
     cm_format_bytes((double)need, wanted);
     cm_format_bytes((double)room, there);
-    return cm_fail(CM_ERR_IO,
-                   "%s: a checkpoint needs up to %s, the disk has %s free: make room and go on with "
-                   "--resume; earlier checkpoints are intact",
-                   store->folder, wanted, there);
+    return cm_fail(CM_ERR_IO, "%s: a checkpoint needs up to %s, the disk has %s free: make room", store->folder, wanted,
+                   there);
 }
 
 /* After an error: nothing stays open, and the message names this rank if there are others. */

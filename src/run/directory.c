@@ -130,9 +130,33 @@ static cm_status refuse_path(const cm_run_directory *run) {
     return cm_fail(CM_ERR_INPUT, "%s: exists and is not empty; choose another --run", path);
 }
 
+/* Bytes of the longest beginning of a path that is a folder; 0: none is. */
+static size_t find_there(const char *path) {
+    char part[PATH_MAX];
+    snprintf(part, sizeof part, "%s", path);
+    while (!cm_file_is_directory(part)) {
+        char *slash = strrchr(part, '/');
+        if (!slash) return 0;
+        *slash = '\0';
+    }
+    return strlen(part);
+}
+
+cm_status cm_run_directory_discard(const cm_run_directory *run) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", run->path);
+    CM_TRY(cm_directory_remove(path));
+    for (char *slash; (slash = strrchr(path, '/')) && slash - path > (ptrdiff_t)run->there;) {
+        *slash = '\0';
+        if (rmdir(path) != 0) break; /* it has others in it by now */
+    }
+    return CM_OK;
+}
+
 cm_status cm_run_directory_create(cm_run_directory *run, const char *path) {
     CM_TRY(set_path(run, path));
     CM_TRY(refuse_path(run));
+    run->there = find_there(run->path);
     CM_TRY(cm_directory_make(run->path));
     CM_TRY(take_lock(run));
     cm_status status = clear(run);

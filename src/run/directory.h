@@ -21,13 +21,18 @@ extern "C" {
 
 typedef struct cm_run_directory {
     char path[PATH_MAX];
-    int lock; /* descriptor, -1 if not held */
+    int lock;     /* descriptor, -1 if not held */
+    size_t there; /* bytes of the path that named a folder before the run was made */
 } cm_run_directory;
 
 /* Makes the folder of a new run in `path` (with parents) and takes its lock; one in which a run was killed before it
  * had begun is taken over. Errors: CM_ERR_INPUT if the folder holds a run already (names --resume) or something that is
  * not a run. */
 cm_status cm_run_directory_create(cm_run_directory *run, const char *path) CM_MUST_USE;
+
+/* Removes the folder of a new run that did not begin, with all that is in it, and the parents that were made for it if
+ * nothing else is in them. The lock has been given back. */
+cm_status cm_run_directory_discard(const cm_run_directory *run) CM_MUST_USE;
 
 /* Writes config.json, which makes a run of that folder: what it must not be gone on with without is there before. */
 cm_status cm_run_directory_begin(const cm_run_directory *run, const char *config) CM_MUST_USE;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/json.h"
+#include "core/log.h"
 
 #define INTEGER(name)                                                                                                  \
     { #name, offsetof(cm_metrics, name), true }
@@ -126,18 +127,52 @@ cm_metrics cm_metrics_get(const cm_json *object) {
 
 /* ---- the file ---- */
 
-cm_status cm_metrics_open(cm_metrics_file *file, const char *path, int64_t keep) {
+/* What a line says of its iteration; -1: nothing. */
+static int64_t iteration_of(const char *line) {
+    long long iteration = -1;
+    return sscanf(line, "{\"iteration\": %lld", &iteration) == 1 ? (int64_t)iteration : -1;
+}
+
+/* The bytes of the whole lines within the first `limit` bytes, up to the first one of an iteration beyond `last`. */
+static cm_status find_end(const char *path, int64_t limit, int64_t last, int64_t *end) {
+    char *line = NULL;
+    size_t space = 0;
+    ssize_t n;
+    *end = 0;
+    if (limit == 0) return CM_OK;
+    FILE *file = fopen(path, "re");
+    if (!file) return cm_fail(CM_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
+    while (*end < limit && (n = getline(&line, &space, file)) > 0 && line[n - 1] == '\n' && *end + n <= limit) {
+        if (iteration_of(line) > last) break;
+        *end += n;
+    }
+    const bool is_read = !ferror(file);
+    free(line);
+    fclose(file);
+    return is_read ? CM_OK : cm_fail(CM_ERR_IO, "%s: cannot read", path);
+}
+
+static cm_status find_keep(const char *path, int64_t size, int64_t keep, int64_t last, int64_t *end) {
+    if (keep < 0) keep = size;
+    CM_TRY(find_end(path, keep < size ? keep : size, last, end));
+    if (*end == keep) return CM_OK;
+    CM_TRY(find_end(path, size, last, end));
+    cm_log(CM_WARNING, "%s: was changed or torn behind the run's back: its whole lines up to iteration %lld are kept",
+           path, (long long)last);
+    return CM_OK;
+}
+
+cm_status cm_metrics_open(cm_metrics_file *file, const char *path, int64_t keep, int64_t last) {
     struct stat about;
     file->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (file->file < 0 || fstat(file->file, &about) != 0) {
         return cm_fail(CM_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
     }
-    file->bytes = keep >= 0 && keep < about.st_size ? keep : about.st_size;
-    if (file->bytes < about.st_size && ftruncate(file->file, file->bytes) != 0) {
-        cm_metrics_close(file);
-        return cm_fail(CM_ERR_IO, "%s: cannot cut it back to the checkpoint: %s", path, strerror(errno));
-    }
-    return CM_OK;
+    cm_status status = find_keep(path, about.st_size, keep, last, &file->bytes);
+    if (status == CM_OK && file->bytes < about.st_size && ftruncate(file->file, file->bytes) != 0)
+        status = cm_fail(CM_ERR_IO, "%s: cannot cut it back to the checkpoint: %s", path, strerror(errno));
+    if (status != CM_OK) cm_metrics_close(file);
+    return status;
 }
 
 cm_status cm_metrics_write(cm_metrics_file *file, const cm_metrics *metrics) {
@@ -187,7 +222,7 @@ cm_status cm_metrics_read(const char *path, cm_metrics **rows, int *count) {
     if (status != CM_OK) {
         free(list.rows);
         if (status != CM_ERR_INPUT) return status;
-        return cm_fail_in(status, "a damaged line of metrics, which may be removed");
+        return cm_fail_in(CM_ERR_IO, "a damaged line of metrics, which may be removed");
     }
     *rows = list.rows, *count = list.count;
     return CM_OK;

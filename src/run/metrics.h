@@ -2,7 +2,8 @@
  *
  * Every line is one JSON object; a number that does not exist in an iteration (no episode ended, no evaluation) is left
  * out. The file is written with one system call per iteration, so that a killed process leaves whole lines; a resumed
- * run cuts it back to where its checkpoint was.
+ * run cuts it back to where its checkpoint was. One that was changed meanwhile, as by a line that was taken out by hand
+ * or torn by a crash of the machine, keeps its whole lines of up to that iteration.
  */
 #ifndef CM_RUN_METRICS_H
 #define CM_RUN_METRICS_H
@@ -51,17 +52,19 @@ size_t cm_metrics_format(const cm_metrics *metrics, char *out, size_t size);
 void cm_metrics_put(cm_json_writer *json, const char *key, const cm_metrics *metrics);
 cm_metrics cm_metrics_get(const cm_json *object);
 
-/* The file. Open appends behind its first `keep` bytes and drops what follows; keep < 0 keeps all. */
+/* The file. Open appends behind its first `keep` bytes and drops what follows; keep < 0 keeps all. Where these do not
+ * end with a line, or hold one of an iteration beyond `last`, it goes by the iterations instead: it keeps the whole
+ * lines in front of the first that is beyond, and warns. */
 typedef struct cm_metrics_file {
     int file; /* -1: closed */
     int64_t bytes;
 } cm_metrics_file;
-cm_status cm_metrics_open(cm_metrics_file *file, const char *path, int64_t keep) CM_MUST_USE;
+cm_status cm_metrics_open(cm_metrics_file *file, const char *path, int64_t keep, int64_t last) CM_MUST_USE;
 cm_status cm_metrics_write(cm_metrics_file *file, const cm_metrics *metrics) CM_MUST_USE; /* allocates nothing */
 void cm_metrics_close(cm_metrics_file *file);
 
 /* Reads all lines; *rows[*count] is freed by the caller with free(). A last line without newline is ignored. Errors:
- * CM_ERR_INPUT "a damaged line of metrics, which may be removed: PATH:LINE: what". */
+ * CM_ERR_IO "a damaged line of metrics, which may be removed: PATH:LINE: what". */
 cm_status cm_metrics_read(const char *path, cm_metrics **rows, int *count) CM_MUST_USE;
 
 #ifdef __cplusplus

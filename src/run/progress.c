@@ -23,6 +23,7 @@ struct cm_progress {
     double history[HISTORY]; /* returns of past iterations or evaluations, oldest first */
     int known;               /* of them */
     char line[LINE];         /* the live line */
+    int error;               /* of the first line that could not be written */
 };
 
 /* ---- formatting ---- */
@@ -178,30 +179,32 @@ void cm_format_progress(const cm_metrics *metrics, const double *history, int n,
 
 /* ---- the display ---- */
 
-static void write_text(int file, const char *text, size_t size) {
+/* The run goes on whatever becomes of its lines. */
+static void write_text(cm_progress *p, const char *text, size_t size) {
     while (size > 0) {
-        ssize_t n = write(file, text, size);
+        ssize_t n = write(p->style.file, text, size);
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return; /* nobody is looking any more: the run goes on */
+        if (n < 0 && p->error == 0 && errno != EPIPE && errno != EBADF) p->error = errno;
+        if (n <= 0) return;
         text += n, size -= (size_t)n;
     }
 }
 
-static void write_line(const cm_progress *p, const char *text) {
+static void write_line(cm_progress *p, const char *text) {
     char line[LINE + CM_METRICS_TEXT];
     int n = snprintf(line, sizeof line, "%s\n", text);
-    if (n > 0) write_text(p->style.file, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+    if (n > 0) write_text(p, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
 }
 
 static void hide(cm_progress *p) {
-    if (p->visible) write_text(p->style.file, "\r\033[K", 4);
+    if (p->visible) write_text(p, "\r\033[K", 4);
     p->visible = false;
 }
 
 static void draw(cm_progress *p) {
     char text[LINE + 8];
     int n = snprintf(text, sizeof text, "\r\033[K%s", p->line);
-    if (n > 0) write_text(p->style.file, text, (size_t)n);
+    if (n > 0) write_text(p, text, (size_t)n);
     p->visible = true;
 }
 
@@ -292,3 +295,5 @@ void cm_progress_event(cm_progress *p, const char *event, const char *members) {
 }
 
 bool cm_progress_is_json(const cm_progress *p) { return p->style.json; }
+
+int cm_progress_error(const cm_progress *p) { return p->error; }

@@ -1,6 +1,7 @@
 #include "run/run.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "core/clock.h"
 #include "core/log.h"
@@ -185,11 +186,21 @@ static cm_status keep_folder(const cm_run *run) {
     return cm_run_leads(run) ? cm_run_directory_keeps(&run->directory) : CM_OK;
 }
 
+/* What to do where the disk has refused a checkpoint. */
+static cm_status advise(const cm_run *run, cm_status status) {
+    char message[1024];
+    if (status != CM_ERR_IO) return status;
+    snprintf(message, sizeof message, "%s", cm_error_message());
+    const bool has_one = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST) >= 0;
+    return cm_fail(status, "%s; when that is mended %s with --resume %s%s", message, has_one ? "go on" : "begin again",
+                   run->directory.path, has_one ? "; earlier checkpoints are intact" : ", which has no checkpoint yet");
+}
+
 static cm_status save(cm_run *run) {
     CM_TRY(keep_folder(run));
     run->state.saved_episodes = run->counts.episodes;
     run->state.saved_updates = cm_trainer_updates(cm_run_trainer(run));
-    CM_TRY(cm_run_save(run));
+    CM_TRY(advise(run, cm_run_save(run)));
     return cm_run_point_best(run, run->state.saved_updates);
 }
 

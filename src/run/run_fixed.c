@@ -35,3 +35,12 @@ cm_status cm_run_check_fixed(const cm_run *run, const cm_json *saved) {
     }
     return CM_OK;
 }
+
+cm_status cm_run_check_environment(const cm_run *run, const char *saved) {
+    const char *now = run->session->env.spec.name;
+    if (strcmp(saved, now) == 0) return CM_OK;
+    return cm_fail(CM_ERR_INPUT,
+                   "Environment.env_name is fixed for a run: this one was trained on %.60s, and %s is %s; put it back, "
+                   "or start a new run",
+                   saved, cm_run_options_of(run)->env.env_name, now);
+}

@@ -93,6 +93,8 @@ cm_status cm_run_point_best(cm_run *run, int64_t checkpoint) CM_MUST_USE;
 void cm_run_put_fixed(const cm_run *run, const char *name, cm_json_writer *json); /* an object: values as texts */
 /* Errors: CM_ERR_INPUT names the first key that has another value than `saved` (NULL: of before there were any). */
 cm_status cm_run_check_fixed(const cm_run *run, const cm_json *saved) CM_MUST_USE;
+/* The same of the environment, which is another one where the file of a library was changed. */
+cm_status cm_run_check_environment(const cm_run *run, const char *saved) CM_MUST_USE;
 
 /* run_data.c: the part of replay and environments */
 uint64_t cm_run_data_bytes(void *run);

@@ -184,9 +184,10 @@ static cm_status open_directory(cm_run *run, const cm_run_request *request) {
 
 static cm_status open_metrics(cm_run *run) {
     char path[PATH_MAX];
+    const int64_t last = run->state.iteration - (run->state.is_pending ? 1 : 0); /* that has its row */
     if (!cm_run_leads(run)) return CM_OK;
     CM_TRY(cm_run_directory_file(&run->directory, "metrics.jsonl", path, sizeof path));
-    return cm_metrics_open(&run->metrics, path, run->state.metrics_bytes);
+    return cm_metrics_open(&run->metrics, path, run->state.metrics_bytes, last);
 }
 
 /* Where nobody acts the games are those that the run begins with; every rank draws from a share of its own. */
@@ -229,11 +230,12 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
 
 /* After an error on the way: a folder that was made for a run that never began goes again. */
 static void discard(cm_run *run) {
-    char message[1024], path[PATH_MAX];
+    char message[1024];
+    const bool is_new = run->is_new;
+    const cm_run_directory directory = run->directory;
     snprintf(message, sizeof message, "%s", cm_error_message());
-    snprintf(path, sizeof path, "%s", run->is_new ? run->directory.path : "");
     cm_run_close(run);
-    if (path[0] && cm_directory_remove(path) != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
+    if (is_new && cm_run_directory_discard(&directory) != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
     (void)cm_fail(CM_ERR_IO, "%s", message);
 }
 

@@ -170,13 +170,16 @@ static void result_members(const cm_run_result *r, char *out, size_t size) {
 }
 
 /* `path` as a word of a shell, in quotes if it has characters that are special there. */
-static void quote(const char *path, char *out, size_t size) {
+enum { QUOTED = 4 * PATH_MAX + 3 }; /* bytes of a path that is all apostrophes */
+static void quote(const char *path, char out[QUOTED]) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:,@%";
-    if (path[strspn(path, plain)] == '\0' || strchr(path, '\'')) {
-        snprintf(out, size, "%s", path);
-    } else {
-        snprintf(out, size, "'%s'", path);
+    const char *mark = path[strspn(path, plain)] == '\0' ? "" : "'";
+    char *to = stpcpy(out, mark);
+    for (int i = 0; i < PATH_MAX && path[i]; i++) {
+        const char one[2] = {path[i], '\0'};
+        to = stpcpy(to, path[i] == '\'' ? "'\\''" : one);
     }
+    stpcpy(to, mark);
 }
 
 /* What makes a run that has ended go on for as long again: the limit that it met, or else one that it has. */
@@ -195,10 +198,12 @@ static void format_longer(const cm_run *run, const cm_run_result *r, char out[64
 }
 
 static void say_next(cm_run *run, const cm_run_result *r) {
-    char dir[PATH_MAX + 2], program[PATH_MAX + 2], ranks[32] = "";
-    quote(run->directory.path, dir, sizeof dir);
-    quote(run->program, program, sizeof program);
-    if (run->session->comm->size > 1) snprintf(ranks, sizeof ranks, " --num-devices %d", run->session->comm->size);
+    char dir[QUOTED], program[QUOTED], ranks[64] = "";
+    const cm_comm *comm = run->session->comm;
+    quote(run->directory.path, dir);
+    quote(run->program, program);
+    if (comm->size > 1)
+        snprintf(ranks, sizeof ranks, " --num-devices %d%s", comm->size, comm->oversubscribe ? " --oversubscribe" : "");
     if (r->end == CM_RUN_STOPPED) {
         cm_progress_say(run->progress, "stopped and saved; go on with:  %s train --resume %s%s", program, dir, ranks);
         return;
@@ -236,17 +241,29 @@ static void list_waits(const cm_replay_options *m, char *text, size_t size) {
     }
 }
 
+/* Which steps do not count for min_memory_steps, where there were enough of them: src/replay/replay.h. */
+static void format_uncounted(const cm_replay_options *m, int64_t steps, char out[128]) {
+    out[0] = '\0';
+    if (m->min_memory_steps == 0 || steps < m->min_memory_steps) return;
+    if (m->memory_capacity > 0) {
+        snprintf(out, 128, "; with memory_capacity those of episodes under way do not count");
+    } else {
+        snprintf(out, 128, "; the last %d (td_steps) of each episode under way do not count", m->td_steps);
+    }
+}
+
 /* Returns of a run that made no update are those of its first weights. */
 static void warn_of_no_update(const cm_run *run, const cm_run_result *r) {
     const cm_configuration *c = cm_run_options_of(run);
-    char waits[160], rate[96] = "";
+    char waits[160], rate[96] = "", uncounted[128];
     if (r->updates > 0 || r->end == CM_RUN_STOPPED || !c->agent.collect) return;
     if (c->trainer.replay_ratio > 0.0 && c->trainer.updates_per_iteration == 0) {
         snprintf(rate, sizeof rate, ", and one is due every %.4g steps (batch_size / replay_ratio)",
                  1.0 / cm_run_learner_rate(c));
     }
     list_waits(&c->replay, waits, sizeof waits);
-    cm_log(CM_WARNING, "nothing was learnt: the first update waits for %s%s; train longer", waits, rate);
+    format_uncounted(&c->replay, r->env_steps, uncounted);
+    cm_log(CM_WARNING, "nothing was learnt: the first update waits for %s%s%s; train longer", waits, rate, uncounted);
 }
 
 void cm_run_say_time_over(cm_run *run) {

@@ -156,11 +156,10 @@ static cm_status read_state(cm_run *run, const cm_json *root) {
     int64_t updates = 0;
     CM_TRY(cm_json_need_string(root, "format", &format));
     CM_TRY(cm_json_need_string(root, "environment", &environment));
-    if (strcmp(format, state_format) != 0 || strcmp(environment, run->session->env.spec.name) != 0) {
-        return cm_fail(CM_ERR_INPUT, "is \"%.40s\" of %.40s, this run needs \"%s\" of %s", format, environment,
-                       state_format, run->session->env.spec.name);
-    }
+    if (strcmp(format, state_format) != 0)
+        return cm_fail(CM_ERR_INPUT, "its format is \"%.40s\", this cumind reads \"%s\"", format, state_format);
     CM_TRY(cm_run_check_fixed(run, cm_json_get(root, "fixed")));
+    CM_TRY(cm_run_check_environment(run, environment));
     run->saved_ranks = 1; /* in checkpoints of before there were ranks */
     if (cm_json_get(root, "ranks")) CM_TRY(cm_json_need_int(root, "ranks", 1, MOST_RANKS, &run->saved_ranks));
     CM_TRY(cm_json_need_int(root, "updates", 0, INT64_MAX, &updates));
@@ -189,11 +188,12 @@ static cm_status read_state(cm_run *run, const cm_json *root) {
 }
 
 static cm_status load_state(void *context, cm_checkpoint_reader *reader) {
+    cm_run *run = context;
     cm_json_doc *doc = NULL;
     CM_TRY(cm_checkpoint_get_json(reader, state_file, &doc));
-    cm_status status = read_state(context, cm_json_root(doc));
+    cm_status status = read_state(run, cm_json_root(doc));
     cm_json_free(doc);
-    return status == CM_OK ? CM_OK : cm_fail_in(status, "%s", state_file);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "%s: %s", run->directory.path, state_file);
 }
 
 /* ---- all of it ---- */

@@ -367,10 +367,32 @@ START_TEST(evaluation_at_the_end_of_a_run_stands_once_in_its_metrics) {
 END_TEST
 
 START_TEST(a_folder_of_a_later_seed_that_is_taken_is_known_before_the_first) {
+    char path[640];
     expect_ok("train --quiet --run taken/seed-6 --env-steps 256 --set final_evaluation_episodes=0");
+    expect_exit("train --quiet --seeds 5-6 --run taken" SMALL, 2,
+                "cumind: taken/seed-6: holds a finished run; leave 6 out of --seeds, or choose another --run\n");
+    snprintf(path, sizeof path, "%s/taken/seed-6/result.json", cm_test_folder);
+    ck_assert_int_eq(unlink(path), 0);
     expect_exit("train --quiet --seeds 5-6 --run taken" SMALL, 2,
                 "taken/seed-6: holds a run already; go on with --resume taken/seed-6, leave 6 out of --seeds");
     expect_exit("inspect --run taken/seed-5", 2, "there is no such run");
+}
+END_TEST
+
+START_TEST(interrupted_seeds_say_which_is_unfinished_and_how_to_go_on) {
+    char text[8192];
+    for (int quiet = 0; quiet < 2; quiet++) {
+        pid_t child = cm_program_start(cm_test_folder, quiet ? "train --quiet --seeds 7-9 --run mute --env-steps 100M"
+                                                             : "train --seeds 7-9 --run several --env-steps 100M");
+        await_run(quiet ? "mute/seed-7" : "several/seed-7");
+        cm_program_await_handler(child, SIGINT);
+        kill(child, SIGINT);
+        ck_assert_int_eq(cm_program_wait(child), 0);
+        cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
+        const char *says = strstr(text, "stopped: seed 7 is unfinished; --resume several/seed-7 goes on with it\n");
+        ck_assert_msg((says != NULL) == !quiet, "%s", text);
+        ck_assert_msg(strstr(text, "stopped: 2 of 3 seeds were not begun") != NULL, "%s", text);
+    }
 }
 END_TEST
 
@@ -525,6 +547,7 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
     tcase_add_test(tests, a_folder_of_a_later_seed_that_is_taken_is_known_before_the_first);
+    tcase_add_test(tests, interrupted_seeds_say_which_is_unfinished_and_how_to_go_on);
     tcase_add_loop_test(tests, killed_run_resumes_to_the_same_parameters, 0, 5);
     tcase_add_loop_test(tests, interrupted_run_saves_says_how_to_go_on_and_does, 0, 3);
     tcase_add_test(tests, hangup_that_is_ignored_stays_so);

@@ -148,6 +148,8 @@ START_TEST(plain_output_ends_with_report_and_next_commands) {
     ck_assert_ptr_nonnull(strstr(result.out, "memory "));
     expect_ok("train --run plain(2)" SMALL);
     ck_assert_ptr_nonnull(strstr(result.out, "cumind train --resume 'plain(2)' --env-steps"));
+    expect_ok("train --run it's" SMALL);
+    ck_assert_ptr_nonnull(strstr(result.out, "cumind train --resume 'it'\\''s' --env-steps"));
 }
 END_TEST
 
@@ -220,6 +222,32 @@ START_TEST(what_is_printed_to_a_closed_output_is_in_no_file) {
     for (int i = 0; i < 3; i++) { /* nobody was helped */
         snprintf(command, sizeof command, "%s %s >&- 2>/dev/null", CM_TEST_PROGRAM, helps[i]);
         ck_assert_int_eq(WEXITSTATUS(system(command)), 1);
+    }
+}
+END_TEST
+
+/* Where nobody reads it any more nothing is lost. */
+START_TEST(what_cannot_be_printed_is_said_when_the_run_is_saved) {
+    static const struct {
+        const char *rest;
+        int status;
+    } cases[] = {{" --json >/dev/full", 1},
+                 {" >/dev/full", 1},
+                 {" | head -n 1 >/dev/null; exit ${PIPESTATUS[0]}", 0},
+                 {" --quiet >/dev/full", 0}};
+    char line[512], command[1024], text[256], dir[32];
+    for (int i = 0; i < 4; i++) {
+        snprintf(dir, sizeof dir, "unprinted-%d", i);
+        snprintf(line, sizeof line, "train --run %s%s%s", dir, SMALL, cases[i].rest);
+        snprintf(command, sizeof command, "cd %s && bash -c '%s %s' 2>err.txt", cm_test_folder, CM_TEST_PROGRAM, line);
+        ck_assert_int_eq(WEXITSTATUS(system(command)), cases[i].status);
+        expect_reference(dir);
+        cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
+        if (cases[i].status) {
+            cm_program_expect_line(text, "cumind: standard output cannot be written: No space left on device");
+        } else {
+            ck_assert_str_eq(text, "");
+        }
     }
 }
 END_TEST
@@ -302,7 +330,7 @@ START_TEST(fixed_key_that_was_changed_by_hand_is_found_out) {
     ck_assert_int_eq(fputs("256", file), 1);
     ck_assert_int_eq(fclose(file), 0);
     expect_exit("train --quiet --resume edited", 2,
-                "batch_size is fixed for a run: this one was trained with 128, and");
+                "edited: state.json: Training.batch_size is fixed for a run: this one was trained with 128, and");
 }
 END_TEST
 
@@ -319,6 +347,13 @@ START_TEST(run_without_an_update_says_that_nothing_was_learnt) {
                      "longer\n");
     expect_ok("train --quiet --run learnt" SMALL);
     ck_assert_str_eq(result.err, "");
+    /* 32 games under way, each of 48 steps of 200 */
+    expect_ok("train --quiet --run open --set env_name=MountainCar-v0 --env-steps 1536"
+              " --set final_evaluation_episodes=0");
+    cm_program_expect_line(result.err, "; the last 30 (td_steps) of each episode under way do not count; train longer");
+    expect_ok("train --quiet --run whole --set env_name=MountainCar-v0 --env-steps 1536"
+              " --set final_evaluation_episodes=0 --set memory_capacity=500");
+    cm_program_expect_line(result.err, "; with memory_capacity those of episodes under way do not count; train longer");
 }
 END_TEST
 
@@ -505,6 +540,7 @@ int main(void) {
     tcase_add_test(tests, recipe_of_the_task_is_named_where_none_was_chosen);
     tcase_add_test(tests, quiet_run_prints_nothing);
     tcase_add_test(tests, what_is_printed_to_a_closed_output_is_in_no_file);
+    tcase_add_test(tests, what_cannot_be_printed_is_said_when_the_run_is_saved);
     tcase_add_test(tests, several_seeds_end_with_a_table);
     tcase_add_test(tests, seeds_without_a_report_have_none_in_the_table);
     tcase_add_test(tests, what_is_warned_of_is_said_once_and_of_the_process_that_trains);

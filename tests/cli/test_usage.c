@@ -139,6 +139,7 @@ static const struct usage_case {
     {"benchmark --seconds many", "--seconds"},
     {"train --set num_unroll_steps=65", "must be an integer in 0..64"},
     {"train --quiet=1", "--quiet: takes no value"},
+    {"train --quiet --json", "--quiet prints nothing, --json a line for every iteration; leave one of them out"},
     {"train surplus", "unexpected argument \"surplus\""},
     {"train --run=", "--run: needs a value: --run DIR"},
     {"plot --svg= --run x", "--svg: needs a value: --svg FILE"},

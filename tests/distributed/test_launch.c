@@ -285,8 +285,9 @@ START_TEST(a_request_to_stop_ends_and_saves_all_ranks) {
     kill(job, _i ? SIGHUP : SIGTERM);
     ck_assert_int_eq(cm_program_wait(job), 0);
     cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
-    ck_assert_msg(strstr(text, "asked to stop after ") && strstr(text, "train --resume long --num-devices 2"), "%s",
-                  text);
+    ck_assert_msg(strstr(text, "asked to stop after ") &&
+                      strstr(text, "train --resume long --num-devices 2 --oversubscribe\n"),
+                  "%s", text);
     cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
     ck_assert_str_eq(text, "");
     cm_program_run(cm_test_folder, "eval --run long --episodes 2 --json", &output);

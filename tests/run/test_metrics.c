@@ -37,7 +37,7 @@ START_TEST(rows_read_back_and_absent_numbers_stay_absent) {
     cm_metrics_file file;
     cm_metrics *rows;
     int count;
-    ck_assert_int_eq(cm_metrics_open(&file, path, -1), CM_OK);
+    ck_assert_int_eq(cm_metrics_open(&file, path, -1, 9), CM_OK);
     write_rows(&file, 1, 5);
     cm_metrics_close(&file);
     ck_assert_msg(cm_metrics_read(path, &rows, &count) == CM_OK, "%s", cm_error_message());
@@ -53,18 +53,52 @@ START_TEST(resume_cuts_the_file_back_to_the_checkpoint) {
     cm_metrics_file file;
     cm_metrics *rows;
     int count;
-    ck_assert_int_eq(cm_metrics_open(&file, path, -1), CM_OK);
+    ck_assert_int_eq(cm_metrics_open(&file, path, -1, 9), CM_OK);
     write_rows(&file, 1, 3);
     int64_t at = file.bytes;
     write_rows(&file, 4, 9);
     cm_metrics_close(&file);
-    ck_assert_int_eq(cm_metrics_open(&file, path, at), CM_OK);
+    ck_assert_int_eq(cm_metrics_open(&file, path, at, 3), CM_OK);
     write_rows(&file, 40, 40);
     cm_metrics_close(&file);
     ck_assert_int_eq(cm_metrics_read(path, &rows, &count), CM_OK);
     ck_assert_int_eq(count, 4);
     ck_assert_int_eq(rows[3].iteration, 40);
     free(rows);
+}
+END_TEST
+
+/* Files as a run of 3 iterations may find them whose checkpoint, of the 2nd, knows of 34 bytes or thinks so. */
+START_TEST(lines_that_the_checkpoint_does_not_know_go_by_their_iteration) {
+    static const struct {
+        const char *text;
+        int64_t keep;
+        int kept; /* lines */
+    } cases[] = {
+        {"{\"iteration\": 1}\n{\"iteration\": 2}\n{\"iteration\": 3}\n", 34, 2},
+        {"{\"iteration\": 1}\n{\"iteration\": 2}\n{\"iteration\": 3}\n", 40, 2}, /* one was removed */
+        {"{\"iteration\": 1}\n{\"iteration\": 2}\n{\"iteration\": 3}\n", 51, 2}, /* and was as long */
+        {"{\"iteration\": 1}\n{\"iteration\": 2}\n{\"iteration\": 3}\n", 90, 2},
+        {"{\"iteration\": 1}\n{\"iteration\": 2}\n{\"iteration\": 3}\n", 25, 2}, /* it has grown */
+        {"{\"iteration\": 1}\n{\"iteration\": 2}\n{\"iter", 40, 2},
+        {"{\"iteration\": 1}\n{\"iteration\": 2", 34, 1},
+        {"{\"iter", 34, 0},
+        {"", 34, 0},
+    };
+    cm_metrics_file file;
+    cm_metrics *rows;
+    int count;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_int_eq(cm_file_write(path, cases[i].text, strlen(cases[i].text)), CM_OK);
+        ck_assert_int_eq(cm_metrics_open(&file, path, cases[i].keep, 2), CM_OK);
+        ck_assert_int_eq(file.bytes, 17 * cases[i].kept);
+        write_rows(&file, 3, 3);
+        cm_metrics_close(&file);
+        ck_assert_msg(cm_metrics_read(path, &rows, &count) == CM_OK, "%zu: %s", i, cm_error_message());
+        ck_assert_int_eq(count, cases[i].kept + 1);
+        ck_assert_int_eq(rows[count - 1].iteration, 3);
+        free(rows);
+    }
 }
 END_TEST
 
@@ -76,7 +110,7 @@ START_TEST(unfinished_last_line_is_ignored_and_a_bad_line_is_named) {
     ck_assert_int_eq(count, 1);
     free(rows);
     ck_assert_int_eq(cm_file_write(path, "{\"iteration\": 1}\n{\"iter\n", 24), CM_OK);
-    ck_assert_int_ne(cm_metrics_read(path, &rows, &count), CM_OK);
+    ck_assert_int_eq(cm_metrics_read(path, &rows, &count), CM_ERR_IO); /* no mistake of who calls */
     ck_assert_msg(strstr(cm_error_message(), "a damaged line of metrics, which may be removed: ") == cm_error_message(),
                   "%s", cm_error_message());
     ck_assert_msg(strstr(cm_error_message(), ":2: ") != NULL, "%s", cm_error_message());
@@ -85,7 +119,7 @@ END_TEST
 
 START_TEST(full_disk_is_an_error_not_a_half_line) {
     cm_metrics_file file;
-    ck_assert_int_eq(cm_metrics_open(&file, "/dev/full", -1), CM_OK);
+    ck_assert_int_eq(cm_metrics_open(&file, "/dev/full", -1, 0), CM_OK);
     cm_metrics m = sample(1);
     ck_assert_int_eq(cm_metrics_write(&file, &m), CM_ERR_IO);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "No space left"));
@@ -100,6 +134,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, rows_read_back_and_absent_numbers_stay_absent);
     tcase_add_test(tests, resume_cuts_the_file_back_to_the_checkpoint);
+    tcase_add_test(tests, lines_that_the_checkpoint_does_not_know_go_by_their_iteration);
     tcase_add_test(tests, unfinished_last_line_is_ignored_and_a_bad_line_is_named);
     tcase_add_test(tests, full_disk_is_an_error_not_a_half_line);
     return cm_test_main(suite);
