@@ -1,4 +1,4 @@
-/* Section "Self-Play": how the agent acts. spec/learning.md 6. */
+/* Section "Self-Play": how the agent acts. docs/spec/learning.md 6. */
 #ifndef CM_AGENT_OPTIONS_H
 #define CM_AGENT_OPTIONS_H
 

@@ -1,5 +1,5 @@
 /* Reanalyse: policy targets from new searches, by the network as it is now, in place of those of the day they were
- * played (Schrittwieser et al. 2020, appendix H, "MuZero Reanalyze"; spec/learning.md 5.3).
+ * played (Schrittwieser et al. 2020, appendix H, "MuZero Reanalyze"; docs/spec/learning.md 5.3).
  *
  * Of the B rows of a whole batch floor(ratio B) are searched anew, at all K + 1 steps that lie in their episode. Which
  * ones is a matter of their number alone, spread evenly, so that every rank has its share. The replay keeps what it

@@ -171,7 +171,7 @@ static cm_status inspect(cm_arguments *arguments, cm_session *session, const cha
     int64_t checkpoint = CM_CHECKPOINT_LATEST;
     if (cm_argument_given(arguments, "--checkpoint")) CM_TRY(cm_cli_checkpoint(arguments, &checkpoint));
     for (int i = 0; i < calls_of(session); i++) CM_TRY(measure_call(session->network, i, &calls[i]));
-    if (run) CM_TRY(cm_cli_judge_loading(run, cm_run_parameter_hash(run, checkpoint, session, hash, &facts)));
+    if (run) CM_TRY(cm_run_parameter_hash(run, checkpoint, session, hash, &facts));
     if (!cm_argument_given(arguments, "--json")) {
         print_network(session, calls);
         if (run) print_run(&facts, hash);

@@ -15,8 +15,7 @@ static cm_status open_all(const cm_arguments *arguments, const char *run, int64_
     CM_TRY(cm_session_open(&configuration, NULL, &out->session));
     if (!run) return CM_OK;
     CM_TRY(cm_session_agent(out->session, &out->agent));
-    cm_status status = cm_run_load_agent(run, checkpoint, out->session, out->agent, &out->facts);
-    return cm_cli_judge_loading(run, status);
+    return cm_run_load_agent(run, checkpoint, out->session, out->agent, &out->facts);
 }
 
 static cm_status open_or_close(const cm_arguments *arguments, const char *run, int64_t checkpoint, int threads,

@@ -143,17 +143,6 @@ static bool is_utf8(void) {
     return is;
 }
 
-cm_status cm_cli_judge_loading(const char *run, cm_status status) {
-    cm_checkpoint_store *store = NULL;
-    char message[1024];
-    if (status != CM_ERR_INPUT) return status;
-    snprintf(message, sizeof message, "%s", cm_error_message());
-    const bool is_known = cm_checkpoint_store_create(run, 1, NULL, &store) == CM_OK;
-    if (is_known && cm_checkpoint_find(store, CM_CHECKPOINT_PREFERRED) < 0) status = CM_ERR_STATE;
-    cm_checkpoint_store_destroy(store);
-    return cm_fail(status, "%s", message);
-}
-
 bool cm_cli_can_redraw(int file) {
     const char *term = getenv("TERM");
     return isatty(file) && term && *term && strcmp(term, "dumb") != 0;

@@ -54,10 +54,6 @@ cm_status cm_cli_need_run(cm_arguments *arguments, const char **run) CM_MUST_USE
 /* The value of --checkpoint for run/checkpoint.h; CM_CHECKPOINT_PREFERRED if it is not given. */
 cm_status cm_cli_checkpoint(const cm_arguments *arguments, int64_t *checkpoint) CM_MUST_USE;
 
-/* For what a run's checkpoint was read with. A run that has none yet is no wrong usage: CM_ERR_INPUT becomes
- * CM_ERR_STATE, with the same message. Returns `status` otherwise. */
-cm_status cm_cli_judge_loading(const char *run, cm_status status) CM_MUST_USE;
-
 /* Whether a file is a terminal that understands escape sequences: TERM says its kind, and not "dumb". */
 bool cm_cli_can_redraw(int file);
 

@@ -135,7 +135,7 @@ static CM_HD inline float cm_rng_normal(cm_rng *rng) {
     return sqrtf(-2.0f * logf(u)) * cosf(6.28318530717958648f * v);
 }
 
-/* Standard Gumbel: -ln(-ln(u)), u in (0, 1) (spec/search.md 8.3). */
+/* Standard Gumbel: -ln(-ln(u)), u in (0, 1) (docs/spec/search.md 8.3). */
 static CM_HD inline float cm_rng_gumbel(cm_rng *rng) {
     float u = ((float)(cm_rng_bits(rng) >> 9) + 0.5f) * 0x1p-23f;
     return -logf(-logf(u));

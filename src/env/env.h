@@ -5,10 +5,10 @@
  * copied freely and never changes. A state block (cm_env_common and behind it the rules' state, spec.state_size bytes,
  * aligned to 8) is owned by the caller; memcpy is a clone. Every function here is thread-safe on different states.
  *
- * Conventions (spec/environments.md): the reward of a transition belongs to the player who acted; `terminated` is a
- * real end and `truncated` a time limit, both may be true; a step after the end, and an illegal action, are errors that
- * leave the state as it was. Observations are float32, seen by the player to move, rows contiguous, [F] or [H, W, C].
- * Adding one: docs/ADDING_AN_ENVIRONMENT.md. Many at once: env/vector.h. */
+ * Conventions (docs/spec/environments.md): the reward of a transition belongs to the player who acted; `terminated` is
+ * a real end and `truncated` a time limit, both may be true; a step after the end, and an illegal action, are errors
+ * that leave the state as it was. Observations are float32, seen by the player to move, rows contiguous, [F] or [H, W,
+ * C]. Adding one: docs/ADDING_AN_ENVIRONMENT.md. Many at once: env/vector.h. */
 #ifndef CM_ENV_ENV_H
 #define CM_ENV_ENV_H
 
@@ -263,7 +263,7 @@ cm_status cm_env_step(const cm_env *env, void *state, int action, cm_env_outcome
 cm_status cm_env_step_value(const cm_env *env, void *state, const float *value, cm_env_outcome *out) CM_MUST_USE;
 
 /* What the discretised action stands for: value[D], each low + (high - low) * k / (bins - 1). Its number enumerates all
- * combinations of the k, the last one fastest (spec/environments.md 2.5). */
+ * combinations of the k, the last one fastest (docs/spec/environments.md 2.5). */
 static inline void cm_env_action_values(const cm_env *env, int action, float *value) {
     const double low = (double)env->spec.action_low, high = (double)env->spec.action_high;
     const int bins = env->spec.action_bins;

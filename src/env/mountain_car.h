@@ -40,7 +40,7 @@ static CM_HD inline cm_mountain_car cm_mountain_car_step(cm_mountain_car s, int 
 /* x as float32 unless `exact` is 1. */
 static CM_HD inline double cm_mountain_car_store(double x, double exact) { return exact == 1.0 ? x : (double)(float)x; }
 
-/* One step with the force `action`, not clipped; spec/environments.md 2.4 says which parts are float32. */
+/* One step with the force `action`, not clipped; docs/spec/environments.md 2.4 says which parts are float32. */
 static CM_HD inline cm_mountain_car_continuous cm_mountain_car_continuous_step(cm_mountain_car_continuous s,
                                                                                float action) {
     const double fresh = s.fresh;

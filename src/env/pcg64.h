@@ -2,7 +2,7 @@
  *
  * cm_pcg64_seed(&g, s) and then cm_pcg64_uniform give the numbers of numpy.random.default_rng(s).uniform, bit for bit.
  * Only raw words and uniform doubles are NumPy's; bounded integers are this project's own. Source: O'Neill 2014 (PCG
- * XSL-RR 128/64), NumPy's bit_generator.pyx; spec/environments.md 1. */
+ * XSL-RR 128/64), NumPy's bit_generator.pyx; docs/spec/environments.md 1. */
 #ifndef CM_ENV_PCG64_H
 #define CM_ENV_PCG64_H
 

@@ -1,4 +1,4 @@
-/* One step of the backup (spec/search.md 4.2). */
+/* One step of the backup (docs/spec/search.md 4.2). */
 #ifndef CM_MCTS_BACKUP_H
 #define CM_MCTS_BACKUP_H
 

@@ -1,4 +1,4 @@
-/* How a fresh root begins: the model's logits with noise and mask (spec/search.md 8.2, 8.3). */
+/* How a fresh root begins: the model's logits with noise and mask (docs/spec/search.md 8.2, 8.3). */
 #ifndef CM_MCTS_BEGIN_H
 #define CM_MCTS_BEGIN_H
 

@@ -1,4 +1,4 @@
-/* The invariants of a tree (spec/search.md 2.2). */
+/* The invariants of a tree (docs/spec/search.md 2.2). */
 #include <math.h>
 
 #include "mcts/backup.h"

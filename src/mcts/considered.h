@@ -1,5 +1,5 @@
-/* Sequential halving as a table of considered visit counts (Karnin et al. 2013; Danihelka et al. 2022; spec/search.md
- * 9). */
+/* Sequential halving as a table of considered visit counts (Karnin et al. 2013; Danihelka et al. 2022;
+ * docs/spec/search.md 9). */
 #ifndef CM_MCTS_CONSIDERED_H
 #define CM_MCTS_CONSIDERED_H
 

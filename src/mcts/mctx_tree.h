@@ -1,5 +1,5 @@
 /* The published trees of mctx (mctx/_src/tests/test_data): JSON files with the members `algorithm` and `tree`, made on
- * a pseudo-random model whose states are keys of a random number generator. Source: spec/search.md 12. */
+ * a pseudo-random model whose states are keys of a random number generator. Source: docs/spec/search.md 12. */
 #ifndef CM_MCTS_MCTX_TREE_H
 #define CM_MCTS_MCTX_TREE_H
 

@@ -6,7 +6,7 @@
  *
  * The return of a transition is reward + discount * value(successor). One player: discount = gamma. Two players who
  * alternate, values from the view of the side to move: discount = -gamma. Into an end state: discount = 0.
- * Source: Danihelka et al. 2022 and DeepMind's mctx; spec/search.md 3 and 8.4.
+ * Source: Danihelka et al. 2022 and DeepMind's mctx; docs/spec/search.md 3 and 8.4.
  */
 #ifndef CM_MCTS_MODEL_H
 #define CM_MCTS_MODEL_H

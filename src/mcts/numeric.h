@@ -89,7 +89,7 @@ static CM_HD inline float cm_max_of(const float *x, int n) {
     return most;
 }
 
-/* Index of the largest of x[n], the lowest of equals; 0 if nothing is above -inf (spec/search.md 7.1). */
+/* Index of the largest of x[n], the lowest of equals; 0 if nothing is above -inf (docs/spec/search.md 7.1). */
 static CM_HD inline int cm_argmax(const float *x, int n) {
     float most = -INFINITY;
     int at = 0;

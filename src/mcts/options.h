@@ -1,4 +1,4 @@
-/* Section "MCTS": how a move is searched. Formulas: spec/search.md 7 and 8. */
+/* Section "MCTS": how a move is searched. Formulas: docs/spec/search.md 7 and 8. */
 #ifndef CM_MCTS_OPTIONS_H
 #define CM_MCTS_OPTIONS_H
 

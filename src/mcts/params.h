@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* The published policies; each is a preset of the parameters below (spec/search.md 8.2 - 8.4). */
+/* The published policies; each is a preset of the parameters below (docs/spec/search.md 8.2 - 8.4). */
 typedef enum cm_policy {
     CM_POLICY_MUZERO,           /* PUCT with Dirichlet noise (Schrittwieser et al. 2020)                      */
     CM_POLICY_GUMBEL_MUZERO,    /* sequential halving with Gumbel noise (Danihelka et al. 2022)               */
@@ -20,7 +20,7 @@ typedef enum cm_policy {
  * samples by temperature, GUMBEL gives the improved policy and plays the best of the most visited actions. */
 typedef enum cm_rule { CM_RULE_PUCT, CM_RULE_GUMBEL } cm_rule;
 
-/* How Q-values of a node are scaled before they meet the prior (spec/search.md 8.1). */
+/* How Q-values of a node are scaled before they meet the prior (docs/spec/search.md 8.1). */
 typedef enum cm_qtransform_kind {
     CM_QTRANSFORM_MIN_MAX,               /* (q - min_value) / (max_value - min_value), 0 where unvisited           */
     CM_QTRANSFORM_PARENT_AND_SIBLINGS,   /* to [0, 1] by the values of the node and of its visited children        */

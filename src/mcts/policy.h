@@ -1,5 +1,5 @@
-/* Root preparation and results of the policies (spec/search.md 8.2, 8.3). Rows have n actions; legal[n] is 0 where an
- * action may not be played. */
+/* Root preparation and results of the policies (docs/spec/search.md 8.2, 8.3). Rows have n actions; legal[n] is 0 where
+ * an action may not be played. */
 #ifndef CM_MCTS_POLICY_H
 #define CM_MCTS_POLICY_H
 
@@ -47,7 +47,7 @@ static CM_HD inline void cm_policy_visit_fractions(float *weights, const int32_t
     for (int a = 0; a < n; a++) weights[a] = sum > 0 ? (float)visits[a] / (float)sum : 1.0f / (float)n;
 }
 
-/* probs[n] = weights^(1 / temperature), normalised, with weights of at least FLT_MIN (spec/search.md 8.2, step 7);
+/* probs[n] = weights^(1 / temperature), normalised, with weights of at least FLT_MIN (docs/spec/search.md 8.2, step 7);
  * temperature 0: all on the largest weights. An action that is not there (logit -FLT_MAX) and has no weight gets none,
  * however high the temperature. */
 static CM_HD inline void cm_policy_sharpen(float *probs, const float *weights, const float *logits, float temperature,

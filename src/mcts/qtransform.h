@@ -1,4 +1,4 @@
-/* The q-transforms of spec/search.md 8.1. Each is, at one node, the same map for all actions:
+/* The q-transforms of docs/spec/search.md 8.1. Each is, at one node, the same map for all actions:
  *
  *     out[a] = ((visited(a) ? q[a] : fill) - shift) * factor
  *

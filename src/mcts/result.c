@@ -11,7 +11,7 @@ static int choose_puct(const cm_tree *tree, const cm_roots *roots, int b, const 
     return cm_rng_categorical(&rng, probs, n);
 }
 
-/* weights, probs and the action under PUCT (spec/search.md 8.2, steps 6 - 8). */
+/* weights, probs and the action under PUCT (docs/spec/search.md 8.2, steps 6 - 8). */
 static int finish_puct(const cm_tree *tree, const cm_roots *roots, int b, float *weights, float *probs) {
     const size_t first = (size_t)b * (size_t)tree->num_actions;
     const int32_t *visits = tree->root_visits + first;
@@ -21,7 +21,7 @@ static int finish_puct(const cm_tree *tree, const cm_roots *roots, int b, float 
     return choose_puct(tree, roots, b, probs);
 }
 
-/* weights, probs and the action under GUMBEL (spec/search.md 8.3, steps 4 - 6). */
+/* weights, probs and the action under GUMBEL (docs/spec/search.md 8.3, steps 4 - 6). */
 static int finish_gumbel(const cm_tree *tree, int b, float *weights, float *probs) {
     int n = tree->num_actions;
     size_t first = (size_t)b * (size_t)n;

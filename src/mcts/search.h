@@ -4,7 +4,7 @@
  * used by one thread at a time; other shards may run beside it. What a root gets depends on its own inputs alone: not
  * on the other roots of the batch, on the shard or on threads.
  *
- * Source: mctx 0.0.71 semantics, float32; spec/search.md.
+ * Source: mctx 0.0.71 semantics, float32; docs/spec/search.md.
  */
 #ifndef CM_MCTS_SEARCH_H
 #define CM_MCTS_SEARCH_H
@@ -92,7 +92,7 @@ cm_edge_info cm_search_edge(const cm_search *search, int b, int slot, int column
 /* [A] the root's prior logits after noise and mask; owned by the search, valid until its next run. */
 const float *cm_search_root_logits(const cm_search *search, int b);
 
-/* Verifies the invariants of a tree for the roots of the last run (spec/search.md 2.2). CM_ERR_STATE says what is
+/* Verifies the invariants of a tree for the roots of the last run (docs/spec/search.md 2.2). CM_ERR_STATE says what is
  * wrong. */
 cm_status cm_search_check(const cm_search *search) CM_MUST_USE;
 

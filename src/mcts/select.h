@@ -1,5 +1,5 @@
-/* Selection rules at one node (spec/search.md 7). The children are listed in the order of their first visit; of the
- * open actions only the one with the largest prior can win. Ties go to the lowest action. Where nothing is there,
+/* Selection rules at one node (docs/spec/search.md 7). The children are listed in the order of their first visit; of
+ * the open actions only the one with the largest prior can win. Ties go to the lowest action. Where nothing is there,
  * action 0. */
 #ifndef CM_MCTS_SELECT_H
 #define CM_MCTS_SELECT_H

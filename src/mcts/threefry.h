@@ -1,6 +1,6 @@
 /* The random numbers of JAX (Threefry 2x32, the layout that is not partitionable), for one purpose: the pseudo-random
  * model behind the published trees of mctx (mctx_tree.h). cumind's own numbers are core/rng.h. Source:
- * spec/search.md 11. */
+ * docs/spec/search.md 11. */
 #ifndef CM_MCTS_THREEFRY_H
 #define CM_MCTS_THREEFRY_H
 

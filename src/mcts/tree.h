@@ -2,8 +2,8 @@
  *
  * A node stands in two blocks: what is read on every way through it, and what is not. What belongs to an edge stands
  * where it is used: reward, discount and prior of an edge at the child, and the visits of a node equal those of the
- * edge that leads to it (spec/search.md 2.2). The actions of a node are entries of its rows, in one of two orders, the
- * same for a whole tree:
+ * edge that leads to it (docs/spec/search.md 2.2). The actions of a node are entries of its rows, in one of two orders,
+ * the same for a whole tree:
  *
  * Dense (at most eight actions, and PUCT or GUMBEL at every node): the entry of an action is its number. An action that
  * is not expanded has q NaN. Under PUCT it has its prior for a weight, and one that is not there -inf; under GUMBEL

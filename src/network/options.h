@@ -1,4 +1,5 @@
-/* Section "Network architecture": which network, how wide, how it starts. Families and names: spec/networks.md 12. */
+/* Section "Network architecture": which network, how wide, how it starts. Families and names: docs/spec/networks.md 12.
+ */
 #ifndef CM_NETWORK_OPTIONS_H
 #define CM_NETWORK_OPTIONS_H
 
@@ -50,7 +51,7 @@ typedef struct cm_network_options {
 extern const cm_option cm_network_option_rows[];
 extern const int cm_network_option_count;
 
-/* Sets what the preset fixes (spec/networks.md 12): the family (mlp), body, norm, state_norm, residual_dynamics,
+/* Sets what the preset fixes (docs/spec/networks.md 12): the family (mlp), body, norm, state_norm, residual_dynamics,
  * trunk_layers, head_hidden and the supports. CM_PRESET_NONE changes nothing. */
 void cm_network_options_apply(cm_network_options *options, cm_network_preset preset);
 

@@ -1,5 +1,5 @@
-/* Sections "Self-Play" (targets) and "Memory": what is kept, how it is drawn, what is learnt from it. spec/learning.md
- * 1, 5. */
+/* Sections "Self-Play" (targets) and "Memory": what is kept, how it is drawn, what is learnt from it.
+ * docs/spec/learning.md 1, 5. */
 #ifndef CM_REPLAY_OPTIONS_H
 #define CM_REPLAY_OPTIONS_H
 

@@ -1,4 +1,4 @@
-/* The arithmetic of prioritised replay (Schaul et al. 2016; spec/learning.md 5.2), on plain numbers.
+/* The arithmetic of prioritised replay (Schaul et al. 2016; docs/spec/learning.md 5.2), on plain numbers.
  *
  * P(i) = p_i^alpha / sum p^alpha with 0^0 = 1; weight = (N P)^-beta, divided by the largest of its batch.
  */

@@ -1,4 +1,4 @@
-/* Training targets of one position of an episode (spec/learning.md 1.1 - 1.6).
+/* Training targets of one position of an episode (docs/spec/learning.md 1.1 - 1.6).
  *
  * An episode has T steps; the position is t, left = T - t steps remain, k = 0 .. K counts unroll steps from t. The
  * n-step return of position s = t + k is sum gamma^i sigma_i r_{s+i} plus a bootstrap sigma gamma^n V(s + n); sigma is

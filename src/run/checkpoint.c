@@ -410,7 +410,7 @@ static cm_status no_such(const cm_checkpoint_store *store, int64_t update) {
     int n = cm_checkpoint_list(store, numbers, 64);
     if (n == 0 && faccessat(AT_FDCWD, store->folder, R_OK | X_OK, AT_EACCESS) != 0 && errno == EACCES)
         return cm_fail(CM_ERR_IO, "%s: cannot be read: %s", store->folder, strerror(errno));
-    if (n == 0) return cm_fail(CM_ERR_INPUT, "%s: holds no checkpoint yet", store->folder);
+    if (n == 0) return cm_fail(CM_ERR_STATE, "%s: holds no checkpoint yet", store->folder);
     if (update == CM_CHECKPOINT_BEST) return cm_fail(CM_ERR_INPUT, "%s: has no best checkpoint yet", store->run);
     first = numbers[0];
     if (n == 1) {

@@ -89,9 +89,9 @@ cm_status cm_checkpoint_save(cm_checkpoint_store *store, int64_t update, const c
                              int count) CM_MUST_USE;
 
 /* Reads the checkpoint `update` (or CM_CHECKPOINT_LATEST, _BEST, _PREFERRED) into the parts, in order. Collective; all
- * ranks read the same checkpoint, and an error of one is that of all. Errors: CM_ERR_INPUT if there is none of that
- * number or it is of another run; CM_ERR_IO "file: reason; the newest intact checkpoint is N" for a damaged one. Parts
- * may have changed by then. */
+ * ranks read the same checkpoint, and an error of one is that of all. Errors: CM_ERR_STATE if there is none yet,
+ * CM_ERR_INPUT if none of that number or it is of another run; CM_ERR_IO "file: reason; the newest intact checkpoint is
+ * N" for a damaged one. Parts may have changed by then. */
 cm_status cm_checkpoint_load(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts, int count,
                              int64_t *loaded) CM_MUST_USE;
 

@@ -59,7 +59,7 @@ static cm_status open_evaluator(cm_run *run, int episodes, cm_evaluator **out) {
                                         .stop = run->stop,
                                         .peers = &peers};
     cm_status status = cm_evaluator_create(&config, out);
-    if (status == CM_ERR_ABSENT) return cm_fail_in(status, opponent_key); /* the perfect one has no solver */
+    if (status == CM_ERR_ABSENT) return cm_fail_in(CM_ERR_INPUT, opponent_key); /* the perfect one has no solver */
     return status == CM_OK ? CM_OK : cm_fail_in(status, "evaluation");
 }
 

@@ -1,4 +1,5 @@
-/* Section "Training": losses, optimiser, learning rate, slow weights, amount of learning. spec/learning.md 3, 5.5, 7.
+/* Section "Training": losses, optimiser, learning rate, slow weights, amount of learning. docs/spec/learning.md
+ * 3, 5.5, 7.
  */
 #ifndef CM_TRAINER_OPTIONS_H
 #define CM_TRAINER_OPTIONS_H

@@ -81,7 +81,7 @@ static const char *const tasks[] = {
 };
 enum { TASKS = sizeof tasks / sizeof *tasks };
 
-/* spec/learning.md 14, test 12. Any position that is searched with another one's observation, mask or place in the
+/* docs/spec/learning.md 14, test 12. Any position that is searched with another one's observation, mask or place in the
  * batch gets another policy. */
 START_TEST(unchanged_network_without_noise_finds_what_was_played) {
     scene s;

@@ -159,7 +159,7 @@ START_TEST(long_play_says_on_stderr_how_far_it_is) {
     expect_progress(" of 2000 episodes, ");
     expect_ok("ladder runs/a runs/b --include random --games 400 --set log_interval=0.002");
     expect_progress(" of 1200 games, ");
-    expect_ok("eval --run runs/a --opponent all --set log_interval=0.002");
+    expect_ok("eval --run runs/a --opponent all --simulations 1000 --set log_interval=0.002");
     ck_assert_msg(strstr(result.err, " lines at their end, ") && strstr(result.err, " moves chosen, "), "%s",
                   result.err);
     expect_ok("eval --run runs/a --opponent random --games 4"); /* done before there is anything to say */

@@ -173,7 +173,7 @@ START_TEST(opponent_that_cannot_be_is_refused_in_one_line) {
                    "\"somebody\" is none of random, mcts:N and perfect");
     expect_refused("train --set evaluation_opponent=mcts:5", "CartPole-v1 is no game of two players");
     cm_program_run(cm_test_folder, "train --run none --set env_name=hex5 --set evaluation_opponent=perfect", &result);
-    cm_program_expect_error(&result, 1, "Evaluation.evaluation_opponent: hex5: has no exact solver");
+    cm_program_expect_error(&result, 2, "Evaluation.evaluation_opponent: hex5: has no exact solver");
 }
 END_TEST
 

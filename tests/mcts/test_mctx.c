@@ -1,4 +1,4 @@
-/* The pseudo-random trees of mctx's own tests, from the published figures of their roots (spec/search.md 12.2). */
+/* The pseudo-random trees of mctx's own tests, from the published figures of their roots (docs/spec/search.md 12.2). */
 #include <string.h>
 
 #include "mcts/mctx_tree.h"

@@ -1,4 +1,4 @@
-/* Searches worked out by hand (spec/search.md 13 and 14). */
+/* Searches worked out by hand (docs/spec/search.md 13 and 14). */
 #include <math.h>
 
 #include "mcts/support.h"

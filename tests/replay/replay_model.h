@@ -220,8 +220,8 @@ static inline int model_player(const model *m, const model_piece *p, int t) {
     return t == p->steps ? p->to_play : m->step[p->environment][p->first + t].to_play;
 }
 
-/* n of a step of a piece: one less for every td_interval steps of age (spec/learning.md 1.6). Where environments are
- * out of step, a step may count as later than the last one; it has age 0. */
+/* n of a step of a piece: one less for every td_interval steps of age (docs/spec/learning.md 1.6). Where environments
+ * are out of step, a step may count as later than the last one; it has age 0. */
 static inline int model_td_steps(const model *m, const model_piece *p, int t) {
     int64_t index = (int64_t)(p->first + t) * m->config.environments + p->environment, age = m->collected - index;
     if (m->config.targets.td_interval == 0 || age < 0) return m->config.targets.td_steps;
@@ -229,7 +229,8 @@ static inline int model_td_steps(const model *m, const model_piece *p, int t) {
     return n < 1 ? 1 : (int)n;
 }
 
-/* The n-step return of position t of a piece (spec/learning.md 1.1, 1.2, RECIPES 2); *at: its bootstrap, -1 if none. */
+/* The n-step return of position t of a piece (docs/spec/learning.md 1.1, 1.2); *at: its bootstrap, -1 if
+ * none. */
 static inline double model_return(const model *m, const model_piece *p, int t, int n, int *at) {
     const model_step *s = &m->step[p->environment][p->first];
     double sum = 0.0;

@@ -1,4 +1,4 @@
-/* Targets: the vectors of spec/learning.md 1.1 - 1.3 and 1.6, and the properties that its test list asks for. */
+/* Targets: the vectors of docs/spec/learning.md 1.1 - 1.3 and 1.6, and the properties that its test list asks for. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>

@@ -266,7 +266,7 @@ END_TEST
 
 START_TEST(missing_numbers_are_errors_that_name_what_is_there) {
     module m = {0};
-    ck_assert_int_eq(load(&m, CM_CHECKPOINT_LATEST, NULL), CM_ERR_INPUT);
+    ck_assert_int_eq(load(&m, CM_CHECKPOINT_LATEST, NULL), CM_ERR_STATE);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "holds no checkpoint"));
     save(&m, 7);
     ck_assert_int_eq(load(&m, 8, NULL), CM_ERR_INPUT);

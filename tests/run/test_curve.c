@@ -57,7 +57,7 @@ END_TEST
 START_TEST(a_damaged_file_is_named) {
     cm_curve curve;
     write_metrics("{\"env_steps\": 256}\n{\"env_steps\": }\n");
-    ck_assert_int_eq(read_curve("env_steps", "value_loss", &curve), CM_ERR_INPUT);
+    ck_assert_int_eq(read_curve("env_steps", "value_loss", &curve), CM_ERR_IO);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "metrics.jsonl:2"));
     cm_curve_free(&curve);
 }
