@@ -16,7 +16,7 @@ typedef struct cm_curve {
 } cm_curve;
 
 /* The numbers `y` of a run over its numbers `x`, without the iterations that lack one; *out is freed with
- * cm_curve_free. Errors: CM_ERR_INPUT if metrics.jsonl cannot be read, CM_ERR_MEMORY. */
+ * cm_curve_free. Errors: CM_ERR_IO if metrics.jsonl cannot be read, CM_ERR_MEMORY. */
 cm_status cm_curve_read(const char *run, const cm_metrics_field *x, const cm_metrics_field *y,
                         cm_curve *out) CM_MUST_USE;
 
