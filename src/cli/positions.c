@@ -232,6 +232,7 @@ static cm_status answer_with_ticker(const cm_arguments *arguments, positions *p,
     cm_ticker_begin(&ticker, arguments, loaded->session->configuration.run.log_interval, "positions answered", NULL, 0);
     p->ticker = &ticker;
     cm_status status = answer_file(p, loaded);
+    p->ticker = NULL;
     cm_ticker_end(&ticker);
     return status;
 }

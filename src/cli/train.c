@@ -259,7 +259,7 @@ static void say_stopped(const cm_arguments *arguments, const int64_t *seeds, con
 
 static cm_status train_seeds(cm_arguments *arguments, const char *text) {
     int64_t seeds[SEEDS];
-    cm_run_result results[SEEDS];
+    cm_run_result results[SEEDS] = {{.end = CM_RUN_STOPPED}};
     int count = 0, done = 0;
     CM_TRY(parse_seeds(text, seeds, &count));
     CM_TRY(check_seeds(text, seeds, count));
