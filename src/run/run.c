@@ -186,11 +186,12 @@ static cm_status keep_folder(const cm_run *run) {
     return cm_run_leads(run) ? cm_run_directory_keeps(&run->directory) : CM_OK;
 }
 
-/* What to do where the disk has refused a checkpoint. */
+/* What to do where the disk has refused a checkpoint, unless that is because its folder went while it was written. */
 static cm_status advise(const cm_run *run, cm_status status) {
     char message[1024];
     if (status != CM_ERR_IO) return status;
     snprintf(message, sizeof message, "%s", cm_error_message());
+    CM_TRY(keep_folder(run));
     const bool has_one = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST) >= 0;
     return cm_fail(status, "%s; when that is mended %s with --resume %s%s", message, has_one ? "go on" : "begin again",
                    run->directory.path, has_one ? "; earlier checkpoints are intact" : ", which has no checkpoint yet");

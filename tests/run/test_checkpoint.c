@@ -189,6 +189,20 @@ START_TEST(failed_save_leaves_everything_as_it_was) {
 }
 END_TEST
 
+START_TEST(saving_does_not_make_the_folder_of_a_run_that_was_removed) {
+    module m = {.weight = {1}};
+    char path[PATH_MAX];
+    cm_checkpoint_part part = part_of(&m);
+    cm_checkpoint_store *other;
+    snprintf(path, sizeof path, "%.4000s/gone", cm_test_folder);
+    ck_assert_int_eq(cm_checkpoint_store_create(path, 3, NULL, &other), CM_OK);
+    ck_assert_int_eq(cm_checkpoint_save(other, 6, &part, 1), CM_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "gone/checkpoints: cannot make the folder: No such file"));
+    ck_assert(!cm_file_exists(path));
+    cm_checkpoint_store_destroy(other);
+}
+END_TEST
+
 START_TEST(disk_without_room_is_said_before_anything_is_written) {
     module m = {.bytes = UINT64_MAX / 2};
     cm_checkpoint_part part = part_of(&m);
@@ -340,6 +354,7 @@ int main(void) {
     tcase_add_test(tests, segments_are_linked_after_a_load_too);
     tcase_add_test(tests, saving_a_number_again_replaces_it);
     tcase_add_test(tests, failed_save_leaves_everything_as_it_was);
+    tcase_add_test(tests, saving_does_not_make_the_folder_of_a_run_that_was_removed);
     tcase_add_test(tests, disk_without_room_is_said_before_anything_is_written);
     tcase_add_loop_test(tests, damaged_files_are_named_with_the_newest_intact_checkpoint, 0,
                         (int)(sizeof damages / sizeof damages[0]));
