@@ -17,6 +17,7 @@ enum { HISTORY = 32, SPARKS = 10, LINE = 1024, PARTS = 10, PART_BYTES = 96 };
 
 struct cm_progress {
     cm_progress_style style;
+    bool is_terminal;        /* whatever its kind */
     double shown_at;         /* clock of the last line */
     bool visible;            /* the live line is on the screen */
     bool saying;             /* a line of `say` is on its way to the log */
@@ -179,12 +180,17 @@ void cm_format_progress(const cm_metrics *metrics, const double *history, int n,
 
 /* ---- the display ---- */
 
+/* A closed pipe, no descriptor, a terminal that was closed. */
+static bool is_unread(const cm_progress *p, int reason) {
+    return reason == EPIPE || reason == EBADF || (reason == EIO && p->is_terminal);
+}
+
 /* The run goes on whatever becomes of its lines. */
 static void write_text(cm_progress *p, const char *text, size_t size) {
     while (size > 0) {
         ssize_t n = write(p->style.file, text, size);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0 && p->error == 0 && errno != EPIPE && errno != EBADF) p->error = errno;
+        if (n < 0 && p->error == 0 && !is_unread(p, errno)) p->error = errno;
         if (n <= 0) return;
         text += n, size -= (size_t)n;
     }
@@ -222,6 +228,7 @@ cm_status cm_progress_create(const cm_progress_style *style, cm_progress **out) 
     *out = NULL;
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "the progress display"));
     p->style = *style;
+    p->is_terminal = isatty(style->file);
     p->shown_at = -1e9;
     if (!(p->style.interval > 0.0)) p->style.interval = 1.0;
     p->style.colour = style->colour && style->tty;

@@ -43,8 +43,8 @@ void cm_progress_event(cm_progress *progress, const char *event, const char *mem
 
 bool cm_progress_is_json(const cm_progress *progress);
 
-/* Why a line could not be written, as errno has it; 0: all were, or nobody reads them (a closed pipe, no descriptor).
- */
+/* Why a line could not be written, as errno has it; 0: all were, or nobody reads them (a closed pipe, no descriptor,
+ * a terminal that was closed). */
 int cm_progress_error(const cm_progress *progress);
 
 /* The parts, for other displays. */

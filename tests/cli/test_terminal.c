@@ -1,5 +1,6 @@
 /* What surrounds the program: the locale, and the terminal that it writes to. */
 #include <locale.h>
+#include <signal.h>
 
 #include "cli/runs.h"
 
@@ -29,6 +30,22 @@ START_TEST(terminals_that_say_no_kind_get_no_escape_sequences) {
 }
 END_TEST
 
+/* It is hung up, and what is written to it from then on fails. */
+START_TEST(a_run_whose_terminal_closes_saves_and_ends_well) {
+    char text[4096], path[160];
+    int terminal;
+    cm_program_term = _i ? "dumb" : "xterm";
+    pid_t child =
+        cm_program_start_terminal(cm_test_folder, "train --run closed" SMALL " --env-steps 100M", 80, &terminal);
+    cm_program_await_handler(child, SIGHUP);
+    ck_assert_int_gt(read(terminal, text, sizeof text), 0);
+    close(terminal);
+    ck_assert_int_eq(cm_program_wait(child), 0);
+    snprintf(path, sizeof path, "%s/closed/latest/manifest.json", cm_test_folder);
+    ck_assert(cm_file_exists(path));
+}
+END_TEST
+
 START_TEST(networks_fit_a_narrow_terminal) {
     static const char *const networks[] = {"policy=stochastic_muzero", "env_name=connect4 --set family=resnet"};
     char line[128];
@@ -50,6 +67,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(tests, names_are_understood_in_every_case_in_a_turkish_locale);
     tcase_add_test(tests, terminals_that_say_no_kind_get_no_escape_sequences);
+    tcase_add_loop_test(tests, a_run_whose_terminal_closes_saves_and_ends_well, 0, 2);
     tcase_add_test(tests, networks_fit_a_narrow_terminal);
     return cm_test_main(suite);
 }

@@ -193,16 +193,23 @@ static void converse(int terminal, const char *input, cm_output *result) {
     result->out[used] = '\0';
 }
 
-void cm_program_run_terminal(const char *where, const char *arguments, int columns, const char *input,
-                             cm_output *result) {
+pid_t cm_program_start_terminal(const char *where, const char *arguments, int columns, int *terminal) {
     char name[64] = "";
-    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-    result->out[0] = result->err[0] = '\0';
-    result->status = -1;
-    if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) return;
-    if (ptsname_r(terminal, name, sizeof name) != 0) return;
+    *terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (*terminal < 0 || grantpt(*terminal) != 0 || unlockpt(*terminal) != 0) return -1;
+    if (ptsname_r(*terminal, name, sizeof name) != 0) return -1;
     pid_t child = fork();
     if (child == 0) become_in_terminal(where, arguments, columns, name);
+    return child;
+}
+
+void cm_program_run_terminal(const char *where, const char *arguments, int columns, const char *input,
+                             cm_output *result) {
+    int terminal;
+    result->out[0] = result->err[0] = '\0';
+    result->status = -1;
+    pid_t child = cm_program_start_terminal(where, arguments, columns, &terminal);
+    if (child < 0) return;
     converse(terminal, input, result);
     close(terminal);
     result->status = cm_program_wait(child);

@@ -26,6 +26,9 @@ void cm_program_run_with(const char *where, const char *arguments, const char *i
 void cm_program_run_terminal(const char *where, const char *arguments, int columns, const char *input,
                              cm_output *result);
 
+/* Starts it in such a terminal; the caller reads *terminal, closes it, which hangs up, and waits. -1: there is none. */
+pid_t cm_program_start_terminal(const char *where, const char *arguments, int columns, int *terminal);
+
 /* TERM in such a terminal, xterm-256color; NULL: unset. */
 extern const char *cm_program_term;
 
