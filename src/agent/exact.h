@@ -14,7 +14,7 @@ enum { CM_EXACT_LANES = 1024 }; /* as many as a pool has workers at most */
 typedef struct cm_exact cm_exact;
 
 /* Opens the first solver; those of other lanes are opened when they are asked. `env` is borrowed, the caller owns
- * *out. Errors: CM_ERR_ABSENT names the games that have a solver; CM_ERR_MEMORY. */
+ * *out. Errors: CM_ERR_INPUT names the games that have a solver; CM_ERR_MEMORY. */
 cm_status cm_exact_create(const cm_env *env, cm_exact **out) CM_MUST_USE;
 void cm_exact_destroy(cm_exact *exact);                  /* NULL is allowed */
 size_t cm_exact_bytes(const cm_exact *exact, int lanes); /* that it takes once so many have been asked */

@@ -36,7 +36,7 @@ cm_status cm_entrant_seat(cm_entrant *entrant, const cm_env *env, const char *ot
     }
     if (agent) env = &entrant->loaded.session->env;
     cm_status status = cm_opponent_player(&entrant->opponent, agent, env, shape, &entrant->player);
-    return status == CM_ERR_ABSENT ? cm_fail_in(CM_ERR_INPUT, "%s", entrant->name) : status; /* nothing solves it */
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "%s", entrant->name);
 }
 
 cm_status cm_contest_check(const char *command, const cm_env *env) {

@@ -22,22 +22,22 @@ static cm_status create(const cm_env *env, size_t bytes, cm_solver **out) {
     return CM_OK;
 }
 
-static cm_status check_solvable(const cm_env *env) {
+cm_status cm_solver_check(const cm_env *env) {
     const cm_solver_def *def = env->def->solver;
     if (def && (!def->fits || def->fits(&env->params))) return CM_OK;
-    return cm_fail(CM_ERR_ABSENT, "%s: has no exact solver; tictactoe, connect4 and hex up to 4 x 4 have one",
+    return cm_fail(CM_ERR_INPUT, "%s: has no exact solver; tictactoe, connect4 and hex up to 4 x 4 have one",
                    env->spec.name);
 }
 
 cm_status cm_solver_create(const cm_env *env, cm_solver **out) {
     *out = NULL;
-    CM_TRY(check_solvable(env));
+    CM_TRY(cm_solver_check(env));
     return create(env, env->def->solver->bytes, out);
 }
 
 cm_status cm_solver_create_sized(const cm_env *env, size_t bytes, cm_solver **out) {
     *out = NULL;
-    CM_TRY(check_solvable(env));
+    CM_TRY(cm_solver_check(env));
     const cm_solver_def *def = env->def->solver;
     if (def->least_bytes == 0) return create(env, def->bytes, out);
     if (bytes < def->least_bytes) {

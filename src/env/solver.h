@@ -35,7 +35,10 @@ typedef struct cm_solver_def {
 
 extern const cm_solver_def cm_solver_tictactoe, cm_solver_connect4, cm_solver_hex;
 
-/* Errors: CM_ERR_ABSENT if the game, or its size, has no exact solver; CM_ERR_MEMORY. The caller owns the solver. */
+/* CM_OK if there is an exact solver of the game in its size, else CM_ERR_INPUT, which names the games that have one. */
+cm_status cm_solver_check(const cm_env *env) CM_MUST_USE;
+
+/* Errors: those of cm_solver_check; CM_ERR_MEMORY. The caller owns the solver. */
 cm_status cm_solver_create(const cm_env *env, cm_solver **out) CM_MUST_USE;
 
 /* The same with a table of `bytes`, rounded down to a power of two; smaller is slower and answers the same. What has no

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "core/rng.h"
+#include "env/solver.h"
 #include "run/run_internal.h"
 
 static int64_t env_steps(const cm_run *run) { return run->counts.env_steps; }
@@ -24,10 +25,8 @@ uint64_t cm_run_evaluation_seed(int64_t seed, int64_t number, int episodes) {
 
 /* ---- life ---- */
 
-static const char opponent_key[] = "Evaluation.evaluation_opponent";
-
 static cm_status parse_opponent(const cm_run *run, cm_opponent *out) {
-    const char *key = opponent_key, *text = cm_run_options_of(run)->run.evaluation_opponent;
+    const char *key = "Evaluation.evaluation_opponent", *text = cm_run_options_of(run)->run.evaluation_opponent;
     const cm_env_spec *game = &run->session->env.spec;
     cm_status status = cm_opponent_parse(text, out);
     if (status != CM_OK) return cm_fail_in(status, "%s", key);
@@ -37,7 +36,8 @@ static cm_status parse_opponent(const cm_run *run, cm_opponent *out) {
     if (game->players == 1 && out->kind != CM_OPPONENT_RANDOM) {
         return cm_fail(CM_ERR_INPUT, "%s: %s is no game of two players; leave the key out", key, game->name);
     }
-    return CM_OK;
+    if (out->kind != CM_OPPONENT_PERFECT || cm_solver_check(&run->session->env) == CM_OK) return CM_OK;
+    return cm_fail_in(CM_ERR_INPUT, "%s", key);
 }
 
 static cm_status gather(void *context, const void *mine, size_t bytes, void *all) {
@@ -59,7 +59,6 @@ static cm_status open_evaluator(cm_run *run, int episodes, cm_evaluator **out) {
                                         .stop = run->stop,
                                         .peers = &peers};
     cm_status status = cm_evaluator_create(&config, out);
-    if (status == CM_ERR_ABSENT) return cm_fail_in(CM_ERR_INPUT, opponent_key); /* the perfect one has no solver */
     return status == CM_OK ? CM_OK : cm_fail_in(status, "evaluation");
 }
 

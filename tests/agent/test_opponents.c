@@ -95,7 +95,7 @@ END_TEST
 START_TEST(game_without_a_solver_has_no_exact_player) {
     seats s;
     open_seats(&s, "othello", 2, 1);
-    ck_assert_int_eq(cm_player_perfect(&s.env, &s.config.shape, &s.config.players[0]), CM_ERR_ABSENT);
+    ck_assert_int_eq(cm_player_perfect(&s.env, &s.config.shape, &s.config.players[0]), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "tictactoe, connect4 and hex"));
     close_seats(&s);
 }

@@ -211,7 +211,7 @@ START_TEST(a_table_of_no_size_is_refused_where_its_size_matters) {
     must_equal(cm_solver_create_sized(&env, 100, &solver), CM_OK);
     cm_solver_destroy(solver);
     must_equal(cm_env_open(&env, "go5", NULL), CM_OK);
-    must_equal(cm_solver_create_sized(&env, 1 << 20, &solver), CM_ERR_ABSENT);
+    must_equal(cm_solver_create_sized(&env, 1 << 20, &solver), CM_ERR_INPUT);
 }
 END_TEST
 
@@ -359,7 +359,7 @@ START_TEST(games_without_a_solver_say_so) {
         cm_env env;
         cm_solver *solver;
         must_equal(cm_env_open(&env, names[i], NULL), CM_OK);
-        must_equal(cm_solver_create(&env, &solver), CM_ERR_ABSENT);
+        must_equal(cm_solver_create(&env, &solver), CM_ERR_INPUT);
         must(strstr(cm_error_message(), names[i]) != NULL && solver == NULL);
     }
 }
