@@ -224,6 +224,14 @@ bool cm_file_is_directory(const char *path) {
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
+cm_status cm_directory_make_last(const char *path) {
+    if (mkdir(path, 0777) == 0) return CM_OK;
+    int reason = errno; /* the next line changes it */
+    if (cm_file_is_directory(path)) return CM_OK;
+    errno = reason == EEXIST ? ENOTDIR : reason;
+    return fail_io(path, "make the folder");
+}
+
 cm_status cm_directory_make(const char *path) {
     char part[PATH_MAX];
     size_t n = strlen(path);
@@ -233,11 +241,7 @@ cm_status cm_directory_make(const char *path) {
         if (path[i] != '/' && path[i] != '\0') continue;
         memcpy(part, path, i);
         part[i] = '\0';
-        if (mkdir(part, 0777) == 0) continue;
-        int reason = errno; /* the next line changes it */
-        if (cm_file_is_directory(part)) continue;
-        errno = reason == EEXIST ? ENOTDIR : reason;
-        return fail_io(part, "make the folder");
+        CM_TRY(cm_directory_make_last(part));
     }
     return CM_OK;
 }

@@ -34,7 +34,8 @@ void cm_file_abandon(cm_file_writer *writer); /* NULL is allowed */
 bool cm_file_exists(const char *path);
 bool cm_file_is_named(const char *path); /* exists, or is a link that leads nowhere */
 bool cm_file_is_directory(const char *path);
-cm_status cm_directory_make(const char *path) CM_MUST_USE; /* with parents; an existing directory is fine */
+cm_status cm_directory_make(const char *path) CM_MUST_USE;      /* with parents; an existing directory is fine */
+cm_status cm_directory_make_last(const char *path) CM_MUST_USE; /* the same in parents that are there */
 cm_status
 cm_directory_make_parent(const char *path) CM_MUST_USE;    /* the folder that `path` is to stand in, with its parents */
 cm_status cm_directory_sync(const char *path) CM_MUST_USE; /* fsync of the directory itself */

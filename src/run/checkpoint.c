@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/arena.h"
@@ -323,18 +322,12 @@ static cm_status open_writer(cm_checkpoint_store *store, int64_t update, cm_chec
     return writer->hash ? CM_OK : cm_fail(CM_ERR_MEMORY, "no memory for a checksum");
 }
 
-/* Without parents: a run whose folder was removed is not made again. */
-static cm_status make_folder(const char *path) {
-    const int reason = mkdir(path, 0777) == 0 ? 0 : errno;
-    if (reason == 0 || cm_file_is_directory(path)) return CM_OK;
-    return cm_fail(CM_ERR_IO, "%s: cannot make the folder: %s", path, strerror(reason));
-}
-
+/* A run whose folder was removed is not made again. */
 static cm_status open_staging(const cm_checkpoint_store *store, const cm_checkpoint_writer *writer, uint64_t need) {
-    CM_TRY(make_folder(store->folder));
+    CM_TRY(cm_directory_make_last(store->folder));
     CM_TRY(check_room(store, need));
     CM_TRY(cm_directory_remove(writer->directory));
-    return make_folder(writer->directory);
+    return cm_directory_make_last(writer->directory);
 }
 
 static void drop_writer(cm_checkpoint_writer *writer) {
