@@ -113,20 +113,16 @@ void cm_planner_place(cm_planner *p, int row, const cm_env *env, const void *sta
 /* Where the model gave a number that is not finite: was it asked about one, or about one that is too large, or has its
  * learning diverged? */
 static cm_status explain(const cm_planner *p, int rows, cm_status status) {
-    float most = 0.0f;
+    const size_t n = (size_t)rows * p->observation_size;
+    char advice[CM_NETWORK_ADVICE];
     if (status != CM_ERR_NOT_FINITE) return status;
-    for (size_t i = 0; i < (size_t)rows * p->observation_size; i++) {
-        const float number = p->model.observations[i];
-        if (!isfinite(number))
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(p->model.observations[i]))
             return cm_fail(status, "the environment gave an observation that is not finite: number %zu of %zu is %g",
-                           i % p->observation_size, p->observation_size, (double)number);
-        most = fmaxf(most, fabsf(number));
-    }
-    if (most > CM_NETWORK_LARGE_OBSERVATION)
-        return cm_fail(status, "%s: scale the environment's observations, which are as large as %g", cm_error_message(),
-                       (double)most);
-    return cm_fail(status, "%s: its weights have become too large; learn again with a lower learning_rate",
-                   cm_error_message());
+                           i % p->observation_size, p->observation_size, (double)p->model.observations[i]);
+    cm_network_advise(p->model.observations, n,
+                      "its weights have become too large; learn again with a lower learning_rate", advice);
+    return cm_fail(status, "%s: %s", cm_error_message(), advice);
 }
 
 static cm_status run(cm_planner *p, const cm_roots *roots, const cm_search_result *result) {

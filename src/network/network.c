@@ -1,5 +1,7 @@
 #include "network/network.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/arena.h"
@@ -215,4 +217,18 @@ int cm_network_observation_size(const cm_network *network) {
     int size = 1;
     for (int i = 0; i < network->config.observation_ndim; i++) size *= network->config.observation[i];
     return size;
+}
+
+/* Above this no learning rate helps. */
+static const float large_observation = 1e6f;
+
+void cm_network_advise(const float *observations, size_t n, const char *otherwise, char out[CM_NETWORK_ADVICE]) {
+    float most = 0.0f;
+    for (size_t i = 0; i < n; i++) most = fmaxf(most, fabsf(observations[i]));
+    if (most > large_observation) {
+        snprintf(out, CM_NETWORK_ADVICE, "scale the environment's observations, which are as large as %g",
+                 (double)most);
+    } else {
+        snprintf(out, CM_NETWORK_ADVICE, "%s", otherwise);
+    }
 }

@@ -34,10 +34,6 @@
 extern "C" {
 #endif
 
-/* Where numbers that are not finite are found and observations are larger than this, it is they that are to blame, not
- * the learning rate. */
-#define CM_NETWORK_LARGE_OBSERVATION 1e6f
-
 /* What the network holds besides representation and prediction. */
 typedef enum cm_network_model {
     CM_NETWORK_DYNAMICS,   /* dynamics with its reward: the model of a search is learnt                     */
@@ -153,6 +149,11 @@ cm_var cm_network_prefix(const cm_network *network, cm_tape *tape, cm_var h);
 /* Consistency (SimSiam) heads on a scaled state: projection [B, output], and the predictor behind it. */
 cm_var cm_network_project(const cm_network *network, cm_tape *tape, cm_var state);
 cm_var cm_network_project_predict(const cm_network *network, cm_tape *tape, cm_var state);
+
+/* What may be done about numbers that are not finite behind observations [n]: to scale these, which says how large they
+ * are, where it is they that are to blame; else `otherwise`, of at most CM_NETWORK_ADVICE - 1 characters. */
+enum { CM_NETWORK_ADVICE = 128 };
+void cm_network_advise(const float *observations, size_t n, const char *otherwise, char out[CM_NETWORK_ADVICE]);
 
 #ifdef __cplusplus
 }

@@ -97,17 +97,14 @@ static cm_status reduce_scalars(cm_trainer *t, double *clipped_share) {
 
 /* What may be done about numbers that are not finite. */
 typedef struct advice {
-    char text[80];
+    char text[CM_NETWORK_ADVICE];
 } advice;
 
 static advice advise(const cm_trainer *t) {
-    const cm_train_batch *batch = &t->slot[0]->batch;
     const size_t n = (size_t)t->config.batch * (size_t)cm_network_observation_size(t->config.network);
-    float most = 0.0f;
-    advice a = {"lower learning_rate, or check the environment's rewards"};
-    for (size_t i = 0; i < n; i++) most = fmaxf(most, fabsf(batch->observation[i]));
-    if (most > CM_NETWORK_LARGE_OBSERVATION)
-        snprintf(a.text, sizeof a.text, "scale the environment's observations, which are as large as %g", (double)most);
+    advice a;
+    cm_network_advise(t->slot[0]->batch.observation, n, "lower learning_rate, or check the environment's rewards",
+                      a.text);
     return a;
 }
 
