@@ -86,6 +86,7 @@ cm_status cm_cli_run_configuration(const cm_arguments *arguments, const char *ru
     char path[4096];
     CM_TRY(cm_run_directory_check(run));
     CM_TRY(cm_path_join(path, sizeof path, run, "config.json"));
+    CM_TRY(cm_run_check_configuration(run));
     return load(arguments, path, configuration, config);
 }
 

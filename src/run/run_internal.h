@@ -90,9 +90,10 @@ cm_status cm_run_load(cm_run *run, int64_t checkpoint) CM_MUST_USE;
 cm_status cm_run_point_best(cm_run *run, int64_t checkpoint) CM_MUST_USE;
 
 /* run_fixed.c */
-void cm_run_put_fixed(const cm_run *run, const char *name, cm_json_writer *json); /* an object: values as texts */
+#define CM_STATE_FIXED "fixed" /* the object in a checkpoint's state: values as texts */
+void cm_run_put_fixed(const cm_config *config, const char *name, cm_json_writer *json);
 /* Errors: CM_ERR_INPUT names the first key that has another value than `saved` (NULL: of before there were any). */
-cm_status cm_run_check_fixed(const cm_run *run, const cm_json *saved) CM_MUST_USE;
+cm_status cm_run_check_fixed(const cm_config *config, const cm_json *saved) CM_MUST_USE;
 /* The same of the environment, which is another one where the file of a library was changed. */
 cm_status cm_run_check_environment(const cm_run *run, const char *saved) CM_MUST_USE;
 

@@ -88,7 +88,7 @@ typedef struct memory {
 static cm_status read_task(cm_checkpoint_reader *reader, char task[CM_OPTION_TEXT]) {
     const char *environment = NULL;
     cm_json_doc *doc = NULL;
-    CM_TRY(cm_checkpoint_get_json(reader, "state.json", &doc));
+    CM_TRY(cm_checkpoint_get_json(reader, CM_FILE_STATE, &doc));
     cm_status status = cm_json_need_string(cm_json_root(doc), "environment", &environment);
     if (status == CM_OK) snprintf(task, CM_OPTION_TEXT, "%s", environment);
     cm_json_free(doc);

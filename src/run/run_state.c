@@ -8,7 +8,6 @@
 #include "core/log.h"
 #include "run/run_internal.h"
 
-static const char state_file[] = "state.json";
 static const char state_format[] = "cumind-run-1";
 
 enum { JSON_BYTES = 32 * 1024, MOST_RANKS = 65536, MOST_STEPS = 1 << 24 }; /* steps: that loss scaling counts */
@@ -108,7 +107,7 @@ static void write_state(const cm_run *run, cm_json_writer *json) {
     cm_json_put_string(json, "format", state_format);
     cm_json_put_string(json, "environment", run->session->env.spec.name);
     cm_json_put_int(json, "ranks", run->session->comm->size);
-    cm_run_put_fixed(run, "fixed", json);
+    cm_run_put_fixed(run->config, CM_STATE_FIXED, json);
     cm_json_put_int(json, "updates", cm_trainer_updates(cm_run_learner_trainer(run->learner)));
     cm_json_put_int(json, "env_steps", counts.env_steps);
     cm_json_put_int(json, "episodes", counts.episodes);
@@ -139,7 +138,7 @@ static cm_status save_state(void *context, cm_checkpoint_writer *writer) {
     if (!cm_run_leads(run)) return CM_OK;
     CM_TRY(cm_json_writer_create(2, &json));
     write_state(run, json);
-    cm_status status = cm_checkpoint_put_json(writer, state_file, json);
+    cm_status status = cm_checkpoint_put_json(writer, CM_FILE_STATE, json);
     cm_json_writer_destroy(json);
     return status;
 }
@@ -158,7 +157,7 @@ static cm_status read_state(cm_run *run, const cm_json *root) {
     CM_TRY(cm_json_need_string(root, "environment", &environment));
     if (strcmp(format, state_format) != 0)
         return cm_fail(CM_ERR_INPUT, "its format is \"%.40s\", this cumind reads \"%s\"", format, state_format);
-    CM_TRY(cm_run_check_fixed(run, cm_json_get(root, "fixed")));
+    CM_TRY(cm_run_check_fixed(run->config, cm_json_get(root, CM_STATE_FIXED)));
     CM_TRY(cm_run_check_environment(run, environment));
     run->saved_ranks = 1; /* in checkpoints of before there were ranks */
     if (cm_json_get(root, "ranks")) CM_TRY(cm_json_need_int(root, "ranks", 1, MOST_RANKS, &run->saved_ranks));
@@ -190,10 +189,10 @@ static cm_status read_state(cm_run *run, const cm_json *root) {
 static cm_status load_state(void *context, cm_checkpoint_reader *reader) {
     cm_run *run = context;
     cm_json_doc *doc = NULL;
-    CM_TRY(cm_checkpoint_get_json(reader, state_file, &doc));
+    CM_TRY(cm_checkpoint_get_json(reader, CM_FILE_STATE, &doc));
     cm_status status = read_state(run, cm_json_root(doc));
     cm_json_free(doc);
-    return status == CM_OK ? CM_OK : cm_fail_in(status, "%s: %s", run->directory.path, state_file);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "%s: %s", run->directory.path, CM_FILE_STATE);
 }
 
 /* ---- all of it ---- */

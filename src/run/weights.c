@@ -68,7 +68,7 @@ typedef struct reading {
 
 static cm_status read_facts(cm_checkpoint_reader *reader, cm_run_facts *facts) {
     cm_json_doc *doc = NULL;
-    CM_TRY(cm_checkpoint_get_json(reader, "state.json", &doc));
+    CM_TRY(cm_checkpoint_get_json(reader, CM_FILE_STATE, &doc));
     const cm_json *root = cm_json_root(doc);
     cm_status status = cm_json_need_int(root, "updates", 0, INT64_MAX, &facts->updates);
     if (status == CM_OK) status = cm_json_need_int(root, "env_steps", 0, INT64_MAX, &facts->env_steps);
@@ -154,5 +154,6 @@ cm_status cm_run_configuration(const char *run, const char *const *assignments, 
     char path[PATH_MAX];
     CM_TRY(cm_run_directory_check(run));
     CM_TRY(cm_path_join(path, sizeof path, run, "config.json"));
+    CM_TRY(cm_run_check_configuration(run));
     return cm_configuration_load(path, assignments, count, configuration, config);
 }

@@ -85,6 +85,41 @@ START_TEST(a_run_whose_metrics_cannot_be_read_is_listed_by_its_checkpoint) {
 }
 END_TEST
 
+/* ---- the configuration ---- */
+
+/* Puts `after` in place of `before`, of the same length, in a run's config.json. */
+static void edit_configuration(const char *run, const char *before, const char *after) {
+    char path[160], *text;
+    size_t size;
+    path_of(run, "config.json", path);
+    ck_assert_int_eq(cm_file_read(path, 1 << 20, &text, &size), CM_OK);
+    char *at = strstr(text, before);
+    ck_assert_ptr_nonnull(at);
+    ck_assert_uint_eq(strlen(before), strlen(after));
+    memcpy(at, after, strlen(after));
+    ck_assert_int_eq(cm_file_write(path, text, size), CM_OK);
+    free(text);
+}
+
+START_TEST(what_is_fixed_for_a_run_and_was_edited_is_named_by_all_who_read_it) {
+    static const char edited[] =
+        "cumind: other/config.json: Self-Play.discount is fixed for a run: this one was trained with 0.997, and its "
+        "config.json has 0.993 by now; put it back, or start a new run (--init-from takes its weights along)\n";
+    static const char *const lines[] = {"eval --run other --episodes 1", "inspect --run other",
+                                        "eval --run other --episodes 1 --set discount=0.997",
+                                        "train --quiet --resume other"};
+    expect_ok("train --quiet --run other" SMALL);
+    edit_configuration("other", "\"discount\": 0.997", "\"discount\": 0.993");
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        expect_exit(lines[i], 2, "");
+        ck_assert_str_eq(result.err, edited);
+    }
+    edit_configuration("other", "\"discount\": 0.993", "\"discount\": 0.997");
+    expect_ok("eval --run other --episodes 1 --set discount=0.993"); /* asked for, for this once */
+    expect_ok("train --quiet --resume other");
+}
+END_TEST
+
 /* ---- folders ---- */
 
 static void expect_there(const char *name, bool is_there) {
@@ -149,6 +184,7 @@ int main(void) {
     tcase_add_test(tests, a_torn_last_line_of_metrics_goes_before_a_run_goes_on);
     tcase_add_test(tests, a_line_of_metrics_that_was_removed_by_hand_costs_no_other);
     tcase_add_test(tests, a_run_whose_metrics_cannot_be_read_is_listed_by_its_checkpoint);
+    tcase_add_test(tests, what_is_fixed_for_a_run_and_was_edited_is_named_by_all_who_read_it);
     tcase_add_test(tests, a_run_that_is_refused_leaves_no_folder_that_was_made_for_it);
     tcase_add_test(tests, a_checkpoint_that_the_disk_refuses_says_how_to_go_on_and_from_what);
     return cm_test_main(suite);

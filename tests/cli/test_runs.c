@@ -315,25 +315,6 @@ START_TEST(run_whose_checkpoints_are_gone_does_not_begin_anew) {
 }
 END_TEST
 
-START_TEST(fixed_key_that_was_changed_by_hand_is_found_out) {
-    char path[160], text[16384];
-    size_t size = 0;
-    expect_ok("train --quiet --run edited" SMALL);
-    snprintf(path, sizeof path, "%s/edited/config.json", cm_test_folder);
-    FILE *file = fopen(path, "r+");
-    ck_assert_ptr_nonnull(file);
-    size = fread(text, 1, sizeof text - 1, file);
-    text[size] = '\0';
-    char *value = strstr(text, "\"batch_size\": 128");
-    ck_assert_ptr_nonnull(value);
-    ck_assert_int_eq(fseek(file, (long)(value + strlen("\"batch_size\": ") - text), SEEK_SET), 0);
-    ck_assert_int_eq(fputs("256", file), 1);
-    ck_assert_int_eq(fclose(file), 0);
-    expect_exit("train --quiet --resume edited", 2,
-                "edited: state.json: Training.batch_size is fixed for a run: this one was trained with 128, and");
-}
-END_TEST
-
 START_TEST(run_without_an_update_says_that_nothing_was_learnt) {
     expect_ok("train --quiet --run unlearnt --env-steps 512 --set batch_size=320 --set final_evaluation_episodes=0");
     ck_assert_str_eq(result.err,
@@ -546,7 +527,6 @@ int main(void) {
     tcase_add_test(tests, what_is_warned_of_is_said_once_and_of_the_process_that_trains);
     tcase_add_test(tests, run_without_its_flag_is_understood);
     tcase_add_test(tests, run_whose_checkpoints_are_gone_does_not_begin_anew);
-    tcase_add_test(tests, fixed_key_that_was_changed_by_hand_is_found_out);
     tcase_add_test(tests, run_without_an_update_says_that_nothing_was_learnt);
     tcase_add_test(tests, learning_that_diverges_between_two_looks_at_the_weights_says_what_to_lower);
     tcase_add_test(tests, memory_that_is_full_is_learnt_from_whatever_the_first_update_waits_for);
