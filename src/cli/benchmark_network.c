@@ -148,6 +148,11 @@ static cm_network_use use_of(const cm_benchmark *bench, const weights *w, cm_str
                             .state = w->state};
 }
 
+/* The first shard tells the size of the others: too many are refused before the machine has no memory left. */
+static cm_status check_shards(int count, size_t bytes, const char *what) {
+    return cm_memory_check((double)(count - 1) * (double)bytes, what);
+}
+
 /* ---- inference: root passes of shards ---- */
 
 typedef struct inference {
@@ -180,6 +185,7 @@ static cm_status open_inference(inference *f) {
         CM_TRY(cm_stream_open(f->bench->backend, &f->streams[i]));
         const cm_network_use use = use_of(f->bench, &f->w, f->streams[i], f->rows);
         CM_TRY(cm_inference_create(&use, f->rows, &f->shards[i]));
+        if (i == 0) CM_TRY(check_shards(f->count, cm_inference_bytes(f->shards[0]), "inferences"));
         const cm_inference_arrays *a = cm_inference_get(f->shards[i]);
         cm_benchmark_fill(a->observation, (size_t)f->rows * (size_t)cm_network_observation_size(f->w.network),
                           (uint64_t)i);
@@ -233,11 +239,6 @@ cm_status cm_benchmark_searching_round(void *searching) {
     return cm_pool_run(s->bench->pool, s->count, search_shard, s);
 }
 
-/* The first shard tells the size of the others: too many are refused before the machine has no memory left. */
-static cm_status check_memory(const search *s, const cm_planner_config *config) {
-    return cm_memory_check((double)(s->count - 1) * (double)cm_planner_bytes(config, s->shards[0]), "search trees");
-}
-
 static cm_status open_search(search *s) {
     const cm_benchmark *b = s->bench;
     cm_planner_config config = {.backend = b->backend, .compute = b->compute, .discount = 0.997f};
@@ -258,7 +259,7 @@ static cm_status open_search(search *s) {
     for (int r = 0; r < s->rows; r++) s->keys[r] = cm_key_make(0, CM_RNG_TEST, (uint64_t)r);
     for (int i = 0; i < s->count; i++) {
         CM_TRY(cm_planner_create(&config, &s->shards[i]));
-        if (i == 0) CM_TRY(check_memory(s, &config));
+        if (i == 0) CM_TRY(check_shards(s->count, cm_planner_bytes(&config, s->shards[0]), "search trees"));
         cm_benchmark_fill(cm_planner_observations(s->shards[i]),
                           (size_t)s->rows * (size_t)cm_network_observation_size(s->w.network), (uint64_t)i);
     }

@@ -42,7 +42,6 @@ static void catch_signals(void) {
     if (signal(SIGHUP, SIG_IGN) != SIG_IGN) sigaction(SIGHUP, &action, NULL); /* under nohup it stays ignored */
     sigaction(SIGUSR1, &action, NULL);                                        /* from a launcher, for all ranks */
     signal(SIGPIPE, SIG_IGN);                                                 /* a closed pipe must not end a run */
-    signal(SIGXFSZ, SIG_IGN); /* nor a limit on the size of files: writing then fails, as on a full disk */
 }
 
 /* ---- one run ---- */

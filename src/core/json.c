@@ -163,7 +163,7 @@ bool cm_json_is_true(const cm_json *node) { return node && cJSON_IsTrue(inner(no
 bool cm_json_is_integer(const cm_json *node, int64_t min, int64_t max) {
     if (!node || !cJSON_IsNumber(inner(node))) return false;
     double x = inner(node)->valuedouble;
-    if (!(fabs(x) <= 9007199254740992.0) || x != floor(x)) return false;
+    if (!(fabs(x) <= (double)CM_JSON_MOST) || x != floor(x)) return false;
     return (int64_t)x >= min && (int64_t)x <= max;
 }
 
@@ -185,8 +185,9 @@ cm_status cm_json_need_int(const cm_json *object, const char *key, int64_t min, 
     CM_TRY(cm_json_need(object, key, CM_JSON_NUMBER, &node));
     double x = inner(node)->valuedouble;
     if (!cm_json_is_integer(node, min, max))
-        return cm_fail(CM_ERR_INPUT, "%s: must be an integer in [%lld, %lld], got %.17g", key, (long long)min,
-                       (long long)max, x);
+        return cm_fail(CM_ERR_INPUT, "%s: must be an integer in [%lld, %lld], got %.17g", key,
+                       (long long)(min < -CM_JSON_MOST ? -CM_JSON_MOST : min),
+                       (long long)(max > CM_JSON_MOST ? CM_JSON_MOST : max), x);
     *out = (int64_t)x;
     return CM_OK;
 }

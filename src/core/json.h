@@ -23,6 +23,7 @@ typedef enum cm_json_kind {
 
 enum { CM_JSON_DEPTH = 64 };                      /* deepest nesting accepted */
 #define CM_JSON_BYTES ((size_t)256 * 1024 * 1024) /* largest text accepted    */
+#define CM_JSON_MOST  ((int64_t)1 << 53)          /* largest integer accepted: numbers are doubles */
 
 /* Parses text[size]; `name` (a file name) prefixes errors: "NAME:LINE: what". Errors: CM_ERR_INPUT, CM_ERR_MEMORY. */
 cm_status cm_json_parse(const char *text, size_t size, const char *name, cm_json_doc **out) CM_MUST_USE;
@@ -49,7 +50,7 @@ const char *cm_json_string(const cm_json *node);             /* NULL unless a st
 double cm_json_number(const cm_json *node, double fallback); /* fallback unless a number */
 bool cm_json_is_true(const cm_json *node);                   /* true only for the literal true */
 bool cm_json_is_integer(const cm_json *node, int64_t min,
-                        int64_t max); /* a number without fraction in [min, max]; beyond +-2^53 never */
+                        int64_t max); /* a number without fraction in [min, max]; beyond CM_JSON_MOST never */
 
 /* Required members. Errors: CM_ERR_INPUT "key: missing", "key: must be an integer in [min, max], got ...". */
 cm_status cm_json_need(const cm_json *object, const char *key, cm_json_kind kind, const cm_json **out) CM_MUST_USE;

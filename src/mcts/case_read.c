@@ -196,14 +196,14 @@ static cm_status read_model(const cm_json *root, cm_search_case *searched) {
         const char *key, *what;
         const layout *shape;
         const float **out;
-        bool chance_only;
+        bool chance_only, is_logit;
     } rows[] = {
-        {"reward", "model.reward", &step, &table->reward, false},
-        {"discount", "model.discount", &step, &table->discount, false},
-        {"prior_logits", "model.prior_logits", &per_action, &table->prior_logits, false},
-        {"value", "model.value", &per_state, &table->value, false},
-        {"chance_logits", "model.chance_logits", &step, &table->chance_logits, true},
-        {"afterstate_value", "model.afterstate_value", &per_action, &table->afterstate_value, true},
+        {"reward", "model.reward", &step, &table->reward, false, false},
+        {"discount", "model.discount", &step, &table->discount, false, false},
+        {"prior_logits", "model.prior_logits", &per_action, &table->prior_logits, false, true},
+        {"value", "model.value", &per_state, &table->value, false, false},
+        {"chance_logits", "model.chance_logits", &step, &table->chance_logits, true, true},
+        {"afterstate_value", "model.afterstate_value", &per_action, &table->afterstate_value, true, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].chance_only && c == 0) continue;
@@ -211,8 +211,8 @@ static cm_status read_model(const cm_json *root, cm_search_case *searched) {
         status = read_floats(model, rows[i].key, rows[i].what, rows[i].shape, &numbers);
         *rows[i].out = numbers;
         CM_TRY(status);
-        if (rows[i].out != &table->prior_logits) continue;
-        for (size_t k = 0; k < count_of(&per_action); k++) numbers[k] = there(numbers[k]);
+        if (!rows[i].is_logit) continue;
+        for (size_t k = 0; k < count_of(rows[i].shape); k++) numbers[k] = there(numbers[k]);
     }
     return CM_OK;
 }

@@ -15,10 +15,11 @@ extern "C" {
 
 enum { CM_LANES = 16 }; /* partial sums of cm_sum */
 
-/* e^x for x <= 88, within 2 ulp; exactly 0 below -87 (so also for -FLT_MAX and -inf), exactly 1 at 0.
- * Range reduction and polynomial of the Cephes library. */
+/* e^x for x <= 88, within 2 ulp; exactly 0 below ln FLT_MIN (so also for -FLT_MAX and -inf), exactly
+ * 1 at 0. Range reduction and polynomial of the Cephes library. */
 static CM_HD inline float cm_exp(float x) {
-    float clamped = x < -87.0f ? -87.0f : x;
+    const float least = -87.33654f; /* ln FLT_MIN */
+    float clamped = x < least ? least : x;
     float shifted = clamped * 1.44269504088896341f + 12582912.0f; /* 1.5 * 2^23: the integer part is in the low bits */
     float n = shifted - 12582912.0f;
     float r = clamped - n * 0.693359375f;
@@ -35,7 +36,7 @@ static CM_HD inline float cm_exp(float x) {
     bits = (int32_t)(((uint32_t)bits - 0x4B400000u + 127u) << 23);
     float power;
     memcpy(&power, &bits, sizeof power);
-    return x < -87.0f ? 0.0f : y * power;
+    return x < least ? 0.0f : y * power;
 }
 
 /* ln x for x >= FLT_MIN, within 2 ulp or 1e-7; inf and NaN as they are. Range reduction and polynomial of the Cephes

@@ -48,17 +48,21 @@ static CM_HD inline void cm_policy_visit_fractions(float *weights, const int32_t
 }
 
 /* probs[n] = weights^(1 / temperature), normalised, with weights of at least FLT_MIN (docs/spec/search.md 8.2, step 7);
- * temperature 0: all on the largest weights. An action that is not there (logit -FLT_MAX) and has no weight gets none,
- * however high the temperature. */
-static CM_HD inline void cm_policy_sharpen(float *probs, const float *weights, const float *logits, float temperature,
-                                           int n) {
+ * temperature 0: all on the largest weights. A high temperature gives actions that are not there a share, too. */
+static CM_HD inline void cm_policy_sharpen(float *probs, const float *weights, float temperature, int n) {
     for (int a = 0; a < n; a++) probs[a] = cm_ln(cm_max(weights[a], FLT_MIN));
     float most = cm_max_of(probs, n), divisor = cm_max(FLT_MIN, temperature);
+    for (int a = 0; a < n; a++) probs[a] = (probs[a] - most) / divisor;
+    (void)cm_softmax(probs, probs, n);
+}
+
+/* out[n] = probs of what can be played: an action that is not there (logit -FLT_MAX) and has no weight has none. */
+static CM_HD inline void cm_policy_playable(float *out, const float *probs, const float *weights, const float *logits,
+                                            int n) {
     for (int a = 0; a < n; a++) {
         const bool is_there = weights[a] > 0.0f || logits[a] > -FLT_MAX;
-        probs[a] = is_there ? (probs[a] - most) / divisor : -FLT_MAX;
+        out[a] = is_there ? probs[a] : 0.0f;
     }
-    (void)cm_softmax(probs, probs, n);
 }
 
 #ifdef __cplusplus

@@ -4,11 +4,14 @@
 
 static float *row_of(float *array, int b, int n) { return array ? array + (size_t)b * (size_t)n : NULL; }
 
-static int choose_puct(const cm_tree *tree, const cm_roots *roots, int b, const float *probs) {
+/* The most probable of what can be played; where there are keys, one drawn. */
+static int choose_puct(const cm_tree *tree, const cm_roots *roots, int b, const float *weights, const float *probs) {
     int n = tree->num_actions;
-    if (!roots->keys) return cm_argmax(probs, n);
+    float *playable = tree->scratch;
+    cm_policy_playable(playable, probs, weights, tree->root_logits + (size_t)b * (size_t)n, n);
+    if (!roots->keys) return cm_argmax(playable, n);
     cm_rng rng = cm_root_stream(roots, b, CM_RNG_ACTION);
-    return cm_rng_categorical(&rng, probs, n);
+    return cm_rng_categorical(&rng, playable, n);
 }
 
 /* weights, probs and the action under PUCT (docs/spec/search.md 8.2, steps 6 - 8). */
@@ -17,8 +20,8 @@ static int finish_puct(const cm_tree *tree, const cm_roots *roots, int b, float 
     const int32_t *visits = tree->root_visits + first;
     float temperature = roots->temperature ? roots->temperature[b] : tree->params.temperature;
     cm_policy_visit_fractions(weights, visits, tree->num_actions);
-    cm_policy_sharpen(probs, weights, tree->root_logits + first, temperature, tree->num_actions);
-    return choose_puct(tree, roots, b, probs);
+    cm_policy_sharpen(probs, weights, temperature, tree->num_actions);
+    return choose_puct(tree, roots, b, weights, probs);
 }
 
 /* weights, probs and the action under GUMBEL (docs/spec/search.md 8.3, steps 4 - 6). */

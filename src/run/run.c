@@ -193,7 +193,7 @@ static cm_status advise(const cm_run *run, cm_status status) {
     snprintf(message, sizeof message, "%s", cm_error_message());
     CM_TRY(keep_folder(run));
     const bool has_one = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST) >= 0;
-    return cm_fail(status, "%s; when that is mended %s with --resume %s%s", message, has_one ? "go on" : "begin again",
+    return cm_fail(status, "%s" CM_RUN_ADVICE "%s with --resume %s%s", message, has_one ? "go on" : "begin again",
                    run->directory.path, has_one ? "; earlier checkpoints are intact" : ", which has no checkpoint yet");
 }
 

@@ -45,6 +45,9 @@ typedef struct cm_run_request {
     const cm_stop *stop;                   /* asked: end after the iteration that is going on; NULL: never */
 } cm_run_request;
 
+/* What stands before the advice in the error of a run whose checkpoint could not be written. */
+#define CM_RUN_ADVICE "; when that is mended "
+
 /* The one key that is fixed for a run and may still read otherwise, values as in JSON: the library of an environment
  * may have moved. That it holds the same environment is seen when the checkpoint is loaded. */
 bool cm_run_is_moved_library(const char *key, const char *before, const char *after);

@@ -175,6 +175,22 @@ START_TEST(a_checkpoint_that_the_disk_refuses_says_how_to_go_on_and_from_what) {
 }
 END_TEST
 
+START_TEST(doctor_on_a_full_disk_says_so_and_leaves_no_folder) {
+    static char text[4096];
+    char command[256], folder[64] = "", *at;
+    snprintf(command, sizeof command, "cd %s && bash -c 'ulimit -f 100; exec %s doctor' >out.txt 2>err.txt",
+             cm_test_folder, CM_TEST_PROGRAM);
+    ck_assert_int_eq(WEXITSTATUS(system(command)), 1);
+    cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
+    ck_assert_msg(strstr(text, "parameters.safetensors: cannot write: File too large\n") != NULL, "%s", text);
+    at = strstr(text, "/tmp/cumind-doctor-");
+    ck_assert_ptr_nonnull(at);
+    ck_assert_int_eq(sscanf(at, "%63[^ :]", folder), 1);
+    *strstr(folder, "/run/") = '\0';
+    ck_assert_msg(!cm_file_exists(folder), "%s", folder);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/changed");
     TCase *tests = tcase_create("changed");
@@ -187,5 +203,6 @@ int main(void) {
     tcase_add_test(tests, what_is_fixed_for_a_run_and_was_edited_is_named_by_all_who_read_it);
     tcase_add_test(tests, a_run_that_is_refused_leaves_no_folder_that_was_made_for_it);
     tcase_add_test(tests, a_checkpoint_that_the_disk_refuses_says_how_to_go_on_and_from_what);
+    tcase_add_test(tests, doctor_on_a_full_disk_says_so_and_leaves_no_folder);
     return cm_test_main(suite);
 }

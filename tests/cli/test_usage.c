@@ -263,7 +263,9 @@ START_TEST(benchmarks_say_which_optimiser_and_policy_they_took) {
 }
 END_TEST
 
-START_TEST(searches_to_measure_that_do_not_fit_are_refused_before_they_take_memory) {
+START_TEST(what_is_to_be_measured_and_does_not_fit_is_refused_before_it_takes_memory) {
+    run("benchmark inference --batch 1M --set hidden_dim=4096 --threads 1");
+    cm_program_expect_error(&result, 1, "inferences: cannot take ");
     run("benchmark search --batch 1M --simulations 4000 --threads 1");
     cm_program_expect_error(&result, 1, "search trees: cannot take ");
     cm_program_expect_line(result.err, " are available; lower --batch or --simulations");
@@ -468,7 +470,7 @@ int main(void) {
     tcase_add_test(tests, environments_fit_a_narrow_terminal);
     tcase_add_test(tests, explanations_fit_a_narrow_terminal);
     tcase_add_test(tests, benchmarks_say_which_optimiser_and_policy_they_took);
-    tcase_add_test(tests, searches_to_measure_that_do_not_fit_are_refused_before_they_take_memory);
+    tcase_add_test(tests, what_is_to_be_measured_and_does_not_fit_is_refused_before_it_takes_memory);
     tcase_add_test(tests, no_arguments_print_help_and_exit_2);
     tcase_add_test(tests, broken_configuration_names_file_and_line);
     tcase_add_test(tests, configuration_here_is_used_without_being_named);

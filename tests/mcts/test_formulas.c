@@ -18,7 +18,8 @@ START_TEST(exp_is_within_2_ulp) {
     ck_assert(cm_exp(0.0f) == 1.0f);
     ck_assert(cm_exp(-FLT_MAX) == 0.0f);
     ck_assert(cm_exp(-INFINITY) == 0.0f);
-    ck_assert(cm_exp(-87.01f) == 0.0f);
+    ck_assert(cm_exp(-87.337f) == 0.0f);
+    assert_near(logf(cm_exp(-87.3365f)), -87.3365f, 1e-5f, "near the least", 0);
     ck_assert(isnan(cm_exp(NAN)));
 }
 END_TEST
@@ -217,24 +218,30 @@ START_TEST(gumbel_root_takes_the_lowest_of_equals_and_has_a_floor) {
 END_TEST
 
 START_TEST(sharpened_weights_follow_the_temperature) {
-    const float weights[4] = {0.5f, 0.25f, 0.0f, 0.25f}, open[4] = {0, 0, 0, 0}, closed[4] = {0, 0, -FLT_MAX, 0};
+    const float weights[4] = {0.5f, 0.25f, 0.0f, 0.25f};
     float probs[4];
-    cm_policy_sharpen(probs, weights, open, 1.0f, 4);
+    cm_policy_sharpen(probs, weights, 1.0f, 4);
     for (int a = 0; a < 4; a++) assert_near(probs[a], weights[a], 1e-6f, "T=1", a);
-    cm_policy_sharpen(probs, weights, open, 0.5f, 4);
+    cm_policy_sharpen(probs, weights, 0.5f, 4);
     const float squared[4] = {2.0f / 3.0f, 1.0f / 6.0f, 0, 1.0f / 6.0f};
     for (int a = 0; a < 4; a++) assert_near(probs[a], squared[a], 1e-6f, "T=0.5", a);
-    cm_policy_sharpen(probs, (const float[]){0.4f, 0.4f, 0.2f, 0}, open, 0.0f, 4);
+    cm_policy_sharpen(probs, (const float[]){0.4f, 0.4f, 0.2f, 0}, 0.0f, 4);
     const float ties[4] = {0.5f, 0.5f, 0, 0};
     for (int a = 0; a < 4; a++) assert_near(probs[a], ties[a], 1e-6f, "T=0", a);
-    cm_policy_sharpen(probs, weights, open, 20.0f, 4); /* (FLT_MIN / 0.5)^(1/20) = 0.01314 of the most visited action */
+    cm_policy_sharpen(probs, weights, 20.0f, 4); /* (FLT_MIN / 0.5)^(1/20) = 0.01314 of the most visited action */
     assert_near(probs[2] / probs[0], 0.0131390f, 1e-6f, "T=20", 2);
-    cm_policy_sharpen(probs, weights, closed, 1e6f, 4);
-    const float even[4] = {1.0f / 3.0f, 1.0f / 3.0f, 0, 1.0f / 3.0f};
-    for (int a = 0; a < 4; a++) assert_near(probs[a], even[a], 1e-6f, "T=1e6", a);
-    ck_assert(probs[2] == 0.0f); /* an illegal action stays one */
-    cm_policy_sharpen(probs, (const float[]){0, 0, 1, 0}, closed, 1.0f, 4);
-    assert_near(probs[2], 1.0f, 1e-6f, "visited, where no action is legal", 2);
+}
+END_TEST
+
+START_TEST(what_is_not_there_is_not_played_however_high_the_temperature) {
+    const float weights[4] = {0.5f, 0.25f, 0.0f, 0.25f}, closed[4] = {0, 0, -FLT_MAX, 0};
+    float probs[4], playable[4];
+    cm_policy_sharpen(probs, weights, 1e6f, 4);
+    for (int a = 0; a < 4; a++) assert_near(probs[a], 0.25f, 1e-4f, "T=1e6", a);
+    cm_policy_playable(playable, probs, weights, closed, 4);
+    for (int a = 0; a < 4; a++) ck_assert(playable[a] == (a == 2 ? 0.0f : probs[a]));
+    cm_policy_playable(playable, probs, (const float[]){0, 0, 1, 0}, closed, 4);
+    ck_assert(playable[2] == probs[2]); /* visited, where no action is legal */
 }
 END_TEST
 
@@ -291,13 +298,13 @@ START_TEST(threefry_matches_jax) {
 END_TEST
 
 int main(void) {
-    return RUN_SUITE("search formulas", exp_is_within_2_ulp, log_is_within_2_ulp, sum_adds_every_element_once,
-                     softmax_sums_to_1_and_gives_0_to_absent_actions, argmax_takes_the_lowest_of_equals,
-                     sequential_halving_considers_the_published_rows,
-                     mixed_value_is_the_weighted_mean_of_raw_and_visited, siblings_transform_maps_to_0_and_1,
-                     min_max_transform_does_not_clip, completed_transform_scales_with_the_most_visits,
-                     puct_prefers_the_prior_and_then_the_value, gumbel_root_takes_the_lowest_of_equals_and_has_a_floor,
-                     sharpened_weights_follow_the_temperature, masked_logits_are_shifted_by_their_maximum,
-                     root_noise_is_mixed_before_the_logarithm, visit_fractions_of_nothing_are_uniform,
-                     threefry_matches_jax);
+    return RUN_SUITE(
+        "search formulas", exp_is_within_2_ulp, log_is_within_2_ulp, sum_adds_every_element_once,
+        softmax_sums_to_1_and_gives_0_to_absent_actions, argmax_takes_the_lowest_of_equals,
+        sequential_halving_considers_the_published_rows, mixed_value_is_the_weighted_mean_of_raw_and_visited,
+        siblings_transform_maps_to_0_and_1, min_max_transform_does_not_clip,
+        completed_transform_scales_with_the_most_visits, puct_prefers_the_prior_and_then_the_value,
+        gumbel_root_takes_the_lowest_of_equals_and_has_a_floor, sharpened_weights_follow_the_temperature,
+        what_is_not_there_is_not_played_however_high_the_temperature, masked_logits_are_shifted_by_their_maximum,
+        root_noise_is_mixed_before_the_logarithm, visit_fractions_of_nothing_are_uniform, threefry_matches_jax);
 }
