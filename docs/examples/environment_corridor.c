@@ -1,5 +1,5 @@
 /* An environment in one file: a corridor of nine cells. The right end pays 1, the left end nothing; both end the
- * episode. Copied to src/env/ and named in src/env/rows.h it can be trained: docs/ADDING_AN_ENVIRONMENT.md. */
+ * episode. Copied to src/env/ and named in src/env/rows.def it can be trained: docs/ADDING_AN_ENVIRONMENT.md. */
 #include <string.h>
 
 #include "env/board.h"

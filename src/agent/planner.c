@@ -92,8 +92,6 @@ cm_network_use cm_planner_use(const cm_planner_config *config, cm_stream *stream
 
 bool cm_planner_is_on_device(const cm_planner_config *config) { return cm_device_planner_serves(config); }
 
-int cm_planner_rows(const cm_planner *p) { return p->rows; }
-
 size_t cm_planner_bytes(const cm_planner_config *config, const cm_planner *p) {
     return cm_search_bytes(&config->search, p->rows, p->choices, p->model.search.num_chance) + p->model.bytes +
            cm_sampled_bytes(p->sampled);

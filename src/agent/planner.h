@@ -52,7 +52,6 @@ typedef struct cm_planner cm_planner;
 cm_status cm_planner_create(const cm_planner_config *config, cm_planner **out) CM_MUST_USE;
 void cm_planner_destroy(cm_planner *planner); /* NULL is allowed */
 
-int cm_planner_rows(const cm_planner *planner);
 size_t cm_planner_bytes(const cm_planner_config *config, const cm_planner *planner); /* search and model */
 
 /* What the next run starts from: row k belongs to root k. Both are owned by the planner and stay as they are during a

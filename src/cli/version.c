@@ -1,3 +1,4 @@
+/* cumind version: the number, the compiler, and the backends that open here. */
 #include <stdio.h>
 
 #include "backend/backend.h"

@@ -4,8 +4,8 @@
  *     #define OPTIONS cm_mcts_options
  *     static const cm_option rows[] = {
  *         CM_OPTION(INT, num_simulations, "MCTS", "8", 1, 65536, "Simulations per move. More is stronger and slower."),
- *         CM_OPTION(ENUM, policy, "MCTS", "muzero", 0, 0, "How a move is searched.", .choices =
- * "muzero|gumbel_muzero"),
+ *         CM_OPTION(ENUM, policy, "MCTS", "muzero", 0, 0, "How a move is searched.",
+ *                   .choices = "muzero|gumbel_muzero"),
  *     };
  *
  * The key is the name of the member. */

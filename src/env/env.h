@@ -150,7 +150,7 @@ typedef struct cm_env_def {
     int (*to_play)(const cm_env_params *params, const void *rules);               /* NULL: one player                */
     void (*picture)(const cm_env_params *params, const void *rules, char *text, size_t size);
     void (*action_name)(const cm_env_params *params, int action, char *text, size_t size); /* NULL: the number       */
-    /* One character or number per cell (the cells of the reference cases); NULL without a board. */
+    /* A number per cell, as cm_env_board has it (the cells of the reference cases); NULL without a board. */
     void (*board)(const cm_env_params *params, const void *rules, int32_t *cells);
     void (*symmetry)(const cm_env_params *params, int index, int32_t *cell_map, int32_t *action_map); /* NULL if 1   */
     /* Chance. NULL unless spec.chance_outcomes / reset_outcomes > 0. `chance` returns whether the episode has ended. */

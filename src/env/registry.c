@@ -8,11 +8,14 @@
 
 #include "core/nearest.h"
 #include "env/env.h"
-#include "env/rows.h"
+
+#define CM_ENV_ROW(def) extern const cm_env_def def;
+#include "env/rows.def"
+#undef CM_ENV_ROW
 
 static const cm_env_def *const registry[] = {
 #define CM_ENV_ROW(def) &def,
-    CM_ENV_ALL
+#include "env/rows.def"
 #undef CM_ENV_ROW
 };
 

@@ -75,7 +75,6 @@ void cm_vector_env_destroy(cm_vector_env *vector) {
 }
 
 const cm_env *cm_vector_env_env(const cm_vector_env *vector) { return &vector->env; }
-int cm_vector_env_size(const cm_vector_env *vector) { return vector->instances; }
 
 /* ---- one instance ---- */
 
@@ -121,15 +120,6 @@ void cm_vector_env_get(const cm_vector_env *vector, int instance, void *state) {
     common.pending = vector->pending[instance];
     memcpy(state, &common, sizeof common);
     memcpy(cm_env_rules(state), rules_at(vector, instance, scratch), vector->env.spec.rules_size);
-}
-
-void cm_vector_env_set(cm_vector_env *vector, int instance, const void *state) {
-    const cm_env_common *common = (const cm_env_common *)state;
-    vector->random[instance] = common->random, vector->steps[instance] = common->steps;
-    vector->terminated[instance] = common->terminated, vector->truncated[instance] = common->truncated;
-    vector->pending[instance] = common->pending;
-    put_rules(vector, instance, cm_env_rules_of(state));
-    refresh_mask(vector, instance, cm_env_rules_of(state));
 }
 
 void cm_vector_env_copy(cm_vector_env *vector, int to, const cm_vector_env *other, int from) {

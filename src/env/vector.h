@@ -33,7 +33,6 @@ cm_status cm_vector_env_create(const cm_env *env, int instances, uint64_t seed, 
                                cm_vector_env **out) CM_MUST_USE;
 void cm_vector_env_destroy(cm_vector_env *vector); /* NULL is allowed */
 const cm_env *cm_vector_env_env(const cm_vector_env *vector);
-int cm_vector_env_size(const cm_vector_env *vector);
 
 /* New episodes for all of a range; only for those that have ended; for one instance with Gymnasium's reset(seed). */
 void cm_vector_env_reset(cm_vector_env *vector, int first, int count, const cm_env_rows *rows);
@@ -47,12 +46,11 @@ cm_status cm_vector_env_step(cm_vector_env *vector, int first, int count, const 
 cm_status cm_vector_env_step_value(cm_vector_env *vector, int first, int count, const float *values,
                                    const cm_env_rows *rows) CM_MUST_USE;
 
-/* Fills the rows of a range from the present states (after load or set): everything but reward. */
+/* Fills the rows of a range from the present states (after load or copy): everything but reward. */
 void cm_vector_env_show(const cm_vector_env *vector, int first, int count, const cm_env_rows *rows);
 
-/* State blocks of single instances (env.h), for clones, pictures and search with true rules. [spec.state_size] */
+/* The state block of one instance (env.h), for clones, pictures and search with true rules. [spec.state_size] */
 void cm_vector_env_get(const cm_vector_env *vector, int instance, void *state);
-void cm_vector_env_set(cm_vector_env *vector, int instance, const void *state);
 
 /* legal[A] by the rules alone, for a search of a position where a time limit has ended the episode: rows show no legal
  * action there. The environment must have a legal mask, and the rules may not have ended. */

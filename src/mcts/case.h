@@ -1,4 +1,4 @@
-/* Search cases: files "cumind-search-case-1" (cases/search/tabular/README.md) that hold a tabular model, the inputs of
+/* Search cases: files "cumind-search-case-1" (tests/cases/search/README.md) that hold a tabular model, the inputs of
  * a search, noise included, and the arrays of the finished tree. */
 #ifndef CM_MCTS_CASE_H
 #define CM_MCTS_CASE_H

@@ -1,5 +1,5 @@
 /* A model that is a table: states 0 .. S-1, with rewards, discounts, logits and values given by numbers. For cases and
- * tests (cases/search/tabular/README.md). With chance nodes (C > 0) a step is (state, action, outcome), and the
+ * tests (tests/cases/search/README.md). With chance nodes (C > 0) a step is (state, action, outcome), and the
  * afterstate of (s, a) is s*A + a. */
 #ifndef CM_MCTS_TABULAR_H
 #define CM_MCTS_TABULAR_H

@@ -301,6 +301,4 @@ void cm_progress_event(cm_progress *p, const char *event, const char *members) {
     write_line(p, text);
 }
 
-bool cm_progress_is_json(const cm_progress *p) { return p->style.json; }
-
 int cm_progress_error(const cm_progress *p) { return p->error; }

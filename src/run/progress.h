@@ -41,8 +41,6 @@ void cm_progress_say(cm_progress *progress, const char *format, ...) CM_PRINTF(2
 /* A line for programs: {"event": event, members}, only with --json; members as `"a": 1, "b": "c"`, may be empty. */
 void cm_progress_event(cm_progress *progress, const char *event, const char *members);
 
-bool cm_progress_is_json(const cm_progress *progress);
-
 /* Why a line could not be written, as errno has it; 0: all were, or nobody reads them (a closed pipe, no descriptor,
  * a terminal that was closed). */
 int cm_progress_error(const cm_progress *progress);
