@@ -46,7 +46,7 @@ static void enlist(rules *m, int *waiting, int row, int32_t slot, const float *o
     if (observation) {
         memcpy(input, observation, m->observation_size * sizeof(float));
     } else {
-        m->env->def->observe(&m->env->params, state_at(m, slot), input);
+        cm_env_observe_rules(m->env, state_at(m, slot), input);
     }
     m->waiting[*waiting] = row;
     m->waiting_at[(*waiting)++] = slot;

@@ -40,8 +40,12 @@ void cm_board_dihedral(int index, int n, int actions, int32_t *cell_map, int32_t
     for (int a = 0; a < actions; a++) action_map[a] = a < n * n ? cell_map[a] : a;
 }
 
-void cm_board_picture(const int32_t *cells, int rows, int columns, int slant, char *text, size_t size) {
+static char stone_of(int32_t cell) {
     const char stones[] = {'.', 'x', 'o'};
+    return cell >= 0 && cell < 3 ? stones[cell] : '?';
+}
+
+void cm_board_picture(const int32_t *cells, int rows, int columns, int slant, char *text, size_t size) {
     size_t used = 0;
     for (int r = -1; r < rows; r++) {
         char line[128];
@@ -49,7 +53,7 @@ void cm_board_picture(const int32_t *cells, int rows, int columns, int slant, ch
         for (int s = 0; s < slant * r; s++) line[at++] = ' ';
         for (int c = 0; c < columns; c++) {
             line[at++] = ' ';
-            line[at++] = r < 0 ? (char)('a' + c) : stones[cells[r * columns + c]];
+            line[at++] = r < 0 ? (char)('a' + c) : stone_of(cells[r * columns + c]);
         }
         line[at++] = '\n';
         if (used + (size_t)at + 1 > size) break;
@@ -71,6 +75,25 @@ void cm_picture_line(char *text, size_t size, const char *format, ...) {
 
 void cm_board_cell_name(int cell, int columns, char *text, size_t size) {
     snprintf(text, size, "%c%d", 'a' + cell % columns, cell / columns + 1);
+}
+
+bool cm_board_serves(const cm_env_def *def, const cm_env_spec *spec, bool needs_planes) {
+    return def->board && spec->players == 2 && spec->cells == spec->shape[0] * spec->shape[1] &&
+           spec->cells <= CM_BOARD_CELLS && (!needs_planes || spec->shape[2] == CM_BOARD_PLANES);
+}
+
+bool cm_board_action_name(const cm_env_spec *spec, int action, char *text, size_t size) {
+    const int columns = spec->shape[1], cells = spec->cells;
+    if (spec->actions == cells || spec->actions == cells + 1) {
+        if (action == cells) {
+            cm_name_pick(text, size, "pass");
+        } else {
+            cm_board_cell_name(action, columns, text, size);
+        }
+        return true;
+    }
+    if (spec->actions == columns && columns <= 26) snprintf(text, size, "%c", 'a' + action);
+    return spec->actions == columns && columns <= 26;
 }
 
 void cm_name_pick(char *text, size_t size, const char *name) { snprintf(text, size, "%s", name); }

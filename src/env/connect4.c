@@ -46,24 +46,6 @@ static void board(const cm_env_params *params, const void *rules, int32_t *cells
     }
 }
 
-static void observe(const cm_env_params *params, const void *rules, float *observation) {
-    int32_t cells[CELLS];
-    board(params, rules, cells);
-    cm_board_observe(cells, CELLS, to_play(params, rules), observation);
-}
-
-static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
-    int32_t cells[CELLS];
-    board(params, rules, cells);
-    cm_board_picture(cells, ROWS, COLUMNS, 0, text, size);
-}
-
-static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
-    (void)params;
-    const char name[2] = {(char)('a' + action), '\0'};
-    cm_name_pick(text, size, name);
-}
-
 static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, int32_t *action_map) {
     (void)params, (void)index;
     for (int cell = 0; cell < CELLS; cell++) cell_map[cell] = cell - cell % COLUMNS + COLUMNS - 1 - cell % COLUMNS;
@@ -75,11 +57,8 @@ const cm_env_def cm_env_connect4 = {.name = "connect4",
                                     .describe = describe,
                                     .reset = reset,
                                     .step = step,
-                                    .observe = observe,
                                     .legal = legal,
                                     .to_play = to_play,
-                                    .picture = picture,
-                                    .action_name = action_name,
                                     .board = board,
                                     .symmetry = symmetry,
                                     .solver = &cm_solver_connect4};

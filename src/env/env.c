@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "env/board.h"
+
 bool cm_env_is_same(const cm_env *a, const cm_env *b) {
     if (a->def != b->def || strcmp(a->spec.name, b->spec.name) != 0) return false;
     for (int row = 0; row < CM_ENV_OPTION_COUNT; row++) {
@@ -149,8 +151,18 @@ int cm_env_outcome_between(const cm_env *env, const float *before, int action, c
     return env->def->outcome_between(&env->params, before, action, after);
 }
 
+void cm_env_observe_rules(const cm_env *env, const void *rules, float *observation) {
+    int32_t cells[CM_BOARD_CELLS];
+    if (env->def->observe) {
+        env->def->observe(&env->params, rules, observation);
+        return;
+    }
+    env->def->board(&env->params, rules, cells);
+    cm_board_observe(cells, env->spec.cells, env->def->to_play(&env->params, rules), observation);
+}
+
 void cm_env_observe(const cm_env *env, const void *state, float *observation) {
-    env->def->observe(&env->params, cm_env_rules_of(state), observation);
+    cm_env_observe_rules(env, cm_env_rules_of(state), observation);
 }
 
 bool cm_env_ended(const void *state) {
@@ -186,7 +198,13 @@ int cm_env_to_play(const cm_env *env, const void *state) {
 }
 
 void cm_env_picture(const cm_env *env, const void *state, char *text, size_t size) {
-    env->def->picture(&env->params, cm_env_rules_of(state), text, size);
+    int32_t cells[CM_BOARD_CELLS];
+    if (env->def->picture) {
+        env->def->picture(&env->params, cm_env_rules_of(state), text, size);
+        return;
+    }
+    env->def->board(&env->params, cm_env_rules_of(state), cells);
+    cm_board_picture(cells, env->spec.shape[0], env->spec.shape[1], 0, text, size);
 }
 
 /* Which of its bins each number of a continuous action is in: "3,0". */
@@ -202,7 +220,7 @@ void cm_env_action_name(const cm_env *env, int action, char *text, size_t size) 
         env->def->action_name(&env->params, action, text, size);
     } else if (env->spec.action_size > 1) {
         name_bins(&env->spec, action, text, size);
-    } else {
+    } else if (!cm_board_serves(env->def, &env->spec, false) || !cm_board_action_name(&env->spec, action, text, size)) {
         snprintf(text, size, "%d", action);
     }
 }

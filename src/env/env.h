@@ -145,10 +145,12 @@ typedef struct cm_env_def {
     cm_status (*describe)(cm_env_params *params, cm_env_spec *spec);
     void (*reset)(const cm_env_params *params, void *rules, cm_pcg64 *random);
     cm_env_outcome (*step)(const cm_env_params *params, void *rules, int action, cm_pcg64 *random);
+    /* Of a game of two on a board with the planes of env/board.h `board` suffices in place of these two and of names.
+     */
     void (*observe)(const cm_env_params *params, const void *rules, float *observation);
     void (*legal)(const cm_env_params *params, const void *rules, uint8_t *mask); /* NULL: every action always       */
     int (*to_play)(const cm_env_params *params, const void *rules);               /* NULL: one player                */
-    void (*picture)(const cm_env_params *params, const void *rules, char *text, size_t size);
+    void (*picture)(const cm_env_params *params, const void *rules, char *text, size_t size); /* see observe         */
     void (*action_name)(const cm_env_params *params, int action, char *text, size_t size); /* NULL: the number       */
     /* A number per cell, as cm_env_board has it (the cells of the reference cases); NULL without a board. */
     void (*board)(const cm_env_params *params, const void *rules, int32_t *cells);
@@ -286,7 +288,8 @@ cm_status cm_env_chance_weights(const cm_env *env, const void *state, float *wei
 int cm_env_outcome_between(const cm_env *env, const float *before, int action, const float *after);
 
 void cm_env_observe(const cm_env *env, const void *state, float *observation); /* [observation_size]               */
-void cm_env_legal(const cm_env *env, const void *state, uint8_t *mask);        /* [A]; all zero after the end       */
+void cm_env_observe_rules(const cm_env *env, const void *rules, float *observation); /* the same of the rules' state */
+void cm_env_legal(const cm_env *env, const void *state, uint8_t *mask); /* [A]; all zero after the end       */
 /* Whether all actions may be listed: there are at most CM_ENV_MAX_ACTIONS. Only then is cm_env_legal to be called, and
  * arrays of that many entries suffice. Errors (check): CM_ERR_INPUT, "glide4: ... has 14641 actions ...". */
 static inline bool cm_env_is_listed(const cm_env *env) { return env->spec.actions <= CM_ENV_MAX_ACTIONS; }

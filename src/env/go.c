@@ -75,14 +75,6 @@ static void picture(const cm_env_params *params, const void *rules, char *text, 
     cm_picture_line(text, size, "area x - o: %+d  komi %g", cm_go_area((const cm_go *)rules), params->komi);
 }
 
-static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
-    if (action == points_of(params)) {
-        cm_name_pick(text, size, "pass");
-    } else {
-        cm_board_cell_name(action, params->size, text, size);
-    }
-}
-
 static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, int32_t *action_map) {
     cm_board_dihedral(index, params->size, points_of(params) + 1, cell_map, action_map);
 }
@@ -100,6 +92,5 @@ const cm_env_def cm_env_go = {.name = "go",
                               .legal = legal,
                               .to_play = to_play,
                               .picture = picture,
-                              .action_name = action_name,
                               .board = board,
                               .symmetry = symmetry};

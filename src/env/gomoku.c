@@ -42,22 +42,6 @@ static void board(const cm_env_params *params, const void *rules, int32_t *cells
     for (int c = 0; c < params->size * params->size; c++) cells[c] = cell[c];
 }
 
-static void observe(const cm_env_params *params, const void *rules, float *observation) {
-    int32_t cells[CELLS];
-    board(params, rules, cells);
-    cm_board_observe(cells, params->size * params->size, to_play(params, rules), observation);
-}
-
-static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
-    int32_t cells[CELLS];
-    board(params, rules, cells);
-    cm_board_picture(cells, params->size, params->size, 0, text, size);
-}
-
-static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
-    cm_board_cell_name(action, params->size, text, size);
-}
-
 static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, int32_t *action_map) {
     cm_board_dihedral(index, params->size, params->size * params->size, cell_map, action_map);
 }
@@ -71,10 +55,7 @@ const cm_env_def cm_env_gomoku = {.name = "gomoku",
                                   .describe = describe,
                                   .reset = reset,
                                   .step = step,
-                                  .observe = observe,
                                   .legal = legal,
                                   .to_play = to_play,
-                                  .picture = picture,
-                                  .action_name = action_name,
                                   .board = board,
                                   .symmetry = symmetry};

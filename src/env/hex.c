@@ -49,12 +49,6 @@ static void board(const cm_env_params *params, const void *rules, int32_t *cells
     for (int c = 0; c < cells_of(params); c++) cells[c] = cell[c] & CM_HEX_COLOUR;
 }
 
-static void observe(const cm_env_params *params, const void *rules, float *observation) {
-    int32_t cells[CELLS];
-    board(params, rules, cells);
-    cm_board_observe(cells, cells_of(params), to_play(params, rules), observation);
-}
-
 static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
     int32_t cells[CELLS];
     board(params, rules, cells);
@@ -83,7 +77,6 @@ const cm_env_def cm_env_hex = {.name = "hex",
                                .describe = describe,
                                .reset = reset,
                                .step = step,
-                               .observe = observe,
                                .legal = legal,
                                .to_play = to_play,
                                .picture = picture,

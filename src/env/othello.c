@@ -42,27 +42,12 @@ static void board(const cm_env_params *params, const void *rules, int32_t *cells
     for (int c = 0; c < 64; c++) cells[c] = (int)(s->discs[0] >> c & 1) + 2 * (int)(s->discs[1] >> c & 1);
 }
 
-static void observe(const cm_env_params *params, const void *rules, float *observation) {
-    int32_t cells[64];
-    board(params, rules, cells);
-    cm_board_observe(cells, 64, to_play(params, rules), observation);
-}
-
 static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
     const cm_othello *s = (const cm_othello *)rules;
     int32_t cells[64];
     board(params, rules, cells);
     cm_board_picture(cells, 8, 8, 0, text, size);
     cm_picture_line(text, size, "x %d  o %d", cm_othello_count(s->discs[0]), cm_othello_count(s->discs[1]));
-}
-
-static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
-    (void)params;
-    if (action == CM_OTHELLO_PASS) {
-        cm_name_pick(text, size, "pass");
-    } else {
-        cm_board_cell_name(action, 8, text, size);
-    }
 }
 
 static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, int32_t *action_map) {
@@ -76,10 +61,8 @@ const cm_env_def cm_env_othello = {.name = "othello",
                                    .describe = describe,
                                    .reset = reset,
                                    .step = step,
-                                   .observe = observe,
                                    .legal = legal,
                                    .to_play = to_play,
                                    .picture = picture,
-                                   .action_name = action_name,
                                    .board = board,
                                    .symmetry = symmetry};

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "core/nearest.h"
+#include "env/board.h"
 #include "env/env.h"
 
 #define CM_ENV_ROW(def) extern const cm_env_def def;
@@ -110,18 +111,18 @@ static cm_status check_number(const char *what, long long value, long long low, 
 
 static cm_status check_functions(const cm_env_def *def, const cm_env_spec *spec) {
     const bool has_chance = def->afterstate || def->chance || def->chance_weights; /* all of it, then */
-    const char *missing = !def->reset                                 ? "reset"
-                          : !def->observe                             ? "observe"
-                          : !def->picture                             ? "picture"
-                          : spec->action_size > 0 && !def->step_value ? "step_value"
-                          : spec->action_size == 0 && !def->step      ? "step"
-                          : spec->players == 2 && !def->to_play       ? "to_play"
-                          : spec->symmetries > 1 && !def->symmetry    ? "symmetry"
-                          : has_chance && !def->afterstate            ? "afterstate"
-                          : has_chance && !def->chance                ? "chance"
-                          : has_chance && !def->chance_weights        ? "chance_weights"
-                          : spec->reset_outcomes && !def->reset_with  ? "reset_with"
-                                                                      : NULL;
+    const char *missing = !def->reset                                           ? "reset"
+                          : !def->observe && !cm_board_serves(def, spec, true)  ? "observe"
+                          : !def->picture && !cm_board_serves(def, spec, false) ? "picture"
+                          : spec->action_size > 0 && !def->step_value           ? "step_value"
+                          : spec->action_size == 0 && !def->step                ? "step"
+                          : spec->players == 2 && !def->to_play                 ? "to_play"
+                          : spec->symmetries > 1 && !def->symmetry              ? "symmetry"
+                          : has_chance && !def->afterstate                      ? "afterstate"
+                          : has_chance && !def->chance                          ? "chance"
+                          : has_chance && !def->chance_weights                  ? "chance_weights"
+                          : spec->reset_outcomes && !def->reset_with            ? "reset_with"
+                                                                                : NULL;
     return missing ? cm_fail(CM_ERR_INPUT, "its row lacks the function %s", missing) : CM_OK;
 }
 

@@ -41,23 +41,6 @@ static void board(const cm_env_params *params, const void *rules, int32_t *cells
     for (int c = 0; c < 9; c++) cells[c] = (s->stones[0] >> c & 1) + 2 * (s->stones[1] >> c & 1);
 }
 
-static void observe(const cm_env_params *params, const void *rules, float *observation) {
-    int32_t cells[9];
-    board(params, rules, cells);
-    cm_board_observe(cells, 9, to_play(params, rules), observation);
-}
-
-static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
-    int32_t cells[9];
-    board(params, rules, cells);
-    cm_board_picture(cells, 3, 3, 0, text, size);
-}
-
-static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
-    (void)params;
-    cm_board_cell_name(action, 3, text, size);
-}
-
 static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, int32_t *action_map) {
     (void)params;
     cm_board_dihedral(index, 3, 9, cell_map, action_map);
@@ -68,11 +51,8 @@ const cm_env_def cm_env_tictactoe = {.name = "tictactoe",
                                      .describe = describe,
                                      .reset = reset,
                                      .step = step,
-                                     .observe = observe,
                                      .legal = legal,
                                      .to_play = to_play,
-                                     .picture = picture,
-                                     .action_name = action_name,
                                      .board = board,
                                      .symmetry = symmetry,
                                      .solver = &cm_solver_tictactoe};

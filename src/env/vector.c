@@ -140,7 +140,7 @@ void cm_vector_env_rules_legal(const cm_vector_env *vector, int instance, uint8_
 static void show_one(const cm_vector_env *vector, int i, const void *rules, const cm_env_rows *rows) {
     const cm_env *env = &vector->env;
     size_t actions = (size_t)env->spec.actions, width = (size_t)env->spec.observation_size;
-    if (rows->observation) env->def->observe(&env->params, rules, rows->observation + (size_t)i * width);
+    if (rows->observation) cm_env_observe_rules(env, rules, rows->observation + (size_t)i * width);
     if (rows->terminated) rows->terminated[i] = vector->terminated[i];
     if (rows->truncated) rows->truncated[i] = vector->truncated[i];
     if (rows->to_play) rows->to_play[i] = env->def->to_play ? env->def->to_play(&env->params, rules) : 0;
