@@ -251,7 +251,7 @@ static const cm_flag flags[] = {
     {"--num-devices", "N", "Most ranks of the part scaling; default: as many as there are GPUs, or processors."},
     {"--oversubscribe", NULL, "Allow more of them than the machine has processors, or GPUs."},
     {"--updates", "N", "Updates of the training of the part scaling; default 1024."},
-    CM_FLAG_JSON,
+    {"--json", NULL, "Print JSON: an object per part, one to a line."},
     CM_FLAGS_CONFIGURATION,
     CM_FLAGS_MACHINE,
     CM_FLAGS_END};

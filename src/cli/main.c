@@ -3,7 +3,9 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/help.h"
@@ -57,6 +59,19 @@ static int written(int verdict) {
     return CM_EXIT_OTHER;
 }
 
+/* No command calls exit: what does is the library of an environment, or one that it uses. */
+static const cm_command *running;
+
+static void on_exit_of_a_command(void) {
+    if (!running) return;
+    fflush(stdout);
+    fprintf(stderr,
+            "cumind: %s: the process was ended by a call of exit, which only the environment's library can make; let "
+            "it fail by a NaN in place of that\n",
+            running->name);
+    _exit(CM_EXIT_OTHER);
+}
+
 /* argv[0] is the program, argv[1] the command. */
 static int run_command(const cm_command *command, int argc, char **argv) {
     if (asks_for_help(argc - 2, argv + 2)) {
@@ -67,7 +82,9 @@ static int run_command(const cm_command *command, int argc, char **argv) {
     cm_status status = cm_arguments_parse(command, argc - 2, argv + 2, &arguments);
     arguments.program = argv[0];
     arguments.argv = argv;
+    running = command;
     if (status == CM_OK) status = command->run(&arguments);
+    running = NULL;
     if (status != CM_OK) return report(status);
     return written(arguments.verdict);
 }
@@ -89,6 +106,7 @@ int main(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files: writing fails, as on a full disk */
     fill_standard_files();
     return_memory();
+    atexit(on_exit_of_a_command);
     if (argc < 2) {
         cm_help_all(stderr);
         return CM_EXIT_USAGE;

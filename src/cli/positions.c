@@ -14,7 +14,7 @@
 #include "core/memory.h"
 #include "env/moves.h"
 
-enum { LINES_PER_THREAD = 64, ERROR_BYTES = 160, MOVES_SHOWN = 24, ROWS = 10 };
+enum { LINE_BYTES = 1 << 18, LINES_PER_THREAD = 64, ERROR_BYTES = 160, MOVES_SHOWN = 24, ROWS = 10 };
 
 typedef struct line {
     char *text; /* owned */
@@ -46,18 +46,42 @@ static cm_status open_file(positions *p) {
     return cm_fail(CM_ERR_INPUT, "--positions %s: cannot be read: %s", p->path, strerror(errno));
 }
 
+static cm_status make_room(line *l, size_t *room) {
+    *room = *room ? 2 * *room : 128;
+    char *grown = realloc(l->text, *room);
+    if (!grown) return cm_memory_fail((double)*room, "a line of --positions");
+    l->text = grown;
+    return CM_OK;
+}
+
+/* The next line without its end, if there is one. What is too long is no list of moves, perhaps no text at all. */
+static cm_status read_line(positions *p, line *l, bool *is_there) {
+    size_t size = 0, room = 0;
+    int c = 0;
+    free(l->text);
+    l->text = NULL;
+    while ((c = getc(p->file)) != EOF && c != '\n') {
+        if (size == LINE_BYTES)
+            return cm_fail(CM_ERR_INPUT, "--positions %s:%lld: a line longer than %d bytes; a line is a list of moves",
+                           p->path, (long long)(p->done + p->count + 1), LINE_BYTES);
+        if (size + 1 >= room) CM_TRY(make_room(l, &room));
+        l->text[size++] = (char)c;
+    }
+    *is_there = size > 0 || c == '\n';
+    if (*is_there && !l->text) CM_TRY(make_room(l, &room));
+    if (*is_there) l->text[size] = '\0';
+    l->size = size;
+    return CM_OK;
+}
+
 /* Fills the lines as far as the file has them. */
 static cm_status read_lines(positions *p) {
     p->count = 0;
     while (p->count < p->capacity) {
-        line *l = &p->lines[p->count];
-        size_t room = 0;
-        free(l->text);
-        l->text = NULL;
+        bool is_there = false;
         errno = 0;
-        ssize_t size = getline(&l->text, &room, p->file);
-        if (size < 0) break;
-        l->size = (size_t)size - (l->text[size - 1] == '\n');
+        CM_TRY(read_line(p, &p->lines[p->count], &is_there));
+        if (!is_there) break;
         p->count++;
     }
     if (!ferror(p->file)) return CM_OK;

@@ -219,6 +219,11 @@ bool cm_file_is_named(const char *path) {
     return lstat(path, &about) == 0;
 }
 
+bool cm_file_is_regular(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 bool cm_file_is_directory(const char *path) {
     struct stat about;
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);

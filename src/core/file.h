@@ -32,7 +32,8 @@ cm_status cm_file_commit(cm_file_writer *writer) CM_MUST_USE;
 void cm_file_abandon(cm_file_writer *writer); /* NULL is allowed */
 
 bool cm_file_exists(const char *path);
-bool cm_file_is_named(const char *path); /* exists, or is a link that leads nowhere */
+bool cm_file_is_named(const char *path);   /* exists, or is a link that leads nowhere */
+bool cm_file_is_regular(const char *path); /* behind links, like the next */
 bool cm_file_is_directory(const char *path);
 cm_status cm_directory_make(const char *path) CM_MUST_USE;      /* with parents; an existing directory is fine */
 cm_status cm_directory_make_last(const char *path) CM_MUST_USE; /* the same in parents that are there */

@@ -185,7 +185,7 @@ static void catch_signals(caller *before) {
     sigemptyset(&block);
     for (int i = 0; i < REQUESTS; i++) {
         sigaction(requests[i], NULL, &before->action[i]);
-        if (before->action[i].sa_handler == SIG_IGN) continue;
+        if (requests[i] == SIGHUP && before->action[i].sa_handler == SIG_IGN) continue; /* under nohup */
         sigaction(requests[i], &action, NULL);
         sigaddset(&block, requests[i]);
     }

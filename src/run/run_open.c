@@ -106,13 +106,22 @@ static cm_status config_text(const cm_config *config, cm_json_writer **json, con
     return *text ? CM_OK : CM_ERR_MEMORY;
 }
 
-static cm_status make_directory(cm_run *run, const cm_run_request *request) {
+/* A name that is free may be another process's by the time that its folder is to be made: then there is a next one. */
+static cm_status make_named_directory(cm_run *run, const char *root) {
+    enum { TRIES = 100 };
     char name[PATH_MAX];
-    const cm_run_options *o = &request->configuration->run;
-    if (!request->directory) {
-        CM_TRY(cm_run_directory_name(o->checkpoint_root_dir, run->session->env.spec.name, name, sizeof name));
+    cm_status status = CM_OK;
+    for (int i = 0; i < TRIES; i++) {
+        CM_TRY(cm_run_directory_name(root, run->session->env.spec.name, name, sizeof name));
+        status = cm_run_directory_create(&run->directory, name);
+        if (status == CM_OK || !cm_file_exists(name)) return status;
     }
-    return cm_run_directory_create(&run->directory, request->directory ? request->directory : name);
+    return status;
+}
+
+static cm_status make_directory(cm_run *run, const cm_run_request *request) {
+    if (request->directory) return cm_run_directory_create(&run->directory, request->directory);
+    return make_named_directory(run, request->configuration->run.checkpoint_root_dir);
 }
 
 static cm_status begin_directory(cm_run *run, const cm_run_request *request) {

@@ -222,6 +222,7 @@ static const struct usage_case {
     {"search --positions p.txt", "needs --run DIR"},
     {"search --run game --positions nowhere", "--positions nowhere: cannot be read"},
     {"search --run game --positions .", "--positions .: cannot be read"},
+    {"search --run game --positions /dev/zero", "--positions /dev/zero:1: a line longer than 262144 bytes; "},
     {"search --run nowhere --positions -", "nowhere: there is no such run"},
     {"search --run game --positions - --simulations 0", "--simulations: must be an integer in 1..65536"},
     {"search --run game --positions - --seed x", "--seed: must be an integer"},

@@ -32,6 +32,7 @@ END_TEST
 
 START_TEST(what_is_no_library_is_refused_in_one_line) {
     expect_refused("./nowhere.so", "./nowhere.so cannot be opened: ");
+    expect_refused("/dev/null", "/dev/null: not a regular file; needed is the library of an environment");
     expect_refused(CM_TEST_MODULES "/good.so",
                    "it has no cumind_environment; end the file with the line CM_ENV_LIBRARY(row)");
     expect_refused(CM_TEST_MODULES "/other_headers.so", "headers of another version of cumind");
@@ -117,7 +118,9 @@ START_TEST(what_goes_wrong_late_is_laid_at_the_environment_s_door) {
     static const char *const faults[][2] = {
         {"2", "cumind: the environment gave an observation that is not finite: number 1 of 2 is nan\n"},
         {"3", "cumind: replay: the environment gave reward nan (instance 0)\n"},
-        {"4", ": scale the environment's observations, which are as large as 3.40282e+38\n"}};
+        {"4", ": scale the environment's observations, which are as large as 3.40282e+38\n"},
+        {"5",
+         "cumind: train: the process was ended by a call of exit, which only the environment's library can make; "}};
     cm_test_folder_make();
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         char command[300];

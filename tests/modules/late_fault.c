@@ -1,8 +1,9 @@
 /* A library whose environment is sound for its first 1,000 steps; then its observations (rows 2) or its rewards (rows
- * 3) are not finite, or its observations (rows 4) the largest floats. */
+ * 3) are not finite, or its observations (rows 4) the largest floats, or it ends the process (rows 5). */
 #include <float.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "env/board.h"
 
@@ -10,7 +11,7 @@ typedef struct count {
     int64_t steps;
 } count;
 
-enum { SOUND = 1000, OBSERVATIONS = 2, REWARDS = 3, LARGE = 4 };
+enum { SOUND = 1000, OBSERVATIONS = 2, REWARDS = 3, LARGE = 4, EXIT = 5 };
 static atomic_int steps_of_all;
 
 static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
@@ -31,6 +32,7 @@ static cm_env_outcome step(const cm_env_params *params, void *rules, int action,
     (void)action, (void)random;
     ((count *)rules)->steps++;
     const bool late = ++steps_of_all > SOUND;
+    if (late && params->rows == EXIT) exit(0);
     return (cm_env_outcome){.reward = late && params->rows == REWARDS ? (double)NAN : 0.0};
 }
 
