@@ -30,7 +30,7 @@ cm_status cm_env_open_library(const char *path, const cm_env_def **out) {
     cm_module_function entry;
     *out = NULL;
     snprintf(place, sizeof place, "%s%s", strchr(path, '/') ? "" : "./", path); /* not along LD_LIBRARY_PATH */
-    if (cm_file_is_named(place) && !cm_file_is_regular(place)) /* a pipe would be waited for */
+    if (cm_file_is_named(place) && !cm_file_is_regular(place))                  /* a pipe would be waited for */
         return cm_fail(CM_ERR_INPUT, "%s: not a regular file; needed is the library of an environment", path);
     if (cm_module_load(place, &about, &entry) != CM_OK) return CM_ERR_INPUT; /* the user's choice, with its message */
     const cm_env_library *library = ((const cm_env_library *(*)(void))entry)();
