@@ -59,15 +59,15 @@ static int written(int verdict) {
     return CM_EXIT_OTHER;
 }
 
-/* No command calls exit: what does is the library of an environment, or one that it uses. */
+/* No command calls exit: what does is a library, most likely that of an environment. */
 static const cm_command *running;
 
 static void on_exit_of_a_command(void) {
     if (!running) return;
     fflush(stdout);
     fprintf(stderr,
-            "cumind: %s: the process was ended by a call of exit, which only the environment's library can make; let "
-            "it fail by a NaN in place of that\n",
+            "cumind: %s: a library ended the process by a call of exit; if it is the environment's, let it return in "
+            "place of that\n",
             running->name);
     _exit(CM_EXIT_OTHER);
 }

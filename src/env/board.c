@@ -78,8 +78,10 @@ void cm_board_cell_name(int cell, int columns, char *text, size_t size) {
 }
 
 bool cm_board_serves(const cm_env_def *def, const cm_env_spec *spec, bool needs_planes) {
-    return def->board && spec->players == 2 && spec->cells == spec->shape[0] * spec->shape[1] &&
-           spec->cells <= CM_BOARD_CELLS && (!needs_planes || spec->shape[2] == CM_BOARD_PLANES);
+    const int rows = spec->shape[0], columns = spec->shape[1];
+    if (!def->board || spec->players != 2 || spec->cells != rows * columns || spec->cells > CM_BOARD_CELLS)
+        return false;
+    return needs_planes ? spec->shape[2] == CM_BOARD_PLANES : rows < 100 && columns <= CM_BOARD_LETTERS;
 }
 
 bool cm_board_action_name(const cm_env_spec *spec, int action, char *text, size_t size) {
@@ -92,8 +94,8 @@ bool cm_board_action_name(const cm_env_spec *spec, int action, char *text, size_
         }
         return true;
     }
-    if (spec->actions == columns && columns <= 26) snprintf(text, size, "%c", 'a' + action);
-    return spec->actions == columns && columns <= 26;
+    if (spec->actions == columns) snprintf(text, size, "%c", 'a' + action);
+    return spec->actions == columns;
 }
 
 void cm_name_pick(char *text, size_t size, const char *name) { snprintf(text, size, "%s", name); }

@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-enum { CM_BOARD_PLANES = 4, CM_BOARD_CELLS = 1024 /* at most, where observe or picture are left out */ };
+enum { CM_BOARD_PLANES = 4 };
+enum { CM_BOARD_CELLS = 1024, CM_BOARD_LETTERS = 26 };     /* cells and columns at most, where functions are left out */
 extern const char *const cm_board_planes[CM_BOARD_PLANES]; /* own, opponent, player 0 to move, player 1 to move */
 
 /* Fills what every two-player board game has in common: shape [rows, columns, 4], players, cells, rewards, plies. */
@@ -22,12 +23,12 @@ void cm_board_observe(const int32_t *cells, int count, int to_play, float *obser
  * turns. cell_map[n * n]; more actions than cells (a pass) stay what they are. action_map [actions]. */
 void cm_board_dihedral(int index, int n, int actions, int32_t *cell_map, int32_t *action_map);
 
-/* Whether a row that leaves out `observe` (needs_planes) or `picture` has what the functions below need in its place:
- * two players, and `board` with a cell for each place of the planes of cm_board_describe. */
+/* Whether a row that leaves out `observe` (needs_planes), or `picture` and names, has what the functions below need in
+ * its place: two players, `board` with a cell for each place of the planes of cm_board_describe, and not too many. */
 bool cm_board_serves(const cm_env_def *def, const cm_env_spec *spec, bool needs_planes);
 
-/* "c4", or the letter of a column where actions are columns, or "pass" behind the last cell; false: it is none of
- * these, as actions are neither columns nor cells (and a pass). */
+/* Of what cm_board_serves: "c4", or the letter of a column where actions are columns, or "pass" behind the last cell;
+ * false: it is none of these, as actions are neither columns nor cells (and a pass). */
 bool cm_board_action_name(const cm_env_spec *spec, int action, char *text, size_t size);
 
 /* Rows with numbers, columns with letters, ". x o" as cells; row r starts r * slant columns further right. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/rng.h"
+#include "env/board.h"
 #include "env/connect4.h"
 #include "env/env.h"
 #include "env/game2048.h"
@@ -466,6 +467,39 @@ START_TEST(catch_is_won_by_following_the_ball) {
 }
 END_TEST
 
+/* TicTacToe's functions on a row of cells. */
+extern const cm_env_def cm_env_tictactoe;
+static int columns_of_wide;
+
+static cm_status describe_wide(cm_env_params *params, cm_env_spec *spec) {
+    (void)params;
+    cm_board_describe(spec, 1, columns_of_wide, columns_of_wide);
+    spec->rules_size = sizeof(cm_tictactoe);
+    return CM_OK;
+}
+
+START_TEST(what_a_board_game_leaves_out_is_made_of_its_cells_where_it_can_be_drawn) {
+    cm_env_def wide = cm_env_tictactoe;
+    cm_env env;
+    char name[16];
+    must(!wide.observe && !wide.picture && !wide.action_name);
+    wide.describe = describe_wide, wide.solver = NULL;
+    columns_of_wide = 26;
+    must_equal(cm_env_open_def(&env, &wide, "tictactoe", NULL), CM_OK);
+    cm_env_action_name(&env, 25, name, sizeof name);
+    must(strcmp(name, "z1") == 0);
+    columns_of_wide = 27;
+    must_equal(cm_env_open_def(&env, &wide, "tictactoe", NULL), CM_ERR_INPUT);
+    must(strstr(cm_error_message(), "its row lacks the function picture") != NULL);
+    columns_of_wide = 1025;
+    must_equal(cm_env_open_def(&env, &wide, "tictactoe", NULL), CM_ERR_INPUT);
+    must(strstr(cm_error_message(), "its describe sets actions to 1025") != NULL);
+    columns_of_wide = 9, wide.board = NULL;
+    must_equal(cm_env_open_def(&env, &wide, "tictactoe", NULL), CM_ERR_INPUT);
+    must(strstr(cm_error_message(), "its row lacks the function observe") != NULL);
+}
+END_TEST
+
 START_TEST(names_mean_the_same_in_capitals_or_not) {
     static const char *const names[][2] = {
         {"TicTacToe", "tictactoe"},    {"CATCH", "catch"}, {"HEX7", "hex7"}, {"Go", "go9"}, {"cartpole", "CartPole-v1"},
@@ -500,6 +534,7 @@ int main(void) {
     tcase_add_test(tcase, sums_of_2048_grow_by_spawns_alone_and_random_play_scores_about_1100);
     tcase_add_test(tcase, chance_halves_of_a_step_refuse_what_is_out_of_turn);
     tcase_add_test(tcase, catch_is_won_by_following_the_ball);
+    tcase_add_test(tcase, what_a_board_game_leaves_out_is_made_of_its_cells_where_it_can_be_drawn);
     tcase_add_test(tcase, names_mean_the_same_in_capitals_or_not);
     suite_add_tcase(suite, tcase);
     return cm_test_main_in_process(suite);
