@@ -119,8 +119,7 @@ START_TEST(what_goes_wrong_late_is_laid_at_the_environment_s_door) {
         {"2", "cumind: the environment gave an observation that is not finite: number 1 of 2 is nan\n"},
         {"3", "cumind: replay: the environment gave reward nan (instance 0)\n"},
         {"4", ": scale the environment's observations, which are as large as 3.40282e+38\n"},
-        {"5",
-         "cumind: train: a library ended the process by a call of exit; if it is the environment's, "}};
+        {"5", "cumind: train: a library ended the process by a call of exit; if it is the environment's, "}};
     cm_test_folder_make();
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         char command[300];
