@@ -43,9 +43,9 @@ int cm_launch_allocated(void);
 cm_status cm_launch_check(const cm_launch *launch) CM_MUST_USE;
 
 /* Starts the ranks under mpirun, as this program, and waits for the end of all. Meanwhile SIGINT, SIGTERM and SIGHUP
- * are passed on to every rank as SIGUSR1, a request to stop (one that is ignored stays so); a second SIGINT ends them
- * at once. With `keeps_nothing` the first one does, and is raised anew when all have ended, for the handlers that the
- * caller had. What the launcher itself has to say about a rank that died becomes one line on stderr. *status is the
+ * are passed on to every rank as SIGUSR1, a request to stop (a SIGHUP that is ignored stays so); a second SIGINT ends
+ * them at once. With `keeps_nothing` the first one does, and is raised anew when all have ended, for the handlers that
+ * the caller had. What the launcher itself has to say about a rank that died becomes one line on stderr. *status is the
  * exit status of the job: that of the first rank that failed, 128 + number if a signal ended it, also if that came
  * before the ranks could hear of it, which one line says. Errors: CM_ERR_ABSENT if there is no mpirun, CM_ERR_IO. */
 cm_status cm_launch_run(const cm_launch *launch, int *status) CM_MUST_USE;
