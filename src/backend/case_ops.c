@@ -156,6 +156,12 @@ static cm_status compare_pair(cm_case_run *run, const pair *p) {
     return cm_case_compare(run, &p->dx, "dx");
 }
 
+static cm_status run_pair(cm_case_run *run, cm_call *forward, cm_call *backward, const pair *p) {
+    CM_TRY(cm_case_call(run, forward));
+    CM_TRY(cm_case_call(run, backward));
+    return compare_pair(run, p);
+}
+
 cm_status cm_case_activation(cm_case_run *run) {
     pair p;
     cm_activation activation;
@@ -177,9 +183,7 @@ cm_status cm_case_avg_pool(cm_case_run *run) {
     T(forward, avg_pool, x) = p.x;
     T(backward, avg_pool_backward, dx) = p.dx;
     T(backward, avg_pool_backward, dy) = p.dy;
-    CM_TRY(cm_case_call(run, &forward));
-    CM_TRY(cm_case_call(run, &backward));
-    return compare_pair(run, &p);
+    return run_pair(run, &forward, &backward, &p);
 }
 
 cm_status cm_case_global_mean(cm_case_run *run) {
@@ -190,9 +194,7 @@ cm_status cm_case_global_mean(cm_case_run *run) {
     T(forward, global_mean, x) = p.x;
     T(backward, global_mean_backward, dx) = p.dx;
     T(backward, global_mean_backward, dy) = p.dy;
-    CM_TRY(cm_case_call(run, &forward));
-    CM_TRY(cm_case_call(run, &backward));
-    return compare_pair(run, &p);
+    return run_pair(run, &forward, &backward, &p);
 }
 
 cm_status cm_case_minmax(cm_case_run *run) {
@@ -211,9 +213,7 @@ cm_status cm_case_minmax(cm_case_run *run) {
     T(forward, minmax, x) = p.x;
     T(backward, minmax_backward, dx) = p.dx;
     T(backward, minmax_backward, dy) = p.dy;
-    CM_TRY(cm_case_call(run, &forward));
-    CM_TRY(cm_case_call(run, &backward));
-    return compare_pair(run, &p);
+    return run_pair(run, &forward, &backward, &p);
 }
 
 cm_status cm_case_simnorm(cm_case_run *run) {
@@ -227,9 +227,7 @@ cm_status cm_case_simnorm(cm_case_run *run) {
     T(forward, simnorm, x) = p.x;
     T(backward, simnorm_backward, dx) = p.dx;
     T(backward, simnorm_backward, dy) = p.dy;
-    CM_TRY(cm_case_call(run, &forward));
-    CM_TRY(cm_case_call(run, &backward));
-    return compare_pair(run, &p);
+    return run_pair(run, &forward, &backward, &p);
 }
 
 /* A vector is one row. */
@@ -246,9 +244,7 @@ cm_status cm_case_softmax(cm_case_run *run) {
     T(forward, softmax, legal) = as_rows(legal);
     T(backward, softmax_backward, dx) = as_rows(p.dx);
     T(backward, softmax_backward, dy) = as_rows(p.dy);
-    CM_TRY(cm_case_call(run, &forward));
-    CM_TRY(cm_case_call(run, &backward));
-    return compare_pair(run, &p);
+    return run_pair(run, &forward, &backward, &p);
 }
 
 cm_status cm_case_log_softmax(cm_case_run *run) {
@@ -259,9 +255,7 @@ cm_status cm_case_log_softmax(cm_case_run *run) {
     T(forward, log_softmax, x) = as_rows(p.x);
     T(backward, log_softmax_backward, dx) = as_rows(p.dx);
     T(backward, log_softmax_backward, dy) = as_rows(p.dy);
-    CM_TRY(cm_case_call(run, &forward));
-    CM_TRY(cm_case_call(run, &backward));
-    return compare_pair(run, &p);
+    return run_pair(run, &forward, &backward, &p);
 }
 
 /* ---- normalisations with parameters ---- */
@@ -307,9 +301,7 @@ cm_status cm_case_layer_norm(cm_case_run *run) {
     T(backward, layer_norm_backward, dscale) = cm_tensor_1d(dscale.data, CM_F32, n);
     T(backward, layer_norm_backward, dshift) = cm_tensor_1d(dshift.data, CM_F32, n);
     T(backward, layer_norm_backward, dy) = as_matrix(&p.dy, n);
-    CM_TRY(cm_case_call(run, &forward));
-    CM_TRY(cm_case_call(run, &backward));
-    CM_TRY(compare_pair(run, &p));
+    CM_TRY(run_pair(run, &forward, &backward, &p));
     CM_TRY(cm_case_compare(run, &dscale, "dscale"));
     return cm_case_compare(run, &dshift, "dshift");
 }
