@@ -88,14 +88,17 @@ static cm_status sum_policies(const cm_run_learner *l, cm_learning *sum) {
     return CM_OK;
 }
 
-/* Sums into means; 0 / 0 is NAN. What there is only with chance or learnt codes is NAN without. */
-static void divide(const cm_run_learner *l, cm_learning *sum, double n) {
+/* Sums into means; 0 / 0 is NAN. What there is only with chance or learnt codes is NAN without. The losses of the
+ * batches that one update accumulates add up to its own (unroll.h), and the last of them brings its norm. */
+static void divide(const cm_run_learner *l, cm_learning *sum, double batches) {
+    const double n = (double)sum->updates;
     double chance = l->c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO ? n : (double)NAN;
     sum->afterstate_loss /= chance, sum->code_loss /= chance;
     sum->commitment_loss /= l->codes ? (double)NAN : chance;
     sum->policy_drift /= sum->policies_anew;
     sum->value_loss /= n, sum->policy_loss /= n, sum->reward_loss /= n, sum->consistency_loss /= n, sum->entropy /= n;
-    sum->total_loss /= n, sum->gradient_norm /= n - (double)sum->skipped, sum->clipped /= n;
+    sum->total_loss /= n, sum->gradient_norm /= n - (double)sum->skipped;
+    sum->clipped /= batches;
 }
 
 /* Keeps the batch that led to a number that is not finite. */

@@ -1,5 +1,6 @@
 /* Runs of variants of the algorithm: they end with the same parameters on any number of threads and broken off in
- * between. Value prefixes: the sums of the rewards are the targets. */
+ * between. Value prefixes: the sums of the rewards are the targets. Accumulated batches: the metrics
+ * are those of one. */
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,11 +18,13 @@ static void path_of(const char *run, const char *file, char path[160]) {
     snprintf(path, 160, "%s/%s%s", cm_test_folder, run, file);
 }
 
-enum { PREFIXES, DRAWN_ACTIONS, PER_NUMBER, VARIANTS, SETTINGS = 4 };
-static const char *const variants[VARIANTS][SETTINGS] = {
+enum { PREFIXES, DRAWN_ACTIONS, PER_NUMBER, VARIANTS, WHOLE = VARIANTS, QUARTERS, ALL, SETTINGS = 4 };
+static const char *const variants[ALL][SETTINGS] = {
     [PREFIXES] = {"value_prefix=true", "value_prefix_horizon=2", "lstm_size=12", "td_steps=30"},
     [DRAWN_ACTIONS] = {"env_name=Pendulum-v1", "action_bins=21", "num_sampled_actions=5", "td_steps=5"},
     [PER_NUMBER] = {"env_name=glide4", "action_bins=11", "num_sampled_actions=5", "td_steps=5"},
+    [WHOLE] = {"batch_size=64", "gradient_accumulation=1", "td_steps=5", "updates_per_iteration=8"},
+    [QUARTERS] = {"batch_size=16", "gradient_accumulation=4", "td_steps=5", "updates_per_iteration=8"},
 };
 
 /* A run of that name that trains, or goes on; two settings besides. */
@@ -100,6 +103,32 @@ START_TEST(the_sums_of_the_rewards_are_the_targets) {
 }
 END_TEST
 
+/* The last row of metrics of a run that learns next to nothing. */
+static cm_metrics last_metrics(int variant, const char *name) {
+    char path[160];
+    cm_run_result result;
+    cm_metrics *rows, last;
+    int count;
+    const char *const slow[2] = {"learning_rate=1e-9", "env_steps=1024"};
+    train(variant, name, false, slow, &result);
+    path_of(name, "/metrics.jsonl", path);
+    ck_assert_msg(cm_metrics_read(path, &rows, &count) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_gt(count, 0);
+    last = rows[count - 1];
+    free(rows);
+    return last;
+}
+
+START_TEST(four_accumulated_batches_have_the_metrics_of_one_of_four_times_the_size) {
+    const cm_metrics whole = last_metrics(WHOLE, "whole"), quarters = last_metrics(QUARTERS, "quarters");
+    ck_assert_int_eq(whole.updates, quarters.updates);
+    ck_assert_double_eq_tol(quarters.entropy, whole.entropy, 0.1 * whole.entropy);
+    ck_assert_double_eq_tol(quarters.total_loss, whole.total_loss, 0.1 * whole.total_loss);
+    ck_assert_double_eq_tol(quarters.reward_loss, whole.reward_loss, 0.1 * whole.reward_loss);
+    ck_assert_double_eq_tol(quarters.gradient_norm, whole.gradient_norm, 0.3 * whole.gradient_norm);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("run/variants");
     TCase *tests = tcase_create("variants");
@@ -107,6 +136,7 @@ int main(void) {
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, threads_and_a_break_change_no_bit, 0, VARIANTS);
     tcase_add_test(tests, the_sums_of_the_rewards_are_the_targets);
+    tcase_add_test(tests, four_accumulated_batches_have_the_metrics_of_one_of_four_times_the_size);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
 }
