@@ -106,19 +106,27 @@ cm_status cm_case_policy_loss(cm_case_run *run) {
     return cm_case_compare(run, &T(call, policy_loss, dlogits), "dlogits");
 }
 
+static cm_tensor flat(const cm_tensor *t) { return cm_tensor_1d(t->data, CM_F32, (int)cm_tensor_count(t)); }
+
+/* Of any shape: every element is a row of its own. */
 cm_status cm_case_scalar_loss(cm_case_run *run) {
     cm_call call = {.op = CM_OP_scalar_loss};
-    cm_tensor prediction, dprediction;
+    cm_tensor prediction, target, dy, y, dprediction;
     CM_TRY(cm_case_input(run, "prediction", &prediction));
-    CM_TRY(cm_case_input(run, "target", &T(call, scalar_loss, target)));
-    CM_TRY(cm_case_input(run, "dy", &T(call, scalar_loss, coefficient)));
-    CM_TRY(cm_case_like(run, &T(call, scalar_loss, target), &T(call, scalar_loss, loss)));
+    CM_TRY(cm_case_input(run, "target", &target));
+    CM_TRY(cm_case_input(run, "dy", &dy));
+    if (!cm_tensor_same_shape(&target, &prediction) || !cm_tensor_same_shape(&dy, &prediction))
+        return cm_fail(CM_ERR_INPUT, "target and dy: must have the shape of prediction");
+    CM_TRY(cm_case_like(run, &prediction, &y));
     CM_TRY(cm_case_like(run, &prediction, &dprediction));
     int n = (int)cm_tensor_count(&prediction);
+    T(call, scalar_loss, target) = flat(&target);
+    T(call, scalar_loss, coefficient) = flat(&dy);
+    T(call, scalar_loss, loss) = flat(&y);
     T(call, scalar_loss, prediction) = cm_tensor_2d(prediction.data, CM_F32, n, 1);
     T(call, scalar_loss, dprediction) = cm_tensor_2d(dprediction.data, CM_F32, n, 1);
     CM_TRY(cm_case_call(run, &call));
-    CM_TRY(cm_case_compare(run, &T(call, scalar_loss, loss), "y"));
+    CM_TRY(cm_case_compare(run, &y, "y"));
     return cm_case_compare(run, &dprediction, "dprediction");
 }
 

@@ -70,6 +70,28 @@ END_TEST
 START_TEST(bfloat16_cases_are_met_in_float16) { on_every_backend(CM_F16, 14); }
 END_TEST
 
+START_TEST(a_scalar_loss_of_a_matrix_is_that_of_its_elements) {
+    static const char text[] =
+        "{\"kind\": \"scalar_loss\", \"options\": {}, \"inputs\": {\"prediction\": {\"shape\": [2, 2], \"data\": "
+        "[1, 2, 3, 4]}, \"target\": {\"shape\": [2, 2], \"data\": [1, 0, 0, 3]}, \"dy\": {\"shape\": [2, 2], \"data\": "
+        "[1, 1, 2, -1]}}, \"expected\": {\"y\": {\"shape\": [2, 2], \"data\": [0, 4, 9, 1]}, \"dprediction\": "
+        "{\"shape\": [2, 2], \"data\": [0, 4, 12, -2]}}, \"tolerance\": {\"float32\": {\"y\": [0, 0, null], "
+        "\"dprediction\": [0, 0, null]}}}";
+    cm_json_doc *doc;
+    cm_case_report report;
+    cm_backend *backend;
+    cm_stream *stream;
+    ck_assert_int_eq(cm_json_parse(text, strlen(text), "case", &doc), CM_OK);
+    ck_assert_int_eq(cm_backend_open("cpu", &backend), CM_OK);
+    ck_assert_int_eq(cm_stream_open(backend, &stream), CM_OK);
+    ck_assert_msg(cm_backend_case_run(cm_json_root(doc), stream, CM_F32, &report) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(report.ok, "%s", report.message);
+    cm_stream_close(stream);
+    cm_backend_close(backend);
+    cm_json_free(doc);
+}
+END_TEST
+
 static void assert_refused(const char *text, const char *message) {
     cm_json_doc *doc;
     cm_case_report report;
@@ -123,6 +145,7 @@ int main(void) {
     tcase_add_test(tests, float32_cases_are_met);
     tcase_add_test(tests, bfloat16_cases_are_met);
     tcase_add_test(tests, bfloat16_cases_are_met_in_float16);
+    tcase_add_test(tests, a_scalar_loss_of_a_matrix_is_that_of_its_elements);
     tcase_add_test(tests, malformed_cases_are_refused);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
