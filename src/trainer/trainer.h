@@ -65,7 +65,7 @@ typedef struct cm_train_batch {
     const float *policy_mask;      /* [B, K+1]       */
     const float *consistency_mask; /* [B, K]         */
     const float
-        *target_observations; /* [B, K, O]      o_{t+1} ... o_{t+K}; NULL unless consistency or an encoder reads them */
+        *target_observations; /* [B, K, O]      o_{t+1} ... o_{t+K}; NULL without consistency heads and encoder */
     const int32_t *codes;     /* [B, K]         what chance brought, -1: not known; with given codes */
     const uint8_t *legal;     /* [B, K+1, P]    1 where legal; read if mask_illegal is set */
     const float *weights;     /* [B]            importance weights; NULL: 1 */

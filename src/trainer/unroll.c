@@ -327,7 +327,7 @@ cm_status cm_unroll_record(const cm_trainer_config *config, int rows, cm_unroll 
     out->rows = rows;
     out->unroll = config->unroll;
     out->form = cm_network_policy(config->network);
-    out->consistency = r.network->consistency && config->options->consistency_weight > 0.0 && out->unroll > 0;
+    out->consistency = r.network->consistency && out->unroll > 0;
     out->chance = r.network->model == CM_NETWORK_CHANCE;
     out->codes = r.network->codes;
     out->encoder = out->chance && r.network->encoder;

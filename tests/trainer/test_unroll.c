@@ -177,6 +177,44 @@ static void check_slopes(cm_network_config c, const cm_trainer_options *o, int u
     close_fixture(&f);
 }
 
+/* The report of one update, and the sum of the gradient's squares in the layers of consistency. */
+static double consistency_squares(const cm_trainer_options *o, cm_train_report *report) {
+    const cm_network_config c = consistent(batch_normed(mlp()));
+    fixture f;
+    open_fixture(&f, &c, o, 2);
+    ck_assert_msg(cm_trainer_update(f.base.trainer, &f.batch, report) == CM_OK, "%s", cm_error_message());
+    report->priorities = NULL; /* gone with the trainer */
+    const cm_param_table *table = cm_network_parameters(f.base.network);
+    const float *gradient = cm_trainer_gradients(f.base.trainer);
+    double squares = 0.0;
+    for (int p = 0; p < table->count; p++) {
+        const cm_param *param = &table->param[p];
+        if (param->state || !begins(param->name, "consistency.")) continue;
+        for (size_t i = 0; i < param->count; i++)
+            squares += (double)gradient[param->offset + i] * (double)gradient[param->offset + i];
+    }
+    close_fixture(&f);
+    return squares;
+}
+
+/* Losses are reported before their weights (learning 3). */
+START_TEST(consistency_with_a_weight_of_0_is_reported_and_teaches_nothing) {
+    cm_trainer_options with = still(), without = still();
+    cm_train_report a, b;
+    without.consistency_weight = 0.0;
+    ck_assert_double_gt(consistency_squares(&with, &a), 0.0);
+    ck_assert_double_eq(consistency_squares(&without, &b), 0.0);
+    double weighted = 0.0;
+    for (int k = 0; k < 2; k++) {
+        ck_assert_double_gt(fabs(a.consistency_loss[k]), 1e-4);
+        ck_assert_double_eq(a.consistency_loss[k], b.consistency_loss[k]);
+        weighted += with.consistency_weight * a.consistency_loss[k];
+    }
+    ck_assert_int_eq(with.unroll_scale, CM_UNROLL_PAPER);
+    ck_assert_double_eq_tol(a.total_loss, b.total_loss + weighted / 2.0, 1e-6);
+}
+END_TEST
+
 START_TEST(gradients_are_the_slopes_of_all_losses) {
     const cm_trainer_options o = still();
     switch (_i) {
@@ -305,6 +343,7 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, gradients_are_the_slopes_of_all_losses, 0, 22);
+    tcase_add_test(tests, consistency_with_a_weight_of_0_is_reported_and_teaches_nothing);
     tcase_add_test(tests, losses_of_numbers_are_that_of_their_combinations);
     tcase_add_test(tests, gradients_of_states_with_a_scaling_are_scaled);
     return cm_test_main(suite);
