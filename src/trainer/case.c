@@ -97,9 +97,13 @@ static void free_batch(batch_arrays *b) {
     free(b->actions);
 }
 
-static cm_status check_count(const cm_case_array *array, const char *name, size_t want) {
-    if (array->count == want) return CM_OK;
-    return cm_fail(CM_ERR_INPUT, "batch/%s has %zu elements, must have %zu", name, array->count, want);
+/* shape[rank] of an array of a batch; sizes[ndim] follow its first `rank` ones. */
+static cm_status check_shape(const cm_case_array *array, const char *name, int rank, const int64_t shape[3], int ndim,
+                             const int *sizes) {
+    bool same = array->rank == rank + ndim;
+    for (int i = 0; same && i < rank; i++) same = array->shape[i] == shape[i];
+    for (int i = 0; same && i < ndim; i++) same = array->shape[rank + i] == sizes[i];
+    return same ? CM_OK : cm_fail(CM_ERR_INPUT, "batch/%s: its shape is not that of options and network", name);
 }
 
 static cm_status read_actions(batch_arrays *b, int actions) {
@@ -116,22 +120,26 @@ static cm_status read_actions(batch_arrays *b, int actions) {
 
 static cm_status read_batch(const train_case *c, const cm_json *json, batch_arrays *b) {
     const cm_network_config *n = cm_network_get_config(c->network);
-    const size_t B = (size_t)c->options.batch, K = (size_t)c->options.unroll, A = (size_t)n->actions;
-    const size_t O = (size_t)cm_network_observation_size(c->network);
-    const size_t want[ARRAYS] = {[OBSERVATION] = B * O,
-                                 [TARGET_VALUE] = B * (K + 1),
-                                 [TARGET_REWARD] = B * K,
-                                 [TARGET_POLICY] = B * (K + 1) * A,
-                                 [VALUE_MASK] = B * (K + 1),
-                                 [REWARD_MASK] = B * K,
-                                 [POLICY_MASK] = B * (K + 1),
-                                 [CONSISTENCY_MASK] = B * K,
-                                 [WEIGHTS] = B,
-                                 [ACTIONS] = B * K,
-                                 [TARGET_OBSERVATIONS] = B * K * O};
+    const int64_t B = c->options.batch, K = c->options.unroll;
+    const struct {
+        int rank;
+        int64_t shape[3];
+        bool of_observations;
+    } want[ARRAYS] = {[OBSERVATION] = {1, {B}, true},
+                      [TARGET_VALUE] = {2, {B, K + 1}, false},
+                      [TARGET_REWARD] = {2, {B, K}, false},
+                      [TARGET_POLICY] = {3, {B, K + 1, n->actions}, false},
+                      [VALUE_MASK] = {2, {B, K + 1}, false},
+                      [REWARD_MASK] = {2, {B, K}, false},
+                      [POLICY_MASK] = {2, {B, K + 1}, false},
+                      [CONSISTENCY_MASK] = {2, {B, K}, false},
+                      [WEIGHTS] = {1, {B}, false},
+                      [ACTIONS] = {2, {B, K}, false},
+                      [TARGET_OBSERVATIONS] = {2, {B, K}, true}};
     for (int i = 0; i < (n->consistency ? ARRAYS : TARGET_OBSERVATIONS); i++) {
         CM_TRY(cm_case_array_read(json, array_names[i], &b->array[i]));
-        CM_TRY(check_count(&b->array[i], array_names[i], want[i]));
+        CM_TRY(check_shape(&b->array[i], array_names[i], want[i].rank, want[i].shape,
+                           want[i].of_observations ? n->observation_ndim : 0, n->observation));
     }
     CM_TRY(read_actions(b, n->actions));
     b->batch = (cm_train_batch){.observation = b->array[OBSERVATION].data,

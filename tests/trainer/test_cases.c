@@ -2,9 +2,11 @@
 #include <check.h>
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend/classes.h"
+#include "core/file.h"
 #include "support/far.h"
 #include "support/main.h"
 #include "trainer/case.h"
@@ -69,11 +71,38 @@ START_TEST(all_six_training_cases_pass_on_every_backend_type_and_number_of_worke
 }
 END_TEST
 
+/* Of as many numbers, but not batch x (unroll + 1) of them. */
+START_TEST(a_batch_of_another_shape_is_refused) {
+    static const char shape[] = "\"target_value\":{\"shape\":[7,6]";
+    char *text;
+    size_t size;
+    cm_json_doc *doc;
+    cm_case_report report;
+    cm_backend *backend;
+    cm_pool *pool;
+    ck_assert_int_eq(cm_file_read(CM_TEST_CASES "/learning/train_cumind_scalar.json", 1 << 24, &text, &size), CM_OK);
+    char *at = strstr(text, shape);
+    ck_assert_ptr_nonnull(at);
+    at[sizeof shape - 5] = '6', at[sizeof shape - 3] = '7';
+    ck_assert_int_eq(cm_json_parse(text, size, "case", &doc), CM_OK);
+    ck_assert_int_eq(cm_backend_open("ref", &backend), CM_OK);
+    ck_assert_int_eq(cm_pool_create(1, &pool), CM_OK);
+    ck_assert_int_eq(cm_case_begin(&report, cm_json_root(doc), "float32"), CM_OK);
+    ck_assert_int_eq(cm_trainer_case_run(cm_json_root(doc), backend, pool, CM_F32, &report), CM_ERR_INPUT);
+    ck_assert_msg(strstr(cm_error_message(), "batch/target_value: its shape") != NULL, "%s", cm_error_message());
+    cm_pool_destroy(pool);
+    cm_backend_close(backend);
+    cm_json_free(doc);
+    free(text);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("training cases");
     TCase *tc = tcase_create("cases");
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, all_six_training_cases_pass_on_every_backend_type_and_number_of_workers);
+    tcase_add_test(tc, a_batch_of_another_shape_is_refused);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
 }
