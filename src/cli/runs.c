@@ -34,37 +34,73 @@ typedef struct cells {
 /* What one line tells. */
 typedef struct line {
     char environment[64];
-    double seed, last_return, final;
-    int64_t updates, env_steps; /* -1: not known */
+    double last_return, final;
+    int64_t seed, updates, env_steps; /* -1: not known */
     int64_t checkpoint;
     const char *state;
 } line;
 
-/* NULL if there is none. One that cannot be read is as good as none, and said with `advice` behind it. */
-static cm_json_doc *read_json(const char *run, const char *name, const char *advice) {
+/* A file of a run. What of it cannot be read is as good as not there, and said with `advice` behind it. */
+typedef struct document {
     char path[4096];
-    cm_json_doc *doc = NULL;
-    if (cm_path_join(path, sizeof path, run, name) != CM_OK || !cm_file_exists(path)) return NULL;
-    if (cm_json_read(path, &doc) != CM_OK) cm_log(CM_WARNING, "%s; %s", cm_error_message(), advice);
-    return doc;
+    const char *advice;
+    cm_json_doc *doc;
+    const cm_json *root; /* an object; NULL: none */
+} document;
+
+/* What is wrong with `value`. */
+static void warn(const document *d, const cm_json *value) {
+    cm_log(CM_WARNING, "%s:%d: %s; %s", d->path, cm_json_line(value), cm_error_message(), d->advice);
 }
 
-/* Value of `key` in any section of a configuration. */
-static const cm_json *find_key(const cm_json *root, const char *key) {
-    for (const cm_json *section = cm_json_first(root); section; section = cm_json_next(section)) {
-        const cm_json *value = cm_json_get(section, key);
-        if (value) return value;
+static void read_document(const char *run, const char *name, const char *advice, document *out) {
+    *out = (document){.advice = advice};
+    if (cm_path_join(out->path, sizeof out->path, run, name) != CM_OK || !cm_file_exists(out->path)) return;
+    if (cm_json_read(out->path, &out->doc) != CM_OK) {
+        cm_log(CM_WARNING, "%s; %s", cm_error_message(), advice);
+        return;
     }
-    return NULL;
+    const cm_json *root = cm_json_root(out->doc);
+    if (cm_json_check(root, CM_JSON_OBJECT) == CM_OK) {
+        out->root = root;
+    } else {
+        warn(out, root);
+    }
+}
+
+/* Members of an object that may lack them; `fallback` if it does. */
+static int64_t integer_of(const document *d, const cm_json *object, const char *key, int64_t fallback) {
+    const cm_json *value = cm_json_get(object, key);
+    int64_t integer;
+    if (!value) return fallback;
+    if (cm_json_need_int(object, key, 0, INT64_MAX, &integer) == CM_OK) return integer;
+    warn(d, value);
+    return fallback;
+}
+
+static double number_of(const document *d, const cm_json *object, const char *key) {
+    const cm_json *value = cm_json_get(object, key);
+    double number;
+    if (!value) return NAN;
+    if (cm_json_need_number(object, key, &number) == CM_OK) return number;
+    warn(d, value);
+    return NAN;
+}
+
+static const char *string_of(const document *d, const cm_json *object, const char *key) {
+    const cm_json *value = cm_json_get(object, key);
+    const char *string;
+    if (value && cm_json_need_string(object, key, &string) != CM_OK) warn(d, value);
+    return cm_json_string(value);
 }
 
 /* How far the latest checkpoint is; not known without one. */
 static void read_state(const char *run, line *out) {
-    cm_json_doc *state = read_json(run, "latest/state.json", "the steps of this run are not known");
-    const cm_json *root = state ? cm_json_root(state) : NULL;
-    out->updates = (int64_t)cm_json_number(cm_json_get(root, "updates"), -1.0);
-    out->env_steps = (int64_t)cm_json_number(cm_json_get(root, "env_steps"), -1.0);
-    cm_json_free(state);
+    document state;
+    read_document(run, "latest/state.json", "the steps of this run are not known", &state);
+    out->updates = integer_of(&state, state.root, "updates", -1);
+    out->env_steps = integer_of(&state, state.root, "env_steps", -1);
+    cm_json_free(state.doc);
 }
 
 static void read_metrics(const char *run, line *out) {
@@ -84,10 +120,9 @@ static void read_metrics(const char *run, line *out) {
 }
 
 /* The name as cumind environments has it, with its size. */
-static void set_environment(const cm_json *config, line *out) {
-    const char *name = cm_json_string(find_key(config, "env_name"));
+static void set_environment(const char *name, int64_t size, line *out) {
     cm_env_params params = cm_env_params_default();
-    params.size = (int)cm_json_number(find_key(config, "board_size"), 0.0);
+    params.size = size > INT_MAX ? INT_MAX : (int)size;
     cm_env env;
     bool is_known = name && cm_env_open(&env, name, &params) == CM_OK;
     const char *file = name ? strrchr(name, '/') : NULL; /* a library that is gone */
@@ -98,28 +133,44 @@ static void set_environment(const cm_json *config, line *out) {
                       : "?");
 }
 
+/* The section of a configuration that has `key`, or the whole of one without sections; NULL: none. */
+static const cm_json *find_section(const cm_json *root, const char *key) {
+    const cm_json *section = cm_json_get(root, key) ? root : cm_json_first(root);
+    while (section && !cm_json_get(section, key)) section = cm_json_next(section);
+    return section;
+}
+
+static void read_configuration(const char *run, line *out) {
+    document config;
+    read_document(run, "config.json", "mend it, or bring back a copy of it", &config);
+    const cm_json *root = config.root, *named = find_section(root, "env_name");
+    if (root && !named) cm_log(CM_WARNING, "%s: env_name: missing; %s", config.path, config.advice);
+    set_environment(string_of(&config, named, "env_name"),
+                    integer_of(&config, find_section(root, "board_size"), "board_size", 0), out);
+    out->seed = integer_of(&config, find_section(root, "seed"), "seed", -1);
+    cm_json_free(config.doc);
+}
+
+static void read_result(const char *run, line *out) {
+    document result;
+    read_document(run, "result.json", "train --resume with this run makes it anew", &result);
+    if (result.root) out->state = "finished";
+    out->final = number_of(&result, result.root, "mean");
+    cm_json_free(result.doc);
+}
+
 static void read_line(const char *run, line *out) {
     *out = (line){
-        .environment = "?", .seed = NAN, .last_return = NAN, .final = NAN, .checkpoint = -1, .state = "unfinished"};
-    cm_json_doc *config = read_json(run, "config.json", "mend it, or bring back a copy of it");
-    cm_json_doc *result = read_json(run, "result.json", "train --resume with this run makes it anew");
+        .environment = "?", .seed = -1, .last_return = NAN, .final = NAN, .checkpoint = -1, .state = "unfinished"};
     cm_checkpoint_store *store = NULL;
-    if (config) {
-        set_environment(cm_json_root(config), out);
-        out->seed = cm_json_number(find_key(cm_json_root(config), "seed"), NAN);
-    }
+    read_configuration(run, out);
+    read_result(run, out);
     read_metrics(run, out);
-    if (result) {
-        out->state = "finished";
-        out->final = cm_json_number(cm_json_get(cm_json_root(result), "mean"), NAN);
-    }
     if (cm_run_directory_is_training(run)) out->state = "training";
     if (cm_checkpoint_store_create(run, 1, NULL, &store) == CM_OK) {
         out->checkpoint = cm_checkpoint_find(store, CM_CHECKPOINT_LATEST);
     }
     cm_checkpoint_store_destroy(store);
-    cm_json_free(config);
-    cm_json_free(result);
 }
 
 static void put_count(cm_json_writer *json, const char *key, int64_t count) {
@@ -134,7 +185,7 @@ static void put_json(cm_json_writer *json, const char *run, const line *l) {
     cm_json_begin_object(json, NULL);
     cm_json_put_string(json, "run", run);
     cm_json_put_string(json, "environment", l->environment);
-    if (isfinite(l->seed)) cm_json_put_int(json, "seed", (int64_t)l->seed);
+    if (l->seed >= 0) cm_json_put_int(json, "seed", l->seed);
     put_count(json, "updates", l->updates);
     put_count(json, "env_steps", l->env_steps);
     cm_json_put_int(json, "checkpoint", l->checkpoint);
@@ -164,7 +215,7 @@ static void format_known(int64_t count, char out[16]) { cm_format_count(count < 
 static void print_run(const listing *list, const line *l, const char *run) {
     cells c = {.state = l->state};
     snprintf(c.environment, sizeof c.environment, "%s", l->environment);
-    snprintf(c.seed, sizeof c.seed, isfinite(l->seed) ? "%.0f" : "-", l->seed);
+    snprintf(c.seed, sizeof c.seed, l->seed < 0 ? "-" : "%lld", (long long)l->seed);
     format_known(l->env_steps, c.steps);
     format_known(l->updates, c.updates);
     cm_format_count(l->last_return, c.last);

@@ -169,12 +169,16 @@ bool cm_json_is_integer(const cm_json *node, int64_t min, int64_t max) {
 
 /* --- required members --- */
 
+cm_status cm_json_check(const cm_json *node, cm_json_kind kind) {
+    if (cm_json_type(node) == kind) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "must be %s, got %s", kind_name(kind), kind_name(cm_json_type(node)));
+}
+
 cm_status cm_json_need(const cm_json *object, const char *key, cm_json_kind kind, const cm_json **out) {
     const cm_json *node = cm_json_get(object, key);
     *out = NULL;
     if (!node) return cm_fail(CM_ERR_INPUT, "%s: missing", key);
-    if (cm_json_type(node) != kind)
-        return cm_fail(CM_ERR_INPUT, "%s: must be %s, got %s", key, kind_name(kind), kind_name(cm_json_type(node)));
+    if (cm_json_check(node, kind) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s", key);
     *out = node;
     return CM_OK;
 }

@@ -52,6 +52,9 @@ bool cm_json_is_true(const cm_json *node);                   /* true only for th
 bool cm_json_is_integer(const cm_json *node, int64_t min,
                         int64_t max); /* a number without fraction in [min, max]; beyond CM_JSON_MOST never */
 
+/* Whether a value has that kind. Errors: CM_ERR_INPUT "must be an object, got an array". */
+cm_status cm_json_check(const cm_json *node, cm_json_kind kind) CM_MUST_USE;
+
 /* Required members. Errors: CM_ERR_INPUT "key: missing", "key: must be an integer in [min, max], got ...". */
 cm_status cm_json_need(const cm_json *object, const char *key, cm_json_kind kind, const cm_json **out) CM_MUST_USE;
 cm_status cm_json_need_int(const cm_json *object, const char *key, int64_t min, int64_t max, int64_t *out) CM_MUST_USE;

@@ -203,8 +203,19 @@ typedef struct row_list {
     int count, space;
 } row_list;
 
+/* A line is an object, and its numbers are numbers. */
+static cm_status check_row(const cm_json *line) {
+    CM_TRY(cm_json_check(line, CM_JSON_OBJECT));
+    for (int i = 0; i < FIELDS; i++) {
+        const cm_json *number;
+        if (cm_json_get(line, fields[i].name)) CM_TRY(cm_json_need(line, fields[i].name, CM_JSON_NUMBER, &number));
+    }
+    return CM_OK;
+}
+
 static cm_status read_row(void *context, const cm_json *line) {
     row_list *list = context;
+    CM_TRY(check_row(line));
     if (list->count == list->space) {
         int space = 2 * list->space + 64;
         cm_metrics *rows = realloc(list->rows, (size_t)space * sizeof *rows);

@@ -64,7 +64,8 @@ cm_status cm_metrics_write(cm_metrics_file *file, const cm_metrics *metrics) CM_
 void cm_metrics_close(cm_metrics_file *file);
 
 /* Reads all lines; *rows[*count] is freed by the caller with free(). A last line without newline is ignored. Errors:
- * CM_ERR_IO "a damaged line of metrics, which may be removed: PATH:LINE: what". */
+ * CM_ERR_IO "a damaged line of metrics, which may be removed: PATH:LINE: what", also for JSON that is no object, or has
+ * another type where a number belongs. */
 cm_status cm_metrics_read(const char *path, cm_metrics **rows, int *count) CM_MUST_USE;
 
 #ifdef __cplusplus

@@ -344,37 +344,71 @@ static void read_evaluation(const cm_json *root, cm_run_result *r) {
     r->final.losses = (int)cm_json_number(cm_json_get(root, "losses"), 0.0);
 }
 
+/* What is read of a report has the type that was written. */
+static cm_status check_result(const cm_json *root) {
+    static const char *const numbers[] = {"iterations",
+                                          "env_steps",
+                                          "episodes_played",
+                                          "seconds",
+                                          "evaluated_updates",
+                                          "seed",
+                                          "episodes",
+                                          "mean",
+                                          "std",
+                                          "min",
+                                          "max",
+                                          "wins",
+                                          "draws",
+                                          "losses"};
+    const char *text;
+    const cm_json *number, *ci = cm_json_get(root, "ci95");
+    double bounds[2];
+    int64_t updates;
+    CM_TRY(cm_json_check(root, CM_JSON_OBJECT));
+    CM_TRY(cm_json_need_string(root, "parameter_hash", &text));
+    CM_TRY(cm_json_need_string(root, "end", &text));
+    CM_TRY(cm_json_need_int(root, "updates", 0, INT64_MAX, &updates));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (cm_json_get(root, numbers[i])) CM_TRY(cm_json_need(root, numbers[i], CM_JSON_NUMBER, &number));
+    }
+    return ci ? cm_json_doubles(ci, "ci95", 2, bounds) : CM_OK;
+}
+
+static void fill_result(const cm_json *root, int64_t updates, cm_run_result *r) {
+    snprintf(r->hash, sizeof r->hash, "%s", cm_json_string(cm_json_get(root, "parameter_hash")));
+    r->end = strcmp(cm_json_string(cm_json_get(root, "end")), "goal") == 0 ? CM_RUN_GOAL : CM_RUN_LIMIT;
+    r->updates = updates;
+    r->iterations = (int64_t)cm_json_number(cm_json_get(root, "iterations"), 0.0);
+    r->env_steps = (int64_t)cm_json_number(cm_json_get(root, "env_steps"), 0.0);
+    r->episodes = (int64_t)cm_json_number(cm_json_get(root, "episodes_played"), 0.0);
+    r->seconds = cm_json_number(cm_json_get(root, "seconds"), 0.0);
+    r->final_updates = (int64_t)cm_json_number(cm_json_get(root, "evaluated_updates"), (double)updates);
+    r->final_seed = (uint64_t)cm_json_number(cm_json_get(root, "seed"), 0.0);
+    read_evaluation(root, r);
+}
+
 /* The result of a run that had finished; it must be that of the checkpoint that is loaded. One that cannot be read is
  * made anew, as one that is gone. */
 cm_status cm_run_read_result(cm_run *run, cm_run_result *r, bool *found) {
     char path[PATH_MAX];
     cm_json_doc *doc = NULL;
-    int64_t updates = -1;
     *found = false;
     CM_TRY(cm_run_directory_file(&run->directory, result_file, path, sizeof path));
     if (!cm_file_exists(path)) return CM_OK;
-    if (cm_json_read(path, &doc) != CM_OK) {
+    cm_status status = cm_json_read(path, &doc);
+    if (status == CM_OK) {
+        status = check_result(cm_json_root(doc));
+        if (status != CM_OK) status = cm_fail_in(status, "%s", path);
+    }
+    if (status != CM_OK) {
         cm_log(CM_WARNING, "%s; the report is made anew", cm_error_message());
+        cm_json_free(doc);
         return CM_OK;
     }
-    const cm_json *root = cm_json_root(doc);
-    const char *hash = cm_json_string(cm_json_get(root, "parameter_hash"));
-    const char *end = cm_json_string(cm_json_get(root, "end"));
+    const int64_t learnt = cm_trainer_updates(cm_run_learner_trainer(run->learner));
     *r = (cm_run_result){.directory = run->directory.path};
-    if (hash && end && cm_json_need_int(root, "updates", 0, INT64_MAX, &updates) == CM_OK &&
-        updates == cm_trainer_updates(cm_run_learner_trainer(run->learner))) {
-        *found = true;
-        snprintf(r->hash, sizeof r->hash, "%s", hash);
-        r->end = strcmp(end, "goal") == 0 ? CM_RUN_GOAL : CM_RUN_LIMIT;
-        r->updates = updates;
-        r->iterations = (int64_t)cm_json_number(cm_json_get(root, "iterations"), 0.0);
-        r->env_steps = (int64_t)cm_json_number(cm_json_get(root, "env_steps"), 0.0);
-        r->episodes = (int64_t)cm_json_number(cm_json_get(root, "episodes_played"), 0.0);
-        r->seconds = cm_json_number(cm_json_get(root, "seconds"), 0.0);
-        r->final_updates = (int64_t)cm_json_number(cm_json_get(root, "evaluated_updates"), (double)updates);
-        r->final_seed = (uint64_t)cm_json_number(cm_json_get(root, "seed"), 0.0);
-        read_evaluation(root, r);
-    }
+    *found = cm_json_number(cm_json_get(cm_json_root(doc), "updates"), -1.0) == (double)learnt;
+    if (*found) fill_result(cm_json_root(doc), learnt, r);
     cm_json_free(doc);
     if (*found) {
         cm_progress_say(run->progress, "this run has finished already");

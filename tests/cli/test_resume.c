@@ -405,19 +405,30 @@ END_TEST
 
 /* A report that cannot be read is made anew: the checkpoint has all that it takes. */
 START_TEST(a_damaged_report_is_named_and_made_anew) {
-    char path[640];
-    static const char says[] = "damaged/result.json:2: expected a key in double quotes";
+    static const struct {
+        const char *text, *says;
+    } cases[] = {{"{\n", "damaged/result.json:2: expected a key in double quotes"},
+                 {"[1]\n", "must be an object, got an array"},
+                 {NULL, "mean: must be a number, got a string"}};
+    char path[640], whole[2048], odd[2560];
     expect_ok("train --quiet --run damaged" SMALL);
     snprintf(path, sizeof path, "%s/damaged/result.json", cm_test_folder);
-    ck_assert_int_eq(cm_file_write(path, "{\n", 2), CM_OK);
-    expect_ok("runs damaged");
-    cm_program_expect_line(result.err, says);
-    cm_program_expect_line(result.err, "; train --resume with this run makes it anew");
-    expect_ok("train --quiet --resume damaged");
-    cm_program_expect_line(result.err, says);
-    expect_reference("damaged");
-    expect_ok("runs damaged");
-    ck_assert_str_eq(result.err, "");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cm_program_file(cm_test_folder, "damaged/result.json", whole, sizeof whole);
+        char *mean = strstr(whole, "\"mean\": ");
+        snprintf(odd, sizeof odd, "%.*s\"mean\": \"high\", \"was\": %s", (int)(mean - whole), whole, mean + 8);
+        const char *text = cases[i].text ? cases[i].text : odd;
+        ck_assert_int_eq(cm_file_write(path, text, strlen(text)), CM_OK);
+        expect_ok("runs damaged");
+        cm_program_expect_line(result.err, cases[i].says);
+        cm_program_expect_line(result.err, "; train --resume with this run makes it anew");
+        expect_ok("train --quiet --resume damaged");
+        cm_program_expect_line(result.err, cases[i].says);
+        cm_program_expect_line(result.err, "; the report is made anew");
+        expect_reference("damaged");
+        expect_ok("runs damaged");
+        ck_assert_str_eq(result.err, "");
+    }
 }
 END_TEST
 
