@@ -137,9 +137,9 @@ const cm_command cm_command_eval = {
         "least one loses value. --simulations and --set also concern another run as opponent, which plays with its "
         "best checkpoint, or its latest if none was evaluated.",
     .flags = flags,
-    .examples = "  cumind eval --run checkpoints/CartPole-v1/20251121-073900 --episodes 100 --seed 7 --json\n"
-                "  cumind eval --run runs/X --opponent mcts:800 --games 1000 --save-games games.jsonl\n"
-                "  cumind eval --run runs/X --positions tests/data/connect4.jsonl --simulations 800\n"
-                "  cumind eval --run runs/X --opponent all --simulations 25    # can it be beaten at all?\n",
+    .examples = "  cumind eval --run checkpoints/CartPole-v1/20251121-073900 --episodes 100\n"
+                "  cumind eval --run X --opponent mcts:800 --games 1000 --save-games games.jsonl\n"
+                "  cumind eval --run X --positions tests/data/connect4.jsonl --simulations 800\n"
+                "  cumind eval --run X --opponent all --simulations 25    # can it be beaten?\n",
     .run = run_eval,
 };

@@ -302,6 +302,6 @@ const cm_command cm_command_ladder = {
         "their mean is 0. Where somebody has won or lost everything, so that no finite ratings explain the scores, a "
         "drawn game is added to every pairing.",
     .flags = flags,
-    .examples = "  cumind ladder runs/* --include random --include mcts:400 --games 200 --svg ladder.svg\n",
+    .examples = "  cumind ladder runs/* --include random --include mcts:400 --svg ladder.svg\n",
     .run = run_ladder,
 };

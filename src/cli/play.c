@@ -234,9 +234,9 @@ const cm_command cm_command_play = {
         "is "
         "watched; --human only lets you decide its moves.",
     .flags = flags,
-    .examples = "  cumind play --run RUN                               # against the agent, or watching it\n"
+    .examples = "  cumind play --run RUN                 # against the agent, or watching it\n"
                 "  cumind play --run RUN --human second --simulations 400\n"
-                "  cumind play --run RUN --human none --delay 2s       # the agent against itself\n"
+                "  cumind play --run RUN --human none    # the agent against itself\n"
                 "  cumind play --set env_name=tictactoe --opponent human\n",
     .run = run_play,
 };

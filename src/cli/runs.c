@@ -22,8 +22,8 @@ typedef struct listing {
     bool is_narrow;       /* a path is on a line below its run's numbers */
 } listing;
 
-/* Columns in front of a path; of the numbers with the seed, and with the updates too. */
-enum { TABLE = 76, WITH_SEED = 66, WITH_UPDATES = 75 };
+/* Columns of an environment's name; in front of a path; of the numbers with the seed, and with the updates too. */
+enum { NAME = 20, TABLE = 72, WITH_SEED = 63, WITH_UPDATES = 71 };
 
 /* The texts of a line. */
 typedef struct cells {
@@ -195,13 +195,16 @@ static void put_json(cm_json_writer *json, const char *run, const line *l) {
     cm_json_end_object(json);
 }
 
-/* Too narrow a terminal has no updates, and then no seeds either; an environment's name is cut. */
+/* Too narrow a terminal has no updates, and then no seeds either; a long name of an environment is cut to what is left.
+ */
 static void print_cells(const listing *list, const cells *c) {
-    printf("%-20.*s", list->is_narrow ? 20 : (int)sizeof c->environment, c->environment);
+    const int left = list->is_narrow ? 0 : list->columns - TABLE - list->longest;
+    printf("%-*.*s", NAME, left < (int)sizeof c->environment - NAME ? NAME + left : (int)sizeof c->environment,
+           c->environment);
     if (list->columns >= WITH_SEED) printf(" %6s", c->seed);
-    printf(" %8s", c->steps);
-    if (list->columns >= WITH_UPDATES) printf(" %8s", c->updates);
-    printf(" %8s %8s  %-*s", c->last, c->final, list->is_narrow ? 0 : 10, c->state);
+    printf(" %7s", c->steps);
+    if (list->columns >= WITH_UPDATES) printf(" %7s", c->updates);
+    printf(" %7s %7s  %-*s", c->last, c->final, list->is_narrow ? 0 : 10, c->state);
 }
 
 static void print_head(const listing *list) {

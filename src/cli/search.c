@@ -103,5 +103,5 @@ const cm_command cm_command_search = {
     .flags = flags,
     .examples = "  cumind search --run RUN --positions games.txt --simulations 800 --json\n"
                 "  echo 4,0,8 | cumind search --run RUN --positions -    # one position, drawn\n"
-                "  cumind search --check --case FILE                     # prints ok, or the first difference\n",
+                "  cumind search --check --case FILE    # prints ok, or the first difference\n",
     .run = run};

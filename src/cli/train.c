@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/ranks.h"
 #include "cli/recipe.h"
+#include "cli/view.h"
 #include "core/file.h"
 #include "core/log.h"
 #include "core/trace.h"
@@ -17,7 +18,7 @@
 #include "run/ranks.h"
 #include "run/run.h"
 
-enum { SEEDS = 64, EXIT_KILLED = 130 };
+enum { SEEDS = 64, CELLS = 6, EXIT_KILLED = 130 }; /* CELLS: of a line of the table of seeds */
 
 /* ---- signals: the first asks the run to stop, a second SIGINT ends the process at once ---- */
 
@@ -231,18 +232,51 @@ static void format_result(const cm_run_result *r, bool json, double value, char 
     }
 }
 
+static void print_seed(int64_t seed, const cm_run_result *r) {
+    char mean[32], std[32];
+    format_result(r, true, r->final.mean, mean);
+    format_result(r, true, r->final.std, std);
+    printf("{\"event\": \"seed\", \"seed\": %lld, \"mean\": %s, \"std\": %s, \"env_steps\": %lld, \"updates\": %lld, "
+           "\"seconds\": %.3f}\n",
+           (long long)seed, mean, std, (long long)r->env_steps, (long long)r->updates, r->seconds);
+}
+
+/* A line of the table of seeds, without the last cells where a terminal has no room for them. */
+static void print_cells(const cm_view *view, const char cells[CELLS][32]) {
+    static const int widths[CELLS] = {8, 11, 11, 11, 11, 10};
+    int width = 0;
+    for (int i = 0; i < CELLS; i++) {
+        width += widths[i];
+        if (!view->tty || width <= view->columns) printf("%*s", widths[i], cells[i]);
+    }
+    printf("\n");
+}
+
+static void print_row(const cm_view *view, int64_t seed, const cm_run_result *r) {
+    char cells[CELLS][32];
+    snprintf(cells[0], 32, "%lld", (long long)seed);
+    format_result(r, false, r->final.mean, cells[1]);
+    format_result(r, false, r->final.std, cells[2]);
+    snprintf(cells[3], 32, "%lld", (long long)r->env_steps);
+    snprintf(cells[4], 32, "%lld", (long long)r->updates);
+    snprintf(cells[5], 32, "%.1f", r->seconds);
+    print_cells(view, (const char(*)[32])cells);
+}
+
 static void say_seeds(const cm_arguments *arguments, const int64_t *seeds, const cm_run_result *results, int count) {
-    bool json = cm_argument_given(arguments, "--json");
-    if (!json) printf("\n%8s %10s %10s %10s %10s %9s\n", "seed", "mean", "std", "env steps", "updates", "seconds");
+    static const char head[CELLS][32] = {"seed", "mean", "std", "env steps", "updates", "seconds"};
+    const bool json = cm_argument_given(arguments, "--json");
+    const cm_view view = cm_view_of_stdout(arguments);
+    if (!json) {
+        printf("\n");
+        print_cells(&view, head);
+    }
     for (int i = 0; i < count; i++) {
-        const cm_run_result *r = &results[i];
-        char mean[32], std[32];
-        format_result(r, json, r->final.mean, mean);
-        format_result(r, json, r->final.std, std);
-        printf(json ? "{\"event\": \"seed\", \"seed\": %lld, \"mean\": %s, \"std\": %s, \"env_steps\": %lld, "
-                      "\"updates\": %lld, \"seconds\": %.3f}\n"
-                    : "%8lld %10s %10s %10lld %10lld %9.1f\n",
-               (long long)seeds[i], mean, std, (long long)r->env_steps, (long long)r->updates, r->seconds);
+        if (json) {
+            print_seed(seeds[i], &results[i]);
+        } else {
+            print_row(&view, seeds[i], &results[i]);
+        }
     }
 }
 
@@ -355,6 +389,6 @@ const cm_command cm_command_train = {
     .flags = flags,
     .examples = "  cumind train                                   # CartPole-v1, a few seconds\n"
                 "  cumind train --set env_name=catch --seed 3\n"
-                "  cumind train --resume checkpoints/CartPole-v1/20251121-073900 --env-steps 30000\n",
+                "  cumind train --resume checkpoints/CartPole-v1/20251121-073900 --updates 9k\n",
     .run = run_train,
 };

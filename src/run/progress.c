@@ -14,6 +14,7 @@
 #include "core/log.h"
 
 enum { HISTORY = 32, SPARKS = 10, LINE = 1024, PARTS = 10, PART_BYTES = 96 };
+enum { LABEL = 10, WRAPPED = 2 * LINE }; /* columns of a label and the blanks behind it; bytes of a line in parts */
 
 struct cm_progress {
     cm_progress_style style;
@@ -279,18 +280,64 @@ void cm_progress_show(cm_progress *p, const cm_metrics *metrics, double share) {
     }
 }
 
+/* ---- lines ---- */
+
+/* Where a line goes on: below what follows its label, or a little behind its start. */
+static int indent_of(const char *text) {
+    return strlen(text) > LABEL && text[0] != ' ' && strncmp(text + LABEL - 2, "  ", 2) == 0 ? LABEL : 4;
+}
+
+/* Breaks a line at blanks, so that no part of it is wider than `columns` unless it is a word. */
+static void wrap(const char *text, int columns, char out[WRAPPED]) {
+    const int indent = indent_of(text);
+    int at = 0, used = 0;
+    out[0] = '\0';
+    while (*text) {
+        char word[LINE];
+        const int blanks = (int)strspn(text, " ");
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(text + blanks, " "), text + blanks);
+        const int width = width_of(word);
+        const bool breaks = at > indent && at + blanks + width > columns;
+        const int n = snprintf(out + used, (size_t)(WRAPPED - used), "%s%*s%s", breaks ? "\n" : "",
+                               breaks ? indent : blanks, "", word);
+        if (n < 0 || n >= WRAPPED - used) return;
+        used += n;
+        at = (breaks ? indent : at + blanks) + width;
+        text += blanks + (int)strlen(word);
+    }
+}
+
+static void say(cm_progress *p, const char *text, bool may_break) {
+    char wrapped[WRAPPED];
+    p->saying = true;
+    cm_log(CM_INFO, "%s", text);
+    p->saying = false;
+    if (p->style.json || p->style.quiet) return;
+    hide(p);
+    if (may_break && p->style.tty) {
+        wrap(text, columns_of(p), wrapped);
+        write_line(p, wrapped);
+    } else {
+        write_line(p, text);
+    }
+}
+
 void cm_progress_say(cm_progress *p, const char *format, ...) {
     char text[LINE];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    p->saying = true;
-    cm_log(CM_INFO, "%s", text);
-    p->saying = false;
-    if (p->style.json || p->style.quiet) return;
-    hide(p);
-    write_line(p, text);
+    say(p, text, true);
+}
+
+void cm_progress_offer(cm_progress *p, const char *format, ...) {
+    char text[LINE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    say(p, text, false);
 }
 
 void cm_progress_event(cm_progress *p, const char *event, const char *members) {

@@ -35,8 +35,13 @@ void cm_progress_destroy(cm_progress *progress); /* clears the line; NULL is all
 /* Shows an iteration; `share` in [0, 1] of the run is done (for the time left). Allocates nothing. */
 void cm_progress_show(cm_progress *progress, const cm_metrics *metrics, double share);
 
-/* A line for people: not with --json, not if quiet; always into the log's file, if one is open. No newline in it. */
+/* A line for people: not with --json, not if quiet; always into the log's file, if one is open. No newline in it. On a
+ * terminal one that is too wide goes on below itself: behind its label ("machine   ") if it has one, of at most 8
+ * characters and blanks up to 10. */
 void cm_progress_say(cm_progress *progress, const char *format, ...) CM_PRINTF(2, 3);
+
+/* The same without breaks, for a command that is there to be copied. */
+void cm_progress_offer(cm_progress *progress, const char *format, ...) CM_PRINTF(2, 3);
 
 /* A line for programs: {"event": event, members}, only with --json; members as `"a": 1, "b": "c"`, may be empty. */
 void cm_progress_event(cm_progress *progress, const char *event, const char *members);

@@ -205,7 +205,7 @@ static void say_next(cm_run *run, const cm_run_result *r) {
     if (comm->size > 1)
         snprintf(ranks, sizeof ranks, " --num-devices %d%s", comm->size, comm->oversubscribe ? " --oversubscribe" : "");
     if (r->end == CM_RUN_STOPPED) {
-        cm_progress_say(run->progress, "stopped and saved; go on with:  %s train --resume %s%s", program, dir, ranks);
+        cm_progress_offer(run->progress, "stopped and saved; go on with:  %s train --resume %s%s", program, dir, ranks);
         return;
     }
     const cm_run_options *o = &cm_run_options_of(run)->run;
@@ -218,11 +218,11 @@ static void say_next(cm_run *run, const cm_run_result *r) {
         format_longer(run, r, on);
     }
     if (cm_env_is_listed(&run->session->env))
-        cm_progress_say(run->progress, "%s    %s play --run %s", game ? "play against it" : "watch it play  ", program,
-                        dir);
-    cm_progress_say(run->progress, "learning curve     %s plot --run %s", program, dir);
-    cm_progress_say(run->progress, "evaluate again     %s eval --run %s %s --seed 1", program, dir, evaluate);
-    cm_progress_say(run->progress, "train on           %s train --resume %s%s %s", program, dir, ranks, on);
+        cm_progress_offer(run->progress, "%s    %s play --run %s", game ? "play against it" : "watch it play  ",
+                          program, dir);
+    cm_progress_offer(run->progress, "learning curve     %s plot --run %s", program, dir);
+    cm_progress_offer(run->progress, "evaluate again     %s eval --run %s %s --seed 1", program, dir, evaluate);
+    cm_progress_offer(run->progress, "train on           %s train --resume %s%s %s", program, dir, ranks, on);
 }
 
 /* What the first update waits for. */

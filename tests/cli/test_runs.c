@@ -46,7 +46,7 @@ START_TEST(a_run_whose_configuration_cannot_be_read_is_listed_by_what_is_known) 
     snprintf(path, sizeof path, "%s/odd/config.json", cm_test_folder);
     ck_assert_int_eq(cm_file_write(path, "odd", 3), CM_OK);
     expect_ok("runs odd");
-    ck_assert_msg(strstr(result.out, "\n?                         -        0        0 ") != NULL, "%s", result.out);
+    ck_assert_msg(strstr(result.out, "\n?                         -       0       0 ") != NULL, "%s", result.out);
 }
 END_TEST
 
@@ -470,12 +470,12 @@ START_TEST(runs_of_several_folders_are_listed_and_where_it_looked_is_said) {
     ck_assert_ptr_nonnull(strstr(result.out, " mine/cased\n"));
     ck_assert_ptr_nonnull(strstr(result.out, " ref\n"));
     cm_program_run_terminal(cm_test_folder, "runs mine ref", 80, "", &result);
-    ck_assert_ptr_nonnull(strstr(result.out, "  mine/cased\r\n")); /* 76 + 10 columns */
+    ck_assert_ptr_nonnull(strstr(result.out, "  mine/cased\r\n")); /* 72 + 10 columns */
     for (char *row = strtok(result.out, "\r\n"); row; row = strtok(NULL, "\r\n")) ck_assert_int_lt(strlen(row), 80);
-    static const char *const heads[] = {"environment            seed    steps  updates   return    final  state\r\n",
-                                        "environment            seed    steps   return    final  state\r\n",
-                                        "environment             steps   return    final  state\r\n"};
-    static const int widths[][2] = {{80, 0}, {76, 0}, {75, 1}, {67, 1}, {66, 2}, {60, 2}};
+    static const char *const heads[] = {"environment            seed   steps updates  return   final  state\r\n",
+                                        "environment            seed   steps  return   final  state\r\n",
+                                        "environment            steps  return   final  state\r\n"};
+    static const int widths[][2] = {{80, 0}, {72, 0}, {71, 1}, {64, 1}, {63, 2}, {57, 2}};
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
         cm_program_run_terminal(cm_test_folder, "runs mine ref", widths[i][0], "", &result);
         ck_assert_msg(strstr(result.out, heads[widths[i][1]]) != NULL, "%d: %s", widths[i][0], result.out);
@@ -485,7 +485,10 @@ START_TEST(runs_of_several_folders_are_listed_and_where_it_looked_is_said) {
     cm_program_run_terminal(cm_test_folder, "runs", 60, "", &result);
     ck_assert_ptr_nonnull(strstr(result.out, "(none below checkpoints; cumind runs DIR... looks"));
     for (char *row = strtok(result.out, "\r\n"); row; row = strtok(NULL, "\r\n")) ck_assert_int_lt(strlen(row), 60);
-    cm_program_run_terminal(cm_test_folder, "runs mine ref", 87, "", &result);
+    cm_program_run_terminal(cm_test_folder, "runs mine ref", 83, "", &result);
+    ck_assert_ptr_null(strstr(result.out, "\n    "));
+    cm_program_run_terminal(cm_test_folder, "runs ref", 80, "", &result); /* a short name is in its row */
+    ck_assert_ptr_nonnull(strstr(result.out, " ref\r\n"));
     ck_assert_ptr_null(strstr(result.out, "\n    "));
     expect_exit("runs ref nowhere", 2, "nowhere: there is no such folder");
 }

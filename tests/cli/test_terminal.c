@@ -59,6 +59,40 @@ START_TEST(networks_fit_a_narrow_terminal) {
 }
 END_TEST
 
+/* Columns of what a terminal got of a line, which ends at `end`. */
+static int width_of(const char *line, const char *end) {
+    int width = 0;
+    for (const char *c = line; c < end; c++) {
+        if (*c == '\033') {
+            while (c < end && *c != 'm' && *c != 'K') c++;
+        } else {
+            width += ((unsigned char)*c & 0xc0) != 0x80;
+        }
+    }
+    return width;
+}
+
+/* But for commands, which are there to be copied. */
+START_TEST(what_a_training_says_fits_the_terminal) {
+    static const int columns[] = {40, 80};
+    char line[512];
+    for (int i = 0; i < 2; i++) {
+        snprintf(line, sizeof line, "train --seeds 1,2 --run seeds-%d" SMALL, i);
+        cm_program_run_terminal(cm_test_folder, line, columns[i], "", &result);
+        ck_assert_msg(result.status == 0, "%s", result.out);
+        ck_assert_ptr_nonnull(strstr(result.out, "\nfinal: mean return "));
+        ck_assert_ptr_nonnull(
+            strstr(result.out, i == 0 ? "\n    seed       mean        std\r\n"
+                                      : "\n    seed       mean        std  env steps    updates   seconds\r\n"));
+        for (const char *at = result.out, *end; *at; at = end + strspn(end, "\r\n")) {
+            end = at + strcspn(at, "\r\n");
+            const bool is_command = memmem(at, (size_t)(end - at), "/cumind ", 8) != NULL;
+            ck_assert_msg(is_command || width_of(at, end) < columns[i], "%d: %.*s", columns[i], (int)(end - at), at);
+        }
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/terminal");
     TCase *tests = tcase_create("terminal");
@@ -69,5 +103,6 @@ int main(void) {
     tcase_add_test(tests, terminals_that_say_no_kind_get_no_escape_sequences);
     tcase_add_loop_test(tests, a_run_whose_terminal_closes_saves_and_ends_well, 0, 2);
     tcase_add_test(tests, networks_fit_a_narrow_terminal);
+    tcase_add_test(tests, what_a_training_says_fits_the_terminal);
     return cm_test_main(suite);
 }

@@ -43,7 +43,7 @@ START_TEST(help_lists_every_command) {
 }
 END_TEST
 
-/* What stands there to be typed is not wrapped: the line of usage, examples. */
+/* What stands there to be typed is not wrapped: the line of usage, examples; these fit 80 columns. */
 START_TEST(help_fits_a_narrow_terminal) {
     static const int columns[] = {40, 80};
     for (int i = 0; i < 2; i++) {
@@ -51,7 +51,7 @@ START_TEST(help_fits_a_narrow_terminal) {
         snprintf(line, sizeof line, "help %s", commands[_i]);
         cm_program_run_terminal(cm_test_folder, line, columns[i], "", &result);
         end = strstr(result.out, "Examples:");
-        if (end) *end = '\0';
+        if (end && columns[i] < 80) *end = '\0';
         rest = result.out;
         for (char *row = strtok_r(rest, "\r\n", &rest); row; row = strtok_r(NULL, "\r\n", &rest))
             ck_assert_msg(strncmp(row, "Usage:", 6) == 0 || (int)strlen(row) < columns[i], "%d: %s", columns[i], row);

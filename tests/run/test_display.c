@@ -136,6 +136,41 @@ START_TEST(terminal_output_redraws_and_clears_its_line) {
 }
 END_TEST
 
+START_TEST(lines_that_a_terminal_has_no_room_for_go_on_below_themselves) {
+    static const struct {
+        const char *text, *lines;
+    } cases[] = {
+        {"machine   AVX2, oneDNN, 2 threads, float32", "machine   AVX2, oneDNN, 2\n          threads, float32\n"},
+        {"final: mean return 500.00, std 0.00 over 20", "final: mean return 500.00,\n    std 0.00 over 20\n"},
+        {"  the weights                    12 MB", "  the weights\n    12 MB\n"},
+        {"run       a/folder/of/very/long/names now", "run       a/folder/of/very/long/names\n          now\n"},
+        {"run       a/b", "run       a/b\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int tty = 0; tty < 2; tty++) {
+            char text[256] = "", whole[256];
+            int ends[2];
+            ck_assert_int_eq(pipe(ends), 0);
+            const cm_progress_style style = {.file = ends[1], .tty = tty, .columns = 28};
+            cm_progress *progress;
+            ck_assert_int_eq(cm_progress_create(&style, &progress), CM_OK);
+            cm_progress_say(progress, "%s", cases[i].text);
+            cm_progress_offer(progress, "%s", cases[i].text);
+            cm_progress_destroy(progress);
+            close(ends[1]);
+            ck_assert_int_gt(read(ends[0], text, sizeof text - 1), 0);
+            close(ends[0]);
+            if (tty) {
+                snprintf(whole, sizeof whole, "%s%s\n", cases[i].lines, cases[i].text);
+            } else {
+                snprintf(whole, sizeof whole, "%s\n%s\n", cases[i].text, cases[i].text);
+            }
+            ck_assert_str_eq(text, whole);
+        }
+    }
+}
+END_TEST
+
 START_TEST(json_output_is_json_lines_and_nothing_else) {
     char text[4096];
     cm_progress_style style = {.json = true};
@@ -398,6 +433,7 @@ int main(void) {
     tcase_add_test(tests, sparkline_goes_from_lowest_to_highest);
     tcase_add_test(tests, plain_output_has_no_escape_sequences);
     tcase_add_test(tests, terminal_output_redraws_and_clears_its_line);
+    tcase_add_test(tests, lines_that_a_terminal_has_no_room_for_go_on_below_themselves);
     tcase_add_test(tests, json_output_is_json_lines_and_nothing_else);
     tcase_add_test(tests, quiet_output_is_empty);
     tcase_add_test(tests, plot_puts_the_last_point_in_the_top_right_corner);
