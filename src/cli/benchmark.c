@@ -187,9 +187,7 @@ static cm_status run_part(const cm_benchmark *b, const part *p, bool json) {
     cm_json_writer *w;
     CM_TRY(cm_json_writer_create(0, &w));
     put_json(w, b, p, &r, peak);
-    cm_status status = cm_cli_print(w);
-    cm_json_writer_destroy(w);
-    return status;
+    return cm_cli_print(w, CM_OK);
 }
 
 /* Parts that only some backends and policies have are left out unless they are asked for. */

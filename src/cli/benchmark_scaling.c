@@ -47,9 +47,7 @@ static cm_status print_json(const cm_scaling *s) {
     cm_json_put_double(w, "train_seconds", s->train);
     put_sums(w, s);
     cm_json_end_object(w);
-    cm_status status = cm_cli_print(w);
-    cm_json_writer_destroy(w);
-    return status;
+    return cm_cli_print(w, CM_OK);
 }
 
 static cm_status read_sums(const cm_json *object, cm_scaling *s) {

@@ -28,10 +28,7 @@ static cm_status explain(const cm_arguments *arguments, const cm_config *config,
 static cm_status show(const cm_config *config) {
     cm_json_writer *writer;
     CM_TRY(cm_json_writer_create(2, &writer));
-    cm_status status = cm_config_write(config, writer);
-    if (status == CM_OK) status = cm_cli_print(writer);
-    cm_json_writer_destroy(writer);
-    return status;
+    return cm_cli_print(writer, cm_config_write(config, writer));
 }
 
 /* What is shown or written is for a run: its environment has to be one, as when it trains. */

@@ -41,9 +41,7 @@ static cm_status run(cm_arguments *arguments) {
     cm_json_begin_array(writer, NULL);
     for (; *kind; kind++) describe_json(writer, *kind);
     cm_json_end_array(writer);
-    cm_status status = cm_cli_print(writer);
-    cm_json_writer_destroy(writer);
-    return status;
+    return cm_cli_print(writer, CM_OK);
 }
 
 static const cm_flag flags[] = {CM_FLAG_JSON, CM_FLAGS_END};

@@ -5,14 +5,7 @@
 #include "cli/output.h"
 #include "cli/view.h"
 #include "env/env.h"
-
-static void format_shape(const cm_env_spec *spec, char *out, size_t size) {
-    if (spec->rank == 1) {
-        snprintf(out, size, "%d", spec->shape[0]);
-    } else {
-        snprintf(out, size, "%dx%dx%d", spec->shape[0], spec->shape[1], spec->shape[2]);
-    }
-}
+#include "run/text.h"
 
 enum { TABLE = 62, ABOUT = 57 }; /* columns in front of what a task is about, and of the longest such text */
 
@@ -22,7 +15,7 @@ static bool is_narrow(const cm_view *view) { return view->tty && view->columns <
 static void show(const cm_env *env, const cm_view *view) {
     const cm_env_spec *spec = &env->spec;
     char shape[48], goal[16] = "-", sizes[48] = "";
-    format_shape(spec, shape, sizeof shape);
+    cm_text_shape(spec->shape, spec->rank, "x", shape, sizeof shape);
     if (isfinite(spec->reward_threshold)) snprintf(goal, sizeof goal, "%g", spec->reward_threshold);
     if (env->def->max_size > 0) {
         snprintf(sizes, sizeof sizes, "; n: %d to %d", env->def->min_size, env->def->max_size);
@@ -78,9 +71,7 @@ static cm_status run_environments(cm_arguments *arguments) {
     cm_json_begin_array(json, NULL);
     cm_status status = list(json, &view);
     cm_json_end_array(json);
-    if (status == CM_OK) status = cm_cli_print(json);
-    cm_json_writer_destroy(json);
-    return status;
+    return cm_cli_print(json, status);
 }
 
 static const cm_flag flags[] = {CM_FLAG_JSON, CM_FLAGS_END};

@@ -18,10 +18,7 @@ static void write_result(const cm_evaluation *e, const double *returns, const cm
     cm_json_put_double(json, "std", e->std);
     cm_json_put_double(json, "min", e->min);
     cm_json_put_double(json, "max", e->max);
-    cm_json_begin_array(json, "ci95");
-    cm_json_put_double(json, NULL, e->low);
-    cm_json_put_double(json, NULL, e->high);
-    cm_json_end_array(json);
+    cm_cli_put_interval(json, e->low, e->high);
     cm_json_put_double(json, "mean_length", e->mean_length);
     cm_json_put_int(json, "wins", e->wins);
     cm_json_put_int(json, "draws", e->draws);
@@ -39,9 +36,7 @@ static cm_status print_json(const cm_evaluation *e, const double *returns, const
     cm_json_writer *json = NULL;
     CM_TRY(cm_json_writer_create(0, &json));
     write_result(e, returns, facts, seed, json);
-    cm_status status = cm_cli_print(json);
-    cm_json_writer_destroy(json);
-    return status;
+    return cm_cli_print(json, CM_OK);
 }
 
 static void print_text(const cm_evaluation *e, const cm_run_facts *facts, int players) {

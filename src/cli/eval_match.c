@@ -95,12 +95,7 @@ static void put_report(cm_json_writer *json, const report *r) {
     cm_json_put_int(json, "draws", e->draws);
     cm_json_put_int(json, "losses", e->losses);
     cm_json_put_double(json, "mean", e->mean);
-    if (!r->is_walk) { /* lines are no sample */
-        cm_json_begin_array(json, "ci95");
-        cm_json_put_double(json, NULL, e->low);
-        cm_json_put_double(json, NULL, e->high);
-        cm_json_end_array(json);
-    }
+    if (!r->is_walk) cm_cli_put_interval(json, e->low, e->high); /* lines are no sample */
     cm_json_put_double(json, "mean_length", e->mean_length);
     put_side(json, "first", &r->score.first);
     put_side(json, "second", &r->score.second);
@@ -118,9 +113,7 @@ static cm_status print_json(const report *r) {
     cm_json_writer *json = NULL;
     CM_TRY(cm_json_writer_create(0, &json));
     put_report(json, r);
-    cm_status status = cm_cli_print(json);
-    cm_json_writer_destroy(json);
-    return status;
+    return cm_cli_print(json, CM_OK);
 }
 
 /* ---- text ---- */

@@ -44,10 +44,7 @@ static void put_report(cm_json_writer *json, const report *r) {
     interval_of(&j->all, &low, &high);
     cm_json_begin_object(json, NULL);
     put_kept(json, &j->all);
-    cm_json_begin_array(json, "ci95");
-    cm_json_put_double(json, NULL, low);
-    cm_json_put_double(json, NULL, high);
-    cm_json_end_array(json);
+    cm_cli_put_interval(json, low, high);
     cm_json_begin_array(json, "phases");
     for (int p = 0; p < CM_PHASES; p++) {
         cm_json_begin_object(json, NULL);
@@ -74,9 +71,7 @@ static cm_status print_json(const report *r) {
     cm_json_writer *json = NULL;
     CM_TRY(cm_json_writer_create(0, &json));
     put_report(json, r);
-    cm_status status = cm_cli_print(json);
-    cm_json_writer_destroy(json);
-    return status;
+    return cm_cli_print(json, CM_OK);
 }
 
 /* ---- text ---- */

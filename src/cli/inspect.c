@@ -5,6 +5,7 @@
 
 #include "cli/output.h"
 #include "network/network.h"
+#include "run/text.h"
 #include "run/weights.h"
 
 enum { MOST_CALLS = 3 };
@@ -81,22 +82,13 @@ static int calls_of(const cm_session *s) {
 
 /* ---- text ---- */
 
-static void format_shape(const cm_param *p, char out[64]) {
-    size_t used = 0;
-    out[0] = '\0';
-    for (int d = 0; d < p->ndim; d++) {
-        int n = snprintf(out + used, 64 - used, "%s%d", d ? " x " : "", p->dim[d]);
-        used += n > 0 ? (size_t)n : 0;
-    }
-}
-
 static void print_arrays(const cm_param_table *table) {
     bool has_statistics = false;
     printf("%-47s %-18s %10s\n", "array", "shape", "numbers");
     for (int i = 0; i < table->count; i++) {
         const cm_param *p = &table->param[i];
         char shape[64];
-        format_shape(p, shape);
+        cm_text_shape(p->dim, p->ndim, " x ", shape, sizeof shape);
         printf("%-47s %-18s %10zu%s\n", p->name, shape, p->count, p->state ? " *" : "");
         has_statistics = has_statistics || p->state;
     }
@@ -180,9 +172,7 @@ static cm_status inspect(cm_arguments *arguments, cm_session *session, const cha
     cm_json_writer *json = NULL;
     CM_TRY(cm_json_writer_create(2, &json));
     write_all(session, calls, run ? &facts : NULL, hash, json);
-    cm_status status = cm_cli_print(json);
-    cm_json_writer_destroy(json);
-    return status;
+    return cm_cli_print(json, CM_OK);
 }
 
 static cm_status run_inspect(cm_arguments *arguments) {

@@ -101,10 +101,8 @@ static void put_players(cm_json_writer *json, const report *r) {
         cm_json_begin_object(json, NULL);
         cm_json_put_string(json, "name", r->list->entrants[i].name);
         cm_json_put_double(json, "elo", r->ladder->rating[i]);
-        cm_json_begin_array(json, "ci95");
-        cm_json_put_double(json, NULL, r->ladder->rating[i] - r->ladder->interval[i]);
-        cm_json_put_double(json, NULL, r->ladder->rating[i] + r->ladder->interval[i]);
-        cm_json_end_array(json);
+        cm_cli_put_interval(json, r->ladder->rating[i] - r->ladder->interval[i],
+                            r->ladder->rating[i] + r->ladder->interval[i]);
         put_score(json, &r->ladder->sum[i]);
         cm_json_end_object(json);
     }
@@ -138,9 +136,7 @@ static cm_status print_json(const report *r) {
     put_players(json, r);
     put_pairs(json, r);
     cm_json_end_object(json);
-    cm_status status = cm_cli_print(json);
-    cm_json_writer_destroy(json);
-    return status;
+    return cm_cli_print(json, CM_OK);
 }
 
 /* ---- text ---- */

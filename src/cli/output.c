@@ -162,11 +162,24 @@ cm_progress_style cm_cli_style(const cm_arguments *arguments) {
     return style;
 }
 
-cm_status cm_cli_print(const cm_json_writer *json) {
+void cm_cli_put_interval(cm_json_writer *json, double low, double high) {
+    cm_json_begin_array(json, "ci95");
+    cm_json_put_double(json, NULL, low);
+    cm_json_put_double(json, NULL, high);
+    cm_json_end_array(json);
+}
+
+static cm_status print(const cm_json_writer *json) {
     const char *text = cm_json_writer_text(json, NULL);
     if (!text) return CM_ERR_MEMORY;
     if (fputs(text, stdout) < 0 || fputc('\n', stdout) < 0 || fflush(stdout) != 0) {
         return cm_fail(CM_ERR_IO, "standard output: cannot write: %s", strerror(errno));
     }
     return CM_OK;
+}
+
+cm_status cm_cli_print(cm_json_writer *json, cm_status status) {
+    if (status == CM_OK) status = print(json);
+    cm_json_writer_destroy(json);
+    return status;
 }

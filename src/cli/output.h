@@ -60,8 +60,13 @@ bool cm_cli_can_redraw(int file);
 /* How stdout wants to be written to: terminal, colour (NO_COLOR), UTF-8, --json, --quiet. */
 cm_progress_style cm_cli_style(const cm_arguments *arguments);
 
-/* Prints the writer's text and a newline to stdout. Errors: CM_ERR_IO if stdout cannot be written. */
-cm_status cm_cli_print(const cm_json_writer *json) CM_MUST_USE;
+/* Puts the member "ci95": [low, high]. */
+void cm_cli_put_interval(cm_json_writer *json, double low, double high);
+
+/* The end of JSON that a command prints: the writer's text and a newline on stdout, if `status`, that of what was
+ * written, is CM_OK; the writer is destroyed in any case. Errors: `status`, CM_ERR_MEMORY, CM_ERR_IO if stdout cannot
+ * be written. */
+cm_status cm_cli_print(cm_json_writer *json, cm_status status) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -140,9 +140,7 @@ static cm_status print_json(const positions *p, const line *l) {
         put_answer(json, &answer, p->env->spec.actions);
     }
     cm_json_end_object(json);
-    cm_status status = cm_cli_print(json);
-    cm_json_writer_destroy(json);
-    return status;
+    return cm_cli_print(json, CM_OK);
 }
 
 /* The last moves of a legal game by their names. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cli/output.h"
-#include "cli/text.h"
 #include "cli/view.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -14,6 +13,7 @@
 #include "run/checkpoint.h"
 #include "run/directory.h"
 #include "run/metrics.h"
+#include "run/text.h"
 
 typedef struct listing {
     cm_json_writer *json; /* NULL: a table */
@@ -263,9 +263,7 @@ static cm_status list_json(const cm_arguments *arguments, const char *root) {
     cm_json_begin_array(list.json, NULL);
     cm_status status = visit_folders(arguments, root, show_run, &list);
     cm_json_end_array(list.json);
-    if (status == CM_OK) status = cm_cli_print(list.json);
-    cm_json_writer_destroy(list.json);
-    return status;
+    return cm_cli_print(list.json, status);
 }
 
 static cm_status list_table(const cm_arguments *arguments, const char *root) {

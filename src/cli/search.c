@@ -9,9 +9,7 @@ static cm_status print_result(const cm_search_case *searched) {
     cm_json_writer *writer;
     CM_TRY(cm_json_writer_create(0, &writer));
     cm_search_case_write(searched, writer);
-    cm_status status = cm_cli_print(writer);
-    cm_json_writer_destroy(writer);
-    return status;
+    return cm_cli_print(writer, CM_OK);
 }
 
 static void compare(cm_arguments *arguments, const cm_search_case *searched) {

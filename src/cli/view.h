@@ -4,7 +4,7 @@
 
 #include "agent/analyse.h"
 #include "cli/command.h"
-#include "cli/text.h"
+#include "run/text.h"
 
 #ifdef __cplusplus
 extern "C" {

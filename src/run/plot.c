@@ -9,6 +9,7 @@
 #include "core/arena.h"
 #include "run/progress.h"
 #include "run/svg.h"
+#include "run/text.h"
 
 enum { GUTTER = 8 }; /* columns left of the y axis */
 
@@ -115,20 +116,13 @@ static void print_cell(const cm_plot *plot, int cell, const cm_plot_style *style
     }
 }
 
-/* Characters of a UTF-8 text. */
-static int width_of(const char *text) {
-    int width = 0;
-    for (; *text; text++) width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
-}
-
 /* The label of the x axis and the marks with their meaning, on as many lines as they need. */
 static void print_legend(const cm_plot *plot, const cm_plot_style *style, FILE *out) {
     const int columns = style->columns;
-    int at = GUTTER + width_of(plot->x_label);
+    int at = GUTTER + cm_text_line_width(plot->x_label);
     fprintf(out, "%*s%s", GUTTER, "", plot->x_label);
     for (int s = 0; s < plot->count; s++) {
-        int width = 2 + width_of(plot->series[s].label), gap = 3;
+        int width = 2 + cm_text_line_width(plot->series[s].label), gap = 3;
         if (at + gap + width > columns) {
             fputc('\n', out);
             at = 0, gap = GUTTER + width <= columns ? GUTTER : 0;

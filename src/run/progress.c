@@ -12,9 +12,10 @@
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/log.h"
+#include "run/text.h"
 
 enum { HISTORY = 32, SPARKS = 10, LINE = 1024, PARTS = 10, PART_BYTES = 96 };
-enum { LABEL = 10, WRAPPED = 2 * LINE }; /* columns of a label and the blanks behind it; bytes of a line in parts */
+enum { LABEL = 10 }; /* columns of a label and the blanks behind it */
 
 struct cm_progress {
     cm_progress_style style;
@@ -79,20 +80,6 @@ void cm_format_sparkline(const double *values, int n, bool utf8, char *out, size
         memcpy(out + used, mark, length + 1);
         used += length;
     }
-}
-
-/* Characters of a UTF-8 text; escape sequences do not count. */
-static int width_of(const char *text) {
-    int width = 0;
-    for (const char *c = text; *c; c++) {
-        if (*c == '\033') {
-            while (*c && *c != 'm') c++;
-            if (!*c) break;
-        } else if (((unsigned char)*c & 0xc0) != 0x80) {
-            width++;
-        }
-    }
-    return width;
 }
 
 /* A part of the line; the least important one goes first when there is no room. */
@@ -168,7 +155,7 @@ void cm_format_progress(const cm_metrics *metrics, const double *history, int n,
     int count = make_parts(metrics, history, n, share, style, parts);
     for (; count > 0; drop_least(parts, &count)) {
         int width = 2 * (count - 1);
-        for (int i = 0; i < count; i++) width += width_of(parts[i].text);
+        for (int i = 0; i < count; i++) width += cm_text_line_width(parts[i].text);
         if (width <= style->columns) break;
     }
     size_t used = 0;
@@ -287,36 +274,27 @@ static int indent_of(const char *text) {
     return strlen(text) > LABEL && text[0] != ' ' && strncmp(text + LABEL - 2, "  ", 2) == 0 ? LABEL : 4;
 }
 
-/* Breaks a line at blanks, so that no part of it is wider than `columns` unless it is a word. */
-static void wrap(const char *text, int columns, char out[WRAPPED]) {
-    const int indent = indent_of(text);
-    int at = 0, used = 0;
-    out[0] = '\0';
-    while (*text) {
-        char word[LINE];
-        const int blanks = (int)strspn(text, " ");
-        snprintf(word, sizeof word, "%.*s", (int)strcspn(text + blanks, " "), text + blanks);
-        const int width = width_of(word);
-        const bool breaks = at > indent && at + blanks + width > columns;
-        const int n = snprintf(out + used, (size_t)(WRAPPED - used), "%s%*s%s", breaks ? "\n" : "",
-                               breaks ? indent : blanks, "", word);
-        if (n < 0 || n >= WRAPPED - used) return;
-        used += n;
-        at = (breaks ? indent : at + blanks) + width;
-        text += blanks + (int)strlen(word);
+/* A line that may be too wide for the terminal. */
+static void write_wrapped(cm_progress *p, const char *text) {
+    char lines[2 * LINE] = "";
+    FILE *out = fmemopen(lines, sizeof lines, "w");
+    if (!out) {
+        write_line(p, text);
+        return;
     }
+    cm_text_print(out, columns_of(p), text, 0, indent_of(text));
+    fclose(out);
+    write_text(p, lines, strlen(lines));
 }
 
 static void say(cm_progress *p, const char *text, bool may_break) {
-    char wrapped[WRAPPED];
     p->saying = true;
     cm_log(CM_INFO, "%s", text);
     p->saying = false;
     if (p->style.json || p->style.quiet) return;
     hide(p);
     if (may_break && p->style.tty) {
-        wrap(text, columns_of(p), wrapped);
-        write_line(p, wrapped);
+        write_wrapped(p, text);
     } else {
         write_line(p, text);
     }

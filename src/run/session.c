@@ -6,6 +6,7 @@
 
 #include "core/arena.h"
 #include "core/log.h"
+#include "run/text.h"
 
 enum { TRIAL_STEPS = 256 }; /* of the environment, before anything stands on it */
 
@@ -31,14 +32,6 @@ cm_status cm_session_env(const cm_env_options *o, cm_env *out) {
     return status == CM_OK ? CM_OK : cm_fail_in(status, "Environment.env_name");
 }
 
-static void format_shape(const int *extent, int rank, char *out, size_t size) {
-    size_t at = 0;
-    for (int i = 0; i < rank && at < size; i++) {
-        int n = snprintf(out + at, size - at, "%s%d", i ? ", " : "", extent[i]);
-        at += n > 0 ? (size_t)n : 0;
-    }
-}
-
 /* What the configuration says about the environment, if anything, must be true. */
 static cm_status check_environment(const cm_env_options *o, const cm_env_spec *spec) {
     if (o->action_space_size != 0 && o->action_space_size != spec->actions) {
@@ -52,8 +45,8 @@ static cm_status check_environment(const cm_env_options *o, const cm_env_spec *s
     for (int i = 0; same && i < spec->rank; i++) same = shape->extent[i] == spec->shape[i];
     if (same) return CM_OK;
     char want[64] = "", got[64] = "";
-    format_shape(spec->shape, spec->rank, want, sizeof want);
-    format_shape(shape->extent, shape->rank, got, sizeof got);
+    cm_text_shape(spec->shape, spec->rank, ", ", want, sizeof want);
+    cm_text_shape(shape->extent, shape->rank, ", ", got, sizeof got);
     return cm_fail(
         CM_ERR_INPUT,
         "Environment.observation_shape: observations of %s have shape [%s], not [%s]; correct it or leave it out",

@@ -1,7 +1,7 @@
 /* Blocks of text for a terminal: lines that are built, measured and put beside each other. Widths count characters, not
  * bytes, and leave escape sequences out. */
-#ifndef CM_CLI_TEXT_H
-#define CM_CLI_TEXT_H
+#ifndef CM_RUN_TEXT_H
+#define CM_RUN_TEXT_H
 
 #include <stdio.h>
 
@@ -36,6 +36,9 @@ void cm_text_print(FILE *out, int columns, const char *text, int at, int indent)
 int cm_text_line_width(const char *text);
 int cm_text_width(const cm_text *text);
 int cm_text_lines(const cm_text *text);
+
+/* The numbers extent[rank] with `between` between them, as far as `size` bytes hold them; "" for rank 0. */
+void cm_text_shape(const int *extent, int rank, const char *between, char *out, size_t size);
 
 /* Adds `left` and, `gap` columns to the right of its widest line, `right`; line by line, without blanks at the ends. */
 void cm_text_beside(cm_text *text, const cm_text *left, const cm_text *right, int gap);

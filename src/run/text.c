@@ -1,8 +1,32 @@
-#include "cli/text.h"
+#include "run/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+/* The byte behind the escape sequence at `text`, or `text` itself. */
+static const char *skip_escape(const char *text) {
+    if (text[0] != '\033' || text[1] != '[') return text;
+    text += 2;
+    while (*text && !(*text >= '@' && *text <= '~')) text++;
+    return *text ? text + 1 : text;
+}
+
+/* Columns of what stands in front of `end`. */
+static int width_of(const char *text, const char *end) {
+    int width = 0;
+    while (text < end) {
+        const char *behind = skip_escape(text);
+        if (behind == text) {
+            width += ((unsigned char)*text & 0xC0) != 0x80; /* bytes that begin a character */
+            behind++;
+        }
+        text = behind;
+    }
+    return width;
+}
+
+int cm_text_line_width(const char *text) { return width_of(text, text + strcspn(text, "\n")); }
 
 void cm_text_clear(cm_text *text) {
     text->used = 0;
@@ -44,7 +68,8 @@ void cm_text_wrap(cm_text *text, int columns, const char *sentence) {
 void cm_text_print(FILE *out, int columns, const char *text, int at, int indent) {
     while (*text) {
         int blanks = (int)strspn(text, " "), length = (int)strcspn(text + blanks, " \n");
-        const bool breaks = text[blanks] == '\n' || (at > indent && blanks > 0 && at + blanks + length > columns);
+        const int width = width_of(text + blanks, text + blanks + length);
+        const bool breaks = text[blanks] == '\n' || (at > indent && blanks > 0 && at + blanks + width > columns);
         text += blanks + (text[blanks] == '\n');
         if (breaks) {
             fprintf(out, "\n%*s", indent, "");
@@ -52,31 +77,10 @@ void cm_text_print(FILE *out, int columns, const char *text, int at, int indent)
             continue;
         }
         fprintf(out, "%*s%.*s", blanks, "", length, text);
-        at += blanks + length;
+        at += blanks + width;
         text += length;
     }
     fputc('\n', out);
-}
-
-/* The byte behind the escape sequence at `text`, or `text` itself. */
-static const char *skip_escape(const char *text) {
-    if (text[0] != '\033' || text[1] != '[') return text;
-    text += 2;
-    while (*text && !(*text >= '@' && *text <= '~')) text++;
-    return *text ? text + 1 : text;
-}
-
-int cm_text_line_width(const char *text) {
-    int width = 0;
-    while (*text && *text != '\n') {
-        const char *behind = skip_escape(text);
-        if (behind == text) {
-            width += ((unsigned char)*text & 0xC0) != 0x80; /* bytes that begin a character */
-            behind++;
-        }
-        text = behind;
-    }
-    return width;
 }
 
 static const char *next_line(const char *text) {
@@ -97,6 +101,15 @@ int cm_text_lines(const cm_text *text) {
     int lines = 0;
     for (const char *line = text->bytes; *line; line = next_line(line)) lines++;
     return lines;
+}
+
+void cm_text_shape(const int *extent, int rank, const char *between, char *out, size_t size) {
+    size_t at = 0;
+    out[0] = '\0';
+    for (int i = 0; i < rank && at < size; i++) {
+        const int n = snprintf(out + at, size - at, "%s%d", i ? between : "", extent[i]);
+        at += n > 0 ? (size_t)n : 0;
+    }
 }
 
 void cm_text_beside(cm_text *text, const cm_text *left, const cm_text *right, int gap) {
