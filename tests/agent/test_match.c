@@ -6,6 +6,7 @@
 
 #include "agent/seats.h"
 #include "core/json.h"
+#include "support/folder.h"
 
 static const int16_t *moves_of(const cm_games *games, int i) {
     return games->moves + (size_t)i * (size_t)games->stride;
@@ -195,8 +196,8 @@ static void replay(const cm_env *env, const char *line, double ours, bool first)
 
 START_TEST(saved_games_replay_to_their_rewards) {
     seats s;
-    char path[] = "/tmp/cumind-games-XXXXXX", line[4096];
-    close(mkstemp(path));
+    char path[CM_TEST_PATH], line[4096];
+    cm_test_file_make(path);
     open_seats(&s, "connect4", 30, 2);
     seat_lowest_and_random(&s);
     const cm_games *games = play(&s, 4, 2);
@@ -209,7 +210,6 @@ START_TEST(saved_games_replay_to_their_rewards) {
     }
     ck_assert_ptr_null(fgets(line, sizeof line, file));
     fclose(file);
-    unlink(path);
     close_seats(&s);
 }
 END_TEST

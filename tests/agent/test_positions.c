@@ -8,17 +8,14 @@
 #include "agent/seats.h"
 #include "core/file.h"
 #include "env/solver.h"
+#include "support/folder.h"
 #include "support/main.h"
 
 #define CONNECT4 CM_TEST_CASES "/../data/connect4.jsonl"
 
-static char path[] = "/tmp/cumind-positions-XXXXXX";
+static char path[CM_TEST_PATH];
 
-static void begin(void) {
-    strcpy(path, "/tmp/cumind-positions-XXXXXX");
-    close(mkstemp(path));
-}
-static void end(void) { unlink(path); }
+static void begin(void) { cm_test_file_make(path); }
 
 static void open_random(seats *s, const char *game, int games) {
     open_seats(s, game, games, 2);
@@ -260,7 +257,7 @@ int main(void) {
     Suite *suite = suite_create("positions");
     TCase *tcase = tcase_create("positions");
     tcase_set_timeout(tcase, 120);
-    tcase_add_checked_fixture(tcase, begin, end);
+    tcase_add_checked_fixture(tcase, begin, NULL);
     tcase_add_test(tcase, games_read_back_as_they_were_saved);
     tcase_add_test(tcase, wrong_games_are_refused_with_the_line);
     tcase_add_test(tcase, collected_positions_are_choices_that_differ_and_have_their_values);

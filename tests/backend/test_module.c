@@ -8,6 +8,7 @@
 #include "backend/module.h"
 #include "core/file.h"
 #include "mcts/kernels.h"
+#include "support/folder.h"
 #include "support/main.h"
 
 static bool says(const char *part) { return strstr(cm_error_message(), part) != NULL; }
@@ -57,24 +58,24 @@ static const cm_module_about some = {.file = "m.so", .build = "make m"};
 START_TEST(a_module_is_found_beside_the_program_where_it_is_installed_and_by_tests) {
     static const char *const folders[] = {"bin/lib", "lib/cumind", "lib"};
     static const char *const programs[] = {"bin", "bin", "tests/part"};
-    char base[] = "/tmp/cumind-module-XXXXXX", program[128], path[CM_MODULE_PATH_BYTES], file[256];
-    ck_assert_ptr_nonnull(mkdtemp(base));
+    char program[128], path[CM_MODULE_PATH_BYTES], file[256];
+    cm_test_folder_make();
     for (int i = 0; i < 3; i++) {
-        snprintf(program, sizeof program, "%s/%s", base, programs[i]);
+        snprintf(program, sizeof program, "%s/%s", cm_test_folder, programs[i]);
         ck_assert_int_eq(cm_directory_make(program), CM_OK);
         ck_assert_int_eq(cm_module_find(program, &some, path), CM_ERR_ABSENT);
         ck_assert(says("the module m.so is neither in "));
         ck_assert(says(": build it with `make m`"));
-        snprintf(file, sizeof file, "%s/%s", base, folders[i]);
+        snprintf(file, sizeof file, "%s/%s", cm_test_folder, folders[i]);
         ck_assert_int_eq(cm_directory_make(file), CM_OK);
-        snprintf(file, sizeof file, "%s/%s/m.so", base, folders[i]);
+        snprintf(file, sizeof file, "%s/%s/m.so", cm_test_folder, folders[i]);
         ck_assert_int_eq(cm_file_write(file, "x", 1), CM_OK);
         ck_assert_msg(cm_module_find(program, &some, path) == CM_OK, "%s", cm_error_message());
         ck_assert(strncmp(path, program, strlen(program)) == 0);
-        snprintf(file, sizeof file, "rm %s/%s/m.so", base, folders[i]);
+        snprintf(file, sizeof file, "rm %s/%s/m.so", cm_test_folder, folders[i]);
         ck_assert_int_eq(system(file), 0);
     }
-    ck_assert_int_eq(cm_directory_remove(base), CM_OK);
+    cm_test_folder_remove();
 }
 END_TEST
 

@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "support/folder.h"
 #include "support/main.h"
 
 /* Two modules that share the section "Shared". */
@@ -140,11 +141,9 @@ START_TEST(what_was_written_reads_back_to_the_same_bytes) {
     ck_assert_int_eq(cm_config_set(config, "name=a\"\\\xc3\xa9 b"), CM_OK);
     ck_assert_int_eq(cm_config_set(config, "shape=4"), CM_OK);
     ck_assert_int_eq(cm_config_set(config, "weight=1e-06"), CM_OK);
-    char path[] = "/tmp/cumind-config-XXXXXX", *first, *second;
+    char path[CM_TEST_PATH], *first, *second;
     size_t a, b;
-    int file = mkstemp(path);
-    ck_assert_int_ge(file, 0);
-    close(file);
+    cm_test_file_make(path);
     ck_assert_int_eq(cm_config_save(config, path), CM_OK);
     ck_assert_int_eq(cm_file_read(path, 1 << 20, &first, &a), CM_OK);
     ck_assert_ptr_nonnull(strstr(first, "\"weight\": 1e-06,"));
@@ -156,7 +155,6 @@ START_TEST(what_was_written_reads_back_to_the_same_bytes) {
     ck_assert_str_eq(first, second);
     free(first);
     free(second);
-    unlink(path);
 }
 END_TEST
 

@@ -8,6 +8,7 @@
 
 #include "core/file.h"
 #include "core/json.h"
+#include "support/folder.h"
 #include "support/main.h"
 
 static cm_json_doc *parse(const char *text) {
@@ -316,8 +317,8 @@ static cm_status note_line(void *context, const cm_json *value) {
 }
 
 START_TEST(lines_are_read_one_by_one_with_their_numbers) {
-    char path[] = "/tmp/cumind-lines-XXXXXX", got[64] = "";
-    close(mkstemp(path));
+    char path[CM_TEST_PATH], got[64] = "";
+    cm_test_file_make(path);
     ck_assert_int_eq(cm_file_write(path, "7\n8\n9", 5), CM_OK);
     ck_assert_int_eq(cm_json_read_lines(path, false, note_line, got), CM_OK);
     ck_assert_str_eq(got, "7@1 8@2 9@3 ");
@@ -332,7 +333,6 @@ START_TEST(lines_are_read_one_by_one_with_their_numbers) {
     ck_assert_int_eq(cm_file_write(path, "7\n\n9\n", 5), CM_OK);
     ck_assert_int_eq(cm_json_read_lines(path, false, note_line, got), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), ":2: expected a value"));
-    unlink(path);
 }
 END_TEST
 

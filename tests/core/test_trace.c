@@ -11,18 +11,12 @@
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/trace.h"
+#include "support/folder.h"
 #include "support/main.h"
 
-static char path[64];
+static char path[CM_TEST_PATH];
 
-static void setup(void) {
-    strcpy(path, "/tmp/cumind-trace-XXXXXX");
-    int file = mkstemp(path);
-    ck_assert_int_ge(file, 0);
-    close(file);
-}
-
-static void teardown(void) { unlink(path); }
+static void setup(void) { cm_test_file_make(path); }
 
 static cm_json_doc *recorded(void) {
     cm_json_doc *doc;
@@ -146,14 +140,14 @@ START_TEST(second_recording_starts_empty_and_deep_nesting_is_harmless) {
 END_TEST
 
 START_TEST(trace_that_cannot_be_written_is_an_error_that_names_it) {
-    char folder[] = "/tmp/cumind-trace-XXXXXX", file[64];
+    char file[64];
     ck_assert_int_eq(cm_trace_open("/nonexistent/trace.json"), CM_ERR_IO);
     ck_assert_str_eq(cm_error_message(), "/nonexistent/trace.json: cannot write: No such file or directory");
     ck_assert(!cm_trace_on());
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(file, sizeof file, "%s/trace.json", folder);
+    cm_test_folder_make();
+    snprintf(file, sizeof file, "%s/trace.json", cm_test_folder);
     ck_assert_int_eq(cm_trace_open(file), CM_OK);
-    ck_assert_int_eq(rmdir(folder), 0); /* opening has left nothing in it */
+    ck_assert_int_eq(rmdir(cm_test_folder), 0); /* opening has left nothing in it */
     ck_assert_int_eq(cm_trace_close(), CM_ERR_IO);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "/trace.json: cannot write: No such file or directory"));
     ck_assert(!cm_trace_on());
@@ -243,7 +237,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("trace and arena");
     TCase *trace = tcase_create("trace"), *arena = tcase_create("arena");
-    tcase_add_checked_fixture(trace, setup, teardown);
+    tcase_add_checked_fixture(trace, setup, NULL);
     tcase_add_test(trace, a_listener_is_told_of_ranges_recorded_or_not);
     tcase_add_test(trace, ranges_nest_and_are_written_as_complete_events);
     tcase_add_test(trace, ranges_of_four_threads_are_all_there_under_their_own_number);

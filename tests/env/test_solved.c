@@ -9,20 +9,19 @@
 #include "env/quiet_check.h"
 #include "env/solved.h"
 #include "env/solver.h"
+#include "support/folder.h"
 #include "support/main.h"
 
 #define HEADER "{\"game\": \"tictactoe\", \"positions\": 1, \"random\": \"r\", \"games\": \"g\"}\n"
 #define CORNER "{\"moves\": [0], \"source\": \"games\", \"values\": [null, -1, -1, -1, 0, -1, -1, -1, -1]}\n"
 
-static char path[] = "/tmp/cumind-solved-XXXXXX";
+static char path[CM_TEST_PATH];
 static cm_env env;
 
 static void begin(void) {
-    strcpy(path, "/tmp/cumind-solved-XXXXXX");
-    close(mkstemp(path));
+    cm_test_file_make(path);
     must_equal(cm_env_open(&env, "tictactoe", NULL), CM_OK);
 }
-static void end(void) { unlink(path); }
 
 static void refuse(const char *text, const char *message) {
     cm_solved solved;
@@ -93,7 +92,7 @@ END_TEST
 int main(void) {
     Suite *suite = suite_create("solved positions");
     TCase *tcase = tcase_create("files");
-    tcase_add_checked_fixture(tcase, begin, end);
+    tcase_add_checked_fixture(tcase, begin, NULL);
     tcase_add_test(tcase, positions_are_read_with_their_values_and_written_the_same);
     tcase_add_test(tcase, wrong_files_are_refused_with_the_line);
     tcase_add_test(tcase, a_choice_needs_two_legal_actions_that_differ);

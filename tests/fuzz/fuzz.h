@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/file.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { FUZZ_PATH = 64 };
@@ -20,6 +22,20 @@ static inline int fuzz_file(const uint8_t *data, size_t size, char path[FUZZ_PAT
     if (file < 0 || write(file, data, size) != (ssize_t)size) abort();
     snprintf(path, FUZZ_PATH, "/proc/self/fd/%d", file);
     return file;
+}
+
+/* A folder in memory for what needs a name that can be replaced; made by the first call. It is removed when the process
+ * exits, and by scripts/fuzz where a crash ends it. */
+static inline void fuzz_remove_folder(void);
+static inline const char *fuzz_folder(void) {
+    static char folder[FUZZ_PATH];
+    if (folder[0]) return folder;
+    snprintf(folder, sizeof folder, "/dev/shm/cumind-fuzz-%d", (int)getpid());
+    if (cm_directory_make(folder) != CM_OK || atexit(fuzz_remove_folder) != 0) abort();
+    return folder;
+}
+static inline void fuzz_remove_folder(void) {
+    if (cm_directory_remove(fuzz_folder()) != CM_OK) fprintf(stderr, "%s\n", cm_error_message());
 }
 
 /* A property that must hold whatever the input is. */

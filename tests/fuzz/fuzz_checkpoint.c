@@ -1,16 +1,14 @@
 /* Checkpoints: a manifest of any content beside one file; nothing outside the folder may be reached. */
 #include "fuzz/fuzz.h"
 
-#include "core/file.h"
 #include "run/manifest.h"
 
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static char folder[64], manifest_path[96], file_path[96];
-    if (!folder[0]) {
-        snprintf(folder, sizeof folder, "/dev/shm/cumind-fuzz-%d", (int)getpid());
-        if (cm_directory_make(folder) != CM_OK) abort();
+    static char manifest_path[96], file_path[96];
+    const char *folder = fuzz_folder();
+    if (!file_path[0]) {
         snprintf(manifest_path, sizeof manifest_path, "%s/manifest.json", folder);
         snprintf(file_path, sizeof file_path, "%s/state.json", folder);
         FILE *file = fopen(file_path, "w");

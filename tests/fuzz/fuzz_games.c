@@ -12,10 +12,10 @@ static void fuzz_games(const cm_env *env, const char *path) {
 }
 
 static void fuzz_solved(const cm_env *env, const char *path) {
-    static char copy[64];
+    static char copy[96];
     cm_solved solved, again;
     if (cm_solved_read(path, env, &solved) != CM_OK) return;
-    snprintf(copy, sizeof copy, "/dev/shm/cumind-fuzz-%d.jsonl", (int)getpid());
+    snprintf(copy, sizeof copy, "%s/copy.jsonl", fuzz_folder());
     if (cm_solved_save(&solved, env, copy) != CM_OK) abort();
     FUZZ_EXPECT(cm_solved_read(copy, env, &again) == CM_OK);
     FUZZ_EXPECT(again.count == solved.count && again.ply[0] == solved.ply[0]);

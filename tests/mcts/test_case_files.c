@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/file.h"
 #include "mcts/case.h"
 #include "mcts/support.h"
+#include "support/folder.h"
 
 /* Two states, two actions, two simulations: small enough to be read. */
 static const char *const good =
@@ -25,7 +25,7 @@ static const char *const good =
     "\"root_prior_logits\":[[-0.6931472,-0.6931472]],\"root_value\":[1],\"root_qvalues\":[[1.5,0]],"
     "\"action_weights\":[[1,0]],\"action_probs\":[[1,0]],\"action\":[0]}}";
 
-static char path[64];
+static char path[CM_TEST_PATH]; /* of the case; "" before the first */
 
 /* `good` with the first `from` replaced by `to`. */
 static void write_case(const char *from, const char *to) {
@@ -33,6 +33,7 @@ static void write_case(const char *from, const char *to) {
     const char *at = strstr(good, from);
     ck_assert_msg(at != NULL, "\"%s\" is not in the case", from);
     snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
+    if (!path[0]) cm_test_file_make(path);
     ck_assert_int_eq(cm_file_write(path, text, strlen(text)), CM_OK);
 }
 
@@ -160,10 +161,7 @@ START_TEST(expected_is_not_needed_without_a_check) {
 END_TEST
 
 int main(void) {
-    snprintf(path, sizeof path, "/tmp/cumind_case_%d.json", (int)getpid());
-    int failed = RUN_SUITE("search case files", bad_files_are_refused_with_file_and_field,
-                           a_file_that_is_not_there_is_named, the_first_difference_is_named_with_index_got_and_want,
-                           a_sampled_action_must_have_probability, expected_is_not_needed_without_a_check);
-    unlink(path);
-    return failed;
+    return RUN_SUITE("search case files", bad_files_are_refused_with_file_and_field, a_file_that_is_not_there_is_named,
+                     the_first_difference_is_named_with_index_got_and_want, a_sampled_action_must_have_probability,
+                     expected_is_not_needed_without_a_check);
 }

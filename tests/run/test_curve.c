@@ -7,23 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "support/folder.h"
 #include "support/main.h"
-
-static char folder[] = "/tmp/cumind-curve-XXXXXX";
-
-static void begin(void) { ck_assert_ptr_nonnull(mkdtemp(folder)); }
-
-static void end(void) {
-    char path[64];
-    snprintf(path, sizeof path, "%s/metrics.jsonl", folder);
-    unlink(path);
-    rmdir(folder);
-    snprintf(folder, sizeof folder, "/tmp/cumind-curve-XXXXXX");
-}
 
 static void write_metrics(const char *lines) {
     char path[64];
-    snprintf(path, sizeof path, "%s/metrics.jsonl", folder);
+    snprintf(path, sizeof path, "%s/metrics.jsonl", cm_test_folder);
     FILE *file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
     fputs(lines, file);
@@ -31,7 +20,7 @@ static void write_metrics(const char *lines) {
 }
 
 static cm_status read_curve(const char *x, const char *y, cm_curve *out) {
-    return cm_curve_read(folder, cm_metrics_find(x), cm_metrics_find(y), out);
+    return cm_curve_read(cm_test_folder, cm_metrics_find(x), cm_metrics_find(y), out);
 }
 
 START_TEST(a_run_has_the_points_that_have_the_number) {
@@ -107,7 +96,7 @@ int main(void) {
     Suite *suite = suite_create("run/curve");
     TCase *tests = tcase_create("curve");
     suite_add_tcase(suite, tests);
-    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(tests, a_run_has_the_points_that_have_the_number);
     tcase_add_test(tests, a_damaged_file_is_named);
     tcase_add_test(tests, there_is_a_number_for_each_row_of_the_table_and_no_other);

@@ -272,9 +272,9 @@ START_TEST(plot_without_points_says_so) {
 END_TEST
 
 START_TEST(svg_is_escaped_and_has_one_dot_per_point) {
-    char path[] = "/tmp/cumind-plot-XXXXXX", *data;
+    char path[CM_TEST_PATH], *data;
     size_t size;
-    close(mkstemp(path));
+    cm_test_file_make(path);
     ck_assert_int_eq(cm_plot_svg(&picture, path), CM_OK);
     ck_assert_int_eq(cm_file_read(path, 1 << 20, &data, &size), CM_OK);
     ck_assert_ptr_nonnull(strstr(data, "a &lt;b&gt; &amp; c"));
@@ -283,7 +283,6 @@ START_TEST(svg_is_escaped_and_has_one_dot_per_point) {
     ck_assert_int_eq(dots, 3);
     ck_assert_ptr_null(strstr(data, "nan"));
     free(data);
-    unlink(path);
 }
 END_TEST
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "run/interval_plot.h"
+#include "support/folder.h"
 #include "support/main.h"
 
 static const cm_interval_row rows[3] = {
@@ -69,15 +70,14 @@ START_TEST(equal_values_without_intervals_are_drawn) {
 END_TEST
 
 START_TEST(picture_is_escaped_and_has_a_mark_per_row) {
-    char path[] = "/tmp/cumind-plot-XXXXXX", text[16384];
+    char path[CM_TEST_PATH], text[16384];
     int marks = 0;
-    close(mkstemp(path));
+    cm_test_file_make(path);
     ck_assert_int_eq(cm_interval_plot_svg(&plot, path), CM_OK);
     FILE *file = fopen(path, "r");
     size_t size = fread(text, 1, sizeof text - 1, file);
     text[size] = '\0';
     fclose(file);
-    unlink(path);
     for (const char *at = text; (at = strstr(at, "<circle")) != NULL; at++) marks++;
     ck_assert_int_eq(marks, 3);
     ck_assert_ptr_nonnull(strstr(text, "&lt;random&gt;"));

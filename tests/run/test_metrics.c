@@ -9,15 +9,12 @@
 
 #include "core/file.h"
 #include "run/metrics.h"
+#include "support/folder.h"
 #include "support/main.h"
 
-static char path[] = "/tmp/cumind-metrics-XXXXXX";
+static char path[CM_TEST_PATH];
 
-static void begin(void) {
-    strcpy(path, "/tmp/cumind-metrics-XXXXXX");
-    close(mkstemp(path));
-}
-static void end(void) { unlink(path); }
+static void begin(void) { cm_test_file_make(path); }
 
 static cm_metrics sample(int i) {
     cm_metrics m = cm_metrics_empty();
@@ -131,7 +128,7 @@ int main(void) {
     Suite *suite = suite_create("run/metrics");
     TCase *tests = tcase_create("metrics");
     suite_add_tcase(suite, tests);
-    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_checked_fixture(tests, begin, NULL);
     tcase_add_test(tests, rows_read_back_and_absent_numbers_stay_absent);
     tcase_add_test(tests, resume_cuts_the_file_back_to_the_checkpoint);
     tcase_add_test(tests, lines_that_the_checkpoint_does_not_know_go_by_their_iteration);

@@ -1,11 +1,33 @@
 #include "support/main.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/folder.h"
+
+/* Waits for the process that tests, removes what it has left, and ends as it did. What asks it to end asks its group.
+ */
+static void guard(pid_t child) {
+    int status = 0;
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    while (waitpid(child, &status, 0) != child) continue;
+    cm_test_root_remove();
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
 
 /* By lines: what a test has printed is there if its program hangs, too. */
 static int run(Suite *suite, enum fork_status fork_status) {
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+    cm_test_root_make();
+    const pid_t child = fork();
+    if (child > 0) guard(child);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     SRunner *runner = srunner_create(suite);
     srunner_set_fork_status(runner, fork_status);
     srunner_run_all(runner, CK_ENV);

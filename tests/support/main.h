@@ -1,4 +1,5 @@
-/* The end of every test program's main: runs a suite, prints Check's summary and gives the exit status. */
+/* The end of every test program's main: runs a suite, prints Check's summary and gives the exit status. The suite runs
+ * in a child, and what its tests have left of their files (support/folder.h) is removed however that ends. */
 #ifndef CM_TESTS_MAIN_H
 #define CM_TESTS_MAIN_H
 
