@@ -207,6 +207,10 @@ cm_status cm_file_link_or_copy(const char *from, const char *to) {
     return copy_file(from, to);
 }
 
+bool cm_file_is_unread(int reason, bool is_terminal) {
+    return reason == EPIPE || reason == EBADF || (reason == EIO && is_terminal);
+}
+
 /* --- folders --- */
 
 bool cm_file_exists(const char *path) {

@@ -1,6 +1,8 @@
 #include "distributed/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 
 #include "core/arena.h"
 #include "core/cpu.h"
+#include "core/file.h"
 
 /* ---- what has started us ---- */
 
@@ -156,6 +159,32 @@ static void finish_lines(reader *r) {
     if (r->filter.in_frame && !r->is_mute) pass_on(r->filter.frame);
 }
 
+/* What the ranks print goes from the launcher's stdout to ours, as far as that takes it. */
+typedef struct relay {
+    int from, to;
+    bool is_open, is_terminal; /* `to` */
+    size_t used, at;           /* bytes that were read, and those of them that are written */
+    char bytes[PIPE_BUF];      /* as many as never wait where poll says that there is room */
+    int error;                 /* of the first write that failed although somebody reads; 0: none */
+} relay;
+
+static void read_output(relay *r) {
+    ssize_t n = read(r->from, r->bytes, sizeof r->bytes);
+    if (n < 0 && errno == EINTR) return;
+    r->is_open = n > 0;
+    r->used = n > 0 ? (size_t)n : 0;
+    r->at = 0;
+}
+
+/* The ranks go on whatever becomes of what they print. */
+static void write_output(relay *r) {
+    ssize_t n = write(r->to, r->bytes + r->at, r->used - r->at);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (n < 0 && r->error == 0 && !cm_file_is_unread(errno, r->is_terminal)) r->error = errno;
+    r->at += n > 0 ? (size_t)n : r->used - r->at;
+    if (r->at == r->used) r->used = 0;
+}
+
 /* ---- the job ---- */
 
 static volatile sig_atomic_t asked, interrupted, latest; /* signals of this job: all, SIGINT alone, the last one */
@@ -172,7 +201,7 @@ enum { REQUESTS = sizeof requests / sizeof *requests };
 
 /* How the caller has these. */
 typedef struct caller {
-    struct sigaction action[REQUESTS];
+    struct sigaction action[REQUESTS], pipe;
     sigset_t mask; /* without them while the parent waits */
 } caller;
 
@@ -183,6 +212,7 @@ static void catch_signals(caller *before) {
     asked = interrupted = latest = 0;
     sigemptyset(&action.sa_mask);
     sigemptyset(&block);
+    sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &before->pipe); /* of the relay */
     for (int i = 0; i < REQUESTS; i++) {
         sigaction(requests[i], NULL, &before->action[i]);
         if (requests[i] == SIGHUP && before->action[i].sa_handler == SIG_IGN) continue; /* under nohup */
@@ -194,14 +224,16 @@ static void catch_signals(caller *before) {
 
 static void give_signals_back(const caller *before) {
     for (int i = 0; i < REQUESTS; i++) sigaction(requests[i], &before->action[i], NULL);
+    sigaction(SIGPIPE, &before->pipe, NULL);
     sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
 /* Its terminal is ours: its group is one of its own, so that ctrl-C comes to us alone, and it reads nothing. */
-static void become(char *const *command, int out, int err, const sigset_t *mask) {
+static void become(char *const *command, int out, int err, const caller *before) {
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
-    sigprocmask(SIG_SETMASK, mask, NULL);
+    sigaction(SIGPIPE, &before->pipe, NULL);
+    sigprocmask(SIG_SETMASK, &before->mask, NULL);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     setpgid(0, 0);
     if (!freopen("/dev/null", "r", stdin)) _exit(126);
@@ -221,13 +253,18 @@ static void forward(const cm_launch *launch, pid_t job) {
     }
 }
 
-static void watch(const cm_launch *launch, pid_t job, int from, const sigset_t *waiting) {
+/* Until the launcher has closed both of its outputs. */
+static void watch(const cm_launch *launch, pid_t job, int from, relay *output, const sigset_t *waiting) {
     reader r = {.used = 0};
-    struct pollfd pipe = {.fd = from, .events = POLLIN};
     int seen = 0;
-    for (bool is_open = true; is_open;) {
-        int n = ppoll(&pipe, 1, NULL, waiting);
-        if (n > 0) is_open = read_lines(&r, from);
+    for (bool is_open = true; is_open || output->is_open || output->used > 0;) {
+        const bool has_room = output->used == 0;
+        struct pollfd ends[2] = {{.fd = is_open ? from : -1, .events = POLLIN}, {.fd = output->to, .events = POLLOUT}};
+        if (has_room) ends[1] = (struct pollfd){.fd = output->is_open ? output->from : -1, .events = POLLIN};
+        const int n = ppoll(ends, 2, NULL, waiting);
+        if (n > 0 && ends[0].revents) is_open = read_lines(&r, from);
+        if (n > 0 && ends[1].revents && has_room) read_output(output);
+        if (n > 0 && ends[1].revents && !has_room) write_output(output);
         if (asked > seen) forward(launch, job);
         seen = asked;
         r.is_mute = launch->keeps_nothing && seen > 0;
@@ -241,31 +278,50 @@ static void say_early(int *status) {
     if (latest) *status = 128 + latest;
 }
 
-static cm_status start(const cm_launch *launch, char *const *command, const sigset_t *waiting, int *status) {
-    int ends[2], state = 0, out = launch->output ? fileno(launch->output) : STDOUT_FILENO;
-    if (pipe(ends) != 0) return cm_fail(CM_ERR_IO, "a pipe to the launcher: %s", strerror(errno));
-    pid_t job = fork();
+/* Runs the launcher with its outputs in these pipes, whose ends are closed. */
+static pid_t run_job(const cm_launch *launch, char *const *command, const caller *before, int out[2], int err[2],
+                     relay *output) {
+    const pid_t job = fork();
     if (job == 0) {
-        close(ends[0]);
-        become(command, out, ends[1], waiting);
+        close(out[0]);
+        close(err[0]);
+        become(command, out[1], err[1], before);
     }
-    close(ends[1]);
-    if (job > 0) watch(launch, job, ends[0], waiting);
-    close(ends[0]);
+    close(out[1]);
+    close(err[1]);
+    if (job > 0) watch(launch, job, err[0], output, &before->mask);
+    close(out[0]);
+    close(err[0]);
+    return job;
+}
+
+static cm_status start(const cm_launch *launch, char *const *command, const caller *before, int *status) {
+    int out[2], err[2], state = 0;
+    if (pipe2(out, O_CLOEXEC) != 0) return cm_fail(CM_ERR_IO, "a pipe to the launcher: %s", strerror(errno));
+    if (pipe2(err, O_CLOEXEC) != 0) {
+        close(out[0]);
+        close(out[1]);
+        return cm_fail(CM_ERR_IO, "a pipe to the launcher: %s", strerror(errno));
+    }
+    relay output = {.from = out[0], .to = launch->output ? fileno(launch->output) : STDOUT_FILENO, .is_open = true};
+    output.is_terminal = isatty(output.to);
+    const pid_t job = run_job(launch, command, before, out, err, &output);
     if (job < 0) return cm_fail(CM_ERR_IO, "the launcher cannot be started: %s", strerror(errno));
     while (waitpid(job, &state, 0) < 0 && errno == EINTR) {
     }
     *status = WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
     if (*status == 128 + SIGUSR1) say_early(status);
     if (*status == 127) return cm_fail(CM_ERR_ABSENT, "mpirun is not on the path: install Open MPI (make deps-mpi)");
-    return CM_OK;
+    if (*status != 0 || output.error == 0) return CM_OK;
+    return cm_fail(CM_ERR_IO, "%s cannot be written: %s", launch->output ? "what the ranks print" : "standard output",
+                   strerror(output.error));
 }
 
 /* The caller's own handlers are told of what ended a job that keeps nothing. */
 static cm_status start_guarded(const cm_launch *launch, char *const *command, int *status) {
     caller before;
     catch_signals(&before);
-    cm_status result = start(launch, command, &before.mask, status);
+    cm_status result = start(launch, command, &before, status);
     give_signals_back(&before);
     if (launch->keeps_nothing && asked > 0) raise(latest);
     return result;

@@ -47,7 +47,8 @@ cm_status cm_launch_check(const cm_launch *launch) CM_MUST_USE;
  * them at once. With `keeps_nothing` the first one does, and is raised anew when all have ended, for the handlers that
  * the caller had. What the launcher itself has to say about a rank that died becomes one line on stderr. *status is the
  * exit status of the job: that of the first rank that failed, 128 + number if a signal ended it, also if that came
- * before the ranks could hear of it, which one line says. Errors: CM_ERR_ABSENT if there is no mpirun, CM_ERR_IO. */
+ * before the ranks could hear of it, which one line says. Errors: CM_ERR_ABSENT if there is no mpirun, CM_ERR_IO, also
+ * if the ranks ended well and what they printed could not be written, although somebody reads it. */
 cm_status cm_launch_run(const cm_launch *launch, int *status) CM_MUST_USE;
 
 /* Ranks of one machine that may use the same processors (no launcher has bound them) divide these: each keeps to its

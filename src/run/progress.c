@@ -11,6 +11,7 @@
 
 #include "core/arena.h"
 #include "core/clock.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "run/text.h"
 
@@ -168,17 +169,12 @@ void cm_format_progress(const cm_metrics *metrics, const double *history, int n,
 
 /* ---- the display ---- */
 
-/* A closed pipe, no descriptor, a terminal that was closed. */
-static bool is_unread(const cm_progress *p, int reason) {
-    return reason == EPIPE || reason == EBADF || (reason == EIO && p->is_terminal);
-}
-
 /* The run goes on whatever becomes of its lines. */
 static void write_text(cm_progress *p, const char *text, size_t size) {
     while (size > 0) {
         ssize_t n = write(p->style.file, text, size);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0 && p->error == 0 && !is_unread(p, errno)) p->error = errno;
+        if (n < 0 && p->error == 0 && !cm_file_is_unread(errno, p->is_terminal)) p->error = errno;
         if (n <= 0) return;
         text += n, size -= (size_t)n;
     }

@@ -379,6 +379,37 @@ START_TEST(an_error_of_a_rank_is_said_once_and_is_the_jobs_status) {
 }
 END_TEST
 
+/* As of one process: the run is whole, and where nobody reads nothing is lost. */
+START_TEST(what_ranks_cannot_print_is_said_when_the_run_is_saved) {
+    static const struct {
+        const char *rest;
+        int status;
+    } cases[] = {{" --json >/dev/full", 1},
+                 {" --quiet >/dev/full", 0},
+                 {" | head -n 1 >/dev/null; exit ${PIPESTATUS[0]}", 0},
+                 {" >&-", 0}};
+    char command[1024], text[512], run[16], hash[64];
+    if (!cm_program_has_mpi()) return;
+    for (int i = 0; i < 4; i++) {
+        snprintf(command, sizeof command,
+                 "cd %s && bash -c '%s " SMALL
+                 "--set evaluation_interval=0 --env-steps 768 --num-devices 2 --run full-%d %s' "
+                 "2>err.txt",
+                 cm_test_folder, CM_TEST_PROGRAM, i, cases[i].rest);
+        const int status = system(command);
+        cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
+        ck_assert_msg(WEXITSTATUS(status) == cases[i].status, "%s: %d: %s", cases[i].rest, WEXITSTATUS(status), text);
+        snprintf(run, sizeof run, "full-%d", i);
+        hash_of(run, hash);
+        if (cases[i].status) {
+            cm_program_expect_line(text, "cumind: standard output cannot be written: No space left on device");
+        } else {
+            ck_assert_str_eq(text, "");
+        }
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("launch");
     TCase *tc = tcase_create("launch");
@@ -399,6 +430,7 @@ int main(void) {
     tcase_add_test(tc, what_ranks_cannot_do_is_one_line_and_a_usage_error);
     tcase_add_test(tc, without_the_module_or_mpirun_one_line_says_what_is_missing);
     tcase_add_test(tc, an_error_of_a_rank_is_said_once_and_is_the_jobs_status);
+    tcase_add_test(tc, what_ranks_cannot_print_is_said_when_the_run_is_saved);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
 }
