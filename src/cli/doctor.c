@@ -156,6 +156,7 @@ static cm_status train_briefly(const char *folder, char *note, size_t size) {
     cm_run_request request = {.config = config,
                               .configuration = &configuration,
                               .directory = run_folder,
+                              .is_passing = true,
                               .progress = progress,
                               .stop = &stop};
     if (status == CM_OK) status = cm_run_open(&request, &run);
@@ -170,21 +171,11 @@ static cm_status train_briefly(const char *folder, char *note, size_t size) {
     return status;
 }
 
-/* The error without what a run advises to do with its folder, which is gone. */
-static cm_status fail_without_advice(cm_status status) {
-    char message[1024];
-    snprintf(message, sizeof message, "%s", cm_error_message());
-    char *advice = strstr(message, CM_RUN_ADVICE);
-    if (advice) *advice = '\0';
-    return cm_fail(status, "%s", message);
-}
-
 static cm_status check_training(char *note, size_t size) {
     char folder[] = "/tmp/cumind-doctor-XXXXXX";
     catch_signals();
     if (!mkdtemp(folder)) return cm_fail(CM_ERR_IO, "/tmp: no folder can be made there");
     cm_status status = train_briefly(folder, note, size);
-    if (status != CM_OK && !signal_to_end) status = fail_without_advice(status);
     const cm_status removed = cm_directory_remove(folder);
     release_signals();
     return status == CM_OK || signal_to_end ? removed : status;

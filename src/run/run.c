@@ -189,11 +189,11 @@ static cm_status keep_folder(const cm_run *run) {
 /* What to do where the disk has refused a checkpoint, unless that is because its folder went while it was written. */
 static cm_status advise(const cm_run *run, cm_status status) {
     char message[1024];
-    if (status != CM_ERR_IO) return status;
+    if (status != CM_ERR_IO || run->is_passing) return status;
     snprintf(message, sizeof message, "%s", cm_error_message());
     CM_TRY(keep_folder(run));
     const bool has_one = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST) >= 0;
-    return cm_fail(status, "%s" CM_RUN_ADVICE "%s with --resume %s%s", message, has_one ? "go on" : "begin again",
+    return cm_fail(status, "%s; when that is mended %s with --resume %s%s", message, has_one ? "go on" : "begin again",
                    run->directory.path, has_one ? "; earlier checkpoints are intact" : ", which has no checkpoint yet");
 }
 

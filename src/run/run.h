@@ -36,6 +36,7 @@ typedef struct cm_run_request {
     const cm_configuration *configuration; /* its values, finished; borrowed */
     const char *directory;                 /* of the new run, or of the one to go on with; NULL: a new name */
     bool resume;                           /* go on from its checkpoint */
+    bool is_passing;                       /* its folder goes when it ends: no error says how to go on with it */
     int64_t checkpoint;                    /* which one; CM_CHECKPOINT_LATEST */
     const char *init_from;                 /* NULL, or a run whose weights a new run starts from */
     const char *replay_from;               /* NULL, or a run whose memory a new run starts with */
@@ -44,9 +45,6 @@ typedef struct cm_run_request {
     cm_comm *comm;                         /* of the ranks, all of which make the same calls; NULL: one process */
     const cm_stop *stop;                   /* asked: end after the iteration that is going on; NULL: never */
 } cm_run_request;
-
-/* What stands before the advice in the error of a run whose checkpoint could not be written. */
-#define CM_RUN_ADVICE "; when that is mended "
 
 /* The one key that is fixed for a run and may still read otherwise, values as in JSON: the library of an environment
  * may have moved. That it holds the same environment is seen when the checkpoint is loaded. */

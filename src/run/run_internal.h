@@ -66,12 +66,13 @@ struct cm_run {
 
     cm_actor_counts counts; /* of all ranks, after the last acting */
     bool overlap;
-    bool time_over; /* the time limit was met, as all ranks know it */
-    bool is_new;    /* its folder was made by this process */
-    bool best_due;  /* the next checkpoint is the best evaluated one; or the one just loaded, until it is pointed at */
-    double began;   /* clock at the start of this session */
-    size_t planned; /* bytes of the device, where that is not the host */
-    cm_metrics row; /* of the iteration that is going on; saved while it is pending */
+    bool time_over;  /* the time limit was met, as all ranks know it */
+    bool is_new;     /* its folder was made by this process */
+    bool is_passing; /* its folder goes when it ends */
+    bool best_due;   /* the next checkpoint is the best evaluated one; or the one just loaded, until it is pointed at */
+    double began;    /* clock at the start of this session */
+    size_t planned;  /* bytes of the device, where that is not the host */
+    cm_metrics row;  /* of the iteration that is going on; saved while it is pending */
 };
 
 /* This rank evaluates, speaks, and writes what is not each rank's own. */

@@ -256,6 +256,7 @@ cm_status cm_run_open(const cm_run_request *request, cm_run **out) {
     run->directory.lock = run->metrics.file = -1;
     run->config = request->config;
     run->progress = request->progress;
+    run->is_passing = request->is_passing;
     run->program = request->program ? request->program : "cumind";
     run->stop = request->stop;
     run->state.best_return = -HUGE_VAL;
