@@ -24,24 +24,20 @@
         }                                                                                                              \
     } while (0)
 
+/* A preset sets what it changes, but for what is given with the same precedence or a higher one. */
 static void apply_preset(cm_config *config, cm_network_options *network) {
     static const char *const because[] = {"preset none", "preset plain", "preset small"};
+    const cm_config_source source = cm_config_source_of(config, "preset");
     cm_network_options wanted = *network;
     cm_network_options_apply(&wanted, (cm_network_preset)network->preset);
-    const char *why = because[network->preset];
-    FOLLOW(config, "preset", "family", network->family, wanted.family, why);
-    FOLLOW(config, "preset", "body", network->body, wanted.body, why);
-    FOLLOW(config, "preset", "norm", network->norm, wanted.norm, why);
-    FOLLOW(config, "preset", "state_norm", network->state_norm, wanted.state_norm, why);
-    FOLLOW(config, "preset", "residual_dynamics", network->residual_dynamics, wanted.residual_dynamics, why);
-    FOLLOW(config, "preset", "trunk_layers", network->trunk_layers, wanted.trunk_layers, why);
-    FOLLOW(config, "preset", "head_hidden", network->head_hidden, wanted.head_hidden, why);
-    FOLLOW(config, "preset", "value_support_min", network->value_support_min, wanted.value_support_min, why);
-    FOLLOW(config, "preset", "value_support_max", network->value_support_max, wanted.value_support_max, why);
-    FOLLOW(config, "preset", "value_support_size", network->value_support_size, wanted.value_support_size, why);
-    FOLLOW(config, "preset", "reward_support_min", network->reward_support_min, wanted.reward_support_min, why);
-    FOLLOW(config, "preset", "reward_support_max", network->reward_support_max, wanted.reward_support_max, why);
-    FOLLOW(config, "preset", "reward_support_size", network->reward_support_size, wanted.reward_support_size, why);
+    for (int i = 0; i < cm_network_option_count; i++) {
+        const cm_option *row = &cm_network_option_rows[i];
+        char *member = (char *)network + row->offset;
+        const char *value = (const char *)&wanted + row->offset;
+        if (memcmp(member, value, row->size) == 0 || cm_config_source_of(config, row->key) >= source) continue;
+        memcpy(member, value, row->size);
+        cm_config_derive(config, row->key, because[network->preset]);
+    }
 }
 
 /* The presets are networks of family mlp; the original's heads are scalar. */
