@@ -1,5 +1,5 @@
 # Everything that judges the code: layers, headers, style, sanitizers, coverage, fuzzers.
-SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_headers scripts/check_module scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/two_hosts scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh scripts/gpu_check scripts/gpu_claims scripts/gpu_sanitize .ci/run
+SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_options scripts/check_headers scripts/check_module scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/two_hosts scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh scripts/gpu_check scripts/gpu_claims scripts/gpu_sanitize .ci/run
 C_FILES = $(sort $(shell find src tests scripts docs -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' -o -name '*.cpp'))
 # Builds of another kind stand beside the ordinary one and are as incremental. Their tests may take longer: what hangs is ended
 # by LIMIT. JOBS is passed on, as nproc says what OMP_NUM_THREADS says.
@@ -8,10 +8,13 @@ OTHER_BUILD = CK_TIMEOUT_MULTIPLIER=50 $(SUBMAKE) BUILD=$(BUILD)/$1 WERROR=$(WER
 check-layers: ## every folder includes only what the design allows it
 	@scripts/check_layers .
 
+check-options: ## every option of a configuration is read by something
+	@scripts/check_options .
+
 check-headers: ## every header compiles alone, as C17 and as C++17
 	@CC='$(CC)' JOBS=$(JOBS) scripts/check_headers $(HEADERS)
 
-lint: check-format ## clang-format, clang-tidy, cppcheck and shellcheck
+lint: check-format check-options ## clang-format, unread options, clang-tidy, cppcheck and shellcheck
 	@shellcheck -x $(SHELL_SCRIPTS)
 	@cppcheck --quiet --max-configs=1 --std=c11 --language=c --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --suppress=memleak:src/core/arena.c --suppress=uninitvar --suppress=invalidPointerCast --suppress=shiftTooManyBitsSigned -j$(JOBS) -Isrc -D__GNUC__ src
@@ -124,4 +127,4 @@ mutants-kernels: $(BUILD)/tests/backend/test_cuda_ops $(BUILD)/tests/backend/tes
 	    ROW_OBJECTS='$(call KERNEL_TEST_OBJ,row_pass)' STRETCH_OBJECTS='$(call KERNEL_TEST_OBJ,stretches)' SEARCH_OBJECTS='$(SEARCH_TEST_OBJ)' \
 	    SIMULATIONS_OBJECTS='$(SIMULATIONS_TEST_OBJ)' \
 	    scripts/mutants_kernels.sh '$(MATCH)'
-.PHONY: games-soak check-layers check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume soak-ranks soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels
+.PHONY: games-soak check-layers check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume soak-ranks soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels
