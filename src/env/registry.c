@@ -109,21 +109,36 @@ static cm_status check_number(const char *what, long long value, long long low, 
     return cm_fail(CM_ERR_INPUT, "its describe sets %s to %lld; must be in %lld..%lld", what, value, low, high);
 }
 
+/* All that the row lacks; of one without describe what every task needs. */
 static cm_status check_functions(const cm_env_def *def, const cm_env_spec *spec) {
+    const bool is_known = def->describe != NULL;
     const bool has_chance = def->afterstate || def->chance || def->chance_weights; /* all of it, then */
-    const char *missing = !def->reset                                           ? "reset"
-                          : !def->observe && !cm_board_serves(def, spec, true)  ? "observe"
-                          : !def->picture && !cm_board_serves(def, spec, false) ? "picture"
-                          : spec->action_size > 0 && !def->step_value           ? "step_value"
-                          : spec->action_size == 0 && !def->step                ? "step"
-                          : spec->players == 2 && !def->to_play                 ? "to_play"
-                          : spec->symmetries > 1 && !def->symmetry              ? "symmetry"
-                          : has_chance && !def->afterstate                      ? "afterstate"
-                          : has_chance && !def->chance                          ? "chance"
-                          : has_chance && !def->chance_weights                  ? "chance_weights"
-                          : spec->reset_outcomes && !def->reset_with            ? "reset_with"
-                                                                                : NULL;
-    return missing ? cm_fail(CM_ERR_INPUT, "its row lacks the function %s", missing) : CM_OK;
+    const struct {
+        const char *name;
+        bool is_missing;
+    } rows[] = {
+        {"describe", !is_known},
+        {"reset", !def->reset},
+        {"step", !def->step && (is_known ? spec->action_size == 0 : !def->step_value)},
+        {"step_value", !def->step_value && spec->action_size > 0},
+        {"observe", !def->observe && is_known && !cm_board_serves(def, spec, true)},
+        {"picture", !def->picture && is_known && !cm_board_serves(def, spec, false)},
+        {"to_play", !def->to_play && spec->players == 2},
+        {"symmetry", !def->symmetry && spec->symmetries > 1},
+        {"afterstate", !def->afterstate && has_chance},
+        {"chance", !def->chance && has_chance},
+        {"chance_weights", !def->chance_weights && has_chance},
+        {"reset_with", !def->reset_with && spec->reset_outcomes > 0},
+    };
+    char names[160] = ""; /* all of them fit */
+    int missing = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!rows[i].is_missing) continue;
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", missing++ ? ", " : "", rows[i].name);
+    }
+    if (missing == 0) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "its row lacks the function%s %s", missing > 1 ? "s" : "", names);
 }
 
 static cm_status check_numbers(const cm_env_def *def, const cm_env_spec *spec) {
@@ -229,7 +244,7 @@ static cm_status count_actions(cm_env_spec *spec) {
 cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name, const cm_env_params *params) {
     memset(env, 0, sizeof *env);
     if (!def->name || !def->name[0]) return cm_fail(CM_ERR_INPUT, "an environment whose row has no name");
-    if (!def->describe) return cm_fail(CM_ERR_INPUT, "%s: its row lacks the function describe", def->name);
+    if (!def->describe) return cm_fail_in(check_functions(def, &env->spec), "%s", def->name);
     env->def = def;
     env->params = params ? *params : cm_env_params_default();
     CM_TRY(choose_size(def, name, &env->params));

@@ -496,7 +496,7 @@ START_TEST(what_a_board_game_leaves_out_is_made_of_its_cells_where_it_can_be_dra
     must(strstr(cm_error_message(), "its describe sets actions to 1025") != NULL);
     columns_of_wide = 9, wide.board = NULL;
     must_equal(cm_env_open_def(&env, &wide, "tictactoe", NULL), CM_ERR_INPUT);
-    must(strstr(cm_error_message(), "its row lacks the function observe") != NULL);
+    must(strstr(cm_error_message(), "its row lacks the functions observe, picture") != NULL);
 }
 END_TEST
 

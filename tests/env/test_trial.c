@@ -11,6 +11,8 @@ typedef enum fault {
     NO_NAME,
     EMPTY_NAME,
     NO_DESCRIBE,
+    NAME_ALONE,
+    FEW_FUNCTIONS,
     MUTE_DESCRIBE,
     NO_ACTIONS,
     MANY_ACTIONS,
@@ -197,6 +199,8 @@ static cm_status try_with(fault what) {
     if (what == PLAYER_2) row.to_play = to_play;
     if (what == NO_ACTION_NAME || what == SAME_ACTION_NAME || what == LONG_ACTION_NAME) row.action_name = action_name;
     if (what == NO_DESCRIBE) row.describe = NULL;
+    if (what == NAME_ALONE) row = (cm_env_def){.name = "walk"};
+    if (what == FEW_FUNCTIONS) row.reset = NULL, row.step = NULL, row.picture = NULL;
     if (what == NO_NAME) row.name = NULL;
     if (what == EMPTY_NAME) row.name = "";
     now = what;
@@ -211,6 +215,8 @@ START_TEST(every_fault_is_named_with_its_function) {
     } cases[] = {
         {NO_NAME, "an environment whose row has no name"},
         {NO_DESCRIBE, "walk: its row lacks the function describe"},
+        {NAME_ALONE, "walk: its row lacks the functions describe, reset, step"},
+        {FEW_FUNCTIONS, "walk: its row lacks the functions reset, step, picture"},
         {EMPTY_NAME, "an environment whose row has no name"},
         {MUTE_DESCRIBE, "walk: its describe fails and says no reason (cm_fail)"},
         {NO_ACTIONS, "walk: its describe sets actions to 0; must be in 1..1024"},
@@ -248,7 +254,7 @@ START_TEST(every_fault_is_named_with_its_function) {
         {MANY_CELLS, "walk: its describe sets cells to 65537; must be in 0..65536"},
         {LATE_END, "walk: the episode goes on after 30 steps, more than its max_plies allows"},
         {FAR_OUTCOME, "walk: its outcome_between gives 2 (step 2); must be in -1..1"},
-        {HALF_CHANCE, "walk: its row lacks the function chance"},
+        {HALF_CHANCE, "walk: its row lacks the functions chance, chance_weights"},
         {NO_RESET_WITH, "walk: its row lacks the function reset_with"},
         {NINE_NUMBERS, "walk: its describe sets action_size to 9; must be in 0..8"},
         {FALLING_BOUNDS, "walk: its describe sets action_low to 1 and action_high to 0; must rise, and be finite"},
