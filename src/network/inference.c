@@ -160,8 +160,8 @@ static void record_afterstate(cm_inference *inf, int slots, inputs *in) {
 static cm_status build_pass(cm_inference *inf, part *p, const cm_network_use *use) {
     const cm_backend *backend = use->stream->backend;
     CM_TRY(cm_tape_finish_inference(p->tape, backend));
-    CM_TRY(cm_mirror_create(&p->input, backend->device, cm_tape_bytes(p->tape, CM_MEM_INPUT) + CM_ALIGN,
-                            "inputs of an inference pass"));
+    CM_TRY(cm_mirror_create_pinned(&p->input, backend->device, cm_tape_bytes(p->tape, CM_MEM_INPUT) + CM_ALIGN,
+                                   "inputs of an inference pass"));
     void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = use->parameters,
                                 [CM_MEM_STATE] = use->state,
                                 [CM_MEM_INPUT] = p->input.block.base,
@@ -284,8 +284,9 @@ double cm_inference_recurrent_flops(const cm_inference *inference) { return cm_t
 
 bool cm_inference_root_is_fused(const cm_inference *inference) { return cm_pass_is_fused(inference->root.pass); }
 
+/* From where the caller has written them: who writes the next ones has waited for what was made of these. */
 static cm_status write_inputs(cm_inference *inf, part *p) {
-    return cm_stream_write(inf->stream, p->input.block.base, p->input.host, cm_tape_bytes(p->tape, CM_MEM_INPUT));
+    return cm_stream_push(inf->stream, p->input.block.base, p->input.host, cm_tape_bytes(p->tape, CM_MEM_INPUT));
 }
 
 /* Inputs to the device, the pass, results back. */

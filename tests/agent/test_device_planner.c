@@ -138,6 +138,29 @@ START_TEST(a_search_on_the_device_gives_the_bits_of_one_on_the_host) {
 }
 END_TEST
 
+/* Without a copy of the host's own, also where they arrive as late as they may. */
+START_TEST(observations_are_sent_from_where_they_are_written) {
+    static side near, far;
+    const cm_search_params params = cm_search_params_default(CM_POLICY_MUZERO);
+    open_side(&near, "ref", 4, 0, params);
+    open_side(&far, "cuda", 4, 0, params);
+    ck_assert_uint_ge(cm_far_state.pinned, ROWS * O * sizeof(float));
+    cm_far_state.is_late = true;
+    for (uint64_t i = 0; i < 3; i++) {
+        const size_t noted = cm_far_state.noted;
+        run_side(&near, &(cm_roots){.count = ROWS, .is_quiet = true}, i);
+        run_side(&far, &(cm_roots){.count = ROWS, .is_quiet = true}, i);
+        ck_assert_uint_eq(cm_far_state.noted, noted + 1);
+        ck_assert_int_eq(cm_far_state.notes[noted], '>');
+        assert_same(&near, &far, ROWS, 4);
+    }
+    close_side(&near);
+    close_side(&far);
+    cm_far_state.is_late = false;
+    ck_assert_uint_eq(cm_far_state.blocks + cm_far_state.pinned, 0);
+}
+END_TEST
+
 START_TEST(what_a_device_does_not_serve_is_searched_with_trees_on_the_host) {
     static side far;
     cm_search_params params = cm_search_params_default(CM_POLICY_MUZERO);
@@ -197,6 +220,7 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, a_search_on_the_device_gives_the_bits_of_one_on_the_host, 0,
                         sizeof kinds / sizeof *kinds);
+    tcase_add_test(tests, observations_are_sent_from_where_they_are_written);
     tcase_add_test(tests, what_a_device_does_not_serve_is_searched_with_trees_on_the_host);
     tcase_add_test(tests, an_eager_backend_records_nothing_and_gives_the_same_bits);
     tcase_add_test(tests, trees_on_a_device_are_not_kept);
