@@ -28,6 +28,9 @@ extern cuda_cpu_choice cuda_cpu_chosen;
 /* Launches of kernels and products since the start, for tests that count. */
 extern int cuda_cpu_launches;
 
+/* Whether the libraries that these loops stand for have no product with bias or relu behind it. */
+extern bool cuda_cpu_bare;
+
 /* Whether the library that these loops stand for has a convolution and the norm behind it in one launch. */
 extern bool cuda_cpu_whole;
 

@@ -8,6 +8,7 @@
 #include "backend/cuda/columns.h"
 #include "backend/cuda/optimiser.h"
 #include "backend/cuda/weights.h"
+#include "core/log.h"
 #include "cuda_cpu.h"
 #include "support/main.h"
 #include "support/op_bench.h"
@@ -42,6 +43,41 @@ START_TEST(a_convolution_and_its_norm_in_one_launch_equal_ref) {
     op_bench_compare(&bench, CM_OP_conv2d_norm);
     ck_assert_int_gt(bench.calls, 3);
     op_bench_change_weights(&bench);
+}
+END_TEST
+
+/* Each such layer says so. */
+static bool count_line(void *count, cm_log_level level, const char *line) {
+    ck_assert(level == CM_WARNING && strstr(line, "a launch of their own: no product with an end"));
+    ++*(int *)count;
+    return true;
+}
+
+/* y[2, 2] += x weight^T + bias. */
+static void add_layer(cm_stream *stream, float y[4]) {
+    float x[6] = {1, 2, 3, -4, 5, 6}, weight[6] = {1, -1, 2, 3, 0, 1}, bias[2] = {10, -20};
+    for (int i = 0; i < 4; i++) y[i] = 100.0f * (float)(i + 1);
+    cm_call call = {.op = CM_OP_dense, .attr = {.accumulate = 1u << CM_T_dense_y}};
+    call.t[CM_T_dense_y] = cm_tensor_2d(y, CM_F32, 2, 2);
+    call.t[CM_T_dense_x] = cm_tensor_2d(x, CM_F32, 2, 3);
+    call.t[CM_T_dense_weight] = cm_tensor_2d(weight, CM_F32, 2, 3);
+    call.t[CM_T_dense_bias] = cm_tensor_1d(bias, CM_F32, 2);
+    ck_assert_int_eq(cm_call_eager(stream, &call), CM_OK);
+}
+
+START_TEST(layers_whose_products_take_no_bias_and_no_relu_equal_ref) {
+    float got[4], want[4];
+    int lines = 0;
+    cuda_cpu_bare = true;
+    cm_log_set_hook(count_line, &lines);
+    op_bench_compare(&bench, CM_OP_dense);
+    op_bench_change_weights(&bench);
+    add_layer(bench.stream, got);
+    add_layer(bench.ref_stream, want);
+    ck_assert_mem_eq(got, want, sizeof want);
+    cm_log_set_hook(NULL, NULL);
+    ck_assert_int_gt(lines, 10);
+    ck_assert_int_lt(lines, bench.calls);
 }
 END_TEST
 
@@ -344,6 +380,7 @@ int main(void) {
     tcase_add_test(tests, numbers_out_of_range_make_nan_in_their_row);
     tcase_add_test(tests, scattering_to_a_row_that_is_not_there_writes_nothing);
     tcase_add_test(tests, a_convolution_and_its_norm_in_one_launch_equal_ref);
+    tcase_add_test(tests, layers_whose_products_take_no_bias_and_no_relu_equal_ref);
     tcase_add_test(tests, outputs_take_the_place_of_gradients);
     tcase_add_test(tests, changed_weights_count_after_repack);
     tcase_add_test(tests, chunks_cover_all_rows_and_fit_their_memory);

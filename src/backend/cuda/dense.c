@@ -3,6 +3,7 @@
 
 #include "backend/cuda/columns.h"
 #include "backend/cuda/plan.h"
+#include "core/log.h"
 
 /* Are the inputs of products copied to 16 bits? */
 static bool is_narrow(const cm_call *call) { return call->attr.compute != CM_F32; }
@@ -94,6 +95,16 @@ size_t cm_cuda_dense_workspace(const cm_call *call) {
     return places_of(call, &x).bytes;
 }
 
+/* Where the library has nothing with an epilogue it may have something without. */
+static cm_status prepare_product(cm_stream *stream, cm_product *product, cm_cuda_plan *plan) {
+    cm_status status = cm_product_prepare(stream, product, &plan->product[0]);
+    if (status != CM_ERR_DEVICE || !(product->bias || product->relu)) return status;
+    cm_log(CM_WARNING, "a dense layer's bias and relu take a launch of their own: %s", cm_error_message());
+    product->bias = product->relu = false;
+    plan->is_bare = true;
+    return cm_product_prepare(stream, product, &plan->product[0]);
+}
+
 static cm_status make_dense(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *y = CM_ARG(call, dense, y), *weight = CM_ARG(call, dense, weight);
     const operand x = forward_x(call);
@@ -114,14 +125,14 @@ static cm_status make_dense(cm_stream *stream, const cm_call *call, cm_cuda_plan
                           .bias = !has_end(call) && CM_ARG(call, dense, bias)->data,
                           .relu = !has_end(call) && call->attr.activation == CM_ACT_RELU,
                           .accumulate = !apart && CM_ADDS(call, dense, y)};
-    return cm_product_prepare(stream, &product, &plan->product[0]);
+    return prepare_product(stream, &product, plan);
 }
 
 cm_status cm_cuda_dense_prepare(cm_stream *stream, cm_call *call) {
     return cm_cuda_plan_find(stream, call, CM_T_dense_weight, make_dense);
 }
 
-/* y (+)= act(product + bias + encoding). */
+/* y (+)= act(product + bias + encoding); a product that was added to y stands there. */
 static cm_status run_end(cm_stream *stream, const cm_call *call, const cm_product_data *data, int inputs) {
     const cm_tensor *y = CM_ARG(call, dense, y);
     cm_dense_args args = {.y = cm_rows_of(y),
@@ -129,7 +140,7 @@ static cm_status run_end(cm_stream *stream, const cm_call *call, const cm_produc
                           .n = y->dim[1],
                           .bias = data->bias,
                           .activation = call->attr.activation,
-                          .add = CM_ADDS(call, dense, y)};
+                          .add = is_apart(call)};
     set_encoding(&args, call, CM_ARG(call, dense, weight), CM_ARG(call, dense, action), inputs);
     CM_LAUNCH(stream, call, cm_dense_end_each, &args, (int64_t)y->dim[0] * y->dim[1], 1);
     return CM_OK;
@@ -145,7 +156,7 @@ cm_status cm_cuda_dense(cm_stream *stream, const cm_call *call) {
     if (is_apart(call)) data.c = cm_ops_at(stream, p.y);
     CM_TRY(make_operand(stream, call, &x, p.x, &data.a));
     CM_TRY(cm_product_run(stream, plan->product[0], &data));
-    return has_end(call) ? run_end(stream, call, &data, x.t.dim[1]) : CM_OK;
+    return has_end(call) || plan->is_bare ? run_end(stream, call, &data, x.t.dim[1]) : CM_OK;
 }
 
 /* ---- backward ---- */

@@ -25,6 +25,7 @@ struct cm_cuda_plan {
     cm_cuda_plan_key key;
     cm_weight_copy *copy;                       /* of the weight, of 16 bits; NULL: not needed */
     cm_product_plan *product[CM_PLAN_PRODUCTS]; /* what each is, says the operation */
+    bool is_bare;                               /* of a dense layer: its product leaves bias and relu to a kernel */
     cm_convolution_plan *convolution[CM_PLAN_CONVOLUTIONS];
     cm_convolution_norm_plan *whole; /* of a convolution and what follows it; NULL: one behind the other */
 };
