@@ -28,7 +28,7 @@ check-format: ## the sources are formatted as .clang-format says
 format: ## formats the sources
 	@clang-format -i $(C_FILES)
 
-# Kernels are optimised: without it they take 30 times as long under the sanitizers, with it 15 times. cuDNN does not free all it
+# Kernels are optimized: without it they take 30 times as long under the sanitizers, with it 15 times. cuDNN does not free all it
 # takes when it plans.
 sanitize: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
 	+@ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=600 EXCEPT=backend/test_dnn_graph KERNEL_FLAGS=-O2 CFLAGS='-O1 -g1 \

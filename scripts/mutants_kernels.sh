@@ -100,15 +100,15 @@ backend/cuda/shape.h|at.column - k->channels == e.column|at.column == e.column
 backend/cuda/shape.h|if (k->index[b] == at.row) sum|sum
 backend/cuda/shape.h|cm_row(&k->x, row)[at.column] : NAN|*cm_at(&k->x, at) : NAN
 backend/cuda/shape.h|cm_row(&k->y, row)[at.column] = |*cm_at(&k->y, at) = 
-backend/cuda/optimiser.h|k->y[item] += k->x[item]|k->y[item] -= k->x[item]
-backend/cuda/optimiser.h|first = item * CM_NORM_BLOCK|first = item * (CM_NORM_BLOCK - 1)
-backend/cuda/optimiser.h|sum += (double)k->x[i] * (double)k->x[i]|sum += (double)k->x[i]
-backend/cuda/optimiser.h|if (place.column < copy->columns)|if (place.column <= copy->columns)
-backend/cuda/optimiser.h|place.row * copy->stride|place.row * copy->step
-backend/cuda/optimiser.h|place.column < copy->columns ? row|place.column <= copy->columns ? row
-backend/cuda/optimiser.h|copy++) item -= copy->cells|copy++) item -= copy->count
-backend/cuda/optimiser.h|cm_narrow(value, copy->type)|cm_narrow(value, CM_BF16)
-backend/cuda/optimiser.h|rates->gradient_scale *= k->factor[0]|rates->gradient_scale *= k->factor[1]
+backend/cuda/optimizer.h|k->y[item] += k->x[item]|k->y[item] -= k->x[item]
+backend/cuda/optimizer.h|first = item * CM_NORM_BLOCK|first = item * (CM_NORM_BLOCK - 1)
+backend/cuda/optimizer.h|sum += (double)k->x[i] * (double)k->x[i]|sum += (double)k->x[i]
+backend/cuda/optimizer.h|if (place.column < copy->columns)|if (place.column <= copy->columns)
+backend/cuda/optimizer.h|place.row * copy->stride|place.row * copy->step
+backend/cuda/optimizer.h|place.column < copy->columns ? row|place.column <= copy->columns ? row
+backend/cuda/optimizer.h|copy++) item -= copy->cells|copy++) item -= copy->count
+backend/cuda/optimizer.h|cm_narrow(value, copy->type)|cm_narrow(value, CM_BF16)
+backend/cuda/optimizer.h|rates->gradient_scale *= k->factor[0]|rates->gradient_scale *= k->factor[1]
 backend/formulas.h|sqrt(squares) / scale|squares / scale
 backend/formulas.h|sqrt(squares) / scale|sqrt(squares)
 backend/formulas.h|cm_clip_factor_d(norm, rule->clip_norm) / scale|cm_clip_factor_d(norm, rule->clip_norm)
@@ -120,10 +120,10 @@ backend/formulas.h|scaling[CM_SCALING_SCALE] < CM_SCALING_MOST|scaling[CM_SCALIN
 backend/formulas.h|pow(rule->beta1|pow(rule->beta2
 backend/formulas.h|scaling[CM_SCALING_SKIPPED] += 1.0f|scaling[CM_SCALING_SKIPPED] += 2.0f
 backend/formulas.inc|r->correction1 = (CM_R)scaling[CM_SCALING_CORRECTION1]|r->correction1 = (CM_R)scaling[CM_SCALING_CORRECTION2]
-backend/cuda/optimiser.h|if (!isfinite(k->check[i])) flaws|if (isfinite(k->check[i])) flaws
-backend/cuda/optimiser.h|cm_rates_correct_f(&rates, k->scaling)|cm_rates_correct_f(&rates, NULL)
+backend/cuda/optimizer.h|if (!isfinite(k->check[i])) flaws|if (isfinite(k->check[i])) flaws
+backend/cuda/optimizer.h|cm_rates_correct_f(&rates, k->scaling)|cm_rates_correct_f(&rates, NULL)
 backend/cuda/elementwise.h|k->scale * k->times[0]|k->times[0]
-backend/cuda/optimiser.h|if (cm_step_counts(k->factor)) k->y[item]|if (!cm_step_counts(k->factor)) k->y[item]
+backend/cuda/optimizer.h|if (cm_step_counts(k->factor)) k->y[item]|if (!cm_step_counts(k->factor)) k->y[item]
 backend/formulas.inc|most > 0 && factor < 1 ? factor|factor < 1 ? factor
 backend/cuda/dense.h|k->from[at.row * k->narrow|k->from[at.row * k->n
 backend/cuda/dense.h|k->to[at.row * k->narrow|k->to[at.row * k->columns
@@ -370,7 +370,7 @@ is_killed() {
     fi
     by=cuda_ops
     case $stem in
-    all | formulas | formulas.inc | lanes | rows) set -- elementwise layer_norm batch_norm minmax softmax support losses shape optimiser lstm dense ;;
+    all | formulas | formulas.inc | lanes | rows) set -- elementwise layer_norm batch_norm minmax softmax support losses shape optimizer lstm dense ;;
     columns) set -- layer_norm batch_norm dense ;;
     *) set -- "$stem" ;;
     esac

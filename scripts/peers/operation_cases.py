@@ -1,4 +1,4 @@
-"""Writes random operations, losses, targets, priorities, schedules and optimiser runs as reference cases: in JAX, float64,
+"""Writes random operations, losses, targets, priorities, schedules and optimizer runs as reference cases: in JAX, float64,
 from the definitions alone; gradients are JAX's own.
 
 Shapes, options and masks are drawn. `cumind test-cases DIR` then has to find the same numbers.
@@ -287,7 +287,7 @@ def consistency_loss(rng):
     return {}, *forward_and_back(rng, inputs, run, fixed=("target", "mask"))
 
 
-# ---- targets, priorities, schedules, optimisers ----
+# ---- targets, priorities, schedules, optimizers ----
 
 
 def targets(rng):

@@ -86,7 +86,7 @@ typedef struct cm_attr {
     bool decoupled, first; /* adam_step, sgd_step */
     int growth;            /* clip: steps taken until the loss scale doubles; 0: never */
     float epsilon, scale;
-    /* of the optimiser; doubles, because 1 - beta and its like are computed in double and rounded once */
+    /* of the optimizer; doubles, because 1 - beta and its like are computed in double and rounded once */
     double learning_rate, beta1, beta2, correction1, correction2, weight_decay, gradient_scale, clip_norm;
     cm_support support;
 } cm_attr;
@@ -260,7 +260,7 @@ void cm_mark_destroy(cm_mark *mark);                     /* what follows it stil
 cm_status cm_call_prepare(cm_stream *stream, cm_call *call) CM_MUST_USE;
 
 /* Runs a prepared call. Since it was prepared the tensors' addresses may have changed (not a weight's), and the scalars
- * of the optimiser's attributes; shapes, strides and other attributes may not. */
+ * of the optimizer's attributes; shapes, strides and other attributes may not. */
 static inline cm_status cm_call_run(cm_stream *stream, const cm_call *call) {
     return stream->backend->kind->run[call->op](stream, call);
 }

@@ -1,4 +1,4 @@
-/* Runs the reference cases of operations, losses, optimisers and learning-rate schedules on a backend
+/* Runs the reference cases of operations, losses, optimizers and learning-rate schedules on a backend
  * (format "cumind-learning-case-1"; comparing: core/case_check.h). */
 #ifndef CM_BACKEND_CASE_H
 #define CM_BACKEND_CASE_H

@@ -1,4 +1,4 @@
-/* Reference cases of learning-rate schedules and optimisers. */
+/* Reference cases of learning-rate schedules and optimizers. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

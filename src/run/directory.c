@@ -23,7 +23,7 @@ static const char readme[] =
     "| config.json | the effective configuration: `cumind train --config` takes it to start the same run again |\n"
     "| metrics.jsonl | the numbers of every iteration, one JSON object per line |\n"
     "| log.txt | what the program said, with times |\n"
-    "| checkpoints/N/ | the state after N updates: parameters and optimiser as safetensors, the rest as JSON and "
+    "| checkpoints/N/ | the state after N updates: parameters and optimizer as safetensors, the rest as JSON and "
     "binary "
     "segments, a checksum of each in manifest.json |\n"
     "| latest, best | the checkpoint that a run goes on from, and the one with the best evaluation |\n"

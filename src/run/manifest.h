@@ -19,7 +19,7 @@ typedef struct cm_manifest_file {
 } cm_manifest_file;
 
 typedef struct cm_manifest {
-    int64_t update; /* optimiser updates of the run when it was written */
+    int64_t update; /* optimizer updates of the run when it was written */
     int count, capacity;
     cm_manifest_file *file; /* [count], owned */
 } cm_manifest;

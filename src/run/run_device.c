@@ -26,8 +26,8 @@ static const struct {
 } names[] = {
     {"parameters", "parameters"},
     {"running statistics", "parameters"},
-    {"first moments", "optimiser moments"},
-    {"second moments", "optimiser moments"},
+    {"first moments", "optimizer moments"},
+    {"second moments", "optimizer moments"},
     {"gradients", "gradients"},
     {"accumulated gradients", "gradients"},
     {"averaged parameters", "averaged and target parameters"},

@@ -11,7 +11,7 @@ extern "C" {
 
 /* Files of a checkpoint. */
 #define CM_FILE_STATE      "state.json"             /* counters, and what is fixed for the run              */
-#define CM_FILE_PARAMETERS "parameters.safetensors" /* what the optimiser changes                          */
+#define CM_FILE_PARAMETERS "parameters.safetensors" /* what the optimizer changes                          */
 #define CM_FILE_AVERAGE    "average.safetensors"    /* their moving average, if one is kept                */
 #define CM_FILE_TARGET     "target.safetensors"     /* the target network, if there is one                 */
 #define CM_FILE_MOMENTS    "optimizer.safetensors"  /* "first/NAME", "second/NAME"                          */

@@ -42,7 +42,7 @@ static cm_status add_ranges(cm_optimizer *o, size_t first, size_t count, bool de
         if (o->range_count == o->range_capacity) {
             int capacity = o->range_capacity ? 2 * o->range_capacity : 64;
             range *grown = realloc(o->ranges, (size_t)capacity * sizeof *grown);
-            if (!grown) return cm_fail(CM_ERR_MEMORY, "no memory for the ranges of the optimiser");
+            if (!grown) return cm_fail(CM_ERR_MEMORY, "no memory for the ranges of the optimizer");
             o->ranges = grown;
             o->range_capacity = capacity;
         }
@@ -84,7 +84,7 @@ static cm_status build(cm_optimizer *o) {
 cm_status cm_optimizer_create(const cm_optimizer_config *config, cm_optimizer **out) {
     *out = NULL;
     cm_optimizer *o;
-    CM_TRY(cm_alloc(&o, 1, sizeof *o, "the optimiser"));
+    CM_TRY(cm_alloc(&o, 1, sizeof *o, "the optimizer"));
     o->config = *config;
     o->n = config->table->parameters;
     cm_status status = build(o);

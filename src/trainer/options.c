@@ -63,7 +63,7 @@ const cm_option cm_trainer_option_rows[] = {
               "taken per "
               "chunk."),
 
-    CM_OPTION(ENUM, optimizer, SECTION, "adamw", 0, 0, "The optimiser.", .choices = "adamw|adam|sgd"),
+    CM_OPTION(ENUM, optimizer, SECTION, "adamw", 0, 0, "The optimizer.", .choices = "adamw|adam|sgd"),
     CM_OPTION(ENUM, decay_on, SECTION, "all", 0, 0,
               "What decays: all parameters, or only the weights of layers (no biases, no norms).",
               .choices = "all|weights"),

@@ -1,4 +1,4 @@
-/* Section "Training": losses, optimiser, learning rate, slow weights, amount of learning. docs/spec/learning.md
+/* Section "Training": losses, optimizer, learning rate, slow weights, amount of learning. docs/spec/learning.md
  * 3, 5.5, 7.
  */
 #ifndef CM_TRAINER_OPTIONS_H
@@ -30,7 +30,7 @@ typedef struct cm_trainer_options {
     double clip_norm; /* global L2 norm of the gradient, 0: none */
     double momentum;  /* sgd */
     double beta1, beta2, adam_epsilon;
-    int gradient_accumulation; /* batches per step of the optimiser */
+    int gradient_accumulation; /* batches per step of the optimizer */
     double loss_scale;         /* with products in float16: what losses are multiplied by at first, a power of two */
     int loss_scale_growth_interval; /* steps until it doubles; 0: never */
 

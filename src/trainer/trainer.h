@@ -1,10 +1,10 @@
-/* Learning: a batch of positions -> unroll K steps -> losses -> gradients -> one step of the optimiser, in place.
+/* Learning: a batch of positions -> unroll K steps -> losses -> gradients -> one step of the optimizer, in place.
  *
  * The batch is cut into chunks of chunk_rows rows. Each chunk is one recorded pass, forward and backward, run by one
  * worker on one stream with its own gradient buffer; the buffers are summed in a fixed binary tree by chunk number. So
  * the number of workers never changes a bit of an update, nor does the number of ranks, which sum on in the same tree,
  * if the batch is cut into the same chunks whatever that number, and each rank has a power of two of them. Losses and
- * their scaling: spec learning 3; the optimiser: 3.3.
+ * their scaling: spec learning 3; the optimizer: 3.3.
  *
  * The trainer owns the parameters, state (running statistics), moments, gradients, the moving average and the target
  * network. While cm_trainer_update runs nobody else may read them.
@@ -128,7 +128,7 @@ cm_status cm_trainer_predictions(const cm_trainer *trainer, float *value, float 
 
 /* Which parameters. */
 typedef enum cm_weights {
-    CM_WEIGHTS_ONLINE, /* what the optimiser changes */
+    CM_WEIGHTS_ONLINE, /* what the optimizer changes */
     CM_WEIGHTS_EMA,    /* their moving average; the online ones if none is kept */
     CM_WEIGHTS_TARGET  /* copied every target_update_frequency updates; the online ones if there is no target network */
 } cm_weights;

@@ -59,7 +59,7 @@ static cm_status update_statistics(cm_trainer *t, float *factor) {
     return CM_OK;
 }
 
-/* Adds this batch's gradient to those waiting; *is_due if the optimiser's turn has come, with *gradient. */
+/* Adds this batch's gradient to those waiting; *is_due if the optimizer's turn has come, with *gradient. */
 static cm_status accumulate(cm_trainer *t, float **gradient, bool *is_due) {
     *is_due = true;
     if (accumulation(t) == 1) return CM_OK;

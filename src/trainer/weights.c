@@ -114,7 +114,7 @@ int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capaci
     int moments = t->config.options->optimizer == CM_OPTIMIZER_SGD ? 1 : 2;
     const cm_memory_row all[] = {
         {"parameters", t->parameters.block.bytes + t->state.block.bytes},
-        {"optimiser moments", (size_t)moments * t->parameters.block.bytes},
+        {"optimizer moments", (size_t)moments * t->parameters.block.bytes},
         {"gradients", t->gradients.block.bytes + t->accumulated.block.bytes},
         {"averaged and target parameters",
          t->average.block.bytes + t->target.block.bytes + t->target_state.block.bytes},

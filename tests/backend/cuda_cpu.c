@@ -13,7 +13,7 @@
 #include "backend/cuda/losses.h"
 #include "backend/cuda/lstm.h"
 #include "backend/cuda/minmax.h"
-#include "backend/cuda/optimiser.h"
+#include "backend/cuda/optimizer.h"
 #include "backend/cuda/plan.h"
 #include "backend/cuda/prefix.h"
 #include "backend/cuda/row_pass.h"

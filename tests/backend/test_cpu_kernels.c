@@ -60,7 +60,7 @@ START_TEST(element_wise_kernels_equal_ref) {
 }
 END_TEST
 
-static void optimiser_ops(pair *p, int n) {
+static void optimizer_ops(pair *p, int n) {
     cm_attr attr = {.learning_rate = 3e-3, .beta1 = 0.9, .beta2 = 0.999, .correction1 = 0.1, .correction2 = 0.001};
     attr.epsilon = 1e-8f;
     attr.weight_decay = 1e-2;
@@ -86,7 +86,7 @@ START_TEST(kernels_of_flat_vectors_equal_ref) {
     if (!open_with(&p, _i)) return;
     for (int i = 0; i < COUNT(sizes); i++) {
         int n = sizes[i];
-        optimiser_ops(&p, n);
+        optimizer_ops(&p, n);
         cm_call sum = {.op = CM_OP_sum_squares, .t = {pair_vector(&p, (n + 4095) / 4096), pair_vector(&p, n)}};
         pair_run(&p, &sum, 1, 1e-7);
         cm_call into = {.op = CM_OP_add_into, .t = {pair_vector(&p, n), pair_vector(&p, n)}};

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "backend/cuda/columns.h"
-#include "backend/cuda/optimiser.h"
+#include "backend/cuda/optimizer.h"
 #include "backend/cuda/weights.h"
 #include "core/log.h"
 #include "cuda_cpu.h"
@@ -118,7 +118,7 @@ static void compare_copy(const float *parameters, const cm_copy *copy) {
         }
 }
 
-START_TEST(an_optimiser_step_renews_the_copies_of_weights) {
+START_TEST(an_optimizer_step_renews_the_copies_of_weights) {
     float parameters[PARAMETERS], first[PARAMETERS], second[PARAMETERS], gradient[PARAMETERS], x[INPUTS], y[OUTPUTS];
     int32_t action = 0;
     cm_copy copies[CM_COPIES];
@@ -193,7 +193,7 @@ static void take_step(float *parameters, float *momentum, float *gradient, int f
     ck_assert_int_eq(cm_call_eager(bench.stream, &step), CM_OK);
 }
 
-START_TEST(copies_that_an_optimiser_step_has_renewed_are_not_renewed_again) {
+START_TEST(copies_that_an_optimizer_step_has_renewed_are_not_renewed_again) {
     float parameters[PARAMETERS] = {0}, momentum[PARAMETERS] = {0}, gradient[PARAMETERS] = {0}, x[INPUTS], y[OUTPUTS];
     int32_t action = 0;
     prepare_layer(CM_BF16, parameters, x, y, &action);
@@ -344,7 +344,7 @@ static const struct {
                 {"lstm", CM_OP_lstm, CM_OP_lstm_backward},
                 {"prefix", CM_OP_prefix_step, CM_OP_prefix_step},
                 {"sampled", CM_OP_sample_actions, CM_OP_action_numbers},
-                {"optimiser", CM_OP_add_into, CM_OP_lerp}};
+                {"optimizer", CM_OP_add_into, CM_OP_lerp}};
 
 START_TEST(every_operation_is_of_a_family) {
     int next = 0;
@@ -370,10 +370,10 @@ int main(void) {
         tcase_add_loop_test(add_case(suite, families[i].file), every_kernel_equals_ref_and_writes_nothing_else,
                             families[i].first, families[i].last + 1);
     tcase_add_test(add_case(suite, "dense"), columns_of_few_and_of_many_rows_are_summed);
-    tcase_add_loop_test(add_case(suite, "optimiser"), an_optimiser_step_renews_the_copies_of_weights, 0, 2);
-    tcase_add_test(add_case(suite, "optimiser"), copies_that_an_optimiser_step_has_renewed_are_not_renewed_again);
-    tcase_add_test(add_case(suite, "optimiser"), all_copies_of_a_block_are_renewed);
-    tcase_add_test(add_case(suite, "optimiser"), clip_renews_the_loss_scale);
+    tcase_add_loop_test(add_case(suite, "optimizer"), an_optimizer_step_renews_the_copies_of_weights, 0, 2);
+    tcase_add_test(add_case(suite, "optimizer"), copies_that_an_optimizer_step_has_renewed_are_not_renewed_again);
+    tcase_add_test(add_case(suite, "optimizer"), all_copies_of_a_block_are_renewed);
+    tcase_add_test(add_case(suite, "optimizer"), clip_renews_the_loss_scale);
     tcase_add_test(add_case(suite, "minmax"), ties_go_to_the_first);
     TCase *tests = add_case(suite, "rest");
     tcase_add_test(tests, every_operation_is_of_a_family);

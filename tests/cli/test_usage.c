@@ -246,7 +246,7 @@ START_TEST(explanations_fit_a_narrow_terminal) {
 END_TEST
 
 /* How a part was run, in words of the configuration. */
-START_TEST(benchmarks_say_which_optimiser_and_policy_they_took) {
+START_TEST(benchmarks_say_which_optimizer_and_policy_they_took) {
     static const char *const rows[][2] = {
         {"train", "unroll 5, adamw; cpu"},
         {"train --set optimizer=adam", "unroll 5, adam; cpu"},
@@ -469,7 +469,7 @@ int main(void) {
     tcase_add_test(tests, every_environment_is_listed_by_a_name_that_opens_it);
     tcase_add_test(tests, environments_fit_a_narrow_terminal);
     tcase_add_test(tests, explanations_fit_a_narrow_terminal);
-    tcase_add_test(tests, benchmarks_say_which_optimiser_and_policy_they_took);
+    tcase_add_test(tests, benchmarks_say_which_optimizer_and_policy_they_took);
     tcase_add_test(tests, what_is_to_be_measured_and_does_not_fit_is_refused_before_it_takes_memory);
     tcase_add_test(tests, no_arguments_print_help_and_exit_2);
     tcase_add_test(tests, broken_configuration_names_file_and_line);

@@ -307,7 +307,7 @@ START_TEST(a_plan_is_printed_before_it_is_taken) {
     ck_assert_msg(open_job(&j, "cuda", kinds[0], false, 8) == CM_OK, "%s", cm_error_message());
     read_plan(&j, text, sizeof text);
     static const char *const rows[] = {"parameters",
-                                       "optimiser moments",
+                                       "optimizer moments",
                                        "gradients",
                                        "averaged and target parameters",
                                        "activations",

@@ -35,7 +35,7 @@ void cm_test_trainer_close(cm_test_trainer *t);
 
 /* One update on a batch: its total loss. Fails the test if the update fails. */
 double cm_test_trainer_loss(cm_test_trainer *t, const cm_train_batch *batch);
-/* The slope of that along one of the trainer's parameters, by central differences of `step`; of an optimiser whose rate
+/* The slope of that along one of the trainer's parameters, by central differences of `step`; of an optimizer whose rate
  * is 0 the parameter is what it was. */
 double cm_test_trainer_slope(cm_test_trainer *t, const cm_train_batch *batch, float *parameter, float step);
 

@@ -2,7 +2,7 @@
  * folder has four layers; only the last one sees libraries of NVIDIA, so the tests run the others on a CPU.
  *
  *   operations      NAME.c launches, NAME.h has the kernels, NAME.cu lists them for nvcc (device/cuda/lanes.h):
- *                   batch_norm conv2d dense elementwise layer_norm losses lstm minmax optimiser prefix shape softmax
+ *                   batch_norm conv2d dense elementwise layer_norm losses lstm minmax optimizer prefix shape softmax
  *                   support;
  *                   ops.h is what they ask of a stream, ops.c their table
  *   what they share rows.h (tensors as kernels see them), columns.h (sums of columns), plan.h (what prepare finds

@@ -1,12 +1,12 @@
 /* 16-bit copies of weights, shared by all streams of a backend.
  *
- * A copy is made when a call on the weight is prepared, again by cm_weights_renew, and by the optimiser's kernels as
+ * A copy is made when a call on the weight is prepared, again by cm_weights_renew, and by the optimizer's kernels as
  * they write the parameters, so that the next cm_weights_renew has nothing to do. Rows of a copy begin at multiples of
  * 16 bytes, as tensor cores like them. */
 #ifndef CM_BACKEND_CUDA_WEIGHTS_H
 #define CM_BACKEND_CUDA_WEIGHTS_H
 
-#include "backend/cuda/optimiser.h"
+#include "backend/cuda/optimizer.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,7 +21,7 @@ struct cm_weight_copy {
     cm_dtype type;   /* of the copy */
     cm_buffer block; /* owned: [room, stride] */
     int users;
-    int64_t written; /* elements that an optimiser has written since cm_weights_renew */
+    int64_t written; /* elements that an optimizer has written since cm_weights_renew */
 };
 
 /* The empty set of a backend's copies, for cm_ops_weights. */
@@ -36,11 +36,11 @@ cm_status cm_weights_acquire(cm_stream *stream, const cm_tensor *weight, int col
 void cm_weights_release(const cm_stream *stream, cm_weight_copy *copy); /* NULL is allowed */
 
 /* Makes all copies of weights that lie in block[bytes] anew, in the order of the queue: one launch for CM_COPIES of
- * them, none for those that one step of an optimiser has written, whose caller has changed nothing else since. Returns
+ * them, none for those that one step of an optimizer has written, whose caller has changed nothing else since. Returns
  * what the launches say: 0 or a cudaError_t. */
 int cm_weights_renew(void *weights, void *queue, const void *block, size_t bytes);
 
-/* The copies of weights that have a part in parameters[n], at most CM_COPIES, for the optimiser's kernel that is
+/* The copies of weights that have a part in parameters[n], at most CM_COPIES, for the optimizer's kernel that is
  * launched next; returns how many. */
 int cm_weights_within(const cm_stream *stream, const float *parameters, int64_t n, cm_copy out[CM_COPIES]);
 

@@ -1,4 +1,4 @@
-/* Operations on flat vectors: sums of chunks, the norm, optimisers, moving averages. */
+/* Operations on flat vectors: sums of chunks, the norm, optimizers, moving averages. */
 #include "backend/ref/loops.h"
 #include "backend/ref/ref.h"
 

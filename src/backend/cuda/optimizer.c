@@ -1,4 +1,4 @@
-#include "backend/cuda/optimiser.h"
+#include "backend/cuda/optimizer.h"
 
 #include "backend/cuda/ops.h"
 #include "backend/cuda/weights.h"

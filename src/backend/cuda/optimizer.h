@@ -1,7 +1,7 @@
-/* Kernels on flat vectors: sums of chunks, the norm, optimisers that renew the 16-bit copies of weights as they go,
+/* Kernels on flat vectors: sums of chunks, the norm, optimizers that renew the 16-bit copies of weights as they go,
  * these copies by themselves, moving averages. */
-#ifndef CM_BACKEND_CUDA_OPTIMISER_H
-#define CM_BACKEND_CUDA_OPTIMISER_H
+#ifndef CM_BACKEND_CUDA_OPTIMIZER_H
+#define CM_BACKEND_CUDA_OPTIMIZER_H
 
 #include "backend/cuda/rows.h"
 #include "device/cuda/launch.h"

@@ -1,4 +1,4 @@
-#include "backend/cuda/optimiser.h"
+#include "backend/cuda/optimizer.h"
 #include "device/cuda/kernel.cuh"
 
 CM_LAUNCHER(cm_clip_all, cm_vector_args)
