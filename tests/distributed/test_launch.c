@@ -388,7 +388,7 @@ START_TEST(what_ranks_cannot_print_is_said_when_the_run_is_saved) {
                  {" --quiet >/dev/full", 0},
                  {" | head -n 1 >/dev/null; exit ${PIPESTATUS[0]}", 0},
                  {" >&-", 0}};
-    char command[1024], text[512], run[16], hash[64];
+    char command[1024], text[512], run[24], hash[64];
     if (!cm_program_has_mpi()) return;
     for (int i = 0; i < 4; i++) {
         snprintf(command, sizeof command,
