@@ -283,7 +283,9 @@ static void write_wrapped(cm_progress *p, const char *text) {
     write_text(p, lines, strlen(lines));
 }
 
-static void say(cm_progress *p, const char *text, bool may_break) {
+static void say(cm_progress *p, bool may_break, const char *format, va_list arguments) {
+    char text[LINE];
+    vsnprintf(text, sizeof text, format, arguments);
     p->saying = true;
     cm_log(CM_INFO, "%s", text);
     p->saying = false;
@@ -297,21 +299,17 @@ static void say(cm_progress *p, const char *text, bool may_break) {
 }
 
 void cm_progress_say(cm_progress *p, const char *format, ...) {
-    char text[LINE];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    say(p, true, format, arguments);
     va_end(arguments);
-    say(p, text, true);
 }
 
 void cm_progress_offer(cm_progress *p, const char *format, ...) {
-    char text[LINE];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    say(p, false, format, arguments);
     va_end(arguments);
-    say(p, text, false);
 }
 
 void cm_progress_event(cm_progress *p, const char *event, const char *members) {
