@@ -3,11 +3,12 @@
 #include <string.h>
 
 #include "agent/acting_internal.h"
+#include "core/clock.h"
 #include "core/memory.h"
 #include "core/rng.h"
 #include "core/trace.h"
 
-/* The environments of one worker at a time: [first, first + count). Row arrays are [count, ...]. */
+/* Environments [first, first + count), whose searches are one run of a planner. Row arrays are [count, ...]. */
 struct cm_acting_shard {
     int first, count;
     cm_planner *planner; /* owned */
@@ -21,6 +22,10 @@ struct cm_acting_shard {
     float *end_value;
     int32_t *played; /* moves whose sub-trees are kept; -1: none */
     bool is_kept;    /* the planner holds sub-trees of the last moves */
+    /* in the iteration that runs */
+    int64_t simulations;
+    double searching; /* seconds */
+    double seconds;   /* of the worker that began with this one */
 };
 
 /* ---- memory ---- */
@@ -43,7 +48,6 @@ static void take_rows(cm_actor *a, const cm_env_spec *spec) {
     a->action = cm_arena_take(&a->arena, n * sizeof(int32_t));
     a->open = cm_arena_take(&a->arena, n * sizeof(cm_acting_episode));
     a->ended = cm_arena_take(&a->arena, n * steps * sizeof(cm_acting_episode));
-    a->simulated = cm_arena_take(&a->arena, (size_t)a->shard_count * sizeof(int64_t));
     a->recent_return = cm_arena_take(&a->arena, CM_RECENT_EPISODES * sizeof(double));
     a->recent_length = cm_arena_take(&a->arena, CM_RECENT_EPISODES * sizeof(double));
     a->shards = cm_arena_take(&a->arena, (size_t)a->shard_count * sizeof(cm_acting_shard));
@@ -103,9 +107,17 @@ static cm_status open_shards(cm_actor *a, int rows) {
     return CM_OK;
 }
 
+/* Where searches are made on a device two halves take turns, from as many environments on as are worth two searches. */
+static int shard_rows(const cm_actor *a) {
+    const int count = a->config.environments;
+    if (!a->in_turns) return cm_agent_shard_rows(count, false);
+    return a->config.at_once || count < CM_TURNS_FROM ? count : (count + 1) / 2;
+}
+
 static cm_status open_actor(cm_actor *a) {
     const cm_actor_config *c = &a->config;
-    int rows = cm_agent_shard_rows(c->environments, cm_agent_is_on_device(c->agent, true));
+    a->in_turns = cm_agent_is_on_device(c->agent, true);
+    const int rows = shard_rows(a);
     a->shard_count = (c->environments + rows - 1) / rows;
     CM_TRY(take_memory(a, &c->env->spec, rows));
     CM_TRY(cm_vector_env_create(c->env, c->environments, c->seed, c->first_environment, &a->vector));
@@ -159,13 +171,18 @@ static void look(cm_actor *a, cm_acting_shard *s) {
     if (s->legal) memcpy(s->legal, a->rows.legal + first * actions_of(a), n * actions_of(a));
 }
 
-static cm_status run_search(cm_actor *a, cm_acting_shard *s, const cm_roots *roots, const cm_search_result *result) {
-    CM_TRY(cm_planner_run(s->planner, roots, result));
-    a->simulated[s - a->shards] += cm_planner_simulations(s->planner);
-    return CM_OK;
+/* Waits for a search that was begun. */
+static cm_status end_search(cm_acting_shard *s) {
+    const double began = cm_clock_seconds();
+    CM_TRACE_BEGIN("search");
+    const cm_status status = cm_planner_end(s->planner);
+    CM_TRACE_END();
+    s->searching += cm_clock_seconds() - began;
+    s->simulations += cm_planner_simulations(s->planner);
+    return status;
 }
 
-static cm_status search(cm_actor *a, cm_acting_shard *s, uint64_t step) {
+static cm_status begin_search(cm_actor *a, cm_acting_shard *s, uint64_t step) {
     int threshold = a->config.temperature_threshold;
     for (int i = 0; i < s->count; i++) {
         s->steps[i] = step;
@@ -179,7 +196,7 @@ static cm_status search(cm_actor *a, cm_acting_shard *s, uint64_t step) {
                       .is_kept = s->is_kept,
                       .temperature = s->temperature};
     cm_search_result result = {.action_weights = s->policy, .value = s->value, .action = a->action + s->first};
-    return run_search(a, s, &roots, &result);
+    return cm_planner_begin(s->planner, &roots, &result);
 }
 
 /* A uniform legal action of row i. */
@@ -250,7 +267,8 @@ static cm_status value_ends(cm_actor *a, cm_acting_shard *s, uint64_t step) {
     if (n == 0) return CM_OK;
     cm_roots roots = {.count = n, .legal = s->legal, .keys = s->end_keys, .steps = s->steps};
     cm_search_result result = {.value = s->value};
-    CM_TRY(run_search(a, s, &roots, &result));
+    CM_TRY(cm_planner_begin(s->planner, &roots, &result));
+    CM_TRY(end_search(s));
     s->is_kept = false; /* this search took the place of the trees */
     for (int k = 0; k < n; k++) s->end_value[s->order[k]] = s->value[k];
     return CM_OK;
@@ -280,21 +298,43 @@ static cm_status finish(cm_actor *a, cm_acting_shard *s, uint64_t step, cm_actin
     return s->is_kept ? cm_planner_keep(s->planner, s->played) : CM_OK;
 }
 
-static cm_status run_shard(void *context, int task, int worker) {
-    (void)worker;
-    cm_actor *a = context;
-    cm_acting_shard *s = &a->shards[task];
-    s->is_kept = false; /* its values were those of older weights */
+/* Step t of the iteration up to the search, which is on its way then. */
+static cm_status begin_step(cm_actor *a, cm_acting_shard *s, int t) {
+    look(a, s);
+    return begin_search(a, s, a->step + (uint64_t)t);
+}
+
+static cm_status end_step(cm_actor *a, cm_acting_shard *s, int t) {
+    const uint64_t step = a->step + (uint64_t)t;
+    CM_TRY(end_search(s));
+    explore(a, s, step);
+    CM_TRY(cm_vector_env_step(a->vector, s->first, s->count, a->action, &a->rows));
+    CM_TRY(append(a, s));
+    return finish(a, s, step, a->ended + (size_t)t * (size_t)a->config.environments);
+}
+
+/* All steps of some shards: while the searches of one are on their way, another one's environments move. */
+static cm_status run_shards(cm_actor *a, cm_acting_shard *shards, int count) {
+    for (int i = 0; i < count; i++) {
+        shards[i].is_kept = false; /* its values were those of older weights */
+        CM_TRY(begin_step(a, &shards[i], 0));
+    }
     for (int t = 0; t < a->config.steps; t++) {
-        uint64_t step = a->step + (uint64_t)t;
-        look(a, s);
-        CM_TRY(search(a, s, step));
-        explore(a, s, step);
-        CM_TRY(cm_vector_env_step(a->vector, s->first, s->count, a->action, &a->rows));
-        CM_TRY(append(a, s));
-        CM_TRY(finish(a, s, step, a->ended + (size_t)t * (size_t)a->config.environments));
+        for (int i = 0; i < count; i++) {
+            CM_TRY(end_step(a, &shards[i], t));
+            if (t + 1 < a->config.steps) CM_TRY(begin_step(a, &shards[i], t + 1));
+        }
     }
     return CM_OK;
+}
+
+static cm_status run_task(void *context, int task, int worker) {
+    (void)worker;
+    cm_actor *a = context;
+    const double began = cm_clock_seconds();
+    const cm_status status = run_shards(a, &a->shards[task], a->in_turns ? a->shard_count : 1);
+    a->shards[task].seconds = cm_clock_seconds() - began;
+    return status;
 }
 
 /* ---- an iteration ---- */
@@ -311,16 +351,25 @@ static void count_ended(cm_actor *a) {
     }
 }
 
+static void begin_counting(cm_acting_shard *s) {
+    s->simulations = 0;
+    s->seconds = s->searching = 0.0;
+}
+
 cm_status cm_actor_run(cm_actor *a, double temperature, double random_moves) {
     CM_TRACE_BEGIN("act");
     a->temperature = temperature;
     a->random_moves = random_moves;
-    for (int i = 0; i < a->shard_count; i++) a->simulated[i] = 0;
-    cm_status status = cm_pool_run(a->config.pool, a->shard_count, run_shard, a);
+    for (int i = 0; i < a->shard_count; i++) begin_counting(&a->shards[i]);
+    cm_status status = cm_pool_run(a->config.pool, a->in_turns ? 1 : a->shard_count, run_task, a);
     if (status == CM_OK) {
         a->step += (uint64_t)a->config.steps;
         count_ended(a);
-        for (int i = 0; i < a->shard_count; i++) a->simulations += a->simulated[i];
+        for (int i = 0; i < a->shard_count; i++) {
+            a->simulations += a->shards[i].simulations;
+            a->seconds += a->shards[i].seconds;
+            a->searching += a->shards[i].searching;
+        }
     }
     CM_TRACE_END();
     return status;
@@ -330,6 +379,8 @@ void cm_actor_count(const cm_actor *a, cm_actor_counts *out) {
     out->env_steps = (int64_t)a->step * a->config.environments;
     out->episodes = a->episodes;
     out->simulations = a->simulations;
+    out->seconds = a->seconds;
+    out->searching = a->searching;
     out->recent = a->recent;
     out->mean_return = out->mean_length = 0.0;
     for (int i = 0; i < a->recent; i++) {

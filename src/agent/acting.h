@@ -1,8 +1,10 @@
 /* Self-play: E environments act with an agent and write what happens into a replay.
  *
  * Environments are divided into shards (cm_agent_shard_rows); one worker plays a shard through all steps of an
- * iteration; where searches are made on a device there is one shard. Noise and moves of an environment depend on (seed,
- * number of the environment, step) alone, so threads change nothing.
+ * iteration. Where searches are made on a device the shards are two halves of the environments (all of them, below
+ * CM_TURNS_FROM) that one worker plays in turns: while a search of one is on its way, the environments of the other
+ * move and their steps go to the replay. Noise and moves of an environment depend on (seed, number of the environment,
+ * step) alone, so threads change nothing.
  *
  * A truncated episode is bootstrapped with the value of a search at its last observation.
  *
@@ -21,7 +23,10 @@
 extern "C" {
 #endif
 
-enum { CM_RECENT_EPISODES = 32 };
+enum {
+    CM_RECENT_EPISODES = 32,
+    CM_TURNS_FROM = 128, /* environments: a half of fewer is no faster to search than all */
+};
 
 typedef struct cm_actor_config {
     cm_agent *agent; /* borrowed, like all pointers here */
@@ -34,6 +39,7 @@ typedef struct cm_actor_config {
     int random_move_steps;      /* >= 1, steps that it lasts */
     int temperature_threshold;  /* moves of an episode after which the temperature is 0; 0: never */
     bool reuse_tree;            /* searches on rules under PUCT go on with the sub-trees of the moves played */
+    bool at_once;               /* on a device: one search of all environments, no halves; to measure what these gain */
     uint64_t seed;
 } cm_actor_config;
 
@@ -47,6 +53,8 @@ typedef struct cm_actor_counts {
     int64_t env_steps;   /* of all environments, since the start of the run */
     int64_t episodes;    /* finished */
     int64_t simulations; /* of this process */
+    double seconds;      /* that workers of this process acted, together */
+    double searching;    /* of these: in searches, or waiting for those of a device */
     int recent;          /* episodes behind the means below, at most CM_RECENT_EPISODES */
     double mean_return;  /* of the last ones; two players: from the view of player 0. NAN if there are none */
     double mean_length;

@@ -5,7 +5,7 @@
 #include "agent/acting.h"
 #include "core/arena.h"
 
-typedef struct cm_acting_shard cm_acting_shard; /* the environments of one worker at a time */
+typedef struct cm_acting_shard cm_acting_shard; /* environments whose searches are one run of a planner */
 
 /* An environment's open episode. */
 typedef struct cm_acting_episode {
@@ -16,6 +16,7 @@ typedef struct cm_acting_episode {
 struct cm_actor {
     cm_actor_config config;
     int shard_count;
+    bool in_turns;           /* one worker plays all shards, in turns; else each shard has one */
     cm_acting_shard *shards; /* [shard_count], owned */
     cm_vector_env *vector;   /* owned */
     cm_arena arena;          /* of all arrays, owned */
@@ -30,7 +31,8 @@ struct cm_actor {
     uint64_t step;            /* steps of each environment so far */
     int64_t episodes;         /* finished */
     int64_t simulations;      /* of this process */
-    int64_t *simulated;       /* [shard_count] simulations in the iteration that runs */
+    double seconds;           /* of its workers */
+    double searching;         /* of these */
     cm_acting_episode *open;  /* [E] */
     cm_acting_episode *ended; /* [steps, E] episodes that ended in the iteration; length 0: none */
     int recent, next;         /* filled and next place of the ring */

@@ -9,6 +9,7 @@
 
 struct cm_device_planner {
     bool has_chance, is_sampled;
+    bool is_begun;           /* a search is on its way */
     int simulations;         /* N */
     cm_stream *stream;       /* borrowed */
     cm_inference *inference; /* owned, like all below */
@@ -96,7 +97,12 @@ static cm_status launch_simulations(cm_device_planner *d) {
     return CM_OK;
 }
 
-/* ---- opening ---- */
+/* ---- opening and closing ---- */
+
+/* Waits for what the stream was given before. */
+static cm_status read_span(const cm_device_planner *d, cm_span span) {
+    return cm_stream_read(d->stream, span.host, span.device, span.bytes);
+}
 
 static cm_status open_planner(cm_device_planner *d, const cm_planner_config *c) {
     const cm_device_place place = {c->backend->device, c->backend->kind->search_kernels};
@@ -123,6 +129,7 @@ cm_status cm_device_planner_open(const cm_planner_config *config, cm_stream *str
 
 void cm_device_planner_close(cm_device_planner *d) {
     if (!d) return;
+    if (d->is_begun) (void)read_span(d, cm_device_search_answer(d->search)); /* it works on what is given back here */
     if (d->recording) d->stream->backend->kind->forget(d->recording);
     if (d->whole) d->stream->backend->kind->agent_kernels->destroy(d->whole);
     cm_device_search_destroy(d->search);
@@ -148,16 +155,17 @@ static cm_status launch_search(void *context, void *queue) {
     return cm_device_search_end(d->search, queue);
 }
 
-static cm_status read_span(cm_device_planner *d, cm_span span) {
-    return cm_stream_read(d->stream, span.host, span.device, span.bytes);
-}
-
-cm_status cm_device_planner_run(cm_device_planner *d, const cm_roots *roots, const cm_search_result *result) {
+cm_status cm_device_planner_begin(cm_device_planner *d, const cm_roots *roots) {
     cm_span asked;
     CM_TRY(cm_device_search_ask(d->search, roots, &asked));
     CM_TRY(cm_stream_write(d->stream, asked.device, asked.host, asked.bytes));
     CM_TRY(cm_inference_write_root(d->inference));
-    CM_TRY(cm_stream_record(d->stream, "search", launch_search, d, &d->recording));
+    d->is_begun = true;
+    return cm_stream_record(d->stream, "search", launch_search, d, &d->recording);
+}
+
+cm_status cm_device_planner_end(cm_device_planner *d, const cm_roots *roots, const cm_search_result *result) {
+    d->is_begun = false;
     CM_TRY(read_span(d, cm_device_search_answer(d->search)));
     if (d->is_sampled) CM_TRY(cm_inference_fetch_root(d->inference));
     return cm_device_search_result(d->search, roots, result);

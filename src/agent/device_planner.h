@@ -27,11 +27,14 @@ float *cm_device_planner_observations(cm_device_planner *planner);      /* [R, O
 cm_sampled_roots cm_device_planner_roots(cm_device_planner *planner);   /* with draws */
 size_t cm_device_planner_model_bytes(const cm_device_planner *planner); /* memory of the passes */
 
-/* Searches roots->count <= R rows. Errors: those of cm_search_run, CM_ERR_DEVICE. */
-cm_status cm_device_planner_run(cm_device_planner *planner, const cm_roots *roots,
+/* Launches a search of roots->count <= R rows, and waits for nothing. Errors: CM_ERR_INPUT, as cm_search_run;
+ * CM_ERR_DEVICE. */
+cm_status cm_device_planner_begin(cm_device_planner *planner, const cm_roots *roots) CM_MUST_USE;
+/* Waits for it and makes its results: of the same roots. Errors: those of cm_search_run, CM_ERR_DEVICE. */
+cm_status cm_device_planner_end(cm_device_planner *planner, const cm_roots *roots,
                                 const cm_search_result *result) CM_MUST_USE;
 
-/* The trees of the last run, copied to the host; owned by the planner, valid until its next run. */
+/* The trees of the last search, copied to the host; owned by the planner, valid until it begins the next. */
 cm_status cm_device_planner_trees(cm_device_planner *planner, const cm_search **out) CM_MUST_USE;
 
 #ifdef __cplusplus

@@ -14,6 +14,8 @@ struct cm_planner {
     int choices;                         /* what a search chooses from at a node: A, or K */
     int64_t simulations;                 /* of the last run */
     size_t observation_size, state_size; /* of a row; state_size 0 without rules */
+    cm_roots roots, searched;            /* of the last run: what it was asked, and what its search is */
+    cm_search_result result, found;      /* of it: where results go, and where those of its search */
     /* owned */
     cm_stream *stream;
     cm_planner_model model;
@@ -123,26 +125,29 @@ static cm_status explain(const cm_planner *p, int rows, cm_status status) {
     return cm_fail(status, "%s: %s", cm_error_message(), advice);
 }
 
-static cm_status run(cm_planner *p, const cm_roots *roots, const cm_search_result *result) {
+cm_status cm_planner_begin(cm_planner *p, const cm_roots *roots, const cm_search_result *result) {
     p->simulations = 0;
-    if (p->on_device) {
-        CM_TRY(explain(p, roots->count, cm_device_planner_run(p->on_device, roots, result)));
-        p->simulations = (int64_t)roots->count * p->simulations_each;
-    } else {
-        CM_TRY(explain(p, roots->count, cm_search_run(p->search, &p->model.search, roots, result)));
-        p->simulations = cm_search_simulations(p->search);
-    }
+    p->roots = p->searched = *roots;
+    p->result = p->found = *result;
+    if (p->sampled) CM_TRY(cm_sampled_ask(p->sampled, roots, result, &p->searched, &p->found));
+    return p->on_device ? cm_device_planner_begin(p->on_device, &p->searched) : CM_OK;
+}
+
+static cm_status finish_search(cm_planner *p) {
+    if (p->on_device) return cm_device_planner_end(p->on_device, &p->searched, &p->found);
+    return cm_search_run(p->search, &p->model.search, &p->searched, &p->found);
+}
+
+cm_status cm_planner_end(cm_planner *p) {
+    CM_TRY(explain(p, p->roots.count, finish_search(p)));
+    if (p->sampled) cm_sampled_answer(p->sampled, p->roots.count, &p->result);
+    p->simulations = p->on_device ? (int64_t)p->roots.count * p->simulations_each : cm_search_simulations(p->search);
     return CM_OK;
 }
 
 cm_status cm_planner_run(cm_planner *p, const cm_roots *roots, const cm_search_result *result) {
-    if (!p->sampled) return run(p, roots, result);
-    cm_roots drawn;
-    cm_search_result of_drawn;
-    CM_TRY(cm_sampled_ask(p->sampled, roots, result, &drawn, &of_drawn));
-    CM_TRY(run(p, &drawn, &of_drawn));
-    cm_sampled_answer(p->sampled, roots->count, result);
-    return CM_OK;
+    CM_TRY(cm_planner_begin(p, roots, result));
+    return cm_planner_end(p);
 }
 
 int64_t cm_planner_simulations(const cm_planner *p) { return p->simulations; }

@@ -63,6 +63,13 @@ void *cm_planner_state(cm_planner *planner, int row); /* a state block of the ru
 
 /* Searches roots->count <= R rows. Errors: those of cm_search_run. */
 cm_status cm_planner_run(cm_planner *planner, const cm_roots *roots, const cm_search_result *result) CM_MUST_USE;
+
+/* The same in two halves, so that its thread can do other work while a device searches: begin launches and does not
+ * wait, end waits and makes the results. Where the trees lie on the host, all is done by end. What `roots` and `result`
+ * point at, observations and states belong to the run until its end; the two themselves are copied. A begin is followed
+ * by its end, unless it has failed or the planner is destroyed, which waits. */
+cm_status cm_planner_begin(cm_planner *planner, const cm_roots *roots, const cm_search_result *result) CM_MUST_USE;
+cm_status cm_planner_end(cm_planner *planner) CM_MUST_USE;
 int64_t cm_planner_simulations(const cm_planner *planner); /* of the last run, over all rows */
 
 /* Keeps what lies below the moves actions[n] of the last run (-1: nothing) for a run with roots.is_kept. Errors: those

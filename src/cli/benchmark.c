@@ -16,10 +16,15 @@ typedef struct part {
 } part;
 
 static const part parts[] = {
-    {"matmul", cm_benchmark_matmul, "FLOP/s"},        {"inference", cm_benchmark_inference, "inferences/s"},
-    {"search", cm_benchmark_search, "simulations/s"}, {"tree", cm_benchmark_tree, "ns per simulation"},
-    {"train", cm_benchmark_train, "samples/s"},       {"env", cm_benchmark_env, "steps/s"},
-    {"replay", cm_benchmark_replay, "us per batch"},  {"graph", cm_benchmark_graph, "us per update"},
+    {"matmul", cm_benchmark_matmul, "FLOP/s"},
+    {"inference", cm_benchmark_inference, "inferences/s"},
+    {"search", cm_benchmark_search, "simulations/s"},
+    {"tree", cm_benchmark_tree, "ns per simulation"},
+    {"act", cm_benchmark_act, "env steps/s"},
+    {"train", cm_benchmark_train, "samples/s"},
+    {"env", cm_benchmark_env, "steps/s"},
+    {"replay", cm_benchmark_replay, "us per batch"},
+    {"graph", cm_benchmark_graph, "us per update"},
 };
 enum { PARTS = (int)(sizeof parts / sizeof *parts) };
 
@@ -257,10 +262,13 @@ static const cm_flag flags[] = {
 const cm_command cm_command_benchmark = {
     .name = "benchmark",
     .about = "time a part, or all, and set it beside the machine's matmul speed",
-    .positional = "[matmul|inference|search|tree|train|env|replay|graph|scaling]",
+    .positional = "[matmul|inference|search|tree|act|train|env|replay|graph|scaling]",
     .details =
         "Figures are medians over rounds. Parts that do matrix products also say what share of the speed of large "
         "products, measured in the same run on the same threads, they reach.\n\n"
+        "act is self-play of env_name as configured, with --batch environments and fresh weights: searches, steps of "
+        "the environments, and what goes to the replay; share_of_searches is the first's share of the time. On a GPU "
+        "searches of one half of the environments run while the other half moves; at_once are all in one search.\n\n"
         "graph compares updates and searches that are recorded as graphs with the same launched call by call, on a "
         "GPU: "
         "time of each, what recording costs, from which round on it pays, and how many launches are replayed in how "

@@ -39,7 +39,7 @@ typedef struct cm_benchmark_result {
     } number[16];
     int count;
     double flops_per_second; /* of matrix products; 0: does not apply */
-    char note[160];
+    char note[256];
 } cm_benchmark_result;
 
 void cm_benchmark_put(cm_benchmark_result *result, const char *key, double value);
@@ -85,6 +85,7 @@ cm_status cm_benchmark_matmul(const cm_benchmark *bench, cm_benchmark_result *re
 cm_status cm_benchmark_inference(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
 cm_status cm_benchmark_search(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
 cm_status cm_benchmark_train(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
+cm_status cm_benchmark_act(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
 cm_status cm_benchmark_tree(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
 cm_status cm_benchmark_graph(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;
 cm_status cm_benchmark_env(const cm_benchmark *bench, cm_benchmark_result *result) CM_MUST_USE;

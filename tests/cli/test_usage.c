@@ -253,7 +253,10 @@ START_TEST(benchmarks_say_which_optimizer_and_policy_they_took) {
         {"train --set optimizer=sgd", "unroll 5, sgd; cpu"},
         {"search --simulations 2", "2 actions, muzero; cpu"},
         {"search --simulations 2 --set policy=stochastic_muzero", "2 actions, stochastic_muzero; cpu"},
-        {"search --simulations 2 --policy gumbel_muzero", "actions, gumbel_muzero;"}};
+        {"search --simulations 2 --policy gumbel_muzero", "actions, gumbel_muzero;"},
+        {"act --simulations 2", "CartPole-v1, 2 environments x 2 simulations, muzero, 1 threads"},
+        {"act --simulations 2 --policy gumbel_muzero", "2 simulations, gumbel_muzero, 1 threads"},
+        {"act --simulations 2 --set policy=alphazero --set env_name=tictactoe", "tictactoe, 2 environments x"}};
     char line[160];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         snprintf(line, sizeof line, "benchmark %s --batch 2 --threads 1 --seconds 0.01", rows[i][0]);

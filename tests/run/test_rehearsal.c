@@ -38,6 +38,8 @@ static const struct {
     {"cumind benchmark train --backend cuda --batch 8 --seconds 0.01 --dtype float16", "; cuda, float16)"},
     {"cumind benchmark search --backend cuda --batch 4 --simulations 3 --seconds 0.01",
      "2 actions, muzero, trees on the device; cuda, float32)"},
+    {"cumind benchmark act --backend cuda --batch 128 --simulations 2 --hidden 8 --seconds 0.01",
+     "env_steps_per_second_at_once"},
     {"cumind benchmark graph --backend cuda --batch 4 --simulations 3 --hidden 8 --seconds 0.01",
      "11 launches_per_simulation"},
     {"cumind benchmark graph --backend cuda --batch 4 --simulations 3 --hidden 8 --seconds 0.01",

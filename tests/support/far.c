@@ -220,6 +220,7 @@ static cm_status write_stream(cm_stream *stream, void *to, const void *host, siz
 }
 
 static cm_status read_stream(cm_stream *stream, void *host, const void *from, size_t bytes) {
+    note('=');
     CM_TRY(copy_in_order(stream, host, near_of((void *)(uintptr_t)from), bytes));
     return finish_lane(stream->state);
 }
