@@ -320,6 +320,13 @@ static void warn_of_learning(const cm_config *config, const cm_configuration *c)
     if (c->replay.memory_steps > 0 && c->trainer.batch_size > c->replay.memory_steps)
         cm_config_warn(config, "batch_size", "%d is more than the %lld positions that the memory holds (memory_steps)",
                        c->trainer.batch_size, (long long)c->replay.memory_steps);
+    const int chunk = c->trainer.chunk_rows > 0 ? c->trainer.chunk_rows : CM_CHUNK_ROWS;
+    if (c->network.family == CM_FAMILY_MLP && c->network.norm == CM_NORM_BATCH && c->trainer.batch_size % chunk == 1)
+        cm_config_warn(
+            config, "batch_size",
+            "%d in chunks of %d rows leaves one row alone, of which a batch norm makes zeros: set another one, "
+            "or chunk_rows",
+            c->trainer.batch_size, chunk);
     if (c->agent.reanalyse_ratio > 0.0 && c->agent.reanalyse_ratio * c->trainer.batch_size < 1.0)
         cm_config_warn(config, "reanalyse_ratio",
                        "%g of a batch of %d is less than one position: nothing is searched anew",

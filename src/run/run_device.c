@@ -30,6 +30,7 @@ static const struct {
     {"second moments", "optimizer moments"},
     {"gradients", "gradients"},
     {"accumulated gradients", "gradients"},
+    {"accumulated statistics", "gradients"},
     {"averaged parameters", "averaged and target parameters"},
     {"target network", "averaged and target parameters"},
     {"target network's statistics", "averaged and target parameters"},

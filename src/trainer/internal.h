@@ -49,7 +49,7 @@ struct cm_trainer {
     int chunks, all_chunks; /* of this rank, of all ranks */
     size_t input_stride, gradient_stride, stats_stride, result_stride; /* bytes from chunk to chunk */
     /* owned blocks */
-    cm_mirror parameters, state, average, target, target_state, accumulated;
+    cm_mirror parameters, state, average, target, target_state, accumulated, accumulated_state;
     cm_mirror gradients;
     cm_mirror scaling;      /* state of loss scaling; not taken without */
     cm_trainer_slot *slots; /* [slot_count] */
@@ -95,7 +95,10 @@ cm_mirror *cm_trainer_state_block(cm_trainer *trainer, cm_weights which);
 /* After the device's parameters, and with them the average, have changed; the target's, too, if `target`. */
 cm_status cm_trainer_repack(cm_trainer *trainer, bool target) CM_MUST_USE;
 
-/* target <- online, unless the step of this factor was none */
+/* to[n] <- from[n] in the order of the first stream, unless the step of `factor` was none (NULL: in any case). */
+cm_status cm_trainer_copy(const cm_trainer *trainer, const cm_mirror *to, const cm_mirror *from, size_t n,
+                          float *factor) CM_MUST_USE;
+/* target <- online, likewise */
 cm_status cm_trainer_copy_target(cm_trainer *trainer, float *factor) CM_MUST_USE;
 cm_status cm_trainer_copy_slow(cm_trainer *trainer) CM_MUST_USE; /* average and target <- online */
 

@@ -17,13 +17,16 @@ typedef enum cm_unroll_scale { CM_UNROLL_PAPER, CM_UNROLL_WHOLE, CM_UNROLL_CUMIN
 typedef enum cm_hidden_gradient { CM_HIDDEN_PAPER, CM_HIDDEN_HOOK, CM_HIDDEN_NONE } cm_hidden_gradient;
 typedef enum cm_policy_loss { CM_POLICY_LOSS_CE, CM_POLICY_LOSS_KL } cm_policy_loss;
 
+enum { CM_CHUNK_ROWS = 64 }; /* of a batch on the CPU */
+
 typedef struct cm_trainer_options {
     int batch_size; /* B of one update, over all ranks */
     double learning_rate;
     double weight_decay;
     int64_t target_update_frequency; /* updates between copies to the target network; 0: no target network */
     int train_frequency; /* one update per so many finished episodes; 0: replay_ratio or updates_per_iteration */
-    int chunk_rows; /* rows of a batch that are worked on together; 0: 64, or all where the device is not the host */
+    int chunk_rows; /* of a batch that are worked on together; 0: CM_CHUNK_ROWS, or all where the device is not the host
+                     */
 
     int optimizer;    /* cm_optimizer_type */
     int decay_on;     /* cm_decay_on */

@@ -6,8 +6,6 @@
 #include "core/arena.h"
 #include "trainer/internal.h"
 
-enum { HOST_CHUNK = 64 }; /* rows; a device takes the whole batch at once */
-
 /* ---- creation ---- */
 
 static cm_status take(const cm_trainer *t, cm_mirror *mirror, size_t bytes, const char *what) {
@@ -26,12 +24,13 @@ static cm_status take_blocks(cm_trainer *t) {
     }
     if (t->config.options->gradient_accumulation > 1) {
         CM_TRY(take(t, &t->accumulated, n + CM_ALIGN, "accumulated gradients"));
+        CM_TRY(take(t, &t->accumulated_state, s + CM_ALIGN, "accumulated statistics"));
     }
     return CM_OK;
 }
 
 static cm_status record(cm_trainer *t) {
-    const int B = t->config.batch, standard = t->config.backend->device->is_host ? HOST_CHUNK : B;
+    const int B = t->config.batch, standard = t->config.backend->device->is_host ? CM_CHUNK_ROWS : B;
     const int chunk_rows = t->config.options->chunk_rows > 0 ? t->config.options->chunk_rows : standard;
     int full = B < chunk_rows ? B : chunk_rows, tail = B % full;
     t->chunks = (B + full - 1) / full;
@@ -155,8 +154,8 @@ static void close_workers(cm_trainer *t) {
 void cm_trainer_destroy(cm_trainer *trainer) {
     if (!trainer) return;
     cm_trainer *t = trainer;
-    cm_mirror *mirrors[] = {&t->parameters,   &t->state,     &t->average,     &t->target,
-                            &t->target_state, &t->gradients, &t->accumulated, &t->scaling};
+    cm_mirror *mirrors[] = {&t->parameters, &t->state,       &t->average,           &t->target, &t->target_state,
+                            &t->gradients,  &t->accumulated, &t->accumulated_state, &t->scaling};
     cm_reducer_destroy(t->reducer);
     cm_values_destroy(t->values);
     cm_slots_destroy(t);

@@ -95,8 +95,8 @@ typedef struct cm_train_report {
 /* One update in place: all of it is launched, then the results and the norm are waited for at once. Of several ranks
  * each gives its rows of the batch, and all get the same report but for the priorities. Errors: CM_ERR_NOT_FINITE if a
  * loss or the gradient norm is not a number; the message names the first term or parameter that is not, and nothing was
- * changed on any rank (gradients that were being accumulated are lost). With loss scaling a norm that is not finite is
- * an error only at scale 1, see below. CM_ERR_STATE if ranks no longer agree. */
+ * changed on any rank (gradients and statistics that were being accumulated are lost). With loss scaling a norm that is
+ * not finite is an error only at scale 1, see below. CM_ERR_STATE if ranks no longer agree. */
 cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm_train_report *report) CM_MUST_USE;
 
 /* The same in three parts, so that a device need not wait for the host: while it learns from one batch the next ones

@@ -41,28 +41,45 @@ static cm_status gather_statistics(const cm_trainer *t) {
     return comm->gather_on(comm, cm_stream_queue(t->streams[0]), chunk_stats(t, 0), mine, t->stats.base);
 }
 
-/* Running statistics take the chunks' average, once per forward call, in the order of the calls. */
-static cm_status update_statistics(cm_trainer *t, float *factor) {
+/* Running statistics take the chunks' average, once per forward call, in the order of the calls; unless the step of
+ * `factor` was none (NULL: in any case). */
+static cm_status update_statistics(cm_trainer *t, const cm_mirror *state, float *factor) {
     const cm_tape *tape = t->unroll[0].tape;
     if (cm_tape_norm_calls(tape) > 0) CM_TRY(gather_statistics(t));
     for (int i = 0; i < cm_tape_norm_calls(tape); i++) {
         const cm_norm_call *n = cm_tape_norm_call(tape, i);
         cm_call call = {.op = CM_OP_batch_norm_update, .attr = {.scale = 0.1f}};
-        call.t[CM_T_batch_norm_update_mean] = cm_tensor_1d(t->state.block.base + n->mean, CM_F32, n->channels);
-        call.t[CM_T_batch_norm_update_variance] = cm_tensor_1d(t->state.block.base + n->variance, CM_F32, n->channels);
+        call.t[CM_T_batch_norm_update_mean] = cm_tensor_1d(state->block.base + n->mean, CM_F32, n->channels);
+        call.t[CM_T_batch_norm_update_variance] = cm_tensor_1d(state->block.base + n->variance, CM_F32, n->channels);
         call.t[CM_T_batch_norm_update_stats] =
             cm_tensor_2d(t->stats.base + n->stats, CM_F32, t->all_chunks, 2 * n->channels);
         call.t[CM_T_batch_norm_update_stats].stride = (int)(t->stats_stride / sizeof(float));
-        call.t[CM_T_batch_norm_update_factor] = cm_tensor_1d(factor, CM_F32, 2);
+        if (factor) call.t[CM_T_batch_norm_update_factor] = cm_tensor_1d(factor, CM_F32, 2);
         CM_TRY(cm_call_run(t->streams[0], &call));
     }
     return CM_OK;
+}
+
+static cm_status copy_statistics(const cm_trainer *t, const cm_mirror *to, const cm_mirror *from, float *factor) {
+    return cm_trainer_copy(t, to, from, cm_network_parameters(t->config.network)->states, factor);
+}
+
+/* Running statistics take every batch, in an own block: a step that comes to nothing changes none. */
+static cm_status accumulate_statistics(cm_trainer *t) {
+    if (t->waiting == 0) CM_TRY(copy_statistics(t, &t->accumulated_state, &t->state, NULL));
+    return update_statistics(t, &t->accumulated_state, NULL);
+}
+
+static cm_status step_statistics(cm_trainer *t, float *factor) {
+    if (accumulation(t) == 1) return update_statistics(t, &t->state, factor);
+    return copy_statistics(t, &t->state, &t->accumulated_state, factor);
 }
 
 /* Adds this batch's gradient to those waiting; *is_due if the optimizer's turn has come, with *gradient. */
 static cm_status accumulate(cm_trainer *t, float **gradient, bool *is_due) {
     *is_due = true;
     if (accumulation(t) == 1) return CM_OK;
+    CM_TRY(accumulate_statistics(t));
     const int n = (int)cm_network_parameters(t->config.network)->parameters;
     cm_call call = {.op = t->waiting ? CM_OP_add_into : CM_OP_lerp, .attr = {.scale = 1.0f}}; /* lerp copies */
     call.t[0] = cm_tensor_1d(t->accumulated.block.base, CM_F32, n);
@@ -100,7 +117,7 @@ static cm_status step(cm_trainer *t, cm_trainer_slot *slot, const float *gradien
     CM_TRY(cm_optimizer_clip(t->optimizer, gradient, &check, factor));
     CM_TRY(cm_scaling_keep(t, factor + CM_TRAINER_FACTORS));
     CM_TRY(cm_optimizer_step(t->optimizer, gradient, factor, t->updates));
-    CM_TRY(update_statistics(t, factor));
+    CM_TRY(step_statistics(t, factor));
     t->updates++;
     const bool moves_target = every > 0 && t->updates % every == 0;
     if (moves_target) CM_TRY(cm_trainer_copy_target(t, factor));

@@ -11,21 +11,19 @@ cm_status cm_trainer_copy_slow(cm_trainer *trainer) {
     return copy(&trainer->target_state, &trainer->state);
 }
 
-/* In the order of the stream, and as the step: not where the norm is not finite. */
-static cm_status copy_behind_step(const cm_trainer *t, const cm_mirror *to, const cm_mirror *from, size_t n,
-                                  float *factor) {
+cm_status cm_trainer_copy(const cm_trainer *t, const cm_mirror *to, const cm_mirror *from, size_t n, float *factor) {
     if (n == 0) return CM_OK;
     cm_call call = {.op = CM_OP_lerp, .attr = {.scale = 1.0f}}; /* an exact copy */
     call.t[CM_T_lerp_y] = cm_tensor_1d(to->block.base, CM_F32, (int)n);
     call.t[CM_T_lerp_x] = cm_tensor_1d(from->block.base, CM_F32, (int)n);
-    call.t[CM_T_lerp_factor] = cm_tensor_1d(factor, CM_F32, 2);
+    if (factor) call.t[CM_T_lerp_factor] = cm_tensor_1d(factor, CM_F32, 2);
     return cm_call_run(t->streams[0], &call);
 }
 
 cm_status cm_trainer_copy_target(cm_trainer *trainer, float *factor) {
     const cm_param_table *table = cm_network_parameters(trainer->config.network);
-    CM_TRY(copy_behind_step(trainer, &trainer->target, &trainer->parameters, table->parameters, factor));
-    return copy_behind_step(trainer, &trainer->target_state, &trainer->state, table->states, factor);
+    CM_TRY(cm_trainer_copy(trainer, &trainer->target, &trainer->parameters, table->parameters, factor));
+    return cm_trainer_copy(trainer, &trainer->target_state, &trainer->state, table->states, factor);
 }
 
 cm_mirror *cm_trainer_block(cm_trainer *trainer, cm_weights which) {
@@ -115,7 +113,7 @@ int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capaci
     const cm_memory_row all[] = {
         {"parameters", t->parameters.block.bytes + t->state.block.bytes},
         {"optimizer moments", (size_t)moments * t->parameters.block.bytes},
-        {"gradients", t->gradients.block.bytes + t->accumulated.block.bytes},
+        {"gradients", t->gradients.block.bytes + t->accumulated.block.bytes + t->accumulated_state.block.bytes},
         {"averaged and target parameters",
          t->average.block.bytes + t->target.block.bytes + t->target_state.block.bytes},
         {"training activations", activations},

@@ -461,6 +461,17 @@ START_TEST(values_that_cannot_work_are_warned_of) {
 }
 END_TEST
 
+START_TEST(a_row_that_a_batch_norm_sees_alone_is_warned_of) {
+    assert_loads(NULL, "norm=batch", "batch_size=129");
+    ck_assert_str_eq(warning,
+                     "--set: Training.batch_size: 129 in chunks of 64 rows leaves one row alone, of which a batch "
+                     "norm makes zeros: set another one, or chunk_rows");
+    assert_loads(NULL, "norm=batch", "batch_size=128");
+    assert_loads(NULL, "norm=layer", "batch_size=129");
+    ck_assert_int_eq(warnings, 1);
+}
+END_TEST
+
 START_TEST(learning_that_hardly_ever_happens_is_warned_of_with_the_steps_it_takes) {
     assert_loads(NULL, "updates=10", "replay_ratio=8e-7");
     ck_assert_str_eq(warning, "--set: Training.replay_ratio: 8e-07 makes an update every 160.0M steps, and the 10 of "
@@ -539,6 +550,7 @@ int main(void) {
     tcase_add_test(t, goal_and_time_beside_a_length_of_a_flag_stand);
     tcase_add_test(t, keys_without_effect_are_warned_of);
     tcase_add_test(t, values_that_cannot_work_are_warned_of);
+    tcase_add_test(t, a_row_that_a_batch_norm_sees_alone_is_warned_of);
     tcase_add_test(t, learning_that_hardly_ever_happens_is_warned_of_with_the_steps_it_takes);
     tcase_add_test(t, values_far_from_what_is_usual_are_warned_of_where_they_are_given);
     tcase_add_test(t, learning_rates_that_cannot_work_are_refused);

@@ -119,6 +119,35 @@ START_TEST(two_accumulated_batches_are_one_of_twice_the_size) {
 }
 END_TEST
 
+/* With parameters that stay, the statistics of each batch are those that it has as an update by itself. */
+START_TEST(running_statistics_take_every_accumulated_batch_when_the_step_is_made) {
+    cm_network_config c = small();
+    cm_trainer_options once = standard(), thrice;
+    cm_train_report r;
+    fixture f, g;
+    c.norm = CM_NORM_BATCH;
+    once.learning_rate = once.weight_decay = 0.0, once.chunk_rows = 5;
+    thrice = once, thrice.gradient_accumulation = 3;
+    open_fixture(&f, &c, &once, 1, B);
+    open_fixture(&g, &c, &thrice, 2, B);
+    const size_t s = cm_network_parameters(f.base.network)->states * sizeof(float);
+    const float *alone = cm_trainer_state(f.base.trainer, CM_WEIGHTS_ONLINE);
+    const float *accumulated = cm_trainer_state(g.base.trainer, CM_WEIGHTS_ONLINE);
+    float before = accumulated[0];
+    for (int i = 0; i < 6; i++) {
+        f.made.numbers[0] += 1.0f, g.made.numbers[0] += 1.0f; /* every batch is another one */
+        train(&f, 1, &r);
+        train(&g, 1, &r);
+        ck_assert(r.stepped == (i % 3 == 2));
+        ck_assert((accumulated[0] != before) == r.stepped);
+        if (r.stepped) ck_assert_mem_eq(accumulated, alone, s);
+        before = accumulated[0];
+    }
+    close_fixture(&f);
+    close_fixture(&g);
+}
+END_TEST
+
 START_TEST(the_average_moves_by_its_decay_and_the_target_is_copied_every_third_update) {
     cm_network_config c = small();
     cm_trainer_options o = standard();
@@ -527,6 +556,7 @@ int main(void) {
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, workers_never_change_a_bit);
     tcase_add_test(tc, chunks_change_an_update_by_rounding_only);
+    tcase_add_test(tc, running_statistics_take_every_accumulated_batch_when_the_step_is_made);
     tcase_add_test(tc, two_accumulated_batches_are_one_of_twice_the_size);
     tcase_add_test(tc, the_average_moves_by_its_decay_and_the_target_is_copied_every_third_update);
     tcase_add_test(tc, bootstrap_values_are_those_of_the_slow_weights_for_any_number_of_rows);
