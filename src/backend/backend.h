@@ -13,7 +13,8 @@
  * block has changed, before the next call that reads it.
  *
  *   ops.def, op_tensors.h, check.h         the operations: a row each, their tensors in a call, what is refused
- *   formulas.h, support.h, schedule.h      arithmetic that all backends share, each formula once
+ *   formulas.h, support.h, sampling.h      arithmetic that all backends share, each formula once
+ *   schedule.h                             learning rates over time
  *   ref/, cpu/cpu.h, cuda/cuda.h           the backends; classes.h lists them, module.h opens those that are modules
  *   measure.h                              one that takes no memory and says what would be taken
  *   tape.h                                 recording passes and playing them; tape_internal.h has its files

@@ -14,8 +14,8 @@
  *   behind it, any number of times      pass.c          prepared calls with addresses, played
  *                                       tape_cost.c     arithmetic and traffic
  *
- * Each changes the lists of calls or what calls say; none changes a number that a pass computes, but for planes, which
- * round. */
+ * Each changes the lists of calls or what calls say; none changes what a pass computes but for rounding: planes round,
+ * merged calls add in an order of their own. */
 #ifndef CM_BACKEND_TAPE_INTERNAL_H
 #define CM_BACKEND_TAPE_INTERNAL_H
 

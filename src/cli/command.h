@@ -1,5 +1,5 @@
 /* The subcommands as a table: name, what it does, its flags, the function. Dispatch, help, man pages and completion all
- * come from the table, so adding a subcommand is one file and one row of commands.c.
+ * come from the table, so adding a subcommand is one file and its name in commands.c.
  *
  * A command returns a cm_status; main prints the message as one line and exits with 2 for CM_ERR_INPUT (usage,
  * configuration), 1 for the rest. A command that has a verdict of its own (search --check) sets arguments->verdict.

@@ -1,4 +1,5 @@
-/* Log lines: to stderr and, if asked for, to a file. The sink is the one process-wide state of the library. */
+/* Log lines: to stderr and, if asked for, to a file. The sink belongs to the whole process, as does the
+ * timeline of trace.h. */
 #ifndef CM_CORE_LOG_H
 #define CM_CORE_LOG_H
 

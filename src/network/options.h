@@ -32,7 +32,7 @@ typedef struct cm_network_options {
     int norm;                /* cm_network_norm; mlp */
     int state_norm;          /* cm_state_norm; mlp, resnet */
     bool residual_dynamics;  /* mlp */
-    int trunk_layers;        /* mlp: layers between state and heads, 0 or 2 */
+    int trunk_layers;        /* mlp: layers between state and heads */
     int action_encoding;     /* cm_encoding (backend/backend.h); mlp, resnet */
     int policy_distribution; /* cm_policy_distribution */
     int head_hidden;         /* width of a head's hidden layer; mlp, resnet */

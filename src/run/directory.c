@@ -21,7 +21,7 @@ static const char readme[] =
     "| file | what it is |\n"
     "|---|---|\n"
     "| config.json | the effective configuration: `cumind train --config` takes it to start the same run again |\n"
-    "| metrics.jsonl | the numbers of every iteration, one JSON object per line |\n"
+    "| metrics.jsonl | the numbers of its iterations, a JSON object per line |\n"
     "| log.txt | what the program said, with times |\n"
     "| checkpoints/N/ | the state after N updates: parameters and optimizer as safetensors, the rest as JSON and "
     "binary "

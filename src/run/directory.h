@@ -1,7 +1,7 @@
 /* A run's folder, which explains itself:
  *
  *     config.json      the effective configuration
- *     metrics.jsonl    one line per iteration
+ *     metrics.jsonl    one line per iteration, or per so many (metrics_interval)
  *     log.txt          what was said, with times
  *     checkpoints/     see run/checkpoint.h; latest and best point into it
  *     result.json      the final report, once the run has finished

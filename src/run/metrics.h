@@ -1,7 +1,7 @@
 /* The numbers of an iteration, as a line of metrics.jsonl, and back.
  *
  * Every line is one JSON object; a number that does not exist in an iteration (no episode ended, no evaluation) is left
- * out. The file is written with one system call per iteration, so that a killed process leaves whole lines; a resumed
+ * out. The file is written with one system call per line, so that a killed process leaves whole lines; a resumed
  * run cuts it back to where its checkpoint was. One that was changed meanwhile, as by a line that was taken out by hand
  * or torn by a crash of the machine, keeps its whole lines of up to that iteration.
  */

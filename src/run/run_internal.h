@@ -1,5 +1,6 @@
 /* What the files of a run share: run.c (the loop), run_open.c (life), run_start.c (what a new one takes of old ones),
- * run_state.c and run_data.c (checkpoints), run_report.c (what people read), run_ranks.c (what ranks agree on). */
+ * run_state.c, run_data.c and run_fixed.c (checkpoints), run_evaluation.c (evaluations), run_device.c (the plan of a
+ * GPU's memory), run_report.c (what people read), run_ranks.c (what ranks agree on). */
 #ifndef CM_RUN_INTERNAL_H
 #define CM_RUN_INTERNAL_H
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/rng.h"
 #include "support/far.h"
 #include "support/main.h"
 #include "support/network.h"
@@ -168,6 +169,43 @@ START_TEST(every_slot_has_its_own_recording_which_never_changes) {
 }
 END_TEST
 
+/* ---- bootstraps ---- */
+
+static void open_with_values(cm_test_trainer *t, const char *backend, const cm_trainer_options *o, int batch) {
+    const cm_network_config c = cm_test_mlp(O, A, 16, 8, (cm_support){-10, 10, 21, true});
+    cm_trainer_config config = {
+        .options = o, .batch = batch, .unroll = K, .compute = CM_F32, .total_updates = 100, .bootstrap = true};
+    cm_test_trainer_open(t, &c, backend, 1, config);
+}
+
+/* Passes of 256 rows, three of which serve a batch of 200 with two unrolled steps. */
+START_TEST(bootstrap_values_go_there_at_once_come_back_at_once_and_are_waited_for_once) {
+    static const struct {
+        int n;
+        const char *notes;
+    } calls[] = {{1, ">p<."}, {256, ">p<."}, {257, ">pp<."}, {600, ">ppp<."}, {1000, ">ppp<.>p<."}, {255, ">p<."}};
+    enum { MOST = 1000 };
+    static float observations[MOST * O], near_values[MOST], far_values[MOST];
+    const cm_trainer_options o = standard();
+    cm_test_trainer near, far;
+    cm_rng rng = cm_rng_init(cm_key_make(1, CM_RNG_TEST, 0), 0);
+    for (int i = 0; i < MOST * O; i++) observations[i] = cm_rng_normal(&rng);
+    open_with_values(&near, "ref", &o, 200);
+    open_with_values(&far, "cuda", &o, 200);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        const float *from = observations + (size_t)(MOST - calls[i].n) * O;
+        cm_far_state.noted = 0;
+        memset(cm_far_state.notes, 0, sizeof cm_far_state.notes);
+        ck_assert_int_eq(cm_trainer_values(far.trainer, calls[i].n, from, far_values), CM_OK);
+        ck_assert_str_eq(cm_far_state.notes, calls[i].notes);
+        ck_assert_int_eq(cm_trainer_values(near.trainer, calls[i].n, from, near_values), CM_OK);
+        ck_assert_mem_eq(far_values, near_values, (size_t)calls[i].n * sizeof(float));
+    }
+    cm_test_trainer_close(&near);
+    cm_test_trainer_close(&far);
+}
+END_TEST
+
 START_TEST(no_more_than_two_batches_are_begun_and_none_is_finished_that_was_not) {
     cm_trainer_options o = standard();
     cm_train_report r;
@@ -247,6 +285,7 @@ int main(void) {
     tcase_add_test(tc, loss_scales_that_change_are_those_of_one_after_the_other);
     tcase_add_test(tc, the_next_batch_is_sent_and_begun_before_the_last_one_is_waited_for);
     tcase_add_test(tc, every_slot_has_its_own_recording_which_never_changes);
+    tcase_add_test(tc, bootstrap_values_go_there_at_once_come_back_at_once_and_are_waited_for_once);
     tcase_add_test(tc, no_more_than_two_batches_are_begun_and_none_is_finished_that_was_not);
     tcase_add_loop_test(tc, a_batch_that_is_not_finite_is_named_and_neither_it_nor_the_next_leaves_a_trace, 0, 2);
     tcase_add_test(tc, a_gradient_that_is_not_finite_is_named_though_the_next_one_has_taken_its_place);

@@ -2,8 +2,8 @@
  * folder has four layers; only the last one sees libraries of NVIDIA, so the tests run the others on a CPU.
  *
  *   operations      NAME.c launches, NAME.h has the kernels, NAME.cu lists them for nvcc (device/cuda/lanes.h):
- *                   batch_norm conv2d dense elementwise layer_norm losses lstm minmax optimizer prefix shape softmax
- *                   support;
+ *                   batch_norm conv2d dense elementwise layer_norm losses lstm minmax optimizer prefix sampled shape
+ *                   softmax support;
  *                   ops.h is what they ask of a stream, ops.c their table
  *   what they share rows.h (tensors as kernels see them), columns.h (sums of columns), plan.h (what prepare finds
  *                   again), weights.h (copies of 16 bits), product.h and convolution.h (products and convolutions)
