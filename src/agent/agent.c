@@ -6,7 +6,7 @@
 
 #include "core/arena.h"
 #include "core/rng.h"
-#include "device/mirror.h"
+#include "device/device.h"
 #include "network/sampled.h"
 
 enum { MOST_ROWS = 64 };
@@ -15,7 +15,7 @@ static const size_t most_planner_bytes = (size_t)256 << 20;
 struct cm_agent {
     cm_agent_config config;
     size_t parameter_count, state_count;
-    cm_mirror parameters, state; /* owned */
+    cm_buffer parameters, state; /* owned */
     cm_planner *single[2];       /* of select_action: evaluation, training; NULL until used */
     uint64_t selected;           /* calls of select_action in training */
 };
@@ -30,8 +30,8 @@ cm_status cm_agent_create(const cm_agent_config *config, cm_agent **out) {
     agent->state_count = table->states;
     const cm_device *device = config->backend->device;
     size_t n = (table->parameters + 1) * sizeof(float), s = (table->states + 1) * sizeof(float);
-    cm_status status = cm_mirror_create(&agent->parameters, device, n, "an agent's weights");
-    if (status == CM_OK) status = cm_mirror_create(&agent->state, device, s, "an agent's statistics");
+    cm_status status = cm_buffer_create(&agent->parameters, device, n, "an agent's weights");
+    if (status == CM_OK) status = cm_buffer_create(&agent->state, device, s, "an agent's statistics");
     if (status == CM_OK) {
         *out = agent;
     } else {
@@ -43,20 +43,30 @@ cm_status cm_agent_create(const cm_agent_config *config, cm_agent **out) {
 void cm_agent_destroy(cm_agent *agent) {
     if (!agent) return;
     for (int i = 0; i < 2; i++) cm_planner_destroy(agent->single[i]);
-    cm_mirror_destroy(&agent->state);
-    cm_mirror_destroy(&agent->parameters);
+    cm_buffer_destroy(&agent->state);
+    cm_buffer_destroy(&agent->parameters);
     free(agent);
 }
 
 const cm_agent_config *cm_agent_get_config(const cm_agent *agent) { return &agent->config; }
 
+static cm_status repack(cm_agent *agent) {
+    return cm_backend_repack(agent->config.backend, agent->parameters.base, agent->parameter_count * sizeof(float),
+                             agent->config.pool);
+}
+
 cm_status cm_agent_set_weights(cm_agent *agent, const float *parameters, const float *state) {
-    memcpy(agent->parameters.host, parameters, agent->parameter_count * sizeof(float));
-    if (agent->state_count > 0) memcpy(agent->state.host, state, agent->state_count * sizeof(float));
-    CM_TRY(cm_mirror_push(&agent->parameters));
-    CM_TRY(cm_mirror_push(&agent->state));
-    return cm_backend_repack(agent->config.backend, agent->parameters.block.base,
-                             agent->parameter_count * sizeof(float), agent->config.pool);
+    CM_TRY(cm_buffer_write(&agent->parameters, 0, parameters, agent->parameter_count * sizeof(float)));
+    if (agent->state_count > 0) CM_TRY(cm_buffer_write(&agent->state, 0, state, agent->state_count * sizeof(float)));
+    return repack(agent);
+}
+
+cm_status cm_agent_copy_weights(cm_agent *agent, const cm_buffer *parameters, const cm_buffer *state) {
+    const cm_device *device = agent->config.backend->device;
+    CM_TRY(device->copy(device, agent->parameters.base, parameters->base, agent->parameter_count * sizeof(float)));
+    if (agent->state_count > 0)
+        CM_TRY(device->copy(device, agent->state.base, state->base, agent->state_count * sizeof(float)));
+    return repack(agent);
 }
 
 static cm_planner_config planner_config(const cm_agent *agent, int rows, bool training) {
@@ -65,8 +75,8 @@ static cm_planner_config planner_config(const cm_agent *agent, int rows, bool tr
         .network = c->network,
         .rules = c->rules,
         .backend = c->backend,
-        .parameters = (float *)agent->parameters.block.base,
-        .state = (float *)agent->state.block.base,
+        .parameters = (float *)agent->parameters.base,
+        .state = (float *)agent->state.base,
         .compute = c->compute,
         .search = training ? c->acting : c->evaluation,
         .discount = c->discount,

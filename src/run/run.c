@@ -87,11 +87,14 @@ static cm_status take_due(cm_run *run, int64_t *due) {
     return CM_OK;
 }
 
+cm_status cm_run_give_weights(const cm_run *run, cm_weights which, cm_agent *agent) {
+    const cm_trainer_blocks weights = cm_trainer_on_device(cm_run_trainer(run), which);
+    return cm_agent_copy_weights(agent, weights.parameters, weights.state);
+}
+
 cm_status cm_run_hand_over_weights(cm_run *run) {
-    cm_weights which = cm_run_options_of(run)->trainer.ema_acts ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE;
-    CM_TRY(cm_trainer_fetch(cm_run_trainer(run), CM_TRAINER_WEIGHTS));
-    return cm_agent_set_weights(run->actor_agent, cm_trainer_parameters(cm_run_trainer(run), which),
-                                cm_trainer_state(cm_run_trainer(run), which));
+    const bool slow = cm_run_options_of(run)->trainer.ema_acts;
+    return cm_run_give_weights(run, slow ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE, run->actor_agent);
 }
 
 static cm_status iterate_in_turn(cm_run *run) {

@@ -128,11 +128,9 @@ static void note_best(cm_run *run, double mean, double reach) {
 
 static cm_status evaluate(cm_run *run) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
-    cm_weights which = cm_run_options_of(run)->trainer.ema_evaluates ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE;
+    const bool slow = cm_run_options_of(run)->trainer.ema_evaluates;
     cm_evaluation e;
-    CM_TRY(cm_trainer_fetch(cm_run_trainer(run), CM_TRAINER_WEIGHTS));
-    CM_TRY(cm_agent_set_weights(run->evaluation_agent, cm_trainer_parameters(cm_run_trainer(run), which),
-                                cm_trainer_state(cm_run_trainer(run), which)));
+    CM_TRY(cm_run_give_weights(run, slow ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE, run->evaluation_agent));
     CM_TRY(play(run, run->evaluator, o->evaluation_episodes, &e));
     note_evaluation(run);
     run->row.eval_return = e.mean, run->row.eval_std = e.std, run->row.eval_episodes = e.episodes;

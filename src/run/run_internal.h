@@ -155,6 +155,7 @@ size_t cm_run_memory(const cm_run *run, cm_memory_row rows[CM_RUN_PLAN_ROWS], in
 
 /* run.c */
 double cm_run_seconds(const cm_run *run);
-cm_status cm_run_hand_over_weights(cm_run *run) CM_MUST_USE; /* the trainer's, to those who act */
+cm_status cm_run_give_weights(const cm_run *run, cm_weights which, cm_agent *agent) CM_MUST_USE; /* the trainer's */
+cm_status cm_run_hand_over_weights(cm_run *run) CM_MUST_USE;                                     /* to those who act */
 
 #endif

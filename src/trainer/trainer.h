@@ -153,6 +153,12 @@ float *cm_trainer_moments(cm_trainer *trainer, int order);    /* 0 first (or mom
 const float *cm_trainer_gradients(const cm_trainer *trainer); /* of the last update, before clipping, times its scale */
 cm_status cm_trainer_changed(cm_trainer *trainer) CM_MUST_USE;
 
+/* Where they lie on the device; state has no base if the network has none. To be copied within it, between updates. */
+typedef struct cm_trainer_blocks {
+    const cm_buffer *parameters, *state;
+} cm_trainer_blocks;
+cm_trainer_blocks cm_trainer_on_device(cm_trainer *trainer, cm_weights which);
+
 int64_t cm_trainer_updates(const cm_trainer *trainer);
 void cm_trainer_set_updates(cm_trainer *trainer, int64_t updates); /* when a checkpoint is loaded */
 

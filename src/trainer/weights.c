@@ -40,6 +40,11 @@ float *cm_trainer_parameters(cm_trainer *trainer, cm_weights which) { return cm_
 
 float *cm_trainer_state(cm_trainer *trainer, cm_weights which) { return cm_trainer_state_block(trainer, which)->host; }
 
+cm_trainer_blocks cm_trainer_on_device(cm_trainer *trainer, cm_weights which) {
+    return (cm_trainer_blocks){.parameters = &cm_trainer_block(trainer, which)->block,
+                               .state = &cm_trainer_state_block(trainer, which)->block};
+}
+
 float *cm_trainer_moments(cm_trainer *trainer, int order) {
     return cm_optimizer_moments(trainer->optimizer, order)->host;
 }

@@ -12,13 +12,13 @@
 
 const cm_backend_class cm_cuda_class = {.name = "cuda", .open = cm_far_open};
 
-enum { STEPS = 4, SIMULATIONS = 3 };
+enum { STEPS = 5, SIMULATIONS = 3, MOST_STEPS = 6 }; /* three iterations end amid episodes */
 
 static void open_side(scene *s, const char *backend, const char *settings, int environments, int max_steps) {
     char all[256];
     const cm_actor_config actor = {.environments = environments, .steps = STEPS, .random_move_steps = 1};
-    snprintf(all, sizeof all, "backend=%s threads=1 num_envs=%d num_simulations=%d %s", backend, environments,
-             SIMULATIONS, settings);
+    snprintf(all, sizeof all, "backend=%s threads=1 zero_init_heads=false num_envs=%d num_simulations=%d %s", backend,
+             environments, SIMULATIONS, settings);
     scene_open(s, all);
     s->session->env.spec.max_steps = max_steps;
     scene_plays(s, actor, (cm_target_rule){.unroll = 2, .td_steps = 1, .discount = 1.0});
@@ -40,7 +40,7 @@ static const struct {
     int environments;
 } tasks[] = {{"env_name=CartPole-v1", CM_TURNS_FROM - 1},
              {"env_name=CartPole-v1", CM_TURNS_FROM},
-             {"env_name=CartPole-v1 random_move_probability=0.3 temperature_threshold=3", CM_TURNS_FROM + 1},
+             {"env_name=CartPole-v1", CM_TURNS_FROM + 1},
              {"env_name=tictactoe policy=gumbel_muzero", CM_TURNS_FROM},
              {"env_name=tictactoe num_sampled_actions=4", CM_TURNS_FROM + 5}};
 
@@ -48,8 +48,8 @@ static const struct {
 START_TEST(halves_in_turns_play_what_shards_of_the_host_play) {
     scene near, far;
     cm_actor_counts counts, of_far;
-    open_side(&near, "ref", tasks[_i].settings, tasks[_i].environments, 6);
-    open_side(&far, "cuda", tasks[_i].settings, tasks[_i].environments, 6);
+    open_side(&near, "ref", tasks[_i].settings, tasks[_i].environments, MOST_STEPS);
+    open_side(&far, "cuda", tasks[_i].settings, tasks[_i].environments, MOST_STEPS);
     cm_far_state.is_late = true;
     for (int i = 0; i < 3; i++) {
         const size_t searches = cm_far_state.searches;
@@ -80,8 +80,37 @@ START_TEST(while_the_environments_of_one_half_move_the_search_of_the_other_is_on
                                          "=>=>"
                                          "=>=>"
                                          "=>=>"
+                                         "=>=>"
                                          "==");
     scene_close(&far);
+}
+END_TEST
+
+/* As a run hands them over: by addresses that the host cannot follow. */
+START_TEST(weights_that_are_copied_on_the_device_are_those_that_the_host_sets) {
+    scene set, copied;
+    cm_buffer parameters = {0}, state = {0};
+    open_side(&set, "cuda", "env_name=CartPole-v1 norm=batch", 8, MOST_STEPS);
+    open_side(&copied, "cuda", "env_name=CartPole-v1 norm=batch", 8, MOST_STEPS);
+    const cm_param_table *table = cm_network_parameters(set.session->network);
+    const cm_device *device = copied.session->backend->device;
+    float *weights = calloc(table->parameters + table->states, sizeof *weights);
+    ck_assert_uint_gt(table->states, 0);
+    cm_network_initialise(set.session->network, 77, weights, weights + table->parameters);
+    for (size_t i = 0; i < table->states; i++) weights[table->parameters + i] += 0.25f;
+    ck_assert_int_eq(cm_agent_set_weights(set.agent, weights, weights + table->parameters), CM_OK);
+    ck_assert_int_eq(cm_buffer_create(&parameters, device, table->parameters * sizeof(float) + 64, "weights"), CM_OK);
+    ck_assert_int_eq(cm_buffer_create(&state, device, table->states * sizeof(float), "statistics"), CM_OK);
+    ck_assert_int_eq(cm_buffer_write(&parameters, 0, weights, table->parameters * sizeof(float)), CM_OK);
+    ck_assert_int_eq(cm_buffer_write(&state, 0, weights + table->parameters, table->states * sizeof(float)), CM_OK);
+    ck_assert_int_eq(cm_agent_copy_weights(copied.agent, &parameters, &state), CM_OK);
+    for (int i = 0; i < 3; i++) scene_act(&set), scene_act(&copied);
+    expect_equal(&set, &copied);
+    cm_buffer_destroy(&parameters);
+    cm_buffer_destroy(&state);
+    free(weights);
+    scene_close(&set);
+    scene_close(&copied);
 }
 END_TEST
 
@@ -92,5 +121,6 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, halves_in_turns_play_what_shards_of_the_host_play, 0, sizeof tasks / sizeof *tasks);
     tcase_add_test(tests, while_the_environments_of_one_half_move_the_search_of_the_other_is_on_its_way);
+    tcase_add_test(tests, weights_that_are_copied_on_the_device_are_those_that_the_host_sets);
     return cm_test_main(suite);
 }
