@@ -13,19 +13,15 @@ struct cm_acting_shard {
     int first, count;
     cm_planner *planner; /* owned */
     cm_key *keys;        /* of noise and moves */
-    cm_key *end_keys;    /* of the rows whose end is searched */
     uint64_t *steps;
     float *temperature, *policy, *value;
-    uint8_t *legal, *explored; /* before the step, then of searched ends; `legal` NULL if every action always is */
+    uint8_t *legal, *explored; /* before the step; `legal` NULL if every action always is */
     int32_t *to_play;
-    int32_t *order; /* rows whose end is searched */
-    float *end_value;
     int32_t *played; /* moves whose sub-trees are kept; -1: none */
     bool is_kept;    /* the planner holds sub-trees of the last moves */
-    /* in the iteration that runs */
-    int64_t simulations;
-    double searching; /* seconds */
-    double seconds;   /* of the worker that began with this one */
+    cm_acting_ends ends;
+    cm_acting_searched searched;
+    double seconds; /* in the iteration that runs, of the worker that began with this one */
 };
 
 /* ---- memory ---- */
@@ -57,7 +53,6 @@ static void take_shard(const cm_actor *a, cm_arena *arena, cm_acting_shard *s, i
     size_t n = (size_t)rows;
     cm_acting_shard t = {.first = 0};
     t.keys = cm_arena_take(arena, n * sizeof(cm_key));
-    t.end_keys = cm_arena_take(arena, n * sizeof(cm_key));
     t.steps = cm_arena_take(arena, n * sizeof(uint64_t));
     t.temperature = cm_arena_take(arena, n * sizeof(float));
     t.policy = cm_arena_take(arena, n * policy_size(a) * sizeof(float));
@@ -65,9 +60,8 @@ static void take_shard(const cm_actor *a, cm_arena *arena, cm_acting_shard *s, i
     if (a->config.env->def->legal) t.legal = cm_arena_take(arena, n * actions_of(a));
     t.explored = cm_arena_take(arena, n);
     t.to_play = cm_arena_take(arena, n * sizeof(int32_t));
-    t.order = cm_arena_take(arena, n * sizeof(int32_t));
-    t.end_value = cm_arena_take(arena, n * sizeof(float));
     t.played = cm_arena_take(arena, n * sizeof(int32_t));
+    cm_acting_ends_take(a, arena, cm_acting_ends_rows(a, rows), &t.ends);
     if (s) *s = t;
 }
 
@@ -89,12 +83,14 @@ static cm_status open_shard(cm_actor *a, cm_acting_shard *s, int first, int coun
     for (int i = 0; i < count; i++) {
         s->keys[i] = cm_key_make(a->config.seed, CM_RNG_NOISE, a->config.first_environment + (uint64_t)(first + i));
     }
-    return cm_agent_planner(a->config.agent, count, true, &s->planner);
+    CM_TRY(cm_agent_planner(a->config.agent, count, true, &s->planner));
+    return cm_acting_ends_open(a, &s->ends);
 }
 
 static size_t planner_bytes(const cm_actor *a, int shard) {
     const cm_planner_config config = {.search = cm_agent_get_config(a->config.agent)->acting};
-    return cm_planner_bytes(&config, a->shards[shard].planner);
+    const cm_acting_shard *s = &a->shards[shard];
+    return cm_planner_bytes(&config, s->planner) + (s->ends.planner ? cm_planner_bytes(&config, s->ends.planner) : 0);
 }
 
 /* The first tells the size of the others: too many are refused before the machine has no memory left. */
@@ -147,7 +143,10 @@ cm_status cm_actor_create(const cm_actor_config *config, cm_actor **out) {
 void cm_actor_destroy(cm_actor *a) {
     if (!a) return;
     if (a->arena.base) {
-        for (int i = 0; i < a->shard_count; i++) cm_planner_destroy(a->shards[i].planner);
+        for (int i = 0; i < a->shard_count; i++) {
+            cm_planner_destroy(a->shards[i].planner);
+            cm_planner_destroy(a->shards[i].ends.planner);
+        }
     }
     cm_vector_env_destroy(a->vector);
     cm_arena_destroy(&a->arena);
@@ -171,14 +170,13 @@ static void look(cm_actor *a, cm_acting_shard *s) {
     if (s->legal) memcpy(s->legal, a->rows.legal + first * actions_of(a), n * actions_of(a));
 }
 
-/* Waits for a search that was begun. */
-static cm_status end_search(cm_acting_shard *s) {
+cm_status cm_acting_end_search(cm_planner *planner, cm_acting_searched *sum) {
     const double began = cm_clock_seconds();
     CM_TRACE_BEGIN("search");
-    const cm_status status = cm_planner_end(s->planner);
+    const cm_status status = cm_planner_end(planner);
     CM_TRACE_END();
-    s->searching += cm_clock_seconds() - began;
-    s->simulations += cm_planner_simulations(s->planner);
+    sum->seconds += cm_clock_seconds() - began;
+    sum->simulations += cm_planner_simulations(planner);
     return status;
 }
 
@@ -248,52 +246,33 @@ static cm_status append(cm_actor *a, const cm_acting_shard *s) {
     return CM_OK;
 }
 
-/* Searches the last observations of truncated episodes, with noise of their own: values into end_value[row]. */
-static cm_status value_ends(cm_actor *a, cm_acting_shard *s, uint64_t step) {
-    float *observation = cm_planner_observations(s->planner);
-    size_t o = observation_size(a), actions = actions_of(a);
-    int n = 0;
-    for (int i = 0; i < s->count; i++) {
-        int e = s->first + i;
-        s->end_value[i] = 0.0f;
-        if (!a->rows.truncated[e] || a->rows.terminated[e]) continue;
-        memcpy(observation + (size_t)n * o, a->rows.observation + (size_t)e * o, o * sizeof(float));
-        if (s->legal) cm_vector_env_rules_legal(a->vector, e, s->legal + (size_t)n * actions);
-        show_state(a, s, i, n);
-        s->end_keys[n] = s->keys[i];
-        s->steps[n] = step | (uint64_t)1 << 63;
-        s->order[n++] = i;
-    }
-    if (n == 0) return CM_OK;
-    cm_roots roots = {.count = n, .legal = s->legal, .keys = s->end_keys, .steps = s->steps};
-    cm_search_result result = {.value = s->value};
-    CM_TRY(cm_planner_begin(s->planner, &roots, &result));
-    CM_TRY(end_search(s));
-    s->is_kept = false; /* this search took the place of the trees */
-    for (int k = 0; k < n; k++) s->end_value[s->order[k]] = s->value[k];
-    return CM_OK;
+/* The episode of environment e has ended: a real end goes to the replay, that of a time limit is worth what a search
+ * says. */
+static cm_status end_episode(cm_actor *a, cm_acting_shard *s, int i, uint64_t step) {
+    const int e = s->first + i;
+    if (!a->rows.terminated[e]) return cm_acting_ends_add(a, &s->ends, e, s->keys[i], step);
+    const cm_replay_end end = {
+        .observation = a->rows.observation + (size_t)e * observation_size(a),
+        .terminated = true,
+        .to_play = (uint8_t)a->rows.to_play[e],
+    };
+    return cm_replay_finish(a->config.replay, e, &end);
 }
 
-/* Appends the ends of episodes and begins new ones; then the planner keeps the trees of those that go on. */
+/* Ends episodes and begins new ones; the planner keeps the trees of those that go on. */
 static cm_status finish(cm_actor *a, cm_acting_shard *s, uint64_t step, cm_acting_episode *ended) {
     memcpy(s->played, a->action + s->first, (size_t)s->count * sizeof *s->played);
     s->is_kept = a->config.reuse_tree;
-    CM_TRY(value_ends(a, s, step));
     for (int i = 0; i < s->count; i++) {
-        int e = s->first + i;
+        const int e = s->first + i;
         ended[e].length = 0;
         if (!a->rows.terminated[e] && !a->rows.truncated[e]) continue;
-        cm_replay_end end = {
-            .observation = a->rows.observation + (size_t)e * observation_size(a),
-            .terminated = a->rows.terminated[e] != 0,
-            .root_value = s->end_value[i],
-            .to_play = (uint8_t)a->rows.to_play[e],
-        };
-        CM_TRY(cm_replay_finish(a->config.replay, e, &end));
+        CM_TRY(end_episode(a, s, i, step));
         ended[e] = a->open[e];
         a->open[e] = (cm_acting_episode){0.0, 0};
         s->played[i] = -1;
     }
+    CM_TRY(cm_acting_ends_begin(&s->ends));
     cm_vector_env_reset_ended(a->vector, s->first, s->count, &a->rows);
     return s->is_kept ? cm_planner_keep(s->planner, s->played) : CM_OK;
 }
@@ -306,7 +285,8 @@ static cm_status begin_step(cm_actor *a, cm_acting_shard *s, int t) {
 
 static cm_status end_step(cm_actor *a, cm_acting_shard *s, int t) {
     const uint64_t step = a->step + (uint64_t)t;
-    CM_TRY(end_search(s));
+    CM_TRY(cm_acting_ends_settle(a, &s->ends));
+    CM_TRY(cm_acting_end_search(s->planner, &s->searched));
     explore(a, s, step);
     CM_TRY(cm_vector_env_step(a->vector, s->first, s->count, a->action, &a->rows));
     CM_TRY(append(a, s));
@@ -322,7 +302,8 @@ static cm_status run_shards(cm_actor *a, cm_acting_shard *shards, int count) {
     for (int t = 0; t < a->config.steps; t++) {
         for (int i = 0; i < count; i++) {
             CM_TRY(end_step(a, &shards[i], t));
-            if (t + 1 < a->config.steps) CM_TRY(begin_step(a, &shards[i], t + 1));
+            CM_TRY(t + 1 < a->config.steps ? begin_step(a, &shards[i], t + 1)
+                                           : cm_acting_ends_settle(a, &shards[i].ends));
         }
     }
     return CM_OK;
@@ -352,8 +333,14 @@ static void count_ended(cm_actor *a) {
 }
 
 static void begin_counting(cm_acting_shard *s) {
-    s->simulations = 0;
-    s->seconds = s->searching = 0.0;
+    s->searched = s->ends.searched = (cm_acting_searched){0, 0.0};
+    s->seconds = 0.0;
+}
+
+static void add_counts(cm_actor *a, const cm_acting_shard *s) {
+    a->simulations += s->searched.simulations + s->ends.searched.simulations;
+    a->searching += s->searched.seconds + s->ends.searched.seconds;
+    a->seconds += s->seconds;
 }
 
 cm_status cm_actor_run(cm_actor *a, double temperature, double random_moves) {
@@ -365,11 +352,7 @@ cm_status cm_actor_run(cm_actor *a, double temperature, double random_moves) {
     if (status == CM_OK) {
         a->step += (uint64_t)a->config.steps;
         count_ended(a);
-        for (int i = 0; i < a->shard_count; i++) {
-            a->simulations += a->shards[i].simulations;
-            a->seconds += a->shards[i].seconds;
-            a->searching += a->shards[i].searching;
-        }
+        for (int i = 0; i < a->shard_count; i++) add_counts(a, &a->shards[i]);
     }
     CM_TRACE_END();
     return status;

@@ -6,7 +6,8 @@
  * move and their steps go to the replay. Noise and moves of an environment depend on (seed, number of the environment,
  * step) alone, so threads change nothing.
  *
- * A truncated episode is bootstrapped with the value of a search at its last observation.
+ * A truncated episode is bootstrapped with the value of a search at its last observation, by a planner of a few rows
+ * beside the next step's (acting_ends.c).
  *
  * With reuse_tree a search goes on with what the one before has found below the move that was played. An iteration
  * begins with fresh trees, since its weights are new; so no tree is part of a checkpoint.

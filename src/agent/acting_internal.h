@@ -1,4 +1,5 @@
-/* What the files of acting share: acting.c (creation and steps) and acting_checkpoint.c (what is saved of it). */
+/* What the files of acting share: acting.c (creation and steps), acting_ends.c (values of truncated episodes' ends) and
+ * acting_checkpoint.c (what is saved of it). */
 #ifndef CM_AGENT_ACTING_INTERNAL_H
 #define CM_AGENT_ACTING_INTERNAL_H
 
@@ -12,6 +13,27 @@ typedef struct cm_acting_episode {
     double total;
     int64_t length;
 } cm_acting_episode;
+
+/* What was searched in the iteration that runs. */
+typedef struct cm_acting_searched {
+    int64_t simulations;
+    double seconds; /* of waiting for it, where a device does it */
+} cm_acting_searched;
+
+/* Truncated episodes of a shard whose last observations are searched: by a planner of their own, so that the search of
+ * the shard's next step is on its way beside theirs. */
+typedef struct cm_acting_ends {
+    int rows, count;      /* most at a time, 0: none are ever truncated; those that wait */
+    bool is_begun;        /* their search is on its way */
+    cm_planner *planner;  /* owned; it has the observations */
+    int32_t *environment; /* [rows], like all that follows */
+    int32_t *to_play;
+    cm_key *keys;
+    uint64_t *steps;
+    float *value;
+    uint8_t *legal; /* [rows, A], NULL if every action always is */
+    cm_acting_searched searched;
+} cm_acting_ends;
 
 struct cm_actor {
     cm_actor_config config;
@@ -39,5 +61,20 @@ struct cm_actor {
     double *recent_return;    /* [CM_RECENT_EPISODES] */
     double *recent_length;    /* [CM_RECENT_EPISODES] */
 };
+
+/* acting.c: waits for a search that was begun, and adds it to what was searched. */
+cm_status cm_acting_end_search(cm_planner *planner, cm_acting_searched *sum) CM_MUST_USE;
+
+/* acting_ends.c: how many rows `environments` of them want, their arrays, their planner (which the shard destroys). */
+int cm_acting_ends_rows(const cm_actor *actor, int environments);
+void cm_acting_ends_take(const cm_actor *actor, cm_arena *arena, int rows, cm_acting_ends *out);
+cm_status cm_acting_ends_open(const cm_actor *actor, cm_acting_ends *ends) CM_MUST_USE;
+/* Takes down the end that an environment shows, before it is reset; if there are too many those before are settled. */
+cm_status cm_acting_ends_add(cm_actor *actor, cm_acting_ends *ends, int environment, cm_key key,
+                             uint64_t step) CM_MUST_USE;
+/* Begins the search of those that were added. Settle waits for it, having begun it if need be, and finishes their
+ * episodes in the replay: before these environments append another step. */
+cm_status cm_acting_ends_begin(cm_acting_ends *ends) CM_MUST_USE;
+cm_status cm_acting_ends_settle(cm_actor *actor, cm_acting_ends *ends) CM_MUST_USE;
 
 #endif

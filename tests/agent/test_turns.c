@@ -68,20 +68,22 @@ START_TEST(halves_in_turns_play_what_shards_of_the_host_play) {
 }
 END_TEST
 
-/* > what a search is to start from, = the wait for its answer. Two searches are on their way when one is waited for,
- * but for the last of all. */
-START_TEST(while_the_environments_of_one_half_move_the_search_of_the_other_is_on_its_way) {
+/* What the host does in an iteration of CartPole: > tells a search what to start from, = waits for its answer. */
+static const struct {
+    int environments, max_steps;
+    const char *notes;
+} orders[] = {{CM_TURNS_FROM, 0, ">>=>=>=>=>=>=>=>=>=="}, /* two searches are on their way when one is waited for */
+              {8, 0, ">=>=>=>=>="},
+              {8, 2, ">=>=>>==>=>>=="},    /* ends, at the second and the fourth step, beside the search of the next */
+              {8, STEPS, ">=>=>=>=>=>="}}; /* but for the last step */
+
+START_TEST(while_one_search_is_on_its_way_the_host_goes_on) {
     scene far;
-    open_side(&far, "cuda", "env_name=CartPole-v1", CM_TURNS_FROM, 0);
+    open_side(&far, "cuda", "env_name=CartPole-v1", orders[_i].environments, orders[_i].max_steps);
     cm_far_state.noted = 0;
     memset(cm_far_state.notes, 0, sizeof cm_far_state.notes);
     scene_act(&far);
-    ck_assert_str_eq(cm_far_state.notes, ">>"
-                                         "=>=>"
-                                         "=>=>"
-                                         "=>=>"
-                                         "=>=>"
-                                         "==");
+    ck_assert_str_eq(cm_far_state.notes, orders[_i].notes);
     scene_close(&far);
 }
 END_TEST
@@ -120,7 +122,7 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, halves_in_turns_play_what_shards_of_the_host_play, 0, sizeof tasks / sizeof *tasks);
-    tcase_add_test(tests, while_the_environments_of_one_half_move_the_search_of_the_other_is_on_its_way);
+    tcase_add_loop_test(tests, while_one_search_is_on_its_way_the_host_goes_on, 0, sizeof orders / sizeof *orders);
     tcase_add_test(tests, weights_that_are_copied_on_the_device_are_those_that_the_host_sets);
     return cm_test_main(suite);
 }
