@@ -27,7 +27,7 @@ all: $(BUILD)/libcumind.a $(PROGRAMS) ## the library, the programs and, where MP
 MACHINE := $(if $(filter native,$(ARCH)),$(shell grep -m1 '^flags' /proc/cpuinfo | cksum))
 COMPILER := $(shell $(CC) --version 2>/dev/null | head -n 1)
 $(BUILD)/flags.stamp: FORCE
-	$(call stamp,$@,$(COMPILER) $(CC) $(ALL_CFLAGS) $(KERNEL_FLAGS) $(VERSION) $(MACHINE))
+	$(call stamp,$@,$(COMPILER) $(CC) $(ALL_CFLAGS) $(KERNEL_FLAGS) $(TILE_FLAGS) $(VERSION) $(MACHINE))
 $(BUILD)/links.stamp: FORCE
 	$(call stamp,$@,$(LIB_OBJ) $(SUPPORT_OBJ) $(LDFLAGS) $(EXPORT) $(LIBS))
 FORCE:

@@ -61,7 +61,7 @@ static void take_shard(const cm_actor *a, cm_arena *arena, cm_acting_shard *s, i
     t.explored = cm_arena_take(arena, n);
     t.to_play = cm_arena_take(arena, n * sizeof(int32_t));
     t.played = cm_arena_take(arena, n * sizeof(int32_t));
-    cm_acting_ends_take(a, arena, cm_acting_ends_rows(a, rows), &t.ends);
+    cm_acting_ends_take(a, arena, rows, &t.ends);
     if (s) *s = t;
 }
 
@@ -90,7 +90,7 @@ static cm_status open_shard(cm_actor *a, cm_acting_shard *s, int first, int coun
 static size_t planner_bytes(const cm_actor *a, int shard) {
     const cm_planner_config config = {.search = cm_agent_get_config(a->config.agent)->acting};
     const cm_acting_shard *s = &a->shards[shard];
-    return cm_planner_bytes(&config, s->planner) + (s->ends.planner ? cm_planner_bytes(&config, s->ends.planner) : 0);
+    return cm_planner_bytes(&config, s->planner) + (s->ends.few ? cm_planner_bytes(&config, s->ends.few) : 0);
 }
 
 /* The first tells the size of the others: too many are refused before the machine has no memory left. */
@@ -98,7 +98,8 @@ static cm_status open_shards(cm_actor *a, int rows) {
     for (int i = 0; i < a->shard_count; i++) {
         int first = i * rows, left = a->config.environments - first;
         CM_TRY(open_shard(a, &a->shards[i], first, left < rows ? left : rows));
-        if (i == 0) CM_TRY(cm_memory_check((double)(a->shard_count - 1) * (double)planner_bytes(a, 0), "search trees"));
+        if (i == 0 && !a->in_turns)
+            CM_TRY(cm_memory_check((double)(a->shard_count - 1) * (double)planner_bytes(a, 0), "search trees"));
     }
     return CM_OK;
 }
@@ -145,7 +146,7 @@ void cm_actor_destroy(cm_actor *a) {
     if (a->arena.base) {
         for (int i = 0; i < a->shard_count; i++) {
             cm_planner_destroy(a->shards[i].planner);
-            cm_planner_destroy(a->shards[i].ends.planner);
+            cm_planner_destroy(a->shards[i].ends.few);
         }
     }
     cm_vector_env_destroy(a->vector);
@@ -246,11 +247,24 @@ static cm_status append(cm_actor *a, const cm_acting_shard *s) {
     return CM_OK;
 }
 
-/* The episode of environment e has ended: a real end goes to the replay, that of a time limit is worth what a search
- * says. */
-static cm_status end_episode(cm_actor *a, cm_acting_shard *s, int i, uint64_t step) {
-    const int e = s->first + i;
-    if (!a->rows.terminated[e]) return cm_acting_ends_add(a, &s->ends, e, s->keys[i], step);
+static bool is_cut(const cm_actor *a, int e) { return a->rows.truncated[e] && !a->rows.terminated[e]; }
+
+/* The ends of truncated episodes are on their way to their values; if many, they have them when this returns. */
+static cm_status search_ends(cm_actor *a, cm_acting_shard *s, uint64_t step) {
+    int cut = 0;
+    for (int i = 0; i < s->count; i++) cut += is_cut(a, s->first + i);
+    if (cut == 0) return CM_OK;
+    const bool are_few = cm_acting_ends_expect(&s->ends, cut, s->planner);
+    for (int i = 0; i < s->count; i++)
+        if (is_cut(a, s->first + i)) cm_acting_ends_add(a, &s->ends, s->first + i, s->keys[i], step);
+    CM_TRY(cm_acting_ends_begin(&s->ends));
+    if (are_few) return CM_OK;
+    s->is_kept = false; /* this search takes the place of the trees */
+    return cm_acting_ends_settle(a, &s->ends);
+}
+
+/* A real end; others wait for their value. */
+static cm_status finish_episode(const cm_actor *a, int e) {
     const cm_replay_end end = {
         .observation = a->rows.observation + (size_t)e * observation_size(a),
         .terminated = true,
@@ -263,16 +277,16 @@ static cm_status end_episode(cm_actor *a, cm_acting_shard *s, int i, uint64_t st
 static cm_status finish(cm_actor *a, cm_acting_shard *s, uint64_t step, cm_acting_episode *ended) {
     memcpy(s->played, a->action + s->first, (size_t)s->count * sizeof *s->played);
     s->is_kept = a->config.reuse_tree;
+    CM_TRY(search_ends(a, s, step));
     for (int i = 0; i < s->count; i++) {
         const int e = s->first + i;
         ended[e].length = 0;
         if (!a->rows.terminated[e] && !a->rows.truncated[e]) continue;
-        CM_TRY(end_episode(a, s, i, step));
+        if (a->rows.terminated[e]) CM_TRY(finish_episode(a, e));
         ended[e] = a->open[e];
         a->open[e] = (cm_acting_episode){0.0, 0};
         s->played[i] = -1;
     }
-    CM_TRY(cm_acting_ends_begin(&s->ends));
     cm_vector_env_reset_ended(a->vector, s->first, s->count, &a->rows);
     return s->is_kept ? cm_planner_keep(s->planner, s->played) : CM_OK;
 }

@@ -6,8 +6,8 @@
  * move and their steps go to the replay. Noise and moves of an environment depend on (seed, number of the environment,
  * step) alone, so threads change nothing.
  *
- * A truncated episode is bootstrapped with the value of a search at its last observation, by a planner of a few rows
- * beside the next step's (acting_ends.c).
+ * A truncated episode is bootstrapped with the value of a search at its last observation, beside the search of the next
+ * step if there are few (acting_ends.c).
  *
  * With reuse_tree a search goes on with what the one before has found below the move that was played. An iteration
  * begins with fresh trees, since its weights are new; so no tree is part of a checkpoint.
@@ -62,7 +62,7 @@ typedef struct cm_actor_counts {
 } cm_actor_counts;
 
 /* One iteration: every environment acts `steps` steps. Commits nothing. Errors: those of search, environment and
- * replay. Allocates nothing. */
+ * replay; after one the actor can only be destroyed. Allocates nothing. */
 cm_status cm_actor_run(cm_actor *actor, double temperature, double random_moves) CM_MUST_USE;
 void cm_actor_count(const cm_actor *actor, cm_actor_counts *out);
 

@@ -20,12 +20,14 @@ typedef struct cm_acting_searched {
     double seconds; /* of waiting for it, where a device does it */
 } cm_acting_searched;
 
-/* Truncated episodes of a shard whose last observations are searched: by a planner of their own, so that the search of
- * the shard's next step is on its way beside theirs. */
+/* Truncated episodes of a shard whose last observations are searched: a few by a planner of their own, so that the
+ * search of the shard's next step is on its way beside theirs; more, as where all episodes are equally long, by the
+ * shard's. */
 typedef struct cm_acting_ends {
-    int rows, count;      /* most at a time, 0: none are ever truncated; those that wait */
-    bool is_begun;        /* their search is on its way */
-    cm_planner *planner;  /* owned; it has the observations */
+    int rows;             /* of a shard; 0: none are ever truncated */
+    int count;            /* those that wait */
+    cm_planner *few;      /* owned */
+    cm_planner *searcher; /* that searches those that wait, and has their observations: `few` or the shard's */
     int32_t *environment; /* [rows], like all that follows */
     int32_t *to_play;
     cm_key *keys;
@@ -65,16 +67,16 @@ struct cm_actor {
 /* acting.c: waits for a search that was begun, and adds it to what was searched. */
 cm_status cm_acting_end_search(cm_planner *planner, cm_acting_searched *sum) CM_MUST_USE;
 
-/* acting_ends.c: how many rows `environments` of them want, their arrays, their planner (which the shard destroys). */
-int cm_acting_ends_rows(const cm_actor *actor, int environments);
+/* acting_ends.c: the arrays of a shard of so many rows; the planner of a few, which the shard destroys. */
 void cm_acting_ends_take(const cm_actor *actor, cm_arena *arena, int rows, cm_acting_ends *out);
 cm_status cm_acting_ends_open(const cm_actor *actor, cm_acting_ends *ends) CM_MUST_USE;
-/* Takes down the end that an environment shows, before it is reset; if there are too many those before are settled. */
-cm_status cm_acting_ends_add(cm_actor *actor, cm_acting_ends *ends, int environment, cm_key key,
-                             uint64_t step) CM_MUST_USE;
-/* Begins the search of those that were added. Settle waits for it, having begun it if need be, and finishes their
- * episodes in the replay: before these environments append another step. */
+/* The `count` ends that are added next are searched by a planner of their own, if it has the room, else by `shard`'s,
+ * which is idle until they are settled: false. */
+bool cm_acting_ends_expect(cm_acting_ends *ends, int count, cm_planner *shard);
+/* Takes down the end that an environment shows, before it is reset. */
+void cm_acting_ends_add(const cm_actor *actor, cm_acting_ends *ends, int environment, cm_key key, uint64_t step);
 cm_status cm_acting_ends_begin(cm_acting_ends *ends) CM_MUST_USE;
-cm_status cm_acting_ends_settle(cm_actor *actor, cm_acting_ends *ends) CM_MUST_USE;
+/* Waits for what was begun and finishes the episodes in the replay: before their environments append another step. */
+cm_status cm_acting_ends_settle(const cm_actor *actor, cm_acting_ends *ends) CM_MUST_USE;
 
 #endif

@@ -7,7 +7,7 @@
 #include "core/arena.h"
 #include "run/session.h"
 
-enum { MOST_ENVIRONMENTS = 65536 };
+enum { MOST_ENVIRONMENTS = 65536 }; /* as of num_envs */
 
 typedef struct playing {
     cm_session *session; /* owned, like all below */
@@ -18,8 +18,11 @@ typedef struct playing {
 
 static cm_status open_session(const cm_benchmark *bench, playing *p) {
     cm_configuration c = bench->configuration;
+    if (bench->batch > MOST_ENVIRONMENTS)
+        return cm_fail(CM_ERR_INPUT, "benchmark act: --batch %d: at most %d environments act", bench->batch,
+                       MOST_ENVIRONMENTS);
     if (c.run.backend == CM_BACKEND_AUTO) c.run.backend = CM_BACKEND_CPU;
-    c.env.num_envs = bench->batch < MOST_ENVIRONMENTS ? bench->batch : MOST_ENVIRONMENTS;
+    c.env.num_envs = bench->batch;
     c.mcts.num_simulations = bench->simulations;
     return cm_session_open(&c, NULL, &p->session);
 }

@@ -315,18 +315,24 @@ static void warn_of_search(const cm_config *config, const cm_configuration *c) {
                        "random_move_probability are 0");
 }
 
+/* A GPU takes a batch as one chunk, unless chunk_rows is set. */
+static void warn_of_lone_row(const cm_config *config, const cm_configuration *c) {
+    const int batch = c->trainer.batch_size, rows = c->trainer.chunk_rows, chunk = rows > 0 ? rows : CM_CHUNK_ROWS;
+    const bool is_whole = rows == 0 && c->run.backend == CM_BACKEND_CUDA;
+    if (c->network.family != CM_FAMILY_MLP || c->network.norm != CM_NORM_BATCH || is_whole) return;
+    if (chunk == 1 || batch % chunk == 1)
+        cm_config_warn(config, rows > 0 ? "chunk_rows" : "batch_size",
+                       "a batch of %d in chunks of %d%s leaves one row alone, of which a batch norm makes zeros: set "
+                       "another batch_size or chunk_rows",
+                       batch, chunk, rows > 0 ? "" : ", as on a CPU,");
+}
+
 static void warn_of_learning(const cm_config *config, const cm_configuration *c) {
     const int64_t plan = cm_run_learner_plan(c), warmup = c->trainer.warmup_steps;
     if (c->replay.memory_steps > 0 && c->trainer.batch_size > c->replay.memory_steps)
         cm_config_warn(config, "batch_size", "%d is more than the %lld positions that the memory holds (memory_steps)",
                        c->trainer.batch_size, (long long)c->replay.memory_steps);
-    const int chunk = c->trainer.chunk_rows > 0 ? c->trainer.chunk_rows : CM_CHUNK_ROWS;
-    if (c->network.family == CM_FAMILY_MLP && c->network.norm == CM_NORM_BATCH && c->trainer.batch_size % chunk == 1)
-        cm_config_warn(
-            config, "batch_size",
-            "%d in chunks of %d rows leaves one row alone, of which a batch norm makes zeros: set another one, "
-            "or chunk_rows",
-            c->trainer.batch_size, chunk);
+    warn_of_lone_row(config, c);
     if (c->agent.reanalyse_ratio > 0.0 && c->agent.reanalyse_ratio * c->trainer.batch_size < 1.0)
         cm_config_warn(config, "reanalyse_ratio",
                        "%g of a batch of %d is less than one position: nothing is searched anew",

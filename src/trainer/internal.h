@@ -144,7 +144,7 @@ cm_status cm_scaling_create(cm_trainer *trainer) CM_MUST_USE;
 cm_status cm_scaling_keep(cm_trainer *trainer, float *behind) CM_MUST_USE;
 bool cm_scaling_read(cm_trainer *trainer, const float *behind);
 
-/* Values of observations by the slow weights: passes of 64 rows on all workers, on a device of a batch. */
+/* Values of observations by the slow weights: passes of 64 rows on all workers, on a device of a batch or 256. */
 cm_status cm_values_create(cm_trainer *trainer, cm_values **out) CM_MUST_USE;
 void cm_values_destroy(cm_values *values);
 size_t cm_values_bytes(const cm_values *values);

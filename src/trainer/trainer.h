@@ -153,7 +153,7 @@ float *cm_trainer_moments(cm_trainer *trainer, int order);    /* 0 first (or mom
 const float *cm_trainer_gradients(const cm_trainer *trainer); /* of the last update, before clipping, times its scale */
 cm_status cm_trainer_changed(cm_trainer *trainer) CM_MUST_USE;
 
-/* Where they lie on the device; state has no base if the network has none. To be copied within it, between updates. */
+/* Where they lie on the device: to be copied within it, between updates. */
 typedef struct cm_trainer_blocks {
     const cm_buffer *parameters, *state;
 } cm_trainer_blocks;

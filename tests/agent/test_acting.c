@@ -89,7 +89,7 @@ START_TEST(workers_change_no_bit_of_self_play_with_chance) {
 }
 END_TEST
 
-/* The ends of truncated episodes are searched in the place of the kept trees. */
+/* Of many ends at once the search takes the place of the kept trees. */
 START_TEST(time_limits_and_kept_trees_do_not_disturb_each_other) {
     scene one, two;
     cm_actor_counts counts;

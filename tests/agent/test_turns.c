@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/batch.h"
 #include "scene.h"
 #include "support/far.h"
 #include "support/main.h"
@@ -24,6 +25,25 @@ static void open_side(scene *s, const char *backend, const char *settings, int e
     scene_plays(s, actor, (cm_target_rule){.unroll = 2, .td_steps = 1, .discount = 1.0});
 }
 
+/* What is drawn from both replays: policies and values that the searches gave, those of ends included. */
+static void expect_equal_batches(const scene *a, const scene *b) {
+    const cm_batch_config config = {.rows = 256, .seed = 3};
+    cm_batch *x, *y;
+    ck_assert_int_eq(cm_batch_create(a->replay, &config, &x), CM_OK);
+    ck_assert_int_eq(cm_batch_create(b->replay, &config, &y), CM_OK);
+    for (uint64_t update = 0; update < 4; update++) {
+        ck_assert_int_eq(cm_replay_sample(a->replay, update, 1.0, x), CM_OK);
+        ck_assert_int_eq(cm_replay_sample(b->replay, update, 1.0, y), CM_OK);
+        const size_t rows = (size_t)config.rows, K = (size_t)x->unroll + 1;
+        ck_assert_mem_eq(x->observation, y->observation, rows * (size_t)x->observation_size * sizeof(float));
+        ck_assert_mem_eq(x->target_policy, y->target_policy, rows * K * (size_t)x->actions * sizeof(float));
+        ck_assert_mem_eq(x->target_value, y->target_value, rows * K * sizeof(float));
+        ck_assert_mem_eq(x->value_bootstrap, y->value_bootstrap, rows * K * sizeof(float));
+    }
+    cm_batch_destroy(x);
+    cm_batch_destroy(y);
+}
+
 static void expect_equal(const scene *a, const scene *b) {
     const size_t bytes = cm_actor_bytes(a->actor);
     char *x = malloc(bytes), *y = malloc(bytes);
@@ -33,6 +53,7 @@ static void expect_equal(const scene *a, const scene *b) {
     ck_assert_mem_eq(x, y, bytes);
     free(x);
     free(y);
+    expect_equal_batches(a, b);
 }
 
 static const struct {
@@ -74,8 +95,9 @@ static const struct {
     const char *notes;
 } orders[] = {{CM_TURNS_FROM, 0, ">>=>=>=>=>=>=>=>=>=="}, /* two searches are on their way when one is waited for */
               {8, 0, ">=>=>=>=>="},
-              {8, 2, ">=>=>>==>=>>=="},    /* ends, at the second and the fourth step, beside the search of the next */
-              {8, STEPS, ">=>=>=>=>=>="}}; /* but for the last step */
+              {8, 2, ">=>=>>==>=>>=="},   /* ends, at the second and the fourth step, beside the search of the next */
+              {8, STEPS, ">=>=>=>=>=>="}, /* but for the last step */
+              {CM_TURNS_FROM - 1, 2, ">=>=>=>=>=>=>="}}; /* many ends are searched at once, before the next step */
 
 START_TEST(while_one_search_is_on_its_way_the_host_goes_on) {
     scene far;
@@ -92,8 +114,8 @@ END_TEST
 START_TEST(weights_that_are_copied_on_the_device_are_those_that_the_host_sets) {
     scene set, copied;
     cm_buffer parameters = {0}, state = {0};
-    open_side(&set, "cuda", "env_name=CartPole-v1 norm=batch", 8, MOST_STEPS);
-    open_side(&copied, "cuda", "env_name=CartPole-v1 norm=batch", 8, MOST_STEPS);
+    open_side(&set, "cuda", "env_name=CartPole-v1 norm=batch", 24, MOST_STEPS);
+    open_side(&copied, "cuda", "env_name=CartPole-v1 norm=batch", 24, MOST_STEPS);
     const cm_param_table *table = cm_network_parameters(set.session->network);
     const cm_device *device = copied.session->backend->device;
     float *weights = calloc(table->parameters + table->states, sizeof *weights);

@@ -477,10 +477,10 @@ START_TEST(refusals_name_what_to_do) {
 }
 END_TEST
 
-/* A million million steps are on no machine, nor are trees of 335 GB, the first of which would fit. */
+/* A million million steps are on no machine, nor are trees of 419 GB, the first of which would fit. */
 START_TEST(memory_that_is_not_there_is_named_with_the_keys_to_lower) {
     expect_exit("train --quiet --run huge --env-steps 1G --set num_envs=16384 --set num_simulations=32768", 1,
-                "search trees: cannot take 3");
+                "search trees: cannot take 4");
     ck_assert_ptr_nonnull(strstr(result.err, "; lower num_envs, num_simulations or the sizes of the network"));
     expect_exit("train --quiet --run huge --set memory_steps=1000000000000", 1, "B of memory");
     ck_assert_ptr_nonnull(strstr(result.err, "the replay: cannot take "));

@@ -463,12 +463,15 @@ END_TEST
 
 START_TEST(a_row_that_a_batch_norm_sees_alone_is_warned_of) {
     assert_loads(NULL, "norm=batch", "batch_size=129");
+    ck_assert_str_eq(warning, "--set: Training.batch_size: a batch of 129 in chunks of 64, as on a CPU, leaves one row "
+                              "alone, of which a batch norm makes zeros: set another batch_size or chunk_rows");
+    assert_loads(NULL, "norm=batch", "chunk_rows=1");
     ck_assert_str_eq(warning,
-                     "--set: Training.batch_size: 129 in chunks of 64 rows leaves one row alone, of which a batch "
-                     "norm makes zeros: set another one, or chunk_rows");
+                     "--set: Training.chunk_rows: a batch of 128 in chunks of 1 leaves one row alone, of which a "
+                     "batch norm makes zeros: set another batch_size or chunk_rows");
     assert_loads(NULL, "norm=batch", "batch_size=128");
     assert_loads(NULL, "norm=layer", "batch_size=129");
-    ck_assert_int_eq(warnings, 1);
+    ck_assert_int_eq(warnings, 2);
 }
 END_TEST
 
