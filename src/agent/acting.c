@@ -93,7 +93,7 @@ static size_t planner_bytes(const cm_actor *a, int shard) {
     return cm_planner_bytes(&config, s->planner) + (s->ends.few ? cm_planner_bytes(&config, s->ends.few) : 0);
 }
 
-/* The first tells the size of the others: too many are refused before the machine has no memory left. */
+/* The first tells the size of the others: too many are refused before the host has no memory left. */
 static cm_status open_shards(cm_actor *a, int rows) {
     for (int i = 0; i < a->shard_count; i++) {
         int first = i * rows, left = a->config.environments - first;

@@ -50,7 +50,6 @@ void cm_acting_ends_add(const cm_actor *a, cm_acting_ends *ends, int environment
 }
 
 cm_status cm_acting_ends_begin(cm_acting_ends *ends) {
-    if (ends->count == 0) return CM_OK;
     const cm_roots roots = {.count = ends->count, .legal = ends->legal, .keys = ends->keys, .steps = ends->steps};
     const cm_search_result result = {.value = ends->value};
     return cm_planner_begin(ends->searcher, &roots, &result);

@@ -71,8 +71,8 @@ cm_status cm_agent_decide(cm_agent *agent, const cm_env *env, const void *state,
 /* Whether the trees of its planners lie on the backend's device: cm_planner_is_on_device. */
 bool cm_agent_is_on_device(const cm_agent *agent, bool training);
 
-/* Rows of one shard of `count` environments: 64 from 128 on, else 32 (never more than there are); all of them where
- * the searches are made on a device. */
+/* Rows of one shard of `count` environments or roots: 64 from 128 on, else 32 (never more than there are); all of them
+ * where the searches are made on a device, of which acting makes two halves (acting.h). */
 int cm_agent_shard_rows(int count, bool on_device);
 
 /* Temperature of acting when `share` (0 .. 1) of the run is done. */
