@@ -57,6 +57,7 @@ static const char *const shapes[CM_OP_COUNT] = {
     [CM_OP_embedding_add_backward] = "dy[B,H] action[B] dx[=dy]+ dtable[A,H]+",
     [CM_OP_gather_rows] = "x[n,~N] rows[m] y[m,~N]",
     [CM_OP_scatter_rows] = "x[m,~N] rows[m] y[n,~N]",
+    [CM_OP_bootstrap] = "target[m] partial[m] coefficient[m] value[n,1] rows[m]",
     [CM_OP_one_hot] = "x[*,n] y[=x]",
     [CM_OP_softmax] = "x[*,n] legal[=x] y[=x]",
     [CM_OP_softmax_backward] = "y[*,n] dy[=y] dx[=y]+",

@@ -76,6 +76,11 @@ static CM_HD inline cm_encoded cm_encoded_of(cm_encoding encoding, int actions, 
     return e;
 }
 
+/* Of bootstrap, rounded once. */
+static CM_HD inline float cm_bootstrapped(float partial, float coefficient, float value) {
+    return fmaf(coefficient, value, partial);
+}
+
 /* factor[2] of clip, or NULL: does what depends on it happen? Not if the norm is not finite. */
 static CM_HD inline bool cm_step_counts(const float *factor) { return !factor || isfinite(factor[1]); }
 

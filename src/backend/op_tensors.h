@@ -134,6 +134,13 @@ enum {
 };
 enum { CM_T_gather_rows_y, CM_T_gather_rows_x, CM_T_gather_rows_rows };
 enum { CM_T_scatter_rows_y, CM_T_scatter_rows_x, CM_T_scatter_rows_rows };
+enum {
+    CM_T_bootstrap_target,
+    CM_T_bootstrap_partial,
+    CM_T_bootstrap_coefficient,
+    CM_T_bootstrap_value,
+    CM_T_bootstrap_rows
+};
 enum { CM_T_one_hot_y, CM_T_one_hot_x };
 enum { CM_T_softmax_y, CM_T_softmax_x, CM_T_softmax_legal };
 enum { CM_T_softmax_backward_dx, CM_T_softmax_backward_dy, CM_T_softmax_backward_y };

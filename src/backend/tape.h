@@ -26,7 +26,7 @@ typedef enum cm_memory {
     CM_MEM_GRADIENT,  /* gradients, same layout as PARAMETER                                     */
     CM_MEM_STATS,     /* batch statistics of this pass, one [2, C] per batch-norm call           */
     CM_MEM_INPUT,     /* what the caller writes before a pass: observations, actions, targets    */
-    CM_MEM_POOL,      /* hidden states of a search [slots, D]                                    */
+    CM_MEM_POOL,      /* hidden states of a search [slots, D]; values to bootstrap from [n, 1]   */
     CM_MEM_WORK,      /* activations and their gradients                                         */
     CM_MEM_SCALING,   /* state of loss scaling (backend.h)                                       */
     CM_MEM_RESULT,    /* what the host reads after a pass: losses, values, logits                */
@@ -142,6 +142,8 @@ cm_var cm_tape_embedding_add(cm_tape *tape, cm_var x, cm_var table, cm_var actio
 /* Rows are passes of their own: what one scatters another may not gather in the same run. */
 cm_var cm_tape_gather_rows(cm_tape *tape, cm_var pool, cm_var rows);
 void cm_tape_scatter_rows(cm_tape *tape, cm_var pool, cm_var x, cm_var rows);
+/* [m]: partial + coefficient * value[rows], which no gradient flows back through. */
+cm_var cm_tape_bootstrap(cm_tape *tape, cm_var partial, cm_var coefficient, cm_var value, cm_var rows);
 /* 1 at the first maximum of each row, else 0; the gradient goes straight through to x, as if y were x. */
 cm_var cm_tape_one_hot(cm_tape *tape, cm_var x);
 cm_var cm_tape_support_decode(cm_tape *tape, cm_var logits, const cm_support *support); /* [B] */

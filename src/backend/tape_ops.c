@@ -279,6 +279,19 @@ void cm_tape_scatter_rows(cm_tape *tape, cm_var pool, cm_var x, cm_var rows) {
     node->t[CM_T_scatter_rows_rows] = rows;
 }
 
+cm_var cm_tape_bootstrap(cm_tape *tape, cm_var partial, cm_var coefficient, cm_var value, cm_var rows) {
+    if (bad(tape, partial) || bad(tape, coefficient) || bad(tape, value) || bad(tape, rows)) return CM_NO_VAR;
+    cm_var target = work_1d(tape, shape_of(tape, partial)->dim[0]);
+    cm_tape_node *node = cm_tape_append(tape, &tape->forward, CM_OP_bootstrap);
+    if (!node) return CM_NO_VAR;
+    node->t[CM_T_bootstrap_target] = target;
+    node->t[CM_T_bootstrap_partial] = partial;
+    node->t[CM_T_bootstrap_coefficient] = coefficient;
+    node->t[CM_T_bootstrap_value] = value;
+    node->t[CM_T_bootstrap_rows] = rows;
+    return target;
+}
+
 cm_var cm_tape_support_decode(cm_tape *tape, cm_var logits, const cm_support *support) {
     if (bad(tape, logits)) return CM_NO_VAR;
     cm_var value = work_1d(tape, shape_of(tape, logits)->dim[0]);

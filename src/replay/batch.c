@@ -301,6 +301,14 @@ static inline __attribute__((always_inline)) void fetch_row(const cm_replay *rep
     fetch_rows(replay, FIELD_ROW, slot, far);
 }
 
+static void add_bootstraps(cm_batch *batch) {
+    size_t count = (size_t)batch->config.rows * (size_t)(batch->unroll + 1);
+    for (size_t i = 0; i < count; i++) {
+        float coefficient = batch->value_coefficient[i], bootstrap = batch->value_bootstrap[i];
+        batch->target_value[i] = batch->value_partial[i] + (coefficient == 0.0f ? 0.0f : coefficient * bootstrap);
+    }
+}
+
 cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta, cm_batch *batch) {
     if (replay->positions == 0) return cm_fail(CM_ERR_STATE, "replay: nothing to draw from; append and commit first");
     int rows = batch->config.rows;
@@ -314,16 +322,8 @@ cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta
         if (row + FETCH_AHEAD < rows) fetch_row(replay, batch->slot[row + FETCH_AHEAD]);
         gather_row(replay, batch, row);
     }
-    cm_batch_set_bootstrap(batch, batch->value_bootstrap);
+    add_bootstraps(batch);
     return CM_OK;
-}
-
-void cm_batch_set_bootstrap(cm_batch *batch, const float *bootstrap) {
-    size_t count = (size_t)batch->config.rows * (size_t)(batch->unroll + 1);
-    for (size_t i = 0; i < count; i++) {
-        float coefficient = batch->value_coefficient[i];
-        batch->target_value[i] = batch->value_partial[i] + (coefficient == 0.0f ? 0.0f : coefficient * bootstrap[i]);
-    }
 }
 
 cm_status cm_batch_set_policy(cm_batch *batch, int position, float *weights, float *drift) {

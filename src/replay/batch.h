@@ -5,9 +5,10 @@
  * and an action drawn uniformly. One symmetry of the configuration, if there are any, is drawn per row and applied to
  * all of it.
  *
- * Value targets come in parts: target_value = value_partial + value_coefficient * V, where V is the stored search value
- * of the bootstrap position (value_bootstrap) unless the trainer gives its own for bootstrap_observations
- * (cm_batch_set_bootstrap). The coefficient contains the power of the discount and the sign of the player.
+ * Value targets come whole and in parts: target_value = value_partial + value_coefficient * V, where V is the stored
+ * search value of the bootstrap position (value_bootstrap). Who has values of his own takes the parts, and V of
+ * bootstrap_observations from the view of who moves there. The coefficient contains the power of the discount and the
+ * sign of the player.
  */
 #ifndef CM_REPLAY_BATCH_H
 #define CM_REPLAY_BATCH_H
@@ -78,10 +79,6 @@ uint64_t cm_batch_bytes(const cm_batch *batch); /* of its block */
  * update), beta and that content alone. Uniform: without replacement if there are at least B positions. By priority:
  * with replacement, and weights (N P)^-beta / their largest. Errors: CM_ERR_STATE if there is nothing to draw. */
 cm_status cm_replay_sample(const cm_replay *replay, uint64_t update, double beta, cm_batch *batch) CM_MUST_USE;
-
-/* target_value from bootstrap[B, K+1], the values of bootstrap_observations from the view of who moves there; entries
- * with coefficient 0 are not used. */
-void cm_batch_set_bootstrap(cm_batch *batch, const float *bootstrap);
 
 /* target_policy of a position, row (K+1) + k, from weights[P] that a new search gives it (as in cm_replay_step), which
  * become the target: normalised and smoothed as stored ones are. *drift: the total variation between the old and the

@@ -57,7 +57,7 @@ cm_status cm_prefetch_next(cm_prefetch *prefetch, cm_batch_handle *out) CM_MUST_
 /* The iteration is over, though perhaps not all batches were asked for; every handle is dead. */
 void cm_prefetch_end(cm_prefetch *prefetch);
 
-/* The batch of a live handle; it may be written to (cm_batch_set_bootstrap). Errors: CM_ERR_STATE. */
+/* The batch of a live handle; it may be written to (cm_batch_set_policy). Errors: CM_ERR_STATE. */
 cm_status cm_batch_borrow(cm_batch_handle handle, cm_batch **out) CM_MUST_USE;
 
 /* Gives a batch back; the handle is dead. Errors: CM_ERR_STATE if it was already. */

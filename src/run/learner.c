@@ -119,13 +119,6 @@ static int drawing_threads(const cm_session *s) {
     return asked > 0 ? asked : is_on_host(s) ? 1 : 4;
 }
 
-static cm_status take_bootstrap(cm_run_learner *l) {
-    size_t positions = (size_t)l->rows * (size_t)(l->unroll + 1);
-    CM_TRY(
-        cm_alloc(&l->observations, positions * (size_t)l->observation_size, sizeof(float), "bootstrap observations"));
-    return cm_alloc(&l->values, 2 * positions, sizeof(float), "bootstrap values");
-}
-
 static const char for_training[] = "lower batch_size, num_unroll_steps, threads or the sizes of the network";
 
 static cm_batch_config batch_config(const cm_session *s) {
@@ -180,9 +173,7 @@ cm_status cm_run_reanalyser(cm_session *session, cm_agent *agent, cm_pool *pool,
 
 static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
     const cm_trainer_config config = cm_run_trainer_config(s, pool);
-    const bool bootstrap = config.bootstrap;
     CM_TRY(cm_memory_advise(cm_trainer_create(&config, &l->trainer), for_training));
-    if (bootstrap) CM_TRY(cm_memory_advise(take_bootstrap(l), for_training));
     bool chance = l->c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO, learnt = l->c->network.chance_codes > 0;
     if (chance && !learnt) {
         const size_t slots = (size_t)batches_at_a_time(s);
@@ -227,8 +218,6 @@ void cm_run_learner_destroy(cm_run_learner *l) {
     cm_reanalyser_destroy(l->reanalyser);
     cm_trainer_destroy(l->trainer);
     cm_replay_destroy(l->replay);
-    free(l->observations);
-    free(l->values);
     free(l->codes);
     free(l);
 }

@@ -13,9 +13,6 @@ struct cm_run_learner {
     cm_trainer *trainer;       /* owned */
     cm_reanalyser *reanalyser; /* owned; NULL: policies are those that were played */
     int rows, unroll, observation_size;
-    /* bootstrap values by the slow weights; arrays owned, NULL where the stored values are used */
-    float *observations; /* [B (K+1), O] those that are needed, without gaps */
-    float *values;       /* [2, B (K+1)] of them; then in the batch's places */
     int32_t
         *codes; /* [slots of prefetch, B, K] owned: what chance brought, where the environment tells it; else NULL */
     const cm_env *env;                       /* borrowed */

@@ -28,7 +28,7 @@ static cm_train_batch view_of(const cm_run_learner *l, int slot, const cm_batch 
     return (cm_train_batch){
         .observation = b->observation,
         .actions = b->action,
-        .target_value = b->target_value,
+        .target_value = b->bootstrap_observations ? b->value_partial : b->target_value,
         .target_reward = b->target_reward,
         .target_policy = b->target_policy,
         .value_mask = b->value_mask,
@@ -39,6 +39,8 @@ static cm_train_batch view_of(const cm_run_learner *l, int slot, const cm_batch 
         .codes = codes_of(l, slot),
         .legal = b->legal,
         .weights = b->weights,
+        .value_coefficient = b->value_coefficient,
+        .bootstrap_observations = b->bootstrap_observations,
     };
 }
 
@@ -101,11 +103,12 @@ static void divide(const cm_run_learner *l, cm_learning *sum, double batches) {
     sum->clipped /= batches;
 }
 
-/* Keeps the batch that led to a number that is not finite. */
-static cm_status dump_batch(const cm_batch *b, const char *path, cm_status status) {
+/* Keeps the batch that led to a number that is not finite, with the value targets that it was trained on. */
+static cm_status dump_batch(const cm_batch *b, const float *value_targets, const char *path, cm_status status) {
     char message[1024];
     snprintf(message, sizeof message, "%s", cm_error_message());
     if (!path) return status;
+    memcpy(b->target_value, value_targets, (size_t)b->config.rows * (size_t)(b->unroll + 1) * sizeof(float));
     int64_t B = b->config.rows, K = b->unroll, P = cm_policy_size(b->form), O = b->observation_size;
     const cm_array arrays[] = {
         {"observation", 2, {B, O}, b->observation},
@@ -117,27 +120,11 @@ static cm_status dump_batch(const cm_batch *b, const char *path, cm_status statu
     return cm_fail(status, "%s; the batch is in %s", message, path);
 }
 
-/* Completes the value targets with values of the positions whose coefficient is not 0. */
-static cm_status bootstrap(cm_run_learner *l, cm_batch *batch) {
-    int n = l->rows * (l->unroll + 1), used = 0;
-    size_t o = (size_t)l->observation_size;
-    float *spread = l->values + n;
-    for (int i = 0; i < n; i++) {
-        if (batch->value_coefficient[i] == 0.0f) continue;
-        memcpy(l->observations + (size_t)used++ * o, batch->bootstrap_observations + (size_t)i * o, o * sizeof(float));
-    }
-    if (used > 0) CM_TRY(cm_trainer_values(l->trainer, used, l->observations, l->values));
-    for (int i = n - 1; i >= 0; i--) spread[i] = batch->value_coefficient[i] == 0.0f ? 0.0f : l->values[--used];
-    cm_batch_set_bootstrap(batch, spread);
-    return CM_OK;
-}
-
 static cm_status begin_next(cm_run_learner *l) {
     cm_batch_handle handle;
     cm_batch *batch = NULL;
     CM_TRY(cm_prefetch_next(l->prefetch, &handle));
     CM_TRY(cm_batch_borrow(handle, &batch));
-    if (l->values) CM_TRY(bootstrap(l, batch));
     const cm_train_batch view = view_of(l, handle.slot, batch);
     l->begun[l->begun_count++] = handle;
     return cm_trainer_begin(l->trainer, handle.slot, &view);
@@ -149,7 +136,7 @@ static cm_status finish_oldest(cm_run_learner *l, const char *dump, cm_learning 
     cm_train_report report;
     CM_TRY(cm_batch_borrow(handle, &batch));
     cm_status status = cm_trainer_finish(l->trainer, &report);
-    if (status == CM_ERR_NOT_FINITE) return dump_batch(batch, dump, status);
+    if (status == CM_ERR_NOT_FINITE) return dump_batch(batch, report.value_targets, dump, status);
     CM_TRY(status);
     CM_TRY(cm_replay_update_priorities(l->replay, batch->config.rows, batch->slot, batch->index, report.priorities));
     add_report(l, &report, sum);

@@ -26,6 +26,14 @@ enum { CM_TRAINER_FACTORS = 2, CM_TRAINER_FOUND = CM_TRAINER_FACTORS + CM_SCALIN
 typedef struct cm_values cm_values;
 typedef struct cm_reducer cm_reducer;
 
+/* The positions of a slot's batch that value targets lean on (values.c). */
+typedef struct cm_bootstraps {
+    cm_mirror observations; /* pinned [blocks, rows of a pass]: those that are needed, without gaps */
+    int used;               /* how many these are */
+    int32_t *row;           /* [B, K+1] where a target's value stands in cm_values_found; 0 without one */
+    cm_pass **pass;         /* owned */
+} cm_bootstraps;
+
 /* What a batch has of its own, so that the next ones can be prepared meanwhile. */
 typedef struct cm_trainer_slot {
     cm_mirror inputs;  /* pinned, of all chunks */
@@ -33,6 +41,7 @@ typedef struct cm_trainer_slot {
     cm_pass **pass;    /* [workers, 2] on these; owned */
     cm_mark staged;    /* behind the inputs' way to the device */
     cm_mark returned;  /* behind the results' way back */
+    cm_bootstraps bootstraps;
     /* the batch that is in it, from its begin to its end */
     cm_train_batch batch;
     int64_t update; /* that it belongs to */
@@ -67,6 +76,7 @@ struct cm_trainer {
     cm_scalars *scalars;        /* [chunks] */
     const cm_pass **chunk_pass; /* [chunks] who ran it last */
     float *priorities;          /* [B] */
+    float *value_targets;       /* [B, K+1] */
     uint64_t *hashes;           /* [ranks, tensors]; NULL: nothing is checked */
     /* mutable */
     int64_t updates;
@@ -132,8 +142,6 @@ int cm_trainer_kind(const cm_trainer *trainer, const cm_chunk_rows *rows); /* of
 /* Its rows into the host's side of the inputs. */
 void cm_slot_stage_chunk(const cm_trainer *trainer, const cm_trainer_slot *slot, const cm_train_batch *batch,
                          int chunk);
-/* Value targets of a batch that was staged before they were known, in the order of the learning stream. */
-cm_status cm_slot_send_values(const cm_trainer *trainer, const cm_trainer_slot *slot) CM_MUST_USE;
 cm_status cm_slot_return(const cm_trainer *trainer, cm_trainer_slot *slot) CM_MUST_USE; /* results to the host */
 
 /* Loss scaling, where config.compute is CM_F16; else these do nothing.
@@ -144,10 +152,24 @@ cm_status cm_scaling_create(cm_trainer *trainer) CM_MUST_USE;
 cm_status cm_scaling_keep(cm_trainer *trainer, float *behind) CM_MUST_USE;
 bool cm_scaling_read(cm_trainer *trainer, const float *behind);
 
-/* Values of observations by the slow weights: passes of 64 rows on all workers, on a device of a batch or 256. */
+/* Values by the slow weights of what value targets lean on: passes of 64 rows on all workers, on a device of a batch or
+ * 256. They stay where they are found, and the pass that trains reads them there (unroll.h).
+ *
+ * create: made before the unroll is recorded. found: [count] on the device, as its POOL. */
 cm_status cm_values_create(cm_trainer *trainer, cm_values **out) CM_MUST_USE;
 void cm_values_destroy(cm_values *values);
+float *cm_values_found(const cm_values *values);
+int cm_values_count(const cm_values *values);
 size_t cm_values_bytes(const cm_values *values);
+
+/* A slot's. stage: a batch's observations into the host's side, and where their values will stand. send: these to the
+ * device, in the order of `stream`. run: launches their values in the order of the learning stream; on a host they are
+ * there when it returns. */
+cm_status cm_bootstraps_open(const cm_values *values, cm_bootstraps *bootstraps) CM_MUST_USE;
+void cm_bootstraps_close(const cm_values *values, cm_bootstraps *bootstraps);
+void cm_bootstraps_stage(const cm_values *values, const cm_train_batch *batch, cm_bootstraps *bootstraps);
+cm_status cm_bootstraps_send(const cm_values *values, const cm_bootstraps *bootstraps, cm_stream *stream) CM_MUST_USE;
+cm_status cm_bootstraps_run(const cm_values *values, const cm_bootstraps *bootstraps) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

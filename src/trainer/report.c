@@ -7,11 +7,10 @@
 #include "core/trace.h"
 #include "trainer/internal.h"
 
-static void find_priorities(cm_trainer *t, const cm_unroll *u, const cm_train_batch *batch, const void *results,
-                            int first) {
+static void find_priorities(cm_trainer *t, const cm_unroll *u, const void *results, int first) {
     const float *value = cm_unroll_result(u, u->value[0].decoded, results);
     for (int i = 0; i < u->rows; i++) {
-        double target = (double)batch->target_value[(size_t)(first + i) * (size_t)(u->unroll + 1)];
+        double target = (double)t->value_targets[(size_t)(first + i) * (size_t)(u->unroll + 1)];
         t->priorities[first + i] = (float)(fabs((double)value[i] - target) + t->config.priority_epsilon);
     }
 }
@@ -24,7 +23,8 @@ static cm_status collect_chunk(void *context, int chunk, int worker) {
     const void *results = (const char *)slot->results.host + (size_t)chunk * t->result_stride;
     (void)worker;
     cm_unroll_collect(u, &slot->batch, &rows, results, &t->scalars[chunk]);
-    find_priorities(t, u, &slot->batch, results, rows.first);
+    cm_unroll_targets(u, &slot->batch, &rows, results, t->value_targets + (size_t)rows.first * (size_t)(u->unroll + 1));
+    find_priorities(t, u, results, rows.first);
     return CM_OK;
 }
 
@@ -60,6 +60,7 @@ static void fill_report(const cm_trainer *t, cm_train_report *r) {
     }
     r->update = t->slot[0]->update;
     r->priorities = t->priorities;
+    r->value_targets = t->value_targets;
 }
 
 /* Counts trained value targets, and those that the support cannot hold (learning 2: they are clamped). */
@@ -70,7 +71,7 @@ static void count_clipped(const cm_trainer *t, const cm_train_batch *batch, doub
     if (s->size == 1) return;
     for (size_t i = 0; i < n; i++) {
         if (batch->value_mask[i] == 0.0f) continue;
-        double x = (double)batch->target_value[i];
+        double x = (double)t->value_targets[i];
         double h = s->transform ? copysign(sqrt(fabs(x) + 1.0) - 1.0, x) + 0.001 * x : x;
         *all += 1.0;
         if (h < (double)s->min - 1e-6 || h > (double)s->max + 1e-6) *clipped += 1.0;

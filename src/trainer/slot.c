@@ -12,11 +12,15 @@ static cm_status open_passes(const cm_trainer *t, cm_trainer_slot *slot) {
     const int workers = cm_pool_size(t->config.pool);
     CM_TRY(cm_alloc(&slot->pass, 2 * (size_t)workers, sizeof *slot->pass, "passes"));
     for (int i = 0; i < 2 * workers; i++) {
-        void *base[CM_MEM_COUNT] = {
-            [CM_MEM_PARAMETER] = t->parameters.block.base, [CM_MEM_STATE] = t->state.block.base,
-            [CM_MEM_GRADIENT] = t->gradients.block.base,   [CM_MEM_STATS] = t->stats.base,
-            [CM_MEM_INPUT] = slot->inputs.block.base,      [CM_MEM_SCALING] = t->scaling.block.base,
-            [CM_MEM_RESULT] = slot->results.block.base,    [CM_MEM_WORK] = t->work[i].base};
+        void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = t->parameters.block.base,
+                                    [CM_MEM_STATE] = t->state.block.base,
+                                    [CM_MEM_GRADIENT] = t->gradients.block.base,
+                                    [CM_MEM_STATS] = t->stats.base,
+                                    [CM_MEM_INPUT] = slot->inputs.block.base,
+                                    [CM_MEM_SCALING] = t->scaling.block.base,
+                                    [CM_MEM_RESULT] = slot->results.block.base,
+                                    [CM_MEM_WORK] = t->work[i].base,
+                                    [CM_MEM_POOL] = t->values ? cm_values_found(t->values) : NULL};
         const cm_tape *tape = t->unroll[i % 2].tape;
         if (tape) CM_TRY(cm_pass_create(tape, t->streams[i / 2], base, &slot->pass[i]));
     }
@@ -29,6 +33,7 @@ static cm_status open_slot(const cm_trainer *t, cm_trainer_slot *slot) {
     const size_t results = chunks * t->result_stride + CM_TRAINER_FOUND * sizeof(float);
     CM_TRY(cm_mirror_create_pinned(&slot->results, device, results, "results"));
     CM_TRY(cm_mirror_create_pinned(&slot->inputs, device, chunks * t->input_stride, "training inputs"));
+    if (t->values) CM_TRY(cm_bootstraps_open(t->values, &slot->bootstraps));
     return open_passes(t, slot);
 }
 
@@ -48,6 +53,7 @@ static void close_slot(const cm_trainer *t, cm_trainer_slot *slot) {
     cm_mark_destroy(&slot->returned);
     cm_mirror_destroy(&slot->inputs);
     cm_mirror_destroy(&slot->results);
+    if (t->values) cm_bootstraps_close(t->values, &slot->bootstraps);
 }
 
 void cm_slots_destroy(cm_trainer *t) {
@@ -89,40 +95,25 @@ static void *host_of(const cm_trainer *t, const cm_trainer_slot *slot, int chunk
 void cm_slot_stage_chunk(const cm_trainer *t, const cm_trainer_slot *slot, const cm_train_batch *batch, int chunk) {
     const cm_chunk_rows rows = cm_trainer_chunk(t, chunk);
     const cm_unroll *u = &t->unroll[cm_trainer_kind(t, &rows)];
-    cm_unroll_stage(u, &t->factors, batch, &rows, host_of(t, slot, chunk));
-    cm_unroll_stage_values(u, batch, &rows, host_of(t, slot, chunk));
+    cm_unroll_stage(u, &t->factors, batch, &rows, slot->bootstraps.row, host_of(t, slot, chunk));
 }
 
-/* Bytes [first, end) of a chunk's INPUT block. */
-static cm_status send(const cm_trainer *t, cm_stream *stream, const cm_trainer_slot *slot, int chunk, size_t first,
-                      size_t end) {
-    const size_t at = (size_t)chunk * t->input_stride + first;
-    return cm_stream_push(stream, slot->inputs.block.base + at, (char *)slot->inputs.host + at, end - first);
+static cm_status send_chunk(const cm_trainer *t, const cm_trainer_slot *slot, int chunk) {
+    const cm_chunk_rows rows = cm_trainer_chunk(t, chunk);
+    const cm_unroll *u = &t->unroll[cm_trainer_kind(t, &rows)];
+    return cm_stream_push(t->copies, slot->inputs.block.base + (size_t)chunk * t->input_stride, host_of(t, slot, chunk),
+                          cm_tape_bytes(u->tape, CM_MEM_INPUT));
 }
 
-cm_status cm_slot_send_values(const cm_trainer *t, const cm_trainer_slot *slot) {
-    for (int c = 0; c < t->chunks; c++) {
-        const cm_chunk_rows rows = cm_trainer_chunk(t, c);
-        const cm_unroll *u = &t->unroll[cm_trainer_kind(t, &rows)];
-        cm_unroll_stage_values(u, &slot->batch, &rows, host_of(t, slot, c));
-        CM_TRY(send(t, t->streams[0], slot, c, 0, cm_unroll_value_bytes(u)));
-    }
-    return CM_OK;
-}
-
-/* Values that are not known yet stay out of it, so nobody writes what is on its way. */
 static cm_status send_all(const cm_trainer *t, cm_trainer_slot *slot) {
-    for (int c = 0; c < t->chunks; c++) {
-        const cm_chunk_rows rows = cm_trainer_chunk(t, c);
-        const cm_unroll *u = &t->unroll[cm_trainer_kind(t, &rows)];
-        CM_TRY(send(t, t->copies, slot, c, t->config.bootstrap ? cm_unroll_value_bytes(u) : 0,
-                    cm_tape_bytes(u->tape, CM_MEM_INPUT)));
-    }
+    if (t->values) CM_TRY(cm_bootstraps_send(t->values, &slot->bootstraps, t->copies));
+    for (int c = 0; c < t->chunks; c++) CM_TRY(send_chunk(t, slot, c));
     return cm_mark_set(&slot->staged, t->copies);
 }
 
 static cm_status stage(cm_trainer *t, cm_trainer_slot *slot, const cm_train_batch *batch) {
     CM_TRY(cm_mark_wait(&slot->staged)); /* the last one's inputs may be on their way */
+    if (t->values) cm_bootstraps_stage(t->values, batch, &slot->bootstraps);
     for (int c = 0; c < t->chunks; c++) cm_slot_stage_chunk(t, slot, batch, c);
     pthread_mutex_lock(&t->sending);
     cm_status status = send_all(t, slot);

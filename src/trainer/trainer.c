@@ -35,9 +35,10 @@ static cm_status record(cm_trainer *t) {
     int full = B < chunk_rows ? B : chunk_rows, tail = B % full;
     t->chunks = (B + full - 1) / full;
     t->all_chunks = t->chunks * t->config.comm->size;
-    CM_TRY(cm_unroll_record(&t->config, full, &t->unroll[0]));
-    if (tail) CM_TRY(cm_unroll_record(&t->config, tail, &t->unroll[1]));
-    return CM_OK;
+    if (t->config.bootstrap) CM_TRY(cm_values_create(t, &t->values));
+    const int values = t->values ? cm_values_count(t->values) : 0;
+    CM_TRY(cm_unroll_record(&t->config, full, values, &t->unroll[0]));
+    return tail ? cm_unroll_record(&t->config, tail, values, &t->unroll[1]) : CM_OK;
 }
 
 /* Each chunk has its inputs, its gradients, its batch statistics and its results. */
@@ -55,6 +56,8 @@ static cm_status take_chunks(cm_trainer *t) {
     CM_TRY(cm_alloc(&t->scalars, chunks, sizeof *t->scalars, "losses"));
     CM_TRY(cm_alloc(&t->chunk_pass, chunks, sizeof *t->chunk_pass, "passes"));
     CM_TRY(cm_alloc(&t->priorities, (size_t)t->config.batch, sizeof(float), "priorities"));
+    CM_TRY(cm_alloc(&t->value_targets, (size_t)t->config.batch * (size_t)(t->config.unroll + 1), sizeof(float),
+                    "value targets"));
     for (int c = 0; c < t->chunks; c++)
         t->gradient[c] = (float *)(t->gradients.block.base + (size_t)c * t->gradient_stride);
     return CM_OK;
@@ -122,7 +125,6 @@ static cm_status build(cm_trainer *t) {
     CM_TRY(cm_agreement_create(t));
     CM_TRY(cm_reducer_create(t));
     CM_TRY(create_optimizer(t));
-    if (t->config.bootstrap) CM_TRY(cm_values_create(t, &t->values));
     CM_TRY(cm_trainer_copy_slow(t));
     return cm_trainer_repack(t, true);
 }
@@ -157,8 +159,8 @@ void cm_trainer_destroy(cm_trainer *trainer) {
     cm_mirror *mirrors[] = {&t->parameters, &t->state,       &t->average,           &t->target, &t->target_state,
                             &t->gradients,  &t->accumulated, &t->accumulated_state, &t->scaling};
     cm_reducer_destroy(t->reducer);
-    cm_values_destroy(t->values);
     cm_slots_destroy(t);
+    cm_values_destroy(t->values);
     close_workers(t);
     cm_optimizer_destroy(t->optimizer);
     for (int i = 0; i < (int)(sizeof mirrors / sizeof *mirrors); i++) cm_mirror_destroy(mirrors[i]);
@@ -169,6 +171,7 @@ void cm_trainer_destroy(cm_trainer *trainer) {
     free(t->scalars);
     free(t->chunk_pass);
     free(t->priorities);
+    free(t->value_targets);
     free(t->hashes);
     free(t);
 }

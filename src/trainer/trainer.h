@@ -43,7 +43,7 @@ typedef struct cm_trainer_config {
     int64_t check_interval; /* updates between comparisons of the ranks' parameters; 0: none */
     int64_t bucket_bytes;   /* least size of the pieces in which gradients are summed over ranks, beside the backward
                                pass; 0: in one piece, behind it */
-    bool bootstrap;         /* cm_trainer_values will be called */
+    bool bootstrap;         /* value targets lean on values by the slow weights */
     int slots;              /* batches that the trainer has room for where the device is not the host, where it is
                                always one; 0: one */
 } cm_trainer_config;
@@ -57,7 +57,7 @@ void cm_trainer_destroy(cm_trainer *trainer); /* NULL is allowed */
 typedef struct cm_train_batch {
     const float *observation;      /* [B, O]         o_t */
     const int32_t *actions;        /* [B, K]         */
-    const float *target_value;     /* [B, K+1]       */
+    const float *target_value;     /* [B, K+1]       with config.bootstrap the rewards' part of it */
     const float *target_reward;    /* [B, K]         */
     const float *target_policy;    /* [B, K+1, P]    */
     const float *value_mask;       /* [B, K+1]       0 or 1 */
@@ -69,6 +69,10 @@ typedef struct cm_train_batch {
     const int32_t *codes;     /* [B, K]         what chance brought, -1: not known; with given codes */
     const uint8_t *legal;     /* [B, K+1, P]    1 where legal; read if mask_illegal is set */
     const float *weights;     /* [B]            importance weights; NULL: 1 */
+    /* with config.bootstrap: to a target coefficient V(observation) is added (learning 1), by the slow weights: the
+     * average if ema_bootstraps, else the target network */
+    const float *value_coefficient;      /* [B, K+1]      0: none; NULL: none anywhere                */
+    const float *bootstrap_observations; /* [B, K+1, O]   read where the coefficient is not 0         */
 } cm_train_batch;
 
 enum { CM_UNROLL_MAX = 64 };
@@ -83,8 +87,10 @@ typedef struct cm_train_report {
     double gradient_norm; /* before clipping; 0 if the step was skipped */
     double loss_scale;    /* what the gradients carried; 1 without loss scaling */
     double learning_rate;
-    double clipped;          /* share of value targets outside the support */
-    const float *priorities; /* [B] |v_0 - z_0| + epsilon; owned by the trainer, until the next one is finished */
+    double clipped; /* share of value targets outside the support */
+    /* owned by the trainer, until the next one is finished */
+    const float *priorities;    /* [B] |v_0 - z_0| + epsilon */
+    const float *value_targets; /* [B, K+1] z_k, bootstraps included */
     /* seconds that sums of gradients over ranks took, and those of them that were spent after the backward pass; on a
      * device both are those of giving it the work */
     double reduce_seconds, exposed_seconds;
@@ -103,18 +109,17 @@ cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm
  * are brought to it and the next one is begun. No bit depends on it.
  *
  * cm_trainer_stage writes the batch to a slot and sends it to the device. It waits for nothing that learns and may be
- * called by threads of their own, each with another slot, beside all else here. With config.bootstrap the value targets
- * may be filled in later.
+ * called by threads of their own, each with another slot, beside all else here.
  *
- * cm_trainer_begin launches the gradient of a batch that was staged, by the parameters of the last step. Its step is
+ * cm_trainer_begin launches the gradient of a batch that was staged, by the parameters of the last step, and before it
+ * the values that its targets lean on, by the slow weights of that step. Its step is
  * launched once the batch before it is finished, so none follows one that is not finite. At most CM_TRAINER_BEGUN are
  * begun and not finished, and no more than there are slots (CM_ERR_STATE).
  *
  * cm_trainer_finish waits for the oldest one; errors are those of an update. After one all that were begun are
- * forgotten.
+ * forgotten. With CM_ERR_NOT_FINITE the report has the batch's value targets.
  *
- * `batch` stays as it is from stage, its value targets from begin, until it is finished; then its slot is free. Slots
- * count modulo their number. */
+ * `batch` stays as it is from stage until it is finished; then its slot is free. Slots count modulo their number. */
 enum { CM_TRAINER_BEGUN = 2 };
 int cm_trainer_slots(const cm_trainer *trainer); /* how many there are, at least 1 */
 cm_status cm_trainer_stage(cm_trainer *trainer, int slot, const cm_train_batch *batch) CM_MUST_USE;
@@ -132,10 +137,6 @@ typedef enum cm_weights {
     CM_WEIGHTS_EMA,    /* their moving average; the online ones if none is kept */
     CM_WEIGHTS_TARGET  /* copied every target_update_frequency updates; the online ones if there is no target network */
 } cm_weights;
-
-/* Values of n observations [n, O] into out[n], raw scale, by the slow weights: the average if ema_bootstraps, else the
- * target network. Needs config.bootstrap. */
-cm_status cm_trainer_values(cm_trainer *trainer, int n, const float *observations, float *out) CM_MUST_USE;
 
 /* Brings the host's view of the blocks below up to date, where the device is not the host: before they are read after
  * an update, and before some of them are written. Errors: CM_ERR_DEVICE. */

@@ -10,6 +10,7 @@ typedef struct recorder {
     const cm_trainer_config *config;
     const cm_network_config *network;
     cm_unroll *u;
+    int values;                  /* in POOL, for targets that bootstrap; 0: none does */
     cm_var coefficients, scaled; /* of all losses, as they are staged and as the losses read them */
     int taken;                   /* of the coefficients' rows */
     bool prefix;                 /* value prefixes take the place of rewards */
@@ -94,10 +95,26 @@ static void transition_inputs(recorder *r) {
     if (u->chance) chance_inputs(r, &u->outcome);
 }
 
+/* Value targets, given or made of what they bootstrap from. */
+static void value_inputs(recorder *r, int steps) {
+    cm_unroll *u = r->u;
+    u->value_partial = u->bootstrap_coefficient = u->bootstrap_row = CM_NO_VAR;
+    if (r->values == 0) {
+        u->value_target = vector_input(r, CM_F32, steps);
+        return;
+    }
+    u->value_partial = vector_input(r, CM_F32, steps);
+    u->bootstrap_coefficient = vector_input(r, CM_F32, steps);
+    u->bootstrap_row = vector_input(r, CM_I32, steps);
+    u->value_target = cm_tape_bootstrap(u->tape, u->value_partial, u->bootstrap_coefficient,
+                                        cm_tape_pool(u->tape, r->values, 1), u->bootstrap_row);
+    cm_tape_result(u->tape, u->value_target);
+}
+
 static void record_inputs(recorder *r) {
     cm_unroll *u = r->u;
     const int steps = u->unroll + 1, P = cm_policy_size(u->form);
-    u->value_target = vector_input(r, CM_F32, steps);
+    value_inputs(r, steps);
     u->observation = observation_input(r, 1);
     record_coefficients(r);
     u->value_coefficient = coefficient_rows(r, steps);
@@ -321,8 +338,8 @@ static void record_losses(recorder *r) {
         record_prediction(r, span_at(r, i, K + 1), whole ? states : r->states[i]);
 }
 
-cm_status cm_unroll_record(const cm_trainer_config *config, int rows, cm_unroll *out) {
-    recorder r = {.config = config, .network = cm_network_get_config(config->network), .u = out};
+cm_status cm_unroll_record(const cm_trainer_config *config, int rows, int values, cm_unroll *out) {
+    recorder r = {.config = config, .network = cm_network_get_config(config->network), .u = out, .values = values};
     r.prefix = r.network->prefix_horizon > 0;
     out->rows = rows;
     out->unroll = config->unroll;

@@ -28,12 +28,13 @@ typedef struct cm_unroll {
     int codes;           /* C, with chance */
     cm_policy_form form; /* of policies, D numbers */
     bool consistency, chance, encoder;
-    cm_var observation;                       /* [B, ...] */
-    cm_var actions;                           /* [K B]; CM_NO_VAR where K is 0, like rewards */
-    cm_var value_target, value_coefficient;   /* [(K+1) B] */
-    cm_var policy_target;                     /* [(K+1) B, P] */
-    cm_var policy_coefficient;                /* [(K+1) B D]: a row of each number of an action */
-    cm_var legal;                             /* [(K+1) B, P]; CM_NO_VAR unless mask_illegal */
+    cm_var observation;                                         /* [B, ...] */
+    cm_var actions;                                             /* [K B]; CM_NO_VAR where K is 0, like rewards */
+    cm_var value_target, value_coefficient;                     /* [(K+1) B]; with bootstraps the target is a result */
+    cm_var value_partial, bootstrap_coefficient, bootstrap_row; /* [(K+1) B] what it is made of; CM_NO_VAR without */
+    cm_var policy_target;                                       /* [(K+1) B, P] */
+    cm_var policy_coefficient;                                  /* [(K+1) B D]: a row of each number of an action */
+    cm_var legal;                                               /* [(K+1) B, P]; CM_NO_VAR unless mask_illegal */
     cm_var reward_target, reward_coefficient; /* [(K+1) B]: of the step that led there; 0 at the root */
     cm_var target_observation;                /* [K B, ...]; CM_NO_VAR without consistency */
     cm_var consistency_coefficient;           /* [K B] */
@@ -51,8 +52,9 @@ typedef struct cm_unroll_factors {
 
 void cm_unroll_factors_make(const cm_trainer_options *options, int unroll, cm_unroll_factors *out);
 
-/* Records the pass for `rows` rows. The caller destroys out->tape. */
-cm_status cm_unroll_record(const cm_trainer_config *config, int rows, cm_unroll *out) CM_MUST_USE;
+/* Records the pass for `rows` rows. Of `values` > 0 numbers in POOL value targets take those that they bootstrap from.
+ * The caller destroys out->tape. */
+cm_status cm_unroll_record(const cm_trainer_config *config, int rows, int values, cm_unroll *out) CM_MUST_USE;
 
 /* Where a chunk's rows lie. */
 typedef struct cm_chunk_rows {
@@ -61,13 +63,14 @@ typedef struct cm_chunk_rows {
     int O, P;  /* observation size, entries of a policy */
 } cm_chunk_rows;
 
-/* Writes the chunk's rows of a batch into its INPUT block, whose place on the host is `base`: all but the value
- * targets, and these, which are the first cm_unroll_value_bytes of it. */
+/* Writes the chunk's rows of a batch into its INPUT block, whose place on the host is `base`. bootstrap_row[B, K+1] of
+ * the batch, read with bootstraps: where in POOL the value of each target stands. */
 void cm_unroll_stage(const cm_unroll *unroll, const cm_unroll_factors *factors, const cm_train_batch *batch,
-                     const cm_chunk_rows *rows, void *base);
-void cm_unroll_stage_values(const cm_unroll *unroll, const cm_train_batch *batch, const cm_chunk_rows *rows,
-                            void *base);
-size_t cm_unroll_value_bytes(const cm_unroll *unroll);
+                     const cm_chunk_rows *rows, const int32_t *bootstrap_row, void *base);
+
+/* Its value targets, targets[rows, K+1] of the chunk, read off its RESULT block with bootstraps, else of the batch. */
+void cm_unroll_targets(const cm_unroll *unroll, const cm_train_batch *batch, const cm_chunk_rows *rows,
+                       const void *base, float *targets);
 
 /* Scalars of one chunk, summed like gradients. */
 typedef struct cm_scalars {

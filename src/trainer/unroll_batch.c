@@ -143,19 +143,33 @@ static void stage_no_reward(const cm_unroll *u, void *base) {
     memset(place(u, u->reward_coefficient, 0, base), 0, (size_t)u->rows * sizeof(float));
 }
 
-size_t cm_unroll_value_bytes(const cm_unroll *unroll) { return cm_tape_offset(unroll->tape, unroll->observation); }
+/* What the value targets of step k are made of. */
+static void stage_bootstraps(const cm_unroll *u, const cm_train_batch *batch, const int32_t *bootstrap_row, size_t at,
+                             int k, void *base) {
+    const size_t steps = (size_t)u->unroll + 1;
+    float *coefficient = place(u, u->bootstrap_coefficient, k, base);
+    int32_t *row = place(u, u->bootstrap_row, k, base);
+    for (size_t i = 0; i < (size_t)u->rows; i++) {
+        coefficient[i] = batch->value_coefficient ? batch->value_coefficient[at + i * steps] : 0.0f;
+        row[i] = bootstrap_row[at + i * steps];
+    }
+}
 
-void cm_unroll_stage_values(const cm_unroll *unroll, const cm_train_batch *batch, const cm_chunk_rows *rows,
-                            void *base) {
-    const int steps = unroll->unroll + 1;
+static void stage_values(const cm_unroll *u, const cm_train_batch *batch, const cm_chunk_rows *rows,
+                         const int32_t *bootstrap_row, void *base) {
+    const bool bootstraps = u->bootstrap_row != CM_NO_VAR;
+    const int steps = u->unroll + 1;
     for (int k = 0; k < steps; k++) {
-        term value = {.target = batch->target_value + (size_t)rows->first * (size_t)steps + (size_t)k, .stride = steps};
-        stage_scalars(unroll, &value, place(unroll, unroll->value_target, k, base));
+        const size_t at = (size_t)rows->first * (size_t)steps + (size_t)k;
+        term value = {.target = batch->target_value + at, .stride = steps};
+        stage_scalars(u, &value, place(u, bootstraps ? u->value_partial : u->value_target, k, base));
+        if (bootstraps) stage_bootstraps(u, batch, bootstrap_row, at, k, base);
     }
 }
 
 void cm_unroll_stage(const cm_unroll *unroll, const cm_unroll_factors *factors, const cm_train_batch *batch,
-                     const cm_chunk_rows *rows, void *base) {
+                     const cm_chunk_rows *rows, const int32_t *bootstrap_row, void *base) {
+    stage_values(unroll, batch, rows, bootstrap_row, base);
     stage_rows(unroll, batch->observation, rows->first, 1, 0, rows->O, place(unroll, unroll->observation, 0, base));
     if (unroll->unroll > 0) stage_no_reward(unroll, base);
     for (int k = 0; k <= unroll->unroll; k++) stage_prediction(unroll, factors, batch, rows, k, base);
@@ -163,6 +177,16 @@ void cm_unroll_stage(const cm_unroll *unroll, const cm_unroll_factors *factors, 
 }
 
 /* ---- collecting ---- */
+
+void cm_unroll_targets(const cm_unroll *unroll, const cm_train_batch *batch, const cm_chunk_rows *rows,
+                       const void *base, float *targets) {
+    const size_t B = (size_t)unroll->rows, steps = (size_t)unroll->unroll + 1;
+    const float *given = batch->target_value + (size_t)rows->first * steps;
+    const bool bootstraps = unroll->bootstrap_row != CM_NO_VAR;
+    const float *made = bootstraps ? cm_unroll_result(unroll, unroll->value_target, base) : NULL;
+    for (size_t i = 0; i < B; i++)
+        for (size_t k = 0; k < steps; k++) targets[i * steps + k] = made ? made[k * B + i] : given[i * steps + k];
+}
 
 /* (1/B) sum of weight * mask * loss over the chunk's rows; the loss of one is the sum of its `each`. */
 static double collect(const cm_unroll *u, const cm_train_batch *batch, const cm_chunk_rows *rows, const term *t,

@@ -101,9 +101,11 @@ static cm_optimizer_check what_to_check(const cm_trainer *t, const cm_trainer_sl
     return (cm_optimizer_check){behind, CM_TRAINER_BEHIND};
 }
 
-/* Plays all chunks of a batch; the first one's gradient <- the sum over all chunks of all ranks. */
+/* Plays all chunks of a batch, behind the values that its targets lean on; the first one's gradient <- the sum over all
+ * chunks of all ranks. */
 static cm_status find_gradient(cm_trainer *t, cm_trainer_slot *slot) {
     t->playing = slot;
+    if (t->values) CM_TRY(cm_bootstraps_run(t->values, &slot->bootstraps));
     if (t->reducer) return cm_reducer_run(t->reducer, run_chunk);
     CM_TRY(cm_pool_run(t->config.pool, t->chunks, run_chunk, t));
     return cm_optimizer_sum(t->optimizer, t->gradient, t->chunks);
@@ -139,10 +141,9 @@ cm_status cm_trainer_play_again(cm_trainer *t) {
 }
 
 static cm_status begin(cm_trainer *t, cm_trainer_slot *slot) {
-    if (!t->config.backend->device->is_host) {
-        CM_TRY(cm_stream_follow(t->streams[0], &slot->staged));
-        if (t->config.bootstrap) CM_TRY(cm_slot_send_values(t, slot));
-    }
+    const bool is_on_host = t->config.backend->device->is_host;
+    if (is_on_host && t->values) cm_bootstraps_stage(t->values, &slot->batch, &slot->bootstraps);
+    if (!is_on_host) CM_TRY(cm_stream_follow(t->streams[0], &slot->staged));
     CM_TRY(find_gradient(t, slot));
     if (t->reducer) cm_reducer_seconds(t->reducer, &slot->reduce_seconds, &slot->exposed_seconds);
     t->slot[t->begun++] = slot;

@@ -2,26 +2,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/trace.h"
 #include "trainer/internal.h"
 
 /* A pass of so many rows: on a host one per worker, small enough to go round; on a device as many as a batch may need,
- * which share its one stream, so that all of them are launched before the first is waited for. */
+ * which share its one stream. */
 enum { HOST_ROWS = 64, DEVICE_ROWS = 256 };
 
 struct cm_values {
     cm_trainer *trainer; /* borrowed */
     cm_tape *tape;
     cm_var observation, value;
-    int rows, count;            /* of a pass, of passes */
+    int rows, blocks;           /* of a pass; passes for a batch whose positions all need a value */
     size_t input, work, result; /* bytes of a pass */
-    cm_mirror inputs, results;  /* pinned, [count, ...] */
-    cm_buffer works;            /* on a host [count, work], on a device one: passes run one after the other */
-    cm_pass **pass;             /* [count] */
-    cm_mark returned;           /* behind the results' way back */
-    /* of the call that is running */
-    int n;
-    const float *from;
-    float *to;
+    cm_buffer results;          /* [blocks, result] */
+    cm_buffer works;            /* on a host [workers, work], on a device one: passes run one after the other */
 };
 
 static bool is_on_host(const cm_values *v) { return v->trainer->config.backend->device->is_host; }
@@ -42,38 +37,21 @@ static cm_status record(cm_values *v) {
 }
 
 /* Of a batch every position and every unrolled one may need a value. */
-static void choose_sizes(cm_values *v) {
-    const cm_trainer_config *c = &v->trainer->config;
-    const int most = c->batch * (c->unroll + 1), device_rows = c->batch > DEVICE_ROWS ? c->batch : DEVICE_ROWS;
-    v->rows = is_on_host(v) ? HOST_ROWS : most < device_rows ? most : device_rows;
-    v->count = is_on_host(v) ? cm_pool_size(c->pool) : (most + v->rows - 1) / v->rows;
-}
+static int positions_of(const cm_values *v) { return v->trainer->config.batch * (v->trainer->config.unroll + 1); }
 
-static cm_status open_pass(cm_values *v, int i) {
-    const cm_trainer *t = v->trainer;
-    const cm_weights which = t->config.options->ema_bootstraps ? CM_WEIGHTS_EMA : CM_WEIGHTS_TARGET;
-    void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = cm_trainer_block(v->trainer, which)->block.base,
-                                [CM_MEM_STATE] = cm_trainer_state_block(v->trainer, which)->block.base,
-                                [CM_MEM_INPUT] = v->inputs.block.base + (size_t)i * v->input,
-                                [CM_MEM_RESULT] = v->results.block.base + (size_t)i * v->result,
-                                [CM_MEM_WORK] = v->works.base + (is_on_host(v) ? (size_t)i * v->work : 0)};
-    return cm_pass_create(v->tape, t->streams[is_on_host(v) ? i : 0], base, &v->pass[i]);
-}
+static int workers_of(const cm_values *v) { return is_on_host(v) ? cm_pool_size(v->trainer->config.pool) : 1; }
 
 static cm_status build(cm_values *v) {
-    const cm_device *device = v->trainer->config.backend->device;
-    choose_sizes(v);
+    const cm_trainer_config *c = &v->trainer->config;
+    const int most = positions_of(v), wide = c->batch > DEVICE_ROWS ? c->batch : DEVICE_ROWS;
+    v->rows = is_on_host(v) ? HOST_ROWS : most < wide ? most : wide;
+    v->blocks = (most + v->rows - 1) / v->rows;
     CM_TRY(record(v));
-    const size_t count = (size_t)v->count;
     v->input = cm_align(cm_tape_bytes(v->tape, CM_MEM_INPUT) + CM_ALIGN);
     v->work = cm_align(cm_tape_bytes(v->tape, CM_MEM_WORK) + CM_ALIGN);
     v->result = cm_align(cm_tape_bytes(v->tape, CM_MEM_RESULT) + CM_ALIGN);
-    CM_TRY(cm_mirror_create_pinned(&v->inputs, device, count * v->input, "bootstrap observations"));
-    CM_TRY(cm_mirror_create_pinned(&v->results, device, count * v->result, "bootstrap values"));
-    CM_TRY(cm_buffer_create(&v->works, device, (is_on_host(v) ? count : 1) * v->work, "activations"));
-    CM_TRY(cm_alloc(&v->pass, count, sizeof(cm_pass *), "bootstrap values"));
-    for (int i = 0; i < v->count; i++) CM_TRY(open_pass(v, i));
-    return CM_OK;
+    CM_TRY(cm_buffer_create(&v->results, c->backend->device, (size_t)v->blocks * v->result, "bootstrap values"));
+    return cm_buffer_create(&v->works, c->backend->device, (size_t)workers_of(v) * v->work, "activations");
 }
 
 cm_status cm_values_create(cm_trainer *trainer, cm_values **out) {
@@ -84,65 +62,94 @@ cm_status cm_values_create(cm_trainer *trainer, cm_values **out) {
 
 void cm_values_destroy(cm_values *v) {
     if (!v) return;
-    for (int i = 0; v->pass && i < v->count; i++) cm_pass_destroy(v->pass[i]);
-    free(v->pass);
-    cm_mark_destroy(&v->returned);
-    cm_mirror_destroy(&v->inputs);
-    cm_mirror_destroy(&v->results);
+    cm_buffer_destroy(&v->results);
     cm_buffer_destroy(&v->works);
     cm_tape_destroy(v->tape);
     free(v);
 }
 
-size_t cm_values_bytes(const cm_values *v) { return v->inputs.block.bytes + v->results.block.bytes + v->works.bytes; }
+size_t cm_values_bytes(const cm_values *v) { return v->results.bytes + v->works.bytes; }
 
-/* ---- a call ---- */
+float *cm_values_found(const cm_values *v) { return (float *)(void *)v->results.base; }
 
-static int rows_of(const cm_values *v, int block) {
-    const int first = block * v->rows;
-    return v->n - first < v->rows ? v->n - first : v->rows;
+int cm_values_count(const cm_values *v) { return (int)((size_t)v->blocks * v->result / sizeof(float)); }
+
+/* ---- a slot's ---- */
+
+/* A device plays passes whose addresses never change, one of each block; a host has one of each worker. */
+static int passes_of(const cm_values *v) { return is_on_host(v) ? workers_of(v) : v->blocks; }
+
+static cm_status open_pass(const cm_values *v, cm_bootstraps *b, int i) {
+    cm_trainer *t = v->trainer;
+    const cm_weights which = t->config.options->ema_bootstraps ? CM_WEIGHTS_EMA : CM_WEIGHTS_TARGET;
+    const size_t worker = is_on_host(v) ? (size_t)i : 0, block = is_on_host(v) ? 0 : (size_t)i;
+    void *base[CM_MEM_COUNT] = {[CM_MEM_PARAMETER] = cm_trainer_block(t, which)->block.base,
+                                [CM_MEM_STATE] = cm_trainer_state_block(t, which)->block.base,
+                                [CM_MEM_INPUT] = b->observations.block.base + block * v->input,
+                                [CM_MEM_RESULT] = v->results.base + block * v->result,
+                                [CM_MEM_WORK] = v->works.base + worker * v->work};
+    return cm_pass_create(v->tape, t->streams[worker], base, &b->pass[i]);
 }
 
-/* The rows of a block into the host's side of pass i, and its values out of it. */
-static void put_rows(const cm_values *v, int block, int i) {
+cm_status cm_bootstraps_open(const cm_values *v, cm_bootstraps *b) {
+    const size_t bytes = (size_t)v->blocks * v->input;
+    CM_TRY(
+        cm_mirror_create_pinned(&b->observations, v->trainer->config.backend->device, bytes, "bootstrap observations"));
+    CM_TRY(cm_alloc(&b->row, (size_t)positions_of(v), sizeof *b->row, "bootstrap values"));
+    CM_TRY(cm_alloc(&b->pass, (size_t)passes_of(v), sizeof *b->pass, "bootstrap values"));
+    for (int i = 0; i < passes_of(v); i++) CM_TRY(open_pass(v, b, i));
+    return CM_OK;
+}
+
+void cm_bootstraps_close(const cm_values *v, cm_bootstraps *b) {
+    for (int i = 0; b->pass && i < passes_of(v); i++) cm_pass_destroy(b->pass[i]);
+    free(b->pass);
+    free(b->row);
+    cm_mirror_destroy(&b->observations);
+}
+
+static int blocks_of(const cm_values *v, const cm_bootstraps *b) { return (b->used + v->rows - 1) / v->rows; }
+
+void cm_bootstraps_stage(const cm_values *v, const cm_train_batch *batch, cm_bootstraps *b) {
     const size_t O = (size_t)cm_network_observation_size(v->trainer->config.network);
-    char *to = (char *)v->inputs.host + (size_t)i * v->input + cm_tape_offset(v->tape, v->observation);
-    memcpy(to, v->from + (size_t)(block * v->rows) * O, (size_t)rows_of(v, block) * O * sizeof(float));
+    const size_t first = cm_tape_offset(v->tape, v->observation), value = cm_tape_offset(v->tape, v->value);
+    b->used = 0;
+    for (int i = 0; i < positions_of(v); i++) {
+        b->row[i] = 0;
+        if (!batch->value_coefficient || batch->value_coefficient[i] == 0.0f) continue;
+        const size_t block = (size_t)(b->used / v->rows), row = (size_t)(b->used % v->rows);
+        float *to = (float *)(void *)((char *)b->observations.host + block * v->input + first);
+        memcpy(to + row * O, batch->bootstrap_observations + (size_t)i * O, O * sizeof(float));
+        b->row[i] = (int32_t)((block * v->result + value) / sizeof(float) + row);
+        b->used++;
+    }
 }
 
-static void get_rows(const cm_values *v, int block, int i) {
-    const char *from = (const char *)v->results.host + (size_t)i * v->result + cm_tape_offset(v->tape, v->value);
-    memcpy(v->to + block * v->rows, from, (size_t)rows_of(v, block) * sizeof(float));
+cm_status cm_bootstraps_send(const cm_values *v, const cm_bootstraps *b, cm_stream *stream) {
+    const size_t bytes = (size_t)blocks_of(v, b) * v->input;
+    return b->used > 0 ? cm_stream_push(stream, b->observations.block.base, b->observations.host, bytes) : CM_OK;
 }
+
+/* ---- what is found ---- */
+
+typedef struct run {
+    const cm_values *values;
+    const cm_bootstraps *from;
+} run;
 
 static cm_status run_block(void *context, int block, int worker) {
-    const cm_values *v = context;
-    put_rows(v, block, worker);
-    CM_TRY(cm_pass_forward(v->pass[worker]));
-    get_rows(v, block, worker);
-    return CM_OK;
+    const run *r = context;
+    const cm_values *v = r->values;
+    cm_pass *pass = r->from->pass[is_on_host(v) ? worker : block];
+    cm_pass_bind(pass, CM_MEM_INPUT, r->from->observations.block.base + (size_t)block * v->input);
+    cm_pass_bind(pass, CM_MEM_RESULT, v->results.base + (size_t)block * v->result);
+    return cm_pass_forward(pass);
 }
 
-/* Blocks first .. first + count - 1 on a device, a pass each: there by one copy, back by one, and one wait. */
-static cm_status run_blocks(cm_values *v, int first, int count) {
-    cm_stream *stream = v->trainer->streams[0];
-    for (int i = 0; i < count; i++) put_rows(v, first + i, i);
-    CM_TRY(cm_stream_push(stream, v->inputs.block.base, v->inputs.host, (size_t)count * v->input));
-    for (int i = 0; i < count; i++) CM_TRY(cm_pass_forward(v->pass[i]));
-    CM_TRY(cm_stream_pull(stream, v->results.host, v->results.block.base, (size_t)count * v->result));
-    CM_TRY(cm_mark_set(&v->returned, stream));
-    CM_TRY(cm_mark_wait(&v->returned));
-    for (int i = 0; i < count; i++) get_rows(v, first + i, i);
-    return CM_OK;
-}
-
-cm_status cm_trainer_values(cm_trainer *trainer, int n, const float *observations, float *out) {
-    cm_values *v = trainer->values;
-    if (!v) return cm_fail(CM_ERR_STATE, "this trainer was made without bootstrap values");
-    v->n = n, v->from = observations, v->to = out;
-    const int blocks = (n + v->rows - 1) / v->rows;
-    if (is_on_host(v)) return cm_pool_run(trainer->config.pool, blocks, run_block, v);
-    for (int first = 0; first < blocks; first += v->count)
-        CM_TRY(run_blocks(v, first, blocks - first < v->count ? blocks - first : v->count));
-    return CM_OK;
+cm_status cm_bootstraps_run(const cm_values *v, const cm_bootstraps *b) {
+    run r = {v, b};
+    CM_TRACE_BEGIN("bootstrap");
+    cm_status status = cm_pool_run(v->trainer->config.pool, blocks_of(v, b), run_block, &r);
+    CM_TRACE_END();
+    return status;
 }

@@ -108,9 +108,11 @@ double cm_trainer_flops(const cm_trainer *trainer) {
 int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capacity) {
     const cm_trainer *t = trainer;
     size_t workers = (size_t)cm_pool_size(t->config.pool), activations = 0, inputs = t->stats.bytes;
+    size_t bootstraps = t->values ? cm_values_bytes(t->values) : 0;
     for (int i = 0; i < t->slot_count; i++) {
         activations += t->slots[i].results.block.bytes;
         inputs += t->slots[i].inputs.block.bytes;
+        bootstraps += t->slots[i].bootstraps.observations.block.bytes;
     }
     for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++)
         activations += workers * cm_tape_bytes(t->unroll[kind].tape, CM_MEM_WORK);
@@ -123,7 +125,7 @@ int cm_trainer_memory(const cm_trainer *trainer, cm_memory_row *rows, int capaci
          t->average.block.bytes + t->target.block.bytes + t->target_state.block.bytes},
         {"training activations", activations},
         {"training inputs", inputs},
-        {"bootstrap values", t->values ? cm_values_bytes(t->values) : 0},
+        {"bootstrap values", bootstraps},
     };
     int count = (int)(sizeof all / sizeof *all);
     for (int i = 0; i < count && i < capacity; i++) rows[i] = all[i];

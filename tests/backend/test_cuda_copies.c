@@ -102,7 +102,7 @@ static cm_tape *record(cm_backend *backend) {
     ck_assert_int_eq(cm_network_create(&c, &network), CM_OK);
     cm_trainer_config config = {.network = network, .backend = backend, .options = &o, .unroll = 3};
     config.compute = CM_BF16;
-    ck_assert_msg(cm_unroll_record(&config, B, &unroll) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_unroll_record(&config, B, 0, &unroll) == CM_OK, "%s", cm_error_message());
     cm_network_destroy(network);
     return unroll.tape;
 }

@@ -90,7 +90,7 @@ END_TEST
 START_TEST(ref_refuses_actions_and_rows_out_of_range) {
     static const cm_op with_indices[] = {CM_OP_dense,          CM_OP_dense_backward, CM_OP_action_encoding,
                                          CM_OP_action_numbers, CM_OP_embedding_add,  CM_OP_embedding_add_backward,
-                                         CM_OP_gather_rows,    CM_OP_scatter_rows};
+                                         CM_OP_gather_rows,    CM_OP_scatter_rows,   CM_OP_bootstrap};
     cm_backend *ref;
     cm_stream *stream;
     ck_assert_int_eq(cm_backend_open("ref", &ref), CM_OK);

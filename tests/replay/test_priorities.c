@@ -263,7 +263,7 @@ START_TEST(step_that_has_had_the_largest_priority_keeps_it_when_its_episode_ends
 }
 END_TEST
 
-START_TEST(value_of_a_position_without_bootstrap_is_not_touched_by_the_network) {
+START_TEST(value_targets_have_their_parts_beside_them) {
     cm_replay_config config = make_config();
     config.targets.td_steps = 1;
     cm_replay *replay = make_replay(config, 0);
@@ -271,16 +271,13 @@ START_TEST(value_of_a_position_without_bootstrap_is_not_touched_by_the_network) 
     ck_assert_int_eq(cm_replay_commit(replay), CM_OK);
     cm_batch *batch = make_batch(replay, 16);
     ck_assert_int_eq(cm_replay_sample(replay, 0, 0.4, batch), CM_OK);
-    float network[32];
-    for (int i = 0; i < 32; i++) network[i] = batch->value_coefficient[i] == 0.0f ? NAN : 100.0f;
-    for (int row = 0; row < 16; row++) {
-        ck_assert_float_eq(batch->target_value[2 * row], 5.0f); /* 1 + 4, or 5 */
-    }
-    cm_batch_set_bootstrap(batch, network);
     for (int row = 0; row < 16; row++) {
         bool first = batch->observation[row] == 0.0f;
-        ck_assert_float_eq(batch->target_value[2 * row], first ? 101.0f : 5.0f);
-        ck_assert_float_eq(batch->target_value[2 * row + 1], first ? 5.0f : 0.0f);
+        ck_assert_float_eq(batch->target_value[2 * row], 5.0f); /* 1 + 4, or 5 */
+        ck_assert_float_eq(batch->value_partial[2 * row], first ? 1.0f : 5.0f);
+        ck_assert_float_eq(batch->value_coefficient[2 * row], first ? 1.0f : 0.0f);
+        ck_assert_float_eq(batch->value_partial[2 * row + 1], first ? 5.0f : 0.0f);
+        ck_assert_float_eq(batch->value_coefficient[2 * row + 1], 0.0f);
     }
     cm_batch_destroy(batch);
     cm_replay_destroy(replay);
@@ -414,7 +411,7 @@ int main(void) {
     tcase_add_test(tests, new_priority_is_the_error_of_the_search_value);
     tcase_add_test(tests, open_steps_show_with_complete_returns_and_keep_their_priorities);
     tcase_add_test(tests, step_that_has_had_the_largest_priority_keeps_it_when_its_episode_ends);
-    tcase_add_test(tests, value_of_a_position_without_bootstrap_is_not_touched_by_the_network);
+    tcase_add_test(tests, value_targets_have_their_parts_beside_them);
     tcase_add_test(tests, updates_wait_for_the_commit_and_late_ones_are_ignored);
     tcase_add_test(tests, bad_updates_are_named);
     tcase_add_test(tests, weighted_mean_over_priorities_is_the_mean_over_all);

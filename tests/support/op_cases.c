@@ -244,6 +244,7 @@ static void fill_floats(const op_run *run, const char *name, const cm_tensor *t,
             *to = positive ? 0.1f + z * z : gain ? 1.0f + 0.3f * z : wide ? 8.0f * z : z;
             if (whole) *to = roundf(2.0f * z); /* a number of steps may reach the horizon */
             if (strcmp(name, "memory") == 0) *to = fabsf(roundf(8.0f * z)); /* actions, a seed */
+            if (op == CM_OP_bootstrap && strcmp(name, "coefficient") == 0 && r % 3 == 1) *to = 0.0f;
             if (strcmp(name, "legal") == 0) *to = z < 0.5f || i == 0 ? 1.0f : 0.0f;
         }
         if (op == CM_OP_policy_loss && strcmp(name, "target") == 0) fill_distribution(t, r, rng);

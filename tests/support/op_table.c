@@ -100,6 +100,8 @@ const op_case op_cases[] = {
     ALONE(gather_rows, 0, "n=64 N=128 m=33", PLAIN),
     ALONE(scatter_rows, 0, "n=7 N=5 m=3", PLAIN),
     ALONE(scatter_rows, 0, "n=9 N=2x3x4 m=9", PLAIN),
+    ALONE(bootstrap, 0, "n=1 m=1", PLAIN),
+    ALONE(bootstrap, 0, "n=7 m=300", PLAIN),
     ALONE(one_hot, 0, "*=1 n=1", PLAIN),
     ALONE(one_hot, 0, "*=7 n=33", PLAIN),
     ALONE(one_hot, 0, "*=2 n=2305", PLAIN),

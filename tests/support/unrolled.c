@@ -7,10 +7,10 @@
 #include "backend/tape_internal.h"
 #include "core/arena.h"
 
-enum { UNROLL = 3, ACTIONS = 3 };
+enum { UNROLL = 3, ACTIONS = 3, VALUES = 7 };
 
 static const cm_memory given[] = {CM_MEM_PARAMETER, CM_MEM_STATE, CM_MEM_GRADIENT, CM_MEM_STATS,
-                                  CM_MEM_INPUT,     CM_MEM_WORK,  CM_MEM_SCALING};
+                                  CM_MEM_INPUT,     CM_MEM_WORK,  CM_MEM_SCALING,  CM_MEM_POOL};
 enum { GIVEN = sizeof given / sizeof *given };
 
 static size_t bytes_of(const cm_test_unrolled *u, cm_memory memory) {
@@ -20,6 +20,7 @@ static size_t bytes_of(const cm_test_unrolled *u, cm_memory memory) {
     case CM_MEM_GRADIENT: return parameters->parameters * sizeof(float);
     case CM_MEM_STATE: return parameters->states * sizeof(float);
     case CM_MEM_SCALING: return CM_SCALING_NUMBERS * sizeof(float);
+    case CM_MEM_POOL: return VALUES * sizeof(float);
     default: return cm_tape_bytes(u->unroll.tape, memory);
     }
 }
@@ -30,17 +31,21 @@ static void *room(size_t bytes) {
     return made;
 }
 
+/* Numbers below `limit` in an input. */
+static void fill_integers(const cm_test_unrolled *u, cm_var var, int limit, float *inputs) {
+    int32_t *to = (int32_t *)(void *)inputs + cm_tape_offset(u->unroll.tape, var) / sizeof *to;
+    for (int i = 0; i < cm_tape_shape(u->unroll.tape, var)->dim[0]; i++) to[i] = i % limit;
+}
+
 /* Work begins with zeros, so that what nobody writes is the same. */
 static void fill(cm_test_unrolled *u, cm_memory memory) {
     const size_t bytes = bytes_of(u, memory);
     float *numbers = room(bytes), mean = memory == CM_MEM_PARAMETER ? 0.05f : 0.5f;
     for (size_t i = 0; i < bytes / sizeof(float) && memory != CM_MEM_WORK; i++)
-        numbers[i] = mean + 0.3f * sinf(1.7f * (float)i + (float)memory);
+        numbers[i] = mean + 0.3f * sinf(2.3f * (float)i + (float)memory);
     if (memory == CM_MEM_INPUT) {
-        const cm_tensor *actions = cm_tape_shape(u->unroll.tape, u->unroll.actions);
-        int32_t *action =
-            (int32_t *)(void *)numbers + cm_tape_offset(u->unroll.tape, u->unroll.actions) / sizeof *action;
-        for (int i = 0; i < actions->dim[0]; i++) action[i] = i % ACTIONS;
+        fill_integers(u, u->unroll.actions, ACTIONS, numbers);
+        fill_integers(u, u->unroll.bootstrap_row, VALUES, numbers);
     }
     ck_assert_int_eq(cm_buffer_write(&u->memory[memory], 0, numbers, bytes), CM_OK);
     free(numbers);
@@ -55,7 +60,7 @@ void cm_test_unrolled_open(cm_test_unrolled *u, cm_backend *backend, int kind, c
     ck_assert_msg(cm_network_create(&c, &u->network) == CM_OK, "%s", cm_error_message());
     cm_trainer_config config = {.network = u->network, .backend = backend, .options = &o};
     config.batch = rows, config.unroll = UNROLL, config.compute = compute;
-    ck_assert_msg(cm_unroll_record(&config, rows, &u->unroll) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_unroll_record(&config, rows, VALUES, &u->unroll) == CM_OK, "%s", cm_error_message());
     for (int i = 0; i < GIVEN; i++) {
         cm_buffer *buffer = &u->memory[given[i]];
         const size_t bytes = bytes_of(u, given[i]) + CM_ALIGN;

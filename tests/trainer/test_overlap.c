@@ -101,7 +101,8 @@ START_TEST(batches_that_overlap_give_the_bits_and_reports_of_one_after_the_other
     ck_assert_mem_eq(cm_trainer_gradients(f.base.trainer), cm_trainer_gradients(g.base.trainer),
                      cm_network_parameters(f.base.network)->parameters * sizeof(float));
     ck_assert_mem_eq(a.priorities, b.priorities, B * sizeof(float));
-    a.priorities = b.priorities = NULL;
+    ck_assert_mem_eq(a.value_targets, b.value_targets, B * (K + 1) * sizeof(float));
+    a.priorities = b.priorities = a.value_targets = b.value_targets = NULL;
     ck_assert_mem_eq(&a, &b, sizeof a);
     close_fixture(&f);
     close_fixture(&g);
@@ -171,38 +172,134 @@ END_TEST
 
 /* ---- bootstraps ---- */
 
-static void open_with_values(cm_test_trainer *t, const char *backend, const cm_trainer_options *o, int batch) {
-    const cm_network_config c = cm_test_mlp(O, A, 16, 8, (cm_support){-10, 10, 21, true});
-    cm_trainer_config config = {
-        .options = o, .batch = batch, .unroll = K, .compute = CM_F32, .total_updates = 100, .bootstrap = true};
-    cm_test_trainer_open(t, &c, backend, 1, config);
+/* 200 rows with two unrolled steps: three passes of 256 rows for all of their positions. */
+enum { MANY = 200, POSITIONS = MANY * (K + 1), MOST = POSITIONS * O };
+
+typedef struct many {
+    cm_test_trainer base;
+    cm_train_batch batch[BATCHES];
+} many;
+
+/* What batches of many rows are made of; `leans`: how many of a batch's positions have a coefficient. */
+static struct {
+    float numbers[BATCHES][MOST], coefficient[BATCHES][POSITIONS], ones[MOST], policy[POSITIONS * A];
+    int32_t actions[POSITIONS];
+} made;
+static const int leans[BATCHES] = {1, 256, 257, POSITIONS, 0, 255, 512, 513, 0, 3, POSITIONS, 100};
+
+static void make_many(void) {
+    cm_rng rng = cm_rng_init(cm_key_make(1, CM_RNG_TEST, 0), 0);
+    for (int i = 0; i < MOST; i++) made.ones[i] = 1.0f;
+    for (int i = 0; i < POSITIONS * A; i++) made.policy[i] = 1.0f / A;
+    for (int i = 0; i < POSITIONS; i++) made.actions[i] = i % A;
+    for (int b = 0; b < BATCHES; b++) {
+        for (int i = 0; i < MOST; i++) made.numbers[b][i] = cm_rng_normal(&rng);
+        for (int i = 0; i < POSITIONS; i++) /* the last ones: what is needed is gathered */
+            made.coefficient[b][i] = i < POSITIONS - leans[b] ? 0.0f : 0.5f + cm_rng_uniform(&rng);
+    }
 }
 
-/* Passes of 256 rows, three of which serve a batch of 200 with two unrolled steps. */
-START_TEST(bootstrap_values_go_there_at_once_come_back_at_once_and_are_waited_for_once) {
-    static const struct {
-        int n;
-        const char *notes;
-    } calls[] = {{1, ">p<."}, {256, ">p<."}, {257, ">pp<."}, {600, ">ppp<."}, {1000, ">ppp<.>p<."}, {255, ">p<."}};
-    enum { MOST = 1000 };
-    static float observations[MOST * O], near_values[MOST], far_values[MOST];
-    const cm_trainer_options o = standard();
-    cm_test_trainer near, far;
-    cm_rng rng = cm_rng_init(cm_key_make(1, CM_RNG_TEST, 0), 0);
-    for (int i = 0; i < MOST * O; i++) observations[i] = cm_rng_normal(&rng);
-    open_with_values(&near, "ref", &o, 200);
-    open_with_values(&far, "cuda", &o, 200);
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        const float *from = observations + (size_t)(MOST - calls[i].n) * O;
-        cm_far_state.noted = 0;
-        memset(cm_far_state.notes, 0, sizeof cm_far_state.notes);
-        ck_assert_int_eq(cm_trainer_values(far.trainer, calls[i].n, from, far_values), CM_OK);
-        ck_assert_str_eq(cm_far_state.notes, calls[i].notes);
-        ck_assert_int_eq(cm_trainer_values(near.trainer, calls[i].n, from, near_values), CM_OK);
-        ck_assert_mem_eq(far_values, near_values, (size_t)calls[i].n * sizeof(float));
+static void open_many(many *m, const char *backend, const cm_trainer_options *o, int slots) {
+    const cm_network_config c = cm_test_mlp(O, A, 16, 8, (cm_support){-10, 10, 21, true});
+    cm_trainer_config config = {.options = o,
+                                .batch = MANY,
+                                .unroll = K,
+                                .compute = CM_F32,
+                                .total_updates = 100,
+                                .bootstrap = true,
+                                .slots = slots};
+    cm_test_trainer_open(&m->base, &c, backend, 1, config);
+    for (int b = 0; b < BATCHES; b++)
+        m->batch[b] = (cm_train_batch){.observation = made.numbers[b],
+                                       .actions = made.actions,
+                                       .target_value = made.numbers[b],
+                                       .target_reward = made.numbers[b],
+                                       .target_policy = made.policy,
+                                       .value_mask = made.ones,
+                                       .reward_mask = made.ones,
+                                       .policy_mask = made.ones,
+                                       .consistency_mask = made.ones,
+                                       .value_coefficient = made.coefficient[b],
+                                       .bootstrap_observations = made.numbers[b]};
+}
+
+static void begin_many(many *m, int i) {
+    ck_assert_int_eq(cm_trainer_stage(m->base.trainer, i, &m->batch[i]), CM_OK);
+    ck_assert_msg(cm_trainer_begin(m->base.trainer, i, &m->batch[i]) == CM_OK, "%s", cm_error_message());
+}
+
+/* Each slow network: the average, which every step changes, and the target, which every third one does. */
+START_TEST(values_that_targets_lean_on_are_those_of_one_batch_after_the_other_and_of_a_host) {
+    cm_trainer_options o = standard();
+    cm_train_report a, b;
+    many far, near;
+    o.ema_bootstraps = _i == 0, o.chunk_rows = MANY; /* as on a device */
+    make_many();
+    open_many(&far, "cuda", &o, SLOTS);
+    open_many(&near, "ref", &o, 1);
+    begin_many(&far, 0);
+    for (int i = 0; i < BATCHES; i++) {
+        if (i + 1 < BATCHES) begin_many(&far, i + 1);
+        ck_assert_int_eq(cm_trainer_finish(far.base.trainer, &a), CM_OK);
+        ck_assert_int_eq(cm_trainer_update(near.base.trainer, &near.batch[i], &b), CM_OK);
+        ck_assert_mem_eq(a.value_targets, b.value_targets, POSITIONS * sizeof(float));
+        ck_assert_mem_eq(a.priorities, b.priorities, MANY * sizeof(float));
+        for (int p = 0; p < POSITIONS; p++)
+            ck_assert_int_eq(a.value_targets[p] == made.numbers[i][p], p < POSITIONS - leans[i]);
     }
-    cm_test_trainer_close(&near);
-    cm_test_trainer_close(&far);
+    cm_test_trainer_close(&far.base);
+    cm_test_trainer_close(&near.base);
+}
+END_TEST
+
+/* Observations are sent with the batch, values are found by passes of 256 rows in front of its own, and the host waits
+ * for nothing in between. */
+START_TEST(values_that_targets_lean_on_are_not_waited_for) {
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    many m;
+    make_many();
+    open_many(&m, "cuda", &o, SLOTS);
+    cm_far_state.noted = 0;
+    memset(cm_far_state.notes, 0, sizeof cm_far_state.notes);
+    begin_many(&m, 0);
+    for (int i = 0; i < 5; i++) {
+        if (i + 1 < 5) begin_many(&m, i + 1);
+        ck_assert_int_eq(cm_trainer_finish(m.base.trainer, &r), CM_OK);
+    }
+    ck_assert_str_eq(cm_far_state.notes, ">>ppp<"     /* one value */
+                                         ">>ppp.<"    /* 256 */
+                                         ">>pppp.<"   /* 257 */
+                                         ".>>ppppp.<" /* 600, in a slot whose first batch is through */
+                                         ".>pp.<"     /* none */
+                                         ".");
+    cm_test_trainer_close(&m.base);
+}
+END_TEST
+
+/* A gradient that is not finite is looked for in the same batch once more, behind the values of its own targets. */
+START_TEST(a_batch_that_is_played_again_has_its_own_values) {
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    char alone[256];
+    float weights[MANY], targets[POSITIONS];
+    many m;
+    make_many();
+    for (int i = 0; i < MANY; i++) weights[i] = 1.0f;
+    weights[4] = 3e38f;
+    o.value_weight = o.policy_weight = 1e6;
+    for (int with = 0; with < 2; with++) {
+        open_many(&m, "cuda", &o, SLOTS);
+        m.batch[3].weights = weights;
+        begin_many(&m, 3);
+        if (with) begin_many(&m, 4);
+        ck_assert_int_eq(cm_trainer_finish(m.base.trainer, &r), CM_ERR_NOT_FINITE);
+        if (with) ck_assert_str_eq(cm_error_message(), alone);
+        if (with) ck_assert_mem_eq(r.value_targets, targets, sizeof targets);
+        strcpy(alone, cm_error_message());
+        memcpy(targets, r.value_targets, sizeof targets);
+        cm_test_trainer_close(&m.base);
+    }
 }
 END_TEST
 
@@ -285,7 +382,9 @@ int main(void) {
     tcase_add_test(tc, loss_scales_that_change_are_those_of_one_after_the_other);
     tcase_add_test(tc, the_next_batch_is_sent_and_begun_before_the_last_one_is_waited_for);
     tcase_add_test(tc, every_slot_has_its_own_recording_which_never_changes);
-    tcase_add_test(tc, bootstrap_values_go_there_at_once_come_back_at_once_and_are_waited_for_once);
+    tcase_add_loop_test(tc, values_that_targets_lean_on_are_those_of_one_batch_after_the_other_and_of_a_host, 0, 2);
+    tcase_add_test(tc, values_that_targets_lean_on_are_not_waited_for);
+    tcase_add_test(tc, a_batch_that_is_played_again_has_its_own_values);
     tcase_add_test(tc, no_more_than_two_batches_are_begun_and_none_is_finished_that_was_not);
     tcase_add_loop_test(tc, a_batch_that_is_not_finite_is_named_and_neither_it_nor_the_next_leaves_a_trace, 0, 2);
     tcase_add_test(tc, a_gradient_that_is_not_finite_is_named_though_the_next_one_has_taken_its_place);

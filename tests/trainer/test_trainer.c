@@ -167,22 +167,47 @@ START_TEST(the_average_moves_by_its_decay_and_the_target_is_copied_every_third_u
 }
 END_TEST
 
-START_TEST(bootstrap_values_are_those_of_the_slow_weights_for_any_number_of_rows) {
+/* 131 rows: seven passes of 64 rows on two workers. Before the first update the slow weights are the online ones, whose
+ * values of the same observations the update itself tells; then they lag behind. */
+START_TEST(value_targets_are_their_part_and_coefficient_times_a_value_by_the_slow_weights) {
+    enum { N = 131, POSITIONS = N * (K + 1) };
+    static float observation[N * O], leaned_on[POSITIONS * O], numbers[POSITIONS], coefficient[POSITIONS];
+    static float ones[POSITIONS], policy[POSITIONS * 2], value[POSITIONS], later[POSITIONS];
+    static int32_t actions[POSITIONS];
     cm_network_config c = small();
     cm_trainer_options o = standard();
     cm_train_report r;
     fixture f;
-    o.ema_decay = 0.5, o.ema_bootstraps = true;
-    open_fixture(&f, &c, &o, 2, B);
-    train(&f, 4, &r);
-    enum { N = 131 };
-    float observations[N * O], all[N], one;
-    for (int i = 0; i < N * O; i++) observations[i] = f.made.numbers[i % (B * O)];
-    ck_assert(cm_trainer_values(f.base.trainer, N, observations, all) == CM_OK);
-    ck_assert(cm_trainer_values(f.base.trainer, 1, observations + 130 * O, &one) == CM_OK);
-    ck_assert_float_eq(one, all[130]);
-    ck_assert_float_eq(all[0], all[B]); /* the same observation */
-    ck_assert_float_ne(all[0], all[1]);
+    o.ema_decay = 0.5, o.ema_bootstraps = true, o.chunk_rows = 256;
+    open_fixture(&f, &c, &o, 2, N);
+    for (int i = 0; i < N * O; i++) observation[i] = sinf((float)i);
+    for (int i = 0; i < POSITIONS; i++) {
+        numbers[i] = 0.125f * (float)(i % 7), coefficient[i] = i % 5 == 0 ? 0.0f : i % 5 == 1 ? -2.0f : 1.0f;
+        ones[i] = 1.0f, policy[2 * i] = policy[2 * i + 1] = 0.5f;
+        memcpy(leaned_on + i * O, observation + i / (K + 1) * O, O * sizeof(float));
+        if (coefficient[i] == 0.0f) leaned_on[i * O] = NAN; /* not read */
+    }
+    f.batch = (cm_train_batch){.observation = observation,
+                               .actions = actions,
+                               .target_value = numbers,
+                               .target_reward = numbers,
+                               .target_policy = policy,
+                               .value_mask = ones,
+                               .reward_mask = ones,
+                               .policy_mask = ones,
+                               .consistency_mask = ones,
+                               .value_coefficient = coefficient,
+                               .bootstrap_observations = leaned_on};
+    train(&f, 1, &r);
+    ck_assert_int_eq(cm_trainer_predictions(f.base.trainer, value, NULL, NULL), CM_OK);
+    for (int i = 0; i < POSITIONS; i++)
+        ck_assert_float_eq_tol(r.value_targets[i], numbers[i] + coefficient[i] * value[i / (K + 1) * (K + 1)], 1e-4f);
+    memcpy(later, r.value_targets, sizeof later);
+    train(&f, 1, &r);
+    ck_assert_int_eq(cm_trainer_predictions(f.base.trainer, value, NULL, NULL), CM_OK);
+    ck_assert_float_eq(r.value_targets[5], later[5]); /* no value in it */
+    ck_assert_float_ne(r.value_targets[6], later[6]);
+    ck_assert(fabsf(r.value_targets[7] - numbers[7] - value[6]) > 1e-3f);
     close_fixture(&f);
 }
 END_TEST
@@ -559,7 +584,7 @@ int main(void) {
     tcase_add_test(tc, running_statistics_take_every_accumulated_batch_when_the_step_is_made);
     tcase_add_test(tc, two_accumulated_batches_are_one_of_twice_the_size);
     tcase_add_test(tc, the_average_moves_by_its_decay_and_the_target_is_copied_every_third_update);
-    tcase_add_test(tc, bootstrap_values_are_those_of_the_slow_weights_for_any_number_of_rows);
+    tcase_add_test(tc, value_targets_are_their_part_and_coefficient_times_a_value_by_the_slow_weights);
     tcase_add_test(tc, targets_outside_the_support_are_counted);
     tcase_add_test(tc, a_loss_that_is_not_finite_stops_the_update_and_names_term_and_step);
     tcase_add_test(tc, where_observations_are_too_large_the_learning_rate_is_not_blamed);

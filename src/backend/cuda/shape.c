@@ -125,3 +125,15 @@ cm_status cm_cuda_scatter_rows(cm_stream *stream, const cm_call *call) {
     CM_LAUNCH(stream, call, cm_scatter_each, &args, (int64_t)cm_tensor_count(x), 1);
     return CM_OK;
 }
+
+cm_status cm_cuda_bootstrap(cm_stream *stream, const cm_call *call) {
+    const cm_tensor *target = CM_ARG(call, bootstrap, target), *value = CM_ARG(call, bootstrap, value);
+    cm_index_args args = {.x = cm_rows_of(CM_ARG(call, bootstrap, partial)),
+                          .y = cm_rows_of(target),
+                          .table = cm_rows_of(value),
+                          .index = CM_ARG(call, bootstrap, rows)->data,
+                          .times = CM_ARG(call, bootstrap, coefficient)->data,
+                          .limit = value->dim[0]};
+    CM_LAUNCH(stream, call, cm_bootstrap_each, &args, target->dim[0], 1);
+    return CM_OK;
+}

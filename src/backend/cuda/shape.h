@@ -1,4 +1,5 @@
-/* Kernels of pooling, action encodings, embeddings, gathered and scattered rows, and their gradients.
+/* Kernels of pooling, action encodings, embeddings, gathered and scattered rows, and their gradients, and of
+ * bootstraps.
  *
  * The device tells nobody of an action or a row number out of range (the run would have to wait for it): what is made
  * with one is NaN, which the finite checks of a training step find, and nothing outside a tensor is read or written. */
@@ -79,7 +80,8 @@ typedef struct cm_index_args {
     int cells, channels, width; /* action_encoding: cells of a sample, columns of x and of y */
     cm_encoding encoding;
     int actions;
-    int64_t samples; /* embedding_add's gradient: B */
+    int64_t samples;    /* embedding_add's gradient: B */
+    const float *times; /* bootstrap: a coefficient per number */
     bool add;
 } cm_index_args;
 
@@ -142,6 +144,15 @@ CM_KERNEL void cm_scatter_each(const cm_index_args *k, int64_t item, const cm_la
     if (cm_is_known(k, row)) cm_row(&k->y, row)[at.column] = *cm_at(&k->x, at);
 }
 
+/* Item: a number of y; 1 lane. y = x + times * table[index] */
+CM_KERNEL void cm_bootstrap_each(const cm_index_args *k, int64_t item, const cm_lanes *lanes) {
+    const float times = k->times[item];
+    float value = 0.0f;
+    (void)lanes;
+    if (times != 0.0f) value = cm_is_known(k, k->index[item]) ? *cm_row(&k->table, k->index[item]) : NAN;
+    *cm_row(&k->y, item) = cm_bootstrapped(*cm_row(&k->x, item), times, value);
+}
+
 CM_KERNEL_ENTRY(cm_avg_pool_each, cm_plane_args)
 CM_KERNEL_ENTRY(cm_avg_pool_slopes, cm_plane_args)
 CM_KERNEL_ENTRY(cm_global_mean_each, cm_plane_args)
@@ -152,5 +163,6 @@ CM_KERNEL_ENTRY(cm_embed_each, cm_index_args)
 CM_KERNEL_ENTRY(cm_embed_slopes, cm_index_args)
 CM_KERNEL_ENTRY(cm_gather_each, cm_index_args)
 CM_KERNEL_ENTRY(cm_scatter_each, cm_index_args)
+CM_KERNEL_ENTRY(cm_bootstrap_each, cm_index_args)
 
 #endif

@@ -164,3 +164,19 @@ cm_status cm_ref_scatter_rows(cm_stream *stream, const cm_call *call) {
     for (int i = 0; i < rows->dim[0]; i++) memcpy(ref_row(y, ref_int(rows, i)), ref_row(x, i), bytes);
     return CM_OK;
 }
+
+cm_status cm_ref_bootstrap(cm_stream *stream, const cm_call *call) {
+    (void)stream;
+    const cm_tensor *target = REF_ARG(call, bootstrap, target), *partial = REF_ARG(call, bootstrap, partial);
+    const cm_tensor *coefficient = REF_ARG(call, bootstrap, coefficient), *value = REF_ARG(call, bootstrap, value);
+    const cm_tensor *rows = REF_ARG(call, bootstrap, rows);
+    for (int i = 0; i < target->dim[0]; i++) {
+        const float times = ref_at(coefficient, i);
+        const int row = times == 0.0f ? 0 : ref_int(rows, i);
+        if (row < 0 || row >= value->dim[0])
+            return cm_fail(CM_ERR_INPUT, "bootstrap: rows[%d] is %d, must be in [0, %d)", i, row, value->dim[0]);
+        const float v = times == 0.0f ? 0.0f : *ref_row(value, row);
+        ((float *)target->data)[i] = cm_bootstrapped(ref_at(partial, i), times, v);
+    }
+    return CM_OK;
+}
