@@ -1,5 +1,4 @@
-/* Matrix products by cuBLASLt. It thinks in columns: a row-major c = a b is for it c^T = b^T a^T, so b comes first. Its
- * relu keeps NaN in the kernels that were looked at; of others who chooses an algorithm tries it. */
+/* Matrix products by cuBLASLt. It thinks in columns: a row-major c = a b is for it c^T = b^T a^T, so b comes first. */
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -71,21 +70,18 @@ static cm_status set_preference(cublasLtMatmulPreference_t wish, cublasLtMatmulP
                         "choosing a matrix product");
 }
 
-static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
-
-/* No sums in the output's place: their order is not fixed. There is no word for the bias: it is read as wide as the
- * output is written. */
+/* No sums in the output's place: their order is not fixed. There is no word for the bias, which is aligned (product.h).
+ */
 static cm_status set_preferences(cublasLtMatmulPreference_t wish, const cm_product *p) {
     size_t workspace = CM_LIBRARY_BYTES;
     uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
     uint32_t a = cm_alignment_of(p->b_gap), b = cm_alignment_of(p->a_gap), c = cm_alignment_of(p->c_gap);
-    uint32_t d = p->bias ? least(c, cm_alignment_of(p->bias_gap)) : c;
     CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace));
     CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof reductions));
     CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &a, sizeof a));
     CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &b, sizeof b));
     CM_TRY(set_preference(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &c, sizeof c));
-    return set_preference(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &d, sizeof d);
+    return set_preference(wish, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &c, sizeof c);
 }
 
 static cm_status find_candidates(cm_stream *stream, const cm_product_plan *plan,
@@ -121,7 +117,6 @@ typedef struct trial {
     cm_buffer a, b, c, bias;
     cm_product_data data;
     cm_cuda_timer timer;
-    int round;
 } trial;
 
 static void trial_close(trial *t) {
@@ -145,40 +140,42 @@ static cm_status trial_open(trial *t) {
     CM_TRY(trial_take(stream, &t->a, a, p->a_gap));
     CM_TRY(trial_take(stream, &t->b, b, p->b_gap));
     CM_TRY(trial_take(stream, &t->c, (size_t)p->m * (size_t)p->c_row * sizeof(float), p->c_gap));
-    CM_TRY(trial_take(stream, &t->bias, (size_t)p->n * sizeof(float), p->bias_gap));
-    t->data = (cm_product_data){t->a.base + p->a_gap, t->b.base + p->b_gap,
-                                (const float *)(const void *)(t->bias.base + p->bias_gap),
+    CM_TRY(trial_take(stream, &t->bias, (size_t)p->n * sizeof(float), 0));
+    t->data = (cm_product_data){t->a.base + p->a_gap, t->b.base + p->b_gap, (const float *)(const void *)t->bias.base,
                                 (float *)(void *)(t->c.base + p->c_gap)};
     CM_TRY(cm_trial_fill(stream, t->a.base + p->a_gap, p->type, a / size));
     CM_TRY(cm_trial_fill(stream, t->b.base + p->b_gap, p->type, b / size));
     return cm_cuda_timer_open(&t->timer);
 }
 
-/* KEEPING: those whose relu keeps NaN, which else nobody would see again; ANY, with a warning. */
-enum { KEEPING, ANY, ROUNDS };
-
 /* The bias has an address before algorithms are asked for: which there are may depend on it. */
 static cm_status enter(void *context, int round, void *candidates, int *count) {
     trial *t = context;
     cublasLtMatmulHeuristicResult_t found[CANDIDATES];
     cublasLtMatmulAlgo_t *out = candidates;
-    t->round = round;
-    if (round == KEEPING) CM_TRY(trial_open(t));
-    if (round == ANY && t->plan->product.relu)
-        cm_log(CM_WARNING,
-               "cuBLASLt's relu of a product of [%d, %d] and [%d, %d] makes 0 of NaN: a run that diverges may not be "
-               "found out",
-               t->plan->product.m, t->plan->product.k, t->plan->product.k, t->plan->product.n);
+    int results;
+    (void)round;
+    CM_TRY(trial_open(t));
     CM_TRY(set_bias(t->plan, t->data.bias));
-    CM_TRY(find_candidates(t->stream, t->plan, found, count));
-    for (int i = 0; i < *count; i++) out[i] = found[i].algo;
+    CM_TRY(find_candidates(t->stream, t->plan, found, &results));
+    *count = 0;
+    for (int i = 0; i < results; i++)
+        if (found[i].state == CUBLAS_STATUS_SUCCESS) out[(*count)++] = found[i].algo;
     return CM_OK;
 }
 
+/* One that was kept by another library of the same version may be of no use to this one. */
 static cm_status take(void *context, const void *candidate) {
-    trial *t = context;
-    t->plan->algorithm = *(const cublasLtMatmulAlgo_t *)candidate;
-    return CM_OK;
+    const trial *t = context;
+    cm_product_plan *plan = t->plan;
+    cublasLtMatmulHeuristicResult_t needs = {.workspaceSize = 0};
+    plan->algorithm = *(const cublasLtMatmulAlgo_t *)candidate;
+    CM_TRY(cm_cuda_blas((int)cublasLtMatmulAlgoCheck(cm_cuda_of(t->stream)->blas, plan->what, plan->b, plan->a, plan->c,
+                                                     plan->c, &plan->algorithm, &needs),
+                        "an algorithm for a matrix product"));
+    if (needs.workspaceSize <= CM_LIBRARY_BYTES) return CM_OK;
+    return cm_fail(CM_ERR_DEVICE, "an algorithm for a matrix product needs a workspace of %zu bytes, there are %zu",
+                   needs.workspaceSize, (size_t)CM_LIBRARY_BYTES);
 }
 
 static cm_status measure(void *context, float *milliseconds) {
@@ -189,12 +186,13 @@ static cm_status measure(void *context, float *milliseconds) {
     return cm_cuda_timer_stop(&t->timer, t->stream, milliseconds);
 }
 
-/* Does a NaN in the first number of a show in the first of c? */
+/* Does a NaN in the first number of a show in the first of c? Behind a relu that makes 0 of it nobody would see it
+ * again. Where all do so the product is made without its end (dense.c). */
 static cm_status agree(void *context, bool first) {
     const trial *t = context;
     const cm_product *p = &t->plan->product;
     (void)first;
-    if (!p->relu || t->round != KEEPING) return CM_OK;
+    if (!p->relu) return CM_OK;
     CM_TRY(cm_trial_put_nan(t->stream, (void *)(uintptr_t)t->data.a, p->type));
     CM_TRY(cm_product_run(t->stream, t->plan, &t->data));
     return cm_trial_expect_nan(t->stream, t->data.c, CM_F32);
@@ -202,10 +200,10 @@ static cm_status agree(void *context, bool first) {
 
 /* What decides on an algorithm, as text. */
 static void name_product(const cm_product *p, char key[CM_CHOICE_KEY_BYTES]) {
-    snprintf(key, CM_CHOICE_KEY_BYTES, "product %d %d %d %d%d %lld %lld %lld %d%d%d%d %u %u %u %u", p->m, p->n, p->k,
+    snprintf(key, CM_CHOICE_KEY_BYTES, "product %d %d %d %d%d %lld %lld %lld %d%d%d%d %u %u %u", p->m, p->n, p->k,
              p->a_across, p->b_across, (long long)p->a_row, (long long)p->b_row, (long long)p->c_row, (int)p->type,
              p->bias, p->relu, p->accumulate, cm_alignment_of(p->a_gap), cm_alignment_of(p->b_gap),
-             cm_alignment_of(p->c_gap), cm_alignment_of(p->bias_gap));
+             cm_alignment_of(p->c_gap));
 }
 
 static cm_status choose(cm_stream *stream, cm_product_plan *plan) {
@@ -213,7 +211,7 @@ static cm_status choose(cm_stream *stream, cm_product_plan *plan) {
     trial t = {.stream = stream, .plan = plan};
     const cm_fastest fastest = {.context = &t,
                                 .size = sizeof plan->algorithm,
-                                .rounds = ROUNDS,
+                                .rounds = 1,
                                 .log = cuda->device->log_plans,
                                 .enter = enter,
                                 .take = take,

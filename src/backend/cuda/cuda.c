@@ -106,7 +106,11 @@ cm_status cm_cuda_dnn_open(cm_stream *stream) {
     cm_cuda_stream *s = cm_cuda_stream_of(stream);
     if (s->dnn) return CM_OK;
     CM_TRY(cm_cuda_dnn((int)cudnnCreate(&s->dnn), "opening cuDNN"));
-    return cm_cuda_dnn((int)cudnnSetStream(s->dnn, s->lane.stream), "opening cuDNN");
+    cm_status status = cm_cuda_dnn((int)cudnnSetStream(s->dnn, s->lane.stream), "opening cuDNN");
+    if (status == CM_OK) return CM_OK;
+    cudnnDestroy(s->dnn);
+    s->dnn = NULL;
+    return status;
 }
 
 static void close_stream(cm_stream *stream) {

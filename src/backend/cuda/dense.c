@@ -95,11 +95,15 @@ size_t cm_cuda_dense_workspace(const cm_call *call) {
     return places_of(call, &x).bytes;
 }
 
-/* Where the library has nothing with an epilogue it may have something without. */
-static cm_status prepare_product(cm_stream *stream, cm_product *product, cm_cuda_plan *plan) {
-    cm_status status = cm_product_prepare(stream, product, &plan->product[0]);
-    if (status != CM_ERR_DEVICE || !(product->bias || product->relu)) return status;
-    cm_log(CM_WARNING, "a dense layer's bias and relu take a launch of their own: %s", cm_error_message());
+/* Where the library has nothing with an epilogue it may have something without. A bias that is not aligned is none of
+ * its business: it may be read 16 bytes at a time. */
+static cm_status prepare_product(cm_stream *stream, cm_product *product, const float *bias, cm_cuda_plan *plan) {
+    cm_status status = CM_ERR_DEVICE;
+    if (!product->bias || cm_alignment_gap(bias) == 0) {
+        status = cm_product_prepare(stream, product, &plan->product[0]);
+        if (status != CM_ERR_DEVICE || !(product->bias || product->relu)) return status;
+        cm_log(CM_WARNING, "a dense layer's bias and relu take a launch of their own: %s", cm_error_message());
+    }
     product->bias = product->relu = false;
     plan->is_bare = true;
     return cm_product_prepare(stream, product, &plan->product[0]);
@@ -120,12 +124,11 @@ static cm_status make_dense(cm_stream *stream, const cm_call *call, cm_cuda_plan
                           .a_gap = gap_of(x.t.data, false),
                           .b_gap = gap_of(weight->data, narrow),
                           .c_gap = gap_of(y->data, apart),
-                          .bias_gap = cm_alignment_gap(CM_ARG(call, dense, bias)->data),
                           .type = call->attr.compute,
                           .bias = !has_end(call) && CM_ARG(call, dense, bias)->data,
                           .relu = !has_end(call) && call->attr.activation == CM_ACT_RELU,
                           .accumulate = !apart && CM_ADDS(call, dense, y)};
-    return prepare_product(stream, &product, plan);
+    return prepare_product(stream, &product, CM_ARG(call, dense, bias)->data, plan);
 }
 
 cm_status cm_cuda_dense_prepare(cm_stream *stream, cm_call *call) {

@@ -60,7 +60,9 @@ cm_status cm_cuda_ops_repack(cm_cuda *cuda, const void *block, size_t bytes) {
 
 /* ---- timer ---- */
 
+/* The error is not left to be taken for that of the next launch. */
 static cm_status timed(int result) {
+    if (result) (void)cudaGetLastError();
     return result ? cm_fail(CM_ERR_DEVICE, "measuring time: %s", cudaGetErrorString((cudaError_t)result)) : CM_OK;
 }
 

@@ -17,7 +17,7 @@ typedef struct cm_product {
     int64_t a_row, b_row, c_row; /* elements from one row, as it lies in memory, to the next */
     cm_dtype type;               /* of a and b; sums and c are float32 */
     bool bias, relu, accumulate;
-    int a_gap, b_gap, c_gap, bias_gap; /* cm_alignment_gap of the addresses, the same in every run */
+    int a_gap, b_gap, c_gap; /* cm_alignment_gap of the addresses, the same in every run; that of the bias is 0 */
 } cm_product;
 
 /* Bytes from the last multiple of 16 to an address: kernels may be faster where it is 0. */
