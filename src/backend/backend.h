@@ -191,6 +191,7 @@ typedef struct cm_backend_class {
     const struct cm_agent_kernels *agent_kernels;
 } cm_backend_class;
 
+enum { CM_DEVICE_ID_BYTES = 16 };
 struct cm_backend {
     const cm_backend_class *kind;
     const cm_device *device;       /* where its tensors live */
@@ -201,6 +202,7 @@ struct cm_backend {
     bool is_in_order; /* no call runs beside others (cm_call.lane). Set before tapes are recorded */
     int place;        /* as cm_backend_open_at has it */
     int devices;      /* that `open` has found to choose from; 0: there is nothing to choose */
+    unsigned char device_id[CM_DEVICE_ID_BYTES]; /* no other device has it; zeros where the device is the host */
 };
 
 struct cm_stream {

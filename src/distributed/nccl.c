@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/arena.h"
 
@@ -48,21 +49,28 @@ cm_status cm_nccl_load(cm_nccl *nccl, const char *library) {
     return status;
 }
 
-/* Where it would be beside the library of CUDA that the module of the backend has opened. */
-static int look_beside(struct dl_phdr_info *info, size_t size, void *found) {
+/* The folder of the library of CUDA that the module of the backend has opened. */
+static int look_for_cuda(struct dl_phdr_info *info, size_t size, void *found) {
     const char *slash = strrchr(info->dlpi_name, '/');
-    char *path = found;
+    char *folder = found;
     (void)size;
     if (!slash || strncmp(slash, "/libcublasLt.so", strlen("/libcublasLt.so")) != 0) return 0;
-    int length = snprintf(path, PATH_BYTES, "%.*s/%s", (int)(slash - info->dlpi_name), info->dlpi_name, library_name);
+    int length = snprintf(folder, PATH_BYTES, "%.*s", (int)(slash - info->dlpi_name), info->dlpi_name);
     return length < PATH_BYTES;
 }
 
+/* Where the loader looks, then beside CUDA: in the same folder, or where pip has packages of both (nvidia/cu13/lib and
+ * nvidia/nccl/lib). What the loader has said is the error. */
 cm_status cm_nccl_open(cm_nccl *nccl) {
-    char path[PATH_BYTES];
+    static const char *const places[] = {"", "../../nccl/lib/"};
+    char folder[PATH_BYTES], path[2 * PATH_BYTES];
     if (cm_nccl_load(nccl, library_name) == CM_OK) return CM_OK;
-    if (dl_iterate_phdr(look_beside, path) == 0) return cm_nccl_load(nccl, library_name);
-    return cm_nccl_load(nccl, path);
+    const bool found = dl_iterate_phdr(look_for_cuda, folder) != 0;
+    for (size_t i = 0; found && i < sizeof places / sizeof *places; i++) {
+        snprintf(path, sizeof path, "%s/%s%s", folder, places[i], library_name);
+        if (access(path, F_OK) == 0) return cm_nccl_load(nccl, path);
+    }
+    return cm_nccl_load(nccl, library_name);
 }
 
 /* ---- ranks ---- */

@@ -106,12 +106,42 @@ cm_status cm_session_check_devices(const cm_backend *backend, int ranks, bool ov
                    ranks, devices, devices == 1 ? "" : "s");
 }
 
+typedef unsigned char device_id[CM_DEVICE_ID_BYTES];
+
+/* Another rank with the device of `rank`, -1: none. */
+static int find_sharer(const device_id *ids, int ranks, int rank) {
+    for (int r = 0; r < ranks; r++)
+        if (r != rank && memcmp(ids[r], ids[rank], sizeof *ids) == 0) return r;
+    return -1;
+}
+
+/* What counts is which devices ranks have, not how many there are: a launcher may show each rank its own alone. All
+ * ranks see all, so they are refused alike. */
+static cm_status check_sharing(const cm_backend *backend, const cm_comm *comm, const device_id *ids) {
+    if (comm->oversubscribe) return CM_OK;
+    for (int rank = 0; rank < comm->size; rank++) {
+        const int other = find_sharer(ids, comm->size, rank);
+        if (other < 0) continue;
+        CM_TRY(cm_session_check_devices(backend, comm->local_size, false));
+        return cm_fail(CM_ERR_INPUT,
+                       "ranks %d and %d have the same GPU: show each rank one of its own (CUDA_VISIBLE_DEVICES), or "
+                       "all of them all, take fewer ranks, add --oversubscribe, or use --backend cpu",
+                       rank, other);
+    }
+    return CM_OK;
+}
+
 static cm_status join_devices(const cm_backend *backend, cm_comm *comm) {
+    device_id *ids = NULL;
     if (comm->size == 1) return CM_OK;
     CM_TRY(check_same_backend(backend, comm));
     if (backend->device->is_host) return CM_OK;
-    CM_TRY(cm_session_check_devices(backend, comm->local_size, comm->oversubscribe));
-    return cm_comm_join_devices(comm, comm->local_size > backend->devices);
+    CM_TRY(cm_alloc(&ids, (size_t)comm->size, sizeof *ids, "which devices ranks have"));
+    cm_status status = comm->all_gather(comm, backend->device_id, sizeof *ids, ids);
+    if (status == CM_OK) status = check_sharing(backend, comm, (const device_id *)ids);
+    const bool shared = find_sharer((const device_id *)ids, comm->size, comm->rank) >= 0;
+    free(ids);
+    return status == CM_OK ? cm_comm_join_devices(comm, shared) : status;
 }
 
 cm_status cm_session_backend(const cm_run_options *options, cm_comm *comm, char no_gpu[CM_SESSION_WHY],

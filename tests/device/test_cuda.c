@@ -110,9 +110,9 @@ END_TEST
 
 /* Each call of opening fails once: nothing stays open, and the line names the opening. */
 START_TEST(a_device_that_cannot_be_opened_leaves_nothing_behind) {
-    static const char *const names[] = {"device_name",   "context_retain", "context_use",
-                                        "memory_info",   "stream_create",  "device_get",
-                                        "device_memory", "device_count",   "driver_version"};
+    static const char *const names[] = {"device_name",    "context_retain", "context_use",   "memory_info",
+                                        "stream_create",  "device_get",     "device_memory", "device_count",
+                                        "driver_version", "device_id"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         cm_cuda_device *none;
         int contexts = cm_fake.contexts, streams = cm_fake.streams;

@@ -103,8 +103,18 @@ END_TEST
 
 static const char *backend_of_others = "cuda";
 
-static cm_status gather_names(cm_comm *comm, const void *mine, size_t bytes, void *all) {
-    for (int r = 0; r < comm->size; r++) snprintf((char *)all + (size_t)r * bytes, bytes, "%s", backend_of_others);
+static int gpus_of_others; /* that they share in turn; 0: as many as this rank sees */
+
+/* Names of backends, or which devices they have. */
+static cm_status gather(cm_comm *comm, const void *mine, size_t bytes, void *all) {
+    const int gpus = gpus_of_others ? gpus_of_others : cm_far_state.devices;
+    for (int r = 0; r < comm->size; r++) {
+        char *at = (char *)all + (size_t)r * bytes;
+        if (bytes == CM_DEVICE_ID_BYTES)
+            memset(at, 1 + r % gpus, bytes);
+        else
+            snprintf(at, bytes, "%s", backend_of_others);
+    }
     memcpy((char *)all + (size_t)comm->rank * bytes, mine, bytes);
     return CM_OK;
 }
@@ -118,7 +128,7 @@ static cm_status open_session(int rank, int devices, bool oversubscribe, int *pl
     cm_comm comm;
     cm_comm_single(&comm);
     comm.rank = comm.local_rank = rank, comm.size = comm.local_size = 4;
-    comm.all_gather = gather_names, comm.joined = &comm, comm.oversubscribe = oversubscribe;
+    comm.all_gather = gather, comm.joined = &comm, comm.oversubscribe = oversubscribe;
     cm_far_state.devices = devices;
     ck_assert_int_eq(cm_configuration_load(NULL, settings, 2, &configuration, &config), CM_OK);
     cm_status status = cm_session_open(&configuration, &comm, &session);
@@ -136,6 +146,20 @@ START_TEST(more_ranks_than_gpus_are_refused_unless_that_is_wanted) {
     ck_assert_int_eq(open_session(3, 3, false, &place), CM_ERR_INPUT);
     ck_assert_str_eq(cm_error_message(), "4 ranks, but this machine has 3 GPUs for cumind (CUDA_VISIBLE_DEVICES may "
                                          "hide some): take fewer ranks, add --oversubscribe, or use --backend cpu");
+}
+END_TEST
+
+/* A launcher has shown each rank one GPU: those of the others are not this one, or one of them is. */
+START_TEST(ranks_that_see_one_gpu_each_may_not_share_it) {
+    int place = -1;
+    gpus_of_others = 4;
+    ck_assert_int_eq(open_session(0, 1, false, &place), CM_OK);
+    gpus_of_others = 3;
+    ck_assert_int_eq(open_session(0, 4, false, &place), CM_ERR_INPUT);
+    ck_assert_str_eq(cm_error_message(),
+                     "ranks 0 and 3 have the same GPU: show each rank one of its own (CUDA_VISIBLE_DEVICES), or all of "
+                     "them all, take fewer ranks, add --oversubscribe, or use --backend cpu");
+    ck_assert_int_eq(open_session(0, 4, true, &place), CM_OK);
 }
 END_TEST
 
@@ -180,6 +204,7 @@ int main(int argc, char **argv) {
     tcase_add_test(tc, devices_that_no_longer_agree_stop_all_ranks);
     tcase_add_test(tc, a_number_that_is_not_finite_on_one_device_stops_all_alike);
     tcase_add_test(tc, more_ranks_than_gpus_are_refused_unless_that_is_wanted);
+    tcase_add_test(tc, ranks_that_see_one_gpu_each_may_not_share_it);
     tcase_add_test(tc, ranks_of_different_backends_are_refused);
     tcase_add_test(tc, a_trainer_of_devices_that_are_not_joined_is_refused);
     suite_add_tcase(suite, tc);

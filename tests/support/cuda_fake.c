@@ -138,6 +138,11 @@ static int device_name(char *name, int size, cm_cu_device device) {
     snprintf(name, (size_t)size, "Fake %d", device);
     return 0;
 }
+static int device_id(unsigned char id[CM_CU_ID_BYTES], cm_cu_device device) {
+    ENTER(device_id);
+    memset(id, 1 + device, CM_CU_ID_BYTES);
+    return 0;
+}
 static int device_attribute(int *value, int attribute, cm_cu_device device) {
     (void)device;
     ENTER(device_attribute);
@@ -430,6 +435,7 @@ static const cm_cuda_driver table = {
     .device_count = device_count,
     .device_get = device_get,
     .device_name = device_name,
+    .device_id = device_id,
     .device_attribute = device_attribute,
     .device_memory = device_memory,
     .context_retain = context_retain,

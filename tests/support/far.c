@@ -396,5 +396,6 @@ cm_status cm_far_open(cm_backend *backend) {
     backend->kind = &far_class;
     backend->device = &cm_far_device;
     backend->devices = cm_far_state.devices;
+    memset(backend->device_id, 1 + backend->place % backend->devices, sizeof backend->device_id);
     return CM_OK;
 }

@@ -89,9 +89,11 @@ void cm_rank_open(cm_rank_learner *l, cm_comm *comm, int check_interval) {
                                 .seed = 1,
                                 .total_updates = CM_RANK_UPDATES,
                                 .check_interval = check_interval,
-                                .bucket_bytes = comm->size == 2   ? 512
-                                                : comm->size == 4 ? 1 << 20
-                                                                  : 0};
+                                .bucket_bytes = comm->size == 4   ? 1 << 20
+                                                : comm->size == 1 ? 0
+                                                : l->backend->device->is_host
+                                                    ? 512
+                                                    : 4096 /* ranks that share a GPU wait for turns */};
     cm_rank_need(cm_trainer_create(&config, &l->trainer) == CM_OK, "trainer");
 }
 

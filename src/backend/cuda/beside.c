@@ -3,7 +3,7 @@
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/ops.h"
 
-/* A graph of the stream holds addresses of the lane's workspace, too. */
+/* A graph of the stream holds addresses of the lane's workspace, too: while one runs the lane's own stream is idle. */
 cm_status cm_cuda_beside_reserve(cm_stream *stream, const cm_call *call, size_t bytes) {
     if (call->lane == 0) return CM_OK;
     cm_cuda_stream *s = cm_cuda_stream_of(stream);
@@ -11,6 +11,7 @@ cm_status cm_cuda_beside_reserve(cm_stream *stream, const cm_call *call, size_t 
     if (!beside->stream) CM_TRY(cm_stream_open(stream->backend, &beside->stream));
     const cm_cuda_lane *lane = &cm_cuda_stream_of(beside->stream)->lane;
     const uint64_t before = lane->generation;
+    CM_TRY(cm_cuda_lane_wait(&s->lane));
     cm_status status = cm_ops_reserve(beside->stream, bytes);
     s->lane.generation += lane->generation - before;
     return status;

@@ -6,6 +6,7 @@
 #include <cudnn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend/cuda/module.h"
 #include "backend/cuda/weights.h"
@@ -83,6 +84,7 @@ static cm_status open_cuda(cm_backend *backend) {
     }
     backend->state = cuda;
     backend->device = &cuda->device->base;
+    memcpy(backend->device_id, cuda->device->properties.id, sizeof backend->device_id);
     backend->native[CM_BF16] = cuda->device->properties.major >= 8; /* tensor cores with it */
     backend->native[CM_F16] = true;
     return CM_OK;

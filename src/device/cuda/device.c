@@ -128,8 +128,9 @@ static cm_status say_memory(const cm_device *base, cm_device_memory *out) {
 static cm_status pin(const cm_device *base, size_t bytes, const char *what, void **out) {
     cm_cuda_device *device = of(base);
     *out = NULL;
-    CM_TRY(cm_cuda_enter(device));
+    CM_TRY(cm_cuda_quiet_begin(device, what));
     int result = device->driver->pinned_take(out, bytes, 0);
+    cm_cuda_quiet_end(device);
     if (result == CM_CU_OUT_OF_MEMORY) {
         char wanted[16];
         cm_format_bytes((double)bytes, wanted);
@@ -143,7 +144,9 @@ static cm_status pin(const cm_device *base, size_t bytes, const char *what, void
 static void unpin(const cm_device *base, void *block, size_t bytes) {
     cm_cuda_device *device = of(base);
     (void)bytes;
-    if (block && cm_cuda_enter(device) == CM_OK) device->driver->pinned_give(block);
+    if (!block || cm_cuda_quiet_begin(device, "giving pinned memory back") != CM_OK) return;
+    device->driver->pinned_give(block);
+    cm_cuda_quiet_end(device);
 }
 
 static const cm_device functions = {.name = "cuda",

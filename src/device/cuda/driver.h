@@ -38,6 +38,8 @@ typedef struct cm_cu_update {
     cm_cu_graph_node node, from;
 } cm_cu_update;
 
+enum { CM_CU_ID_BYTES = 16 };
+
 enum { /* results that are told apart; the runtime's numbers are the same */
        CM_CU_OK = 0,
        CM_CU_OUT_OF_MEMORY = 2,
@@ -71,6 +73,7 @@ enum { CM_CU_STREAM_NON_BLOCKING = 1, CM_CU_EVENT_NO_TIMING = 2, CM_CU_CAPTURE_T
     F(device_count, cuDeviceGetCount, (int *count))                                                                    \
     F(device_get, cuDeviceGet, (cm_cu_device * device, int ordinal))                                                   \
     F(device_name, cuDeviceGetName, (char *name, int size, cm_cu_device device))                                       \
+    F(device_id, cuDeviceGetUuid_v2, (unsigned char id[CM_CU_ID_BYTES], cm_cu_device device))                          \
     F(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, cm_cu_device device))                        \
     F(device_memory, cuDeviceTotalMem_v2, (size_t * bytes, cm_cu_device device))                                       \
     F(context_retain, cuDevicePrimaryCtxRetain, (cm_cu_context * context, cm_cu_device device))                        \

@@ -154,9 +154,11 @@ cm_status cm_cuda_graph_run(cm_cuda_lane *lane, const cm_cuda_key *key, cm_cuda_
 
 void cm_cuda_graph_destroy(cm_cuda_graph *graph) {
     if (!graph) return;
-    const cm_cuda_device *device = graph->device;
-    if (graph->exec && device->driver->context_use(device->context) == CM_CU_OK)
+    cm_cuda_device *device = graph->device;
+    if (graph->exec && cm_cuda_quiet_begin(device, "giving a graph back") == CM_OK) {
         device->driver->exec_destroy(graph->exec);
+        cm_cuda_quiet_end(device);
+    }
     free(graph);
 }
 

@@ -23,7 +23,7 @@ void cm_cuda_lane_close(cm_cuda_lane *lane) {
     if (driver->context_use(device->context) == CM_CU_OK && lane->stream) driver->stream_wait(lane->stream);
     for (int i = 0; i < CM_CUDA_STAGES; i++) {
         if (lane->staged[i]) driver->event_destroy(lane->staged[i]);
-        if (lane->stage[i]) driver->pinned_give(lane->stage[i]);
+        device->base.unpin(&device->base, lane->stage[i], lane->stage_bytes);
     }
     if (lane->stream) driver->stream_destroy(lane->stream);
     device->base.give(&device->base, lane->workspace, lane->workspace_bytes);
@@ -59,7 +59,7 @@ static cm_status next_stage(cm_cuda_lane *lane, int *out) {
     CM_TRY(cm_cuda_enter(device));
     if (!lane->stage[i]) {
         void *block = NULL;
-        CM_CU_TRY(device, what, pinned_take(&block, lane->stage_bytes, 0));
+        CM_TRY(device->base.pin(&device->base, lane->stage_bytes, what, &block));
         lane->stage[i] = block;
     }
     if (!lane->staged[i]) CM_CU_TRY(device, what, event_create(&lane->staged[i], CM_CU_EVENT_NO_TIMING));

@@ -31,13 +31,15 @@ static const struct {
     {220, "an NVLink has an error that it cannot correct"},
     {226, "an error ended all that ran on it"},
     {702, "a kernel ran longer than the display allows"},
+    {709, "its context was destroyed"},
+    {710, "a kernel found that what it demands does not hold"},
     {714, "a kernel's stack is damaged"},
     {715, "a kernel met an instruction that is none"},
     {716, "a kernel used a misaligned address"},
     {717, "a kernel used an address of the wrong kind"},
     {718, "a kernel jumped out of its code"},
     {CM_CU_LAUNCH_FAILED, "a kernel failed"},
-    {721, "the GPU's memory was left in no known state"},
+    {721, "a kernel left memory of tensor cores taken"},
     {CM_CU_UNKNOWN, "the driver does not say why; the kernel log (dmesg, NVRM Xid) may"},
 };
 
