@@ -35,7 +35,7 @@ static cm_status time_rounds(const cm_benchmark *bench, cm_benchmark_round round
 
 static cm_status time_updates(const cm_benchmark *bench, times *t) {
     cm_benchmark_training training;
-    cm_status status = cm_benchmark_training_open(bench, NULL, bench->batch, 1, &training);
+    cm_status status = cm_benchmark_training_open(bench, NULL, bench->batch, 1, false, &training);
     if (status == CM_OK) status = time_rounds(bench, cm_benchmark_training_round, &training, t);
     cm_benchmark_training_close(&training);
     return status;

@@ -93,7 +93,7 @@ static void derive_sums(cm_scaling *out) {
 static cm_status measure_together(const cm_benchmark *bench, cm_comm *comm, int rows, cm_scaling *out) {
     const bool on_host = bench->backend->device->is_host;
     together t = {.rounds = 0};
-    cm_status status = cm_benchmark_training_open(bench, comm, rows, 1, &t.training);
+    cm_status status = cm_benchmark_training_open(bench, comm, rows, 1, false, &t.training);
     if (status == CM_OK) status = time_together(comm, bench->seconds, update_round, &t, &out->update);
     if (status == CM_OK && on_host) status = find_sums(&t, comm, out);
     if (!on_host) derive_sums(out);
@@ -103,7 +103,7 @@ static cm_status measure_together(const cm_benchmark *bench, cm_comm *comm, int 
 
 static cm_status measure_alone(const cm_benchmark *bench, cm_comm *comm, int rows, cm_scaling *out) {
     cm_benchmark_training t;
-    cm_status status = cm_benchmark_training_open(bench, NULL, rows, 1, &t);
+    cm_status status = cm_benchmark_training_open(bench, NULL, rows, 1, false, &t);
     if (status == CM_OK) status = time_together(comm, bench->seconds, cm_benchmark_training_round, &t, &out->compute);
     if (status == CM_OK) out->parameters = (int64_t)cm_network_parameters(t.network)->parameters;
     cm_benchmark_training_close(&t);
