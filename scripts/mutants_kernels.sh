@@ -101,6 +101,7 @@ backend/cuda/shape.h|if (k->index[b] == at.row) sum|sum
 backend/cuda/shape.h|cm_row(&k->x, row)[at.column] : NAN|*cm_at(&k->x, at) : NAN
 backend/cuda/shape.h|cm_row(&k->y, row)[at.column] = |*cm_at(&k->y, at) = 
 backend/cuda/shape.h|cm_row(&k->x, item), times, value)|cm_row(&k->x, item), value, value)
+backend/cuda/shape.h|if (times != 0.0f) value = |value = 
 backend/cuda/optimizer.h|k->y[item] += k->x[item]|k->y[item] -= k->x[item]
 backend/cuda/optimizer.h|first = item * CM_NORM_BLOCK|first = item * (CM_NORM_BLOCK - 1)
 backend/cuda/optimizer.h|sum += (double)k->x[i] * (double)k->x[i]|sum += (double)k->x[i]

@@ -25,7 +25,7 @@ static cm_status make_batch(const cm_benchmark *bench, int rows, cm_benchmark_tr
                                 .reward_mask = t->ones,
                                 .policy_mask = t->ones,
                                 .consistency_mask = t->ones,
-                                .value_coefficient = t->ones,
+                                .bootstrap_coefficient = t->ones,
                                 .bootstrap_observations = t->numbers};
     return CM_OK;
 }

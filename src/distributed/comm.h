@@ -74,9 +74,9 @@ cm_status cm_comm_check_mpi(void) CM_MUST_USE;
 cm_status cm_comm_open_mpi(const cm_comm_options *options, cm_comm *out) CM_MUST_USE;
 
 /* Gives several ranks sum_on and gather_on, over NCCL, between the CUDA devices that are current in the threads that
- * call this: their backends have just been opened. `shared`: ranks of this machine share a device, so that each has to
- * look to NCCL like one on a machine of its own. Collective; until `close`. Errors: CM_ERR_ABSENT without NCCL's
- * library, CM_ERR_DEVICE if NCCL refuses. */
+ * call this: their backends have just been opened. `shared`: another rank has this one's device, so that this one
+ * has to look to NCCL like one on a machine of its own; it may differ between ranks. Collective; until `close`. Errors:
+ * CM_ERR_ABSENT without NCCL's library, CM_ERR_DEVICE if NCCL refuses. */
 cm_status cm_comm_join_devices(cm_comm *comm, bool shared) CM_MUST_USE;
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Learning from the replay: batches drawn ahead, policies searched anew, bootstrap values, updates, new priorities.
+/* Learning from the replay: batches drawn ahead, policies searched anew, updates, new priorities.
  *
  * Of several ranks each draws its rows of a batch from its own memory.
  *

@@ -39,7 +39,7 @@ static cm_train_batch view_of(const cm_run_learner *l, int slot, const cm_batch 
         .codes = codes_of(l, slot),
         .legal = b->legal,
         .weights = b->weights,
-        .value_coefficient = b->value_coefficient,
+        .bootstrap_coefficient = b->value_coefficient,
         .bootstrap_observations = b->bootstrap_observations,
     };
 }

@@ -29,8 +29,8 @@ typedef struct cm_session {
 } cm_session;
 
 /* Opens all of it, for the ranks of `comm` (borrowed; NULL: one alone). Ranks of one machine take a GPU each, and all
- * join them; collective. Errors: CM_ERR_INPUT if keys and environment contradict each other, or if there are more ranks
- * than GPUs and comm->oversubscribe is false; CM_ERR_ABSENT for a backend that this machine lacks, or if not all ranks
+ * join them; collective. Errors: CM_ERR_INPUT if keys and environment contradict each other, or if two ranks have the
+ * same GPU and comm->oversubscribe is false; CM_ERR_ABSENT for a backend that this machine lacks, or if not all ranks
  * have the same one; those of cm_comm_join_devices. *out is owned by the caller. */
 cm_status cm_session_open(const cm_configuration *configuration, cm_comm *comm, cm_session **out) CM_MUST_USE;
 void cm_session_close(cm_session *session); /* NULL is allowed */

@@ -134,7 +134,7 @@ const cm_option cm_trainer_option_rows[] = {
     CM_OPTION(
         BOOL,
         ema_bootstraps, SECTION, "true", 0, 0,
-        "Bootstrap values come from the average, computed when a position is drawn. Without it and without a target "
+        "Bootstrap values come from the average, found when a batch is learnt from. Without it and without a target "
         "network they are the values that the search found.",
         .group = "bootstrap", .idle = if_no_ema),
 

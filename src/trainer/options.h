@@ -54,7 +54,7 @@ typedef struct cm_trainer_options {
     double ema_decay;    /* of the parameters' moving average per update; 0: no average is kept */
     bool ema_acts;       /* self-play uses it */
     bool ema_evaluates;  /* evaluation uses it */
-    bool ema_bootstraps; /* its value of o_{t+n} is the bootstrap, computed when sampled */
+    bool ema_bootstraps; /* its value of o_{t+n} is the bootstrap, found when a batch is learnt from */
 
     double replay_ratio;       /* positions trained per new step; 0: not used */
     int updates_per_iteration; /* 0: not used */

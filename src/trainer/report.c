@@ -146,7 +146,8 @@ static cm_status check_norm(cm_trainer *t, const cm_train_report *r) {
             }
         }
     }
-    return cm_fail(CM_ERR_NOT_FINITE, "update %lld: the gradient norm overflows, or a prediction does; %s",
+    return cm_fail(CM_ERR_NOT_FINITE,
+                   "update %lld: the gradient norm overflows, or a prediction or a value target does; %s",
                    (long long)r->update, advise(t).text);
 }
 

@@ -153,14 +153,13 @@ static void close_workers(cm_trainer *t) {
     free(t->work);
 }
 
-/* What was launched, after an error or an interruption, still uses what is about to go; where it cannot be waited for
- * the device is lost. */
-static bool wait_for_all(const cm_trainer *t) {
+/* What was launched, after an error or an interruption, still uses what is about to go. */
+static void wait_for_all(const cm_trainer *t) {
     cm_mark end = {0};
-    if (!t->streams || !t->streams[0] || t->config.backend->device->is_host) return true;
-    const bool done = cm_mark_set(&end, t->streams[0]) == CM_OK && cm_mark_wait(&end) == CM_OK;
+    if (!t->streams || !t->streams[0] || t->config.backend->device->is_host) return;
+    const bool waited = cm_mark_set(&end, t->streams[0]) == CM_OK && cm_mark_wait(&end) == CM_OK;
+    (void)waited; /* else the device is lost, and nothing runs on it */
     cm_mark_destroy(&end);
-    return done;
 }
 
 void cm_trainer_destroy(cm_trainer *trainer) {
@@ -168,7 +167,7 @@ void cm_trainer_destroy(cm_trainer *trainer) {
     cm_trainer *t = trainer;
     cm_mirror *mirrors[] = {&t->parameters, &t->state,       &t->average,           &t->target, &t->target_state,
                             &t->gradients,  &t->accumulated, &t->accumulated_state, &t->scaling};
-    (void)wait_for_all(t);
+    wait_for_all(t);
     cm_reducer_destroy(t->reducer);
     cm_slots_destroy(t);
     cm_values_destroy(t->values);

@@ -71,7 +71,7 @@ typedef struct cm_train_batch {
     const float *weights;     /* [B]            importance weights; NULL: 1 */
     /* with config.bootstrap: to a target coefficient V(observation) is added (learning 1), by the slow weights: the
      * average if ema_bootstraps, else the target network */
-    const float *value_coefficient;      /* [B, K+1]      0: none; NULL: none anywhere                */
+    const float *bootstrap_coefficient;  /* [B, K+1]      0: none; NULL: none anywhere                */
     const float *bootstrap_observations; /* [B, K+1, O]   read where the coefficient is not 0         */
 } cm_train_batch;
 
@@ -112,9 +112,9 @@ cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm
  * called by threads of their own, each with another slot, beside all else here.
  *
  * cm_trainer_begin launches the gradient of a batch that was staged, by the parameters of the last step, and before it
- * the values that its targets lean on, by the slow weights of that step. Its step is
- * launched once the batch before it is finished, so none follows one that is not finite. At most CM_TRAINER_BEGUN are
- * begun and not finished, and no more than there are slots (CM_ERR_STATE).
+ * the values that its targets lean on, by the slow weights of that step. Its step is launched once the batch before it
+ * is finished, so none follows one that is not finite. At most CM_TRAINER_BEGUN are begun and not finished, and no more
+ * than there are slots (CM_ERR_STATE).
  *
  * cm_trainer_finish waits for the oldest one; errors are those of an update. After one all that were begun are
  * forgotten. With CM_ERR_NOT_FINITE the report has the batch's value targets.

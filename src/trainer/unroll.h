@@ -79,7 +79,8 @@ typedef struct cm_scalars {
         commitment[CM_UNROLL_MAX + 1];
 } cm_scalars;
 
-/* One of the results [rows] (losses, the first decoded value) in a RESULT block that is at `base` on the host. */
+/* One of the results (losses, the first decoded value: [rows]; with bootstraps value targets: [(K+1) rows]) in a RESULT
+ * block that is at `base` on the host. */
 const float *cm_unroll_result(const cm_unroll *unroll, cm_var var, const void *base);
 
 /* Reads a chunk's losses off its RESULT block, whose place on the host is `base`. */

@@ -150,7 +150,7 @@ static void stage_bootstraps(const cm_unroll *u, const cm_train_batch *batch, co
     float *coefficient = place(u, u->bootstrap_coefficient, k, base);
     int32_t *row = place(u, u->bootstrap_row, k, base);
     for (size_t i = 0; i < (size_t)u->rows; i++) {
-        coefficient[i] = batch->value_coefficient ? batch->value_coefficient[at + i * steps] : 0.0f;
+        coefficient[i] = batch->bootstrap_coefficient ? batch->bootstrap_coefficient[at + i * steps] : 0.0f;
         row[i] = bootstrap_row[at + i * steps];
     }
 }

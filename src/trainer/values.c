@@ -116,7 +116,7 @@ void cm_bootstraps_stage(const cm_values *v, const cm_train_batch *batch, cm_boo
     b->used = 0;
     for (int i = 0; i < positions_of(v); i++) {
         b->row[i] = 0;
-        if (!batch->value_coefficient || batch->value_coefficient[i] == 0.0f) continue;
+        if (!batch->bootstrap_coefficient || batch->bootstrap_coefficient[i] == 0.0f) continue;
         const size_t block = (size_t)(b->used / v->rows), row = (size_t)(b->used % v->rows);
         float *to = (float *)(void *)((char *)b->observations.host + block * v->input + first);
         memcpy(to + row * O, batch->bootstrap_observations + (size_t)i * O, O * sizeof(float));

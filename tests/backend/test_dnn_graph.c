@@ -75,11 +75,13 @@ END_TEST
 START_TEST(float32_is_not_given_to_tensor_cores) {
     cm_dnn_engine engines[ROOM];
     for (int way = 0; way < 3; way++) {
-        cm_convolution convolution = connect4((cm_convolution_way)way, CM_F32);
-        convolution.B = 1024;
-        const int count = plan_all(h200, &convolution, false, engines);
-        ck_assert_int_gt(count, 1); /* to choose from */
-        for (int i = 0; i < count; i++) ck_assert_uint_eq(engines[i].notes & (TENSOR_CORES | REFUSED), 0);
+        for (int fallback = 0; fallback < 2; fallback++) {
+            cm_convolution convolution = connect4((cm_convolution_way)way, CM_F32);
+            convolution.B = 1024;
+            const int count = plan_all(h200, &convolution, fallback, engines);
+            ck_assert_int_gt(count, 1); /* to choose from */
+            for (int i = 0; i < count; i++) ck_assert_uint_eq(engines[i].notes & (TENSOR_CORES | REFUSED), 0);
+        }
     }
 }
 END_TEST

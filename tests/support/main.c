@@ -30,7 +30,7 @@ static int run(Suite *suite, enum fork_status fork_status) {
     const bool alone = getenv("CUMIND_TEST_ALONE") != NULL;
     const pid_t child = alone ? 0 : fork();
     if (child > 0) guard(child);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!alone) prctl(PR_SET_PDEATHSIG, SIGKILL);
     SRunner *runner = srunner_create(suite);
     srunner_set_fork_status(runner, fork_status);
     srunner_run_all(runner, CK_ENV);

@@ -209,6 +209,9 @@ void op_run_free(op_run *run) {
 
 static float *element(const cm_tensor *t, int r, int i) { return (float *)t->data + (size_t)r * t->stride + i; }
 
+/* The coefficients of bootstrap that are 0, whose rows are not read. */
+static bool has_no_value(int row) { return row % 3 == 1; }
+
 static void fill_integers(const op_run *run, const op_case *row, const char *name, const cm_tensor *t, cm_rng *rng) {
     int32_t *to = t->data;
     if (strcmp(name, "action") == 0) {
@@ -221,6 +224,8 @@ static void fill_integers(const op_run *run, const op_case *row, const char *nam
     int n = choice ? letter_size(row, true, 'M') - CM_SAMPLING_SEED : letter_size(row, true, 'n');
     for (int i = 0; i < t->dim[0]; i++)
         to[i] = run->call.op == CM_OP_scatter_rows ? (i * 5 + 1) % n : (int32_t)cm_rng_below(rng, (uint32_t)n);
+    for (int i = 0; i < t->dim[0] && run->call.op == CM_OP_bootstrap; i++)
+        if (has_no_value(i)) to[i] = -1;
 }
 
 /* A row of probabilities; every fifth is zero (a masked position). */
@@ -244,7 +249,7 @@ static void fill_floats(const op_run *run, const char *name, const cm_tensor *t,
             *to = positive ? 0.1f + z * z : gain ? 1.0f + 0.3f * z : wide ? 8.0f * z : z;
             if (whole) *to = roundf(2.0f * z); /* a number of steps may reach the horizon */
             if (strcmp(name, "memory") == 0) *to = fabsf(roundf(8.0f * z)); /* actions, a seed */
-            if (op == CM_OP_bootstrap && strcmp(name, "coefficient") == 0 && r % 3 == 1) *to = 0.0f;
+            if (op == CM_OP_bootstrap && strcmp(name, "coefficient") == 0 && has_no_value(r)) *to = 0.0f;
             if (strcmp(name, "legal") == 0) *to = z < 0.5f || i == 0 ? 1.0f : 0.0f;
         }
         if (op == CM_OP_policy_loss && strcmp(name, "target") == 0) fill_distribution(t, r, rng);

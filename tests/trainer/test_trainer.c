@@ -167,47 +167,96 @@ START_TEST(the_average_moves_by_its_decay_and_the_target_is_copied_every_third_u
 }
 END_TEST
 
-/* 131 rows: seven passes of 64 rows on two workers. Before the first update the slow weights are the online ones, whose
- * values of the same observations the update itself tells; then they lag behind. */
-START_TEST(value_targets_are_their_part_and_coefficient_times_a_value_by_the_slow_weights) {
-    enum { N = 131, POSITIONS = N * (K + 1) };
-    static float observation[N * O], leaned_on[POSITIONS * O], numbers[POSITIONS], coefficient[POSITIONS];
-    static float ones[POSITIONS], policy[POSITIONS * 2], value[POSITIONS], later[POSITIONS];
-    static int32_t actions[POSITIONS];
+/* 131 rows whose positions lean on the row's own observation: seven passes of 64 rows. */
+enum { LEANING = 131, POSITIONS = LEANING * (K + 1) };
+static struct {
+    float observation[LEANING * O], leaned_on[POSITIONS * O], numbers[POSITIONS], coefficient[POSITIONS];
+    float ones[POSITIONS], policy[POSITIONS * 2];
+    int32_t actions[POSITIONS];
+} leaning;
+
+static void open_leaning(fixture *f, const cm_trainer_options *o, int workers) {
     cm_network_config c = small();
+    open_fixture(f, &c, o, workers, LEANING);
+    for (int i = 0; i < LEANING * O; i++) leaning.observation[i] = sinf((float)i);
+    for (int i = 0; i < POSITIONS; i++) {
+        leaning.numbers[i] = 0.125f * (float)(i % 7), leaning.ones[i] = 1.0f;
+        leaning.coefficient[i] = i % 5 == 0 ? 0.0f : i % 5 == 1 ? -2.0f : 1.0f;
+        leaning.policy[2 * i] = leaning.policy[2 * i + 1] = 0.5f;
+        memcpy(leaning.leaned_on + i * O, leaning.observation + i / (K + 1) * O, O * sizeof(float));
+        if (leaning.coefficient[i] == 0.0f) leaning.leaned_on[i * O] = NAN; /* not read */
+    }
+    f->batch = (cm_train_batch){.observation = leaning.observation,
+                                .actions = leaning.actions,
+                                .target_value = leaning.numbers,
+                                .target_reward = leaning.numbers,
+                                .target_policy = leaning.policy,
+                                .value_mask = leaning.ones,
+                                .reward_mask = leaning.ones,
+                                .policy_mask = leaning.ones,
+                                .consistency_mask = leaning.ones,
+                                .bootstrap_coefficient = leaning.coefficient,
+                                .bootstrap_observations = leaning.leaned_on};
+}
+
+/* Before the first update the slow weights are the online ones, whose values of the same observations the update itself
+ * tells; then they lag behind. */
+START_TEST(value_targets_are_their_part_and_coefficient_times_a_value_by_the_slow_weights) {
+    float value[POSITIONS], first[POSITIONS];
     cm_trainer_options o = standard();
     cm_train_report r;
     fixture f;
     o.ema_decay = 0.5, o.ema_bootstraps = true, o.chunk_rows = 256;
-    open_fixture(&f, &c, &o, 2, N);
-    for (int i = 0; i < N * O; i++) observation[i] = sinf((float)i);
-    for (int i = 0; i < POSITIONS; i++) {
-        numbers[i] = 0.125f * (float)(i % 7), coefficient[i] = i % 5 == 0 ? 0.0f : i % 5 == 1 ? -2.0f : 1.0f;
-        ones[i] = 1.0f, policy[2 * i] = policy[2 * i + 1] = 0.5f;
-        memcpy(leaned_on + i * O, observation + i / (K + 1) * O, O * sizeof(float));
-        if (coefficient[i] == 0.0f) leaned_on[i * O] = NAN; /* not read */
-    }
-    f.batch = (cm_train_batch){.observation = observation,
-                               .actions = actions,
-                               .target_value = numbers,
-                               .target_reward = numbers,
-                               .target_policy = policy,
-                               .value_mask = ones,
-                               .reward_mask = ones,
-                               .policy_mask = ones,
-                               .consistency_mask = ones,
-                               .value_coefficient = coefficient,
-                               .bootstrap_observations = leaned_on};
+    open_leaning(&f, &o, 2);
     train(&f, 1, &r);
     ck_assert_int_eq(cm_trainer_predictions(f.base.trainer, value, NULL, NULL), CM_OK);
     for (int i = 0; i < POSITIONS; i++)
-        ck_assert_float_eq_tol(r.value_targets[i], numbers[i] + coefficient[i] * value[i / (K + 1) * (K + 1)], 1e-4f);
-    memcpy(later, r.value_targets, sizeof later);
+        ck_assert_float_eq_tol(r.value_targets[i],
+                               leaning.numbers[i] + leaning.coefficient[i] * value[i / (K + 1) * (K + 1)], 1e-4f);
+    memcpy(first, r.value_targets, sizeof first);
     train(&f, 1, &r);
     ck_assert_int_eq(cm_trainer_predictions(f.base.trainer, value, NULL, NULL), CM_OK);
-    ck_assert_float_eq(r.value_targets[5], later[5]); /* no value in it */
-    ck_assert_float_ne(r.value_targets[6], later[6]);
-    ck_assert(fabsf(r.value_targets[7] - numbers[7] - value[6]) > 1e-3f);
+    ck_assert_float_eq(r.value_targets[5], first[5]); /* no value in it */
+    ck_assert_float_ne(r.value_targets[6], first[6]);
+    ck_assert(fabsf(r.value_targets[7] - leaning.numbers[7] - value[6]) > 1e-3f);
+    close_fixture(&f);
+}
+END_TEST
+
+/* The last of the three has 31 rows. Where batches are accumulated the slow weights stay as they are. */
+START_TEST(value_targets_are_the_same_in_chunks_and_while_batches_are_accumulated) {
+    cm_trainer_options o = standard(), chunked;
+    cm_train_report r, s;
+    fixture f, g;
+    o.ema_decay = 0.5, o.ema_bootstraps = true, o.chunk_rows = 256;
+    chunked = o, chunked.chunk_rows = 50, chunked.gradient_accumulation = 2;
+    open_leaning(&f, &o, 1);
+    open_leaning(&g, &chunked, 3);
+    train(&f, 1, &r);
+    for (int i = 0; i < 2; i++) {
+        train(&g, 1, &s);
+        ck_assert_mem_eq(r.value_targets, s.value_targets, POSITIONS * sizeof(float));
+        for (int row = 0; row < LEANING; row++) ck_assert_float_eq_tol(r.priorities[row], s.priorities[row], 1e-4f);
+    }
+    train(&g, 1, &s);
+    ck_assert_mem_ne(r.value_targets, s.value_targets, POSITIONS * sizeof(float));
+    close_fixture(&f);
+    close_fixture(&g);
+}
+END_TEST
+
+START_TEST(value_targets_by_a_target_network_change_when_it_is_copied) {
+    float first[POSITIONS];
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    fixture f;
+    o.ema_decay = 0.5, o.target_update_frequency = 3; /* an average is kept, too */
+    open_leaning(&f, &o, 1);
+    for (int i = 0; i < 4; i++) {
+        train(&f, 1, &r);
+        if (i == 0) memcpy(first, r.value_targets, sizeof first);
+        ck_assert_int_eq(memcmp(first, r.value_targets, sizeof first) == 0, i < 3);
+    }
     close_fixture(&f);
 }
 END_TEST
@@ -585,6 +634,8 @@ int main(void) {
     tcase_add_test(tc, two_accumulated_batches_are_one_of_twice_the_size);
     tcase_add_test(tc, the_average_moves_by_its_decay_and_the_target_is_copied_every_third_update);
     tcase_add_test(tc, value_targets_are_their_part_and_coefficient_times_a_value_by_the_slow_weights);
+    tcase_add_test(tc, value_targets_are_the_same_in_chunks_and_while_batches_are_accumulated);
+    tcase_add_test(tc, value_targets_by_a_target_network_change_when_it_is_copied);
     tcase_add_test(tc, targets_outside_the_support_are_counted);
     tcase_add_test(tc, a_loss_that_is_not_finite_stops_the_update_and_names_term_and_step);
     tcase_add_test(tc, where_observations_are_too_large_the_learning_rate_is_not_blamed);

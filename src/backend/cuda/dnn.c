@@ -254,8 +254,19 @@ static cm_status enter_graph(trial *t, int round, way *out, int *count) {
     return CM_OK;
 }
 
-/* Functions cannot be told that an address is no multiple of 16, as graphs are: they are the last resort then. */
+/* Functions cannot be told that an address is no multiple of 16, as graphs are. */
 static bool is_aligned(const cm_convolution *c) { return (c->x_gap | c->weight_gap | c->y_gap) == 0; }
+
+/* The functions' candidate of a round. Where addresses are not aligned they are the last resort, their best first. */
+static int enter_functions(trial *t, int round, way *out) {
+    const bool aligned = is_aligned(&t->plan->convolution);
+    int count = 0;
+    if (!aligned && round != ANY) return 0;
+    if ((!aligned || round == WANTED) && find(t) != CM_OK)
+        cm_log(CM_WARNING, "measuring convolutions: %s", cm_error_message());
+    for (int r = aligned ? round : WANTED; r <= round && count == 0; r++) count = enter_function(t, r, out);
+    return count;
+}
 
 /* Number 0 is that of the functions, if they have one. Where one of the two has nothing the other does. */
 static cm_status enter(void *context, int round, void *candidates, int *count) {
@@ -263,9 +274,7 @@ static cm_status enter(void *context, int round, void *candidates, int *count) {
     way *out = candidates;
     int of_graph = 0;
     if (round == WANTED) CM_TRY(trial_open(t));
-    if (round == (is_aligned(&t->plan->convolution) ? WANTED : ANY) && find(t) != CM_OK)
-        cm_log(CM_WARNING, "measuring convolutions: %s", cm_error_message());
-    *count = enter_function(t, round, out);
+    *count = enter_functions(t, round, out);
     if (enter_graph(t, round, out + *count, &of_graph) != CM_OK) {
         cm_log(CM_WARNING, "convolutions as graphs are left out: %s", cm_error_message());
         of_graph = 0;
@@ -331,9 +340,9 @@ static cm_status choose(cm_stream *stream, cm_convolution_plan *plan) {
                                 .measure = measure,
                                 .agree = agree};
     char key[CM_CHOICE_KEY_BYTES];
-    snprintf(key, sizeof key, "convolution %d %d %d %d %d %d %d %d %d %d %u %u %u", (int)c->way, c->B, c->H, c->W, c->C,
-             c->O, c->k, c->stride, (int)c->type, c->accumulate, cm_alignment_of(c->x_gap),
-             cm_alignment_of(c->weight_gap), cm_alignment_of(c->y_gap));
+    snprintf(key, sizeof key, "convolution %d %d %d %d %d %d %d %d %d %d %u %u %u %d", (int)c->way, c->B, c->H, c->W,
+             c->C, c->O, c->k, c->stride, (int)c->type, c->accumulate, cm_alignment_of(c->x_gap),
+             cm_alignment_of(c->weight_gap), cm_alignment_of(c->y_gap), CM_LIBRARY_BYTES >> 20);
     cm_status status = cm_fastest_take(&fastest, cuda->choices, key);
     trial_close(&t);
     return status;

@@ -165,8 +165,9 @@ static cm_status choose(trial *t) {
 
 static void name_plan(const cm_convolution_norm *norm, char key[CM_CHOICE_KEY_BYTES]) {
     const cm_convolution *c = &norm->convolution;
-    snprintf(key, CM_CHOICE_KEY_BYTES, "convolution with norm %d %d %d %d %d %d %d %d %d %d%d", c->B, c->H, c->W, c->C,
-             c->O, c->k, c->stride, (int)c->type, (int)norm->y, norm->adds ? (int)norm->residual : -1, norm->relu);
+    snprintf(key, CM_CHOICE_KEY_BYTES, "convolution with norm %d %d %d %d %d %d %d %d %d %d%d %d", c->B, c->H, c->W,
+             c->C, c->O, c->k, c->stride, (int)c->type, (int)norm->y, norm->adds ? (int)norm->residual : -1, norm->relu,
+             CM_LIBRARY_BYTES >> 20);
 }
 
 cm_status cm_convolution_norm_prepare(cm_stream *stream, const cm_convolution_norm *norm,

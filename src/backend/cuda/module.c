@@ -77,8 +77,8 @@ void cm_cuda_timer_close(cm_cuda_timer *timer) {
     timer->start = timer->end = NULL;
 }
 
-/* Some ten microseconds for each time that the workspace is filled. */
-enum { BUSY_FILLS = 6 };
+/* Some twenty microseconds for each time that the workspace is filled. */
+enum { BUSY_FILLS = 3 };
 
 cm_status cm_cuda_timer_start(cm_cuda_timer *timer, const cm_stream *stream) {
     for (int i = 0; i < BUSY_FILLS; i++)
