@@ -87,7 +87,7 @@ static cm_status open_cuda(cm_backend *backend) {
     }
     backend->state = cuda;
     backend->device = &cuda->device->base;
-    _Static_assert(CM_DEVICE_ID_BYTES == CM_CU_ID_BYTES, "an id of a device");
+    _Static_assert((int)CM_DEVICE_ID_BYTES == (int)CM_CU_ID_BYTES, "an id of a device");
     memcpy(backend->device_id, cuda->device->properties.id, sizeof backend->device_id);
     backend->native[CM_BF16] = cuda->device->properties.major >= 8; /* tensor cores with it */
     backend->native[CM_F16] = true;
