@@ -7,9 +7,9 @@
 #include "core/arena.h"
 
 /* Rows that a network of this shape takes. */
-static cm_status make_batch(const cm_benchmark *bench, int rows, cm_benchmark_training *t) {
+static cm_status make_batch(const cm_benchmark *bench, int rows, bool bootstraps, cm_benchmark_training *t) {
     size_t B = (size_t)rows, K = (size_t)bench->unroll + 1, A = (size_t)bench->actions;
-    size_t O = (size_t)cm_network_observation_size(t->network), numbers = B * O * K;
+    size_t O = (size_t)cm_network_observation_size(t->network), numbers = B * (bootstraps ? O * K : O > K ? O : K);
     CM_TRY(cm_alloc(&t->numbers, numbers, sizeof(float), "a batch"));
     CM_TRY(cm_alloc(&t->ones, B * K * A, sizeof(float), "a batch"));
     CM_TRY(cm_alloc(&t->actions, B * K, sizeof(int32_t), "a batch"));
@@ -37,7 +37,7 @@ cm_status cm_benchmark_training_open(const cm_benchmark *bench, cm_comm *comm, i
     out->options.target_update_frequency = 0, out->options.consistency_weight = 0.0;
     out->options.mask_illegal = false;
     CM_TRY(cm_network_create(&bench->network, &out->network));
-    CM_TRY(make_batch(bench, rows, out));
+    CM_TRY(make_batch(bench, rows, bootstraps, out));
     cm_trainer_config config = {.network = out->network,
                                 .backend = bench->backend,
                                 .pool = bench->pool,
