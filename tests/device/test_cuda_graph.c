@@ -81,7 +81,7 @@ static cm_status work(void *context) {
 }
 
 static cm_status run(job *j, uint64_t shapes, uint64_t addresses) {
-    cm_cuda_key key = {"a test", shapes, addresses};
+    cm_cuda_key key = {.name = "a test", .shapes = shapes, .addresses = addresses};
     return cm_cuda_graph_run(&lane, &key, work, j, &graph);
 }
 
@@ -252,7 +252,7 @@ static cm_status take_memory(void *context) {
 }
 
 START_TEST(a_thread_that_captures_and_waits_for_the_device_is_told_so) {
-    cm_cuda_key key = {"a test", 1, 1};
+    cm_cuda_key key = {.name = "a test", .shapes = 1, .addresses = 1};
     cm_status first = cm_cuda_graph_run(&lane, &key, work, &(job){0}, &graph);
     ck_assert_int_eq(first, CM_OK);
     ck_assert_int_eq(cm_cuda_graph_run(&lane, &key, take_memory, NULL, &graph), CM_ERR_STATE);

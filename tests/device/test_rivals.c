@@ -90,17 +90,6 @@ START_TEST(what_was_measured_is_not_measured_again) {
 }
 END_TEST
 
-/* The first launches are eager, one after the other; a graph's are timed. */
-START_TEST(graphs_are_timed) {
-    way only = {.launches = 1, .milliseconds = 1.0f};
-    int winner = -1;
-    const int before = cm_fake_calls("exec_launch");
-    ck_assert_int_eq(choose(&only, 1, &winner), CM_OK);
-    ck_assert_int_ge(cm_fake_calls("exec_launch") - before, 3);
-    ck_assert_int_gt(only.runs, 2 * (cm_fake_calls("exec_launch") - before)); /* several times in each */
-}
-END_TEST
-
 START_TEST(one_that_fails_is_out) {
     way ways[2] = {{.launches = 1, .milliseconds = 1.0f, .fails = true}, {.launches = 1, .milliseconds = 5.0f}};
     int winner = -1;
@@ -137,7 +126,6 @@ int main(void) {
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, the_fastest_wins_whatever_its_number_of_launches);
     tcase_add_test(tests, what_was_measured_is_not_measured_again);
-    tcase_add_test(tests, graphs_are_timed);
     tcase_add_test(tests, one_that_fails_is_out);
     tcase_add_test(tests, where_none_runs_the_last_ones_words_are_the_error);
     tcase_add_test(tests, a_driver_that_refuses_events_is_an_error);

@@ -10,6 +10,7 @@
 #include "backend/cuda/trial.h"
 #include "core/arena.h"
 #include "device/cuda/fastest.h"
+#include "device/cuda/timing.h"
 
 struct cm_product_plan {
     cm_product product;
@@ -18,7 +19,7 @@ struct cm_product_plan {
     cublasLtMatmulAlgo_t algorithm;
 };
 
-enum { CANDIDATES = 8, REPEATS = 5 };
+enum { CANDIDATES = 8 };
 
 /* ---- descriptions ---- */
 
@@ -115,11 +116,9 @@ typedef struct trial {
     cm_product_plan *plan;
     cm_buffer a, b, c, bias;
     cm_product_data data;
-    cm_cuda_timer timer;
 } trial;
 
 static void trial_close(trial *t) {
-    cm_cuda_timer_close(&t->timer);
     cm_buffer_destroy(&t->a);
     cm_buffer_destroy(&t->b);
     cm_buffer_destroy(&t->c);
@@ -143,8 +142,7 @@ static cm_status trial_open(trial *t) {
     t->data = (cm_product_data){t->a.base + p->a_gap, t->b.base + p->b_gap, (const float *)(const void *)t->bias.base,
                                 (float *)(void *)(t->c.base + p->c_gap)};
     CM_TRY(cm_trial_fill(stream, t->a.base + p->a_gap, p->type, a / size));
-    CM_TRY(cm_trial_fill(stream, t->b.base + p->b_gap, p->type, b / size));
-    return cm_cuda_timer_open(&t->timer);
+    return cm_trial_fill(stream, t->b.base + p->b_gap, p->type, b / size);
 }
 
 /* The bias has an address before algorithms are asked for: which there are may depend on it. */
@@ -177,12 +175,14 @@ static cm_status take(void *context, const void *candidate) {
                    needs.workspaceSize, (size_t)CM_LIBRARY_BYTES);
 }
 
+static cm_status run_trial(void *context) {
+    const trial *t = context;
+    return cm_product_run(t->stream, t->plan, &t->data);
+}
+
 static cm_status measure(void *context, float *milliseconds) {
-    trial *t = context;
-    CM_TRY(cm_product_run(t->stream, t->plan, &t->data));
-    CM_TRY(cm_cuda_timer_start(&t->timer, t->stream));
-    for (int i = 0; i < REPEATS; i++) CM_TRY(cm_product_run(t->stream, t->plan, &t->data));
-    return cm_cuda_timer_stop(&t->timer, t->stream, milliseconds);
+    const trial *t = context;
+    return cm_cuda_time(&cm_cuda_stream_of(t->stream)->lane, "a matrix product", run_trial, context, milliseconds);
 }
 
 /* Does a NaN in the first number of a show in the first of c? Behind a relu that makes 0 of it nobody would see it
@@ -193,7 +193,7 @@ static cm_status agree(void *context, bool first) {
     (void)first;
     if (!p->relu) return CM_OK;
     CM_TRY(cm_trial_put_nan(t->stream, (void *)(uintptr_t)t->data.a, p->type));
-    CM_TRY(cm_product_run(t->stream, t->plan, &t->data));
+    CM_TRY(run_trial(context));
     return cm_trial_expect_nan(t->stream, t->data.c, CM_F32);
 }
 

@@ -13,6 +13,7 @@
 #include "core/arena.h"
 #include "core/log.h"
 #include "device/cuda/fastest.h"
+#include "device/cuda/timing.h"
 
 /* One way to compute a convolution. */
 typedef struct way {
@@ -32,7 +33,7 @@ struct cm_convolution_plan {
 };
 
 /* Of small convolutions the engines that cuDNN names first are enough. */
-enum { ALGORITHMS = 8, ENGINES = 12, FEW = 4, REPEATS = 5 };
+enum { ALGORITHMS = 8, ENGINES = 12, FEW = 4 };
 
 /* ---- descriptions ---- */
 
@@ -110,13 +111,11 @@ typedef struct trial {
     cm_convolution_plan *plan;
     plane x, y, weight;
     cm_trial_results results;
-    cm_cuda_timer timer;
     found found[ALGORITHMS]; /* the fastest first */
     int count;
 } trial;
 
 static void trial_close(trial *t) {
-    cm_cuda_timer_close(&t->timer);
     cm_trial_free(&t->results);
     cm_buffer_destroy(&t->x.memory);
     cm_buffer_destroy(&t->y.memory);
@@ -141,8 +140,7 @@ static cm_status trial_open(trial *t) {
     const size_t B = (size_t)c->B, O = (size_t)c->O, C = (size_t)c->C;
     CM_TRY(open_plane(t, &t->x, B * (size_t)c->H * (size_t)c->W * C, c->x_gap));
     CM_TRY(open_plane(t, &t->y, B * (size_t)c->P * (size_t)c->Q * O, c->y_gap));
-    CM_TRY(open_plane(t, &t->weight, O * (size_t)c->k * (size_t)c->k * C, c->weight_gap));
-    return cm_cuda_timer_open(&t->timer);
+    return open_plane(t, &t->weight, O * (size_t)c->k * (size_t)c->k * C, c->weight_gap);
 }
 
 /* The three kinds of results of cuDNN have the same members. */
@@ -292,7 +290,8 @@ static cm_status take(void *context, const void *candidate) {
     return cm_dnn_graph_plan(plan->graph, &plan->way.engine, CM_LIBRARY_BYTES);
 }
 
-static cm_status run_trial(const trial *t) {
+static cm_status run_trial(void *context) {
+    const trial *t = context;
     switch (t->plan->convolution.way) {
     case CM_CONVOLVE: return cm_convolution_run(t->stream, t->plan, t->x.base, t->weight.base, t->y.base);
     case CM_CONVOLVE_INPUT: return cm_convolution_run(t->stream, t->plan, t->y.base, t->weight.base, t->x.base);
@@ -302,11 +301,8 @@ static cm_status run_trial(const trial *t) {
 }
 
 static cm_status measure(void *context, float *milliseconds) {
-    trial *t = context;
-    CM_TRY(run_trial(t));
-    CM_TRY(cm_cuda_timer_start(&t->timer, t->stream));
-    for (int i = 0; i < REPEATS; i++) CM_TRY(run_trial(t));
-    return cm_cuda_timer_stop(&t->timer, t->stream, milliseconds);
+    const trial *t = context;
+    return cm_cuda_time(&cm_cuda_stream_of(t->stream)->lane, "a convolution", run_trial, context, milliseconds);
 }
 
 static const plane *result_of(const trial *t) {

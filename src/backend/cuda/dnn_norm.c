@@ -11,6 +11,7 @@
 #include "core/arena.h"
 #include "core/log.h"
 #include "device/cuda/fastest.h"
+#include "device/cuda/timing.h"
 
 /* One way to compute it. */
 typedef struct way {
@@ -29,7 +30,7 @@ struct cm_convolution_norm_plan {
 
 /* An engine's kernel is compiled when it is planned, in every process, which takes up to a second or two: those that
  * are not large try one engine. */
-enum { TRIES = 2, ENGINES = TRIES + 1, REPEATS = 5 };
+enum { TRIES = 2, ENGINES = TRIES + 1 };
 #define LARGE 1e9 /* floating-point operations */
 
 cm_status cm_convolution_norm_run(cm_stream *stream, const cm_convolution_norm_plan *plan,
@@ -59,7 +60,6 @@ typedef struct trial {
     const cm_convolution_norm_data *data;
     const cm_convolution_rival *rival;
     cm_trial_results results;
-    cm_cuda_timer timer;
     way way; /* the one that was taken */
 } trial;
 
@@ -96,7 +96,6 @@ static cm_status enter(void *context, int round, void *candidates, int *count) {
     cm_dnn_engine engines[ENGINES];
     int found = 0;
     (void)round;
-    CM_TRY(cm_cuda_timer_open(&t->timer));
     CM_TRY(fill(t));
     out[0] = (way){.is_whole = false};
     if (find_engines(t, engines, &found) != CM_OK) {
@@ -116,21 +115,19 @@ static cm_status take(void *context, const void *candidate) {
     return cm_dnn_graph_plan(t->plan->graph, &t->way.engine, CM_LIBRARY_BYTES);
 }
 
-static cm_status run(const trial *t) {
+static cm_status run(void *context) {
+    const trial *t = context;
     return t->way.is_whole ? cm_convolution_norm_run(t->stream, t->plan, t->data)
                            : t->rival->run(t->stream, t->rival->context);
 }
 
 static cm_status measure(void *context, float *milliseconds) {
-    trial *t = context;
-    CM_TRY(run(t));
-    CM_TRY(cm_cuda_timer_start(&t->timer, t->stream));
-    for (int i = 0; i < REPEATS; i++) CM_TRY(run(t));
-    return cm_cuda_timer_stop(&t->timer, t->stream, milliseconds);
+    const trial *t = context;
+    return cm_cuda_time(&cm_cuda_stream_of(t->stream)->lane, "a convolution and its norm", run, context, milliseconds);
 }
 
 /* Is a NaN in the first number of x seen in the first of y? Relu may lose it. */
-static cm_status keep_nan(const trial *t) {
+static cm_status keep_nan(trial *t) {
     CM_TRY(cm_trial_put_nan(t->stream, (void *)(uintptr_t)t->data->x, t->norm->convolution.type));
     CM_TRY(run(t));
     return cm_trial_expect_nan(t->stream, t->data->y, t->norm->y);
@@ -158,7 +155,6 @@ static cm_status choose(trial *t) {
                                 .measure = measure,
                                 .agree = agree};
     cm_status status = cm_fastest_take(&fastest, cuda->choices, t->plan->key);
-    cm_cuda_timer_close(&t->timer);
     cm_trial_free(&t->results);
     return status;
 }

@@ -57,37 +57,3 @@ cm_status cm_cuda_ops_repack(cm_cuda *cuda, const void *block, size_t bytes) {
     CM_TRY(cm_cuda_result(cuda->device, cm_weights_renew(cuda->weights, queue, block, bytes), "copies of weights"));
     return cm_cuda_result(cuda->device, (int)cudaStreamSynchronize(queue), "copies of weights");
 }
-
-/* ---- timer ---- */
-
-/* The error is not left to be taken for that of the next launch. */
-static cm_status timed(int result) {
-    if (result) (void)cudaGetLastError();
-    return result ? cm_fail(CM_ERR_DEVICE, "measuring time: %s", cudaGetErrorString((cudaError_t)result)) : CM_OK;
-}
-
-cm_status cm_cuda_timer_open(cm_cuda_timer *timer) {
-    CM_TRY(timed((int)cudaEventCreate((cudaEvent_t *)&timer->start)));
-    return timed((int)cudaEventCreate((cudaEvent_t *)&timer->end));
-}
-
-void cm_cuda_timer_close(cm_cuda_timer *timer) {
-    if (timer->start) cudaEventDestroy(timer->start);
-    if (timer->end) cudaEventDestroy(timer->end);
-    timer->start = timer->end = NULL;
-}
-
-/* Some twenty microseconds for each time that the workspace is filled. */
-enum { BUSY_FILLS = 3 };
-
-cm_status cm_cuda_timer_start(cm_cuda_timer *timer, const cm_stream *stream) {
-    for (int i = 0; i < BUSY_FILLS; i++)
-        CM_TRY(timed((int)cudaMemsetAsync(cm_library_workspace(stream), 0, CM_LIBRARY_BYTES, cm_cuda_queue(stream))));
-    return timed((int)cudaEventRecord(timer->start, cm_cuda_queue(stream)));
-}
-
-cm_status cm_cuda_timer_stop(cm_cuda_timer *timer, const cm_stream *stream, float *milliseconds) {
-    CM_TRY(timed((int)cudaEventRecord(timer->end, cm_cuda_queue(stream))));
-    CM_TRY(timed((int)cudaEventSynchronize(timer->end)));
-    return timed((int)cudaEventElapsedTime(milliseconds, timer->start, timer->end));
-}

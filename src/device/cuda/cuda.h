@@ -6,7 +6,8 @@
  *   device.c, lane.c   an opened device and its memory; lanes and marks in their order
  *   graph.c            captured graphs
  *   result.c           results of the driver as lines
- *   choices.h          what was measured once, on disk; fastest.h measures algorithms, rivals.h work as graphs
+ *   choices.h          what was measured once, on disk; fastest.h finds the fastest of several ways, rivals.h of
+ *                      works; timing.h measures them as graphs
  *   lanes.h            how kernels are written; kernel.cuh runs them on a GPU, launch.h declares their entries
  *
  * An opened device holds the primary context of its GPU, which the CUDA runtime, cuBLASLt and cuDNN share. Its
@@ -146,6 +147,7 @@ typedef struct cm_cuda_key {
     const char *name;   /* in the log, as "training step" */
     uint64_t shapes;    /* whatever decides what is launched */
     uint64_t addresses; /* version of the addresses and scalars that the work is given */
+    bool passing;       /* thrown away soon: its captures are no lines */
 } cm_cuda_key;
 
 /* Runs `work` as a graph kept in *graph (NULL at first; owned by the caller through cm_cuda_graph_destroy). Where the

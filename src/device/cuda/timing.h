@@ -1,0 +1,23 @@
+/* How long work takes a GPU where it is part of a graph, as it is in training and in searches. */
+#ifndef CM_DEVICE_CUDA_TIMING_H
+#define CM_DEVICE_CUDA_TIMING_H
+
+#include "device/cuda/cuda.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Added to the time of work that cannot be captured: a second, so that such a way is the last resort. */
+#define CM_CUDA_UNCAPTURED_MS 1e3f
+
+/* *milliseconds of one run of `work`, which launches on the lane and runs many times over, so once more must not change
+ * what once does. Short work is measured several times in a row, so that the beginning of a graph does not count.
+ * Waits for the lane; not while it captures. `name` is for warnings. Errors: those of work; CM_ERR_DEVICE. */
+cm_status cm_cuda_time(cm_cuda_lane *lane, const char *name, cm_cuda_work work, void *context,
+                       float *milliseconds) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

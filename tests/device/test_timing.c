@@ -1,0 +1,133 @@
+/* How long work takes as part of a graph, on the stand-in's clock: how often it is run, what cannot be captured, and
+ * what is left behind where the driver refuses. */
+#include <check.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "device/cuda/timing.h"
+#include "support/cuda_fake.h"
+#include "support/main.h"
+
+static cm_cuda_device *device;
+static cm_cuda_lane lane;
+static char logged[2048];
+
+static bool keep_line(void *context, cm_log_level level, const char *line) {
+    (void)context, (void)level;
+    strcat(strcat(logged, line), "\n");
+    return true;
+}
+
+static void set_up(void) {
+    ck_assert_int_eq(cm_cuda_open(cm_fake_driver(), 0, NULL, &device), CM_OK);
+    ck_assert_int_eq(cm_cuda_lane_open(device, &lane), CM_OK);
+    device->log_plans = true;
+    logged[0] = '\0';
+    cm_log_set_hook(keep_line, NULL);
+}
+
+static void tear_down(void) {
+    cm_fake.fail = NULL;
+    cm_cuda_lane_close(&lane);
+    cm_cuda_close(device);
+    cm_log_set_hook(NULL, NULL);
+    ck_assert_msg(cm_fake.misuse == 0, "misused: %s", cm_fake.misused);
+    ck_assert_int_eq(cm_fake.graphs + cm_fake.executables + cm_fake.streams + cm_fake.events + cm_fake.contexts, 0);
+}
+
+/* A kernel of some milliseconds, more where its first run loads it. */
+typedef struct job {
+    float milliseconds, loading;
+    bool fails;
+    int runs;
+} job;
+
+static void run_kernel(void *context) {
+    job *j = context;
+    cm_fake.milliseconds += j->milliseconds + (j->runs == 0 ? j->loading : 0.0f);
+    j->runs++;
+}
+
+static cm_status work(void *context) {
+    job *j = context;
+    CM_TRY(cm_cuda_result(device, cm_fake_launch(lane.stream, run_kernel, j), "a kernel"));
+    return j->fails ? cm_fail(CM_ERR_DEVICE, "it does not run") : CM_OK;
+}
+
+static float time_of(job *j) {
+    float milliseconds = -1.0f;
+    ck_assert_int_eq(cm_cuda_time(&lane, "a test", work, j, &milliseconds), CM_OK);
+    return milliseconds;
+}
+
+START_TEST(short_work_is_run_many_times_in_a_graph) {
+    job j = {.milliseconds = 0.25f, .loading = 64.0f};
+    ck_assert_float_eq(time_of(&j), 0.25f);
+    ck_assert_int_eq(cm_fake_calls("exec_launch"), 4);
+    ck_assert_int_eq(j.runs, 2 + 10 * 4);
+    ck_assert_str_eq(logged, ""); /* each trial would be a line */
+}
+END_TEST
+
+START_TEST(long_work_is_run_once_in_a_graph) {
+    job j = {.milliseconds = 2.0f};
+    const int before = cm_fake_calls("exec_launch");
+    ck_assert_float_eq(time_of(&j), 2.0f);
+    ck_assert_int_eq(cm_fake_calls("exec_launch") - before, 4);
+    ck_assert_int_eq(j.runs, 2 + 4);
+}
+END_TEST
+
+START_TEST(what_cannot_be_captured_is_the_last_resort) {
+    job j = {.milliseconds = 0.25f};
+    cm_fake.fail = "capture_begin", cm_fake.fail_at = 0, cm_fake.fail_times = 1000, cm_fake.fail_result = 1;
+    ck_assert_float_eq(time_of(&j), 0.25f + CM_CUDA_UNCAPTURED_MS);
+    ck_assert_ptr_nonnull(strstr(logged, "graph \"a test\": "));
+    ck_assert_ptr_nonnull(strstr(logged, "it runs eagerly from now on"));
+}
+END_TEST
+
+/* As by another thread. */
+START_TEST(one_capture_that_is_disturbed_decides_nothing) {
+    job j = {.milliseconds = 0.25f};
+    cm_fake.fail = "capture_begin", cm_fake.fail_at = 0, cm_fake.fail_times = 1, cm_fake.fail_result = 1;
+    ck_assert_float_eq(time_of(&j), 0.25f);
+}
+END_TEST
+
+START_TEST(work_that_fails_is_an_error) {
+    job j = {.fails = true};
+    float milliseconds;
+    ck_assert_int_eq(cm_cuda_time(&lane, "a test", work, &j, &milliseconds), CM_ERR_DEVICE);
+    ck_assert_str_eq(cm_error_message(), "it does not run");
+}
+END_TEST
+
+START_TEST(a_driver_that_refuses_is_an_error) {
+    static const char *const names[] = {"event_create", "event_record", "event_wait", "event_elapsed"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        for (int at = 0; at < 2; at++) {
+            job j = {.milliseconds = 1.0f};
+            float milliseconds;
+            cm_fake.fail = names[i], cm_fake.fail_at = at, cm_fake.fail_times = 1, cm_fake.fail_result = 801;
+            ck_assert_msg(cm_cuda_time(&lane, "a test", work, &j, &milliseconds) == CM_ERR_DEVICE, "%s", names[i]);
+            cm_fake.fail = NULL;
+            ck_assert_float_eq(time_of(&j), 1.0f);
+        }
+    }
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("device/timing");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, short_work_is_run_many_times_in_a_graph);
+    tcase_add_test(tests, long_work_is_run_once_in_a_graph);
+    tcase_add_test(tests, what_cannot_be_captured_is_the_last_resort);
+    tcase_add_test(tests, one_capture_that_is_disturbed_decides_nothing);
+    tcase_add_test(tests, work_that_fails_is_an_error);
+    tcase_add_test(tests, a_driver_that_refuses_is_an_error);
+    suite_add_tcase(suite, tests);
+    return cm_test_main(suite);
+}
