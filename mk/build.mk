@@ -7,7 +7,7 @@ MODULE_SRC := $(filter-out src/device/%,$(sort $(wildcard src/*/cuda/*.cu src/*/
 MPI_SRC := $(sort $(wildcard src/distributed/mpi/*.c))
 LIB_SRC := $(filter-out src/cli/% $(MODULE_SRC) $(MPI_SRC),$(ALL_SRC))
 # Of these, what sees the libraries of CUDA, or the state of their streams.
-CUDA_ONLY := $(addprefix src/backend/cuda/,cuda.c play.c beside.c driver_check.c module.c blas.c dnn.c dnn_parts.c dnn_graph.c dnn_engine.c dnn_norm.c)
+CUDA_ONLY := $(addprefix src/backend/cuda/,cuda.c play.c beside.c driver_check.c module.c nvtx.c blas.c dnn.c dnn_parts.c dnn_graph.c dnn_engine.c dnn_norm.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
