@@ -2,7 +2,10 @@
 
 # Device code and the host code that links vendor libraries are modules (mk/cuda.mk), not part of the library;
 # src/device/cuda/ needs neither header nor library of CUDA and is.
-ALL_SRC := $(sort $(wildcard src/*/*.c src/*/*/*.c))
+# Files that are named after an instruction set are for compilers whose target may have it.
+TARGET := $(shell $(CC) -dumpmachine 2>/dev/null)
+OTHER_TARGET := $(if $(filter x86_64-%,$(TARGET)),,%_avx2.c %_avx512.c %_avx512bf16.c) $(if $(filter aarch64-%,$(TARGET)),,%_neon.c)
+ALL_SRC := $(filter-out $(OTHER_TARGET),$(sort $(wildcard src/*/*.c src/*/*/*.c)))
 MODULE_SRC := $(filter-out src/device/%,$(sort $(wildcard src/*/cuda/*.cu src/*/cuda/*.c)))
 MPI_SRC := $(sort $(wildcard src/distributed/mpi/*.c))
 LIB_SRC := $(filter-out src/cli/% $(MODULE_SRC) $(MPI_SRC),$(ALL_SRC))
@@ -24,7 +27,7 @@ PUBLIC := $(HEADERS) $(sort $(wildcard src/*/*.def)) src/backend/formulas.inc
 all: $(BUILD)/libcumind.a $(PROGRAMS) ## the library, the programs and, where MPI is installed, its module (default)
 
 # What was used for the objects; a change rebuilds them. ARCH=native means another thing on another machine.
-MACHINE := $(if $(filter native,$(ARCH)),$(shell grep -m1 '^flags' /proc/cpuinfo | cksum))
+MACHINE := $(if $(filter native,$(ARCH)),$(shell grep -m1 -E '^(flags|Features)' /proc/cpuinfo | cksum))
 COMPILER := $(shell $(CC) --version 2>/dev/null | head -n 1)
 $(BUILD)/flags.stamp: FORCE
 	$(call stamp,$@,$(COMPILER) $(CC) $(ALL_CFLAGS) $(KERNEL_FLAGS) $(TILE_FLAGS) $(VERSION) $(MACHINE))

@@ -1,5 +1,5 @@
 # Everything that judges the code: layers, headers, style, sanitizers, coverage, fuzzers.
-SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_options scripts/check_headers scripts/check_module scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/two_hosts scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh scripts/gpu_check scripts/gpu_claims scripts/gpu_sanitize .ci/run
+SHELL_SCRIPTS := scripts/deps scripts/check_layers scripts/check_options scripts/check_headers scripts/check_module scripts/coverage scripts/fuzz scripts/run_tests scripts/selftest scripts/test_network scripts/two_hosts scripts/slurm/try scripts/slurm/train.sbatch scripts/tidy scripts/try_environment scripts/mutants_mcts.sh scripts/mutants_kernels.sh scripts/mutants_loop.sh scripts/gpu_check scripts/gpu_claims scripts/gpu_sanitize scripts/arm64 .ci/run
 C_FILES = $(sort $(shell find src tests scripts docs -name '*.[ch]' -o -name '*.cu' -o -name '*.inc' -o -name '*.cpp'))
 # Builds of another kind stand beside the ordinary one and are as incremental. Their tests may take longer: what hangs is ended
 # by LIMIT. JOBS is passed on, as nproc says what OMP_NUM_THREADS says.
@@ -44,6 +44,12 @@ tsan: ## the tests under ThreadSanitizer, without some of one thread (oneDNN wit
 	+@OMP_NUM_THREADS=1 TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=600 \
 	    EXCEPT='backend/test_cuda_ops backend/test_cuda_row_pass agent/test_simulations trainer/test_unroll replay/test_replay \
 	    backend/test_dnn_graph distributed/test_ranks distributed/test_launch distributed/test_scaling distributed/test_resume' CFLAGS='-O1 -g1 -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
+
+# Kernels of its instruction set, and what stands on them.
+ARM64_TESTS := backend/test_cpu_kernels backend/test_cpu_dense backend/test_cpu_conv mcts/test_cases core/test_rng
+check-arm64: ## builds for 64-bit ARM with Debian's cross compiler and runs the tests of arithmetic in QEMU
+	@scripts/deps install arm64
+	+@MAKE='$(SUBMAKE)' WERROR=$(WERROR) JOBS=$(JOBS) scripts/arm64 $(BUILD)/arm64 $(ARM64_TESTS)
 
 #: GAMES=1000000        random games of each kind that `make games-soak` plays; NAMES='go9 hex11': only these
 GAMES ?= 1000000
@@ -130,4 +136,4 @@ mutants-kernels: $(BUILD)/tests/backend/test_cuda_ops $(BUILD)/tests/backend/tes
 	    ROW_OBJECTS='$(call KERNEL_TEST_OBJ,row_pass)' STRETCH_OBJECTS='$(call KERNEL_TEST_OBJ,stretches)' SEARCH_OBJECTS='$(SEARCH_TEST_OBJ)' \
 	    SIMULATIONS_OBJECTS='$(SIMULATIONS_TEST_OBJ)' \
 	    scripts/mutants_kernels.sh '$(MATCH)'
-.PHONY: games-soak check-layers check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build soak-resume soak-ranks soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels
+.PHONY: games-soak check-layers check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-ranks soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels

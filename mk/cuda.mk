@@ -4,7 +4,7 @@
 #: NVCCFLAGS=-lineinfo  more flags for it; with this one compute-sanitizer and profilers name lines of the kernels
 CUDA_HOME ?= /usr/local/cuda
 NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard $(CUDA_HOME)/bin/nvcc))
-CUDA_ARCHS = $(filter 75 80 86 87 89 90 100 103 110 120,$(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code 2>/dev/null)))
+CUDA_ARCHS = $(filter 75 80 86 87 89 90 100 103 110 120,$(patsubst sm_%,%,$(if $(NVCC),$(shell $(NVCC) --list-gpu-code 2>/dev/null))))
 CUDA_CODE = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a,code=sm_$a) \
             -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
 # No contraction of a*b+c here either: the shared headers give the same bits as on the CPU.

@@ -6,7 +6,7 @@ MPI_MODULE := $(if $(MPICC),$(if $(shell command -v $(MPICC))$(filter deps-mpi,$
 MPI_OBJ := $(MPI_SRC:%.c=$(BUILD)/%.o)
 # The wrapper calls our compiler, whichever MPI it is of; the headers of MPI are not ours to warn about.
 MPI_CC = OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC)
-MPI_CFLAGS = $(patsubst -I%,-isystem %,$(filter -I%,$(shell $(MPICC) -show 2>/dev/null)))
+MPI_CFLAGS = $(patsubst -I%,-isystem %,$(filter -I%,$(if $(MPICC),$(shell $(MPICC) -show 2>/dev/null))))
 
 all: $(MPI_MODULE)
 

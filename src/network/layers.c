@@ -152,7 +152,7 @@ static cm_var fixed_conv(cm_builder *b, const char *name, cm_var x, cm_var resid
 }
 
 cm_var cm_layer_block(cm_builder *b, const char *name, cm_var x, bool fixed) {
-    char first[CM_PARAM_NAME], second[CM_PARAM_NAME];
+    char first[CM_PARAM_NAME + 8], second[CM_PARAM_NAME + 8];
     snprintf(first, sizeof first, "%s.conv1", name);
     snprintf(second, sizeof second, "%s.conv2", name);
     if (fixed) return fixed_conv(b, second, fixed_conv(b, first, x, CM_NO_VAR), x);

@@ -21,12 +21,13 @@ static const cm_op_run own[CM_OP_COUNT] = {
 };
 
 void cm_cpu_use(cm_cpu *cpu, const cm_kernels *kernels, bool bf16) {
+    const cm_kernels *narrow = bf16 ? cm_kernels_bf16() : NULL;
     cpu->kernels = *kernels;
-    if (bf16) {
-        cpu->kernels.gemm_bf16 = cm_kernels_avx512bf16.gemm_bf16;
-        cpu->kernels.gemm_bf16_across = cm_kernels_avx512bf16.gemm_bf16_across;
-        cpu->kernels.bf16_rows = cm_kernels_avx512bf16.bf16_rows;
-        cpu->kernels.bf16_pairs = cm_kernels_avx512bf16.bf16_pairs;
+    if (narrow) {
+        cpu->kernels.gemm_bf16 = narrow->gemm_bf16;
+        cpu->kernels.gemm_bf16_across = narrow->gemm_bf16_across;
+        cpu->kernels.bf16_rows = narrow->bf16_rows;
+        cpu->kernels.bf16_pairs = narrow->bf16_pairs;
     }
     for (int op = 0; op < CM_OP_COUNT; op++) {
         cpu->run[op] = reference[op];
@@ -46,7 +47,7 @@ static cm_status open_cpu(cm_backend *backend) {
     int count;
     char version[32];
     cm_dnnl_version(version);
-    backend->native[CM_BF16] = cm_kernels_have_bf16();
+    backend->native[CM_BF16] = cm_kernels_bf16() != NULL;
     cm_cpu_use(cpu, cm_kernels_usable(&count)[0], backend->native[CM_BF16]);
     pthread_mutex_init(&cpu->lock, NULL);
     snprintf(cpu->description, sizeof cpu->description, "%s%s, %s", cpu->kernels.name,

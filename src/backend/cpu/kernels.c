@@ -1,8 +1,9 @@
 #include "backend/cpu/kernels.h"
 
-static const cm_kernels *const best_first[] = {&cm_kernels_avx512, &cm_kernels_avx2, &cm_kernels_base};
+#include <stddef.h>
 
 #if defined(__x86_64__)
+static const cm_kernels *const best_first[] = {&cm_kernels_avx512, &cm_kernels_avx2, &cm_kernels_base};
 static int first_usable(void) {
     bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
@@ -10,15 +11,23 @@ static int first_usable(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 1 : 2;
 }
 
-bool cm_kernels_have_bf16(void) { return first_usable() == 0 && __builtin_cpu_supports("avx512bf16"); }
+const cm_kernels *cm_kernels_bf16(void) {
+    return first_usable() == 0 && __builtin_cpu_supports("avx512bf16") ? &cm_kernels_avx512bf16 : NULL;
+}
 #else
-static int first_usable(void) { return 2; }
+static const cm_kernels *const best_first[] = {
+#if defined(__aarch64__)
+    &cm_kernels_neon, /* every such processor has it */
+#endif
+    &cm_kernels_base,
+};
+static int first_usable(void) { return 0; }
 
-bool cm_kernels_have_bf16(void) { return false; }
+const cm_kernels *cm_kernels_bf16(void) { return NULL; }
 #endif
 
 const cm_kernels *const *cm_kernels_usable(int *count) {
-    int first = first_usable();
-    *count = 3 - first;
+    const int first = first_usable();
+    *count = (int)(sizeof best_first / sizeof *best_first) - first;
     return best_first + first;
 }

@@ -63,9 +63,11 @@ typedef struct cm_kernels {
     void (*bf16_pairs)(float *out, int width, const float *x, int stride, int rows, int columns);
 } cm_kernels;
 
-extern const cm_kernels cm_kernels_base, cm_kernels_avx2, cm_kernels_avx512, cm_kernels_avx512bf16;
+/* Each is there where the compiler's target has the instructions, cm_kernels_base everywhere. */
+extern const cm_kernels cm_kernels_base, cm_kernels_avx2, cm_kernels_avx512, cm_kernels_avx512bf16, cm_kernels_neon;
 
-bool cm_kernels_have_bf16(void); /* this processor can run cm_kernels_avx512bf16 */
+/* Those of bfloat16, with nothing else in them; NULL: this processor has no instructions for it. */
+const cm_kernels *cm_kernels_bf16(void);
 
 /* The kernels this processor can run, best first; count of them in *count. */
 const cm_kernels *const *cm_kernels_usable(int *count);

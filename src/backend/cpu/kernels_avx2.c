@@ -1,6 +1,6 @@
 #include "backend/cpu/simd_avx2.inc"
 
-#include "backend/cpu/gemm_avx2.inc"
+#include "backend/cpu/gemm_six.inc"
 
 #define KERNELS_TABLE cm_kernels_avx2
 #define KERNELS_NAME  "AVX2"
