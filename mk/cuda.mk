@@ -4,6 +4,9 @@
 #: NVCCFLAGS=-lineinfo  more flags for it; with this one compute-sanitizer and profilers name lines of the kernels
 CUDA_HOME ?= /usr/local/cuda
 NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard $(CUDA_HOME)/bin/nvcc))
+# The oldest that is tried (docs/CUDA.md).
+NVCC_NEEDED := 12.4
+NVCC_RELEASE = $(if $(NVCC),$(shell $(NVCC) --version | sed -n 's/.*release \([0-9.]*\).*/\1/p'))
 CUDA_ARCHS = $(filter 75 80 86 87 89 90 100 103 110 120,$(patsubst sm_%,%,$(if $(NVCC),$(shell $(NVCC) --list-gpu-code 2>/dev/null))))
 CUDA_CODE = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a,code=sm_$a) \
             -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
@@ -23,15 +26,18 @@ CUDA_MODULE := $(if $(filter %/cuda.c,$(CUDA_SRC)),$(BUILD)/lib/cumind_cuda.so)
 SHARED_HEADERS = $(filter-out src/core/status.h src/backend/cuda/% src/device/cuda/% src/mcts/cuda/%,$(shell grep -lw CM_HD $(HEADERS) 2>/dev/null))
 
 have-nvcc:
-	@test -n '$(NVCC)' || { echo 'cuda: no nvcc on the path and none in $(CUDA_HOME)/bin: install the CUDA toolkit' \
-	    '(Debian: nvidia-cuda-toolkit) or set CUDA_HOME; everything but CUDA builds without it' >&2; exit 1; }
+	@test -n '$(NVCC)' || { echo 'cuda: no nvcc on the path and none in $(CUDA_HOME)/bin: install the CUDA toolkit,' \
+	    '$(NVCC_NEEDED) or newer, or set CUDA_HOME; everything but CUDA builds without it' >&2; exit 1; }
+	@printf '%s\n' $(NVCC_NEEDED) '$(NVCC_RELEASE)' | sort -C -V || { echo 'cuda: $(NVCC) is of the CUDA toolkit $(NVCC_RELEASE);' \
+	    '$(NVCC_NEEDED) or newer is needed: install it and set CUDA_HOME' >&2; exit 1; }
+	@echo 'CUDA toolkit $(NVCC_RELEASE) of $(NVCC)'
 
 cuda: have-nvcc ## compiles the CUDA modules and the headers shared with the CPU, for every architecture that nvcc knows
 	+@$(SUBMAKE) cuda-build
 
 cuda-build: $(BUILD)/cuda/shared_headers.o $(CUDA_OBJ) $(CUDA_MODULE)
 	@echo 'CUDA: $(words $(SHARED_HEADERS)) shared headers and $(words $(CUDA_SRC)) sources compiled by' \
-	    "$$($(NVCC) --version | sed -n 's/.*release \([0-9.]*\).*/nvcc \1/p') for sm_"'$(CUDA_ARCHS)' \
+	    'nvcc $(NVCC_RELEASE) for sm_$(CUDA_ARCHS)' \
 	    'and PTX$(if $(CUDA_MODULE), into $(CUDA_MODULE))'
 
 $(BUILD)/cuda/shared_headers.o: $(HEADERS) $(BUILD)/cuda/flags.stamp
