@@ -6,27 +6,20 @@
 #include <unistd.h>
 
 #include "core/file.h"
-#include "core/log.h"
 #include "device/cuda/choices.h"
 #include "support/folder.h"
+#include "support/logged.h"
 #include "support/main.h"
 
-static char logged[2048], path[256];
-
-static bool keep_line(void *context, cm_log_level level, const char *line) {
-    (void)context, (void)level;
-    strcat(strcat(logged, line), "\n");
-    return true;
-}
+static char path[256];
 
 static void set_up(void) {
     cm_test_folder_make();
-    logged[0] = '\0';
-    cm_log_set_hook(keep_line, NULL);
+    log_keep();
 }
 
 static void tear_down(void) {
-    cm_log_set_hook(NULL, NULL);
+    log_show();
     cm_test_folder_remove();
 }
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/log.h"
 #include "device/cuda/cuda.h"
 #include "support/cuda_fake.h"
+#include "support/logged.h"
 #include "support/main.h"
 
 static cm_cuda_device *device;
@@ -15,14 +15,6 @@ static cm_cuda_lane lane;
 static cm_cuda_graph *graph;
 static cm_cuda_lane lanes_beside[2];
 static cm_cuda_mark *turn;
-static char logged[4096];
-
-static bool keep_line(void *context, cm_log_level level, const char *line) {
-    (void)context, (void)level;
-    size_t used = strlen(logged);
-    snprintf(logged + used, sizeof logged - used, "%s\n", line);
-    return true;
-}
 
 static void set_up(void) {
     setenv("CUMIND_LOG_PLANS", "1", 1);
@@ -31,8 +23,7 @@ static void set_up(void) {
     for (int i = 0; i < 2; i++) ck_assert_int_eq(cm_cuda_lane_open(device, &lanes_beside[i]), CM_OK);
     turn = NULL;
     graph = NULL;
-    logged[0] = '\0';
-    cm_log_set_hook(keep_line, NULL);
+    log_keep();
 }
 
 static void tear_down(void) {
@@ -41,7 +32,7 @@ static void tear_down(void) {
     for (int i = 0; i < 2; i++) cm_cuda_lane_close(&lanes_beside[i]);
     cm_cuda_lane_close(&lane);
     cm_cuda_close(device);
-    cm_log_set_hook(NULL, NULL);
+    log_show();
     ck_assert_msg(cm_fake.misuse == 0, "misused: %s", cm_fake.misused);
     ck_assert_int_eq(cm_fake.graphs + cm_fake.executables + cm_fake.streams + cm_fake.blocks + cm_fake.contexts, 0);
 }

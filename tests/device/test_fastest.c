@@ -2,8 +2,8 @@
 #include <check.h>
 #include <string.h>
 
-#include "core/log.h"
 #include "device/cuda/fastest.h"
+#include "support/logged.h"
 #include "support/main.h"
 
 /* A candidate of this test. */
@@ -16,13 +16,6 @@ typedef struct runner {
 static const runner *field; /* all candidates of a test */
 static int runners, entered, measured, taken;
 static cm_status entry;
-static char logged[512];
-
-static bool keep_line(void *context, cm_log_level level, const char *line) {
-    (void)context, (void)level;
-    strcat(strcat(logged, line), "\n");
-    return true;
-}
 
 static cm_status enter(void *context, int round, void *candidates, int *count) {
     ck_assert_ptr_eq(context, &field);
@@ -67,14 +60,14 @@ static cm_status agree(void *context, bool first) {
 static cm_choices *choices;
 
 static void set_up(void) {
-    cm_log_set_hook(keep_line, NULL);
+    log_keep();
     odd = 0;
     ck_assert_int_eq(cm_choices_open(NULL, "a device", &choices), CM_OK);
 }
 
 static void tear_down(void) {
     cm_choices_close(choices);
-    cm_log_set_hook(NULL, NULL);
+    log_show();
 }
 
 static cm_status hold(const runner *of, int count, bool log) {

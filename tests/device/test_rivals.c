@@ -3,35 +3,27 @@
 #include <check.h>
 #include <string.h>
 
-#include "core/log.h"
 #include "device/cuda/rivals.h"
 #include "support/cuda_fake.h"
+#include "support/logged.h"
 #include "support/main.h"
 
 static cm_cuda_device *device;
 static cm_cuda_lane lane;
 static cm_choices *choices;
-static char logged[2048];
-
-static bool keep_line(void *context, cm_log_level level, const char *line) {
-    (void)context, (void)level;
-    strcat(strcat(logged, line), "\n");
-    return true;
-}
 
 static void set_up(void) {
     ck_assert_int_eq(cm_cuda_open(cm_fake_driver(), 0, NULL, &device), CM_OK);
     ck_assert_int_eq(cm_cuda_lane_open(device, &lane), CM_OK);
     ck_assert_int_eq(cm_choices_open(NULL, "a device", &choices), CM_OK);
-    logged[0] = '\0';
-    cm_log_set_hook(keep_line, NULL);
+    log_keep();
 }
 
 static void tear_down(void) {
     cm_choices_close(choices);
     cm_cuda_lane_close(&lane);
     cm_cuda_close(device);
-    cm_log_set_hook(NULL, NULL);
+    log_show();
     ck_assert_msg(cm_fake.misuse == 0, "misused: %s", cm_fake.misused);
     ck_assert_int_eq(cm_fake.graphs + cm_fake.executables + cm_fake.streams + cm_fake.events + cm_fake.contexts, 0);
 }
