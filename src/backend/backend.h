@@ -106,6 +106,10 @@ typedef struct cm_call {
 
 #include "backend/op_tensors.h" /* positions in cm_call.t: CM_T_dense_y, CM_T_dense_x, ... */
 
+/* A tensor of a call by its name in ops.def: CM_ARG(call, dense, weight); is it to be added to? */
+#define CM_ARG(call, op, name)  (&(call)->t[CM_T_##op##_##name])
+#define CM_ADDS(call, op, name) ((call)->attr.accumulate >> CM_T_##op##_##name & 1u)
+
 typedef struct cm_backend cm_backend;
 typedef struct cm_stream cm_stream;
 typedef struct cm_mark cm_mark;

@@ -118,7 +118,7 @@ START_TEST(a_request_to_stop_ends_every_rank_at_once) {
     pid_t second = 0;
     if (!cm_program_has_mpi()) return;
     pid_t job = cm_program_start(cm_test_folder, SMALL "--updates 2000");
-    for (int i = 0; i < 600 && second == 0; i++, usleep(50000)) second = cm_program_find_rank(job, 1);
+    for (int i = 0; i < 2400 && second == 0; i++, usleep(50000)) second = cm_program_find_rank(job, 1);
     ck_assert_int_gt(second, 0);
     kill(job, number);
     ck_assert_int_eq(cm_program_wait(job), 128 + number);

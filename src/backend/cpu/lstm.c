@@ -7,9 +7,6 @@
 
 #include <string.h>
 
-#define ARG(call, op, name)  (&(call)->t[CM_T_##op##_##name])
-#define ADDS(call, op, name) ((call)->attr.accumulate >> CM_T_##op##_##name & 1u)
-
 typedef struct sizes {
     int T, B, inputs, H, gates;
 } sizes;
@@ -33,7 +30,7 @@ typedef struct lstm_plan {
 } lstm_plan;
 
 cm_status cm_cpu_plan_lstm(cm_stream *stream, const cm_call *call, cm_plan **out) {
-    const sizes s = sizes_of(ARG(call, lstm, x), ARG(call, lstm, y));
+    const sizes s = sizes_of(CM_ARG(call, lstm, x), CM_ARG(call, lstm, y));
     const bool bf16 = cm_cpu_uses_bf16(stream, call);
     const cm_product_shape input = {
         .m = s.T * s.B, .n = s.gates, .k = s.inputs, .a_row = s.inputs, .c_row = s.gates, .bf16 = bf16};
@@ -48,9 +45,9 @@ cm_status cm_cpu_plan_lstm(cm_stream *stream, const cm_call *call, cm_plan **out
     p->bias = cm_product_take(&used, (size_t)s.gates);
     p->h0 = cm_product_take(&used, units);
     p->state = cm_product_take(&used, units * CM_LSTM_SAVED);
-    CM_TRY(cm_product_of_rows(stream, ARG(call, lstm, weight_ih), s.inputs, CM_PACK_FORWARD, &input, &used, &p->input,
-                              &p->plan.packs[0]));
-    CM_TRY(cm_product_of_rows(stream, ARG(call, lstm, weight_hh), s.H, CM_PACK_FORWARD, &hidden, &used, &p->hidden,
+    CM_TRY(cm_product_of_rows(stream, CM_ARG(call, lstm, weight_ih), s.inputs, CM_PACK_FORWARD, &input, &used,
+                              &p->input, &p->plan.packs[0]));
+    CM_TRY(cm_product_of_rows(stream, CM_ARG(call, lstm, weight_hh), s.H, CM_PACK_FORWARD, &hidden, &used, &p->hidden,
                               &p->plan.packs[1]));
     return cm_cpu_reserve(stream, used);
 }
@@ -65,11 +62,11 @@ static void copy_rows(float *to, const cm_tensor *from) {
 /* The sums at the gates of all steps that come from the inputs and the biases. */
 static void run_inputs(cm_stream *stream, const cm_call *call) {
     const lstm_plan *p = call->plan;
-    const float *ih = ARG(call, lstm, bias_ih)->data, *hh = ARG(call, lstm, bias_hh)->data;
+    const float *ih = CM_ARG(call, lstm, bias_ih)->data, *hh = CM_ARG(call, lstm, bias_hh)->data;
     float *bias = scratch_at(stream, p->bias);
     cm_gemm g = p->input.gemm;
     for (int i = 0; i < g.n; i++) bias[i] = ih[i] + hh[i];
-    g.a = ARG(call, lstm, x)->data;
+    g.a = CM_ARG(call, lstm, x)->data;
     g.c = scratch_at(stream, p->pre);
     g.bias = bias;
     cm_product_run_rows(stream, &p->input, &g);
@@ -80,7 +77,7 @@ static void run_hidden(cm_stream *stream, const cm_call *call, int t) {
     const lstm_plan *p = call->plan;
     const size_t step = (size_t)p->hidden.shape.m * (size_t)p->hidden.shape.k;
     cm_gemm g = p->hidden.gemm;
-    g.a = t > 0 ? (const float *)ARG(call, lstm, y)->data + (size_t)(t - 1) * step : scratch_at(stream, p->h0);
+    g.a = t > 0 ? (const float *)CM_ARG(call, lstm, y)->data + (size_t)(t - 1) * step : scratch_at(stream, p->h0);
     g.c = scratch_at(stream, p->pre) + (size_t)t * step * CM_LSTM_GATES;
     cm_product_run_rows(stream, &p->hidden, &g);
 }
@@ -137,11 +134,11 @@ static cm_status run_state(cm_stream *stream, const sizes *s, const entering *be
 
 cm_status cm_cpu_lstm(cm_stream *stream, const cm_call *call) {
     const lstm_plan *p = call->plan;
-    const cm_tensor *y = ARG(call, lstm, y), *saved = ARG(call, lstm, saved), *c0 = ARG(call, lstm, c0);
-    const sizes s = sizes_of(ARG(call, lstm, x), y);
+    const cm_tensor *y = CM_ARG(call, lstm, y), *saved = CM_ARG(call, lstm, saved), *c0 = CM_ARG(call, lstm, c0);
+    const sizes s = sizes_of(CM_ARG(call, lstm, x), y);
     const size_t units = (size_t)s.B * (size_t)s.H;
     entering before = {c0->data, (size_t)c0->stride};
-    copy_rows(scratch_at(stream, p->h0), ARG(call, lstm, h0));
+    copy_rows(scratch_at(stream, p->h0), CM_ARG(call, lstm, h0));
     run_inputs(stream, call);
     for (int t = 0; t < s.T; t++) {
         const bool reset = cm_lstm_is_reset(call->attr.horizon, t);
@@ -167,7 +164,7 @@ typedef struct lstm_backward_plan {
 } lstm_backward_plan;
 
 static sizes backward_sizes(const cm_call *call) {
-    return sizes_of(ARG(call, lstm_backward, x), ARG(call, lstm_backward, y));
+    return sizes_of(CM_ARG(call, lstm_backward, x), CM_ARG(call, lstm_backward, y));
 }
 
 /* Gradients at the gates of `rows` samples, through a weight to n columns. */
@@ -193,22 +190,22 @@ cm_status cm_cpu_plan_lstm_backward(cm_stream *stream, const cm_call *call, cm_p
     const bool bf16 = cm_cpu_uses_bf16(stream, call);
     cm_product_shape dx = through_weight(&s, s.T * s.B, s.inputs, bf16), dh = through_weight(&s, s.B, s.H, bf16);
     const cm_product_shape of_ih =
-        of_weight(&s, ARG(call, lstm_backward, dweight_ih), bf16, ADDS(call, lstm_backward, dweight_ih));
+        of_weight(&s, CM_ARG(call, lstm_backward, dweight_ih), bf16, CM_ADDS(call, lstm_backward, dweight_ih));
     const cm_product_shape of_hh =
-        of_weight(&s, ARG(call, lstm_backward, dweight_hh), bf16, ADDS(call, lstm_backward, dweight_hh));
+        of_weight(&s, CM_ARG(call, lstm_backward, dweight_hh), bf16, CM_ADDS(call, lstm_backward, dweight_hh));
     const size_t units = (size_t)s.B * (size_t)s.H;
     lstm_backward_plan *p = NULL;
     size_t used = 0;
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "a plan"));
     *out = &p->plan;
-    dx.accumulate = ADDS(call, lstm_backward, dx);
+    dx.accumulate = CM_ADDS(call, lstm_backward, dx);
     p->dgate = cm_product_take(&used, (size_t)s.T * units * CM_LSTM_GATES);
     p->arrives_h = cm_product_take(&used, units);
     p->arrives_c = cm_product_take(&used, units);
     p->entering = cm_product_take(&used, (size_t)s.T * units);
-    CM_TRY(cm_product_of_rows(stream, ARG(call, lstm_backward, weight_ih), s.inputs, CM_PACK_BACKWARD, &dx, &used,
+    CM_TRY(cm_product_of_rows(stream, CM_ARG(call, lstm_backward, weight_ih), s.inputs, CM_PACK_BACKWARD, &dx, &used,
                               &p->dx, &p->plan.packs[0]));
-    CM_TRY(cm_product_of_rows(stream, ARG(call, lstm_backward, weight_hh), s.H, CM_PACK_BACKWARD, &dh, &used, &p->dh,
+    CM_TRY(cm_product_of_rows(stream, CM_ARG(call, lstm_backward, weight_hh), s.H, CM_PACK_BACKWARD, &dh, &used, &p->dh,
                               &p->plan.packs[1]));
     p->dweight_ih = cm_product_across(&of_ih, &used);
     p->dweight_hh = cm_product_across(&of_hh, &used);
@@ -220,9 +217,9 @@ cm_status cm_cpu_plan_lstm_backward(cm_stream *stream, const cm_call *call, cm_p
 static void row_slopes(const cm_call *call, int t, int b, float *dgate, const float *dh, float *dc) {
     const sizes s = backward_sizes(call);
     const size_t H = (size_t)s.H, row = (size_t)t * (size_t)s.B + (size_t)b;
-    const cm_tensor *c0 = ARG(call, lstm_backward, c0);
-    const float *saved = (const float *)ARG(call, lstm_backward, saved)->data + row * CM_LSTM_SAVED * H;
-    const float *dy = (const float *)ARG(call, lstm_backward, dy)->data + row * H;
+    const cm_tensor *c0 = CM_ARG(call, lstm_backward, c0);
+    const float *saved = (const float *)CM_ARG(call, lstm_backward, saved)->data + row * CM_LSTM_SAVED * H;
+    const float *dy = (const float *)CM_ARG(call, lstm_backward, dy)->data + row * H;
     const float *c = t > 0 ? saved - (size_t)s.B * CM_LSTM_SAVED * H + 4 * H
                            : (const float *)c0->data + (size_t)b * (size_t)c0->stride;
     const bool reset = cm_lstm_is_reset(call->attr.horizon, t);
@@ -261,8 +258,8 @@ static void step_backward(cm_stream *stream, const cm_call *call, int t) {
 static void enter_all(const cm_call *call, float *to) {
     const sizes s = backward_sizes(call);
     const size_t units = (size_t)s.B * (size_t)s.H;
-    const float *y = ARG(call, lstm_backward, y)->data;
-    copy_rows(to, ARG(call, lstm_backward, h0));
+    const float *y = CM_ARG(call, lstm_backward, y)->data;
+    copy_rows(to, CM_ARG(call, lstm_backward, h0));
     memcpy(to + units, y, (size_t)(s.T - 1) * units * sizeof *to);
     for (int t = 1; t < s.T; t++)
         if (cm_lstm_is_reset(call->attr.horizon, t)) memset(to + (size_t)t * units, 0, units * sizeof *to);
@@ -278,17 +275,17 @@ static void whole_gradients(cm_stream *stream, const cm_call *call) {
     cm_gemm dx = p->dx.gemm, of_ih = p->dweight_ih.gemm, of_hh = p->dweight_hh.gemm;
     enter_all(call, h);
     dx.a = of_ih.a = of_hh.a = dgate;
-    of_ih.b = ARG(call, lstm_backward, x)->data, of_hh.b = h;
-    dx.c = ARG(call, lstm_backward, dx)->data;
-    of_ih.c = ARG(call, lstm_backward, dweight_ih)->data;
-    of_hh.c = ARG(call, lstm_backward, dweight_hh)->data;
+    of_ih.b = CM_ARG(call, lstm_backward, x)->data, of_hh.b = h;
+    dx.c = CM_ARG(call, lstm_backward, dx)->data;
+    of_ih.c = CM_ARG(call, lstm_backward, dweight_ih)->data;
+    of_hh.c = CM_ARG(call, lstm_backward, dweight_hh)->data;
     cm_product_run_rows(stream, &p->dx, &dx);
     cm_product_run_across(stream, &p->dweight_ih, &of_ih);
     cm_product_run_across(stream, &p->dweight_hh, &of_hh);
-    kernels->column_sums(ARG(call, lstm_backward, dbias_ih)->data, dgate, s.gates, s.T * s.B, s.gates,
-                         ADDS(call, lstm_backward, dbias_ih));
-    kernels->column_sums(ARG(call, lstm_backward, dbias_hh)->data, dgate, s.gates, s.T * s.B, s.gates,
-                         ADDS(call, lstm_backward, dbias_hh));
+    kernels->column_sums(CM_ARG(call, lstm_backward, dbias_ih)->data, dgate, s.gates, s.T * s.B, s.gates,
+                         CM_ADDS(call, lstm_backward, dbias_ih));
+    kernels->column_sums(CM_ARG(call, lstm_backward, dbias_hh)->data, dgate, s.gates, s.T * s.B, s.gates,
+                         CM_ADDS(call, lstm_backward, dbias_hh));
 }
 
 /* dh0 or dc0, where it is wanted, (+)= what arrives in front of the first step. */
@@ -309,7 +306,7 @@ cm_status cm_cpu_lstm_backward(cm_stream *stream, const cm_call *call) {
     memset(dc, 0, bytes);
     for (int t = s.T - 1; t >= 0; t--) step_backward(stream, call, t);
     whole_gradients(stream, call);
-    initial_gradient(ARG(call, lstm_backward, dh0), dh, ADDS(call, lstm_backward, dh0));
-    initial_gradient(ARG(call, lstm_backward, dc0), dc, ADDS(call, lstm_backward, dc0));
+    initial_gradient(CM_ARG(call, lstm_backward, dh0), dh, CM_ADDS(call, lstm_backward, dh0));
+    initial_gradient(CM_ARG(call, lstm_backward, dc0), dc, CM_ADDS(call, lstm_backward, dc0));
     return CM_OK;
 }

@@ -82,10 +82,6 @@ void cm_row_pass_free(void *row_pass); /* NULL is allowed */
 
 /* ---- for the files of operations -------------------------------------------------------------------------------- */
 
-/* A tensor of a call by its name in ops.def: CM_ARG(call, dense, weight); is it to be added to? */
-#define CM_ARG(call, op, name)  (&(call)->t[CM_T_##op##_##name])
-#define CM_ADDS(call, op, name) ((call)->attr.accumulate >> CM_T_##op##_##name & 1u)
-
 /* Launches a kernel for a call and returns from the calling function if that fails. */
 #define CM_LAUNCH(stream, call, kernel, args, items, lanes)                                                            \
     CM_TRY(cm_ops_launched(stream, kernel##_launch(args, items, lanes, cm_ops_queue(stream)), cm_op_name((call)->op)))

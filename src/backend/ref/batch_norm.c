@@ -59,8 +59,8 @@ static void save(const cm_tensor *to, const block *k, const double *second) {
 
 cm_status cm_ref_batch_norm(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    affine a = {REF_ARG(call, batch_norm, y),     REF_ARG(call, batch_norm, x),        REF_ARG(call, batch_norm, scale),
-                REF_ARG(call, batch_norm, shift), REF_ARG(call, batch_norm, residual), call->attr.activation};
+    affine a = {CM_ARG(call, batch_norm, y),     CM_ARG(call, batch_norm, x),        CM_ARG(call, batch_norm, scale),
+                CM_ARG(call, batch_norm, shift), CM_ARG(call, batch_norm, residual), call->attr.activation};
     int channels = cm_tensor_last(a.x), rows = ref_vectors(a.x);
     double unbiased = rows > 1 ? (double)rows / (rows - 1) : 1.0, variance[REF_BLOCK];
     for (int first = 0; first < channels; first += REF_BLOCK) {
@@ -68,9 +68,9 @@ cm_status cm_ref_batch_norm(cm_stream *stream, const cm_call *call) {
         measure(a.x, &k, variance);
         for (int i = 0; i < k.n; i++) k.inverse[i] = inverse_deviation(variance[i], &call->attr);
         apply(&a, &k);
-        save(REF_ARG(call, batch_norm, saved), &k, k.inverse);
+        save(CM_ARG(call, batch_norm, saved), &k, k.inverse);
         for (int i = 0; i < k.n; i++) variance[i] *= unbiased;
-        save(REF_ARG(call, batch_norm, stats), &k, variance);
+        save(CM_ARG(call, batch_norm, stats), &k, variance);
     }
     return CM_OK;
 }
@@ -87,12 +87,12 @@ static block constant_block(const cm_tensor *mean, const cm_tensor *variance, in
 
 cm_status cm_ref_batch_norm_inference(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    affine a = {REF_ARG(call, batch_norm_inference, y),        REF_ARG(call, batch_norm_inference, x),
-                REF_ARG(call, batch_norm_inference, scale),    REF_ARG(call, batch_norm_inference, shift),
-                REF_ARG(call, batch_norm_inference, residual), call->attr.activation};
+    affine a = {CM_ARG(call, batch_norm_inference, y),        CM_ARG(call, batch_norm_inference, x),
+                CM_ARG(call, batch_norm_inference, scale),    CM_ARG(call, batch_norm_inference, shift),
+                CM_ARG(call, batch_norm_inference, residual), call->attr.activation};
     for (int first = 0; first < cm_tensor_last(a.x); first += REF_BLOCK) {
-        block k = constant_block(REF_ARG(call, batch_norm_inference, mean),
-                                 REF_ARG(call, batch_norm_inference, variance), first, &call->attr);
+        block k = constant_block(CM_ARG(call, batch_norm_inference, mean), CM_ARG(call, batch_norm_inference, variance),
+                                 first, &call->attr);
         apply(&a, &k);
     }
     return CM_OK;
@@ -154,17 +154,17 @@ static void block_gradients(const backward *p, const block *k) {
 
 #define BACKWARD(call, op)                                                                                             \
     {                                                                                                                  \
-        .dx = REF_ARG(call, op, dx), .dscale = REF_ARG(call, op, dscale), .dshift = REF_ARG(call, op, dshift),         \
-        .dresidual = REF_ARG(call, op, dresidual), .dy = REF_ARG(call, op, dy), .x = REF_ARG(call, op, x),             \
-        .y = REF_ARG(call, op, y), .scale = REF_ARG(call, op, scale), .activation = (call)->attr.activation,           \
-        .add_dx = REF_ADDS(call, op, dx), .add_dscale = REF_ADDS(call, op, dscale),                                    \
-        .add_dshift = REF_ADDS(call, op, dshift), .add_dresidual = REF_ADDS(call, op, dresidual)                       \
+        .dx = CM_ARG(call, op, dx), .dscale = CM_ARG(call, op, dscale), .dshift = CM_ARG(call, op, dshift),            \
+        .dresidual = CM_ARG(call, op, dresidual), .dy = CM_ARG(call, op, dy), .x = CM_ARG(call, op, x),                \
+        .y = CM_ARG(call, op, y), .scale = CM_ARG(call, op, scale), .activation = (call)->attr.activation,             \
+        .add_dx = CM_ADDS(call, op, dx), .add_dscale = CM_ADDS(call, op, dscale),                                      \
+        .add_dshift = CM_ADDS(call, op, dshift), .add_dresidual = CM_ADDS(call, op, dresidual)                         \
     }
 
 cm_status cm_ref_batch_norm_backward(cm_stream *stream, const cm_call *call) {
     (void)stream;
     backward p = BACKWARD(call, batch_norm_backward);
-    const cm_tensor *saved = REF_ARG(call, batch_norm_backward, saved);
+    const cm_tensor *saved = CM_ARG(call, batch_norm_backward, saved);
     int channels = cm_tensor_last(p.x);
     for (int first = 0; first < channels; first += REF_BLOCK) {
         block k = {.first = first, .n = ref_min(REF_BLOCK, channels - first)};
@@ -182,8 +182,8 @@ cm_status cm_ref_batch_norm_inference_backward(cm_stream *stream, const cm_call 
     backward p = BACKWARD(call, batch_norm_inference_backward);
     p.constant = true;
     for (int first = 0; first < cm_tensor_last(p.x); first += REF_BLOCK) {
-        block k = constant_block(REF_ARG(call, batch_norm_inference_backward, mean),
-                                 REF_ARG(call, batch_norm_inference_backward, variance), first, &call->attr);
+        block k = constant_block(CM_ARG(call, batch_norm_inference_backward, mean),
+                                 CM_ARG(call, batch_norm_inference_backward, variance), first, &call->attr);
         block_gradients(&p, &k);
     }
     return CM_OK;
@@ -193,10 +193,10 @@ cm_status cm_ref_batch_norm_inference_backward(cm_stream *stream, const cm_call 
 
 cm_status cm_ref_batch_norm_update(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *running[2] = {REF_ARG(call, batch_norm_update, mean), REF_ARG(call, batch_norm_update, variance)};
-    const cm_tensor *stats = REF_ARG(call, batch_norm_update, stats);
+    const cm_tensor *running[2] = {CM_ARG(call, batch_norm_update, mean), CM_ARG(call, batch_norm_update, variance)};
+    const cm_tensor *stats = CM_ARG(call, batch_norm_update, stats);
     double m = (double)call->attr.scale;
-    if (!cm_step_counts(REF_ARG(call, batch_norm_update, factor)->data)) return CM_OK;
+    if (!cm_step_counts(CM_ARG(call, batch_norm_update, factor)->data)) return CM_OK;
     int channels = running[0]->dim[0], chunks = stats->dim[0];
     for (int i = 0; i < 2 * channels; i++) {
         double sum = 0.0;

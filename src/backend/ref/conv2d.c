@@ -34,7 +34,7 @@ static float *tap_at(const geometry *g, const cm_tensor *weight, int o, int row,
 
 /* The sum over all taps of one output; the taps of a row of the kernel lie side by side, like their inputs. */
 static double window_sum(const geometry *g, const cm_call *call, int b, int p, int q, int o) {
-    const cm_tensor *x = REF_ARG(call, conv2d, x), *weight = REF_ARG(call, conv2d, weight);
+    const cm_tensor *x = CM_ARG(call, conv2d, x), *weight = CM_ARG(call, conv2d, weight);
     int top = p * g->stride - g->k / 2, left = q * g->stride - g->k / 2;
     int first = left < 0 ? -left : 0, last = ref_min(g->k, g->W - left);
     double sum = 0.0;
@@ -48,9 +48,9 @@ static double window_sum(const geometry *g, const cm_call *call, int b, int p, i
 
 cm_status cm_ref_conv2d(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *y = REF_ARG(call, conv2d, y), *bias = REF_ARG(call, conv2d, bias);
-    geometry g = measure(call, REF_ARG(call, conv2d, x), REF_ARG(call, conv2d, weight), y);
-    bool add = REF_ADDS(call, conv2d, y);
+    const cm_tensor *y = CM_ARG(call, conv2d, y), *bias = CM_ARG(call, conv2d, bias);
+    geometry g = measure(call, CM_ARG(call, conv2d, x), CM_ARG(call, conv2d, weight), y);
+    bool add = CM_ADDS(call, conv2d, y);
     for (int b = 0; b < g.B; b++)
         for (int p = 0; p < g.P; p++)
             for (int q = 0; q < g.Q; q++)
@@ -66,14 +66,14 @@ cm_status cm_ref_conv2d_norm(cm_stream *stream, const cm_call *call) {
     cm_call conv = {.op = CM_OP_conv2d, .attr = {.compute = call->attr.compute, .stride = call->attr.stride}};
     cm_call norm = {.op = CM_OP_batch_norm_inference, .attr = call->attr};
     conv.t[CM_T_conv2d_y] = norm.t[CM_T_batch_norm_inference_x] = norm.t[CM_T_batch_norm_inference_y] =
-        *REF_ARG(call, conv2d_norm, y);
-    conv.t[CM_T_conv2d_x] = *REF_ARG(call, conv2d_norm, x);
-    conv.t[CM_T_conv2d_weight] = *REF_ARG(call, conv2d_norm, weight);
-    norm.t[CM_T_batch_norm_inference_scale] = *REF_ARG(call, conv2d_norm, scale);
-    norm.t[CM_T_batch_norm_inference_shift] = *REF_ARG(call, conv2d_norm, shift);
-    norm.t[CM_T_batch_norm_inference_mean] = *REF_ARG(call, conv2d_norm, mean);
-    norm.t[CM_T_batch_norm_inference_variance] = *REF_ARG(call, conv2d_norm, variance);
-    norm.t[CM_T_batch_norm_inference_residual] = *REF_ARG(call, conv2d_norm, residual);
+        *CM_ARG(call, conv2d_norm, y);
+    conv.t[CM_T_conv2d_x] = *CM_ARG(call, conv2d_norm, x);
+    conv.t[CM_T_conv2d_weight] = *CM_ARG(call, conv2d_norm, weight);
+    norm.t[CM_T_batch_norm_inference_scale] = *CM_ARG(call, conv2d_norm, scale);
+    norm.t[CM_T_batch_norm_inference_shift] = *CM_ARG(call, conv2d_norm, shift);
+    norm.t[CM_T_batch_norm_inference_mean] = *CM_ARG(call, conv2d_norm, mean);
+    norm.t[CM_T_batch_norm_inference_variance] = *CM_ARG(call, conv2d_norm, variance);
+    norm.t[CM_T_batch_norm_inference_residual] = *CM_ARG(call, conv2d_norm, residual);
     CM_TRY(cm_ref_conv2d(stream, &conv));
     return cm_ref_batch_norm_inference(stream, &norm);
 }
@@ -86,7 +86,7 @@ static int output_of(const geometry *g, int at, int tap, int outputs) {
 
 /* sums[n] += gradient of input (b, h, w), channels first .. first + n */
 static void input_gradient(const geometry *g, const cm_call *call, const int at[3], int first, int n, double *sums) {
-    const cm_tensor *dy = REF_ARG(call, conv2d_backward, dy), *weight = REF_ARG(call, conv2d_backward, weight);
+    const cm_tensor *dy = CM_ARG(call, conv2d_backward, dy), *weight = CM_ARG(call, conv2d_backward, weight);
     for (int row = 0; row < g->k; row++) {
         int p = output_of(g, at[1], row, g->P);
         for (int column = 0; p >= 0 && column < g->k; column++) {
@@ -101,8 +101,8 @@ static void input_gradient(const geometry *g, const cm_call *call, const int at[
 }
 
 static void conv2d_dx(const geometry *g, const cm_call *call) {
-    const cm_tensor *dx = REF_ARG(call, conv2d_backward, dx);
-    bool add = REF_ADDS(call, conv2d_backward, dx);
+    const cm_tensor *dx = CM_ARG(call, conv2d_backward, dx);
+    bool add = CM_ADDS(call, conv2d_backward, dx);
     for (int b = 0; b < g->B; b++)
         for (int h = 0; h < g->H; h++)
             for (int w = 0; w < g->W; w++)
@@ -116,7 +116,7 @@ static void conv2d_dx(const geometry *g, const cm_call *call) {
 
 /* sums[n] += gradient of tap (o, row, column), channels first .. first + n */
 static void tap_gradient(const geometry *g, const cm_call *call, const int tap[3], int first, int n, double *sums) {
-    const cm_tensor *dy = REF_ARG(call, conv2d_backward, dy), *x = REF_ARG(call, conv2d_backward, x);
+    const cm_tensor *dy = CM_ARG(call, conv2d_backward, dy), *x = CM_ARG(call, conv2d_backward, x);
     for (int b = 0; b < g->B; b++)
         for (int p = 0; p < g->P; p++) {
             int h = p * g->stride + tap[1] - g->k / 2;
@@ -131,8 +131,8 @@ static void tap_gradient(const geometry *g, const cm_call *call, const int tap[3
 }
 
 static void conv2d_dweight(const geometry *g, const cm_call *call) {
-    const cm_tensor *dweight = REF_ARG(call, conv2d_backward, dweight);
-    bool add = REF_ADDS(call, conv2d_backward, dweight);
+    const cm_tensor *dweight = CM_ARG(call, conv2d_backward, dweight);
+    bool add = CM_ADDS(call, conv2d_backward, dweight);
     for (int o = 0; o < g->O; o++)
         for (int row = 0; row < g->k; row++)
             for (int column = 0; column < g->k; column++)
@@ -146,10 +146,10 @@ static void conv2d_dweight(const geometry *g, const cm_call *call) {
 
 cm_status cm_ref_conv2d_backward(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *dy = REF_ARG(call, conv2d_backward, dy), *dbias = REF_ARG(call, conv2d_backward, dbias);
-    geometry g = measure(call, REF_ARG(call, conv2d_backward, x), REF_ARG(call, conv2d_backward, weight), dy);
-    if (REF_ARG(call, conv2d_backward, dweight)->data) conv2d_dweight(&g, call);
-    if (dbias->data) ref_sum_vectors(dy, dbias->data, REF_ADDS(call, conv2d_backward, dbias));
-    if (REF_ARG(call, conv2d_backward, dx)->data) conv2d_dx(&g, call);
+    const cm_tensor *dy = CM_ARG(call, conv2d_backward, dy), *dbias = CM_ARG(call, conv2d_backward, dbias);
+    geometry g = measure(call, CM_ARG(call, conv2d_backward, x), CM_ARG(call, conv2d_backward, weight), dy);
+    if (CM_ARG(call, conv2d_backward, dweight)->data) conv2d_dweight(&g, call);
+    if (dbias->data) ref_sum_vectors(dy, dbias->data, CM_ADDS(call, conv2d_backward, dbias));
+    if (CM_ARG(call, conv2d_backward, dx)->data) conv2d_dx(&g, call);
     return CM_OK;
 }

@@ -22,11 +22,11 @@ static cm_status check_action(const cm_call *call, const cm_tensor *action) {
 
 cm_status cm_ref_dense(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *y = REF_ARG(call, dense, y), *x = REF_ARG(call, dense, x), *weight = REF_ARG(call, dense, weight);
-    const cm_tensor *bias = REF_ARG(call, dense, bias), *action = REF_ARG(call, dense, action);
+    const cm_tensor *y = CM_ARG(call, dense, y), *x = CM_ARG(call, dense, x), *weight = CM_ARG(call, dense, weight);
+    const cm_tensor *bias = CM_ARG(call, dense, bias), *action = CM_ARG(call, dense, action);
     CM_TRY(check_action(call, action));
     const cm_dtype type = call->attr.compute;
-    const bool add = REF_ADDS(call, dense, y);
+    const bool add = CM_ADDS(call, dense, y);
     int in = x->dim[1];
     for (int b = 0; b < y->dim[0]; b++) {
         encoded e = encode(call, action, b);
@@ -43,10 +43,10 @@ cm_status cm_ref_dense(cm_stream *stream, const cm_call *call) {
 
 /* dx[b, i] = sum over o of dy[b, o] weight[o, i] */
 static void dense_dx(const cm_call *call) {
-    const cm_tensor *dx = REF_ARG(call, dense_backward, dx), *dy = REF_ARG(call, dense_backward, dy);
-    const cm_tensor *weight = REF_ARG(call, dense_backward, weight);
+    const cm_tensor *dx = CM_ARG(call, dense_backward, dx), *dy = CM_ARG(call, dense_backward, dy);
+    const cm_tensor *weight = CM_ARG(call, dense_backward, weight);
     const cm_dtype type = call->attr.compute;
-    const bool add = REF_ADDS(call, dense_backward, dx);
+    const bool add = CM_ADDS(call, dense_backward, dx);
     for (int b = 0; b < dx->dim[0]; b++) {
         const float *g = ref_row(dy, b);
         for (int first = 0; first < dx->dim[1]; first += REF_BLOCK) {
@@ -61,10 +61,10 @@ static void dense_dx(const cm_call *call) {
 
 /* dweight[o, i] = sum over b of dy[b, o] input[b, i]; the columns behind x are the encoding's. */
 static void dense_dweight(const cm_call *call) {
-    const cm_tensor *dweight = REF_ARG(call, dense_backward, dweight), *dy = REF_ARG(call, dense_backward, dy);
-    const cm_tensor *x = REF_ARG(call, dense_backward, x), *action = REF_ARG(call, dense_backward, action);
+    const cm_tensor *dweight = CM_ARG(call, dense_backward, dweight), *dy = CM_ARG(call, dense_backward, dy);
+    const cm_tensor *x = CM_ARG(call, dense_backward, x), *action = CM_ARG(call, dense_backward, action);
     const cm_dtype type = call->attr.compute;
-    const bool add = REF_ADDS(call, dense_backward, dweight);
+    const bool add = CM_ADDS(call, dense_backward, dweight);
     int in = x->dim[1], columns = dweight->dim[1];
     for (int o = 0; o < dweight->dim[0]; o++) {
         for (int first = 0; first < columns; first += REF_BLOCK) {
@@ -84,11 +84,11 @@ static void dense_dweight(const cm_call *call) {
 
 cm_status cm_ref_dense_backward(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *dbias = REF_ARG(call, dense_backward, dbias);
-    CM_TRY(check_action(call, REF_ARG(call, dense_backward, action)));
-    if (REF_ARG(call, dense_backward, dweight)->data) dense_dweight(call);
+    const cm_tensor *dbias = CM_ARG(call, dense_backward, dbias);
+    CM_TRY(check_action(call, CM_ARG(call, dense_backward, action)));
+    if (CM_ARG(call, dense_backward, dweight)->data) dense_dweight(call);
     if (dbias->data)
-        ref_sum_vectors(REF_ARG(call, dense_backward, dy), dbias->data, REF_ADDS(call, dense_backward, dbias));
-    if (REF_ARG(call, dense_backward, dx)->data) dense_dx(call);
+        ref_sum_vectors(CM_ARG(call, dense_backward, dy), dbias->data, CM_ADDS(call, dense_backward, dbias));
+    if (CM_ARG(call, dense_backward, dx)->data) dense_dx(call);
     return CM_OK;
 }

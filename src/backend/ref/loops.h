@@ -6,11 +6,6 @@
 
 #include "backend/formulas.h"
 
-/* A tensor of a call by its name in ops.def: REF_ARG(call, dense, weight). */
-#define REF_ARG(call, op, name) (&(call)->t[CM_T_##op##_##name])
-/* True if that tensor is to be added to. */
-#define REF_ADDS(call, op, name) ((call)->attr.accumulate >> CM_T_##op##_##name & 1u)
-
 enum { REF_BLOCK = 256 }; /* columns that are summed at a time, in double, on the stack */
 
 static inline int ref_min(int a, int b) { return a < b ? a : b; }

@@ -34,10 +34,10 @@ static double policy_row_gradient(const policy_row *p, int i, double weight) {
 
 cm_status cm_ref_policy_loss(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *loss = REF_ARG(call, policy_loss, loss), *entropy = REF_ARG(call, policy_loss, entropy);
-    const cm_tensor *dlogits = REF_ARG(call, policy_loss, dlogits), *logits = REF_ARG(call, policy_loss, logits);
-    const cm_tensor *target = REF_ARG(call, policy_loss, target), *legal = REF_ARG(call, policy_loss, legal);
-    const cm_tensor *coefficient = REF_ARG(call, policy_loss, coefficient);
+    const cm_tensor *loss = CM_ARG(call, policy_loss, loss), *entropy = CM_ARG(call, policy_loss, entropy);
+    const cm_tensor *dlogits = CM_ARG(call, policy_loss, dlogits), *logits = CM_ARG(call, policy_loss, logits);
+    const cm_tensor *target = CM_ARG(call, policy_loss, target), *legal = CM_ARG(call, policy_loss, legal);
+    const cm_tensor *coefficient = CM_ARG(call, policy_loss, coefficient);
     for (int b = 0; b < logits->dim[0]; b++) {
         policy_row p = {.logits = ref_row(logits, b),
                         .target = ref_row(target, b),
@@ -49,37 +49,37 @@ cm_status cm_ref_policy_loss(cm_stream *stream, const cm_call *call) {
         for (int i = 0; dlogits->data && i < p.n; i++)
             ref_put(ref_row(dlogits, b) + i,
                     (double)ref_at(coefficient, b) * policy_row_gradient(&p, i, (double)call->attr.scale),
-                    REF_ADDS(call, policy_loss, dlogits));
+                    CM_ADDS(call, policy_loss, dlogits));
     }
     return CM_OK;
 }
 
 cm_status cm_ref_scalar_loss(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *loss = REF_ARG(call, scalar_loss, loss), *dprediction = REF_ARG(call, scalar_loss, dprediction);
-    const cm_tensor *prediction = REF_ARG(call, scalar_loss, prediction);
+    const cm_tensor *loss = CM_ARG(call, scalar_loss, loss), *dprediction = CM_ARG(call, scalar_loss, dprediction);
+    const cm_tensor *prediction = CM_ARG(call, scalar_loss, prediction);
     for (int b = 0; b < prediction->dim[0]; b++) {
-        double off = (double)*ref_row(prediction, b) - (double)ref_at(REF_ARG(call, scalar_loss, target), b);
+        double off = (double)*ref_row(prediction, b) - (double)ref_at(CM_ARG(call, scalar_loss, target), b);
         ((float *)loss->data)[b] = (float)(off * off);
         if (dprediction->data)
-            ref_put(ref_row(dprediction, b), 2.0 * (double)ref_at(REF_ARG(call, scalar_loss, coefficient), b) * off,
-                    REF_ADDS(call, scalar_loss, dprediction));
+            ref_put(ref_row(dprediction, b), 2.0 * (double)ref_at(CM_ARG(call, scalar_loss, coefficient), b) * off,
+                    CM_ADDS(call, scalar_loss, dprediction));
     }
     return CM_OK;
 }
 
 cm_status cm_ref_square_loss(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *loss = REF_ARG(call, square_loss, loss), *dx = REF_ARG(call, square_loss, dx);
-    const cm_tensor *x = REF_ARG(call, square_loss, x), *y = REF_ARG(call, square_loss, y);
+    const cm_tensor *loss = CM_ARG(call, square_loss, loss), *dx = CM_ARG(call, square_loss, dx);
+    const cm_tensor *x = CM_ARG(call, square_loss, x), *y = CM_ARG(call, square_loss, y);
     int n = x->dim[1];
     for (int b = 0; b < x->dim[0]; b++) {
         const float *u = ref_row(x, b), *v = ref_row(y, b);
-        double sum = 0.0, factor = 2.0 * (double)ref_at(REF_ARG(call, square_loss, coefficient), b) / n;
+        double sum = 0.0, factor = 2.0 * (double)ref_at(CM_ARG(call, square_loss, coefficient), b) / n;
         for (int i = 0; i < n; i++) {
             double off = (double)u[i] - (double)v[i];
             sum += off * off;
-            if (dx->data) ref_put(ref_row(dx, b) + i, factor * off, REF_ADDS(call, square_loss, dx));
+            if (dx->data) ref_put(ref_row(dx, b) + i, factor * off, CM_ADDS(call, square_loss, dx));
         }
         ((float *)loss->data)[b] = (float)(sum / n);
     }
@@ -88,18 +88,18 @@ cm_status cm_ref_square_loss(cm_stream *stream, const cm_call *call) {
 
 cm_status cm_ref_consistency_loss(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *loss = REF_ARG(call, consistency_loss, loss), *dx = REF_ARG(call, consistency_loss, dx);
-    const cm_tensor *x = REF_ARG(call, consistency_loss, x), *y = REF_ARG(call, consistency_loss, y);
+    const cm_tensor *loss = CM_ARG(call, consistency_loss, loss), *dx = CM_ARG(call, consistency_loss, dx);
+    const cm_tensor *x = CM_ARG(call, consistency_loss, x), *y = CM_ARG(call, consistency_loss, y);
     int n = x->dim[1];
     for (int b = 0; b < x->dim[0]; b++) {
         const float *u = ref_row(x, b), *v = ref_row(y, b);
         cm_cosine_d cosine =
             cm_cosine_of_d(ref_dot(u, u, n, CM_F32), ref_dot(v, v, n, CM_F32), ref_dot(u, v, n, CM_F32));
-        double c = (double)ref_at(REF_ARG(call, consistency_loss, coefficient), b);
+        double c = (double)ref_at(CM_ARG(call, consistency_loss, coefficient), b);
         ((float *)loss->data)[b] = (float)-cosine.value;
         for (int i = 0; dx->data && i < n; i++)
             ref_put(ref_row(dx, b) + i, c * cm_cosine_slope_d(&cosine, (double)u[i], (double)v[i]),
-                    REF_ADDS(call, consistency_loss, dx));
+                    CM_ADDS(call, consistency_loss, dx));
     }
     return CM_OK;
 }

@@ -16,19 +16,19 @@ static const float *entering_h(const cm_attr *attr, const cm_tensor *y, const cm
 /* ---- forward ---- */
 
 static double gate(const cm_call *call, int row, const float *x, const float *h) {
-    const cm_tensor *weight_ih = REF_ARG(call, lstm, weight_ih), *weight_hh = REF_ARG(call, lstm, weight_hh);
+    const cm_tensor *weight_ih = CM_ARG(call, lstm, weight_ih), *weight_hh = CM_ARG(call, lstm, weight_hh);
     const cm_dtype type = call->attr.compute;
-    double sum = (double)ref_at(REF_ARG(call, lstm, bias_ih), row) + (double)ref_at(REF_ARG(call, lstm, bias_hh), row);
+    double sum = (double)ref_at(CM_ARG(call, lstm, bias_ih), row) + (double)ref_at(CM_ARG(call, lstm, bias_hh), row);
     sum += ref_dot(ref_row(weight_ih, row), x, weight_ih->dim[1], type);
     return h ? sum + ref_dot(ref_row(weight_hh, row), h, weight_hh->dim[1], type) : sum;
 }
 
 /* One step of one sample; c[H] is carried from step to step. */
 static void lstm_step(const cm_call *call, int t, int b, double *c) {
-    const cm_tensor *y = REF_ARG(call, lstm, y), *saved = REF_ARG(call, lstm, saved);
+    const cm_tensor *y = CM_ARG(call, lstm, y), *saved = CM_ARG(call, lstm, saved);
     int H = y->dim[2];
-    const float *x = step_at(REF_ARG(call, lstm, x), t, b);
-    const float *h = entering_h(&call->attr, y, REF_ARG(call, lstm, h0), t, b);
+    const float *x = step_at(CM_ARG(call, lstm, x), t, b);
+    const float *h = entering_h(&call->attr, y, CM_ARG(call, lstm, h0), t, b);
     for (int j = 0; j < H; j++) {
         double pre[CM_LSTM_GATES];
         for (int k = 0; k < CM_LSTM_GATES; k++) pre[k] = gate(call, k * H + j, x, h);
@@ -45,7 +45,7 @@ static void lstm_step(const cm_call *call, int t, int b, double *c) {
 
 cm_status cm_ref_lstm(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *y = REF_ARG(call, lstm, y), *c0 = REF_ARG(call, lstm, c0);
+    const cm_tensor *y = CM_ARG(call, lstm, y), *c0 = CM_ARG(call, lstm, c0);
     double c[CM_LSTM_HIDDEN_MAX];
     for (int b = 0; b < y->dim[1]; b++) {
         for (int j = 0; j < y->dim[2]; j++) c[j] = (double)ref_row(c0, b)[j];
@@ -63,11 +63,11 @@ typedef struct carried {
 } carried;
 
 static void gate_gradients(const cm_call *call, int t, int b, carried *g) {
-    int H = REF_ARG(call, lstm_backward, y)->dim[2];
-    const float *s = step_at(REF_ARG(call, lstm_backward, saved), t, b);
-    const float *dy = step_at(REF_ARG(call, lstm_backward, dy), t, b);
-    const float *c_before = t ? step_at(REF_ARG(call, lstm_backward, saved), t - 1, b) + 4 * H
-                              : ref_row(REF_ARG(call, lstm_backward, c0), b);
+    int H = CM_ARG(call, lstm_backward, y)->dim[2];
+    const float *s = step_at(CM_ARG(call, lstm_backward, saved), t, b);
+    const float *dy = step_at(CM_ARG(call, lstm_backward, dy), t, b);
+    const float *c_before =
+        t ? step_at(CM_ARG(call, lstm_backward, saved), t - 1, b) + 4 * H : ref_row(CM_ARG(call, lstm_backward, c0), b);
     bool reset = cm_lstm_is_reset(call->attr.horizon, t);
     for (int j = 0; j < H; j++) {
         cm_lstm_unit_d u = {{(double)s[j], (double)s[H + j], (double)s[2 * H + j], (double)s[3 * H + j]},
@@ -88,14 +88,14 @@ static void through_weight(const cm_call *call, const cm_tensor *weight, const f
 }
 
 static void input_gradient(const cm_call *call, int t, int b, const float *dgate) {
-    const cm_tensor *dx = REF_ARG(call, lstm_backward, dx), *weight = REF_ARG(call, lstm_backward, weight_ih);
+    const cm_tensor *dx = CM_ARG(call, lstm_backward, dx), *weight = CM_ARG(call, lstm_backward, weight_ih);
     const cm_dtype type = call->attr.compute;
     for (int first = 0; dx->data && first < dx->dim[2]; first += REF_BLOCK) {
         double sums[REF_BLOCK] = {0};
         int n = ref_min(REF_BLOCK, dx->dim[2] - first);
         for (int k = 0; k < weight->dim[0]; k++)
             ref_add_scaled(sums, ref_input(dgate[k], type), ref_row(weight, k) + first, n, type);
-        ref_put_all(step_at(dx, t, b) + first, sums, n, REF_ADDS(call, lstm_backward, dx));
+        ref_put_all(step_at(dx, t, b) + first, sums, n, CM_ADDS(call, lstm_backward, dx));
     }
 }
 
@@ -108,10 +108,10 @@ static void add_outer(const cm_call *call, const cm_tensor *dweight, const float
 }
 
 static void parameter_gradients(const cm_call *call, int t, int b, const float *dgate) {
-    const cm_tensor *dbias[2] = {REF_ARG(call, lstm_backward, dbias_ih), REF_ARG(call, lstm_backward, dbias_hh)};
-    add_outer(call, REF_ARG(call, lstm_backward, dweight_ih), dgate, step_at(REF_ARG(call, lstm_backward, x), t, b));
-    const float *h = entering_h(&call->attr, REF_ARG(call, lstm_backward, y), REF_ARG(call, lstm_backward, h0), t, b);
-    if (h) add_outer(call, REF_ARG(call, lstm_backward, dweight_hh), dgate, h);
+    const cm_tensor *dbias[2] = {CM_ARG(call, lstm_backward, dbias_ih), CM_ARG(call, lstm_backward, dbias_hh)};
+    add_outer(call, CM_ARG(call, lstm_backward, dweight_ih), dgate, step_at(CM_ARG(call, lstm_backward, x), t, b));
+    const float *h = entering_h(&call->attr, CM_ARG(call, lstm_backward, y), CM_ARG(call, lstm_backward, h0), t, b);
+    if (h) add_outer(call, CM_ARG(call, lstm_backward, dweight_hh), dgate, h);
     for (int i = 0; i < 2; i++)
         for (int k = 0; dbias[i]->data && k < dbias[i]->dim[0]; k++) ((float *)dbias[i]->data)[k] += dgate[k];
 }
@@ -124,7 +124,7 @@ static void step_backward(const cm_call *call, int t, int b, carried *g) {
     if (cm_lstm_is_reset(call->attr.horizon, t))
         memset(g->dh, 0, sizeof g->dh);
     else
-        through_weight(call, REF_ARG(call, lstm_backward, weight_hh), g->dgate, g->dh);
+        through_weight(call, CM_ARG(call, lstm_backward, weight_hh), g->dgate, g->dh);
 }
 
 static void clear_unless_adding(const cm_tensor *t, bool add) {
@@ -134,16 +134,16 @@ static void clear_unless_adding(const cm_tensor *t, bool add) {
 
 cm_status cm_ref_lstm_backward(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *dh0 = REF_ARG(call, lstm_backward, dh0), *dc0 = REF_ARG(call, lstm_backward, dc0);
-    const cm_tensor *y = REF_ARG(call, lstm_backward, y);
+    const cm_tensor *dh0 = CM_ARG(call, lstm_backward, dh0), *dc0 = CM_ARG(call, lstm_backward, dc0);
+    const cm_tensor *y = CM_ARG(call, lstm_backward, y);
     for (int i = CM_T_lstm_backward_dweight_ih; i <= CM_T_lstm_backward_dbias_hh; i++)
         clear_unless_adding(&call->t[i], call->attr.accumulate >> i & 1u);
     carried g;
     for (int b = 0; b < y->dim[1]; b++) {
         memset(&g, 0, sizeof g);
         for (int t = y->dim[0] - 1; t >= 0; t--) step_backward(call, t, b, &g);
-        if (dh0->data) ref_put_all(ref_row(dh0, b), g.dh, y->dim[2], REF_ADDS(call, lstm_backward, dh0));
-        if (dc0->data) ref_put_all(ref_row(dc0, b), g.dc, y->dim[2], REF_ADDS(call, lstm_backward, dc0));
+        if (dh0->data) ref_put_all(ref_row(dh0, b), g.dh, y->dim[2], CM_ADDS(call, lstm_backward, dh0));
+        if (dc0->data) ref_put_all(ref_row(dc0, b), g.dc, y->dim[2], CM_ADDS(call, lstm_backward, dc0));
     }
     return CM_OK;
 }

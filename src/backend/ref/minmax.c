@@ -24,7 +24,7 @@ static void normalise(const float *x, float *y, const layout *l, float saved[3])
 
 cm_status cm_ref_minmax(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *y = REF_ARG(call, minmax, y), *saved = REF_ARG(call, minmax, saved), *x = REF_ARG(call, minmax, x);
+    const cm_tensor *y = CM_ARG(call, minmax, y), *saved = CM_ARG(call, minmax, saved), *x = CM_ARG(call, minmax, x);
     layout l = layout_of(call, x);
     for (int b = 0; b < x->dim[0]; b++)
         for (int g = 0; g < l.groups; g++) {
@@ -36,9 +36,9 @@ cm_status cm_ref_minmax(cm_stream *stream, const cm_call *call) {
 
 cm_status cm_ref_minmax_backward(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *dx = REF_ARG(call, minmax_backward, dx), *dy = REF_ARG(call, minmax_backward, dy);
-    const cm_tensor *y = REF_ARG(call, minmax_backward, y), *saved = REF_ARG(call, minmax_backward, saved);
-    bool add = REF_ADDS(call, minmax_backward, dx);
+    const cm_tensor *dx = CM_ARG(call, minmax_backward, dx), *dy = CM_ARG(call, minmax_backward, dy);
+    const cm_tensor *y = CM_ARG(call, minmax_backward, y), *saved = CM_ARG(call, minmax_backward, saved);
+    bool add = CM_ADDS(call, minmax_backward, dx);
     layout l = layout_of(call, y);
     for (int b = 0; b < y->dim[0]; b++)
         for (int g = 0; g < l.groups; g++) {

@@ -4,7 +4,7 @@
 
 cm_status cm_ref_add_into(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *y = REF_ARG(call, add_into, y), *x = REF_ARG(call, add_into, x);
+    const cm_tensor *y = CM_ARG(call, add_into, y), *x = CM_ARG(call, add_into, x);
     float *to = y->data;
     for (int i = 0; i < y->dim[0]; i++) to[i] += ref_at(x, i);
     return CM_OK;
@@ -12,7 +12,7 @@ cm_status cm_ref_add_into(cm_stream *stream, const cm_call *call) {
 
 cm_status cm_ref_sum_squares(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *partial = REF_ARG(call, sum_squares, partial), *x = REF_ARG(call, sum_squares, x);
+    const cm_tensor *partial = CM_ARG(call, sum_squares, partial), *x = CM_ARG(call, sum_squares, x);
     for (int i = 0; i < partial->dim[0]; i++) {
         const float *block = (const float *)x->data + (size_t)i * CM_NORM_BLOCK;
         ((float *)partial->data)[i] =
@@ -23,13 +23,13 @@ cm_status cm_ref_sum_squares(cm_stream *stream, const cm_call *call) {
 
 cm_status cm_ref_clip(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *partial = REF_ARG(call, clip, partial), *check = REF_ARG(call, clip, check);
+    const cm_tensor *partial = CM_ARG(call, clip, partial), *check = CM_ARG(call, clip, check);
     const cm_clip_rule rule = cm_clip_rule_of(&call->attr);
     double sum = 0.0;
     bool sound = true;
     for (int i = 0; i < partial->dim[0]; i++) sum += (double)ref_at(partial, i);
     for (int i = 0; check->data && i < check->dim[0]; i++) sound = sound && isfinite(ref_at(check, i));
-    cm_clip_write(&rule, sum, sound, REF_ARG(call, clip, factor)->data, REF_ARG(call, clip, scaling)->data);
+    cm_clip_write(&rule, sum, sound, CM_ARG(call, clip, factor)->data, CM_ARG(call, clip, scaling)->data);
     return CM_OK;
 }
 
@@ -43,11 +43,11 @@ static bool read_rates(const cm_call *call, const cm_tensor *factor, cm_rates_d 
 cm_status cm_ref_adam_step(cm_stream *stream, const cm_call *call) {
     (void)stream;
     cm_rates_d rates;
-    if (!read_rates(call, REF_ARG(call, adam_step, factor), &rates)) return CM_OK;
-    cm_rates_correct_d(&rates, REF_ARG(call, adam_step, scaling)->data);
-    float *parameter = REF_ARG(call, adam_step, parameter)->data, *first = REF_ARG(call, adam_step, first)->data;
-    float *second = REF_ARG(call, adam_step, second)->data;
-    const cm_tensor *gradient = REF_ARG(call, adam_step, gradient);
+    if (!read_rates(call, CM_ARG(call, adam_step, factor), &rates)) return CM_OK;
+    cm_rates_correct_d(&rates, CM_ARG(call, adam_step, scaling)->data);
+    float *parameter = CM_ARG(call, adam_step, parameter)->data, *first = CM_ARG(call, adam_step, first)->data;
+    float *second = CM_ARG(call, adam_step, second)->data;
+    const cm_tensor *gradient = CM_ARG(call, adam_step, gradient);
     for (int i = 0; i < gradient->dim[0]; i++) {
         double m = (double)first[i], v = (double)second[i];
         parameter[i] = (float)cm_adam_d(&rates, (double)parameter[i], (double)ref_at(gradient, i), &m, &v);
@@ -60,9 +60,9 @@ cm_status cm_ref_adam_step(cm_stream *stream, const cm_call *call) {
 cm_status cm_ref_sgd_step(cm_stream *stream, const cm_call *call) {
     (void)stream;
     cm_rates_d rates;
-    if (!read_rates(call, REF_ARG(call, sgd_step, factor), &rates)) return CM_OK;
-    float *parameter = REF_ARG(call, sgd_step, parameter)->data, *momentum = REF_ARG(call, sgd_step, momentum)->data;
-    const cm_tensor *gradient = REF_ARG(call, sgd_step, gradient);
+    if (!read_rates(call, CM_ARG(call, sgd_step, factor), &rates)) return CM_OK;
+    float *parameter = CM_ARG(call, sgd_step, parameter)->data, *momentum = CM_ARG(call, sgd_step, momentum)->data;
+    const cm_tensor *gradient = CM_ARG(call, sgd_step, gradient);
     for (int i = 0; i < gradient->dim[0]; i++) {
         double v = (double)momentum[i];
         parameter[i] = (float)cm_sgd_d(&rates, (double)parameter[i], (double)ref_at(gradient, i), &v);
@@ -73,10 +73,10 @@ cm_status cm_ref_sgd_step(cm_stream *stream, const cm_call *call) {
 
 cm_status cm_ref_lerp(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *x = REF_ARG(call, lerp, x);
-    float *y = REF_ARG(call, lerp, y)->data;
+    const cm_tensor *x = CM_ARG(call, lerp, x);
+    float *y = CM_ARG(call, lerp, y)->data;
     double scale = (double)call->attr.scale;
-    if (!cm_step_counts(REF_ARG(call, lerp, factor)->data)) return CM_OK;
+    if (!cm_step_counts(CM_ARG(call, lerp, factor)->data)) return CM_OK;
     for (int i = 0; i < x->dim[0]; i++) y[i] = (float)cm_lerp_d((double)y[i], (double)ref_at(x, i), scale);
     return CM_OK;
 }

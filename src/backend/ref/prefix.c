@@ -5,7 +5,7 @@
 #include "backend/ref/ref.h"
 
 static void keep_memory(const cm_call *call, int b, float steps) {
-    const cm_tensor *memory = REF_ARG(call, prefix_step, memory), *h = REF_ARG(call, prefix_step, h);
+    const cm_tensor *memory = CM_ARG(call, prefix_step, memory), *h = CM_ARG(call, prefix_step, h);
     float *to = ref_row(memory, b);
     const size_t H = (size_t)h->dim[1], bytes = H * sizeof(float);
     if (!(steps < (float)call->attr.horizon)) {
@@ -13,16 +13,16 @@ static void keep_memory(const cm_call *call, int b, float steps) {
         return;
     }
     memcpy(to, ref_row(h, b), bytes);
-    memcpy(to + H, ref_row(REF_ARG(call, prefix_step, c), b), bytes);
-    to[2 * H] = ref_at(REF_ARG(call, prefix_step, prefix), b);
+    memcpy(to + H, ref_row(CM_ARG(call, prefix_step, c), b), bytes);
+    to[2 * H] = ref_at(CM_ARG(call, prefix_step, prefix), b);
     to[2 * H + 1] = steps;
 }
 
 cm_status cm_ref_prefix_step(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *before = REF_ARG(call, prefix_step, before), *reward = REF_ARG(call, prefix_step, reward);
+    const cm_tensor *before = CM_ARG(call, prefix_step, before), *reward = CM_ARG(call, prefix_step, reward);
     for (int b = 0; b < before->dim[0]; b++) {
-        ((float *)reward->data)[b] = ref_at(REF_ARG(call, prefix_step, prefix), b) - ref_row(before, b)[0];
+        ((float *)reward->data)[b] = ref_at(CM_ARG(call, prefix_step, prefix), b) - ref_row(before, b)[0];
         keep_memory(call, b, ref_row(before, b)[1] + 1.0f);
     }
     return CM_OK;

@@ -5,8 +5,8 @@
 
 cm_status cm_ref_sample_actions(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *memory = REF_ARG(call, sample_actions, memory), *logits = REF_ARG(call, sample_actions, logits);
-    const cm_tensor *p = REF_ARG(call, sample_actions, p), *seed = REF_ARG(call, sample_actions, seed);
+    const cm_tensor *memory = CM_ARG(call, sample_actions, memory), *logits = CM_ARG(call, sample_actions, logits);
+    const cm_tensor *p = CM_ARG(call, sample_actions, p), *seed = CM_ARG(call, sample_actions, seed);
     const cm_policy_form form = {call->attr.numbers, p->dim[1] / call->attr.numbers};
     const int draws = logits->dim[1];
     for (int b = 0; b < p->dim[0]; b++) {
@@ -19,10 +19,10 @@ cm_status cm_ref_sample_actions(cm_stream *stream, const cm_call *call) {
 
 cm_status cm_ref_sampled_action(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *memory = REF_ARG(call, sampled_action, memory), *choice = REF_ARG(call, sampled_action, choice);
-    const cm_tensor *seed = REF_ARG(call, sampled_action, seed);
+    const cm_tensor *memory = CM_ARG(call, sampled_action, memory), *choice = CM_ARG(call, sampled_action, choice);
+    const cm_tensor *seed = CM_ARG(call, sampled_action, seed);
     const int draws = memory->dim[1] - CM_SAMPLING_SEED;
-    int32_t *action = REF_ARG(call, sampled_action, action)->data;
+    int32_t *action = CM_ARG(call, sampled_action, action)->data;
     CM_TRY(ref_check_range(call, "choice", choice, draws));
     for (int b = 0; b < memory->dim[0]; b++) {
         const float *from = ref_row(memory, b);
@@ -34,7 +34,7 @@ cm_status cm_ref_sampled_action(cm_stream *stream, const cm_call *call) {
 
 cm_status cm_ref_action_numbers(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *y = REF_ARG(call, action_numbers, y), *action = REF_ARG(call, action_numbers, action);
+    const cm_tensor *y = CM_ARG(call, action_numbers, y), *action = CM_ARG(call, action_numbers, action);
     const cm_policy_form form = cm_policy_form_of(call->attr.actions, call->attr.numbers);
     CM_TRY(ref_check_range(call, "action", action, call->attr.actions));
     for (int b = 0; b < y->dim[0]; b++) {

@@ -27,7 +27,7 @@ static void softmax_run_backward(float *dx, const float *dy, const float *y, int
 
 cm_status cm_ref_one_hot(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *y = REF_ARG(call, one_hot, y), *x = REF_ARG(call, one_hot, x);
+    const cm_tensor *y = CM_ARG(call, one_hot, y), *x = CM_ARG(call, one_hot, x);
     int n = cm_tensor_last(x);
     for (int r = 0; r < ref_vectors(x); r++) {
         const float *from = ref_vector(x, r);
@@ -41,8 +41,8 @@ cm_status cm_ref_one_hot(cm_stream *stream, const cm_call *call) {
 
 cm_status cm_ref_softmax(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *y = REF_ARG(call, softmax, y), *x = REF_ARG(call, softmax, x);
-    const cm_tensor *legal = REF_ARG(call, softmax, legal);
+    const cm_tensor *y = CM_ARG(call, softmax, y), *x = CM_ARG(call, softmax, x);
+    const cm_tensor *legal = CM_ARG(call, softmax, legal);
     for (int r = 0; r < ref_vectors(x); r++)
         softmax_run(ref_vector(y, r), ref_vector(x, r), legal->data ? ref_vector(legal, r) : NULL, cm_tensor_last(x));
     return CM_OK;
@@ -50,17 +50,17 @@ cm_status cm_ref_softmax(cm_stream *stream, const cm_call *call) {
 
 cm_status cm_ref_softmax_backward(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *dx = REF_ARG(call, softmax_backward, dx), *dy = REF_ARG(call, softmax_backward, dy);
-    const cm_tensor *y = REF_ARG(call, softmax_backward, y);
+    const cm_tensor *dx = CM_ARG(call, softmax_backward, dx), *dy = CM_ARG(call, softmax_backward, dy);
+    const cm_tensor *y = CM_ARG(call, softmax_backward, y);
     for (int r = 0; r < ref_vectors(y); r++)
         softmax_run_backward(ref_vector(dx, r), ref_vector(dy, r), ref_vector(y, r), cm_tensor_last(y),
-                             REF_ADDS(call, softmax_backward, dx));
+                             CM_ADDS(call, softmax_backward, dx));
     return CM_OK;
 }
 
 cm_status cm_ref_simnorm(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *y = REF_ARG(call, simnorm, y), *x = REF_ARG(call, simnorm, x);
+    const cm_tensor *y = CM_ARG(call, simnorm, y), *x = CM_ARG(call, simnorm, x);
     int group = call->attr.group;
     for (int r = 0; r < ref_vectors(x); r++)
         for (int i = 0; i < cm_tensor_last(x); i += group)
@@ -70,19 +70,19 @@ cm_status cm_ref_simnorm(cm_stream *stream, const cm_call *call) {
 
 cm_status cm_ref_simnorm_backward(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *dx = REF_ARG(call, simnorm_backward, dx), *dy = REF_ARG(call, simnorm_backward, dy);
-    const cm_tensor *y = REF_ARG(call, simnorm_backward, y);
+    const cm_tensor *dx = CM_ARG(call, simnorm_backward, dx), *dy = CM_ARG(call, simnorm_backward, dy);
+    const cm_tensor *y = CM_ARG(call, simnorm_backward, y);
     int group = call->attr.group;
     for (int r = 0; r < ref_vectors(y); r++)
         for (int i = 0; i < cm_tensor_last(y); i += group)
             softmax_run_backward(ref_vector(dx, r) + i, ref_vector(dy, r) + i, ref_vector(y, r) + i, group,
-                                 REF_ADDS(call, simnorm_backward, dx));
+                                 CM_ADDS(call, simnorm_backward, dx));
     return CM_OK;
 }
 
 cm_status cm_ref_log_softmax(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *y = REF_ARG(call, log_softmax, y), *x = REF_ARG(call, log_softmax, x);
+    const cm_tensor *y = CM_ARG(call, log_softmax, y), *x = CM_ARG(call, log_softmax, x);
     for (int r = 0; r < ref_vectors(x); r++) {
         const float *from = ref_vector(x, r);
         cm_softmax_d s = ref_softmax_of(from, NULL, cm_tensor_last(x));
@@ -93,15 +93,15 @@ cm_status cm_ref_log_softmax(cm_stream *stream, const cm_call *call) {
 
 cm_status cm_ref_log_softmax_backward(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *dx = REF_ARG(call, log_softmax_backward, dx), *dy = REF_ARG(call, log_softmax_backward, dy);
-    const cm_tensor *y = REF_ARG(call, log_softmax_backward, y);
+    const cm_tensor *dx = CM_ARG(call, log_softmax_backward, dx), *dy = CM_ARG(call, log_softmax_backward, dy);
+    const cm_tensor *y = CM_ARG(call, log_softmax_backward, y);
     for (int r = 0; r < ref_vectors(y); r++) {
         const float *from = ref_vector(dy, r), *at = ref_vector(y, r);
         double sum = 0.0;
         for (int i = 0; i < cm_tensor_last(y); i++) sum += (double)from[i];
         for (int i = 0; i < cm_tensor_last(y); i++)
             ref_put(ref_vector(dx, r) + i, (double)from[i] - exp((double)at[i]) * sum,
-                    REF_ADDS(call, log_softmax_backward, dx));
+                    CM_ADDS(call, log_softmax_backward, dx));
     }
     return CM_OK;
 }

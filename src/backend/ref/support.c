@@ -6,7 +6,7 @@
 
 cm_status cm_ref_value_transform(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *y = REF_ARG(call, value_transform, y), *x = REF_ARG(call, value_transform, x);
+    const cm_tensor *y = CM_ARG(call, value_transform, y), *x = CM_ARG(call, value_transform, x);
     double epsilon = call->attr.epsilon > 0.0f ? (double)call->attr.epsilon : CM_TRANSFORM_EPSILON;
     for (int r = 0; r < x->dim[0]; r++)
         for (int i = 0; i < cm_tensor_row_size(x); i++) {
@@ -19,7 +19,7 @@ cm_status cm_ref_value_transform(cm_stream *stream, const cm_call *call) {
 
 cm_status cm_ref_two_hot(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *y = REF_ARG(call, two_hot, y), *value = REF_ARG(call, two_hot, value);
+    const cm_tensor *y = CM_ARG(call, two_hot, y), *value = CM_ARG(call, two_hot, value);
     const cm_support *support = &call->attr.support;
     for (int r = 0; r < y->dim[0]; r++) {
         int index;
@@ -46,7 +46,7 @@ static double decode(const cm_support *support, const float *logits) {
 
 cm_status cm_ref_support_decode(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *value = REF_ARG(call, support_decode, value), *logits = REF_ARG(call, support_decode, logits);
+    const cm_tensor *value = CM_ARG(call, support_decode, value), *logits = CM_ARG(call, support_decode, logits);
     for (int b = 0; b < logits->dim[0]; b++)
         ((float *)value->data)[b] = (float)decode(&call->attr.support, ref_row(logits, b));
     return CM_OK;
@@ -55,10 +55,10 @@ cm_status cm_ref_support_decode(cm_stream *stream, const cm_call *call) {
 /* One row of categorical_loss: the loss, and coefficient times its gradient into dlogits (NULL: not wanted). */
 static double categorical_row(const cm_call *call, int b, float *dlogits) {
     const cm_support *support = &call->attr.support;
-    const float *logits = ref_row(REF_ARG(call, categorical_loss, logits), b);
-    double c = (double)ref_at(REF_ARG(call, categorical_loss, coefficient), b), fraction;
+    const float *logits = ref_row(CM_ARG(call, categorical_loss, logits), b);
+    double c = (double)ref_at(CM_ARG(call, categorical_loss, coefficient), b), fraction;
     int index;
-    if (!cm_support_project(support, (double)ref_at(REF_ARG(call, categorical_loss, target), b), &index, &fraction))
+    if (!cm_support_project(support, (double)ref_at(CM_ARG(call, categorical_loss, target), b), &index, &fraction))
         index = 0, fraction = NAN;
     cm_softmax_d s = ref_softmax_of(logits, NULL, support->size);
     double loss = 0.0;
@@ -67,16 +67,16 @@ static double categorical_row(const cm_call *call, int b, float *dlogits) {
     for (int i = 0; dlogits && i < support->size; i++) {
         double target = cm_two_hot_weight_d(i, index, fraction);
         ref_put(dlogits + i, c * (cm_softmax_probability_d(&s, (double)logits[i]) - target),
-                REF_ADDS(call, categorical_loss, dlogits));
+                CM_ADDS(call, categorical_loss, dlogits));
     }
     return loss;
 }
 
 cm_status cm_ref_categorical_loss(cm_stream *stream, const cm_call *call) {
     (void)stream;
-    const cm_tensor *loss = REF_ARG(call, categorical_loss, loss), *dlogits = REF_ARG(call, categorical_loss, dlogits);
-    const cm_tensor *decoded = REF_ARG(call, categorical_loss, decoded);
-    const cm_tensor *logits = REF_ARG(call, categorical_loss, logits);
+    const cm_tensor *loss = CM_ARG(call, categorical_loss, loss), *dlogits = CM_ARG(call, categorical_loss, dlogits);
+    const cm_tensor *decoded = CM_ARG(call, categorical_loss, decoded);
+    const cm_tensor *logits = CM_ARG(call, categorical_loss, logits);
     for (int b = 0; b < logits->dim[0]; b++) {
         if (decoded->data) ((float *)decoded->data)[b] = (float)decode(&call->attr.support, ref_row(logits, b));
         ((float *)loss->data)[b] = (float)categorical_row(call, b, dlogits->data ? ref_row(dlogits, b) : NULL);
