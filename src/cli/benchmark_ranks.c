@@ -105,7 +105,7 @@ static cm_status measure_alone(const cm_benchmark *bench, cm_comm *comm, int row
     cm_benchmark_training t;
     cm_status status = cm_benchmark_training_open(bench, NULL, rows, 1, false, &t);
     if (status == CM_OK) status = time_together(comm, bench->seconds, cm_benchmark_training_round, &t, &out->compute);
-    if (status == CM_OK) out->parameters = (int64_t)cm_network_parameters(t.network)->parameters;
+    if (status == CM_OK) out->parameters = (int64_t)cm_network_parameters(t.network)->trained;
     cm_benchmark_training_close(&t);
     return status;
 }

@@ -92,7 +92,7 @@ static void print_arrays(const cm_param_table *table) {
         printf("%-47s %-18s %10zu%s\n", p->name, shape, p->count, p->state ? " *" : "");
         has_statistics = has_statistics || p->state;
     }
-    printf("%-66s %10zu\n%s\n", "parameters", table->parameters,
+    printf("%-66s %10zu\n%s\n", "parameters", table->trained,
            has_statistics ? "* statistics, which are not trained and are no parameters\n" : "");
 }
 
@@ -135,7 +135,7 @@ static void write_all(const cm_session *s, const call_cost *calls, const cm_run_
     cm_json_begin_object(json, NULL);
     cm_json_put_string(json, "environment", s->env.spec.name);
     cm_json_put_int(json, "actions", s->env.spec.actions);
-    cm_json_put_int(json, "parameters", (int64_t)table->parameters);
+    cm_json_put_int(json, "parameters", (int64_t)table->trained);
     cm_json_put_int(json, "state_size", cm_network_state_size(s->network));
     for (int i = 0; i < calls_of(s); i++) {
         cm_json_begin_object(json, calls[i].name);

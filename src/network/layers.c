@@ -52,7 +52,8 @@ static cm_init bias_init(const cm_builder *b, const cm_layer *layer) {
 static cm_var merged_param(cm_builder *b, const char *const *names, int count, const char *suffix,
                            const cm_param *like) {
     const cm_param *rows[MERGED_MAX];
-    for (int i = 0; i < count; i++) find_param(b, names[i], suffix, like); /* adding moves the table's rows */
+    cm_param row = *like;
+    for (int i = 0; i < count; i++, row.joined = true) find_param(b, names[i], suffix, &row); /* adding moves rows */
     for (int i = 0; i < count; i++) {
         rows[i] = find_param(b, names[i], suffix, like);
         if (!rows[i]) return CM_NO_VAR;

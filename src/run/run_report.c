@@ -83,7 +83,7 @@ static void start_event(cm_run *run, bool resumed) {
 }
 
 void cm_run_say_setup(cm_run *run) {
-    const size_t parameters = cm_network_parameters(run->session->network)->parameters;
+    const size_t parameters = cm_network_parameters(run->session->network)->trained;
     char weights[16];
     if (parameters < SLOW_PARAMETERS) return;
     cm_format_count((double)parameters, weights);
@@ -99,7 +99,7 @@ void cm_run_say_start(cm_run *run, bool resumed) {
         snprintf(machine + used, sizeof machine - used, ", each of %d ranks (%s)", run->session->comm->size,
                  run->session->comm->name);
     }
-    cm_format_count((double)table->parameters, weights);
+    cm_format_count((double)table->trained, weights);
     const uint64_t others = (uint64_t)(run->session->comm->size - 1) * cm_run_data_bytes(run);
     cm_format_bytes((double)(cm_checkpoint_bytes(run->parts, CM_RUN_PARTS) + others), need);
     cm_progress_say(run->progress, "run       %s%s", run->directory.path, resumed ? " (resumed)" : "");

@@ -25,8 +25,9 @@ cm_status cm_param_table_add(cm_param_table *table, const cm_param *param, int *
     for (int i = row->ndim; i < CM_MAX_DIMS; i++) row->dim[i] = 1;
     row->fan_in = row->dim[1] * row->dim[2] * row->dim[3];
     size_t *end = row->state ? &table->states : &table->parameters;
-    row->offset = *end;
-    *end += row->count;
+    row->offset = row->joined ? *end : (*end + CM_PARAM_ALIGN - 1) / CM_PARAM_ALIGN * CM_PARAM_ALIGN;
+    *end = row->offset + row->count;
+    if (!row->state) table->trained += row->count;
     if (index) *index = table->count;
     table->count++;
     return CM_OK;

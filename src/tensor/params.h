@@ -1,6 +1,8 @@
 /* The table of a network's named arrays: parameters (trained; one contiguous fp32 block, gradients and moments have the
- * same layout) and state (running statistics; a block of its own). Arrays lie one behind the other in table order
- * without gaps, so neighbouring layers that read the same input can be used as one merged layer.
+ * same layout) and state (running statistics; a block of its own). Arrays lie one behind the other in table order. Each
+ * begins on a multiple of CM_PARAM_ALIGN elements, since libraries read bias and weights 16 bytes at a time where they
+ * may, in 16 bits, too; the gaps are 0 and stay so. Joined ones have none: neighbouring layers that read the same input
+ * can be used as one merged layer.
  */
 #ifndef CM_TENSOR_PARAMS_H
 #define CM_TENSOR_PARAMS_H
@@ -21,7 +23,7 @@ typedef enum cm_init {
     CM_INIT_LSTM            /* U(-1/sqrt(H), 1/sqrt(H)), a weight or bias of 4 H rows, which stand for the gates */
 } cm_init;
 
-enum { CM_PARAM_NAME = 96 };
+enum { CM_PARAM_NAME = 96, CM_PARAM_ALIGN = 16 };
 
 typedef struct cm_param {
     char name[CM_PARAM_NAME]; /* "prediction.value_head.hidden.weight" */
@@ -29,6 +31,7 @@ typedef struct cm_param {
     size_t offset; /* elements from the start of its block */
     size_t count;  /* elements */
     bool state;    /* lies in the state block */
+    bool joined;   /* directly behind the row before it */
     cm_init init;
     int fan_in;
 } cm_param;
@@ -36,8 +39,9 @@ typedef struct cm_param {
 typedef struct cm_param_table {
     cm_param *param; /* [count], owned */
     int count, capacity;
-    size_t parameters; /* elements of the parameter block */
-    size_t states;     /* elements of the state block */
+    size_t parameters; /* elements of the parameter block, gaps included */
+    size_t states;     /* elements of the state block, the same */
+    size_t trained;    /* elements of all parameters: what a user knows as their number */
 } cm_param_table;
 
 /* Adds an array at the end of its block; returns its index in *index (may be NULL). Errors: CM_ERR_MEMORY, CM_ERR_INPUT

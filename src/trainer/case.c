@@ -276,7 +276,7 @@ static cm_status run_trajectory(train_case *c, const cm_json *root) {
 
 static cm_status check_parameter_count(const train_case *c, const cm_json *root) {
     int64_t want;
-    size_t got = cm_network_parameters(c->network)->parameters;
+    size_t got = cm_network_parameters(c->network)->trained;
     CM_TRY(cm_json_need_int(root, "parameter_count", 0, INT32_MAX, &want));
     if ((size_t)want == got) return CM_OK;
     return cm_fail(CM_ERR_INPUT, "parameter_count: %lld, the network has %zu", (long long)want, got);

@@ -60,10 +60,13 @@ static bool decays(const char *name) {
 /* Neighbours of the same kind are one stretch. */
 static cm_status cut(cm_optimizer *o) {
     const cm_param_table *table = o->config.table;
+    size_t end = 0;
     if (o->config.options->decay_on == CM_DECAY_ALL) return add_ranges(o, 0, o->n, true);
-    for (int i = 0; i < table->count; i++) {
+    for (int i = 0; i < table->count; i++) { /* each with the gap before it */
         const cm_param *p = &table->param[i];
-        if (!p->state) CM_TRY(add_ranges(o, p->offset, p->count, decays(p->name)));
+        if (p->state) continue;
+        CM_TRY(add_ranges(o, end, p->offset + p->count - end, decays(p->name)));
+        end = p->offset + p->count;
     }
     return CM_OK;
 }
