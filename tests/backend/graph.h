@@ -29,13 +29,17 @@ typedef void (*recorder)(graph *g);
 
 static int lanes; /* of the tapes that are made; 0 at first */
 
-static inline const cm_param *param(graph *g, const char *name, int ndim, const int *dim) {
-    cm_param p = {.ndim = ndim};
+static inline const cm_param *add_param(graph *g, const char *name, int ndim, const int *dim, bool joined) {
+    cm_param p = {.ndim = ndim, .joined = joined};
     snprintf(p.name, sizeof p.name, "%s", name);
     memcpy(p.dim, dim, (size_t)ndim * sizeof *dim);
     p.state = strstr(name, "running") != NULL;
     ck_assert_int_eq(cm_param_table_add(&g->table, &p, NULL), CM_OK);
     return cm_param_table_find(&g->table, name);
+}
+
+static inline const cm_param *param(graph *g, const char *name, int ndim, const int *dim) {
+    return add_param(g, name, ndim, dim, false);
 }
 
 static inline cm_var matrix(graph *g, const char *name, int rows, int columns) {
@@ -159,7 +163,7 @@ static inline void record_mlp(graph *g) {
         x = cm_tape_minmax(t, cm_tape_add(t, x, y, CM_ACT_NONE));
         x = cm_tape_activation(t, x, CM_ACT_TANH);
     }
-    const cm_param *heads[2] = {param(g, "value", 2, (int[]){7, 8}), param(g, "policy", 2, (int[]){3, 8})};
+    const cm_param *heads[2] = {param(g, "value", 2, (int[]){7, 8}), add_param(g, "policy", 2, (int[]){3, 8}, true)};
     cm_var merged = cm_tape_dense(t, x, cm_tape_merged(t, heads, 2), CM_NO_VAR, NULL, CM_ACT_NONE);
     cm_support support = {-3, 3, 7, true};
     cm_policy_rule rule = {CM_NO_VAR, 0.0f, false};

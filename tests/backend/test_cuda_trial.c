@@ -1,7 +1,9 @@
 /* Which results of ways to compute count as the same. */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend/cuda/trial.h"
 #include "support/main.h"
@@ -87,6 +89,34 @@ START_TEST(rounding_is_no_difference_and_more_is) {
 }
 END_TEST
 
+/* All of half a million; of more the first, the last and some between. */
+START_TEST(of_very_many_numbers_some_everywhere_are_compared) {
+    enum { ALL = 1 << 19, MORE = 3000001 };
+    static const struct {
+        int n, at;
+        bool seen;
+    } rows[] = {{ALL, ALL / 2 + 1, true}, {MORE, 0, true},          {MORE, MORE - 1, true},
+                {MORE, 1, true},          {MORE, 419209 + 7, true}, {MORE, 419209 - 1, false}};
+    const cm_dtype type = types[_i];
+    float *numbers = calloc(MORE, sizeof *numbers);
+    ck_assert_ptr_nonnull(numbers);
+    for (int i = 0; i < MORE; i++) put(numbers, type, i, 1.0f);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cm_trial_results results = {NULL, NULL};
+        char says[64];
+        ck_assert_int_eq(cm_trial_agree(&results, stream, numbers, type, (size_t)rows[i].n, true), CM_OK);
+        put(numbers, type, rows[i].at, 3.0f);
+        cm_status status = cm_trial_agree(&results, stream, numbers, type, (size_t)rows[i].n, false);
+        put(numbers, type, rows[i].at, 1.0f);
+        cm_trial_free(&results);
+        ck_assert_msg(status == (rows[i].seen ? CM_ERR_DEVICE : CM_OK), "row %zu", i);
+        snprintf(says, sizeof says, "its result number %d is 3, not 1", rows[i].at);
+        if (rows[i].seen) ck_assert_msg(strstr(cm_error_message(), says) != NULL, "%s", cm_error_message());
+    }
+    free(numbers);
+}
+END_TEST
+
 START_TEST(nothing_is_compared_with_zeros_or_what_is_not_finite) {
     static const float firsts[] = {0.0f, NAN, INFINITY};
     for (int f = 0; f < 3; f++) {
@@ -120,6 +150,7 @@ int main(void) {
     tcase_add_loop_test(tests, numbers_are_the_same_every_time_and_differ, 0, 3);
     tcase_add_loop_test(tests, many_numbers_are_all_written, 0, 3);
     tcase_add_loop_test(tests, rounding_is_no_difference_and_more_is, 0, 3);
+    tcase_add_loop_test(tests, of_very_many_numbers_some_everywhere_are_compared, 0, 3);
     tcase_add_loop_test(tests, nothing_is_compared_with_zeros_or_what_is_not_finite, 0, 3);
     tcase_add_loop_test(tests, a_nan_is_found_and_no_number_is_one, 0, 3);
     suite_add_tcase(suite, tests);

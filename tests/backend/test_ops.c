@@ -115,20 +115,26 @@ START_TEST(ref_refuses_actions_and_rows_out_of_range) {
 }
 END_TEST
 
-int main(void) {
+/* Operations of all backends in turn; the first part has all else. */
+static Suite *make_suite(int part, int parts) {
     int backends = 0;
     while (cm_backend_classes()[backends]) backends++;
+    const int all = backends * CM_OP_COUNT;
     Suite *suite = suite_create("backend/ops");
     TCase *tests = tcase_create("all");
     tcase_set_timeout(tests, 60);
+    tcase_add_unchecked_fixture(tests, open_backends, close_backends);
+    tcase_add_loop_test(tests, an_operation_equals_ref_and_writes_nothing_else, all * part / parts,
+                        all * (part + 1) / parts);
+    suite_add_tcase(suite, tests);
+    if (part > 0) return suite;
     tcase_add_test(tests, every_operation_has_test_sizes);
     tcase_add_test(tests, positions_of_tensors_match_ops_def);
-    tcase_add_unchecked_fixture(tests, open_backends, close_backends);
-    tcase_add_loop_test(tests, an_operation_equals_ref_and_writes_nothing_else, 0, backends * CM_OP_COUNT);
     tcase_add_test(tests, an_output_may_take_the_place_of_its_gradient);
     tcase_add_test(tests, clip_renews_the_loss_scale);
     tcase_add_test(tests, a_changed_weight_counts_after_repack);
     tcase_add_test(tests, ref_refuses_actions_and_rows_out_of_range);
-    suite_add_tcase(suite, tests);
-    return cm_test_main_in_process(suite);
+    return suite;
 }
+
+int main(void) { return cm_test_main_in_parts(make_suite, 6); }

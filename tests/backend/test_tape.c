@@ -25,6 +25,16 @@ START_TEST(a_pass_follows_blocks_that_move_and_gives_the_same_bits) {
 }
 END_TEST
 
+/* Those of all parameters; nothing is said of the gaps. */
+static bool has_gradients(const graph *g, const float *wanted) {
+    for (int i = 0; i < g->table.count; i++) {
+        const cm_param *p = &g->table.param[i];
+        if (!p->state && memcmp(wanted + p->offset, g->gradient + p->offset, p->count * sizeof(float)) != 0)
+            return false;
+    }
+    return true;
+}
+
 /* Parts of a backward pass end with each parameter's gradient where the tape says, and not before; together they are
  * the whole. */
 static void check_final(void (*record)(graph *g)) {
@@ -50,7 +60,7 @@ static void check_final(void (*record)(graph *g)) {
         ck_assert_int_eq(cm_pass_backward_part(g->pass, after - 1, after), CM_OK);
         ck_assert_msg(memcmp(whole + row->offset, g->gradient + row->offset, bytes) == 0, "%s is not final", row->name);
         ck_assert_int_eq(cm_pass_backward_part(g->pass, after, calls), CM_OK);
-        ck_assert(memcmp(whole, g->gradient, g->table.parameters * sizeof(float)) == 0);
+        ck_assert(has_gradients(g, whole));
     }
     ck_assert_int_lt(earliest, calls);
     destroy(g);

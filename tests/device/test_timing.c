@@ -30,13 +30,14 @@ static void tear_down(void) {
 /* A kernel of some milliseconds, more where its first run loads it. */
 typedef struct job {
     float milliseconds, loading;
+    int slow; /* so many runs take twice the time */
     bool fails;
     int runs;
 } job;
 
 static void run_kernel(void *context) {
     job *j = context;
-    cm_fake.milliseconds += j->milliseconds + (j->runs == 0 ? j->loading : 0.0f);
+    cm_fake.milliseconds += (j->runs < j->slow ? 2.0f : 1.0f) * j->milliseconds + (j->runs == 0 ? j->loading : 0.0f);
     j->runs++;
 }
 
@@ -52,12 +53,27 @@ static float time_of(job *j) {
     return milliseconds;
 }
 
+/* In one that runs first, and three with one before them each. */
 START_TEST(short_work_is_run_many_times_in_a_graph) {
-    job j = {.milliseconds = 0.25f, .loading = 64.0f};
-    ck_assert_float_eq(time_of(&j), 0.25f);
-    ck_assert_int_eq(cm_fake_calls("exec_launch"), 4);
-    ck_assert_int_eq(j.runs, 2 + 10 * 4);
+    static const struct {
+        float milliseconds;
+        int runs;
+    } rows[] = {{0.25f, 2}, {1.0f / 64.0f, 32}, {1.0f / 1024.0f, 50}, {0.0f, 50}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        job j = {.milliseconds = rows[i].milliseconds, .loading = 64.0f};
+        const int before = cm_fake_calls("exec_launch");
+        ck_assert_float_eq_tol(time_of(&j), rows[i].milliseconds, 1e-6f);
+        ck_assert_int_eq(cm_fake_calls("exec_launch") - before, 1 + 3 * 2);
+        ck_assert_int_eq(j.runs, 2 + rows[i].runs * (1 + 3 * 2));
+    }
     ck_assert_str_eq(logged, ""); /* each trial would be a line */
+}
+END_TEST
+
+/* As by a clock that has not its full speed yet, or by somebody else's work. */
+START_TEST(the_fastest_of_three_graphs_counts) {
+    job j = {.milliseconds = 2.0f, .slow = 4};
+    ck_assert_float_eq(time_of(&j), 2.0f);
 }
 END_TEST
 
@@ -115,6 +131,7 @@ int main(void) {
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, short_work_is_run_many_times_in_a_graph);
+    tcase_add_test(tests, the_fastest_of_three_graphs_counts);
     tcase_add_test(tests, long_work_is_run_once_in_a_graph);
     tcase_add_test(tests, what_cannot_be_captured_is_the_last_resort);
     tcase_add_test(tests, one_capture_that_is_disturbed_decides_nothing);

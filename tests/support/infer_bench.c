@@ -99,8 +99,15 @@ void infer_bench_open(infer_bench *b, cm_backend *backend, cm_network_config con
     cm_test_network_open(&b->network, &config, "ref", 3);
     const cm_param_table *table = cm_network_parameters(b->network.network);
     cm_rng rng = cm_rng_init(cm_key_make(1, CM_RNG_TEST, 0), 0);
-    for (size_t i = 0; i < table->parameters; i++) b->network.parameters[i] += 0.1f * cm_rng_normal(&rng);
-    for (size_t i = 0; i < table->states; i++) b->network.state[i] += cm_rng_uniform(&rng);
+    for (int i = 0; i < table->count; i++) {
+        const cm_param *p = &table->param[i];
+        for (size_t k = 0; !p->state && k < p->count; k++)
+            b->network.parameters[p->offset + k] += 0.1f * cm_rng_normal(&rng);
+    }
+    for (int i = 0; i < table->count; i++) {
+        const cm_param *p = &table->param[i];
+        for (size_t k = 0; p->state && k < p->count; k++) b->network.state[p->offset + k] += cm_rng_uniform(&rng);
+    }
     copy_weights(&b->parameters, backend->device, b->network.parameters, table->parameters);
     copy_weights(&b->state, backend->device, b->network.state, table->states);
     ck_assert_int_eq(cm_stream_open(backend, &b->stream), CM_OK);

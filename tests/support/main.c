@@ -1,5 +1,6 @@
 #include "support/main.h"
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -42,3 +43,16 @@ static int run(Suite *suite, enum fork_status fork_status) {
 
 int cm_test_main(Suite *suite) { return run(suite, CK_FORK_GETENV); }
 int cm_test_main_in_process(Suite *suite) { return run(suite, CK_NOFORK); }
+
+int cm_test_main_in_parts(Suite *(*make)(int part, int parts), int parts) {
+    bool has_failed = false;
+    if (getenv("CUMIND_TEST_ALONE") || !dlopen("libcuda.so.1", RTLD_LAZY)) return cm_test_main_in_process(make(0, 1));
+    for (int i = 0; i < parts; i++) {
+        int status = 1;
+        const pid_t child = fork();
+        if (child == 0) exit(cm_test_main_in_process(make(i, parts)));
+        if (child > 0) waitpid(child, &status, 0);
+        has_failed = has_failed || status != 0;
+    }
+    return has_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -14,4 +14,9 @@ int cm_test_main(Suite *suite);
  * to fork for. Time limits of test cases do not apply then. */
 int cm_test_main_in_process(Suite *suite);
 
+/* Where there is a GPU's driver, the same by `parts` processes one after the other, each with the suite that `make`
+ * gives it: what ruins the GPU for one, as an access out of bounds does, fails the rest of its tests and no other's.
+ * One process elsewhere, and with CUMIND_TEST_ALONE. */
+int cm_test_main_in_parts(Suite *(*make)(int part, int parts), int parts);
+
 #endif

@@ -37,12 +37,33 @@ static void fill_integers(const cm_test_unrolled *u, cm_var var, int limit, floa
     for (int i = 0; i < cm_tape_shape(u->unroll.tape, var)->dim[0]; i++) to[i] = i % limit;
 }
 
+static void fill_numbers(cm_memory memory, float *numbers, size_t count, size_t first) {
+    const float mean = memory == CM_MEM_PARAMETER ? 0.05f : 0.5f;
+    for (size_t i = 0; i < count; i++) numbers[i] = mean + 0.3f * sinf(2.3f * (float)(first + i) + (float)memory);
+}
+
+/* Numbers of an array depend on those before it, not on the gaps. */
+static void fill_arrays(const cm_param_table *table, cm_memory memory, float *numbers) {
+    size_t first = 0;
+    for (int i = 0; i < table->count; i++) {
+        const cm_param *p = &table->param[i];
+        if (p->state != (memory == CM_MEM_STATE)) continue;
+        fill_numbers(memory, numbers + p->offset, p->count, first);
+        first += p->count;
+    }
+}
+
 /* Work begins with zeros, so that what nobody writes is the same. */
 static void fill(cm_test_unrolled *u, cm_memory memory) {
     const size_t bytes = bytes_of(u, memory);
-    float *numbers = room(bytes), mean = memory == CM_MEM_PARAMETER ? 0.05f : 0.5f;
-    for (size_t i = 0; i < bytes / sizeof(float) && memory != CM_MEM_WORK; i++)
-        numbers[i] = mean + 0.3f * sinf(2.3f * (float)i + (float)memory);
+    float *numbers = room(bytes);
+    switch (memory) {
+    case CM_MEM_WORK: break;
+    case CM_MEM_PARAMETER:
+    case CM_MEM_GRADIENT:
+    case CM_MEM_STATE: fill_arrays(cm_network_parameters(u->network), memory, numbers); break;
+    default: fill_numbers(memory, numbers, bytes / sizeof(float), 0);
+    }
     if (memory == CM_MEM_INPUT) {
         fill_integers(u, u->unroll.actions, ACTIONS, numbers);
         fill_integers(u, u->unroll.bootstrap_row, VALUES, numbers);

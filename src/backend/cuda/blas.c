@@ -205,6 +205,22 @@ static void name_product(const cm_product *p, char key[CM_CHOICE_KEY_BYTES]) {
              cm_alignment_of(p->c_gap));
 }
 
+/* Where nothing makes a product with its end that is kept, too: every plan would measure all of it again. */
+static cm_status choose_or_know_better(cm_stream *stream, const cm_fastest *fastest, bool has_end, const char *key) {
+    const cm_cuda *cuda = cm_cuda_of(stream);
+    char none[CM_CHOICE_KEY_BYTES];
+    unsigned char known = 1;
+    snprintf(none, sizeof none, "none for %.150s", key);
+    if (has_end && cm_choices_find(cuda->choices, none, &known, sizeof known))
+        return cm_fail(CM_ERR_DEVICE, "%s: no way to compute it was of use when they were measured", key);
+    cm_status status = cm_fastest_take(fastest, cuda->choices, key);
+    if (status != CM_ERR_DEVICE || !has_end || __atomic_load_n(&cuda->device->lost, __ATOMIC_RELAXED)) return status;
+    char why[256];
+    snprintf(why, sizeof why, "%s", cm_error_message());
+    CM_TRY(cm_choices_keep(cuda->choices, none, &known, sizeof known));
+    return cm_fail(CM_ERR_DEVICE, "%s", why);
+}
+
 static cm_status choose(cm_stream *stream, cm_product_plan *plan) {
     const cm_cuda *cuda = cm_cuda_of(stream);
     trial t = {.stream = stream, .plan = plan};
@@ -218,7 +234,7 @@ static cm_status choose(cm_stream *stream, cm_product_plan *plan) {
                                 .agree = agree};
     char key[CM_CHOICE_KEY_BYTES];
     name_product(&plan->product, key);
-    cm_status status = cm_fastest_take(&fastest, cuda->choices, key);
+    cm_status status = choose_or_know_better(stream, &fastest, plan->product.bias || plan->product.relu, key);
     trial_close(&t);
     return status;
 }

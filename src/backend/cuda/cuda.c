@@ -108,14 +108,23 @@ static cm_status repack(cm_backend *backend, const void *block, size_t bytes, cm
 
 /* ---- streams ---- */
 
+static void close_dnn(cm_cuda_device *device, cm_cuda_stream *s) {
+    if (!s->dnn || cm_cuda_quiet_begin(device, "closing cuDNN") != CM_OK) return;
+    cudnnDestroy(s->dnn); /* waits for the device */
+    s->dnn = NULL;
+    cm_cuda_quiet_end(device);
+}
+
 cm_status cm_cuda_dnn_open(cm_stream *stream) {
     cm_cuda_stream *s = cm_cuda_stream_of(stream);
+    cm_cuda_device *device = cm_cuda_of(stream)->device;
     if (s->dnn) return CM_OK;
-    CM_TRY(cm_cuda_dnn((int)cudnnCreate(&s->dnn), "opening cuDNN"));
+    CM_TRY(cm_cuda_quiet_begin(device, "opening cuDNN"));
+    const cudnnStatus_t opened = cudnnCreate(&s->dnn);
+    cm_cuda_quiet_end(device);
+    CM_TRY(cm_cuda_dnn((int)opened, "opening cuDNN"));
     cm_status status = cm_cuda_dnn((int)cudnnSetStream(s->dnn, s->lane.stream), "opening cuDNN");
-    if (status == CM_OK) return CM_OK;
-    cudnnDestroy(s->dnn);
-    s->dnn = NULL;
+    if (status != CM_OK) close_dnn(device, s);
     return status;
 }
 
@@ -124,7 +133,7 @@ static void close_stream(cm_stream *stream) {
     if (cm_cuda_enter(cm_cuda_of(stream)->device) == CM_OK) {
         if (cm_cuda_lane_wait(&s->lane) != CM_OK) cm_log(CM_WARNING, "closing a stream: %s", cm_error_message());
         cm_cuda_ops_stream_close(stream);
-        if (s->dnn) cudnnDestroy(s->dnn);
+        close_dnn(cm_cuda_of(stream)->device, s);
     }
     cm_cuda_beside_close(stream);
     cm_cuda_lane_close(&s->lane);

@@ -186,7 +186,7 @@ static cudnnMathType_t math_of(const cm_convolution *c, int measured) {
     return c->type == CM_F32 ? CUDNN_FMA_MATH : (cudnnMathType_t)measured;
 }
 
-static cm_status find(trial *t) {
+static cm_status find_way(trial *t) {
     cm_convolution_plan *plan = t->plan;
     CM_TRY(check(cudnnSetConvolutionMathType(plan->what, math_of(&plan->convolution, CUDNN_TENSOR_OP_MATH))));
     switch (plan->convolution.way) {
@@ -195,6 +195,15 @@ static cm_status find(trial *t) {
     case CM_CONVOLVE_WEIGHT: break;
     }
     return find_weight(t);
+}
+
+/* It waits for the device between its runs. */
+static cm_status find(trial *t) {
+    cm_cuda_device *device = cm_cuda_of(t->stream)->device;
+    CM_TRY(cm_cuda_quiet_begin(device, "measuring convolutions"));
+    cm_status status = find_way(t);
+    cm_cuda_quiet_end(device);
+    return status;
 }
 
 static cm_status open_graph(trial *t) {

@@ -8,19 +8,19 @@
 extern "C" {
 #endif
 
-/* Writes n numbers of U(-1, 1), the same every time and repeating after a million, to an address on the device, in the
+/* Writes n numbers of U(-1, 1), the same every time and repeating after 65,537, to an address on the device, in the
  * order of the stream. On zeros products are faster than on what is computed with. Errors: CM_ERR_MEMORY, those of
  * writing. */
 cm_status cm_trial_fill(cm_stream *stream, void *to, cm_dtype type, size_t n) CM_MUST_USE;
 
 /* The results that others are compared with; zeros before the first, and freed by the caller. */
 typedef struct cm_trial_results {
-    void *wanted, *got; /* [n] of a type, on the host; owned */
+    void *wanted, *got; /* [n], at most [2^19], of a type, on the host; owned */
 } cm_trial_results;
 void cm_trial_free(cm_trial_results *results);
 
 /* first: keeps n results that are at `from` on the device. Else compares with those: no number may be further off than
- * a 64th (float32: a 1,024th) of the largest. Where that is 0, or a kept number is not finite, nothing is compared.
+ * a 64th (float32: a 1,024th) of the largest. Of more than 2^19 so many are looked at. Where that is 0, or a kept number is not finite, nothing is compared.
  * Waits for the stream. Errors: CM_ERR_DEVICE says where they differ; CM_ERR_MEMORY; those of reading. */
 cm_status cm_trial_agree(cm_trial_results *results, cm_stream *stream, const void *from, cm_dtype type, size_t n,
                          bool first) CM_MUST_USE;

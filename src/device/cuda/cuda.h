@@ -87,6 +87,11 @@ void cm_cuda_close(cm_cuda_device *device); /* NULL is allowed */
 /* Makes its context the calling thread's. */
 cm_status cm_cuda_enter(const cm_cuda_device *device) CM_MUST_USE;
 
+/* Begins and ends what waits for the whole device, as libraries may where they open, close and measure, or captures; a
+ * thread that captures is refused a second one (CM_ERR_STATE). */
+cm_status cm_cuda_quiet_begin(cm_cuda_device *device, const char *what) CM_MUST_USE;
+void cm_cuda_quiet_end(cm_cuda_device *device);
+
 /* Waits for all that runs on it. Not while this thread captures a graph (CM_ERR_STATE). */
 cm_status cm_cuda_wait(cm_cuda_device *device) CM_MUST_USE;
 

@@ -18,11 +18,6 @@ extern "C" {
 /* "what: name, text of a result", in the driver's words; for results that come before a device is open. */
 cm_status cm_cuda_refused(const cm_cuda_driver *driver, int result, const char *what) CM_MUST_USE;
 
-/* Begins and ends what waits for the whole device, or captures; a thread that captures is refused a second one
- * (CM_ERR_STATE). */
-cm_status cm_cuda_quiet_begin(cm_cuda_device *device, const char *what) CM_MUST_USE;
-void cm_cuda_quiet_end(cm_cuda_device *device);
-
 #ifdef __cplusplus
 }
 #endif

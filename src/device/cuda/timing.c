@@ -1,10 +1,12 @@
 #include "device/cuda/timing.h"
 
+#include <math.h>
+
 #include "device/cuda/internal.h"
 
-enum { RUNS = 10 /* of short work, in a graph */, GRAPHS = 3 /* that are timed */ };
+enum { RUNS = 50 /* of the shortest work, in a graph */, GRAPHS = 3 /* that are timed */ };
 
-/* Work that takes longer is run once in a graph. */
+/* What a graph takes at least, if so many runs do: work that takes longer is run once in it. */
 static const float long_milliseconds = 0.5f;
 
 typedef struct timing {
@@ -23,32 +25,43 @@ static cm_status launch_runs(void *context) {
     return CM_OK;
 }
 
-static cm_status run_graph(timing *t, int times) {
+static cm_status run_graph(timing *t) {
     const cm_cuda_key key = {.name = t->name, .passing = true};
-    for (int i = 0; i < times; i++) CM_TRY(cm_cuda_graph_run(t->lane, &key, launch_runs, t, &t->graph));
-    return CM_OK;
+    return cm_cuda_graph_run(t->lane, &key, launch_runs, t, &t->graph);
 }
 
-static cm_status time_graphs(timing *t, int times, float *milliseconds) {
+/* Short work queues up behind a graph that runs already, so that the host's part of a launch is not in its time. */
+static cm_status time_graph(timing *t, float *milliseconds) {
     static const char what[] = "measuring time";
     cm_cuda_device *device = t->lane->device;
+    if (t->runs > 1) CM_TRY(run_graph(t));
     CM_CU_TRY(device, what, event_record(t->start, t->lane->stream));
-    CM_TRY(run_graph(t, times));
+    CM_TRY(run_graph(t));
     CM_CU_TRY(device, what, event_record(t->end, t->lane->stream));
     CM_CU_TRY(device, what, event_wait(t->end));
     CM_CU_TRY(device, what, event_elapsed(milliseconds, t->start, t->end));
-    *milliseconds /= (float)(times * t->runs);
+    *milliseconds /= (float)t->runs;
     return CM_OK;
 }
 
-/* Eagerly, where kernels are loaded; eagerly by the graph, which says whether it is long; captured: while that graph
- * runs those to be timed queue up behind it. */
+static int runs_of(float milliseconds) {
+    if (milliseconds * (float)RUNS <= long_milliseconds) return RUNS;
+    return (int)ceilf(long_milliseconds / milliseconds);
+}
+
+/* Eagerly, where kernels are loaded; eagerly by the graph, which says how long it is; captured, then timed. The least
+ * counts: a GPU that was idle takes a while to its full speed. */
 static cm_status time_work(timing *t, float *milliseconds) {
     CM_TRY(launch_runs(t));
-    CM_TRY(time_graphs(t, 1, milliseconds));
-    if (*milliseconds < long_milliseconds) t->runs = RUNS;
-    CM_TRY(run_graph(t, 1));
-    CM_TRY(time_graphs(t, GRAPHS, milliseconds));
+    CM_TRY(time_graph(t, milliseconds));
+    t->runs = runs_of(*milliseconds);
+    CM_TRY(run_graph(t));
+    *milliseconds = INFINITY;
+    for (int i = 0; i < GRAPHS; i++) {
+        float once;
+        CM_TRY(time_graph(t, &once));
+        *milliseconds = fminf(*milliseconds, once);
+    }
     if (cm_cuda_graph_count(t->graph).launches == 0) *milliseconds += CM_CUDA_UNCAPTURED_MS;
     return CM_OK;
 }

@@ -12,7 +12,7 @@ extern "C" {
 #define CM_CUDA_UNCAPTURED_MS 1e3f
 
 /* *milliseconds of one run of `work`, which launches on the lane and runs many times over, so once more must not change
- * what once does. Short work is measured several times in a row, so that the beginning of a graph does not count.
+ * what once does: the least of three graphs, each of as many runs of short work as take half a millisecond.
  * Waits for the lane; not while it captures. `name` is for warnings. Errors: those of work; CM_ERR_DEVICE. */
 cm_status cm_cuda_time(cm_cuda_lane *lane, const char *name, cm_cuda_work work, void *context,
                        float *milliseconds) CM_MUST_USE;
