@@ -212,9 +212,15 @@ enum { CM_ENV_LAYOUT = 2 }; /* grows where a member changes its meaning and no s
             row_                                                                                                       \
     }
 
+#ifdef __cplusplus
+#define CM_ENV_ENTRY extern "C"
+#else
+#define CM_ENV_ENTRY extern
+#endif
+
 /* Weak, so that several files with such a line can also be linked into one program. */
 #define CM_ENV_LIBRARY(row_)                                                                                           \
-    const cm_env_library *cumind_environment(void);                                                                    \
+    CM_ENV_ENTRY const cm_env_library *cumind_environment(void);                                                       \
     __attribute__((weak)) const cm_env_library *cumind_environment(void) {                                             \
         static const cm_env_library library = CM_ENV_LIBRARY_OF(&(row_));                                              \
         return &library;                                                                                               \

@@ -9,7 +9,10 @@
 static const char *unless_read(const void *options, unsigned bit) {
     cm_env env;
     if (cm_env_open(&env, ((const cm_env_options *)options)->env_name, NULL) != CM_OK) return NULL;
-    return env.def->options & bit ? NULL : "env_name has no such option";
+    if (env.def->options & bit) return NULL;
+    return cm_env_is_library(((const cm_env_options *)options)->env_name)
+               ? "the library of env_name reads no such option: its row's .options does not name it"
+               : "env_name has no such option";
 }
 
 #define IDLE(name, bit)                                                                                                \

@@ -10,7 +10,8 @@
 #include "env/board.h"
 #include "env/env.h"
 
-#define CM_ENV_ROW(def) extern const cm_env_def def;
+/* Hidden from libraries, whose rows may have the same names in C: those would be these. */
+#define CM_ENV_ROW(def) extern __attribute__((visibility("hidden"))) const cm_env_def def;
 #include "env/rows.def"
 #undef CM_ENV_ROW
 

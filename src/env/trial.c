@@ -49,8 +49,9 @@ static cm_status check_observation(trial *t) {
     for (int i = 0; i < spec->observation_size; i++) t->observation[i] = NAN;
     cm_env_observe(t->env, t->state, t->observation);
     if (!is_whole(t->observation, t->observation_bytes))
-        return cm_fail(CM_ERR_INPUT, "%s: its observe writes more than the %d numbers of its shape", spec->name,
-                       spec->observation_size);
+        return cm_fail(CM_ERR_INPUT, "%s: its observe writes more than the %d number%s of its shape%s", spec->name,
+                       spec->observation_size, spec->observation_size == 1 ? "" : "s",
+                       spec->observation_size == 1 ? ", which its describe leaves at that" : "");
     for (int i = 0; i < spec->observation_size; i++)
         if (!isfinite(t->observation[i]))
             return cm_fail(CM_ERR_INPUT, "%s: its observe leaves number %d of %d out, or sets it to %g (step %d)",
@@ -156,7 +157,13 @@ static cm_status make_step(trial *t, int action) {
     if (cm_env_step(t->env, t->twin, action, &again) != CM_OK) return fail_twin(t); /* legal for the one alone */
     CM_TRY(check_rules(t, "step"));
     if (!(fabs(out.reward) <= (double)FLT_MAX)) /* the memory keeps floats */
-        return cm_fail(CM_ERR_INPUT, "%s: its step gives reward %g (step %d)", spec->name, out.reward, t->step);
+        return cm_fail(CM_ERR_INPUT, "%s: its step gives reward %g (step %d)", spec->name,
+                       isnan(out.reward) ? (double)NAN : out.reward, t->step);
+    if (!(out.reward >= spec->reward_low && out.reward <= spec->reward_high))
+        return cm_fail(
+            CM_ERR_INPUT,
+            "%s: its step gives reward %g (step %d), beyond reward_low %g and reward_high %g of its describe",
+            spec->name, out.reward, t->step, spec->reward_low, spec->reward_high);
     const bool is_same = out.reward == again.reward && out.terminated == again.terminated;
     return is_same ? CM_OK : fail_twin(t);
 }

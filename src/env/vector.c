@@ -231,7 +231,12 @@ static cm_status check_one(const cm_vector_env *vector, int i, const int32_t *ac
         return cm_fail(CM_ERR_INPUT, "%s: instance %d: action %d is not in [0, %d)", spec->name, i, actions[i],
                        spec->actions);
     }
-    if (vector->mask && !vector->mask[(size_t)i * (size_t)spec->actions + (size_t)actions[i]]) {
+    const uint8_t *mask = vector->mask ? vector->mask + (size_t)i * (size_t)spec->actions : NULL;
+    if (mask && !memchr(mask, 1, (size_t)spec->actions)) {
+        return cm_fail(CM_ERR_INPUT, "%s: instance %d: its legal allows no action, and the episode goes on", spec->name,
+                       i);
+    }
+    if (mask && !mask[actions[i]]) {
         return cm_fail(CM_ERR_INPUT, "%s: instance %d: action %d is illegal here", spec->name, i, actions[i]);
     }
     return CM_OK;
@@ -311,6 +316,23 @@ static void step_chunk(cm_vector_env *vector, int first, int count, const int32_
     }
 }
 
+/* Here one still knows whose they are. */
+static cm_status check_rewards(const cm_vector_env *vector, int first, int count, const cm_env_rows *rows) {
+    const cm_env_spec *spec = &vector->env.spec;
+    const float low = (float)spec->reward_low, high = (float)spec->reward_high;
+    for (int i = first; rows->reward && i < first + count; i++) {
+        const float reward = rows->reward[i];
+        if (reward >= low && reward <= high) continue;
+        if (isnan(reward))
+            return cm_fail(CM_ERR_NOT_FINITE, "%s: instance %d: its step gives reward nan", spec->name, i);
+        return cm_fail(CM_ERR_INPUT,
+                       "%s: instance %d: its step gives reward %g, beyond reward_low %g and reward_high %g of its "
+                       "describe",
+                       spec->name, i, (double)reward, spec->reward_low, spec->reward_high);
+    }
+    return CM_OK;
+}
+
 cm_status cm_vector_env_step(cm_vector_env *vector, int first, int count, const int32_t *actions,
                              const cm_env_rows *rows) {
     const cm_env *env = &vector->env;
@@ -322,7 +344,7 @@ cm_status cm_vector_env_step(cm_vector_env *vector, int first, int count, const 
         for (int k = 0; size > 0 && k < some; k++) cm_env_action_values(env, actions[at + k], value + k * size);
         step_chunk(vector, at, some, actions + at, size > 0 ? value : NULL, rows);
     }
-    return CM_OK;
+    return check_rewards(vector, first, count, rows);
 }
 
 cm_status cm_vector_env_step_value(cm_vector_env *vector, int first, int count, const float *values,
@@ -339,7 +361,7 @@ cm_status cm_vector_env_step_value(cm_vector_env *vector, int first, int count, 
         const int some = first + count - at < CHUNK ? first + count - at : CHUNK;
         step_chunk(vector, at, some, NULL, values + (size_t)at * (size_t)size, rows);
     }
-    return CM_OK;
+    return CM_OK; /* who chooses numbers beyond the bounds may see such rewards */
 }
 
 /* ---- checkpoints ---- */

@@ -30,6 +30,21 @@ START_TEST(the_path_of_a_library_is_a_name) {
 }
 END_TEST
 
+/* Its own code runs, in this program and in that. As in a file that was copied from src/env/ and changed. */
+START_TEST(a_row_may_have_the_name_in_c_of_one_of_the_program) {
+    cm_env env;
+    static cm_output result;
+    must_msg(cm_env_open(&env, CM_TEST_MODULES "/same_row.so", NULL) == CM_OK, "%s", cm_error_message());
+    ck_assert_str_eq(env.spec.name, "corridor");
+    cm_test_folder_make();
+    cm_program_run(cm_test_folder, "benchmark env --seconds 0.01 --env " CM_TEST_MODULES "/same_row.so", &result);
+    must_msg(result.status == 0 && strcmp(result.err, "") == 0, "%s%s", result.out, result.err);
+    cm_program_run(cm_test_folder, "play --episodes 1 --set env_name=" CM_TEST_MODULES "/same_row.so", &result);
+    must_msg(strstr(result.out, "@") && strstr(result.out, "right"), "%s%s", result.out, result.err);
+    cm_test_folder_remove();
+}
+END_TEST
+
 START_TEST(what_is_no_library_is_refused_in_one_line) {
     expect_refused("./nowhere.so", "./nowhere.so cannot be opened: ");
     expect_refused("/dev/null", "/dev/null: not a regular file; needed is the library of an environment");
@@ -117,7 +132,7 @@ START_TEST(what_goes_wrong_late_is_laid_at_the_environment_s_door) {
     static cm_output result;
     static const char *const faults[][2] = {
         {"2", "cumind: the environment gave an observation that is not finite: number 1 of 2 is nan\n"},
-        {"3", "cumind: replay: the environment gave reward nan (instance 0)\n"},
+        {"3", "cumind: late_fault: instance 0: its step gives reward nan\n"},
         {"4", ": scale the environment's observations, which are as large as 3.40282e+38\n"},
         {"5", "cumind: train: a library ended the process by a call of exit; if it is the environment's, "}};
     cm_test_folder_make();
@@ -139,6 +154,7 @@ int main(void) {
     Suite *suite = suite_create("libraries of environments");
     TCase *tcase = tcase_create("library");
     tcase_add_test(tcase, the_path_of_a_library_is_a_name);
+    tcase_add_test(tcase, a_row_may_have_the_name_in_c_of_one_of_the_program);
     tcase_add_test(tcase, what_is_no_library_is_refused_in_one_line);
     tcase_add_test(tcase, a_run_knows_its_library_by_the_whole_path);
     tcase_add_test(tcase, a_run_goes_on_where_its_library_has_moved_to);
