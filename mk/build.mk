@@ -101,6 +101,16 @@ $(TEST_LIBRARIES): $(BUILD)/tests/modules/%.so: %.c src/env/env.h $(BUILD)/flags
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared $< -o $@
 vpath %.c docs/examples tests/modules
 
+# One library as it was and as it may be changed, for tests/cli/test_rebuilt.c.
+WALKS := $(patsubst %,$(BUILD)/tests/modules/walk_%.so,begun shape actions limit state)
+$(WALKS): tests/modules/walk.c src/env/env.h $(BUILD)/flags.stamp
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared -DKIND=$(shell echo $(MODULE_KIND) | tr a-z A-Z) $< -o $@
+
+$(BUILD)/tests/cli/test_rebuilt: | $(WALKS)
+$(BUILD)/tests/cli/test_rebuilt.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
+
 $(BUILD)/tests/env/test_library: | $(TEST_LIBRARIES) $(BUILD)/tests/modules/same_row.so $(BUILD)/tests/modules/good.so
 $(BUILD)/tests/env/test_library.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
 

@@ -11,11 +11,10 @@
 /* Rank 0 reads: the old run may be training, and have another checkpoint a moment later. */
 static cm_status read_weights(const cm_run *run, const char *from, float *parameters, float *state) {
     cm_comm *comm = run->session->comm;
-    const cm_network *network = run->session->network;
-    const cm_param_table *table = cm_network_parameters(network);
+    const cm_param_table *table = cm_network_parameters(run->session->network);
     cm_status status = CM_OK;
     if (comm->rank == 0)
-        status = cm_run_read_weights(from, CM_CHECKPOINT_LATEST, network, true, parameters, state, NULL);
+        status = cm_run_read_weights(from, CM_CHECKPOINT_LATEST, run->session, true, parameters, state, NULL);
     CM_TRY(cm_ranks_agree(comm, status));
     CM_TRY(comm->broadcast(comm, parameters, table->parameters * sizeof(float), 0));
     return table->states > 0 ? comm->broadcast(comm, state, table->states * sizeof(float), 0) : CM_OK;

@@ -60,7 +60,7 @@ void cm_array_table_free(cm_array_table *table) {
 
 /* What the part below reads and where it puts it. */
 typedef struct reading {
-    const cm_network *network;
+    const cm_session *session;
     bool prefer_average;
     float *parameters, *state; /* blocks to be filled */
     cm_run_facts facts;
@@ -73,9 +73,24 @@ static cm_status read_facts(cm_checkpoint_reader *reader, cm_run_facts *facts) {
     cm_status status = cm_json_need_int(root, "updates", 0, INT64_MAX, &facts->updates);
     if (status == CM_OK) status = cm_json_need_int(root, "env_steps", 0, INT64_MAX, &facts->env_steps);
     if (status == CM_OK) status = cm_json_need_int(root, "episodes", 0, INT64_MAX, &facts->episodes);
+    const char *environment = cm_json_string(cm_json_get(root, "environment"));
+    snprintf(facts->environment, sizeof facts->environment, "%s", environment ? environment : "");
     facts->best_return = cm_json_number(cm_json_get(root, "best_return"), (double)NAN);
     cm_json_free(doc);
     return status;
+}
+
+/* Where arrays are of other shapes: says what of the task has changed, if that is why. */
+static cm_status explain(const reading *r, cm_checkpoint_reader *reader, cm_status status) {
+    char message[1024];
+    cm_json_doc *doc = NULL;
+    if (status != CM_ERR_INPUT || strcmp(r->facts.environment, r->session->env.spec.name) != 0) return status;
+    snprintf(message, sizeof message, "%s", cm_error_message());
+    cm_status changed = CM_OK;
+    if (cm_checkpoint_get_json(reader, CM_FILE_STATE, &doc) == CM_OK)
+        changed = cm_run_check_task(&r->session->env, cm_json_get(cm_json_root(doc), CM_STATE_TASK), false);
+    cm_json_free(doc);
+    return changed != CM_OK ? changed : cm_fail(status, "%s", message);
 }
 
 static cm_status read_weights(void *context, cm_checkpoint_reader *reader) {
@@ -86,15 +101,15 @@ static cm_status read_weights(void *context, cm_checkpoint_reader *reader) {
         r->facts.averaged = r->facts.averaged || strcmp(cm_checkpoint_file(reader, i), CM_FILE_AVERAGE) == 0;
     }
     const char *file = r->facts.averaged && r->prefer_average ? CM_FILE_AVERAGE : CM_FILE_PARAMETERS;
-    cm_status status = cm_array_table_add(&table, r->network, "", r->parameters, r->state);
+    cm_status status = cm_array_table_add(&table, r->session->network, "", r->parameters, r->state);
     if (status == CM_OK) status = cm_checkpoint_get_arrays(reader, file, table.arrays, table.count);
     cm_array_table_free(&table);
-    return status;
+    return status == CM_OK ? CM_OK : explain(r, reader, status);
 }
 
-cm_status cm_run_read_weights(const char *run, int64_t checkpoint, const cm_network *network, bool prefer_average,
+cm_status cm_run_read_weights(const char *run, int64_t checkpoint, const cm_session *session, bool prefer_average,
                               float *parameters, float *state, cm_run_facts *facts) {
-    reading r = {.network = network, .prefer_average = prefer_average, .parameters = parameters, .state = state};
+    reading r = {.session = session, .prefer_average = prefer_average, .parameters = parameters, .state = state};
     cm_checkpoint_store *store = NULL;
     CM_TRY(cm_run_directory_check(run));
     CM_TRY(cm_checkpoint_store_create(run, 1, NULL, &store));
@@ -126,7 +141,7 @@ cm_status cm_run_load_agent(const char *run, int64_t checkpoint, cm_session *ses
     CM_TRY(take_blocks(session->network, &parameters, &state));
     if (comm->rank == 0) {
         const bool prefer_average = session->configuration.trainer.ema_evaluates;
-        status = cm_run_read_weights(run, checkpoint, session->network, prefer_average, parameters, state, &read);
+        status = cm_run_read_weights(run, checkpoint, session, prefer_average, parameters, state, &read);
     }
     if (status == CM_OK) status = comm->broadcast(comm, parameters, block_bytes(session->network), 0);
     if (status == CM_OK) status = comm->broadcast(comm, &read, sizeof read, 0);
@@ -141,7 +156,7 @@ cm_status cm_run_parameter_hash(const char *run, int64_t checkpoint, cm_session 
     float *parameters = NULL, *state = NULL;
     cm_array_table table = {0};
     CM_TRY(take_blocks(session->network, &parameters, &state));
-    cm_status status = cm_run_read_weights(run, checkpoint, session->network, false, parameters, state, facts);
+    cm_status status = cm_run_read_weights(run, checkpoint, session, false, parameters, state, facts);
     if (status == CM_OK) status = cm_array_table_add(&table, session->network, "", parameters, NULL);
     if (status == CM_OK) status = cm_array_hash(table.arrays, table.count, out);
     cm_array_table_free(&table);

@@ -30,15 +30,25 @@ void cm_array_table_free(cm_array_table *table); /* leaves it empty */
 
 /* What a run's checkpoint says about itself; NAN where it says nothing. */
 typedef struct cm_run_facts {
+    char environment[32]; /* its name with its size */
     int64_t updates, env_steps, episodes;
     double best_return;
     bool averaged; /* a moving average is kept */
 } cm_run_facts;
 
 /* Reads a checkpoint's parameters (or its moving average, if it has one and it is preferred) and running statistics
- * into blocks of the network's table. */
-cm_status cm_run_read_weights(const char *run, int64_t checkpoint, const cm_network *network, bool prefer_average,
+ * into blocks of the table of the session's network. Errors: CM_ERR_INPUT if they are of another network, and says so
+ * where that is because the environment was changed; `facts` has then what had been read. */
+cm_status cm_run_read_weights(const char *run, int64_t checkpoint, const cm_session *session, bool prefer_average,
                               float *parameters, float *state, cm_run_facts *facts) CM_MUST_USE;
+
+/* The task in the state of a checkpoint. Check: CM_ERR_INPUT says what of the environment of that name is another one
+ * by now; `saved` NULL, of before there were any, is none. `plays_on`: its episodes must fit, too, not its arrays
+ * alone.
+ */
+#define CM_STATE_TASK "task"
+void cm_run_put_task(const cm_env_spec *spec, cm_json_writer *json);
+cm_status cm_run_check_task(const cm_env *env, const cm_json *saved, bool plays_on) CM_MUST_USE;
 
 /* Collective over the session's ranks: rank 0 reads. Gives the agents the weights that the run's checkpoint (a number,
  * CM_CHECKPOINT_LATEST, CM_CHECKPOINT_BEST) would play with: the average if the run keeps one and `configuration`

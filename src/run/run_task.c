@@ -1,0 +1,82 @@
+/* The task that a run is of, in its checkpoints: an environment that was changed and built anew, mostly a library of
+ * the user's, is told before numbers of the old one are read into arrays of the new one. */
+#include <stdio.h>
+#include <string.h>
+
+#include "run/run_internal.h"
+#include "run/text.h"
+#include "run/weights.h"
+
+enum { COUNTS = 6 };
+
+typedef struct count {
+    const char *key, *what;
+    int64_t value;
+    bool of_games; /* of games that go on, weights alone do not meet it */
+} count;
+
+static void counts_of(const cm_env_spec *spec, count out[COUNTS]) {
+    const count counts[COUNTS] = {
+        {"actions", "number of actions", spec->actions, false},
+        {"players", "number of players", spec->players, false},
+        {"chance_outcomes", "number of chance outcomes", spec->chance_outcomes, false},
+        {"max_steps", "time limit in steps", spec->max_steps, true},
+        {"max_plies", "bound on an episode's steps", spec->max_plies, true},
+        {"state_size", "state's size in bytes", (int64_t)spec->state_size, true},
+    };
+    memcpy(out, counts, sizeof counts);
+}
+
+void cm_run_put_task(const cm_env_spec *spec, cm_json_writer *json) {
+    count counts[COUNTS];
+    counts_of(spec, counts);
+    cm_json_begin_object(json, CM_STATE_TASK);
+    cm_json_begin_array(json, "observation_shape");
+    for (int i = 0; i < spec->rank; i++) cm_json_put_int(json, NULL, spec->shape[i]);
+    cm_json_end_array(json);
+    for (int i = 0; i < COUNTS; i++) cm_json_put_int(json, counts[i].key, counts[i].value);
+    cm_json_end_object(json);
+}
+
+static bool is_built_in(const cm_env *env) {
+    int rows = 0;
+    const cm_env_def *const *all = cm_env_registry(&rows);
+    while (rows > 0 && all[rows - 1] != env->def) rows--;
+    return rows > 0;
+}
+
+static cm_status refuse(const cm_env *env, const char *what, const char *now, const char *before) {
+    return cm_fail(CM_ERR_INPUT,
+                   "%s has changed since this run began: its %s is %s, was %s; start a new run, or go on with the old "
+                   "%s",
+                   env->spec.name, what, now, before, is_built_in(env) ? "cumind" : "library");
+}
+
+static cm_status check_shape(const cm_env *env, const cm_json *saved) {
+    char before[64] = "[", now[64] = "[";
+    size_t used = 1;
+    for (const cm_json *n = cm_json_first(saved); n && used < sizeof before - 24; n = cm_json_next(n))
+        used += (size_t)snprintf(before + used, sizeof before - used, "%s%.0f", used > 1 ? ", " : "",
+                                 cm_json_number(n, 0.0));
+    snprintf(before + used, sizeof before - used, "]");
+    cm_text_shape(env->spec.shape, env->spec.rank, ", ", now + 1, sizeof now - 2);
+    strcat(now, "]");
+    return strcmp(before, now) == 0 ? CM_OK : refuse(env, "observations' shape", now, before);
+}
+
+cm_status cm_run_check_task(const cm_env *env, const cm_json *saved, bool plays_on) {
+    count counts[COUNTS];
+    if (!saved) return CM_OK;
+    counts_of(&env->spec, counts);
+    const cm_json *shape = cm_json_get(saved, "observation_shape");
+    if (shape) CM_TRY(check_shape(env, shape));
+    for (int i = 0; i < COUNTS; i++) {
+        const cm_json *number = cm_json_get(saved, counts[i].key);
+        char now[32], before[32];
+        if (!number || (counts[i].of_games && !plays_on)) continue;
+        snprintf(now, sizeof now, "%lld", (long long)counts[i].value);
+        snprintf(before, sizeof before, "%.0f", cm_json_number(number, -1.0));
+        if (strcmp(now, before) != 0) return refuse(env, counts[i].what, now, before);
+    }
+    return CM_OK;
+}

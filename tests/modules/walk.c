@@ -1,0 +1,54 @@
+/* A library whose task is changed by KIND: a walk to the right along cells. */
+#include <string.h>
+
+#include "env/board.h"
+
+enum { WALK_BEGUN, WALK_SHAPE, WALK_ACTIONS, WALK_LIMIT, WALK_STATE };
+enum { CELLS = KIND == WALK_SHAPE ? 12 : 9, STATE = KIND == WALK_STATE ? 2 : 1 };
+
+typedef struct walk {
+    int64_t cell[STATE];
+} walk;
+
+static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
+    (void)params;
+    spec->shape[0] = CELLS;
+    spec->actions = KIND == WALK_ACTIONS ? 3 : 2;
+    spec->max_steps = KIND == WALK_LIMIT ? 20 : 40;
+    spec->rules_size = sizeof(walk);
+    return CM_OK;
+}
+
+static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
+    (void)params;
+    memset(rules, 0, sizeof(walk));
+    ((walk *)rules)->cell[0] = 1 + cm_pcg64_below(random, CELLS - 2);
+}
+
+static cm_env_outcome step(const cm_env_params *params, void *rules, int action, cm_pcg64 *random) {
+    (void)params, (void)random;
+    int64_t *cell = ((walk *)rules)->cell;
+    *cell += action == 0 ? -1 : 1;
+    return (cm_env_outcome){.reward = *cell == CELLS - 1, .terminated = *cell == CELLS - 1 || *cell == 0};
+}
+
+static void observe(const cm_env_params *params, const void *rules, float *observation) {
+    (void)params;
+    memset(observation, 0, CELLS * sizeof *observation);
+    observation[((const walk *)rules)->cell[0]] = 1.0f;
+}
+
+static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
+    (void)params;
+    text[0] = '\0';
+    cm_picture_line(text, size, "cell %d", (int)((const walk *)rules)->cell[0]);
+}
+
+static const cm_env_def row = {.name = "walk",
+                               .about = "Walk to the right",
+                               .describe = describe,
+                               .reset = reset,
+                               .step = step,
+                               .observe = observe,
+                               .picture = picture};
+CM_ENV_LIBRARY(row)
