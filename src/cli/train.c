@@ -88,17 +88,24 @@ static cm_status train_with(cm_arguments *arguments, const cm_run_request *reque
 /* Only keys that may change on resume may differ between the run's configuration and the one asked for. */
 static cm_status check_changes(const cm_config *before, const cm_config *after) {
     cm_config_difference *differences = NULL;
+    const cm_config_difference *first = NULL;
+    cm_run_carry carry = CM_CARRY_WEIGHTS; /* of all that differs */
     int count = 0;
     cm_status status = CM_OK;
     CM_TRY(cm_config_compare(before, after, &differences, &count));
-    for (int i = 0; i < count && status == CM_OK; i++) {
+    for (int i = 0; i < count; i++) {
         const cm_config_difference *d = &differences[i];
         if (d->may_change || cm_run_is_moved_library(d->key, d->before, d->after)) continue;
-        status = cm_fail(CM_ERR_INPUT,
-                         "%s: %s.%s cannot change on resume: the run has %s, you ask for %s; start a new run "
-                         "(--init-from takes its weights along), or leave it",
-                         d->origin, d->section, d->key, d->before, d->after);
+        const cm_run_carry own = cm_run_carry_of(d->section, d->key);
+        if (!first) first = d;
+        carry = own < carry ? own : carry;
     }
+    if (first)
+        status =
+            cm_fail(CM_ERR_INPUT,
+                    "%s: %s.%s cannot change on resume: the run has %s, you ask for %s; start a new run%s, or "
+                    "leave it",
+                    first->origin, first->section, first->key, first->before, first->after, cm_run_carry_advice(carry));
     free(differences);
     return status;
 }

@@ -50,6 +50,12 @@ typedef struct cm_run_request {
  * may have moved. That it holds the same environment is seen when the checkpoint is loaded. */
 bool cm_run_is_moved_library(const char *key, const char *before, const char *after);
 
+/* What a new run, in which this key has another value, can take along of the old one: its weights (--init-from), where
+ * all arrays of the network stay as they are; its games alone (--replay-from), which are for any network; nothing. */
+typedef enum cm_run_carry { CM_CARRY_NOTHING, CM_CARRY_GAMES, CM_CARRY_WEIGHTS } cm_run_carry;
+cm_run_carry cm_run_carry_of(const char *section, const char *key);
+const char *cm_run_carry_advice(cm_run_carry carry); /* " (--init-from takes its weights along)", ... */
+
 /* Opens directory, environment, network, backend; takes all memory and prints the plan; loads the checkpoint. Errors:
  * CM_ERR_INPUT, CM_ERR_IO, CM_ERR_MEMORY, CM_ERR_ABSENT, each one line. The caller owns *out. */
 cm_status cm_run_open(const cm_run_request *request, cm_run **out) CM_MUST_USE;

@@ -12,6 +12,30 @@ bool cm_run_is_moved_library(const char *key, const char *before, const char *af
     return strcmp(key, "env_name") == 0 && cm_env_is_library(before) && cm_env_is_library(after);
 }
 
+static bool is_among(const char *key, const char *const *keys) {
+    while (*keys && strcmp(key, *keys) != 0) keys++;
+    return *keys != NULL;
+}
+
+cm_run_carry cm_run_carry_of(const char *section, const char *key) {
+    static const char *const any_task[] = {"num_envs", NULL};
+    static const char *const any_array[] = {"value_support_min",  "value_support_max",    "reward_support_min",
+                                            "reward_support_max", "value_transform",      "initializer",
+                                            "zero_init_heads",    "value_prefix_horizon", NULL};
+    static const char *const arrays[] = {"policy", "num_sampled_actions", "consistency_weight", NULL};
+    if (strcmp(section, cm_env_option_rows[0].section) == 0)
+        return is_among(key, any_task) ? CM_CARRY_WEIGHTS : CM_CARRY_NOTHING;
+    if (strcmp(section, cm_network_option_rows[0].section) == 0)
+        return is_among(key, any_array) ? CM_CARRY_WEIGHTS : CM_CARRY_GAMES;
+    return is_among(key, arrays) ? CM_CARRY_GAMES : CM_CARRY_WEIGHTS;
+}
+
+const char *cm_run_carry_advice(cm_run_carry carry) {
+    static const char *const advice[] = {"", " (--replay-from takes its games along, its weights do not fit)",
+                                         " (--init-from takes its weights along)"};
+    return advice[carry];
+}
+
 void cm_run_put_fixed(const cm_config *config, const char *name, cm_json_writer *json) {
     const cm_option *row;
     char value[CM_OPTION_JSON];
@@ -34,8 +58,9 @@ cm_status cm_run_check_fixed(const cm_config *config, const cm_json *saved) {
         if (strcmp(before, value) == 0 || cm_run_is_moved_library(row->key, before, value)) continue;
         return cm_fail(CM_ERR_INPUT,
                        "%s.%s is fixed for a run: this one was trained with %s, and its config.json has %s by now; put "
-                       "it back, or start a new run (--init-from takes its weights along)",
-                       row->section, row->key, before, value);
+                       "it back, or start a new run%s",
+                       row->section, row->key, before, value,
+                       cm_run_carry_advice(cm_run_carry_of(row->section, row->key)));
     }
     return CM_OK;
 }

@@ -8,13 +8,60 @@
 #include "run/ranks.h"
 #include "run/run_internal.h"
 
+enum { DIFFERENCES = 512 };
+
+/* A run of another task: whoever forgets to name the task gets the default one. */
+static cm_status refuse_task(const cm_run *run, const char *flag, const char *from, const char *task) {
+    char set[CM_OPTION_TEXT + 32] = "";
+    cm_env env;
+    if (cm_env_open(&env, task, NULL) == CM_OK) snprintf(set, sizeof set, ", or --set env_name=%s", task);
+    return cm_fail(CM_ERR_INPUT, "%s %s: that is a run of %s, this one is of %s: add --config %s/config.json%s", flag,
+                   from, task, run->session->env.spec.name, from, set);
+}
+
+/* The keys that shape a network and differ between two runs, as far as they find room: "hidden_dim 32 (not 128)". */
+static bool list_differences(const cm_config *theirs, const cm_config *own, char out[DIFFERENCES]) {
+    cm_config_difference *rows = NULL;
+    int count = 0;
+    size_t used = 0;
+    out[0] = '\0';
+    if (cm_config_compare(theirs, own, &rows, &count) != CM_OK) return false;
+    for (int i = 0; i < count && used < DIFFERENCES; i++) {
+        if (cm_run_carry_of(rows[i].section, rows[i].key) == CM_CARRY_WEIGHTS) continue;
+        if (cm_run_is_moved_library(rows[i].key, rows[i].before, rows[i].after)) continue;
+        used += (size_t)snprintf(out + used, DIFFERENCES - used, "%s%s %s (not %s)", used ? ", " : "", rows[i].key,
+                                 rows[i].before, rows[i].after);
+    }
+    free(rows);
+    return used > 0;
+}
+
+/* Why the weights of a run are not such as this one has. */
+static cm_status explain_weights(const cm_run *run, const char *from, const char *task) {
+    char message[1024], differences[DIFFERENCES];
+    cm_configuration configuration;
+    cm_config *theirs = NULL;
+    if (task[0] && strcmp(task, run->session->env.spec.name) != 0) return refuse_task(run, "--init-from", from, task);
+    snprintf(message, sizeof message, "%s", cm_error_message());
+    const bool is_another = cm_run_configuration(from, NULL, 0, &configuration, &theirs) == CM_OK &&
+                            list_differences(theirs, run->config, differences);
+    cm_config_destroy(theirs);
+    if (!is_another) return cm_fail(CM_ERR_INPUT, "--init-from: %s", message);
+    return cm_fail(CM_ERR_INPUT,
+                   "--init-from %s: its weights are of another network, with %s; add --config %s/config.json, or set "
+                   "them alike",
+                   from, differences, from);
+}
+
 /* Rank 0 reads: the old run may be training, and have another checkpoint a moment later. */
 static cm_status read_weights(const cm_run *run, const char *from, float *parameters, float *state) {
     cm_comm *comm = run->session->comm;
     const cm_param_table *table = cm_network_parameters(run->session->network);
+    cm_run_facts facts = {.environment = ""};
     cm_status status = CM_OK;
     if (comm->rank == 0)
-        status = cm_run_read_weights(from, CM_CHECKPOINT_LATEST, run->session, true, parameters, state, NULL);
+        status = cm_run_read_weights(from, CM_CHECKPOINT_LATEST, run->session, true, parameters, state, &facts);
+    if (status == CM_ERR_INPUT) status = explain_weights(run, from, facts.environment);
     CM_TRY(cm_ranks_agree(comm, status));
     CM_TRY(comm->broadcast(comm, parameters, table->parameters * sizeof(float), 0));
     return table->states > 0 ? comm->broadcast(comm, state, table->states * sizeof(float), 0) : CM_OK;
@@ -115,6 +162,8 @@ static cm_status init_memory(cm_run *run, const char *from) {
     memory m = {.run = run};
     cm_replay_counts counts;
     cm_status status = read_memory(&m, from);
+    if (status == CM_ERR_INPUT && m.task[0] && strcmp(m.task, own) != 0)
+        return refuse_task(run, "--replay-from", from, m.task);
     if (status != CM_OK)
         return cm_fail_in(status, "--replay-from %s%s%s", from, m.task[0] ? ", a run of " : "", m.task);
     if (cm_run_leads(run) && strcmp(m.task, own) != 0)

@@ -473,7 +473,7 @@ START_TEST(refusals_name_what_to_do) {
         "train --quiet --run z --set family=resnet", 2,
         "cumind: Network architecture.family: resnet needs observations of rank 3, these have rank 1; use mlp or "
         "cumind\n");
-    expect_exit("train --quiet --run y --init-from ref --set hidden_dim=48", 2, "this network has");
+    expect_exit("train --quiet --run y --init-from ref --set hidden_dim=48", 2, "hidden_dim 32 (not 48)");
 }
 END_TEST
 
