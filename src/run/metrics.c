@@ -162,6 +162,26 @@ static cm_status find_keep(const char *path, int64_t size, int64_t keep, int64_t
     return CM_OK;
 }
 
+/* The updates that the last whole line behind the first `keep` bytes speaks of, 0 if there is none. */
+static int64_t updates_behind(const char *path, int64_t keep) {
+    static const char key[] = "\"updates\": ";
+    char *line = NULL;
+    size_t space = 0;
+    ssize_t n;
+    int64_t updates = 0;
+    FILE *file = fopen(path, "re");
+    if (!file) return 0;
+    if (fseeko(file, keep, SEEK_SET) == 0) {
+        while ((n = getline(&line, &space, file)) > 0 && line[n - 1] == '\n') {
+            const char *at = strstr(line, key);
+            if (at) updates = strtoll(at + sizeof key - 1, NULL, 10);
+        }
+    }
+    free(line);
+    fclose(file);
+    return updates;
+}
+
 cm_status cm_metrics_open(cm_metrics_file *file, const char *path, int64_t keep, int64_t last) {
     struct stat about;
     file->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -169,6 +189,7 @@ cm_status cm_metrics_open(cm_metrics_file *file, const char *path, int64_t keep,
         return cm_fail(CM_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
     }
     cm_status status = find_keep(path, about.st_size, keep, last, &file->bytes);
+    file->cut_updates = status == CM_OK && file->bytes < about.st_size ? updates_behind(path, file->bytes) : 0;
     if (status == CM_OK && file->bytes < about.st_size && ftruncate(file->file, file->bytes) != 0)
         status = cm_fail(CM_ERR_IO, "%s: cannot cut it back to the checkpoint: %s", path, strerror(errno));
     if (status != CM_OK) cm_metrics_close(file);

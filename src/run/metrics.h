@@ -56,7 +56,8 @@ cm_metrics cm_metrics_get(const cm_json *object);
  * end with a line, or hold one of an iteration beyond `last`, it goes by the iterations instead: it keeps the whole
  * lines in front of the first that is beyond, and warns. */
 typedef struct cm_metrics_file {
-    int file; /* -1: closed */
+    int file;            /* -1: closed */
+    int64_t cut_updates; /* of the last line that was dropped when it was opened; 0: none */
     int64_t bytes;
 } cm_metrics_file;
 cm_status cm_metrics_open(cm_metrics_file *file, const char *path, int64_t keep, int64_t last) CM_MUST_USE;

@@ -82,6 +82,20 @@ static void start_event(cm_run *run, bool resumed) {
     cm_progress_event(run->progress, "start", text);
 }
 
+/* Where a killed run goes on, and what it had done behind that. */
+static void say_resumed(cm_run *run) {
+    const int64_t updates = cm_trainer_updates(cm_run_trainer(run)), reached = run->metrics.cut_updates;
+    char at[48] = "from the start", again[96] = "";
+    const bool has_checkpoint = run->state.iteration > 0;
+    int64_t newest = -1;
+    const bool is_newest = cm_checkpoint_list(run->store, &newest, 1) == 0 || newest <= updates;
+    if (has_checkpoint) snprintf(at, sizeof at, "at update %lld", (long long)updates);
+    if (reached > updates)
+        snprintf(again, sizeof again, "; the %lld updates to %lld%s are done again", (long long)(reached - updates),
+                 (long long)reached, is_newest ? ", which no checkpoint holds," : "");
+    cm_progress_say(run->progress, "resumed   %s%s%s", at, has_checkpoint ? "" : ": it has no checkpoint yet", again);
+}
+
 void cm_run_say_setup(cm_run *run) {
     const size_t parameters = cm_network_parameters(run->session->network)->trained;
     char weights[16];
@@ -112,12 +126,7 @@ void cm_run_say_start(cm_run *run, bool resumed) {
     say_plan(run);
     cm_progress_say(run->progress, "disk      up to %s per checkpoint, %d and the best are kept", need,
                     cm_run_options_of(run)->run.keep_checkpoints);
-    if (resumed && run->state.iteration == 0) {
-        cm_progress_say(run->progress, "resumed   from the start: it has no checkpoint yet");
-    } else if (resumed) {
-        cm_progress_say(run->progress, "resumed   at update %lld",
-                        (long long)cm_trainer_updates(cm_run_learner_trainer(run->learner)));
-    }
+    if (resumed) say_resumed(run);
     start_event(run, resumed);
     cm_log(CM_DEBUG, "%s, %s", run->session->env.spec.name, machine);
 }

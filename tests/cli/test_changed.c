@@ -147,6 +147,34 @@ START_TEST(a_run_that_is_refused_leaves_no_folder_that_was_made_for_it) {
 }
 END_TEST
 
+/* As a kill leaves it: iterations behind the newest checkpoint are in the metrics alone. */
+START_TEST(what_is_done_again_after_a_kill_is_said) {
+    expect_ok("train --quiet --run back" SMALL);
+    long long at = 0, count = 0, reached = 0, newest = 0;
+    char command[1024], text[64];
+    snprintf(command, sizeof command,
+             "cd %s && rm -r back/checkpoints/$(ls back/checkpoints | tail -n 1) && "
+             "rm -f back/result.json && ls back/checkpoints | tail -n 1 >newest.txt",
+             cm_test_folder);
+    ck_assert_int_eq(system(command), 0);
+    cm_program_file(cm_test_folder, "newest.txt", text, sizeof text);
+    newest = strtoll(text, NULL, 10);
+    expect_ok("train --resume back --set final_evaluation_episodes=0");
+    const char *line = strstr(result.out, "resumed   at update ");
+    ck_assert_ptr_nonnull(line);
+    ck_assert_msg(
+        sscanf(line, "resumed   at update %lld; the %lld updates to %lld, which no checkpoint holds, are done again",
+               &at, &count, &reached) == 3,
+        "%s", line);
+    ck_assert_int_eq(at, newest);
+    ck_assert_int_gt(count, 0);
+    ck_assert_int_eq(reached, at + count);
+    expect_ok("train --resume back --env-steps 1088 --set final_evaluation_episodes=0");
+    ck_assert_ptr_nonnull(strstr(result.out, "resumed   at update "));
+    ck_assert_ptr_null(strstr(result.out, "done again"));
+}
+END_TEST
+
 /* ---- the disk ---- */
 
 /* Trains with files of at most so many bytes, as on a full disk. */
@@ -204,5 +232,6 @@ int main(void) {
     tcase_add_test(tests, a_run_that_is_refused_leaves_no_folder_that_was_made_for_it);
     tcase_add_test(tests, a_checkpoint_that_the_disk_refuses_says_how_to_go_on_and_from_what);
     tcase_add_test(tests, doctor_on_a_full_disk_says_so_and_leaves_no_folder);
+    tcase_add_test(tests, what_is_done_again_after_a_kill_is_said);
     return cm_test_main(suite);
 }
