@@ -72,7 +72,8 @@ static cm_status run(cm_arguments *arguments) {
 
 static const cm_flag flags[] = {
     CM_FLAG_RUN,
-    {"--positions", "FILE", "A game per line: its actions from the start, separated by commas; - reads stdin."},
+    {"--positions", "FILE",
+     "A game per line: its actions from the start, by number or name, separated by commas; - reads stdin."},
     CM_FLAG_SIMULATIONS,
     {"--json", NULL, "Print one JSON object per line of the file."},
     CM_FLAG_CHECKPOINT,
@@ -91,7 +92,8 @@ const cm_command cm_command_search = {
         "With --positions, searches the position at the end of every game of a file, without noise, and shows the "
         "board "
         "and the moves by visits: Q and value are seen by the player to move, the prior is the network's policy.\n"
-        "With --json a line is an object {moves, to_play, legal, prior, visits, q, value, action} whose arrays are "
+        "With --json a line is an object {moves (names as numbers), to_play, legal, prior, visits, q, value, action} "
+        "whose arrays are "
         "over "
         "all actions: legal 0 or 1; q 0 where there were no visits; action null after the end of a game. Where actions "
         "are drawn (num_sampled_actions) the prior is their share of the draws, 0 for those that were not. A line that "

@@ -215,6 +215,32 @@ START_TEST(table_has_the_actions_that_were_drawn_and_says_how_many) {
 }
 END_TEST
 
+/* Every view prints names; what is neither a name nor a number is shown as it was written. */
+START_TEST(moves_may_be_named_as_they_are_shown) {
+    cm_json_doc *docs[3];
+    double first[9], second[9];
+    char named[32];
+    search("--run game --simulations 30", "4,0,8\n");
+    ck_assert_msg(sscanf(result.out, "position 1: %31[^\n]", named) == 1, "%s", result.out);
+    for (char *c = named; *c; c++) *c = *c == ' ' ? ',' : *c;
+    char lines[128];
+    snprintf(lines, sizeof lines, "4,0,8\n %s \n%.2s,d9,\n", named, named);
+    search("--run game --simulations 30 --json", lines);
+    ck_assert_int_eq(result.status, 1);
+    ck_assert_int_eq(read_answers(docs, 3), 3);
+    for (int i = 0; i < 2; i++) {
+        double moves[3];
+        numbers(cm_json_root(docs[i]), "moves", 3, moves);
+        ck_assert(moves[0] == 4.0 && moves[1] == 0.0 && moves[2] == 8.0);
+        numbers(cm_json_root(docs[i]), "visits", 9, i == 0 ? first : second);
+    }
+    ck_assert_mem_eq(first, second, sizeof first);
+    const char *error = cm_json_string(cm_json_get(cm_json_root(docs[2]), "error"));
+    ck_assert_msg(error && strstr(error, "move 2: ") && strstr(error, "got \"d9\""), "%s", error);
+    for (int i = 0; i < 3; i++) cm_json_free(docs[i]);
+}
+END_TEST
+
 static const struct usage_case {
     const char *arguments, *says;
 } usages[] = {
@@ -254,5 +280,6 @@ int main(void) {
     tcase_add_test(tests, table_shows_board_moves_and_errors_in_order);
     tcase_add_test(tests, table_has_the_actions_that_were_drawn_and_says_how_many);
     tcase_add_loop_test(tests, wrong_usage_is_one_line_and_exit_2, 0, (int)(sizeof usages / sizeof *usages));
+    tcase_add_test(tests, moves_may_be_named_as_they_are_shown);
     return cm_test_main(suite);
 }
