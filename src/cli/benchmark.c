@@ -262,9 +262,10 @@ static const cm_flag flags[] = {
 const cm_command cm_command_benchmark = {
     .name = "benchmark",
     .about = "time a part, or all, and set it beside the machine's matmul speed",
-    .positional = "[matmul|inference|search|tree|act|train|env|replay|graph|scaling]",
+    .positional = "[PART]",
     .details =
-        "Figures are medians over rounds. Parts that do matrix products also say what share of the speed of large "
+        "Parts are matmul, inference, search, tree, act, train, env, replay, graph and scaling. Figures are medians "
+        "over rounds. Parts that do matrix products also say what share of the speed of large "
         "products, measured in the same run on the same threads, they reach.\n\n"
         "act is self-play of env_name as configured, with --batch environments and fresh weights: searches, steps of "
         "the environments, and what goes to the replay; share_of_searches is how much of the time goes to the first, "

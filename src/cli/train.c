@@ -291,7 +291,7 @@ static void say_seeds(const cm_arguments *arguments, const int64_t *seeds, const
 static void say_stopped(const cm_arguments *arguments, const int64_t *seeds, const cm_run_result *results, int done,
                         int count) {
     if (cm_argument_given(arguments, "--json")) return;
-    if (results[done - 1].end == CM_RUN_STOPPED && !cm_argument_given(arguments, "--quiet"))
+    if (results[done - 1].end == CM_RUN_STOPPED)
         printf("stopped: seed %lld is unfinished; --resume %s goes on with it\n", (long long)seeds[done - 1], last_run);
     if (done < count)
         printf("stopped: %d of %d seeds were not begun; --seeds LIST trains those\n", count - done, count);
@@ -310,7 +310,7 @@ static cm_status train_seeds(cm_arguments *arguments, const char *text) {
         is_asked = cm_stop_asked(&stop);
         CM_TRY(cm_ranks_any(&ranks.comm, &is_asked));
     }
-    if (ranks.comm.rank > 0) return CM_OK;
+    if (ranks.comm.rank > 0 || cm_argument_given(arguments, "--quiet")) return CM_OK;
     say_seeds(arguments, seeds, results, done);
     say_stopped(arguments, seeds, results, done, count);
     return CM_OK;

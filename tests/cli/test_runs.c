@@ -253,18 +253,20 @@ START_TEST(what_cannot_be_printed_is_said_when_the_run_is_saved) {
 END_TEST
 
 START_TEST(several_seeds_end_with_a_table) {
-    expect_ok("train --quiet --seeds 3-4 --run seeds" SMALL);
+    expect_ok("train --seeds 3-4 --run seeds" SMALL);
     ck_assert_ptr_nonnull(strstr(result.out, "\n       3 "));
     ck_assert_ptr_nonnull(strstr(result.out, "\n       4 "));
     char one[64], two[64];
     hash_of("seeds/seed-3", one);
     hash_of("seeds/seed-4", two);
     ck_assert_str_ne(one, two);
+    expect_ok("train --quiet --seeds 5-6 --run seeds" SMALL);
+    ck_assert_str_eq(result.out, "");
 }
 END_TEST
 
 START_TEST(seeds_without_a_report_have_none_in_the_table) {
-    expect_ok("train --quiet --seeds 3 --run unreported --env-steps 256 --set final_evaluation_episodes=0");
+    expect_ok("train --seeds 3 --run unreported --env-steps 256 --set final_evaluation_episodes=0");
     ck_assert_msg(strstr(result.out, "\n       3          -          -        256 ") != NULL, "%s", result.out);
     expect_ok("train --json --seeds 4 --run unreported --env-steps 256 --set final_evaluation_episodes=0");
     ck_assert_ptr_nonnull(strstr(result.out, "\"seed\": 4, \"mean\": null, \"std\": null, \"env_steps\": 256"));
