@@ -22,6 +22,19 @@ static void widen(range *r, double v) {
     r->high = fmax(r->high, v);
 }
 
+static bool is_label_of(double a, double b) {
+    char first[16], second[16];
+    cm_format_count(a, first);
+    cm_format_count(b, second);
+    return strcmp(first, second) == 0;
+}
+
+/* Wide enough for the ends and the middle to have labels of their own: a twentieth of the value is, on either side. */
+static void spread(range *r) {
+    const double middle = (r->low + r->high) / 2.0, half = fmax(fabs(middle) / 20.0, 0.05);
+    if (is_label_of(r->low, middle) || is_label_of(middle, r->high)) r->low = middle - half, r->high = middle + half;
+}
+
 static cm_status find_ranges(const cm_plot *plot, range *x, range *y) {
     *x = *y = (range){INFINITY, -INFINITY};
     for (int s = 0; s < plot->count; s++) {
@@ -33,8 +46,10 @@ static cm_status find_ranges(const cm_plot *plot, range *x, range *y) {
         }
     }
     if (!(x->low <= x->high)) return cm_fail(CM_ERR_INPUT, "%s: there is nothing to plot yet", plot->title);
+    if (is_label_of(x->low, x->high) && x->high > 0.0) x->low = 0.0; /* hardly more than one point */
     if (x->low == x->high) x->high = x->low + 1.0;
     if (y->low == y->high) y->low -= 0.5, y->high += 0.5;
+    spread(y);
     return CM_OK;
 }
 

@@ -137,6 +137,16 @@ START_TEST(what_cannot_be_shown_is_said) {
 }
 END_TEST
 
+/* One point, or figures that hardly differ: the ends of the axes are told apart. */
+START_TEST(axes_of_one_evaluation_have_labels_of_their_own) {
+    write_run("alone", ROW(20480, 1, "\"mean_return\": 0.936, \"eval_return\": 0.938"));
+    cm_program_run(cm_test_folder, "plot alone", &result);
+    ck_assert_int_eq(result.status, 0);
+    ck_assert_msg(strstr(result.out, "  0.99 ") && strstr(result.out, "  0.89 "), "%s", result.out);
+    ck_assert_msg(strstr(result.out, "\n        0  ") && strstr(result.out, " 20.5k\n"), "%s", result.out);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/plot");
     TCase *tests = tcase_create("plot");
@@ -148,5 +158,6 @@ int main(void) {
     tcase_add_test(tests, pictures_name_their_curves);
     tcase_add_test(tests, help_lists_every_number);
     tcase_add_test(tests, what_cannot_be_shown_is_said);
+    tcase_add_test(tests, axes_of_one_evaluation_have_labels_of_their_own);
     return cm_test_main(suite);
 }
