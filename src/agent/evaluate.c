@@ -59,7 +59,8 @@ static cm_status open_evaluator(cm_evaluator *v, const cm_evaluator_config *c) {
                              .tally = c->tally,
                              .stop = c->stop};
     if (parts > 1) CM_TRY(take_games(v, c));
-    CM_TRY(cm_player_agent(c->agent, c->env, &match.shape, &v->players[0]));
+    CM_TRY(c->agent ? cm_player_agent(c->agent, c->env, &match.shape, &v->players[0])
+                    : cm_opponent_player(&uniform, NULL, c->env, &match.shape, &v->players[0]));
     if (c->env->spec.players == 2) {
         CM_TRY(cm_opponent_player(opponent, NULL, c->env, &match.shape, &v->players[1]));
     }

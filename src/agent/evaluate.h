@@ -28,7 +28,7 @@ typedef struct cm_evaluation_peers {
 
 /* All borrowed, for as long as the evaluator lives; `opponent` for the call alone. */
 typedef struct cm_evaluator_config {
-    cm_agent *agent;
+    cm_agent *agent; /* NULL: moves are drawn at random */
     const cm_env *env;
     cm_pool *pool;
     int episodes;                /* most of one evaluation                                                            */

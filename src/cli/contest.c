@@ -41,7 +41,10 @@ cm_status cm_entrant_seat(cm_entrant *entrant, const cm_env *env, const char *ot
 
 cm_status cm_contest_check(const char *command, const cm_env *env) {
     if (env->spec.players != 2) {
-        return cm_fail(CM_ERR_INPUT, "%s: opponents are for games of two players, %s has one", command, env->spec.name);
+        return cm_fail(CM_ERR_INPUT,
+                       "%s: opponents are for games of two players, %s has one (eval --opponent random sets random "
+                       "play beside the agent)",
+                       command, env->spec.name);
     }
     if (env->spec.max_plies > 0) return CM_OK;
     return cm_fail(CM_ERR_INPUT, "%s: games of %s have no bound on their length", command, env->spec.name);

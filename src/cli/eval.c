@@ -1,6 +1,8 @@
 /* Greedy evaluation of a run's checkpoint. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/evaluate.h"
 #include "cli/contest.h"
@@ -10,8 +12,28 @@
 #include "core/arena.h"
 #include "core/memory.h"
 
-static void write_result(const cm_evaluation *e, const double *returns, const cm_run_facts *facts, int64_t seed,
-                         cm_json_writer *json) {
+/* What is printed. */
+typedef struct report {
+    cm_evaluation agent, random; /* random play over the same episodes: only if has_random */
+    bool has_random;
+    const double *returns; /* of the agent, borrowed */
+    const cm_run_facts *facts;
+    int64_t seed;
+} report;
+
+static void write_random(const cm_evaluation *e, cm_json_writer *json) {
+    cm_json_begin_object(json, "random");
+    cm_json_put_double(json, "mean", e->mean);
+    cm_json_put_double(json, "std", e->std);
+    cm_json_put_double(json, "min", e->min);
+    cm_json_put_double(json, "max", e->max);
+    cm_cli_put_interval(json, e->low, e->high);
+    cm_json_put_double(json, "mean_length", e->mean_length);
+    cm_json_end_object(json);
+}
+
+static void write_result(const report *r, cm_json_writer *json) {
+    const cm_evaluation *e = &r->agent;
     cm_json_begin_object(json, NULL);
     cm_json_put_int(json, "episodes", e->episodes);
     cm_json_put_double(json, "mean", e->mean);
@@ -23,57 +45,80 @@ static void write_result(const cm_evaluation *e, const double *returns, const cm
     cm_json_put_int(json, "wins", e->wins);
     cm_json_put_int(json, "draws", e->draws);
     cm_json_put_int(json, "losses", e->losses);
-    cm_json_put_int(json, "seed", seed);
-    cm_json_put_int(json, "updates", facts->updates);
-    cm_json_put_int(json, "env_steps", facts->env_steps);
+    cm_json_put_int(json, "seed", r->seed);
+    cm_json_put_int(json, "updates", r->facts->updates);
+    cm_json_put_int(json, "env_steps", r->facts->env_steps);
+    if (r->has_random) write_random(&r->random, json);
     cm_json_begin_array(json, "returns");
-    for (int i = 0; i < e->episodes; i++) cm_json_put_double(json, NULL, returns[i]);
+    for (int i = 0; i < e->episodes; i++) cm_json_put_double(json, NULL, r->returns[i]);
     cm_json_end_array(json);
     cm_json_end_object(json);
 }
 
-static cm_status print_json(const cm_evaluation *e, const double *returns, const cm_run_facts *facts, int64_t seed) {
+static cm_status print_json(const report *r) {
     cm_json_writer *json = NULL;
     CM_TRY(cm_json_writer_create(0, &json));
-    write_result(e, returns, facts, seed, json);
+    write_result(r, json);
     return cm_cli_print(json, CM_OK);
 }
 
-static void print_text(const cm_evaluation *e, const cm_run_facts *facts, int players) {
-    printf("%d greedy episodes after %lld updates, %lld env steps\n", e->episodes, (long long)facts->updates,
-           (long long)facts->env_steps);
+static void print_text(const report *r, int players) {
+    const cm_evaluation *e = &r->agent, *random = &r->random;
+    printf("%d greedy episodes after %lld updates, %lld env steps\n", e->episodes, (long long)r->facts->updates,
+           (long long)r->facts->env_steps);
     printf("mean return %.2f, std %.2f, 95 %% interval [%.2f, %.2f], min %g, max %g\n", e->mean, e->std, e->low,
            e->high, e->min, e->max);
     if (players == 2) printf("against random: %d won, %d drawn, %d lost\n", e->wins, e->draws, e->losses);
+    if (!r->has_random) return;
+    printf("random play: mean return %.2f, std %.2f, 95 %% interval [%.2f, %.2f]; the agent: %.2f, %.2f %s\n",
+           random->mean, random->std, random->low, random->high, e->mean, fabs(e->mean - random->mean),
+           e->mean < random->mean ? "lower" : "higher");
+}
+
+/* Episodes of the agent, or of random play where `agent` is NULL; returns[episodes] may be NULL. */
+static cm_status play_episodes(const cm_arguments *arguments, const cm_session *session, cm_agent *agent, int episodes,
+                               int64_t seed, double *returns, cm_evaluation *out) {
+    cm_evaluator *evaluator = NULL;
+    cm_ticker ticker;
+    const cm_evaluator_config config = {
+        .agent = agent, .env = &session->env, .pool = session->pool, .episodes = episodes, .tally = &ticker.tally};
+    CM_TRY(cm_evaluator_create(&config, &evaluator));
+    cm_ticker_begin(&ticker, arguments, session->configuration.run.log_interval, agent ? "episodes" : "random episodes",
+                    "steps", episodes);
+    cm_status status = cm_evaluator_run(evaluator, episodes, (uint64_t)seed, returns, out);
+    cm_ticker_end(&ticker);
+    cm_evaluator_destroy(evaluator);
+    return status;
 }
 
 static cm_status evaluate(const cm_arguments *arguments, const cm_loaded *own) {
-    cm_session *session = own->session;
-    int64_t episodes = 100, seed = 0;
-    cm_evaluator *evaluator = NULL;
+    const cm_session *session = own->session;
+    report r = {.facts = &own->facts, .has_random = cm_argument_given(arguments, "--opponent")};
+    int64_t episodes = 100;
     double *returns = NULL;
-    cm_evaluation result;
-    cm_ticker ticker;
     CM_TRY(cm_argument_int(arguments, "--episodes", 1, 1000000, &episodes));
-    CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &seed));
+    CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &r.seed));
     CM_TRY(cm_alloc(&returns, (size_t)episodes, sizeof *returns, "returns"));
-    const cm_evaluator_config config = {.agent = own->agent,
-                                        .env = &session->env,
-                                        .pool = session->pool,
-                                        .episodes = (int)episodes,
-                                        .tally = &ticker.tally};
-    cm_status status = cm_evaluator_create(&config, &evaluator);
-    cm_ticker_begin(&ticker, arguments, session->configuration.run.log_interval, "episodes", "steps", episodes);
-    if (status == CM_OK) status = cm_evaluator_run(evaluator, (int)episodes, (uint64_t)seed, returns, &result);
-    cm_ticker_end(&ticker);
+    r.returns = returns;
+    cm_status status = play_episodes(arguments, session, own->agent, (int)episodes, r.seed, returns, &r.agent);
+    if (status == CM_OK && r.has_random)
+        status = play_episodes(arguments, session, NULL, (int)episodes, r.seed, NULL, &r.random);
     if (status == CM_OK && cm_argument_given(arguments, "--json")) {
-        status = print_json(&result, returns, &own->facts, seed);
+        status = print_json(&r);
     } else if (status == CM_OK) {
-        print_text(&result, &own->facts, session->env.spec.players);
+        print_text(&r, session->env.spec.players);
     }
-    cm_evaluator_destroy(evaluator);
     free(returns);
     return status;
+}
+
+/* One player has no opponent, but random play to be compared with. */
+static bool is_compared(const cm_arguments *arguments, const cm_env *env) {
+    static const char *const of_games[] = {"--games", "--opening", "--save-games"};
+    const char *opponent = cm_argument(arguments, "--opponent");
+    for (size_t i = 0; i < sizeof of_games / sizeof *of_games; i++)
+        if (cm_argument_given(arguments, of_games[i])) return false;
+    return env->spec.players == 1 && opponent && strcmp(opponent, "random") == 0;
 }
 
 static cm_status run_eval(cm_arguments *arguments) {
@@ -88,6 +133,7 @@ static cm_status run_eval(cm_arguments *arguments) {
     }
     cm_interrupt_ends("eval");
     CM_TRY(cm_loaded_open(arguments, &own));
+    is_match = is_match && !is_compared(arguments, &own.session->env);
     cm_status status = is_exam    ? cm_eval_positions(arguments, &own)
                        : is_match ? cm_eval_match(arguments, &own)
                                   : evaluate(arguments, &own);
@@ -102,7 +148,8 @@ static const cm_flag flags[] = {
     {"--opponent", "WHO",
      "Games of two: who is met. random draws its moves; mcts:N is plain UCT with N random rollouts per move and the "
      "true rules; perfect never gives away the exact value (games with a solver); the folder of another run is its "
-     "agent; all follows every reply sequence to the end, from both sides (small games)."},
+     "agent; all follows every reply sequence to the end, from both sides (small games). With one player random alone: "
+     "random play over the same episodes is set beside the agent."},
     CM_FLAGS_CONTEST,
     {"--save-games", "FILE",
      "Write the games, a JSON object per line: \"moves\", \"first\" (agent or opponent: who moved first) and "
@@ -133,6 +180,7 @@ const cm_command cm_command_eval = {
         "best checkpoint, or its latest if none was evaluated.",
     .flags = flags,
     .examples = "  cumind eval --run checkpoints/CartPole-v1/20251121-073900 --episodes 100\n"
+                "  cumind eval --run X --opponent random    # is it better than random play?\n"
                 "  cumind eval --run X --opponent mcts:800 --games 1000 --save-games games.jsonl\n"
                 "  cumind eval --run X --positions tests/data/connect4.jsonl --simulations 800\n"
                 "  cumind eval --run X --opponent all --simulations 25    # can it be beaten?\n",

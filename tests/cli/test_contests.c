@@ -288,6 +288,26 @@ START_TEST(plain_output_has_no_colours_and_lines_below_80_columns) {
 }
 END_TEST
 
+/* A pole that nobody balances falls after some twenty steps. */
+START_TEST(random_play_of_one_player_is_set_beside_the_agent) {
+    double random = 0.0, agent = 0.0, own = 0.0, apart = 0.0;
+    char way[16];
+    expect_ok("eval --run pole --opponent random --episodes 50 --seed 3");
+    const char *line = strstr(result.out, "\nrandom play: ");
+    ck_assert_msg(line && sscanf(strstr(result.out, "mean return "), "mean return %lf", &own) == 1, "%s", result.out);
+    ck_assert_msg(sscanf(line, "\nrandom play: mean return %lf,", &random) == 1, "%s", line);
+    ck_assert_int_eq(sscanf(strstr(line, "; the agent: "), "; the agent: %lf, %lf %15s", &agent, &apart, way), 3);
+    ck_assert(random > 15.0 && random < 32.0);
+    ck_assert(own == agent && fabs(fabs(own - random) - apart) < 0.011);
+    ck_assert_str_eq(way, own < random ? "lower" : "higher");
+    expect_ok("eval --run pole --opponent random --episodes 50 --seed 3 --threads 1 --json");
+    const cm_json *about = cm_json_get(printed(), "random");
+    ck_assert_double_eq_tol(cm_json_number(cm_json_get(about, "mean"), 0.0), random, 0.006);
+    ck_assert_double_eq_tol(cm_json_number(cm_json_get(cm_json_root(doc), "mean"), 0.0), own, 0.006);
+    expect_error("eval --run pole --opponent random --games 4", 2, "games of two players, CartPole-v1 has one");
+}
+END_TEST
+
 static const struct wrong_case {
     const char *arguments;
     int status;
@@ -306,7 +326,7 @@ static const struct wrong_case {
     {"eval --run four --opponent all", 2, "more than 10000 lines"},
     {"eval --run flip --opponent perfect", 2,
      "perfect: othello: has no exact solver; tictactoe, connect4 and hex up to 4 x 4 have one"},
-    {"eval --run pole --opponent random", 2, "games of two players, CartPole-v1 has one"},
+    {"eval --run pole --opponent mcts:8", 2, "games of two players, CartPole-v1 has one"},
     {"ladder flip --include perfect", 2, "perfect: othello: has no exact solver"},
     {"ladder", 2, "needs the folders of runs"},
     {"ladder runs/a", 2, "two players at least"},
@@ -377,5 +397,6 @@ int main(void) {
     tcase_add_loop_test(tests, wrong_contests_are_one_line, 0, (int)(sizeof wrongs / sizeof *wrongs));
     tcase_add_test(tests, ladder_rates_every_run_below_a_folder);
     tcase_add_test(tests, ladder_prints_pairs_table_and_plot);
+    tcase_add_test(tests, random_play_of_one_player_is_set_beside_the_agent);
     return cm_test_main(suite);
 }
