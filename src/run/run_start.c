@@ -1,9 +1,11 @@
 /* What a new run begins with of old ones: weights, and games to learn from. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/arena.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "run/ranks.h"
 #include "run/run_internal.h"
@@ -38,13 +40,15 @@ static bool list_differences(const cm_config *theirs, const cm_config *own, char
 
 /* Why the weights of a run are not such as this one has. */
 static cm_status explain_weights(const cm_run *run, const char *from, const char *task) {
-    char message[1024], differences[DIFFERENCES];
+    char message[1024], differences[DIFFERENCES], path[PATH_MAX];
     cm_configuration configuration;
     cm_config *theirs = NULL;
     if (task[0] && strcmp(task, run->session->env.spec.name) != 0) return refuse_task(run, "--init-from", from, task);
     snprintf(message, sizeof message, "%s", cm_error_message());
-    const bool is_another = cm_run_configuration(from, NULL, 0, &configuration, &theirs) == CM_OK &&
-                            list_differences(theirs, run->config, differences);
+    cm_status read = cm_path_join(path, sizeof path, from, "config.json");
+    if (read == CM_OK) read = cm_configuration_create(&configuration, &theirs);
+    if (read == CM_OK) read = cm_config_read(theirs, path);
+    const bool is_another = read == CM_OK && list_differences(theirs, run->config, differences);
     cm_config_destroy(theirs);
     if (!is_another) return cm_fail(CM_ERR_INPUT, "--init-from: %s", message);
     return cm_fail(CM_ERR_INPUT,
