@@ -50,7 +50,10 @@ static cm_status explain_weights(const cm_run *run, const char *from, const char
     if (read == CM_OK) read = cm_config_read(theirs, path);
     const bool is_another = read == CM_OK && list_differences(theirs, run->config, differences);
     cm_config_destroy(theirs);
-    if (!is_another) return cm_fail(CM_ERR_INPUT, "--init-from: %s", message);
+    const size_t length = strlen(from);
+    const bool is_named = strncmp(message, from, length) == 0 && (message[length] == ':' || message[length] == '/');
+    if (!is_another)
+        return cm_fail(CM_ERR_INPUT, "--init-from%s%s: %s", is_named ? "" : " ", is_named ? "" : from, message);
     return cm_fail(CM_ERR_INPUT,
                    "--init-from %s: its weights are of another network, with %s; add --config %s/config.json, or set "
                    "them alike",
@@ -135,19 +138,22 @@ typedef struct memory {
     char task[CM_OPTION_TEXT];
 } memory;
 
-static cm_status read_task(cm_checkpoint_reader *reader, char task[CM_OPTION_TEXT]) {
+/* A task of the same name must have the same arrays. */
+static cm_status read_task(const cm_env *env, cm_checkpoint_reader *reader, char task[CM_OPTION_TEXT]) {
     const char *environment = NULL;
     cm_json_doc *doc = NULL;
     CM_TRY(cm_checkpoint_get_json(reader, CM_FILE_STATE, &doc));
     cm_status status = cm_json_need_string(cm_json_root(doc), "environment", &environment);
     if (status == CM_OK) snprintf(task, CM_OPTION_TEXT, "%s", environment);
+    if (status == CM_OK && strcmp(task, env->spec.name) == 0)
+        status = cm_run_check_task(env, cm_json_get(cm_json_root(doc), CM_STATE_TASK), false);
     cm_json_free(doc);
     return status;
 }
 
 static cm_status load_memory(void *context, cm_checkpoint_reader *reader) {
     memory *m = context;
-    CM_TRY(read_task(reader, m->task));
+    CM_TRY(read_task(&m->run->session->env, reader, m->task));
     return append_all(m->run, reader);
 }
 

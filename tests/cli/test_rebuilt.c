@@ -15,7 +15,7 @@ static void begin_all(void) {
 
 START_TEST(what_of_the_task_has_changed_is_said_before_anything_else_is_read) {
     static const char *const changes[][2] = {
-        {WALK("shape"), CHANGED "observations' shape is [12], was [9]; start a new run, or go on with the old library"},
+        {WALK("shape"), CHANGED "observations' shape is [12], was [9]; go on with the old library, or start anew"},
         {WALK("actions"), CHANGED "number of actions is 3, was 2; "},
         {WALK("limit"), CHANGED "time limit in steps is 20, was 40; "},
         {WALK("state"), CHANGED "state's size in bytes is "}};
@@ -31,6 +31,14 @@ START_TEST(an_agent_plays_as_long_as_its_network_fits) {
     expect_ok("eval --run begun --episodes 2" WALK("state"));
     expect_exit("eval --run begun --episodes 2" WALK("shape"), 2, CHANGED "observations' shape is [12], was [9]; ");
     expect_exit("eval --run begun --episodes 2" WALK("actions"), 2, CHANGED "number of actions is 3, was 2; ");
+}
+END_TEST
+
+START_TEST(a_new_run_says_so_of_the_weights_and_games_it_is_to_begin_with) {
+    expect_exit("train --quiet --run no --init-from begun" WALK("shape"), 2, CHANGED "observations' shape is [12], ");
+    expect_exit("train --quiet --run no --replay-from begun" WALK("actions"), 2, CHANGED "number of actions is 3, ");
+    expect_ok("train --quiet --run on --replay-from begun --env-steps 64 --set num_envs=4"
+              " --set final_evaluation_episodes=0 --set evaluation_interval=0" WALK("state"));
 }
 END_TEST
 
@@ -75,5 +83,6 @@ int main(void) {
     tcase_add_loop_test(tests, what_of_the_task_has_changed_is_said_before_anything_else_is_read, 0, 4);
     tcase_add_test(tests, an_agent_plays_as_long_as_its_network_fits);
     tcase_add_test(tests, a_checkpoint_that_says_nothing_of_its_task_is_gone_on_with);
+    tcase_add_test(tests, a_new_run_says_so_of_the_weights_and_games_it_is_to_begin_with);
     return cm_test_main(suite);
 }
