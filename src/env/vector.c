@@ -323,7 +323,7 @@ static cm_status check_rewards(const cm_vector_env *vector, int first, int count
     for (int i = first; rows->reward && i < first + count; i++) {
         const float reward = rows->reward[i];
         if (reward >= low && reward <= high) continue;
-        if (isnan(reward))
+        if (isnan(reward)) /* whose sign would say nothing */
             return cm_fail(CM_ERR_NOT_FINITE, "%s: instance %d: its step gives reward nan", spec->name, i);
         return cm_fail(CM_ERR_INPUT,
                        "%s: instance %d: its step gives reward %g, beyond reward_low %g and reward_high %g of its "

@@ -29,6 +29,8 @@ typedef enum fault {
     RANDOM_END,
     NAN_REWARD,
     HUGE_REWARD,
+    HIGH_REWARD,
+    LOW_REWARD,
     NAN_OBSERVATION,
     SHORT_OBSERVATION,
     LONG_OBSERVATION,
@@ -110,7 +112,11 @@ static cm_env_outcome step(const cm_env_params *params, void *rules, int action,
     w->cell += action ? 1 : -1;
     if (++w->steps >= LATE && now == RANDOM_STEP) w->cell = ++elsewhere;
     const bool end = now == RANDOM_END && w->steps >= LATE && ++elsewhere % 2;
-    const double wrong = now == NAN_REWARD ? (double)NAN : now == HUGE_REWARD ? 1e39 : 0.0;
+    const double wrong = now == NAN_REWARD    ? (double)NAN
+                         : now == HUGE_REWARD ? 1e39
+                         : now == HIGH_REWARD ? 1.5
+                         : now == LOW_REWARD  ? -1.5
+                                              : 0.0;
     return (cm_env_outcome){.terminated = end, .reward = w->steps >= LATE ? wrong : 0.0};
 }
 
@@ -237,6 +243,10 @@ START_TEST(every_fault_is_named_with_its_function) {
         {RANDOM_END, "walk: episodes of equal seeds and actions differ (step 5): draw from `random` alone"},
         {NAN_REWARD, "walk: its step gives reward nan (step 5)"},
         {HUGE_REWARD, "walk: its step gives reward 1e+39 (step 5)"},
+        {HIGH_REWARD,
+         "walk: its step gives reward 1.5 (step 5), beyond reward_low -1 and reward_high 1 of its describe"},
+        {LOW_REWARD,
+         "walk: its step gives reward -1.5 (step 5), beyond reward_low -1 and reward_high 1 of its describe"},
         {NAN_OBSERVATION, "walk: its observe leaves number 1 of 3 out, or sets it to nan (step 6)"},
         {SHORT_OBSERVATION, "walk: its observe leaves number 2 of 3 out, or sets it to nan (step 1)"},
         {LONG_OBSERVATION, "walk: its observe writes more than the 3 numbers of its shape"},

@@ -1,5 +1,6 @@
 /* A library whose environment is sound for its first 1,000 steps; then its observations (rows 2) or its rewards (rows
- * 3) are not finite, or its observations (rows 4) the largest floats, or it ends the process (rows 5). */
+ * 3) are not finite, or its observations (rows 4) the largest floats, or it ends the process (rows 5), or its rewards
+ * are beyond their bounds (rows 6), or it allows nothing (rows 7). */
 #include <float.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -11,7 +12,7 @@ typedef struct count {
     int64_t steps;
 } count;
 
-enum { SOUND = 1000, OBSERVATIONS = 2, REWARDS = 3, LARGE = 4, EXIT = 5 };
+enum { SOUND = 1000, OBSERVATIONS = 2, REWARDS = 3, LARGE = 4, EXIT = 5, BEYOND = 6, NOTHING = 7 };
 static atomic_int steps_of_all;
 
 static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
@@ -33,13 +34,19 @@ static cm_env_outcome step(const cm_env_params *params, void *rules, int action,
     ((count *)rules)->steps++;
     const bool late = ++steps_of_all > SOUND;
     if (late && params->rows == EXIT) exit(0);
-    return (cm_env_outcome){.reward = late && params->rows == REWARDS ? (double)NAN : 0.0};
+    const double wrong = params->rows == REWARDS ? (double)NAN : params->rows == BEYOND ? 1.5 : 0.0;
+    return (cm_env_outcome){.reward = late ? wrong : 0.0};
 }
 
 static void observe(const cm_env_params *params, const void *rules, float *observation) {
     const bool late = steps_of_all > SOUND;
     observation[0] = (float)((const count *)rules)->steps;
     observation[1] = !late ? 0.0f : params->rows == OBSERVATIONS ? NAN : params->rows == LARGE ? FLT_MAX : 0.0f;
+}
+
+static void legal(const cm_env_params *params, const void *rules, uint8_t *mask) {
+    (void)rules;
+    mask[0] = mask[1] = params->rows != NOTHING || steps_of_all <= SOUND;
 }
 
 static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
@@ -55,5 +62,6 @@ static const cm_env_def late_fault = {.name = "late_fault",
                                       .reset = reset,
                                       .step = step,
                                       .observe = observe,
+                                      .legal = legal,
                                       .picture = picture};
 CM_ENV_LIBRARY(late_fault)

@@ -58,7 +58,7 @@ static cm_status time_work(timing *t, float *milliseconds) {
     CM_TRY(run_graph(t));
     *milliseconds = INFINITY;
     for (int i = 0; i < GRAPHS; i++) {
-        float once;
+        float once = 0.0f;
         CM_TRY(time_graph(t, &once));
         *milliseconds = fminf(*milliseconds, once);
     }
