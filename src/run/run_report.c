@@ -85,7 +85,7 @@ static void start_event(cm_run *run, bool resumed) {
 /* Where a killed run goes on, and what it had done behind that. */
 static void say_resumed(cm_run *run) {
     const int64_t updates = cm_trainer_updates(cm_run_trainer(run)), reached = run->metrics.cut_updates;
-    char at[48] = "from the start", again[96] = "";
+    char at[48] = "from the start", again[128] = "";
     const bool has_checkpoint = run->state.iteration > 0;
     int64_t newest = -1;
     const bool is_newest = cm_checkpoint_list(run->store, &newest, 1) == 0 || newest <= updates;
