@@ -21,34 +21,31 @@ typedef struct report {
     int64_t seed;
 } report;
 
-static void write_random(const cm_evaluation *e, cm_json_writer *json) {
-    cm_json_begin_object(json, "random");
+static void put_figures(const cm_evaluation *e, cm_json_writer *json) {
     cm_json_put_double(json, "mean", e->mean);
     cm_json_put_double(json, "std", e->std);
     cm_json_put_double(json, "min", e->min);
     cm_json_put_double(json, "max", e->max);
     cm_cli_put_interval(json, e->low, e->high);
     cm_json_put_double(json, "mean_length", e->mean_length);
-    cm_json_end_object(json);
 }
 
 static void write_result(const report *r, cm_json_writer *json) {
     const cm_evaluation *e = &r->agent;
     cm_json_begin_object(json, NULL);
     cm_json_put_int(json, "episodes", e->episodes);
-    cm_json_put_double(json, "mean", e->mean);
-    cm_json_put_double(json, "std", e->std);
-    cm_json_put_double(json, "min", e->min);
-    cm_json_put_double(json, "max", e->max);
-    cm_cli_put_interval(json, e->low, e->high);
-    cm_json_put_double(json, "mean_length", e->mean_length);
+    put_figures(e, json);
     cm_json_put_int(json, "wins", e->wins);
     cm_json_put_int(json, "draws", e->draws);
     cm_json_put_int(json, "losses", e->losses);
     cm_json_put_int(json, "seed", r->seed);
     cm_json_put_int(json, "updates", r->facts->updates);
     cm_json_put_int(json, "env_steps", r->facts->env_steps);
-    if (r->has_random) write_random(&r->random, json);
+    if (r->has_random) {
+        cm_json_begin_object(json, "random");
+        put_figures(&r->random, json);
+        cm_json_end_object(json);
+    }
     cm_json_begin_array(json, "returns");
     for (int i = 0; i < e->episodes; i++) cm_json_put_double(json, NULL, r->returns[i]);
     cm_json_end_array(json);

@@ -14,7 +14,6 @@
 #include "core/memory.h"
 #include "env/moves.h"
 
-enum { NAME_BYTES = 16, DIGITS = 12 };
 enum { LINE_BYTES = 1 << 18, LINES_PER_THREAD = 64, ERROR_BYTES = 160, MOVES_SHOWN = 24, ROWS = 10 };
 
 typedef struct line {
@@ -75,44 +74,6 @@ static cm_status read_line(positions *p, line *l, bool *is_there) {
     return CM_OK;
 }
 
-/* The action that an item names, -1: none. A number is one, whatever actions are called. */
-static int number_of(const positions *p, const cm_move_item *item) {
-    char name[NAME_BYTES];
-    if (item->number >= 0 || item->length >= NAME_BYTES) return item->number;
-    snprintf(name, sizeof name, "%.*s", item->length, item->text);
-    return name[0] == '\0' || strlen(name) < (size_t)item->length ? -1 : cm_env_action_parse(p->env, name);
-}
-
-/* Puts the numbers of actions in the place of their names; what is neither stays. */
-static cm_status read_names(const positions *p, line *l) {
-    cm_move_list list = cm_move_list_begin(l->text, l->size);
-    cm_move_item item;
-    char *text = NULL;
-    size_t room = l->size + 1, used = 0;
-    int names = 0;
-    for (const char *c = l->text; c < l->text + l->size; c++) room += *c == ',' ? DIGITS : 0;
-    CM_TRY(cm_alloc(&text, room + DIGITS, 1, "a line of --positions"));
-    while (cm_move_list_next(&list, &item)) {
-        const int number = number_of(p, &item);
-        names += number >= 0 && item.number < 0;
-        if (used > 0) text[used++] = ',';
-        if (number >= 0 && item.number < 0) {
-            used += (size_t)snprintf(text + used, DIGITS, "%d", number);
-        } else {
-            memcpy(text + used, item.text, (size_t)item.length);
-            used += (size_t)item.length;
-        }
-    }
-    if (names == 0) {
-        free(text);
-        return CM_OK;
-    }
-    text[used] = '\0';
-    free(l->text);
-    l->text = text, l->size = used;
-    return CM_OK;
-}
-
 /* Fills the lines as far as the file has them. */
 static cm_status read_lines(positions *p) {
     p->count = 0;
@@ -121,7 +82,6 @@ static cm_status read_lines(positions *p) {
         errno = 0;
         CM_TRY(read_line(p, &p->lines[p->count], &is_there));
         if (!is_there) break;
-        CM_TRY(read_names(p, &p->lines[p->count]));
         p->count++;
     }
     if (!ferror(p->file)) return CM_OK;
@@ -130,9 +90,9 @@ static cm_status read_lines(positions *p) {
 
 /* ---- answers ---- */
 
-/* Numbers as numbers, anything else as it was written. */
-static void put_moves(cm_json_writer *json, const line *l) {
-    cm_move_list list = cm_move_list_begin(l->text, l->size);
+/* Actions as numbers, anything else as it was written. */
+static void put_moves(const positions *p, cm_json_writer *json, const line *l) {
+    cm_move_list list = cm_move_list_begin(p->env, l->text, l->size);
     cm_move_item item;
     cm_json_begin_array(json, "moves");
     while (cm_move_list_next(&list, &item)) {
@@ -172,7 +132,7 @@ static cm_status print_json(const positions *p, const line *l) {
     cm_json_writer *json = NULL;
     CM_TRY(cm_json_writer_create(0, &json));
     cm_json_begin_object(json, NULL);
-    put_moves(json, l);
+    put_moves(p, json, l);
     if (l->slot < 0) {
         cm_json_put_string(json, "error", l->error);
     } else {
@@ -187,11 +147,11 @@ static cm_status print_json(const positions *p, const line *l) {
 static void add_moves(const positions *p, const line *l, cm_text *out) {
     cm_move_item item;
     int count = 0, skipped = 0;
-    cm_move_list list = cm_move_list_begin(l->text, l->size);
+    cm_move_list list = cm_move_list_begin(p->env, l->text, l->size);
     while (cm_move_list_next(&list, &item)) count++;
     if (count == 0) cm_text_word(out, p->view.columns, "the start");
     if (count > MOVES_SHOWN) cm_text_word(out, p->view.columns, "...");
-    list = cm_move_list_begin(l->text, l->size);
+    list = cm_move_list_begin(p->env, l->text, l->size);
     while (cm_move_list_next(&list, &item)) {
         char name[16];
         if (count - skipped++ > MOVES_SHOWN) continue;

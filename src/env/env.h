@@ -233,10 +233,9 @@ bool cm_env_is_library(const char *name);
 cm_status cm_env_open_library(const char *path, const cm_env_def **out) CM_MUST_USE;
 
 /* Plays `steps` random steps and holds the row to what stands here: actions' names of 1..15 characters, numbers that
- * are finite and within their shape, something legal until the end, players that exist, nothing written behind an
- * array, randomness from `random` alone, symmetries that are permutations, outcomes of chance that exist, no episode
- * longer than max_plies.
- * Errors: CM_ERR_INPUT says which function of the row broke what. */
+ * are finite and within their shape, rewards within their bounds, something legal until the end, players that exist,
+ * nothing written behind an array, randomness from `random` alone, symmetries that are permutations, outcomes of chance
+ * that exist, no episode longer than max_plies. Errors: CM_ERR_INPUT says which function of the row broke what. */
 cm_status cm_env_try(const cm_env *env, int steps) CM_MUST_USE;
 
 /* ---- one state -----------------------------------------------------------------------------------------------------

@@ -1,13 +1,15 @@
 #include "env/moves.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-enum { DIGITS = 9, SHOWN = 24 };
+enum { DIGITS = 9, SHOWN = 24, NAME_BYTES = 16 };
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-cm_move_list cm_move_list_begin(const char *text, size_t size) {
-    cm_move_list list = {text, text + size, false};
+cm_move_list cm_move_list_begin(const cm_env *env, const char *text, size_t size) {
+    cm_move_list list = {env, text, text + size, false};
     while (list.at < list.end && is_blank(*list.at)) list.at++;
     list.is_open = list.at < list.end;
     return list;
@@ -24,6 +26,17 @@ static int number_of(const char *text, int length) {
     return number;
 }
 
+/* -1 unless text[length] is the name of an action. */
+static int named(const cm_env *env, const char *text, int length) {
+    char name[NAME_BYTES], own[NAME_BYTES];
+    if (length < 1 || length >= NAME_BYTES || memchr(text, '\0', (size_t)length)) return -1;
+    snprintf(name, sizeof name, "%.*s", length, text);
+    const int action = cm_env_action_parse(env, name);
+    if (action < 0) return -1;
+    cm_env_action_name(env, action, own, sizeof own); /* it reads numbers of other forms, too */
+    return strcasecmp(own, name) == 0 ? action : -1;
+}
+
 bool cm_move_list_next(cm_move_list *list, cm_move_item *item) {
     if (!list->is_open) return false;
     const char *comma = memchr(list->at, ',', (size_t)(list->end - list->at));
@@ -33,6 +46,7 @@ bool cm_move_list_next(cm_move_list *list, cm_move_item *item) {
     while (first < last && is_blank(*first)) first++;
     while (first < last && is_blank(last[-1])) last--;
     *item = (cm_move_item){first, (int)(last - first), number_of(first, (int)(last - first))};
+    if (item->number < 0) item->number = named(list->env, item->text, item->length);
     return true;
 }
 
@@ -48,7 +62,7 @@ static cm_status check_item(const cm_env *env, const void *state, const cm_move_
 }
 
 cm_status cm_moves_play(const cm_env *env, void *state, const char *text, size_t size) {
-    cm_move_list list = cm_move_list_begin(text, size);
+    cm_move_list list = cm_move_list_begin(env, text, size);
     cm_move_item item;
     for (int number = 1; cm_move_list_next(&list, &item); number++) {
         cm_env_outcome outcome;

@@ -1,5 +1,5 @@
-/* Games as text: the actions from the start position, numbers separated by commas ("4,0,8"; nothing: the start). Blanks
- * around a number are allowed. */
+/* Games as text: the actions from the start position, numbers or names separated by commas ("4,0,8", "b2,a1,c3";
+ * nothing: the start). Blanks around them are allowed. */
 #ifndef CM_ENV_MOVES_H
 #define CM_ENV_MOVES_H
 
@@ -11,6 +11,7 @@ extern "C" {
 
 /* What is left of a list while it is read. */
 typedef struct cm_move_list {
+    const cm_env *env;    /* borrowed */
     const char *at, *end; /* borrowed */
     bool is_open;         /* one more item is due */
 } cm_move_list;
@@ -18,17 +19,17 @@ typedef struct cm_move_list {
 typedef struct cm_move_item {
     const char *text; /* without the blanks around it; part of the list */
     int length;       /* bytes of it */
-    int number;       /* -1: it is no number of at most nine digits */
+    int number; /* of at most nine digits, whatever actions are called, else of the action of that name; -1: neither */
 } cm_move_item;
 
-/* Reads text[size] from its start; the text outlives the list. */
-cm_move_list cm_move_list_begin(const char *text, size_t size);
+/* Reads text[size] from its start; both the text and the environment that names actions outlive the list. */
+cm_move_list cm_move_list_begin(const cm_env *env, const char *text, size_t size);
 
 /* The next item; false at the end. What stands between two commas is an item, even if it is empty. */
 bool cm_move_list_next(cm_move_list *list, cm_move_item *item);
 
 /* Plays text[size] on `state`, which goes on from where it is. Errors: CM_ERR_INPUT names the move (counted from 1)
- * that is no number, no action, illegal, or behind the end of the game; the state is then where that move would have
+ * that is no action, illegal, or behind the end of the game; the state is then where that move would have
  * been played. */
 cm_status cm_moves_play(const cm_env *env, void *state, const char *text, size_t size) CM_MUST_USE;
 

@@ -320,7 +320,10 @@ static void step_chunk(cm_vector_env *vector, int first, int count, const int32_
 static cm_status check_rewards(const cm_vector_env *vector, int first, int count, const cm_env_rows *rows) {
     const cm_env_spec *spec = &vector->env.spec;
     const float low = (float)spec->reward_low, high = (float)spec->reward_high;
-    for (int i = first; rows->reward && i < first + count; i++) {
+    unsigned wrong = 0;
+    for (int i = first; rows->reward && i < first + count; i++)
+        wrong |= !(rows->reward[i] >= low) | !(rows->reward[i] <= high);
+    for (int i = first; wrong && i < first + count; i++) {
         const float reward = rows->reward[i];
         if (reward >= low && reward <= high) continue;
         if (isnan(reward)) /* whose sign would say nothing */

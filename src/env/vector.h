@@ -40,7 +40,9 @@ int cm_vector_env_reset_ended(cm_vector_env *vector, int first, int count, const
 void cm_vector_env_reset_seed(cm_vector_env *vector, int instance, uint64_t seed, const cm_env_rows *rows);
 
 /* One step of each instance of the range. actions [E] (values [E, D]) are rows like the others. On an error (it names
- * the instance) no instance of the range has moved. Errors: CM_ERR_INPUT illegal action, CM_ERR_STATE after the end. */
+ * the instance) no instance of the range has moved, unless it is what a step of actions gave: a
+ * reward that is NaN (CM_ERR_NOT_FINITE) or beyond the spec's bounds (CM_ERR_INPUT). Errors: CM_ERR_INPUT illegal
+ * action, CM_ERR_STATE after the end. */
 cm_status cm_vector_env_step(cm_vector_env *vector, int first, int count, const int32_t *actions,
                              const cm_env_rows *rows) CM_MUST_USE;
 cm_status cm_vector_env_step_value(cm_vector_env *vector, int first, int count, const float *values,

@@ -83,11 +83,23 @@ START_TEST(text_ends_at_its_size_and_zero_bytes_are_no_numbers) {
 }
 END_TEST
 
+START_TEST(actions_have_names_too_and_numbers_one_form) {
+    static const char *const others[] = {"+8", "08x", "0x8", "c", "c33", "-0"};
+    ck_assert_int_eq(cm_moves_play(&env, state, "b2, A1", 6), CM_OK);
+    expect_cells("o...x....");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        ck_assert_msg(cm_moves_play(&env, state, others[i], strlen(others[i])) == CM_ERR_INPUT, "%s", others[i]);
+    expect_cells("o...x....");
+    ck_assert_int_eq(cm_moves_play(&env, state, "C3", 2), CM_OK);
+    expect_cells("o...x...x");
+}
+END_TEST
+
 START_TEST(items_are_given_back_as_they_were_written) {
     const char *text = " 12 , a b,,999999999,1000000000";
     const char *const items[] = {"12", "a b", "", "999999999", "1000000000"};
     const int numbers[] = {12, -1, -1, 999999999, -1};
-    cm_move_list list = cm_move_list_begin(text, strlen(text));
+    cm_move_list list = cm_move_list_begin(&env, text, strlen(text));
     cm_move_item item;
     for (int i = 0; i < 5; i++) {
         ck_assert(cm_move_list_next(&list, &item));
@@ -134,6 +146,7 @@ int main(void) {
     tcase_add_test(tests, finished_game_is_a_legal_list);
     tcase_add_loop_test(tests, illegal_list_names_the_move_and_stops_before_it, 0, (int)(sizeof bad / sizeof *bad));
     tcase_add_test(tests, text_ends_at_its_size_and_zero_bytes_are_no_numbers);
+    tcase_add_test(tests, actions_have_names_too_and_numbers_one_form);
     tcase_add_test(tests, items_are_given_back_as_they_were_written);
     TCase *chance = tcase_create("chance");
     suite_add_tcase(suite, chance);

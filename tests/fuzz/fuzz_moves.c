@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     cm_env_reset(&games[g], states[g][1], 7);
     cm_status status = cm_moves_play(&games[g], states[g][0], text, size - 1);
     const int played = ((cm_env_common *)states[g][0])->steps;
-    cm_move_list list = cm_move_list_begin(text, size - 1);
+    cm_move_list list = cm_move_list_begin(&games[g], text, size - 1);
     cm_move_item item;
     size_t used = 0;
     int items = 0;
