@@ -232,14 +232,10 @@ static cm_status check_one(const cm_vector_env *vector, int i, const int32_t *ac
                        spec->actions);
     }
     const uint8_t *mask = vector->mask ? vector->mask + (size_t)i * (size_t)spec->actions : NULL;
-    if (mask && !memchr(mask, 1, (size_t)spec->actions)) {
-        return cm_fail(CM_ERR_INPUT, "%s: instance %d: its legal allows no action, and the episode goes on", spec->name,
-                       i);
-    }
-    if (mask && !mask[actions[i]]) {
+    if (!mask || mask[actions[i]]) return CM_OK;
+    if (memchr(mask, 1, (size_t)spec->actions))
         return cm_fail(CM_ERR_INPUT, "%s: instance %d: action %d is illegal here", spec->name, i, actions[i]);
-    }
-    return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: instance %d: its legal allows no action, and the episode goes on", spec->name, i);
 }
 
 /* Nothing may move if any action of the range is wrong. */
