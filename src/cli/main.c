@@ -9,6 +9,8 @@
 
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/output.h"
+#include "core/crash.h"
 #include "core/nearest.h"
 
 const cm_command *cm_command_find(const char *name) {
@@ -83,6 +85,7 @@ static int run_command(const cm_command *command, int argc, char **argv) {
     arguments.program = argv[0];
     arguments.argv = argv;
     running = command;
+    cm_crash_catch(cm_cli_can_redraw(STDERR_FILENO) ? "\r\033[K" : "", command->name);
     if (status == CM_OK) status = command->run(&arguments);
     running = NULL;
     if (status != CM_OK) return report(status);

@@ -1,6 +1,7 @@
 #include "core/module.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,6 +44,24 @@ static cm_status fail_open(const char *path, const cm_module_about *about, const
     return cm_fail(CM_ERR_ABSENT, "%s cannot be opened: %s; %s", path, why, about->needs);
 }
 
+enum { MOST_REMEMBERED = 64 };
+static _Atomic(const void *) opened[MOST_REMEMBERED]; /* where each begins; NULL: none from here on */
+
+static void remember(const void *address) {
+    Dl_info info;
+    if (!dladdr(address, &info) || cm_module_is_open(info.dli_fbase)) return;
+    for (int i = 0; i < MOST_REMEMBERED; i++) {
+        const void *none = NULL;
+        if (atomic_compare_exchange_strong(&opened[i], &none, info.dli_fbase)) return;
+    }
+}
+
+bool cm_module_is_open(const void *base) {
+    for (int i = 0; i < MOST_REMEMBERED && opened[i]; i++)
+        if (opened[i] == base) return true;
+    return false;
+}
+
 cm_status cm_module_load(const char *path, const cm_module_about *about, cm_module_function *out) {
     *out = NULL;
     void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -51,6 +70,7 @@ cm_status cm_module_load(const char *path, const cm_module_about *about, cm_modu
     if (!found)
         return cm_fail(CM_ERR_ABSENT, "%s is no module of cumind: it has no %s%s%s", path, about->entry,
                        about->lacks ? "; " : "", about->lacks ? about->lacks : "");
+    remember(found);
     memcpy(out, &found, sizeof *out);
     return CM_OK;
 }

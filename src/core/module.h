@@ -39,6 +39,9 @@ cm_status cm_module_find(const char *program, const cm_module_about *about,
  * is missing) or is no such module. */
 cm_status cm_module_load(const char *path, const cm_module_about *about, cm_module_function *out) CM_MUST_USE;
 
+/* Whether `base` is where a module that was opened begins in memory (dli_fbase of dladdr). Safe in a signal handler. */
+bool cm_module_is_open(const void *base);
+
 /* CM_OK if the module at `path` is of this version and `same_build` is true; else CM_ERR_ABSENT says what to do. */
 cm_status cm_module_check(const char *path, const cm_module_about *about, const char *its_version,
                           const char *our_version, bool same_build) CM_MUST_USE;

@@ -8,6 +8,7 @@
 
 #include "core/arena.h"
 #include "core/clock.h"
+#include "core/crash.h"
 
 enum { MOST_THREADS = 1024, MESSAGE_BYTES = 1024 };
 #define SPIN_SECONDS 50e-6
@@ -105,6 +106,7 @@ static void *worker_main(void *argument) {
     worker_start start = *(worker_start *)argument;
     free(argument);
     cm_pool *pool = start.pool;
+    cm_crash_own_stack(); /* tasks run code of libraries */
     while (!atomic_load(&pool->stop)) {
         work(pool, start.worker);
         if (spin_until(pool, has_work)) continue;

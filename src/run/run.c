@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "core/clock.h"
+#include "core/crash.h"
 #include "core/log.h"
 #include "run/run_internal.h"
 
@@ -200,11 +201,22 @@ static cm_status advise(const cm_run *run, cm_status status) {
                    run->directory.path, has_one ? "; earlier checkpoints are intact" : ", which has no checkpoint yet");
 }
 
+/* A crash loses what came after the last checkpoint. */
+static void say_of_crashes(const cm_run *run) {
+    char advice[PATH_MAX + 128] = "";
+    const int64_t update = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST);
+    if (update >= 0 && !run->is_passing)
+        snprintf(advice, sizeof advice, "update %lld is saved: go on from it with --resume %s", (long long)update,
+                 run->directory.path);
+    cm_crash_advise(advice);
+}
+
 static cm_status save(cm_run *run) {
     CM_TRY(keep_folder(run));
     run->state.saved_episodes = run->counts.episodes;
     run->state.saved_updates = cm_trainer_updates(cm_run_trainer(run));
     CM_TRY(advise(run, cm_run_save(run)));
+    say_of_crashes(run);
     return cm_run_point_best(run, run->state.saved_updates);
 }
 
@@ -326,7 +338,10 @@ cm_status cm_run_train(cm_run *run, cm_run_result *out) {
         if (found) return CM_OK;
     }
     if (cm_run_leads(run)) CM_TRY(cm_run_drop_result(run));
+    say_of_crashes(run);
     cm_status status = go_on(run);
     if (status == CM_OK) status = finish(run, out);
-    return status == CM_ERR_INTERRUPTED ? stop_here(run, out) : status;
+    if (status == CM_ERR_INTERRUPTED) status = stop_here(run, out);
+    cm_crash_advise("");
+    return status;
 }

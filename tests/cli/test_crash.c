@@ -1,0 +1,88 @@
+/* What is said when the code of a user's environment, or the program itself, crashes. */
+#include <signal.h>
+
+#include "runs.h"
+
+#define LIBRARY CM_TEST_MODULES "/crash.so"
+#define TRAIN                                                                                                          \
+    "train --quiet --set num_envs=4 --set min_memory_steps=64 --set checkpoint_updates=10"                             \
+    " --set evaluation_interval=0 --set env_name=" LIBRARY
+
+static const struct crash {
+    int rows, threads, signal;
+    const char *what;
+} crashes[] = {
+    {2, 1, SIGSEGV, "a segmentation fault"},
+    {2, 2, SIGSEGV, "a segmentation fault"},
+    {3, 1, SIGSEGV, "a segmentation fault"},
+    {4, 1, SIGABRT, "a call of abort"},
+    {5, 1, SIGSEGV, "its stack is full (a recursion without end?)"},
+    {5, 2, SIGSEGV, "its stack is full (a recursion without end?)"},
+};
+enum { CRASHES = sizeof crashes / sizeof *crashes };
+
+/* Of tests/modules/crash.c, as addr2line reads it in the library. */
+static void expect_function(const char *command, const char *name) {
+    char quoted[1024], text[256];
+    const char *end = strchr(command, '`');
+    ck_assert_ptr_nonnull(end);
+    snprintf(quoted, sizeof quoted, "%.*s", (int)(end - command), command);
+    FILE *pipe = popen(quoted, "r");
+    ck_assert_ptr_nonnull(pipe);
+    ck_assert_ptr_nonnull(fgets(text, sizeof text, pipe));
+    ck_assert_int_eq(pclose(pipe), 0);
+    text[strcspn(text, "\n")] = '\0';
+    ck_assert_msg(strstr(name, text) != NULL, "%s: %s", quoted, text);
+}
+
+START_TEST(a_crash_in_a_library_is_told_in_one_line_that_says_where) {
+    const struct crash *c = &crashes[_i];
+    char command[1024], line[1024];
+    snprintf(command, sizeof command, TRAIN " --run r%d --threads %d --set rows=%d", _i, c->threads, c->rows);
+    snprintf(line, sizeof line, "cumind: train: " LIBRARY " crashed: %s; `addr2line -fe " LIBRARY " 0x", c->what);
+    expect_exit(command, 128 + c->signal, line);
+    expect_function(strchr(result.err, '`') + 1, "crash step descend");
+}
+END_TEST
+
+START_TEST(the_line_says_what_is_saved_and_how_to_go_on_and_that_works) {
+    expect_exit(TRAIN " --run saved --set rows=2", 128 + SIGSEGV, " is saved: go on from it with --resume ");
+    const char *at = strstr(result.err, "; update ");
+    ck_assert_ptr_nonnull(at);
+    const long update = strtol(at + strlen("; update "), NULL, 10);
+    char command[256];
+    snprintf(command, sizeof command, "train --quiet --resume saved --updates %ld --set final_evaluation_episodes=0",
+             update + 1);
+    ck_assert_int_ge(update, 10);
+    expect_ok(command);
+}
+END_TEST
+
+START_TEST(a_signal_from_somebody_else_is_no_crash) {
+    const pid_t child = cm_program_start(cm_test_folder, TRAIN " --run sent --set rows=6");
+    cm_program_await_handler(child, SIGSEGV);
+    kill(child, SIGSEGV);
+    ck_assert_int_eq(cm_program_wait(child), 128 + SIGSEGV);
+    char text[256];
+    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
+    ck_assert_str_eq(text, "");
+}
+END_TEST
+
+/* AddressSanitizer would tell of crashes in its own way. */
+static void leave_signals_alone(void) {
+    cm_test_folder_make();
+    setenv("ASAN_OPTIONS", "handle_segv=0:handle_sigbus=0:handle_abort=0:use_sigaltstack=0", 1);
+}
+
+int main(void) {
+    Suite *suite = suite_create("cli/crash");
+    TCase *tests = tcase_create("crash");
+    suite_add_tcase(suite, tests);
+    tcase_set_timeout(tests, 60);
+    tcase_add_unchecked_fixture(tests, leave_signals_alone, cm_test_folder_remove);
+    tcase_add_loop_test(tests, a_crash_in_a_library_is_told_in_one_line_that_says_where, 0, CRASHES);
+    tcase_add_test(tests, the_line_says_what_is_saved_and_how_to_go_on_and_that_works);
+    tcase_add_test(tests, a_signal_from_somebody_else_is_no_crash);
+    return cm_test_main(suite);
+}
