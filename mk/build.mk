@@ -102,7 +102,7 @@ $(TEST_LIBRARIES): $(BUILD)/tests/modules/%.so: %.c src/env/env.h $(BUILD)/flags
 vpath %.c docs/examples tests/modules
 
 # One library as it was and as it may be changed, for tests/cli/test_rebuilt.c.
-WALKS := $(patsubst %,$(BUILD)/tests/modules/walk_%.so,begun shape actions limit state)
+WALKS := $(patsubst %,$(BUILD)/tests/modules/walk_%.so,begun shape actions limit state reward rules seen)
 $(WALKS): tests/modules/walk.c src/env/env.h $(BUILD)/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,CC,$@)

@@ -59,6 +59,7 @@ struct cm_run {
     const char *program;     /* borrowed */
     const cm_stop *stop;     /* borrowed; NULL: never */
 
+    cm_env_probe probe; /* of the environment as it is now; rank 0 alone */
     cm_run_state state;
     cm_run_segment segments[CM_RUN_SEGMENTS];
     int segment_count;
@@ -98,6 +99,9 @@ void cm_run_put_fixed(const cm_config *config, const char *name, cm_json_writer 
 cm_status cm_run_check_fixed(const cm_config *config, const cm_json *saved) CM_MUST_USE;
 /* The same of the environment, which is another one where the file of a library was changed. */
 cm_status cm_run_check_environment(const cm_run *run, const char *saved) CM_MUST_USE;
+
+/* run_task.c: cm_run_check_task, and a warning if random play is not what it was. */
+cm_status cm_run_meet_task(const cm_run *run, const cm_json *saved, bool plays_on) CM_MUST_USE;
 
 /* run_data.c: the part of replay and environments */
 uint64_t cm_run_data_bytes(void *run);

@@ -223,6 +223,7 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
         return make_directory(run, request); /* refused before anything is built */
     }
     CM_TRY(open_session(run, request));
+    if (cm_run_leads(run)) CM_TRY(cm_env_probe_take(&run->session->env, &run->probe));
     CM_TRY(open_directory(run, request));
     cm_run_say_setup(run);
     CM_TRY(open_engine(run, request));

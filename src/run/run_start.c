@@ -139,21 +139,22 @@ typedef struct memory {
 } memory;
 
 /* A task of the same name must have the same arrays. */
-static cm_status read_task(const cm_env *env, cm_checkpoint_reader *reader, char task[CM_OPTION_TEXT]) {
+static cm_status read_task(const cm_run *run, cm_checkpoint_reader *reader, char task[CM_OPTION_TEXT]) {
+    const cm_env *env = &run->session->env;
     const char *environment = NULL;
     cm_json_doc *doc = NULL;
     CM_TRY(cm_checkpoint_get_json(reader, CM_FILE_STATE, &doc));
     cm_status status = cm_json_need_string(cm_json_root(doc), "environment", &environment);
     if (status == CM_OK) snprintf(task, CM_OPTION_TEXT, "%s", environment);
     if (status == CM_OK && strcmp(task, env->spec.name) == 0)
-        status = cm_run_check_task(env, cm_json_get(cm_json_root(doc), CM_STATE_TASK), false);
+        status = cm_run_meet_task(run, cm_json_get(cm_json_root(doc), CM_STATE_TASK), false);
     cm_json_free(doc);
     return status;
 }
 
 static cm_status load_memory(void *context, cm_checkpoint_reader *reader) {
     memory *m = context;
-    CM_TRY(read_task(&m->run->session->env, reader, m->task));
+    CM_TRY(read_task(m->run, reader, m->task));
     return append_all(m->run, reader);
 }
 

@@ -108,7 +108,7 @@ static void write_state(const cm_run *run, cm_json_writer *json) {
     cm_json_put_string(json, "environment", run->session->env.spec.name);
     cm_json_put_int(json, "ranks", run->session->comm->size);
     cm_run_put_fixed(run->config, CM_STATE_FIXED, json);
-    cm_run_put_task(&run->session->env.spec, json);
+    cm_run_put_task(&run->session->env.spec, &run->probe, json);
     cm_json_put_int(json, "updates", cm_trainer_updates(cm_run_learner_trainer(run->learner)));
     cm_json_put_int(json, "env_steps", counts.env_steps);
     cm_json_put_int(json, "episodes", counts.episodes);
@@ -160,7 +160,7 @@ static cm_status read_state(cm_run *run, const cm_json *root) {
         return cm_fail(CM_ERR_INPUT, "its format is \"%.40s\", this cumind reads \"%s\"", format, state_format);
     CM_TRY(cm_run_check_fixed(run->config, cm_json_get(root, CM_STATE_FIXED)));
     CM_TRY(cm_run_check_environment(run, environment));
-    CM_TRY(cm_run_check_task(&run->session->env, cm_json_get(root, CM_STATE_TASK), cm_run_collects(run)));
+    CM_TRY(cm_run_meet_task(run, cm_json_get(root, CM_STATE_TASK), cm_run_collects(run)));
     run->saved_ranks = 1; /* in checkpoints of before there were ranks */
     if (cm_json_get(root, "ranks")) CM_TRY(cm_json_need_int(root, "ranks", 1, MOST_RANKS, &run->saved_ranks));
     CM_TRY(cm_json_need_int(root, "updates", 0, INT64_MAX, &updates));

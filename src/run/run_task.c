@@ -3,11 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/log.h"
 #include "run/run_internal.h"
 #include "run/text.h"
 #include "run/weights.h"
 
 enum { COUNTS = 6 };
+
+static const char random_play[] = "random_play", rewards[] = "rewards", observations[] = "observation_means",
+                  ends[] = "ends";
 
 typedef struct count {
     const char *key, *what;
@@ -27,7 +31,13 @@ static void counts_of(const cm_env_spec *spec, count out[COUNTS]) {
     memcpy(out, counts, sizeof counts);
 }
 
-void cm_run_put_task(const cm_env_spec *spec, cm_json_writer *json) {
+static void put_floats(const char *key, const float *values, int steps, cm_json_writer *json) {
+    cm_json_begin_array(json, key);
+    for (int i = 0; i < steps; i++) cm_json_put_float(json, NULL, values[i]);
+    cm_json_end_array(json);
+}
+
+void cm_run_put_task(const cm_env_spec *spec, const cm_env_probe *probe, cm_json_writer *json) {
     count counts[COUNTS];
     counts_of(spec, counts);
     cm_json_begin_object(json, CM_STATE_TASK);
@@ -35,6 +45,11 @@ void cm_run_put_task(const cm_env_spec *spec, cm_json_writer *json) {
     for (int i = 0; i < spec->rank; i++) cm_json_put_int(json, NULL, spec->shape[i]);
     cm_json_end_array(json);
     for (int i = 0; i < COUNTS; i++) cm_json_put_int(json, counts[i].key, counts[i].value);
+    cm_json_begin_object(json, random_play);
+    put_floats(rewards, probe->reward, probe->steps, json);
+    put_floats(observations, probe->observation, probe->steps, json);
+    put_floats(ends, probe->ended, probe->steps, json);
+    cm_json_end_object(json);
     cm_json_end_object(json);
 }
 
@@ -78,4 +93,33 @@ cm_status cm_run_check_task(const cm_env *env, const cm_json *saved, bool plays_
         if (strcmp(now, before) != 0) return refuse(env, counts[i].what, now, before);
     }
     return CM_OK;
+}
+
+static cm_status read_floats(const cm_json *play, const char *key, const cm_env_probe *probe, float *out) {
+    return cm_json_floats(cm_json_get(play, key), key, (size_t)probe->steps, out);
+}
+
+/* Rewards and rules that have changed fit all arrays. */
+static cm_status warn_of_play(const cm_run *run, const cm_json *play) {
+    cm_env_probe before = {0};
+    char how[160];
+    const size_t steps = cm_json_count_numbers(cm_json_get(play, rewards));
+    before.steps = steps < CM_ENV_PROBE_STEPS ? (int)steps : CM_ENV_PROBE_STEPS;
+    CM_TRY(read_floats(play, rewards, &before, before.reward));
+    CM_TRY(read_floats(play, observations, &before, before.observation));
+    CM_TRY(read_floats(play, ends, &before, before.ended));
+    cm_env_probe_compare(&run->probe, &before, how, sizeof how);
+    if (how[0])
+        cm_log(
+            CM_WARNING,
+            "%s has changed since these games were played: %s; what was learnt from them may mislead: start anew, or "
+            "with the weights alone (--init-from)",
+            run->session->env.spec.name, how);
+    return CM_OK;
+}
+
+cm_status cm_run_meet_task(const cm_run *run, const cm_json *saved, bool plays_on) {
+    CM_TRY(cm_run_check_task(&run->session->env, saved, plays_on));
+    const cm_json *play = saved ? cm_json_get(saved, random_play) : NULL;
+    return play && cm_run_leads(run) ? warn_of_play(run, play) : CM_OK;
 }

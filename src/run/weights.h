@@ -2,6 +2,7 @@
 #ifndef CM_RUN_WEIGHTS_H
 #define CM_RUN_WEIGHTS_H
 
+#include "env/probe.h"
 #include "run/checkpoint.h"
 #include "run/session.h"
 
@@ -47,7 +48,7 @@ cm_status cm_run_read_weights(const char *run, int64_t checkpoint, const cm_sess
  * alone.
  */
 #define CM_STATE_TASK "task"
-void cm_run_put_task(const cm_env_spec *spec, cm_json_writer *json);
+void cm_run_put_task(const cm_env_spec *spec, const cm_env_probe *probe, cm_json_writer *json);
 cm_status cm_run_check_task(const cm_env *env, const cm_json *saved, bool plays_on) CM_MUST_USE;
 
 /* Collective over the session's ranks: rank 0 reads. Gives the agents the weights that the run's checkpoint (a number,

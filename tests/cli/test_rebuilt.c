@@ -50,9 +50,9 @@ static void forget_task(const char *run) {
     snprintf(folder, sizeof folder, "%s/%s/latest", cm_test_folder, run);
     snprintf(path, sizeof path, "%s/%s/latest/state.json", cm_test_folder, run);
     ck_assert_int_eq(cm_file_read(path, 1 << 20, &text, &size), CM_OK);
-    char *task = strstr(text, "\"task\": {"), *rest = task ? strchr(task, '}') : NULL;
-    ck_assert_msg(rest && rest[1] == ',', "%s", text);
-    memmove(task, rest + 2, strlen(rest + 2) + 1);
+    char *task = strstr(text, "\"task\": {"), *rest = task ? strstr(task, "\n  }") : NULL;
+    ck_assert_msg(rest && rest[4] == ',', "%.400s", text);
+    memmove(task, rest + 5, strlen(rest + 5) + 1);
     size = strlen(text);
     ck_assert_int_eq(cm_manifest_read(&manifest, folder), CM_OK);
     cm_manifest_file *row = manifest.file;
@@ -74,6 +74,29 @@ START_TEST(a_checkpoint_that_says_nothing_of_its_task_is_gone_on_with) {
 }
 END_TEST
 
+START_TEST(rewards_and_rules_that_have_changed_are_a_warning_once) {
+    static const char *const changes[][2] = {{WALK("reward"), "has reward 0.5, was 1; "},
+                                             {WALK("rules"), "ends an episode (1) or does not (0): 0, was 1; "},
+                                             {WALK("seen"), "has observations of mean 0.2222, was 0.1111; "}};
+    char line[512], copy[512];
+    snprintf(copy, sizeof copy, "cp -r %s/begun %s/copy%d", cm_test_folder, cm_test_folder, _i);
+    ck_assert_int_eq(system(copy), 0);
+    snprintf(line, sizeof line, "train --quiet --resume copy%d --env-steps 768%s", _i, changes[_i][0]);
+    expect_ok(line);
+    cm_program_expect_line(result.err, changes[_i][1]);
+    ck_assert_msg(strstr(result.err, "walk has changed since these games were played: step "), "%s", result.err);
+    snprintf(line, sizeof line, "train --quiet --resume copy%d --env-steps 1024%s", _i, changes[_i][0]);
+    expect_ok(line);
+    ck_assert_str_eq(result.err, "");
+    snprintf(line, sizeof line,
+             "train --quiet --run on%d --replay-from begun --env-steps 128"
+             " --set num_envs=4 --set min_memory_steps=64%s",
+             _i, changes[_i][0]);
+    expect_ok(line);
+    cm_program_expect_line(result.err, changes[_i][1]);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/rebuilt");
     TCase *tests = tcase_create("rebuilt");
@@ -84,5 +107,6 @@ int main(void) {
     tcase_add_test(tests, an_agent_plays_as_long_as_its_network_fits);
     tcase_add_test(tests, a_checkpoint_that_says_nothing_of_its_task_is_gone_on_with);
     tcase_add_test(tests, a_new_run_says_so_of_the_weights_and_games_it_is_to_begin_with);
+    tcase_add_loop_test(tests, rewards_and_rules_that_have_changed_are_a_warning_once, 0, 3);
     return cm_test_main(suite);
 }

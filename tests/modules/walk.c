@@ -3,7 +3,7 @@
 
 #include "env/board.h"
 
-enum { WALK_BEGUN, WALK_SHAPE, WALK_ACTIONS, WALK_LIMIT, WALK_STATE };
+enum { WALK_BEGUN, WALK_SHAPE, WALK_ACTIONS, WALK_LIMIT, WALK_STATE, WALK_REWARD, WALK_RULES, WALK_SEEN };
 enum { CELLS = KIND == WALK_SHAPE ? 12 : 9, STATE = KIND == WALK_STATE ? 2 : 1 };
 
 typedef struct walk {
@@ -28,14 +28,16 @@ static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
 static cm_env_outcome step(const cm_env_params *params, void *rules, int action, cm_pcg64 *random) {
     (void)params, (void)random;
     int64_t *cell = ((walk *)rules)->cell;
-    *cell += action == 0 ? -1 : 1;
-    return (cm_env_outcome){.reward = *cell == CELLS - 1, .terminated = *cell == CELLS - 1 || *cell == 0};
+    *cell += action == 0 ? -(*cell > 0) : 1;
+    const double goal = KIND == WALK_REWARD ? 0.5 : 1.0;
+    return (cm_env_outcome){.reward = *cell == CELLS - 1 ? goal : 0.0,
+                            .terminated = *cell == CELLS - 1 || (*cell == 0 && KIND != WALK_RULES)};
 }
 
 static void observe(const cm_env_params *params, const void *rules, float *observation) {
     (void)params;
     memset(observation, 0, CELLS * sizeof *observation);
-    observation[((const walk *)rules)->cell[0]] = 1.0f;
+    observation[((const walk *)rules)->cell[0]] = KIND == WALK_SEEN ? 2.0f : 1.0f;
 }
 
 static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
