@@ -103,7 +103,9 @@ static cm_status iterate_in_turn(cm_run *run) {
     if (cm_run_collects(run)) CM_TRY(act(run, share_done(run)));
     CM_TRY(commit(run));
     CM_TRY(take_due(run, &due));
+    const double start = cm_clock_seconds();
     CM_TRY(learn(run, due, share_done(run)));
+    run->pace.learning += cm_clock_seconds() - start;
     CM_TRY(cm_replay_commit(cm_run_learner_replay(run->learner)));
     return cm_run_hand_over_weights(run);
 }
@@ -163,6 +165,7 @@ static void measure(cm_run *run, const cm_actor_counts *before, int64_t updates_
         row->simulations_per_second = (double)(counts.simulations - before->simulations) / seconds;
     }
     row->updates_per_second = (double)(row->updates - updates_before) / seconds;
+    run->pace.seconds += seconds;
 }
 
 static void warn_of_clipping(cm_run *run) {
@@ -173,6 +176,14 @@ static void warn_of_clipping(cm_run *run) {
            "value_support_max=%g --set value_support_min=%g",
            100.0 * run->row.clipped_targets, 2.0 * cm_run_options_of(run)->network.value_support_max,
            2.0 * cm_run_options_of(run)->network.value_support_min);
+}
+
+static void advise_of_pace(cm_run *run, double done) {
+    const cm_trainer_options *o = &cm_run_options_of(run)->trainer;
+    char advice[256];
+    const double ratio = o->updates_per_iteration > 0 || !cm_run_collects(run) ? 0.0 : o->replay_ratio;
+    cm_pace_advise(&run->pace, cm_run_seconds(run) / done, ratio, advice, sizeof advice);
+    if (advice[0]) cm_progress_say(run->progress, "pace      %s", advice);
 }
 
 static bool checkpoint_due(const cm_run *run) {
@@ -248,7 +259,9 @@ static cm_status follow_up(cm_run *run) {
     if (is_written && cm_run_leads(run)) CM_TRY(cm_metrics_write(&run->metrics, &run->row));
     double limit = cm_run_options_of(run)->run.time_limit,
            late = limit > 0.0 ? (cm_clock_seconds() - run->began) / limit : 0.0;
-    cm_progress_show(run->progress, &run->row, fmax(share_done(run), late));
+    const double done = fmax(share_done(run), late);
+    cm_progress_show(run->progress, &run->row, done);
+    advise_of_pace(run, done);
     return checkpoint_due(run) ? save(run) : CM_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "run/directory.h"
 #include "run/learner.h"
 #include "run/metrics.h"
+#include "run/pace.h"
 #include "run/run.h"
 #include "run/weights.h"
 
@@ -73,6 +74,7 @@ struct cm_run {
     bool is_passing; /* its folder goes when it ends */
     bool best_due;   /* the next checkpoint is the best evaluated one; or the one just loaded, until it is pointed at */
     double began;    /* clock at the start of this session */
+    cm_pace pace;    /* of this session; where acting and learning take turns */
     size_t planned;  /* bytes of the device, where that is not the host */
     cm_metrics row;  /* of the iteration that is going on; saved while it is pending */
 };
