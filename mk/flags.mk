@@ -1,6 +1,7 @@
 # Compiler and linker flags, and the stamp that rebuilds everything when they change.
 CFLAGS ?= -O3 -g
-WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion $(if $(filter 1,$(WERROR)),-Werror)
+# Constants are enums, also where floats are computed with them.
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-enum-float-conversion $(if $(filter 1,$(WERROR)),-Werror)
 
 # The whole program is compiled without contraction of a*b+c, so that every compiler and host gives the same bits.
 # errno and trap flags are nobody's business; without them loops become vectors, with the same values.

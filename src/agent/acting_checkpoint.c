@@ -11,7 +11,7 @@ typedef struct saved_head {
     int64_t episodes, recent, next;
 } saved_head;
 
-static const char saved_magic[8] = "cmactor1";
+static const char saved_magic[] = "cmactor1"; /* without its end */
 
 size_t cm_actor_bytes(const cm_actor *a) {
     if (!a) return 0;

@@ -5,7 +5,6 @@
 
 #include "core/arena.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 #include "backend/cpu/dnnl.h"
 
-#include <omp.h>
 #include <stdio.h>
 
 void cm_dnnl_version(char out[32]) {

@@ -12,6 +12,10 @@
 extern "C" {
 #endif
 
+/* Of the OpenMP library that oneDNN uses. Its header is one of each compiler's own, in packages that clang goes
+ * without. */
+void omp_set_num_threads(int threads);
+
 /* "oneDNN 2.6.3" in out. */
 void cm_dnnl_version(char out[32]);
 
