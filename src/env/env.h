@@ -96,7 +96,7 @@ typedef struct cm_env_spec {
     int max_legal;               /* most actions that are ever legal at once                                        */
     int players;                 /* 1 or 2                                                                          */
     int max_steps;               /* time limit (truncation); 0: none                                                */
-    int max_plies;               /* an episode is never longer than this; 0: no bound                               */
+    int max_plies;               /* an episode is never longer, nor than max_steps where it is less; 0: no bound    */
     double reward_threshold;     /* mean return that counts as solved, NaN if none is agreed                        */
     double reward_low, reward_high; /* bounds of one step's reward; may be infinite                                 */
     double discount;                /* discount usually taken; in (0, 1], 1 for board games. A recommendation only   */

@@ -262,7 +262,8 @@ cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name, 
     if (described != CM_OK) return cm_fail_in(described, "%s", def->name);
     if ((def->options & CM_ENV_MAX_STEPS) && env->params.max_steps > 0) spec->max_steps = env->params.max_steps;
     env->params.max_steps = spec->max_steps;
-    if (spec->max_steps > 0) spec->max_plies = spec->max_steps;
+    if (spec->max_steps > 0 && (spec->max_plies == 0 || spec->max_steps < spec->max_plies))
+        spec->max_plies = spec->max_steps;
     if (def->max_size > 0) {
         snprintf(spec->name, sizeof spec->name, "%s%d", def->name, env->params.size);
     } else {

@@ -49,6 +49,7 @@ typedef enum fault {
     MANY_SYMMETRIES,
     MANY_CELLS,
     LATE_END,
+    HIDDEN_END,
     FAR_OUTCOME,
     HALF_CHANCE,
     NO_RESET_WITH,
@@ -79,8 +80,8 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     if (now == FLAT_PLANES) spec->rank = 1;
     if (now == FLAT_PLANES || now == PLANES) spec->shape[2] = 2;
     spec->actions = now == NO_ACTIONS ? 0 : now == MANY_ACTIONS ? CM_ENV_MAX_ACTIONS + 1 : 2;
-    spec->max_steps = now == NO_LIMIT || now == LATE_END || now == NEGATIVE_PLIES ? 0 : 50;
-    if (now == LATE_END) spec->max_plies = 30;
+    spec->max_steps = now == NO_LIMIT || now == LATE_END ? 0 : 50;
+    if (now == LATE_END || now == HIDDEN_END) spec->max_plies = 30;
     if (now == NEGATIVE_PLIES) spec->max_plies = -1;
     spec->cells = now == MANY_CELLS ? 65537 : NUMBERS;
     spec->symmetries = now == MANY_SYMMETRIES ? 4097 : 2;
@@ -263,6 +264,7 @@ START_TEST(every_fault_is_named_with_its_function) {
         {MANY_SYMMETRIES, "walk: its describe sets symmetries to 4097; must be in 1..4096"},
         {MANY_CELLS, "walk: its describe sets cells to 65537; must be in 0..65536"},
         {LATE_END, "walk: the episode goes on after 30 steps, more than its max_plies allows"},
+        {HIDDEN_END, "walk: the episode goes on after 30 steps, more than its max_plies allows"},
         {FAR_OUTCOME, "walk: its outcome_between gives 2 (step 2); must be in -1..1"},
         {HALF_CHANCE, "walk: its row lacks the functions chance, chance_weights"},
         {NO_RESET_WITH, "walk: its row lacks the function reset_with"},
@@ -293,6 +295,25 @@ START_TEST(the_shape_alone_says_whether_observations_are_planes) {
 }
 END_TEST
 
+/* 50 steps are the limit of describe, 30 its max_plies; the user may choose another limit. */
+START_TEST(max_plies_is_the_smaller_one_of_both_limits) {
+    static const int cases[][4] = {{NONE, 0, 50, 50},        {NONE, 70, 70, 70},       {HIDDEN_END, 0, 50, 30},
+                                   {HIDDEN_END, 70, 70, 30}, {HIDDEN_END, 20, 20, 20}, {LATE_END, 0, 0, 30},
+                                   {LATE_END, 70, 70, 30}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cm_env env;
+        cm_env_params params = cm_env_params_default();
+        cm_env_def row = sound;
+        row.options = CM_ENV_MAX_STEPS;
+        params.max_steps = cases[i][1];
+        now = (fault)cases[i][0];
+        must_equal(cm_env_open_def(&env, &row, "walk", &params), CM_OK);
+        must_msg(env.spec.max_steps == cases[i][2] && env.spec.max_plies == cases[i][3], "case %zu: %d, %d", i,
+                 env.spec.max_steps, env.spec.max_plies);
+    }
+}
+END_TEST
+
 START_TEST(sound_rows_pass) {
     must_msg(try_with(NONE) == CM_OK, "%s", cm_error_message());
     int rows;
@@ -310,6 +331,7 @@ int main(void) {
     TCase *tcase = tcase_create("trial");
     tcase_add_test(tcase, every_fault_is_named_with_its_function);
     tcase_add_test(tcase, the_shape_alone_says_whether_observations_are_planes);
+    tcase_add_test(tcase, max_plies_is_the_smaller_one_of_both_limits);
     tcase_add_test(tcase, sound_rows_pass);
     suite_add_tcase(suite, tcase);
     return cm_test_main(suite);
