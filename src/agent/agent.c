@@ -74,6 +74,7 @@ static cm_planner_config planner_config(const cm_agent *agent, int rows, bool tr
     return (cm_planner_config){
         .network = c->network,
         .rules = c->rules,
+        .task = c->task,
         .backend = c->backend,
         .parameters = (float *)agent->parameters.base,
         .state = (float *)agent->state.base,

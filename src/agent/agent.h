@@ -18,6 +18,7 @@ extern "C" {
 typedef struct cm_agent_config {
     const cm_network *network; /* borrowed, like all pointers here; outlives the agent */
     const cm_env *rules;       /* the model of its searches; NULL: the network's dynamics is */
+    const char *task;          /* what messages call the environment; NULL: that */
     cm_backend *backend;
     cm_pool *pool;               /* for packing weights; NULL: the calling thread */
     cm_dtype compute;            /* of matrix products: CM_F32, CM_BF16 or CM_F16 */

@@ -10,6 +10,7 @@
 #include "mcts/numeric.h"
 
 struct cm_planner {
+    const char *task;                    /* borrowed */
     int rows, actions, simulations_each; /* R, A, N */
     int choices;                         /* what a search chooses from at a node: A, or K */
     int64_t simulations;                 /* of the last run */
@@ -42,6 +43,7 @@ static cm_status open_on_host(cm_planner *p, const cm_planner_config *c) {
 }
 
 static cm_status open_planner(cm_planner *p, const cm_planner_config *c) {
+    p->task = c->task ? c->task : "the environment";
     p->rows = c->rows;
     p->actions = cm_network_get_config(c->network)->actions;
     p->choices = c->draws > 0 ? c->draws : p->actions;
@@ -118,8 +120,8 @@ static cm_status explain(const cm_planner *p, int rows, cm_status status) {
     if (status != CM_ERR_NOT_FINITE) return status;
     for (size_t i = 0; i < n; i++)
         if (!isfinite(p->model.observations[i]))
-            return cm_fail(status, "the environment gave an observation that is not finite: number %zu of %zu is %g",
-                           i % p->observation_size, p->observation_size, (double)p->model.observations[i]);
+            return cm_fail(status, "%s: its observe sets number %zu of %zu to %g", p->task, i % p->observation_size,
+                           p->observation_size, (double)p->model.observations[i]);
     cm_network_advise(p->model.observations, n,
                       "its weights have become too large; learn again with a lower learning_rate", advice);
     return cm_fail(status, "%s: %s", cm_error_message(), advice);

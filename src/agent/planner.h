@@ -32,6 +32,7 @@ extern "C" {
 typedef struct cm_planner_config {
     const cm_network *network; /* borrowed, like all pointers here */
     const cm_env *rules;       /* the model; NULL: the network's dynamics is */
+    const char *task;          /* what messages call the environment; NULL: that */
     cm_backend *backend;
     float *parameters, *state; /* blocks of the network's table; stay where they are */
     cm_dtype compute;          /* of matrix products */

@@ -1,5 +1,6 @@
 #include "env/vector.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -315,15 +316,17 @@ static void step_chunk(cm_vector_env *vector, int first, int count, const int32_
 /* Here one still knows whose they are. */
 static cm_status check_rewards(const cm_vector_env *vector, int first, int count, const cm_env_rows *rows) {
     const cm_env_spec *spec = &vector->env.spec;
-    const float low = (float)spec->reward_low, high = (float)spec->reward_high;
+    const float low = (float)fmax(spec->reward_low, -(double)FLT_MAX);
+    const float high = (float)fmin(spec->reward_high, (double)FLT_MAX);
     unsigned wrong = 0;
     for (int i = first; rows->reward && i < first + count; i++)
         wrong |= !(rows->reward[i] >= low) | !(rows->reward[i] <= high);
     for (int i = first; wrong && i < first + count; i++) {
         const float reward = rows->reward[i];
         if (reward >= low && reward <= high) continue;
-        if (isnan(reward)) /* whose sign would say nothing */
-            return cm_fail(CM_ERR_NOT_FINITE, "%s: instance %d: its step gives reward nan", spec->name, i);
+        if (!isfinite(reward))
+            return cm_fail(CM_ERR_NOT_FINITE, "%s: instance %d: its step gives reward %g", spec->name, i,
+                           isnan(reward) ? (double)NAN : (double)reward); /* a sign of NaN would say nothing */
         return cm_fail(CM_ERR_INPUT,
                        "%s: instance %d: its step gives reward %g, beyond reward_low %g and reward_high %g of its "
                        "describe",

@@ -297,6 +297,7 @@ cm_status cm_session_agent(cm_session *s, cm_agent **out) {
     cm_agent_config config = {
         .network = s->network,
         .rules = c->mcts.policy == CM_MCTS_ALPHAZERO ? &s->env : NULL,
+        .task = s->env.spec.name,
         .backend = s->backend,
         .pool = s->pool,
         .compute = s->compute,

@@ -1,6 +1,7 @@
 /* A library whose environment is sound for its first 1,000 steps; then its observations (rows 2) or its rewards (rows
  * 3) are not finite, or its observations (rows 4) the largest floats, or it ends the process (rows 5), or its rewards
- * are beyond their bounds (rows 6), or it allows nothing (rows 7). */
+ * are beyond their bounds (rows 6), or it allows nothing (rows 7), or its rewards, whose bounds are infinite, are so,
+ * too (rows 8). */
 #include <float.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -12,11 +13,11 @@ typedef struct count {
     int64_t steps;
 } count;
 
-enum { SOUND = 1000, OBSERVATIONS = 2, REWARDS = 3, LARGE = 4, EXIT = 5, BEYOND = 6, NOTHING = 7 };
+enum { SOUND = 1000, OBSERVATIONS = 2, REWARDS = 3, LARGE = 4, EXIT = 5, BEYOND = 6, NOTHING = 7, ENDLESS = 8 };
 static atomic_int steps_of_all;
 
 static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
-    (void)params;
+    if (params->rows == ENDLESS) spec->reward_low = -(double)INFINITY, spec->reward_high = (double)INFINITY;
     spec->shape[0] = 2;
     spec->actions = 2;
     spec->max_steps = 20;
@@ -34,7 +35,10 @@ static cm_env_outcome step(const cm_env_params *params, void *rules, int action,
     ((count *)rules)->steps++;
     const bool late = ++steps_of_all > SOUND;
     if (late && params->rows == EXIT) exit(0);
-    const double wrong = params->rows == REWARDS ? (double)NAN : params->rows == BEYOND ? 1.5 : 0.0;
+    const double wrong = params->rows == REWARDS   ? (double)NAN
+                         : params->rows == BEYOND  ? 1.5
+                         : params->rows == ENDLESS ? (double)INFINITY
+                                                   : 0.0;
     return (cm_env_outcome){.reward = late ? wrong : 0.0};
 }
 
