@@ -234,8 +234,10 @@ cm_status cm_env_open_library(const char *path, const cm_env_def **out) CM_MUST_
 
 /* Plays `steps` random steps and holds the row to what stands here: actions' names of 1..15 characters, numbers that
  * are finite and within their shape, rewards within their bounds, something legal until the end, players that exist,
- * nothing written behind an array, randomness from `random` alone, symmetries that are permutations, outcomes of chance
- * that exist, no episode longer than max_plies. Errors: CM_ERR_INPUT says which function of the row broke what. */
+ * nothing written behind an array, boards' cells that are stones where there are two players, randomness from `random`
+ * alone, symmetries that are permutations and, where no chance hides it, commute with the rules, outcomes of chance
+ * that exist and probabilities that sum to 1, no episode longer than max_plies. Errors: CM_ERR_INPUT says which
+ * function of the row broke what. */
 cm_status cm_env_try(const cm_env *env, int steps) CM_MUST_USE;
 
 /* ---- one state -----------------------------------------------------------------------------------------------------

@@ -11,13 +11,14 @@
 
 enum { GUARD = 1 << 14, MARK = 0xA5 }; /* bytes behind each array that must stay as they are */
 enum { NAME_BYTES = 16 };              /* that callers of cm_env_action_name have room for */
+static const int32_t unset = INT32_MIN;
 
-/* Two episodes of equal seeds and actions go on beside each other. */
+/* Two episodes of equal seeds, and of equal actions or such that are images of each other, go on beside each other. */
 typedef struct trial {
     const cm_env *env;
-    char *state, *twin;
-    float *observation, *other;
-    uint8_t *mask;
+    char *state, *twin, *half; /* half: behind an afterstate */
+    float *observation, *other, *weights;
+    uint8_t *mask, *image;
     char *picture;
     int32_t *cells, *actions;
     size_t observation_bytes;
@@ -39,7 +40,8 @@ static cm_status take(void *out, size_t size) {
 
 static cm_status check_rules(const trial *t, const char *who) {
     const cm_env_spec *spec = &t->env->spec;
-    if (is_whole(t->state, spec->state_size) && is_whole(t->twin, spec->state_size)) return CM_OK;
+    const size_t size = spec->state_size;
+    if (is_whole(t->state, size) && is_whole(t->twin, size) && is_whole(t->half, size)) return CM_OK;
     return cm_fail(CM_ERR_INPUT, "%s: its %s writes behind the state, whose rules_size is %zu bytes", spec->name, who,
                    spec->rules_size);
 }
@@ -59,6 +61,24 @@ static cm_status check_observation(trial *t) {
     return CM_OK;
 }
 
+static cm_status check_board(trial *t) {
+    const cm_env_spec *spec = &t->env->spec;
+    if (!t->env->def->board) return CM_OK;
+    for (int i = 0; i < spec->cells; i++) t->cells[i] = unset;
+    cm_env_board(t->env, t->state, t->cells);
+    if (!is_whole(t->cells, (size_t)spec->cells * sizeof *t->cells))
+        return cm_fail(CM_ERR_INPUT, "%s: its board writes more than %d cells", spec->name, spec->cells);
+    for (int i = 0; i < spec->cells; i++) {
+        if (t->cells[i] == unset)
+            return cm_fail(CM_ERR_INPUT, "%s: its board leaves cell %d of %d out (step %d)", spec->name, i, spec->cells,
+                           t->step);
+        if (spec->players == 2 && (t->cells[i] < 0 || t->cells[i] > 2))
+            return cm_fail(CM_ERR_INPUT, "%s: its board sets cell %d to %d (step %d); must be 0 (empty), 1 or 2",
+                           spec->name, i, t->cells[i], t->step);
+    }
+    return CM_OK;
+}
+
 /* What is shown to people. */
 static cm_status check_views(trial *t) {
     const cm_env_spec *spec = &t->env->spec;
@@ -66,10 +86,7 @@ static cm_status check_views(trial *t) {
     if (!is_whole(t->picture, CM_ENV_PICTURE_BYTES) || !memchr(t->picture, 0, CM_ENV_PICTURE_BYTES))
         return cm_fail(CM_ERR_INPUT, "%s: its picture is longer than the %d bytes that it is given", spec->name,
                        CM_ENV_PICTURE_BYTES);
-    cm_env_board(t->env, t->state, t->cells);
-    if (!is_whole(t->cells, (size_t)spec->cells * sizeof *t->cells))
-        return cm_fail(CM_ERR_INPUT, "%s: its board writes more than %d cells", spec->name, spec->cells);
-    return CM_OK;
+    return check_board(t);
 }
 
 static cm_status check_player(const trial *t) {
@@ -179,6 +196,36 @@ static cm_status check_outcome(trial *t, int action) {
                    t->step, spec->chance_outcomes - 1);
 }
 
+/* What chance may do after an action, on a copy of the state. */
+static cm_status check_chance(trial *t, int action) {
+    const cm_env_spec *spec = &t->env->spec;
+    const int outcomes = spec->chance_outcomes;
+    double reward, sum = 0.0;
+    cm_env_outcome out;
+    if (!t->env->def->chance) return CM_OK;
+    memcpy(t->half, t->state, spec->state_size);
+    CM_TRY(cm_env_afterstate(t->env, t->half, action, &reward));
+    CM_TRY(check_rules(t, "afterstate"));
+    for (int i = 0; i < outcomes; i++) t->weights[i] = NAN;
+    CM_TRY(cm_env_chance_weights(t->env, t->half, t->weights));
+    if (!is_whole(t->weights, (size_t)outcomes * sizeof *t->weights))
+        return cm_fail(CM_ERR_INPUT, "%s: its chance_weights writes more than %d outcomes", spec->name, outcomes);
+    for (int i = 0; i < outcomes; i++) {
+        if (!(t->weights[i] >= 0.0f))
+            return cm_fail(CM_ERR_INPUT,
+                           "%s: its chance_weights leaves outcome %d of %d out, or sets it to %g (step %d); must be a "
+                           "probability",
+                           spec->name, i, outcomes, (double)t->weights[i], t->step);
+        sum += (double)t->weights[i];
+    }
+    if (fabs(sum - 1.0) > 1e-3)
+        return cm_fail(CM_ERR_INPUT, "%s: its chance_weights sum to %g (step %d); must be 1", spec->name, sum, t->step);
+    int outcome = 0;
+    while (!(t->weights[outcome] > 0.0f)) outcome++;
+    CM_TRY(cm_env_chance(t->env, t->half, outcome, &out));
+    return check_rules(t, "chance");
+}
+
 /* `steps` steps; of an environment that is so slow that they take longer than a second, fewer. */
 static cm_status play(trial *t, int steps) {
     enum { FEWEST = 4 };
@@ -193,6 +240,7 @@ static cm_status play(trial *t, int steps) {
         CM_TRY(check_player(t));
         CM_TRY(check_mask(t));
         const int action = cm_env_random_action(t->env, t->state, &rng);
+        CM_TRY(check_chance(t, action));
         CM_TRY(make_step(t, action));
         CM_TRY(check_outcome(t, action));
         if (!cm_env_ended(t->state)) continue;
@@ -236,6 +284,90 @@ static cm_status check_symmetries(trial *t) {
     return CM_OK;
 }
 
+/* Whether nothing was drawn from the episode's seed: then actions alone decide what comes. */
+static bool is_undrawn(const void *state, uint64_t seed) {
+    cm_pcg64 fresh;
+    cm_pcg64_seed(&fresh, seed);
+    return memcmp(&fresh, &((const cm_env_common *)state)->random, sizeof fresh) == 0;
+}
+
+static bool differ(double a, double b) { return fabs(a - b) > 1e-4 * (1.0 + fabs(a)); } /* more than rounding does */
+
+/* Observations are turned where each cell has a number of them, or several. */
+static cm_status compare_observations(trial *t, int symmetry) {
+    const cm_env_spec *spec = &t->env->spec;
+    const int each =
+        spec->cells > 0 && spec->observation_size % spec->cells == 0 ? spec->observation_size / spec->cells : 0;
+    cm_env_observe(t->env, t->state, t->observation);
+    cm_env_observe(t->env, t->twin, t->other);
+    for (int i = 0; i < spec->cells * each; i++) {
+        const int there = t->cells[i / each] * each + i % each;
+        const double number = (double)t->observation[i], image = (double)t->other[there];
+        if (differ(number, image))
+            return cm_fail(
+                CM_ERR_INPUT,
+                "%s: its symmetry %d does not fit its rules (step %d): number %d of the observation is %g, but "
+                "its image, number %d after the images of the actions, is %g",
+                spec->name, symmetry, t->step, i, number, there, image);
+    }
+    return CM_OK;
+}
+
+static cm_status compare_masks(trial *t, int symmetry) {
+    cm_env_legal(t->env, t->state, t->mask);
+    cm_env_legal(t->env, t->twin, t->image);
+    for (int a = 0; a < t->env->spec.actions; a++)
+        if (t->mask[a] != t->image[t->actions[a]])
+            return cm_fail(CM_ERR_INPUT,
+                           "%s: its symmetry %d does not fit its rules (step %d): action %d is %s, its image, action "
+                           "%d, is not",
+                           t->env->spec.name, symmetry, t->step, a, t->mask[a] ? "legal" : "illegal", t->actions[a]);
+    return CM_OK;
+}
+
+static cm_status compare_images(trial *t, int symmetry) {
+    CM_TRY(compare_observations(t, symmetry));
+    return compare_masks(t, symmetry);
+}
+
+static cm_status step_images(trial *t, int symmetry, int action) {
+    cm_env_outcome out, image;
+    CM_TRY(cm_env_step(t->env, t->state, action, &out));
+    CM_TRY(cm_env_step(t->env, t->twin, t->actions[action], &image));
+    if (out.terminated == image.terminated && !differ(out.reward, image.reward)) return CM_OK;
+    return cm_fail(CM_ERR_INPUT,
+                   "%s: its symmetry %d does not fit its rules (step %d): action %d gives reward %g%s, its image, "
+                   "action %d, gives %g%s",
+                   t->env->spec.name, symmetry, t->step, action, out.reward, out.terminated ? " and the end" : "",
+                   t->actions[action], image.reward, image.terminated ? " and the end" : "");
+}
+
+/* An episode beside its image: of a game without chance, whose start is its own image. */
+static cm_status play_image(trial *t, int symmetry) {
+    enum { SEED = 0, MOST_STEPS = 32 };
+    cm_rng rng = cm_rng_init(cm_key_make(0, CM_RNG_EVALUATE, (uint64_t)symmetry), 0);
+    cm_env_symmetry(t->env, symmetry, t->cells, t->actions);
+    CM_TRY(begin_episode(t, SEED));
+    t->step = 1;
+    if (!is_undrawn(t->state, SEED) || compare_images(t, symmetry) != CM_OK) return CM_OK;
+    while (t->step <= MOST_STEPS && !cm_env_ended(t->state)) {
+        const int action = cm_env_random_action(t->env, t->state, &rng);
+        cm_status status = step_images(t, symmetry, action);
+        if (!is_undrawn(t->state, SEED)) return CM_OK;
+        CM_TRY(status);
+        t->step++;
+        CM_TRY(compare_images(t, symmetry));
+    }
+    return CM_OK;
+}
+
+/* All of them, unless an environment is so slow that this takes longer than a second. */
+static cm_status play_images(trial *t) {
+    const double enough = cm_clock_seconds() + 1.0;
+    for (int k = 1; k < t->env->spec.symmetries && cm_clock_seconds() < enough; k++) CM_TRY(play_image(t, k));
+    return CM_OK;
+}
+
 /* ---- the whole ---- */
 
 static cm_status open_trial(trial *t) {
@@ -243,12 +375,15 @@ static cm_status open_trial(trial *t) {
     t->observation_bytes = (size_t)spec->observation_size * sizeof(float);
     CM_TRY(take(&t->state, spec->state_size));
     CM_TRY(take(&t->twin, spec->state_size));
+    CM_TRY(take(&t->half, spec->state_size));
     CM_TRY(take(&t->observation, t->observation_bytes));
     CM_TRY(take(&t->other, t->observation_bytes));
+    CM_TRY(take(&t->weights, (size_t)spec->chance_outcomes * sizeof *t->weights));
     CM_TRY(take(&t->picture, CM_ENV_PICTURE_BYTES));
     CM_TRY(take(&t->cells, (size_t)spec->cells * sizeof *t->cells));
     const size_t listed = cm_env_is_listed(t->env) ? (size_t)spec->actions : 0;
     CM_TRY(take(&t->actions, listed * sizeof *t->actions));
+    CM_TRY(take(&t->image, listed));
     return take(&t->mask, listed);
 }
 
@@ -258,11 +393,15 @@ cm_status cm_env_try(const cm_env *env, int steps) {
     cm_status status = open_trial(&t);
     if (status == CM_OK) status = check_symmetries(&t);
     if (status == CM_OK) status = play(&t, steps);
+    if (status == CM_OK) status = play_images(&t);
     free(t.state);
     free(t.twin);
+    free(t.half);
     free(t.observation);
     free(t.other);
+    free(t.weights);
     free(t.mask);
+    free(t.image);
     free(t.picture);
     free(t.cells);
     free(t.actions);

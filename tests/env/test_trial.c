@@ -50,7 +50,23 @@ typedef enum fault {
     MANY_CELLS,
     LATE_END,
     HIDDEN_END,
+    OPEN_BOARD,
+    BOARD_3,
+    SKEW_CELLS,
+    SKEW_ACTIONS,
+    SKEW_LEGAL,
+    SKEW_REWARD,
+    SKEW_END,
+    SKEW_START,
+    DRAWN_STEP,
     FAR_OUTCOME,
+    SOUND_CHANCE,
+    OPEN_WEIGHTS,
+    LONG_WEIGHTS,
+    MINUS_WEIGHT,
+    NO_WEIGHTS,
+    LONG_AFTERSTATE,
+    LONG_CHANCE,
     HALF_CHANCE,
     NO_RESET_WITH,
     NINE_NUMBERS,
@@ -85,7 +101,7 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     if (now == NEGATIVE_PLIES) spec->max_plies = -1;
     spec->cells = now == MANY_CELLS ? 65537 : NUMBERS;
     spec->symmetries = now == MANY_SYMMETRIES ? 4097 : 2;
-    spec->chance_outcomes = now == FAR_OUTCOME ? 2 : 0;
+    spec->chance_outcomes = now >= FAR_OUTCOME && now <= LONG_CHANCE ? 2 : 0;
     spec->reset_outcomes = now == NO_RESET_WITH;
     spec->action_size = now == NINE_NUMBERS ? 9 : now == FALLING_BOUNDS || now == ENDLESS_BOUND;
     spec->action_bins = 2;
@@ -94,7 +110,7 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     if (now == FALLING_REWARDS) spec->reward_low = 2.0;
     if (now == NO_DISCOUNT) spec->discount = (double)NAN;
     if (now == FAR_THRESHOLD) spec->reward_threshold = (double)INFINITY;
-    spec->players = now == NO_TO_PLAY || now == PLAYER_2 ? 2 : 1;
+    spec->players = now == NO_TO_PLAY || now == PLAYER_2 || now == BOARD_3 ? 2 : 1;
     spec->rules_size = now == ODD_SIZE     ? sizeof(walk) + 4
                        : now == SMALL_SIZE ? sizeof(int64_t)
                        : now == MANY_LANES ? 9 * sizeof(double)
@@ -104,35 +120,37 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
 
 static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
     (void)params, (void)random;
-    *(walk *)rules = (walk){now == RANDOM_RESET ? ++elsewhere : 3, 0};
+    *(walk *)rules = (walk){now == RANDOM_RESET ? ++elsewhere : now == SKEW_START, 0};
 }
 
 static cm_env_outcome step(const cm_env_params *params, void *rules, int action, cm_pcg64 *random) {
-    (void)params, (void)random;
+    (void)params;
     walk *w = rules;
-    w->cell += action ? 1 : -1;
+    w->cell += action || (now == DRAWN_STEP && cm_pcg64_below(random, 2)) ? 1 : -1;
     if (++w->steps >= LATE && now == RANDOM_STEP) w->cell = ++elsewhere;
-    const bool end = now == RANDOM_END && w->steps >= LATE && ++elsewhere % 2;
+    const bool end = now == RANDOM_END ? w->steps >= LATE && ++elsewhere % 2 : now == SKEW_END && w->cell > 1;
     const double wrong = now == NAN_REWARD    ? (double)NAN
                          : now == HUGE_REWARD ? 1e39
                          : now == HIGH_REWARD ? 1.5
                          : now == LOW_REWARD  ? -1.5
                                               : 0.0;
-    return (cm_env_outcome){.terminated = end, .reward = w->steps >= LATE ? wrong : 0.0};
+    return (cm_env_outcome){.terminated = end, .reward = w->steps >= LATE ? wrong : now == SKEW_REWARD && action};
 }
 
 static void observe(const cm_env_params *params, const void *rules, float *observation) {
     (void)params;
     const walk *w = rules;
     for (int i = 0; i < (now == SHORT_OBSERVATION ? 2 : now == LONG_OBSERVATION ? 4 : NUMBERS); i++)
-        observation[i] = (float)w->cell;
+        observation[i] = (float)((i - 1) * w->cell);
     if (now == NAN_OBSERVATION && w->steps >= LATE) observation[1] = NAN;
 }
 
 static void legal(const cm_env_params *params, const void *rules, uint8_t *mask) {
     (void)params;
-    const bool late = ((const walk *)rules)->steps >= LATE;
+    const walk *w = rules;
+    const bool late = w->steps >= LATE;
     mask[0] = mask[1] = late && now == NOTHING_LEGAL ? 0 : late && now == MASK_2 ? 2 : 1;
+    if (now == SKEW_LEGAL) mask[0] = w->cell < 2;
 }
 
 static int to_play(const cm_env_params *params, const void *rules) {
@@ -149,25 +167,43 @@ static void picture(const cm_env_params *params, const void *rules, char *text, 
 
 static void board(const cm_env_params *params, const void *rules, int32_t *cells) {
     (void)params, (void)rules;
-    for (int i = 0; i < (now == LONG_BOARD ? NUMBERS + 1 : NUMBERS); i++) cells[i] = 0;
+    const int count = now == LONG_BOARD ? NUMBERS + 1 : now == OPEN_BOARD ? NUMBERS - 1 : NUMBERS;
+    for (int i = 0; i < count; i++) cells[i] = now == BOARD_3 ? i + 1 : 1;
 }
 
 /* Cells and actions in reverse. */
 static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, int32_t *action_map) {
     (void)params;
     for (int i = 0; i < NUMBERS; i++) cell_map[i] = NUMBERS - 1 - i;
+    if (now == SKEW_CELLS) cell_map[0] = 0, cell_map[2] = 2;
     if (now == BENT_SYMMETRY) cell_map[0] = 1;
     action_map[0] = now == FAR_SYMMETRY ? 2 : index, action_map[1] = 0;
+    if (now == SKEW_ACTIONS) action_map[0] = 0, action_map[1] = 1;
 }
 
 static int outcome_between(const cm_env_params *params, const float *before, int action, const float *after) {
     (void)params, (void)action;
-    return now == FAR_OUTCOME && after[0] < before[0] ? 2 : -1;
+    return now == FAR_OUTCOME && after[2] < before[2] ? 2 : -1;
 }
 
 static double afterstate(const cm_env_params *params, void *rules, int action) {
-    (void)params, (void)rules, (void)action;
+    (void)params, (void)action;
+    if (now == LONG_AFTERSTATE) ((walk *)rules)[1].cell = 0;
     return 0.0;
+}
+
+static bool chance(const cm_env_params *params, void *rules, int outcome) {
+    (void)params;
+    if (now == LONG_CHANCE) ((walk *)rules)[1].cell = outcome;
+    return false;
+}
+
+static void chance_weights(const cm_env_params *params, const void *rules, float *weights) {
+    (void)params;
+    const bool late = ((const walk *)rules)->steps >= LATE;
+    weights[0] = now == MINUS_WEIGHT ? -1.0f : 0.0f;
+    if (now != OPEN_WEIGHTS) weights[1] = late && now == NO_WEIGHTS ? 0.0f : 1.0f;
+    if (now == LONG_WEIGHTS) weights[2] = 0.0f;
 }
 
 static void step_lanes(const cm_env_params *params, const cm_env_lanes *lanes) { (void)params, (void)lanes; }
@@ -201,9 +237,11 @@ static cm_status try_with(fault what) {
     cm_env_def row = sound;
     if (what == NO_SYMMETRY) row.symmetry = NULL;
     if (what == HALF_CHANCE) row.afterstate = afterstate;
+    if (what >= SOUND_CHANCE && what <= LONG_CHANCE)
+        row.afterstate = afterstate, row.chance = chance, row.chance_weights = chance_weights;
     if (what == MANY_LANES) row.step_lanes = step_lanes;
     if (what == NINE_NUMBERS || what == FALLING_BOUNDS || what == ENDLESS_BOUND) row.step_value = step_value;
-    if (what == PLAYER_2) row.to_play = to_play;
+    if (what == PLAYER_2 || what == BOARD_3) row.to_play = to_play;
     if (what == NO_ACTION_NAME || what == SAME_ACTION_NAME || what == LONG_ACTION_NAME) row.action_name = action_name;
     if (what == NO_DESCRIBE) row.describe = NULL;
     if (what == NAME_ALONE) row = (cm_env_def){.name = "walk"};
@@ -258,6 +296,26 @@ START_TEST(every_fault_is_named_with_its_function) {
         {LONG_ACTION_NAME, "walk: its action_name names action 1 by 17 characters; must be 1..15"},
         {LONG_PICTURE, "walk: its picture is longer than the 4096 bytes that it is given"},
         {LONG_BOARD, "walk: its board writes more than 3 cells"},
+        {OPEN_BOARD, "walk: its board leaves cell 2 of 3 out (step 1)"},
+        {BOARD_3, "walk: its board sets cell 2 to 3 (step 1); must be 0 (empty), 1 or 2"},
+        {SKEW_CELLS, "walk: its symmetry 1 does not fit its rules (step 2): number 0 of the observation is 1, but its "
+                     "image, number 0 after the images of the actions, is -1"},
+        {SKEW_ACTIONS, "walk: its symmetry 1 does not fit its rules (step 2): number 0 of the observation is 1, but "
+                       "its image, number 2 after the images of the actions, is -1"},
+        {SKEW_LEGAL,
+         "walk: its symmetry 1 does not fit its rules (step 5): action 1 is legal, its image, action 0, is not"},
+        {SKEW_REWARD,
+         "walk: its symmetry 1 does not fit its rules (step 1): action 0 gives reward 0, its image, action 1, gives 1"},
+        {SKEW_END, "walk: its symmetry 1 does not fit its rules (step 4): action 0 gives reward 0, its image, action "
+                   "1, gives 0 and the end"},
+        {OPEN_WEIGHTS,
+         "walk: its chance_weights leaves outcome 1 of 2 out, or sets it to nan (step 1); must be a probability"},
+        {LONG_WEIGHTS, "walk: its chance_weights writes more than 2 outcomes"},
+        {MINUS_WEIGHT,
+         "walk: its chance_weights leaves outcome 0 of 2 out, or sets it to -1 (step 1); must be a probability"},
+        {NO_WEIGHTS, "walk: its chance_weights sum to 0 (step 6); must be 1"},
+        {LONG_AFTERSTATE, "walk: its afterstate writes behind the state, whose rules_size is 16 bytes"},
+        {LONG_CHANCE, "walk: its chance writes behind the state, whose rules_size is 16 bytes"},
         {BENT_SYMMETRY, "walk: its symmetry 1 is no permutation of 3 cells and 2 actions"},
         {FAR_SYMMETRY, "walk: its symmetry 1 is no permutation of 3 cells and 2 actions"},
         {NO_SYMMETRY, "walk: its row lacks the function symmetry"},
@@ -315,7 +373,9 @@ START_TEST(max_plies_is_the_smaller_one_of_both_limits) {
 END_TEST
 
 START_TEST(sound_rows_pass) {
-    must_msg(try_with(NONE) == CM_OK, "%s", cm_error_message());
+    static const fault harmless[] = {NONE, SKEW_START, DRAWN_STEP, SOUND_CHANCE};
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        must_msg(try_with(harmless[i]) == CM_OK, "%s", cm_error_message());
     int rows;
     const cm_env_def *const *registry = cm_env_registry(&rows);
     for (int i = 0; i < rows; i++) {
