@@ -59,8 +59,10 @@ const char *cm_view_player(const cm_view *view, int player) {
 
 /* The board's cells, if it is one whose picture shows them as stones. */
 static bool read_cells(const cm_env *env, const void *state, int32_t cells[CELLS]) {
-    if (env->spec.players != 2 || env->spec.cells < 1 || env->spec.cells > CELLS) return false;
+    if (env->spec.players != 2 || !env->def->board || env->spec.cells < 1 || env->spec.cells > CELLS) return false;
     cm_env_board(env, state, cells);
+    for (int c = 0; c < env->spec.cells; c++)
+        if (cells[c] < 0 || cells[c] > 2) return false;
     return true;
 }
 

@@ -13,6 +13,7 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     spec->actions = 3;
     spec->players = 2;
     spec->max_plies = STONES;
+    spec->cells = STONES; /* and no board that says what is on them */
     spec->rules_size = sizeof(nim);
     return CM_OK;
 }
