@@ -50,15 +50,27 @@ bool cm_move_list_next(cm_move_list *list, cm_move_item *item) {
     return true;
 }
 
+/* Where actions have names that a list may hold, that they do: " or a name such as b2", else nothing. */
+static void mention_names(const cm_env *env, char *out, size_t size) {
+    char name[NAME_BYTES];
+    cm_env_action_name(env, 0, name, sizeof name);
+    const int length = (int)strlen(name);
+    const bool is_taken = !strchr(name, ',') && number_of(name, length) < 0 && named(env, name, length) == 0;
+    out[0] = '\0';
+    if (is_taken) snprintf(out, size, " or a name such as %s", name);
+}
+
 /* What is wrong with move `number` of a list, as far as it can be said without playing it. */
 static cm_status check_item(const cm_env *env, const void *state, const cm_move_item *item, int number) {
     if (cm_env_ended(state)) {
         return cm_fail(CM_ERR_INPUT, "move %d: the game is over after %d moves", number, number - 1);
     }
     if (item->number >= 0 && item->number < env->spec.actions) return CM_OK;
+    char names[2 * SHOWN];
+    mention_names(env, names, sizeof names);
     int shown = item->length < SHOWN ? item->length : SHOWN;
-    return cm_fail(CM_ERR_INPUT, "move %d: must be an action, 0 to %d, got \"%.*s\"", number, env->spec.actions - 1,
-                   shown, item->text);
+    return cm_fail(CM_ERR_INPUT, "move %d: must be an action, 0 to %d%s, got \"%.*s\"", number, env->spec.actions - 1,
+                   names, shown, item->text);
 }
 
 cm_status cm_moves_play(const cm_env *env, void *state, const char *text, size_t size) {

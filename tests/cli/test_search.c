@@ -102,9 +102,9 @@ START_TEST(every_line_has_an_answer_and_bad_ones_an_error_and_exit_1) {
     expect_position(cm_json_root(docs[2]), (const int[]){4, 0, 8}, 3);
     expect_error(cm_json_root(docs[3]), "move 2: tictactoe: action 4 is illegal here");
     expect_error(cm_json_root(docs[5]), "move 6: the game is over after 5 moves");
-    expect_error(cm_json_root(docs[6]), "must be an action, 0 to 8, got \"x\"");
+    expect_error(cm_json_root(docs[6]), "must be an action, 0 to 8 or a name such as a1, got \"x\"");
     expect_error(cm_json_root(docs[7]), "move 2: must be an action");
-    expect_error(cm_json_root(docs[8]), "must be an action, 0 to 8, got \"9\"");
+    expect_error(cm_json_root(docs[8]), "must be an action, 0 to 8 or a name such as a1, got \"9\"");
     const cm_json *finished = cm_json_root(docs[4]);
     ck_assert_int_eq(cm_json_type(cm_json_get(finished, "action")), CM_JSON_NULL);
     ck_assert_ptr_nonnull(cm_json_get(finished, "action"));

@@ -54,16 +54,16 @@ END_TEST
 static const struct bad_case {
     const char *text, *says, *stones;
 } bad[] = {
-    {"x", "move 1: must be an action, 0 to 8, got \"x\"", "........."},
-    {"4,9", "move 2: must be an action, 0 to 8, got \"9\"", "....x...."},
-    {"4,-1", "move 2: must be an action, 0 to 8, got \"-1\"", "....x...."},
-    {"4,+1", "move 2: must be an action, 0 to 8, got \"+1\"", "....x...."},
-    {"4,1.0", "move 2: must be an action, 0 to 8, got \"1.0\"", "....x...."},
-    {"4,1 2", "move 2: must be an action, 0 to 8, got \"1 2\"", "....x...."},
-    {"4,,1", "move 2: must be an action, 0 to 8, got \"\"", "....x...."},
-    {"4,", "move 2: must be an action, 0 to 8, got \"\"", "....x...."},
-    {",", "move 1: must be an action, 0 to 8, got \"\"", "........."},
-    {"4294967296", "move 1: must be an action, 0 to 8, got \"4294967296\"", "........."},
+    {"x", "move 1: must be an action, 0 to 8 or a name such as a1, got \"x\"", "........."},
+    {"4,9", "move 2: must be an action, 0 to 8 or a name such as a1, got \"9\"", "....x...."},
+    {"4,-1", "move 2: must be an action, 0 to 8 or a name such as a1, got \"-1\"", "....x...."},
+    {"4,+1", "move 2: must be an action, 0 to 8 or a name such as a1, got \"+1\"", "....x...."},
+    {"4,1.0", "move 2: must be an action, 0 to 8 or a name such as a1, got \"1.0\"", "....x...."},
+    {"4,1 2", "move 2: must be an action, 0 to 8 or a name such as a1, got \"1 2\"", "....x...."},
+    {"4,,1", "move 2: must be an action, 0 to 8 or a name such as a1, got \"\"", "....x...."},
+    {"4,", "move 2: must be an action, 0 to 8 or a name such as a1, got \"\"", "....x...."},
+    {",", "move 1: must be an action, 0 to 8 or a name such as a1, got \"\"", "........."},
+    {"4294967296", "move 1: must be an action, 0 to 8 or a name such as a1, got \"4294967296\"", "........."},
     {"4,0,4", "move 3: tictactoe: action 4 is illegal here", "o...x...."},
     {"0,3,1,4,2,8", "move 6: the game is over after 5 moves", "xxxoo...."},
 };
@@ -92,6 +92,22 @@ START_TEST(actions_have_names_too_and_numbers_one_form) {
     expect_cells("o...x....");
     ck_assert_int_eq(cm_moves_play(&env, state, "C3", 2), CM_OK);
     expect_cells("o...x...x");
+}
+END_TEST
+
+START_TEST(names_are_mentioned_where_lists_may_hold_them) {
+    static const char *const cases[][2] = {
+        {"CartPole-v1", "move 1: must be an action, 0 to 1 or a name such as left, got \"x\""},
+        {"connect4", "move 1: must be an action, 0 to 6 or a name such as a, got \"x\""},
+        {"Pendulum-v1", "move 1: must be an action, 0 to 10, got \"x\""}, /* numbers alone */
+        {"glide2", "move 1: must be an action, 0 to 120, got \"x\""},     /* "0,0" */
+        {"glide6", "move 1: must be an action, 0 to 728, got \"x\""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin(cases[i][0]);
+        ck_assert_int_eq(play("x"), CM_ERR_INPUT);
+        ck_assert_str_eq(cm_error_message(), cases[i][1]);
+        end_game();
+    }
 }
 END_TEST
 
@@ -148,6 +164,9 @@ int main(void) {
     tcase_add_test(tests, text_ends_at_its_size_and_zero_bytes_are_no_numbers);
     tcase_add_test(tests, actions_have_names_too_and_numbers_one_form);
     tcase_add_test(tests, items_are_given_back_as_they_were_written);
+    TCase *names = tcase_create("names");
+    suite_add_tcase(suite, names);
+    tcase_add_test(names, names_are_mentioned_where_lists_may_hold_them);
     TCase *chance = tcase_create("chance");
     suite_add_tcase(suite, chance);
     tcase_add_checked_fixture(chance, NULL, end_game);
