@@ -1,9 +1,12 @@
 /* Environments in shared objects of their own. */
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/file.h"
 #include "core/module.h"
+#include "core/nearest.h"
 #include "env/env.h"
 
 static const cm_module_about about = {.build = "cc -shared -fPIC",
@@ -14,9 +17,37 @@ static const cm_module_about about = {.build = "cc -shared -fPIC",
                                       .lacks = "end the file with the line CM_ENV_LIBRARY(row), row being its "
                                                "cm_env_def"};
 
-bool cm_env_is_library(const char *name) {
-    size_t length = strlen(name);
-    return strchr(name, '/') || (length > 3 && strcmp(name + length - 3, ".so") == 0);
+static const char ending[] = ".so";
+
+/* The length of a file's name without that, 0 if it has no such ending. */
+static size_t stem_of(const char *name) {
+    const size_t length = strlen(name), rest = sizeof ending - 1;
+    return length > rest && strcmp(name + length - rest, ending) == 0 ? length - rest : 0;
+}
+
+bool cm_env_is_library(const char *name) { return strchr(name, '/') || stem_of(name) > 0; }
+
+static int is_library_file(const struct dirent *entry) { return stem_of(entry->d_name) > 0; }
+static const char *stem_at(const void *entries, int i) { return ((struct dirent *const *)entries)[i]->d_name; }
+
+/* There is no file of this name: which one beside it may be meant? CM_OK if none is near. */
+static cm_status suggest(const char *path, const char *place) {
+    const int folder = (int)(strrchr(place, '/') + 1 - place);
+    char beside[CM_MODULE_PATH_BYTES], word[CM_MODULE_PATH_BYTES];
+    struct dirent **entries = NULL;
+    cm_status status = CM_OK;
+    snprintf(beside, sizeof beside, "%.*s", folder, place);
+    snprintf(word, sizeof word, "%s", place + folder);
+    if (stem_of(word) > 0) word[stem_of(word)] = '\0';
+    const int count = scandir(beside, &entries, is_library_file, alphasort);
+    for (int i = 0; i < count; i++) entries[i]->d_name[stem_of(entries[i]->d_name)] = '\0';
+    const int nearest = cm_nearest_name(word, entries, count, stem_at);
+    if (nearest >= 0)
+        status = cm_fail(CM_ERR_INPUT, "%s: there is no such file; the nearest library is %s%s%s", path, beside,
+                         entries[nearest]->d_name, ending);
+    for (int i = 0; i < count; i++) free(entries[i]);
+    free(entries);
+    return status;
 }
 
 /* Of another version nothing behind the first two numbers need be there. */
@@ -32,6 +63,7 @@ cm_status cm_env_open_library(const char *path, const cm_env_def **out) {
     snprintf(place, sizeof place, "%s%s", strchr(path, '/') ? "" : "./", path); /* not along LD_LIBRARY_PATH */
     if (cm_file_is_named(place) && !cm_file_is_regular(place))                  /* a pipe would be waited for */
         return cm_fail(CM_ERR_INPUT, "%s: not a regular file; needed is the library of an environment", path);
+    if (!cm_file_is_named(place)) CM_TRY(suggest(path, place));
     if (cm_module_load(place, &about, &entry) != CM_OK) return CM_ERR_INPUT; /* the user's choice, with its message */
     const cm_env_library *library = ((const cm_env_library *(*)(void))entry)();
     if (!library) return cm_fail(CM_ERR_INPUT, "%s: its %s returns nothing", path, about.entry);

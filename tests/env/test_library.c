@@ -56,6 +56,17 @@ START_TEST(what_is_no_library_is_refused_in_one_line) {
 }
 END_TEST
 
+START_TEST(of_a_path_that_leads_nowhere_the_nearest_library_is_named) {
+    expect_refused(CM_TEST_MODULES "/mim.so",
+                   "/mim.so: there is no such file; the nearest library is " CM_TEST_MODULES "/nim.so");
+    expect_refused(CM_TEST_MODULES "/nim",
+                   "/nim: there is no such file; the nearest library is " CM_TEST_MODULES "/nim.so");
+    expect_refused(CM_TEST_MODULES "/quoridor.so", "/quoridor.so cannot be opened: ");
+    expect_refused(CM_TEST_MODULES "/nowhere/nim.so", "/nowhere/nim.so cannot be opened: ");
+    expect_refused(CM_TEST_MODULES "/nowhere/", "/nowhere/ cannot be opened: ");
+}
+END_TEST
+
 START_TEST(a_run_knows_its_library_by_the_whole_path) {
     cm_configuration c;
     cm_config *config;
@@ -161,6 +172,7 @@ int main(void) {
     tcase_add_test(tcase, the_path_of_a_library_is_a_name);
     tcase_add_test(tcase, a_row_may_have_the_name_in_c_of_one_of_the_program);
     tcase_add_test(tcase, what_is_no_library_is_refused_in_one_line);
+    tcase_add_test(tcase, of_a_path_that_leads_nowhere_the_nearest_library_is_named);
     tcase_add_test(tcase, a_run_knows_its_library_by_the_whole_path);
     tcase_add_test(tcase, a_run_goes_on_where_its_library_has_moved_to);
     tcase_add_test(tcase, a_library_is_trained_gone_on_with_and_evaluated);
