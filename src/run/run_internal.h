@@ -128,7 +128,8 @@ cm_status cm_run_drop_result(cm_run *run) CM_MUST_USE; /* a run that goes on has
 cm_status cm_run_read_result(cm_run *run, cm_run_result *result, bool *found) CM_MUST_USE;
 
 /* run_evaluation.c */
-double cm_run_goal(const cm_run *run); /* NAN: none */
+double cm_run_goal(const cm_run *run);       /* NAN: none */
+void cm_run_warn_of_goal(const cm_run *run); /* if every episode of the task reaches it, or none can */
 cm_status cm_run_open_evaluation(cm_run *run) CM_MUST_USE;
 void cm_run_close_evaluation(cm_run *run);
 bool cm_run_evaluation_due(const cm_run *run);

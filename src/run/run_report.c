@@ -122,6 +122,7 @@ void cm_run_say_start(cm_run *run, bool resumed) {
     cm_progress_say(run->progress, "machine   %s", machine);
     if (run->session->no_gpu[0]) cm_progress_say(run->progress, "no GPU    %s", run->session->no_gpu);
     say_limits(run);
+    cm_run_warn_of_goal(run);
     say_slow_opponent(run);
     say_plan(run);
     cm_progress_say(run->progress, "disk      up to %s per checkpoint, %d and the best are kept", need,

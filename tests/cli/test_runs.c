@@ -292,6 +292,30 @@ START_TEST(what_is_warned_of_is_said_once_and_of_the_process_that_trains) {
 }
 END_TEST
 
+START_TEST(a_goal_that_every_episode_or_none_reaches_is_warned_of) {
+    static const char *const cases[][2] = {
+        {"--set goal_return=-200", "--set: Evaluation.goal_return: every episode of CartPole-v1 brings at least 0, so "
+                                   "that the goal of -200 is reached at once: set another goal_return"},
+        {"--set goal_return=501", "--set: Evaluation.goal_return: no episode of CartPole-v1 brings more than 500, so "
+                                  "that the goal of 501 is never reached: set another goal_return"},
+        {"--set max_steps=100", "--set: Environment.max_steps: no episode of CartPole-v1 brings more than 100, so that "
+                                "the goal of 475 is never reached: set another goal_return"},
+        {"--set env_name=tictactoe --set goal_return=-10", "every episode of tictactoe brings at least -9, so that"},
+        {"--set env_name=tictactoe --set goal_return=10", "no episode of tictactoe brings more than 9, so that"}};
+    char command[512];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(command, sizeof command, "train --quiet --run goal%zu --set stop_at_goal=true%s %s", i, SMALL,
+                 cases[i][0]);
+        expect_ok(command);
+        ck_assert_msg(strstr(result.err, cases[i][1]) != NULL, "%s", result.err);
+    }
+    expect_ok("train --quiet --resume goal1 --env-steps 1500");
+    ck_assert_str_eq(result.err, "");
+    expect_ok("train --quiet --run within --set stop_at_goal=true --set goal_return=500" SMALL);
+    ck_assert_str_eq(result.err, "");
+}
+END_TEST
+
 START_TEST(run_without_its_flag_is_understood) {
     expect_exit("eval ref", 2, "unexpected argument \"ref\"; did you mean --run ref?");
     expect_exit("train ref", 2, "unexpected argument \"ref\"; did you mean --resume ref?");
@@ -530,6 +554,7 @@ int main(void) {
     tcase_add_test(tests, several_seeds_end_with_a_table);
     tcase_add_test(tests, seeds_without_a_report_have_none_in_the_table);
     tcase_add_test(tests, what_is_warned_of_is_said_once_and_of_the_process_that_trains);
+    tcase_add_test(tests, a_goal_that_every_episode_or_none_reaches_is_warned_of);
     tcase_add_test(tests, run_without_its_flag_is_understood);
     tcase_add_test(tests, run_whose_checkpoints_are_gone_does_not_begin_anew);
     tcase_add_test(tests, run_without_an_update_says_that_nothing_was_learnt);
