@@ -8,6 +8,7 @@
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/dnn_graph.h"
 #include "backend/cuda/module.h"
+#include "support/cuda_fake.h"
 #include "support/main.h"
 
 /* What cuDNN wants to know of a GPU: an H200, an A100, a T4. */
@@ -180,6 +181,25 @@ START_TEST(what_cudnn_refuses_is_an_error_and_the_next_plan_is_none_the_worse) {
 }
 END_TEST
 
+/* Another thread would wait where this one, which captures, is refused. */
+START_TEST(no_plan_is_made_on_a_gpu_while_something_is_captured_there) {
+    const cm_convolution convolution = connect4(CM_CONVOLVE, CM_F32);
+    cm_cuda_device *gpu = NULL;
+    cm_dnn_graph *graph = NULL;
+    cm_dnn_engine engines[ROOM];
+    ck_assert_int_gt(plan_all(h200, &convolution, false, engines), 0);
+    ck_assert_int_eq(cm_cuda_open(cm_fake_driver(), 0, NULL, &gpu), CM_OK);
+    ck_assert_int_eq(cm_dnn_graph_open(&(cm_dnn_target){.device = h200, .gpu = gpu}, &convolution, &graph), CM_OK);
+    ck_assert_int_eq(cm_cuda_quiet_begin(gpu, "a test"), CM_OK);
+    ck_assert_int_eq(cm_dnn_graph_plan(graph, engines, CM_LIBRARY_BYTES), CM_ERR_STATE);
+    cm_cuda_quiet_end(gpu);
+    ck_assert_msg(cm_dnn_graph_plan(graph, engines, CM_LIBRARY_BYTES) == CM_OK, "%s", cm_error_message());
+    cm_dnn_graph_close(graph);
+    ck_assert_int_eq(cm_cuda_wait(gpu), CM_OK); /* it is free again */
+    cm_cuda_close(gpu);
+}
+END_TEST
+
 START_TEST(a_device_that_is_not_described_is_an_error) {
     const cm_convolution convolution = connect4(CM_CONVOLVE, CM_BF16);
     const cm_dnn_target target = {.device = "{\"deviceVer\":900}"};
@@ -222,6 +242,7 @@ int main(void) {
         tcase_add_loop_test(tests, a_convolution_and_its_norm_become_one_kernel, 0, sizeof norms / sizeof *norms);
         tcase_add_test(tests, engines_are_named_alike_each_time_and_are_other_ones);
         tcase_add_test(tests, what_cudnn_refuses_is_an_error_and_the_next_plan_is_none_the_worse);
+        tcase_add_test(tests, no_plan_is_made_on_a_gpu_while_something_is_captured_there);
     }
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);

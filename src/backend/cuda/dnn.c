@@ -207,7 +207,7 @@ static cm_status find(trial *t) {
 }
 
 static cm_status open_graph(trial *t) {
-    cm_dnn_target target = {.dnn = cm_cuda_stream_of(t->stream)->dnn};
+    const cm_dnn_target target = {.dnn = cm_cuda_stream_of(t->stream)->dnn, .gpu = cm_cuda_of(t->stream)->device};
     return t->plan->graph ? CM_OK : cm_dnn_graph_open(&target, &t->plan->convolution, &t->plan->graph);
 }
 

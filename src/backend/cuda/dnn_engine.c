@@ -160,10 +160,18 @@ static cm_status make_plan(cm_dnn_graph *g, const cm_dnn_engine *engine, size_t 
     return CM_OK;
 }
 
-cm_status cm_dnn_graph_plan(cm_dnn_graph *graph, const cm_dnn_engine *engine, size_t workspace) {
+static cm_status replace_plan(cm_dnn_graph *graph, const cm_dnn_engine *engine, size_t workspace) {
     graph->plan = NULL;
     cm_dnn_free(&graph->chosen);
     if (engine->knobs < 0 || engine->knobs > CM_DNN_KNOBS)
         return cm_fail(CM_ERR_DEVICE, "a convolution as a graph: an engine with %d knobs", engine->knobs);
     return make_plan(graph, engine, workspace);
+}
+
+cm_status cm_dnn_graph_plan(cm_dnn_graph *graph, const cm_dnn_engine *engine, size_t workspace) {
+    if (!graph->gpu) return replace_plan(graph, engine, workspace);
+    CM_TRY(cm_cuda_quiet_begin(graph->gpu, "planning a convolution as a graph"));
+    cm_status status = replace_plan(graph, engine, workspace);
+    cm_cuda_quiet_end(graph->gpu);
+    return status;
 }

@@ -229,6 +229,7 @@ static cm_status open_graph(const cm_dnn_target *target, const cm_convolution *c
     g->convolution = *convolution;
     g->norm = norm;
     g->dnn = target->dnn;
+    g->gpu = target->gpu;
     cm_status status = describe(g, target);
     g->norm = NULL;
     if (status != CM_OK) {
@@ -247,10 +248,13 @@ cm_status cm_dnn_graph_open_norm(const cm_dnn_target *target, const cm_convoluti
     return open_graph(target, &norm->convolution, norm, out);
 }
 
+/* On a GPU that is lost nobody captures. */
 void cm_dnn_graph_close(cm_dnn_graph *graph) {
     if (!graph) return;
+    const bool is_quiet = graph->gpu && cm_cuda_quiet_begin(graph->gpu, "freeing plans of cuDNN") == CM_OK;
     cm_dnn_free(&graph->chosen);
     cm_dnn_free(&graph->fixed);
+    if (is_quiet) cm_cuda_quiet_end(graph->gpu);
     free(graph);
 }
 

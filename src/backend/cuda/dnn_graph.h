@@ -9,6 +9,7 @@
 #define CM_BACKEND_CUDA_DNN_GRAPH_H
 
 #include "backend/cuda/convolution.h"
+#include "device/cuda/cuda.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,10 +31,12 @@ typedef struct cm_dnn_engine {
 } cm_dnn_engine;
 
 /* What plans are for: an opened cuDNN or, NULL, the device described by `device`, JSON as
- * CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION has it. */
+ * CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION has it. A plan may bring code to the GPU that cuDNN was opened on, `gpu`,
+ * and take it away again: nothing is captured there meanwhile. NULL: there is none. */
 typedef struct cm_dnn_target {
     struct cudnnContext *dnn;
     const char *device;
+    cm_cuda_device *gpu; /* borrowed, for as long as the graph is open */
 } cm_dnn_target;
 
 typedef struct cm_dnn_graph cm_dnn_graph;
@@ -54,7 +57,7 @@ cm_status cm_dnn_graph_engines(const cm_dnn_graph *graph, bool fallback, cm_dnn_
                                int *count) CM_MUST_USE;
 
 /* Makes an engine's plan, which takes the place of the one before. Errors: CM_ERR_DEVICE if cuDNN refuses the engine;
- * CM_ERR_MEMORY if it needs more than `workspace` bytes. */
+ * CM_ERR_MEMORY if it needs more than `workspace` bytes; CM_ERR_STATE while this thread captures. */
 cm_status cm_dnn_graph_plan(cm_dnn_graph *graph, const cm_dnn_engine *engine, size_t workspace) CM_MUST_USE;
 
 /* Launch the plan on the stream of the target's handle, tensors as in cm_convolution_run and cm_convolution_norm_run.

@@ -64,7 +64,7 @@ typedef struct trial {
 } trial;
 
 static cm_status open_graph(trial *t) {
-    const cm_dnn_target target = {.dnn = cm_cuda_stream_of(t->stream)->dnn};
+    const cm_dnn_target target = {.dnn = cm_cuda_stream_of(t->stream)->dnn, .gpu = cm_cuda_of(t->stream)->device};
     return t->plan->graph ? CM_OK : cm_dnn_graph_open_norm(&target, t->norm, &t->plan->graph);
 }
 

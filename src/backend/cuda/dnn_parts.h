@@ -22,6 +22,7 @@ struct cm_dnn_graph {
     const cm_convolution_norm *norm;          /* while the graph is described; NULL: the convolution alone */
     struct cudnnContext *dnn;                 /* borrowed; NULL: `device` */
     cm_dnn_part device;                       /* among `fixed` */
+    cm_cuda_device *gpu;                      /* borrowed; NULL: see cm_dnn_target */
     cm_dnn_parts fixed;                       /* the graph and what it is made of */
     cm_dnn_part operation[CM_DNN_OPERATIONS]; /* [operations], in their order */
     int operations;

@@ -69,7 +69,8 @@ typedef struct cm_cuda_device {
     cm_cu_context context;
     cm_cu_stream copies; /* of the cm_device's functions */
     /* Held while a graph is captured, and while the whole device is waited for, or by the driver may be (memory taken
-     * and given back, graphs given back): CUDA allows them not at once. */
+     * and given back, graphs given back, code that a library loads and unloads): CUDA allows them not at once. The
+     * capture is of its thread alone (CM_CU_CAPTURE_THREAD), so what else others do does not disturb it. */
     pthread_mutex_t quiet;
     bool log_plans;                           /* log every capture and every plan (CUMIND_LOG_PLANS=1) */
     size_t taken, peak;                       /* bytes of device memory through take, now and at most; under `quiet` */
