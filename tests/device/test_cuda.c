@@ -225,6 +225,7 @@ START_TEST(a_lane_writes_and_reads_more_than_its_stages_hold) {
     ck_assert_int_eq(cm_fake_calls("write"), 5);
     ck_assert_int_eq(cm_fake.pinned, CM_CUDA_STAGES);
     ck_assert_int_eq(cm_fake_calls("event_wait"), 10); /* once per part: a stage is not overwritten while it is read */
+    ck_assert_int_eq(cm_fake.slept, 0);                /* it waits for microseconds */
     ck_assert_int_eq(cm_fake_calls("context_wait"), zeroes);
     cm_cuda_lane_close(&lane);
     cm_buffer_destroy(&a);
@@ -266,6 +267,7 @@ START_TEST(a_lane_follows_a_mark_of_another_and_so_does_the_host) {
         ck_assert_int_eq(cm_fake_calls("event_record"), i);
         ck_assert_int_eq(cm_fake_calls("stream_wait_event"), i);
         ck_assert_int_eq(cm_fake_calls("event_wait"), i);
+        ck_assert_int_eq(cm_fake.slept, i); /* the host, which leaves the processor to others */
         ck_assert_int_eq(cm_fake.events, 1);
     }
     int waits = cm_fake_calls("context_wait");

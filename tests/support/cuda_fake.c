@@ -34,6 +34,7 @@ struct CUstream_st {
     int pushed, joined;         /* as a branch: what it was given, and what of that another stream follows */
 };
 struct CUevent_st {
+    bool is_blocking; /* who waits for it sleeps */
     int recorded;
     struct CUgraph_st *capture; /* of the stream, as it was recorded */
     cm_cu_stream of;
@@ -318,9 +319,9 @@ static int stream_wait_event(cm_cu_stream stream, cm_cu_event event, unsigned fl
 /* ---- events ---- */
 
 static int event_create(cm_cu_event *event, unsigned flags) {
-    (void)flags;
     ENTER_CONTEXT(event_create);
     *event = calloc(1, sizeof **event);
+    (*event)->is_blocking = flags & CM_CU_EVENT_BLOCKING;
     cm_fake.events++;
     return 0;
 }
@@ -338,8 +339,8 @@ static int event_record(cm_cu_event event, cm_cu_stream stream) {
     return 0;
 }
 static int event_wait(cm_cu_event event) {
-    (void)event;
     ENTER_CONTEXT(event_wait);
+    cm_fake.slept += event->is_blocking;
     return 0;
 }
 static int event_elapsed(float *milliseconds, cm_cu_event start, cm_cu_event end) {

@@ -141,7 +141,7 @@ cm_status cm_cuda_mark_set(cm_cuda_mark **mark, cm_cuda_lane *lane) CM_MUST_USE;
 void cm_cuda_mark_destroy(cm_cuda_mark *mark); /* NULL is allowed; what follows it still does */
 /* What is launched on `lane` from now on runs after the mark, of the same device. */
 cm_status cm_cuda_lane_follow(cm_cuda_lane *lane, const cm_cuda_mark *mark) CM_MUST_USE;
-cm_status cm_cuda_mark_wait(const cm_cuda_mark *mark) CM_MUST_USE; /* returns when it has been reached */
+cm_status cm_cuda_mark_wait(const cm_cuda_mark *mark) CM_MUST_USE; /* sleeps until it has been reached */
 
 /* ---- captured graphs ------------------------------------------------------------------------------------------- */
 

@@ -62,7 +62,12 @@ enum { /* attributes of a device */
        CM_CU_MINOR = 76
 };
 
-enum { CM_CU_STREAM_NON_BLOCKING = 1, CM_CU_EVENT_NO_TIMING = 2, CM_CU_CAPTURE_THREAD = 1 };
+enum {
+    CM_CU_STREAM_NON_BLOCKING = 1,
+    CM_CU_EVENT_BLOCKING = 1, /* who waits for it sleeps */
+    CM_CU_EVENT_NO_TIMING = 2,
+    CM_CU_CAPTURE_THREAD = 1
+};
 
 /* name of the member, symbol in the library, parameters */
 #define CM_CUDA_DRIVER_FUNCTIONS(F)                                                                                    \

@@ -97,6 +97,8 @@ cm_status cm_cuda_lane_read(cm_cuda_lane *lane, void *host, const void *from, si
     return CM_OK;
 }
 
+/* Waits for streams, and for stages, spin, which is the driver's way: whoever searches waits for microseconds, in every
+ * step. */
 cm_status cm_cuda_lane_wait(cm_cuda_lane *lane) {
     CM_TRY(cm_cuda_enter(lane->device));
     CM_CU_TRY(lane->device, "waiting for the GPU", stream_wait(lane->stream));
@@ -131,8 +133,12 @@ void cm_cuda_mark_destroy(cm_cuda_mark *mark) {
     free(mark);
 }
 
+/* Hosts wait for marks where an update's results come back and where a batch has been sent: long, and beside threads
+ * that draw batches and act. So they sleep and leave them the processor. To be woken up takes longer than to have spun,
+ * and in that time the GPU has the next update's gradient to work on. */
 static cm_status open_event(cm_cuda_mark *mark) {
-    CM_CU_TRY(mark->device, "an event of the GPU", event_create(&mark->event, CM_CU_EVENT_NO_TIMING));
+    const unsigned flags = CM_CU_EVENT_BLOCKING | CM_CU_EVENT_NO_TIMING;
+    CM_CU_TRY(mark->device, "an event of the GPU", event_create(&mark->event, flags));
     return CM_OK;
 }
 
