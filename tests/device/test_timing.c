@@ -15,6 +15,7 @@ static void set_up(void) {
     ck_assert_int_eq(cm_cuda_open(cm_fake_driver(), 0, NULL, &device), CM_OK);
     ck_assert_int_eq(cm_cuda_lane_open(device, &lane), CM_OK);
     device->log_plans = true;
+    device->is_warm = true;
     log_keep();
 }
 
@@ -86,6 +87,28 @@ START_TEST(long_work_is_run_once_in_a_graph) {
 }
 END_TEST
 
+/* As by a clock that goes up with work; where nothing takes any time there is an end, too. */
+START_TEST(the_first_work_of_a_device_is_run_for_20_ms_before_it_is_timed) {
+    static const struct {
+        float milliseconds;
+        int graphs; /* that are launched to warm up */
+    } rows[] = {{2.0f, 10}, {30.0f, 1}, {0.25f, 40 * 2}, {0.0f, 500 * 2}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        job j = {.milliseconds = rows[i].milliseconds};
+        const bool is_short = rows[i].milliseconds < 1.0f;
+        device->is_warm = false;
+        int before = cm_fake_calls("exec_launch");
+        ck_assert_float_eq(time_of(&j), rows[i].milliseconds);
+        const int launches = 1 + (is_short ? 3 * 2 : 3);
+        ck_assert_int_eq(cm_fake_calls("exec_launch") - before, launches + rows[i].graphs);
+        ck_assert(device->is_warm);
+        before = cm_fake_calls("exec_launch");
+        ck_assert_float_eq(time_of(&j), rows[i].milliseconds);
+        ck_assert_int_eq(cm_fake_calls("exec_launch") - before, launches);
+    }
+}
+END_TEST
+
 START_TEST(what_cannot_be_captured_is_the_last_resort) {
     job j = {.milliseconds = 0.25f};
     cm_fake.fail = "capture_begin", cm_fake.fail_at = 0, cm_fake.fail_times = 1000, cm_fake.fail_result = 1;
@@ -133,6 +156,7 @@ int main(void) {
     tcase_add_test(tests, short_work_is_run_many_times_in_a_graph);
     tcase_add_test(tests, the_fastest_of_three_graphs_counts);
     tcase_add_test(tests, long_work_is_run_once_in_a_graph);
+    tcase_add_test(tests, the_first_work_of_a_device_is_run_for_20_ms_before_it_is_timed);
     tcase_add_test(tests, what_cannot_be_captured_is_the_last_resort);
     tcase_add_test(tests, one_capture_that_is_disturbed_decides_nothing);
     tcase_add_test(tests, work_that_fails_is_an_error);

@@ -75,6 +75,7 @@ typedef struct cm_cuda_device {
     bool log_plans;                           /* log every capture and every plan (CUMIND_LOG_PLANS=1) */
     size_t taken, peak;                       /* bytes of device memory through take, now and at most; under `quiet` */
     size_t context_bytes;                     /* what the context itself took when the device was opened */
+    bool is_warm;                             /* it has been brought to its full speed (timing.h); atomic */
     int lost;                                 /* the result that made the context unusable, 0 if none; atomic */
     uint64_t graphs_launched, nodes_launched; /* so far, nodes of all these graphs together; atomic */
 } cm_cuda_device;
