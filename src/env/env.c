@@ -1,5 +1,6 @@
 #include "env/env.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +81,14 @@ static void finish(const cm_env *env, void *state, cm_env_outcome *out) {
     common->truncated = out->truncated;
 }
 
+cm_status cm_env_check_reward(const cm_env_spec *spec, double reward) {
+    if (!(fabs(reward) <= (double)FLT_MAX)) /* a sign of NaN would say nothing */
+        return cm_fail(CM_ERR_NOT_FINITE, "its step gives reward %g", isnan(reward) ? (double)NAN : reward);
+    if (reward >= spec->reward_low && reward <= spec->reward_high) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "its step gives reward %g, beyond reward_low %g and reward_high %g of its describe",
+                   reward, spec->reward_low, spec->reward_high);
+}
+
 /* Records of games have room for that many moves. */
 static cm_status check_length(const cm_env *env, const void *state) {
     const int steps = ((const cm_env_common *)state)->steps, most = env->spec.max_plies;
@@ -101,7 +110,9 @@ cm_status cm_env_step(const cm_env *env, void *state, int action, cm_env_outcome
     CM_TRY(check_action(env, state, action));
     *out = cm_env_step_rules(env, cm_env_rules(state), action, &((cm_env_common *)state)->random);
     finish(env, state, out);
-    return check_length(env, state);
+    const cm_status status = cm_env_check_reward(&env->spec, out->reward);
+    if (status == CM_OK) return check_length(env, state);
+    return cm_fail(status, "%s: %s (step %d)", env->spec.name, cm_error_message(), ((cm_env_common *)state)->steps);
 }
 
 cm_status cm_env_step_value(const cm_env *env, void *state, const float *value, cm_env_outcome *out) {

@@ -263,9 +263,13 @@ void cm_env_restart(const cm_env *env, void *state);
  * catch: the ball's column). Errors: CM_ERR_INPUT; the state is then as it was. */
 cm_status cm_env_reset_outcomes(const cm_env *env, void *state, const int32_t *outcomes) CM_MUST_USE;
 
-/* One step. Errors: CM_ERR_INPUT for an illegal action, CM_ERR_STATE after the end; the state is then as it was.
- * CM_ERR_INPUT, too, if the episode has not ended after spec.max_plies steps. */
+/* One step. Errors: CM_ERR_INPUT for an illegal action, CM_ERR_STATE after the end; the state is then as it was. Those
+ * of cm_env_check_reward, and CM_ERR_INPUT if the episode has not ended after spec.max_plies steps. */
 cm_status cm_env_step(const cm_env *env, void *state, int action, cm_env_outcome *out) CM_MUST_USE;
+
+/* A reward of a step: CM_ERR_NOT_FINITE if it is not, as float32; CM_ERR_INPUT if it is beyond the spec's bounds. The
+ * message begins with "its step". */
+cm_status cm_env_check_reward(const cm_env_spec *spec, double reward) CM_MUST_USE;
 
 /* One step of a continuous task (spec.action_size > 0), value[D] in the environment's units; outside the bounds it is
  * clipped as Gymnasium does. Errors: CM_ERR_INPUT for NaN or a discrete task, CM_ERR_STATE after the end. */

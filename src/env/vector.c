@@ -322,15 +322,9 @@ static cm_status check_rewards(const cm_vector_env *vector, int first, int count
     for (int i = first; rows->reward && i < first + count; i++)
         wrong |= !(rows->reward[i] >= low) | !(rows->reward[i] <= high);
     for (int i = first; wrong && i < first + count; i++) {
-        const float reward = rows->reward[i];
-        if (reward >= low && reward <= high) continue;
-        if (!isfinite(reward))
-            return cm_fail(CM_ERR_NOT_FINITE, "%s: instance %d: its step gives reward %g", spec->name, i,
-                           isnan(reward) ? (double)NAN : (double)reward); /* a sign of NaN would say nothing */
-        return cm_fail(CM_ERR_INPUT,
-                       "%s: instance %d: its step gives reward %g, beyond reward_low %g and reward_high %g of its "
-                       "describe",
-                       spec->name, i, (double)reward, spec->reward_low, spec->reward_high);
+        if (rows->reward[i] >= low && rows->reward[i] <= high) continue;
+        cm_status status = cm_env_check_reward(spec, (double)rows->reward[i]);
+        if (status != CM_OK) return cm_fail_in(status, "%s: instance %d", spec->name, i);
     }
     return CM_OK;
 }
