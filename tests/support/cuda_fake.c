@@ -139,9 +139,9 @@ static int device_name(char *name, int size, cm_cu_device device) {
     snprintf(name, (size_t)size, "Fake %d", device);
     return 0;
 }
-static int device_id(unsigned char id[CM_CU_ID_BYTES], cm_cu_device device) {
+static int device_id(cm_cu_id *id, cm_cu_device device) {
     ENTER(device_id);
-    memset(id, 1 + device, CM_CU_ID_BYTES);
+    memset(*id, 1 + device, sizeof *id);
     return 0;
 }
 static int device_attribute(int *value, int attribute, cm_cu_device device) {

@@ -1,4 +1,4 @@
-/* The numbers and types that device/cuda/driver.h has without CUDA's headers are CUDA's. */
+/* The numbers, types and functions that device/cuda/driver.h has without CUDA's headers are CUDA's. */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
@@ -37,3 +37,17 @@ SAME(sizeof(cm_cu_address), sizeof(CUdeviceptr));
 SAME(sizeof(cm_cu_update), sizeof(CUgraphExecUpdateResultInfo));
 SAME(sizeof(cm_cu_result), sizeof(CUresult));
 SAME(sizeof(cm_cu_device), sizeof(CUdevice));
+SAME(sizeof(cm_cu_attribute), sizeof(CUdevice_attribute));
+SAME(sizeof(cm_cu_mode), sizeof(CUstreamCaptureMode));
+SAME(sizeof(cm_cu_id), sizeof(CUuuid));
+
+/* Each function of the table is what cuda.h calls it as: with the names that it has for the types that we have as
+ * numbers and bytes, and which the lines above compare. */
+#define cm_cu_result    CUresult
+#define cm_cu_update    CUgraphExecUpdateResultInfo
+#define cm_cu_attribute CUdevice_attribute
+#define cm_cu_mode      CUstreamCaptureMode
+#define cm_cu_id        CUuuid
+#define CHECK(name, symbol, parameters)                                                                                \
+    _Static_assert(__builtin_types_compatible_p(CUresult(*) parameters, __typeof__(&symbol)), #symbol);
+CM_CUDA_DRIVER_FUNCTIONS(CHECK)

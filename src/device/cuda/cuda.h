@@ -40,8 +40,8 @@ typedef struct cm_cuda_properties {
     char name[96];
     int major, minor; /* compute capability */
     int multiprocessors;
-    size_t bytes;                     /* memory of the device */
-    unsigned char id[CM_CU_ID_BYTES]; /* no other GPU has it */
+    size_t bytes; /* memory of the device */
+    cm_cu_id id;  /* no other GPU has it */
 } cm_cuda_properties;
 
 /* What code for GPUs was compiled for. */

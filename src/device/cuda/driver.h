@@ -2,8 +2,8 @@
  *
  * No header and no library of CUDA is needed to compile this: the types below are those of cuda.h under names of our
  * own (the same struct tags, so that they are the same types where both are seen), and
- * backend/cuda/driver_check.c holds the numbers against those of cuda.h. Tests put a stand-in for the table in its
- * place (tests/support/cuda_fake.h).
+ * backend/cuda/driver_check.c holds the numbers and the functions against those of cuda.h. Tests put a stand-in for the
+ * table in its place (tests/support/cuda_fake.h).
  *
  * Results are those of the driver: 0 is success. cm_cuda_result (device/cuda/cuda.h) makes a message of the others.
  */
@@ -32,6 +32,9 @@ typedef struct CUgraph_st *cm_cu_graph;
 typedef struct CUgraphExec_st *cm_cu_graph_exec;
 typedef struct CUgraphNode_st *cm_cu_graph_node;
 
+typedef int cm_cu_attribute; /* of a device */
+typedef int cm_cu_mode;      /* of a capture */
+
 /* What cuGraphExecUpdate says of an update. */
 typedef struct cm_cu_update {
     int result; /* 0: done */
@@ -39,6 +42,7 @@ typedef struct cm_cu_update {
 } cm_cu_update;
 
 enum { CM_CU_ID_BYTES = 16 };
+typedef unsigned char cm_cu_id[CM_CU_ID_BYTES];
 
 enum { /* results that are told apart; the runtime's numbers are the same */
        CM_CU_OK = 0,
@@ -78,8 +82,8 @@ enum {
     F(device_count, cuDeviceGetCount, (int *count))                                                                    \
     F(device_get, cuDeviceGet, (cm_cu_device * device, int ordinal))                                                   \
     F(device_name, cuDeviceGetName, (char *name, int size, cm_cu_device device))                                       \
-    F(device_id, cuDeviceGetUuid_v2, (unsigned char id[CM_CU_ID_BYTES], cm_cu_device device))                          \
-    F(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, cm_cu_device device))                        \
+    F(device_id, cuDeviceGetUuid_v2, (cm_cu_id * id, cm_cu_device device))                                             \
+    F(device_attribute, cuDeviceGetAttribute, (int *value, cm_cu_attribute attribute, cm_cu_device device))            \
     F(device_memory, cuDeviceTotalMem_v2, (size_t * bytes, cm_cu_device device))                                       \
     F(context_retain, cuDevicePrimaryCtxRetain, (cm_cu_context * context, cm_cu_device device))                        \
     F(context_release, cuDevicePrimaryCtxRelease_v2, (cm_cu_device device))                                            \
@@ -103,7 +107,7 @@ enum {
     F(event_record, cuEventRecord, (cm_cu_event event, cm_cu_stream stream))                                           \
     F(event_wait, cuEventSynchronize, (cm_cu_event event))                                                             \
     F(event_elapsed, cuEventElapsedTime, (float *milliseconds, cm_cu_event start, cm_cu_event end))                    \
-    F(capture_begin, cuStreamBeginCapture_v2, (cm_cu_stream stream, int mode))                                         \
+    F(capture_begin, cuStreamBeginCapture_v2, (cm_cu_stream stream, cm_cu_mode mode))                                  \
     F(capture_end, cuStreamEndCapture, (cm_cu_stream stream, cm_cu_graph * graph))                                     \
     F(graph_nodes, cuGraphGetNodes, (cm_cu_graph graph, cm_cu_graph_node * nodes, size_t * count))                     \
     F(graph_destroy, cuGraphDestroy, (cm_cu_graph graph))                                                              \

@@ -26,7 +26,7 @@ cm_status cm_cuda_describe(const cm_cuda_driver *driver, int ordinal, cm_cuda_pr
         return cm_fail(CM_ERR_ABSENT, "there is no GPU %d: this machine shows %d, from 0 on", ordinal, count);
     ASK("a GPU", device_get(&device, ordinal));
     ASK("a GPU's name", device_name(out->name, (int)sizeof out->name, device));
-    ASK("which GPU it is", device_id(out->id, device));
+    ASK("which GPU it is", device_id(&out->id, device));
     ASK("a GPU's compute capability", device_attribute(&out->major, CM_CU_MAJOR, device));
     ASK("a GPU's compute capability", device_attribute(&out->minor, CM_CU_MINOR, device));
     ASK("a GPU's multiprocessors", device_attribute(&out->multiprocessors, CM_CU_MULTIPROCESSORS, device));
