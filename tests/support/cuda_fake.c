@@ -55,8 +55,9 @@ static struct {
     const char *name;
     int calls;
 } calls[FUNCTIONS];
-static int capturing;                  /* streams that do */
-static _Thread_local int own_captures; /* of this thread: it may take no memory then, nor give any back */
+static int capturing; /* streams that do */
+static _Thread_local int
+    own_captures; /* of this thread: it may wait for nothing then, take no memory, nor give any back */
 
 /* ---- what every call does ---- */
 
@@ -293,7 +294,7 @@ static int stream_destroy(cm_cu_stream stream) {
 }
 static int stream_wait(cm_cu_stream stream) {
     ENTER_CONTEXT(stream_wait);
-    if (!stream->capture) return 0;
+    if (!stream->capture) return own_captures ? misuse("stream_wait") : 0;
     stream->broken = true;
     return 900; /* CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED */
 }
@@ -340,6 +341,7 @@ static int event_record(cm_cu_event event, cm_cu_stream stream) {
 }
 static int event_wait(cm_cu_event event) {
     ENTER_CONTEXT(event_wait);
+    if (own_captures) return misuse("event_wait");
     cm_fake.slept += event->is_blocking;
     return 0;
 }
