@@ -128,7 +128,9 @@ static void on_crash(int number, siginfo_t *info, void *context) {
 static bool is_telling;
 
 void cm_crash_own_stack(void) {
-    if (!is_telling) return;
+    stack_t now;
+    if (!is_telling || sigaltstack(NULL, &now) != 0 || !(now.ss_flags & SS_DISABLE))
+        return; /* a sanitizer has given one */
     const stack_t own = {.ss_sp = own_stack, .ss_size = sizeof own_stack};
     sigaltstack(&own, NULL); /* without it a full stack ends the process untold */
 }
