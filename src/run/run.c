@@ -178,11 +178,12 @@ static void warn_of_clipping(cm_run *run) {
            2.0 * cm_run_options_of(run)->network.value_support_min);
 }
 
-static void advise_of_pace(cm_run *run, double done) {
+/* A limit on time alone says nothing of how long the work takes. */
+static void advise_of_pace(cm_run *run) {
     const cm_trainer_options *o = &cm_run_options_of(run)->trainer;
     char advice[256];
     const double ratio = o->updates_per_iteration > 0 || !cm_run_collects(run) ? 0.0 : o->replay_ratio;
-    cm_pace_advise(&run->pace, cm_run_seconds(run) / done, ratio, advice, sizeof advice);
+    cm_pace_advise(&run->pace, cm_run_seconds(run) / share_done(run), ratio, advice, sizeof advice);
     if (advice[0]) cm_progress_say(run->progress, "pace      %s", advice);
 }
 
@@ -259,9 +260,8 @@ static cm_status follow_up(cm_run *run) {
     if (is_written && cm_run_leads(run)) CM_TRY(cm_metrics_write(&run->metrics, &run->row));
     double limit = cm_run_options_of(run)->run.time_limit,
            late = limit > 0.0 ? (cm_clock_seconds() - run->began) / limit : 0.0;
-    const double done = fmax(share_done(run), late);
-    cm_progress_show(run->progress, &run->row, done);
-    advise_of_pace(run, done);
+    cm_progress_show(run->progress, &run->row, fmax(share_done(run), late));
+    advise_of_pace(run);
     return checkpoint_due(run) ? save(run) : CM_OK;
 }
 
