@@ -8,6 +8,7 @@
 #include "cli/ranks.h"
 #include "cli/recipe.h"
 #include "cli/view.h"
+#include "core/crash.h"
 #include "core/file.h"
 #include "core/log.h"
 #include "core/trace.h"
@@ -20,24 +21,28 @@
 
 enum { SEEDS = 64, CELLS = 6, EXIT_KILLED = 130 }; /* CELLS: of a line of the table of seeds */
 
-/* ---- signals: the first asks the run to stop, a second SIGINT ends the process at once ---- */
+/* ---- signals: the first asks the run to stop, a second SIGINT ends the process at once and says what it was in ----
+ */
 
 static cm_stop stop;
 static cm_cli_ranks ranks;      /* that train */
 static int output_error;        /* why a line of a run could not be printed; 0: all were */
 static char last_run[PATH_MAX]; /* folder of the run that was trained last */
 
-static void on_signal(int number) {
-    if (cm_stop_asked(&stop) && number == SIGINT) _exit(EXIT_KILLED);
+static void on_signal(int number, siginfo_t *info, void *context) {
+    (void)info;
+    if (cm_stop_asked(&stop) && number == SIGINT) {
+        cm_crash_say_where(context);
+        _exit(EXIT_KILLED);
+    }
     cm_stop_ask(&stop);
     static const char text[] = "\nfinishing this iteration, then saving; again to end at once\n";
     if (number == SIGINT && write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
 }
 
 static void catch_signals(void) {
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_RESTART | SA_SIGINFO};
     sigemptyset(&action.sa_mask);
-    action.sa_flags = SA_RESTART;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     if (signal(SIGHUP, SIG_IGN) != SIG_IGN) sigaction(SIGHUP, &action, NULL); /* under nohup it stays ignored */

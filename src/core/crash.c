@@ -106,14 +106,19 @@ static int tell(char *line, int number, const siginfo_t *info, const ucontext_t 
                     line_advice);
 }
 
-/* Whatever goes wrong in here ends the process, too: the signal is blocked meanwhile, and two seconds are enough. */
+/* Whatever goes wrong on the way: two seconds are enough. */
+static void end_soon(void) {
+    signal(SIGALRM, SIG_DFL);
+    alarm(2);
+}
+
+/* A crash in here ends the process, too: the signal is blocked meanwhile. */
 static void on_crash(int number, siginfo_t *info, void *context) {
     static atomic_flag is_told = ATOMIC_FLAG_INIT;
     static char line[LINE_BYTES];
     const bool is_sent = info->si_code <= 0 && info->si_pid != getpid(); /* by somebody else */
     while (atomic_flag_test_and_set(&is_told)) pause();                  /* another thread tells of its own */
-    signal(SIGALRM, SIG_DFL);
-    alarm(2);
+    end_soon();
     if (!is_sent) {
         const int length = tell(line, number, info, context);
         const size_t size = length < LINE_BYTES ? (size_t)length : LINE_BYTES - 1;
@@ -121,6 +126,16 @@ static void on_crash(int number, siginfo_t *info, void *context) {
     }
     signal(number, SIG_DFL);
     raise(number);
+}
+
+void cm_crash_say_where(const void *context) {
+    static char line[LINE_BYTES];
+    place where;
+    end_soon();
+    if (!find_place(program_counter(context), &where) || !where.is_module) return;
+    const int length = snprintf(line, sizeof line, "cumind: %s: it was in %s: `addr2line -fe %s 0x%zx` %s\n", line_who,
+                                where.file, where.file, (size_t)where.at, what_to_do(SIGINT, &where));
+    if (write(STDERR_FILENO, line, (size_t)length) < 0) return;
 }
 
 /* ---- asking for it ---- */

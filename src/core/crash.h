@@ -20,6 +20,10 @@ void cm_crash_catch(const char *before, const char *who);
  * "": nothing. For one thread. */
 void cm_crash_advise(const char *advice);
 
+/* For a handler of a signal that ends the process now, while it may hang; `context` is the handler's third argument. If
+ * the interrupted thread runs code of a module, or what that has called, one line says where. After cm_crash_catch. */
+void cm_crash_say_where(const void *context);
+
 /* Gives the calling thread memory on which a crash is told when the thread's own stack is full. */
 void cm_crash_own_stack(void);
 

@@ -1,6 +1,8 @@
 /* A library whose environment crashes after its first 1,000 steps: by a wrong address (rows 2), within a function of C
- * (rows 3), by abort (rows 4), by a recursion that has no end (rows 5). */
+ * (rows 3), by abort (rows 4), by a recursion that has no end (rows 5). Or hangs, and makes a file "hanging" (rows 7).
+ */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +12,7 @@ typedef struct count {
     int64_t steps;
 } count;
 
-enum { SOUND = 1000, ADDRESS = 2, WITHIN_C = 3, ABORT = 4, RECURSION = 5 };
+enum { SOUND = 1000, ADDRESS = 2, WITHIN_C = 3, ABORT = 4, RECURSION = 5, HANG = 7 };
 static atomic_int steps_of_all;
 static int *volatile nowhere; /* volatile: no compiler may know */
 
@@ -25,6 +27,11 @@ static void crash(int how) {
     if (how == WITHIN_C) memset(nowhere, 0, (size_t)(1000 + how) * sizeof *nowhere);
     if (how == ABORT) abort();
     if (how == RECURSION) descend(&depth);
+    if (how != HANG) return;
+    FILE *file = fopen("hanging", "w");
+    if (file) fclose(file);
+    while (!nowhere) {
+    }
 }
 
 static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
