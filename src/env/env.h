@@ -234,10 +234,10 @@ cm_status cm_env_open_library(const char *path, const cm_env_def **out) CM_MUST_
 
 /* Plays `steps` random steps and holds the row to what stands here: actions' names of 1..15 characters, numbers that
  * are finite and within their shape, rewards within their bounds, something legal until the end, players that exist,
- * nothing written behind an array, boards' cells that are stones where there are two players, randomness from `random`
- * alone, symmetries that are permutations and, where no chance hides it, commute with the rules, outcomes of chance
- * that exist and probabilities that sum to 1, no episode longer than max_plies. Errors: CM_ERR_INPUT says which
- * function of the row broke what. */
+ * nothing written behind an array, boards' cells that are stones where no observe or picture says what else, randomness
+ * from `random` alone, symmetries that are permutations and, where no chance hides it, commute with the rules, outcomes
+ * of chance that exist and probabilities that sum to 1, no episode longer than max_plies. Errors: CM_ERR_INPUT says
+ * which function of the row broke what. */
 cm_status cm_env_try(const cm_env *env, int steps) CM_MUST_USE;
 
 /* ---- one state -----------------------------------------------------------------------------------------------------
@@ -320,7 +320,8 @@ void cm_env_picture(const cm_env *env, const void *state, char *text, size_t siz
 void cm_env_action_name(const cm_env *env, int action, char *text, size_t size);
 int cm_env_action_parse(const cm_env *env, const char *text);
 
-/* cells[spec.cells]: 0 empty, 1 player 0, 2 player 1; the tile in 2048; 1 paddle, 2 ball in catch. */
+/* cells[spec.cells]: 0 empty, 1 player 0, 2 player 1; the tile in 2048; 1 paddle, 2 ball in catch; other numbers where
+ * a row has observe and picture of its own. */
 void cm_env_board(const cm_env *env, const void *state, int32_t *cells);
 
 /* Symmetry `index` in [0, spec.symmetries): what stands on cell c stands on cell_map[c] afterwards, and action a

@@ -52,6 +52,7 @@ typedef enum fault {
     HIDDEN_END,
     OPEN_BOARD,
     BOARD_3,
+    PIECES,
     SKEW_CELLS,
     SKEW_ACTIONS,
     SKEW_LEGAL,
@@ -95,6 +96,7 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     if (now == RANK_2) spec->rank = 2;
     if (now == FLAT_PLANES) spec->rank = 1;
     if (now == FLAT_PLANES || now == PLANES) spec->shape[2] = 2;
+    if (now == BOARD_3) spec->shape[0] = 1, spec->shape[1] = NUMBERS, spec->shape[2] = CM_BOARD_PLANES;
     spec->actions = now == NO_ACTIONS ? 0 : now == MANY_ACTIONS ? CM_ENV_MAX_ACTIONS + 1 : 2;
     spec->max_steps = now == NO_LIMIT || now == LATE_END ? 0 : 50;
     if (now == LATE_END || now == HIDDEN_END) spec->max_plies = 30;
@@ -110,7 +112,7 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     if (now == FALLING_REWARDS) spec->reward_low = 2.0;
     if (now == NO_DISCOUNT) spec->discount = (double)NAN;
     if (now == FAR_THRESHOLD) spec->reward_threshold = (double)INFINITY;
-    spec->players = now == NO_TO_PLAY || now == PLAYER_2 || now == BOARD_3 ? 2 : 1;
+    spec->players = now == NO_TO_PLAY || now == PLAYER_2 || now == BOARD_3 || now == PIECES ? 2 : 1;
     spec->rules_size = now == ODD_SIZE     ? sizeof(walk) + 4
                        : now == SMALL_SIZE ? sizeof(int64_t)
                        : now == MANY_LANES ? 9 * sizeof(double)
@@ -155,7 +157,8 @@ static void legal(const cm_env_params *params, const void *rules, uint8_t *mask)
 
 static int to_play(const cm_env_params *params, const void *rules) {
     (void)params;
-    return (int)((const walk *)rules)->steps;
+    const int steps = (int)((const walk *)rules)->steps;
+    return now == PIECES ? steps % 2 : steps;
 }
 
 static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
@@ -168,7 +171,7 @@ static void picture(const cm_env_params *params, const void *rules, char *text, 
 static void board(const cm_env_params *params, const void *rules, int32_t *cells) {
     (void)params, (void)rules;
     const int count = now == LONG_BOARD ? NUMBERS + 1 : now == OPEN_BOARD ? NUMBERS - 1 : NUMBERS;
-    for (int i = 0; i < count; i++) cells[i] = now == BOARD_3 ? i + 1 : 1;
+    for (int i = 0; i < count; i++) cells[i] = now == BOARD_3 || now == PIECES ? i + 1 : 1;
 }
 
 /* Cells and actions in reverse. */
@@ -241,7 +244,8 @@ static cm_status try_with(fault what) {
         row.afterstate = afterstate, row.chance = chance, row.chance_weights = chance_weights;
     if (what == MANY_LANES) row.step_lanes = step_lanes;
     if (what == NINE_NUMBERS || what == FALLING_BOUNDS || what == ENDLESS_BOUND) row.step_value = step_value;
-    if (what == PLAYER_2 || what == BOARD_3) row.to_play = to_play;
+    if (what == PLAYER_2 || what == BOARD_3 || what == PIECES) row.to_play = to_play;
+    if (what == BOARD_3) row.observe = NULL; /* observations are of stones, then */
     if (what == NO_ACTION_NAME || what == SAME_ACTION_NAME || what == LONG_ACTION_NAME) row.action_name = action_name;
     if (what == NO_DESCRIBE) row.describe = NULL;
     if (what == NAME_ALONE) row = (cm_env_def){.name = "walk"};
@@ -373,7 +377,7 @@ START_TEST(max_plies_is_the_smaller_one_of_both_limits) {
 END_TEST
 
 START_TEST(sound_rows_pass) {
-    static const fault harmless[] = {NONE, SKEW_START, DRAWN_STEP, SOUND_CHANCE};
+    static const fault harmless[] = {NONE, SKEW_START, DRAWN_STEP, SOUND_CHANCE, PIECES};
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
         must_msg(try_with(harmless[i]) == CM_OK, "%s", cm_error_message());
     int rows;
