@@ -98,7 +98,7 @@ $(BUILD)/tests/modules/same_row.so: docs/examples/environment_corridor.c src/env
 $(TEST_LIBRARIES): $(BUILD)/tests/modules/%.so: %.c src/env/env.h $(BUILD)/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(LIBRARY_FLAGS) -fPIC -shared $< -o $@
 vpath %.c docs/examples tests/modules
 
 # One library as it was and as it may be changed, for tests/cli/test_rebuilt.c.
@@ -111,13 +111,9 @@ $(WALKS): tests/modules/walk.c src/env/env.h $(BUILD)/flags.stamp
 $(BUILD)/tests/cli/test_rebuilt: | $(WALKS)
 $(BUILD)/tests/cli/test_rebuilt.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
 
-# For tests/cli/test_crash.c: what goes wrong in it is not for a sanitizer to tell.
-$(BUILD)/tests/modules/crash.so: tests/modules/crash.c src/env/env.h $(BUILD)/flags.stamp
-	@mkdir -p $(@D)
-	$(call say,CC,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -fno-sanitize=all -fPIC -shared $< -o $@
-
-$(BUILD)/tests/cli/test_crash: | $(BUILD)/tests/modules/crash.so
+# What goes wrong in it is not for a sanitizer to tell.
+$(BUILD)/tests/modules/late_fault.so: LIBRARY_FLAGS := -fno-sanitize=all
+$(BUILD)/tests/cli/test_crash: | $(BUILD)/tests/modules/late_fault.so
 $(BUILD)/tests/cli/test_crash.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
 
 $(BUILD)/tests/env/test_library: | $(TEST_LIBRARIES) $(BUILD)/tests/modules/same_row.so $(BUILD)/tests/modules/good.so

@@ -3,7 +3,7 @@
 
 #include "runs.h"
 
-#define LIBRARY CM_TEST_MODULES "/crash.so"
+#define LIBRARY CM_TEST_MODULES "/late_fault.so"
 #define TRAIN                                                                                                          \
     "train --quiet --set num_envs=4 --set min_memory_steps=64 --set checkpoint_updates=10"                             \
     " --set evaluation_interval=0 --set env_name=" LIBRARY
@@ -12,16 +12,16 @@ static const struct crash {
     int rows, threads, signal;
     const char *what;
 } crashes[] = {
-    {2, 1, SIGSEGV, "a segmentation fault"},
-    {2, 2, SIGSEGV, "a segmentation fault"},
-    {3, 1, SIGSEGV, "a segmentation fault"},
-    {4, 1, SIGABRT, "a call of abort"},
-    {5, 1, SIGSEGV, "its stack is full (a recursion without end?)"},
-    {5, 2, SIGSEGV, "its stack is full (a recursion without end?)"},
+    {9, 1, SIGSEGV, "a segmentation fault"},
+    {9, 2, SIGSEGV, "a segmentation fault"},
+    {10, 1, SIGSEGV, "a segmentation fault"},
+    {11, 1, SIGABRT, "a call of abort"},
+    {12, 1, SIGSEGV, "its stack is full (a recursion without end?)"},
+    {12, 2, SIGSEGV, "its stack is full (a recursion without end?)"},
 };
 enum { CRASHES = sizeof crashes / sizeof *crashes };
 
-/* Of tests/modules/crash.c, as addr2line reads it in the library. */
+/* Of tests/modules/late_fault.c, as addr2line reads it in the library. */
 static void expect_function(const char *command, const char *name) {
     char quoted[1024], text[256];
     const char *end = strchr(command, '`');
@@ -46,7 +46,7 @@ START_TEST(a_crash_in_a_library_is_told_in_one_line_that_says_where) {
 END_TEST
 
 START_TEST(the_line_says_what_is_saved_and_how_to_go_on_and_that_works) {
-    expect_exit(TRAIN " --run saved --set rows=2", 128 + SIGSEGV, " is saved: go on from it with --resume ");
+    expect_exit(TRAIN " --run saved --set rows=9", 128 + SIGSEGV, " is saved: go on from it with --resume ");
     const char *at = strstr(result.err, "; update ");
     ck_assert_ptr_nonnull(at);
     const long update = strtol(at + strlen("; update "), NULL, 10);
@@ -59,7 +59,7 @@ START_TEST(the_line_says_what_is_saved_and_how_to_go_on_and_that_works) {
 END_TEST
 
 START_TEST(a_signal_from_somebody_else_is_no_crash) {
-    const pid_t child = cm_program_start(cm_test_folder, TRAIN " --run sent --set rows=6");
+    const pid_t child = cm_program_start(cm_test_folder, TRAIN " --run sent");
     cm_program_await_handler(child, SIGSEGV);
     kill(child, SIGSEGV);
     ck_assert_int_eq(cm_program_wait(child), 128 + SIGSEGV);
@@ -71,7 +71,7 @@ END_TEST
 
 START_TEST(a_second_interrupt_names_the_library_that_hangs) {
     char path[160], text[2048];
-    const pid_t child = cm_program_start(cm_test_folder, TRAIN " --run hangs --threads 1 --set rows=7");
+    const pid_t child = cm_program_start(cm_test_folder, TRAIN " --run hangs --threads 1 --set rows=13");
     snprintf(path, sizeof path, "%s/hanging", cm_test_folder);
     for (int i = 0; i < 20000 && !cm_file_exists(path); i++) usleep(1000);
     kill(child, SIGINT);

@@ -1,11 +1,14 @@
 /* A library whose environment is sound for its first 1,000 steps; then its observations (rows 2) or its rewards (rows
  * 3) are not finite, or its observations (rows 4) the largest floats, or it ends the process (rows 5), or its rewards
  * are beyond their bounds (rows 6), or it allows nothing (rows 7), or its rewards, whose bounds are infinite, are so,
- * too (rows 8). */
+ * too (rows 8). Or it crashes: by a wrong address (rows 9), within a function of C (rows 10), by abort (rows 11), by a
+ * recursion that has no end (rows 12). Or it hangs, and makes a file "hanging" (rows 13). */
 #include <float.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "env/board.h"
 
@@ -14,7 +17,27 @@ typedef struct count {
 } count;
 
 enum { SOUND = 1000, OBSERVATIONS = 2, REWARDS = 3, LARGE = 4, EXIT = 5, BEYOND = 6, NOTHING = 7, ENDLESS = 8 };
+enum { ADDRESS = 9, WITHIN_C = 10, ABORT = 11, RECURSION = 12, HANG = 13 };
 static atomic_int steps_of_all;
+static int *volatile nowhere; /* volatile: no compiler may know */
+
+static int descend(volatile int *depth) {
+    volatile int deeper[256] = {*depth + 1};
+    return deeper[0] == 1 << 30 ? 0 : descend(deeper) + deeper[0]; /* the stack is full long before */
+}
+
+static void crash(int how) {
+    volatile int depth = 0;
+    if (how == ADDRESS) *nowhere = 1;
+    if (how == WITHIN_C) memset(nowhere, 0, (size_t)(1000 + how) * sizeof *nowhere);
+    if (how == ABORT) abort();
+    if (how == RECURSION) descend(&depth);
+    if (how != HANG) return;
+    FILE *file = fopen("hanging", "w");
+    if (file) fclose(file);
+    while (!nowhere) {
+    }
+}
 
 static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     if (params->rows == ENDLESS) spec->reward_low = -(double)INFINITY, spec->reward_high = (double)INFINITY;
@@ -35,6 +58,7 @@ static cm_env_outcome step(const cm_env_params *params, void *rules, int action,
     ((count *)rules)->steps++;
     const bool late = ++steps_of_all > SOUND;
     if (late && params->rows == EXIT) exit(0);
+    if (late) crash(params->rows);
     const double wrong = params->rows == REWARDS   ? (double)NAN
                          : params->rows == BEYOND  ? 1.5
                          : params->rows == ENDLESS ? (double)INFINITY
