@@ -9,7 +9,7 @@
 #include "cli/view.h"
 #include "core/file.h"
 #include "core/log.h"
-#include "env/env.h"
+#include "env/python.h"
 #include "run/checkpoint.h"
 #include "run/directory.h"
 #include "run/metrics.h"
@@ -124,8 +124,8 @@ static void set_environment(const char *name, int64_t size, line *out) {
     cm_env_params params = cm_env_params_default();
     params.size = size > INT_MAX ? INT_MAX : (int)size;
     cm_env env;
-    bool is_known = name && cm_env_open(&env, name, &params) == CM_OK;
-    const char *file = name ? strrchr(name, '/') : NULL; /* a library that is gone */
+    bool is_known = name && !cm_env_is_python(name) && cm_env_open(&env, name, &params) == CM_OK;
+    const char *file = name ? strrchr(name, '/') : NULL; /* a library that is gone, or a file in Python */
     snprintf(out->environment, sizeof out->environment, "%s",
              is_known ? env.spec.name
              : file   ? file + 1

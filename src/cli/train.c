@@ -100,7 +100,7 @@ static cm_status check_changes(const cm_config *before, const cm_config *after) 
     CM_TRY(cm_config_compare(before, after, &differences, &count));
     for (int i = 0; i < count; i++) {
         const cm_config_difference *d = &differences[i];
-        if (d->may_change || cm_run_is_moved_library(d->key, d->before, d->after)) continue;
+        if (d->may_change || cm_run_is_moved_file(d->key, d->before, d->after)) continue;
         const cm_run_carry own = cm_run_carry_of(d->section, d->key);
         if (!first) first = d;
         carry = own < carry ? own : carry;

@@ -76,12 +76,15 @@ static void finish(const cm_env *env, void *state, cm_env_outcome *out) {
     cm_env_common *common = (cm_env_common *)state;
     common->steps++;
     common->pending = 0;
-    out->truncated = env->spec.max_steps > 0 && common->steps >= env->spec.max_steps;
+    out->truncated = (env->spec.truncates && out->truncated) ||
+                     (env->spec.max_steps > 0 && common->steps >= env->spec.max_steps);
     common->terminated = out->terminated;
     common->truncated = out->truncated;
 }
 
-cm_status cm_env_check_reward(const cm_env_spec *spec, double reward) {
+cm_status cm_env_check_reward(const cm_env *env, const void *rules, double reward) {
+    const cm_env_spec *spec = &env->spec;
+    if (isnan(reward) && env->def->failure) return env->def->failure(&env->params, rules);
     if (!(fabs(reward) <= (double)FLT_MAX)) /* a sign of NaN would say nothing */
         return cm_fail(CM_ERR_NOT_FINITE, "its step gives reward %g", isnan(reward) ? (double)NAN : reward);
     if (reward >= spec->reward_low && reward <= spec->reward_high) return CM_OK;
@@ -110,7 +113,7 @@ cm_status cm_env_step(const cm_env *env, void *state, int action, cm_env_outcome
     CM_TRY(check_action(env, state, action));
     *out = cm_env_step_rules(env, cm_env_rules(state), action, &((cm_env_common *)state)->random);
     finish(env, state, out);
-    const cm_status status = cm_env_check_reward(&env->spec, out->reward);
+    const cm_status status = cm_env_check_reward(env, cm_env_rules_of(state), out->reward);
     if (status == CM_OK) return check_length(env, state);
     return cm_fail(status, "%s: %s (step %d)", env->spec.name, cm_error_message(), ((cm_env_common *)state)->steps);
 }
@@ -150,7 +153,7 @@ cm_status cm_env_chance(const cm_env *env, void *state, int outcome, cm_env_outc
     if (outcome < 0 || outcome >= env->spec.chance_outcomes || !(weights[outcome] > 0.0f)) {
         return cm_fail(CM_ERR_INPUT, "%s: outcome %d is not possible here", env->spec.name, outcome);
     }
-    out->reward = 0.0;
+    *out = (cm_env_outcome){0};
     out->terminated = env->def->chance(&env->params, cm_env_rules(state), outcome);
     finish(env, state, out);
     return CM_OK;

@@ -38,6 +38,7 @@ typedef struct cm_env_params {
     bool swap;                /* hex: the second player may take over the first stone                      */
     bool exactly_five;        /* gomoku: six or more in a row do not win                                   */
     bool sutton_barto_reward; /* CartPole: reward 0, and -1 at the terminating step                        */
+    int python;               /* of an environment in Python: which one (env/python.h); cm_env_open sets it */
 } cm_env_params;
 
 /* Bits of cm_env_def.options: which of the above a row reads. Bit i is row i of cm_env_option_list. */
@@ -107,6 +108,8 @@ typedef struct cm_env_spec {
     int action_size;                /* D > 0: the task is continuous, actions are float[D]                          */
     int action_bins;                /* values of each of these numbers when it is discretised                       */
     float action_low, action_high;  /* bounds of each                                                               */
+    bool truncates; /* step truncates episodes of its own, beside the time limit                                    */
+    bool replays;   /* copies of a state are played again from the start: no searches on the true rules             */
     size_t rules_size;              /* bytes of the rules' state, a multiple of 8                                   */
     size_t state_size;              /* bytes of a state block: sizeof(cm_env_common) + rules_size                   */
 } cm_env_spec;
@@ -120,7 +123,7 @@ typedef struct cm_env_outcome {
 } cm_env_outcome;
 
 /* Many instances of a control task at once, as a structure of arrays. Rows must equal those of `step` bit for bit. */
-enum { CM_ENV_FIELDS = 8 };
+enum { CM_ENV_FIELDS = 8, CM_ENV_TOGETHER = 256 };
 typedef struct cm_env_lanes {
     int count;
     double *field[CM_ENV_FIELDS]; /* field f of the rules' state (all doubles): [count] each, updated in place  */
@@ -165,7 +168,13 @@ typedef struct cm_env_def {
     /* Continuous tasks: `value` float[action_size], not clipped. NULL otherwise. */
     cm_env_outcome (*step_value)(const cm_env_params *params, void *rules, const float *value);
     void (*step_lanes)(const cm_env_params *params, const cm_env_lanes *lanes); /* NULL: one by one                  */
+    /* `count` states, one behind another, at most CM_ENV_TOGETHER: as `step` or `step_value` of each. NULL: by these.
+     */
+    void (*step_together)(const cm_env_params *params, void *rules, int count, const int32_t *action,
+                          const float *value, cm_env_outcome *out);
     const struct cm_solver_def *solver;                                         /* exact play (env/solver.h), or NULL */
+    /* What went wrong (cm_fail) where a step gave reward NaN; NULL: the number is all that is to be said. */
+    cm_status (*failure)(const cm_env_params *params, const void *rules);
 } cm_env_def;
 
 /* Built-in rows, in the order shown to users. */
@@ -181,7 +190,8 @@ typedef struct cm_env {
 } cm_env;
 
 /* Finds `name` ("CartPole-v1", "hex7", "go" = its default size) among the built-in rows, or opens a library
- * ("./grid.so", see below). `params` NULL: defaults. Errors: CM_ERR_INPUT names the nearest known name, the option and
+ * ("./grid.so", see below) or what is written in Python ("./grid.py", "gymnasium:LunarLander-v3", see env/python.h).
+ * `params` NULL: defaults. Errors: CM_ERR_INPUT names the nearest known name, the option and
  * its range, or what is wrong with the library or the spec. */
 cm_status cm_env_open(cm_env *env, const char *name, const cm_env_params *params) CM_MUST_USE;
 
@@ -228,6 +238,9 @@ enum { CM_ENV_LAYOUT = 2 }; /* grows where a member changes its meaning and no s
 
 bool cm_env_is_library(const char *name);
 
+/* Whether `name` is the path of a file of the user's own: a library, or a text in Python (env/python.h). */
+bool cm_env_is_file(const char *name);
+
 /* The row of a library. Errors: CM_ERR_INPUT if it cannot be opened, is none, was compiled with the headers of another
  * version, or has no row. */
 cm_status cm_env_open_library(const char *path, const cm_env_def **out) CM_MUST_USE;
@@ -267,9 +280,9 @@ cm_status cm_env_reset_outcomes(const cm_env *env, void *state, const int32_t *o
  * of cm_env_check_reward, and CM_ERR_INPUT if the episode has not ended after spec.max_plies steps. */
 cm_status cm_env_step(const cm_env *env, void *state, int action, cm_env_outcome *out) CM_MUST_USE;
 
-/* A reward of a step: CM_ERR_NOT_FINITE if it is not, as float32; CM_ERR_INPUT if it is beyond the spec's bounds. The
- * message begins with "its step". */
-cm_status cm_env_check_reward(const cm_env_spec *spec, double reward) CM_MUST_USE;
+/* A reward of a step that led to `rules`: CM_ERR_NOT_FINITE if it is not, as float32; CM_ERR_INPUT if it is beyond the
+ * spec's bounds. The message begins with "its". */
+cm_status cm_env_check_reward(const cm_env *env, const void *rules, double reward) CM_MUST_USE;
 
 /* One step of a continuous task (spec.action_size > 0), value[D] in the environment's units; outside the bounds it is
  * clipped as Gymnasium does. Errors: CM_ERR_INPUT for NaN or a discrete task, CM_ERR_STATE after the end. */

@@ -10,9 +10,9 @@ static const char *unless_read(const void *options, unsigned bit) {
     cm_env env;
     if (cm_env_open(&env, ((const cm_env_options *)options)->env_name, NULL) != CM_OK) return NULL;
     if (env.def->options & bit) return NULL;
-    return cm_env_is_library(((const cm_env_options *)options)->env_name)
-               ? "the library of env_name reads no such option: its row's .options does not name it"
-               : "env_name has no such option";
+    const char *name = ((const cm_env_options *)options)->env_name;
+    return cm_env_is_library(name) ? "the library of env_name reads no such option: its row's .options does not name it"
+                                   : "env_name has no such option";
 }
 
 #define IDLE(name, bit)                                                                                                \
@@ -35,8 +35,9 @@ IDLE(unless_goal_velocity, CM_ENV_GOAL_VELOCITY)
 const cm_option cm_env_option_rows[] = {
     CM_OPTION(
         STRING, env_name, SECTION, "CartPole-v1", 1, 0,
-        "What is played; cumind environments lists the names. The path of a library, ./grid.so, is an environment of "
-        "your own (docs/ADDING_AN_ENVIRONMENT.md)."),
+        "What is played; cumind environments lists the names. The path of a file of your own, ./grid.so (a library in C) "
+        "or ./grid.py, is an environment, too, and gymnasium:LunarLander-v3 one that Python's gymnasium knows "
+        "(docs/ADDING_AN_ENVIRONMENT.md)."),
     CM_OPTION(INT, action_space_size, SECTION, "0", 0, CM_ENV_MAX_COMBINATIONS,
               "Number of actions; 0: as the environment says. Another number than the environment's is an error."),
     CM_OPTION(

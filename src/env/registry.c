@@ -9,6 +9,7 @@
 #include "core/nearest.h"
 #include "env/board.h"
 #include "env/env.h"
+#include "env/python.h"
 
 /* Hidden from libraries, whose rows may have the same names in C: those would be these. */
 #define CM_ENV_ROW(def) extern __attribute__((visibility("hidden"))) const cm_env_def def;
@@ -50,8 +51,13 @@ static const char *row_name(const void *rows, int i) {
 
 cm_status cm_env_open(cm_env *env, const char *name, const cm_env_params *params) {
     int size;
+    const cm_env_def *def;
+    if (cm_env_is_python(name)) {
+        cm_env_params with = params ? *params : cm_env_params_default();
+        CM_TRY(cm_env_open_python(name, &def, &with.python));
+        return cm_env_open_def(env, def, def->name, &with);
+    }
     if (cm_env_is_library(name)) {
-        const cm_env_def *def;
         CM_TRY(cm_env_open_library(name, &def));
         return cm_env_open_def(env, def, def->name, params);
     }

@@ -154,8 +154,9 @@ static cm_status check_names(const cm_env *env) {
 
 /* Randomness from elsewhere would make runs that nobody can repeat. */
 static cm_status fail_twin(const trial *t) {
-    return cm_fail(CM_ERR_INPUT, "%s: episodes of equal seeds and actions differ (step %d): draw from `random` alone",
-                   t->env->spec.name, t->step);
+    return cm_fail(CM_ERR_INPUT, "%s: episodes of equal seeds and actions differ (step %d): draw from %s alone",
+                   t->env->spec.name, t->step,
+                   t->env->params.python ? "what reset(seed=...) seeds, self.np_random in Gymnasium," : "`random`");
 }
 
 static cm_status check_twin(trial *t) {

@@ -8,7 +8,7 @@
 #include "core/arena.h"
 #include "env/seeding.h"
 
-enum { CHUNK = 256, OBSERVATION_LIMIT = 8 }; /* control tasks: instances stepped at once, observed numbers at most */
+enum { CHUNK = CM_ENV_TOGETHER, OBSERVATION_LIMIT = 8 }; /* control tasks: instances stepped at once, observed numbers at most */
 
 struct cm_vector_env {
     cm_env env;
@@ -286,30 +286,42 @@ static void step_lanes(cm_vector_env *vector, int first, int count, const int32_
     finish_lanes(vector, first, count, rows);
 }
 
-/* One step of one instance whose state is a struct; `value` is not NULL where the task is continuous. */
-static void step_one(cm_vector_env *vector, int i, int action, const float *value, const cm_env_rows *rows) {
+/* What a step has led to. */
+static void finish_one(cm_vector_env *vector, int i, const cm_env_outcome *out, const cm_env_rows *rows) {
     const cm_env *env = &vector->env;
-    void *rules = vector->rules + (size_t)i * env->spec.rules_size;
-    cm_env_outcome out = value ? env->def->step_value(&env->params, rules, value)
-                               : env->def->step(&env->params, rules, action, &vector->random[i]);
+    const void *rules = vector->rules + (size_t)i * env->spec.rules_size;
     vector->steps[i]++;
-    vector->terminated[i] = out.terminated;
-    vector->truncated[i] = env->spec.max_steps > 0 && vector->steps[i] >= env->spec.max_steps;
-    if (rows->reward) rows->reward[i] = (float)out.reward;
+    vector->terminated[i] = out->terminated;
+    vector->truncated[i] = (env->spec.truncates && out->truncated) ||
+                           (env->spec.max_steps > 0 && vector->steps[i] >= env->spec.max_steps);
+    if (rows->reward) rows->reward[i] = (float)out->reward;
     refresh_mask(vector, i, rules);
     show_one(vector, i, rules, rows);
+}
+
+/* One step of instances whose states are structs. */
+static void step_states(cm_vector_env *vector, int first, int count, const int32_t *action, const float *value,
+                        const cm_env_rows *rows) {
+    const cm_env *env = &vector->env;
+    const size_t size = (size_t)env->spec.action_size, state = env->spec.rules_size;
+    char *rules = vector->rules + (size_t)first * state;
+    cm_env_outcome out[CHUNK];
+    if (env->def->step_together) env->def->step_together(&env->params, rules, count, action, value, out);
+    for (int k = 0; k < count; k++, rules += state) {
+        if (!env->def->step_together)
+            out[k] = value ? env->def->step_value(&env->params, rules, value + (size_t)k * size)
+                           : env->def->step(&env->params, rules, action[k], &vector->random[first + k]);
+        finish_one(vector, first + k, &out[k], rows);
+    }
 }
 
 /* One step of at most CHUNK instances: action[count] of a discrete task, else value[count, D]. */
 static void step_chunk(cm_vector_env *vector, int first, int count, const int32_t *action, const float *value,
                        const cm_env_rows *rows) {
-    const size_t size = (size_t)vector->env.spec.action_size;
     if (vector->fields > 0) {
         step_lanes(vector, first, count, action, value, rows);
-        return;
-    }
-    for (int k = 0; k < count; k++) {
-        step_one(vector, first + k, action ? action[k] : 0, value ? value + (size_t)k * size : NULL, rows);
+    } else {
+        step_states(vector, first, count, action, value, rows);
     }
 }
 
@@ -323,7 +335,9 @@ static cm_status check_rewards(const cm_vector_env *vector, int first, int count
         wrong |= !(rows->reward[i] >= low) | !(rows->reward[i] <= high);
     for (int i = first; wrong && i < first + count; i++) {
         if (rows->reward[i] >= low && rows->reward[i] <= high) continue;
-        cm_status status = cm_env_check_reward(spec, (double)rows->reward[i]);
+        double scratch[CM_ENV_FIELDS];
+        cm_status status =
+            cm_env_check_reward(&vector->env, rules_at(vector, i, scratch), (double)rows->reward[i]);
         if (status != CM_OK) return cm_fail_in(status, "%s: instance %d", spec->name, i);
     }
     return CM_OK;

@@ -81,9 +81,9 @@ static void apply_limits(cm_config *config, cm_run_options *run) {
 }
 
 /* A run finds its environment from whatever folder it is gone on with in. */
-static void apply_library(cm_env_options *env) {
+static void apply_path(cm_env_options *env) {
     char path[PATH_MAX];
-    if (cm_env_is_library(env->env_name) && realpath(env->env_name, path) && strlen(path) < sizeof env->env_name)
+    if (cm_env_is_file(env->env_name) && realpath(env->env_name, path) && strlen(path) < sizeof env->env_name)
         memcpy(env->env_name, path, strlen(path) + 1);
 }
 
@@ -414,7 +414,7 @@ cm_status cm_configuration_finish(cm_config *config, cm_configuration *configura
     apply_ema(config, &configuration->trainer);
     apply_policy(config, configuration);
     apply_collect(config, configuration);
-    apply_library(&configuration->env);
+    apply_path(&configuration->env);
     cm_config_resolve_groups(config);
     apply_evaluation(config, configuration);
     apply_limits(config, &configuration->run);

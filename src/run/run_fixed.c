@@ -8,8 +8,8 @@
 #include "run/run_internal.h"
 #include "run/weights.h"
 
-bool cm_run_is_moved_library(const char *key, const char *before, const char *after) {
-    return strcmp(key, "env_name") == 0 && cm_env_is_library(before) && cm_env_is_library(after);
+bool cm_run_is_moved_file(const char *key, const char *before, const char *after) {
+    return strcmp(key, "env_name") == 0 && cm_env_is_file(before) && cm_env_is_file(after);
 }
 
 static bool is_among(const char *key, const char *const *keys) {
@@ -55,7 +55,7 @@ cm_status cm_run_check_fixed(const cm_config *config, const cm_json *saved) {
         const char *before = cm_json_string(cm_json_get(saved, row->key));
         if (!before || row->flags & CM_OPTION_RESUME) continue; /* a key that is newer, or may change by now */
         cm_config_value_text(config, row, value);
-        if (strcmp(before, value) == 0 || cm_run_is_moved_library(row->key, before, value)) continue;
+        if (strcmp(before, value) == 0 || cm_run_is_moved_file(row->key, before, value)) continue;
         return cm_fail(CM_ERR_INPUT,
                        "%s.%s is fixed for a run: this one was trained with %s, and its config.json has %s by now; put "
                        "it back, or start a new run%s",

@@ -240,6 +240,12 @@ static cm_status check_policy(const cm_session *s) {
             "choose stochastic_muzero, muzero or gumbel_muzero",
             spec->name);
     }
+    if (policy == CM_MCTS_ALPHAZERO && spec->replays) {
+        return cm_fail(CM_ERR_INPUT,
+                       "MCTS.policy: alphazero searches on the true rules, but those of %s, in Python, can only be "
+                       "played from the start; choose muzero or gumbel_muzero",
+                       spec->name);
+    }
     CM_TRY(cm_mcts_check_draws(&s->configuration.mcts, spec->actions, spec->name));
     if (policy == CM_MCTS_STOCHASTIC_MUZERO && s->configuration.network.chance_codes == 0 &&
         !s->env.def->outcome_between) {

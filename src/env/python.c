@@ -1,0 +1,495 @@
+#include "env/python.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/cpu.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/log.h"
+#include "env/board.h"
+#include "env/worker.h"
+
+enum { MOST_OPEN = 16, MOST_WORKERS = 64, NAME_BYTES = 16 };
+
+/* Of one name: what it is and the processes that play it. None is ever closed before the program ends. */
+typedef struct python_env {
+    char path[512], name[32];
+    cm_env_def def;
+    cm_env_spec spec;
+    bool has_mask, shows, is_shown_amiss;
+    char (*action_names)[NAME_BYTES]; /* [A], NULL: numbers */
+    pthread_mutex_t lock;             /* held by who talks to a process; of what follows */
+    cm_worker *worker[MOST_WORKERS];  /* started as they are needed */
+    int workers;                      /* at most */
+    char failed[512];                 /* the first error of a step, of all threads */
+    cm_status status;
+} python_env;
+
+static python_env *envs[MOST_OPEN];
+static int env_count;
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
+/* A state: this, float[observation_size], uint8[A] where there are masks, and behind them, aligned to 8, the actions:
+ * int32 each, or float[D]. What stands between `reward` and them is a reply as it comes. */
+typedef struct python_rules {
+    uint64_t seed, key; /* of the episode, and of where it stands */
+    int32_t steps, failed;
+    double reward;
+    int32_t to_play;
+    uint8_t terminated, truncated, unused[2];
+} python_rules;
+
+enum { REPLY_AT = offsetof(python_rules, reward) };
+
+static python_env *env_of(const cm_env_params *params) { return envs[params->python - 1]; }
+
+static size_t reply_bytes(const python_env *e) {
+    size_t bytes = sizeof(python_rules) - REPLY_AT + (size_t)e->spec.observation_size * sizeof(float);
+    return bytes + (e->has_mask ? (size_t)e->spec.actions : 0);
+}
+
+static size_t record_at(const python_env *e) { return (REPLY_AT + reply_bytes(e) + 7) / 8 * 8; }
+
+static size_t action_bytes(const python_env *e) {
+    return e->spec.action_size > 0 ? (size_t)e->spec.action_size * sizeof(float) : sizeof(int32_t);
+}
+
+static size_t rules_bytes(const python_env *e, int max_steps) {
+    return (record_at(e) + (size_t)max_steps * action_bytes(e) + 7) / 8 * 8;
+}
+
+static const float *observation_of(const void *rules) {
+    return (const float *)(const void *)((const char *)rules + sizeof(python_rules));
+}
+
+/* ---- processes ---- */
+
+static void stop_all(void) {
+    for (int i = 0; i < env_count; i++)
+        for (int k = 0; k < MOST_WORKERS; k++) cm_worker_stop(envs[i]->worker[k]);
+}
+
+/* Episodes are spread over the processes by their seeds. */
+static int worker_of(const python_env *e, const python_rules *s) { return (int)(s->seed % (uint64_t)e->workers); }
+
+static cm_status start_worker(python_env *e, int index) {
+    char *description;
+    size_t bytes;
+    if (e->worker[index]) return CM_OK;
+    CM_TRY(cm_worker_start(e->path, &e->worker[index], &description, &bytes));
+    free(description); /* that of the first is known */
+    return CM_OK;
+}
+
+/* The position behind one more action: numbers of different histories differ (mixed as in SplitMix64). */
+static uint64_t mix(uint64_t key, uint64_t number) {
+    uint64_t z = key + number + UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static uint64_t mix_action(uint64_t key, const char *action, size_t bytes) {
+    uint32_t word;
+    for (size_t at = 0; at < bytes; at += sizeof word) {
+        memcpy(&word, action + at, sizeof word);
+        key = mix(key, word);
+    }
+    return key;
+}
+
+/* The first error of all is kept for cm_env_def.failure; no function of a row returns one. */
+static void keep_error(python_env *e, cm_status status) {
+    if (status == CM_OK || e->status != CM_OK) return;
+    e->status = status;
+    snprintf(e->failed, sizeof e->failed, "%s", cm_error_message());
+}
+
+static void fail(python_env *e, python_rules *s, cm_status status) {
+    s->failed = 1;
+    s->reward = (double)NAN;
+    keep_error(e, status);
+}
+
+/* The answer to a reset, a step or a replay goes into the state. */
+static cm_status receive_outcome(python_env *e, python_rules *s, bool *is_missing) {
+    size_t bytes = reply_bytes(e);
+    CM_TRY(cm_worker_receive(e->worker[worker_of(e, s)], (char *)s + REPLY_AT, &bytes, is_missing));
+    if (*is_missing || bytes == reply_bytes(e)) return CM_OK;
+    return cm_fail(CM_ERR_IO, "%s: %zu bytes of an outcome, not %zu", e->name, bytes, reply_bytes(e));
+}
+
+static cm_status ask_outcome(python_env *e, python_rules *s, const cm_worker_request *request) {
+    const int index = worker_of(e, s);
+    bool is_missing;
+    CM_TRY(start_worker(e, index));
+    CM_TRY(cm_worker_send(e->worker[index], request, 1));
+    return receive_outcome(e, s, &is_missing);
+}
+
+/* ---- the row ---- */
+
+static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
+    const python_env *e = env_of(params);
+    const int max_steps = params->max_steps > 0 ? params->max_steps : e->spec.max_steps;
+    *spec = e->spec;
+    if (spec->action_size > 0 && params->action_bins > 0) spec->action_bins = params->action_bins;
+    if (max_steps == 0)
+        return cm_fail(CM_ERR_INPUT,
+                       "it has no limit on the steps of an episode: give its class max_steps = 500, say, or set "
+                       "Environment.max_steps");
+    spec->max_steps = max_steps;
+    spec->rules_size = rules_bytes(e, max_steps);
+    return CM_OK;
+}
+
+static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
+    python_env *e = env_of(params);
+    python_rules *s = (python_rules *)rules;
+    const uint64_t before = s->key;
+    memset(s, 0, rules_bytes(e, params->max_steps));
+    s->seed = cm_pcg64_below(random, INT32_MAX);
+    s->key = mix(s->seed, 0);
+    const cm_worker_request request = {CM_WORKER_RESET, before, s->key, s->seed, NULL, 0};
+    pthread_mutex_lock(&e->lock);
+    cm_status status = ask_outcome(e, s, &request);
+    if (status != CM_OK) fail(e, s, status);
+    pthread_mutex_unlock(&e->lock);
+}
+
+/* States that are stepped together: which go to which process. */
+typedef struct steps {
+    python_env *e;
+    char *rules;
+    size_t size; /* of a state */
+    int count;
+    cm_status sent[MOST_WORKERS];
+} steps;
+
+static python_rules *state_at(const steps *s, int k) {
+    return (python_rules *)(void *)(s->rules + (size_t)k * s->size);
+}
+
+static cm_worker_request step_of(const python_env *e, const python_rules *s) {
+    const size_t bytes = action_bytes(e);
+    const char *action = (const char *)s + record_at(e) + (size_t)s->steps * bytes;
+    return (cm_worker_request){CM_WORKER_STEP, s->key, mix_action(s->key, action, bytes), s->seed, action, bytes};
+}
+
+/* What one process has to do, in one message. */
+static cm_status send_steps(const steps *t, int index) {
+    cm_worker_request request[CM_ENV_TOGETHER];
+    int count = 0;
+    for (int k = 0; k < t->count; k++) {
+        const python_rules *s = state_at(t, k);
+        if (!s->failed && worker_of(t->e, s) == index) request[count++] = step_of(t->e, s);
+    }
+    if (count == 0) return CM_OK;
+    CM_TRY(start_worker(t->e, index));
+    return cm_worker_send(t->e->worker[index], request, count);
+}
+
+/* `missing`: these were not alive there and are played again, which takes longer. */
+static void receive_steps(const steps *t, bool *missing) {
+    for (int k = 0; k < t->count; k++) {
+        python_rules *s = state_at(t, k);
+        missing[k] = false;
+        if (s->failed) continue;
+        cm_status status = t->sent[worker_of(t->e, s)];
+        if (status == CM_OK) status = receive_outcome(t->e, s, &missing[k]);
+        if (status != CM_OK) fail(t->e, s, status);
+    }
+}
+
+static void replay_missing(const steps *t, const bool *missing) {
+    for (int k = 0; k < t->count; k++) {
+        python_rules *s = state_at(t, k);
+        if (!missing[k]) continue;
+        cm_worker_request request = step_of(t->e, s);
+        request.what = CM_WORKER_REPLAY;
+        request.data = (const char *)s + record_at(t->e);
+        request.data_bytes = (size_t)(s->steps + 1) * action_bytes(t->e);
+        cm_status status = ask_outcome(t->e, s, &request);
+        if (status != CM_OK) fail(t->e, s, status);
+    }
+}
+
+/* The actions are in the records already. */
+static void advance(steps *t, cm_env_outcome *out) {
+    bool missing[CM_ENV_TOGETHER];
+    pthread_mutex_lock(&t->e->lock);
+    for (int i = 0; i < t->e->workers; i++) {
+        t->sent[i] = send_steps(t, i);
+        keep_error(t->e, t->sent[i]);
+    }
+    receive_steps(t, missing);
+    replay_missing(t, missing);
+    pthread_mutex_unlock(&t->e->lock);
+    for (int k = 0; k < t->count; k++) {
+        python_rules *s = state_at(t, k);
+        if (!s->failed) s->key = step_of(t->e, s).next;
+        s->steps++;
+        out[k] = (cm_env_outcome){s->reward, s->terminated != 0, s->truncated != 0};
+    }
+}
+
+static void step_together(const cm_env_params *params, void *rules, int count, const int32_t *action,
+                          const float *value, cm_env_outcome *out) {
+    python_env *e = env_of(params);
+    steps t = {.e = e, .rules = (char *)rules, .size = rules_bytes(e, params->max_steps), .count = count};
+    const size_t bytes = action_bytes(e);
+    for (int k = 0; k < count; k++) {
+        python_rules *s = state_at(&t, k);
+        const void *given = value ? (const void *)(value + (size_t)k * bytes / sizeof *value) : (const void *)&action[k];
+        memcpy((char *)s + record_at(e) + (size_t)s->steps * bytes, given, bytes);
+    }
+    advance(&t, out);
+}
+
+static cm_env_outcome step(const cm_env_params *params, void *rules, int action, cm_pcg64 *random) {
+    const int32_t number = action;
+    cm_env_outcome out;
+    (void)random;
+    step_together(params, rules, 1, &number, NULL, &out);
+    return out;
+}
+
+static cm_env_outcome step_value(const cm_env_params *params, void *rules, const float *value) {
+    cm_env_outcome out;
+    step_together(params, rules, 1, NULL, value, &out);
+    return out;
+}
+
+static void observe(const cm_env_params *params, const void *rules, float *observation) {
+    const size_t size = (size_t)env_of(params)->spec.observation_size;
+    memcpy(observation, observation_of(rules), size * sizeof *observation);
+}
+
+static void legal(const cm_env_params *params, const void *rules, uint8_t *mask) {
+    const cm_env_spec *spec = &env_of(params)->spec;
+    const bool has_failed = ((const python_rules *)rules)->failed != 0; /* the next step says so */
+    memcpy(mask, observation_of(rules) + spec->observation_size, (size_t)spec->actions);
+    if (has_failed) memset(mask, 1, (size_t)spec->actions);
+}
+
+static int to_play(const cm_env_params *params, const void *rules) {
+    (void)params;
+    return ((const python_rules *)rules)->to_play;
+}
+
+static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
+    snprintf(text, size, "%s", env_of(params)->action_names[action]);
+}
+
+static cm_status failure(const cm_env_params *params, const void *rules) {
+    python_env *e = env_of(params);
+    if (!((const python_rules *)rules)->failed) return cm_fail(CM_ERR_NOT_FINITE, "its step gives reward nan");
+    pthread_mutex_lock(&e->lock);
+    const cm_status status = cm_fail(e->status, "%s", e->failed);
+    pthread_mutex_unlock(&e->lock);
+    return status;
+}
+
+/* What render() returns, if that is text; *bytes are what there is room for, then what there is. */
+static cm_status ask_picture(python_env *e, const python_rules *s, char *text, size_t *bytes) {
+    const cm_worker_request request = {
+        CM_WORKER_SHOW, s->key, s->key, s->seed, (const char *)s + record_at(e), (size_t)s->steps * action_bytes(e)};
+    const int index = worker_of(e, s);
+    bool is_missing;
+    CM_TRY(start_worker(e, index));
+    CM_TRY(cm_worker_send(e->worker[index], &request, 1));
+    return cm_worker_receive(e->worker[index], text, bytes, &is_missing);
+}
+
+static size_t show(python_env *e, const python_rules *s, char *text, size_t size) {
+    size_t bytes = size - 1;
+    if (!e->shows || s->failed || s->terminated || s->truncated) return 0;
+    pthread_mutex_lock(&e->lock);
+    const cm_status status = ask_picture(e, s, text, &bytes);
+    if (status != CM_OK && !e->is_shown_amiss) cm_log(CM_WARNING, "%s; its numbers are shown", cm_error_message());
+    e->is_shown_amiss |= status != CM_OK;
+    pthread_mutex_unlock(&e->lock);
+    return status == CM_OK ? bytes : 0;
+}
+
+/* Its own picture, else the first numbers of its observation. */
+static void picture(const cm_env_params *params, const void *rules, char *text, size_t size) {
+    enum { LINES = 12, EACH = 4 };
+    python_env *e = env_of(params);
+    const python_rules *s = (const python_rules *)rules;
+    const float *number = observation_of(rules);
+    const size_t shown = show(e, s, text, size);
+    text[shown] = '\0';
+    for (int i = 0; shown == 0 && i < e->spec.observation_size && i < LINES * EACH; i += EACH) {
+        char line[EACH * 10 + 1] = "";
+        for (int k = i; k < i + EACH && k < e->spec.observation_size; k++)
+            snprintf(line + strlen(line), sizeof line - strlen(line), " %8.3g", (double)number[k]);
+        cm_picture_line(text, size, "%s", line);
+    }
+}
+
+/* ---- what it says of itself ---- */
+
+static cm_status read_shape(const cm_json *shape, cm_env_spec *spec) {
+    int32_t extent[3] = {1, 1, 1};
+    const int rank = cm_json_size(shape);
+    if (rank < 1 || rank > 3)
+        return cm_fail(CM_ERR_INPUT, "its observations have %d dimensions; must be 1 to 3: wrap it so that they do",
+                       rank);
+    CM_TRY(cm_json_ints(shape, "the shape of its observations", (size_t)rank, 1, 1 << 24, extent));
+    memcpy(spec->shape, extent, sizeof extent);
+    spec->rank = rank == 1 ? 1 : 3; /* [height, width] is one channel */
+    spec->observation_size = spec->shape[0] * spec->shape[1] * spec->shape[2];
+    return CM_OK;
+}
+
+static cm_status read_names(python_env *e, const cm_json *names) {
+    if (cm_json_size(names) == 0) return CM_OK;
+    if (cm_json_size(names) != e->spec.actions)
+        return cm_fail(CM_ERR_INPUT, "it has %d action_names, but %d actions", cm_json_size(names), e->spec.actions);
+    CM_TRY(cm_alloc(&e->action_names, (size_t)e->spec.actions, sizeof *e->action_names, "names of actions"));
+    char(*next)[NAME_BYTES] = e->action_names;
+    for (const cm_json *name = cm_json_first(names); name; name = cm_json_next(name))
+        snprintf(*next++, NAME_BYTES, "%s", cm_json_string(name));
+    return CM_OK;
+}
+
+static cm_status read_spec(python_env *e, const cm_json *root) {
+    cm_env_spec *spec = &e->spec;
+    const cm_json *shape;
+    int64_t actions, players, max_steps;
+    CM_TRY(cm_json_need(root, "shape", CM_JSON_ARRAY, &shape));
+    CM_TRY(read_shape(shape, spec));
+    const bool is_continuous = cm_json_is_true(cm_json_get(root, "continuous"));
+    CM_TRY(cm_json_need_int(root, "actions", 1, is_continuous ? CM_ENV_MAX_NUMBERS : CM_ENV_MAX_ACTIONS, &actions));
+    CM_TRY(cm_json_need_int(root, "players", 1, 2, &players));
+    CM_TRY(cm_json_need_int(root, "max_steps", 0, INT32_MAX, &max_steps));
+    spec->players = (int)players, spec->max_steps = (int)max_steps;
+    spec->discount = players == 2 ? 1.0 : 0.997;
+    spec->reward_low = -HUGE_VAL, spec->reward_high = HUGE_VAL;
+    spec->reward_threshold = cm_json_number(cm_json_get(root, "reward_threshold"), (double)NAN);
+    spec->symmetries = 1;
+    spec->truncates = spec->replays = true;
+    if (is_continuous) {
+        enum { BINS_ALONE = 11, BINS_OF_TWO = 5, BINS_OF_MORE = 3 };
+        spec->action_size = (int)actions, spec->action_low = -1.0f, spec->action_high = 1.0f;
+        spec->action_bins = actions == 1 ? BINS_ALONE : actions == 2 ? BINS_OF_TWO : BINS_OF_MORE;
+    } else {
+        spec->actions = (int)actions;
+    }
+    e->has_mask = !is_continuous && cm_json_is_true(cm_json_get(root, "mask"));
+    e->shows = cm_json_is_true(cm_json_get(root, "shows"));
+    return is_continuous ? CM_OK : read_names(e, cm_json_get(root, "action_names"));
+}
+
+static void make_row(python_env *e) {
+    e->def = (cm_env_def){.name = e->name,
+                          .about = "an environment in Python",
+                          .options = CM_ENV_MAX_STEPS,
+                          .describe = describe,
+                          .reset = reset,
+                          .observe = observe,
+                          .picture = picture,
+                          .step_together = step_together,
+                          .failure = failure};
+    if (e->spec.action_size > 0) {
+        e->def.step_value = step_value;
+        e->def.options |= CM_ENV_ACTION_BINS;
+    } else {
+        e->def.step = step;
+    }
+    if (e->has_mask) e->def.legal = legal;
+    if (e->spec.players == 2) e->def.to_play = to_play;
+    if (e->action_names) e->def.action_name = action_name;
+}
+
+/* ---- opening ---- */
+
+static const char gymnasium[] = "gymnasium:", ending[] = ".py";
+
+static bool is_registered(const char *name) { return strncmp(name, gymnasium, sizeof gymnasium - 1) == 0; }
+
+bool cm_env_is_python(const char *name) {
+    const size_t length = strlen(name), rest = sizeof ending - 1;
+    return is_registered(name) || (length > rest && strcmp(name + length - rest, ending) == 0);
+}
+
+bool cm_env_is_file(const char *name) {
+    return cm_env_is_library(name) || (cm_env_is_python(name) && !is_registered(name));
+}
+
+/* "LunarLander-v3" of "gymnasium:LunarLander-v3", "Pong-v5" of "gymnasium:ale_py:ALE/Pong-v5", "grid" of "./grid.py". */
+static void name_env(const char *path, char *out, size_t size) {
+    const char *from = path;
+    for (const char *c = path; *c; c++)
+        if (*c == '/' || *c == ':') from = c + 1;
+    snprintf(out, size, "%s", from);
+    const size_t length = strlen(out), rest = sizeof ending - 1;
+    if (length > rest && strcmp(out + length - rest, ending) == 0) out[length - rest] = '\0';
+}
+
+static cm_status open_env(python_env *e, const char *path) {
+    char *text = NULL;
+    size_t bytes = 0;
+    cm_json_doc *document = NULL;
+    snprintf(e->path, sizeof e->path, "%s", path);
+    name_env(path, e->name, sizeof e->name);
+    pthread_mutex_init(&e->lock, NULL);
+    e->workers = cm_cpu_count() < MOST_WORKERS ? cm_cpu_count() : MOST_WORKERS;
+    cm_status status = cm_worker_start(path, &e->worker[0], &text, &bytes);
+    if (status != CM_OK) return cm_fail(CM_ERR_INPUT, "%s", cm_error_message()); /* the user's choice */
+    status = cm_json_parse(text, bytes, e->name, &document);
+    if (status == CM_OK) {
+        status = read_spec(e, cm_json_root(document));
+        if (status != CM_OK) status = cm_fail_in(status, "%s", e->name);
+    }
+    if (status == CM_OK) make_row(e);
+    cm_json_free(document);
+    free(text);
+    return status;
+}
+
+static void close_env(python_env *e) {
+    cm_worker_stop(e->worker[0]);
+    pthread_mutex_destroy(&e->lock);
+    free(e->action_names);
+    free(e);
+}
+
+static cm_status open_another(const char *name) {
+    python_env *e;
+    if (!is_registered(name) && !cm_file_is_regular(name))
+        return cm_fail(CM_ERR_INPUT, "%s: there is no such file", name);
+    if (strlen(name) >= sizeof e->path)
+        return cm_fail(CM_ERR_INPUT, "%.64s...: a path of more than %zu characters", name, sizeof e->path - 1);
+    if (env_count == MOST_OPEN)
+        return cm_fail(CM_ERR_INPUT, "%s: %d other environments in Python are open; no more can be", name, MOST_OPEN);
+    CM_TRY(cm_alloc(&e, 1, sizeof *e, "an environment in Python"));
+    cm_status status = open_env(e, name);
+    if (status != CM_OK) {
+        close_env(e);
+        return status;
+    }
+    if (env_count == 0) (void)atexit(stop_all);
+    envs[env_count++] = e;
+    return CM_OK;
+}
+
+cm_status cm_env_open_python(const char *name, const cm_env_def **def, int *python) {
+    cm_status status = CM_OK;
+    int i = 0;
+    pthread_mutex_lock(&opening);
+    while (i < env_count && strcmp(envs[i]->path, name) != 0) i++;
+    if (i == env_count) status = open_another(name);
+    if (status == CM_OK) {
+        *def = &envs[i]->def;
+        *python = i + 1;
+    }
+    pthread_mutex_unlock(&opening);
+    return status;
+}

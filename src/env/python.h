@@ -1,0 +1,27 @@
+/* Environments written in Python, played by processes beside this one: one that Gymnasium knows, or a class of a file.
+ *
+ * The state of one is the seed of its episode, the actions since, and what its last step gave. Its process keeps the
+ * Python object that it is about; where that is not there any more, as after a resume, or has gone on, as for a copy,
+ * the actions are played again. So such an environment is saved, copied and compared like any other, as long as equal
+ * seeds and actions give equal episodes, which cm_env_try holds it to. */
+#ifndef CM_ENV_PYTHON_H
+#define CM_ENV_PYTHON_H
+
+#include "env/env.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "gymnasium:CartPole-v1", "gymnasium:PACKAGE:ID", the name that an environment is registered by, or the path of a file that ends in .py. */
+bool cm_env_is_python(const char *name);
+
+/* Starts a process that plays it, unless there is one, and gives its row and cm_env_params.python for it. More
+ * processes, up to one per processor, start as they are needed; all end with this one. Errors:
+ * CM_ERR_INPUT says what it lacks, why its process has ended, or that 16 others are open. */
+cm_status cm_env_open_python(const char *name, const cm_env_def **def, int *python) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

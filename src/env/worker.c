@@ -1,0 +1,258 @@
+#include "env/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/arena.h"
+#include "core/clock.h"
+#include "core/log.h"
+
+/* The text of serve.py. */
+__asm__(".pushsection .rodata\n"
+        ".hidden cm_serve_text\n"
+        ".global cm_serve_text\n"
+        "cm_serve_text:\n"
+        ".incbin \"src/env/serve.py\"\n"
+        ".byte 0\n"
+        ".popsection\n");
+extern const char cm_serve_text[] __attribute__((visibility("hidden")));
+
+extern char **environ;
+
+enum { CHANNEL = 3 };        /* the descriptor on which serve.py talks */
+enum { MOST = 1 << 28 };     /* bytes of a reply: more is none */
+enum { PATIENCE_MS = 10000 };
+enum { BUFFER = 1 << 14 }; /* bytes that are sent, or read, at once */
+
+enum { DONE, MISSING, FAILED }; /* answers, as in serve.py */
+
+struct cm_worker {
+    char name[64];
+    pid_t process; /* 0: ended, with this status */
+    int status;
+    int channel; /* -1: the process has ended */
+    size_t sending, first, last;
+    char out[BUFFER]; /* [sending] to be sent  */
+    char in[BUFFER];  /* [first..last) received */
+};
+
+/* ---- the process ---- */
+
+/* Ctrl-C in a terminal reaches all its processes; whether this one ends is for the program to say, by closing the
+ * channel. Its other side is descriptor CHANNEL there. */
+static int spawn(const char *name, int side, pid_t *out) {
+    char program[] = "python3", flag[] = "-c", path[512];
+    snprintf(path, sizeof path, "%s", name);
+    char *const command[] = {program, flag, (char *)cm_serve_text, path, NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t signals;
+    sigfillset(&signals);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, side, CHANNEL);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &signals);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    const int error = posix_spawnp(out, program, &files, &attributes, command, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    return error;
+}
+
+static cm_status connect_process(cm_worker *worker, const char *name) {
+    int sides[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sides) != 0)
+        return cm_fail(CM_ERR_IO, "%s: cannot talk to a process of its own: %s", name, strerror(errno));
+    const int error = spawn(name, sides[1], &worker->process);
+    close(sides[1]);
+    worker->channel = sides[0];
+    if (error == 0) return CM_OK;
+    worker->process = 0;
+    if (error == ENOENT)
+        return cm_fail(CM_ERR_INPUT, "%s: is written in Python, but no python3 is on the path; install it", name);
+    return cm_fail(CM_ERR_IO, "%s: cannot start python3: %s", name, strerror(error));
+}
+
+/* It ends when it sees the channel closed, unless the environment does not come back. Returns its status. */
+static int end_process(cm_worker *worker) {
+    const double enough = cm_clock_seconds() + 1.0;
+    int status = 0;
+    while (waitpid(worker->process, &status, WNOHANG) == 0) {
+        if (cm_clock_seconds() > enough) kill(worker->process, SIGKILL);
+        poll(NULL, 0, 2);
+    }
+    worker->process = 0;
+    return status;
+}
+
+/* Whatever is said to it later ends here, too. */
+static cm_status fail_ended(cm_worker *worker) {
+    if (worker->channel >= 0) close(worker->channel);
+    worker->channel = -1;
+    if (worker->process > 0) worker->status = end_process(worker);
+    if (WIFSIGNALED(worker->status))
+        return cm_fail(CM_ERR_IO, "%s: the Python process that plays it was ended by signal %d (%s)", worker->name,
+                       WTERMSIG(worker->status), strsignal(WTERMSIG(worker->status)));
+    return cm_fail(CM_ERR_IO, "%s: the Python process that plays it has ended, with status %d", worker->name,
+                   WEXITSTATUS(worker->status));
+}
+
+/* ---- messages ---- */
+
+static cm_status send_bytes(cm_worker *worker, const char *at, size_t size) {
+    while (size > 0) {
+        const ssize_t sent = send(worker->channel, at, size, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent <= 0) return fail_ended(worker);
+        at += sent, size -= (size_t)sent;
+    }
+    return CM_OK;
+}
+
+static cm_status flush(cm_worker *worker) {
+    const size_t size = worker->sending;
+    worker->sending = 0;
+    return send_bytes(worker, worker->out, size);
+}
+
+static cm_status put(cm_worker *worker, const void *bytes, size_t size) {
+    if (size == 0) return CM_OK;
+    if (worker->sending + size > BUFFER) CM_TRY(flush(worker));
+    if (size > BUFFER) return send_bytes(worker, (const char *)bytes, size);
+    memcpy(worker->out + worker->sending, bytes, size);
+    worker->sending += size;
+    return CM_OK;
+}
+
+/* Waits until there is something to read. */
+static void await(const cm_worker *worker) {
+    const double since = cm_clock_seconds();
+    struct pollfd channel = {.fd = worker->channel, .events = POLLIN};
+    while (poll(&channel, 1, PATIENCE_MS) == 0)
+        cm_log(CM_WARNING, "%s: its Python has been busy for %.0f s; waiting", worker->name,
+               cm_clock_seconds() - since);
+}
+
+/* At least one byte, at most `size`. */
+static cm_status receive_some(cm_worker *worker, void *bytes, size_t size, size_t *out) {
+    ssize_t got = -1;
+    while (got < 0) {
+        await(worker);
+        got = recv(worker->channel, bytes, size, 0);
+        if (got < 0 && errno != EINTR) got = 0;
+    }
+    *out = (size_t)got;
+    return got > 0 ? CM_OK : fail_ended(worker);
+}
+
+/* What is more than a buffer goes to its place at once. */
+static cm_status get(cm_worker *worker, void *bytes, size_t size) {
+    char *at = (char *)bytes;
+    while (size > 0) {
+        size_t some = worker->last - worker->first;
+        if (some == 0 && size >= BUFFER) {
+            CM_TRY(receive_some(worker, at, size, &some));
+        } else if (some == 0) {
+            worker->first = 0;
+            CM_TRY(receive_some(worker, worker->in, BUFFER, &worker->last));
+            continue;
+        } else {
+            some = some < size ? some : size;
+            memcpy(at, worker->in + worker->first, some);
+            worker->first += some;
+        }
+        at += some, size -= some;
+    }
+    return CM_OK;
+}
+
+typedef struct reply_head {
+    int32_t answer, bytes;
+} reply_head;
+
+static cm_status receive_head(cm_worker *worker, reply_head *head) {
+    CM_TRY(get(worker, head, sizeof *head));
+    const bool is_known = head->answer >= DONE && head->answer <= FAILED && head->bytes >= 0 && head->bytes <= MOST;
+    return is_known ? CM_OK : cm_fail(CM_ERR_IO, "%s: its Python process gives no answer that is one", worker->name);
+}
+
+/* The text of an error. */
+static cm_status receive_failure(cm_worker *worker, int32_t bytes) {
+    char text[4096];
+    if ((size_t)bytes >= sizeof text) return cm_fail(CM_ERR_IO, "%s: an endless error of its Python", worker->name);
+    CM_TRY(get(worker, text, (size_t)bytes));
+    return cm_fail(CM_ERR_INPUT, "%s: %.*s", worker->name, (int)bytes, text);
+}
+
+cm_status cm_worker_send(cm_worker *worker, const cm_worker_request *requests, int count) {
+    if (worker->channel < 0) return fail_ended(worker);
+    for (int i = 0; i < count; i++) {
+        const cm_worker_request *r = &requests[i];
+        const struct {
+            int32_t what, bytes, more, unused;
+            uint64_t key, next, seed;
+        } head = {(int32_t)r->what, (int32_t)r->data_bytes, count - 1 - i, 0, r->key, r->next, r->seed};
+        CM_TRY(put(worker, &head, sizeof head));
+        CM_TRY(put(worker, r->data, r->data_bytes));
+    }
+    return flush(worker);
+}
+
+cm_status cm_worker_receive(cm_worker *worker, void *reply, size_t *bytes, bool *is_missing) {
+    reply_head head;
+    if (worker->channel < 0) return fail_ended(worker);
+    CM_TRY(receive_head(worker, &head));
+    if (head.answer == FAILED) return receive_failure(worker, head.bytes);
+    if ((size_t)head.bytes > *bytes)
+        return cm_fail(CM_ERR_IO, "%s: its Python process answers with too much", worker->name);
+    *bytes = (size_t)head.bytes;
+    *is_missing = head.answer == MISSING;
+    return get(worker, reply, *bytes);
+}
+
+/* ---- beginning and end ---- */
+
+static cm_status receive_description(cm_worker *worker, char **reply, size_t *bytes) {
+    reply_head head;
+    CM_TRY(receive_head(worker, &head));
+    if (head.answer == FAILED) return receive_failure(worker, head.bytes);
+    *bytes = (size_t)head.bytes;
+    CM_TRY(cm_alloc(reply, *bytes + 1, 1, "the description of an environment"));
+    return get(worker, *reply, *bytes);
+}
+
+cm_status cm_worker_start(const char *name, cm_worker **out, char **reply, size_t *bytes) {
+    cm_worker *worker;
+    *out = NULL, *reply = NULL;
+    CM_TRY(cm_alloc(&worker, 1, sizeof *worker, "a process that plays an environment"));
+    const char *slash = strrchr(name, '/');
+    snprintf(worker->name, sizeof worker->name, "%s", slash && strchr(name, ':') == NULL ? slash + 1 : name);
+    worker->channel = -1;
+    cm_status status = connect_process(worker, name);
+    if (status == CM_OK) status = receive_description(worker, reply, bytes);
+    if (status == CM_OK) {
+        *out = worker;
+        return CM_OK;
+    }
+    free(*reply);
+    *reply = NULL;
+    cm_worker_stop(worker);
+    return status;
+}
+
+void cm_worker_stop(cm_worker *worker) {
+    if (!worker) return;
+    if (worker->channel >= 0) close(worker->channel);
+    if (worker->process > 0) (void)end_process(worker);
+    free(worker);
+}

@@ -1,0 +1,50 @@
+/* A process beside this one that plays environments written in Python (serve.py, whose text is part of the program):
+ * requests and replies over a socket. Numbers are those of this machine, without padding in between. */
+#ifndef CM_ENV_WORKER_H
+#define CM_ENV_WORKER_H
+
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cm_worker cm_worker;
+
+/* What it is asked for. `key` is the episode as it stands, `next` what it is known by afterwards. */
+typedef enum cm_worker_what {
+    CM_WORKER_RESET = 1, /* seed: a new episode; that of `key` is not needed any more       */
+    CM_WORKER_STEP,      /* data: an action                                                 */
+    CM_WORKER_REPLAY,    /* seed, data: all actions of an episode, the last one is the step */
+    CM_WORKER_SHOW       /* key, seed, data as of a replay: its picture, as text            */
+} cm_worker_what;
+
+typedef struct cm_worker_request {
+    cm_worker_what what;
+    uint64_t key, next, seed;
+    const void *data; /* [data_bytes] */
+    size_t data_bytes;
+} cm_worker_request;
+
+/* Starts `python3` from the path. *reply, owned by the caller, is what the environment is: a text of JSON of *bytes
+ * bytes, NUL-terminated (python.c reads it). Errors: CM_ERR_INPUT says what the environment lacks, or that there is no
+ * python3; CM_ERR_IO, CM_ERR_MEMORY. */
+cm_status cm_worker_start(const char *name, cm_worker **out, char **reply, size_t *bytes) CM_MUST_USE;
+
+/* Sends requests, which are answered in this order; of a step many may be under way, of the others one. By one thread at
+ * a time, as the next. Errors: CM_ERR_IO: the process has ended. */
+cm_status cm_worker_send(cm_worker *worker, const cm_worker_request *requests, int count) CM_MUST_USE;
+
+/* Waits for the next answer for as long as it takes, and says every ten seconds that it does. reply[*bytes], on entry
+ * the bytes that it has room for, is the answer. *is_missing: the episode of `key` is not alive there. Errors:
+ * CM_ERR_INPUT says what the environment raised, and the next answer can be waited for; CM_ERR_IO: the process has
+ * ended. */
+cm_status cm_worker_receive(cm_worker *worker, void *reply, size_t *bytes, bool *is_missing) CM_MUST_USE;
+
+/* Ends the process: within a second by itself, or it is killed. NULL is allowed. */
+void cm_worker_stop(cm_worker *worker);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,113 @@
+/* Runs of environments that are written in Python. */
+#include <limits.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "runs.h"
+
+static char train_corridor[PATH_MAX + 512];
+
+/* The example, and the command that trains it for some seconds. */
+static void begin_all(void) {
+    char place[PATH_MAX], path[PATH_MAX], *text;
+    size_t size;
+    cm_test_folder_make();
+    ck_assert_ptr_nonnull(realpath("docs/examples/environment_corridor.py", place));
+    ck_assert_int_eq(cm_file_read(place, 1 << 20, &text, &size), CM_OK);
+    snprintf(path, sizeof path, "%s/corridor.py", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, text, size), CM_OK);
+    free(text);
+    snprintf(train_corridor, sizeof train_corridor, "train --quiet --set num_envs=8 --set env_name=./corridor.py%s",
+             SMALL);
+}
+
+static const char *with(const char *rest) {
+    static char line[PATH_MAX + 1024];
+    snprintf(line, sizeof line, "%s%s", train_corridor, rest);
+    return line;
+}
+
+START_TEST(an_environment_in_python_is_trained_watched_and_evaluated) {
+    expect_ok(with(" --run one --env-steps 3000"));
+    expect_ok("eval --run one --episodes 20 --seed 100 --json");
+    char *mean = strstr(result.out, "\"mean\":");
+    ck_assert_msg(mean && strtod(mean + 7, NULL) >= 0.95, "%s", result.out);
+    expect_ok("play --run one --episodes 1");
+    ck_assert_msg(strstr(result.out, "@") && strstr(result.out, "right"), "%s", result.out);
+    expect_ok("runs .");
+    ck_assert_msg(strstr(result.out, "corridor.py"), "%s", result.out);
+}
+END_TEST
+
+START_TEST(a_run_does_not_depend_on_threads) {
+    expect_ok(with(" --run whole --set num_envs=64"));
+    hash_of("whole", reference);
+    expect_ok(with(" --run threads --set num_envs=64 --threads 1"));
+    expect_reference("threads");
+}
+END_TEST
+
+/* Episodes that were open are played again from their seeds, in processes that have not seen them. */
+START_TEST(a_run_that_is_interrupted_saves_and_goes_on) {
+    expect_ok(with(" --run whole --env-steps 8000"));
+    hash_of("whole", reference);
+    const pid_t child = cm_program_start(cm_test_folder, with(" --run cut --env-steps 8000"));
+    cm_program_await_handler(child, SIGINT);
+    await_run("cut");
+    usleep(300000);
+    kill(child, SIGINT);
+    ck_assert_int_eq(cm_program_wait(child), 0);
+    expect_ok("train --quiet --resume cut");
+    expect_reference("cut");
+}
+END_TEST
+
+START_TEST(what_needs_copies_of_states_is_refused) {
+    expect_exit(with(" --run no --set policy=alphazero"), 2,
+                "MCTS.policy: alphazero searches on the true rules, but those of corridor, in Python, can only be "
+                "played from the start; choose muzero or gumbel_muzero");
+    expect_exit("train --quiet --run no --set env_name=./corrido.py", 2,
+                "Environment.env_name: ./corrido.py: there is no such file");
+}
+END_TEST
+
+/* A step that raises when the run has long begun: what is saved stays. */
+START_TEST(an_error_of_the_environment_ends_the_run_in_one_line) {
+    char path[PATH_MAX];
+    static const char text[] = "import os\nclass Late:\n  actions, max_steps = 2, 9\n"
+                               "  def reset(self, seed): self.seen = 0.0; return [0.0]\n"
+                               "  def step(self, action):\n"
+                               "    if os.path.exists('late.stop'): raise RuntimeError('no more')\n"
+                               "    if os.path.exists('late.die'): os._exit(9)\n"
+                               "    self.seen += 1.0\n    return [self.seen], 1.0, False\n";
+    static const char *const ends[][2] = {{"late.stop", "late.py: its step raises RuntimeError: no more (late.py:6)"},
+                                          {"late.die", "late.py: the Python process that plays it has ended, with "
+                                                       "status 9"}};
+    snprintf(path, sizeof path, "%s/late.py", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, text, sizeof text - 1), CM_OK);
+    const pid_t child = cm_program_start(
+        cm_test_folder, "train --quiet --run late --set env_name=./late.py --env-steps 10M --set num_envs=4");
+    await_run("late");
+    usleep(300000);
+    snprintf(path, sizeof path, "%s/%s", cm_test_folder, ends[_i][0]);
+    ck_assert_int_eq(cm_file_write(path, "", 0), CM_OK);
+    ck_assert_int_ne(cm_program_wait(child), 0);
+    char said[4096];
+    cm_program_file(cm_test_folder, "err.txt", said, sizeof said);
+    cm_program_expect_line(said, ends[_i][1]);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("python");
+    TCase *tcase = tcase_create("python");
+    tcase_add_checked_fixture(tcase, begin_all, cm_test_folder_remove);
+    tcase_set_timeout(tcase, 300);
+    tcase_add_test(tcase, an_environment_in_python_is_trained_watched_and_evaluated);
+    tcase_add_test(tcase, a_run_does_not_depend_on_threads);
+    tcase_add_test(tcase, a_run_that_is_interrupted_saves_and_goes_on);
+    tcase_add_test(tcase, what_needs_copies_of_states_is_refused);
+    tcase_add_loop_test(tcase, an_error_of_the_environment_ends_the_run_in_one_line, 0, 2);
+    suite_add_tcase(suite, tcase);
+    return cm_test_main(suite);
+}
