@@ -76,8 +76,8 @@ static void finish(const cm_env *env, void *state, cm_env_outcome *out) {
     cm_env_common *common = (cm_env_common *)state;
     common->steps++;
     common->pending = 0;
-    out->truncated = (env->spec.truncates && out->truncated) ||
-                     (env->spec.max_steps > 0 && common->steps >= env->spec.max_steps);
+    out->truncated =
+        (env->spec.truncates && out->truncated) || (env->spec.max_steps > 0 && common->steps >= env->spec.max_steps);
     common->terminated = out->terminated;
     common->truncated = out->truncated;
 }

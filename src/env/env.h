@@ -110,8 +110,8 @@ typedef struct cm_env_spec {
     float action_low, action_high;  /* bounds of each                                                               */
     bool truncates; /* step truncates episodes of its own, beside the time limit                                    */
     bool replays;   /* copies of a state are played again from the start: no searches on the true rules             */
-    size_t rules_size;              /* bytes of the rules' state, a multiple of 8                                   */
-    size_t state_size;              /* bytes of a state block: sizeof(cm_env_common) + rules_size                   */
+    size_t rules_size; /* bytes of the rules' state, a multiple of 8                                   */
+    size_t state_size; /* bytes of a state block: sizeof(cm_env_common) + rules_size                   */
 } cm_env_spec;
 
 /* ---- a row of the registry -----------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ typedef struct cm_env_def {
      */
     void (*step_together)(const cm_env_params *params, void *rules, int count, const int32_t *action,
                           const float *value, cm_env_outcome *out);
-    const struct cm_solver_def *solver;                                         /* exact play (env/solver.h), or NULL */
+    const struct cm_solver_def *solver; /* exact play (env/solver.h), or NULL */
     /* What went wrong (cm_fail) where a step gave reward NaN; NULL: the number is all that is to be said. */
     cm_status (*failure)(const cm_env_params *params, const void *rules);
 } cm_env_def;

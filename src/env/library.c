@@ -25,9 +25,7 @@ static size_t stem_of(const char *name) {
     return length > rest && strcmp(name + length - rest, ending) == 0 ? length - rest : 0;
 }
 
-bool cm_env_is_library(const char *name) {
-    return !cm_env_is_python(name) && (strchr(name, '/') || stem_of(name) > 0);
-}
+bool cm_env_is_library(const char *name) { return !cm_env_is_python(name) && (strchr(name, '/') || stem_of(name) > 0); }
 
 static int is_library_file(const struct dirent *entry) { return stem_of(entry->d_name) > 0; }
 static const char *stem_at(const void *entries, int i) { return ((struct dirent *const *)entries)[i]->d_name; }

@@ -33,11 +33,11 @@ IDLE(unless_y_init, CM_ENV_Y_INIT)
 IDLE(unless_goal_velocity, CM_ENV_GOAL_VELOCITY)
 
 const cm_option cm_env_option_rows[] = {
-    CM_OPTION(
-        STRING, env_name, SECTION, "CartPole-v1", 1, 0,
-        "What is played; cumind environments lists the names. The path of a file of your own, ./grid.so (a library in C) "
-        "or ./grid.py, is an environment, too, and gymnasium:LunarLander-v3 one that Python's gymnasium knows "
-        "(docs/ADDING_AN_ENVIRONMENT.md)."),
+    CM_OPTION(STRING, env_name, SECTION, "CartPole-v1", 1, 0,
+              "What is played; cumind environments lists the names. The path of a file of your own, ./grid.so (a "
+              "library in C) "
+              "or ./grid.py, is an environment, too, and gymnasium:LunarLander-v3 one that Python's gymnasium knows "
+              "(docs/ADDING_AN_ENVIRONMENT.md)."),
     CM_OPTION(INT, action_space_size, SECTION, "0", 0, CM_ENV_MAX_COMBINATIONS,
               "Number of actions; 0: as the environment says. Another number than the environment's is an error."),
     CM_OPTION(

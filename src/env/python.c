@@ -245,7 +245,8 @@ static void step_together(const cm_env_params *params, void *rules, int count, c
     const size_t bytes = action_bytes(e);
     for (int k = 0; k < count; k++) {
         python_rules *s = state_at(&t, k);
-        const void *given = value ? (const void *)(value + (size_t)k * bytes / sizeof *value) : (const void *)&action[k];
+        const void *given =
+            value ? (const void *)(value + (size_t)k * bytes / sizeof *value) : (const void *)&action[k];
         memcpy((char *)s + record_at(e) + (size_t)s->steps * bytes, given, bytes);
     }
     advance(&t, out);
@@ -423,7 +424,8 @@ bool cm_env_is_file(const char *name) {
     return cm_env_is_library(name) || (cm_env_is_python(name) && !is_registered(name));
 }
 
-/* "LunarLander-v3" of "gymnasium:LunarLander-v3", "Pong-v5" of "gymnasium:ale_py:ALE/Pong-v5", "grid" of "./grid.py". */
+/* "LunarLander-v3" of "gymnasium:LunarLander-v3", "Pong-v5" of "gymnasium:ale_py:ALE/Pong-v5", "grid" of "./grid.py".
+ */
 static void name_env(const char *path, char *out, size_t size) {
     const char *from = path;
     for (const char *c = path; *c; c++)

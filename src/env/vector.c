@@ -8,7 +8,10 @@
 #include "core/arena.h"
 #include "env/seeding.h"
 
-enum { CHUNK = CM_ENV_TOGETHER, OBSERVATION_LIMIT = 8 }; /* control tasks: instances stepped at once, observed numbers at most */
+enum {
+    CHUNK = CM_ENV_TOGETHER,
+    OBSERVATION_LIMIT = 8
+}; /* control tasks: instances stepped at once, observed numbers at most */
 
 struct cm_vector_env {
     cm_env env;
@@ -292,8 +295,8 @@ static void finish_one(cm_vector_env *vector, int i, const cm_env_outcome *out, 
     const void *rules = vector->rules + (size_t)i * env->spec.rules_size;
     vector->steps[i]++;
     vector->terminated[i] = out->terminated;
-    vector->truncated[i] = (env->spec.truncates && out->truncated) ||
-                           (env->spec.max_steps > 0 && vector->steps[i] >= env->spec.max_steps);
+    vector->truncated[i] =
+        (env->spec.truncates && out->truncated) || (env->spec.max_steps > 0 && vector->steps[i] >= env->spec.max_steps);
     if (rows->reward) rows->reward[i] = (float)out->reward;
     refresh_mask(vector, i, rules);
     show_one(vector, i, rules, rows);
@@ -336,8 +339,7 @@ static cm_status check_rewards(const cm_vector_env *vector, int first, int count
     for (int i = first; wrong && i < first + count; i++) {
         if (rows->reward[i] >= low && rows->reward[i] <= high) continue;
         double scratch[CM_ENV_FIELDS];
-        cm_status status =
-            cm_env_check_reward(&vector->env, rules_at(vector, i, scratch), (double)rows->reward[i]);
+        cm_status status = cm_env_check_reward(&vector->env, rules_at(vector, i, scratch), (double)rows->reward[i]);
         if (status != CM_OK) return cm_fail_in(status, "%s: instance %d", spec->name, i);
     }
     return CM_OK;

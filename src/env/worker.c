@@ -28,8 +28,8 @@ extern const char cm_serve_text[] __attribute__((visibility("hidden")));
 
 extern char **environ;
 
-enum { CHANNEL = 3 };        /* the descriptor on which serve.py talks */
-enum { MOST = 1 << 28 };     /* bytes of a reply: more is none */
+enum { CHANNEL = 3 };    /* the descriptor on which serve.py talks */
+enum { MOST = 1 << 28 }; /* bytes of a reply: more is none */
 enum { PATIENCE_MS = 10000 };
 enum { BUFFER = 1 << 14 }; /* bytes that are sent, or read, at once */
 

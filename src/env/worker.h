@@ -31,8 +31,8 @@ typedef struct cm_worker_request {
  * python3; CM_ERR_IO, CM_ERR_MEMORY. */
 cm_status cm_worker_start(const char *name, cm_worker **out, char **reply, size_t *bytes) CM_MUST_USE;
 
-/* Sends requests, which are answered in this order; of a step many may be under way, of the others one. By one thread at
- * a time, as the next. Errors: CM_ERR_IO: the process has ended. */
+/* Sends requests, which are answered in this order; of a step many may be under way, of the others one. By one thread
+ * at a time, as the next. Errors: CM_ERR_IO: the process has ended. */
 cm_status cm_worker_send(cm_worker *worker, const cm_worker_request *requests, int count) CM_MUST_USE;
 
 /* Waits for the next answer for as long as it takes, and says every ten seconds that it does. reply[*bytes], on entry
