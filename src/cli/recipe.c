@@ -7,8 +7,9 @@
 
 #include "core/module.h"
 
-/* "Acrobot-v1" -> "acrobot": the file's name without its end. */
+/* "Acrobot-v1" -> "acrobot", "gymnasium:LunarLander-v3" -> "lunarlander": the file's name without its end. */
 static void file_name(const char *env_name, char out[64]) {
+    if (strrchr(env_name, ':')) env_name = strrchr(env_name, ':') + 1;
     snprintf(out, 64, "%.*s", (int)(strstr(env_name, "-v") ? strstr(env_name, "-v") - env_name : 63), env_name);
     for (char *c = out; *c; c++) *c = (char)tolower((unsigned char)*c);
 }
