@@ -47,8 +47,10 @@ struct cm_worker {
 
 /* ---- the process ---- */
 
-/* Ctrl-C in a terminal reaches all its processes; whether this one ends is for the program to say, by closing the
- * channel. Its other side is descriptor CHANNEL there. */
+/* Ctrl-C in a terminal, and what a launcher tells its ranks, reaches a group of processes, so this one and what it
+ * starts have a group of their own; SIGTERM may be for everything on a machine and is held back until serve.py takes
+ * no notice of it, as is what stops a process that is not in the foreground. When it ends is for the program to say, by
+ * closing the channel: descriptor CHANNEL there. */
 static int spawn(const char *name, int side, pid_t *out) {
     char program[] = "python3", flag[] = "-c", path[512];
     snprintf(path, sizeof path, "%s", name);
@@ -56,13 +58,17 @@ static int spawn(const char *name, int side, pid_t *out) {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     sigset_t signals;
-    sigfillset(&signals);
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGTTIN);
+    sigaddset(&signals, SIGTTOU);
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, side, CHANNEL);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &signals);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     const int error = posix_spawnp(out, program, &files, &attributes, command, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);

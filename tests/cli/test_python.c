@@ -98,6 +98,49 @@ START_TEST(an_error_of_the_environment_ends_the_run_in_one_line) {
 }
 END_TEST
 
+/* A process that nobody has waited for may stay as a zombie. */
+static bool is_running(const char *pid) {
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", atoi(pid));
+    FILE *file = fopen(path, "r");
+    if (!file) return false;
+    const bool is_read = fgets(text, sizeof text, file) != NULL;
+    fclose(file);
+    return is_read && strstr(text, ") Z ") == NULL;
+}
+
+/* A step that does not come back, and a user who does not wait for it. */
+START_TEST(a_second_interrupt_ends_an_environment_that_hangs_with_the_run) {
+    char path[PATH_MAX], pid[64] = "";
+    static const char text[] = "import os\nclass Hangs:\n  actions, max_steps = 2, 9\n"
+                               "  def reset(self, seed): self.seen = 0.0; return [0.0]\n"
+                               "  def step(self, action):\n"
+                               "    if os.path.exists('hang'):\n"
+                               "      with open('pid', 'w') as file: file.write(str(os.getpid()))\n"
+                               "      while True: pass\n"
+                               "    self.seen += 1.0\n    return [self.seen], 1.0, False\n";
+    snprintf(path, sizeof path, "%s/hangs.py", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, text, sizeof text - 1), CM_OK);
+    const pid_t child = cm_program_start(
+        cm_test_folder, "train --quiet --run hangs --set env_name=./hangs.py --env-steps 10M --set num_envs=1");
+    await_run("hangs");
+    snprintf(path, sizeof path, "%s/hang", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, "", 0), CM_OK);
+    for (int i = 0; i < 1000 && pid[0] == '\0'; i++, usleep(10000))
+        cm_program_file(cm_test_folder, "pid", pid, sizeof pid);
+    ck_assert(is_running(pid));
+    kill(child, SIGINT);
+    usleep(100000);
+    kill(child, SIGINT);
+    ck_assert_int_eq(cm_program_wait(child), 130);
+    for (int i = 0; i < 1000 && is_running(pid); i++) usleep(10000);
+    ck_assert(!is_running(pid));
+    char said[4096];
+    cm_program_file(cm_test_folder, "err.txt", said, sizeof said);
+    ck_assert_msg(strstr(said, "Traceback") == NULL, "%s", said);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("python");
     TCase *tcase = tcase_create("python");
@@ -107,6 +150,7 @@ int main(void) {
     tcase_add_test(tcase, a_run_does_not_depend_on_threads);
     tcase_add_test(tcase, a_run_that_is_interrupted_saves_and_goes_on);
     tcase_add_test(tcase, what_needs_copies_of_states_is_refused);
+    tcase_add_test(tcase, a_second_interrupt_ends_an_environment_that_hangs_with_the_run);
     tcase_add_loop_test(tcase, an_error_of_the_environment_ends_the_run_in_one_line, 0, 2);
     suite_add_tcase(suite, tcase);
     return cm_test_main(suite);

@@ -259,6 +259,24 @@ START_TEST(an_environment_may_print) {
 }
 END_TEST
 
+/* Ctrl-C is not for its process, but what it starts takes signals as usual. */
+START_TEST(an_environment_may_start_processes_and_end_them) {
+    cm_env env;
+    open_named(write_text("starts.py", "import os, subprocess\nclass E:\n  actions, max_steps = 2, 9\n"
+                                       "  def reset(s):\n    assert os.getpgrp() == os.getpid()\n"
+                                       "    child = subprocess.Popen(['sleep', '100'])\n    child.terminate()\n"
+                                       "    return [float(child.wait(timeout=20))]\n"
+                                       "  def step(s, a): return [0.0], 0.0, False\n"),
+               &env);
+    char *state = calloc(1, env.spec.state_size);
+    float observation;
+    cm_env_reset(&env, state, 1);
+    cm_env_observe(&env, state, &observation);
+    must(observation == -15.0f); /* SIGTERM */
+    free(state);
+}
+END_TEST
+
 static Suite *make_suite(void) {
     Suite *suite = suite_create("python");
     TCase *tcase = tcase_create("python");
@@ -272,6 +290,7 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, what_is_no_environment_is_refused_in_one_line);
     tcase_add_test(tcase, what_goes_wrong_in_a_step_is_said_in_one_line);
     tcase_add_test(tcase, an_environment_may_print);
+    tcase_add_test(tcase, an_environment_may_start_processes_and_end_them);
     suite_add_tcase(suite, tcase);
     return suite;
 }
