@@ -71,6 +71,8 @@ static const float *observation_of(const void *rules) {
 
 static void stop_all(void) {
     for (int i = 0; i < env_count; i++)
+        for (int k = 0; k < MOST_WORKERS; k++) cm_worker_dismiss(envs[i]->worker[k]);
+    for (int i = 0; i < env_count; i++)
         for (int k = 0; k < MOST_WORKERS; k++) cm_worker_stop(envs[i]->worker[k]);
 }
 

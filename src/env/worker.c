@@ -103,8 +103,7 @@ static int end_process(cm_worker *worker) {
 
 /* Whatever is said to it later ends here, too. */
 static cm_status fail_ended(cm_worker *worker) {
-    if (worker->channel >= 0) close(worker->channel);
-    worker->channel = -1;
+    cm_worker_dismiss(worker);
     if (worker->process > 0) worker->status = end_process(worker);
     if (WIFSIGNALED(worker->status))
         return cm_fail(CM_ERR_IO, "%s: the Python process that plays it was ended by signal %d (%s)", worker->name,
@@ -256,9 +255,15 @@ cm_status cm_worker_start(const char *name, cm_worker **out, char **reply, size_
     return status;
 }
 
-void cm_worker_stop(cm_worker *worker) {
+void cm_worker_dismiss(cm_worker *worker) {
     if (!worker) return;
     if (worker->channel >= 0) close(worker->channel);
+    worker->channel = -1;
+}
+
+void cm_worker_stop(cm_worker *worker) {
+    if (!worker) return;
+    cm_worker_dismiss(worker);
     if (worker->process > 0) (void)end_process(worker);
     free(worker);
 }

@@ -41,6 +41,9 @@ cm_status cm_worker_send(cm_worker *worker, const cm_worker_request *requests, i
  * ended. */
 cm_status cm_worker_receive(cm_worker *worker, void *reply, size_t *bytes, bool *is_missing) CM_MUST_USE;
 
+/* Tells the process to end, and waits for nothing: several then end beside each other. NULL is allowed. */
+void cm_worker_dismiss(cm_worker *worker);
+
 /* Ends the process: within a second by itself, or it is killed. NULL is allowed. */
 void cm_worker_stop(cm_worker *worker);
 
