@@ -120,7 +120,7 @@ static cm_status open_actor(cm_actor *a) {
     CM_TRY(cm_vector_env_create(c->env, c->environments, c->seed, c->first_environment, &a->vector));
     CM_TRY(open_shards(a, rows));
     cm_vector_env_reset(a->vector, 0, c->environments, &a->rows);
-    return CM_OK;
+    return cm_vector_env_check_begun(a->vector, 0, c->environments);
 }
 
 cm_status cm_actor_create(const cm_actor_config *config, cm_actor **out) {
@@ -288,6 +288,7 @@ static cm_status finish(cm_actor *a, cm_acting_shard *s, uint64_t step, cm_actin
         s->played[i] = -1;
     }
     cm_vector_env_reset_ended(a->vector, s->first, s->count, &a->rows);
+    CM_TRY(cm_vector_env_check_begun(a->vector, s->first, s->count)); /* before a checkpoint keeps them */
     return s->is_kept ? cm_planner_keep(s->planner, s->played) : CM_OK;
 }
 

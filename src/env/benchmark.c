@@ -52,6 +52,7 @@ static void choose_actions(bench *b, int first, int count) {
 
 static cm_status measure(bench *b, int instances, double seconds, double *steps_per_second) {
     cm_vector_env_reset(b->vector, 0, instances, &b->rows);
+    CM_TRY(cm_vector_env_check_begun(b->vector, 0, instances));
     double start = cm_clock_seconds(), now = start, steps = 0.0;
     while (now - start < seconds) {
         for (int round = 0; round < 16; round++) {

@@ -84,7 +84,7 @@ static void finish(const cm_env *env, void *state, cm_env_outcome *out) {
 
 cm_status cm_env_check_reward(const cm_env *env, const void *rules, double reward) {
     const cm_env_spec *spec = &env->spec;
-    if (isnan(reward) && env->def->failure) return env->def->failure(&env->params, rules);
+    if (isnan(reward) && env->def->failure) CM_TRY(env->def->failure(&env->params, rules));
     if (!(fabs(reward) <= (double)FLT_MAX)) /* a sign of NaN would say nothing */
         return cm_fail(CM_ERR_NOT_FINITE, "its step gives reward %g", isnan(reward) ? (double)NAN : reward);
     if (reward >= spec->reward_low && reward <= spec->reward_high) return CM_OK;

@@ -173,7 +173,8 @@ typedef struct cm_env_def {
     void (*step_together)(const cm_env_params *params, void *rules, int count, const int32_t *action,
                           const float *value, cm_env_outcome *out);
     const struct cm_solver_def *solver; /* exact play (env/solver.h), or NULL */
-    /* What went wrong (cm_fail) where a step gave reward NaN; NULL: the number is all that is to be said. */
+    /* What went wrong (cm_fail) in the reset or the step that led to `rules`; a step gave reward NaN then, too. CM_OK:
+     * nothing did. NULL: nothing ever does. */
     cm_status (*failure)(const cm_env_params *params, const void *rules);
 } cm_env_def;
 

@@ -219,6 +219,16 @@ void cm_vector_env_reset_seed(cm_vector_env *vector, int instance, uint64_t seed
     begin(vector, instance, rows);
 }
 
+cm_status cm_vector_env_check_begun(const cm_vector_env *vector, int first, int count) {
+    const cm_env *env = &vector->env;
+    double scratch[CM_ENV_FIELDS];
+    for (int i = first; env->def->failure && i < first + count; i++) {
+        const cm_status status = env->def->failure(&env->params, rules_at(vector, i, scratch));
+        if (status != CM_OK) return cm_fail_in(status, "%s: instance %d", env->spec.name, i);
+    }
+    return CM_OK;
+}
+
 /* ---- step ---- */
 
 static cm_status check_one(const cm_vector_env *vector, int i, const int32_t *actions) {

@@ -39,6 +39,9 @@ void cm_vector_env_reset(cm_vector_env *vector, int first, int count, const cm_e
 int cm_vector_env_reset_ended(cm_vector_env *vector, int first, int count, const cm_env_rows *rows); /* how many */
 void cm_vector_env_reset_seed(cm_vector_env *vector, int instance, uint64_t seed, const cm_env_rows *rows);
 
+/* Whether the last resets of a range have given episodes: those of a row with `failure` may not. Errors: its own. */
+cm_status cm_vector_env_check_begun(const cm_vector_env *vector, int first, int count) CM_MUST_USE;
+
 /* One step of each instance of the range. actions [E] (values [E, D]) are rows like the others. On an error (it names
  * the instance) no instance of the range has moved, unless it is what a step of actions gave: a
  * reward that is NaN (CM_ERR_NOT_FINITE) or beyond the spec's bounds (CM_ERR_INPUT). Errors: CM_ERR_INPUT illegal

@@ -248,6 +248,29 @@ START_TEST(what_goes_wrong_in_a_step_is_said_in_one_line) {
 }
 END_TEST
 
+/* Such a state must not get into a checkpoint, where nobody would know any more what is wrong with it. */
+START_TEST(a_reset_that_raises_is_said_before_a_step) {
+    cm_env env;
+    cm_vector_env *vector;
+    const cm_env_rows none = {NULL, NULL, NULL, NULL, NULL, NULL};
+    const int32_t actions[3] = {0, 0, 0};
+    open_named(write_text("begins.py", "import os\nclass E:\n  actions, max_steps = 2, 1\n  def reset(s):\n"
+                                       "    assert not os.path.exists(__file__ + '.stop'), 'no more'\n"
+                                       "    return [0.0]\n  def step(s, a): return [0.0], 0.0, False\n"),
+               &env);
+    must_equal(cm_vector_env_create(&env, 3, 7, 0, &vector), CM_OK);
+    must_msg(cm_vector_env_step(vector, 0, 3, actions, &none) == CM_OK, "%s", cm_error_message());
+    write_text("begins.py.stop", "");
+    must_equal(cm_vector_env_check_begun(vector, 0, 3), CM_OK);
+    must_equal(cm_vector_env_reset_ended(vector, 0, 3, &none), 3);
+    const cm_status status = cm_vector_env_check_begun(vector, 0, 3);
+    must_equal(status, CM_ERR_INPUT);
+    must_msg(strstr(cm_error_message(), "begins.py: its reset raises AssertionError: no more (begins.py:5)") != NULL,
+             "%s", cm_error_message());
+    cm_vector_env_destroy(vector);
+}
+END_TEST
+
 /* What an environment prints is no answer, and it has no terminal to read. */
 START_TEST(an_environment_may_print) {
     cm_env env;
@@ -289,6 +312,7 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, games_of_two_have_masks_players_and_truncations_of_their_own);
     tcase_add_test(tcase, what_is_no_environment_is_refused_in_one_line);
     tcase_add_test(tcase, what_goes_wrong_in_a_step_is_said_in_one_line);
+    tcase_add_test(tcase, a_reset_that_raises_is_said_before_a_step);
     tcase_add_test(tcase, an_environment_may_print);
     tcase_add_test(tcase, an_environment_may_start_processes_and_end_them);
     suite_add_tcase(suite, tcase);
