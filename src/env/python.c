@@ -14,11 +14,11 @@
 #include "env/board.h"
 #include "env/worker.h"
 
-enum { MOST_OPEN = 16, MOST_WORKERS = 64, NAME_BYTES = 16 };
+enum { MOST_OPEN = 16, MOST_WORKERS = 64, NAME_BYTES = 16, MOST_STEPS = 10000000 };
 
 /* Of one name: what it is and the processes that play it. None is ever closed before the program ends. */
 typedef struct python_env {
-    char path[512], name[32];
+    char path[512], name[32], *description; /* what the first process says of it */
     cm_env_def def;
     cm_env_spec spec;
     bool has_mask, shows, is_shown_amiss;
@@ -80,12 +80,19 @@ static void stop_all(void) {
 static int worker_of(const python_env *e, const python_rules *s) { return (int)(s->seed % (uint64_t)e->workers); }
 
 static cm_status start_worker(python_env *e, int index) {
+    cm_worker *worker;
     char *description;
     size_t bytes;
     if (e->worker[index]) return CM_OK;
-    CM_TRY(cm_worker_start(e->path, &e->worker[index], &description, &bytes));
-    free(description); /* that of the first is known */
-    return CM_OK;
+    CM_TRY(cm_worker_start(e->path, &worker, &description, &bytes));
+    const bool is_same = strcmp(description, e->description) == 0;
+    free(description);
+    if (is_same) {
+        e->worker[index] = worker;
+        return CM_OK;
+    }
+    cm_worker_stop(worker);
+    return cm_fail(CM_ERR_INPUT, "%s: has changed since it was opened; begin again", e->path);
 }
 
 /* The position behind one more action: numbers of different histories differ (mixed as in SplitMix64). */
@@ -339,15 +346,20 @@ static void picture(const cm_env_params *params, const void *rules, char *text, 
 /* ---- what it says of itself ---- */
 
 static cm_status read_shape(const cm_json *shape, cm_env_spec *spec) {
+    enum { LARGEST = 65536, MOST_NUMBERS = 1 << 24 }; /* what registry.c allows */
     int32_t extent[3] = {1, 1, 1};
     const int rank = cm_json_size(shape);
     if (rank < 1 || rank > 3)
         return cm_fail(CM_ERR_INPUT, "its observations have %d dimensions; must be 1 to 3: wrap it so that they do",
                        rank);
-    CM_TRY(cm_json_ints(shape, "the shape of its observations", (size_t)rank, 1, 1 << 24, extent));
+    CM_TRY(cm_json_ints(shape, "the shape of its observations", (size_t)rank, 1, LARGEST, extent));
+    const long long numbers = (long long)extent[0] * extent[1] * extent[2];
+    if (numbers > MOST_NUMBERS)
+        return cm_fail(CM_ERR_INPUT, "its observations have %lld numbers; at most %d are possible", numbers,
+                       MOST_NUMBERS);
     memcpy(spec->shape, extent, sizeof extent);
     spec->rank = rank == 1 ? 1 : 3; /* [height, width] is one channel */
-    spec->observation_size = spec->shape[0] * spec->shape[1] * spec->shape[2];
+    spec->observation_size = (int)numbers;
     return CM_OK;
 }
 
@@ -371,7 +383,7 @@ static cm_status read_spec(python_env *e, const cm_json *root) {
     const bool is_continuous = cm_json_is_true(cm_json_get(root, "continuous"));
     CM_TRY(cm_json_need_int(root, "actions", 1, is_continuous ? CM_ENV_MAX_NUMBERS : CM_ENV_MAX_ACTIONS, &actions));
     CM_TRY(cm_json_need_int(root, "players", 1, 2, &players));
-    CM_TRY(cm_json_need_int(root, "max_steps", 0, INT32_MAX, &max_steps));
+    CM_TRY(cm_json_need_int(root, "max_steps", 0, MOST_STEPS, &max_steps));
     spec->players = (int)players, spec->max_steps = (int)max_steps;
     spec->discount = players == 2 ? 1.0 : 0.997;
     spec->reward_low = -HUGE_VAL, spec->reward_high = HUGE_VAL;
@@ -438,23 +450,21 @@ static void name_env(const char *path, char *out, size_t size) {
 }
 
 static cm_status open_env(python_env *e, const char *path) {
-    char *text = NULL;
     size_t bytes = 0;
     cm_json_doc *document = NULL;
     snprintf(e->path, sizeof e->path, "%s", path);
     name_env(path, e->name, sizeof e->name);
     pthread_mutex_init(&e->lock, NULL);
     e->workers = cm_cpu_count() < MOST_WORKERS ? cm_cpu_count() : MOST_WORKERS;
-    cm_status status = cm_worker_start(path, &e->worker[0], &text, &bytes);
+    cm_status status = cm_worker_start(path, &e->worker[0], &e->description, &bytes);
     if (status != CM_OK) return cm_fail(CM_ERR_INPUT, "%s", cm_error_message()); /* the user's choice */
-    status = cm_json_parse(text, bytes, e->name, &document);
+    status = cm_json_parse(e->description, bytes, e->name, &document);
     if (status == CM_OK) {
         status = read_spec(e, cm_json_root(document));
         if (status != CM_OK) status = cm_fail_in(status, "%s", e->name);
     }
     if (status == CM_OK) make_row(e);
     cm_json_free(document);
-    free(text);
     return status;
 }
 
@@ -462,13 +472,15 @@ static void close_env(python_env *e) {
     cm_worker_stop(e->worker[0]);
     pthread_mutex_destroy(&e->lock);
     free(e->action_names);
+    free(e->description);
     free(e);
 }
 
 static cm_status open_another(const char *name) {
     python_env *e;
     if (!is_registered(name) && !cm_file_is_regular(name))
-        return cm_fail(CM_ERR_INPUT, "%s: there is no such file", name);
+        return cm_fail(CM_ERR_INPUT,
+                       "%s: there is no such file; if it has moved, say where it is with --set env_name=PATH", name);
     if (strlen(name) >= sizeof e->path)
         return cm_fail(CM_ERR_INPUT, "%.64s...: a path of more than %zu characters", name, sizeof e->path - 1);
     if (env_count == MOST_OPEN)

@@ -63,7 +63,10 @@ static bool is_built_in(const cm_env *env) {
 static cm_status refuse(const cm_env *env, const char *what, const char *now, const char *before) {
     return cm_fail(CM_ERR_INPUT,
                    "%s has changed since this run began: its %s is %s, was %s; go on with the old %s, or start anew",
-                   env->spec.name, what, now, before, is_built_in(env) ? "cumind" : "library");
+                   env->spec.name, what, now, before,
+                   is_built_in(env)     ? "cumind"
+                   : env->params.python ? "Python code"
+                                        : "library");
 }
 
 static cm_status check_shape(const cm_env *env, const cm_json *saved) {

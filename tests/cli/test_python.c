@@ -62,6 +62,26 @@ START_TEST(a_run_that_is_interrupted_saves_and_goes_on) {
 }
 END_TEST
 
+START_TEST(a_file_that_has_changed_or_gone_is_no_longer_that_of_the_run) {
+    char path[PATH_MAX], away[PATH_MAX], *text;
+    size_t size;
+    expect_ok(with(" --run one --env-steps 200"));
+    snprintf(path, sizeof path, "%s/corridor.py", cm_test_folder);
+    snprintf(away, sizeof away, "%s/away.py", cm_test_folder);
+    ck_assert_int_eq(cm_file_read(path, 1 << 20, &text, &size), CM_OK);
+    char *limit = strstr(text, "max_steps = 40");
+    ck_assert_ptr_nonnull(limit);
+    memcpy(limit, "max_steps = 30", 14);
+    ck_assert_int_eq(cm_file_write(path, text, size), CM_OK);
+    free(text);
+    expect_exit("train --quiet --resume one --env-steps 400", 2,
+                "its time limit in steps is 30, was 40; go on with the old Python code, or start anew");
+    ck_assert_int_eq(rename(path, away), 0);
+    expect_exit("train --quiet --resume one --env-steps 400", 2,
+                "corridor.py: there is no such file; if it has moved, say where it is with --set env_name=PATH");
+}
+END_TEST
+
 START_TEST(what_needs_copies_of_states_is_refused) {
     expect_exit(with(" --run no --set policy=alphazero"), 2,
                 "MCTS.policy: alphazero searches on the true rules, but those of corridor, in Python, can only be "
@@ -149,6 +169,7 @@ int main(void) {
     tcase_add_test(tcase, an_environment_in_python_is_trained_watched_and_evaluated);
     tcase_add_test(tcase, a_run_does_not_depend_on_threads);
     tcase_add_test(tcase, a_run_that_is_interrupted_saves_and_goes_on);
+    tcase_add_test(tcase, a_file_that_has_changed_or_gone_is_no_longer_that_of_the_run);
     tcase_add_test(tcase, what_needs_copies_of_states_is_refused);
     tcase_add_test(tcase, a_second_interrupt_ends_an_environment_that_hangs_with_the_run);
     tcase_add_loop_test(tcase, an_error_of_the_environment_ends_the_run_in_one_line, 0, 2);

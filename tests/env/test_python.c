@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cpu.h"
 #include "core/file.h"
 #include "env/python.h"
 #include "env/quiet_check.h"
@@ -202,7 +203,7 @@ START_TEST(games_of_two_have_masks_players_and_truncations_of_their_own) {
 END_TEST
 
 START_TEST(what_is_no_environment_is_refused_in_one_line) {
-    expect_refused("nowhere.py", "nowhere.py: there is no such file");
+    expect_refused("nowhere.py", "nowhere.py: there is no such file; if it has moved, say where it is with --set");
     expect_refused(write_text("none.py", "x = 1\n"), "none.py: TypeError: needed is one class with reset and step");
     expect_refused(write_text("torn.py", "def make(:\n"), "torn.py: SyntaxError: ");
     expect_refused(write_text("needs.py", "import no_such_package\n"),
@@ -215,6 +216,9 @@ START_TEST(what_is_no_environment_is_refused_in_one_line) {
     expect_refused(write_text("endless.py", "class E:\n  actions = 2\n  def reset(s): return [0.0]\n"
                                             "  def step(s, a): return [0.0], 0.0, False\n"),
                    "endless: it has no limit on the steps of an episode: give its class max_steps = 500, say");
+    expect_refused(write_text("vast.py", "class V:\n  actions, max_steps = 2, 10**9\n"
+                                         "  def reset(s): return [0.0]\n  def step(s, a): pass\n"),
+                   "vast: max_steps: must be");
     expect_refused(write_text("nameless.py", "class N:\n  actions, max_steps = 2, 9\n  action_names = ['a']\n"
                                              "  def reset(s): return [0.0]\n  def step(s, a): pass\n"),
                    "nameless: it has 1 action_names, but 2 actions");
@@ -271,6 +275,31 @@ START_TEST(a_reset_that_raises_is_said_before_a_step) {
 }
 END_TEST
 
+START_TEST(a_file_that_changes_while_it_is_played_is_refused) {
+    static const char text[] = "class E:\n  actions, max_steps = 2, 9\n  def reset(s): return [0.0]%s\n"
+                               "  def step(s, a): return [0.0]%s, 0.0, False\n";
+    char before[256], after[256];
+    cm_env env;
+    cm_env_outcome out;
+    snprintf(before, sizeof before, text, "", "");
+    snprintf(after, sizeof after, text, " * 2", " * 2");
+    open_named(write_text("changes.py", before), &env);
+    write_text("changes.py", after);
+    char *state = calloc(1, env.spec.state_size);
+    cm_status status = CM_OK;
+    for (uint64_t seed = 0; seed < 64 && status == CM_OK; seed++) { /* until a second process is needed */
+        cm_env_reset(&env, state, seed);
+        status = cm_env_step(&env, state, 0, &out);
+    }
+    if (cm_cpu_count() > 1) {
+        must_equal(status, CM_ERR_INPUT);
+        must_msg(strstr(cm_error_message(), "changes.py: has changed since it was opened") != NULL, "%s",
+                 cm_error_message());
+    }
+    free(state);
+}
+END_TEST
+
 /* What an environment prints is no answer, and it has no terminal to read. */
 START_TEST(an_environment_may_print) {
     cm_env env;
@@ -313,6 +342,7 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, what_is_no_environment_is_refused_in_one_line);
     tcase_add_test(tcase, what_goes_wrong_in_a_step_is_said_in_one_line);
     tcase_add_test(tcase, a_reset_that_raises_is_said_before_a_step);
+    tcase_add_test(tcase, a_file_that_changes_while_it_is_played_is_refused);
     tcase_add_test(tcase, an_environment_may_print);
     tcase_add_test(tcase, an_environment_may_start_processes_and_end_them);
     suite_add_tcase(suite, tcase);
