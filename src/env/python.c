@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/arena.h"
+#include "core/clock.h"
 #include "core/cpu.h"
 #include "core/file.h"
 #include "core/json.h"
@@ -15,6 +16,14 @@
 #include "env/worker.h"
 
 enum { MOST_OPEN = 16, MOST_WORKERS = 64, NAME_BYTES = 16, MOST_STEPS = 10000000 };
+
+/* A name that could not be opened just now: who asks again at once, as each option does whether it is read, need not
+ * wait for another process to fail. */
+typedef struct failure_of {
+    char path[512], message[1024];
+    cm_status status;
+    double until; /* seconds of the clock */
+} failure_of;
 
 /* Of one name: what it is and the processes that play it. None is ever closed before the program ends. */
 typedef struct python_env {
@@ -32,6 +41,7 @@ typedef struct python_env {
 
 static python_env *envs[MOST_OPEN];
 static int env_count;
+static failure_of latest;
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
 /* A state: this, float[observation_size], uint8[A] where there are masks, and behind them, aligned to 8, the actions:
@@ -496,12 +506,26 @@ static cm_status open_another(const char *name) {
     return CM_OK;
 }
 
+static cm_status open_unless_failed(const char *name) {
+    enum { SECONDS = 5 };
+    if (strcmp(latest.path, name) == 0 && cm_clock_seconds() < latest.until)
+        return cm_fail(latest.status, "%s", latest.message);
+    const cm_status status = open_another(name);
+    latest.path[0] = '\0';
+    if (status == CM_OK || strlen(name) >= sizeof latest.path) return status;
+    snprintf(latest.path, sizeof latest.path, "%s", name);
+    snprintf(latest.message, sizeof latest.message, "%s", cm_error_message());
+    latest.status = status;
+    latest.until = cm_clock_seconds() + SECONDS;
+    return status;
+}
+
 cm_status cm_env_open_python(const char *name, const cm_env_def **def, int *python) {
     cm_status status = CM_OK;
     int i = 0;
     pthread_mutex_lock(&opening);
     while (i < env_count && strcmp(envs[i]->path, name) != 0) i++;
-    if (i == env_count) status = open_another(name);
+    if (i == env_count) status = open_unless_failed(name);
     if (status == CM_OK) {
         *def = &envs[i]->def;
         *python = i + 1;

@@ -225,6 +225,20 @@ START_TEST(what_is_no_environment_is_refused_in_one_line) {
 }
 END_TEST
 
+/* Each option asks whether its environment reads it: that it cannot be opened is found out once. */
+START_TEST(what_fails_is_not_started_again_at_once) {
+    char path[CM_TEST_PATH + 32], counted[CM_TEST_PATH + 64], *text;
+    size_t size;
+    snprintf(path, sizeof path, "%s",
+             write_text("counts.py", "with open(__file__ + '.count', 'a') as file: file.write('x')\nraise OSError\n"));
+    snprintf(counted, sizeof counted, "%s.count", path);
+    for (int i = 0; i < 20; i++) expect_refused(path, "counts.py: OSError (counts.py:2)");
+    must_equal(cm_file_read(counted, 64, &text, &size), CM_OK);
+    must_msg(size < 8, "%zu processes", size); /* one, unless this takes very long */
+    free(text);
+}
+END_TEST
+
 /* `body`: the lines of step. Returns how the trial refuses it. */
 static void expect_tried(const char *name, const char *body, const char *says) {
     char text[1024];
@@ -343,6 +357,7 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, what_goes_wrong_in_a_step_is_said_in_one_line);
     tcase_add_test(tcase, a_reset_that_raises_is_said_before_a_step);
     tcase_add_test(tcase, a_file_that_changes_while_it_is_played_is_refused);
+    tcase_add_test(tcase, what_fails_is_not_started_again_at_once);
     tcase_add_test(tcase, an_environment_may_print);
     tcase_add_test(tcase, an_environment_may_start_processes_and_end_them);
     suite_add_tcase(suite, tcase);
