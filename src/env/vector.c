@@ -312,19 +312,26 @@ static void finish_one(cm_vector_env *vector, int i, const cm_env_outcome *out, 
     show_one(vector, i, rules, rows);
 }
 
-/* One step of instances whose states are structs. */
-static void step_states(cm_vector_env *vector, int first, int count, const int32_t *action, const float *value,
-                        const cm_env_rows *rows) {
+/* One step of instances whose states are structs, all by one call. */
+static void step_together(cm_vector_env *vector, int first, int count, const int32_t *action, const float *value,
+                          const cm_env_rows *rows) {
+    const cm_env *env = &vector->env;
+    cm_env_outcome out[CHUNK];
+    env->def->step_together(&env->params, vector->rules + (size_t)first * env->spec.rules_size, count, action, value,
+                            out);
+    for (int k = 0; k < count; k++) finish_one(vector, first + k, &out[k], rows);
+}
+
+/* The same one by one. */
+static void step_each(cm_vector_env *vector, int first, int count, const int32_t *action, const float *value,
+                      const cm_env_rows *rows) {
     const cm_env *env = &vector->env;
     const size_t size = (size_t)env->spec.action_size, state = env->spec.rules_size;
     char *rules = vector->rules + (size_t)first * state;
-    cm_env_outcome out[CHUNK];
-    if (env->def->step_together) env->def->step_together(&env->params, rules, count, action, value, out);
     for (int k = 0; k < count; k++, rules += state) {
-        if (!env->def->step_together)
-            out[k] = value ? env->def->step_value(&env->params, rules, value + (size_t)k * size)
-                           : env->def->step(&env->params, rules, action[k], &vector->random[first + k]);
-        finish_one(vector, first + k, &out[k], rows);
+        const cm_env_outcome out = value ? env->def->step_value(&env->params, rules, value + (size_t)k * size)
+                                         : env->def->step(&env->params, rules, action[k], &vector->random[first + k]);
+        finish_one(vector, first + k, &out, rows);
     }
 }
 
@@ -333,8 +340,10 @@ static void step_chunk(cm_vector_env *vector, int first, int count, const int32_
                        const cm_env_rows *rows) {
     if (vector->fields > 0) {
         step_lanes(vector, first, count, action, value, rows);
+    } else if (vector->env.def->step_together) {
+        step_together(vector, first, count, action, value, rows);
     } else {
-        step_states(vector, first, count, action, value, rows);
+        step_each(vector, first, count, action, value, rows);
     }
 }
 
