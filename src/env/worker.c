@@ -181,6 +181,12 @@ static cm_status get(cm_worker *worker, void *bytes, size_t size) {
     return CM_OK;
 }
 
+/* What comes next would be read as something else: nothing more is said to it. */
+static cm_status fail_talk(cm_worker *worker, const char *what) {
+    cm_worker_dismiss(worker);
+    return cm_fail(CM_ERR_IO, "%s: its Python process %s", worker->name, what);
+}
+
 typedef struct reply_head {
     int32_t answer, bytes;
 } reply_head;
@@ -188,13 +194,13 @@ typedef struct reply_head {
 static cm_status receive_head(cm_worker *worker, reply_head *head) {
     CM_TRY(get(worker, head, sizeof *head));
     const bool is_known = head->answer >= DONE && head->answer <= FAILED && head->bytes >= 0 && head->bytes <= MOST;
-    return is_known ? CM_OK : cm_fail(CM_ERR_IO, "%s: its Python process gives no answer that is one", worker->name);
+    return is_known ? CM_OK : fail_talk(worker, "gives no answer that is one");
 }
 
 /* The text of an error. */
 static cm_status receive_failure(cm_worker *worker, int32_t bytes) {
     char text[4096];
-    if ((size_t)bytes >= sizeof text) return cm_fail(CM_ERR_IO, "%s: an endless error of its Python", worker->name);
+    if ((size_t)bytes >= sizeof text) return fail_talk(worker, "gives an endless error");
     CM_TRY(get(worker, text, (size_t)bytes));
     return cm_fail(CM_ERR_INPUT, "%s: %.*s", worker->name, (int)bytes, text);
 }
@@ -218,8 +224,7 @@ cm_status cm_worker_receive(cm_worker *worker, void *reply, size_t *bytes, bool 
     if (worker->channel < 0) return fail_ended(worker);
     CM_TRY(receive_head(worker, &head));
     if (head.answer == FAILED) return receive_failure(worker, head.bytes);
-    if ((size_t)head.bytes > *bytes)
-        return cm_fail(CM_ERR_IO, "%s: its Python process answers with too much", worker->name);
+    if ((size_t)head.bytes > *bytes) return fail_talk(worker, "answers with too much");
     *bytes = (size_t)head.bytes;
     *is_missing = head.answer == MISSING;
     return get(worker, reply, *bytes);
