@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/benchmark.h"
+#include "env/python.h"
 #include "env/vector.h"
 #include "mcts/benchmark.h"
 #include "replay/benchmark.h"
@@ -45,7 +46,8 @@ cm_status cm_benchmark_tree(const cm_benchmark *bench, cm_benchmark_result *resu
 
 cm_status cm_benchmark_env(const cm_benchmark *bench, cm_benchmark_result *result) {
     double steps;
-    int instances = bench->batch_given ? bench->batch : 1024;
+    const int usual = cm_env_is_python(bench->environment) ? 32 : 1024; /* objects of Python may be large, and slow */
+    const int instances = bench->batch_given ? bench->batch : usual;
     CM_TRY(cm_env_benchmark(bench->environment, instances, bench->seconds, &steps));
     cm_benchmark_put(result, "steps_per_second", steps);
     snprintf(result->note, sizeof result->note, "%s, %d instances, one thread", bench->environment, instances);

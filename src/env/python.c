@@ -140,7 +140,7 @@ static cm_status receive_outcome(python_env *e, python_rules *s, bool *is_missin
     size_t bytes = reply_bytes(e);
     CM_TRY(cm_worker_receive(e->worker[worker_of(e, s)], (char *)s + REPLY_AT, &bytes, is_missing));
     if (*is_missing || bytes == reply_bytes(e)) return CM_OK;
-    return cm_fail(CM_ERR_IO, "%s: %zu bytes of an outcome, not %zu", e->name, bytes, reply_bytes(e));
+    return cm_fail(CM_ERR_IO, "%zu bytes of an outcome, not %zu", bytes, reply_bytes(e));
 }
 
 static cm_status ask_outcome(python_env *e, python_rules *s, const cm_worker_request *request) {
@@ -160,8 +160,8 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     if (spec->action_size > 0 && params->action_bins > 0) spec->action_bins = params->action_bins;
     if (max_steps == 0)
         return cm_fail(CM_ERR_INPUT,
-                       "it has no limit on the steps of an episode: give its class max_steps = 500, say, or set "
-                       "Environment.max_steps");
+                       "it has no limit on the steps of an episode: give its class max_steps = 500, say, or "
+                       "--set max_steps=500");
     spec->max_steps = max_steps;
     spec->rules_size = rules_bytes(e, max_steps);
     return CM_OK;
@@ -331,7 +331,8 @@ static size_t show(python_env *e, const python_rules *s, char *text, size_t size
     if (!e->shows || s->failed || s->terminated || s->truncated) return 0;
     pthread_mutex_lock(&e->lock);
     const cm_status status = ask_picture(e, s, text, &bytes);
-    if (status != CM_OK && !e->is_shown_amiss) cm_log(CM_WARNING, "%s; its numbers are shown", cm_error_message());
+    if (status != CM_OK && !e->is_shown_amiss)
+        cm_log(CM_WARNING, "%s: %s; its numbers are shown", e->name, cm_error_message());
     e->is_shown_amiss |= status != CM_OK;
     pthread_mutex_unlock(&e->lock);
     return status == CM_OK ? bytes : 0;

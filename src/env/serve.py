@@ -34,6 +34,10 @@ PICTURE = 4000  # bytes
 TOGETHER = 1 << 16  # bytes of answers that may wait for each other
 
 
+class Amiss(Exception):
+    """Something that an environment gives, and cumind cannot take."""
+
+
 def layers(env):
     """The environment and all that it wraps, outermost first."""
     while env is not None:
@@ -47,6 +51,10 @@ def find(env, name):
         if name in getattr(layer, "__dict__", ()) or hasattr(type(layer), name):
             return getattr(layer, name)
     return None
+
+
+def called(value):
+    return value() if callable(value) else value
 
 
 def without_limit(env):
@@ -69,21 +77,34 @@ def maker_of_id(name):
     return lambda: gymnasium.make(name, **options)
 
 
-def maker_of_file(path):
+def load(path):
+    """The module of a file, as part of its package if there is an __init__.py beside it."""
     folder, file = os.path.split(os.path.abspath(path))
+    name, package = os.path.splitext(file)[0], ""
+    while os.path.exists(os.path.join(folder, "__init__.py")):
+        folder, last = os.path.split(folder)
+        package = last + "." + package
     sys.path.insert(0, folder)
-    spec = importlib.util.spec_from_file_location(os.path.splitext(file)[0], path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
+    if package:
+        return importlib.import_module(package + name)
+    while name in sys.modules:
+        name += "_"  # random.py is not to be what others import as random
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def maker_of_file(path):
+    module = load(path)
     if callable(getattr(module, "make", None)):
         return module.make
-    own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == spec.name]
+    own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
     own = [c for c in own if hasattr(c, "reset") and hasattr(c, "step")]
     if len(own) == 1:
         return own[0]
     names = ", ".join(c.__name__ for c in own) or "none"
-    raise TypeError("needed is one class with reset and step, or a function make() that returns one; here: " + names)
+    raise Amiss("needed is one class with reset and step, or a function make() that returns one; here: " + names)
 
 
 def flatten(numbers, out):
@@ -102,42 +123,74 @@ def shape_of(numbers):
     return shape
 
 
+def count_of(shape):
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count
+
+
+def kind_of(space):
+    """The name of a space's class, or of the one of these that it is derived from."""
+    names = [c.__name__ for c in type(space).__mro__]
+    known = ("Discrete", "MultiDiscrete", "Box", "Dict", "Tuple")
+    return next((name for name in names if name in known), names[0])
+
+
+Discrete = collections.namedtuple("Discrete", "n start")  # a part of MultiDiscrete
+
+
 class Observations:
     """How an observation becomes float32 numbers: Discrete as one number per value, bytes divided by 255, spaces of
-    several parts one behind another."""
+    several parts one behind another, without texts. `first` is an observation."""
 
     def __init__(self, space, first):
-        self.kind = type(space).__name__
-        self.space = space
-        self.scale = 1.0
+        self.kind, self.parts = kind_of(space), None
+        spaces = getattr(space, "spaces", None)
         if self.kind == "Discrete":
             self.shape, self.start = [int(space.n)], int(getattr(space, "start", 0))
             return
-        if self.kind in ("Dict", "Tuple", "MultiDiscrete", "Text", "Sequence", "Graph"):
-            import gymnasium
-
-            self.kind, self.flatten = "flat", gymnasium.spaces.flatten
-            self.shape = [int(gymnasium.spaces.flatdim(space))]
+        if self.kind == "MultiDiscrete":
+            starts = space.nvec * 0 + getattr(space, "start", 0)
+            each = map(Discrete, space.nvec.reshape(-1), starts.reshape(-1))
+            self.parts = [(i, Observations(one, 0)) for i, one in enumerate(each)]
+        elif self.kind in ("Dict", "Tuple"):
+            keys = spaces if self.kind == "Dict" else range(len(spaces))
+            self.parts = [(k, Observations(spaces[k], first[k])) for k in keys if not isinstance(first[k], str)]
+        if self.parts is not None:
+            self.shape = [sum(count_of(part.shape) for _, part in self.parts)]
             return
-        if str(getattr(space, "dtype", "")) == "uint8":
-            self.scale = 1.0 / 255.0
+        if isinstance(first, (str, dict)) or self.kind in ("Sequence", "Graph", "OneOf"):
+            kind = type(first).__name__ if self.kind == "NoneType" else self.kind
+            raise Amiss("observations of the kind %s; wrap the environment so that they are numbers" % kind)
+        is_bytes = str(getattr(first if space is None else space, "dtype", "")) == "uint8"
+        self.scale = 1.0 / 255.0 if is_bytes else 1.0
         self.shape = list(numpy.asarray(first).shape) if numpy else shape_of(first)
         self.shape = [int(extent) for extent in self.shape] or [1]
 
     def pack(self, value):
+        if self.parts is not None:
+            if self.kind == "MultiDiscrete":
+                value = numpy.reshape(value, -1)
+            return b"".join([part.pack(value[key]) for key, part in self.parts])
         if self.kind == "Discrete":
-            at = int(value) - self.start
-            numbers = array.array("f", bytes(4 * self.shape[0]))
+            at, count = int(value) - self.start, self.shape[0]
+            if not 0 <= at < count:
+                last = self.start + count - 1
+                raise Amiss("an observation of %d; its space is from %d to %d" % (value, self.start, last))
+            numbers = array.array("f", bytes(4 * count))
             numbers[at] = 1.0
             return numbers.tobytes()
-        if self.kind == "flat":
-            value = self.flatten(self.space, value)
-        if numpy:
-            numbers = numpy.asarray(value, dtype=numpy.float32)
-            return (numbers * numpy.float32(self.scale) if self.scale != 1.0 else numbers).tobytes()
-        numbers = array.array("f")
-        flatten(value, numbers)
-        return numbers.tobytes()
+        try:
+            if numpy:
+                numbers = numpy.asarray(value, dtype=numpy.float32)
+                return (numbers * numpy.float32(self.scale) if self.scale != 1.0 else numbers).tobytes()
+            numbers = array.array("f")
+            flatten(value, numbers)
+            return numbers.tobytes()
+        except (TypeError, ValueError):
+            kind = type(value).__name__
+            raise Amiss("an observation that is no array of numbers, but of the kind " + kind) from None
 
 
 class Actions:
@@ -145,19 +198,21 @@ class Actions:
 
     def __init__(self, env):
         space = find(env, "action_space")
-        self.continuous = type(space).__name__ == "Box"
+        self.continuous = kind_of(space) == "Box"
         if self.continuous:
             self.low, self.high = space.low.reshape(-1), space.high.reshape(-1)
             if not (numpy.isfinite(self.low).all() and numpy.isfinite(self.high).all()):
-                raise TypeError("actions without bounds; wrap the environment so that they have some")
+                raise Amiss("actions without bounds; wrap the environment so that they have some")
             self.space, self.count, self.start = space, len(self.low), 0
+            self.whole = numpy.issubdtype(space.dtype, numpy.integer)
             self.form = struct.Struct("=%df" % self.count)
             return
         count = getattr(space, "n", None) or find(env, "actions")
-        if space is not None and type(space).__name__ != "Discrete":
-            raise TypeError("actions of the kind %s; must be Discrete or Box" % type(space).__name__)
+        if space is not None and kind_of(space) != "Discrete":
+            kind = kind_of(space)
+            raise Amiss("actions of the kind %s; must be Discrete or Box: wrap it so that they are" % kind)
         if not count:
-            raise TypeError("neither action_space nor actions, the number of actions")
+            raise Amiss("neither action_space nor actions, the number of actions")
         self.count, self.start = int(count), int(getattr(space, "start", 0))
         self.form = struct.Struct("=i")
 
@@ -168,7 +223,13 @@ class Actions:
                 continue
             unit = numpy.clip(numpy.asarray(values, dtype=numpy.float32), -1.0, 1.0)
             value = self.low + (unit + 1.0) * 0.5 * (self.high - self.low)
+            value = numpy.clip(numpy.rint(value) if self.whole else value, self.low, self.high)
             yield value.reshape(self.space.shape).astype(self.space.dtype)
+
+
+def takes_seed(env):
+    parameters = inspect.signature(env.reset).parameters.values()
+    return any(p.name == "seed" or p.kind == p.VAR_KEYWORD for p in parameters)
 
 
 class Host:
@@ -181,18 +242,17 @@ class Host:
         self.live = collections.OrderedDict()  # key -> (environment, number of the last request), oldest first
         self.free = []
         self.asked = 0
-        parameters = inspect.signature(env.reset).parameters.values()
-        self.seeded = any(p.name == "seed" or p.kind == p.VAR_KEYWORD for p in parameters)
+        self.seeded = all(takes_seed(layer) for layer in layers(env))
         self.players = int(find(env, "players") or 1)
         self.actions = Actions(env)
         self.has_mask = self.has_info_mask = False
         value, info = self.reset(env, 0)
         self.observations = Observations(find(env, "observation_space"), value)
         self.has_info_mask = "action_mask" in info
-        self.has_mask = self.has_info_mask or bool(find(env, "action_masks") or find(env, "legal_actions"))
-        self.bytes = 4
-        for extent in self.observations.shape:
-            self.bytes *= extent
+        self.has_mask = self.has_info_mask or any(
+            find(env, name) is not None for name in ("action_masks", "legal_actions")
+        )
+        self.bytes = 4 * count_of(self.observations.shape)
         self.shows = find(env, "render_mode") == "ansi" or (
             find(env, "render_mode") is None and find(env, "metadata") is None and find(env, "render") is not None
         )
@@ -220,40 +280,56 @@ class Host:
             random.seed(seed)
             if numpy:
                 numpy.random.seed(seed)
+            if callable(find(env, "seed")):
+                env.seed(seed)  # as in old Gym
             result = env.reset()
         if isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], dict):
             return result
         return result, {}
 
     def mask(self, env, info):
-        count = self.actions.count
-        if self.has_info_mask:
-            return bytes(1 if allowed else 0 for allowed in info["action_mask"])
-        masks = find(env, "action_masks")
-        if masks:
-            return bytes(1 if allowed else 0 for allowed in masks())
-        legal = bytearray(count)
-        for action in find(env, "legal_actions")():
-            legal[action - self.actions.start] = 1
-        return bytes(legal)
+        count, start = self.actions.count, self.actions.start
+        flags = info.get("action_mask") if self.has_info_mask else called(find(env, "action_masks"))
+        if flags is not None:
+            mask = bytes([1 if allowed else 0 for allowed in flags])
+        elif self.has_info_mask:
+            raise Amiss("no action_mask in info, where that of reset(seed=0) had one")
+        else:
+            mask = bytearray(count)
+            for action in called(find(env, "legal_actions")):
+                if not start <= action < start + count:
+                    last = start + count - 1
+                    raise Amiss("legal_actions with %d; they are from %d to %d" % (action, start, last))
+                mask[action - start] = 1
+        if len(mask) != count:
+            raise Amiss("a mask of %d actions, not %d" % (len(mask), count))
+        if 1 not in mask:
+            raise Amiss("no legal action, but the episode has not ended")
+        return bytes(mask)
 
     def player(self, env):
         if self.players == 1:
             return 0
-        player = find(env, "to_play")
-        return int(player() if callable(player) else player)
+        player = int(called(find(env, "to_play")))
+        if player not in (0, 1):
+            raise Amiss("a to_play of %d; must be 0 or 1" % player)
+        return player
 
     def reply(self, env, value, info, reward=0.0, terminated=False, truncated=False):
         numbers = self.observations.pack(value)
         if len(numbers) != self.bytes:
-            raise ValueError("an observation of %d numbers, not %d" % (len(numbers) // 4, self.bytes // 4))
+            raise Amiss("an observation of %d numbers, not %d" % (len(numbers) // 4, self.bytes // 4))
         player = 0 if terminated else self.player(env)
         mask = b""
         if self.has_mask:
             mask = bytes(self.actions.count) if terminated else self.mask(env, info)
-            if len(mask) != self.actions.count:
-                raise ValueError("a mask of %d actions, not %d" % (len(mask), self.actions.count))
-        return OUTCOME.pack(float(reward), player, bool(terminated), bool(truncated)) + numbers + mask
+        elif "action_mask" in info:
+            raise Amiss("an action_mask in info, where that of reset(seed=0) had none")
+        try:
+            reward = float(reward)
+        except (TypeError, ValueError):
+            raise Amiss("a reward that is no number, but of the kind " + type(reward).__name__) from None
+        return OUTCOME.pack(reward, player, bool(terminated), bool(truncated)) + numbers + mask
 
     def take(self):
         """An environment to reset."""
@@ -276,6 +352,8 @@ class Host:
 
     def step(self, env, action):
         result = env.step(action)
+        if not isinstance(result, (tuple, list)) or not 3 <= len(result) <= 5:
+            raise Amiss("no tuple of observation, reward, terminated, truncated, info")
         if len(result) == 5:
             value, reward, terminated, truncated, info = result
         elif len(result) == 4:
@@ -322,6 +400,8 @@ class Host:
 
 def describe_error(error):
     """"ZeroDivisionError: division by zero (grid.py:17)", where the last line that is not of this file stands."""
+    if isinstance(error, Amiss):
+        return str(error)
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != "<string>"]
     place = " (%s:%d)" % (os.path.basename(frames[-1].filename), frames[-1].lineno) if frames else ""
     if isinstance(error, SyntaxError) and error.filename:
@@ -332,34 +412,50 @@ def describe_error(error):
 
 
 def end_with(connection):
-    """An environment that hangs ends a second after cumind has, however that ended."""
+    """An environment that hangs ends, with all that it has started, a second after cumind, however that ended."""
     closed = select.poll()
     closed.register(connection, 0)
     closed.poll()
-    time.sleep(1.0)
-    os._exit(0)
+    time.sleep(0.7)
+    os.killpg(0, signal.SIGKILL)
 
 
-def serve(name):
-    connection = socket.socket(fileno=3)
-    threading.Thread(target=end_with, args=(connection,), daemon=True).start()
-    # When this process ends is for cumind to say. What an environment starts and ends gets the signal as usual.
-    signal.signal(signal.SIGTERM, lambda *_: None)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+def stand_alone(connection):
+    """cumind has made this process a group of its own, deaf for SIGTERM: when it ends is for cumind to say. What an
+    environment starts is of the group, may be ended by SIGTERM as usual, and does not keep the connection open."""
+
+    def hold(how):
+        signal.pthread_sigmask(how, [signal.SIGTERM])
+
+    def in_child():
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        hold(signal.SIG_UNBLOCK)
+        if connection.fileno() >= 0:
+            os.close(connection.detach())
+
+    connection.set_inheritable(False)
     os.dup2(2, 1)  # what an environment prints is no reply
+    threading.Thread(target=end_with, args=(connection,), daemon=True).start()
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    hold(signal.SIG_UNBLOCK)
+    os.register_at_fork(
+        before=lambda: hold(signal.SIG_BLOCK),
+        after_in_parent=lambda: hold(signal.SIG_UNBLOCK),
+        after_in_child=in_child,
+    )
 
-    def send(status, payload):
-        connection.sendall(REPLY.pack(status, len(payload)) + payload)
 
-    try:
-        host = Host(name)
-        send(DONE, json.dumps(host.describe()).encode("utf-8"))
-    except Exception as error:
-        text = describe_error(error)
-        if isinstance(error, ModuleNotFoundError):
-            text += "; %s is the python3 that was found first, is that the right one?" % sys.executable
-        send(FAILED, text.encode("utf-8")[:PICTURE])
-        return
+def end(envs):
+    """Closes what is open, as far as that is done before end_with is, and ends all processes of the group."""
+    for env in envs:
+        try:
+            env.close()
+        except Exception:
+            pass  # it has no close, or it is broken: nobody needs it any more
+    os.killpg(0, signal.SIGKILL)
+
+
+def answer_all(connection, host):
     requests = connection.makefile("rb")
     waiting = bytearray()  # answers of steps that were asked for together
     while True:
@@ -370,16 +466,38 @@ def serve(name):
         data = requests.read(size)
         try:
             status, payload = host.answer(what, key, following, seed, data)
-        except Exception as error:
+        except BaseException as error:
             doing = {RESET: "its reset", SHOW: "its render"}.get(what, "its step")
-            status, payload = FAILED, (doing + " raises " + describe_error(error)).encode("utf-8")[:PICTURE]
+            doing += " gives " if isinstance(error, Amiss) else " raises "
+            status, payload = FAILED, (doing + describe_error(error)).encode("utf-8")[:PICTURE]
         waiting += REPLY.pack(status, len(payload)) + payload
         if more == 0 or len(waiting) > TOGETHER:
             connection.sendall(waiting)
             waiting.clear()
 
 
-try:
-    serve(sys.argv[1])
-except ConnectionError:
-    pass  # cumind has ended
+def serve(name):
+    connection = socket.socket(fileno=3)
+    sys.argv[:] = [name]
+    stand_alone(connection)
+
+    def send(status, payload):
+        connection.sendall(REPLY.pack(status, len(payload)) + payload)
+
+    try:
+        host = Host(name)
+        send(DONE, json.dumps(host.describe()).encode("utf-8"))
+    except BaseException as error:  # SystemExit, too
+        text = describe_error(error)
+        if isinstance(error, ModuleNotFoundError):
+            text += "; %s is the python3 that was found first, is that the right one?" % sys.executable
+        send(FAILED, text.encode("utf-8")[:PICTURE])
+        end([])
+    try:
+        answer_all(connection, host)
+    except OSError:
+        pass  # cumind was killed
+    end([env for env, _ in host.live.values()] + host.free)
+
+
+serve(sys.argv[1])

@@ -78,15 +78,15 @@ static int spawn(const char *name, int side, pid_t *out) {
 static cm_status connect_process(cm_worker *worker, const char *name) {
     int sides[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sides) != 0)
-        return cm_fail(CM_ERR_IO, "%s: cannot talk to a process of its own: %s", name, strerror(errno));
+        return cm_fail(CM_ERR_IO, "cannot talk to a process of its own: %s", strerror(errno));
     const int error = spawn(name, sides[1], &worker->process);
     close(sides[1]);
     worker->channel = sides[0];
     if (error == 0) return CM_OK;
     worker->process = 0;
     if (error == ENOENT)
-        return cm_fail(CM_ERR_INPUT, "%s: is written in Python, but no python3 is on the path; install it", name);
-    return cm_fail(CM_ERR_IO, "%s: cannot start python3: %s", name, strerror(error));
+        return cm_fail(CM_ERR_INPUT, "is written in Python, but no python3 is on the path; install it");
+    return cm_fail(CM_ERR_IO, "cannot start python3: %s", strerror(error));
 }
 
 /* It ends when it sees the channel closed, unless the environment does not come back. Returns its status. */
@@ -97,6 +97,7 @@ static int end_process(cm_worker *worker) {
         if (cm_clock_seconds() > enough) kill(worker->process, SIGKILL);
         poll(NULL, 0, 2);
     }
+    kill(-worker->process, SIGKILL); /* what it has started */
     worker->process = 0;
     return status;
 }
@@ -106,9 +107,9 @@ static cm_status fail_ended(cm_worker *worker) {
     cm_worker_dismiss(worker);
     if (worker->process > 0) worker->status = end_process(worker);
     if (WIFSIGNALED(worker->status))
-        return cm_fail(CM_ERR_IO, "%s: the Python process that plays it was ended by signal %d (%s)", worker->name,
+        return cm_fail(CM_ERR_IO, "the Python process that plays it was ended by signal %d (%s)",
                        WTERMSIG(worker->status), strsignal(WTERMSIG(worker->status)));
-    return cm_fail(CM_ERR_IO, "%s: the Python process that plays it has ended, with status %d", worker->name,
+    return cm_fail(CM_ERR_IO, "the Python process that plays it has ended, with status %d",
                    WEXITSTATUS(worker->status));
 }
 
@@ -184,7 +185,7 @@ static cm_status get(cm_worker *worker, void *bytes, size_t size) {
 /* What comes next would be read as something else: nothing more is said to it. */
 static cm_status fail_talk(cm_worker *worker, const char *what) {
     cm_worker_dismiss(worker);
-    return cm_fail(CM_ERR_IO, "%s: its Python process %s", worker->name, what);
+    return cm_fail(CM_ERR_IO, "its Python process %s", what);
 }
 
 typedef struct reply_head {
@@ -202,7 +203,7 @@ static cm_status receive_failure(cm_worker *worker, int32_t bytes) {
     char text[4096];
     if ((size_t)bytes >= sizeof text) return fail_talk(worker, "gives an endless error");
     CM_TRY(get(worker, text, (size_t)bytes));
-    return cm_fail(CM_ERR_INPUT, "%s: %.*s", worker->name, (int)bytes, text);
+    return cm_fail(CM_ERR_INPUT, "%.*s", (int)bytes, text);
 }
 
 cm_status cm_worker_send(cm_worker *worker, const cm_worker_request *requests, int count) {
@@ -256,6 +257,7 @@ cm_status cm_worker_start(const char *name, cm_worker **out, char **reply, size_
     }
     free(*reply);
     *reply = NULL;
+    status = cm_fail_in(status, "%s", worker->name);
     cm_worker_stop(worker);
     return status;
 }

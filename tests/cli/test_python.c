@@ -100,8 +100,8 @@ START_TEST(an_error_of_the_environment_ends_the_run_in_one_line) {
                                "    if os.path.exists('late.stop'): raise RuntimeError('no more')\n"
                                "    if os.path.exists('late.die'): os._exit(9)\n"
                                "    self.seen += 1.0\n    return [self.seen], 1.0, False\n";
-    static const char *const ends[][2] = {{"late.stop", "late.py: its step raises RuntimeError: no more (late.py:6)"},
-                                          {"late.die", "late.py: the Python process that plays it has ended, with "
+    static const char *const ends[][2] = {{"late.stop", "its step raises RuntimeError: no more (late.py:6)"},
+                                          {"late.die", "the Python process that plays it has ended, with "
                                                        "status 9"}};
     snprintf(path, sizeof path, "%s/late.py", cm_test_folder);
     ck_assert_int_eq(cm_file_write(path, text, sizeof text - 1), CM_OK);

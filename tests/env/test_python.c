@@ -204,7 +204,7 @@ END_TEST
 
 START_TEST(what_is_no_environment_is_refused_in_one_line) {
     expect_refused("nowhere.py", "nowhere.py: there is no such file; if it has moved, say where it is with --set");
-    expect_refused(write_text("none.py", "x = 1\n"), "none.py: TypeError: needed is one class with reset and step");
+    expect_refused(write_text("none.py", "x = 1\n"), "none.py: needed is one class with reset and step");
     expect_refused(write_text("torn.py", "def make(:\n"), "torn.py: SyntaxError: ");
     expect_refused(write_text("needs.py", "import no_such_package\n"),
                    "needs.py: ModuleNotFoundError: No module named 'no_such_package' (needs.py:1); ");
@@ -254,14 +254,24 @@ static void expect_tried(const char *name, const char *body, const char *says) {
 
 START_TEST(what_goes_wrong_in_a_step_is_said_in_one_line) {
     expect_tried("raises.py", "return [1 / a], 0.0, False",
-                 "raises.py: its step raises ZeroDivisionError: division by zero (raises.py:6)");
-    expect_tried("longer.py", "return [0.0, 1.0], 0.0, False", "raises ValueError: an observation of 2 numbers, not 1");
+                 "raises: its step raises ZeroDivisionError: division by zero (raises.py:6)");
+    expect_tried("longer.py", "return [0.0, 1.0], 0.0, False",
+                 "longer: its step gives an observation of 2 numbers, not 1");
     expect_tried("dead.py", "os.kill(os.getpid(), signal.SIGKILL)",
-                 "dead.py: the Python process that plays it was ended by signal 9 (Killed)");
-    expect_tried("exits.py", "os._exit(0)", "exits.py: the Python process that plays it has ended, with status 0");
+                 "dead: the Python process that plays it was ended by signal 9 (Killed)");
+    expect_tried("exits.py", "os._exit(0)", "exits: the Python process that plays it has ended, with status 0");
     expect_tried("nan.py", "return [0.0], float('nan'), False", "nan: its step gives reward nan (step 1)");
     expect_tried("drawn.py", "return [random.SystemRandom().random()], 0.0, False",
                  "episodes of equal seeds and actions differ");
+    expect_tried("leaves.py", "raise SystemExit('bye')", "its step raises SystemExit: bye (leaves.py:6)");
+    expect_tried("nothing.py", "pass", "its step gives no tuple of observation, reward, terminated, truncated, info");
+    expect_tried("strange.py", "return [0.0], None, False", "a reward that is no number, but of the kind NoneType");
+    expect_tried("words.py", "return 'left', 0.0, False", "that is no array of numbers, but of the kind str");
+    expect_tried("masks.py", "return [0.0], 0.0, False, {'action_mask': [1, 1]}", "an action_mask in info, where");
+    expect_tried("stuck.py", "return [0.0], 0.0, False\n  def legal_actions(s): return []",
+                 "gives no legal action, but");
+    expect_tried("beyond.py", "return [0.0], 0.0, False\n  def legal_actions(s): return [2]",
+                 "legal_actions with 2; they are from 0 to 1");
     expect_tried("infinite.py", "return [float('inf')], 0.0, False", "sets it to inf (step 2)");
 }
 END_TEST
@@ -283,7 +293,8 @@ START_TEST(a_reset_that_raises_is_said_before_a_step) {
     must_equal(cm_vector_env_reset_ended(vector, 0, 3, &none), 3);
     const cm_status status = cm_vector_env_check_begun(vector, 0, 3);
     must_equal(status, CM_ERR_INPUT);
-    must_msg(strstr(cm_error_message(), "begins.py: its reset raises AssertionError: no more (begins.py:5)") != NULL,
+    must_msg(strstr(cm_error_message(), "begins: instance 0: its reset raises AssertionError: no more (begins.py:5)") !=
+                 NULL,
              "%s", cm_error_message());
     cm_vector_env_destroy(vector);
 }
@@ -325,21 +336,42 @@ START_TEST(an_environment_may_print) {
 }
 END_TEST
 
-/* Ctrl-C is not for its process, but what it starts takes signals as usual. */
-START_TEST(an_environment_may_start_processes_and_end_them) {
+/* A process of the environment, which ends with the one that plays it, holds nothing open and may be ended by it. */
+START_TEST(an_environment_may_have_processes_of_its_own) {
     cm_env env;
-    open_named(write_text("starts.py", "import os, subprocess\nclass E:\n  actions, max_steps = 2, 9\n"
-                                       "  def reset(s):\n    assert os.getpgrp() == os.getpid()\n"
-                                       "    child = subprocess.Popen(['sleep', '100'])\n    child.terminate()\n"
-                                       "    return [float(child.wait(timeout=20))]\n"
-                                       "  def step(s, a): return [0.0], 0.0, False\n"),
+    open_named(write_text("forks.py", "import multiprocessing, os, subprocess, time\n"
+                                      "class E:\n  actions, max_steps = 2, 9\n"
+                                      "  def reset(s):\n    assert os.getpgrp() == os.getpid()\n"
+                                      "    p = subprocess.Popen(['sleep', '1000']); p.terminate()\n"
+                                      "    q = multiprocessing.get_context('fork').Process(target=time.sleep, "
+                                      "args=(1000,)); q.start(); q.terminate(); q.join()\n"
+                                      "    return [float(p.wait()), float(q.exitcode)]\n"
+                                      "  def step(s, a): return [0.0, 0.0], 0.0, True\n"),
                &env);
     char *state = calloc(1, env.spec.state_size);
-    float observation;
+    float observation[2];
     cm_env_reset(&env, state, 1);
-    cm_env_observe(&env, state, &observation);
-    must(observation == -15.0f); /* SIGTERM */
+    cm_env_observe(&env, state, observation);
+    must(observation[0] == -15.0f && observation[1] == -15.0f);
     free(state);
+}
+END_TEST
+
+/* A file of a package, one that has the name of a module of Python's own, and one that seeds as old Gym does. */
+START_TEST(a_file_may_stand_anywhere) {
+    cm_env env;
+    open_named(write_text("random.py", "import random\nclass E:\n  actions, max_steps = 2, 9\n"
+                                       "  def seed(s, seed): s.chance = random.Random(seed)\n"
+                                       "  def reset(s): return [s.chance.random()]\n"
+                                       "  def step(s, a): return [s.chance.random()], 0.0, False, {}\n"),
+               &env);
+    must_msg(cm_env_try(&env, 64) == CM_OK, "%s", cm_error_message());
+    (void)write_text("__init__.py", "");
+    (void)write_text("half.py", "HALF = 0.5\n");
+    open_named(write_text("inner.py", "from .half import HALF\nclass E:\n  actions, max_steps = 2, 9\n"
+                                      "  def reset(s): return [HALF]\n"
+                                      "  def step(s, a): return [HALF], 0.0, False\n"),
+               &env);
 }
 END_TEST
 
@@ -359,7 +391,8 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, a_file_that_changes_while_it_is_played_is_refused);
     tcase_add_test(tcase, what_fails_is_not_started_again_at_once);
     tcase_add_test(tcase, an_environment_may_print);
-    tcase_add_test(tcase, an_environment_may_start_processes_and_end_them);
+    tcase_add_test(tcase, an_environment_may_have_processes_of_its_own);
+    tcase_add_test(tcase, a_file_may_stand_anywhere);
     suite_add_tcase(suite, tcase);
     return suite;
 }
