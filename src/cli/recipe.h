@@ -11,7 +11,8 @@
 extern "C" {
 #endif
 
-/* The whole path of the recipe for an environment ("connect4", "Acrobot-v1", "gymnasium:LunarLander-v3"); false if there is none. */
+/* The whole path of the recipe for an environment ("connect4", "Acrobot-v1", "gymnasium:LunarLander-v3"); false if
+ * there is none. */
 bool cm_recipe_find(const char *env_name, char path[PATH_MAX]);
 
 #ifdef __cplusplus
