@@ -187,11 +187,22 @@ typedef struct steps {
     char *rules;
     size_t size; /* of a state */
     int count;
-    cm_status sent[MOST_WORKERS];
 } steps;
+
+static steps steps_of(const cm_env_params *params, void *rules, int count) {
+    python_env *e = env_of(params);
+    return (steps){.e = e, .rules = (char *)rules, .size = rules_bytes(e, params->max_steps), .count = count};
+}
 
 static python_rules *state_at(const steps *s, int k) {
     return (python_rules *)(void *)(s->rules + (size_t)k * s->size);
+}
+
+/* The action that state k is to take comes behind those that it has taken. */
+static void record(const steps *t, int k, const void *action) {
+    python_rules *s = state_at(t, k);
+    const size_t bytes = action_bytes(t->e);
+    memcpy((char *)s + record_at(t->e) + (size_t)s->steps * bytes, action, bytes);
 }
 
 static cm_worker_request step_of(const python_env *e, const python_rules *s) {
@@ -213,13 +224,13 @@ static cm_status send_steps(const steps *t, int index) {
     return cm_worker_send(t->e->worker[index], request, count);
 }
 
-/* `missing`: these were not alive there and are played again, which takes longer. */
-static void receive_steps(const steps *t, bool *missing) {
+/* `sent`: to each process; `missing`: these were not alive there and are played again, which takes longer. */
+static void receive_steps(const steps *t, const cm_status *sent, bool *missing) {
     for (int k = 0; k < t->count; k++) {
         python_rules *s = state_at(t, k);
         missing[k] = false;
         if (s->failed) continue;
-        cm_status status = t->sent[worker_of(t->e, s)];
+        cm_status status = sent[worker_of(t->e, s)];
         if (status == CM_OK) status = receive_outcome(t->e, s, &missing[k]);
         if (status != CM_OK) fail(t->e, s, status);
     }
@@ -239,14 +250,15 @@ static void replay_missing(const steps *t, const bool *missing) {
 }
 
 /* The actions are in the records already. */
-static void advance(steps *t, cm_env_outcome *out) {
+static void advance(const steps *t, cm_env_outcome *out) {
+    cm_status sent[MOST_WORKERS];
     bool missing[CM_ENV_TOGETHER];
     pthread_mutex_lock(&t->e->lock);
     for (int i = 0; i < t->e->workers; i++) {
-        t->sent[i] = send_steps(t, i);
-        keep_error(t->e, t->sent[i]);
+        sent[i] = send_steps(t, i);
+        keep_error(t->e, sent[i]);
     }
-    receive_steps(t, missing);
+    receive_steps(t, sent, missing);
     replay_missing(t, missing);
     pthread_mutex_unlock(&t->e->lock);
     for (int k = 0; k < t->count; k++) {
@@ -259,29 +271,28 @@ static void advance(steps *t, cm_env_outcome *out) {
 
 static void step_together(const cm_env_params *params, void *rules, int count, const int32_t *action,
                           const float *value, cm_env_outcome *out) {
-    python_env *e = env_of(params);
-    steps t = {.e = e, .rules = (char *)rules, .size = rules_bytes(e, params->max_steps), .count = count};
-    const size_t bytes = action_bytes(e);
-    for (int k = 0; k < count; k++) {
-        python_rules *s = state_at(&t, k);
-        const void *given =
-            value ? (const void *)(value + (size_t)k * bytes / sizeof *value) : (const void *)&action[k];
-        memcpy((char *)s + record_at(e) + (size_t)s->steps * bytes, given, bytes);
-    }
+    const steps t = steps_of(params, rules, count);
+    const size_t size = (size_t)t.e->spec.action_size;
+    for (int k = 0; k < count; k++)
+        record(&t, k, size > 0 ? (const void *)(value + (size_t)k * size) : (const void *)(action + k));
     advance(&t, out);
 }
 
 static cm_env_outcome step(const cm_env_params *params, void *rules, int action, cm_pcg64 *random) {
+    const steps t = steps_of(params, rules, 1);
     const int32_t number = action;
     cm_env_outcome out;
     (void)random;
-    step_together(params, rules, 1, &number, NULL, &out);
+    record(&t, 0, &number);
+    advance(&t, &out);
     return out;
 }
 
 static cm_env_outcome step_value(const cm_env_params *params, void *rules, const float *value) {
+    const steps t = steps_of(params, rules, 1);
     cm_env_outcome out;
-    step_together(params, rules, 1, NULL, value, &out);
+    record(&t, 0, value);
+    advance(&t, &out);
     return out;
 }
 

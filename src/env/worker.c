@@ -26,8 +26,6 @@ __asm__(".pushsection .rodata\n"
         ".popsection\n");
 extern const char cm_serve_text[] __attribute__((visibility("hidden")));
 
-extern char **environ;
-
 enum { CHANNEL = 3 };    /* the descriptor on which serve.py talks */
 enum { MOST = 1 << 28 }; /* bytes of a reply: more is none */
 enum { PATIENCE_MS = 10000 };
