@@ -329,8 +329,9 @@ static void step_each(cm_vector_env *vector, int first, int count, const int32_t
     const size_t size = (size_t)env->spec.action_size, state = env->spec.rules_size;
     char *rules = vector->rules + (size_t)first * state;
     for (int k = 0; k < count; k++, rules += state) {
-        const cm_env_outcome out = value ? env->def->step_value(&env->params, rules, value + (size_t)k * size)
-                                         : env->def->step(&env->params, rules, action ? action[k] : 0, &vector->random[first + k]);
+        const cm_env_outcome out =
+            value ? env->def->step_value(&env->params, rules, value + (size_t)k * size)
+                  : env->def->step(&env->params, rules, action ? action[k] : 0, &vector->random[first + k]);
         finish_one(vector, first + k, &out, rows);
     }
 }
