@@ -181,7 +181,7 @@ static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
     pthread_mutex_unlock(&e->lock);
 }
 
-/* States that are stepped together: which go to which process. */
+/* States that are stepped together, one behind another. */
 typedef struct steps {
     python_env *e;
     char *rules;
