@@ -4,9 +4,9 @@
  * headers alone. Each figure is printed as it is found; one that cannot be measured is a line, keeps no other from
  * being measured, and makes the status 1.
  *
- *     build/benchmark_gpu [--backend cpu] [--batch N] [--json] [--set KEY=VALUE]...
+ *     build/benchmark_gpu [--backend cpu] [--dtype TYPE] [--batch N] [--json] [--set KEY=VALUE]...
  *
- * --batch: of the batches only this one, and no select_action. */
+ * --dtype: only this one. --batch: of the batches only this one, and no select_action. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +55,7 @@ typedef struct results {
 typedef struct request {
     const char *sets[64];
     int set_count, batch; /* 0: all */
+    int type;             /* -1: all */
     bool json;
 } request;
 
@@ -275,10 +276,12 @@ static void measure(cm_configuration *configuration, int type, const request *r,
     close_setup(&s);
 }
 
-/* float16 is left out where there is none. */
+/* float16 is left out where there is none, unless it alone is asked for. */
 static void measure_types(cm_configuration *configuration, const request *r, results *all) {
-    for (int type = 0; type < TYPES; type++)
-        if (types[type].dtype != CM_MODEL_FLOAT16 || all->half) measure(configuration, type, r, all);
+    for (int type = 0; type < TYPES; type++) {
+        const bool wanted = r->type >= 0 ? r->type == type : types[type].dtype != CM_MODEL_FLOAT16 || all->half;
+        if (wanted) measure(configuration, type, r, all);
+    }
 }
 
 static cm_status print_json(const figures *all, int count) {
@@ -310,6 +313,12 @@ static cm_status print_json(const figures *all, int count) {
     return text ? CM_OK : CM_ERR_MEMORY;
 }
 
+static int type_of(const char *name) {
+    int type = TYPES - 1;
+    while (type >= 0 && strcmp(types[type].name, name) != 0) type--;
+    return type;
+}
+
 static cm_status parse(int argc, char **argv, request *r, char backend[64]) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0) {
@@ -321,9 +330,11 @@ static cm_status parse(int argc, char **argv, request *r, char backend[64]) {
             r->sets[r->set_count++] = argv[++i];
         } else if (i + 1 < argc && strcmp(argv[i], "--batch") == 0 && atoi(argv[i + 1]) > 0) {
             r->batch = atoi(argv[++i]);
+        } else if (i + 1 < argc && strcmp(argv[i], "--dtype") == 0 && type_of(argv[i + 1]) >= 0) {
+            r->type = type_of(argv[++i]);
         } else {
             return cm_fail(CM_ERR_INPUT,
-                           "unknown word %s; usage: benchmark_gpu [--backend NAME] [--batch N] [--json] "
+                           "unknown word %s; usage: benchmark_gpu [--backend NAME] [--dtype TYPE] [--batch N] [--json] "
                            "[--set KEY=VALUE]...",
                            argv[i]);
         }
@@ -332,7 +343,7 @@ static cm_status parse(int argc, char **argv, request *r, char backend[64]) {
 }
 
 static cm_status run(int argc, char **argv) {
-    request r = {.sets = {"MCTS.num_simulations=25"}, .set_count = 1};
+    request r = {.sets = {"MCTS.num_simulations=25"}, .set_count = 1, .type = -1};
     char backend[64];
     cm_configuration configuration;
     cm_config *config;

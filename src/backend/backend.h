@@ -178,6 +178,8 @@ typedef struct cm_backend_class {
      * class's and goes with `forget`. Others look at all that the calls leave: their `work` is NULL. NULL: they are run
      * one by one. */
     cm_status (*play)(cm_stream *stream, const cm_call_list *calls, void **recording);
+    /* The same as part of other work, which is recorded or is not. NULL: they are run one by one. */
+    cm_status (*launch)(cm_stream *stream, const cm_call_list *calls, void **recording);
     void (*forget)(void *recording);
     /* Makes one launch of calls without lanes: *fused is the class's, goes with `unfuse`, and does by `run_fused` what
      * they do. It stays NULL where that cannot be done or would take longer, which may be measured: the calls may run,

@@ -214,7 +214,11 @@ cm_status cm_pass_forward(cm_pass *pass) {
 }
 
 cm_status cm_pass_launch(cm_pass *pass) {
-    return pass->fused ? run_fused(pass) : run_one_by_one(pass->stream, pass->forward, pass->forwards);
+    const cm_backend_class *kind = pass->stream->backend->kind;
+    const cm_call_list calls = cm_pass_calls(pass);
+    if (pass->fused) return run_fused(pass);
+    return kind->launch ? kind->launch(pass->stream, &calls, &pass->recording[0])
+                        : run_one_by_one(pass->stream, pass->forward, pass->forwards);
 }
 
 cm_status cm_pass_backward(cm_pass *pass) {

@@ -68,7 +68,7 @@ START_TEST(a_stretch_leaves_what_its_calls_leave) {
         const int many = unroll(&want, &apart, kind, types[type].type, row_counts[r]);
         ck_assert_int_eq(played, 0);
         const int few = unroll(&got, &fused, kind, types[type].type, row_counts[r]);
-        ck_assert_int_lt(few, many);
+        ck_assert_int_lt(few, many + (kind == WIDE && types[type].type == CM_F32)); /* those are not worth it */
         if (kind == 0) { /* states, heads, and both backwards */
             ck_assert_int_eq(played, 4);
             ck_assert_int_lt(few, many / 2);
@@ -100,8 +100,8 @@ static void close_inferring(inferring *i) {
     cuda_cpu_close(&i->cuda);
 }
 
-/* What infers is one launch or as many as were measured to be faster. */
-START_TEST(a_pass_that_could_be_one_launch_has_no_stretches) {
+/* What infers is one launch where that was measured to be faster; else stretches of it may be. */
+START_TEST(a_pass_that_is_not_one_launch_has_stretches_and_equals_ref) {
     inferring i;
     open_inferring(&i, INFER_PLAIN);
     cuda_cpu_winner = 0;
@@ -109,9 +109,12 @@ START_TEST(a_pass_that_could_be_one_launch_has_no_stretches) {
     infer_bench_fill(&i.bench, inference, 0);
     const int before = cuda_cpu_launches;
     ck_assert_int_eq(cm_inference_recurrent(inference), CM_OK);
-    ck_assert_int_eq(cuda_cpu_launches - before, cuda_cpu_chosen.launches[0]);
-    cuda_cpu_winner = CUDA_CPU_LAST;
+    ck_assert_int_lt(cuda_cpu_launches - before, cuda_cpu_chosen.launches[0]);
     cm_inference_destroy(inference);
+    played = 0;
+    for (int type = 0; type < 3; type++) infer_bench_run(&i.bench, 17, types[type].type, types[type].tolerance);
+    ck_assert_int_gt(played, 0);
+    cuda_cpu_winner = CUDA_CPU_LAST;
     close_inferring(&i);
 }
 END_TEST
@@ -213,7 +216,7 @@ START_TEST(rows_of_many_numbers_are_no_stretch) {
     ck_assert_int_eq(stretches_found(), 0);
     for (int i = 0; i < 2; i++) bend(whole(i + 1), whole(i)); /* behind them one begins */
     ck_assert_int_eq(stretches_found(), 1);
-    for (int i = 0; i < 4; i++) calls[i / 2].t[i % 2].dim[1] = WIDE_ROW / 10;
+    for (int i = 0; i < 4; i++) calls[i / 2].t[i % 2].dim[1] = WIDE_ROW / 15;
     ck_assert_int_eq(stretches_found(), 1); /* one of all four */
     for (int i = 0; i < 2; i++) calls[2].t[i].dim[0]--;
     ck_assert_int_eq(stretches_found(), 1); /* of the first two */
@@ -222,7 +225,7 @@ END_TEST
 
 /* Tiles that no multiprocessor is left for come one after the other. */
 START_TEST(many_rows_on_a_small_device_are_no_stretch) {
-    enum { MANY_ROWS = 1024, NUMBERS = 160 };
+    enum { MANY_ROWS = 1024, NUMBERS = 96 };
     static float many[3][MANY_ROWS * NUMBERS];
     for (int i = 0; i < 2; i++) {
         const int dim[2] = {MANY_ROWS, NUMBERS};
@@ -380,7 +383,7 @@ int main(void) {
     TCase *unrolls = tcase_create("unrolls"), *small = tcase_create("calls");
     tcase_set_timeout(unrolls, 60);
     tcase_add_loop_test(unrolls, a_stretch_leaves_what_its_calls_leave, 0, CM_TEST_UPDATE_KINDS * 3);
-    tcase_add_test(unrolls, a_pass_that_could_be_one_launch_has_no_stretches);
+    tcase_add_test(unrolls, a_pass_that_is_not_one_launch_has_stretches_and_equals_ref);
     tcase_add_loop_test(unrolls, stretches_around_draws_give_what_ref_does, INFER_PLAIN, INFER_CHANCE);
     tcase_add_loop_test(unrolls, stretches_around_an_lstm_give_what_ref_does, 0, 3 * (INFER_ALL - INFER_NETWORKS));
     suite_add_tcase(suite, unrolls);

@@ -66,15 +66,21 @@ START_TEST(many_numbers_are_all_written) {
 }
 END_TEST
 
+/* Of numbers that are made of some of their own type. */
+static cm_status agree(cm_trial_results *results, const void *data, cm_dtype type, size_t n, bool first) {
+    const cm_trial_numbers numbers = {data, type, type, n};
+    return cm_trial_agree(results, stream, &numbers, first);
+}
+
 /* The largest number is 8: so a 64th of it is 0.125, a 1,024th 0.0078. */
 static cm_status changed_by(cm_dtype type, float change) {
     cm_trial_results results = {NULL, NULL};
     float numbers[N];
     for (int i = 0; i < N; i++) put(numbers, type, i, i == 3 ? -8.0f : 0.25f);
-    ck_assert_int_eq(cm_trial_agree(&results, stream, numbers, type, N, true), CM_OK);
-    ck_assert_int_eq(cm_trial_agree(&results, stream, numbers, type, N, false), CM_OK);
+    ck_assert_int_eq(agree(&results, numbers, type, N, true), CM_OK);
+    ck_assert_int_eq(agree(&results, numbers, type, N, false), CM_OK);
     put(numbers, type, ODD, 0.25f + change);
-    cm_status status = cm_trial_agree(&results, stream, numbers, type, N, false);
+    cm_status status = agree(&results, numbers, type, N, false);
     cm_trial_free(&results);
     return status;
 }
@@ -86,6 +92,19 @@ START_TEST(rounding_is_no_difference_and_more_is) {
     ck_assert_str_eq(cm_error_message(), wide ? "its result number 17 is 0.265625, not 0.25 (the largest is 8)"
                                               : "its result number 17 is 0.5, not 0.25 (the largest is 8)");
     ck_assert_int_eq(changed_by(types[_i], NAN), CM_ERR_DEVICE);
+}
+END_TEST
+
+/* A step on the way to them has rounded to 16 bits. */
+START_TEST(numbers_in_32_bits_are_as_exact_as_what_they_are_made_of) {
+    cm_trial_results results = {NULL, NULL};
+    float data[N];
+    const cm_trial_numbers numbers = {data, CM_F32, types[_i], N};
+    for (int i = 0; i < N; i++) data[i] = 8.0f;
+    ck_assert_int_eq(cm_trial_agree(&results, stream, &numbers, true), CM_OK);
+    data[ODD] += 0x1p-4f;
+    ck_assert_int_eq(cm_trial_agree(&results, stream, &numbers, false), types[_i] == CM_F32 ? CM_ERR_DEVICE : CM_OK);
+    cm_trial_free(&results);
 }
 END_TEST
 
@@ -104,9 +123,9 @@ START_TEST(of_very_many_numbers_some_everywhere_are_compared) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cm_trial_results results = {NULL, NULL};
         char says[64];
-        ck_assert_int_eq(cm_trial_agree(&results, stream, numbers, type, (size_t)rows[i].n, true), CM_OK);
+        ck_assert_int_eq(agree(&results, numbers, type, (size_t)rows[i].n, true), CM_OK);
         put(numbers, type, rows[i].at, 3.0f);
-        cm_status status = cm_trial_agree(&results, stream, numbers, type, (size_t)rows[i].n, false);
+        cm_status status = agree(&results, numbers, type, (size_t)rows[i].n, false);
         put(numbers, type, rows[i].at, 1.0f);
         cm_trial_free(&results);
         ck_assert_msg(status == (rows[i].seen ? CM_ERR_DEVICE : CM_OK), "row %zu", i);
@@ -123,9 +142,9 @@ START_TEST(nothing_is_compared_with_zeros_or_what_is_not_finite) {
         cm_trial_results results = {NULL, NULL};
         float numbers[N] = {0.0f};
         put(numbers, types[_i], 2, firsts[f]);
-        ck_assert_int_eq(cm_trial_agree(&results, stream, numbers, types[_i], N, true), CM_OK);
+        ck_assert_int_eq(agree(&results, numbers, types[_i], N, true), CM_OK);
         put(numbers, types[_i], 5, 3.0f);
-        ck_assert_int_eq(cm_trial_agree(&results, stream, numbers, types[_i], N, false), CM_OK);
+        ck_assert_int_eq(agree(&results, numbers, types[_i], N, false), CM_OK);
         cm_trial_free(&results);
     }
 }
@@ -150,6 +169,7 @@ int main(void) {
     tcase_add_loop_test(tests, numbers_are_the_same_every_time_and_differ, 0, 3);
     tcase_add_loop_test(tests, many_numbers_are_all_written, 0, 3);
     tcase_add_loop_test(tests, rounding_is_no_difference_and_more_is, 0, 3);
+    tcase_add_loop_test(tests, numbers_in_32_bits_are_as_exact_as_what_they_are_made_of, 0, 3);
     tcase_add_loop_test(tests, of_very_many_numbers_some_everywhere_are_compared, 0, 3);
     tcase_add_loop_test(tests, nothing_is_compared_with_zeros_or_what_is_not_finite, 0, 3);
     tcase_add_loop_test(tests, a_nan_is_found_and_no_number_is_one, 0, 3);

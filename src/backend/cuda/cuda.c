@@ -252,6 +252,7 @@ static const cm_backend_class class_of_cuda = {
     .await = await,
     .unmark = unmark,
     .play = cm_cuda_play,
+    .launch = cm_cuda_launch,
     .forget = cm_cuda_forget,
     .fuse = fuse,
     .run_fused = run_fused,

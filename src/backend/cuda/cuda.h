@@ -89,9 +89,10 @@ cm_status cm_cuda_ops_repack(cm_cuda *cuda, const void *block, size_t bytes) CM_
 
 /* ---- what play.c gives ------------------------------------------------------------------------------------------ */
 
-/* The hooks of the class (backend.h: play, record, forget). Stretches of rows in a pass are one launch each, unless the
- * backend was unfused when the pass was first played. */
+/* The hooks of the class (backend.h: play, launch, record, forget). Stretches of rows in a pass are one launch each,
+ * unless the backend was unfused when the pass was first played. */
 cm_status cm_cuda_play(cm_stream *stream, const cm_call_list *pass, void **kept) CM_MUST_USE;
+cm_status cm_cuda_launch(cm_stream *stream, const cm_call_list *pass, void **kept) CM_MUST_USE;
 cm_status cm_cuda_record(cm_stream *stream, const char *name, cm_stream_work launches, void *context,
                          void **kept) CM_MUST_USE;
 void cm_cuda_forget(void *kept);

@@ -102,7 +102,8 @@ static cm_status prepare_product(cm_stream *stream, cm_product *product, const f
     if (!product->bias || cm_alignment_gap(bias) == 0) {
         status = cm_product_prepare(stream, product, &plan->product[0]);
         if (status != CM_ERR_DEVICE || !(product->bias || product->relu)) return status;
-        cm_log(CM_WARNING, "a dense layer's bias and relu take a launch of their own: %s", cm_error_message());
+        if (cm_log_plans())
+            cm_log(CM_INFO, "a dense layer's bias and relu take a launch of their own: %s", cm_error_message());
     }
     product->bias = product->relu = false;
     plan->is_bare = true;
@@ -172,6 +173,22 @@ typedef struct backward_parts {
     size_t dy_at, x_at, sums_at, bytes;
 } backward_parts;
 
+/* The samples in chunks, for the columns of dweight that belong to the action's encoding. */
+static cm_chunks action_chunks(const cm_call *call) {
+    const cm_tensor *x = CM_ARG(call, dense_backward, x), *dy = CM_ARG(call, dense_backward, dy);
+    const int columns = CM_ARG(call, dense_backward, dweight)->dim[1] - x->dim[1];
+    return cm_chunks_of(dy->dim[0], columns * dy->dim[1], 1);
+}
+
+static size_t action_bytes(const cm_call *call) {
+    const cm_tensor *dweight = CM_ARG(call, dense_backward, dweight), *action = CM_ARG(call, dense_backward, action);
+    if (!dweight->data || !action->data) return 0;
+    const cm_chunks chunks = action_chunks(call);
+    return cm_chunks_bytes(&chunks);
+}
+
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
 static backward_parts backward_parts_of(const cm_call *call) {
     const cm_tensor *dy = CM_ARG(call, dense_backward, dy), *narrow_dy = CM_ARG(call, dense_backward, narrow_dy);
     const cm_tensor none = {0};
@@ -179,7 +196,7 @@ static backward_parts backward_parts_of(const cm_call *call) {
                         .x = operand_of(call, CM_ARG(call, dense_backward, x), &none)};
     p.dy_at = cm_ops_piece(&p.bytes, workspace_of(&p.dy));
     p.x_at = cm_ops_piece(&p.bytes, workspace_of(&p.x));
-    p.sums_at = cm_ops_piece(&p.bytes, cm_column_sums_bytes(dy->dim[0], dy->dim[1]));
+    p.sums_at = cm_ops_piece(&p.bytes, larger(cm_column_sums_bytes(dy->dim[0], dy->dim[1]), action_bytes(call)));
     return p;
 }
 
@@ -231,16 +248,18 @@ cm_status cm_cuda_dense_backward_prepare(cm_stream *stream, cm_call *call) {
 }
 
 /* The columns of dweight that belong to the action's encoding. */
-static cm_status run_action(cm_stream *stream, const cm_call *call) {
+static cm_status run_action(cm_stream *stream, const cm_call *call, void *workspace) {
     const cm_tensor *x = CM_ARG(call, dense_backward, x), *dy = CM_ARG(call, dense_backward, dy);
     const cm_tensor *dweight = CM_ARG(call, dense_backward, dweight), *action = CM_ARG(call, dense_backward, action);
     if (!action->data) return CM_OK;
-    cm_dense_args args = {
-        .x = cm_rows_of(dy), .n = dy->dim[1], .samples = dy->dim[0], .add = CM_ADDS(call, dense_backward, dweight)};
+    cm_dense_args args = {.x = cm_rows_of(dy),
+                          .n = dy->dim[1],
+                          .chunks = action_chunks(call),
+                          .add = CM_ADDS(call, dense_backward, dweight)};
     set_encoding(&args, call, dweight, action, x->dim[1]);
-    int columns = dweight->dim[1] - x->dim[1];
-    CM_LAUNCH(stream, call, cm_dense_action_slopes, &args, (int64_t)columns * dy->dim[1],
-              cm_lanes_for_sum(args.samples));
+    args.chunks.partial = workspace;
+    CM_LAUNCH(stream, call, cm_dense_action_partial, &args, cm_chunks_items(&args.chunks), 1);
+    CM_LAUNCH(stream, call, cm_dense_action_finish, &args, args.chunks.columns, CM_WARP);
     return CM_OK;
 }
 
@@ -260,7 +279,7 @@ cm_status cm_cuda_dense_backward(cm_stream *stream, const cm_call *call) {
         CM_TRY(make_operand(stream, call, &p.x, p.x_at, &x));
         cm_product_data data = {dy, x, NULL, dweight->data};
         CM_TRY(cm_product_run(stream, plan->product[DWEIGHT], &data));
-        CM_TRY(run_action(stream, call));
+        CM_TRY(run_action(stream, call, cm_ops_at(stream, p.sums_at)));
     }
     CM_TRY(run_bias(stream, call, cm_ops_at(stream, p.sums_at)));
     cm_product_data data = {dy, weight, NULL, dx->data};

@@ -3,4 +3,5 @@
 
 CM_LAUNCHER(cm_narrow_each, cm_dense_args)
 CM_LAUNCHER(cm_dense_end_each, cm_dense_args)
-CM_LAUNCHER(cm_dense_action_slopes, cm_dense_args)
+CM_LAUNCHER(cm_dense_action_partial, cm_dense_args)
+CM_LAUNCHER(cm_dense_action_finish, cm_dense_args)

@@ -3,6 +3,7 @@
 #ifndef CM_BACKEND_CUDA_DENSE_H
 #define CM_BACKEND_CUDA_DENSE_H
 
+#include "backend/cuda/columns.h"
 #include "backend/cuda/rows.h"
 #include "device/cuda/launch.h"
 
@@ -17,7 +18,7 @@ typedef struct cm_dense_args {
     const int32_t *action; /* [B] */
     cm_encoding encoding;
     int actions;
-    int64_t samples; /* B */
+    cm_chunks chunks; /* of the samples: column e n + o is that of output o and column e of the encoding */
     cm_activation activation;
     cm_dtype type; /* of products, and of from, to */
     bool add;      /* y += */
@@ -84,21 +85,38 @@ CM_KERNEL void cm_dense_end_each(const cm_dense_args *k, int64_t item, const cm_
     cm_dense_end(k, &e, at, x);
 }
 
-/* Item: output o of column e of the encoding, o first; cm_lanes_for_sum(samples) lanes. weight[o, e] (+)= the sum over
- * samples of x[b, o] times what stands in e for the sample's action. */
-CM_KERNEL void cm_dense_action_slopes(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
-    cm_place at = cm_place_of(item, k->n); /* row: e, column: o */
+/* Item: a column of a chunk; 1 lane. partial = the sum over its samples of x[b, o] times what stands in e for the
+ * sample's action. Samples are read a few at a time, those alone that have something there. */
+CM_KERNEL void cm_dense_action_partial(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
+    const cm_chunk chunk = cm_chunk_of(&k->chunks, item);
+    const cm_place at = cm_place_of(chunk.column, k->n); /* row: e, column: o */
     float sum = 0.0f;
-    for (int64_t b = lanes->index; b < k->samples; b += lanes->count) {
-        cm_encoded e = cm_encoded_of(k->encoding, k->actions, k->action[b], 0);
-        if (e.column == at.row) sum += cm_rounded(cm_row(&k->x, b)[at.column], k->type) * cm_rounded(e.value, k->type);
+    (void)lanes;
+    for (int64_t b = chunk.first; b < chunk.end; b += CM_FEW) {
+        int action[CM_FEW];
+        float term[CM_FEW];
+        for (int j = 0; j < CM_FEW; j++) action[j] = k->action[b + j < chunk.end ? b + j : b];
+        for (int j = 0; j < CM_FEW; j++) {
+            const cm_encoded e = cm_encoded_of(k->encoding, k->actions, action[j], 0);
+            const bool is_there = b + j < chunk.end && e.column == at.row;
+            term[j] =
+                is_there ? cm_rounded(cm_row(&k->x, b + j)[at.column], k->type) * cm_rounded(e.value, k->type) : 0.0f;
+        }
+        for (int j = 0; j < CM_FEW; j++) sum += term[j];
     }
-    sum = (float)cm_lanes_sum(lanes, (double)sum);
-    if (lanes->index == 0) cm_put(cm_row(&k->weight, at.column) + at.row, sum, k->add);
+    *chunk.partial = sum;
+}
+
+/* Item: a column of all chunks; CM_WARP lanes. weight[o, e] (+)= its sum. */
+CM_KERNEL void cm_dense_action_finish(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
+    const cm_place at = cm_place_of(item, k->n);
+    const double sum = cm_chunks_sum(&k->chunks, 0, item, lanes);
+    if (lanes->index == 0) cm_put(cm_row(&k->weight, at.column) + at.row, (float)sum, k->add);
 }
 
 CM_KERNEL_ENTRY(cm_narrow_each, cm_dense_args)
 CM_KERNEL_ENTRY(cm_dense_end_each, cm_dense_args)
-CM_KERNEL_ENTRY(cm_dense_action_slopes, cm_dense_args)
+CM_KERNEL_ENTRY(cm_dense_action_partial, cm_dense_args)
+CM_KERNEL_ENTRY(cm_dense_action_finish, cm_dense_args)
 
 #endif

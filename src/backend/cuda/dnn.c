@@ -329,7 +329,9 @@ static cm_status agree(void *context, bool first) {
     const plane *result = result_of(t);
     CM_TRY(fill(t, result));
     CM_TRY(run_trial(t));
-    return cm_trial_agree(&t->results, t->stream, result->base, t->plan->convolution.type, result->n, first);
+    const cm_dtype type = t->plan->convolution.type;
+    const cm_trial_numbers numbers = {result->base, type, type, result->n};
+    return cm_trial_agree(&t->results, t->stream, &numbers, first);
 }
 
 static cm_status choose(cm_stream *stream, cm_convolution_plan *plan) {

@@ -30,7 +30,7 @@ struct cm_convolution_norm_plan {
 
 /* An engine's kernel is compiled when it is planned, in every process, which takes up to a second or two: those that
  * are not large try one engine. */
-enum { TRIES = 2, ENGINES = TRIES + 1 };
+enum { TRIES = 6, ENGINES = TRIES + 1 };
 #define LARGE 1e9 /* floating-point operations */
 
 cm_status cm_convolution_norm_run(cm_stream *stream, const cm_convolution_norm_plan *plan,
@@ -138,9 +138,10 @@ static cm_status agree(void *context, bool first) {
     trial *t = context;
     const cm_convolution *c = &t->norm->convolution;
     const size_t y = (size_t)c->B * (size_t)c->P * (size_t)c->Q * (size_t)c->O;
+    const cm_trial_numbers numbers = {t->data->y, t->norm->y, c->type, y};
     CM_TRY(fill(t));
     CM_TRY(run(t));
-    CM_TRY(cm_trial_agree(&t->results, t->stream, t->data->y, t->norm->y, y, first));
+    CM_TRY(cm_trial_agree(&t->results, t->stream, &numbers, first));
     return t->way.is_whole ? keep_nan(t) : CM_OK;
 }
 

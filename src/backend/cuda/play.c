@@ -45,18 +45,35 @@ static cm_status open_recording(cm_stream *stream, const cm_call_list *calls, co
     return CM_OK;
 }
 
-cm_status cm_cuda_play(cm_stream *stream, const cm_call_list *pass, void **kept) {
-    char name[96];
+enum { NAME = 96 };
+
+/* The pass's name, and its recording, which is made when it is first wanted. */
+static cm_status find_recording(cm_stream *stream, const cm_call_list *pass, char name[NAME], void **kept) {
     recording *r = *kept;
-    if (pass->count == 0) return CM_OK;
-    snprintf(name, sizeof name, "pass of %d operations, from %s to %s", pass->count, cm_op_name(pass->calls[0].op),
+    snprintf(name, NAME, "pass of %d operations, from %s to %s", pass->count, cm_op_name(pass->calls[0].op),
              cm_op_name(pass->calls[pass->count - 1].op));
     cm_status status = r ? CM_OK : open_recording(stream, pass, name, &r);
     *kept = r;
-    CM_TRY(status);
+    return status;
+}
+
+cm_status cm_cuda_play(cm_stream *stream, const cm_call_list *pass, void **kept) {
+    char name[NAME];
+    if (pass->count == 0) return CM_OK;
+    CM_TRY(find_recording(stream, pass, name, kept));
+    recording *r = *kept;
     cm_cuda_key key = {.name = name, .shapes = (uint64_t)pass->count, .addresses = pass->version};
     pass_work w = {.stream = stream, .calls = pass, .stretches = r->stretches};
     return cm_cuda_graph_run(&cm_cuda_stream_of(stream)->lane, &key, launch_all, &w, &r->graph);
+}
+
+cm_status cm_cuda_launch(cm_stream *stream, const cm_call_list *pass, void **kept) {
+    char name[NAME];
+    if (pass->count == 0) return CM_OK;
+    CM_TRY(cm_cuda_enter(cm_cuda_of(stream)->device));
+    CM_TRY(find_recording(stream, pass, name, kept));
+    pass_work w = {.stream = stream, .calls = pass, .stretches = ((recording *)*kept)->stretches};
+    return launch_all(&w);
 }
 
 void cm_cuda_forget(void *kept) {

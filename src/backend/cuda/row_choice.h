@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /* Of the kernel (row_pass.h): one that takes other times than before is measured anew under another number. */
-enum { CM_ROW_KERNEL = 2 };
+enum { CM_ROW_KERNEL = 3 };
 
 /* All steps of a pass that decide on times, in a number for keys: shapes and types, no addresses. */
 uint64_t cm_row_digest(const cm_row_pass_args *args);
@@ -22,7 +22,7 @@ uint64_t cm_row_digest(const cm_row_pass_args *args);
 cm_status cm_row_choice_measure(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args,
                                 const cm_cuda_rival *launch, bool *one) CM_MUST_USE;
 
-/* Of a stretch of a pass that trains, estimated: what others have left is in its memory, so nothing runs. */
+/* Of a stretch of a pass, estimated: what others have left is in its memory, so nothing runs. */
 bool cm_row_choice_estimate(const cm_row_pass_args *args, int multiprocessors);
 
 #ifdef __cplusplus

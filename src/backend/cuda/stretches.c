@@ -43,15 +43,12 @@ static cm_status find(cm_stretches *all, cm_stream *stream, const cm_call_list *
     return CM_OK;
 }
 
-/* Could the pass be one launch? That it is none has been decided then (row_pass.c), where possible by measuring. */
-static bool is_decided(const cm_call_list *pass) { return pass->work && cm_row_pass_reach(pass) == pass->count; }
-
 cm_status cm_stretches_create(cm_stream *stream, const cm_call_list *pass, cm_stretches **out) {
     cm_stretches *all = NULL;
     *out = NULL;
     CM_TRY(cm_alloc(&all, 1, sizeof *all, "stretches of rows"));
     cm_status status = cm_alloc(&all->stretch, (size_t)pass->count, sizeof *all->stretch, "stretches of rows");
-    if (status == CM_OK && !is_decided(pass)) status = find(all, stream, pass);
+    if (status == CM_OK) status = find(all, stream, pass);
     if (status != CM_OK) {
         cm_stretches_free(all);
         return status;

@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* Of a pass as the hook `play` of a class gets it. One that infers and could be one launch has none: whether it is has
- * been measured (row_choice.h). */
+/* Of a pass as the hooks `play` and `launch` of a class get it: one that trains, or that infers and is not one launch
+ * as a whole (row_pass.h). */
 typedef struct cm_stretches cm_stretches;
 cm_status cm_stretches_create(cm_stream *stream, const cm_call_list *pass, cm_stretches **out) CM_MUST_USE;
 void cm_stretches_free(cm_stretches *all);       /* NULL is allowed */

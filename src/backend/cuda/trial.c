@@ -65,9 +65,15 @@ static cm_status read_compared(cm_stream *stream, unsigned char *to, const unsig
     return CM_OK;
 }
 
-static cm_status compare(const cm_trial_results *r, cm_dtype type, size_t all) {
-    const size_t n = all < COMPARED ? all : COMPARED;
-    const float most = largest(r->wanted, type, n), bound = most / (type == CM_F32 ? 1024.0f : 64.0f);
+/* A step between is as exact as what results are made of. */
+static float tolerance_of(const cm_trial_numbers *numbers) {
+    return numbers->type == CM_F32 && numbers->made_of == CM_F32 ? 1.0f / 1024.0f : 1.0f / 64.0f;
+}
+
+static cm_status compare(const cm_trial_results *r, const cm_trial_numbers *numbers) {
+    const cm_dtype type = numbers->type;
+    const size_t all = numbers->n, n = all < COMPARED ? all : COMPARED;
+    const float most = largest(r->wanted, type, n), bound = most * tolerance_of(numbers);
     for (size_t i = 0; i < n && most > 0.0f; i++) {
         const float got = number_at(r->got, type, i), wanted = number_at(r->wanted, type, i);
         if (!(fabsf(got - wanted) <= bound))
@@ -77,17 +83,16 @@ static cm_status compare(const cm_trial_results *r, cm_dtype type, size_t all) {
     return CM_OK;
 }
 
-cm_status cm_trial_agree(cm_trial_results *results, cm_stream *stream, const void *from, cm_dtype type, size_t n,
-                         bool first) {
+cm_status cm_trial_agree(cm_trial_results *results, cm_stream *stream, const cm_trial_numbers *numbers, bool first) {
     void **to = first ? &results->wanted : &results->got;
-    const size_t size = cm_dtype_size(type);
+    const size_t size = cm_dtype_size(numbers->type), n = numbers->n;
     if (!*to) {
         unsigned char *taken = NULL;
         CM_TRY(cm_alloc(&taken, n < COMPARED ? n : COMPARED, size, "results to compare"));
         *to = taken;
     }
-    CM_TRY(read_compared(stream, *to, from, size, n));
-    return first ? CM_OK : compare(results, type, n);
+    CM_TRY(read_compared(stream, *to, numbers->data, size, n));
+    return first ? CM_OK : compare(results, numbers);
 }
 
 /* A number of any type. */

@@ -19,11 +19,18 @@ typedef struct cm_trial_results {
 } cm_trial_results;
 void cm_trial_free(cm_trial_results *results);
 
-/* first: keeps n results that are at `from` on the device. Else compares with those: no number may be further off than
- * a 64th (float32: a 1,024th) of the largest; of more than 2^19 so many are looked at. Where that is 0, or a kept
+/* Results on the device, which may be made of numbers of another type. */
+typedef struct cm_trial_numbers {
+    const void *data; /* [n] of `type` */
+    cm_dtype type, made_of;
+    size_t n;
+} cm_trial_numbers;
+
+/* first: keeps them. Else compares with those: no number may be further off than a 64th (float32 made of float32: a
+ * 1,024th) of the largest; of more than 2^19 so many are looked at. Where that is 0, or a kept
  * number is not finite, nothing is compared. Waits for the stream. Errors: CM_ERR_DEVICE says where they differ;
  * CM_ERR_MEMORY; those of reading. */
-cm_status cm_trial_agree(cm_trial_results *results, cm_stream *stream, const void *from, cm_dtype type, size_t n,
+cm_status cm_trial_agree(cm_trial_results *results, cm_stream *stream, const cm_trial_numbers *numbers,
                          bool first) CM_MUST_USE;
 
 /* Puts a NaN at an address on the device, in the order of the stream; is there one? Errors: CM_ERR_DEVICE if there is a
