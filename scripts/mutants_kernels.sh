@@ -122,14 +122,19 @@ backend/formulas.h|scaling[CM_SCALING_SCALE] < CM_SCALING_MOST|scaling[CM_SCALIN
 backend/formulas.h|pow(rule->beta1|pow(rule->beta2
 backend/formulas.h|scaling[CM_SCALING_SKIPPED] += 1.0f|scaling[CM_SCALING_SKIPPED] += 2.0f
 backend/formulas.inc|r->correction1 = (CM_R)scaling[CM_SCALING_CORRECTION1]|r->correction1 = (CM_R)scaling[CM_SCALING_CORRECTION2]
-backend/cuda/optimizer.h|if (!isfinite(k->check[i])) flaws|if (isfinite(k->check[i])) flaws
+backend/cuda/optimizer.h|flaws += !isfinite(own[j])|flaws += isfinite(own[j])
+backend/cuda/optimizer.h|x[i + j * lanes->count] : 0.0f|x[i + j] : 0.0f
 backend/cuda/optimizer.h|cm_rates_correct_f(&rates, k->scaling)|cm_rates_correct_f(&rates, NULL)
 backend/cuda/elementwise.h|k->scale * k->times[0]|k->times[0]
 backend/cuda/optimizer.h|if (cm_step_counts(k->factor)) k->y[item]|if (!cm_step_counts(k->factor)) k->y[item]
 backend/formulas.inc|most > 0 && factor < 1 ? factor|factor < 1 ? factor
 backend/cuda/dense.h|k->from[at.row * k->narrow|k->from[at.row * k->n
 backend/cuda/dense.h|k->to[at.row * k->narrow|k->to[at.row * k->columns
-backend/cuda/dense.h|if (e.column == at.row) sum|sum
+backend/cuda/dense.h|b + j < chunk.end && e.column == at.row|b + j < chunk.end
+backend/cuda/dense.h|b + j < chunk.end && e.column == at.row|e.column == at.row
+backend/cuda/dense.h|k->action[b + j < chunk.end ? b + j : b]|k->action[b]
+backend/cuda/dense.h|cm_row(&k->x, b + j)[at.column]|cm_row(&k->x, b)[at.column]
+backend/cuda/dense.h|cm_chunks_sum(&k->chunks, 0, item|cm_chunks_sum(&k->chunks, 0, at.row
 backend/cuda/dense.h|terms->bias + e->value|terms->bias - e->value
 backend/cuda/dense.h|terms.bias = k->bias[column]|terms.bias = k->bias[0]
 backend/cuda/dense.h|column)[e->column]|column)[0]

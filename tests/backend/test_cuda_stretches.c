@@ -109,7 +109,7 @@ START_TEST(a_pass_that_is_not_one_launch_has_stretches_and_equals_ref) {
     infer_bench_fill(&i.bench, inference, 0);
     const int before = cuda_cpu_launches;
     ck_assert_int_eq(cm_inference_recurrent(inference), CM_OK);
-    ck_assert_int_lt(cuda_cpu_launches - before, cuda_cpu_chosen.launches[0]);
+    ck_assert_int_lt(cuda_cpu_launches - before, cuda_cpu_chosen.launches[0] - 3); /* heads and what they say */
     cm_inference_destroy(inference);
     played = 0;
     for (int type = 0; type < 3; type++) infer_bench_run(&i.bench, 17, types[type].type, types[type].tolerance);

@@ -233,12 +233,13 @@ static bool add_scatter(cm_row_places *all, const cm_call *call) {
     return cm_places_read(all, CM_ROW_X, x);
 }
 
-/* Values are a vector, which has no place in the block's memory. */
+/* Values are results, on the device in any case. */
 static bool add_decode(cm_row_places *all, const cm_call *call) {
     const cm_tensor *logits = CM_ARG(call, support_decode, logits), *value = CM_ARG(call, support_decode, value);
-    if (!add_map(all, call, (mapped){.y = value, .x = logits}) || !cm_places_last(all)->y.data) return false;
-    cm_places_last(all)->of.support = call->attr.support;
-    return true;
+    if (!add_map(all, call, (mapped){.y = value, .x = logits})) return false;
+    cm_row_step *s = cm_places_last(all);
+    s->of.support = call->attr.support;
+    return s->y.data || s->also.data;
 }
 
 /* ---- calls ---- */
@@ -270,7 +271,6 @@ static bool add_inference(cm_row_places *all, const cm_call *call) {
     case CM_OP_embedding_add: return add_embedding(all, call);
     case CM_OP_gather_rows: return add_gather(all, call);
     case CM_OP_scatter_rows: return add_scatter(all, call);
-    case CM_OP_support_decode: return add_decode(all, call);
     default: return false;
     }
 }
@@ -283,6 +283,7 @@ static bool add_call(cm_row_places *all, const cm_call *call) {
     case CM_OP_add: return add_add(all, call);
     case CM_OP_layer_norm: return add_layer_norm(all, call);
     case CM_OP_minmax: return add_minmax(all, call);
+    case CM_OP_support_decode: return add_decode(all, call);
     default: return all->trains ? add_backward(all, call) : add_inference(all, call);
     }
 }
