@@ -195,7 +195,7 @@ backend/cuda/row_pass.h|s->op == CM_OP_scatter_rows ? any_y : cm_row_rows|cm_row
 backend/cuda/row_pass.h|element += (lanes)->count|element += 2 * (lanes)->count
 backend/cuda/row_pass.h|run < s->k; run++|run + 1 < s->k; run++
 backend/cuda/row_pass.h|row = lanes->index / part.count|row = lanes->index % CM_ROW_TILE
-backend/cuda/row_pass.h|t.rows = cm_least(a->rows - t.first, CM_ROW_TILE)|t.rows = CM_ROW_TILE
+backend/cuda/row_pass.h|t.rows = cm_least(a->rows - t.first, a->tile)|t.rows = a->tile
 backend/cuda/row_pass.h|if (i > 0) cm_lanes_meet(&block);|
 backend/cuda/row_pass.h|rows.data += ((int64_t)t->first + row) * copy->stride|rows.data += row * copy->stride
 backend/cuda/row_pass.h|cm_widen(from.data[i], from.type)|cm_widen(from.data[i], CM_F16)
@@ -307,7 +307,7 @@ mcts/lanes_warp.inc|    lanes_meet(tree);\n    return lanes_gumbel_interior|    
 mcts/lanes_warp.inc|visits[a] == considered && logits[a] > -FLT_MAX|visits[a] == considered
 mcts/lanes_warp.inc|visits[a] == considered && logits[a] > -FLT_MAX|logits[a] > -FLT_MAX
 mcts/lanes_warp.inc|{-cm_select_gumbel_score(|{cm_select_gumbel_score(
-agent/cuda/simulations.h|CM_BLOCK / CM_ROW_TILE : CM_WARP|CM_BLOCK / CM_ROW_TILE : CM_BLOCK / CM_ROW_TILE
+agent/cuda/simulations.h|CM_BLOCK / tile : CM_WARP|CM_BLOCK / tile : CM_BLOCK / tile
 agent/cuda/simulations.h|first + lanes->index / each|first + lanes->index / each + 1
 agent/cuda/simulations.h|root += CM_BLOCK / each|root += CM_BLOCK
 agent/cuda/simulations.h|root < k->trees.tree.batch|root + 1 < k->trees.tree.batch

@@ -15,7 +15,7 @@
 _Static_assert(sizeof(cm_simulations_args) <= CM_LAUNCH_BYTES, "the arguments of a kernel are at most as many bytes");
 
 static cm_status launch_args(cm_stream *stream, const cm_simulations_args *args) {
-    const int tiles = cm_row_tiles(args->trees.tree.batch);
+    const int tiles = cm_row_tiles(&args->recurrent);
     return cm_ops_launched(stream, cm_simulations_run_launch(args, tiles, CM_BLOCK, cm_ops_queue(stream)),
                            "the simulations of a search");
 }

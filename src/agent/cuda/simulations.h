@@ -11,8 +11,8 @@
 
 /* Grows the trees of a tile. Where the first lane works alone, all roots of the tile do at the same time. */
 CM_KERNEL_CALLED void cm_simulations_grow(const cm_simulations_args *k, int64_t item, const cm_lanes *lanes) {
-    const int each = k->trees.tree.is_dense ? CM_BLOCK / CM_ROW_TILE : CM_WARP;
-    const int64_t first = item * CM_ROW_TILE, end = first + CM_ROW_TILE;
+    const int tile = k->recurrent.tile, each = k->trees.tree.is_dense ? CM_BLOCK / tile : CM_WARP;
+    const int64_t first = item * tile, end = first + tile;
     const cm_lanes part = cm_lanes_part(lanes, each);
     for (int64_t root = first + lanes->index / each; root < end; root += CM_BLOCK / each)
         if (root < k->trees.tree.batch) cm_tree_grow_roots(&k->trees, root, &part);

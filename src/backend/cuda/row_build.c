@@ -298,7 +298,7 @@ static int rows_of(const cm_call_list *pass) {
 int cm_row_build(const cm_call_list *pass, cm_row_pass_args *args) {
     cm_row_places all = {.pass = pass, .args = args, .trains = !pass->work};
     int calls = 0;
-    *args = (cm_row_pass_args){.rows = rows_of(pass)};
+    *args = (cm_row_pass_args){.rows = rows_of(pass), .tile = CM_ROW_TILE};
     for (; calls < pass->count; calls++) {
         const int steps = args->steps, slots = all.slots;
         if (pass->calls[calls].lane != 0 || add_call(&all, &pass->calls[calls])) continue;
@@ -316,6 +316,14 @@ static bool is_possible(const cm_row_pass_args *args, const cm_ops_limits *limit
     return (size_t)args->used + args->memory <= limits->block_bytes;
 }
 
+/* Of what infers, blocks have half as many rows where there are multiprocessors for them all. */
+static int tile_of(const cm_call_list *pass, const cm_row_pass_args *args, const cm_ops_limits *limits) {
+    const int few = CM_ROW_TILE / 2;
+    return pass->work && (args->rows + few - 1) / few <= limits->multiprocessors ? few : CM_ROW_TILE;
+}
+
 bool cm_row_build_whole(const cm_call_list *pass, const cm_ops_limits *limits, cm_row_pass_args *args) {
-    return cm_row_build(pass, args) == pass->count && args->steps > 0 && is_possible(args, limits);
+    const int calls = cm_row_build(pass, args);
+    args->tile = tile_of(pass, args, limits);
+    return calls == pass->count && args->steps > 0 && is_possible(args, limits);
 }

@@ -92,7 +92,7 @@ static int64_t clocks_of(const cm_row_step *s) {
  * saved? One by itself, with what it does and the wait for what lies ahead of it, takes some 2.5 us. */
 bool cm_row_choice_estimate(const cm_row_pass_args *args, int multiprocessors) {
     enum { CLOCKS_OF_LAUNCH = 5000 };
-    const int64_t waves = (cm_row_tiles(args->rows) + multiprocessors - 1) / multiprocessors;
+    const int64_t waves = (cm_row_tiles(args) + multiprocessors - 1) / multiprocessors;
     int64_t clocks = 0;
     for (int i = 0; i < args->steps; i++) clocks += clocks_of(&args->step[i]);
     return waves * clocks <= (int64_t)args->steps * CLOCKS_OF_LAUNCH;

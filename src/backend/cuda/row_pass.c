@@ -29,8 +29,9 @@ int cm_row_pass_reach(const cm_call_list *pass) {
 static bool trains(const cm_call_list *pass) { return !pass->work; }
 
 static cm_status launch(cm_stream *stream, const cm_row_pass_args *args, bool training) {
-    const int result = training ? cm_row_training_launch(args, cm_row_tiles(args->rows), CM_BLOCK, cm_ops_queue(stream))
-                                : cm_row_pass_launch(args, cm_row_tiles(args->rows), CM_BLOCK, cm_ops_queue(stream));
+    const int tiles = cm_row_tiles(args),
+              result = training ? cm_row_training_launch(args, tiles, CM_BLOCK, cm_ops_queue(stream))
+                                : cm_row_pass_launch(args, tiles, CM_BLOCK, cm_ops_queue(stream));
     return cm_ops_launched(stream, result, "a pass of rows");
 }
 

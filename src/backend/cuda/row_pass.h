@@ -259,7 +259,7 @@ CM_KERNEL void cm_row_step_run(const cm_row_step *s, const cm_row_tile *t, bool 
         cm_row_layer(s, t, true, lanes);
         return;
     }
-    const cm_lanes part = cm_lanes_part(lanes, CM_BLOCK / CM_ROW_TILE);
+    const cm_lanes part = cm_lanes_part(lanes, t->lanes);
     const int row = lanes->index / part.count;
     if (row >= t->rows) return;
     if (trains) {
@@ -274,8 +274,9 @@ CM_KERNEL void cm_row_steps(const cm_row_pass_args *a, int64_t item, bool trains
     const cm_lanes block = *lanes; /* not to be read again for every step */
     const int steps = a->steps;
     cm_row_tile t;
-    t.first = (int)item * CM_ROW_TILE;
-    t.rows = cm_least(a->rows - t.first, CM_ROW_TILE);
+    t.first = (int)item * a->tile;
+    t.rows = cm_least(a->rows - t.first, a->tile);
+    t.lanes = CM_BLOCK / a->tile;
     t.memory = lanes->memory;
     t.stage = lanes->memory + a->stage;
     for (int i = -AHEAD; i < steps; i++) {

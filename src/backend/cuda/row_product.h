@@ -223,6 +223,7 @@ CM_KERNEL void cm_row_product_near(const cm_row_step *s, const cm_row_tile *t, c
     for (int o = lanes->index % CM_ROW_STAGED; o < s->n; o += CM_ROW_STAGED) {
         float sum[CM_ROW_HALF] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
         const float *weight = t->memory + s->of.dense.near + o * s->of.dense.near_row;
+        if (half >= t->rows) break;
         for (int first = 0; first < whole; first += CM_ROW_CHUNK)
             cm_row_add(x + first, s->x.stride, weight + first, CM_ROW_CHUNK, CM_ROW_ANY, sum);
         cm_row_add(x + whole, s->x.stride, weight + whole, s->k - whole, s->k - whole, sum);
@@ -242,6 +243,7 @@ CM_KERNEL void cm_row_product_wide(const cm_row_step *s, const cm_row_tile *t, c
             const int rest = s->k - first;
             cm_row_stage(t, own, across, lanes);
             if (rest > CM_ROW_CHUNK) cm_row_bring(s, o, first + CM_ROW_CHUNK, across, lanes, own); /* meanwhile */
+            if (half >= t->rows) continue;
             if (rest >= CM_ROW_CHUNK) {
                 cm_row_add(x + first, s->x.stride, weight, CM_ROW_CHUNK, CM_ROW_ANY, sum);
             } else {

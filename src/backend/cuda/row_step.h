@@ -7,7 +7,7 @@
 #include "device/cuda/launch.h"
 
 enum {
-    CM_ROW_TILE = 16,  /* rows of a block, which is those of a product by tensor cores */
+    CM_ROW_TILE = 16,  /* rows of a block, which is those of a product by tensor cores; or fewer (cm_row_pass_args) */
     CM_ROW_STEPS = 36, /* of a pass, at most */
     CM_ROW_WARPS = CM_BLOCK / CM_WARP,
     CM_ROW_FETCH = 64 << 10 /* bytes of a weight that a pass by itself fetches ahead */
@@ -66,6 +66,7 @@ static CM_HD inline bool cm_row_is_layer(const cm_row_step *s) {
 
 typedef struct cm_row_pass_args {
     int32_t rows, steps;
+    int32_t tile;    /* rows of a block, CM_ROW_TILE or half of that; it has memory for CM_ROW_TILE */
     int32_t stage;   /* float of the block's memory at which weights are staged */
     uint32_t memory; /* bytes that a block shares */
     uint32_t used;   /* bytes of these arguments that say something, a multiple of 16 */
@@ -74,11 +75,11 @@ typedef struct cm_row_pass_args {
 } cm_row_pass_args;
 
 /* Blocks of a launch. */
-static inline int cm_row_tiles(int rows) { return (rows + CM_ROW_TILE - 1) / CM_ROW_TILE; }
+static inline int cm_row_tiles(const cm_row_pass_args *args) { return (args->rows + args->tile - 1) / args->tile; }
 
 /* The rows of a block: `first` counts those of the pass. */
 typedef struct cm_row_tile {
-    int first, rows;
+    int first, rows, lanes; /* lanes of a row, where one has some for itself */
     float *memory, *stage;
 } cm_row_tile;
 
