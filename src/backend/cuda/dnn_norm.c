@@ -30,7 +30,7 @@ struct cm_convolution_norm_plan {
 
 /* An engine's kernel is compiled when it is planned, in every process, which takes up to a second or two: those that
  * are not large try one engine. */
-enum { TRIES = 6, ENGINES = TRIES + 1 };
+enum { TRIES = 4 };
 #define LARGE 1e9 /* floating-point operations */
 
 cm_status cm_convolution_norm_run(cm_stream *stream, const cm_convolution_norm_plan *plan,
@@ -68,15 +68,10 @@ static cm_status open_graph(trial *t) {
     return t->plan->graph ? CM_OK : cm_dnn_graph_open_norm(&target, t->norm, &t->plan->graph);
 }
 
-/* Large ones try one of those that cuDNN keeps for hard cases, too: there are good ones among them. */
-static cm_status find_engines(trial *t, cm_dnn_engine engines[ENGINES], int *count) {
+static cm_status find_engines(trial *t, cm_dnn_engine engines[TRIES], int *count) {
     const bool large = cm_convolution_flops(&t->norm->convolution) >= LARGE;
-    int more = 0;
     CM_TRY(open_graph(t));
-    CM_TRY(cm_dnn_graph_engines(t->plan->graph, false, engines, large ? TRIES : 1, count));
-    if (large) CM_TRY(cm_dnn_graph_engines(t->plan->graph, true, engines + *count, 1, &more));
-    *count += more;
-    return CM_OK;
+    return cm_dnn_graph_engines(t->plan->graph, false, engines, large ? TRIES : 1, count);
 }
 
 /* Numbers in the place of what a pass will bring there: for times, too, since of zeros a GPU multiplies faster. */
@@ -93,7 +88,7 @@ static cm_status fill(const trial *t) {
 static cm_status enter(void *context, int round, void *candidates, int *count) {
     trial *t = context;
     way *out = candidates;
-    cm_dnn_engine engines[ENGINES];
+    cm_dnn_engine engines[TRIES];
     int found = 0;
     (void)round;
     CM_TRY(fill(t));
