@@ -307,7 +307,7 @@ mcts/lanes_warp.inc|    lanes_meet(tree);\n    return lanes_gumbel_interior|    
 mcts/lanes_warp.inc|visits[a] == considered && logits[a] > -FLT_MAX|visits[a] == considered
 mcts/lanes_warp.inc|visits[a] == considered && logits[a] > -FLT_MAX|logits[a] > -FLT_MAX
 mcts/lanes_warp.inc|{-cm_select_gumbel_score(|{cm_select_gumbel_score(
-agent/cuda/simulations.h|CM_BLOCK / tile : CM_WARP|CM_BLOCK / tile : CM_BLOCK / tile
+agent/cuda/simulations.h|cm_row_lanes(!k->trees.tree.is_dense || tile|cm_row_lanes(tile
 agent/cuda/simulations.h|first + lanes->index / each|first + lanes->index / each + 1
 agent/cuda/simulations.h|root += CM_BLOCK / each|root += CM_BLOCK
 agent/cuda/simulations.h|root < k->trees.tree.batch|root + 1 < k->trees.tree.batch

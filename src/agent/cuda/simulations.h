@@ -11,7 +11,7 @@
 
 /* Grows the trees of a tile. Where the first lane works alone, all roots of the tile do at the same time. */
 CM_KERNEL_CALLED void cm_simulations_grow(const cm_simulations_args *k, int64_t item, const cm_lanes *lanes) {
-    const int tile = k->recurrent.tile, each = k->trees.tree.is_dense ? CM_BLOCK / tile : CM_WARP;
+    const int tile = k->recurrent.tile, each = cm_row_lanes(!k->trees.tree.is_dense || tile < CM_ROW_TILE);
     const int64_t first = item * tile, end = first + tile;
     const cm_lanes part = cm_lanes_part(lanes, each);
     for (int64_t root = first + lanes->index / each; root < end; root += CM_BLOCK / each)

@@ -259,7 +259,7 @@ CM_KERNEL void cm_row_step_run(const cm_row_step *s, const cm_row_tile *t, bool 
         cm_row_layer(s, t, true, lanes);
         return;
     }
-    const cm_lanes part = cm_lanes_part(lanes, t->lanes);
+    const cm_lanes part = cm_lanes_part(lanes, cm_row_lanes(t->half));
     const int row = lanes->index / part.count;
     if (row >= t->rows) return;
     if (trains) {
@@ -276,7 +276,7 @@ CM_KERNEL void cm_row_steps(const cm_row_pass_args *a, int64_t item, bool trains
     cm_row_tile t;
     t.first = (int)item * a->tile;
     t.rows = cm_least(a->rows - t.first, a->tile);
-    t.lanes = CM_BLOCK / a->tile;
+    t.half = a->tile < CM_ROW_TILE;
     t.memory = lanes->memory;
     t.stage = lanes->memory + a->stage;
     for (int i = -AHEAD; i < steps; i++) {

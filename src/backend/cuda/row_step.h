@@ -77,9 +77,13 @@ typedef struct cm_row_pass_args {
 /* Blocks of a launch. */
 static inline int cm_row_tiles(const cm_row_pass_args *args) { return (args->rows + args->tile - 1) / args->tile; }
 
+/* Lanes of a row, where one has some for itself: a compiler sees that they are of a warp. */
+static CM_HD inline int cm_row_lanes(bool half) { return half ? CM_WARP : CM_BLOCK / CM_ROW_TILE; }
+
 /* The rows of a block: `first` counts those of the pass. */
 typedef struct cm_row_tile {
-    int first, rows, lanes; /* lanes of a row, where one has some for itself */
+    int first, rows;
+    bool half; /* of CM_ROW_TILE rows */
     float *memory, *stage;
 } cm_row_tile;
 
