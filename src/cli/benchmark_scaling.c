@@ -153,11 +153,13 @@ static cm_status make_command(const cm_arguments *a, char *threads, char ***out)
     return CM_OK;
 }
 
+/* A library may have said something before: NCCL its version, where NCCL_DEBUG is set. */
 static cm_status read_line(FILE *output, int ranks, cm_scaling *row) {
-    char line[LINE_BYTES];
+    char line[LINE_BYTES] = "";
     cm_json_doc *doc = NULL;
     rewind(output);
-    if (!fgets(line, sizeof line, output)) return cm_fail(CM_ERR_IO, "%d ranks have said nothing", ranks);
+    while (line[0] != '{')
+        if (!fgets(line, sizeof line, output)) return cm_fail(CM_ERR_IO, "%d ranks have said nothing", ranks);
     CM_TRY(cm_json_parse(line, strlen(line), "the ranks' output", &doc));
     cm_status status = read_row(cm_json_root(doc), row);
     cm_json_free(doc);
