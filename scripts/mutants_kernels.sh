@@ -175,9 +175,9 @@ backend/cuda/row_product.h|cm_row_read(l->low, at + 4 * half, k)|cm_row_read(l->
 backend/cuda/row_product.h|b[j].pair + 2 * half|b[j].pair
 backend/cuda/row_product.h|    cm_lanes_meet(lanes);\n    for (int i = 0; i < CM_ROW_OWN|    for (int i = 0; i < CM_ROW_OWN
 backend/cuda/row_product.h|    }\n    cm_lanes_meet(lanes);\n}|    }\n}
-backend/cuda/row_product.h|{half + r, output}|{r, output}
-backend/cuda/row_product.h|fmaf(four.v[j], weight[i + j], sum[r])|four.v[j] * weight[i + j]
-backend/cuda/row_product.h|cm_row_add(x + first, s->x.stride, weight, rest, rest, sum)|cm_row_add(x + first, s->x.stride, weight, rest, CM_ROW_ANY, sum)
+backend/cuda/row_product.h|{first + r, output}|{r, output}
+backend/cuda/row_product.h|fmaf(four.v[j], w.v[j], sum[r])|four.v[j] * w.v[j]
+backend/cuda/row_product.h|weight, rest, rest, rows|weight, rest, CM_ROW_ANY, rows
 backend/cuda/row_step.h|((int64_t)t->first + row)|row
 backend/cuda/row_step.h|if (p->stride == 0) rows.data = NULL;|
 backend/cuda/row_product.h|s->index ? s->index + t->first|s->index ? s->index
@@ -328,7 +328,8 @@ backend/cuda/row_near.h|memory + s->of.dense.near), own|memory + s->of.dense.nea
 backend/cuda/row_near.h|int i = 0; i < a->steps|int i = 4; i < a->steps
 backend/cuda/row_product.h|near + o * s->of.dense.near_row|near + (o + 1) * s->of.dense.near_row
 backend/cuda/row_product.h|o = lanes->index % CM_ROW_STAGED; o < s->n|o = lanes->index % CM_ROW_STAGED; o + 1 < s->n
-backend/cuda/row_product.h|s->k - whole, s->k - whole, sum|s->k - whole, CM_ROW_ANY, sum
+backend/cuda/row_product.h|s->k - whole, s->k - whole, rows|s->k - whole, CM_ROW_ANY, rows
+backend/cuda/row_product.h|CM_ROW_STAGED * rows, whole|CM_ROW_STAGED * CM_ROW_HALF, whole
 backend/cuda/row_product.h|weight + whole, s->k|weight, s->k
 backend/cuda/row_product.h|x + first, s->x.stride, weight + first|x + first, s->x.stride, weight
 END

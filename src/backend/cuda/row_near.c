@@ -1,10 +1,10 @@
 #include "backend/cuda/row_near.h"
 
 /* Elements from row to row, zeros behind k: rows so far apart that lanes which read neighbours at once read different
- * banks. In 16 bits eight lanes read 64 bytes of each of two rows, in float32 each a number of a row of its own. */
+ * banks. In 16 bits eight lanes read 64 bytes of each of two rows, in float32 each 16 bytes of a row of its own. */
 static uint32_t row_of(const cm_row_step *s) {
     const uint32_t k = (uint32_t)s->k;
-    return s->type == CM_F32 ? (k + 3) / 4 * 4 + 1 : ((k + 31) / 32 | 1) * 32;
+    return s->type == CM_F32 ? ((k + 3) / 4 | 1) * 4 : ((k + 31) / 32 | 1) * 32;
 }
 
 uint32_t cm_row_near(cm_row_pass_args *args, uint32_t first, uint32_t end) {

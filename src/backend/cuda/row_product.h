@@ -43,17 +43,23 @@ static CM_HD inline cm_row_eight cm_row_weights(const uint16_t *from) {
 typedef struct cm_row_lane {
     cm_lanes warp;
     int g, q;
-    const float *low, *high; /* the rows */
+    const float *low, *high; /* the rows; the second one is none in a tile of half as many */
+    bool half;
     const uint16_t *weight;
     int weight_row; /* elements from row to row */
     bool bfloat;
 } cm_row_lane;
 
+static CM_HD inline cm_row_four cm_row_high(const cm_row_lane *l, int at, int k) {
+    const cm_row_four none = {{0.0f, 0.0f, 0.0f, 0.0f}};
+    return l->half ? none : cm_row_read(l->high, at, k);
+}
+
 /* Any order of the columns does for a sum, as long as a and b have the same: of a chunk lane 4 g + q takes eight
  * neighbours from 8 q on, in x and in the weight. They are what it brings to two products. */
 CM_KERNEL void cm_row_multiply(const cm_row_lane *l, int at, int k, const cm_row_eight b[2], float sum[2][4]) {
     for (int half = 0; half < 2; half++) {
-        const cm_row_four x = cm_row_read(l->low, at + 4 * half, k), z = cm_row_read(l->high, at + 4 * half, k);
+        const cm_row_four x = cm_row_read(l->low, at + 4 * half, k), z = cm_row_high(l, at + 4 * half, k);
         const uint32_t a[4] = {cm_lanes_pair(x.v[0], x.v[1], l->bfloat), cm_lanes_pair(z.v[0], z.v[1], l->bfloat),
                                cm_lanes_pair(x.v[2], x.v[3], l->bfloat), cm_lanes_pair(z.v[2], z.v[3], l->bfloat)};
         for (int j = 0; j < 2; j++) cm_lanes_product(&l->warp, l->bfloat, a, b[j].pair + 2 * half, sum[j]);
@@ -132,6 +138,7 @@ static CM_HD inline int cm_row_action(const cm_row_tile *t, const cm_dense_args 
 static CM_HD inline void cm_row_terms(const cm_row_lane *l, const cm_dense_args *end, const cm_encoded action[2], int o,
                                       int n, bool across, cm_dense_terms terms[8]) {
     for (int i = 0; i < 8; i++) {
+        if (i >= 4 && l->half) return;
         const int column = cm_row_output(l, o, i, across);
         terms[i] = cm_dense_read(end, &action[i / 4], column < n ? column : n - 1);
     }
@@ -144,7 +151,15 @@ CM_KERNEL void cm_row_product(const cm_row_step *s, const cm_row_tile *t, const 
     const int g = warp.index / 4, q = warp.index % 4;
     const float *low = t->memory + s->x.first + g * s->x.stride;
     const cm_row_weight weight = cm_row_weight_of(s, t->memory);
-    const cm_row_lane l = {warp, g, q, low, low + 8 * s->x.stride, (const uint16_t *)weight.data, weight.row, bfloat};
+    const cm_row_lane l = {.warp = warp,
+                           .g = g,
+                           .q = q,
+                           .low = low,
+                           .high = low + 8 * s->x.stride,
+                           .half = t->half,
+                           .weight = (const uint16_t *)weight.data,
+                           .weight_row = weight.row,
+                           .bfloat = bfloat};
     const int chosen[2] = {cm_row_action(t, end, g), cm_row_action(t, end, g + 8)}, n = s->n;
     const cm_encoded action[2] = {cm_dense_encoded(end, chosen[0]), cm_dense_encoded(end, chosen[1])};
     for (int o = lanes->index / CM_WARP * CM_ROW_OUTPUTS; o < n; o += CM_ROW_WARPS * CM_ROW_OUTPUTS) {
@@ -157,6 +172,7 @@ CM_KERNEL void cm_row_product(const cm_row_step *s, const cm_row_tile *t, const 
             cm_row_sums(s, &l, o, sum);
         }
         for (int i = 0; i < 8; i++) {
+            if (i >= 4 && t->half) break;
             const cm_place at = {g + i / 4 * 8, cm_row_output(&l, o, i, across)};
             const float offset = cm_dense_offset(end, &action[i / 4], &terms[i]);
             if (at.row < t->rows && at.column < n) cm_dense_put(end, at, sum[i / 2 % 2][i / 4 * 2 + i % 2] + offset);
@@ -194,48 +210,58 @@ CM_KERNEL void cm_row_stage(const cm_row_tile *t, const float own[CM_ROW_OWN], b
     cm_lanes_meet(lanes);
 }
 
+/* Rows of a lane in float32: half those of a tile, at most so many. What is given as `rows` below is a constant. */
 enum { CM_ROW_HALF = CM_ROW_TILE / 2 };
 
-/* What a chunk, of `columns` columns from x on, adds to the sums of half the rows; k as in cm_row_read. */
-CM_KERNEL void cm_row_add(const float *x, int stride, const float *weight, int columns, int k, float sum[CM_ROW_HALF]) {
-    for (int i = 0; i < columns; i += 4)
-        for (int r = 0; r < CM_ROW_HALF; r++) {
-            const cm_row_four four = cm_row_read(x + r * stride, i, k);
-            for (int j = 0; j < 4; j++) sum[r] = fmaf(four.v[j], weight[i + j], sum[r]);
-        }
+/* Four numbers of a weight from a column on: near they lie at multiples of 16 bytes. */
+static CM_HD inline cm_row_four cm_row_four_of(const float *weight, bool near) {
+    if (near) return *(const cm_row_four *)(const void *)weight;
+    const cm_row_four four = {{weight[0], weight[1], weight[2], weight[3]}};
+    return four;
 }
 
-/* Half the rows of an output in float32, without tensor cores: row `half` and those that follow it. */
-CM_KERNEL void cm_row_end_wide(const cm_row_step *s, const cm_row_tile *t, const cm_dense_args *end, int half,
-                               int output, const float sum[CM_ROW_HALF]) {
-    for (int r = 0; r < CM_ROW_HALF; r++) {
-        const cm_place at = {half + r, output};
-        const cm_encoded action = cm_dense_encoded(end, cm_row_action(t, end, half + r));
+/* What a chunk, of `columns` columns from x on, adds to the sums of rows; k as in cm_row_read. */
+CM_KERNEL void cm_row_add(const float *x, int stride, const float *weight, int columns, int k, int rows, bool near,
+                          float sum[CM_ROW_HALF]) {
+    for (int i = 0; i < columns; i += 4) {
+        const cm_row_four w = cm_row_four_of(weight + i, near);
+        for (int r = 0; r < rows; r++) {
+            const cm_row_four four = cm_row_read(x + r * stride, i, k);
+            for (int j = 0; j < 4; j++) sum[r] = fmaf(four.v[j], w.v[j], sum[r]);
+        }
+    }
+}
+
+/* Rows of an output in float32, without tensor cores: `first` and those that follow it. */
+CM_KERNEL void cm_row_end_wide(const cm_row_step *s, const cm_row_tile *t, const cm_dense_args *end, int first,
+                               int rows, int output, const float sum[CM_ROW_HALF]) {
+    for (int r = 0; r < rows; r++) {
+        const cm_place at = {first + r, output};
+        const cm_encoded action = cm_dense_encoded(end, cm_row_action(t, end, first + r));
         if (at.row < t->rows && at.column < s->n) cm_dense_end(end, &action, at, sum[r]);
     }
 }
 
 /* By a weight that is near: no lane waits for another. */
-CM_KERNEL void cm_row_product_near(const cm_row_step *s, const cm_row_tile *t, const cm_dense_args *end,
+CM_KERNEL void cm_row_product_near(const cm_row_step *s, const cm_row_tile *t, const cm_dense_args *end, int rows,
                                    const cm_lanes *lanes) {
-    const int half = lanes->index / CM_ROW_STAGED * CM_ROW_HALF, whole = s->k / CM_ROW_CHUNK * CM_ROW_CHUNK;
-    const float *x = t->memory + s->x.first + half * s->x.stride;
+    const int row = lanes->index / CM_ROW_STAGED * rows, whole = s->k / CM_ROW_CHUNK * CM_ROW_CHUNK;
+    const float *x = t->memory + s->x.first + row * s->x.stride;
     for (int o = lanes->index % CM_ROW_STAGED; o < s->n; o += CM_ROW_STAGED) {
         float sum[CM_ROW_HALF] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
         const float *weight = t->memory + s->of.dense.near + o * s->of.dense.near_row;
-        if (half >= t->rows) break;
         for (int first = 0; first < whole; first += CM_ROW_CHUNK)
-            cm_row_add(x + first, s->x.stride, weight + first, CM_ROW_CHUNK, CM_ROW_ANY, sum);
-        cm_row_add(x + whole, s->x.stride, weight + whole, s->k - whole, s->k - whole, sum);
-        cm_row_end_wide(s, t, end, half, o, sum);
+            cm_row_add(x + first, s->x.stride, weight + first, CM_ROW_CHUNK, CM_ROW_ANY, rows, true, sum);
+        cm_row_add(x + whole, s->x.stride, weight + whole, s->k - whole, s->k - whole, rows, true, sum);
+        cm_row_end_wide(s, t, end, row, rows, o, sum);
     }
 }
 
 /* By one that is staged: a lane makes an output of half the rows. */
-CM_KERNEL void cm_row_product_wide(const cm_row_step *s, const cm_row_tile *t, const cm_dense_args *end, bool across,
-                                   const cm_lanes *lanes) {
-    const int output = lanes->index % CM_ROW_STAGED, half = lanes->index / CM_ROW_STAGED * CM_ROW_HALF;
-    const float *x = t->memory + s->x.first + half * s->x.stride, *weight = t->stage + output * CM_ROW_STAGE_ROW;
+CM_KERNEL void cm_row_product_wide(const cm_row_step *s, const cm_row_tile *t, const cm_dense_args *end, int rows,
+                                   bool across, const cm_lanes *lanes) {
+    const int output = lanes->index % CM_ROW_STAGED, row = lanes->index / CM_ROW_STAGED * rows;
+    const float *x = t->memory + s->x.first + row * s->x.stride, *weight = t->stage + output * CM_ROW_STAGE_ROW;
     for (int o = 0; o < s->n; o += CM_ROW_STAGED) {
         float sum[CM_ROW_HALF] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f}, own[CM_ROW_OWN];
         cm_row_bring(s, o, 0, across, lanes, own);
@@ -243,14 +269,22 @@ CM_KERNEL void cm_row_product_wide(const cm_row_step *s, const cm_row_tile *t, c
             const int rest = s->k - first;
             cm_row_stage(t, own, across, lanes);
             if (rest > CM_ROW_CHUNK) cm_row_bring(s, o, first + CM_ROW_CHUNK, across, lanes, own); /* meanwhile */
-            if (half >= t->rows) continue;
             if (rest >= CM_ROW_CHUNK) {
-                cm_row_add(x + first, s->x.stride, weight, CM_ROW_CHUNK, CM_ROW_ANY, sum);
+                cm_row_add(x + first, s->x.stride, weight, CM_ROW_CHUNK, CM_ROW_ANY, rows, false, sum);
             } else {
-                cm_row_add(x + first, s->x.stride, weight, rest, rest, sum);
+                cm_row_add(x + first, s->x.stride, weight, rest, rest, rows, false, sum);
             }
         }
-        cm_row_end_wide(s, t, end, half, o + output, sum);
+        cm_row_end_wide(s, t, end, row, rows, o + output, sum);
+    }
+}
+
+CM_KERNEL void cm_row_layer_wide(const cm_row_step *s, const cm_row_tile *t, const cm_dense_args *end, int rows,
+                                 bool across, const cm_lanes *lanes) {
+    if (s->of.dense.near_row) {
+        cm_row_product_near(s, t, end, rows, lanes);
+    } else {
+        cm_row_product_wide(s, t, end, rows, across, lanes);
     }
 }
 
@@ -278,10 +312,10 @@ CM_KERNEL void cm_row_layer(const cm_row_step *s, const cm_row_tile *t, bool acr
         cm_row_product(s, t, &k, false, across, lanes);
     } else {
         k.type = CM_F32;
-        if (s->of.dense.near_row) {
-            cm_row_product_near(s, t, &k, lanes);
+        if (t->half) {
+            cm_row_layer_wide(s, t, &k, CM_ROW_HALF / 2, across, lanes);
         } else {
-            cm_row_product_wide(s, t, &k, across, lanes);
+            cm_row_layer_wide(s, t, &k, CM_ROW_HALF, across, lanes);
         }
     }
 }
