@@ -151,15 +151,8 @@ CM_KERNEL void cm_row_product(const cm_row_step *s, const cm_row_tile *t, const 
     const int g = warp.index / 4, q = warp.index % 4;
     const float *low = t->memory + s->x.first + g * s->x.stride;
     const cm_row_weight weight = cm_row_weight_of(s, t->memory);
-    const cm_row_lane l = {.warp = warp,
-                           .g = g,
-                           .q = q,
-                           .low = low,
-                           .high = low + 8 * s->x.stride,
-                           .half = t->half,
-                           .weight = (const uint16_t *)weight.data,
-                           .weight_row = weight.row,
-                           .bfloat = bfloat};
+    const uint16_t *from = (const uint16_t *)weight.data;
+    const cm_row_lane l = {warp, g, q, low, low + 8 * s->x.stride, t->half, from, weight.row, bfloat};
     const int chosen[2] = {cm_row_action(t, end, g), cm_row_action(t, end, g + 8)}, n = s->n;
     const cm_encoded action[2] = {cm_dense_encoded(end, chosen[0]), cm_dense_encoded(end, chosen[1])};
     for (int o = lanes->index / CM_WARP * CM_ROW_OUTPUTS; o < n; o += CM_ROW_WARPS * CM_ROW_OUTPUTS) {
