@@ -123,7 +123,6 @@ backend/formulas.h|pow(rule->beta1|pow(rule->beta2
 backend/formulas.h|scaling[CM_SCALING_SKIPPED] += 1.0f|scaling[CM_SCALING_SKIPPED] += 2.0f
 backend/formulas.inc|r->correction1 = (CM_R)scaling[CM_SCALING_CORRECTION1]|r->correction1 = (CM_R)scaling[CM_SCALING_CORRECTION2]
 backend/cuda/optimizer.h|flaws += !isfinite(own[j])|flaws += isfinite(own[j])
-backend/cuda/optimizer.h|x[i + j * lanes->count] : 0.0f|x[i + j] : 0.0f
 backend/cuda/optimizer.h|cm_rates_correct_f(&rates, k->scaling)|cm_rates_correct_f(&rates, NULL)
 backend/cuda/elementwise.h|k->scale * k->times[0]|k->times[0]
 backend/cuda/optimizer.h|if (cm_step_counts(k->factor)) k->y[item]|if (!cm_step_counts(k->factor)) k->y[item]
@@ -307,7 +306,6 @@ mcts/lanes_warp.inc|    lanes_meet(tree);\n    return lanes_gumbel_interior|    
 mcts/lanes_warp.inc|visits[a] == considered && logits[a] > -FLT_MAX|visits[a] == considered
 mcts/lanes_warp.inc|visits[a] == considered && logits[a] > -FLT_MAX|logits[a] > -FLT_MAX
 mcts/lanes_warp.inc|{-cm_select_gumbel_score(|{cm_select_gumbel_score(
-agent/cuda/simulations.h|cm_row_lanes(!k->trees.tree.is_dense || tile|cm_row_lanes(tile
 agent/cuda/simulations.h|first + lanes->index / each|first + lanes->index / each + 1
 agent/cuda/simulations.h|root += CM_BLOCK / each|root += CM_BLOCK
 agent/cuda/simulations.h|root < k->trees.tree.batch|root + 1 < k->trees.tree.batch

@@ -102,7 +102,7 @@ START_TEST(one_launch_gives_the_bits_of_many) {
 END_TEST
 
 START_TEST(as_many_weights_are_near_as_there_is_room_for) {
-    const search_task t = {CM_POLICY_MUZERO, CM_F32, 1, SIMULATIONS, 0};
+    search_task t = {CM_POLICY_MUZERO, CM_F32, MOST_ROOTS, SIMULATIONS, 0}; /* in tiles of half as many rows */
     const struct {
         size_t bytes;
         int layers;
@@ -112,6 +112,7 @@ START_TEST(as_many_weights_are_near_as_there_is_room_for) {
         cuda_cpu_limits.block_bytes = rooms[i].bytes;
         expect_same(&t);
         ck_assert_int_eq(simulations_cpu_near, rooms[i].layers);
+        t.roots = 1;
     }
     close_all();
 }
