@@ -1,10 +1,11 @@
 /* From the text of an instruction to its operation and where its operands are. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ptx/reader.h"
 
-enum { OPERANDS = 32, NAME = 64 };
+enum { OPERANDS = 160, NAME = 64, ADDRESSES = 2 };
 
 /* One as it is read: its operation's name, split at its dots, and its operands. */
 typedef struct draft {
@@ -13,7 +14,7 @@ typedef struct draft {
     ptx_instruction i;
     ptx_operand o[OPERANDS];
     int groups, group; /* how many there are in {}; operands of the last one */
-    bool has_address;
+    int addresses;
     bool is_register; /* its address is a parameter of a function */
 } draft;
 
@@ -46,10 +47,11 @@ static void take_group(reader *r, draft *d) {
 static void take_address(reader *r, draft *d) {
     const ptx_token name = r->text.next;
     const symbol *s = ptx_find_symbol(&r->local, name);
-    d->has_address = true;
+    if (d->addresses == ADDRESSES) PTX_FAIL(r, "more than %d addresses", ADDRESSES);
     d->is_register = s && s->kind == REGISTER && s->bytes > 0;
     add_operand(r, d, ptx_take_operand(r));
-    if (ptx_took(&r->text, "+")) d->i.offset = ptx_take_number(&r->text);
+    if (ptx_took(&r->text, "+")) d->i.offset[d->addresses] = ptx_take_number(&r->text);
+    d->addresses++;
     ptx_expect(&r->text, "]");
 }
 
@@ -90,7 +92,7 @@ static void finish_access(reader *r, draft *d, bool is_load) {
     i->count = is_2 ? 2 : is_4 ? 4 : 1;
     if (is_2 || is_4) at++;
     const type *of = at == d->parts - 1 ? ptx_type_of(d->part[at]) : NULL;
-    if (!of || !d->has_address || i->operands != i->count + 1) fail_unknown(r, d);
+    if (!of || d->addresses != 1 || i->operands != i->count + 1) fail_unknown(r, d);
     i->bytes = of->bytes;
     i->is_signed = of->is_signed;
     i->used = is_load && r->used ? r->used : UINT32_MAX;
@@ -99,7 +101,7 @@ static void finish_access(reader *r, draft *d, bool is_load) {
     i->writes = is_load ? i->count : 0;
     if (!d->is_register) return;
     i->writes = 1;
-    if (i->offset || i->count != 1) fail_unknown(r, d);
+    if (i->offset[0] || i->count != 1) fail_unknown(r, d);
     i->run = ptx_move;
 }
 
@@ -124,6 +126,53 @@ static void finish_conversion(reader *r, draft *d) {
     d->i.writes = 1;
 }
 
+static bool is_number(const reader *r, const draft *d, int which, int64_t least, int64_t most) {
+    const ptx_operand o = d->o[which];
+    if (which >= d->i.operands || o.base != PTX_CONSTANTS) return false;
+    const int64_t value = r->module->constants[o.at].s64;
+    return value >= least && value <= most;
+}
+
+/* cp.async.ca or .cg of .shared.global, what the L2 cache may fetch or nothing; [to], [from], bytes, and how many of
+ * them are read: behind these come zeros. */
+static void finish_copy(reader *r, draft *d) {
+    const bool is_cg = ptx_is(d->part[2], "cg");
+    const bool is_shared = ptx_is(d->part[3], "shared") || ptx_is(d->part[3], "shared::cta");
+    const bool is_known = d->parts == 5 || (d->parts == 6 && ptx_begins(d->part[5], "L2::") && d->part[5].at[4] != 'c');
+    if (!ptx_is(d->part[1], "async") || (!is_cg && !ptx_is(d->part[2], "ca")) || !is_shared || !is_known ||
+        !ptx_is(d->part[4], "global") || d->addresses != 2 || d->groups || d->i.operands < 3 || d->i.operands > 4 ||
+        (!is_number(r, d, 2, 16, 16) && (is_cg || (!is_number(r, d, 2, 4, 4) && !is_number(r, d, 2, 8, 8)))))
+        fail_unknown(r, d);
+    d->i.bytes = (uint8_t)r->module->constants[d->o[2].at].u64;
+    d->i.count = 1;
+    d->i.run = ptx_copy_async;
+}
+
+/* wgmma.mma_async of m64nNk16: {sums}, a's and b's descriptor, whether sums are added to, the signs of a and b, whether
+ * these are transposed. */
+static void finish_product(reader *r, draft *d) {
+    static const char *parts[] = {"wgmma", "mma_async", "sync", "aligned", NULL, "f32"};
+    const ptx_token shape = d->part[4];
+    const int n = d->parts == 8 && ptx_begins(shape, "m64n") ? atoi(shape.at + 4) : 0, sums = n / 2;
+    const bool is_bf16 = ptx_is(d->part[6], "bf16");
+    char want[NAME];
+    snprintf(want, sizeof want, "m64n%dk16", n);
+    if (n < 8 || n > 256 || n % 8 || !ptx_is(shape, want) || d->groups != 1 || d->group != sums ||
+        d->i.operands != sums + 7 || (!is_bf16 && !ptx_is(d->part[6], "f16")) ||
+        !ptx_is(d->part[7], is_bf16 ? "bf16" : "f16"))
+        fail_unknown(r, d);
+    for (int k = 0; k < 6; k++)
+        if (parts[k] && !ptx_is(d->part[k], parts[k])) fail_unknown(r, d);
+    for (int k = 0; k < sums; k++)
+        if (d->o[k].base != PTX_REGISTERS) fail_unknown(r, d);
+    for (int k = sums + 3; k < sums + 5; k++)
+        if (!is_number(r, d, k, 1, 1) && !is_number(r, d, k, -1, -1)) fail_unknown(r, d);
+    if (!is_number(r, d, sums + 5, 0, 0) || !is_number(r, d, sums + 6, 0, 0))
+        PTX_FAIL(r, "transposed factors of warp groups are not known here");
+    d->i.count = d->i.writes = (uint8_t)sums;
+    d->i.run = is_bf16 ? ptx_come_to_bf16_group : ptx_come_to_f16_group;
+}
+
 static uint8_t written_by(ptx_run_function run, int operands) {
     if (run == ptx_come_to_shuffle) return 2;
     if (run == ptx_come_to_bf16_product || run == ptx_come_to_f16_product) return 4;
@@ -135,7 +184,7 @@ static void finish_other(reader *r, draft *d) {
     int operands;
     snprintf(name, sizeof name, "%.*s", d->name.length, d->name.at);
     for (char *c = name; *c; c++)
-        if (*c == '.') *c = '_';
+        if (*c == '.' || *c == ':') *c = '_';
     d->i.run = d->name.length < NAME ? ptx_operation(name, &operands) : NULL;
     if (!d->i.run || operands != d->i.operands) fail_unknown(r, d);
     d->i.writes = written_by(d->i.run, operands);
@@ -206,6 +255,10 @@ void ptx_take_instruction(reader *r, ptx_token first) {
         take_operands(r, &d);
         if (ptx_is(d.part[0], "ld") || ptx_is(d.part[0], "st"))
             finish_access(r, &d, ptx_is(d.part[0], "ld"));
+        else if (ptx_is(d.part[0], "cp") && d.addresses)
+            finish_copy(r, &d);
+        else if (ptx_is(d.part[0], "wgmma") && d.groups)
+            finish_product(r, &d);
         else if (ptx_is(d.part[0], "cvta"))
             finish_conversion(r, &d);
         else if (ptx_is(d.part[0], "mov") && !ptx_is(d.part[1], "pred"))

@@ -30,6 +30,10 @@ void ptx_fail(thread *t, const char *format, ...) {
     longjmp(b->stop, 1);
 }
 
+int ptx_warps(const block *b) { return (b->launch->threads + PTX_WARP - 1) / PTX_WARP; }
+
+ptx_value *ptx_registers(const thread *t) { return t->block->registers + (size_t)t->index * t->block->register_count; }
+
 /* ---- the way through the text ---- */
 
 void ptx_branch(thread *t, const ptx_instruction *i) { t->pc = i->target; }
@@ -49,6 +53,8 @@ void ptx_call(thread *t, const ptx_instruction *i) {
 
 void ptx_return(thread *t, const ptx_instruction *i) {
     if (t->depth == 0) {
+        ptx_wait_for_all_copies(t, i);
+        ptx_products_end_thread(t);
         t->state = PTX_ENDED;
         return;
     }
@@ -135,6 +141,7 @@ static void run_block(block *b, int64_t index) {
     for (int k = 0; k < b->launch->threads; k++) begin_thread(b, k);
     if (b->profile) ptx_profile_begin_block(b);
     while (take_turns(b)) continue;
+    ptx_products_end_block(b);
     if (b->profile) ptx_profile_end_block(b);
 }
 
@@ -211,7 +218,9 @@ static bool open_block(ptx_machine *m, block *b) {
     b->shared = take(b->shared_bytes);
     b->parameters = take(b->parameter_bytes);
     b->locals = malloc(threads * (b->local_bytes + 2 * PTX_GUARD));
-    if (!b->threads || !b->shared || !b->parameters || !b->locals) return false;
+    b->copies = ptx_copies_open(b->launch->threads);
+    b->products = ptx_products_open(ptx_warps(b));
+    if (!b->threads || !b->shared || !b->parameters || !b->locals || !b->copies || !b->products) return false;
     if (!reserve_registers(m, threads * b->register_count)) return false;
     b->registers = m->registers;
     b->races = m->races;
@@ -222,6 +231,8 @@ static bool open_block(ptx_machine *m, block *b) {
 }
 
 static void close_block(block *b) {
+    ptx_products_close(b->products, ptx_warps(b));
+    ptx_copies_close(b->copies, b->launch->threads);
     free(b->locals);
     give(b->parameters);
     give(b->shared);

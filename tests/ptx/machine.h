@@ -37,7 +37,7 @@ struct thread;
 typedef struct ptx_instruction {
     void (*run)(struct thread *t, const struct ptx_instruction *i);
     const ptx_operand *o; /* what it writes, then what it reads, in the order of the text */
-    int64_t offset;       /* of an address */
+    int64_t offset[2];    /* of its addresses */
     int target;           /* of a branch */
     int source, line;     /* where the kernel's source says it: .file and .loc; 0: not known */
     int text_line;        /* of the module */
@@ -96,6 +96,8 @@ typedef struct thread {
     int index;               /* in its block */
     uint32_t clock;          /* barriers of its warp that it has come from, + 1 */
     uint32_t seen[PTX_WARP]; /* the clocks of its warp's threads up to which all accesses come before its own */
+    uint16_t fences;         /* between what it wrote and what reads behind threads' backs, modulo 2^16 */
+    uint16_t known_fences;   /* at the last barrier: those that the threads it met know of */
     struct block *block;
 } thread;
 
@@ -110,7 +112,9 @@ typedef struct block {
     size_t shared_bytes, local_bytes, parameter_bytes, register_count;
     uint32_t epoch; /* grows with every barrier of a block, and from block to block */
     struct races *races;
-    struct ptx_profile *profile; /* NULL: nobody asks */
+    struct ptx_profile *profile;   /* NULL: nobody asks */
+    struct ptx_copies *copies;     /* [threads] */
+    struct ptx_products *products; /* [warps] */
     jmp_buf stop;
     char *why;
 } block;
@@ -133,11 +137,18 @@ int ptx_instructions(const ptx_module *module);   /* how many, of all functions 
 /* Calls `tell` for each of them. */
 void ptx_each_instruction(const ptx_module *module, void (*tell)(void *to, const ptx_instruction *i), void *to);
 
+int ptx_warps(const block *b);
+ptx_value *ptx_registers(const thread *t); /* of the entry */
+
 /* ---- operations ---- */
 
 /* An operation of the table by its name with _ in the place of dots: NULL if there is none. operands: that it takes. */
 typedef void (*ptx_run_function)(thread *t, const ptx_instruction *i);
 ptx_run_function ptx_operation(const char *name, int *operands);
+
+/* The host's address of `bytes` at an address of a space, all of them inside and at a multiple of `bytes`, or the
+ * launch fails; *space: generic no more. */
+unsigned char *ptx_place(thread *t, uint64_t address, size_t bytes, ptx_space *space);
 
 void ptx_load(thread *t, const ptx_instruction *i);
 void ptx_store(thread *t, const ptx_instruction *i);
@@ -151,7 +162,33 @@ void ptx_prefetch(thread *t, const ptx_instruction *i);
 void ptx_to_generic(thread *t, const ptx_instruction *i);
 void ptx_from_generic(thread *t, const ptx_instruction *i);
 
+/* ---- copies behind a thread's back (copies.c) ---- */
+
+struct ptx_copies *ptx_copies_open(int threads); /* NULL: no memory */
+void ptx_copies_close(struct ptx_copies *copies, int threads);
+void ptx_copy_async(thread *t, const ptx_instruction *i);
+void ptx_commit_copies(thread *t, const ptx_instruction *i);
+void ptx_wait_for_copies(thread *t, const ptx_instruction *i);
+void ptx_wait_for_all_copies(thread *t, const ptx_instruction *i);
+void ptx_fence(thread *t, const ptx_instruction *i);
+
+/* ---- products of warp groups (products.c) ---- */
+
+struct ptx_products *ptx_products_open(int warps); /* NULL: no memory */
+void ptx_products_close(struct ptx_products *products, int warps);
+void ptx_products_end_thread(thread *t);
+void ptx_products_end_block(block *b); /* fails where warps of a group have done different things */
+void ptx_come_to_bf16_group(thread *t, const ptx_instruction *i);
+void ptx_come_to_f16_group(thread *t, const ptx_instruction *i);
+void ptx_come_to_group_fence(thread *t, const ptx_instruction *i);
+void ptx_come_to_group_commit(thread *t, const ptx_instruction *i);
+void ptx_come_to_group_wait(thread *t, const ptx_instruction *i);
+bool ptx_is_of_group(const ptx_instruction *i); /* one of these five */
+void ptx_meet_of_group(thread *all);            /* a whole warp has come to one of them */
+
 /* ---- meetings ---- */
+
+void ptx_come(thread *t, ptx_state state, uint32_t mask);
 
 void ptx_come_to_barrier(thread *t, const ptx_instruction *i);
 void ptx_come_to_warp_barrier(thread *t, const ptx_instruction *i);
@@ -174,7 +211,11 @@ void ptx_profile_issue(thread *t, const ptx_instruction *i); /* when it can */
 void ptx_profile_result(thread *t, const ptx_instruction *i);
 void ptx_profile_access(thread *t, const ptx_instruction *i, uint64_t address, ptx_space space);
 void ptx_profile_meet(block *b, int first, uint32_t mask); /* those of the mask from thread `first` on */
-void ptx_profile_barrier(block *b);                        /* all of the block */
+/* When a copy that it issues now arrives, a product of so many cycles is done; it does not go on before `when`. */
+uint64_t ptx_profile_copy(thread *t);
+uint64_t ptx_profile_product(thread *t, int cycles);
+void ptx_profile_until(thread *t, uint64_t when);
+void ptx_profile_barrier(block *b); /* all of the block */
 
 /* ---- races ---- */
 
@@ -183,5 +224,7 @@ void ptx_races_close(struct races *races);
 void ptx_races_begin(struct races *races); /* a launch */
 /* `address` of the host; used: a bit per byte. Fails the thread's launch. */
 void ptx_races_access(thread *t, const void *address, int bytes, uint32_t used, ptx_space space, bool is_write);
+/* Shared memory that a product of a warp group reads: who wrote it must have fenced it, and met others, since. */
+void ptx_races_factor(thread *t, const void *address, int bytes);
 
 #endif

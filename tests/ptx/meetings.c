@@ -5,7 +5,7 @@
 #include "ptx/machine.h"
 #include "tensor/tensor.h"
 
-static void come(thread *t, ptx_state state, uint32_t mask) {
+void ptx_come(thread *t, ptx_state state, uint32_t mask) {
     t->state = state;
     t->mask = mask;
     if (state == PTX_MEETS && !(mask >> t->index % PTX_WARP & 1))
@@ -14,20 +14,20 @@ static void come(thread *t, ptx_state state, uint32_t mask) {
 
 void ptx_come_to_barrier(thread *t, const ptx_instruction *i) {
     if (PTX_AT(0).u32 != 0) ptx_fail(t, "no other barrier than 0 is known here");
-    come(t, PTX_WAITS, UINT32_MAX);
+    ptx_come(t, PTX_WAITS, UINT32_MAX);
 }
 
-void ptx_come_to_warp_barrier(thread *t, const ptx_instruction *i) { come(t, PTX_MEETS, PTX_AT(0).u32); }
-void ptx_come_to_shuffle(thread *t, const ptx_instruction *i) { come(t, PTX_MEETS, PTX_AT(5).u32); }
+void ptx_come_to_warp_barrier(thread *t, const ptx_instruction *i) { ptx_come(t, PTX_MEETS, PTX_AT(0).u32); }
+void ptx_come_to_shuffle(thread *t, const ptx_instruction *i) { ptx_come(t, PTX_MEETS, PTX_AT(5).u32); }
 
 void ptx_come_to_bf16_product(thread *t, const ptx_instruction *i) {
     (void)i;
-    come(t, PTX_MEETS, UINT32_MAX);
+    ptx_come(t, PTX_MEETS, UINT32_MAX);
 }
 
 void ptx_come_to_f16_product(thread *t, const ptx_instruction *i) {
     (void)i;
-    come(t, PTX_MEETS, UINT32_MAX);
+    ptx_come(t, PTX_MEETS, UINT32_MAX);
 }
 
 /* Where only the operation says who meets whom, not its place: the others are .aligned. */
@@ -52,7 +52,11 @@ static void order(thread *all, uint32_t mask) {
         seen[k] = all[k].clock;
     }
     for (int k = 0; k < PTX_WARP; k++)
-        if (mask >> k & 1) memcpy(all[k].seen, seen, sizeof seen), all[k].clock++;
+        if (mask >> k & 1) {
+            memcpy(all[k].seen, seen, sizeof seen);
+            all[k].clock++;
+            all[k].known_fences = all[k].fences;
+        }
 }
 
 /* shfl.sync.bfly.b32 d|p, a, b, c, mask: from the lane whose number differs in the bits of b, within segments that c
@@ -137,13 +141,15 @@ static bool is_complete(const block *b, const thread *t, int first) {
 static void meet(block *b, int first, const thread *t) {
     thread *all = &b->threads[first];
     const uint32_t mask = t->mask;
+    if (b->profile) ptx_profile_meet(b, first, mask);
     if (t->at->run == ptx_come_to_warp_barrier)
         order(all, mask);
     else if (t->at->run == ptx_come_to_shuffle)
         shuffle(all, mask);
+    else if (ptx_is_of_group(t->at))
+        ptx_meet_of_group(all);
     else
         multiply(all);
-    if (b->profile) ptx_profile_meet(b, first, mask);
     for (int k = 0; k < PTX_WARP; k++)
         if (mask >> k & 1) all[k].state = PTX_RUNS;
 }
@@ -167,7 +173,10 @@ bool ptx_meet_in_block(block *b) {
     }
     b->epoch++;
     if (b->profile) ptx_profile_barrier(b);
-    for (int k = 0; k < b->launch->threads; k++) b->threads[k].state = PTX_RUNS;
+    for (int k = 0; k < b->launch->threads; k++) {
+        b->threads[k].state = PTX_RUNS;
+        b->threads[k].known_fences = b->threads[k].fences;
+    }
     return true;
 }
 

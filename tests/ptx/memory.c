@@ -39,21 +39,18 @@ static ptx_space space_of(const thread *t, uint64_t address) {
     return PTX_GLOBAL;
 }
 
-/* The host's address of an access of `bytes` at `address` of the instruction's space; *space: generic no more. */
-static unsigned char *place(thread *t, const ptx_instruction *i, uint64_t address, size_t bytes, ptx_space *space) {
-    *space = i->space;
-    if (i->space == PTX_SHARED) address &= UINT32_MAX;
+unsigned char *ptx_place(thread *t, uint64_t address, size_t bytes, ptx_space *space) {
+    if (*space == PTX_SHARED) address &= UINT32_MAX;
     uint64_t offset = address;
-    if (i->space == PTX_GENERIC) {
+    if (*space == PTX_GENERIC) {
         *space = space_of(t, address);
         if (*space != PTX_GLOBAL) offset = address - (uint64_t)(uintptr_t)window_of(t, *space).first;
-    } else if (i->space != PTX_GLOBAL) {
+    } else if (*space != PTX_GLOBAL) {
         offset = address - window_of(t, *space).base;
     }
     if (offset % bytes != 0)
         ptx_fail(t, "%zu bytes of %s memory at 0x%" PRIx64 ", which is no multiple of them", bytes, name_of(*space),
                  address);
-    if (t->block->profile) ptx_profile_access(t, i, *space == PTX_GLOBAL ? address : offset, *space);
     if (*space == PTX_GLOBAL) return (unsigned char *)(uintptr_t)address; /* NOLINT: as the kernel got it */
     const window w = window_of(t, *space);
     if (offset > w.bytes || bytes > w.bytes - offset)
@@ -62,9 +59,17 @@ static unsigned char *place(thread *t, const ptx_instruction *i, uint64_t addres
     return w.first + offset;
 }
 
+static unsigned char *place(thread *t, const ptx_instruction *i, uint64_t address, size_t bytes, ptx_space *space) {
+    *space = i->space;
+    unsigned char *at = ptx_place(t, address, bytes, space);
+    const uintptr_t first = *space == PTX_GLOBAL ? 0 : (uintptr_t)window_of(t, *space).first;
+    if (t->block->profile) ptx_profile_access(t, i, (uintptr_t)at - first, *space);
+    return at;
+}
+
 static uint64_t address_of(thread *t, const ptx_instruction *i, ptx_operand base) {
     (void)i;
-    return (i->space == PTX_SHARED ? PTX_VALUE(base).u32 : PTX_VALUE(base).u64) + (uint64_t)i->offset;
+    return (i->space == PTX_SHARED ? PTX_VALUE(base).u32 : PTX_VALUE(base).u64) + (uint64_t)i->offset[0];
 }
 
 /* bytes is 1, 2, 4 or 8. */

@@ -6,7 +6,9 @@
 #include "ptx/machine.h"
 #include "ptx/requests.h"
 
-enum { LATENCY_SHARED = 30, LATENCY_GLOBAL = 270, LATENCY_LOCAL = 35 }; /* of global memory: what the L2 cache has */
+/* Of global memory: what the L2 cache has. Of a product of a warp group: besides the cycles that tensor cores are at
+ * it. */
+enum { LATENCY_SHARED = 30, LATENCY_GLOBAL = 270, LATENCY_LOCAL = 35, LATENCY_PRODUCT = 30 };
 
 /* An instruction of one, in all launches. */
 typedef struct tally {
@@ -27,6 +29,7 @@ typedef struct pace {
     uint64_t clock;             /* all so far are issued */
     uint64_t first, count;      /* when the stretch began, its instructions */
     uint64_t at, write, access; /* when the last one was issued, the last write, the last access */
+    uint64_t product;           /* when tensor cores are done with what they have of its warp */
     uint32_t tail;              /* of links */
 } pace;
 
@@ -160,7 +163,8 @@ static void count_instruction(thread *t, const ptx_instruction *i) {
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static bool is_barrier(const ptx_instruction *i) {
-    return i->run == ptx_come_to_barrier || i->run == ptx_come_to_warp_barrier;
+    return i->run == ptx_come_to_barrier || i->run == ptx_come_to_warp_barrier || ptx_is_of_group(i) ||
+           i->run == ptx_wait_for_copies || i->run == ptx_wait_for_all_copies || i->run == ptx_fence;
 }
 
 static bool ends_stretch(const ptx_instruction *i) {
@@ -207,6 +211,25 @@ void ptx_profile_access(thread *t, const ptx_instruction *i, uint64_t address, p
     if (space == PTX_LOCAL) return;
     const ptx_request key = {t->index / PTX_WARP, i->number, times_of(t, i), bytes, space};
     if (!ptx_requests_add(p->requests, &key, t->index % PTX_WARP, address)) ptx_fail(t, "no memory for the profile");
+}
+
+/* ---- what goes on behind a thread's back ---- */
+
+uint64_t ptx_profile_copy(thread *t) { return t->block->profile->of[t->index].at + LATENCY_GLOBAL; }
+
+/* The tensor cores of a warp take its products one after the other. */
+uint64_t ptx_profile_product(thread *t, int cycles) {
+    pace *of = &t->block->profile->of[t->index];
+    of->product = later(of->product, of->clock) + (uint64_t)cycles;
+    return of->product + LATENCY_PRODUCT;
+}
+
+void ptx_profile_until(thread *t, uint64_t when) {
+    pace *of = &t->block->profile->of[t->index];
+    if (when <= of->clock) return;
+    add_link(t, t->at, when - of->clock);
+    of->first = of->clock = when;
+    of->count = 0;
 }
 
 /* ---- those who meet ---- */

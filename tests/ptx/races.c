@@ -11,7 +11,8 @@ enum { WORD = 4, PAGE = 256, BUCKETS_AT_FIRST = 1 << 10, KEPT = 1 << 12 };
 typedef struct access {
     const ptx_instruction *at;
     uint32_t block, epoch, clock;
-    int thread; /* -1: nobody's */
+    int16_t thread;  /* -1: nobody's */
+    uint16_t fences; /* of the thread until then */
 } access;
 
 typedef struct cell {
@@ -119,7 +120,7 @@ static void check(thread *t, const access *a, ptx_space space, const char *what)
 }
 
 static void note(thread *t, cell *c, ptx_space space, bool is_write) {
-    const access mine = {t->at, (uint32_t)t->block->index, t->block->epoch, t->clock, t->index};
+    const access mine = {t->at, (uint32_t)t->block->index, t->block->epoch, t->clock, (int16_t)t->index, t->fences};
     check(t, &c->writer, space, "has written");
     if (!is_write) {
         if (c->readers[0].thread != mine.thread || c->readers[0].block != mine.block) c->readers[1] = c->readers[0];
@@ -150,4 +151,21 @@ void ptx_races_access(thread *t, const void *address, int bytes, uint32_t used, 
     if (p->step == WORD && !is_of_words(bytes, used)) refine(p);
     for (int k = 0; k < bytes; k += p->step)
         if (used >> k & 1) note(t, &p->cells[first % PAGE + (size_t)k], space, is_write);
+}
+
+/* Whether what was written was fenced before the last barrier of who wrote it. */
+static void check_fence(thread *t, const access *writer) {
+    if (writer->thread < 0 || writer->block != t->block->index) return;
+    if (t->block->threads[writer->thread].known_fences != writer->fences) return;
+    char where[PTX_WHERE];
+    ptx_where(t->block->entry->module, writer->at, where);
+    ptx_fail(t, "it multiplies shared memory that thread %d wrote at %s without a fence.proxy.async ahead of a barrier",
+             writer->thread, where);
+}
+
+void ptx_races_factor(thread *t, const void *address, int bytes) {
+    ptx_races_access(t, address, bytes, UINT32_MAX, PTX_SHARED, false);
+    const uintptr_t first = (uintptr_t)address;
+    const page *p = page_of(t, first / PAGE);
+    for (int k = 0; k < bytes; k += p->step) check_fence(t, &p->cells[first % PAGE + (size_t)k].writer);
 }

@@ -6,67 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ptx/profile.h"
-#include "ptx/ptx.h"
+#include "ptx/by_hand.h"
 #include "support/main.h"
 #include "tensor/tensor.h"
-
-enum { TEXT = 8192, WARP = 32, WORDS = 1024 };
-
-/* Memory that kernels are given the address of, and what the last run said. */
-static uint32_t words[WORDS];
-static char why[PTX_LINE];
-
-/* Registers of every kernel here: %p, %h of 16, %r and %f of 32, %d and %g of 64 bits. %d0 is the address of `words`,
- * %r0 the thread, %d1 the address of its word. */
-#define BEGIN                                                                                                          \
-    ".version 9.0\n.target sm_90\n.address_size 64\n"                                                                  \
-    ".extern .shared .align 16 .b8 asked[];\n"                                                                         \
-    ".entry _Z6kernel(.param .u64 words)\n.maxntid 64, 1, 1\n{\n"                                                      \
-    ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<33>; .reg .f32 %f<33>; .reg .b64 %d<9>; .reg .f64 %g<9>;\n"       \
-    ".shared .align 8 .b8 own[256];\n"                                                                                 \
-    "ld.param.u64 %d0, [words]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4; add.s64 %d1, %d0, %d1;\n"
-#define END "\nret; }\n"
-
-static bool run_with(const char *text, int threads, int64_t blocks, size_t shared, bool backwards) {
-    char local[PTX_LINE];
-    void *address = words;
-    ptx_module *module = ptx_open(text, local);
-    const ptx_function *entry = module ? ptx_entry(module, "kernel", local) : NULL;
-    const ptx_launch launch = {.blocks = blocks,
-                               .threads = threads,
-                               .shared = shared,
-                               .parameters = {&address},
-                               .backwards = backwards,
-                               .threads_backwards = backwards};
-    ptx_machine *machine = ptx_machine_open();
-    const bool ok = machine && entry && ptx_run(machine, entry, &launch, local);
-    ptx_machine_close(machine);
-    ptx_close(module);
-    snprintf(why, sizeof why, "%s", ok ? "" : local);
-    return ok;
-}
-
-/* In both orders of the threads. */
-static void expect_ok(const char *text, int threads, int64_t blocks) {
-    for (int backwards = 0; backwards < 2; backwards++)
-        ck_assert_msg(run_with(text, threads, blocks, 64, backwards), "%s", why);
-}
-
-static void expect_failure(const char *text, int threads, int64_t blocks, const char *part) {
-    for (int backwards = 0; backwards < 2; backwards++) {
-        ck_assert_msg(!run_with(text, threads, blocks, 64, backwards), "it is not seen: %s", part);
-        ck_assert_msg(strstr(why, part), "\"%s\" does not say %s", why, part);
-    }
-}
-
-/* `from` with another text in every place of a word. */
-static void fill(char text[TEXT], const char *from, const char *word, const char *with) {
-    size_t length = 0;
-    for (const char *next; (next = strstr(from, word)); from = next + strlen(word))
-        length += (size_t)snprintf(text + length, TEXT - length, "%.*s%s", (int)(next - from), from, with);
-    snprintf(text + length, TEXT - length, "%s", from);
-}
 
 static uint32_t bits_of(float x) {
     uint32_t bits;
@@ -409,21 +351,9 @@ END_TEST
 /* ---- what a launch costs (ptx/profile.h) ---- */
 
 static ptx_cost cost_of(const char *body, int threads) {
-    char text[TEXT], local[PTX_LINE];
-    void *address = words;
+    char text[TEXT];
     fill(text, BEGIN "BODY" END, "BODY", body);
-    ptx_module *module = ptx_open(text, local);
-    ck_assert_msg(module, "%s", module ? "" : local);
-    const ptx_function *entry = ptx_entry(module, "kernel", local);
-    ptx_profile *profile = ptx_profile_open(entry);
-    ptx_machine *machine = ptx_machine_open();
-    const ptx_launch launch = {.blocks = 1, .threads = threads, .parameters = {&address}, .profile = profile};
-    ck_assert_msg(ptx_run(machine, entry, &launch, local), "%s", local);
-    const ptx_cost cost = ptx_profile_total(profile);
-    ptx_machine_close(machine);
-    ptx_profile_close(profile);
-    ptx_close(module);
-    return cost;
+    return cost_of_text(text, threads);
 }
 
 static uint64_t cycles_of(const char *body) { return cost_of(body, WARP).cycles - cost_of("", WARP).cycles; }

@@ -18,6 +18,9 @@ void ptx_text_fail(ptx_text *text, int line, const char *format, ...) {
 
 static bool is_of_word(char c) { return isalnum((unsigned char)c) || (c && strchr("_.$%", c)); }
 
+/* As in shared::cta, behind no blank. */
+static bool is_of_scope(const char *at) { return at[0] == ':' && at[1] == ':' && is_of_word(at[2]); }
+
 static void skip_blanks(ptx_text *text) {
     for (;; text->at++) {
         if (*text->at == '\n') text->line++;
@@ -38,7 +41,7 @@ static void read_next(ptx_text *text) {
         if (!end) ptx_text_fail(text, text->line, "quotes that are not closed");
         text->at = end + 1;
     } else if (is_of_word(*first)) {
-        while (is_of_word(*text->at)) text->at++;
+        while (is_of_word(*text->at) || is_of_scope(text->at)) text->at += is_of_word(*text->at) ? 1 : 2;
     } else if (*first) {
         text->at++;
     }
