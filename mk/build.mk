@@ -146,7 +146,7 @@ $(BUILD)/tests/run/test_rehearsal.o: EXTRA_FLAGS += -DCM_TEST_REHEARSAL=\"$(absp
 # The operations of the cuda backend run on the CPU in these tests: their host code, and kernels by way of lanes.c.
 CUDA_OPS_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(CUDA_ONLY),$(wildcard src/backend/cuda/*.c))) \
     $(BUILD)/tests/backend/cuda_cpu.o
-$(addprefix $(BUILD)/tests/backend/test_,cuda_ops cuda_planes cuda_copies cuda_row_pass cuda_stretches cuda_trial nonfinite): $(CUDA_OPS_OBJ)
+$(addprefix $(BUILD)/tests/backend/test_,cuda_ops cuda_planes cuda_copies cuda_row_pass cuda_stretches cuda_towers cuda_trial nonfinite): $(CUDA_OPS_OBJ)
 SIMULATIONS_OBJ := $(CUDA_OPS_OBJ) $(BUILD)/src/agent/cuda/simulations.o $(BUILD)/tests/agent/simulations_cpu.o
 $(BUILD)/tests/agent/test_simulations: $(SIMULATIONS_OBJ)
 

@@ -48,6 +48,12 @@ $(BUILD)/cuda/shared_headers.o: $(HEADERS) $(BUILD)/cuda/flags.stamp
 $(BUILD)/cuda/flags.stamp: FORCE
 	$(call stamp,$@,$(NVCC) $(NVCC_FLAGS))
 
+# Tensor cores of 9.0 that read the block's memory by themselves are in no other architecture, so code for them has a name of
+# its own. Files that have any are compiled for it in place of 9.0.
+NINES = $(patsubst 90,90a,$1)
+$(BUILD)/src/backend/cuda/tower.cu.o: CUDA_CODE = $(foreach a,$(call NINES,$(CUDA_ARCHS)),-gencode arch=compute_$a,code=sm_$a) \
+    -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
+
 $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda/flags.stamp
 	@mkdir -p $(@D)
 	$(call say,NVCC,$<)
@@ -86,26 +92,27 @@ $(DNN_DRIVER): tests/modules/dnn_driver.c $(BUILD)/flags.stamp
 # them for 9.0, and the most telling ones for the oldest architecture, which has no tensor cores for 16 bits, and the newest.
 KERNEL_SRC := $(shell grep -l LAUNCHER $(filter %.cu,$(CUDA_SRC)))
 PTX_NEWEST = $(lastword $(CUDA_ARCHS))
-PTX_FILES = $(foreach a,75 90 $(PTX_NEWEST),$(patsubst %.cu,$(BUILD)/ptx/$a/%.ptx,$(notdir $(KERNEL_SRC))))
-PTX_TESTS_90 = backend/test_cuda_ops mcts/test_device_search run/test_far backend/test_cuda_row_pass backend/test_cuda_copies \
-    backend/test_cuda_stretches backend/test_cuda_planes backend/test_nonfinite agent/test_device_planner agent/test_simulations
+PTX_FILES = $(foreach a,75 90a $(PTX_NEWEST),$(patsubst %.cu,$(BUILD)/ptx/$a/%.ptx,$(notdir $(KERNEL_SRC))))
+PTX_TESTS_90A = backend/test_cuda_ops mcts/test_device_search run/test_far backend/test_cuda_row_pass backend/test_cuda_copies \
+    backend/test_cuda_stretches backend/test_cuda_towers backend/test_cuda_planes backend/test_nonfinite agent/test_device_planner \
+    agent/test_simulations
 PTX_TESTS_75 = agent/test_device_planner backend/test_cuda_planes backend/test_nonfinite
-PTX_TESTS_NEWEST = agent/test_simulations backend/test_cuda_stretches backend/test_cuda_row_pass agent/test_device_planner backend/test_cuda_planes
+PTX_TESTS_NEWEST = agent/test_simulations backend/test_cuda_stretches backend/test_cuda_row_pass agent/test_device_planner backend/test_cuda_planes backend/test_cuda_towers
 RUN_PTX = @echo 'PTX of compute_$1'; CUMIND_TEST_PTX='$(abspath $(BUILD))/ptx/$1' CK_TIMEOUT_MULTIPLIER=50 JOBS=$(JOBS) LIMIT=1200 \
     LOGS=$(BUILD)/logs/ptx$1 scripts/run_tests $(2:%=$(BUILD)/tests/%)
 
 test-ptx: have-nvcc ## runs the kernels that nvcc compiles, instruction by instruction on the CPU, in the tests that launch them
 	+@$(SUBMAKE) test-ptx-run
 
-test-ptx-run: $(PTX_FILES) $(PTX_TESTS_90:%=$(BUILD)/tests/%)
-	$(call RUN_PTX,90,$(PTX_TESTS_90))
+test-ptx-run: $(PTX_FILES) $(PTX_TESTS_90A:%=$(BUILD)/tests/%)
+	$(call RUN_PTX,90a,$(PTX_TESTS_90A))
 	$(call RUN_PTX,75,$(PTX_TESTS_75))
 	$(call RUN_PTX,$(PTX_NEWEST),$(PTX_TESTS_NEWEST))
 
 kernel-costs: have-nvcc ## says what a search costs a GPU, line by line of its kernels, by the model of tests/ptx/profile.h
-	+@$(SUBMAKE) $(filter $(BUILD)/ptx/90/%,$(PTX_FILES)) $(BUILD)/tests/agent/test_simulations
+	+@$(SUBMAKE) $(filter $(BUILD)/ptx/90a/%,$(PTX_FILES)) $(BUILD)/tests/agent/test_simulations
 	@rm -f $(BUILD)/kernel-costs.txt
-	@CUMIND_TEST_PTX='$(abspath $(BUILD))/ptx/90' CUMIND_PTX_PROFILE='$(abspath $(BUILD))/kernel-costs.txt' CK_FORK=no CK_RUN_CASE=costs \
+	@CUMIND_TEST_PTX='$(abspath $(BUILD))/ptx/90a' CUMIND_PTX_PROFILE='$(abspath $(BUILD))/kernel-costs.txt' CK_FORK=no CK_RUN_CASE=costs \
 	    CK_TIMEOUT_MULTIPLIER=50 $(BUILD)/tests/agent/test_simulations
 	@cat $(BUILD)/kernel-costs.txt
 

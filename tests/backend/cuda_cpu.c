@@ -21,6 +21,7 @@
 #include "backend/cuda/shape.h"
 #include "backend/cuda/softmax.h"
 #include "backend/cuda/support.h"
+#include "backend/cuda/tower.h"
 #include "backend/ref/ref.h"
 #include "support/compiled.h"
 #include "support/lanes.h"
@@ -109,6 +110,10 @@ LAUNCHER(cm_sum_squares_blocks, cm_vector_args)
 LAUNCHER(cm_support_decode_rows, cm_support_args)
 LAUNCHER(cm_narrow_each, cm_dense_args)
 LAUNCHER(cm_two_hot_each, cm_support_args)
+#define TOWER_LAUNCHERS(channels)                                                                                      \
+    LAUNCHER_WITH(cm_tower_bf16_##channels, cm_tower_args, 0, copy.memory)                                             \
+    LAUNCHER_WITH(cm_tower_f16_##channels, cm_tower_args, 0, copy.memory)
+CM_TOWERS(TOWER_LAUNCHERS)
 LAUNCHER(cm_value_transform_each, cm_support_args)
 
 /* ---- products and convolutions ---- */

@@ -37,6 +37,7 @@ static const sample samples[] = {
     {"mul.lo.s32 %r1, 65537, 65537;", 131073},
     {"mad.lo.s32 %r1, -3, 7, 1;", (uint32_t)-20},
     {"mul.hi.u32 %r1, -1, 3;", 2},
+    {"mul.hi.s32 %r1, -5, 3;", 0xffffffff},
     {"mul.wide.s32 %d2, -2, 3; cvt.u32.u64 %r1, %d2;", (uint32_t)-6},
     {"mul.wide.u32 %d2, -1, 2; shr.u64 %d2, %d2, 32; cvt.u32.u64 %r1, %d2;", 1},
     {"div.s32 %r1, -7, 2;", (uint32_t)-3},

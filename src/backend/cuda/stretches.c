@@ -3,12 +3,14 @@
 #include <stdlib.h>
 
 #include "backend/cuda/ops.h"
+#include "backend/cuda/towers.h"
 #include "core/arena.h"
 
 /* Calls first .. first + count - 1, of which those without a lane are one launch. */
 typedef struct stretch {
     int first, count;
-    void *fused; /* a row pass */
+    void *rows;      /* as a pass of rows; or NULL */
+    cm_tower *tower; /* as a tower; or NULL */
 } stretch;
 
 struct cm_stretches {
@@ -29,16 +31,26 @@ static int reach_from(const cm_call_list *pass, int first) {
     return count;
 }
 
+static cm_status find_tower(cm_stream *stream, const cm_call_list *pass, stretch *s) {
+    s->count = cm_tower_reach(pass, s->first);
+    return s->count > 1 ? cm_tower_create(stream, pass, s->first, s->count, &s->tower) : CM_OK;
+}
+
+static cm_status find_rows(cm_stream *stream, const cm_call_list *pass, stretch *s) {
+    s->count = reach_from(pass, s->first);
+    const cm_call_list part = part_of(pass, s->first, s->count);
+    return s->count > 1 ? cm_row_pass_create(stream, &part, &s->rows) : CM_OK;
+}
+
 /* Where a stretch is not worth it one that begins behind its first call may be. */
 static cm_status find(cm_stretches *all, cm_stream *stream, const cm_call_list *pass) {
     for (int i = 0; i < pass->count;) {
-        stretch s = {.first = i, .count = reach_from(pass, i)};
-        if (s.count > 1) {
-            const cm_call_list part = part_of(pass, s.first, s.count);
-            CM_TRY(cm_row_pass_create(stream, &part, &s.fused));
-        }
-        if (s.fused) all->stretch[all->count++] = s;
-        i += s.fused ? s.count : 1;
+        stretch s = {.first = i};
+        CM_TRY(find_tower(stream, pass, &s));
+        if (!s.tower) CM_TRY(find_rows(stream, pass, &s));
+        const bool is_one = s.tower || s.rows;
+        if (is_one) all->stretch[all->count++] = s;
+        i += is_one ? s.count : 1;
     }
     return CM_OK;
 }
@@ -59,7 +71,10 @@ cm_status cm_stretches_create(cm_stream *stream, const cm_call_list *pass, cm_st
 
 void cm_stretches_free(cm_stretches *all) {
     if (!all) return;
-    for (int i = 0; i < all->count; i++) cm_row_pass_free(all->stretch[i].fused);
+    for (int i = 0; i < all->count; i++) {
+        cm_row_pass_free(all->stretch[i].rows);
+        cm_tower_free(all->stretch[i].tower);
+    }
     free(all->stretch);
     free(all);
 }
@@ -70,7 +85,7 @@ int cm_stretches_count(const cm_stretches *all) { return all->count; }
 static cm_status run_stretch(const stretch *s, cm_stream *stream, const cm_call_list *pass, cm_stretch_run run,
                              void *context) {
     const cm_call_list part = part_of(pass, s->first, s->count);
-    CM_TRY(cm_row_pass_run(stream, &part, s->fused));
+    CM_TRY(s->tower ? cm_tower_run(stream, pass, s->tower) : cm_row_pass_run(stream, &part, s->rows));
     for (int i = 0; i < part.count; i++)
         if (part.calls[i].lane != 0) CM_TRY(run(stream, &part.calls[i], context));
     return CM_OK;

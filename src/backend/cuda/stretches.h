@@ -1,5 +1,6 @@
-/* A pass of calls with its stretches of rows: neighbouring calls that all work row by row, on as many rows, are one
- * launch each (row_pass.h), where that is worth it. All that they write stays where the calls write it. */
+/* A pass of calls with its stretches: neighbouring calls that all work row by row, on as many rows, are one launch each
+ * (row_pass.h), where that is worth it, and so are those of a residual tower (towers.h). All that they write stays
+ * where the calls write it, but for planes between the layers of a tower, which nobody else sees. */
 #ifndef CM_BACKEND_CUDA_STRETCHES_H
 #define CM_BACKEND_CUDA_STRETCHES_H
 

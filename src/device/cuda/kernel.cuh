@@ -123,6 +123,34 @@ static __device__ inline uint32_t cm_lanes_pair(float low, float high, bool bflo
     return pair;
 }
 
+/* Copies behind a lane's back, from compute capability 8.0 on. */
+static __device__ inline void cm_lanes_send(const cm_lanes *lanes, void *to, const void *from) {
+    (void)lanes;
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from)
+                 : "memory");
+#else
+    *(uint4 *)to = *(const uint4 *)from;
+#endif
+}
+
+static __device__ inline void cm_lanes_send_end(const cm_lanes *lanes) {
+    (void)lanes;
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+static __device__ __forceinline__ void cm_lanes_await(const cm_lanes *lanes, int ahead) {
+    (void)lanes, (void)ahead;
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+    if (ahead > 0)
+        asm volatile("cp.async.wait_group 1;" ::: "memory"); /* at most */
+    else
+        asm volatile("cp.async.wait_group 0;" ::: "memory");
+#endif
+}
+
 /* 1 << shift lanes per item: a division by a number that is not known would cost more than many a kernel's body. */
 template <typename Args, void (*body)(const Args *, int64_t, const cm_lanes *)>
 static __global__ void __launch_bounds__(CM_BLOCK)
@@ -189,6 +217,24 @@ static inline int cm_allow_memory(const void *kernel) {
         if (result != 0) return result;                                                                                \
         const size_t bytes = a->used + a->memory;                                                                      \
         cm_kernel_of_blocks<args, name, shares><<<(unsigned)items, CM_BLOCK, bytes, (cudaStream_t)queue>>>(*a);        \
+        return (int)cudaGetLastError();                                                                                \
+    }
+
+/* The same where arguments are read as constants: all lanes look at the same ones at a time. One block is on a
+ * multiprocessor, whose lanes have all its registers. */
+template <typename Args, void (*body)(const Args *, int64_t, const cm_lanes *)>
+static __global__ void __launch_bounds__(CM_BLOCK, 1) cm_kernel_of_wide_blocks(const __grid_constant__ Args args) {
+    const cm_lanes lanes = {(int)threadIdx.x, CM_BLOCK, nullptr, (float *)cm_block_memory};
+    body(&args, blockIdx.x, &lanes);
+}
+
+#define CM_WIDE_BLOCK_LAUNCHER(name, args)                                                                             \
+    extern "C" int name##_launch(const args *a, int64_t items, int lanes, void *queue) {                               \
+        (void)lanes;                                                                                                   \
+        if (items <= 0) return 0;                                                                                      \
+        const int result = cm_allow_memory((const void *)cm_kernel_of_wide_blocks<args, name>);                        \
+        if (result != 0) return result;                                                                                \
+        cm_kernel_of_wide_blocks<args, name><<<(unsigned)items, CM_BLOCK, a->memory, (cudaStream_t)queue>>>(*a);       \
         return (int)cudaGetLastError();                                                                                \
     }
 

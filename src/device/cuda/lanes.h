@@ -42,6 +42,13 @@ extern "C" {
 #define CM_KERNEL_CALLED static inline
 #endif
 
+/* A loop from 0 to a constant, whose turns become code one behind the other: what it indexes stays in registers. */
+#ifdef __CUDACC__
+#define CM_UNROLL(i, n) _Pragma("unroll") for (int i = 0; i < (n); i++)
+#else
+#define CM_UNROLL(i, n) for (int i = 0; i < (n); i++)
+#endif
+
 /* A struct of arguments, of which nothing is there yet: cm_softmax_args args = CM_NOTHING. */
 #ifdef __cplusplus
 #define CM_NOTHING                                                                                                     \
@@ -112,7 +119,11 @@ static CM_HD inline cm_found cm_found_least(cm_found a, cm_found b) {
  *     a    rows g, g + 8 from column 2 q on, then the same rows from column 2 q + 8 on
  *     b    column g from row 2 q on, then from row 2 q + 8 on
  *     sum  row g, columns 2 q and 2 q + 1, then row g + 8
- * It is no meeting where memory is concerned. cm_lanes_pair is no meeting at all: two numbers rounded to 16 bits. */
+ * It is no meeting where memory is concerned. cm_lanes_pair is no meeting at all: two numbers rounded to 16 bits.
+ *
+ * Copies behind the lanes' back: cm_lanes_send begins to copy 16 bytes of the device's memory into the block's, both at
+ * multiples of 16; cm_lanes_send_end ends a set of them. cm_lanes_await waits for the sets that this lane has ended,
+ * but for the last `ahead` ones: they are there for it, and behind a meeting for others. None of them is a meeting. */
 #ifdef __CUDACC__
 static __device__ double cm_lanes_sum(const cm_lanes *lanes, double value);
 static __device__ float cm_lanes_max(const cm_lanes *lanes, float value);
@@ -123,6 +134,9 @@ static __device__ void cm_lanes_fetch(const cm_lanes *lanes, const void *memory,
 static __device__ void cm_lanes_product(const cm_lanes *lanes, bool bfloat, const uint32_t a[4], const uint32_t b[2],
                                         float sum[4]);
 static __device__ uint32_t cm_lanes_pair(float low, float high, bool bfloat);
+static __device__ void cm_lanes_send(const cm_lanes *lanes, void *to, const void *from);
+static __device__ void cm_lanes_send_end(const cm_lanes *lanes);
+static __device__ void cm_lanes_await(const cm_lanes *lanes, int ahead);
 #else
 double cm_lanes_sum(const cm_lanes *lanes, double value);
 float cm_lanes_max(const cm_lanes *lanes, float value);
@@ -132,6 +146,9 @@ float cm_lanes_sum_16(const cm_lanes *lanes, float value);
 void cm_lanes_fetch(const cm_lanes *lanes, const void *memory, size_t bytes);
 void cm_lanes_product(const cm_lanes *lanes, bool bfloat, const uint32_t a[4], const uint32_t b[2], float sum[4]);
 uint32_t cm_lanes_pair(float low, float high, bool bfloat);
+void cm_lanes_send(const cm_lanes *lanes, void *to, const void *from);
+void cm_lanes_send_end(const cm_lanes *lanes);
+void cm_lanes_await(const cm_lanes *lanes, int ahead);
 #endif
 
 #ifdef __cplusplus

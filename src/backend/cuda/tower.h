@@ -1,0 +1,282 @@
+/* The kernel of a tower (tower_args.h): planes stay in the block's memory from the first layer to the last, weights
+ * come from the device's memory a piece after the other, the next ones while one is multiplied. */
+#ifndef CM_BACKEND_CUDA_TOWER_H
+#define CM_BACKEND_CUDA_TOWER_H
+
+#include "backend/cuda/rows.h"
+#include "backend/cuda/tower_args.h"
+
+/* A lane's view of its block. `channels` and `bfloat` below are constants where it is compiled. */
+typedef struct cm_tower_block {
+    const cm_tower_args *args;
+    cm_tower_places at;
+    int first, boards; /* those of the block */
+    int group, low;    /* low: place of the lane's first row within a tile; the other one is 8 further on */
+    cm_slab from, to;  /* planes that a layer reads, and writes */
+    uint16_t *stage;   /* [CM_TOWER_STAGES] pieces of weights */
+    float *norm;       /* [2, channels] factors and offsets */
+    unsigned cells;    /* bit 2 t + h: row low + 8 h of the group's tile t is a cell of a board */
+} cm_tower_block;
+
+static CM_HD inline cm_dtype cm_tower_type(bool bfloat) { return bfloat ? CM_BF16 : CM_F16; }
+
+/* The place of a lane's row `half` in tile t of its group. Groups take turns, so that few tiles are shared. */
+static CM_HD inline int cm_tower_place(const cm_tower_block *t, int tile, int half) {
+    return (tile * CM_TOWER_GROUPS + t->group) * CM_SLAB_ROWS + t->low + 8 * half;
+}
+
+/* The number of the cell at a place, counted as x and y of the tower have them; -1: it is none. */
+static CM_HD inline int64_t cm_tower_cell(const cm_tower_block *t, int place) {
+    const cm_tower_args *a = t->args;
+    const int y = place / t->at.plane, rest = place % t->at.plane, board = rest / t->at.row, x = rest % t->at.row;
+    if (y >= a->height || x >= a->width || board >= t->boards) return -1;
+    return ((int64_t)(t->first + board) * a->height + y) * a->width + x;
+}
+
+CM_KERNEL cm_tower_block cm_tower_of(const cm_tower_args *a, int64_t item, const cm_lanes *lanes, int channels) {
+    cm_tower_block t = CM_NOTHING;
+    uint16_t *memory = (uint16_t *)lanes->memory;
+    t.args = a;
+    t.at = cm_tower_places_of(a);
+    t.first = (int)item * a->share;
+    t.boards = a->boards - t.first < a->share ? a->boards - t.first : a->share;
+    t.group = lanes->index / CM_SLAB_GROUP;
+    t.low = lanes->index % CM_SLAB_GROUP / CM_WARP * 16 + lanes->index % CM_WARP / 4;
+    t.norm = lanes->memory;
+    t.stage = memory + cm_tower_stages_at(channels);
+    t.from.first = memory + cm_tower_planes_at(channels);
+    t.to.first = t.from.first + channels / CM_SLAB_PIECE * t.at.pitch;
+    t.from.pitch = t.to.pitch = t.at.pitch;
+    for (int i = 0; i < 2 * CM_SLAB_TILES; i++)
+        if (cm_tower_cell(&t, cm_tower_place(&t, i / 2, i % 2)) >= 0) t.cells |= 1u << i;
+    return t;
+}
+
+/* ---- x ---- */
+
+/* Sixteen bytes. */
+typedef struct cm_tower_piece {
+    uint32_t pair[CM_SLAB_PIECE / 2];
+} __attribute__((aligned(16))) cm_tower_piece;
+
+/* Eight channels of x from element `at` on. */
+CM_KERNEL cm_tower_piece cm_tower_read(const cm_tower_args *a, int64_t at, bool bfloat) {
+    cm_tower_piece piece;
+    if (!a->wide_x) return *(const cm_tower_piece *)(const void *)((const uint16_t *)a->x + at);
+    const float *x = (const float *)a->x + at;
+    for (int i = 0; i < CM_SLAB_PIECE / 2; i++) piece.pair[i] = cm_lanes_pair(x[2 * i], x[2 * i + 1], bfloat);
+    return piece;
+}
+
+/* All planes zero, behind a meeting x in those that are read first. */
+CM_KERNEL void cm_tower_enter(const cm_tower_block *t, int channels, bool bfloat, const cm_lanes *lanes) {
+    const cm_tower_args *a = t->args;
+    const int pieces = channels / CM_SLAB_PIECE, cells = a->height * a->width;
+    const cm_tower_piece none = {{0, 0, 0, 0}};
+    CM_EACH(i, lanes, 2 * pieces * t->at.pitch / CM_SLAB_PIECE)((cm_tower_piece *)(void *)t->from.first)[i] = none;
+    cm_lanes_meet(lanes);
+    CM_EACH(i, lanes, t->boards * cells * pieces) {
+        const int cell = i / pieces, board = cell / cells, y = cell % cells / a->width, x = cell % a->width;
+        const int place = y * t->at.plane + board * t->at.row + x;
+        const int64_t at = ((int64_t)t->first * cells + cell) * channels + (int64_t)(i % pieces) * CM_SLAB_PIECE;
+        *(cm_tower_piece *)(void *)cm_slab_at(&t->from, t->at.lead + place, i % pieces) = cm_tower_read(a, at, bfloat);
+    }
+}
+
+/* ---- weights ---- */
+
+/* Pieces of a layer; the place of one among the stages. */
+static CM_HD inline int cm_tower_pieces(int channels) { return CM_TOWER_WINDOW * channels / cm_tower_depth(channels); }
+static CM_HD inline cm_slab cm_tower_stage(const cm_tower_block *t, int number, int channels) {
+    const int size = channels * cm_tower_depth(channels);
+    const cm_slab slab = {t->stage + number % CM_TOWER_STAGES * size, channels * CM_SLAB_PIECE};
+    return slab;
+}
+
+/* Begins to bring piece `number` of the tower's weights, if there is one. Two lanes bring neighbours, which the device
+ * has in one piece, of the same output. */
+CM_KERNEL void cm_tower_bring(const cm_tower_block *t, int number, int channels, const cm_lanes *lanes) {
+    const int of_layer = cm_tower_pieces(channels), layer = number / of_layer, depth = cm_tower_depth(channels);
+    const cm_slab to = cm_tower_stage(t, number, channels);
+    if (layer < t->args->layers) {
+        const uint16_t *from = t->args->layer[layer].weight + number % of_layer * depth;
+        CM_EACH(i, lanes, channels * depth / CM_SLAB_PIECE) {
+            const int output = i / 2 % channels, piece = i / 2 / channels * 2 + i % 2;
+            const int64_t row = (int64_t)output * CM_TOWER_WINDOW * channels;
+            cm_lanes_send(lanes, cm_slab_at(&to, output, piece), from + row + piece * CM_SLAB_PIECE);
+        }
+    }
+    cm_lanes_send_end(lanes);
+}
+
+/* ---- a layer ---- */
+
+/* Factors and offsets of its norm. */
+CM_KERNEL void cm_tower_norm(const cm_tower_block *t, const cm_tower_layer *layer, int channels,
+                             const cm_lanes *lanes) {
+    CM_EACH(c, lanes, channels) {
+        const float factor = 1.0f / sqrtf(layer->variance[c] + layer->epsilon) * layer->scale[c];
+        t->norm[c] = factor;
+        t->norm[channels + c] = layer->shift[c] - layer->mean[c] * factor;
+    }
+}
+
+/* Does any row of a tile see a row of the board, dy further on? */
+static CM_HD inline bool cm_tower_sees(const cm_tower_block *t, int tile, int dy) {
+    const int first = tile * CM_SLAB_ROWS, last = first + CM_SLAB_ROWS - 1;
+    if (tile >= t->at.tiles) return false;
+    return dy < 0 ? last >= t->at.plane : dy == 0 || first < (t->args->height - 1) * t->at.plane;
+}
+
+/* The group's tiles that see anything of the board, dy further on: bit by bit. */
+static CM_HD inline unsigned cm_tower_tiles(const cm_tower_block *t, int dy) {
+    unsigned tiles = 0;
+    for (int i = 0; i < CM_SLAB_TILES; i++)
+        if (cm_tower_sees(t, i * CM_TOWER_GROUPS + t->group, dy)) tiles |= 1u << i;
+    return tiles;
+}
+
+/* Adds what piece `number` of the weights, piece `part` of its layer, makes of the planes. */
+CM_KERNEL_COPIED void cm_tower_multiply(const cm_tower_block *t, int number, int part, int channels, bool bfloat,
+                                        const cm_lanes *lanes, float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {
+    const int depth = cm_tower_depth(channels), window = part * depth / channels, column = part * depth % channels;
+    const int dy = window / 3 - 1, dx = window % 3 - 1;
+    const int place = t->at.lead + t->group * CM_SLAB_ROWS + dy * t->at.plane + dx;
+    cm_slab_set set;
+    set.a.first = cm_slab_at(&t->from, place, column / CM_SLAB_PIECE), set.a.pitch = t->from.pitch;
+    set.b = cm_tower_stage(t, number, channels);
+    set.apart = CM_TOWER_GROUPS * CM_SLAB_ROWS;
+    set.tiles = cm_tower_tiles(t, dy);
+    cm_slabs_multiply(lanes, bfloat, channels, depth, &set, sum);
+}
+
+/* Two neighbouring channels. */
+typedef struct cm_tower_two {
+    float v[2];
+} __attribute__((aligned(8))) cm_tower_two;
+
+static CM_HD inline cm_tower_two cm_tower_two_at(const float *from) {
+    return *(const cm_tower_two *)(const void *)from;
+}
+
+/* What a layer makes of sums: their norm, what is added (`old`, two of 16 bits), the activation. */
+static CM_HD inline cm_tower_two cm_tower_finish(const float sum[2], cm_tower_two factor, cm_tower_two offset,
+                                                 uint32_t old, bool relu, cm_dtype type) {
+    cm_tower_two out;
+    CM_UNROLL(i, 2) {
+        const float value = fmaf(sum[i], factor.v[i], offset.v[i]) + cm_widen((uint16_t)(old >> 16 * i), type);
+        out.v[i] = relu ? cm_act_f(CM_ACT_RELU, value) : value;
+    }
+    return out;
+}
+
+/* Rows that a lane has of the group's tiles: number i is row i % 2 of tile i / 2. */
+enum { CM_TOWER_ROWS = 2 * CM_SLAB_TILES };
+
+/* Where the lane's first row has its two channels from 8 j on, in the planes that are written, and how far behind it
+ * row i has them. What the layer before has read stands there. */
+static CM_HD inline uint32_t *cm_tower_old(const cm_tower_block *t, int j, const cm_lanes *lanes) {
+    uint16_t *piece = cm_slab_at(&t->to, t->at.lead + cm_tower_place(t, 0, 0), j);
+    return (uint32_t *)(void *)(piece + lanes->index % 4 * 2);
+}
+static CM_HD inline int cm_tower_behind(int i) {
+    return (i / 2 * CM_TOWER_GROUPS * CM_SLAB_ROWS + i % 2 * 8) * CM_SLAB_PIECE / 2;
+}
+
+static CM_HD inline bool cm_tower_has(const cm_tower_block *t, int i) { return t->cells >> i & 1u; }
+
+/* The layer's results, into the planes that the next one reads. All that is added is on its way before the first is
+ * written. */
+CM_KERNEL_COPIED void cm_tower_keep(const cm_tower_block *t, const cm_tower_layer *layer, int channels, bool bfloat,
+                                    const cm_lanes *lanes, float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {
+    const bool relu = layer->relu, adds = layer->adds;
+    CM_UNROLL(j, channels / 8) {
+        const float *norm = t->norm + 8 * j + lanes->index % 4 * 2;
+        const cm_tower_two factor = cm_tower_two_at(norm), offset = cm_tower_two_at(norm + channels);
+        uint32_t *to = cm_tower_old(t, j, lanes), old[CM_TOWER_ROWS];
+        CM_UNROLL(i, CM_TOWER_ROWS) old[i] = adds && cm_tower_has(t, i) ? to[cm_tower_behind(i)] : 0;
+        CM_UNROLL(i, CM_TOWER_ROWS) {
+            const cm_tower_two out =
+                cm_tower_finish(sum[i / 2] + 4 * j + i % 2 * 2, factor, offset, old[i], relu, cm_tower_type(bfloat));
+            const uint32_t two = cm_lanes_pair(out.v[0], out.v[1], bfloat);
+            if (cm_tower_has(t, i)) to[cm_tower_behind(i)] = two;
+        }
+    }
+}
+
+/* The results of the last layer, into y. */
+CM_KERNEL_COPIED void cm_tower_leave(const cm_tower_block *t, const cm_tower_layer *layer, int channels, bool bfloat,
+                                     const cm_lanes *lanes, float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {
+    const bool relu = layer->relu, adds = layer->adds, wide = t->args->wide_y;
+    CM_UNROLL(i, CM_TOWER_ROWS) {
+        if (!cm_tower_has(t, i)) continue;
+        const int64_t at = cm_tower_cell(t, cm_tower_place(t, i / 2, i % 2)) * channels + lanes->index % 4 * 2;
+        CM_UNROLL(j, channels / 8) {
+            const float *norm = t->norm + 8 * j + lanes->index % 4 * 2;
+            const uint32_t old = adds ? cm_tower_old(t, j, lanes)[cm_tower_behind(i)] : 0;
+            const cm_tower_two out =
+                cm_tower_finish(sum[i / 2] + 4 * j + i % 2 * 2, cm_tower_two_at(norm), cm_tower_two_at(norm + channels),
+                                old, relu, cm_tower_type(bfloat));
+            if (wide) {
+                *(cm_tower_two *)(void *)((float *)t->args->y + at + 8 * j) = out;
+            } else {
+                *(uint32_t *)(void *)((uint16_t *)t->args->y + at + 8 * j) = cm_lanes_pair(out.v[0], out.v[1], bfloat);
+            }
+        }
+    }
+}
+
+/* Layer `index`, of which the first two pieces of weights are on their way, as those of the next are behind it. A
+ * stage is written anew two pieces behind the last one that was multiplied from it, and behind a meeting. */
+CM_KERNEL_COPIED void cm_tower_run_layer(const cm_tower_block *t, int index, int channels, bool bfloat,
+                                         const cm_lanes *lanes) {
+    enum { AHEAD = CM_TOWER_STAGES - 2 };
+    const cm_tower_layer *layer = &t->args->layer[index];
+    const int pieces = cm_tower_pieces(channels);
+    float sum[CM_SLAB_TILES][CM_SLAB_SUMS];
+    CM_UNROLL(i, CM_SLAB_TILES) CM_UNROLL(j, channels / 2) sum[i][j] = 0.0f;
+    for (int part = 0; part < pieces; part++) {
+        const int number = index * pieces + part;
+        cm_lanes_await(lanes, AHEAD - 1);
+        cm_slabs_publish();
+        cm_lanes_meet(lanes);
+        if (part == 0) cm_tower_norm(t, layer, channels, lanes);
+        cm_tower_bring(t, number + AHEAD, channels, lanes);
+        cm_tower_multiply(t, number, part, channels, bfloat, lanes, sum);
+        cm_slabs_await(1, channels, sum);
+    }
+    cm_slabs_await(0, channels, sum);
+    if (index + 1 < t->args->layers) {
+        cm_tower_keep(t, layer, channels, bfloat, lanes, sum);
+    } else {
+        cm_tower_leave(t, layer, channels, bfloat, lanes, sum);
+    }
+}
+
+/* Item: `share` boards; CM_BLOCK lanes, which share a->memory bytes. */
+CM_KERNEL_COPIED void cm_tower_boards(const cm_tower_args *a, int64_t item, int channels, bool bfloat,
+                                      const cm_lanes *lanes) {
+    cm_tower_block t = cm_tower_of(a, item, lanes, channels);
+    for (int i = 0; i < CM_TOWER_STAGES - 2; i++) cm_tower_bring(&t, i, channels, lanes);
+    cm_tower_enter(&t, channels, bfloat, lanes);
+    for (int index = 0; index < a->layers; index++) {
+        const cm_slab from = t.from;
+        cm_tower_run_layer(&t, index, channels, bfloat, lanes);
+        t.from = t.to, t.to = from;
+    }
+}
+
+/* A kernel for each number of channels, and type. */
+#define CM_TOWERS(EACH) EACH(32) EACH(48) EACH(64) EACH(128)
+#define CM_TOWER_KERNELS(channels)                                                                                     \
+    CM_KERNEL void cm_tower_bf16_##channels(const cm_tower_args *a, int64_t item, const cm_lanes *lanes) {             \
+        cm_tower_boards(a, item, channels, true, lanes);                                                               \
+    }                                                                                                                  \
+    CM_KERNEL void cm_tower_f16_##channels(const cm_tower_args *a, int64_t item, const cm_lanes *lanes) {              \
+        cm_tower_boards(a, item, channels, false, lanes);                                                              \
+    }                                                                                                                  \
+    CM_KERNEL_ENTRY(cm_tower_bf16_##channels, cm_tower_args)                                                           \
+    CM_KERNEL_ENTRY(cm_tower_f16_##channels, cm_tower_args)
+CM_TOWERS(CM_TOWER_KERNELS)
+
+#endif
