@@ -51,7 +51,7 @@ $(BUILD)/cuda/flags.stamp: FORCE
 # Tensor cores of 9.0 that read the block's memory by themselves are in no other architecture, so code for them has a name of
 # its own. Files that have any are compiled for it in place of 9.0.
 NINES = $(patsubst 90,90a,$1)
-$(BUILD)/src/backend/cuda/tower.cu.o: CUDA_CODE = $(foreach a,$(call NINES,$(CUDA_ARCHS)),-gencode arch=compute_$a,code=sm_$a) \
+$(BUILD)/src/backend/cuda/tower.cu.o: private CUDA_CODE = $(foreach a,$(call NINES,$(CUDA_ARCHS)),-gencode arch=compute_$a,code=sm_$a) \
     -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
 
 $(BUILD)/%.cu.o: %.cu $(BUILD)/cuda/flags.stamp

@@ -70,13 +70,17 @@ backend/cuda/batch_norm.h|!(*cm_at(&k->y, at) > 0.0f) ? 0.0f|!(*cm_at(&k->y, at)
 backend/cuda/batch_norm.h|k->constant ? 0.0f : 1.0f / (float)k->chunks.rows|1.0f / (float)k->chunks.rows
 backend/cuda/batch_norm.h|k->variance + (item - k->channels)|k->variance + item % 2
 backend/cuda/batch_norm.h|if (!cm_step_counts(k->factor)) return|if (cm_step_counts(k->factor)) return
-backend/cuda/minmax.h|cm_first_least(x, -1.0f, k->n|cm_first_least(x, 1.0f, k->n
+backend/cuda/minmax.h|turned = {-own[j], |turned = {own[j], 
 backend/cuda/minmax.h|(own[j] - least) / range|own[j] / range
 backend/cuda/minmax.h|x[(int64_t)cm_few_at(i, j, k->n, lanes) * k->step]|x[(int64_t)i * k->step]
 backend/cuda/minmax.h|i + j * lanes->count < k->n; j++|i + j * lanes->count + 1 < k->n; j++
 backend/cuda/minmax.h|saved[2] = 1.0f / range|saved[2] = range
-backend/cuda/minmax.h|sign * x[(int64_t)cm_few_at|x[(int64_t)cm_few_at
+backend/cuda/minmax.h|is_known && most.at < n|most.at < n
 backend/cuda/minmax.h|{own[j], cm_few_at(i, j, n, lanes)}|{own[j], i}
+backend/cuda/shape.h|cm_four_at(cm_row(&k->x, row) + at.column * CM_FOUR)|cm_four_at(cm_row(&k->x, row) + at.column)
+backend/cuda/shape.h|if (cm_is_known(k, row)) *(cm_four *)|if (row >= 0) *(cm_four *)
+backend/cuda/dense.h|k->fours && first + CM_EIGHT <= k->n|k->fours
+backend/cuda/dense.h|? cm_narrow(x[i], k->type) : 0|? cm_narrow(x[i], CM_BF16) : 0
 backend/cuda/softmax.h|return cm_lanes_max(lanes, most)|return most + 0.0f * cm_lanes_max(lanes, most)
 backend/cuda/softmax.h|y[i] * (dy[i] - along)|y[i] * (dy[i] + along)
 backend/cuda/softmax.h|dy[i] - expf(y[i]) * sum|dy[i] - y[i] * sum

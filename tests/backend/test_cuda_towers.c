@@ -431,13 +431,10 @@ static void forget(void *recording) { cm_stretches_free(recording); }
 
 START_TEST(a_residual_network_with_towers_infers_what_ref_does) {
     cm_backend_class class = cuda_cpu_class;
-    cm_network_config config = infer_network(INFER_PREFIX_PLANES);
+    const cm_network_config config = infer_network(INFER_TOWERS);
     cm_backend cuda;
     infer_bench bench;
     const cm_dtype type = _i ? CM_F16 : CM_BF16;
-    config.observation[0] = 3, config.observation[1] = 4, config.observation[2] = 2;
-    config.channels = 32, config.blocks = 2;
-    config.prefix_horizon = config.lstm = 0;
     class.play = play, class.forget = forget;
     cuda_cpu_open(&cuda);
     cuda_cpu_winner = CUDA_CPU_LAST;

@@ -72,6 +72,14 @@ static cm_network_config prefix_planes(void) {
     return c;
 }
 
+static cm_network_config towers(void) {
+    cm_network_config c = prefix_planes();
+    c.prefix_horizon = c.lstm = 0;
+    c.observation[1] = 4;
+    c.blocks = 2, c.channels = 64;
+    return c;
+}
+
 cm_network_config infer_network(int index) {
     static cm_network_config (*const networks[INFER_ALL])(void) = {[INFER_PLAIN] = plain,
                                                                    [INFER_ODD] = odd,
@@ -81,7 +89,8 @@ cm_network_config infer_network(int index) {
                                                                    [INFER_CHANCE] = chance,
                                                                    [INFER_PREFIX] = prefix,
                                                                    [INFER_PREFIX_PLANES] = prefix_planes,
-                                                                   [INFER_PREFIX_CHANCE] = prefix_chance};
+                                                                   [INFER_PREFIX_CHANCE] = prefix_chance,
+                                                                   [INFER_TOWERS] = towers};
     return networks[index]();
 }
 

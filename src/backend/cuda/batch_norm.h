@@ -76,12 +76,6 @@ CM_KERNEL void cm_batch_norm_apply(const cm_batch_norm_args *k, int64_t item, co
     *cm_at(&k->y, at) = cm_act_f(k->activation, value);
 }
 
-/* Channels that a thread reads at once, and rows that it does so for. */
-enum { CM_EIGHT = 8 };
-typedef struct cm_eight {
-    uint16_t v[CM_EIGHT];
-} __attribute__((aligned(16))) cm_eight;
-
 /* What stands at row r from channel c on, of 16 bits or of float32; zeros if it is absent. */
 static CM_HD inline void cm_read_eight(const uint16_t *narrow, const cm_rows *wide, int64_t r, int64_t c,
                                        const cm_batch_norm_args *k, float out[CM_EIGHT]) {

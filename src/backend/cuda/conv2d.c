@@ -45,8 +45,7 @@ static size_t narrow_weight_bytes(const cm_tensor *weight) {
 static cm_status make_narrow(cm_stream *stream, const cm_call *call, const cm_tensor *t, void *to) {
     cm_dense_args args = {.x = cm_vectors_of(t), .n = cm_tensor_last(t), .to = to, .type = call->attr.compute};
     args.narrow = args.columns = cm_narrow_row(cm_tensor_last(t));
-    CM_LAUNCH(stream, call, cm_narrow_each, &args, cm_vector_count(t) * args.narrow, 1);
-    return CM_OK;
+    return cm_narrow_run(stream, call, &args, cm_vector_count(t));
 }
 
 static cm_status acquire(cm_stream *stream, const cm_call *call, const cm_tensor *weight, cm_cuda_plan *plan) {

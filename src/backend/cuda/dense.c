@@ -8,6 +8,18 @@
 /* Are the inputs of products copied to 16 bits? */
 static bool is_narrow(const cm_call *call) { return call->attr.compute != CM_F32; }
 
+cm_status cm_narrow_run(cm_stream *stream, const cm_call *call, cm_dense_args *args, int64_t rows) {
+    const bool eights =
+        args->columns % CM_EIGHT == 0 && args->narrow % CM_EIGHT == 0 && cm_alignment_gap(args->to) == 0;
+    args->fours = cm_are_fours(&args->x);
+    if (eights) {
+        CM_LAUNCH(stream, call, cm_narrow_eights, args, rows * args->columns / CM_EIGHT, 1);
+    } else {
+        CM_LAUNCH(stream, call, cm_narrow_each, args, rows * args->columns, 1);
+    }
+    return CM_OK;
+}
+
 /* A matrix as a product reads it: the tensor itself, or a copy of 16 bits that is made in the order of the stream. */
 typedef struct operand {
     const cm_tensor *from; /* to be copied; NULL: nothing is */
@@ -44,8 +56,7 @@ static cm_status make_operand(cm_stream *stream, const cm_call *call, const oper
     cm_dense_args args = {
         .x = cm_rows_of(o->from), .n = o->t.dim[1], .to = to, .narrow = o->t.stride, .type = call->attr.compute};
     args.columns = args.n;
-    CM_LAUNCH(stream, call, cm_narrow_each, &args, o->t.dim[0] * args.columns, 1);
-    return CM_OK;
+    return cm_narrow_run(stream, call, &args, o->t.dim[0]);
 }
 
 /* What kernels need to know of the action's encoding: `weight` is the whole one, or its gradient. */

@@ -22,6 +22,7 @@ typedef struct cm_dense_args {
     cm_activation activation;
     cm_dtype type; /* of products, and of from, to */
     bool add;      /* y += */
+    bool fours;    /* of x: cm_are_fours */
 } cm_dense_args;
 
 /* Elements from one row of n to the next in 16 bits: rows begin at multiples of 16 bytes. */
@@ -32,6 +33,22 @@ CM_KERNEL void cm_narrow_each(const cm_dense_args *k, int64_t item, const cm_lan
     cm_place at = cm_place_of(item, k->columns);
     (void)lanes;
     k->to[at.row * k->narrow + at.column] = at.column < k->n ? cm_narrow(*cm_at(&k->x, at), k->type) : 0;
+}
+
+/* Item: eight of those elements, else as above; rows of `to` are eights. If x has fours they are read as such. */
+CM_KERNEL void cm_narrow_eights(const cm_dense_args *k, int64_t item, const cm_lanes *lanes) {
+    const cm_place at = cm_place_of(item, k->columns / CM_EIGHT);
+    const int64_t first = at.column * CM_EIGHT;
+    const float *x = cm_row(&k->x, at.row) + first;
+    cm_eight out;
+    (void)lanes;
+    if (k->fours && first + CM_EIGHT <= k->n) {
+        const cm_four low = cm_four_at(x), high = cm_four_at(x + CM_FOUR);
+        for (int i = 0; i < CM_EIGHT; i++) out.v[i] = cm_narrow(i < CM_FOUR ? low.v[i] : high.v[i - CM_FOUR], k->type);
+    } else {
+        for (int i = 0; i < CM_EIGHT; i++) out.v[i] = first + i < k->n ? cm_narrow(x[i], k->type) : 0;
+    }
+    *(cm_eight *)(void *)(k->to + at.row * k->narrow + first) = out;
 }
 
 /* The action of a row; -1: there is none. */
@@ -114,7 +131,13 @@ CM_KERNEL void cm_dense_action_finish(const cm_dense_args *k, int64_t item, cons
     if (lanes->index == 0) cm_put(cm_row(&k->weight, at.column) + at.row, (float)sum, k->add);
 }
 
+/* ---- hosts ---- */
+
+/* `rows` rows of args->columns in 16 bits, by whichever of the two kernels can. */
+cm_status cm_narrow_run(cm_stream *stream, const cm_call *call, cm_dense_args *args, int64_t rows) CM_MUST_USE;
+
 CM_KERNEL_ENTRY(cm_narrow_each, cm_dense_args)
+CM_KERNEL_ENTRY(cm_narrow_eights, cm_dense_args)
 CM_KERNEL_ENTRY(cm_dense_end_each, cm_dense_args)
 CM_KERNEL_ENTRY(cm_dense_action_partial, cm_dense_args)
 CM_KERNEL_ENTRY(cm_dense_action_finish, cm_dense_args)

@@ -57,7 +57,7 @@ static cm_status operand(cm_stream *stream, const cm_call *call, const matrix *m
     cm_rows from = {(float *)m->data, m->step};
     cm_dense_args args = {.x = from, .n = m->columns, .to = copy, .type = call->attr.compute};
     args.narrow = args.columns = cm_narrow_row(m->columns);
-    CM_LAUNCH(stream, call, cm_narrow_each, &args, m->rows * args.narrow, 1);
+    CM_TRY(cm_narrow_run(stream, call, &args, m->rows));
     *out = copy;
     return CM_OK;
 }

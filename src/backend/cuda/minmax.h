@@ -12,19 +12,28 @@ typedef struct cm_minmax_args {
     bool add;                        /* dx += */
 } cm_minmax_args;
 
-/* The first place of the smallest of sign * x[i]; 0 if the first is NaN. All lanes call it. */
-CM_KERNEL int cm_first_least(const float *x, float sign, int n, int step, const cm_lanes *lanes) {
-    cm_found least = {INFINITY, INT32_MAX};
+/* The first places of the smallest and of the largest of x, `step` apart; 0 if the first is NaN. */
+typedef struct cm_extremes {
+    int low, high;
+} cm_extremes;
+
+/* Each is read once for both. All lanes call it. */
+CM_KERNEL cm_extremes cm_find_extremes(const float *x, int n, int step, const cm_lanes *lanes) {
+    cm_found least = {INFINITY, INT32_MAX}, most = least; /* most: of -x */
     for (int i = lanes->index; i < n; i += CM_FEW * lanes->count) {
         float own[CM_FEW];
-        for (int j = 0; j < CM_FEW; j++) own[j] = sign * x[(int64_t)cm_few_at(i, j, n, lanes) * step];
+        for (int j = 0; j < CM_FEW; j++) own[j] = x[(int64_t)cm_few_at(i, j, n, lanes) * step];
         for (int j = 0; j < CM_FEW; j++) {
-            const cm_found here = {own[j], cm_few_at(i, j, n, lanes)};
+            const cm_found here = {own[j], cm_few_at(i, j, n, lanes)}, turned = {-own[j], here.at};
             least = cm_found_least(least, here);
+            most = cm_found_least(most, turned);
         }
     }
     least = cm_lanes_least(lanes, least);
-    return least.at >= n || isnan(x[0]) ? 0 : least.at;
+    most = cm_lanes_least(lanes, most);
+    const bool is_known = !isnan(x[0]);
+    const cm_extremes found = {is_known && least.at < n ? least.at : 0, is_known && most.at < n ? most.at : 0};
+    return found;
 }
 
 /* Item: group g of row r, in order; cm_lanes_for(n) lanes. y, and first minimum, first maximum, 1/R into saved if that
@@ -33,8 +42,8 @@ CM_KERNEL void cm_minmax_groups(const cm_minmax_args *k, int64_t item, const cm_
     cm_place group = cm_place_of(item, k->groups);
     const float *x = cm_at(&k->x, group);
     float *y = cm_at(&k->y, group);
-    int low = cm_first_least(x, 1.0f, k->n, k->step, lanes), high = cm_first_least(x, -1.0f, k->n, k->step, lanes);
-    float least = x[(int64_t)low * k->step], range = cm_minmax_range_f(x[(int64_t)high * k->step] - least);
+    const cm_extremes found = cm_find_extremes(x, k->n, k->step, lanes);
+    float least = x[(int64_t)found.low * k->step], range = cm_minmax_range_f(x[(int64_t)found.high * k->step] - least);
     for (int i = lanes->index; i < k->n; i += CM_FEW * lanes->count) {
         float own[CM_FEW];
         for (int j = 0; j < CM_FEW; j++) own[j] = x[(int64_t)cm_few_at(i, j, k->n, lanes) * k->step];
@@ -47,8 +56,8 @@ CM_KERNEL void cm_minmax_groups(const cm_minmax_args *k, int64_t item, const cm_
     }
     if (!k->saved.data || lanes->index != 0) return;
     float *saved = cm_row(&k->saved, group.row) + 3 * group.column;
-    saved[0] = (float)low;
-    saved[1] = (float)high;
+    saved[0] = (float)found.low;
+    saved[1] = (float)found.high;
     saved[2] = 1.0f / range;
 }
 

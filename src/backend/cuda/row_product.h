@@ -15,16 +15,12 @@ enum {
     CM_ROW_STAGE = CM_ROW_STAGED * CM_ROW_STAGE_ROW
 };
 
-typedef struct cm_row_four {
-    float v[4];
-} __attribute__((aligned(16))) cm_row_four;
-
 /* Columns at .. at + 3 of a row of k; zeros behind it. CM_ROW_ANY: there are no others, so the compiler need not ask.
  */
 enum { CM_ROW_ANY = INT32_MAX };
-static CM_HD inline cm_row_four cm_row_read(const float *row, int at, int k) {
-    cm_row_four four = {{0.0f, 0.0f, 0.0f, 0.0f}};
-    if (at + 4 <= k) return *(const cm_row_four *)(const void *)(row + at);
+static CM_HD inline cm_four cm_row_read(const float *row, int at, int k) {
+    cm_four four = {{0.0f, 0.0f, 0.0f, 0.0f}};
+    if (at + 4 <= k) return cm_four_at(row + at);
     for (int i = 0; i < 4; i++)
         if (at + i < k) four.v[i] = row[at + i];
     return four;
@@ -50,8 +46,8 @@ typedef struct cm_row_lane {
     bool bfloat;
 } cm_row_lane;
 
-static CM_HD inline cm_row_four cm_row_high(const cm_row_lane *l, int at, int k) {
-    const cm_row_four none = {{0.0f, 0.0f, 0.0f, 0.0f}};
+static CM_HD inline cm_four cm_row_high(const cm_row_lane *l, int at, int k) {
+    const cm_four none = {{0.0f, 0.0f, 0.0f, 0.0f}};
     return l->half ? none : cm_row_read(l->high, at, k);
 }
 
@@ -59,7 +55,7 @@ static CM_HD inline cm_row_four cm_row_high(const cm_row_lane *l, int at, int k)
  * neighbours from 8 q on, in x and in the weight. They are what it brings to two products. */
 CM_KERNEL void cm_row_multiply(const cm_row_lane *l, int at, int k, const cm_row_eight b[2], float sum[2][4]) {
     for (int half = 0; half < 2; half++) {
-        const cm_row_four x = cm_row_read(l->low, at + 4 * half, k), z = cm_row_high(l, at + 4 * half, k);
+        const cm_four x = cm_row_read(l->low, at + 4 * half, k), z = cm_row_high(l, at + 4 * half, k);
         const uint32_t a[4] = {cm_lanes_pair(x.v[0], x.v[1], l->bfloat), cm_lanes_pair(z.v[0], z.v[1], l->bfloat),
                                cm_lanes_pair(x.v[2], x.v[3], l->bfloat), cm_lanes_pair(z.v[2], z.v[3], l->bfloat)};
         for (int j = 0; j < 2; j++) cm_lanes_product(&l->warp, l->bfloat, a, b[j].pair + 2 * half, sum[j]);
@@ -207,9 +203,9 @@ CM_KERNEL void cm_row_stage(const cm_row_tile *t, const float own[CM_ROW_OWN], b
 enum { CM_ROW_HALF = CM_ROW_TILE / 2 };
 
 /* Four numbers of a weight from a column on: near they lie at multiples of 16 bytes. */
-static CM_HD inline cm_row_four cm_row_four_of(const float *weight, bool near) {
-    if (near) return *(const cm_row_four *)(const void *)weight;
-    const cm_row_four four = {{weight[0], weight[1], weight[2], weight[3]}};
+static CM_HD inline cm_four cm_row_four_of(const float *weight, bool near) {
+    if (near) return cm_four_at(weight);
+    const cm_four four = {{weight[0], weight[1], weight[2], weight[3]}};
     return four;
 }
 
@@ -217,9 +213,9 @@ static CM_HD inline cm_row_four cm_row_four_of(const float *weight, bool near) {
 CM_KERNEL void cm_row_add(const float *x, int stride, const float *weight, int columns, int k, int rows, bool near,
                           float sum[CM_ROW_HALF]) {
     for (int i = 0; i < columns; i += 4) {
-        const cm_row_four w = cm_row_four_of(weight + i, near);
+        const cm_four w = cm_row_four_of(weight + i, near);
         for (int r = 0; r < rows; r++) {
-            const cm_row_four four = cm_row_read(x + r * stride, i, k);
+            const cm_four four = cm_row_read(x + r * stride, i, k);
             for (int j = 0; j < 4; j++) sum[r] = fmaf(four.v[j], w.v[j], sum[r]);
         }
     }

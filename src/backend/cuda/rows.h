@@ -47,7 +47,23 @@ static CM_HD inline void cm_put_narrow(const cm_narrow_rows *rows, int64_t row, 
     if (rows->data) rows->data[row * rows->stride + column] = cm_narrow(value, rows->type);
 }
 
+/* What a lane reads or writes at once, 16 bytes at a multiple of 16: four floats, eight numbers of 16 bits. */
+enum { CM_FOUR = 4, CM_EIGHT = 8 };
+typedef struct cm_four {
+    float v[CM_FOUR];
+} __attribute__((aligned(16))) cm_four;
+typedef struct cm_eight {
+    uint16_t v[CM_EIGHT];
+} __attribute__((aligned(16))) cm_eight;
+
+static CM_HD inline cm_four cm_four_at(const float *x) { return *(const cm_four *)(const void *)x; }
+
 /* ---- hosts: tensors of a call as rows */
+
+/* Do rows consist of fours? */
+static inline bool cm_are_fours(const cm_rows *rows) {
+    return (uintptr_t)rows->data % sizeof(cm_four) == 0 && rows->stride % CM_FOUR == 0;
+}
 
 /* Along the leading index. */
 static inline cm_rows cm_rows_of(const cm_tensor *t) {

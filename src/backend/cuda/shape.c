@@ -110,11 +110,20 @@ static cm_index_args row_args(const cm_tensor *y, const cm_tensor *x, const cm_t
     return (cm_index_args){.x = cm_rows_of(x), .y = cm_rows_of(y), .index = rows->data, .n = cm_tensor_row_size(x)};
 }
 
+static bool are_fours(const cm_index_args *args) {
+    return args->n % CM_FOUR == 0 && cm_are_fours(&args->x) && cm_are_fours(&args->y);
+}
+
 cm_status cm_cuda_gather_rows(cm_stream *stream, const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, gather_rows, x), *y = CM_ARG(call, gather_rows, y);
     cm_index_args args = row_args(y, x, CM_ARG(call, gather_rows, rows));
     args.limit = x->dim[0];
-    CM_LAUNCH(stream, call, cm_gather_each, &args, (int64_t)cm_tensor_count(y), 1);
+    const int64_t n = (int64_t)cm_tensor_count(y);
+    if (are_fours(&args)) {
+        CM_LAUNCH(stream, call, cm_gather_fours, &args, n / CM_FOUR, 1);
+    } else {
+        CM_LAUNCH(stream, call, cm_gather_each, &args, n, 1);
+    }
     return CM_OK;
 }
 
@@ -122,7 +131,12 @@ cm_status cm_cuda_scatter_rows(cm_stream *stream, const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, scatter_rows, x), *y = CM_ARG(call, scatter_rows, y);
     cm_index_args args = row_args(y, x, CM_ARG(call, scatter_rows, rows));
     args.limit = y->dim[0];
-    CM_LAUNCH(stream, call, cm_scatter_each, &args, (int64_t)cm_tensor_count(x), 1);
+    const int64_t n = (int64_t)cm_tensor_count(x);
+    if (are_fours(&args)) {
+        CM_LAUNCH(stream, call, cm_scatter_fours, &args, n / CM_FOUR, 1);
+    } else {
+        CM_LAUNCH(stream, call, cm_scatter_each, &args, n, 1);
+    }
     return CM_OK;
 }
 

@@ -144,6 +144,23 @@ CM_KERNEL void cm_scatter_each(const cm_index_args *k, int64_t item, const cm_la
     if (cm_is_known(k, row)) cm_row(&k->y, row)[at.column] = *cm_at(&k->x, at);
 }
 
+/* Item: four neighbours, else as above. Rows are fours (cm_are_fours), n is a multiple of them. */
+CM_KERNEL void cm_gather_fours(const cm_index_args *k, int64_t item, const cm_lanes *lanes) {
+    const cm_place at = cm_place_of(item, k->n / CM_FOUR);
+    const cm_four none = {{NAN, NAN, NAN, NAN}};
+    const int row = k->index[at.row];
+    (void)lanes;
+    *(cm_four *)(void *)(cm_row(&k->y, at.row) + at.column * CM_FOUR) =
+        cm_is_known(k, row) ? cm_four_at(cm_row(&k->x, row) + at.column * CM_FOUR) : none;
+}
+CM_KERNEL void cm_scatter_fours(const cm_index_args *k, int64_t item, const cm_lanes *lanes) {
+    const cm_place at = cm_place_of(item, k->n / CM_FOUR);
+    const cm_four x = cm_four_at(cm_row(&k->x, at.row) + at.column * CM_FOUR);
+    const int row = k->index[at.row];
+    (void)lanes;
+    if (cm_is_known(k, row)) *(cm_four *)(void *)(cm_row(&k->y, row) + at.column * CM_FOUR) = x;
+}
+
 /* Item: a number of y; 1 lane. y = x + times * table[index] */
 CM_KERNEL void cm_bootstrap_each(const cm_index_args *k, int64_t item, const cm_lanes *lanes) {
     const float times = k->times[item];
@@ -163,6 +180,8 @@ CM_KERNEL_ENTRY(cm_embed_each, cm_index_args)
 CM_KERNEL_ENTRY(cm_embed_slopes, cm_index_args)
 CM_KERNEL_ENTRY(cm_gather_each, cm_index_args)
 CM_KERNEL_ENTRY(cm_scatter_each, cm_index_args)
+CM_KERNEL_ENTRY(cm_gather_fours, cm_index_args)
+CM_KERNEL_ENTRY(cm_scatter_fours, cm_index_args)
 CM_KERNEL_ENTRY(cm_bootstrap_each, cm_index_args)
 
 #endif

@@ -67,7 +67,7 @@ CM_KERNEL void cm_log_softmax_slopes(const cm_softmax_args *k, int64_t item, con
 /* Item: a row; cm_lanes_for(n) lanes. */
 CM_KERNEL void cm_one_hot_rows(const cm_softmax_args *k, int64_t item, const cm_lanes *lanes) {
     float *y = cm_row(&k->y, item);
-    int best = cm_first_least(cm_row(&k->x, item), -1.0f, k->n, 1, lanes);
+    const int best = cm_find_extremes(cm_row(&k->x, item), k->n, 1, lanes).high;
     CM_EACH(i, lanes, k->n) y[i] = i == best ? 1.0f : 0.0f;
 }
 

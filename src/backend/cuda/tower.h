@@ -16,6 +16,7 @@ typedef struct cm_tower_block {
     uint16_t *stage;   /* [CM_TOWER_STAGES] pieces of weights */
     float *norm;       /* [2, channels] factors and offsets */
     unsigned cells;    /* bit 2 t + h: row low + 8 h of the group's tile t is a cell of a board */
+    unsigned sees[3];  /* [dy + 1] bit t: the group's tile t sees any of the board, dy further on */
 } cm_tower_block;
 
 static CM_HD inline cm_dtype cm_tower_type(bool bfloat) { return bfloat ? CM_BF16 : CM_F16; }
@@ -31,6 +32,13 @@ static CM_HD inline int64_t cm_tower_cell(const cm_tower_block *t, int place) {
     const int y = place / t->at.plane, rest = place % t->at.plane, board = rest / t->at.row, x = rest % t->at.row;
     if (y >= a->height || x >= a->width || board >= t->boards) return -1;
     return ((int64_t)(t->first + board) * a->height + y) * a->width + x;
+}
+
+/* Does any row of a tile see a row of the board, dy further on? */
+static CM_HD inline bool cm_tower_sees(const cm_tower_block *t, int tile, int dy) {
+    const int first = tile * CM_SLAB_ROWS, last = first + CM_SLAB_ROWS - 1;
+    if (tile >= t->at.tiles) return false;
+    return dy < 0 ? last >= t->at.plane : dy == 0 || first < (t->args->height - 1) * t->at.plane;
 }
 
 CM_KERNEL cm_tower_block cm_tower_of(const cm_tower_args *a, int64_t item, const cm_lanes *lanes, int channels) {
@@ -49,6 +57,8 @@ CM_KERNEL cm_tower_block cm_tower_of(const cm_tower_args *a, int64_t item, const
     t.from.pitch = t.to.pitch = t.at.pitch;
     for (int i = 0; i < 2 * CM_SLAB_TILES; i++)
         if (cm_tower_cell(&t, cm_tower_place(&t, i / 2, i % 2)) >= 0) t.cells |= 1u << i;
+    for (int i = 0; i < 3 * CM_SLAB_TILES; i++)
+        if (cm_tower_sees(&t, i / 3 * CM_TOWER_GROUPS + t.group, i % 3 - 1)) t.sees[i % 3] |= 1u << i / 3;
     return t;
 }
 
@@ -97,13 +107,15 @@ static CM_HD inline cm_slab cm_tower_stage(const cm_tower_block *t, int number, 
  * has in one piece, of the same output. */
 CM_KERNEL void cm_tower_bring(const cm_tower_block *t, int number, int channels, const cm_lanes *lanes) {
     const int of_layer = cm_tower_pieces(channels), layer = number / of_layer, depth = cm_tower_depth(channels);
+    const int count = channels * depth / CM_SLAB_PIECE;
     const cm_slab to = cm_tower_stage(t, number, channels);
     if (layer < t->args->layers) {
         const uint16_t *from = t->args->layer[layer].weight + number % of_layer * depth;
-        CM_EACH(i, lanes, channels * depth / CM_SLAB_PIECE) {
-            const int output = i / 2 % channels, piece = i / 2 / channels * 2 + i % 2;
-            const int64_t row = (int64_t)output * CM_TOWER_WINDOW * channels;
-            cm_lanes_send(lanes, cm_slab_at(&to, output, piece), from + row + piece * CM_SLAB_PIECE);
+        CM_UNROLL(turn, (count + CM_BLOCK - 1) / CM_BLOCK) {
+            const int i = turn * CM_BLOCK + lanes->index, output = i / 2 % channels,
+                      piece = i / 2 / channels * 2 + i % 2;
+            const uint16_t *row = from + (int64_t)output * CM_TOWER_WINDOW * channels;
+            if (i < count) cm_lanes_send(lanes, cm_slab_at(&to, output, piece), row + piece * CM_SLAB_PIECE);
         }
     }
     cm_lanes_send_end(lanes);
@@ -114,26 +126,12 @@ CM_KERNEL void cm_tower_bring(const cm_tower_block *t, int number, int channels,
 /* Factors and offsets of its norm. */
 CM_KERNEL void cm_tower_norm(const cm_tower_block *t, const cm_tower_layer *layer, int channels,
                              const cm_lanes *lanes) {
-    CM_EACH(c, lanes, channels) {
-        const float factor = 1.0f / sqrtf(layer->variance[c] + layer->epsilon) * layer->scale[c];
-        t->norm[c] = factor;
-        t->norm[channels + c] = layer->shift[c] - layer->mean[c] * factor;
-    }
-}
-
-/* Does any row of a tile see a row of the board, dy further on? */
-static CM_HD inline bool cm_tower_sees(const cm_tower_block *t, int tile, int dy) {
-    const int first = tile * CM_SLAB_ROWS, last = first + CM_SLAB_ROWS - 1;
-    if (tile >= t->at.tiles) return false;
-    return dy < 0 ? last >= t->at.plane : dy == 0 || first < (t->args->height - 1) * t->at.plane;
-}
-
-/* The group's tiles that see anything of the board, dy further on: bit by bit. */
-static CM_HD inline unsigned cm_tower_tiles(const cm_tower_block *t, int dy) {
-    unsigned tiles = 0;
-    for (int i = 0; i < CM_SLAB_TILES; i++)
-        if (cm_tower_sees(t, i * CM_TOWER_GROUPS + t->group, dy)) tiles |= 1u << i;
-    return tiles;
+    const int c = lanes->index;
+    if (c >= channels) return;
+    const float scale = layer->scale[c], shift = layer->shift[c], mean = layer->mean[c], variance = layer->variance[c];
+    const float factor = 1.0f / sqrtf(variance + layer->epsilon) * scale;
+    t->norm[c] = factor;
+    t->norm[channels + c] = shift - mean * factor;
 }
 
 /* Adds what piece `number` of the weights, piece `part` of its layer, makes of the planes. */
@@ -146,7 +144,7 @@ CM_KERNEL_COPIED void cm_tower_multiply(const cm_tower_block *t, int number, int
     set.a.first = cm_slab_at(&t->from, place, column / CM_SLAB_PIECE), set.a.pitch = t->from.pitch;
     set.b = cm_tower_stage(t, number, channels);
     set.apart = CM_TOWER_GROUPS * CM_SLAB_ROWS;
-    set.tiles = cm_tower_tiles(t, dy);
+    set.tiles = dy < 0 ? t->sees[0] : dy == 0 ? t->sees[1] : t->sees[2];
     cm_slabs_multiply(lanes, bfloat, channels, depth, &set, sum);
 }
 
@@ -159,16 +157,18 @@ static CM_HD inline cm_tower_two cm_tower_two_at(const float *from) {
     return *(const cm_tower_two *)(const void *)from;
 }
 
-/* What a layer makes of sums: their norm, what is added (`old`, two of 16 bits), the activation. */
+/* What a layer makes of sums: their norm, what is added (`old`, two of 16 bits), the activation, which leaves nothing
+ * below `bound` and keeps NaN. */
 static CM_HD inline cm_tower_two cm_tower_finish(const float sum[2], cm_tower_two factor, cm_tower_two offset,
-                                                 uint32_t old, bool relu, cm_dtype type) {
+                                                 uint32_t old, float bound, cm_dtype type) {
     cm_tower_two out;
     CM_UNROLL(i, 2) {
         const float value = fmaf(sum[i], factor.v[i], offset.v[i]) + cm_widen((uint16_t)(old >> 16 * i), type);
-        out.v[i] = relu ? cm_act_f(CM_ACT_RELU, value) : value;
+        out.v[i] = value <= bound ? bound : value;
     }
     return out;
 }
+static CM_HD inline float cm_tower_bound(const cm_tower_layer *layer) { return layer->relu ? 0.0f : -INFINITY; }
 
 /* Rows that a lane has of the group's tiles: number i is row i % 2 of tile i / 2. */
 enum { CM_TOWER_ROWS = 2 * CM_SLAB_TILES };
@@ -185,19 +185,35 @@ static CM_HD inline int cm_tower_behind(int i) {
 
 static CM_HD inline bool cm_tower_has(const cm_tower_block *t, int i) { return t->cells >> i & 1u; }
 
-/* The layer's results, into the planes that the next one reads. All that is added is on its way before the first is
- * written. */
-CM_KERNEL_COPIED void cm_tower_keep(const cm_tower_block *t, const cm_tower_layer *layer, int channels, bool bfloat,
+/* What is read to finish eight channels, of which a lane has two. */
+typedef struct cm_tower_terms {
+    cm_tower_two factor, offset;
+    uint32_t old[CM_TOWER_ROWS];
+} cm_tower_terms;
+
+CM_KERNEL_COPIED cm_tower_terms cm_tower_terms_of(const cm_tower_block *t, int j, int channels, bool adds,
+                                                  const cm_lanes *lanes) {
+    const float *norm = t->norm + 8 * j + lanes->index % 4 * 2;
+    const uint32_t *old = cm_tower_old(t, j, lanes);
+    cm_tower_terms terms = {cm_tower_two_at(norm), cm_tower_two_at(norm + channels), {0}};
+    CM_UNROLL(i, CM_TOWER_ROWS) {
+        if (adds && cm_tower_has(t, i)) terms.old[i] = old[cm_tower_behind(i)];
+    }
+    return terms;
+}
+
+/* The layer's results, into the planes that the next one reads. What is read for the next channels is on its way while
+ * those before them are written. */
+CM_KERNEL_COPIED void cm_tower_keep(const cm_tower_block *t, float bound, bool adds, int channels, bool bfloat,
                                     const cm_lanes *lanes, float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {
-    const bool relu = layer->relu, adds = layer->adds;
+    cm_tower_terms next = cm_tower_terms_of(t, 0, channels, adds, lanes);
     CM_UNROLL(j, channels / 8) {
-        const float *norm = t->norm + 8 * j + lanes->index % 4 * 2;
-        const cm_tower_two factor = cm_tower_two_at(norm), offset = cm_tower_two_at(norm + channels);
-        uint32_t *to = cm_tower_old(t, j, lanes), old[CM_TOWER_ROWS];
-        CM_UNROLL(i, CM_TOWER_ROWS) old[i] = adds && cm_tower_has(t, i) ? to[cm_tower_behind(i)] : 0;
+        const cm_tower_terms now = next;
+        uint32_t *to = cm_tower_old(t, j, lanes);
+        if (j + 1 < channels / 8) next = cm_tower_terms_of(t, j + 1, channels, adds, lanes);
         CM_UNROLL(i, CM_TOWER_ROWS) {
-            const cm_tower_two out =
-                cm_tower_finish(sum[i / 2] + 4 * j + i % 2 * 2, factor, offset, old[i], relu, cm_tower_type(bfloat));
+            const cm_tower_two out = cm_tower_finish(sum[i / 2] + 4 * j + i % 2 * 2, now.factor, now.offset, now.old[i],
+                                                     bound, cm_tower_type(bfloat));
             const uint32_t two = cm_lanes_pair(out.v[0], out.v[1], bfloat);
             if (cm_tower_has(t, i)) to[cm_tower_behind(i)] = two;
         }
@@ -207,7 +223,8 @@ CM_KERNEL_COPIED void cm_tower_keep(const cm_tower_block *t, const cm_tower_laye
 /* The results of the last layer, into y. */
 CM_KERNEL_COPIED void cm_tower_leave(const cm_tower_block *t, const cm_tower_layer *layer, int channels, bool bfloat,
                                      const cm_lanes *lanes, float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {
-    const bool relu = layer->relu, adds = layer->adds, wide = t->args->wide_y;
+    const float bound = cm_tower_bound(layer);
+    const bool adds = layer->adds, wide = t->args->wide_y;
     CM_UNROLL(i, CM_TOWER_ROWS) {
         if (!cm_tower_has(t, i)) continue;
         const int64_t at = cm_tower_cell(t, cm_tower_place(t, i / 2, i % 2)) * channels + lanes->index % 4 * 2;
@@ -216,7 +233,7 @@ CM_KERNEL_COPIED void cm_tower_leave(const cm_tower_block *t, const cm_tower_lay
             const uint32_t old = adds ? cm_tower_old(t, j, lanes)[cm_tower_behind(i)] : 0;
             const cm_tower_two out =
                 cm_tower_finish(sum[i / 2] + 4 * j + i % 2 * 2, cm_tower_two_at(norm), cm_tower_two_at(norm + channels),
-                                old, relu, cm_tower_type(bfloat));
+                                old, bound, cm_tower_type(bfloat));
             if (wide) {
                 *(cm_tower_two *)(void *)((float *)t->args->y + at + 8 * j) = out;
             } else {
@@ -240,16 +257,18 @@ CM_KERNEL_COPIED void cm_tower_run_layer(const cm_tower_block *t, int index, int
         cm_lanes_await(lanes, AHEAD - 1);
         cm_slabs_publish();
         cm_lanes_meet(lanes);
-        if (part == 0) cm_tower_norm(t, layer, channels, lanes);
-        cm_tower_bring(t, number + AHEAD, channels, lanes);
         cm_tower_multiply(t, number, part, channels, bfloat, lanes, sum);
+        cm_tower_bring(t, number + AHEAD, channels, lanes);
+        if (part == 0) cm_tower_norm(t, layer, channels, lanes);
         cm_slabs_await(1, channels, sum);
     }
     cm_slabs_await(0, channels, sum);
-    if (index + 1 < t->args->layers) {
-        cm_tower_keep(t, layer, channels, bfloat, lanes, sum);
-    } else {
+    if (index + 1 == t->args->layers) {
         cm_tower_leave(t, layer, channels, bfloat, lanes, sum);
+    } else if (layer->adds) {
+        cm_tower_keep(t, cm_tower_bound(layer), true, channels, bfloat, lanes, sum);
+    } else {
+        cm_tower_keep(t, cm_tower_bound(layer), false, channels, bfloat, lanes, sum);
     }
 }
 
