@@ -305,8 +305,7 @@ void cm_lanes_send(const cm_lanes *lanes, void *to, const void *from) {
     memcpy(to, from, 16);
 }
 
-void cm_lanes_send_end(const cm_lanes *lanes) { (void)lanes; }
-void cm_lanes_await(const cm_lanes *lanes, int ahead) { (void)lanes, (void)ahead; }
+void cm_lanes_await(const cm_lanes *lanes) { (void)lanes; }
 
 /* ---- products ---- */
 

@@ -7,6 +7,12 @@ static cm_minmax_args args_of(const cm_call *call, const cm_tensor *x) {
     return (cm_minmax_args){.groups = groups, .n = cm_tensor_row_size(x) / groups, .step = groups};
 }
 
+/* y and nothing else, of rows of fours? */
+static bool makes_fours(const cm_minmax_args *args) {
+    return args->groups == 1 && args->n % CM_FOUR == 0 && cm_are_fours(&args->x) && cm_are_fours(&args->y) &&
+           !args->saved.data && !args->narrow.data && !args->narrow_x.data;
+}
+
 cm_status cm_cuda_minmax(cm_stream *stream, const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, minmax, x);
     cm_minmax_args args = args_of(call, x);
@@ -15,7 +21,11 @@ cm_status cm_cuda_minmax(cm_stream *stream, const cm_call *call) {
     args.saved = cm_rows_of(CM_ARG(call, minmax, saved));
     args.narrow = cm_narrow_rows_of(CM_ARG(call, minmax, narrow));
     args.narrow_x = cm_narrow_rows_of(CM_ARG(call, minmax, narrow_x));
-    CM_LAUNCH(stream, call, cm_minmax_groups, &args, (int64_t)x->dim[0] * args.groups, cm_lanes_for(args.n));
+    if (makes_fours(&args)) {
+        CM_LAUNCH(stream, call, cm_minmax_fours, &args, x->dim[0], cm_lanes_for(args.n / CM_FOUR));
+    } else {
+        CM_LAUNCH(stream, call, cm_minmax_groups, &args, (int64_t)x->dim[0] * args.groups, cm_lanes_for(args.n));
+    }
     return CM_OK;
 }
 

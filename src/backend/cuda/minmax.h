@@ -61,6 +61,34 @@ CM_KERNEL void cm_minmax_groups(const cm_minmax_args *k, int64_t item, const cm_
     saved[2] = 1.0f / range;
 }
 
+/* Item: a sample of one group, whose rows are fours (cm_are_fours); cm_lanes_for(n / CM_FOUR) lanes. y alone: places of
+ * the extremes are not asked for. */
+CM_KERNEL void cm_minmax_fours(const cm_minmax_args *k, int64_t item, const cm_lanes *lanes) {
+    enum { TURN = 4 }; /* fours that a lane reads before it looks at the first */
+    const float *x = cm_row(&k->x, item);
+    float *y = cm_row(&k->y, item), least = INFINITY, most = -INFINITY;
+    const int n = k->n / CM_FOUR;
+    for (int i = lanes->index; i < n; i += TURN * lanes->count) {
+        cm_four own[TURN];
+        CM_UNROLL(j, TURN) own[j] = cm_four_at(x + (int64_t)cm_few_at(i, j, n, lanes) * CM_FOUR);
+        CM_UNROLL(j, TURN * CM_FOUR) {
+            least = fminf(least, own[j / CM_FOUR].v[j % CM_FOUR]);
+            most = fmaxf(most, own[j / CM_FOUR].v[j % CM_FOUR]);
+        }
+    }
+    least = -cm_lanes_max(lanes, -least), most = cm_lanes_max(lanes, most);
+    if (isnan(x[0])) least = most = NAN; /* as it would be the first of both */
+    const float range = cm_minmax_range_f(most - least);
+    for (int i = lanes->index; i < n; i += TURN * lanes->count) {
+        cm_four own[TURN];
+        CM_UNROLL(j, TURN) own[j] = cm_four_at(x + (int64_t)cm_few_at(i, j, n, lanes) * CM_FOUR);
+        for (int j = 0; j < TURN && i + j * lanes->count < n; j++) {
+            CM_UNROLL(e, CM_FOUR) own[j].v[e] = (own[j].v[e] - least) / range;
+            *(cm_four *)(void *)(y + (int64_t)(i + j * lanes->count) * CM_FOUR) = own[j];
+        }
+    }
+}
+
 /* Item: a group, as above. dx, which may be dy. */
 CM_KERNEL void cm_minmax_slopes(const cm_minmax_args *k, int64_t item, const cm_lanes *lanes) {
     cm_place group = cm_place_of(item, k->groups);
@@ -82,6 +110,7 @@ CM_KERNEL void cm_minmax_slopes(const cm_minmax_args *k, int64_t item, const cm_
 }
 
 CM_KERNEL_ENTRY(cm_minmax_groups, cm_minmax_args)
+CM_KERNEL_ENTRY(cm_minmax_fours, cm_minmax_args)
 CM_KERNEL_ENTRY(cm_minmax_slopes, cm_minmax_args)
 
 #endif

@@ -73,23 +73,41 @@ typedef struct cm_tower_piece {
 CM_KERNEL cm_tower_piece cm_tower_read(const cm_tower_args *a, int64_t at, bool bfloat) {
     cm_tower_piece piece;
     if (!a->wide_x) return *(const cm_tower_piece *)(const void *)((const uint16_t *)a->x + at);
-    const float *x = (const float *)a->x + at;
-    for (int i = 0; i < CM_SLAB_PIECE / 2; i++) piece.pair[i] = cm_lanes_pair(x[2 * i], x[2 * i + 1], bfloat);
+    const cm_four low = cm_four_at((const float *)a->x + at), high = cm_four_at((const float *)a->x + at + CM_FOUR);
+    CM_UNROLL(i, CM_SLAB_PIECE / 2) {
+        const cm_four *four = i < 2 ? &low : &high;
+        piece.pair[i] = cm_lanes_pair(four->v[i % 2 * 2], four->v[i % 2 * 2 + 1], bfloat);
+    }
     return piece;
 }
 
-/* All planes zero, behind a meeting x in those that are read first. */
-CM_KERNEL void cm_tower_enter(const cm_tower_block *t, int channels, bool bfloat, const cm_lanes *lanes) {
+/* Where piece i of x, counted within the block's boards, has its place. */
+static CM_HD inline uint16_t *cm_tower_place_of(const cm_tower_block *t, int i, int channels) {
     const cm_tower_args *a = t->args;
-    const int pieces = channels / CM_SLAB_PIECE, cells = a->height * a->width;
+    const int pieces = channels / CM_SLAB_PIECE, cell = i / pieces, row = cell / a->width, board = row / a->height;
+    const int place = row % a->height * t->at.plane + board * t->at.row + cell % a->width;
+    return cm_slab_at(&t->from, t->at.lead + place, i % pieces);
+}
+
+/* All planes zero, behind a meeting x in those that are read first: a lane has a few pieces on their way at a time. */
+CM_KERNEL void cm_tower_enter(const cm_tower_block *t, int channels, bool bfloat, const cm_lanes *lanes) {
+    enum { FEW = 4 };
+    const int pieces = channels / CM_SLAB_PIECE, of_board = t->args->height * t->args->width * pieces;
+    const int count = t->boards * of_board, last = count - 1;
+    const int64_t first = (int64_t)t->first * of_board;
     const cm_tower_piece none = {{0, 0, 0, 0}};
     CM_EACH(i, lanes, 2 * pieces * t->at.pitch / CM_SLAB_PIECE)((cm_tower_piece *)(void *)t->from.first)[i] = none;
     cm_lanes_meet(lanes);
-    CM_EACH(i, lanes, t->boards * cells * pieces) {
-        const int cell = i / pieces, board = cell / cells, y = cell % cells / a->width, x = cell % a->width;
-        const int place = y * t->at.plane + board * t->at.row + x;
-        const int64_t at = ((int64_t)t->first * cells + cell) * channels + (int64_t)(i % pieces) * CM_SLAB_PIECE;
-        *(cm_tower_piece *)(void *)cm_slab_at(&t->from, t->at.lead + place, i % pieces) = cm_tower_read(a, at, bfloat);
+    for (int i = lanes->index; i < count; i += FEW * CM_BLOCK) {
+        cm_tower_piece own[FEW];
+        CM_UNROLL(k, FEW) {
+            const int at = i + k * CM_BLOCK < count ? i + k * CM_BLOCK : last;
+            own[k] = cm_tower_read(t->args, (first + at) * CM_SLAB_PIECE, bfloat);
+        }
+        CM_UNROLL(k, FEW) {
+            const int at = i + k * CM_BLOCK;
+            if (at < count) *(cm_tower_piece *)(void *)cm_tower_place_of(t, at, channels) = own[k];
+        }
     }
 }
 
@@ -103,22 +121,33 @@ static CM_HD inline cm_slab cm_tower_stage(const cm_tower_block *t, int number, 
     return slab;
 }
 
+/* Which group brings a piece of weights: they take turns. A lane that publishes what has arrived waits for all that it
+ * has sent, so it must not have sent anything since. */
+static CM_HD inline bool cm_tower_brings(const cm_tower_block *t, int number) {
+    return number % CM_TOWER_GROUPS == t->group;
+}
+
 /* Begins to bring piece `number` of the tower's weights, if there is one. Two lanes bring neighbours, which the device
  * has in one piece, of the same output. */
-CM_KERNEL void cm_tower_bring(const cm_tower_block *t, int number, int channels, const cm_lanes *lanes) {
+CM_KERNEL_COPIED void cm_tower_bring(const cm_tower_block *t, int number, int channels, const cm_lanes *lanes) {
     const int of_layer = cm_tower_pieces(channels), layer = number / of_layer, depth = cm_tower_depth(channels);
     const int count = channels * depth / CM_SLAB_PIECE;
     const cm_slab to = cm_tower_stage(t, number, channels);
-    if (layer < t->args->layers) {
-        const uint16_t *from = t->args->layer[layer].weight + number % of_layer * depth;
-        CM_UNROLL(turn, (count + CM_BLOCK - 1) / CM_BLOCK) {
-            const int i = turn * CM_BLOCK + lanes->index, output = i / 2 % channels,
-                      piece = i / 2 / channels * 2 + i % 2;
-            const uint16_t *row = from + (int64_t)output * CM_TOWER_WINDOW * channels;
-            if (i < count) cm_lanes_send(lanes, cm_slab_at(&to, output, piece), row + piece * CM_SLAB_PIECE);
-        }
+    if (layer >= t->args->layers || !cm_tower_brings(t, number)) return;
+    const uint16_t *from = t->args->layer[layer].weight + number % of_layer * depth;
+    CM_UNROLL(turn, (count + CM_SLAB_GROUP - 1) / CM_SLAB_GROUP) {
+        const int i = turn * CM_SLAB_GROUP + lanes->index % CM_SLAB_GROUP;
+        const int output = i / 2 % channels, piece = i / 2 / channels * 2 + i % 2;
+        const uint16_t *row = from + (int64_t)output * CM_TOWER_WINDOW * channels;
+        if (i < count) cm_lanes_send(lanes, cm_slab_at(&to, output, piece), row + piece * CM_SLAB_PIECE);
     }
-    cm_lanes_send_end(lanes);
+}
+
+/* Behind a meeting piece `number` of the weights is there, and so are the planes that were written before it. */
+CM_KERNEL_COPIED void cm_tower_await(const cm_tower_block *t, int number, bool planes, const cm_lanes *lanes) {
+    const bool brought = cm_tower_brings(t, number);
+    if (brought) cm_lanes_await(lanes);
+    if (brought || planes) cm_slabs_publish();
 }
 
 /* ---- a layer ---- */
@@ -254,8 +283,7 @@ CM_KERNEL_COPIED void cm_tower_run_layer(const cm_tower_block *t, int index, int
     CM_UNROLL(i, CM_SLAB_TILES) CM_UNROLL(j, channels / 2) sum[i][j] = 0.0f;
     for (int part = 0; part < pieces; part++) {
         const int number = index * pieces + part;
-        cm_lanes_await(lanes, AHEAD - 1);
-        cm_slabs_publish();
+        cm_tower_await(t, number, part == 0, lanes);
         cm_lanes_meet(lanes);
         cm_tower_multiply(t, number, part, channels, bfloat, lanes, sum);
         cm_tower_bring(t, number + AHEAD, channels, lanes);

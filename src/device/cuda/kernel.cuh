@@ -134,20 +134,10 @@ static __device__ inline void cm_lanes_send(const cm_lanes *lanes, void *to, con
 #endif
 }
 
-static __device__ inline void cm_lanes_send_end(const cm_lanes *lanes) {
+static __device__ inline void cm_lanes_await(const cm_lanes *lanes) {
     (void)lanes;
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-static __device__ __forceinline__ void cm_lanes_await(const cm_lanes *lanes, int ahead) {
-    (void)lanes, (void)ahead;
-#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
-    if (ahead > 0)
-        asm volatile("cp.async.wait_group 1;" ::: "memory"); /* at most */
-    else
-        asm volatile("cp.async.wait_group 0;" ::: "memory");
+    asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
 

@@ -122,8 +122,8 @@ static CM_HD inline cm_found cm_found_least(cm_found a, cm_found b) {
  * It is no meeting where memory is concerned. cm_lanes_pair is no meeting at all: two numbers rounded to 16 bits.
  *
  * Copies behind the lanes' back: cm_lanes_send begins to copy 16 bytes of the device's memory into the block's, both at
- * multiples of 16; cm_lanes_send_end ends a set of them. cm_lanes_await waits for the sets that this lane has ended,
- * but for the last `ahead` ones: they are there for it, and behind a meeting for others. None of them is a meeting. */
+ * multiples of 16. Behind cm_lanes_await all that this lane has sent is there for it, and behind a meeting for others.
+ * Neither is a meeting. */
 #ifdef __CUDACC__
 static __device__ double cm_lanes_sum(const cm_lanes *lanes, double value);
 static __device__ float cm_lanes_max(const cm_lanes *lanes, float value);
@@ -135,8 +135,7 @@ static __device__ void cm_lanes_product(const cm_lanes *lanes, bool bfloat, cons
                                         float sum[4]);
 static __device__ uint32_t cm_lanes_pair(float low, float high, bool bfloat);
 static __device__ void cm_lanes_send(const cm_lanes *lanes, void *to, const void *from);
-static __device__ void cm_lanes_send_end(const cm_lanes *lanes);
-static __device__ void cm_lanes_await(const cm_lanes *lanes, int ahead);
+static __device__ void cm_lanes_await(const cm_lanes *lanes);
 #else
 double cm_lanes_sum(const cm_lanes *lanes, double value);
 float cm_lanes_max(const cm_lanes *lanes, float value);
@@ -147,8 +146,7 @@ void cm_lanes_fetch(const cm_lanes *lanes, const void *memory, size_t bytes);
 void cm_lanes_product(const cm_lanes *lanes, bool bfloat, const uint32_t a[4], const uint32_t b[2], float sum[4]);
 uint32_t cm_lanes_pair(float low, float high, bool bfloat);
 void cm_lanes_send(const cm_lanes *lanes, void *to, const void *from);
-void cm_lanes_send_end(const cm_lanes *lanes);
-void cm_lanes_await(const cm_lanes *lanes, int ahead);
+void cm_lanes_await(const cm_lanes *lanes);
 #endif
 
 #ifdef __cplusplus
