@@ -113,39 +113,79 @@ CM_KERNEL void cm_tower_enter(const cm_tower_block *t, int channels, bool bfloat
 
 /* ---- weights ---- */
 
-/* Pieces of a layer; the place of one among the stages. */
-static CM_HD inline int cm_tower_pieces(int channels) { return CM_TOWER_WINDOW * channels / cm_tower_depth(channels); }
-static CM_HD inline cm_slab cm_tower_stage(const cm_tower_block *t, int number, int channels) {
-    const int size = channels * cm_tower_depth(channels);
-    const cm_slab slab = {t->stage + number % CM_TOWER_STAGES * size, channels * CM_SLAB_PIECE};
-    return slab;
+/* Pieces of a layer; of a place of its window. Where a stage begins. */
+static CM_HD inline int cm_tower_parts(int channels) { return channels / cm_tower_depth(channels); }
+static CM_HD inline int cm_tower_pieces(int channels) { return CM_TOWER_WINDOW * cm_tower_parts(channels); }
+static CM_HD inline int cm_tower_stage(int stage, int channels) { return stage * channels * cm_tower_depth(channels); }
+
+/* The stage of piece `number`, which is part `part` of its place: a constant where part is one and stages come round
+ * with the parts. */
+static CM_HD inline int cm_tower_stage_of(int number, int part, int channels) {
+    return cm_tower_parts(channels) % CM_TOWER_STAGES == 0 ? part % CM_TOWER_STAGES : number % CM_TOWER_STAGES;
 }
 
-/* Which group brings a piece of weights: they take turns. A lane that publishes what has arrived waits for all that it
- * has sent, so it must not have sent anything since. */
-static CM_HD inline bool cm_tower_brings(const cm_tower_block *t, int number) {
-    return number % CM_TOWER_GROUPS == t->group;
+/* What a lane does next to bring weights. Two lanes bring neighbours, which the device has in one piece, of the same
+ * output: a group brings `outputs` of them at once, as often as there are more, or more columns. */
+typedef struct cm_tower_feed {
+    const uint16_t *from;    /* the lane's first 16 bytes of the piece */
+    uint16_t *to;            /* where they go in stage 0 */
+    int layer, part, number; /* of the piece: part of its layer, number of the tower */
+    bool sends;              /* there is something for this lane */
+} cm_tower_feed;
+
+enum { CM_TOWER_PAIRS = CM_SLAB_GROUP / 2 };
+static CM_HD inline int cm_tower_outputs(int channels) { return channels < CM_TOWER_PAIRS ? channels : CM_TOWER_PAIRS; }
+
+/* Elements from the beginning of a piece to columns of an output, on the device and in a stage. */
+static CM_HD inline int cm_tower_on_device(int output, int column, int channels) {
+    return output * CM_TOWER_WINDOW * channels + column;
+}
+static CM_HD inline int cm_tower_in_stage(int output, int column, int channels) {
+    return column * channels + output * CM_SLAB_PIECE;
 }
 
-/* Begins to bring piece `number` of the tower's weights, if there is one. Two lanes bring neighbours, which the device
- * has in one piece, of the same output. */
-CM_KERNEL_COPIED void cm_tower_bring(const cm_tower_block *t, int number, int channels, const cm_lanes *lanes) {
-    const int of_layer = cm_tower_pieces(channels), layer = number / of_layer, depth = cm_tower_depth(channels);
-    const int count = channels * depth / CM_SLAB_PIECE;
-    const cm_slab to = cm_tower_stage(t, number, channels);
-    if (layer >= t->args->layers || !cm_tower_brings(t, number)) return;
-    const uint16_t *from = t->args->layer[layer].weight + number % of_layer * depth;
-    CM_UNROLL(turn, (count + CM_SLAB_GROUP - 1) / CM_SLAB_GROUP) {
-        const int i = turn * CM_SLAB_GROUP + lanes->index % CM_SLAB_GROUP;
-        const int output = i / 2 % channels, piece = i / 2 / channels * 2 + i % 2;
-        const uint16_t *row = from + (int64_t)output * CM_TOWER_WINDOW * channels;
-        if (i < count) cm_lanes_send(lanes, cm_slab_at(&to, output, piece), row + piece * CM_SLAB_PIECE);
+/* The lane's first columns of the weights of the feed's layer, if there is one. */
+CM_KERNEL_COPIED void cm_tower_begin_layer(const cm_tower_block *t, cm_tower_feed *f, int channels,
+                                           const cm_lanes *lanes) {
+    const int pair = lanes->index % CM_SLAB_GROUP / 2, outputs = cm_tower_outputs(channels);
+    const int column = (pair / outputs * 2 + lanes->index % 2) * CM_SLAB_PIECE;
+    f->part = 0;
+    f->sends = pair < CM_TOWER_PAIRS / outputs * outputs;
+    f->to = t->stage + cm_tower_in_stage(pair % outputs, column, channels);
+    if (f->layer < t->args->layers)
+        f->from = t->args->layer[f->layer].weight + cm_tower_on_device(pair % outputs, column, channels);
+}
+
+/* Which group brings what comes into a stage: they take turns. A lane that publishes what has arrived waits for all
+ * that it has sent, so it must not have sent anything since. */
+static CM_HD inline bool cm_tower_brings(const cm_tower_block *t, int stage) {
+    return stage % CM_TOWER_GROUPS == t->group;
+}
+
+/* Begins to bring the next piece of the tower's weights, if there is one, into a stage. */
+CM_KERNEL_COPIED void cm_tower_bring(const cm_tower_block *t, cm_tower_feed *f, int stage, int channels,
+                                     const cm_lanes *lanes) {
+    const int depth = cm_tower_depth(channels), outputs = cm_tower_outputs(channels), turns = channels / outputs;
+    const int columns = CM_TOWER_PAIRS / outputs * 2 * CM_SLAB_PIECE; /* of a turn */
+    f->number++;
+    if (f->layer >= t->args->layers) return;
+    if (f->sends && cm_tower_brings(t, stage)) {
+        uint16_t *to = f->to + cm_tower_stage(stage, channels);
+        CM_UNROLL(i, turns * depth / columns) {
+            const int output = i % turns * outputs, column = i / turns * columns;
+            cm_lanes_send(lanes, to + cm_tower_in_stage(output, column, channels),
+                          f->from + cm_tower_on_device(output, column, channels));
+        }
     }
+    f->from += depth;
+    if (++f->part < cm_tower_pieces(channels)) return;
+    f->layer++;
+    cm_tower_begin_layer(t, f, channels, lanes);
 }
 
-/* Behind a meeting piece `number` of the weights is there, and so are the planes that were written before it. */
-CM_KERNEL_COPIED void cm_tower_await(const cm_tower_block *t, int number, bool planes, const cm_lanes *lanes) {
-    const bool brought = cm_tower_brings(t, number);
+/* Behind a meeting the weights of a stage are there, and so are the planes that were written before it. */
+CM_KERNEL_COPIED void cm_tower_await(const cm_tower_block *t, int stage, bool planes, const cm_lanes *lanes) {
+    const bool brought = cm_tower_brings(t, stage);
     if (brought) cm_lanes_await(lanes);
     if (brought || planes) cm_slabs_publish();
 }
@@ -161,20 +201,6 @@ CM_KERNEL void cm_tower_norm(const cm_tower_block *t, const cm_tower_layer *laye
     const float factor = 1.0f / sqrtf(variance + layer->epsilon) * scale;
     t->norm[c] = factor;
     t->norm[channels + c] = shift - mean * factor;
-}
-
-/* Adds what piece `number` of the weights, piece `part` of its layer, makes of the planes. */
-CM_KERNEL_COPIED void cm_tower_multiply(const cm_tower_block *t, int number, int part, int channels, bool bfloat,
-                                        const cm_lanes *lanes, float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {
-    const int depth = cm_tower_depth(channels), window = part * depth / channels, column = part * depth % channels;
-    const int dy = window / 3 - 1, dx = window % 3 - 1;
-    const int place = t->at.lead + t->group * CM_SLAB_ROWS + dy * t->at.plane + dx;
-    cm_slab_set set;
-    set.a.first = cm_slab_at(&t->from, place, column / CM_SLAB_PIECE), set.a.pitch = t->from.pitch;
-    set.b = cm_tower_stage(t, number, channels);
-    set.apart = CM_TOWER_GROUPS * CM_SLAB_ROWS;
-    set.tiles = dy < 0 ? t->sees[0] : dy == 0 ? t->sees[1] : t->sees[2];
-    cm_slabs_multiply(lanes, bfloat, channels, depth, &set, sum);
 }
 
 /* Two neighbouring channels. */
@@ -272,23 +298,44 @@ CM_KERNEL_COPIED void cm_tower_leave(const cm_tower_block *t, const cm_tower_lay
     }
 }
 
-/* Layer `index`, of which the first two pieces of weights are on their way, as those of the next are behind it. A
- * stage is written anew two pieces behind the last one that was multiplied from it, and behind a meeting. */
-CM_KERNEL_COPIED void cm_tower_run_layer(const cm_tower_block *t, int index, int channels, bool bfloat,
-                                         const cm_lanes *lanes) {
-    enum { AHEAD = CM_TOWER_STAGES - 2 };
+enum { CM_TOWER_AHEAD = CM_TOWER_STAGES - 2 }; /* pieces of weights that are on their way */
+
+/* Adds what the next piece of the weights, part `part` of its place, makes of the planes from `row` on. A stage is
+ * written anew two pieces behind the last one that was multiplied from it, and behind a meeting. */
+CM_KERNEL_COPIED void cm_tower_multiply(const cm_tower_block *t, cm_tower_feed *f, const cm_tower_layer *layer, int row,
+                                        int part, unsigned tiles, int channels, bool bfloat, const cm_lanes *lanes,
+                                        float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {
+    const int stage = cm_tower_stage_of(f->number - CM_TOWER_AHEAD, part, channels), depth = cm_tower_depth(channels);
+    const bool begins = part == 0 && f->part == CM_TOWER_AHEAD;
+    cm_slab_set set;
+    set.a = t->from, set.row = row, set.column = part * depth;
+    set.b.first = t->stage + cm_tower_stage(stage, channels), set.b.pitch = channels * CM_SLAB_PIECE;
+    set.apart = CM_TOWER_GROUPS * CM_SLAB_ROWS;
+    set.tiles = tiles;
+    cm_tower_await(t, stage, begins, lanes);
+    cm_lanes_meet(lanes);
+    cm_slabs_multiply(lanes, bfloat, channels, depth, &set, sum);
+    cm_tower_bring(t, f, (stage + CM_TOWER_AHEAD) % CM_TOWER_STAGES, channels, lanes);
+    if (begins) cm_tower_norm(t, layer, channels, lanes);
+    cm_slabs_await(1, channels, sum);
+}
+
+/* Layer `index`. */
+CM_KERNEL_COPIED void cm_tower_run_layer(const cm_tower_block *t, cm_tower_feed *f, int index, int channels,
+                                         bool bfloat, const cm_lanes *lanes) {
     const cm_tower_layer *layer = &t->args->layer[index];
-    const int pieces = cm_tower_pieces(channels);
     float sum[CM_SLAB_TILES][CM_SLAB_SUMS];
     CM_UNROLL(i, CM_SLAB_TILES) CM_UNROLL(j, channels / 2) sum[i][j] = 0.0f;
-    for (int part = 0; part < pieces; part++) {
-        const int number = index * pieces + part;
-        cm_tower_await(t, number, part == 0, lanes);
-        cm_lanes_meet(lanes);
-        cm_tower_multiply(t, number, part, channels, bfloat, lanes, sum);
-        cm_tower_bring(t, number + AHEAD, channels, lanes);
-        if (part == 0) cm_tower_norm(t, layer, channels, lanes);
-        cm_slabs_await(1, channels, sum);
+    int row = t->at.lead + t->group * CM_SLAB_ROWS - t->at.plane - 1;
+    unsigned tiles = t->sees[0];
+    CM_ROLL(dy, 3) {
+        CM_ROLL(dx, 3) {
+            CM_UNROLL(part, cm_tower_parts(channels)) {
+                cm_tower_multiply(t, f, layer, row + dx, part, tiles, channels, bfloat, lanes, sum);
+            }
+        }
+        row += t->at.plane;
+        tiles = dy == 0 ? t->sees[1] : t->sees[2];
     }
     cm_slabs_await(0, channels, sum);
     if (index + 1 == t->args->layers) {
@@ -304,11 +351,13 @@ CM_KERNEL_COPIED void cm_tower_run_layer(const cm_tower_block *t, int index, int
 CM_KERNEL_COPIED void cm_tower_boards(const cm_tower_args *a, int64_t item, int channels, bool bfloat,
                                       const cm_lanes *lanes) {
     cm_tower_block t = cm_tower_of(a, item, lanes, channels);
-    for (int i = 0; i < CM_TOWER_STAGES - 2; i++) cm_tower_bring(&t, i, channels, lanes);
+    cm_tower_feed feed = CM_NOTHING;
+    cm_tower_begin_layer(&t, &feed, channels, lanes);
+    for (int i = 0; i < CM_TOWER_AHEAD; i++) cm_tower_bring(&t, &feed, i, channels, lanes);
     cm_tower_enter(&t, channels, bfloat, lanes);
     for (int index = 0; index < a->layers; index++) {
         const cm_slab from = t.from;
-        cm_tower_run_layer(&t, index, channels, bfloat, lanes);
+        cm_tower_run_layer(&t, &feed, index, channels, bfloat, lanes);
         t.from = t.to, t.to = from;
     }
 }

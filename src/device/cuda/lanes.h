@@ -42,11 +42,14 @@ extern "C" {
 #define CM_KERNEL_CALLED static inline
 #endif
 
-/* A loop from 0 to a constant, whose turns become code one behind the other: what it indexes stays in registers. */
+/* A loop from 0 to a constant, whose turns become code one behind the other: what it indexes stays in registers. And
+ * one whose turns are the same code. */
 #ifdef __CUDACC__
 #define CM_UNROLL(i, n) _Pragma("unroll") for (int i = 0; i < (n); i++)
+#define CM_ROLL(i, n)   _Pragma("unroll 1") for (int i = 0; i < (n); i++)
 #else
 #define CM_UNROLL(i, n) for (int i = 0; i < (n); i++)
+#define CM_ROLL(i, n)   for (int i = 0; i < (n); i++)
 #endif
 
 /* A struct of arguments, of which nothing is there yet: cm_softmax_args args = CM_NOTHING. */

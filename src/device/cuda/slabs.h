@@ -41,8 +41,9 @@ static CM_HD inline uint16_t *cm_slab_at(const cm_slab *slab, int row, int piece
  * the same for the lanes of a group; bfloat, n and depth are constants where it is compiled. */
 typedef struct cm_slab_set {
     cm_slab a, b;
-    int apart;      /* rows from one tile of a to the next */
-    unsigned tiles; /* bit t: tile t is there */
+    int row, column; /* of a, at which its first tile begins; a multiple of CM_SLAB_PIECE */
+    int apart;       /* rows from one tile of a to the next */
+    unsigned tiles;  /* bit t: tile t is there */
 } cm_slab_set;
 
 #ifdef CM_SLABS_ARE_READ
@@ -64,7 +65,8 @@ CM_KERNEL_COPIED void cm_slabs_add(const cm_lanes *lanes, bool bfloat, int n, co
     uint32_t a[CM_SLAB_TILES][4];
     CM_UNROLL(t, CM_SLAB_TILES) {
         if (!(set->tiles >> t & 1u)) continue;
-        const uint16_t *from = cm_slab_at(&set->a, t * set->apart + row, piece) + 2 * q;
+        const int from_row = set->row + t * set->apart + row, from_piece = set->column / CM_SLAB_PIECE + piece;
+        const uint16_t *from = cm_slab_at(&set->a, from_row, from_piece) + 2 * q;
         CM_UNROLL(i, 4) a[t][i] = cm_slab_pair(from + i % 2 * 8 * CM_SLAB_PIECE + i / 2 * set->a.pitch);
     }
     CM_UNROLL(j, n / 8) {
