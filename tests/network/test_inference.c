@@ -31,11 +31,9 @@ static void run_all(cm_backend *backend, int network) {
     infer_bench_close(&bench);
 }
 
-/* Of a backend and a network. */
-START_TEST(inferences_on_every_backend_equal_ref) {
+/* Of a backend. */
+static void run_on(const char *name, int network) {
     cm_backend *backend;
-    const int network = _i % INFER_ALL;
-    const char *name = cm_backend_classes()[_i / INFER_ALL]->name;
     if (cm_backend_open(name, &backend) == CM_ERR_ABSENT) {
         if (network == 0) printf("SKIP %s inferences: %s\n", name, cm_error_message());
         return;
@@ -47,15 +45,26 @@ START_TEST(inferences_on_every_backend_equal_ref) {
     }
     cm_backend_close(backend);
 }
+
+/* Of a backend and a network. */
+START_TEST(inferences_on_every_backend_equal_ref) {
+    run_on(cm_backend_classes()[_i / INFER_TOWERS]->name, _i % INFER_TOWERS);
+}
+END_TEST
+
+START_TEST(so_do_those_with_residual_towers) { run_on(cm_backend_classes()[_i]->name, INFER_TOWERS); }
 END_TEST
 
 int main(void) {
     Suite *suite = suite_create("network/inference");
-    TCase *tests = tcase_create("every backend");
+    TCase *tests = tcase_create("every backend"), *towers = tcase_create("towers");
     int count = 0;
     while (cm_backend_classes()[count]) count++;
     suite_add_tcase(suite, tests);
+    suite_add_tcase(suite, towers);
     tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, inferences_on_every_backend_equal_ref, 0, count * INFER_ALL);
+    tcase_set_timeout(towers, 120);
+    tcase_add_loop_test(tests, inferences_on_every_backend_equal_ref, 0, count * INFER_TOWERS);
+    tcase_add_loop_test(towers, so_do_those_with_residual_towers, 0, count);
     return cm_test_main(suite);
 }

@@ -12,6 +12,7 @@ typedef struct cm_tower_block {
     cm_tower_places at;
     int first, boards; /* those of the block */
     int group, low;    /* low: place of the lane's first row within a tile; the other one is 8 further on */
+    int begin;         /* the place of a window with which layers begin, and come round to it */
     cm_slab from, to;  /* planes that a layer reads, and writes */
     uint16_t *stage;   /* [CM_TOWER_STAGES] pieces of weights */
     float *norm;       /* [2, channels] factors and offsets */
@@ -50,6 +51,7 @@ CM_KERNEL cm_tower_block cm_tower_of(const cm_tower_args *a, int64_t item, const
     t.boards = a->boards - t.first < a->share ? a->boards - t.first : a->share;
     t.group = lanes->index / CM_SLAB_GROUP;
     t.low = lanes->index % CM_SLAB_GROUP / CM_WARP * 16 + lanes->index % CM_WARP / 4;
+    t.begin = (int)(item % CM_TOWER_WINDOW);
     t.norm = lanes->memory;
     t.stage = memory + cm_tower_stages_at(channels);
     t.from.first = memory + cm_tower_planes_at(channels);
@@ -153,7 +155,8 @@ CM_KERNEL_COPIED void cm_tower_begin_layer(const cm_tower_block *t, cm_tower_fee
     f->sends = pair < CM_TOWER_PAIRS / outputs * outputs;
     f->to = t->stage + cm_tower_in_stage(pair % outputs, column, channels);
     if (f->layer < t->args->layers)
-        f->from = t->args->layer[f->layer].weight + cm_tower_on_device(pair % outputs, column, channels);
+        f->from = t->args->layer[f->layer].weight + t->begin * channels +
+                  cm_tower_on_device(pair % outputs, column, channels);
 }
 
 /* Which group brings what comes into a stage: they take turns. A lane that publishes what has arrived waits for all
@@ -178,7 +181,9 @@ CM_KERNEL_COPIED void cm_tower_bring(const cm_tower_block *t, cm_tower_feed *f, 
         }
     }
     f->from += depth;
-    if (++f->part < cm_tower_pieces(channels)) return;
+    f->part++;
+    if (f->part == (CM_TOWER_WINDOW - t->begin) * cm_tower_parts(channels)) f->from -= CM_TOWER_WINDOW * channels;
+    if (f->part < cm_tower_pieces(channels)) return;
     f->layer++;
     cm_tower_begin_layer(t, f, channels, lanes);
 }
@@ -320,22 +325,22 @@ CM_KERNEL_COPIED void cm_tower_multiply(const cm_tower_block *t, cm_tower_feed *
     cm_slabs_await(1, channels, sum);
 }
 
-/* Layer `index`. */
+/* Layer `index`. Blocks begin at places of their own: all would want the same weights at the same time, which lie in
+ * few parts of the device's cache. */
 CM_KERNEL_COPIED void cm_tower_run_layer(const cm_tower_block *t, cm_tower_feed *f, int index, int channels,
                                          bool bfloat, const cm_lanes *lanes) {
     const cm_tower_layer *layer = &t->args->layer[index];
     float sum[CM_SLAB_TILES][CM_SLAB_SUMS];
     CM_UNROLL(i, CM_SLAB_TILES) CM_UNROLL(j, channels / 2) sum[i][j] = 0.0f;
-    int row = t->at.lead + t->group * CM_SLAB_ROWS - t->at.plane - 1;
-    unsigned tiles = t->sees[0];
-    CM_ROLL(dy, 3) {
-        CM_ROLL(dx, 3) {
-            CM_UNROLL(part, cm_tower_parts(channels)) {
-                cm_tower_multiply(t, f, layer, row + dx, part, tiles, channels, bfloat, lanes, sum);
-            }
+    int window = t->begin;
+    CM_ROLL(place, CM_TOWER_WINDOW) {
+        const int dy = window / 3 - 1, dx = window % 3 - 1;
+        const int row = t->at.lead + t->group * CM_SLAB_ROWS + dy * t->at.plane + dx;
+        const unsigned tiles = dy < 0 ? t->sees[0] : dy == 0 ? t->sees[1] : t->sees[2];
+        CM_UNROLL(part, cm_tower_parts(channels)) {
+            cm_tower_multiply(t, f, layer, row, part, tiles, channels, bfloat, lanes, sum);
         }
-        row += t->at.plane;
-        tiles = dy == 0 ? t->sees[1] : t->sees[2];
+        window = window + 1 < CM_TOWER_WINDOW ? window + 1 : 0;
     }
     cm_slabs_await(0, channels, sum);
     if (index + 1 == t->args->layers) {

@@ -8,7 +8,7 @@
 #include "core/log.h"
 
 /* Of the kernel: one that takes other times than before is measured anew under another number. */
-enum { KERNEL = 1 };
+enum { KERNEL = 2 };
 
 struct cm_tower {
     cm_tower_args args;
