@@ -48,11 +48,14 @@ static bool is_seen(const cm_call_list *pass, int first, int end, const cm_tenso
     return false;
 }
 
-/* Nobody else sees what stays in the blocks' memory, and what is written is not what other blocks have yet to read. */
+/* Nobody else sees what stays in the blocks' memory, and nothing is written where other blocks have yet to read. */
 static bool is_closed(const cm_call_list *pass, int first, int end) {
-    for (int i = first; i + 1 < end; i++)
-        if (is_seen(pass, first, end, CM_ARG(&pass->calls[i], conv2d_norm, y))) return false;
-    return !overlap(CM_ARG(&pass->calls[first], conv2d_norm, x), CM_ARG(&pass->calls[end - 1], conv2d_norm, y));
+    const cm_tensor *x = CM_ARG(&pass->calls[first], conv2d_norm, x);
+    for (int i = first; i < end; i++) {
+        const cm_tensor *y = CM_ARG(&pass->calls[i], conv2d_norm, y);
+        if (overlap(x, y) || (i + 1 < end && is_seen(pass, first, end, y))) return false;
+    }
+    return true;
 }
 
 int cm_tower_reach(const cm_call_list *pass, int first) {
