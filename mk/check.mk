@@ -129,11 +129,12 @@ mutants: $(PROBE) ## changes a sign, bound or count of the tree search, one at a
 	@CC='$(CC)' scripts/mutants_mcts.sh '$(MATCH)'
 KERNEL_SUPPORT_OBJ = $(filter-out %/tree_cpu.o,$(SUPPORT_OBJ)) $(BUILD)/libcumind.a
 KERNEL_TEST_OBJ = $(filter-out %/cuda_cpu.o,$(CUDA_OPS_OBJ)) $(BUILD)/tests/backend/test_cuda_$1.o $(KERNEL_SUPPORT_OBJ)
+TOWER_TEST_OBJ = $(filter-out %/tower_build.o,$(call KERNEL_TEST_OBJ,towers)) $(BUILD)/tests/support/tree_cpu.o
 SIMULATIONS_TEST_OBJ = $(filter-out %_cpu.o,$(SIMULATIONS_OBJ)) $(BUILD)/tests/agent/test_simulations.o $(KERNEL_SUPPORT_OBJ)
 SEARCH_TEST_OBJ = $(BUILD)/tests/mcts/test_device_search.o $(KERNEL_SUPPORT_OBJ)
-mutants-kernels: $(BUILD)/tests/backend/test_cuda_ops $(BUILD)/tests/backend/test_cuda_row_pass $(BUILD)/tests/backend/test_cuda_stretches $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_simulations ## the same for the arithmetic of the GPU kernels, run on the CPU; writes docs/MUTANTS_KERNELS.md
+mutants-kernels: $(addprefix $(BUILD)/tests/backend/test_cuda_,ops row_pass stretches towers) $(BUILD)/tests/mcts/test_device_search $(BUILD)/tests/agent/test_simulations ## the same for the arithmetic of the GPU kernels, run on the CPU; writes docs/MUTANTS_KERNELS.md
 	@CC='$(CC)' FLAGS='$(BASE_FLAGS)' LIBS='$(LIBS) $(TEST_LIBS)' OBJECTS='$(call KERNEL_TEST_OBJ,ops)' \
 	    ROW_OBJECTS='$(call KERNEL_TEST_OBJ,row_pass)' STRETCH_OBJECTS='$(call KERNEL_TEST_OBJ,stretches)' SEARCH_OBJECTS='$(SEARCH_TEST_OBJ)' \
-	    SIMULATIONS_OBJECTS='$(SIMULATIONS_TEST_OBJ)' \
+	    TOWER_OBJECTS='$(TOWER_TEST_OBJ)' SIMULATIONS_OBJECTS='$(SIMULATIONS_TEST_OBJ)' \
 	    scripts/mutants_kernels.sh '$(MATCH)'
 .PHONY: games-soak check-layers check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-ranks soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels

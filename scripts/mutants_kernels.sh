@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Mutation test of the kernels for GPUs: changes one sign, bound or count at a time in a copy of the headers that hold their
-# arithmetic, and expects tests/backend/test_cuda_ops.c, test_cuda_row_pass.c or test_cuda_stretches.c,
+# arithmetic, and expects tests/backend/test_cuda_ops.c, test_cuda_row_pass.c, test_cuda_stretches.c or test_cuda_towers.c,
 # tests/mcts/test_device_search.c or tests/agent/test_simulations.c to fail. Run by `make mutants-kernels`, which gives FLAGS,
-# OBJECTS, ROW_OBJECTS, STRETCH_OBJECTS, SEARCH_OBJECTS and SIMULATIONS_OBJECTS (all of the tests but the kernels) and LIBS; takes
-# some minutes.
+# OBJECTS, ROW_OBJECTS, STRETCH_OBJECTS, TOWER_OBJECTS, SEARCH_OBJECTS and SIMULATIONS_OBJECTS (all of the tests but the
+# kernels, and but tower_build.c, which is changed, too) and LIBS; takes some minutes.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 # shellcheck source=scripts/mutants_loop.sh
@@ -75,7 +75,10 @@ backend/cuda/minmax.h|(own[j] - least) / range|own[j] / range
 backend/cuda/minmax.h|x[(int64_t)cm_few_at(i, j, k->n, lanes) * k->step]|x[(int64_t)i * k->step]
 backend/cuda/minmax.h|i + j * lanes->count < k->n; j++|i + j * lanes->count + 1 < k->n; j++
 backend/cuda/minmax.h|saved[2] = 1.0f / range|saved[2] = range
-backend/cuda/minmax.h|is_known && most.at < n|most.at < n
+backend/cuda/minmax.h|least = -cm_lanes_max(lanes, -least)|least = -cm_lanes_max(lanes, least)
+backend/cuda/minmax.h|if (isnan(x[0])) least = most = NAN|
+backend/cuda/minmax.h|(own[j].v[e] - least) / range|own[j].v[e] / range
+backend/cuda/minmax.h|j < TURN && i + j * lanes->count < n; j++|j + 1 < TURN && i + j * lanes->count < n; j++
 backend/cuda/minmax.h|{own[j], cm_few_at(i, j, n, lanes)}|{own[j], i}
 backend/cuda/shape.h|cm_four_at(cm_row(&k->x, row) + at.column * CM_FOUR)|cm_four_at(cm_row(&k->x, row) + at.column)
 backend/cuda/shape.h|if (cm_is_known(k, row)) *(cm_four *)|if (row >= 0) *(cm_four *)
@@ -334,6 +337,93 @@ backend/cuda/row_product.h|s->k - whole, s->k - whole, rows|s->k - whole, CM_ROW
 backend/cuda/row_product.h|CM_ROW_STAGED * rows, whole|CM_ROW_STAGED * CM_ROW_HALF, whole
 backend/cuda/row_product.h|weight + whole, s->k|weight, s->k
 backend/cuda/row_product.h|x + first, s->x.stride, weight + first|x + first, s->x.stride, weight
+backend/cuda/tower.h|(tile * CM_TOWER_GROUPS + t->group) * CM_SLAB_ROWS + t->low|(tile + t->group) * CM_SLAB_ROWS + t->low
+backend/cuda/tower.h|t->low + 8 * half|t->low + 4 * half
+backend/cuda/tower.h|x >= a->width|x > a->width
+backend/cuda/tower.h|board >= t->boards|board > t->boards
+backend/cuda/tower.h|(int64_t)(t->first + board) * a->height|(int64_t)board * a->height
+backend/cuda/tower.h|t.boards = a->boards - t.first < a->share ? a->boards - t.first : a->share|t.boards = a->share
+backend/cuda/tower.h|CM_EACH(i, lanes, 2 * pieces * t->at.pitch|CM_EACH(i, lanes, pieces * t->at.pitch
+backend/cuda/tower.h|[i] = none;\n    cm_lanes_meet(lanes);|[i] = none;
+backend/cuda/tower.h|t.begin = (int)(item % CM_TOWER_WINDOW)|t.begin = (int)item
+backend/cuda/tower.h|board * t->at.row + cell % a->width|board * a->width + cell % a->width
+backend/cuda/tower.h|i < 2 ? &low : &high|i < 1 ? &low : &high
+backend/cuda/tower.h|four->v[i % 2 * 2 + 1]|four->v[i % 2 + 1]
+backend/cuda/tower.h|i += FEW * CM_BLOCK|i += (FEW + 1) * CM_BLOCK
+backend/cuda/tower.h|if (at < count) *(cm_tower_piece *)|*(cm_tower_piece *)
+backend/cuda/tower.h|(first + at) * CM_SLAB_PIECE, bfloat|at * CM_SLAB_PIECE, bfloat
+backend/cuda/tower.h|part % CM_TOWER_STAGES : number % CM_TOWER_STAGES|part % CM_TOWER_STAGES : number % (CM_TOWER_STAGES / 2)
+backend/cuda/tower.h|cm_tower_parts(channels) % CM_TOWER_STAGES == 0 ?|true ?
+backend/cuda/tower.h|output * CM_TOWER_WINDOW * channels + column|output * channels + column
+backend/cuda/tower.h|column * channels + output * CM_SLAB_PIECE|column * CM_SLAB_PIECE + output * CM_SLAB_PIECE
+backend/cuda/tower.h|(pair / outputs * 2 + lanes->index % 2)|(pair / outputs + lanes->index % 2)
+backend/cuda/tower.h|weight + t->begin * channels +|weight +
+backend/cuda/tower.h|stage % CM_TOWER_GROUPS == t->group|stage % CM_TOWER_GROUPS == t->group + 1
+backend/cuda/tower.h|to + cm_tower_in_stage(output, column|to + cm_tower_in_stage(output, 0
+backend/cuda/tower.h|f->from + cm_tower_on_device(output, column|f->from + cm_tower_on_device(0, column
+backend/cuda/tower.h|column = i / turns * columns|column = i * columns
+backend/cuda/tower.h|(CM_TOWER_WINDOW - t->begin) * cm_tower_parts(channels)|(CM_TOWER_WINDOW - t->begin)
+backend/cuda/tower.h|f->from -= CM_TOWER_WINDOW * channels|f->from -= (CM_TOWER_WINDOW - 1) * channels
+backend/cuda/tower.h|    f->layer++;\n|
+backend/cuda/tower.h|shift - mean * factor|shift + mean * factor
+backend/cuda/tower.h|dy < 0 ? last >= t->at.plane|dy < 0 ? last > t->at.plane
+backend/cuda/tower.h|dy < 0 ? last >= t->at.plane|dy < 0 ? true
+backend/cuda/tower.h|first < (t->args->height - 1) * t->at.plane|first <= (t->args->height - 1) * t->at.plane
+backend/cuda/tower.h|first < (t->args->height - 1) * t->at.plane|last < (t->args->height - 1) * t->at.plane
+backend/cuda/tower.h|dx = window % 3 - 1|dx = 1 - window % 3
+backend/cuda/tower.h|+ dy * t->at.plane + dx|+ dy * t->at.row + dx
+backend/cuda/tower.h|set.column = part * depth|set.column = 0
+backend/cuda/tower.h|set.apart = CM_TOWER_GROUPS * CM_SLAB_ROWS|set.apart = CM_SLAB_ROWS
+backend/cuda/tower.h|dy < 0 ? t->sees[0] : dy == 0 ? t->sees[1] : t->sees[2]|t->sees[1]
+backend/cuda/tower.h|window + 1 < CM_TOWER_WINDOW ?|window + 1 <= CM_TOWER_WINDOW ?
+backend/cuda/tower.h|window + 1 < CM_TOWER_WINDOW ?|window + 2 < CM_TOWER_WINDOW ?
+backend/cuda/tower.h|old >> 16 * i|old >> 8 * i
+backend/cuda/tower.h|layer->relu ? 0.0f : -INFINITY|0.0f
+backend/cuda/tower.h|value <= bound ? bound : value|value > bound ? value : bound
+backend/cuda/tower.h|cm_tower_two_at(norm + channels), {0}}|cm_tower_two_at(norm), {0}}
+backend/cuda/tower.h|adds && cm_tower_has(t, i)) terms.old|cm_tower_has(t, i)) terms.old
+backend/cuda/tower.h|next = cm_tower_terms_of(t, j + 1|next = cm_tower_terms_of(t, j
+backend/cuda/tower.h|if (!cm_tower_has(t, i)) continue;|
+backend/cuda/tower.h|cm_tower_bound(layer), true, channels|cm_tower_bound(layer), false, channels
+backend/cuda/tower.h|if (cm_tower_has(t, i)) to[|to[
+backend/cuda/tower.h|i % 2 * 8) * CM_SLAB_PIECE / 2|i % 2 * 4) * CM_SLAB_PIECE / 2
+backend/cuda/tower.h|old = adds ? cm_tower_old|old = false ? cm_tower_old
+backend/cuda/tower.h|    cm_lanes_meet(lanes);\n    cm_slabs_multiply|    cm_slabs_multiply
+backend/cuda/tower.h|    cm_lanes_meet(lanes);\n    cm_slabs_multiply|    if (begins) cm_tower_norm(t, layer, channels, lanes);\n    cm_lanes_meet(lanes);\n    cm_slabs_multiply
+backend/cuda/tower.h|part == 0 && f->part == CM_TOWER_AHEAD|part == 0 && f->part == CM_TOWER_AHEAD + 1
+backend/cuda/tower.h|(stage + CM_TOWER_AHEAD) % CM_TOWER_STAGES|(stage + CM_TOWER_AHEAD + 1) % CM_TOWER_STAGES
+backend/cuda/tower.h|f->number - CM_TOWER_AHEAD, part|f->number - CM_TOWER_AHEAD + 1, part
+backend/cuda/tower.h|i < CM_TOWER_AHEAD; i++|i + 1 < CM_TOWER_AHEAD; i++
+backend/cuda/tower.h|t.from = t.to, t.to = from|t.to = from
+backend/cuda/tower_args.h|p.row = a->width + 1|p.row = a->width
+backend/cuda/tower_args.h|a->height * p.plane + CM_SLAB_ROWS - 1|a->height * p.plane
+backend/cuda/tower_args.h|1 + (p.plane % CM_SLAB_ROWS ? p.plane : 0)|1
+backend/cuda/tower_args.h|1 + (p.plane % CM_SLAB_ROWS ? p.plane : 0)|(p.plane % CM_SLAB_ROWS ? p.plane : 0)
+backend/cuda/tower_args.h|+ 2 * p.lead|+ p.lead
+backend/cuda/tower_args.h|{ return 4 * channels; }|{ return 2 * channels; }
+backend/cuda/tower_args.h|CM_TOWER_STAGES * channels * cm_tower_depth|(CM_TOWER_STAGES - 1) * channels * cm_tower_depth
+backend/cuda/tower_build.c|second + cm_tensor_bytes(b) && second < first + cm_tensor_bytes(a)|second + cm_tensor_bytes(b)
+backend/cuda/tower_build.c|at + cm_tensor_bytes(t) <= first|at <= first
+backend/cuda/tower_build.c|weight->dim[0] == weight->dim[3] && cm_alignment_gap(x->data) == 0|weight->dim[0] == weight->dim[3]
+backend/cuda/tower_build.c|weight->dim[0] == weight->dim[3] && cm_alignment_gap|cm_alignment_gap
+backend/cuda/tower_build.c|cm_alignment_gap(CM_ARG(call, conv2d_norm, y)->data) == 0|true
+backend/cuda/tower_build.c|!CM_ARG(call, conv2d_norm, residual)->data && lies_in|lies_in
+backend/cuda/tower_build.c|residual->data == CM_ARG(before, conv2d_norm, x)->data|true
+backend/cuda/tower_build.c|i >= end|i > end
+backend/cuda/tower_build.c|i + 1 < end; i++|i < end; i++
+backend/cuda/tower_build.c|end - first < CM_TOWER_LAYERS|end - first <= CM_TOWER_LAYERS
+backend/cuda/tower_build.c|tiles <= CM_TOWER_TILES|tiles < CM_TOWER_TILES
+backend/cuda/tower_build.c|<= limits->block_bytes|< limits->block_bytes
+backend/cuda/tower_build.c|(cm_tower_places_of(args).tiles + 1)|cm_tower_places_of(args).tiles
+backend/cuda/tower_build.c|cost_of(args, limits) > least|cost_of(args, limits) >= least
+backend/cuda/tower_build.c|(args->boards + args->share - 1) / args->share|args->boards / args->share
+device/cuda/slabs.h|row * CM_SLAB_PIECE|row * CM_SLAB_PIECE / 2
+device/cuda/slabs.h|CM_SLAB_GROUP / CM_WARP * 16 + g|CM_SLAB_GROUP / CM_WARP * 8 + g
+device/cuda/slabs.h|i % 2 * 8 * CM_SLAB_PIECE + i / 2 * set->a.pitch|i / 2 * 8 * CM_SLAB_PIECE + i % 2 * set->a.pitch
+device/cuda/slabs.h|t * set->apart + row|row
+device/cuda/slabs.h|cm_slab_pair(from + set->b.pitch)|cm_slab_pair(from)
+device/cuda/slabs.h|if (set->tiles >> t & 1u) cm_lanes_product|if (set->tiles & 1u) cm_lanes_product
+device/cuda/slabs.h|k * CM_SLAB_DEPTH / CM_SLAB_PIECE, sum|k, sum
 END
 }
 
@@ -342,19 +432,31 @@ restore() {
     cp src/backend/*.{h,inc,def} "$WORK/src/backend/"
     cp src/mcts/{*.inc,copy.h} "$WORK/src/mcts/"
     for folder in agent backend device mcts; do cp src/$folder/cuda/*.h "$WORK/src/$folder/cuda/"; done
+    cp src/backend/cuda/tower_build.c "$WORK/src/backend/cuda/"
 }
 
-# The kernels of operations are compiled in one file, those of the tree search in another.
+is_of_towers() { [[ $1 = */tower* || $1 = */slabs.h ]]; }
+
+compile() {
+    # shellcheck disable=SC2086  # flags are a list
+    "$CC" -I"$WORK/src" $FLAGS -O1 -w -Itests -c "$1" -o "$WORK/$2.o" 2>/dev/null
+}
+
+# The kernels of operations are compiled in one file, those of the tree search in another. What towers are made of is in no
+# other kernel.
 build() {
     changed=${1:-}
-    # shellcheck disable=SC2086  # flags and objects are lists
-    "$CC" -I"$WORK/src" $FLAGS -O1 -w -Itests -c tests/backend/cuda_cpu.c -o "$WORK/kernels.o" 2>/dev/null &&
-        "$CC" -I"$WORK/src" $FLAGS -O1 -w -Itests -c tests/support/tree_cpu.c -o "$WORK/tree.o" 2>/dev/null &&
+    # shellcheck disable=SC2086  # objects are lists
+    compile tests/backend/cuda_cpu.c kernels && compile "$WORK/src/backend/cuda/tower_build.c" towers &&
+        "$CC" "$WORK/kernels.o" "$WORK/towers.o" $TOWER_OBJECTS $LIBS -o "$WORK/towers" || return 1
+    if is_of_towers "$changed"; then return 0; fi
+    # shellcheck disable=SC2086
+    compile tests/support/tree_cpu.c tree &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" $OBJECTS $LIBS -o "$WORK/test" &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" $ROW_OBJECTS $LIBS -o "$WORK/rows" &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" $STRETCH_OBJECTS $LIBS -o "$WORK/stretches" &&
         "$CC" "$WORK/tree.o" $SEARCH_OBJECTS $LIBS -o "$WORK/search" &&
-        "$CC" -I"$WORK/src" $FLAGS -O1 -w -Itests -c tests/agent/simulations_cpu.c -o "$WORK/whole.o" 2>/dev/null &&
+        compile tests/agent/simulations_cpu.c whole &&
         "$CC" "$WORK/kernels.o" "$WORK/tree.o" "$WORK/whole.o" $SIMULATIONS_OBJECTS $LIBS -o "$WORK/simulations"
 }
 
@@ -362,6 +464,11 @@ build() {
 is_killed() {
     local stem case
     stem=$(basename "${changed:-all}" .h)
+    if [ "$stem" = all ] || is_of_towers "$changed"; then
+        by=cuda_towers
+        timeout 100 "$WORK/towers" >/dev/null 2>&1 || return 0
+        if [ "$stem" != all ]; then return 1; fi
+    fi
     if [[ $stem = all || ${changed:-} = mcts/* ]]; then
         by=device_search
         timeout 100 "$WORK/search" >/dev/null 2>&1 || return 0
@@ -394,4 +501,5 @@ is_killed() {
 run_mutants "${1:-}" docs/MUTANTS_KERNELS.md '# Mutants of the GPU kernels
 
 What `make mutants-kernels` writes: each line is one change of a sign, a bound or a count in the headers that hold the
-arithmetic of the kernels, and the test that fails with it when they run on the CPU. KILLED are killed, SURVIVED survive.'
+arithmetic of the kernels, or in tower_build.c, and the test that fails with it when they run on the CPU.
+KILLED are killed, SURVIVED survive.'

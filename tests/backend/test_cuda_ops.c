@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backend/cuda/columns.h"
+#include "backend/cuda/dense.h"
 #include "backend/cuda/optimizer.h"
 #include "backend/cuda/weights.h"
 #include "core/log.h"
@@ -246,15 +247,19 @@ START_TEST(numbers_out_of_range_make_nan_in_their_row) {
 }
 END_TEST
 
+/* One by one, and by fours: there is room for the row that is not there. */
 START_TEST(scattering_to_a_row_that_is_not_there_writes_nothing) {
-    float x[2] = {1.0f, 2.0f}, y[3] = {7.0f, 8.0f, 9.0f};
-    int32_t rows[2] = {3, -1};
-    cm_call call = {.op = CM_OP_scatter_rows};
-    call.t[CM_T_scatter_rows_y] = cm_tensor_2d(y, CM_F32, 3, 1);
-    call.t[CM_T_scatter_rows_x] = cm_tensor_2d(x, CM_F32, 2, 1);
-    call.t[CM_T_scatter_rows_rows] = cm_tensor_1d(rows, CM_I32, 2);
-    ck_assert_int_eq(cm_call_eager(bench.stream, &call), CM_OK);
-    for (int i = 0; i < 3; i++) ck_assert_float_eq(y[i], 7.0f + (float)i);
+    for (int n = 1; n <= 4; n += 3) {
+        _Alignas(16) float x[2 * 4] = {1.0f, 2.0f}, y[4 * 4];
+        int32_t rows[2] = {3, -1};
+        for (int i = 0; i < 4 * 4; i++) y[i] = 7.0f + (float)i;
+        cm_call call = {.op = CM_OP_scatter_rows};
+        call.t[CM_T_scatter_rows_y] = cm_tensor_2d(y, CM_F32, 3, n);
+        call.t[CM_T_scatter_rows_x] = cm_tensor_2d(x, CM_F32, 2, n);
+        call.t[CM_T_scatter_rows_rows] = cm_tensor_1d(rows, CM_I32, 2);
+        ck_assert_int_eq(cm_call_eager(bench.stream, &call), CM_OK);
+        for (int i = 0; i < 4 * 4; i++) ck_assert_float_eq(y[i], 7.0f + (float)i);
+    }
 }
 END_TEST
 
@@ -277,6 +282,54 @@ START_TEST(ties_go_to_the_first) {
         ck_assert_float_eq(saved[1], 2.0f);
         ck_assert_int_eq(cm_call_eager(bench.stream, &one_hot), CM_OK);
         for (int j = 0; j < n; j++) ck_assert_float_eq(y[j], j == 2 ? 1.0f : 0.0f);
+    }
+}
+END_TEST
+
+/* ---- rows of fours ---- */
+
+/* y[2, n] of x[2, n], without places of the extremes. */
+static void scale_rows(cm_stream *on, float *x, float *y, int n) {
+    cm_call minmax = {.op = CM_OP_minmax};
+    minmax.t[CM_T_minmax_x] = cm_tensor_2d(x, CM_F32, 2, n);
+    minmax.t[CM_T_minmax_y] = cm_tensor_2d(y, CM_F32, 2, n);
+    ck_assert_int_eq(cm_call_eager(on, &minmax), CM_OK);
+}
+
+/* Rows above and below zero; NaN in front takes its row along, further on it does not. */
+START_TEST(rows_of_fours_are_scaled_as_ref_does_and_so_is_nan) {
+    enum { MOST = 4100 };
+    static _Alignas(16) float x[2 * MOST], got[2 * MOST], want[2 * MOST];
+    static const int lengths[] = {4, 12, 24, 2500, MOST};
+    for (int k = 0; k < 15; k++) {
+        const int n = lengths[k / 3], nan = k % 3;
+        for (int i = 0; i < 2 * n; i++) x[i] = (i < n ? 3.0f : -3.0f) + sinf(1.7f * (float)i);
+        if (nan) x[nan - 1] = NAN;
+        scale_rows(bench.stream, x, got, n);
+        scale_rows(bench.ref_stream, x, want, n);
+        for (int i = 0; i < 2 * n; i++)
+            if (!(fabsf(got[i] - want[i]) <= 1e-6f) && !(isnan(got[i]) && isnan(want[i])))
+                ck_abort_msg("element %d of rows of %d: %g, not %g", i, n, (double)got[i], (double)want[i]);
+        ck_assert(isnan(got[n - 1]) == (nan == 1) && !isnan(got[2 * n - 1]));
+    }
+}
+END_TEST
+
+/* Rows of fours that are no eights, and others. */
+START_TEST(rows_in_16_bits_end_in_zeros) {
+    enum { ROWS = 3, COLUMNS = 16 };
+    static _Alignas(16) float x[ROWS * COLUMNS];
+    static _Alignas(16) uint16_t to[ROWS * COLUMNS];
+    for (int i = 0; i < ROWS * COLUMNS; i++) x[i] = 0.37f * (float)(i + 1);
+    for (int n = 9; n <= COLUMNS; n++) {
+        const cm_call call = {.op = CM_OP_conv2d};
+        cm_dense_args args = {.x = {x, n}, .n = n, .to = to, .narrow = COLUMNS, .columns = COLUMNS, .type = CM_BF16};
+        memset(to, 0xff, sizeof to);
+        ck_assert_int_eq(cm_narrow_run(bench.stream, &call, &args, ROWS), CM_OK);
+        for (int i = 0; i < ROWS * COLUMNS; i++) {
+            const int row = i / COLUMNS, column = i % COLUMNS;
+            ck_assert_uint_eq(to[i], column < n ? cm_narrow(x[row * n + column], CM_BF16) : 0);
+        }
     }
 }
 END_TEST
@@ -378,10 +431,12 @@ int main(void) {
     tcase_add_test(add_case(suite, "optimizer"), all_copies_of_a_block_are_renewed);
     tcase_add_test(add_case(suite, "optimizer"), clip_renews_the_loss_scale);
     tcase_add_test(add_case(suite, "minmax"), ties_go_to_the_first);
+    tcase_add_test(add_case(suite, "minmax"), rows_of_fours_are_scaled_as_ref_does_and_so_is_nan);
+    tcase_add_test(add_case(suite, "dense"), rows_in_16_bits_end_in_zeros);
+    tcase_add_test(add_case(suite, "shape"), scattering_to_a_row_that_is_not_there_writes_nothing);
     TCase *tests = add_case(suite, "rest");
     tcase_add_test(tests, every_operation_is_of_a_family);
     tcase_add_test(tests, numbers_out_of_range_make_nan_in_their_row);
-    tcase_add_test(tests, scattering_to_a_row_that_is_not_there_writes_nothing);
     tcase_add_test(tests, a_convolution_and_its_norm_in_one_launch_equal_ref);
     tcase_add_test(tests, layers_whose_products_take_no_bias_and_no_relu_equal_ref);
     tcase_add_test(tests, outputs_take_the_place_of_gradients);

@@ -15,7 +15,7 @@
 #include "support/main.h"
 
 /* A pass of convolutions one behind the other, its memory, and what they need besides. Planes i and i + 1 are x and y
- * of layer i; every second layer adds what the one before it has read. */
+ * of layer i; every second layer adds what the one before it has read. Behind the last there is room for one more. */
 enum { LAYERS = 4, MORE = CM_TOWER_LAYERS + 3, VECTORS = 4 };
 typedef struct setup {
     int channels, boards, height, width, layers;
@@ -99,7 +99,7 @@ static void open_setup(const setup *s) {
     ck_assert_int_eq(cm_stream_open(&backend, &stream), CM_OK);
     plane = cm_align(numbers * sizeof(float));
     const size_t bytes = (size_t)(s->layers + 1) * plane;
-    ck_assert_int_eq(cm_buffer_create(&work, &cm_device_cpu, bytes, "the test"), CM_OK);
+    ck_assert_int_eq(cm_buffer_create(&work, &cm_device_cpu, bytes + plane, "the test"), CM_OK);
     fill_weights(s);
     prepare_calls(s);
     pass = (cm_call_list){calls, s->layers, work.base, bytes, 1};
@@ -131,6 +131,13 @@ static float *by_calls(const setup *s) {
     return results(s);
 }
 
+/* What stands behind y is nobody's, and planes between layers stay in blocks. */
+enum { NONSENSE = 0xff };
+static void check_nonsense(const unsigned char *from, const unsigned char *end, const char *where) {
+    for (const unsigned char *at = from; at < end; at++)
+        if (*at != NONSENSE) ck_abort_msg("byte %td %s the last planes is written", at - from, where);
+}
+
 static float *by_tower(const setup *s) {
     cm_tower *tower = NULL;
     fill_x(s);
@@ -138,11 +145,14 @@ static float *by_tower(const setup *s) {
     ck_assert_ptr_nonnull(tower);
     fill_x(s);
     const cm_tensor y = planes_at(s, s->layers);
-    memset(y.data, 0xff, cm_tensor_bytes(&y));
+    const unsigned char *first = work.base + plane, *last = y.data, *end = last + cm_tensor_bytes(&y);
+    memset(work.base + plane, NONSENSE, (size_t)s->layers * plane + plane);
     const int before = cuda_cpu_launches;
     ck_assert_int_eq(cm_tower_run(stream, &pass, tower), CM_OK);
     ck_assert_int_eq(cuda_cpu_launches - before, 1);
     cm_tower_free(tower);
+    check_nonsense(first, last, "of those in front of");
+    check_nonsense(end, end + plane, "behind");
     return results(s);
 }
 
@@ -161,13 +171,17 @@ static void compare(const setup *s, const float *got, const float *want, float s
 
 /* ---- one launch leaves what the calls leave ---- */
 
-/* Boards that fill tiles exactly, beside each other and one behind the other, and those that do not; of one row, or one
- * column; the last block with fewer boards; tiles of one group alone; every number of channels. */
-static const setup setups[] = {{32, 15, 6, 7, 2, CM_BF16, false, true, 1}, {32, 5, 3, 3, 3, CM_F16, true, false, 1},
-                               {32, 7, 1, 6, 2, CM_BF16, true, true, 1},   {32, 3, 7, 1, 2, CM_BF16, false, false, 1},
-                               {48, 7, 5, 5, 4, CM_F16, true, true, 1},    {48, 1, 2, 3, 2, CM_BF16, false, false, 132},
-                               {64, 3, 9, 9, 2, CM_BF16, true, true, 1},   {64, 4, 3, 15, 2, CM_F16, false, true, 1},
-                               {128, 2, 3, 5, 3, CM_BF16, true, false, 1}, {128, 8, 2, 7, 2, CM_F16, false, true, 132}};
+/* Boards that fill tiles exactly, beside each other and one behind the other, and those that do not, by one place, too;
+ * of one row, or one column; rows of boards longer than tiles; the last block with fewer boards; tiles of one group
+ * alone; every number of channels; more blocks than there are places to begin at. */
+static const setup setups[] = {
+    {32, 15, 6, 7, 2, CM_BF16, false, true, 1},  {32, 5, 3, 3, 3, CM_F16, true, false, 1},
+    {32, 7, 1, 6, 2, CM_BF16, true, true, 1},    {32, 3, 7, 1, 2, CM_BF16, false, false, 1},
+    {32, 7, 3, 8, 2, CM_F16, false, false, 1},   {32, 24, 2, 7, 2, CM_BF16, false, true, 1},
+    {48, 7, 5, 5, 4, CM_F16, true, true, 1},     {48, 1, 2, 3, 2, CM_BF16, false, false, 132},
+    {64, 3, 9, 9, 2, CM_BF16, true, true, 1},    {64, 4, 3, 15, 2, CM_F16, false, true, 1},
+    {128, 2, 3, 5, 3, CM_BF16, true, false, 1},  {128, 8, 2, 7, 2, CM_F16, false, true, 132},
+    {32, 11, 5, 6, 2, CM_BF16, true, false, 132}};
 enum { SETUPS = sizeof setups / sizeof *setups };
 
 START_TEST(a_tower_leaves_what_its_calls_leave) {
@@ -239,6 +253,8 @@ START_TEST(more_layers_than_a_launch_takes_are_two_towers) {
     open_setup(&s);
     ck_assert_int_eq(cm_tower_reach(&pass, 0), CM_TOWER_LAYERS);
     ck_assert_int_eq(cm_tower_reach(&pass, CM_TOWER_LAYERS), MORE - CM_TOWER_LAYERS);
+    for (int i = 0; i < MORE; i++) calls[i].t[CM_T_conv2d_norm_residual].data = NULL; /* it may end anywhere */
+    ck_assert_int_eq(cm_tower_reach(&pass, 0), CM_TOWER_LAYERS);
     close_setup();
 }
 END_TEST
@@ -285,6 +301,19 @@ START_TEST(other_calls_are_none) {
     ck_assert_int_eq(cm_tower_reach(&pass, 0), 2);
     calls[1].t[CM_T_conv2d_norm_y].dtype = CM_BF16;
     ck_assert_int_eq(cm_tower_reach(&pass, 0), LAYERS);
+    calls[0].t[CM_T_conv2d_norm_weight].dim[3] = 64;
+    ck_assert_int_eq(cm_tower_reach(&pass, 0), 0);
+}
+END_TEST
+
+/* Sixteen bytes are brought at once. */
+START_TEST(planes_that_begin_anywhere_are_none) {
+    cm_tensor *x = &calls[0].t[CM_T_conv2d_norm_x], *y = &calls[LAYERS - 1].t[CM_T_conv2d_norm_y];
+    y->dtype = CM_BF16, y->data = (uint16_t *)y->data + 4;
+    ck_assert_int_eq(cm_tower_reach(&pass, 0), LAYERS - 2); /* the last one adds what another has made */
+    x->dtype = CM_BF16, x->data = (uint16_t *)x->data + 4;
+    calls[1].t[CM_T_conv2d_norm_residual] = *x;
+    ck_assert_int_eq(cm_tower_reach(&pass, 0), 0);
 }
 END_TEST
 
@@ -292,7 +321,10 @@ END_TEST
 START_TEST(memory_that_others_look_at_is_none) {
     pass.work = work.base + plane, pass.work_bytes -= plane;
     ck_assert_int_eq(cm_tower_reach(&pass, 0), 0);
-    pass.work = work.base, pass.work_bytes = 2 * plane;
+    const cm_tensor third = planes_at(&small, 3);
+    pass.work = work.base, pass.work_bytes = 3 * plane + cm_tensor_bytes(&third);
+    ck_assert_int_eq(cm_tower_reach(&pass, 0), LAYERS);
+    pass.work_bytes--;
     ck_assert_int_eq(cm_tower_reach(&pass, 0), 2);
     pass.work = NULL;
     ck_assert_int_eq(cm_tower_reach(&pass, 0), 0);
@@ -311,8 +343,8 @@ END_TEST
 START_TEST(a_block_has_as_many_boards_as_keep_all_multiprocessors_busy) {
     const struct {
         int boards, multiprocessors, share;
-    } cases[] = {{1024, 132, 8}, {1024, 128, 8}, {1, 132, 1},   {132, 132, 1},
-                 {133, 132, 2},  {1200, 132, 5}, {2048, 132, 8}};
+    } cases[] = {{1024, 132, 8}, {1024, 128, 8}, {1, 132, 1},    {132, 132, 1}, {133, 132, 2},
+                 {300, 132, 4},  {1200, 132, 5}, {1500, 132, 6}, {2048, 132, 8}};
     cm_call call = calls[0];
     cm_tower_args args;
     call.t[CM_T_conv2d_norm_x].dim[1] = 6, call.t[CM_T_conv2d_norm_x].dim[2] = 7;
@@ -466,6 +498,7 @@ int main(void) {
     tcase_add_test(which, planes_that_others_see_end_a_tower);
     tcase_add_test(which, other_residuals_are_none);
     tcase_add_test(which, other_calls_are_none);
+    tcase_add_test(which, planes_that_begin_anywhere_are_none);
     tcase_add_test(which, memory_that_others_look_at_is_none);
     tcase_add_test(which, a_result_in_the_place_of_what_is_read_is_none);
     tcase_add_test(which, a_block_has_as_many_boards_as_keep_all_multiprocessors_busy);
