@@ -410,7 +410,7 @@ backend/cuda/tower_build.c|cm_alignment_gap(CM_ARG(call, conv2d_norm, y)->data) 
 backend/cuda/tower_build.c|!CM_ARG(call, conv2d_norm, residual)->data && lies_in|lies_in
 backend/cuda/tower_build.c|residual->data == CM_ARG(before, conv2d_norm, x)->data|true
 backend/cuda/tower_build.c|i >= end|i > end
-backend/cuda/tower_build.c|i + 1 < end; i++|i < end; i++
+backend/cuda/tower_build.c|i + 1 < end && is_seen|is_seen
 backend/cuda/tower_build.c|end - first < CM_TOWER_LAYERS|end - first <= CM_TOWER_LAYERS
 backend/cuda/tower_build.c|tiles <= CM_TOWER_TILES|tiles < CM_TOWER_TILES
 backend/cuda/tower_build.c|<= limits->block_bytes|< limits->block_bytes
