@@ -43,8 +43,9 @@ extern "C" {
 #endif
 
 /* A loop from 0 to a constant, whose turns become code one behind the other: what it indexes stays in registers. And
- * one whose turns are the same code. */
-#ifdef __CUDACC__
+ * one whose turns are the same code. Compilers for hosts do not know the pragmas, also where nvcc gives them the file.
+ */
+#ifdef __CUDA_ARCH__
 #define CM_UNROLL(i, n) _Pragma("unroll") for (int i = 0; i < (n); i++)
 #define CM_ROLL(i, n)   _Pragma("unroll 1") for (int i = 0; i < (n); i++)
 #else
