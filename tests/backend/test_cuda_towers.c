@@ -400,6 +400,17 @@ START_TEST(where_the_calls_are_faster_it_is_none) {
 }
 END_TEST
 
+START_TEST(its_layers_are_tried_once) {
+    cm_stretches *all = NULL;
+    cuda_cpu_winner = 0;
+    const int before = cuda_cpu_launches;
+    ck_assert_int_eq(cm_stretches_create(stream, &pass, &all), CM_OK);
+    ck_assert_int_eq(cm_stretches_count(all), 0);
+    ck_assert_int_eq(cuda_cpu_launches - before, cuda_cpu_chosen.launches[0] + cuda_cpu_chosen.launches[1]);
+    cm_stretches_free(all);
+}
+END_TEST
+
 /* One of its channels is off. */
 static cm_status run_wrongly(cm_stream *s, const cm_call *call) {
     CM_TRY(cm_cuda_conv2d_norm(s, call));
@@ -504,6 +515,7 @@ int main(void) {
     tcase_add_test(which, a_block_has_as_many_boards_as_keep_all_multiprocessors_busy);
     tcase_add_test(which, a_block_has_room_for_its_boards_or_there_is_none);
     tcase_add_test(which, where_the_calls_are_faster_it_is_none);
+    tcase_add_test(which, its_layers_are_tried_once);
     tcase_add_test(which, one_that_differs_from_its_calls_is_none_and_says_so);
     tcase_add_test(which, addresses_may_change_with_the_version);
     suite_add_tcase(suite, which);

@@ -42,15 +42,16 @@ static cm_status find_rows(cm_stream *stream, const cm_call_list *pass, stretch 
     return s->count > 1 ? cm_row_pass_create(stream, &part, &s->rows) : CM_OK;
 }
 
-/* Where a stretch is not worth it one that begins behind its first call may be. */
+/* Where a stretch of rows is not worth it one that begins behind its first call may be; of a tower's layers nothing is
+ * tried again. */
 static cm_status find(cm_stretches *all, cm_stream *stream, const cm_call_list *pass) {
     for (int i = 0; i < pass->count;) {
         stretch s = {.first = i};
         CM_TRY(find_tower(stream, pass, &s));
-        if (!s.tower) CM_TRY(find_rows(stream, pass, &s));
-        const bool is_one = s.tower || s.rows;
-        if (is_one) all->stretch[all->count++] = s;
-        i += is_one ? s.count : 1;
+        const bool is_of_tower = s.count > 0;
+        if (!is_of_tower) CM_TRY(find_rows(stream, pass, &s));
+        if (s.tower || s.rows) all->stretch[all->count++] = s;
+        i += is_of_tower || s.rows ? s.count : 1;
     }
     return CM_OK;
 }

@@ -89,7 +89,6 @@ static cm_status launch_parts(const trial *t, int count, bool *whole) {
 static cm_status compare_with_calls(const trial *t, cm_trial_results *results) {
     const cm_trial_numbers numbers = numbers_of(t, COMPARED - 1);
     bool whole;
-    CM_TRY(fill(t));
     CM_TRY(run_calls(t, COMPARED));
     CM_TRY(cm_trial_agree(results, t->stream, &numbers, true));
     CM_TRY(launch_parts(t, COMPARED, &whole));

@@ -74,8 +74,7 @@ static __device__ __forceinline__ void cm_slab_product(bool bfloat, int n, float
 }
 
 /* For each set of tiles code of its own without a branch: between products that a branch may leave out a compiler does
- * not know which one is the last, and waits for all. Tiles that are there follow each
- * other. */
+ * not know which one is the last, and waits for all. */
 template <unsigned tiles>
 static __device__ __forceinline__ void cm_slabs_of(bool bfloat, int n, int depth, const cm_slab_set *set,
                                                    float sum[CM_SLAB_TILES][CM_SLAB_SUMS]) {

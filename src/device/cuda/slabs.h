@@ -43,7 +43,7 @@ typedef struct cm_slab_set {
     cm_slab a, b;
     int row, column; /* of a, at which its first tile begins; a multiple of CM_SLAB_PIECE */
     int apart;       /* rows from one tile of a to the next */
-    unsigned tiles;  /* bit t: tile t is there */
+    unsigned tiles;  /* bit t: tile t is there; those that are follow each other */
 } cm_slab_set;
 
 #ifdef CM_SLABS_ARE_READ
