@@ -98,7 +98,7 @@ PTX_TESTS_90A = backend/test_cuda_ops mcts/test_device_search run/test_far backe
     agent/test_simulations
 PTX_TESTS_75 = agent/test_device_planner backend/test_cuda_planes backend/test_nonfinite
 PTX_TESTS_NEWEST = agent/test_simulations backend/test_cuda_stretches backend/test_cuda_row_pass agent/test_device_planner backend/test_cuda_planes backend/test_cuda_towers
-RUN_PTX = @echo 'PTX of compute_$1'; CUMIND_TEST_PTX='$(abspath $(BUILD))/ptx/$1' CK_TIMEOUT_MULTIPLIER=50 JOBS=$(JOBS) LIMIT=1200 \
+RUN_PTX = @echo 'PTX of compute_$1'; $3 CUMIND_TEST_PTX='$(abspath $(BUILD))/ptx/$1' CK_TIMEOUT_MULTIPLIER=50 JOBS=$(JOBS) LIMIT=1200 \
     LOGS=$(BUILD)/logs/ptx$1 scripts/run_tests $(2:%=$(BUILD)/tests/%)
 
 test-ptx: have-nvcc ## runs the kernels that nvcc compiles, instruction by instruction on the CPU, in the tests that launch them
@@ -107,14 +107,14 @@ test-ptx: have-nvcc ## runs the kernels that nvcc compiles, instruction by instr
 test-ptx-run: $(PTX_FILES) $(PTX_TESTS_90A:%=$(BUILD)/tests/%)
 	$(call RUN_PTX,90a,$(PTX_TESTS_90A))
 	$(call RUN_PTX,75,$(PTX_TESTS_75))
+	$(call RUN_PTX,75,backend/test_cuda_row_pass,CK_RUN_CASE=float32)
 	$(call RUN_PTX,$(PTX_NEWEST),$(PTX_TESTS_NEWEST))
 
 kernel-costs: have-nvcc ## says what a search costs a GPU, line by line of its kernels, by the model of tests/ptx/profile.h
 	+@$(SUBMAKE) $(filter $(BUILD)/ptx/90a/%,$(PTX_FILES)) $(BUILD)/tests/agent/test_simulations
-	@rm -f $(BUILD)/kernel-costs.txt
-	@CUMIND_TEST_PTX='$(abspath $(BUILD))/ptx/90a' CUMIND_PTX_PROFILE='$(abspath $(BUILD))/kernel-costs.txt' CK_FORK=no CK_RUN_CASE=costs \
-	    CK_TIMEOUT_MULTIPLIER=50 $(BUILD)/tests/agent/test_simulations
-	@cat $(BUILD)/kernel-costs.txt
+	@for type in bfloat16 float32; do rm -f $(BUILD)/kernel-costs.txt; echo "$$type:"; \
+	    CUMIND_TEST_PTX='$(abspath $(BUILD))/ptx/90a' CUMIND_PTX_PROFILE='$(abspath $(BUILD))/kernel-costs.txt' CK_FORK=no CK_RUN_CASE=$$type \
+	    CK_TIMEOUT_MULTIPLIER=50 $(BUILD)/tests/agent/test_simulations && cat $(BUILD)/kernel-costs.txt || exit 1; done
 
 # The stem is ARCHITECTURE/NAME.
 $(BUILD)/ptx/%.ptx: $(BUILD)/cuda/flags.stamp

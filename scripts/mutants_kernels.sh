@@ -150,14 +150,43 @@ backend/cuda/dense.h|at.column], k->type) :|at.column], CM_BF16) :
 backend/cuda/dense.h|cm_narrow(*cm_at(&k->x, at), k->type)|cm_narrow(*cm_at(&k->x, at), CM_BF16)
 backend/cuda/row_product.h|low + 8 * s->x.stride|low
 backend/cuda/row_product.h|cm_row_of_weight(l, o + 8 + l->g, s->n)|cm_row_of_weight(l, o + l->g, s->n)
-backend/cuda/row_product.h|l->weight_row + 8 * l->q|l->weight_row + 4 * l->q
-backend/cuda/row_product.h|output < n ? output : n - 1|output < n - 1 ? output : 0
+backend/cuda/row_product.h|l->weight.row + 8 * l->q|l->weight.row + 4 * l->q
+backend/cuda/row_lane.h|output < n ? output : n - 1|output < n - 1 ? output : 0
+backend/cuda/row_lane.h|if (at + i < k) four.v[i]|four.v[i]
+backend/cuda/row_product.h|narrow = {l->g + second|narrow = {l->g + product * 8
+backend/cuda/row_product.h|wide = {column + second|wide = {column + product * 8
+backend/cuda/row_product.h|o + product * 8 + l->g}|o + second + l->g}
+backend/cuda/row_product.h|2 * l->q + i % 2 + i / 2 * 8 : l->g|2 * l->q + i / 2 * 8 : l->g
+backend/cuda/row_product.h|: l->g + i / 2 * 8;|: l->g;
+backend/cuda/row_product.h|i % 2 == 1 ? action[i - 1]|i > 0 ? action[i - 1]
+backend/cuda/row_product.h|return i / 4 * 2 + i % 2|return i / 4 * 2
+backend/cuda/row_product.h|&action[cm_row_action_of(i)], cm_row_known|&action[0], cm_row_known
+backend/cuda/row_product.h|&action[cm_row_action_of(i)], &terms[i]|&action[0], &terms[i]
+backend/cuda/row_product.h|&action[cm_row_action_of(i)], &terms[i]|&action[cm_row_action_of(i)], &terms[0]
+backend/cuda/row_product.h|own[i] = sum[i / 2 % 2][i / 4 * 2 + i % 2]|own[i] = sum[i / 4][i % 4]
+backend/cuda/row_wide.h|CM_ROW_ACROSS ? at * row + output|CM_ROW_ACROSS ? output * row + at
+backend/cuda/row_wide.h|apart = lie == CM_ROW_ACROSS ? row : 1|apart = 1
+backend/cuda/row_wide.h|cm_four_at(first + 4 * half)|cm_four_at(first)
+backend/cuda/row_wide.h|own[4 * half + i] = four.v[i]|own[4 * half + i] = four.v[0]
+backend/cuda/row_wide.h|at + i < k ? first[i * apart] : 0.0f|at + i < k ? first[0] : 0.0f
+backend/cuda/row_wide.h|cm_row_known(o + l->g + 8 * j, n)|cm_row_known(o + l->g, n)
+backend/cuda/row_wide.h|p == 0 ? l->low : l->high|l->low
+backend/cuda/row_wide.h|at + 4 * half, k)|at, k)
+backend/cuda/row_wide.h|own->v[0][c + 1], own->v[1][c + 1]|own->v[0][c], own->v[1][c + 1]
+backend/cuda/row_wide.h|a, x.v + i, sum[p].part|a, x.v, sum[p].part
+backend/cuda/row_wide.h|from = CM_ROW_EIGHT * l->q|from = 4 * l->q
+backend/cuda/row_wide.h|(chunk < whole ? chunk : 0) + from|from
+backend/cuda/row_wide.h|if (first + i * CM_ROW_CHUNK < whole)|if (first + i * CM_ROW_CHUNK <= whole)
+backend/cuda/row_wide.h|if (whole == k) return;|if (whole == k || whole > 0) return;
+backend/cuda/row_wide.h|o, n, whole + from, k);|o, n, from, k);
+backend/cuda/row_wide.h|&rest, whole + from, k, parts|&rest, whole + from, CM_ROW_ANY, parts
+backend/cuda/row_wide.h|cm_row_add_wide(s, l, lie, o, 2, sum)|cm_row_add_wide(s, l, lie, o, 1, sum)
+backend/cuda/row_wide.h|of->part[0][i % 4] +|of->part[0][i % 2] +
 backend/cuda/row_product.h|at = chunk < whole ? chunk : 0|at = first
 backend/cuda/row_product.h|if (whole + 8 * l->q < l->weight_row)|if (whole + 8 * l->q + 8 < l->weight_row)
 backend/cuda/row_product.h|b[1] = cm_row_weights(high + whole)|b[1] = cm_row_weights(high)
 backend/cuda/row_product.h|if (whole == k) return;|if (whole == k || whole > 0) return;
 backend/cuda/row_product.h|cm_row_multiply(l, whole + 8 * l->q, k, b, sum)|cm_row_multiply(l, whole + 8 * l->q, CM_ROW_ANY, b, sum)
-backend/cuda/row_product.h|{g + i / 4 * 8, cm_row_output|{g + i / 2 % 2 * 8, cm_row_output
 backend/cuda/row_product.h|o + product * 8 + column|o + product * 8 + l->q
 backend/cuda/row_product.h|o + 2 * column + product|o + column + 8 * product
 backend/cuda/row_product.h|two[i][2 * p + 1] << 16|two[i][2 * p] << 16
@@ -165,31 +194,14 @@ backend/cuda/row_product.h|two[i][2 * p] >> 16|two[i][2 * p]
 backend/cuda/row_product.h|first + i * CM_ROW_CHUNK + 8 * l->q + r|first + i * CM_ROW_CHUNK + 4 * l->q + r
 backend/cuda/row_product.h|row < rows ? *(const uint32_t|row < rows - 1 ? *(const uint32_t
 backend/cuda/row_product.h|const int column = o + 2 * l->g|const int column = o + l->g
-backend/cuda/row_product.h|across ? column * CM_ROW_STAGE_ROW + here : here|false ? column * CM_ROW_STAGE_ROW + here : here
-backend/cuda/row_product.h|(across ? first : o) + lanes->index|(across ? o : first) + lanes->index
-backend/cuda/row_product.h|row + i * apart < end|row + i * apart < end - 1
-backend/cuda/row_product.h|end = column < columns ? rows : 0|end = column < columns - 1 ? rows : 0
-backend/cuda/row_product.h|if (rest > CM_ROW_CHUNK) cm_row_bring|if (rest > 2 * CM_ROW_CHUNK) cm_row_bring
 backend/cuda/row_product.h|k.add = s->add|k.add = false
 backend/cuda/row_product.h|if (at.row < t->rows && at.column < n) cm_dense_put|if (at.column < n) cm_dense_put
 backend/cuda/row_product.h|row < t->rows ? row : t->rows - 1|0
-backend/cuda/row_product.h|column < n ? column : n - 1|column < n - 1 ? column : 0
-backend/cuda/row_product.h|if (at.row < t->rows && at.column < s->n) cm_dense_end|if (at.row < t->rows) cm_dense_end
-backend/cuda/row_product.h|cm_row_action(t, end, g + 8)}|cm_row_action(t, end, g)}
-backend/cuda/row_product.h|if (at + i < k) four.v[i]|four.v[i]
 backend/cuda/row_product.h|cm_row_read(l->low, at + 4 * half, k)|cm_row_read(l->low, at, k)
 backend/cuda/row_product.h|b[j].pair + 2 * half|b[j].pair
-backend/cuda/row_product.h|    cm_lanes_meet(lanes);\n    for (int i = 0; i < CM_ROW_OWN|    for (int i = 0; i < CM_ROW_OWN
-backend/cuda/row_product.h|    }\n    cm_lanes_meet(lanes);\n}|    }\n}
-backend/cuda/row_product.h|{first + r, output}|{r, output}
-backend/cuda/row_product.h|fmaf(four.v[j], w.v[j], sum[r])|four.v[j] * w.v[j]
-backend/cuda/row_product.h|weight, rest, rest, rows|weight, rest, CM_ROW_ANY, rows
 backend/cuda/row_step.h|((int64_t)t->first + row)|row
 backend/cuda/row_step.h|if (p->stride == 0) rows.data = NULL;|
 backend/cuda/row_product.h|s->index ? s->index + t->first|s->index ? s->index
-backend/cuda/row_product.h|cm_dense_read(end, &action[i / 4], column|cm_dense_read(end, &action[0], column
-backend/cuda/row_product.h|cm_dense_offset(end, &action[i / 4], &terms|cm_dense_offset(end, &action[0], &terms
-backend/cuda/row_product.h|&action[i / 4], &terms[i])|&action[i / 4], &terms[0])
 backend/cuda/row_pass.h|known ? cm_row(&k.x, index)|known ? cm_row(&k.x, 0)
 backend/cuda/row_pass.h|own[j] = x ? x[cm_few_at(i, j, n, lanes)]|own[j] = x ? x[i]
 backend/cuda/row_pass.h|k.index = s->index + t->first + row|k.index = s->index + t->first
@@ -326,17 +338,13 @@ backend/cuda/row_near.h|wide ? s->k : there / 2|wide ? s->k - 1 : there / 2
 backend/cuda/row_near.h|wide ? here : here / 2|wide ? here : here / 4
 backend/cuda/row_near.h|wide ? there : there / 2, wide|wide ? here : there / 2, wide
 backend/cuda/row_near.h|first += CM_ROW_WARPS * AT_ONCE|first += 2 * CM_ROW_WARPS * AT_ONCE
-backend/cuda/row_near.h|row < s->n && at < words.used|row + 1 < s->n && at < words.used
+backend/cuda/row_near.h|row < rows && at < words.used|row + 1 < rows && at < words.used
+backend/cuda/row_near.h|if (first + i * CM_ROW_WARPS < rows) to|if (first + i * CM_ROW_WARPS < s->n) to
+backend/cuda/row_near.h|output >= s->of.dense.near_rows|output > s->of.dense.near_rows
 backend/cuda/row_near.h|at < words.used ?|true ?
 backend/cuda/row_near.h|to[(first + i * CM_ROW_WARPS) * words.kept + at]|to[(first + i * CM_ROW_WARPS) * words.apart + at]
 backend/cuda/row_near.h|memory + s->of.dense.near), own|memory + s->of.dense.near + 4), own
 backend/cuda/row_near.h|int i = 0; i < a->steps|int i = 4; i < a->steps
-backend/cuda/row_product.h|near + o * s->of.dense.near_row|near + (o + 1) * s->of.dense.near_row
-backend/cuda/row_product.h|o = lanes->index % CM_ROW_STAGED; o < s->n|o = lanes->index % CM_ROW_STAGED; o + 1 < s->n
-backend/cuda/row_product.h|s->k - whole, s->k - whole, rows|s->k - whole, CM_ROW_ANY, rows
-backend/cuda/row_product.h|CM_ROW_STAGED * rows, whole|CM_ROW_STAGED * CM_ROW_HALF, whole
-backend/cuda/row_product.h|weight + whole, s->k|weight, s->k
-backend/cuda/row_product.h|x + first, s->x.stride, weight + first|x + first, s->x.stride, weight
 backend/cuda/tower.h|(tile * CM_TOWER_GROUPS + t->group) * CM_SLAB_ROWS + t->low|(tile + t->group) * CM_SLAB_ROWS + t->low
 backend/cuda/tower.h|t->low + 8 * half|t->low + 4 * half
 backend/cuda/tower.h|x >= a->width|x > a->width

@@ -105,13 +105,15 @@ START_TEST(as_many_weights_are_near_as_there_is_room_for) {
     search_task t = {CM_POLICY_MUZERO, CM_F32, MOST_ROOTS, SIMULATIONS, 0}; /* in tiles of half as many rows */
     const struct {
         size_t bytes;
-        int layers;
-    } rooms[] = {{1 << 20, 6}, {227 << 10, 5}, {147 << 10, 4}, {67 << 10, 3}, {40 << 10, 1}};
+        int layers, partly;
+    } rooms[] = {{1 << 20, 6, 0},  {227 << 10, 5, 1}, {147 << 10, 4, 1},
+                 {67 << 10, 3, 1}, {25 << 10, 3, 0},  {20 << 10, 2, 0}};
     open_all(infer_network(INFER_WIDE));
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
         cuda_cpu_limits.block_bytes = rooms[i].bytes;
         expect_same(&t);
         ck_assert_int_eq(simulations_cpu_near, rooms[i].layers);
+        ck_assert_int_eq(simulations_cpu_partly, rooms[i].partly);
         t.roots = 1;
     }
     close_all();
@@ -119,10 +121,12 @@ START_TEST(as_many_weights_are_near_as_there_is_room_for) {
 END_TEST
 
 /* The network that `cumind benchmark search` has by default: `make kernel-costs` says where its time goes. */
+static const cm_dtype cost_types[] = {CM_BF16, CM_F32};
+
 START_TEST(the_network_of_the_benchmark_is_one_launch) {
     const cm_support support = {-20.0f, 20.0f, 41, true};
     open_all(cm_test_mlp(4, 2, 128, 64, support));
-    expect_same(&(search_task){CM_POLICY_MUZERO, CM_BF16, CM_ROW_TILE, SIMULATIONS, 0});
+    expect_same(&(search_task){CM_POLICY_MUZERO, cost_types[_i], CM_ROW_TILE, SIMULATIONS, 0});
     ck_assert_int_gt(simulations_cpu_near, 3);
     close_all();
 }
@@ -250,9 +254,12 @@ int main(void) {
     tcase_add_test(tests, what_was_measured_is_known_by_roots_simulations_rules_and_passes);
     tcase_add_test(tests, a_number_that_is_not_finite_is_told);
     suite_add_tcase(suite, tests);
-    tests = tcase_create("costs");
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, the_network_of_the_benchmark_is_one_launch);
-    suite_add_tcase(suite, tests);
+    static const char *costs[] = {"bfloat16", "float32"};
+    for (int i = 0; i < 2; i++) {
+        tests = tcase_create(costs[i]);
+        tcase_set_timeout(tests, 60);
+        tcase_add_loop_test(tests, the_network_of_the_benchmark_is_one_launch, i, i + 1);
+        suite_add_tcase(suite, tests);
+    }
     return cm_test_main(suite);
 }

@@ -193,8 +193,10 @@ void ptx_come(thread *t, ptx_state state, uint32_t mask);
 void ptx_come_to_barrier(thread *t, const ptx_instruction *i);
 void ptx_come_to_warp_barrier(thread *t, const ptx_instruction *i);
 void ptx_come_to_shuffle(thread *t, const ptx_instruction *i);
+void ptx_come_to_shuffle_from(thread *t, const ptx_instruction *i);
 void ptx_come_to_bf16_product(thread *t, const ptx_instruction *i);
 void ptx_come_to_f16_product(thread *t, const ptx_instruction *i);
+void ptx_come_to_tf32_product(thread *t, const ptx_instruction *i);
 /* Lets threads go on whose partners are all there: true if there were any. */
 bool ptx_meet_in_warp(block *b, int first);
 bool ptx_meet_in_block(block *b);

@@ -19,6 +19,7 @@ void ptx_come_to_barrier(thread *t, const ptx_instruction *i) {
 
 void ptx_come_to_warp_barrier(thread *t, const ptx_instruction *i) { ptx_come(t, PTX_MEETS, PTX_AT(0).u32); }
 void ptx_come_to_shuffle(thread *t, const ptx_instruction *i) { ptx_come(t, PTX_MEETS, PTX_AT(5).u32); }
+void ptx_come_to_shuffle_from(thread *t, const ptx_instruction *i) { ptx_come(t, PTX_MEETS, PTX_AT(5).u32); }
 
 void ptx_come_to_bf16_product(thread *t, const ptx_instruction *i) {
     (void)i;
@@ -30,10 +31,17 @@ void ptx_come_to_f16_product(thread *t, const ptx_instruction *i) {
     ptx_come(t, PTX_MEETS, UINT32_MAX);
 }
 
-/* Where only the operation says who meets whom, not its place: the others are .aligned. */
-static bool is_anywhere(const ptx_instruction *i) {
-    return i->run == ptx_come_to_warp_barrier || i->run == ptx_come_to_shuffle;
+void ptx_come_to_tf32_product(thread *t, const ptx_instruction *i) {
+    (void)i;
+    ptx_come(t, PTX_MEETS, UINT32_MAX);
 }
+
+static bool is_shuffle(const ptx_instruction *i) {
+    return i->run == ptx_come_to_shuffle || i->run == ptx_come_to_shuffle_from;
+}
+
+/* Where only the operation says who meets whom, not its place: the others are .aligned. */
+static bool is_anywhere(const ptx_instruction *i) { return i->run == ptx_come_to_warp_barrier || is_shuffle(i); }
 
 static bool is_same_meeting(const thread *a, const thread *b) {
     if (b->state != a->state || a->mask != b->mask || a->at->run != b->at->run) return false;
@@ -59,8 +67,8 @@ static void order(thread *all, uint32_t mask) {
         }
 }
 
-/* shfl.sync.bfly.b32 d|p, a, b, c, mask: from the lane whose number differs in the bits of b, within segments that c
- * says (PTX ISA, 9.7.9.6). */
+/* shfl.sync.bfly.b32 and .idx.b32 d|p, a, b, c, mask: from the lane whose number differs in the bits of b, or from lane
+ * b, within segments that c says (PTX ISA, 9.7.9.6). */
 static void shuffle(thread *all, uint32_t mask) {
     uint32_t brought[PTX_WARP] = {0};
     for (int k = 0; k < PTX_WARP; k++) {
@@ -75,10 +83,12 @@ static void shuffle(thread *all, uint32_t mask) {
         const ptx_instruction *i = t->at;
         const uint32_t b = PTX_AT(3).u32 & 31, c = PTX_AT(4).u32, limit = c & 31, segment = c >> 8 & 31;
         const uint32_t most = ((uint32_t)k & segment) | (limit & ~segment);
-        const uint32_t from = ((uint32_t)k ^ b) <= most ? (uint32_t)k ^ b : (uint32_t)k;
+        const bool is_far = i->run == ptx_come_to_shuffle;
+        const uint32_t asked = is_far ? (uint32_t)k ^ b : ((uint32_t)k & segment) | (b & ~segment);
+        const uint32_t from = asked <= most ? asked : (uint32_t)k;
         if (!(mask >> from & 1)) ptx_fail(t, "it shuffles with lane %u, which is not in the mask 0x%x", from, mask);
         PTX_AT(0).u64 = brought[from];
-        PTX_AT(1).u64 = ((uint32_t)k ^ b) <= most;
+        PTX_AT(1).u64 = asked <= most;
     }
 }
 
@@ -87,39 +97,64 @@ static void shuffle(thread *all, uint32_t mask) {
  *     a[8]  row    group for i = 0, 1, 4, 5, else group + 8      column  2 member + i % 2, from i = 4 on + 8
  *     b[4]  row    2 member + i % 2, from i = 2 on + 8           column  group
  *     c[4]  row    group for i = 0, 1, else group + 8            column  2 member + i % 2
- * where group = lane / 4 and member = lane % 4. */
+ * where group = lane / 4 and member = lane % 4. Of mma.m16n8k8 of tf32 ("... for mma.m16n8k8"):
+ *     a[4]  row    group for i = 0, 2, else group + 8            column  member, from i = 2 on + 4
+ *     b[2]  row    member, from i = 1 on + 4                     column  group */
 enum { ROWS = 16, COLUMNS = 8, DEPTH = 16, D = 0, A = 4, B = 8, C = 10 };
+
+/* Zeros behind a depth of 8. */
+typedef struct factors {
+    double a[ROWS][DEPTH], b[DEPTH][COLUMNS];
+} factors;
 
 static double half_of(const thread *t, int first, int k, cm_dtype type) {
     const ptx_instruction *i = t->at;
     return (double)cm_widen((uint16_t)(PTX_AT(first + k / 2).u32 >> k % 2 * 16), type);
 }
 
-static void read_factors(const thread *t, cm_dtype type, double a[ROWS][DEPTH], double b[DEPTH][COLUMNS]) {
+static void read_halves(const thread *t, cm_dtype type, factors *f) {
     const int group = t->index % PTX_WARP / 4, member = t->index % 4;
     for (int k = 0; k < 8; k++)
-        a[k % 4 < 2 ? group : group + 8][2 * member + k % 2 + (k < 4 ? 0 : 8)] = half_of(t, A, k, type);
-    for (int k = 0; k < 4; k++) b[2 * member + k % 2 + (k < 2 ? 0 : 8)][group] = half_of(t, B, k, type);
+        f->a[k % 4 < 2 ? group : group + 8][2 * member + k % 2 + (k < 4 ? 0 : 8)] = half_of(t, A, k, type);
+    for (int k = 0; k < 4; k++) f->b[2 * member + k % 2 + (k < 2 ? 0 : 8)][group] = half_of(t, B, k, type);
 }
 
-static void write_sums(thread *t, double a[ROWS][DEPTH], double b[DEPTH][COLUMNS]) {
+/* The ISA leaves open what becomes of the bits that tf32 does not have. */
+static double tf32_of(thread *t, int operand) {
+    const ptx_instruction *i = t->at;
+    if (PTX_AT(operand).u32 & 0x1fff) ptx_fail(t, "a factor of tf32 has bits that this type does not");
+    return (double)PTX_AT(operand).f32;
+}
+
+static void read_tf32(thread *t, factors *f) {
+    const int group = t->index % PTX_WARP / 4, member = t->index % 4;
+    for (int k = 0; k < 4; k++) f->a[group + k % 2 * 8][member + k / 2 * 4] = tf32_of(t, A + k);
+    for (int k = 0; k < 2; k++) f->b[member + k * 4][group] = tf32_of(t, B + k);
+}
+
+static void write_sums(thread *t, const factors *f) {
     const ptx_instruction *i = t->at;
     const int group = t->index % PTX_WARP / 4, member = t->index % 4;
     float sums[4];
     for (int k = 0; k < 4; k++) {
         const int row = k < 2 ? group : group + 8, column = 2 * member + k % 2;
         double sum = (double)PTX_AT(C + k).f32;
-        for (int at = 0; at < DEPTH; at++) sum += a[row][at] * b[at][column];
+        for (int at = 0; at < DEPTH; at++) sum += f->a[row][at] * f->b[at][column];
         sums[k] = (float)sum;
     }
     for (int k = 0; k < 4; k++) PTX_AT(D + k).f32 = sums[k];
 }
 
 static void multiply(thread *all) {
-    const cm_dtype type = all[0].at->run == ptx_come_to_bf16_product ? CM_BF16 : CM_F16;
-    double a[ROWS][DEPTH], b[DEPTH][COLUMNS];
-    for (int k = 0; k < PTX_WARP; k++) read_factors(&all[k], type, a, b);
-    for (int k = 0; k < PTX_WARP; k++) write_sums(&all[k], a, b);
+    const ptx_run_function run = all[0].at->run;
+    factors f = {.a = {{0.0}}};
+    for (int k = 0; k < PTX_WARP; k++) {
+        if (run == ptx_come_to_tf32_product)
+            read_tf32(&all[k], &f);
+        else
+            read_halves(&all[k], run == ptx_come_to_bf16_product ? CM_BF16 : CM_F16, &f);
+    }
+    for (int k = 0; k < PTX_WARP; k++) write_sums(&all[k], &f);
 }
 
 /* ---- who is there ---- */
@@ -144,7 +179,7 @@ static void meet(block *b, int first, const thread *t) {
     if (b->profile) ptx_profile_meet(b, first, mask);
     if (t->at->run == ptx_come_to_warp_barrier)
         order(all, mask);
-    else if (t->at->run == ptx_come_to_shuffle)
+    else if (is_shuffle(t->at))
         shuffle(all, mask);
     else if (ptx_is_of_group(t->at))
         ptx_meet_of_group(all);

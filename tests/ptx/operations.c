@@ -155,6 +155,7 @@ static row rows[] = {
     {"bar_sync", 1, ptx_come_to_barrier},
     {"bar_warp_sync", 1, ptx_come_to_warp_barrier},
     {"shfl_sync_bfly_b32", 6, ptx_come_to_shuffle},
+    {"shfl_sync_idx_b32", 6, ptx_come_to_shuffle_from},
     {"cp_async_commit_group", 0, ptx_commit_copies},
     {"cp_async_wait_group", 1, ptx_wait_for_copies},
     {"cp_async_wait_all", 0, ptx_wait_for_all_copies},
@@ -165,6 +166,7 @@ static row rows[] = {
     {"wgmma_wait_group_sync_aligned", 1, ptx_come_to_group_wait},
     {"mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32", 14, ptx_come_to_bf16_product},
     {"mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32", 14, ptx_come_to_f16_product},
+    {"mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32", 14, ptx_come_to_tf32_product},
 };
 
 static int by_name(const void *a, const void *b) { return strcmp(((const row *)a)->name, ((const row *)b)->name); }

@@ -184,11 +184,18 @@ START_TEST(shuffles_exchange_numbers_between_lanes) {
                     "shfl.sync.bfly.b32 %r1|%p1, %r0, 4, 31, %r3; st.global.u32 [%d1], %r1;" END,
               WARP, 1);
     for (uint32_t i = 0; i < WARP; i++) ck_assert_uint_eq(words[i], i ^ 4);
+    /* From any lane, of any; within groups of 8 (c = 0x1807) from the third of the lane's own. */
+    expect_ok(BEGIN "mul.lo.s32 %r2, %r0, 3; and.b32 %r2, %r2, 31;\n"
+                    "shfl.sync.idx.b32 %r1|%p1, %r0, %r2, 31, -1; st.global.u32 [%d1], %r1;" END,
+              WARP, 1);
+    for (uint32_t i = 0; i < WARP; i++) ck_assert_uint_eq(words[i], 3 * i % WARP);
+    expect_ok(BEGIN "shfl.sync.idx.b32 %r1|%p1, %r0, 2, 6151, -1; st.global.u32 [%d1], %r1;" END, WARP, 1);
+    for (uint32_t i = 0; i < WARP; i++) ck_assert_uint_eq(words[i], i / 8 * 8 + 2);
 }
 END_TEST
 
-/* a[16, 16] b[16, 8] + c[16, 8] of numbers that tell row and column, laid out as the PTX ISA has it: thread by thread
- * in words, 10 of a thread. */
+/* a[16, depth] b[depth, 8] + c[16, 8] of numbers that tell row and column, laid out as the PTX ISA has it: thread by
+ * thread in words, 10 of a thread. */
 static float a_at(int row, int k) { return (float)((row * 7 + k * 3) % 11 - 5); }
 static float b_at(int k, int column) { return (float)((k * 5 + column * 2) % 13 - 6); }
 static float c_at(int row, int column) { return (float)(row * 8 + column); }
@@ -213,29 +220,60 @@ static void write_fragments(cm_dtype type) {
     }
 }
 
-static void expect_products(void) {
+/* In tf32, whose depth is 8. */
+static void write_tf32(void) {
+    for (int lane = 0; lane < WARP; lane++) {
+        const int group = lane >> 2, member = lane % 4;
+        uint32_t *mine = words + lane * 16;
+        for (int reg = 0; reg < 4; reg++) mine[reg] = bits_of(a_at(reg % 2 ? group + 8 : group, member + reg / 2 * 4));
+        for (int reg = 0; reg < 2; reg++) mine[4 + reg] = bits_of(b_at(member + reg * 4, group));
+        for (int i = 0; i < 4; i++) mine[8 + i] = bits_of(c_at(i < 2 ? group : group + 8, member * 2 + (i & 1)));
+    }
+}
+
+static void expect_products(int depth) {
     for (int lane = 0; lane < WARP; lane++)
         for (int i = 0; i < 4; i++) {
             const int row = i < 2 ? lane >> 2 : (lane >> 2) + 8, column = lane % 4 * 2 + (i & 1);
             float want = c_at(row, column);
-            for (int k = 0; k < 16; k++) want += a_at(row, k) * b_at(k, column);
+            for (int k = 0; k < depth; k++) want += a_at(row, k) * b_at(k, column);
             ck_assert_msg(words[lane * 16 + 12 + i] == bits_of(want), "[%d, %d] is %08x, want %g", row, column,
                           words[lane * 16 + 12 + i], (double)want);
         }
 }
 
+#define PRODUCT(kind)                                                                                                  \
+    BEGIN "mul.wide.u32 %d2, %r0, 64; add.s64 %d2, %d0, %d2;\n"                                                        \
+          "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%d2]; ld.global.v2.u32 {%r5, %r6}, [%d2+16];\n"                     \
+          "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%d2+32];\n"                                                         \
+          "mma.sync.aligned." kind ".f32 {%f5, %f6, %f7, %f8}, {%r1, %r2, %r3, %r4},\n"                                \
+          "{%r5, %r6}, {%f1, %f2, %f3, %f4}; st.global.v4.f32 [%d2+48], {%f5, %f6, %f7, %f8};" END
+
 START_TEST(matrices_are_multiplied_in_the_layout_of_the_isa) {
-    static const char text[] =
-        BEGIN "mul.wide.u32 %d2, %r0, 64; add.s64 %d2, %d0, %d2;\n"
-              "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%d2]; ld.global.v2.u32 {%r5, %r6}, [%d2+16];\n"
-              "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%d2+32];\n"
-              "mma.sync.aligned.m16n8k16.row.col.f32.TYPE.TYPE.f32 {%f5, %f6, %f7, %f8}, {%r1, %r2, %r3, %r4},\n"
-              "{%r5, %r6}, {%f1, %f2, %f3, %f4}; st.global.v4.f32 [%d2+48], {%f5, %f6, %f7, %f8};" END;
     char typed[TEXT];
-    fill(typed, text, "TYPE", _i ? "bf16" : "f16");
+    fill(typed, PRODUCT("m16n8k16.row.col.f32.TYPE.TYPE"), "TYPE", _i ? "bf16" : "f16");
     write_fragments(_i ? CM_BF16 : CM_F16);
     expect_ok(typed, WARP, 1);
-    expect_products();
+    expect_products(16);
+}
+END_TEST
+
+#define TF32 PRODUCT("m16n8k8.row.col.f32.tf32.tf32")
+
+START_TEST(matrices_of_tf32_are_multiplied_in_the_layout_of_the_isa) {
+    write_tf32();
+    expect_ok(TF32, WARP, 1);
+    expect_products(8);
+}
+END_TEST
+
+/* Bits that a device need not read. */
+START_TEST(factors_of_tf32_have_no_other_bits) {
+    for (int reg = 0; reg < 6; reg++) {
+        write_tf32();
+        words[7 * 16 + reg] |= 0x1000;
+        expect_failure(TF32, WARP, 1, "bits that this type does not");
+    }
 }
 END_TEST
 
@@ -426,6 +464,8 @@ int main(void) {
     tcase_add_test(tc, generic_addresses_reach_every_memory);
     tcase_add_test(tc, shuffles_exchange_numbers_between_lanes);
     tcase_add_loop_test(tc, matrices_are_multiplied_in_the_layout_of_the_isa, 0, 2);
+    tcase_add_test(tc, matrices_of_tf32_are_multiplied_in_the_layout_of_the_isa);
+    tcase_add_test(tc, factors_of_tf32_have_no_other_bits);
     tcase_add_test(tc, a_barrier_brings_what_others_wrote);
     tcase_add_test(tc, bytes_of_a_word_are_threads_own);
     tcase_add_loop_test(tc, what_a_kernel_must_not_do_ends_it_with_a_line, 0, sizeof faults / sizeof *faults);

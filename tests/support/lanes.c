@@ -9,7 +9,7 @@
 
 enum { STACK = 64 * 1024, GUARD = 64, NONSENSE = 0xff, GUARD_BYTE = 0x5a };
 
-typedef enum meeting_kind { SUM, SUM_16, MOST, LEAST, PLAIN, PRODUCT } meeting_kind;
+typedef enum meeting_kind { SUM, SUM_16, MOST, LEAST, PLAIN, PRODUCT, PRODUCT_32 } meeting_kind;
 
 /* What a lane brings to a meeting. */
 typedef struct ticket {
@@ -19,7 +19,7 @@ typedef struct ticket {
     cm_found found;
     bool bfloat;
     uint32_t a[4], b[2];
-    float sum[4];
+    float a_32[4], b_32[2], sum[4];
 } ticket;
 
 /* The hub, or a lane, with the place where it was left. */
@@ -331,16 +331,38 @@ static void multiply(ticket *all) {
         }
 }
 
+/* What all lanes bring is multiplied by the first that comes back; each gets its sums. */
+static void meet_for_product(const cm_lanes *lanes, ticket *mine, float sum[4], void (*make)(ticket *all)) {
+    memcpy(mine->sum, sum, sizeof mine->sum);
+    if (lanes->count != CM_WARP) ck_abort_msg("%d lanes have no product", lanes->count);
+    bool first = meet(lanes, *mine);
+    ticket *all = tickets(lanes);
+    if (first) make(all);
+    memcpy(sum, all[lanes->index].sum, sizeof mine->sum);
+}
+
 void cm_lanes_product(const cm_lanes *lanes, bool bfloat, const uint32_t a[4], const uint32_t b[2], float sum[4]) {
     ticket mine = {.kind = PRODUCT, .bfloat = bfloat};
     memcpy(mine.a, a, sizeof mine.a);
     memcpy(mine.b, b, sizeof mine.b);
-    memcpy(mine.sum, sum, sizeof mine.sum);
-    if (lanes->count != CM_WARP) ck_abort_msg("%d lanes have no product", lanes->count);
-    bool first = meet(lanes, mine);
-    ticket *all = tickets(lanes);
-    if (first) multiply(all);
-    memcpy(sum, all[lanes->index].sum, sizeof mine.sum);
+    meet_for_product(lanes, &mine, sum, multiply);
+}
+
+static void multiply_32(ticket *all) {
+    for (int row = 0; row < 16; row++)
+        for (int column = 0; column < 8; column++) {
+            float *sum = &all[row % 8 * 4 + column / 2].sum[row / 8 * 2 + column % 2];
+            for (int k = 0; k < 8; k++)
+                *sum += all[row % 8 * 4 + k % 4].a_32[row / 8 + k / 4 * 2] * all[column * 4 + k % 4].b_32[k / 4];
+        }
+}
+
+/* All in the first of the three parts. */
+void cm_lanes_product_32(const cm_lanes *lanes, const float a[4], const float b[2], float sum[3][4]) {
+    ticket mine = {.kind = PRODUCT_32};
+    memcpy(mine.a_32, a, sizeof mine.a_32);
+    memcpy(mine.b_32, b, sizeof mine.b_32);
+    meet_for_product(lanes, &mine, sum[0], multiply_32);
 }
 
 uint32_t cm_lanes_pair(float low, float high, bool bfloat) {

@@ -67,7 +67,7 @@ static cm_status launch_way(void *context) {
 }
 
 /* Of the kernel (simulations.h), as CM_ROW_KERNEL is of that of passes. */
-enum { KERNEL = 2 };
+enum { KERNEL = 3 };
 
 /* All that decides on times. */
 static void name_simulations(const cm_simulations_args *args, char key[CM_CHOICE_KEY_BYTES]) {

@@ -295,10 +295,17 @@ static int rows_of(const cm_call_list *pass) {
     return 0;
 }
 
-int cm_row_build(const cm_call_list *pass, cm_row_pass_args *args) {
+/* Of what infers, blocks have half as many rows where there are multiprocessors for them all. */
+static int tile_of(const cm_call_list *pass, int rows, int multiprocessors) {
+    const int few = CM_ROW_TILE / 2;
+    return pass->work && (rows + few - 1) / few <= multiprocessors ? few : CM_ROW_TILE;
+}
+
+int cm_row_build(const cm_call_list *pass, int multiprocessors, cm_row_pass_args *args) {
     cm_row_places all = {.pass = pass, .args = args, .trains = !pass->work};
+    const int rows = rows_of(pass);
     int calls = 0;
-    *args = (cm_row_pass_args){.rows = rows_of(pass), .tile = CM_ROW_TILE};
+    *args = (cm_row_pass_args){.rows = rows, .tile = tile_of(pass, rows, multiprocessors)};
     for (; calls < pass->count; calls++) {
         const int steps = args->steps, slots = all.slots;
         if (pass->calls[calls].lane != 0 || add_call(&all, &pass->calls[calls])) continue;
@@ -316,14 +323,7 @@ static bool is_possible(const cm_row_pass_args *args, const cm_ops_limits *limit
     return (size_t)args->used + args->memory <= limits->block_bytes;
 }
 
-/* Of what infers, blocks have half as many rows where there are multiprocessors for them all. */
-static int tile_of(const cm_call_list *pass, const cm_row_pass_args *args, const cm_ops_limits *limits) {
-    const int few = CM_ROW_TILE / 2;
-    return pass->work && (args->rows + few - 1) / few <= limits->multiprocessors ? few : CM_ROW_TILE;
-}
-
 bool cm_row_build_whole(const cm_call_list *pass, const cm_ops_limits *limits, cm_row_pass_args *args) {
-    const int calls = cm_row_build(pass, args);
-    args->tile = tile_of(pass, args, limits);
+    const int calls = cm_row_build(pass, limits->multiprocessors, args);
     return calls == pass->count && args->steps > 0 && is_possible(args, limits);
 }

@@ -9,15 +9,18 @@
 extern "C" {
 #endif
 
+enum { CM_ROW_OUTPUTS = 16 }; /* of a layer that a warp makes in one go */
+
 /* A weight as a layer reads it. */
 typedef struct cm_row_weight {
     const void *data;
     int row; /* elements from row to row */
 } cm_row_weight;
 
-static CM_HD inline cm_row_weight cm_row_weight_of(const cm_row_step *s, const float *memory) {
+/* For the outputs that a warp makes from `output` on. */
+static CM_HD inline cm_row_weight cm_row_weight_of(const cm_row_step *s, const float *memory, int output) {
     cm_row_weight weight = {s->of.dense.weight, s->of.dense.weight_row};
-    if (s->of.dense.near_row == 0) return weight;
+    if (output >= s->of.dense.near_rows) return weight;
     weight.data = memory + s->of.dense.near;
     weight.row = s->of.dense.near_row;
     return weight;
@@ -41,25 +44,27 @@ CM_KERNEL void cm_row_keep(const cm_row_step *s, float *memory, const cm_lanes *
     const cm_row_words words = cm_row_words_of(s);
     const uint32_t *from = (const uint32_t *)s->of.dense.weight;
     uint32_t *to = (uint32_t *)(void *)(memory + s->of.dense.near), own[AT_ONCE];
-    for (int first = lanes->index / CM_WARP; first < s->n; first += CM_ROW_WARPS * AT_ONCE)
+    const int rows = s->of.dense.near_rows;
+    for (int first = lanes->index / CM_WARP; first < rows; first += CM_ROW_WARPS * AT_ONCE)
         for (int at = lanes->index % CM_WARP; at < words.kept; at += CM_WARP) {
             for (int i = 0; i < AT_ONCE; i++) {
                 const int row = first + i * CM_ROW_WARPS;
-                own[i] = row < s->n && at < words.used ? from[(int64_t)row * words.apart + at] : 0;
+                own[i] = row < rows && at < words.used ? from[(int64_t)row * words.apart + at] : 0;
             }
             for (int i = 0; i < AT_ONCE; i++)
-                if (first + i * CM_ROW_WARPS < s->n) to[(first + i * CM_ROW_WARPS) * words.kept + at] = own[i];
+                if (first + i * CM_ROW_WARPS < rows) to[(first + i * CM_ROW_WARPS) * words.kept + at] = own[i];
         }
 }
 
 /* Copies all that have a place; to be met behind. */
 CM_KERNEL void cm_row_keep_all(const cm_row_pass_args *a, float *memory, const cm_lanes *lanes) {
     for (int i = 0; i < a->steps; i++)
-        if (cm_row_is_layer(&a->step[i]) && a->step[i].of.dense.near_row) cm_row_keep(&a->step[i], memory, lanes);
+        if (cm_row_is_layer(&a->step[i])) cm_row_keep(&a->step[i], memory, lanes);
 }
 
-/* Gives weights of layers places, one after the other from byte `first` of the block's memory on, those that end before
- * `end`. Returns where the last one ends, or `first`: multiples of 16, as `first` is one. */
+/* Gives weights of layers places, one after the other from byte `first` of the block's memory on: those that end before
+ * `end`, and then as many rows of the first that does not as there is room for. Returns where the last one ends, or
+ * `first`: multiples of 16, as `first` is one. */
 uint32_t cm_row_near(cm_row_pass_args *args, uint32_t first, uint32_t end);
 
 #ifdef __cplusplus

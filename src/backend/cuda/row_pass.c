@@ -22,7 +22,7 @@ static bool build(const cm_stream *stream, const cm_call_list *pass, row_pass *m
 
 int cm_row_pass_reach(const cm_call_list *pass) {
     cm_row_pass_args args;
-    return cm_row_build(pass, &args);
+    return cm_row_build(pass, 0, &args);
 }
 
 /* Does the pass train? Then others look at its memory. */

@@ -242,7 +242,7 @@ CM_KERNEL void cm_row_fetch(const cm_row_step *s, size_t ahead, const cm_lanes *
     if (cm_row_is_layer(s)) {
         const size_t rows = (size_t)(s->op == CM_OP_dense ? s->n : s->k);
         const size_t bytes = rows * (size_t)s->of.dense.weight_row * (s->type == CM_F32 ? 4 : 2);
-        if (s->of.dense.near_row == 0) cm_lanes_fetch(lanes, s->of.dense.weight, bytes < ahead ? bytes : ahead);
+        if (s->of.dense.near_rows < s->n) cm_lanes_fetch(lanes, s->of.dense.weight, bytes < ahead ? bytes : ahead);
         if (s->of.dense.bias) cm_lanes_fetch(lanes, s->of.dense.bias, vector);
     } else if (s->op == CM_OP_layer_norm || s->op == CM_OP_layer_norm_backward) {
         cm_lanes_fetch(lanes, s->of.norm.scale, vector * (size_t)s->k);
@@ -278,7 +278,6 @@ CM_KERNEL void cm_row_steps(const cm_row_pass_args *a, int64_t item, bool trains
     t.rows = cm_least(a->rows - t.first, a->tile);
     t.half = a->tile < CM_ROW_TILE;
     t.memory = lanes->memory;
-    t.stage = lanes->memory + a->stage;
     for (int i = -AHEAD; i < steps; i++) {
         if (i > 0) cm_lanes_meet(&block);
         if (i + AHEAD < steps) cm_row_fetch(&a->step[i + AHEAD], a->ahead, &block);

@@ -191,7 +191,7 @@ bool cm_places_scatter(cm_row_places *all, const cm_tensor *t) {
 /* Floats from row to row: rows of a tile that lanes read at once begin at different banks. */
 static int32_t stride_for(int columns) { return (columns + 7) / 8 * 8 + 4; }
 
-static int32_t end_of(const cm_row_slot *s) { return s->first + CM_ROW_TILE * s->stride; }
+static int32_t end_of(const cm_row_places *all, const cm_row_slot *s) { return s->first + all->args->tile * s->stride; }
 
 /* The first place for slot i beside those before it that are still read when it is made. */
 static void put_slot(cm_row_places *all, int i) {
@@ -200,8 +200,8 @@ static void put_slot(cm_row_places *all, int i) {
     s->first = 0;
     for (int j = 0; j < i; j++) {
         const cm_row_slot *other = &all->slot[j];
-        if (other->last < s->made || s->first >= end_of(other) || other->first >= end_of(s)) continue;
-        s->first = end_of(other);
+        if (other->last < s->made || s->first >= end_of(all, other) || other->first >= end_of(all, s)) continue;
+        s->first = end_of(all, other);
         j = -1; /* beside those before it, too? */
     }
 }
@@ -220,17 +220,12 @@ static void set_places(cm_row_places *all, int i) {
 void cm_places_lay_out(cm_row_places *all) {
     cm_row_pass_args *args = all->args;
     int32_t end = 0;
-    bool stages = false;
     for (int i = 0; i < all->slots; i++) {
         put_slot(all, i);
-        if (end_of(&all->slot[i]) > end) end = end_of(&all->slot[i]);
+        if (end_of(all, &all->slot[i]) > end) end = end_of(all, &all->slot[i]);
     }
-    for (int i = 0; i < args->steps; i++) {
-        set_places(all, i);
-        stages = stages || (cm_row_is_layer(&args->step[i]) && args->step[i].type == CM_F32);
-    }
-    args->stage = end;
+    for (int i = 0; i < args->steps; i++) set_places(all, i);
     args->ahead = CM_ROW_FETCH;
-    args->memory = (uint32_t)(end + (stages ? CM_ROW_STAGE : 0)) * (uint32_t)sizeof(float);
+    args->memory = (uint32_t)end * (uint32_t)sizeof(float);
     args->used = (uint32_t)(offsetof(cm_row_pass_args, step) + (size_t)args->steps * sizeof(cm_row_step));
 }

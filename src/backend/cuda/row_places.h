@@ -37,7 +37,7 @@ typedef struct cm_row_slot {
 /* The steps so far, with the places of their rows. Zeroed at first but for the members above the line. */
 typedef struct cm_row_places {
     const cm_call_list *pass;
-    cm_row_pass_args *args; /* zeroed at first but for `rows` */
+    cm_row_pass_args *args; /* zeroed at first but for `rows` and `tile` */
     bool trains;            /* what calls write stays where they write it */
     /* ---- */
     cm_row_slot slot[CM_ROW_STEPS];

@@ -36,8 +36,9 @@ typedef struct cm_row_step {
             const void *weight;              /* [n, k] of `type`; of dense_backward [k, n] */
             const float *bias, *columns;     /* columns: those of the encoding; either may be NULL */
             int32_t weight_row, columns_row; /* elements from row to row; in 16 bits a multiple of 8, zeros behind k */
-            int32_t near, near_row; /* where a block keeps a copy of the weight: float of its memory, a multiple of 4;
-                                       elements from row to row, zeros behind k; near_row 0: nowhere (row_near.h) */
+            int32_t near, near_row, near_rows; /* where a block keeps a copy of the weight's first rows (row_near.h):
+                                                  float of its memory, a multiple of 4; elements from row to row, zeros
+                                                  behind k; how many, a multiple of CM_ROW_OUTPUTS or all */
         } dense;
         struct {
             const float *scale, *shift, *mean, *variance; /* the last two of batch_norm_inference */
@@ -66,8 +67,7 @@ static CM_HD inline bool cm_row_is_layer(const cm_row_step *s) {
 
 typedef struct cm_row_pass_args {
     int32_t rows, steps;
-    int32_t tile;    /* rows of a block, CM_ROW_TILE or half of that; it has memory for CM_ROW_TILE */
-    int32_t stage;   /* float of the block's memory at which weights are staged */
+    int32_t tile;    /* rows of a block, CM_ROW_TILE or half of that */
     uint32_t memory; /* bytes that a block shares */
     uint32_t used;   /* bytes of these arguments that say something, a multiple of 16 */
     uint32_t ahead;  /* bytes of a weight that are fetched ahead, at most */
@@ -84,7 +84,7 @@ static CM_HD inline int cm_row_lanes(bool half) { return half ? CM_WARP : CM_BLO
 typedef struct cm_row_tile {
     int first, rows;
     bool half; /* of CM_ROW_TILE rows */
-    float *memory, *stage;
+    float *memory;
 } cm_row_tile;
 
 /* Rows of a place from row `row` of the tile on. */

@@ -123,6 +123,55 @@ static __device__ inline uint32_t cm_lanes_pair(float low, float high, bool bflo
     return pair;
 }
 
+/* A number of float32 as the sum of two of 11 bits, which is what tensor cores read, to 2^-23 of it. A NaN is one in the
+ * second. */
+static __device__ inline void cm_lanes_split(float x, uint32_t part[2]) {
+    enum : uint32_t { HALF = 0x1000, KEPT = 0xffffe000 }; /* of the last bit that is kept; all that are */
+    part[0] = (__float_as_uint(x) + HALF) & KEPT;
+    part[1] = __float_as_uint(x - __uint_as_float(part[0])) & KEPT;
+}
+
+/* sum += a b, of parts of numbers. */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+static __device__ inline void cm_lanes_multiply_32(float sum[4], const uint32_t a[4][2], int of_a,
+                                                   const uint32_t b[2][2], int of_b) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                 "{%0,%1,%2,%3};"
+                 : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+                 : "r"(a[0][of_a]), "r"(a[1][of_a]), "r"(a[2][of_a]), "r"(a[3][of_a]), "r"(b[0][of_b]),
+                   "r"(b[1][of_b]));
+}
+
+static __device__ inline void cm_lanes_product_32(const cm_lanes *lanes, const float a[4], const float b[2],
+                                                  float sum[3][4]) {
+    uint32_t of_a[4][2], of_b[2][2];
+    (void)lanes;
+    for (int i = 0; i < 4; i++) cm_lanes_split(a[i], of_a[i]);
+    for (int i = 0; i < 2; i++) cm_lanes_split(b[i], of_b[i]);
+    cm_lanes_multiply_32(sum[0], of_a, 0, of_b, 0);
+    cm_lanes_multiply_32(sum[1], of_a, 0, of_b, 1);
+    cm_lanes_multiply_32(sum[2], of_a, 1, of_b, 0);
+}
+#else
+/* Without such tensor cores: from lane to lane. */
+static __device__ inline void cm_lanes_product_32(const cm_lanes *lanes, const float a[4], const float b[2],
+                                                  float sum[3][4]) {
+    const int row = lanes->index / 4 * 4, column = lanes->index % 4 * 8;
+    CM_ROLL(q, 4) {
+        CM_UNROLL(half, 2) {
+            const float low = __shfl_sync(0xffffffffu, a[2 * half], row + q);
+            const float high = __shfl_sync(0xffffffffu, a[2 * half + 1], row + q);
+            const float one = __shfl_sync(0xffffffffu, b[half], column + q);
+            const float next = __shfl_sync(0xffffffffu, b[half], column + 4 + q);
+            sum[0][0] = fmaf(low, one, sum[0][0]);
+            sum[0][1] = fmaf(low, next, sum[0][1]);
+            sum[0][2] = fmaf(high, one, sum[0][2]);
+            sum[0][3] = fmaf(high, next, sum[0][3]);
+        }
+    }
+}
+#endif
+
 /* Copies behind a lane's back, from compute capability 8.0 on. */
 static __device__ inline void cm_lanes_send(const cm_lanes *lanes, void *to, const void *from) {
     (void)lanes;
