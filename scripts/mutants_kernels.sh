@@ -45,6 +45,13 @@ backend/cuda/elementwise.h|at.row, at.column, *out)|at.row, at.column, value)
 backend/cuda/layer_norm.h|run.row, first + at, y[at])|run.row, at, y[at])
 backend/cuda/layer_norm.h|k->shift[first + at]|k->shift[first + i]
 backend/cuda/layer_norm.h|run.row, first + i, *dx)|run.row, i, *dx)
+backend/cuda/points.h|k->from + point * k->k + c|k->from + point * k->k
+backend/cuda/points.h|c + i < k->k ? cm_rounded|true ? cm_rounded
+backend/cuda/points.h|c += lanes->count * CM_EIGHT|c += 2 * lanes->count * CM_EIGHT
+backend/cuda/points.h|k->weight + o * k->weight_row + c|k->weight + o * k->weight_row
+backend/cuda/points.h|cm_lanes_sum(lanes, (double)sum[o])|(double)sum[o]
+backend/cuda/points.h|lanes->index == o|lanes->index == 0
+backend/cuda/points.h|all + bias), k->add|all), k->add
 backend/cuda/minmax.h|group.column + at, y[at])|group.column + i, y[at])
 backend/cuda/minmax.h|group.column + at, own[j])|group.column + at, y[at])
 backend/cuda/minmax.h|group.column + at, dx[at])|group.column + at, dx[0])
@@ -183,7 +190,7 @@ backend/cuda/row_wide.h|&rest, whole + from, k, parts|&rest, whole + from, CM_RO
 backend/cuda/row_wide.h|cm_row_add_wide(s, l, lie, o, 2, sum)|cm_row_add_wide(s, l, lie, o, 1, sum)
 backend/cuda/row_wide.h|of->part[0][i % 4] +|of->part[0][i % 2] +
 backend/cuda/row_product.h|at = chunk < whole ? chunk : 0|at = first
-backend/cuda/row_product.h|if (whole + 8 * l->q < l->weight_row)|if (whole + 8 * l->q + 8 < l->weight_row)
+backend/cuda/row_product.h|if (whole + 8 * l->q < l->weight.row)|if (whole + 8 * l->q + 8 < l->weight.row)
 backend/cuda/row_product.h|b[1] = cm_row_weights(high + whole)|b[1] = cm_row_weights(high)
 backend/cuda/row_product.h|if (whole == k) return;|if (whole == k || whole > 0) return;
 backend/cuda/row_product.h|cm_row_multiply(l, whole + 8 * l->q, k, b, sum)|cm_row_multiply(l, whole + 8 * l->q, CM_ROW_ANY, b, sum)
@@ -209,6 +216,8 @@ backend/cuda/row_product.h|s->activation == CM_ACT_RELU ? CM_ACT_RELU : CM_ACT_N
 backend/cuda/row_product.h|k.encoding = (cm_encoding)s->encoding|k.encoding = CM_ENCODE_ONEHOT
 backend/cuda/row_pass.h|k.groups = s->k;|k.groups = 1;
 backend/cuda/row_pass.h|k.residual = cm_row_rows(t, &s->z, row)|k.residual = cm_row_rows(t, &s->x, row)
+backend/cuda/row_pass.h|cm_batch_norm_apply, &k, s->n * s->k, lanes|cm_batch_norm_apply, &k, s->n, lanes
+backend/cuda/row_pass.h|k.y.stride = k.x.stride = k.residual|k.x.stride = k.residual
 backend/cuda/row_pass.h|s->op == CM_OP_scatter_rows ? any_y : cm_row_rows|cm_row_rows
 backend/cuda/row_pass.h|element += (lanes)->count|element += 2 * (lanes)->count
 backend/cuda/row_pass.h|run < s->k; run++|run + 1 < s->k; run++
@@ -496,6 +505,7 @@ is_killed() {
     by=cuda_ops
     case $stem in
     all | formulas | formulas.inc | lanes | rows) set -- elementwise layer_norm batch_norm minmax softmax support losses shape optimizer lstm dense ;;
+    points) set -- dense ;;
     columns) set -- layer_norm batch_norm dense ;;
     *) set -- "$stem" ;;
     esac

@@ -120,13 +120,14 @@ typedef cm_status (*cm_op_run)(cm_stream *stream, const cm_call *call);
 typedef cm_status (*cm_stream_work)(void *context, void *queue);
 
 /* Prepared calls that always run together, in their order. What they leave in work[work_bytes] is for each other alone;
- * NULL: others look at all of it. They are what they were the last time, unless `version` is another one: then
- * addresses differ. */
+ * NULL: others look at all of it. Calls of a pass that infers may run at any other time, too, whatever their tensors
+ * hold. They are what they were the last time, unless `version` is another one: then addresses differ. */
 typedef struct cm_call_list {
     const cm_call *calls;
     int count;
     const void *work;
     size_t work_bytes;
+    bool infers;
     uint64_t version;
 } cm_call_list;
 

@@ -70,6 +70,7 @@ static cm_call_list list_of(const cm_pass *pass, const cm_call *calls, int count
                           .count = count,
                           .work = trains ? NULL : pass->base[CM_MEM_WORK],
                           .work_bytes = trains ? 0 : pass->tape->bytes[CM_MEM_WORK],
+                          .infers = !trains,
                           .version = pass->version};
 }
 

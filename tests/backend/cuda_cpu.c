@@ -15,6 +15,7 @@
 #include "backend/cuda/minmax.h"
 #include "backend/cuda/optimizer.h"
 #include "backend/cuda/plan.h"
+#include "backend/cuda/points.h"
 #include "backend/cuda/prefix.h"
 #include "backend/cuda/row_pass.h"
 #include "backend/cuda/sampled.h"
@@ -29,6 +30,7 @@
 int cuda_cpu_launches;
 int cuda_cpu_winner = CUDA_CPU_LAST;
 cuda_cpu_choice cuda_cpu_chosen;
+bool cuda_cpu_passes_lose;
 cm_ops_limits cuda_cpu_limits = {132, (227 << 10) - CM_BLOCK_KEPT, true}; /* an H100 */
 
 /* ---- kernels ---- */
@@ -90,6 +92,7 @@ LAUNCHER(cm_map_activation, cm_map_args)
 LAUNCHER(cm_map_add, cm_map_args)
 LAUNCHER(cm_map_scale, cm_map_args)
 LAUNCHER(cm_map_slope, cm_map_args)
+LAUNCHER(cm_points_each, cm_points_args)
 LAUNCHER(cm_minmax_fours, cm_minmax_args)
 LAUNCHER(cm_minmax_groups, cm_minmax_args)
 LAUNCHER(cm_minmax_slopes, cm_minmax_args)
@@ -365,6 +368,7 @@ cm_status cm_ops_choose(cm_stream *stream, const char *key, const cm_cuda_rival 
         cuda_cpu_chosen.launches[i] = cuda_cpu_launches - before;
     }
     *winner = cuda_cpu_winner == CUDA_CPU_LAST ? count - 1 : cuda_cpu_winner;
+    if (cuda_cpu_passes_lose && strncmp(key, "pass ", 5) == 0) *winner = 0;
     return CM_OK;
 }
 

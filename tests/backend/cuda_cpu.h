@@ -23,6 +23,7 @@ typedef struct cuda_cpu_choice {
     int launches[CM_FASTEST_ROOM];
 } cuda_cpu_choice;
 extern int cuda_cpu_winner;
+extern bool cuda_cpu_passes_lose; /* a whole pass as one launch, whoever else wins */
 extern cuda_cpu_choice cuda_cpu_chosen;
 
 /* Launches of kernels and products since the start, for tests that count. */

@@ -102,7 +102,7 @@ static void compare(const float *got, const float *want, int n) {
     ck_assert_msg(apart < 6e-3, "%g of the norm apart", apart);
 }
 
-START_TEST(planes_of_16_bits_give_the_same_to_rounding_in_half_the_launches) {
+START_TEST(planes_of_16_bits_give_the_same_to_rounding_in_fewer_launches) {
     float result[2][CELLS * CHANNELS], head[2][CELLS * HEAD];
     const cm_dtype type = _i ? CM_F16 : CM_BF16;
     small wide = record(type, false), narrow = record(type, false);
@@ -111,14 +111,14 @@ START_TEST(planes_of_16_bits_give_the_same_to_rounding_in_half_the_launches) {
     for (int i = 0; i < 3; i++) ck_assert_int_eq(cm_tape_shape(narrow.tape, of_16_bits[i])->dtype, type);
     ck_assert_int_eq(cm_tape_shape(narrow.tape, narrow.result)->dtype, CM_F32);
     ck_assert_int_eq(cm_tape_shape(narrow.tape, narrow.head)->dtype, CM_F32);
-    ck_assert_int_eq(play(&wide, result[0], head[0]), 8);
+    ck_assert_int_eq(play(&wide, result[0], head[0]), 7);
     ck_assert_int_eq(play(&narrow, result[1], head[1]), 4);
     compare(result[1], result[0], CELLS * CHANNELS);
     compare(head[1], head[0], CELLS * HEAD);
 }
 END_TEST
 
-/* Launches besides convolutions: the input in 16 bits, the head's result, and, apart, two norms. */
+/* Launches besides cuDNN's: the input in 16 bits, the head's convolution, and, apart, two norms. */
 START_TEST(a_convolution_and_its_norm_become_one_call_of_the_same_bits_apart) {
     float result[2][CELLS * CHANNELS], head[2][CELLS * HEAD];
     small narrow = record(CM_BF16, false), joined = record(CM_BF16, false);
@@ -240,7 +240,7 @@ int main(void) {
     Suite *suite = suite_create("backend/cuda_planes");
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, open_backend, close_backend);
-    tcase_add_loop_test(tests, planes_of_16_bits_give_the_same_to_rounding_in_half_the_launches, 0, 2);
+    tcase_add_loop_test(tests, planes_of_16_bits_give_the_same_to_rounding_in_fewer_launches, 0, 2);
     tcase_add_test(tests, a_convolution_and_its_norm_become_one_call_of_the_same_bits_apart);
     tcase_add_test(tests, joined_they_are_one_launch_where_the_library_has_it_and_nearer_to_float32);
     tcase_add_test(tests, sums_of_joined_calls_take_no_memory);

@@ -80,7 +80,7 @@ CM_KERNEL void cm_batch_norm_apply(const cm_batch_norm_args *k, int64_t item, co
 static CM_HD inline void cm_read_eight(const uint16_t *narrow, const cm_rows *wide, int64_t r, int64_t c,
                                        const cm_batch_norm_args *k, float out[CM_EIGHT]) {
     cm_eight halves = {{0}};
-    if (narrow) halves = *(const cm_eight *)(const void *)(narrow + r * k->chunks.columns + c);
+    if (narrow) halves = cm_eight_at(narrow + r * k->chunks.columns + c);
     for (int i = 0; i < CM_EIGHT; i++)
         out[i] = narrow ? cm_widen(halves.v[i], k->type) : wide->data ? cm_row(wide, r)[c + i] : 0.0f;
 }

@@ -161,10 +161,10 @@ static bool add_layer_norm_backward(cm_row_places *all, const cm_call *call) {
 
 static bool add_batch_norm(cm_row_places *all, const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, batch_norm_inference, x), *y = CM_ARG(call, batch_norm_inference, y);
-    if (x->ndim != 2 ||
-        !add_map(all, call, (mapped){.y = y, .x = x, .z = CM_ARG(call, batch_norm_inference, residual)}))
-        return false;
+    if (!add_map(all, call, (mapped){.y = y, .x = x, .z = CM_ARG(call, batch_norm_inference, residual)})) return false;
     cm_row_step *s = cm_places_last(all);
+    s->n = cm_tensor_last(x);
+    s->k = cm_tensor_row_size(x) / s->n;
     s->number = call->attr.epsilon;
     s->of.norm.scale = CM_ARG(call, batch_norm_inference, scale)->data;
     s->of.norm.shift = CM_ARG(call, batch_norm_inference, shift)->data;
@@ -275,6 +275,11 @@ static bool add_inference(cm_row_places *all, const cm_call *call) {
     }
 }
 
+/* Of a stretch of one that infers. */
+static bool add_of_stretch(cm_row_places *all, const cm_call *call) {
+    return call->op == CM_OP_batch_norm_inference && add_batch_norm(all, call);
+}
+
 static bool add_call(cm_row_places *all, const cm_call *call) {
     if (!all->trains && (call->attr.accumulate || !is_wide(call))) return false;
     switch (call->op) {
@@ -284,7 +289,10 @@ static bool add_call(cm_row_places *all, const cm_call *call) {
     case CM_OP_layer_norm: return add_layer_norm(all, call);
     case CM_OP_minmax: return add_minmax(all, call);
     case CM_OP_support_decode: return add_decode(all, call);
-    default: return all->trains ? add_backward(all, call) : add_inference(all, call);
+    default:
+        return !all->trains         ? add_inference(all, call)
+               : !all->pass->infers ? add_backward(all, call)
+                                    : add_of_stretch(all, call);
     }
 }
 
@@ -298,7 +306,7 @@ static int rows_of(const cm_call_list *pass) {
 /* Of what infers, blocks have half as many rows where there are multiprocessors for them all. */
 static int tile_of(const cm_call_list *pass, int rows, int multiprocessors) {
     const int few = CM_ROW_TILE / 2;
-    return pass->work && (rows + few - 1) / few <= multiprocessors ? few : CM_ROW_TILE;
+    return pass->infers && (rows + few - 1) / few <= multiprocessors ? few : CM_ROW_TILE;
 }
 
 int cm_row_build(const cm_call_list *pass, int multiprocessors, cm_row_pass_args *args) {

@@ -57,9 +57,9 @@ uint64_t cm_row_digest(const cm_row_pass_args *args) {
     return digest;
 }
 
-static void name_pass(const cm_row_pass_args *args, char key[CM_CHOICE_KEY_BYTES]) {
-    snprintf(key, CM_CHOICE_KEY_BYTES, "pass of rows %d: %d rows, %d steps %016" PRIx64, (int)CM_ROW_KERNEL,
-             (int)args->rows, (int)args->steps, cm_row_digest(args));
+static void name_pass(const cm_call_list *pass, const cm_row_pass_args *args, char key[CM_CHOICE_KEY_BYTES]) {
+    snprintf(key, CM_CHOICE_KEY_BYTES, "%s of rows %d: %d rows, %d steps %016" PRIx64, pass->work ? "pass" : "stretch",
+             (int)CM_ROW_KERNEL, (int)args->rows, (int)args->steps, cm_row_digest(args));
 }
 
 cm_status cm_row_choice_measure(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args,
@@ -68,7 +68,7 @@ cm_status cm_row_choice_measure(cm_stream *stream, const cm_call_list *pass, con
     const cm_cuda_rival rival[] = {{launch_each, &each}, *launch};
     char key[CM_CHOICE_KEY_BYTES];
     int winner = 0;
-    name_pass(args, key);
+    name_pass(pass, args, key);
     CM_TRY(number_rows(stream, pass));
     CM_TRY(cm_ops_choose(stream, key, rival, 2, &winner));
     *one = winner == 1;

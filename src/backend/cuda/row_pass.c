@@ -25,7 +25,7 @@ int cm_row_pass_reach(const cm_call_list *pass) {
     return cm_row_build(pass, 0, &args);
 }
 
-/* Does the pass train? Then others look at its memory. */
+/* Do others look at its memory, as at that of one that trains? */
 static bool trains(const cm_call_list *pass) { return !pass->work; }
 
 static cm_status launch(cm_stream *stream, const cm_row_pass_args *args, bool training) {
@@ -39,17 +39,18 @@ static cm_status launch(cm_stream *stream, const cm_row_pass_args *args, bool tr
 typedef struct whole {
     cm_stream *stream;
     const cm_row_pass_args *args;
+    bool training; /* its kernel */
 } whole;
 
 static cm_status launch_whole(void *context) {
     const whole *w = context;
-    return launch(w->stream, w->args, false);
+    return launch(w->stream, w->args, w->training);
 }
 
 static cm_status is_worth_it(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args, bool *out) {
-    whole all = {stream, args};
+    whole all = {stream, args, trains(pass)};
     const cm_cuda_rival rival = {launch_whole, &all};
-    if (!trains(pass)) return cm_row_choice_measure(stream, pass, args, &rival, out);
+    if (pass->infers) return cm_row_choice_measure(stream, pass, args, &rival, out);
     *out = cm_row_choice_estimate(args, cm_ops_limits_of(stream).multiprocessors);
     return CM_OK;
 }

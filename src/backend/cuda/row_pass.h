@@ -62,10 +62,11 @@ CM_KERNEL void cm_row_layer_norm(const cm_row_step *s, const cm_row_tile *t, int
 
 CM_KERNEL void cm_row_batch_norm(const cm_row_step *s, const cm_row_tile *t, int row, const cm_lanes *lanes) {
     cm_batch_norm_args k = CM_NOTHING;
-    k.chunks.columns = s->n;
+    k.chunks.columns = s->n; /* the channels of a run; all runs of the row, one behind the other, are its rows */
     k.y = cm_row_rows(t, &s->y, row);
     k.x = cm_row_rows(t, &s->x, row);
     k.residual = cm_row_rows(t, &s->z, row);
+    k.y.stride = k.x.stride = k.residual.stride = s->n;
     k.scale = s->of.norm.scale;
     k.shift = s->of.norm.shift;
     k.mean = (float *)s->of.norm.mean;
@@ -73,7 +74,7 @@ CM_KERNEL void cm_row_batch_norm(const cm_row_step *s, const cm_row_tile *t, int
     k.constant = true;
     k.epsilon = s->number;
     k.activation = cm_row_relu(s);
-    CM_ROW_ELEMENTS(cm_batch_norm_apply, &k, s->n, lanes);
+    CM_ROW_ELEMENTS(cm_batch_norm_apply, &k, s->n * s->k, lanes);
 }
 
 CM_KERNEL void cm_row_minmax(const cm_row_step *s, const cm_row_tile *t, int row, bool trains, const cm_lanes *lanes) {

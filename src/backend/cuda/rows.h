@@ -57,6 +57,7 @@ typedef struct cm_eight {
 } __attribute__((aligned(16))) cm_eight;
 
 static CM_HD inline cm_four cm_four_at(const float *x) { return *(const cm_four *)(const void *)x; }
+static CM_HD inline cm_eight cm_eight_at(const uint16_t *x) { return *(const cm_eight *)(const void *)x; }
 
 /* ---- hosts: tensors of a call as rows */
 

@@ -19,7 +19,8 @@ struct cm_stretches {
 };
 
 static cm_call_list part_of(const cm_call_list *pass, int first, int count) {
-    return (cm_call_list){.calls = pass->calls + first, .count = count, .version = pass->version};
+    return (cm_call_list){
+        .calls = pass->calls + first, .count = count, .infers = pass->infers, .version = pass->version};
 }
 
 /* How many of the calls from `first` on make a stretch. It ends with a call that is a step of it: those with lanes
