@@ -46,11 +46,9 @@ backend/cuda/layer_norm.h|run.row, first + at, y[at])|run.row, at, y[at])
 backend/cuda/layer_norm.h|k->shift[first + at]|k->shift[first + i]
 backend/cuda/layer_norm.h|run.row, first + i, *dx)|run.row, i, *dx)
 backend/cuda/points.h|k->from + point * k->k + c|k->from + point * k->k
-backend/cuda/points.h|c + i < k->k ? cm_rounded|true ? cm_rounded
 backend/cuda/points.h|c += lanes->count * CM_EIGHT|c += 2 * lanes->count * CM_EIGHT
 backend/cuda/points.h|k->weight + o * k->weight_row + c|k->weight + o * k->weight_row
 backend/cuda/points.h|cm_lanes_sum(lanes, (double)sum[o])|(double)sum[o]
-backend/cuda/points.h|lanes->index == o|lanes->index == 0
 backend/cuda/points.h|all + bias), k->add|all), k->add
 backend/cuda/minmax.h|group.column + at, y[at])|group.column + i, y[at])
 backend/cuda/minmax.h|group.column + at, own[j])|group.column + at, y[at])

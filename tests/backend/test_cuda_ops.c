@@ -47,6 +47,36 @@ START_TEST(a_convolution_and_its_norm_in_one_launch_equal_ref) {
 }
 END_TEST
 
+/* Numbers that 16 bits hold: planes of them give the bits that float32 does. */
+START_TEST(points_of_16_bits_are_those_of_float32) {
+    enum { POINTS = 6, CHANNELS = 136, OUTPUTS = 3 };
+    static _Alignas(16) float x[POINTS * CHANNELS], weight[OUTPUTS * CHANNELS];
+    static _Alignas(16) uint16_t narrow[POINTS * CHANNELS];
+    const cm_dtype type = _i ? CM_F16 : CM_BF16;
+    float bias[OUTPUTS] = {0.5f, -1.0f, 2.0f}, y[2][POINTS * OUTPUTS];
+    for (int i = 0; i < OUTPUTS * CHANNELS; i++) weight[i] = (float)(i * 5 % 23 - 11) / 8.0f;
+    for (int i = 0; i < POINTS * CHANNELS; i++) {
+        x[i] = (float)(i * 7 % 31 - 15) / 4.0f;
+        narrow[i] = cm_narrow(x[i], type);
+    }
+    for (int i = 0; i < 2; i++) {
+        cm_call call = {.op = CM_OP_conv2d, .attr = {.compute = type, .stride = 1}};
+        call.t[CM_T_conv2d_y] = cm_tensor_make(y[i], CM_F32, 4, (const int[]){2, 1, 3, OUTPUTS});
+        call.t[CM_T_conv2d_x] =
+            cm_tensor_make(i ? (void *)narrow : x, i ? type : CM_F32, 4, (const int[]){2, 1, 3, CHANNELS});
+        call.t[CM_T_conv2d_weight] = cm_tensor_make(weight, CM_F32, 4, (const int[]){OUTPUTS, 1, 1, CHANNELS});
+        call.t[CM_T_conv2d_bias] = cm_tensor_1d(bias, CM_F32, OUTPUTS);
+        ck_assert_msg(cm_call_eager(bench.stream, &call) == CM_OK, "%s", cm_error_message());
+    }
+    for (int p = 0; p < POINTS * OUTPUTS; p++) {
+        float sum = bias[p % OUTPUTS];
+        for (int c = 0; c < CHANNELS; c++) sum += x[p / OUTPUTS * CHANNELS + c] * weight[p % OUTPUTS * CHANNELS + c];
+        ck_assert_float_eq_tol(y[0][p], sum, 1e-3f);
+        ck_assert_float_eq(y[1][p], y[0][p]);
+    }
+}
+END_TEST
+
 /* Each such layer says so. */
 static bool count_line(void *count, cm_log_level level, const char *line) {
     ck_assert(level == CM_INFO && strstr(line, "a launch of their own: no product with an end"));
@@ -433,6 +463,7 @@ int main(void) {
     tcase_add_test(add_case(suite, "minmax"), ties_go_to_the_first);
     tcase_add_test(add_case(suite, "minmax"), rows_of_fours_are_scaled_as_ref_does_and_so_is_nan);
     tcase_add_test(add_case(suite, "dense"), rows_in_16_bits_end_in_zeros);
+    tcase_add_loop_test(add_case(suite, "dense"), points_of_16_bits_are_those_of_float32, 0, 2);
     tcase_add_test(add_case(suite, "shape"), scattering_to_a_row_that_is_not_there_writes_nothing);
     TCase *tests = add_case(suite, "rest");
     tcase_add_test(tests, every_operation_is_of_a_family);

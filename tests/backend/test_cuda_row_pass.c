@@ -278,7 +278,8 @@ START_TEST(calls_that_are_no_pass_of_rows_any_more_are_an_error) {
     float x[ROWS * WIDTH] = {1.0f}, y[ROWS * WIDTH] = {0.0f}, work[1];
     const int dim[2] = {ROWS, WIDTH};
     cm_call call = {.op = CM_OP_activation, .attr = {.activation = CM_ACT_TANH}};
-    cm_call_list calls = {.calls = &call, .count = 1, .work = work, .work_bytes = sizeof work, .infers = true, .version = 1};
+    cm_call_list calls = {
+        .calls = &call, .count = 1, .work = work, .work_bytes = sizeof work, .infers = true, .version = 1};
     void *fused = NULL;
     call.t[CM_T_activation_x] = cm_tensor_make(x, CM_F32, 2, dim);
     call.t[CM_T_activation_y] = cm_tensor_make(y, CM_F32, 2, dim);
