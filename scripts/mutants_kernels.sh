@@ -45,11 +45,20 @@ backend/cuda/elementwise.h|at.row, at.column, *out)|at.row, at.column, value)
 backend/cuda/layer_norm.h|run.row, first + at, y[at])|run.row, at, y[at])
 backend/cuda/layer_norm.h|k->shift[first + at]|k->shift[first + i]
 backend/cuda/layer_norm.h|run.row, first + i, *dx)|run.row, i, *dx)
-backend/cuda/points.h|k->from + point * k->k + c|k->from + point * k->k
-backend/cuda/points.h|c += lanes->count * CM_EIGHT|c += 2 * lanes->count * CM_EIGHT
-backend/cuda/points.h|k->weight + o * k->weight_row + c|k->weight + o * k->weight_row
-backend/cuda/points.h|cm_lanes_sum(lanes, (double)sum[o])|(double)sum[o]
-backend/cuda/points.h|all + bias), k->add|all), k->add
+backend/cuda/points.h|point < k->points ? point : k->points - 1|point + 1 < k->points ? point : k->points - 1
+backend/cuda/points.h|if (c >= k->k) return eight;|
+backend/cuda/points.h|k->from + known * k->k + c|k->from + known * k->k
+backend/cuda/points.h|c + i < k->k ? cm_row|c + i + 1 < k->k ? cm_row
+backend/cuda/points.h|known * k->weight_row + c|known * k->weight_row
+backend/cuda/points.h|output < k->n ? output : k->n - 1|output + 1 < k->n ? output : 0
+backend/cuda/points.h|first + g + 8, c, bfloat|first + g, c, bfloat
+backend/cuda/points.h|cm_point_weight(k, g + 8, c)|cm_point_weight(k, g, c)
+backend/cuda/points.h|c += CM_POINT_CHUNK|c += 2 * CM_POINT_CHUNK
+backend/cuda/points.h|weight[j].pair + 2 * half|weight[j].pair
+backend/cuda/points.h|i / 4 * 8 + lanes->index % 4 * 2|i / 4 * 8 + lanes->index % 4
+backend/cuda/points.h|first + i / 2 % 2 * 8|first
+backend/cuda/points.h|point >= k->points) continue|false) continue
+backend/cuda/points.h|sum[i / 4][i % 4] + bias|sum[i / 4][i % 4]
 backend/cuda/minmax.h|group.column + at, y[at])|group.column + i, y[at])
 backend/cuda/minmax.h|group.column + at, own[j])|group.column + at, y[at])
 backend/cuda/minmax.h|group.column + at, dx[at])|group.column + at, dx[0])
@@ -178,7 +187,8 @@ backend/cuda/row_wide.h|cm_row_known(o + l->g + 8 * j, n)|cm_row_known(o + l->g,
 backend/cuda/row_wide.h|p == 0 ? l->low : l->high|l->low
 backend/cuda/row_wide.h|at + 4 * half, k)|at, k)
 backend/cuda/row_wide.h|own->v[0][c + 1], own->v[1][c + 1]|own->v[0][c], own->v[1][c + 1]
-backend/cuda/row_wide.h|a, x.v + i, sum[p].part|a, x.v, sum[p].part
+backend/cuda/row_wide.h|{x.v[2 * i], x.v[2 * i + 1]}|{x.v[0], x.v[2 * i + 1]}
+backend/cuda/row_wide.h|sum[p].sum[i] += chunk[i]|sum[p].sum[i] = chunk[i]
 backend/cuda/row_wide.h|from = CM_ROW_EIGHT * l->q|from = 4 * l->q
 backend/cuda/row_wide.h|(chunk < whole ? chunk : 0) + from|from
 backend/cuda/row_wide.h|if (first + i * CM_ROW_CHUNK < whole)|if (first + i * CM_ROW_CHUNK <= whole)
@@ -186,7 +196,7 @@ backend/cuda/row_wide.h|if (whole == k) return;|if (whole == k || whole > 0) ret
 backend/cuda/row_wide.h|o, n, whole + from, k);|o, n, from, k);
 backend/cuda/row_wide.h|&rest, whole + from, k, parts|&rest, whole + from, CM_ROW_ANY, parts
 backend/cuda/row_wide.h|cm_row_add_wide(s, l, lie, o, 2, sum)|cm_row_add_wide(s, l, lie, o, 1, sum)
-backend/cuda/row_wide.h|of->part[0][i % 4] +|of->part[0][i % 2] +
+backend/cuda/row_wide.h|of->sum[i % 4] +|of->sum[i % 2] +
 backend/cuda/row_product.h|at = chunk < whole ? chunk : 0|at = first
 backend/cuda/row_product.h|if (whole + 8 * l->q < l->weight.row)|if (whole + 8 * l->q + 8 < l->weight.row)
 backend/cuda/row_product.h|b[1] = cm_row_weights(high + whole)|b[1] = cm_row_weights(high)

@@ -112,8 +112,7 @@ START_TEST(a_pass_that_is_not_one_launch_has_stretches_and_equals_ref) {
     cm_inference *inference = infer_bench_make(&i.bench, false, 16, CM_F32);
     infer_bench_fill(&i.bench, inference, 0);
     ck_assert_int_eq(cm_inference_recurrent(inference), CM_OK);
-    const int each = cuda_cpu_chosen.launches[0],
-              before = cuda_cpu_launches; /* of the last stretch that was measured */
+    const int before = cuda_cpu_launches, each = cuda_cpu_chosen.launches[0]; /* of what was measured last */
     ck_assert_int_eq(strncmp(cuda_cpu_chosen.key, "stretch of rows", 15), 0);
     ck_assert_int_gt(each, 3);
     ck_assert_int_eq(cuda_cpu_chosen.launches[1], 1);

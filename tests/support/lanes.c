@@ -357,12 +357,13 @@ static void multiply_32(ticket *all) {
         }
 }
 
-/* All in the first of the three parts. */
-void cm_lanes_product_32(const cm_lanes *lanes, const float a[4], const float b[2], float sum[3][4]) {
+/* All of it in sum. */
+void cm_lanes_product_32(const cm_lanes *lanes, const float a[4], const float b[2], float sum[4], float rest[2][4]) {
+    (void)rest;
     ticket mine = {.kind = PRODUCT_32};
     memcpy(mine.a_32, a, sizeof mine.a_32);
     memcpy(mine.b_32, b, sizeof mine.b_32);
-    meet_for_product(lanes, &mine, sum[0], multiply_32);
+    meet_for_product(lanes, &mine, sum, multiply_32);
 }
 
 uint32_t cm_lanes_pair(float low, float high, bool bfloat) {

@@ -169,7 +169,8 @@ const op_case op_cases[] = {
     ALONE(action_numbers, 0, "B=2 P=1", .numbers = 1, SCALED(1)),
     ALONE(sample_actions, 0, "B=9 P=6 K=9", .numbers = 3),
     ALONE(sample_actions, 0, "B=17 P=44 K=21", .numbers = 4),
-    PAIR(conv2d, NO_OR_RELU, 0, "B=2 H=2 W=3 C=72 O=8 k=1", .stride = 1),
+    PAIR(conv2d, NO_OR_RELU, 0, "B=4 H=2 W=3 C=72 O=8 k=1", .stride = 1),
+    PAIR(conv2d, NO_OR_RELU, 0, "B=2 H=3 W=3 C=35 O=16 k=1", .stride = 1),
     PAIR(conv2d, NO_OR_RELU, 0, "B=3 H=2 W=1 C=128 O=1 k=1", .stride = 1),
 };
 

@@ -65,10 +65,10 @@ static cm_status finish(cm_stream *stream, const cm_call *call, const cm_tensor 
 
 /* ---- forward: point by point ---- */
 
-static bool is_of_points(const cm_call *call) {
+static bool is_of_points(const cm_stream *stream, const cm_call *call) {
     const cm_tensor *weight = CM_ARG(call, conv2d, weight);
-    return is_narrow(call) && weight->dim[1] == 1 && call->attr.stride == 1 && weight->dim[0] <= CM_POINT_OUTPUTS &&
-           CM_ARG(call, conv2d, y)->dtype == CM_F32;
+    return is_narrow(call) && cm_ops_limits_of(stream).multiplies_16_bits && weight->dim[1] == 1 &&
+           call->attr.stride == 1 && weight->dim[0] <= CM_POINT_OUTPUTS && CM_ARG(call, conv2d, y)->dtype == CM_F32;
 }
 
 static cm_status run_points(cm_stream *stream, const cm_call *call) {
@@ -77,6 +77,7 @@ static cm_status run_points(cm_stream *stream, const cm_call *call) {
     cm_points_args args = {.y = cm_vectors_of(y),
                            .weight = (const uint16_t *)(const void *)weight->block.base,
                            .weight_row = weight->stride,
+                           .points = cm_vector_count(y),
                            .bias = CM_ARG(call, conv2d, bias)->data,
                            .n = cm_tensor_last(y),
                            .k = cm_tensor_last(x),
@@ -88,7 +89,7 @@ static cm_status run_points(cm_stream *stream, const cm_call *call) {
     } else {
         args.from = x->data;
     }
-    CM_LAUNCH(stream, call, cm_points_each, &args, cm_vector_count(y), CM_POINT_LANES);
+    CM_LAUNCH(stream, call, cm_points_each, &args, (args.points + CM_POINTS - 1) / CM_POINTS, CM_WARP);
     return CM_OK;
 }
 
@@ -107,7 +108,6 @@ typedef struct forward_places {
 static forward_places places_of(const cm_call *call) {
     const cm_tensor *x = CM_ARG(call, conv2d, x), *y = CM_ARG(call, conv2d, y);
     forward_places p = {0};
-    if (is_of_points(call)) return p;
     p.x = cm_ops_piece(&p.bytes, is_narrow(call) && x->dtype == CM_F32 ? narrow_bytes(x) : 0);
     p.y = cm_ops_piece(&p.bytes, !is_apart(call)   ? 0
                                  : is_narrow(call) ? narrow_bytes(y)
@@ -120,7 +120,7 @@ size_t cm_cuda_conv2d_workspace(const cm_call *call) { return places_of(call).by
 static cm_status make_conv2d(cm_stream *stream, const cm_call *call, cm_cuda_plan *plan) {
     const cm_tensor *t[3] = {CM_ARG(call, conv2d, x), CM_ARG(call, conv2d, weight), CM_ARG(call, conv2d, y)};
     if (is_narrow(call)) CM_TRY(acquire(stream, call, t[1], plan));
-    if (is_of_points(call)) return CM_OK;
+    if (is_of_points(stream, call)) return CM_OK; /* and no plan of a convolution */
     cm_convolution convolution = convolution_of(call, CM_CONVOLVE, t);
     convolution.accumulate = !is_apart(call) && CM_ADDS(call, conv2d, y);
     if (is_apart(call)) convolution.y_gap = 0;
@@ -132,8 +132,8 @@ cm_status cm_cuda_conv2d_prepare(cm_stream *stream, cm_call *call) {
 }
 
 cm_status cm_cuda_conv2d(cm_stream *stream, const cm_call *call) {
-    if (is_of_points(call)) return run_points(stream, call);
     const cm_cuda_plan *plan = call->plan;
+    if (!plan->convolution[0]) return run_points(stream, call);
     const cm_tensor *x = CM_ARG(call, conv2d, x), *y = CM_ARG(call, conv2d, y);
     forward_places p = places_of(call);
     const void *from = x->data, *weight = CM_ARG(call, conv2d, weight)->data;

@@ -251,7 +251,7 @@ static bool is_wide(const cm_call *call) {
     return true;
 }
 
-/* Of a pass that trains alone. */
+/* Of a stretch of one that trains alone. */
 static bool add_backward(cm_row_places *all, const cm_call *call) {
     switch (call->op) {
     case CM_OP_scale_add: return add_scale_add(all, call);
@@ -275,13 +275,14 @@ static bool add_inference(cm_row_places *all, const cm_call *call) {
     }
 }
 
-/* Of a stretch of one that infers. */
+/* Of a stretch of one that infers. Rows by number are not in it: others may have scattered in front of a measurement.
+ */
 static bool add_of_stretch(cm_row_places *all, const cm_call *call) {
     return call->op == CM_OP_batch_norm_inference && add_batch_norm(all, call);
 }
 
 static bool add_call(cm_row_places *all, const cm_call *call) {
-    if (!all->trains && (call->attr.accumulate || !is_wide(call))) return false;
+    if (!all->shows && (call->attr.accumulate || !is_wide(call))) return false;
     switch (call->op) {
     case CM_OP_dense: return add_dense(all, call);
     case CM_OP_activation: return add_activation(all, call);
@@ -290,7 +291,7 @@ static bool add_call(cm_row_places *all, const cm_call *call) {
     case CM_OP_minmax: return add_minmax(all, call);
     case CM_OP_support_decode: return add_decode(all, call);
     default:
-        return !all->trains         ? add_inference(all, call)
+        return !all->shows          ? add_inference(all, call)
                : !all->pass->infers ? add_backward(all, call)
                                     : add_of_stretch(all, call);
     }
@@ -310,7 +311,7 @@ static int tile_of(const cm_call_list *pass, int rows, int multiprocessors) {
 }
 
 int cm_row_build(const cm_call_list *pass, int multiprocessors, cm_row_pass_args *args) {
-    cm_row_places all = {.pass = pass, .args = args, .trains = !pass->work};
+    cm_row_places all = {.pass = pass, .args = args, .shows = !pass->work};
     const int rows = rows_of(pass);
     int calls = 0;
     *args = (cm_row_pass_args){.rows = rows, .tile = tile_of(pass, rows, multiprocessors)};

@@ -43,11 +43,17 @@ static cm_status number_rows(cm_stream *stream, const cm_call_list *pass) {
     return CM_OK;
 }
 
+/* Is it a layer whose weight can be read by fours? */
+static bool of_fours(const cm_row_step *s) {
+    const uintptr_t row = (uintptr_t)s->of.dense.weight_row * sizeof(float);
+    return cm_row_is_layer(s) && ((uintptr_t)s->of.dense.weight | row) % 16 == 0;
+}
+
 /* All that decides on times, in numbers: no addresses, but where there are any. */
 static uint64_t digest_step(const cm_row_step *s, uint64_t before) {
     const int32_t shape[] = {s->op,       s->type,           s->activation,    s->encoding,       s->n,
                              s->k,        s->limit,          s->x.stride,      s->x.data != NULL, s->y.stride,
-                             s->z.stride, s->z.data != NULL, s->index != NULL, s->y.data != NULL};
+                             s->z.stride, s->z.data != NULL, s->index != NULL, s->y.data != NULL, of_fours(s)};
     return XXH3_64bits_withSeed(shape, sizeof shape, before);
 }
 
@@ -69,7 +75,7 @@ cm_status cm_row_choice_measure(cm_stream *stream, const cm_call_list *pass, con
     char key[CM_CHOICE_KEY_BYTES];
     int winner = 0;
     name_pass(pass, args, key);
-    CM_TRY(number_rows(stream, pass));
+    if (pass->work) CM_TRY(number_rows(stream, pass)); /* a stretch has no such calls */
     CM_TRY(cm_ops_choose(stream, key, rival, 2, &winner));
     *one = winner == 1;
     return CM_OK;
@@ -80,7 +86,7 @@ cm_status cm_row_choice_measure(cm_stream *stream, const cm_call_list *pass, con
 /* Clocks of a step of one tile, measured on an H200 on layers of 128 x 128 and rows of 128. A step begins behind a
  * meeting, with a wait for what it reads. Then a multiprocessor multiplies some 4 numbers of a weight in 16 bits by the
  * rows of a tile, 2 of one that lies across, 1 in float32; elsewhere a row has few lanes, which take their numbers in
- * turn. */
+ * turn. That of float32 is of products by a lane for each output, before they were made by tensor cores. */
 static int64_t clocks_of(const cm_row_step *s) {
     enum { BEGIN = 1500, LANES = CM_BLOCK / CM_ROW_TILE, CLOCKS_OF_NUMBER = 500 };
     const int64_t numbers = (int64_t)s->n * s->k;

@@ -17,9 +17,9 @@ enum { CM_ROW_KERNEL = 4 };
 uint64_t cm_row_digest(const cm_row_pass_args *args);
 
 /* Of a pass that infers, or a stretch of one, measured: *one = is its launch, `launch` of a context, faster than its
- * calls launched one by one? Both run, so its numbers of rows are written (each row its own) and results are not what
- * they were. Once for a device, rows and steps, then it is known from disk. Errors: those of writing; where neither
- * runs. */
+ * calls launched one by one? Both run, so numbers of rows of a whole pass are written (each row its own) and results
+ * are not what they were. Once for a device, rows and steps, then it is known from disk. Errors: those of writing;
+ * where neither runs. */
 cm_status cm_row_choice_measure(cm_stream *stream, const cm_call_list *pass, const cm_row_pass_args *args,
                                 const cm_cuda_rival *launch, bool *one) CM_MUST_USE;
 

@@ -9,8 +9,6 @@
 extern "C" {
 #endif
 
-enum { CM_ROW_OUTPUTS = 16 }; /* of a layer that a warp makes in one go */
-
 /* A weight as a layer reads it. */
 typedef struct cm_row_weight {
     const void *data;
@@ -63,8 +61,8 @@ CM_KERNEL void cm_row_keep_all(const cm_row_pass_args *a, float *memory, const c
 }
 
 /* Gives weights of layers places, one after the other from byte `first` of the block's memory on: those that end before
- * `end`, and then as many rows of the first that does not as there is room for. Returns where the last one ends, or
- * `first`: multiples of 16, as `first` is one. */
+ * `end`, and then, of those that do not, as many of the first rows as there is still room for. Returns where the last
+ * one ends, or `first`: multiples of 16, as `first` is one. */
 uint32_t cm_row_near(cm_row_pass_args *args, uint32_t first, uint32_t end);
 
 #ifdef __cplusplus

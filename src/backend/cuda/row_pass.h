@@ -153,7 +153,7 @@ CM_KERNEL void cm_row_other(const cm_row_step *s, const cm_row_tile *t, int row,
     }
 }
 
-/* ---- of passes that train ---- */
+/* ---- of stretches ---- */
 
 /* Rows that a pass has as copies alone, back in 32 bits. */
 CM_KERNEL void cm_row_widen(const cm_row_step *s, const cm_row_tile *t, int row, const cm_lanes *lanes) {
@@ -243,7 +243,7 @@ CM_KERNEL void cm_row_fetch(const cm_row_step *s, size_t ahead, const cm_lanes *
     if (cm_row_is_layer(s)) {
         const size_t rows = (size_t)(s->op == CM_OP_dense ? s->n : s->k);
         const size_t bytes = rows * (size_t)s->of.dense.weight_row * (s->type == CM_F32 ? 4 : 2);
-        if (s->of.dense.near_rows < s->n) cm_lanes_fetch(lanes, s->of.dense.weight, bytes < ahead ? bytes : ahead);
+        cm_lanes_fetch(lanes, s->of.dense.weight, bytes < ahead ? bytes : ahead);
         if (s->of.dense.bias) cm_lanes_fetch(lanes, s->of.dense.bias, vector);
     } else if (s->op == CM_OP_layer_norm || s->op == CM_OP_layer_norm_backward) {
         cm_lanes_fetch(lanes, s->of.norm.scale, vector * (size_t)s->k);
@@ -286,7 +286,7 @@ CM_KERNEL void cm_row_steps(const cm_row_pass_args *a, int64_t item, bool trains
     }
 }
 
-/* Item: a tile of rows; CM_BLOCK lanes, which share a->memory bytes. The second one has what training takes, too. */
+/* Item: a tile of rows; CM_BLOCK lanes, which share a->memory bytes. The second one has what stretches take, too. */
 CM_KERNEL void cm_row_pass(const cm_row_pass_args *a, int64_t item, const cm_lanes *lanes) {
     cm_row_steps(a, item, false, lanes);
 }

@@ -3,8 +3,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "backend/cuda/row_product.h"
-
 enum { NONE = -1 };
 
 /* ---- steps and slots ---- */
@@ -137,12 +135,12 @@ bool cm_places_gather(cm_row_places *all, const cm_tensor *t) {
 
 /* ---- what a step writes ---- */
 
-/* To the device, and in a pass that trains to the block's memory, where a layer may read it next. Layers themselves
- * write their results once, lane by lane; where the device's rows are added to, they are y. */
+/* To the device, and where others look at it to the block's memory, too, where a layer may read it next. Layers
+ * themselves write their results once, lane by lane; where the device's rows are added to, they are y. */
 static bool write_out(cm_row_places *all, const cm_tensor *t) {
     cm_row_step *s = cm_places_last(all);
     if (!touch(all, t, true)) return false;
-    if (!all->trains || cm_row_is_layer(s)) {
+    if (!all->shows || cm_row_is_layer(s)) {
         s->y = on_device(t);
         return true;
     }
@@ -163,7 +161,7 @@ bool cm_places_write(cm_row_places *all, const cm_tensor *t) {
 bool cm_places_save(cm_row_places *all, const cm_tensor *t, bool writes) {
     if (!t->data) return true;
     cm_places_last(all)->saved = on_device(t);
-    return all->trains && touch(all, t, writes);
+    return all->shows && touch(all, t, writes);
 }
 
 bool cm_places_write_copy(cm_row_places *all, cm_row_copy *copy, const cm_tensor *t) {

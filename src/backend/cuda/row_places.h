@@ -38,7 +38,7 @@ typedef struct cm_row_slot {
 typedef struct cm_row_places {
     const cm_call_list *pass;
     cm_row_pass_args *args; /* zeroed at first but for `rows` and `tile` */
-    bool trains;            /* what calls write stays where they write it */
+    bool shows;             /* others look at what calls write: it stays there */
     /* ---- */
     cm_row_slot slot[CM_ROW_STEPS];
     int slots;
@@ -61,8 +61,8 @@ bool cm_places_read(cm_row_places *all, cm_row_use use, const cm_tensor *t);
 bool cm_places_is_near(const cm_row_places *all, const cm_tensor *t);
 void cm_places_read_near(cm_row_places *all, const cm_tensor *t);
 
-/* The step writes t as its y: into the block's memory if nobody else looks at t, else to the device, and in a pass that
- * trains to both. */
+/* The step writes t as its y: into the block's memory if nobody else looks at t, else to the device, and where
+ * others look at all of it to both. */
 bool cm_places_write(cm_row_places *all, const cm_tensor *t);
 /* The step's y is t in the block's memory: rows of t, or the numbers that a copy t stands for. */
 void cm_places_write_near(cm_row_places *all, const cm_tensor *t);
@@ -74,7 +74,7 @@ bool cm_places_write_narrow(cm_row_places *all, const cm_tensor *t);
 /* The step reads rows of which the pass has a copy t alone, as its `of.from`. */
 bool cm_places_read_copy(cm_row_places *all, const cm_tensor *t);
 
-/* What the step leaves for the backward pass (`writes`), or reads of that; only in passes that train. */
+/* What the step leaves for the backward pass (`writes`), or reads of that; only where others look at it. */
 bool cm_places_save(cm_row_places *all, const cm_tensor *t, bool writes);
 
 /* Any rows of t, by numbers: the step's x is gathered from it, its y scattered to it. Another block may have scattered

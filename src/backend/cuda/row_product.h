@@ -8,18 +8,9 @@
 
 enum { CM_ROW_CHUNKS = 4 }; /* of a weight in 16 bits that are read before the first is multiplied */
 
-/* Eight neighbours of 16 bits, in pairs. */
-typedef struct cm_row_eight {
-    uint32_t pair[4];
-} __attribute__((aligned(16))) cm_row_eight;
-
-static CM_HD inline cm_row_eight cm_row_weights(const uint16_t *from) {
-    return *(const cm_row_eight *)(const void *)from;
-}
-
 /* Any order of the columns does for a sum, as long as a and b have the same: of a chunk lane 4 g + q takes eight
  * neighbours from 8 q on, in x and in the weight. They are what it brings to two products. */
-CM_KERNEL void cm_row_multiply(const cm_row_lane *l, int at, int k, const cm_row_eight b[2], float sum[2][4]) {
+CM_KERNEL void cm_row_multiply(const cm_row_lane *l, int at, int k, const cm_pairs b[2], float sum[2][4]) {
     for (int half = 0; half < 2; half++) {
         const cm_four x = cm_row_read(l->low, at + 4 * half, k), z = cm_row_high(l, at + 4 * half, k);
         const bool bfloat = l->type == CM_BF16;
@@ -40,21 +31,21 @@ CM_KERNEL void cm_row_sums(const cm_row_step *s, const cm_row_lane *l, int o, fl
     const int k = s->k, whole = k / CM_ROW_CHUNK * CM_ROW_CHUNK;
     const uint16_t *const low = cm_row_of_weight(l, o + l->g, s->n), *high = cm_row_of_weight(l, o + 8 + l->g, s->n);
     for (int first = 0; first < whole; first += CM_ROW_CHUNKS * CM_ROW_CHUNK) {
-        cm_row_eight b[CM_ROW_CHUNKS][2];
+        cm_pairs b[CM_ROW_CHUNKS][2];
         for (int i = 0; i < CM_ROW_CHUNKS; i++) {
             const int chunk = first + i * CM_ROW_CHUNK, at = chunk < whole ? chunk : 0;
-            b[i][0] = cm_row_weights(low + at);
-            b[i][1] = cm_row_weights(high + at);
+            b[i][0] = cm_pairs_at(low + at);
+            b[i][1] = cm_pairs_at(high + at);
         }
         for (int i = 0; i < CM_ROW_CHUNKS; i++)
             if (first + i * CM_ROW_CHUNK < whole)
                 cm_row_multiply(l, first + i * CM_ROW_CHUNK + 8 * l->q, CM_ROW_ANY, b[i], sum);
     }
     if (whole == k) return;
-    cm_row_eight b[2] = {{{0, 0, 0, 0}}, {{0, 0, 0, 0}}};
+    cm_pairs b[2] = {{{0, 0, 0, 0}}, {{0, 0, 0, 0}}};
     if (whole + 8 * l->q < l->weight.row) {
-        b[0] = cm_row_weights(low + whole);
-        b[1] = cm_row_weights(high + whole);
+        b[0] = cm_pairs_at(low + whole);
+        b[1] = cm_pairs_at(high + whole);
     }
     cm_row_multiply(l, whole + 8 * l->q, k, b, sum);
 }
@@ -74,7 +65,7 @@ CM_KERNEL void cm_row_sums_across(const cm_row_step *s, const cm_row_lane *l, in
             }
         for (int i = 0; i < CM_ROW_CHUNKS; i++) {
             const int chunk = first + i * CM_ROW_CHUNK;
-            cm_row_eight b[2];
+            cm_pairs b[2];
             if (chunk >= s->k) return;
             for (int p = 0; p < 4; p++) {
                 b[0].pair[p] = (two[i][2 * p] & 0xffffu) | two[i][2 * p + 1] << 16;
@@ -86,8 +77,8 @@ CM_KERNEL void cm_row_sums_across(const cm_row_step *s, const cm_row_lane *l, in
 }
 
 /* Both, as cm_row_sums_wide. */
-CM_KERNEL void cm_row_sums_narrow(const cm_row_step *s, const cm_row_lane *l, int o, bool across,
-                                  float own[CM_ROW_OWN]) {
+CM_KERNEL_COPIED void cm_row_sums_narrow(const cm_row_step *s, const cm_row_lane *l, int o, bool across,
+                                         float own[CM_ROW_OWN]) {
     float sum[2][4] = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
     if (across) {
         cm_row_sums_across(s, l, o, sum);
@@ -116,8 +107,11 @@ static CM_HD inline void cm_row_encode(const cm_row_lane *l, const cm_row_tile *
     for (int i = 0; i < CM_ROW_ACTIONS; i++) action[i] = none;
     for (int i = 0; i < CM_ROW_ACTIONS && end->weight.data; i++) {
         const int row = l->type == CM_F32 ? 2 * l->q + i % 2 + i / 2 * 8 : l->g + i / 2 * 8;
-        const int chosen = cm_dense_action(end, row < t->rows ? row : t->rows - 1);
-        action[i] = l->type != CM_F32 && i % 2 == 1 ? action[i - 1] : cm_dense_encoded(end, chosen);
+        if (l->type != CM_F32 && i % 2 == 1) {
+            action[i] = action[i - 1];
+        } else {
+            action[i] = cm_dense_encoded(end, cm_dense_action(end, row < t->rows ? row : t->rows - 1));
+        }
     }
 }
 
@@ -144,8 +138,8 @@ CM_KERNEL void cm_row_end(const cm_row_lane *l, const cm_row_tile *t, const cm_d
 }
 
 /* Rows behind the tile's take part, with whatever they hold, and are not written. */
-CM_KERNEL void cm_row_product(const cm_row_step *s, const cm_row_tile *t, const cm_dense_args *end, bool across,
-                              const cm_lanes *lanes) {
+CM_KERNEL_COPIED void cm_row_product(const cm_row_step *s, const cm_row_tile *t, const cm_dense_args *end, bool across,
+                                     const cm_lanes *lanes) {
     const cm_lanes warp = cm_lanes_part(lanes, CM_WARP);
     const float *low = t->memory + s->x.first + warp.index / 4 * s->x.stride;
     cm_row_lane l = {warp, warp.index / 4, warp.index % 4, low, low + 8 * s->x.stride, t->half, CM_NOTHING, end->type};

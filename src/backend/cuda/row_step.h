@@ -7,8 +7,9 @@
 #include "device/cuda/launch.h"
 
 enum {
-    CM_ROW_TILE = 16,  /* rows of a block, which is those of a product by tensor cores; or fewer (cm_row_pass_args) */
-    CM_ROW_STEPS = 36, /* of a pass, at most */
+    CM_ROW_TILE = 16,    /* rows of a block, which is those of a product by tensor cores; or fewer (cm_row_pass_args) */
+    CM_ROW_OUTPUTS = 16, /* of a layer that a warp makes in one go */
+    CM_ROW_STEPS = 36,   /* of a pass, at most */
     CM_ROW_WARPS = CM_BLOCK / CM_WARP,
     CM_ROW_FETCH = 64 << 10 /* bytes of a weight that a pass by itself fetches ahead */
 };
@@ -53,7 +54,7 @@ typedef struct cm_row_step {
     uint8_t op, activation, encoding; /* cm_op, cm_activation, cm_encoding */
     uint8_t type;                     /* cm_dtype of a layer's product, and of copies */
     bool add;                         /* y += */
-    /* Where a pass trains: */
+    /* In stretches: */
     cm_row_place w;               /* y of activation_backward */
     cm_row_place also;            /* gets y, too; not in a layer */
     cm_row_place saved;           /* of layer_norm, minmax and their gradients */

@@ -44,28 +44,33 @@ static CM_HD inline cm_row_part cm_row_bring(const cm_row_lane *l, cm_row_lie li
     return part;
 }
 
-/* Sums of rows 0 .. 7 of the tile, and of those behind them: each in three parts. */
+/* Sums of rows 0 .. 7 of the tile, and of those behind them. */
 typedef struct cm_row_sum {
-    float part[3][4];
+    float sum[4], rest[2][4]; /* cm_lanes_product_32 */
 } cm_row_sum;
 
-/* What a chunk adds to the sums of `parts` halves of a tile. */
-CM_KERNEL void cm_row_multiply_wide(const cm_row_lane *l, const cm_row_part *own, int at, int k, int parts,
-                                    cm_row_sum sum[2]) {
-    for (int half = 0; half < 2; half++)
-        for (int p = 0; p < parts; p++) {
+/* What a chunk adds to the sums of `parts` halves of a tile. Its own are added as float32 is: the next chunk's begin
+ * at 0. */
+CM_KERNEL_COPIED void cm_row_multiply_wide(const cm_row_lane *l, const cm_row_part *own, int at, int k, int parts,
+                                           cm_row_sum sum[2]) {
+    CM_UNROLL(p, parts) {
+        float chunk[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        CM_UNROLL(half, 2) {
             const cm_four x = cm_row_read(p == 0 ? l->low : l->high, at + 4 * half, k);
-            for (int i = 0; i < 4; i += 2) {
-                const int c = 4 * half + i;
+            CM_UNROLL(i, 2) {
+                const int c = 4 * half + 2 * i;
                 const float a[4] = {own->v[0][c], own->v[1][c], own->v[0][c + 1], own->v[1][c + 1]};
-                cm_lanes_product_32(&l->warp, a, x.v + i, sum[p].part);
+                const float b[2] = {x.v[2 * i], x.v[2 * i + 1]};
+                cm_lanes_product_32(&l->warp, a, b, chunk, sum[p].rest);
             }
         }
+        CM_UNROLL(i, 4) sum[p].sum[i] += chunk[i];
+    }
 }
 
 /* What all chunks add. In place of one that is not there the first one is read. */
-CM_KERNEL void cm_row_add_wide(const cm_row_step *s, const cm_row_lane *l, cm_row_lie lie, int o, int parts,
-                               cm_row_sum sum[2]) {
+CM_KERNEL_COPIED void cm_row_add_wide(const cm_row_step *s, const cm_row_lane *l, cm_row_lie lie, int o, int parts,
+                                      cm_row_sum sum[2]) {
     const int n = s->n, k = s->k, whole = k / CM_ROW_CHUNK * CM_ROW_CHUNK, from = CM_ROW_EIGHT * l->q;
     for (int first = 0; first < whole; first += CM_ROW_AHEAD * CM_ROW_CHUNK) {
         cm_row_part own[CM_ROW_AHEAD];
@@ -83,7 +88,8 @@ CM_KERNEL void cm_row_add_wide(const cm_row_step *s, const cm_row_lane *l, cm_ro
 }
 
 /* Code for each way, which knows it. */
-CM_KERNEL void cm_row_add_lying(const cm_row_step *s, const cm_row_lane *l, cm_row_lie lie, int o, cm_row_sum sum[2]) {
+CM_KERNEL_COPIED void cm_row_add_lying(const cm_row_step *s, const cm_row_lane *l, cm_row_lie lie, int o,
+                                       cm_row_sum sum[2]) {
     if (l->half) {
         cm_row_add_wide(s, l, lie, o, 1, sum);
     } else {
@@ -93,9 +99,11 @@ CM_KERNEL void cm_row_add_lying(const cm_row_step *s, const cm_row_lane *l, cm_r
 
 /* Outputs o .. o + 15 of a layer, without what is added to them: own[i] is that of output o + g + i / 2 % 2 * 8 in row
  * 2 q + i % 2 + i / 4 * 8 of the tile. */
-CM_KERNEL void cm_row_sums_wide(const cm_row_step *s, const cm_row_lane *l, int o, bool across, float own[CM_ROW_OWN]) {
+CM_KERNEL_COPIED void cm_row_sums_wide(const cm_row_step *s, const cm_row_lane *l, int o, bool across,
+                                       float own[CM_ROW_OWN]) {
     cm_row_sum sum[2];
-    for (int i = 0; i < 2 * 3 * 4; i++) sum[i / 12].part[i / 4 % 3][i % 4] = 0.0f;
+    for (int i = 0; i < CM_ROW_OWN; i++)
+        sum[i / 4].sum[i % 4] = sum[i / 4].rest[0][i % 4] = sum[i / 4].rest[1][i % 4] = 0.0f;
     if (across) {
         cm_row_add_lying(s, l, CM_ROW_ACROSS, o, sum);
     } else if (cm_row_is_of_fours(&l->weight)) {
@@ -105,7 +113,7 @@ CM_KERNEL void cm_row_sums_wide(const cm_row_step *s, const cm_row_lane *l, int 
     }
     for (int i = 0; i < CM_ROW_OWN; i++) {
         const cm_row_sum *of = &sum[i / 4];
-        own[i] = of->part[0][i % 4] + (of->part[1][i % 4] + of->part[2][i % 4]);
+        own[i] = of->sum[i % 4] + (of->rest[0][i % 4] + of->rest[1][i % 4]);
     }
 }
 

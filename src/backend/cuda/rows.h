@@ -56,8 +56,14 @@ typedef struct cm_eight {
     uint16_t v[CM_EIGHT];
 } __attribute__((aligned(16))) cm_eight;
 
+/* The same in pairs of neighbours, as products read them: the first one in the low half. */
+typedef struct cm_pairs {
+    uint32_t pair[CM_EIGHT / 2];
+} __attribute__((aligned(16))) cm_pairs;
+
 static CM_HD inline cm_four cm_four_at(const float *x) { return *(const cm_four *)(const void *)x; }
 static CM_HD inline cm_eight cm_eight_at(const uint16_t *x) { return *(const cm_eight *)(const void *)x; }
+static CM_HD inline cm_pairs cm_pairs_at(const uint16_t *x) { return *(const cm_pairs *)(const void *)x; }
 
 /* ---- hosts: tensors of a call as rows */
 

@@ -143,30 +143,31 @@ static __device__ inline void cm_lanes_multiply_32(float sum[4], const uint32_t 
 }
 
 static __device__ inline void cm_lanes_product_32(const cm_lanes *lanes, const float a[4], const float b[2],
-                                                  float sum[3][4]) {
+                                                  float sum[4], float rest[2][4]) {
     uint32_t of_a[4][2], of_b[2][2];
     (void)lanes;
     for (int i = 0; i < 4; i++) cm_lanes_split(a[i], of_a[i]);
     for (int i = 0; i < 2; i++) cm_lanes_split(b[i], of_b[i]);
-    cm_lanes_multiply_32(sum[0], of_a, 0, of_b, 0);
-    cm_lanes_multiply_32(sum[1], of_a, 0, of_b, 1);
-    cm_lanes_multiply_32(sum[2], of_a, 1, of_b, 0);
+    cm_lanes_multiply_32(sum, of_a, 0, of_b, 0);
+    cm_lanes_multiply_32(rest[0], of_a, 0, of_b, 1);
+    cm_lanes_multiply_32(rest[1], of_a, 1, of_b, 0);
 }
 #else
 /* Without such tensor cores: from lane to lane. */
 static __device__ inline void cm_lanes_product_32(const cm_lanes *lanes, const float a[4], const float b[2],
-                                                  float sum[3][4]) {
+                                                  float sum[4], float rest[2][4]) {
     const int row = lanes->index / 4 * 4, column = lanes->index % 4 * 8;
+    (void)rest;
     CM_ROLL(q, 4) {
         CM_UNROLL(half, 2) {
             const float low = __shfl_sync(0xffffffffu, a[2 * half], row + q);
             const float high = __shfl_sync(0xffffffffu, a[2 * half + 1], row + q);
             const float one = __shfl_sync(0xffffffffu, b[half], column + q);
             const float next = __shfl_sync(0xffffffffu, b[half], column + 4 + q);
-            sum[0][0] = fmaf(low, one, sum[0][0]);
-            sum[0][1] = fmaf(low, next, sum[0][1]);
-            sum[0][2] = fmaf(high, one, sum[0][2]);
-            sum[0][3] = fmaf(high, next, sum[0][3]);
+            sum[0] = fmaf(low, one, sum[0]);
+            sum[1] = fmaf(low, next, sum[1]);
+            sum[2] = fmaf(high, one, sum[2]);
+            sum[3] = fmaf(high, next, sum[3]);
         }
     }
 }

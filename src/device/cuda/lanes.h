@@ -125,9 +125,10 @@ static CM_HD inline cm_found cm_found_least(cm_found a, cm_found b) {
  *     sum  row g, columns 2 q and 2 q + 1, then row g + 8
  * It is no meeting where memory is concerned. cm_lanes_pair is no meeting at all: two numbers rounded to 16 bits.
  *
- * cm_lanes_product_32 is the same of float32, of a[16, 8] and b[8, 8]: what is added to the three parts of sum[16, 8],
- * which is their sum, is off by some 2^-22 of the factors at most. A factor that is not finite makes NaN. Lane 4 g + q
- * brings
+ * cm_lanes_product_32 is the same of float32, of a[16, 8] and b[8, 8]: sum gets what is large, rest what is small, and
+ * sum + rest[0] + rest[1] is off by some 2^-22 of the factors at most, but for what adding costs: a device may cut what
+ * it adds to sum to 24 bits, so chains of these are to be short. A factor that is not finite, or rounds to infinity in
+ * 11 bits, makes NaN. Lane 4 g + q brings
  *     a    rows g, g + 8 of column q, then of column q + 4
  *     b    column g of row q, then of row q + 4
  * and sums as above.
@@ -144,7 +145,8 @@ static __device__ float cm_lanes_sum_16(const cm_lanes *lanes, float value);
 static __device__ void cm_lanes_fetch(const cm_lanes *lanes, const void *memory, size_t bytes);
 static __device__ void cm_lanes_product(const cm_lanes *lanes, bool bfloat, const uint32_t a[4], const uint32_t b[2],
                                         float sum[4]);
-static __device__ void cm_lanes_product_32(const cm_lanes *lanes, const float a[4], const float b[2], float sum[3][4]);
+static __device__ void cm_lanes_product_32(const cm_lanes *lanes, const float a[4], const float b[2], float sum[4],
+                                           float rest[2][4]);
 static __device__ uint32_t cm_lanes_pair(float low, float high, bool bfloat);
 static __device__ void cm_lanes_send(const cm_lanes *lanes, void *to, const void *from);
 static __device__ void cm_lanes_await(const cm_lanes *lanes);
@@ -156,7 +158,7 @@ void cm_lanes_meet(const cm_lanes *lanes);
 float cm_lanes_sum_16(const cm_lanes *lanes, float value);
 void cm_lanes_fetch(const cm_lanes *lanes, const void *memory, size_t bytes);
 void cm_lanes_product(const cm_lanes *lanes, bool bfloat, const uint32_t a[4], const uint32_t b[2], float sum[4]);
-void cm_lanes_product_32(const cm_lanes *lanes, const float a[4], const float b[2], float sum[3][4]);
+void cm_lanes_product_32(const cm_lanes *lanes, const float a[4], const float b[2], float sum[4], float rest[2][4]);
 uint32_t cm_lanes_pair(float low, float high, bool bfloat);
 void cm_lanes_send(const cm_lanes *lanes, void *to, const void *from);
 void cm_lanes_await(const cm_lanes *lanes);
