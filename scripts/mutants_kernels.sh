@@ -45,8 +45,6 @@ backend/cuda/elementwise.h|at.row, at.column, *out)|at.row, at.column, value)
 backend/cuda/layer_norm.h|run.row, first + at, y[at])|run.row, at, y[at])
 backend/cuda/layer_norm.h|k->shift[first + at]|k->shift[first + i]
 backend/cuda/layer_norm.h|run.row, first + i, *dx)|run.row, i, *dx)
-backend/cuda/points.h|point < k->points ? point : k->points - 1|point + 1 < k->points ? point : k->points - 1
-backend/cuda/points.h|if (c >= k->k) return eight;|
 backend/cuda/points.h|k->from + known * k->k + c|k->from + known * k->k
 backend/cuda/points.h|c + i < k->k ? cm_row|c + i + 1 < k->k ? cm_row
 backend/cuda/points.h|known * k->weight_row + c|known * k->weight_row
