@@ -190,3 +190,8 @@ bool compiled_run(const char *name, const void *args, size_t bytes, int64_t item
     end(machine);
     return true;
 }
+
+bool compiled_for(int architecture) {
+    const char *folder = getenv("CUMIND_TEST_PTX"), *last = folder ? strrchr(folder, '/') : NULL;
+    return !folder || atoi(last ? last + 1 : folder) >= architecture;
+}

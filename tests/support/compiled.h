@@ -14,4 +14,8 @@
  * included, fails the test with one line. */
 bool compiled_run(const char *name, const void *args, size_t bytes, int64_t items, int lanes, size_t memory);
 
+/* Is the PTX of CUMIND_TEST_PTX, whose folder has the number of an architecture, of this one or a newer one? True where
+ * it is not set. */
+bool compiled_for(int architecture);
+
 #endif
