@@ -29,7 +29,7 @@ typedef struct cm_points_args {
 } cm_points_args;
 
 /* Channels c .. c + 7 of a point in 16 bits, zeros behind the last. Points behind the last are the last one. */
-static CM_HD inline cm_pairs cm_point_read(const cm_points_args *k, int64_t point, int c, bool bfloat) {
+CM_KERNEL cm_pairs cm_point_read(const cm_points_args *k, int64_t point, int c, bool bfloat) {
     const int64_t known = point < k->points ? point : k->points - 1;
     cm_pairs eight = {{0, 0, 0, 0}};
     float x[CM_EIGHT];
