@@ -187,7 +187,7 @@ backend/cuda/row_wide.h|at + 4 * half, k)|at, k)
 backend/cuda/row_wide.h|own->v[0][c + 1], own->v[1][c + 1]|own->v[0][c], own->v[1][c + 1]
 backend/cuda/row_wide.h|{x.v[2 * i], x.v[2 * i + 1]}|{x.v[0], x.v[2 * i + 1]}
 backend/cuda/row_wide.h|sum[p].sum[i] += chunk[i]|sum[p].sum[i] = chunk[i]
-backend/cuda/row_wide.h|from = CM_ROW_EIGHT * l->q|from = 4 * l->q
+backend/cuda/row_wide.h|from = CM_EIGHT * l->q|from = 4 * l->q
 backend/cuda/row_wide.h|(chunk < whole ? chunk : 0) + from|from
 backend/cuda/row_wide.h|if (first + i * CM_ROW_CHUNK < whole)|if (first + i * CM_ROW_CHUNK <= whole)
 backend/cuda/row_wide.h|if (whole == k) return;|if (whole == k || whole > 0) return;

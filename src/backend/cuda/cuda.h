@@ -8,14 +8,16 @@
  *   what they share rows.h (tensors as kernels see them), columns.h (sums of columns), plan.h (what prepare finds
  *                   again), weights.h (copies of 16 bits), product.h and convolution.h (products and convolutions)
  *   many in one     several calls as one launch, rows of a tile by a block: row_step.h (what such a kernel is given),
- *                   row_pass.h, row_product.h, row_wide.h and row_lane.h (the kernel), row_near.h (weights in a block's
- * memory), row_build.h (calls become steps), row_places.h and row_range.h (where their rows lie), row_choice.h (whether
- * it is worth it), row_pass.c (launching); convolutions of a tower, planes of some boards in a block's memory:
- * tower_args.h (what the kernel is given), tower.h (the kernel), tower_build.c (calls become layers), towers.h (whether
- * it is worth it, launching); stretches.h (where a pass has either) the module      cuda.c (the class: opening,
- * streams, describing), module.c (ops.h on a GPU), play.c (passes as graphs), beside.c (lanes beside a stream), blas.c
- * (cuBLASLt), dnn.c and dnn_*.c (cuDNN), trial.h (do two ways to compute agree?), nvtx.c (timelines), driver_check.c
- * (types of the driver's table)
+ *                   row_pass.h, row_product.h, row_wide.h and row_lane.h (the kernel),
+ *                   row_near.h (weights in a block's memory),
+ *                   row_build.h (calls become steps), row_places.h and row_range.h (where their rows lie),
+ *                   row_choice.h (whether it is worth it), row_pass.c (launching); convolutions of a tower, planes
+ *                   of some boards in a block's memory: tower_args.h (what the kernel is given), tower.h (the kernel),
+ *                   tower_build.c (calls become layers), towers.h (whether it is worth it, launching); stretches.h
+ *                   (where a pass has either)
+ *   the module      cuda.c (the class: opening, streams, describing), module.c (ops.h on a GPU), play.c (passes as
+ *                   graphs), beside.c (lanes beside a stream), blas.c (cuBLASLt), dnn.c and dnn_*.c (cuDNN), trial.h
+ *                   (do two ways to compute agree?), nvtx.c (timelines), driver_check.c (types of the driver's table)
  *
  * Memory, lanes, graphs, choices on disk and messages are the program's (device/cuda/): the module calls them there.
  *

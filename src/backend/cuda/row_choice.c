@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "backend/cuda/ops.h"
+#include "backend/cuda/row_wide.h"
 #include "core/arena.h"
 
 /* ---- measured ---- */
@@ -43,10 +44,10 @@ static cm_status number_rows(cm_stream *stream, const cm_call_list *pass) {
     return CM_OK;
 }
 
-/* Is it a layer whose weight can be read by fours? */
+/* Is it a layer whose weight, where it is far, is read by fours? */
 static bool of_fours(const cm_row_step *s) {
-    const uintptr_t row = (uintptr_t)s->of.dense.weight_row * sizeof(float);
-    return cm_row_is_layer(s) && ((uintptr_t)s->of.dense.weight | row) % 16 == 0;
+    const cm_row_weight weight = {s->of.dense.weight, s->of.dense.weight_row};
+    return cm_row_is_layer(s) && s->type == CM_F32 && cm_row_is_of_fours(&weight);
 }
 
 /* All that decides on times, in numbers: no addresses, but where there are any. */

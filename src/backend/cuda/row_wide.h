@@ -13,18 +13,16 @@ static CM_HD inline bool cm_row_is_of_fours(const cm_row_weight *weight) {
     return (uintptr_t)weight->data % 16 == 0 && weight->row % 4 == 0;
 }
 
-enum {
-    CM_ROW_EIGHT = 8, /* neighbouring columns of a chunk: lane 4 g + q has those from 8 q on, in x and in the weight */
-    CM_ROW_AHEAD = 2  /* chunks of a weight that are read before the first is multiplied */
-};
+enum { CM_ROW_AHEAD = 2 }; /* chunks of a weight that are read before the first is multiplied */
 
-/* What a lane brings of a chunk: of outputs o + g and o + g + 8 the columns at .. at + 7, of k; zeros behind them. */
+/* What a lane brings of a chunk: of outputs o + g and o + g + 8 the columns at .. at + 7, of k; zeros behind them. Lane
+ * 4 g + q has those from 8 q on, in x and in the weight. */
 typedef struct cm_row_part {
-    float v[2][CM_ROW_EIGHT];
+    float v[2][CM_EIGHT];
 } cm_row_part;
 
 static CM_HD inline void cm_row_eight_of(const cm_row_weight *weight, cm_row_lie lie, int output, int at, int k,
-                                         float own[CM_ROW_EIGHT]) {
+                                         float own[CM_EIGHT]) {
     const int64_t row = weight->row;
     const float *first = (const float *)weight->data + (lie == CM_ROW_ACROSS ? at * row + output : output * row + at);
     const int64_t apart = lie == CM_ROW_ACROSS ? row : 1;
@@ -34,7 +32,7 @@ static CM_HD inline void cm_row_eight_of(const cm_row_weight *weight, cm_row_lie
             for (int i = 0; i < 4; i++) own[4 * half + i] = four.v[i];
         }
     } else {
-        for (int i = 0; i < CM_ROW_EIGHT; i++) own[i] = at + i < k ? first[i * apart] : 0.0f;
+        for (int i = 0; i < CM_EIGHT; i++) own[i] = at + i < k ? first[i * apart] : 0.0f;
     }
 }
 
@@ -71,7 +69,7 @@ CM_KERNEL_COPIED void cm_row_multiply_wide(const cm_row_lane *l, const cm_row_pa
 /* What all chunks add. In place of one that is not there the first one is read. */
 CM_KERNEL_COPIED void cm_row_add_wide(const cm_row_step *s, const cm_row_lane *l, cm_row_lie lie, int o, int parts,
                                       cm_row_sum sum[2]) {
-    const int n = s->n, k = s->k, whole = k / CM_ROW_CHUNK * CM_ROW_CHUNK, from = CM_ROW_EIGHT * l->q;
+    const int n = s->n, k = s->k, whole = k / CM_ROW_CHUNK * CM_ROW_CHUNK, from = CM_EIGHT * l->q;
     for (int first = 0; first < whole; first += CM_ROW_AHEAD * CM_ROW_CHUNK) {
         cm_row_part own[CM_ROW_AHEAD];
         CM_UNROLL(i, CM_ROW_AHEAD) {
