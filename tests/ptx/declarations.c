@@ -69,7 +69,7 @@ symbol ptx_take_variable(reader *r) {
 }
 
 ptx_operand ptx_new_register(reader *r, uint32_t count) {
-    const ptx_operand slot = {PTX_REGISTERS, r->function->registers};
+    const ptx_operand slot = {PTX_REGISTERS, r->function->registers * PTX_WARP};
     r->function->registers += count;
     return slot;
 }

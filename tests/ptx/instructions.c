@@ -102,19 +102,23 @@ static void finish_access(reader *r, draft *d, bool is_load) {
     if (!d->is_register) return;
     i->writes = 1;
     if (i->offset[0] || i->count != 1) fail_unknown(r, d);
-    i->run = ptx_move;
+    i->run = NULL;
+    i->run_together = ptx_move;
 }
 
 /* mov of a register, or of several in {} from or into one. */
-static void finish_move(reader *r, draft *d) {
+static void finish_move(reader *r, draft *d, bool unpacks) {
     ptx_instruction *i = &d->i;
     const type *of = d->parts == 2 ? ptx_type_of(d->part[1]) : NULL;
     if (!of || d->groups > 1 || i->operands != (d->groups ? d->group + 1 : 2)) fail_unknown(r, d);
-    i->run = ptx_move;
+    i->run_together = ptx_move;
     i->writes = 1;
     if (!d->groups) return;
     i->count = (uint8_t)d->group;
     i->bytes = (uint8_t)(of->bytes / i->count);
+    if (i->count == 1) return;
+    i->run_together = unpacks ? ptx_unpack : ptx_pack;
+    i->writes = unpacks ? i->count : 1;
 }
 
 /* cvta.space, cvta.to.space */
@@ -181,13 +185,14 @@ static uint8_t written_by(ptx_run_function run, int operands) {
 
 static void finish_other(reader *r, draft *d) {
     char name[NAME];
-    int operands;
     snprintf(name, sizeof name, "%.*s", d->name.length, d->name.at);
     for (char *c = name; *c; c++)
         if (*c == '.' || *c == ':') *c = '_';
-    d->i.run = d->name.length < NAME ? ptx_operation(name, &operands) : NULL;
-    if (!d->i.run || operands != d->i.operands) fail_unknown(r, d);
-    d->i.writes = written_by(d->i.run, operands);
+    const ptx_operation *found = d->name.length < NAME ? ptx_operation_named(name) : NULL;
+    if (!found || found->operands != d->i.operands) fail_unknown(r, d);
+    d->i.run = found->run;
+    d->i.run_together = found->run_together;
+    d->i.writes = written_by(found->run, found->operands);
 }
 
 static void add_instruction(reader *r, draft *d) {
@@ -262,13 +267,9 @@ void ptx_take_instruction(reader *r, ptx_token first) {
         else if (ptx_is(d.part[0], "cvta"))
             finish_conversion(r, &d);
         else if (ptx_is(d.part[0], "mov") && !ptx_is(d.part[1], "pred"))
-            finish_move(r, &d);
+            finish_move(r, &d, unpacks);
         else
             finish_other(r, &d);
-        if (d.i.run == ptx_move && d.i.count > 1) {
-            d.i.run = unpacks ? ptx_unpack : ptx_pack;
-            d.i.writes = unpacks ? d.i.count : 1;
-        }
     }
     add_instruction(r, &d);
 }

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t ptx_steps;
-
 enum { NONSENSE = 0xff };
 
 void ptx_where(const ptx_module *module, const ptx_instruction *i, char *text) {
@@ -32,102 +30,50 @@ void ptx_fail(thread *t, const char *format, ...) {
 
 int ptx_warps(const block *b) { return (b->launch->threads + PTX_WARP - 1) / PTX_WARP; }
 
-ptx_value *ptx_registers(const thread *t) { return t->block->registers + (size_t)t->index * t->block->register_count; }
+size_t ptx_registers_of(const block *b) { return (size_t)ptx_warps(b) * PTX_WARP * b->register_count; }
 
-/* ---- the way through the text ---- */
-
-void ptx_branch(thread *t, const ptx_instruction *i) { t->pc = i->target; }
-
-/* The arguments are the operands behind the result. */
-void ptx_call(thread *t, const ptx_instruction *i) {
-    const ptx_function *callee = i->function;
-    ptx_value *above = t->base[PTX_REGISTERS] + t->function->registers;
-    if (t->depth == PTX_DEPTH) ptx_fail(t, "calls are more than %d deep", PTX_DEPTH);
-    for (int k = 0; k < callee->parameters_n; k++) above[callee->parameters[k].slot.at] = PTX_AT(i->outputs + k);
-    t->frames[t->depth++] = (ptx_frame){t->function, t->pc, i};
-    t->base[PTX_REGISTERS] = above;
-    t->function = callee;
-    t->pc = 0;
-    if (callee->local_bytes) memset(t->local + callee->local_first, NONSENSE, callee->local_bytes);
+/* Lane by lane of a warp's part of `all`, which has so many values for each lane. */
+static ptx_value *part_of(const thread *t, ptx_value *all, size_t values) {
+    return &all[(size_t)(t->index / PTX_WARP) * values * PTX_WARP + (size_t)(t->index % PTX_WARP)];
 }
 
-void ptx_return(thread *t, const ptx_instruction *i) {
-    if (t->depth == 0) {
-        ptx_wait_for_all_copies(t, i);
-        ptx_products_end_thread(t);
-        t->state = PTX_ENDED;
-        return;
-    }
-    const ptx_frame *frame = &t->frames[--t->depth];
-    const ptx_value result = PTX_VALUE(t->function->result.slot);
-    t->function = frame->function;
-    t->base[PTX_REGISTERS] -= t->function->registers;
-    t->pc = frame->pc;
-    i = frame->call;
-    if (i->outputs) PTX_AT(0) = result;
-}
-
-/* Until it meets others, or its end. */
-static void run_thread(thread *t) {
-    uint64_t steps = 0;
-    while (t->state == PTX_RUNS) {
-        const ptx_instruction *i = &t->function->code[t->pc++];
-        t->at = i;
-        steps++;
-        if (i->is_guarded && !PTX_VALUE(i->guard).pred != i->is_negated) continue;
-        i->run(t, i);
-    }
-    __atomic_fetch_add(&ptx_steps, steps, __ATOMIC_RELAXED);
-}
-
-static void run_profiled(thread *t) {
-    while (t->state == PTX_RUNS) {
-        const ptx_instruction *i = &t->function->code[t->pc++];
-        t->at = i;
-        ptx_profile_issue(t, i);
-        if (i->is_guarded && !PTX_VALUE(i->guard).pred != i->is_negated) continue;
-        ptx_profile_result(t, i);
-        i->run(t, i);
-    }
-}
+ptx_value *ptx_registers(const thread *t) { return part_of(t, t->block->registers, t->block->register_count); }
 
 /* ---- a block ---- */
 
 static void begin_thread(block *b, int index) {
     thread *t = &b->threads[index];
     *t = (thread){
-        .base = {b->registers + (size_t)index * b->register_count, ptx_constants(b->entry->module), t->special},
         .function = b->entry,
         .at = b->entry->code,
-        .special = {[PTX_TID].s64 = index,
-                    [PTX_LANEID].s64 = index % PTX_WARP,
-                    [PTX_CTAID].s64 = b->index,
-                    [PTX_NTID].s64 = b->launch->threads,
-                    [PTX_NCTAID].s64 = b->launch->blocks,
-                    [PTX_ASKED].u64 = PTX_SHARED_BASE + b->entry->shared_bytes},
-        .index = index,
+        .index = (uint16_t)index,
         .clock = 1,
         .local = b->locals + PTX_GUARD + (size_t)index * (b->local_bytes + 2 * PTX_GUARD),
         .block = b,
     };
+    t->base[PTX_REGISTERS] = ptx_registers(t);
+    t->base[PTX_CONSTANTS] = ptx_constants(b->entry->module);
+    t->base[PTX_SPECIAL] = part_of(t, b->special, PTX_SPECIALS);
+    const int64_t special[PTX_SPECIALS] = {
+        [PTX_TID] = index,
+        [PTX_LANEID] = index % PTX_WARP,
+        [PTX_CTAID] = b->index,
+        [PTX_NTID] = b->launch->threads,
+        [PTX_NCTAID] = b->launch->blocks,
+        [PTX_ASKED] = PTX_SHARED_BASE + (int64_t)b->entry->shared_bytes,
+    };
+    for (int k = 0; k < PTX_SPECIALS; k++) t->base[PTX_SPECIAL][k * PTX_WARP].s64 = special[k];
     if (b->local_bytes) memset(t->local, NONSENSE, b->local_bytes);
 }
 
-/* Every thread in turn, then the meetings: false when all have ended. */
+/* Every warp in turn, then the meetings: false when all threads have ended. */
 static bool take_turns(block *b) {
     const int threads = b->launch->threads;
     bool any = false, left = false;
     for (int first = 0; first < threads; first += PTX_WARP) {
         const int warp = b->launch->threads_backwards ? (threads - 1) / PTX_WARP * PTX_WARP - first : first;
-        const int width = warp + PTX_WARP < threads ? PTX_WARP : threads - warp;
-        do {
-            for (int k = 0; k < width; k++) {
-                thread *t = &b->threads[warp + (b->launch->threads_backwards ? width - 1 - k : k)];
-                if (t->state != PTX_RUNS) continue;
-                b->profile ? run_profiled(t) : run_thread(t);
-                any = true;
-            }
-        } while (ptx_meet_in_warp(b, warp));
+        do any |= ptx_run_warp(b, warp);
+        while (ptx_meet_in_warp(b, warp));
     }
     for (int k = 0; k < threads; k++) left |= b->threads[k].state != PTX_ENDED;
     if (left && !ptx_meet_in_block(b) && !any) ptx_fail_meeting(b);
@@ -217,11 +163,13 @@ static bool open_block(ptx_machine *m, block *b) {
     b->threads = calloc(threads, sizeof *b->threads);
     b->shared = take(b->shared_bytes);
     b->parameters = take(b->parameter_bytes);
+    b->special = calloc((size_t)ptx_warps(b) * PTX_SPECIALS * PTX_WARP, sizeof *b->special);
     b->locals = malloc(threads * (b->local_bytes + 2 * PTX_GUARD));
     b->copies = ptx_copies_open(b->launch->threads);
     b->products = ptx_products_open(ptx_warps(b));
-    if (!b->threads || !b->shared || !b->parameters || !b->locals || !b->copies || !b->products) return false;
-    if (!reserve_registers(m, threads * b->register_count)) return false;
+    if (!b->threads || !b->special || !b->shared || !b->parameters || !b->locals || !b->copies || !b->products)
+        return false;
+    if (!reserve_registers(m, ptx_registers_of(b))) return false;
     b->registers = m->registers;
     b->races = m->races;
     ptx_races_begin(b->races);
@@ -234,6 +182,7 @@ static void close_block(block *b) {
     ptx_products_close(b->products, ptx_warps(b));
     ptx_copies_close(b->copies, b->launch->threads);
     free(b->locals);
+    free(b->special);
     give(b->parameters);
     give(b->shared);
     free(b->threads);

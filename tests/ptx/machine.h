@@ -27,6 +27,7 @@ typedef enum ptx_base { PTX_REGISTERS, PTX_CONSTANTS, PTX_SPECIAL, PTX_BASES } p
 enum { PTX_TID, PTX_CTAID, PTX_NTID, PTX_NCTAID, PTX_LANEID, PTX_ASKED, PTX_SPECIALS };
 /* PTX_ASKED has no name: where the memory begins that a launch asks for, behind the entry's own. */
 
+/* at: of the first lane's; the lanes of a warp have theirs side by side, but for constants, of which there is one. */
 typedef struct ptx_operand {
     uint32_t base, at;
 } ptx_operand;
@@ -34,8 +35,11 @@ typedef struct ptx_operand {
 typedef enum ptx_space { PTX_GENERIC, PTX_GLOBAL, PTX_SHARED, PTX_LOCAL, PTX_PARAM } ptx_space;
 
 struct thread;
+struct ptx_group;
 typedef struct ptx_instruction {
     void (*run)(struct thread *t, const struct ptx_instruction *i);
+    /* All lanes at once: false if each has to run it by itself, and nothing is done. NULL: each always has to. */
+    bool (*run_together)(const struct ptx_group *g, const struct ptx_instruction *i);
     const ptx_operand *o; /* what it writes, then what it reads, in the order of the text */
     int64_t offset[2];    /* of its addresses */
     int target;           /* of a branch */
@@ -82,23 +86,23 @@ typedef struct ptx_frame {
 
 typedef enum ptx_state { PTX_RUNS, PTX_MEETS, PTX_WAITS, PTX_ENDED } ptx_state; /* WAITS: at a barrier of the block */
 
+/* What is asked for all the time is in front. */
 typedef struct thread {
     ptx_value *base[PTX_BASES]; /* of operands */
     const ptx_function *function;
-    int pc; /* the next instruction */
-    ptx_state state;
-    const ptx_instruction *at; /* that it runs, or waits at */
-    uint32_t mask;             /* of whom it waits for in its warp */
-    int depth;
+    const ptx_instruction *at; /* that it runs, or waits at; not told while its lane runs with others (warp.c) */
+    int pc;                    /* the next instruction; likewise */
+    uint8_t state;             /* a ptx_state */
+    uint8_t depth;
+    uint16_t index; /* in its block */
+    uint32_t mask;  /* of whom it waits for in its warp */
+    uint32_t clock; /* barriers of its warp that it has come from, + 1 */
+    struct block *block;
     ptx_frame frames[PTX_DEPTH];
-    ptx_value special[PTX_SPECIALS];
     unsigned char *local;    /* [local_bytes] between guards */
-    int index;               /* in its block */
-    uint32_t clock;          /* barriers of its warp that it has come from, + 1 */
     uint32_t seen[PTX_WARP]; /* the clocks of its warp's threads up to which all accesses come before its own */
     uint16_t fences;         /* between what it wrote and what reads behind threads' backs, modulo 2^16 */
     uint16_t known_fences;   /* at the last barrier: those that the threads it met know of */
-    struct block *block;
 } thread;
 
 struct races;
@@ -106,8 +110,8 @@ typedef struct block {
     const ptx_function *entry;
     const ptx_launch *launch;
     int64_t index;
-    thread *threads; /* [launch->threads] */
-    ptx_value *registers;
+    thread *threads;                /* [launch->threads] */
+    ptx_value *registers, *special; /* [warps, register_count, PTX_WARP], [warps, PTX_SPECIALS, PTX_WARP] */
     unsigned char *shared, *locals, *parameters;
     size_t shared_bytes, local_bytes, parameter_bytes, register_count;
     uint32_t epoch; /* grows with every barrier of a block, and from block to block */
@@ -138,23 +142,61 @@ int ptx_instructions(const ptx_module *module);   /* how many, of all functions 
 void ptx_each_instruction(const ptx_module *module, void (*tell)(void *to, const ptx_instruction *i), void *to);
 
 int ptx_warps(const block *b);
-ptx_value *ptx_registers(const thread *t); /* of the entry */
+size_t ptx_registers_of(const block *b);   /* of all threads, and of lanes that have none */
+ptx_value *ptx_registers(const thread *t); /* of the entry: the first of the thread's */
+
+/* ---- lanes that run together (warp.c) ---- */
+
+/* Lanes of a warp that are at the same instruction. */
+typedef struct ptx_group {
+    thread *all; /* of the warp */
+    ptx_value *base[PTX_BASES];
+    uint32_t mask; /* of those of them that run the instruction */
+} ptx_group;
+
+#define PTX_EACH_LANE(lane, mask)                                                                                      \
+    for (uint32_t left_ = (mask), lane; left_ && (lane = (uint32_t)__builtin_ctz(left_), true); left_ &= left_ - 1)
+
+/* Lane by lane: where operand n is written; what it is, in `room` where all have the same. */
+static inline ptx_value *ptx_results(const ptx_group *g, const ptx_instruction *i, int n) {
+    return &g->base[i->o[n].base][i->o[n].at];
+}
+static inline const ptx_value *ptx_lanes_of(const ptx_group *g, const ptx_instruction *i, int n,
+                                            ptx_value room[PTX_WARP]) {
+    const ptx_value *first = ptx_results(g, i, n);
+    if (i->o[n].base != PTX_CONSTANTS) return first;
+    for (int k = 0; k < PTX_WARP; k++) room[k] = *first;
+    return room;
+}
+
+/* Runs the threads of a warp, `first` of the block and those behind it, until each meets others, or its end: false if
+ * there was none to run. */
+bool ptx_run_warp(block *b, int first);
 
 /* ---- operations ---- */
 
-/* An operation of the table by its name with _ in the place of dots: NULL if there is none. operands: that it takes. */
 typedef void (*ptx_run_function)(thread *t, const ptx_instruction *i);
-ptx_run_function ptx_operation(const char *name, int *operands);
+typedef bool (*ptx_run_together)(const ptx_group *g, const ptx_instruction *i);
 
-/* The host's address of `bytes` at an address of a space, all of them inside and at a multiple of `bytes`, or the
- * launch fails; *space: generic no more. */
+/* A row of the table of operations; one of both functions. */
+typedef struct ptx_operation {
+    const char *name; /* with _ in the place of dots */
+    int operands;
+    ptx_run_function run;
+    ptx_run_together run_together;
+} ptx_operation;
+
+const ptx_operation *ptx_operation_named(const char *name); /* NULL: there is none */
+
+/* The host's address of `bytes`, a power of 2, at an address of a space, all of them inside and at a multiple of
+ * `bytes`, or the launch fails; *space: generic no more. */
 unsigned char *ptx_place(thread *t, uint64_t address, size_t bytes, ptx_space *space);
 
 void ptx_load(thread *t, const ptx_instruction *i);
 void ptx_store(thread *t, const ptx_instruction *i);
-void ptx_pack(thread *t, const ptx_instruction *i);
-void ptx_unpack(thread *t, const ptx_instruction *i);
-void ptx_move(thread *t, const ptx_instruction *i);
+bool ptx_pack(const ptx_group *g, const ptx_instruction *i);
+bool ptx_unpack(const ptx_group *g, const ptx_instruction *i);
+bool ptx_move(const ptx_group *g, const ptx_instruction *i);
 void ptx_branch(thread *t, const ptx_instruction *i);
 void ptx_call(thread *t, const ptx_instruction *i);
 void ptx_return(thread *t, const ptx_instruction *i);
@@ -194,9 +236,13 @@ void ptx_come_to_barrier(thread *t, const ptx_instruction *i);
 void ptx_come_to_warp_barrier(thread *t, const ptx_instruction *i);
 void ptx_come_to_shuffle(thread *t, const ptx_instruction *i);
 void ptx_come_to_shuffle_from(thread *t, const ptx_instruction *i);
+bool ptx_shuffle(const ptx_group *g, const ptx_instruction *i);
 void ptx_come_to_bf16_product(thread *t, const ptx_instruction *i);
 void ptx_come_to_f16_product(thread *t, const ptx_instruction *i);
 void ptx_come_to_tf32_product(thread *t, const ptx_instruction *i);
+/* Lets lanes of the mask go on that have come to the same instruction and wait for one another alone: false if they do
+ * not. */
+bool ptx_meet_at_once(block *b, int first, uint32_t mask);
 /* Lets threads go on whose partners are all there: true if there were any. */
 bool ptx_meet_in_warp(block *b, int first);
 bool ptx_meet_in_block(block *b);

@@ -69,27 +69,52 @@ static void order(thread *all, uint32_t mask) {
 
 /* shfl.sync.bfly.b32 and .idx.b32 d|p, a, b, c, mask: from the lane whose number differs in the bits of b, or from lane
  * b, within segments that c says (PTX ISA, 9.7.9.6). */
+typedef struct request {
+    uint32_t from;
+    bool is_inside; /* the lane that is asked for is one of the segment; else it is the lane's own */
+} request;
+
+static request request_of(bool is_far, uint32_t lane, uint32_t b, uint32_t c) {
+    const uint32_t limit = c & 31, segment = c >> 8 & 31, most = (lane & segment) | (limit & ~segment);
+    const uint32_t asked = is_far ? lane ^ (b & 31) : (lane & segment) | (b & 31 & ~segment);
+    return asked <= most ? (request){asked, true} : (request){lane, false};
+}
+
 static void shuffle(thread *all, uint32_t mask) {
     uint32_t brought[PTX_WARP] = {0};
-    for (int k = 0; k < PTX_WARP; k++) {
-        if (!(mask >> k & 1)) continue;
-        const thread *t = &all[k];
+    PTX_EACH_LANE(lane, mask) {
+        const thread *t = &all[lane];
         const ptx_instruction *i = t->at;
-        brought[k] = PTX_AT(2).u32;
+        brought[lane] = PTX_AT(2).u32;
     }
-    for (int k = 0; k < PTX_WARP; k++) {
-        if (!(mask >> k & 1)) continue;
-        thread *t = &all[k];
+    PTX_EACH_LANE(lane, mask) {
+        thread *t = &all[lane];
         const ptx_instruction *i = t->at;
-        const uint32_t b = PTX_AT(3).u32 & 31, c = PTX_AT(4).u32, limit = c & 31, segment = c >> 8 & 31;
-        const uint32_t most = ((uint32_t)k & segment) | (limit & ~segment);
-        const bool is_far = i->run == ptx_come_to_shuffle;
-        const uint32_t asked = is_far ? (uint32_t)k ^ b : ((uint32_t)k & segment) | (b & ~segment);
-        const uint32_t from = asked <= most ? asked : (uint32_t)k;
-        if (!(mask >> from & 1)) ptx_fail(t, "it shuffles with lane %u, which is not in the mask 0x%x", from, mask);
-        PTX_AT(0).u64 = brought[from];
-        PTX_AT(1).u64 = asked <= most;
+        const request r = request_of(i->run == ptx_come_to_shuffle, lane, PTX_AT(3).u32, PTX_AT(4).u32);
+        if (!(mask >> r.from & 1)) ptx_fail(t, "it shuffles with lane %u, which is not in the mask 0x%x", r.from, mask);
+        PTX_AT(0).u64 = brought[r.from];
+        PTX_AT(1).u64 = r.is_inside;
     }
+}
+
+/* Where all that a lane waits for are beside it, and it asks none of them that is not in its mask. */
+bool ptx_shuffle(const ptx_group *g, const ptx_instruction *i) {
+    ptx_value room[4][PTX_WARP];
+    const ptx_value *in[4];
+    uint32_t brought[PTX_WARP];
+    request requests[PTX_WARP];
+    for (int n = 0; n < 4; n++) in[n] = ptx_lanes_of(g, i, n + 2, room[n]);
+    if (g->all->block->profile) return false;
+    PTX_EACH_LANE(lane, g->mask) {
+        requests[lane] = request_of(i->run == ptx_come_to_shuffle, lane, in[1][lane].u32, in[2][lane].u32);
+        brought[lane] = in[0][lane].u32;
+        if (in[3][lane].u32 != g->mask || !(g->mask >> requests[lane].from & 1)) return false;
+    }
+    PTX_EACH_LANE(lane, g->mask) {
+        ptx_results(g, i, 0)[lane].u64 = brought[requests[lane].from];
+        ptx_results(g, i, 1)[lane].u64 = requests[lane].is_inside;
+    }
+    return true;
 }
 
 /* mma.m16n8k16 of f16 or bf16 with sums of f32: element i of a fragment's, low half first, is the matrix's at a row and
@@ -187,6 +212,13 @@ static void meet(block *b, int first, const thread *t) {
         multiply(all);
     for (int k = 0; k < PTX_WARP; k++)
         if (mask >> k & 1) all[k].state = PTX_RUNS;
+}
+
+bool ptx_meet_at_once(block *b, int first, uint32_t mask) {
+    const thread *all = &b->threads[first];
+    PTX_EACH_LANE(lane, mask) if (all[lane].state != PTX_MEETS || all[lane].mask != mask) return false;
+    meet(b, first, &all[__builtin_ctz(mask)]);
+    return true;
 }
 
 bool ptx_meet_in_warp(block *b, int first) {

@@ -39,7 +39,7 @@ static ptx_space space_of(const thread *t, uint64_t address) {
     return PTX_GLOBAL;
 }
 
-unsigned char *ptx_place(thread *t, uint64_t address, size_t bytes, ptx_space *space) {
+static inline unsigned char *placed(thread *t, uint64_t address, size_t bytes, ptx_space *space) {
     if (*space == PTX_SHARED) address &= UINT32_MAX;
     uint64_t offset = address;
     if (*space == PTX_GENERIC) {
@@ -48,7 +48,7 @@ unsigned char *ptx_place(thread *t, uint64_t address, size_t bytes, ptx_space *s
     } else if (*space != PTX_GLOBAL) {
         offset = address - window_of(t, *space).base;
     }
-    if (offset % bytes != 0)
+    if (offset & (bytes - 1))
         ptx_fail(t, "%zu bytes of %s memory at 0x%" PRIx64 ", which is no multiple of them", bytes, name_of(*space),
                  address);
     if (*space == PTX_GLOBAL) return (unsigned char *)(uintptr_t)address; /* NOLINT: as the kernel got it */
@@ -59,9 +59,13 @@ unsigned char *ptx_place(thread *t, uint64_t address, size_t bytes, ptx_space *s
     return w.first + offset;
 }
 
+unsigned char *ptx_place(thread *t, uint64_t address, size_t bytes, ptx_space *space) {
+    return placed(t, address, bytes, space);
+}
+
 static unsigned char *place(thread *t, const ptx_instruction *i, uint64_t address, size_t bytes, ptx_space *space) {
     *space = i->space;
-    unsigned char *at = ptx_place(t, address, bytes, space);
+    unsigned char *at = placed(t, address, bytes, space);
     const uintptr_t first = *space == PTX_GLOBAL ? 0 : (uintptr_t)window_of(t, *space).first;
     if (t->block->profile) ptx_profile_access(t, i, (uintptr_t)at - first, *space);
     return at;
@@ -131,18 +135,34 @@ void ptx_from_generic(thread *t, const ptx_instruction *i) {
     PTX_AT(0).u64 = PTX_AT(1).u64 - (uint64_t)(uintptr_t)w.first + w.base;
 }
 
-/* ---- several values in one register ---- */
+/* ---- from register to register, several values in one ---- */
 
-void ptx_move(thread *t, const ptx_instruction *i) { PTX_AT(0) = PTX_AT(1); }
-
-void ptx_pack(thread *t, const ptx_instruction *i) {
-    uint64_t all = 0;
-    const uint64_t mask = UINT64_MAX >> (64 - 8 * i->bytes);
-    for (int k = 0; k < i->count; k++) all |= (PTX_AT(k + 1).u64 & mask) << (8 * i->bytes * k);
-    PTX_AT(0).u64 = all;
+bool ptx_move(const ptx_group *g, const ptx_instruction *i) {
+    ptx_value room[PTX_WARP];
+    ptx_value *to = ptx_results(g, i, 0);
+    const ptx_value *from = ptx_lanes_of(g, i, 1, room);
+    PTX_EACH_LANE(lane, g->mask) to[lane] = from[lane];
+    return true;
 }
 
-void ptx_unpack(thread *t, const ptx_instruction *i) {
-    const uint64_t all = PTX_AT(i->count).u64, mask = UINT64_MAX >> (64 - 8 * i->bytes);
-    for (int k = 0; k < i->count; k++) PTX_AT(k).u64 = all >> (8 * i->bytes * k) & mask;
+bool ptx_pack(const ptx_group *g, const ptx_instruction *i) {
+    const uint64_t mask = UINT64_MAX >> (64 - 8 * i->bytes);
+    ptx_value room[PTX_WARP], all[PTX_WARP] = {{0}};
+    for (int k = 0; k < i->count; k++) {
+        const ptx_value *from = ptx_lanes_of(g, i, k + 1, room);
+        for (int lane = 0; lane < PTX_WARP; lane++) all[lane].u64 |= (from[lane].u64 & mask) << (8 * i->bytes * k);
+    }
+    PTX_EACH_LANE(lane, g->mask) ptx_results(g, i, 0)[lane] = all[lane];
+    return true;
+}
+
+bool ptx_unpack(const ptx_group *g, const ptx_instruction *i) {
+    const uint64_t mask = UINT64_MAX >> (64 - 8 * i->bytes);
+    ptx_value room[PTX_WARP], all[PTX_WARP];
+    memcpy(all, ptx_lanes_of(g, i, i->count, room), sizeof all);
+    for (int k = 0; k < i->count; k++) {
+        ptx_value *to = ptx_results(g, i, k);
+        PTX_EACH_LANE(lane, g->mask) to[lane].u64 = all[lane].u64 >> (8 * i->bytes * k) & mask;
+    }
+    return true;
 }

@@ -16,7 +16,7 @@ static const char *specials[PTX_ASKED] = {"%tid.x", "%ctaid.x", "%ntid.x", "%nct
 static bool special(ptx_token name, ptx_operand *out) {
     for (uint32_t k = 0; k < PTX_ASKED; k++)
         if (ptx_is(name, specials[k])) {
-            *out = (ptx_operand){PTX_SPECIAL, k};
+            *out = (ptx_operand){PTX_SPECIAL, k * PTX_WARP};
             return true;
         }
     return false;
@@ -31,14 +31,14 @@ static bool ranged(const reader *r, ptx_token name, ptx_operand *out) {
     const symbol *s = ptx_find_symbol(&r->local, prefix);
     const unsigned long number = strtoul(name.at + prefix.length, NULL, 10);
     if (!s || s->kind != REGISTER || number >= s->count) return false;
-    *out = (ptx_operand){PTX_REGISTERS, s->at + (uint32_t)number};
+    *out = (ptx_operand){PTX_REGISTERS, s->at + (uint32_t)number * PTX_WARP};
     return true;
 }
 
 /* The address of a variable that all blocks of a launch have. */
 static ptx_operand address_of(reader *r, symbol *v) {
     if (v->space != PTX_SHARED) return constant(r, v->address);
-    if (v->is_extern) return (ptx_operand){PTX_SPECIAL, PTX_ASKED};
+    if (v->is_extern) return (ptx_operand){PTX_SPECIAL, PTX_ASKED * PTX_WARP};
     ptx_function *f = r->function;
     if (!f->is_entry) PTX_FAIL(r, "shared memory of a .func is not known here");
     symbol *mine = ptx_find_symbol(&r->local, v->name);

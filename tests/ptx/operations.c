@@ -7,26 +7,24 @@
 #include "ptx/machine.h"
 #include "tensor/tensor.h"
 
-typedef uint64_t of_u64;
+typedef uint64_t of_u64, of_b64;
 typedef int64_t of_s64;
-typedef uint32_t of_u32, of_pred;
+typedef uint32_t of_u32, of_b32, of_pred;
 typedef int32_t of_s32;
-typedef uint16_t of_u16;
+typedef uint16_t of_u16, of_b16;
 typedef int16_t of_s16;
 typedef float of_f32;
 typedef double of_f64;
 
 /* ---- what rows say ---- */
 
-static uint64_t divisor(thread *t, uint64_t b) {
-    if (b == 0) ptx_fail(t, "a division by 0");
-    return b;
+static void check_divisor(const ptx_group *g, const ptx_instruction *i, uint32_t lane, bool is_zero) {
+    if (!is_zero) return;
+    g->all[lane].at = i;
+    ptx_fail(&g->all[lane], "a division by 0");
 }
 
-static int64_t signed_divisor(thread *t, int64_t b) {
-    if (b == 0) ptx_fail(t, "a division by 0");
-    return b;
-}
+#define DIVISOR(b) (check_divisor(g, i, lane, (b) == 0), (b))
 
 /* Bytes of b and a, which begin with number 4 and 0, by the digits of `which`; 8 is added for eight times their sign.
  */
@@ -95,30 +93,47 @@ static uint16_t narrow(float x, cm_dtype type) { return x != x ? 0x7fff : cm_nar
 
 /* ---- functions ---- */
 
-#define FUNCTION(name) static void run_##name(thread *t, const ptx_instruction *i)
+#define GIVE(type, expression) out[lane].type = (of_##type)(expression)
+
+/* `each` is done for every lane of the group. Lanes that read and write the same register are the same lane. */
+#define FUNCTION(name, operands, each)                                                                                 \
+    static bool run_##name(const ptx_group *g, const ptx_instruction *i) {                                             \
+        ptx_value room[operands][PTX_WARP];                                                                            \
+        const ptx_value *in[operands];                                                                                 \
+        ptx_value *out = ptx_results(g, i, 0);                                                                         \
+        for (int n = 0; n < (operands); n++) in[n] = ptx_lanes_of(g, i, n + 1, room[n]);                               \
+        if (g->mask == UINT32_MAX) {                                                                                   \
+            _Pragma("GCC ivdep") for (uint32_t lane = 0; lane < PTX_WARP; lane++) each;                                \
+        } else {                                                                                                       \
+            PTX_EACH_LANE(lane, g->mask) each;                                                                         \
+        }                                                                                                              \
+        return true;                                                                                                   \
+    }
 #define UNARY(name, to, from, expression)                                                                              \
-    FUNCTION(name) {                                                                                                   \
-        const of_##from a = PTX_AT(1).from;                                                                            \
-        PTX_AT(0).to = (of_##to)(expression);                                                                          \
-    }
+    FUNCTION(name, 1, {                                                                                                \
+        const of_##from a = in[0][lane].from;                                                                          \
+        GIVE(to, expression);                                                                                          \
+    })
 #define BINARY(name, to, from, expression)                                                                             \
-    FUNCTION(name) {                                                                                                   \
-        const of_##from a = PTX_AT(1).from, b = PTX_AT(2).from;                                                        \
-        PTX_AT(0).to = (of_##to)(expression);                                                                          \
-    }
+    FUNCTION(name, 2, {                                                                                                \
+        const of_##from a = in[0][lane].from;                                                                          \
+        const of_##from b = in[1][lane].from;                                                                          \
+        GIVE(to, expression);                                                                                          \
+    })
 #define TERNARY(name, to, from, expression)                                                                            \
-    FUNCTION(name) {                                                                                                   \
-        const of_##from a = PTX_AT(1).from, b = PTX_AT(2).from, c = PTX_AT(3).from;                                    \
-        PTX_AT(0).to = (of_##to)(expression);                                                                          \
-    }
+    FUNCTION(name, 3, {                                                                                                \
+        const of_##from a = in[0][lane].from;                                                                          \
+        const of_##from b = in[1][lane].from;                                                                          \
+        const of_##from c = in[2][lane].from;                                                                          \
+        GIVE(to, expression);                                                                                          \
+    })
 #define SHIFT(name, type, expression)                                                                                  \
-    FUNCTION(name) {                                                                                                   \
-        const of_##type a = PTX_AT(1).type;                                                                            \
-        const uint32_t by = PTX_AT(2).u32;                                                                             \
-        PTX_AT(0).type = (of_##type)(expression);                                                                      \
-    }
-#define SELECT(name, type)                                                                                             \
-    FUNCTION(name) { PTX_AT(0).type = PTX_AT(3).pred ? PTX_AT(1).type : PTX_AT(2).type; }
+    FUNCTION(name, 2, {                                                                                                \
+        const of_##type a = in[0][lane].type;                                                                          \
+        const uint32_t by = in[1][lane].u32;                                                                           \
+        GIVE(type, expression);                                                                                        \
+    })
+#define SELECT(name, type) FUNCTION(name, 3, GIVE(type, in[2][lane].pred ? in[0][lane].type : in[1][lane].type))
 #include "ptx/operations.def"
 #undef UNARY
 #undef BINARY
@@ -133,50 +148,44 @@ static void run_trap(thread *t, const ptx_instruction *i) {
 
 /* ---- the table ---- */
 
-typedef struct row {
-    const char *name;
-    int operands;
-    ptx_run_function run;
-} row;
+#define UNARY(name, to, from, expression)   {#name, 2, NULL, run_##name},
+#define BINARY(name, to, from, expression)  {#name, 3, NULL, run_##name},
+#define TERNARY(name, to, from, expression) {#name, 4, NULL, run_##name},
+#define SHIFT(name, type, expression)       {#name, 3, NULL, run_##name},
+#define SELECT(name, type)                  {#name, 4, NULL, run_##name},
 
-#define UNARY(name, to, from, expression)   {#name, 2, run_##name},
-#define BINARY(name, to, from, expression)  {#name, 3, run_##name},
-#define TERNARY(name, to, from, expression) {#name, 4, run_##name},
-#define SHIFT(name, type, expression)       {#name, 3, run_##name},
-#define SELECT(name, type)                  {#name, 4, run_##name},
-
-static row rows[] = {
+static ptx_operation rows[] = {
 #include "ptx/operations.def"
-    {"trap", 0, run_trap},
-    {"ret", 0, ptx_return},
-    {"ret_uni", 0, ptx_return},
-    {"exit", 0, ptx_return},
-    {"prefetch_L1", 1, ptx_prefetch},
-    {"bar_sync", 1, ptx_come_to_barrier},
-    {"bar_warp_sync", 1, ptx_come_to_warp_barrier},
-    {"shfl_sync_bfly_b32", 6, ptx_come_to_shuffle},
-    {"shfl_sync_idx_b32", 6, ptx_come_to_shuffle_from},
-    {"cp_async_commit_group", 0, ptx_commit_copies},
-    {"cp_async_wait_group", 1, ptx_wait_for_copies},
-    {"cp_async_wait_all", 0, ptx_wait_for_all_copies},
-    {"fence_proxy_async", 0, ptx_fence},
-    {"fence_proxy_async_shared__cta", 0, ptx_fence},
-    {"wgmma_fence_sync_aligned", 0, ptx_come_to_group_fence},
-    {"wgmma_commit_group_sync_aligned", 0, ptx_come_to_group_commit},
-    {"wgmma_wait_group_sync_aligned", 1, ptx_come_to_group_wait},
-    {"mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32", 14, ptx_come_to_bf16_product},
-    {"mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32", 14, ptx_come_to_f16_product},
-    {"mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32", 14, ptx_come_to_tf32_product},
+    {"trap", 0, run_trap, NULL},
+    {"ret", 0, ptx_return, NULL},
+    {"ret_uni", 0, ptx_return, NULL},
+    {"exit", 0, ptx_return, NULL},
+    {"prefetch_L1", 1, ptx_prefetch, NULL},
+    {"bar_sync", 1, ptx_come_to_barrier, NULL},
+    {"bar_warp_sync", 1, ptx_come_to_warp_barrier, NULL},
+    {"shfl_sync_bfly_b32", 6, ptx_come_to_shuffle, ptx_shuffle},
+    {"shfl_sync_idx_b32", 6, ptx_come_to_shuffle_from, ptx_shuffle},
+    {"cp_async_commit_group", 0, ptx_commit_copies, NULL},
+    {"cp_async_wait_group", 1, ptx_wait_for_copies, NULL},
+    {"cp_async_wait_all", 0, ptx_wait_for_all_copies, NULL},
+    {"fence_proxy_async", 0, ptx_fence, NULL},
+    {"fence_proxy_async_shared__cta", 0, ptx_fence, NULL},
+    {"wgmma_fence_sync_aligned", 0, ptx_come_to_group_fence, NULL},
+    {"wgmma_commit_group_sync_aligned", 0, ptx_come_to_group_commit, NULL},
+    {"wgmma_wait_group_sync_aligned", 1, ptx_come_to_group_wait, NULL},
+    {"mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32", 14, ptx_come_to_bf16_product, NULL},
+    {"mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32", 14, ptx_come_to_f16_product, NULL},
+    {"mma_sync_aligned_m16n8k8_row_col_f32_tf32_tf32_f32", 14, ptx_come_to_tf32_product, NULL},
 };
 
-static int by_name(const void *a, const void *b) { return strcmp(((const row *)a)->name, ((const row *)b)->name); }
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const ptx_operation *)a)->name, ((const ptx_operation *)b)->name);
+}
 
-ptx_run_function ptx_operation(const char *name, int *operands) {
+const ptx_operation *ptx_operation_named(const char *name) {
     static bool is_sorted;
     if (!is_sorted) qsort(rows, sizeof rows / sizeof *rows, sizeof *rows, by_name);
     is_sorted = true;
-    const row key = {name, 0, NULL}, *found = bsearch(&key, rows, sizeof rows / sizeof *rows, sizeof *rows, by_name);
-    if (!found) return NULL;
-    *operands = found->operands;
-    return found->run;
+    const ptx_operation key = {.name = name};
+    return bsearch(&key, rows, sizeof rows / sizeof *rows, sizeof *rows, by_name);
 }

@@ -46,7 +46,7 @@ struct ptx_profile {
 
     /* Of the block that runs. */
     pace *of;             /* [threads] */
-    uint64_t *ready;      /* [threads, registers] */
+    uint64_t *ready;      /* [registers of all threads] */
     counter *mine, *most; /* [threads, instructions], [warps, instructions]: since the last barrier */
     uint32_t epoch;
     link *links;
@@ -93,7 +93,7 @@ bool ptx_profile_begin(block *b) {
     forget_block(p);
     p->threads = b->launch->threads;
     p->of = malloc(threads * sizeof *p->of);
-    p->ready = malloc(threads * b->register_count * sizeof *p->ready);
+    p->ready = malloc(ptx_registers_of(b) * sizeof *p->ready);
     p->mine = calloc(threads * instructions, sizeof *p->mine);
     p->most = calloc((threads + PTX_WARP - 1) / PTX_WARP * instructions, sizeof *p->most);
     p->epoch = 1;
@@ -105,7 +105,7 @@ void ptx_profile_begin_block(block *b) {
     ptx_profile *p = b->profile;
     const size_t threads = (size_t)p->threads;
     memset(p->of, 0, threads * sizeof *p->of);
-    memset(p->ready, 0, threads * b->register_count * sizeof *p->ready);
+    memset(p->ready, 0, ptx_registers_of(b) * sizeof *p->ready);
     p->links_n = 1;
     p->blocks++;
 }

@@ -23,7 +23,7 @@ typedef struct page {
     uintptr_t number; /* of the host's memory */
     uint64_t launch;  /* that the cells are of */
     int step;         /* bytes of a cell: WORD or 1 */
-    cell cells[PAGE]; /* the cell of the bytes from its number on */
+    cell cells[PAGE]; /* of `step` bytes each */
 } page;
 
 /* Pages by their number, and the one that was used last. */
@@ -87,7 +87,7 @@ static page *new_page(thread *t, uintptr_t number) {
 static void clear(page *p, uint64_t launch) {
     p->launch = launch;
     p->step = WORD;
-    for (int k = 0; k < PAGE; k += WORD)
+    for (int k = 0; k < PAGE / WORD; k++)
         p->cells[k].writer.thread = p->cells[k].readers[0].thread = p->cells[k].readers[1].thread = -1;
 }
 
@@ -102,6 +102,8 @@ static page *page_of(thread *t, uintptr_t number) {
     if (r->last->launch != r->launch) clear(r->last, r->launch);
     return r->last;
 }
+
+static cell *cell_of(page *p, uintptr_t address) { return &p->cells[address % PAGE / (uintptr_t)p->step]; }
 
 /* Whether what was done comes before all that the thread does now. */
 static bool is_before(const access *a, const thread *t, ptx_space space) {
@@ -141,7 +143,7 @@ static bool is_of_words(int bytes, uint32_t used) {
 
 static void refine(page *p) {
     p->step = 1;
-    for (int k = 0; k < PAGE; k++) p->cells[k] = p->cells[k / WORD * WORD];
+    for (int k = PAGE; k-- > 0;) p->cells[k] = p->cells[k / WORD];
 }
 
 void ptx_races_access(thread *t, const void *address, int bytes, uint32_t used, ptx_space space, bool is_write) {
@@ -150,7 +152,7 @@ void ptx_races_access(thread *t, const void *address, int bytes, uint32_t used, 
     page *p = page_of(t, first / PAGE); /* an access is within a page, by its alignment */
     if (p->step == WORD && !is_of_words(bytes, used)) refine(p);
     for (int k = 0; k < bytes; k += p->step)
-        if (used >> k & 1) note(t, &p->cells[first % PAGE + (size_t)k], space, is_write);
+        if (used >> k & 1) note(t, cell_of(p, first + (uintptr_t)k), space, is_write);
 }
 
 /* Whether what was written was fenced before the last barrier of who wrote it. */
@@ -166,6 +168,6 @@ static void check_fence(thread *t, const access *writer) {
 void ptx_races_factor(thread *t, const void *address, int bytes) {
     ptx_races_access(t, address, bytes, UINT32_MAX, PTX_SHARED, false);
     const uintptr_t first = (uintptr_t)address;
-    const page *p = page_of(t, first / PAGE);
-    for (int k = 0; k < bytes; k += p->step) check_fence(t, &p->cells[first % PAGE + (size_t)k].writer);
+    page *p = page_of(t, first / PAGE);
+    for (int k = 0; k < bytes; k += p->step) check_fence(t, &cell_of(p, first + (uintptr_t)k)->writer);
 }

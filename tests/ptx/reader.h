@@ -8,7 +8,7 @@ enum { SOURCES = 64, FUNCTIONS = 64 };
 
 typedef enum symbol_kind { REGISTER, VARIABLE } symbol_kind;
 
-/* REGISTER: `count` of them from slot `at` on, "%r7" in %r<N>, or one of just this name. VARIABLE: of a space, at an
+/* REGISTER: `count` of them from operand `at` on, "%r7" in %r<N>, or one of just this name. VARIABLE: of a space, at an
  * address. Labels have a list of their own, and stand before instruction `at`. */
 typedef struct symbol {
     symbol_kind kind;
