@@ -30,7 +30,7 @@ const op_case op_cases[] = {
     PAIR(dense, NO_OR_RELU, 0, "B=1 i=64 o=64", ONEHOT(3)),
     PAIR(dense, NO_OR_RELU, 0, "B=64 i=128 o=128", ONEHOT(2)),
     PAIR(dense, NO_OR_RELU, 0, "B=65 i=130 o=21", SCALED(4)),
-    PAIR(dense, NO_OR_RELU, 0, "B=33 i=4 o=300", ONEHOT(300)),
+    PAIR(dense, NO_OR_RELU, 0, "B=33 i=4 o=300", ONEHOT(5)),
     PAIR(dense, NO_OR_RELU, 0, "B=129 i=513 o=2", ONEHOT(6)),
     PAIR(conv2d, NO_OR_RELU, 0, "B=2 H=6 W=7 C=3 O=8 k=3", .stride = 1),
     PAIR(conv2d, NO_OR_RELU, 0, "B=1 H=9 W=9 C=17 O=5 k=3", .stride = 1),
@@ -172,6 +172,7 @@ const op_case op_cases[] = {
     PAIR(conv2d, NO_OR_RELU, 0, "B=4 H=2 W=3 C=72 O=8 k=1", .stride = 1),
     PAIR(conv2d, NO_OR_RELU, 0, "B=2 H=3 W=3 C=35 O=16 k=1", .stride = 1),
     PAIR(conv2d, NO_OR_RELU, 0, "B=3 H=2 W=1 C=128 O=1 k=1", .stride = 1),
+    PAIR(dense, NO_OR_RELU, 0, "B=33 i=4 o=21", ONEHOT(300)),
 };
 
 const int op_case_count = (int)(sizeof op_cases / sizeof *op_cases);
