@@ -100,6 +100,25 @@ START_TEST(what_was_kept_is_on_disk_at_once) {
 }
 END_TEST
 
+START_TEST(those_who_share_a_file_keep_what_each_has_chosen) {
+    unsigned char value;
+    cm_choices *one = open_choices("GPU X"), *other = open_choices("GPU X");
+    ck_assert_int_eq(cm_choices_keep(one, "dense 1", "a", 1), CM_OK);
+    ck_assert_int_eq(cm_choices_keep(other, "dense 2", "b", 1), CM_OK);
+    ck_assert(cm_choices_find(other, "dense 1", &value, 1));
+    ck_assert_int_eq(value, 'a');
+    ck_assert_int_eq(cm_choices_keep(other, "dense 1", "c", 1), CM_OK);
+    ck_assert_int_eq(cm_choices_keep(one, "dense 3", "d", 1), CM_OK);
+    ck_assert(cm_choices_find(one, "dense 1", &value, 1)); /* what it has is its own */
+    ck_assert_int_eq(value, 'a');
+    cm_choices_close(one);
+    cm_choices_close(other);
+    cm_choices *next = open_choices("GPU X");
+    ck_assert_int_eq(cm_choices_count(next), 3);
+    cm_choices_close(next);
+}
+END_TEST
+
 START_TEST(a_disk_that_refuses_is_one_warning_and_choices_still_work) {
     char value, command[128];
     cm_choices *c = open_choices("GPU X");
@@ -230,6 +249,7 @@ int main(void) {
     tcase_add_test(tc, what_was_kept_is_found_with_its_size_and_by_its_whole_key);
     tcase_add_test(tc, a_file_brings_all_choices_back_and_is_the_same_when_written_again);
     tcase_add_test(tc, what_was_kept_is_on_disk_at_once);
+    tcase_add_test(tc, those_who_share_a_file_keep_what_each_has_chosen);
     tcase_add_test(tc, a_disk_that_refuses_is_one_warning_and_choices_still_work);
     tcase_add_test(tc, another_device_or_version_has_a_file_of_its_own);
     tcase_add_test(tc, a_damaged_file_is_ignored_with_one_line_and_written_anew);

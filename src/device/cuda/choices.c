@@ -126,19 +126,42 @@ cm_status cm_choices_parse(cm_choices *c, const char *text, size_t size, const c
     return CM_OK;
 }
 
-static cm_status load(cm_choices *c) {
+/* Takes in the file, if there is one: *why as of cm_choices_parse. */
+static cm_status read_all(cm_choices *c, const char **why) {
     char *text = NULL;
-    const char *why = NULL;
     size_t size = 0;
+    *why = NULL;
     if (!c->path[0] || !cm_file_exists(c->path)) return CM_OK;
-    if (cm_file_read(c->path, FILE_LIMIT, &text, &size) != CM_OK) {
-        cm_log(CM_WARNING, "algorithms are chosen anew: %s", cm_error_message());
-        return CM_OK;
-    }
-    cm_status status = cm_choices_parse(c, text, size, &why);
+    CM_TRY(cm_file_read(c->path, FILE_LIMIT, &text, &size));
+    cm_status status = cm_choices_parse(c, text, size, why);
     free(text);
-    if (status == CM_OK && why) cm_log(CM_WARNING, "%s is ignored, %s: algorithms are chosen anew", c->path, why);
     return status;
+}
+
+static cm_status load(cm_choices *c) {
+    const char *why;
+    cm_status status = read_all(c, &why);
+    if (status == CM_OK && why) cm_log(CM_WARNING, "%s is ignored, %s: algorithms are chosen anew", c->path, why);
+    if (status == CM_OK || status == CM_ERR_MEMORY) return status;
+    cm_log(CM_WARNING, "algorithms are chosen anew: %s", cm_error_message());
+    return CM_OK;
+}
+
+/* What other processes have written since it was read. Of what cannot be read nothing is missed: it is chosen anew. */
+static void take_in(cm_choices *c) {
+    cm_choices file = {.list = NULL};
+    const char *why;
+    choice *entry;
+    memcpy(file.identity, c->identity, sizeof file.identity);
+    memcpy(file.path, c->path, sizeof file.path);
+    cm_status status = read_all(&file, &why);
+    for (int i = 0; i < file.count && status == CM_OK; i++) {
+        const size_t length = strlen(file.list[i].key);
+        if (find(c, file.list[i].key, length)) continue;
+        status = add(c, file.list[i].key, length, &entry);
+        if (status == CM_OK) *entry = file.list[i];
+    }
+    free(file.list);
 }
 
 /* Writes the file's text into out[(count + 1) * LINE_BYTES + IDENTITY_BYTES]; returns its length. */
@@ -161,6 +184,7 @@ static cm_status write_all(const cm_choices *c) {
 
 /* What cannot be written is not tried again. */
 static void save(cm_choices *c) {
+    take_in(c);
     if (!c->path[0] || write_all(c) == CM_OK) return;
     cm_log(CM_WARNING, "choices of algorithms are not kept: %s", cm_error_message());
     c->path[0] = '\0';

@@ -1,9 +1,10 @@
 /* What was measured once and is kept on disk: which algorithm of a library is the fastest for a shape on a device.
  *
  * One file per device and versions of the libraries ("identity"), with a checksum; a file that is damaged or of another
- * identity is ignored with one line and written anew. Writing is atomic, so processes that write at the same time leave
- * one of their files. A choice is up to CM_CHOICE_BYTES bytes that only the library understands, under a key of text.
- * Safe from several threads at once.
+ * identity is ignored with one line and written anew. Processes may share it: whoever writes takes in first what others
+ * have written, and writing is atomic; of two that write in the same moment, one may have to choose again. A choice is
+ * up to CM_CHOICE_BYTES bytes that only the library understands, under a key of text. Safe from several threads at
+ * once.
  */
 #ifndef CM_DEVICE_CUDA_CHOICES_H
 #define CM_DEVICE_CUDA_CHOICES_H
@@ -26,7 +27,8 @@ void cm_choices_close(cm_choices *choices); /* NULL is allowed */
 
 /* True if there is a choice for the key of exactly `size` bytes; then they are in `value`. */
 bool cm_choices_find(cm_choices *choices, const char *key, void *value, size_t size);
-/* Keeps value[size] under the key, in place of an older one, and writes the file: a process that is killed has left its
+/* Keeps value[size] under the key, in place of an older one, takes in what other processes have kept under other keys,
+ * and writes the file: a process that is killed has left its
  * choices to the one that goes on. Errors: CM_ERR_INPUT if either is too long, CM_ERR_MEMORY; what the disk refuses is
  * a warning, and nothing is written from then on. */
 cm_status cm_choices_keep(cm_choices *choices, const char *key, const void *value, size_t size) CM_MUST_USE;
