@@ -1,6 +1,7 @@
 /* Inferences on every backend give what ref does: on a GPU those of passes that are one kernel, and one by one. */
 #include <check.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "support/infer_bench.h"
 #include "support/main.h"
@@ -59,7 +60,7 @@ int main(void) {
     Suite *suite = suite_create("network/inference");
     TCase *tests = tcase_create("every backend"), *towers = tcase_create("towers");
     int count = 0;
-    while (cm_backend_classes()[count]) count++;
+    while (strcmp(cm_backend_classes()[count]->name, "ref") != 0) count++; /* it would be compared with itself */
     suite_add_tcase(suite, tests);
     suite_add_tcase(suite, towers);
     tcase_set_timeout(tests, 120);
