@@ -12,7 +12,7 @@
 enum { TEXT = 8192, WARP = 32, WORDS = 1 << 15 };
 
 /* Memory that kernels are given the address of, and what the last run said. */
-static uint32_t words[WORDS];
+static _Alignas(32) uint32_t words[WORDS]; /* a sector of memory at a time */
 static char why[PTX_LINE];
 
 /* Registers of every kernel here: %p, %h of 16, %r and %f of 32, %d and %g of 64 bits. %d0 is the address of `words`,

@@ -91,13 +91,13 @@ typedef struct thread {
     ptx_value *base[PTX_BASES]; /* of operands */
     const ptx_function *function;
     const ptx_instruction *at; /* that it runs, or waits at; not told while its lane runs with others (warp.c) */
-    int pc;                    /* the next instruction; likewise */
-    uint8_t state;             /* a ptx_state */
-    uint8_t depth;
+    struct block *block;
+    int pc; /* the next instruction; likewise */
+    ptx_state state;
+    uint16_t depth;
     uint16_t index; /* in its block */
     uint32_t mask;  /* of whom it waits for in its warp */
     uint32_t clock; /* barriers of its warp that it has come from, + 1 */
-    struct block *block;
     ptx_frame frames[PTX_DEPTH];
     unsigned char *local;    /* [local_bytes] between guards */
     uint32_t seen[PTX_WARP]; /* the clocks of its warp's threads up to which all accesses come before its own */

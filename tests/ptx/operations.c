@@ -103,7 +103,7 @@ static uint16_t narrow(float x, cm_dtype type) { return x != x ? 0x7fff : cm_nar
         ptx_value *out = ptx_results(g, i, 0);                                                                         \
         for (int n = 0; n < (operands); n++) in[n] = ptx_lanes_of(g, i, n + 1, room[n]);                               \
         if (g->mask == UINT32_MAX) {                                                                                   \
-            _Pragma("GCC ivdep") for (uint32_t lane = 0; lane < PTX_WARP; lane++) each;                                \
+            for (uint32_t lane = 0; lane < PTX_WARP; lane++) each;                                                     \
         } else {                                                                                                       \
             PTX_EACH_LANE(lane, g->mask) each;                                                                         \
         }                                                                                                              \
