@@ -104,6 +104,15 @@ static cm_status choose_policy(const cm_arguments *a, cm_benchmark *b) {
     return cm_fail(CM_ERR_INPUT, "--policy %s: must be muzero or gumbel_muzero", policy);
 }
 
+/* What the flag names is looked for before anything is timed. */
+static cm_status check_environment(const cm_arguments *a, const cm_benchmark *b) {
+    const cm_env_params params = cm_session_env_params(&b->configuration.env);
+    cm_env env;
+    if (!cm_argument_given(a, "--env")) return CM_OK;
+    cm_status status = cm_env_open(&env, b->configuration.env.env_name, &params);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "--env");
+}
+
 /* A part is measured on the CPU unless something else is asked for; ranks where a training of theirs would be. */
 static cm_status open_backend(cm_benchmark *b, cm_comm *comm) {
     const char *const backends[] = {"cpu", "ref", "cpu", "cuda"};
@@ -113,7 +122,7 @@ static cm_status open_backend(cm_benchmark *b, cm_comm *comm) {
 }
 
 static cm_status prepare(const cm_arguments *a, cm_comm *comm, cm_benchmark *b) {
-    const char *environment = cm_argument(a, "--env");
+    CM_TRY(check_environment(a, b));
     CM_TRY(choose_network(a, b));
     CM_TRY(choose_policy(a, b));
     CM_TRY(integer(a, "--batch", 1, 1 << 20, 256, &b->batch));
@@ -122,7 +131,6 @@ static cm_status prepare(const cm_arguments *a, cm_comm *comm, cm_benchmark *b) 
     CM_TRY(cm_argument_seconds(a, "--seconds", &b->seconds));
     if (b->seconds <= 0.0) return cm_fail(CM_ERR_INPUT, "--seconds: must be more than 0");
     b->batch_given = cm_argument_given(a, "--batch");
-    b->environment = environment ? environment : b->configuration.env.env_name;
     CM_TRY(cm_session_pool(b->configuration.run.threads, &b->pool));
     CM_TRY(open_backend(b, comm));
     return cm_session_dtype(&b->configuration.run, b->backend, &b->compute);
@@ -215,15 +223,11 @@ static cm_status run_parts(const cm_arguments *a, const cm_benchmark *b) {
     return cm_fail(CM_ERR_INPUT, "benchmark: there is no part \"%s\"; `cumind help benchmark` lists them", name);
 }
 
-/* A flag that a part does not read is a misunderstanding. The environment is looked for before anything is timed. */
+/* A flag that a part does not read is a misunderstanding. */
 static cm_status check_env_flag(const cm_arguments *a) {
-    const char *name = a->positional_count ? a->positional[0] : "env", *environment = cm_argument(a, "--env");
-    cm_env env;
-    if (!environment) return CM_OK;
-    if (strcmp(name, "env") != 0)
-        return cm_fail(CM_ERR_INPUT, "benchmark %.40s: --env is for the part env; leave it out", name);
-    cm_status status = cm_env_open(&env, environment, NULL);
-    return status == CM_OK ? CM_OK : cm_fail_in(status, "--env");
+    const char *name = a->positional_count ? a->positional[0] : "env";
+    if (!cm_argument(a, "--env") || strcmp(name, "env") == 0) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "benchmark %.40s: --env is for the part env; leave it out", name);
 }
 
 static cm_status run(cm_arguments *arguments) {
@@ -249,7 +253,7 @@ static const cm_flag flags[] = {
     {"--hidden", "N", "Width of the hidden state; default hidden_dim."},
     {"--unroll", "N", "Unroll steps of the training step; default 5."},
     {"--policy", "NAME", "muzero or gumbel_muzero, of search and tree; default policy."},
-    {"--env", "NAME", "Environment of the part env; default env_name."},
+    {"--env", "NAME", "Environment of the part env, with the options of the configuration; default env_name."},
     {"--seconds", "TIME", "How long each part is measured, about; default 1."},
     {"--num-devices", "N", "Most ranks of the part scaling; default: as many as there are GPUs, or processors."},
     {"--oversubscribe", NULL, "Allow more of them than the machine has processors, or GPUs."},

@@ -17,9 +17,8 @@ typedef struct cm_benchmark {
     cm_config *config;              /* owned */
     cm_network_config network;
     const char *network_name; /* "plain", "configured" */
-    const char *environment;
-    cm_backend *backend; /* owned */
-    cm_pool *pool;       /* owned */
+    cm_backend *backend;      /* owned */
+    cm_pool *pool;            /* owned */
     cm_dtype compute;
     int batch, simulations, actions, unroll;
     bool batch_given;

@@ -45,12 +45,15 @@ cm_status cm_benchmark_tree(const cm_benchmark *bench, cm_benchmark_result *resu
 }
 
 cm_status cm_benchmark_env(const cm_benchmark *bench, cm_benchmark_result *result) {
-    double steps;
-    const int usual = cm_env_is_python(bench->environment) ? 32 : 1024; /* objects of Python may be large, and slow */
+    const char *name = bench->configuration.env.env_name;
+    const int usual = cm_env_is_python(name) ? 32 : 1024; /* objects of Python may be large, and slow */
     const int instances = bench->batch_given ? bench->batch : usual;
-    CM_TRY(cm_env_benchmark(bench->environment, instances, bench->seconds, &steps));
+    double steps;
+    cm_env env;
+    CM_TRY(cm_session_env(&bench->configuration.env, &env));
+    CM_TRY(cm_env_benchmark(&env, instances, bench->seconds, &steps));
     cm_benchmark_put(result, "steps_per_second", steps);
-    snprintf(result->note, sizeof result->note, "%s, %d instances, one thread", bench->environment, instances);
+    snprintf(result->note, sizeof result->note, "%.200s, %d instances, one thread", name, instances);
     return CM_OK;
 }
 

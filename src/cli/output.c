@@ -23,8 +23,8 @@ static cm_status assign_flag(const cm_arguments *arguments, cm_config *config, c
 
 cm_status cm_cli_assign(const cm_arguments *arguments, cm_config *config) {
     static const char *const pairs[][2] = {
-        {"--seed", "seed"},         {"--backend", "backend"}, {"--threads", "threads"},
-        {"--dtype", "model_dtype"}, {"--updates", "updates"}, {"--env-steps", "env_steps"},
+        {"--seed", "seed"},       {"--backend", "backend"},     {"--threads", "threads"}, {"--dtype", "model_dtype"},
+        {"--updates", "updates"}, {"--env-steps", "env_steps"}, {"--env", "env_name"},
     };
     const char *set;
     for (int i = 0; (set = cm_argument_at(arguments, "--set", i)) != NULL; i++) CM_TRY(cm_config_set(config, set));

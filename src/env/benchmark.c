@@ -70,11 +70,9 @@ static cm_status measure(bench *b, int instances, double seconds, double *steps_
     return CM_OK;
 }
 
-cm_status cm_env_benchmark(const char *name, int instances, double seconds, double *steps_per_second) {
-    cm_env env;
+cm_status cm_env_benchmark(const cm_env *env, int instances, double seconds, double *steps_per_second) {
     bench b = {0};
-    CM_TRY(cm_env_open(&env, name, NULL));
-    CM_TRY(cm_vector_env_create(&env, instances, 1, 0, &b.vector));
+    CM_TRY(cm_vector_env_create(env, instances, 1, 0, &b.vector));
     cm_arena sizes = {NULL, SIZE_MAX, 0};
     take_rows(&b, &sizes, instances);
     cm_status status = cm_arena_create(&b.arena, sizes.used, "the benchmark of an environment");

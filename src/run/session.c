@@ -12,7 +12,7 @@ enum { TRIAL_STEPS = 256 }; /* of the environment, before anything stands on it 
 
 /* ---- environment ---- */
 
-cm_status cm_session_env(const cm_env_options *o, cm_env *out) {
+cm_env_params cm_session_env_params(const cm_env_options *o) {
     cm_env_params params = cm_env_params_default();
     params.size = o->board_size;
     params.rows = o->rows;
@@ -28,6 +28,11 @@ cm_status cm_session_env(const cm_env_options *o, cm_env *out) {
     params.swap = o->swap;
     params.exactly_five = o->exactly_five;
     params.sutton_barto_reward = o->sutton_barto_reward;
+    return params;
+}
+
+cm_status cm_session_env(const cm_env_options *o, cm_env *out) {
+    const cm_env_params params = cm_session_env_params(o);
     cm_status status = cm_env_open(out, o->env_name, &params);
     return status == CM_OK ? CM_OK : cm_fail_in(status, "Environment.env_name");
 }

@@ -52,7 +52,8 @@ cm_status cm_session_dtype(const cm_run_options *options, const cm_backend *back
 cm_status cm_session_pool(int threads, cm_pool **out) CM_MUST_USE;
 void cm_session_warn_of_threads(int threads); /* that warning alone, for threads of other processes */
 
-/* The environment that the options describe. */
+/* What the options say of an environment but its name, and the environment that they describe. */
+cm_env_params cm_session_env_params(const cm_env_options *options);
 cm_status cm_session_env(const cm_env_options *options, cm_env *out) CM_MUST_USE;
 
 /* This rank's share of a count of the whole run that the ranks can share evenly (run/ranks.h), and the number that its

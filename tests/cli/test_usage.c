@@ -159,6 +159,7 @@ static const struct usage_case {
     {"benchmark search --env nope", "benchmark search: --env is for the part env; leave it out"},
     {"benchmark scaling --env catch", "benchmark scaling: --env is for the part env"},
     {"benchmark --env nope", "--env: nope: there is no such environment"},
+    {"benchmark env --env catch --set rows=1", "--env: catch: rows: must be an integer in [2, 64], got 1"},
     {"benchmark tree surplus", "unexpected argument \"surplus\""},
     {"completion bash surplus", "unexpected argument \"surplus\""},
     {"train --config missing.json", "missing.json"},
@@ -264,6 +265,13 @@ START_TEST(benchmarks_say_which_optimizer_and_policy_they_took) {
         run(line);
         ck_assert_msg(result.status == 0 && strstr(result.out, rows[i][1]), "%s: %s%s", line, result.out, result.err);
     }
+}
+END_TEST
+
+START_TEST(the_benchmark_of_an_environment_takes_its_options) {
+    run("benchmark env --env catch --set rows=7 --batch 8 --seconds 0.01");
+    ck_assert_msg(result.status == 0 && strstr(result.out, "catch, 8 instances"), "%s%s", result.out, result.err);
+    ck_assert_str_eq(result.err, "");
 }
 END_TEST
 
@@ -474,6 +482,7 @@ int main(void) {
     tcase_add_test(tests, environments_fit_a_narrow_terminal);
     tcase_add_test(tests, explanations_fit_a_narrow_terminal);
     tcase_add_test(tests, benchmarks_say_which_optimizer_and_policy_they_took);
+    tcase_add_test(tests, the_benchmark_of_an_environment_takes_its_options);
     tcase_add_test(tests, what_is_to_be_measured_and_does_not_fit_is_refused_before_it_takes_memory);
     tcase_add_test(tests, no_arguments_print_help_and_exit_2);
     tcase_add_test(tests, broken_configuration_names_file_and_line);

@@ -326,11 +326,11 @@ END_TEST
 
 START_TEST(the_benchmark_counts_steps_and_refuses_what_it_cannot_run) {
     double speed = 0.0;
-    must_equal(cm_env_benchmark("CartPole-v1", 1024, 0.05, &speed), CM_OK);
-    must_msg(speed > 1e6, "%g steps/s",
-             speed); /* a floor that sanitizers reach, too; `cumind benchmark env` measures */
-    must_equal(cm_env_benchmark("CartPole-v9", 1024, 0.05, &speed), CM_ERR_INPUT);
-    must_equal(cm_env_benchmark("CartPole-v1", 0, 0.05, &speed), CM_ERR_INPUT);
+    cm_env env;
+    must_equal(cm_env_open(&env, "CartPole-v1", NULL), CM_OK);
+    must_equal(cm_env_benchmark(&env, 1024, 0.05, &speed), CM_OK);
+    must(speed > 0.0);
+    must_equal(cm_env_benchmark(&env, 0, 0.05, &speed), CM_ERR_INPUT);
 }
 END_TEST
 
