@@ -227,6 +227,22 @@ class Actions:
             yield value.reshape(self.space.shape).astype(self.space.dtype)
 
 
+def is_reusable(env):
+    """Whether a reset leaves nothing of the episode before. Box2D's worlds keep an order of what touches what: equal seeds
+    and actions lead elsewhere in one that was used."""
+    said = find(env, "reusable")
+    if said is not None:
+        return bool(said)
+    return not any(type(layer).__module__.startswith("gymnasium.envs.box2d.") for layer in layers(env))
+
+
+def close(env):
+    try:
+        env.close()
+    except Exception:
+        pass  # it has no close, or it is broken: nobody needs it any more
+
+
 def takes_seed(env):
     parameters = inspect.signature(env.reset).parameters.values()
     return any(p.name == "seed" or p.kind == p.VAR_KEYWORD for p in parameters)
@@ -242,6 +258,7 @@ class Host:
         self.live = collections.OrderedDict()  # key -> (environment, number of the last request), oldest first
         self.free = []
         self.asked = 0
+        self.reusable = is_reusable(env)
         self.seeded = all(takes_seed(layer) for layer in layers(env))
         self.players = int(find(env, "players") or 1)
         self.actions = Actions(env)
@@ -258,7 +275,7 @@ class Host:
         )
         self.threshold = getattr(find(env, "spec"), "reward_threshold", None)
         self.names = [str(name) for name in find(env, "action_names") or []]
-        self.free.append(env)
+        self.leave(env)
 
     def describe(self):
         return {
@@ -333,21 +350,26 @@ class Host:
 
     def take(self):
         """An environment to reset."""
-        if self.free:
-            return self.free.pop()
-        if self.live:
+        if self.live and not self.free:
             key = next(iter(self.live))
             if self.asked - self.live[key][1] > STALE:
-                return self.live.pop(key)[0]
-        return self.make()
+                self.leave(self.live.pop(key)[0])
+        return self.free.pop() if self.free else self.make()
+
+    def leave(self, env):
+        """Its episode is over, or nobody needs it any more."""
+        if self.reusable:
+            self.free.append(env)
+        else:
+            close(env)
 
     def keep(self, key, env, ended):
         if ended:
-            self.free.append(env)
+            self.leave(env)
         else:
             other = self.live.pop(key, None)
             if other:
-                self.free.append(other[0])  # two of the same episode are one
+                self.leave(other[0])  # two of the same episode are one
             self.live[key] = (env, self.asked)
 
     def step(self, env, action):
@@ -378,7 +400,7 @@ class Host:
         if what == RESET:
             old = self.live.pop(key, None)
             if old:
-                self.free.append(old[0])
+                self.leave(old[0])
             env = self.take()
             outcome = self.reset(env, seed)
         elif what == STEP:
@@ -448,10 +470,7 @@ def stand_alone(connection):
 def end(envs):
     """Closes what is open, as far as that is done before end_with is, and ends all processes of the group."""
     for env in envs:
-        try:
-            env.close()
-        except Exception:
-            pass  # it has no close, or it is broken: nobody needs it any more
+        close(env)
     os.killpg(0, signal.SIGKILL)
 
 

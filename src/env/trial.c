@@ -154,9 +154,10 @@ static cm_status check_names(const cm_env *env) {
 
 /* Randomness from elsewhere would make runs that nobody can repeat. */
 static cm_status fail_twin(const trial *t) {
-    return cm_fail(CM_ERR_INPUT, "%s: episodes of equal seeds and actions differ (step %d): draw from %s alone",
-                   t->env->spec.name, t->step,
-                   t->env->params.python ? "what reset(seed=...) seeds, self.np_random in Gymnasium," : "`random`");
+    const char *python = "draw from what reset(seed=...) seeds alone, self.np_random in Gymnasium; if a reset leaves "
+                         "something of the last episode, set reusable = False in its class";
+    return cm_fail(CM_ERR_INPUT, "%s: episodes of equal seeds and actions differ (step %d): %s", t->env->spec.name,
+                   t->step, t->env->params.python ? python : "draw from `random` alone");
 }
 
 static cm_status check_twin(trial *t) {

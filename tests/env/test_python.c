@@ -202,6 +202,31 @@ START_TEST(games_of_two_have_masks_players_and_truncations_of_their_own) {
 }
 END_TEST
 
+/* A reset that leaves how many episodes there were before: nobody sees it where each has an object of its own. */
+static const char worn[] = "class Worn:\n"
+                           "    actions, max_steps, episodes = 2, 3, 0\n"
+                           "    %s\n"
+                           "    def reset(self, seed):\n"
+                           "        self.episodes += 1\n"
+                           "        return [seed %% 7, self.episodes]\n"
+                           "    def step(self, action):\n"
+                           "        return [action, self.episodes], 0.0, False\n";
+
+START_TEST(episodes_may_have_objects_of_their_own) {
+    cm_env env;
+    char text[512];
+    snprintf(text, sizeof text, worn, "");
+    open_named(write_text("worn.py", text), &env);
+    must_equal(cm_env_try(&env, 64), CM_ERR_INPUT);
+    must_msg(strstr(cm_error_message(), "if a reset leaves something of the last episode, set reusable = False"), "%s",
+             cm_error_message());
+    snprintf(text, sizeof text, worn, "reusable = False");
+    open_named(write_text("fresh.py", text), &env);
+    must_msg(cm_env_try(&env, 64) == CM_OK, "%s", cm_error_message());
+    compare_with_single_states(&env);
+}
+END_TEST
+
 START_TEST(what_is_no_environment_is_refused_in_one_line) {
     expect_refused("nowhere.py", "nowhere.py: there is no such file; if it has moved, say where it is with --set");
     expect_refused(write_text("none.py", "x = 1\n"), "none.py: needed is one class with reset and step");
@@ -385,6 +410,7 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, the_time_limit_is_the_files_or_the_callers);
     tcase_add_test(tcase, steps_together_are_those_of_single_states);
     tcase_add_test(tcase, games_of_two_have_masks_players_and_truncations_of_their_own);
+    tcase_add_test(tcase, episodes_may_have_objects_of_their_own);
     tcase_add_test(tcase, what_is_no_environment_is_refused_in_one_line);
     tcase_add_test(tcase, what_goes_wrong_in_a_step_is_said_in_one_line);
     tcase_add_test(tcase, a_reset_that_raises_is_said_before_a_step);
