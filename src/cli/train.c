@@ -21,8 +21,7 @@
 
 enum { SEEDS = 64, CELLS = 6, EXIT_KILLED = 130 }; /* CELLS: of a line of the table of seeds */
 
-/* ---- signals: the first asks the run to stop, a second SIGINT ends the process at once and says what it was in ----
- */
+/* ---- signals: the first asks the run to stop, a later SIGINT ends the process at once and says what it was in ---- */
 
 static cm_stop stop;
 static cm_cli_ranks ranks;      /* that train */
@@ -31,10 +30,11 @@ static char last_run[PATH_MAX]; /* folder of the run that was trained last */
 
 static void on_signal(int number, siginfo_t *info, void *context) {
     (void)info;
-    if (cm_stop_asked(&stop) && number == SIGINT) {
+    if (cm_stop_is_urged(&stop) && number == SIGINT) {
         cm_crash_say_where(context);
         _exit(EXIT_KILLED);
     }
+    if (cm_stop_asked(&stop)) return;
     cm_stop_ask(&stop);
     static const char text[] = "\nfinishing this iteration, then saving; again to end at once\n";
     if (number == SIGINT && write(STDERR_FILENO, text, sizeof text - 1) < 0) return;

@@ -15,6 +15,7 @@
 #include "core/arena.h"
 #include "core/cpu.h"
 #include "core/file.h"
+#include "core/stop.h"
 
 /* ---- what has started us ---- */
 
@@ -188,8 +189,11 @@ static void write_output(relay *r) {
 /* ---- the job ---- */
 
 static volatile sig_atomic_t asked, interrupted, latest; /* signals of this job: all, SIGINT alone, the last one */
+static cm_stop stop;
 
 static void on_signal(int number) {
+    if (cm_stop_asked(&stop) && !cm_stop_is_urged(&stop)) return;
+    cm_stop_ask(&stop);
     asked++;
     latest = number;
     if (number == SIGINT) interrupted++;
@@ -210,6 +214,7 @@ static void catch_signals(caller *before) {
     struct sigaction action = {.sa_handler = on_signal};
     sigset_t block;
     asked = interrupted = latest = 0;
+    stop = (cm_stop){0};
     sigemptyset(&action.sa_mask);
     sigemptyset(&block);
     sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &before->pipe); /* of the relay */

@@ -77,6 +77,7 @@ START_TEST(a_second_interrupt_names_the_library_that_hangs) {
     kill(child, SIGINT);
     for (text[0] = '\0'; !strstr(text, "again to end at once\n"); usleep(1000))
         cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
+    usleep(300000); /* sooner would be the same wish */
     kill(child, SIGINT);
     ck_assert_int_eq(cm_program_wait(child), 130);
     cm_program_file(cm_test_folder, "err.txt", text, sizeof text);

@@ -116,12 +116,30 @@ START_TEST(interrupted_eval_is_one_line_and_no_result) {
 }
 END_TEST
 
+/* As from `timeout -s INT`, which sends one to the process and one to its group. */
+START_TEST(two_interrupts_at_once_are_one) {
+    char text[4096];
+    pid_t child = cm_program_start(cm_test_folder, "train --run both" SMALL);
+    await_run("both");
+    usleep(40000);
+    kill(child, SIGINT);
+    usleep(2000);
+    kill(child, SIGINT);
+    ck_assert_int_eq(cm_program_wait(child), 0);
+    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
+    const char *line = strstr(text, "again to end at once");
+    ck_assert_msg(line && !strstr(line + 1, "again to end at once"), "%s", text);
+    expect_ok("train --quiet --resume both");
+    expect_reference("both");
+}
+END_TEST
+
 START_TEST(second_interrupt_ends_at_once_and_loses_nothing_saved) {
     pid_t child = cm_program_start(cm_test_folder, "train --quiet --run twice" SMALL);
     await_run("twice");
     usleep(50000);
     kill(child, SIGINT);
-    usleep(2000);
+    usleep(300000);
     kill(child, SIGINT);
     int status = cm_program_wait(child);
     ck_assert_msg(status == 130 || status == 0, "status %d", status);
@@ -565,6 +583,7 @@ int main(void) {
     tcase_add_loop_test(tests, interrupt_breaks_off_an_evaluation, 0, 2);
     tcase_add_test(tests, interrupt_breaks_off_an_exact_solver);
     tcase_add_loop_test(tests, interrupted_eval_is_one_line_and_no_result, 0, 2);
+    tcase_add_test(tests, two_interrupts_at_once_are_one);
     tcase_add_test(tests, second_interrupt_ends_at_once_and_loses_nothing_saved);
     tcase_add_test(tests, finished_run_resumes_to_exit_0_and_changes_nothing);
     tcase_add_test(tests, finished_game_run_says_again_how_it_was_won);
