@@ -17,20 +17,25 @@ typedef struct cm_stop {
 
 /* `stop` NULL: nobody ever asks. */
 static inline bool cm_stop_asked(const cm_stop *stop) {
-    return stop && __atomic_load_n(&stop->asked, __ATOMIC_RELAXED) != 0;
+    return stop && __atomic_load_n(&stop->asked, __ATOMIC_ACQUIRE) != 0;
 }
 
 /* Safe in a signal handler. */
 static inline void cm_stop_ask(cm_stop *stop) {
-    if (!cm_stop_asked(stop)) stop->since = cm_clock_seconds();
-    __atomic_store_n(&stop->asked, 1, __ATOMIC_RELAXED);
+    const double now = cm_clock_seconds();
+    if (cm_stop_asked(stop)) return;
+    __atomic_store(&stop->since, &now, __ATOMIC_RELAXED); /* handlers may run on several threads */
+    __atomic_store_n(&stop->asked, 1, __ATOMIC_RELEASE);
 }
 
 /* Whether who asks now has asked before, and means it: of one wish there may be two signals, to a process and to its
  * group, as `timeout -s INT` sends them. For the handler of the signals that ask. */
 static inline bool cm_stop_is_urged(const cm_stop *stop) {
     const double apart = 0.25; /* seconds: less is the same wish */
-    return cm_stop_asked(stop) && cm_clock_seconds() - stop->since > apart;
+    double since;
+    if (!cm_stop_asked(stop)) return false;
+    __atomic_load(&stop->since, &since, __ATOMIC_RELAXED);
+    return cm_clock_seconds() - since > apart;
 }
 
 #ifdef __cplusplus

@@ -28,9 +28,8 @@ void cm_choices_close(cm_choices *choices); /* NULL is allowed */
 /* True if there is a choice for the key of exactly `size` bytes; then they are in `value`. */
 bool cm_choices_find(cm_choices *choices, const char *key, void *value, size_t size);
 /* Keeps value[size] under the key, in place of an older one, takes in what other processes have kept under other keys,
- * and writes the file: a process that is killed has left its
- * choices to the one that goes on. Errors: CM_ERR_INPUT if either is too long, CM_ERR_MEMORY; what the disk refuses is
- * a warning, and nothing is written from then on. */
+ * and writes the file: a process that is killed has left its choices to the one that goes on. Errors: CM_ERR_INPUT if
+ * either is too long, CM_ERR_MEMORY; what the disk refuses is a warning, and nothing is written from then on. */
 cm_status cm_choices_keep(cm_choices *choices, const char *key, const void *value, size_t size) CM_MUST_USE;
 
 /* Takes in the text of such a file; *why is NULL, or says why it was ignored as a whole. Errors: CM_ERR_MEMORY. */
