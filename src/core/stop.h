@@ -22,7 +22,7 @@ static inline bool cm_stop_asked(const cm_stop *stop) {
 
 /* Safe in a signal handler. */
 static inline void cm_stop_ask(cm_stop *stop) {
-    const double now = cm_clock_seconds();
+    double now = cm_clock_seconds();
     if (cm_stop_asked(stop)) return;
     __atomic_store(&stop->since, &now, __ATOMIC_RELAXED); /* handlers may run on several threads */
     __atomic_store_n(&stop->asked, 1, __ATOMIC_RELEASE);

@@ -150,7 +150,7 @@ START_TEST(a_second_interrupt_ends_an_environment_that_hangs_with_the_run) {
         cm_program_file(cm_test_folder, "pid", pid, sizeof pid);
     ck_assert(is_running(pid));
     kill(child, SIGINT);
-    usleep(100000);
+    usleep(300000); /* sooner would be the same wish */
     kill(child, SIGINT);
     ck_assert_int_eq(cm_program_wait(child), 130);
     for (int i = 0; i < 1000 && is_running(pid); i++) usleep(10000);
