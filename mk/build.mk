@@ -51,7 +51,7 @@ $(BUILD)/interface.stamp: FORCE
 $(BUILD)/src/cli/%.o $(BUILD)/src/distributed/module.o: EXTRA_FLAGS = -DCM_VERSION=\"$(VERSION)\"
 $(BUILD)/src/backend/module.o: EXTRA_FLAGS = $(STAMP_FLAGS)
 $(BUILD)/src/backend/module.o: $(BUILD)/interface.stamp
-$(BUILD)/tests/%.o: EXTRA_FLAGS = -Itests -DCM_TEST_CASES=\"$(CURDIR)/tests/cases\" \
+$(BUILD)/tests/%.o: EXTRA_FLAGS = -Itests -include tests/support/check.h -DCM_TEST_CASES=\"$(CURDIR)/tests/cases\" \
     -DCM_TEST_PROGRAM=\"$(abspath $(BUILD))/cumind\"
 
 $(BUILD)/%.o: %.c $(BUILD)/flags.stamp | $(PROBE)

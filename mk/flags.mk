@@ -7,12 +7,13 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno
 # errno and trap flags are nobody's business; without them loops become vectors, with the same values.
 BASE_FLAGS := -std=c17 -D_GNU_SOURCE -Isrc -march=$(ARCH) -ffp-contract=off -fno-math-errno -fno-trapping-math $(WARN)
 
-# KERNEL_FLAGS: of the arithmetic alone, kernels and reference, behind CFLAGS; TILE_FLAGS: of the kernels with vectors alone.
+# KERNEL_FLAGS: of the arithmetic alone, kernels and reference, behind CFLAGS; TILE_FLAGS: of what computes with vectors alone,
+# the kernels and the steps of the search.
 # Own SIMD code stands in files named after its instruction set; which one runs is chosen at run time.
 SIMD_FLAGS = $(if $(filter %_avx2.c,$1),-mavx2 -mfma) \
              $(if $(filter %_avx512.c,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma) \
              $(if $(filter %_avx512bf16.c,$1),-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512bf16 -mavx2 -mfma) \
-             $(if $(findstring /kernels_,$1)$(filter src/backend/ref/%,$1),$(KERNEL_FLAGS)) $(if $(findstring /kernels_,$1),$(TILE_FLAGS))
+             $(if $(findstring /kernels_,$1)$(filter src/backend/ref/%,$1),$(KERNEL_FLAGS)) $(if $(findstring /kernels_,$1)$(filter %_avx2.c,$1),$(TILE_FLAGS))
 
 comma := ,
 DNNL_CFLAGS := $(if $(DNNL_ROOT),-isystem $(abspath $(DNNL_ROOT))/include)

@@ -32,8 +32,11 @@ static inline void ref_put_all(float *out, const double *sums, int n, bool add) 
 /* An input of a matrix product in `type`. */
 static inline double ref_input(float x, cm_dtype type) { return (double)cm_rounded(x, type); }
 
-/* Sum of a[i] b[i]. */
-static inline double ref_dot(const float *a, const float *b, int n, cm_dtype type) {
+/* Where the type is known to the compiler, loops over numbers of 16 bits become vectors as those of float32 do. */
+#define REF_IN_TYPE(type, loop, ...) \
+    ((type) == CM_F16 ? loop(__VA_ARGS__, CM_F16) : (type) == CM_BF16 ? loop(__VA_ARGS__, CM_BF16) : loop(__VA_ARGS__, CM_F32))
+
+static inline double ref_dot_in(const float *a, const float *b, int n, cm_dtype type) {
     double sum[8] = {0}, rest = 0.0;
     int i = 0;
     for (; i + 8 <= n; i += 8)
@@ -42,9 +45,18 @@ static inline double ref_dot(const float *a, const float *b, int n, cm_dtype typ
     return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7])) + rest;
 }
 
+static inline void ref_add_scaled_in(double *sums, double factor, const float *x, int n, cm_dtype type) {
+    for (int i = 0; i < n; i++) sums[i] += factor * ref_input(x[i], type);
+}
+
+/* Sum of a[i] b[i]. */
+static inline double ref_dot(const float *a, const float *b, int n, cm_dtype type) {
+    return REF_IN_TYPE(type, ref_dot_in, a, b, n);
+}
+
 /* sums[i] += factor x[i] */
 static inline void ref_add_scaled(double *sums, double factor, const float *x, int n, cm_dtype type) {
-    for (int i = 0; i < n; i++) sums[i] += factor * ref_input(x[i], type);
+    REF_IN_TYPE(type, ref_add_scaled_in, sums, factor, x, n);
 }
 
 /* out[columns] (+)= the sum over the vectors of t. */
