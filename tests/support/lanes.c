@@ -200,8 +200,7 @@ static meetings *meetings_of(const cm_lanes *lanes, int *first, int *part) {
 }
 
 /* Leaves a ticket and comes back when all lanes have: true for the first to come back, whose part it is to make the
- * result of the meeting. One lane alone meets nobody. (Nothing here calls Check's assertions but in failing: they write
- * a line each.) */
+ * result of the meeting. One lane alone meets nobody. */
 static bool meet(const cm_lanes *lanes, ticket mine) {
     run *r = lanes->meeting;
     int first, part;
@@ -313,22 +312,28 @@ static float widened(uint32_t pair, int which, bool bfloat) {
     return cm_widen((uint16_t)(which ? pair >> 16 : pair & 0xffffu), bfloat ? CM_BF16 : CM_F16);
 }
 
-/* a[row, k] and b[k, column] are brought by the lanes that lanes.h says. */
-static float of_a(const ticket *all, int row, int k) {
-    const ticket *t = &all[row % 8 * 4 + k % 8 / 2];
-    return widened(t->a[row / 8 + k / 8 * 2], k % 2, t->bfloat);
-}
-static float of_b(const ticket *all, int k, int column) {
-    const ticket *t = &all[column * 4 + k % 8 / 2];
-    return widened(t->b[k / 8], k % 2, t->bfloat);
+/* sum[row, column] += a[row, k] b[k, column] for all k < depth, in their order. */
+static void add_products(ticket *all, int depth, float a[16][16], float b[16][8]) {
+    for (int row = 0; row < 16; row++) {
+        float sum[8];
+        for (int c = 0; c < 8; c++) sum[c] = all[row % 8 * 4 + c / 2].sum[row / 8 * 2 + c % 2];
+        for (int k = 0; k < depth; k++)
+            for (int c = 0; c < 8; c++) sum[c] += a[row][k] * b[k][c];
+        for (int c = 0; c < 8; c++) all[row % 8 * 4 + c / 2].sum[row / 8 * 2 + c % 2] = sum[c];
+    }
 }
 
+/* a[row, k] and b[k, column] are brought by the lanes that lanes.h says. */
 static void multiply(ticket *all) {
-    for (int row = 0; row < 16; row++)
-        for (int column = 0; column < 8; column++) {
-            float *sum = &all[row % 8 * 4 + column / 2].sum[row / 8 * 2 + column % 2];
-            for (int k = 0; k < 16; k++) *sum += of_a(all, row, k) * of_b(all, k, column);
-        }
+    const bool bfloat = all[0].bfloat;
+    float a[16][16], b[16][8];
+    for (int k = 0; k < 16; k++) {
+        for (int row = 0; row < 16; row++)
+            a[row][k] = widened(all[row % 8 * 4 + k % 8 / 2].a[row / 8 + k / 8 * 2], k % 2, bfloat);
+        for (int column = 0; column < 8; column++)
+            b[k][column] = widened(all[column * 4 + k % 8 / 2].b[k / 8], k % 2, bfloat);
+    }
+    add_products(all, 16, a, b);
 }
 
 /* What all lanes bring is multiplied by the first that comes back; each gets its sums. */
@@ -349,12 +354,12 @@ void cm_lanes_product(const cm_lanes *lanes, bool bfloat, const uint32_t a[4], c
 }
 
 static void multiply_32(ticket *all) {
-    for (int row = 0; row < 16; row++)
-        for (int column = 0; column < 8; column++) {
-            float *sum = &all[row % 8 * 4 + column / 2].sum[row / 8 * 2 + column % 2];
-            for (int k = 0; k < 8; k++)
-                *sum += all[row % 8 * 4 + k % 4].a_32[row / 8 + k / 4 * 2] * all[column * 4 + k % 4].b_32[k / 4];
-        }
+    float a[16][16], b[16][8];
+    for (int k = 0; k < 8; k++) {
+        for (int row = 0; row < 16; row++) a[row][k] = all[row % 8 * 4 + k % 4].a_32[row / 8 + k / 4 * 2];
+        for (int column = 0; column < 8; column++) b[k][column] = all[column * 4 + k % 4].b_32[k / 4];
+    }
+    add_products(all, 8, a, b);
 }
 
 /* All of it in sum. */

@@ -154,7 +154,8 @@ static bool is_differentiable(const cm_network_config *c, const char *name) {
            begins(name, "consistency.predictor");
 }
 
-/* From one number of a tensor that is looked at to the next: a dozen or two of each, and odd, so that they are of all columns. */
+/* From one number of a tensor that is looked at to the next: a dozen or two of each, and odd, so that they are of all
+ * columns. */
 static size_t step_of(size_t count) { return count / 12 | 1; }
 
 static void check_slopes(cm_network_config c, const cm_trainer_options *o, int unroll) {

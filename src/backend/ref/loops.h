@@ -33,8 +33,10 @@ static inline void ref_put_all(float *out, const double *sums, int n, bool add) 
 static inline double ref_input(float x, cm_dtype type) { return (double)cm_rounded(x, type); }
 
 /* Where the type is known to the compiler, loops over numbers of 16 bits become vectors as those of float32 do. */
-#define REF_IN_TYPE(type, loop, ...) \
-    ((type) == CM_F16 ? loop(__VA_ARGS__, CM_F16) : (type) == CM_BF16 ? loop(__VA_ARGS__, CM_BF16) : loop(__VA_ARGS__, CM_F32))
+#define REF_IN_TYPE(type, loop, ...)                                                                                   \
+    ((type) == CM_F16    ? loop(__VA_ARGS__, CM_F16)                                                                   \
+     : (type) == CM_BF16 ? loop(__VA_ARGS__, CM_BF16)                                                                  \
+                         : loop(__VA_ARGS__, CM_F32))
 
 static inline double ref_dot_in(const float *a, const float *b, int n, cm_dtype type) {
     double sum[8] = {0}, rest = 0.0;
