@@ -53,9 +53,9 @@ coverage: ## the same, and line coverage of src/: fails under 85 %
 # oneDNN's OpenMP threads are not instrumented: one of them, so that all threads seen are our own. The tests of the GPU kernels
 # have one thread, and change stacks in ways that ThreadSanitizer does not follow; nor are MPI and cuDNN instrumented. Of the tests
 # that never start a thread, those that take long are left out: there is nothing to race with; and what run/test_rehearsal does
-# run/test_far does, too.
+# run/test_far does, too. So are cases that their test says to be of one thread by the tag "alone".
 tsan: ## the tests under ThreadSanitizer, without some of one thread (oneDNN with one OpenMP thread)
-	+@OMP_NUM_THREADS=1 TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=900 KERNEL_FLAGS=-O2 \
+	+@OMP_NUM_THREADS=1 CK_EXCLUDE_TAGS=alone TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=900 KERNEL_FLAGS=-O2 \
 	    EXCEPT='backend/test_cuda_ops backend/test_cuda_row_pass agent/test_simulations trainer/test_unroll trainer/test_cases replay/test_replay run/test_rehearsal \
 	    backend/test_dnn_graph distributed/test_ranks distributed/test_launch distributed/test_scaling distributed/test_resume' CFLAGS='-O1 -g1 -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
 

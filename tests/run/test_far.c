@@ -419,12 +419,20 @@ START_TEST(the_limit_that_the_user_sets_counts_for_the_device_too) {
 }
 END_TEST
 
-int main(void) {
-    Suite *suite = suite_create("far");
-    TCase *tc = tcase_create("runs");
+static TCase *add_case(Suite *suite, const char *name) {
+    TCase *tc = tcase_create(name);
     tcase_set_timeout(tc, 120);
     tcase_add_checked_fixture(tc, cm_test_folder_make, tear_down);
-    tcase_add_loop_test(tc, a_run_computes_the_same_bits_where_the_host_cannot_see_the_memory, 0, KINDS);
+    suite_add_tcase(suite, tc);
+    return tc;
+}
+
+int main(void) {
+    Suite *suite = suite_create("far");
+    TCase *kinds_of = add_case(suite, "kinds"), *tc = add_case(suite, "runs"), *plans = add_case(suite, "plans");
+    /* What differs from one to the other is computed by one thread. */
+    tcase_set_tags(kinds_of, "alone"), tcase_set_tags(plans, "alone");
+    tcase_add_loop_test(kinds_of, a_run_computes_the_same_bits_where_the_host_cannot_see_the_memory, 0, KINDS);
     tcase_add_loop_test(tc, as_it_does_however_many_batches_are_prepared_ahead, 0, 4);
     tcase_add_test(tc, so_does_one_in_which_nobody_acts);
     tcase_add_loop_test(tc, updates_and_searches_never_wait_for_the_whole_device, 0, 2);
@@ -432,12 +440,11 @@ int main(void) {
     tcase_add_loop_test(tc, a_number_that_is_not_finite_is_that_of_the_same_update_and_batch, 0, 3);
     tcase_add_test(tc, a_run_that_was_left_there_may_be_gone_on_with_on_the_host_and_the_other_way_round);
     tcase_add_test(tc, unless_it_is_told_a_device_takes_the_whole_batch_at_once_and_the_host_64_rows);
-    tcase_add_loop_test(tc, a_plan_is_what_the_run_takes_of_the_device_to_the_byte, 0, 2);
-    tcase_add_test(tc, a_plan_is_printed_before_it_is_taken);
-    tcase_add_test(tc, a_plan_of_ranks_that_are_joined_has_a_row_for_that);
-    tcase_add_loop_test(tc, a_plan_that_does_not_fit_names_a_key_and_the_largest_value_that_does, 0, 2);
-    tcase_add_test(tc, searches_anew_that_do_not_fit_are_named);
-    tcase_add_test(tc, the_limit_that_the_user_sets_counts_for_the_device_too);
-    suite_add_tcase(suite, tc);
+    tcase_add_loop_test(plans, a_plan_is_what_the_run_takes_of_the_device_to_the_byte, 0, 2);
+    tcase_add_test(plans, a_plan_is_printed_before_it_is_taken);
+    tcase_add_test(plans, a_plan_of_ranks_that_are_joined_has_a_row_for_that);
+    tcase_add_loop_test(plans, a_plan_that_does_not_fit_names_a_key_and_the_largest_value_that_does, 0, 2);
+    tcase_add_test(plans, searches_anew_that_do_not_fit_are_named);
+    tcase_add_test(plans, the_limit_that_the_user_sets_counts_for_the_device_too);
     return cm_test_main(suite);
 }
