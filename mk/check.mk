@@ -73,7 +73,7 @@ games-soak: ## random games of every board game under AddressSanitizer and Undef
 	@$(BUILD)/soak/games_soak $(GAMES) $(NAMES)
 
 fuzz: ## fuzzes every parser for FUZZ_SECONDS in all (clang)
-	+@$(call OTHER_BUILD,fuzz) CC=clang CFLAGS='-O1 -g1 -fno-omit-frame-pointer \
+	+@$(call OTHER_BUILD,fuzz) CC=clang TILE_FLAGS=-fno-sanitize=undefined CFLAGS='-O1 -g1 -fno-omit-frame-pointer \
 	    -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' LDFLAGS='-fsanitize=address,undefined' fuzz-build
 	@scripts/fuzz $(BUILD)/fuzz $(FUZZ_SECONDS) $(JOBS)
 
