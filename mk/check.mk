@@ -42,7 +42,7 @@ COUNTED := $(if $(COVERAGE),-fno-ivopts --coverage -fprofile-update=single)
 SANITIZED := -fsanitize=address,undefined
 sanitize: ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
 	@find $(BUILD)/sanitize -name '*.gcda' -delete 2>/dev/null || true
-	+@ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=900 EXCEPT=backend/test_dnn_graph \
+	+@ASAN_OPTIONS='allocator_may_return_null=1' $(call OTHER_BUILD,sanitize) LIMIT=600 EXCEPT=backend/test_dnn_graph \
 	    KERNEL_FLAGS=-O2 TILE_FLAGS='$(VECTORS)' LDFLAGS='$(SANITIZED) $(COUNTED)' \
 	    CFLAGS='-O1 -g1 -fno-omit-frame-pointer $(SANITIZED) -fno-sanitize-recover=all $(COUNTED)' test-run
 	@$(if $(COVERAGE),scripts/coverage $(BUILD)/sanitize $(COVERAGE))
@@ -55,7 +55,7 @@ coverage: ## the same, and line coverage of src/: fails under 85 %
 # that never start a thread, those that take long are left out: there is nothing to race with; and what run/test_rehearsal does
 # run/test_far does, too. So are cases that their test says to be of one thread by the tag "alone".
 tsan: ## the tests under ThreadSanitizer, without some of one thread (oneDNN with one OpenMP thread)
-	+@OMP_NUM_THREADS=1 CK_EXCLUDE_TAGS=alone TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=900 KERNEL_FLAGS=-O2 \
+	+@OMP_NUM_THREADS=1 CK_EXCLUDE_TAGS=alone TSAN_OPTIONS='halt_on_error=1 exitcode=66 allocator_may_return_null=1' $(call OTHER_BUILD,tsan) LIMIT=600 KERNEL_FLAGS=-O2 \
 	    EXCEPT='backend/test_cuda_ops backend/test_cuda_row_pass agent/test_simulations trainer/test_unroll trainer/test_cases replay/test_replay run/test_rehearsal \
 	    backend/test_dnn_graph distributed/test_ranks distributed/test_launch distributed/test_scaling distributed/test_resume' CFLAGS='-O1 -g1 -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
 

@@ -325,13 +325,16 @@ static void add_products(ticket *all, int depth, float a[16][16], float b[16][8]
 
 /* a[row, k] and b[k, column] are brought by the lanes that lanes.h says. */
 static void multiply(ticket *all) {
-    const bool bfloat = all[0].bfloat;
     float a[16][16], b[16][8];
     for (int k = 0; k < 16; k++) {
-        for (int row = 0; row < 16; row++)
-            a[row][k] = widened(all[row % 8 * 4 + k % 8 / 2].a[row / 8 + k / 8 * 2], k % 2, bfloat);
-        for (int column = 0; column < 8; column++)
-            b[k][column] = widened(all[column * 4 + k % 8 / 2].b[k / 8], k % 2, bfloat);
+        for (int row = 0; row < 16; row++) {
+            const ticket *t = &all[row % 8 * 4 + k % 8 / 2];
+            a[row][k] = widened(t->a[row / 8 + k / 8 * 2], k % 2, t->bfloat);
+        }
+        for (int column = 0; column < 8; column++) {
+            const ticket *t = &all[column * 4 + k % 8 / 2];
+            b[k][column] = widened(t->b[k / 8], k % 2, t->bfloat);
+        }
     }
     add_products(all, 16, a, b);
 }

@@ -10,7 +10,16 @@
 #include "support/trainer.h"
 #include "trainer/trainer.h"
 
-enum { B = 7, CHUNK = 4, A = 3, CODES = 3, O = 3 * 3 * 2, STEPS = CM_UNROLL_MAX + 1, ROOM = B * STEPS + 4 };
+enum {
+    B = 7,
+    CHUNK = 4,
+    A = 3,
+    CODES = 3,
+    O = 3 * 3 * 2,
+    STEPS = CM_UNROLL_MAX + 1,
+    ROOM = B * STEPS + 4,
+    DIRECTIONS = 4
+};
 
 static cm_network_config mlp(void) {
     cm_network_config c = cm_test_mlp(O, A, 6, 4, (cm_support){-2, 2, 5, false});
@@ -142,8 +151,31 @@ static void open_fixture(fixture *f, const cm_network_config *c, const cm_traine
 
 static void close_fixture(fixture *f) { cm_test_trainer_close(&f->base); }
 
-static double slope(fixture *f, float *parameter) {
-    return cm_test_trainer_slope(&f->base, &f->batch, parameter, 5e-4f);
+/* Adds `step` to what has the direction true, and takes it from the others. */
+static void move(float *parameters, const bool *direction, size_t count, float step) {
+    for (size_t i = 0; i < count; i++) parameters[i] += direction[i] ? step : -step;
+}
+
+/* The slope of the loss along a direction of 1 and -1 for each of `count` numbers, which stay as they are. */
+static double slope(fixture *f, float *parameters, const bool *direction, size_t count) {
+    const float step = 5e-4f / sqrtf((float)count);
+    float *at = malloc(count * sizeof *at);
+    memcpy(at, parameters, count * sizeof *at);
+    move(parameters, direction, count, step);
+    const double above = cm_test_trainer_loss(&f->base, &f->batch);
+    memcpy(parameters, at, count * sizeof *at);
+    move(parameters, direction, count, -step);
+    const double below = cm_test_trainer_loss(&f->base, &f->batch);
+    memcpy(parameters, at, count * sizeof *at);
+    free(at);
+    return (above - below) / (2.0 * (double)step);
+}
+
+/* What the gradient says of it. */
+static double along(const float *gradient, const bool *direction, size_t count) {
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++) sum += direction[i] ? (double)gradient[i] : -(double)gradient[i];
+    return sum;
 }
 
 static bool begins(const char *name, const char *with) { return strncmp(name, with, strlen(with)) == 0; }
@@ -154,10 +186,8 @@ static bool is_differentiable(const cm_network_config *c, const char *name) {
            begins(name, "consistency.predictor");
 }
 
-/* From one number of a tensor that is looked at to the next: a dozen or two of each, and odd, so that they are of all
- * columns. */
-static size_t step_of(size_t count) { return count / 12 | 1; }
-
+/* Random directions of each tensor: the mean of their squares is the sum of those of all its numbers, of slopes and of
+ * what they are wrong by alike. */
 static void check_slopes(cm_network_config c, const cm_trainer_options *o, int unroll) {
     fixture f;
     open_fixture(&f, &c, o, unroll);
@@ -166,17 +196,22 @@ static void check_slopes(cm_network_config c, const cm_trainer_options *o, int u
     float *parameters = cm_trainer_parameters(f.base.trainer, CM_WEIGHTS_ONLINE);
     cm_test_trainer_loss(&f.base, &f.batch);
     memcpy(gradient, cm_trainer_gradients(f.base.trainer), table->parameters * sizeof(float));
+    bool *direction = malloc(table->parameters * sizeof *direction);
+    cm_rng rng = cm_rng_init(cm_key_make(7, CM_RNG_TEST, 0), 0);
     double squares = 0.0, wrong = 0.0;
     for (int p = 0; p < table->count; p++) {
         const cm_param *param = &table->param[p];
         if (param->state || !is_differentiable(&c, param->name)) continue;
-        for (size_t i = param->offset; i < param->offset + param->count; i += step_of(param->count)) {
-            const double s = slope(&f, &parameters[i]), difference = s - (double)gradient[i];
-            squares += s * s, wrong += difference * difference;
+        for (int d = 0; d < DIRECTIONS; d++) {
+            for (size_t i = 0; i < param->count; i++) direction[i] = cm_rng_below(&rng, 2) > 0;
+            const double s = slope(&f, &parameters[param->offset], direction, param->count);
+            const double difference = s - along(&gradient[param->offset], direction, param->count);
+            squares += s * s / DIRECTIONS, wrong += difference * difference / DIRECTIONS;
         }
     }
     ck_assert_double_gt(squares, 1e-2);
     ck_assert_msg(wrong < 1e-3 * squares, "slopes differ by %g of %g", sqrt(wrong), sqrt(squares));
+    free(direction);
     free(gradient);
     close_fixture(&f);
 }
