@@ -17,7 +17,8 @@ static const char *const channels[CELLS] = {"cell 0", "cell 1", "cell 2", "cell 
 /* What the rest of cumind must know; whatever is not set here keeps its default (env/env.h). */
 static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     (void)params;
-    spec->shape[0] = CELLS; /* a row of nine numbers */
+    spec->shape[0] = CELLS;        /* a row of nine numbers ...              */
+    spec->observation_unit = 1.0f; /* ... of 0 or 1: a byte each, when kept */
     spec->channels = channels;
     spec->actions = 2;
     spec->max_steps = 40; /* a time limit: the episode is truncated, not terminated */

@@ -16,6 +16,7 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     if (params->columns == 0) params->columns = 5;
     spec->rank = 3;
     spec->shape[0] = params->rows, spec->shape[1] = params->columns, spec->shape[2] = 1;
+    spec->observation_unit = 1.0f;
     spec->channels = channels;
     spec->cells = params->rows * params->columns;
     spec->actions = 3;

@@ -88,10 +88,12 @@ enum {
  */
 
 typedef struct cm_env_spec {
-    char name[32];        /* with its size: "go9"                                                                   */
-    int rank;             /* of the observation: 1 or 3; where describe leaves it 0 the shape decides               */
-    int shape[3];         /* [F], or [H, W, C] with channels innermost; unused entries are 1                        */
-    int observation_size; /* product of the shape                                                                   */
+    char name[32];          /* with its size: "go9"                                                                   */
+    int rank;               /* of the observation: 1 or 3; where describe leaves it 0 the shape decides               */
+    int shape[3];           /* [F], or [H, W, C] with channels innermost; unused entries are 1                        */
+    int observation_size;   /* product of the shape                                                                   */
+    float observation_unit; /* > 0: every number is k times this, k of 0 .. 255, and a replay keeps bytes; 0: float32.
+                             * Planes of 0 and 1 have unit 1, as board.h's do where a row has no observe             */
     const char *const *channels; /* C (or F) names, static                                                          */
     int actions;                 /* A; of a continuous task action_bins ^ action_size                               */
     int max_legal;               /* most actions that are ever legal at once                                        */
@@ -215,7 +217,7 @@ typedef struct cm_env_library {
     const cm_env_def *row;
 } cm_env_library;
 
-enum { CM_ENV_LAYOUT = 2 }; /* grows where a member changes its meaning and no struct its size */
+enum { CM_ENV_LAYOUT = 3 }; /* grows where a member changes its meaning and no struct its size */
 #define CM_ENV_LIBRARY_OF(row_)                                                                                        \
     {                                                                                                                  \
         {CM_ENV_LAYOUT,         sizeof(cm_env_library), sizeof(cm_env_def),   sizeof(cm_env_spec),                     \

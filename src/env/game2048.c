@@ -15,6 +15,7 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     (void)params;
     spec->rank = 3;
     spec->shape[0] = spec->shape[1] = 4, spec->shape[2] = PLANES;
+    spec->observation_unit = 1.0f;
     spec->channels = channels;
     spec->cells = CM_2048_CELLS;
     spec->actions = 4;

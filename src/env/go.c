@@ -16,6 +16,7 @@ static int points_of(const cm_env_params *params) { return params->size * params
 static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     cm_board_describe(spec, params->size, params->size, points_of(params) + 1);
     spec->shape[2] = PLANES;
+    spec->observation_unit = 1.0f;
     spec->channels = channels;
     spec->max_plies = 2 * points_of(params);
     spec->symmetries = 8;

@@ -44,8 +44,10 @@ static int env_count;
 static failure_of latest;
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
-/* A state: this, float[observation_size], uint8[A] where there are masks, and behind them, aligned to 8, the actions:
- * int32 each, or float[D]. What stands between `reward` and them is a reply as it comes. */
+/* A state: this, the observation in float32 or, where it has a unit, in bytes, uint8[A] where there are masks, and
+ * behind them, aligned to 8, the actions: int32 each, or float[D]. What stands between `reward` and them is a reply as
+ * it comes.
+ */
 typedef struct python_rules {
     uint64_t seed, key; /* of the episode, and of where it stands */
     int32_t steps, failed;
@@ -58,8 +60,12 @@ enum { REPLY_AT = offsetof(python_rules, reward) };
 
 static python_env *env_of(const cm_env_params *params) { return envs[params->python - 1]; }
 
+static size_t observation_bytes(const python_env *e) {
+    return (size_t)e->spec.observation_size * (e->spec.observation_unit > 0.0f ? 1 : sizeof(float));
+}
+
 static size_t reply_bytes(const python_env *e) {
-    size_t bytes = sizeof(python_rules) - REPLY_AT + (size_t)e->spec.observation_size * sizeof(float);
+    const size_t bytes = sizeof(python_rules) - REPLY_AT + observation_bytes(e);
     return bytes + (e->has_mask ? (size_t)e->spec.actions : 0);
 }
 
@@ -73,8 +79,12 @@ static size_t rules_bytes(const python_env *e, int max_steps) {
     return (record_at(e) + (size_t)max_steps * action_bytes(e) + 7) / 8 * 8;
 }
 
-static const float *observation_of(const void *rules) {
-    return (const float *)(const void *)((const char *)rules + sizeof(python_rules));
+static const uint8_t *observation_of(const void *rules) { return (const uint8_t *)rules + sizeof(python_rules); }
+
+static float number_of(const python_env *e, const void *rules, int i) {
+    const uint8_t *bytes = observation_of(rules);
+    const float unit = e->spec.observation_unit;
+    return unit > 0.0f ? (float)bytes[i] * unit : ((const float *)(const void *)bytes)[i];
 }
 
 /* ---- processes ---- */
@@ -297,15 +307,21 @@ static cm_env_outcome step_value(const cm_env_params *params, void *rules, const
 }
 
 static void observe(const cm_env_params *params, const void *rules, float *observation) {
-    const size_t size = (size_t)env_of(params)->spec.observation_size;
-    memcpy(observation, observation_of(rules), size * sizeof *observation);
+    const python_env *e = env_of(params);
+    const uint8_t *bytes = observation_of(rules);
+    const float unit = e->spec.observation_unit;
+    if (unit > 0.0f) {
+        for (int i = 0, count = e->spec.observation_size; i < count; i++) observation[i] = (float)bytes[i] * unit;
+    } else {
+        memcpy(observation, bytes, observation_bytes(e));
+    }
 }
 
 static void legal(const cm_env_params *params, const void *rules, uint8_t *mask) {
-    const cm_env_spec *spec = &env_of(params)->spec;
+    const python_env *e = env_of(params);
     const bool has_failed = ((const python_rules *)rules)->failed != 0; /* the next step says so */
-    memcpy(mask, observation_of(rules) + spec->observation_size, (size_t)spec->actions);
-    if (has_failed) memset(mask, 1, (size_t)spec->actions);
+    memcpy(mask, observation_of(rules) + observation_bytes(e), (size_t)e->spec.actions);
+    if (has_failed) memset(mask, 1, (size_t)e->spec.actions);
 }
 
 static int to_play(const cm_env_params *params, const void *rules) {
@@ -354,13 +370,12 @@ static void picture(const cm_env_params *params, const void *rules, char *text, 
     enum { LINES = 12, EACH = 4 };
     python_env *e = env_of(params);
     const python_rules *s = (const python_rules *)rules;
-    const float *number = observation_of(rules);
     const size_t shown = show(e, s, text, size);
     text[shown] = '\0';
     for (int i = 0; shown == 0 && i < e->spec.observation_size && i < LINES * EACH; i += EACH) {
         char line[EACH * 10 + 1] = "";
         for (int k = i; k < i + EACH && k < e->spec.observation_size; k++)
-            snprintf(line + strlen(line), sizeof line - strlen(line), " %8.3g", (double)number[k]);
+            snprintf(line + strlen(line), sizeof line - strlen(line), " %8.3g", (double)number_of(e, s, k));
         cm_picture_line(text, size, "%s", line);
     }
 }
@@ -406,6 +421,7 @@ static cm_status read_spec(python_env *e, const cm_json *root) {
     CM_TRY(cm_json_need_int(root, "actions", 1, is_continuous ? CM_ENV_MAX_NUMBERS : CM_ENV_MAX_ACTIONS, &actions));
     CM_TRY(cm_json_need_int(root, "players", 1, 2, &players));
     CM_TRY(cm_json_need_int(root, "max_steps", 0, MOST_STEPS, &max_steps));
+    spec->observation_unit = (float)cm_json_number(cm_json_get(root, "unit"), 0.0);
     spec->players = (int)players, spec->max_steps = (int)max_steps;
     spec->discount = players == 2 ? 1.0 : 0.997;
     spec->reward_low = -HUGE_VAL, spec->reward_high = HUGE_VAL;

@@ -223,6 +223,9 @@ static cm_status check_spec(const cm_env_def *def, const cm_env_spec *spec) {
                        "its describe sets rules_size to %zu; must be a multiple of 8, as of sizeof(state)",
                        spec->rules_size);
     CM_TRY(check_reals(spec));
+    if (!(spec->observation_unit >= 0.0f && isfinite(spec->observation_unit)))
+        return cm_fail(CM_ERR_INPUT, "its describe sets observation_unit to %g; must be above 0, or 0 for none",
+                       (double)spec->observation_unit);
     if (spec->max_plies == 0 && spec->chance_outcomes == 0)
         return cm_fail(CM_ERR_INPUT,
                        "its describe sets neither max_steps, a time limit, nor max_plies, which no episode "
@@ -275,6 +278,7 @@ cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name, 
     } else {
         snprintf(spec->name, sizeof spec->name, "%s", def->name);
     }
+    if (!def->observe) spec->observation_unit = 1.0f;
     if (spec->rank == 0) spec->rank = spec->shape[1] != 1 || spec->shape[2] != 1 ? 3 : 1;
     cm_status checked = count_actions(spec);
     if (spec->max_legal == 0) spec->max_legal = spec->actions;

@@ -140,15 +140,29 @@ def kind_of(space):
 Discrete = collections.namedtuple("Discrete", "n start")  # a part of MultiDiscrete
 
 
+def whole(value):
+    """An array of bytes, from one of bytes or of other numbers that are some."""
+    numbers = numpy.asarray(value)
+    if numbers.dtype == numpy.uint8:
+        return numbers
+    with numpy.errstate(invalid="ignore"):
+        converted = numbers.astype(numpy.uint8)
+    if not numpy.array_equal(converted, numbers):
+        raise Amiss("an observation of other numbers than 0, 1 .. 255, which its dtype, uint8, stands for")
+    return converted
+
+
 class Observations:
-    """How an observation becomes float32 numbers: Discrete as one number per value, bytes divided by 255, spaces of
-    several parts one behind another, without texts. `first` is an observation."""
+    """How an observation becomes numbers: Discrete as one number per value, spaces of several parts one behind another,
+    without texts. Where all of them are bytes they stay that, each `unit` of a number: 1 for Discrete, 1 / 255 for
+    arrays; else `unit` is 0 and numbers are float32. `first` is an observation."""
 
     def __init__(self, space, first):
         self.kind, self.parts = kind_of(space), None
         spaces = getattr(space, "spaces", None)
         if self.kind == "Discrete":
             self.shape, self.start = [int(space.n)], int(getattr(space, "start", 0))
+            self.unit = 1.0
             return
         if self.kind == "MultiDiscrete":
             starts = space.nvec * 0 + getattr(space, "start", 0)
@@ -159,32 +173,36 @@ class Observations:
             self.parts = [(k, Observations(spaces[k], first[k])) for k in keys if not isinstance(first[k], str)]
         if self.parts is not None:
             self.shape = [sum(count_of(part.shape) for _, part in self.parts)]
+            units = {part.unit for _, part in self.parts}
+            self.unit = units.pop() if len(units) == 1 else 0.0
             return
         if isinstance(first, (str, dict)) or self.kind in ("Sequence", "Graph", "OneOf"):
             kind = type(first).__name__ if self.kind == "NoneType" else self.kind
             raise Amiss("observations of the kind %s; wrap the environment so that they are numbers" % kind)
-        is_bytes = str(getattr(first if space is None else space, "dtype", "")) == "uint8"
-        self.scale = 1.0 / 255.0 if is_bytes else 1.0
+        is_bytes = numpy and str(getattr(first if space is None else space, "dtype", "")) == "uint8"
+        self.unit = 1.0 / 255.0 if is_bytes else 0.0
         self.shape = list(numpy.asarray(first).shape) if numpy else shape_of(first)
         self.shape = [int(extent) for extent in self.shape] or [1]
 
-    def pack(self, value):
+    def pack(self, value, as_bytes):
         if self.parts is not None:
             if self.kind == "MultiDiscrete":
                 value = numpy.reshape(value, -1)
-            return b"".join([part.pack(value[key]) for key, part in self.parts])
+            return b"".join([part.pack(value[key], as_bytes) for key, part in self.parts])
         if self.kind == "Discrete":
             at, count = int(value) - self.start, self.shape[0]
             if not 0 <= at < count:
                 last = self.start + count - 1
                 raise Amiss("an observation of %d; its space is from %d to %d" % (value, self.start, last))
-            numbers = array.array("f", bytes(4 * count))
-            numbers[at] = 1.0
-            return numbers.tobytes()
+            numbers = bytearray(count)
+            numbers[at] = 1
+            return bytes(numbers) if as_bytes else array.array("f", list(numbers)).tobytes()
         try:
+            if self.unit > 0.0:
+                numbers = whole(value)
+                return (numbers if as_bytes else numbers.astype(numpy.float32) * numpy.float32(self.unit)).tobytes()
             if numpy:
-                numbers = numpy.asarray(value, dtype=numpy.float32)
-                return (numbers * numpy.float32(self.scale) if self.scale != 1.0 else numbers).tobytes()
+                return numpy.asarray(value, dtype=numpy.float32).tobytes()
             numbers = array.array("f")
             flatten(value, numbers)
             return numbers.tobytes()
@@ -269,7 +287,8 @@ class Host:
         self.has_mask = self.has_info_mask or any(
             find(env, name) is not None for name in ("action_masks", "legal_actions")
         )
-        self.bytes = 4 * count_of(self.observations.shape)
+        self.width = 1 if self.observations.unit > 0.0 else 4
+        self.count = count_of(self.observations.shape)
         self.shows = find(env, "render_mode") == "ansi" or (
             find(env, "render_mode") is None and find(env, "metadata") is None and find(env, "render") is not None
         )
@@ -280,6 +299,7 @@ class Host:
     def describe(self):
         return {
             "shape": self.observations.shape,
+            "unit": self.observations.unit,
             "actions": self.actions.count,
             "continuous": self.actions.continuous,
             "players": self.players,
@@ -333,9 +353,9 @@ class Host:
         return player
 
     def reply(self, env, value, info, reward=0.0, terminated=False, truncated=False):
-        numbers = self.observations.pack(value)
-        if len(numbers) != self.bytes:
-            raise Amiss("an observation of %d numbers, not %d" % (len(numbers) // 4, self.bytes // 4))
+        numbers = self.observations.pack(value, self.width == 1)
+        if len(numbers) != self.width * self.count:
+            raise Amiss("an observation of %d numbers, not %d" % (len(numbers) // self.width, self.count))
         player = 0 if terminated else self.player(env)
         mask = b""
         if self.has_mask:

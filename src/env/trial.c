@@ -45,6 +45,21 @@ static cm_status check_rules(const trial *t, const char *who) {
                    spec->rules_size);
 }
 
+/* Numbers that a byte each may stand for. */
+static cm_status check_unit(const trial *t) {
+    const cm_env_spec *spec = &t->env->spec;
+    const float unit = spec->observation_unit;
+    for (int i = 0; unit > 0.0f && i < spec->observation_size; i++) {
+        const float number = t->observation[i], byte = rintf(number / unit);
+        if (!(byte >= 0.0f && byte <= (float)UINT8_MAX && byte * unit == number))
+            return cm_fail(CM_ERR_INPUT,
+                           "%s: its observe sets number %d to %g (step %d), which is not k times its "
+                           "observation_unit of %g, k of 0..255",
+                           spec->name, i, (double)number, t->step, (double)unit);
+    }
+    return CM_OK;
+}
+
 static cm_status check_observation(trial *t) {
     const cm_env_spec *spec = &t->env->spec;
     for (int i = 0; i < spec->observation_size; i++) t->observation[i] = NAN;
@@ -57,7 +72,7 @@ static cm_status check_observation(trial *t) {
         if (!isfinite(t->observation[i]))
             return cm_fail(CM_ERR_INPUT, "%s: its observe leaves number %d of %d out, or sets it to %g (step %d)",
                            spec->name, i, spec->observation_size, (double)t->observation[i], t->step);
-    return CM_OK;
+    return check_unit(t);
 }
 
 /* Where functions are left out that board.h has instead, cells are stones. */

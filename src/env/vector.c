@@ -427,8 +427,11 @@ void cm_vector_env_save(const cm_vector_env *vector, void *bytes) {
 cm_status cm_vector_env_load(cm_vector_env *vector, const void *bytes, size_t size) {
     saved_header mine = header_of(vector);
     if (size != cm_vector_env_bytes(vector)) {
-        return cm_fail(CM_ERR_INPUT, "%s: the saved environments have %zu bytes, %zu were expected", mine.name, size,
-                       cm_vector_env_bytes(vector));
+        return cm_fail(
+            CM_ERR_INPUT,
+            "%s: the saved environments have %zu bytes, %zu were expected: they are of another version of it, or "
+            "of cumind",
+            mine.name, size, cm_vector_env_bytes(vector));
     }
     if (memcmp(bytes, &mine, sizeof mine) != 0) {
         return cm_fail(CM_ERR_INPUT, "%s: the saved environments are of another name, seed, number or option",

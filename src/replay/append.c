@@ -26,10 +26,20 @@ static cm_status check_step(const cm_replay *replay, int environment, const cm_r
     return CM_OK;
 }
 
-/* The parts that every row has, last rows included. Returns FLAG_FREE if every action is legal. */
-static uint8_t write_position(cm_replay *replay, int32_t slot, const void *observation, const uint8_t *legal) {
-    size_t size = replay->info[FIELD_OBSERVATION].width * replay->info[FIELD_OBSERVATION].columns;
-    memcpy(replay->observation + (size_t)slot * size, observation, size);
+static cm_status write_observation(cm_replay *replay, int32_t slot, int environment, const float *observation) {
+    const cm_field_info *info = &replay->info[FIELD_OBSERVATION];
+    unsigned char *row = replay->observation + (size_t)slot * info->width * info->columns;
+    const float unit = replay->config.observation_unit;
+    if (unit > 0.0f) {
+        cm_status status = cm_observation_pack(observation, info->columns, unit, row);
+        return status == CM_OK ? CM_OK : cm_fail_in(status, "replay: environment %d", environment);
+    }
+    memcpy(row, observation, info->width * info->columns);
+    return CM_OK;
+}
+
+/* Returns FLAG_FREE if every action is legal. */
+static uint8_t write_legal(cm_replay *replay, int32_t slot, const uint8_t *legal) {
     uint8_t *bits = replay->legal + (size_t)slot * replay->legal_bytes;
     memset(bits, 0, replay->legal_bytes);
     int count = 0;
@@ -57,7 +67,8 @@ cm_status cm_replay_append(cm_replay *replay, int environment, const cm_replay_s
     float *policy = replay->policy + (size_t)slot * (size_t)cm_policy_size(replay->form);
     if (cm_policy_normalise(step->policy, replay->form, policy) != CM_OK)
         return cm_fail_in(CM_ERR_INPUT, "replay: environment %d", environment);
-    uint8_t is_free = write_position(replay, slot, step->observation, step->legal);
+    CM_TRY(write_observation(replay, slot, environment, step->observation));
+    uint8_t is_free = write_legal(replay, slot, step->legal);
     if (!lane->open) lane->piece = lane->rows;
     bool full = lane->rows - lane->piece == replay->config.segment_steps;
     if (full) lane->piece = lane->rows; /* ends one piece and begins the next */
@@ -84,7 +95,8 @@ cm_status cm_replay_finish(cm_replay *replay, int environment, const cm_replay_e
         return cm_fail(CM_ERR_NOT_FINITE, "replay: environment %d: root value %g at a truncated end", environment,
                        (double)end->root_value);
     int32_t slot = cm_lane_slot(replay, environment, lane->rows);
-    uint8_t is_free = write_position(replay, slot, end->observation, end->legal);
+    CM_TRY(write_observation(replay, slot, environment, end->observation));
+    uint8_t is_free = write_legal(replay, slot, end->legal);
     const size_t entries = (size_t)cm_policy_size(replay->form);
     memset(replay->policy + (size_t)slot * entries, 0, entries * sizeof(float));
     replay->row[slot] = (cm_row){

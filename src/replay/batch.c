@@ -160,16 +160,17 @@ typedef struct gather {
 static void gather_observation(const gather *g, int32_t slot, float *out) {
     const cm_replay *replay = g->replay;
     size_t size = (size_t)replay->config.observation_size;
-    float scale = replay->config.observation_scale;
+    float unit = replay->config.observation_unit;
     const uint8_t *bytes = replay->observation + (size_t)slot * size * replay->info[FIELD_OBSERVATION].width;
     const float *floats = (const float *)(const void *)bytes;
-    bool is_float = replay->config.observation_type == CM_OBSERVATION_FLOAT32;
-    if (is_float && !g->elements && scale == 1.0f) {
-        memcpy(out, floats, size * sizeof(float));
-    } else if (is_float) {
-        for (size_t i = 0; i < size; i++) out[i] = floats[g->elements ? (size_t)g->elements[i] : i] * scale;
+    if (unit > 0.0f && g->elements) {
+        for (size_t i = 0; i < size; i++) out[i] = (float)bytes[g->elements[i]] * unit;
+    } else if (unit > 0.0f) {
+        for (size_t i = 0; i < size; i++) out[i] = (float)bytes[i] * unit;
+    } else if (g->elements) {
+        for (size_t i = 0; i < size; i++) out[i] = floats[g->elements[i]];
     } else {
-        for (size_t i = 0; i < size; i++) out[i] = (float)bytes[g->elements ? (size_t)g->elements[i] : i] * scale;
+        memcpy(out, floats, size * sizeof(float));
     }
 }
 

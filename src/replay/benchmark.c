@@ -22,7 +22,6 @@ cm_replay_benchmark cm_replay_benchmark_default(void) {
 static cm_replay_config make_config(const cm_replay_benchmark *params) {
     return (cm_replay_config){
         .observation_size = params->observation_size,
-        .observation_scale = 1.0f,
         .actions = params->actions,
         .environments = ENVIRONMENTS,
         .max_steps = params->steps,

@@ -129,13 +129,14 @@ cm_status cm_frame_check(const void *data, size_t size, const char *magic, const
 cm_status cm_frame_open(const void *data, size_t size, const char *what, cm_bytes *room, cm_cursor *out) {
     const unsigned char *header = data;
     size_t payload = (size_t)get64(header + 40), stored = size - CM_FRAME_HEADER;
-    *out = (cm_cursor){header + CM_FRAME_HEADER, stored};
+    const uint32_t type = get32(header + 16) & UINT16_MAX;
+    *out = (cm_cursor){header + CM_FRAME_HEADER, stored, type};
     if (get32(header + 8) == 0) return CM_OK;
     unsigned char *unpacked = NULL;
     room->size = 0;
     CM_TRY(cm_bytes_extend(room, payload, &unpacked));
     size_t got = ZSTD_decompress(unpacked, payload, header + CM_FRAME_HEADER, stored);
     if (ZSTD_isError(got) || got != payload) return cm_fail(CM_ERR_INPUT, "%s: damaged, it does not unpack", what);
-    *out = (cm_cursor){unpacked, payload};
+    *out = (cm_cursor){unpacked, payload, type};
     return CM_OK;
 }

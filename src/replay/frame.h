@@ -38,6 +38,8 @@ static inline void cm_copy_little(void *to, const void *from, size_t width, size
 cm_status cm_bytes_extend(cm_bytes *bytes, size_t size, unsigned char **out) CM_MUST_USE;
 cm_status cm_bytes_put(cm_bytes *bytes, const void *numbers, size_t width, size_t count) CM_MUST_USE;
 
+enum { CM_FRAME_FLOAT32, CM_FRAME_BYTES }; /* how a row's observation is stored */
+
 typedef struct cm_frame {
     const char *magic; /* 8 characters */
     uint32_t observation_size, observation_type, actions;
@@ -54,6 +56,7 @@ cm_status cm_frame_write(const cm_frame *frame, const cm_bytes *payload, int com
 typedef struct cm_cursor {
     const unsigned char *at;
     size_t left;
+    uint32_t observation_type; /* of the frame */
 } cm_cursor;
 
 /* The next count numbers. Errors: CM_ERR_INPUT "cut short". */

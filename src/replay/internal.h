@@ -145,6 +145,11 @@ void cm_rows_copy(cm_replay *replay, int32_t to, int32_t from, int32_t rows, int
 void cm_window_open(const cm_replay *replay, int32_t slot, int32_t left, const cm_window_scratch *scratch,
                     cm_target_window *out);
 
+/* ---- observation.c ---- */
+
+/* out[count] = the bytes that observation[count] is `unit` times of. Errors: CM_ERR_INPUT for a number that is not. */
+cm_status cm_observation_pack(const float *observation, size_t count, float unit, uint8_t *out) CM_MUST_USE;
+
 /* ---- commit.c ---- */
 
 void cm_replay_set_leaf(cm_replay *replay, int32_t slot); /* from its priority */

@@ -32,17 +32,14 @@ extern "C" {
 
 typedef struct cm_replay cm_replay;
 
-typedef enum cm_observation_type { CM_OBSERVATION_FLOAT32, CM_OBSERVATION_UINT8 } cm_observation_type;
-
 /* Letters: O observation_size, A actions, P entries of a policy, E environments, S symmetries. */
 typedef struct cm_replay_config {
     /* what is stored */
-    int observation_size;                 /* O, 1 .. 16 Mi elements                                              */
-    cm_observation_type observation_type; /* of the stored rows; batches are float32                            */
-    float observation_scale;              /* batches hold stored element * scale; 1 leaves float32 rows as they are */
-    int actions;                          /* A, 1 .. 2^24                                                        */
-    int numbers;                          /* D: policies are per number (core/policy_form.h), P = D n; 0 or 1: P = A */
-    int environments;                     /* E, 1 .. 65536: lanes                                                */
+    int observation_size;   /* O, 1 .. 16 Mi elements                                                             */
+    float observation_unit; /* > 0: each is k times this, k of 0 .. 255, and stored as a byte; 0: stored as float32 */
+    int actions;            /* A, 1 .. 2^24                                                                       */
+    int numbers;            /* D: policies are per number (core/policy_form.h), P = D n; 0 or 1: P = A            */
+    int environments;       /* E, 1 .. 65536: lanes                                                               */
     /* how much; the block is as large as `bytes` allows and the other limits need */
     uint64_t bytes;       /* of the whole block; 0: what the limits below need                               */
     int64_t max_steps;    /* 0: no limit. Steps of all environments back to which is drawn; older ones are not  */
@@ -99,30 +96,31 @@ const cm_replay_config *cm_replay_configuration(const cm_replay *replay);
 
 /* Position t of an episode and what was done there. Rows are copied. */
 typedef struct cm_replay_step {
-    const void *observation; /* [O] float or uint8_t: o_t                                        */
-    const uint8_t *legal;    /* [P] 1 where an action may be played; NULL: everywhere            */
-    const float *policy;     /* [P] visit counts or weights of the search, >= 0, not all 0 of a number */
-    float root_value;        /* of the search at o_t, from the view of to_play                   */
-    int32_t action;          /* a_t                                                              */
-    float reward;            /* r_t, received after a_t, of the player who acted                 */
-    uint8_t to_play;         /* player to move at o_t                                            */
-    bool explored;           /* the move was a uniform random one, not the search's (targets.h)  */
+    const float *observation; /* [O] o_t                                                         */
+    const uint8_t *legal;     /* [P] 1 where an action may be played; NULL: everywhere            */
+    const float *policy;      /* [P] visit counts or weights of the search, >= 0, not all 0 of a number */
+    float root_value;         /* of the search at o_t, from the view of to_play                   */
+    int32_t action;           /* a_t                                                              */
+    float reward;             /* r_t, received after a_t, of the player who acted                 */
+    uint8_t to_play;          /* player to move at o_t                                            */
+    bool explored;            /* the move was a uniform random one, not the search's (targets.h)  */
 } cm_replay_step;
 
-/* Adds a step to the open episode of `environment`, or begins one. Errors: CM_ERR_INPUT for a bad number;
- * CM_ERR_NOT_FINITE; CM_ERR_STATE after commit_steps steps without a commit. Nothing is added then. */
+/* Adds a step to the open episode of `environment`, or begins one. Errors: CM_ERR_INPUT for a bad number, as one of an
+ * observation that is no whole multiple of the unit; CM_ERR_NOT_FINITE; CM_ERR_STATE after commit_steps steps without a
+ * commit. Nothing is added then. */
 cm_status cm_replay_append(cm_replay *replay, int environment, const cm_replay_step *step) CM_MUST_USE;
 
 /* The position after the last step of an episode. */
 typedef struct cm_replay_end {
-    const void *observation; /* [O] o_T                                                              */
-    const uint8_t *legal;    /* [P] or NULL                                                          */
-    bool terminated;         /* a real end; else a time limit (truncation). Both at once: terminated */
-    float root_value;        /* V(o_T), the bootstrap of a truncated episode; 0 if terminated        */
-    uint8_t to_play;         /* player to move at o_T                                                */
+    const float *observation; /* [O] o_T                                                              */
+    const uint8_t *legal;     /* [P] or NULL                                                          */
+    bool terminated;          /* a real end; else a time limit (truncation). Both at once: terminated */
+    float root_value;         /* V(o_T), the bootstrap of a truncated episode; 0 if terminated        */
+    uint8_t to_play;          /* player to move at o_T                                                */
 } cm_replay_end;
 
-/* Ends the open episode. Errors: CM_ERR_STATE if there is none; CM_ERR_NOT_FINITE. */
+/* Ends the open episode. Errors: CM_ERR_STATE if there is none; CM_ERR_INPUT, CM_ERR_NOT_FINITE as above. */
 cm_status cm_replay_finish(cm_replay *replay, int environment, const cm_replay_end *end) CM_MUST_USE;
 
 /* Makes what was appended visible, see above. Errors: CM_ERR_STATE while a prefetch is drawing. */

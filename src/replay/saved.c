@@ -31,10 +31,37 @@ cm_status cm_saved_get_field(cm_replay *replay, int32_t slot, int32_t rows, int 
     return cm_cursor_get(in, base, info->width, (size_t)(rows - first) * info->columns);
 }
 
-size_t cm_saved_row_bytes(const cm_replay *replay) {
-    size_t bytes = STEP_BYTES;
-    for (int f = 0; f < FIELD_ROW; f++) bytes += replay->info[f].width * replay->info[f].columns;
-    return bytes;
+/* ---- observations ----
+ *
+ * Files hold them as the replay does, but for those of a time when there were no bytes. */
+
+static uint32_t observation_type(const cm_replay *replay) {
+    return replay->config.observation_unit > 0.0f ? CM_FRAME_BYTES : CM_FRAME_FLOAT32;
+}
+
+static bool is_to_pack(const cm_replay *replay, const cm_cursor *in) {
+    return observation_type(replay) == CM_FRAME_BYTES && in->observation_type == CM_FRAME_FLOAT32;
+}
+
+static cm_status pack_observation(const cm_replay *replay, uint8_t *row, cm_cursor *in) {
+    enum { TOGETHER = 1024 };
+    float numbers[TOGETHER];
+    for (size_t left = replay->info[FIELD_OBSERVATION].columns; left > 0;) {
+        const size_t count = left < TOGETHER ? left : TOGETHER;
+        CM_TRY(cm_cursor_get(in, numbers, sizeof *numbers, count));
+        CM_TRY(cm_observation_pack(numbers, count, replay->config.observation_unit, row));
+        row += count;
+        left -= count;
+    }
+    return CM_OK;
+}
+
+static cm_status get_observations(cm_replay *replay, int32_t slot, int32_t rows, cm_cursor *in) {
+    if (!is_to_pack(replay, in)) return cm_saved_get_field(replay, slot, rows, FIELD_OBSERVATION, in);
+    const size_t columns = replay->info[FIELD_OBSERVATION].columns;
+    for (int32_t i = 0; i < rows; i++)
+        CM_TRY(pack_observation(replay, replay->observation + (size_t)cm_slot_add(replay, slot, i) * columns, in));
+    return CM_OK;
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------------------
@@ -88,7 +115,8 @@ cm_status cm_saved_put(const cm_replay *replay, int32_t slot, int32_t rows, uint
 
 cm_status cm_saved_get(cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, bool ends, cm_cursor *in) {
     size_t entries = (size_t)cm_policy_size(replay->form);
-    for (int f = 0; f < FIELD_ROW; f++) CM_TRY(cm_saved_get_field(replay, slot, rows, f, in));
+    CM_TRY(get_observations(replay, slot, rows, in));
+    for (int f = FIELD_OBSERVATION + 1; f < FIELD_ROW; f++) CM_TRY(cm_saved_get_field(replay, slot, rows, f, in));
     for (int32_t i = 0; i < rows; i++) {
         int32_t at = cm_slot_add(replay, slot, i);
         cm_status status = get_step(replay, &replay->row[at], mask, in);
@@ -107,7 +135,10 @@ cm_status cm_saved_skip(cm_cursor *in, size_t bytes) {
 }
 
 cm_status cm_saved_skip_rows(const cm_replay *replay, int32_t rows, cm_cursor *in) {
-    return cm_saved_skip(in, cm_saved_row_bytes(replay) * (size_t)rows);
+    size_t bytes = STEP_BYTES;
+    for (int f = 0; f < FIELD_ROW; f++) bytes += replay->info[f].width * replay->info[f].columns;
+    if (is_to_pack(replay, in)) bytes += (sizeof(float) - 1) * replay->info[FIELD_OBSERVATION].columns;
+    return cm_saved_skip(in, bytes * (size_t)rows);
 }
 
 /* ---- headers ------------------------------------------------------------------------------------------------------
@@ -123,22 +154,24 @@ cm_status cm_saved_check_shape(const cm_replay *replay, const cm_frame *frame, c
     if (frame->numbers != (uint32_t)numbers_of(replay))
         return cm_fail(CM_ERR_INPUT, "%s: its policies are %s, those of the replay %s (policy_distribution)", name,
                        frame->numbers ? "per number" : "joint", frame->numbers ? "joint" : "per number");
+    const bool is_readable =
+        frame->observation_type == CM_FRAME_FLOAT32 || frame->observation_type == observation_type(replay);
     if (frame->observation_size == (uint32_t)c->observation_size && frame->actions == (uint32_t)c->actions &&
-        frame->observation_type == (uint32_t)c->observation_type)
+        is_readable)
         return CM_OK;
     return cm_fail(
         CM_ERR_INPUT,
         "%s: of observations of %u elements (type %u) and %u actions; the replay has %d (type %d) and %d: it is "
         "of another task",
         name, frame->observation_size, frame->observation_type, frame->actions, c->observation_size,
-        (int)c->observation_type, c->actions);
+        (int)observation_type(replay), c->actions);
 }
 
 cm_frame cm_saved_frame(const cm_replay *replay, const char *name, uint64_t a, uint64_t b) {
     const cm_replay_config *c = &replay->config;
     return (cm_frame){.magic = name,
                       .observation_size = (uint32_t)c->observation_size,
-                      .observation_type = (uint32_t)c->observation_type,
+                      .observation_type = observation_type(replay),
                       .numbers = numbers_of(replay),
                       .actions = (uint32_t)c->actions,
                       .a = a,

@@ -9,9 +9,9 @@
 extern "C" {
 #endif
 
-/* Bytes of a row in a file: observation, policy and legal mask, each for all rows of a run, and then row by row reward
- * f32, root value f32, action i32, index u32, to_play u8, flags u8. */
-size_t cm_saved_row_bytes(const cm_replay *replay);
+/* A row in a file: observation, policy and legal mask, each for all rows of a run, and then row by row reward f32, root
+ * value f32, action i32, index u32, to_play u8, flags u8. Where a replay keeps bytes of observations, files of float32
+ * ones, as they were once, are read, too. */
 
 /* `rows` rows from `slot` on, of their flags those in `mask`. */
 cm_status cm_saved_put(const cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, cm_bytes *out) CM_MUST_USE;

@@ -31,11 +31,8 @@ static cm_status check_config(const cm_replay_config *c) {
     CM_TRY(check_range("segment_steps", c->segment_steps, 1, 16 * mi));
     CM_TRY(check_range("commit_steps", c->commit_steps, 1, mi));
     CM_TRY(check_range("symmetries", c->symmetries, 0, 4096));
-    if (c->observation_type != CM_OBSERVATION_FLOAT32 && c->observation_type != CM_OBSERVATION_UINT8)
-        return cm_fail(CM_ERR_INPUT, "replay: observation_type %d is unknown", (int)c->observation_type);
-    if (!isfinite(c->observation_scale) || c->observation_scale == 0.0f)
-        return cm_fail(CM_ERR_INPUT, "replay: observation_scale is %g, must be finite and not 0",
-                       (double)c->observation_scale);
+    if (!(c->observation_unit >= 0.0f && isfinite(c->observation_unit)))
+        return cm_fail(CM_ERR_INPUT, "replay: observation_unit is %g, must be >= 0", (double)c->observation_unit);
     if (!(c->alpha >= 0.0 && c->alpha <= 16.0))
         return cm_fail(CM_ERR_INPUT, "replay: alpha is %g, must be in 0 .. 16", c->alpha);
     if (!(c->epsilon >= 0.0 && isfinite(c->epsilon)))
@@ -55,7 +52,7 @@ static int symmetry_count(const cm_replay_config *c) { return c->symmetries > 1 
 static void describe_fields(const cm_replay_config *c, cm_field_info info[FIELD_COUNT]) {
     size_t observation = (size_t)c->observation_size;
     size_t entries = (size_t)cm_policy_size(cm_policy_form_of(c->actions, c->numbers));
-    bool bytes = c->observation_type == CM_OBSERVATION_UINT8;
+    bool bytes = c->observation_unit > 0.0f;
     const cm_field_info rows[FIELD_COUNT] = {
         [FIELD_OBSERVATION] = {"observation", bytes ? "uint8" : "float32", bytes ? 1 : 4, observation},
         [FIELD_POLICY] = {"policy", "float32", 4, entries},

@@ -44,7 +44,7 @@ static cm_replay_config replay_config(const cm_session *s) {
     const cm_env_spec *spec = &s->env.spec;
     cm_replay_config config = {
         .observation_size = spec->observation_size,
-        .observation_scale = 1.0f,
+        .observation_unit = spec->observation_unit,
         .actions = spec->actions,
         .numbers = cm_network_policy(s->network).numbers,
         .environments = (int)cm_session_share(s, s->configuration.env.num_envs),

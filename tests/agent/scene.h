@@ -51,7 +51,6 @@ static inline void scene_open(scene *s, const char *settings) {
 static inline void scene_plays(scene *s, cm_actor_config actor, cm_target_rule targets) {
     const cm_env_spec *spec = &s->session->env.spec;
     const cm_replay_config replay = {.observation_size = spec->observation_size,
-                                     .observation_scale = 1.0f,
                                      .actions = spec->actions,
                                      .numbers = cm_network_policy(s->session->network).numbers,
                                      .environments = actor.environments,

@@ -162,7 +162,6 @@ static void open_play(play *p) {
     open_fixture(&p->f, &c, 3);
     ck_assert(cm_env_open(&p->env, "CartPole-v1", NULL) == CM_OK);
     cm_replay_config r = {.observation_size = 4,
-                          .observation_scale = 1.0f,
                           .actions = 2,
                           .environments = 2,
                           .bytes = 32 << 20,

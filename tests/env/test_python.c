@@ -400,6 +400,102 @@ START_TEST(a_file_may_stand_anywhere) {
 }
 END_TEST
 
+/* Observes, after some steps, how many they are, in each of `numbers` numbers. */
+#define COUNTS(SPACE, VALUE)                                                                                           \
+    "class Discrete:\n  def __init__(s, n, start=0): s.n, s.start = n, start\n"                                        \
+    "class Dict:\n  def __init__(s, **spaces): s.spaces = spaces\n"                                                    \
+    "class Box:\n  dtype = 'float32'\n"                                                                                \
+    "def make(): return E()\n"                                                                                         \
+    "class E:\n  actions, max_steps, observation_space = 2, 9, " SPACE "\n"                                            \
+    "  def now(s): return " VALUE "\n"                                                                                 \
+    "  def reset(s):\n    s.t = 0\n    return s.now()\n"                                                               \
+    "  def step(s, a):\n    s.t += 1\n    return s.now(), 0.0, False\n"
+
+/* The observation after one step. */
+static void observe_first(const cm_env *env, float *observation) {
+    cm_env_outcome out;
+    char *state = calloc(1, env->spec.state_size);
+    cm_env_reset(env, state, 5);
+    must_msg(cm_env_step(env, state, 0, &out) == CM_OK, "%s", cm_error_message());
+    cm_env_observe(env, state, observation);
+    free(state);
+}
+
+START_TEST(spaces_of_values_are_bytes_of_which_each_is_1) {
+    static const float want[5] = {0, 1, 0, 0, 0}, both[6] = {0, 1, 0, 0, 1, 0};
+    float observation[6];
+    cm_env env;
+    open_named(write_text("values.py", COUNTS("Discrete(5, 2)", "s.t % 5 + 2")), &env);
+    must(env.spec.observation_size == 5 && env.spec.observation_unit == 1.0f);
+    observe_first(&env, observation);
+    must(memcmp(observation, want, sizeof want) == 0);
+    compare_with_single_states(&env);
+    open_named(write_text("both.py", COUNTS("Dict(a=Discrete(2), b=Discrete(4))", "{'a': s.t % 2, 'b': s.t % 3 + 1}")),
+               &env);
+    must(env.spec.observation_size == 6 && env.spec.observation_unit == 1.0f);
+    observe_first(&env, observation);
+    must(memcmp(observation, both, sizeof both) == 0);
+    compare_with_single_states(&env);
+}
+END_TEST
+
+START_TEST(parts_of_several_kinds_are_float32) {
+    static const float want[3] = {0, 1, 2.5f};
+    float observation[3];
+    cm_env env;
+    open_named(write_text("mixed.py", COUNTS("Dict(a=Discrete(2), b=Box())", "{'a': s.t % 2, 'b': [s.t + 1.5]}")),
+               &env);
+    must(env.spec.observation_size == 3 && !(env.spec.observation_unit > 0.0f));
+    observe_first(&env, observation);
+    must(memcmp(observation, want, sizeof want) == 0);
+    compare_with_single_states(&env);
+}
+END_TEST
+
+/* False: there is no numpy here, and it has been said. */
+static bool has_numpy(const char *who) {
+    cm_env env;
+    const char *path = write_text("numpy_there.py", "import numpy\n" COUNTS("None", "[0.0]"));
+    if (cm_env_open(&env, path, NULL) == CM_OK) return true;
+    must_msg(strstr(cm_error_message(), "No module named 'numpy'") != NULL, "%s", cm_error_message());
+    printf("SKIP numpy %s: %s\n", who, cm_error_message());
+    return false;
+}
+
+#define PICTURE                                                                                                        \
+    "import numpy\n"                                                                                                   \
+    "class E:\n  actions, max_steps = 2, 300\n"                                                                        \
+    "  def reset(s):\n    s.t = 250\n    return numpy.full((2, 3), s.t, numpy.uint8)\n"                                \
+    "  def step(s, a):\n    s.t += 1\n    return numpy.full((2, 3), s.t, "
+
+START_TEST(pictures_of_bytes_are_bytes_of_which_255_are_1) {
+    float observation[6];
+    cm_env env;
+    if (!has_numpy("bytes")) return;
+    open_named(write_text("picture.py", PICTURE "numpy.uint8), 0.0, s.t == 255\n"), &env);
+    must(env.spec.rank == 3 && env.spec.shape[0] == 2 && env.spec.shape[1] == 3 && env.spec.shape[2] == 1);
+    must(env.spec.observation_unit == 1.0f / 255.0f);
+    observe_first(&env, observation);
+    for (int i = 0; i < 6; i++) must(observation[i] == 251.0f * (1.0f / 255.0f));
+    must_msg(cm_env_try(&env, 64) == CM_OK, "%s", cm_error_message());
+    compare_with_single_states(&env);
+    open_named(write_text("whole.py", PICTURE "int), 0.0, s.t == 255\n"), &env); /* of other numbers that are bytes */
+    observe_first(&env, observation);
+    must(observation[0] == 251.0f * (1.0f / 255.0f));
+}
+END_TEST
+
+START_TEST(numbers_that_are_no_bytes_are_refused_where_these_were_promised) {
+    cm_env env;
+    if (!has_numpy("no bytes")) return;
+    open_named(write_text("late.py", PICTURE "int), 0.0, False\n"), &env);
+    must_equal(cm_env_try(&env, 64), CM_ERR_INPUT);
+    must_msg(strstr(cm_error_message(), "late: ") &&
+                 strstr(cm_error_message(), "an observation of other numbers than 0"),
+             "%s", cm_error_message());
+}
+END_TEST
+
 static Suite *make_suite(void) {
     Suite *suite = suite_create("python");
     TCase *tcase = tcase_create("python");
@@ -416,6 +512,10 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, a_reset_that_raises_is_said_before_a_step);
     tcase_add_test(tcase, a_file_that_changes_while_it_is_played_is_refused);
     tcase_add_test(tcase, what_fails_is_not_started_again_at_once);
+    tcase_add_test(tcase, spaces_of_values_are_bytes_of_which_each_is_1);
+    tcase_add_test(tcase, parts_of_several_kinds_are_float32);
+    tcase_add_test(tcase, pictures_of_bytes_are_bytes_of_which_255_are_1);
+    tcase_add_test(tcase, numbers_that_are_no_bytes_are_refused_where_these_were_promised);
     tcase_add_test(tcase, an_environment_may_print);
     tcase_add_test(tcase, an_environment_may_have_processes_of_its_own);
     tcase_add_test(tcase, a_file_may_stand_anywhere);

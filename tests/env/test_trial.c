@@ -77,7 +77,9 @@ typedef enum fault {
     NO_DISCOUNT,
     FAR_THRESHOLD,
     MANY_LANES,
-    NEGATIVE_PLIES
+    NEGATIVE_PLIES,
+    NEGATIVE_UNIT,
+    ODD_UNIT
 } fault;
 
 typedef struct walk {
@@ -101,6 +103,7 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     spec->max_steps = now == NO_LIMIT || now == LATE_END ? 0 : 50;
     if (now == LATE_END || now == HIDDEN_END) spec->max_plies = 30;
     if (now == NEGATIVE_PLIES) spec->max_plies = -1;
+    spec->observation_unit = now == NEGATIVE_UNIT ? -1.0f : now == ODD_UNIT ? 0.25f : 0.0f;
     spec->cells = now == MANY_CELLS ? 65537 : NUMBERS;
     spec->symmetries = now == MANY_SYMMETRIES ? 4097 : 2;
     spec->chance_outcomes = now >= FAR_OUTCOME && now <= LONG_CHANCE ? 2 : 0;
@@ -337,7 +340,10 @@ START_TEST(every_fault_is_named_with_its_function) {
         {NO_DISCOUNT, "walk: its describe sets discount to nan; must be above 0 and at most 1"},
         {FAR_THRESHOLD, "walk: its describe sets reward_threshold to inf; must be finite, or NaN for none"},
         {MANY_LANES, "walk: its describe sets rules_size, of a row with step_lanes, to 72; must be in 0..64"},
-        {NEGATIVE_PLIES, "walk: its describe sets max_plies to -1; must be in 0..2147483647"}};
+        {NEGATIVE_PLIES, "walk: its describe sets max_plies to -1; must be in 0..2147483647"},
+        {NEGATIVE_UNIT, "walk: its describe sets observation_unit to -1; must be above 0, or 0 for none"},
+        {ODD_UNIT, "walk: its observe sets number 0 to -1 (step 2), which is not k times its observation_unit of "
+                   "0.25, k of 0..255"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         must_msg(try_with(cases[i].what) == CM_ERR_INPUT, "taken: %s", cases[i].says);
         must_msg(strcmp(cm_error_message(), cases[i].says) == 0, "%s", cm_error_message());

@@ -17,7 +17,6 @@ enum { LANES = 2, HEADER = 64 };
 
 static const cm_replay_config config = {
     .observation_size = 2,
-    .observation_scale = 1.0f,
     .actions = 3,
     .environments = LANES,
     .max_steps = 40,

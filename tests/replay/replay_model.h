@@ -50,15 +50,16 @@ typedef struct model {
 
 static inline uint32_t model_draw(model *m, uint32_t n) { return cm_rng_below(&m->rng, n); }
 
-/* Observations say whose they are: step number * 4 + environment, plus a quarter per element. */
-static inline void model_observe(float number, float out[3]) {
-    for (int i = 0; i < 3; i++) out[i] = fmodf(number + (float)(i * 7), 250.0f);
+/* Observations say whose they are: step number * 4 + environment, plus 7 per element, in units where they have one. */
+static inline void model_observe(const model *m, float number, float out[3]) {
+    const float unit = m->config.observation_unit > 0.0f ? m->config.observation_unit : 1.0f;
+    for (int i = 0; i < 3; i++) out[i] = fmodf(number + (float)(i * 7), 250.0f) * unit;
 }
 
 static inline model_step model_make_step(model *m, int environment) {
     model_step s = {0};
     int actions = m->config.actions;
-    model_observe((float)(m->steps[environment] * 4 + environment), s.observation);
+    model_observe(m, (float)(m->steps[environment] * 4 + environment), s.observation);
     float sum = 0.0f;
     for (int a = 0; a < actions; a++) {
         s.legal[a] = model_draw(m, 4) > 0;
@@ -74,10 +75,8 @@ static inline model_step model_make_step(model *m, int environment) {
     return s;
 }
 
-static inline cm_replay_step model_replay_step(const model *m, const model_step *s, uint8_t bytes[3]) {
-    for (int i = 0; i < 3; i++) bytes[i] = (uint8_t)s->observation[i];
-    bool floats = m->config.observation_type == CM_OBSERVATION_FLOAT32;
-    return (cm_replay_step){.observation = floats ? (const void *)s->observation : bytes,
+static inline cm_replay_step model_replay_step(const model_step *s) {
+    return (cm_replay_step){.observation = s->observation,
                             .legal = s->legal,
                             .policy = s->policy,
                             .root_value = s->root_value,
@@ -96,8 +95,7 @@ static inline void model_append(model *m, cm_replay *replay, int e) {
     ck_assert_int_lt(t, MODEL_STEPS);
     m->step[e][t] = model_make_step(m, e);
     const model_step *s = &m->step[e][t];
-    uint8_t bytes[3];
-    cm_replay_step step = model_replay_step(m, s, bytes);
+    cm_replay_step step = model_replay_step(s);
     ck_assert_msg(cm_replay_append(replay, e, &step) == CM_OK, "%s", cm_error_message());
     if (!m->open[e]) m->piece_start[e] = t;
     m->open[e] = true;
@@ -114,13 +112,10 @@ static inline void model_append(model *m, cm_replay *replay, int e) {
 
 static inline void model_finish(model *m, cm_replay *replay, int e, bool terminated) {
     model_piece piece = {e, m->piece_start[e], m->steps[e] - m->piece_start[e], terminated, false, {0}, 0.0f, 0};
-    model_observe((float)(m->steps[e] * 4 + e) + 100.0f, piece.observation);
+    model_observe(m, (float)(m->steps[e] * 4 + e) + 100.0f, piece.observation);
     piece.root_value = (float)model_draw(m, 2001) * 0.001f - 1.0f;
     piece.to_play = (uint8_t)model_draw(m, 2);
-    uint8_t bytes[3];
-    for (int i = 0; i < 3; i++) bytes[i] = (uint8_t)piece.observation[i];
-    bool floats = m->config.observation_type == CM_OBSERVATION_FLOAT32;
-    cm_replay_end end = {.observation = floats ? (const void *)piece.observation : bytes,
+    cm_replay_end end = {.observation = piece.observation,
                          .terminated = terminated,
                          .root_value = terminated ? NAN : piece.root_value,
                          .to_play = piece.to_play};

@@ -40,7 +40,6 @@ static const limits variants[] = {{0, 0, true, 0}, {0, 0, false, 0}, {360, 0, tr
 static void open_shards(shards *s, int count, const limits *limit) {
     *s = (shards){.count = count, .environments = ENVIRONMENTS / count};
     cm_replay_config config = {.observation_size = 3,
-                               .observation_scale = 1.0f,
                                .actions = ACTIONS,
                                .environments = s->environments,
                                .bytes = limit->bytes > 0 ? limit->bytes : 1 << 20,

@@ -9,7 +9,6 @@
 
 static const cm_replay_config base = {
     .observation_size = 4,
-    .observation_scale = 1.0f,
     .actions = 2,
     .environments = 8,
     .bytes = 1000000,
@@ -83,7 +82,7 @@ END_TEST
 START_TEST(numbers_out_of_range_are_named) {
     cm_replay_config bad[12];
     static const char *const name[12] = {"observation_size", "actions", "environments", "segment_steps",
-                                         "commit_steps",     "alpha",   "epsilon",      "observation_scale",
+                                         "commit_steps",     "alpha",   "epsilon",      "observation_unit",
                                          "td_steps",         "2^31",    "symmetries",   "max_steps"};
     for (int i = 0; i < 12; i++) bad[i] = base;
     bad[0].observation_size = 0;
@@ -93,7 +92,7 @@ START_TEST(numbers_out_of_range_are_named) {
     bad[4].commit_steps = -1;
     bad[5].alpha = -0.1;
     bad[6].epsilon = -1.0;
-    bad[7].observation_scale = 0.0f;
+    bad[7].observation_unit = -1.0f;
     bad[8].targets.td_steps = 0;
     bad[9].environments = 65536, bad[9].segment_steps = 1 << 24;
     bad[10].symmetries = 2;
@@ -153,6 +152,55 @@ START_TEST(nothing_is_allocated_after_create) {
     ck_assert_uint_gt(counts.collected, 5000);
     cm_prefetch_destroy(prefetch);
     cm_replay_destroy(replay);
+}
+END_TEST
+
+/* 1 is four quarters; thirds, negative numbers, 256 quarters and what is no number have no byte. */
+START_TEST(numbers_that_are_no_multiples_of_the_unit_are_refused) {
+    static const float wrong[] = {0.3f, -0.25f, 64.0f, NAN, INFINITY};
+    cm_replay *replay;
+    cm_replay_config config = base;
+    config.observation_unit = 0.25f;
+    ck_assert_int_eq(cm_replay_create(&config, &replay), CM_OK);
+    float observation[4] = {1.0f, 0.0f, 63.75f, 0.25f};
+    const float policy[2] = {3, 1};
+    const cm_replay_step step = {.observation = observation, .policy = policy};
+    const cm_replay_end end = {.observation = observation, .terminated = true};
+    ck_assert_int_eq(cm_replay_append(replay, 3, &step), CM_OK);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        observation[2] = wrong[i];
+        ck_assert_int_eq(cm_replay_append(replay, 3, &step), CM_ERR_INPUT);
+        ck_assert_int_eq(cm_replay_finish(replay, 3, &end), CM_ERR_INPUT);
+        ck_assert_ptr_nonnull(strstr(cm_error_message(), "replay: environment 3: number 2 of an observation is "));
+    }
+    observation[2] = 0.0f;
+    ck_assert_int_eq(cm_replay_finish(replay, 3, &end), CM_OK);
+    ck_assert_int_eq(cm_replay_commit(replay), CM_OK);
+    cm_replay_counts counts;
+    cm_replay_count(replay, &counts);
+    ck_assert_uint_eq(counts.collected, 1);
+    ck_assert_int_eq(counts.rows, 2);
+    cm_replay_destroy(replay);
+}
+END_TEST
+
+/* Each row has 4 numbers: 12 bytes less of it. */
+START_TEST(bytes_take_a_quarter_of_the_memory_of_observations) {
+    cm_replay_plan floats, bytes;
+    cm_replay_config config = base;
+    config.bytes = 0, config.max_steps = 1000;
+    ck_assert_int_eq(cm_replay_plan_make(&config, &floats), CM_OK);
+    config.observation_unit = 1.0f;
+    ck_assert_int_eq(cm_replay_plan_make(&config, &bytes), CM_OK);
+    for (int i = 0; i < floats.count; i++) {
+        if (strcmp(floats.row[i].name, "observation") != 0) continue;
+        ck_assert_str_eq(bytes.row[i].dtype, "uint8");
+        ck_assert_int_eq(bytes.row[i].rows, floats.row[i].rows);
+        ck_assert_uint_eq(floats.bytes - bytes.bytes, floats.row[i].bytes - bytes.row[i].bytes);
+        ck_assert_uint_le(bytes.row[i].bytes, floats.row[i].bytes / 4 + CM_ALIGN);
+        return;
+    }
+    ck_abort_msg("no row for observations");
 }
 END_TEST
 
@@ -284,6 +332,8 @@ int main(void) {
     tcase_add_test(tests, numbers_out_of_range_are_named);
     tcase_add_test(tests, nothing_is_allocated_after_create);
     tcase_add_test(tests, steps_that_cannot_be_stored_are_refused_and_change_nothing);
+    tcase_add_test(tests, numbers_that_are_no_multiples_of_the_unit_are_refused);
+    tcase_add_test(tests, bytes_take_a_quarter_of_the_memory_of_observations);
     tcase_add_test(tests, new_buffer_of_100_has_length_0_and_two_episodes_make_it_2);
     tcase_add_test(tests, ten_episodes_into_a_capacity_of_5_leave_5_and_clear_leaves_0);
     tcase_add_test(tests, buffer_of_20_is_ready_for_10_after_10_and_not_for_11);

@@ -9,7 +9,6 @@
 
 static const cm_replay_config config = {
     .observation_size = 3,
-    .observation_scale = 1.0f,
     .actions = 4,
     .environments = 3,
     .bytes = 1 << 20,

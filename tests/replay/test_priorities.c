@@ -11,7 +11,6 @@
 static cm_replay_config make_config(void) {
     return (cm_replay_config){
         .observation_size = 1,
-        .observation_scale = 1.0f,
         .actions = 2,
         .environments = 1,
         .bytes = 1 << 20,

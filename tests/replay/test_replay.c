@@ -10,8 +10,7 @@ static int32_t swap_actions[2 * MODEL_ACTIONS];
 static cm_replay_config random_config(cm_rng *rng) {
     cm_replay_config c = {
         .observation_size = 3,
-        .observation_type = cm_rng_below(rng, 2) ? CM_OBSERVATION_FLOAT32 : CM_OBSERVATION_UINT8,
-        .observation_scale = cm_rng_below(rng, 2) ? 1.0f : 0.5f,
+        .observation_unit = (const float[]){0.0f, 1.0f, 0.5f, 1.0f / 255.0f}[cm_rng_below(rng, 4)],
         .actions = 2 + (int)cm_rng_below(rng, MODEL_ACTIONS - 1),
         .environments = 1 + (int)cm_rng_below(rng, MODEL_ENVS),
         .max_steps = cm_rng_below(rng, 2) ? 5 + cm_rng_below(rng, 60) : 0,
@@ -44,10 +43,9 @@ static cm_replay_config random_config(cm_rng *rng) {
     return c;
 }
 
-static void check_observation(const model *m, const float *stored, const int32_t *elements, const float *got) {
+static void check_observation(const float *stored, const int32_t *elements, const float *got) {
     for (int i = 0; i < 3; i++) {
-        float want = stored[elements ? elements[i] : i] * m->config.observation_scale;
-        ck_assert_float_eq(got[i], want);
+        ck_assert_float_eq(got[i], stored[elements ? elements[i] : i]);
     }
 }
 
@@ -61,7 +59,7 @@ static void check_value(const model *m, const cm_batch *b, const model_piece *p,
     ck_assert_int_eq(b->value_coefficient[at] != 0.0f, bootstrap >= 0);
     const float nothing[3] = {0};
     const float *observation = bootstrap >= 0 ? model_observation(m, p, bootstrap) : nothing;
-    check_observation(m, observation, elements, b->bootstrap_observations + at * 3);
+    check_observation(observation, elements, b->bootstrap_observations + at * 3);
     float stored = bootstrap >= 0 ? (float)model_value(m, p, bootstrap) : 0.0f;
     ck_assert_float_eq(b->value_bootstrap[at], stored);
 }
@@ -94,7 +92,7 @@ static void check_unroll_step(const model *m, const cm_batch *b, const model_pie
     ck_assert_int_lt(b->action[at], b->actions);
     if (inside) ck_assert_int_eq(actions ? actions[b->action[at]] : b->action[at], s->action);
     const float nothing[3] = {0};
-    check_observation(m, inside ? model_observation(m, p, t + 1) : nothing, elements, b->target_observations + at * 3);
+    check_observation(inside ? model_observation(m, p, t + 1) : nothing, elements, b->target_observations + at * 3);
 }
 
 static void check_row(const model *m, const cm_batch *b, size_t row) {
@@ -107,7 +105,7 @@ static void check_row(const model *m, const cm_batch *b, size_t row) {
     const int32_t *actions = s ? swap_actions + s * m->config.actions : NULL;
     size_t unroll = (size_t)b->unroll;
     int n = model_td_steps(m, &p, t);
-    check_observation(m, model_observation(m, &p, t), elements, b->observation + row * 3);
+    check_observation(model_observation(m, &p, t), elements, b->observation + row * 3);
     for (size_t k = 0; k <= unroll; k++) {
         check_value(m, b, &p, t + (int)k, n, row * (unroll + 1) + k, elements);
         check_position(m, b, &p, t + (int)k, row * (unroll + 1) + k, actions);

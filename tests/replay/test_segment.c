@@ -8,7 +8,6 @@
 
 static const cm_replay_config base_config = {
     .observation_size = 3,
-    .observation_scale = 1.0f,
     .actions = 5,
     .environments = 3,
     .bytes = 40000,
@@ -107,7 +106,7 @@ static cm_replay_config variant(int i) {
     cm_replay_config c = base_config;
     c.prioritized = i & 1;
     c.sample_open = !(i & 2);
-    c.observation_type = i & 4 ? CM_OBSERVATION_UINT8 : CM_OBSERVATION_FLOAT32;
+    c.observation_unit = i & 4 ? 1.0f : 0.0f;
     c.new_is_max = i & 4;
     return c;
 }
@@ -163,6 +162,61 @@ static saved make_files(int compression) {
     return files;
 }
 
+/* Files of a replay of float32 observations go into one that keeps them as bytes, of all limits but that of memory. */
+START_TEST(float32_observations_are_read_as_bytes_where_these_are_kept) {
+    cm_replay_config config = base_config;
+    config.bytes = 0, config.max_episodes = 20;
+    model *m = make_model(&config, 3);
+    cm_replay *floats = make_replay(&config);
+    config.observation_unit = 1.0f;
+    cm_replay *bytes = make_replay(&config);
+    saved files = {0};
+    for (uint64_t i = 0; i < 20; i++) {
+        iterate(m, floats, i, 0);
+        if (i % 4 == 3) save(&files, floats, _i ? CM_SEGMENT_PLAIN : CM_SEGMENT_ZSTD);
+    }
+    ck_assert_msg(load(&files, bytes) == CM_OK, "%s", cm_error_message());
+    model *copy = malloc(sizeof *copy);
+    memcpy(copy, m, sizeof *copy);
+    uint64_t want = 0, got = 0;
+    for (uint64_t i = 20; i < 30; i++) {
+        want = iterate(m, floats, i, want);
+        got = iterate(copy, bytes, i, got);
+    }
+    ck_assert_uint_eq(got, want);
+    free(copy);
+    free(m);
+    free_saved(&files);
+    cm_replay_destroy(floats);
+    cm_replay_destroy(bytes);
+}
+END_TEST
+
+/* Thirds have no byte; and bytes are not read where float32 numbers are kept. */
+START_TEST(observations_that_are_not_of_the_replays_unit_are_refused) {
+    cm_replay_config config = base_config;
+    config.observation_unit = 1.0f / 3.0f;
+    model *m = make_model(&config, 3);
+    config.observation_unit = 0.0f;
+    cm_replay *floats = make_replay(&config);
+    config.observation_unit = 1.0f;
+    cm_replay *bytes = make_replay(&config);
+    saved files = {0}, packed = {0};
+    for (uint64_t i = 0; i < 4; i++) iterate(m, floats, i, 0);
+    save(&files, floats, CM_SEGMENT_PLAIN);
+    save(&packed, bytes, CM_SEGMENT_PLAIN);
+    ck_assert_int_eq(load(&files, bytes), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "which is not k times 1, k of 0 .. 255"));
+    ck_assert_int_eq(load(&packed, floats), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "elements (type 1) and 5 actions; the replay has 3 (type 0)"));
+    free(m);
+    free_saved(&files);
+    free_saved(&packed);
+    cm_replay_destroy(floats);
+    cm_replay_destroy(bytes);
+}
+END_TEST
+
 START_TEST(smaller_ring_keeps_the_newest_pieces_that_fit) {
     saved files = make_files(CM_SEGMENT_ZSTD);
     cm_replay *whole = make_replay(&base_config);
@@ -212,9 +266,11 @@ START_TEST(appended_segment_adds_its_episodes_as_new_ones) {
 }
 END_TEST
 
-/* What segments of `files` hold, appended to a replay of two environments. */
+/* What segments of `files` hold, appended to a replay of two environments, which keeps bytes of float32 observations.
+ */
 static cm_replay *append_files(const saved *files, int64_t max_steps, int share, int shares, cm_replay_counts *counts) {
     cm_replay_config config = base_config;
+    config.observation_unit = 1.0f;
     config.environments = 2;
     config.max_steps = max_steps;
     config.bytes = 1 << 20;
@@ -430,6 +486,8 @@ int main(void) {
     TCase *tests = tcase_create("segments");
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, loaded_replay_draws_what_the_saved_one_would_have_drawn, 0, 8);
+    tcase_add_loop_test(tests, float32_observations_are_read_as_bytes_where_these_are_kept, 0, 2);
+    tcase_add_test(tests, observations_that_are_not_of_the_replays_unit_are_refused);
     tcase_add_test(tests, smaller_ring_keeps_the_newest_pieces_that_fit);
     tcase_add_test(tests, appended_segment_adds_its_episodes_as_new_ones);
     tcase_add_test(tests, appended_steps_grow_old_like_those_that_were_acted_now);
