@@ -63,7 +63,18 @@ def without_limit(env):
     while type(env).__name__ == "TimeLimit":
         limit = env._max_episode_steps
         env = env.env
-    return env, int(limit or getattr(find(env, "spec"), "max_episode_steps", 0) or 0)
+    return env, int(limit or getattr(find(env, "spec"), "max_episode_steps", 0) or steps_of_frames(env))
+
+
+def steps_of_frames(env):
+    """The most steps that ALE's limit of frames leaves an episode, 0 where there is none."""
+    options = getattr(find(env, "spec"), "kwargs", None) or {}
+    frames, skip = options.get("max_num_frames_per_episode") or 0, options.get("frameskip", 1)
+    each = skip if isinstance(skip, int) else min(skip)  # it may be drawn from a range
+    for layer in layers(env):
+        if type(layer).__name__ == "AtariPreprocessing":
+            each *= layer.frame_skip
+    return -(-frames // max(each, 1))
 
 
 def maker_of_id(name):
@@ -155,7 +166,8 @@ def whole(value):
 class Observations:
     """How an observation becomes numbers: Discrete as one number per value, spaces of several parts one behind another,
     without texts. Where all of them are bytes they stay that, each `unit` of a number: 1 for Discrete, 1 / 255 for
-    arrays; else `unit` is 0 and numbers are float32. `first` is an observation."""
+    arrays; else `unit` is 0 and numbers are float32. Pictures, which are of bytes, get their channels last: these are
+    the first axis where that is the shortest, as in stacks of frames. `first` is an observation."""
 
     def __init__(self, space, first):
         self.kind, self.parts = kind_of(space), None
@@ -183,6 +195,9 @@ class Observations:
         self.unit = 1.0 / 255.0 if is_bytes else 0.0
         self.shape = list(numpy.asarray(first).shape) if numpy else shape_of(first)
         self.shape = [int(extent) for extent in self.shape] or [1]
+        self.has_channels_first = bool(is_bytes) and len(self.shape) == 3 and self.shape[0] < min(self.shape[1:])
+        if self.has_channels_first:
+            self.shape.append(self.shape.pop(0))
 
     def pack(self, value, as_bytes):
         if self.parts is not None:
@@ -200,6 +215,8 @@ class Observations:
         try:
             if self.unit > 0.0:
                 numbers = whole(value)
+                if self.has_channels_first:
+                    numbers = numpy.moveaxis(numbers, 0, -1)
                 return (numbers if as_bytes else numbers.astype(numpy.float32) * numpy.float32(self.unit)).tobytes()
             if numpy:
                 return numpy.asarray(value, dtype=numpy.float32).tobytes()

@@ -28,9 +28,11 @@ const cm_option cm_replay_option_rows[] = {
     CM_OPTION(DOUBLE, per_epsilon, "Memory", "1e-06", 0, 1, "Added to every priority.", .idle = unless_prioritized),
     CM_OPTION(DOUBLE, per_beta, "Memory", "0.4", 0, 1,
               "How much the weights make up for priorities at the start of a run.", .idle = unless_prioritized),
-    CM_OPTION(INT64, memory_steps, "Memory", "5000", 0, MAX_INT,
-              "So many of the newest steps are drawn, older ones are not; 0: no limit of this kind.",
-              .group = "memory"),
+    CM_OPTION(
+        INT64, memory_steps, "Memory", "5000", 0, MAX_INT,
+        "So many of the newest steps are drawn, older ones are not; 0: no limit of this kind. An episode of more than "
+        "memory_steps / num_envs steps, and than 1000, is kept in pieces.",
+        .group = "memory"),
     CM_OPTION(INT64, memory_bytes, "Memory", "0", 0, MAX_INT,
               "Bytes that the memory may take, over all ranks; 0: what memory_steps or memory_capacity need."),
     CM_OPTION(

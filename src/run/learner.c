@@ -11,9 +11,12 @@ enum { LONG_EPISODE = 1000, LONGEST_PIECE = 65536 };
 
 /* ---- creation ---- */
 
-static int piece_of(const cm_env_spec *spec) {
-    int steps = spec->max_steps > 0 ? spec->max_steps : spec->max_plies > 0 ? spec->max_plies : LONG_EPISODE;
-    return steps < LONGEST_PIECE ? steps : LONGEST_PIECE;
+int cm_run_learner_piece(const cm_configuration *c, const cm_env_spec *spec) {
+    const int limit = spec->max_steps > 0 ? spec->max_steps : spec->max_plies > 0 ? spec->max_plies : LONG_EPISODE;
+    const int whole = limit < LONGEST_PIECE ? limit : LONGEST_PIECE;
+    const int64_t drawn = c->replay.memory_steps / c->env.num_envs;
+    if (c->replay.memory_steps == 0 || whole <= LONG_EPISODE || whole <= drawn) return whole;
+    return drawn > LONG_EPISODE ? (int)drawn : LONG_EPISODE;
 }
 
 /* Tables of the environment's symmetries as permutations of observation elements and actions; see replay.h. */
@@ -51,7 +54,7 @@ static cm_replay_config replay_config(const cm_session *s) {
         .bytes = o->memory_bytes > 0 ? (uint64_t)cm_session_share(s, o->memory_bytes) : UNLIMITED_BYTES,
         .max_steps = cm_session_share(s, o->memory_steps),
         .max_episodes = cm_session_share(s, o->memory_capacity),
-        .segment_steps = piece_of(spec),
+        .segment_steps = cm_run_learner_piece(&s->configuration, spec),
         .commit_steps = s->configuration.agent.steps_per_iteration,
         .sample_open = o->memory_capacity == 0,
         .prioritized = o->prioritized,

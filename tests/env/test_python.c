@@ -485,6 +485,25 @@ START_TEST(pictures_of_bytes_are_bytes_of_which_255_are_1) {
 }
 END_TEST
 
+/* Channel c of row y and column x is 100 c + 10 y + x. */
+START_TEST(pictures_get_their_channels_last) {
+    float observation[24];
+    cm_env env;
+    if (!has_numpy("channels")) return;
+    open_named(write_text("frames.py", "import numpy\nclass E:\n  actions, max_steps = 2, 9\n"
+                                       "  now = numpy.add.outer([0, 100], numpy.add.outer([0, 10, 20], [0, 1, 2, 3])"
+                                       ").astype(numpy.uint8)\n"
+                                       "  def reset(s): return s.now\n"
+                                       "  def step(s, a): return s.now, 0.0, False\n"),
+               &env);
+    must(env.spec.rank == 3 && env.spec.shape[0] == 3 && env.spec.shape[1] == 4 && env.spec.shape[2] == 2);
+    observe_first(&env, observation);
+    for (int y = 0, i = 0; y < 3; y++)
+        for (int x = 0; x < 4; x++)
+            for (int c = 0; c < 2; c++, i++) must(observation[i] == (float)(100 * c + 10 * y + x) * (1.0f / 255.0f));
+}
+END_TEST
+
 START_TEST(numbers_that_are_no_bytes_are_refused_where_these_were_promised) {
     cm_env env;
     if (!has_numpy("no bytes")) return;
@@ -515,6 +534,7 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, spaces_of_values_are_bytes_of_which_each_is_1);
     tcase_add_test(tcase, parts_of_several_kinds_are_float32);
     tcase_add_test(tcase, pictures_of_bytes_are_bytes_of_which_255_are_1);
+    tcase_add_test(tcase, pictures_get_their_channels_last);
     tcase_add_test(tcase, numbers_that_are_no_bytes_are_refused_where_these_were_promised);
     tcase_add_test(tcase, an_environment_may_print);
     tcase_add_test(tcase, an_environment_may_have_processes_of_its_own);

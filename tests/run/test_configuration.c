@@ -299,6 +299,30 @@ START_TEST(alphazero_unrolls_nothing_and_selects_as_it_is_told) {
 }
 END_TEST
 
+/* 10,000 steps of 8 environments: 1,250 of each are drawn. */
+START_TEST(no_more_of_an_episode_is_kept_in_one_piece_than_is_drawn_of_its_environment) {
+    static const struct {
+        const char *memory, *environments;
+        cm_env_spec spec;
+        int want;
+    } cases[] = {
+        {"memory_steps=10000", "num_envs=8", {.max_steps = 500, .max_plies = 500}, 500},
+        {"memory_steps=10000", "num_envs=8", {.max_steps = 27000, .max_plies = 27000}, 1250},
+        {"memory_steps=10000", "num_envs=64", {.max_steps = 27000, .max_plies = 27000}, 1000},
+        {"memory_steps=1000000", "num_envs=8", {.max_steps = 27000, .max_plies = 27000}, 27000},
+        {"memory_steps=1000000", "num_envs=8", {.max_steps = 108000, .max_plies = 108000}, 65536},
+        {"memory_steps=10000", "num_envs=8", {.max_plies = 81}, 81},
+        {"memory_steps=10000", "num_envs=8", {.max_plies = 0}, 1000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_loads(NULL, cases[i].memory, cases[i].environments);
+        ck_assert_int_eq(cm_run_learner_piece(&c, &cases[i].spec), cases[i].want);
+    }
+    assert_loads(CM_TEST_CASES "/cumind/configuration.json", NULL, NULL); /* so many episodes, however long */
+    ck_assert_int_eq(cm_run_learner_piece(&c, &cases[1].spec), 27000);
+}
+END_TEST
+
 /* 64 updates for 256 steps: an evaluation every 2,048 steps is one every 512 updates. */
 START_TEST(where_nobody_acts_everything_goes_by_updates) {
     assert_loads(ROOT "/configuration.json", "collect=false", "updates=900");
@@ -547,6 +571,7 @@ int main(void) {
     tcase_add_test(t, keys_that_contradict_each_other_are_one_clear_error);
     tcase_add_test(t, alphazero_unrolls_nothing_and_selects_as_it_is_told);
     tcase_add_test(t, average_of_decay_0_is_used_for_nothing);
+    tcase_add_test(t, no_more_of_an_episode_is_kept_in_one_piece_than_is_drawn_of_its_environment);
     tcase_add_test(t, where_nobody_acts_everything_goes_by_updates);
     tcase_add_test(t, where_nobody_acts_nothing_waits_for_steps);
     tcase_add_test(t, length_of_higher_precedence_than_the_goal_is_meant);
