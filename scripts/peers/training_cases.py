@@ -202,8 +202,29 @@ def mlp_dynamics(w, net, s, action, mark):
     return x, y
 
 
+def average_pool(x):
+    """Of 3 x 3, zeros at the edges counted."""
+    sums = jax.lax.reduce_window(x, 0.0, jax.lax.add, (1, 3, 3, 1), (1, 2, 2, 1), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    return sums / 9.0
+
+
+def downsampled(w, net, x):
+    large, name = max(x.shape[1:3]) > 64, "representation.widen"
+    stem = conv(w, "representation.stem", x, net["channels"] // 2, stride=2)
+    x = block(w, "representation.half", jax.nn.relu(norm(w, "representation.stem", stem, "batch")), "batch")
+    y = jax.nn.relu(norm(w, f"{name}.conv1", conv(w, f"{name}.conv1", x, net["channels"], stride=2), "batch"))
+    y = norm(w, f"{name}.conv2", conv(w, f"{name}.conv2", y, net["channels"]), "batch")
+    x = jax.nn.relu(y + conv(w, f"{name}.shortcut", x, net["channels"], stride=2))
+    x = average_pool(block(w, "representation.quarter", x, "batch"))
+    x = block(w, "representation.eighth", x, "batch")
+    return average_pool(x) if large else x
+
+
 def resnet_representation(w, net, x):
-    x = jax.nn.relu(norm(w, "representation.stem", conv(w, "representation.stem", x, net["channels"]), "batch"))
+    if net.get("downsample"):
+        x = downsampled(w, net, x)
+    else:
+        x = jax.nn.relu(norm(w, "representation.stem", conv(w, "representation.stem", x, net["channels"]), "batch"))
     for i in range(net["blocks"]):
         x = block(w, f"representation.blocks.{i}", x, "batch")
     return x
@@ -391,9 +412,13 @@ def draw_network(rng, family):
             "consistency": pick(rng, None, {"hidden": 6, "output": 5, "predictor": 4}),
             "value_prefix": pick(rng, None, {"horizon": int(rng.integers(1, 4)), "lstm": int(rng.integers(1, 9))})}
     if family == "resnet":
-        return net | {"norm": "batch", "channels": int(rng.integers(2, 6)), "blocks": int(rng.integers(1, 3)),
-                      "head_channels": int(rng.integers(1, 4)),
-                      "action_encoding": pick(rng, "onehot", "scaled", "board")}
+        net |= {"norm": "batch", "channels": int(rng.integers(2, 6)), "blocks": int(rng.integers(1, 3)),
+                "head_channels": int(rng.integers(1, 4)), "action_encoding": pick(rng, "onehot", "scaled", "board")}
+        if rng.random() < 0.4:  # pictures, a few of them large
+            low, high = pick(rng, (16, 30), (16, 30), (16, 30), (65, 70))
+            net |= {"observation": [*(int(n) for n in rng.integers(low, high, 2)), observation[2]], "downsample": True,
+                    "channels": 2 * int(rng.integers(2, 5)), "action_encoding": pick(rng, "onehot", "scaled")}
+        return net
     net |= {"norm": pick(rng, "none", "layer", "batch"), "hidden": int(rng.integers(4, 20)),
             "residual_dynamics": bool(rng.random() < 0.5), "action_encoding": pick(rng, "onehot", "scaled")}
     if rng.random() < 0.4:

@@ -24,9 +24,8 @@ static void record_root(const cm_network *network, cm_tape *tape) {
 }
 
 static cm_var state_input(const cm_network *network, cm_tape *tape) {
-    const cm_network_config *c = cm_network_get_config(network);
-    int state[2] = {1, cm_network_state_size(network)};
-    int planes[4] = {1, c->observation[0], c->observation[1], c->channels};
+    int state[2] = {1, cm_network_state_size(network)}, planes[4] = {1};
+    cm_network_state_planes(cm_network_get_config(network), planes + 1);
     bool has_planes = cm_network_has_planes(network);
     return cm_tape_input(tape, CM_F32, has_planes ? 4 : 2, has_planes ? planes : state);
 }

@@ -1,4 +1,4 @@
-/* Residual networks, whose states are planes: networks 3 and 12. */
+/* Residual networks, whose states are planes: networks 0.6, 3 and 12. */
 #include <stdio.h>
 
 #include "network/family.h"
@@ -11,9 +11,30 @@ static cm_layer stem_from(const cm_builder *b, cm_var from) {
     return stem;
 }
 
+/* Twice the channels, half the size; its shortcut is a convolution, too. */
+static cm_var widen(cm_builder *b, cm_var x) {
+    cm_layer first = stem_from(b, CM_NO_VAR), shortcut = cm_layer_make(b->config->channels, CM_NORM_NONE, CM_ACT_NONE);
+    shortcut.no_bias = true;
+    cm_var y = cm_layer_conv(b, "representation.widen.conv1", x, 3, 2, &first);
+    cm_layer second = stem_from(b, cm_layer_conv(b, "representation.widen.shortcut", x, 3, 2, &shortcut));
+    return cm_layer_conv(b, "representation.widen.conv2", y, 3, 1, &second);
+}
+
+/* Networks 0.6. */
+static cm_var downsample(cm_builder *b, cm_var x) {
+    cm_layer stem = cm_layer_make(b->config->channels / 2, CM_NORM_BATCH, CM_ACT_RELU);
+    stem.no_bias = true;
+    x = cm_layer_conv(b, "representation.stem", x, 3, 2, &stem);
+    x = widen(b, cm_layer_block(b, "representation.half", x, false));
+    x = cm_tape_avg_pool(b->tape, cm_layer_block(b, "representation.quarter", x, false));
+    x = cm_layer_block(b, "representation.eighth", x, false);
+    return cm_network_halvings(b->config) > 3 ? cm_tape_avg_pool(b->tape, x) : x;
+}
+
 static cm_var representation(cm_builder *b, cm_var x) {
     cm_layer stem = stem_from(b, CM_NO_VAR);
-    return cm_layer_blocks(b, "representation.blocks", cm_layer_conv(b, "representation.stem", x, 3, 1, &stem), false);
+    x = b->config->downsample ? downsample(b, x) : cm_layer_conv(b, "representation.stem", x, 3, 1, &stem);
+    return cm_layer_blocks(b, "representation.blocks", x, false);
 }
 
 /* Names of a transition's parts. */
@@ -24,13 +45,14 @@ typedef struct transition_names {
 /* What a code [B, C] makes of a state. It gets planes of its own: what it brings has a place on the board. */
 static cm_var take_code(cm_builder *b, const transition_names *names, cm_var state, cm_var code) {
     const cm_network_config *c = b->config;
-    const int height = c->observation[0], width = c->observation[1];
+    int size[3];
+    cm_network_state_planes(c, size);
     cm_layer stem = stem_from(b, state), linear = cm_layer_make(c->channels, CM_NORM_NONE, CM_ACT_NONE);
-    cm_layer of_code = cm_layer_make(height * width * c->channels, CM_NORM_NONE, CM_ACT_NONE);
+    cm_layer of_code = cm_layer_make(size[0] * size[1] * size[2], CM_NORM_NONE, CM_ACT_NONE);
     linear.no_bias = of_code.no_bias = true;
     cm_var planes = cm_layer_dense(b, names->code, code, &of_code);
     cm_var x = cm_layer_conv(b, names->stem, state, 3, 1, &linear);
-    x = cm_tape_add(b->tape, x, cm_tape_reshape_planes(b->tape, planes, height, width, c->channels), CM_ACT_NONE);
+    x = cm_tape_add(b->tape, x, cm_tape_reshape_planes(b->tape, planes, size[0], size[1], size[2]), CM_ACT_NONE);
     return cm_layer_blocks(b, names->blocks, cm_layer_after(b, names->stem, x, &stem), false);
 }
 

@@ -38,9 +38,10 @@ static bool has_chance(const cm_network *network) { return cm_network_get_config
 
 /* State variables are rows of the pool: vectors; a plane network sees them as [B, H, W, C]. */
 static cm_var as_planes(const cm_network *network, cm_tape *tape, cm_var x) {
-    const cm_network_config *c = cm_network_get_config(network);
+    int size[3];
     if (!cm_network_has_planes(network)) return x;
-    return cm_tape_reshape_planes(tape, x, c->observation[0], c->observation[1], c->channels);
+    cm_network_state_planes(cm_network_get_config(network), size);
+    return cm_tape_reshape_planes(tape, x, size[0], size[1], size[2]);
 }
 
 static bool has_prefix(const cm_network *network) { return cm_network_memory_size(network) > 0; }

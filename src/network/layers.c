@@ -157,7 +157,8 @@ cm_var cm_layer_block(cm_builder *b, const char *name, cm_var x, bool fixed) {
     snprintf(first, sizeof first, "%s.conv1", name);
     snprintf(second, sizeof second, "%s.conv2", name);
     if (fixed) return fixed_conv(b, second, fixed_conv(b, first, x, CM_NO_VAR), x);
-    cm_layer layer = cm_layer_make(b->config->channels, CM_NORM_BATCH, CM_ACT_RELU);
+    if (x == CM_NO_VAR) return CM_NO_VAR;
+    cm_layer layer = cm_layer_make(cm_tensor_last(cm_tape_shape(b->tape, x)), CM_NORM_BATCH, CM_ACT_RELU);
     layer.no_bias = true;
     cm_var y = cm_layer_conv(b, first, x, 3, 1, &layer);
     layer.residual = x;

@@ -46,8 +46,8 @@ void cm_layer_merged(cm_builder *b, const char *const *names, int count, cm_var 
 /* NAME.0, NAME.1, ...: `count` such layers, one behind the other. */
 cm_var cm_layer_stack(cm_builder *b, const char *name, int count, cm_var x, const cm_layer *layer);
 
-/* Residual block NAME.conv1, NAME.conv2 of networks 0.3; fixed: norm by constants 0 and 1, with biases (CuMind's
- * images). */
+/* Residual block NAME.conv1, NAME.conv2 of networks 0.3, as wide as x; fixed: norm by constants 0 and 1, with biases
+ * (CuMind's images). */
 cm_var cm_layer_block(cm_builder *b, const char *name, cm_var x, bool fixed);
 
 /* NAME.0, NAME.1, ...: the network's number of such blocks. */

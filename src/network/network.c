@@ -206,7 +206,10 @@ bool cm_network_has_planes(const cm_network *network) { return family(&network->
 
 int cm_network_state_size(const cm_network *network) {
     const cm_network_config *c = &network->config;
-    return family(c)->planes ? c->observation[0] * c->observation[1] * c->channels : c->hidden;
+    int size[3];
+    if (!family(c)->planes) return c->hidden;
+    cm_network_state_planes(c, size);
+    return size[0] * size[1] * size[2];
 }
 
 int cm_network_memory_size(const cm_network *network) {

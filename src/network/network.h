@@ -53,6 +53,7 @@ typedef struct cm_network_config {
     int hidden;                           /* D of cumind and mlp */
     int blocks;                           /* cumind: layers; resnet and image encoder: residual blocks */
     int channels;                         /* resnet and image encoder */
+    bool downsample;                      /* resnet: observations are pictures, states an 8th or 16th of their size */
     int head_channels, head_hidden;       /* resnet; mlp and resnet */
     int trunk_layers; /* mlp: layers in front of policy and value heads (2; 0: heads on the state) */
     cm_network_body body;
@@ -76,6 +77,13 @@ typedef struct cm_network cm_network;
 void cm_network_config_from_options(cm_network_config *config, const cm_network_options *options, int ndim,
                                     const int *observation, int actions, bool consistency);
 
+/* How often `downsample` halves a picture's height and width, rounded up: three times, and once more where over 8 of
+ * either are left, so to 8 x 8 of 64 x 64, 6 x 6 of 96 x 96 (spec networks 0.6). 0 without. */
+int cm_network_halvings(const cm_network_config *config);
+
+/* out[3] = height, width and channels of the hidden states of family resnet. */
+void cm_network_state_planes(const cm_network_config *config, int out[3]);
+
 /* CM_ERR_INPUT names what does not fit together; a rank other than 1 or 3 is "Unsupported observation shape". */
 cm_status cm_network_config_check(const cm_network_config *config) CM_MUST_USE;
 
@@ -90,7 +98,7 @@ const cm_param_table *cm_network_parameters(const cm_network *network);
  * trained: no norm takes statistics of the batch. They may be called once for the rows of several unroll steps. */
 bool cm_network_is_rowwise(const cm_network *network);
 bool cm_network_has_planes(const cm_network *network); /* hidden states are planes [H, W, C], not vectors [D] */
-int cm_network_state_size(const cm_network *network);  /* D, or H*W*C: floats of one hidden state */
+int cm_network_state_size(const cm_network *network);  /* D, or H*W*C of its planes: floats of one hidden state */
 int cm_network_observation_size(const cm_network *network);
 /* Floats that a search keeps of a step beside its state: 2 L + 2 with value prefixes (prefix.h), else 0. */
 int cm_network_memory_size(const cm_network *network);

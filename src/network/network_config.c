@@ -1,5 +1,12 @@
 #include "network/network.h"
 
+/* Pictures of games on screens, not boards. */
+static bool is_downsampled(const cm_network_options *o, int ndim, const int *observation) {
+    enum { LEAST = 32 };
+    if (o->family != CM_FAMILY_RESNET || ndim != 3 || o->downsample == CM_DOWNSAMPLE_OFF) return false;
+    return o->downsample == CM_DOWNSAMPLE_ON || (observation[0] >= LEAST && observation[1] >= LEAST);
+}
+
 void cm_network_config_from_options(cm_network_config *config, const cm_network_options *options, int ndim,
                                     const int *observation, int actions, bool consistency) {
     const cm_network_options *o = options;
@@ -9,6 +16,7 @@ void cm_network_config_from_options(cm_network_config *config, const cm_network_
                                   .hidden = o->hidden_dim,
                                   .blocks = o->num_blocks,
                                   .channels = o->conv_channels,
+                                  .downsample = is_downsampled(o, ndim, observation),
                                   .head_channels = o->head_channels,
                                   .head_hidden = o->head_hidden,
                                   .trunk_layers = o->trunk_layers,
@@ -35,6 +43,17 @@ void cm_network_config_from_options(cm_network_config *config, const cm_network_
     if (config->family == CM_FAMILY_RESNET) config->norm = CM_NORM_BATCH;
     if (config->family == CM_FAMILY_CUMIND) config->norm = CM_NORM_NONE;
     for (int i = 0; i < ndim && i < 3; i++) config->observation[i] = observation[i];
+}
+
+int cm_network_halvings(const cm_network_config *c) {
+    enum { HALVINGS = 3, MOST = 8 << HALVINGS };
+    if (!c->downsample) return 0;
+    return c->observation[0] > MOST || c->observation[1] > MOST ? HALVINGS + 1 : HALVINGS;
+}
+
+void cm_network_state_planes(const cm_network_config *c, int out[3]) {
+    out[0] = c->observation[0], out[1] = c->observation[1], out[2] = c->channels;
+    for (int i = cm_network_halvings(c); i > 0; i--) out[0] = (out[0] + 1) / 2, out[1] = (out[1] + 1) / 2;
 }
 
 static cm_status check_numbers(const cm_network_config *c) {
@@ -76,6 +95,17 @@ cm_status cm_network_config_check(const cm_network_config *c) {
     }
     if (c->family == CM_FAMILY_RESNET && c->norm != CM_NORM_BATCH) {
         return cm_fail(CM_ERR_INPUT, "Network architecture.norm: family resnet always has \"batch\"");
+    }
+    if (c->downsample && c->channels < 2) {
+        return cm_fail(CM_ERR_INPUT,
+                       "Network architecture.conv_channels: with downsample at least 2, half of them first, got %d",
+                       c->channels);
+    }
+    if (c->downsample && c->encoding == CM_ENCODE_BOARD) {
+        return cm_fail(
+            CM_ERR_INPUT,
+            "Network architecture.action_encoding: \"board\" needs states of the board's size; set downsample "
+            "to off");
     }
     if (c->family == CM_FAMILY_MLP && c->encoding == CM_ENCODE_BOARD) {
         return cm_fail(

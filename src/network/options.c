@@ -36,9 +36,15 @@ const cm_option cm_network_option_rows[] = {
               "Layers (family cumind on vectors) or residual blocks (family cumind on images, resnet).",
               .idle = if_mlp),
     CM_OPTION(INT, conv_channels, SECTION, "32", 0, 4096, "Channels of the convolutions.", .idle = if_mlp),
+    CM_OPTION(
+        ENUM, downsample, SECTION, "auto", 0, 0,
+        "Family resnet: the representation first makes a picture smaller, 64 x 64 to 8 x 8 and 84 x 84 or 96 x 96 to "
+        "6 x 6, so that states and searches stay small. auto: from 32 x 32 on.",
+        .choices = "auto|on|off", .idle = unless_resnet),
     CM_OPTION(ENUM, family, SECTION, "mlp", 0, 0,
               "mlp: fully connected, for observations that are vectors or small boards. resnet: residual blocks of "
-              "convolutions, for boards. cumind: the networks of the original CuMind, scalar heads, no normalisation.",
+              "convolutions, for boards and pictures. cumind: the networks of the original CuMind, scalar heads, no "
+              "normalisation.",
               .choices = "cumind|mlp|resnet"),
     CM_OPTION(
         ENUM, preset, SECTION, "small", 0, 0,

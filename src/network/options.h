@@ -16,6 +16,12 @@ typedef enum cm_network_norm { CM_NORM_LAYER, CM_NORM_BATCH, CM_NORM_NONE } cm_n
 typedef enum cm_state_norm { CM_STATE_NORM_NONE, CM_STATE_NORM_MINMAX } cm_state_norm;
 typedef enum cm_initializer { CM_INITIALIZER_LECUN_NORMAL, CM_INITIALIZER_FAN_IN_UNIFORM } cm_initializer;
 
+typedef enum cm_downsample {
+    CM_DOWNSAMPLE_AUTO, /* of pictures that are 32 or more high and wide */
+    CM_DOWNSAMPLE_ON,
+    CM_DOWNSAMPLE_OFF
+} cm_downsample;
+
 typedef enum cm_policy_distribution {
     CM_POLICY_AUTO, /* joint where actions may be listed, else per number */
     CM_POLICY_JOINT,
@@ -26,6 +32,7 @@ typedef struct cm_network_options {
     int hidden_dim;          /* H: width of the hidden state and of hidden layers (cumind, mlp) */
     int num_blocks;          /* layers or residual blocks (cumind, resnet)                      */
     int conv_channels;       /* channels of convolutions (cumind on images, resnet)             */
+    int downsample;          /* cm_downsample; resnet */
     int family;              /* cm_network_family */
     int preset;              /* cm_network_preset; already applied to the members below */
     int body;                /* cm_network_body; mlp */

@@ -110,6 +110,7 @@ static cm_status read_network(const cm_json *n, cm_network_config *c) {
     if (c->family == CM_FAMILY_RESNET || c->observation_ndim == 3)
         CM_TRY(integer(n, "channels", 1, 65536, &c->channels));
     if (c->family == CM_FAMILY_CUMIND) return integer(n, "hidden", 1, 65536, &c->hidden);
+    if (cm_json_get(n, "downsample")) CM_TRY(flag(n, "downsample", &c->downsample));
     CM_TRY(integer(n, "head_channels", 1, 65536, &c->head_channels));
     return integer(n, "head_hidden", 1, 65536, &c->head_hidden);
 }

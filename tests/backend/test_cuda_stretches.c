@@ -406,7 +406,7 @@ int main(void) {
     tcase_add_test(unrolls, a_pass_that_is_not_one_launch_has_stretches_and_equals_ref);
     tcase_add_test(unrolls, stretches_of_an_inference_are_measured);
     tcase_add_loop_test(unrolls, stretches_around_draws_give_what_ref_does, INFER_PLAIN, INFER_CHANCE);
-    tcase_add_loop_test(unrolls, stretches_around_an_lstm_give_what_ref_does, 0, 3 * (INFER_TOWERS - INFER_NETWORKS));
+    tcase_add_loop_test(unrolls, stretches_around_an_lstm_give_what_ref_does, 0, 3 * (INFER_PICTURES - INFER_NETWORKS));
     suite_add_tcase(suite, unrolls);
     tcase_add_checked_fixture(small, open_calls, close_calls);
     tcase_add_test(small, a_call_alone_is_no_stretch);

@@ -149,6 +149,76 @@ START_TEST(efficientzero_parameter_counts) {
 }
 END_TEST
 
+/* Pictures of 4 frames: states of 8 x 8, of 96 x 96 ones 6 x 6. */
+static cm_network_config lightzero_image(int size, cm_support support, int actions) {
+    cm_network_config c = lightzero_board(size, size, 64, 32, support, actions);
+    c.observation[2] = 4, c.downsample = true;
+    return c;
+}
+
+START_TEST(lightzero_image_parameter_counts) {
+    cm_network_config c = lightzero_image(64, s601, 6);
+    ck_assert_uint_eq(count(&c), 645800);
+    c.consistency = true, c.projection_hidden = c.projection_output = 1024, c.predictor_hidden = 512;
+    ck_assert_uint_eq(count(&c), 7997608);
+    c = lightzero_image(64, s601, 4);
+    ck_assert_uint_eq(count(&c), 644582);
+    c = lightzero_image(64, s601, 18);
+    ck_assert_uint_eq(count(&c), 653108);
+    c = lightzero_image(96, s601, 6);
+    ck_assert_uint_eq(count(&c), 602792);
+    c = with_prefix(lightzero_image(64, (cm_support){-50, 50, 101, true}, 6), 512);
+    ck_assert_uint_eq(count(&c), 3747264);
+}
+END_TEST
+
+START_TEST(pictures_are_halved_three_times_and_large_ones_four_times) {
+    static const int cases[][5] = {{64, 64, 3, 8, 8}, {84, 84, 4, 6, 6}, {96, 96, 4, 6, 6}, {210, 160, 4, 14, 10},
+                                   {33, 64, 3, 5, 8}, {32, 65, 4, 2, 5}, {3, 3, 3, 1, 1}};
+    cm_network_config c = lightzero_image(64, s21, 6);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int planes[3];
+        c.observation[0] = cases[i][0], c.observation[1] = cases[i][1];
+        ck_assert_int_eq(cm_network_halvings(&c), cases[i][2]);
+        cm_network_state_planes(&c, planes);
+        ck_assert(planes[0] == cases[i][3] && planes[1] == cases[i][4] && planes[2] == 64);
+    }
+}
+END_TEST
+
+START_TEST(pictures_are_made_smaller_by_themselves_and_boards_are_not) {
+    cm_network_options options = {.family = CM_FAMILY_RESNET, .conv_channels = 8};
+    static const int picture[3] = {32, 40, 3}, flat[3] = {31, 64, 3};
+    cm_network_config c;
+    cm_network_config_from_options(&c, &options, 3, picture, 4, false);
+    ck_assert(c.downsample);
+    cm_network_config_from_options(&c, &options, 3, flat, 4, false);
+    ck_assert(!c.downsample);
+    options.downsample = CM_DOWNSAMPLE_ON;
+    cm_network_config_from_options(&c, &options, 3, flat, 4, false);
+    ck_assert(c.downsample);
+    options.downsample = CM_DOWNSAMPLE_OFF;
+    cm_network_config_from_options(&c, &options, 3, picture, 4, false);
+    ck_assert(!c.downsample);
+    options.downsample = CM_DOWNSAMPLE_AUTO, options.family = CM_FAMILY_MLP;
+    cm_network_config_from_options(&c, &options, 3, picture, 4, false);
+    ck_assert(!c.downsample);
+}
+END_TEST
+
+START_TEST(what_smaller_pictures_cannot_have_is_named) {
+    cm_network_config c = lightzero_image(64, s21, 6);
+    c.channels = 1;
+    ck_assert_int_eq(cm_network_config_check(&c), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "conv_channels: with downsample at least 2"));
+    c.channels = 2, c.encoding = CM_ENCODE_BOARD;
+    ck_assert_int_eq(cm_network_config_check(&c), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "needs states of the board's size; set downsample to off"));
+    c.downsample = false;
+    ck_assert_int_eq(cm_network_config_check(&c), CM_OK);
+}
+END_TEST
+
 START_TEST(an_lstm_starts_within_one_by_the_root_of_its_units) {
     cm_network_config c = with_prefix(lightzero_mlp(4, 2, 32, false), 16);
     cm_test_network n;
@@ -351,6 +421,10 @@ int main(void) {
     tcase_add_test(tc, lightzero_mlp_parameter_counts);
     tcase_add_test(tc, lightzero_board_parameter_counts);
     tcase_add_test(tc, efficientzero_parameter_counts);
+    tcase_add_test(tc, lightzero_image_parameter_counts);
+    tcase_add_test(tc, pictures_are_halved_three_times_and_large_ones_four_times);
+    tcase_add_test(tc, pictures_are_made_smaller_by_themselves_and_boards_are_not);
+    tcase_add_test(tc, what_smaller_pictures_cannot_have_is_named);
     tcase_add_test(tc, an_lstm_starts_within_one_by_the_root_of_its_units);
     tcase_add_test(tc, value_prefixes_need_a_family_that_has_them_and_dynamics);
     tcase_add_test(tc, preset_small_has_the_recipes_81556_parameters);

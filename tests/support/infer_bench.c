@@ -72,6 +72,13 @@ static cm_network_config prefix_planes(void) {
     return c;
 }
 
+static cm_network_config pictures(void) {
+    cm_network_config c = prefix_planes();
+    c.prefix_horizon = c.lstm = 0;
+    c.observation[0] = 18, c.observation[1] = 16, c.downsample = true;
+    return c;
+}
+
 static cm_network_config towers(void) {
     cm_network_config c = prefix_planes();
     c.prefix_horizon = c.lstm = 0;
@@ -90,6 +97,7 @@ cm_network_config infer_network(int index) {
                                                                    [INFER_PREFIX] = prefix,
                                                                    [INFER_PREFIX_PLANES] = prefix_planes,
                                                                    [INFER_PREFIX_CHANCE] = prefix_chance,
+                                                                   [INFER_PICTURES] = pictures,
                                                                    [INFER_TOWERS] = towers};
     return networks[index]();
 }

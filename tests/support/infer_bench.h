@@ -6,12 +6,12 @@
 #include "network/inference.h"
 #include "support/network.h"
 
-enum { INFER_NETWORKS = 6, INFER_ALL = 10, INFER_STEPS = 4, INFER_CODES = 3 };
+enum { INFER_NETWORKS = 6, INFER_ALL = 11, INFER_STEPS = 4, INFER_CODES = 3 };
 
 /* Networks whose operations all work row by row: of families mlp and cumind, with each norm and encoding, with atoms
  * and scalars, with and without chance, of widths that are multiples of nothing. Those from INFER_NETWORKS on have
- * value prefixes, whose LSTM is an operation of many rows; a step of INFER_STEPS lies behind a horizon. The last one
- * has residual towers. */
+ * value prefixes, whose LSTM is an operation of many rows; a step of INFER_STEPS lies behind a horizon. Of the last
+ * two one makes pictures smaller, one has residual towers. */
 cm_network_config infer_network(int index);
 enum {
     INFER_PLAIN,
@@ -23,6 +23,7 @@ enum {
     INFER_PREFIX,
     INFER_PREFIX_PLANES,
     INFER_PREFIX_CHANCE,
+    INFER_PICTURES,
     INFER_TOWERS
 };
 

@@ -16,6 +16,8 @@ enum {
     A = 3,
     CODES = 3,
     O = 3 * 3 * 2,
+    PICTURE = 16,
+    MOST_O = PICTURE * PICTURE * 2,
     STEPS = CM_UNROLL_MAX + 1,
     ROOM = B * STEPS + 4,
     DIRECTIONS = 4
@@ -32,6 +34,12 @@ static cm_network_config resnet(void) {
     c.family = CM_FAMILY_RESNET;
     c.observation_ndim = 3, c.observation[0] = c.observation[1] = 3, c.observation[2] = 2;
     c.norm = CM_NORM_BATCH, c.minmax = false, c.blocks = 1, c.channels = 3, c.head_channels = 2;
+    return c;
+}
+
+/* States of 2 x 2. */
+static cm_network_config downsampled(cm_network_config c) {
+    c.observation[0] = c.observation[1] = PICTURE, c.channels = 4, c.downsample = true;
     return c;
 }
 
@@ -103,16 +111,17 @@ static cm_trainer_options still(void) {
 typedef struct fixture {
     cm_test_trainer base;
     cm_train_batch batch;
-    float observation[B * O], next[B * STEPS * O], numbers[ROOM], policy[ROOM * A];
+    float observation[B * MOST_O], next[B * STEPS * MOST_O], numbers[ROOM], policy[ROOM * A];
     float mask[ROOM], weights[B];
     int32_t actions[ROOM], codes[ROOM];
     uint8_t legal[ROOM * A];
 } fixture;
 
-static void fill_batch(fixture *f, int actions) {
+/* `size`: of an observation. */
+static void fill_batch(fixture *f, int actions, int size) {
     cm_rng rng = cm_rng_init(cm_key_make(6, CM_RNG_TEST, 0), 0);
-    for (int i = 0; i < B * O; i++) f->observation[i] = cm_rng_normal(&rng);
-    for (int i = 0; i < B * STEPS * O; i++) f->next[i] = cm_rng_normal(&rng);
+    for (int i = 0; i < B * size; i++) f->observation[i] = cm_rng_normal(&rng);
+    for (int i = 0; i < B * STEPS * size; i++) f->next[i] = cm_rng_normal(&rng);
     for (int i = 0; i < B; i++) f->weights[i] = 0.5f + cm_rng_uniform(&rng);
     for (int i = 0; i < ROOM; i++) {
         f->actions[i] = (int32_t)cm_rng_below(&rng, (uint32_t)actions);
@@ -144,7 +153,9 @@ static void fill_batch(fixture *f, int actions) {
 
 static void open_fixture(fixture *f, const cm_network_config *c, const cm_trainer_options *o, int unroll) {
     memset(f, 0, sizeof *f);
-    fill_batch(f, c->actions);
+    int size = 1;
+    for (int i = 0; i < c->observation_ndim; i++) size *= c->observation[i];
+    fill_batch(f, c->actions, size);
     cm_trainer_config config = {.options = o, .batch = B, .unroll = unroll, .total_updates = 100};
     cm_test_trainer_open(&f->base, c, "ref", 1, config);
 }
@@ -279,6 +290,8 @@ START_TEST(gradients_are_the_slopes_of_all_losses) {
     case 19: check_slopes(joint(with_scaled_actions(per_number(mlp()))), &o, 3); break;
     case 20: check_slopes(of_chance(joint(with_scaled_actions(per_number(mlp())))), &o, 2); break;
     case 21: check_slopes(of_chance(joint(with_scaled_actions(per_number(resnet())))), &o, 2); break;
+    case 22: check_slopes(downsampled(resnet()), &o, 2); break;
+    case 23: check_slopes(downsampled(consistent(of_chance(resnet()))), &o, 1); break;
     }
 }
 END_TEST
@@ -381,7 +394,7 @@ int main(void) {
     TCase *tests = tcase_create("unroll");
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, gradients_are_the_slopes_of_all_losses, 0, 22);
+    tcase_add_loop_test(tests, gradients_are_the_slopes_of_all_losses, 0, 24);
     tcase_add_test(tests, consistency_with_a_weight_of_0_is_reported_and_teaches_nothing);
     tcase_add_test(tests, losses_of_numbers_are_that_of_their_combinations);
     tcase_add_test(tests, gradients_of_states_with_a_scaling_are_scaled);
