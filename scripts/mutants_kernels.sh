@@ -344,8 +344,8 @@ agent/cuda/simulations.h|first + lanes->index / each|first + lanes->index / each
 agent/cuda/simulations.h|root += CM_BLOCK / each|root += CM_BLOCK
 agent/cuda/simulations.h|root < k->trees.tree.batch|root + 1 < k->trees.tree.batch
 agent/cuda/simulations.h|i < k->count|i + 1 < k->count
-agent/cuda/simulations.h|if (k->has_afterstate) cm_simulations_pass|if (!k->has_afterstate) cm_simulations_pass
-agent/cuda/simulations.h|cm_row_pass(pass, item, lanes);\n    cm_lanes_meet(lanes);|cm_row_pass(pass, item, lanes);
+agent/cuda/simulations.h|k->has_afterstate ? 2 : 1|k->has_afterstate ? 1 : 2
+agent/cuda/simulations.h|&k->afterstate, item, lanes);\n            cm_lanes_meet(lanes);|&k->afterstate, item, lanes);
 agent/cuda/simulations.h|root, &part);\n    cm_lanes_meet(lanes);|root, &part);
 agent/cuda/simulations.h|if (k->has_afterstate) cm_row_keep_all|if (!k->has_afterstate) cm_row_keep_all
 backend/cuda/row_near.h|weight.row = s->of.dense.near_row|weight.row = s->of.dense.weight_row

@@ -10,7 +10,7 @@
 #include "mcts/cuda/tree.h"
 
 /* Grows the trees of a tile. Where the first lane works alone, all roots of the tile do at the same time. */
-CM_KERNEL_CALLED void cm_simulations_grow(const cm_simulations_args *k, int64_t item, const cm_lanes *lanes) {
+CM_KERNEL void cm_simulations_grow(const cm_simulations_args *k, int64_t item, const cm_lanes *lanes) {
     const int tile = k->recurrent.tile, each = cm_row_lanes(!k->trees.tree.is_dense || tile < CM_ROW_TILE);
     const int64_t first = item * tile, end = first + tile;
     const cm_lanes part = cm_lanes_part(lanes, each);
@@ -19,19 +19,17 @@ CM_KERNEL_CALLED void cm_simulations_grow(const cm_simulations_args *k, int64_t 
     cm_lanes_meet(lanes);
 }
 
-CM_KERNEL_CALLED void cm_simulations_pass(const cm_row_pass_args *pass, int64_t item, const cm_lanes *lanes) {
-    cm_row_pass(pass, item, lanes);
-    cm_lanes_meet(lanes);
-}
-
-/* Item: a tile of rows; CM_BLOCK lanes, which share k->memory bytes. */
+/* Item: a tile of rows; CM_BLOCK lanes, which share k->memory bytes. Code for passes stands here once. */
 CM_KERNEL void cm_simulations_run(const cm_simulations_args *k, int64_t item, const cm_lanes *lanes) {
     if (k->has_afterstate) cm_row_keep_all(&k->afterstate, lanes->memory, lanes);
     cm_row_keep_all(&k->recurrent, lanes->memory, lanes);
     cm_lanes_meet(lanes);
+    const int passes = k->has_afterstate ? 2 : 1;
     for (int i = 0; i < k->count; i++) {
-        if (k->has_afterstate) cm_simulations_pass(&k->afterstate, item, lanes);
-        cm_simulations_pass(&k->recurrent, item, lanes);
+        CM_ROLL(pass, passes) {
+            cm_row_pass(pass == passes - 1 ? &k->recurrent : &k->afterstate, item, lanes);
+            cm_lanes_meet(lanes);
+        }
         cm_simulations_grow(k, item, lanes);
     }
 }

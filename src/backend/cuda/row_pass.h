@@ -235,7 +235,7 @@ CM_KERNEL void cm_row_trained(const cm_row_step *s, const cm_row_tile *t, int ro
     cm_row_put_also(s, t, row, lanes);
 }
 
-/* ---- the pass ---- */
+/* ---- the pass: parts of the kernel, since what is called would have to ask which memory it reads ---- */
 
 /* Says what a step will read besides rows; of a weight at most `ahead` bytes. */
 CM_KERNEL void cm_row_fetch(const cm_row_step *s, size_t ahead, const cm_lanes *lanes) {
@@ -251,7 +251,7 @@ CM_KERNEL void cm_row_fetch(const cm_row_step *s, size_t ahead, const cm_lanes *
     }
 }
 
-CM_KERNEL void cm_row_step_run(const cm_row_step *s, const cm_row_tile *t, bool trains, const cm_lanes *lanes) {
+CM_KERNEL_COPIED void cm_row_step_run(const cm_row_step *s, const cm_row_tile *t, bool trains, const cm_lanes *lanes) {
     if (s->op == CM_OP_dense) {
         cm_row_layer(s, t, false, lanes);
         return;
@@ -270,7 +270,7 @@ CM_KERNEL void cm_row_step_run(const cm_row_step *s, const cm_row_tile *t, bool 
     }
 }
 
-CM_KERNEL void cm_row_steps(const cm_row_pass_args *a, int64_t item, bool trains, const cm_lanes *lanes) {
+CM_KERNEL_COPIED void cm_row_steps(const cm_row_pass_args *a, int64_t item, bool trains, const cm_lanes *lanes) {
     enum { AHEAD = 2 };
     const cm_lanes block = *lanes; /* not to be read again for every step */
     const int steps = a->steps;

@@ -164,7 +164,7 @@ static CM_HD inline cm_activation cm_row_relu(const cm_row_step *s) {
     return s->activation == CM_ACT_RELU ? CM_ACT_RELU : CM_ACT_NONE;
 }
 
-CM_KERNEL void cm_row_layer(const cm_row_step *s, const cm_row_tile *t, bool across, const cm_lanes *lanes) {
+CM_KERNEL_COPIED void cm_row_layer(const cm_row_step *s, const cm_row_tile *t, bool across, const cm_lanes *lanes) {
     cm_dense_args k = CM_NOTHING;
     k.y = cm_row_rows(t, &s->y, 0);
     k.bias = s->of.dense.bias;
