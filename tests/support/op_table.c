@@ -86,6 +86,7 @@ const op_case op_cases[] = {
     PAIR(avg_pool, 0, 0, "B=1 H=9 W=9 C=4", PLAIN),
     PAIR(avg_pool, 0, 0, "B=2 H=6 W=7 C=3", PLAIN),
     PAIR(avg_pool, 0, 0, "B=2 H=1 W=2 C=17", PLAIN),
+    PAIR(avg_pool, 0, 0, "B=1 H=11 W=10 C=40", PLAIN),
     PAIR(global_mean, 0, 0, "B=1 H=9 W=9 C=4", PLAIN),
     PAIR(global_mean, 0, 0, "B=3 H=2 W=5 C=19", PLAIN),
     PAIR(action_encoding, 0, 0, "*=3 C=16", ONEHOT(4)),
