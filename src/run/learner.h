@@ -73,8 +73,8 @@ double cm_run_learner_rate(const cm_configuration *configuration);
 int64_t cm_run_learner_plan(const cm_configuration *configuration);
 
 /* Steps of the longest piece that the memory keeps of an episode (replay.h, segment_steps): as many as an episode can
- * have, at most 65536; of one that goes on for over 1000 steps no more than are drawn of its environment, or these 1000.
- * The same on all ranks. */
+ * have, at most 65536; of one that goes on for over 1000 steps no more than are drawn of its environment, or these
+ * 1000. The same on all ranks. */
 int cm_run_learner_piece(const cm_configuration *configuration, const cm_env_spec *spec);
 
 /* Rows of the plan of memory, *count of them; returns the sum of their bytes. */
