@@ -69,6 +69,22 @@ static cm_status check_numbers(const cm_network_config *c) {
     return CM_OK;
 }
 
+static cm_status check_pictures(const cm_network_config *c) {
+    if (!c->downsample) return CM_OK;
+    if (c->channels < 2) {
+        return cm_fail(CM_ERR_INPUT,
+                       "Network architecture.conv_channels: with downsample at least 2, half of them first, got %d",
+                       c->channels);
+    }
+    if (c->encoding == CM_ENCODE_BOARD) {
+        return cm_fail(
+            CM_ERR_INPUT,
+            "Network architecture.action_encoding: \"board\" needs states of the board's size; set downsample "
+            "to off");
+    }
+    return CM_OK;
+}
+
 cm_status cm_network_config_check(const cm_network_config *c) {
     if (c->observation_ndim != 1 && c->observation_ndim != 3) {
         return cm_fail(CM_ERR_INPUT,
@@ -96,17 +112,7 @@ cm_status cm_network_config_check(const cm_network_config *c) {
     if (c->family == CM_FAMILY_RESNET && c->norm != CM_NORM_BATCH) {
         return cm_fail(CM_ERR_INPUT, "Network architecture.norm: family resnet always has \"batch\"");
     }
-    if (c->downsample && c->channels < 2) {
-        return cm_fail(CM_ERR_INPUT,
-                       "Network architecture.conv_channels: with downsample at least 2, half of them first, got %d",
-                       c->channels);
-    }
-    if (c->downsample && c->encoding == CM_ENCODE_BOARD) {
-        return cm_fail(
-            CM_ERR_INPUT,
-            "Network architecture.action_encoding: \"board\" needs states of the board's size; set downsample "
-            "to off");
-    }
+    CM_TRY(check_pictures(c));
     if (c->family == CM_FAMILY_MLP && c->encoding == CM_ENCODE_BOARD) {
         return cm_fail(
             CM_ERR_INPUT,
