@@ -6,6 +6,7 @@
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/rng.h"
+#include "core/unit.h"
 #include "env/env.h"
 
 enum { GUARD = 1 << 14, MARK = 0xA5 }; /* bytes behind each array that must stay as they are */
@@ -50,12 +51,11 @@ static cm_status check_unit(const trial *t) {
     const cm_env_spec *spec = &t->env->spec;
     const float unit = spec->observation_unit;
     for (int i = 0; unit > 0.0f && i < spec->observation_size; i++) {
-        const float number = t->observation[i], byte = rintf(number / unit);
-        if (!(byte >= 0.0f && byte <= (float)UINT8_MAX && byte * unit == number))
-            return cm_fail(CM_ERR_INPUT,
-                           "%s: its observe sets number %d to %g (step %d), which is not k times its "
-                           "observation_unit of %g, k of 0..255",
-                           spec->name, i, (double)number, t->step, (double)unit);
+        if (cm_unit_byte(t->observation[i], unit) >= 0) continue;
+        return cm_fail(CM_ERR_INPUT,
+                       "%s: its observe sets number %d to %g (step %d), which is not k times its observation_unit of "
+                       "%g, k of 0..255",
+                       spec->name, i, (double)t->observation[i], t->step, (double)unit);
     }
     return CM_OK;
 }

@@ -66,8 +66,9 @@ cm_status cm_saved_get_piece(cm_replay *replay, int32_t slot, int32_t steps, cm_
 static cm_status get_steps(const cm_replay *replay, cm_cursor *in, int32_t *steps) {
     CM_TRY(cm_cursor_get(in, steps, sizeof *steps, 1));
     if (*steps >= 1 && *steps <= replay->config.segment_steps) return CM_OK;
-    return cm_fail(CM_ERR_INPUT, "%d steps, must be in 1 .. %d (segment_steps: the longest episode)", *steps,
-                   replay->config.segment_steps);
+    return cm_fail(CM_ERR_INPUT,
+                   "%d steps, must be in 1 .. %d (segment_steps: the longest episode, or memory_steps / num_envs)",
+                   *steps, replay->config.segment_steps);
 }
 
 /* Fills in a piece that the state has laid out. */
