@@ -2,8 +2,9 @@
  * load into a replay from which batches can be drawn and which can be saved again, or are refused; the same of what is
  * dealt as to another number of ranks.
  *
- * Input: a byte that says which of the two is changed and whether it is dealt, 2 bytes by which its end is cut, and
- * then changes, each of 2 bytes of position and 1 of value. */
+ * Input: a byte that says which of the two is changed, whether it is dealt, and whether the one that saves and the one
+ * that loads keep bytes of observations; 2 bytes by which its end is cut; and then changes, each of 2 bytes of position
+ * and 1 of value. */
 #include "fuzz/fuzz.h"
 
 #include <string.h>
@@ -30,6 +31,14 @@ static const cm_replay_config config = {
 };
 
 static void expect_ok(cm_status status) { FUZZ_EXPECT(status == CM_OK); }
+
+static cm_replay *make(bool bytes) {
+    cm_replay_config own = config;
+    cm_replay *replay;
+    own.observation_unit = bytes ? 1.0f : 0.0f;
+    expect_ok(cm_replay_create(&own, &replay));
+    return replay;
+}
 
 static void act(cm_replay *replay, int steps) {
     const float observation[2] = {1, 2}, policy[3] = {1, 2, 3};
@@ -95,15 +104,16 @@ static void use(cm_replay *replay, cm_bytes file[2]) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 3) return 0;
-    cm_replay *replay;
+    cm_replay *saved = make(data[0] & 4), *replay = make(data[0] & 8);
     cm_bytes file[2] = {{0}, {0}};
-    expect_ok(cm_replay_create(&config, &replay));
-    for (int i = 0; i < 3; i++) act(replay, 8);
-    save(replay, file);
+    for (int i = 0; i < 3; i++) act(saved, 8);
+    save(saved, file);
+    act(replay, 8);
     change(&file[data[0] & 1], data + 1, size - 1);
     cm_status status = data[0] & 2 ? deal(replay, file) : load(replay, file);
     if (status == CM_OK) use(replay, file);
     act(replay, 8);
+    cm_replay_destroy(saved);
     cm_replay_destroy(replay);
     cm_bytes_free(&file[0]);
     cm_bytes_free(&file[1]);

@@ -111,6 +111,19 @@ static cm_replay_config variant(int i) {
     return c;
 }
 
+/* In iterations first .. end - 1 of the same acting. */
+static void expect_same_batches(model *m, cm_replay *one, cm_replay *other, uint64_t first, uint64_t end) {
+    model *copy = malloc(sizeof *copy);
+    memcpy(copy, m, sizeof *copy);
+    uint64_t want = 0, got = 0;
+    for (uint64_t i = first; i < end; i++) {
+        want = iterate(m, one, i, want);
+        got = iterate(copy, other, i, got);
+    }
+    ck_assert_uint_eq(got, want);
+    free(copy);
+}
+
 START_TEST(loaded_replay_draws_what_the_saved_one_would_have_drawn) {
     cm_replay_config config = variant(_i);
     model *m = make_model(&config, 1);
@@ -132,15 +145,7 @@ START_TEST(loaded_replay_draws_what_the_saved_one_would_have_drawn) {
     ck_assert_uint_eq(two.collected, one.collected);
     ck_assert_uint_eq(two.late_updates, one.late_updates);
     ck_assert_int_gt(one.first_piece, 20);
-    model *copy = malloc(sizeof *copy);
-    memcpy(copy, m, sizeof *copy);
-    uint64_t want = 0, got = 0;
-    for (uint64_t i = 40; i < 60; i++) {
-        want = iterate(m, unbroken, i, want);
-        got = iterate(copy, loaded, i, got);
-    }
-    ck_assert_uint_eq(got, want);
-    free(copy);
+    expect_same_batches(m, unbroken, loaded, 40, 60);
     free(m);
     free_saved(&files);
     cm_replay_destroy(unbroken);
@@ -176,15 +181,7 @@ START_TEST(float32_observations_are_read_as_bytes_where_these_are_kept) {
         if (i % 4 == 3) save(&files, floats, _i ? CM_SEGMENT_PLAIN : CM_SEGMENT_ZSTD);
     }
     ck_assert_msg(load(&files, bytes) == CM_OK, "%s", cm_error_message());
-    model *copy = malloc(sizeof *copy);
-    memcpy(copy, m, sizeof *copy);
-    uint64_t want = 0, got = 0;
-    for (uint64_t i = 20; i < 30; i++) {
-        want = iterate(m, floats, i, want);
-        got = iterate(copy, bytes, i, got);
-    }
-    ck_assert_uint_eq(got, want);
-    free(copy);
+    expect_same_batches(m, floats, bytes, 20, 30);
     free(m);
     free_saved(&files);
     cm_replay_destroy(floats);
