@@ -141,7 +141,9 @@ backend/formulas.h|scaling[CM_SCALING_SCALE] < CM_SCALING_MOST|scaling[CM_SCALIN
 backend/formulas.h|pow(rule->beta1|pow(rule->beta2
 backend/formulas.h|scaling[CM_SCALING_SKIPPED] += 1.0f|scaling[CM_SCALING_SKIPPED] += 2.0f
 backend/formulas.inc|r->correction1 = (CM_R)scaling[CM_SCALING_CORRECTION1]|r->correction1 = (CM_R)scaling[CM_SCALING_CORRECTION2]
-backend/cuda/optimizer.h|flaws += !isfinite(own[j])|flaws += isfinite(own[j])
+backend/cuda/optimizer.h|!isfinite(own[j / CM_FOUR].v[j % CM_FOUR])|!isfinite(own[j / CM_FOUR].v[0])
+backend/cuda/optimizer.h|i < fours; i += TURN|i < fours; i += 2 * TURN
+backend/cuda/optimizer.h|CM_FOUR * fours + lanes->index|CM_FOUR * fours + CM_FOUR + lanes->index
 backend/cuda/optimizer.h|cm_rates_correct_f(&rates, k->scaling)|cm_rates_correct_f(&rates, NULL)
 backend/cuda/elementwise.h|k->scale * k->times[0]|k->times[0]
 backend/cuda/optimizer.h|if (cm_step_counts(k->factor)) k->y[item]|if (!cm_step_counts(k->factor)) k->y[item]

@@ -120,6 +120,9 @@ END_TEST
 START_TEST(clip_renews_the_loss_scale) { op_bench_scale_losses(&bench); }
 END_TEST
 
+START_TEST(clip_finds_what_is_not_finite_wherever_it_stands) { op_bench_find_flaws(&bench); }
+END_TEST
+
 START_TEST(changed_weights_count_after_repack) { op_bench_change_weights(&bench); }
 END_TEST
 
@@ -460,6 +463,7 @@ int main(void) {
     tcase_add_test(add_case(suite, "optimizer"), copies_that_an_optimizer_step_has_renewed_are_not_renewed_again);
     tcase_add_test(add_case(suite, "optimizer"), all_copies_of_a_block_are_renewed);
     tcase_add_test(add_case(suite, "optimizer"), clip_renews_the_loss_scale);
+    tcase_add_test(add_case(suite, "optimizer"), clip_finds_what_is_not_finite_wherever_it_stands);
     tcase_add_test(add_case(suite, "minmax"), ties_go_to_the_first);
     tcase_add_test(add_case(suite, "minmax"), rows_of_fours_are_scaled_as_ref_does_and_so_is_nan);
     tcase_add_test(add_case(suite, "dense"), rows_in_16_bits_end_in_zeros);

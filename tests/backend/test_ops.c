@@ -82,6 +82,9 @@ END_TEST
 START_TEST(clip_renews_the_loss_scale) { on_every_backend(op_bench_scale_losses); }
 END_TEST
 
+START_TEST(clip_finds_what_is_not_finite_wherever_it_stands) { on_every_backend(op_bench_find_flaws); }
+END_TEST
+
 START_TEST(a_changed_weight_counts_after_repack) { on_every_backend(op_bench_change_weights); }
 END_TEST
 
@@ -132,6 +135,7 @@ static Suite *make_suite(int part, int parts) {
     tcase_add_test(tests, positions_of_tensors_match_ops_def);
     tcase_add_test(tests, an_output_may_take_the_place_of_its_gradient);
     tcase_add_test(tests, clip_renews_the_loss_scale);
+    tcase_add_test(tests, clip_finds_what_is_not_finite_wherever_it_stands);
     tcase_add_test(tests, a_changed_weight_counts_after_repack);
     tcase_add_test(tests, ref_refuses_actions_and_rows_out_of_range);
     return suite;

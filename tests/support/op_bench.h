@@ -27,5 +27,7 @@ void op_bench_compare_aliased(op_bench *b);
 void op_bench_change_weights(op_bench *b);
 /* What clip makes of loss scaling: true norms; a scale that doubles, halves, stays in its range, or is left alone. */
 void op_bench_scale_losses(op_bench *b);
+/* clip's norm is finite if all that it is given to check is, and NaN if one of it, at any place, is not. */
+void op_bench_find_flaws(op_bench *b);
 
 #endif

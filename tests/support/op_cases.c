@@ -243,9 +243,11 @@ static void fill_floats(const op_run *run, const char *name, const cm_tensor *t,
     cm_op op = run->call.op;
     bool positive = is_one_of(name, "variance second stats partial factor"), gain = strcmp(name, "scale") == 0;
     bool wide = is_one_of(name, "value target") && op != CM_OP_policy_loss, whole = strcmp(name, "before") == 0;
+    /* As an lstm begins with: gates that are shut or open whatever comes would tell little. */
+    float size = is_one_of(name, "weight_ih weight_hh") ? 1.0f / sqrtf((float)cm_tensor_row_size(t)) : 1.0f;
     for (int r = 0; r < t->dim[0]; r++) {
         for (int i = 0; i < cm_tensor_row_size(t); i++) {
-            float z = cm_rng_normal(rng), *to = element(t, r, i);
+            float z = size * cm_rng_normal(rng), *to = element(t, r, i);
             *to = positive ? 0.1f + z * z : gain ? 1.0f + 0.3f * z : wide ? 8.0f * z : z;
             if (whole) *to = roundf(2.0f * z); /* a number of steps may reach the horizon */
             if (strcmp(name, "memory") == 0) *to = fabsf(roundf(8.0f * z)); /* actions, a seed */
