@@ -99,7 +99,8 @@ typedef struct cm_call {
     cm_tensor t[CM_CALL_TENSORS]; /* in the order of the row; data NULL where an optional one is absent */
     cm_attr attr;
     /* 0: it runs in the order of its pass. 1 and more, up to the class's `lanes`: nothing behind it in the pass touches
-     * what it writes or writes what it reads, so it may run beside what follows, in the order of such a lane. */
+     * what it writes or writes what it reads, but calls of the same lane, so it may run beside what follows, in the
+     * order of such a lane. */
     int lane;
     void *plan; /* owned by the stream; NULL until prepared */
 } cm_call;

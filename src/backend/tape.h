@@ -54,10 +54,10 @@ void cm_tape_join_norms(cm_tape *tape);
  * for backends that take such (backend.h, narrow). */
 void cm_tape_narrow_copies(cm_tape *tape);
 
-/* On a tape that trains: calls of the backward pass that make gradients of parameters of dense layers, layer norms and
- * embeddings, which nothing behind them waits for, are spread over `lanes` >= 0 lanes (cm_call.lane; those of the
- * class). A call that makes the gradient at its input, too, becomes two. All numbers stay as they are. Before
- * cm_tape_finish. */
+/* On a tape that trains calls are spread over `lanes` >= 0 lanes (cm_call.lane; those of the class): of the forward
+ * pass the last layers of heads, each head with its loss, but for one of them; of the backward pass those that make
+ * gradients of parameters of dense layers, layer norms and embeddings, which nothing behind them waits for. A call that
+ * makes the gradient at its input, too, becomes two. All numbers stay as they are. Before cm_tape_finish. */
 void cm_tape_use_lanes(cm_tape *tape, int lanes);
 
 /* Ends the recording and, for training, records the backward calls. The first error of the recording is returned here.

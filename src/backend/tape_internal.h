@@ -123,7 +123,7 @@ void cm_tape_merge_gradients(cm_tape *tape);
 /* Whether a backward call makes gradients of parameters, and no other, in a way that cm_tape_merge_gradients knows. */
 bool cm_tape_makes_parameters(const cm_tape_node *call);
 
-/* Gives such calls that nothing waits for their lanes; at the end of a recording. */
+/* Gives heads, and such calls that nothing waits for, their lanes; at the end of a recording. */
 void cm_tape_give_lanes(cm_tape *tape);
 
 /* Has the calls of a whole tape write and read copies of 16 bits. Errors: CM_ERR_MEMORY; the tape's own. */

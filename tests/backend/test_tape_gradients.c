@@ -74,11 +74,44 @@ START_TEST(gradients_of_all_steps_are_made_by_one_call) {
 }
 END_TEST
 
-static int in_lane(const graph *g, int lane) {
+static int in_lane_of(const cm_tape_list *list, int lane) {
     int count = 0;
-    for (int i = 0; i < g->tape->backward.count; i++) count += g->tape->backward.node[i].lane == lane;
+    for (int i = 0; i < list->count; i++) count += list->node[i].lane == lane;
     return count;
 }
+
+static int in_lane(const graph *g, int lane) { return in_lane_of(&g->tape->backward, lane); }
+
+/* Three heads of a layer each, with their losses: two of what the first layer makes, one of what comes of it. */
+static void record_heads(graph *g) {
+    static const char *const names[3] = {"policy", "value", "reward"};
+    const cm_support support = {-2, 2, 5, true};
+    cm_tape *t = g->tape;
+    (void)actions(g);
+    g->coefficient = input_1d(g);
+    cm_var x = cm_tape_dense(t, input_2d(g, 5), matrix(g, "first", 4, 5), CM_NO_VAR, NULL, CM_ACT_RELU);
+    for (int i = 0; i < 3; i++) {
+        if (i == 2) x = cm_tape_activation(t, x, CM_ACT_TANH);
+        cm_var y = cm_tape_dense(t, x, matrix(g, names[i], support.size, 4), CM_NO_VAR, NULL, CM_ACT_NONE);
+        add_loss(g, cm_tape_value_loss(t, y, input_1d(g), g->coefficient, &support).loss);
+    }
+}
+
+/* What several read is in order, and so is the last head; of one lane every second of the others would be, too. */
+START_TEST(heads_but_the_last_have_lanes) {
+    static const int want[][8] = {{0, 2, 2, 1, 1, 0, 0, 0}, {0, 0, 0, 1, 1, 0, 0, 0}, {0}};
+    static const int of[] = {3, 1, 0};
+    for (int k = 0; k < 3; k++) {
+        lanes = of[k];
+        graph *g = make(record_heads, true);
+        const cm_tape_list *list = &g->tape->forward;
+        ck_assert_int_eq(list->count, 8);
+        for (int i = 0; i < list->count; i++) ck_assert_int_eq(list->node[i].lane, want[k][i]);
+        destroy(g);
+        check_slopes(record_heads);
+    }
+}
+END_TEST
 
 /* With lanes the heads' calls, and the last of the embedding's, are two each. Those of parameters have lanes in turn.
  */
@@ -285,6 +318,7 @@ int main(void) {
     tcase_add_test(tests, gradients_of_stacked_states_are_slopes);
     tcase_add_test(tests, gradients_of_all_steps_are_made_by_one_call);
     tcase_add_test(tests, gradients_of_parameters_have_lanes);
+    tcase_add_test(tests, heads_but_the_last_have_lanes);
     tcase_add_test(tests, a_gradient_that_is_added_to_has_no_lane);
     tcase_add_test(tests, convolutions_have_no_lane);
     tcase_add_test(tests, gradients_of_a_shared_layer_are_slopes);

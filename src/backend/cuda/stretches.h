@@ -18,8 +18,8 @@ void cm_stretches_free(cm_stretches *all);       /* NULL is allowed */
 int cm_stretches_count(const cm_stretches *all); /* launches that stand for more than one call */
 
 /* Runs the calls in their order, each stretch as its launch and each other call by `run`. A call that has a lane
- * (cm_call.lane) comes behind the stretch that it lies in: nothing in there touches what it writes or writes what it
- * reads. `all` may be NULL: then every call is run by itself. */
+ * (cm_call.lane) comes behind the stretch that it lies in: nothing in there that has none touches what it writes or
+ * writes what it reads. `all` may be NULL: then every call is run by itself. */
 typedef cm_status (*cm_stretch_run)(cm_stream *stream, const cm_call *call, void *context);
 cm_status cm_stretches_run(const cm_stretches *all, cm_stream *stream, const cm_call_list *pass, cm_stretch_run run,
                            void *context) CM_MUST_USE;
