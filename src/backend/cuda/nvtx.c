@@ -1,5 +1,8 @@
 /* Trace ranges on the timeline of NVIDIA's profilers. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic" /* of its header, where that is found among those of users */
 #include <nvtx3/nvToolsExt.h>
+#pragma GCC diagnostic pop
 #include <stdlib.h>
 
 #include "backend/cuda/cuda.h"

@@ -86,8 +86,9 @@ cm_status cm_row_choice_measure(cm_stream *stream, const cm_call_list *pass, con
 
 /* Clocks of a step of one tile, measured on an H200 on layers of 128 x 128 and rows of 128. A step begins behind a
  * meeting, with a wait for what it reads. Then a multiprocessor multiplies some 4 numbers of a weight in 16 bits by the
- * rows of a tile, 2 of one that lies across, 1 in float32; elsewhere a row has few lanes, which take their numbers in
- * turn. That of float32 is of products by a lane for each output, before they were made by tensor cores. */
+ * rows of a tile, 2 of one that lies across; elsewhere a row has few lanes, which take their numbers in turn. In
+ * float32 it is 2 of those, and 1 across, for which 1 is taken: stretches were not worth it there, and smaller layers
+ * have not been measured. */
 static int64_t clocks_of(const cm_row_step *s) {
     enum { BEGIN = 1500, LANES = CM_BLOCK / CM_ROW_TILE, CLOCKS_OF_NUMBER = 500 };
     const int64_t numbers = (int64_t)s->n * s->k;
