@@ -60,7 +60,7 @@ static int branch_of(const cm_tape *tape, int place, int *branches) {
     return branch == TRUNK ? ++*branches : branch;
 }
 
-/* The last branch stays where the trunk is, and the others are spread. */
+/* They are spread over the lanes and where the trunk is, which has the last. */
 static void give_forward(cm_tape *tape) {
     int branches = 0;
     for (int i = tape->forward.count - 1; i >= 0; i--) tape->forward.node[i].lane = branch_of(tape, i, &branches);

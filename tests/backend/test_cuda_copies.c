@@ -42,7 +42,7 @@ START_TEST(copies_change_no_bit_of_an_update) {
 }
 END_TEST
 
-static int beside; /* calls that had a lane */
+static int beside, losses; /* calls that had a lane, and losses among them */
 
 /* Those that have one run last, and the last lane first: as late as they may. */
 static cm_status play_lanes_last(cm_stream *stream, const cm_call_list *pass, void **kept) {
@@ -54,6 +54,7 @@ static cm_status play_lanes_last(cm_stream *stream, const cm_call_list *pass, vo
             ck_assert_int_le(pass->calls[i].lane, CM_CALL_LANES);
             if (pass->calls[i].lane != lane) continue;
             beside++;
+            losses += pass->calls[i].op == CM_OP_policy_loss || pass->calls[i].op == CM_OP_categorical_loss;
             CM_TRY(cm_call_run(stream, &pass->calls[i]));
         }
     return CM_OK;
@@ -65,11 +66,12 @@ START_TEST(lanes_change_no_bit_of_an_update) {
     cm_backend_class without = cuda_cpu_class, late = cuda_cpu_class;
     without.lanes = 0;
     late.play = play_lanes_last;
-    beside = 0;
+    beside = losses = 0;
     float *one = update(_i / 2, type, &without, &count);
     ck_assert_int_eq(beside, 0);
     float *other = update(_i / 2, type, &late, &count);
     ck_assert_int_ge(beside, UPDATES * 4);
+    if (_i / 2 == 0) ck_assert_int_eq(losses, UPDATES * 2); /* of three heads */
     ck_assert_mem_eq(one, other, count * sizeof *one);
     free(one);
     free(other);
