@@ -44,13 +44,16 @@ END_TEST
 
 static int beside, losses; /* calls that had a lane, and losses among them */
 
-/* Those that have one run last, and the last lane first: as late as they may. */
+/* Those that have one run last, and the last lane first: as late as they may. Forward a lane's wait for each other;
+ * backward none does, and the last of a lane is the first. */
 static cm_status play_lanes_last(cm_stream *stream, const cm_call_list *pass, void **kept) {
     (void)kept;
     for (int i = 0; i < pass->count; i++)
         if (pass->calls[i].lane == 0) CM_TRY(cm_call_run(stream, &pass->calls[i]));
+    const bool backward = strstr(cm_op_name(pass->calls[pass->count - 1].op), "_backward");
     for (int lane = CM_CALL_LANES; lane > 0; lane--)
-        for (int i = 0; i < pass->count; i++) {
+        for (int k = 0; k < pass->count; k++) {
+            const int i = backward ? pass->count - 1 - k : k;
             ck_assert_int_le(pass->calls[i].lane, CM_CALL_LANES);
             if (pass->calls[i].lane != lane) continue;
             beside++;

@@ -74,13 +74,11 @@ START_TEST(gradients_of_all_steps_are_made_by_one_call) {
 }
 END_TEST
 
-static int in_lane_of(const cm_tape_list *list, int lane) {
+static int in_lane(const graph *g, int lane) {
     int count = 0;
-    for (int i = 0; i < list->count; i++) count += list->node[i].lane == lane;
+    for (int i = 0; i < g->tape->backward.count; i++) count += g->tape->backward.node[i].lane == lane;
     return count;
 }
-
-static int in_lane(const graph *g, int lane) { return in_lane_of(&g->tape->backward, lane); }
 
 /* Three heads of a layer each, with their losses: two of what the first layer makes, one of what comes of it. */
 static void record_heads(graph *g) {

@@ -22,7 +22,7 @@ cm_status cm_cuda_minmax(cm_stream *stream, const cm_call *call) {
     args.narrow = cm_narrow_rows_of(CM_ARG(call, minmax, narrow));
     args.narrow_x = cm_narrow_rows_of(CM_ARG(call, minmax, narrow_x));
     if (makes_fours(&args)) {
-        CM_LAUNCH(stream, call, cm_minmax_fours, &args, x->dim[0], cm_minmax_lanes(args.n));
+        CM_LAUNCH(stream, call, cm_minmax_fours, &args, x->dim[0], cm_lanes_for(args.n));
     } else {
         CM_LAUNCH(stream, call, cm_minmax_groups, &args, (int64_t)x->dim[0] * args.groups, cm_lanes_for(args.n));
     }

@@ -61,7 +61,7 @@ CM_KERNEL void cm_minmax_groups(const cm_minmax_args *k, int64_t item, const cm_
     saved[2] = 1.0f / range;
 }
 
-/* Item: a sample of one group, whose rows are fours (cm_are_fours); cm_minmax_lanes(n) lanes. y alone: places of the
+/* Item: a sample of one group, whose rows are fours (cm_are_fours); cm_lanes_for(n) lanes. y alone: places of the
  * extremes are not asked for. */
 CM_KERNEL void cm_minmax_fours(const cm_minmax_args *k, int64_t item, const cm_lanes *lanes) {
     enum { TURN = 4 }; /* fours that a lane reads before it looks at the first */
@@ -108,11 +108,6 @@ CM_KERNEL void cm_minmax_slopes(const cm_minmax_args *k, int64_t item, const cm_
         cm_put_narrow(&k->narrow, group.row, group.column + at, dx[at]);
     }
 }
-
-/* ---- hosts ---- */
-
-/* Of a plane, which a warp would take many turns for, the lanes of a block read a few fours each. */
-static inline int cm_minmax_lanes(int n) { return n / CM_FOUR >= 2 * CM_BLOCK ? CM_BLOCK : cm_lanes_for(n / CM_FOUR); }
 
 CM_KERNEL_ENTRY(cm_minmax_groups, cm_minmax_args)
 CM_KERNEL_ENTRY(cm_minmax_fours, cm_minmax_args)
