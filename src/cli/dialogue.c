@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/interrupt.h"
+#include "core/printable.h"
 
 enum { LINE = 256, SHOWN = 24 };
 
@@ -35,9 +36,10 @@ static void print(const cm_text *text) {
 }
 
 /* Sentences, broken between words. */
-static void say(const dialogue *d, const char *sentences) {
+static void say(const dialogue *d, const char *text) {
     cm_text out = {0};
     char word[LINE];
+    const char *sentences = CM_PRINTABLE(text);
     while (*sentences) {
         size_t length = strcspn(sentences, " ");
         snprintf(word, sizeof word, "%.*s", (int)length, sentences);
@@ -115,7 +117,7 @@ static bool ask(const dialogue *d, const char *prompt, char line[LINE]) {
     bool is_whole = strchr(line, '\n') != NULL;
     for (int c = 0; !is_whole && c != '\n' && c != EOF;) c = getchar();
     clean(line);
-    if (d->is_echoed) printf("%s\n", line);
+    if (d->is_echoed) printf("%s\n", CM_PRINTABLE(line));
     return true;
 }
 

@@ -13,6 +13,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/printable.h"
 #include "device/cuda/cuda.h"
 #include "distributed/nccl.h"
 #include "run/run.h"
@@ -198,7 +199,8 @@ static cm_status run_doctor(cm_arguments *arguments) {
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         char note[768] = "";
         bool fine = checks[i].run(note, sizeof note) == CM_OK;
-        printf("%-14s %-6s %s\n", checks[i].name, fine ? "ok" : "FAILED", fine ? note : cm_error_message());
+        printf("%-14s %-6s %s\n", checks[i].name, fine ? "ok" : "FAILED",
+               fine ? CM_PRINTABLE(note) : cm_error_message());
         fflush(stdout);
         if (!fine) arguments->verdict = 1;
     }

@@ -7,6 +7,7 @@
 #include "agent/match.h"
 #include "cli/ticker.h"
 #include "cli/view.h"
+#include "core/printable.h"
 
 typedef struct report {
     const cm_loaded *own;
@@ -92,7 +93,7 @@ static void print_text(const report *r) {
     interval_of(&j->all, &low, &high);
     cm_text_clear(&text);
     snprintf(line, sizeof line, "%lld solved positions of %.300s, moves that keep the exact value",
-             (long long)j->all.moves, r->path);
+             (long long)j->all.moves, CM_PRINTABLE(r->path));
     cm_text_wrap(&text, r->columns, line);
     snprintf(line, sizeof line, "%d simulations per move, after %lld updates, %lld env steps", simulations_of(r),
              (long long)r->own->facts.updates, (long long)r->own->facts.env_steps);

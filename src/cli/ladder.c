@@ -10,6 +10,7 @@
 #include "cli/view.h"
 #include "core/arena.h"
 #include "core/memory.h"
+#include "core/printable.h"
 #include "run/directory.h"
 #include "run/interval_plot.h"
 
@@ -145,8 +146,8 @@ static void print_pair(void *context, int i, int j, const cm_side_score *score) 
     entry_list *list = context;
     if (cm_argument_given(list->arguments, "--json")) return;
     cm_ticker_hold(&list->ticker);
-    printf("%s - %s: %d won, %d drawn, %d lost\n", list->entrants[i].name, list->entrants[j].name, score->wins,
-           score->draws, score->losses);
+    printf("%s - %s: %d won, %d drawn, %d lost\n", CM_PRINTABLE(list->entrants[i].name),
+           CM_PRINTABLE(list->entrants[j].name), score->wins, score->draws, score->losses);
     fflush(stdout);
     cm_ticker_release(&list->ticker);
 }
@@ -160,7 +161,7 @@ static void print_table(const report *r, int columns) {
         printf("%3d %+6.0f %5.0f %6.1f%% ", k + 1, r->ladder->rating[i], r->ladder->interval[i],
                100.0 * cm_side_points(s));
         if (wide) printf("%6d %6d %6d ", s->wins, s->draws, s->losses);
-        printf(" %s\n", r->list->entrants[i].name);
+        printf(" %s\n", CM_PRINTABLE(r->list->entrants[i].name));
     }
 }
 

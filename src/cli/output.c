@@ -10,6 +10,7 @@
 
 #include "core/file.h"
 #include "core/log.h"
+#include "core/printable.h"
 #include "run/checkpoint.h"
 #include "run/directory.h"
 #include "run/weights.h"
@@ -109,7 +110,8 @@ cm_status cm_cli_default_run(cm_arguments *arguments) {
     CM_TRY(cm_run_directory_newest(root, arguments->run));
     if (arguments->run[0] == '\0') return CM_OK;
     cm_argument_set(arguments, "--run", arguments->run);
-    fprintf(stderr, "%s: the newest run, %s (--run DIR takes another)\n", arguments->command->name, arguments->run);
+    fprintf(stderr, "%s: the newest run, %s (--run DIR takes another)\n", arguments->command->name,
+            CM_PRINTABLE(arguments->run));
     return CM_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/curves.h"
 #include "cli/output.h"
 #include "cli/view.h"
+#include "core/printable.h"
 #include "run/plot.h"
 
 enum { ROWS = 20, LEAST_TERMINAL = 30, MOST_COLUMNS = 160 }; /* 30: the names of the curves */
@@ -43,7 +44,7 @@ static cm_status draw(cm_arguments *arguments, const cm_curves *curves) {
     const cm_plot plot = {curves->title, curves->x_label, curves->y_label, series, curves->count};
     if (!svg) return draw_text(arguments, &plot);
     CM_TRY(cm_plot_svg(&plot, svg));
-    printf("written to %s\n", svg);
+    printf("written to %s\n", CM_PRINTABLE(svg));
     return CM_OK;
 }
 
@@ -79,7 +80,7 @@ static cm_status print_table(cm_arguments *arguments, const cm_curves *curves) {
     CM_TRY(cm_argument_int(arguments, "--rows", 1, INT32_MAX, &rows));
     CM_TRY(cm_curve_mean(curves->curve, curves->count, &all));
     printf("| %s |", curves->x_label);
-    for (int c = 0; c < curves->count; c++) printf(" %s |", curves->label[c]);
+    for (int c = 0; c < curves->count; c++) printf(" %s |", CM_PRINTABLE(curves->label[c]));
     printf("\n|");
     for (int c = 0; c <= curves->count; c++) printf("---|");
     printf("\n");

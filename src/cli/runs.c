@@ -9,6 +9,7 @@
 #include "cli/view.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/printable.h"
 #include "env/python.h"
 #include "run/checkpoint.h"
 #include "run/directory.h"
@@ -217,14 +218,14 @@ static void format_known(int64_t count, char out[16]) { cm_format_count(count < 
 
 static void print_run(const listing *list, const line *l, const char *run) {
     cells c = {.state = l->state};
-    snprintf(c.environment, sizeof c.environment, "%s", l->environment);
+    cm_printable(l->environment, c.environment, sizeof c.environment);
     snprintf(c.seed, sizeof c.seed, l->seed < 0 ? "-" : "%lld", (long long)l->seed);
     format_known(l->env_steps, c.steps);
     format_known(l->updates, c.updates);
     cm_format_count(l->last_return, c.last);
     cm_format_count(l->final, c.final);
     print_cells(list, &c);
-    printf("%s%s\n", list->is_narrow ? "\n    " : " ", run);
+    printf("%s%s\n", list->is_narrow ? "\n    " : " ", CM_PRINTABLE(run));
 }
 
 static cm_status show_run(void *context, const char *run) {
@@ -242,7 +243,7 @@ static cm_status show_run(void *context, const char *run) {
 
 static cm_status measure_run(void *context, const char *run) {
     listing *list = context;
-    const int length = (int)strlen(run);
+    const int length = (int)strlen(CM_PRINTABLE(run));
     list->longest = length > list->longest ? length : list->longest;
     return CM_OK;
 }
@@ -277,7 +278,7 @@ static cm_status list_table(const cm_arguments *arguments, const char *root) {
     if (root) {
         snprintf(note, sizeof note, "(%s below %s; cumind runs DIR... looks elsewhere)",
                  list.count > 0 ? "all that are" : "none", root);
-        cm_text_print(stdout, list.columns, note, 0, 1);
+        cm_text_print(stdout, list.columns, CM_PRINTABLE(note), 0, 1);
     } else if (list.count == 0) {
         printf("(none there)\n");
     }

@@ -7,6 +7,7 @@
 #include "backend/case.h"
 #include "cli/output.h"
 #include "core/file.h"
+#include "core/printable.h"
 #include "env/case.h"
 #include "mcts/case.h"
 #include "mcts/mctx_tree.h"
@@ -34,14 +35,14 @@ typedef struct driver {
 
 /* ---- results ---- */
 
-static void passed(driver *d, const char *path) {
+static void passed(driver *d, const char *path, const char *where) {
     d->passed++;
-    if (!d->quiet) printf("ok    %s\n", path);
+    if (!d->quiet) printf("ok    %s%s%s\n", CM_PRINTABLE(path), *where ? " " : "", CM_PRINTABLE(where));
 }
 
 static void failed(driver *d, const char *path, const char *where, const char *what) {
     d->failed++;
-    printf("FAIL  %s%s%s: %s\n", path, *where ? " " : "", where, what);
+    printf("FAIL  %s%s%s: %s\n", CM_PRINTABLE(path), *where ? " " : "", CM_PRINTABLE(where), CM_PRINTABLE(what));
 }
 
 /* A case that could not be run; its message often names the file already. */
@@ -57,8 +58,7 @@ static void compare_search(driver *d, const char *path, const char *where, cm_st
     } else if (cm_search_case_compare(searched, first, sizeof first) != 0) {
         failed(d, path, where, first);
     } else {
-        d->passed++;
-        if (!d->quiet) printf("ok    %s%s%s\n", path, *where ? " " : "", where);
+        passed(d, path, where);
     }
 }
 
@@ -87,7 +87,7 @@ static void run_mctx_tree(driver *d, const char *path) {
     } else if (different) {
         failed(d, path, "", first);
     } else {
-        passed(d, path);
+        passed(d, path, "");
     }
 }
 
@@ -100,8 +100,8 @@ static void run_environment(driver *d, const char *path, const cm_json *root) {
     } else {
         d->passed++;
         if (!d->quiet) {
-            printf("ok    %s: %d %s, worst error %.2g\n", path, report.items, report.games ? "games" : "episodes",
-                   report.worst);
+            printf("ok    %s: %d %s, worst error %.2g\n", CM_PRINTABLE(path), report.items,
+                   report.games ? "games" : "episodes", report.worst);
         }
     }
 }
@@ -113,7 +113,7 @@ static void run_configuration(driver *d, const char *path) {
     if (cm_configuration_load(path, NULL, 0, &configuration, &config) != CM_OK) {
         broken(d, path, "");
     } else {
-        passed(d, path);
+        passed(d, path, "");
     }
     cm_config_destroy(config);
 }
@@ -143,8 +143,7 @@ static void run_learning_once(driver *d, const char *path, const cm_json *root, 
     } else if (!report.ok) {
         failed(d, path, where, report.message);
     } else {
-        d->passed++;
-        if (!d->quiet) printf("ok    %s%s%s\n", path, *where ? " " : "", where);
+        passed(d, path, where);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "core/crash.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/printable.h"
 #include "core/trace.h"
 #include "distributed/launch.h"
 #include "env/env.h"
@@ -297,7 +298,8 @@ static void say_stopped(const cm_arguments *arguments, const int64_t *seeds, con
                         int count) {
     if (cm_argument_given(arguments, "--json")) return;
     if (results[done - 1].end == CM_RUN_STOPPED)
-        printf("stopped: seed %lld is unfinished; --resume %s goes on with it\n", (long long)seeds[done - 1], last_run);
+        printf("stopped: seed %lld is unfinished; --resume %s goes on with it\n", (long long)seeds[done - 1],
+               CM_PRINTABLE(last_run));
     if (done < count)
         printf("stopped: %d of %d seeds were not begun; --seeds LIST trains those\n", count - done, count);
 }

@@ -142,8 +142,7 @@ static cm_status read_text(const cm_option *row, const char *text, cm_value *out
     if (size >= CM_OPTION_TEXT || (double)size < row->min) return refuse(row, size ? "a longer one" : "an empty one");
     for (size_t at = 0, n; at < size; at += n) {
         n = cm_utf8_length(text + at, size - at);
-        if (n == 0 || (unsigned char)text[at] < ' ' || text[at] == 0x7f)
-            return refuse(row, "bytes that are no UTF-8, or control characters");
+        if (n == 0 || cm_utf8_acts(text + at, n)) return refuse(row, "bytes that are no UTF-8, or control characters");
     }
     memcpy(out->text, text, size + 1);
     return CM_OK;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/module.h"
+#include "core/printable.h"
 
 enum { FRAMES = 64, LINE_BYTES = 3 * 4096, ADVICE_BYTES = 4096, STACK_BYTES = 64 << 10, NEAR_BYTES = 64 << 10 };
 
@@ -150,7 +151,7 @@ void cm_crash_own_stack(void) {
     sigaltstack(&own, NULL); /* without it a full stack ends the process untold */
 }
 
-void cm_crash_advise(const char *advice) { snprintf(line_advice, sizeof line_advice, "%s", advice); }
+void cm_crash_advise(const char *advice) { cm_printable(advice, line_advice, sizeof line_advice); }
 
 void cm_crash_catch(const char *before, const char *who) {
     void *frame[1];

@@ -62,8 +62,8 @@ static void append_quoted(cm_json_writer *w, const char *text) {
             append_text(w, escape);
         } else if (c == '\n' || c == '\t' || c == '\r') {
             append_text(w, c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r");
-        } else if (c < ' ') {
-            snprintf(escape, sizeof escape, "\\u%04x", (unsigned)c);
+        } else if (cm_utf8_acts(text, n)) {
+            snprintf(escape, sizeof escape, "\\u%04x", cm_utf8_code(text, n));
             append_text(w, escape);
         } else {
             append(w, text, n);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/file.h"
+#include "core/printable.h"
 
 enum { LINE_BYTES = 2048 };
 
@@ -60,15 +61,14 @@ static void write_to_file(cm_log_level level, const char *line) {
 
 void cm_log(cm_log_level level, const char *format, ...) {
     if (level < CM_DEBUG || level >= CM_SILENT) return;
-    char line[LINE_BYTES];
+    char text[LINE_BYTES], line[LINE_BYTES + 8];
     va_list arguments;
     va_start(arguments, format);
-    int n = vsnprintf(line, sizeof line, format, arguments);
+    int n = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (n < 0) return;
-    if ((size_t)n >= sizeof line) memcpy(line + sizeof line - 4, "...", 4);
-    for (char *c = line; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = ' '; /* one line, and no escape sequences from file names */
+    cm_printable(text, line, sizeof line);
+    if ((size_t)n >= sizeof text || strlen(line) >= LINE_BYTES) strcat(cm_printable(text, line, LINE_BYTES - 3), "...");
     pthread_mutex_lock(&sink.lock);
     if (sink.file >= 0 && level >= CM_INFO) write_to_file(level, line);
     if (level >= sink.level && !(sink.hook && sink.hook(sink.hook_context, level, line)))

@@ -4,16 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/printable.h"
+
 enum { MESSAGE_BYTES = 1024 };
 
 static _Thread_local char message[MESSAGE_BYTES];
 
-/* Messages quote what users and files say: a control character becomes a space, so that a message stays one line. */
-static void keep_message(char text[MESSAGE_BYTES]) {
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = ' ';
-    memcpy(message, text, MESSAGE_BYTES);
-}
+/* Messages quote what users and files say. */
+static void keep_message(const char *text) { cm_printable(text, message, sizeof message); }
 
 cm_status cm_fail(cm_status code, const char *format, ...) {
     char text[MESSAGE_BYTES]; /* the arguments may point into the old message */

@@ -50,7 +50,7 @@ typedef enum cm_status {
     CM_ERR_INTERRUPTED, /* a signal or another rank asked to stop                                                  */
 } cm_status;
 
-/* Sets this thread's message (printf format; control characters become spaces) and returns `code`. Use:
+/* Sets this thread's message (printf format; shown as core/printable.h says) and returns `code`. Use:
  * return cm_fail(CM_ERR_IO, "..."). */
 cm_status cm_fail(cm_status code, const char *format, ...) CM_PRINTF(2, 3);
 

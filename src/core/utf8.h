@@ -2,6 +2,7 @@
 #ifndef CM_CORE_UTF8_H
 #define CM_CORE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Bytes of the character that starts at text, of which `size` bytes may be read; 0 if it is not valid UTF-8: a stray or
@@ -21,6 +22,22 @@ static inline size_t cm_utf8_length(const char *text, size_t size) {
     for (size_t i = 2; i < n; i++)
         if ((s[i] & 0xC0) != 0x80) return 0;
     return n;
+}
+
+/* The code point of a valid character of n bytes, 1 to 4. */
+static inline unsigned cm_utf8_code(const char *text, size_t n) {
+    const unsigned char *s = (const unsigned char *)text;
+    unsigned code = n == 1 ? s[0] : s[0] & (0xFFu >> (n + 1));
+    for (size_t i = 1; i < n; i++) code = code << 6 | (s[i] & 0x3Fu);
+    return code;
+}
+
+/* Whether a valid character of n bytes acts on a terminal in place of being shown: a control character, DEL, U+0080 to
+ * U+009F, a line's or a paragraph's end, or what changes the direction of writing. */
+static inline bool cm_utf8_acts(const char *text, size_t n) {
+    const unsigned c = cm_utf8_code(text, n);
+    return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x61C || c == 0x200E || c == 0x200F ||
+           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }
 
 #endif

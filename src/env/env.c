@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/printable.h"
 #include "env/board.h"
 
 bool cm_env_is_same(const cm_env *a, const cm_env *b) {
@@ -211,10 +212,17 @@ int cm_env_to_play(const cm_env *env, const void *state) {
     return env->def->to_play ? env->def->to_play(&env->params, cm_env_rules_of(state)) : 0;
 }
 
+/* What a row has written, as people may see it; that it has an end is for cm_env_try to tell. */
+static void make_printable(char *text, size_t size, char *printable(const char *text, char *out, size_t size)) {
+    char shown[CM_ENV_PICTURE_BYTES];
+    if (memchr(text, 0, size)) snprintf(text, size, "%s", printable(text, shown, sizeof shown));
+}
+
 void cm_env_picture(const cm_env *env, const void *state, char *text, size_t size) {
     int32_t cells[CM_BOARD_CELLS];
     if (env->def->picture) {
         env->def->picture(&env->params, cm_env_rules_of(state), text, size);
+        make_printable(text, size, cm_printable_lines);
         return;
     }
     env->def->board(&env->params, cm_env_rules_of(state), cells);
@@ -232,6 +240,7 @@ static void name_bins(const cm_env_spec *spec, int action, char *text, size_t si
 void cm_env_action_name(const cm_env *env, int action, char *text, size_t size) {
     if (env->def->action_name) {
         env->def->action_name(&env->params, action, text, size);
+        make_printable(text, size, cm_printable);
     } else if (env->spec.action_size > 1) {
         name_bins(&env->spec, action, text, size);
     } else if (!cm_board_serves(env->def, &env->spec, false) || !cm_board_action_name(&env->spec, action, text, size)) {

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "core/nearest.h"
+#include "core/printable.h"
 #include "env/board.h"
 #include "env/env.h"
 #include "env/python.h"
@@ -273,11 +274,9 @@ cm_status cm_env_open_def(cm_env *env, const cm_env_def *def, const char *name, 
     env->params.max_steps = spec->max_steps;
     if (spec->max_steps > 0 && (spec->max_plies == 0 || spec->max_steps < spec->max_plies))
         spec->max_plies = spec->max_steps;
-    if (def->max_size > 0) {
-        snprintf(spec->name, sizeof spec->name, "%s%d", def->name, env->params.size);
-    } else {
-        snprintf(spec->name, sizeof spec->name, "%s", def->name);
-    }
+    cm_printable(def->name, spec->name, sizeof spec->name);
+    const size_t length = strlen(spec->name);
+    if (def->max_size > 0) snprintf(spec->name + length, sizeof spec->name - length, "%d", env->params.size);
     if (!def->observe) spec->observation_unit = 1.0f;
     if (spec->rank == 0) spec->rank = spec->shape[1] != 1 || spec->shape[2] != 1 ? 3 : 1;
     cm_status checked = count_actions(spec);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/printable.h"
 #include "run/progress.h"
 #include "run/svg.h"
 
@@ -81,9 +82,9 @@ cm_status cm_interval_plot_text(const cm_interval_plot *plot, int columns, bool 
     *out = NULL;
     FILE *stream = open_memstream(out, &size);
     if (!stream) return cm_fail(CM_ERR_MEMORY, "no memory for a plot");
-    fprintf(stream, "%s\n", plot->title);
+    fprintf(stream, "%s\n", CM_PRINTABLE(plot->title));
     for (int i = 0; i < plot->count; i++) {
-        fprintf(stream, "%-*s  ", width, cm_format_end(plot->rows[i].label, most));
+        fprintf(stream, "%-*s  ", width, cm_format_end(CM_PRINTABLE(plot->rows[i].label), most));
         print_row(&plot->rows[i], r, room, utf8, stream);
     }
     print_axis(plot, r, width + 2, room, stream);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/arena.h"
+#include "core/printable.h"
 #include "run/progress.h"
 #include "run/svg.h"
 #include "run/text.h"
@@ -137,14 +138,15 @@ static void print_legend(const cm_plot *plot, const cm_plot_style *style, FILE *
     int at = GUTTER + cm_text_line_width(plot->x_label);
     fprintf(out, "%*s%s", GUTTER, "", plot->x_label);
     for (int s = 0; s < plot->count; s++) {
-        int width = 2 + cm_text_line_width(plot->series[s].label), gap = 3;
+        const char *name = CM_PRINTABLE(plot->series[s].label);
+        int width = 2 + cm_text_line_width(name), gap = 3;
         if (at + gap + width > columns) {
             fputc('\n', out);
             at = 0, gap = GUTTER + width <= columns ? GUTTER : 0;
         }
         fprintf(out, "%*s", gap, "");
         put_mark(mark_text(s, plot->series[s].dots, style->utf8), s, style, out);
-        fprintf(out, " %s", plot->series[s].label);
+        fprintf(out, " %s", name);
         at += gap + width;
     }
     fputc('\n', out);
@@ -184,7 +186,7 @@ cm_status cm_plot_text(const cm_plot *plot, const cm_plot_style *style, char **o
     size_t size = 0;
     FILE *stream = open_memstream(out, &size);
     if (stream) {
-        fprintf(stream, "%s\n", plot->title);
+        fprintf(stream, "%s\n", CM_PRINTABLE(plot->title));
         for (int row = 0; row < c.rows; row++) print_row(plot, &c, row, style, stream);
         print_x_axis(&c, style->utf8, stream);
         print_legend(plot, style, stream);

@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/printable.h"
 #include "run/text.h"
 
 enum { HISTORY = 32, SPARKS = 10, LINE = 1024, PARTS = 10, PART_BYTES = 96 };
@@ -284,8 +285,9 @@ static void write_wrapped(cm_progress *p, const char *text) {
 }
 
 static void say(cm_progress *p, bool may_break, const char *format, va_list arguments) {
-    char text[LINE];
-    vsnprintf(text, sizeof text, format, arguments);
+    char said[LINE], text[LINE];
+    vsnprintf(said, sizeof said, format, arguments);
+    cm_printable(said, text, sizeof text);
     p->saying = true;
     cm_log(CM_INFO, "%s", text);
     p->saying = false;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/file.h"
+#include "core/printable.h"
 
 cm_status cm_svg_begin(cm_svg *svg, int width, int height) {
     *svg = (cm_svg){.text = NULL};
@@ -26,7 +27,7 @@ cm_status cm_svg_end(cm_svg *svg, const char *path) {
 
 void cm_svg_text(cm_svg *svg, double x, double y, const char *anchor, const char *text) {
     fprintf(svg->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
-    for (const char *c = text; *c; c++) {
+    for (const char *c = CM_PRINTABLE(text); *c; c++) {
         const char *replacement = *c == '&' ? "&amp;" : *c == '<' ? "&lt;" : *c == '>' ? "&gt;" : NULL;
         if (replacement) {
             fputs(replacement, svg->out);

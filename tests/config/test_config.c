@@ -283,7 +283,7 @@ START_TEST(set_takes_bare_words_and_lists_and_names_what_it_refuses) {
                    "--set n_simulations=3: unknown key \"n_simulations\"; did you mean The world.worlds?");
     assert_refused(
         cm_config_set(config, "name=\xff"),
-        "--set name=\xff: must be a text of at most 255 bytes, got bytes that are no UTF-8, or control characters");
+        "--set name=\\xff: must be a text of at most 255 bytes, got bytes that are no UTF-8, or control characters");
     assert_refused(cm_config_assign(config, "Search.simulations", "1 2", "--simulations"),
                    "--simulations 1 2: must be an integer in 1..65536, got \"1 2\"");
 }
