@@ -1,11 +1,11 @@
-"""Plays environments written in Python for cumind, which starts this file's text as `python3 -c TEXT NAME`.
+"""Plays environments written in Python for cumind, which starts the text of spaces.py and this one as `python3 -c TEXT
+NAME`.
 
 NAME is "gymnasium:ID", or the path of a file with a function make() or a single class that has reset and step. Requests
 come over file descriptor 3, one at a time, and are answered there; src/env/worker.h says how they look, and
 docs/ADDING_AN_ENVIRONMENT.md what an environment may be. An episode is known by a number, its key, that its seed and
 actions give; one that is not alive any more is played again from its seed.
 """
-import array
 import collections
 import importlib.util
 import inspect
@@ -21,40 +21,12 @@ import threading
 import time
 import traceback
 
-try:
-    import numpy
-except ImportError:
-    numpy = None  # environments of plain lists need none
-
 RESET, STEP, REPLAY, SHOW = 1, 2, 3, 4
 DONE, MISSING, FAILED = 0, 1, 2
 REQUEST, REPLY, OUTCOME = struct.Struct("=iiiiQQQ"), struct.Struct("=ii"), struct.Struct("=diBBxx")
 STALE = 20000  # requests after which an episode that nobody asked for may make room for another
 PICTURE = 4000  # bytes
 TOGETHER = 1 << 16  # bytes of answers that may wait for each other
-
-
-class Amiss(Exception):
-    """Something that an environment gives, and cumind cannot take."""
-
-
-def layers(env):
-    """The environment and all that it wraps, outermost first."""
-    while env is not None:
-        yield env
-        env = env.__dict__.get("env") if hasattr(env, "__dict__") else None
-
-
-def find(env, name):
-    """An attribute of the outermost layer that has it, or None."""
-    for layer in layers(env):
-        if name in getattr(layer, "__dict__", ()) or hasattr(type(layer), name):
-            return getattr(layer, name)
-    return None
-
-
-def called(value):
-    return value() if callable(value) else value
 
 
 def without_limit(env):
@@ -118,153 +90,9 @@ def maker_of_file(path):
     raise Amiss("needed is one class with reset and step, or a function make() that returns one; here: " + names)
 
 
-def flatten(numbers, out):
-    if isinstance(numbers, (list, tuple)):
-        for number in numbers:
-            flatten(number, out)
-    else:
-        out.append(numbers)
-
-
-def shape_of(numbers):
-    shape = []
-    while isinstance(numbers, (list, tuple)):
-        shape.append(len(numbers))
-        numbers = numbers[0] if numbers else 0
-    return shape
-
-
-def count_of(shape):
-    count = 1
-    for extent in shape:
-        count *= extent
-    return count
-
-
-def kind_of(space):
-    """The name of a space's class, or of the one of these that it is derived from."""
-    names = [c.__name__ for c in type(space).__mro__]
-    known = ("Discrete", "MultiDiscrete", "Box", "Dict", "Tuple")
-    return next((name for name in names if name in known), names[0])
-
-
-Discrete = collections.namedtuple("Discrete", "n start")  # a part of MultiDiscrete
-
-
-def whole(value):
-    """An array of bytes, from one of bytes or of other numbers that are some."""
-    numbers = numpy.asarray(value)
-    if numbers.dtype == numpy.uint8:
-        return numbers
-    with numpy.errstate(invalid="ignore"):
-        converted = numbers.astype(numpy.uint8)
-    if not numpy.array_equal(converted, numbers):
-        raise Amiss("an observation of other numbers than 0, 1 .. 255, which its dtype, uint8, stands for")
-    return converted
-
-
-class Observations:
-    """How an observation becomes numbers: Discrete as one number per value, spaces of several parts one behind another,
-    without texts. Where all of them are bytes they stay that, each `unit` of a number: 1 for Discrete, 1 / 255 for
-    arrays; else `unit` is 0 and numbers are float32. Pictures, which are of bytes, get their channels last: these are
-    the first axis where that is the shortest, as in stacks of frames. `first` is an observation."""
-
-    def __init__(self, space, first):
-        self.kind, self.parts = kind_of(space), None
-        spaces = getattr(space, "spaces", None)
-        if self.kind == "Discrete":
-            self.shape, self.start = [int(space.n)], int(getattr(space, "start", 0))
-            self.unit = 1.0
-            return
-        if self.kind == "MultiDiscrete":
-            starts = space.nvec * 0 + getattr(space, "start", 0)
-            each = map(Discrete, space.nvec.reshape(-1), starts.reshape(-1))
-            self.parts = [(i, Observations(one, 0)) for i, one in enumerate(each)]
-        elif self.kind in ("Dict", "Tuple"):
-            keys = spaces if self.kind == "Dict" else range(len(spaces))
-            self.parts = [(k, Observations(spaces[k], first[k])) for k in keys if not isinstance(first[k], str)]
-        if self.parts is not None:
-            self.shape = [sum(count_of(part.shape) for _, part in self.parts)]
-            units = {part.unit for _, part in self.parts}
-            self.unit = units.pop() if len(units) == 1 else 0.0
-            return
-        if isinstance(first, (str, dict)) or self.kind in ("Sequence", "Graph", "OneOf"):
-            kind = type(first).__name__ if self.kind == "NoneType" else self.kind
-            raise Amiss("observations of the kind %s; wrap the environment so that they are numbers" % kind)
-        is_bytes = numpy and str(getattr(first if space is None else space, "dtype", "")) == "uint8"
-        self.unit = 1.0 / 255.0 if is_bytes else 0.0
-        self.shape = list(numpy.asarray(first).shape) if numpy else shape_of(first)
-        self.shape = [int(extent) for extent in self.shape] or [1]
-        self.has_channels_first = bool(is_bytes) and len(self.shape) == 3 and self.shape[0] < min(self.shape[1:])
-        if self.has_channels_first:
-            self.shape.append(self.shape.pop(0))
-
-    def pack(self, value, as_bytes):
-        if self.parts is not None:
-            if self.kind == "MultiDiscrete":
-                value = numpy.reshape(value, -1)
-            return b"".join([part.pack(value[key], as_bytes) for key, part in self.parts])
-        if self.kind == "Discrete":
-            at, count = int(value) - self.start, self.shape[0]
-            if not 0 <= at < count:
-                last = self.start + count - 1
-                raise Amiss("an observation of %d; its space is from %d to %d" % (value, self.start, last))
-            numbers = bytearray(count)
-            numbers[at] = 1
-            return bytes(numbers) if as_bytes else array.array("f", list(numbers)).tobytes()
-        try:
-            if self.unit > 0.0:
-                numbers = whole(value)
-                if self.has_channels_first:
-                    numbers = numpy.moveaxis(numbers, 0, -1)
-                return (numbers if as_bytes else numbers.astype(numpy.float32) * numpy.float32(self.unit)).tobytes()
-            if numpy:
-                return numpy.asarray(value, dtype=numpy.float32).tobytes()
-            numbers = array.array("f")
-            flatten(value, numbers)
-            return numbers.tobytes()
-        except (TypeError, ValueError):
-            kind = type(value).__name__
-            raise Amiss("an observation that is no array of numbers, but of the kind " + kind) from None
-
-
-class Actions:
-    """How a number, or several in [-1, 1], become an action."""
-
-    def __init__(self, env):
-        space = find(env, "action_space")
-        self.continuous = kind_of(space) == "Box"
-        if self.continuous:
-            self.low, self.high = space.low.reshape(-1), space.high.reshape(-1)
-            if not (numpy.isfinite(self.low).all() and numpy.isfinite(self.high).all()):
-                raise Amiss("actions without bounds; wrap the environment so that they have some")
-            self.space, self.count, self.start = space, len(self.low), 0
-            self.whole = numpy.issubdtype(space.dtype, numpy.integer)
-            self.form = struct.Struct("=%df" % self.count)
-            return
-        count = getattr(space, "n", None) or find(env, "actions")
-        if space is not None and kind_of(space) != "Discrete":
-            kind = kind_of(space)
-            raise Amiss("actions of the kind %s; must be Discrete or Box: wrap it so that they are" % kind)
-        if not count:
-            raise Amiss("neither action_space nor actions, the number of actions")
-        self.count, self.start = int(count), int(getattr(space, "start", 0))
-        self.form = struct.Struct("=i")
-
-    def unpack(self, data):
-        for values in self.form.iter_unpack(data):
-            if not self.continuous:
-                yield values[0] + self.start
-                continue
-            unit = numpy.clip(numpy.asarray(values, dtype=numpy.float32), -1.0, 1.0)
-            value = self.low + (unit + 1.0) * 0.5 * (self.high - self.low)
-            value = numpy.clip(numpy.rint(value) if self.whole else value, self.low, self.high)
-            yield value.reshape(self.space.shape).astype(self.space.dtype)
-
-
 def is_reusable(env):
-    """Whether a reset leaves nothing of the episode before. Box2D's worlds keep an order of what touches what: equal seeds
-    and actions lead elsewhere in one that was used."""
+    """Whether a reset leaves nothing of the episode before. Box2D's worlds keep an order of what touches what: equal
+    seeds and actions lead elsewhere in one that was used."""
     said = find(env, "reusable")
     if said is not None:
         return bool(said)
@@ -297,13 +125,11 @@ class Host:
         self.seeded = all(takes_seed(layer) for layer in layers(env))
         self.players = int(find(env, "players") or 1)
         self.actions = Actions(env)
-        self.has_mask = self.has_info_mask = False
         value, info = self.reset(env, 0)
-        self.observations = Observations(find(env, "observation_space"), value)
-        self.has_info_mask = "action_mask" in info
-        self.has_mask = self.has_info_mask or any(
-            find(env, name) is not None for name in ("action_masks", "legal_actions")
-        )
+        self.masks = Masks(env, self.actions, value, info)
+        self.observations = Observations(find(env, "observation_space"), value, self.masks.part)
+        if not find(env, "channels_last"):
+            self.observations.put_channels_last()
         self.width = 1 if self.observations.unit > 0.0 else 4
         self.count = count_of(self.observations.shape)
         self.shows = find(env, "render_mode") == "ansi" or (
@@ -321,7 +147,7 @@ class Host:
             "continuous": self.actions.continuous,
             "players": self.players,
             "max_steps": self.limit,
-            "mask": self.has_mask,
+            "mask": self.masks.are_there,
             "shows": self.shows,
             "reward_threshold": self.threshold,
             "action_names": self.names,
@@ -341,26 +167,6 @@ class Host:
             return result
         return result, {}
 
-    def mask(self, env, info):
-        count, start = self.actions.count, self.actions.start
-        flags = info.get("action_mask") if self.has_info_mask else called(find(env, "action_masks"))
-        if flags is not None:
-            mask = bytes([1 if allowed else 0 for allowed in flags])
-        elif self.has_info_mask:
-            raise Amiss("no action_mask in info, where that of reset(seed=0) had one")
-        else:
-            mask = bytearray(count)
-            for action in called(find(env, "legal_actions")):
-                if not start <= action < start + count:
-                    last = start + count - 1
-                    raise Amiss("legal_actions with %d; they are from %d to %d" % (action, start, last))
-                mask[action - start] = 1
-        if len(mask) != count:
-            raise Amiss("a mask of %d actions, not %d" % (len(mask), count))
-        if 1 not in mask:
-            raise Amiss("no legal action, but the episode has not ended")
-        return bytes(mask)
-
     def player(self, env):
         if self.players == 1:
             return 0
@@ -375,9 +181,9 @@ class Host:
             raise Amiss("an observation of %d numbers, not %d" % (len(numbers) // self.width, self.count))
         player = 0 if terminated else self.player(env)
         mask = b""
-        if self.has_mask:
-            mask = bytes(self.actions.count) if terminated else self.mask(env, info)
-        elif "action_mask" in info:
+        if self.masks.are_there:
+            mask = bytes(self.actions.count) if terminated else self.masks.read(env, value, info)
+        elif "action_mask" in info and not self.actions.continuous:
             raise Amiss("an action_mask in info, where that of reset(seed=0) had none")
         try:
             reward = float(reward)
@@ -511,6 +317,13 @@ def end(envs):
     os.killpg(0, signal.SIGKILL)
 
 
+def told_first():
+    """What is to be said, as replies in front of the next answer."""
+    texts = [(level, text.encode("utf-8")[:PICTURE]) for level, text in notes]
+    notes.clear()
+    return b"".join([REPLY.pack(level, len(text)) + text for level, text in texts])
+
+
 def answer_all(connection, host):
     requests = connection.makefile("rb")
     waiting = bytearray()  # answers of steps that were asked for together
@@ -526,7 +339,7 @@ def answer_all(connection, host):
             doing = {RESET: "its reset", SHOW: "its render"}.get(what, "its step")
             doing += " gives " if isinstance(error, Amiss) else " raises "
             status, payload = FAILED, (doing + describe_error(error)).encode("utf-8")[:PICTURE]
-        waiting += REPLY.pack(status, len(payload)) + payload
+        waiting += told_first() + REPLY.pack(status, len(payload)) + payload
         if more == 0 or len(waiting) > TOGETHER:
             connection.sendall(waiting)
             waiting.clear()
@@ -538,7 +351,7 @@ def serve(name):
     stand_alone(connection)
 
     def send(status, payload):
-        connection.sendall(REPLY.pack(status, len(payload)) + payload)
+        connection.sendall(told_first() + REPLY.pack(status, len(payload)) + payload)
 
     try:
         host = Host(name)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -16,11 +17,12 @@
 #include "core/clock.h"
 #include "core/log.h"
 
-/* The text of serve.py. */
+/* The text of spaces.py and, behind it, serve.py. */
 __asm__(".pushsection .rodata\n"
         ".hidden cm_serve_text\n"
         ".global cm_serve_text\n"
         "cm_serve_text:\n"
+        ".incbin \"src/env/spaces.py\"\n"
         ".incbin \"src/env/serve.py\"\n"
         ".byte 0\n"
         ".popsection\n");
@@ -29,9 +31,10 @@ extern const char cm_serve_text[] __attribute__((visibility("hidden")));
 enum { CHANNEL = 3 };    /* the descriptor on which serve.py talks */
 enum { MOST = 1 << 28 }; /* bytes of a reply: more is none */
 enum { PATIENCE_MS = 10000 };
+enum { TEXT = 4096 };      /* bytes of an error, or of what is said, with its end */
 enum { BUFFER = 1 << 14 }; /* bytes that are sent, or read, at once */
 
-enum { DONE, MISSING, FAILED }; /* answers, as in serve.py */
+enum { DONE, MISSING, FAILED, INFO, WARNING }; /* answers, and what is said in front of them, as in serve.py */
 
 struct cm_worker {
     char name[64];
@@ -190,18 +193,48 @@ typedef struct reply_head {
     int32_t answer, bytes;
 } reply_head;
 
-static cm_status receive_head(cm_worker *worker, reply_head *head) {
-    CM_TRY(get(worker, head, sizeof *head));
-    const bool is_known = head->answer >= DONE && head->answer <= FAILED && head->bytes >= 0 && head->bytes <= MOST;
-    return is_known ? CM_OK : fail_talk(worker, "gives no answer that is one");
+/* A text of a reply. */
+static cm_status receive_text(cm_worker *worker, int32_t bytes, char text[TEXT]) {
+    if (bytes >= TEXT) return fail_talk(worker, "gives an endless text");
+    CM_TRY(get(worker, text, (size_t)bytes));
+    text[bytes] = '\0';
+    return CM_OK;
 }
 
-/* The text of an error. */
+/* Each process says it; once is enough. */
+static void say(const cm_worker *worker, int32_t level, const char *text) {
+    enum { MOST_SAID = 64 };
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char *said[MOST_SAID]; /* for as long as the program runs */
+    static int count;
+    char line[TEXT + sizeof worker->name + 2];
+    snprintf(line, sizeof line, "%s: %s", worker->name, text);
+    pthread_mutex_lock(&lock);
+    int i = 0;
+    while (i < count && strcmp(said[i], line) != 0) i++;
+    const bool is_new = i == count && count < MOST_SAID && (said[count] = strdup(line)) != NULL;
+    count += is_new;
+    pthread_mutex_unlock(&lock);
+    if (is_new) cm_log(level == WARNING ? CM_WARNING : CM_INFO, "%s", line);
+}
+
+/* Of the next answer; what is said in front of it is logged. */
+static cm_status receive_head(cm_worker *worker, reply_head *head) {
+    char text[TEXT];
+    for (;;) {
+        CM_TRY(get(worker, head, sizeof *head));
+        if (head->answer < DONE || head->answer > WARNING || head->bytes < 0 || head->bytes > MOST)
+            return fail_talk(worker, "gives no answer that is one");
+        if (head->answer < INFO) return CM_OK;
+        CM_TRY(receive_text(worker, head->bytes, text));
+        say(worker, head->answer, text);
+    }
+}
+
 static cm_status receive_failure(cm_worker *worker, int32_t bytes) {
-    char text[4096];
-    if ((size_t)bytes >= sizeof text) return fail_talk(worker, "gives an endless error");
-    CM_TRY(get(worker, text, (size_t)bytes));
-    return cm_fail(CM_ERR_INPUT, "%.*s", (int)bytes, text);
+    char text[TEXT];
+    CM_TRY(receive_text(worker, bytes, text));
+    return cm_fail(CM_ERR_INPUT, "%s", text);
 }
 
 cm_status cm_worker_send(cm_worker *worker, const cm_worker_request *requests, int count) {

@@ -1,33 +1,10 @@
 /* Environments written in Python: the example of docs/ADDING_AN_ENVIRONMENT.md, and what they may do wrong. */
-#include <check.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/cpu.h"
-#include "core/file.h"
-#include "env/python.h"
-#include "env/quiet_check.h"
-#include "env/vector.h"
-#include "support/folder.h"
-#include "support/main.h"
+#include "env/python_env.h"
 
 #define CORRIDOR "docs/examples/environment_corridor.py"
 
 enum { LEFT, RIGHT };
-
-static void open_named(const char *name, cm_env *env) {
-    must_msg(cm_env_open(env, name, NULL) == CM_OK, "%s", cm_error_message());
-}
-
-/* Writes a file of the folder of the test; its path. */
-static const char *write_text(const char *name, const char *text) {
-    static char path[CM_TEST_PATH + 32];
-    snprintf(path, sizeof path, "%s/%s", cm_test_folder, name);
-    must_equal(cm_file_write(path, text, strlen(text)), CM_OK);
-    return path;
-}
 
 static void expect_refused(const char *path, const char *says) {
     cm_env env;
@@ -101,46 +78,6 @@ START_TEST(the_time_limit_is_the_files_or_the_callers) {
     free(state);
 }
 END_TEST
-
-enum { INSTANCES = 40, STEPS = 60 };
-
-/* The same games by a vector, whose steps go to the processes together, and by single states. */
-static void compare_with_single_states(const cm_env *env) {
-    const size_t width = (size_t)env->spec.observation_size;
-    cm_vector_env *vector;
-    must_equal(cm_vector_env_create(env, INSTANCES, 7, 0, &vector), CM_OK);
-    float *observation = calloc(INSTANCES * width, sizeof *observation), *single = calloc(width, sizeof *single);
-    float reward[INSTANCES];
-    uint8_t terminated[INSTANCES], truncated[INSTANCES];
-    int32_t actions[INSTANCES], to_play[INSTANCES];
-    cm_env_rows rows = {observation, NULL, to_play, reward, terminated, truncated};
-    char *states = calloc(INSTANCES, env->spec.state_size);
-    for (int i = 0; i < INSTANCES; i++) cm_vector_env_get(vector, i, states + (size_t)i * env->spec.state_size);
-    cm_rng rng = cm_rng_init(cm_key_make(3, CM_RNG_EVALUATE, 0), 0);
-    for (int t = 0; t < STEPS; t++) {
-        for (int i = 0; i < INSTANCES; i++)
-            actions[i] = cm_env_random_action(env, states + (size_t)i * env->spec.state_size, &rng);
-        must_msg(cm_vector_env_step(vector, 0, INSTANCES, actions, &rows) == CM_OK, "%s", cm_error_message());
-        for (int i = 0; i < INSTANCES; i++) {
-            char *state = states + (size_t)i * env->spec.state_size;
-            cm_env_outcome out;
-            must_msg(cm_env_step(env, state, actions[i], &out) == CM_OK, "%s", cm_error_message());
-            cm_env_observe(env, state, single);
-            must_equal(memcmp(single, observation + (size_t)i * width, width * sizeof *single), 0);
-            must((float)out.reward == reward[i] && out.terminated == terminated[i] && out.truncated == truncated[i]);
-            must_equal(to_play[i], cm_env_to_play(env, state));
-        }
-        cm_vector_env_reset_ended(vector, 0, INSTANCES, &rows);
-        for (int i = 0; i < INSTANCES; i++) {
-            char *state = states + (size_t)i * env->spec.state_size;
-            if (cm_env_ended(state)) cm_vector_env_get(vector, i, state);
-        }
-    }
-    cm_vector_env_destroy(vector);
-    free(states);
-    free(observation);
-    free(single);
-}
 
 START_TEST(steps_together_are_those_of_single_states) {
     cm_env env;
@@ -264,19 +201,6 @@ START_TEST(what_fails_is_not_started_again_at_once) {
 }
 END_TEST
 
-/* `body`: the lines of step. Returns how the trial refuses it. */
-static void expect_tried(const char *name, const char *body, const char *says) {
-    char text[1024];
-    cm_env env;
-    snprintf(text, sizeof text,
-             "import os, random, signal\nclass E:\n  actions, max_steps = 2, 9\n  def reset(s): return [0.0]\n"
-             "  def step(s, a):\n    %s\n",
-             body);
-    open_named(write_text(name, text), &env);
-    must(cm_env_try(&env, 64) != CM_OK);
-    must_msg(strstr(cm_error_message(), says) != NULL, "%s", cm_error_message());
-}
-
 START_TEST(what_goes_wrong_in_a_step_is_said_in_one_line) {
     expect_tried("raises.py", "return [1 / a], 0.0, False",
                  "raises: its step raises ZeroDivisionError: division by zero (raises.py:6)");
@@ -297,7 +221,8 @@ START_TEST(what_goes_wrong_in_a_step_is_said_in_one_line) {
                  "gives no legal action, but");
     expect_tried("beyond.py", "return [0.0], 0.0, False\n  def legal_actions(s): return [2]",
                  "legal_actions with 2; they are from 0 to 1");
-    expect_tried("infinite.py", "return [float('inf')], 0.0, False", "sets it to inf (step 2)");
+    expect_tried("infinite.py", "return [float('inf')], 0.0, False",
+                 "infinite: its step gives an observation whose number 0 is inf; must be finite: bound or replace it");
 }
 END_TEST
 
@@ -400,121 +325,6 @@ START_TEST(a_file_may_stand_anywhere) {
 }
 END_TEST
 
-/* Observes, after some steps, how many they are, in each of `numbers` numbers. */
-#define COUNTS(SPACE, VALUE)                                                                                           \
-    "class Discrete:\n  def __init__(s, n, start=0): s.n, s.start = n, start\n"                                        \
-    "class Dict:\n  def __init__(s, **spaces): s.spaces = spaces\n"                                                    \
-    "class Box:\n  dtype = 'float32'\n"                                                                                \
-    "def make(): return E()\n"                                                                                         \
-    "class E:\n  actions, max_steps, observation_space = 2, 9, " SPACE "\n"                                            \
-    "  def now(s): return " VALUE "\n"                                                                                 \
-    "  def reset(s):\n    s.t = 0\n    return s.now()\n"                                                               \
-    "  def step(s, a):\n    s.t += 1\n    return s.now(), 0.0, False\n"
-
-/* The observation after one step. */
-static void observe_first(const cm_env *env, float *observation) {
-    cm_env_outcome out;
-    char *state = calloc(1, env->spec.state_size);
-    cm_env_reset(env, state, 5);
-    must_msg(cm_env_step(env, state, 0, &out) == CM_OK, "%s", cm_error_message());
-    cm_env_observe(env, state, observation);
-    free(state);
-}
-
-START_TEST(spaces_of_values_are_bytes_of_which_each_is_1) {
-    static const float want[5] = {0, 1, 0, 0, 0}, both[6] = {0, 1, 0, 0, 1, 0};
-    float observation[6];
-    cm_env env;
-    open_named(write_text("values.py", COUNTS("Discrete(5, 2)", "s.t % 5 + 2")), &env);
-    must(env.spec.observation_size == 5 && env.spec.observation_unit == 1.0f);
-    observe_first(&env, observation);
-    must(memcmp(observation, want, sizeof want) == 0);
-    compare_with_single_states(&env);
-    open_named(write_text("both.py", COUNTS("Dict(a=Discrete(2), b=Discrete(4))", "{'a': s.t % 2, 'b': s.t % 3 + 1}")),
-               &env);
-    must(env.spec.observation_size == 6 && env.spec.observation_unit == 1.0f);
-    observe_first(&env, observation);
-    must(memcmp(observation, both, sizeof both) == 0);
-    compare_with_single_states(&env);
-}
-END_TEST
-
-START_TEST(parts_of_several_kinds_are_float32) {
-    static const float want[3] = {0, 1, 2.5f};
-    float observation[3];
-    cm_env env;
-    open_named(write_text("mixed.py", COUNTS("Dict(a=Discrete(2), b=Box())", "{'a': s.t % 2, 'b': [s.t + 1.5]}")),
-               &env);
-    must(env.spec.observation_size == 3 && !(env.spec.observation_unit > 0.0f));
-    observe_first(&env, observation);
-    must(memcmp(observation, want, sizeof want) == 0);
-    compare_with_single_states(&env);
-}
-END_TEST
-
-/* False: there is no numpy here, and it has been said. */
-static bool has_numpy(const char *who) {
-    cm_env env;
-    const char *path = write_text("numpy_there.py", "import numpy\n" COUNTS("None", "[0.0]"));
-    if (cm_env_open(&env, path, NULL) == CM_OK) return true;
-    must_msg(strstr(cm_error_message(), "No module named 'numpy'") != NULL, "%s", cm_error_message());
-    printf("SKIP numpy %s: %s\n", who, cm_error_message());
-    return false;
-}
-
-#define PICTURE                                                                                                        \
-    "import numpy\n"                                                                                                   \
-    "class E:\n  actions, max_steps = 2, 300\n"                                                                        \
-    "  def reset(s):\n    s.t = 250\n    return numpy.full((2, 3), s.t, numpy.uint8)\n"                                \
-    "  def step(s, a):\n    s.t += 1\n    return numpy.full((2, 3), s.t, "
-
-START_TEST(pictures_of_bytes_are_bytes_of_which_255_are_1) {
-    float observation[6];
-    cm_env env;
-    if (!has_numpy("bytes")) return;
-    open_named(write_text("picture.py", PICTURE "numpy.uint8), 0.0, s.t == 255\n"), &env);
-    must(env.spec.rank == 3 && env.spec.shape[0] == 2 && env.spec.shape[1] == 3 && env.spec.shape[2] == 1);
-    must(env.spec.observation_unit == 1.0f / 255.0f);
-    observe_first(&env, observation);
-    for (int i = 0; i < 6; i++) must(observation[i] == 251.0f * (1.0f / 255.0f));
-    must_msg(cm_env_try(&env, 64) == CM_OK, "%s", cm_error_message());
-    compare_with_single_states(&env);
-    open_named(write_text("whole.py", PICTURE "int), 0.0, s.t == 255\n"), &env); /* of other numbers that are bytes */
-    observe_first(&env, observation);
-    must(observation[0] == 251.0f * (1.0f / 255.0f));
-}
-END_TEST
-
-/* Channel c of row y and column x is 100 c + 10 y + x. */
-START_TEST(pictures_get_their_channels_last) {
-    float observation[24];
-    cm_env env;
-    if (!has_numpy("channels")) return;
-    open_named(write_text("frames.py", "import numpy\nclass E:\n  actions, max_steps = 2, 9\n"
-                                       "  now = numpy.add.outer([0, 100], numpy.add.outer([0, 10, 20], [0, 1, 2, 3])"
-                                       ").astype(numpy.uint8)\n"
-                                       "  def reset(s): return s.now\n"
-                                       "  def step(s, a): return s.now, 0.0, False\n"),
-               &env);
-    must(env.spec.rank == 3 && env.spec.shape[0] == 3 && env.spec.shape[1] == 4 && env.spec.shape[2] == 2);
-    observe_first(&env, observation);
-    for (int y = 0, i = 0; y < 3; y++)
-        for (int x = 0; x < 4; x++)
-            for (int c = 0; c < 2; c++, i++) must(observation[i] == (float)(100 * c + 10 * y + x) * (1.0f / 255.0f));
-}
-END_TEST
-
-START_TEST(numbers_that_are_no_bytes_are_refused_where_these_were_promised) {
-    cm_env env;
-    if (!has_numpy("no bytes")) return;
-    open_named(write_text("late.py", PICTURE "int), 0.0, False\n"), &env);
-    must_equal(cm_env_try(&env, 64), CM_ERR_INPUT);
-    must_msg(strstr(cm_error_message(), "late: ") &&
-                 strstr(cm_error_message(), "an observation of other numbers than 0"),
-             "%s", cm_error_message());
-}
-END_TEST
-
 static Suite *make_suite(void) {
     Suite *suite = suite_create("python");
     TCase *tcase = tcase_create("python");
@@ -531,11 +341,6 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, a_reset_that_raises_is_said_before_a_step);
     tcase_add_test(tcase, a_file_that_changes_while_it_is_played_is_refused);
     tcase_add_test(tcase, what_fails_is_not_started_again_at_once);
-    tcase_add_test(tcase, spaces_of_values_are_bytes_of_which_each_is_1);
-    tcase_add_test(tcase, parts_of_several_kinds_are_float32);
-    tcase_add_test(tcase, pictures_of_bytes_are_bytes_of_which_255_are_1);
-    tcase_add_test(tcase, pictures_get_their_channels_last);
-    tcase_add_test(tcase, numbers_that_are_no_bytes_are_refused_where_these_were_promised);
     tcase_add_test(tcase, an_environment_may_print);
     tcase_add_test(tcase, an_environment_may_have_processes_of_its_own);
     tcase_add_test(tcase, a_file_may_stand_anywhere);

@@ -1,0 +1,349 @@
+"""What observations, actions and masks of an environment are as numbers. cumind puts this text in front of serve.py.
+
+An observation is float32, or bytes that each stand for `unit`, of up to three dimensions: [numbers], or
+[height, width, channels] of a picture. An action is a number from 0 on, or numbers in [-1, 1]. A mask is a byte of 0
+or 1 for each action.
+"""
+import array
+import collections
+import math
+import struct
+
+try:
+    import numpy
+except ImportError:
+    numpy = None  # environments of plain lists need none
+
+MERGED = 1 << 24  # from here on float32 does not tell whole numbers apart
+BOUNDED = 65535  # bounds beyond this are those of a type, not of numbers
+INFO, WARNING = 3, 4
+told, notes = set(), []  # texts that were said, (level, text) to be said with the next answer
+
+
+def tell(level, text):
+    """Says something of the environment, once."""
+    if text not in told:
+        told.add(text)
+        notes.append((level, text))
+
+
+class Amiss(Exception):
+    """Something that an environment gives, and cumind cannot take."""
+
+
+def layers(env):
+    """The environment and all that it wraps, outermost first."""
+    while env is not None:
+        yield env
+        env = env.__dict__.get("env") if hasattr(env, "__dict__") else None
+
+
+def find(env, name):
+    """An attribute of the outermost layer that has it, or None."""
+    for layer in layers(env):
+        if name in getattr(layer, "__dict__", ()) or hasattr(type(layer), name):
+            return getattr(layer, name)
+    return None
+
+
+def called(value):
+    return value() if callable(value) else value
+
+
+def flatten(numbers, out):
+    if isinstance(numbers, (list, tuple)):
+        for number in numbers:
+            flatten(number, out)
+    else:
+        out.append(numbers)
+
+
+def shape_of(numbers):
+    shape = []
+    while isinstance(numbers, (list, tuple)):
+        shape.append(len(numbers))
+        numbers = numbers[0] if numbers else 0
+    return shape
+
+
+def count_of(shape):
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count
+
+
+def kind_of(space):
+    """The name of a space's class, or of the one of these that it is derived from."""
+    names = [c.__name__ for c in type(space).__mro__]
+    known = ("Discrete", "MultiDiscrete", "MultiBinary", "Box", "Dict", "Tuple")
+    return next((name for name in names if name in known), names[0])
+
+
+Discrete = collections.namedtuple("Discrete", "n start")  # a part of MultiDiscrete
+
+
+def bounds_of(space, first):
+    """(type, least, most) of whole numbers with bounds, each an array or a number; None where they are others."""
+    try:
+        kind = numpy.dtype(getattr(first if space is None else space, "dtype", None))
+    except (AttributeError, TypeError):
+        return None  # there is no numpy, or it does not know the type
+    if kind.kind == "b" or kind_of(space) == "MultiBinary":
+        return numpy.dtype(numpy.uint8), 0, 1
+    if kind.kind not in "iu":
+        return None
+    low, high = getattr(space, "low", None), getattr(space, "high", None)
+    if low is None or high is None:
+        return (kind, 0, 255) if kind == numpy.uint8 else None
+    return kind, numpy.asarray(low, dtype=float), numpy.asarray(high, dtype=float)
+
+
+def whole(value):
+    """An array of bytes, from one of bytes or of other numbers that are some."""
+    numbers = numpy.asarray(value)
+    if numbers.dtype == numpy.uint8:
+        return numbers
+    with numpy.errstate(invalid="ignore"):
+        converted = numbers.astype(numpy.uint8)
+    if not numpy.array_equal(converted, numbers):
+        raise Amiss("an observation of other numbers than 0, 1 .. 255, which its space stands for")
+    return converted
+
+
+def check_large(numbers, result):
+    """Numbers in order, some of which are 2^24 or more or none at all, as they were given and as float32."""
+    for i, number in enumerate(result):
+        if not math.isfinite(number):
+            text = "an observation whose number %d is %g; must be finite: bound or replace it in the environment"
+            raise Amiss(text % (i, numbers[i]))
+        if abs(number) >= MERGED and str(getattr(numbers, "dtype", "")) not in ("float32", "float16"):
+            tell(WARNING, "observations have numbers of 2^24 and more, where float32 merges whole ones: scale or split them")
+            return
+
+
+class Observations:
+    """How an observation becomes numbers: Discrete as one number per value, 0 or 1; whole numbers with bounds divided by
+    these; spaces of several parts one behind another, without texts and without the part `mask`. Where all of them are
+    bytes they stay that, each `unit` of a number: 1 for Discrete and flags, 1 / 255 for most pictures; else `unit` is 0
+    and numbers are float32. `shape` is a list of 1 to 3 extents, `first` an observation."""
+
+    def __init__(self, space, first, mask=None):
+        self.kind, self.parts, self.scale = kind_of(space), None, None
+        self.unit, self.has_channels_first = 0.0, False
+        spaces = getattr(space, "spaces", None)
+        if space is None and isinstance(first, dict):
+            self.kind, spaces = "Dict", dict.fromkeys(first)
+        if self.kind == "Discrete":
+            self.shape, self.start = [int(space.n)], int(getattr(space, "start", 0))
+            self.unit = 1.0
+        elif self.kind == "MultiDiscrete":
+            starts = space.nvec * 0 + getattr(space, "start", 0)
+            each = map(Discrete, space.nvec.reshape(-1), starts.reshape(-1))
+            self.join([(i, Observations(one, 0)) for i, one in enumerate(each)])
+        elif self.kind in ("Dict", "Tuple"):
+            keys = spaces if self.kind == "Dict" else range(len(spaces))
+            keys = [k for k in keys if k != mask and not isinstance(first[k], str)]
+            self.join([(k, Observations(spaces[k], first[k])) for k in keys])
+        elif isinstance(first, (str, dict)) or self.kind in ("Sequence", "Graph", "OneOf"):
+            kind = type(first).__name__ if self.kind == "NoneType" else self.kind
+            raise Amiss("observations of the kind %s; wrap the environment so that they are numbers" % kind)
+        else:
+            self.shape = list(numpy.asarray(first).shape) if numpy else shape_of(first)
+            self.shape = [int(extent) for extent in self.shape] or [1]
+            self.measure(bounds_of(space, first))
+
+    def join(self, parts):
+        """One part keeps its shape, several are one row of numbers."""
+        self.parts = parts
+        self.shape = parts[0][1].shape if len(parts) == 1 else [sum(count_of(part.shape) for _, part in parts)]
+        units = {part.unit for _, part in parts}
+        self.unit = units.pop() if len(units) == 1 else 0.0
+
+    def measure(self, bounds):
+        """What whole numbers are divided by."""
+        if bounds is None:
+            return
+        kind, low, high = bounds
+        most = numpy.maximum(numpy.abs(low), numpy.abs(high)).reshape(-1)
+        most = numpy.where(most > 0, most, 1)
+        if most.size not in (1, count_of(self.shape)):
+            raise Amiss("an observation of %d numbers; its space has %d" % (count_of(self.shape), most.size))
+        if most.max() > BOUNDED:
+            return
+        if kind.itemsize == 1 and numpy.min(low) >= 0 and most.min() == most.max():
+            self.unit = 1.0 / float(most.max())
+        else:
+            self.scale = (1.0 / numpy.broadcast_to(most, count_of(self.shape))).astype(numpy.float32)
+
+    def put_channels_last(self):
+        """Of a picture as a whole: from [channels, height, width], if the first of these is the least."""
+        if self.parts is not None and len(self.parts) == 1:
+            self.parts[0][1].put_channels_last()
+            self.shape = self.parts[0][1].shape
+        elif self.parts is None and len(self.shape) == 3 and self.shape[0] < min(self.shape[1:]):
+            before = self.shape
+            self.has_channels_first, self.shape = True, before[1:] + before[:1]
+            text = "its observations of %d x %d x %d are read as channels first, and turned to %d x %d x %d; "
+            text += "channels_last = True in its class if they are not"
+            tell(INFO, text % tuple(before + self.shape))
+
+    def ordered(self, numbers):
+        if not self.has_channels_first:
+            return numbers
+        if numpy:
+            return numpy.moveaxis(numbers, 0, -1)
+        return [list(zip(*rows)) for rows in zip(*numbers)]
+
+    def pack_value(self, value, as_bytes):
+        at, count = int(value) - self.start, self.shape[0]
+        if not 0 <= at < count:
+            last = self.start + count - 1
+            raise Amiss("an observation of %d; its space is from %d to %d" % (value, self.start, last))
+        numbers = bytearray(count)
+        numbers[at] = 1
+        return bytes(numbers) if as_bytes else array.array("f", list(numbers)).tobytes()
+
+    def pack_array(self, value, as_bytes):
+        if self.unit > 0.0:
+            numbers = whole(value)
+            if not as_bytes:
+                numbers = numbers.astype(numpy.float32) * numpy.float32(self.unit)
+            return self.ordered(numbers).tobytes()
+        numbers = numpy.asarray(value)
+        with numpy.errstate(over="ignore"):
+            result = numbers.astype(numpy.float32)
+        if not numpy.vdot(result, result) < MERGED * MERGED:  # some may be none or large
+            check_large(numbers.reshape(-1), result.reshape(-1))
+        if self.scale is not None and result.size == self.scale.size:
+            result = result * self.scale.reshape(result.shape)
+        return self.ordered(result).tobytes()
+
+    def pack_list(self, value):
+        numbers, result = [], array.array("f")
+        flatten(self.ordered(value), numbers)
+        result.extend(numbers)
+        if not all(abs(number) < MERGED for number in result):
+            check_large(numbers, result)
+        return result.tobytes()
+
+    def pack(self, value, as_bytes):
+        """Bytes: uint8 in `unit`s, or float32."""
+        if self.parts is not None:
+            if self.kind == "MultiDiscrete":
+                value = numpy.reshape(value, -1)
+            return b"".join([part.pack(value[key], as_bytes) for key, part in self.parts])
+        if self.kind == "Discrete":
+            return self.pack_value(value, as_bytes)
+        try:
+            return self.pack_array(value, as_bytes) if numpy else self.pack_list(value)
+        except (TypeError, ValueError):
+            kind = type(value).__name__
+            raise Amiss("an observation that is no array of numbers, but of the kind " + kind) from None
+
+
+class Actions:
+    """How a number, or several in [-1, 1], become an action."""
+
+    def __init__(self, env):
+        space = find(env, "action_space")
+        self.continuous = kind_of(space) == "Box"
+        if self.continuous:
+            self.low, self.high = space.low.reshape(-1), space.high.reshape(-1)
+            if not (numpy.isfinite(self.low).all() and numpy.isfinite(self.high).all()):
+                raise Amiss("actions without bounds; wrap the environment so that they have some")
+            self.space, self.count, self.start = space, len(self.low), 0
+            self.whole = numpy.issubdtype(space.dtype, numpy.integer)
+            self.form = struct.Struct("=%df" % self.count)
+            return
+        count = getattr(space, "n", None) or find(env, "actions")
+        if space is not None and kind_of(space) != "Discrete":
+            kind = kind_of(space)
+            raise Amiss("actions of the kind %s; must be Discrete or Box: wrap it so that they are" % kind)
+        if not count:
+            raise Amiss("neither action_space nor actions, the number of actions")
+        self.count, self.start = int(count), int(getattr(space, "start", 0))
+        self.form = struct.Struct("=i")
+
+    def unpack(self, data):
+        for values in self.form.iter_unpack(data):
+            if not self.continuous:
+                yield values[0] + self.start
+                continue
+            unit = numpy.clip(numpy.asarray(values, dtype=numpy.float32), -1.0, 1.0)
+            value = self.low + (unit + 1.0) * 0.5 * (self.high - self.low)
+            value = numpy.clip(numpy.rint(value) if self.whole else value, self.low, self.high)
+            yield value.reshape(self.space.shape).astype(self.space.dtype)
+
+
+def are_flags(numbers, count):
+    """[False, True, True], or [0, 1, 1]: a 0 or 1 for each action which as numbers of actions would come twice."""
+    if any(type(number).__name__ in ("bool", "bool_") for number in numbers):
+        return True
+    return len(numbers) == count and set(numbers) <= {0, 1} and len(set(numbers)) < count
+
+
+class Masks:
+    """Where the mask of legal actions is found: a part action_mask of observations, with a number for each action; then
+    action_mask in info; then action_masks, flags; then legal_actions, numbers of actions or flags. `part` is the name
+    of that part, None: there is none; `are_there`: whether there is a mask at all."""
+
+    def __init__(self, env, actions, value, info):
+        self.count, self.start = actions.count, actions.start
+        self.part = self.method = None
+        self.in_info = "action_mask" in info
+        self.are_there = False
+        if actions.continuous:
+            return
+        if isinstance(value, dict) and "action_mask" in value and self.fits(value["action_mask"]):
+            self.part = "action_mask"
+            tell(INFO, "action_mask of its observations is read as the mask of legal actions, and is no input")
+        elif not self.in_info:
+            names = ("action_masks", "legal_actions")
+            self.method = next((name for name in names if find(env, name) is not None), None)
+        self.are_there = bool(self.part or self.in_info or self.method)
+        if self.method == "legal_actions":
+            self.has_flags = are_flags(list(called(find(env, "legal_actions"))), self.count)
+
+    def fits(self, mask):
+        return count_of(shape_of(mask.tolist() if hasattr(mask, "tolist") else mask)) == self.count
+
+    def from_flags(self, flags):
+        mask = bytes([1 if flag == 1 else 0 if flag == 0 else 2 for flag in flags])
+        if 2 in mask:
+            raise Amiss("a mask with another number than 0 and 1; wanted is one of them for each action")
+        return mask
+
+    def from_numbers(self, numbers):
+        mask = bytearray(self.count)
+        for action in numbers:
+            if not self.start <= action < self.start + self.count:
+                last = self.start + self.count - 1
+                raise Amiss("legal_actions with %d; they are from %d to %d" % (action, self.start, last))
+            mask[action - self.start] = 1
+        return bytes(mask)
+
+    def from_legal(self, numbers):
+        if not self.has_flags and are_flags(numbers, self.count):
+            text = "legal_actions of %s, flags, where those of reset(seed=0) were numbers of actions; give bools"
+            raise Amiss(text % numbers)
+        return self.from_flags(numbers) if self.has_flags else self.from_numbers(numbers)
+
+    def found(self, env, value, info):
+        if self.method == "legal_actions":
+            return self.from_legal(list(called(find(env, "legal_actions"))))
+        if self.method:
+            return self.from_flags(called(find(env, self.method)))
+        where, name = (value, "its observation") if self.part else (info, "info")
+        if "action_mask" not in where:
+            raise Amiss("no action_mask in %s, where that of reset(seed=0) had one" % name)
+        return self.from_flags(where["action_mask"])
+
+    def read(self, env, value, info):
+        """bytes[actions] of 0 and 1, at least one of them 1."""
+        mask = self.found(env, value, info)
+        if len(mask) != self.count:
+            raise Amiss("a mask of %d actions, not %d" % (len(mask), self.count))
+        if 1 not in mask:
+            raise Amiss("no legal action, but the episode has not ended")
+        return mask
