@@ -63,15 +63,17 @@ static void action_name(const cm_env_params *params, int action, char *text, siz
     cm_name_pick(text, size, action == RIGHT ? "right" : "left");
 }
 
-/* The row of the registry. Functions left out are NULL: one player, every action always legal, no symmetries. */
-const cm_env_def cm_env_corridor = {.name = "corridor",
-                                    .about = "Walk to the right end of a corridor",
-                                    .describe = describe,
-                                    .reset = reset,
-                                    .step = step,
-                                    .observe = observe,
-                                    .picture = picture,
-                                    .action_name = action_name};
+/* Whether the bytes of a checkpoint are a state: with a cell outside, observe would write outside. */
+static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    (void)params, (void)steps;
+    return cm_env_check_int("its cell", ((const corridor *)rules)->cell, ended ? 0 : 1, ended ? CELLS - 1 : CELLS - 2);
+}
+
+/* The row of the registry: its name, its check, and the rest. Functions left out are NULL: one player, every action
+ * always legal, no symmetries. */
+CM_ENV_DEF(cm_env_corridor, check, .name = "corridor", .about = "Walk to the right end of a corridor",
+           .describe = describe, .reset = reset, .step = step, .observe = observe, .picture = picture,
+           .action_name = action_name);
 
 /* Compiled alone, with `cc -shared -fPIC`, this file is a library that holds the row. */
 CM_ENV_LIBRARY(cm_env_corridor)

@@ -1,4 +1,5 @@
 /* What checkpoints keep of acting: environments, open episodes, counters. */
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,27 +52,57 @@ typedef struct saved_part {
     const char *open, *returns, *lengths, *vector; /* in its bytes */
 } saved_part;
 
+/* Counters that are added to, multiplied by environments, and divided by. */
+static bool counters_fit(const saved_head *head) {
+    const int64_t most = (int64_t)1 << 46; /* of 2^16 environments, or of as many ranks, is not beyond int64_t */
+    return head->environments >= 1 && head->environments <= 65536 && head->step <= (uint64_t)most &&
+           head->episodes >= 0 && head->episodes <= most && head->recent >= 0 && head->recent <= CM_RECENT_EPISODES &&
+           head->next >= 0 && head->next < CM_RECENT_EPISODES &&
+           (head->recent == CM_RECENT_EPISODES || head->next == head->recent);
+}
+
+/* Before a vector of so many environments is made: the file has its bytes. */
+static bool sizes_fit(const cm_actor *a, const saved_head *head, size_t size) {
+    const size_t open = (size_t)head->environments * sizeof(cm_acting_episode);
+    const size_t vector = cm_vector_env_bytes_of(a->config.env, (int)head->environments);
+    return head->vector_bytes == (int64_t)vector &&
+           size == sizeof *head + open + 2 * CM_RECENT_EPISODES * sizeof(double) + vector;
+}
+
+static cm_status check_recent(const saved_part *part) {
+    double total, length;
+    for (size_t i = 0; i < CM_RECENT_EPISODES; i++) {
+        memcpy(&total, part->returns + i * sizeof total, sizeof total);
+        memcpy(&length, part->lengths + i * sizeof length, sizeof length);
+        CM_TRY(cm_env_check_real("state of acting: the return of a recent episode", total, -DBL_MAX, DBL_MAX));
+        CM_TRY(cm_env_check_real("state of acting: the length of a recent episode", length, 0.0, (double)INT32_MAX));
+    }
+    return CM_OK;
+}
+
 static cm_status read_part(const cm_actor *a, const cm_file_bytes *saved, int64_t first, saved_part *out) {
-    const size_t ring = CM_RECENT_EPISODES * sizeof(double);
     saved_head *head = &out->head;
     bool fits = saved->size >= sizeof *head;
     if (fits) memcpy(head, saved->data, sizeof *head);
-    fits = fits && memcmp(head->magic, saved_magic, sizeof head->magic) == 0 && head->environments >= 1 &&
-           head->environments <= 65536 && head->recent >= 0 && head->recent <= CM_RECENT_EPISODES && head->next >= 0 &&
-           head->next < CM_RECENT_EPISODES && head->episodes >= 0;
-    const size_t open = fits ? (size_t)head->environments * sizeof(cm_acting_episode) : 0;
-    fits =
-        fits && head->vector_bytes >= 0 && saved->size - sizeof *head == open + 2 * ring + (size_t)head->vector_bytes;
+    fits = fits && memcmp(head->magic, saved_magic, sizeof head->magic) == 0 && counters_fit(head) &&
+           sizes_fit(a, head, saved->size);
     if (!fits) {
         return cm_fail(CM_ERR_INPUT, "state of acting: %zu bytes that are none of %s", saved->size,
                        a->config.env->spec.name);
     }
+    const size_t ring = CM_RECENT_EPISODES * sizeof(double);
     out->first = first;
     out->open = (const char *)saved->data + sizeof *head;
-    out->returns = out->open + open;
+    out->returns = out->open + (size_t)head->environments * sizeof(cm_acting_episode);
     out->lengths = out->returns + ring;
     out->vector = out->lengths + ring;
-    return CM_OK;
+    return check_recent(out);
+}
+
+/* Its length is that of its environment's episode. */
+static cm_status check_open(const cm_acting_episode *open, int steps) {
+    CM_TRY(cm_env_check_real("state of acting: the return of an open episode", open->total, -DBL_MAX, DBL_MAX));
+    return cm_env_check_int("state of acting: the length of an open episode", open->length, steps, steps);
 }
 
 /* Takes the environments of a part that are the actor's own; *taken counts them. */
@@ -85,6 +116,7 @@ static cm_status take_environments(cm_actor *a, const saved_part *part, int *tak
         if (there < 0 || there >= part->head.environments) continue;
         cm_vector_env_copy(a->vector, e, other, (int)there);
         memcpy(&a->open[e], part->open + (size_t)there * sizeof(cm_acting_episode), sizeof(cm_acting_episode));
+        status = check_open(&a->open[e], cm_vector_env_steps(other, (int)there));
         a->step = part->head.step;
         ++*taken;
     }

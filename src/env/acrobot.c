@@ -88,14 +88,19 @@ static void action_name(const cm_env_params *params, int action, char *text, siz
     cm_name_pick(text, size, names[action]);
 }
 
-const cm_env_def cm_env_acrobot = {.name = "Acrobot-v1",
-                                   .alias = "Acrobot",
-                                   .about = "Swing the lower of two links above a line",
-                                   .options = CM_ENV_MAX_STEPS | CM_ENV_LOW | CM_ENV_HIGH,
-                                   .describe = describe,
-                                   .reset = reset,
-                                   .step = step,
-                                   .observe = observe,
-                                   .picture = picture,
-                                   .action_name = action_name,
-                                   .step_lanes = step_lanes};
+static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    (void)steps, (void)ended;
+    const cm_acrobot *s = (const cm_acrobot *)rules;
+    const double start = fmax(fabs(params->low), fabs(params->high));
+    const double theta = start > CM_PI ? CM_CONTROL_FAR : CM_PI; /* those are not turned back in one step */
+    const double omega1 = fmax(start, 4.0 * CM_PI), omega2 = fmax(start, 9.0 * CM_PI);
+    CM_TRY(cm_env_check_real("its first angle", s->theta1, -theta, theta));
+    CM_TRY(cm_env_check_real("its second angle", s->theta2, -theta, theta));
+    CM_TRY(cm_env_check_real("its first angular velocity", s->omega1, -omega1, omega1));
+    return cm_env_check_real("its second angular velocity", s->omega2, -omega2, omega2);
+}
+
+CM_ENV_DEF(cm_env_acrobot, check, .name = "Acrobot-v1", .alias = "Acrobot",
+           .about = "Swing the lower of two links above a line", .options = CM_ENV_MAX_STEPS | CM_ENV_LOW | CM_ENV_HIGH,
+           .describe = describe, .reset = reset, .step = step, .observe = observe, .picture = picture,
+           .action_name = action_name, .step_lanes = step_lanes);

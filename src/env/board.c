@@ -99,3 +99,16 @@ bool cm_board_action_name(const cm_env_spec *spec, int action, char *text, size_
 }
 
 void cm_name_pick(char *text, size_t size, const char *name) { snprintf(text, size, "%s", name); }
+
+static int count_bits(uint64_t bits) {
+    int count = 0;
+    for (; bits; bits &= bits - 1) count++;
+    return count;
+}
+
+cm_status cm_board_check_stones(uint64_t first, uint64_t second, uint64_t cells, int steps) {
+    if ((first | second) & ~cells) return cm_fail(CM_ERR_INPUT, "a stone of it is beyond the board");
+    if (first & second) return cm_fail(CM_ERR_INPUT, "a cell of it has stones of both players");
+    CM_TRY(cm_env_check_int("the number of player 0's stones", count_bits(first), (steps + 1) / 2, (steps + 1) / 2));
+    return cm_env_check_int("the number of player 1's stones", count_bits(second), steps / 2, steps / 2);
+}

@@ -93,15 +93,24 @@ static void action_name(const cm_env_params *params, int action, char *text, siz
     cm_name_pick(text, size, action == 1 ? "right" : "left");
 }
 
-#define CARTPOLE(id, row_alias, describe_row, text)                                                                    \
-    {                                                                                                                  \
-        .name = id, .alias = row_alias, .about = text,                                                                 \
-        .options = CM_ENV_MAX_STEPS | CM_ENV_LOW | CM_ENV_HIGH | CM_ENV_SUTTON_BARTO, .describe = describe_row,        \
-        .reset = reset, .step = step, .observe = observe, .picture = picture, .action_name = action_name,              \
-        .step_lanes = step_lanes                                                                                       \
-    }
+/* A start may lie anywhere, and the step that ends an episode lead anywhere. */
+static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    (void)params;
+    const cm_cartpole *s = (const cm_cartpole *)rules;
+    const bool is_standing = steps > 0 && !ended;
+    const double x = is_standing ? CM_CARTPOLE_X_LIMIT : CM_CONTROL_FAR;
+    const double theta = is_standing ? CM_CARTPOLE_THETA_LIMIT : CM_CONTROL_FAR;
+    CM_TRY(cm_env_check_real("its cart's position", s->x, -x, x));
+    CM_TRY(cm_env_check_real("its cart's velocity", s->x_dot, -CM_CONTROL_FAR, CM_CONTROL_FAR));
+    CM_TRY(cm_env_check_real("its pole's angle", s->theta, -theta, theta));
+    return cm_env_check_real("its pole's angular velocity", s->theta_dot, -CM_CONTROL_FAR, CM_CONTROL_FAR);
+}
 
-const cm_env_def cm_env_cartpole_v1 =
-    CARTPOLE("CartPole-v1", "CartPole", describe_v1, "Balance a pole on a cart for 500 steps");
-const cm_env_def cm_env_cartpole_v0 =
-    CARTPOLE("CartPole-v0", NULL, describe_v0, "Balance a pole on a cart for 200 steps");
+#define CARTPOLE(row, id, row_alias, describe_row, text)                                                               \
+    CM_ENV_DEF(row, check, .name = id, .alias = row_alias, .about = text,                                              \
+               .options = CM_ENV_MAX_STEPS | CM_ENV_LOW | CM_ENV_HIGH | CM_ENV_SUTTON_BARTO, .describe = describe_row, \
+               .reset = reset, .step = step, .observe = observe, .picture = picture, .action_name = action_name,       \
+               .step_lanes = step_lanes)
+
+CARTPOLE(cm_env_cartpole_v1, "CartPole-v1", "CartPole", describe_v1, "Balance a pole on a cart for 500 steps");
+CARTPOLE(cm_env_cartpole_v0, "CartPole-v0", NULL, describe_v0, "Balance a pole on a cart for 200 steps");

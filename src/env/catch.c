@@ -95,15 +95,15 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
     for (int action = 0; action < 3; action++) action_map[action] = 2 - action;
 }
 
-const cm_env_def cm_env_catch = {.name = "catch",
-                                 .about = "Move a paddle under a falling ball",
-                                 .options = CM_ENV_ROWS | CM_ENV_COLUMNS,
-                                 .describe = describe,
-                                 .reset = reset,
-                                 .step = step,
-                                 .observe = observe,
-                                 .picture = picture,
-                                 .action_name = action_name,
-                                 .board = board,
-                                 .symmetry = symmetry,
-                                 .reset_with = reset_with};
+static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    (void)ended; /* just where the ball is in the last row, as max_plies says */
+    const cm_catch *s = (const cm_catch *)rules;
+    CM_TRY(cm_env_check_int("its ball's row", s->ball_row, steps, steps));
+    CM_TRY(cm_env_check_int("its ball's column", s->ball_column, 0, params->columns - 1));
+    return cm_env_check_int("its paddle's column", s->paddle, 0, params->columns - 1);
+}
+
+CM_ENV_DEF(cm_env_catch, check, .name = "catch", .about = "Move a paddle under a falling ball",
+           .options = CM_ENV_ROWS | CM_ENV_COLUMNS, .describe = describe, .reset = reset, .step = step,
+           .observe = observe, .picture = picture, .action_name = action_name, .board = board, .symmetry = symmetry,
+           .reset_with = reset_with);

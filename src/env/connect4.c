@@ -52,13 +52,19 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
     for (int action = 0; action < COLUMNS; action++) action_map[action] = COLUMNS - 1 - action;
 }
 
-const cm_env_def cm_env_connect4 = {.name = "connect4",
-                                    .about = "Four in a row with falling stones on 6 x 7",
-                                    .describe = describe,
-                                    .reset = reset,
-                                    .step = step,
-                                    .legal = legal,
-                                    .to_play = to_play,
-                                    .board = board,
-                                    .symmetry = symmetry,
-                                    .solver = &cm_solver_connect4};
+/* Stones lie on each other: what is one above the highest of a column is the columns' bottoms and stones, added. */
+static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    (void)params, (void)ended;
+    const cm_connect4 *s = (const cm_connect4 *)rules;
+    uint64_t cells = 0, bottoms = 0;
+    for (int c = 0; c < COLUMNS; c++) cells |= (uint64_t)0x3f << 7 * c, bottoms |= (uint64_t)1 << 7 * c;
+    CM_TRY(cm_env_check_int("its ply", s->ply, steps, steps));
+    CM_TRY(cm_board_check_stones(s->stones[0], s->stones[1], cells, steps));
+    const uint64_t all = s->stones[0] | s->stones[1];
+    if (((all + bottoms) & all) == 0) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "a stone of it lies on an empty cell");
+}
+
+CM_ENV_DEF(cm_env_connect4, check, .name = "connect4", .about = "Four in a row with falling stones on 6 x 7",
+           .describe = describe, .reset = reset, .step = step, .legal = legal, .to_play = to_play, .board = board,
+           .symmetry = symmetry, .solver = &cm_solver_connect4);

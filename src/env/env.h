@@ -178,7 +178,17 @@ typedef struct cm_env_def {
     /* What went wrong (cm_fail) in the reset or the step that led to `rules`; a step gave reward NaN then, too. CM_OK:
      * nothing did. NULL: nothing ever does. */
     cm_status (*failure)(const cm_env_params *params, const void *rules);
+    /* Whether `rules`, which may be any bytes of a stranger's checkpoint, is a state that an episode of `steps` steps,
+     * `ended` or not, may be in: no function above may read or write outside its arrays or run without end in it, or in
+     * what follows. Errors: CM_ERR_INPUT says what is wrong (cm_env_check_int, cm_env_check_real). Never NULL. */
+    cm_status (*check)(const cm_env_params *params, const void *rules, int steps, bool ended);
 } cm_env_def;
+
+/* Defines the row `row_`: its check, which no row may lack, and its other members with their names, in their order.
+ *     static CM_ENV_DEF(walk, check, .name = "walk", .describe = describe, ...); */
+#define CM_ENV_DEF(row_, check_, ...)                                                                                  \
+    const cm_env_def row_ = {__VA_ARGS__, .check = (check_)};                                                          \
+    enum { row_##_has_a_check = 1 }
 
 /* Built-in rows, in the order shown to users. */
 const cm_env_def *const *cm_env_registry(int *count);
@@ -235,6 +245,7 @@ enum { CM_ENV_LAYOUT = 3 }; /* grows where a member changes its meaning and no s
 #define CM_ENV_LIBRARY(row_)                                                                                           \
     CM_ENV_ENTRY const cm_env_library *cumind_environment(void);                                                       \
     __attribute__((weak)) const cm_env_library *cumind_environment(void) {                                             \
+        (void)row_##_has_a_check; /* a row that CM_ENV_DEF did not define does not compile */                          \
         static const cm_env_library library = CM_ENV_LIBRARY_OF(&(row_));                                              \
         return &library;                                                                                               \
     }
@@ -248,12 +259,12 @@ bool cm_env_is_file(const char *name);
  * version, or has no row. */
 cm_status cm_env_open_library(const char *path, const cm_env_def **out) CM_MUST_USE;
 
-/* Plays `steps` random steps and holds the row to what stands here: actions' names of 1..15 characters, numbers that
- * are finite and within their shape, rewards within their bounds, something legal until the end, players that exist,
- * nothing written behind an array, boards' cells that are stones where no observe or picture says what else, randomness
- * from `random` alone, symmetries that are permutations and, where no chance hides it, commute with the rules, outcomes
- * of chance that exist and probabilities that sum to 1, no episode longer than max_plies. Errors: CM_ERR_INPUT says
- * which function of the row broke what. */
+/* Plays `steps` random steps and holds the row to what stands here: a check that takes every state, actions' names
+ * of 1..15 characters, numbers that are finite and within their shape, rewards within their bounds, something legal
+ * until the end, players that exist, nothing written behind an array, boards' cells that are stones where no observe or
+ * picture says what else, randomness from `random` alone, symmetries that are permutations and, where no chance hides
+ * it, commute with the rules, outcomes of chance that exist and probabilities that sum to 1, no episode longer than
+ * max_plies. Errors: CM_ERR_INPUT says which function of the row broke what. */
 cm_status cm_env_try(const cm_env *env, int steps) CM_MUST_USE;
 
 /* ---- one state -----------------------------------------------------------------------------------------------------
@@ -325,6 +336,16 @@ cm_status cm_env_check_listed(const cm_env *env, const char *what) CM_MUST_USE;
 int cm_env_random_action(const cm_env *env, const void *state, cm_rng *rng);
 int cm_env_to_play(const cm_env *env, const void *state); /* 0 or 1                            */
 bool cm_env_ended(const void *state);
+
+/* Whether a state block, which may be any bytes, is one that every function here may be called on: what a row's `check`
+ * says, numbers of steps and flags that fit each other, a generator, a player, and an action until the end. Errors:
+ * CM_ERR_INPUT says what is wrong, "its steps are 77; must be 0..9". */
+cm_status cm_env_check_state(const cm_env *env, const void *state) CM_MUST_USE;
+
+/* For `check` of a row: whether a number is in [low, high]; NaN is nowhere. Errors: CM_ERR_INPUT, "`what` is 70; must
+ * be 0..9". */
+cm_status cm_env_check_int(const char *what, int64_t value, int64_t low, int64_t high) CM_MUST_USE;
+cm_status cm_env_check_real(const char *what, double value, double low, double high) CM_MUST_USE;
 
 /* The position as text of several lines for a terminal, NUL-terminated; 4096 bytes suffice. It is at most 40 columns
  * wide, but for hex of n > 13, whose rhombus takes 3 n + 1. */

@@ -145,19 +145,17 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
     for (int a = 0; a < 4; a++) action_map[a] = ((index >= 4 ? 4 - a : a) + index) % 4;
 }
 
-const cm_env_def cm_env_2048 = {.name = "2048",
-                                .about = "Slide and merge tiles on 4 x 4; new tiles are chance",
-                                .describe = describe,
-                                .reset = reset,
-                                .step = step,
-                                .observe = observe,
-                                .legal = legal,
-                                .picture = picture,
-                                .action_name = action_name,
-                                .board = board,
-                                .symmetry = symmetry,
-                                .afterstate = afterstate,
-                                .chance = chance,
-                                .chance_weights = chance_weights,
-                                .reset_with = reset_with,
-                                .outcome_between = outcome_between};
+/* No tile is higher than 2^17, which takes all cells. */
+static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    enum { HIGHEST = 17 };
+    (void)params, (void)steps, (void)ended;
+    const cm_2048 *s = (const cm_2048 *)rules;
+    for (int c = 0; c < CM_2048_CELLS; c++)
+        CM_TRY(cm_env_check_int("the power of a tile of it", s->tile[c], 0, HIGHEST));
+    return cm_env_check_int("the number of its empty cells", cm_2048_empty(s), 0, CM_2048_CELLS - 1);
+}
+
+CM_ENV_DEF(cm_env_2048, check, .name = "2048", .about = "Slide and merge tiles on 4 x 4; new tiles are chance",
+           .describe = describe, .reset = reset, .step = step, .observe = observe, .legal = legal, .picture = picture,
+           .action_name = action_name, .board = board, .symmetry = symmetry, .afterstate = afterstate, .chance = chance,
+           .chance_weights = chance_weights, .reset_with = reset_with, .outcome_between = outcome_between);

@@ -73,14 +73,17 @@ static void picture(const cm_env_params *params, const void *rules, char *text, 
     cm_picture_line(text, size, "v%s", line);
 }
 
-const cm_env_def cm_env_glide = {.name = "glide",
-                                 .about = "Push a point to the middle with n forces",
-                                 .min_size = 1,
-                                 .max_size = CM_GLIDE_AXES,
-                                 .default_size = 2,
-                                 .options = CM_ENV_SIZE | CM_ENV_ACTION_BINS | CM_ENV_MAX_STEPS,
-                                 .describe = describe,
-                                 .reset = reset,
-                                 .observe = observe,
-                                 .picture = picture,
-                                 .step_value = step_value};
+static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    const cm_glide *s = (const cm_glide *)rules;
+    (void)steps, (void)ended;
+    for (int i = 0; i < CM_GLIDE_AXES; i++) {
+        const double x = i < params->size ? 2.0 : 0.0, v = i < params->size ? 1.0 + 1e-9 : 0.0;
+        CM_TRY(cm_env_check_real("its place along an axis", s->x[i], -x, x));
+        CM_TRY(cm_env_check_real("its speed along an axis", s->v[i], -v, v));
+    }
+    return CM_OK;
+}
+
+CM_ENV_DEF(cm_env_glide, check, .name = "glide", .about = "Push a point to the middle with n forces", .min_size = 1,
+           .max_size = CM_GLIDE_AXES, .default_size = 2, .options = CM_ENV_SIZE | CM_ENV_ACTION_BINS | CM_ENV_MAX_STEPS,
+           .describe = describe, .reset = reset, .observe = observe, .picture = picture, .step_value = step_value);

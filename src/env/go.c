@@ -80,18 +80,77 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
     cm_board_dihedral(index, params->size, points_of(params) + 1, cell_map, action_map);
 }
 
-const cm_env_def cm_env_go = {.name = "go",
-                              .about = "Surround more of an n x n board",
-                              .min_size = 2,
-                              .max_size = CM_GO_SIZE,
-                              .default_size = 9,
-                              .options = CM_ENV_SIZE | CM_ENV_KOMI,
-                              .describe = describe,
-                              .reset = reset,
-                              .step = step,
-                              .observe = observe,
-                              .legal = legal,
-                              .to_play = to_play,
-                              .picture = picture,
-                              .board = board,
-                              .symmetry = symmetry};
+/* ---- states from outside: all that stands beside the stones must be what the stones make it ---- */
+
+/* Whether the chain of a stone has one head, a circle of just its stones, and its pseudo-liberties, at least one. Marks
+ * its stones in seen[points]. */
+static bool chain_is_sound(const cm_go *s, int start, uint8_t *seen) {
+    uint16_t stack[CM_GO_POINTS];
+    const int points = s->n * s->n, colour = cm_go_colour(s, start), head = cm_go_head(s, start);
+    int near[4], depth = 0, stones = 0, liberties = 0, walked = 0;
+    bool is_sound = head < points, has_head = false;
+    stack[depth++] = (uint16_t)start, seen[start] = 1;
+    while (depth > 0) {
+        const int p = stack[--depth], count = cm_go_neighbours(s->n, p, near);
+        stones++;
+        has_head |= p == head;
+        is_sound &= cm_go_head(s, p) == head && cm_go_next(s, p) < points;
+        for (int i = 0; i < count; i++) {
+            const int other = cm_go_colour(s, near[i]);
+            liberties += other == 0;
+            if (other != colour || seen[near[i]]) continue;
+            seen[near[i]] = 1;
+            stack[depth++] = (uint16_t)near[i];
+        }
+    }
+    if (!is_sound || !has_head) return false;
+    int p = head;
+    do {
+        p = cm_go_next(s, p), walked++;
+        is_sound = p < points && cm_go_colour(s, p) == colour && cm_go_head(s, p) == head;
+    } while (is_sound && p != head && walked < stones);
+    return is_sound && p == head && walked == stones && liberties > 0 && liberties == cm_go_liberties(s, head);
+}
+
+static cm_status check_chains(const cm_go *s) {
+    uint8_t seen[CM_GO_POINTS] = {0};
+    uint64_t hash = 0;
+    for (int p = 0; p < s->n * s->n; p++) {
+        const int colour = cm_go_colour(s, p);
+        if (colour == 3) return cm_fail(CM_ERR_INPUT, "point %d of it has stones of both colours", p);
+        if (colour != 0) hash ^= cm_go_key(colour, p);
+        if (colour == 0 || seen[p] || chain_is_sound(s, p, seen)) continue;
+        return cm_fail(CM_ERR_INPUT, "the chain of its stone on point %d is not that of the stones there", p);
+    }
+    return hash == s->hash ? CM_OK : cm_fail(CM_ERR_INPUT, "its hash is not that of its stones");
+}
+
+/* The positions so far, which superko looks up: the first is the empty board, the last this one. */
+static cm_status check_positions(const cm_go *s) {
+    const uint64_t *known = s->word + s->n * s->n;
+    cm_go again = {.n = s->n};
+    bool is_same = known[0] == 0 && known[s->positions - 1] == s->hash;
+    for (int i = 0; i < s->positions; i++) {
+        again.hash = known[i], again.positions = 0;
+        cm_go_remember(&again);
+    }
+    for (int i = 0; i < CM_GO_FILTER; i++) is_same &= again.filter[i] == s->filter[i];
+    return is_same ? CM_OK : cm_fail(CM_ERR_INPUT, "its earlier positions do not fit its stones");
+}
+
+static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    const cm_go *s = (const cm_go *)rules;
+    const int limit = 2 * points_of(params);
+    CM_TRY(cm_env_check_int("its size", s->n, params->size, params->size));
+    CM_TRY(cm_env_check_int("its ply", s->ply, steps, steps));
+    CM_TRY(cm_env_check_int("its limit", s->limit, limit, limit));
+    CM_TRY(cm_env_check_int("the number of its positions", s->positions, 1, steps + 1));
+    CM_TRY(cm_env_check_int("the number of passes at its end", s->passes, 0, ended ? 2 : 1));
+    CM_TRY(check_chains(s));
+    return check_positions(s);
+}
+
+CM_ENV_DEF(cm_env_go, check, .name = "go", .about = "Surround more of an n x n board", .min_size = 2,
+           .max_size = CM_GO_SIZE, .default_size = 9, .options = CM_ENV_SIZE | CM_ENV_KOMI, .describe = describe,
+           .reset = reset, .step = step, .observe = observe, .legal = legal, .to_play = to_play, .picture = picture,
+           .board = board, .symmetry = symmetry);

@@ -46,16 +46,21 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
     cm_board_dihedral(index, params->size, params->size * params->size, cell_map, action_map);
 }
 
-const cm_env_def cm_env_gomoku = {.name = "gomoku",
-                                  .about = "Five in a row on n x n",
-                                  .min_size = 5,
-                                  .max_size = CM_GOMOKU_SIZE,
-                                  .default_size = 15,
-                                  .options = CM_ENV_SIZE | CM_ENV_EXACTLY_FIVE,
-                                  .describe = describe,
-                                  .reset = reset,
-                                  .step = step,
-                                  .legal = legal,
-                                  .to_play = to_play,
-                                  .board = board,
-                                  .symmetry = symmetry};
+static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    const cm_gomoku *s = (const cm_gomoku *)rules;
+    int64_t stones[3] = {0, 0, 0};
+    (void)ended;
+    CM_TRY(cm_env_check_int("its size", s->n, params->size, params->size));
+    CM_TRY(cm_env_check_int("its ply", s->ply, steps, steps));
+    for (int c = 0; c < params->size * params->size; c++) {
+        CM_TRY(cm_env_check_int("a cell of it", s->cell[c], 0, 2));
+        stones[s->cell[c]]++;
+    }
+    CM_TRY(cm_env_check_int("the number of player 0's stones", stones[1], (steps + 1) / 2, (steps + 1) / 2));
+    return cm_env_check_int("the number of player 1's stones", stones[2], steps / 2, steps / 2);
+}
+
+CM_ENV_DEF(cm_env_gomoku, check, .name = "gomoku", .about = "Five in a row on n x n", .min_size = 5,
+           .max_size = CM_GOMOKU_SIZE, .default_size = 15, .options = CM_ENV_SIZE | CM_ENV_EXACTLY_FIVE,
+           .describe = describe, .reset = reset, .step = step, .legal = legal, .to_play = to_play, .board = board,
+           .symmetry = symmetry);

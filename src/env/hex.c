@@ -68,19 +68,40 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
     cm_board_dihedral(2 * index, params->size, cells_of(params) + params->swap, cell_map, action_map);
 }
 
-const cm_env_def cm_env_hex = {.name = "hex",
-                               .about = "Connect two opposite sides of an n x n rhombus",
-                               .min_size = 2,
-                               .max_size = CM_HEX_SIZE,
-                               .default_size = 11,
-                               .options = CM_ENV_SIZE | CM_ENV_SWAP,
-                               .describe = describe,
-                               .reset = reset,
-                               .step = step,
-                               .legal = legal,
-                               .to_play = to_play,
-                               .picture = picture,
-                               .action_name = action_name,
-                               .board = board,
-                               .symmetry = symmetry,
-                               .solver = &cm_solver_hex};
+/* What stones know of their sides must be what they learn when they are put on an empty board, in whatever order. */
+static cm_status check_sides(const cm_hex *s, int cells) {
+    cm_hex again = {.n = s->n};
+    for (int c = 0; c < cells; c++) {
+        if (s->cell[c] == 0) continue;
+        again.ply = (s->cell[c] & CM_HEX_COLOUR) - 1;
+        cm_hex_play(&again, c);
+    }
+    if (memcmp(again.cell, s->cell, (size_t)cells) == 0) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "a stone of it is said to be connected with a side that it is not connected with");
+}
+
+static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    const cm_hex *s = (const cm_hex *)rules;
+    const int cells = cells_of(params);
+    int stones[4] = {0, 0, 0, 0};
+    (void)ended;
+    CM_TRY(cm_env_check_int("its size", s->n, params->size, params->size));
+    CM_TRY(cm_env_check_int("its ply", s->ply, steps, steps));
+    for (int c = 0; c < cells; c++) {
+        CM_TRY(cm_env_check_int("a cell of it", s->cell[c], 0, CM_HEX_COLOUR | CM_HEX_SIDES));
+        const int colour = s->cell[c] & CM_HEX_COLOUR;
+        if (s->cell[c]) CM_TRY(cm_env_check_int("the colour of a stone of it", colour, 1, 2));
+        stones[colour]++;
+    }
+    const bool swapped =
+        params->swap && steps >= 2 && stones[1] + stones[2] == steps - 1; /* which takes a stone away */
+    const int first = (swapped ? steps - 1 : steps + 1) / 2;
+    CM_TRY(cm_env_check_int("the number of player 0's stones", stones[1], first, first));
+    CM_TRY(cm_env_check_int("the number of player 1's stones", stones[2], steps / 2, steps / 2));
+    return check_sides(s, cells);
+}
+
+CM_ENV_DEF(cm_env_hex, check, .name = "hex", .about = "Connect two opposite sides of an n x n rhombus", .min_size = 2,
+           .max_size = CM_HEX_SIZE, .default_size = 11, .options = CM_ENV_SIZE | CM_ENV_SWAP, .describe = describe,
+           .reset = reset, .step = step, .legal = legal, .to_play = to_play, .picture = picture,
+           .action_name = action_name, .board = board, .symmetry = symmetry, .solver = &cm_solver_hex);

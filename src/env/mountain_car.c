@@ -145,26 +145,33 @@ static void action_name(const cm_env_params *params, int action, char *text, siz
     cm_name_pick(text, size, names[action]);
 }
 
-const cm_env_def cm_env_mountain_car = {.name = "MountainCar-v0",
-                                        .alias = "MountainCar",
-                                        .about = "Rock a weak car out of a valley",
-                                        .options = CM_ENV_MAX_STEPS | CM_ENV_LOW | CM_ENV_HIGH | CM_ENV_GOAL_VELOCITY,
-                                        .describe = describe_discrete,
-                                        .reset = reset,
-                                        .step = step,
-                                        .observe = observe,
-                                        .picture = picture,
-                                        .action_name = action_name,
-                                        .step_lanes = step_lanes};
+/* A start may lie beyond the walls. */
+static cm_status check(const cm_env_params *params, const double *s, int steps, double low, double high, double fast) {
+    const double least = steps > 0 ? low : params->low, most = steps > 0 ? high : params->high;
+    CM_TRY(cm_env_check_real("its position", s[0], least, most));
+    return cm_env_check_real("its velocity", s[1], steps > 0 ? -fast : 0.0, steps > 0 ? fast : 0.0);
+}
 
-const cm_env_def cm_env_mountain_car_continuous = {.name = "MountainCarContinuous-v0",
-                                                   .alias = "MountainCarContinuous",
-                                                   .about = "The same with a force in [-1, 1] that costs",
-                                                   .options = CM_ENV_MAX_STEPS | CM_ENV_LOW | CM_ENV_HIGH |
-                                                              CM_ENV_GOAL_VELOCITY | CM_ENV_ACTION_BINS,
-                                                   .describe = describe_continuous,
-                                                   .reset = reset_continuous,
-                                                   .observe = observe,
-                                                   .picture = picture,
-                                                   .step_value = step_value,
-                                                   .step_lanes = step_lanes_continuous};
+static cm_status check_discrete(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    (void)ended;
+    return check(params, (const double *)rules, steps, -1.2, 0.6, 0.07);
+}
+
+static cm_status check_continuous(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    const double fresh = steps == 0 ? 1.0 : 0.0;
+    (void)ended;
+    CM_TRY(cm_env_check_real("its mark of a fresh start", ((const double *)rules)[2], fresh, fresh));
+    return check(params, (const double *)rules, steps, (double)-1.2f, (double)0.6f, (double)0.07f);
+}
+
+CM_ENV_DEF(cm_env_mountain_car, check_discrete, .name = "MountainCar-v0", .alias = "MountainCar",
+           .about = "Rock a weak car out of a valley",
+           .options = CM_ENV_MAX_STEPS | CM_ENV_LOW | CM_ENV_HIGH | CM_ENV_GOAL_VELOCITY, .describe = describe_discrete,
+           .reset = reset, .step = step, .observe = observe, .picture = picture, .action_name = action_name,
+           .step_lanes = step_lanes);
+
+CM_ENV_DEF(cm_env_mountain_car_continuous, check_continuous, .name = "MountainCarContinuous-v0",
+           .alias = "MountainCarContinuous", .about = "The same with a force in [-1, 1] that costs",
+           .options = CM_ENV_MAX_STEPS | CM_ENV_LOW | CM_ENV_HIGH | CM_ENV_GOAL_VELOCITY | CM_ENV_ACTION_BINS,
+           .describe = describe_continuous, .reset = reset_continuous, .observe = observe, .picture = picture,
+           .step_value = step_value, .step_lanes = step_lanes_continuous);

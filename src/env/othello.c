@@ -56,13 +56,19 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
     cm_board_dihedral(dihedral[index], 8, CM_OTHELLO_ACTIONS, cell_map, action_map);
 }
 
-const cm_env_def cm_env_othello = {.name = "othello",
-                                   .about = "Turn over the opponent's discs on 8 x 8",
-                                   .describe = describe,
-                                   .reset = reset,
-                                   .step = step,
-                                   .legal = legal,
-                                   .to_play = to_play,
-                                   .picture = picture,
-                                   .board = board,
-                                   .symmetry = symmetry};
+/* A pass is followed by a disc, and there is a move until the end. */
+static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    (void)params;
+    const cm_othello *s = (const cm_othello *)rules;
+    const uint64_t first = s->discs[0], second = s->discs[1];
+    CM_TRY(cm_env_check_int("its ply", s->ply, steps, steps));
+    if (first & second) return cm_fail(CM_ERR_INPUT, "a cell of it has discs of both players");
+    const int placed = cm_othello_count(first | second) - 4;
+    CM_TRY(cm_env_check_int("the number of discs that were placed", placed, (steps + 1) / 2, steps));
+    if (ended || cm_othello_moves(first, second) || cm_othello_moves(second, first)) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "nobody has a move, and its game has not ended");
+}
+
+CM_ENV_DEF(cm_env_othello, check, .name = "othello", .about = "Turn over the opponent's discs on 8 x 8",
+           .describe = describe, .reset = reset, .step = step, .legal = legal, .to_play = to_play, .picture = picture,
+           .board = board, .symmetry = symmetry);

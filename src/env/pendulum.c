@@ -78,13 +78,16 @@ static void picture(const cm_env_params *params, const void *rules, char *text, 
     cm_canvas_text(&canvas, text, size, "angle %+.2f rad  velocity %+.2f", cm_pendulum_wrap(s->theta), s->omega);
 }
 
-const cm_env_def cm_env_pendulum = {.name = "Pendulum-v1",
-                                    .alias = "Pendulum",
-                                    .about = "Swing a pendulum up and hold it",
-                                    .options = CM_ENV_MAX_STEPS | CM_ENV_X_INIT | CM_ENV_Y_INIT | CM_ENV_ACTION_BINS,
-                                    .describe = describe,
-                                    .reset = reset,
-                                    .observe = observe,
-                                    .picture = picture,
-                                    .step_value = step_value,
-                                    .step_lanes = step_lanes};
+/* It turns by at most 0.4 a step. */
+static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    (void)ended;
+    const cm_pendulum *s = (const cm_pendulum *)rules;
+    const double theta = params->x_init + (0.4 + 1e-6) * steps, omega = fmax(params->y_init, 8.0);
+    CM_TRY(cm_env_check_real("its angle", s->theta, -theta, theta));
+    return cm_env_check_real("its angular velocity", s->omega, -omega, omega);
+}
+
+CM_ENV_DEF(cm_env_pendulum, check, .name = "Pendulum-v1", .alias = "Pendulum",
+           .about = "Swing a pendulum up and hold it",
+           .options = CM_ENV_MAX_STEPS | CM_ENV_X_INIT | CM_ENV_Y_INIT | CM_ENV_ACTION_BINS, .describe = describe,
+           .reset = reset, .observe = observe, .picture = picture, .step_value = step_value, .step_lanes = step_lanes);

@@ -1,5 +1,6 @@
 #include "env/python.h"
 
+#include <float.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -342,6 +343,52 @@ static cm_status failure(const cm_env_params *params, const void *rules) {
     return status;
 }
 
+/* Numbers of the observation are finite, as those of its process are, and flags are flags. */
+static cm_status check_reply(const python_env *e, const python_rules *s) {
+    const uint8_t *mask = observation_of(s) + observation_bytes(e);
+    CM_TRY(cm_env_check_real("its reward", s->reward, -DBL_MAX, DBL_MAX));
+    CM_TRY(cm_env_check_int("its player", s->to_play, 0, e->spec.players - 1));
+    CM_TRY(cm_env_check_int("its mark of an end", s->terminated, 0, 1));
+    CM_TRY(cm_env_check_int("its mark of a truncation", s->truncated, 0, 1));
+    for (int i = 0; i < e->spec.observation_size; i++)
+        CM_TRY(cm_env_check_real("a number of its observation", (double)number_of(e, s, i), -(double)FLT_MAX,
+                                 (double)FLT_MAX));
+    for (int a = 0; e->has_mask && a < e->spec.actions; a++)
+        CM_TRY(cm_env_check_int("a flag of its legal actions", mask[a], 0, 1));
+    return CM_OK;
+}
+
+static cm_status check_action(const python_env *e, const char *action) {
+    int32_t number;
+    float value[CM_ENV_MAX_NUMBERS];
+    if (e->spec.action_size == 0) {
+        memcpy(&number, action, sizeof number);
+        return cm_env_check_int("an action of its episode", number, 0, e->spec.actions - 1);
+    }
+    memcpy(value, action, action_bytes(e));
+    for (int d = 0; d < e->spec.action_size; d++)
+        CM_TRY(cm_env_check_real("a number of an action of its episode", (double)value[d], (double)e->spec.action_low,
+                                 (double)e->spec.action_high));
+    return CM_OK;
+}
+
+static cm_status check(const cm_env_params *params, const void *rules, int count, bool ended) {
+    const python_env *e = env_of(params);
+    const python_rules *s = (const python_rules *)rules;
+    const char *action = (const char *)s + record_at(e);
+    (void)ended;
+    if (s->seed >= INT32_MAX) return cm_fail(CM_ERR_INPUT, "its seed is %llu", (unsigned long long)s->seed);
+    CM_TRY(cm_env_check_int("the number of its actions", s->steps, count, count));
+    CM_TRY(cm_env_check_int("its mark of a failure", s->failed, 0, 0));
+    CM_TRY(check_reply(e, s));
+    uint64_t key = mix(s->seed, 0);
+    for (int i = 0; i < count; i++, action += action_bytes(e)) {
+        CM_TRY(check_action(e, action));
+        key = mix_action(key, action, action_bytes(e));
+    }
+    return key == s->key ? CM_OK : cm_fail(CM_ERR_INPUT, "its key is not that of its seed and actions");
+}
+
 /* What render() returns, if that is text; *bytes are what there is room for, then what there is. */
 static cm_status ask_picture(python_env *e, const python_rules *s, char *text, size_t *bytes) {
     const cm_worker_request request = {
@@ -449,7 +496,8 @@ static void make_row(python_env *e) {
                           .observe = observe,
                           .picture = picture,
                           .step_together = step_together,
-                          .failure = failure};
+                          .failure = failure,
+                          .check = check};
     if (e->spec.action_size > 0) {
         e->def.step_value = step_value;
         e->def.options |= CM_ENV_ACTION_BINS;

@@ -128,6 +128,7 @@ static cm_status check_functions(const cm_env_def *def, const cm_env_spec *spec)
         {"describe", !is_known},
         {"reset", !def->reset},
         {"step", !def->step && (is_known ? spec->action_size == 0 : !def->step_value)},
+        {"check", !def->check},
         {"step_value", !def->step_value && spec->action_size > 0},
         {"observe", !def->observe && is_known && !cm_board_serves(def, spec, true)},
         {"picture", !def->picture && is_known && !cm_board_serves(def, spec, false)},

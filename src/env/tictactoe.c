@@ -46,13 +46,13 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
     cm_board_dihedral(index, 3, 9, cell_map, action_map);
 }
 
-const cm_env_def cm_env_tictactoe = {.name = "tictactoe",
-                                     .about = "Three in a row on 3 x 3",
-                                     .describe = describe,
-                                     .reset = reset,
-                                     .step = step,
-                                     .legal = legal,
-                                     .to_play = to_play,
-                                     .board = board,
-                                     .symmetry = symmetry,
-                                     .solver = &cm_solver_tictactoe};
+static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    (void)params, (void)ended;
+    const cm_tictactoe *s = (const cm_tictactoe *)rules;
+    CM_TRY(cm_env_check_int("its ply", s->ply, steps, steps));
+    return cm_board_check_stones(s->stones[0], s->stones[1], 0777, steps);
+}
+
+CM_ENV_DEF(cm_env_tictactoe, check, .name = "tictactoe", .about = "Three in a row on 3 x 3", .describe = describe,
+           .reset = reset, .step = step, .legal = legal, .to_play = to_play, .board = board, .symmetry = symmetry,
+           .solver = &cm_solver_tictactoe);

@@ -237,6 +237,15 @@ static cm_status check_chance(trial *t, int action) {
     return check_rules(t, "chance");
 }
 
+/* A state that play has led to must be taken from a checkpoint; one of a step that failed is said by the next step. */
+static cm_status check_taken(const trial *t) {
+    const cm_env_def *def = t->env->def;
+    if (def->failure && def->failure(&t->env->params, cm_env_rules_of(t->state)) != CM_OK) return CM_OK;
+    if (cm_env_check_state(t->env, t->state) == CM_OK) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: its check refuses a state of its own (step %d): %s", t->env->spec.name, t->step,
+                   cm_error_message());
+}
+
 /* `steps` steps; of an environment that is so slow that they take longer than a second, fewer. */
 static cm_status play(trial *t, int steps) {
     enum { FEWEST = 4 };
@@ -250,6 +259,7 @@ static cm_status play(trial *t, int steps) {
         CM_TRY(check_views(t));
         CM_TRY(check_player(t));
         CM_TRY(check_mask(t));
+        CM_TRY(check_taken(t));
         const int action = cm_env_random_action(t->env, t->state, &rng);
         CM_TRY(check_chance(t, action));
         CM_TRY(make_step(t, action));
@@ -257,6 +267,7 @@ static cm_status play(trial *t, int steps) {
         if (!cm_env_ended(t->state)) continue;
         CM_TRY(check_observation(t));
         CM_TRY(check_views(t));
+        CM_TRY(check_taken(t));
         CM_TRY(begin_episode(t, (uint64_t)++episodes));
     }
     return CM_OK;

@@ -126,6 +126,8 @@ void cm_vector_env_get(const cm_vector_env *vector, int instance, void *state) {
     memcpy(cm_env_rules(state), rules_at(vector, instance, scratch), vector->env.spec.rules_size);
 }
 
+int cm_vector_env_steps(const cm_vector_env *vector, int instance) { return vector->steps[instance]; }
+
 void cm_vector_env_copy(cm_vector_env *vector, int to, const cm_vector_env *other, int from) {
     double scratch[CM_ENV_FIELDS];
     const void *rules = rules_at(other, from, scratch);
@@ -418,10 +420,32 @@ static saved_header header_of(const cm_vector_env *vector) {
 
 size_t cm_vector_env_bytes(const cm_vector_env *vector) { return sizeof(saved_header) + vector->data_bytes; }
 
+size_t cm_vector_env_bytes_of(const cm_env *env, int instances) {
+    cm_vector_env vector = {.env = *env, .instances = instances};
+    cm_arena measure = {NULL, SIZE_MAX, 0};
+    take_arrays(&vector, &measure);
+    return cm_vector_env_bytes(&vector);
+}
+
 void cm_vector_env_save(const cm_vector_env *vector, void *bytes) {
     saved_header header = header_of(vector);
     memcpy(bytes, &header, sizeof header);
     memcpy((char *)bytes + sizeof header, vector->arena.base, vector->data_bytes);
+}
+
+/* No function of the row has seen them yet. */
+static cm_status check_states(const cm_vector_env *vector) {
+    cm_status status = CM_OK;
+    char *state;
+    CM_TRY(cm_alloc(&state, vector->env.spec.state_size, 1, "a state"));
+    for (int i = 0; i < vector->instances && status == CM_OK; i++) {
+        cm_vector_env_get(vector, i, state);
+        status = cm_env_check_state(&vector->env, state);
+        if (status == CM_OK) status = cm_env_check_int("its mark of a pending outcome", vector->pending[i], 0, 0);
+        if (status != CM_OK) status = cm_fail_in(status, "%s: environment %d", vector->env.spec.name, i);
+    }
+    free(state);
+    return status;
 }
 
 cm_status cm_vector_env_load(cm_vector_env *vector, const void *bytes, size_t size) {
@@ -438,6 +462,7 @@ cm_status cm_vector_env_load(cm_vector_env *vector, const void *bytes, size_t si
                        mine.name);
     }
     memcpy(vector->arena.base, (const char *)bytes + sizeof mine, vector->data_bytes);
+    CM_TRY(check_states(vector));
     double scratch[CM_ENV_FIELDS];
     for (int i = 0; i < vector->instances; i++) refresh_mask(vector, i, rules_at(vector, i, scratch));
     return CM_OK;

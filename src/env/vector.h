@@ -54,6 +54,9 @@ cm_status cm_vector_env_step_value(cm_vector_env *vector, int first, int count, 
 /* Fills the rows of a range from the present states (after load or copy): everything but reward. */
 void cm_vector_env_show(const cm_vector_env *vector, int first, int count, const cm_env_rows *rows);
 
+/* Steps of an instance's episode so far. */
+int cm_vector_env_steps(const cm_vector_env *vector, int instance);
+
 /* The state block of one instance (env.h), for clones, pictures and search with true rules. [spec.state_size] */
 void cm_vector_env_get(const cm_vector_env *vector, int instance, void *state);
 
@@ -65,9 +68,12 @@ void cm_vector_env_rules_legal(const cm_vector_env *vector, int instance, uint8_
  * numbers included; it keeps its own seed. */
 void cm_vector_env_copy(cm_vector_env *vector, int to, const cm_vector_env *other, int from);
 
-/* All states as bytes for a checkpoint: bytes[cm_vector_env_bytes]. load refuses (CM_ERR_INPUT) what was not saved by a
- * vector of the same environment, options and size; the vector is then as it was. */
+/* All states as bytes for a checkpoint: bytes[cm_vector_env_bytes], of so many instances bytes_of. load refuses
+ * (CM_ERR_INPUT) what was not saved by a vector of the same environment, options and size; the vector is then as it
+ * was. It refuses states that cm_env_check_state does, too, naming the instance; the vector can then only be destroyed,
+ * or reset. */
 size_t cm_vector_env_bytes(const cm_vector_env *vector);
+size_t cm_vector_env_bytes_of(const cm_env *env, int instances);
 void cm_vector_env_save(const cm_vector_env *vector, void *bytes);
 cm_status cm_vector_env_load(cm_vector_env *vector, const void *bytes, size_t size) CM_MUST_USE;
 

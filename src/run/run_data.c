@@ -207,7 +207,7 @@ static cm_status load_environments(cm_run *run, cm_checkpoint_reader *reader) {
     cm_status status = get_files(reader, (int)run->saved_ranks, actor_file, &saved);
     if (status == CM_OK) status = cm_actor_load(run->actor, saved.of, saved.count);
     free_files(&saved);
-    return status;
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "%s: %s", run->directory.path, actor_file);
 }
 
 cm_status cm_run_data_load(void *context, cm_checkpoint_reader *reader) {

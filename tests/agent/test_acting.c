@@ -224,6 +224,48 @@ START_TEST(loaded_actor_goes_on_as_the_saved_one) {
 }
 END_TEST
 
+/* What stands before the environments: a head of seven words, and of each the return and length of its episode. */
+START_TEST(counters_and_open_episodes_of_a_checkpoint_are_checked) {
+    enum { ENVIRONMENTS = 8, BYTES = 16, STEP = 24, EPISODES = 32, RECENT = 40, NEXT = 48, TOTAL = 56, LENGTH = 64 };
+    static const struct {
+        int at;
+        int64_t value;
+        const char *says;
+    } wrong[] = {{ENVIRONMENTS, 0, "that are none of"},
+                 {ENVIRONMENTS, 65536, "that are none of"},
+                 {ENVIRONMENTS, -1, "that are none of"},
+                 {BYTES, 0, "that are none of"},
+                 {STEP, INT64_MAX, "that are none of"},
+                 {EPISODES, INT64_MAX, "that are none of"},
+                 {EPISODES, -1, "that are none of"},
+                 {RECENT, 33, "that are none of"},
+                 {NEXT, 32, "that are none of"},
+                 {NEXT, -1, "that are none of"},
+                 {TOTAL, INT64_MAX, "the return of an open episode is"},
+                 {LENGTH, INT64_MAX, "the length of an open episode is 9223372036854775807; must be"},
+                 {LENGTH, -1, "the length of an open episode is -1; must be"},
+                 {TOTAL + 16 * 40, INT64_MAX, "the return of a recent episode is"},
+                 {TOTAL + 16 * 40 + 8 * CM_RECENT_EPISODES, -1, "the length of a recent episode is"}};
+    scene s;
+    open_scene(&s, "env_name=tictactoe", "policy=muzero", "threads=1");
+    open_actor(&s, 4);
+    scene_act(&s);
+    char *bytes = saved(&s);
+    const cm_file_bytes whole = {bytes, cm_actor_bytes(s.actor)};
+    ck_assert_msg(cm_actor_load(s.actor, &whole, 1) == CM_OK, "%s", cm_error_message());
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        int64_t right;
+        memcpy(&right, bytes + wrong[i].at, sizeof right);
+        memcpy(bytes + wrong[i].at, &wrong[i].value, sizeof right);
+        ck_assert_int_eq(cm_actor_load(s.actor, &whole, 1), CM_ERR_INPUT);
+        ck_assert_msg(strstr(cm_error_message(), wrong[i].says) != NULL, "%s", cm_error_message());
+        memcpy(bytes + wrong[i].at, &right, sizeof right);
+    }
+    free(bytes);
+    scene_close(&s);
+}
+END_TEST
+
 /* An actor of `count` environments from number `first` on, on the scene's replay of 40. */
 static cm_actor *share_of(const scene *s, int first, int count) {
     cm_actor *actor;
@@ -389,6 +431,7 @@ int main(void) {
     tcase_add_test(tests, workers_change_no_bit_of_self_play_with_chance);
     tcase_add_test(tests, time_limits_and_kept_trees_do_not_disturb_each_other);
     tcase_add_loop_test(tests, loaded_actor_goes_on_as_the_saved_one, 0, 2);
+    tcase_add_test(tests, counters_and_open_episodes_of_a_checkpoint_are_checked);
     tcase_add_loop_test(tests, an_actors_environments_go_on_in_two_others_and_come_back, 0, 2);
     tcase_add_test(tests, episodes_of_an_evaluation_depend_on_their_seed_alone);
     tcase_add_test(tests, a_search_on_true_rules_beats_a_random_player_without_learning);

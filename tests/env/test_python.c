@@ -139,6 +139,45 @@ START_TEST(games_of_two_have_masks_players_and_truncations_of_their_own) {
 }
 END_TEST
 
+/* Of python_rules (env/python.c), four numbers of an observation, three flags and the actions. */
+START_TEST(states_of_a_checkpoint_are_checked) {
+    enum { SEED = 0, KEY = 8, TAKEN = 16, FAILED = 20, REWARD = 24, PLAYER = 32, OVER = 36, SEEN = 40, MASK = 56 };
+    enum { ACTIONS = 64, RULES = (int)sizeof(cm_env_common) };
+    static const struct {
+        int at, bytes;
+        int64_t value;
+        const char *says;
+    } wrong[] = {{SEED, 8, INT32_MAX, "its seed is 2147483647"},
+                 {SEED, 8, 6, "its key is not that of its seed and actions"},
+                 {KEY, 8, 6, "its key is not that of its seed and actions"},
+                 {TAKEN, 4, 40000, "the number of its actions is 40000; must be 3"},
+                 {FAILED, 4, 1, "its mark of a failure is 1; must be 0"},
+                 {REWARD, 8, -1, "its reward is nan; must be -1.79769e+308..1.79769e+308"},
+                 {PLAYER, 4, 7, "its player is 7; must be 0..1"},
+                 {OVER, 1, 2, "its mark of an end is 2; must be 0..1"},
+                 {SEEN + 4, 4, 0x7f800000, "a number of its observation is inf; must be -3.40282e+38..3.40282e+38"},
+                 {MASK, 1, 2, "a flag of its legal actions is 2; must be 0..1"},
+                 {MASK, 3, 0, "the number of its legal actions is 0; must be 1..3"},
+                 {ACTIONS + 4, 4, 3, "an action of its episode is 3; must be 0..2"},
+                 {ACTIONS + 4, 4, 2, "its key is not that of its seed and actions"}};
+    cm_env env;
+    cm_env_outcome out;
+    open_named(write_text("nim.py", nim), &env);
+    const size_t size = env.spec.state_size;
+    char *state = calloc(2, size), *copy = state + size;
+    begin_with(&env, state, 9);
+    for (int step = 0; step < 3; step++) must_equal(cm_env_step(&env, state, 0, &out), CM_OK);
+    must_msg(cm_env_check_state(&env, state) == CM_OK, "%s", cm_error_message());
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        memcpy(copy, state, size);
+        memcpy(copy + RULES + wrong[i].at, &wrong[i].value, (size_t)wrong[i].bytes);
+        must_equal(cm_env_check_state(&env, copy), CM_ERR_INPUT);
+        must_msg(strcmp(cm_error_message(), wrong[i].says) == 0, "%s", cm_error_message());
+    }
+    free(state);
+}
+END_TEST
+
 /* A reset that leaves how many episodes there were before: nobody sees it where each has an object of its own. */
 static const char worn[] = "class Worn:\n"
                            "    actions, max_steps, episodes = 2, 3, 0\n"
@@ -335,6 +374,7 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, the_time_limit_is_the_files_or_the_callers);
     tcase_add_test(tcase, steps_together_are_those_of_single_states);
     tcase_add_test(tcase, games_of_two_have_masks_players_and_truncations_of_their_own);
+    tcase_add_test(tcase, states_of_a_checkpoint_are_checked);
     tcase_add_test(tcase, episodes_may_have_objects_of_their_own);
     tcase_add_test(tcase, what_is_no_environment_is_refused_in_one_line);
     tcase_add_test(tcase, what_goes_wrong_in_a_step_is_said_in_one_line);

@@ -36,6 +36,8 @@ typedef enum fault {
     LONG_OBSERVATION,
     NOTHING_LEGAL,
     MASK_2,
+    NO_CHECK,
+    REFUSED_END,
     NO_ACTION_NAME,
     SAME_ACTION_NAME,
     FLAT_PLANES,
@@ -226,17 +228,15 @@ static void action_name(const cm_env_params *params, int action, char *text, siz
                                                         : "to the right hand");
 }
 
-static const cm_env_def sound = {.name = "walk",
-                                 .about = "Walks to and fro",
-                                 .describe = describe,
-                                 .reset = reset,
-                                 .step = step,
-                                 .observe = observe,
-                                 .legal = legal,
-                                 .picture = picture,
-                                 .board = board,
-                                 .symmetry = symmetry,
-                                 .outcome_between = outcome_between};
+static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    const int64_t most = now == REFUSED_END ? LATE : INT64_MAX;
+    (void)params, (void)rules, (void)ended;
+    return cm_env_check_int("its count", steps, 0, most);
+}
+
+static CM_ENV_DEF(sound, check, .name = "walk", .about = "Walks to and fro", .describe = describe, .reset = reset,
+                  .step = step, .observe = observe, .legal = legal, .picture = picture, .board = board,
+                  .symmetry = symmetry, .outcome_between = outcome_between);
 
 static cm_status try_with(fault what) {
     cm_env env;
@@ -253,6 +253,7 @@ static cm_status try_with(fault what) {
     if (what == NO_DESCRIBE) row.describe = NULL;
     if (what == NAME_ALONE) row = (cm_env_def){.name = "walk"};
     if (what == FEW_FUNCTIONS) row.reset = NULL, row.step = NULL, row.picture = NULL;
+    if (what == NO_CHECK) row.check = NULL;
     if (what == NO_NAME) row.name = NULL;
     if (what == EMPTY_NAME) row.name = "";
     now = what;
@@ -267,8 +268,10 @@ START_TEST(every_fault_is_named_with_its_function) {
     } cases[] = {
         {NO_NAME, "an environment whose row has no name"},
         {NO_DESCRIBE, "walk: its row lacks the function describe"},
-        {NAME_ALONE, "walk: its row lacks the functions describe, reset, step"},
+        {NAME_ALONE, "walk: its row lacks the functions describe, reset, step, check"},
         {FEW_FUNCTIONS, "walk: its row lacks the functions reset, step, picture"},
+        {NO_CHECK, "walk: its row lacks the function check"},
+        {REFUSED_END, "walk: its check refuses a state of its own (step 7): its count is 6; must be 0..5"},
         {EMPTY_NAME, "an environment whose row has no name"},
         {MUTE_DESCRIBE, "walk: its describe fails and says no reason (cm_fail)"},
         {NO_ACTIONS, "walk: its describe sets actions to 0; must be in 1..1024"},

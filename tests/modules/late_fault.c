@@ -83,13 +83,12 @@ static void picture(const cm_env_params *params, const void *rules, char *text, 
     cm_picture_line(text, size, "late fault");
 }
 
-static const cm_env_def late_fault = {.name = "late_fault",
-                                      .about = "Counts its steps",
-                                      .options = CM_ENV_ROWS,
-                                      .describe = describe,
-                                      .reset = reset,
-                                      .step = step,
-                                      .observe = observe,
-                                      .legal = legal,
-                                      .picture = picture};
+static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    (void)params, (void)ended;
+    return cm_env_check_int("its count", ((const count *)rules)->steps, steps, steps);
+}
+
+static CM_ENV_DEF(late_fault, check, .name = "late_fault", .about = "Counts its steps", .options = CM_ENV_ROWS,
+                  .describe = describe, .reset = reset, .step = step, .observe = observe, .legal = legal,
+                  .picture = picture);
 CM_ENV_LIBRARY(late_fault)

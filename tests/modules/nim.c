@@ -52,13 +52,13 @@ static void picture(const cm_env_params *params, const void *rules, char *text, 
     cm_picture_line(text, size, "%d stones", (int)((const nim *)rules)->stones);
 }
 
-static const cm_env_def row = {.name = "nim",
-                               .about = "Take one to three stones",
-                               .describe = describe,
-                               .reset = reset,
-                               .step = step,
-                               .observe = observe,
-                               .legal = legal,
-                               .to_play = to_play,
-                               .picture = picture};
+static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    const nim *n = rules;
+    (void)params;
+    CM_TRY(cm_env_check_int("its player", n->player, steps % 2, steps % 2));
+    return cm_env_check_int("the number of its stones", n->stones, ended ? 0 : 1, STONES - steps);
+}
+
+static CM_ENV_DEF(row, check, .name = "nim", .about = "Take one to three stones", .describe = describe, .reset = reset,
+                  .step = step, .observe = observe, .legal = legal, .to_play = to_play, .picture = picture);
 CM_ENV_LIBRARY(row)

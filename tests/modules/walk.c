@@ -46,11 +46,11 @@ static void picture(const cm_env_params *params, const void *rules, char *text, 
     cm_picture_line(text, size, "cell %d", (int)((const walk *)rules)->cell[0]);
 }
 
-static const cm_env_def row = {.name = "walk",
-                               .about = "Walk to the right",
-                               .describe = describe,
-                               .reset = reset,
-                               .step = step,
-                               .observe = observe,
-                               .picture = picture};
+static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
+    (void)params, (void)steps, (void)ended;
+    return cm_env_check_int("its cell", ((const walk *)rules)->cell[0], 0, CELLS - 1);
+}
+
+static CM_ENV_DEF(row, check, .name = "walk", .about = "Walk to the right", .describe = describe, .reset = reset,
+                  .step = step, .observe = observe, .picture = picture);
 CM_ENV_LIBRARY(row)
