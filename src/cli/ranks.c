@@ -43,6 +43,7 @@ static cm_status launch(cm_arguments *arguments, int ranks, cm_cli_ranks *out) {
 
 static cm_status join(cm_arguments *arguments, const cm_launch_found *found, cm_comm *comm) {
     cm_configuration configuration;
+    cm_launch_follow(found);
     CM_TRY(cm_launch_check_found(found));
     CM_TRY(read_configuration(arguments, &configuration));
     const cm_comm_options options = {.timeout = configuration.run.rank_timeout};

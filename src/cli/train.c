@@ -20,9 +20,10 @@
 #include "run/ranks.h"
 #include "run/run.h"
 
-enum { SEEDS = 64, CELLS = 6, EXIT_KILLED = 130 }; /* CELLS: of a line of the table of seeds */
+enum { SEEDS = 64, CELLS = 6 }; /* CELLS: of a line of the table of seeds */
 
-/* ---- signals: the first asks the run to stop, a later SIGINT ends the process at once and says what it was in ---- */
+/* ---- signals: the first asks the run to stop, a second SIGINT or SIGTERM ends the process at once and says what it
+ * was in; batch systems repeat theirs ---- */
 
 static cm_stop stop;
 static cm_cli_ranks ranks;      /* that train */
@@ -31,9 +32,13 @@ static char last_run[PATH_MAX]; /* folder of the run that was trained last */
 
 static void on_signal(int number, siginfo_t *info, void *context) {
     (void)info;
-    if (cm_stop_is_urged(&stop) && number == SIGINT) {
-        cm_crash_say_where(context);
-        _exit(EXIT_KILLED);
+    static cm_stop people; /* of these two signals: they mean it when they ask again */
+    if (number == SIGINT || number == SIGTERM) {
+        if (cm_stop_is_urged(&people)) {
+            cm_crash_say_where(context);
+            _exit(128 + number);
+        }
+        cm_stop_ask(&people);
     }
     if (cm_stop_asked(&stop)) return;
     cm_stop_ask(&stop);
@@ -41,13 +46,14 @@ static void on_signal(int number, siginfo_t *info, void *context) {
     if (number == SIGINT && write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
 }
 
+/* SIGUSR1 is what a launcher tells all ranks by; the last ones are those by which batch systems tell that the time is
+ * over. */
 static void catch_signals(void) {
+    static const int requests[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_RESTART | SA_SIGINFO};
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) sigaction(requests[i], &action, NULL);
     if (signal(SIGHUP, SIG_IGN) != SIG_IGN) sigaction(SIGHUP, &action, NULL); /* under nohup it stays ignored */
-    sigaction(SIGUSR1, &action, NULL);                                        /* from a launcher, for all ranks */
     signal(SIGPIPE, SIG_IGN);                                                 /* a closed pipe must not end a run */
 }
 
@@ -387,10 +393,9 @@ const cm_command cm_command_train = {
         "Trains until the first limit is met, or, with stop_at_goal, until two evaluations in succession reach the "
         "goal; a run whose length a flag gives goes on to it, unless --set stop_at_goal=true stands beside it. "
         "Then the best parameters that were evaluated, else the last ones, are evaluated greedily on new seeds. "
-        "SIGINT, "
-        "SIGTERM and SIGHUP finish the iteration and "
-        "save, and the exit status is 0; an evaluation is broken off, and --resume makes it again. A second SIGINT "
-        "ends at once, with 130.\n\n"
+        "SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU finish the iteration and "
+        "save, and the exit status is 0; an evaluation is broken off, and --resume makes it again. A second SIGINT or "
+        "SIGTERM ends at once, with 130 or 143.\n\n"
         "A run goes on with any number of ranks (--num-devices), whatever their number was: with the same one it is "
         "the "
         "unbroken run.\n\n"

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/arena.h"
+#include "core/clock.h"
 #include "core/cpu.h"
 #include "core/file.h"
 #include "core/stop.h"
@@ -43,6 +44,11 @@ cm_status cm_launch_check_found(const cm_launch_found *found) {
                    "srun has started %d ranks, but MPI cannot find them: add --mpi=pmix to srun (srun --mpi=list shows "
                    "what it has)",
                    found->ranks);
+}
+
+void cm_launch_follow(const cm_launch_found *found) {
+    if (!found->launcher || strcmp(found->launcher, "mpirun") != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
 int cm_launch_allocated(void) { return getenv("SLURM_JOB_ID") ? number_of("SLURM_NTASKS") : 0; }
@@ -188,19 +194,28 @@ static void write_output(relay *r) {
 
 /* ---- the job ---- */
 
-static volatile sig_atomic_t asked, interrupted, latest; /* signals of this job: all, SIGINT alone, the last one */
-static cm_stop stop;
+/* Of a job that was asked to stop: how long it may be silent, and how long one that saves nothing may take; how long
+ * its outputs are read when it has ended; between two looks at it. */
+enum { SILENT_SECONDS = 9, ENDING_SECONDS = 4, AFTER_SECONDS = 1, LOOK_MS = 100 };
+
+static volatile sig_atomic_t asked, urged, latest; /* signals of this job: all, those that end it at once, the last */
+static cm_stop stop, people;                       /* asked by any, and by the two that mean it when they come again */
 
 static void on_signal(int number) {
-    if (cm_stop_asked(&stop) && !cm_stop_is_urged(&stop)) return;
+    const bool is_new = !cm_stop_asked(&stop);
+    if (number == SIGINT || number == SIGTERM) {
+        if (cm_stop_is_urged(&people)) urged++;
+        cm_stop_ask(&people);
+    }
+    if (!is_new && !urged) return;
     cm_stop_ask(&stop);
     asked++;
     latest = number;
-    if (number == SIGINT) interrupted++;
 }
 
-/* Requests to stop. One that the caller ignores, as under nohup, stays ignored. */
-static const int requests[] = {SIGINT, SIGTERM, SIGHUP};
+/* Requests to stop; the last ones are those by which batch systems tell that the time is over. One that the caller
+ * ignores, as under nohup, stays ignored. */
+static const int requests[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
 enum { REQUESTS = sizeof requests / sizeof *requests };
 
 /* How the caller has these. */
@@ -213,8 +228,8 @@ typedef struct caller {
 static void catch_signals(caller *before) {
     struct sigaction action = {.sa_handler = on_signal};
     sigset_t block;
-    asked = interrupted = latest = 0;
-    stop = (cm_stop){0};
+    asked = urged = latest = 0;
+    stop = people = (cm_stop){0};
     sigemptyset(&action.sa_mask);
     sigemptyset(&block);
     sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, &before->pipe); /* of the relay */
@@ -250,31 +265,74 @@ static void become(char *const *command, int out, int err, const caller *before)
 
 static void forward(const cm_launch *launch, pid_t job) {
     static const char text[] = "\nevery rank finishes this iteration, then all is saved; again to end at once\n";
-    if (launch->keeps_nothing || interrupted > 1) {
+    if (launch->keeps_nothing || urged) {
         kill(job, SIGTERM);
     } else {
         kill(job, SIGUSR1);
-        if (interrupted) pass_on(text);
+        if (latest == SIGINT && asked == 1) pass_on(text);
     }
 }
 
-/* Until the launcher has closed both of its outputs. */
-static void watch(const cm_launch *launch, pid_t job, int from, relay *output, const sigset_t *waiting) {
-    reader r = {.used = 0};
-    int seen = 0;
-    for (bool is_open = true; is_open || output->is_open || output->used > 0;) {
-        const bool has_room = output->used == 0;
-        struct pollfd ends[2] = {{.fd = is_open ? from : -1, .events = POLLIN}, {.fd = output->to, .events = POLLOUT}};
-        if (has_room) ends[1] = (struct pollfd){.fd = output->is_open ? output->from : -1, .events = POLLIN};
-        const int n = ppoll(ends, 2, NULL, waiting);
-        if (n > 0 && ends[0].revents) is_open = read_lines(&r, from);
-        if (n > 0 && ends[1].revents && has_room) read_output(output);
-        if (n > 0 && ends[1].revents && !has_room) write_output(output);
-        if (asked > seen) forward(launch, job);
-        seen = asked;
-        r.is_mute = launch->keeps_nothing && seen > 0;
+/* The launcher at work. */
+typedef struct job {
+    const cm_launch *launch;
+    pid_t process;
+    reader errors;
+    relay output;
+    int from;     /* its stderr; -1: closed */
+    int seen;     /* of `asked` */
+    double until; /* clock at which it is killed, 0: there is no such time */
+    bool is_killed;
+} job;
+
+/* Reads, and writes, what there is, for at most so many milliseconds. True if something came. */
+static bool relay_some(job *j, int milliseconds, const sigset_t *waiting) {
+    relay *o = &j->output;
+    const bool has_room = o->used == 0;
+    const struct timespec wait = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+    struct pollfd ends[2] = {{.fd = j->from, .events = POLLIN}, {.fd = o->to, .events = POLLOUT}};
+    if (has_room) ends[1] = (struct pollfd){.fd = o->is_open ? o->from : -1, .events = POLLIN};
+    if (ppoll(ends, 2, &wait, waiting) <= 0) return false;
+    if (ends[0].revents && !read_lines(&j->errors, j->from)) j->from = -1;
+    if (ends[1].revents && has_room) read_output(o);
+    if (ends[1].revents && !has_room) write_output(o);
+    return true;
+}
+
+static bool is_reading(const job *j) { return j->from >= 0 || j->output.is_open || j->output.used > 0; }
+
+static bool has_ended(const job *j) {
+    siginfo_t info = {.si_pid = 0};
+    return waitid(P_PID, (id_t)j->process, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+}
+
+/* What was asked since the last time, and what is to be done if nothing comes of it. Ranks that save go on to say so.
+ */
+static void ask(job *j, bool is_alive) {
+    const double now = cm_clock_seconds();
+    const bool ends_at_once = urged || j->launch->keeps_nothing;
+    if (asked > j->seen) forward(j->launch, j->process);
+    if (asked > j->seen || (is_alive && asked > 0 && !ends_at_once))
+        j->until = now + (ends_at_once ? ENDING_SECONDS : SILENT_SECONDS);
+    j->seen = asked;
+    j->errors.is_mute = j->launch->keeps_nothing && j->seen > 0;
+    if (j->until == 0.0 || now < j->until || j->is_killed) return;
+    j->is_killed = true;
+    if (!j->errors.is_mute) pass_on("cumind: mpirun does not answer: it and its ranks were killed\n");
+    kill(-j->process, SIGKILL);
+}
+
+/* Until the launcher has ended and both of its outputs are read. Whoever holds these longer than it is not waited for.
+ */
+static void watch(job *j, const sigset_t *waiting) {
+    double end = 0.0;
+    for (bool is_over = false; !is_over;) {
+        const bool is_alive = relay_some(j, LOOK_MS, waiting);
+        if (end == 0.0 && has_ended(j)) end = cm_clock_seconds();
+        if (end == 0.0) ask(j, is_alive);
+        is_over = end > 0.0 && (!is_reading(j) || cm_clock_seconds() - end > AFTER_SECONDS);
     }
-    finish_lines(&r);
+    finish_lines(&j->errors);
 }
 
 /* A request to stop ends a launcher and ranks that do not know it yet: nothing has begun then. */
@@ -284,42 +342,52 @@ static void say_early(int *status) {
 }
 
 /* Runs the launcher with its outputs in these pipes, whose ends are closed. */
-static pid_t run_job(const cm_launch *launch, char *const *command, const caller *before, int out[2], int err[2],
-                     relay *output) {
-    const pid_t job = fork();
-    if (job == 0) {
+static void run_job(job *j, char *const *command, const caller *before, int out[2], int err[2]) {
+    j->process = fork();
+    if (j->process == 0) {
         close(out[0]);
         close(err[0]);
         become(command, out[1], err[1], before);
     }
     close(out[1]);
     close(err[1]);
-    if (job > 0) watch(launch, job, err[0], output, &before->mask);
+    j->from = err[0], j->output.from = out[0];
+    if (j->process > 0) watch(j, &before->mask);
     close(out[0]);
     close(err[0]);
-    return job;
+}
+
+/* Waits for what has ended. The ranks of a launcher that was killed end with it (cm_launch_follow). */
+static int status_of(const job *j) {
+    int state = 0, status;
+    while (waitpid(j->process, &state, 0) < 0 && errno == EINTR) {
+    }
+    if (j->is_killed) return 128 + latest;
+    status = WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
+    if (status == 128 + SIGUSR1) say_early(&status);
+    if (!WIFSIGNALED(state) || asked > 0) return status;
+    fprintf(stderr, "cumind: mpirun was ended by signal %d (%s), and the ranks with it\n", WTERMSIG(state),
+            strsignal(WTERMSIG(state)));
+    return status;
 }
 
 static cm_status start(const cm_launch *launch, char *const *command, const caller *before, int *status) {
-    int out[2], err[2], state = 0;
+    int out[2], err[2];
     if (pipe2(out, O_CLOEXEC) != 0) return cm_fail(CM_ERR_IO, "a pipe to the launcher: %s", strerror(errno));
     if (pipe2(err, O_CLOEXEC) != 0) {
         close(out[0]);
         close(out[1]);
         return cm_fail(CM_ERR_IO, "a pipe to the launcher: %s", strerror(errno));
     }
-    relay output = {.from = out[0], .to = launch->output ? fileno(launch->output) : STDOUT_FILENO, .is_open = true};
-    output.is_terminal = isatty(output.to);
-    const pid_t job = run_job(launch, command, before, out, err, &output);
-    if (job < 0) return cm_fail(CM_ERR_IO, "the launcher cannot be started: %s", strerror(errno));
-    while (waitpid(job, &state, 0) < 0 && errno == EINTR) {
-    }
-    *status = WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
-    if (*status == 128 + SIGUSR1) say_early(status);
+    job j = {.launch = launch, .output.to = launch->output ? fileno(launch->output) : STDOUT_FILENO};
+    j.output.is_open = true, j.output.is_terminal = isatty(j.output.to);
+    run_job(&j, command, before, out, err);
+    if (j.process < 0) return cm_fail(CM_ERR_IO, "the launcher cannot be started: %s", strerror(errno));
+    *status = status_of(&j);
     if (*status == 127) return cm_fail(CM_ERR_ABSENT, "mpirun is not on the path: install Open MPI (make deps-mpi)");
-    if (*status != 0 || output.error == 0) return CM_OK;
+    if (*status != 0 || j.output.error == 0) return CM_OK;
     return cm_fail(CM_ERR_IO, "%s cannot be written: %s", launch->output ? "what the ranks print" : "standard output",
-                   strerror(output.error));
+                   strerror(j.output.error));
 }
 
 /* The caller's own handlers are told of what ended a job that keeps nothing. */

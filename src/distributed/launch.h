@@ -26,6 +26,9 @@ cm_launch_found cm_launch_find(void);
 /* CM_OK, or CM_ERR_INPUT if srun has started this process with nothing by which MPI could find the other ranks. */
 cm_status cm_launch_check_found(const cm_launch_found *found) CM_MUST_USE;
 
+/* From now on a rank of mpirun ends when that does, however it does: what it would have to say goes nowhere then. */
+void cm_launch_follow(const cm_launch_found *found);
+
 typedef struct cm_launch {
     int ranks;          /* to be started, on this machine or in the allocation of SLURM that we are in; at least 1 */
     bool oversubscribe; /* more ranks than processors are wanted */
@@ -42,13 +45,15 @@ int cm_launch_allocated(void);
  * CM_ERR_INPUT. */
 cm_status cm_launch_check(const cm_launch *launch) CM_MUST_USE;
 
-/* Starts the ranks under mpirun, as this program, and waits for the end of all. Meanwhile SIGINT, SIGTERM and SIGHUP
- * are passed on to every rank as SIGUSR1, a request to stop (a SIGHUP that is ignored stays so); a second SIGINT ends
- * them at once. With `keeps_nothing` the first one does, and is raised anew when all have ended, for the handlers that
- * the caller had. What the launcher itself has to say about a rank that died becomes one line on stderr. *status is the
- * exit status of the job: that of the first rank that failed, 128 + number if a signal ended it, also if that came
- * before the ranks could hear of it, which one line says. Errors: CM_ERR_ABSENT if there is no mpirun, CM_ERR_IO, also
- * if the ranks ended well and what they printed could not be written, although somebody reads it. */
+/* Starts the ranks under mpirun, as this program, and waits for the end of all. Meanwhile SIGINT, SIGTERM, SIGHUP,
+ * SIGUSR1, SIGUSR2 and SIGXCPU are passed on to every rank as SIGUSR1, a request to stop (a SIGHUP that is ignored
+ * stays so); a second SIGINT or SIGTERM ends them at once. Where nothing comes of it, and no rank says that it still
+ * works, mpirun and all ranks are killed after some seconds, which one line says. With `keeps_nothing` the first
+ * request ends the ranks, and is raised anew when all have ended, for the handlers that the caller had. What the
+ * launcher itself has to say about a rank that died, or its own death, becomes one line on stderr. *status is the exit
+ * status of the job: that of the first rank that failed, 128 + number if a signal ended it, also if that came before
+ * the ranks could hear of it, which one line says. Errors: CM_ERR_ABSENT if there is no mpirun, CM_ERR_IO, also if the
+ * ranks ended well and what they printed could not be written, although somebody reads it. */
 cm_status cm_launch_run(const cm_launch *launch, int *status) CM_MUST_USE;
 
 /* Ranks of one machine that may use the same processors (no launcher has bound them) divide these: each keeps to its

@@ -37,7 +37,7 @@ START_TEST(killed_run_resumes_to_the_same_parameters) {
 END_TEST
 
 START_TEST(interrupted_run_saves_says_how_to_go_on_and_does) {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
     char text[4096];
     pid_t child = cm_program_start(cm_test_folder, "train --run stopped" SMALL);
     await_run("stopped");
@@ -578,7 +578,7 @@ int main(void) {
     tcase_add_test(tests, a_folder_of_a_later_seed_that_is_taken_is_known_before_the_first);
     tcase_add_test(tests, interrupted_seeds_say_which_is_unfinished_and_how_to_go_on);
     tcase_add_loop_test(tests, killed_run_resumes_to_the_same_parameters, 0, 5);
-    tcase_add_loop_test(tests, interrupted_run_saves_says_how_to_go_on_and_does, 0, 3);
+    tcase_add_loop_test(tests, interrupted_run_saves_says_how_to_go_on_and_does, 0, 6);
     tcase_add_test(tests, hangup_that_is_ignored_stays_so);
     tcase_add_loop_test(tests, interrupt_breaks_off_an_evaluation, 0, 2);
     tcase_add_test(tests, interrupt_breaks_off_an_exact_solver);

@@ -281,8 +281,9 @@ END_TEST
 START_TEST(a_request_to_stop_ends_and_saves_all_ranks) {
     char text[65536];
     if (!cm_program_has_mpi()) return;
+    static const int signals[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
     pid_t job = start_long();
-    kill(job, _i ? SIGHUP : SIGTERM);
+    kill(job, signals[_i]);
     ck_assert_int_eq(cm_program_wait(job), 0);
     cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
     ck_assert_msg(strstr(text, "asked to stop after ") &&
@@ -295,12 +296,10 @@ START_TEST(a_request_to_stop_ends_and_saves_all_ranks) {
 }
 END_TEST
 
-/* In place of mpirun stands a program that is still to find its feet. */
-START_TEST(a_request_to_stop_before_the_ranks_begin_is_answered) {
-    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
-    static const char script[] = "#!/bin/sh\n: > begun\nexec sleep 20\n";
-    char text[4096], path[PATH_MAX], *before = strdup(getenv("PATH"));
-    if (!cm_program_has_mpi()) return;
+/* Starts a run where a program of the shell stands in place of mpirun, and waits until that has begun. */
+static pid_t start_with(const char *mpirun) {
+    char script[128], path[PATH_MAX], *before = strdup(getenv("PATH"));
+    snprintf(script, sizeof script, "#!/bin/sh\n%s\n", mpirun);
     snprintf(path, sizeof path, "%s/mpirun", cm_test_folder);
     ck_assert_int_eq(cm_file_write(path, script, strlen(script)), CM_OK);
     ck_assert_int_eq(chmod(path, 0755), 0);
@@ -311,11 +310,59 @@ START_TEST(a_request_to_stop_before_the_ranks_begin_is_answered) {
     free(before);
     snprintf(path, sizeof path, "%s/begun", cm_test_folder);
     for (int i = 0; i < 10000 && access(path, F_OK) != 0; i++) usleep(1000);
+    return job;
+}
+
+/* It is still to find its feet. */
+START_TEST(a_request_to_stop_before_the_ranks_begin_is_answered) {
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+    char text[4096];
+    if (!cm_program_has_mpi()) return;
+    pid_t job = start_with(": > begun\nexec sleep 20");
     kill(job, signals[_i]);
     ck_assert_int_eq(cm_program_wait(job), 128 + signals[_i]);
     cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
     const char *line = strstr(text, "cumind: asked to stop before the ranks had begun: nothing has changed\n");
     ck_assert_msg(line && (signals[_i] == SIGINT || line == text), "%s", text);
+}
+END_TEST
+
+/* It takes no notice of signals, and what it has started keeps its outputs open. */
+START_TEST(a_launcher_that_does_not_answer_is_killed) {
+    char text[4096];
+    if (!cm_program_has_mpi()) return;
+    pid_t job = start_with("trap '' TERM USR1\n: > begun\nsleep 20 &\nsleep 20");
+    kill(job, SIGTERM);
+    if (_i) {
+        usleep(300000); /* sooner would be the same wish */
+        kill(job, SIGTERM);
+    }
+    ck_assert_int_eq(cm_program_wait(job), 128 + SIGTERM);
+    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
+    ck_assert_str_eq(text, "cumind: mpirun does not answer: it and its ranks were killed\n");
+}
+END_TEST
+
+static pid_t parent_of(pid_t process) {
+    char path[64], text[1024];
+    int parent = 0;
+    snprintf(path, sizeof path, "/proc/%d", (int)process);
+    cm_program_file(path, "stat", text, sizeof text);
+    ck_assert_int_eq(sscanf(strrchr(text, ')'), ") %*c %d", &parent), 1);
+    return parent;
+}
+
+START_TEST(ranks_end_with_a_launcher_that_is_killed) {
+    char text[4096];
+    if (!cm_program_has_mpi()) return;
+    pid_t job = start_long(), rank = cm_program_find_rank(job, 1);
+    ck_assert_int_gt(rank, 0);
+    kill(parent_of(rank), SIGKILL);
+    ck_assert_int_eq(cm_program_wait(job), 128 + SIGKILL);
+    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
+    ck_assert_str_eq(text, "cumind: mpirun was ended by signal 9 (Killed), and the ranks with it\n");
+    for (int i = 0; i < 1000 && kill(rank, 0) == 0; i++) usleep(10000);
+    ck_assert_int_ne(kill(rank, 0), 0);
 }
 END_TEST
 
@@ -424,8 +471,10 @@ int main(void) {
     tcase_add_test(tc, two_runs_of_two_ranks_end_with_the_same_hash);
     tcase_add_test(tc, an_evaluation_by_ranks_is_that_of_one_process);
     tcase_add_test(tc, a_killed_rank_ends_the_job_promptly_and_is_named);
-    tcase_add_loop_test(tc, a_request_to_stop_ends_and_saves_all_ranks, 0, 2);
+    tcase_add_loop_test(tc, a_request_to_stop_ends_and_saves_all_ranks, 0, 5);
     tcase_add_loop_test(tc, a_request_to_stop_before_the_ranks_begin_is_answered, 0, 3);
+    tcase_add_loop_test(tc, a_launcher_that_does_not_answer_is_killed, 0, 2);
+    tcase_add_test(tc, ranks_end_with_a_launcher_that_is_killed);
     tcase_add_test(tc, one_rank_that_is_asked_to_stop_stops_all);
     tcase_add_test(tc, what_ranks_cannot_do_is_one_line_and_a_usage_error);
     tcase_add_test(tc, without_the_module_or_mpirun_one_line_says_what_is_missing);
