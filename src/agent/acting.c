@@ -247,6 +247,18 @@ static cm_status append(cm_actor *a, const cm_acting_shard *s) {
     return CM_OK;
 }
 
+/* Where the model is learnt, players must alternate; random play before the run need not have met this. */
+static cm_status check_turns(const cm_actor *a, const cm_acting_shard *s) {
+    if (a->config.env->spec.players < 2 || cm_agent_get_config(a->config.agent)->rules) return CM_OK;
+    for (int i = 0; i < s->count; i++) {
+        const int e = s->first + i;
+        const bool has_ended = a->rows.terminated[e] || a->rows.truncated[e];
+        if (has_ended || a->rows.to_play[e] != s->to_play[i]) continue;
+        return cm_env_fail_repeat(&a->config.env->spec, s->to_play[i], a->open[e].length);
+    }
+    return CM_OK;
+}
+
 static bool is_cut(const cm_actor *a, int e) { return a->rows.truncated[e] && !a->rows.terminated[e]; }
 
 /* The ends of truncated episodes are on their way to their values; if many, they have them when this returns. */
@@ -305,6 +317,7 @@ static cm_status end_step(cm_actor *a, cm_acting_shard *s, int t) {
     explore(a, s, step);
     CM_TRY(cm_vector_env_step(a->vector, s->first, s->count, a->action, &a->rows));
     CM_TRY(append(a, s));
+    CM_TRY(check_turns(a, s));
     return finish(a, s, step, a->ended + (size_t)t * (size_t)a->config.environments);
 }
 

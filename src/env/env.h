@@ -267,6 +267,21 @@ cm_status cm_env_open_library(const char *path, const cm_env_def **out) CM_MUST_
  * max_plies. Errors: CM_ERR_INPUT says which function of the row broke what. */
 cm_status cm_env_try(const cm_env *env, int steps) CM_MUST_USE;
 
+/* What the random steps of a trial have seen. */
+typedef struct cm_env_tried {
+    int repeat_step;                /* of an episode: after it the player who had moved was to move again; 0: none */
+    int repeat_player;              /* who */
+    double reward_low, reward_high; /* of all steps, and 0 */
+} cm_env_tried;
+
+/* cm_env_try, which tells what it has seen. */
+cm_status cm_env_try_out(const cm_env *env, int steps, cm_env_tried *out) CM_MUST_USE;
+
+/* CM_ERR_INPUT, and the line for a game of two whose `player` is to move twice in a row (`step` as in cm_env_tried)
+ * where the model of a search is learnt: such a model knows no players, and takes the other one's view at every step.
+ */
+cm_status cm_env_fail_repeat(const cm_env_spec *spec, int player, int64_t step) CM_MUST_USE;
+
 /* ---- one state -----------------------------------------------------------------------------------------------------
  */
 

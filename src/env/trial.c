@@ -23,6 +23,7 @@ typedef struct trial {
     int32_t *cells, *actions;
     size_t observation_bytes;
     int step;
+    cm_env_tried seen;
 } trial;
 
 static bool is_whole(const void *bytes, size_t size) {
@@ -186,14 +187,28 @@ static cm_status begin_episode(trial *t, uint64_t seed) {
     return check_rules(t, "reset");
 }
 
+/* After a step that `mover` made. */
+static void note_step(trial *t, int mover, double reward) {
+    cm_env_tried *seen = &t->seen;
+    seen->reward_low = fmin(seen->reward_low, reward);
+    seen->reward_high = fmax(seen->reward_high, reward);
+    if (t->env->spec.players < 2 || seen->repeat_step > 0 || cm_env_ended(t->state)) return;
+    if (cm_env_to_play(t->env, t->state) != mover) return;
+    seen->repeat_step = ((const cm_env_common *)(const void *)t->state)->steps;
+    seen->repeat_player = mover;
+}
+
 static cm_status make_step(trial *t, int action) {
+    const int mover = cm_env_to_play(t->env, t->state);
     cm_env_outcome out, again;
     cm_status status = cm_env_step(t->env, t->state, action, &out);
     if (status != CM_OK) return cm_fail(CM_ERR_INPUT, "%s", cm_error_message()); /* a number, too, is the row's fault */
     if (cm_env_step(t->env, t->twin, action, &again) != CM_OK) return fail_twin(t); /* legal for the one alone */
     CM_TRY(check_rules(t, "step"));
     const bool is_same = out.reward == again.reward && out.terminated == again.terminated;
-    return is_same ? CM_OK : fail_twin(t);
+    if (!is_same) return fail_twin(t);
+    note_step(t, mover, out.reward);
+    return CM_OK;
 }
 
 /* After a step; its observation from before is still there. */
@@ -410,7 +425,13 @@ static cm_status open_trial(trial *t) {
 }
 
 cm_status cm_env_try(const cm_env *env, int steps) {
+    cm_env_tried unused;
+    return cm_env_try_out(env, steps, &unused);
+}
+
+cm_status cm_env_try_out(const cm_env *env, int steps, cm_env_tried *out) {
     trial t = {.env = env};
+    *out = t.seen;
     CM_TRY(check_names(env));
     cm_status status = open_trial(&t);
     if (status == CM_OK) status = check_symmetries(&t);
@@ -427,5 +448,15 @@ cm_status cm_env_try(const cm_env *env, int steps) {
     free(t.picture);
     free(t.cells);
     free(t.actions);
+    *out = t.seen;
     return status;
+}
+
+cm_status cm_env_fail_repeat(const cm_env_spec *spec, int player, int64_t step) {
+    const bool has_true_rules = !spec->replays && spec->chance_outcomes == 0;
+    return cm_fail(CM_ERR_INPUT,
+                   "%s: its to_play gives %d twice in a row (step %lld); players must alternate where the model is "
+                   "learnt: give the other one a pass%s",
+                   spec->name, player, (long long)step,
+                   has_true_rules ? ", or use policy alphazero, which follows to_play" : "");
 }

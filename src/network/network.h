@@ -41,6 +41,8 @@ typedef enum cm_network_model {
     CM_NETWORK_CHANCE      /* dynamics in two halves, action and chance, and an encoder of the chance       */
 } cm_network_model;
 
+enum { CM_PREFIX_WHOLE = INT32_MAX }; /* prefix_horizon of a prefix that never begins again */
+
 typedef struct cm_network_config {
     cm_network_family family;
     cm_network_model model;

@@ -95,7 +95,9 @@ const cm_option cm_network_option_rows[] = {
         "EfficientZero: the reward head predicts the sum of the rewards since the last horizon, by an LSTM over the "
         "states on the way there; a search takes the differences. Families mlp and resnet."),
     CM_OPTION(INT, value_prefix_horizon, SECTION, "5", 1, 1024,
-              "Steps after which that sum and the LSTM start anew, in the unroll and in the search.",
+              "Steps after which that sum and the LSTM start again, in the unroll and in the search. Where "
+              "num_unroll_steps is "
+              "not above it, an unroll never starts one again, and a search goes on with the first.",
               .idle = unless_prefix),
     CM_OPTION(INT, lstm_size, SECTION, "128", 1, 4096, "Units of that LSTM.", .idle = unless_prefix),
     CM_OPTION(ENUM, initializer, SECTION, "lecun_normal", 0, 0,

@@ -195,12 +195,19 @@ static bool is_per_number(const cm_session *s) {
     return wanted == CM_POLICY_AUTO ? !cm_env_is_listed(&s->env) : wanted == CM_POLICY_PER_NUMBER;
 }
 
+/* A search begins a new prefix only where training did: an unroll that ends before the horizon never began one. */
+static int prefix_horizon(const cm_configuration *c) {
+    const int horizon = c->network.value_prefix_horizon;
+    return c->replay.num_unroll_steps > horizon ? horizon : CM_PREFIX_WHOLE;
+}
+
 static cm_status open_network(cm_session *s) {
     const cm_env_spec *spec = &s->env.spec;
     cm_network_config config;
     cm_network_config_from_options(&config, &s->configuration.network, spec->rank, spec->shape, spec->actions,
                                    s->configuration.trainer.consistency_weight > 0.0);
     config.numbers = spec->action_size;
+    if (config.prefix_horizon > 0) config.prefix_horizon = prefix_horizon(&s->configuration);
     config.per_number = is_per_number(s) && spec->action_size > 1;
     if (s->configuration.mcts.policy == CM_MCTS_ALPHAZERO) config.model = CM_NETWORK_PREDICTION;
     if (s->configuration.mcts.policy == CM_MCTS_STOCHASTIC_MUZERO) {
@@ -262,10 +269,18 @@ static cm_status check_policy(const cm_session *s) {
     return CM_OK;
 }
 
+/* Where the model is learnt, players must alternate. */
+static cm_status try_environment(cm_session *s) {
+    cm_env_tried seen;
+    CM_TRY(cm_env_try_out(&s->env, TRIAL_STEPS, &seen));
+    if (seen.repeat_step == 0 || s->configuration.mcts.policy == CM_MCTS_ALPHAZERO) return CM_OK;
+    return cm_env_fail_repeat(&s->env.spec, seen.repeat_player, seen.repeat_step);
+}
+
 static cm_status open_all(cm_session *s) {
     CM_TRY(cm_session_env(&s->configuration.env, &s->env));
     CM_TRY(check_environment(&s->configuration.env, &s->env.spec));
-    cm_status tried = cm_env_try(&s->env, TRIAL_STEPS);
+    cm_status tried = try_environment(s);
     if (tried != CM_OK) return cm_fail_in(tried, "Environment.env_name");
     CM_TRY(check_policy(s));
     CM_TRY(check_distribution(s));

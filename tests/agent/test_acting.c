@@ -127,6 +127,31 @@ START_TEST(every_truncated_episode_is_counted_and_begins_anew) {
 }
 END_TEST
 
+static int always_first(const cm_env_params *params, const void *rules) {
+    (void)params, (void)rules;
+    return 0;
+}
+
+/* That the random steps before a run need not have met. */
+START_TEST(a_player_who_moves_twice_in_a_row_is_refused_where_the_model_is_learnt) {
+    static const char *const policies[] = {"policy=muzero", "policy=gumbel_muzero", "policy=alphazero"};
+    scene s;
+    open_scene(&s, "env_name=tictactoe", policies[_i], "threads=2");
+    cm_env_def row = *s.session->env.def;
+    row.to_play = always_first;
+    s.session->env.def = &row;
+    open_actor(&s, 4);
+    if (_i == 2) {
+        scene_act(&s);
+    } else {
+        ck_assert_int_eq(cm_actor_run(s.actor, 1.0, 0.0), CM_ERR_INPUT);
+        ck_assert_msg(strstr(cm_error_message(), "tictactoe: its to_play gives 0 twice in a row (step 1)"), "%s",
+                      cm_error_message());
+    }
+    scene_close(&s);
+}
+END_TEST
+
 static int stones(const float *seen) {
     int count = 0;
     for (int i = 0; i < 9; i++) count += seen[4 * i] + seen[4 * i + 1] > 0.0f;
@@ -425,6 +450,7 @@ int main(void) {
     tcase_set_timeout(tests, 30);
     tcase_add_test(tests, workers_change_no_bit_of_self_play);
     tcase_add_test(tests, every_truncated_episode_is_counted_and_begins_anew);
+    tcase_add_loop_test(tests, a_player_who_moves_twice_in_a_row_is_refused_where_the_model_is_learnt, 0, 3);
     tcase_add_test(tests, truncated_ends_are_searched_among_legal_moves);
     tcase_add_test(tests, random_moves_last_as_long_as_they_are_told_to);
     tcase_add_test(tests, workers_change_no_bit_of_self_play_on_true_rules);

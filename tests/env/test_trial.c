@@ -399,6 +399,56 @@ START_TEST(sound_rows_pass) {
 }
 END_TEST
 
+/* Player 0 moves, player 1, and player 1 again. */
+static int repeat(const cm_env_params *params, const void *rules) {
+    (void)params;
+    return (((const walk *)rules)->steps + 1) % 3 != 1;
+}
+
+START_TEST(a_player_who_moves_twice_in_a_row_is_seen) {
+    cm_env env;
+    cm_env_tried seen;
+    cm_env_def row = sound;
+    now = PIECES;
+    row.to_play = to_play;
+    must_equal(cm_env_open_def(&env, &row, "walk", NULL), CM_OK);
+    must_equal(cm_env_try_out(&env, 100, &seen), CM_OK);
+    must_equal(seen.repeat_step, 0);
+    row.to_play = repeat;
+    must_equal(cm_env_open_def(&env, &row, "walk", NULL), CM_OK);
+    must_msg(cm_env_try_out(&env, 100, &seen) == CM_OK, "%s", cm_error_message());
+    must_equal(seen.repeat_step, 2);
+    must_equal(seen.repeat_player, 1);
+    must_equal(cm_env_fail_repeat(&env.spec, seen.repeat_player, seen.repeat_step), CM_ERR_INPUT);
+    must_msg(strcmp(cm_error_message(), "walk: its to_play gives 1 twice in a row (step 2); players must alternate "
+                                        "where the model is learnt: give the other one a pass, or use policy "
+                                        "alphazero, which follows to_play") == 0,
+             "%s", cm_error_message());
+    env.spec.replays = true; /* searches on its rules are refused */
+    must_equal(cm_env_fail_repeat(&env.spec, 1, 2), CM_ERR_INPUT);
+    must_msg(strstr(cm_error_message(), "alphazero") == NULL, "%s", cm_error_message());
+}
+END_TEST
+
+static cm_env_outcome pay(const cm_env_params *params, void *rules, int action, cm_pcg64 *random) {
+    cm_env_outcome out = step(params, rules, action, random);
+    out.reward = ((walk *)rules)->steps % 2 ? 0.75 : -0.25;
+    return out;
+}
+
+START_TEST(bounds_of_the_rewards_are_seen) {
+    cm_env env;
+    cm_env_tried seen;
+    cm_env_def row = sound;
+    now = NONE;
+    row.step = pay;
+    must_equal(cm_env_open_def(&env, &row, "walk", NULL), CM_OK);
+    must_msg(cm_env_try_out(&env, 100, &seen) == CM_OK, "%s", cm_error_message());
+    must_msg(fabs(seen.reward_low + 0.25) < 1e-6 && fabs(seen.reward_high - 0.75) < 1e-6, "%g, %g", seen.reward_low,
+             seen.reward_high);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("trial of an environment");
     TCase *tcase = tcase_create("trial");
@@ -406,6 +456,8 @@ int main(void) {
     tcase_add_test(tcase, the_shape_alone_says_whether_observations_are_planes);
     tcase_add_test(tcase, max_plies_is_the_smaller_one_of_both_limits);
     tcase_add_test(tcase, sound_rows_pass);
+    tcase_add_test(tcase, a_player_who_moves_twice_in_a_row_is_seen);
+    tcase_add_test(tcase, bounds_of_the_rewards_are_seen);
     suite_add_tcase(suite, tcase);
     return cm_test_main(suite);
 }

@@ -53,12 +53,38 @@ START_TEST(a_session_says_it_once) {
 }
 END_TEST
 
+/* An unroll of K steps begins prefixes at multiples of the horizon below K; a search none but these. */
+START_TEST(a_search_begins_no_prefix_that_training_never_began) {
+    static const struct {
+        const char *unroll, *horizon;
+        int wanted;
+    } cases[] = {
+        {"num_unroll_steps=3", "value_prefix_horizon=5", CM_PREFIX_WHOLE},
+        {"num_unroll_steps=5", "value_prefix_horizon=5", CM_PREFIX_WHOLE},
+        {"num_unroll_steps=6", "value_prefix_horizon=5", 5},
+        {"num_unroll_steps=8", "value_prefix_horizon=1", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const settings[] = {"value_prefix=true", "threads=1", cases[i].unroll, cases[i].horizon};
+        cm_configuration configuration;
+        cm_config *config;
+        cm_session *session;
+        ck_assert_int_eq(cm_configuration_load(NULL, settings, 4, &configuration, &config), CM_OK);
+        ck_assert_msg(cm_session_open(&configuration, NULL, &session) == CM_OK, "%s", cm_error_message());
+        ck_assert_int_eq(cm_network_get_config(session->network)->prefix_horizon, cases[i].wanted);
+        cm_session_close(session);
+        cm_config_destroy(config);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("session");
     TCase *tc = tcase_create("session");
     tcase_add_checked_fixture(tc, keep_one_processor, NULL);
     tcase_add_test(tc, threads_that_find_no_processor_are_warned_of_and_made);
     tcase_add_test(tc, a_session_says_it_once);
+    tcase_add_test(tc, a_search_begins_no_prefix_that_training_never_began);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
 }

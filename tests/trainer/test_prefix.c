@@ -40,6 +40,13 @@ static cm_network_config resnet(void) {
     return c;
 }
 
+/* Never begins again. */
+static cm_network_config whole(void) {
+    cm_network_config c = plain();
+    c.prefix_horizon = CM_PREFIX_WHOLE;
+    return c;
+}
+
 typedef struct fixture {
     cm_test_trainer base;
     cm_train_batch batch;
@@ -130,7 +137,7 @@ static void search_rewards(const fixture *f, float rewards[B * K]) {
 }
 
 START_TEST(rewards_of_a_search_are_differences_of_the_prefixes_that_are_trained) {
-    const cm_network_config networks[] = {plain(), residual(), chance()};
+    const cm_network_config networks[] = {plain(), residual(), chance(), whole()};
     static const char *const backends[] = {"ref", "cpu"};
     cm_trainer_options o = cm_test_trainer_options(B);
     float prefixes[B * K], rewards[B * K], most = 0.0f;
@@ -150,7 +157,7 @@ START_TEST(rewards_of_a_search_are_differences_of_the_prefixes_that_are_trained)
     for (int i = 0; i < B; i++) {
         float sum = 0.0f;
         for (int k = 0; k < K; k++) {
-            sum = (k % HORIZON == 0 ? 0.0f : sum) + rewards[i * K + k];
+            sum = (k % networks[_i / 2].prefix_horizon == 0 ? 0.0f : sum) + rewards[i * K + k];
             ck_assert_float_eq_tol(sum, prefixes[i * K + k], 2e-4f);
             if (fabsf(rewards[i * K + k]) > most) most = fabsf(rewards[i * K + k]);
         }
@@ -209,7 +216,7 @@ int main(void) {
     TCase *tests = tcase_create("value prefixes");
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, rewards_of_a_search_are_differences_of_the_prefixes_that_are_trained, 0, 6);
+    tcase_add_loop_test(tests, rewards_of_a_search_are_differences_of_the_prefixes_that_are_trained, 0, 8);
     tcase_add_loop_test(tests, sums_since_the_horizon_are_learnt, 0, 2);
     tcase_add_loop_test(tests, workers_change_no_bit_and_backends_little, 0, 2);
     return cm_test_main(suite);
