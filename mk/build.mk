@@ -91,7 +91,7 @@ $(BUILD)/tests/backend/test_module.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspa
 
 # The libraries that tests/env/test_library.c opens.
 TEST_LIBRARIES := $(patsubst %,$(BUILD)/tests/modules/%.so,environment_corridor other_headers no_row no_library \
-    late_fault nim)
+    late_fault nim marks)
 # Its row has the C name of one of the program, as that of a copied file has; AddressSanitizer would end there.
 $(BUILD)/tests/modules/same_row.so: docs/examples/environment_corridor.c src/env/env.h $(BUILD)/flags.stamp
 	@mkdir -p $(@D)
@@ -112,6 +112,9 @@ $(WALKS): tests/modules/walk.c src/env/env.h $(BUILD)/flags.stamp
 
 $(BUILD)/tests/cli/test_rebuilt: | $(WALKS)
 $(BUILD)/tests/cli/test_rebuilt.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
+
+$(BUILD)/tests/cli/test_stranger: | $(BUILD)/tests/modules/marks.so
+$(BUILD)/tests/cli/test_stranger.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
 
 # What goes wrong in it is not for a sanitizer to tell.
 $(BUILD)/tests/modules/late_fault.so: LIBRARY_FLAGS := -fno-sanitize=all

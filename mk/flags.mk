@@ -18,7 +18,7 @@ SIMD_FLAGS = $(if $(filter %_avx2.c,$1),-mavx2 -mfma) \
 comma := ,
 DNNL_CFLAGS := $(if $(DNNL_ROOT),-isystem $(abspath $(DNNL_ROOT))/include)
 DNNL_LIBS := $(if $(DNNL_ROOT),-L$(abspath $(DNNL_ROOT))/lib -Wl$(comma)-rpath$(comma)$(abspath $(DNNL_ROOT))/lib) -ldnnl
-LIBS := $(DNNL_LIBS) -lcjson -lzstd -lxxhash -lgomp -lpthread -ldl -lm
+LIBS := $(DNNL_LIBS) -lcjson -lzstd -lxxhash -lmd -lgomp -lpthread -ldl -lm
 TEST_LIBS := -lcheck -lsubunit -lrt -lm
 
 # Modules (mk/cuda.mk) find the program's functions in the program.

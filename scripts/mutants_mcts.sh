@@ -200,7 +200,7 @@ is_killed() {
     local test
     for test in "${TESTS[@]}"; do
         by=$test
-        "$CC" "$WORK/tests/test_$test.o" "$WORK"/mcts/*.o "$WORK"/core/*.o -lcheck -lsubunit -lrt -lcjson -lpthread -lm \
+        "$CC" "$WORK/tests/test_$test.o" "$WORK"/mcts/*.o "$WORK"/core/*.o -lcheck -lsubunit -lrt -lcjson -lmd -lpthread -lm \
             -o "$WORK/test" || exit 2
         timeout 100 "$WORK/test" >/dev/null 2>&1 || return 0
     done

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "env/trust.h"
 #include "network/network.h"
 #include "run/text.h"
 #include "run/weights.h"
@@ -155,12 +156,10 @@ static void write_all(const cm_session *s, const call_cost *calls, const cm_run_
 
 /* ---- the command ---- */
 
-static cm_status inspect(cm_arguments *arguments, cm_session *session, const char *run) {
+static cm_status inspect(cm_arguments *arguments, cm_session *session, const char *run, int64_t checkpoint) {
     call_cost calls[MOST_CALLS];
     cm_run_facts facts;
     char hash[CM_HASH_HEX] = "";
-    int64_t checkpoint = CM_CHECKPOINT_LATEST;
-    if (cm_argument_given(arguments, "--checkpoint")) CM_TRY(cm_cli_checkpoint(arguments, &checkpoint));
     for (int i = 0; i < calls_of(session); i++) CM_TRY(measure_call(session->network, i, &calls[i]));
     if (run) CM_TRY(cm_run_parameter_hash(run, checkpoint, session, hash, &facts));
     if (!cm_argument_given(arguments, "--json")) {
@@ -174,20 +173,35 @@ static cm_status inspect(cm_arguments *arguments, cm_session *session, const cha
     return cm_cli_print(json, CM_OK);
 }
 
+/* Code that a run's file alone names is not opened: what it is like stands in the checkpoint. */
+static cm_status open_session(const cm_configuration *configuration, const cm_config *config, const char *run,
+                              int64_t checkpoint, cm_session **out) {
+    cm_env_spec spec;
+    const bool is_named = cm_config_source_of(config, "env_name") >= CM_FROM_SET;
+    if (!run || is_named || !cm_env_is_code(configuration->env.env_name))
+        return cm_session_open(configuration, NULL, out);
+    CM_TRY(cm_run_read_task(run, checkpoint, &spec));
+    return cm_session_open_network(configuration, &spec, out);
+}
+
 static cm_status run_inspect(cm_arguments *arguments) {
     bool is_configured = cm_argument_given(arguments, "--config") || cm_argument_given(arguments, "--set");
+    cm_env_trust(CM_ENV_TRUST_NAMED);
     if (!is_configured) CM_TRY(cm_cli_default_run(arguments));
     const char *run = cm_argument(arguments, "--run");
+    if (!run) cm_env_trust(CM_ENV_TRUST_KNOWN);
     cm_configuration configuration;
     cm_config *config = NULL;
     cm_session *session = NULL;
+    int64_t checkpoint = CM_CHECKPOINT_LATEST;
+    if (cm_argument_given(arguments, "--checkpoint")) CM_TRY(cm_cli_checkpoint(arguments, &checkpoint));
     if (run) {
         CM_TRY(cm_cli_run_configuration(arguments, run, &configuration, &config));
     } else {
         CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
     }
-    cm_status status = cm_session_open(&configuration, NULL, &session);
-    if (status == CM_OK) status = inspect(arguments, session, run);
+    cm_status status = open_session(&configuration, config, run, checkpoint, &session);
+    if (status == CM_OK) status = inspect(arguments, session, run, checkpoint);
     cm_session_close(session);
     cm_config_destroy(config);
     return status;

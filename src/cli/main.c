@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "core/crash.h"
 #include "core/nearest.h"
+#include "env/trust.h"
 
 const cm_command *cm_command_find(const char *name) {
     for (int i = 0; cm_commands[i]; i++) {
@@ -109,6 +110,7 @@ int main(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files: writing fails, as on a full disk */
     fill_standard_files();
     return_memory();
+    cm_env_trust(CM_ENV_TRUST_KNOWN);
     atexit(on_exit_of_a_command);
     if (argc < 2) {
         cm_help_all(stderr);

@@ -11,6 +11,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/printable.h"
+#include "env/trust.h"
 #include "run/checkpoint.h"
 #include "run/directory.h"
 #include "run/weights.h"
@@ -71,6 +72,7 @@ static cm_status load(const cm_arguments *arguments, const char *first, cm_confi
     CM_TRY(cm_configuration_create(configuration, config));
     if (arguments->is_mute) cm_log_set_level(CM_ERROR);
     cm_status status = read_all(arguments, *config, first);
+    if (cm_config_source_of(*config, "env_name") >= CM_FROM_SET) cm_env_trust_named(configuration->env.env_name);
     if (status == CM_OK) status = finish(arguments, *config, configuration, !first);
     if (status == CM_OK) return CM_OK;
     cm_config_destroy(*config);

@@ -10,7 +10,8 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/printable.h"
-#include "env/python.h"
+#include "env/env.h"
+#include "env/trust.h"
 #include "run/checkpoint.h"
 #include "run/directory.h"
 #include "run/metrics.h"
@@ -125,8 +126,8 @@ static void set_environment(const char *name, int64_t size, line *out) {
     cm_env_params params = cm_env_params_default();
     params.size = size > INT_MAX ? INT_MAX : (int)size;
     cm_env env;
-    bool is_known = name && !cm_env_is_python(name) && cm_env_open(&env, name, &params) == CM_OK;
-    const char *file = name ? strrchr(name, '/') : NULL; /* a library that is gone, or a file in Python */
+    bool is_known = name && cm_env_open(&env, name, &params) == CM_OK;
+    const char *file = name ? strrchr(name, '/') : NULL; /* a library, or a file in Python */
     snprintf(out->environment, sizeof out->environment, "%s",
              is_known ? env.spec.name
              : file   ? file + 1
@@ -292,6 +293,7 @@ static cm_status list_runs(const cm_arguments *arguments, const char *root) {
 static cm_status run_runs(cm_arguments *arguments) {
     cm_configuration configuration;
     cm_config *config = NULL;
+    cm_env_trust(CM_ENV_TRUST_NAMED);
     for (int i = 0; i < arguments->positional_count; i++) {
         const char *folder = arguments->positional[i];
         if (cm_file_is_directory(folder)) continue;

@@ -15,6 +15,7 @@
 #include "core/trace.h"
 #include "distributed/launch.h"
 #include "env/env.h"
+#include "env/trust.h"
 #include "run/checkpoint.h"
 #include "run/directory.h"
 #include "run/ranks.h"
@@ -59,9 +60,16 @@ static void catch_signals(void) {
 
 /* ---- one run ---- */
 
+/* What was trained with goes on, and is evaluated, without being named again. */
+static void remember(const char *env_name) {
+    if (cm_env_trust_remember(env_name) != CM_OK)
+        cm_log(CM_WARNING, "%s; other commands will need --set env_name=%s", cm_error_message(), env_name);
+}
+
 static cm_status train_once(const cm_run_request *request, cm_run_result *result) {
     cm_run *run = NULL;
     CM_TRY(cm_run_open(request, &run));
+    if (ranks.comm.rank == 0) remember(request->configuration->env.env_name);
     cm_status status = cm_run_train(run, result);
     if (status == CM_OK) snprintf(last_run, sizeof last_run, "%s", result->directory);
     cm_run_close(run);

@@ -11,6 +11,7 @@
 #include "env/board.h"
 #include "env/env.h"
 #include "env/python.h"
+#include "env/trust.h"
 
 /* Hidden from libraries, whose rows may have the same names in C: those would be these. */
 #define CM_ENV_ROW(def) extern __attribute__((visibility("hidden"))) const cm_env_def def;
@@ -53,6 +54,7 @@ static const char *row_name(const void *rows, int i) {
 cm_status cm_env_open(cm_env *env, const char *name, const cm_env_params *params) {
     int size;
     const cm_env_def *def;
+    CM_TRY(cm_env_trust_check(name));
     if (cm_env_is_python(name)) {
         cm_env_params with = params ? *params : cm_env_params_default();
         CM_TRY(cm_env_open_python(name, &def, &with.python));

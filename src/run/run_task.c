@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "core/printable.h"
 #include "run/run_internal.h"
 #include "run/text.h"
 #include "run/weights.h"
 
-enum { COUNTS = 6 };
+enum { COUNTS = 7 };
 
 static const char random_play[] = "random_play", rewards[] = "rewards", observations[] = "observation_means",
                   ends[] = "ends";
@@ -22,6 +23,7 @@ typedef struct count {
 static void counts_of(const cm_env_spec *spec, count out[COUNTS]) {
     const count counts[COUNTS] = {
         {"actions", "number of actions", spec->actions, false},
+        {"action_size", "number of numbers in an action", spec->action_size, false},
         {"players", "number of players", spec->players, false},
         {"chance_outcomes", "number of chance outcomes", spec->chance_outcomes, false},
         {"max_steps", "time limit in steps", spec->max_steps, true},
@@ -97,6 +99,59 @@ cm_status cm_run_check_task(const cm_env *env, const cm_json *saved, bool plays_
     }
     return CM_OK;
 }
+
+/* ---- as files have it ---- */
+
+/* Bounds are those of registry.c, or wider. */
+static cm_status read_spec(const cm_json *root, cm_env_spec *spec) {
+    enum { LARGEST = 65536, MOST_NUMBERS = 1 << 24 };
+    const cm_json *task = cm_json_get(root, CM_STATE_TASK), *shape;
+    const char *name;
+    int64_t actions, numbers = 0, players, outcomes;
+    int32_t extent[3] = {1, 1, 1};
+    CM_TRY(cm_json_need_string(root, "environment", &name));
+    CM_TRY(cm_json_need(task, "observation_shape", CM_JSON_ARRAY, &shape));
+    spec->rank = cm_json_size(shape);
+    if (spec->rank != 1 && spec->rank != 3) return cm_fail(CM_ERR_INPUT, "observation_shape: must have 1 or 3 numbers");
+    CM_TRY(cm_json_ints(shape, "observation_shape", (size_t)spec->rank, 1, LARGEST, extent));
+    if ((int64_t)extent[0] * extent[1] * extent[2] > MOST_NUMBERS)
+        return cm_fail(CM_ERR_INPUT, "observation_shape: must have at most %d numbers in all", MOST_NUMBERS);
+    CM_TRY(cm_json_need_int(task, "actions", 1, CM_ENV_MAX_COMBINATIONS, &actions));
+    CM_TRY(cm_json_need_int(task, "players", 1, 2, &players));
+    CM_TRY(cm_json_need_int(task, "chance_outcomes", 0, CM_ENV_MAX_OUTCOMES, &outcomes));
+    if (cm_json_get(task, "action_size")) /* newer */
+        CM_TRY(cm_json_need_int(task, "action_size", 0, CM_ENV_MAX_NUMBERS, &numbers));
+    cm_printable(name, spec->name, sizeof spec->name);
+    memcpy(spec->shape, extent, sizeof extent);
+    spec->observation_size = extent[0] * extent[1] * extent[2];
+    spec->actions = (int)actions, spec->action_size = (int)numbers;
+    spec->players = (int)players, spec->chance_outcomes = (int)outcomes;
+    return CM_OK;
+}
+
+static cm_status load_task(void *context, cm_checkpoint_reader *reader) {
+    cm_json_doc *state = NULL;
+    CM_TRY(cm_checkpoint_get_json(reader, CM_FILE_STATE, &state));
+    const cm_json *root = cm_json_root(state);
+    const bool says_it = cm_json_get(root, CM_STATE_TASK) != NULL;
+    cm_status status = says_it ? read_spec(root, context)
+                               : cm_fail(CM_ERR_INPUT, "is of before checkpoints told of their environment; open that, "
+                                                       "with --set env_name=PATH");
+    cm_json_free(state);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "%s", CM_FILE_STATE);
+}
+
+cm_status cm_run_read_task(const char *run, int64_t checkpoint, cm_env_spec *spec) {
+    cm_checkpoint_store *store = NULL;
+    const cm_checkpoint_part part = {.name = "the task", .context = spec, .load = load_task};
+    memset(spec, 0, sizeof *spec);
+    CM_TRY(cm_checkpoint_store_create(run, 1, NULL, &store));
+    cm_status status = cm_checkpoint_load(store, checkpoint, &part, 1, NULL);
+    cm_checkpoint_store_destroy(store);
+    return status;
+}
+
+/* ---- going on ---- */
 
 static cm_status read_floats(const cm_json *play, const char *key, const cm_env_probe *probe, float *out) {
     return cm_json_floats(cm_json_get(play, key), key, (size_t)probe->steps, out);

@@ -290,20 +290,31 @@ static cm_status open_all(cm_session *s) {
     return cm_session_pool(s->configuration.run.threads, &s->pool);
 }
 
-cm_status cm_session_open(const cm_configuration *configuration, cm_comm *comm, cm_session **out) {
+/* `spec`: of what is not opened; NULL: everything is. */
+static cm_status open_session(const cm_configuration *configuration, cm_comm *comm, const cm_env_spec *spec,
+                              cm_session **out) {
     cm_session *s = NULL;
     *out = NULL;
     CM_TRY(cm_alloc(&s, 1, sizeof *s, "a session"));
     s->configuration = *configuration;
     cm_comm_single(&s->single);
     s->comm = comm ? comm : &s->single;
-    cm_status status = open_all(s);
+    if (spec) s->env.spec = *spec;
+    cm_status status = spec ? open_network(s) : open_all(s);
     if (status == CM_OK) {
         *out = s;
     } else {
         cm_session_close(s);
     }
     return status;
+}
+
+cm_status cm_session_open(const cm_configuration *configuration, cm_comm *comm, cm_session **out) {
+    return open_session(configuration, comm, NULL, out);
+}
+
+cm_status cm_session_open_network(const cm_configuration *configuration, const cm_env_spec *spec, cm_session **out) {
+    return open_session(configuration, NULL, spec, out);
 }
 
 void cm_session_close(cm_session *s) {

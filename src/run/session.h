@@ -35,6 +35,11 @@ typedef struct cm_session {
 cm_status cm_session_open(const cm_configuration *configuration, cm_comm *comm, cm_session **out) CM_MUST_USE;
 void cm_session_close(cm_session *session); /* NULL is allowed */
 
+/* The network alone, for who reads files: no environment, of which `spec` says what has to be known, is opened, and no
+ * backend and no pool. Errors: those of cm_network_create. *out is owned by the caller. */
+cm_status cm_session_open_network(const cm_configuration *configuration, const cm_env_spec *spec,
+                                  cm_session **out) CM_MUST_USE;
+
 /* The backend of a session by itself: opened for this rank of `comm`, and joined with those of the others. *out is to
  * be closed also after an error, and NULL must be in it before. */
 cm_status cm_session_backend(const cm_run_options *options, cm_comm *comm, char no_gpu[CM_SESSION_WHY],

@@ -51,6 +51,10 @@ cm_status cm_run_read_weights(const char *run, int64_t checkpoint, const cm_sess
 void cm_run_put_task(const cm_env_spec *spec, const cm_env_probe *probe, cm_json_writer *json);
 cm_status cm_run_check_task(const cm_env *env, const cm_json *saved, bool plays_on) CM_MUST_USE;
 
+/* What a checkpoint says of its environment, for networks: name, shape, actions, players and what chance brings; the
+ * rest of *spec is zero. Errors: those of reading; CM_ERR_INPUT if it says nothing, or what no environment has. */
+cm_status cm_run_read_task(const char *run, int64_t checkpoint, cm_env_spec *spec) CM_MUST_USE;
+
 /* Collective over the session's ranks: rank 0 reads. Gives the agents the weights that the run's checkpoint (a number,
  * CM_CHECKPOINT_LATEST, CM_CHECKPOINT_BEST) would play with: the average if the run keeps one and `configuration`
  * evaluates with it, else the parameters. */

@@ -93,9 +93,10 @@ START_TEST(a_run_goes_on_where_its_library_has_moved_to) {
         "train --quiet --resume r --env-steps 600", "train --quiet --resume r --env-steps 600 --set env_name=second.so",
         "train --quiet --resume r --env-steps 700", /* the run knows it now */
         "train --quiet --resume r --env-steps 800 --set env_name=" CM_TEST_MODULES "/nim.so"};
-    static const char *const says[] = {"", "/first.so cannot be opened", "", "",
-                                       "cumind: r: state.json: Environment.env_name is fixed for a run: this one was "
-                                       "trained on corridor, and " CM_TEST_MODULES "/nim.so is nim; put it back, or "};
+    static const char *const says[] = {
+        "", "/first.so: there is no such file; if it has moved, say where it is with --set", "", "",
+        "cumind: r: state.json: Environment.env_name is fixed for a run: this one was "
+        "trained on corridor, and " CM_TEST_MODULES "/nim.so is nim; put it back, or "};
     char old[64], new[64];
     cm_test_folder_make();
     copy_library("first.so");

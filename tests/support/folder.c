@@ -15,7 +15,12 @@ char cm_test_folder[CM_TEST_PATH];
 
 /* Other users may come through it: some tests become one. */
 void cm_test_root_make(void) {
-    if (mkdtemp(root) && chmod(root, 0711) == 0) return;
+    static char state[sizeof root + sizeof "/state"];
+    if (mkdtemp(root) && chmod(root, 0711) == 0) {
+        snprintf(state, sizeof state, "%s/state", root);
+        setenv("XDG_STATE_HOME", state, 1); /* and not in the home of who tests */
+        return;
+    }
     fprintf(stderr, "%s: cannot be made; tests need a folder below /tmp\n", root);
     exit(EXIT_FAILURE);
 }

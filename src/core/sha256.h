@@ -1,0 +1,20 @@
+/* SHA-256 of files: nobody can make another file of the same one, where checksums find damage alone. */
+#ifndef CM_CORE_SHA256_H
+#define CM_CORE_SHA256_H
+
+#include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CM_SHA256_HEX = 65 };
+
+/* The hash of a regular file as 64 digits, a to f small, and a NUL. Errors: CM_ERR_INPUT if it is none, as a pipe,
+ * which is not waited for; CM_ERR_IO. */
+cm_status cm_sha256_file(const char *path, char out[CM_SHA256_HEX]) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
