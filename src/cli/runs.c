@@ -16,6 +16,7 @@
 #include "run/directory.h"
 #include "run/metrics.h"
 #include "run/text.h"
+#include "run/weights.h"
 
 typedef struct listing {
     cm_json_writer *json; /* NULL: a table */
@@ -55,10 +56,11 @@ static void warn(const document *d, const cm_json *value) {
     cm_log(CM_WARNING, "%s:%d: %s; %s", d->path, cm_json_line(value), cm_error_message(), d->advice);
 }
 
-static void read_document(const char *run, const char *name, const char *advice, document *out) {
+static void read_document(const cm_dir *dir, const char *name, const char *advice, document *out) {
     *out = (document){.advice = advice};
-    if (cm_path_join(out->path, sizeof out->path, run, name) != CM_OK || !cm_file_exists(out->path)) return;
-    if (cm_json_read(out->path, &out->doc) != CM_OK) {
+    if (cm_path_join(out->path, sizeof out->path, dir->path, name) != CM_OK) return;
+    if (cm_dir_look(dir, name) == CM_DIR_NONE) return;
+    if (cm_json_read_in(dir, name, &out->doc) != CM_OK) {
         cm_log(CM_WARNING, "%s; %s", cm_error_message(), advice);
         return;
     }
@@ -97,22 +99,26 @@ static const char *string_of(const document *d, const cm_json *object, const cha
 }
 
 /* How far the latest checkpoint is; not known without one. */
-static void read_state(const char *run, line *out) {
+static void read_state(const cm_checkpoint_store *store, line *out) {
+    cm_dir checkpoint;
     document state;
-    read_document(run, "latest/state.json", "the steps of this run are not known", &state);
+    out->updates = out->env_steps = -1;
+    if (cm_checkpoint_enter(store, CM_CHECKPOINT_LATEST, &checkpoint) != CM_OK) return;
+    read_document(&checkpoint, CM_FILE_STATE, "the steps of this run are not known", &state);
+    cm_dir_close(&checkpoint);
     out->updates = integer_of(&state, state.root, "updates", -1);
     out->env_steps = integer_of(&state, state.root, "env_steps", -1);
     cm_json_free(state.doc);
 }
 
-static void read_metrics(const char *run, line *out) {
-    char path[4096];
+static void read_metrics(const cm_dir *run, const cm_checkpoint_store *store, line *out) {
+    char path[PATH_MAX];
     cm_metrics *rows = NULL;
     int count = 0;
-    if (cm_path_join(path, sizeof path, run, "metrics.jsonl") != CM_OK) return;
+    if (cm_path_join(path, sizeof path, run->path, "metrics.jsonl") != CM_OK) return;
     if (cm_metrics_read(path, &rows, &count) != CM_OK) {
         cm_log(CM_WARNING, "%s", cm_error_message());
-        if (cm_file_exists(path)) read_state(run, out);
+        if (cm_dir_look(run, "metrics.jsonl") != CM_DIR_NONE) read_state(store, out);
     }
     if (count == 0) return;
     out->updates = rows[count - 1].updates;
@@ -142,7 +148,7 @@ static const cm_json *find_section(const cm_json *root, const char *key) {
     return section;
 }
 
-static void read_configuration(const char *run, line *out) {
+static void read_configuration(const cm_dir *run, line *out) {
     document config;
     read_document(run, "config.json", "mend it, or bring back a copy of it", &config);
     const cm_json *root = config.root, *named = find_section(root, "env_name");
@@ -153,7 +159,7 @@ static void read_configuration(const char *run, line *out) {
     cm_json_free(config.doc);
 }
 
-static void read_result(const char *run, line *out) {
+static void read_result(const cm_dir *run, line *out) {
     document result;
     read_document(run, "result.json", "train --resume with this run makes it anew", &result);
     if (result.root) out->state = "finished";
@@ -161,18 +167,23 @@ static void read_result(const char *run, line *out) {
     cm_json_free(result.doc);
 }
 
-static void read_line(const char *run, line *out) {
+static cm_status read_line(const char *run, line *out) {
     *out = (line){
         .environment = "?", .seed = -1, .last_return = NAN, .final = NAN, .checkpoint = -1, .state = "unfinished"};
     cm_checkpoint_store *store = NULL;
-    read_configuration(run, out);
-    read_result(run, out);
-    read_metrics(run, out);
-    if (cm_run_directory_is_training(run)) out->state = "training";
-    if (cm_checkpoint_store_create(run, 1, NULL, &store) == CM_OK) {
+    cm_dir dir;
+    CM_TRY(cm_dir_open(&dir, run));
+    cm_status status = cm_checkpoint_store_create(run, 1, NULL, &store);
+    if (status == CM_OK) {
+        read_configuration(&dir, out);
+        read_result(&dir, out);
+        read_metrics(&dir, store, out);
         out->checkpoint = cm_checkpoint_find(store, CM_CHECKPOINT_LATEST);
     }
+    if (cm_run_directory_is_training(run)) out->state = "training";
     cm_checkpoint_store_destroy(store);
+    cm_dir_close(&dir);
+    return status;
 }
 
 static void put_count(cm_json_writer *json, const char *key, int64_t count) {
@@ -232,7 +243,7 @@ static void print_run(const listing *list, const line *l, const char *run) {
 static cm_status show_run(void *context, const char *run) {
     listing *list = context;
     line l;
-    read_line(run, &l);
+    CM_TRY(read_line(run, &l));
     list->count++;
     if (list->json) {
         put_json(list->json, run, &l);

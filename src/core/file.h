@@ -1,4 +1,5 @@
-/* Checked files. Whatever is written under its final name is complete: write beside it, fsync, rename. */
+/* Checked files. Whatever is written under its final name is complete: write beside it, fsync, rename. Paths are those
+ * that a user gives: links are followed. What lies in a folder that may be a stranger's is for core/directory.h. */
 #ifndef CM_CORE_FILE_H
 #define CM_CORE_FILE_H
 
@@ -12,6 +13,9 @@ extern "C" {
  * the last byte) and its size into *size. Errors: CM_ERR_IO names the path and the reason; CM_ERR_INPUT if it is too
  * large or not a regular file. */
 cm_status cm_file_read(const char *path, size_t limit, char **data, size_t *size) CM_MUST_USE;
+
+/* The same of an open file; `path` is for messages. */
+cm_status cm_file_read_open(int file, const char *path, size_t limit, char **data, size_t *size) CM_MUST_USE;
 
 /* What is, or was, in a file. */
 typedef struct cm_file_bytes {
@@ -41,11 +45,9 @@ bool cm_file_is_unread(int reason, bool is_terminal);
 cm_status cm_directory_make(const char *path) CM_MUST_USE;      /* with parents; an existing directory is fine */
 cm_status cm_directory_make_last(const char *path) CM_MUST_USE; /* the same in parents that are there */
 cm_status
-cm_directory_make_parent(const char *path) CM_MUST_USE;    /* the folder that `path` is to stand in, with its parents */
-cm_status cm_directory_sync(const char *path) CM_MUST_USE; /* fsync of the directory itself */
+cm_directory_make_parent(const char *path) CM_MUST_USE; /* the folder that `path` is to stand in, with its parents */
 cm_status cm_directory_remove(const char *path)
     CM_MUST_USE; /* with everything in it; a missing one is fine; links are not followed */
-cm_status cm_file_link_or_copy(const char *from, const char *to) CM_MUST_USE; /* hard link, else a copy, fsynced */
 
 /* Bytes free for this user on the file system that holds `path`. */
 cm_status cm_disk_free(const char *path, uint64_t *bytes) CM_MUST_USE;

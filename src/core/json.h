@@ -3,7 +3,7 @@
 #ifndef CM_CORE_JSON_H
 #define CM_CORE_JSON_H
 
-#include "core/file.h"
+#include "core/directory.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,6 +28,7 @@ enum { CM_JSON_DEPTH = 64 };                      /* deepest nesting accepted */
 /* Parses text[size]; `name` (a file name) prefixes errors: "NAME:LINE: what". Errors: CM_ERR_INPUT, CM_ERR_MEMORY. */
 cm_status cm_json_parse(const char *text, size_t size, const char *name, cm_json_doc **out) CM_MUST_USE;
 cm_status cm_json_read(const char *path, cm_json_doc **out) CM_MUST_USE; /* reads a file and parses it */
+cm_status cm_json_read_in(const cm_dir *dir, const char *name, cm_json_doc **out) CM_MUST_USE; /* see cm_dir_read */
 
 /* A file of JSON lines, a value each: calls `read` with one after another, in order. The value is gone after the call;
  * cm_json_line counts lines of the file. `is_growing`: the file may be in the middle of a write, and what stands behind
@@ -91,6 +92,7 @@ void cm_json_put_null(cm_json_writer *writer, const char *key);
 const char *cm_json_writer_text(const cm_json_writer *writer, size_t *size);
 cm_status cm_json_writer_save(cm_json_writer *writer,
                               const char *path) CM_MUST_USE; /* text and a newline, atomically */
+cm_status cm_json_writer_save_in(cm_json_writer *writer, const cm_dir *dir, const char *name) CM_MUST_USE;
 cm_status cm_json_writer_append(cm_json_writer *writer, cm_file_writer *file) CM_MUST_USE; /* the same, as a line */
 
 /* The shortest decimal that reads back as `value` (finite): "0.001", "1e-06", "1.0". */

@@ -210,18 +210,23 @@ const char *cm_json_writer_text(const cm_json_writer *writer, size_t *size) {
     return writer->text;
 }
 
-cm_status cm_json_writer_save(cm_json_writer *writer, const char *path) {
-    size_t size;
-    if (!cm_json_writer_text(writer, &size)) return cm_fail_in(CM_ERR_MEMORY, "%s", path);
+static cm_status end_text(cm_json_writer *writer, const char *name) {
+    if (!cm_json_writer_text(writer, NULL)) return cm_fail_in(CM_ERR_MEMORY, "%s", name);
     append(writer, "\n", 1);
-    return writer->failed ? cm_fail(CM_ERR_MEMORY, "%s: no memory", path)
-                          : cm_file_write(path, writer->text, writer->size);
+    return writer->failed ? cm_fail(CM_ERR_MEMORY, "%s: no memory", name) : CM_OK;
+}
+
+cm_status cm_json_writer_save(cm_json_writer *writer, const char *path) {
+    CM_TRY(end_text(writer, path));
+    return cm_file_write(path, writer->text, writer->size);
+}
+
+cm_status cm_json_writer_save_in(cm_json_writer *writer, const cm_dir *dir, const char *name) {
+    CM_TRY(end_text(writer, name));
+    return cm_dir_write(dir, name, writer->text, writer->size);
 }
 
 cm_status cm_json_writer_append(cm_json_writer *writer, cm_file_writer *file) {
-    size_t size;
-    if (!cm_json_writer_text(writer, &size)) return CM_ERR_MEMORY;
-    append(writer, "\n", 1);
-    return writer->failed ? cm_fail(CM_ERR_MEMORY, "a line of JSON: no memory")
-                          : cm_file_append(file, writer->text, writer->size);
+    CM_TRY(end_text(writer, "a line of JSON"));
+    return cm_file_append(file, writer->text, writer->size);
 }

@@ -1,7 +1,6 @@
 #include "core/log.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/file.h"
 #include "core/printable.h"
+#include "core/retry.h"
 
 enum { LINE_BYTES = 2048 };
 
@@ -30,8 +29,9 @@ static const char *const level_prefixes[] = {"debug: ", "", "warning: ", "error:
 /* Writes all of text[size]; false if the system refused. */
 static bool write_all(int file, const char *text, size_t size) {
     while (size > 0) {
-        ssize_t n = write(file, text, size);
-        if (n < 0 && errno == EINTR) continue;
+        ssize_t n;
+        do n = write(file, text, size);
+        while (cm_interrupted(n));
         if (n <= 0) return false;
         text += n, size -= (size_t)n;
     }
@@ -82,10 +82,9 @@ void cm_log_set_level(cm_log_level level) {
     pthread_mutex_unlock(&sink.lock);
 }
 
-cm_status cm_log_open(const char *path) {
-    CM_TRY(cm_directory_make_parent(path));
-    int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (file < 0) return cm_fail(CM_ERR_IO, "%s: cannot open the log file: %s", path, strerror(errno));
+cm_status cm_log_open(const cm_dir *dir, const char *name) {
+    int file;
+    CM_TRY(cm_dir_append(dir, name, &file));
     cm_log_close();
     pthread_mutex_lock(&sink.lock);
     sink.file = file, sink.file_failed = false;

@@ -3,7 +3,7 @@
 #ifndef CM_CORE_LOG_H
 #define CM_CORE_LOG_H
 
-#include "core/status.h"
+#include "core/directory.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,9 +17,10 @@ void cm_log(cm_log_level level, const char *format, ...) CM_PRINTF(2, 3);
 
 void cm_log_set_level(cm_log_level level); /* of stderr; default CM_INFO */
 
-/* Copies every line at or above CM_INFO, whatever the level of stderr, to a file: "YYYY-mm-dd HH:MM:SS LEVEL   line".
- * Appends; makes missing folders; takes the place of a file that is open. Errors: CM_ERR_IO names the path. */
-cm_status cm_log_open(const char *path) CM_MUST_USE;
+/* Copies every line at or above CM_INFO, whatever the level of stderr, to the file `name` of a folder:
+ * "YYYY-mm-dd HH:MM:SS LEVEL   line". Appends (cm_dir_append: a link is refused); takes the place of a file that is
+ * open. Errors: CM_ERR_IO names the path. */
+cm_status cm_log_open(const cm_dir *dir, const char *name) CM_MUST_USE;
 void cm_log_close(void); /* allowed when none is open */
 
 /* A callback that sees each line that is to go to stderr; returning true swallows it (a progress display redraws

@@ -1,6 +1,5 @@
 #include "run/checkpoint.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,17 +13,21 @@
 #include "run/checkpoint_io.h"
 #include "run/ranks.h"
 
-enum { NUMBER_DIGITS = 8, LIST_LIMIT = 4096, MANIFEST_BYTES = 64 * 1024 };
+enum { NUMBER_DIGITS = 8, LIST_LIMIT = 4096, MANIFEST_BYTES = 64 * 1024, NAME = 64 };
+
+static const char folder_name[] = "checkpoints", writing[] = ".writing-", removed[] = ".removed-";
 
 struct cm_checkpoint_store {
-    char run[PATH_MAX];    /* the run directory */
-    char folder[PATH_MAX]; /* RUN/checkpoints */
+    cm_dir run; /* the run's folder; closed if it was not there */
     int keep;
     cm_comm *comm; /* borrowed, or `single` */
     cm_comm single;
     int64_t previous;     /* last one saved or loaded here; -1: none */
     cm_manifest manifest; /* its files, owned; after saving, on ranks behind the first: those that the rank wrote */
 };
+
+/* What is not done for an error that changes nothing of what is saved. */
+static void warn(void) { cm_log(CM_WARNING, "%s", cm_error_message()); }
 
 static bool leads(const cm_checkpoint_store *store) { return store->comm->rank == 0; }
 
@@ -36,26 +39,37 @@ cm_status cm_checkpoint_store_create(const char *run, int keep, cm_comm *comm, c
     store->previous = -1;
     cm_comm_single(&store->single);
     store->comm = comm ? comm : &store->single;
-    cm_status status = cm_path_join(store->run, sizeof store->run, run, "");
-    if (status == CM_OK) status = cm_path_join(store->folder, sizeof store->folder, run, "checkpoints");
-    if (status == CM_OK) {
-        *out = store;
-    } else {
-        free(store);
-    }
-    return status;
+    if (cm_dir_open(&store->run, run) != CM_OK) cm_log(CM_DEBUG, "%s", cm_error_message());
+    *out = store;
+    return CM_OK;
 }
 
 void cm_checkpoint_store_destroy(cm_checkpoint_store *store) {
     if (!store) return;
     cm_manifest_reset(&store->manifest);
+    cm_dir_close(&store->run);
     free(store);
 }
 
-cm_status cm_checkpoint_path(const cm_checkpoint_store *store, int64_t update, char *out, size_t size) {
-    char name[32];
-    snprintf(name, sizeof name, "%0*lld", NUMBER_DIGITS, (long long)update);
-    return cm_path_join(out, size, store->folder, name);
+/* ---- folders ---- */
+
+static void name_of(int64_t update, char out[NAME]) { snprintf(out, NAME, "%0*lld", NUMBER_DIGITS, (long long)update); }
+
+/* Opens checkpoints/, which may have been made since the last time. */
+static cm_status enter_folder(const cm_checkpoint_store *store, cm_dir *out) {
+    return cm_dir_enter(out, &store->run, folder_name);
+}
+
+/* Opens the checkpoint `update`. */
+static cm_status enter(const cm_checkpoint_store *store, int64_t update, cm_dir *out) {
+    cm_dir folder;
+    char name[NAME];
+    out->file = -1;
+    CM_TRY(enter_folder(store, &folder));
+    name_of(update, name);
+    cm_status status = cm_dir_enter(out, &folder, name);
+    cm_dir_close(&folder);
+    return status;
 }
 
 /* ---- which checkpoints there are ---- */
@@ -72,47 +86,58 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-int cm_checkpoint_list(const cm_checkpoint_store *store, int64_t *out, int capacity) {
-    DIR *folder = opendir(store->folder);
-    if (!folder) return 0;
-    int count = 0;
-    for (struct dirent *entry; (entry = readdir(folder));) {
-        int64_t number = parse_number(entry->d_name);
-        if (number < 0) continue;
-        if (count < capacity) {
-            out[count++] = number;
-            continue;
-        }
-        int least = 0; /* full: the newest stay */
-        for (int i = 1; i < count; i++) least = out[i] < out[least] ? i : least;
-        if (number > out[least]) out[least] = number;
+typedef struct number_list {
+    const cm_dir *folder;
+    int64_t *out; /* [capacity] */
+    int count, capacity;
+} number_list;
+
+static cm_status note_number(void *context, const char *name) {
+    number_list *list = context;
+    const int64_t number = parse_number(name);
+    if (number < 0 || cm_dir_look(list->folder, name) != CM_DIR_FOLDER) return CM_OK;
+    if (list->count < list->capacity) {
+        list->out[list->count++] = number;
+        return CM_OK;
     }
-    closedir(folder);
-    qsort(out, (size_t)count, sizeof *out, ascending);
-    return count;
+    int least = 0; /* full: the newest stay */
+    for (int i = 1; i < list->count; i++) least = list->out[i] < list->out[least] ? i : least;
+    if (number > list->out[least]) list->out[least] = number;
+    return CM_OK;
+}
+
+int cm_checkpoint_list(const cm_checkpoint_store *store, int64_t *out, int capacity) {
+    cm_dir folder;
+    number_list list = {&folder, out, 0, capacity};
+    if (enter_folder(store, &folder) != CM_OK) return 0;
+    if (cm_dir_each(&folder, note_number, &list) != CM_OK) cm_log(CM_DEBUG, "%s", cm_error_message());
+    cm_dir_close(&folder);
+    qsort(out, (size_t)list.count, sizeof *out, ascending);
+    return list.count;
 }
 
 static bool exists(const cm_checkpoint_store *store, int64_t update) {
-    char path[PATH_MAX];
-    return cm_checkpoint_path(store, update, path, sizeof path) == CM_OK && cm_file_is_directory(path);
+    cm_dir folder;
+    char name[NAME];
+    if (enter_folder(store, &folder) != CM_OK) return false;
+    name_of(update, name);
+    const bool is_there = cm_dir_look(&folder, name) == CM_DIR_FOLDER;
+    cm_dir_close(&folder);
+    return is_there;
 }
 
-/* What the link RUN/<name> points at, -1 if that is no checkpoint. */
+/* What the link `name` of the run points at, -1 if that is no checkpoint of this run. */
 static int64_t follow(const cm_checkpoint_store *store, const char *name) {
-    char path[PATH_MAX], target[PATH_MAX];
-    if (cm_path_join(path, sizeof path, store->run, name) != CM_OK) return -1;
-    ssize_t n = readlink(path, target, sizeof target - 1);
-    if (n <= 0) return -1;
-    target[n] = '\0';
-    const char *slash = strrchr(target, '/');
-    int64_t number = parse_number(slash ? slash + 1 : target);
+    static const size_t length = sizeof folder_name - 1;
+    char target[NAME];
+    if (!cm_dir_link(&store->run, name, target, sizeof target)) return -1;
+    if (strncmp(target, folder_name, length) != 0 || target[length] != '/') return -1;
+    const int64_t number = parse_number(target + length + 1);
     return number >= 0 && exists(store, number) ? number : -1;
 }
 
 bool cm_checkpoint_is_lost(const cm_checkpoint_store *store) {
-    char path[PATH_MAX], target[PATH_MAX];
-    return cm_checkpoint_find(store, CM_CHECKPOINT_LATEST) < 0 &&
-           cm_path_join(path, sizeof path, store->run, "latest") == CM_OK && readlink(path, target, sizeof target) > 0;
+    return cm_checkpoint_find(store, CM_CHECKPOINT_LATEST) < 0 && cm_dir_look(&store->run, "latest") == CM_DIR_LINK;
 }
 
 int64_t cm_checkpoint_find(const cm_checkpoint_store *store, int64_t which) {
@@ -125,14 +150,39 @@ int64_t cm_checkpoint_find(const cm_checkpoint_store *store, int64_t which) {
     return cm_checkpoint_list(store, &number, 1) == 1 ? number : -1;
 }
 
+static cm_status no_such(const cm_checkpoint_store *store, int64_t update) {
+    const char *run = store->run.path;
+    int64_t numbers[64];
+    cm_dir folder;
+    const int n = cm_checkpoint_list(store, numbers, 64);
+    if (n == 0 && cm_dir_look(&store->run, folder_name) != CM_DIR_NONE) {
+        CM_TRY(enter_folder(store, &folder)); /* says why it cannot be read */
+        cm_dir_close(&folder);
+    }
+    if (n == 0) return cm_fail(CM_ERR_STATE, "%s/%s: holds no checkpoint yet", run, folder_name);
+    if (update == CM_CHECKPOINT_BEST) return cm_fail(CM_ERR_INPUT, "%s: has no best checkpoint yet", run);
+    if (n == 1)
+        return cm_fail(CM_ERR_INPUT, "%s/%s: has no checkpoint %lld; only %lld is there", run, folder_name,
+                       (long long)update, (long long)numbers[0]);
+    return cm_fail(CM_ERR_INPUT, "%s/%s: has no checkpoint %lld; %d from %lld to %lld are there", run, folder_name,
+                   (long long)update, n, (long long)numbers[0], (long long)numbers[n - 1]);
+}
+
+cm_status cm_checkpoint_enter(const cm_checkpoint_store *store, int64_t which, cm_dir *out) {
+    const int64_t number = cm_checkpoint_find(store, which);
+    out->file = -1;
+    return number < 0 ? no_such(store, which) : enter(store, number, out);
+}
+
 /* Whether all files are as they were written. */
 static bool is_intact(const cm_checkpoint_store *store, int64_t update) {
-    char path[PATH_MAX];
+    cm_dir folder;
     cm_manifest manifest = {0};
-    const bool is_whole = cm_checkpoint_path(store, update, path, sizeof path) == CM_OK &&
-                          cm_manifest_read(&manifest, path) == CM_OK && manifest.update == update &&
-                          cm_manifest_verify(&manifest, path) == CM_OK;
+    if (enter(store, update, &folder) != CM_OK) return false;
+    const bool is_whole = cm_manifest_read(&manifest, &folder) == CM_OK && manifest.update == update &&
+                          cm_manifest_verify(&manifest, &folder) == CM_OK;
     cm_manifest_reset(&manifest);
+    cm_dir_close(&folder);
     return is_whole;
 }
 
@@ -148,18 +198,18 @@ int64_t cm_checkpoint_newest_intact(const cm_checkpoint_store *store) {
 /* ---- pointers and leftovers ---- */
 
 static cm_status point(cm_checkpoint_store *store, const char *name, int64_t update) {
-    char link_path[PATH_MAX], staged[PATH_MAX], target[64];
-    snprintf(target, sizeof target, "checkpoints/%0*lld", NUMBER_DIGITS, (long long)update);
-    CM_TRY(cm_path_join(link_path, sizeof link_path, store->run, name));
-    int n = snprintf(staged, sizeof staged, "%s.tmp-%ld", link_path, (long)getpid());
-    if (n < 0 || (size_t)n >= sizeof staged) return cm_fail(CM_ERR_INPUT, "%.60s...: the path is too long", link_path);
-    unlink(staged);
-    if (symlink(target, staged) != 0 || rename(staged, link_path) != 0) {
-        cm_status status = cm_fail(CM_ERR_IO, "%s: cannot point it at %s: %s", link_path, target, strerror(errno));
-        unlink(staged);
+    char staged[NAME], target[NAME];
+    const int at = store->run.file;
+    snprintf(target, sizeof target, "%s/%0*lld", folder_name, NUMBER_DIGITS, (long long)update);
+    snprintf(staged, sizeof staged, "%s.tmp-%ld", name, (long)getpid());
+    unlinkat(at, staged, 0);
+    if (symlinkat(target, at, staged) != 0 || renameat(at, staged, at, name) != 0) {
+        cm_status status =
+            cm_fail(CM_ERR_IO, "%s/%s: cannot point it at %s: %s", store->run.path, name, target, strerror(errno));
+        unlinkat(at, staged, 0);
         return status;
     }
-    return cm_directory_sync(store->run);
+    return cm_dir_sync(&store->run);
 }
 
 cm_status cm_checkpoint_point_latest(cm_checkpoint_store *store, int64_t update) {
@@ -168,44 +218,49 @@ cm_status cm_checkpoint_point_latest(cm_checkpoint_store *store, int64_t update)
 
 cm_status cm_checkpoint_point_best(cm_checkpoint_store *store, int64_t update) { return point(store, "best", update); }
 
+/* Names that this program gives to what is on its way in or out. */
+static bool is_leftover(const char *name) {
+    return strncmp(name, writing, sizeof writing - 1) == 0 || strncmp(name, removed, sizeof removed - 1) == 0;
+}
+
+static cm_status remove_leftover(void *context, const char *name) {
+    const cm_dir *folder = context;
+    if (is_leftover(name) && cm_dir_remove(folder, name) != CM_OK) warn();
+    return CM_OK;
+}
+
 cm_status cm_checkpoint_clean(cm_checkpoint_store *store) {
-    DIR *folder = opendir(store->folder);
-    if (!folder) return CM_OK;
-    cm_status status = CM_OK;
-    for (struct dirent *entry; status == CM_OK && (entry = readdir(folder));) {
-        if (entry->d_name[0] != '.' || strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        char path[PATH_MAX];
-        status = cm_path_join(path, sizeof path, store->folder, entry->d_name);
-        if (status == CM_OK) status = cm_directory_remove(path);
-    }
-    closedir(folder);
+    cm_dir folder;
+    if (cm_dir_look(&store->run, folder_name) == CM_DIR_NONE) return CM_OK;
+    CM_TRY(enter_folder(store, &folder));
+    cm_status status = cm_dir_each(&folder, remove_leftover, &folder);
+    cm_dir_close(&folder);
     return status;
 }
 
 /* Removes a checkpoint so that a kill on the way leaves no half of it under its name. */
-static cm_status discard(cm_checkpoint_store *store, int64_t update) {
-    char path[PATH_MAX], hidden[PATH_MAX], name[64];
-    CM_TRY(cm_checkpoint_path(store, update, path, sizeof path));
-    snprintf(name, sizeof name, ".removed-%lld", (long long)update);
-    CM_TRY(cm_path_join(hidden, sizeof hidden, store->folder, name));
-    CM_TRY(cm_directory_remove(hidden));
-    if (rename(path, hidden) != 0) return cm_fail(CM_ERR_IO, "%s: cannot remove: %s", path, strerror(errno));
-    return cm_directory_remove(hidden);
+static cm_status discard(const cm_dir *folder, int64_t update) {
+    char name[NAME], hidden[NAME];
+    name_of(update, name);
+    snprintf(hidden, sizeof hidden, "%s%lld", removed, (long long)update);
+    CM_TRY(cm_dir_remove(folder, hidden));
+    if (renameat(folder->file, name, folder->file, hidden) != 0)
+        return cm_fail(CM_ERR_IO, "%s/%s: cannot remove: %s", folder->path, name, strerror(errno));
+    return cm_dir_remove(folder, hidden);
 }
 
 /* Of the checkpoints up to `latest` the `keep` newest stay, and the best. */
-static cm_status discard_old(cm_checkpoint_store *store, int64_t latest) {
+static cm_status discard_old(cm_checkpoint_store *store, const cm_dir *folder, int64_t latest) {
     int64_t *numbers = NULL, best = cm_checkpoint_find(store, CM_CHECKPOINT_BEST);
     CM_TRY(cm_alloc(&numbers, LIST_LIMIT, sizeof *numbers, "the list of checkpoints"));
-    cm_status status = CM_OK;
     int kept = 0;
-    for (int i = cm_checkpoint_list(store, numbers, LIST_LIMIT) - 1; i >= 0 && status == CM_OK; i--) {
+    for (int i = cm_checkpoint_list(store, numbers, LIST_LIMIT) - 1; i >= 0; i--) {
         if (numbers[i] > latest) continue;
         if (kept++ < store->keep || numbers[i] == best) continue;
-        status = discard(store, numbers[i]);
+        if (discard(folder, numbers[i]) != CM_OK) warn();
     }
     free(numbers);
-    return status;
+    return CM_OK;
 }
 
 /* ---- saving ---- */
@@ -219,12 +274,12 @@ uint64_t cm_checkpoint_bytes(const cm_checkpoint_part *parts, int count) {
 static cm_status check_room(const cm_checkpoint_store *store, uint64_t need) {
     uint64_t room = 0;
     char wanted[16], there[16];
-    CM_TRY(cm_disk_free(store->folder, &room));
+    CM_TRY(cm_disk_free(store->run.path, &room));
     if (room >= need) return CM_OK;
     cm_format_bytes((double)need, wanted);
     cm_format_bytes((double)room, there);
-    return cm_fail(CM_ERR_IO, "%s: a checkpoint needs up to %s, the disk has %s free: make room", store->folder, wanted,
-                   there);
+    return cm_fail(CM_ERR_IO, "%s: a checkpoint needs up to %s, the disk has %s free: make room", store->run.path,
+                   wanted, there);
 }
 
 /* After an error: nothing stays open, and the message names this rank if there are others. */
@@ -239,11 +294,6 @@ static cm_status fail_writing(const cm_checkpoint_store *store, cm_checkpoint_wr
 
 static cm_status write_parts(const cm_checkpoint_store *store, cm_checkpoint_writer *writer,
                              const cm_checkpoint_part *parts, int count) {
-    if (!cm_file_is_directory(writer->directory)) {
-        return cm_fail(CM_ERR_IO,
-                       "%s: rank %d does not see this folder of rank 0: the machines of a run share its disk",
-                       writer->directory, store->comm->rank);
-    }
     for (int i = 0; i < count; i++) {
         cm_status status = parts[i].save(parts[i].context, writer);
         if (status != CM_OK) return fail_writing(store, writer, cm_fail_in(status, "saving %s", parts[i].name));
@@ -284,74 +334,102 @@ static cm_status gather_rows(cm_comm *comm, cm_manifest *manifest) {
 }
 
 /* Gives the finished folder its name; one of that name (a run that went back) changes places with it and goes. */
-static cm_status publish(cm_checkpoint_store *store, const char *staged, int64_t update) {
-    char path[PATH_MAX];
-    CM_TRY(cm_checkpoint_path(store, update, path, sizeof path));
-    bool swapped = renameat2(AT_FDCWD, staged, AT_FDCWD, path, RENAME_EXCHANGE) == 0;
-    if (!swapped && exists(store, update)) CM_TRY(discard(store, update));
-    if (!swapped && rename(staged, path) != 0) {
-        return cm_fail(CM_ERR_IO, "%s: cannot give the checkpoint its name: %s", path, strerror(errno));
-    }
-    CM_TRY(cm_directory_sync(store->folder));
-    return swapped ? cm_directory_remove(staged) : CM_OK;
+static cm_status publish(const cm_dir *folder, const char *staged, int64_t update) {
+    char name[NAME];
+    const int at = folder->file;
+    name_of(update, name);
+    bool swapped = renameat2(at, staged, at, name, RENAME_EXCHANGE) == 0;
+    if (!swapped && cm_dir_look(folder, name) == CM_DIR_FOLDER) CM_TRY(discard(folder, update));
+    if (!swapped && renameat(at, staged, at, name) != 0)
+        return cm_fail(CM_ERR_IO, "%s/%s: cannot give the checkpoint its name: %s", folder->path, name,
+                       strerror(errno));
+    CM_TRY(cm_dir_sync(folder));
+    if (swapped && cm_dir_remove(folder, staged) != CM_OK) warn();
+    return CM_OK;
 }
 
 /* What rank 0 does when the files of all are there. */
 static cm_status finish(cm_checkpoint_store *store, const cm_checkpoint_writer *writer) {
     const int64_t update = writer->manifest.update;
-    CM_TRY(cm_manifest_write(&writer->manifest, writer->directory));
-    CM_TRY(cm_directory_sync(writer->directory));
-    CM_TRY(publish(store, writer->directory, update));
-    CM_TRY(point(store, "latest", update));
-    return discard_old(store, update);
+    cm_dir folder;
+    CM_TRY(cm_manifest_write(&writer->manifest, &writer->directory));
+    CM_TRY(cm_dir_sync(&writer->directory));
+    CM_TRY(enter_folder(store, &folder));
+    cm_status status = publish(&folder, writer->staging, update);
+    if (status == CM_OK) status = point(store, "latest", update);
+    if (status == CM_OK) status = discard_old(store, &folder, update);
+    cm_dir_close(&folder);
+    return status;
 }
 
 /* The writer of this rank; the name of the staging folder is that of rank 0's process. */
 static cm_status open_writer(cm_checkpoint_store *store, int64_t update, cm_checkpoint_writer **out) {
-    char name[64];
     CM_TRY(cm_alloc(out, 1, sizeof **out, "writing a checkpoint"));
     cm_checkpoint_writer *writer = *out;
+    writer->directory.file = writer->previous_directory.file = -1;
     writer->manifest.update = update;
-    if (store->previous >= 0 && exists(store, store->previous)) {
+    if (store->previous >= 0 && enter(store, store->previous, &writer->previous_directory) == CM_OK)
         writer->previous = &store->manifest;
-        CM_TRY(cm_checkpoint_path(store, store->previous, writer->previous_directory, PATH_MAX));
-    }
-    snprintf(name, sizeof name, ".writing-%lld-%ld", (long long)update, (long)getpid());
-    CM_TRY(cm_path_join(writer->directory, PATH_MAX, store->folder, name));
+    snprintf(writer->staging, sizeof writer->staging, "%s%lld-%ld", writing, (long long)update, (long)getpid());
     writer->hash = XXH3_createState();
     return writer->hash ? CM_OK : cm_fail(CM_ERR_MEMORY, "no memory for a checksum");
 }
 
 /* A run whose folder was removed is not made again. */
-static cm_status open_staging(const cm_checkpoint_store *store, const cm_checkpoint_writer *writer, uint64_t need) {
-    CM_TRY(cm_directory_make_last(store->folder));
+static cm_status make_staging(cm_checkpoint_store *store, const cm_checkpoint_writer *writer, uint64_t need) {
+    cm_dir folder;
+    if (store->run.file < 0) CM_TRY(cm_dir_open(&store->run, store->run.path));
+    CM_TRY(cm_dir_make(&store->run, folder_name));
     CM_TRY(check_room(store, need));
-    CM_TRY(cm_directory_remove(writer->directory));
-    return cm_directory_make_last(writer->directory);
+    CM_TRY(enter_folder(store, &folder));
+    cm_status status = cm_dir_remove(&folder, writer->staging);
+    if (status == CM_OK) status = cm_dir_make(&folder, writer->staging);
+    cm_dir_close(&folder);
+    return status;
+}
+
+/* The staging folder of rank 0, opened by each rank. */
+static cm_status open_staging(const cm_checkpoint_store *store, cm_checkpoint_writer *writer) {
+    cm_dir folder;
+    cm_status status = enter_folder(store, &folder);
+    if (status == CM_OK) status = cm_dir_enter(&writer->directory, &folder, writer->staging);
+    cm_dir_close(&folder);
+    if (status == CM_OK || leads(store)) return status;
+    return cm_fail(CM_ERR_IO,
+                   "%s/%s/%s: rank %d does not see this folder of rank 0: the machines of a run share its disk",
+                   store->run.path, folder_name, writer->staging, store->comm->rank);
 }
 
 static void drop_writer(cm_checkpoint_writer *writer) {
     if (!writer) return;
     XXH3_freeState(writer->hash);
+    cm_dir_close(&writer->directory);
+    cm_dir_close(&writer->previous_directory);
     cm_manifest_reset(&writer->manifest);
     free(writer);
 }
 
 /* Removes the staging folder of a failed save; the error that is kept stays the save's. */
-static cm_status abandon(const cm_checkpoint_store *store, cm_checkpoint_writer *writer, cm_status status) {
+static cm_status abandon(const cm_checkpoint_store *store, const cm_checkpoint_writer *writer, cm_status status) {
     char message[1024];
+    cm_dir folder;
     if (!leads(store)) return status;
     snprintf(message, sizeof message, "%s", cm_error_message());
-    if (cm_directory_remove(writer->directory) != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
+    cm_status removing = enter_folder(store, &folder);
+    if (removing == CM_OK) removing = cm_dir_remove(&folder, writer->staging);
+    cm_dir_close(&folder);
+    if (removing != CM_OK) warn();
     return cm_fail(status, "%s", message);
 }
 
-/* From an open staging folder to a checkpoint, or to none. */
+/* From a staging folder to a checkpoint, or to none. */
 static cm_status write_all(cm_checkpoint_store *store, cm_checkpoint_writer *writer, const cm_checkpoint_part *parts,
                            int count) {
     cm_comm *comm = store->comm;
-    CM_TRY(comm->broadcast(comm, writer->directory, sizeof writer->directory, 0));
-    cm_status status = cm_ranks_agree(comm, write_parts(store, writer, parts, count));
+    CM_TRY(comm->broadcast(comm, writer->staging, sizeof writer->staging, 0));
+    cm_status status = open_staging(store, writer);
+    if (status == CM_OK) status = write_parts(store, writer, parts, count);
+    status = cm_ranks_agree(comm, status);
     if (status == CM_OK) status = cm_ranks_agree(comm, gather_rows(comm, &writer->manifest));
     if (status == CM_OK) status = cm_ranks_agree(comm, leads(store) ? finish(store, writer) : CM_OK);
     return status == CM_OK ? CM_OK : abandon(store, writer, status);
@@ -363,7 +441,7 @@ cm_status cm_checkpoint_save(cm_checkpoint_store *store, int64_t update, const c
     double need = (double)cm_checkpoint_bytes(parts, count);
     CM_TRY(comm->all_reduce_double(comm, &need, 1));
     cm_status status = open_writer(store, update, &writer);
-    if (status == CM_OK && leads(store)) status = open_staging(store, writer, (uint64_t)need);
+    if (status == CM_OK && leads(store)) status = make_staging(store, writer, (uint64_t)need);
     status = cm_ranks_agree(comm, status);
     if (status == CM_OK) status = write_all(store, writer, parts, count);
     if (status == CM_OK) {
@@ -396,30 +474,14 @@ static cm_status explain(const cm_checkpoint_store *store, int64_t update, cm_st
 
 static cm_status read_checkpoint(cm_checkpoint_store *store, cm_checkpoint_reader *reader,
                                  const cm_checkpoint_part *parts, int count, int64_t update) {
-    CM_TRY(cm_checkpoint_path(store, update, reader->directory, PATH_MAX));
-    CM_TRY(cm_manifest_read(&reader->manifest, reader->directory));
+    CM_TRY(enter(store, update, &reader->directory));
+    CM_TRY(cm_manifest_read(&reader->manifest, &reader->directory));
     if (reader->manifest.update != update) {
         return cm_fail(CM_ERR_INPUT,
                        "%s/manifest.json: speaks of update %lld; the folder was renamed or the file damaged",
-                       reader->directory, (long long)reader->manifest.update);
+                       reader->directory.path, (long long)reader->manifest.update);
     }
     return load_parts(reader, parts, count);
-}
-
-static cm_status no_such(const cm_checkpoint_store *store, int64_t update) {
-    int64_t first = -1, numbers[64];
-    int n = cm_checkpoint_list(store, numbers, 64);
-    if (n == 0 && faccessat(AT_FDCWD, store->folder, R_OK | X_OK, AT_EACCESS) != 0 && errno == EACCES)
-        return cm_fail(CM_ERR_IO, "%s: cannot be read: %s", store->folder, strerror(errno));
-    if (n == 0) return cm_fail(CM_ERR_STATE, "%s: holds no checkpoint yet", store->folder);
-    if (update == CM_CHECKPOINT_BEST) return cm_fail(CM_ERR_INPUT, "%s: has no best checkpoint yet", store->run);
-    first = numbers[0];
-    if (n == 1) {
-        return cm_fail(CM_ERR_INPUT, "%s: has no checkpoint %lld; only %lld is there", store->folder, (long long)update,
-                       (long long)first);
-    }
-    return cm_fail(CM_ERR_INPUT, "%s: has no checkpoint %lld; %d from %lld to %lld are there", store->folder,
-                   (long long)update, n, (long long)first, (long long)numbers[n - 1]);
 }
 
 cm_status cm_checkpoint_load(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts, int count,
@@ -430,6 +492,7 @@ cm_status cm_checkpoint_load(cm_checkpoint_store *store, int64_t update, const c
     if (number < 0) return no_such(store, update);
     cm_checkpoint_reader *reader = NULL;
     CM_TRY(cm_alloc(&reader, 1, sizeof *reader, "reading a checkpoint"));
+    reader->directory.file = -1;
     cm_status status = cm_ranks_agree(store->comm, read_checkpoint(store, reader, parts, count, number));
     if (status == CM_OK) {
         cm_manifest old = store->manifest;
@@ -438,6 +501,7 @@ cm_status cm_checkpoint_load(cm_checkpoint_store *store, int64_t update, const c
         reader->manifest = old;
     }
     cm_manifest_reset(&reader->manifest);
+    cm_dir_close(&reader->directory);
     free(reader);
     return status == CM_OK ? CM_OK : explain(store, number, status);
 }

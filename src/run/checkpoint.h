@@ -5,7 +5,8 @@
  *
  * A checkpoint is written in a folder beside its final name, every file and the folder fsynced, then renamed; a process
  * that is killed at any moment leaves the previous checkpoint as it was and a folder ".writing-*" that the next start
- * removes. Files that never change (replay segments) are hard-linked from the checkpoint before.
+ * removes. Other names in checkpoints/ are left alone. Files that never change (replay segments) are hard-linked from
+ * the checkpoint before.
  *
  * Each module of a run takes part through a cm_checkpoint_part; what it writes is up to it. Loading runs no code and
  * trusts no length: a file is handed out only after its size and checksum agree with the manifest.
@@ -70,12 +71,15 @@ enum {
     CM_CHECKPOINT_PREFERRED = -3 /* the best if any was evaluated, else the latest: what plays */
 };
 
-/* Opens the store of a run directory; reads nothing yet. `keep` >= 1 newest checkpoints stay, and the best. `comm`:
- * of the ranks that save and load together, borrowed; NULL: this process alone. */
+/* Opens the store of a run directory, which may be a stranger's: all in it is reached by handles, no link is followed,
+ * and `latest` and `best` count only where they name a checkpoint of this run. Reads nothing yet. `keep` >= 1 newest
+ * checkpoints stay, and the best. `comm`: of the ranks that save and load together, borrowed; NULL: this process alone.
+ */
 cm_status cm_checkpoint_store_create(const char *run, int keep, cm_comm *comm, cm_checkpoint_store **out) CM_MUST_USE;
 void cm_checkpoint_store_destroy(cm_checkpoint_store *store);
 
-/* Removes what dead writers have left. Only for the process that holds the run's lock. */
+/* Removes what dead writers have left: .writing-* and .removed-*, no other name. What cannot be removed is a warning.
+ * Only for the process that holds the run's lock. */
 cm_status cm_checkpoint_clean(cm_checkpoint_store *store) CM_MUST_USE;
 
 /* Bytes that one checkpoint of these parts takes at most. */
@@ -106,10 +110,11 @@ int64_t cm_checkpoint_find(const cm_checkpoint_store *store, int64_t which);
 bool cm_checkpoint_is_lost(const cm_checkpoint_store *store);
 /* Numbers of all checkpoints, ascending, at most `capacity` of the newest; returns how many. */
 int cm_checkpoint_list(const cm_checkpoint_store *store, int64_t *out, int capacity);
+/* Opens the folder of the one that is meant; the caller closes it. Its files are not checked. Errors: CM_ERR_STATE if
+ * there is none, CM_ERR_IO. */
+cm_status cm_checkpoint_enter(const cm_checkpoint_store *store, int64_t which, cm_dir *out) CM_MUST_USE;
 /* The newest one whose files are all as its manifest says, -1 if none is. Reads them. */
 int64_t cm_checkpoint_newest_intact(const cm_checkpoint_store *store);
-/* "RUN/checkpoints/00000640" */
-cm_status cm_checkpoint_path(const cm_checkpoint_store *store, int64_t update, char *out, size_t size) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -15,10 +15,8 @@ static cm_status write_piece(void *context, const void *data, size_t size) {
 }
 
 cm_status cm_checkpoint_begin(cm_checkpoint_writer *writer, const char *name, cm_sink *sink) {
-    char path[PATH_MAX];
     if (writer->file) return cm_fail(CM_ERR_STATE, "%s: begun before %s has ended", name, writer->name);
-    CM_TRY(cm_path_join(path, sizeof path, writer->directory, name));
-    CM_TRY(cm_file_begin(path, &writer->file));
+    CM_TRY(cm_dir_begin(&writer->directory, name, &writer->file));
     snprintf(writer->name, sizeof writer->name, "%s", name);
     writer->bytes = 0;
     XXH3_128bits_reset(writer->hash);
@@ -59,26 +57,23 @@ cm_status cm_checkpoint_put_json(cm_checkpoint_writer *writer, const char *name,
 }
 
 cm_status cm_checkpoint_keep(cm_checkpoint_writer *writer, const char *name, bool *kept) {
-    char from[PATH_MAX], to[PATH_MAX];
     const cm_manifest_file *row = writer->previous ? cm_manifest_find(writer->previous, name) : NULL;
     *kept = row != NULL;
     if (!row) return CM_OK;
-    CM_TRY(cm_path_join(from, sizeof from, writer->previous_directory, name));
-    CM_TRY(cm_path_join(to, sizeof to, writer->directory, name));
-    CM_TRY(cm_file_link_or_copy(from, to));
+    CM_TRY(cm_dir_link_or_copy(&writer->previous_directory, name, &writer->directory));
     return cm_manifest_add(&writer->manifest, name, row->bytes, row->hash);
 }
 
 /* ---- reading ---- */
 
 cm_status cm_checkpoint_get(cm_checkpoint_reader *reader, const char *name, char **data, size_t *size) {
-    return cm_manifest_fetch(&reader->manifest, reader->directory, name, data, size);
+    return cm_manifest_fetch(&reader->manifest, &reader->directory, name, data, size);
 }
 
 cm_status cm_checkpoint_get_arrays(cm_checkpoint_reader *reader, const char *name, const cm_array *arrays, int count) {
     char path[PATH_MAX], *data = NULL;
     size_t size = 0;
-    CM_TRY(cm_path_join(path, sizeof path, reader->directory, name));
+    CM_TRY(cm_path_join(path, sizeof path, reader->directory.path, name));
     CM_TRY(cm_checkpoint_get(reader, name, &data, &size));
     cm_status status = cm_safetensors_load(path, data, size, arrays, count);
     free(data);
@@ -89,7 +84,7 @@ cm_status cm_checkpoint_get_json(cm_checkpoint_reader *reader, const char *name,
     char path[PATH_MAX], *data = NULL;
     size_t size = 0;
     *out = NULL;
-    CM_TRY(cm_path_join(path, sizeof path, reader->directory, name));
+    CM_TRY(cm_path_join(path, sizeof path, reader->directory.path, name));
     CM_TRY(cm_checkpoint_get(reader, name, &data, &size));
     cm_status status = cm_json_parse(data, size, path, out);
     free(data);

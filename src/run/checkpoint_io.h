@@ -3,19 +3,19 @@
 #ifndef CM_RUN_CHECKPOINT_IO_H
 #define CM_RUN_CHECKPOINT_IO_H
 
-#include <limits.h>
 #include <xxhash.h>
 
-#include "core/file.h"
+#include "core/directory.h"
 #include "run/checkpoint.h"
 #include "run/manifest.h"
 
 struct cm_checkpoint_writer {
-    char directory[PATH_MAX]; /* the staging folder */
-    cm_manifest manifest;     /* of what has been written so far, owned */
+    char staging[64];     /* name of the staging folder in checkpoints/ */
+    cm_dir directory;     /* that folder */
+    cm_manifest manifest; /* of what has been written so far, owned */
 
     const cm_manifest *previous; /* of the checkpoint before, borrowed; NULL if none */
-    char previous_directory[PATH_MAX];
+    cm_dir previous_directory;
 
     /* the file between begin and end */
     cm_file_writer *file; /* NULL outside */
@@ -25,7 +25,7 @@ struct cm_checkpoint_writer {
 };
 
 struct cm_checkpoint_reader {
-    char directory[PATH_MAX];
+    cm_dir directory;
     cm_manifest manifest; /* owned */
 };
 

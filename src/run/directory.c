@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "core/file.h"
+#include "core/log.h"
+#include "core/retry.h"
 
 enum { VISIT_DEPTH = 3, LOCK_TRIES = 6, LOCK_PAUSE = 20000 /* microseconds */ };
 
@@ -36,70 +37,87 @@ static const char readme[] =
     "    cumind plot --run .          learning curve\n"
     "    cumind inspect --run .       layers, sizes, hash of the parameters\n";
 
-static bool has(const char *path, const char *name) {
-    char file[PATH_MAX];
-    return cm_path_join(file, sizeof file, path, name) == CM_OK && cm_file_exists(file);
+static const char lock_name[] = "lock", config_name[] = "config.json", latest_name[] = "latest";
+
+/* What a run consists of, but for the links latest and best. */
+static const struct {
+    const char *name;
+    cm_dir_kind is;
+} run_files[] = {
+    {lock_name, CM_DIR_FILE},       {config_name, CM_DIR_FILE}, {"README.md", CM_DIR_FILE},
+    {"metrics.jsonl", CM_DIR_FILE}, {"log.txt", CM_DIR_FILE},   {"result.json", CM_DIR_FILE},
+    {"checkpoints", CM_DIR_FOLDER},
+};
+enum { RUN_FILES = sizeof run_files / sizeof *run_files };
+
+/* Whether `name` is what a process that was killed has left of writing `base`: BASE.tmp-PID. */
+static bool is_unfinished(const char *name, const char *base) {
+    static const char mark[] = ".tmp-";
+    const size_t length = strlen(base), end = length + sizeof mark - 1;
+    return strncmp(name, base, length) == 0 && strncmp(name + length, mark, sizeof mark - 1) == 0 && name[end] &&
+           strspn(name + end, "0123456789") == strlen(name + end);
 }
 
-/* Whether nothing is in a folder but what a process has left that was killed before its run had begun. */
+/* What a process has left that was killed before its run had begun. */
+static cm_status refuse_other(void *context, const char *name) {
+    bool *is_unused = context;
+    *is_unused = strcmp(name, lock_name) == 0 || strcmp(name, latest_name) == 0 || is_unfinished(name, config_name) ||
+                 is_unfinished(name, latest_name);
+    return *is_unused ? CM_OK : CM_ERR_STATE;
+}
+
+/* Whether nothing else is in a folder. */
 static bool is_unused(const char *path) {
-    static const char *const known[] = {".", "..", "lock", "latest"};
-    static const char *const unfinished[] = {"config.json.tmp-", "latest.tmp-"};
-    DIR *folder = opendir(path);
-    if (!folder) return false;
+    cm_dir dir;
     bool unused = true;
-    for (struct dirent *entry; unused && (entry = readdir(folder));) {
-        unused = false;
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++) unused |= strcmp(entry->d_name, known[i]) == 0;
-        for (size_t i = 0; i < sizeof unfinished / sizeof *unfinished; i++)
-            unused |= strncmp(entry->d_name, unfinished[i], strlen(unfinished[i])) == 0;
-    }
-    closedir(folder);
-    return unused;
+    if (cm_dir_open(&dir, path) != CM_OK) return false;
+    const bool is_seen = cm_dir_each(&dir, refuse_other, &unused) == CM_OK;
+    cm_dir_close(&dir);
+    return is_seen && unused;
 }
 
 static cm_status set_path(cm_run_directory *run, const char *path) {
-    run->lock = -1;
+    run->lock = run->dir.file = -1;
     int n = snprintf(run->path, sizeof run->path, "%s", path);
     if (n <= 0 || n >= PATH_MAX - 64) return cm_fail(CM_ERR_INPUT, "\"%.60s\" is no usable path of a run", path);
     for (size_t end = (size_t)n; end > 1 && run->path[end - 1] == '/'; end--) run->path[end - 1] = '\0';
     return CM_OK;
 }
 
+static int lock_file(int file, int operation) {
+    int result;
+    do result = flock(file, operation);
+    while (cm_interrupted(result));
+    return result;
+}
+
 static cm_status take_lock(cm_run_directory *run) {
-    char path[PATH_MAX];
-    CM_TRY(cm_run_directory_file(run, "lock", path, sizeof path));
-    run->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (run->lock < 0) return cm_fail(CM_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
+    CM_TRY(cm_dir_open_file(&run->dir, lock_name, O_RDWR | O_CREAT, &run->lock));
     int reason = EWOULDBLOCK;
     for (int i = 0; i < LOCK_TRIES && reason == EWOULDBLOCK; i++) { /* who only looks holds it for a moment */
         if (i > 0) usleep(LOCK_PAUSE);
-        if (flock(run->lock, LOCK_EX | LOCK_NB) == 0) return CM_OK;
+        if (lock_file(run->lock, LOCK_EX | LOCK_NB) == 0) return CM_OK;
         reason = errno;
     }
-    cm_run_directory_close(run);
-    if (reason != EWOULDBLOCK) return cm_fail(CM_ERR_IO, "%s: cannot lock: %s", path, strerror(reason));
+    if (reason != EWOULDBLOCK)
+        return cm_fail(CM_ERR_IO, "%s/%s: cannot lock: %s", run->path, lock_name, strerror(reason));
     return cm_fail(CM_ERR_STATE, "%s: another process is training this run; wait for it or stop it first", run->path);
 }
 
 static cm_status write_file(const cm_run_directory *run, const char *name, const char *text) {
-    char path[PATH_MAX];
-    CM_TRY(cm_run_directory_file(run, name, path, sizeof path));
-    return cm_file_write(path, text, strlen(text));
+    return cm_dir_write(&run->dir, name, text, strlen(text));
+}
+
+static cm_status remove_leftover(void *context, const char *name) {
+    const cm_dir *dir = context;
+    bool is_ours = is_unfinished(name, latest_name) || is_unfinished(name, "best");
+    for (int i = 0; i < RUN_FILES; i++) is_ours = is_ours || is_unfinished(name, run_files[i].name);
+    if (is_ours && cm_dir_unlink(dir, name) != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
+    return CM_OK;
 }
 
 /* Removes NAME.tmp-PID files of writers that were killed; the lock is held, so no writer is alive. */
-static cm_status remove_leftovers(const cm_run_directory *run) {
-    DIR *folder = opendir(run->path);
-    if (!folder) return cm_fail(CM_ERR_IO, "%s: cannot list: %s", run->path, strerror(errno));
-    for (struct dirent *entry; (entry = readdir(folder));) {
-        char path[PATH_MAX];
-        if (!strstr(entry->d_name, ".tmp-")) continue;
-        if (cm_run_directory_file(run, entry->d_name, path, sizeof path) == CM_OK) unlink(path);
-    }
-    closedir(folder);
-    return CM_OK;
-}
+static cm_status remove_leftovers(cm_run_directory *run) { return cm_dir_each(&run->dir, remove_leftover, &run->dir); }
 
 static cm_status refuse_run(const cm_run_directory *run) {
     if (cm_run_directory_check(run->path) != CM_OK) return CM_OK;
@@ -108,13 +126,10 @@ static cm_status refuse_run(const cm_run_directory *run) {
 }
 
 /* Removes what a run that was killed before it had begun has left; the lock is held. */
-static cm_status clear(const cm_run_directory *run) {
-    char latest[PATH_MAX];
+static cm_status clear(cm_run_directory *run) {
     CM_TRY(refuse_run(run)); /* one may have begun, and ended, before the lock was free */
     CM_TRY(remove_leftovers(run));
-    CM_TRY(cm_run_directory_file(run, "latest", latest, sizeof latest));
-    if (unlink(latest) == 0 || errno == ENOENT) return CM_OK;
-    return cm_fail(CM_ERR_IO, "%s: cannot remove: %s", latest, strerror(errno));
+    return cm_dir_unlink(&run->dir, latest_name);
 }
 
 /* What a new run cannot have as its folder. */
@@ -158,22 +173,24 @@ cm_status cm_run_directory_create(cm_run_directory *run, const char *path) {
     CM_TRY(refuse_path(run));
     run->there = find_there(run->path);
     CM_TRY(cm_directory_make(run->path));
-    CM_TRY(take_lock(run));
-    cm_status status = clear(run);
+    CM_TRY(cm_dir_open(&run->dir, run->path));
+    cm_status status = take_lock(run);
+    if (status == CM_OK) status = clear(run);
     if (status != CM_OK) cm_run_directory_close(run);
     return status;
 }
 
 cm_status cm_run_directory_begin(const cm_run_directory *run, const char *config) {
-    CM_TRY(write_file(run, "config.json", config));
+    CM_TRY(write_file(run, config_name, config));
     return write_file(run, "README.md", readme);
 }
 
 cm_status cm_run_directory_open(cm_run_directory *run, const char *path) {
     CM_TRY(set_path(run, path));
     CM_TRY(cm_run_directory_check(run->path));
-    CM_TRY(take_lock(run));
-    cm_status status = remove_leftovers(run);
+    CM_TRY(cm_dir_open(&run->dir, run->path));
+    cm_status status = take_lock(run);
+    if (status == CM_OK) status = remove_leftovers(run);
     if (status != CM_OK) cm_run_directory_close(run);
     return status;
 }
@@ -189,7 +206,7 @@ static void find_lock(const cm_run_directory *run, char out[PATH_MAX]) {
 cm_status cm_run_directory_keeps(const cm_run_directory *run) {
     char lock[PATH_MAX];
     struct stat held, there;
-    CM_TRY(cm_run_directory_file(run, "lock", lock, sizeof lock));
+    CM_TRY(cm_path_join(lock, sizeof lock, run->path, lock_name));
     if (fstat(run->lock, &held) != 0) return cm_fail(CM_ERR_IO, "%s: cannot be seen: %s", lock, strerror(errno));
     if (stat(lock, &there) == 0 && there.st_dev == held.st_dev && there.st_ino == held.st_ino) return CM_OK;
     if (held.st_nlink > 0) {
@@ -199,7 +216,7 @@ cm_status cm_run_directory_keeps(const cm_run_directory *run) {
         return cm_fail(CM_ERR_IO, "%s: this run's folder was moved while it trained; go on with --resume %s", run->path,
                        end ? lock : "and its new place");
     }
-    if (has(run->path, "config.json"))
+    if (cm_dir_look(&run->dir, config_name) != CM_DIR_NONE)
         return cm_fail(CM_ERR_IO,
                        "%s: its lock was removed while it trained, so another process may write to it; make an empty "
                        "file of that name and go on with --resume %s",
@@ -210,30 +227,68 @@ cm_status cm_run_directory_keeps(const cm_run_directory *run) {
 void cm_run_directory_close(cm_run_directory *run) {
     if (run->lock >= 0) close(run->lock);
     run->lock = -1;
+    cm_dir_close(&run->dir);
+}
+
+/* Names of a run's files that something else has, as a list; `links`: links, else all other kinds. */
+static bool list_strange(const cm_dir *dir, bool links, char *out, size_t size) {
+    size_t used = 0;
+    for (int i = 0; i < RUN_FILES; i++) {
+        const cm_dir_kind is = cm_dir_look(dir, run_files[i].name);
+        if (is == CM_DIR_NONE || is == run_files[i].is || (is == CM_DIR_LINK) != links) continue;
+        const int n = snprintf(out + used, size - used, "%s%s", used ? ", " : "", run_files[i].name);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    return used > 0;
+}
+
+static cm_status check_files(const cm_dir *dir) {
+    char names[128];
+    if (list_strange(dir, true, names, sizeof names))
+        return cm_fail(CM_ERR_INPUT,
+                       "%s: only latest and best may be links in a run's folder, and these are: %s; put the files "
+                       "themselves in their place",
+                       dir->path, names);
+    if (list_strange(dir, false, names, sizeof names))
+        return cm_fail(CM_ERR_INPUT, "%s: no regular files or folders, as those of a run are: %s; remove them",
+                       dir->path, names);
+    return CM_OK;
+}
+
+static bool is_run(const cm_dir *dir) {
+    return cm_dir_look(dir, config_name) != CM_DIR_NONE && cm_dir_look(dir, lock_name) != CM_DIR_NONE;
+}
+
+static cm_status check(const cm_dir *dir) {
+    errno = 0;
+    if (is_run(dir)) return check_files(dir);
+    if (errno == EACCES) return cm_fail(CM_ERR_IO, "%s: cannot be read: %s", dir->path, strerror(errno));
+    return cm_fail(CM_ERR_INPUT,
+                   "%s: holds no run (no config.json and lock in it); cumind runs DIR lists those below a folder",
+                   dir->path);
 }
 
 cm_status cm_run_directory_check(const char *path) {
+    cm_dir dir;
     if (!cm_file_exists(path)) return cm_fail(CM_ERR_INPUT, "%s: there is no such run", path);
     if (!cm_file_is_directory(path)) return cm_fail(CM_ERR_INPUT, "%s: a run is a folder, this is a file", path);
-    errno = 0;
-    if (has(path, "config.json") && has(path, "lock")) return CM_OK;
-    if (errno == EACCES) return cm_fail(CM_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
-    return cm_fail(CM_ERR_INPUT,
-                   "%s: holds no run (no config.json and lock in it); cumind runs DIR lists those below a folder",
-                   path);
+    if (cm_dir_open(&dir, path) != CM_OK)
+        return errno == EACCES ? cm_fail(CM_ERR_IO, "%s: cannot be read: %s", path, strerror(errno)) : CM_ERR_IO;
+    cm_status status = check(&dir);
+    cm_dir_close(&dir);
+    return status;
 }
 
 bool cm_run_directory_is_training(const char *path) {
-    char lock[PATH_MAX];
-    int file = cm_path_join(lock, sizeof lock, path, "lock") == CM_OK ? open(lock, O_RDONLY | O_CLOEXEC) : -1;
-    if (file < 0) return false;
-    bool is_taken = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    cm_dir dir;
+    int file = -1;
+    if (cm_dir_open(&dir, path) != CM_OK) return false;
+    const bool is_there = cm_dir_open_file(&dir, lock_name, O_RDONLY, &file) == CM_OK;
+    cm_dir_close(&dir);
+    if (!is_there) return false;
+    const bool is_taken = lock_file(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     close(file);
     return is_taken;
-}
-
-cm_status cm_run_directory_file(const cm_run_directory *run, const char *name, char *out, size_t size) {
-    return cm_path_join(out, size, run->path, name);
 }
 
 cm_status cm_run_directory_name(const char *root, const char *env, char *out, size_t size) {
@@ -254,7 +309,12 @@ static int not_hidden(const struct dirent *entry) { return entry->d_name[0] != '
 
 static cm_status visit_below(const char *path, int depth, cm_status (*visit)(void *context, const char *path),
                              void *context) {
-    if (cm_run_directory_check(path) == CM_OK) return visit(context, path);
+    cm_dir dir;
+    const bool is_one = cm_dir_open(&dir, path) == CM_OK && is_run(&dir);
+    cm_status checked = is_one ? check_files(&dir) : CM_OK;
+    cm_dir_close(&dir);
+    if (checked != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
+    if (is_one) return checked == CM_OK ? visit(context, path) : CM_OK;
     if (depth == VISIT_DEPTH || !cm_file_is_directory(path)) return CM_OK;
     struct dirent **entries = NULL;
     int count = scandir(path, &entries, not_hidden, alphasort);
@@ -287,7 +347,7 @@ static cm_status note_newest(void *context, const char *path) {
     char file[PATH_MAX];
     struct stat about;
     CM_TRY(cm_path_join(file, sizeof file, path, "metrics.jsonl"));
-    if (stat(file, &about) != 0 || !is_later(about.st_mtim, n->time)) return CM_OK;
+    if (lstat(file, &about) != 0 || !is_later(about.st_mtim, n->time)) return CM_OK;
     n->time = about.st_mtim;
     snprintf(n->path, PATH_MAX, "%s", path);
     return CM_OK;

@@ -11,9 +11,7 @@
 #ifndef CM_RUN_DIRECTORY_H
 #define CM_RUN_DIRECTORY_H
 
-#include <limits.h>
-
-#include "core/status.h"
+#include "core/directory.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,6 +19,7 @@ extern "C" {
 
 typedef struct cm_run_directory {
     char path[PATH_MAX];
+    cm_dir dir;   /* the same, open while the lock is held */
     int lock;     /* descriptor, -1 if not held */
     size_t there; /* bytes of the path that named a folder before the run was made */
 } cm_run_directory;
@@ -47,14 +46,12 @@ cm_status cm_run_directory_keeps(const cm_run_directory *run) CM_MUST_USE;
 
 void cm_run_directory_close(cm_run_directory *run); /* gives the lock back */
 
-/* CM_OK if `path` is a run, else CM_ERR_INPUT that says what it is instead. */
+/* CM_OK if `path` is a run, else CM_ERR_INPUT that says what it is instead. A run whose files are links, or no files,
+ * is none to read or write: nothing in it is reached through a link but `latest` and `best`, which name checkpoints. */
 cm_status cm_run_directory_check(const char *path) CM_MUST_USE;
 
 /* Whether a process trains the run at this moment. */
 bool cm_run_directory_is_training(const char *path);
-
-/* PATH/NAME */
-cm_status cm_run_directory_file(const cm_run_directory *run, const char *name, char *out, size_t size) CM_MUST_USE;
 
 /* A name for a new run that does not exist yet: ROOT/ENV/20251121-073900, "/" in ENV as "_". */
 cm_status cm_run_directory_name(const char *root, const char *env, char *out, size_t size) CM_MUST_USE;

@@ -1,11 +1,11 @@
 #include "run/manifest.h"
 
-#include <limits.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "core/file.h"
 #include "core/json.h"
 
 static const char file_name[] = "manifest.json";
@@ -54,9 +54,7 @@ const cm_manifest_file *cm_manifest_find(const cm_manifest *manifest, const char
     return NULL;
 }
 
-cm_status cm_manifest_write(const cm_manifest *manifest, const char *directory) {
-    char path[PATH_MAX];
-    CM_TRY(cm_path_join(path, sizeof path, directory, file_name));
+cm_status cm_manifest_write(const cm_manifest *manifest, const cm_dir *directory) {
     cm_json_writer *json = NULL;
     CM_TRY(cm_json_writer_create(2, &json));
     cm_json_begin_object(json, NULL);
@@ -72,7 +70,7 @@ cm_status cm_manifest_write(const cm_manifest *manifest, const char *directory) 
     }
     cm_json_end_array(json);
     cm_json_end_object(json);
-    cm_status status = cm_json_writer_save(json, path);
+    cm_status status = cm_json_writer_save_in(json, directory, file_name);
     cm_json_writer_destroy(json);
     return status;
 }
@@ -97,41 +95,53 @@ static cm_status read_rows(cm_manifest *manifest, const cm_json *root) {
     return CM_OK;
 }
 
-cm_status cm_manifest_read(cm_manifest *manifest, const char *directory) {
-    char path[PATH_MAX];
+cm_status cm_manifest_read(cm_manifest *manifest, const cm_dir *directory) {
     cm_json_doc *doc = NULL;
     cm_manifest_reset(manifest);
-    CM_TRY(cm_path_join(path, sizeof path, directory, file_name));
-    if (cm_json_read(path, &doc) != CM_OK) return cm_fail(CM_ERR_IO, "%s", cm_error_message());
+    if (cm_json_read_in(directory, file_name, &doc) != CM_OK) return cm_fail(CM_ERR_IO, "%s", cm_error_message());
     cm_status status = read_rows(manifest, cm_json_root(doc));
     cm_json_free(doc);
     if (status == CM_OK) return CM_OK;
     cm_manifest_reset(manifest);
-    return cm_fail_in(CM_ERR_IO, "%s", path);
+    return cm_fail_in(CM_ERR_IO, "%s/%s", directory->path, file_name);
 }
 
-cm_status cm_manifest_fetch(const cm_manifest *manifest, const char *directory, const char *name, char **data,
-                            size_t *size) {
-    char path[PATH_MAX], hash[CM_HASH_HEX];
-    *data = NULL, *size = 0;
-    CM_TRY(cm_path_join(path, sizeof path, directory, name));
-    const cm_manifest_file *row = cm_manifest_find(manifest, name);
-    if (!row) return cm_fail(CM_ERR_INPUT, "%s: not in the manifest; this is another kind of checkpoint", path);
+/* Reads an open file of that row; the checksum is not looked at. */
+static cm_status read_row_file(int file, const cm_manifest_file *row, const cm_dir *directory, char **data,
+                               size_t *size) {
+    char path[PATH_MAX];
     struct stat about;
-    if (stat(path, &about) == 0 && (uint64_t)about.st_size != row->bytes) {
+    CM_TRY(cm_path_join(path, sizeof path, directory->path, row->name));
+    if (fstat(file, &about) == 0 && (uint64_t)about.st_size != row->bytes) {
         return cm_fail(CM_ERR_IO, "%s: has %lld bytes, must have %llu: %s", path, (long long)about.st_size,
                        (unsigned long long)row->bytes,
                        (uint64_t)about.st_size < row->bytes ? "the file is truncated" : "the file was changed");
     }
-    CM_TRY(cm_file_read(path, (size_t)row->bytes, data, size));
+    return cm_file_read_open(file, path, (size_t)row->bytes, data, size);
+}
+
+cm_status cm_manifest_fetch(const cm_manifest *manifest, const cm_dir *directory, const char *name, char **data,
+                            size_t *size) {
+    char hash[CM_HASH_HEX];
+    int file;
+    *data = NULL, *size = 0;
+    const cm_manifest_file *row = cm_manifest_find(manifest, name);
+    if (!row)
+        return cm_fail(CM_ERR_INPUT, "%s/%s: not in the manifest; this is another kind of checkpoint", directory->path,
+                       name);
+    CM_TRY(cm_dir_open_file(directory, name, O_RDONLY, &file));
+    cm_status status = read_row_file(file, row, directory, data, size);
+    close(file);
+    CM_TRY(status);
     cm_hash_bytes(*data, *size, hash);
     if (*size == row->bytes && strcmp(hash, row->hash) == 0) return CM_OK;
     free(*data);
     *data = NULL, *size = 0;
-    return cm_fail(CM_ERR_IO, "%s: its checksum differs from the manifest's: the file is damaged", path);
+    return cm_fail(CM_ERR_IO, "%s/%s: its checksum differs from the manifest's: the file is damaged", directory->path,
+                   name);
 }
 
-cm_status cm_manifest_verify(const cm_manifest *manifest, const char *directory) {
+cm_status cm_manifest_verify(const cm_manifest *manifest, const cm_dir *directory) {
     for (int i = 0; i < manifest->count; i++) {
         char *data = NULL;
         size_t size = 0;

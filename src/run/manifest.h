@@ -2,7 +2,7 @@
 #ifndef CM_RUN_MANIFEST_H
 #define CM_RUN_MANIFEST_H
 
-#include "core/status.h"
+#include "core/directory.h"
 #include "run/safetensors.h"
 
 #ifdef __cplusplus
@@ -30,19 +30,19 @@ void cm_manifest_reset(cm_manifest *manifest); /* frees the list; a zeroed struc
 cm_status cm_manifest_add(cm_manifest *manifest, const char *name, uint64_t bytes, const char *hash) CM_MUST_USE;
 const cm_manifest_file *cm_manifest_find(const cm_manifest *manifest, const char *name); /* NULL if absent */
 
-/* Writes it as DIRECTORY/manifest.json; reads it back, replacing what `manifest` held. Errors: CM_ERR_IO (a damaged
+/* Writes it as manifest.json of a folder; reads it back, replacing what `manifest` held. Errors: CM_ERR_IO (a damaged
  * file included) with the file's name and what is wrong with it. */
-cm_status cm_manifest_write(const cm_manifest *manifest, const char *directory) CM_MUST_USE;
-cm_status cm_manifest_read(cm_manifest *manifest, const char *directory) CM_MUST_USE;
+cm_status cm_manifest_write(const cm_manifest *manifest, const cm_dir *directory) CM_MUST_USE;
+cm_status cm_manifest_read(cm_manifest *manifest, const cm_dir *directory) CM_MUST_USE;
 
-/* Reads DIRECTORY/NAME whole into *data (the caller frees it) after its size and checksum have been compared with the
- * manifest. Errors: CM_ERR_IO "DIRECTORY/NAME: reason", CM_ERR_INPUT if the
- * manifest does not list it. */
-cm_status cm_manifest_fetch(const cm_manifest *manifest, const char *directory, const char *name, char **data,
+/* Reads the file `name` of a folder whole into *data (the caller frees it) after its size and checksum have been
+ * compared with the manifest. Errors: CM_ERR_IO "DIRECTORY/NAME: reason", CM_ERR_INPUT if the manifest does not list
+ * it. */
+cm_status cm_manifest_fetch(const cm_manifest *manifest, const cm_dir *directory, const char *name, char **data,
                             size_t *size) CM_MUST_USE;
 
 /* Fetches every file once. */
-cm_status cm_manifest_verify(const cm_manifest *manifest, const char *directory) CM_MUST_USE;
+cm_status cm_manifest_verify(const cm_manifest *manifest, const cm_dir *directory) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

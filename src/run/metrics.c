@@ -134,43 +134,38 @@ static int64_t iteration_of(const char *line) {
 }
 
 /* The bytes of the whole lines within the first `limit` bytes, up to the first one of an iteration beyond `last`. */
-static cm_status find_end(const char *path, int64_t limit, int64_t last, int64_t *end) {
+static cm_status find_end(FILE *file, const char *path, int64_t limit, int64_t last, int64_t *end) {
     char *line = NULL;
     size_t space = 0;
     ssize_t n;
     *end = 0;
-    if (limit == 0) return CM_OK;
-    FILE *file = fopen(path, "re");
-    if (!file) return cm_fail(CM_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
+    rewind(file);
     while (*end < limit && (n = getline(&line, &space, file)) > 0 && line[n - 1] == '\n' && *end + n <= limit) {
         if (iteration_of(line) > last) break;
         *end += n;
     }
     const bool is_read = !ferror(file);
     free(line);
-    fclose(file);
     return is_read ? CM_OK : cm_fail(CM_ERR_IO, "%s: cannot read", path);
 }
 
-static cm_status find_keep(const char *path, int64_t size, int64_t keep, int64_t last, int64_t *end) {
+static cm_status find_keep(FILE *file, const char *path, int64_t size, int64_t keep, int64_t last, int64_t *end) {
     if (keep < 0) keep = size;
-    CM_TRY(find_end(path, keep < size ? keep : size, last, end));
+    CM_TRY(find_end(file, path, keep < size ? keep : size, last, end));
     if (*end == keep) return CM_OK;
-    CM_TRY(find_end(path, size, last, end));
+    CM_TRY(find_end(file, path, size, last, end));
     cm_log(CM_WARNING, "%s: was changed or torn behind the run's back: its whole lines up to iteration %lld are kept",
            path, (long long)last);
     return CM_OK;
 }
 
 /* The updates that the last whole line behind the first `keep` bytes speaks of, 0 if there is none. */
-static int64_t updates_behind(const char *path, int64_t keep) {
+static int64_t updates_behind(FILE *file, int64_t keep) {
     static const char key[] = "\"updates\": ";
     char *line = NULL;
     size_t space = 0;
     ssize_t n;
     int64_t updates = 0;
-    FILE *file = fopen(path, "re");
-    if (!file) return 0;
     if (fseeko(file, keep, SEEK_SET) == 0) {
         while ((n = getline(&line, &space, file)) > 0 && line[n - 1] == '\n') {
             const char *at = strstr(line, key);
@@ -178,20 +173,35 @@ static int64_t updates_behind(const char *path, int64_t keep) {
         }
     }
     free(line);
-    fclose(file);
     return updates;
 }
 
-cm_status cm_metrics_open(cm_metrics_file *file, const char *path, int64_t keep, int64_t last) {
+/* Finds what of an open file of `size` bytes stays. */
+static cm_status find_cut(cm_metrics_file *file, FILE *text, const char *path, int64_t size, int64_t keep,
+                          int64_t last) {
+    CM_TRY(find_keep(text, path, size, keep, last, &file->bytes));
+    file->cut_updates = file->bytes < size ? updates_behind(text, file->bytes) : 0;
+    if (file->bytes == size || ftruncate(file->file, file->bytes) == 0) return CM_OK;
+    return cm_fail(CM_ERR_IO, "%s: cannot cut it back to the checkpoint: %s", path, strerror(errno));
+}
+
+cm_status cm_metrics_open(cm_metrics_file *file, const cm_dir *dir, const char *name, int64_t keep, int64_t last) {
+    char path[PATH_MAX];
     struct stat about;
-    file->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (file->file < 0 || fstat(file->file, &about) != 0) {
-        return cm_fail(CM_ERR_IO, "%s: cannot open: %s", path, strerror(errno));
+    int reading = -1;
+    file->file = -1;
+    CM_TRY(cm_path_join(path, sizeof path, dir->path, name));
+    CM_TRY(cm_dir_append(dir, name, &file->file));
+    cm_status status = cm_dir_open_file(dir, name, O_RDONLY, &reading);
+    FILE *text = status == CM_OK ? fdopen(reading, "r") : NULL;
+    if (status == CM_OK && (!text || fstat(reading, &about) != 0))
+        status = cm_fail(CM_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
+    if (status == CM_OK) status = find_cut(file, text, path, about.st_size, keep, last);
+    if (text) {
+        fclose(text);
+    } else if (reading >= 0) {
+        close(reading);
     }
-    cm_status status = find_keep(path, about.st_size, keep, last, &file->bytes);
-    file->cut_updates = status == CM_OK && file->bytes < about.st_size ? updates_behind(path, file->bytes) : 0;
-    if (status == CM_OK && file->bytes < about.st_size && ftruncate(file->file, file->bytes) != 0)
-        status = cm_fail(CM_ERR_IO, "%s: cannot cut it back to the checkpoint: %s", path, strerror(errno));
     if (status != CM_OK) cm_metrics_close(file);
     return status;
 }

@@ -60,7 +60,8 @@ typedef struct cm_metrics_file {
     int64_t cut_updates; /* of the last line that was dropped when it was opened; 0: none */
     int64_t bytes;
 } cm_metrics_file;
-cm_status cm_metrics_open(cm_metrics_file *file, const char *path, int64_t keep, int64_t last) CM_MUST_USE;
+cm_status cm_metrics_open(cm_metrics_file *file, const cm_dir *dir, const char *name, int64_t keep,
+                          int64_t last) CM_MUST_USE;
 cm_status cm_metrics_write(cm_metrics_file *file, const cm_metrics *metrics) CM_MUST_USE; /* allocates nothing */
 void cm_metrics_close(cm_metrics_file *file);
 

@@ -134,18 +134,15 @@ static cm_status begin_directory(cm_run *run, const cm_run_request *request) {
 }
 
 static cm_status open_files(cm_run *run) {
-    char path[PATH_MAX];
     char dump[48] = "not-finite.safetensors";
     if (!cm_run_leads(run)) snprintf(dump, sizeof dump, "not-finite-rank-%d.safetensors", run->session->comm->rank);
-    CM_TRY(cm_run_directory_file(&run->directory, dump, run->dump, sizeof run->dump));
+    CM_TRY(cm_path_join(run->dump, sizeof run->dump, run->directory.path, dump));
     if (!cm_run_leads(run)) return CM_OK;
-    CM_TRY(cm_run_directory_file(&run->directory, "log.txt", path, sizeof path));
-    return cm_log_open(path);
+    return cm_log_open(&run->directory.dir, "log.txt");
 }
 
 /* Loads the checkpoint, if there is one: a run that was killed before its first begins anew. */
 static cm_status load_checkpoint(cm_run *run, const cm_run_request *request) {
-    char path[PATH_MAX];
     int64_t there = -1;
     if (cm_run_leads(run)) {
         CM_TRY(cm_checkpoint_clean(run->store));
@@ -159,9 +156,7 @@ static cm_status load_checkpoint(cm_run *run, const cm_run_request *request) {
     }
     CM_TRY(run->session->comm->broadcast(run->session->comm, &there, sizeof there, 0));
     if (there >= 0 || request->checkpoint >= 0) CM_TRY(cm_run_load(run, request->checkpoint));
-    if (!cm_run_leads(run)) return CM_OK;
-    CM_TRY(cm_run_directory_file(&run->directory, "config.json", path, sizeof path));
-    return cm_config_save(request->config, path);
+    return cm_run_leads(run) ? begin_directory(run, request) : CM_OK;
 }
 
 /* Several ranks: each has its share of the threads that the user wants on this machine. */
@@ -192,11 +187,9 @@ static cm_status open_directory(cm_run *run, const cm_run_request *request) {
 }
 
 static cm_status open_metrics(cm_run *run) {
-    char path[PATH_MAX];
     const int64_t last = run->state.iteration - (run->state.is_pending ? 1 : 0); /* that has its row */
     if (!cm_run_leads(run)) return CM_OK;
-    CM_TRY(cm_run_directory_file(&run->directory, "metrics.jsonl", path, sizeof path));
-    return cm_metrics_open(&run->metrics, path, run->state.metrics_bytes, last);
+    return cm_metrics_open(&run->metrics, &run->directory.dir, "metrics.jsonl", run->state.metrics_bytes, last);
 }
 
 /* Where nobody acts the games are those that the run begins with; every rank draws from a share of its own. */
@@ -254,7 +247,7 @@ cm_status cm_run_open(const cm_run_request *request, cm_run **out) {
     *out = NULL;
     CM_TRY(cm_alloc(&run, 1, sizeof *run, "a run"));
     run->began = cm_clock_seconds();
-    run->directory.lock = run->metrics.file = -1;
+    run->directory.lock = run->directory.dir.file = run->metrics.file = -1;
     run->config = request->config;
     run->progress = request->progress;
     run->is_passing = request->is_passing;

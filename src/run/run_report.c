@@ -323,19 +323,13 @@ void cm_run_say_end(cm_run *run, const cm_run_result *r) {
 }
 
 cm_status cm_run_write_result(cm_run *run, const cm_run_result *r) {
-    char path[PATH_MAX], members[1024], text[1056];
-    CM_TRY(cm_run_directory_file(&run->directory, result_file, path, sizeof path));
+    char members[1024], text[1056];
     result_members(r, members, sizeof members);
     int n = snprintf(text, sizeof text, "{%s}\n", members);
-    return cm_file_write(path, text, (size_t)n);
+    return cm_dir_write(&run->directory.dir, result_file, text, (size_t)n);
 }
 
-cm_status cm_run_drop_result(cm_run *run) {
-    char path[PATH_MAX];
-    CM_TRY(cm_run_directory_file(&run->directory, result_file, path, sizeof path));
-    if (unlink(path) == 0 || errno == ENOENT) return CM_OK;
-    return cm_fail(CM_ERR_IO, "%s: cannot remove: %s", path, strerror(errno));
-}
+cm_status cm_run_drop_result(cm_run *run) { return cm_dir_unlink(&run->directory.dir, result_file); }
 
 static void read_evaluation(const cm_json *root, cm_run_result *r) {
     const cm_json *ci = cm_json_get(root, "ci95");
@@ -400,15 +394,13 @@ static void fill_result(const cm_json *root, int64_t updates, cm_run_result *r) 
 /* The result of a run that had finished; it must be that of the checkpoint that is loaded. One that cannot be read is
  * made anew, as one that is gone. */
 cm_status cm_run_read_result(cm_run *run, cm_run_result *r, bool *found) {
-    char path[PATH_MAX];
     cm_json_doc *doc = NULL;
     *found = false;
-    CM_TRY(cm_run_directory_file(&run->directory, result_file, path, sizeof path));
-    if (!cm_file_exists(path)) return CM_OK;
-    cm_status status = cm_json_read(path, &doc);
+    if (cm_dir_look(&run->directory.dir, result_file) == CM_DIR_NONE) return CM_OK;
+    cm_status status = cm_json_read_in(&run->directory.dir, result_file, &doc);
     if (status == CM_OK) {
         status = check_result(cm_json_root(doc));
-        if (status != CM_OK) status = cm_fail_in(status, "%s", path);
+        if (status != CM_OK) status = cm_fail_in(status, "%s/%s", run->directory.path, result_file);
     }
     if (status != CM_OK) {
         cm_log(CM_WARNING, "%s; the report is made anew", cm_error_message());

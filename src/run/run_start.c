@@ -45,7 +45,8 @@ static cm_status explain_weights(const cm_run *run, const char *from, const char
     cm_config *theirs = NULL;
     if (task[0] && strcmp(task, run->session->env.spec.name) != 0) return refuse_task(run, "--init-from", from, task);
     snprintf(message, sizeof message, "%s", cm_error_message());
-    cm_status read = cm_path_join(path, sizeof path, from, "config.json");
+    cm_status read =
+        task[0] ? cm_path_join(path, sizeof path, from, "config.json") : CM_ERR_INPUT; /* nothing was read */
     if (read == CM_OK) read = cm_configuration_create(&configuration, &theirs);
     if (read == CM_OK) read = cm_config_read(theirs, path);
     const bool is_another = read == CM_OK && list_differences(theirs, run->config, differences);

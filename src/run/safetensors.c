@@ -6,7 +6,7 @@
 #include <xxhash.h>
 
 #include "core/arena.h"
-#include "core/file.h"
+#include "core/directory.h"
 #include "core/json.h"
 
 enum { PREFIX = 8 };
@@ -88,7 +88,7 @@ static cm_status append(void *context, const void *data, size_t size) { return c
 
 cm_status cm_safetensors_save(const char *path, const cm_array *arrays, int count) {
     cm_file_writer *writer = NULL;
-    CM_TRY(cm_file_begin(path, &writer));
+    CM_TRY(cm_dir_begin(NULL, path, &writer));
     cm_sink sink = {writer, append};
     cm_status status = cm_safetensors_write(arrays, count, &sink);
     if (status == CM_OK) return cm_file_commit(writer);

@@ -80,14 +80,14 @@ END_TEST
 /* Asked for where the metrics tell nothing. */
 START_TEST(a_checkpoint_of_another_type_is_said) {
     static const char *const states[][2] = {
-        {"[]", "s/latest/state.json:1: must be an object, got an array" LOST},
+        {"[]", "s/checkpoints/00000003/state.json:1: must be an object, got an array" LOST},
         {"{\"updates\": 3,\n \"env_steps\": true}",
-         "s/latest/state.json:2: env_steps: must be a number, got true or false" LOST}};
-    write_run("s/latest");
+         "s/checkpoints/00000003/state.json:2: env_steps: must be a number, got true or false" LOST}};
+    write_run("s/checkpoints/00000003");
     write_run("s");
     write_file("s", "metrics.jsonl", "3\n");
     for (int i = 0; i < 2; i++) {
-        write_file("s", "latest/state.json", states[i][0]);
+        write_file("s", "checkpoints/00000003/state.json", states[i][0]);
         expect_ok("runs s");
         ck_assert_msg(strstr(result.err, states[i][1]) != NULL, "%s", result.err);
         ck_assert_msg(strstr(result.err, "s/metrics.jsonl:1: must be an object, got a number\n") != NULL, "%s",

@@ -47,20 +47,23 @@ static void forget_task(const char *run) {
     char folder[PATH_MAX], path[PATH_MAX], *text;
     size_t size;
     cm_manifest manifest = {0};
+    cm_dir dir;
     snprintf(folder, sizeof folder, "%s/%s/latest", cm_test_folder, run);
+    ck_assert_int_eq(cm_dir_open(&dir, folder), CM_OK);
     snprintf(path, sizeof path, "%s/%s/latest/state.json", cm_test_folder, run);
     ck_assert_int_eq(cm_file_read(path, 1 << 20, &text, &size), CM_OK);
     char *task = strstr(text, "\"task\": {"), *rest = task ? strstr(task, "\n  }") : NULL;
     ck_assert_msg(rest && rest[4] == ',', "%.400s", text);
     memmove(task, rest + 5, strlen(rest + 5) + 1);
     size = strlen(text);
-    ck_assert_int_eq(cm_manifest_read(&manifest, folder), CM_OK);
+    ck_assert_int_eq(cm_manifest_read(&manifest, &dir), CM_OK);
     cm_manifest_file *row = manifest.file;
     while (strcmp(row->name, "state.json") != 0) row++;
     row->bytes = size;
     cm_hash_bytes(text, size, row->hash);
     ck_assert_int_eq(cm_file_write(path, text, size), CM_OK);
-    ck_assert_int_eq(cm_manifest_write(&manifest, folder), CM_OK);
+    ck_assert_int_eq(cm_manifest_write(&manifest, &dir), CM_OK);
+    cm_dir_close(&dir);
     cm_manifest_reset(&manifest);
     free(text);
 }

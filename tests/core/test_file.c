@@ -204,8 +204,6 @@ START_TEST(folders_are_made_with_parents_and_removed_with_all_in_them) {
     ck_assert_int_eq(unlink(in("plain")), 0);
     ck_assert(cm_file_is_directory(in("d/e")) && !cm_file_exists(in("d/e/file")));
     ck_assert_int_eq(cm_directory_make_parent("file"), CM_OK);
-    ck_assert_int_eq(cm_directory_sync(in("a/b")), CM_OK);
-    ck_assert_int_eq(cm_directory_sync(in("none")), CM_ERR_IO);
     put("a/b/file", "x");
     put("keep", "outside");
     char target[128];
@@ -220,31 +218,6 @@ START_TEST(folders_are_made_with_parents_and_removed_with_all_in_them) {
     ck_assert_int_eq(cm_directory_make(in("keep")), CM_ERR_IO);
     ck_assert_int_eq(cm_directory_make(in("keep/below")), CM_ERR_IO);
     ck_assert_int_eq(cm_directory_make(""), CM_ERR_INPUT);
-}
-END_TEST
-
-START_TEST(link_shares_the_file_and_never_replaces_one) {
-    char from[256], to[256];
-    struct stat a, b;
-    put("from", "content");
-    strcpy(from, in("from"));
-    strcpy(to, in("to"));
-    ck_assert_int_eq(cm_file_link_or_copy(from, to), CM_OK);
-    ck_assert_int_eq(stat(from, &a), 0);
-    ck_assert_int_eq(stat(to, &b), 0);
-    ck_assert_uint_eq(a.st_ino, b.st_ino);
-    ck_assert_int_eq(cm_file_link_or_copy(from, to), CM_ERR_IO);
-    ck_assert_int_eq(cm_file_link_or_copy(in("none"), to), CM_ERR_IO);
-    if (cm_file_is_directory("/dev/shm")) { /* most likely another file system: then it is a copy */
-        snprintf(to, sizeof to, "/dev/shm/cumind-%ld", (long)getpid());
-        ck_assert_msg(cm_file_link_or_copy(from, to) == CM_OK, "%s", cm_error_message());
-        char *data;
-        size_t size;
-        ck_assert_int_eq(cm_file_read(to, 100, &data, &size), CM_OK);
-        ck_assert_str_eq(data, "content");
-        free(data);
-        unlink(to);
-    }
 }
 END_TEST
 
@@ -278,7 +251,6 @@ int main(void) {
     tcase_add_test(c, a_link_that_leads_nowhere_is_named_with_its_target);
     tcase_add_test(c, folder_without_permission_is_refused_and_untouched);
     tcase_add_test(c, folders_are_made_with_parents_and_removed_with_all_in_them);
-    tcase_add_test(c, link_shares_the_file_and_never_replaces_one);
     tcase_add_test(c, free_space_is_told_and_paths_are_joined);
     suite_add_tcase(suite, c);
     return cm_test_main(suite);

@@ -197,7 +197,7 @@ START_TEST(saving_does_not_make_the_folder_of_a_run_that_was_removed) {
     snprintf(path, sizeof path, "%.4000s/gone", cm_test_folder);
     ck_assert_int_eq(cm_checkpoint_store_create(path, 3, NULL, &other), CM_OK);
     ck_assert_int_eq(cm_checkpoint_save(other, 6, &part, 1), CM_ERR_IO);
-    ck_assert_ptr_nonnull(strstr(cm_error_message(), "gone/checkpoints: cannot make the folder: No such file"));
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "gone: cannot open the folder: No such file"));
     ck_assert(!cm_file_exists(path));
     cm_checkpoint_store_destroy(other);
 }
@@ -272,7 +272,7 @@ START_TEST(checkpoints_that_may_not_be_read_are_said_so) {
     ck_assert_int_eq(chmod(folder, 0), 0);
     if (geteuid() == 0) ck_assert_int_eq(seteuid(65534), 0); /* permissions do not bind root */
     ck_assert_int_eq(load(&m, CM_CHECKPOINT_LATEST, NULL), CM_ERR_IO);
-    ck_assert_ptr_nonnull(strstr(cm_error_message(), "/checkpoints: cannot be read: Permission denied"));
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "/checkpoints: cannot open the folder: Permission denied"));
     if (getuid() == 0) ck_assert_int_eq(seteuid(0), 0);
     ck_assert_int_eq(chmod(folder, 0755), 0);
 }

@@ -2,9 +2,12 @@
 #include <check.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/file.h"
@@ -12,9 +15,23 @@
 #include "support/folder.h"
 #include "support/main.h"
 
-static char path[CM_TEST_PATH];
+static char path[CM_TEST_PATH + 16];
+static cm_dir dir;
 
-static void begin(void) { cm_test_file_make(path); }
+static void begin(void) {
+    cm_test_folder_make();
+    snprintf(path, sizeof path, "%s/metrics.jsonl", cm_test_folder);
+    ck_assert_int_eq(cm_dir_open(&dir, cm_test_folder), CM_OK);
+}
+
+static void end(void) {
+    cm_dir_close(&dir);
+    cm_test_folder_remove();
+}
+
+static cm_status open_metrics(cm_metrics_file *file, int64_t keep, int64_t last) {
+    return cm_metrics_open(file, &dir, "metrics.jsonl", keep, last);
+}
 
 static cm_metrics sample(int i) {
     cm_metrics m = cm_metrics_empty();
@@ -34,7 +51,7 @@ START_TEST(rows_read_back_and_absent_numbers_stay_absent) {
     cm_metrics_file file;
     cm_metrics *rows;
     int count;
-    ck_assert_int_eq(cm_metrics_open(&file, path, -1, 9), CM_OK);
+    ck_assert_int_eq(open_metrics(&file, -1, 9), CM_OK);
     write_rows(&file, 1, 5);
     cm_metrics_close(&file);
     ck_assert_msg(cm_metrics_read(path, &rows, &count) == CM_OK, "%s", cm_error_message());
@@ -50,12 +67,12 @@ START_TEST(resume_cuts_the_file_back_to_the_checkpoint) {
     cm_metrics_file file;
     cm_metrics *rows;
     int count;
-    ck_assert_int_eq(cm_metrics_open(&file, path, -1, 9), CM_OK);
+    ck_assert_int_eq(open_metrics(&file, -1, 9), CM_OK);
     write_rows(&file, 1, 3);
     int64_t at = file.bytes;
     write_rows(&file, 4, 9);
     cm_metrics_close(&file);
-    ck_assert_int_eq(cm_metrics_open(&file, path, at, 3), CM_OK);
+    ck_assert_int_eq(open_metrics(&file, at, 3), CM_OK);
     write_rows(&file, 40, 40);
     cm_metrics_close(&file);
     ck_assert_int_eq(cm_metrics_read(path, &rows, &count), CM_OK);
@@ -87,7 +104,7 @@ START_TEST(lines_that_the_checkpoint_does_not_know_go_by_their_iteration) {
     int count;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ck_assert_int_eq(cm_file_write(path, cases[i].text, strlen(cases[i].text)), CM_OK);
-        ck_assert_int_eq(cm_metrics_open(&file, path, cases[i].keep, 2), CM_OK);
+        ck_assert_int_eq(open_metrics(&file, cases[i].keep, 2), CM_OK);
         ck_assert_int_eq(file.bytes, 17 * cases[i].kept);
         write_rows(&file, 3, 3);
         cm_metrics_close(&file);
@@ -116,11 +133,23 @@ END_TEST
 
 START_TEST(full_disk_is_an_error_not_a_half_line) {
     cm_metrics_file file;
-    ck_assert_int_eq(cm_metrics_open(&file, "/dev/full", -1, 0), CM_OK);
+    struct rlimit before, some;
+    ck_assert_int_eq(open_metrics(&file, -1, 0), CM_OK);
     cm_metrics m = sample(1);
-    ck_assert_int_eq(cm_metrics_write(&file, &m), CM_ERR_IO);
-    ck_assert_ptr_nonnull(strstr(cm_error_message(), "No space left"));
+    ck_assert_int_eq(cm_metrics_write(&file, &m), CM_OK);
+    const int64_t bytes = file.bytes;
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    some = (struct rlimit){.rlim_cur = (rlim_t)bytes + 10, .rlim_max = before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &some); /* room for a part of a line */
+    cm_status status = cm_metrics_write(&file, &m);
+    setrlimit(RLIMIT_FSIZE, &before);
+    ck_assert_int_eq(status, CM_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "metrics.jsonl: cannot write: "));
     cm_metrics_close(&file);
+    struct stat about;
+    ck_assert_int_eq(stat(path, &about), 0);
+    ck_assert_int_eq(about.st_size, bytes);
 }
 END_TEST
 
@@ -128,7 +157,7 @@ int main(void) {
     Suite *suite = suite_create("run/metrics");
     TCase *tests = tcase_create("metrics");
     suite_add_tcase(suite, tests);
-    tcase_add_checked_fixture(tests, begin, NULL);
+    tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, rows_read_back_and_absent_numbers_stay_absent);
     tcase_add_test(tests, resume_cuts_the_file_back_to_the_checkpoint);
     tcase_add_test(tests, lines_that_the_checkpoint_does_not_know_go_by_their_iteration);
