@@ -99,11 +99,45 @@ def is_reusable(env):
     return not any(type(layer).__module__.startswith("gymnasium.envs.box2d.") for layer in layers(env))
 
 
-def close(env):
-    try:
-        env.close()
-    except Exception:
-        pass  # it has no close, or it is broken: nobody needs it any more
+class Chance:
+    """The global generators of `random` and numpy.random as one instance of an environment has them: between its calls
+    they stay as it left them, whoever else plays in this process."""
+
+    current = None  # whose generators are the global ones now
+
+    def __init__(self):
+        self.random = random.Random(0)
+        if numpy and hasattr(numpy.random, "set_bit_generator"):
+            self.numbers = numpy.random.MT19937(0)
+        elif numpy:
+            self.numbers = numpy.random.RandomState(0).get_state()
+
+    def enter(self):
+        """From now on this instance is called."""
+        before, Chance.current = Chance.current, self
+        if numpy and hasattr(numpy.random, "set_bit_generator"):
+            numpy.random.set_bit_generator(self.numbers)
+        elif numpy and before is not self:
+            if before:
+                before.numbers = numpy.random.get_state()
+            numpy.random.set_state(self.numbers)
+
+    def seed(self, seed):
+        """Of the one that is called."""
+        self.random.seed(seed)
+        if numpy:
+            numpy.random.seed(seed)
+
+
+def share_random():
+    """From now on functions of `random` draw from the generator of the instance that is called."""
+
+    def of_current(name):
+        return lambda *numbers, **options: getattr(Chance.current.random, name)(*numbers, **options)
+
+    for name in dir(random.Random):
+        if not name.startswith("_") and callable(getattr(random, name, None)):
+            setattr(random, name, of_current(name))
 
 
 def takes_seed(env):
@@ -111,21 +145,71 @@ def takes_seed(env):
     return any(p.name == "seed" or p.kind == p.VAR_KEYWORD for p in parameters)
 
 
+class Instance:
+    """An environment that plays one episode after another. `key`: where it stands; `asked`: the last request of it."""
+
+    def __init__(self, make):
+        self.key, self.asked, self.chance = None, 0, Chance()
+        self.chance.enter()
+        self.env, self.limit = without_limit(make())
+        self.takes_seed = all(takes_seed(layer) for layer in layers(self.env))
+
+    def reset(self, seed):
+        """(observation, info)"""
+        self.chance.enter()
+        self.chance.seed(seed)
+        if self.takes_seed:
+            result = self.env.reset(seed=seed)
+        else:
+            if callable(find(self.env, "seed")):
+                self.env.seed(seed)  # as in old Gym
+            result = self.env.reset()
+        if isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], dict):
+            return result
+        return result, {}
+
+    def step(self, action):
+        """(observation, info, reward, terminated, truncated)"""
+        self.chance.enter()
+        result = self.env.step(action)
+        if not isinstance(result, (tuple, list)) or not 3 <= len(result) <= 5:
+            raise Amiss("no tuple of observation, reward, terminated, truncated, info")
+        if len(result) == 5:
+            value, reward, terminated, truncated, info = result
+        elif len(result) == 4:
+            value, reward, terminated, info = result
+            truncated = bool(info.get("TimeLimit.truncated", False))
+            terminated = bool(terminated) and not truncated
+        else:
+            value, reward, terminated = result
+            truncated, info = False, {}
+        return value, info, reward, terminated, truncated
+
+    def close(self):
+        self.chance.enter()
+        try:
+            self.env.close()
+        except Exception:
+            pass  # it has no close, or it is broken: nobody needs it any more
+
+
 class Host:
     """All episodes of this process."""
 
     def __init__(self, name):
-        maker = maker_of_id(name[10:]) if name.startswith("gymnasium:") else maker_of_file(name)
-        self.make = lambda: without_limit(maker())[0]
-        env, self.limit = without_limit(maker())
-        self.live = collections.OrderedDict()  # key -> (environment, number of the last request), oldest first
+        share_random()
+        Chance().enter()  # for what a file draws when it is loaded
+        self.make = maker_of_id(name[10:]) if name.startswith("gymnasium:") else maker_of_file(name)
+        self.live = collections.OrderedDict()  # key -> instance in an episode, that of the oldest request first
         self.free = []
         self.asked = 0
+        self.pictures = Chance()  # what render draws changes nothing
+        first = Instance(self.make)
+        env, self.limit = first.env, first.limit
         self.reusable = is_reusable(env)
-        self.seeded = all(takes_seed(layer) for layer in layers(env))
         self.players = int(find(env, "players") or 1)
         self.actions = Actions(env)
-        value, info = self.reset(env, 0)
+        value, info = first.reset(0)
         self.masks = Masks(env, self.actions, value, info)
         self.observations = Observations(find(env, "observation_space"), value, self.masks.part)
         if not find(env, "channels_last"):
@@ -137,7 +221,7 @@ class Host:
         )
         self.threshold = getattr(find(env, "spec"), "reward_threshold", None)
         self.names = [str(name) for name in find(env, "action_names") or []]
-        self.leave(env)
+        self.leave(first)
 
     def describe(self):
         return {
@@ -152,20 +236,6 @@ class Host:
             "reward_threshold": self.threshold,
             "action_names": self.names,
         }
-
-    def reset(self, env, seed):
-        if self.seeded:
-            result = env.reset(seed=seed)
-        else:
-            random.seed(seed)
-            if numpy:
-                numpy.random.seed(seed)
-            if callable(find(env, "seed")):
-                env.seed(seed)  # as in old Gym
-            result = env.reset()
-        if isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], dict):
-            return result
-        return result, {}
 
     def player(self, env):
         if self.players == 1:
@@ -192,74 +262,71 @@ class Host:
         return OUTCOME.pack(reward, player, bool(terminated), bool(truncated)) + numbers + mask
 
     def take(self):
-        """An environment to reset."""
+        """An instance to reset."""
         if self.live and not self.free:
-            key = next(iter(self.live))
-            if self.asked - self.live[key][1] > STALE:
-                self.leave(self.live.pop(key)[0])
-        return self.free.pop() if self.free else self.make()
+            oldest = next(iter(self.live.values()))
+            if self.asked - oldest.asked > STALE:
+                self.leave(self.live.pop(oldest.key))
+        return self.free.pop() if self.free else Instance(self.make)
 
-    def leave(self, env):
+    def leave(self, instance):
         """Its episode is over, or nobody needs it any more."""
         if self.reusable:
-            self.free.append(env)
+            self.free.append(instance)
         else:
-            close(env)
+            instance.close()
 
-    def keep(self, key, env, ended):
+    def keep(self, key, instance, ended):
+        instance.key, instance.asked = key, self.asked
         if ended:
-            self.leave(env)
+            self.leave(instance)
         else:
             other = self.live.pop(key, None)
             if other:
-                self.leave(other[0])  # two of the same episode are one
-            self.live[key] = (env, self.asked)
+                self.leave(other)  # two of the same episode are one
+            self.live[key] = instance
 
-    def step(self, env, action):
-        result = env.step(action)
-        if not isinstance(result, (tuple, list)) or not 3 <= len(result) <= 5:
-            raise Amiss("no tuple of observation, reward, terminated, truncated, info")
-        if len(result) == 5:
-            value, reward, terminated, truncated, info = result
-        elif len(result) == 4:
-            value, reward, terminated, info = result
-            truncated = bool(info.get("TimeLimit.truncated", False))
-            terminated = bool(terminated) and not truncated
-        else:
-            value, reward, terminated = result
-            truncated, info = False, {}
-        return value, info, reward, terminated, truncated
+    def reset(self, seed):
+        """A new episode: (instance, whether it has ended, bytes of what it gives)."""
+        instance = self.take()
+        outcome = instance.reset(seed)
+        return instance, False, self.reply(instance.env, *outcome)
+
+    def step(self, instance, action):
+        outcome = instance.step(action)
+        return instance, any(outcome[3:]), self.reply(instance.env, *outcome)
 
     def replay(self, seed, data):
-        """Another environment that was played to where the actions lead: (environment, what its last step gave)."""
-        env = self.take()
-        outcome = self.reset(env, seed)
+        """An episode that is played to where the actions lead by all the calls that were made in it."""
+        played = self.reset(seed)
         for action in self.actions.unpack(data):
-            outcome = self.step(env, action)
-        return env, outcome
+            played = self.step(played[0], action)
+        return played
+
+    def show(self, key, seed, data):
+        if key not in self.live:
+            self.keep(key, *self.replay(seed, data)[:2])
+        self.pictures.enter()
+        text = self.live[key].env.render()
+        return text.encode("utf-8")[:PICTURE] if isinstance(text, str) else b""
 
     def answer(self, what, key, following, seed, data):
         self.asked += 1
+        if what == SHOW:
+            return DONE, self.show(key, seed, data)
         if what == RESET:
             old = self.live.pop(key, None)
             if old:
-                self.leave(old[0])
-            env = self.take()
-            outcome = self.reset(env, seed)
+                self.leave(old)
+            instance, ended, payload = self.reset(seed)
         elif what == STEP:
-            env = self.live.pop(key, (None,))[0]
-            if env is None:
+            instance = self.live.pop(key, None)
+            if instance is None:
                 return MISSING, b""
-            outcome = self.step(env, next(self.actions.unpack(data)))
-        elif what == REPLAY:
-            env, outcome = self.replay(seed, data)
+            instance, ended, payload = self.step(instance, next(self.actions.unpack(data)))
         else:
-            if key not in self.live:
-                self.keep(key, self.replay(seed, data)[0], False)
-            text = self.live[key][0].render()
-            return DONE, text.encode("utf-8")[:PICTURE] if isinstance(text, str) else b""
-        payload = self.reply(env, *outcome)
-        self.keep(following, env, any(outcome[3:]))
+            instance, ended, payload = self.replay(seed, data)
+        self.keep(following, instance, ended)
         return DONE, payload
 
 
@@ -310,10 +377,10 @@ def stand_alone(connection):
     )
 
 
-def end(envs):
+def end(instances):
     """Closes what is open, as far as that is done before end_with is, and ends all processes of the group."""
-    for env in envs:
-        close(env)
+    for instance in instances:
+        instance.close()
     os.killpg(0, signal.SIGKILL)
 
 
@@ -366,7 +433,7 @@ def serve(name):
         answer_all(connection, host)
     except OSError:
         pass  # cumind was killed
-    end([env for env, _ in host.live.values()] + host.free)
+    end([*host.live.values(), *host.free])
 
 
 serve(sys.argv[1])

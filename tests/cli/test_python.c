@@ -1,5 +1,6 @@
 /* Runs of environments that are written in Python. */
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -55,6 +56,40 @@ START_TEST(a_run_that_is_interrupted_saves_and_goes_on) {
     cm_program_await_handler(child, SIGINT);
     await_run("cut");
     usleep(300000);
+    kill(child, SIGINT);
+    ck_assert_int_eq(cm_program_wait(child), 0);
+    expect_ok("train --quiet --resume cut");
+    expect_reference("cut");
+}
+END_TEST
+
+/* Chance from the generators of the whole process, which other instances there draw from, too. */
+START_TEST(chance_of_the_process_depends_on_nothing_but_the_seed) {
+    static const char text[] = "import random\n"
+                               "class G:\n  actions, max_steps = 2, 20\n  def reset(self): return [random.random()]\n"
+                               "  def step(self, action): return [random.gauss(0, 1)], random.random(), False\n";
+    static const char command[] =
+        "train --quiet --set num_envs=8 --set env_name=./global.py" SMALL " --env-steps 3000 --run ";
+    char path[PATH_MAX], line[1024];
+    cpu_set_t all, one;
+    snprintf(path, sizeof path, "%s/global.py", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, text, sizeof text - 1), CM_OK);
+    snprintf(line, sizeof line, "%swhole", command);
+    expect_ok(line);
+    hash_of("whole", reference);
+    ck_assert_int_eq(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
+    snprintf(line, sizeof line, "%sone", command);
+    expect_ok(line);
+    expect_reference("one");
+    ck_assert_int_eq(sched_setaffinity(0, sizeof all, &all), 0);
+    snprintf(line, sizeof line, "%scut", command);
+    const pid_t child = cm_program_start(cm_test_folder, line);
+    cm_program_await_handler(child, SIGINT);
+    await_run("cut");
+    usleep(200000);
     kill(child, SIGINT);
     ck_assert_int_eq(cm_program_wait(child), 0);
     expect_ok("train --quiet --resume cut");
@@ -170,6 +205,7 @@ int main(void) {
     tcase_add_test(tcase, an_environment_in_python_is_trained_watched_and_evaluated);
     tcase_add_test(tcase, a_run_does_not_depend_on_threads);
     tcase_add_test(tcase, a_run_that_is_interrupted_saves_and_goes_on);
+    tcase_add_test(tcase, chance_of_the_process_depends_on_nothing_but_the_seed);
     tcase_add_test(tcase, a_file_that_has_changed_or_gone_is_no_longer_that_of_the_run);
     tcase_add_test(tcase, what_needs_copies_of_states_is_refused);
     tcase_add_test(tcase, a_second_interrupt_ends_an_environment_that_hangs_with_the_run);

@@ -86,6 +86,48 @@ START_TEST(steps_together_are_those_of_single_states) {
 }
 END_TEST
 
+/* Chance of the whole process, in a file that is loaded, in a constructor, a reset that takes a seed and ignores it, a
+ * step, a mask and a picture: each instance has its own. */
+static const char shared[] =
+    "import random, sys\n%s"
+    "LEVEL = random.random()\n"
+    "class G:\n  actions, max_steps = 3, 20\n"
+    "  def __init__(s): s.made = draw()\n"
+    "  def reset(s%s): return [LEVEL, s.made, draw(), random.gauss(0, 1)]\n"
+    "  def legal_actions(s): return [random.randrange(3), 1]\n"
+    "  def render(s): return '%%.9f' %% draw()\n"
+    "  def step(s, a): return [draw(), draw(), float(random.choice([1, 2, 3])), draw()], draw(), "
+    "draw() < 0.1\n";
+
+static void expect_own_chance(const char *name, const char *draw, const char *seed) {
+    char text[1024], picture[CM_ENV_PICTURE_BYTES];
+    cm_env env;
+    snprintf(text, sizeof text, shared, draw, seed);
+    open_named(write_text(name, text), &env);
+    must_msg(cm_env_try(&env, 256) == CM_OK, "%s", cm_error_message()); /* it looks at pictures, too */
+    compare_with_single_states(&env);
+    char *states = calloc(2, env.spec.state_size);
+    for (int i = 0; i < 2; i++) cm_env_reset(&env, states + (size_t)i * env.spec.state_size, 5);
+    must_equal(memcmp(states, states + env.spec.state_size, env.spec.state_size), 0);
+    cm_env_picture(&env, states, picture, sizeof picture);
+    must(atof(picture) > 0.0);
+    cm_env_reset(&env, states, 6);
+    must(memcmp(states, states + env.spec.state_size, env.spec.state_size) != 0);
+    free(states);
+}
+
+START_TEST(each_instance_has_global_generators_of_its_own) {
+    expect_own_chance("module.py", "draw = random.random\n", "");
+    expect_own_chance("ignores.py", "from random import uniform\ndef draw(): return uniform(0, 1)\n", ", seed=None");
+    if (!has_numpy("generators")) return;
+    expect_own_chance("numbers.py", "import numpy\ndef draw(): return float(numpy.random.rand())\n", ", seed=None");
+    expect_own_chance("before_1_24.py",
+                      "import numpy\ndel numpy.random.set_bit_generator\n"
+                      "def draw(): return float(abs(numpy.random.normal()))\n",
+                      ", **options");
+}
+END_TEST
+
 /* Nim with seven stones: a game of two with legal actions, to_play, and a limit of its own that truncates. */
 static const char nim[] = "class Nim:\n"
                           "    actions, players, max_steps = 3, 2, 50\n"
@@ -375,6 +417,7 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, steps_together_are_those_of_single_states);
     tcase_add_test(tcase, games_of_two_have_masks_players_and_truncations_of_their_own);
     tcase_add_test(tcase, states_of_a_checkpoint_are_checked);
+    tcase_add_test(tcase, each_instance_has_global_generators_of_its_own);
     tcase_add_test(tcase, episodes_may_have_objects_of_their_own);
     tcase_add_test(tcase, what_is_no_environment_is_refused_in_one_line);
     tcase_add_test(tcase, what_goes_wrong_in_a_step_is_said_in_one_line);
