@@ -426,7 +426,11 @@ def serve(name):
     except BaseException as error:  # SystemExit, too
         text = describe_error(error)
         if isinstance(error, ModuleNotFoundError):
-            text += "; %s is the python3 that was found first, is that the right one?" % sys.executable
+            name = error.name or ""
+            if name and (os.path.exists(name) or os.path.exists(name + ".py")):
+                text += "; that of this folder is imported with PYTHONPATH=%s" % os.getcwd()
+            else:
+                text += "; %s is the python3 that was found first, is that the right one?" % sys.executable
         send(FAILED, text.encode("utf-8")[:PICTURE])
         end([])
     try:

@@ -4,6 +4,11 @@ An observation is float32, or bytes that each stand for `unit`, of up to three d
 [height, width, channels] of a picture. An action is a number from 0 on, or numbers in [-1, 1]. A mask is a byte of 0
 or 1 for each action.
 """
+import sys
+
+while "" in sys.path:
+    sys.path.remove("")  # the folder that cumind was started in: nothing there is imported
+
 import array
 import collections
 import math

@@ -48,12 +48,53 @@ struct cm_worker {
 
 /* ---- the process ---- */
 
+static const char folders_of[] = "PYTHONPATH=";
+
+/* Whether a folder of a list is the current one: "", ".", "./". */
+static bool is_here(const char *folder, size_t length) {
+    if (strspn(folder, "./") < length) return false;
+    return length == 0 || (folder[0] == '.' && (length == 1 || folder[1] == '/'));
+}
+
+/* "PYTHONPATH=/a::/b" without the folders that are the current one, of which nothing is imported. Freed with free(). */
+static char *copy_folders(const char *variable) {
+    char *copy = malloc(strlen(variable) + 1), *end = copy;
+    if (!copy) return NULL;
+    end += sprintf(end, "%s", folders_of);
+    for (const char *folder = variable + sizeof folders_of - 1; folder;) {
+        const size_t length = strcspn(folder, ":");
+        const char *between = end[-1] == '=' ? "" : ":";
+        if (!is_here(folder, length)) end += sprintf(end, "%s%.*s", between, (int)length, folder);
+        folder = folder[length] ? folder + length + 1 : NULL;
+    }
+    return copy;
+}
+
+/* The variables that a process gets: *owned is one of them, and both are freed with free(). NULL: there is no memory.
+ */
+static char **copy_variables(char **owned) {
+    size_t count = 0;
+    *owned = NULL;
+    while (environ[count]) count++;
+    char **copy = calloc(count + 1, sizeof *copy);
+    for (size_t i = 0; copy && i < count; i++) {
+        copy[i] = environ[i];
+        if (*owned || strncmp(environ[i], folders_of, sizeof folders_of - 1) != 0) continue;
+        *owned = copy[i] = copy_folders(environ[i]);
+        if (*owned) continue;
+        free(copy);
+        copy = NULL;
+    }
+    return copy;
+}
+
 /* Ctrl-C in a terminal, and what a launcher tells its ranks, reaches a group of processes, so this one and what it
  * starts have a group of their own; SIGTERM may be for everything on a machine and is held back until serve.py takes
  * no notice of it, as is what stops a process that is not in the foreground. When it ends is for the program to say, by
  * closing the channel: descriptor CHANNEL there. */
 static int spawn(const char *name, int side, pid_t *out) {
-    char program[] = "python3", flag[] = "-c", path[512];
+    char program[] = "python3", flag[] = "-c", path[512], *owned, **variables = copy_variables(&owned);
+    if (!variables) return ENOMEM;
     snprintf(path, sizeof path, "%s", name);
     char *const command[] = {program, flag, (char *)cm_serve_text, path, NULL};
     posix_spawn_file_actions_t files;
@@ -70,7 +111,9 @@ static int spawn(const char *name, int side, pid_t *out) {
     posix_spawnattr_setsigmask(&attributes, &signals);
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-    const int error = posix_spawnp(out, program, &files, &attributes, command, environ);
+    const int error = posix_spawnp(out, program, &files, &attributes, command, variables);
+    free(owned);
+    free(variables);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     return error;
