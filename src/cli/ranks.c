@@ -12,22 +12,22 @@
 
 enum { MOST_RANKS = 4096, WAIT_SECONDS = 5 };
 
-/* The configuration of the run that is to begin or go on. */
-static cm_status read_configuration(const cm_arguments *arguments, cm_configuration *configuration) {
+/* The configuration of the run that is to begin or go on; *config is owned by the caller. */
+static cm_status read_configuration(const cm_arguments *arguments, cm_configuration *configuration,
+                                    cm_config **config) {
     const char *run = cm_argument(arguments, "--resume");
-    cm_config *config = NULL;
     cm_arguments mute = *arguments;
     mute.is_mute = true; /* rank 0 will warn */
-    CM_TRY(run ? cm_cli_run_configuration(&mute, run, configuration, &config)
-               : cm_cli_configuration(&mute, configuration, &config));
-    cm_config_destroy(config);
-    return CM_OK;
+    return run ? cm_cli_run_configuration(&mute, run, configuration, config)
+               : cm_cli_configuration(&mute, configuration, config);
 }
 
 /* What every rank would find wrong is said once, before they are started. */
 static cm_status check_configuration(const cm_arguments *arguments, int ranks) {
     cm_configuration configuration;
-    CM_TRY(read_configuration(arguments, &configuration));
+    cm_config *config;
+    CM_TRY(read_configuration(arguments, &configuration, &config));
+    cm_config_destroy(config);
     return cm_ranks_check(&configuration, ranks, cm_argument_given(arguments, "--resume"));
 }
 
@@ -41,21 +41,50 @@ static cm_status launch(cm_arguments *arguments, int ranks, cm_cli_ranks *out) {
     return cm_launch_run(&job, &arguments->verdict);
 }
 
-static cm_status join(cm_arguments *arguments, const cm_launch_found *found, cm_comm *comm) {
-    cm_configuration configuration;
-    cm_launch_follow(found);
-    CM_TRY(cm_launch_check_found(found));
-    CM_TRY(read_configuration(arguments, &configuration));
-    const cm_comm_options options = {.timeout = configuration.run.rank_timeout};
+/* What is to be the same on all ranks: the version, the configuration and the command. */
+static cm_status write_facts(const cm_arguments *arguments, const cm_config *config, cm_json_writer *json) {
+    cm_json_begin_array(json, NULL);
+    cm_json_put_string(json, NULL, CM_VERSION);
+    CM_TRY(cm_config_write(config, json));
+    for (int i = 1; arguments->argv[i]; i++) cm_json_put_string(json, NULL, arguments->argv[i]);
+    cm_json_put_string(json, NULL, "nothing more");
+    cm_json_end_array(json);
+    return CM_OK;
+}
+
+static cm_status compare(const cm_arguments *arguments, const cm_config *config, cm_comm *comm) {
+    cm_json_writer *json = NULL;
+    size_t bytes = 0;
+    CM_TRY(cm_json_writer_create(2, &json));
+    cm_status status = write_facts(arguments, config, json);
+    const char *text = cm_json_writer_text(json, &bytes);
+    if (status == CM_OK && !text) status = CM_ERR_MEMORY;
+    if (status == CM_OK) status = cm_ranks_compare(comm, text, bytes);
+    cm_json_writer_destroy(json);
+    return status;
+}
+
+static cm_status open_comm(const cm_arguments *arguments, const cm_launch_found *found, double timeout, cm_comm *comm) {
+    const cm_comm_options options = {.timeout = timeout};
     CM_TRY(cm_comm_open_mpi(&options, comm));
     comm->oversubscribe = cm_argument_given(arguments, "--oversubscribe");
-    if (comm->size != found->ranks) {
-        return cm_fail(
-            CM_ERR_ABSENT,
-            "%s has started %d ranks, but MPI knows of %d: with srun add --mpi=pmix, or use the mpirun of the "
-            "MPI that cumind was built with",
-            found->launcher, found->ranks, comm->size);
-    }
+    if (comm->size == found->ranks) return CM_OK;
+    return cm_fail(CM_ERR_ABSENT,
+                   "%s has started %d ranks, but MPI knows of %d: with srun add --mpi=pmix, or use the mpirun of the "
+                   "MPI that cumind was built with",
+                   found->launcher, found->ranks, comm->size);
+}
+
+static cm_status join(cm_arguments *arguments, const cm_launch_found *found, cm_comm *comm) {
+    cm_configuration configuration;
+    cm_config *config;
+    cm_launch_follow(found);
+    CM_TRY(cm_launch_check_found(found));
+    CM_TRY(read_configuration(arguments, &configuration, &config));
+    cm_status status = open_comm(arguments, found, configuration.run.rank_timeout, comm);
+    if (status == CM_OK) status = compare(arguments, config, comm);
+    cm_config_destroy(config);
+    CM_TRY(status);
     CM_TRY(cm_launch_bind(comm));
     arguments->is_mute = comm->rank > 0;
     return CM_OK;

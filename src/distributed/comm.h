@@ -21,7 +21,7 @@
  * Faults. Ranks beat: each hears of the one before it every second or so, whatever its main thread does meanwhile. One
  * that is silent (dead, stopped, cut off) is named in one line on the log, and the job ends, `timeout` seconds after
  * the last sign of life at most: it is given up 5 s before, or at half of the time if that is later, because mpirun may
- * wait some seconds for a machine that it no longer reaches.
+ * wait some seconds for a machine that it no longer reaches. The same limit holds for a rank that does not join.
  */
 #ifndef CM_DISTRIBUTED_COMM_H
 #define CM_DISTRIBUTED_COMM_H

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/arena.h"
 
@@ -100,5 +101,38 @@ cm_status cm_ranks_agree(cm_comm *comm, cm_status status) {
         if (all[r].status != CM_OK) status = cm_fail(all[r].status, "%s", all[r].message);
     }
     free(all);
+    return status;
+}
+
+/* The line of a text at `*at`, without blanks before it and a comma behind it; *at goes on to the next one. */
+static void next_line(const char **at, char line[160]) {
+    const char *begin = *at + strspn(*at, " "), *end = begin + strcspn(begin, "\n");
+    *at = *end ? end + 1 : end;
+    const int length = (int)(end - begin) - (end > begin && end[-1] == ',');
+    snprintf(line, 160, "%.*s", length, begin);
+}
+
+static cm_status fail_differing(int rank, const char *mine, const char *first) {
+    char own[160] = "", other[160] = "";
+    while (strcmp(own, other) == 0 && (*mine || *first)) {
+        next_line(&mine, own);
+        next_line(&first, other);
+    }
+    return cm_fail(CM_ERR_INPUT,
+                   "rank %d has %s where rank 0 has %s: start all ranks with the same command, files and version", rank,
+                   own, other);
+}
+
+cm_status cm_ranks_compare(cm_comm *comm, const char *text, size_t bytes) {
+    uint64_t size = bytes;
+    char *first = NULL;
+    if (comm->size == 1) return CM_OK;
+    CM_TRY(comm->broadcast(comm, &size, sizeof size, 0));
+    CM_TRY(cm_alloc(&first, size + 1, 1, "the configuration of rank 0"));
+    if (comm->rank == 0) memcpy(first, text, bytes);
+    cm_status status = comm->broadcast(comm, first, size, 0);
+    const bool is_same = size == bytes && memcmp(first, text, bytes) == 0;
+    if (status == CM_OK) status = cm_ranks_agree(comm, is_same ? CM_OK : fail_differing(comm->rank, text, first));
+    free(first);
     return status;
 }

@@ -23,6 +23,10 @@ cm_status cm_ranks_check(const cm_configuration *configuration, int ranks, bool 
 /* counts <- those of all ranks together: sums, and means over the recent episodes of all. Collective. */
 cm_status cm_ranks_count(cm_comm *comm, cm_actor_counts *counts) CM_MUST_USE;
 
+/* CM_OK if a text [bytes] is the same on every rank; else all return CM_ERR_INPUT, which names the first line in which
+ * a rank differs from rank 0. Before anything is made by what it says. Collective. */
+cm_status cm_ranks_compare(cm_comm *comm, const char *text, size_t bytes) CM_MUST_USE;
+
 /* *flag <- whether it is true on any rank. Collective. */
 cm_status cm_ranks_any(cm_comm *comm, bool *flag) CM_MUST_USE;
 

@@ -415,6 +415,50 @@ START_TEST(without_the_module_or_mpirun_one_line_says_what_is_missing) {
 }
 END_TEST
 
+/* Ranks with commands of their own, as mpirun starts them; returns its status. */
+static int run_apart(const char *first, const char *second, char *text, size_t size) {
+    char command[2048];
+    snprintf(command, sizeof command,
+             "cd %s && OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --quiet "
+             "--oversubscribe -np 1 %s : -np 1 %s 2>&1",
+             cm_test_folder, first, second);
+    FILE *pipe = popen(command, "r");
+    ck_assert_ptr_nonnull(pipe);
+    text[fread(text, 1, size - 1, pipe)] = '\0';
+    return WEXITSTATUS(pclose(pipe));
+}
+
+#define APART CM_TEST_PROGRAM " " SMALL "--quiet --env-steps 768 --run apart "
+
+START_TEST(ranks_that_were_told_different_things_are_refused) {
+    static const struct {
+        const char *first, *second, *says;
+    } rows[] = {
+        {APART "--seed 1", APART "--seed 2", "rank 1 has \"seed\": 2 where rank 0 has \"seed\": 1"},
+        {APART "--set hidden_dim=64", APART, "rank 1 has \"hidden_dim\": 32 where rank 0 has \"hidden_dim\": 64"},
+        {APART, APART "--seeds 1-2", "rank 1 has \"--seeds\" where rank 0 has \"nothing more\""},
+    };
+    char text[4096];
+    if (!cm_program_has_mpi()) return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ck_assert_int_eq(run_apart(rows[i].first, rows[i].second, text, sizeof text), 2);
+        cm_program_expect_line(text, rows[i].says);
+        cm_program_expect_line(text, ": start all ranks with the same command, files and version");
+    }
+}
+END_TEST
+
+START_TEST(a_rank_that_does_not_join_is_named) {
+    char text[4096];
+    if (!cm_program_has_mpi()) return;
+    ck_assert_int_eq(run_apart(APART "--set rank_timeout=1", "sleep 60", text, sizeof text), 1);
+    cm_program_expect_line(text, "error: rank 1 on ");
+    cm_program_expect_line(text, " has not joined the others for 0.5 s: all ranks end");
+    ck_assert_int_eq(run_apart("sleep 60", APART "--set rank_timeout=1", text, sizeof text), 1);
+    cm_program_expect_line(text, "error: rank 0 on ");
+}
+END_TEST
+
 START_TEST(an_error_of_a_rank_is_said_once_and_is_the_jobs_status) {
     if (!cm_program_has_mpi()) return;
     cm_program_run(cm_test_folder,
@@ -478,6 +522,8 @@ int main(void) {
     tcase_add_test(tc, one_rank_that_is_asked_to_stop_stops_all);
     tcase_add_test(tc, what_ranks_cannot_do_is_one_line_and_a_usage_error);
     tcase_add_test(tc, without_the_module_or_mpirun_one_line_says_what_is_missing);
+    tcase_add_test(tc, ranks_that_were_told_different_things_are_refused);
+    tcase_add_test(tc, a_rank_that_does_not_join_is_named);
     tcase_add_test(tc, an_error_of_a_rank_is_said_once_and_is_the_jobs_status);
     tcase_add_test(tc, what_ranks_cannot_print_is_said_when_the_run_is_saved);
     suite_add_tcase(suite, tc);

@@ -84,6 +84,8 @@ static int start_thread(cm_beat *b) {
     return error;
 }
 
+double cm_beat_silence(double timeout) { return timeout > 2.0 * ENDING ? timeout - ENDING : timeout / 2.0; }
+
 cm_status cm_beat_start(const char *host, size_t width, double timeout, cm_beat **out) {
     int rank, size;
     *out = NULL;
@@ -99,7 +101,7 @@ cm_status cm_beat_start(const char *host, size_t width, double timeout, cm_beat 
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     b->host = host;
     b->width = width;
-    b->silence = timeout > 2.0 * ENDING ? timeout - ENDING : timeout / 2.0;
+    b->silence = cm_beat_silence(timeout);
     b->period = b->silence / 8.0 < 1.0 ? b->silence / 8.0 : 1.0;
     b->before = (rank + size - 1) % size;
     b->behind = (rank + 1) % size;

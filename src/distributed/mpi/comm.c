@@ -223,13 +223,8 @@ static void tell_of_memory(void) {
     }
 }
 
-static cm_status start(const cm_comm_options *options, cm_comm *out) {
+static cm_status begin(context *c, const cm_comm_options *options, cm_comm *out) {
     int provided = MPI_THREAD_SINGLE;
-    context *c = NULL;
-    tell_of_memory();
-    CM_TRY(cm_alloc(&c, 1, sizeof *c, "ranks"));
-    out->context = c;
-    CM_TRY(cm_guard_start(&c->guard));
     int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
     if (code != MPI_SUCCESS) return fail_mpi(code, "starting");
     if (provided < MPI_THREAD_MULTIPLE) {
@@ -237,6 +232,19 @@ static cm_status start(const cm_comm_options *options, cm_comm *out) {
                                       "of the distribution");
     }
     return open_context(c, options, out);
+}
+
+static cm_status start(const cm_comm_options *options, cm_comm *out) {
+    context *c = NULL;
+    tell_of_memory();
+    CM_TRY(cm_alloc(&c, 1, sizeof *c, "ranks"));
+    out->context = c;
+    CM_TRY(cm_guard_start(&c->guard));
+    cm_join *join;
+    CM_TRY(cm_join_begin(options->timeout, &join));
+    const cm_status status = begin(c, options, out);
+    cm_join_end(join);
+    return status;
 }
 
 static cm_status open_mpi(const cm_comm_options *options, cm_comm *out) {

@@ -1,5 +1,5 @@
-/* The inside of the module of MPI: comm.c (the table, moving data), tree.c (sums), beat.c (who is alive),
- * guard.c (a launcher that does not end). */
+/* The inside of the module of MPI: comm.c (the table, moving data), tree.c (sums), join.c (who has not come), beat.c
+ * (who is alive), guard.c (a launcher that does not end). */
 #ifndef CM_DISTRIBUTED_MPI_INTERNAL_H
 #define CM_DISTRIBUTED_MPI_INTERNAL_H
 
@@ -15,7 +15,22 @@ extern "C" {
 typedef void cm_tree_sum(void *part, int count, size_t n);
 cm_tree_sum cm_tree_sum_floats, cm_tree_sum_doubles;
 
+/* ---- join.c ---- */
+
+typedef struct cm_join cm_join;
+
+/* Before MPI begins: if cm_join_end does not come within the silence that beats are given, the process logs which ranks
+ * have not come, as far as they are of this machine, and ends with the job. *out is NULL where Open MPI's variables are
+ * not there. Errors: CM_ERR_MEMORY, CM_ERR_DEVICE. */
+cm_status cm_join_begin(double timeout, cm_join **out) CM_MUST_USE;
+
+/* All are there, or it has failed otherwise. NULL is allowed. */
+void cm_join_end(cm_join *join);
+
 /* ---- beat.c ---- */
+
+/* Seconds without a sign after which a rank is given up, so that the job has ended after `timeout`. */
+double cm_beat_silence(double timeout);
 
 typedef struct cm_beat cm_beat;
 
