@@ -113,17 +113,22 @@ void cm_metrics_put(cm_json_writer *json, const char *key, const cm_metrics *met
     cm_json_end_object(json);
 }
 
-cm_metrics cm_metrics_get(const cm_json *object) {
-    cm_metrics metrics = cm_metrics_empty();
-    for (int i = 0; i < FIELDS; i++) {
-        const cm_json *node = cm_json_get(object, fields[i].name);
-        if (!node) continue;
-        double value = cm_json_number(node, NAN);
-        if (!fields[i].integer) *number_of(&metrics, &fields[i]) = value;
-        if (fields[i].integer && fabs(value) < 0x1p53) *integer_of(&metrics, &fields[i]) = (int64_t)value;
-    }
-    return metrics;
+/* One field of an object; `may_be_null`: a number that does not exist. */
+static cm_status read_field(const cm_json *object, const cm_metrics_field *field, bool may_be_null, cm_metrics *out) {
+    const cm_json *node = cm_json_get(object, field->name);
+    if (!node || (may_be_null && !field->integer && cm_json_type(node) == CM_JSON_NULL)) return CM_OK;
+    if (field->integer) return cm_json_need_int(object, field->name, 0, CM_JSON_MOST, integer_of(out, field));
+    return cm_json_need_number(object, field->name, number_of(out, field));
 }
+
+static cm_status read_fields(const cm_json *object, bool may_be_null, cm_metrics *out) {
+    *out = cm_metrics_empty();
+    CM_TRY(cm_json_check(object, CM_JSON_OBJECT));
+    for (int i = 0; i < FIELDS; i++) CM_TRY(read_field(object, &fields[i], may_be_null, out));
+    return CM_OK;
+}
+
+cm_status cm_metrics_get(const cm_json *object, cm_metrics *out) { return read_fields(object, true, out); }
 
 /* ---- the file ---- */
 
@@ -234,26 +239,17 @@ typedef struct row_list {
     int count, space;
 } row_list;
 
-/* A line is an object, and its numbers are numbers. */
-static cm_status check_row(const cm_json *line) {
-    CM_TRY(cm_json_check(line, CM_JSON_OBJECT));
-    for (int i = 0; i < FIELDS; i++) {
-        const cm_json *number;
-        if (cm_json_get(line, fields[i].name)) CM_TRY(cm_json_need(line, fields[i].name, CM_JSON_NUMBER, &number));
-    }
-    return CM_OK;
-}
-
 static cm_status read_row(void *context, const cm_json *line) {
     row_list *list = context;
-    CM_TRY(check_row(line));
+    cm_metrics row;
+    CM_TRY(read_fields(line, false, &row));
     if (list->count == list->space) {
         int space = 2 * list->space + 64;
         cm_metrics *rows = realloc(list->rows, (size_t)space * sizeof *rows);
         if (!rows) return cm_fail(CM_ERR_MEMORY, "metrics: no memory for %d rows", space);
         list->rows = rows, list->space = space;
     }
-    list->rows[list->count++] = cm_metrics_get(line);
+    list->rows[list->count++] = row;
     return CM_OK;
 }
 

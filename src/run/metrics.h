@@ -48,9 +48,10 @@ cm_metrics cm_metrics_empty(void); /* integers 0, the rest NAN */
 enum { CM_METRICS_TEXT = 2048 };
 size_t cm_metrics_format(const cm_metrics *metrics, char *out, size_t size);
 
-/* The same numbers as an object of a larger document, and back; one that does not exist is null there. */
+/* The same numbers as an object of a larger document, and back; one that does not exist is null there, or left out.
+ * Errors: CM_ERR_INPUT names what is no number, or of the integers none in 0 .. 2^53. */
 void cm_metrics_put(cm_json_writer *json, const char *key, const cm_metrics *metrics);
-cm_metrics cm_metrics_get(const cm_json *object);
+cm_status cm_metrics_get(const cm_json *object, cm_metrics *out) CM_MUST_USE;
 
 /* The file. Open appends behind its first `keep` bytes and drops what follows; keep < 0 keeps all. Where these do not
  * end with a line, or hold one of an iteration beyond `last`, it goes by the iterations instead: it keeps the whole
@@ -67,7 +68,7 @@ void cm_metrics_close(cm_metrics_file *file);
 
 /* Reads all lines; *rows[*count] is freed by the caller with free(). A last line without newline is ignored. Errors:
  * CM_ERR_IO "a damaged line of metrics, which may be removed: PATH:LINE: what", also for JSON that is no object, or has
- * another type where a number belongs. */
+ * another type where a number belongs, or a count that is none. */
 cm_status cm_metrics_read(const char *path, cm_metrics **rows, int *count) CM_MUST_USE;
 
 #ifdef __cplusplus

@@ -1,37 +1,18 @@
 /* What the files of a run share: run.c (the loop), run_open.c (life), run_start.c (what a new one takes of old ones),
- * run_state.c, run_data.c and run_fixed.c (checkpoints), run_evaluation.c (evaluations), run_device.c (the plan of a
- * GPU's memory), run_report.c (what people read), run_ranks.c (what ranks agree on). */
+ * run_state.c, counters.c, run_data.c and run_fixed.c (checkpoints), run_evaluation.c (evaluations), run_device.c (the
+ * plan of a GPU's memory), run_report.c (what people read), run_ranks.c (what ranks agree on). */
 #ifndef CM_RUN_INTERNAL_H
 #define CM_RUN_INTERNAL_H
 
 #include "agent/acting.h"
 #include "replay/segment.h"
 #include "run/checkpoint.h"
+#include "run/counters.h"
 #include "run/directory.h"
 #include "run/learner.h"
-#include "run/metrics.h"
 #include "run/pace.h"
 #include "run/run.h"
 #include "run/weights.h"
-
-/* Where a run stands; saved with every checkpoint. */
-typedef struct cm_run_state {
-    int64_t iteration;
-    int64_t fresh_steps;                   /* acted but not yet learnt from (overlap) */
-    int64_t learnt_episodes;               /* finished episodes that learning has counted */
-    int64_t evaluations;                   /* made so far */
-    int64_t next_evaluation;               /* env steps at which the next one is due */
-    int64_t evaluated_updates;             /* at the last one, 0: none */
-    int64_t evaluated_iteration;           /* after which the last one was made, -1: none */
-    int64_t saved_episodes, saved_updates; /* at the last checkpoint */
-    bool goal_reached;                     /* and confirmed */
-    double best_return;                    /* highest mean of an evaluation, -HUGE_VAL: none */
-    double credit;                         /* of the learner */
-    double seconds;                        /* of earlier sessions */
-    int64_t metrics_bytes;
-    bool warned;     /* of clipped targets */
-    bool is_pending; /* the last iteration lacks its evaluation, which was interrupted, and its row of metrics */
-} cm_run_state;
 
 /* A file of pieces of the replay that checkpoints share. */
 typedef struct cm_run_segment {
@@ -65,7 +46,8 @@ struct cm_run {
     cm_run_segment segments[CM_RUN_SEGMENTS];
     int segment_count;
     cm_checkpoint_part parts[CM_RUN_PARTS];
-    int64_t saved_ranks; /* that saved the checkpoint being loaded */
+    int64_t saved_ranks;                     /* that saved the checkpoint being loaded */
+    int64_t saved_env_steps, saved_finished; /* its counters: steps, finished episodes */
 
     cm_actor_counts counts; /* of all ranks, after the last acting */
     bool overlap;
@@ -90,6 +72,8 @@ static inline cm_trainer *cm_run_trainer(const cm_run *run) { return cm_run_lear
 cm_status cm_run_make_parts(cm_run *run) CM_MUST_USE; /* tables of arrays and run->parts */
 cm_status cm_run_save(cm_run *run) CM_MUST_USE;       /* a checkpoint, now; collective, like loading */
 cm_status cm_run_load(cm_run *run, int64_t checkpoint) CM_MUST_USE;
+/* Whether the counters of a checkpoint are those of its environments, which are run->counts. */
+cm_status cm_run_check_counts(const cm_run *run) CM_MUST_USE;
 /* Points `best` at a checkpoint just saved or loaded, if best_due says so: a kill between the checkpoint and this loses
  * nothing, as the checkpoint knows that it is the best. */
 cm_status cm_run_point_best(cm_run *run, int64_t checkpoint) CM_MUST_USE;

@@ -223,6 +223,7 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
     CM_TRY(open_files(run));
     if (request->resume) CM_TRY(load_checkpoint(run, request));
     CM_TRY(cm_run_count(run));
+    if (request->resume) CM_TRY(cm_run_check_counts(run));
     CM_TRY(check_games(run));
     CM_TRY(open_metrics(run));
     CM_TRY(cm_run_hand_over_weights(run));

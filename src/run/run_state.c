@@ -1,7 +1,5 @@
 /* The parts of a run's checkpoint that are those of all ranks, and written by rank 0: counters, parameters and moments.
  * run_data.c has what is each rank's own. */
-#include <limits.h>
-#include <math.h>
 #include <string.h>
 
 #include "core/arena.h"
@@ -10,7 +8,7 @@
 
 static const char state_format[] = "cumind-run-1";
 
-enum { JSON_BYTES = 32 * 1024, MOST_RANKS = 65536, MOST_STEPS = 1 << 24 }; /* steps: that loss scaling counts */
+enum { JSON_BYTES = 32 * 1024 };
 
 /* ---- weights ---- */
 
@@ -80,56 +78,30 @@ static uint64_t state_bytes(void *context) {
     return cm_run_leads(run) ? JSON_BYTES : 0;
 }
 
-static void put_loss_scaling(cm_json_writer *json, cm_loss_scaling s) {
-    if (s.scale == 0.0) return;
-    cm_json_begin_object(json, "loss_scaling");
-    cm_json_put_double(json, "scale", s.scale);
-    cm_json_put_int(json, "good", s.good);
-    cm_json_put_int(json, "steps", s.steps);
-    cm_json_put_int(json, "skipped", s.skipped);
-    cm_json_end_object(json);
-}
-
-static cm_status get_loss_scaling(const cm_json *object, cm_trainer *trainer) {
-    cm_loss_scaling s;
-    if (!object) return CM_OK;
-    CM_TRY(cm_json_need_number(object, "scale", &s.scale));
-    CM_TRY(cm_json_need_int(object, "good", 0, MOST_STEPS, &s.good));
-    CM_TRY(cm_json_need_int(object, "steps", 0, MOST_STEPS, &s.steps));
-    CM_TRY(cm_json_need_int(object, "skipped", 0, MOST_STEPS, &s.skipped));
-    return cm_trainer_set_loss_scaling(trainer, &s);
+static cm_run_counters counters_of(const cm_run *run) {
+    const cm_trainer *trainer = cm_run_learner_trainer(run->learner);
+    cm_run_counters c = {.ranks = run->session->comm->size,
+                         .updates = cm_trainer_updates(trainer),
+                         .env_steps = run->counts.env_steps,
+                         .episodes = run->counts.episodes,
+                         .is_best = run->best_due,
+                         .state = run->state,
+                         .scaling = cm_trainer_loss_scaling(trainer),
+                         .row = run->row};
+    c.state.credit = cm_run_learner_credit(run->learner);
+    c.state.seconds = cm_run_seconds(run);
+    c.state.metrics_bytes = run->metrics.bytes;
+    return c;
 }
 
 static void write_state(const cm_run *run, cm_json_writer *json) {
-    const cm_run_state *s = &run->state;
-    const cm_actor_counts counts = run->counts;
+    const cm_run_counters counters = counters_of(run);
     cm_json_begin_object(json, NULL);
     cm_json_put_string(json, "format", state_format);
     cm_json_put_string(json, "environment", run->session->env.spec.name);
-    cm_json_put_int(json, "ranks", run->session->comm->size);
     cm_run_put_fixed(run->config, CM_STATE_FIXED, json);
     cm_run_put_task(&run->session->env.spec, &run->probe, json);
-    cm_json_put_int(json, "updates", cm_trainer_updates(cm_run_learner_trainer(run->learner)));
-    cm_json_put_int(json, "env_steps", counts.env_steps);
-    cm_json_put_int(json, "episodes", counts.episodes);
-    cm_json_put_int(json, "iteration", s->iteration);
-    cm_json_put_int(json, "fresh_steps", s->fresh_steps);
-    cm_json_put_int(json, "learnt_episodes", s->learnt_episodes);
-    cm_json_put_int(json, "evaluations", s->evaluations);
-    cm_json_put_int(json, "next_evaluation", s->next_evaluation);
-    cm_json_put_int(json, "evaluated_updates", s->evaluated_updates);
-    cm_json_put_int(json, "evaluated_iteration", s->evaluated_iteration);
-    cm_json_put_int(json, "saved_episodes", s->saved_episodes);
-    cm_json_put_int(json, "saved_updates", s->saved_updates);
-    cm_json_put_bool(json, "goal_reached", s->goal_reached);
-    cm_json_put_double(json, "best_return", s->best_return);
-    cm_json_put_bool(json, "is_best", run->best_due);
-    put_loss_scaling(json, cm_trainer_loss_scaling(cm_run_learner_trainer(run->learner)));
-    cm_json_put_double(json, "credit", cm_run_learner_credit(run->learner));
-    cm_json_put_double(json, "seconds", cm_run_seconds(run));
-    cm_json_put_int(json, "metrics_bytes", run->metrics.bytes);
-    cm_json_put_bool(json, "warned", s->warned);
-    if (s->is_pending) cm_metrics_put(json, "pending", &run->row);
+    cm_run_counters_put(&counters, json);
     cm_json_end_object(json);
 }
 
@@ -144,16 +116,27 @@ static cm_status save_state(void *context, cm_checkpoint_writer *writer) {
     return status;
 }
 
-/* A count that the oldest checkpoints do not have: `least` there. */
-static int64_t newer_count(const cm_json *root, const char *name, int64_t least) {
-    const cm_json *count = cm_json_get(root, name);
-    return cm_json_is_integer(count, least, INT64_MAX) ? (int64_t)cm_json_number(count, (double)least) : least;
+/* What was read goes to its places. */
+static cm_status take_counters(cm_run *run, const cm_run_counters *c) {
+    cm_trainer *trainer = cm_run_learner_trainer(run->learner);
+    const double iteration = cm_run_learner_iteration_steps(cm_run_options_of(run));
+    if ((double)c->state.fresh_steps > iteration)
+        return cm_fail(CM_ERR_INPUT, "fresh_steps: is %lld, more than the %.0f of an iteration",
+                       (long long)c->state.fresh_steps, iteration);
+    run->state = c->state;
+    run->best_due = c->is_best;
+    run->saved_ranks = c->ranks;
+    run->saved_env_steps = c->env_steps, run->saved_finished = c->episodes;
+    if (c->state.is_pending) run->row = c->row;
+    cm_run_learner_set_credit(run->learner, c->state.credit);
+    if (c->scaling.scale != 0.0) CM_TRY(cm_trainer_set_loss_scaling(trainer, &c->scaling));
+    cm_trainer_set_updates(trainer, c->updates);
+    return CM_OK;
 }
 
 static cm_status read_state(cm_run *run, const cm_json *root) {
-    cm_run_state *s = &run->state;
     const char *format = NULL, *environment = NULL;
-    int64_t updates = 0;
+    cm_run_counters counters;
     CM_TRY(cm_json_need_string(root, "format", &format));
     CM_TRY(cm_json_need_string(root, "environment", &environment));
     if (strcmp(format, state_format) != 0)
@@ -161,31 +144,8 @@ static cm_status read_state(cm_run *run, const cm_json *root) {
     CM_TRY(cm_run_check_fixed(run->config, cm_json_get(root, CM_STATE_FIXED)));
     CM_TRY(cm_run_check_environment(run, environment));
     CM_TRY(cm_run_meet_task(run, cm_json_get(root, CM_STATE_TASK), cm_run_collects(run)));
-    run->saved_ranks = 1; /* in checkpoints of before there were ranks */
-    if (cm_json_get(root, "ranks")) CM_TRY(cm_json_need_int(root, "ranks", 1, MOST_RANKS, &run->saved_ranks));
-    CM_TRY(cm_json_need_int(root, "updates", 0, INT64_MAX, &updates));
-    CM_TRY(cm_json_need_int(root, "iteration", 0, INT64_MAX, &s->iteration));
-    CM_TRY(cm_json_need_int(root, "fresh_steps", 0, INT64_MAX, &s->fresh_steps));
-    CM_TRY(cm_json_need_int(root, "learnt_episodes", 0, INT64_MAX, &s->learnt_episodes));
-    CM_TRY(cm_json_need_int(root, "evaluations", 0, INT64_MAX, &s->evaluations));
-    CM_TRY(cm_json_need_int(root, "next_evaluation", 0, INT64_MAX, &s->next_evaluation));
-    CM_TRY(cm_json_need_int(root, "saved_episodes", 0, INT64_MAX, &s->saved_episodes));
-    CM_TRY(cm_json_need_int(root, "saved_updates", 0, INT64_MAX, &s->saved_updates));
-    CM_TRY(cm_json_need_number(root, "credit", &s->credit));
-    CM_TRY(cm_json_need_number(root, "seconds", &s->seconds));
-    CM_TRY(cm_json_need_int(root, "metrics_bytes", 0, INT64_MAX, &s->metrics_bytes));
-    s->goal_reached = cm_json_is_true(cm_json_get(root, "goal_reached"));
-    s->best_return = cm_json_number(cm_json_get(root, "best_return"), -HUGE_VAL);
-    run->best_due = cm_json_is_true(cm_json_get(root, "is_best"));
-    s->warned = cm_json_is_true(cm_json_get(root, "warned"));
-    s->evaluated_iteration = newer_count(root, "evaluated_iteration", -1);
-    s->evaluated_updates = newer_count(root, "evaluated_updates", 0);
-    s->is_pending = cm_json_get(root, "pending") != NULL;
-    if (s->is_pending) run->row = cm_metrics_get(cm_json_get(root, "pending"));
-    CM_TRY(get_loss_scaling(cm_json_get(root, "loss_scaling"), cm_run_learner_trainer(run->learner)));
-    cm_run_learner_set_credit(run->learner, s->credit);
-    cm_trainer_set_updates(cm_run_learner_trainer(run->learner), updates);
-    return CM_OK;
+    CM_TRY(cm_run_counters_read(root, &counters));
+    return take_counters(run, &counters);
 }
 
 static cm_status load_state(void *context, cm_checkpoint_reader *reader) {
@@ -195,6 +155,15 @@ static cm_status load_state(void *context, cm_checkpoint_reader *reader) {
     cm_status status = read_state(run, cm_json_root(doc));
     cm_json_free(doc);
     return status == CM_OK ? CM_OK : cm_fail_in(status, "%s: %s", run->directory.path, CM_FILE_STATE);
+}
+
+cm_status cm_run_check_counts(const cm_run *run) {
+    const cm_actor_counts *c = &run->counts;
+    if (!run->actor || (c->env_steps == run->saved_env_steps && c->episodes == run->saved_finished)) return CM_OK;
+    return cm_fail(CM_ERR_INPUT,
+                   "%s: %s: its %lld env_steps and %lld episodes are not the %lld and %lld of its environments",
+                   run->directory.path, CM_FILE_STATE, (long long)run->saved_env_steps, (long long)run->saved_finished,
+                   (long long)c->env_steps, (long long)c->episodes);
 }
 
 /* ---- all of it ---- */

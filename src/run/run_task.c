@@ -73,11 +73,12 @@ static cm_status refuse(const cm_env *env, const char *what, const char *now, co
 
 static cm_status check_shape(const cm_env *env, const cm_json *saved) {
     char before[64] = "[", now[64] = "[";
-    size_t used = 1;
-    for (const cm_json *n = cm_json_first(saved); n && used < sizeof before - 24; n = cm_json_next(n))
-        used += (size_t)snprintf(before + used, sizeof before - used, "%s%.0f", used > 1 ? ", " : "",
-                                 cm_json_number(n, 0.0));
-    snprintf(before + used, sizeof before - used, "]");
+    int32_t extent[3] = {0, 0, 0};
+    const int rank = cm_json_size(saved);
+    if (rank > 3) return cm_fail(CM_ERR_INPUT, "observation_shape: must have at most 3 numbers, got %d", rank);
+    CM_TRY(cm_json_ints(saved, "observation_shape", (size_t)rank, 1, INT32_MAX, extent));
+    cm_text_shape(extent, rank, ", ", before + 1, sizeof before - 2);
+    strcat(before, "]");
     cm_text_shape(env->spec.shape, env->spec.rank, ", ", now + 1, sizeof now - 2);
     strcat(now, "]");
     return strcmp(before, now) == 0 ? CM_OK : refuse(env, "observations' shape", now, before);
