@@ -70,16 +70,32 @@ static void say_slow_opponent(cm_run *run) {
                     "--set evaluation_opponent=mcts:800 takes seconds");
 }
 
+static void put_start(const cm_run *run, bool resumed, cm_json_writer *json) {
+    const cm_session *session = run->session;
+    cm_json_begin_object(json, NULL);
+    cm_json_put_string(json, "run", run->directory.path);
+    cm_json_put_string(json, "environment", session->env.spec.name);
+    cm_json_put_string(json, "backend", session->backend->kind->name);
+    cm_json_put_string(json, "dtype", cm_dtype_name(session->compute));
+    cm_json_put_int(json, "threads", cm_pool_size(session->pool));
+    cm_json_put_int(json, "ranks", session->comm->size);
+    cm_json_put_int(json, "seed", cm_run_options_of(run)->run.seed);
+    cm_json_put_bool(json, "resumed", resumed);
+    cm_json_put_int(json, "updates", cm_trainer_updates(cm_run_learner_trainer(run->learner)));
+    cm_json_end_object(json);
+}
+
+/* Names of folders may hold whatever JSON has escapes for. */
 static void start_event(cm_run *run, bool resumed) {
-    char text[CM_METRICS_TEXT];
-    snprintf(text, sizeof text,
-             "\"run\": \"%.1000s\", \"environment\": \"%s\", \"backend\": \"%s\", \"dtype\": \"%s\", \"threads\": %d, "
-             "\"ranks\": %d, \"seed\": %lld, \"resumed\": %s, \"updates\": %lld",
-             run->directory.path, run->session->env.spec.name, run->session->backend->kind->name,
-             cm_dtype_name(run->session->compute), cm_pool_size(run->session->pool), run->session->comm->size,
-             (long long)cm_run_options_of(run)->run.seed, resumed ? "true" : "false",
-             (long long)cm_trainer_updates(cm_run_learner_trainer(run->learner)));
-    cm_progress_event(run->progress, "start", text);
+    char members[CM_METRICS_TEXT] = "";
+    cm_json_writer *json = NULL;
+    size_t size;
+    if (cm_json_writer_create(0, &json) != CM_OK) return;
+    put_start(run, resumed, json);
+    const char *text = cm_json_writer_text(json, &size);
+    if (text && size <= sizeof members) snprintf(members, sizeof members, "%.*s", (int)size - 2, text + 1);
+    cm_json_writer_destroy(json);
+    cm_progress_event(run->progress, "start", members);
 }
 
 /* Where a killed run goes on, and what it had done behind that. */

@@ -48,6 +48,19 @@ START_TEST(a_folder_is_shown_as_text_by_every_command) {
 }
 END_TEST
 
+START_TEST(events_are_json_whatever_the_folder_is_called) {
+    cm_json_doc *doc = NULL;
+    expect_ok("train --json --run quote\"\\" ODD " --env-steps 64 --set final_evaluation_episodes=2");
+    expect_text(result.out);
+    for (char *rest, *line = strtok_r(result.out, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        ck_assert_msg(cm_json_parse(line, strlen(line), "line", &doc) == CM_OK, "%s: %s", cm_error_message(), line);
+        const char *run = cm_json_string(cm_json_get(cm_json_root(doc), "run"));
+        ck_assert_msg(!run || strcmp(run, "quote\"\\" ODD) == 0, "%s", line);
+        cm_json_free(doc);
+    }
+}
+END_TEST
+
 START_TEST(no_value_of_a_key_has_such_a_name) {
     expect_shown("config --set checkpoint_root_dir=" ODD, "control characters");
 }
@@ -96,6 +109,7 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
     tcase_add_test(tests, a_folder_is_shown_as_text_by_every_command);
+    tcase_add_test(tests, events_are_json_whatever_the_folder_is_called);
     tcase_add_test(tests, no_value_of_a_key_has_such_a_name);
     tcase_add_test(tests, names_in_files_are_shown_as_text);
     tcase_add_test(tests, names_in_a_picture_are_text);
