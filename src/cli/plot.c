@@ -126,7 +126,8 @@ const cm_command cm_command_plot = {
         "Numbers (KEY), where a run has them: iteration, env_steps, updates, episodes, seconds, env_steps_per_second, "
         "simulations_per_second, updates_per_second, mean_return, mean_length, total_loss, value_loss, policy_loss, "
         "reward_loss, consistency_loss, entropy, afterstate_loss, code_loss, commitment_loss, policy_drift, "
-        "gradient_norm, learning_rate, clipped_targets, loss_scale, skipped_steps, temperature, replay_fill, "
+        "gradient_norm, learning_rate, clipped_targets, clipped_rewards, loss_scale, skipped_steps, temperature, "
+        "replay_fill, "
         "eval_return, eval_std, eval_episodes.",
     .flags = flags,
     .examples = "  cumind plot                                   # the newest run\n"

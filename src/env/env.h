@@ -271,7 +271,10 @@ cm_status cm_env_try(const cm_env *env, int steps) CM_MUST_USE;
 typedef struct cm_env_tried {
     int repeat_step;                /* of an episode: after it the player who had moved was to move again; 0: none */
     int repeat_player;              /* who */
+    bool ends_at_limit;             /* an episode came to a real end right at the time limit */
+    int steps;                      /* in all */
     double reward_low, reward_high; /* of all steps, and 0 */
+    double reward_sum;              /* of their absolute values */
 } cm_env_tried;
 
 /* cm_env_try, which tells what it has seen. */

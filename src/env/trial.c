@@ -189,12 +189,16 @@ static cm_status begin_episode(trial *t, uint64_t seed) {
 
 /* After a step that `mover` made. */
 static void note_step(trial *t, int mover, double reward) {
+    const cm_env_common *common = (const cm_env_common *)(const void *)t->state;
     cm_env_tried *seen = &t->seen;
+    seen->steps++;
+    seen->reward_sum += fabs(reward);
+    seen->ends_at_limit |= common->terminated && common->steps == t->env->spec.max_steps;
     seen->reward_low = fmin(seen->reward_low, reward);
     seen->reward_high = fmax(seen->reward_high, reward);
     if (t->env->spec.players < 2 || seen->repeat_step > 0 || cm_env_ended(t->state)) return;
     if (cm_env_to_play(t->env, t->state) != mover) return;
-    seen->repeat_step = ((const cm_env_common *)(const void *)t->state)->steps;
+    seen->repeat_step = common->steps;
     seen->repeat_player = mover;
 }
 

@@ -44,6 +44,7 @@ static const row rows[] = {
     STATE(seconds, NUMBER, 0, FOREVER, NEEDED),
     STATE(metrics_bytes, INTEGER, 0, MOST, NEEDED),
     STATE(warned, FLAG, 0, 1, 0),
+    STATE(warned_rewards, FLAG, 0, 1, 0),
 };
 
 #define SCALING(name, ...)                                                                                             \

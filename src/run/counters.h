@@ -23,7 +23,7 @@ typedef struct cm_run_state {
     double credit;                         /* of the learner: the part of an update that is due, 0 .. 1 */
     double seconds;                        /* of earlier sessions */
     int64_t metrics_bytes;
-    bool warned;     /* of clipped targets */
+    bool warned, warned_rewards; /* of clipped targets and rewards */
     bool is_pending; /* the last iteration lacks its evaluation, which was interrupted, and its row of metrics */
 } cm_run_state;
 

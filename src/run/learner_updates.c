@@ -70,7 +70,9 @@ static void add_report(const cm_run_learner *l, const cm_train_report *r, cm_lea
     sum->total_loss += r->total_loss;
     sum->gradient_norm += r->gradient_norm;
     sum->skipped += r->skipped;
-    sum->clipped += r->clipped;
+    sum->clipped += r->clipped, sum->clipped_rewards += r->clipped_rewards;
+    sum->value_reach = fmax(sum->value_reach, r->value_reach);
+    sum->reward_reach = fmax(sum->reward_reach, r->reward_reach);
     sum->learning_rate = r->learning_rate;
 }
 
@@ -100,7 +102,7 @@ static void divide(const cm_run_learner *l, cm_learning *sum, double batches) {
     sum->policy_drift /= sum->policies_anew;
     sum->value_loss /= n, sum->policy_loss /= n, sum->reward_loss /= n, sum->consistency_loss /= n, sum->entropy /= n;
     sum->total_loss /= n, sum->gradient_norm /= n - (double)sum->skipped;
-    sum->clipped /= batches;
+    sum->clipped /= batches, sum->clipped_rewards /= batches;
 }
 
 /* Keeps the batch that led to a number that is not finite, with the value targets that it was trained on. */

@@ -41,6 +41,7 @@ static const cm_metrics_field fields[] = {
     NUMBER(gradient_norm),
     NUMBER(learning_rate),
     NUMBER(clipped_targets),
+    NUMBER(clipped_rewards),
     NUMBER(loss_scale),
     NUMBER(skipped_steps),
     NUMBER(temperature),

@@ -23,12 +23,13 @@ typedef struct cm_metrics {
     double mean_return, mean_length;                     /* of recent episodes                                     */
     double total_loss, value_loss, policy_loss, reward_loss, consistency_loss, entropy; /* mean of the updates */
     double afterstate_loss, code_loss, commitment_loss; /* with chance                                             */
-    double policy_drift; /* of policies searched anew: total variation from the stored ones, 0 .. 1 (per
-                            number: its mean over the numbers) */
-    double gradient_norm, learning_rate, clipped_targets; /* before clipping; of the last update; share of targets */
-    double loss_scale, skipped_steps;                     /* with float16: of the next update; in all                */
-    double temperature, replay_fill;                      /* of acting; share of the replay's budget in use, 0 .. 1 */
-    double eval_return, eval_std, eval_episodes;          /* greedy evaluation                                      */
+    double policy_drift;                 /* of policies searched anew: total variation from the stored ones, 0 .. 1 (per
+                                            number: its mean over the numbers) */
+    double gradient_norm, learning_rate; /* before clipping; of the last update                               */
+    double clipped_targets, clipped_rewards;     /* shares of value and reward targets outside their supports        */
+    double loss_scale, skipped_steps;            /* with float16: of the next update; in all                */
+    double temperature, replay_fill;             /* of acting; share of the replay's budget in use, 0 .. 1 */
+    double eval_return, eval_std, eval_episodes; /* greedy evaluation                                      */
 } cm_metrics;
 
 /* One row per member, in the order in which they are written. */

@@ -71,6 +71,8 @@ static cm_status learn(cm_run *run, int64_t due, double share) {
     row->commitment_loss = learnt.commitment_loss;
     row->entropy = learnt.entropy, row->gradient_norm = learnt.gradient_norm;
     row->learning_rate = learnt.learning_rate, row->clipped_targets = learnt.clipped;
+    row->clipped_rewards = learnt.clipped_rewards;
+    run->value_reach = learnt.value_reach, run->reward_reach = learnt.reward_reach;
     row->policy_drift = learnt.policy_drift;
     row->loss_scale = learnt.loss_scale, row->skipped_steps = learnt.skipped_steps;
     return CM_OK;
@@ -168,16 +170,6 @@ static void measure(cm_run *run, const cm_actor_counts *before, int64_t updates_
     run->pace.seconds += seconds;
 }
 
-static void warn_of_clipping(cm_run *run) {
-    if (run->state.warned || !(run->row.clipped_targets > 0.01)) return;
-    run->state.warned = true;
-    cm_log(CM_WARNING,
-           "%.1f %% of the value targets lie outside the support: widen it, for example with --set "
-           "value_support_max=%g --set value_support_min=%g",
-           100.0 * run->row.clipped_targets, 2.0 * cm_run_options_of(run)->network.value_support_max,
-           2.0 * cm_run_options_of(run)->network.value_support_min);
-}
-
 /* A limit on time alone says nothing of how long the work takes. */
 static void advise_of_pace(cm_run *run) {
     const cm_trainer_options *o = &cm_run_options_of(run)->trainer;
@@ -273,7 +265,7 @@ static cm_status iterate(cm_run *run) {
     CM_TRY(run->overlap ? iterate_overlapped(run) : iterate_in_turn(run));
     run->state.iteration++;
     measure(run, &before, updates, cm_clock_seconds() - start);
-    warn_of_clipping(run);
+    cm_run_warn_of_clipping(run);
     CM_TRY(ask_time(run));
     return follow_up(run);
 }

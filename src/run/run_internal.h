@@ -58,7 +58,8 @@ struct cm_run {
     double began;    /* clock at the start of this session */
     cm_pace pace;    /* of this session; where acting and learning take turns */
     size_t planned;  /* bytes of the device, where that is not the host */
-    cm_metrics row;  /* of the iteration that is going on; saved while it is pending */
+    double value_reach, reward_reach; /* largest absolute targets of the last updates, of this rank */
+    cm_metrics row;                   /* of the iteration that is going on; saved while it is pending */
 };
 
 /* This rank evaluates, speaks, and writes what is not each rank's own. */
@@ -110,6 +111,11 @@ void cm_run_say_end(cm_run *run, const cm_run_result *result);
 cm_status cm_run_write_result(cm_run *run, const cm_run_result *result) CM_MUST_USE;
 cm_status cm_run_drop_result(cm_run *run) CM_MUST_USE; /* a run that goes on has no final report until it ends again */
 cm_status cm_run_read_result(cm_run *run, cm_run_result *result, bool *found) CM_MUST_USE;
+
+/* run_values.c */
+void cm_run_warn_of_clipping(
+    cm_run *run); /* of the row: once of values, once of rewards, with supports that hold them */
+void cm_run_warn_of_discount(const cm_run *run); /* of 1 beside a time limit */
 
 /* run_evaluation.c */
 double cm_run_goal(const cm_run *run);       /* NAN: none */

@@ -139,6 +139,7 @@ void cm_run_say_start(cm_run *run, bool resumed) {
     if (run->session->no_gpu[0]) cm_progress_say(run->progress, "no GPU    %s", run->session->no_gpu);
     say_limits(run);
     cm_run_warn_of_goal(run);
+    cm_run_warn_of_discount(run);
     say_slow_opponent(run);
     say_plan(run);
     cm_progress_say(run->progress, "disk      up to %s per checkpoint, %d and the best are kept", need,

@@ -271,10 +271,9 @@ static cm_status check_policy(const cm_session *s) {
 
 /* Where the model is learnt, players must alternate. */
 static cm_status try_environment(cm_session *s) {
-    cm_env_tried seen;
-    CM_TRY(cm_env_try_out(&s->env, TRIAL_STEPS, &seen));
-    if (seen.repeat_step == 0 || s->configuration.mcts.policy == CM_MCTS_ALPHAZERO) return CM_OK;
-    return cm_env_fail_repeat(&s->env.spec, seen.repeat_player, seen.repeat_step);
+    CM_TRY(cm_env_try_out(&s->env, TRIAL_STEPS, &s->tried));
+    if (s->tried.repeat_step == 0 || s->configuration.mcts.policy == CM_MCTS_ALPHAZERO) return CM_OK;
+    return cm_env_fail_repeat(&s->env.spec, s->tried.repeat_player, s->tried.repeat_step);
 }
 
 static cm_status open_all(cm_session *s) {

@@ -19,6 +19,7 @@ enum { CM_SESSION_WHY = 256 };
 typedef struct cm_session {
     cm_configuration configuration; /* a copy; sizes of environment and supports filled in */
     cm_env env;
+    cm_env_tried tried;  /* what the random steps before it have seen */
     cm_network *network; /* owned */
     cm_backend *backend; /* owned */
     cm_pool *pool;       /* owned */

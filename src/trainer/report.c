@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/support.h"
 #include "core/trace.h"
 #include "trainer/internal.h"
 
@@ -63,38 +64,49 @@ static void fill_report(const cm_trainer *t, cm_train_report *r) {
     r->value_targets = t->value_targets;
 }
 
-/* Counts trained value targets, and those that the support cannot hold (learning 2: they are clamped). */
-static void count_clipped(const cm_trainer *t, const cm_train_batch *batch, double *clipped, double *all) {
-    const cm_support *s = &cm_network_get_config(t->config.network)->value_support;
-    size_t n = (size_t)t->config.batch * (size_t)(t->config.unroll + 1);
-    *clipped = *all = 0.0;
-    if (s->size == 1) return;
-    for (size_t i = 0; i < n; i++) {
-        if (batch->value_mask[i] == 0.0f) continue;
-        double x = (double)t->value_targets[i];
-        double h = s->transform ? copysign(sqrt(fabs(x) + 1.0) - 1.0, x) + 0.001 * x : x;
-        *all += 1.0;
-        if (h < (double)s->min - 1e-6 || h > (double)s->max + 1e-6) *clipped += 1.0;
+/* Targets that are trained, those of them that a support cannot hold (learning 2: they are clamped), and the largest.
+ */
+typedef struct clipping {
+    double all, clipped, reach;
+} clipping;
+
+static clipping count_clipped(const cm_support *support, const float *target, const float *mask, size_t count) {
+    clipping c = {0.0, 0.0, 0.0};
+    if (support->size == 1) return c;
+    for (size_t i = 0; i < count; i++) {
+        if (mask[i] == 0.0f) continue;
+        const double x = (double)target[i], h = support->transform ? cm_transform(x, CM_TRANSFORM_EPSILON) : x;
+        c.all += 1.0;
+        c.reach = fmax(c.reach, fabs(x));
+        if (h < (double)support->min - 1e-6 || h > (double)support->max + 1e-6) c.clipped += 1.0;
     }
+    return c;
 }
 
 /* What a rank knows of an update besides the gradient; summed over ranks as one array. */
 typedef struct sums {
     cm_scalars scalars;
-    double clipped, targets; /* value targets outside the support, and all that are trained */
+    double values, clipped_values, rewards, clipped_rewards;
 } sums;
 
 /* The first chunk's scalars <- sums over all chunks of all ranks. */
-static cm_status reduce_scalars(cm_trainer *t, double *clipped_share) {
+static cm_status reduce_scalars(cm_trainer *t, clipping *value, clipping *reward) {
+    const cm_network_config *network = cm_network_get_config(t->config.network);
+    const cm_train_batch *batch = &t->slot[0]->batch;
+    const size_t rows = (size_t)t->config.batch, K = (size_t)t->config.unroll;
     sums all;
     sum_scalars(t);
-    all.scalars = t->scalars[0];
-    count_clipped(t, &t->slot[0]->batch, &all.clipped, &all.targets);
+    *value = count_clipped(&network->value_support, t->value_targets, batch->value_mask, rows * (K + 1));
+    *reward = count_clipped(&network->reward_support, batch->target_reward, batch->reward_mask, rows * K);
+    all = (sums){t->scalars[0], value->all, value->clipped, reward->all, reward->clipped};
     CM_TRY(t->config.comm->all_reduce_double(t->config.comm, (double *)&all, sizeof all / sizeof(double)));
     t->scalars[0] = all.scalars;
-    *clipped_share = all.targets > 0.0 ? all.clipped / all.targets : 0.0;
+    value->all = all.values, value->clipped = all.clipped_values;
+    reward->all = all.rewards, reward->clipped = all.clipped_rewards;
     return CM_OK;
 }
+
+static double share_of(clipping c) { return c.all > 0.0 ? c.clipped / c.all : 0.0; }
 
 /* What may be done about numbers that are not finite. */
 typedef struct advice {
@@ -160,10 +172,11 @@ cm_status cm_trainer_read(cm_trainer *t, cm_train_report *report) {
     CM_TRACE_END();
     CM_TRY(status);
     CM_TRY(cm_pool_run(t->config.pool, t->chunks, collect_chunk, t));
-    double clipped_share;
-    CM_TRY(reduce_scalars(t, &clipped_share));
+    clipping value, reward;
+    CM_TRY(reduce_scalars(t, &value, &reward));
     fill_report(t, report);
-    report->clipped = clipped_share;
+    report->clipped = share_of(value), report->clipped_rewards = share_of(reward);
+    report->value_reach = value.reach, report->reward_reach = reward.reach;
     report->reduce_seconds = slot->reduce_seconds, report->exposed_seconds = slot->exposed_seconds;
     report->loss_scale = t->scaled.scale > 0.0 ? t->scaled.scale : 1.0;
     CM_TRY(check_losses(t, report));

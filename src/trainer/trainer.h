@@ -87,7 +87,8 @@ typedef struct cm_train_report {
     double gradient_norm; /* before clipping; 0 if the step was skipped */
     double loss_scale;    /* what the gradients carried; 1 without loss scaling */
     double learning_rate;
-    double clipped; /* share of value targets outside the support */
+    double clipped, clipped_rewards;  /* shares of value and reward targets outside their supports */
+    double value_reach, reward_reach; /* largest absolute targets of this rank's rows; 0 with scalar heads */
     /* owned by the trainer, until the next one is finished */
     const float *priorities;    /* [B] |v_0 - z_0| + epsilon */
     const float *value_targets; /* [B, K+1] z_k, bootstraps included */

@@ -272,6 +272,9 @@ START_TEST(targets_outside_the_support_are_counted) {
     f.made.numbers[0] = 1e6f; /* h(1e6) = 1999; the support ends at 10 */
     train(&f, 1, &r);
     ck_assert_double_eq_tol(r.clipped, 1.0 / (B * (K + 1)), 1e-12);
+    ck_assert_double_eq_tol(r.clipped_rewards, 1.0 / (B * K), 1e-12);
+    ck_assert_double_eq(r.value_reach, 1e6);
+    ck_assert_double_eq(r.reward_reach, 1e6);
     close_fixture(&f);
 }
 END_TEST

@@ -1,0 +1,56 @@
+/* What a run warns of where its values or rewards are more than its network can say. */
+#include <math.h>
+#include <stdio.h>
+
+#include "core/log.h"
+#include "run/run_internal.h"
+#include "run/supports.h"
+
+static double largest_reward(const cm_run *run) {
+    const cm_env_tried *seen = &run->session->tried;
+    return fmax(run->reward_reach, fmax(-seen->reward_low, seen->reward_high));
+}
+
+/* Bootstrapped values still grow: but hardly to more than four times of what was seen, nor beyond what the largest
+ * reward at every step would bring. */
+static double largest_value(const cm_run *run) {
+    const double steps = cm_support_steps(&run->session->env.spec, cm_run_options_of(run)->replay.discount);
+    return fmax(run->value_reach, fmin(4.0 * run->value_reach, steps * largest_reward(run)));
+}
+
+/* Of `head`, "value" or "reward". */
+static void warn_of(const cm_run *run, const char *head, double share, double reach) {
+    const double bound = cm_support_bound(reach, cm_run_options_of(run)->network.value_transform);
+    char advice[256] = "";
+    if (bound <= CM_SUPPORT_LARGEST)
+        snprintf(advice, sizeof advice,
+                 "begin anew with --set %s_support_min=-%.9g --set %s_support_max=%.9g --set %s_support_size=%d, or ",
+                 head, bound, head, bound, head, cm_support_atoms(bound));
+    cm_log(CM_WARNING, "%.1f %% of the %s targets lie outside the support: %ss reach %.4g: %sscale rewards",
+           100.0 * share, head, head, reach, advice);
+}
+
+void cm_run_warn_of_clipping(cm_run *run) {
+    const double few = 0.01; /* of the values, which searches estimate, lie outside without harm */
+    const cm_metrics *row = &run->row;
+    if (!run->state.warned && row->clipped_targets > few) {
+        run->state.warned = true;
+        warn_of(run, "value", row->clipped_targets, largest_value(run));
+    }
+    if (!run->state.warned_rewards && row->clipped_rewards > 0.0) {
+        run->state.warned_rewards = true;
+        warn_of(run, "reward", row->clipped_rewards, largest_reward(run));
+    }
+}
+
+void cm_run_warn_of_discount(const cm_run *run) {
+    const cm_env_spec *spec = &run->session->env.spec;
+    const bool is_cut = spec->max_steps > 0 && !run->session->tried.ends_at_limit;
+    if (!cm_run_leads(run) || spec->players > 1 || !is_cut || cm_run_options_of(run)->replay.discount < 1.0) return;
+    cm_config_warn(
+        run->config, "discount",
+        "%g with a time limit of %d steps: an episode that the limit cuts off counts as one that goes on, so "
+        "values grow for as long as the run learns: set it below 1 (such as 0.997), or let the environment "
+        "itself end its episodes",
+        cm_run_options_of(run)->replay.discount, spec->max_steps);
+}
