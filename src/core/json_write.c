@@ -53,7 +53,7 @@ static void append_quoted(cm_json_writer *w, const char *text) {
     for (size_t left = strlen(text); left > 0;) {
         size_t n = cm_utf8_length(text, left);
         unsigned char c = (unsigned char)*text;
-        char escape[8];
+        char escape[16];
         if (n == 0) {
             append_text(w, "\xEF\xBF\xBD"); /* U+FFFD for a byte that is not UTF-8 */
             n = 1;

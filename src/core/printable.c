@@ -5,16 +5,18 @@
 
 #include "core/utf8.h"
 
-/* The character of n bytes at `text`, shown as an escape of at most 7 bytes; "": it shows as it is. */
-static void find_escape(const char *text, size_t n, char out[8]) {
+enum { ESCAPE = 16 };
+
+/* The character of n bytes at `text` as an escape; "": it shows as it is. */
+static void find_escape(const char *text, size_t n, char out[ESCAPE]) {
     const unsigned char c = (unsigned char)*text;
     out[0] = '\0';
     if (c == '\n' || c == '\r' || c == '\t') {
-        snprintf(out, 8, "\\%c", c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
+        snprintf(out, ESCAPE, "\\%c", c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
     } else if (n == 0 || (n == 1 && cm_utf8_acts(text, n))) {
-        snprintf(out, 8, "\\x%02x", c);
+        snprintf(out, ESCAPE, "\\x%02x", c);
     } else if (cm_utf8_acts(text, n)) {
-        snprintf(out, 8, "\\u%04x", cm_utf8_code(text, n));
+        snprintf(out, ESCAPE, "\\u%04x", cm_utf8_code(text, n));
     }
 }
 
@@ -28,7 +30,7 @@ static size_t colour_length(const char *text) {
 static char *copy(const char *text, bool has_lines, char *out, size_t size) {
     size_t used = 0;
     for (size_t left = strlen(text); left > 0;) {
-        char escape[8];
+        char escape[ESCAPE];
         const size_t kept = !has_lines ? 0 : *text == '\n' ? 1 : colour_length(text), n = cm_utf8_length(text, left);
         const size_t taken = kept ? kept : n ? n : 1;
         find_escape(text, n, escape);

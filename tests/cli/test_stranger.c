@@ -66,7 +66,9 @@ enum { LINES = sizeof lines / sizeof *lines };
 
 static char mark[PATH_MAX], state[512], path_before[4096];
 
-static void path_of(const char *name, char out[PATH_MAX]) { snprintf(out, PATH_MAX, "%s/%s", cm_test_folder, name); }
+static void path_of(const char *name, char out[PATH_MAX]) {
+    snprintf(out, PATH_MAX, "%s/%.255s", cm_test_folder, name);
+}
 
 static void write_text(const char *name, const char *text) {
     char path[PATH_MAX];
