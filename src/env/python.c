@@ -14,9 +14,10 @@
 #include "core/json.h"
 #include "core/log.h"
 #include "env/board.h"
+#include "env/python_spec.h"
 #include "env/worker.h"
 
-enum { MOST_OPEN = 16, MOST_WORKERS = 64, NAME_BYTES = 16, MOST_STEPS = 10000000 };
+enum { MOST_OPEN = 16, MOST_WORKERS = 64 };
 
 /* A name that could not be opened just now: who asks again at once, as each option does whether it is read, need not
  * wait for another process to fail. */
@@ -30,13 +31,12 @@ typedef struct failure_of {
 typedef struct python_env {
     char path[512], name[32], *description; /* what the first process says of it */
     cm_env_def def;
-    cm_env_spec spec;
-    bool has_mask, shows, is_shown_amiss;
-    char (*action_names)[NAME_BYTES]; /* [A], NULL: numbers */
-    pthread_mutex_t lock;             /* held by who talks to a process; of what follows */
-    cm_worker *worker[MOST_WORKERS];  /* started as they are needed */
-    int workers;                      /* at most */
-    char failed[512];                 /* the first error of a step, of all threads */
+    cm_python_spec said;
+    bool is_shown_amiss;
+    pthread_mutex_t lock;            /* held by who talks to a process; of what follows */
+    cm_worker *worker[MOST_WORKERS]; /* started as they are needed */
+    int workers;                     /* at most */
+    char failed[512];                /* the first error of a step, of all threads */
     cm_status status;
 } python_env;
 
@@ -62,18 +62,18 @@ enum { REPLY_AT = offsetof(python_rules, reward) };
 static python_env *env_of(const cm_env_params *params) { return envs[params->python - 1]; }
 
 static size_t observation_bytes(const python_env *e) {
-    return (size_t)e->spec.observation_size * (e->spec.observation_unit > 0.0f ? 1 : sizeof(float));
+    return (size_t)e->said.spec.observation_size * (e->said.spec.observation_unit > 0.0f ? 1 : sizeof(float));
 }
 
 static size_t reply_bytes(const python_env *e) {
     const size_t bytes = sizeof(python_rules) - REPLY_AT + observation_bytes(e);
-    return bytes + (e->has_mask ? (size_t)e->spec.actions : 0);
+    return bytes + (e->said.has_mask ? (size_t)e->said.spec.actions : 0);
 }
 
 static size_t record_at(const python_env *e) { return (REPLY_AT + reply_bytes(e) + 7) / 8 * 8; }
 
 static size_t action_bytes(const python_env *e) {
-    return e->spec.action_size > 0 ? (size_t)e->spec.action_size * sizeof(float) : sizeof(int32_t);
+    return e->said.spec.action_size > 0 ? (size_t)e->said.spec.action_size * sizeof(float) : sizeof(int32_t);
 }
 
 static size_t rules_bytes(const python_env *e, int max_steps) {
@@ -84,7 +84,7 @@ static const uint8_t *observation_of(const void *rules) { return (const uint8_t 
 
 static float number_of(const python_env *e, const void *rules, int i) {
     const uint8_t *bytes = observation_of(rules);
-    const float unit = e->spec.observation_unit;
+    const float unit = e->said.spec.observation_unit;
     return unit > 0.0f ? (float)bytes[i] * unit : ((const float *)(const void *)bytes)[i];
 }
 
@@ -146,12 +146,24 @@ static void fail(python_env *e, python_rules *s, cm_status status) {
     keep_error(e, status);
 }
 
+/* Other code counts by the player and the legal actions. */
+static cm_status check_flags(const python_env *e, const python_rules *s) {
+    const uint8_t *mask = observation_of(s) + observation_bytes(e);
+    CM_TRY(cm_env_check_int("its player", s->to_play, 0, e->said.spec.players - 1));
+    CM_TRY(cm_env_check_int("its mark of an end", s->terminated, 0, 1));
+    CM_TRY(cm_env_check_int("its mark of a truncation", s->truncated, 0, 1));
+    for (int a = 0; e->said.has_mask && a < e->said.spec.actions; a++)
+        CM_TRY(cm_env_check_int("a flag of its legal actions", mask[a], 0, 1));
+    return CM_OK;
+}
+
 /* The answer to a reset, a step or a replay goes into the state. */
 static cm_status receive_outcome(python_env *e, python_rules *s, bool *is_missing) {
     size_t bytes = reply_bytes(e);
     CM_TRY(cm_worker_receive(e->worker[worker_of(e, s)], (char *)s + REPLY_AT, &bytes, is_missing));
-    if (*is_missing || bytes == reply_bytes(e)) return CM_OK;
-    return cm_fail(CM_ERR_IO, "%zu bytes of an outcome, not %zu", bytes, reply_bytes(e));
+    if (*is_missing) return CM_OK;
+    if (bytes != reply_bytes(e)) return cm_fail(CM_ERR_IO, "%zu bytes of an outcome, not %zu", bytes, reply_bytes(e));
+    return check_flags(e, s) == CM_OK ? CM_OK : cm_fail_in(CM_ERR_IO, "an outcome that is none");
 }
 
 static cm_status ask_outcome(python_env *e, python_rules *s, const cm_worker_request *request) {
@@ -166,8 +178,8 @@ static cm_status ask_outcome(python_env *e, python_rules *s, const cm_worker_req
 
 static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     const python_env *e = env_of(params);
-    const int max_steps = params->max_steps > 0 ? params->max_steps : e->spec.max_steps;
-    *spec = e->spec;
+    const int max_steps = params->max_steps > 0 ? params->max_steps : e->said.spec.max_steps;
+    *spec = e->said.spec;
     if (spec->action_size > 0 && params->action_bins > 0) spec->action_bins = params->action_bins;
     if (max_steps == 0)
         return cm_fail(CM_ERR_INPUT,
@@ -283,7 +295,7 @@ static void advance(const steps *t, cm_env_outcome *out) {
 static void step_together(const cm_env_params *params, void *rules, int count, const int32_t *action,
                           const float *value, cm_env_outcome *out) {
     const steps t = steps_of(params, rules, count);
-    const size_t size = (size_t)t.e->spec.action_size;
+    const size_t size = (size_t)t.e->said.spec.action_size;
     for (int k = 0; k < count; k++)
         record(&t, k, size > 0 ? (const void *)(value + (size_t)k * size) : (const void *)(action + k));
     advance(&t, out);
@@ -310,9 +322,9 @@ static cm_env_outcome step_value(const cm_env_params *params, void *rules, const
 static void observe(const cm_env_params *params, const void *rules, float *observation) {
     const python_env *e = env_of(params);
     const uint8_t *bytes = observation_of(rules);
-    const float unit = e->spec.observation_unit;
+    const float unit = e->said.spec.observation_unit;
     if (unit > 0.0f) {
-        for (int i = 0, count = e->spec.observation_size; i < count; i++) observation[i] = (float)bytes[i] * unit;
+        for (int i = 0, count = e->said.spec.observation_size; i < count; i++) observation[i] = (float)bytes[i] * unit;
     } else {
         memcpy(observation, bytes, observation_bytes(e));
     }
@@ -321,8 +333,8 @@ static void observe(const cm_env_params *params, const void *rules, float *obser
 static void legal(const cm_env_params *params, const void *rules, uint8_t *mask) {
     const python_env *e = env_of(params);
     const bool has_failed = ((const python_rules *)rules)->failed != 0; /* the next step says so */
-    memcpy(mask, observation_of(rules) + observation_bytes(e), (size_t)e->spec.actions);
-    if (has_failed) memset(mask, 1, (size_t)e->spec.actions);
+    memcpy(mask, observation_of(rules) + observation_bytes(e), (size_t)e->said.spec.actions);
+    if (has_failed) memset(mask, 1, (size_t)e->said.spec.actions);
 }
 
 static int to_play(const cm_env_params *params, const void *rules) {
@@ -331,7 +343,7 @@ static int to_play(const cm_env_params *params, const void *rules) {
 }
 
 static void action_name(const cm_env_params *params, int action, char *text, size_t size) {
-    snprintf(text, size, "%s", env_of(params)->action_names[action]);
+    snprintf(text, size, "%s", env_of(params)->said.action_names[action]);
 }
 
 static cm_status failure(const cm_env_params *params, const void *rules) {
@@ -343,32 +355,27 @@ static cm_status failure(const cm_env_params *params, const void *rules) {
     return status;
 }
 
-/* Numbers of the observation are finite, as those of its process are, and flags are flags. */
+/* Numbers are finite, as those of its process are. */
 static cm_status check_reply(const python_env *e, const python_rules *s) {
-    const uint8_t *mask = observation_of(s) + observation_bytes(e);
     CM_TRY(cm_env_check_real("its reward", s->reward, -DBL_MAX, DBL_MAX));
-    CM_TRY(cm_env_check_int("its player", s->to_play, 0, e->spec.players - 1));
-    CM_TRY(cm_env_check_int("its mark of an end", s->terminated, 0, 1));
-    CM_TRY(cm_env_check_int("its mark of a truncation", s->truncated, 0, 1));
-    for (int i = 0; i < e->spec.observation_size; i++)
+    CM_TRY(check_flags(e, s));
+    for (int i = 0; i < e->said.spec.observation_size; i++)
         CM_TRY(cm_env_check_real("a number of its observation", (double)number_of(e, s, i), -(double)FLT_MAX,
                                  (double)FLT_MAX));
-    for (int a = 0; e->has_mask && a < e->spec.actions; a++)
-        CM_TRY(cm_env_check_int("a flag of its legal actions", mask[a], 0, 1));
     return CM_OK;
 }
 
 static cm_status check_action(const python_env *e, const char *action) {
     int32_t number;
     float value[CM_ENV_MAX_NUMBERS];
-    if (e->spec.action_size == 0) {
+    if (e->said.spec.action_size == 0) {
         memcpy(&number, action, sizeof number);
-        return cm_env_check_int("an action of its episode", number, 0, e->spec.actions - 1);
+        return cm_env_check_int("an action of its episode", number, 0, e->said.spec.actions - 1);
     }
     memcpy(value, action, action_bytes(e));
-    for (int d = 0; d < e->spec.action_size; d++)
-        CM_TRY(cm_env_check_real("a number of an action of its episode", (double)value[d], (double)e->spec.action_low,
-                                 (double)e->spec.action_high));
+    for (int d = 0; d < e->said.spec.action_size; d++)
+        CM_TRY(cm_env_check_real("a number of an action of its episode", (double)value[d],
+                                 (double)e->said.spec.action_low, (double)e->said.spec.action_high));
     return CM_OK;
 }
 
@@ -402,7 +409,7 @@ static cm_status ask_picture(python_env *e, const python_rules *s, char *text, s
 
 static size_t show(python_env *e, const python_rules *s, char *text, size_t size) {
     size_t bytes = size - 1;
-    if (!e->shows || s->failed || s->terminated || s->truncated) return 0;
+    if (!e->said.shows || s->failed || s->terminated || s->truncated) return 0;
     pthread_mutex_lock(&e->lock);
     const cm_status status = ask_picture(e, s, text, &bytes);
     if (status != CM_OK && !e->is_shown_amiss)
@@ -419,72 +426,12 @@ static void picture(const cm_env_params *params, const void *rules, char *text, 
     const python_rules *s = (const python_rules *)rules;
     const size_t shown = show(e, s, text, size);
     text[shown] = '\0';
-    for (int i = 0; shown == 0 && i < e->spec.observation_size && i < LINES * EACH; i += EACH) {
+    for (int i = 0; shown == 0 && i < e->said.spec.observation_size && i < LINES * EACH; i += EACH) {
         char line[EACH * 10 + 1] = "";
-        for (int k = i; k < i + EACH && k < e->spec.observation_size; k++)
+        for (int k = i; k < i + EACH && k < e->said.spec.observation_size; k++)
             snprintf(line + strlen(line), sizeof line - strlen(line), " %8.3g", (double)number_of(e, s, k));
         cm_picture_line(text, size, "%s", line);
     }
-}
-
-/* ---- what it says of itself ---- */
-
-static cm_status read_shape(const cm_json *shape, cm_env_spec *spec) {
-    enum { LARGEST = 65536, MOST_NUMBERS = 1 << 24 }; /* what registry.c allows */
-    int32_t extent[3] = {1, 1, 1};
-    const int rank = cm_json_size(shape);
-    if (rank < 1 || rank > 3)
-        return cm_fail(CM_ERR_INPUT, "its observations have %d dimensions; must be 1 to 3: wrap it so that they do",
-                       rank);
-    CM_TRY(cm_json_ints(shape, "the shape of its observations", (size_t)rank, 1, LARGEST, extent));
-    const long long numbers = (long long)extent[0] * extent[1] * extent[2];
-    if (numbers > MOST_NUMBERS)
-        return cm_fail(CM_ERR_INPUT, "its observations have %lld numbers; at most %d are possible", numbers,
-                       MOST_NUMBERS);
-    memcpy(spec->shape, extent, sizeof extent);
-    spec->rank = rank == 1 ? 1 : 3; /* [height, width] is one channel */
-    spec->observation_size = (int)numbers;
-    return CM_OK;
-}
-
-static cm_status read_names(python_env *e, const cm_json *names) {
-    if (cm_json_size(names) == 0) return CM_OK;
-    if (cm_json_size(names) != e->spec.actions)
-        return cm_fail(CM_ERR_INPUT, "it has %d action_names, but %d actions", cm_json_size(names), e->spec.actions);
-    CM_TRY(cm_alloc(&e->action_names, (size_t)e->spec.actions, sizeof *e->action_names, "names of actions"));
-    char(*next)[NAME_BYTES] = e->action_names;
-    for (const cm_json *name = cm_json_first(names); name; name = cm_json_next(name))
-        snprintf(*next++, NAME_BYTES, "%s", cm_json_string(name));
-    return CM_OK;
-}
-
-static cm_status read_spec(python_env *e, const cm_json *root) {
-    cm_env_spec *spec = &e->spec;
-    const cm_json *shape;
-    int64_t actions, players, max_steps;
-    CM_TRY(cm_json_need(root, "shape", CM_JSON_ARRAY, &shape));
-    CM_TRY(read_shape(shape, spec));
-    const bool is_continuous = cm_json_is_true(cm_json_get(root, "continuous"));
-    CM_TRY(cm_json_need_int(root, "actions", 1, is_continuous ? CM_ENV_MAX_NUMBERS : CM_ENV_MAX_ACTIONS, &actions));
-    CM_TRY(cm_json_need_int(root, "players", 1, 2, &players));
-    CM_TRY(cm_json_need_int(root, "max_steps", 0, MOST_STEPS, &max_steps));
-    spec->observation_unit = (float)cm_json_number(cm_json_get(root, "unit"), 0.0);
-    spec->players = (int)players, spec->max_steps = (int)max_steps;
-    spec->discount = players == 2 ? 1.0 : 0.997;
-    spec->reward_low = -HUGE_VAL, spec->reward_high = HUGE_VAL;
-    spec->reward_threshold = cm_json_number(cm_json_get(root, "reward_threshold"), (double)NAN);
-    spec->symmetries = 1;
-    spec->truncates = spec->replays = true;
-    if (is_continuous) {
-        enum { BINS_ALONE = 11, BINS_OF_TWO = 5, BINS_OF_MORE = 3 };
-        spec->action_size = (int)actions, spec->action_low = -1.0f, spec->action_high = 1.0f;
-        spec->action_bins = actions == 1 ? BINS_ALONE : actions == 2 ? BINS_OF_TWO : BINS_OF_MORE;
-    } else {
-        spec->actions = (int)actions;
-    }
-    e->has_mask = !is_continuous && cm_json_is_true(cm_json_get(root, "mask"));
-    e->shows = cm_json_is_true(cm_json_get(root, "shows"));
-    return is_continuous ? CM_OK : read_names(e, cm_json_get(root, "action_names"));
 }
 
 static void make_row(python_env *e) {
@@ -498,15 +445,15 @@ static void make_row(python_env *e) {
                           .step_together = step_together,
                           .failure = failure,
                           .check = check};
-    if (e->spec.action_size > 0) {
+    if (e->said.spec.action_size > 0) {
         e->def.step_value = step_value;
         e->def.options |= CM_ENV_ACTION_BINS;
     } else {
         e->def.step = step;
     }
-    if (e->has_mask) e->def.legal = legal;
-    if (e->spec.players == 2) e->def.to_play = to_play;
-    if (e->action_names) e->def.action_name = action_name;
+    if (e->said.has_mask) e->def.legal = legal;
+    if (e->said.spec.players == 2) e->def.to_play = to_play;
+    if (e->said.action_names) e->def.action_name = action_name;
 }
 
 /* ---- opening ---- */
@@ -546,7 +493,7 @@ static cm_status open_env(python_env *e, const char *path) {
     if (status != CM_OK) return cm_fail(CM_ERR_INPUT, "%s", cm_error_message()); /* the user's choice */
     status = cm_json_parse(e->description, bytes, e->name, &document);
     if (status == CM_OK) {
-        status = read_spec(e, cm_json_root(document));
+        status = cm_python_spec_read(cm_json_root(document), &e->said);
         if (status != CM_OK) status = cm_fail_in(status, "%s", e->name);
     }
     if (status == CM_OK) make_row(e);
@@ -557,7 +504,7 @@ static cm_status open_env(python_env *e, const char *path) {
 static void close_env(python_env *e) {
     cm_worker_stop(e->worker[0]);
     pthread_mutex_destroy(&e->lock);
-    free(e->action_names);
+    free(e->said.action_names);
     free(e->description);
     free(e);
 }

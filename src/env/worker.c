@@ -316,14 +316,17 @@ static cm_status receive_description(cm_worker *worker, char **reply, size_t *by
     return get(worker, *reply, *bytes);
 }
 
-cm_status cm_worker_start(const char *name, cm_worker **out, char **reply, size_t *bytes) {
-    cm_worker *worker;
-    *out = NULL, *reply = NULL;
-    CM_TRY(cm_alloc(&worker, 1, sizeof *worker, "a process that plays an environment"));
+/* One that has no process yet, nor a channel. */
+static cm_status make(const char *name, cm_worker **out) {
+    CM_TRY(cm_alloc(out, 1, sizeof **out, "a process that plays an environment"));
     const char *slash = strrchr(name, '/');
-    snprintf(worker->name, sizeof worker->name, "%s", slash && strchr(name, ':') == NULL ? slash + 1 : name);
-    worker->channel = -1;
-    cm_status status = connect_process(worker, name);
+    snprintf((*out)->name, sizeof(*out)->name, "%s", slash && strchr(name, ':') == NULL ? slash + 1 : name);
+    (*out)->channel = -1;
+    return CM_OK;
+}
+
+/* Of one that could be connected with, or not (status). */
+static cm_status introduce(cm_worker *worker, cm_status status, cm_worker **out, char **reply, size_t *bytes) {
     if (status == CM_OK) status = receive_description(worker, reply, bytes);
     if (status == CM_OK) {
         *out = worker;
@@ -334,6 +337,21 @@ cm_status cm_worker_start(const char *name, cm_worker **out, char **reply, size_
     status = cm_fail_in(status, "%s", worker->name);
     cm_worker_stop(worker);
     return status;
+}
+
+cm_status cm_worker_start(const char *name, cm_worker **out, char **reply, size_t *bytes) {
+    cm_worker *worker;
+    *out = NULL, *reply = NULL;
+    CM_TRY(make(name, &worker));
+    return introduce(worker, connect_process(worker, name), out, reply, bytes);
+}
+
+cm_status cm_worker_attach(const char *name, int channel, cm_worker **out, char **reply, size_t *bytes) {
+    cm_worker *worker;
+    *out = NULL, *reply = NULL;
+    CM_TRY(make(name, &worker));
+    worker->channel = channel;
+    return introduce(worker, CM_OK, out, reply, bytes);
 }
 
 void cm_worker_dismiss(cm_worker *worker) {

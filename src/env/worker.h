@@ -27,9 +27,13 @@ typedef struct cm_worker_request {
 } cm_worker_request;
 
 /* Starts `python3` from the path. *reply, owned by the caller, is what the environment is: a text of JSON of *bytes
- * bytes, NUL-terminated (python.c reads it). Errors: CM_ERR_INPUT says what the environment lacks, or that there is no
- * python3; CM_ERR_IO, CM_ERR_MEMORY. Its messages begin with the name, those of the others do not. */
+ * bytes, NUL-terminated (python_spec.h reads it). Errors: CM_ERR_INPUT says what the environment lacks, or that there
+ * is no python3; CM_ERR_IO, CM_ERR_MEMORY. Its messages begin with the name, those of the others do not. */
 cm_status cm_worker_start(const char *name, cm_worker **out, char **reply, size_t *bytes) CM_MUST_USE;
+
+/* The same of a process that is there already and talks on `channel`, a socket that is the worker's from now on,
+ * whatever is returned; nobody ends it. */
+cm_status cm_worker_attach(const char *name, int channel, cm_worker **out, char **reply, size_t *bytes) CM_MUST_USE;
 
 /* Sends requests, which are answered in this order; of a step many may be under way, of the others one. By one thread
  * at a time, as the next. Errors: CM_ERR_IO: the process has ended. */

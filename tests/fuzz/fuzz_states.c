@@ -1,13 +1,13 @@
 /* States of environments as a checkpoint may hold them: the first byte chooses a game, the second a state that random
- * play has led to, four bytes each a change of it. What cm_env_check_state takes is played on, with every function of
- * the row, without an error; the rest it refuses. */
+ * play has led to, and whether it is played far, four bytes each a change of it. What cm_env_check_state takes is
+ * played on, with every function of the row, without an error; the rest it refuses. */
 #include "fuzz/fuzz.h"
 
 #include <string.h>
 
 #include "env/env.h"
 
-enum { GAMES = 24, STATES = 48, MOST_STEPS = 200 };
+enum { GAMES = 24, STATES = 48, FAR = 200, NEAR = 3, LOOKS = 8 }; /* steps that are played, and between two looks */
 
 static const struct {
     const char *name;
@@ -108,21 +108,22 @@ static void play_half(game *g, int action, cm_rng *rng) {
     if (g->env.def->outcome_between) (void)cm_env_outcome_between(&g->env, g->observation, action, g->next);
 }
 
-static void play_on(game *g) {
+static void play_on(game *g, int steps) {
     cm_rng rng = cm_rng_init(cm_key_make(4, CM_RNG_TEST, 0), 0);
     cm_env_outcome out;
     look(g);
     if (((cm_env_common *)(void *)g->state)->pending) return;
-    for (int i = 0; i < MOST_STEPS && !cm_env_ended(g->state); i++) {
+    for (int i = 0; i < steps && !cm_env_ended(g->state); i++) {
         const int action = cm_env_random_action(&g->env, g->state, &rng);
         if (g->env.def->chance && i % 2) {
             play_half(g, action, &rng);
         } else {
             FUZZ_EXPECT(cm_env_step(&g->env, g->state, action, &out) == CM_OK);
         }
-        FUZZ_EXPECT(cm_env_check_state(&g->env, g->state) == CM_OK);
-        look(g);
+        if (i % LOOKS == 0) look(g);
     }
+    FUZZ_EXPECT(cm_env_check_state(&g->env, g->state) == CM_OK);
+    look(g);
 }
 
 /* A bit, a byte, or a small number in place of a word, whose places are in the first bytes of a state more often. */
@@ -141,13 +142,13 @@ static void change(const uint8_t byte[4], char *state, size_t size) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!games[0].state) prepare();
-    if (size < 2) return 0;
+    if (size < 2 + 4) return 0;
     game *g = &games[data[0] % GAMES];
     const size_t bytes = g->env.spec.state_size;
     memcpy(g->state, g->states + data[1] % STATES * bytes, bytes);
     for (size_t i = 2; i + 4 <= size; i += 4) change(data + i, g->state, bytes);
     if (cm_env_check_state(&g->env, g->state) == CM_OK) {
-        play_on(g);
+        play_on(g, data[1] < STATES ? FAR : NEAR);
     } else {
         FUZZ_EXPECT(cm_error_message()[0] != '\0' && !strchr(cm_error_message(), '\n'));
     }
