@@ -59,6 +59,18 @@ tsan: ## the tests under ThreadSanitizer, without some of one thread (oneDNN wit
 	    EXCEPT='backend/test_cuda_ops backend/test_cuda_row_pass agent/test_simulations trainer/test_unroll trainer/test_cases replay/test_replay run/test_rehearsal \
 	    backend/test_dnn_graph distributed/test_ranks distributed/test_launch distributed/test_scaling distributed/test_resume' CFLAGS='-O1 -g1 -fsanitize=thread' LDFLAGS='-fsanitize=thread' test-run
 
+# oneDNN v3, whose interface is another, from its wheel: the whole program, and the tests of the arithmetic and of what stands on it,
+# without the longest of other backends' arithmetic.
+ONEDNN3 := .venv-onednn3
+$(ONEDNN3)/include/dnnl.h:
+	python3 -m venv $(ONEDNN3)
+	$(ONEDNN3)/bin/pip install -q onednn-devel-cpu-gomp==2023.2.0
+
+check-onednn3: ONLY ?= backend network trainer agent
+check-onednn3: EXCEPT ?= trainer/test_unroll backend/test_dnn_graph agent/test_simulations backend/test_cuda_ops backend/test_cuda_towers backend/test_cuda_stretches backend/test_cuda_row_pass
+check-onednn3: $(ONEDNN3)/include/dnnl.h ## builds with oneDNN v3 and runs the tests of arithmetic
+	+@$(SUBMAKE) DNNL_ROOT=$(ONEDNN3) BUILD=$(BUILD)/onednn3 CFLAGS=-O1 KERNEL_FLAGS=-O3 WERROR=$(WERROR) ONLY='$(ONLY)' EXCEPT='$(EXCEPT)' test
+
 # Kernels of its instruction set, and what stands on them.
 ARM64_TESTS := backend/test_cpu_kernels backend/test_cpu_dense backend/test_cpu_conv mcts/test_cases core/test_rng
 check-arm64: ## builds for 64-bit ARM with Debian's cross compiler and runs the tests of arithmetic in QEMU
@@ -144,4 +156,12 @@ mutants-kernels: $(addprefix $(BUILD)/tests/backend/test_cuda_,ops row_pass stre
 	    ROW_OBJECTS='$(call KERNEL_TEST_OBJ,row_pass)' STRETCH_OBJECTS='$(call KERNEL_TEST_OBJ,stretches)' SEARCH_OBJECTS='$(SEARCH_TEST_OBJ)' \
 	    TOWER_OBJECTS='$(TOWER_TEST_OBJ)' SIMULATIONS_OBJECTS='$(SIMULATIONS_TEST_OBJ)' \
 	    scripts/mutants_kernels.sh '$(MATCH)'
-.PHONY: games-soak check-layers check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-ranks soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels
+
+# What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
+CHECK_ALL := check-module test-ptx check-onednn3 tsan games-soak soak-resume soak-ranks soak-configurations reference mutants mutants-kernels fuzz
+check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
+	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
+
+ci: ## everything that must pass before a change is merged: .ci/run
+	@bash .ci/run
+.PHONY: check-all ci check-onednn3 games-soak check-layers check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-ranks soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels

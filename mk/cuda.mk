@@ -1,13 +1,14 @@
 # CUDA: everything for a GPU is a module (BUILD/lib/*.so) that the program opens when asked for; it links none.
 # Compiled for every architecture from sm_75 to sm_120 that the installed nvcc knows, and as PTX of the newest of them.
 #: NVCC=nvcc            the CUDA compiler
+#: CUDA_ARCHS='75 90'   the architectures that are compiled, in place of all of them
 #: NVCCFLAGS=-lineinfo  more flags for it; with this one compute-sanitizer and profilers name lines of the kernels
 CUDA_HOME ?= /usr/local/cuda
 NVCC ?= $(firstword $(shell command -v nvcc) $(wildcard $(CUDA_HOME)/bin/nvcc))
 # The oldest that is tried (docs/CUDA.md).
 NVCC_NEEDED := 12.4
 NVCC_RELEASE = $(if $(NVCC),$(shell $(NVCC) --version | sed -n 's/.*release \([0-9.]*\).*/\1/p'))
-CUDA_ARCHS = $(filter 75 80 86 87 89 90 100 103 110 120,$(patsubst sm_%,%,$(if $(NVCC),$(shell $(NVCC) --list-gpu-code 2>/dev/null))))
+CUDA_ARCHS ?= $(filter 75 80 86 87 89 90 100 103 110 120,$(patsubst sm_%,%,$(if $(NVCC),$(shell $(NVCC) --list-gpu-code 2>/dev/null))))
 CUDA_CODE = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a,code=sm_$a) \
             -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
 # No contraction of a*b+c here either: the shared headers give the same bits as on the CPU.
@@ -90,9 +91,11 @@ $(DNN_DRIVER): tests/modules/dnn_driver.c $(BUILD)/flags.stamp
 
 # Kernels as nvcc compiles them, run on the CPU instruction by instruction (tests/ptx/ptx.h) by the tests that launch any: all of
 # them for 9.0, and the most telling ones for the oldest architecture, which has no tensor cores for 16 bits, and the newest.
+#: PTX_ARCHS='75 90a'   the architectures whose kernels `make test-ptx` runs; the newest besides these if it is not given
 KERNEL_SRC := $(shell grep -l LAUNCHER $(filter %.cu,$(CUDA_SRC)))
 PTX_NEWEST = $(lastword $(CUDA_ARCHS))
-PTX_FILES = $(foreach a,75 90a $(PTX_NEWEST),$(patsubst %.cu,$(BUILD)/ptx/$a/%.ptx,$(notdir $(KERNEL_SRC))))
+PTX_ARCHS ?= 90a 75 $(PTX_NEWEST)
+PTX_FILES = $(foreach a,$(PTX_ARCHS),$(patsubst %.cu,$(BUILD)/ptx/$a/%.ptx,$(notdir $(KERNEL_SRC))))
 PTX_TESTS_90A = backend/test_cuda_ops mcts/test_device_search run/test_far backend/test_cuda_row_pass backend/test_cuda_copies \
     backend/test_cuda_stretches backend/test_cuda_towers backend/test_cuda_planes backend/test_nonfinite agent/test_device_planner \
     agent/test_simulations
@@ -105,13 +108,13 @@ test-ptx: have-nvcc ## runs the kernels that nvcc compiles, instruction by instr
 	+@$(SUBMAKE) test-ptx-run
 
 test-ptx-run: $(PTX_FILES) $(PTX_TESTS_90A:%=$(BUILD)/tests/%)
-	$(call RUN_PTX,90a,$(PTX_TESTS_90A))
-	$(call RUN_PTX,75,$(PTX_TESTS_75))
-	$(call RUN_PTX,75,backend/test_cuda_row_pass,CK_RUN_CASE=float32)
-	$(call RUN_PTX,$(PTX_NEWEST),$(PTX_TESTS_NEWEST))
+	$(if $(filter 90a,$(PTX_ARCHS)),$(call RUN_PTX,90a,$(PTX_TESTS_90A)))
+	$(if $(filter 75,$(PTX_ARCHS)),$(call RUN_PTX,75,$(PTX_TESTS_75)))
+	$(if $(filter 75,$(PTX_ARCHS)),$(call RUN_PTX,75,backend/test_cuda_row_pass,CK_RUN_CASE=float32))
+	$(if $(filter $(PTX_NEWEST),$(PTX_ARCHS)),$(call RUN_PTX,$(PTX_NEWEST),$(PTX_TESTS_NEWEST)))
 
 kernel-costs: have-nvcc ## says what a search costs a GPU, line by line of its kernels, by the model of tests/ptx/profile.h
-	+@$(SUBMAKE) $(filter $(BUILD)/ptx/90a/%,$(PTX_FILES)) $(BUILD)/tests/agent/test_simulations
+	+@$(SUBMAKE) $(patsubst %.cu,$(BUILD)/ptx/90a/%.ptx,$(notdir $(KERNEL_SRC))) $(BUILD)/tests/agent/test_simulations
 	@for type in bfloat16 float32; do rm -f $(BUILD)/kernel-costs.txt; echo "$$type:"; \
 	    CUMIND_TEST_PTX='$(abspath $(BUILD))/ptx/90a' CUMIND_PTX_PROFILE='$(abspath $(BUILD))/kernel-costs.txt' CK_FORK=no CK_RUN_CASE=$$type \
 	    CK_TIMEOUT_MULTIPLIER=50 $(BUILD)/tests/agent/test_simulations && cat $(BUILD)/kernel-costs.txt || exit 1; done
