@@ -311,6 +311,44 @@ START_TEST(what_is_named_is_opened_and_what_was_trained_with_needs_no_name) {
 }
 END_TEST
 
+/* Gymnasium is here a module that does what it does with a name. */
+START_TEST(a_module_that_was_trained_with_needs_no_name_and_another_does) {
+    char path[PATH_MAX];
+    path_of("installed/gymnasium.py", path);
+    ck_assert_int_eq(cm_directory_make_parent(path), CM_OK);
+    write_text("installed/gymnasium.py", "import importlib\n"
+                                         "def make(name, **options):\n"
+                                         "    if ':' in name: importlib.import_module(name.split(':')[0])\n"
+                                         "    env = importlib.import_module('quiet').Corridor()\n"
+                                         "    env.close = lambda: None\n"
+                                         "    return env\n");
+    write_text("installed/marks_a.py", "import os\nopen(os.environ['CUMIND_TEST_MARK'], 'w').close()\n");
+    write_text("installed/marks_b.py", "import marks_a\n");
+    write_text("installed/quiet.py", strstr(python_text, "class"));
+    path_of("installed", path);
+    setenv("PYTHONPATH", path, 1);
+    setenv("PATH", path_before, 1);
+    expect_mark(true, "train --quiet --run new --set env_name=gymnasium:marks_a:A-v0" TINY);
+    expect_mark(true, "eval --run new --episodes 2");
+    expect_mark(true, "config --set env_name=gymnasium:marks_b:A-v0 --write b.json");
+    expect_mark(false, "config --config b.json");
+    ck_assert_msg(strstr(result.err, REFUSED "gymnasium:marks_b:A-v0"), "%s", result.err);
+    unlink(mark);
+    expect_ok("config --set env_name=gymnasium:A-v0 --write installed.json");
+    expect_ok("config --config installed.json"); /* of what is installed */
+    ck_assert(!cm_file_exists(mark));
+}
+END_TEST
+
+START_TEST(where_the_list_cannot_be_written_training_goes_on) {
+    setenv("XDG_STATE_HOME", "/dev/null/state", 1);
+    expect_mark(true, "train --quiet --run new --set env_name=marks.so" TINY);
+    cm_program_expect_line(result.err, "; other commands will need --set env_name=");
+    expect_mark(false, "eval --run new --episodes 2");
+    expect_mark(true, "eval --run new --episodes 2 --set env_name=marks.so");
+}
+END_TEST
+
 /* Equal bytes beside other files may do other things: they are trusted where they were trained with. */
 START_TEST(a_copy_elsewhere_is_not_what_was_trained_with) {
     char path[PATH_MAX], *text;
@@ -371,6 +409,8 @@ int main(void) {
     tcase_add_test(tests, no_command_imports_a_module_that_a_file_names);
     tcase_add_loop_test(tests, no_command_opens_what_a_configuration_here_names, 0, 2);
     tcase_add_test(tests, what_is_named_is_opened_and_what_was_trained_with_needs_no_name);
+    tcase_add_test(tests, a_module_that_was_trained_with_needs_no_name_and_another_does);
+    tcase_add_test(tests, where_the_list_cannot_be_written_training_goes_on);
     tcase_add_test(tests, a_copy_elsewhere_is_not_what_was_trained_with);
     tcase_add_test(tests, inspect_tells_of_an_environment_that_it_does_not_open);
     tcase_add_test(tests, ranks_follow_the_rule);
