@@ -128,11 +128,11 @@ cm_status cm_games_read(const char *path, const cm_env *env, cm_games *out) {
     reader r = {.env = env, .games = out};
     *out = (cm_games){.stride = env->spec.max_plies};
     if (out->stride == 0) return cm_fail(CM_ERR_INPUT, "%s: its games have no bound on their length", env->spec.name);
-    CM_TRY(cm_json_read_lines(path, false, count_game, &r));
+    CM_TRY(cm_json_read_lines(path, count_game, &r));
     cm_status status = cm_alloc(&r.state, 1, env->spec.state_size, "games");
     if (status == CM_OK) status = take_games(out);
     out->count = 0;
-    if (status == CM_OK) status = cm_json_read_lines(path, false, read_game, &r);
+    if (status == CM_OK) status = cm_json_read_lines(path, read_game, &r);
     free(r.state);
     if (status != CM_OK) cm_games_free(out);
     return status;

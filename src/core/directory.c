@@ -73,6 +73,15 @@ cm_dir_kind cm_dir_look(const cm_dir *dir, const char *name) {
     return S_ISLNK(about.st_mode) ? CM_DIR_LINK : CM_DIR_OTHER;
 }
 
+cm_status cm_dir_bytes(const cm_dir *dir, const char *name, uint64_t *bytes) {
+    struct stat about;
+    *bytes = 0;
+    if (fstatat(handle_of(dir), name, &about, AT_SYMLINK_NOFOLLOW) != 0) return fail_at(dir, name, "look at");
+    if (!S_ISREG(about.st_mode)) return fail_open(dir, name, "look at");
+    *bytes = (uint64_t)about.st_size;
+    return CM_OK;
+}
+
 bool cm_dir_link(const cm_dir *dir, const char *name, char *out, size_t size) {
     const ssize_t n = readlinkat(handle_of(dir), name, out, size);
     if (n <= 0 || (size_t)n >= size) return false;

@@ -31,6 +31,9 @@ typedef enum cm_dir_kind { CM_DIR_NONE, CM_DIR_FILE, CM_DIR_FOLDER, CM_DIR_LINK,
 /* What has this name in the folder; NONE also if that cannot be seen (errno says why). */
 cm_dir_kind cm_dir_look(const cm_dir *dir, const char *name);
 
+/* The size of the file `name`. */
+cm_status cm_dir_bytes(const cm_dir *dir, const char *name, uint64_t *bytes) CM_MUST_USE;
+
 /* Where the link `name` leads, as it is written; false: it is no link, or longer than out[size]. */
 bool cm_dir_link(const cm_dir *dir, const char *name, char *out, size_t size);
 

@@ -74,12 +74,21 @@ cm_status cm_file_read_open(int file, const char *path, size_t limit, char **dat
     return CM_OK;
 }
 
+cm_status cm_file_open(const char *path, int *file) {
+    struct stat about;
+    do *file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a named pipe must not block before it is refused */
+    while (cm_interrupted(*file));
+    if (*file < 0) return fail_open(path);
+    if (fstat(*file, &about) == 0 && S_ISREG(about.st_mode)) return CM_OK;
+    close(*file);
+    *file = -1;
+    return cm_fail(CM_ERR_INPUT, "%s: not a regular file", path);
+}
+
 cm_status cm_file_read(const char *path, size_t limit, char **data, size_t *size) {
     *data = NULL, *size = 0;
     int file;
-    do file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a named pipe must not block before it is refused */
-    while (cm_interrupted(file));
-    if (file < 0) return fail_open(path);
+    CM_TRY(cm_file_open(path, &file));
     cm_status status = cm_file_read_open(file, path, limit, data, size);
     close(file);
     return status;

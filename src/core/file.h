@@ -14,7 +14,10 @@ extern "C" {
  * large or not a regular file. */
 cm_status cm_file_read(const char *path, size_t limit, char **data, size_t *size) CM_MUST_USE;
 
-/* The same of an open file; `path` is for messages. */
+/* Opens a regular file for reading; the caller closes it. Errors: as above. */
+cm_status cm_file_open(const char *path, int *file) CM_MUST_USE;
+
+/* Like cm_file_read, of an open file; `path` is for messages. */
 cm_status cm_file_read_open(int file, const char *path, size_t limit, char **data, size_t *size) CM_MUST_USE;
 
 /* What is, or was, in a file. */

@@ -1,14 +1,15 @@
 #include "core/json.h"
 
 #include <cjson/cJSON.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/arena.h"
-#include "core/file.h"
 #include "core/json_scan.h"
+#include "core/lines.h"
 
 /* A cm_json is a cJSON node. Its member valueint, of no use to us, holds the line on which the value starts. */
 struct cm_json_doc {
@@ -102,27 +103,45 @@ cm_status cm_json_read_in(const cm_dir *dir, const char *name, cm_json_doc **out
     return status;
 }
 
-cm_status cm_json_read_lines(const char *path, bool is_growing, cm_json_line_reader read, void *context) {
-    char *text = NULL;
-    size_t size = 0;
-    CM_TRY(cm_file_read(path, CM_JSON_BYTES, &text, &size));
-    cm_status status = CM_OK;
-    const char *at = text, *end = text + size;
-    for (int line = 1; at < end && status == CM_OK; line++) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        cm_json_doc *doc = NULL;
-        if (!newline && is_growing) break;
-        if (!newline) newline = end;
-        status = parse(at, (size_t)(newline - at), path, line, &doc);
-        if (status == CM_OK) {
-            status = read(context, cm_json_root(doc));
-            if (status != CM_OK) status = cm_fail_in(status, "%s:%d", path, line);
-        }
-        cm_json_free(doc);
-        at = newline + 1;
+static cm_status read_line(const cm_lines *lines, const char *path, cm_json_line_reader read, void *context) {
+    cm_json_doc *doc = NULL;
+    if (lines->is_long)
+        return cm_fail(CM_ERR_INPUT, "%s:%d: a line of more than %zu bytes", path, lines->number, lines->most);
+    CM_TRY(parse(lines->text, lines->size, path, lines->number, &doc));
+    cm_status status = read(context, cm_json_root(doc));
+    cm_json_free(doc);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "%s:%d", path, lines->number);
+}
+
+static cm_status read_all(cm_lines *lines, const char *path, bool is_growing, cm_json_line_reader read, void *context) {
+    bool is_there = true;
+    while (true) {
+        cm_status status = cm_lines_next(lines, &is_there);
+        if (status != CM_OK) return cm_fail_in(status, "%s", path);
+        if (!is_there || (is_growing && !lines->is_whole)) return CM_OK;
+        CM_TRY(read_line(lines, path, read, context));
     }
-    free(text);
+}
+
+static cm_status read_lines(int file, const char *path, size_t most, bool is_growing, cm_json_line_reader read,
+                            void *context) {
+    cm_lines lines;
+    cm_status status = cm_lines_open(&lines, file, most);
+    status = status == CM_OK ? read_all(&lines, path, is_growing, read, context) : cm_fail_in(status, "%s", path);
+    cm_lines_close(&lines);
     return status;
+}
+
+cm_status cm_json_read_lines(const char *path, cm_json_line_reader read, void *context) {
+    int file;
+    CM_TRY(cm_file_open(path, &file));
+    return read_lines(file, path, CM_JSON_BYTES, false, read, context);
+}
+
+cm_status cm_json_read_growing(const char *path, size_t most, cm_json_line_reader read, void *context) {
+    int file;
+    CM_TRY(cm_dir_open_file(NULL, path, O_RDONLY, &file));
+    return read_lines(file, path, most, true, read, context);
 }
 
 void cm_json_free(cm_json_doc *doc) {

@@ -30,12 +30,14 @@ cm_status cm_json_parse(const char *text, size_t size, const char *name, cm_json
 cm_status cm_json_read(const char *path, cm_json_doc **out) CM_MUST_USE; /* reads a file and parses it */
 cm_status cm_json_read_in(const cm_dir *dir, const char *name, cm_json_doc **out) CM_MUST_USE; /* see cm_dir_read */
 
-/* A file of JSON lines, a value each: calls `read` with one after another, in order. The value is gone after the call;
- * cm_json_line counts lines of the file. `is_growing`: the file may be in the middle of a write, and what stands behind
- * its last newline is left out. Errors: those of the file and of its text; the first that `read` returns ends it, with
- * "PATH:LINE: " in front. */
+/* A file of JSON lines, a value each, of any size: calls `read` with one after another, in order. The value is gone
+ * after the call; cm_json_line counts lines of the file. Errors: those of the file and of its text; the first that
+ * `read` returns ends it, with "PATH:LINE: " in front. */
 typedef cm_status (*cm_json_line_reader)(void *context, const cm_json *value);
-cm_status cm_json_read_lines(const char *path, bool is_growing, cm_json_line_reader read, void *context) CM_MUST_USE;
+cm_status cm_json_read_lines(const char *path, cm_json_line_reader read, void *context) CM_MUST_USE;
+/* The same of a file that may be in the middle of a write, and is no link: what stands behind its last newline is left
+ * out. A line of more than `most` bytes is an error. */
+cm_status cm_json_read_growing(const char *path, size_t most, cm_json_line_reader read, void *context) CM_MUST_USE;
 
 void cm_json_free(cm_json_doc *doc); /* NULL is allowed */
 const cm_json *cm_json_root(const cm_json_doc *doc);

@@ -7,13 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/retry.h"
+
 static cm_status hash_all(const char *path, int file, char out[CM_SHA256_HEX]) {
     enum { PIECE = 1 << 16 };
     uint8_t piece[PIECE];
     SHA2_CTX hash;
     SHA256Init(&hash);
     for (ssize_t n; (n = read(file, piece, PIECE)) != 0;) {
-        if (n < 0 && errno == EINTR) continue;
+        if (cm_interrupted(n)) continue;
         if (n < 0) return cm_fail(CM_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
         SHA256Update(&hash, piece, (size_t)n);
     }
@@ -23,7 +25,9 @@ static cm_status hash_all(const char *path, int file, char out[CM_SHA256_HEX]) {
 
 cm_status cm_sha256_file(const char *path, char out[CM_SHA256_HEX]) {
     struct stat about;
-    const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int file;
+    do file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    while (cm_interrupted(file));
     if (file < 0) return cm_fail(CM_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
     cm_status status = CM_OK;
     if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {

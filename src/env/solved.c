@@ -140,7 +140,7 @@ cm_status cm_solved_read(const char *path, const cm_env *env, cm_solved *out) {
     reader r = {.env = env, .solved = out};
     *out = (cm_solved){.count = 0};
     CM_TRY(cm_alloc(&r.state, 1, env->spec.state_size, "solved positions"));
-    cm_status status = cm_json_read_lines(path, false, read_line, &r);
+    cm_status status = cm_json_read_lines(path, read_line, &r);
     free(r.state);
     if (status == CM_OK && out->count < (r.lines == 0 ? 1 : out->capacity)) {
         status =

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/file.h"
+#include "core/retry.h"
 #include "core/sha256.h"
 #include "env/python.h"
 
@@ -89,11 +90,15 @@ static cm_status append(const char *entry) {
     char path[PATH_MAX], line[ENTRY_BYTES + 1];
     CM_TRY(find_list(path));
     CM_TRY(cm_directory_make_parent(path));
-    const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    ssize_t written;
+    int file;
+    do file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    while (cm_interrupted(file));
     if (file < 0) return cm_fail(CM_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
     const int size = snprintf(line, sizeof line, "%s\n", entry);
-    const bool is_written = write(file, line, (size_t)size) == size;
-    cm_status status = is_written ? CM_OK : cm_fail(CM_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
+    do written = write(file, line, (size_t)size);
+    while (cm_interrupted(written));
+    cm_status status = written == size ? CM_OK : cm_fail(CM_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
     close(file);
     return status;
 }

@@ -271,15 +271,21 @@ uint64_t cm_checkpoint_bytes(const cm_checkpoint_part *parts, int count) {
     return total;
 }
 
-static cm_status check_room(const cm_checkpoint_store *store, uint64_t need) {
+static cm_status compare_room(const cm_checkpoint_store *store, uint64_t need) {
     uint64_t room = 0;
     char wanted[16], there[16];
     CM_TRY(cm_disk_free(store->run.path, &room));
     if (room >= need) return CM_OK;
     cm_format_bytes((double)need, wanted);
     cm_format_bytes((double)room, there);
-    return cm_fail(CM_ERR_IO, "%s: a checkpoint needs up to %s, the disk has %s free: make room", store->run.path,
+    return cm_fail(CM_ERR_IO, "%s: a checkpoint needs about %s, the disk has %s free: make room", store->run.path,
                    wanted, there);
+}
+
+cm_status cm_checkpoint_check_room(const cm_checkpoint_store *store, const cm_checkpoint_part *parts, int count) {
+    double need = (double)cm_checkpoint_bytes(parts, count);
+    CM_TRY(store->comm->all_reduce_double(store->comm, &need, 1));
+    return cm_ranks_agree(store->comm, leads(store) ? compare_room(store, (uint64_t)need) : CM_OK);
 }
 
 /* After an error: nothing stays open, and the message names this rank if there are others. */
@@ -376,11 +382,10 @@ static cm_status open_writer(cm_checkpoint_store *store, int64_t update, cm_chec
 }
 
 /* A run whose folder was removed is not made again. */
-static cm_status make_staging(cm_checkpoint_store *store, const cm_checkpoint_writer *writer, uint64_t need) {
+static cm_status make_staging(cm_checkpoint_store *store, const cm_checkpoint_writer *writer) {
     cm_dir folder;
     if (store->run.file < 0) CM_TRY(cm_dir_open(&store->run, store->run.path));
     CM_TRY(cm_dir_make(&store->run, folder_name));
-    CM_TRY(check_room(store, need));
     CM_TRY(enter_folder(store, &folder));
     cm_status status = cm_dir_remove(&folder, writer->staging);
     if (status == CM_OK) status = cm_dir_make(&folder, writer->staging);
@@ -438,10 +443,8 @@ static cm_status write_all(cm_checkpoint_store *store, cm_checkpoint_writer *wri
 cm_status cm_checkpoint_save(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts, int count) {
     cm_comm *comm = store->comm;
     cm_checkpoint_writer *writer = NULL;
-    double need = (double)cm_checkpoint_bytes(parts, count);
-    CM_TRY(comm->all_reduce_double(comm, &need, 1));
     cm_status status = open_writer(store, update, &writer);
-    if (status == CM_OK && leads(store)) status = make_staging(store, writer, (uint64_t)need);
+    if (status == CM_OK && leads(store)) status = make_staging(store, writer);
     status = cm_ranks_agree(comm, status);
     if (status == CM_OK) status = write_all(store, writer, parts, count);
     if (status == CM_OK) {

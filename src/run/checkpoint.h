@@ -33,7 +33,7 @@ typedef struct cm_checkpoint_reader cm_checkpoint_reader; /* one checkpoint bein
 typedef struct cm_checkpoint_part {
     const char *name; /* for errors: "replay" */
     void *context;
-    uint64_t (*bytes)(void *context); /* at most so many bytes will be written */
+    uint64_t (*bytes)(void *context); /* about so many bytes will be written */
     cm_status (*save)(void *context, cm_checkpoint_writer *writer);
     cm_status (*load)(void *context, cm_checkpoint_reader *reader);
 } cm_checkpoint_part;
@@ -50,7 +50,8 @@ cm_status cm_checkpoint_put_json(cm_checkpoint_writer *writer, const char *name,
 cm_status cm_checkpoint_begin(cm_checkpoint_writer *writer, const char *name, cm_sink *sink) CM_MUST_USE;
 cm_status cm_checkpoint_end(cm_checkpoint_writer *writer) CM_MUST_USE;
 
-/* Takes an unchanged file over from the checkpoint before. *kept is false if that has none of this name. */
+/* Takes an unchanged file over from the checkpoint before. *kept is false if that has none of this name, or has it no
+ * more as it was written: then it is to be written again. */
 cm_status cm_checkpoint_keep(cm_checkpoint_writer *writer, const char *name, bool *kept) CM_MUST_USE;
 
 /* ---- for parts: reading ---- */
@@ -82,13 +83,17 @@ void cm_checkpoint_store_destroy(cm_checkpoint_store *store);
  * Only for the process that holds the run's lock. */
 cm_status cm_checkpoint_clean(cm_checkpoint_store *store) CM_MUST_USE;
 
-/* Bytes that one checkpoint of these parts takes at most. */
+/* Bytes that the next checkpoint of these parts will take, as far as they know. */
 uint64_t cm_checkpoint_bytes(const cm_checkpoint_part *parts, int count);
 
+/* Whether the disk has room for the next checkpoint, so that nothing is written that would fill it. Collective. Errors:
+ * CM_ERR_IO says what is needed and what is there. */
+cm_status cm_checkpoint_check_room(const cm_checkpoint_store *store, const cm_checkpoint_part *parts,
+                                   int count) CM_MUST_USE;
+
 /* Writes the checkpoint `update`, points `latest` at it and removes the ones that are no longer kept. Of several ranks
- * each saves its own parts, whose file names differ from those of the others. Collective. Errors: CM_ERR_IO (also if
- * the disk has less room than needed; then nothing has been written); an error of one of several ranks is that of all
- * and names it. Older checkpoints are never touched. */
+ * each saves its own parts, whose file names differ from those of the others. Collective. Errors: CM_ERR_IO; an error
+ * of one of several ranks is that of all and names it. Older checkpoints are never touched. */
 cm_status cm_checkpoint_save(cm_checkpoint_store *store, int64_t update, const cm_checkpoint_part *parts,
                              int count) CM_MUST_USE;
 

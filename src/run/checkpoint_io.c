@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/log.h"
+
 /* ---- writing ---- */
 
 static cm_status write_piece(void *context, const void *data, size_t size) {
@@ -56,11 +58,25 @@ cm_status cm_checkpoint_put_json(cm_checkpoint_writer *writer, const char *name,
     return cm_checkpoint_put(writer, name, text, size);
 }
 
+/* Whether a file of the checkpoint before is there, as long as it was. */
+static cm_status take_over(const cm_checkpoint_writer *writer, const cm_manifest_file *row) {
+    uint64_t bytes;
+    CM_TRY(cm_dir_bytes(&writer->previous_directory, row->name, &bytes));
+    if (bytes != row->bytes)
+        return cm_fail(CM_ERR_IO, "%s/%s: has %llu bytes, must have %llu", writer->previous_directory.path, row->name,
+                       (unsigned long long)bytes, (unsigned long long)row->bytes);
+    return cm_dir_link_or_copy(&writer->previous_directory, row->name, &writer->directory);
+}
+
 cm_status cm_checkpoint_keep(cm_checkpoint_writer *writer, const char *name, bool *kept) {
     const cm_manifest_file *row = writer->previous ? cm_manifest_find(writer->previous, name) : NULL;
-    *kept = row != NULL;
+    *kept = false;
     if (!row) return CM_OK;
-    CM_TRY(cm_dir_link_or_copy(&writer->previous_directory, name, &writer->directory));
+    if (take_over(writer, row) != CM_OK) {
+        cm_log(CM_WARNING, "%s; it is written again", cm_error_message());
+        return CM_OK;
+    }
+    *kept = true;
     return cm_manifest_add(&writer->manifest, name, row->bytes, row->hash);
 }
 

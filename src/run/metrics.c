@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "core/json.h"
+#include "core/lines.h"
 #include "core/log.h"
+#include "core/retry.h"
 
 #define INTEGER(name)                                                                                                  \
     { #name, offsetof(cm_metrics, name), true }
@@ -51,6 +53,8 @@ static const cm_metrics_field fields[] = {
     NUMBER(eval_episodes),
 };
 enum { FIELDS = sizeof fields / sizeof fields[0] };
+
+enum { LINE_BYTES = 64 * 1024, MOST_ROWS = 1 << 16, LINES_PER_DOUBLING = 4096 };
 
 const cm_metrics_field *cm_metrics_fields(int *count) {
     *count = FIELDS;
@@ -139,54 +143,45 @@ static int64_t iteration_of(const char *line) {
     return sscanf(line, "{\"iteration\": %lld", &iteration) == 1 ? (int64_t)iteration : -1;
 }
 
-/* The bytes of the whole lines within the first `limit` bytes, up to the first one of an iteration beyond `last`. */
-static cm_status find_end(FILE *file, const char *path, int64_t limit, int64_t last, int64_t *end) {
-    char *line = NULL;
-    size_t space = 0;
-    ssize_t n;
-    *end = 0;
-    rewind(file);
-    while (*end < limit && (n = getline(&line, &space, file)) > 0 && line[n - 1] == '\n' && *end + n <= limit) {
-        if (iteration_of(line) > last) break;
-        *end += n;
-    }
-    const bool is_read = !ferror(file);
-    free(line);
-    return is_read ? CM_OK : cm_fail(CM_ERR_IO, "%s: cannot read", path);
-}
-
-static cm_status find_keep(FILE *file, const char *path, int64_t size, int64_t keep, int64_t last, int64_t *end) {
-    if (keep < 0) keep = size;
-    CM_TRY(find_end(file, path, keep < size ? keep : size, last, end));
-    if (*end == keep) return CM_OK;
-    CM_TRY(find_end(file, path, size, last, end));
-    cm_log(CM_WARNING, "%s: was changed or torn behind the run's back: its whole lines up to iteration %lld are kept",
-           path, (long long)last);
-    return CM_OK;
-}
-
-/* The updates that the last whole line behind the first `keep` bytes speaks of, 0 if there is none. */
-static int64_t updates_behind(FILE *file, int64_t keep) {
+static int64_t updates_of(const char *line) {
     static const char key[] = "\"updates\": ";
-    char *line = NULL;
-    size_t space = 0;
-    ssize_t n;
-    int64_t updates = 0;
-    if (fseeko(file, keep, SEEK_SET) == 0) {
-        while ((n = getline(&line, &space, file)) > 0 && line[n - 1] == '\n') {
-            const char *at = strstr(line, key);
-            if (at) updates = strtoll(at + sizeof key - 1, NULL, 10);
-        }
-    }
-    free(line);
-    return updates;
+    const char *at = strstr(line, key);
+    return at ? strtoll(at + sizeof key - 1, NULL, 10) : 0;
 }
 
-/* Finds what of an open file of `size` bytes stays. */
-static cm_status find_cut(cm_metrics_file *file, FILE *text, const char *path, int64_t size, int64_t keep,
+/* What a file holds: bytes of its whole lines up to the first one of an iteration beyond `last`, of all of them and of
+ * those within the first `keep` bytes; where its last whole line ends, and the updates that it speaks of. */
+typedef struct content {
+    int64_t whole, known, end, updates;
+} content;
+
+static cm_status look_through(cm_lines *lines, int64_t keep, int64_t last, content *out) {
+    bool is_there = true, is_beyond = false;
+    *out = (content){.whole = 0};
+    while (true) {
+        CM_TRY(cm_lines_next(lines, &is_there));
+        if (!is_there || !lines->is_whole) return CM_OK;
+        out->end += (int64_t)lines->bytes;
+        out->updates = updates_of(lines->text);
+        is_beyond = is_beyond || iteration_of(lines->text) > last;
+        if (!is_beyond) out->whole = out->end;
+        if (!is_beyond && out->end <= keep) out->known = out->end;
+    }
+}
+
+/* Cuts an open file of `size` bytes. */
+static cm_status cut_back(cm_metrics_file *file, cm_lines *lines, const char *path, int64_t size, int64_t keep,
                           int64_t last) {
-    CM_TRY(find_keep(text, path, size, keep, last, &file->bytes));
-    file->cut_updates = file->bytes < size ? updates_behind(text, file->bytes) : 0;
+    content c;
+    if (keep < 0) keep = size;
+    cm_status status = look_through(lines, keep, last, &c);
+    if (status != CM_OK) return cm_fail_in(status, "%s", path);
+    file->bytes = c.known == keep ? keep : c.whole;
+    file->cut_updates = c.end > file->bytes ? c.updates : 0;
+    if (c.known != keep)
+        cm_log(CM_WARNING,
+               "%s: was changed or torn behind the run's back: its whole lines up to iteration %lld are kept", path,
+               (long long)last);
     if (file->bytes == size || ftruncate(file->file, file->bytes) == 0) return CM_OK;
     return cm_fail(CM_ERR_IO, "%s: cannot cut it back to the checkpoint: %s", path, strerror(errno));
 }
@@ -194,22 +189,25 @@ static cm_status find_cut(cm_metrics_file *file, FILE *text, const char *path, i
 cm_status cm_metrics_open(cm_metrics_file *file, const cm_dir *dir, const char *name, int64_t keep, int64_t last) {
     char path[PATH_MAX];
     struct stat about;
-    int reading = -1;
+    cm_lines lines = {.file = NULL};
+    int reading;
     file->file = -1;
     CM_TRY(cm_path_join(path, sizeof path, dir->path, name));
     CM_TRY(cm_dir_append(dir, name, &file->file));
     cm_status status = cm_dir_open_file(dir, name, O_RDONLY, &reading);
-    FILE *text = status == CM_OK ? fdopen(reading, "r") : NULL;
-    if (status == CM_OK && (!text || fstat(reading, &about) != 0))
+    if (status == CM_OK) status = cm_lines_open(&lines, reading, LINE_BYTES);
+    if (status == CM_OK && fstat(file->file, &about) != 0)
         status = cm_fail(CM_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
-    if (status == CM_OK) status = find_cut(file, text, path, about.st_size, keep, last);
-    if (text) {
-        fclose(text);
-    } else if (reading >= 0) {
-        close(reading);
-    }
+    if (status == CM_OK) status = cut_back(file, &lines, path, about.st_size, keep, last);
+    cm_lines_close(&lines);
     if (status != CM_OK) cm_metrics_close(file);
     return status;
+}
+
+bool cm_metrics_is_due(int64_t iteration, int64_t interval) {
+    int64_t line = iteration / interval, stride = 1;
+    for (; line >= 2 * LINES_PER_DOUBLING; line /= 2) stride *= 2;
+    return iteration % (interval * stride) == 0;
 }
 
 cm_status cm_metrics_write(cm_metrics_file *file, const cm_metrics *metrics) {
@@ -218,7 +216,9 @@ cm_status cm_metrics_write(cm_metrics_file *file, const cm_metrics *metrics) {
     size_t n = 1 + cm_metrics_format(metrics, line + 1, CM_METRICS_TEXT);
     line[n++] = '}';
     line[n++] = '\n';
-    ssize_t written = write(file->file, line, n);
+    ssize_t written;
+    do written = write(file->file, line, n);
+    while (cm_interrupted(written));
     if (written == (ssize_t)n) {
         file->bytes += written;
         return CM_OK;
@@ -237,27 +237,60 @@ void cm_metrics_close(cm_metrics_file *file) {
 
 typedef struct row_list {
     cm_metrics *rows; /* [space], owned */
-    int count, space;
+    int count, space, evaluated;
+    int64_t plain, stride; /* rows without an evaluation that were seen, of which one in so many is kept */
+    cm_metrics last;       /* the one that was seen last */
 } row_list;
 
-static cm_status read_row(void *context, const cm_json *line) {
-    row_list *list = context;
-    cm_metrics row;
-    CM_TRY(read_fields(line, false, &row));
+static bool is_evaluated(const cm_metrics *row) { return isfinite(row->eval_return); }
+
+/* Halves what is kept: every second row without an evaluation goes, and, if those with one are too many, of them, too.
+ */
+static void thin(row_list *list) {
+    const bool both = list->evaluated > MOST_ROWS / 2;
+    int kept = 0, seen[2] = {0, 0};
+    list->evaluated = 0;
+    for (int i = 0; i < list->count; i++) {
+        const bool evaluated = is_evaluated(&list->rows[i]);
+        if (seen[evaluated]++ % 2 == 1 && (both || !evaluated)) continue;
+        list->evaluated += evaluated;
+        list->rows[kept++] = list->rows[i];
+    }
+    list->count = kept;
+    list->stride *= 2;
+}
+
+static cm_status append_row(row_list *list, const cm_metrics *row) {
     if (list->count == list->space) {
         int space = 2 * list->space + 64;
         cm_metrics *rows = realloc(list->rows, (size_t)space * sizeof *rows);
         if (!rows) return cm_fail(CM_ERR_MEMORY, "metrics: no memory for %d rows", space);
         list->rows = rows, list->space = space;
     }
-    list->rows[list->count++] = row;
+    list->rows[list->count++] = *row;
+    list->evaluated += is_evaluated(row);
+    if (list->count >= MOST_ROWS) thin(list);
     return CM_OK;
 }
 
+static cm_status read_row(void *context, const cm_json *line) {
+    row_list *list = context;
+    CM_TRY(read_fields(line, false, &list->last));
+    if (!is_evaluated(&list->last) && list->plain++ % list->stride != 0) return CM_OK;
+    return append_row(list, &list->last);
+}
+
+/* The newest row is always there. */
+static cm_status end_rows(row_list *list) {
+    if (list->count == 0 || list->rows[list->count - 1].iteration == list->last.iteration) return CM_OK;
+    return append_row(list, &list->last);
+}
+
 cm_status cm_metrics_read(const char *path, cm_metrics **rows, int *count) {
-    row_list list = {.rows = NULL};
+    row_list list = {.stride = 1};
     *rows = NULL, *count = 0;
-    cm_status status = cm_json_read_lines(path, true, read_row, &list);
+    cm_status status = cm_json_read_growing(path, LINE_BYTES, read_row, &list);
+    if (status == CM_OK) status = end_rows(&list);
     if (status != CM_OK) {
         free(list.rows);
         if (status != CM_ERR_INPUT) return status;

@@ -67,9 +67,16 @@ cm_status cm_metrics_open(cm_metrics_file *file, const cm_dir *dir, const char *
 cm_status cm_metrics_write(cm_metrics_file *file, const cm_metrics *metrics) CM_MUST_USE; /* allocates nothing */
 void cm_metrics_close(cm_metrics_file *file);
 
-/* Reads all lines; *rows[*count] is freed by the caller with free(). A last line without newline is ignored. Errors:
- * CM_ERR_IO "a damaged line of metrics, which may be removed: PATH:LINE: what", also for JSON that is no object, or has
- * another type where a number belongs, or a count that is none. */
+/* Whether an iteration has a line: the multiples of `interval`, and from the 8,192nd line on every second of them, from
+ * the 16,384th on every fourth, and so on: 4,096 lines for every doubling, so that the file of a run of 10^9 iterations
+ * has some 80,000. A function of the iteration alone, so that a resumed run has the lines of the unbroken one. */
+bool cm_metrics_is_due(int64_t iteration, int64_t interval);
+
+/* Reads a file of any size; *rows[*count] is freed by the caller with free(). Of more than 65,536 rows those with an
+ * evaluation, the last one and one in so many of the others are kept; of more than half as many evaluations every
+ * second. A last line without newline is ignored. Errors: CM_ERR_IO "a damaged line of metrics, which may be removed:
+ * PATH:LINE: what", also for JSON that is no object, or has another type where a number belongs, or a count that is
+ * none. */
 cm_status cm_metrics_read(const char *path, cm_metrics **rows, int *count) CM_MUST_USE;
 
 #ifdef __cplusplus

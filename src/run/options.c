@@ -112,8 +112,11 @@ const cm_option cm_run_option_rows[] = {
               .choices = "debug|info|warning|error", .flags = CM_OPTION_RESUME),
     CM_OPTION(DOUBLE, log_interval, "Logging", "5", 0, 86400,
               "Seconds between progress lines when the output is no terminal.", .flags = CM_OPTION_RESUME),
-    CM_OPTION(INT, metrics_interval, "Logging", "1", 1, 1000000, "Iterations between lines of metrics.jsonl.",
-              .flags = CM_OPTION_RESUME),
+    CM_OPTION(
+        INT, metrics_interval, "Logging", "1", 1, 1000000,
+        "Iterations between lines of metrics.jsonl; from the 8,192nd line on twice as many, from the 16,384th on four "
+        "times, and so on.",
+        .flags = CM_OPTION_RESUME),
 
     CM_OPTION(INT64, seed, "Other", "42", 0, MAX_INT - 1, /* the next one could be read as this one */
               "All random numbers of a run follow from it: same configuration and seed, same run."),

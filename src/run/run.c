@@ -224,6 +224,25 @@ static cm_status save(cm_run *run) {
     return cm_run_point_best(run, run->state.saved_updates);
 }
 
+/* What the run would have saved is left out: the best weights are not those that nobody has any more. */
+static void put_off(cm_run *run) {
+    run->state.saved_episodes = run->counts.episodes;
+    run->state.saved_updates = cm_trainer_updates(cm_run_trainer(run));
+    run->state.best_return = run->best_kept;
+    run->best_due = false;
+    if (cm_run_leads(run))
+        cm_log(CM_WARNING, "%s; this checkpoint is left out, the run goes on, and the next one is tried again",
+               cm_error_message());
+}
+
+/* On the way a disk without room does not end the run; at its end nothing but the write says that there is none. */
+static cm_status save_on_the_way(cm_run *run) {
+    const cm_status status = cm_run_check_room(run);
+    if (status != CM_ERR_IO) return status == CM_OK ? save(run) : status;
+    put_off(run);
+    return CM_OK;
+}
+
 /* After all that takes long. */
 static cm_status ask_time(cm_run *run) {
     const bool was_over = run->time_over;
@@ -246,15 +265,15 @@ static cm_status follow_up(cm_run *run) {
     run->state.is_pending = cm_run_evaluation_due(run) || last_evaluation_due(run);
     if (run->state.is_pending) CM_TRY(evaluate(run));
     run->state.is_pending = false;
-    bool is_written =
-        run->state.iteration % cm_run_options_of(run)->run.metrics_interval == 0 || isfinite(run->row.eval_return);
+    bool is_written = cm_metrics_is_due(run->state.iteration, cm_run_options_of(run)->run.metrics_interval) ||
+                      isfinite(run->row.eval_return);
     CM_TRY(keep_folder(run));
     if (is_written && cm_run_leads(run)) CM_TRY(cm_metrics_write(&run->metrics, &run->row));
     double limit = cm_run_options_of(run)->run.time_limit,
            late = limit > 0.0 ? (cm_clock_seconds() - run->began) / limit : 0.0;
     cm_progress_show(run->progress, &run->row, fmax(share_done(run), late));
     advise_of_pace(run);
-    return checkpoint_due(run) ? save(run) : CM_OK;
+    return checkpoint_due(run) ? save_on_the_way(run) : CM_OK;
 }
 
 static cm_status iterate(cm_run *run) {

@@ -56,11 +56,33 @@ int64_t cm_run_segment_rank(const char *name, uint64_t *first) {
 
 /* ---- saving ---- */
 
+uint64_t cm_run_data_most(const cm_run *run) {
+    cm_replay_counts counts;
+    cm_replay_count(replay_of(run), &counts);
+    return counts.bytes + cm_actor_bytes(run->actor);
+}
+
+/* Bytes of `count` pieces from `first` on when they are compressed, as a few in their middle are. */
+static uint64_t estimate_pieces(cm_run *run, uint64_t first, uint64_t count) {
+    enum { SAMPLE = 4 };
+    const uint64_t n = count < SAMPLE ? count : SAMPLE;
+    if (n == 0) return 0;
+    if (cm_replay_segment_write(replay_of(run), first + (count - n) / 2, n, CM_SEGMENT_ZSTD, &run->bytes) != CM_OK)
+        return cm_run_data_most(run);
+    return (uint64_t)((double)run->bytes.size / (double)n * (double)count);
+}
+
 uint64_t cm_run_data_bytes(void *context) {
     cm_run *run = context;
     cm_replay_counts counts;
     cm_replay_count(replay_of(run), &counts);
-    return counts.bytes + cm_actor_bytes(run->actor);
+    const uint64_t first = counts.first_piece, end = first + (uint64_t)counts.pieces;
+    const cm_run_segment *newest = run->segment_count > 0 ? &run->segments[run->segment_count - 1] : NULL;
+    uint64_t saved = newest && run->segment_count < CM_RUN_SEGMENTS ? newest->first + newest->count : first;
+    if (saved < first) saved = first;
+    const uint64_t fresh = saved < end ? estimate_pieces(run, saved, end - saved) : 0;
+    cm_bytes_free(&run->bytes);
+    return fresh + cm_actor_bytes(run->actor);
 }
 
 static cm_status write_segment(cm_run *run, cm_checkpoint_writer *writer, const cm_run_segment *s) {

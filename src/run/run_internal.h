@@ -51,13 +51,14 @@ struct cm_run {
 
     cm_actor_counts counts; /* of all ranks, after the last acting */
     bool overlap;
-    bool time_over;  /* the time limit was met, as all ranks know it */
-    bool is_new;     /* its folder was made by this process */
-    bool is_passing; /* its folder goes when it ends */
-    bool best_due;   /* the next checkpoint is the best evaluated one; or the one just loaded, until it is pointed at */
-    double began;    /* clock at the start of this session */
-    cm_pace pace;    /* of this session; where acting and learning take turns */
-    size_t planned;  /* bytes of the device, where that is not the host */
+    bool time_over;   /* the time limit was met, as all ranks know it */
+    bool is_new;      /* its folder was made by this process */
+    bool is_passing;  /* its folder goes when it ends */
+    double best_kept; /* highest mean of the checkpoint that `best` points at, -HUGE_VAL: none */
+    bool best_due;  /* the next checkpoint is the best evaluated one; or the one just loaded, until it is pointed at */
+    double began;   /* clock at the start of this session */
+    cm_pace pace;   /* of this session; where acting and learning take turns */
+    size_t planned; /* bytes of the device, where that is not the host */
     double value_reach, reward_reach; /* largest absolute targets of the last updates, of this rank */
     cm_metrics row;                   /* of the iteration that is going on; saved while it is pending */
 };
@@ -75,6 +76,7 @@ cm_status cm_run_save(cm_run *run) CM_MUST_USE;       /* a checkpoint, now; coll
 cm_status cm_run_load(cm_run *run, int64_t checkpoint) CM_MUST_USE;
 /* Whether the counters of a checkpoint are those of its environments, which are run->counts. */
 cm_status cm_run_check_counts(const cm_run *run) CM_MUST_USE;
+cm_status cm_run_check_room(cm_run *run) CM_MUST_USE; /* cm_checkpoint_check_room */
 /* Points `best` at a checkpoint just saved or loaded, if best_due says so: a kill between the checkpoint and this loses
  * nothing, as the checkpoint knows that it is the best. */
 cm_status cm_run_point_best(cm_run *run, int64_t checkpoint) CM_MUST_USE;
@@ -91,7 +93,8 @@ cm_status cm_run_check_environment(const cm_run *run, const char *saved) CM_MUST
 cm_status cm_run_meet_task(const cm_run *run, const cm_json *saved, bool plays_on) CM_MUST_USE;
 
 /* run_data.c: the part of replay and environments */
-uint64_t cm_run_data_bytes(void *run);
+uint64_t cm_run_data_most(const cm_run *run); /* bytes of this rank's files at most, with a full replay */
+uint64_t cm_run_data_bytes(void *run);        /* that the next checkpoint will write, about */
 cm_status cm_run_data_save(void *run, cm_checkpoint_writer *writer) CM_MUST_USE;
 cm_status cm_run_data_load(void *run, cm_checkpoint_reader *reader) CM_MUST_USE;
 /* The rank whose segment of the replay a file of this name is, and the number of its first piece; -1: it is none. */

@@ -254,7 +254,7 @@ cm_status cm_run_open(const cm_run_request *request, cm_run **out) {
     run->is_passing = request->is_passing;
     run->program = request->program ? request->program : "cumind";
     run->stop = request->stop;
-    run->state.best_return = -HUGE_VAL;
+    run->state.best_return = run->best_kept = -HUGE_VAL;
     run->state.evaluated_iteration = -1;
     cm_status status = open_run(run, request);
     if (status == CM_OK) {

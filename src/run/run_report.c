@@ -130,8 +130,8 @@ void cm_run_say_start(cm_run *run, bool resumed) {
                  run->session->comm->name);
     }
     cm_format_count((double)table->trained, weights);
-    const uint64_t others = (uint64_t)(run->session->comm->size - 1) * cm_run_data_bytes(run);
-    cm_format_bytes((double)(cm_checkpoint_bytes(run->parts, CM_RUN_PARTS) + others), need);
+    const uint64_t data = (uint64_t)run->session->comm->size * cm_run_data_most(run);
+    cm_format_bytes((double)(cm_checkpoint_bytes(run->parts, CM_RUN_PARTS - 1) + data), need); /* data: the last part */
     cm_progress_say(run->progress, "run       %s%s", run->directory.path, resumed ? " (resumed)" : "");
     cm_progress_say(run->progress, "task      %s, seed %lld, %s parameters", run->session->env.spec.name,
                     (long long)cm_run_options_of(run)->run.seed, weights);

@@ -188,15 +188,19 @@ cm_status cm_run_save(cm_run *run) {
     return CM_OK;
 }
 
+cm_status cm_run_check_room(cm_run *run) { return cm_checkpoint_check_room(run->store, run->parts, CM_RUN_PARTS); }
+
 cm_status cm_run_point_best(cm_run *run, int64_t checkpoint) {
     const bool is_best = run->best_due;
     run->best_due = false;
+    if (is_best) run->best_kept = run->state.best_return;
     return is_best && cm_run_leads(run) ? cm_checkpoint_point_best(run->store, checkpoint) : CM_OK;
 }
 
 cm_status cm_run_load(cm_run *run, int64_t checkpoint) {
     int64_t loaded = 0;
     CM_TRY(cm_checkpoint_load(run->store, checkpoint, run->parts, CM_RUN_PARTS, &loaded));
+    run->best_kept = run->state.best_return;
     if (cm_run_leads(run)) CM_TRY(cm_checkpoint_point_latest(run->store, loaded));
     return cm_run_point_best(run, loaded);
 }

@@ -320,18 +320,23 @@ START_TEST(lines_are_read_one_by_one_with_their_numbers) {
     char path[CM_TEST_PATH], got[64] = "";
     cm_test_file_make(path);
     ck_assert_int_eq(cm_file_write(path, "7\n8\n9", 5), CM_OK);
-    ck_assert_int_eq(cm_json_read_lines(path, false, note_line, got), CM_OK);
+    ck_assert_int_eq(cm_json_read_lines(path, note_line, got), CM_OK);
     ck_assert_str_eq(got, "7@1 8@2 9@3 ");
     got[0] = '\0';
-    ck_assert_int_eq(cm_json_read_lines(path, true, note_line, got), CM_OK); /* 9 may become 90 */
+    ck_assert_int_eq(cm_json_read_growing(path, 8, note_line, got), CM_OK); /* 9 may become 90 */
     ck_assert_str_eq(got, "7@1 8@2 ");
     got[0] = '\0';
+    ck_assert_int_eq(cm_file_write(path, "12345678\n123456789\n1\n", 21), CM_OK);
+    ck_assert_int_eq(cm_json_read_growing(path, 8, note_line, got), CM_ERR_INPUT);
+    ck_assert_str_eq(got, "1.23457e+07@1 ");
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), ":2: a line of more than 8 bytes"));
+    got[0] = '\0';
     ck_assert_int_eq(cm_file_write(path, "7\n-1\n9\n", 7), CM_OK);
-    ck_assert_int_eq(cm_json_read_lines(path, false, note_line, got), CM_ERR_STATE);
+    ck_assert_int_eq(cm_json_read_lines(path, note_line, got), CM_ERR_STATE);
     ck_assert_str_eq(got, "7@1 ");
     ck_assert_ptr_nonnull(strstr(cm_error_message(), ":2: negative"));
     ck_assert_int_eq(cm_file_write(path, "7\n\n9\n", 5), CM_OK);
-    ck_assert_int_eq(cm_json_read_lines(path, false, note_line, got), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_json_read_lines(path, note_line, got), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), ":2: expected a value"));
 }
 END_TEST

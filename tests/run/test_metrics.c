@@ -131,6 +131,69 @@ START_TEST(unfinished_last_line_is_ignored_and_a_bad_line_is_named) {
 }
 END_TEST
 
+START_TEST(a_long_run_has_4096_lines_per_doubling) {
+    static const struct {
+        int64_t to, lines;
+    } cases[] = {{8191, 8191}, {16383, 8191 + 4096}, {32767, 8191 + 2 * 4096}, {1 << 20, 8191 + 7 * 4096 + 1}};
+    int64_t lines = 0, tenths = 0, iteration = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        while (iteration < cases[i].to) lines += cm_metrics_is_due(++iteration, 1);
+        ck_assert_int_eq(lines, cases[i].lines);
+    }
+    for (iteration = 1; iteration <= 10 * 16383; iteration++) {
+        ck_assert(iteration % 10 == 0 || !cm_metrics_is_due(iteration, 10));
+        tenths += cm_metrics_is_due(iteration, 10);
+    }
+    ck_assert_int_eq(tenths, 8191 + 4096);
+    ck_assert(cm_metrics_is_due((int64_t)1 << 60, 1) && !cm_metrics_is_due(((int64_t)1 << 60) + 1, 1));
+}
+END_TEST
+
+/* More rows than are kept: as evenly as they were, with all evaluations and the newest. */
+START_TEST(of_a_long_file_so_many_rows_are_kept) {
+    enum { ROWS = 200003, EVALUATED = 400, MOST = 1 << 16 };
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    for (int i = 1; i <= ROWS; i++)
+        fprintf(file, "{\"iteration\": %d%s}\n", i, i % EVALUATED == 0 ? ", \"eval_return\": 5" : "");
+    ck_assert_int_eq(fclose(file), 0);
+    cm_metrics *rows;
+    int count, evaluations = 0;
+    ck_assert_msg(cm_metrics_read(path, &rows, &count) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_le(count, MOST);
+    ck_assert_int_ge(count, MOST / 2 - 1000);
+    for (int i = 0; i < count; i++) {
+        evaluations += !isnan(rows[i].eval_return);
+        ck_assert_int_le(rows[i].iteration, (i > 0 ? rows[i - 1].iteration : 0) + 8);
+    }
+    ck_assert_int_eq(evaluations, ROWS / EVALUATED);
+    ck_assert_int_eq(rows[count - 1].iteration, ROWS);
+    free(rows);
+}
+END_TEST
+
+/* Nobody has the memory for what a stranger calls a line. */
+START_TEST(a_line_of_a_megabyte_is_a_damaged_one) {
+    enum { BYTES = 1 << 20 };
+    cm_metrics_file file;
+    cm_metrics *rows;
+    int count;
+    char *text = malloc(BYTES);
+    ck_assert_ptr_nonnull(text);
+    memset(text, ' ', BYTES);
+    memcpy(text, "{\"iteration\": 1}\n{", 18);
+    memcpy(text + BYTES - 18, "}\n{\"iteration\": 2}", 18);
+    ck_assert_int_eq(cm_file_write(path, text, BYTES), CM_OK);
+    free(text);
+    ck_assert_int_eq(cm_metrics_read(path, &rows, &count), CM_ERR_IO);
+    ck_assert_msg(strstr(cm_error_message(), "metrics.jsonl:2: a line of more than 65536 bytes") != NULL, "%s",
+                  cm_error_message());
+    ck_assert_int_eq(open_metrics(&file, -1, 9), CM_OK); /* a run goes on behind it */
+    ck_assert_int_eq(file.bytes, BYTES - 16);
+    cm_metrics_close(&file);
+}
+END_TEST
+
 START_TEST(full_disk_is_an_error_not_a_half_line) {
     cm_metrics_file file;
     struct rlimit before, some;
@@ -162,6 +225,9 @@ int main(void) {
     tcase_add_test(tests, resume_cuts_the_file_back_to_the_checkpoint);
     tcase_add_test(tests, lines_that_the_checkpoint_does_not_know_go_by_their_iteration);
     tcase_add_test(tests, unfinished_last_line_is_ignored_and_a_bad_line_is_named);
+    tcase_add_test(tests, a_long_run_has_4096_lines_per_doubling);
+    tcase_add_test(tests, of_a_long_file_so_many_rows_are_kept);
+    tcase_add_test(tests, a_line_of_a_megabyte_is_a_damaged_one);
     tcase_add_test(tests, full_disk_is_an_error_not_a_half_line);
     return cm_test_main(suite);
 }

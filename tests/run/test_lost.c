@@ -1,0 +1,267 @@
+/* What the system and others do to a run's files while it trains: a disk without room, calls that a signal interrupts,
+ * files that vanish from a checkpoint, folders that cannot be removed. The run goes on, and ends with the parameters of
+ * one that nothing has happened to. */
+#include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/file.h"
+#include "run/checkpoint.h"
+#include "run/run.h"
+#include "support/folder.h"
+#include "support/main.h"
+
+/* ---- the system ---- */
+
+static bool is_full;            /* the disk */
+static bool is_interrupting;    /* every second call */
+static bool is_kept;            /* nothing can be removed */
+static const char *trigger;     /* in what is written; NULL: none */
+static void (*act)(void);       /* then */
+static _Atomic unsigned calls;  /* that may be interrupted */
+static _Atomic int interrupted; /* that were */
+
+static bool interrupts(void) {
+    if (!is_interrupting || atomic_fetch_add(&calls, 1u) % 2 != 0) return false;
+    atomic_fetch_add(&interrupted, 1);
+    errno = EINTR;
+    return true;
+}
+
+static int warnings; /* that were written */
+static char last_warning[1024];
+
+ssize_t write(int file, const void *text, size_t size) {
+    if (interrupts()) return -1;
+    if (trigger && memmem(text, size, trigger, strlen(trigger))) {
+        trigger = NULL;
+        act();
+    }
+    if (file != STDERR_FILENO || size < 9 || memcmp(text, "warning: ", 9) != 0)
+        return syscall(SYS_write, file, text, size);
+    warnings++;
+    snprintf(last_warning, sizeof last_warning, "%.*s", (int)size, (const char *)text);
+    return (ssize_t)size;
+}
+
+ssize_t read(int file, void *text, size_t size) { return interrupts() ? -1 : syscall(SYS_read, file, text, size); }
+int fsync(int file) {
+    (void)file; /* the test needs no disk */
+    return interrupts() ? -1 : 0;
+}
+int flock(int file, int operation) { return interrupts() ? -1 : (int)syscall(SYS_flock, file, operation); }
+
+int openat(int at, const char *path, int flags, ...) {
+    va_list rest;
+    va_start(rest, flags);
+    const unsigned mode = flags & O_CREAT ? va_arg(rest, unsigned) : 0u;
+    va_end(rest);
+    return interrupts() ? -1 : (int)syscall(SYS_openat, at, path, flags, mode);
+}
+
+int unlinkat(int at, const char *path, int flags) {
+    if (is_kept && flags == AT_REMOVEDIR) {
+        errno = EBUSY;
+        return -1;
+    }
+    return (int)syscall(SYS_unlinkat, at, path, flags);
+}
+
+int statvfs(const char *restrict path, struct statvfs *restrict out) {
+    (void)path;
+    *out = (struct statvfs){.f_bsize = 4096, .f_frsize = 4096, .f_bavail = is_full ? 3u : 1u << 30};
+    return 0;
+}
+
+/* ---- the run ---- */
+
+static void path_of(const char *run, const char *file, char path[160]) {
+    snprintf(path, 160, "%s/%s%s%s", cm_test_folder, run, file[0] ? "/" : "", file);
+}
+
+static void train(const char *name, bool resume, const char *length, cm_run_result *result) {
+    const char *const settings[] = {length,
+                                    "num_envs=8",
+                                    "min_memory_steps=128",
+                                    "final_evaluation_episodes=2",
+                                    "evaluation_interval=256",
+                                    "evaluation_episodes=2",
+                                    "threads=2",
+                                    "num_simulations=4",
+                                    "checkpoint_updates=20",
+                                    "keep_checkpoints=2",
+                                    "hidden_dim=16"};
+    char directory[160];
+    cm_configuration configuration;
+    cm_config *config;
+    cm_run *run;
+    cm_progress_style style = {.file = open("/dev/null", O_WRONLY), .json = true};
+    cm_progress *progress;
+    path_of(name, "", directory);
+    ck_assert_msg(cm_configuration_load(NULL, settings, sizeof settings / sizeof *settings, &configuration, &config) ==
+                      CM_OK,
+                  "%s", cm_error_message());
+    ck_assert(cm_progress_create(&style, &progress) == CM_OK);
+    cm_run_request request = {.config = config,
+                              .configuration = &configuration,
+                              .directory = directory,
+                              .resume = resume,
+                              .checkpoint = CM_CHECKPOINT_LATEST,
+                              .progress = progress};
+    ck_assert_msg(cm_run_open(&request, &run) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_run_train(run, result) == CM_OK, "%s", cm_error_message());
+    cm_run_close(run);
+    cm_progress_destroy(progress);
+    cm_config_destroy(config);
+    close(style.file);
+}
+
+static const char half[] = "env_steps=1024", whole[] = "env_steps=1536";
+static cm_run_result unbroken; /* of the whole length */
+
+static void begin_all(void) {
+    cm_run_result result;
+    cm_test_folder_make();
+    train("unbroken", false, half, &result);
+    train("unbroken", true, whole, &unbroken);
+}
+
+static void begin(void) {
+    warnings = 0;
+    last_warning[0] = '\0';
+}
+
+static void end(void) {
+    is_full = is_interrupting = is_kept = false;
+    trigger = NULL;
+}
+
+static void expect_unbroken(const cm_run_result *result) {
+    ck_assert_int_eq(result->updates, unbroken.updates);
+    ck_assert_str_eq(result->hash, unbroken.hash);
+}
+
+static int count_checkpoints(const char *name, int64_t numbers[16]) {
+    char path[160];
+    cm_checkpoint_store *store;
+    path_of(name, "", path);
+    ck_assert_int_eq(cm_checkpoint_store_create(path, 1, NULL, &store), CM_OK);
+    const int count = cm_checkpoint_list(store, numbers, 16);
+    cm_checkpoint_store_destroy(store);
+    return count;
+}
+
+static void make_room(void) { is_full = false; }
+
+START_TEST(a_disk_without_room_puts_checkpoints_off_and_the_run_goes_on) {
+    cm_run_result result;
+    int64_t numbers[16];
+    is_full = true;
+    train("full", false, half, &result);
+    ck_assert_int_ge(warnings, 2);
+    ck_assert_msg(strstr(last_warning, "this checkpoint is left out, the run goes on") != NULL, "%s", last_warning);
+    ck_assert_int_eq(count_checkpoints("full", numbers), 1); /* the last is written whatever the disk says */
+    ck_assert_int_eq(numbers[0], result.updates);
+    warnings = 0;
+    trigger = "\"iteration\": 5,", act = make_room;
+    train("full", true, whole, &result);
+    expect_unbroken(&result);
+    ck_assert_int_eq(count_checkpoints("full", numbers), 2);
+}
+END_TEST
+
+START_TEST(interrupted_calls_are_made_again) {
+    cm_run_result result;
+    is_interrupting = true;
+    train("interrupted", false, half, &result);
+    train("interrupted", true, whole, &result);
+    is_interrupting = false;
+    ck_assert_int_ge(interrupted, 100);
+    ck_assert_int_eq(warnings, 0);
+    expect_unbroken(&result);
+}
+END_TEST
+
+START_TEST(checkpoints_that_cannot_be_removed_are_warnings) {
+    cm_run_result result;
+    int64_t numbers[16];
+    is_kept = true;
+    train("kept", false, half, &result);
+    ck_assert_msg(strstr(last_warning, "/kept/checkpoints/.") != NULL, "%s", last_warning);
+    ck_assert_msg(strstr(last_warning, "cannot remove: Device or resource busy") != NULL, "%s", last_warning);
+    is_kept = false;
+    warnings = 0;
+    train("kept", true, whole, &result); /* removes what is left */
+    ck_assert_int_eq(warnings, 0);
+    expect_unbroken(&result);
+    ck_assert_int_le(count_checkpoints("kept", numbers), 3);
+}
+END_TEST
+
+/* Removes the replay's segments from the latest checkpoint, or cuts them, or all checkpoints with their folder. */
+static void lose_segments(bool cut) {
+    char path[160];
+    path_of("lost", "latest", path);
+    DIR *folder = opendir(path);
+    ck_assert_ptr_nonnull(folder);
+    int found = 0;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        if (strncmp(entry->d_name, "replay-segment-", 15) != 0) continue;
+        found++;
+        ck_assert_int_eq(unlinkat(dirfd(folder), entry->d_name, 0), 0);
+        if (!cut) continue;
+        const int file = openat(dirfd(folder), entry->d_name, O_WRONLY | O_CREAT, 0666);
+        ck_assert_int_eq(write(file, "short", 5), 5);
+        close(file);
+    }
+    closedir(folder);
+    ck_assert_int_ge(found, 1);
+}
+
+static void remove_segments(void) { lose_segments(false); }
+static void cut_segments(void) { lose_segments(true); }
+
+static void remove_checkpoints(void) {
+    char path[160];
+    path_of("lost", "checkpoints", path);
+    ck_assert_int_eq(cm_directory_remove(path), CM_OK);
+}
+
+static void (*const losses[])(void) = {remove_segments, cut_segments, remove_checkpoints};
+
+START_TEST(files_that_vanish_from_a_checkpoint_are_written_again) {
+    cm_run_result result;
+    char path[160];
+    path_of("lost", "", path);
+    ck_assert_int_eq(cm_directory_remove(path), CM_OK); /* of the case before */
+    trigger = "\"iteration\": 8,", act = losses[_i];
+    train("lost", false, half, &result);
+    ck_assert_ptr_null(trigger);
+    if (_i < 2) ck_assert_msg(strstr(last_warning, "; it is written again") != NULL, "%s", last_warning);
+    train("lost", true, whole, &result); /* reads all of it */
+    expect_unbroken(&result);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("run/lost");
+    TCase *tests = tcase_create("lost");
+    suite_add_tcase(suite, tests);
+    tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_test(tests, a_disk_without_room_puts_checkpoints_off_and_the_run_goes_on);
+    tcase_add_test(tests, interrupted_calls_are_made_again);
+    tcase_add_test(tests, checkpoints_that_cannot_be_removed_are_warnings);
+    tcase_add_loop_test(tests, files_that_vanish_from_a_checkpoint_are_written_again, 0, 3);
+    tcase_set_timeout(tests, 60);
+    return cm_test_main(suite);
+}
