@@ -103,6 +103,13 @@ TIMES ?= 20
 soak-ranks: all ## kills a random rank at a random moment, goes on with another number of ranks and checks what is left
 	@python3 scripts/soak_ranks $(BUILD)/cumind $(TIMES) $(SEED)
 
+#: CHANGES=2000         changes of files of run folders that `make soak-files` makes; SEED=N FIRST=N: the same ones again
+CHANGES ?= 2000
+soak-files: ## changes files of run folders behind right checksums; a program with sanitizers goes on or refuses each by a line
+	+@$(call OTHER_BUILD,sanitize) KERNEL_FLAGS=-O2 TILE_FLAGS='$(VECTORS)' LDFLAGS='$(SANITIZED)' \
+	    CFLAGS='-O1 -g1 -fno-omit-frame-pointer $(SANITIZED) -fno-sanitize-recover=all' $(BUILD)/sanitize/cumind
+	@python3 scripts/soak_files $(BUILD)/sanitize/cumind $(CHANGES) '$(SEED)' $(FIRST)
+
 #: FIRST=1              which of the configurations of SEED `make soak-configurations` begins with; COUNT=30 of them
 soak-configurations: all ## trains short runs with random legal configurations, kills them, goes on with them and judges each
 	@python3 scripts/soak_configurations $(BUILD)/cumind $(COUNT) '$(SEED)' $(FIRST)
@@ -158,10 +165,10 @@ mutants-kernels: $(addprefix $(BUILD)/tests/backend/test_cuda_,ops row_pass stre
 	    scripts/mutants_kernels.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-module test-ptx check-onednn3 tsan games-soak soak-resume soak-ranks soak-configurations reference mutants mutants-kernels fuzz
+CHECK_ALL := check-module test-ptx check-onednn3 tsan games-soak soak-resume soak-ranks soak-files soak-configurations reference mutants mutants-kernels fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
 
 ci: ## everything that must pass before a change is merged: .ci/run
 	@bash .ci/run
-.PHONY: check-all ci check-onednn3 games-soak check-layers check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-ranks soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels
+.PHONY: check-all ci check-onednn3 games-soak check-layers check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-ranks soak-files soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels

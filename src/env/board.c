@@ -112,3 +112,9 @@ cm_status cm_board_check_stones(uint64_t first, uint64_t second, uint64_t cells,
     CM_TRY(cm_env_check_int("the number of player 0's stones", count_bits(first), (steps + 1) / 2, (steps + 1) / 2));
     return cm_env_check_int("the number of player 1's stones", count_bits(second), steps / 2, steps / 2);
 }
+
+cm_status cm_board_check_end(bool is_over, bool ended) {
+    if (is_over == ended) return CM_OK;
+    return cm_fail(CM_ERR_INPUT,
+                   ended ? "its episode has ended, its game has not" : "its game is over, its episode is not");
+}

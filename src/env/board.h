@@ -46,6 +46,9 @@ void cm_name_pick(char *text, size_t size, const char *name); /* copies a name, 
  * as those who moved in turns, player 0 first, put there in `steps` moves. Errors: CM_ERR_INPUT. */
 cm_status cm_board_check_stones(uint64_t first, uint64_t second, uint64_t cells, int steps) CM_MUST_USE;
 
+/* The same of an episode: whether it has ended just where its game is over. */
+cm_status cm_board_check_end(bool is_over, bool ended) CM_MUST_USE;
+
 /* The result for the mover: 1, 0 or -1 when `ended`, else 0. */
 static inline cm_env_outcome cm_board_outcome(bool ended, int result) {
     cm_env_outcome out = {ended ? (double)result : 0.0, ended, false};

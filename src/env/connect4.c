@@ -54,15 +54,16 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
 
 /* Stones lie on each other: what is one above the highest of a column is the columns' bottoms and stones, added. */
 static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
-    (void)params, (void)ended;
+    (void)params;
     const cm_connect4 *s = (const cm_connect4 *)rules;
     uint64_t cells = 0, bottoms = 0;
     for (int c = 0; c < COLUMNS; c++) cells |= (uint64_t)0x3f << 7 * c, bottoms |= (uint64_t)1 << 7 * c;
     CM_TRY(cm_env_check_int("its ply", s->ply, steps, steps));
     CM_TRY(cm_board_check_stones(s->stones[0], s->stones[1], cells, steps));
     const uint64_t all = s->stones[0] | s->stones[1];
-    if (((all + bottoms) & all) == 0) return CM_OK;
-    return cm_fail(CM_ERR_INPUT, "a stone of it lies on an empty cell");
+    if ((all + bottoms) & all) return cm_fail(CM_ERR_INPUT, "a stone of it lies on an empty cell");
+    const bool is_won = cm_connect4_has_four(s->stones[0]) || cm_connect4_has_four(s->stones[1]);
+    return cm_board_check_end(is_won || steps == CELLS, ended);
 }
 
 CM_ENV_DEF(cm_env_connect4, check, .name = "connect4", .about = "Four in a row with falling stones on 6 x 7",

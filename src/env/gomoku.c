@@ -49,7 +49,6 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
 static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
     const cm_gomoku *s = (const cm_gomoku *)rules;
     int64_t stones[3] = {0, 0, 0};
-    (void)ended;
     CM_TRY(cm_env_check_int("its size", s->n, params->size, params->size));
     CM_TRY(cm_env_check_int("its ply", s->ply, steps, steps));
     for (int c = 0; c < params->size * params->size; c++) {
@@ -57,7 +56,11 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
         stones[s->cell[c]]++;
     }
     CM_TRY(cm_env_check_int("the number of player 0's stones", stones[1], (steps + 1) / 2, (steps + 1) / 2));
-    return cm_env_check_int("the number of player 1's stones", stones[2], steps / 2, steps / 2);
+    CM_TRY(cm_env_check_int("the number of player 1's stones", stones[2], steps / 2, steps / 2));
+    bool is_over = steps == params->size * params->size;
+    for (int c = 0; c < params->size * params->size; c++)
+        is_over |= s->cell[c] && cm_gomoku_wins(s, c, params->exactly_five);
+    return cm_board_check_end(is_over, ended);
 }
 
 CM_ENV_DEF(cm_env_gomoku, check, .name = "gomoku", .about = "Five in a row on n x n", .min_size = 5,

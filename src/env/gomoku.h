@@ -28,18 +28,24 @@ static CM_HD inline int cm_gomoku_run(const cm_gomoku *s, int r, int c, int dr, 
     return run;
 }
 
-/* Plays an empty cell. Returns whether the game has ended; *result is then 1 if the mover has won, 0 for a draw. */
-static CM_HD inline bool cm_gomoku_play(cm_gomoku *s, int cell, bool exactly_five, int *result) {
+/* Whether a line of five through a stone wins. */
+static CM_HD inline bool cm_gomoku_wins(const cm_gomoku *s, int cell, bool exactly_five) {
     const int direction[4][2] = {{0, 1}, {1, 0}, {1, 1}, {1, -1}};
     const int r = cell / s->n, c = cell % s->n;
-    s->cell[cell] = (uint8_t)(1 + s->ply % 2);
-    s->ply++;
-    *result = 0;
+    bool won = false;
     for (int d = 0; d < 4; d++) {
         int dr = direction[d][0], dc = direction[d][1];
         int run = 1 + cm_gomoku_run(s, r, c, dr, dc) + cm_gomoku_run(s, r, c, -dr, -dc);
-        if (run == 5 || (run > 5 && !exactly_five)) *result = 1;
+        won |= run == 5 || (run > 5 && !exactly_five);
     }
+    return won;
+}
+
+/* Plays an empty cell. Returns whether the game has ended; *result is then 1 if the mover has won, 0 for a draw. */
+static CM_HD inline bool cm_gomoku_play(cm_gomoku *s, int cell, bool exactly_five, int *result) {
+    s->cell[cell] = (uint8_t)(1 + s->ply % 2);
+    s->ply++;
+    *result = cm_gomoku_wins(s, cell, exactly_five);
     return *result == 1 || s->ply == s->n * s->n;
 }
 

@@ -84,7 +84,7 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
     const cm_hex *s = (const cm_hex *)rules;
     const int cells = cells_of(params);
     int stones[4] = {0, 0, 0, 0};
-    (void)ended;
+    bool is_won = false;
     CM_TRY(cm_env_check_int("its size", s->n, params->size, params->size));
     CM_TRY(cm_env_check_int("its ply", s->ply, steps, steps));
     for (int c = 0; c < cells; c++) {
@@ -92,13 +92,15 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
         const int colour = s->cell[c] & CM_HEX_COLOUR;
         if (s->cell[c]) CM_TRY(cm_env_check_int("the colour of a stone of it", colour, 1, 2));
         stones[colour]++;
+        is_won |= (s->cell[c] & CM_HEX_SIDES) == CM_HEX_SIDES;
     }
     const bool swapped =
         params->swap && steps >= 2 && stones[1] + stones[2] == steps - 1; /* which takes a stone away */
     const int first = (swapped ? steps - 1 : steps + 1) / 2;
     CM_TRY(cm_env_check_int("the number of player 0's stones", stones[1], first, first));
     CM_TRY(cm_env_check_int("the number of player 1's stones", stones[2], steps / 2, steps / 2));
-    return check_sides(s, cells);
+    CM_TRY(check_sides(s, cells));
+    return cm_board_check_end(is_won, ended);
 }
 
 CM_ENV_DEF(cm_env_hex, check, .name = "hex", .about = "Connect two opposite sides of an n x n rhombus", .min_size = 2,

@@ -65,8 +65,8 @@ static cm_status check(const cm_env_params *params, const void *rules, int steps
     if (first & second) return cm_fail(CM_ERR_INPUT, "a cell of it has discs of both players");
     const int placed = cm_othello_count(first | second) - 4;
     CM_TRY(cm_env_check_int("the number of discs that were placed", placed, (steps + 1) / 2, steps));
-    if (ended || cm_othello_moves(first, second) || cm_othello_moves(second, first)) return CM_OK;
-    return cm_fail(CM_ERR_INPUT, "nobody has a move, and its game has not ended");
+    const bool is_over = cm_othello_moves(first, second) == 0 && cm_othello_moves(second, first) == 0;
+    return cm_board_check_end(is_over, ended);
 }
 
 CM_ENV_DEF(cm_env_othello, check, .name = "othello", .about = "Turn over the opponent's discs on 8 x 8",

@@ -47,10 +47,12 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
 }
 
 static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
-    (void)params, (void)ended;
+    (void)params;
     const cm_tictactoe *s = (const cm_tictactoe *)rules;
     CM_TRY(cm_env_check_int("its ply", s->ply, steps, steps));
-    return cm_board_check_stones(s->stones[0], s->stones[1], 0777, steps);
+    CM_TRY(cm_board_check_stones(s->stones[0], s->stones[1], 0777, steps));
+    const bool is_won = cm_tictactoe_has_line(s->stones[0]) || cm_tictactoe_has_line(s->stones[1]);
+    return cm_board_check_end(is_won || steps == 9, ended);
 }
 
 CM_ENV_DEF(cm_env_tictactoe, check, .name = "tictactoe", .about = "Three in a row on 3 x 3", .describe = describe,
