@@ -60,7 +60,7 @@ static void read_document(const cm_dir *dir, const char *name, const char *advic
     *out = (document){.advice = advice};
     if (cm_path_join(out->path, sizeof out->path, dir->path, name) != CM_OK) return;
     if (cm_dir_look(dir, name) == CM_DIR_NONE) return;
-    if (cm_json_read_in(dir, name, &out->doc) != CM_OK) {
+    if (cm_json_read_in(dir, name, CM_JSON_SMALL, &out->doc) != CM_OK) {
         cm_log(CM_WARNING, "%s; %s", cm_error_message(), advice);
         return;
     }

@@ -194,10 +194,9 @@ cm_status cm_config_parse(cm_config *config, const char *text, size_t size, cons
 }
 
 cm_status cm_config_read(cm_config *config, const char *path) {
-    enum { LARGEST = 1 << 24 };
     char *text;
     size_t size;
-    CM_TRY(cm_file_read(path, LARGEST, &text, &size));
+    CM_TRY(cm_file_read(path, CM_JSON_SMALL, &text, &size));
     cm_status status = cm_config_parse(config, text, size, path);
     free(text);
     return status;

@@ -92,12 +92,12 @@ cm_status cm_json_read(const char *path, cm_json_doc **out) {
     return status;
 }
 
-cm_status cm_json_read_in(const cm_dir *dir, const char *name, cm_json_doc **out) {
+cm_status cm_json_read_in(const cm_dir *dir, const char *name, size_t most, cm_json_doc **out) {
     char path[PATH_MAX], *text = NULL;
     size_t size = 0;
     *out = NULL;
     CM_TRY(cm_path_join(path, sizeof path, dir->path, name));
-    CM_TRY(cm_dir_read(dir, name, CM_JSON_BYTES, &text, &size));
+    CM_TRY(cm_dir_read(dir, name, most, &text, &size));
     cm_status status = cm_json_parse(text, size, path, out);
     free(text);
     return status;

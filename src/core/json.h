@@ -1,5 +1,6 @@
-/* JSON, strict: the whole text is one value, valid UTF-8, no duplicate keys, limited depth and size; errors name file
- * and line. json.c is the only file that sees cJSON. */
+/* JSON, strict: the whole text is one value, valid UTF-8, no duplicate keys, limited depth, length and number of
+ * values, all of which is seen before any memory is taken for them; errors name file and line. json.c is the only file
+ * that sees cJSON. */
 #ifndef CM_CORE_JSON_H
 #define CM_CORE_JSON_H
 
@@ -21,14 +22,17 @@ typedef enum cm_json_kind {
     CM_JSON_OBJECT
 } cm_json_kind;
 
-enum { CM_JSON_DEPTH = 64 };                      /* deepest nesting accepted */
-#define CM_JSON_BYTES ((size_t)256 * 1024 * 1024) /* largest text accepted    */
-#define CM_JSON_MOST  ((int64_t)1 << 53)          /* largest integer accepted: numbers are doubles */
+enum { CM_JSON_DEPTH = 64 };               /* deepest nesting accepted */
+#define CM_JSON_BYTES  ((size_t)256 << 20) /* longest text accepted    */
+#define CM_JSON_SMALL  ((size_t)1 << 20)   /* longest text of a configuration, or of what a run says of itself */
+#define CM_JSON_VALUES ((size_t)1 << 20)   /* most values accepted; one takes some 80 bytes of memory */
+#define CM_JSON_MOST   ((int64_t)1 << 53)  /* largest integer accepted: numbers are doubles */
 
 /* Parses text[size]; `name` (a file name) prefixes errors: "NAME:LINE: what". Errors: CM_ERR_INPUT, CM_ERR_MEMORY. */
 cm_status cm_json_parse(const char *text, size_t size, const char *name, cm_json_doc **out) CM_MUST_USE;
 cm_status cm_json_read(const char *path, cm_json_doc **out) CM_MUST_USE; /* reads a file and parses it */
-cm_status cm_json_read_in(const cm_dir *dir, const char *name, cm_json_doc **out) CM_MUST_USE; /* see cm_dir_read */
+cm_status cm_json_read_in(const cm_dir *dir, const char *name, size_t most,
+                          cm_json_doc **out) CM_MUST_USE; /* of at most `most` bytes; see cm_dir_read */
 
 /* A file of JSON lines, a value each, of any size: calls `read` with one after another, in order. The value is gone
  * after the call; cm_json_line counts lines of the file. Errors: those of the file and of its text; the first that

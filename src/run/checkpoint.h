@@ -9,7 +9,8 @@
  * the checkpoint before.
  *
  * Each module of a run takes part through a cm_checkpoint_part; what it writes is up to it. Loading runs no code and
- * trusts no length: a file is handed out only after its size and checksum agree with the manifest.
+ * trusts no length: a file is handed out only after its size and checksum agree with the manifest, and one that is
+ * larger than the plan of the run allows is refused before it is read.
  * One process at a time may write to a store (run/directory.h holds the lock), or the ranks of one run together: each
  * writes files of its own into the one staging folder. When all have succeeded, rank 0 writes the manifest of all files
  * and gives the folder its name; else it removes the folder.
@@ -56,8 +57,12 @@ cm_status cm_checkpoint_keep(cm_checkpoint_writer *writer, const char *name, boo
 
 /* ---- for parts: reading ---- */
 
-/* A whole file, checked; the caller frees *data (a NUL follows the last byte). */
-cm_status cm_checkpoint_get(cm_checkpoint_reader *reader, const char *name, char **data, size_t *size) CM_MUST_USE;
+/* A file of at most `most` bytes, checked: to be read in pieces and closed by the caller, or whole (the caller frees
+ * *data; a NUL follows the last byte). */
+cm_status cm_checkpoint_open(cm_checkpoint_reader *reader, const char *name, uint64_t most, cm_source *out) CM_MUST_USE;
+cm_status cm_checkpoint_get(cm_checkpoint_reader *reader, const char *name, uint64_t most, char **data,
+                            size_t *size) CM_MUST_USE;
+/* Arrays and JSON have bounds of their own: the arrays', and CM_JSON_SMALL. */
 cm_status cm_checkpoint_get_arrays(cm_checkpoint_reader *reader, const char *name, const cm_array *arrays,
                                    int count) CM_MUST_USE;
 cm_status cm_checkpoint_get_json(cm_checkpoint_reader *reader, const char *name, cm_json_doc **out) CM_MUST_USE;

@@ -82,17 +82,19 @@ cm_status cm_checkpoint_keep(cm_checkpoint_writer *writer, const char *name, boo
 
 /* ---- reading ---- */
 
-cm_status cm_checkpoint_get(cm_checkpoint_reader *reader, const char *name, char **data, size_t *size) {
-    return cm_manifest_fetch(&reader->manifest, &reader->directory, name, data, size);
+cm_status cm_checkpoint_open(cm_checkpoint_reader *reader, const char *name, uint64_t most, cm_source *out) {
+    return cm_manifest_open(&reader->manifest, &reader->directory, name, most, out);
+}
+
+cm_status cm_checkpoint_get(cm_checkpoint_reader *reader, const char *name, uint64_t most, char **data, size_t *size) {
+    return cm_manifest_fetch(&reader->manifest, &reader->directory, name, most, data, size);
 }
 
 cm_status cm_checkpoint_get_arrays(cm_checkpoint_reader *reader, const char *name, const cm_array *arrays, int count) {
-    char path[PATH_MAX], *data = NULL;
-    size_t size = 0;
-    CM_TRY(cm_path_join(path, sizeof path, reader->directory.path, name));
-    CM_TRY(cm_checkpoint_get(reader, name, &data, &size));
-    cm_status status = cm_safetensors_load(path, data, size, arrays, count);
-    free(data);
+    cm_source file;
+    CM_TRY(cm_checkpoint_open(reader, name, UINT64_MAX, &file));
+    cm_status status = cm_safetensors_load(&file, arrays, count);
+    cm_source_close(&file);
     return status;
 }
 
@@ -101,7 +103,7 @@ cm_status cm_checkpoint_get_json(cm_checkpoint_reader *reader, const char *name,
     size_t size = 0;
     *out = NULL;
     CM_TRY(cm_path_join(path, sizeof path, reader->directory.path, name));
-    CM_TRY(cm_checkpoint_get(reader, name, &data, &size));
+    CM_TRY(cm_checkpoint_get(reader, name, CM_JSON_SMALL, &data, &size));
     cm_status status = cm_json_parse(data, size, path, out);
     free(data);
     return status;

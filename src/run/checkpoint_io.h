@@ -14,7 +14,7 @@ struct cm_checkpoint_writer {
     cm_dir directory;     /* that folder */
     cm_manifest manifest; /* of what has been written so far, owned */
 
-    const cm_manifest *previous; /* of the checkpoint before, borrowed; NULL if none */
+    cm_manifest *previous; /* of the checkpoint before, borrowed; NULL if none */
     cm_dir previous_directory;
 
     /* the file between begin and end */

@@ -143,7 +143,7 @@ static cm_status each_segment(cm_checkpoint_reader *reader, int64_t wanted,
         char *data = NULL;
         size_t size = 0;
         if (rank < 0 || (wanted >= 0 && rank != wanted)) continue;
-        CM_TRY(cm_checkpoint_get(reader, name, &data, &size));
+        CM_TRY(cm_checkpoint_get(reader, name, UINT64_MAX, &data, &size));
         cm_status status = take(context, rank, data, size);
         free(data);
         if (status != CM_OK) return cm_fail_in(status, "%s", name);
@@ -171,7 +171,7 @@ static cm_status load_own_replay(cm_run *run, cm_checkpoint_reader *reader) {
     char name[NAME], *data = NULL;
     size_t size = 0;
     file_of(rank, replay_file, name);
-    CM_TRY(cm_checkpoint_get(reader, name, &data, &size));
+    CM_TRY(cm_checkpoint_get(reader, name, UINT64_MAX, &data, &size));
     cm_status status = cm_replay_state_read(replay_of(run), data, size);
     free(data);
     if (status != CM_OK) return cm_fail_in(status, "%s", name);
@@ -191,14 +191,14 @@ static void free_files(files *f) {
     free(f->of);
 }
 
-static cm_status get_files(cm_checkpoint_reader *reader, int count, const char *name, files *out) {
+static cm_status get_files(cm_checkpoint_reader *reader, int count, const char *name, uint64_t most, files *out) {
     char full[NAME];
     *out = (files){.count = count};
     CM_TRY(cm_alloc(&out->of, (size_t)count, sizeof *out->of, "the files of all ranks"));
     for (int r = 0; r < count; r++) {
         char *data = NULL;
         file_of(r, name, full);
-        CM_TRY(cm_checkpoint_get(reader, full, &data, &out->of[r].size));
+        CM_TRY(cm_checkpoint_get(reader, full, most, &data, &out->of[r].size));
         out->of[r].data = data;
     }
     return CM_OK;
@@ -212,7 +212,7 @@ static cm_status deal_replay(cm_run *run, cm_checkpoint_reader *reader) {
     const int64_t first = cm_session_first(run->session, run->session->configuration.env.num_envs);
     cm_replay_deal *deal = NULL;
     files states;
-    cm_status status = get_files(reader, (int)run->saved_ranks, replay_file, &states);
+    cm_status status = get_files(reader, (int)run->saved_ranks, replay_file, UINT64_MAX, &states);
     if (status == CM_OK) {
         status = cm_replay_deal_create(replay_of(run), first, states.of, states.count, &deal);
         if (status != CM_OK) status = cm_fail_in(status, "%s", replay_file);
@@ -225,8 +225,9 @@ static cm_status deal_replay(cm_run *run, cm_checkpoint_reader *reader) {
 }
 
 static cm_status load_environments(cm_run *run, cm_checkpoint_reader *reader) {
+    const uint64_t most = cm_actor_bytes(run->actor) * (uint64_t)run->session->comm->size; /* of all environments */
     files saved;
-    cm_status status = get_files(reader, (int)run->saved_ranks, actor_file, &saved);
+    cm_status status = get_files(reader, (int)run->saved_ranks, actor_file, most, &saved);
     if (status == CM_OK) status = cm_actor_load(run->actor, saved.of, saved.count);
     free_files(&saved);
     return status == CM_OK ? CM_OK : cm_fail_in(status, "%s: %s", run->directory.path, actor_file);

@@ -74,6 +74,8 @@ static inline cm_trainer *cm_run_trainer(const cm_run *run) { return cm_run_lear
 cm_status cm_run_make_parts(cm_run *run) CM_MUST_USE; /* tables of arrays and run->parts */
 cm_status cm_run_save(cm_run *run) CM_MUST_USE;       /* a checkpoint, now; collective, like loading */
 cm_status cm_run_load(cm_run *run, int64_t checkpoint) CM_MUST_USE;
+/* Reads no more of a checkpoint than whether it is of this run: state and shapes. */
+cm_status cm_run_look(cm_run *run, int64_t checkpoint) CM_MUST_USE;
 /* Whether the counters of a checkpoint are those of its environments, which are run->counts. */
 cm_status cm_run_check_counts(const cm_run *run) CM_MUST_USE;
 cm_status cm_run_check_room(cm_run *run) CM_MUST_USE; /* cm_checkpoint_check_room */
@@ -89,8 +91,8 @@ cm_status cm_run_check_fixed(const cm_config *config, const cm_json *saved) CM_M
 /* The same of the environment, which is another one where the file of a library was changed. */
 cm_status cm_run_check_environment(const cm_run *run, const char *saved) CM_MUST_USE;
 
-/* run_task.c: cm_run_check_task, and a warning if random play is not what it was. */
-cm_status cm_run_meet_task(const cm_run *run, const cm_json *saved, bool plays_on) CM_MUST_USE;
+/* run_task.c: a warning if random play in a task that has been checked is not what it was. */
+cm_status cm_run_meet_task(const cm_run *run, const cm_json *saved) CM_MUST_USE;
 
 /* run_data.c: the part of replay and environments */
 uint64_t cm_run_data_most(const cm_run *run); /* bytes of this rank's files at most, with a full replay */

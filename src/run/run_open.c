@@ -141,12 +141,27 @@ static cm_status open_files(cm_run *run) {
     return cm_log_open(&run->directory.dir, "log.txt");
 }
 
-/* Loads the checkpoint, if there is one: a run that was killed before its first begins anew. */
+/* Whether there is a checkpoint to go on from; a run that was killed before its first begins anew. Collective. */
+static cm_status find_checkpoint(const cm_run *run, const cm_run_request *request, bool *is_there) {
+    int64_t there = request->checkpoint;
+    if (cm_run_leads(run) && there < 0) there = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST);
+    CM_TRY(run->session->comm->broadcast(run->session->comm, &there, sizeof there, 0));
+    *is_there = there >= 0;
+    return CM_OK;
+}
+
+/* Before anything is made for it: the files are of this run, whose sizes may be a stranger's. */
+static cm_status look_at_checkpoint(cm_run *run, const cm_run_request *request) {
+    bool is_there;
+    CM_TRY(find_checkpoint(run, request, &is_there));
+    return is_there ? cm_run_look(run, request->checkpoint) : CM_OK;
+}
+
+/* Loads the checkpoint, if there is one. */
 static cm_status load_checkpoint(cm_run *run, const cm_run_request *request) {
-    int64_t there = -1;
+    bool is_there;
     if (cm_run_leads(run)) {
         CM_TRY(cm_checkpoint_clean(run->store));
-        there = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST);
         if (cm_checkpoint_is_lost(run->store))
             return cm_fail(
                 CM_ERR_IO,
@@ -154,8 +169,8 @@ static cm_status load_checkpoint(cm_run *run, const cm_run_request *request) {
                 "--config %s/config.json",
                 run->directory.path, run->directory.path);
     }
-    CM_TRY(run->session->comm->broadcast(run->session->comm, &there, sizeof there, 0));
-    if (there >= 0 || request->checkpoint >= 0) CM_TRY(cm_run_load(run, request->checkpoint));
+    CM_TRY(find_checkpoint(run, request, &is_there));
+    if (is_there) CM_TRY(cm_run_load(run, request->checkpoint));
     return cm_run_leads(run) ? begin_directory(run, request) : CM_OK;
 }
 
@@ -219,6 +234,7 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
     if (cm_run_leads(run)) CM_TRY(cm_env_probe_take(&run->session->env, &run->probe));
     CM_TRY(open_directory(run, request));
     cm_run_say_setup(run);
+    if (request->resume) CM_TRY(look_at_checkpoint(run, request));
     CM_TRY(open_engine(run, request));
     CM_TRY(open_files(run));
     if (request->resume) CM_TRY(load_checkpoint(run, request));

@@ -414,7 +414,7 @@ cm_status cm_run_read_result(cm_run *run, cm_run_result *r, bool *found) {
     cm_json_doc *doc = NULL;
     *found = false;
     if (cm_dir_look(&run->directory.dir, result_file) == CM_DIR_NONE) return CM_OK;
-    cm_status status = cm_json_read_in(&run->directory.dir, result_file, &doc);
+    cm_status status = cm_json_read_in(&run->directory.dir, result_file, CM_JSON_SMALL, &doc);
     if (status == CM_OK) {
         status = check_result(cm_json_root(doc));
         if (status != CM_OK) status = cm_fail_in(status, "%s/%s", run->directory.path, result_file);

@@ -108,7 +108,7 @@ static cm_status append_segment(cm_run *run, cm_checkpoint_reader *reader, const
     const cm_comm *comm = run->session->comm;
     char *data = NULL;
     size_t size = 0;
-    CM_TRY(cm_checkpoint_get(reader, name, &data, &size));
+    CM_TRY(cm_checkpoint_get(reader, name, UINT64_MAX, &data, &size));
     cm_status status =
         cm_replay_segment_append(cm_run_learner_replay(run->learner), data, size, comm->rank, comm->size);
     free(data);
@@ -147,8 +147,10 @@ static cm_status read_task(const cm_run *run, cm_checkpoint_reader *reader, char
     CM_TRY(cm_checkpoint_get_json(reader, CM_FILE_STATE, &doc));
     cm_status status = cm_json_need_string(cm_json_root(doc), "environment", &environment);
     if (status == CM_OK) snprintf(task, CM_OPTION_TEXT, "%s", environment);
-    if (status == CM_OK && strcmp(task, env->spec.name) == 0)
-        status = cm_run_meet_task(run, cm_json_get(cm_json_root(doc), CM_STATE_TASK), false);
+    const cm_json *saved = cm_json_get(cm_json_root(doc), CM_STATE_TASK);
+    const bool is_same = status == CM_OK && strcmp(task, env->spec.name) == 0;
+    if (is_same) status = cm_run_check_task(env, saved, false);
+    if (is_same && status == CM_OK) status = cm_run_meet_task(run, saved);
     cm_json_free(doc);
     return status;
 }

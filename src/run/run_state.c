@@ -134,28 +134,36 @@ static cm_status take_counters(cm_run *run, const cm_run_counters *c) {
     return CM_OK;
 }
 
-static cm_status read_state(cm_run *run, const cm_json *root) {
+/* Whether the state is of this run. */
+static cm_status check_state(cm_run *run, const cm_json *root) {
     const char *format = NULL, *environment = NULL;
-    cm_run_counters counters;
     CM_TRY(cm_json_need_string(root, "format", &format));
     CM_TRY(cm_json_need_string(root, "environment", &environment));
     if (strcmp(format, state_format) != 0)
         return cm_fail(CM_ERR_INPUT, "its format is \"%.40s\", this cumind reads \"%s\"", format, state_format);
     CM_TRY(cm_run_check_fixed(run->config, cm_json_get(root, CM_STATE_FIXED)));
     CM_TRY(cm_run_check_environment(run, environment));
-    CM_TRY(cm_run_meet_task(run, cm_json_get(root, CM_STATE_TASK), cm_run_collects(run)));
+    return cm_run_check_task(&run->session->env, cm_json_get(root, CM_STATE_TASK), cm_run_collects(run));
+}
+
+static cm_status read_state(cm_run *run, const cm_json *root) {
+    cm_run_counters counters;
+    CM_TRY(check_state(run, root));
+    CM_TRY(cm_run_meet_task(run, cm_json_get(root, CM_STATE_TASK)));
     CM_TRY(cm_run_counters_read(root, &counters));
     return take_counters(run, &counters);
 }
 
-static cm_status load_state(void *context, cm_checkpoint_reader *reader) {
-    cm_run *run = context;
+static cm_status open_state(cm_run *run, cm_checkpoint_reader *reader,
+                            cm_status (*read)(cm_run *run, const cm_json *root)) {
     cm_json_doc *doc = NULL;
     CM_TRY(cm_checkpoint_get_json(reader, CM_FILE_STATE, &doc));
-    cm_status status = read_state(run, cm_json_root(doc));
+    cm_status status = read(run, cm_json_root(doc));
     cm_json_free(doc);
     return status == CM_OK ? CM_OK : cm_fail_in(status, "%s: %s", run->directory.path, CM_FILE_STATE);
 }
+
+static cm_status load_state(void *run, cm_checkpoint_reader *reader) { return open_state(run, reader, read_state); }
 
 cm_status cm_run_check_counts(const cm_run *run) {
     const cm_actor_counts *c = &run->counts;
@@ -195,6 +203,19 @@ cm_status cm_run_point_best(cm_run *run, int64_t checkpoint) {
     run->best_due = false;
     if (is_best) run->best_kept = run->state.best_return;
     return is_best && cm_run_leads(run) ? cm_checkpoint_point_best(run->store, checkpoint) : CM_OK;
+}
+
+static cm_status look_at_state(void *run, cm_checkpoint_reader *reader) { return open_state(run, reader, check_state); }
+
+static cm_status look_at_weights(void *context, cm_checkpoint_reader *reader) {
+    const cm_run *run = context;
+    return cm_run_check_shapes(reader, CM_FILE_PARAMETERS, run->session->network);
+}
+
+cm_status cm_run_look(cm_run *run, int64_t checkpoint) {
+    const cm_checkpoint_part parts[] = {{.name = "the counters", .context = run, .load = look_at_state},
+                                        {.name = "the weights", .context = run, .load = look_at_weights}};
+    return cm_checkpoint_load(run->store, checkpoint, parts, 2, NULL);
 }
 
 cm_status cm_run_load(cm_run *run, int64_t checkpoint) {

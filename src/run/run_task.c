@@ -177,8 +177,7 @@ static cm_status warn_of_play(const cm_run *run, const cm_json *play) {
     return CM_OK;
 }
 
-cm_status cm_run_meet_task(const cm_run *run, const cm_json *saved, bool plays_on) {
-    CM_TRY(cm_run_check_task(&run->session->env, saved, plays_on));
+cm_status cm_run_meet_task(const cm_run *run, const cm_json *saved) {
     const cm_json *play = saved ? cm_json_get(saved, random_play) : NULL;
     return play && cm_run_leads(run) ? warn_of_play(run, play) : CM_OK;
 }

@@ -1,5 +1,6 @@
 #include "run/safetensors.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,7 @@
 #include "core/directory.h"
 #include "core/json.h"
 
-enum { PREFIX = 8 };
-#define HEADER_LIMIT ((uint64_t)64 * 1024 * 1024)
+enum { PREFIX = 8, FOREIGN_HEADER = 64 * 1024, BLOCK = 64 * 1024 };
 
 size_t cm_array_count(const cm_array *array) {
     size_t count = 1;
@@ -54,12 +54,26 @@ static cm_status make_header(const cm_array *arrays, int count, cm_json_writer *
     return CM_OK;
 }
 
-uint64_t cm_safetensors_bytes(const cm_array *arrays, int count) {
+static uint64_t header_bytes(const cm_array *arrays, int count) {
     cm_json_writer *json = NULL;
+    uint64_t padded = 0;
+    if (make_header(arrays, count, &json, &padded) == CM_OK) cm_json_writer_destroy(json);
+    return padded;
+}
+
+static uint64_t data_bytes(const cm_array *arrays, int count) {
     uint64_t total = 0;
-    if (make_header(arrays, count, &json, &total) == CM_OK) cm_json_writer_destroy(json);
     for (int i = 0; i < count; i++) total += array_bytes(&arrays[i]);
-    return PREFIX + total;
+    return total;
+}
+
+uint64_t cm_safetensors_bytes(const cm_array *arrays, int count) {
+    return PREFIX + header_bytes(arrays, count) + data_bytes(arrays, count);
+}
+
+/* Longest header that is read: others leave out spaces, or put more of them, and add what they like to say. */
+static uint64_t header_most(const cm_array *arrays, int count) {
+    return 4 * header_bytes(arrays, count) + FOREIGN_HEADER;
 }
 
 static cm_status write_header(cm_json_writer *json, uint64_t padded, const cm_sink *sink) {
@@ -128,9 +142,9 @@ static cm_status check_shape(const char *file, const cm_array *want, const int64
                    want->name, got_text, want_text);
 }
 
-/* Copies one array out of data[size]. */
-static cm_status load_array(const char *file, const cm_json *header, const unsigned char *data, uint64_t size,
-                            const cm_array *want) {
+/* Checks the entry of one array among data of `size` bytes; where it begins there. */
+static cm_status check_entry(const char *file, const cm_json *header, uint64_t size, const cm_array *want,
+                             uint64_t *begin) {
     const cm_json *entry = cm_json_get(header, want->name);
     if (!entry) return cm_fail(CM_ERR_INPUT, "%s: tensor \"%s\" is missing", file, want->name);
     const char *dtype = cm_json_string(cm_json_get(entry, "dtype"));
@@ -147,49 +161,89 @@ static cm_status load_array(const char *file, const cm_json *header, const unsig
         return cm_fail(CM_ERR_INPUT, "%s: tensor \"%s\" has data_offsets that do not fit its shape or the file", file,
                        want->name);
     }
-    memcpy(want->data, data + range[0], array_bytes(want));
+    *begin = (uint64_t)range[0];
     return CM_OK;
 }
 
-static cm_status load_all(const char *file, const cm_json *header, const unsigned char *data, uint64_t size,
-                          const cm_array *arrays, int count) {
-    uint64_t total = 0;
+static cm_status check_all(const char *file, const cm_json *header, uint64_t size, const cm_array *arrays, int count,
+                           uint64_t *begins) {
     int known = cm_json_get(header, "__metadata__") != NULL;
-    for (int i = 0; i < count; i++) {
-        CM_TRY(load_array(file, header, data, size, &arrays[i]));
-        total += array_bytes(&arrays[i]);
-    }
+    if (cm_json_type(header) != CM_JSON_OBJECT) return cm_fail(CM_ERR_INPUT, "%s: its header is no JSON object", file);
+    for (int i = 0; i < count; i++) CM_TRY(check_entry(file, header, size, &arrays[i], &begins[i]));
     int found = cm_json_size(header);
     if (found != count + known) {
         return cm_fail(CM_ERR_INPUT, "%s: holds %d tensors, this network has %d", file, found - known, count);
     }
-    if (total != size) {
+    if (data_bytes(arrays, count) != size) {
         return cm_fail(CM_ERR_INPUT, "%s: holds %llu bytes of data, its tensors have %llu", file,
-                       (unsigned long long)size, (unsigned long long)total);
+                       (unsigned long long)size, (unsigned long long)data_bytes(arrays, count));
     }
     return CM_OK;
 }
 
-cm_status cm_safetensors_load(const char *file, const void *bytes, size_t size, const cm_array *arrays, int count) {
-    const unsigned char *at = bytes;
-    if (size < PREFIX) return cm_fail(CM_ERR_INPUT, "%s: %zu bytes are no safetensors file", file, size);
-    uint64_t length = 0;
-    for (int i = 0; i < PREFIX; i++) length |= (uint64_t)at[i] << (8 * i);
-    if (length > HEADER_LIMIT || length > size - PREFIX) {
+static cm_status check_finite(const char *file, const cm_array *array) {
+    const size_t count = cm_array_count(array);
+    for (size_t i = 0; i < count; i++) {
+        if (isfinite(array->data[i])) continue;
         return cm_fail(CM_ERR_INPUT,
-                       "%s: its header claims %llu bytes, the file has %zu: truncated or no safetensors file", file,
-                       (unsigned long long)length, size);
+                       "%s: tensor \"%s\" holds %g (number %zu of %zu), so that nothing sensible can be computed with "
+                       "it: take another checkpoint (--checkpoint N)",
+                       file, array->name, (double)array->data[i], i + 1, count);
     }
+    return CM_OK;
+}
+
+/* Reads the header, all of which is checked; where each array begins in the file. */
+static cm_status read_header(const cm_source *file, const cm_array *arrays, int count, char *text, uint64_t length,
+                             uint64_t *begins) {
+    const uint64_t data = PREFIX + length;
     cm_json_doc *doc = NULL;
-    CM_TRY(cm_json_parse((const char *)at + PREFIX, (size_t)length, file, &doc));
-    const cm_json *header = cm_json_root(doc);
-    cm_status status = CM_OK;
-    if (cm_json_type(header) != CM_JSON_OBJECT) {
-        status = cm_fail(CM_ERR_INPUT, "%s: its header is no JSON object", file);
-    } else {
-        status = load_all(file, header, at + PREFIX + length, size - PREFIX - length, arrays, count);
-    }
+    CM_TRY(cm_source_read(file, PREFIX, text, (size_t)length));
+    CM_TRY(cm_json_parse(text, (size_t)length, file->path, &doc));
+    cm_status status = check_all(file->path, cm_json_root(doc), file->size - data, arrays, count, begins);
     cm_json_free(doc);
+    for (int i = 0; i < count && status == CM_OK; i++) begins[i] += data;
+    return status;
+}
+
+static cm_status read_length(const cm_source *file, const cm_array *arrays, int count, uint64_t *length) {
+    unsigned char prefix[PREFIX];
+    if (file->size < PREFIX)
+        return cm_fail(CM_ERR_INPUT, "%s: %llu bytes are no safetensors file", file->path,
+                       (unsigned long long)file->size);
+    CM_TRY(cm_source_read(file, 0, prefix, sizeof prefix));
+    *length = 0;
+    for (int i = 0; i < PREFIX; i++) *length |= (uint64_t)prefix[i] << (8 * i);
+    const uint64_t most = header_most(arrays, count);
+    if (*length > file->size - PREFIX)
+        return cm_fail(CM_ERR_INPUT,
+                       "%s: its header claims %llu bytes, the file has %llu: truncated or no safetensors file",
+                       file->path, (unsigned long long)*length, (unsigned long long)file->size);
+    if (*length <= most) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: its header has %llu bytes, that of this network at most %llu", file->path,
+                   (unsigned long long)*length, (unsigned long long)most);
+}
+
+static cm_status load(const cm_source *file, const cm_array *arrays, int count, char *text, uint64_t length,
+                      uint64_t *begins) {
+    CM_TRY(read_header(file, arrays, count, text, length, begins));
+    for (int i = 0; i < count; i++) {
+        if (!arrays[i].data) continue;
+        CM_TRY(cm_source_read(file, begins[i], arrays[i].data, array_bytes(&arrays[i])));
+        CM_TRY(check_finite(file->path, &arrays[i]));
+    }
+    return CM_OK;
+}
+
+cm_status cm_safetensors_load(const cm_source *file, const cm_array *arrays, int count) {
+    uint64_t length = 0, *begins = NULL;
+    char *text = NULL;
+    CM_TRY(read_length(file, arrays, count, &length));
+    cm_status status = cm_alloc(&begins, (size_t)count, sizeof *begins, "a header of tensors");
+    if (status == CM_OK) status = cm_alloc(&text, (size_t)length + 1, 1, "a header of tensors");
+    if (status == CM_OK) status = load(file, arrays, count, text, length, begins);
+    free(text);
+    free(begins);
     return status;
 }
 
@@ -201,6 +255,29 @@ static void format_hash(XXH128_hash_t hash, char out[CM_HASH_HEX]) {
 
 void cm_hash_bytes(const void *bytes, size_t size, char out[CM_HASH_HEX]) {
     format_hash(XXH3_128bits(bytes, size), out);
+}
+
+static cm_status hash_blocks(const cm_source *source, XXH3_state_t *state, char *block, char out[CM_HASH_HEX]) {
+    XXH3_128bits_reset(state);
+    for (uint64_t at = 0; at < source->size;) {
+        const size_t size = source->size - at < BLOCK ? (size_t)(source->size - at) : BLOCK;
+        CM_TRY(cm_source_read(source, at, block, size));
+        XXH3_128bits_update(state, block, size);
+        at += size;
+    }
+    format_hash(XXH3_128bits_digest(state), out);
+    return CM_OK;
+}
+
+cm_status cm_hash_source(const cm_source *source, char out[CM_HASH_HEX]) {
+    char *block = NULL;
+    CM_TRY(cm_alloc(&block, BLOCK, 1, "a checksum"));
+    XXH3_state_t *state = XXH3_createState();
+    cm_status status =
+        state ? hash_blocks(source, state, block, out) : cm_fail(CM_ERR_MEMORY, "no memory for a checksum");
+    XXH3_freeState(state);
+    free(block);
+    return status;
 }
 
 static int by_name(const void *a, const void *b) {

@@ -25,7 +25,7 @@ static cm_status grow(cm_array_table *table, int more) {
     return cm_fail(CM_ERR_MEMORY, "no memory for a table of %d arrays", count);
 }
 
-static cm_status add_row(cm_array_table *table, const cm_param *param, const char *prefix, float *block) {
+static cm_status add_row(cm_array_table *table, const cm_param *param, const char *prefix, float *data) {
     cm_array *row = &table->arrays[table->count];
     char *name = table->names[table->count];
     int n = snprintf(name, CM_ARRAY_NAME, "%s%s", prefix, param->name);
@@ -34,7 +34,7 @@ static cm_status add_row(cm_array_table *table, const cm_param *param, const cha
     row->name = name;
     row->ndim = param->ndim;
     for (int d = 0; d < param->ndim; d++) row->dim[d] = param->dim[d];
-    row->data = block + param->offset;
+    row->data = data;
     table->count++;
     return CM_OK;
 }
@@ -45,8 +45,16 @@ cm_status cm_array_table_add(cm_array_table *table, const cm_network *network, c
     CM_TRY(grow(table, params->count));
     for (int i = 0; i < params->count; i++) {
         float *block = params->param[i].state ? state : parameters;
-        if (block) CM_TRY(add_row(table, &params->param[i], prefix, block));
+        if (block) CM_TRY(add_row(table, &params->param[i], prefix, block + params->param[i].offset));
     }
+    return CM_OK;
+}
+
+/* All arrays, without data: they are only compared. */
+static cm_status add_shapes(cm_array_table *table, const cm_network *network) {
+    const cm_param_table *params = cm_network_parameters(network);
+    CM_TRY(grow(table, params->count));
+    for (int i = 0; i < params->count; i++) CM_TRY(add_row(table, &params->param[i], "", NULL));
     return CM_OK;
 }
 
@@ -56,13 +64,21 @@ void cm_array_table_free(cm_array_table *table) {
     memset(table, 0, sizeof *table);
 }
 
+cm_status cm_run_check_shapes(cm_checkpoint_reader *reader, const char *name, const cm_network *network) {
+    cm_array_table table = {0};
+    cm_status status = add_shapes(&table, network);
+    if (status == CM_OK) status = cm_checkpoint_get_arrays(reader, name, table.arrays, table.count);
+    cm_array_table_free(&table);
+    return status;
+}
+
 /* ---- reading a run's weights ---- */
 
 /* What the part below reads and where it puts it. */
 typedef struct reading {
     const cm_session *session;
     bool prefer_average;
-    float *parameters, *state; /* blocks to be filled */
+    float *parameters, *state; /* blocks to be filled; NULL: the file is only compared with the network */
     cm_run_facts facts;
 } reading;
 
@@ -93,31 +109,48 @@ static cm_status explain(const reading *r, cm_checkpoint_reader *reader, cm_stat
     return changed != CM_OK ? changed : cm_fail(status, "%s", message);
 }
 
+static cm_status read_arrays(const reading *r, cm_checkpoint_reader *reader, const char *file) {
+    const cm_network *network = r->session->network;
+    cm_array_table table = {0};
+    if (!r->parameters) return cm_run_check_shapes(reader, file, network);
+    cm_status status = cm_array_table_add(&table, network, "", r->parameters, r->state);
+    if (status == CM_OK) status = cm_checkpoint_get_arrays(reader, file, table.arrays, table.count);
+    cm_array_table_free(&table);
+    return status;
+}
+
 static cm_status read_weights(void *context, cm_checkpoint_reader *reader) {
     reading *r = context;
-    cm_array_table table = {0};
     CM_TRY(read_facts(reader, &r->facts));
     for (int i = 0; i < cm_checkpoint_files(reader); i++) {
         r->facts.averaged = r->facts.averaged || strcmp(cm_checkpoint_file(reader, i), CM_FILE_AVERAGE) == 0;
     }
     const char *file = r->facts.averaged && r->prefer_average ? CM_FILE_AVERAGE : CM_FILE_PARAMETERS;
-    cm_status status = cm_array_table_add(&table, r->session->network, "", r->parameters, r->state);
-    if (status == CM_OK) status = cm_checkpoint_get_arrays(reader, file, table.arrays, table.count);
-    cm_array_table_free(&table);
+    cm_status status = read_arrays(r, reader, file);
     return status == CM_OK ? CM_OK : explain(r, reader, status);
+}
+
+static cm_status read_run(const char *run, int64_t checkpoint, reading *r) {
+    cm_checkpoint_store *store = NULL;
+    CM_TRY(cm_run_directory_check(run));
+    CM_TRY(cm_checkpoint_store_create(run, 1, NULL, &store));
+    cm_checkpoint_part part = {.name = "the weights", .context = r, .load = read_weights};
+    cm_status status = cm_checkpoint_load(store, checkpoint, &part, 1, NULL);
+    cm_checkpoint_store_destroy(store);
+    return status;
 }
 
 cm_status cm_run_read_weights(const char *run, int64_t checkpoint, const cm_session *session, bool prefer_average,
                               float *parameters, float *state, cm_run_facts *facts) {
     reading r = {.session = session, .prefer_average = prefer_average, .parameters = parameters, .state = state};
-    cm_checkpoint_store *store = NULL;
-    CM_TRY(cm_run_directory_check(run));
-    CM_TRY(cm_checkpoint_store_create(run, 1, NULL, &store));
-    cm_checkpoint_part part = {.name = "the weights", .context = &r, .load = read_weights};
-    cm_status status = cm_checkpoint_load(store, checkpoint, &part, 1, NULL);
-    cm_checkpoint_store_destroy(store);
+    cm_status status = read_run(run, checkpoint, &r);
     if (facts) *facts = r.facts;
     return status;
+}
+
+cm_status cm_run_check_weights(const char *run, int64_t checkpoint, const cm_session *session) {
+    reading r = {.session = session, .prefer_average = session->configuration.trainer.ema_evaluates};
+    return read_run(run, checkpoint, &r);
 }
 
 static size_t block_bytes(const cm_network *network) {
@@ -155,6 +188,7 @@ cm_status cm_run_parameter_hash(const char *run, int64_t checkpoint, cm_session 
                                 cm_run_facts *facts) {
     float *parameters = NULL, *state = NULL;
     cm_array_table table = {0};
+    CM_TRY(cm_run_check_weights(run, checkpoint, session));
     CM_TRY(take_blocks(session->network, &parameters, &state));
     cm_status status = cm_run_read_weights(run, checkpoint, session, false, parameters, state, facts);
     if (status == CM_OK) status = cm_array_table_add(&table, session->network, "", parameters, NULL);

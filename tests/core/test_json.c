@@ -341,9 +341,26 @@ START_TEST(lines_are_read_one_by_one_with_their_numbers) {
 }
 END_TEST
 
+/* A tree takes some 80 bytes for a value, of which two bytes of text may be one. */
+START_TEST(values_are_counted_before_memory_is_taken_for_them) {
+    static char text[2 * CM_JSON_VALUES + 2];
+    cm_json_doc *doc = NULL;
+    const size_t fits = 2 * CM_JSON_VALUES - 1; /* of the array itself and all but one of its numbers */
+    for (size_t i = 0; i < sizeof text; i++) text[i] = i % 2 ? '1' : ',';
+    text[0] = '[';
+    text[fits - 1] = ']';
+    ck_assert_msg(cm_json_parse(text, fits, "t.json", &doc) == CM_OK, "%s", cm_error_message());
+    cm_json_free(doc);
+    text[fits - 1] = ',', text[fits] = '1', text[fits + 1] = ']';
+    ck_assert_int_eq(cm_json_parse(text, fits + 2, "t.json", &doc), CM_ERR_INPUT);
+    ck_assert_str_eq(cm_error_message(), "t.json:1: more than 1048576 values");
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("json");
     TCase *c = tcase_create("json");
+    tcase_add_test(c, values_are_counted_before_memory_is_taken_for_them);
     tcase_add_test(c, values_of_every_kind_are_read_with_their_lines);
     tcase_add_test(c, what_is_not_json_is_refused_with_its_line);
     tcase_add_test(c, nesting_of_64_is_accepted_and_65_is_refused);

@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         }
         char *content = NULL;
         size_t bytes = 0;
-        if (cm_manifest_fetch(&manifest, &dir, "state.json", &content, &bytes) == CM_OK) FUZZ_EXPECT(bytes == 3);
+        if (cm_manifest_fetch(&manifest, &dir, "state.json", 64, &content, &bytes) == CM_OK) FUZZ_EXPECT(bytes == 3);
         free(content);
         if (cm_manifest_verify(&manifest, &dir) != CM_OK) FUZZ_EXPECT(cm_error_message()[0] != '\0');
     }

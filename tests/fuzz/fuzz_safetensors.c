@@ -6,7 +6,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     float weight[6], bias[2];
     const cm_array arrays[] = {{"layer.weight", 2, {2, 3}, weight}, {"layer.bias", 1, {2}, bias}};
-    if (cm_safetensors_load("input", data, size, arrays, 2) == CM_OK)
-        FUZZ_EXPECT(size >= 8 + sizeof weight + sizeof bias);
+    cm_source file;
+    cm_source_memory(&file, data, size, "input");
+    if (cm_safetensors_load(&file, arrays, 2) == CM_OK) FUZZ_EXPECT(size >= 8 + sizeof weight + sizeof bias);
     return 0;
 }

@@ -12,6 +12,7 @@
 
 #include "core/file.h"
 #include "run/checkpoint.h"
+#include "run/manifest.h"
 #include "support/folder.h"
 #include "support/main.h"
 
@@ -68,7 +69,7 @@ static cm_status module_load(void *context, cm_checkpoint_reader *reader) {
         char name[32], *data = NULL;
         size_t size = 0;
         snprintf(name, sizeof name, "segment-%d.bin", i);
-        CM_TRY(cm_checkpoint_get(reader, name, &data, &size));
+        CM_TRY(cm_checkpoint_get(reader, name, 1000, &data, &size));
         free(data);
     }
     return CM_OK;
@@ -344,12 +345,32 @@ START_TEST(leftovers_are_removed_at_the_next_start) {
 }
 END_TEST
 
+/* What a manifest costs grows with its rows, not with their square. */
+START_TEST(names_of_a_long_manifest_are_looked_up_not_searched) {
+    enum { ROWS = 200000 };
+    static const char hash[] = "00112233445566778899aabbccddeeff";
+    cm_manifest manifest = {0};
+    char name[32];
+    for (int i = 0; i < ROWS; i++) {
+        snprintf(name, sizeof name, "file-%d", i);
+        ck_assert_int_eq(cm_manifest_add(&manifest, name, 1, hash), CM_OK);
+    }
+    ck_assert_int_eq(cm_manifest_add(&manifest, "file-77777", 1, hash), CM_ERR_INPUT);
+    ck_assert_str_eq(cm_error_message(), "file-77777: listed twice");
+    ck_assert_ptr_eq(cm_manifest_find(&manifest, "file-199999"), &manifest.file[199999]);
+    ck_assert_ptr_null(cm_manifest_find(&manifest, "file-200000"));
+    ck_assert_uint_lt(manifest.compared, 4 * ROWS);
+    cm_manifest_reset(&manifest);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("run/checkpoint");
     TCase *tests = tcase_create("checkpoint");
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 30);
     tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_test(tests, names_of_a_long_manifest_are_looked_up_not_searched);
     tcase_add_test(tests, saved_state_loads_back);
     tcase_add_test(tests, three_newest_and_the_best_are_kept);
     tcase_add_test(tests, unchanged_segments_are_hard_linked);

@@ -1,5 +1,6 @@
 /* Named arrays on disk: written as safetensors, read back only if every name, shape and length is right. */
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,12 @@ static cm_status collect(void *context, const void *data, size_t size) {
 static float weight[6] = {1, 2, 3, 4, 5, 6}, bias[2] = {-1, 0.5f};
 static const cm_array table[2] = {{"b.weight", 2, {2, 3}, weight}, {"a.bias", 1, {2}, bias}};
 
+static cm_status load(const char *name, const void *bytes, size_t size, const cm_array *arrays, int count) {
+    cm_source file;
+    cm_source_memory(&file, bytes, size, name);
+    return cm_safetensors_load(&file, arrays, count);
+}
+
 static void write_table(buffer *b) {
     cm_sink sink = {b, collect};
     b->size = 0;
@@ -34,7 +41,7 @@ START_TEST(written_arrays_read_back_bit_for_bit) {
     ck_assert_uint_eq(b.size, cm_safetensors_bytes(table, 2));
     float w[6], c[2];
     cm_array into[2] = {{"a.bias", 1, {2}, c}, {"b.weight", 2, {2, 3}, w}}; /* any order */
-    ck_assert_msg(cm_safetensors_load("f", b.bytes, b.size, into, 2) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(load("f", b.bytes, b.size, into, 2) == CM_OK, "%s", cm_error_message());
     ck_assert_mem_eq(w, weight, sizeof w);
     ck_assert_mem_eq(c, bias, sizeof c);
 }
@@ -49,7 +56,7 @@ START_TEST(header_is_padded_to_eight_and_names_f32) {
 END_TEST
 
 static void expect_error(const buffer *b, const cm_array *arrays, int n, const char *text) {
-    ck_assert_int_eq(cm_safetensors_load("f.safetensors", b->bytes, b->size, arrays, n), CM_ERR_INPUT);
+    ck_assert_int_eq(load("f.safetensors", b->bytes, b->size, arrays, n), CM_ERR_INPUT);
     ck_assert_msg(strstr(cm_error_message(), text) != NULL, "got: %s", cm_error_message());
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "f.safetensors"));
 }
@@ -82,7 +89,7 @@ START_TEST(every_truncation_is_an_error) {
     for (size_t size = 0; size < whole; size++) {
         unsigned char *exact = malloc(size + 1); /* so that a sanitizer sees a read behind the end */
         memcpy(exact, b.bytes, size);
-        ck_assert_int_eq(cm_safetensors_load("f", exact, size, into, 2), CM_ERR_INPUT);
+        ck_assert_int_eq(load("f", exact, size, into, 2), CM_ERR_INPUT);
         free(exact);
     }
 }
@@ -119,7 +126,43 @@ START_TEST(offsets_outside_the_file_are_refused) {
     foreign(&b, "[1]");
     expect_error(&b, into, 1, "no JSON object");
     foreign(&b, "{\"w\":{\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0,24]}}");
-    ck_assert_int_eq(cm_safetensors_load("f", b.bytes, b.size, into, 1), CM_OK);
+    ck_assert_int_eq(load("f", b.bytes, b.size, into, 1), CM_OK);
+}
+END_TEST
+
+START_TEST(numbers_that_are_not_finite_are_refused_with_file_and_tensor) {
+    static const float wrong[] = {NAN, INFINITY, -INFINITY};
+    buffer b;
+    float w[6], c[2];
+    cm_array into[2] = {{"b.weight", 2, {2, 3}, w}, {"a.bias", 1, {2}, c}};
+    weight[4] = wrong[_i];
+    write_table(&b);
+    weight[4] = 5;
+    expect_error(&b, into, 2, "tensor \"b.weight\" holds ");
+    expect_error(&b, into, 2, " (number 5 of 6)");
+}
+END_TEST
+
+/* What is only compared has no memory to be read into. */
+START_TEST(shapes_are_compared_without_memory) {
+    buffer b;
+    write_table(&b);
+    cm_array shapes[2] = {{"a.bias", 1, {2}, NULL}, {"b.weight", 2, {2, 3}, NULL}};
+    ck_assert_int_eq(load("f", b.bytes, b.size, shapes, 2), CM_OK);
+    shapes[1].dim[1] = 1 << 20;
+    expect_error(&b, shapes, 2, "has shape [2, 3], this network has [2, 1048576]");
+}
+END_TEST
+
+START_TEST(a_header_is_no_longer_than_its_network_has_a_use_for) {
+    static char file[8 + (1 << 20)];
+    const uint32_t length = sizeof file - 8;
+    float w[6];
+    cm_array into[1] = {{"w", 1, {6}, w}};
+    memset(file, ' ', sizeof file);
+    for (int i = 0; i < 8; i++) file[i] = i < 4 ? (char)(length >> (8 * i)) : 0;
+    ck_assert_int_eq(load("f", file, sizeof file, into, 1), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "its header has 1048576 bytes, that of this network at most "));
 }
 END_TEST
 
@@ -143,6 +186,9 @@ int main(void) {
     Suite *suite = suite_create("run/safetensors");
     TCase *tests = tcase_create("safetensors");
     suite_add_tcase(suite, tests);
+    tcase_add_loop_test(tests, numbers_that_are_not_finite_are_refused_with_file_and_tensor, 0, 3);
+    tcase_add_test(tests, shapes_are_compared_without_memory);
+    tcase_add_test(tests, a_header_is_no_longer_than_its_network_has_a_use_for);
     tcase_add_test(tests, written_arrays_read_back_bit_for_bit);
     tcase_add_test(tests, header_is_padded_to_eight_and_names_f32);
     tcase_add_test(tests, other_shape_names_both_shapes);

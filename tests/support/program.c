@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,10 +64,17 @@ void cm_program_await_handler(pid_t child, int signal) {
     for (int i = 0; i < 20000 && !(caught_signals(child) >> (signal - 1) & 1); i++) usleep(1000);
 }
 
-int cm_program_wait(pid_t child) {
+static int wait_for(pid_t child, long *kib) {
+    struct rusage used;
     int status = 0;
-    if (waitpid(child, &status, 0) != child) return -1;
+    if (wait4(child, &status, 0, &used) != child) return -1;
+    *kib = used.ru_maxrss;
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int cm_program_wait(pid_t child) {
+    long kib;
+    return wait_for(child, &kib);
 }
 
 void cm_program_file(const char *where, const char *name, char *text, size_t size) {
@@ -87,6 +95,14 @@ void cm_program_expect_line(const char *text, const char *part) {
 void cm_program_expect_error(const cm_output *result, int status, const char *part) {
     ck_assert_msg(result->status == status, "status %d, not %d: %s", result->status, status, result->err);
     cm_program_expect_line(result->err, part);
+}
+
+void cm_program_expect_memory(const cm_output *result, long most_kib) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    (void)result, (void)most_kib;
+#else
+    ck_assert_msg(result->kib <= most_kib, "%ld KiB of memory, at most %ld: %s", result->kib, most_kib, result->err);
+#endif
 }
 
 bool cm_program_has_mpi(void) {
@@ -132,7 +148,7 @@ pid_t cm_program_find_rank(pid_t parent, int rank) {
 }
 
 static void finish(const char *where, pid_t child, cm_output *result) {
-    result->status = cm_program_wait(child);
+    result->status = wait_for(child, &result->kib);
     cm_program_file(where, "out.txt", result->out, sizeof result->out);
     cm_program_file(where, "err.txt", result->err, sizeof result->err);
 }

@@ -10,6 +10,7 @@ enum { CM_OUTPUT_BYTES = 1 << 20 };
 
 typedef struct cm_output {
     int status;                /* exit status; 128 + number if a signal ended it */
+    long kib;                  /* most memory that it had at a time (resident) */
     char out[CM_OUTPUT_BYTES]; /* stdout, NUL-terminated */
     char err[CM_OUTPUT_BYTES]; /* stderr */
 } cm_output;
@@ -49,6 +50,9 @@ void cm_program_expect_line(const char *text, const char *part);
 
 /* Fails the test unless a run ended with `status` and said one line on stderr, which contains `part`. */
 void cm_program_expect_error(const cm_output *result, int status, const char *part);
+
+/* Fails the test if a run took more than so much memory. With a sanitizer, whose memory it has too, nothing is said. */
+void cm_program_expect_memory(const cm_output *result, long most_kib);
 
 /* Whether runs of several ranks can be started here. Says so if not. */
 bool cm_program_has_mpi(void);
