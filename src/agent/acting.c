@@ -19,6 +19,7 @@ struct cm_acting_shard {
     int32_t *to_play;
     int32_t *played; /* moves whose sub-trees are kept; -1: none */
     bool is_kept;    /* the planner holds sub-trees of the last moves */
+    bool env_failed; /* one of its environments did */
     cm_acting_ends ends;
     cm_acting_searched searched;
     double seconds; /* in the iteration that runs, of the worker that began with this one */
@@ -162,6 +163,33 @@ static void show_state(const cm_actor *a, const cm_acting_shard *s, int i, int r
     if (state) cm_vector_env_get(a->vector, s->first + i, state);
 }
 
+/* What an environment has done wrong. */
+static cm_status by_env(cm_acting_shard *s, cm_status status) {
+    s->env_failed = status != CM_OK;
+    return status;
+}
+
+static cm_status fail_observation(const cm_actor *a, int e, const float *observation) {
+    int i = 0;
+    while (isfinite(observation[i])) i++;
+    return cm_fail(CM_ERR_NOT_FINITE,
+                   "%s: instance %d: number %d of its observation is %g (step %lld); must be finite: bound or replace "
+                   "it in the environment",
+                   a->config.env->spec.name, e, i, (double)observation[i], (long long)a->open[e].length);
+}
+
+/* Nothing that is not finite gets into searches and the replay. */
+static cm_status check_observations(const cm_actor *a, const cm_acting_shard *s) {
+    const size_t o = observation_size(a);
+    for (int e = s->first; e < s->first + s->count; e++) {
+        const float *observation = a->rows.observation + (size_t)e * o;
+        int wrong = 0;
+        for (size_t i = 0; i < o; i++) wrong |= !isfinite(observation[i]);
+        if (wrong) return fail_observation(a, e, observation);
+    }
+    return CM_OK;
+}
+
 /* Copies what the environments show before the step: the rows change under it. */
 static void look(cm_actor *a, cm_acting_shard *s) {
     size_t o = observation_size(a), first = (size_t)s->first, n = (size_t)s->count;
@@ -300,12 +328,13 @@ static cm_status finish(cm_actor *a, cm_acting_shard *s, uint64_t step, cm_actin
         s->played[i] = -1;
     }
     cm_vector_env_reset_ended(a->vector, s->first, s->count, &a->rows);
-    CM_TRY(cm_vector_env_check_begun(a->vector, s->first, s->count)); /* before a checkpoint keeps them */
+    CM_TRY(by_env(s, cm_vector_env_check_begun(a->vector, s->first, s->count))); /* before a checkpoint keeps them */
     return s->is_kept ? cm_planner_keep(s->planner, s->played) : CM_OK;
 }
 
 /* Step t of the iteration up to the search, which is on its way then. */
 static cm_status begin_step(cm_actor *a, cm_acting_shard *s, int t) {
+    CM_TRY(by_env(s, check_observations(a, s)));
     look(a, s);
     return begin_search(a, s, a->step + (uint64_t)t);
 }
@@ -315,9 +344,9 @@ static cm_status end_step(cm_actor *a, cm_acting_shard *s, int t) {
     CM_TRY(cm_acting_ends_settle(a, &s->ends));
     CM_TRY(cm_acting_end_search(s->planner, &s->searched));
     explore(a, s, step);
-    CM_TRY(cm_vector_env_step(a->vector, s->first, s->count, a->action, &a->rows));
+    CM_TRY(by_env(s, cm_vector_env_step(a->vector, s->first, s->count, a->action, &a->rows)));
     CM_TRY(append(a, s));
-    CM_TRY(check_turns(a, s));
+    CM_TRY(by_env(s, check_turns(a, s)));
     return finish(a, s, step, a->ended + (size_t)t * (size_t)a->config.environments);
 }
 
@@ -384,6 +413,12 @@ cm_status cm_actor_run(cm_actor *a, double temperature, double random_moves) {
     }
     CM_TRACE_END();
     return status;
+}
+
+bool cm_actor_env_failed(const cm_actor *a) {
+    bool failed = false;
+    for (int i = 0; i < a->shard_count; i++) failed = failed || a->shards[i].env_failed;
+    return failed;
 }
 
 void cm_actor_count(const cm_actor *a, cm_actor_counts *out) {

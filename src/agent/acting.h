@@ -66,6 +66,9 @@ typedef struct cm_actor_counts {
 cm_status cm_actor_run(cm_actor *actor, double temperature, double random_moves) CM_MUST_USE;
 void cm_actor_count(const cm_actor *actor, cm_actor_counts *out);
 
+/* Whether it was by an environment that the last cm_actor_run failed. */
+bool cm_actor_env_failed(const cm_actor *actor);
+
 /* For checkpoints: environments, counters, recent episodes as bytes[cm_actor_bytes]; NULL has 0. */
 size_t cm_actor_bytes(const cm_actor *actor);
 void cm_actor_save(const cm_actor *actor, void *bytes);

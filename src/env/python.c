@@ -409,7 +409,7 @@ static cm_status ask_picture(python_env *e, const python_rules *s, char *text, s
 
 static size_t show(python_env *e, const python_rules *s, char *text, size_t size) {
     size_t bytes = size - 1;
-    if (!e->said.shows || s->failed || s->terminated || s->truncated) return 0;
+    if (!e->said.shows || s->failed) return 0;
     pthread_mutex_lock(&e->lock);
     const cm_status status = ask_picture(e, s, text, &bytes);
     if (status != CM_OK && !e->is_shown_amiss)

@@ -203,6 +203,7 @@ class Host:
         self.live = collections.OrderedDict()  # key -> instance in an episode, that of the oldest request first
         self.free = []
         self.asked = 0
+        self.doing = "reset"  # what is called
         self.pictures = Chance()  # what render draws changes nothing
         first = Instance(self.make)
         env, self.limit = first.env, first.limit
@@ -288,11 +289,13 @@ class Host:
 
     def reset(self, seed):
         """A new episode: (instance, whether it has ended, bytes of what it gives)."""
+        self.doing = "reset"
         instance = self.take()
         outcome = instance.reset(seed)
         return instance, False, self.reply(instance.env, *outcome)
 
     def step(self, instance, action):
+        self.doing = "step"
         outcome = instance.step(action)
         return instance, any(outcome[3:]), self.reply(instance.env, *outcome)
 
@@ -304,10 +307,16 @@ class Host:
         return played
 
     def show(self, key, seed, data):
-        if key not in self.live:
-            self.keep(key, *self.replay(seed, data)[:2])
+        """What render returns where an episode stands, or stood last."""
+        instance = self.live.get(key) or next((i for i in self.free if i.key == key), None)
+        is_there = instance is not None
+        if not is_there:
+            instance, ended, _ = self.replay(seed, data)
+        self.doing = "render"
         self.pictures.enter()
-        text = self.live[key].env.render()
+        text = instance.env.render()
+        if not is_there:
+            self.keep(key, instance, ended)
         return text.encode("utf-8")[:PICTURE] if isinstance(text, str) else b""
 
     def answer(self, what, key, following, seed, data):
@@ -403,8 +412,7 @@ def answer_all(connection, host):
         try:
             status, payload = host.answer(what, key, following, seed, data)
         except BaseException as error:
-            doing = {RESET: "its reset", SHOW: "its render"}.get(what, "its step")
-            doing += " gives " if isinstance(error, Amiss) else " raises "
+            doing = "its %s %s " % (host.doing, "gives" if isinstance(error, Amiss) else "raises")
             status, payload = FAILED, (doing + describe_error(error)).encode("utf-8")[:PICTURE]
         waiting += told_first() + REPLY.pack(status, len(payload)) + payload
         if more == 0 or len(waiting) > TOGETHER:

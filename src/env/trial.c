@@ -181,9 +181,17 @@ static cm_status check_twin(trial *t) {
     return memcmp(t->observation, t->other, t->observation_bytes) == 0 ? CM_OK : fail_twin(t);
 }
 
+/* What a reset or a step could not say. */
+static cm_status check_failure(const trial *t, const void *state) {
+    if (!t->env->def->failure || t->env->def->failure(&t->env->params, cm_env_rules_of(state)) == CM_OK) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: %s (step %d)", t->env->spec.name, cm_error_message(), t->step);
+}
+
 static cm_status begin_episode(trial *t, uint64_t seed) {
     cm_env_reset(t->env, t->state, seed);
     cm_env_reset(t->env, t->twin, seed);
+    CM_TRY(check_failure(t, t->state));
+    CM_TRY(check_failure(t, t->twin));
     return check_rules(t, "reset");
 }
 
@@ -207,7 +215,10 @@ static cm_status make_step(trial *t, int action) {
     cm_env_outcome out, again;
     cm_status status = cm_env_step(t->env, t->state, action, &out);
     if (status != CM_OK) return cm_fail(CM_ERR_INPUT, "%s", cm_error_message()); /* a number, too, is the row's fault */
-    if (cm_env_step(t->env, t->twin, action, &again) != CM_OK) return fail_twin(t); /* legal for the one alone */
+    if (cm_env_step(t->env, t->twin, action, &again) != CM_OK) {
+        CM_TRY(check_failure(t, t->twin));
+        return fail_twin(t); /* legal for the one alone */
+    }
     CM_TRY(check_rules(t, "step"));
     const bool is_same = out.reward == again.reward && out.terminated == again.terminated;
     if (!is_same) return fail_twin(t);

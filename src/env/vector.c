@@ -362,7 +362,9 @@ static cm_status check_rewards(const cm_vector_env *vector, int first, int count
         if (rows->reward[i] >= low && rows->reward[i] <= high) continue;
         double scratch[CM_ENV_FIELDS];
         cm_status status = cm_env_check_reward(&vector->env, rules_at(vector, i, scratch), (double)rows->reward[i]);
-        if (status != CM_OK) return cm_fail_in(status, "%s: instance %d", spec->name, i);
+        if (status != CM_OK)
+            return cm_fail(status, "%s: instance %d: %s (step %d)", spec->name, i, cm_error_message(),
+                           vector->steps[i]);
     }
     return CM_OK;
 }

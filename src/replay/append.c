@@ -110,3 +110,14 @@ cm_status cm_replay_finish(cm_replay *replay, int environment, const cm_replay_e
     lane->piece = lane->rows;
     return CM_OK;
 }
+
+void cm_replay_take_back(cm_replay *replay) {
+    for (int e = 0; e < replay->config.environments; e++) {
+        cm_lane *lane = &replay->lane[e];
+        lane->steps -= (uint64_t)lane->fresh;
+        lane->rows = lane->committed;
+        lane->open = lane->rows > 0; /* a commit leaves nothing of what has ended */
+        lane->piece = 0;
+        lane->fresh = 0;
+    }
+}

@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/crash.h"
 #include "core/log.h"
+#include "run/ranks.h"
 #include "run/run_internal.h"
 
 /* ---- small facts ---- */
@@ -47,8 +48,29 @@ static bool run_done(const cm_run *run) {
 
 /* Reads no counters of learning: that may be going on. */
 static cm_status act(cm_run *run, double share) {
+    cm_actor_save(run->actor, run->actor_bytes); /* what an environment that fails leaves */
     run->row.temperature = cm_agent_temperature(&cm_run_options_of(run)->agent, share);
     return cm_actor_run(run->actor, run->row.temperature, cm_agent_random_moves(&cm_run_options_of(run)->agent, share));
+}
+
+/* After acting: where an environment has failed, on any rank, all go back to before it. */
+static cm_status check_acted(cm_run *run, cm_status status) {
+    cm_replay *replay = cm_run_learner_replay(run->learner);
+    bool failed = status != CM_OK && cm_actor_env_failed(run->actor);
+    if (status != CM_OK && !failed) return status;
+    CM_TRY(cm_ranks_any(run->session->comm, &failed));
+    if (!failed) return CM_OK;
+    run->env_failed = run->is_undone = true;
+    cm_replay_take_back(replay);
+    status = cm_ranks_agree(run->session->comm, status);
+    return cm_replay_commit(replay) == CM_OK ? status : CM_ERR_STATE; /* priorities from learning meanwhile */
+}
+
+/* An evaluation by an environment that fails is pending, like one that is broken off. */
+static cm_status check_played(cm_run *run, cm_status status) {
+    const bool is_by_env = status == CM_ERR_INPUT || status == CM_ERR_IO || status == CM_ERR_NOT_FINITE;
+    run->env_failed = is_by_env && run->session->comm->size == 1;
+    return status;
 }
 
 /* What has been acted counts from now on, and can be learnt from. */
@@ -102,7 +124,7 @@ cm_status cm_run_hand_over_weights(cm_run *run) {
 
 static cm_status iterate_in_turn(cm_run *run) {
     int64_t due;
-    if (cm_run_collects(run)) CM_TRY(act(run, share_done(run)));
+    if (cm_run_collects(run)) CM_TRY(check_acted(run, act(run, share_done(run))));
     CM_TRY(commit(run));
     CM_TRY(take_due(run, &due));
     const double start = cm_clock_seconds();
@@ -117,25 +139,29 @@ typedef struct duo {
     int64_t due;
     double share;
     bool act;
+    cm_status learnt;
 } duo;
 
 static cm_status run_half(void *context, int task, int worker) {
     (void)worker;
     duo *d = context;
-    if (task == 0) return learn(d->run, d->due, d->share);
+    if (task == 0) return d->learnt = learn(d->run, d->due, d->share);
     return d->act ? act(d->run, d->share) : CM_OK;
 }
 
 /* Learns from what was acted last while the next steps are acted with the parameters from before. */
 static cm_status iterate_overlapped(cm_run *run) {
     if (run->state.fresh_steps == 0) {
-        CM_TRY(act(run, share_done(run)));
+        CM_TRY(check_acted(run, act(run, share_done(run))));
         CM_TRY(commit(run));
     }
     duo halves = {.run = run, .act = !acting_done(run)};
     CM_TRY(take_due(run, &halves.due));
     halves.share = share_done(run);
-    CM_TRY(cm_pool_run(run->duo_pool, 2, run_half, &halves));
+    cm_status status = cm_pool_run(run->duo_pool, 2, run_half, &halves);
+    if (halves.learnt != CM_OK) return status;
+    if (halves.act) status = check_acted(run, status);
+    CM_TRY(status);
     CM_TRY(commit(run));
     return cm_run_hand_over_weights(run);
 }
@@ -255,7 +281,7 @@ static cm_status ask_time(cm_run *run) {
 static bool last_evaluation_due(const cm_run *run) { return run_done(run) && cm_run_lacks_evaluation(run); }
 
 static cm_status evaluate(cm_run *run) {
-    CM_TRY(cm_run_evaluate(run));
+    CM_TRY(check_played(run, cm_run_evaluate(run)));
     return ask_time(run);
 }
 
@@ -320,11 +346,24 @@ static cm_status stop_here(cm_run *run, cm_run_result *out) {
     return CM_OK;
 }
 
+/* An environment has failed: what was learnt is saved. */
+static cm_status keep_work(cm_run *run, cm_status status) {
+    char message[640]; /* so that the advice has room */
+    snprintf(message, sizeof message, "%s", cm_error_message());
+    if (save(run) != CM_OK) {
+        char reason[256];
+        snprintf(reason, sizeof reason, "%s", cm_error_message());
+        return cm_fail(status, "%s; and nothing was saved: %s", message, reason);
+    }
+    return cm_fail(status, "%s; update %lld is saved: go on from it with --resume %s", message,
+                   (long long)run->state.saved_updates, run->directory.path);
+}
+
 /* What a finished run ends with. Errors: CM_ERR_INTERRUPTED if the report was asked to stop. */
 static cm_status finish(cm_run *run, cm_run_result *out) {
     CM_TRY(fill_result(run, is_at_goal(run) ? CM_RUN_GOAL : CM_RUN_LIMIT, out));
     CM_TRY(save(run));
-    CM_TRY(cm_run_evaluate_final(run, out));
+    CM_TRY(check_played(run, cm_run_evaluate_final(run, out)));
     if (cm_run_leads(run)) CM_TRY(cm_run_write_result(run, out));
     CM_TRY(cm_run_say_device_peak(run));
     cm_run_say_end(run, out);
@@ -366,6 +405,7 @@ cm_status cm_run_train(cm_run *run, cm_run_result *out) {
     cm_status status = go_on(run);
     if (status == CM_OK) status = finish(run, out);
     if (status == CM_ERR_INTERRUPTED) status = stop_here(run, out);
+    if (run->env_failed && !run->is_passing) status = keep_work(run, status);
     cm_crash_advise("");
     return status;
 }

@@ -125,7 +125,7 @@ cm_status cm_run_data_save(void *context, cm_checkpoint_writer *writer) {
     file_of(run->session->comm->rank, replay_file, name);
     CM_TRY(cm_checkpoint_put(writer, name, run->bytes.data, run->bytes.size));
     if (!run->actor) return CM_OK;
-    cm_actor_save(run->actor, run->actor_bytes);
+    if (!run->is_undone) cm_actor_save(run->actor, run->actor_bytes);
     file_of(run->session->comm->rank, actor_file, name);
     return cm_checkpoint_put(writer, name, run->actor_bytes, cm_actor_bytes(run->actor));
 }

@@ -33,7 +33,7 @@ struct cm_run {
     cm_bytes bytes; /* of the replay being saved */
     cm_run_directory directory;
     cm_metrics_file metrics;
-    char *actor_bytes;
+    char *actor_bytes;   /* room for what the actor saves */
     char dump[PATH_MAX]; /* where a batch goes that led to a NaN */
 
     const cm_config *config; /* borrowed */
@@ -54,6 +54,8 @@ struct cm_run {
     bool time_over;   /* the time limit was met, as all ranks know it */
     bool is_new;      /* its folder was made by this process */
     bool is_passing;  /* its folder goes when it ends */
+    bool env_failed;  /* an environment failed, while acting on some rank or while evaluating */
+    bool is_undone;   /* the acting of the iteration: `actor_bytes` are the environments as they were before it */
     double best_kept; /* highest mean of the checkpoint that `best` points at, -HUGE_VAL: none */
     bool best_due;  /* the next checkpoint is the best evaluated one; or the one just loaded, until it is pointed at */
     double began;   /* clock at the start of this session */

@@ -152,6 +152,31 @@ START_TEST(a_player_who_moves_twice_in_a_row_is_refused_where_the_model_is_learn
 }
 END_TEST
 
+static void observe_nan(const cm_env_params *params, const void *rules, float *observation) {
+    (void)params, (void)rules;
+    memset(observation, 0, 4 * sizeof *observation);
+    observation[2] = NAN;
+}
+
+/* It would get into weights by way of the replay. */
+START_TEST(an_observation_that_is_not_finite_is_named) {
+    scene s;
+    open_scene(&s, "env_name=CartPole-v1", "policy=muzero", "threads=2");
+    cm_env_def row = *s.session->env.def;
+    row.observe = observe_nan;
+    row.step_lanes = NULL;
+    s.session->env.def = &row;
+    open_actor(&s, 4);
+    ck_assert_int_eq(cm_actor_run(s.actor, 1.0, 0.0), CM_ERR_NOT_FINITE);
+    ck_assert(cm_actor_env_failed(s.actor));
+    ck_assert_msg(strstr(cm_error_message(),
+                         "CartPole-v1: instance 0: number 2 of its observation is nan (step 0); must "
+                         "be finite: bound or replace it in the environment"),
+                  "%s", cm_error_message());
+    scene_close(&s);
+}
+END_TEST
+
 static int stones(const float *seen) {
     int count = 0;
     for (int i = 0; i < 9; i++) count += seen[4 * i] + seen[4 * i + 1] > 0.0f;
@@ -451,6 +476,7 @@ int main(void) {
     tcase_add_test(tests, workers_change_no_bit_of_self_play);
     tcase_add_test(tests, every_truncated_episode_is_counted_and_begins_anew);
     tcase_add_loop_test(tests, a_player_who_moves_twice_in_a_row_is_refused_where_the_model_is_learnt, 0, 3);
+    tcase_add_test(tests, an_observation_that_is_not_finite_is_named);
     tcase_add_test(tests, truncated_ends_are_searched_among_legal_moves);
     tcase_add_test(tests, random_moves_last_as_long_as_they_are_told_to);
     tcase_add_test(tests, workers_change_no_bit_of_self_play_on_true_rules);

@@ -154,6 +154,40 @@ START_TEST(an_error_of_the_environment_ends_the_run_in_one_line) {
 }
 END_TEST
 
+/* What an iteration has acted before the error is taken back, so that the run goes on to the parameters of an unbroken
+ * one. Where learning has gone on meanwhile its updates are kept. */
+START_TEST(an_error_of_the_environment_keeps_what_was_learnt) {
+    char path[PATH_MAX], line[1024];
+    const char *const said = result.err;
+    static const char text[] = "import os\nclass Late:\n  actions, max_steps = 2, 9\n"
+                               "  def reset(self, seed):\n    self.seen = seed % 7\n    return [self.seen]\n"
+                               "  def step(self, action):\n    if os.path.exists('late.stop'):\n"
+                               "      with open('late.stop', 'ab') as file: file.write(b'x')\n"
+                               "      if os.path.getsize('late.stop') > 2000: raise OSError('connection lost')\n"
+                               "    self.seen = (self.seen * 3 + action) % 7\n    return [self.seen], 1.0, False\n";
+    const char *const overlap = _i ? "on" : "off";
+    static const char command[] = "train --quiet --set env_name=./late.py --set num_envs=4 --set overlap=%s" SMALL
+                                  " --set checkpoint_updates=0 --env-steps 3000 --run %s";
+    snprintf(path, sizeof path, "%s/late.py", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, text, sizeof text - 1), CM_OK);
+    snprintf(line, sizeof line, command, overlap, "whole");
+    expect_ok(line);
+    hash_of("whole", reference);
+    snprintf(path, sizeof path, "%s/late.stop", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, "", 0), CM_OK);
+    snprintf(line, sizeof line, command, overlap, "late");
+    run(line);
+    ck_assert_int_eq(result.status, 2);
+    ck_assert_msg(strstr(said, "its step raises OSError: connection lost (late.py:10) (step "), "%s", said);
+    const char *saved = strstr(said, "; update ");
+    ck_assert_msg(saved && atoi(saved + 9) > 0, "%s", said);
+    ck_assert_msg(strstr(said, " is saved: go on from it with --resume late\n"), "%s", said);
+    ck_assert_int_eq(unlink(path), 0);
+    expect_ok("train --quiet --resume late");
+    if (!_i) expect_reference("late");
+}
+END_TEST
+
 /* A process that nobody has waited for may stay as a zombie. */
 static bool is_running(const char *pid) {
     char path[64], text[512] = "";
@@ -209,6 +243,7 @@ int main(void) {
     tcase_add_test(tcase, a_file_that_has_changed_or_gone_is_no_longer_that_of_the_run);
     tcase_add_test(tcase, what_needs_copies_of_states_is_refused);
     tcase_add_test(tcase, a_second_interrupt_ends_an_environment_that_hangs_with_the_run);
+    tcase_add_loop_test(tcase, an_error_of_the_environment_keeps_what_was_learnt, 0, 2);
     tcase_add_loop_test(tcase, an_error_of_the_environment_ends_the_run_in_one_line, 0, 2);
     suite_add_tcase(suite, tcase);
     return cm_test_main(suite);

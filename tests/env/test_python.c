@@ -331,6 +331,55 @@ START_TEST(a_reset_that_raises_is_said_before_a_step) {
 }
 END_TEST
 
+START_TEST(the_last_picture_is_what_render_returns) {
+    static const char *const reusable[] = {"True", "False"};
+    for (int i = 0; i < 2; i++) {
+        char text[1024], name[16], picture[CM_ENV_PICTURE_BYTES];
+        cm_env env;
+        cm_env_outcome out = {0};
+        snprintf(text, sizeof text,
+                 "class W:\n  actions, max_steps, reusable = 2, 10, %s\n  def reset(s):\n    s.at = 0\n"
+                 "    return [0.0]\n  def step(s, a):\n    s.at += 1\n    return [float(s.at)], 1.0, s.at == 3\n"
+                 "  def render(s): return '.' * s.at + 'x' * (not s.closed)\n  closed = False\n"
+                 "  def close(s): s.closed = True\n",
+                 reusable[i]);
+        snprintf(name, sizeof name, "walk%d.py", i);
+        open_named(write_text(name, text), &env);
+        must_msg(cm_env_try(&env, 32) == CM_OK, "%s", cm_error_message());
+        char *state = calloc(2, env.spec.state_size), *other = state + env.spec.state_size;
+        cm_env_reset(&env, state, 1);
+        while (!out.terminated) must_equal(cm_env_step(&env, state, 0, &out), CM_OK);
+        for (int again = 0; again < 2; again++) {
+            cm_env_picture(&env, state, picture, sizeof picture);
+            ck_assert_str_eq(picture, "...x");
+            cm_env_reset(&env, other, 1); /* its object goes on to another episode */
+        }
+        free(state);
+    }
+}
+END_TEST
+
+/* What the second episode of the trial meets is said, and not taken for chance. */
+START_TEST(an_exception_of_the_trial_is_told) {
+    static const char early[] = "class E:\n  actions, max_steps, begun = 2, 20, 0\n  def reset(s):\n    E.begun += 1\n"
+                                "    %s\n    s.t = 0\n    return [0.0]\n  def step(s, a):\n    s.t += 1\n    %s\n"
+                                "    return [s.t], 1.0, False\n";
+    static const char raise[] = "if E.begun > 4: raise RuntimeError('out of licences')";
+    char text[1024];
+    cm_env env;
+    for (int where = 0; where < 2; where++) {
+        snprintf(text, sizeof text, early, where ? "pass" : raise, where ? raise : "pass");
+        open_named(write_text(where ? "early_step.py" : "early_reset.py", text), &env);
+        must_equal(cm_env_try(&env, 256), CM_ERR_INPUT);
+        must_msg(strstr(cm_error_message(), where ? "early_step: its step raises RuntimeError: out of licences "
+                                                    "(early_step.py:10) (step "
+                                                  : "early_reset: its reset raises RuntimeError: out of licences "
+                                                    "(early_reset.py:5) (step "),
+                 "%s", cm_error_message());
+    }
+}
+END_TEST
+
 START_TEST(a_file_that_changes_while_it_is_played_is_refused) {
     static const char text[] = "class E:\n  actions, max_steps = 2, 9\n  def reset(s): return [0.0]%s\n"
                                "  def step(s, a): return [0.0]%s, 0.0, False\n";
@@ -422,6 +471,8 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, what_is_no_environment_is_refused_in_one_line);
     tcase_add_test(tcase, what_goes_wrong_in_a_step_is_said_in_one_line);
     tcase_add_test(tcase, a_reset_that_raises_is_said_before_a_step);
+    tcase_add_test(tcase, the_last_picture_is_what_render_returns);
+    tcase_add_test(tcase, an_exception_of_the_trial_is_told);
     tcase_add_test(tcase, a_file_that_changes_while_it_is_played_is_refused);
     tcase_add_test(tcase, what_fails_is_not_started_again_at_once);
     tcase_add_test(tcase, an_environment_may_print);

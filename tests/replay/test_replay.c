@@ -146,16 +146,32 @@ static void check_content(const model *m, cm_replay *replay, uint64_t update) {
     cm_batch_destroy(batch);
 }
 
+static void append_some(model *m, cm_replay *replay) {
+    for (int e = 0; e < m->config.environments; e++) {
+        int steps = (int)model_draw(m, (uint32_t)m->config.commit_steps + 1);
+        for (int t = 0; t < steps; t++) {
+            model_append(m, replay, e);
+            if (model_draw(m, 6) == 0) model_finish(m, replay, e, model_draw(m, 2) == 0);
+        }
+    }
+}
+
+/* What is taken back leaves nothing. */
+static void append_and_take_back(model *m, cm_replay *replay, int iteration) {
+    model *before = calloc(1, sizeof *before);
+    *before = *m;
+    m->rng = cm_rng_init(cm_key_make(13, CM_RNG_TEST, (uint64_t)iteration), 0);
+    append_some(m, replay);
+    cm_replay_take_back(replay);
+    *m = *before;
+    free(before);
+}
+
 /* Plays some iterations of random lengths into both. */
 static void play(model *m, cm_replay *replay, int32_t ring_rows, int iterations) {
     for (int i = 0; i < iterations; i++) {
-        for (int e = 0; e < m->config.environments; e++) {
-            int steps = (int)model_draw(m, (uint32_t)m->config.commit_steps + 1);
-            for (int t = 0; t < steps; t++) {
-                model_append(m, replay, e);
-                if (model_draw(m, 6) == 0) model_finish(m, replay, e, model_draw(m, 2) == 0);
-            }
-        }
+        if (i % 3 == 1) append_and_take_back(m, replay, i);
+        append_some(m, replay);
         if (model_draw(m, 4) == 0) check_content(m, replay, (uint64_t)i); /* what is new does not show yet */
         model_commit(m, replay, ring_rows);
         check_content(m, replay, (uint64_t)i);
