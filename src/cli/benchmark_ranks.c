@@ -159,7 +159,7 @@ static cm_status measure_sums(const cm_benchmark *bench, cm_comm *comm, cm_scali
 
 /* ---- a whole training ---- */
 
-static cm_status train(const cm_benchmark *bench, cm_comm *comm, const char *folder, cm_scaling *out) {
+static cm_status train(cm_benchmark *bench, cm_comm *comm, const char *folder, cm_scaling *out) {
     const cm_progress_style style = {.file = 1, .quiet = true};
     cm_run_request request = {
         .config = bench->config, .configuration = &bench->configuration, .directory = folder, .comm = comm};
@@ -184,7 +184,7 @@ static cm_status make_folder(const cm_benchmark *bench, char folder[PATH_MAX]) {
 }
 
 /* It is gone afterwards, when all ranks are through. */
-static cm_status measure_training(const cm_benchmark *bench, cm_comm *comm, cm_scaling *out) {
+static cm_status measure_training(cm_benchmark *bench, cm_comm *comm, cm_scaling *out) {
     char folder[PATH_MAX] = "", run[PATH_MAX];
     if (comm->rank == 0) CM_TRY(make_folder(bench, folder));
     CM_TRY(comm->broadcast(comm, folder, sizeof folder, 0));
@@ -201,7 +201,7 @@ static cm_status measure_training(const cm_benchmark *bench, cm_comm *comm, cm_s
 
 double cm_scaling_overlap(const cm_scaling *s) { return s->reduce > 0.0 ? 1.0 - s->exposed / s->reduce : NAN; }
 
-cm_status cm_scaling_measure(const cm_benchmark *bench, cm_comm *comm, cm_scaling *out) {
+cm_status cm_scaling_measure(cm_benchmark *bench, cm_comm *comm, cm_scaling *out) {
     *out = (cm_scaling){.ranks = comm->size, .threads = cm_pool_size(bench->pool), .batch = bench->batch};
     snprintf(out->backend, sizeof out->backend, "%s", bench->backend->kind->name);
     int rows = bench->batch / comm->size;

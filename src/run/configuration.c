@@ -116,6 +116,21 @@ static void apply_evaluation(cm_config *config, cm_configuration *c) {
     cm_config_derive(config, "evaluation_interval", "collect false");
 }
 
+/* A support of which nothing is given is widened to what the task needs where that is known (run/session.h). */
+static bool support_fits(const cm_config *config, const char *const keys[3]) {
+    for (int i = 0; i < 3; i++)
+        if (cm_config_source_of(config, keys[i]) != CM_FROM_DEFAULT) return false;
+    return true;
+}
+
+static void apply_supports(const cm_config *config, cm_network_options *n) {
+    static const char *const value[] = {"value_support_min", "value_support_max", "value_support_size"};
+    static const char *const reward[] = {"reward_support_min", "reward_support_max", "reward_support_size"};
+    const bool is_fixed = n->preset == CM_PRESET_PLAIN; /* the network of comparisons */
+    n->fits_value_support = !is_fixed && n->value_support_size > 1 && support_fits(config, value);
+    n->fits_reward_support = !is_fixed && n->reward_support_size > 1 && support_fits(config, reward);
+}
+
 /* --- checks between keys --- */
 
 static cm_status check_support(const cm_config *config, const char *size_key, const char *min_key, const char *max_key,
@@ -411,6 +426,7 @@ cm_status cm_configuration_create(cm_configuration *configuration, cm_config **c
 cm_status cm_configuration_finish(cm_config *config, cm_configuration *configuration) {
     apply_preset(config, &configuration->network);
     apply_family(config, &configuration->network);
+    apply_supports(config, &configuration->network);
     apply_ema(config, &configuration->trainer);
     apply_policy(config, configuration);
     apply_collect(config, configuration);

@@ -32,18 +32,19 @@ extern "C" {
 typedef struct cm_run cm_run;
 
 typedef struct cm_run_request {
-    const cm_config *config;               /* to be written as config.json; borrowed */
-    const cm_configuration *configuration; /* its values, finished; borrowed */
-    const char *directory;                 /* of the new run, or of the one to go on with; NULL: a new name */
-    bool resume;                           /* go on from its checkpoint */
-    bool is_passing;                       /* its folder goes when it ends: no error says how to go on with it */
-    int64_t checkpoint;                    /* which one; CM_CHECKPOINT_LATEST */
-    const char *init_from;                 /* NULL, or a run whose weights a new run starts from */
-    const char *replay_from;               /* NULL, or a run whose memory a new run starts with */
-    const char *program;                   /* how the user calls it, for the commands that are proposed; "cumind" */
-    cm_progress *progress;                 /* borrowed */
-    cm_comm *comm;                         /* of the ranks, all of which make the same calls; NULL: one process */
-    const cm_stop *stop;                   /* asked: end after the iteration that is going on; NULL: never */
+    cm_config *config;               /* to be written as config.json; borrowed, like its values: supports that fit the
+                                        task (run/supports.h) become known to both */
+    cm_configuration *configuration; /* its values, finished */
+    const char *directory;           /* of the new run, or of the one to go on with; NULL: a new name */
+    bool resume;                     /* go on from its checkpoint */
+    bool is_passing;                 /* its folder goes when it ends: no error says how to go on with it */
+    int64_t checkpoint;              /* which one; CM_CHECKPOINT_LATEST */
+    const char *init_from;           /* NULL, or a run whose weights a new run starts from */
+    const char *replay_from;         /* NULL, or a run whose memory a new run starts with */
+    const char *program;             /* how the user calls it, for the commands that are proposed; "cumind" */
+    cm_progress *progress;           /* borrowed */
+    cm_comm *comm;                   /* of the ranks, all of which make the same calls; NULL: one process */
+    const cm_stop *stop;             /* asked: end after the iteration that is going on; NULL: never */
 } cm_run_request;
 
 /* The one key that is fixed for a run and may still read otherwise, values as in JSON: the library of an environment

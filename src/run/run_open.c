@@ -183,7 +183,9 @@ static cm_status open_session(cm_run *run, const cm_run_request *request) {
         int *threads = &configuration.run.threads;
         *threads = (*threads + comm->local_size - 1) / comm->local_size;
     }
-    return cm_session_open(&configuration, comm, &run->session);
+    CM_TRY(cm_session_open(&configuration, comm, &run->session));
+    cm_run_take_supports(run, request);
+    return CM_OK;
 }
 
 /* The folder, made or opened by rank 0 and known to all. What a run begins with of old ones is in its first checkpoint,

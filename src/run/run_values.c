@@ -6,6 +6,37 @@
 #include "run/run_internal.h"
 #include "run/supports.h"
 
+#define TAKE(key)                                                                                                      \
+    do {                                                                                                               \
+        request->configuration->network.key = run->session->configuration.network.key;                                 \
+        cm_config_derive(request->config, #key, "the rewards of the task");                                            \
+    } while (0)
+
+void cm_run_take_supports(const cm_run *run, const cm_run_request *request) {
+    const cm_network_options *fitted = &cm_run_options_of(run)->network;
+    if (fitted->fits_value_support) {
+        TAKE(value_support_min);
+        TAKE(value_support_max);
+        TAKE(value_support_size);
+    }
+    if (fitted->fits_reward_support) {
+        TAKE(reward_support_min);
+        TAKE(reward_support_max);
+        TAKE(reward_support_size);
+    }
+}
+
+void cm_run_say_supports(const cm_run *run) {
+    const cm_network_options *o = &cm_run_options_of(run)->network;
+    if (o->fits_value_support)
+        cm_progress_say(run->progress,
+                        "supports  of values %.9g..%.9g, %d atoms, as the rewards of random steps ask for",
+                        o->value_support_min, o->value_support_max, o->value_support_size);
+    if (o->fits_reward_support)
+        cm_progress_say(run->progress, "supports  of rewards %.9g..%.9g, %d atoms", o->reward_support_min,
+                        o->reward_support_max, o->reward_support_size);
+}
+
 static double largest_reward(const cm_run *run) {
     const cm_env_tried *seen = &run->session->tried;
     return fmax(run->reward_reach, fmax(-seen->reward_low, seen->reward_high));

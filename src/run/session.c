@@ -6,6 +6,7 @@
 
 #include "core/arena.h"
 #include "core/log.h"
+#include "run/supports.h"
 #include "run/text.h"
 
 enum { TRIAL_STEPS = 256 }; /* of the environment, before anything stands on it */
@@ -276,6 +277,14 @@ static cm_status try_environment(cm_session *s) {
     return cm_env_fail_repeat(&s->env.spec, s->tried.repeat_player, s->tried.repeat_step);
 }
 
+/* As rank 0 has seen the task: a slow environment may have shown another rank fewer steps. */
+static cm_status fit_supports(cm_session *s) {
+    cm_env_tried seen = s->tried;
+    CM_TRY(s->comm->broadcast(s->comm, &seen, sizeof seen, 0));
+    cm_supports_fit(&s->env.spec, &seen, s->configuration.replay.discount, &s->configuration.network);
+    return CM_OK;
+}
+
 static cm_status open_all(cm_session *s) {
     CM_TRY(cm_session_env(&s->configuration.env, &s->env));
     CM_TRY(check_environment(&s->configuration.env, &s->env.spec));
@@ -283,6 +292,7 @@ static cm_status open_all(cm_session *s) {
     if (tried != CM_OK) return cm_fail_in(tried, "Environment.env_name");
     CM_TRY(check_policy(s));
     CM_TRY(check_distribution(s));
+    CM_TRY(fit_supports(s));
     CM_TRY(open_network(s));
     CM_TRY(cm_session_backend(&s->configuration.run, s->comm, s->no_gpu, &s->backend));
     CM_TRY(cm_session_dtype(&s->configuration.run, s->backend, &s->compute));

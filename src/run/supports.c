@@ -19,3 +19,36 @@ double cm_support_steps(const cm_env_spec *spec, double discount) {
     const double steps = spec->max_plies > 0 ? spec->max_plies : HUGE_VAL;
     return discount < 1.0 ? (1.0 - pow(discount, steps)) / (1.0 - discount) : steps;
 }
+
+/* The largest reward: as the environment bounds it, or with room for four times the largest that was seen. */
+static double reward_reach(const cm_env_spec *spec, const cm_env_tried *seen) {
+    const double bound = fmax(-spec->reward_low, spec->reward_high);
+    return isfinite(bound) ? bound : 4.0 * fmax(-seen->reward_low, seen->reward_high);
+}
+
+/* The largest value: twice what rewards of the size that is usual bring at every step, or a few of the largest; never
+ * more than the largest at every step. */
+static double value_reach(const cm_env_spec *spec, const cm_env_tried *seen, double discount) {
+    enum { UNKNOWN = 1000 }; /* steps of an episode that nothing bounds */
+    const double endless = cm_support_steps(spec, discount), steps = isfinite(endless) ? endless : UNKNOWN;
+    const double most = reward_reach(spec, seen), usual = seen->steps > 0 ? seen->reward_sum / seen->steps : 0.0;
+    return fmin(steps * most, fmax(2.0 * steps * usual, 4.0 * fmax(-seen->reward_low, seen->reward_high)));
+}
+
+/* Whether the support had to be widened. */
+static bool widen(double reach, bool transform, double *min, double *max, int *size) {
+    const double bound = fmin(cm_support_bound(reach, transform), CM_SUPPORT_LARGEST);
+    if (bound <= *max) return false;
+    *min = -bound, *max = bound;
+    *size = cm_support_atoms(bound);
+    return true;
+}
+
+void cm_supports_fit(const cm_env_spec *spec, const cm_env_tried *seen, double discount, cm_network_options *o) {
+    if (o->fits_value_support)
+        o->fits_value_support = widen(value_reach(spec, seen, discount), o->value_transform, &o->value_support_min,
+                                      &o->value_support_max, &o->value_support_size);
+    if (o->fits_reward_support)
+        o->fits_reward_support = widen(reward_reach(spec, seen), o->value_transform, &o->reward_support_min,
+                                       &o->reward_support_max, &o->reward_support_size);
+}

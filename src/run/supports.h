@@ -3,6 +3,7 @@
 #define CM_RUN_SUPPORTS_H
 
 #include "env/env.h"
+#include "network/options.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,6 +20,10 @@ int cm_support_atoms(double bound);
 
 /* What a reward of 1 at every step of an episode is worth at its start; HUGE_VAL where that grows for ever. */
 double cm_support_steps(const cm_env_spec *spec, double discount);
+
+/* Widens the supports that fit the task (fits_value_support, fits_reward_support) as far as what random steps have seen
+ * of its rewards asks for. A flag stays where its support was widened. */
+void cm_supports_fit(const cm_env_spec *spec, const cm_env_tried *seen, double discount, cm_network_options *options);
 
 #ifdef __cplusplus
 }

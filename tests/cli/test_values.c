@@ -40,6 +40,34 @@ START_TEST(rewards_outside_the_support_are_counted_and_told) {
 }
 END_TEST
 
+static void expect_number(const char *file, const char *key, double value) {
+    char path[640], quoted[64], *text;
+    size_t size;
+    snprintf(path, sizeof path, "%s/%s", cm_test_folder, file);
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    ck_assert_int_eq(cm_file_read(path, 1 << 24, &text, &size), CM_OK);
+    const char *at = strstr(text, quoted);
+    ck_assert_msg(at && strtod(at + strlen(quoted), NULL) == value, "%s: %s", key, text);
+    free(text);
+}
+
+/* They are those of the run from then on. */
+START_TEST(supports_that_nobody_gives_fit_the_task) {
+    expect_ok("train --run fits --env-steps 1500 --set env_name=./bandit.py --set evaluation_interval=0" LEARNS);
+    ck_assert_msg(strstr(result.out, "supports  of values -161..161, 323 atoms"), "%s", result.out);
+    ck_assert_msg(strstr(result.out, "supports  of rewards -161..161, 323 atoms"), "%s", result.out);
+    ck_assert_msg(strstr(result.out, "mean return 5000.0"), "%s", result.out);
+    expect_unsaid("outside the support");
+    expect_number("fits/config.json", "value_support_max", 161.0);
+    expect_number("fits/config.json", "reward_support_min", -161.0);
+    expect_number("fits/config.json", "reward_support_size", 323.0);
+    expect_ok("train --resume fits --env-steps 1600");
+    ck_assert_msg(!strstr(result.out, "supports"), "%s", result.out);
+    expect_ok("eval --run fits --episodes 2 --json");
+    ck_assert_double_eq(number_in("mean"), 5000.0);
+}
+END_TEST
+
 /* Once, and what is named holds. */
 START_TEST(a_support_that_holds_the_values_is_named_at_once) {
     static const char wide[] = "--set value_support_min=-13100 --set value_support_max=13100 --set "
@@ -80,6 +108,7 @@ int main(void) {
     tcase_set_timeout(tcase, 120);
     tcase_add_unchecked_fixture(tcase, begin_all, cm_test_folder_remove);
     tcase_add_test(tcase, rewards_outside_the_support_are_counted_and_told);
+    tcase_add_test(tcase, supports_that_nobody_gives_fit_the_task);
     tcase_add_test(tcase, a_support_that_holds_the_values_is_named_at_once);
     tcase_add_test(tcase, where_no_support_is_wide_enough_rewards_are_to_be_scaled);
     tcase_add_test(tcase, discount_1_beside_a_time_limit_is_warned_of_where_the_limit_cuts_episodes_off);

@@ -201,6 +201,26 @@ START_TEST(preset_beats_a_file_but_not_a_key_beside_it) {
 }
 END_TEST
 
+/* Whether the supports fit the task. */
+static void expect_fits(const char *one, const char *two, bool value, bool reward) {
+    assert_loads(NULL, one, two);
+    ck_assert_int_eq(c.network.fits_value_support, value);
+    ck_assert_int_eq(c.network.fits_reward_support, reward);
+}
+
+START_TEST(supports_fit_the_task_unless_they_are_given) {
+    expect_fits(NULL, NULL, true, true);
+    expect_fits("family=resnet", NULL, true, true);
+    expect_fits("value_support_max=30", NULL, false, true);
+    expect_fits("value_support_min=-30", "reward_support_size=51", false, false);
+    expect_fits("preset=small", NULL, true, true);
+    expect_fits("preset=plain", NULL, false, false);
+    expect_fits("family=cumind", NULL, false, false);
+    assert_loads(ROOT "/configuration.json", NULL, NULL);
+    ck_assert(!c.network.fits_value_support && !c.network.fits_reward_support);
+}
+END_TEST
+
 START_TEST(family_leaves_the_preset_and_the_original_has_scalar_heads) {
     assert_loads(ROOT "/configuration.json", "family=cumind", NULL);
     ck_assert_int_eq(c.network.preset, CM_PRESET_NONE);
@@ -566,6 +586,7 @@ int main(void) {
     tcase_add_test(t, effective_configuration_reads_back_to_itself);
     tcase_add_test(t, preset_beats_a_file_but_not_a_key_beside_it);
     tcase_add_test(t, family_leaves_the_preset_and_the_original_has_scalar_heads);
+    tcase_add_test(t, supports_fit_the_task_unless_they_are_given);
     tcase_add_test(t, limit_on_the_command_line_takes_the_place_of_the_file_s);
     tcase_add_test(t, length_on_the_command_line_is_not_cut_short_by_the_time_of_a_file);
     tcase_add_test(t, keys_that_contradict_each_other_are_one_clear_error);
