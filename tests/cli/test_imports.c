@@ -49,7 +49,7 @@ static bool is_marked(void) {
 
 /* An empty folder of the list is the current one, too, and is looked through before Python's own modules. */
 START_TEST(nothing_is_imported_from_the_current_folder) {
-    static const char *const lists[] = {NULL, ":", ".", "./:/tmp", "/tmp::/usr", ":/tmp:"};
+    static const char *const lists[] = {NULL, ":", ".:./", "/tmp::/usr"};
     if (lists[_i]) setenv("PYTHONPATH", lists[_i], 1);
     run_here("../there/grid.py");
     ck_assert_msg(result.status == 0 && !is_marked(), "%s%s", result.out, result.err);
@@ -85,7 +85,7 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, begin, cm_test_folder_remove);
-    tcase_add_loop_test(tests, nothing_is_imported_from_the_current_folder, 0, 6);
+    tcase_add_loop_test(tests, nothing_is_imported_from_the_current_folder, 0, 4);
     tcase_add_test(tests, what_is_to_be_found_here_is_named);
     tcase_add_test(tests, what_stands_beside_the_file_is_imported);
     return cm_test_main(suite);
