@@ -145,14 +145,19 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
     for (int a = 0; a < 4; a++) action_map[a] = ((index >= 4 ? 4 - a : a) + index) % 4;
 }
 
-/* No tile is higher than 2^17, which takes all cells. */
+/* Tiles never add up to more than 2^17 + 2^16 + ... + 4, nor does a move follow that sum, or 2 less: these fill all
+ * cells with tiles of which no two are equal. */
 static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
     enum { HIGHEST = 17 };
     (void)params, (void)steps, (void)ended;
     const cm_2048 *s = (const cm_2048 *)rules;
-    for (int c = 0; c < CM_2048_CELLS; c++)
+    int64_t sum = 0;
+    for (int c = 0; c < CM_2048_CELLS; c++) {
         CM_TRY(cm_env_check_int("the power of a tile of it", s->tile[c], 0, HIGHEST));
-    return cm_env_check_int("the number of its empty cells", cm_2048_empty(s), 0, CM_2048_CELLS - 1);
+        sum += s->tile[c] ? (int64_t)1 << s->tile[c] : 0;
+    }
+    CM_TRY(cm_env_check_int("the sum of its tiles", sum, 2, ((int64_t)2 << HIGHEST) - 4));
+    return CM_OK;
 }
 
 CM_ENV_DEF(cm_env_2048, check, .name = "2048", .about = "Slide and merge tiles on 4 x 4; new tiles are chance",

@@ -93,6 +93,7 @@ static const struct {
     {"go5", "0,1,6", "the chain of its stone on point 0 is not that of the stones there", WORD + 2, 2, 24},
     {"go5", "0,1,6", "the chain of its stone on point 0 is not that of the stones there", WORD + 4, 2, 9},
     {"go5", "0,1,6", "point 0 of it has stones of both colours", WORD + 6, 2, 0x0101},
+    {"2048", "", "the sum of its tiles is 262160; must be 2..262140", RULES, 8, 0x0211110101010101},
     {"2048", "", "the power of a tile of it is 40; must be 0..17", RULES, 1, 40},
 };
 
