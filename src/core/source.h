@@ -1,5 +1,4 @@
-/* Bytes that are read by their place: those of an open file, or of memory. What is read needs no more memory than the
- * caller's. */
+/* Where bytes go to, and where they come from: whoever writes or reads in pieces needs no memory for the whole. */
 #ifndef CM_CORE_SOURCE_H
 #define CM_CORE_SOURCE_H
 
@@ -11,6 +10,13 @@
 extern "C" {
 #endif
 
+/* Takes bytes in order. */
+typedef struct cm_sink {
+    void *context;
+    cm_status (*write)(void *context, const void *data, size_t size);
+} cm_sink;
+
+/* Bytes that are read by their place: those of an open file, or of memory. */
 typedef struct cm_source {
     const unsigned char *bytes; /* [size], borrowed; NULL: they are in the file */
     int file;                   /* descriptor, owned; -1: none */

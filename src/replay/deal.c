@@ -7,7 +7,7 @@
 /* What one shard has saved. */
 typedef struct source {
     cm_bytes room; /* its state, unpacked */
-    cm_cursor in;  /* behind the steps of the pieces; in `room` or the caller's data, like the next one's steps */
+    cm_cursor in;  /* behind the steps of the pieces; in `room`, like the next one's steps */
     cm_saved_ring ring;
     int64_t first, environments; /* its lanes' environments */
     uint64_t collected;          /* steps of all of them */
@@ -34,12 +34,15 @@ struct cm_replay_deal {
 
 /* Passes over the priorities. */
 static cm_status skip_priorities(const cm_replay *replay, const source *s, cm_cursor *in) {
-    return cm_saved_skip(in, replay->config.prioritized ? (size_t)s->ring.used * (sizeof(float) + 1) : 0);
+    return cm_cursor_skip(in, replay->config.prioritized ? (size_t)s->ring.used * (sizeof(float) + 1) : 0);
 }
 
-static cm_status open_source(const cm_replay *replay, const cm_file_bytes *state, int64_t first, source *s) {
+static cm_status open_source(const cm_replay_deal *deal, const cm_file_bytes *state, int64_t first, source *s) {
+    const cm_replay *replay = deal->replay;
+    cm_source file;
     uint64_t environments, steps;
-    CM_TRY(cm_saved_open_state(replay, state->data, state->size, &s->room, &s->in, &environments, &s->ring));
+    cm_source_memory(&file, state->data, state->size, "");
+    CM_TRY(cm_saved_open_state(replay, &file, (uint64_t)deal->shards, &s->room, &s->in, &environments, &s->ring));
     if (environments < 1 || environments > 65536)
         return cm_fail(CM_ERR_INPUT, "%llu environments", (unsigned long long)environments);
     s->first = first;
@@ -54,19 +57,18 @@ static cm_status open_source(const cm_replay *replay, const cm_file_bytes *state
             return cm_fail_in(CM_ERR_INPUT, "environment %lld", (long long)e);
         s->collected += steps;
     }
-    return in.left == 0 ? CM_OK : cm_fail(CM_ERR_INPUT, "%zu bytes too many", in.left);
+    return in.left == 0 ? CM_OK : cm_fail(CM_ERR_INPUT, "%llu bytes too many", (unsigned long long)in.left);
 }
 
 static cm_status open_sources(cm_replay_deal *deal, const cm_file_bytes *states) {
-    const cm_replay *replay = deal->replay;
-    int64_t all = 0, own = replay->config.environments;
+    const int64_t own = deal->replay->config.environments;
+    int64_t all = 0;
     for (int i = 0; i < deal->count; i++) {
-        cm_status status = open_source(replay, &states[i], all, &deal->sources[i]);
+        cm_status status = open_source(deal, &states[i], all, &deal->sources[i]);
         if (status != CM_OK) return cm_fail_in(status, "replay of rank %d", i);
         all += deal->sources[i].environments;
     }
-    deal->shards = all / own;
-    if (all % own == 0 && deal->first % own == 0 && deal->first / own < deal->shards) return CM_OK;
+    if (all == own * deal->shards && deal->first >= 0 && deal->first < all) return CM_OK;
     return cm_fail(CM_ERR_INPUT,
                    "replay: %lld environments from number %lld on are no share of the %lld that were saved",
                    (long long)own, (long long)deal->first, (long long)all);
@@ -155,14 +157,14 @@ static cm_status deal_pieces(cm_replay_deal *deal) {
 /* Priorities of the pieces that are here; `in` stands before those of the source. */
 static cm_status get_priorities(cm_replay *replay, const source *s, cm_cursor *in) {
     cm_cursor steps = s->ring.steps, trained = *in;
-    CM_TRY(cm_saved_skip(&trained, (size_t)s->ring.used * sizeof(float)));
+    CM_TRY(cm_cursor_skip(&trained, (size_t)s->ring.used * sizeof(float)));
     for (int64_t p = 0; p < s->pieces; p++) {
         int32_t rows, slot = s->slot[p];
         CM_TRY(cm_cursor_get(&steps, &rows, sizeof rows, 1));
         rows++;
         if (slot < 0) {
-            CM_TRY(cm_saved_skip(in, (size_t)rows * sizeof(float)));
-            CM_TRY(cm_saved_skip(&trained, (size_t)rows));
+            CM_TRY(cm_cursor_skip(in, (size_t)rows * sizeof(float)));
+            CM_TRY(cm_cursor_skip(&trained, (size_t)rows));
             continue;
         }
         CM_TRY(cm_saved_get_field(replay, slot, rows, FIELD_PRIORITY, in));
@@ -245,25 +247,26 @@ static cm_status take_piece(void *context, uint64_t piece, int32_t steps, cm_cur
     return CM_OK;
 }
 
-cm_status cm_replay_deal_segment(cm_replay_deal *deal, int64_t shard, const void *data, size_t size) {
+cm_status cm_replay_deal_segment(cm_replay_deal *deal, int64_t shard, const cm_source *segment) {
     if (!deal->replay->loading) return cm_fail(CM_ERR_STATE, "replay: a segment is dealt outside of loading");
     if (shard < 0 || shard >= deal->count)
         return cm_fail(CM_ERR_INPUT, "replay: a segment of rank %lld of %d", (long long)shard, deal->count);
     taking t = {deal, &deal->sources[shard]};
-    cm_status status = cm_saved_each_piece(deal->replay, data, size, take_piece, &t);
+    cm_status status = cm_saved_each_piece(deal->replay, segment, take_piece, &t);
     if (status != CM_OK) cm_saved_abandon(deal->replay);
     return status;
 }
 
 /* ---- life ---- */
 
-cm_status cm_replay_deal_create(cm_replay *replay, int64_t first, const cm_file_bytes *states, int count,
+cm_status cm_replay_deal_create(cm_replay *replay, int shard, int shards, const cm_file_bytes *states, int count,
                                 cm_replay_deal **out) {
     cm_replay_deal *deal = NULL;
     *out = NULL;
     CM_TRY(cm_replay_claim(replay, "loading"));
     CM_TRY(cm_alloc(&deal, 1, sizeof *deal, "dealing the replay"));
-    *deal = (cm_replay_deal){.replay = replay, .first = first, .count = count};
+    const int64_t first = (int64_t)shard * replay->config.environments;
+    *deal = (cm_replay_deal){.replay = replay, .first = first, .shards = shards, .count = count};
     cm_replay_empty(replay);
     replay->loading = true;
     cm_status status = cm_alloc(&deal->sources, (size_t)count, sizeof *deal->sources, "dealing the replay");

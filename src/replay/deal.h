@@ -28,16 +28,16 @@ extern "C" {
 typedef struct cm_replay_deal cm_replay_deal;
 
 /* Begins loading, see cm_replay_state_read: `states`[count] are those of the saving shards, in the order of their
- * environments, which together are all of the run; `first` is the number of the environment of lane 0, a multiple of
- * the replay's environments. `replay` is borrowed until the deal is destroyed, `states` are not kept. Errors:
- * CM_ERR_INPUT, CM_ERR_MEMORY, CM_ERR_STATE; the replay is empty then. */
-cm_status cm_replay_deal_create(cm_replay *replay, int64_t first, const cm_file_bytes *states, int count,
+ * environments, which together are all of the run; of the `shards` that they are dealt to, each with as many
+ * environments, the replay is number `shard`. `replay` is borrowed until the deal is destroyed, `states` are not kept.
+ * Errors: CM_ERR_INPUT, CM_ERR_MEMORY, CM_ERR_STATE; the replay is empty then. */
+cm_status cm_replay_deal_create(cm_replay *replay, int shard, int shards, const cm_file_bytes *states, int count,
                                 cm_replay_deal **out) CM_MUST_USE;
 void cm_replay_deal_destroy(cm_replay_deal *deal); /* NULL is allowed */
 
 /* Takes what is the replay's own of a segment of the saving shard `shard`. Errors: CM_ERR_INPUT; the replay is empty
  * then. */
-cm_status cm_replay_deal_segment(cm_replay_deal *deal, int64_t shard, const void *data, size_t size) CM_MUST_USE;
+cm_status cm_replay_deal_segment(cm_replay_deal *deal, int64_t shard, const cm_source *segment) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,13 @@
-/* The outer form of what a replay saves: a header of 64 bytes, checked as a whole, and a payload, perhaps compressed.
- * All numbers are little-endian.
+/* The outer form of what a replay saves: a header of 64 bytes and a payload, perhaps compressed, both written and read
+ * in pieces: neither takes memory that grows with the payload. All numbers are little-endian.
  *
  *     0  magic[8]   8  compression u32   12  observation_size u32   16  observation_type u16   18  numbers u16
  *    20  actions u32
  *    24  a u64     32  b u64             40  payload bytes u64      48  stored bytes u64       56  XXH3 u64
+ *
+ * compression 0: stored as it is; 2: by zstd, stored bytes are 0 for all that follow, the checksum is that of the
+ * payload; 1, which is read alone: by zstd, with number and checksum of the stored bytes. The checksum is seeded by
+ * that of the header before it.
  */
 #ifndef CM_REPLAY_FRAME_H
 #define CM_REPLAY_FRAME_H
@@ -32,11 +36,14 @@ static inline void cm_copy_little(void *to, const void *from, size_t width, size
     for (size_t i = 0; i < count * width; i++) out[i] = in[i - i % width + width - 1 - i % width];
 }
 
-/* ---- writing ---- */
-
+/* A growing run of bytes; begin with {0}. */
+typedef struct cm_bytes {
+    unsigned char *data; /* owned */
+    size_t size, capacity;
+} cm_bytes;
+void cm_bytes_free(cm_bytes *bytes);
 /* Room for `size` bytes behind those that are there; counts them. Errors: CM_ERR_MEMORY. */
 cm_status cm_bytes_extend(cm_bytes *bytes, size_t size, unsigned char **out) CM_MUST_USE;
-cm_status cm_bytes_put(cm_bytes *bytes, const void *numbers, size_t width, size_t count) CM_MUST_USE;
 
 enum { CM_FRAME_FLOAT32, CM_FRAME_BYTES }; /* how a row's observation is stored */
 
@@ -47,27 +54,51 @@ typedef struct cm_frame {
     uint64_t a, b;
 } cm_frame;
 
-/* *out = the frame around payload. compression: CM_SEGMENT_PLAIN or a zstd level. */
-cm_status cm_frame_write(const cm_frame *frame, const cm_bytes *payload, int compression, cm_bytes *out) CM_MUST_USE;
+/* ---- writing ---- */
+
+/* Takes a payload, number by number. */
+typedef struct cm_packer cm_packer;
+cm_status cm_pack(cm_packer *packer, const void *numbers, size_t width, size_t count) CM_MUST_USE;
+
+/* Gives the payload to the packer, and the same again when it is called again: it is measured, hashed and written. */
+typedef cm_status cm_frame_put(const void *context, cm_packer *packer);
+
+/* The frame around what `put` gives goes to the sink. compression: CM_SEGMENT_PLAIN or a zstd level. Errors: those of
+ * `put` and the sink, CM_ERR_INPUT, CM_ERR_MEMORY. */
+cm_status cm_frame_write(const cm_frame *frame, int compression, cm_frame_put *put, const void *context,
+                         const cm_sink *sink) CM_MUST_USE;
 
 /* ---- reading ---- */
 
+typedef struct cm_unpacker cm_unpacker;
+
 /* What is left of a payload. */
 typedef struct cm_cursor {
-    const unsigned char *at;
-    size_t left;
+    const unsigned char *at; /* [ready] of it that are in memory */
+    size_t ready;
+    uint64_t left;             /* all of it */
     uint32_t observation_type; /* of the frame */
+    cm_unpacker *unpacker; /* brings the rest, owned; NULL: all is ready, and copies of the cursor go their own way */
 } cm_cursor;
 
-/* The next count numbers. Errors: CM_ERR_INPUT "cut short". */
+/* The next count numbers; the next bytes passed over. Errors: CM_ERR_INPUT "cut short", or damaged. */
 cm_status cm_cursor_get(cm_cursor *cursor, void *numbers, size_t width, size_t count) CM_MUST_USE;
+cm_status cm_cursor_skip(cm_cursor *cursor, uint64_t bytes) CM_MUST_USE;
 
-/* Checks a frame of the given magic; `frame` gets the header's numbers. `what` names it in errors. */
-cm_status cm_frame_check(const void *data, size_t size, const char *magic, const char *what,
-                         cm_frame *frame) CM_MUST_USE;
+/* The numbers of a header of the given magic. Errors: CM_ERR_INPUT; `what` names it there. */
+cm_status cm_frame_look(const cm_source *source, const char *magic, const char *what, cm_frame *frame) CM_MUST_USE;
 
-/* The payload of a checked frame: in `data` itself, or unpacked into *room. */
-cm_status cm_frame_open(const void *data, size_t size, const char *what, cm_bytes *room, cm_cursor *out) CM_MUST_USE;
+/* Opens the payload, to be read in pieces; `source` is borrowed until cm_cursor_close. Errors: as above, CM_ERR_MEMORY.
+ */
+cm_status cm_frame_open(const cm_source *source, const char *magic, const char *what, cm_frame *frame,
+                        cm_cursor *out) CM_MUST_USE;
+/* Behind the last piece: all has been read, and the checksum agrees. */
+cm_status cm_frame_end(cm_cursor *cursor, const char *what) CM_MUST_USE;
+void cm_cursor_close(cm_cursor *cursor);
+
+/* The whole payload, of at most `most` bytes, in *room. */
+cm_status cm_frame_unpack(const cm_source *source, const char *magic, const char *what, uint64_t most, cm_frame *frame,
+                          cm_bytes *room, cm_cursor *out) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

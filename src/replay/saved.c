@@ -13,13 +13,12 @@ static int32_t first_rows(const cm_replay *replay, int32_t slot, int32_t rows) {
     return slot < replay->ring && rows > replay->ring - slot ? replay->ring - slot : rows;
 }
 
-cm_status cm_saved_put_field(const cm_replay *replay, int32_t slot, int32_t rows, int field, cm_bytes *out) {
+cm_status cm_saved_put_field(const cm_replay *replay, int32_t slot, int32_t rows, int field, cm_packer *out) {
     const cm_field_info *info = &replay->info[field];
     const unsigned char *base = replay->field[field];
     int32_t first = first_rows(replay, slot, rows);
-    CM_TRY(cm_bytes_put(out, base + (size_t)slot * info->width * info->columns, info->width,
-                        (size_t)first * info->columns));
-    return cm_bytes_put(out, base, info->width, (size_t)(rows - first) * info->columns);
+    CM_TRY(cm_pack(out, base + (size_t)slot * info->width * info->columns, info->width, (size_t)first * info->columns));
+    return cm_pack(out, base, info->width, (size_t)(rows - first) * info->columns);
 }
 
 cm_status cm_saved_get_field(cm_replay *replay, int32_t slot, int32_t rows, int field, cm_cursor *in) {
@@ -67,14 +66,14 @@ static cm_status get_observations(cm_replay *replay, int32_t slot, int32_t rows,
 /* ---- rows ---------------------------------------------------------------------------------------------------------
  */
 
-static cm_status put_step(const cm_row *row, uint8_t mask, cm_bytes *out) {
+static cm_status put_step(const cm_row *row, uint8_t mask, cm_packer *out) {
     uint8_t flags = row->flags & mask;
-    CM_TRY(cm_bytes_put(out, &row->reward, sizeof(float), 1));
-    CM_TRY(cm_bytes_put(out, &row->root_value, sizeof(float), 1));
-    CM_TRY(cm_bytes_put(out, &row->action, sizeof(int32_t), 1));
-    CM_TRY(cm_bytes_put(out, &row->index, sizeof(uint32_t), 1));
-    CM_TRY(cm_bytes_put(out, &row->to_play, 1, 1));
-    return cm_bytes_put(out, &flags, 1, 1);
+    CM_TRY(cm_pack(out, &row->reward, sizeof(float), 1));
+    CM_TRY(cm_pack(out, &row->root_value, sizeof(float), 1));
+    CM_TRY(cm_pack(out, &row->action, sizeof(int32_t), 1));
+    CM_TRY(cm_pack(out, &row->index, sizeof(uint32_t), 1));
+    CM_TRY(cm_pack(out, &row->to_play, 1, 1));
+    return cm_pack(out, &flags, 1, 1);
 }
 
 static cm_status get_step(const cm_replay *replay, cm_row *row, uint8_t mask, cm_cursor *in) {
@@ -107,7 +106,7 @@ static cm_status check_policy(const float *policy, cm_policy_form form) {
     return CM_OK;
 }
 
-cm_status cm_saved_put(const cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, cm_bytes *out) {
+cm_status cm_saved_put(const cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, cm_packer *out) {
     for (int f = 0; f < FIELD_ROW; f++) CM_TRY(cm_saved_put_field(replay, slot, rows, f, out));
     for (int32_t i = 0; i < rows; i++) CM_TRY(put_step(&replay->row[cm_slot_add(replay, slot, i)], mask, out));
     return CM_OK;
@@ -127,18 +126,11 @@ cm_status cm_saved_get(cm_replay *replay, int32_t slot, int32_t rows, uint8_t ma
     return CM_OK;
 }
 
-cm_status cm_saved_skip(cm_cursor *in, size_t bytes) {
-    if (bytes > in->left) return cm_fail(CM_ERR_INPUT, "cut short: %zu bytes are missing", bytes - in->left);
-    in->at += bytes;
-    in->left -= bytes;
-    return CM_OK;
-}
-
 cm_status cm_saved_skip_rows(const cm_replay *replay, int32_t rows, cm_cursor *in) {
     size_t bytes = STEP_BYTES;
     for (int f = 0; f < FIELD_ROW; f++) bytes += replay->info[f].width * replay->info[f].columns;
     if (is_to_pack(replay, in)) bytes += (sizeof(float) - 1) * replay->info[FIELD_OBSERVATION].columns;
-    return cm_saved_skip(in, bytes * (size_t)rows);
+    return cm_cursor_skip(in, (uint64_t)bytes * (uint64_t)rows);
 }
 
 /* ---- headers ------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ extern "C" {
  * ones, as they were once, are read, too. */
 
 /* `rows` rows from `slot` on, of their flags those in `mask`. */
-cm_status cm_saved_put(const cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, cm_bytes *out) CM_MUST_USE;
+cm_status cm_saved_put(const cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, cm_packer *out) CM_MUST_USE;
 
 /* Reads them back and checks every number; flags beyond `mask` are an error, FLAG_TRAINED that is there stays. The last
  * row of a piece (`ends`) needs no policy. */
@@ -22,12 +22,12 @@ cm_status cm_saved_get(cm_replay *replay, int32_t slot, int32_t rows, uint8_t ma
                        cm_cursor *in) CM_MUST_USE;
 
 /* One field of `rows` rows from `slot` on. */
-cm_status cm_saved_put_field(const cm_replay *replay, int32_t slot, int32_t rows, int field, cm_bytes *out) CM_MUST_USE;
+cm_status cm_saved_put_field(const cm_replay *replay, int32_t slot, int32_t rows, int field,
+                             cm_packer *out) CM_MUST_USE;
 cm_status cm_saved_get_field(cm_replay *replay, int32_t slot, int32_t rows, int field, cm_cursor *in) CM_MUST_USE;
 
-/* Passes over `rows` rows, or over any bytes. */
+/* Passes over `rows` rows. */
 cm_status cm_saved_skip_rows(const cm_replay *replay, int32_t rows, cm_cursor *in) CM_MUST_USE;
-cm_status cm_saved_skip(cm_cursor *in, size_t bytes) CM_MUST_USE;
 
 /* ---- segment.c ---- */
 
@@ -35,7 +35,7 @@ cm_status cm_saved_skip(cm_cursor *in, size_t bytes) CM_MUST_USE;
 typedef cm_status cm_saved_take_piece(void *context, uint64_t piece, int32_t steps, cm_cursor *in);
 
 /* Gives every piece of a segment to `take`. The errors of both name the piece. */
-cm_status cm_saved_each_piece(const cm_replay *replay, const void *data, size_t size, cm_saved_take_piece *take,
+cm_status cm_saved_each_piece(const cm_replay *replay, const cm_source *segment, cm_saved_take_piece *take,
                               void *context) CM_MUST_USE;
 
 /* Reads the rows of a piece into slots that are free or wait for it. */
@@ -50,10 +50,10 @@ typedef struct cm_saved_ring {
     cm_cursor steps; /* [next - first] i32, checked */
 } cm_saved_ring;
 
-/* Checks the frame of a state, unpacks it (into *room, where it is packed) and reads its beginning, up to the
- * priorities. *environments is the number of its lanes. */
-cm_status cm_saved_open_state(const cm_replay *replay, const void *data, size_t size, cm_bytes *room, cm_cursor *in,
-                              uint64_t *environments, cm_saved_ring *out) CM_MUST_USE;
+/* Checks the frame of a state of one of the replay's size, or of all `shards` of that size together, unpacks it into
+ * *room and reads its beginning, up to the priorities. *environments is the number of its lanes. */
+cm_status cm_saved_open_state(const cm_replay *replay, const cm_source *state, uint64_t shards, cm_bytes *room,
+                              cm_cursor *in, uint64_t *environments, cm_saved_ring *out) CM_MUST_USE;
 
 /* The lane of one environment, read or passed over; *steps: all that it ever had. */
 cm_status cm_saved_get_lane(cm_replay *replay, int environment, cm_cursor *in) CM_MUST_USE;

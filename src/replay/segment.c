@@ -16,37 +16,45 @@ static int32_t find_piece(const cm_replay *replay, uint64_t piece, uint64_t from
     return slot;
 }
 
-static cm_status put_piece(const cm_replay *replay, int32_t slot, cm_bytes *out) {
+static cm_status put_piece(const cm_replay *replay, int32_t slot, cm_packer *out) {
     int32_t steps = replay->row[slot].left;
-    CM_TRY(cm_bytes_put(out, &steps, sizeof steps, 1));
+    CM_TRY(cm_pack(out, &steps, sizeof steps, 1));
     return cm_saved_put(replay, slot, steps + 1, FLAG_SAVED, out);
 }
 
+typedef struct pieces {
+    const cm_replay *replay;
+    uint64_t first, count;
+} pieces;
+
+static cm_status put_pieces(const void *context, cm_packer *out) {
+    const pieces *p = context;
+    const cm_replay *replay = p->replay;
+    int32_t slot = find_piece(replay, p->first, replay->first_piece, replay->tail);
+    for (uint64_t i = 0; i < p->count; i++) {
+        CM_TRY(put_piece(replay, slot, out));
+        slot = cm_slot_add(replay, slot, replay->row[slot].left + 1);
+    }
+    return CM_OK;
+}
+
 cm_status cm_replay_segment_write(const cm_replay *replay, uint64_t first, uint64_t count, int compression,
-                                  cm_bytes *out) {
+                                  const cm_sink *sink) {
     if (first < replay->first_piece || first > replay->next_piece || count > replay->next_piece - first)
         return cm_fail(CM_ERR_INPUT, "replay: pieces %llu and %llu more are not all there, only %llu .. %llu",
                        (unsigned long long)first, (unsigned long long)count, (unsigned long long)replay->first_piece,
                        (unsigned long long)replay->next_piece);
-    cm_bytes payload = {0};
-    int32_t slot = find_piece(replay, first, replay->first_piece, replay->tail);
-    cm_status status = CM_OK;
-    for (uint64_t i = 0; i < count && status == CM_OK; i++) {
-        status = put_piece(replay, slot, &payload);
-        slot = cm_slot_add(replay, slot, replay->row[slot].left + 1);
-    }
-    cm_frame frame = cm_saved_frame(replay, magic, first, count);
-    if (status == CM_OK) status = cm_frame_write(&frame, &payload, compression, out);
-    cm_bytes_free(&payload);
-    return status;
+    const pieces all = {replay, first, count};
+    const cm_frame frame = cm_saved_frame(replay, magic, first, count);
+    return cm_frame_write(&frame, compression, put_pieces, &all, sink);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------------
  */
 
-cm_status cm_replay_segment_range(const void *data, size_t size, uint64_t *first, uint64_t *count) {
+cm_status cm_replay_segment_range(const cm_source *segment, uint64_t *first, uint64_t *count) {
     cm_frame frame;
-    CM_TRY(cm_frame_check(data, size, magic, what, &frame));
+    CM_TRY(cm_frame_look(segment, magic, what, &frame));
     if (frame.b > UINT64_MAX - frame.a) return cm_fail(CM_ERR_INPUT, "%s: piece numbers out of range", what);
     *first = frame.a;
     *count = frame.b;
@@ -119,49 +127,46 @@ static void count_steps(cm_replay *replay, uint64_t steps, uint64_t shares) {
     cm_replay_count_collected(replay);
 }
 
-static cm_status read_pieces(const cm_replay *replay, const void *data, size_t size, cm_bytes *room,
-                             cm_saved_take_piece *take, void *context) {
-    cm_frame frame;
-    cm_cursor in;
-    uint64_t first = 0, count = 0;
-    CM_TRY(cm_replay_segment_range(data, size, &first, &count));
-    CM_TRY(cm_frame_check(data, size, magic, what, &frame));
-    CM_TRY(cm_saved_check_shape(replay, &frame, what));
-    CM_TRY(cm_frame_open(data, size, what, room, &in));
-    for (uint64_t i = 0; i < count; i++) {
+static cm_status read_pieces(const cm_replay *replay, const cm_frame *frame, cm_cursor *in, cm_saved_take_piece *take,
+                             void *context) {
+    CM_TRY(cm_saved_check_shape(replay, frame, what));
+    for (uint64_t i = 0; i < frame->b; i++) {
         int32_t steps = 0;
-        cm_status status = get_steps(replay, &in, &steps);
-        if (status == CM_OK) status = take(context, first + i, steps, &in);
+        cm_status status = get_steps(replay, in, &steps);
+        if (status == CM_OK) status = take(context, frame->a + i, steps, in);
         if (status != CM_OK) {
-            return cm_fail_in(CM_ERR_INPUT, "%s: piece %llu", what, (unsigned long long)(first + i));
+            return cm_fail_in(CM_ERR_INPUT, "%s: piece %llu", what, (unsigned long long)(frame->a + i));
         }
     }
-    if (in.left > 0) return cm_fail(CM_ERR_INPUT, "%s: %zu bytes too many", what, in.left);
-    return CM_OK;
+    return cm_frame_end(in, what);
 }
 
-cm_status cm_saved_each_piece(const cm_replay *replay, const void *data, size_t size, cm_saved_take_piece *take,
+cm_status cm_saved_each_piece(const cm_replay *replay, const cm_source *segment, cm_saved_take_piece *take,
                               void *context) {
-    cm_bytes room = {0};
-    cm_status status = read_pieces(replay, data, size, &room, take, context);
-    cm_bytes_free(&room);
+    cm_frame frame;
+    cm_cursor in;
+    uint64_t first, count;
+    CM_TRY(cm_replay_segment_range(segment, &first, &count));
+    CM_TRY(cm_frame_open(segment, magic, what, &frame, &in));
+    cm_status status = read_pieces(replay, &frame, &in, take, context);
+    cm_cursor_close(&in);
     return status;
 }
 
-cm_status cm_replay_segment_read(cm_replay *replay, const void *data, size_t size) {
+cm_status cm_replay_segment_read(cm_replay *replay, const cm_source *segment) {
     if (!replay->loading) return cm_fail(CM_ERR_STATE, "replay: a segment is read before the state");
-    cm_status status = cm_saved_each_piece(replay, data, size, fill_piece, replay);
+    cm_status status = cm_saved_each_piece(replay, segment, fill_piece, replay);
     if (status != CM_OK) cm_saved_abandon(replay);
     return status;
 }
 
-cm_status cm_replay_segment_append(cm_replay *replay, const void *data, size_t size, int share, int shares) {
+cm_status cm_replay_segment_append(cm_replay *replay, const cm_source *segment, int share, int shares) {
     appending a = {.replay = replay, .share = (uint64_t)share, .shares = (uint64_t)shares};
     CM_TRY(cm_replay_claim(replay, "append of a segment"));
     if (replay->loading) return cm_fail(CM_ERR_STATE, "replay: a segment is appended before loading has ended");
     cm_replay_unflatten(replay);
     a.newest = cm_replay_newest_priority(replay);
-    cm_status status = cm_saved_each_piece(replay, data, size, append_piece, &a);
+    cm_status status = cm_saved_each_piece(replay, segment, append_piece, &a);
     count_steps(replay, a.steps, a.shares);
     cm_replay_refresh(replay);
     return status;

@@ -10,43 +10,40 @@
  * With the same configuration a loaded replay draws bit for bit what the saved one would have drawn. One whose `bytes`,
  * max_steps or max_episodes have changed keeps the newest pieces that fit. All numbers are little-endian; nothing read
  * is trusted: magic, sizes, checksum (XXH3) and every value that is used as an index are checked, and an error names
- * what is wrong. Pieces that are no longer kept may be missing from the segments; one that is kept may not.
+ * what is wrong. Segments are written and read in pieces, so that neither takes memory that grows with them; a state,
+ * which is smaller than the replay, is read whole. Pieces that are no longer kept may be missing from the segments; one
+ * that is kept may not.
  */
 #ifndef CM_REPLAY_SEGMENT_H
 #define CM_REPLAY_SEGMENT_H
 
+#include "core/source.h"
 #include "replay/replay.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* A growing run of bytes; begin with {0}. The caller owns it and may use it again. */
-typedef struct cm_bytes {
-    unsigned char *data;
-    size_t size, capacity;
-} cm_bytes;
-void cm_bytes_free(cm_bytes *bytes);
-
 enum { CM_SEGMENT_PLAIN = 0, CM_SEGMENT_ZSTD = 3 }; /* compression: none, or a zstd level 1 .. 19 */
 
-/* Replaces *out by the segment of pieces [first, first + count). Errors: CM_ERR_INPUT if one is not in the ring. */
+/* Writes the segment of pieces [first, first + count). Errors: CM_ERR_INPUT if one is not in the ring; those of the
+ * sink. */
 cm_status cm_replay_segment_write(const cm_replay *replay, uint64_t first, uint64_t count, int compression,
-                                  cm_bytes *out) CM_MUST_USE;
+                                  const cm_sink *sink) CM_MUST_USE;
 
-/* Replaces *out by the state. Errors: CM_ERR_STATE if steps or priorities wait for a commit. */
-cm_status cm_replay_state_write(const cm_replay *replay, int compression, cm_bytes *out) CM_MUST_USE;
+/* Writes the state. Errors: CM_ERR_STATE if steps or priorities wait for a commit; those of the sink. */
+cm_status cm_replay_state_write(const cm_replay *replay, int compression, const cm_sink *sink) CM_MUST_USE;
 
 /* Pieces [*first, *first + *count) that a segment holds, from its header alone. */
-cm_status cm_replay_segment_range(const void *data, size_t size, uint64_t *first, uint64_t *count) CM_MUST_USE;
+cm_status cm_replay_segment_range(const cm_source *segment, uint64_t *first, uint64_t *count) CM_MUST_USE;
 
 /* Begins loading: the replay is emptied and laid out anew. Until cm_replay_load_end only the calls below work.
  * Errors: CM_ERR_INPUT if data is not a state, is damaged, or is of a replay with other observations, actions or
  * environments, or with longer pieces; the replay is empty then. */
-cm_status cm_replay_state_read(cm_replay *replay, const void *data, size_t size) CM_MUST_USE;
+cm_status cm_replay_state_read(cm_replay *replay, const cm_source *state) CM_MUST_USE;
 
 /* Fills in those of the segment's pieces that are kept. Errors: CM_ERR_INPUT; the replay is empty then. */
-cm_status cm_replay_segment_read(cm_replay *replay, const void *data, size_t size) CM_MUST_USE;
+cm_status cm_replay_segment_read(cm_replay *replay, const cm_source *segment) CM_MUST_USE;
 
 /* Ends loading. Errors: CM_ERR_INPUT names a piece that no segment held; the replay is empty then. */
 cm_status cm_replay_load_end(cm_replay *replay) CM_MUST_USE;
@@ -55,7 +52,7 @@ cm_status cm_replay_load_end(cm_replay *replay) CM_MUST_USE;
  * remainder `share` (0 .. shares - 1) when divided by `shares`, so that several replays may share them. The segment's
  * steps count as collected now, in the order of the pieces and by all shares alike; priorities are those of new data.
  * Errors: CM_ERR_INPUT; CM_ERR_STATE while something draws. Pieces before the one with the error have been added. */
-cm_status cm_replay_segment_append(cm_replay *replay, const void *data, size_t size, int share, int shares) CM_MUST_USE;
+cm_status cm_replay_segment_append(cm_replay *replay, const cm_source *segment, int share, int shares) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

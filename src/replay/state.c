@@ -26,21 +26,22 @@ static cm_status check_committed(const cm_replay *replay) {
     return CM_OK;
 }
 
-static cm_status put_trained(const cm_replay *replay, int32_t slot, int32_t rows, cm_bytes *out) {
-    unsigned char *trained = NULL;
-    CM_TRY(cm_bytes_extend(out, (size_t)rows, &trained));
-    for (int32_t i = 0; i < rows; i++) trained[i] = replay->row[cm_slot_add(replay, slot, i)].flags & FLAG_TRAINED;
+static cm_status put_trained(const cm_replay *replay, int32_t slot, int32_t rows, cm_packer *out) {
+    for (int32_t i = 0; i < rows; i++) {
+        const uint8_t trained = replay->row[cm_slot_add(replay, slot, i)].flags & FLAG_TRAINED;
+        CM_TRY(cm_pack(out, &trained, 1, 1));
+    }
     return CM_OK;
 }
 
-static cm_status put_ring(const cm_replay *replay, cm_bytes *out) {
+static cm_status put_ring(const cm_replay *replay, cm_packer *out) {
     const int32_t place[3] = {replay->ring, replay->tail, replay->used};
     const uint64_t counters[3] = {replay->first_piece, replay->next_piece, replay->late_updates};
-    CM_TRY(cm_bytes_put(out, place, sizeof place[0], 3));
-    CM_TRY(cm_bytes_put(out, counters, sizeof counters[0], 3));
+    CM_TRY(cm_pack(out, place, sizeof place[0], 3));
+    CM_TRY(cm_pack(out, counters, sizeof counters[0], 3));
     int32_t slot = replay->tail;
     for (uint64_t i = replay->first_piece; i < replay->next_piece; i++) {
-        CM_TRY(cm_bytes_put(out, &replay->row[slot].left, sizeof(int32_t), 1));
+        CM_TRY(cm_pack(out, &replay->row[slot].left, sizeof(int32_t), 1));
         slot = cm_slot_add(replay, slot, replay->row[slot].left + 1);
     }
     if (!replay->config.prioritized) return CM_OK;
@@ -48,27 +49,29 @@ static cm_status put_ring(const cm_replay *replay, cm_bytes *out) {
     return put_trained(replay, replay->tail, replay->used, out);
 }
 
-static cm_status put_lane(const cm_replay *replay, int environment, cm_bytes *out) {
+static cm_status put_lane(const cm_replay *replay, int environment, cm_packer *out) {
     const cm_lane *lane = &replay->lane[environment];
     const int32_t sizes[2] = {lane->rows, lane->visible};
     int32_t base = cm_lane_slot(replay, environment, 0);
-    CM_TRY(cm_bytes_put(out, &lane->steps, sizeof lane->steps, 1));
-    CM_TRY(cm_bytes_put(out, sizes, sizeof sizes[0], 2));
+    CM_TRY(cm_pack(out, &lane->steps, sizeof lane->steps, 1));
+    CM_TRY(cm_pack(out, sizes, sizeof sizes[0], 2));
     CM_TRY(cm_saved_put(replay, base, lane->rows, LANE_FLAGS, out));
     if (!replay->config.prioritized) return CM_OK;
     return cm_saved_put_field(replay, base, lane->visible, FIELD_PRIORITY, out);
 }
 
-cm_status cm_replay_state_write(const cm_replay *replay, int compression, cm_bytes *out) {
+static cm_status put_state(const void *context, cm_packer *out) {
+    const cm_replay *replay = context;
+    CM_TRY(put_ring(replay, out));
+    for (int e = 0; e < replay->config.environments; e++) CM_TRY(put_lane(replay, e, out));
+    return CM_OK;
+}
+
+cm_status cm_replay_state_write(const cm_replay *replay, int compression, const cm_sink *sink) {
     CM_TRY(check_committed(replay));
-    cm_bytes payload = {0};
-    cm_status status = put_ring(replay, &payload);
-    for (int e = 0; e < replay->config.environments && status == CM_OK; e++) status = put_lane(replay, e, &payload);
-    uint64_t environments = (uint64_t)replay->config.environments;
-    cm_frame frame = cm_saved_frame(replay, magic, environments, replay->config.prioritized);
-    if (status == CM_OK) status = cm_frame_write(&frame, &payload, compression, out);
-    cm_bytes_free(&payload);
-    return status;
+    const uint64_t environments = (uint64_t)replay->config.environments;
+    const cm_frame frame = cm_saved_frame(replay, magic, environments, replay->config.prioritized);
+    return cm_frame_write(&frame, compression, put_state, replay, sink);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------------
@@ -136,9 +139,9 @@ cm_status cm_saved_check_priorities(const cm_replay *replay, int32_t slot, int32
 }
 
 static cm_status get_priorities(cm_replay *replay, int32_t dropped_rows, cm_cursor *in) {
-    CM_TRY(cm_saved_skip(in, (size_t)dropped_rows * sizeof(float)));
+    CM_TRY(cm_cursor_skip(in, (size_t)dropped_rows * sizeof(float)));
     CM_TRY(cm_saved_get_field(replay, replay->tail, replay->used, FIELD_PRIORITY, in));
-    CM_TRY(cm_saved_skip(in, (size_t)dropped_rows));
+    CM_TRY(cm_cursor_skip(in, (size_t)dropped_rows));
     for (int32_t i = 0; i < replay->used; i++) {
         uint8_t trained = 0;
         CM_TRY(cm_cursor_get(in, &trained, 1, 1));
@@ -179,31 +182,37 @@ cm_status cm_saved_skip_lane(const cm_replay *replay, cm_cursor *in, uint64_t *s
     int32_t sizes[2];
     CM_TRY(get_sizes(replay, in, steps, sizes));
     CM_TRY(cm_saved_skip_rows(replay, sizes[0], in));
-    return cm_saved_skip(in, replay->config.prioritized ? (size_t)sizes[1] * sizeof(float) : 0);
+    return cm_cursor_skip(in, replay->config.prioritized ? (size_t)sizes[1] * sizeof(float) : 0);
 }
 
-cm_status cm_saved_open_state(const cm_replay *replay, const void *data, size_t size, cm_bytes *room, cm_cursor *in,
-                              uint64_t *environments, cm_saved_ring *out) {
+/* What a state holds is in the replay, too, where bytes may be what float32 were. */
+static uint64_t most_bytes(const cm_replay *replay, const cm_frame *frame, uint64_t shards) {
+    const bool are_packed = replay->config.observation_unit > 0.0f && frame->observation_type == CM_FRAME_FLOAT32;
+    return (are_packed ? sizeof(float) : 1) * shards * replay->plan.bytes;
+}
+
+cm_status cm_saved_open_state(const cm_replay *replay, const cm_source *state, uint64_t shards, cm_bytes *room,
+                              cm_cursor *in, uint64_t *environments, cm_saved_ring *out) {
     const bool prioritized = replay->config.prioritized;
     cm_frame frame;
-    CM_TRY(cm_frame_check(data, size, magic, what, &frame));
+    CM_TRY(cm_frame_look(state, magic, what, &frame));
     CM_TRY(cm_saved_check_shape(replay, &frame, what));
     if (frame.b != (uint64_t)prioritized)
         return cm_fail(CM_ERR_INPUT, "%s: %s priorities; the replay is %s them", what, frame.b ? "with" : "without",
                        prioritized ? "with" : "without");
-    CM_TRY(cm_frame_open(data, size, what, room, in));
+    CM_TRY(cm_frame_unpack(state, magic, what, most_bytes(replay, &frame, shards), &frame, room, in));
     *environments = frame.a;
     if (get_ring(replay, in, out) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s", what);
     return CM_OK;
 }
 
-static cm_status read_state(cm_replay *replay, const void *data, size_t size, cm_bytes *room) {
+static cm_status read_state(cm_replay *replay, const cm_source *state, cm_bytes *room) {
     const cm_replay_config *c = &replay->config;
     cm_cursor in;
     cm_saved_ring from;
     uint64_t environments;
     int32_t dropped_rows;
-    CM_TRY(cm_saved_open_state(replay, data, size, room, &in, &environments, &from));
+    CM_TRY(cm_saved_open_state(replay, state, 1, room, &in, &environments, &from));
     if (environments != (uint64_t)c->environments)
         return cm_fail(CM_ERR_INPUT, "%s: of %llu environments; the replay has %d", what,
                        (unsigned long long)environments, c->environments);
@@ -213,16 +222,16 @@ static cm_status read_state(cm_replay *replay, const void *data, size_t size, cm
     for (int e = 0; e < c->environments; e++) {
         if (cm_saved_get_lane(replay, e, &in) != CM_OK) return cm_fail_in(CM_ERR_INPUT, "%s: environment %d", what, e);
     }
-    if (in.left > 0) return cm_fail(CM_ERR_INPUT, "%s: %zu bytes too many", what, in.left);
+    if (in.left > 0) return cm_fail(CM_ERR_INPUT, "%s: %llu bytes too many", what, (unsigned long long)in.left);
     return CM_OK;
 }
 
-cm_status cm_replay_state_read(cm_replay *replay, const void *data, size_t size) {
+cm_status cm_replay_state_read(cm_replay *replay, const cm_source *state) {
     CM_TRY(cm_replay_claim(replay, "loading"));
     cm_replay_empty(replay);
     replay->loading = true;
     cm_bytes room = {0};
-    cm_status status = read_state(replay, data, size, &room);
+    cm_status status = read_state(replay, state, &room);
     cm_bytes_free(&room);
     if (status != CM_OK) cm_saved_abandon(replay);
     return status;

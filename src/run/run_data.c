@@ -62,14 +62,22 @@ uint64_t cm_run_data_most(const cm_run *run) {
     return counts.bytes + cm_actor_bytes(run->actor);
 }
 
+static cm_status count_bytes(void *bytes, const void *data, size_t size) {
+    (void)data;
+    *(uint64_t *)bytes += size;
+    return CM_OK;
+}
+
 /* Bytes of `count` pieces from `first` on when they are compressed, as a few in their middle are. */
-static uint64_t estimate_pieces(cm_run *run, uint64_t first, uint64_t count) {
+static uint64_t estimate_pieces(const cm_run *run, uint64_t first, uint64_t count) {
     enum { SAMPLE = 4 };
     const uint64_t n = count < SAMPLE ? count : SAMPLE;
+    uint64_t bytes = 0;
+    const cm_sink sink = {&bytes, count_bytes};
     if (n == 0) return 0;
-    if (cm_replay_segment_write(replay_of(run), first + (count - n) / 2, n, CM_SEGMENT_ZSTD, &run->bytes) != CM_OK)
+    if (cm_replay_segment_write(replay_of(run), first + (count - n) / 2, n, CM_SEGMENT_ZSTD, &sink) != CM_OK)
         return cm_run_data_most(run);
-    return (uint64_t)((double)run->bytes.size / (double)n * (double)count);
+    return (uint64_t)((double)bytes / (double)n * (double)count);
 }
 
 uint64_t cm_run_data_bytes(void *context) {
@@ -81,15 +89,25 @@ uint64_t cm_run_data_bytes(void *context) {
     uint64_t saved = newest && run->segment_count < CM_RUN_SEGMENTS ? newest->first + newest->count : first;
     if (saved < first) saved = first;
     const uint64_t fresh = saved < end ? estimate_pieces(run, saved, end - saved) : 0;
-    cm_bytes_free(&run->bytes);
     return fresh + cm_actor_bytes(run->actor);
 }
 
 static cm_status write_segment(cm_run *run, cm_checkpoint_writer *writer, const cm_run_segment *s) {
     char name[NAME];
+    cm_sink sink;
     segment_name(run, s, name);
-    CM_TRY(cm_replay_segment_write(replay_of(run), s->first, s->count, CM_SEGMENT_ZSTD, &run->bytes));
-    return cm_checkpoint_put(writer, name, run->bytes.data, run->bytes.size);
+    CM_TRY(cm_checkpoint_begin(writer, name, &sink));
+    CM_TRY(cm_replay_segment_write(replay_of(run), s->first, s->count, CM_SEGMENT_ZSTD, &sink));
+    return cm_checkpoint_end(writer);
+}
+
+static cm_status write_replay_state(cm_run *run, cm_checkpoint_writer *writer) {
+    char name[NAME];
+    cm_sink sink;
+    file_of(run->session->comm->rank, replay_file, name);
+    CM_TRY(cm_checkpoint_begin(writer, name, &sink));
+    CM_TRY(cm_replay_state_write(replay_of(run), CM_SEGMENT_ZSTD, &sink));
+    return cm_checkpoint_end(writer);
 }
 
 /* Pieces that are still in the ring and in no segment of the checkpoint before go into a new one. Segments whose pieces
@@ -121,9 +139,7 @@ cm_status cm_run_data_save(void *context, cm_checkpoint_writer *writer) {
     cm_run *run = context;
     char name[NAME];
     CM_TRY(save_pieces(run, writer));
-    CM_TRY(cm_replay_state_write(replay_of(run), CM_SEGMENT_ZSTD, &run->bytes));
-    file_of(run->session->comm->rank, replay_file, name);
-    CM_TRY(cm_checkpoint_put(writer, name, run->bytes.data, run->bytes.size));
+    CM_TRY(write_replay_state(run, writer));
     if (!run->actor) return CM_OK;
     if (!run->is_undone) cm_actor_save(run->actor, run->actor_bytes);
     file_of(run->session->comm->rank, actor_file, name);
@@ -132,31 +148,29 @@ cm_status cm_run_data_save(void *context, cm_checkpoint_writer *writer) {
 
 /* ---- loading ---- */
 
-/* Calls take(context, rank, name, data, size) for every segment of rank `wanted`, or of all if that is -1. */
+/* Calls take(context, rank, segment) for every segment of rank `wanted`, or of all if that is -1. */
 static cm_status each_segment(cm_checkpoint_reader *reader, int64_t wanted,
-                              cm_status (*take)(void *context, int64_t rank, const void *data, size_t size),
-                              void *context) {
+                              cm_status (*take)(void *context, int64_t rank, const cm_source *segment), void *context) {
     for (int i = 0; i < cm_checkpoint_files(reader); i++) {
         const char *name = cm_checkpoint_file(reader, i);
         uint64_t first;
         const int64_t rank = cm_run_segment_rank(name, &first);
-        char *data = NULL;
-        size_t size = 0;
+        cm_source segment;
         if (rank < 0 || (wanted >= 0 && rank != wanted)) continue;
-        CM_TRY(cm_checkpoint_get(reader, name, UINT64_MAX, &data, &size));
-        cm_status status = take(context, rank, data, size);
-        free(data);
+        CM_TRY(cm_checkpoint_open(reader, name, UINT64_MAX, &segment));
+        cm_status status = take(context, rank, &segment);
+        cm_source_close(&segment);
         if (status != CM_OK) return cm_fail_in(status, "%s", name);
     }
     return CM_OK;
 }
 
-static cm_status take_own(void *context, int64_t rank, const void *data, size_t size) {
+static cm_status take_own(void *context, int64_t rank, const cm_source *segment) {
     cm_run *run = context;
     cm_run_segment s = {0, 0};
     (void)rank;
-    CM_TRY(cm_replay_segment_range(data, size, &s.first, &s.count));
-    CM_TRY(cm_replay_segment_read(replay_of(run), data, size));
+    CM_TRY(cm_replay_segment_range(segment, &s.first, &s.count));
+    CM_TRY(cm_replay_segment_read(replay_of(run), segment));
     if (run->segment_count < CM_RUN_SEGMENTS) run->segments[run->segment_count++] = s;
     return CM_OK;
 }
@@ -168,12 +182,12 @@ static int by_first(const void *a, const void *b) {
 
 static cm_status load_own_replay(cm_run *run, cm_checkpoint_reader *reader) {
     const int rank = run->session->comm->rank;
-    char name[NAME], *data = NULL;
-    size_t size = 0;
+    char name[NAME];
+    cm_source state;
     file_of(rank, replay_file, name);
-    CM_TRY(cm_checkpoint_get(reader, name, UINT64_MAX, &data, &size));
-    cm_status status = cm_replay_state_read(replay_of(run), data, size);
-    free(data);
+    CM_TRY(cm_checkpoint_open(reader, name, UINT64_MAX, &state));
+    cm_status status = cm_replay_state_read(replay_of(run), &state);
+    cm_source_close(&state);
     if (status != CM_OK) return cm_fail_in(status, "%s", name);
     CM_TRY(each_segment(reader, rank, take_own, run));
     qsort(run->segments, (size_t)run->segment_count, sizeof *run->segments, by_first);
@@ -204,17 +218,20 @@ static cm_status get_files(cm_checkpoint_reader *reader, int count, const char *
     return CM_OK;
 }
 
-static cm_status take_dealt(void *context, int64_t rank, const void *data, size_t size) {
-    return cm_replay_deal_segment(context, rank, data, size);
+static cm_status take_dealt(void *context, int64_t rank, const cm_source *segment) {
+    return cm_replay_deal_segment(context, rank, segment);
 }
 
 static cm_status deal_replay(cm_run *run, cm_checkpoint_reader *reader) {
-    const int64_t first = cm_session_first(run->session, run->session->configuration.env.num_envs);
+    const cm_comm *comm = run->session->comm;
+    cm_replay_counts counts;
     cm_replay_deal *deal = NULL;
     files states;
-    cm_status status = get_files(reader, (int)run->saved_ranks, replay_file, UINT64_MAX, &states);
+    cm_replay_count(replay_of(run), &counts);
+    const uint64_t most = counts.bytes * (uint64_t)comm->size; /* of the whole run */
+    cm_status status = get_files(reader, (int)run->saved_ranks, replay_file, most, &states);
     if (status == CM_OK) {
-        status = cm_replay_deal_create(replay_of(run), first, states.of, states.count, &deal);
+        status = cm_replay_deal_create(replay_of(run), comm->rank, comm->size, states.of, states.count, &deal);
         if (status != CM_OK) status = cm_fail_in(status, "%s", replay_file);
     }
     free_files(&states);

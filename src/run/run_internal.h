@@ -30,7 +30,6 @@ struct cm_run {
     cm_evaluator *evaluator, *final_evaluator; /* on the way, and at the end; NULL: nothing is evaluated */
     cm_checkpoint_store *store;
     cm_array_table parameters, average, target, moments;
-    cm_bytes bytes; /* of the replay being saved */
     cm_run_directory directory;
     cm_metrics_file metrics;
     char *actor_bytes;   /* room for what the actor saves */

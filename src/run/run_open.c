@@ -292,7 +292,6 @@ void cm_run_close(cm_run *run) {
     cm_array_table_free(&run->average);
     cm_array_table_free(&run->target);
     cm_array_table_free(&run->moments);
-    cm_bytes_free(&run->bytes);
     free(run->actor_bytes);
     cm_run_close_evaluation(run);
     cm_actor_destroy(run->actor);

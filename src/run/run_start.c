@@ -106,12 +106,10 @@ static int by_first(const void *a, const void *b) {
 
 static cm_status append_segment(cm_run *run, cm_checkpoint_reader *reader, const char *name) {
     const cm_comm *comm = run->session->comm;
-    char *data = NULL;
-    size_t size = 0;
-    CM_TRY(cm_checkpoint_get(reader, name, UINT64_MAX, &data, &size));
-    cm_status status =
-        cm_replay_segment_append(cm_run_learner_replay(run->learner), data, size, comm->rank, comm->size);
-    free(data);
+    cm_source file;
+    CM_TRY(cm_checkpoint_open(reader, name, UINT64_MAX, &file));
+    cm_status status = cm_replay_segment_append(cm_run_learner_replay(run->learner), &file, comm->rank, comm->size);
+    cm_source_close(&file);
     return status == CM_OK ? CM_OK : cm_fail_in(status, "%s", name);
 }
 

@@ -190,7 +190,6 @@ cm_status cm_run_make_parts(cm_run *run) {
 cm_status cm_run_save(cm_run *run) {
     int64_t updates = cm_trainer_updates(cm_run_learner_trainer(run->learner));
     cm_status status = cm_checkpoint_save(run->store, updates, run->parts, CM_RUN_PARTS);
-    cm_bytes_free(&run->bytes);
     CM_TRY(status);
     cm_log(CM_DEBUG, "saved checkpoint %lld", (long long)updates);
     return CM_OK;

@@ -27,12 +27,6 @@ typedef struct cm_array {
 
 size_t cm_array_count(const cm_array *array); /* elements */
 
-/* Where bytes go to, in order. */
-typedef struct cm_sink {
-    void *context;
-    cm_status (*write)(void *context, const void *data, size_t size);
-} cm_sink;
-
 /* Bytes that cm_safetensors_write will write (exact). */
 uint64_t cm_safetensors_bytes(const cm_array *arrays, int count);
 cm_status cm_safetensors_write(const cm_array *arrays, int count, const cm_sink *sink) CM_MUST_USE;

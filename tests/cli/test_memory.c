@@ -1,4 +1,7 @@
 /* Files that ask for more memory than their run has a use for: one line, and no memory. */
+#include <xxhash.h>
+#include <zstd.h>
+
 #include "cli/strange.h"
 
 static const char trained[] =
@@ -40,12 +43,65 @@ START_TEST(a_configuration_of_a_wide_network_is_held_against_the_file_first) {
 }
 END_TEST
 
+/* Puts a frame of 1 GiB of zeros into the run, as a segment of its replay or its state: some 100 kB. */
+static void put_bomb(const char *prefix) {
+    enum { HEADER = 64, PART = 1 << 20, PARTS = 1024 };
+    char *zeros = calloc(1, PART), *bomb = malloc(PART), path[640], name[CM_MANIFEST_NAME] = "";
+    size_t size, used = HEADER;
+    cm_manifest manifest = {0};
+    cm_dir dir;
+    file_of("small", "", path);
+    ck_assert_int_eq(cm_dir_open(&dir, path), CM_OK);
+    ck_assert_int_eq(cm_manifest_read(&manifest, &dir), CM_OK);
+    for (int i = 0; i < manifest.count; i++)
+        if (strncmp(manifest.file[i].name, prefix, strlen(prefix)) == 0) strcpy(name, manifest.file[i].name);
+    cm_manifest_reset(&manifest);
+    cm_dir_close(&dir);
+    char *old;
+    file_of("small", name, path);
+    ck_assert_int_eq(cm_file_read(path, 1 << 26, &old, &size), CM_OK);
+    memcpy(bomb, old, HEADER);
+    free(old);
+    ZSTD_CCtx *zstd = ZSTD_createCCtx();
+    for (int i = 0; i < PARTS; i++) {
+        ZSTD_outBuffer out = {bomb, PART, used};
+        ZSTD_inBuffer in = {zeros, PART, 0};
+        while (in.pos < in.size) ck_assert(!ZSTD_isError(ZSTD_compressStream2(zstd, &out, &in, ZSTD_e_continue)));
+        if (i == PARTS - 1)
+            while (ZSTD_compressStream2(zstd, &out, &in, ZSTD_e_end) > 0) continue;
+        used = out.pos;
+    }
+    ZSTD_freeCCtx(zstd);
+    const uint64_t sizes[2] = {(uint64_t)PART * PARTS, used - HEADER};
+    const uint32_t packed = 1;
+    memcpy(bomb + 8, &packed, sizeof packed);
+    memcpy(bomb + 40, sizes, sizeof sizes);
+    const uint64_t sum = XXH3_64bits_withSeed(bomb + HEADER, used - HEADER, XXH3_64bits(bomb, HEADER - 8));
+    memcpy(bomb + 56, &sum, sizeof sum);
+    replace("small", name, bomb, used);
+    free(zeros);
+    free(bomb);
+}
+
+START_TEST(what_unpacks_to_more_than_the_replay_is_refused_before_it_does) {
+    expect_ok(trained);
+    put_bomb(_i ? "replay-state" : "replay-segment");
+    expect_refused("train --quiet --resume small",
+                   _i ? "replay state: 1073741824 bytes unpacked, where this replay has at most "
+                      : "replay segment: piece 0: 0 steps, must be in 1 .. 500");
+    if (_i == 0)
+        expect_refused("train --quiet --run other --replay-from small --set hidden_dim=16 --set num_envs=2",
+                       "replay segment: piece 0: 0 steps, must be in 1 .. 500");
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/memory");
     TCase *c = tcase_create("memory");
     tcase_set_timeout(c, 60);
-    tcase_add_unchecked_fixture(c, cm_test_folder_make, cm_test_folder_remove);
+    tcase_add_checked_fixture(c, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(c, a_configuration_of_a_wide_network_is_held_against_the_file_first);
+    tcase_add_loop_test(c, what_unpacks_to_more_than_the_replay_is_refused_before_it_does, 0, 2);
     suite_add_tcase(suite, c);
     return cm_test_main(suite);
 }

@@ -13,6 +13,7 @@
 #include "replay/batch.h"
 #include "replay/deal.h"
 #include "replay/segment.h"
+#include "support/bytes.h"
 
 enum { LANES = 2, HEADER = 64 };
 
@@ -56,8 +57,9 @@ static void act(cm_replay *replay, int steps) {
 static void save(const cm_replay *replay, cm_bytes file[2]) {
     cm_replay_counts counts;
     cm_replay_count(replay, &counts);
-    expect_ok(cm_replay_state_write(replay, CM_SEGMENT_PLAIN, &file[0]));
-    expect_ok(cm_replay_segment_write(replay, counts.first_piece, (uint64_t)counts.pieces, CM_SEGMENT_PLAIN, &file[1]));
+    const cm_sink state = cm_bytes_sink(&file[0]), segment = cm_bytes_sink(&file[1]);
+    expect_ok(cm_replay_state_write(replay, CM_SEGMENT_PLAIN, &state));
+    expect_ok(cm_replay_segment_write(replay, counts.first_piece, (uint64_t)counts.pieces, CM_SEGMENT_PLAIN, &segment));
 }
 
 static void change(cm_bytes *file, const uint8_t *data, size_t size) {
@@ -76,16 +78,18 @@ static void change(cm_bytes *file, const uint8_t *data, size_t size) {
 /* As another number of ranks would, see replay/deal.h. */
 static cm_status deal(cm_replay *replay, const cm_bytes file[2]) {
     const cm_file_bytes state = {file[0].data, file[0].size};
+    const cm_source segment = cm_bytes_source(&file[1]);
     cm_replay_deal *dealt;
-    CM_TRY(cm_replay_deal_create(replay, 0, &state, 1, &dealt));
-    cm_status status = cm_replay_deal_segment(dealt, 0, file[1].data, file[1].size);
+    CM_TRY(cm_replay_deal_create(replay, 0, 1, &state, 1, &dealt));
+    cm_status status = cm_replay_deal_segment(dealt, 0, &segment);
     cm_replay_deal_destroy(dealt);
     return status == CM_OK ? cm_replay_load_end(replay) : status;
 }
 
 static cm_status load(cm_replay *replay, const cm_bytes file[2]) {
-    CM_TRY(cm_replay_state_read(replay, file[0].data, file[0].size));
-    CM_TRY(cm_replay_segment_read(replay, file[1].data, file[1].size));
+    const cm_source state = cm_bytes_source(&file[0]), segment = cm_bytes_source(&file[1]);
+    CM_TRY(cm_replay_state_read(replay, &state));
+    CM_TRY(cm_replay_segment_read(replay, &segment));
     return cm_replay_load_end(replay);
 }
 

@@ -8,6 +8,7 @@
 #include "core/rng.h"
 #include "replay/batch.h"
 #include "replay/deal.h"
+#include "support/bytes.h"
 #include "support/main.h"
 
 enum {
@@ -134,12 +135,12 @@ static void save(const shards *s, int compression, saved *out) {
         cm_replay_counts counts;
         cm_replay_count(s->replay[i], &counts);
         uint64_t half = (uint64_t)counts.pieces / 2, rest = (uint64_t)counts.pieces - half;
-        ck_assert_int_eq(
-            cm_replay_segment_write(s->replay[i], counts.first_piece, half, compression, &out->segment[i][0]), CM_OK);
-        ck_assert_int_eq(
-            cm_replay_segment_write(s->replay[i], counts.first_piece + half, rest, compression, &out->segment[i][1]),
-            CM_OK);
-        ck_assert_int_eq(cm_replay_state_write(s->replay[i], compression, &out->state[i]), CM_OK);
+        const cm_sink older = cm_bytes_sink(&out->segment[i][0]), newer = cm_bytes_sink(&out->segment[i][1]);
+        const cm_sink state = cm_bytes_sink(&out->state[i]);
+        ck_assert_int_eq(cm_replay_segment_write(s->replay[i], counts.first_piece, half, compression, &older), CM_OK);
+        ck_assert_int_eq(cm_replay_segment_write(s->replay[i], counts.first_piece + half, rest, compression, &newer),
+                         CM_OK);
+        ck_assert_int_eq(cm_replay_state_write(s->replay[i], compression, &state), CM_OK);
     }
 }
 
@@ -244,15 +245,15 @@ static void read_all(const shards *s, records *out) {
 
 /* ---- dealing ---- */
 
-static cm_status deal_one(const saved *files, int count, cm_replay *replay, int first) {
+static cm_status deal_one(const saved *files, int count, cm_replay *replay, int shard, int parts) {
     cm_replay_deal *deal;
     cm_file_bytes states[MOST] = {{0}};
     for (int i = 0; i < count; i++) states[i] = (cm_file_bytes){files->state[i].data, files->state[i].size};
-    CM_TRY(cm_replay_deal_create(replay, first, states, count, &deal));
+    CM_TRY(cm_replay_deal_create(replay, shard, parts, states, count, &deal));
     cm_status status = CM_OK;
     for (int i = 2 * count - 1; i >= 0 && status == CM_OK; i--) {
-        const cm_bytes *segment = &files->segment[i / 2][i % 2];
-        status = cm_replay_deal_segment(deal, i / 2, segment->data, segment->size);
+        const cm_source segment = cm_bytes_source(&files->segment[i / 2][i % 2]);
+        status = cm_replay_deal_segment(deal, i / 2, &segment);
     }
     if (status == CM_OK) status = cm_replay_load_end(replay);
     cm_replay_deal_destroy(deal);
@@ -265,8 +266,7 @@ static void deal(const shards *from, shards *to, const limits *limit, int count)
     to->time = from->time;
     save(from, CM_SEGMENT_ZSTD, &files);
     for (int i = 0; i < count; i++) {
-        ck_assert_msg(deal_one(&files, from->count, to->replay[i], i * to->environments) == CM_OK, "%s",
-                      cm_error_message());
+        ck_assert_msg(deal_one(&files, from->count, to->replay[i], i, count) == CM_OK, "%s", cm_error_message());
     }
     free_saved(&files);
 }
@@ -394,21 +394,21 @@ START_TEST(what_is_no_share_or_damaged_is_refused_and_leaves_an_empty_replay) {
     open_shards(&to, 3, &variants[0]);
     for (int i = 0; i < ITERATIONS; i++) iterate(&from);
     save(&from, CM_SEGMENT_ZSTD, &files);
-    ck_assert_int_eq(deal_one(&files, 1, to.replay[0], 0), CM_ERR_INPUT);
+    ck_assert_int_eq(deal_one(&files, 1, to.replay[0], 0, 3), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "are no share of the 6 that were saved"));
-    ck_assert_int_eq(deal_one(&files, 2, to.replay[0], 2), CM_ERR_INPUT);
-    ck_assert_int_eq(deal_one(&files, 2, to.replay[0], 12), CM_ERR_INPUT);
+    ck_assert_int_eq(deal_one(&files, 2, to.replay[0], 0, 2), CM_ERR_INPUT);
+    ck_assert_int_eq(deal_one(&files, 2, to.replay[0], 3, 3), CM_ERR_INPUT);
     files.segment[1][0].data[HEADER + 9] ^= 1;
-    ck_assert_int_eq(deal_one(&files, 2, to.replay[0], 0), CM_ERR_INPUT);
+    ck_assert_int_eq(deal_one(&files, 2, to.replay[0], 0, 3), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "damaged"));
     files.segment[1][0].data[HEADER + 9] ^= 1;
     files.state[1].data[HEADER + 9] ^= 1;
-    ck_assert_int_eq(deal_one(&files, 2, to.replay[0], 0), CM_ERR_INPUT);
+    ck_assert_int_eq(deal_one(&files, 2, to.replay[0], 0, 3), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "replay of rank 1: replay state: damaged"));
     files.state[1].data[HEADER + 9] ^= 1;
     cm_replay_count(to.replay[0], &counts);
     ck_assert_int_eq(counts.pieces, 0);
-    ck_assert_int_eq(deal_one(&files, 2, to.replay[0], 0), CM_OK);
+    ck_assert_int_eq(deal_one(&files, 2, to.replay[0], 0, 3), CM_OK);
     free_saved(&files);
     close_shards(&from);
     close_shards(&to);

@@ -4,6 +4,7 @@
 
 #include "replay/segment.h"
 #include "replay_model.h"
+#include "support/bytes.h"
 #include "support/main.h"
 
 static const cm_replay_config base_config = {
@@ -82,17 +83,20 @@ static void save(saved *s, const cm_replay *replay, int compression) {
     cm_replay_count(replay, &counts);
     uint64_t end = counts.first_piece + (uint64_t)counts.pieces;
     if (s->next < counts.first_piece) s->next = counts.first_piece;
-    ck_assert_msg(cm_replay_segment_write(replay, s->next, end - s->next, compression, &s->segment[s->segments++]) == 0,
-                  "%s", cm_error_message());
+    const cm_sink segment = cm_bytes_sink(&s->segment[s->segments++]), state = cm_bytes_sink(&s->state);
+    ck_assert_msg(cm_replay_segment_write(replay, s->next, end - s->next, compression, &segment) == CM_OK, "%s",
+                  cm_error_message());
     s->next = end;
-    ck_assert_msg(cm_replay_state_write(replay, compression, &s->state) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_replay_state_write(replay, compression, &state) == CM_OK, "%s", cm_error_message());
 }
 
 static cm_status load(const saved *s, cm_replay *replay) {
-    CM_TRY(cm_replay_state_read(replay, s->state.data, s->state.size));
+    const cm_source state = cm_bytes_source(&s->state);
+    CM_TRY(cm_replay_state_read(replay, &state));
     for (int i = 0; i < s->segments; i++) {
-        const cm_bytes *segment = &s->segment[i ^ (s->segments > 1 && i < (s->segments & ~1))]; /* not in order */
-        CM_TRY(cm_replay_segment_read(replay, segment->data, segment->size));
+        const int at = i ^ (s->segments > 1 && i < (s->segments & ~1)); /* not in order */
+        const cm_source segment = cm_bytes_source(&s->segment[at]);
+        CM_TRY(cm_replay_segment_read(replay, &segment));
     }
     return cm_replay_load_end(replay);
 }
@@ -247,8 +251,9 @@ START_TEST(appended_segment_adds_its_episodes_as_new_ones) {
     cm_replay *replay = make_replay(&config);
     uint64_t first, count, pieces = 0;
     for (int i = 0; i < files.segments; i++) {
-        ck_assert_int_eq(cm_replay_segment_range(files.segment[i].data, files.segment[i].size, &first, &count), CM_OK);
-        ck_assert_int_eq(cm_replay_segment_append(replay, files.segment[i].data, files.segment[i].size, 0, 1), CM_OK);
+        const cm_source segment = cm_bytes_source(&files.segment[i]);
+        ck_assert_int_eq(cm_replay_segment_range(&segment, &first, &count), CM_OK);
+        ck_assert_int_eq(cm_replay_segment_append(replay, &segment, 0, 1), CM_OK);
         pieces += count;
     }
     cm_replay_counts counts;
@@ -273,8 +278,8 @@ static cm_replay *append_files(const saved *files, int64_t max_steps, int share,
     config.bytes = 1 << 20;
     cm_replay *replay = make_replay(&config);
     for (int i = 0; i < files->segments; i++) {
-        const cm_status status =
-            cm_replay_segment_append(replay, files->segment[i].data, files->segment[i].size, share, shares);
+        const cm_source segment = cm_bytes_source(&files->segment[i]);
+        const cm_status status = cm_replay_segment_append(replay, &segment, share, shares);
         ck_assert_msg(status == CM_OK, "%s", cm_error_message());
     }
     cm_replay_count(replay, counts);
@@ -379,10 +384,35 @@ START_TEST(missing_foreign_and_swapped_files_are_named) {
 }
 END_TEST
 
+/* All of a replay: its state, and one segment of all pieces. */
+static void save_all(const cm_replay *replay, cm_bytes out[2]) {
+    cm_replay_counts counts;
+    const cm_sink state = cm_bytes_sink(&out[0]), segment = cm_bytes_sink(&out[1]);
+    cm_replay_count(replay, &counts);
+    ck_assert_int_eq(cm_replay_state_write(replay, CM_SEGMENT_PLAIN, &state), CM_OK);
+    ck_assert_int_eq(
+        cm_replay_segment_write(replay, counts.first_piece, (uint64_t)counts.pieces, CM_SEGMENT_PLAIN, &segment),
+        CM_OK);
+}
+
+static void expect_saved(const cm_replay *replay, const cm_bytes want[2]) {
+    cm_bytes got[2] = {{0}};
+    save_all(replay, got);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_uint_eq(got[i].size, want[i].size);
+        ck_assert_mem_eq(got[i].data, want[i].data, want[i].size);
+        cm_bytes_free(&got[i]);
+    }
+}
+
+/* What zstd reads otherwise and unpacks alike, as a bit of its header without a meaning, is no damage. */
 START_TEST(every_truncation_and_every_flipped_byte_is_refused) {
     saved files = make_files(_i ? CM_SEGMENT_ZSTD : CM_SEGMENT_PLAIN);
     cm_replay *replay = make_replay(&base_config);
-    cm_bytes *file[2] = {&files.state, &files.segment[0]};
+    cm_bytes *file[2] = {&files.state, &files.segment[0]}, intact[2] = {{0}};
+    int harmless = 0;
+    ck_assert_int_eq(load(&files, replay), CM_OK);
+    save_all(replay, intact);
     for (int f = 0; f < 2; f++) {
         size_t size = file[f]->size;
         for (size_t cut = 0; cut < size; cut++) {
@@ -392,19 +422,26 @@ START_TEST(every_truncation_and_every_flipped_byte_is_refused) {
         file[f]->size = size;
         for (size_t at = 0; at < size; at++) {
             file[f]->data[at] ^= (unsigned char)(1u << at % 8);
-            ck_assert_int_eq(load(&files, replay), CM_ERR_INPUT);
+            if (load(&files, replay) == CM_OK) {
+                expect_saved(replay, intact);
+                harmless++;
+            }
             file[f]->data[at] ^= (unsigned char)(1u << at % 8);
         }
     }
+    ck_assert_int_le(harmless, _i ? 20 : 0);
     ck_assert_msg(load(&files, replay) == CM_OK, "%s", cm_error_message());
+    for (int f = 0; f < 2; f++) cm_bytes_free(&intact[f]);
     cm_replay_destroy(replay);
     free_saved(&files);
 }
 END_TEST
 
-/* Writes a checksum that agrees, as somebody who means harm would. */
+/* Writes a checksum that agrees, as somebody who means harm would; where that is of what is packed, in the older form,
+ * which has it of what is stored. */
 static void seal(cm_bytes *file) {
     uint64_t stored = file->size - 64;
+    if (file->data[8] == 2) file->data[8] = 1;
     memcpy(file->data + 48, &stored, sizeof stored);
     uint64_t sum = XXH3_64bits_withSeed(file->data + 64, file->size - 64, XXH3_64bits(file->data, 56));
     memcpy(file->data + 56, &sum, sizeof sum);
@@ -465,12 +502,14 @@ START_TEST(state_is_refused_while_steps_wait_for_a_commit) {
     model *m = make_model(&base_config, 1);
     cm_replay *replay = make_replay(&base_config);
     cm_bytes state = {0};
+    const cm_sink sink = cm_bytes_sink(&state);
     model_append(m, replay, 0);
-    ck_assert_int_eq(cm_replay_state_write(replay, 0, &state), CM_ERR_STATE);
+    ck_assert_int_eq(cm_replay_state_write(replay, 0, &sink), CM_ERR_STATE);
     ck_assert_int_eq(cm_replay_commit(replay), CM_OK);
-    ck_assert_int_eq(cm_replay_state_write(replay, 0, &state), CM_OK);
-    ck_assert_int_eq(cm_replay_segment_write(replay, 0, 1, 0, &state), CM_ERR_INPUT);
-    ck_assert_int_eq(cm_replay_segment_read(replay, state.data, state.size), CM_ERR_STATE);
+    ck_assert_int_eq(cm_replay_state_write(replay, 0, &sink), CM_OK);
+    ck_assert_int_eq(cm_replay_segment_write(replay, 0, 1, 0, &sink), CM_ERR_INPUT);
+    const cm_source source = cm_bytes_source(&state);
+    ck_assert_int_eq(cm_replay_segment_read(replay, &source), CM_ERR_STATE);
     ck_assert_int_eq(cm_replay_load_end(replay), CM_ERR_STATE);
     cm_bytes_free(&state);
     cm_replay_destroy(replay);
