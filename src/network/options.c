@@ -98,11 +98,11 @@ const cm_option cm_network_option_rows[] = {
         BOOL, value_prefix, SECTION, "false", 0, 0,
         "EfficientZero: the reward head predicts the sum of the rewards since the last horizon, by an LSTM over the "
         "states on the way there; a search takes the differences. Families mlp and resnet."),
-    CM_OPTION(INT, value_prefix_horizon, SECTION, "5", 1, 1024,
-              "Steps after which that sum and the LSTM start again, in the unroll and in the search. Where "
-              "num_unroll_steps is "
-              "not above it, an unroll never starts one again, and a search goes on with the first.",
-              .idle = unless_prefix),
+    CM_OPTION(
+        INT, value_prefix_horizon, SECTION, "5", 1, 1024,
+        "Steps after which that sum and the LSTM start again, in the unroll and in the search. Where num_unroll_steps "
+        "is not above it, an unroll never starts one again, and a search goes on with the first.",
+        .idle = unless_prefix),
     CM_OPTION(INT, lstm_size, SECTION, "128", 1, 4096, "Units of that LSTM.", .idle = unless_prefix),
     CM_OPTION(ENUM, initializer, SECTION, "lecun_normal", 0, 0,
               "Initial weights: lecun_normal (truncated normal, biases 0) or fan_in_uniform (the default of PyTorch).",

@@ -123,12 +123,14 @@ static bool support_fits(const cm_config *config, const char *const keys[3]) {
     return true;
 }
 
-static void apply_supports(const cm_config *config, cm_network_options *n) {
+static void apply_supports(const cm_config *config, cm_configuration *c) {
+    cm_network_options *n = &c->network;
     static const char *const value[] = {"value_support_min", "value_support_max", "value_support_size"};
     static const char *const reward[] = {"reward_support_min", "reward_support_max", "reward_support_size"};
     const bool is_fixed = n->preset == CM_PRESET_PLAIN; /* the network of comparisons */
     n->fits_value_support = !is_fixed && n->value_support_size > 1 && support_fits(config, value);
-    n->fits_reward_support = !is_fixed && n->reward_support_size > 1 && support_fits(config, reward);
+    n->fits_reward_support =
+        !is_fixed && n->reward_support_size > 1 && c->mcts.policy != CM_MCTS_ALPHAZERO && support_fits(config, reward);
 }
 
 /* --- checks between keys --- */
@@ -426,7 +428,7 @@ cm_status cm_configuration_create(cm_configuration *configuration, cm_config **c
 cm_status cm_configuration_finish(cm_config *config, cm_configuration *configuration) {
     apply_preset(config, &configuration->network);
     apply_family(config, &configuration->network);
-    apply_supports(config, &configuration->network);
+    apply_supports(config, configuration);
     apply_ema(config, &configuration->trainer);
     apply_policy(config, configuration);
     apply_collect(config, configuration);

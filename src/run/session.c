@@ -281,7 +281,8 @@ static cm_status try_environment(cm_session *s) {
 static cm_status fit_supports(cm_session *s) {
     cm_env_tried seen = s->tried;
     CM_TRY(s->comm->broadcast(s->comm, &seen, sizeof seen, 0));
-    cm_supports_fit(&s->env.spec, &seen, s->configuration.replay.discount, &s->configuration.network);
+    const cm_replay_options *replay = &s->configuration.replay;
+    cm_supports_fit(&s->env.spec, &seen, replay->discount, replay->num_unroll_steps, &s->configuration.network);
     return CM_OK;
 }
 

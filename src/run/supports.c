@@ -44,11 +44,17 @@ static bool widen(double reach, bool transform, double *min, double *max, int *s
     return true;
 }
 
-void cm_supports_fit(const cm_env_spec *spec, const cm_env_tried *seen, double discount, cm_network_options *o) {
+/* The most rewards that the reward head adds up. */
+static double rewards_of_prefix(const cm_network_options *o, int unroll) {
+    return o->value_prefix ? fmax(1.0, fmin(unroll, o->value_prefix_horizon)) : 1.0;
+}
+
+void cm_supports_fit(const cm_env_spec *spec, const cm_env_tried *seen, double discount, int unroll,
+                     cm_network_options *o) {
     if (o->fits_value_support)
         o->fits_value_support = widen(value_reach(spec, seen, discount), o->value_transform, &o->value_support_min,
                                       &o->value_support_max, &o->value_support_size);
     if (o->fits_reward_support)
-        o->fits_reward_support = widen(reward_reach(spec, seen), o->value_transform, &o->reward_support_min,
-                                       &o->reward_support_max, &o->reward_support_size);
+        o->fits_reward_support = widen(rewards_of_prefix(o, unroll) * reward_reach(spec, seen), o->value_transform,
+                                       &o->reward_support_min, &o->reward_support_max, &o->reward_support_size);
 }

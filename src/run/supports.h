@@ -22,8 +22,10 @@ int cm_support_atoms(double bound);
 double cm_support_steps(const cm_env_spec *spec, double discount);
 
 /* Widens the supports that fit the task (fits_value_support, fits_reward_support) as far as what random steps have seen
- * of its rewards asks for. A flag stays where its support was widened. */
-void cm_supports_fit(const cm_env_spec *spec, const cm_env_tried *seen, double discount, cm_network_options *options);
+ * of its rewards asks for, where `unroll` steps are unrolled in training. A flag stays where its support was widened.
+ */
+void cm_supports_fit(const cm_env_spec *spec, const cm_env_tried *seen, double discount, int unroll,
+                     cm_network_options *options);
 
 #ifdef __cplusplus
 }

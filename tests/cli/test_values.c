@@ -1,4 +1,5 @@
-/* Values and rewards that are more than a network can say: counted, and told with what would hold them. */
+/* What a learnt model cannot hold: values and rewards beyond its supports, counted and told with what would hold them;
+ * players who do not alternate. */
 #include "runs.h"
 
 #define GIVEN(head, bound)                                                                                             \
@@ -21,6 +22,18 @@ static void begin_all(void) {
                       "  def step(self, action):\n    self.t += 1\n"
                       "    return [self.t / 10], 1e6 * action, self.t == 10\n");
 }
+
+/* The model of a search takes the other player's view at every step. */
+START_TEST(a_player_who_moves_twice_in_a_row_is_refused) {
+    put("double.py", "class Double:\n  players, actions, max_steps = 2, 2, 2\n"
+                     "  def reset(self, seed): self.t = 0; return [0.0]\n"
+                     "  def to_play(self): return 0\n"
+                     "  def step(self, action): self.t += 1; return [self.t / 2], 0.0, self.t == 2\n");
+    expect_exit("train --quiet --run twice --env-steps 100 --set env_name=./double.py", 2,
+                "Environment.env_name: double: its to_play gives 0 twice in a row (step 1); players must alternate "
+                "where the model is learnt: give the other one a pass");
+}
+END_TEST
 
 static void expect_said(const char *text) { ck_assert_msg(strstr(result.err, text), "%s", result.err); }
 static void expect_unsaid(const char *text) { ck_assert_msg(!strstr(result.err, text), "%s", result.err); }
@@ -107,6 +120,7 @@ int main(void) {
     TCase *tcase = tcase_create("values");
     tcase_set_timeout(tcase, 120);
     tcase_add_unchecked_fixture(tcase, begin_all, cm_test_folder_remove);
+    tcase_add_test(tcase, a_player_who_moves_twice_in_a_row_is_refused);
     tcase_add_test(tcase, rewards_outside_the_support_are_counted_and_told);
     tcase_add_test(tcase, supports_that_nobody_gives_fit_the_task);
     tcase_add_test(tcase, a_support_that_holds_the_values_is_named_at_once);

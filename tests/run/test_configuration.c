@@ -216,6 +216,7 @@ START_TEST(supports_fit_the_task_unless_they_are_given) {
     expect_fits("preset=small", NULL, true, true);
     expect_fits("preset=plain", NULL, false, false);
     expect_fits("family=cumind", NULL, false, false);
+    expect_fits("policy=alphazero", NULL, true, false);
     assert_loads(ROOT "/configuration.json", NULL, NULL);
     ck_assert(!c.network.fits_value_support && !c.network.fits_reward_support);
 }

@@ -46,7 +46,7 @@ static cm_network_options fit(double low, double high, const cm_env_tried *seen,
                             .value_transform = transform,
                             .fits_value_support = flags & VALUE_FITS,
                             .fits_reward_support = (flags & REWARD_FITS) != 0};
-    cm_supports_fit(&spec, seen, 1.0, &o);
+    cm_supports_fit(&spec, seen, 1.0, 3, &o);
     return o;
 }
 
@@ -89,6 +89,25 @@ START_TEST(supports_that_are_given_stay) {
 }
 END_TEST
 
+/* The reward head of value prefixes adds up the rewards of an unroll, or of a horizon. */
+START_TEST(a_prefix_has_room_for_its_rewards) {
+    static const struct {
+        int unroll, horizon;
+        double bound;
+    } cases[] = {{3, 5, 300}, {8, 5, 500}, {0, 5, 100}};
+    const cm_env_spec spec = {.max_plies = 100, .reward_low = -100, .reward_high = 100};
+    const cm_env_tried seen = {.steps = 10};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cm_network_options o = {.reward_support_max = 20,
+                                .fits_reward_support = true,
+                                .value_prefix = true,
+                                .value_prefix_horizon = cases[i].horizon};
+        cm_supports_fit(&spec, &seen, 1.0, cases[i].unroll, &o);
+        ck_assert_double_eq(o.reward_support_max, cases[i].bound);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("supports");
     TCase *tc = tcase_create("supports");
@@ -96,6 +115,7 @@ int main(void) {
     tcase_add_test(tc, a_reward_at_every_step_is_worth_the_sum_of_its_discounts);
     tcase_add_test(tc, supports_are_widened_to_what_was_seen);
     tcase_add_test(tc, supports_that_are_given_stay);
+    tcase_add_test(tc, a_prefix_has_room_for_its_rewards);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
 }
