@@ -1,5 +1,6 @@
 #include "env/acrobot.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "env/control.h"
@@ -88,12 +89,13 @@ static void action_name(const cm_env_params *params, int action, char *text, siz
     cm_name_pick(text, size, names[action]);
 }
 
+/* The velocities are bounded by every step, the angles turned back, if they began within a turn. */
 static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
-    (void)steps, (void)ended;
+    (void)ended;
     const cm_acrobot *s = (const cm_acrobot *)rules;
-    const double start = fmax(fabs(params->low), fabs(params->high));
-    const double theta = start > CM_PI ? CM_CONTROL_FAR : CM_PI; /* those are not turned back in one step */
-    const double omega1 = fmax(start, 4.0 * CM_PI), omega2 = fmax(start, 9.0 * CM_PI);
+    const double start = (double)(float)fmax(fabs(params->low), fabs(params->high));
+    const double theta = steps == 0 ? start : start > CM_PI ? DBL_MAX : CM_PI;
+    const double omega1 = steps == 0 ? start : 4.0 * CM_PI, omega2 = steps == 0 ? start : 9.0 * CM_PI;
     CM_TRY(cm_env_check_real("its first angle", s->theta1, -theta, theta));
     CM_TRY(cm_env_check_real("its second angle", s->theta2, -theta, theta));
     CM_TRY(cm_env_check_real("its first angular velocity", s->omega1, -omega1, omega1));

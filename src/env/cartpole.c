@@ -93,17 +93,20 @@ static void action_name(const cm_env_params *params, int action, char *text, siz
     cm_name_pick(text, size, action == 1 ? "right" : "left");
 }
 
-/* A start may lie anywhere, and the step that ends an episode lead anywhere. */
+/* A start lies within its bounds, of at most `start`; the step that ends an episode may lead anywhere. As long as the
+ * pole stands, what moved it there was no faster than two limits in a step, and pushed it as fast as the start,
+ * squared, does. */
 static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
-    (void)params;
     const cm_cartpole *s = (const cm_cartpole *)rules;
+    const double start = fmax(fabs(params->low), fabs(params->high)), fast = 250.0 + start + 0.002 * start * start;
+    const double any = steps == 0 ? start : 1e6;
     const bool is_standing = steps > 0 && !ended;
-    const double x = is_standing ? CM_CARTPOLE_X_LIMIT : CM_CONTROL_FAR;
-    const double theta = is_standing ? CM_CARTPOLE_THETA_LIMIT : CM_CONTROL_FAR;
+    const double x = is_standing ? CM_CARTPOLE_X_LIMIT : any, theta = is_standing ? CM_CARTPOLE_THETA_LIMIT : any;
+    const double rate = is_standing ? fast : any;
     CM_TRY(cm_env_check_real("its cart's position", s->x, -x, x));
-    CM_TRY(cm_env_check_real("its cart's velocity", s->x_dot, -CM_CONTROL_FAR, CM_CONTROL_FAR));
+    CM_TRY(cm_env_check_real("its cart's velocity", s->x_dot, -rate, rate));
     CM_TRY(cm_env_check_real("its pole's angle", s->theta, -theta, theta));
-    return cm_env_check_real("its pole's angular velocity", s->theta_dot, -CM_CONTROL_FAR, CM_CONTROL_FAR);
+    return cm_env_check_real("its pole's angular velocity", s->theta_dot, -rate, rate);
 }
 
 #define CARTPOLE(row, id, row_alias, describe_row, text)                                                               \

@@ -11,8 +11,6 @@ extern "C" {
 /* Fills in low and high where they are NaN. Errors: CM_ERR_INPUT if low > high. */
 cm_status cm_control_bounds(cm_env_params *params, double low, double high) CM_MUST_USE;
 
-#define CM_CONTROL_FAR 1e6 /* no number of a state lies beyond it, wherever an episode has begun */
-
 /* A small grid of characters. */
 typedef struct cm_canvas {
     int rows, columns; /* at most 16 x 40 */
