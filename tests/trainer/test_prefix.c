@@ -10,7 +10,7 @@
 #include "support/trainer.h"
 #include "trainer/trainer.h"
 
-enum { B = 24, K = 8, A = 3, O = 4, CODES = 3, HORIZON = 3, NUMBERS = B * (K + 1) * O };
+enum { B = 24, K = 8, DEEP = 2 * K, A = 3, O = 4, CODES = 3, HORIZON = 3, NUMBERS = B * (K + 1) * O };
 
 static cm_network_config plain(void) {
     cm_network_config c = cm_test_mlp(O, A, 12, 8, (cm_support){-10, 10, 21, true});
@@ -95,43 +95,45 @@ static void train(fixture *f, int updates) {
 
 /* ---- step by step ---- */
 
-/* Walks down the batch's actions, row i from slot i on, each step to slots behind the last: rewards[B, K]. */
-static void walk(const fixture *f, cm_inference *inference, float rewards[B * K]) {
+/* Walks down the batch's actions, over and over, row i from slot i on, each step to slots behind the last:
+ * rewards[B, depth]. */
+static void walk(const fixture *f, cm_inference *inference, int depth, float *rewards) {
     const cm_inference_arrays *a = cm_inference_get(inference);
     memcpy(a->observation, f->observation, sizeof f->observation);
     for (int i = 0; i < B; i++) a->root_slots[i] = i;
     ck_assert_int_eq(cm_inference_root(inference), CM_OK);
-    for (int k = 0; k < K; k++) {
+    for (int k = 0; k < depth; k++) {
         for (int i = 0; i < B; i++) {
-            const int parent = k * B + i, child = parent + B, after = (K + 1) * B + i;
+            const int parent = k * B + i, child = parent + B, after = (depth + 1) * B + i, move = i * K + k % K;
             a->parent_slots[i] = a->codes ? after : parent, a->child_slots[i] = child;
-            if (a->actions) a->actions[i] = f->actions[i * K + k];
-            for (int c = 0; a->codes && c < CODES; c++) a->codes[i * CODES + c] = c == f->codes[i * K + k];
+            if (a->actions) a->actions[i] = f->actions[move];
+            for (int c = 0; a->codes && c < CODES; c++) a->codes[i * CODES + c] = c == f->codes[move];
             if (!a->after_actions) continue;
             a->after_parent_slots[i] = parent, a->after_child_slots[i] = after;
-            a->after_actions[i] = f->actions[i * K + k];
+            a->after_actions[i] = f->actions[move];
         }
         if (a->after_actions) ck_assert_int_eq(cm_inference_afterstate(inference), CM_OK);
         ck_assert_int_eq(cm_inference_recurrent(inference), CM_OK);
-        for (int i = 0; i < B; i++) rewards[i * K + k] = a->reward[i];
+        for (int i = 0; i < B; i++) rewards[i * depth + k] = a->reward[i];
     }
 }
 
 /* With the trainer's weights; twice, so that roots begin where another search has left its numbers. */
-static void search_rewards(const fixture *f, float rewards[B * K]) {
+static void search_rewards(const fixture *f, int depth, float *rewards) {
     cm_inference *inference;
     cm_stream *stream;
-    float before[B * K];
+    float before[B * DEEP];
+    ck_assert_int_le(depth, DEEP);
     ck_assert_int_eq(cm_stream_open(f->base.backend, &stream), CM_OK);
     cm_network_use use = {.network = f->base.network,
                           .stream = stream,
                           .rows = B,
                           .parameters = cm_trainer_parameters(f->base.trainer, CM_WEIGHTS_ONLINE),
                           .state = cm_trainer_state(f->base.trainer, CM_WEIGHTS_ONLINE)};
-    ck_assert_msg(cm_inference_create(&use, (K + 2) * B, &inference) == CM_OK, "%s", cm_error_message());
-    walk(f, inference, before);
-    walk(f, inference, rewards);
-    ck_assert_mem_eq(before, rewards, sizeof before);
+    ck_assert_msg(cm_inference_create(&use, (depth + 2) * B, &inference) == CM_OK, "%s", cm_error_message());
+    walk(f, inference, depth, before);
+    walk(f, inference, depth, rewards);
+    ck_assert_mem_eq(before, rewards, (size_t)(B * depth) * sizeof(float));
     cm_inference_destroy(inference);
     cm_stream_close(stream);
 }
@@ -153,7 +155,7 @@ START_TEST(rewards_of_a_search_are_differences_of_the_prefixes_that_are_trained)
     ck_assert_int_eq(cm_trainer_changed(still.base.trainer), CM_OK);
     train(&still, 1);
     ck_assert_int_eq(cm_trainer_predictions(still.base.trainer, NULL, prefixes, NULL), CM_OK);
-    search_rewards(&still, rewards);
+    search_rewards(&still, K, rewards);
     for (int i = 0; i < B; i++) {
         float sum = 0.0f;
         for (int k = 0; k < K; k++) {
@@ -190,6 +192,24 @@ START_TEST(sums_since_the_horizon_are_learnt) {
 }
 END_TEST
 
+/* The first step pays 2, no other does; a search that goes deeper than the unroll finds no more. */
+START_TEST(nothing_is_paid_behind_the_unroll) {
+    cm_trainer_options o = cm_test_trainer_options(B);
+    float rewards[B * DEEP], deep = 0.0f;
+    fixture f;
+    open_fixture(&f, whole(), &o, "cpu", 1);
+    for (int i = 0; i < B * K; i++) f.numbers[1 + i] = 2.0f;
+    train(&f, 300);
+    search_rewards(&f, DEEP, rewards);
+    for (int i = 0; i < B; i++) {
+        ck_assert_float_eq_tol(rewards[i * DEEP], 2.0f, 0.2f);
+        for (int k = 1; k < DEEP; k++) deep += fabsf(rewards[i * DEEP + k]) / B;
+    }
+    ck_assert_float_lt(deep, 0.5f);
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(workers_change_no_bit_and_backends_little) {
     const cm_network_config c = _i == 0 ? plain() : resnet();
     cm_trainer_options o = cm_test_trainer_options(B);
@@ -218,6 +238,7 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, rewards_of_a_search_are_differences_of_the_prefixes_that_are_trained, 0, 8);
     tcase_add_loop_test(tests, sums_since_the_horizon_are_learnt, 0, 2);
+    tcase_add_test(tests, nothing_is_paid_behind_the_unroll);
     tcase_add_loop_test(tests, workers_change_no_bit_and_backends_little, 0, 2);
     return cm_test_main(suite);
 }
