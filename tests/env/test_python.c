@@ -334,7 +334,7 @@ END_TEST
 START_TEST(the_last_picture_is_what_render_returns) {
     static const char *const reusable[] = {"True", "False"};
     for (int i = 0; i < 2; i++) {
-        char text[1024], name[16], picture[CM_ENV_PICTURE_BYTES];
+        char text[1024], name[24], picture[CM_ENV_PICTURE_BYTES];
         cm_env env;
         cm_env_outcome out = {0};
         snprintf(text, sizeof text,
