@@ -133,7 +133,11 @@ static cm_status check_changes(const cm_config *before, const cm_config *after) 
 static cm_status resume_with(cm_arguments *arguments, const char *run, const cm_config *before, cm_run_result *result) {
     cm_configuration configuration;
     cm_config *config = NULL;
-    cm_run_request request = {.directory = run, .resume = true, .checkpoint = CM_CHECKPOINT_LATEST, .stop = &stop};
+    cm_run_request request = {.directory = run,
+                              .resume = true,
+                              .checkpoint = CM_CHECKPOINT_LATEST,
+                              .drop_damaged = cm_argument_given(arguments, "--drop-damaged"),
+                              .stop = &stop};
     if (cm_argument_given(arguments, "--checkpoint")) CM_TRY(cm_cli_checkpoint(arguments, &request.checkpoint));
     CM_TRY(cm_cli_run_configuration(arguments, run, &configuration, &config));
     cm_status status = check_changes(before, config);
@@ -343,9 +347,10 @@ static cm_status dispatch(cm_arguments *arguments) {
     const char *run = cm_argument(arguments, "--resume"), *seeds = cm_argument(arguments, "--seeds");
     cm_run_result result;
     if (run) return resume(arguments, run);
-    if (cm_argument_given(arguments, "--checkpoint")) {
-        return cm_fail(CM_ERR_INPUT, "--checkpoint: goes together with --resume");
-    }
+    static const char *const others[] = {"--checkpoint", "--drop-damaged"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (cm_argument_given(arguments, others[i]))
+            return cm_fail(CM_ERR_INPUT, "%s: goes together with --resume", others[i]);
     if (!seeds) return train_seed(arguments, 0, true, &result);
     if (cm_argument_given(arguments, "--seed")) return cm_fail(CM_ERR_INPUT, "give either --seed or --seeds");
     return train_seeds(arguments, seeds);
@@ -382,6 +387,7 @@ static const cm_flag flags[] = {
     {"--run", "DIR", "Folder of the new run; without it one is made below checkpoint_root_dir."},
     {"--resume", "DIR", "Go on with a run."},
     {"--checkpoint", "WHICH", "With --resume: the checkpoint, by its number, best or latest; without it the latest."},
+    {"--drop-damaged", NULL, "With --resume: go on without what is damaged of a checkpoint, and say what that was."},
     {"--init-from", "DIR", "Start a new run from the weights of an old one."},
     {"--replay-from", "DIR", "Start a new run with the memory of an old one: its games, for any network."},
     {"--updates", "N", "End after so many updates of the whole run, as in 20k."},
@@ -407,6 +413,9 @@ const cm_command cm_command_train = {
         "A run goes on with any number of ranks (--num-devices), whatever their number was: with the same one it is "
         "the "
         "unbroken run.\n\n"
+        "A checkpoint that is damaged is not gone on with, unless by --drop-damaged: where files of the replay are, "
+        "without "
+        "their episodes; where others are, from the newest checkpoint that has those whole.\n\n"
         "With --set collect=false nobody acts: the games of --replay-from are all that is learnt from, for --updates "
         "N.\n\n"
         "On --resume these keys may change: the limits (env_steps, updates, num_episodes, time_limit), learning_rate, "

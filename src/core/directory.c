@@ -4,12 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/arena.h"
 #include "core/retry.h"
 
 static int handle_of(const cm_dir *dir) { return dir ? dir->file : AT_FDCWD; }
@@ -73,12 +71,13 @@ cm_dir_kind cm_dir_look(const cm_dir *dir, const char *name) {
     return S_ISLNK(about.st_mode) ? CM_DIR_LINK : CM_DIR_OTHER;
 }
 
-cm_status cm_dir_bytes(const cm_dir *dir, const char *name, uint64_t *bytes) {
+cm_status cm_dir_measure(const cm_dir *dir, const char *name, cm_dir_file *out) {
     struct stat about;
-    *bytes = 0;
+    *out = (cm_dir_file){.bytes = 0};
     if (fstatat(handle_of(dir), name, &about, AT_SYMLINK_NOFOLLOW) != 0) return fail_at(dir, name, "look at");
+    if (S_ISDIR(about.st_mode)) errno = EISDIR;
     if (!S_ISREG(about.st_mode)) return fail_open(dir, name, "look at");
-    *bytes = (uint64_t)about.st_size;
+    *out = (cm_dir_file){(uint64_t)about.st_size, (uint64_t)about.st_nlink};
     return CM_OK;
 }
 
@@ -201,39 +200,8 @@ cm_status cm_dir_read(const cm_dir *dir, const char *name, size_t limit, char **
     return status;
 }
 
-static cm_status copy(int file, cm_file_writer *writer, const char *name) {
-    enum { BLOCK = 1 << 16 };
-    char *block = NULL;
-    cm_status status = cm_alloc(&block, BLOCK, 1, name);
-    while (status == CM_OK) {
-        ssize_t n;
-        do n = read(file, block, BLOCK);
-        while (cm_interrupted(n));
-        if (n < 0) status = cm_fail(CM_ERR_IO, "%s: cannot read: %s", name, strerror(errno));
-        if (n <= 0) break;
-        status = cm_file_append(writer, block, (size_t)n);
-    }
-    free(block);
-    return status;
-}
-
-static cm_status copy_file(const cm_dir *from, const char *name, const cm_dir *to) {
-    cm_file_writer *writer = NULL;
-    int file;
-    CM_TRY(cm_dir_open_file(from, name, O_RDONLY, &file));
-    cm_status status = cm_dir_begin(to, name, &writer);
-    if (status == CM_OK) status = copy(file, writer, name);
-    close(file);
-    if (status == CM_OK) return cm_file_commit(writer);
-    cm_file_abandon(writer);
-    return status;
-}
-
-cm_status cm_dir_link_or_copy(const cm_dir *from, const char *name, const cm_dir *to) {
-    const cm_dir_kind is = cm_dir_look(from, name);
-    if (is == CM_DIR_FOLDER) errno = EISDIR;
-    if (is != CM_DIR_FILE) return fail_open(from, name, "link");
-    if (linkat(from->file, name, to->file, name, 0) == 0) return CM_OK;
-    if (errno == ENOENT || errno == EEXIST) return fail_at(to, name, "make a link of that name");
-    return copy_file(from, name, to);
+cm_status cm_dir_share(const cm_dir *from, const char *name, const cm_dir *to) {
+    cm_dir_file file;
+    CM_TRY(cm_dir_measure(from, name, &file));
+    return linkat(from->file, name, to->file, name, 0) == 0 ? CM_OK : fail_at(to, name, "make a link of that name");
 }

@@ -31,8 +31,11 @@ typedef enum cm_dir_kind { CM_DIR_NONE, CM_DIR_FILE, CM_DIR_FOLDER, CM_DIR_LINK,
 /* What has this name in the folder; NONE also if that cannot be seen (errno says why). */
 cm_dir_kind cm_dir_look(const cm_dir *dir, const char *name);
 
-/* The size of the file `name`. */
-cm_status cm_dir_bytes(const cm_dir *dir, const char *name, uint64_t *bytes) CM_MUST_USE;
+/* Size of the file `name`, and how many names it has: hard links. */
+typedef struct cm_dir_file {
+    uint64_t bytes, names;
+} cm_dir_file;
+cm_status cm_dir_measure(const cm_dir *dir, const char *name, cm_dir_file *out) CM_MUST_USE;
 
 /* Where the link `name` leads, as it is written; false: it is no link, or longer than out[size]. */
 bool cm_dir_link(const cm_dir *dir, const char *name, char *out, size_t size);
@@ -67,8 +70,8 @@ cm_status cm_dir_unlink(const cm_dir *dir, const char *name) CM_MUST_USE;
  * `name` is a path. */
 cm_status cm_dir_remove(const cm_dir *dir, const char *name) CM_MUST_USE;
 
-/* Gives the file `name` of `from` that name in `to`, too: a hard link, else a copy, fsynced. */
-cm_status cm_dir_link_or_copy(const cm_dir *from, const char *name, const cm_dir *to) CM_MUST_USE;
+/* Gives the file `name` of `from` that name in `to`, too: a hard link. */
+cm_status cm_dir_share(const cm_dir *from, const char *name, const cm_dir *to) CM_MUST_USE;
 
 cm_status cm_dir_sync(const cm_dir *dir) CM_MUST_USE; /* fsync of the folder itself */
 

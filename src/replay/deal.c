@@ -28,6 +28,10 @@ struct cm_replay_deal {
     int64_t shards;    /* M */
     int count;         /* N */
     source *sources;   /* [count], owned with their slots */
+
+    const cm_replay_range *whole; /* [whole_count], borrowed while it is created; NULL: nothing is lost */
+    int whole_count;
+    cm_replay_losses losses;
 };
 
 /* ---- sources ---- */
@@ -83,12 +87,34 @@ static int by_age(const void *a, const void *b) {
     return (x->piece > y->piece) - (x->piece < y->piece);
 }
 
+static bool is_lost(const cm_replay_deal *deal, const item *it) {
+    const uint64_t piece = deal->sources[it->source].ring.first + (uint64_t)it->piece;
+    bool is_there = !deal->whole;
+    for (int i = 0; i < deal->whole_count && !is_there; i++) {
+        const cm_replay_range *w = &deal->whole[i];
+        is_there = w->shard == it->source && piece >= w->first && piece - w->first < w->count;
+    }
+    return !is_there;
+}
+
+/* Counts items[n], and keeps those that are not lost; returns how many. */
+static int64_t drop_lost(cm_replay_deal *deal, item *items, int64_t n) {
+    cm_replay_losses *l = &deal->losses;
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const bool lost = is_lost(deal, &items[i]);
+        l->pieces++, l->steps += items[i].steps;
+        l->lost_pieces += lost, l->lost_steps += lost ? items[i].steps : 0;
+        if (!lost) items[kept++] = items[i];
+    }
+    return kept;
+}
+
 /* All pieces, oldest first. */
-static cm_status list_items(const cm_replay_deal *deal, item **out, int64_t *count) {
+static cm_status list_items(cm_replay_deal *deal, item **out, int64_t *count) {
     int64_t n = 0;
     for (int i = 0; i < deal->count; i++) n += deal->sources[i].pieces;
     CM_TRY(cm_alloc(out, (size_t)n + 1, sizeof **out, "dealing the replay"));
-    *count = n;
     item *at = *out;
     for (int i = 0; i < deal->count; i++) {
         cm_cursor steps = deal->sources[i].ring.steps;
@@ -101,7 +127,8 @@ static cm_status list_items(const cm_replay_deal *deal, item **out, int64_t *cou
         for (int64_t p = pieces - 1; p >= 0; p--) at[p].behind = behind, behind += at[p].steps;
         at += pieces;
     }
-    qsort(*out, (size_t)n, sizeof **out, by_age);
+    *count = drop_lost(deal, *out, n);
+    qsort(*out, (size_t)*count, sizeof **out, by_age);
     return CM_OK;
 }
 
@@ -261,17 +288,27 @@ cm_status cm_replay_deal_segment(cm_replay_deal *deal, int64_t shard, const cm_s
 
 cm_status cm_replay_deal_create(cm_replay *replay, int shard, int shards, const cm_file_bytes *states, int count,
                                 cm_replay_deal **out) {
+    cm_replay_losses none;
+    return cm_replay_deal_whole(replay, shard, shards, states, count, NULL, 0, &none, out);
+}
+
+cm_status cm_replay_deal_whole(cm_replay *replay, int shard, int shards, const cm_file_bytes *states, int count,
+                               const cm_replay_range *whole, int whole_count, cm_replay_losses *losses,
+                               cm_replay_deal **out) {
     cm_replay_deal *deal = NULL;
     *out = NULL;
     CM_TRY(cm_replay_claim(replay, "loading"));
     CM_TRY(cm_alloc(&deal, 1, sizeof *deal, "dealing the replay"));
     const int64_t first = (int64_t)shard * replay->config.environments;
-    *deal = (cm_replay_deal){.replay = replay, .first = first, .shards = shards, .count = count};
+    *deal = (cm_replay_deal){
+        .replay = replay, .first = first, .shards = shards, .count = count, .whole = whole, .whole_count = whole_count};
     cm_replay_empty(replay);
     replay->loading = true;
     cm_status status = cm_alloc(&deal->sources, (size_t)count, sizeof *deal->sources, "dealing the replay");
     if (status == CM_OK) status = fill(deal, states);
     for (int i = 0; deal->sources && i < count; i++) cm_bytes_free(&deal->sources[i].room);
+    deal->whole = NULL;
+    *losses = deal->losses;
     if (status == CM_OK) {
         *out = deal;
         return CM_OK;

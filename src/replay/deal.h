@@ -12,6 +12,8 @@
  *     loading   cm_replay_deal_create, cm_replay_deal_segment for each segment of every shard, in any order,
  *               cm_replay_load_end, cm_replay_deal_destroy
  *
+ * Pieces whose segment is lost may be left out (`whole`): they are as good as dropped, and the others close up.
+ *
  * The age of a step goes by the steps of its shard's environments, which go in step. A piece keeps the time of its
  * steps.
  */
@@ -27,12 +29,29 @@ extern "C" {
 
 typedef struct cm_replay_deal cm_replay_deal;
 
+/* Pieces [first, first + count) of a saving shard, which a segment holds. */
+typedef struct cm_replay_range {
+    int64_t shard;
+    uint64_t first, count;
+} cm_replay_range;
+
+/* What there is to be dealt, and what of it is left out, of all shards. */
+typedef struct cm_replay_losses {
+    int64_t pieces, steps;           /* in the states */
+    int64_t lost_pieces, lost_steps; /* in no segment */
+} cm_replay_losses;
+
 /* Begins loading, see cm_replay_state_read: `states`[count] are those of the saving shards, in the order of their
  * environments, which together are all of the run; of the `shards` that they are dealt to, each with as many
  * environments, the replay is number `shard`. `replay` is borrowed until the deal is destroyed, `states` are not kept.
  * Errors: CM_ERR_INPUT, CM_ERR_MEMORY, CM_ERR_STATE; the replay is empty then. */
 cm_status cm_replay_deal_create(cm_replay *replay, int shard, int shards, const cm_file_bytes *states, int count,
                                 cm_replay_deal **out) CM_MUST_USE;
+
+/* The same of what the segments `whole`[whole_count] hold; *losses: what none of them does. */
+cm_status cm_replay_deal_whole(cm_replay *replay, int shard, int shards, const cm_file_bytes *states, int count,
+                               const cm_replay_range *whole, int whole_count, cm_replay_losses *losses,
+                               cm_replay_deal **out) CM_MUST_USE;
 void cm_replay_deal_destroy(cm_replay_deal *deal); /* NULL is allowed */
 
 /* Takes what is the replay's own of a segment of the saving shard `shard`. Errors: CM_ERR_INPUT; the replay is empty

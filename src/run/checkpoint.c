@@ -174,23 +174,37 @@ cm_status cm_checkpoint_enter(const cm_checkpoint_store *store, int64_t which, c
     return number < 0 ? no_such(store, which) : enter(store, number, out);
 }
 
-/* Whether all files are as they were written. */
-static bool is_intact(const cm_checkpoint_store *store, int64_t update) {
-    cm_dir folder;
-    cm_manifest manifest = {0};
-    if (enter(store, update, &folder) != CM_OK) return false;
-    const bool is_whole = cm_manifest_read(&manifest, &folder) == CM_OK && manifest.update == update &&
-                          cm_manifest_verify(&manifest, &folder) == CM_OK;
-    cm_manifest_reset(&manifest);
-    cm_dir_close(&folder);
-    return is_whole;
+static cm_status fail_update(const cm_dir *folder, int64_t update) {
+    return cm_fail(CM_ERR_INPUT, "%s/manifest.json: speaks of update %lld; the folder was renamed or the file damaged",
+                   folder->path, (long long)update);
 }
 
-int64_t cm_checkpoint_newest_intact(const cm_checkpoint_store *store) {
+static cm_status verify(const cm_dir *folder, int64_t update, bool (*may_lack)(const char *name),
+                        cm_manifest *manifest) {
+    CM_TRY(cm_manifest_read(manifest, folder));
+    if (manifest->update != update) return fail_update(folder, manifest->update);
+    for (int i = 0; i < manifest->count; i++) {
+        const char *name = manifest->file[i].name;
+        if (!may_lack || !may_lack(name)) CM_TRY(cm_manifest_verify(manifest, folder, name));
+    }
+    return CM_OK;
+}
+
+cm_status cm_checkpoint_verify(const cm_checkpoint_store *store, int64_t update, bool (*may_lack)(const char *name)) {
+    cm_dir folder;
+    cm_manifest manifest = {0};
+    CM_TRY(enter(store, update, &folder));
+    cm_status status = verify(&folder, update, may_lack, &manifest);
+    cm_manifest_reset(&manifest);
+    cm_dir_close(&folder);
+    return status;
+}
+
+int64_t cm_checkpoint_newest_intact(const cm_checkpoint_store *store, bool (*may_lack)(const char *name)) {
     int64_t *numbers = NULL, found = -1;
     if (cm_alloc(&numbers, LIST_LIMIT, sizeof *numbers, "the list of checkpoints") != CM_OK) return -1;
     for (int i = cm_checkpoint_list(store, numbers, LIST_LIMIT) - 1; i >= 0 && found < 0; i--)
-        if (is_intact(store, numbers[i])) found = numbers[i];
+        if (cm_checkpoint_verify(store, numbers[i], may_lack) == CM_OK) found = numbers[i];
     free(numbers);
     return found;
 }
@@ -269,6 +283,15 @@ uint64_t cm_checkpoint_bytes(const cm_checkpoint_part *parts, int count) {
     uint64_t total = MANIFEST_BYTES;
     for (int i = 0; i < count; i++) total += parts[i].bytes ? parts[i].bytes(parts[i].context) : 0;
     return total;
+}
+
+uint64_t cm_checkpoint_copy_bytes(const cm_checkpoint_store *store, const char *name) {
+    cm_dir previous;
+    cm_dir_file file = {.bytes = 0};
+    if (store->previous < 0 || enter(store, store->previous, &previous) != CM_OK) return 0;
+    const bool is_there = cm_dir_measure(&previous, name, &file) == CM_OK;
+    cm_dir_close(&previous);
+    return is_there && cm_checkpoint_is_shared(&file) ? file.bytes : 0;
 }
 
 static cm_status compare_room(const cm_checkpoint_store *store, uint64_t need) {
@@ -468,8 +491,9 @@ static cm_status load_parts(cm_checkpoint_reader *reader, const cm_checkpoint_pa
 static cm_status explain(const cm_checkpoint_store *store, int64_t update, cm_status status) {
     char message[1024];
     snprintf(message, sizeof message, "%s", cm_error_message());
-    if (is_intact(store, update)) return cm_fail(status, "%s", message); /* it is the run that is another one */
-    int64_t intact = cm_checkpoint_newest_intact(store);
+    if (cm_checkpoint_verify(store, update, NULL) == CM_OK)
+        return cm_fail(status, "%s", message); /* it is the run that is another one */
+    int64_t intact = cm_checkpoint_newest_intact(store, NULL);
     if (intact < 0) return cm_fail(CM_ERR_IO, "%s; no checkpoint of this run is intact", message);
     return cm_fail(CM_ERR_IO, "%s; the newest intact checkpoint is %lld: add --checkpoint %lld", message,
                    (long long)intact, (long long)intact);
@@ -479,11 +503,7 @@ static cm_status read_checkpoint(cm_checkpoint_store *store, cm_checkpoint_reade
                                  const cm_checkpoint_part *parts, int count, int64_t update) {
     CM_TRY(enter(store, update, &reader->directory));
     CM_TRY(cm_manifest_read(&reader->manifest, &reader->directory));
-    if (reader->manifest.update != update) {
-        return cm_fail(CM_ERR_INPUT,
-                       "%s/manifest.json: speaks of update %lld; the folder was renamed or the file damaged",
-                       reader->directory.path, (long long)reader->manifest.update);
-    }
+    if (reader->manifest.update != update) return fail_update(&reader->directory, reader->manifest.update);
     return load_parts(reader, parts, count);
 }
 

@@ -51,8 +51,9 @@ cm_status cm_checkpoint_put_json(cm_checkpoint_writer *writer, const char *name,
 cm_status cm_checkpoint_begin(cm_checkpoint_writer *writer, const char *name, cm_sink *sink) CM_MUST_USE;
 cm_status cm_checkpoint_end(cm_checkpoint_writer *writer) CM_MUST_USE;
 
-/* Takes an unchanged file over from the checkpoint before. *kept is false if that has none of this name, or has it no
- * more as it was written: then it is to be written again. */
+/* Takes an unchanged file over from the checkpoint before: a hard link, or every second time a copy, whose checksum is
+ * compared. *kept is false if that has none of this name, or has it no more as it was written: then it is to be written
+ * again. */
 cm_status cm_checkpoint_keep(cm_checkpoint_writer *writer, const char *name, bool *kept) CM_MUST_USE;
 
 /* ---- for parts: reading ---- */
@@ -123,8 +124,14 @@ int cm_checkpoint_list(const cm_checkpoint_store *store, int64_t *out, int capac
 /* Opens the folder of the one that is meant; the caller closes it. Its files are not checked. Errors: CM_ERR_STATE if
  * there is none, CM_ERR_IO. */
 cm_status cm_checkpoint_enter(const cm_checkpoint_store *store, int64_t which, cm_dir *out) CM_MUST_USE;
-/* The newest one whose files are all as its manifest says, -1 if none is. Reads them. */
-int64_t cm_checkpoint_newest_intact(const cm_checkpoint_store *store);
+/* Whether the files of one are all as its manifest says, but for those that may_lack(name) says it may be without
+ * (NULL: none). Reads them. Errors: CM_ERR_IO names the first that is not. */
+cm_status cm_checkpoint_verify(const cm_checkpoint_store *store, int64_t update,
+                               bool (*may_lack)(const char *name)) CM_MUST_USE;
+/* The newest one that is; -1: none. */
+int64_t cm_checkpoint_newest_intact(const cm_checkpoint_store *store, bool (*may_lack)(const char *name));
+/* Bytes that the next checkpoint will write to take over a file of this name: those of a copy, or 0. */
+uint64_t cm_checkpoint_copy_bytes(const cm_checkpoint_store *store, const char *name);
 
 #ifdef __cplusplus
 }

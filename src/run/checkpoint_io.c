@@ -1,10 +1,13 @@
 #include "run/checkpoint_io.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/log.h"
+#include "core/retry.h"
 
 /* ---- writing ---- */
 
@@ -27,10 +30,14 @@ cm_status cm_checkpoint_begin(cm_checkpoint_writer *writer, const char *name, cm
     return CM_OK;
 }
 
+static void format_hash(const cm_checkpoint_writer *writer, char hash[CM_HASH_HEX]) {
+    const XXH128_hash_t digest = XXH3_128bits_digest(writer->hash);
+    snprintf(hash, CM_HASH_HEX, "%016llx%016llx", (unsigned long long)digest.high64, (unsigned long long)digest.low64);
+}
+
 cm_status cm_checkpoint_end(cm_checkpoint_writer *writer) {
     char hash[CM_HASH_HEX];
-    XXH128_hash_t digest = XXH3_128bits_digest(writer->hash);
-    snprintf(hash, sizeof hash, "%016llx%016llx", (unsigned long long)digest.high64, (unsigned long long)digest.low64);
+    format_hash(writer, hash);
     cm_file_writer *file = writer->file;
     writer->file = NULL;
     CM_TRY(cm_file_commit(file));
@@ -58,26 +65,58 @@ cm_status cm_checkpoint_put_json(cm_checkpoint_writer *writer, const char *name,
     return cm_checkpoint_put(writer, name, text, size);
 }
 
-/* Whether a file of the checkpoint before is there, as long as it was. */
-static cm_status take_over(const cm_checkpoint_writer *writer, const cm_manifest_file *row) {
-    uint64_t bytes;
-    CM_TRY(cm_dir_bytes(&writer->previous_directory, row->name, &bytes));
-    if (bytes != row->bytes)
-        return cm_fail(CM_ERR_IO, "%s/%s: has %llu bytes, must have %llu", writer->previous_directory.path, row->name,
-                       (unsigned long long)bytes, (unsigned long long)row->bytes);
-    return cm_dir_link_or_copy(&writer->previous_directory, row->name, &writer->directory);
+static cm_status fail_file(const cm_dir *directory, const char *name, const char *what) {
+    return cm_fail(CM_ERR_IO, "%s/%s: %s", directory->path, name, what);
+}
+
+static cm_status copy_bytes(const cm_checkpoint_writer *writer, int file, const cm_sink *sink) {
+    enum { BLOCK = 1 << 16 };
+    char block[BLOCK];
+    ssize_t n = 1;
+    while (n > 0) {
+        do n = read(file, block, BLOCK);
+        while (cm_interrupted(n));
+        if (n > 0) CM_TRY(sink->write(sink->context, block, (size_t)n));
+    }
+    return n == 0 ? CM_OK : fail_file(&writer->previous_directory, writer->name, "cannot be read");
+}
+
+/* Copies a file of the checkpoint before, if it is still what was written. */
+static cm_status copy_file(cm_checkpoint_writer *writer, const cm_manifest_file *row) {
+    char hash[CM_HASH_HEX];
+    cm_sink sink;
+    int file;
+    CM_TRY(cm_dir_open_file(&writer->previous_directory, row->name, O_RDONLY, &file));
+    cm_status status = cm_checkpoint_begin(writer, row->name, &sink);
+    if (status == CM_OK) status = copy_bytes(writer, file, &sink);
+    close(file);
+    format_hash(writer, hash);
+    if (status == CM_OK && strcmp(hash, row->hash) != 0)
+        status = fail_file(&writer->previous_directory, row->name, "its checksum differs: the file is damaged");
+    if (status == CM_OK) return cm_checkpoint_end(writer);
+    cm_file_abandon(writer->file);
+    writer->file = NULL;
+    return status;
+}
+
+bool cm_checkpoint_is_shared(const cm_dir_file *file) { return file->names > 1; }
+
+/* A hard link, or a copy. */
+static cm_status take_over(cm_checkpoint_writer *writer, const cm_manifest_file *row) {
+    cm_dir_file file;
+    CM_TRY(cm_dir_measure(&writer->previous_directory, row->name, &file));
+    if (file.bytes != row->bytes) return fail_file(&writer->previous_directory, row->name, "its size has changed");
+    if (cm_checkpoint_is_shared(&file)) return copy_file(writer, row);
+    if (cm_dir_share(&writer->previous_directory, row->name, &writer->directory) != CM_OK)
+        return copy_file(writer, row); /* a file system without hard links */
+    return cm_manifest_add(&writer->manifest, row->name, row->bytes, row->hash);
 }
 
 cm_status cm_checkpoint_keep(cm_checkpoint_writer *writer, const char *name, bool *kept) {
     const cm_manifest_file *row = writer->previous ? cm_manifest_find(writer->previous, name) : NULL;
-    *kept = false;
-    if (!row) return CM_OK;
-    if (take_over(writer, row) != CM_OK) {
-        cm_log(CM_WARNING, "%s; it is written again", cm_error_message());
-        return CM_OK;
-    }
-    *kept = true;
-    return cm_manifest_add(&writer->manifest, name, row->bytes, row->hash);
+    *kept = row && take_over(writer, row) == CM_OK;
+    if (row && !*kept) cm_log(CM_WARNING, "%s; it is written again", cm_error_message());
+    return CM_OK;
 }
 
 /* ---- reading ---- */

@@ -29,4 +29,8 @@ struct cm_checkpoint_reader {
     cm_manifest manifest; /* owned */
 };
 
+/* Whether a file of a checkpoint belongs to another one, too: the next one has a copy of its own, so that what damages
+ * a file is in two checkpoints at most. */
+bool cm_checkpoint_is_shared(const cm_dir_file *file);
+
 #endif

@@ -200,11 +200,9 @@ cm_status cm_manifest_fetch(cm_manifest *manifest, const cm_dir *directory, cons
     return status;
 }
 
-cm_status cm_manifest_verify(cm_manifest *manifest, const cm_dir *directory) {
-    for (int i = 0; i < manifest->count; i++) {
-        cm_source file;
-        CM_TRY(cm_manifest_open(manifest, directory, manifest->file[i].name, UINT64_MAX, &file));
-        cm_source_close(&file);
-    }
+cm_status cm_manifest_verify(cm_manifest *manifest, const cm_dir *directory, const char *name) {
+    cm_source file;
+    CM_TRY(cm_manifest_open(manifest, directory, name, UINT64_MAX, &file));
+    cm_source_close(&file);
     return CM_OK;
 }

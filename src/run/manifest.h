@@ -48,8 +48,8 @@ cm_status cm_manifest_open(cm_manifest *manifest, const cm_dir *directory, const
 cm_status cm_manifest_fetch(cm_manifest *manifest, const cm_dir *directory, const char *name, uint64_t most,
                             char **data, size_t *size) CM_MUST_USE;
 
-/* Opens every file once. */
-cm_status cm_manifest_verify(cm_manifest *manifest, const cm_dir *directory) CM_MUST_USE;
+/* Opens it once. */
+cm_status cm_manifest_verify(cm_manifest *manifest, const cm_dir *directory, const char *name) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

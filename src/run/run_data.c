@@ -14,6 +14,7 @@
 
 #include "core/arena.h"
 #include "core/file.h"
+#include "core/log.h"
 #include "replay/deal.h"
 #include "run/run_internal.h"
 
@@ -88,8 +89,13 @@ uint64_t cm_run_data_bytes(void *context) {
     const cm_run_segment *newest = run->segment_count > 0 ? &run->segments[run->segment_count - 1] : NULL;
     uint64_t saved = newest && run->segment_count < CM_RUN_SEGMENTS ? newest->first + newest->count : first;
     if (saved < first) saved = first;
-    const uint64_t fresh = saved < end ? estimate_pieces(run, saved, end - saved) : 0;
-    return fresh + cm_actor_bytes(run->actor);
+    uint64_t bytes = saved < end ? estimate_pieces(run, saved, end - saved) : 0;
+    for (int i = 0; i < run->segment_count; i++) {
+        char name[NAME];
+        segment_name(run, &run->segments[i], name);
+        bytes += cm_checkpoint_copy_bytes(run->store, name);
+    }
+    return bytes + cm_actor_bytes(run->actor);
 }
 
 static cm_status write_segment(cm_run *run, cm_checkpoint_writer *writer, const cm_run_segment *s) {
@@ -148,8 +154,9 @@ cm_status cm_run_data_save(void *context, cm_checkpoint_writer *writer) {
 
 /* ---- loading ---- */
 
-/* Calls take(context, rank, segment) for every segment of rank `wanted`, or of all if that is -1. */
-static cm_status each_segment(cm_checkpoint_reader *reader, int64_t wanted,
+/* Calls take(context, rank, segment) for every segment of rank `wanted`, or of all if that is -1. Damaged ones are
+ * passed over, if they are to be dropped. */
+static cm_status each_segment(cm_checkpoint_reader *reader, int64_t wanted, bool drop_damaged,
                               cm_status (*take)(void *context, int64_t rank, const cm_source *segment), void *context) {
     for (int i = 0; i < cm_checkpoint_files(reader); i++) {
         const char *name = cm_checkpoint_file(reader, i);
@@ -157,8 +164,10 @@ static cm_status each_segment(cm_checkpoint_reader *reader, int64_t wanted,
         const int64_t rank = cm_run_segment_rank(name, &first);
         cm_source segment;
         if (rank < 0 || (wanted >= 0 && rank != wanted)) continue;
-        CM_TRY(cm_checkpoint_open(reader, name, UINT64_MAX, &segment));
-        cm_status status = take(context, rank, &segment);
+        cm_status status = cm_checkpoint_open(reader, name, UINT64_MAX, &segment);
+        if (status == CM_ERR_IO && drop_damaged) continue;
+        CM_TRY(status);
+        status = take(context, rank, &segment);
         cm_source_close(&segment);
         if (status != CM_OK) return cm_fail_in(status, "%s", name);
     }
@@ -189,7 +198,7 @@ static cm_status load_own_replay(cm_run *run, cm_checkpoint_reader *reader) {
     cm_status status = cm_replay_state_read(replay_of(run), &state);
     cm_source_close(&state);
     if (status != CM_OK) return cm_fail_in(status, "%s", name);
-    CM_TRY(each_segment(reader, rank, take_own, run));
+    CM_TRY(each_segment(reader, rank, false, take_own, run));
     qsort(run->segments, (size_t)run->segment_count, sizeof *run->segments, by_first);
     return cm_replay_load_end(replay_of(run));
 }
@@ -222,22 +231,78 @@ static cm_status take_dealt(void *context, int64_t rank, const cm_source *segmen
     return cm_replay_deal_segment(context, rank, segment);
 }
 
-static cm_status deal_replay(cm_run *run, cm_checkpoint_reader *reader) {
+/* Which segments can be read, where damaged ones are to be dropped. */
+typedef struct survey {
+    cm_replay_range *whole; /* [count], owned */
+    int count, damaged;
+} survey;
+
+static cm_status look_at_segment(const cm_run *run, cm_checkpoint_reader *reader, const char *name, int64_t rank,
+                                 survey *out) {
+    cm_replay_range *range = &out->whole[out->count];
+    cm_source segment;
+    cm_status status = cm_checkpoint_open(reader, name, UINT64_MAX, &segment);
+    if (status == CM_OK) status = cm_replay_segment_range(&segment, &range->first, &range->count);
+    cm_source_close(&segment);
+    range->shard = rank;
+    out->count += status == CM_OK;
+    if (status != CM_ERR_IO) return status;
+    out->damaged++;
+    if (cm_run_leads(run)) cm_log(CM_WARNING, "%s; its episodes are left out", cm_error_message());
+    return CM_OK;
+}
+
+static cm_status look_at_segments(const cm_run *run, cm_checkpoint_reader *reader, survey *out) {
+    const int count = cm_checkpoint_files(reader);
+    *out = (survey){.count = 0};
+    if (!run->drop_damaged) return CM_OK;
+    CM_TRY(cm_alloc(&out->whole, (size_t)count + 1, sizeof *out->whole, "the segments of a checkpoint"));
+    for (int i = 0; i < count; i++) {
+        const char *name = cm_checkpoint_file(reader, i);
+        uint64_t first;
+        const int64_t rank = cm_run_segment_rank(name, &first);
+        if (rank >= 0) CM_TRY(look_at_segment(run, reader, name, rank, out));
+    }
+    return CM_OK;
+}
+
+static void say_losses(const cm_run *run, const cm_replay_losses *l) {
+    if (l->lost_pieces > 0 && cm_run_leads(run))
+        cm_log(CM_WARNING,
+               "the replay goes on without %lld of its %lld steps, in %lld of %lld episodes or parts of them",
+               (long long)l->lost_steps, (long long)l->steps, (long long)l->lost_pieces, (long long)l->pieces);
+}
+
+static cm_status deal_replay(cm_run *run, cm_checkpoint_reader *reader, const survey *found) {
     const cm_comm *comm = run->session->comm;
+    const cm_replay_range *whole = found->damaged > 0 ? found->whole : NULL;
     cm_replay_counts counts;
     cm_replay_deal *deal = NULL;
+    cm_replay_losses losses = {.pieces = 0};
     files states;
     cm_replay_count(replay_of(run), &counts);
     const uint64_t most = counts.bytes * (uint64_t)comm->size; /* of the whole run */
     cm_status status = get_files(reader, (int)run->saved_ranks, replay_file, most, &states);
     if (status == CM_OK) {
-        status = cm_replay_deal_create(replay_of(run), comm->rank, comm->size, states.of, states.count, &deal);
+        status = cm_replay_deal_whole(replay_of(run), comm->rank, comm->size, states.of, states.count, whole,
+                                      found->count, &losses, &deal);
         if (status != CM_OK) status = cm_fail_in(status, "%s", replay_file);
     }
     free_files(&states);
-    if (status == CM_OK) status = each_segment(reader, -1, take_dealt, deal);
+    if (status == CM_OK) status = each_segment(reader, -1, found->damaged > 0, take_dealt, deal);
     if (status == CM_OK) status = cm_replay_load_end(replay_of(run));
+    if (status == CM_OK) say_losses(run, &losses);
     cm_replay_deal_destroy(deal);
+    return status;
+}
+
+/* As it was, where as many ranks go on as have saved, and nothing is lost. */
+static cm_status load_replay(cm_run *run, cm_checkpoint_reader *reader) {
+    survey found;
+    cm_status status = look_at_segments(run, reader, &found);
+    const bool is_same = run->saved_ranks == run->session->comm->size && found.damaged == 0;
+    if (status == CM_OK) status = is_same ? load_own_replay(run, reader) : deal_replay(run, reader, &found);
+    free(found.whole);
     return status;
 }
 
@@ -253,10 +318,6 @@ static cm_status load_environments(cm_run *run, cm_checkpoint_reader *reader) {
 cm_status cm_run_data_load(void *context, cm_checkpoint_reader *reader) {
     cm_run *run = context;
     run->segment_count = 0;
-    if (run->saved_ranks == run->session->comm->size) {
-        CM_TRY(load_own_replay(run, reader));
-    } else {
-        CM_TRY(deal_replay(run, reader));
-    }
+    CM_TRY(load_replay(run, reader));
     return run->actor ? load_environments(run, reader) : CM_OK;
 }

@@ -141,25 +141,49 @@ static cm_status open_files(cm_run *run) {
     return cm_log_open(&run->directory.dir, "log.txt");
 }
 
-/* Whether there is a checkpoint to go on from; a run that was killed before its first begins anew. Collective. */
-static cm_status find_checkpoint(const cm_run *run, const cm_run_request *request, bool *is_there) {
-    int64_t there = request->checkpoint;
-    if (cm_run_leads(run) && there < 0) there = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST);
-    CM_TRY(run->session->comm->broadcast(run->session->comm, &there, sizeof there, 0));
-    *is_there = there >= 0;
+static bool is_segment(const char *name) {
+    uint64_t first;
+    return cm_run_segment_rank(name, &first) >= 0;
+}
+
+/* Where what is damaged is to be dropped: the newest checkpoint that lacks nothing but episodes; `latest` is there. */
+static cm_status find_sound(const cm_run *run, int64_t latest, int64_t *out) {
+    char message[1024];
+    *out = latest;
+    if (cm_checkpoint_verify(run->store, latest, is_segment) == CM_OK) return CM_OK;
+    snprintf(message, sizeof message, "%s", cm_error_message());
+    *out = cm_checkpoint_newest_intact(run->store, is_segment);
+    if (*out < 0)
+        return cm_fail(CM_ERR_IO, "%s; no checkpoint of this run has all that a run cannot do without", message);
+    cm_log(CM_WARNING, "%s; the run goes back to checkpoint %lld", message, (long long)*out);
     return CM_OK;
+}
+
+/* The checkpoint to go on from, if there is one: a run that was killed before its first begins anew. Collective. */
+static cm_status find_checkpoint(cm_run *run, const cm_run_request *request) {
+    run->from = request->checkpoint;
+    if (cm_run_leads(run) && run->from < 0) {
+        const int64_t latest = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST);
+        if (latest < 0 || run->from == CM_CHECKPOINT_LATEST) run->from = latest;
+        if (run->from == latest && latest >= 0 && request->drop_damaged) CM_TRY(find_sound(run, latest, &run->from));
+    }
+    return run->session->comm->broadcast(run->session->comm, &run->from, sizeof run->from, 0);
+}
+
+static cm_status advise(const cm_run *run, cm_status status) {
+    char message[1024];
+    if (status != CM_ERR_IO || run->drop_damaged) return status;
+    snprintf(message, sizeof message, "%s", cm_error_message());
+    return cm_fail(status, "%s; --drop-damaged goes on without what is damaged", message);
 }
 
 /* Before anything is made for it: the files are of this run, whose sizes may be a stranger's. */
 static cm_status look_at_checkpoint(cm_run *run, const cm_run_request *request) {
-    bool is_there;
-    CM_TRY(find_checkpoint(run, request, &is_there));
-    return is_there ? cm_run_look(run, request->checkpoint) : CM_OK;
+    CM_TRY(find_checkpoint(run, request));
+    return run->from == CM_CHECKPOINT_LATEST ? CM_OK : advise(run, cm_run_look(run, run->from));
 }
 
-/* Loads the checkpoint, if there is one. */
 static cm_status load_checkpoint(cm_run *run, const cm_run_request *request) {
-    bool is_there;
     if (cm_run_leads(run)) {
         CM_TRY(cm_checkpoint_clean(run->store));
         if (cm_checkpoint_is_lost(run->store))
@@ -169,8 +193,7 @@ static cm_status load_checkpoint(cm_run *run, const cm_run_request *request) {
                 "--config %s/config.json",
                 run->directory.path, run->directory.path);
     }
-    CM_TRY(find_checkpoint(run, request, &is_there));
-    if (is_there) CM_TRY(cm_run_load(run, request->checkpoint));
+    if (run->from != CM_CHECKPOINT_LATEST) CM_TRY(advise(run, cm_run_load(run, run->from)));
     return cm_run_leads(run) ? begin_directory(run, request) : CM_OK;
 }
 
@@ -270,6 +293,7 @@ cm_status cm_run_open(const cm_run_request *request, cm_run **out) {
     run->config = request->config;
     run->progress = request->progress;
     run->is_passing = request->is_passing;
+    run->drop_damaged = request->drop_damaged;
     run->program = request->program ? request->program : "cumind";
     run->stop = request->stop;
     run->state.best_return = run->best_kept = -HUGE_VAL;

@@ -96,7 +96,7 @@ static void expect_intact(const char *run) {
     char path[256];
     int64_t latest = cm_checkpoint_find(store, CM_CHECKPOINT_LATEST);
     ck_assert_int_ge(latest, 0);
-    ck_assert_int_eq(cm_checkpoint_newest_intact(store), latest);
+    ck_assert_int_eq(cm_checkpoint_newest_intact(store, NULL), latest);
     cm_checkpoint_store_destroy(store);
     path_of(run, "checkpoints", path);
     DIR *all = opendir(path);
@@ -335,6 +335,31 @@ START_TEST(damage_in_the_files_of_one_rank_is_refused_in_one_line) {
 }
 END_TEST
 
+/* Damages the first segment of rank 1 in the latest checkpoint. */
+static void damage_segment(const char *run) {
+    char path[256], command[512];
+    path_of(run, "latest", path);
+    snprintf(command, sizeof command, "f=$(ls %s/rank-1-replay-segment-* | head -n 1) && echo more >> $f", path);
+    ck_assert_int_eq(system(command), 0);
+}
+
+START_TEST(episodes_of_a_damaged_segment_are_dropped_by_any_number_of_ranks) {
+    if (!cm_program_has_mpi()) return;
+    train(2, "--env-steps 1536 --run hurt");
+    damage_segment("hurt");
+    for (int ranks = 1; ranks <= 2; ranks++) {
+        char rest[64];
+        snprintf(rest, sizeof rest, "hurt-%d --env-steps 3072 --drop-damaged", ranks);
+        copy("hurt", ranks == 1 ? "hurt-1" : "hurt-2");
+        resume(ranks, rest);
+        ck_assert_msg(output.status == 0, "%s", output.err);
+        ck_assert_msg(strstr(output.err, "the file was changed; its episodes are left out\n"), "%s", output.err);
+        ck_assert_msg(strstr(output.err, "the replay goes on without "), "%s", output.err);
+        ck_assert_int_eq(state(ranks == 1 ? "hurt-1" : "hurt-2", "env_steps"), 3072);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("resume");
     TCase *tc = tcase_create("resume");
@@ -349,6 +374,7 @@ int main(void) {
     tcase_add_test(tc, a_run_of_one_process_goes_on_with_two_ranks_and_back);
     tcase_add_test(tc, one_rank_without_room_leaves_the_checkpoint_before_and_is_named);
     tcase_add_test(tc, damage_in_the_files_of_one_rank_is_refused_in_one_line);
+    tcase_add_test(tc, episodes_of_a_damaged_segment_are_dropped_by_any_number_of_ranks);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);
 }

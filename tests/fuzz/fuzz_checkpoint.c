@@ -29,7 +29,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         size_t bytes = 0;
         if (cm_manifest_fetch(&manifest, &dir, "state.json", 64, &content, &bytes) == CM_OK) FUZZ_EXPECT(bytes == 3);
         free(content);
-        if (cm_manifest_verify(&manifest, &dir) != CM_OK) FUZZ_EXPECT(cm_error_message()[0] != '\0');
+        for (int i = 0; i < manifest.count; i++) {
+            if (cm_manifest_verify(&manifest, &dir, manifest.file[i].name) != CM_OK)
+                FUZZ_EXPECT(cm_error_message()[0] != '\0');
+        }
     }
     cm_manifest_reset(&manifest);
     return 0;

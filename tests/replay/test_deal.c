@@ -415,6 +415,78 @@ START_TEST(what_is_no_share_or_damaged_is_refused_and_leaves_an_empty_replay) {
 }
 END_TEST
 
+/* Takes what is in a segment out of the records. */
+static void forget_segment(const shards *s, const cm_bytes *segment, records *all) {
+    const unsigned char *in = segment->data + HEADER, *end = segment->data + segment->size;
+    while (in < end) {
+        int32_t steps;
+        get(&in, &steps, sizeof steps);
+        const record lost = read_rows(s, &in, steps + 1, true);
+        int at = 0;
+        while (by_place(&all->of[at], &lost) != 0) ck_assert_int_lt(++at, all->count);
+        all->episodes -= lost.end != CUT;
+        memmove(&all->of[at], &all->of[at + 1], (size_t)(--all->count - at) * sizeof lost);
+    }
+}
+
+/* Without one segment of each of two shards, an old one and a new one, all others are there as they were. */
+START_TEST(pieces_of_lost_segments_are_left_out) {
+    static records before, after;
+    static const int lost[] = {0, 1, -1}; /* which of each shard */
+    const int counts[] = {3, 1, 2};
+    for (int c = 0; c < 3; c++) {
+        shards from, to;
+        saved files;
+        cm_replay_range whole[2 * MOST];
+        cm_replay_losses losses = {.pieces = 0};
+        cm_file_bytes states[3];
+        int whole_count = 0;
+        int64_t lost_pieces = 0;
+        open_shards(&from, 3, &variants[_i]);
+        for (int i = 0; i < ITERATIONS; i++) iterate(&from);
+        read_all(&from, &before);
+        save(&from, CM_SEGMENT_PLAIN, &files);
+        for (int r = 0; r < 3; r++) {
+            states[r] = (cm_file_bytes){files.state[r].data, files.state[r].size};
+            for (int k = 0; k < 2; k++) {
+                const cm_bytes *segment = &files.segment[r][k];
+                cm_replay_range range = {.shard = r};
+                const cm_source source = cm_bytes_source(segment);
+                ck_assert_int_eq(cm_replay_segment_range(&source, &range.first, &range.count), CM_OK);
+                if (k != lost[r]) whole[whole_count++] = range;
+                if (k != lost[r]) continue;
+                lost_pieces += (int64_t)range.count;
+                forget_segment(&from, segment, &before);
+            }
+        }
+        open_shards(&to, counts[c], &variants[_i]);
+        to.time = from.time;
+        for (int m = 0; m < counts[c]; m++) {
+            cm_replay_deal *deal;
+            ck_assert_msg(cm_replay_deal_whole(to.replay[m], m, counts[c], states, 3, whole, whole_count, &losses,
+                                               &deal) == CM_OK,
+                          "%s", cm_error_message());
+            for (int i = 0; i < 6; i++) {
+                const cm_source segment = cm_bytes_source(&files.segment[i / 2][i % 2]);
+                if (i % 2 == lost[i / 2]) continue;
+                ck_assert_int_eq(cm_replay_deal_segment(deal, i / 2, &segment), CM_OK);
+            }
+            ck_assert_msg(cm_replay_load_end(to.replay[m]) == CM_OK, "%s", cm_error_message());
+            cm_replay_deal_destroy(deal);
+            ck_assert_int_eq(losses.lost_pieces, lost_pieces);
+            ck_assert_int_gt(losses.lost_steps, 0);
+            ck_assert_int_gt(losses.steps, losses.lost_steps);
+        }
+        read_all(&to, &after);
+        expect_equal(&before, &after);
+        for (int i = 0; i < 30; i++) iterate(&to);
+        free_saved(&files);
+        close_shards(&from);
+        close_shards(&to);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("deal");
     TCase *tc = tcase_create("deal");
@@ -422,6 +494,7 @@ int main(void) {
     tcase_add_loop_test(tc, every_piece_and_open_episode_is_in_one_shard_of_any_number, 0, 4);
     tcase_add_test(tc, dealing_the_same_twice_gives_the_same_batches);
     tcase_add_test(tc, a_smaller_memory_keeps_the_newest_pieces);
+    tcase_add_loop_test(tc, pieces_of_lost_segments_are_left_out, 0, 2);
     tcase_add_test(tc, what_is_no_share_or_damaged_is_refused_and_leaves_an_empty_replay);
     suite_add_tcase(suite, tc);
     return cm_test_main(suite);

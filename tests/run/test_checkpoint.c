@@ -151,6 +151,77 @@ START_TEST(unchanged_segments_are_hard_linked) {
 }
 END_TEST
 
+static void path_in(int64_t update, const char *name, char path[PATH_MAX]) {
+    snprintf(path, PATH_MAX, "%.4000s/checkpoints/%08lld/%s", cm_test_folder, (long long)update, name);
+}
+
+static nlink_t names_of(int64_t update, const char *name) {
+    char path[PATH_MAX];
+    struct stat about;
+    path_in(update, name, path);
+    ck_assert_int_eq(stat(path, &about), 0);
+    return about.st_nlink;
+}
+
+/* One flipped bit is in two checkpoints at most. */
+START_TEST(every_second_checkpoint_has_copies_of_its_own) {
+    module m = {.segments = 2};
+    for (int i = 1; i <= 5; i++) {
+        if (i == 3) ck_assert_uint_gt(cm_checkpoint_copy_bytes(store, "segment-0.bin"), 0);
+        if (i == 2) ck_assert_uint_eq(cm_checkpoint_copy_bytes(store, "segment-0.bin"), 0);
+        save(&m, i);
+        for (int k = i > 3 ? i - 2 : 1; k <= i; k++) ck_assert_uint_le(names_of(k, "segment-0.bin"), 2);
+    }
+    ck_assert_int_eq(m.written, 2);
+    char path[PATH_MAX];
+    path_in(5, "segment-0.bin", path);
+    int file = open(path, O_RDWR);
+    ck_assert_int_eq(pwrite(file, "X", 1, 3), 1);
+    close(file);
+    int damaged = 0;
+    for (int i = 3; i <= 5; i++) damaged += cm_checkpoint_verify(store, i, NULL) != CM_OK;
+    ck_assert_int_ge(damaged, 1);
+    ck_assert_int_le(damaged, 2);
+}
+END_TEST
+
+/* Before it is copied its checksum is looked at: what memory holds takes the place of what is damaged. */
+START_TEST(a_damaged_segment_is_written_again_and_not_copied) {
+    module m = {.segments = 1}, n = {0};
+    save(&m, 1);
+    save(&m, 2); /* shares it */
+    char path[PATH_MAX];
+    path_in(2, "segment-0.bin", path);
+    int file = open(path, O_RDWR);
+    ck_assert_int_eq(pwrite(file, "X", 1, 3), 1);
+    close(file);
+    save(&m, 3);
+    ck_assert_int_eq(m.written, 2);
+    ck_assert_int_ne(cm_checkpoint_verify(store, 1, NULL), CM_OK);
+    ck_assert_int_ne(cm_checkpoint_verify(store, 2, NULL), CM_OK);
+    ck_assert_int_eq(load(&n, 3, NULL), CM_OK);
+}
+END_TEST
+
+static bool may_lack(const char *name) { return strncmp(name, "segment-", 8) == 0; }
+
+START_TEST(a_checkpoint_may_lack_what_is_said) {
+    module m = {.segments = 1};
+    char path[PATH_MAX];
+    save(&m, 1);
+    save(&m, 2);
+    path_in(2, "segment-0.bin", path);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(cm_checkpoint_verify(store, 2, NULL), CM_ERR_IO);
+    ck_assert_int_eq(cm_checkpoint_verify(store, 2, may_lack), CM_OK);
+    ck_assert_int_eq(cm_checkpoint_newest_intact(store, NULL), 1);
+    ck_assert_int_eq(cm_checkpoint_newest_intact(store, may_lack), 2);
+    path_in(2, "state.json", path);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(cm_checkpoint_newest_intact(store, may_lack), 1);
+}
+END_TEST
+
 START_TEST(segments_are_linked_after_a_load_too) {
     module m = {.segments = 3}, n = {0};
     save(&m, 1);
@@ -341,7 +412,7 @@ START_TEST(leftovers_are_removed_at_the_next_start) {
     ck_assert_int_eq(cm_directory_make(path), CM_OK);
     ck_assert_int_eq(cm_checkpoint_clean(store), CM_OK);
     ck_assert(!cm_file_exists(path));
-    ck_assert_int_eq(cm_checkpoint_newest_intact(store), 1);
+    ck_assert_int_eq(cm_checkpoint_newest_intact(store, NULL), 1);
 }
 END_TEST
 
@@ -374,6 +445,9 @@ int main(void) {
     tcase_add_test(tests, saved_state_loads_back);
     tcase_add_test(tests, three_newest_and_the_best_are_kept);
     tcase_add_test(tests, unchanged_segments_are_hard_linked);
+    tcase_add_test(tests, every_second_checkpoint_has_copies_of_its_own);
+    tcase_add_test(tests, a_damaged_segment_is_written_again_and_not_copied);
+    tcase_add_test(tests, a_checkpoint_may_lack_what_is_said);
     tcase_add_test(tests, segments_are_linked_after_a_load_too);
     tcase_add_test(tests, saving_a_number_again_replaces_it);
     tcase_add_test(tests, failed_save_leaves_everything_as_it_was);
