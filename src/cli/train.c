@@ -15,6 +15,7 @@
 #include "core/trace.h"
 #include "distributed/launch.h"
 #include "env/env.h"
+#include "env/python.h"
 #include "env/trust.h"
 #include "run/checkpoint.h"
 #include "run/directory.h"
@@ -56,6 +57,7 @@ static void catch_signals(void) {
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) sigaction(requests[i], &action, NULL);
     if (signal(SIGHUP, SIG_IGN) != SIG_IGN) sigaction(SIGHUP, &action, NULL); /* under nohup it stays ignored */
     signal(SIGPIPE, SIG_IGN);                                                 /* a closed pipe must not end a run */
+    cm_env_heed(&stop);
 }
 
 /* ---- one run ---- */
@@ -419,7 +421,8 @@ const cm_command cm_command_train = {
         "With --set collect=false nobody acts: the games of --replay-from are all that is learnt from, for --updates "
         "N.\n\n"
         "On --resume these keys may change: the limits (env_steps, updates, num_episodes, time_limit), learning_rate, "
-        "weight_decay, clip_norm and the schedule, evaluation, checkpoint, logging and device keys, prefetch_depth and "
+        "weight_decay, clip_norm and the schedule, evaluation, checkpoint, logging and device keys, env_timeout, "
+        "prefetch_depth and "
         "prefetch_threads. "
         "cumind config --explain KEY says it of each key. Others are refused.",
     .flags = flags,

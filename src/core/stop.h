@@ -20,6 +20,14 @@ static inline bool cm_stop_asked(const cm_stop *stop) {
     return stop && __atomic_load_n(&stop->asked, __ATOMIC_ACQUIRE) != 0;
 }
 
+/* Seconds since it was asked; 0: it was not. */
+static inline double cm_stop_seconds(const cm_stop *stop) {
+    double since;
+    if (!cm_stop_asked(stop)) return 0.0;
+    __atomic_load(&stop->since, &since, __ATOMIC_RELAXED);
+    return cm_clock_seconds() - since;
+}
+
 /* Safe in a signal handler. */
 static inline void cm_stop_ask(cm_stop *stop) {
     double now = cm_clock_seconds();
@@ -32,10 +40,7 @@ static inline void cm_stop_ask(cm_stop *stop) {
  * group, as `timeout -s INT` sends them. For the handler of the signals that ask. */
 static inline bool cm_stop_is_urged(const cm_stop *stop) {
     const double apart = 0.25; /* seconds: less is the same wish */
-    double since;
-    if (!cm_stop_asked(stop)) return false;
-    __atomic_load(&stop->since, &since, __ATOMIC_RELAXED);
-    return cm_clock_seconds() - since > apart;
+    return cm_stop_seconds(stop) > apart;
 }
 
 #ifdef __cplusplus

@@ -1,16 +1,20 @@
 #include "env/options.h"
 
 #include "env/env.h"
+#include "env/python.h"
 
 #define SECTION "Environment"
 #define OPTIONS cm_env_options
 
 /* NULL if the environment reads the option of this bit, or is unknown. */
 static const char *unless_read(const void *options, unsigned bit) {
+    const cm_env_options *o = options;
+    cm_env_params params = cm_env_params_default();
     cm_env env;
-    if (cm_env_open(&env, ((const cm_env_options *)options)->env_name, NULL) != CM_OK) return NULL;
+    params.timeout = o->env_timeout;
+    if (cm_env_open(&env, o->env_name, &params) != CM_OK) return NULL;
     if (env.def->options & bit) return NULL;
-    const char *name = ((const cm_env_options *)options)->env_name;
+    const char *name = o->env_name;
     return cm_env_is_library(name) ? "the library of env_name reads no such option: its row's .options does not name it"
                                    : "env_name has no such option";
 }
@@ -31,6 +35,11 @@ IDLE(unless_high, CM_ENV_HIGH)
 IDLE(unless_x_init, CM_ENV_X_INIT)
 IDLE(unless_y_init, CM_ENV_Y_INIT)
 IDLE(unless_goal_velocity, CM_ENV_GOAL_VELOCITY)
+
+static const char *unless_python(const void *options) {
+    const bool is_python = cm_env_is_python(((const cm_env_options *)options)->env_name);
+    return is_python ? NULL : "env_name is not written in Python, and other code cannot be interrupted";
+}
 
 const cm_option cm_env_option_rows[] = {
     CM_OPTION(STRING, env_name, SECTION, "CartPole-v1", 1, 0,
@@ -56,6 +65,10 @@ const cm_option cm_env_option_rows[] = {
               .idle = unless_action_bins),
     CM_OPTION(INT, max_steps, SECTION, "0", 0, 10000000,
               "Steps after which an episode is truncated; 0: the environment's.", .idle = unless_max_steps),
+    CM_OPTION(DOUBLE, env_timeout, SECTION, "60", 0, 86400,
+              "Seconds that the import, a reset or a step of an environment in Python may take; what takes longer has "
+              "its process ended, and the run ends, saved. 0: any.",
+              .flags = CM_OPTION_RESUME, .idle = unless_python),
     CM_OPTION(DOUBLE, komi, SECTION, "7.5", -400, 400, "Points that White gets in go.", .idle = unless_komi),
     CM_OPTION(BOOL, swap, SECTION, "false", 0, 0, "The second player of hex may take over the first stone.",
               .idle = unless_swap),

@@ -32,6 +32,7 @@ cm_env_params cm_env_params_default(void) {
     cm_env_params params;
     memset(&params, 0, sizeof params);
     params.komi = 7.5;
+    params.timeout = 60.0;
     params.low = params.high = params.x_init = params.y_init = (double)NAN;
     return params;
 }

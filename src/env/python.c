@@ -34,6 +34,7 @@ typedef struct python_env {
     cm_python_spec said;
     bool is_shown_amiss;
     pthread_mutex_t lock;            /* held by who talks to a process; of what follows */
+    double timeout;                  /* of who does */
     cm_worker *worker[MOST_WORKERS]; /* started as they are needed */
     int workers;                     /* at most */
     char failed[512];                /* the first error of a step, of all threads */
@@ -100,12 +101,18 @@ static void stop_all(void) {
 /* Episodes are spread over the processes by their seeds. */
 static int worker_of(const python_env *e, const python_rules *s) { return (int)(s->seed % (uint64_t)e->workers); }
 
+/* For a talk with its processes. */
+static void lock_env(python_env *e, const cm_env_params *params) {
+    pthread_mutex_lock(&e->lock);
+    e->timeout = params->timeout;
+}
+
 static cm_status start_worker(python_env *e, int index) {
     cm_worker *worker;
     char *description;
     size_t bytes;
     if (e->worker[index]) return CM_OK;
-    CM_TRY(cm_worker_start(e->path, &worker, &description, &bytes));
+    CM_TRY(cm_worker_start(e->path, e->timeout, &worker, &description, &bytes));
     const bool is_same = strcmp(description, e->description) == 0;
     free(description);
     if (is_same) {
@@ -170,7 +177,7 @@ static cm_status ask_outcome(python_env *e, python_rules *s, const cm_worker_req
     const int index = worker_of(e, s);
     bool is_missing;
     CM_TRY(start_worker(e, index));
-    CM_TRY(cm_worker_send(e->worker[index], request, 1));
+    CM_TRY(cm_worker_send(e->worker[index], request, 1, e->timeout));
     return receive_outcome(e, s, &is_missing);
 }
 
@@ -198,7 +205,7 @@ static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
     s->seed = cm_pcg64_below(random, INT32_MAX);
     s->key = mix(s->seed, 0);
     const cm_worker_request request = {CM_WORKER_RESET, before, s->key, s->seed, NULL, 0};
-    pthread_mutex_lock(&e->lock);
+    lock_env(e, params);
     cm_status status = ask_outcome(e, s, &request);
     if (status != CM_OK) fail(e, s, status);
     pthread_mutex_unlock(&e->lock);
@@ -206,6 +213,7 @@ static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
 
 /* States that are stepped together, one behind another. */
 typedef struct steps {
+    const cm_env_params *params;
     python_env *e;
     char *rules;
     size_t size; /* of a state */
@@ -214,7 +222,8 @@ typedef struct steps {
 
 static steps steps_of(const cm_env_params *params, void *rules, int count) {
     python_env *e = env_of(params);
-    return (steps){.e = e, .rules = (char *)rules, .size = rules_bytes(e, params->max_steps), .count = count};
+    const size_t size = rules_bytes(e, params->max_steps);
+    return (steps){.params = params, .e = e, .rules = (char *)rules, .size = size, .count = count};
 }
 
 static python_rules *state_at(const steps *s, int k) {
@@ -244,7 +253,7 @@ static cm_status send_steps(const steps *t, int index) {
     }
     if (count == 0) return CM_OK;
     CM_TRY(start_worker(t->e, index));
-    return cm_worker_send(t->e->worker[index], request, count);
+    return cm_worker_send(t->e->worker[index], request, count, t->e->timeout);
 }
 
 /* `sent`: to each process; `missing`: these were not alive there and are played again, which takes longer. */
@@ -276,7 +285,7 @@ static void replay_missing(const steps *t, const bool *missing) {
 static void advance(const steps *t, cm_env_outcome *out) {
     cm_status sent[MOST_WORKERS];
     bool missing[CM_ENV_TOGETHER];
-    pthread_mutex_lock(&t->e->lock);
+    lock_env(t->e, t->params);
     for (int i = 0; i < t->e->workers; i++) {
         sent[i] = send_steps(t, i);
         keep_error(t->e, sent[i]);
@@ -403,14 +412,15 @@ static cm_status ask_picture(python_env *e, const python_rules *s, char *text, s
     const int index = worker_of(e, s);
     bool is_missing;
     CM_TRY(start_worker(e, index));
-    CM_TRY(cm_worker_send(e->worker[index], &request, 1));
+    CM_TRY(cm_worker_send(e->worker[index], &request, 1, e->timeout));
     return cm_worker_receive(e->worker[index], text, bytes, &is_missing);
 }
 
-static size_t show(python_env *e, const python_rules *s, char *text, size_t size) {
+static size_t show(const cm_env_params *params, const python_rules *s, char *text, size_t size) {
+    python_env *e = env_of(params);
     size_t bytes = size - 1;
     if (!e->said.shows || s->failed) return 0;
-    pthread_mutex_lock(&e->lock);
+    lock_env(e, params);
     const cm_status status = ask_picture(e, s, text, &bytes);
     if (status != CM_OK && !e->is_shown_amiss)
         cm_log(CM_WARNING, "%s: %s; its numbers are shown", e->name, cm_error_message());
@@ -424,7 +434,7 @@ static void picture(const cm_env_params *params, const void *rules, char *text, 
     enum { LINES = 12, EACH = 4 };
     python_env *e = env_of(params);
     const python_rules *s = (const python_rules *)rules;
-    const size_t shown = show(e, s, text, size);
+    const size_t shown = show(params, s, text, size);
     text[shown] = '\0';
     for (int i = 0; shown == 0 && i < e->said.spec.observation_size && i < LINES * EACH; i += EACH) {
         char line[EACH * 10 + 1] = "";
@@ -482,14 +492,14 @@ static void name_env(const char *path, char *out, size_t size) {
     if (length > rest && strcmp(out + length - rest, ending) == 0) out[length - rest] = '\0';
 }
 
-static cm_status open_env(python_env *e, const char *path) {
+static cm_status open_env(python_env *e, const char *path, double timeout) {
     size_t bytes = 0;
     cm_json_doc *document = NULL;
     snprintf(e->path, sizeof e->path, "%s", path);
     name_env(path, e->name, sizeof e->name);
     pthread_mutex_init(&e->lock, NULL);
     e->workers = cm_cpu_count() < MOST_WORKERS ? cm_cpu_count() : MOST_WORKERS;
-    cm_status status = cm_worker_start(path, &e->worker[0], &e->description, &bytes);
+    cm_status status = cm_worker_start(path, timeout, &e->worker[0], &e->description, &bytes);
     if (status != CM_OK) return cm_fail(CM_ERR_INPUT, "%s", cm_error_message()); /* the user's choice */
     status = cm_json_parse(e->description, bytes, e->name, &document);
     if (status == CM_OK) {
@@ -509,7 +519,7 @@ static void close_env(python_env *e) {
     free(e);
 }
 
-static cm_status open_another(const char *name) {
+static cm_status open_another(const char *name, double timeout) {
     python_env *e;
     if (!is_registered(name) && !cm_file_is_regular(name))
         return cm_fail(CM_ERR_INPUT,
@@ -519,7 +529,7 @@ static cm_status open_another(const char *name) {
     if (env_count == MOST_OPEN)
         return cm_fail(CM_ERR_INPUT, "%s: %d other environments in Python are open; no more can be", name, MOST_OPEN);
     CM_TRY(cm_alloc(&e, 1, sizeof *e, "an environment in Python"));
-    cm_status status = open_env(e, name);
+    cm_status status = open_env(e, name, timeout);
     if (status != CM_OK) {
         close_env(e);
         return status;
@@ -529,11 +539,11 @@ static cm_status open_another(const char *name) {
     return CM_OK;
 }
 
-static cm_status open_unless_failed(const char *name) {
+static cm_status open_unless_failed(const char *name, double timeout) {
     enum { SECONDS = 5 };
     if (strcmp(latest.path, name) == 0 && cm_clock_seconds() < latest.until)
         return cm_fail(latest.status, "%s", latest.message);
-    const cm_status status = open_another(name);
+    const cm_status status = open_another(name, timeout);
     latest.path[0] = '\0';
     if (status == CM_OK || strlen(name) >= sizeof latest.path) return status;
     snprintf(latest.path, sizeof latest.path, "%s", name);
@@ -543,12 +553,14 @@ static cm_status open_unless_failed(const char *name) {
     return status;
 }
 
-cm_status cm_env_open_python(const char *name, const cm_env_def **def, int *python) {
+void cm_env_heed(const cm_stop *stop) { cm_worker_heed(stop); }
+
+cm_status cm_env_open_python(const char *name, double timeout, const cm_env_def **def, int *python) {
     cm_status status = CM_OK;
     int i = 0;
     pthread_mutex_lock(&opening);
     while (i < env_count && strcmp(envs[i]->path, name) != 0) i++;
-    if (i == env_count) status = open_unless_failed(name);
+    if (i == env_count) status = open_unless_failed(name, timeout);
     if (status == CM_OK) {
         *def = &envs[i]->def;
         *python = i + 1;

@@ -7,6 +7,7 @@
 #ifndef CM_ENV_PYTHON_H
 #define CM_ENV_PYTHON_H
 
+#include "core/stop.h"
 #include "env/env.h"
 
 #ifdef __cplusplus
@@ -18,10 +19,15 @@ extern "C" {
 bool cm_env_is_python(const char *name);
 
 /* Starts a process that plays it, unless there is one, and gives its row and cm_env_params.python for it. More
- * processes, up to one per processor, start as they are needed; all end with this one. Errors:
+ * processes, up to one per processor, start as they are needed; all end with this one. `timeout`: as in
+ * cm_env_params, of the start. Errors:
  * CM_ERR_INPUT says what it lacks, why its process has ended, or that 16 others are open; within five seconds the same
  * name gives the same error again. */
-cm_status cm_env_open_python(const char *name, const cm_env_def **def, int *python) CM_MUST_USE;
+cm_status cm_env_open_python(const char *name, double timeout, const cm_env_def **def, int *python) CM_MUST_USE;
+
+/* Whose flag ends calls that hang, from now on: asked, a call has some seconds to come back, then its process is ended,
+ * and what waits for it fails with CM_ERR_INTERRUPTED. NULL, as at first: nobody's. Before there are other threads. */
+void cm_env_heed(const cm_stop *stop);
 
 #ifdef __cplusplus
 }

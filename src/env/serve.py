@@ -204,6 +204,7 @@ class Host:
         self.free = []
         self.asked = 0
         self.doing = "reset"  # what is called
+        self.alive = lambda: None  # said between the calls of a long answer
         self.pictures = Chance()  # what render draws changes nothing
         first = Instance(self.make)
         env, self.limit = first.env, first.limit
@@ -304,6 +305,7 @@ class Host:
         played = self.reset(seed)
         for action in self.actions.unpack(data):
             played = self.step(played[0], action)
+            self.alive()
         return played
 
     def show(self, key, seed, data):
@@ -400,9 +402,36 @@ def told_first():
     return b"".join([REPLY.pack(level, len(text)) + text for level, text in texts])
 
 
+class Answers:
+    """What is sent to cumind: together, but not later than a second after the last ones, so that a call that does not
+    come back shows."""
+
+    def __init__(self, connection):
+        self.connection, self.waiting, self.sent = connection, bytearray(), time.monotonic()
+
+    def is_late(self):
+        return time.monotonic() - self.sent > 1.0
+
+    def send(self):
+        self.connection.sendall(self.waiting)
+        self.waiting.clear()
+        self.sent = time.monotonic()
+
+    def add(self, status, payload, is_last):
+        self.waiting += told_first() + REPLY.pack(status, len(payload)) + payload
+        if is_last or len(self.waiting) > TOGETHER or self.is_late():
+            self.send()
+
+    def alive(self):
+        if self.is_late():
+            self.waiting += REPLY.pack(INFO, 0)
+            self.send()
+
+
 def answer_all(connection, host):
     requests = connection.makefile("rb")
-    waiting = bytearray()  # answers of steps that were asked for together
+    answers = Answers(connection)
+    host.alive = answers.alive
     while True:
         head = requests.read(REQUEST.size)
         if len(head) < REQUEST.size:
@@ -414,10 +443,7 @@ def answer_all(connection, host):
         except BaseException as error:
             doing = "its %s %s " % (host.doing, "gives" if isinstance(error, Amiss) else "raises")
             status, payload = FAILED, (doing + describe_error(error)).encode("utf-8")[:PICTURE]
-        waiting += told_first() + REPLY.pack(status, len(payload)) + payload
-        if more == 0 or len(waiting) > TOGETHER:
-            connection.sendall(waiting)
-            waiting.clear()
+        answers.add(status, payload, more == 0)
 
 
 def serve(name):

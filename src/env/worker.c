@@ -28,17 +28,26 @@ __asm__(".pushsection .rodata\n"
         ".popsection\n");
 extern const char cm_serve_text[] __attribute__((visibility("hidden")));
 
-enum { CHANNEL = 3 };    /* the descriptor on which serve.py talks */
-enum { MOST = 1 << 28 }; /* bytes of a reply: more is none */
-enum { PATIENCE_MS = 10000 };
+enum { CHANNEL = 3 };      /* the descriptor on which serve.py talks */
+enum { MOST = 1 << 28 };   /* bytes of a reply: more is none */
+enum { LOOK_MS = 500 };    /* between two looks at the clock */
 enum { TEXT = 4096 };      /* bytes of an error, or of what is said, with its end */
 enum { BUFFER = 1 << 14 }; /* bytes that are sent, or read, at once */
 
 enum { DONE, MISSING, FAILED, INFO, WARNING }; /* answers, and what is said in front of them, as in serve.py */
 
+#define TELL_SECONDS 10.0 /* between two lines about a call that takes long */
+#define STOP_SECONDS 3.0  /* that a call has to come back when the program was asked to stop */
+
+static const cm_stop *heeded;
+
+void cm_worker_heed(const cm_stop *stop) { heeded = stop; }
+
 struct cm_worker {
     char name[64];
-    pid_t process; /* 0: ended, with this status */
+    const char *doing; /* what is waited for */
+    double limit;      /* seconds that it may take; 0: any */
+    pid_t process;     /* 0: ended, with this status */
     int status;
     int channel; /* -1: the process has ended */
     size_t sending, first, last;
@@ -71,12 +80,14 @@ static char *copy_folders(const char *variable) {
 }
 
 /* The variables that a process gets: *owned is one of them, and both are freed with free(). NULL: there is no memory.
- */
+ * The order of sets is the same in all processes, unless the user says otherwise. */
 static char **copy_variables(char **owned) {
+    static char hash_seed[] = "PYTHONHASHSEED=0";
     size_t count = 0;
     *owned = NULL;
     while (environ[count]) count++;
-    char **copy = calloc(count + 1, sizeof *copy);
+    char **copy = calloc(count + 2, sizeof *copy);
+    if (copy && !getenv("PYTHONHASHSEED")) copy[count] = hash_seed;
     for (size_t i = 0; copy && i < count; i++) {
         copy[i] = environ[i];
         if (*owned || strncmp(environ[i], folders_of, sizeof folders_of - 1) != 0) continue;
@@ -133,11 +144,12 @@ static cm_status connect_process(cm_worker *worker, const char *name) {
     return cm_fail(CM_ERR_IO, "cannot start python3: %s", strerror(error));
 }
 
-/* It ends when it sees the channel closed, unless the environment does not come back. Returns its status. */
+/* It ends when it sees the channel closed, unless the environment does not come back; one that the system holds even
+ * then, as a disk does that has gone, is left to it. Returns its status. */
 static int end_process(cm_worker *worker) {
-    const double enough = cm_clock_seconds() + 1.0;
+    const double enough = cm_clock_seconds() + 1.0, most = enough + 2.0;
     int status = 0;
-    while (waitpid(worker->process, &status, WNOHANG) == 0) {
+    while (waitpid(worker->process, &status, WNOHANG) == 0 && cm_clock_seconds() < most) {
         if (cm_clock_seconds() > enough) kill(worker->process, SIGKILL);
         poll(NULL, 0, 2);
     }
@@ -159,10 +171,52 @@ static cm_status fail_ended(cm_worker *worker) {
 
 /* ---- messages ---- */
 
+/* Nothing more is heard of it, nor said to it. */
+static void kill_process(cm_worker *worker) {
+    cm_worker_dismiss(worker);
+    if (worker->process <= 0) return;
+    kill(worker->process, SIGKILL);
+    worker->status = end_process(worker);
+}
+
+/* A call that does not come back. */
+static cm_status fail_hung(cm_worker *worker) {
+    kill_process(worker);
+    return cm_fail(CM_ERR_IO, "%s has not come back for %g s, the env_timeout (0 waits without end)", worker->doing,
+                   worker->limit);
+}
+
+static cm_status fail_stopped(cm_worker *worker) {
+    kill_process(worker);
+    cm_log(CM_WARNING, "%s: %s has not come back since the request to stop; its process was ended", worker->name,
+           worker->doing);
+    return cm_fail(CM_ERR_INTERRUPTED, "%s has not come back since the request to stop", worker->doing);
+}
+
+/* Waits until there is something to read, or room to write (POLLIN, POLLOUT). */
+static cm_status await(cm_worker *worker, short events) {
+    const double since = cm_clock_seconds();
+    double told = since;
+    struct pollfd channel = {.fd = worker->channel, .events = events};
+    while (poll(&channel, 1, worker->limit > 0.0 && worker->limit < 1.0 ? LOOK_MS / 10 : LOOK_MS) <= 0) {
+        const double now = cm_clock_seconds();
+        if (worker->limit > 0.0 && now - since >= worker->limit) return fail_hung(worker);
+        if (cm_stop_seconds(heeded) > STOP_SECONDS && now - since > STOP_SECONDS) return fail_stopped(worker);
+        if (now - told < TELL_SECONDS) continue;
+        cm_log(CM_WARNING, "%s: its Python has been busy for %.0f s; waiting", worker->name, now - since);
+        told = now;
+    }
+    return CM_OK;
+}
+
 static cm_status send_bytes(cm_worker *worker, const char *at, size_t size) {
     while (size > 0) {
-        const ssize_t sent = send(worker->channel, at, size, MSG_NOSIGNAL);
+        const ssize_t sent = send(worker->channel, at, size, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno == EINTR) continue;
+        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            CM_TRY(await(worker, POLLOUT));
+            continue;
+        }
         if (sent <= 0) return fail_ended(worker);
         at += sent, size -= (size_t)sent;
     }
@@ -184,20 +238,11 @@ static cm_status put(cm_worker *worker, const void *bytes, size_t size) {
     return CM_OK;
 }
 
-/* Waits until there is something to read. */
-static void await(const cm_worker *worker) {
-    const double since = cm_clock_seconds();
-    struct pollfd channel = {.fd = worker->channel, .events = POLLIN};
-    while (poll(&channel, 1, PATIENCE_MS) == 0)
-        cm_log(CM_WARNING, "%s: its Python has been busy for %.0f s; waiting", worker->name,
-               cm_clock_seconds() - since);
-}
-
 /* At least one byte, at most `size`. */
 static cm_status receive_some(cm_worker *worker, void *bytes, size_t size, size_t *out) {
     ssize_t got = -1;
     while (got < 0) {
-        await(worker);
+        CM_TRY(await(worker, POLLIN));
         got = recv(worker->channel, bytes, size, 0);
         if (got < 0 && errno != EINTR) got = 0;
     }
@@ -270,7 +315,7 @@ static cm_status receive_head(cm_worker *worker, reply_head *head) {
             return fail_talk(worker, "gives no answer that is one");
         if (head->answer < INFO) return CM_OK;
         CM_TRY(receive_text(worker, head->bytes, text));
-        say(worker, head->answer, text);
+        if (text[0] != '\0') say(worker, head->answer, text);
     }
 }
 
@@ -280,8 +325,14 @@ static cm_status receive_failure(cm_worker *worker, int32_t bytes) {
     return cm_fail(CM_ERR_INPUT, "%s", text);
 }
 
-cm_status cm_worker_send(cm_worker *worker, const cm_worker_request *requests, int count) {
+cm_status cm_worker_send(cm_worker *worker, const cm_worker_request *requests, int count, double limit) {
+    static const char *const doing[] = {[CM_WORKER_RESET] = "its reset",
+                                        [CM_WORKER_STEP] = "its step",
+                                        [CM_WORKER_REPLAY] = "a step or reset of an episode that is played again",
+                                        [CM_WORKER_SHOW] = "its render"};
     if (worker->channel < 0) return fail_ended(worker);
+    worker->doing = doing[requests[0].what];
+    worker->limit = limit;
     for (int i = 0; i < count; i++) {
         const cm_worker_request *r = &requests[i];
         const struct {
@@ -322,6 +373,7 @@ static cm_status make(const char *name, cm_worker **out) {
     const char *slash = strrchr(name, '/');
     snprintf((*out)->name, sizeof(*out)->name, "%s", slash && strchr(name, ':') == NULL ? slash + 1 : name);
     (*out)->channel = -1;
+    (*out)->doing = "its import, constructor or first reset";
     return CM_OK;
 }
 
@@ -339,10 +391,11 @@ static cm_status introduce(cm_worker *worker, cm_status status, cm_worker **out,
     return status;
 }
 
-cm_status cm_worker_start(const char *name, cm_worker **out, char **reply, size_t *bytes) {
+cm_status cm_worker_start(const char *name, double limit, cm_worker **out, char **reply, size_t *bytes) {
     cm_worker *worker;
     *out = NULL, *reply = NULL;
     CM_TRY(make(name, &worker));
+    worker->limit = limit;
     return introduce(worker, connect_process(worker, name), out, reply, bytes);
 }
 

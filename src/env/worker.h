@@ -3,7 +3,7 @@
 #ifndef CM_ENV_WORKER_H
 #define CM_ENV_WORKER_H
 
-#include "core/status.h"
+#include "core/stop.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,23 +26,30 @@ typedef struct cm_worker_request {
     size_t data_bytes;
 } cm_worker_request;
 
-/* Starts `python3` from the path. *reply, owned by the caller, is what the environment is: a text of JSON of *bytes
- * bytes, NUL-terminated (python_spec.h reads it). Errors: CM_ERR_INPUT says what the environment lacks, or that there
- * is no python3; CM_ERR_IO, CM_ERR_MEMORY. Its messages begin with the name, those of the others do not. */
-cm_status cm_worker_start(const char *name, cm_worker **out, char **reply, size_t *bytes) CM_MUST_USE;
+/* Whose flag is heeded from now on: asked, it ends a wait for an answer after some seconds. NULL, as at first:
+ * nobody's. Before there are other threads. */
+void cm_worker_heed(const cm_stop *stop);
+
+/* Starts `python3` from the path. `limit`: seconds that it may take until it plays; 0: any. *reply, owned by the
+ * caller, is what the environment is: a text of JSON of *bytes bytes, NUL-terminated (python_spec.h reads it). Errors:
+ * CM_ERR_INPUT says what the environment lacks, or that there is no python3; CM_ERR_IO, CM_ERR_INTERRUPTED,
+ * CM_ERR_MEMORY. Its messages begin with the name, those of the others do not. */
+cm_status cm_worker_start(const char *name, double limit, cm_worker **out, char **reply, size_t *bytes) CM_MUST_USE;
 
 /* The same of a process that is there already and talks on `channel`, a socket that is the worker's from now on,
  * whatever is returned; nobody ends it. */
 cm_status cm_worker_attach(const char *name, int channel, cm_worker **out, char **reply, size_t *bytes) CM_MUST_USE;
 
-/* Sends requests, which are answered in this order; of a step many may be under way, of the others one. By one thread
- * at a time, as the next. Errors: CM_ERR_IO: the process has ended. */
-cm_status cm_worker_send(cm_worker *worker, const cm_worker_request *requests, int count) CM_MUST_USE;
+/* Sends requests, which are answered in this order; of a step many may be under way, of the others one. `limit`:
+ * seconds that a call of the environment may take; 0: any. By one thread at a time, as the next. Errors: CM_ERR_IO: the
+ * process has ended; as receive. */
+cm_status cm_worker_send(cm_worker *worker, const cm_worker_request *requests, int count, double limit) CM_MUST_USE;
 
-/* Waits for the next answer for as long as it takes, and says every ten seconds that it does. reply[*bytes], on entry
+/* Waits for the next answer, and says every ten seconds that it does. reply[*bytes], on entry
  * the bytes that it has room for, is the answer. *is_missing: the episode of `key` is not alive there. Errors:
  * CM_ERR_INPUT says what the environment raised, and the next answer can be waited for; CM_ERR_IO: the process has
- * ended. */
+ * ended, or was ended as a call has not come back within the limit; CM_ERR_INTERRUPTED: it has not some seconds after
+ * the flag that is heeded was asked. */
 cm_status cm_worker_receive(cm_worker *worker, void *reply, size_t *bytes, bool *is_missing) CM_MUST_USE;
 
 /* Tells the process to end, and waits for nothing: several then end beside each other. NULL is allowed. */

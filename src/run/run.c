@@ -405,7 +405,7 @@ cm_status cm_run_train(cm_run *run, cm_run_result *out) {
     cm_status status = go_on(run);
     if (status == CM_OK) status = finish(run, out);
     if (status == CM_ERR_INTERRUPTED) status = stop_here(run, out);
-    if (run->env_failed && !run->is_passing) status = keep_work(run, status);
+    if (status != CM_OK && run->env_failed && !run->is_passing) status = keep_work(run, status);
     cm_crash_advise("");
     return status;
 }

@@ -199,9 +199,9 @@ static bool is_running(const char *pid) {
     return is_read && strstr(text, ") Z ") == NULL;
 }
 
-/* A step that does not come back, and a user who does not wait for it. */
-START_TEST(a_second_interrupt_ends_an_environment_that_hangs_with_the_run) {
-    char path[PATH_MAX], pid[64] = "";
+/* Begins a run whose step does not come back any more; `pid`: of its Python. */
+static pid_t begin_to_hang(char pid[64]) {
+    char path[PATH_MAX];
     static const char text[] = "import os\nclass Hangs:\n  actions, max_steps = 2, 9\n"
                                "  def reset(self, seed): self.seen = 0.0; return [0.0]\n"
                                "  def step(self, action):\n"
@@ -216,18 +216,41 @@ START_TEST(a_second_interrupt_ends_an_environment_that_hangs_with_the_run) {
     await_run("hangs");
     snprintf(path, sizeof path, "%s/hang", cm_test_folder);
     ck_assert_int_eq(cm_file_write(path, "", 0), CM_OK);
-    for (int i = 0; i < 1000 && pid[0] == '\0'; i++, usleep(10000))
-        cm_program_file(cm_test_folder, "pid", pid, sizeof pid);
+    for (int i = 0; i < 1000 && pid[0] == '\0'; i++, usleep(10000)) cm_program_file(cm_test_folder, "pid", pid, 64);
     ck_assert(is_running(pid));
+    return child;
+}
+
+static void expect_gone(const char *pid) {
+    for (int i = 0; i < 1000 && is_running(pid); i++) usleep(10000);
+    ck_assert(!is_running(pid));
+}
+
+/* A user who does not wait for it. */
+START_TEST(a_second_interrupt_ends_an_environment_that_hangs_with_the_run) {
+    char pid[64] = "", said[4096];
+    const pid_t child = begin_to_hang(pid);
     kill(child, SIGINT);
     usleep(300000); /* sooner would be the same wish */
     kill(child, SIGINT);
     ck_assert_int_eq(cm_program_wait(child), 130);
-    for (int i = 0; i < 1000 && is_running(pid); i++) usleep(10000);
-    ck_assert(!is_running(pid));
-    char said[4096];
+    expect_gone(pid);
     cm_program_file(cm_test_folder, "err.txt", said, sizeof said);
     ck_assert_msg(strstr(said, "Traceback") == NULL, "%s", said);
+}
+END_TEST
+
+/* A batch system that kills what has not ended some seconds after its signal. */
+START_TEST(one_signal_ends_and_saves_a_run_whose_environment_hangs) {
+    char pid[64] = "", said[4096];
+    const pid_t child = begin_to_hang(pid);
+    kill(child, SIGTERM);
+    ck_assert_int_eq(cm_program_wait(child), 0);
+    expect_gone(pid);
+    cm_program_file(cm_test_folder, "err.txt", said, sizeof said);
+    ck_assert_msg(strstr(said, "hangs.py: its step has not come back since the request to stop; its process was ended"),
+                  "%s", said);
+    expect_ok("inspect --run hangs");
 }
 END_TEST
 
@@ -243,6 +266,7 @@ int main(void) {
     tcase_add_test(tcase, a_file_that_has_changed_or_gone_is_no_longer_that_of_the_run);
     tcase_add_test(tcase, what_needs_copies_of_states_is_refused);
     tcase_add_test(tcase, a_second_interrupt_ends_an_environment_that_hangs_with_the_run);
+    tcase_add_test(tcase, one_signal_ends_and_saves_a_run_whose_environment_hangs);
     tcase_add_loop_test(tcase, an_error_of_the_environment_keeps_what_was_learnt, 0, 2);
     tcase_add_loop_test(tcase, an_error_of_the_environment_ends_the_run_in_one_line, 0, 2);
     suite_add_tcase(suite, tcase);

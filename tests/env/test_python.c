@@ -1,4 +1,7 @@
 /* Environments written in Python: the example of docs/ADDING_AN_ENVIRONMENT.md, and what they may do wrong. */
+#include <signal.h>
+#include <sys/types.h>
+
 #include "core/cpu.h"
 #include "env/python_env.h"
 
@@ -125,6 +128,25 @@ START_TEST(each_instance_has_global_generators_of_its_own) {
                       "import numpy\ndel numpy.random.set_bit_generator\n"
                       "def draw(): return float(abs(numpy.random.normal()))\n",
                       ", **options");
+}
+END_TEST
+
+/* A set's order would else be another one in each process. */
+START_TEST(hashes_are_the_same_in_all_processes) {
+    float first = 0.0f, other;
+    cm_env env;
+    open_named(write_text("hashes.py", "class H:\n  actions, max_steps = 2, 9\n"
+                                       "  def reset(s): return [float(hash('abc') % 9973)]\n"
+                                       "  def step(s, a): return s.reset(), 0.0, False\n"),
+               &env);
+    char *state = calloc(1, env.spec.state_size);
+    for (uint64_t seed = 0; seed < 16; seed++) {
+        cm_env_reset(&env, state, seed);
+        cm_env_observe(&env, state, &other);
+        if (seed == 0) first = other;
+        must(first == other);
+    }
+    free(state);
 }
 END_TEST
 
@@ -380,6 +402,41 @@ START_TEST(an_exception_of_the_trial_is_told) {
 }
 END_TEST
 
+static void expect_given_up(cm_status status, const char *what) {
+    must(status != CM_OK);
+    must_msg(strstr(cm_error_message(), what) &&
+                 strstr(cm_error_message(), " has not come back for 0.3 s, the env_timeout"),
+             "%s", cm_error_message());
+}
+
+/* However slow the machine is: what hangs never comes back, and what does not has the usual minute. */
+START_TEST(a_call_that_hangs_is_given_up_and_its_process_ended) {
+    static const char text[] = "import os, time\nclass H:\n  actions, max_steps, begun = 2, 9, 0\n"
+                               "  def reset(s):\n    H.begun += 1\n    while H.begun == 3: time.sleep(1)\n"
+                               "    return [float(os.getpid())]\n"
+                               "  def step(s, a):\n    while a == 1: time.sleep(1)\n    return [0.0], 0.0, False\n";
+    cm_env env;
+    cm_env_outcome out;
+    float process;
+    cm_env_params params = cm_env_params_default();
+    params.timeout = 0.3;
+    expect_given_up(cm_env_open(&env, write_text("asleep.py", "import time\nwhile True: time.sleep(1)\n"), &params),
+                    "asleep.py: its import, constructor or first reset");
+    for (int hangs = 0; hangs < 2; hangs++) {
+        open_named(write_text(hangs ? "hangs_step.py" : "hangs_reset.py", text), &env);
+        char *state = calloc(1, env.spec.state_size);
+        cm_env_reset(&env, state, 1);
+        cm_env_observe(&env, state, &process);
+        must_equal(cm_env_step(&env, state, 0, &out), CM_OK);
+        env.params.timeout = 0.3;
+        if (hangs == 0) cm_env_reset(&env, state, 1);
+        expect_given_up(cm_env_step(&env, state, 1, &out), hangs ? "hangs_step: its step" : "hangs_reset: its reset");
+        must(kill((pid_t)process, 0) != 0);
+        free(state);
+    }
+}
+END_TEST
+
 START_TEST(a_file_that_changes_while_it_is_played_is_refused) {
     static const char text[] = "class E:\n  actions, max_steps = 2, 9\n  def reset(s): return [0.0]%s\n"
                                "  def step(s, a): return [0.0]%s, 0.0, False\n";
@@ -467,12 +524,14 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, games_of_two_have_masks_players_and_truncations_of_their_own);
     tcase_add_test(tcase, states_of_a_checkpoint_are_checked);
     tcase_add_test(tcase, each_instance_has_global_generators_of_its_own);
+    tcase_add_test(tcase, hashes_are_the_same_in_all_processes);
     tcase_add_test(tcase, episodes_may_have_objects_of_their_own);
     tcase_add_test(tcase, what_is_no_environment_is_refused_in_one_line);
     tcase_add_test(tcase, what_goes_wrong_in_a_step_is_said_in_one_line);
     tcase_add_test(tcase, a_reset_that_raises_is_said_before_a_step);
     tcase_add_test(tcase, the_last_picture_is_what_render_returns);
     tcase_add_test(tcase, an_exception_of_the_trial_is_told);
+    tcase_add_test(tcase, a_call_that_hangs_is_given_up_and_its_process_ended);
     tcase_add_test(tcase, a_file_that_changes_while_it_is_played_is_refused);
     tcase_add_test(tcase, what_fails_is_not_started_again_at_once);
     tcase_add_test(tcase, an_environment_may_print);
