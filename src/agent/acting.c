@@ -173,9 +173,10 @@ static cm_status fail_observation(const cm_actor *a, int e, const float *observa
     int i = 0;
     while (isfinite(observation[i])) i++;
     return cm_fail(CM_ERR_NOT_FINITE,
-                   "%s: instance %d: number %d of its observation is %g (step %lld); must be finite: bound or replace "
-                   "it in the environment",
-                   a->config.env->spec.name, e, i, (double)observation[i], (long long)a->open[e].length);
+                   "%s: instance %d: its observe sets number %d of %zu to %g (step %lld); bound or replace it in the "
+                   "environment",
+                   a->config.env->spec.name, e, i, observation_size(a), (double)observation[i],
+                   (long long)a->open[e].length);
 }
 
 /* Nothing that is not finite gets into searches and the replay. */

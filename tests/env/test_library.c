@@ -143,13 +143,14 @@ END_TEST
 START_TEST(what_goes_wrong_late_is_laid_at_the_environment_s_door) {
     static cm_output result;
     static const char *const faults[][2] = {
-        {"2", "cumind: late_fault: its observe sets number 1 of 2 to nan\n"},
-        {"3", "cumind: late_fault: instance 0: its step gives reward nan\n"},
+        {"2", "cumind: late_fault: instance 0: its observe sets number 1 of 2 to nan (step 1); bound or replace it in "
+              "the environment; update 0 is saved: go on from it with --resume 2\n"},
+        {"3", "cumind: late_fault: instance 0: its step gives reward nan (step "},
         {"4", ": scale the environment's observations, which are as large as 3.40282e+38\n"},
         {"6",
          "cumind: late_fault: instance 0: its step gives reward 1.5, beyond reward_low -1 and reward_high 1 of its "},
-        {"7", "cumind: late_fault: instance 0: its legal allows no action, and the episode goes on\n"},
-        {"8", "cumind: late_fault: instance 0: its step gives reward inf\n"},
+        {"7", "cumind: late_fault: instance 0: its legal allows no action, and the episode goes on; update "},
+        {"8", "cumind: late_fault: instance 0: its step gives reward inf (step "},
         {"5", "cumind: train: a library ended the process by a call of exit; if it is the environment's, "}};
     cm_test_folder_make();
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
