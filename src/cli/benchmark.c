@@ -139,6 +139,7 @@ static cm_status prepare(const cm_arguments *a, cm_comm *comm, cm_benchmark *b) 
 cm_status cm_benchmark_open(const cm_arguments *arguments, cm_comm *comm, cm_benchmark *out) {
     *out = (cm_benchmark){.seconds = 1.0};
     CM_TRY(cm_cli_configuration(arguments, &out->configuration, &out->config));
+    cm_memory_limit((uint64_t)out->configuration.run.memory_limit);
     return prepare(arguments, comm, out);
 }
 

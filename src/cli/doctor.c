@@ -29,13 +29,10 @@ static cm_status check_processors(char *note, size_t size) {
 }
 
 static cm_status check_memory(char *note, size_t size) {
-    char text[16] = "unknown";
-    uint64_t there = cm_memory_available();
-    double available = (double)there;
-    if (there != UINT64_MAX) cm_format_bytes(available, text);
-    snprintf(note, size, "%s available", text);
-    if (available > 64e6) return CM_OK;
-    return cm_fail(CM_ERR_MEMORY, "%s are available, training CartPole needs about 64 MB", text);
+    const cm_memory_room room = cm_memory_ask();
+    cm_memory_describe(&room, note, size);
+    if (room.bytes > 64000000) return CM_OK;
+    return cm_fail(CM_ERR_MEMORY, "%s, training CartPole needs about 64 MB", note);
 }
 
 static cm_status check_disk(char *note, size_t size) {

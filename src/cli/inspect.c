@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "core/memory.h"
 #include "env/trust.h"
 #include "network/network.h"
 #include "run/text.h"
@@ -200,6 +201,7 @@ static cm_status run_inspect(cm_arguments *arguments) {
     } else {
         CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
     }
+    cm_memory_limit((uint64_t)configuration.run.memory_limit);
     cm_status status = open_session(&configuration, config, run, checkpoint, &session);
     if (status == CM_OK) status = inspect(arguments, session, run, checkpoint);
     cm_session_close(session);

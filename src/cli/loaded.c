@@ -1,5 +1,7 @@
 #include "cli/loaded.h"
 
+#include "core/memory.h"
+
 /* The session and, with a run, its agent; threads -1: as configured. */
 static cm_status open_all(const cm_arguments *arguments, const char *run, int64_t checkpoint, int threads,
                           cm_loaded *out) {
@@ -8,6 +10,7 @@ static cm_status open_all(const cm_arguments *arguments, const char *run, int64_
     CM_TRY(cm_argument_int(arguments, "--simulations", 1, 65536, &simulations));
     CM_TRY(run ? cm_cli_run_configuration(arguments, run, &configuration, &out->config)
                : cm_cli_configuration(arguments, &configuration, &out->config));
+    cm_memory_limit((uint64_t)configuration.run.memory_limit);
     if (simulations > 0) {
         configuration.agent.evaluation_simulations = configuration.mcts.num_simulations = (int)simulations;
     }

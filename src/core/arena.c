@@ -6,35 +6,53 @@
 
 #include "core/memory.h"
 
-enum { HUGE_PAGE = 2 << 20, LARGE = 64 << 20 }; /* bytes */
+enum { HUGE_PAGE = 2 << 20 }; /* bytes */
 
 size_t cm_align(size_t bytes) {
     size_t mask = CM_ALIGN - 1;
     return bytes > SIZE_MAX - mask ? SIZE_MAX & ~mask : (bytes + mask) & ~mask;
 }
 
-/* Large blocks ask for huge pages: random access to them is bound by address translation otherwise. */
+/* Stands in front of a block. */
+typedef struct block_head {
+    void *whole; /* as calloc gave it */
+    size_t size; /* of the block itself */
+} block_head;
+
+/* Large blocks ask for huge pages: random access to them is bound by address translation otherwise. A block is zero,
+ * and no page of a large one is there before it is written to. */
 static void *take_block(size_t size) {
-    void *base = NULL;
-    bool large = size >= HUGE_PAGE;
-    if (posix_memalign(&base, large ? HUGE_PAGE : CM_ALIGN, size) != 0) return NULL;
-    if (large) (void)madvise(base, size, MADV_HUGEPAGE); /* a wish; ordinary pages do as well */
-    memset(base, 0, size);
+    const size_t align = size >= HUGE_PAGE ? HUGE_PAGE : CM_ALIGN, more = align + sizeof(block_head);
+    char *whole = size <= SIZE_MAX - more ? calloc(1, size + more) : NULL;
+    if (!whole) return NULL;
+    char *base = whole + sizeof(block_head);
+    base += (align - (uintptr_t)base % align) % align;
+    const block_head head = {whole, size};
+    memcpy(base - sizeof head, &head, sizeof head);
+    if (size >= HUGE_PAGE) (void)madvise(base, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* a wish */
     return base;
 }
 
 cm_status cm_arena_create(cm_arena *arena, size_t bytes, const char *what) {
     size_t size = cm_align(bytes ? bytes : 1);
     *arena = (cm_arena){0};
-    if (size >= LARGE) CM_TRY(cm_memory_check((double)bytes, what)); /* the system would promise it and kill us later */
+    CM_TRY(cm_memory_take(size, what));
     void *base = size < bytes ? NULL : take_block(size);
-    if (!base) return cm_memory_fail((double)bytes, what);
+    if (!base) {
+        cm_memory_give(size);
+        return cm_memory_fail((double)bytes, what);
+    }
     arena->base = base, arena->capacity = size;
     return CM_OK;
 }
 
 void cm_arena_destroy(cm_arena *arena) {
-    free(arena->base);
+    block_head head;
+    if (arena->base) {
+        memcpy(&head, arena->base - sizeof head, sizeof head);
+        cm_memory_give(head.size);
+        free(head.whole);
+    }
     *arena = (cm_arena){0};
 }
 

@@ -19,8 +19,9 @@ typedef struct cm_arena {
 /* Rounds a size up to a multiple of CM_ALIGN. */
 size_t cm_align(size_t bytes);
 
-/* Takes a zeroed block of `bytes`, CM_ALIGN-aligned; `what` names it in the error. Errors: CM_ERR_MEMORY, also for what
- * the machine has not got and would only promise. */
+/* Takes a zeroed block of `bytes`, CM_ALIGN-aligned, of which a large one costs memory only where it is written to;
+ * `what` names it in the error. Errors: CM_ERR_MEMORY, also for what the machine has not got and would only promise,
+ * and for what is beyond cm_memory_limit. */
 cm_status cm_arena_create(cm_arena *arena, size_t bytes, const char *what) CM_MUST_USE;
 void cm_arena_destroy(cm_arena *arena);
 

@@ -1,6 +1,10 @@
 #include "core/memory.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 void cm_format_bytes(double bytes, char out[16]) {
     static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
@@ -9,7 +13,41 @@ void cm_format_bytes(double bytes, char out[16]) {
     snprintf(out, 16, bytes < 9.95 && unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
 }
 
-uint64_t cm_memory_available(void) {
+/* ---- blocks ---- */
+
+enum { LARGE = 64 << 20 }; /* bytes of a block for which the system is asked: it would promise it and kill us later */
+
+static uint64_t taken, limit;
+
+void cm_memory_limit(uint64_t bytes) { __atomic_store_n(&limit, bytes, __ATOMIC_RELAXED); }
+
+static cm_status check_limit(uint64_t before, size_t bytes, const char *what) {
+    const uint64_t most = __atomic_load_n(&limit, __ATOMIC_RELAXED);
+    char allowed[16], left[16];
+    if (most == 0 || (before <= most && bytes <= most - before)) return CM_OK;
+    cm_format_bytes((double)most, allowed);
+    cm_format_bytes(before < most ? (double)(most - before) : 0.0, left);
+    return cm_fail(cm_memory_fail((double)bytes, what), "%s, of the %s of Device.memory_limit %s are left",
+                   cm_error_message(), allowed, left);
+}
+
+cm_status cm_memory_take(size_t bytes, const char *what) {
+    CM_TRY(check_limit(__atomic_load_n(&taken, __ATOMIC_RELAXED), bytes, what));
+    if (bytes >= LARGE) CM_TRY(cm_memory_check((double)bytes, what));
+    __atomic_fetch_add(&taken, bytes, __ATOMIC_RELAXED);
+    return CM_OK;
+}
+
+void cm_memory_give(size_t bytes) { __atomic_fetch_sub(&taken, bytes, __ATOMIC_RELAXED); }
+
+/* ---- what there is ---- */
+
+/* Lowers *room to what `by` has left; with `most` of it in all. */
+static void lower(cm_memory_room *room, uint64_t left, uint64_t most, const char *by) {
+    if (left < room->bytes) *room = (cm_memory_room){left, most, by};
+}
+
+static void ask_machine(cm_memory_room *room) {
     char line[128];
     unsigned long long kib = 0, sum = 0;
     bool is_known = false;
@@ -23,15 +61,125 @@ uint64_t cm_memory_available(void) {
         }
     }
     if (file) fclose(file);
-    return is_known ? (uint64_t)sum * 1024 : UINT64_MAX;
+    if (is_known) lower(room, (uint64_t)sum * 1024, 0, "the machine");
+}
+
+/* Bytes of the process: mapped, data, and what of them is there. */
+static void ask_process(uint64_t *mapped, uint64_t *data, uint64_t *resident) {
+    unsigned long long pages[6] = {0};
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    FILE *file = fopen("/proc/self/statm", "r");
+    const bool is_read = file && fscanf(file, "%llu %llu %llu %llu %llu %llu", &pages[0], &pages[1], &pages[2],
+                                        &pages[3], &pages[4], &pages[5]) == 6;
+    if (file) fclose(file);
+    *mapped = is_read ? pages[0] * page : 0;
+    *resident = is_read ? pages[1] * page : 0;
+    *data = is_read ? pages[5] * page : 0;
+}
+
+static void ask_limit(int what, uint64_t used, const char *by, cm_memory_room *room) {
+    struct rlimit most;
+    if (getrlimit((__rlimit_resource_t)what, &most) != 0 || most.rlim_cur == RLIM_INFINITY) return;
+    lower(room, used < most.rlim_cur ? most.rlim_cur - used : 0, most.rlim_cur, by);
+}
+
+/* The number in a file of a group; UINT64_MAX if it has none, as "max". */
+static uint64_t number_in(const char *group, const char *name) {
+    char path[PATH_MAX];
+    unsigned long long number = 0;
+    const int length = snprintf(path, sizeof path, "%s/%s", group, name);
+    FILE *file = length > 0 && (size_t)length < sizeof path ? fopen(path, "r") : NULL;
+    const bool is_read = file && fscanf(file, "%llu", &number) == 1;
+    if (file) fclose(file);
+    return is_read ? (uint64_t)number : UINT64_MAX;
+}
+
+/* What of a group's use are pages of files that it gives back when it needs them. */
+static uint64_t reclaimable_in(const char *group) {
+    char path[PATH_MAX], line[128];
+    unsigned long long bytes, sum = 0;
+    const int length = snprintf(path, sizeof path, "%s/memory.stat", group);
+    FILE *file = length > 0 && (size_t)length < sizeof path ? fopen(path, "r") : NULL;
+    while (file && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "inactive_file %llu", &bytes) == 1 || sscanf(line, "active_file %llu", &bytes) == 1)
+            sum += bytes;
+    }
+    if (file) fclose(file);
+    return sum;
+}
+
+static void ask_group(const char *group, const char *most_name, const char *used_name, cm_memory_room *room) {
+    const uint64_t most = number_in(group, most_name), used = number_in(group, used_name);
+    if (most > UINT64_MAX / 4 || used == UINT64_MAX) return; /* v1 says some 2^63 for none */
+    const uint64_t given_back = reclaimable_in(group), kept = used > given_back ? used - given_back : 0;
+    lower(room, kept < most ? most - kept : 0, most, "a control group");
+}
+
+/* The group `path` and all that hold it: where a container shows its own alone, that is the last of them. */
+static void ask_all_groups(const char *mounted, char *path, bool is_old, cm_memory_room *room) {
+    for (size_t length = strlen(path);; length--) {
+        char group[PATH_MAX];
+        if (length > 0 && path[length - 1] == '/') continue;
+        if (snprintf(group, sizeof group, "%s%s%.*s", mounted, is_old ? "/memory" : "", (int)length, path) <
+            (int)sizeof group)
+            ask_group(group, is_old ? "memory.limit_in_bytes" : "memory.max",
+                      is_old ? "memory.usage_in_bytes" : "memory.current", room);
+        while (length > 0 && path[length - 1] != '/') length--;
+        if (length == 0) return;
+    }
+}
+
+void cm_memory_ask_groups(const char *list, const char *mounted, cm_memory_room *room) {
+    char line[PATH_MAX + 256];
+    FILE *file = fopen(list, "r");
+    while (file && fgets(line, sizeof line, file)) {
+        char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
+        if (!path) continue;
+        *path++ = '\0';
+        path[strcspn(path, "\n")] = '\0';
+        if (strcmp(names + 1, "") == 0) {
+            ask_all_groups(mounted, path, false, room);
+        } else if (strcmp(names + 1, "memory") == 0) {
+            ask_all_groups(mounted, path, true, room);
+        }
+    }
+    if (file) fclose(file);
+}
+
+cm_memory_room cm_memory_ask(void) {
+    cm_memory_room room = {UINT64_MAX, 0, "the machine"};
+    uint64_t mapped, data, resident;
+    ask_machine(&room);
+    cm_memory_ask_groups("/proc/self/cgroup", "/sys/fs/cgroup", &room);
+    ask_process(&mapped, &data, &resident);
+    const uint64_t held = __atomic_load_n(&taken, __ATOMIC_RELAXED), promised = held > resident ? held - resident : 0;
+    if (room.bytes != UINT64_MAX) room.bytes = room.bytes > promised ? room.bytes - promised : 0;
+    ask_limit(RLIMIT_AS, mapped, "ulimit -v", &room);
+    ask_limit(RLIMIT_DATA, data, "ulimit -d", &room);
+    return room;
+}
+
+uint64_t cm_memory_available(void) { return cm_memory_ask().bytes; }
+
+void cm_memory_describe(const cm_memory_room *room, char *out, size_t size) {
+    char left[16], most[16];
+    cm_format_bytes((double)room->bytes, left);
+    cm_format_bytes((double)room->limit, most);
+    if (room->bytes == UINT64_MAX) {
+        snprintf(out, size, "unknown");
+    } else if (room->limit == 0) {
+        snprintf(out, size, "%s are available", left);
+    } else {
+        snprintf(out, size, "%s are available (%s allows %s)", left, room->by, most);
+    }
 }
 
 cm_status cm_memory_check(double bytes, const char *what) {
-    char there[16];
-    uint64_t available = cm_memory_available();
-    if (available == UINT64_MAX || bytes <= (double)available) return CM_OK;
-    cm_format_bytes((double)available, there);
-    return cm_fail(cm_memory_fail(bytes, what), "%s, %s are available", cm_error_message(), there);
+    char there[96];
+    const cm_memory_room room = cm_memory_ask();
+    if (room.bytes == UINT64_MAX || bytes <= (double)room.bytes) return CM_OK;
+    cm_memory_describe(&room, there, sizeof there);
+    return cm_fail(cm_memory_fail(bytes, what), "%s, %s", cm_error_message(), there);
 }
 
 cm_status cm_memory_advise(cm_status status, const char *advice) {

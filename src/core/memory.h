@@ -11,9 +11,30 @@ extern "C" {
 /* "950 B", "12 kB", "3.4 MB", "116 GB": powers of 1,000, as everywhere in messages. */
 void cm_format_bytes(double bytes, char out[16]);
 
-/* Bytes that may still be taken without driving the machine out of memory: what is available, and free swap; what a
- * container allows less is not seen. UINT64_MAX if the system does not say. */
-uint64_t cm_memory_available(void);
+/* How much memory there still is for this process: the least of what the machine has available (free swap included),
+ * what the control groups that it is in allow (v1 and v2, each of those that hold it), and what `ulimit -v` and -d do.
+ * Blocks that were taken (below) and not yet written to count as used. */
+typedef struct cm_memory_room {
+    uint64_t bytes; /* UINT64_MAX if the system does not say */
+    uint64_t limit; /* all that whoever has the least to give would allow; 0: that is the machine */
+    const char *by; /* "the machine", "a control group", "ulimit -v", "ulimit -d" */
+} cm_memory_room;
+cm_memory_room cm_memory_ask(void);
+uint64_t cm_memory_available(void); /* its bytes */
+/* "21 GB are available (a control group allows 24 GB)" */
+void cm_memory_describe(const cm_memory_room *room, char *out, size_t size);
+
+/* What control groups leave, from the list of them that a process has (/proc/self/cgroup) and where they are mounted
+ * (/sys/fs/cgroup). Lowers *room. */
+void cm_memory_ask_groups(const char *list, const char *mounted, cm_memory_room *room);
+
+/* Bytes that this process may take in blocks, all together: Device.memory_limit; 0: no limit but the machine's. */
+void cm_memory_limit(uint64_t bytes);
+
+/* Counts a block before it is taken, and when it has been given back. Errors: CM_ERR_MEMORY if the limit or the machine
+ * has less; nothing is counted then. */
+cm_status cm_memory_take(size_t bytes, const char *what) CM_MUST_USE;
+void cm_memory_give(size_t bytes);
 
 /* CM_ERR_MEMORY "WHAT: cannot take 116 GB of memory". Here, so that analysers see that it never returns CM_OK. */
 static inline cm_status cm_memory_fail(double bytes, const char *what) {
@@ -22,8 +43,8 @@ static inline cm_status cm_memory_fail(double bytes, const char *what) {
     return cm_fail(CM_ERR_MEMORY, "%s: cannot take %s of memory", what, size);
 }
 
-/* Fails if `bytes` cannot be there: "WHAT: cannot take 116 GB of memory, 21 GB are available". Errors: CM_ERR_MEMORY.
- */
+/* Fails if `bytes` cannot be there: "WHAT: cannot take 116 GB of memory, 21 GB are available (a control group allows
+ * 24 GB)". Errors: CM_ERR_MEMORY. */
 cm_status cm_memory_check(double bytes, const char *what) CM_MUST_USE;
 
 /* For callers that know what a block was wanted for: if `status` is CM_ERR_MEMORY, adds "; ADVICE" to the message, as

@@ -5,6 +5,7 @@
 #define CM_RUN_INTERNAL_H
 
 #include "agent/acting.h"
+#include "core/memory.h"
 #include "replay/segment.h"
 #include "run/checkpoint.h"
 #include "run/counters.h"
@@ -34,6 +35,7 @@ struct cm_run {
     cm_metrics_file metrics;
     char *actor_bytes;   /* room for what the actor saves */
     char dump[PATH_MAX]; /* where a batch goes that led to a NaN */
+    cm_memory_room room; /* before anything was taken */
 
     const cm_config *config; /* borrowed */
     cm_progress *progress;   /* borrowed */

@@ -1,4 +1,5 @@
 /* Files that ask for more memory than their run has a use for: one line, and no memory. */
+#include <sys/resource.h>
 #include <xxhash.h>
 #include <zstd.h>
 
@@ -95,6 +96,40 @@ START_TEST(what_unpacks_to_more_than_the_replay_is_refused_before_it_does) {
 }
 END_TEST
 
+static void expect_limit(const char *arguments, const char *says) {
+    run(arguments);
+    cm_program_expect_error(&result, 1, says);
+    cm_program_expect_memory(&result, 128 << 10);
+}
+
+/* All that is said here is more than what the limit, or the memory that is allowed, would hold. */
+START_TEST(a_plan_beyond_the_limit_is_refused_before_it_costs_memory) {
+    static const char small[] = "train --quiet --run no --set memory_limit=100000000 --set hidden_dim=";
+    char line[512];
+    snprintf(line, sizeof line, "%s8192", small);
+    expect_limit(line, "Device.memory_limit: the run needs at least 3.2 GB, 100 MB are allowed; most of it is par");
+    snprintf(line, sizeof line, "%s256 --set memory_steps=70000 --set batch_size=65536", small);
+    expect_limit(line, "Device.memory_limit: the run needs 1.2 GB, 100 MB are allowed; most of it is gradients: low");
+    snprintf(line, sizeof line, "%s16 --set memory_steps=100000000", small);
+    expect_limit(line, ", Device.memory_limit is 100 MB: set Memory.memory_bytes or lower Memory.memory_steps");
+    expect_ok(trained);
+    expect_limit("eval --run small --episodes 1 --set memory_limit=10000", "of the 10 kB of Device.memory_limit ");
+    expect_limit("inspect --run small --set memory_limit=1000", "of the 1.0 kB of Device.memory_limit 1.0 kB are left");
+}
+END_TEST
+
+START_TEST(what_a_process_may_take_is_told_and_judged) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    const struct rlimit most = {900000000, 900000000};
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &most), 0);
+    run("doctor");
+    ck_assert_msg(strstr(result.out, " are available (ulimit -v allows 900 MB)\n") != NULL, "%s", result.out);
+    expect_limit("train --quiet --run no --set hidden_dim=256 --set memory_steps=70000 --set batch_size=65536",
+                 " are available (ulimit -v allows 900 MB)");
+#endif
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/memory");
     TCase *c = tcase_create("memory");
@@ -102,6 +137,8 @@ int main(void) {
     tcase_add_checked_fixture(c, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(c, a_configuration_of_a_wide_network_is_held_against_the_file_first);
     tcase_add_loop_test(c, what_unpacks_to_more_than_the_replay_is_refused_before_it_does, 0, 2);
+    tcase_add_test(c, a_plan_beyond_the_limit_is_refused_before_it_costs_memory);
+    tcase_add_test(c, what_a_process_may_take_is_told_and_judged);
     suite_add_tcase(suite, c);
     return cm_test_main(suite);
 }
