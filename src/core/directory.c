@@ -45,8 +45,9 @@ static int open_folder(int at, const char *name, int flags) {
 
 cm_status cm_dir_open(cm_dir *out, const char *path) {
     out->file = -1;
-    if (strlen(path) >= sizeof out->path) return cm_fail(CM_ERR_INPUT, "%.60s...: the path is too long", path);
-    strcpy(out->path, path);
+    const size_t length = strlen(path);
+    if (length >= sizeof out->path) return cm_fail(CM_ERR_INPUT, "%.60s...: the path is too long", path);
+    memmove(out->path, path, length + 1); /* it may be its own, to be opened again */
     out->file = open_folder(AT_FDCWD, path, 0);
     return out->file < 0 ? fail_in_folder(out, "open the folder") : CM_OK;
 }
