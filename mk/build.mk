@@ -118,8 +118,8 @@ $(BUILD)/tests/cli/test_stranger.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath
 
 # What goes wrong in it is not for a sanitizer to tell.
 $(BUILD)/tests/modules/late_fault.so: LIBRARY_FLAGS := -fno-sanitize=all
-$(BUILD)/tests/cli/test_crash: | $(BUILD)/tests/modules/late_fault.so
-$(BUILD)/tests/cli/test_crash.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
+$(BUILD)/tests/cli/test_crash $(BUILD)/tests/cli/test_interrupted: | $(BUILD)/tests/modules/late_fault.so
+$(BUILD)/tests/cli/test_crash.o $(BUILD)/tests/cli/test_interrupted.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"
 
 $(BUILD)/tests/env/test_library: | $(TEST_LIBRARIES) $(BUILD)/tests/modules/same_row.so $(BUILD)/tests/modules/good.so
 $(BUILD)/tests/env/test_library.o: EXTRA_FLAGS += -DCM_TEST_MODULES=\"$(abspath $(BUILD))/tests/modules\"

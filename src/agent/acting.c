@@ -340,12 +340,17 @@ static cm_status begin_step(cm_actor *a, cm_acting_shard *s, int t) {
     return begin_search(a, s, a->step + (uint64_t)t);
 }
 
+static cm_status ask_stop(const cm_actor *a) {
+    return cm_stop_asked(a->config.stop) ? cm_fail(CM_ERR_INTERRUPTED, "acting was broken off") : CM_OK;
+}
+
 static cm_status end_step(cm_actor *a, cm_acting_shard *s, int t) {
     const uint64_t step = a->step + (uint64_t)t;
     CM_TRY(cm_acting_ends_settle(a, &s->ends));
     CM_TRY(cm_acting_end_search(s->planner, &s->searched));
     explore(a, s, step);
     CM_TRY(by_env(s, cm_vector_env_step(a->vector, s->first, s->count, a->action, &a->rows)));
+    CM_TRY(ask_stop(a)); /* here: whoever has gone on without what hung has the replay for himself */
     CM_TRY(append(a, s));
     CM_TRY(by_env(s, check_turns(a, s)));
     return finish(a, s, step, a->ended + (size_t)t * (size_t)a->config.environments);

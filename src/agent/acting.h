@@ -17,6 +17,7 @@
 
 #include "agent/agent.h"
 #include "core/file.h"
+#include "core/stop.h"
 #include "env/vector.h"
 #include "replay/replay.h"
 
@@ -42,6 +43,7 @@ typedef struct cm_actor_config {
     bool reuse_tree;            /* searches on rules under PUCT go on with the sub-trees of the moves played */
     bool at_once;               /* on a device: one search of all environments, no halves; to measure what these gain */
     uint64_t seed;
+    const cm_stop *stop; /* acting is broken off when it is asked; NULL: never */
 } cm_actor_config;
 
 typedef struct cm_actor cm_actor;
@@ -62,7 +64,8 @@ typedef struct cm_actor_counts {
 } cm_actor_counts;
 
 /* One iteration: every environment acts `steps` steps. Commits nothing. Errors: those of search, environment and
- * replay; after one the actor can only be destroyed. Allocates nothing. */
+ * replay, and CM_ERR_INTERRUPTED; after one the actor can only be destroyed. Nothing is appended to the replay by an
+ * environment that comes back after `stop` was asked. Allocates nothing. */
 cm_status cm_actor_run(cm_actor *actor, double temperature, double random_moves) CM_MUST_USE;
 void cm_actor_count(const cm_actor *actor, cm_actor_counts *out);
 

@@ -61,6 +61,12 @@ cm_status cm_agent_set_weights(cm_agent *agent, const float *parameters, const f
     return repack(agent);
 }
 
+cm_status cm_agent_get_weights(const cm_agent *agent, float *parameters, float *state) {
+    CM_TRY(cm_buffer_read(&agent->parameters, 0, parameters, agent->parameter_count * sizeof(float)));
+    if (agent->state_count == 0) return CM_OK;
+    return cm_buffer_read(&agent->state, 0, state, agent->state_count * sizeof(float));
+}
+
 cm_status cm_agent_copy_weights(cm_agent *agent, const cm_buffer *parameters, const cm_buffer *state) {
     const cm_device *device = agent->config.backend->device;
     CM_TRY(device->copy(device, agent->parameters.base, parameters->base, agent->parameter_count * sizeof(float)));

@@ -40,6 +40,7 @@ const cm_agent_config *cm_agent_get_config(const cm_agent *agent);
 /* Copies the blocks of the network's parameter table: parameters[table.parameters], state[table.states]. Not while the
  * agent is in use. */
 cm_status cm_agent_set_weights(cm_agent *agent, const float *parameters, const float *state) CM_MUST_USE;
+cm_status cm_agent_get_weights(const cm_agent *agent, float *parameters, float *state) CM_MUST_USE; /* as they are */
 /* The same from buffers of the backend's device, at least as large, within which they are copied. */
 cm_status cm_agent_copy_weights(cm_agent *agent, const cm_buffer *parameters, const cm_buffer *state) CM_MUST_USE;
 

@@ -52,6 +52,7 @@ struct cm_arguments {
     int all_count;
     const char *positional[CM_POSITIONAL];
     int positional_count;
+    bool has_left;      /* a thread that hangs: what is left of the process ends without it */
     int verdict;        /* exit status of a command that returns CM_OK; 0 */
     bool is_mute;       /* only errors are shown: somebody else warns of what these arguments say */
     char run[PATH_MAX]; /* the newest run, where a command takes it for want of --run */

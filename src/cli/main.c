@@ -89,8 +89,9 @@ static int run_command(const cm_command *command, int argc, char **argv) {
     cm_crash_catch(cm_cli_can_redraw(STDERR_FILENO) ? "\r\033[K" : "", command->name);
     if (status == CM_OK) status = command->run(&arguments);
     running = NULL;
-    if (status != CM_OK) return report(status);
-    return written(arguments.verdict);
+    const int code = status == CM_OK ? written(arguments.verdict) : report(status);
+    if (arguments.has_left) _exit(code);
+    return code;
 }
 
 /* Buffers that only a checkpoint needs go back to the system at once, so that a long run does not grow. */

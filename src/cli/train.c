@@ -8,9 +8,11 @@
 #include "cli/ranks.h"
 #include "cli/recipe.h"
 #include "cli/view.h"
+#include "cli/watch.h"
 #include "core/crash.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/patient.h"
 #include "core/printable.h"
 #include "core/trace.h"
 #include "distributed/launch.h"
@@ -30,6 +32,7 @@ enum { SEEDS = 64, CELLS = 6 }; /* CELLS: of a line of the table of seeds */
 static cm_stop stop;
 static cm_cli_ranks ranks;      /* that train */
 static int output_error;        /* why a line of a run could not be printed; 0: all were */
+static bool has_left;           /* an environment that hangs */
 static char last_run[PATH_MAX]; /* folder of the run that was trained last */
 
 static void on_signal(int number, siginfo_t *info, void *context) {
@@ -37,6 +40,7 @@ static void on_signal(int number, siginfo_t *info, void *context) {
     static cm_stop people; /* of these two signals: they mean it when they ask again */
     if (number == SIGINT || number == SIGTERM) {
         if (cm_stop_is_urged(&people)) {
+            if (cm_patient_pass(number)) return; /* it says where it is */
             cm_crash_say_where(context);
             _exit(128 + number);
         }
@@ -44,7 +48,7 @@ static void on_signal(int number, siginfo_t *info, void *context) {
     }
     if (cm_stop_asked(&stop)) return;
     cm_stop_ask(&stop);
-    static const char text[] = "\nfinishing this iteration, then saving; again to end at once\n";
+    static const char text[] = "\nending where it is, then saving; again to end at once\n";
     if (number == SIGINT && write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
 }
 
@@ -58,6 +62,7 @@ static void catch_signals(void) {
     if (signal(SIGHUP, SIG_IGN) != SIG_IGN) sigaction(SIGHUP, &action, NULL); /* under nohup it stays ignored */
     signal(SIGPIPE, SIG_IGN);                                                 /* a closed pipe must not end a run */
     cm_env_heed(&stop);
+    cm_watch_begin("train", &stop);
 }
 
 /* ---- one run ---- */
@@ -73,6 +78,7 @@ static cm_status train_once(const cm_run_request *request, cm_run_result *result
     CM_TRY(cm_run_open(request, &run));
     if (ranks.comm.rank == 0) remember(request->configuration->env.env_name);
     cm_status status = cm_run_train(run, result);
+    has_left |= cm_run_is_left(run);
     if (status == CM_OK) snprintf(last_run, sizeof last_run, "%s", result->directory);
     cm_run_close(run);
     result->directory = NULL;
@@ -376,6 +382,7 @@ static cm_status run_train(cm_arguments *arguments) {
     if (status == CM_OK && ranks.is_over) return CM_OK;
     if (status == CM_OK) status = train_traced(arguments);
     cm_cli_ranks_close(&ranks, status);
+    arguments->has_left = has_left;
     if (status != CM_OK || output_error == 0) return status;
     return cm_fail(CM_ERR_IO, "standard output cannot be written: %s", strerror(output_error));
 }
@@ -409,8 +416,10 @@ const cm_command cm_command_train = {
         "Trains until the first limit is met, or, with stop_at_goal, until two evaluations in succession reach the "
         "goal; a run whose length a flag gives goes on to it, unless --set stop_at_goal=true stands beside it. "
         "Then the best parameters that were evaluated, else the last ones, are evaluated greedily on new seeds. "
-        "SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU finish the iteration and "
-        "save, and the exit status is 0; an evaluation is broken off, and --resume makes it again. A second SIGINT or "
+        "SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU break off what is "
+        "going on and save within ten seconds, and the exit status is 0; --resume makes the rest, to the same bits. "
+        "Only a "
+        "checkpoint that takes longer is waited for; an environment that hangs is not. A second SIGINT or "
         "SIGTERM ends at once, with 130 or 143.\n\n"
         "A run goes on with any number of ranks (--num-devices), whatever their number was: with the same one it is "
         "the "

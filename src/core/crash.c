@@ -151,6 +151,8 @@ void cm_crash_own_stack(void) {
     sigaltstack(&own, NULL); /* without it a full stack ends the process untold */
 }
 
+const char *cm_crash_advice(void) { return line_advice; }
+
 void cm_crash_advise(const char *advice) { cm_printable(advice, line_advice, sizeof line_advice); }
 
 void cm_crash_catch(const char *before, const char *who) {

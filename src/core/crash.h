@@ -19,6 +19,7 @@ void cm_crash_catch(const char *before, const char *who);
  * copied;
  * "": nothing. For one thread. */
 void cm_crash_advise(const char *advice);
+const char *cm_crash_advice(void); /* what it was last; for a thread that ends the process */
 
 /* For a handler of a signal that ends the process now, while it may hang; `context` is the handler's third argument. If
  * the interrupted thread runs code of a module, or what that has called, one line says where. After cm_crash_catch. */

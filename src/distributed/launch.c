@@ -264,7 +264,7 @@ static void become(char *const *command, int out, int err, const caller *before)
 }
 
 static void forward(const cm_launch *launch, pid_t job) {
-    static const char text[] = "\nevery rank finishes this iteration, then all is saved; again to end at once\n";
+    static const char text[] = "\nevery rank ends where it is, then all is saved; again to end at once\n";
     if (launch->keeps_nothing || urged) {
         kill(job, SIGTERM);
     } else {

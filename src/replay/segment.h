@@ -31,8 +31,16 @@ enum { CM_SEGMENT_PLAIN = 0, CM_SEGMENT_ZSTD = 3 }; /* compression: none, or a z
 cm_status cm_replay_segment_write(const cm_replay *replay, uint64_t first, uint64_t count, int compression,
                                   const cm_sink *sink) CM_MUST_USE;
 
-/* Writes the state. Errors: CM_ERR_STATE if steps or priorities wait for a commit; those of the sink. */
+/* Writes the state, without priorities that wait for a commit. Errors: CM_ERR_STATE if steps wait for one; those of the
+ * sink. */
 cm_status cm_replay_state_write(const cm_replay *replay, int compression, const cm_sink *sink) CM_MUST_USE;
+
+/* Writes the priorities that wait for the next commit. Errors: those of the sink. */
+cm_status cm_replay_pending_write(const cm_replay *replay, int compression, const cm_sink *sink) CM_MUST_USE;
+
+/* After cm_replay_load_end: they wait again. Errors: CM_ERR_INPUT if it is none of that, is damaged, or has a
+ * priority for a row that is not there. */
+cm_status cm_replay_pending_read(cm_replay *replay, const cm_source *pending) CM_MUST_USE;
 
 /* Pieces [*first, *first + *count) that a segment holds, from its header alone. */
 cm_status cm_replay_segment_range(const cm_source *segment, uint64_t *first, uint64_t *count) CM_MUST_USE;

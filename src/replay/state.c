@@ -19,10 +19,10 @@ static const char what[] = "replay state";
  */
 
 static cm_status check_committed(const cm_replay *replay) {
-    bool waits = replay->updates > 0 || replay->loading;
+    bool waits = replay->loading;
     for (int e = 0; e < replay->config.environments; e++)
         waits = waits || replay->lane[e].rows != replay->lane[e].committed || replay->lane[e].fresh > 0;
-    if (waits) return cm_fail(CM_ERR_STATE, "replay: saved while steps or priorities wait for a commit");
+    if (waits) return cm_fail(CM_ERR_STATE, "replay: saved while steps wait for a commit");
     return CM_OK;
 }
 

@@ -56,7 +56,37 @@ static const row scaling_rows[] = {
     SCALING(skipped, INTEGER, 0, MOST_SCALED, NEEDED),
 };
 
-static const char scaling[] = "loss_scaling", pending[] = "pending";
+#define ROUND(name, ...)                                                                                               \
+    { #name, AT(round.name), __VA_ARGS__ }
+#define SUM(name)                                                                                                      \
+    { #name, AT(round.sum.name), NUMBER, -HUGE_VAL, HUGE_VAL, 0 }
+static const row round_rows[] = {
+    ROUND(due, INTEGER, 0, MANY, NEEDED),
+    ROUND(made, INTEGER, 0, MANY, NEEDED),
+    ROUND(first, INTEGER, 0, MANY, NEEDED),
+    ROUND(share, NUMBER, 0, 1, NEEDED),
+    {"temperature", AT(temperature), NUMBER, 0, HUGE_VAL, -1},
+    {"skipped", AT(round.sum.skipped), INTEGER, 0, MANY, NEEDED},
+    SUM(total_loss),
+    SUM(value_loss),
+    SUM(policy_loss),
+    SUM(reward_loss),
+    SUM(consistency_loss),
+    SUM(entropy),
+    SUM(gradient_norm),
+    SUM(clipped),
+    SUM(clipped_rewards),
+    SUM(value_reach),
+    SUM(reward_reach),
+    SUM(afterstate_loss),
+    SUM(code_loss),
+    SUM(commitment_loss),
+    SUM(policy_drift),
+    SUM(policies_anew),
+    SUM(learning_rate),
+};
+
+static const char scaling[] = "loss_scaling", pending[] = "pending", within[] = "learning";
 
 /* What cannot exceed what; both are behind AT. */
 static const struct {
@@ -68,6 +98,7 @@ static const struct {
     {"saved_episodes", "episodes", AT(state.saved_episodes), AT(episodes)},
     {"saved_updates", "updates", AT(state.saved_updates), AT(updates)},
     {"evaluated_updates", "updates", AT(state.evaluated_updates), AT(updates)},
+    {"made", "due", AT(round.made), AT(round.due)},
     {"evaluated_iteration", "iteration", AT(state.evaluated_iteration), AT(state.iteration)},
 };
 
@@ -96,6 +127,10 @@ void cm_run_counters_put(const cm_run_counters *c, cm_json_writer *json) {
         cm_json_end_object(json);
     }
     if (c->state.is_pending) cm_metrics_put(json, pending, &c->row);
+    if (!c->state.is_within) return;
+    cm_json_begin_object(json, within);
+    put_rows(round_rows, sizeof round_rows / sizeof *round_rows, c, json);
+    cm_json_end_object(json);
 }
 
 /* ---- reading ---- */
@@ -148,8 +183,12 @@ static cm_status check_bounds(const cm_run_counters *c) {
 
 cm_status cm_run_counters_read(const cm_json *root, cm_run_counters *out) {
     const cm_json *scaled = cm_json_get(root, scaling), *row_of = cm_json_get(root, pending);
+    const cm_json *round = cm_json_get(root, within);
     *out = (cm_run_counters){.row = cm_metrics_empty()};
     CM_TRY(read_rows(root, rows, sizeof rows / sizeof *rows, out));
+    if (round && read_rows(round, round_rows, sizeof round_rows / sizeof *round_rows, out) != CM_OK)
+        return cm_fail_in(CM_ERR_INPUT, "%s", within);
+    out->state.is_within = round != NULL;
     CM_TRY(check_bounds(out));
     if (scaled && read_rows(scaled, scaling_rows, sizeof scaling_rows / sizeof *scaling_rows, out) != CM_OK)
         return cm_fail_in(CM_ERR_INPUT, "%s", scaling);

@@ -2,6 +2,7 @@
 #ifndef CM_RUN_COUNTERS_H
 #define CM_RUN_COUNTERS_H
 
+#include "run/learner.h"
 #include "run/metrics.h"
 #include "trainer/trainer.h"
 
@@ -25,6 +26,7 @@ typedef struct cm_run_state {
     int64_t metrics_bytes;
     bool warned, warned_rewards; /* of clipped targets and rewards */
     bool is_pending; /* the last iteration lacks its evaluation, which was interrupted, and its row of metrics */
+    bool is_within;  /* the next iteration was broken off within its round of learning */
 } cm_run_state;
 
 typedef struct cm_run_counters {
@@ -34,6 +36,8 @@ typedef struct cm_run_counters {
     cm_run_state state;
     cm_loss_scaling scaling; /* scale 0: none */
     cm_metrics row;          /* of the iteration, if state.is_pending */
+    cm_learning_round round; /* if state.is_within */
+    double temperature;      /* of its acting; read, -1: there is none */
 } cm_run_counters;
 
 void cm_run_counters_put(const cm_run_counters *counters, cm_json_writer *json);

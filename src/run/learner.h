@@ -11,6 +11,7 @@
 #define CM_RUN_LEARNER_H
 
 #include "agent/reanalyse.h"
+#include "core/stop.h"
 #include "env/env.h"
 #include "replay/prefetch.h"
 #include "run/session.h"
@@ -34,6 +35,15 @@ typedef struct cm_learning {
     double loss_scale, skipped_steps; /* behind them; since the start of the run; NAN without loss scaling */
 } cm_learning;
 
+/* The updates of an iteration, which can be broken off between two of them and gone on with, by another process, too.
+ */
+typedef struct cm_learning_round {
+    int64_t due, made; /* updates */
+    int64_t first;     /* updates of the run before it */
+    double share;      /* of the run that is done, in [0, 1] */
+    cm_learning sum;   /* of those made: sums */
+} cm_learning_round;
+
 /* Makes replay, batches and trainer of a session; `pool` does the work. `agent`, whose weights change only between
  * iterations, searches anew. All are borrowed; the caller owns the learner. */
 cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_agent *agent, cm_run_learner **out) CM_MUST_USE;
@@ -50,9 +60,11 @@ cm_status cm_run_learner_due(cm_run_learner *learner, int64_t steps, int64_t bef
 double cm_run_learner_credit(const cm_run_learner *learner); /* that fraction, for checkpoints */
 void cm_run_learner_set_credit(cm_run_learner *learner, double credit);
 
-/* Makes `updates` updates; `share` in [0, 1] of the run is done. The replay was committed; priorities wait for the next
- * commit. Errors: CM_ERR_NOT_FINITE after the batch has been written to `dump` (a path, NULL: nowhere). */
-cm_status cm_run_learner_run(cm_run_learner *learner, int64_t updates, double share, const char *dump,
+/* Makes the updates of a round that are left, from the same batches whoever made those before. The replay was committed
+ * before the round; priorities wait for the next commit. *out is of the whole round. Errors: CM_ERR_INTERRUPTED if
+ * `stop` was asked (NULL: never) on any rank: round->made of them are made then; CM_ERR_NOT_FINITE after the batch has
+ * been written to `dump` (a path, NULL: nowhere). Collective. */
+cm_status cm_run_learner_run(cm_run_learner *learner, cm_learning_round *round, const cm_stop *stop, const char *dump,
                              cm_learning *out) CM_MUST_USE;
 
 /* How a run trains: what its trainer is created with. Borrows from the session. */

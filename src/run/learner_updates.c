@@ -5,6 +5,7 @@
 
 #include "core/trace.h"
 #include "run/learner_internal.h"
+#include "run/ranks.h"
 #include "run/safetensors.h"
 
 /* ---- batches on their way to the trainer ---- */
@@ -148,13 +149,27 @@ static cm_status finish_oldest(cm_run_learner *l, const char *dump, cm_learning 
     return cm_batch_give_back(handle);
 }
 
-/* With room for two, the next batch is begun before the last one is finished. */
-static cm_status learn_from(cm_run_learner *l, int64_t batches, const char *dump, cm_learning *sum) {
-    const int64_t ahead = cm_trainer_slots(l->trainer) > 1 ? 1 : 0;
+/* Before an update: ranks ask each other, though not every time, as that takes a while. */
+static cm_status ask_stop(const cm_run_learner *l, const cm_stop *stop, int64_t update, bool *is_asked) {
+    enum { EVERY = 4 };
+    *is_asked = cm_stop_asked(stop);
+    if (l->comm->size == 1 || update % EVERY == 0) return cm_ranks_any(l->comm, is_asked);
+    *is_asked = false;
+    return CM_OK;
+}
+
+/* Up to `batches`, which are fewer afterwards if it is broken off. With room for two, the next batch is begun before
+ * the last one is finished. */
+static cm_status learn_from(cm_run_learner *l, int64_t *batches, const cm_stop *stop, const char *dump,
+                            cm_learning *sum) {
+    const int64_t ahead = cm_trainer_slots(l->trainer) > 1 ? 1 : 0, each = l->c->trainer.gradient_accumulation;
+    bool is_asked = false;
     l->begun_count = 0;
-    for (int64_t i = 0; i < batches + ahead; i++) {
-        if (i < batches) CM_TRY(begin_next(l));
-        if (i >= ahead) CM_TRY(finish_oldest(l, dump, sum));
+    for (int64_t i = 0; i < *batches + ahead; i++) {
+        if (i < *batches && i % each == 0) CM_TRY(ask_stop(l, stop, i / each, &is_asked));
+        if (is_asked && i < *batches) *batches = i;
+        if (i < *batches) CM_TRY(begin_next(l));
+        if (i >= ahead && i < *batches + ahead) CM_TRY(finish_oldest(l, dump, sum));
     }
     return CM_OK;
 }
@@ -163,18 +178,30 @@ static double beta_at(const cm_replay_options *o, double share) {
     return o->per_beta + (o->per_beta_final - o->per_beta) * fmin(share, 1.0);
 }
 
-cm_status cm_run_learner_run(cm_run_learner *l, int64_t updates, double share, const char *dump, cm_learning *out) {
-    int64_t accumulation = l->c->trainer.gradient_accumulation, batches = updates * accumulation;
-    uint64_t first = (uint64_t)(cm_trainer_updates(l->trainer) * accumulation);
-    *out = (cm_learning){.updates = updates};
-    CM_TRACE_BEGIN("learn");
-    cm_status status = cm_prefetch_begin(l->prefetch, first, batches, beta_at(&l->c->replay, share));
-    if (status == CM_OK) status = learn_from(l, batches, dump, out);
+/* The batches of the round that are left. */
+static cm_status learn_on(cm_run_learner *l, cm_learning_round *round, const cm_stop *stop, const char *dump) {
+    const int64_t each = l->c->trainer.gradient_accumulation;
+    const uint64_t next = (uint64_t)((round->first + round->made) * each);
+    int64_t batches = (round->due - round->made) * each;
+    CM_TRY(cm_prefetch_begin(l->prefetch, next, batches, beta_at(&l->c->replay, round->share)));
+    cm_status status = learn_from(l, &batches, stop, dump, &round->sum);
     cm_prefetch_end(l->prefetch);
-    if (status == CM_OK) status = sum_policies(l, out);
+    CM_TRY(status);
+    round->made += batches / each;
+    return sum_policies(l, &round->sum);
+}
+
+cm_status cm_run_learner_run(cm_run_learner *l, cm_learning_round *round, const cm_stop *stop, const char *dump,
+                             cm_learning *out) {
+    CM_TRACE_BEGIN("learn");
+    const cm_status status = learn_on(l, round, stop, dump);
     CM_TRACE_END();
-    divide(l, out, (double)batches);
+    CM_TRY(status);
+    if (round->made < round->due) return cm_fail(CM_ERR_INTERRUPTED, "learning was broken off");
+    *out = round->sum;
+    out->updates = round->due;
+    divide(l, out, (double)(round->due * l->c->trainer.gradient_accumulation));
     read_scaling(l, out);
-    if (batches == 0) out->learning_rate = (double)NAN;
-    return status;
+    if (round->due == 0) out->learning_rate = (double)NAN;
+    return CM_OK;
 }

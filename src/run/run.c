@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/busy.h"
 #include "core/clock.h"
 #include "core/crash.h"
 #include "core/log.h"
@@ -38,6 +39,7 @@ static bool is_at_goal(const cm_run *run) {
 
 static bool run_done(const cm_run *run) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
+    if (run->state.is_within) return false;
     if (is_at_goal(run)) return true;
     if (o->updates > 0 && cm_trainer_updates(cm_run_trainer(run)) >= o->updates) return true;
     if (run->time_over) return true;
@@ -53,17 +55,30 @@ static cm_status act(cm_run *run, double share) {
     return cm_actor_run(run->actor, run->row.temperature, cm_agent_random_moves(&cm_run_options_of(run)->agent, share));
 }
 
-/* After acting: where an environment has failed, on any rank, all go back to before it. */
+static cm_status act_now(void *context) { return act(context, share_done(context)); }
+
+bool cm_run_is_left(const cm_run *run) { return cm_patient_is_left(run->patient); }
+
+cm_status cm_run_play(cm_run *run, const char *what, cm_status (*call)(void *context)) {
+    enum { LEAVE_SECONDS = 5 };
+    cm_busy_with(what, false);
+    const cm_status status = cm_patient_call(run->patient, run->stop, LEAVE_SECONDS, call, run);
+    if (cm_run_is_left(run))
+        cm_log(CM_WARNING, "%s was left behind: %s (does an environment hang?)", what, cm_error_message());
+    return status;
+}
+
+/* After acting: where an environment has failed, or was broken off, on any rank, all go back to before it. */
 static cm_status check_acted(cm_run *run, cm_status status) {
     cm_replay *replay = cm_run_learner_replay(run->learner);
-    bool failed = status != CM_OK && cm_actor_env_failed(run->actor);
-    if (status != CM_OK && !failed) return status;
+    bool is_broken = status == CM_ERR_INTERRUPTED, failed = status != CM_OK && cm_actor_env_failed(run->actor);
+    if (status != CM_OK && !failed && !is_broken) return status;
     CM_TRY(cm_ranks_any(run->session->comm, &failed));
-    if (!failed) return CM_OK;
-    run->env_failed = run->is_undone = true;
+    CM_TRY(cm_ranks_any(run->session->comm, &is_broken));
+    if (!failed && !is_broken) return CM_OK;
+    run->env_failed = failed, run->is_undone = true;
     cm_replay_take_back(replay);
-    status = cm_ranks_agree(run->session->comm, status);
-    return cm_replay_commit(replay) == CM_OK ? status : CM_ERR_STATE; /* priorities from learning meanwhile */
+    return cm_ranks_agree(run->session->comm, status);
 }
 
 /* An evaluation by an environment that fails is pending, like one that is broken off. */
@@ -82,10 +97,10 @@ static cm_status commit(cm_run *run) {
     return CM_OK;
 }
 
-/* Updates for what has been acted since the last time. Reads no counters of acting while that may be going on. */
-static cm_status learn(cm_run *run, int64_t due, double share) {
+/* The updates that are left of the round. Reads no counters of acting while that may be going on. */
+static cm_status learn(cm_run *run) {
     cm_learning learnt;
-    CM_TRY(cm_run_learner_run(run->learner, due, share, run->dump, &learnt));
+    CM_TRY(cm_run_learner_run(run->learner, &run->round, run->stop, run->dump, &learnt));
     cm_metrics *row = &run->row;
     row->total_loss = learnt.total_loss, row->value_loss = learnt.value_loss, row->policy_loss = learnt.policy_loss;
     row->reward_loss = learnt.reward_loss, row->consistency_loss = learnt.consistency_loss;
@@ -122,48 +137,71 @@ cm_status cm_run_hand_over_weights(cm_run *run) {
     return cm_run_give_weights(run, slow ? CM_WEIGHTS_EMA : CM_WEIGHTS_ONLINE, run->actor_agent);
 }
 
-static cm_status iterate_in_turn(cm_run *run) {
+/* Updates for what has been acted since the last time: from here on until its end an iteration can be broken off. */
+static cm_status begin_round(cm_run *run) {
     int64_t due;
-    if (cm_run_collects(run)) CM_TRY(check_acted(run, act(run, share_done(run))));
-    CM_TRY(commit(run));
     CM_TRY(take_due(run, &due));
+    run->round =
+        (cm_learning_round){.due = due, .first = cm_trainer_updates(cm_run_trainer(run)), .share = share_done(run)};
+    run->state.is_within = true;
+    return CM_OK;
+}
+
+static cm_status end_round(cm_run *run) {
+    run->state.is_within = false;
+    return cm_run_hand_over_weights(run);
+}
+
+static cm_status iterate_in_turn(cm_run *run) {
+    if (!run->state.is_within) {
+        if (cm_run_collects(run)) CM_TRY(check_acted(run, cm_run_play(run, "acting", act_now)));
+        CM_TRY(commit(run));
+        CM_TRY(begin_round(run));
+    }
     const double start = cm_clock_seconds();
-    CM_TRY(learn(run, due, share_done(run)));
+    cm_busy_with("learning", false);
+    CM_TRY(learn(run));
     run->pace.learning += cm_clock_seconds() - start;
     CM_TRY(cm_replay_commit(cm_run_learner_replay(run->learner)));
-    return cm_run_hand_over_weights(run);
+    return end_round(run);
 }
 
-typedef struct duo {
-    cm_run *run;
-    int64_t due;
-    double share;
-    bool act;
-    cm_status learnt;
-} duo;
-
+/* Learning that is broken off is no failure of its half: it is told apart from what becomes of acting. */
 static cm_status run_half(void *context, int task, int worker) {
     (void)worker;
-    duo *d = context;
-    if (task == 0) return d->learnt = learn(d->run, d->due, d->share);
-    return d->act ? act(d->run, d->share) : CM_OK;
+    cm_run *run = context;
+    if (task == 1) return run->duo.acts ? act(run, run->round.share) : CM_OK;
+    run->duo.learnt = learn(run);
+    __atomic_store_n(&run->duo.has_learnt, 1, __ATOMIC_RELEASE);
+    return run->duo.learnt == CM_ERR_INTERRUPTED ? CM_OK : run->duo.learnt;
 }
 
-/* Learns from what was acted last while the next steps are acted with the parameters from before. */
+static cm_status run_halves(void *context) {
+    cm_run *run = context;
+    return cm_pool_run(run->duo_pool, 2, run_half, run);
+}
+
+/* Learns from what was acted last while the next steps are acted with the parameters from before. What was acted counts
+ * when all is learnt. */
 static cm_status iterate_overlapped(cm_run *run) {
-    if (run->state.fresh_steps == 0) {
-        CM_TRY(check_acted(run, act(run, share_done(run))));
-        CM_TRY(commit(run));
+    cm_run_duo *duo = &run->duo;
+    if (!run->state.is_within) {
+        if (run->state.fresh_steps == 0) {
+            CM_TRY(check_acted(run, cm_run_play(run, "acting", act_now)));
+            CM_TRY(commit(run));
+        }
+        CM_TRY(begin_round(run));
     }
-    duo halves = {.run = run, .act = !acting_done(run)};
-    CM_TRY(take_due(run, &halves.due));
-    halves.share = share_done(run);
-    cm_status status = cm_pool_run(run->duo_pool, 2, run_half, &halves);
-    if (halves.learnt != CM_OK) return status;
-    if (halves.act) status = check_acted(run, status);
-    CM_TRY(status);
+    duo->acts = !acting_done(run);
+    __atomic_store_n(&duo->has_learnt, 0, __ATOMIC_RELEASE);
+    cm_status status = cm_run_play(run, "acting and learning", run_halves);
+    if (__atomic_load_n(&duo->has_learnt, __ATOMIC_ACQUIRE) == 0)
+        return cm_fail(CM_ERR_STATE, "learning did not end, and nothing is saved of it");
+    if (duo->learnt != CM_OK && duo->learnt != CM_ERR_INTERRUPTED) return status;
+    if (status == CM_OK && duo->learnt != CM_OK) status = cm_fail(duo->learnt, "learning was broken off");
+    CM_TRY(duo->acts ? check_acted(run, status) : status);
     CM_TRY(commit(run));
-    return cm_run_hand_over_weights(run);
+    return end_round(run);
 }
 
 /* ---- what follows an iteration ---- */
@@ -242,10 +280,12 @@ static void say_of_crashes(const cm_run *run) {
 }
 
 static cm_status save(cm_run *run) {
+    cm_busy_with("saving", true);
     CM_TRY(keep_folder(run));
     run->state.saved_episodes = run->counts.episodes;
     run->state.saved_updates = cm_trainer_updates(cm_run_trainer(run));
     CM_TRY(advise(run, cm_run_save(run)));
+    cm_busy_with("ending", false);
     say_of_crashes(run);
     return cm_run_point_best(run, run->state.saved_updates);
 }
@@ -306,7 +346,7 @@ static cm_status iterate(cm_run *run) {
     const cm_actor_counts before = run->counts;
     int64_t updates = cm_trainer_updates(cm_run_trainer(run));
     double start = cm_clock_seconds();
-    run->row = cm_metrics_empty();
+    if (!run->state.is_within) run->row = cm_metrics_empty();
     CM_TRY(run->overlap ? iterate_overlapped(run) : iterate_in_turn(run));
     run->state.iteration++;
     measure(run, &before, updates, cm_clock_seconds() - start);

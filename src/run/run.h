@@ -61,7 +61,12 @@ const char *cm_run_carry_advice(cm_run_carry carry); /* " (--init-from takes its
 /* Opens directory, environment, network, backend; takes all memory and prints the plan; loads the checkpoint. Errors:
  * CM_ERR_INPUT, CM_ERR_IO, CM_ERR_MEMORY, CM_ERR_ABSENT, each one line. The caller owns *out. */
 cm_status cm_run_open(const cm_run_request *request, cm_run **out) CM_MUST_USE;
-void cm_run_close(cm_run *run); /* NULL is allowed */
+/* NULL is allowed. One that has left something behind stays as it is. */
+void cm_run_close(cm_run *run);
+
+/* Whether an environment that hangs, and its thread, were left behind when the run was asked to stop: the process has
+ * to end by _exit. */
+bool cm_run_is_left(const cm_run *run);
 
 typedef enum cm_run_end {
     CM_RUN_STOPPED, /* asked to stop: saved, can be gone on with */

@@ -2,6 +2,7 @@
  *
  *     replay-segment-FIRST-COUNT.bin   pieces of the replay (replay/segment.h)
  *     replay-state.bin                 what changes of it
+ *     replay-pending.bin               priorities of a round of learning that was broken off
  *     environments.bin                 games under way, counters of acting (agent/acting.h)
  *
  * are those of rank 0, and of a run of one process; the files of rank R have "rank-R-" before these names. As many
@@ -19,6 +20,7 @@
 #include "run/run_internal.h"
 
 static const char actor_file[] = "environments.bin", replay_file[] = "replay-state.bin";
+static const char pending_file[] = "replay-pending.bin"; /* only within an iteration */
 static const char segment_prefix[] = "replay-segment-";
 
 enum { NAME = 96 };
@@ -116,6 +118,15 @@ static cm_status write_replay_state(cm_run *run, cm_checkpoint_writer *writer) {
     return cm_checkpoint_end(writer);
 }
 
+static cm_status write_pending(cm_run *run, cm_checkpoint_writer *writer) {
+    char name[NAME];
+    cm_sink sink;
+    file_of(run->session->comm->rank, pending_file, name);
+    CM_TRY(cm_checkpoint_begin(writer, name, &sink));
+    CM_TRY(cm_replay_pending_write(replay_of(run), CM_SEGMENT_ZSTD, &sink));
+    return cm_checkpoint_end(writer);
+}
+
 /* Pieces that are still in the ring and in no segment of the checkpoint before go into a new one. Segments whose pieces
  * have all left are forgotten; when there are too many, one new segment takes their place. */
 static cm_status save_pieces(cm_run *run, cm_checkpoint_writer *writer) {
@@ -145,6 +156,7 @@ cm_status cm_run_data_save(void *context, cm_checkpoint_writer *writer) {
     cm_run *run = context;
     char name[NAME];
     CM_TRY(save_pieces(run, writer));
+    if (run->state.is_within) CM_TRY(write_pending(run, writer));
     CM_TRY(write_replay_state(run, writer));
     if (!run->actor) return CM_OK;
     if (!run->is_undone) cm_actor_save(run->actor, run->actor_bytes);
@@ -189,6 +201,16 @@ static int by_first(const void *a, const void *b) {
     return (x->first > y->first) - (x->first < y->first);
 }
 
+static cm_status load_pending(cm_run *run, cm_checkpoint_reader *reader) {
+    char name[NAME];
+    cm_source pending;
+    file_of(run->session->comm->rank, pending_file, name);
+    CM_TRY(cm_checkpoint_open(reader, name, UINT64_MAX, &pending));
+    const cm_status status = cm_replay_pending_read(replay_of(run), &pending);
+    cm_source_close(&pending);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "%s", name);
+}
+
 static cm_status load_own_replay(cm_run *run, cm_checkpoint_reader *reader) {
     const int rank = run->session->comm->rank;
     char name[NAME];
@@ -200,7 +222,8 @@ static cm_status load_own_replay(cm_run *run, cm_checkpoint_reader *reader) {
     if (status != CM_OK) return cm_fail_in(status, "%s", name);
     CM_TRY(each_segment(reader, rank, false, take_own, run));
     qsort(run->segments, (size_t)run->segment_count, sizeof *run->segments, by_first);
-    return cm_replay_load_end(replay_of(run));
+    CM_TRY(cm_replay_load_end(replay_of(run)));
+    return run->state.is_within ? load_pending(run, reader) : CM_OK;
 }
 
 /* One file of every rank that saved, each owned. */

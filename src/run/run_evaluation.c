@@ -1,6 +1,7 @@
 /* Evaluations of a run: on the way, of the weights that a run ends with, and the final report. */
 #include <math.h>
 
+#include "core/busy.h"
 #include "core/rng.h"
 #include "env/solver.h"
 #include "run/run_internal.h"
@@ -159,7 +160,8 @@ static void note_best(cm_run *run, double mean, double reach) {
     run->best_due = true;
 }
 
-static cm_status evaluate(cm_run *run) {
+static cm_status evaluate(void *context) {
+    cm_run *run = context;
     const cm_run_options *o = &cm_run_options_of(run)->run;
     const bool slow = cm_run_options_of(run)->trainer.ema_evaluates;
     cm_evaluation e;
@@ -175,6 +177,13 @@ static cm_status evaluate(cm_run *run) {
     return CM_OK;
 }
 
+/* Ranks meet on the way, so that none can leave the others there. */
+static cm_status play_apart(cm_run *run, cm_status (*call)(void *context)) {
+    if (run->session->comm->size == 1) return cm_run_play(run, "evaluating", call);
+    cm_busy_with("evaluating", false);
+    return call(run);
+}
+
 /* Whether it was broken off or not even begun. */
 static void say_put_off(cm_run *run) {
     cm_progress_say(run->progress, "the evaluation that is due will be made when the run goes on");
@@ -183,7 +192,7 @@ static void say_put_off(cm_run *run) {
 cm_status cm_run_evaluate(cm_run *run) {
     const cm_run_state before = run->state;
     const cm_metrics row = run->row;
-    cm_status status = evaluate(run);
+    cm_status status = play_apart(run, evaluate);
     if (status == CM_ERR_INTERRUPTED) {
         run->state = before, run->row = row;
         say_put_off(run);
@@ -202,17 +211,24 @@ int cm_run_episodes_to_come(const cm_run *run) {
 
 /* ---- the report ---- */
 
+static cm_status report(void *context) {
+    cm_run *run = context;
+    const cm_run_options *o = &cm_run_options_of(run)->run;
+    const uint64_t seed = cm_run_evaluation_seed(o->seed, -1, o->final_evaluation_episodes);
+    return cm_evaluator_run(run->final_evaluator, o->final_evaluation_episodes, seed, NULL, &run->report);
+}
+
 cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
     cm_run_facts facts;
     if (o->final_evaluation_episodes == 0) return CM_OK;
     CM_TRY(
         cm_run_load_agent(run->directory.path, CM_CHECKPOINT_PREFERRED, run->session, run->evaluation_agent, &facts));
-    out->final_seed = cm_run_evaluation_seed(o->seed, -1, o->final_evaluation_episodes);
-    cm_status status =
-        cm_evaluator_run(run->final_evaluator, o->final_evaluation_episodes, out->final_seed, NULL, &out->final);
+    const cm_status status = play_apart(run, report);
     if (status == CM_ERR_INTERRUPTED) say_put_off(run);
     CM_TRY(status);
+    out->final = run->report;
+    out->final_seed = cm_run_evaluation_seed(o->seed, -1, o->final_evaluation_episodes);
     out->final_updates = facts.updates;
     out->evaluated = true;
     return CM_OK;

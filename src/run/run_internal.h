@@ -6,6 +6,7 @@
 
 #include "agent/acting.h"
 #include "core/memory.h"
+#include "core/patient.h"
 #include "replay/segment.h"
 #include "run/checkpoint.h"
 #include "run/counters.h"
@@ -22,12 +23,21 @@ typedef struct cm_run_segment {
 
 enum { CM_RUN_SEGMENTS = 32, CM_RUN_PARTS = 3 };
 
+/* Acting and learning beside each other. */
+typedef struct cm_run_duo {
+    bool acts;
+    int has_learnt; /* its half is over; atomic */
+    cm_status learnt;
+} cm_run_duo;
+
 struct cm_run {
     cm_session *session;                             /* owned, like the next ones */
     cm_pool *duo_pool, *acting_pool, *learning_pool; /* of overlap, else NULL */
+    cm_patient *patient;                             /* on which environments are played: their code may hang */
     cm_run_learner *learner;
     cm_agent *actor_agent, *evaluation_agent;
     cm_actor *actor;                           /* NULL: nobody acts */
+    cm_evaluation report;                      /* that the run ends with */
     cm_evaluator *evaluator, *final_evaluator; /* on the way, and at the end; NULL: nothing is evaluated */
     cm_checkpoint_store *store;
     cm_array_table parameters, average, target, moments;
@@ -66,6 +76,8 @@ struct cm_run {
     size_t planned; /* bytes of the device, where that is not the host */
     double value_reach, reward_reach; /* largest absolute targets of the last updates, of this rank */
     cm_metrics row;                   /* of the iteration that is going on; saved while it is pending */
+    cm_learning_round round;          /* of it; saved while state.is_within */
+    cm_run_duo duo;
 };
 
 /* This rank evaluates, speaks, and writes what is not each rank's own. */
@@ -164,6 +176,9 @@ enum { CM_RUN_PLAN_ROWS = 16 };
 size_t cm_run_memory(const cm_run *run, cm_memory_row rows[CM_RUN_PLAN_ROWS], int *count);
 
 /* run.c */
+/* Calls what plays environments, with the run as context, on a thread of its own. Errors: those of `call`;
+ * CM_ERR_INTERRUPTED also where an environment hangs after a request to stop: it is left as it is (cm_run_is_left). */
+cm_status cm_run_play(cm_run *run, const char *what, cm_status (*call)(void *context)) CM_MUST_USE;
 double cm_run_seconds(const cm_run *run);
 cm_status cm_run_give_weights(const cm_run *run, cm_weights which, cm_agent *agent) CM_MUST_USE; /* the trainer's */
 cm_status cm_run_hand_over_weights(cm_run *run) CM_MUST_USE;                                     /* to those who act */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/arena.h"
+#include "core/busy.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -43,6 +44,7 @@ cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay) {
         .temperature_threshold = c->agent.temperature_threshold,
         .reuse_tree = cm_mcts_keeps_trees(&c->mcts),
         .seed = (uint64_t)c->run.seed,
+        .stop = run->stop,
     };
 }
 
@@ -113,10 +115,13 @@ static cm_status check_weights(const cm_run *run) {
 static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     run->room = cm_memory_ask();
     CM_TRY(check_weights(run));
+    CM_TRY(cm_patient_create(&run->patient));
     CM_TRY(open_pools(run));
+    cm_busy_with("measuring what fits", true);
     CM_TRY(cm_run_plan_device(run));
     cm_pool *learning = run->overlap ? run->learning_pool : run->session->pool;
     CM_TRY(cm_session_agent(run->session, &run->actor_agent));
+    cm_busy_with("beginning", false);
     CM_TRY(cm_run_learner_create(run->session, learning, run->actor_agent, &run->learner));
     CM_TRY(cm_memory_advise(open_acting(run), "lower num_envs, num_simulations or the sizes of the network"));
     CM_TRY(cm_memory_advise(cm_run_open_evaluation(run), "lower evaluation_simulations, num_simulations, "
@@ -294,7 +299,7 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
     if (request->resume) CM_TRY(cm_run_check_counts(run));
     CM_TRY(check_games(run));
     CM_TRY(open_metrics(run));
-    CM_TRY(cm_run_hand_over_weights(run));
+    if (!run->state.is_within) CM_TRY(cm_run_hand_over_weights(run)); /* else it has those of before */
     if (cm_run_has_start(request)) CM_TRY(cm_run_save(run));
     cm_run_say_start(run, request->resume);
     return CM_OK;
@@ -335,7 +340,7 @@ cm_status cm_run_open(const cm_run_request *request, cm_run **out) {
 }
 
 void cm_run_close(cm_run *run) {
-    if (!run) return;
+    if (!run || cm_run_is_left(run)) return;
     cm_log_close();
     cm_metrics_close(&run->metrics);
     cm_checkpoint_store_destroy(run->store);
@@ -345,6 +350,7 @@ void cm_run_close(cm_run *run) {
     cm_array_table_free(&run->moments);
     free(run->actor_bytes);
     cm_run_close_evaluation(run);
+    cm_patient_destroy(run->patient);
     cm_actor_destroy(run->actor);
     cm_run_learner_destroy(run->learner);
     cm_agent_destroy(run->actor_agent);

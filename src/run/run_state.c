@@ -1,5 +1,6 @@
 /* The parts of a run's checkpoint that are those of all ranks, and written by rank 0: counters, parameters and moments.
  * run_data.c has what is each rank's own. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/arena.h"
@@ -19,13 +20,32 @@ static uint64_t table_bytes(const cm_array_table *table) {
 static uint64_t weights_bytes(void *context) {
     const cm_run *run = context;
     if (!cm_run_leads(run)) return 0;
-    return table_bytes(&run->parameters) + table_bytes(&run->average) + table_bytes(&run->target) +
-           table_bytes(&run->moments);
+    return table_bytes(&run->parameters) * (run->state.is_within ? 2 : 1) + table_bytes(&run->average) +
+           table_bytes(&run->target) + table_bytes(&run->moments);
 }
 
 static cm_status put_table(cm_checkpoint_writer *writer, const char *name, const cm_array_table *table) {
     if (table->count == 0) return CM_OK;
     return cm_checkpoint_put_arrays(writer, name, table->arrays, table->count);
+}
+
+/* Those that act and search anew within an iteration: of before its learning. */
+static cm_status open_acting(const cm_run *run, float **blocks, cm_array_table *table) {
+    const cm_param_table *sizes = cm_network_parameters(run->session->network);
+    CM_TRY(cm_alloc(blocks, sizes->parameters + sizes->states + 1, sizeof **blocks, "the weights that act"));
+    return cm_array_table_add(table, run->session->network, "", *blocks, *blocks + sizes->parameters);
+}
+
+static cm_status save_acting(const cm_run *run, cm_checkpoint_writer *writer) {
+    const size_t parameters = cm_network_parameters(run->session->network)->parameters;
+    float *blocks = NULL;
+    cm_array_table table = {0};
+    cm_status status = open_acting(run, &blocks, &table);
+    if (status == CM_OK) status = cm_agent_get_weights(run->actor_agent, blocks, blocks + parameters);
+    if (status == CM_OK) status = put_table(writer, CM_FILE_ACTING, &table);
+    cm_array_table_free(&table);
+    free(blocks);
+    return status;
 }
 
 static cm_status save_weights(void *context, cm_checkpoint_writer *writer) {
@@ -35,6 +55,7 @@ static cm_status save_weights(void *context, cm_checkpoint_writer *writer) {
     CM_TRY(put_table(writer, CM_FILE_PARAMETERS, &run->parameters));
     CM_TRY(put_table(writer, CM_FILE_AVERAGE, &run->average));
     CM_TRY(put_table(writer, CM_FILE_TARGET, &run->target));
+    if (run->state.is_within) CM_TRY(save_acting(run, writer));
     return put_table(writer, CM_FILE_MOMENTS, &run->moments);
 }
 
@@ -43,13 +64,26 @@ static cm_status get_table(cm_checkpoint_reader *reader, const char *name, const
     return cm_checkpoint_get_arrays(reader, name, table->arrays, table->count);
 }
 
+static cm_status load_acting(const cm_run *run, cm_checkpoint_reader *reader) {
+    const size_t parameters = cm_network_parameters(run->session->network)->parameters;
+    float *blocks = NULL;
+    cm_array_table table = {0};
+    cm_status status = open_acting(run, &blocks, &table);
+    if (status == CM_OK) status = get_table(reader, CM_FILE_ACTING, &table);
+    if (status == CM_OK) status = cm_agent_set_weights(run->actor_agent, blocks, blocks + parameters);
+    cm_array_table_free(&table);
+    free(blocks);
+    return status;
+}
+
 static cm_status load_weights(void *context, cm_checkpoint_reader *reader) {
     cm_run *run = context;
     CM_TRY(get_table(reader, CM_FILE_PARAMETERS, &run->parameters));
     CM_TRY(get_table(reader, CM_FILE_AVERAGE, &run->average));
     CM_TRY(get_table(reader, CM_FILE_TARGET, &run->target));
     CM_TRY(get_table(reader, CM_FILE_MOMENTS, &run->moments));
-    return cm_trainer_changed(cm_run_learner_trainer(run->learner));
+    CM_TRY(cm_trainer_changed(cm_run_learner_trainer(run->learner)));
+    return run->state.is_within ? load_acting(run, reader) : CM_OK;
 }
 
 static cm_status add_slow(cm_run *run, cm_array_table *table, cm_weights which) {
@@ -87,7 +121,9 @@ static cm_run_counters counters_of(const cm_run *run) {
                          .is_best = run->best_due,
                          .state = run->state,
                          .scaling = cm_trainer_loss_scaling(trainer),
-                         .row = run->row};
+                         .row = run->row,
+                         .round = run->round,
+                         .temperature = run->row.temperature};
     c.state.credit = cm_run_learner_credit(run->learner);
     c.state.seconds = cm_run_seconds(run);
     c.state.metrics_bytes = run->metrics.bytes;
@@ -117,6 +153,14 @@ static cm_status save_state(void *context, cm_checkpoint_writer *writer) {
 }
 
 /* What was read goes to its places. */
+/* What ranks have added up is that of the first. */
+static void take_round(cm_run *run, const cm_run_counters *c) {
+    run->round = c->round;
+    if (!cm_run_leads(run)) run->round.sum.policy_drift = run->round.sum.policies_anew = 0.0;
+    run->row = cm_metrics_empty();
+    if (c->temperature >= 0.0) run->row.temperature = c->temperature;
+}
+
 static cm_status take_counters(cm_run *run, const cm_run_counters *c) {
     cm_trainer *trainer = cm_run_learner_trainer(run->learner);
     const double iteration = cm_run_learner_iteration_steps(cm_run_options_of(run));
@@ -128,6 +172,7 @@ static cm_status take_counters(cm_run *run, const cm_run_counters *c) {
     run->saved_ranks = c->ranks;
     run->saved_env_steps = c->env_steps, run->saved_finished = c->episodes;
     if (c->state.is_pending) run->row = c->row;
+    if (c->state.is_within) take_round(run, c);
     cm_run_learner_set_credit(run->learner, c->state.credit);
     if (c->scaling.scale != 0.0) CM_TRY(cm_trainer_set_loss_scaling(trainer, &c->scaling));
     cm_trainer_set_updates(trainer, c->updates);

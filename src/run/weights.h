@@ -15,6 +15,7 @@ extern "C" {
 #define CM_FILE_PARAMETERS "parameters.safetensors" /* what the optimizer changes                          */
 #define CM_FILE_AVERAGE    "average.safetensors"    /* their moving average, if one is kept                */
 #define CM_FILE_TARGET     "target.safetensors"     /* the target network, if there is one                 */
+#define CM_FILE_ACTING     "acting.safetensors"     /* those that act, if it was broken off while it learnt    */
 #define CM_FILE_MOMENTS    "optimizer.safetensors"  /* "first/NAME", "second/NAME"                          */
 
 typedef struct cm_array_table {

@@ -2,7 +2,8 @@
  * 3) are not finite, or its observations (rows 4) the largest floats, or it ends the process (rows 5), or its rewards
  * are beyond their bounds (rows 6), or it allows nothing (rows 7), or its rewards, whose bounds are infinite, are so,
  * too (rows 8). Or it crashes: by a wrong address (rows 9), within a function of C (rows 10), by abort (rows 11), by a
- * recursion that has no end (rows 12). Or it hangs, and makes a file "hanging" (rows 13). */
+ * recursion that has no end (rows 12). Or it hangs, and makes a file "hanging" (rows 13; rows 14: at its first reset).
+ */
 #include <float.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -17,7 +18,7 @@ typedef struct count {
 } count;
 
 enum { SOUND = 1000, OBSERVATIONS = 2, REWARDS = 3, LARGE = 4, EXIT = 5, BEYOND = 6, NOTHING = 7, ENDLESS = 8 };
-enum { ADDRESS = 9, WITHIN_C = 10, ABORT = 11, RECURSION = 12, HANG = 13 };
+enum { ADDRESS = 9, WITHIN_C = 10, ABORT = 11, RECURSION = 12, HANG = 13, HANG_AT_ONCE = 14 };
 static atomic_int steps_of_all;
 static int *volatile nowhere; /* volatile: no compiler may know */
 
@@ -32,7 +33,7 @@ static void crash(int how) {
     if (how == WITHIN_C) memset(nowhere, 0, (size_t)(1000 + how) * sizeof *nowhere);
     if (how == ABORT) abort();
     if (how == RECURSION) descend(&depth);
-    if (how != HANG) return;
+    if (how < HANG) return;
     FILE *file = fopen("hanging", "w");
     if (file) fclose(file);
     while (!nowhere) {
@@ -49,7 +50,8 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
 }
 
 static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
-    (void)params, (void)random;
+    (void)random;
+    if (params->rows == HANG_AT_ONCE) crash(params->rows);
     ((count *)rules)->steps = 0;
 }
 

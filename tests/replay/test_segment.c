@@ -498,6 +498,55 @@ START_TEST(sealed_nonsense_never_crashes_what_draws_from_it) {
 }
 END_TEST
 
+/* Priorities for positions that are drawn, which wait for a commit. */
+static void give_priorities(cm_replay *replay) {
+    const cm_batch_config config = {.rows = 16, .seed = 7};
+    cm_batch *b;
+    float priority[16];
+    ck_assert_int_eq(cm_batch_create(replay, &config, &b), CM_OK);
+    for (uint64_t u = 0; u < 4; u++) {
+        ck_assert_int_eq(cm_replay_sample(replay, u, 0.5, b), CM_OK);
+        for (int i = 0; i < 16; i++) priority[i] = i == 5 ? NAN : (float)i + (float)u / 4.0f;
+        ck_assert_int_eq(cm_replay_update_priorities(replay, 16, b->slot, b->index, priority), CM_OK);
+    }
+    cm_batch_destroy(b);
+}
+
+START_TEST(priorities_that_wait_are_saved_beside_the_state) {
+    cm_replay_config config = variant(_i);
+    model *m = make_model(&config, 1), *copy = make_model(&config, 1);
+    cm_replay *whole = make_replay(&config), *saving = make_replay(&config), *loaded = make_replay(&config);
+    saved files = {0};
+    cm_bytes pending = {0};
+    for (uint64_t i = 0; i < 40; i++) iterate(m, whole, i, 0), iterate(copy, saving, i, 0);
+    give_priorities(whole);
+    give_priorities(saving);
+    const cm_sink sink = cm_bytes_sink(&pending);
+    ck_assert_int_eq(cm_replay_pending_write(saving, _i % 3 == 0 ? CM_SEGMENT_PLAIN : CM_SEGMENT_ZSTD, &sink), CM_OK);
+    const cm_source source = cm_bytes_source(&pending);
+    save(&files, saving, CM_SEGMENT_PLAIN);
+    ck_assert_int_eq(load(&files, loaded), CM_OK);
+    ck_assert_msg(cm_replay_pending_read(loaded, &source) == CM_OK, "%s", cm_error_message());
+    if (config.prioritized) {
+        ck_assert_int_eq(cm_replay_pending_read(loaded, &source), CM_ERR_INPUT); /* twice */
+        ck_assert_ptr_nonnull(strstr(cm_error_message(), "waiting priorities: "));
+    }
+    ck_assert_int_eq(cm_replay_commit(whole), CM_OK);
+    ck_assert_int_eq(cm_replay_commit(loaded), CM_OK);
+    expect_same_batches(m, whole, loaded, 40, 60);
+    ck_assert_int_eq(cm_replay_commit(saving), CM_OK);
+    pending.data[pending.size - 1] ^= 1;
+    ck_assert_int_eq(cm_replay_pending_read(saving, &source), CM_ERR_INPUT);
+    cm_bytes_free(&pending);
+    free_saved(&files);
+    cm_replay_destroy(whole);
+    cm_replay_destroy(saving);
+    cm_replay_destroy(loaded);
+    free(m);
+    free(copy);
+}
+END_TEST
+
 START_TEST(state_is_refused_while_steps_wait_for_a_commit) {
     model *m = make_model(&base_config, 1);
     cm_replay *replay = make_replay(&base_config);
@@ -533,6 +582,7 @@ int main(void) {
     tcase_add_test(tests, sealed_segment_with_wrong_steps_or_action_or_flags_is_named);
     tcase_add_loop_test(tests, sealed_nonsense_never_crashes_what_draws_from_it, 0, 8);
     tcase_add_test(tests, state_is_refused_while_steps_wait_for_a_commit);
+    tcase_add_loop_test(tests, priorities_that_wait_are_saved_beside_the_state, 0, 8);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
 }

@@ -60,6 +60,10 @@ static cm_run_counters sound_with_row(void) {
     cm_run_counters c = sound;
     c.row = cm_metrics_empty();
     c.row.iteration = 16, c.row.mean_return = 0.5;
+    c.state.is_within = true;
+    c.temperature = 0.5;
+    c.round = (cm_learning_round){.due = 60, .made = 7, .first = 113, .share = 0.25};
+    c.round.sum.total_loss = 3.5, c.round.sum.skipped = 2, c.round.sum.learning_rate = 0.001;
     return c;
 }
 
@@ -74,6 +78,9 @@ START_TEST(what_is_written_is_read) {
     ck_assert(read.ranks == 2 && read.is_best && read.state.best_return == -12.25 && read.state.saved_updates == 90);
     ck_assert(read.scaling.skipped == 10 && read.row.iteration == 16 && read.row.mean_return == 0.5);
     ck_assert(isnan(read.row.total_loss));
+    ck_assert(read.state.is_within && read.temperature == 0.5 && read.round.due == 60 && read.round.made == 7);
+    ck_assert(read.round.first == 113 && read.round.share == 0.25 && read.round.sum.total_loss == 3.5);
+    ck_assert(read.round.sum.skipped == 2 && read.round.sum.learning_rate == 0.001);
 }
 END_TEST
 
@@ -113,6 +120,9 @@ static const struct {
     {"\"scale\": 1024.0", "\"scale\": 0.5", "loss_scaling: scale: must be in [1, 1.67772e+07], got 0.5"},
     {"\"good\": 5", "\"good\": -5", "loss_scaling: good: must be an integer in [0, 16777216], got -5"},
     {"\"total_loss\": null", "\"total_loss\": [3]", "pending: total_loss: must be a number, got an array"},
+    {"\"due\": 60", "\"due\": 6", "made: is 7, more than the 6 of due"},
+    {"\"share\": 0.25", "\"share\": 2", "learning: share: must be in [0, 1], got 2"},
+    {"\"made\": 7, ", "", "learning: made: missing"},
     {"{\"iteration\": 16", "{\"iteration\": -3", "pending: iteration: must be an integer in [0, 9007199254740992]"},
 };
 

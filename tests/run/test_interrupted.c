@@ -27,12 +27,12 @@ typedef struct place {
 } place;
 
 static const place places[] = {
-    {"", {"evaluation_interval=256", "stop_at_goal=false"}, true},
+    {"", {"evaluation_interval=256", "stop_at_goal=false"}, false}, /* within acting */
     {"\"evaluation\"",
      {"evaluation_interval=512", "stop_at_goal=true", "goal_return=5"},
      true},                                                                          /* it is to be confirmed */
     {"\"iteration\": 4,", {"evaluation_interval=512", "stop_at_goal=false"}, false}, /* before the report */
-    {"", {"evaluation_interval=768", "stop_at_goal=false", "env_steps=256"}, true},  /* before the last one */
+    {"", {"evaluation_interval=768", "stop_at_goal=false", "env_steps=256"}, false}, /* the same */
 };
 enum { PLACES = sizeof places / sizeof *places };
 
@@ -164,10 +164,10 @@ START_TEST(stop_that_is_asked_again_and_again_loses_nothing) {
     cm_run_result unbroken, broken;
     train("unbroken", &places[0], false, &unbroken);
     cm_stop_ask(&stop);
-    for (int i = 0; i < 3; i++) { /* each time before the evaluation of the first iteration */
+    for (int i = 0; i < 3; i++) { /* each time within the first iteration */
         train("broken", &places[0], i > 0, &broken);
         ck_assert_int_eq(broken.end, CM_RUN_STOPPED);
-        ck_assert_int_eq(broken.iterations, 1);
+        ck_assert_int_eq(broken.iterations, 0);
     }
     stop = (cm_stop){0};
     train("broken", &places[0], true, &broken);
