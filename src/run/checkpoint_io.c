@@ -20,13 +20,12 @@ static cm_status write_piece(void *context, const void *data, size_t size) {
 }
 
 cm_status cm_checkpoint_begin(cm_checkpoint_writer *writer, const char *name, cm_sink *sink) {
+    *sink = (cm_sink){writer, write_piece};
     if (writer->file) return cm_fail(CM_ERR_STATE, "%s: begun before %s has ended", name, writer->name);
     CM_TRY(cm_dir_begin(&writer->directory, name, &writer->file));
     snprintf(writer->name, sizeof writer->name, "%s", name);
     writer->bytes = 0;
     XXH3_128bits_reset(writer->hash);
-    sink->context = writer;
-    sink->write = write_piece;
     return CM_OK;
 }
 
