@@ -19,10 +19,11 @@
 #include "run/weights.h"
 
 typedef struct listing {
-    cm_json_writer *json; /* NULL: a table */
-    int count, longest;   /* runs, and the bytes of the longest path */
-    int columns;          /* that a line may have */
-    bool is_narrow;       /* a path is on a line below its run's numbers */
+    char **runs; /* [count of space], owned, as each of them */
+    int count, space;
+    int longest;    /* bytes of the longest path as it is printed */
+    int columns;    /* that a line may have */
+    bool is_narrow; /* a path is on a line below its run's numbers */
 } listing;
 
 /* Columns of an environment's name; in front of a path; of the numbers with the seed, and with the updates too. */
@@ -240,65 +241,83 @@ static void print_run(const listing *list, const line *l, const char *run) {
     printf("%s%s\n", list->is_narrow ? "\n    " : " ", CM_PRINTABLE(run));
 }
 
-static cm_status show_run(void *context, const char *run) {
-    listing *list = context;
-    line l;
-    CM_TRY(read_line(run, &l));
-    list->count++;
-    if (list->json) {
-        put_json(list->json, run, &l);
-    } else {
-        print_run(list, &l, run);
-    }
-    return CM_OK;
-}
+/* ---- which ones ---- */
 
-static cm_status measure_run(void *context, const char *run) {
+static cm_status note_run(void *context, const char *run) {
     listing *list = context;
+    if (list->count == list->space) {
+        const int space = 2 * list->space + 8;
+        char **runs = realloc(list->runs, (size_t)space * sizeof *runs);
+        if (!runs) return cm_fail(CM_ERR_MEMORY, "no memory for the names of %d runs", space);
+        list->runs = runs, list->space = space;
+    }
     const int length = (int)strlen(CM_PRINTABLE(run));
     list->longest = length > list->longest ? length : list->longest;
-    return CM_OK;
+    list->runs[list->count] = strdup(run);
+    return list->runs[list->count++] ? CM_OK : cm_fail(CM_ERR_MEMORY, "no memory for the name of a run");
 }
 
-/* The runs below each of the folders; with `root` alone (NULL: none) below that. */
-static cm_status visit_folders(const cm_arguments *arguments, const char *root,
-                               cm_status (*visit)(void *list, const char *run), listing *list) {
-    if (root) return cm_run_directory_visit(root, visit, list);
+/* The runs below each of the folders; with `root` (NULL: none) below that. */
+static cm_status find_runs(const cm_arguments *arguments, const char *root, listing *list) {
+    if (root) return cm_run_directory_visit(root, note_run, list);
     for (int i = 0; i < arguments->positional_count; i++) {
-        CM_TRY(cm_run_directory_visit(arguments->positional[i], visit, list));
+        CM_TRY(cm_run_directory_visit(arguments->positional[i], note_run, list));
     }
     return CM_OK;
 }
 
-static cm_status list_json(const cm_arguments *arguments, const char *root) {
-    listing list = {.json = NULL};
-    CM_TRY(cm_json_writer_create(2, &list.json));
-    cm_json_begin_array(list.json, NULL);
-    cm_status status = visit_folders(arguments, root, show_run, &list);
-    cm_json_end_array(list.json);
-    return cm_cli_print(list.json, status);
+/* ---- the list ---- */
+
+static cm_status put_runs(const listing *list, cm_json_writer *json) {
+    line l;
+    for (int i = 0; i < list->count; i++) {
+        CM_TRY(read_line(list->runs[i], &l));
+        put_json(json, list->runs[i], &l);
+    }
+    return CM_OK;
 }
 
-static cm_status list_table(const cm_arguments *arguments, const char *root) {
+static cm_status list_json(const listing *list) {
+    cm_json_writer *json = NULL;
+    CM_TRY(cm_json_writer_create(2, &json));
+    cm_json_begin_array(json, NULL);
+    cm_status status = put_runs(list, json);
+    cm_json_end_array(json);
+    return cm_cli_print(json, status);
+}
+
+static cm_status list_table(const cm_arguments *arguments, const char *root, listing *list) {
     const cm_view view = cm_view_of_stdout(arguments);
     char note[PATH_MAX + 64];
-    listing list = {.columns = view.tty ? view.columns : INT_MAX};
-    CM_TRY(visit_folders(arguments, root, measure_run, &list));
-    list.is_narrow = list.columns < TABLE + list.longest;
-    print_head(&list);
-    CM_TRY(visit_folders(arguments, root, show_run, &list));
+    line l;
+    list->columns = view.tty ? view.columns : INT_MAX;
+    list->is_narrow = list->columns < TABLE + list->longest;
+    print_head(list);
+    for (int i = 0; i < list->count; i++) {
+        CM_TRY(read_line(list->runs[i], &l));
+        print_run(list, &l, list->runs[i]);
+    }
     if (root) {
         snprintf(note, sizeof note, "(%s below %s; cumind runs DIR... looks elsewhere)",
-                 list.count > 0 ? "all that are" : "none", root);
-        cm_text_print(stdout, list.columns, CM_PRINTABLE(note), 0, 1);
-    } else if (list.count == 0) {
+                 list->count > 0 ? "all that are" : "none", root);
+        cm_text_print(stdout, list->columns, CM_PRINTABLE(note), 0, 1);
+    } else if (list->count == 0) {
         printf("(none there)\n");
     }
     return CM_OK;
 }
 
 static cm_status list_runs(const cm_arguments *arguments, const char *root) {
-    return cm_argument_given(arguments, "--json") ? list_json(arguments, root) : list_table(arguments, root);
+    listing list = {.count = 0};
+    cm_status status = find_runs(arguments, root, &list);
+    if (status == CM_OK && cm_argument_given(arguments, "--json")) {
+        status = list_json(&list);
+    } else if (status == CM_OK) {
+        status = list_table(arguments, root, &list);
+    }
+    for (int i = 0; i < list.count; i++) free(list.runs[i]);
+    free(list.runs);
+    return status;
 }
 
 static cm_status run_runs(cm_arguments *arguments) {
@@ -326,7 +345,8 @@ const cm_command cm_command_runs = {
     .positional = "[DIR...]",
     .details =
         "Without DIR the folder that the configuration calls checkpoint_root_dir. Runs are looked for in the folder "
-        "itself and down to three folders below it. Their state is training, where a process is at it, unfinished or "
+        "itself and down to three folders below it; a link below it is looked at only where it is one. Their state is "
+        "training, where a process is at it, unfinished or "
         "finished.",
     .flags = flags,
     .examples = "  cumind runs\n"

@@ -118,7 +118,7 @@ static cm_status read_all(cm_lines *lines, const char *path, bool is_growing, cm
     while (true) {
         cm_status status = cm_lines_next(lines, &is_there);
         if (status != CM_OK) return cm_fail_in(status, "%s", path);
-        if (!is_there || (is_growing && !lines->is_whole)) return CM_OK;
+        if (!is_there || (is_growing && !lines->is_whole && !lines->is_long)) return CM_OK;
         CM_TRY(read_line(lines, path, read, context));
     }
 }

@@ -45,11 +45,9 @@ cm_status cm_lines_next(cm_lines *lines, bool *is_there) {
         lines->is_whole = byte == '\n';
         if (lines->is_whole) break;
         if (lines->size + 1 == lines->space && lines->space <= lines->most) CM_TRY(grow(lines));
-        if (lines->size < lines->most) {
-            lines->text[lines->size++] = (char)byte;
-        } else {
-            lines->is_long = true;
-        }
+        lines->is_long = lines->size == lines->most;
+        if (lines->is_long) break;
+        lines->text[lines->size++] = (char)byte;
     }
     if (ferror(lines->file)) return cm_fail(CM_ERR_IO, "cannot read: %s", strerror(errno));
     lines->text[lines->size] = '\0';

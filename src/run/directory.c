@@ -37,7 +37,7 @@ static const char readme[] =
     "    cumind plot --run .          learning curve\n"
     "    cumind inspect --run .       layers, sizes, hash of the parameters\n";
 
-static const char lock_name[] = "lock", config_name[] = "config.json", latest_name[] = "latest";
+static const char lock_name[] = "lock", config_name[] = "config.json", latest_name[] = "latest", best_name[] = "best";
 
 /* What a run consists of, but for the links latest and best. */
 static const struct {
@@ -110,7 +110,7 @@ static cm_status write_file(const cm_run_directory *run, const char *name, const
 
 static cm_status remove_leftover(void *context, const char *name) {
     const cm_dir *dir = context;
-    bool is_ours = is_unfinished(name, latest_name) || is_unfinished(name, "best");
+    bool is_ours = is_unfinished(name, latest_name) || is_unfinished(name, best_name);
     for (int i = 0; i < RUN_FILES; i++) is_ours = is_ours || is_unfinished(name, run_files[i].name);
     if (is_ours && cm_dir_unlink(dir, name) != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
     return CM_OK;
@@ -185,11 +185,25 @@ cm_status cm_run_directory_begin(const cm_run_directory *run, const char *config
     return write_file(run, "README.md", readme);
 }
 
+/* Links cannot take the place of folders, which copies that follow links have. */
+static cm_status refuse_folders(const cm_dir *dir) {
+    static const char *const links[] = {latest_name, best_name};
+    for (int i = 0; i < 2; i++) {
+        if (cm_dir_look(dir, links[i]) != CM_DIR_FOLDER) continue;
+        return cm_fail(CM_ERR_INPUT,
+                       "%s/%s: is a folder, where a link to a checkpoint belongs, as in a copy that followed links; "
+                       "remove it: what it is a copy of is in checkpoints/",
+                       dir->path, links[i]);
+    }
+    return CM_OK;
+}
+
 cm_status cm_run_directory_open(cm_run_directory *run, const char *path) {
     CM_TRY(set_path(run, path));
     CM_TRY(cm_run_directory_check(run->path));
     CM_TRY(cm_dir_open(&run->dir, run->path));
-    cm_status status = take_lock(run);
+    cm_status status = refuse_folders(&run->dir);
+    if (status == CM_OK) status = take_lock(run);
     if (status == CM_OK) status = remove_leftovers(run);
     if (status != CM_OK) cm_run_directory_close(run);
     return status;
@@ -307,6 +321,12 @@ cm_status cm_run_directory_name(const char *root, const char *env, char *out, si
 
 static int not_hidden(const struct dirent *entry) { return entry->d_name[0] != '.'; }
 
+static bool is_link(const char *path) {
+    char first;
+    return readlink(path, &first, 1) >= 0;
+}
+
+/* A link may be a run; what else one leads to is not looked through, lest links lead round in circles. */
 static cm_status visit_below(const char *path, int depth, cm_status (*visit)(void *context, const char *path),
                              void *context) {
     cm_dir dir;
@@ -322,7 +342,7 @@ static cm_status visit_below(const char *path, int depth, cm_status (*visit)(voi
     for (int i = 0; i < count; i++) {
         char below[PATH_MAX];
         if (status == CM_OK) status = cm_path_join(below, sizeof below, path, entries[i]->d_name);
-        if (status == CM_OK) status = visit_below(below, depth + 1, visit, context);
+        if (status == CM_OK) status = visit_below(below, is_link(below) ? VISIT_DEPTH : depth + 1, visit, context);
         free(entries[i]);
     }
     free(entries);

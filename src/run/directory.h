@@ -56,8 +56,8 @@ bool cm_run_directory_is_training(const char *path);
 /* A name for a new run that does not exist yet: ROOT/ENV/20251121-073900, "/" in ENV as "_". */
 cm_status cm_run_directory_name(const char *root, const char *env, char *out, size_t size) CM_MUST_USE;
 
-/* The runs below `root`, in any depth up to 3, sorted by path: calls visit(context, path) for each. A missing root has
- * none. */
+/* The runs below `root`, in any depth up to 3, sorted by path: calls visit(context, path) for each. A link below it is
+ * looked at only as a run itself. A missing root has none. */
 cm_status cm_run_directory_visit(const char *root, cm_status (*visit)(void *context, const char *path),
                                  void *context) CM_MUST_USE;
 

@@ -165,6 +165,33 @@ static cm_status check_entry(const char *file, const cm_json *header, uint64_t s
     return CM_OK;
 }
 
+/* A tensor's bytes. */
+typedef struct span {
+    uint64_t begin, bytes;
+} span;
+
+static int by_begin(const void *a, const void *b) {
+    const span *x = a, *y = b;
+    return x->begin != y->begin ? (x->begin > y->begin) - (x->begin < y->begin)
+                                : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* Checks that arrays, which take as much as there is, have bytes of their own each. */
+static cm_status check_apart(const char *file, const cm_array *arrays, int count, const uint64_t *begins) {
+    span *spans = NULL;
+    uint64_t end = 0;
+    bool are_apart = true;
+    CM_TRY(cm_alloc(&spans, (size_t)count, sizeof *spans, "a header of tensors"));
+    for (int i = 0; i < count; i++) spans[i] = (span){begins[i], array_bytes(&arrays[i])};
+    qsort(spans, (size_t)count, sizeof *spans, by_begin);
+    for (int i = 0; i < count; i++) {
+        are_apart = are_apart && spans[i].begin == end;
+        end += spans[i].bytes;
+    }
+    free(spans);
+    return are_apart ? CM_OK : cm_fail(CM_ERR_INPUT, "%s: tensors overlap in its data_offsets", file);
+}
+
 static cm_status check_all(const char *file, const cm_json *header, uint64_t size, const cm_array *arrays, int count,
                            uint64_t *begins) {
     int known = cm_json_get(header, "__metadata__") != NULL;
@@ -178,7 +205,7 @@ static cm_status check_all(const char *file, const cm_json *header, uint64_t siz
         return cm_fail(CM_ERR_INPUT, "%s: holds %llu bytes of data, its tensors have %llu", file,
                        (unsigned long long)size, (unsigned long long)data_bytes(arrays, count));
     }
-    return CM_OK;
+    return check_apart(file, arrays, count, begins);
 }
 
 static cm_status check_finite(const char *file, const cm_array *array) {

@@ -122,6 +122,36 @@ START_TEST(latest_that_leads_elsewhere_is_not_followed) {
 }
 END_TEST
 
+/* As `cp -rL` and scp leave them: said before anything is learnt, while the run can be looked at. */
+START_TEST(latest_that_is_a_folder_is_named_before_anything_is_done) {
+    char path[256];
+    path_of("f/best", path);
+    ck_assert_int_eq(unlink(path), 0);
+    make("f/best");
+    expect_ok("eval --run f --episodes 1");
+    expect_exit("train --quiet --resume f --updates 400", 2,
+                "cumind: f/best: is a folder, where a link to a checkpoint belongs, as in a copy that followed links; "
+                "remove it: what it is a copy of is in checkpoints/\n");
+}
+END_TEST
+
+START_TEST(links_below_a_folder_lead_to_runs_alone) {
+    char path[256];
+    make("home/runs");
+    path_of("home/runs/round", path);
+    ck_assert_int_eq(symlink("..", path), 0);
+    path_of("home/runs/run", path);
+    ck_assert_int_eq(symlink("../../f", path), 0);
+    expect_ok("runs home --json");
+    ck_assert_ptr_nonnull(strstr(result.out, "\"home/runs/run\""));
+    ck_assert_msg(!strstr(result.out, "round"), "%s", result.out);
+    replace_by_link("log.txt", "/dev/null");
+    expect_ok("runs f");
+    const char *said = strstr(result.err, "and these are: log.txt");
+    ck_assert_msg(said && !strstr(said + 1, "and these are"), "%s", result.err); /* once */
+}
+END_TEST
+
 static void make_odd(const char *name, int kind) {
     char path[256];
     snprintf(path, sizeof path, "%s/f/%s", cm_test_folder, name);
@@ -221,6 +251,8 @@ int main(void) {
                         (int)(sizeof links / sizeof *links));
     tcase_add_test(tests, all_links_are_named_in_one_line);
     tcase_add_test(tests, latest_that_leads_elsewhere_is_not_followed);
+    tcase_add_test(tests, latest_that_is_a_folder_is_named_before_anything_is_done);
+    tcase_add_test(tests, links_below_a_folder_lead_to_runs_alone);
     tcase_add_loop_test(tests, pipes_and_folders_in_the_place_of_files_are_refused_at_once, 0, 2);
     tcase_add_loop_test(tests, files_of_a_checkpoint_that_are_links_or_pipes_are_refused, 0, 2);
     tcase_add_test(tests, names_of_others_are_left_alone_and_hinder_nothing);

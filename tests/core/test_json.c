@@ -330,6 +330,9 @@ START_TEST(lines_are_read_one_by_one_with_their_numbers) {
     ck_assert_int_eq(cm_json_read_growing(path, 8, note_line, got), CM_ERR_INPUT);
     ck_assert_str_eq(got, "1.23457e+07@1 ");
     ck_assert_ptr_nonnull(strstr(cm_error_message(), ":2: a line of more than 8 bytes"));
+    ck_assert_int_eq(cm_file_write(path, "1\n123456789", 11), CM_OK); /* however far it goes */
+    ck_assert_int_eq(cm_json_read_growing(path, 8, note_line, got), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), ":2: a line of more than 8 bytes"));
     got[0] = '\0';
     ck_assert_int_eq(cm_file_write(path, "7\n-1\n9\n", 7), CM_OK);
     ck_assert_int_eq(cm_json_read_lines(path, note_line, got), CM_ERR_STATE);

@@ -130,6 +130,22 @@ START_TEST(offsets_outside_the_file_are_refused) {
 }
 END_TEST
 
+START_TEST(tensors_that_share_bytes_are_refused) {
+    float v[3], w[3];
+    cm_array into[2] = {{"v", 1, {3}, v}, {"w", 1, {3}, w}};
+    buffer b;
+    foreign(&b, "{\"v\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,12]},"
+                "\"w\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,12]}}");
+    expect_error(&b, into, 2, "f.safetensors: tensors overlap");
+    foreign(&b, "{\"v\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[12,24]},"
+                "\"w\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[4,16]}}");
+    expect_error(&b, into, 2, "f.safetensors: tensors overlap");
+    foreign(&b, "{\"v\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[12,24]},"
+                "\"w\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,12]}}");
+    ck_assert_int_eq(load("f", b.bytes, b.size, into, 2), CM_OK);
+}
+END_TEST
+
 START_TEST(numbers_that_are_not_finite_are_refused_with_file_and_tensor) {
     static const float wrong[] = {NAN, INFINITY, -INFINITY};
     buffer b;
@@ -196,6 +212,7 @@ int main(void) {
     tcase_add_test(tests, every_truncation_is_an_error);
     tcase_add_test(tests, huge_header_length_is_refused);
     tcase_add_test(tests, offsets_outside_the_file_are_refused);
+    tcase_add_test(tests, tensors_that_share_bytes_are_refused);
     tcase_add_test(tests, hash_depends_on_names_order_not_table_order);
     return cm_test_main(suite);
 }
