@@ -44,14 +44,14 @@ cm_status cm_checkpoint_end(cm_checkpoint_writer *writer) {
 }
 
 cm_status cm_checkpoint_put(cm_checkpoint_writer *writer, const char *name, const void *data, size_t size) {
-    cm_sink sink;
+    cm_sink sink = {0};
     CM_TRY(cm_checkpoint_begin(writer, name, &sink));
     CM_TRY(sink.write(sink.context, data, size));
     return cm_checkpoint_end(writer);
 }
 
 cm_status cm_checkpoint_put_arrays(cm_checkpoint_writer *writer, const char *name, const cm_array *arrays, int count) {
-    cm_sink sink;
+    cm_sink sink = {0};
     CM_TRY(cm_checkpoint_begin(writer, name, &sink));
     CM_TRY(cm_safetensors_write(arrays, count, &sink));
     return cm_checkpoint_end(writer);
@@ -83,7 +83,7 @@ static cm_status copy_bytes(const cm_checkpoint_writer *writer, int file, const 
 /* Copies a file of the checkpoint before, if it is still what was written. */
 static cm_status copy_file(cm_checkpoint_writer *writer, const cm_manifest_file *row) {
     char hash[CM_HASH_HEX];
-    cm_sink sink;
+    cm_sink sink = {0};
     int file;
     CM_TRY(cm_dir_open_file(&writer->previous_directory, row->name, O_RDONLY, &file));
     cm_status status = cm_checkpoint_begin(writer, row->name, &sink);

@@ -102,7 +102,7 @@ uint64_t cm_run_data_bytes(void *context) {
 
 static cm_status write_segment(cm_run *run, cm_checkpoint_writer *writer, const cm_run_segment *s) {
     char name[NAME];
-    cm_sink sink;
+    cm_sink sink = {0};
     segment_name(run, s, name);
     CM_TRY(cm_checkpoint_begin(writer, name, &sink));
     CM_TRY(cm_replay_segment_write(replay_of(run), s->first, s->count, CM_SEGMENT_ZSTD, &sink));
@@ -111,7 +111,7 @@ static cm_status write_segment(cm_run *run, cm_checkpoint_writer *writer, const 
 
 static cm_status write_replay_state(cm_run *run, cm_checkpoint_writer *writer) {
     char name[NAME];
-    cm_sink sink;
+    cm_sink sink = {0};
     file_of(run->session->comm->rank, replay_file, name);
     CM_TRY(cm_checkpoint_begin(writer, name, &sink));
     CM_TRY(cm_replay_state_write(replay_of(run), CM_SEGMENT_ZSTD, &sink));

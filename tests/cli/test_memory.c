@@ -9,19 +9,20 @@ static const char trained[] =
     "train --quiet --run small --set env_steps=256 --set min_memory_steps=64 --set hidden_dim=16 --set num_envs=2"
     " --set evaluation_interval=0 --set final_evaluation_episodes=0";
 
-/* Reads a file of the run, that is to be freed. */
-static char *text_of(const char *name) {
-    char path[640], *text;
+/* Reads a file of the run into `text`, that is to be freed. */
+static void read_text(const char *name, char **text) {
+    char path[640];
     size_t size;
     snprintf(path, sizeof path, "%s/small/%s", cm_test_folder, name);
-    ck_assert_int_eq(cm_file_read(path, 1 << 14, &text, &size), CM_OK);
-    return text;
+    ck_assert_int_eq(cm_file_read(path, 1 << 14, text, &size), CM_OK);
 }
 
 /* Another value of hidden_dim, in the run's configuration and in what its checkpoint says of it. */
 static void widen(const char *to) {
     static const char from[] = "\"hidden_dim\": 16";
-    char path[640], changed[1 << 15], *config = text_of("config.json"), *state = text_of("latest/state.json");
+    char path[640], changed[1 << 15], *config, *state;
+    read_text("config.json", &config);
+    read_text("latest/state.json", &state);
     const char *at = strstr(config, from);
     ck_assert_msg(at != NULL, "%s", config);
     snprintf(path, sizeof path, "%s/small/config.json", cm_test_folder);
