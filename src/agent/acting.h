@@ -72,9 +72,10 @@ void cm_actor_count(const cm_actor *actor, cm_actor_counts *out);
 /* Whether it was by an environment that the last cm_actor_run failed. */
 bool cm_actor_env_failed(const cm_actor *actor);
 
-/* For checkpoints: environments, counters, recent episodes as bytes[cm_actor_bytes]; NULL has 0. */
+/* For checkpoints: environments, counters, recent episodes as at most bytes[cm_actor_bytes], of which no more are
+ * written than save returns; NULL has 0. */
 size_t cm_actor_bytes(const cm_actor *actor);
-void cm_actor_save(const cm_actor *actor, void *bytes);
+size_t cm_actor_save(const cm_actor *actor, void *bytes);
 
 /* Goes on from what `count` actors have saved, whose environments, in this order, are all of the run: the actor takes
  * those of its own numbers. If they are just the environments of one of these it takes its counters, too. Else the

@@ -22,7 +22,6 @@ size_t cm_actor_bytes(const cm_actor *a) {
 
 static saved_head head_of(const cm_actor *a) {
     saved_head head = {.environments = a->config.environments,
-                       .vector_bytes = (int64_t)cm_vector_env_bytes(a->vector),
                        .step = a->step,
                        .episodes = a->episodes,
                        .recent = a->recent,
@@ -36,13 +35,15 @@ static char *put(char *to, const void *from, size_t size) {
     return to + size;
 }
 
-void cm_actor_save(const cm_actor *a, void *bytes) {
+size_t cm_actor_save(const cm_actor *a, void *bytes) {
     saved_head head = head_of(a);
-    char *to = put(bytes, &head, sizeof head);
+    char *to = (char *)bytes + sizeof head;
     to = put(to, a->open, (size_t)a->config.environments * sizeof(cm_acting_episode));
     to = put(to, a->recent_return, CM_RECENT_EPISODES * sizeof(double));
     to = put(to, a->recent_length, CM_RECENT_EPISODES * sizeof(double));
-    cm_vector_env_save(a->vector, to);
+    head.vector_bytes = (int64_t)cm_vector_env_save(a->vector, to);
+    put(bytes, &head, sizeof head);
+    return (size_t)(to - (char *)bytes) + (size_t)head.vector_bytes;
 }
 
 /* What one actor has saved, and which environments of the run it had. */
@@ -61,12 +62,13 @@ static bool counters_fit(const saved_head *head) {
            (head->recent == CM_RECENT_EPISODES || head->next == head->recent);
 }
 
-/* Before a vector of so many environments is made: the file has its bytes. */
+/* Before a vector of so many environments is made: the file has its bytes. Fewer are as many as the vector says. */
 static bool sizes_fit(const cm_actor *a, const saved_head *head, size_t size) {
     const size_t open = (size_t)head->environments * sizeof(cm_acting_episode);
     const size_t vector = cm_vector_env_bytes_of(a->config.env, (int)head->environments);
-    return head->vector_bytes == (int64_t)vector &&
-           size == sizeof *head + open + 2 * CM_RECENT_EPISODES * sizeof(double) + vector;
+    const bool fits = a->config.env->def->used ? head->vector_bytes >= 0 && head->vector_bytes <= (int64_t)vector
+                                               : head->vector_bytes == (int64_t)vector;
+    return fits && size == sizeof *head + open + 2 * CM_RECENT_EPISODES * sizeof(double) + (size_t)head->vector_bytes;
 }
 
 static cm_status check_recent(const saved_part *part) {

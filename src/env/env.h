@@ -183,6 +183,9 @@ typedef struct cm_env_def {
      * `ended` or not, may be in: no function above may read or write outside its arrays or run without end in it, or in
      * what follows. Errors: CM_ERR_INPUT says what is wrong (cm_env_check_int, cm_env_check_real). Never NULL. */
     cm_status (*check)(const cm_env_params *params, const void *rules, int steps, bool ended);
+    /* Bytes of a state that are in use `steps` steps (0 .. spec.max_steps) after a reset, never fewer than before: the
+     * others are neither read nor copied. NULL: all always are. */
+    size_t (*used)(const cm_env_params *params, int steps);
 } cm_env_def;
 
 /* Defines the row `row_`: its check, which no row may lack, and its other members with their names, in their order.

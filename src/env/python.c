@@ -197,11 +197,17 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     return CM_OK;
 }
 
+/* The record is as long as the episode. */
+static size_t used(const cm_env_params *params, int steps) {
+    const python_env *e = env_of(params);
+    return record_at(e) + (size_t)steps * action_bytes(e);
+}
+
 static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
     python_env *e = env_of(params);
     python_rules *s = (python_rules *)rules;
     const uint64_t before = s->key;
-    memset(s, 0, rules_bytes(e, params->max_steps));
+    memset(s, 0, used(params, 0));
     s->seed = cm_pcg64_below(random, INT32_MAX);
     s->key = mix(s->seed, 0);
     const cm_worker_request request = {CM_WORKER_RESET, before, s->key, s->seed, NULL, 0};
@@ -454,7 +460,8 @@ static void make_row(python_env *e) {
                           .picture = picture,
                           .step_together = step_together,
                           .failure = failure,
-                          .check = check};
+                          .check = check,
+                          .used = used};
     if (e->said.spec.action_size > 0) {
         e->def.step_value = step_value;
         e->def.options |= CM_ENV_ACTION_BINS;

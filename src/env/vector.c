@@ -88,6 +88,12 @@ static double *field_of(const cm_vector_env *vector, int field) {
     return (double *)(void *)vector->rules + (size_t)field * (size_t)vector->instances;
 }
 
+/* Bytes of the rules' state of an instance that are in use. */
+static size_t used_of(const cm_vector_env *vector, int i) {
+    const cm_env *env = &vector->env;
+    return env->def->used ? env->def->used(&env->params, vector->steps[i]) : env->spec.rules_size;
+}
+
 /* The rules' state of an instance: where it is, or gathered into `scratch`. */
 static const void *rules_at(const cm_vector_env *vector, int i, double scratch[CM_ENV_FIELDS]) {
     if (vector->fields == 0) return vector->rules + (size_t)i * vector->env.spec.rules_size;
@@ -95,9 +101,10 @@ static const void *rules_at(const cm_vector_env *vector, int i, double scratch[C
     return scratch;
 }
 
+/* Of an instance whose steps are known. */
 static void put_rules(cm_vector_env *vector, int i, const void *rules) {
     if (vector->fields == 0) {
-        memcpy(vector->rules + (size_t)i * vector->env.spec.rules_size, rules, vector->env.spec.rules_size);
+        memcpy(vector->rules + (size_t)i * vector->env.spec.rules_size, rules, used_of(vector, i));
         return;
     }
     for (int f = 0; f < vector->fields; f++) field_of(vector, f)[i] = ((const double *)rules)[f];
@@ -123,7 +130,7 @@ void cm_vector_env_get(const cm_vector_env *vector, int instance, void *state) {
     common.terminated = vector->terminated[instance], common.truncated = vector->truncated[instance];
     common.pending = vector->pending[instance];
     memcpy(state, &common, sizeof common);
-    memcpy(cm_env_rules(state), rules_at(vector, instance, scratch), vector->env.spec.rules_size);
+    memcpy(cm_env_rules(state), rules_at(vector, instance, scratch), used_of(vector, instance));
 }
 
 int cm_vector_env_steps(const cm_vector_env *vector, int instance) { return vector->steps[instance]; }
@@ -429,10 +436,27 @@ size_t cm_vector_env_bytes_of(const cm_env *env, int instances) {
     return cm_vector_env_bytes(&vector);
 }
 
-void cm_vector_env_save(const cm_vector_env *vector, void *bytes) {
-    saved_header header = header_of(vector);
+/* The arrays behind the states. */
+static size_t rest_bytes(const cm_vector_env *vector) {
+    return vector->data_bytes - (size_t)((const unsigned char *)vector->random - vector->arena.base);
+}
+
+/* The arrays as they are; where states are in use in part, the others first and then of each state what is. */
+size_t cm_vector_env_save(const cm_vector_env *vector, void *bytes) {
+    const saved_header header = header_of(vector);
+    char *to = (char *)bytes + sizeof header;
     memcpy(bytes, &header, sizeof header);
-    memcpy((char *)bytes + sizeof header, vector->arena.base, vector->data_bytes);
+    if (!vector->env.def->used) {
+        memcpy(to, vector->arena.base, vector->data_bytes);
+        return sizeof header + vector->data_bytes;
+    }
+    memcpy(to, vector->random, rest_bytes(vector));
+    to += rest_bytes(vector);
+    for (int i = 0; i < vector->instances; i++) {
+        memcpy(to, vector->rules + (size_t)i * vector->env.spec.rules_size, used_of(vector, i));
+        to += used_of(vector, i);
+    }
+    return (size_t)(to - (char *)bytes);
 }
 
 /* No function of the row has seen them yet. */
@@ -450,20 +474,45 @@ static cm_status check_states(const cm_vector_env *vector) {
     return status;
 }
 
-cm_status cm_vector_env_load(cm_vector_env *vector, const void *bytes, size_t size) {
-    saved_header mine = header_of(vector);
-    if (size != cm_vector_env_bytes(vector)) {
-        return cm_fail(
-            CM_ERR_INPUT,
-            "%s: the saved environments have %zu bytes, %zu were expected: they are of another version of it, or "
-            "of cumind",
-            mine.name, size, cm_vector_env_bytes(vector));
+static cm_status fail_size(const cm_vector_env *vector, size_t size, size_t expected) {
+    return cm_fail(
+        CM_ERR_INPUT,
+        "%s: the saved environments have %zu bytes, %zu were expected: they are of another version of it, or "
+        "of cumind",
+        vector->env.spec.name, size, expected);
+}
+
+/* What save has written behind the header of a vector whose states are in use in part. */
+static cm_status load_used(cm_vector_env *vector, const char *bytes, size_t size) {
+    const size_t rest = rest_bytes(vector);
+    if (size < rest) return fail_size(vector, size, rest);
+    memcpy(vector->random, bytes, rest);
+    size_t at = rest;
+    for (int i = 0; i < vector->instances; i++) {
+        CM_TRY(cm_env_check_int("the steps of an environment", vector->steps[i], 0, vector->env.spec.max_steps));
+        const size_t used = used_of(vector, i);
+        if (used > size - at) return fail_size(vector, size, at + used);
+        memcpy(vector->rules + (size_t)i * vector->env.spec.rules_size, bytes + at, used);
+        at += used;
     }
+    return at == size ? CM_OK : fail_size(vector, size, at);
+}
+
+cm_status cm_vector_env_load(cm_vector_env *vector, const void *bytes, size_t size) {
+    const saved_header mine = header_of(vector);
+    const bool in_part = vector->env.def->used != NULL;
+    if (in_part ? size < sizeof mine : size != cm_vector_env_bytes(vector))
+        return fail_size(vector, size, cm_vector_env_bytes(vector));
     if (memcmp(bytes, &mine, sizeof mine) != 0) {
         return cm_fail(CM_ERR_INPUT, "%s: the saved environments are of another name, seed, number or option",
                        mine.name);
     }
-    memcpy(vector->arena.base, (const char *)bytes + sizeof mine, vector->data_bytes);
+    const char *arrays = (const char *)bytes + sizeof mine;
+    if (in_part) {
+        CM_TRY(load_used(vector, arrays, size - sizeof mine));
+    } else {
+        memcpy(vector->arena.base, arrays, vector->data_bytes);
+    }
     CM_TRY(check_states(vector));
     double scratch[CM_ENV_FIELDS];
     for (int i = 0; i < vector->instances; i++) refresh_mask(vector, i, rules_at(vector, i, scratch));

@@ -50,7 +50,7 @@ static bool run_done(const cm_run *run) {
 
 /* Reads no counters of learning: that may be going on. */
 static cm_status act(cm_run *run, double share) {
-    cm_actor_save(run->actor, run->actor_bytes); /* what an environment that fails leaves */
+    cm_run_keep_actor(run); /* what an environment that fails leaves */
     run->row.temperature = cm_agent_temperature(&cm_run_options_of(run)->agent, share);
     return cm_actor_run(run->actor, run->row.temperature, cm_agent_random_moves(&cm_run_options_of(run)->agent, share));
 }

@@ -59,6 +59,10 @@ int64_t cm_run_segment_rank(const char *name, uint64_t *first) {
 
 /* ---- saving ---- */
 
+void cm_run_keep_actor(cm_run *run) {
+    if (run->actor && !run->is_undone) run->actor_used = cm_actor_save(run->actor, run->actor_bytes);
+}
+
 uint64_t cm_run_data_most(const cm_run *run) {
     cm_replay_counts counts;
     cm_replay_count(replay_of(run), &counts);
@@ -97,7 +101,8 @@ uint64_t cm_run_data_bytes(void *context) {
         segment_name(run, &run->segments[i], name);
         bytes += cm_checkpoint_copy_bytes(run->store, name);
     }
-    return bytes + cm_actor_bytes(run->actor);
+    cm_run_keep_actor(run);
+    return bytes + run->actor_used;
 }
 
 static cm_status write_segment(cm_run *run, cm_checkpoint_writer *writer, const cm_run_segment *s) {
@@ -159,9 +164,9 @@ cm_status cm_run_data_save(void *context, cm_checkpoint_writer *writer) {
     if (run->state.is_within) CM_TRY(write_pending(run, writer));
     CM_TRY(write_replay_state(run, writer));
     if (!run->actor) return CM_OK;
-    if (!run->is_undone) cm_actor_save(run->actor, run->actor_bytes);
+    cm_run_keep_actor(run);
     file_of(run->session->comm->rank, actor_file, name);
-    return cm_checkpoint_put(writer, name, run->actor_bytes, cm_actor_bytes(run->actor));
+    return cm_checkpoint_put(writer, name, run->actor_bytes, run->actor_used);
 }
 
 /* ---- loading ---- */

@@ -43,7 +43,8 @@ struct cm_run {
     cm_array_table parameters, average, target, moments;
     cm_run_directory directory;
     cm_metrics_file metrics;
-    char *actor_bytes;   /* room for what the actor saves */
+    char *actor_bytes; /* room for what the actor saves, and of it in use */
+    size_t actor_used;
     char dump[PATH_MAX]; /* where a batch goes that led to a NaN */
     cm_memory_room room; /* before anything was taken */
 
@@ -113,6 +114,7 @@ cm_status cm_run_meet_task(const cm_run *run, const cm_json *saved) CM_MUST_USE;
 
 /* run_data.c: the part of replay and environments */
 uint64_t cm_run_data_most(const cm_run *run); /* bytes of this rank's files at most, with a full replay */
+void cm_run_keep_actor(cm_run *run);          /* `actor_bytes` are the environments as they are now, unless is_undone */
 uint64_t cm_run_data_bytes(void *run);        /* that the next checkpoint will write, about */
 cm_status cm_run_data_save(void *run, cm_checkpoint_writer *writer) CM_MUST_USE;
 cm_status cm_run_data_load(void *run, cm_checkpoint_reader *reader) CM_MUST_USE;

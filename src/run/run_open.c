@@ -55,7 +55,7 @@ static cm_status open_acting(cm_run *run) {
 
 size_t cm_run_memory(const cm_run *run, cm_memory_row rows[CM_RUN_PLAN_ROWS], int *count) {
     const cm_memory_row others[] = {
-        {"acting", cm_actor_memory(run->actor)},
+        {"acting", cm_actor_memory(run->actor) + cm_actor_bytes(run->actor)}, /* and the copy that is saved */
         {"evaluation", cm_evaluator_memory(run->evaluator) + cm_evaluator_memory(run->final_evaluator)},
         {"packed weights and scratch", cm_backend_held(run->session->backend)},
     };

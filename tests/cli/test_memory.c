@@ -131,6 +131,31 @@ START_TEST(what_a_process_may_take_is_told_and_judged) {
 }
 END_TEST
 
+/* Its record may become 10^7 actions long, of which it has some hundred: neither they nor a copy of them, nor a file of
+ * them, is there for the others. */
+START_TEST(the_record_of_an_environment_in_python_is_as_long_as_its_episode) {
+    static const char forever[] = "class Forever:\n"
+                                  "    actions = 2\n"
+                                  "    def reset(self, seed=None):\n"
+                                  "        return [0.0]\n"
+                                  "    def step(self, action):\n"
+                                  "        return [1.0], float(action), False\n";
+    char path[640], *saved;
+    size_t size;
+    snprintf(path, sizeof path, "%s/forever.py", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, forever, sizeof forever - 1), CM_OK);
+    expect_ok("train --quiet --run small --set env_name=./forever.py --set max_steps=10000000 --set num_envs=4"
+              " --set env_steps=512 --set min_memory_steps=64 --set hidden_dim=16 --set evaluation_interval=0"
+              " --set final_evaluation_episodes=0 --set td_steps=5");
+    cm_program_expect_memory(&result, 256 << 10); /* Python itself has 120 MB */
+    file_of("small", "environments.bin", path);
+    ck_assert_msg(cm_file_read(path, 1 << 14, &saved, &size) == CM_OK, "%s", cm_error_message());
+    free(saved);
+    expect_ok("train --quiet --resume small --env-steps 1024");
+    cm_program_expect_memory(&result, 256 << 10); /* Python itself has 120 MB */
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/memory");
     TCase *c = tcase_create("memory");
@@ -140,6 +165,7 @@ int main(void) {
     tcase_add_loop_test(c, what_unpacks_to_more_than_the_replay_is_refused_before_it_does, 0, 2);
     tcase_add_test(c, a_plan_beyond_the_limit_is_refused_before_it_costs_memory);
     tcase_add_test(c, what_a_process_may_take_is_told_and_judged);
+    tcase_add_test(c, the_record_of_an_environment_in_python_is_as_long_as_its_episode);
     suite_add_tcase(suite, c);
     return cm_test_main(suite);
 }
