@@ -34,11 +34,12 @@ static void *watch(void *context) {
     (void)context;
     while (!cm_stop_asked(asked)) sleep_some();
     const double began = cm_clock_seconds();
-    for (double said = began;;) {
+    for (double said = began, since = began;;) { /* since: what is awaited ended */
         bool is_awaited;
         const char *what = cm_busy_what(&is_awaited);
         const double now = cm_clock_seconds();
-        if (!is_awaited && now - began >= END_SECONDS) end(what);
+        if (is_awaited) since = now;
+        if (now - since >= END_SECONDS) end(what);
         if (now - said >= SAY_SECONDS) {
             cm_log(CM_WARNING, "asked to stop %.0f s ago, and still %s", now - began, what);
             said = now;

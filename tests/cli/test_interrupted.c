@@ -126,22 +126,33 @@ static bool is_within(const char *run_name, double *made) {
 
 #define KIND(i) ((i) ? " --set overlap=on" : "")
 
-/* The updates of an iteration would take hours. */
+/* Updates that are made of a round that is broken off after a while; -1: it was not within one. */
+static double break_off(const char *command, const char *name, unsigned milliseconds) {
+    double made;
+    const pid_t child = cm_program_start(cm_test_folder, command);
+    cm_program_await_handler(child, SIGTERM);
+    await_run(name);
+    usleep(1000 * milliseconds);
+    kill(child, SIGTERM);
+    ck_assert_int_eq(cm_program_wait(child), 0);
+    return is_within(name, &made) ? made : -1.0;
+}
+
+/* The updates of an iteration would take hours. How long it takes until they begin is not known: it is tried for longer
+ * and longer. */
 START_TEST(learning_is_broken_off_and_saved) {
-    char command[512], name[16];
-    double made, before = 0.0;
+    char command[512], resume[64], name[16];
+    double made = -1.0, before;
+    unsigned milliseconds = 250;
     snprintf(name, sizeof name, "long-%d", _i);
+    snprintf(resume, sizeof resume, "train --quiet --resume %s", name);
     snprintf(command, sizeof command, "train --quiet --run %s" SMALL " --set updates_per_iteration=1000000%s", name,
              KIND(_i));
-    for (int again = 0; again < 2; again++, before = made) {
-        const pid_t child = cm_program_start(cm_test_folder, command);
-        cm_program_await_handler(child, SIGTERM);
-        usleep(700000);
-        kill(child, SIGTERM);
-        ck_assert_int_eq(cm_program_wait(child), 0);
-        ck_assert(is_within(name, &made));
+    made = break_off(command, name, milliseconds);
+    for (int again = 0; again < 2; again++) {
+        before = made;
+        for (; made <= before && milliseconds < 20000; milliseconds *= 2) made = break_off(resume, name, milliseconds);
         ck_assert_double_gt(made, before);
-        snprintf(command, sizeof command, "train --quiet --resume %s", name);
     }
 }
 END_TEST

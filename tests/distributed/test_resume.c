@@ -167,6 +167,66 @@ START_TEST(two_ranks_go_on_with_a_run_of_two_as_if_it_had_not_been_broken) {
 }
 END_TEST
 
+/* Waits for a file of a run, or for a text in it. */
+static void await_text(const char *run_name, const char *file, const char *text) {
+    char name[64], seen[65536] = "";
+    snprintf(name, sizeof name, "%s/%s", run_name, file);
+    for (int i = 0; i < 3000 && !strstr(seen, text); i++, usleep(10000))
+        cm_program_file(cm_test_folder, name, seen, sizeof seen);
+    ck_assert_msg(strstr(seen, text) != NULL, "%s: %s", name, seen);
+}
+
+/* Wherever it is: most of the time it learns. */
+START_TEST(two_ranks_that_are_broken_off_go_on_to_the_same_bits) {
+    static const char *const kinds[] = {"", " --set overlap=on", " --set reanalyse_ratio=0.5"};
+    char rest[256], command[1024];
+    if (!cm_program_has_mpi()) return;
+    snprintf(rest, sizeof rest, "--env-steps 768 --set updates_per_iteration=40%s", kinds[_i]);
+    snprintf(command, sizeof command, "%s --run whole", rest);
+    train(2, command);
+    snprintf(command, sizeof command, SMALL "--quiet --num-devices 2 %s --run broken", rest);
+    const pid_t job = cm_program_start(cm_test_folder, command);
+    await_text("broken", "metrics.jsonl", "\"iteration\": 2,");
+    kill(job, SIGTERM);
+    ck_assert_int_eq(cm_program_wait(job), 0);
+    resume(2, "broken");
+    ck_assert_msg(output.status == 0, "%s", output.err);
+    expect_same_metrics("whole", "broken");
+    expect_same_files("whole", "broken");
+}
+END_TEST
+
+/* One of the two hangs; neither is waited for. */
+START_TEST(a_rank_whose_environment_hangs_is_left_when_all_are_asked_to_stop) {
+    static const char text[] = "import os, time\n"
+                               "class Walk:\n"
+                               "  actions, max_steps = 2, 20\n"
+                               "  def reset(self, seed): self.at = seed % 5; return [self.at / 9]\n"
+                               "  def step(self, action):\n"
+                               "    if os.path.exists('hang'):\n"
+                               "      try: os.close(os.open('hanging', os.O_CREAT | os.O_EXCL))\n"
+                               "      except FileExistsError: pass\n"
+                               "      else: time.sleep(600)\n"
+                               "    self.at += 1 if action else -1\n"
+                               "    return [self.at / 9], float(self.at == 7), abs(self.at) > 8\n";
+    char path[256];
+    if (!cm_program_has_mpi()) return;
+    path_of("walk.py", "", path);
+    ck_assert_int_eq(cm_file_write(path, text, sizeof text - 1), CM_OK);
+    const pid_t job = cm_program_start(
+        cm_test_folder, SMALL "--quiet --num-devices 2 --set env_name=./walk.py --env-steps 10000000 --run hung");
+    await_text("hung", "metrics.jsonl", "\"iteration\": 2,");
+    path_of("hang", "", path);
+    ck_assert_int_eq(cm_file_write(path, "", 0), CM_OK);
+    path_of("hanging", "", path);
+    for (int i = 0; i < 3000 && !cm_file_exists(path); i++) usleep(10000);
+    kill(job, SIGTERM);
+    ck_assert_int_eq(cm_program_wait(job), 0);
+    expect_intact("hung");
+    ck_assert_int_ge(state("hung", "iteration"), 2);
+}
+END_TEST
+
 static void expect_goes_on(const char *run, int ranks, int64_t steps) {
     char path[256], rest[64];
     cm_metrics *rows;
@@ -366,6 +426,8 @@ int main(void) {
     tcase_add_checked_fixture(tc, cm_program_folder_for_ranks, cm_test_folder_remove);
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, two_ranks_go_on_with_a_run_of_two_as_if_it_had_not_been_broken, 0, 2);
+    tcase_add_loop_test(tc, two_ranks_that_are_broken_off_go_on_to_the_same_bits, 0, 3);
+    tcase_add_test(tc, a_rank_whose_environment_hangs_is_left_when_all_are_asked_to_stop);
     tcase_add_test(tc, a_run_of_four_ranks_goes_on_with_one_two_and_three);
     tcase_add_test(tc, a_run_that_began_with_old_games_goes_on_with_other_numbers_of_ranks);
     tcase_add_test(tc, a_run_in_which_nobody_acts_goes_on_with_any_number_of_ranks);
