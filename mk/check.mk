@@ -143,6 +143,9 @@ reference: $(BUILD)/cumind $(PEERS)/ready ## draws games, searches, operations a
 	@$(PEERS)/bin/python scripts/peers/training_cases.py $(REFERENCE)/training --count $(COUNT) --seed $(or $(SEED),1)
 	@$(BUILD)/cumind test-cases $(REFERENCE) --quiet
 
+exact-values: all $(PEERS)/ready ## trains nine small environments in Python, each of a kind, and compares what agents say with values worked out by hand
+	@PATH="$(CURDIR)/$(PEERS)/bin:$$PATH" python3 scripts/exact_values $(BUILD)/cumind
+
 # The peer of the tree is our own C++: it needs no virtual environment.
 $(BUILD)/map_tree: scripts/peers/map_tree.cpp src/core/rng.h $(BUILD)/flags.stamp
 	$(call say,CXX,$@)
@@ -165,10 +168,10 @@ mutants-kernels: $(addprefix $(BUILD)/tests/backend/test_cuda_,ops row_pass stre
 	    scripts/mutants_kernels.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-module test-ptx check-onednn3 tsan games-soak soak-resume soak-ranks soak-files soak-configurations reference mutants mutants-kernels fuzz
+CHECK_ALL := check-module test-ptx check-onednn3 tsan games-soak soak-resume soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
 
 ci: ## everything that must pass before a change is merged: .ci/run
 	@bash .ci/run
-.PHONY: check-all ci check-onednn3 games-soak check-layers check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-ranks soak-files soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels
+.PHONY: exact-values check-all ci check-onednn3 games-soak check-layers check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-ranks soak-files soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels

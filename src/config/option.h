@@ -42,7 +42,8 @@ typedef enum cm_option_type {
 
 enum {
     CM_OPTION_RESUME = 1, /* may change when a run is resumed                                             */
-    CM_OPTION_NULL = 2    /* may be null                                                                  */
+    CM_OPTION_NULL = 2,   /* may be null                                                                  */
+    CM_OPTION_FITTED = 4  /* a run fits it to its task unless it is given                                 */
 };
 
 typedef struct cm_option {

@@ -15,7 +15,7 @@ static cm_status check_text(const cm_json_writer *writer) {
     return cm_json_writer_text(writer, NULL) ? CM_OK : CM_ERR_MEMORY;
 }
 
-cm_status cm_config_write(const cm_config *config, cm_json_writer *writer) {
+static cm_status write_rows(const cm_config *config, bool is_template, cm_json_writer *writer) {
     cm_json_begin_object(writer, NULL);
     for (int i = 0; i < config->count; i++) {
         const cm_config_entry *entry = &config->entry[i];
@@ -23,6 +23,7 @@ cm_status cm_config_write(const cm_config *config, cm_json_writer *writer) {
             if (i > 0) cm_json_end_object(writer);
             cm_json_begin_object(writer, entry->row->section);
         }
+        if (is_template && (entry->row->flags & CM_OPTION_FITTED) && entry->source == CM_FROM_DEFAULT) continue;
         cm_value_write(entry->row, entry->member, writer, entry->row->key);
     }
     if (config->count > 0) cm_json_end_object(writer);
@@ -30,10 +31,12 @@ cm_status cm_config_write(const cm_config *config, cm_json_writer *writer) {
     return check_text(writer);
 }
 
+cm_status cm_config_write(const cm_config *config, cm_json_writer *writer) { return write_rows(config, false, writer); }
+
 cm_status cm_config_save(const cm_config *config, const char *path) {
     cm_json_writer *writer;
     CM_TRY(cm_json_writer_create(2, &writer));
-    cm_status status = cm_config_write(config, writer);
+    cm_status status = write_rows(config, true, writer);
     if (status == CM_OK) status = cm_json_writer_save(writer, path);
     cm_json_writer_destroy(writer);
     return status;

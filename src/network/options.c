@@ -80,18 +80,23 @@ const cm_option cm_network_option_rows[] = {
     CM_OPTION(INT, head_channels, SECTION, "16", 1, 4096, "Channels of the 1x1 convolution of each head.",
               .idle = unless_resnet),
     CM_OPTION(DOUBLE, value_support_min, SECTION, "-20", -1e6, 1e6,
-              "Lowest atom of the value head. With value_transform it is a transformed value: -20 stands for -422."),
-    CM_OPTION(DOUBLE, value_support_max, SECTION, "20", -1e6, 1e6, "Highest atom of the value head."),
+              "Lowest atom of the value head. With value_transform it is a transformed value: -20 stands for -422.",
+              .flags = CM_OPTION_FITTED),
+    CM_OPTION(DOUBLE, value_support_max, SECTION, "20", -1e6, 1e6, "Highest atom of the value head.",
+              .flags = CM_OPTION_FITTED),
     CM_OPTION(
         INT, value_support_size, SECTION, "41", 1, 4096,
         "Atoms of the value head; 1: one output, squared error and no transform. Where none of these three keys is "
         "given (nor preset plain), a run widens the support to what the rewards of the task ask for "
-        "(docs/TUNING.md)."),
-    CM_OPTION(DOUBLE, reward_support_min, SECTION, "-20", -1e6, 1e6, "Lowest atom of the reward head."),
-    CM_OPTION(DOUBLE, reward_support_max, SECTION, "20", -1e6, 1e6, "Highest atom of the reward head."),
-    CM_OPTION(
-        INT, reward_support_size, SECTION, "41", 1, 4096,
-        "Atoms of the reward head; 1: one output, squared error and no transform. Widened like the value head's."),
+        "(docs/TUNING.md).",
+        .flags = CM_OPTION_FITTED),
+    CM_OPTION(DOUBLE, reward_support_min, SECTION, "-20", -1e6, 1e6, "Lowest atom of the reward head.",
+              .flags = CM_OPTION_FITTED),
+    CM_OPTION(DOUBLE, reward_support_max, SECTION, "20", -1e6, 1e6, "Highest atom of the reward head.",
+              .flags = CM_OPTION_FITTED),
+    CM_OPTION(INT, reward_support_size, SECTION, "41", 1, 4096,
+              "Atoms of the reward head; 1: one output, squared error and no transform. Widened like the value head's.",
+              .flags = CM_OPTION_FITTED),
     CM_OPTION(BOOL, value_transform, SECTION, "true", 0, 0,
               "Values and rewards pass h(x) = sign(x) (sqrt(|x| + 1) - 1) + 0.001 x before they meet their supports."),
     CM_OPTION(

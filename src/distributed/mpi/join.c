@@ -93,7 +93,7 @@ static void name_missing(const cm_join *j, int missing, int first) {
 static void *look_on(void *context) {
     cm_join *j = context;
     if (is_joined(j, j->silence)) return NULL;
-    int come = 0, first_come = j->size, first = j->size;
+    int come = 0, first_come = j->size, first = first_come;
     for (int r = 0; r < j->size; r++) {
         const bool is_here = has_come(j, r);
         come += is_here;
