@@ -125,7 +125,7 @@ static void train(const char *name, bool resume, const char *length, cm_run_resu
     close(style.file);
 }
 
-static const char half[] = "env_steps=1024", whole[] = "env_steps=1536";
+static const char half[] = "env_steps=640", whole[] = "env_steps=896";
 static cm_run_result unbroken; /* of the whole length */
 
 static void begin_all(void) {
