@@ -13,13 +13,14 @@
 static int handle_of(const cm_dir *dir) { return dir ? dir->file : AT_FDCWD; }
 
 static cm_status fail_at(const cm_dir *dir, const char *name, const char *verb) {
-    return cm_fail(CM_ERR_IO, "%s%s%s: cannot %s: %s", dir ? dir->path : "", dir ? "/" : "", name, verb,
-                   strerror(errno));
+    char path[PATH_MAX];
+    const int reason = errno;
+    if (!dir || cm_path_join(path, sizeof path, dir->path, name) != CM_OK) snprintf(path, sizeof path, "%s", name);
+    errno = reason;
+    return cm_file_fail(path, verb);
 }
 
-static cm_status fail_in_folder(const cm_dir *dir, const char *verb) {
-    return cm_fail(CM_ERR_IO, "%s: cannot %s: %s", dir->path, verb, strerror(errno));
-}
+static cm_status fail_in_folder(const cm_dir *dir, const char *verb) { return cm_file_fail(dir->path, verb); }
 
 /* Why `name` is not opened: a link and what is no file have words of their own, not the system's. */
 static cm_status fail_open(const cm_dir *dir, const char *name, const char *verb) {
@@ -121,14 +122,10 @@ cm_status cm_dir_sync(const cm_dir *dir) {
 /* What is removed: an entry of the open folder `at`. `path` is for messages: that of the outermost. */
 static cm_status remove_entry(int at, const char *name, const char *path);
 
-static cm_status fail_removing(const char *path, const char *verb) {
-    return cm_fail(CM_ERR_IO, "%s: cannot %s: %s", path, verb, strerror(errno));
-}
-
 static cm_status remove_all_in(int folder, const char *path) {
     DIR *list = fdopendir(folder);
     if (!list) {
-        cm_status status = fail_removing(path, "list the folder");
+        cm_status status = cm_file_fail(path, "list the folder");
         close(folder);
         return status;
     }
@@ -144,15 +141,15 @@ static cm_status remove_all_in(int folder, const char *path) {
 static cm_status remove_entry(int at, const char *name, const char *path) {
     struct stat about;
     if (fstatat(at, name, &about, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT ? CM_OK : fail_removing(path, "look into the folder");
+        return errno == ENOENT ? CM_OK : cm_file_fail(path, "look into the folder");
     const bool is_folder = S_ISDIR(about.st_mode);
     if (is_folder) {
         const int folder = open_folder(at, name, O_NOFOLLOW);
-        if (folder < 0) return errno == ENOENT ? CM_OK : fail_removing(path, "open the folder");
+        if (folder < 0) return errno == ENOENT ? CM_OK : cm_file_fail(path, "open the folder");
         CM_TRY(remove_all_in(folder, path));
     }
     if (unlinkat(at, name, is_folder ? AT_REMOVEDIR : 0) == 0 || errno == ENOENT) return CM_OK;
-    return fail_removing(path, "remove");
+    return cm_file_fail(path, "remove");
 }
 
 cm_status cm_dir_unlink(const cm_dir *dir, const char *name) {

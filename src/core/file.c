@@ -14,8 +14,24 @@
 #include "core/directory.h"
 #include "core/retry.h"
 
-static cm_status fail_io(const char *path, const char *verb) {
-    return cm_fail(CM_ERR_IO, "%s: cannot %s: %s", path, verb, strerror(errno));
+/* What a user can do where the system has said no. */
+static const char *advice(int reason) {
+    switch (reason) {
+    case EACCES:
+    case EPERM: return "; your rights there do not allow it: change them, or take another place";
+    case EROFS: return "; it is mounted read-only: take another place";
+    case ENOSPC:
+    case EDQUOT: return "; make room there, or take another place";
+    case EFBIG: return "; raise the limit on the size of files (ulimit -f)";
+    case EMFILE: return "; raise the limit on open files (ulimit -n)";
+    case EIO: return "; the disk, or the way to it, has failed: the system's log (dmesg) may say more";
+    default: return "";
+    }
+}
+
+cm_status cm_file_fail(const char *path, const char *verb) {
+    const int reason = errno;
+    return cm_fail(CM_ERR_IO, "%s: cannot %s: %s%s", path, verb, strerror(reason), advice(reason));
 }
 
 /* The folder part of `path` in out[PATH_MAX]: "." if there is none. */
@@ -43,12 +59,12 @@ static cm_status fail_open(const char *path) {
     if (why == ENOENT && length > 0)
         return cm_fail(CM_ERR_IO, "%s: is a link to %.*s, which is not there", path, (int)length, target);
     errno = why;
-    return fail_io(path, "open");
+    return cm_file_fail(path, "open");
 }
 
 cm_status cm_file_read_open(int file, const char *path, size_t limit, char **data, size_t *size) {
     struct stat about;
-    if (fstat(file, &about) != 0) return fail_io(path, "read");
+    if (fstat(file, &about) != 0) return cm_file_fail(path, "read");
     if (!S_ISREG(about.st_mode)) return cm_fail(CM_ERR_INPUT, "%s: not a regular file", path);
     if (limit == SIZE_MAX) limit--; /* for the NUL */
     if (about.st_size < 0 || (uint64_t)about.st_size > limit)
@@ -64,7 +80,7 @@ cm_status cm_file_read_open(int file, const char *path, size_t limit, char **dat
         while (cm_interrupted(n));
         if (n < 0) {
             free(text);
-            return fail_io(path, "read");
+            return cm_file_fail(path, "read");
         }
         if (n == 0) break; /* it shrank since fstat */
         got += (size_t)n;
@@ -151,7 +167,7 @@ cm_status cm_directory_make_last(const char *path) {
     int reason = errno; /* the next line changes it */
     if (cm_file_is_directory(path)) return CM_OK;
     errno = reason == EEXIST ? ENOTDIR : reason;
-    return fail_io(path, "make the folder");
+    return cm_file_fail(path, "make the folder");
 }
 
 cm_status cm_directory_make(const char *path) {
@@ -183,7 +199,7 @@ cm_status cm_directory_remove(const char *path) {
 cm_status cm_disk_free(const char *path, uint64_t *bytes) {
     struct statvfs about;
     *bytes = 0;
-    if (statvfs(path, &about) != 0) return fail_io(path, "ask for the free space");
+    if (statvfs(path, &about) != 0) return cm_file_fail(path, "ask for the free space");
     *bytes = (uint64_t)about.f_bavail * (uint64_t)about.f_frsize;
     return CM_OK;
 }

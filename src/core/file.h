@@ -9,6 +9,9 @@
 extern "C" {
 #endif
 
+/* CM_ERR_IO "PATH: cannot VERB: REASON; what may be done about it", by errno. */
+cm_status cm_file_fail(const char *path, const char *verb);
+
 /* Reads a whole regular file of at most `limit` bytes into *data (owned by the caller, freed with free(); a NUL follows
  * the last byte) and its size into *size. Errors: CM_ERR_IO names the path and the reason; CM_ERR_INPUT if it is too
  * large or not a regular file. */

@@ -135,7 +135,7 @@ static cm_status read_lines(int file, const char *path, size_t most, bool is_gro
 cm_status cm_json_read_lines(const char *path, cm_json_line_reader read, void *context) {
     int file;
     CM_TRY(cm_file_open(path, &file));
-    return read_lines(file, path, CM_JSON_BYTES, false, read, context);
+    return read_lines(file, path, CM_JSON_SMALL, false, read, context);
 }
 
 cm_status cm_json_read_growing(const char *path, size_t most, cm_json_line_reader read, void *context) {

@@ -22,11 +22,11 @@ typedef enum cm_json_kind {
     CM_JSON_OBJECT
 } cm_json_kind;
 
-enum { CM_JSON_DEPTH = 64 };               /* deepest nesting accepted */
-#define CM_JSON_BYTES  ((size_t)256 << 20) /* longest text accepted    */
-#define CM_JSON_SMALL  ((size_t)1 << 20)   /* longest text of a configuration, or of what a run says of itself */
-#define CM_JSON_VALUES ((size_t)1 << 20)   /* most values accepted; one takes some 80 bytes of memory */
-#define CM_JSON_MOST   ((int64_t)1 << 53)  /* largest integer accepted: numbers are doubles */
+enum { CM_JSON_DEPTH = 64 };              /* deepest nesting accepted */
+#define CM_JSON_BYTES  ((size_t)64 << 20) /* longest text accepted    */
+#define CM_JSON_SMALL  ((size_t)1 << 20)  /* longest configuration, line of a file, or text of a run on itself */
+#define CM_JSON_VALUES ((size_t)1 << 20)  /* most values accepted; one takes some 80 bytes of memory */
+#define CM_JSON_MOST   ((int64_t)1 << 53) /* largest integer accepted: numbers are doubles */
 
 /* Parses text[size]; `name` (a file name) prefixes errors: "NAME:LINE: what". Errors: CM_ERR_INPUT, CM_ERR_MEMORY. */
 cm_status cm_json_parse(const char *text, size_t size, const char *name, cm_json_doc **out) CM_MUST_USE;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/file.h"
 #include "core/retry.h"
 
 void cm_source_memory(cm_source *out, const void *bytes, size_t size, const char *name) {
@@ -35,7 +36,7 @@ static cm_status read_file(const cm_source *source, uint64_t at, char *out, size
         ssize_t n;
         do n = pread(source->file, out, size, (off_t)at);
         while (cm_interrupted(n));
-        if (n < 0) return cm_fail(CM_ERR_IO, "%s: cannot read: %s", source->path, strerror(errno));
+        if (n < 0) return cm_file_fail(source->path, "read");
         if (n == 0) return fail_short(source, size);
         out += n, at += (uint64_t)n, size -= (size_t)n;
     }

@@ -22,10 +22,6 @@ struct cm_file_writer {
     char temporary[NAME_MAX + 1];
 };
 
-static cm_status fail_io(const char *path, const char *verb) {
-    return cm_fail(CM_ERR_IO, "%s: cannot %s: %s", path, verb, strerror(errno));
-}
-
 /* The last component of `path`; the folder in front of it goes into out[PATH_MAX], "." if there is none. */
 static const char *split(const char *path, char *out) {
     const char *slash = strrchr(path, '/');
@@ -49,7 +45,7 @@ static cm_status find_folder(const cm_dir *dir, const char *name, cm_file_writer
         last = split(name, folder);
         writer->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     }
-    if (writer->folder < 0) return fail_io(writer->path, "write");
+    if (writer->folder < 0) return cm_file_fail(writer->path, "write");
     const int n = snprintf(writer->temporary, sizeof writer->temporary, "%s.tmp-%ld", last, (long)getpid());
     if (n < 0 || (size_t)n >= sizeof writer->temporary)
         return cm_fail(CM_ERR_INPUT, "%.60s...: the name is too long", name);
@@ -67,7 +63,7 @@ static cm_status open_temporary(cm_file_writer *writer) {
         while (cm_interrupted(writer->file));
         if (writer->file < 0 && errno == EEXIST && unlinkat(writer->folder, writer->temporary, 0) != 0) break;
     }
-    return writer->file < 0 ? fail_io(writer->path, "write") : CM_OK;
+    return writer->file < 0 ? cm_file_fail(writer->path, "write") : CM_OK;
 }
 
 /* What is no file does not give way to one; a link does, and what it leads to stays as it is. */
@@ -104,7 +100,7 @@ static cm_status write_all(cm_file_writer *writer, const char *from, size_t size
         ssize_t n;
         do n = write(writer->file, from, size < (size_t)1 << 30 ? size : (size_t)1 << 30);
         while (cm_interrupted(n));
-        if (n <= 0) return fail_io(writer->path, "write");
+        if (n <= 0) return cm_file_fail(writer->path, "write");
         from += n, size -= (size_t)n;
     }
     return CM_OK;
@@ -133,16 +129,16 @@ static int sync_file(int file) {
 
 static cm_status sync_folder(const cm_file_writer *writer) {
     if (sync_file(writer->folder) == 0 || errno == EINVAL || errno == EROFS) return CM_OK;
-    return fail_io(writer->path, "sync the folder of");
+    return cm_file_fail(writer->path, "sync the folder of");
 }
 
 cm_status cm_file_commit(cm_file_writer *writer) {
     cm_status status = flush(writer);
-    if (status == CM_OK && sync_file(writer->file) != 0) status = fail_io(writer->path, "sync");
-    if (close(writer->file) != 0 && errno != EINTR && status == CM_OK) status = fail_io(writer->path, "close");
+    if (status == CM_OK && sync_file(writer->file) != 0) status = cm_file_fail(writer->path, "sync");
+    if (close(writer->file) != 0 && errno != EINTR && status == CM_OK) status = cm_file_fail(writer->path, "close");
     writer->file = -1;
     if (status == CM_OK && renameat(writer->folder, writer->temporary, writer->folder, writer->name) != 0)
-        status = fail_io(writer->path, "replace");
+        status = cm_file_fail(writer->path, "replace");
     if (status != CM_OK) {
         cm_file_abandon(writer);
         return status;

@@ -63,6 +63,20 @@ static cm_status get_observations(cm_replay *replay, int32_t slot, int32_t rows,
     return CM_OK;
 }
 
+/* Of a row that keeps float32 numbers; bytes are all numbers. */
+static cm_status check_observation(const cm_replay *replay, int32_t slot) {
+    const size_t columns = replay->info[FIELD_OBSERVATION].columns;
+    const float *numbers = (const float *)(const void *)(replay->observation + (size_t)slot * columns * sizeof(float));
+    if (replay->config.observation_unit > 0.0f) return CM_OK;
+    for (size_t i = 0; i < columns; i++) {
+        if (!isfinite(numbers[i]))
+            return cm_fail(CM_ERR_INPUT,
+                           "number %zu of its observation is %g: take another checkpoint (--checkpoint N)", i + 1,
+                           (double)numbers[i]);
+    }
+    return CM_OK;
+}
+
 /* ---- rows ---------------------------------------------------------------------------------------------------------
  */
 
@@ -118,7 +132,8 @@ cm_status cm_saved_get(cm_replay *replay, int32_t slot, int32_t rows, uint8_t ma
     for (int f = FIELD_OBSERVATION + 1; f < FIELD_ROW; f++) CM_TRY(cm_saved_get_field(replay, slot, rows, f, in));
     for (int32_t i = 0; i < rows; i++) {
         int32_t at = cm_slot_add(replay, slot, i);
-        cm_status status = get_step(replay, &replay->row[at], mask, in);
+        cm_status status = check_observation(replay, at);
+        if (status == CM_OK) status = get_step(replay, &replay->row[at], mask, in);
         bool last = ends && i == rows - 1;
         if (status == CM_OK && !last) status = check_policy(replay->policy + (size_t)at * entries, replay->form);
         if (status != CM_OK) return cm_fail_in(status, "row %d", i);

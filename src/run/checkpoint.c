@@ -29,6 +29,14 @@ struct cm_checkpoint_store {
 /* What is not done for an error that changes nothing of what is saved. */
 static void warn(void) { cm_log(CM_WARNING, "%s", cm_error_message()); }
 
+static cm_status fail_at(const char *folder, const char *name, const char *verb) {
+    char path[PATH_MAX + NAME];
+    const int reason = errno;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    errno = reason;
+    return cm_file_fail(path, verb);
+}
+
 static bool leads(const cm_checkpoint_store *store) { return store->comm->rank == 0; }
 
 cm_status cm_checkpoint_store_create(const char *run, int keep, cm_comm *comm, cm_checkpoint_store **out) {
@@ -218,8 +226,7 @@ static cm_status point(cm_checkpoint_store *store, const char *name, int64_t upd
     snprintf(staged, sizeof staged, "%s.tmp-%ld", name, (long)getpid());
     unlinkat(at, staged, 0);
     if (symlinkat(target, at, staged) != 0 || renameat(at, staged, at, name) != 0) {
-        cm_status status =
-            cm_fail(CM_ERR_IO, "%s/%s: cannot point it at %s: %s", store->run.path, name, target, strerror(errno));
+        cm_status status = fail_at(store->run.path, name, "make it a link to the checkpoint");
         unlinkat(at, staged, 0);
         return status;
     }
@@ -258,8 +265,7 @@ static cm_status discard(const cm_dir *folder, int64_t update) {
     name_of(update, name);
     snprintf(hidden, sizeof hidden, "%s%lld", removed, (long long)update);
     CM_TRY(cm_dir_remove(folder, hidden));
-    if (renameat(folder->file, name, folder->file, hidden) != 0)
-        return cm_fail(CM_ERR_IO, "%s/%s: cannot remove: %s", folder->path, name, strerror(errno));
+    if (renameat(folder->file, name, folder->file, hidden) != 0) return fail_at(folder->path, name, "remove");
     return cm_dir_remove(folder, hidden);
 }
 
@@ -370,8 +376,7 @@ static cm_status publish(const cm_dir *folder, const char *staged, int64_t updat
     bool swapped = renameat2(at, staged, at, name, RENAME_EXCHANGE) == 0;
     if (!swapped && cm_dir_look(folder, name) == CM_DIR_FOLDER) CM_TRY(discard(folder, update));
     if (!swapped && renameat(at, staged, at, name) != 0)
-        return cm_fail(CM_ERR_IO, "%s/%s: cannot give the checkpoint its name: %s", folder->path, name,
-                       strerror(errno));
+        return fail_at(folder->path, name, "give the checkpoint its name");
     CM_TRY(cm_dir_sync(folder));
     if (swapped && cm_dir_remove(folder, staged) != CM_OK) warn();
     return CM_OK;

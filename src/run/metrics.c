@@ -183,21 +183,20 @@ static cm_status cut_back(cm_metrics_file *file, cm_lines *lines, const char *pa
                "%s: was changed or torn behind the run's back: its whole lines up to iteration %lld are kept", path,
                (long long)last);
     if (file->bytes == size || ftruncate(file->file, file->bytes) == 0) return CM_OK;
-    return cm_fail(CM_ERR_IO, "%s: cannot cut it back to the checkpoint: %s", path, strerror(errno));
+    return cm_file_fail(path, "cut it back to the checkpoint");
 }
 
 cm_status cm_metrics_open(cm_metrics_file *file, const cm_dir *dir, const char *name, int64_t keep, int64_t last) {
-    char path[PATH_MAX];
+    char *path = file->path;
     struct stat about;
     cm_lines lines = {.file = NULL};
     int reading;
     file->file = -1;
-    CM_TRY(cm_path_join(path, sizeof path, dir->path, name));
+    CM_TRY(cm_path_join(path, sizeof file->path, dir->path, name));
     CM_TRY(cm_dir_append(dir, name, &file->file));
     cm_status status = cm_dir_open_file(dir, name, O_RDONLY, &reading);
     if (status == CM_OK) status = cm_lines_open(&lines, reading, LINE_BYTES);
-    if (status == CM_OK && fstat(file->file, &about) != 0)
-        status = cm_fail(CM_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
+    if (status == CM_OK && fstat(file->file, &about) != 0) status = cm_file_fail(path, "read");
     if (status == CM_OK) status = cut_back(file, &lines, path, about.st_size, keep, last);
     cm_lines_close(&lines);
     if (status != CM_OK) cm_metrics_close(file);
@@ -225,7 +224,8 @@ cm_status cm_metrics_write(cm_metrics_file *file, const cm_metrics *metrics) {
     }
     int reason = written < 0 ? errno : ENOSPC;
     if (written > 0 && ftruncate(file->file, file->bytes) != 0) reason = errno; /* no half lines */
-    return cm_fail(CM_ERR_IO, "metrics.jsonl: cannot write: %s", strerror(reason));
+    errno = reason;
+    return cm_file_fail(file->path, "write");
 }
 
 void cm_metrics_close(cm_metrics_file *file) {

@@ -9,6 +9,7 @@
 #define CM_RUN_METRICS_H
 
 #include "core/json.h"
+#include <limits.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -61,6 +62,7 @@ typedef struct cm_metrics_file {
     int file;            /* -1: closed */
     int64_t cut_updates; /* of the last line that was dropped when it was opened; 0: none */
     int64_t bytes;
+    char path[PATH_MAX]; /* for messages */
 } cm_metrics_file;
 cm_status cm_metrics_open(cm_metrics_file *file, const cm_dir *dir, const char *name, int64_t keep,
                           int64_t last) CM_MUST_USE;

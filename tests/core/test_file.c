@@ -1,5 +1,6 @@
 #include <check.h>
 #include <dirent.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +118,28 @@ START_TEST(write_that_runs_out_of_room_changes_nothing) {
     setrlimit(RLIMIT_FSIZE, &limit);
     assert_content("a", "old");
     ck_assert_int_eq(entries(), 1);
+}
+END_TEST
+
+/* The folder, what the system says, and what may be done. */
+START_TEST(what_can_be_done_about_an_error_is_said) {
+    static const struct {
+        int reason;
+        const char *says;
+    } errors[] = {
+        {ENOSPC, "/runs/x: cannot write: No space left on device; make room there, or take another place"},
+        {EDQUOT, "/runs/x: cannot write: Disk quota exceeded; make room there, or take another place"},
+        {EACCES, "/runs/x: cannot write: Permission denied; your rights there do not allow it: change them, or take "
+                 "another place"},
+        {EROFS, "/runs/x: cannot write: Read-only file system; it is mounted read-only: take another place"},
+        {EFBIG, "/runs/x: cannot write: File too large; raise the limit on the size of files (ulimit -f)"},
+        {ENOENT, "/runs/x: cannot write: No such file or directory"},
+    };
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        errno = errors[i].reason;
+        ck_assert_int_eq(cm_file_fail("/runs/x", "write"), CM_ERR_IO);
+        ck_assert_str_eq(cm_error_message(), errors[i].says);
+    }
 }
 END_TEST
 
@@ -241,6 +264,7 @@ int main(void) {
     Suite *suite = suite_create("file");
     TCase *c = tcase_create("file");
     tcase_add_checked_fixture(c, cm_test_folder_make, cm_test_folder_remove);
+    tcase_add_test(c, what_can_be_done_about_an_error_is_said);
     tcase_add_test(c, write_replaces_and_leaves_no_other_file);
     tcase_add_test(c, content_with_zero_bytes_and_of_one_million_bytes_survives);
     tcase_add_test(c, pieces_of_every_size_arrive_in_order);

@@ -469,6 +469,19 @@ START_TEST(sealed_segment_with_wrong_steps_or_action_or_flags_is_named) {
 }
 END_TEST
 
+/* Behind the number of its steps the observations of a piece are first; those of a lane, behind its three numbers. */
+START_TEST(sealed_observations_that_are_not_finite_are_named) {
+    const float wrong = _i ? INFINITY : NAN;
+    saved files = make_files(CM_SEGMENT_PLAIN);
+    cm_bytes *file = &files.segment[1];
+    memcpy(file->data + 64 + 4 + 2 * sizeof wrong, &wrong, sizeof wrong);
+    seal(file);
+    refuse(&files,
+           _i ? "row 0: number 3 of its observation is inf: take another" : "row 0: number 3 of its observation is ");
+    free_saved(&files);
+}
+END_TEST
+
 START_TEST(sealed_nonsense_never_crashes_what_draws_from_it) {
     cm_rng rng = cm_rng_init(cm_key_make(13, CM_RNG_TEST, (uint64_t)_i), 0);
     saved files = make_files(_i % 4 == 0 ? CM_SEGMENT_ZSTD : CM_SEGMENT_PLAIN);
@@ -579,6 +592,7 @@ int main(void) {
     tcase_add_test(tests, shares_of_segments_are_all_of_them_once);
     tcase_add_test(tests, missing_foreign_and_swapped_files_are_named);
     tcase_add_loop_test(tests, every_truncation_and_every_flipped_byte_is_refused, 0, 2);
+    tcase_add_loop_test(tests, sealed_observations_that_are_not_finite_are_named, 0, 2);
     tcase_add_test(tests, sealed_segment_with_wrong_steps_or_action_or_flags_is_named);
     tcase_add_loop_test(tests, sealed_nonsense_never_crashes_what_draws_from_it, 0, 8);
     tcase_add_test(tests, state_is_refused_while_steps_wait_for_a_commit);

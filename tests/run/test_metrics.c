@@ -209,6 +209,7 @@ START_TEST(full_disk_is_an_error_not_a_half_line) {
     setrlimit(RLIMIT_FSIZE, &before);
     ck_assert_int_eq(status, CM_ERR_IO);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "metrics.jsonl: cannot write: "));
+    ck_assert_ptr_eq(strstr(cm_error_message(), cm_test_folder), cm_error_message());
     cm_metrics_close(&file);
     struct stat about;
     ck_assert_int_eq(stat(path, &about), 0);
