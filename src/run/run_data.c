@@ -186,7 +186,7 @@ static cm_status each_segment(cm_checkpoint_reader *reader, int64_t wanted, bool
         CM_TRY(status);
         status = take(context, rank, &segment);
         cm_source_close(&segment);
-        if (status != CM_OK) return cm_fail_in(status, "%s", name);
+        if (status != CM_OK) return cm_fail_in(status, "%s", segment.path);
     }
     return CM_OK;
 }
@@ -213,7 +213,7 @@ static cm_status load_pending(cm_run *run, cm_checkpoint_reader *reader) {
     CM_TRY(cm_checkpoint_open(reader, name, UINT64_MAX, &pending));
     const cm_status status = cm_replay_pending_read(replay_of(run), &pending);
     cm_source_close(&pending);
-    return status == CM_OK ? CM_OK : cm_fail_in(status, "%s", name);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "%s", pending.path);
 }
 
 static cm_status load_own_replay(cm_run *run, cm_checkpoint_reader *reader) {
@@ -224,7 +224,7 @@ static cm_status load_own_replay(cm_run *run, cm_checkpoint_reader *reader) {
     CM_TRY(cm_checkpoint_open(reader, name, UINT64_MAX, &state));
     cm_status status = cm_replay_state_read(replay_of(run), &state);
     cm_source_close(&state);
-    if (status != CM_OK) return cm_fail_in(status, "%s", name);
+    if (status != CM_OK) return cm_fail_in(status, "%s", state.path);
     CM_TRY(each_segment(reader, rank, false, take_own, run));
     qsort(run->segments, (size_t)run->segment_count, sizeof *run->segments, by_first);
     CM_TRY(cm_replay_load_end(replay_of(run)));
@@ -314,7 +314,7 @@ static cm_status deal_replay(cm_run *run, cm_checkpoint_reader *reader, const su
     if (status == CM_OK) {
         status = cm_replay_deal_whole(replay_of(run), comm->rank, comm->size, states.of, states.count, whole,
                                       found->count, &losses, &deal);
-        if (status != CM_OK) status = cm_fail_in(status, "%s", replay_file);
+        if (status != CM_OK) status = cm_fail_in(status, "%s: %s", run->directory.path, replay_file);
     }
     free_files(&states);
     if (status == CM_OK) status = each_segment(reader, -1, found->damaged > 0, take_dealt, deal);

@@ -110,7 +110,7 @@ static cm_status append_segment(cm_run *run, cm_checkpoint_reader *reader, const
     CM_TRY(cm_checkpoint_open(reader, name, UINT64_MAX, &file));
     cm_status status = cm_replay_segment_append(cm_run_learner_replay(run->learner), &file, comm->rank, comm->size);
     cm_source_close(&file);
-    return status == CM_OK ? CM_OK : cm_fail_in(status, "%s", name);
+    return status == CM_OK ? CM_OK : cm_fail_in(status, "%s", file.path);
 }
 
 /* Older pieces first, those of several ranks by their numbers: of what does not fit the newest stay. */

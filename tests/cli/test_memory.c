@@ -89,7 +89,7 @@ START_TEST(what_unpacks_to_more_than_the_replay_is_refused_before_it_does) {
     expect_ok(trained);
     put_bomb(_i ? "replay-state" : "replay-segment");
     expect_refused("train --quiet --resume small",
-                   _i ? "replay state: 1073741824 bytes unpacked, where this replay has at most "
+                   _i ? "/replay-state.bin: replay state: 1073741824 bytes unpacked, where this replay has at most "
                       : "replay segment: piece 0: 0 steps, must be in 1 .. 500");
     if (_i == 0)
         expect_refused("train --quiet --run other --replay-from small --set hidden_dim=16 --set num_envs=2",
