@@ -56,15 +56,17 @@ static void symmetry(const cm_env_params *params, int index, int32_t *cell_map, 
     cm_board_dihedral(dihedral[index], 8, CM_OTHELLO_ACTIONS, cell_map, action_map);
 }
 
-/* A pass is followed by a disc, and there is a move until the end. */
+/* A pass is followed by a disc, so that at most as many plies were passes as discs were placed, or one less where a
+ * pass is due. */
 static cm_status check(const cm_env_params *params, const void *rules, int steps, bool ended) {
     (void)params;
     const cm_othello *s = (const cm_othello *)rules;
     const uint64_t first = s->discs[0], second = s->discs[1];
     CM_TRY(cm_env_check_int("its ply", s->ply, steps, steps));
     if (first & second) return cm_fail(CM_ERR_INPUT, "a cell of it has discs of both players");
-    const int placed = cm_othello_count(first | second) - 4;
-    CM_TRY(cm_env_check_int("the number of discs that were placed", placed, (steps + 1) / 2, steps));
+    const int mover = steps % 2, placed = cm_othello_count(first | second) - 4;
+    const bool must_pass = !ended && cm_othello_moves(s->discs[mover], s->discs[1 - mover]) == 0;
+    CM_TRY(cm_env_check_int("the number of discs that were placed", placed, (steps + 1 + must_pass) / 2, steps));
     const bool is_over = cm_othello_moves(first, second) == 0 && cm_othello_moves(second, first) == 0;
     return cm_board_check_end(is_over, ended);
 }
