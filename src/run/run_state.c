@@ -61,7 +61,7 @@ static cm_status save_weights(void *context, cm_checkpoint_writer *writer) {
 
 static cm_status get_table(cm_checkpoint_reader *reader, const char *name, const cm_array_table *table) {
     if (table->count == 0) return CM_OK;
-    return cm_checkpoint_get_arrays(reader, name, table->arrays, table->count);
+    return cm_array_table_load(table, reader, name);
 }
 
 static cm_status load_acting(const cm_run *run, cm_checkpoint_reader *reader) {

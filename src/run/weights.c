@@ -64,6 +64,31 @@ void cm_array_table_free(cm_array_table *table) {
     memset(table, 0, sizeof *table);
 }
 
+/* Second moments and variances. */
+static bool is_of_squares(const char *name) {
+    static const char variance[] = "running_var";
+    const size_t length = strlen(name), rest = sizeof variance - 1;
+    return strncmp(name, "second/", 7) == 0 || (length >= rest && strcmp(name + length - rest, variance) == 0);
+}
+
+static cm_status check_squares(const cm_array *array, const char *file) {
+    const size_t count = is_of_squares(array->name) ? cm_array_count(array) : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (array->data[i] >= 0.0f) continue;
+        return cm_fail(CM_ERR_INPUT,
+                       "%s: tensor \"%s\" holds %g (number %zu of %zu), which cannot be below 0: take another "
+                       "checkpoint (--checkpoint N)",
+                       file, array->name, (double)array->data[i], i + 1, count);
+    }
+    return CM_OK;
+}
+
+cm_status cm_array_table_load(const cm_array_table *table, cm_checkpoint_reader *reader, const char *name) {
+    CM_TRY(cm_checkpoint_get_arrays(reader, name, table->arrays, table->count));
+    for (int i = 0; i < table->count; i++) CM_TRY(check_squares(&table->arrays[i], name));
+    return CM_OK;
+}
+
 cm_status cm_run_check_shapes(cm_checkpoint_reader *reader, const char *name, const cm_network *network) {
     cm_array_table table = {0};
     cm_status status = add_shapes(&table, network);
@@ -114,7 +139,7 @@ static cm_status read_arrays(const reading *r, cm_checkpoint_reader *reader, con
     cm_array_table table = {0};
     if (!r->parameters) return cm_run_check_shapes(reader, file, network);
     cm_status status = cm_array_table_add(&table, network, "", r->parameters, r->state);
-    if (status == CM_OK) status = cm_checkpoint_get_arrays(reader, file, table.arrays, table.count);
+    if (status == CM_OK) status = cm_array_table_load(&table, reader, file);
     cm_array_table_free(&table);
     return status;
 }

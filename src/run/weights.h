@@ -30,6 +30,10 @@ cm_status cm_array_table_add(cm_array_table *table, const cm_network *network, c
                              float *state) CM_MUST_USE;
 void cm_array_table_free(cm_array_table *table); /* leaves it empty */
 
+/* Fills the arrays from a file of a checkpoint. Errors: those of cm_safetensors_load; CM_ERR_INPUT for a variance or a
+ * second moment below 0, of which the root is taken. */
+cm_status cm_array_table_load(const cm_array_table *table, cm_checkpoint_reader *reader, const char *name) CM_MUST_USE;
+
 /* What a run's checkpoint says about itself; NAN where it says nothing. */
 typedef struct cm_run_facts {
     char environment[32]; /* its name with its size */

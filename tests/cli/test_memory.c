@@ -1,4 +1,5 @@
 /* Files that ask for more memory than their run has a use for: one line, and no memory. */
+#include <math.h>
 #include <sys/resource.h>
 #include <xxhash.h>
 #include <zstd.h>
@@ -33,6 +34,32 @@ static void widen(const char *to) {
     free(config);
     free(state);
 }
+
+/* The last number of an array file, whose bytes are the last of the file, becomes `number`. */
+static void put_number(const char *name, float number) {
+    char path[640], *data;
+    size_t size;
+    file_of("small", name, path);
+    ck_assert_int_eq(cm_file_read(path, 1 << 24, &data, &size), CM_OK);
+    memcpy(data + size - sizeof number, &number, sizeof number);
+    replace("small", name, data, size);
+    free(data);
+}
+
+/* Where the checksums are right. */
+START_TEST(numbers_that_cannot_be_are_named_with_file_and_tensor) {
+    expect_ok(trained);
+    put_number("optimizer.safetensors", -1.0f);
+    expect_refused("train --quiet --resume small", "optimizer.safetensors: tensor \"second/");
+    ck_assert_msg(strstr(result.err, " holds -1 ") && strstr(result.err, "cannot be below 0"), "%s", result.err);
+    put_number("optimizer.safetensors", NAN);
+    expect_refused("train --quiet --resume small", "optimizer.safetensors: tensor \"second/");
+    put_number("average.safetensors", INFINITY);
+    expect_refused("eval --run small --episodes 1", "average.safetensors: tensor \"");
+    ck_assert_msg(strstr(result.err, " holds inf (number ") && strstr(result.err, "(--checkpoint N)"), "%s",
+                  result.err);
+}
+END_TEST
 
 /* 8192 x 8192 numbers of a layer are 268 MB, and a run has several of them several times. */
 START_TEST(a_configuration_of_a_wide_network_is_held_against_the_file_first) {
@@ -166,6 +193,7 @@ int main(void) {
     tcase_add_test(c, a_plan_beyond_the_limit_is_refused_before_it_costs_memory);
     tcase_add_test(c, what_a_process_may_take_is_told_and_judged);
     tcase_add_test(c, the_record_of_an_environment_in_python_is_as_long_as_its_episode);
+    tcase_add_test(c, numbers_that_cannot_be_are_named_with_file_and_tensor);
     suite_add_tcase(suite, c);
     return cm_test_main(suite);
 }
