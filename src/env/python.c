@@ -35,6 +35,7 @@ typedef struct python_env {
     bool is_shown_amiss;
     pthread_mutex_t lock;            /* held by who talks to a process; of what follows */
     double timeout;                  /* of who does */
+    bool are_together;               /* of who does, too */
     cm_worker *worker[MOST_WORKERS]; /* started as they are needed */
     int workers;                     /* at most */
     char failed[512];                /* the first error of a step, of all threads */
@@ -99,12 +100,15 @@ static void stop_all(void) {
 }
 
 /* Episodes are spread over the processes by their seeds. */
-static int worker_of(const python_env *e, const python_rules *s) { return (int)(s->seed % (uint64_t)e->workers); }
+static int worker_of(const python_env *e, const python_rules *s) {
+    return e->are_together ? 0 : (int)(s->seed % (uint64_t)e->workers);
+}
 
 /* For a talk with its processes. */
 static void lock_env(python_env *e, const cm_env_params *params) {
     pthread_mutex_lock(&e->lock);
     e->timeout = params->timeout;
+    e->are_together = params->together;
 }
 
 static cm_status start_worker(python_env *e, int index) {
@@ -422,6 +426,14 @@ static cm_status ask_picture(python_env *e, const python_rules *s, char *text, s
     return cm_worker_receive(e->worker[index], text, bytes, &is_missing);
 }
 
+/* One that render has ended, or that has not come back from there: another one plays on in its place, and is not asked.
+ */
+static void replace_worker(python_env *e, int index) {
+    cm_worker_stop(e->worker[index]);
+    e->worker[index] = NULL;
+    e->said.shows = false;
+}
+
 static size_t show(const cm_env_params *params, const python_rules *s, char *text, size_t size) {
     python_env *e = env_of(params);
     size_t bytes = size - 1;
@@ -431,6 +443,7 @@ static size_t show(const cm_env_params *params, const python_rules *s, char *tex
     if (status != CM_OK && !e->is_shown_amiss)
         cm_log(CM_WARNING, "%s: %s; its numbers are shown", e->name, cm_error_message());
     e->is_shown_amiss |= status != CM_OK;
+    if (status == CM_ERR_IO) replace_worker(e, worker_of(e, s));
     pthread_mutex_unlock(&e->lock);
     return status == CM_OK ? bytes : 0;
 }

@@ -26,6 +26,7 @@ DONE, MISSING, FAILED = 0, 1, 2
 REQUEST, REPLY, OUTCOME = struct.Struct("=iiiiQQQ"), struct.Struct("=ii"), struct.Struct("=diBBxx")
 STALE = 20000  # requests after which an episode that nobody asked for may make room for another
 PICTURE = 4000  # bytes
+LINE = 300  # characters of what an exception says
 TOGETHER = 1 << 16  # bytes of answers that may wait for each other
 
 
@@ -145,6 +146,13 @@ def takes_seed(env):
     return any(p.name == "seed" or p.kind == p.VAR_KEYWORD for p in parameters)
 
 
+def flag_of(value):
+    flag = single(value)
+    if not isinstance(flag, (bool, int, float)):
+        raise Amiss("an end of the kind %s; must be True or False" % type(value).__name__)
+    return bool(flag)
+
+
 class Instance:
     """An environment that plays one episode after another. `key`: where it stands; `asked`: the last request of it."""
 
@@ -178,12 +186,12 @@ class Instance:
             value, reward, terminated, truncated, info = result
         elif len(result) == 4:
             value, reward, terminated, info = result
-            truncated = bool(info.get("TimeLimit.truncated", False))
+            truncated = bool((info or {}).get("TimeLimit.truncated", False))
             terminated = bool(terminated) and not truncated
         else:
             value, reward, terminated = result
             truncated, info = False, {}
-        return value, info, reward, terminated, truncated
+        return value, info or {}, reward, flag_of(terminated), flag_of(truncated)
 
     def close(self):
         self.chance.enter()
@@ -209,6 +217,7 @@ class Host:
         first = Instance(self.make)
         env, self.limit = first.env, first.limit
         self.reusable = is_reusable(env)
+        self.says_players = find(env, "players") is not None
         self.players = int(find(env, "players") or 1)
         self.actions = Actions(env)
         value, info = first.reset(0)
@@ -240,12 +249,15 @@ class Host:
         }
 
     def player(self, env):
-        if self.players == 1:
+        to_play = find(env, "to_play")
+        if self.players == 1 and (self.says_players or to_play is None):
             return 0
-        player = int(called(find(env, "to_play")))
+        player = called(to_play)
         if player not in (0, 1):
-            raise Amiss("a to_play of %d; must be 0 or 1" % player)
-        return player
+            raise Amiss("a to_play of %.40r; must be 0 or 1" % (player,))
+        if player == 1 and self.players == 1:
+            raise Amiss("a to_play of 1, but no number of players: players = 2 in its class makes it a game of two")
+        return int(player)
 
     def reply(self, env, value, info, reward=0.0, terminated=False, truncated=False):
         numbers = self.observations.pack(value, self.width == 1)
@@ -258,7 +270,7 @@ class Host:
         elif "action_mask" in info and not self.actions.continuous:
             raise Amiss("an action_mask in info, where that of reset(seed=0) had none")
         try:
-            reward = float(reward)
+            reward = float(single(reward))
         except (TypeError, ValueError):
             raise Amiss("a reward that is no number, but of the kind " + type(reward).__name__) from None
         return OUTCOME.pack(reward, player, bool(terminated), bool(truncated)) + numbers + mask
@@ -319,7 +331,7 @@ class Host:
         text = instance.env.render()
         if not is_there:
             self.keep(key, instance, ended)
-        return text.encode("utf-8")[:PICTURE] if isinstance(text, str) else b""
+        return text.encode("utf-8", "replace")[:PICTURE] if isinstance(text, str) else b""
 
     def answer(self, what, key, following, seed, data):
         self.asked += 1
@@ -350,7 +362,11 @@ def describe_error(error):
     if isinstance(error, SyntaxError) and error.filename:
         place = " (%s:%d)" % (os.path.basename(error.filename), error.lineno or 0)
         return "%s: %s%s" % (type(error).__name__, error.msg, place)
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = "(no text)"
+    text = text if len(text) <= LINE else text[:LINE] + " ..."
     return type(error).__name__ + (": " + text if text else "") + place
 
 
@@ -397,7 +413,7 @@ def end(instances):
 
 def told_first():
     """What is to be said, as replies in front of the next answer."""
-    texts = [(level, text.encode("utf-8")[:PICTURE]) for level, text in notes]
+    texts = [(level, text.encode("utf-8", "replace")[:PICTURE]) for level, text in notes]
     notes.clear()
     return b"".join([REPLY.pack(level, len(text)) + text for level, text in texts])
 
@@ -442,7 +458,7 @@ def answer_all(connection, host):
             status, payload = host.answer(what, key, following, seed, data)
         except BaseException as error:
             doing = "its %s %s " % (host.doing, "gives" if isinstance(error, Amiss) else "raises")
-            status, payload = FAILED, (doing + describe_error(error)).encode("utf-8")[:PICTURE]
+            status, payload = FAILED, (doing + describe_error(error)).encode("utf-8", "replace")[:PICTURE]
         answers.add(status, payload, more == 0)
 
 
@@ -465,7 +481,7 @@ def serve(name):
                 text += "; that of this folder is imported with PYTHONPATH=%s" % os.getcwd()
             else:
                 text += "; %s is the python3 that was found first, is that the right one?" % sys.executable
-        send(FAILED, text.encode("utf-8")[:PICTURE])
+        send(FAILED, text.encode("utf-8", "replace")[:PICTURE])
         end([])
     try:
         answer_all(connection, host)

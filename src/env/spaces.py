@@ -104,6 +104,51 @@ def bounds_of(space, first):
     return kind, numpy.asarray(low, dtype=float), numpy.asarray(high, dtype=float)
 
 
+def single(value):
+    """A number of Python's, of an array or a tensor of one."""
+    return value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
+
+
+def whole_number(value, what):
+    try:
+        number = single(value)
+        if int(number) == number:
+            return int(number)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise Amiss("%s of %.40r; must be a whole number" % (what, value))
+
+
+def listed(numbers, what):
+    """A list of numbers or flags, one behind another; NumPy's become Python's."""
+    result = []
+    try:
+        flatten(numbers.tolist() if hasattr(numbers, "tolist") else list(numbers), result)
+    except TypeError:
+        raise Amiss("%s of the kind %s, which is no list" % (what, type(numbers).__name__)) from None
+    return result
+
+
+def part_of(value, key):
+    """A part of an observation of several."""
+    try:
+        return value[key]
+    except (TypeError, LookupError):
+        raise Amiss("an observation without the part %r of its space" % (key,)) from None
+
+
+def no_numbers(value):
+    return Amiss("an observation that is no array of numbers, but of the kind " + type(value).__name__)
+
+
+def shape_given(value):
+    """The shape of an observation as it is given."""
+    try:
+        return [int(extent) for extent in (numpy.asarray(value).shape if numpy else shape_of(value))]
+    except (TypeError, ValueError):
+        raise no_numbers(value) from None
+
+
 def whole(value):
     """An array of bytes, from one of bytes or of other numbers that are some."""
     numbers = numpy.asarray(value)
@@ -134,7 +179,7 @@ class Observations:
     and numbers are float32. `shape` is a list of 1 to 3 extents, `first` an observation."""
 
     def __init__(self, space, first, mask=None):
-        self.kind, self.parts, self.scale = kind_of(space), None, None
+        self.kind, self.parts, self.scale, self.given = kind_of(space), None, None, []
         self.unit, self.has_channels_first = 0.0, False
         spaces = getattr(space, "spaces", None)
         if space is None and isinstance(first, dict):
@@ -148,15 +193,17 @@ class Observations:
             self.join([(i, Observations(one, 0)) for i, one in enumerate(each)])
         elif self.kind in ("Dict", "Tuple"):
             keys = spaces if self.kind == "Dict" else range(len(spaces))
-            keys = [k for k in keys if k != mask and not isinstance(first[k], str)]
+            keys = [k for k in keys if k != mask and not isinstance(part_of(first, k), str)]
             self.join([(k, Observations(spaces[k], first[k])) for k in keys])
         elif isinstance(first, (str, dict)) or self.kind in ("Sequence", "Graph", "OneOf"):
             kind = type(first).__name__ if self.kind == "NoneType" else self.kind
             raise Amiss("observations of the kind %s; wrap the environment so that they are numbers" % kind)
         else:
-            self.shape = list(numpy.asarray(first).shape) if numpy else shape_of(first)
-            self.shape = [int(extent) for extent in self.shape] or [1]
+            self.given = shape_given(first)
+            self.shape = self.given or [1]
             self.measure(bounds_of(space, first))
+        if count_of(self.shape) == 0:
+            raise Amiss("observations without a number" + ("; its action_mask is none of them" if mask else ""))
 
     def join(self, parts):
         """One part keeps its shape, several are one row of numbers."""
@@ -201,7 +248,8 @@ class Observations:
         return [list(zip(*rows)) for rows in zip(*numbers)]
 
     def pack_value(self, value, as_bytes):
-        at, count = int(value) - self.start, self.shape[0]
+        value = whole_number(value, "an observation")
+        at, count = value - self.start, self.shape[0]
         if not 0 <= at < count:
             last = self.start + count - 1
             raise Amiss("an observation of %d; its space is from %d to %d" % (value, self.start, last))
@@ -209,13 +257,23 @@ class Observations:
         numbers[at] = 1
         return bytes(numbers) if as_bytes else array.array("f", list(numbers)).tobytes()
 
+    def check_shape(self, shape):
+        """That of a later observation; where they are not as many numbers, that is said elsewhere."""
+        first, now = ([extent for extent in s if extent != 1] for s in (self.given, shape))
+        if len(first) > 1 and len(now) > 1 and first != now and count_of(first) == count_of(now):
+            texts = (" x ".join(map(str, s)) for s in (shape, self.given))
+            raise Amiss("an observation of %s, where that of reset(seed=0) was %s" % tuple(texts))
+
     def pack_array(self, value, as_bytes):
+        self.check_shape(numpy.shape(value))
         if self.unit > 0.0:
             numbers = whole(value)
             if not as_bytes:
                 numbers = numbers.astype(numpy.float32) * numpy.float32(self.unit)
             return self.ordered(numbers).tobytes()
         numbers = numpy.asarray(value)
+        if numbers.dtype.kind == "c":
+            raise no_numbers(numbers[()].flat[0])
         with numpy.errstate(over="ignore"):
             result = numbers.astype(numpy.float32)
         if not numpy.vdot(result, result) < MERGED * MERGED:  # some may be none or large
@@ -237,14 +295,13 @@ class Observations:
         if self.parts is not None:
             if self.kind == "MultiDiscrete":
                 value = numpy.reshape(value, -1)
-            return b"".join([part.pack(value[key], as_bytes) for key, part in self.parts])
+            return b"".join([part.pack(part_of(value, key), as_bytes) for key, part in self.parts])
         if self.kind == "Discrete":
             return self.pack_value(value, as_bytes)
         try:
             return self.pack_array(value, as_bytes) if numpy else self.pack_list(value)
         except (TypeError, ValueError):
-            kind = type(value).__name__
-            raise Amiss("an observation that is no array of numbers, but of the kind " + kind) from None
+            raise no_numbers(value) from None
 
 
 class Actions:
@@ -288,6 +345,14 @@ def are_flags(numbers, count):
     return len(numbers) == count and set(numbers) <= {0, 1} and len(set(numbers)) < count
 
 
+def looks_like_mask(name):
+    """legal_moves, valid_action_mask, ..."""
+    name = str(name).lower()
+    is_of_actions = "action" in name or "move" in name
+    says_which = any(word in name for word in ("mask", "legal", "valid", "avail", "possible"))
+    return is_of_actions and says_which and not name.startswith("_") and "illegal" not in name and "invalid" not in name
+
+
 class Masks:
     """Where the mask of legal actions is found: a part action_mask of observations, with a number for each action; then
     action_mask in info; then action_masks, flags; then legal_actions, numbers of actions or flags. `part` is the name
@@ -300,28 +365,33 @@ class Masks:
         self.are_there = False
         if actions.continuous:
             return
-        if isinstance(value, dict) and "action_mask" in value and self.fits(value["action_mask"]):
+        if isinstance(value, dict) and "action_mask" in value:
             self.part = "action_mask"
             tell(INFO, "action_mask of its observations is read as the mask of legal actions, and is no input")
         elif not self.in_info:
             names = ("action_masks", "legal_actions")
             self.method = next((name for name in names if find(env, name) is not None), None)
         self.are_there = bool(self.part or self.in_info or self.method)
+        if not self.are_there:
+            self.tell_unread([*(value if isinstance(value, dict) else ()), *info, *(n for e in layers(env) for n in dir(e))])
         if self.method == "legal_actions":
-            self.has_flags = are_flags(list(called(find(env, "legal_actions"))), self.count)
+            self.has_flags = are_flags(listed(called(find(env, "legal_actions")), "legal_actions"), self.count)
 
-    def fits(self, mask):
-        return count_of(shape_of(mask.tolist() if hasattr(mask, "tolist") else mask)) == self.count
+    def tell_unread(self, names):
+        text = "its %s is not read: where not all actions are legal, call the mask action_mask, in its observation or info"
+        for name in [name for name in names if looks_like_mask(name)][:1]:
+            tell(INFO, text % name + ", or give it a method action_masks()")
 
     def from_flags(self, flags):
-        mask = bytes([1 if flag == 1 else 0 if flag == 0 else 2 for flag in flags])
+        mask = bytes([1 if flag == 1 else 0 if flag == 0 else 2 for flag in listed(flags, "a mask")])
         if 2 in mask:
             raise Amiss("a mask with another number than 0 and 1; wanted is one of them for each action")
         return mask
 
     def from_numbers(self, numbers):
         mask = bytearray(self.count)
-        for action in numbers:
+        for number in numbers:
+            action = whole_number(number, "legal_actions with a number")
             if not self.start <= action < self.start + self.count:
                 last = self.start + self.count - 1
                 raise Amiss("legal_actions with %d; they are from %d to %d" % (action, self.start, last))
@@ -332,11 +402,13 @@ class Masks:
         if not self.has_flags and are_flags(numbers, self.count):
             text = "legal_actions of %s, flags, where those of reset(seed=0) were numbers of actions; give bools"
             raise Amiss(text % numbers)
+        if not self.has_flags and self.count == 2 and numbers == [1, 0]:
+            raise Amiss("legal_actions of [1, 0], numbers or flags; give bools, or numbers in their order")
         return self.from_flags(numbers) if self.has_flags else self.from_numbers(numbers)
 
     def found(self, env, value, info):
         if self.method == "legal_actions":
-            return self.from_legal(list(called(find(env, "legal_actions"))))
+            return self.from_legal(listed(called(find(env, "legal_actions")), "legal_actions"))
         if self.method:
             return self.from_flags(called(find(env, self.method)))
         where, name = (value, "its observation") if self.part else (info, "info")

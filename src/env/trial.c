@@ -13,10 +13,11 @@ enum { GUARD = 1 << 14, MARK = 0xA5 }; /* bytes behind each array that must stay
 enum { NAME_BYTES = 16 };              /* that callers of cm_env_action_name have room for */
 static const int32_t unset = INT32_MIN;
 
-/* Two episodes of equal seeds, and of equal actions or such that are images of each other, go on beside each other. */
+/* Two episodes of equal seeds, and of equal actions or such that are images of each other, go on beside each other, and
+ * between their steps one of another seed. */
 typedef struct trial {
     const cm_env *env;
-    char *state, *twin, *half; /* half: behind an afterstate */
+    char *state, *twin, *stranger, *half; /* half: behind an afterstate */
     float *observation, *other, *weights;
     uint8_t *mask, *image;
     char *picture;
@@ -42,7 +43,8 @@ static cm_status take(void *out, size_t size) {
 static cm_status check_rules(const trial *t, const char *who) {
     const cm_env_spec *spec = &t->env->spec;
     const size_t size = spec->state_size;
-    if (is_whole(t->state, size) && is_whole(t->twin, size) && is_whole(t->half, size)) return CM_OK;
+    if (is_whole(t->state, size) && is_whole(t->twin, size) && is_whole(t->half, size) && is_whole(t->stranger, size))
+        return CM_OK;
     return cm_fail(CM_ERR_INPUT, "%s: its %s writes behind the state, whose rules_size is %zu bytes", spec->name, who,
                    spec->rules_size);
 }
@@ -170,10 +172,13 @@ static cm_status check_names(const cm_env *env) {
 
 /* Randomness from elsewhere would make runs that nobody can repeat. */
 static cm_status fail_twin(const trial *t) {
-    const char *python = "draw from what reset(seed=...) seeds alone, self.np_random in Gymnasium; if a reset leaves "
-                         "something of the last episode, set reusable = False in its class";
+    const char *python =
+        "draw from what reset(seed=...) seeds alone, self.np_random in Gymnasium, and keep what changes "
+        "in self, as the class and the module are shared by all episodes; if a reset leaves something "
+        "of the last episode, set reusable = False in its class";
     return cm_fail(CM_ERR_INPUT, "%s: episodes of equal seeds and actions differ (step %d): %s", t->env->spec.name,
-                   t->step, t->env->params.python ? python : "draw from `random` alone");
+                   t->step,
+                   t->env->params.python ? python : "draw from `random` alone, and keep what changes in the state");
 }
 
 static cm_status check_twin(trial *t) {
@@ -224,6 +229,20 @@ static cm_status make_step(trial *t, int action) {
     if (!is_same) return fail_twin(t);
     note_step(t, mover, out.reward);
     return CM_OK;
+}
+
+/* The episode of another seed goes on: what is shared with it shows in the others. */
+static cm_status step_stranger(trial *t, cm_rng *rng) {
+    enum { SEED = 1000 };
+    cm_env_outcome out;
+    cm_status status = CM_OK;
+    if (t->step == 1 || cm_env_ended(t->stranger))
+        cm_env_reset(t->env, t->stranger, (uint64_t)(SEED + t->step));
+    else
+        status = cm_env_step(t->env, t->stranger, cm_env_random_action(t->env, t->stranger, rng), &out);
+    if (status != CM_OK) return cm_fail(CM_ERR_INPUT, "%s", cm_error_message());
+    CM_TRY(check_failure(t, t->stranger));
+    return check_rules(t, "step");
 }
 
 /* After a step; its observation from before is still there. */
@@ -281,6 +300,7 @@ static cm_status play(trial *t, int steps) {
     enum { FEWEST = 4 };
     const double enough = cm_clock_seconds() + 1.0;
     cm_rng rng = cm_rng_init(cm_key_make(0, CM_RNG_EVALUATE, 0), 0);
+    cm_rng strange = cm_rng_init(cm_key_make(1, CM_RNG_EVALUATE, 0), 0);
     int episodes = 0;
     CM_TRY(begin_episode(t, 0));
     for (t->step = 1; t->step <= steps && (t->step <= FEWEST || cm_clock_seconds() < enough); t->step++) {
@@ -292,6 +312,7 @@ static cm_status play(trial *t, int steps) {
         CM_TRY(check_taken(t));
         const int action = cm_env_random_action(t->env, t->state, &rng);
         CM_TRY(check_chance(t, action));
+        CM_TRY(step_stranger(t, &strange));
         CM_TRY(make_step(t, action));
         CM_TRY(check_outcome(t, action));
         if (!cm_env_ended(t->state)) continue;
@@ -427,6 +448,7 @@ static cm_status open_trial(trial *t) {
     t->observation_bytes = (size_t)spec->observation_size * sizeof(float);
     CM_TRY(take(&t->state, spec->state_size));
     CM_TRY(take(&t->twin, spec->state_size));
+    CM_TRY(take(&t->stranger, spec->state_size));
     CM_TRY(take(&t->half, spec->state_size));
     CM_TRY(take(&t->observation, t->observation_bytes));
     CM_TRY(take(&t->other, t->observation_bytes));
@@ -445,7 +467,9 @@ cm_status cm_env_try(const cm_env *env, int steps) {
 }
 
 cm_status cm_env_try_out(const cm_env *env, int steps, cm_env_tried *out) {
-    trial t = {.env = env};
+    cm_env tried = *env;
+    tried.params.together = true;
+    trial t = {.env = &tried};
     *out = t.seen;
     CM_TRY(check_names(env));
     cm_status status = open_trial(&t);
@@ -454,6 +478,7 @@ cm_status cm_env_try_out(const cm_env *env, int steps, cm_env_tried *out) {
     if (status == CM_OK) status = play_images(&t);
     free(t.state);
     free(t.twin);
+    free(t.stranger);
     free(t.half);
     free(t.observation);
     free(t.other);

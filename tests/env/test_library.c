@@ -143,7 +143,7 @@ END_TEST
 START_TEST(what_goes_wrong_late_is_laid_at_the_environment_s_door) {
     static cm_output result;
     static const char *const faults[][2] = {
-        {"2", "cumind: late_fault: instance 0: its observe sets number 1 of 2 to nan (step 1); bound or replace it in "
+        {"2", "cumind: late_fault: instance 0: its observe sets number 1 of 2 to nan (step 18); bound or replace it in "
               "the environment; update 0 is saved: go on from it with --resume 2\n"},
         {"3", "cumind: late_fault: instance 0: its step gives reward nan (step "},
         {"4", ": scale the environment's observations, which are as large as 3.40282e+38\n"},

@@ -131,6 +131,34 @@ START_TEST(each_instance_has_global_generators_of_its_own) {
 }
 END_TEST
 
+/* Between the steps of an episode others go on, which would have drawn from the same generator, or moved the same
+ * piece. */
+START_TEST(what_instances_share_is_found_by_the_trial) {
+    static const char says[] =
+        "draw from what reset(seed=...) seeds "
+        "alone, self.np_random in Gymnasium, and keep what changes in self, as the class and the "
+        "module are shared by all episodes";
+    expect_tried("generator.py",
+                 "return [g.random()], 0.0, False\n  def reset(s, seed): g.seed(seed); return [0.0]\n"
+                 "g = random.Random()\ndef make(): return E()",
+                 says);
+    expect_tried("piece.py", "E.at += 1; return [E.at], 0.0, False\n  def reset(s): E.at = 0; return [0.0]", says);
+}
+END_TEST
+
+/* The warning has promised that play goes on. */
+START_TEST(a_process_that_render_ends_is_replaced) {
+    char text[1024];
+    cm_env env;
+    snprintf(text, sizeof text, COUNTS("None", "[float(s.t)]") "  def render(s):\n    import os; os._exit(0)\n");
+    open_and_listen(write_text("draws.py", text), &env);
+    must_msg(cm_env_try(&env, 64) == CM_OK, "%s", cm_error_message());
+    ck_assert_str_eq(said,
+                     "2 draws: the Python process that plays it has ended, with status 0; its numbers are shown\n");
+    compare_with_single_states(&env);
+}
+END_TEST
+
 /* A set's order would else be another one in each process. */
 START_TEST(hashes_are_the_same_in_all_processes) {
     float first = 0.0f, other;
@@ -326,6 +354,19 @@ START_TEST(what_goes_wrong_in_a_step_is_said_in_one_line) {
                  "legal_actions with 2; they are from 0 to 1");
     expect_tried("infinite.py", "return [float('inf')], 0.0, False",
                  "infinite: its step gives an observation whose number 0 is inf; must be finite: bound or replace it");
+}
+END_TEST
+
+START_TEST(whatever_exceptions_ends_and_players_are_is_said_in_one_line) {
+    expect_tried("told.py", "class X(Exception):\n      def __str__(s): return s\n    raise X()",
+                 "its step raises X: (no text) (told.py:8)");
+    expect_tried("surrogate.py", "raise ValueError('\\ud800')", "its step raises ValueError: ? (surrogate.py:6)");
+    expect_tried("endless.py", "raise ValueError(5000 * 'x')", "xxx ... (endless.py:6)");
+    expect_tried("never.py", "return [0.0], 0.0, None", "an end of the kind NoneType; must be True or False");
+    expect_tried("turns.py", "return [0.0], 0.0, False\n  def to_play(s): return 1",
+                 "a to_play of 1, but no number of players: players = 2 in its class makes it a game of two");
+    expect_tried("white.py", "return [0.0], 0.0, False\n  players = 2\n  def to_play(s): return 'white'",
+                 "a to_play of 'white'; must be 0 or 1");
 }
 END_TEST
 
@@ -525,9 +566,12 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, states_of_a_checkpoint_are_checked);
     tcase_add_test(tcase, each_instance_has_global_generators_of_its_own);
     tcase_add_test(tcase, hashes_are_the_same_in_all_processes);
+    tcase_add_test(tcase, what_instances_share_is_found_by_the_trial);
+    tcase_add_test(tcase, a_process_that_render_ends_is_replaced);
     tcase_add_test(tcase, episodes_may_have_objects_of_their_own);
     tcase_add_test(tcase, what_is_no_environment_is_refused_in_one_line);
     tcase_add_test(tcase, what_goes_wrong_in_a_step_is_said_in_one_line);
+    tcase_add_test(tcase, whatever_exceptions_ends_and_players_are_is_said_in_one_line);
     tcase_add_test(tcase, a_reset_that_raises_is_said_before_a_step);
     tcase_add_test(tcase, the_last_picture_is_what_render_returns);
     tcase_add_test(tcase, an_exception_of_the_trial_is_told);

@@ -110,6 +110,8 @@ START_TEST(legal_actions_are_numbers_or_flags) {
     expect_legal("ints.py", "  def legal_actions(s): return (0, 0, 1, 1)\n", "[0.0]", 2);
     expect_legal("all.py", "  def legal_actions(s): return [1, 1, 1, 1]\n", "[0.0]", 0);
     expect_legal("masks_too.py", "  def action_masks(s): return [0, 0, True, 1.0]\n", "[0.0]", 2);
+    expect_legal("rows.py", "  def action_masks(s): return [[0, 0], [1, 1]]\n", "[0.0]", 2);
+    expect_legal("reals.py", "  def legal_actions(s): return [2.0, 3.0]\n", "[0.0]", 2);
     if (!has_numpy("flags")) return;
     expect_legal("numpy_flags.py", "  legal_actions = numpy.array([False, False, True, True])\n", "[0.0]", 2);
     expect_legal("numpy_ints.py", "  legal_actions = numpy.array([0, 0, 1, 1], 'int8')\n", "[0.0]", 2);
@@ -123,6 +125,14 @@ START_TEST(masks_that_are_none_are_refused) {
                  "a mask of 1 actions, not 2");
     expect_tried("either.py", "s.t = 1; return [0.0], 0.0, False\n  t = 0\n  def legal_actions(s): return [s.t, 1]",
                  "legal_actions of [1, 1], flags, where those of reset(seed=0) were numbers of actions; give bools");
+    expect_tried("order.py", "return [0.0], 0.0, False\n  def legal_actions(s): return [1, 0]",
+                 "legal_actions of [1, 0], numbers or flags; give bools, or numbers in their order");
+    expect_tried("half.py", "return [0.0], 0.0, False\n  def legal_actions(s): return [0.5]",
+                 "legal_actions with a number of 0.5; must be a whole number");
+    expect_tried("none.py", "return [0.0], 0.0, False\n  def action_masks(s): return None",
+                 "a mask of the kind NoneType, which is no list");
+    expect_tried("longer.py", "return [0.0], 0.0, False\n  def reset(s): return {'a': 1.0, 'action_mask': [1] * 3}",
+                 "a mask of 3 actions, not 2");
 }
 END_TEST
 
@@ -146,11 +156,38 @@ START_TEST(an_action_mask_in_the_observation_is_no_input) {
     cm_env_observe(&env, state, observation);
     must(observation[0] == 0.5f && observation[1] == 1.0f);
     free(state);
-    open_named(write_text("unmasked.py", "class E:\n  actions, max_steps = 2, 9\n"
-                                         "  def reset(s): return {'a': [0.0, 1.0], 'action_mask': [1.0] * 3}\n"
-                                         "  def step(s, a): pass\n"),
-               &env);
-    must(env.spec.observation_size == 5 && env.def->legal == NULL); /* not a flag for each action */
+}
+END_TEST
+
+START_TEST(what_looks_like_a_mask_and_is_not_read_is_told) {
+    cm_env env;
+    open_and_listen(write_text("valid.py", COUNTS("None", "[s.t]") "  def valid_action_mask(s): return [1, 0]\n"),
+                    &env);
+    ck_assert_str_eq(said,
+                     "1 valid.py: its valid_action_mask is not read: where not all actions are legal, call the mask "
+                     "action_mask, in its observation or info, or give it a method action_masks()\n");
+    open_and_listen(write_text("worse.py", COUNTS("None", "[s.t]") "  illegal_action_reward = -1\n"), &env);
+    ck_assert_str_eq(said, "");
+}
+END_TEST
+
+START_TEST(observations_that_change_their_parts_or_shape_are_refused) {
+    cm_env env;
+    expect_tried("parts.py", "return {}, 0.0, False\n  def reset(s): return {'a': 1.0}",
+                 "its step gives an observation without the part 'a' of its space");
+    must(cm_env_open(&env,
+                     write_text("nothing.py", "class E:\n  actions, max_steps = 2, 9\n"
+                                              "  def reset(s): return {'action_mask': [1, 1]}\n"
+                                              "  def step(s, a): pass\n"),
+                     NULL) == CM_ERR_INPUT);
+    must_msg(strstr(cm_error_message(), "observations without a number; its action_mask is none of them"), "%s",
+             cm_error_message());
+    if (!has_numpy("shapes")) return;
+    expect_tried("turned.py",
+                 "import numpy; return numpy.zeros((3, 2)), 0.0, False\n  def reset(s): return [[0.0] * 3] * 2",
+                 "an observation of 3 x 2, where that of reset(seed=0) was 2 x 3");
+    expect_tried("complex.py", "import numpy; return numpy.array([1j]), 0.0, False",
+                 "an observation that is no array of numbers, but of the kind complex128");
 }
 END_TEST
 
@@ -247,6 +284,8 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, masks_that_are_none_are_refused);
     tcase_add_test(tcase, legal_actions_are_numbers_or_flags);
     tcase_add_test(tcase, an_action_mask_in_the_observation_is_no_input);
+    tcase_add_test(tcase, what_looks_like_a_mask_and_is_not_read_is_told);
+    tcase_add_test(tcase, observations_that_change_their_parts_or_shape_are_refused);
     tcase_add_test(tcase, whole_numbers_are_scaled_by_their_bounds);
     tcase_add_test(tcase, pictures_of_floats_get_their_channels_last_and_it_is_said);
     tcase_add_test(tcase, whole_numbers_that_float32_merges_are_told);

@@ -261,6 +261,8 @@ static cm_status try_with(fault what) {
     return cm_env_try(&env, 100);
 }
 
+#define OWN "draw from `random` alone, and keep what changes in the state"
+
 START_TEST(every_fault_is_named_with_its_function) {
     static const struct {
         fault what;
@@ -287,9 +289,9 @@ START_TEST(every_fault_is_named_with_its_function) {
                    "exceeds: an agent that never reached the end would play on for ever"},
         {NO_TO_PLAY, "walk: its row lacks the function to_play"},
         {PLAYER_2, "walk: its to_play gives 2 (step 3); it has 2 players, from 0 on"},
-        {RANDOM_RESET, "walk: episodes of equal seeds and actions differ (step 1): draw from `random` alone"},
-        {RANDOM_STEP, "walk: episodes of equal seeds and actions differ (step 6): draw from `random` alone"},
-        {RANDOM_END, "walk: episodes of equal seeds and actions differ (step 5): draw from `random` alone"},
+        {RANDOM_RESET, "walk: episodes of equal seeds and actions differ (step 1): " OWN},
+        {RANDOM_STEP, "walk: episodes of equal seeds and actions differ (step 6): " OWN},
+        {RANDOM_END, "walk: episodes of equal seeds and actions differ (step 5): " OWN},
         {NAN_REWARD, "walk: its step gives reward nan (step 5)"},
         {HUGE_REWARD, "walk: its step gives reward 1e+39 (step 5)"},
         {HIGH_REWARD,
