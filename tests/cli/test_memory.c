@@ -35,6 +35,23 @@ static void widen(const char *to) {
     free(state);
 }
 
+/* A tree of such a text takes some 40 times its bytes. */
+START_TEST(texts_are_as_long_as_runs_write_them) {
+    enum { LONG = 8 << 20 };
+    static char text[LONG];
+    char path[640];
+    for (size_t i = 0; i < LONG; i++) text[i] = i % 2 ? '1' : ',';
+    text[0] = '[', text[LONG - 1] = ']';
+    expect_ok(trained);
+    replace("small", "state.json", text, LONG);
+    expect_refused("eval --run small --episodes 1",
+                   "state.json: 8388608 bytes, where this run has at most 1048576: it is of another run, or damaged");
+    snprintf(path, sizeof path, "%s/small/config.json", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, text, LONG), CM_OK);
+    expect_refused("eval --run small --episodes 1", "config.json: 8388608 bytes, but at most 1048576 are accepted");
+}
+END_TEST
+
 /* The last number of an array file, whose bytes are the last of the file, becomes `number`. */
 static void put_number(const char *name, float number) {
     char path[640], *data;
@@ -194,6 +211,7 @@ int main(void) {
     tcase_add_test(c, what_a_process_may_take_is_told_and_judged);
     tcase_add_test(c, the_record_of_an_environment_in_python_is_as_long_as_its_episode);
     tcase_add_test(c, numbers_that_cannot_be_are_named_with_file_and_tensor);
+    tcase_add_test(c, texts_are_as_long_as_runs_write_them);
     suite_add_tcase(suite, c);
     return cm_test_main(suite);
 }

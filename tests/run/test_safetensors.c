@@ -171,12 +171,12 @@ START_TEST(shapes_are_compared_without_memory) {
 END_TEST
 
 START_TEST(a_header_is_no_longer_than_its_network_has_a_use_for) {
-    static char file[8 + (1 << 20)];
+    static unsigned char file[8 + (1 << 20)];
     const uint32_t length = sizeof file - 8;
     float w[6];
     cm_array into[1] = {{"w", 1, {6}, w}};
     memset(file, ' ', sizeof file);
-    for (int i = 0; i < 8; i++) file[i] = i < 4 ? (char)(length >> (8 * i)) : 0;
+    for (int i = 0; i < 8; i++) file[i] = (unsigned char)((uint64_t)length >> (8 * i));
     ck_assert_int_eq(load("f", file, sizeof file, into, 1), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "its header has 1048576 bytes, that of this network at most "));
 }
