@@ -77,11 +77,12 @@ bool cm_actor_env_failed(const cm_actor *actor);
 size_t cm_actor_bytes(const cm_actor *actor);
 size_t cm_actor_save(const cm_actor *actor, void *bytes);
 
-/* Goes on from what `count` actors have saved, whose environments, in this order, are all of the run: the actor takes
- * those of its own numbers. If they are just the environments of one of these it takes its counters, too. Else the
- * actor of environment 0 takes the finished episodes of all and the most recent ones, and the others begin with none.
- * Errors: CM_ERR_INPUT if one is of another task or size, CM_ERR_MEMORY; the actor may have changed by then. */
-cm_status cm_actor_load(cm_actor *actor, const cm_file_bytes *saved, int count) CM_MUST_USE;
+/* Goes on from what `count` actors have saved, whose environments, in this order, are all of the run, `all` of them:
+ * the actor takes those of its own numbers. If they are just the environments of one of these it takes its counters,
+ * too. Else the actor of environment 0 takes the finished episodes of all and the most recent ones, and the others
+ * begin with none. Errors: CM_ERR_INPUT if one is of another task or size, CM_ERR_MEMORY; the actor may have changed by
+ * then. */
+cm_status cm_actor_load(cm_actor *actor, int64_t all, const cm_file_bytes *saved, int count) CM_MUST_USE;
 
 /* Memory of searches and passes, for the plan that a run prints; NULL has 0. */
 size_t cm_actor_memory(const cm_actor *actor);

@@ -150,13 +150,16 @@ static void add_counters(cm_actor *a, const saved_part *parts, int count) {
     }
 }
 
-static cm_status load_parts(cm_actor *a, const cm_file_bytes *saved, int count, saved_part *parts) {
+static cm_status load_parts(cm_actor *a, int64_t whole, const cm_file_bytes *saved, int count, saved_part *parts) {
     const int64_t first = (int64_t)a->config.first_environment;
     const saved_part *own = NULL;
     int64_t all = 0;
     int taken = 0;
     for (int i = 0; i < count; i++) {
         CM_TRY(read_part(a, &saved[i], all, &parts[i]));
+        if (parts[i].head.environments > whole - all) /* before they are made */
+            return cm_fail(CM_ERR_INPUT, "state of acting: has more environments than the %lld of the run",
+                           (long long)whole);
         CM_TRY(take_environments(a, &parts[i], &taken));
         if (all == first && parts[i].head.environments == a->config.environments) own = &parts[i];
         if (parts[i].head.step != parts[0].head.step)
@@ -177,10 +180,10 @@ static cm_status load_parts(cm_actor *a, const cm_file_bytes *saved, int count, 
     return CM_OK;
 }
 
-cm_status cm_actor_load(cm_actor *a, const cm_file_bytes *saved, int count) {
+cm_status cm_actor_load(cm_actor *a, int64_t all, const cm_file_bytes *saved, int count) {
     saved_part *parts = NULL;
     CM_TRY(cm_alloc(&parts, (size_t)count, sizeof *parts, "the state of acting"));
-    cm_status status = load_parts(a, saved, count, parts);
+    cm_status status = load_parts(a, all, saved, count, parts);
     free(parts);
     CM_TRY(status);
     cm_vector_env_show(a->vector, 0, a->config.environments, &a->rows);

@@ -66,11 +66,16 @@ static cm_status open_source(const cm_replay_deal *deal, const cm_file_bytes *st
 
 static cm_status open_sources(cm_replay_deal *deal, const cm_file_bytes *states) {
     const int64_t own = deal->replay->config.environments;
+    const uint64_t most = sizeof(float) * (uint64_t)deal->shards * deal->replay->plan.bytes;
+    uint64_t bytes = 0;
     int64_t all = 0;
     for (int i = 0; i < deal->count; i++) {
         cm_status status = open_source(deal, &states[i], all, &deal->sources[i]);
         if (status != CM_OK) return cm_fail_in(status, "replay of rank %d", i);
         all += deal->sources[i].environments;
+        bytes += deal->sources[i].room.size;
+        if (bytes > most)
+            return cm_fail(CM_ERR_INPUT, "replay: the states of ranks 0 to %d unpack to more than the whole replay", i);
     }
     if (all == own * deal->shards && deal->first >= 0 && deal->first < all) return CM_OK;
     return cm_fail(CM_ERR_INPUT,

@@ -338,7 +338,8 @@ static cm_status load_environments(cm_run *run, cm_checkpoint_reader *reader) {
     const uint64_t most = cm_actor_bytes(run->actor) * (uint64_t)run->session->comm->size; /* of all environments */
     files saved;
     cm_status status = get_files(reader, (int)run->saved_ranks, actor_file, most, &saved);
-    if (status == CM_OK) status = cm_actor_load(run->actor, saved.of, saved.count);
+    if (status == CM_OK)
+        status = cm_actor_load(run->actor, cm_run_options_of(run)->env.num_envs, saved.of, saved.count);
     free_files(&saved);
     return status == CM_OK ? CM_OK : cm_fail_in(status, "%s: %s", run->directory.path, actor_file);
 }

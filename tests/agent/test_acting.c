@@ -261,8 +261,10 @@ START_TEST(loaded_actor_goes_on_as_the_saved_one) {
     char *bytes = saved(&a);
     scene_act(&b); /* somewhere else */
     cm_file_bytes whole = {bytes, cm_actor_bytes(b.actor)}, short_of_one = {bytes, whole.size - 1};
-    ck_assert_msg(cm_actor_load(b.actor, &whole, 1) == CM_OK, "%s", cm_error_message());
-    ck_assert_int_eq(cm_actor_load(b.actor, &short_of_one, 1), CM_ERR_INPUT);
+    ck_assert_msg(cm_actor_load(b.actor, 40, &whole, 1) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(cm_actor_load(b.actor, 40, &short_of_one, 1), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_actor_load(b.actor, 39, &whole, 1), CM_ERR_INPUT);
+    ck_assert_str_eq(cm_error_message(), "state of acting: has more environments than the 39 of the run");
     ck_assert_int_eq(cm_replay_clear(a.replay), CM_OK);
     ck_assert_int_eq(cm_replay_clear(b.replay), CM_OK);
     scene_act(&a), scene_act(&b);
@@ -301,12 +303,12 @@ START_TEST(counters_and_open_episodes_of_a_checkpoint_are_checked) {
     scene_act(&s);
     char *bytes = saved(&s);
     const cm_file_bytes whole = {bytes, cm_actor_bytes(s.actor)};
-    ck_assert_msg(cm_actor_load(s.actor, &whole, 1) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_actor_load(s.actor, 40, &whole, 1) == CM_OK, "%s", cm_error_message());
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         int64_t right;
         memcpy(&right, bytes + wrong[i].at, sizeof right);
         memcpy(bytes + wrong[i].at, &wrong[i].value, sizeof right);
-        ck_assert_int_eq(cm_actor_load(s.actor, &whole, 1), CM_ERR_INPUT);
+        ck_assert_int_eq(cm_actor_load(s.actor, 40, &whole, 1), CM_ERR_INPUT);
         ck_assert_msg(strstr(cm_error_message(), wrong[i].says) != NULL, "%s", cm_error_message());
         memcpy(bytes + wrong[i].at, &right, sizeof right);
     }
@@ -345,7 +347,7 @@ START_TEST(an_actors_environments_go_on_in_two_others_and_come_back) {
     ck_assert_int_gt(counts[2].episodes, 0);
     for (int i = 0; i < 2; i++) {
         cm_actor *actor = share_of(&s, 20 * i, 20);
-        ck_assert_msg(cm_actor_load(actor, &whole, 1) == CM_OK, "%s", cm_error_message());
+        ck_assert_msg(cm_actor_load(actor, 40, &whole, 1) == CM_OK, "%s", cm_error_message());
         half[i] = (cm_file_bytes){malloc(cm_actor_bytes(actor)), cm_actor_bytes(actor)};
         cm_actor_save(actor, half[i].data);
         cm_actor_count(actor, &counts[i]);
@@ -357,7 +359,7 @@ START_TEST(an_actors_environments_go_on_in_two_others_and_come_back) {
     ck_assert_int_eq(counts[1].episodes, 0);
     ck_assert_int_eq(counts[1].recent, 0);
     cm_actor *back = share_of(&s, 0, 40);
-    ck_assert_msg(cm_actor_load(back, half, 2) == CM_OK, "%s", cm_error_message());
+    ck_assert_msg(cm_actor_load(back, 40, half, 2) == CM_OK, "%s", cm_error_message());
     cm_actor_count(back, &counts[0]);
     ck_assert_int_eq(counts[0].episodes, counts[2].episodes);
     char *again = malloc(whole.size);
@@ -369,7 +371,7 @@ START_TEST(an_actors_environments_go_on_in_two_others_and_come_back) {
     cm_vector_env_destroy(vector);
     ck_assert_mem_eq(bytes + last, again + last, whole.size - last);
     ck_assert_mem_eq(bytes + open, again + open, 40 * 16);
-    ck_assert_int_eq(cm_actor_load(back, half, 1), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_actor_load(back, 40, half, 1), CM_ERR_INPUT);
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "has 20 environments, not number 0 and 39 more"));
     cm_actor_destroy(back);
     free(half[0].data), free(half[1].data), free(again), free(bytes);
