@@ -29,8 +29,7 @@ struct cm_replay_deal {
     int count;         /* N */
     source *sources;   /* [count], owned with their slots */
 
-    const cm_replay_range *whole; /* [whole_count], borrowed while it is created; NULL: nothing is lost */
-    int whole_count;
+    const cm_replay_ranges *whole; /* borrowed while it is created; NULL: nothing is lost */
     cm_replay_losses losses;
 };
 
@@ -95,8 +94,8 @@ static int by_age(const void *a, const void *b) {
 static bool is_lost(const cm_replay_deal *deal, const item *it) {
     const uint64_t piece = deal->sources[it->source].ring.first + (uint64_t)it->piece;
     bool is_there = !deal->whole;
-    for (int i = 0; i < deal->whole_count && !is_there; i++) {
-        const cm_replay_range *w = &deal->whole[i];
+    for (int i = 0; deal->whole && i < deal->whole->count && !is_there; i++) {
+        const cm_replay_range *w = &deal->whole->of[i];
         is_there = w->shard == it->source && piece >= w->first && piece - w->first < w->count;
     }
     return !is_there;
@@ -294,19 +293,17 @@ cm_status cm_replay_deal_segment(cm_replay_deal *deal, int64_t shard, const cm_s
 cm_status cm_replay_deal_create(cm_replay *replay, int shard, int shards, const cm_file_bytes *states, int count,
                                 cm_replay_deal **out) {
     cm_replay_losses none;
-    return cm_replay_deal_whole(replay, shard, shards, states, count, NULL, 0, &none, out);
+    return cm_replay_deal_whole(replay, shard, shards, states, count, NULL, &none, out);
 }
 
 cm_status cm_replay_deal_whole(cm_replay *replay, int shard, int shards, const cm_file_bytes *states, int count,
-                               const cm_replay_range *whole, int whole_count, cm_replay_losses *losses,
-                               cm_replay_deal **out) {
+                               const cm_replay_ranges *whole, cm_replay_losses *losses, cm_replay_deal **out) {
     cm_replay_deal *deal = NULL;
     *out = NULL;
     CM_TRY(cm_replay_claim(replay, "loading"));
     CM_TRY(cm_alloc(&deal, 1, sizeof *deal, "dealing the replay"));
     const int64_t first = (int64_t)shard * replay->config.environments;
-    *deal = (cm_replay_deal){
-        .replay = replay, .first = first, .shards = shards, .count = count, .whole = whole, .whole_count = whole_count};
+    *deal = (cm_replay_deal){.replay = replay, .first = first, .shards = shards, .count = count, .whole = whole};
     cm_replay_empty(replay);
     replay->loading = true;
     cm_status status = cm_alloc(&deal->sources, (size_t)count, sizeof *deal->sources, "dealing the replay");

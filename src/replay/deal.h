@@ -35,6 +35,11 @@ typedef struct cm_replay_range {
     uint64_t first, count;
 } cm_replay_range;
 
+typedef struct cm_replay_ranges {
+    cm_replay_range *of; /* [count] */
+    int count;
+} cm_replay_ranges;
+
 /* What there is to be dealt, and what of it is left out, of all shards. */
 typedef struct cm_replay_losses {
     int64_t pieces, steps;           /* in the states */
@@ -48,9 +53,9 @@ typedef struct cm_replay_losses {
 cm_status cm_replay_deal_create(cm_replay *replay, int shard, int shards, const cm_file_bytes *states, int count,
                                 cm_replay_deal **out) CM_MUST_USE;
 
-/* The same of what the segments `whole`[whole_count] hold; *losses: what none of them does. */
+/* The same of what the segments `whole` hold, NULL: of all; *losses: what none of them does. */
 cm_status cm_replay_deal_whole(cm_replay *replay, int shard, int shards, const cm_file_bytes *states, int count,
-                               const cm_replay_range *whole, int whole_count, cm_replay_losses *losses,
+                               const cm_replay_ranges *whole, cm_replay_losses *losses,
                                cm_replay_deal **out) CM_MUST_USE;
 void cm_replay_deal_destroy(cm_replay_deal *deal); /* NULL is allowed */
 

@@ -261,19 +261,19 @@ static cm_status take_dealt(void *context, int64_t rank, const cm_source *segmen
 
 /* Which segments can be read, where damaged ones are to be dropped. */
 typedef struct survey {
-    cm_replay_range *whole; /* [count], owned */
-    int count, damaged;
+    cm_replay_ranges whole; /* owned */
+    int damaged;
 } survey;
 
 static cm_status look_at_segment(const cm_run *run, cm_checkpoint_reader *reader, const char *name, int64_t rank,
                                  survey *out) {
-    cm_replay_range *range = &out->whole[out->count];
+    cm_replay_range *range = &out->whole.of[out->whole.count];
     cm_source segment;
     cm_status status = cm_checkpoint_open(reader, name, UINT64_MAX, &segment);
     if (status == CM_OK) status = cm_replay_segment_range(&segment, &range->first, &range->count);
     cm_source_close(&segment);
     range->shard = rank;
-    out->count += status == CM_OK;
+    out->whole.count += status == CM_OK;
     if (status != CM_ERR_IO) return status;
     out->damaged++;
     if (cm_run_leads(run)) cm_log(CM_WARNING, "%s; its episodes are left out", cm_error_message());
@@ -282,9 +282,9 @@ static cm_status look_at_segment(const cm_run *run, cm_checkpoint_reader *reader
 
 static cm_status look_at_segments(const cm_run *run, cm_checkpoint_reader *reader, survey *out) {
     const int count = cm_checkpoint_files(reader);
-    *out = (survey){.count = 0};
+    *out = (survey){.damaged = 0};
     if (!run->drop_damaged) return CM_OK;
-    CM_TRY(cm_alloc(&out->whole, (size_t)count + 1, sizeof *out->whole, "the segments of a checkpoint"));
+    CM_TRY(cm_alloc(&out->whole.of, (size_t)count + 1, sizeof *out->whole.of, "the segments of a checkpoint"));
     for (int i = 0; i < count; i++) {
         const char *name = cm_checkpoint_file(reader, i);
         uint64_t first;
@@ -303,7 +303,7 @@ static void say_losses(const cm_run *run, const cm_replay_losses *l) {
 
 static cm_status deal_replay(cm_run *run, cm_checkpoint_reader *reader, const survey *found) {
     const cm_comm *comm = run->session->comm;
-    const cm_replay_range *whole = found->damaged > 0 ? found->whole : NULL;
+    const cm_replay_ranges *whole = found->damaged > 0 ? &found->whole : NULL;
     cm_replay_counts counts;
     cm_replay_deal *deal = NULL;
     cm_replay_losses losses = {.pieces = 0};
@@ -312,8 +312,8 @@ static cm_status deal_replay(cm_run *run, cm_checkpoint_reader *reader, const su
     const uint64_t most = counts.bytes * (uint64_t)comm->size; /* of the whole run */
     cm_status status = get_files(reader, (int)run->saved_ranks, replay_file, most, &states);
     if (status == CM_OK) {
-        status = cm_replay_deal_whole(replay_of(run), comm->rank, comm->size, states.of, states.count, whole,
-                                      found->count, &losses, &deal);
+        status = cm_replay_deal_whole(replay_of(run), comm->rank, comm->size, states.of, states.count, whole, &losses,
+                                      &deal);
         if (status != CM_OK) status = cm_fail_in(status, "%s: %s", run->directory.path, replay_file);
     }
     free_files(&states);
@@ -330,7 +330,7 @@ static cm_status load_replay(cm_run *run, cm_checkpoint_reader *reader) {
     cm_status status = look_at_segments(run, reader, &found);
     const bool is_same = run->saved_ranks == run->session->comm->size && found.damaged == 0;
     if (status == CM_OK) status = is_same ? load_own_replay(run, reader) : deal_replay(run, reader, &found);
-    free(found.whole);
+    free(found.whole.of);
     return status;
 }
 

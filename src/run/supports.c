@@ -11,8 +11,8 @@ double cm_support_bound(double reach, bool transform) {
 }
 
 int cm_support_atoms(double bound) {
-    enum { MOST = 601 };
-    return bound < (MOST - 1) / 2 ? 2 * (int)bound + 1 : MOST;
+    enum { HALF = 300 };
+    return bound < HALF ? 2 * (int)bound + 1 : 2 * HALF + 1;
 }
 
 double cm_support_steps(const cm_env_spec *spec, double discount) {

@@ -2,7 +2,7 @@ import random
 
 
 class Gamble:
-    """Chance: 0 is safe and pays 0.3; 1 leads to a place that pays 1 for either action, or to one that pays 0, evenly."""
+    """Chance: 0 is safe and pays 0.5; 1 leads to a place that pays 1 for action 1, or to one that pays 0.5 for it, evenly."""
 
     actions = 2
     max_steps = 2
@@ -17,8 +17,8 @@ class Gamble:
 
     def step(self, action):
         if self.place:
-            return self.observe(), float(self.place == 1), True
+            return self.observe(), action / self.place, True
         if action == 0:
-            return self.observe(), 0.3, True
+            return self.observe(), 0.5, True
         self.place = random.choice((1, 2))
         return self.observe(), 0.0, False

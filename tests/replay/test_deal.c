@@ -437,10 +437,10 @@ START_TEST(pieces_of_lost_segments_are_left_out) {
     for (int c = 0; c < 3; c++) {
         shards from, to;
         saved files;
-        cm_replay_range whole[2 * MOST];
+        cm_replay_range segments[2 * MOST];
+        cm_replay_ranges whole = {segments, 0};
         cm_replay_losses losses = {.pieces = 0};
         cm_file_bytes states[3];
-        int whole_count = 0;
         int64_t lost_pieces = 0;
         open_shards(&from, 3, &variants[_i]);
         for (int i = 0; i < ITERATIONS; i++) iterate(&from);
@@ -453,7 +453,7 @@ START_TEST(pieces_of_lost_segments_are_left_out) {
                 cm_replay_range range = {.shard = r};
                 const cm_source source = cm_bytes_source(segment);
                 ck_assert_int_eq(cm_replay_segment_range(&source, &range.first, &range.count), CM_OK);
-                if (k != lost[r]) whole[whole_count++] = range;
+                if (k != lost[r]) segments[whole.count++] = range;
                 if (k != lost[r]) continue;
                 lost_pieces += (int64_t)range.count;
                 forget_segment(&from, segment, &before);
@@ -463,8 +463,7 @@ START_TEST(pieces_of_lost_segments_are_left_out) {
         to.time = from.time;
         for (int m = 0; m < counts[c]; m++) {
             cm_replay_deal *deal;
-            ck_assert_msg(cm_replay_deal_whole(to.replay[m], m, counts[c], states, 3, whole, whole_count, &losses,
-                                               &deal) == CM_OK,
+            ck_assert_msg(cm_replay_deal_whole(to.replay[m], m, counts[c], states, 3, &whole, &losses, &deal) == CM_OK,
                           "%s", cm_error_message());
             for (int i = 0; i < 6; i++) {
                 const cm_source segment = cm_bytes_source(&files.segment[i / 2][i % 2]);
