@@ -153,13 +153,22 @@ def flag_of(value):
     return bool(flag)
 
 
+def info_of(value):
+    if value is None or hasattr(value, "get"):
+        return value or {}
+    raise Amiss("an info of the kind %s, no dict; four values are observation, reward, done, info" % type(value).__name__)
+
+
 class Instance:
     """An environment that plays one episode after another. `key`: where it stands; `asked`: the last request of it."""
 
     def __init__(self, make):
         self.key, self.asked, self.chance = None, 0, Chance()
         self.chance.enter()
-        self.env, self.limit = without_limit(make())
+        env = make()
+        if inspect.isclass(env) or not (hasattr(env, "reset") and hasattr(env, "step")):
+            raise Amiss("make() returns %.80r, no environment with reset and step" % (env,))
+        self.env, self.limit = without_limit(env)
         self.takes_seed = all(takes_seed(layer) for layer in layers(self.env))
 
     def reset(self, seed):
@@ -186,12 +195,13 @@ class Instance:
             value, reward, terminated, truncated, info = result
         elif len(result) == 4:
             value, reward, terminated, info = result
-            truncated = bool((info or {}).get("TimeLimit.truncated", False))
+            info = info_of(info)
+            truncated = bool(info.get("TimeLimit.truncated", False))
             terminated = bool(terminated) and not truncated
         else:
             value, reward, terminated = result
             truncated, info = False, {}
-        return value, info or {}, reward, flag_of(terminated), flag_of(truncated)
+        return value, info_of(info), reward, flag_of(terminated), flag_of(truncated)
 
     def close(self):
         self.chance.enter()
@@ -419,14 +429,14 @@ def told_first():
 
 
 class Answers:
-    """What is sent to cumind: together, but not later than a second after the last ones, so that a call that does not
-    come back shows."""
+    """What is sent to cumind: together, but not later than a tenth of a second after the last ones, so that a call that
+    does not come back shows, and calls that together take long are not taken for one."""
 
     def __init__(self, connection):
         self.connection, self.waiting, self.sent = connection, bytearray(), time.monotonic()
 
     def is_late(self):
-        return time.monotonic() - self.sent > 1.0
+        return time.monotonic() - self.sent > 0.1
 
     def send(self):
         self.connection.sendall(self.waiting)

@@ -272,8 +272,8 @@ class Observations:
                 numbers = numbers.astype(numpy.float32) * numpy.float32(self.unit)
             return self.ordered(numbers).tobytes()
         numbers = numpy.asarray(value)
-        if numbers.dtype.kind == "c":
-            raise no_numbers(numbers[()].flat[0])
+        if numbers.dtype.kind not in "biufO":
+            raise no_numbers(numbers.flat[0])
         with numpy.errstate(over="ignore"):
             result = numbers.astype(numpy.float32)
         if not numpy.vdot(result, result) < MERGED * MERGED:  # some may be none or large

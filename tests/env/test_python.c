@@ -357,11 +357,20 @@ START_TEST(what_goes_wrong_in_a_step_is_said_in_one_line) {
 }
 END_TEST
 
+START_TEST(what_make_returns_is_an_environment) {
+    expect_refused(write_text("none.py", "def make(): pass\n"),
+                   "make() returns None, no environment with reset and step");
+    expect_refused(write_text("one.py", "class E:\n  def reset(s): pass\n  step = reset\ndef make(): return E\n"),
+                   "make() returns <class 'one.E'>, no environment with reset and step");
+}
+END_TEST
+
 START_TEST(whatever_exceptions_ends_and_players_are_is_said_in_one_line) {
     expect_tried("told.py", "class X(Exception):\n      def __str__(s): return s\n    raise X()",
                  "its step raises X: (no text) (told.py:8)");
     expect_tried("surrogate.py", "raise ValueError('\\ud800')", "its step raises ValueError: ? (surrogate.py:6)");
     expect_tried("endless.py", "raise ValueError(5000 * 'x')", "xxx ... (endless.py:6)");
+    expect_tried("four.py", "return [0.0], 0.0, False, False", "an info of the kind bool, no dict; four values are");
     expect_tried("never.py", "return [0.0], 0.0, None", "an end of the kind NoneType; must be True or False");
     expect_tried("turns.py", "return [0.0], 0.0, False\n  def to_play(s): return 1",
                  "a to_play of 1, but no number of players: players = 2 in its class makes it a game of two");
@@ -571,6 +580,7 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, episodes_may_have_objects_of_their_own);
     tcase_add_test(tcase, what_is_no_environment_is_refused_in_one_line);
     tcase_add_test(tcase, what_goes_wrong_in_a_step_is_said_in_one_line);
+    tcase_add_test(tcase, what_make_returns_is_an_environment);
     tcase_add_test(tcase, whatever_exceptions_ends_and_players_are_is_said_in_one_line);
     tcase_add_test(tcase, a_reset_that_raises_is_said_before_a_step);
     tcase_add_test(tcase, the_last_picture_is_what_render_returns);

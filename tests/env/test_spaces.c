@@ -186,6 +186,8 @@ START_TEST(observations_that_change_their_parts_or_shape_are_refused) {
     expect_tried("turned.py",
                  "import numpy; return numpy.zeros((3, 2)), 0.0, False\n  def reset(s): return [[0.0] * 3] * 2",
                  "an observation of 3 x 2, where that of reset(seed=0) was 2 x 3");
+    expect_tried("days.py", "import numpy; return numpy.array(['2020-01-01'], 'datetime64[D]'), 0.0, False",
+                 "an observation that is no array of numbers, but of the kind datetime64");
     expect_tried("complex.py", "import numpy; return numpy.array([1j]), 0.0, False",
                  "an observation that is no array of numbers, but of the kind complex128");
 }
