@@ -10,6 +10,8 @@
 
 #include "core/retry.h"
 
+enum { DEPTH = 64 }; /* folders in folders that are removed: a handle and a stack for each */
+
 static int handle_of(const cm_dir *dir) { return dir ? dir->file : AT_FDCWD; }
 
 static cm_status fail_at(const cm_dir *dir, const char *name, const char *verb) {
@@ -119,10 +121,11 @@ cm_status cm_dir_sync(const cm_dir *dir) {
     return result == 0 || errno == EINVAL || errno == EROFS ? CM_OK : fail_in_folder(dir, "sync the folder");
 }
 
-/* What is removed: an entry of the open folder `at`. `path` is for messages: that of the outermost. */
-static cm_status remove_entry(int at, const char *name, const char *path);
+/* What is removed: an entry of the open folder `at`, `depth` folders down. `path` is for messages: that of the
+ * outermost. */
+static cm_status remove_entry(int at, const char *name, int depth, const char *path);
 
-static cm_status remove_all_in(int folder, const char *path) {
+static cm_status remove_all_in(int folder, int depth, const char *path) {
     DIR *list = fdopendir(folder);
     if (!list) {
         cm_status status = cm_file_fail(path, "list the folder");
@@ -132,21 +135,23 @@ static cm_status remove_all_in(int folder, const char *path) {
     cm_status status = CM_OK;
     for (struct dirent *entry; status == CM_OK && (entry = readdir(list));) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            status = remove_entry(folder, entry->d_name, path);
+            status = remove_entry(folder, entry->d_name, depth, path);
     }
     closedir(list);
     return status;
 }
 
-static cm_status remove_entry(int at, const char *name, const char *path) {
+static cm_status remove_entry(int at, const char *name, int depth, const char *path) {
     struct stat about;
     if (fstatat(at, name, &about, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? CM_OK : cm_file_fail(path, "look into the folder");
     const bool is_folder = S_ISDIR(about.st_mode);
+    if (is_folder && depth == DEPTH)
+        return cm_fail(CM_ERR_IO, "%s: folders in it are nested too deeply to be ours: remove it yourself", path);
     if (is_folder) {
         const int folder = open_folder(at, name, O_NOFOLLOW);
         if (folder < 0) return errno == ENOENT ? CM_OK : cm_file_fail(path, "open the folder");
-        CM_TRY(remove_all_in(folder, path));
+        CM_TRY(remove_all_in(folder, depth + 1, path));
     }
     if (unlinkat(at, name, is_folder ? AT_REMOVEDIR : 0) == 0 || errno == ENOENT) return CM_OK;
     return cm_file_fail(path, "remove");
@@ -159,7 +164,7 @@ cm_status cm_dir_unlink(const cm_dir *dir, const char *name) {
 cm_status cm_dir_remove(const cm_dir *dir, const char *name) {
     char path[PATH_MAX];
     if (dir) CM_TRY(cm_path_join(path, sizeof path, dir->path, name));
-    return remove_entry(handle_of(dir), name, dir ? path : name);
+    return remove_entry(handle_of(dir), name, 0, dir ? path : name);
 }
 
 /* ---- files ---- */

@@ -67,7 +67,7 @@ cm_status cm_dir_make(const cm_dir *dir, const char *name) CM_MUST_USE;
 cm_status cm_dir_unlink(const cm_dir *dir, const char *name) CM_MUST_USE;
 
 /* Removes `name`, a folder with everything in it; links are removed, not followed. A missing one is fine. `dir` NULL:
- * `name` is a path. */
+ * `name` is a path. Errors: as above; CM_ERR_IO, too, if folders in it are nested more than 64 deep, and they stay. */
 cm_status cm_dir_remove(const cm_dir *dir, const char *name) CM_MUST_USE;
 
 /* Gives the file `name` of `from` that name in `to`, too: a hard link. */

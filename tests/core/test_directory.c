@@ -168,6 +168,22 @@ static cm_status refuse_names(void *context, const char *name) {
     return cm_fail(CM_ERR_STATE, "enough");
 }
 
+/* Neither the stack nor the handles of a process are what somebody else nests. */
+START_TEST(what_is_nested_beyond_reason_is_left) {
+    char path[PATH_MAX];
+    int used = snprintf(path, sizeof path, "%s/deep", dir.path);
+    for (int i = 0; i < 100; i++) used += snprintf(path + used, sizeof path - (size_t)used, "/d");
+    ck_assert_int_eq(cm_directory_make(path), CM_OK);
+    ck_assert_int_eq(cm_dir_remove(&dir, "deep"), CM_ERR_IO);
+    ck_assert_msg(strstr(cm_error_message(), "/deep: folders in it are nested too deeply"), "%s", cm_error_message());
+    ck_assert(cm_file_is_directory(path));
+    path[used - 2 * 50] = '\0'; /* the lower half */
+    ck_assert_int_eq(cm_directory_remove(path), CM_OK);
+    ck_assert_int_eq(cm_dir_remove(&dir, "deep"), CM_OK);
+    ck_assert_int_eq(cm_dir_look(&dir, "deep"), CM_DIR_NONE);
+}
+END_TEST
+
 START_TEST(names_are_listed_each_time_from_the_first) {
     put("in/a", "");
     put("in/b", "");
@@ -214,6 +230,7 @@ int main(void) {
     tcase_add_test(tests, what_is_no_file_is_refused_at_once);
     tcase_add_test(tests, a_file_with_another_name_is_not_appended_to);
     tcase_add_test(tests, removal_stays_in_the_folder);
+    tcase_add_test(tests, what_is_nested_beyond_reason_is_left);
     tcase_add_test(tests, names_are_listed_each_time_from_the_first);
     tcase_add_test(tests, a_shared_file_is_one_and_never_replaces_another);
     return cm_test_main(suite);
