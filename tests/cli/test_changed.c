@@ -210,7 +210,8 @@ START_TEST(doctor_on_a_full_disk_says_so_and_leaves_no_folder) {
              cm_test_folder, CM_TEST_PROGRAM);
     ck_assert_int_eq(WEXITSTATUS(system(command)), 1);
     cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
-    ck_assert_msg(strstr(text, "parameters.safetensors: cannot write: File too large; raise the limit") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "parameters.safetensors: cannot write: File too large; raise the limit") != NULL, "%s",
+                  text);
     at = strstr(text, "/tmp/cumind-doctor-");
     ck_assert_ptr_nonnull(at);
     ck_assert_int_eq(sscanf(at, "%63[^ :]", folder), 1);
