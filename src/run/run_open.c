@@ -202,10 +202,12 @@ static cm_status find_checkpoint(cm_run *run, const cm_run_request *request) {
     return run->session->comm->broadcast(run->session->comm, &run->from, sizeof run->from, 0);
 }
 
+/* Names the flag where a file of the checkpoint is what is wrong, and not the folder or the disk. */
 static cm_status advise(const cm_run *run, cm_status status) {
     char message[1024];
     if (status != CM_ERR_IO || run->drop_damaged) return status;
     snprintf(message, sizeof message, "%s", cm_error_message());
+    if (cm_checkpoint_verify(run->store, run->from, NULL) == CM_OK) return cm_fail(status, "%s", message);
     return cm_fail(status, "%s; --drop-damaged goes on without what is damaged", message);
 }
 
