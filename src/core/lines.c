@@ -21,7 +21,7 @@ void cm_lines_close(cm_lines *lines) {
 
 static cm_status grow(cm_lines *lines) {
     size_t space = lines->space ? 2 * lines->space : 4096;
-    if (space > lines->most + 1) space = lines->most + 1;
+    if (space > lines->most) space = lines->most + 1;
     char *text = realloc(lines->text, space);
     if (!text) return cm_fail(CM_ERR_MEMORY, "no memory for a line of %zu bytes", space);
     lines->text = text, lines->space = space;

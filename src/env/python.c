@@ -293,7 +293,7 @@ static void replay_missing(const steps *t, const bool *missing) {
 
 /* The actions are in the records already. */
 static void advance(const steps *t, cm_env_outcome *out) {
-    cm_status sent[MOST_WORKERS];
+    cm_status sent[MOST_WORKERS] = {CM_OK};
     bool missing[CM_ENV_TOGETHER];
     lock_env(t->e, t->params);
     for (int i = 0; i < t->e->workers; i++) {
