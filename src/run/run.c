@@ -434,12 +434,19 @@ static cm_status go_on(cm_run *run) {
     return CM_OK;
 }
 
+/* Whether the report of a run that is done is there: as rank 0 reads it, which alone has the folder. */
+static cm_status find_result(cm_run *run, cm_run_result *out, bool *found) {
+    *found = false;
+    *out = (cm_run_result){.directory = run->directory.path};
+    if (run->state.iteration == 0 || !run_done(run)) return CM_OK;
+    if (cm_run_leads(run)) CM_TRY(cm_run_read_result(run, out, found));
+    return cm_ranks_any(run->session->comm, found);
+}
+
 cm_status cm_run_train(cm_run *run, cm_run_result *out) {
-    if (run->state.iteration > 0 && run_done(run)) {
-        bool found = false;
-        CM_TRY(cm_run_read_result(run, out, &found));
-        if (found) return CM_OK;
-    }
+    bool found;
+    CM_TRY(find_result(run, out, &found));
+    if (found) return CM_OK;
     if (cm_run_leads(run)) CM_TRY(cm_run_drop_result(run));
     say_of_crashes(run);
     cm_status status = go_on(run);

@@ -332,6 +332,19 @@ START_TEST(drift_of_policies_is_that_of_all_ranks) {
 }
 END_TEST
 
+START_TEST(a_finished_run_has_finished_for_any_number_of_ranks) {
+    if (!cm_program_has_mpi()) return;
+    train(1, "--env-steps 768 --run done");
+    const int64_t updates = state("done", "updates");
+    for (int ranks = 2; ranks <= 4; ranks += 2) {
+        run(ranks, "train --oversubscribe --resume", "done");
+        ck_assert_msg(output.status == 0, "%s", output.err);
+        ck_assert_ptr_nonnull(strstr(output.out, "this run has finished already"));
+        ck_assert_int_eq(state("done", "updates"), updates);
+    }
+}
+END_TEST
+
 START_TEST(a_run_of_one_process_goes_on_with_two_ranks_and_back) {
     if (!cm_program_has_mpi()) return;
     train(1, "--env-steps 768 --run one");
@@ -433,6 +446,7 @@ int main(void) {
     tcase_add_test(tc, a_run_in_which_nobody_acts_goes_on_with_any_number_of_ranks);
     tcase_add_test(tc, ranks_that_have_no_games_to_learn_from_are_refused);
     tcase_add_test(tc, drift_of_policies_is_that_of_all_ranks);
+    tcase_add_test(tc, a_finished_run_has_finished_for_any_number_of_ranks);
     tcase_add_test(tc, a_run_of_one_process_goes_on_with_two_ranks_and_back);
     tcase_add_test(tc, one_rank_without_room_leaves_the_checkpoint_before_and_is_named);
     tcase_add_test(tc, damage_in_the_files_of_one_rank_is_refused_in_one_line);
