@@ -8,7 +8,8 @@
 LIMIT ?= 300
 FUZZ_SECONDS ?= 60
 CASES ?= tests/cases
-RUN_TESTS = JOBS=$(JOBS) LIMIT=$(LIMIT) LOGS=$(BUILD)/logs scripts/run_tests
+# One more at a time than there are processors: some wait for the processes that they begin.
+RUN_TESTS = JOBS=$$(($(JOBS) + 1)) LIMIT=$(LIMIT) LOGS=$(BUILD)/logs scripts/run_tests
 
 test: ## builds and runs every test; ends with "N passed, N failed[, N skipped]"
 	@test -e $(PROBE) || $(WITH_TOOLS) scripts/deps install build

@@ -7,7 +7,7 @@
 #ifndef CM_CLI_COMMAND_H
 #define CM_CLI_COMMAND_H
 
-#include <limits.h>
+#include <linux/limits.h>
 
 #include "core/status.h"
 

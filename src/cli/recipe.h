@@ -3,7 +3,7 @@
 #ifndef CM_CLI_RECIPE_H
 #define CM_CLI_RECIPE_H
 
-#include <limits.h>
+#include <linux/limits.h>
 
 #include "core/status.h"
 

@@ -7,7 +7,7 @@
 #ifndef CM_CORE_DIRECTORY_H
 #define CM_CORE_DIRECTORY_H
 
-#include <limits.h>
+#include <linux/limits.h>
 
 #include "core/file.h"
 

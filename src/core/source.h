@@ -2,7 +2,7 @@
 #ifndef CM_CORE_SOURCE_H
 #define CM_CORE_SOURCE_H
 
-#include <limits.h>
+#include <linux/limits.h>
 
 #include "core/status.h"
 

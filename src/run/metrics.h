@@ -9,7 +9,7 @@
 #define CM_RUN_METRICS_H
 
 #include "core/json.h"
-#include <limits.h>
+#include <linux/limits.h>
 
 #ifdef __cplusplus
 extern "C" {
