@@ -305,6 +305,7 @@ static void put_off(cm_run *run) {
 static cm_status save_on_the_way(cm_run *run) {
     const cm_status status = cm_run_check_room(run);
     if (status != CM_ERR_IO) return status == CM_OK ? save(run) : status;
+    CM_TRY(keep_folder(run));
     put_off(run);
     return CM_OK;
 }
