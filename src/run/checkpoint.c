@@ -442,16 +442,14 @@ static void drop_writer(cm_checkpoint_writer *writer) {
     free(writer);
 }
 
-/* Removes the staging folder of a failed save; the error that is kept stays the save's. */
+/* Removes the staging folder of a failed save, if it is still there; the error that is kept stays the save's. */
 static cm_status abandon(const cm_checkpoint_store *store, const cm_checkpoint_writer *writer, cm_status status) {
     char message[1024];
     cm_dir folder;
     if (!leads(store)) return status;
     snprintf(message, sizeof message, "%s", cm_error_message());
-    cm_status removing = enter_folder(store, &folder);
-    if (removing == CM_OK) removing = cm_dir_remove(&folder, writer->staging);
+    if (enter_folder(store, &folder) == CM_OK && cm_dir_remove(&folder, writer->staging) != CM_OK) warn();
     cm_dir_close(&folder);
-    if (removing != CM_OK) warn();
     return cm_fail(status, "%s", message);
 }
 
