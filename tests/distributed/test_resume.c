@@ -17,6 +17,7 @@
 #include "support/folder.h"
 #include "support/main.h"
 #include "support/program.h"
+#include "support/same_metrics.h"
 
 enum { ENVIRONMENTS = 24, ITERATION = 8 * ENVIRONMENTS };
 
@@ -102,28 +103,6 @@ static void expect_intact(const char *run) {
     DIR *all = opendir(path);
     for (struct dirent *entry; all && (entry = readdir(all));) ck_assert_ptr_null(strstr(entry->d_name, ".writing"));
     if (all) closedir(all);
-}
-
-static void expect_same_metrics(const char *a, const char *b) {
-    char path[256], line[2][CM_METRICS_TEXT];
-    const char *const runs[2] = {a, b};
-    cm_metrics *rows[2];
-    int count[2];
-    for (int i = 0; i < 2; i++) {
-        path_of(runs[i], "metrics.jsonl", path);
-        ck_assert_msg(cm_metrics_read(path, &rows[i], &count[i]) == CM_OK, "%s", cm_error_message());
-    }
-    ck_assert_int_eq(count[0], count[1]);
-    for (int k = 0; k < count[0]; k++) {
-        for (int i = 0; i < 2; i++) {
-            cm_metrics *m = &rows[i][k];
-            m->seconds = m->env_steps_per_second = m->simulations_per_second = m->updates_per_second = 0.0;
-            cm_metrics_format(m, line[i], sizeof line[i]);
-        }
-        ck_assert_str_eq(line[0], line[1]);
-    }
-    free(rows[0]);
-    free(rows[1]);
 }
 
 /* The files of the newest checkpoints are the same, byte for byte, but for those that hold times or depend on which

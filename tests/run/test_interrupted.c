@@ -18,6 +18,7 @@
 #include "run/run.h"
 #include "support/folder.h"
 #include "support/main.h"
+#include "support/training.h"
 
 /* A place where a run is asked to stop: when it prints a line with `text`; "": before it begins. */
 typedef struct place {
@@ -50,34 +51,12 @@ static void path_of(const char *run, const char *file, char path[160]) {
 }
 
 static void train(const char *name, const place *at, bool resume, cm_run_result *result) {
-    char directory[160];
     const char *settings[12] = {
         "env_steps=1024", "min_memory_steps=256", "final_evaluation_episodes=6", "evaluation_episodes=4",
         "threads=2",      "num_simulations=4",    "checkpoint_updates=40",       "hidden_dim=32"};
     int count = 8;
     for (int i = 0; i < 3 && at->settings[i]; i++) settings[count++] = at->settings[i];
-    cm_configuration configuration;
-    cm_config *config;
-    cm_run *run;
-    cm_progress_style style = {.file = open("/dev/null", O_WRONLY), .json = true};
-    cm_progress *progress;
-    path_of(name, "", directory);
-    ck_assert_msg(cm_configuration_load(NULL, settings, count, &configuration, &config) == CM_OK, "%s",
-                  cm_error_message());
-    ck_assert(cm_progress_create(&style, &progress) == CM_OK);
-    cm_run_request request = {.config = config,
-                              .configuration = &configuration,
-                              .directory = directory,
-                              .resume = resume,
-                              .checkpoint = CM_CHECKPOINT_LATEST,
-                              .progress = progress,
-                              .stop = &stop};
-    ck_assert_msg(cm_run_open(&request, &run) == CM_OK, "%s", cm_error_message());
-    ck_assert_msg(cm_run_train(run, result) == CM_OK, "%s", cm_error_message());
-    cm_run_close(run);
-    cm_progress_destroy(progress);
-    cm_config_destroy(config);
-    close(style.file);
+    train_run(name, resume, settings, count, &stop, result);
 }
 
 /* Timing differs from run to run. */

@@ -19,6 +19,7 @@
 #include "run/run.h"
 #include "support/folder.h"
 #include "support/main.h"
+#include "support/training.h"
 
 /* ---- the system ---- */
 
@@ -100,29 +101,7 @@ static void train(const char *name, bool resume, const char *length, cm_run_resu
                                     "checkpoint_updates=20",
                                     "keep_checkpoints=2",
                                     "hidden_dim=16"};
-    char directory[160];
-    cm_configuration configuration;
-    cm_config *config;
-    cm_run *run;
-    cm_progress_style style = {.file = open("/dev/null", O_WRONLY), .json = true};
-    cm_progress *progress;
-    path_of(name, "", directory);
-    ck_assert_msg(cm_configuration_load(NULL, settings, sizeof settings / sizeof *settings, &configuration, &config) ==
-                      CM_OK,
-                  "%s", cm_error_message());
-    ck_assert(cm_progress_create(&style, &progress) == CM_OK);
-    cm_run_request request = {.config = config,
-                              .configuration = &configuration,
-                              .directory = directory,
-                              .resume = resume,
-                              .checkpoint = CM_CHECKPOINT_LATEST,
-                              .progress = progress};
-    ck_assert_msg(cm_run_open(&request, &run) == CM_OK, "%s", cm_error_message());
-    ck_assert_msg(cm_run_train(run, result) == CM_OK, "%s", cm_error_message());
-    cm_run_close(run);
-    cm_progress_destroy(progress);
-    cm_config_destroy(config);
-    close(style.file);
+    train_run(name, resume, settings, sizeof settings / sizeof *settings, NULL, result);
 }
 
 static const char half[] = "env_steps=640", whole[] = "env_steps=896";

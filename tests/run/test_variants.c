@@ -13,6 +13,7 @@
 #include "run/run.h"
 #include "support/folder.h"
 #include "support/main.h"
+#include "support/training.h"
 
 static void path_of(const char *run, const char *file, char path[160]) {
     snprintf(path, 160, "%s/%s%s", cm_test_folder, run, file);
@@ -44,29 +45,7 @@ static void train(int variant, const char *name, bool resume, const char *const 
                                     "reanalyse_ratio=0.25",
                                     more[0],
                                     more[1]};
-    char directory[160];
-    cm_configuration configuration;
-    cm_config *config;
-    cm_run *run;
-    cm_progress *progress;
-    cm_progress_style style = {.file = open("/dev/null", O_WRONLY), .json = true};
-    path_of(name, "", directory);
-    ck_assert_msg(cm_configuration_load(NULL, settings, sizeof settings / sizeof *settings, &configuration, &config) ==
-                      CM_OK,
-                  "%s", cm_error_message());
-    ck_assert_int_eq(cm_progress_create(&style, &progress), CM_OK);
-    cm_run_request request = {.config = config,
-                              .configuration = &configuration,
-                              .directory = directory,
-                              .resume = resume,
-                              .checkpoint = CM_CHECKPOINT_LATEST,
-                              .progress = progress};
-    ck_assert_msg(cm_run_open(&request, &run) == CM_OK, "%s", cm_error_message());
-    ck_assert_msg(cm_run_train(run, result) == CM_OK, "%s", cm_error_message());
-    cm_run_close(run);
-    cm_progress_destroy(progress);
-    cm_config_destroy(config);
-    close(style.file);
+    train_run(name, resume, settings, sizeof settings / sizeof *settings, NULL, result);
 }
 
 START_TEST(threads_and_a_break_change_no_bit) {
