@@ -1,4 +1,5 @@
 /* A table of the runs below folders. */
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -327,8 +328,11 @@ static cm_status run_runs(cm_arguments *arguments) {
     for (int i = 0; i < arguments->positional_count; i++) {
         const char *folder = arguments->positional[i];
         if (cm_file_is_directory(folder)) continue;
+        const bool is_hidden = errno == EACCES;
         return cm_fail(CM_ERR_INPUT, "%s: %s", folder,
-                       cm_file_exists(folder) ? "is a file; give folders" : "there is no such folder");
+                       is_hidden                ? "a folder on the way to it cannot be read"
+                       : cm_file_exists(folder) ? "is a file; give folders"
+                                                : "there is no such folder");
     }
     if (arguments->positional_count > 0) return list_runs(arguments, NULL);
     CM_TRY(cm_cli_configuration(arguments, &configuration, &config));

@@ -284,10 +284,12 @@ static cm_status check(const cm_dir *dir) {
 
 cm_status cm_run_directory_check(const char *path) {
     cm_dir dir;
-    if (!cm_file_exists(path)) return cm_fail(CM_ERR_INPUT, "%s: there is no such run", path);
-    if (!cm_file_is_directory(path)) return cm_fail(CM_ERR_INPUT, "%s: a run is a folder, this is a file", path);
-    if (cm_dir_open(&dir, path) != CM_OK)
-        return errno == EACCES ? cm_fail(CM_ERR_IO, "%s: cannot be read: %s", path, strerror(errno)) : CM_ERR_IO;
+    if (cm_dir_open(&dir, path) != CM_OK) {
+        if (errno == EACCES) return cm_fail(CM_ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
+        if (!cm_file_exists(path)) return cm_fail(CM_ERR_INPUT, "%s: there is no such run", path);
+        if (!cm_file_is_directory(path)) return cm_fail(CM_ERR_INPUT, "%s: a run is a folder, this is a file", path);
+        return CM_ERR_IO;
+    }
     cm_status status = check(&dir);
     cm_dir_close(&dir);
     return status;
@@ -326,18 +328,39 @@ static bool is_link(const char *path) {
     return readlink(path, &first, 1) >= 0;
 }
 
+/* What a visit finds at a path: `PLACE_OTHER` is no run, and nothing to look for one in. */
+typedef enum place { PLACE_RUN, PLACE_FOLDER, PLACE_OTHER } place;
+
+/* Runs that are not seen are not left out without a word. */
+static place fail_to_look(const char *path) {
+    const int why = errno;
+    if (why != ENOENT && why != ENOTDIR && why != ELOOP)
+        cm_log(CM_WARNING, "%s: cannot be looked through for runs: %s", path, strerror(why));
+    return PLACE_OTHER;
+}
+
+static place look(const char *path) {
+    cm_dir dir;
+    if (cm_dir_open(&dir, path) != CM_OK) return fail_to_look(path);
+    errno = 0;
+    place found = is_run(&dir) ? PLACE_RUN : errno == EACCES ? fail_to_look(path) : PLACE_FOLDER;
+    if (found == PLACE_RUN && check_files(&dir) != CM_OK) {
+        cm_log(CM_WARNING, "%s", cm_error_message());
+        found = PLACE_OTHER;
+    }
+    cm_dir_close(&dir);
+    return found;
+}
+
 /* A link may be a run; what else one leads to is not looked through, lest links lead round in circles. */
 static cm_status visit_below(const char *path, int depth, cm_status (*visit)(void *context, const char *path),
                              void *context) {
-    cm_dir dir;
-    const bool is_one = cm_dir_open(&dir, path) == CM_OK && is_run(&dir);
-    cm_status checked = is_one ? check_files(&dir) : CM_OK;
-    cm_dir_close(&dir);
-    if (checked != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
-    if (is_one) return checked == CM_OK ? visit(context, path) : CM_OK;
-    if (depth == VISIT_DEPTH || !cm_file_is_directory(path)) return CM_OK;
+    const place found = look(path);
+    if (found == PLACE_RUN) return visit(context, path);
+    if (depth == VISIT_DEPTH || found == PLACE_OTHER) return CM_OK;
     struct dirent **entries = NULL;
     int count = scandir(path, &entries, not_hidden, alphasort);
+    if (count < 0) (void)fail_to_look(path);
     cm_status status = CM_OK;
     for (int i = 0; i < count; i++) {
         char below[PATH_MAX];

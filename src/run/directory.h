@@ -57,7 +57,7 @@ bool cm_run_directory_is_training(const char *path);
 cm_status cm_run_directory_name(const char *root, const char *env, char *out, size_t size) CM_MUST_USE;
 
 /* The runs below `root`, in any depth up to 3, sorted by path: calls visit(context, path) for each. A link below it is
- * looked at only as a run itself. A missing root has none. */
+ * looked at only as a run itself. A missing root has none; of a folder that cannot be read a warning says so. */
 cm_status cm_run_directory_visit(const char *root, cm_status (*visit)(void *context, const char *path),
                                  void *context) CM_MUST_USE;
 

@@ -15,6 +15,7 @@
 #include "run/plot.h"
 #include "run/progress.h"
 #include "support/folder.h"
+#include "support/logged.h"
 #include "support/main.h"
 
 static int characters(const char *text) {
@@ -421,6 +422,30 @@ START_TEST(names_are_free_and_found_again) {
 }
 END_TEST
 
+/* Folders of rights 0, and of names that can be seen where what they stand for cannot. */
+START_TEST(a_folder_that_cannot_be_looked_through_for_runs_is_said) {
+    static const mode_t rights[] = {0, 0444};
+    char hidden[64], run[96], line[128];
+    int found = 0;
+    snprintf(hidden, sizeof hidden, "%s/hidden", cm_test_folder);
+    snprintf(run, sizeof run, "%s/run", hidden);
+    snprintf(line, sizeof line, "%s: cannot be looked through for runs: Permission denied\n", hidden);
+    ck_assert_int_eq(cm_directory_make(run), CM_OK);
+    ck_assert_int_eq(chmod(cm_test_folder, 0755), 0);
+    ck_assert_int_eq(chmod(hidden, rights[_i]), 0);
+    if (geteuid() == 0) ck_assert_int_eq(seteuid(65534), 0); /* permissions do not bind root */
+    log_keep();
+    ck_assert_int_eq(cm_run_directory_visit(cm_test_folder, count_run, &found), CM_OK);
+    ck_assert_int_eq(cm_run_directory_check(run), CM_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "/hidden/run: cannot be read: Permission denied"));
+    if (getuid() == 0) ck_assert_int_eq(seteuid(0), 0);
+    log_show();
+    ck_assert_int_eq(chmod(hidden, 0755), 0);
+    ck_assert_int_eq(found, 0);
+    ck_assert_str_eq(logged, line);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("run/display");
     TCase *tests = tcase_create("display");
@@ -450,5 +475,6 @@ int main(void) {
     tcase_add_test(folder, one_process_at_a_time_writes_to_a_run);
     tcase_add_test(folder, what_is_no_run_is_said);
     tcase_add_test(folder, names_are_free_and_found_again);
+    tcase_add_loop_test(folder, a_folder_that_cannot_be_looked_through_for_runs_is_said, 0, 2);
     return cm_test_main(suite);
 }
