@@ -191,7 +191,7 @@ cm_status cm_metrics_open(cm_metrics_file *file, const cm_dir *dir, const char *
     struct stat about;
     cm_lines lines = {.file = NULL};
     int reading;
-    file->file = -1;
+    file->file = -1, file->is_torn = false;
     CM_TRY(cm_path_join(path, sizeof file->path, dir->path, name));
     CM_TRY(cm_dir_append(dir, name, &file->file));
     cm_status status = cm_dir_open_file(dir, name, O_RDONLY, &reading);
@@ -209,12 +209,20 @@ bool cm_metrics_is_due(int64_t iteration, int64_t interval) {
     return iteration % (interval * stride) == 0;
 }
 
+/* No line goes behind a half one. */
+static cm_status mend_line(cm_metrics_file *file) {
+    if (file->is_torn && ftruncate(file->file, file->bytes) != 0) return cm_file_fail(file->path, "remove half a line");
+    file->is_torn = false;
+    return CM_OK;
+}
+
 cm_status cm_metrics_write(cm_metrics_file *file, const cm_metrics *metrics) {
     char line[CM_METRICS_TEXT + 8];
     line[0] = '{';
     size_t n = 1 + cm_metrics_format(metrics, line + 1, CM_METRICS_TEXT);
     line[n++] = '}';
     line[n++] = '\n';
+    CM_TRY(mend_line(file));
     ssize_t written;
     do written = write(file->file, line, n);
     while (cm_interrupted(written));
@@ -222,10 +230,10 @@ cm_status cm_metrics_write(cm_metrics_file *file, const cm_metrics *metrics) {
         file->bytes += written;
         return CM_OK;
     }
-    int reason = written < 0 ? errno : ENOSPC;
-    if (written > 0 && ftruncate(file->file, file->bytes) != 0) reason = errno; /* no half lines */
-    errno = reason;
-    return cm_file_fail(file->path, "write");
+    errno = written < 0 ? errno : ENOSPC;
+    cm_status status = cm_file_fail(file->path, "write");
+    file->is_torn = written > 0;
+    return mend_line(file) == CM_OK ? status : CM_ERR_IO;
 }
 
 void cm_metrics_close(cm_metrics_file *file) {

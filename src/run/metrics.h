@@ -62,11 +62,14 @@ typedef struct cm_metrics_file {
     int file;            /* -1: closed */
     int64_t cut_updates; /* of the last line that was dropped when it was opened; 0: none */
     int64_t bytes;
+    bool is_torn;        /* half a line stands behind them, which could not be taken off */
     char path[PATH_MAX]; /* for messages */
 } cm_metrics_file;
 cm_status cm_metrics_open(cm_metrics_file *file, const cm_dir *dir, const char *name, int64_t keep,
                           int64_t last) CM_MUST_USE;
-cm_status cm_metrics_write(cm_metrics_file *file, const cm_metrics *metrics) CM_MUST_USE; /* allocates nothing */
+
+/* Appends a line, or nothing. Allocates nothing. Errors: CM_ERR_IO; the next one may be written all the same. */
+cm_status cm_metrics_write(cm_metrics_file *file, const cm_metrics *metrics) CM_MUST_USE;
 void cm_metrics_close(cm_metrics_file *file);
 
 /* Whether an iteration has a line: the multiples of `interval`, and from the 8,192nd line on every second of them, from

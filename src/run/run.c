@@ -279,6 +279,14 @@ static void say_of_crashes(const cm_run *run) {
     cm_crash_advise(advice);
 }
 
+/* Who was told that checkpoints are left out hears of the first that is not. */
+static void say_of_room(cm_run *run) {
+    if (run->is_put_off && cm_run_leads(run))
+        cm_log(CM_INFO, "%s: update %lld found room and is saved", run->directory.path,
+               (long long)run->state.saved_updates);
+    run->is_put_off = false;
+}
+
 static cm_status save(cm_run *run) {
     cm_busy_with("saving", true);
     CM_TRY(keep_folder(run));
@@ -286,8 +294,9 @@ static cm_status save(cm_run *run) {
     run->state.saved_updates = cm_trainer_updates(cm_run_trainer(run));
     CM_TRY(advise(run, cm_run_save(run)));
     cm_busy_with("ending", false);
+    say_of_room(run);
     say_of_crashes(run);
-    return cm_run_point_best(run, run->state.saved_updates);
+    return advise(run, cm_run_point_best(run, run->state.saved_updates));
 }
 
 /* What the run would have saved is left out: the best weights are not those that nobody has any more. */
@@ -296,6 +305,7 @@ static void put_off(cm_run *run) {
     run->state.saved_updates = cm_trainer_updates(cm_run_trainer(run));
     run->state.best_return = run->best_kept;
     run->best_due = false;
+    run->is_put_off = true;
     if (cm_run_leads(run))
         cm_log(CM_WARNING, "%s; this checkpoint is left out, the run goes on, and the next one is tried again",
                cm_error_message());
@@ -326,6 +336,20 @@ static cm_status evaluate(cm_run *run) {
     return ask_time(run);
 }
 
+/* A line that cannot be written ends no run that may still be saved. The first one is said, and when lines go on. */
+static void write_line(cm_run *run) {
+    if (cm_metrics_write(&run->metrics, &run->row) != CM_OK) {
+        if (run->lines_lost++ == 0)
+            cm_log(CM_WARNING, "%s; the run goes on, without lines of metrics as long as that is so",
+                   cm_error_message());
+        return;
+    }
+    if (run->lines_lost > 0)
+        cm_log(CM_INFO, "%s: can be written again; %lld lines are missing", run->metrics.path,
+               (long long)run->lines_lost);
+    run->lines_lost = 0;
+}
+
 /* The evaluation, if it is due, and all that waits for it: metrics, progress, a checkpoint. Errors: CM_ERR_INTERRUPTED
  * if it was asked to stop; then all of it is pending. */
 static cm_status follow_up(cm_run *run) {
@@ -335,7 +359,7 @@ static cm_status follow_up(cm_run *run) {
     bool is_written = cm_metrics_is_due(run->state.iteration, cm_run_options_of(run)->run.metrics_interval) ||
                       isfinite(run->row.eval_return);
     CM_TRY(keep_folder(run));
-    if (is_written && cm_run_leads(run)) CM_TRY(cm_metrics_write(&run->metrics, &run->row));
+    if (is_written && cm_run_leads(run)) write_line(run);
     double limit = cm_run_options_of(run)->run.time_limit,
            late = limit > 0.0 ? (cm_clock_seconds() - run->began) / limit : 0.0;
     cm_progress_show(run->progress, &run->row, fmax(share_done(run), late));
@@ -405,7 +429,7 @@ static cm_status finish(cm_run *run, cm_run_result *out) {
     CM_TRY(fill_result(run, is_at_goal(run) ? CM_RUN_GOAL : CM_RUN_LIMIT, out));
     CM_TRY(save(run));
     CM_TRY(check_played(run, cm_run_evaluate_final(run, out)));
-    if (cm_run_leads(run)) CM_TRY(cm_run_write_result(run, out));
+    if (cm_run_leads(run)) CM_TRY(advise(run, cm_run_write_result(run, out)));
     CM_TRY(cm_run_say_device_peak(run));
     cm_run_say_end(run, out);
     return CM_OK;

@@ -63,14 +63,16 @@ struct cm_run {
 
     cm_actor_counts counts; /* of all ranks, after the last acting */
     bool overlap;
-    bool time_over;    /* the time limit was met, as all ranks know it */
-    bool is_new;       /* its folder was made by this process */
-    bool is_passing;   /* its folder goes when it ends */
-    bool env_failed;   /* an environment failed, while acting on some rank or while evaluating */
-    bool is_undone;    /* the acting of the iteration: `actor_bytes` are the environments as they were before it */
-    bool drop_damaged; /* of the replay, when it is loaded */
-    int64_t from;      /* resuming: the checkpoint that it goes on from, CM_CHECKPOINT_LATEST: there is none */
-    double best_kept;  /* highest mean of the checkpoint that `best` points at, -HUGE_VAL: none */
+    bool time_over;     /* the time limit was met, as all ranks know it */
+    bool is_new;        /* its folder was made by this process */
+    bool is_passing;    /* its folder goes when it ends */
+    bool is_put_off;    /* the last checkpoint that was due was left out */
+    int64_t lines_lost; /* of metrics, since one could be written */
+    bool env_failed;    /* an environment failed, while acting on some rank or while evaluating */
+    bool is_undone;     /* the acting of the iteration: `actor_bytes` are the environments as they were before it */
+    bool drop_damaged;  /* of the replay, when it is loaded */
+    int64_t from;       /* resuming: the checkpoint that it goes on from, CM_CHECKPOINT_LATEST: there is none */
+    double best_kept;   /* highest mean of the checkpoint that `best` points at, -HUGE_VAL: none */
     bool best_due;  /* the next checkpoint is the best evaluated one; or the one just loaded, until it is pointed at */
     double began;   /* clock at the start of this session */
     cm_pace pace;   /* of this session; where acting and learning take turns */

@@ -16,6 +16,7 @@
 
 #include "core/file.h"
 #include "run/checkpoint.h"
+#include "run/metrics.h"
 #include "run/run.h"
 #include "support/folder.h"
 #include "support/main.h"
@@ -26,6 +27,7 @@
 static bool is_full;            /* the disk */
 static bool is_interrupting;    /* every second call */
 static bool is_kept;            /* nothing can be removed */
+static int refused_lines;       /* of metrics, that find no room */
 static const char *trigger;     /* in what is written; NULL: none */
 static void (*act)(void);       /* then */
 static _Atomic unsigned calls;  /* that may be interrupted */
@@ -46,6 +48,11 @@ ssize_t write(int file, const void *text, size_t size) {
     if (trigger && memmem(text, size, trigger, strlen(trigger))) {
         trigger = NULL;
         act();
+    }
+    if (refused_lines > 0 && size > 12 && memcmp(text, "{\"iteration\"", 12) == 0) {
+        refused_lines--;
+        errno = ENOSPC;
+        return -1;
     }
     if (file != STDERR_FILENO || size < 9 || memcmp(text, "warning: ", 9) != 0)
         return syscall(SYS_write, file, text, size);
@@ -121,6 +128,7 @@ static void begin(void) {
 
 static void end(void) {
     is_full = is_interrupting = is_kept = false;
+    refused_lines = 0;
     trigger = NULL;
 }
 
@@ -139,11 +147,49 @@ static int count_checkpoints(const char *name, int64_t numbers[16]) {
     return count;
 }
 
+/* Whether a run's log.txt has a line with this end. */
+static void expect_log(const char *name, const char *end) {
+    char path[160], *text = NULL, line[256];
+    size_t size = 0;
+    path_of(name, "log.txt", path);
+    snprintf(line, sizeof line, "%s\n", end);
+    ck_assert_int_eq(cm_file_read(path, 1 << 20, &text, &size), CM_OK);
+    ck_assert_msg(strstr(text, line) != NULL, "%s", text);
+    free(text);
+}
+
+static int count_lines(const char *name) {
+    char path[160];
+    cm_metrics *rows;
+    int count;
+    path_of(name, "metrics.jsonl", path);
+    ck_assert_int_eq(cm_metrics_read(path, &rows, &count), CM_OK);
+    free(rows);
+    return count;
+}
+
+START_TEST(lines_of_metrics_that_find_no_room_end_no_run) {
+    cm_run_result result;
+    refused_lines = 3;
+    train("silent", false, half, &result);
+    ck_assert_int_eq(warnings, 1);
+    ck_assert_msg(strstr(last_warning,
+                         "/silent/metrics.jsonl: cannot write: No space left on device; make room there, "
+                         "or take another place; the run goes on, without lines of metrics as long as") != NULL,
+                  "%s", last_warning);
+    expect_log("silent", "/silent/metrics.jsonl: can be written again; 3 lines are missing");
+    train("silent", true, whole, &result);
+    expect_unbroken(&result);
+    ck_assert_int_eq(count_lines("silent"), count_lines("unbroken") - 3);
+}
+END_TEST
+
 static void make_room(void) { is_full = false; }
 
 START_TEST(a_disk_without_room_puts_checkpoints_off_and_the_run_goes_on) {
     cm_run_result result;
     int64_t numbers[16];
+    char line[128];
     is_full = true;
     train("full", false, half, &result);
     ck_assert_int_ge(warnings, 2);
@@ -155,6 +201,8 @@ START_TEST(a_disk_without_room_puts_checkpoints_off_and_the_run_goes_on) {
     train("full", true, whole, &result);
     expect_unbroken(&result);
     ck_assert_int_eq(count_checkpoints("full", numbers), 2);
+    snprintf(line, sizeof line, "/full: update %lld found room and is saved", (long long)numbers[0]);
+    expect_log("full", line);
 }
 END_TEST
 
@@ -238,6 +286,7 @@ int main(void) {
     tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, a_disk_without_room_puts_checkpoints_off_and_the_run_goes_on);
+    tcase_add_test(tests, lines_of_metrics_that_find_no_room_end_no_run);
     tcase_add_test(tests, interrupted_calls_are_made_again);
     tcase_add_test(tests, checkpoints_that_cannot_be_removed_are_warnings);
     tcase_add_loop_test(tests, files_that_vanish_from_a_checkpoint_are_written_again, 0, 3);

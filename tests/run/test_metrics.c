@@ -1,5 +1,6 @@
 /* metrics.jsonl: whole lines, read back as written, cut back when a run resumes. */
 #include <check.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/file.h"
@@ -18,7 +20,15 @@
 static char path[CM_TEST_PATH + 16];
 static cm_dir dir;
 
+static bool cannot_cut; /* files */
+
+int ftruncate(int file, off_t size) {
+    if (cannot_cut) errno = EIO;
+    return cannot_cut ? -1 : (int)syscall(SYS_ftruncate, file, size);
+}
+
 static void begin(void) {
+    cannot_cut = false;
     cm_test_folder_make();
     snprintf(path, sizeof path, "%s/metrics.jsonl", cm_test_folder);
     ck_assert_int_eq(cm_dir_open(&dir, cm_test_folder), CM_OK);
@@ -194,26 +204,58 @@ START_TEST(a_line_of_a_megabyte_is_a_damaged_one) {
 }
 END_TEST
 
-START_TEST(full_disk_is_an_error_not_a_half_line) {
-    cm_metrics_file file;
+/* A line for which there is room for no more than ten bytes. */
+static cm_status write_into_ten_bytes(cm_metrics_file *file, const cm_metrics *m) {
     struct rlimit before, some;
-    ck_assert_int_eq(open_metrics(&file, -1, 0), CM_OK);
-    cm_metrics m = sample(1);
-    ck_assert_int_eq(cm_metrics_write(&file, &m), CM_OK);
-    const int64_t bytes = file.bytes;
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
-    some = (struct rlimit){.rlim_cur = (rlim_t)bytes + 10, .rlim_max = before.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &some); /* room for a part of a line */
-    cm_status status = cm_metrics_write(&file, &m);
+    some = (struct rlimit){.rlim_cur = (rlim_t)file->bytes + 10, .rlim_max = before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &some);
+    cm_status status = cm_metrics_write(file, m);
     setrlimit(RLIMIT_FSIZE, &before);
-    ck_assert_int_eq(status, CM_ERR_IO);
-    ck_assert_ptr_nonnull(strstr(cm_error_message(), "metrics.jsonl: cannot write: "));
-    ck_assert_ptr_eq(strstr(cm_error_message(), cm_test_folder), cm_error_message());
-    cm_metrics_close(&file);
+    return status;
+}
+
+static void expect_size(int64_t bytes) {
     struct stat about;
     ck_assert_int_eq(stat(path, &about), 0);
     ck_assert_int_eq(about.st_size, bytes);
+}
+
+START_TEST(full_disk_is_an_error_not_a_half_line) {
+    cm_metrics_file file;
+    ck_assert_int_eq(open_metrics(&file, -1, 0), CM_OK);
+    cm_metrics m = sample(1);
+    ck_assert_int_eq(cm_metrics_write(&file, &m), CM_OK);
+    ck_assert_int_eq(write_into_ten_bytes(&file, &m), CM_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(cm_error_message(), "metrics.jsonl: cannot write: "));
+    ck_assert_ptr_eq(strstr(cm_error_message(), cm_test_folder), cm_error_message());
+    expect_size(file.bytes);
+    cm_metrics_close(&file);
+}
+END_TEST
+
+START_TEST(no_line_goes_behind_half_of_one_that_could_not_be_taken_off) {
+    cm_metrics_file file;
+    cm_metrics m = sample(2), *rows;
+    int count;
+    ck_assert_int_eq(open_metrics(&file, -1, 0), CM_OK);
+    write_rows(&file, 1, 1);
+    const int64_t bytes = file.bytes;
+    cannot_cut = true;
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(i ? cm_metrics_write(&file, &m) : write_into_ten_bytes(&file, &m), CM_ERR_IO);
+        ck_assert_ptr_nonnull(strstr(cm_error_message(), "metrics.jsonl: cannot remove half a line: "));
+        ck_assert_int_eq(file.bytes, bytes);
+        expect_size(bytes + 10);
+    }
+    cannot_cut = false;
+    write_rows(&file, 3, 3);
+    cm_metrics_close(&file);
+    ck_assert_msg(cm_metrics_read(path, &rows, &count) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(count, 2);
+    ck_assert_int_eq(rows[1].iteration, 3);
+    free(rows);
 }
 END_TEST
 
@@ -230,5 +272,6 @@ int main(void) {
     tcase_add_test(tests, of_a_long_file_so_many_rows_are_kept);
     tcase_add_test(tests, a_line_of_a_megabyte_is_a_damaged_one);
     tcase_add_test(tests, full_disk_is_an_error_not_a_half_line);
+    tcase_add_test(tests, no_line_goes_behind_half_of_one_that_could_not_be_taken_off);
     return cm_test_main(suite);
 }
