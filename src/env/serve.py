@@ -1,5 +1,5 @@
-"""Plays environments written in Python for cumind, which starts the text of spaces.py and this one as `python3 -c TEXT
-NAME`.
+"""Plays environments written in Python for cumind, which starts the text of spaces.py, actions.py and this one as
+`python3 -c TEXT NAME`.
 
 NAME is "gymnasium:ID", or the path of a file with a function make() or a single class that has reset and step. Requests
 come over file descriptor 3, one at a time, and are answered there; src/env/worker.h says how they look, and
@@ -229,7 +229,7 @@ class Host:
         self.reusable = is_reusable(env)
         self.says_players = find(env, "players") is not None
         self.players = int(find(env, "players") or 1)
-        self.actions = Actions(env)
+        self.actions = actions_of(env)
         value, info = first.reset(0)
         self.masks = Masks(env, self.actions, value, info)
         self.observations = Observations(find(env, "observation_space"), value, self.masks.part)
@@ -241,7 +241,7 @@ class Host:
             find(env, "render_mode") is None and find(env, "metadata") is None and find(env, "render") is not None
         )
         self.threshold = getattr(find(env, "spec"), "reward_threshold", None)
-        self.names = [str(name) for name in find(env, "action_names") or []]
+        self.names = self.actions.names([str(name) for name in find(env, "action_names") or []])
         self.leave(first)
 
     def describe(self):

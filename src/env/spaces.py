@@ -1,8 +1,7 @@
-"""What observations, actions and masks of an environment are as numbers. cumind puts this text in front of serve.py.
+"""What observations of an environment are as numbers. cumind puts this text in front of actions.py and serve.py.
 
 An observation is float32, or bytes that each stand for `unit`, of up to three dimensions: [numbers], or
-[height, width, channels] of a picture. An action is a number from 0 on, or numbers in [-1, 1]. A mask is a byte of 0
-or 1 for each action.
+[height, width, channels] of a picture.
 """
 import sys
 
@@ -12,7 +11,6 @@ while "" in sys.path:
 import array
 import collections
 import math
-import struct
 
 try:
     import numpy
@@ -119,11 +117,18 @@ def whole_number(value, what):
     raise Amiss("%s of %.40r; must be a whole number" % (what, value))
 
 
+def plain(value):
+    """Lists of Python's, of arrays too."""
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
 def listed(numbers, what):
     """A list of numbers or flags, one behind another; NumPy's become Python's."""
     result = []
     try:
-        flatten(numbers.tolist() if hasattr(numbers, "tolist") else list(numbers), result)
+        flatten(plain(numbers if hasattr(numbers, "tolist") else list(numbers)), result)
     except TypeError:
         raise Amiss("%s of the kind %s, which is no list" % (what, type(numbers).__name__)) from None
     return result
@@ -302,125 +307,3 @@ class Observations:
             return self.pack_array(value, as_bytes) if numpy else self.pack_list(value)
         except (TypeError, ValueError):
             raise no_numbers(value) from None
-
-
-class Actions:
-    """How a number, or several in [-1, 1], become an action."""
-
-    def __init__(self, env):
-        space = find(env, "action_space")
-        self.continuous = kind_of(space) == "Box"
-        if self.continuous:
-            self.low, self.high = space.low.reshape(-1), space.high.reshape(-1)
-            if not (numpy.isfinite(self.low).all() and numpy.isfinite(self.high).all()):
-                raise Amiss("actions without bounds; wrap the environment so that they have some")
-            self.space, self.count, self.start = space, len(self.low), 0
-            self.whole = numpy.issubdtype(space.dtype, numpy.integer)
-            self.form = struct.Struct("=%df" % self.count)
-            return
-        count = getattr(space, "n", None) or find(env, "actions")
-        if space is not None and kind_of(space) != "Discrete":
-            kind = kind_of(space)
-            raise Amiss("actions of the kind %s; must be Discrete or Box: wrap it so that they are" % kind)
-        if not count:
-            raise Amiss("neither action_space nor actions, the number of actions")
-        self.count, self.start = int(count), int(getattr(space, "start", 0))
-        self.form = struct.Struct("=i")
-
-    def unpack(self, data):
-        for values in self.form.iter_unpack(data):
-            if not self.continuous:
-                yield values[0] + self.start
-                continue
-            unit = numpy.clip(numpy.asarray(values, dtype=numpy.float32), -1.0, 1.0)
-            value = self.low + (unit + 1.0) * 0.5 * (self.high - self.low)
-            value = numpy.clip(numpy.rint(value) if self.whole else value, self.low, self.high)
-            yield value.reshape(self.space.shape).astype(self.space.dtype)
-
-
-def are_flags(numbers, count):
-    """[False, True, True], or [0, 1, 1]: a 0 or 1 for each action which as numbers of actions would come twice."""
-    if any(type(number).__name__ in ("bool", "bool_") for number in numbers):
-        return True
-    return len(numbers) == count and set(numbers) <= {0, 1} and len(set(numbers)) < count
-
-
-def looks_like_mask(name):
-    """legal_moves, valid_action_mask, ..."""
-    name = str(name).lower()
-    is_of_actions = "action" in name or "move" in name
-    says_which = any(word in name for word in ("mask", "legal", "valid", "avail", "possible"))
-    return is_of_actions and says_which and not name.startswith("_") and "illegal" not in name and "invalid" not in name
-
-
-class Masks:
-    """Where the mask of legal actions is found: a part action_mask of observations, with a number for each action; then
-    action_mask in info; then action_masks, flags; then legal_actions, numbers of actions or flags. `part` is the name
-    of that part, None: there is none; `are_there`: whether there is a mask at all."""
-
-    def __init__(self, env, actions, value, info):
-        self.count, self.start = actions.count, actions.start
-        self.part = self.method = None
-        self.in_info = "action_mask" in info
-        self.are_there = False
-        if actions.continuous:
-            return
-        if isinstance(value, dict) and "action_mask" in value:
-            self.part = "action_mask"
-            tell(INFO, "action_mask of its observations is read as the mask of legal actions, and is no input")
-        elif not self.in_info:
-            names = ("action_masks", "legal_actions")
-            self.method = next((name for name in names if find(env, name) is not None), None)
-        self.are_there = bool(self.part or self.in_info or self.method)
-        if not self.are_there:
-            self.tell_unread([*(value if isinstance(value, dict) else ()), *info, *(n for e in layers(env) for n in dir(e))])
-        if self.method == "legal_actions":
-            self.has_flags = are_flags(listed(called(find(env, "legal_actions")), "legal_actions"), self.count)
-
-    def tell_unread(self, names):
-        text = "its %s is not read: where not all actions are legal, call the mask action_mask, in its observation or info"
-        for name in [name for name in names if looks_like_mask(name)][:1]:
-            tell(INFO, text % name + ", or give it a method action_masks()")
-
-    def from_flags(self, flags):
-        mask = bytes([1 if flag == 1 else 0 if flag == 0 else 2 for flag in listed(flags, "a mask")])
-        if 2 in mask:
-            raise Amiss("a mask with another number than 0 and 1; wanted is one of them for each action")
-        return mask
-
-    def from_numbers(self, numbers):
-        mask = bytearray(self.count)
-        for number in numbers:
-            action = whole_number(number, "legal_actions with a number")
-            if not self.start <= action < self.start + self.count:
-                last = self.start + self.count - 1
-                raise Amiss("legal_actions with %d; they are from %d to %d" % (action, self.start, last))
-            mask[action - self.start] = 1
-        return bytes(mask)
-
-    def from_legal(self, numbers):
-        if not self.has_flags and are_flags(numbers, self.count):
-            text = "legal_actions of %s, flags, where those of reset(seed=0) were numbers of actions; give bools"
-            raise Amiss(text % numbers)
-        if not self.has_flags and self.count == 2 and numbers == [1, 0]:
-            raise Amiss("legal_actions of [1, 0], numbers or flags; give bools, or numbers in their order")
-        return self.from_flags(numbers) if self.has_flags else self.from_numbers(numbers)
-
-    def found(self, env, value, info):
-        if self.method == "legal_actions":
-            return self.from_legal(listed(called(find(env, "legal_actions")), "legal_actions"))
-        if self.method:
-            return self.from_flags(called(find(env, self.method)))
-        where, name = (value, "its observation") if self.part else (info, "info")
-        if "action_mask" not in where:
-            raise Amiss("no action_mask in %s, where that of reset(seed=0) had one" % name)
-        return self.from_flags(where["action_mask"])
-
-    def read(self, env, value, info):
-        """bytes[actions] of 0 and 1, at least one of them 1."""
-        mask = self.found(env, value, info)
-        if len(mask) != self.count:
-            raise Amiss("a mask of %d actions, not %d" % (len(mask), self.count))
-        if 1 not in mask:
-            raise Amiss("no legal action, but the episode has not ended")
-        return mask
