@@ -79,9 +79,10 @@ check-arm64: ## builds for 64-bit ARM with Debian's cross compiler and runs the 
 
 #: GAMES=1000000        random games of each kind that `make games-soak` plays; NAMES='go9 hex11': only these
 GAMES ?= 1000000
+SOAK_BUILD = $(call OTHER_BUILD,soak) KERNEL_FLAGS=-O2 TILE_FLAGS='$(VECTORS)' LDFLAGS='$(SANITIZED)' \
+    CFLAGS='-O2 -g1 -fno-omit-frame-pointer $(SANITIZED) -fno-sanitize-recover=all'
 games-soak: ## random games of every board game under AddressSanitizer and UndefinedBehaviorSanitizer
-	+@$(call OTHER_BUILD,soak) CFLAGS='-O2 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all' \
-	    LDFLAGS='-fsanitize=address,undefined' $(BUILD)/soak/games_soak
+	+@$(SOAK_BUILD) $(BUILD)/soak/games_soak
 	@$(BUILD)/soak/games_soak $(GAMES) $(NAMES)
 
 fuzz: ## fuzzes every parser for FUZZ_SECONDS in all (clang)
@@ -106,9 +107,8 @@ soak-ranks: all ## kills a random rank at a random moment, goes on with another 
 #: CHANGES=2000         changes of files of run folders that `make soak-files` makes; SEED=N FIRST=N: the same ones again
 CHANGES ?= 2000
 soak-files: ## changes files of run folders behind right checksums; a program with sanitizers goes on or refuses each by a line
-	+@$(call OTHER_BUILD,sanitize) KERNEL_FLAGS=-O2 TILE_FLAGS='$(VECTORS)' LDFLAGS='$(SANITIZED)' \
-	    CFLAGS='-O1 -g1 -fno-omit-frame-pointer $(SANITIZED) -fno-sanitize-recover=all' $(BUILD)/sanitize/cumind
-	@python3 scripts/soak_files $(BUILD)/sanitize/cumind $(CHANGES) '$(SEED)' $(FIRST)
+	+@$(SOAK_BUILD) $(BUILD)/soak/cumind
+	@python3 scripts/soak_files $(BUILD)/soak/cumind $(CHANGES) '$(SEED)' $(FIRST)
 
 #: FIRST=1              which of the configurations of SEED `make soak-configurations` begins with; COUNT=30 of them
 soak-configurations: all ## trains short runs with random legal configurations, kills them, goes on with them and judges each

@@ -137,12 +137,32 @@ static void keep(cm_config_entry *entry, const cm_value *value, cm_config_source
     snprintf(entry->origin, sizeof entry->origin, "%s", origin);
 }
 
+/* A file that is read. */
+typedef struct reading {
+    cm_config *config;
+    const char *file;
+    int warnings;
+} reading;
+
+enum { WARNINGS = 8 }; /* that a file gets in full: a stranger's may have a hundred thousand places for them */
+
+CM_PRINTF(3, 4) static void warn_place(reading *in, int line, const char *format, ...) {
+    char text[256];
+    va_list values;
+    if (in->warnings++ >= WARNINGS) return;
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    cm_log(CM_WARNING, "%s:%d: %s", in->file, line, text);
+}
+
 /* One key of a file. `section` is the one it stands in, NULL at the top level. */
-static cm_status take_member(cm_config *config, const cm_json *node, const char *section, const char *file) {
+static cm_status take_member(reading *in, const cm_json *node, const char *section) {
     char origin[CM_ORIGIN_BYTES];
+    const cm_config *config = in->config;
     const char *key = cm_json_key(node);
     int line = cm_json_line(node);
-    snprintf(origin, sizeof origin, "%.*s:%d", CM_ORIGIN_BYTES - 16, file, line);
+    snprintf(origin, sizeof origin, "%.*s:%d", CM_ORIGIN_BYTES - 16, in->file, line);
     cm_config_entry *entry = NULL;
     for (int i = 0; i < config->count; i++)
         if (strcmp(config->entry[i].row->key, key) == 0) entry = &config->entry[i];
@@ -152,36 +172,41 @@ static cm_status take_member(cm_config *config, const cm_json *node, const char 
     cm_status status = cm_value_from_json(row, node, &value);
     if (status != CM_OK) return cm_fail_in(status, "%s: %s.%s", origin, row->section, row->key);
     if (!section) {
-        cm_log(CM_WARNING, "%s: %s stands outside of any section; it belongs in \"%s\"", origin, key, row->section);
+        warn_place(in, line, "%s stands outside of any section; it belongs in \"%s\"", key, row->section);
     } else if (strcmp(section, row->section) != 0) {
-        cm_log(CM_WARNING, "%s: %s stands in section \"%.60s\"; it belongs in \"%s\"", origin, key, section,
-               row->section);
+        warn_place(in, line, "%s stands in section \"%.60s\"; it belongs in \"%s\"", key, section, row->section);
     }
-    if (entry->line) cm_log(CM_WARNING, "%s: %s stands in line %d, too; this value counts", origin, key, entry->line);
+    if (entry->line) warn_place(in, line, "%s stands in line %d, too; this value counts", key, entry->line);
     entry->line = line;
     keep(entry, &value, CM_FROM_FILE, origin);
     return CM_OK;
 }
 
+/* A section, or a key outside of any. */
+static cm_status take_section(reading *in, const cm_json *member) {
+    const char *name = cm_json_key(member);
+    const bool is_object = cm_json_type(member) == CM_JSON_OBJECT, is_known = cm_config_is_section(in->config, name);
+    if (!is_object && is_known)
+        return cm_fail(CM_ERR_INPUT, "%s:%d: section \"%s\" must be an object, {...}", in->file, cm_json_line(member),
+                       name);
+    if (!is_object) return take_member(in, member, NULL);
+    if (!is_known && !cm_json_first(member)) warn_place(in, cm_json_line(member), "unknown section \"%.60s\"", name);
+    for (const cm_json *inner = cm_json_first(member); inner; inner = cm_json_next(inner))
+        CM_TRY(take_member(in, inner, name));
+    return CM_OK;
+}
+
 static cm_status take_document(cm_config *config, const cm_json *root, const char *file) {
+    reading in = {.config = config, .file = file};
     if (cm_json_type(root) != CM_JSON_OBJECT)
         return cm_fail(CM_ERR_INPUT, "%s:%d: a configuration is an object of sections, {\"MCTS\": {...}, ...}", file,
                        cm_json_line(root));
     for (int i = 0; i < config->count; i++) config->entry[i].line = 0;
-    for (const cm_json *member = cm_json_first(root); member; member = cm_json_next(member)) {
-        const char *name = cm_json_key(member);
-        if (cm_json_type(member) != CM_JSON_OBJECT && cm_config_is_section(config, name))
-            return cm_fail(CM_ERR_INPUT, "%s:%d: section \"%s\" must be an object, {...}", file, cm_json_line(member),
-                           name);
-        if (cm_json_type(member) != CM_JSON_OBJECT) {
-            CM_TRY(take_member(config, member, NULL, file));
-            continue;
-        }
-        if (!cm_config_is_section(config, name) && !cm_json_first(member))
-            cm_log(CM_WARNING, "%s:%d: unknown section \"%.60s\"", file, cm_json_line(member), name);
-        for (const cm_json *inner = cm_json_first(member); inner; inner = cm_json_next(inner))
-            CM_TRY(take_member(config, inner, name, file));
-    }
+    for (const cm_json *member = cm_json_first(root); member; member = cm_json_next(member))
+        CM_TRY(take_section(&in, member));
+    if (in.warnings > WARNINGS)
+        cm_log(CM_WARNING, "%s: %d more sections and keys that are unknown, in another place or there twice", file,
+               in.warnings - WARNINGS);
     return CM_OK;
 }
 

@@ -225,6 +225,33 @@ START_TEST(leniencies_of_the_original_are_kept_with_a_warning_each) {
 }
 END_TEST
 
+/* Each kind of warning, for any number of places: the first ones in full, and how many more there are. */
+START_TEST(of_many_warnings_the_first_are_shown_and_the_rest_counted) {
+    enum { MANY = 1000, SHOWN = 8 };
+    static const char *const inner[] = {"", "\"steps\": 1"};
+    static const int each[] = {MANY, 2 * MANY - 1}; /* a key is in another place, and there twice but for the first */
+    for (size_t kind = 0; kind < 2; kind++) {
+        char text[MANY * 32], more[128];
+        size_t used = (size_t)snprintf(text, sizeof text, "{"), lines = 0;
+        for (int i = 0; i < MANY; i++)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s\"s%d\": {%s}", i ? "," : "", i, inner[kind]);
+        snprintf(text + used, sizeof text - used, "}");
+        warnings[0] = '\0';
+        ck_assert_int_eq(parse(text), CM_OK);
+        for (const char *c = warnings; *c; c++) lines += *c == '\n';
+        ck_assert_uint_eq(lines, SHOWN + 1);
+        ck_assert_msg(strncmp(warnings,
+                              kind ? "f.json:1: steps stands in section \"s0\"" : "f.json:1: unknown section \"s0\"\n",
+                              36) == 0,
+                      "%s", warnings);
+        snprintf(more, sizeof more,
+                 "f.json: %d more sections and keys that are unknown, in another place or there twice\n",
+                 each[kind] - SHOWN);
+        ck_assert_str_eq(warnings + strlen(warnings) - strlen(more), more);
+    }
+}
+END_TEST
+
 START_TEST(flag_beats_set_beats_file_beats_default_in_any_order) {
     ck_assert_int_eq(cm_config_assign(config, "simulations", "4", "--simulations"), CM_OK);
     ck_assert_int_eq(cm_config_set(config, "Search.simulations=3"), CM_OK);
@@ -439,6 +466,7 @@ int main(void) {
     tcase_add_test(c, what_was_written_reads_back_to_the_same_bytes);
     tcase_add_test(c, wrong_values_are_refused_with_place_key_and_range);
     tcase_add_test(c, leniencies_of_the_original_are_kept_with_a_warning_each);
+    tcase_add_test(c, of_many_warnings_the_first_are_shown_and_the_rest_counted);
     tcase_add_test(c, flag_beats_set_beats_file_beats_default_in_any_order);
     tcase_add_test(c, set_takes_bare_words_and_lists_and_names_what_it_refuses);
     tcase_add_test(c, alternative_given_sets_those_of_lower_precedence_to_0);

@@ -1,10 +1,10 @@
-/* Saved replays: a state and a segment that were changed anywhere, with a checksum that agrees all the same, either
- * load into a replay from which batches can be drawn and which can be saved again, or are refused; the same of what is
- * dealt as to another number of ranks.
+/* Saved replays: a state, a segment and priorities that wait, changed anywhere, with a checksum that agrees all the
+ * same, either load into a replay from which batches can be drawn and which can be saved again, or are refused; the
+ * same of what is dealt as to another number of ranks.
  *
- * Input: a byte that says which of the two is changed, whether it is dealt, and whether the one that saves and the one
- * that loads keep bytes of observations; 2 bytes by which its end is cut; and then changes, each of 2 bytes of position
- * and 1 of value. */
+ * Input: a byte that says which of the first two is changed (1) or whether the third is (16), whether it is dealt (2),
+ * and whether the one that saves (4) and the one that loads (8) keep bytes of observations; 2 bytes by which its end is
+ * cut; and then changes, each of 2 bytes of position and 1 of value. */
 #include "fuzz/fuzz.h"
 
 #include <string.h>
@@ -15,7 +15,8 @@
 #include "replay/segment.h"
 #include "support/bytes.h"
 
-enum { LANES = 2, HEADER = 64 };
+enum { LANES = 2, HEADER = 64, ROWS = 16 };
+enum { STATE, SEGMENT, PENDING, FILES }; /* what a replay saves */
 
 static const cm_replay_config config = {
     .observation_size = 2,
@@ -54,10 +55,28 @@ static void act(cm_replay *replay, int steps) {
     expect_ok(cm_replay_commit(replay));
 }
 
-static void save(const cm_replay *replay, cm_bytes file[2]) {
+/* A batch whose priorities wait for a commit. */
+static void learn(cm_replay *replay) {
+    const cm_batch_config rows = {.rows = ROWS, .consistency = true, .bootstrap = true};
+    cm_replay_counts counts;
+    cm_batch *batch;
+    float priority[ROWS];
+    cm_replay_count(replay, &counts);
+    expect_ok(cm_batch_create(replay, &rows, &batch));
+    FUZZ_EXPECT((cm_replay_sample(replay, 0, 0.4, batch) == CM_OK) == (counts.positions > 0));
+    for (int i = 0; i < 2 * ROWS && counts.positions > 0; i++)
+        FUZZ_EXPECT(batch->action[i] >= 0 && batch->action[i] < 3);
+    for (int i = 0; i < ROWS; i++) priority[i] = 0.5f * (float)i;
+    if (counts.positions > 0) expect_ok(cm_replay_update_priorities(replay, ROWS, batch->slot, batch->index, priority));
+    cm_batch_destroy(batch);
+}
+
+static void save(const cm_replay *replay, cm_bytes file[FILES]) {
     cm_replay_counts counts;
     cm_replay_count(replay, &counts);
-    const cm_sink state = cm_bytes_sink(&file[0]), segment = cm_bytes_sink(&file[1]);
+    const cm_sink state = cm_bytes_sink(&file[STATE]), segment = cm_bytes_sink(&file[SEGMENT]);
+    const cm_sink pending = cm_bytes_sink(&file[PENDING]);
+    expect_ok(cm_replay_pending_write(replay, CM_SEGMENT_PLAIN, &pending));
     expect_ok(cm_replay_state_write(replay, CM_SEGMENT_PLAIN, &state));
     expect_ok(cm_replay_segment_write(replay, counts.first_piece, (uint64_t)counts.pieces, CM_SEGMENT_PLAIN, &segment));
 }
@@ -76,9 +95,9 @@ static void change(cm_bytes *file, const uint8_t *data, size_t size) {
 }
 
 /* As another number of ranks would, see replay/deal.h. */
-static cm_status deal(cm_replay *replay, const cm_bytes file[2]) {
-    const cm_file_bytes state = {file[0].data, file[0].size};
-    const cm_source segment = cm_bytes_source(&file[1]);
+static cm_status deal(cm_replay *replay, const cm_bytes file[FILES]) {
+    const cm_file_bytes state = {file[STATE].data, file[STATE].size};
+    const cm_source segment = cm_bytes_source(&file[SEGMENT]);
     cm_replay_deal *dealt;
     CM_TRY(cm_replay_deal_create(replay, 0, 1, &state, 1, &dealt));
     cm_status status = cm_replay_deal_segment(dealt, 0, &segment);
@@ -86,40 +105,33 @@ static cm_status deal(cm_replay *replay, const cm_bytes file[2]) {
     return status == CM_OK ? cm_replay_load_end(replay) : status;
 }
 
-static cm_status load(cm_replay *replay, const cm_bytes file[2]) {
-    const cm_source state = cm_bytes_source(&file[0]), segment = cm_bytes_source(&file[1]);
+static cm_status load(cm_replay *replay, const cm_bytes file[FILES]) {
+    const cm_source state = cm_bytes_source(&file[STATE]), segment = cm_bytes_source(&file[SEGMENT]);
+    const cm_source pending = cm_bytes_source(&file[PENDING]);
     CM_TRY(cm_replay_state_read(replay, &state));
     CM_TRY(cm_replay_segment_read(replay, &segment));
-    return cm_replay_load_end(replay);
-}
-
-static void use(cm_replay *replay, cm_bytes file[2]) {
-    const cm_batch_config rows = {.rows = 16, .consistency = true, .bootstrap = true};
-    cm_replay_counts counts;
-    cm_batch *batch;
-    cm_replay_count(replay, &counts);
-    expect_ok(cm_batch_create(replay, &rows, &batch));
-    FUZZ_EXPECT((cm_replay_sample(replay, 0, 0.4, batch) == CM_OK) == (counts.positions > 0));
-    for (int i = 0; i < 32 && counts.positions > 0; i++) FUZZ_EXPECT(batch->action[i] >= 0 && batch->action[i] < 3);
-    cm_batch_destroy(batch);
-    save(replay, file);
-    act(replay, 8);
+    CM_TRY(cm_replay_load_end(replay));
+    return cm_replay_pending_read(replay, &pending);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 3) return 0;
     cm_replay *saved = make(data[0] & 4), *replay = make(data[0] & 8);
-    cm_bytes file[2] = {{0}, {0}};
+    cm_bytes file[FILES] = {0};
     for (int i = 0; i < 3; i++) act(saved, 8);
+    learn(saved);
     save(saved, file);
     act(replay, 8);
-    change(&file[data[0] & 1], data + 1, size - 1);
+    change(&file[data[0] & 16 ? PENDING : data[0] & 1], data + 1, size - 1);
     cm_status status = data[0] & 2 ? deal(replay, file) : load(replay, file);
-    if (status == CM_OK) use(replay, file);
+    if (status == CM_OK) {
+        learn(replay);
+        save(replay, file);
+        act(replay, 8);
+    }
     act(replay, 8);
     cm_replay_destroy(saved);
     cm_replay_destroy(replay);
-    cm_bytes_free(&file[0]);
-    cm_bytes_free(&file[1]);
+    for (int i = 0; i < FILES; i++) cm_bytes_free(&file[i]);
     return 0;
 }
