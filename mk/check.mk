@@ -104,11 +104,11 @@ TIMES ?= 20
 soak-ranks: all ## kills a random rank at a random moment, goes on with another number of ranks and checks what is left
 	@python3 scripts/soak_ranks $(BUILD)/cumind $(TIMES) $(SEED)
 
-#: CHANGES=2000         changes of files of run folders that `make soak-files` makes; SEED=N FIRST=N: the same ones again
+#: CHANGES=2000         changes of every kind of file of run folders by `make soak-files`; SEED=N FIRST=N KIND=NAME: the same ones again
 CHANGES ?= 2000
 soak-files: ## changes files of run folders behind right checksums; a program with sanitizers goes on or refuses each by a line
-	+@$(SOAK_BUILD) $(BUILD)/soak/cumind
-	@python3 scripts/soak_files $(BUILD)/soak/cumind $(CHANGES) '$(SEED)' $(FIRST)
+	+@$(SOAK_BUILD) $(BUILD)/soak/cumind $(MPI_MODULE:$(BUILD)/%=$(BUILD)/soak/%)
+	@python3 scripts/soak_files $(BUILD)/soak/cumind $(CHANGES) '$(SEED)' $(or $(FIRST),0) $(KIND)
 
 #: FIRST=1              which of the configurations of SEED `make soak-configurations` begins with; COUNT=30 of them
 soak-configurations: all ## trains short runs with random legal configurations, kills them, goes on with them and judges each
