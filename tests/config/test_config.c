@@ -229,6 +229,8 @@ END_TEST
 START_TEST(of_many_warnings_the_first_are_shown_and_the_rest_counted) {
     enum { MANY = 1000, SHOWN = 8 };
     static const char *const inner[] = {"", "\"steps\": 1"};
+    static const char *const begins[] = {"f.json:1: unknown section \"s0\"\n",
+                                         "f.json:1: steps stands in section \"s0\"; "};
     static const int each[] = {MANY, 2 * MANY - 1}; /* a key is in another place, and there twice but for the first */
     for (size_t kind = 0; kind < 2; kind++) {
         char text[MANY * 32], more[128];
@@ -240,10 +242,7 @@ START_TEST(of_many_warnings_the_first_are_shown_and_the_rest_counted) {
         ck_assert_int_eq(parse(text), CM_OK);
         for (const char *c = warnings; *c; c++) lines += *c == '\n';
         ck_assert_uint_eq(lines, SHOWN + 1);
-        ck_assert_msg(strncmp(warnings,
-                              kind ? "f.json:1: steps stands in section \"s0\"" : "f.json:1: unknown section \"s0\"\n",
-                              36) == 0,
-                      "%s", warnings);
+        ck_assert_msg(strncmp(warnings, begins[kind], strlen(begins[kind])) == 0, "%s", warnings);
         snprintf(more, sizeof more,
                  "f.json: %d more sections and keys that are unknown, in another place or there twice\n",
                  each[kind] - SHOWN);
