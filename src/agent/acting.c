@@ -85,6 +85,7 @@ static cm_status open_shard(cm_actor *a, cm_acting_shard *s, int first, int coun
         s->keys[i] = cm_key_make(a->config.seed, CM_RNG_NOISE, a->config.first_environment + (uint64_t)(first + i));
     }
     CM_TRY(cm_agent_planner(a->config.agent, count, true, &s->planner));
+    cm_planner_heed(s->planner, a->config.stop);
     return cm_acting_ends_open(a, &s->ends);
 }
 

@@ -23,7 +23,10 @@ void cm_acting_ends_take(const cm_actor *a, cm_arena *arena, int rows, cm_acting
 }
 
 cm_status cm_acting_ends_open(const cm_actor *a, cm_acting_ends *ends) {
-    return ends->rows > 0 ? cm_agent_planner(a->config.agent, few(ends), true, &ends->few) : CM_OK;
+    if (ends->rows == 0) return CM_OK;
+    CM_TRY(cm_agent_planner(a->config.agent, few(ends), true, &ends->few));
+    cm_planner_heed(ends->few, a->config.stop);
+    return CM_OK;
 }
 
 bool cm_acting_ends_expect(cm_acting_ends *ends, int count, cm_planner *shard) {

@@ -127,7 +127,10 @@ static cm_status explain(const cm_planner *p, int rows, cm_status status) {
     return cm_fail(status, "%s: %s", cm_error_message(), advice);
 }
 
+void cm_planner_heed(cm_planner *p, const cm_stop *stop) { p->stream->stop = stop; }
+
 cm_status cm_planner_begin(cm_planner *p, const cm_roots *roots, const cm_search_result *result) {
+    if (cm_stop_asked(p->stream->stop)) return cm_fail(CM_ERR_INTERRUPTED, "a search was broken off");
     p->simulations = 0;
     p->roots = p->searched = *roots;
     p->result = p->found = *result;

@@ -20,6 +20,7 @@
 #ifndef CM_AGENT_PLANNER_H
 #define CM_AGENT_PLANNER_H
 
+#include "core/stop.h"
 #include "env/env.h"
 #include "mcts/options.h"
 #include "mcts/search.h"
@@ -62,7 +63,12 @@ void cm_planner_place(cm_planner *planner, int row, const cm_env *env, const voi
 float *cm_planner_observations(cm_planner *planner);  /* [R, O] */
 void *cm_planner_state(cm_planner *planner, int row); /* a state block of the rules; NULL: it is not needed */
 
-/* Searches roots->count <= R rows. Errors: those of cm_search_run. */
+/* From now on, until the next call: once `stop` (borrowed; NULL, as at first: never) is asked a search ends at its next
+ * operation with CM_ERR_INTERRUPTED, and is worth nothing; one on a device, which takes far less than a second, is not
+ * begun. */
+void cm_planner_heed(cm_planner *planner, const cm_stop *stop);
+
+/* Searches roots->count <= R rows. Errors: those of cm_search_run; see cm_planner_heed. */
 cm_status cm_planner_run(cm_planner *planner, const cm_roots *roots, const cm_search_result *result) CM_MUST_USE;
 
 /* The same in two halves, so that its thread can do other work while a device searches: begin launches and does not

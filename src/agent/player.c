@@ -22,6 +22,7 @@ typedef struct agent_player {
 static cm_status search(agent_player *p, const cm_turn *turn, int first, int count) {
     size_t width = (size_t)p->env->spec.actions;
     cm_planner *planner = p->planners[turn->lane];
+    cm_planner_heed(planner, turn->stop);
     uint8_t *legal = p->legal ? p->legal + (size_t)turn->lane * (size_t)p->rows * width : NULL;
     for (int k = 0; k < count; k++) {
         const void *state = turn->states[first + k];

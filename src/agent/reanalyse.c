@@ -78,7 +78,10 @@ static cm_status open_reanalyser(cm_reanalyser *r) {
     take(r, most, lanes);
     CM_TRY(cm_arena_create(&r->arena, r->arena.used, "reanalysis"));
     take(r, most, lanes);
-    for (int i = 0; i < lanes; i++) CM_TRY(cm_agent_planner(c->agent, r->rows, true, &r->lanes[i].planner));
+    for (int i = 0; i < lanes; i++) {
+        CM_TRY(cm_agent_planner(c->agent, r->rows, true, &r->lanes[i].planner));
+        cm_planner_heed(r->lanes[i].planner, c->stop);
+    }
     return CM_OK;
 }
 

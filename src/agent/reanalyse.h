@@ -30,6 +30,7 @@ typedef struct cm_reanalyser_config {
     cm_batch_config batch; /* of the batches that will come; with consistency, for the observations to be there */
     int rows_on_device;    /* roots of one search where the trees lie on a device, at least 1 */
     int threads;           /* that search, at least 1 */
+    const cm_stop *stop;   /* borrowed; searches are broken off once it is asked; NULL: never */
 } cm_reanalyser_config;
 
 typedef struct cm_reanalyser cm_reanalyser;
@@ -40,7 +41,8 @@ cm_status cm_reanalyser_create(const cm_reanalyser_config *config, cm_reanalyser
 void cm_reanalyser_destroy(cm_reanalyser *reanalyser); /* NULL is allowed */
 
 /* Replaces policy targets of the batch (cm_batch_set_policy), before anybody reads them. Several threads may call it,
- * each with a batch of its own; they take turns. Not while the agent's weights change. Errors: those of the search. */
+ * each with a batch of its own; they take turns. Not while the agent's weights change. Errors: those of the search,
+ * CM_ERR_INTERRUPTED among them; then the batch is worth nothing. */
 cm_status cm_reanalyser_run(cm_reanalyser *reanalyser, cm_batch *batch) CM_MUST_USE;
 
 /* Whether row `row` of `whole` is one of the floor(ratio whole). */

@@ -138,6 +138,7 @@ typedef struct cm_replays {
 } cm_replays;
 
 struct cm_search_kernels; /* mcts/kernels.h */
+struct cm_stop;           /* core/stop.h */
 struct cm_agent_kernels;  /* agent/kernels.h */
 
 /* What a backend implements. `name` and `run` are needed; a NULL hook has nothing to do. */
@@ -214,8 +215,10 @@ struct cm_backend {
 };
 
 struct cm_stream {
-    cm_backend *backend; /* borrowed */
-    void *state;         /* of the class */
+    cm_backend *backend;        /* borrowed */
+    void *state;                /* of the class */
+    const struct cm_stop *stop; /* borrowed: passes on it end with CM_ERR_INTERRUPTED before the next call once it is
+                                   asked (core/stop.h); NULL, as at first: never */
 };
 
 /* The backends of this build, a NULL-terminated list; the first one that opens is what "auto" takes. */

@@ -4,6 +4,7 @@
 #include "backend/tape_internal.h"
 #include "core/arena.h"
 #include "core/log.h"
+#include "core/stop.h"
 #include "device/mirror.h"
 
 /* One tensor of one call, to be patched when its block moves. */
@@ -188,20 +189,29 @@ void *cm_pass_data(const cm_pass *pass, cm_var var) {
     return (char *)pass->base[v->memory] + v->offset;
 }
 
+static cm_status ask_stop(const cm_stream *stream) {
+    return cm_stop_asked(stream->stop) ? cm_fail(CM_ERR_INTERRUPTED, "a pass was broken off") : CM_OK;
+}
+
 static cm_status run_one_by_one(cm_stream *stream, const cm_call *calls, int count) {
-    for (int i = 0; i < count; i++) CM_TRY(cm_call_run(stream, &calls[i]));
+    for (int i = 0; i < count; i++) {
+        CM_TRY(ask_stop(stream));
+        CM_TRY(cm_call_run(stream, &calls[i]));
+    }
     return CM_OK;
 }
 
 static cm_status run_all(cm_pass *pass, const cm_call *calls, int count, void **recording) {
     const cm_backend_class *kind = pass->stream->backend->kind;
     const cm_call_list list = list_of(pass, calls, count);
+    CM_TRY(ask_stop(pass->stream));
     if (kind->play && !pass->stream->backend->is_eager) return kind->play(pass->stream, &list, recording);
     return run_one_by_one(pass->stream, calls, count);
 }
 
 static cm_status run_fused(cm_pass *pass) {
     const cm_call_list calls = cm_pass_calls(pass);
+    CM_TRY(ask_stop(pass->stream));
     return pass->stream->backend->kind->run_fused(pass->stream, &calls, pass->fused);
 }
 

@@ -245,6 +245,8 @@ void cm_pass_bind(cm_pass *pass, cm_memory memory, void *base);
 void *cm_pass_data(const cm_pass *pass, cm_var var);
 cm_call_list cm_pass_calls(const cm_pass *pass); /* forward; owned by the pass, which may bind their blocks anew */
 bool cm_pass_is_fused(const cm_pass *pass);      /* forward is one launch of the backend's (cm_backend_class.fuse) */
+/* Errors of what plays a pass: the backend's; CM_ERR_INTERRUPTED once the stream's `stop` is asked, and then what the
+ * pass writes is worth nothing. */
 cm_status cm_pass_forward(cm_pass *pass) CM_MUST_USE;
 cm_status cm_pass_launch(cm_pass *pass) CM_MUST_USE;   /* forward, as part of a work that is recorded (backend.h) */
 cm_status cm_pass_backward(cm_pass *pass) CM_MUST_USE; /* after forward, training tapes only */

@@ -1,5 +1,6 @@
-/* A flag by which a signal handler, or any thread, asks long work to end before it is done. Work that has seen it
- * returns CM_ERR_INTERRUPTED. The flag never goes back. */
+/* A flag by which a signal handler, or any thread, asks long work to end before it is done; it may also be asked by
+ * another one, or by the clock. All long loops look at one, between steps that take far less than a second, and what
+ * has seen it returns CM_ERR_INTERRUPTED. The flag never goes back. */
 #ifndef CM_CORE_STOP_H
 #define CM_CORE_STOP_H
 
@@ -13,17 +14,23 @@ extern "C" {
 typedef struct cm_stop {
     int asked;    /* 0 at first; only the functions below touch it */
     double since; /* seconds of the clock when it was */
+    /* constant while anybody looks */
+    const struct cm_stop *with; /* asked when this one is; NULL: by none */
+    double until;               /* time of the clock from which on it is asked; 0: never */
 } cm_stop;
 
-/* `stop` NULL: nobody ever asks. */
+/* `stop` NULL: nobody ever asks. `with` is looked at for its flag alone. */
 static inline bool cm_stop_asked(const cm_stop *stop) {
-    return stop && __atomic_load_n(&stop->asked, __ATOMIC_ACQUIRE) != 0;
+    if (!stop) return false;
+    if (__atomic_load_n(&stop->asked, __ATOMIC_ACQUIRE) != 0) return true;
+    if (stop->until > 0.0 && cm_clock_seconds() >= stop->until) return true;
+    return stop->with && __atomic_load_n(&stop->with->asked, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* Seconds since it was asked; 0: it was not. */
+/* Seconds since the flag itself was asked; 0: it was not. */
 static inline double cm_stop_seconds(const cm_stop *stop) {
     double since;
-    if (!cm_stop_asked(stop)) return 0.0;
+    if (!stop || __atomic_load_n(&stop->asked, __ATOMIC_ACQUIRE) == 0) return 0.0;
     __atomic_load(&stop->since, &since, __ATOMIC_RELAXED);
     return cm_clock_seconds() - since;
 }
@@ -31,7 +38,7 @@ static inline double cm_stop_seconds(const cm_stop *stop) {
 /* Safe in a signal handler. */
 static inline void cm_stop_ask(cm_stop *stop) {
     double now = cm_clock_seconds();
-    if (cm_stop_asked(stop)) return;
+    if (__atomic_load_n(&stop->asked, __ATOMIC_ACQUIRE) != 0) return;
     __atomic_store(&stop->since, &now, __ATOMIC_RELAXED); /* handlers may run on several threads */
     __atomic_store_n(&stop->asked, 1, __ATOMIC_RELEASE);
 }

@@ -137,7 +137,7 @@ cm_status cm_search_not_finite(int b, const char *where) {
 }
 
 static cm_status model_failed(cm_status status, const char *function) {
-    (void)status;
+    if (status == CM_ERR_INTERRUPTED) return status;
     return cm_fail_in(CM_ERR_MODEL, "model, %s", function);
 }
 

@@ -157,7 +157,8 @@ cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool) {
     };
 }
 
-cm_status cm_run_reanalyser(cm_session *session, cm_agent *agent, cm_pool *pool, cm_reanalyser **out) {
+cm_status cm_run_reanalyser(cm_session *session, cm_agent *agent, cm_pool *pool, const cm_stop *stop,
+                            cm_reanalyser **out) {
     const cm_configuration *c = &session->configuration;
     const cm_reanalyser_config config = {
         .agent = agent,
@@ -169,13 +170,15 @@ cm_status cm_run_reanalyser(cm_session *session, cm_agent *agent, cm_pool *pool,
         .batch = batch_config(session),
         .rows_on_device = (int)cm_session_share(session, c->env.num_envs),
         .threads = cm_pool_size(pool),
+        .stop = session->comm->size == 1 ? stop : NULL, /* else other ranks would wait for the batch */
     };
     *out = NULL;
     return config.ratio > 0.0 ? cm_reanalyser_create(&config, out) : CM_OK;
 }
 
 static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
-    const cm_trainer_config config = cm_run_trainer_config(s, pool);
+    cm_trainer_config config = cm_run_trainer_config(s, pool);
+    config.stop = l->stop;
     CM_TRY(cm_memory_advise(cm_trainer_create(&config, &l->trainer), for_training));
     bool chance = l->c->mcts.policy == CM_MCTS_STOCHASTIC_MUZERO, learnt = l->c->network.chance_codes > 0;
     if (chance && !learnt) {
@@ -192,12 +195,14 @@ static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
                             "lower batch_size, num_unroll_steps or prefetch_depth");
 }
 
-cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_agent *agent, cm_run_learner **out) {
+cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_agent *agent, const cm_stop *stop,
+                                cm_run_learner **out) {
     cm_run_learner *l = NULL;
     *out = NULL;
     CM_TRY(cm_alloc(&l, 1, sizeof *l, "learning"));
     l->c = &session->configuration;
     l->comm = session->comm;
+    l->stop = stop;
     l->rows = (int)cm_session_share(session, l->c->trainer.batch_size);
     l->unroll = l->c->replay.num_unroll_steps;
     l->observation_size = session->env.spec.observation_size;
@@ -205,7 +210,7 @@ cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_agent *ag
     cm_status status = open_replay(l, session);
     if (status == CM_OK) status = open_trainer(l, session, pool);
     if (status == CM_OK)
-        status = cm_memory_advise(cm_run_reanalyser(session, agent, pool, &l->reanalyser),
+        status = cm_memory_advise(cm_run_reanalyser(session, agent, pool, stop, &l->reanalyser),
                                   "lower reanalyse_ratio, batch_size, num_unroll_steps or num_simulations");
     if (status == CM_OK) {
         *out = l;

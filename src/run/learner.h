@@ -45,8 +45,10 @@ typedef struct cm_learning_round {
 } cm_learning_round;
 
 /* Makes replay, batches and trainer of a session; `pool` does the work. `agent`, whose weights change only between
- * iterations, searches anew. All are borrowed; the caller owns the learner. */
-cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_agent *agent, cm_run_learner **out) CM_MUST_USE;
+ * iterations, searches anew. Rounds are broken off when `stop` is asked (NULL: never). All are borrowed; the caller
+ * owns the learner. */
+cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_agent *agent, const cm_stop *stop,
+                                cm_run_learner **out) CM_MUST_USE;
 void cm_run_learner_destroy(cm_run_learner *learner); /* NULL is allowed */
 
 cm_replay *cm_run_learner_replay(cm_run_learner *learner);
@@ -61,10 +63,11 @@ double cm_run_learner_credit(const cm_run_learner *learner); /* that fraction, f
 void cm_run_learner_set_credit(cm_run_learner *learner, double credit);
 
 /* Makes the updates of a round that are left, from the same batches whoever made those before. The replay was committed
- * before the round; priorities wait for the next commit. *out is of the whole round. Errors: CM_ERR_INTERRUPTED if
- * `stop` was asked (NULL: never) on any rank: round->made of them are made then; CM_ERR_NOT_FINITE after the batch has
- * been written to `dump` (a path, NULL: nowhere). Collective. */
-cm_status cm_run_learner_run(cm_run_learner *learner, cm_learning_round *round, const cm_stop *stop, const char *dump,
+ * before the round; priorities wait for the next commit. *out is of the whole round. Errors: CM_ERR_INTERRUPTED if it
+ * was asked to stop on any rank: round->made of them are made then, and what was begun of one more, which of one rank
+ * on a host is broken off in its midst, leaves nothing; CM_ERR_NOT_FINITE after the batch has been written to `dump` (a
+ * path, NULL: nowhere). Collective. */
+cm_status cm_run_learner_run(cm_run_learner *learner, cm_learning_round *round, const char *dump,
                              cm_learning *out) CM_MUST_USE;
 
 /* How a run trains: what its trainer is created with. Borrows from the session. */
@@ -72,7 +75,8 @@ cm_trainer_config cm_run_trainer_config(cm_session *session, cm_pool *pool);
 
 /* What searches policies anew in such a run: *out is owned by the caller, and NULL where nothing does. As many
  * threads as `pool` has. */
-cm_status cm_run_reanalyser(cm_session *session, cm_agent *agent, cm_pool *pool, cm_reanalyser **out) CM_MUST_USE;
+cm_status cm_run_reanalyser(cm_session *session, cm_agent *agent, cm_pool *pool, const cm_stop *stop,
+                            cm_reanalyser **out) CM_MUST_USE;
 
 /* Steps of all environments in an iteration. */
 double cm_run_learner_iteration_steps(const cm_configuration *configuration);

@@ -8,6 +8,7 @@
 struct cm_run_learner {
     cm_configuration *c;       /* borrowed: the session's */
     cm_comm *comm;             /* borrowed */
+    const cm_stop *stop;       /* borrowed; NULL: never */
     cm_replay *replay;         /* owned */
     cm_prefetch *prefetch;     /* owned */
     cm_trainer *trainer;       /* owned */

@@ -150,27 +150,43 @@ static cm_status finish_oldest(cm_run_learner *l, const char *dump, cm_learning 
 }
 
 /* Before an update: ranks ask each other, though not every time, as that takes a while. */
-static cm_status ask_stop(const cm_run_learner *l, const cm_stop *stop, int64_t update, bool *is_asked) {
+static cm_status ask_stop(const cm_run_learner *l, int64_t update, bool *is_asked) {
     enum { EVERY = 4 };
-    *is_asked = cm_stop_asked(stop);
+    *is_asked = cm_stop_asked(l->stop);
     if (l->comm->size == 1 || update % EVERY == 0) return cm_ranks_any(l->comm, is_asked);
     *is_asked = false;
     return CM_OK;
 }
 
-/* Up to `batches`, which are fewer afterwards if it is broken off. With room for two, the next batch is begun before
- * the last one is finished. */
-static cm_status learn_from(cm_run_learner *l, int64_t *batches, const cm_stop *stop, const char *dump,
-                            cm_learning *sum) {
+/* Begins batch i, unless a stop is asked before it or while it is drawn or learnt from: *is_asked. */
+static cm_status try_next(cm_run_learner *l, int64_t i, bool *is_asked) {
+    const int64_t each = l->c->trainer.gradient_accumulation;
+    if (i % each == 0) CM_TRY(ask_stop(l, i / each, is_asked));
+    if (*is_asked) return CM_OK;
+    const cm_status status = begin_next(l);
+    *is_asked = status == CM_ERR_INTERRUPTED;
+    return *is_asked ? CM_OK : status;
+}
+
+/* Up to `batches`, which are fewer afterwards if it is broken off: those of whole updates, of which alone `sum` is.
+ * With room for two, the next batch is begun before the last one is finished. */
+static cm_status learn_from(cm_run_learner *l, int64_t *batches, const char *dump, cm_learning *sum) {
     const int64_t ahead = cm_trainer_slots(l->trainer) > 1 ? 1 : 0, each = l->c->trainer.gradient_accumulation;
+    cm_learning whole = *sum;
+    int64_t begun = 0, finished = 0;
     bool is_asked = false;
     l->begun_count = 0;
-    for (int64_t i = 0; i < *batches + ahead; i++) {
-        if (i < *batches && i % each == 0) CM_TRY(ask_stop(l, stop, i / each, &is_asked));
-        if (is_asked && i < *batches) *batches = i;
-        if (i < *batches) CM_TRY(begin_next(l));
-        if (i >= ahead && i < *batches + ahead) CM_TRY(finish_oldest(l, dump, sum));
+    for (;;) {
+        while (!is_asked && begun < *batches && begun - finished <= ahead) {
+            CM_TRY(try_next(l, begun, &is_asked));
+            begun += is_asked ? 0 : 1;
+        }
+        if (finished == begun) break;
+        CM_TRY(finish_oldest(l, dump, sum));
+        if (++finished % each == 0) whole = *sum;
     }
+    *batches = finished / each * each;
+    *sum = whole;
     return CM_OK;
 }
 
@@ -179,22 +195,21 @@ static double beta_at(const cm_replay_options *o, double share) {
 }
 
 /* The batches of the round that are left. */
-static cm_status learn_on(cm_run_learner *l, cm_learning_round *round, const cm_stop *stop, const char *dump) {
+static cm_status learn_on(cm_run_learner *l, cm_learning_round *round, const char *dump) {
     const int64_t each = l->c->trainer.gradient_accumulation;
     const uint64_t next = (uint64_t)((round->first + round->made) * each);
     int64_t batches = (round->due - round->made) * each;
     CM_TRY(cm_prefetch_begin(l->prefetch, next, batches, beta_at(&l->c->replay, round->share)));
-    cm_status status = learn_from(l, &batches, stop, dump, &round->sum);
+    cm_status status = learn_from(l, &batches, dump, &round->sum);
     cm_prefetch_end(l->prefetch);
     CM_TRY(status);
     round->made += batches / each;
     return sum_policies(l, &round->sum);
 }
 
-cm_status cm_run_learner_run(cm_run_learner *l, cm_learning_round *round, const cm_stop *stop, const char *dump,
-                             cm_learning *out) {
+cm_status cm_run_learner_run(cm_run_learner *l, cm_learning_round *round, const char *dump, cm_learning *out) {
     CM_TRACE_BEGIN("learn");
-    const cm_status status = learn_on(l, round, stop, dump);
+    const cm_status status = learn_on(l, round, dump);
     CM_TRACE_END();
     CM_TRY(status);
     if (round->made < round->due) return cm_fail(CM_ERR_INTERRUPTED, "learning was broken off");

@@ -100,7 +100,7 @@ static cm_status commit(cm_run *run) {
 /* The updates that are left of the round. Reads no counters of acting while that may be going on. */
 static cm_status learn(cm_run *run) {
     cm_learning learnt;
-    CM_TRY(cm_run_learner_run(run->learner, &run->round, run->stop, run->dump, &learnt));
+    CM_TRY(cm_run_learner_run(run->learner, &run->round, run->dump, &learnt));
     cm_metrics *row = &run->row;
     row->total_loss = learnt.total_loss, row->value_loss = learnt.value_loss, row->policy_loss = learnt.policy_loss;
     row->reward_loss = learnt.reward_loss, row->consistency_loss = learnt.consistency_loss;

@@ -77,7 +77,7 @@ static cm_status create_all(cm_run *probe, cm_trainer **trainer, cm_reanalyser *
     const cm_trainer_config learning = cm_run_trainer_config(probe->session, probe->session->pool);
     CM_TRY(cm_trainer_create(&learning, trainer));
     CM_TRY(cm_session_agent(probe->session, &probe->actor_agent));
-    CM_TRY(cm_run_reanalyser(probe->session, probe->actor_agent, probe->session->pool, reanalyser));
+    CM_TRY(cm_run_reanalyser(probe->session, probe->actor_agent, probe->session->pool, NULL, reanalyser));
     const cm_actor_config acting = cm_run_actor_config(probe, NULL);
     if (cm_run_collects(probe)) CM_TRY(cm_actor_create(&acting, &probe->actor));
     return cm_run_open_evaluation(probe);
@@ -86,7 +86,7 @@ static cm_status create_all(cm_run *probe, cm_trainer **trainer, cm_reanalyser *
 /* Measures the run as it would be with another configuration. */
 static cm_status measure(const cm_run *run, const cm_configuration *configuration, plan *out) {
     cm_session session = *run->session;
-    cm_run probe = {.session = &session, .stop = run->stop};
+    cm_run probe = {.session = &session};
     cm_backend *measuring = NULL;
     cm_trainer *trainer = NULL;
     cm_reanalyser *reanalyser = NULL;

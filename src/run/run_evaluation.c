@@ -90,7 +90,7 @@ static cm_status open_evaluator(cm_run *run, int episodes, cm_evaluator **out) {
                                         .pool = run->session->pool,
                                         .episodes = episodes,
                                         .opponent = &opponent,
-                                        .stop = run->stop,
+                                        .stop = &run->halt,
                                         .peers = &peers};
     cm_status status = cm_evaluator_create(&config, out);
     return status == CM_OK ? CM_OK : cm_fail_in(status, "evaluation");

@@ -44,7 +44,7 @@ cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay) {
         .temperature_threshold = c->agent.temperature_threshold,
         .reuse_tree = cm_mcts_keeps_trees(&c->mcts),
         .seed = (uint64_t)c->run.seed,
-        .stop = run->stop,
+        .stop = &run->halt,
     };
 }
 
@@ -122,7 +122,7 @@ static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     cm_pool *learning = run->overlap ? run->learning_pool : run->session->pool;
     CM_TRY(cm_session_agent(run->session, &run->actor_agent));
     cm_busy_with("beginning", false);
-    CM_TRY(cm_run_learner_create(run->session, learning, run->actor_agent, &run->learner));
+    CM_TRY(cm_run_learner_create(run->session, learning, run->actor_agent, &run->halt, &run->learner));
     CM_TRY(cm_memory_advise(open_acting(run), "lower num_envs, num_simulations or the sizes of the network"));
     CM_TRY(cm_memory_advise(cm_run_open_evaluation(run), "lower evaluation_simulations, num_simulations, "
                                                          "evaluation_episodes or final_evaluation_episodes"));
@@ -330,6 +330,7 @@ cm_status cm_run_open(const cm_run_request *request, cm_run **out) {
     run->drop_damaged = request->drop_damaged;
     run->program = request->program ? request->program : "cumind";
     run->stop = request->stop;
+    run->halt.with = request->stop;
     run->state.best_return = run->best_kept = -HUGE_VAL;
     run->state.evaluated_iteration = -1;
     cm_status status = open_run(run, request);

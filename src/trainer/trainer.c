@@ -65,6 +65,8 @@ static cm_status take_chunks(cm_trainer *t) {
 
 static cm_status open_worker(cm_trainer *t, int worker) {
     CM_TRY(cm_stream_open(t->config.backend, &t->streams[worker]));
+    const bool is_alone = t->config.comm->size == 1 && t->config.backend->device->is_host; /* else others would wait */
+    t->streams[worker]->stop = is_alone ? t->config.stop : NULL;
     for (int kind = 0; kind < 2 && t->unroll[kind].tape; kind++) {
         const size_t bytes = cm_tape_bytes(t->unroll[kind].tape, CM_MEM_WORK) + CM_ALIGN;
         CM_TRY(cm_buffer_create(&t->work[2 * worker + kind], t->config.backend->device, bytes, "activations"));

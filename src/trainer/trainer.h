@@ -18,6 +18,7 @@
 #define CM_TRAINER_TRAINER_H
 
 #include "core/pool.h"
+#include "core/stop.h"
 #include "distributed/comm.h"
 #include "network/network.h"
 #include "trainer/options.h"
@@ -44,6 +45,7 @@ typedef struct cm_trainer_config {
     int64_t bucket_bytes;   /* least size of the pieces in which gradients are summed over ranks, beside the backward
                                pass; 0: in one piece, behind it */
     bool bootstrap;         /* value targets lean on values by the slow weights */
+    const cm_stop *stop;    /* borrowed; on a host an update of one rank is broken off once it is asked; NULL: never */
     int slots;              /* batches that the trainer has room for where the device is not the host, where it is
                                always one; 0: one */
 } cm_trainer_config;
@@ -103,7 +105,8 @@ typedef struct cm_train_report {
  * each gives its rows of the batch, and all get the same report but for the priorities. Errors: CM_ERR_NOT_FINITE if a
  * loss or the gradient norm is not a number; the message names the first term or parameter that is not, and nothing was
  * changed on any rank (gradients and statistics that were being accumulated are lost). With loss scaling a norm that is
- * not finite is an error only at scale 1, see below. CM_ERR_STATE if ranks no longer agree. */
+ * not finite is an error only at scale 1, see below. CM_ERR_STATE if ranks no longer agree. CM_ERR_INTERRUPTED if it
+ * was broken off: nothing was changed, but that what was being accumulated is lost. */
 cm_status cm_trainer_update(cm_trainer *trainer, const cm_train_batch *batch, cm_train_report *report) CM_MUST_USE;
 
 /* The same in three parts, so that a device need not wait for the host: while it learns from one batch the next ones

@@ -166,7 +166,7 @@ cm_status cm_trainer_begin(cm_trainer *trainer, int slot, const cm_train_batch *
     CM_TRACE_BEGIN("update");
     cm_status status = begin(trainer, own);
     CM_TRACE_END();
-    if (status != CM_OK) trainer->begun = 0;
+    if (status != CM_OK) trainer->begun = trainer->waiting = 0;
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "support/counted.h"
 #include "support/main.h"
 #include "support/network.h"
 #include "support/trainer.h"
@@ -40,7 +41,8 @@ static void open_on(fixture *f, const char *backend, cm_dtype compute, const cm_
                                 .compute = compute,
                                 .total_updates = 100,
                                 .priority_epsilon = 1e-6,
-                                .bootstrap = o->ema_bootstraps || o->target_update_frequency > 0};
+                                .bootstrap = o->ema_bootstraps || o->target_update_frequency > 0,
+                                .stop = &counted.stop};
     cm_test_trainer_open(&f->base, c, backend, workers, config);
 }
 
@@ -348,6 +350,37 @@ START_TEST(an_update_that_is_not_finite_leaves_no_trace) {
 }
 END_TEST
 
+/* One update of two batches of two chunks, each with values by the slow weights, asked to stop at every operation. */
+START_TEST(an_update_that_is_asked_to_stop_ends_before_its_next_operation_and_leaves_no_trace) {
+    const cm_network_config c = small();
+    cm_trainer_options o = standard();
+    cm_train_report r;
+    fixture broken, whole;
+    int asks = 1, most = 0;
+    o.chunk_rows = 5, o.gradient_accumulation = 2, o.target_update_frequency = 1;
+    open_fixture(&broken, &c, &o, 1, B);
+    open_fixture(&whole, &c, &o, 1, B);
+    train(&whole, 2, &r);
+    counted_begin(broken.base.backend);
+    for (;; asks++) {
+        cm_status status = CM_OK;
+        counted_anew(asks);
+        for (int i = 0; i < 2 && status == CM_OK; i++)
+            status = cm_trainer_update(broken.base.trainer, &broken.batch, &r);
+        if (status == CM_OK) break;
+        ck_assert_int_eq(status, CM_ERR_INTERRUPTED);
+        ck_assert_int_eq(cm_trainer_updates(broken.base.trainer), 0);
+        const int behind = counted.made - asks; /* operations; what adds a batch to another one is not broken off */
+        most = behind > most ? behind : most;
+    }
+    ck_assert_int_gt(asks, 20); /* the last one that was asked to stop was within the last batch */
+    ck_assert_int_le(most, 4);
+    ck_assert_mem_eq(online(&broken), online(&whole), count(&whole) * sizeof(float));
+    close_fixture(&broken);
+    close_fixture(&whole);
+}
+END_TEST
+
 START_TEST(masked_rows_train_nothing) {
     cm_network_config c = small();
     cm_trainer_options o = standard();
@@ -643,6 +676,7 @@ int main(void) {
     tcase_add_test(tc, a_loss_that_is_not_finite_stops_the_update_and_names_term_and_step);
     tcase_add_test(tc, where_observations_are_too_large_the_learning_rate_is_not_blamed);
     tcase_add_loop_test(tc, an_update_that_is_not_finite_leaves_no_trace, 0, 2);
+    tcase_add_test(tc, an_update_that_is_asked_to_stop_ends_before_its_next_operation_and_leaves_no_trace);
     tcase_add_test(tc, masked_rows_train_nothing);
     tcase_add_test(tc, hidden_gradients_are_scaled_as_computed_by_hand);
     tcase_add_loop_test(tc, the_loss_scale_changes_no_bit_of_an_update, 0, 2);
