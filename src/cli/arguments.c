@@ -23,6 +23,7 @@ static int count_flags(const cm_command *command) {
 
 /* Row of the flag that text[length] names, -1 if there is none. */
 static int find_flag(const cm_command *command, const char *text, size_t length) {
+    if (length == 2 && memcmp(text, "-v", 2) == 0) text = "--verbose", length = strlen(text);
     for (int i = 0; command->flags[i].name; i++) {
         const char *name = command->flags[i].name;
         if (strlen(name) == length && memcmp(name, text, length) == 0) return i;

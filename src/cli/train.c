@@ -95,6 +95,7 @@ static void say_recipe(cm_progress *progress, const char *env_name) {
 static cm_status train_with(cm_arguments *arguments, const cm_run_request *request, cm_run_result *result) {
     cm_progress_style style = cm_cli_style(arguments);
     style.interval = request->configuration->run.log_interval;
+    style.verbose = cm_argument_given(arguments, "--verbose");
     if (ranks.comm.size > 1) style.tty = style.colour = false; /* it is the launcher that writes to the terminal */
     if (ranks.comm.rank > 0) style.quiet = true, style.json = false;
     cm_progress *progress = NULL;
@@ -404,6 +405,7 @@ static const cm_flag flags[] = {
     {"--time", "TIME", "Stop acting and learning after this time, 60s, 5m or 2h; the final evaluation comes on top."},
     {"--json", NULL, "Print one JSON object per line: start, iteration, evaluation, end."},
     {"--quiet", NULL, "Print nothing but warnings and errors."},
+    {"--verbose", NULL, "Print details too, as the plan of memory; -v is short for it."},
     {"--trace", "FILE", "Write a timeline for the Chrome and Perfetto viewers."},
     CM_FLAGS_END,
 };

@@ -17,7 +17,7 @@
 #include "run/text.h"
 
 enum { HISTORY = 32, SPARKS = 10, LINE = 1024, PARTS = 10, PART_BYTES = 96 };
-enum { LABEL = 10 }; /* columns of a label and the blanks behind it */
+enum { LABEL = 10, NARROW = 60 }; /* columns: of a label and the blanks behind it; of a terminal with room for few */
 
 struct cm_progress {
     cm_progress_style style;
@@ -237,6 +237,8 @@ static int columns_of(const cm_progress *p) {
     return 79;
 }
 
+bool cm_progress_is_narrow(const cm_progress *p) { return p->style.tty && columns_of(p) < NARROW; }
+
 static void remember(cm_progress *p, double value) {
     if (p->known == HISTORY) memmove(p->history, p->history + 1, (HISTORY - 1) * sizeof *p->history);
     if (p->known < HISTORY) p->known++;
@@ -284,16 +286,19 @@ static void write_wrapped(cm_progress *p, const char *text) {
     write_text(p, lines, strlen(lines));
 }
 
-static void say(cm_progress *p, bool may_break, const char *format, va_list arguments) {
+/* What becomes of a line: its command can be copied, it may break, or only the log's file has it. */
+typedef enum manner { COMMAND, TEXT, LOGGED } manner;
+
+static void say(cm_progress *p, manner how, const char *format, va_list arguments) {
     char said[LINE], text[LINE];
     vsnprintf(said, sizeof said, format, arguments);
     cm_printable(said, text, sizeof text);
     p->saying = true;
     cm_log(CM_INFO, "%s", text);
     p->saying = false;
-    if (p->style.json || p->style.quiet) return;
+    if (p->style.json || p->style.quiet || how == LOGGED) return;
     hide(p);
-    if (may_break && p->style.tty) {
+    if (how == TEXT && p->style.tty) {
         write_wrapped(p, text);
     } else {
         write_line(p, text);
@@ -303,14 +308,21 @@ static void say(cm_progress *p, bool may_break, const char *format, va_list argu
 void cm_progress_say(cm_progress *p, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say(p, true, format, arguments);
+    say(p, TEXT, format, arguments);
+    va_end(arguments);
+}
+
+void cm_progress_detail(cm_progress *p, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(p, p->style.verbose ? TEXT : LOGGED, format, arguments);
     va_end(arguments);
 }
 
 void cm_progress_offer(cm_progress *p, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say(p, false, format, arguments);
+    say(p, COMMAND, format, arguments);
     va_end(arguments);
 }
 

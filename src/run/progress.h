@@ -23,6 +23,7 @@ typedef struct cm_progress_style {
     bool utf8;       /* sparkline of block characters; else of ASCII                            */
     bool json;       /* one JSON object per line and nothing else                               */
     bool quiet;      /* nothing but what `say` is told to write always                          */
+    bool verbose;    /* details too                                                             */
     int columns;     /* width; 0: ask the terminal every time                                   */
     double interval; /* seconds between plain lines; 0: 1 s */
 } cm_progress_style;
@@ -40,7 +41,13 @@ void cm_progress_show(cm_progress *progress, const cm_metrics *metrics, double s
  * characters and blanks up to 10. */
 void cm_progress_say(cm_progress *progress, const char *format, ...) CM_PRINTF(2, 3);
 
-/* The same without breaks, for a command that is there to be copied. */
+/* A terminal of fewer than 60 columns, where what can be left out is a detail. */
+bool cm_progress_is_narrow(const cm_progress *progress);
+
+/* The same of what fills a screen and that few look for: only if verbose; always into the log's file. */
+void cm_progress_detail(cm_progress *progress, const char *format, ...) CM_PRINTF(2, 3);
+
+/* The same as `say` without breaks, for a command that is there to be copied. */
 void cm_progress_offer(cm_progress *progress, const char *format, ...) CM_PRINTF(2, 3);
 
 /* A line for programs: {"event": event, members}, only with --json; members as `"a": 1, "b": "c"`, may be empty. */

@@ -186,24 +186,20 @@ static cm_status refuse(const cm_run *run, const plan *p, size_t budget, bool li
 
 /* ---- the plan of a run ---- */
 
-static void say(const cm_run *run, const plan *p, const cm_device_memory *there) {
+static void say(cm_run *run, const plan *p, const cm_device_memory *there, size_t budget) {
     char size[16], free_bytes[16];
     bool on_device = false;
     cm_format_bytes((double)p->total, size);
     cm_format_bytes((double)there->available, free_bytes);
     cm_progress_say(run->progress, "GPU       %s of memory, of %s that are free", size, free_bytes);
-    for (int i = 0; i < p->count; i++) {
-        cm_format_bytes((double)p->row[i].bytes, size);
-        cm_progress_say(run->progress, "  %-32s %8s", p->row[i].name, size);
-        on_device |= strcmp(p->row[i].name, TREES) == 0;
-    }
-    cm_format_bytes((double)(there->total - there->available), size);
-    cm_progress_say(run->progress, "  %-32s %8s", "(context and other programs)", size);
-    cm_format_bytes((double)p->pinned, size);
-    cm_progress_say(run->progress, "  %-32s %8s", "(pinned memory of the host)", size);
-    cm_progress_say(run->progress, "search    %s",
-                    on_device ? "trees and network on the GPU, one launch per move"
-                              : "network on the GPU, trees on the CPU, where those with rules lie");
+    const cm_memory_row besides[] = {{"(context and other programs)", there->total - there->available},
+                                     {"(pinned memory of the host)", p->pinned}};
+    cm_run_say_rows(run, p->row, p->count, p->total, budget);
+    cm_run_say_rows(run, besides, 2, p->total, budget);
+    for (int i = 0; i < p->count; i++) on_device |= strcmp(p->row[i].name, TREES) == 0;
+    cm_progress_detail(run->progress, "search    %s",
+                       on_device ? "trees and network on the GPU, one launch per move"
+                                 : "network on the GPU, trees on the CPU, where those with rules lie");
 }
 
 static cm_status ask(const cm_run *run, cm_device_memory *out) {
@@ -223,7 +219,7 @@ cm_status cm_run_plan_device(cm_run *run) {
     const bool limited = limit > 0 && limit < there.available;
     const size_t budget = limited ? (size_t)limit : there.available;
     if (p.total > budget) return refuse(run, &p, budget, limited);
-    say(run, &p, &there);
+    say(run, &p, &there, budget);
     run->planned = p.total - s->comm->device_bytes; /* which NCCL takes by itself */
     return CM_OK;
 }

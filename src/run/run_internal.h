@@ -179,6 +179,10 @@ cm_actor_config cm_run_actor_config(const cm_run *run, cm_replay *replay); /* bo
 enum { CM_RUN_PLAN_ROWS = 16 };
 /* The plan of memory of this rank, a row per part, *count of them; the bytes of all. */
 size_t cm_run_memory(const cm_run *run, cm_memory_row rows[CM_RUN_PLAN_ROWS], int *count);
+/* Bytes that the plans of this machine's ranks may take; UINT64_MAX: those of a device, whose plan is its own. */
+uint64_t cm_run_room(const cm_run *run);
+/* Rows of a plan that takes `bytes` of `room`: a line each if that is more than half, else details. */
+void cm_run_say_rows(cm_run *run, const cm_memory_row *rows, int count, uint64_t bytes, uint64_t room);
 
 /* run.c */
 /* Calls what plays environments, with the run as context, on a thread of its own. Errors: those of `call`;

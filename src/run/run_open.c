@@ -68,8 +68,20 @@ size_t cm_run_memory(const cm_run *run, cm_memory_row rows[CM_RUN_PLAN_ROWS], in
     return total;
 }
 
+static uint64_t limit_of(const cm_run *run) {
+    const uint64_t set = (uint64_t)cm_run_options_of(run)->run.memory_limit;
+    return set > 0 ? set : UINT64_MAX;
+}
+
 /* What is allowed, by the user or by what there was before the run took anything. */
-static cm_status fail_limit(const cm_run *run, const char *needed, uint64_t limit, const char *most) {
+uint64_t cm_run_room(const cm_run *run) {
+    const uint64_t limit = limit_of(run);
+    if (!run->session->backend->device->is_host) return UINT64_MAX;
+    return limit < run->room.bytes ? limit : run->room.bytes;
+}
+
+static cm_status fail_limit(const cm_run *run, const char *needed, const char *most) {
+    const uint64_t limit = limit_of(run);
     static const char anew[] =
         "set reanalyse_ratio to 0, or lower num_simulations, threads or the sizes of the network";
     static const char others[] = "lower memory_steps, batch_size, num_unroll_steps, num_envs, threads or the sizes of "
@@ -88,28 +100,26 @@ static cm_status fail_limit(const cm_run *run, const char *needed, uint64_t limi
 /* Before any of it is written to, which is when it costs memory. Where the device is the host, all of the plan counts
  * for the limit that the user set. */
 static cm_status check_limit(const cm_run *run) {
-    const uint64_t set = (uint64_t)cm_run_options_of(run)->run.memory_limit, limit = set > 0 ? set : UINT64_MAX;
     cm_memory_row rows[CM_RUN_PLAN_ROWS];
     char needed[16];
     int count = 0, most = 0;
     const uint64_t bytes = (uint64_t)cm_run_memory(run, rows, &count) * (uint64_t)run->session->comm->local_size;
-    if ((bytes <= limit && bytes <= run->room.bytes) || !run->session->backend->device->is_host) return CM_OK;
+    if (bytes <= cm_run_room(run)) return CM_OK;
     for (int i = 1; i < count; i++) most = rows[i].bytes > rows[most].bytes ? i : most;
     cm_format_bytes((double)bytes, needed);
-    return fail_limit(run, needed, limit, rows[most].name);
+    return fail_limit(run, needed, rows[most].name);
 }
 
 /* The same of what the network's sizes say before anything is made of it: weights are written when they are made. */
 static cm_status check_weights(const cm_run *run) {
     enum { COPIES = 4 }; /* weights, gradients, moments, and what acts: at least */
-    const uint64_t set = (uint64_t)cm_run_options_of(run)->run.memory_limit, limit = set > 0 ? set : UINT64_MAX;
     const cm_param_table *table = cm_network_parameters(run->session->network);
     const uint64_t ranks = (uint64_t)run->session->comm->local_size;
     const uint64_t bytes = COPIES * (uint64_t)table->parameters * sizeof(float) * ranks;
     char needed[32] = "at least ";
-    if ((bytes <= limit && bytes <= run->room.bytes) || !run->session->backend->device->is_host) return CM_OK;
+    if (bytes <= cm_run_room(run)) return CM_OK;
     cm_format_bytes((double)bytes, needed + strlen(needed));
-    return fail_limit(run, needed, limit, "parameters");
+    return fail_limit(run, needed, "parameters");
 }
 
 static cm_status open_engine(cm_run *run, const cm_run_request *request) {

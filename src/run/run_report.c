@@ -21,18 +21,35 @@ static const char result_file[] = "result.json";
 
 enum { SLOW_PARAMETERS = 10000000 }; /* take about a second to prepare */
 
-static void say_plan(cm_run *run) {
-    cm_memory_row rows[CM_RUN_PLAN_ROWS];
+void cm_run_say_rows(cm_run *run, const cm_memory_row *rows, int count, uint64_t bytes, uint64_t room) {
     char size[16];
-    int count = 0;
-    const size_t total = cm_run_memory(run, rows, &count);
-    cm_format_bytes((double)total, size);
-    cm_progress_say(run->progress, "memory    %s", size);
     for (int i = 0; i < count; i++) {
-        if (rows[i].bytes == 0) continue;
         cm_format_bytes((double)rows[i].bytes, size);
-        cm_progress_say(run->progress, "  %-32s %8s", rows[i].name, size);
+        if (bytes > room / 2) {
+            cm_progress_say(run->progress, "  %-32s %8s", rows[i].name, size);
+        } else {
+            cm_progress_detail(run->progress, "  %-32s %8s", rows[i].name, size);
+        }
     }
+}
+
+/* Of memory, and of the disk. */
+static void say_plan(cm_run *run) {
+    const uint64_t data = (uint64_t)run->session->comm->size * cm_run_data_most(run);
+    cm_memory_row rows[CM_RUN_PLAN_ROWS];
+    char size[16], need[16];
+    int count = 0, taken = 0;
+    const uint64_t total = cm_run_memory(run, rows, &count);
+    for (int i = 0; i < count; i++)
+        if (rows[i].bytes > 0) rows[taken++] = rows[i];
+    cm_format_bytes((double)total, size);
+    cm_format_bytes((double)(cm_checkpoint_bytes(run->parts, CM_RUN_PARTS - 1) + data), need); /* data: the last part */
+    char disk[96] = "";
+    if (!cm_progress_is_narrow(run->progress))
+        snprintf(disk, sizeof disk, "; up to %s of disk per checkpoint, %d and the best are kept", need,
+                 cm_run_options_of(run)->run.keep_checkpoints);
+    cm_progress_say(run->progress, "memory    %s%s", size, disk);
+    cm_run_say_rows(run, rows, taken, total * (uint64_t)run->session->comm->local_size, cm_run_room(run));
 }
 
 static void say_limits(cm_run *run) {
@@ -65,9 +82,7 @@ static void say_slow_opponent(cm_run *run) {
     const cm_solver_def *solver = run->session->env.def->solver;
     const char *opponent = cm_run_options_of(run)->run.evaluation_opponent;
     if (!run->evaluation_agent || strcmp(opponent, "perfect") != 0 || !solver || !solver->is_slow) return;
-    cm_progress_say(run->progress,
-                    "opponent  perfect: it solves the first moves for minutes, in which nothing is printed; "
-                    "--set evaluation_opponent=mcts:800 takes seconds");
+    cm_progress_say(run->progress, "opponent  perfect: it solves the first moves for minutes; mcts:800 takes seconds");
 }
 
 static void put_start(const cm_run *run, bool resumed, cm_json_writer *json) {
@@ -121,7 +136,7 @@ void cm_run_say_setup(cm_run *run) {
 }
 
 void cm_run_say_start(cm_run *run, bool resumed) {
-    char machine[256], need[16], weights[16];
+    char machine[256], weights[16];
     const cm_param_table *table = cm_network_parameters(run->session->network);
     cm_session_describe(run->session, machine, sizeof machine);
     size_t used = strlen(machine);
@@ -130,12 +145,14 @@ void cm_run_say_start(cm_run *run, bool resumed) {
                  run->session->comm->name);
     }
     cm_format_count((double)table->trained, weights);
-    const uint64_t data = (uint64_t)run->session->comm->size * cm_run_data_most(run);
-    cm_format_bytes((double)(cm_checkpoint_bytes(run->parts, CM_RUN_PARTS - 1) + data), need); /* data: the last part */
     cm_progress_say(run->progress, "run       %s%s", run->directory.path, resumed ? " (resumed)" : "");
     cm_progress_say(run->progress, "task      %s, seed %lld, %s parameters", run->session->env.spec.name,
                     (long long)cm_run_options_of(run)->run.seed, weights);
-    cm_progress_say(run->progress, "machine   %s", machine);
+    if (cm_progress_is_narrow(run->progress)) {
+        cm_progress_detail(run->progress, "machine   %s", machine);
+    } else {
+        cm_progress_say(run->progress, "machine   %s", machine);
+    }
     if (run->session->no_gpu[0]) cm_progress_say(run->progress, "no GPU    %s", run->session->no_gpu);
     cm_run_say_supports(run);
     say_limits(run);
@@ -143,8 +160,6 @@ void cm_run_say_start(cm_run *run, bool resumed) {
     cm_run_warn_of_discount(run);
     say_slow_opponent(run);
     say_plan(run);
-    cm_progress_say(run->progress, "disk      up to %s per checkpoint, %d and the best are kept", need,
-                    cm_run_options_of(run)->run.keep_checkpoints);
     if (resumed) say_resumed(run);
     start_event(run, resumed);
     cm_log(CM_DEBUG, "%s, %s", run->session->env.spec.name, machine);

@@ -28,13 +28,16 @@ void cm_run_take_supports(const cm_run *run, const cm_run_request *request) {
 
 void cm_run_say_supports(const cm_run *run) {
     const cm_network_options *o = &cm_run_options_of(run)->network;
-    if (o->fits_value_support)
-        cm_progress_say(run->progress,
-                        "supports  of values %.9g..%.9g, %d atoms, as the rewards of random steps ask for",
-                        o->value_support_min, o->value_support_max, o->value_support_size);
-    if (o->fits_reward_support)
-        cm_progress_say(run->progress, "supports  of rewards %.9g..%.9g, %d atoms", o->reward_support_min,
-                        o->reward_support_max, o->reward_support_size);
+    const bool values = o->fits_value_support, rewards = o->fits_reward_support;
+    char value[96] = "", reward[96] = "";
+    if (values)
+        snprintf(value, sizeof value, "of values %.9g..%.9g, %d atoms", o->value_support_min, o->value_support_max,
+                 o->value_support_size);
+    if (rewards)
+        snprintf(reward, sizeof reward, "of rewards %.9g..%.9g, %d atoms", o->reward_support_min, o->reward_support_max,
+                 o->reward_support_size);
+    if (values || rewards)
+        cm_progress_say(run->progress, "supports  %s%s%s", value, values && rewards ? "; " : "", reward);
 }
 
 static double largest_reward(const cm_run *run) {

@@ -6,6 +6,7 @@
 
 #include "core/arena.h"
 #include "core/log.h"
+#include "device/cuda/driver.h"
 #include "run/supports.h"
 #include "run/text.h"
 
@@ -70,7 +71,7 @@ static const char *backend_name(const cm_run_options *o) {
     return "auto";
 }
 
-/* "auto" is the first backend of the build that opens; why the GPU was passed over is kept. */
+/* "auto" is the first backend of the build that opens; why the GPU was passed over is kept where one is expected. */
 static cm_status open_backend(const char *name, int place, char no_gpu[CM_SESSION_WHY], cm_backend **out) {
     cm_status status = CM_ERR_ABSENT;
     no_gpu[0] = '\0';
@@ -81,7 +82,10 @@ static cm_status open_backend(const char *name, int place, char no_gpu[CM_SESSIO
     for (const cm_backend_class *const *kind = cm_backend_classes(); *kind; kind++) {
         status = cm_backend_open_at((*kind)->name, place, out);
         if (status == CM_OK) return CM_OK;
-        if (strcmp((*kind)->name, "cuda") == 0) snprintf(no_gpu, CM_SESSION_WHY, "%s", cm_error_message());
+        if (strcmp((*kind)->name, "cuda") != 0) continue;
+        char why[CM_SESSION_WHY];
+        snprintf(why, sizeof why, "%s", cm_error_message());
+        if (cm_cuda_is_expected()) memcpy(no_gpu, why, sizeof why);
     }
     return status;
 }

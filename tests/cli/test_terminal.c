@@ -1,6 +1,8 @@
 /* What surrounds the program: the locale, and the terminal that it writes to. */
+#include <limits.h>
 #include <locale.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include "cli/runs.h"
 
@@ -72,6 +74,76 @@ static int width_of(const char *line, const char *end) {
     return width;
 }
 
+/* Rows of the terminal above the first line of progress, which alone is drawn at the start of a row that it clears. */
+static int rows_at_start(int columns) {
+    int rows = 0;
+    const char *progress = strstr(result.out, "\r\033[K");
+    ck_assert_msg(progress && strstr(progress, "/s"), "%s", result.out);
+    for (const char *at = result.out; at < progress; at += strcspn(at, "\n") + 1) {
+        const int width = width_of(at, at + strcspn(at, "\r\n"));
+        rows += width > 0 ? (width + columns - 1) / columns : 1;
+    }
+    return rows;
+}
+
+START_TEST(the_start_of_a_training_leaves_most_of_the_screen_to_the_training) {
+    static const char rest[] = "--env-steps 512 --set evaluation_interval=0 --set final_evaluation_episodes=0";
+    static const char *const tasks[] = {"CartPole-v1", "CartPole-v1", "tictactoe", "Acrobot-v1"};
+    static const int columns[] = {40, 80, 80, 80};
+    char line[512];
+    for (int i = 0; i < 4; i++) {
+        snprintf(line, sizeof line, "train --run start-%d --set env_name=%s %s", i, tasks[i], rest);
+        cm_program_run_terminal(cm_test_folder, line, columns[i], "", &result);
+        ck_assert_msg(result.status == 0, "%s", result.out);
+        ck_assert_msg(rows_at_start(columns[i]) <= 8, "%s", result.out);
+        ck_assert_ptr_null(strstr(result.out, "optimizer moments"));
+    }
+    static char log[1 << 16];
+    cm_program_file(cm_test_folder, "start-0/log.txt", log, sizeof log); /* nothing is lost */
+    ck_assert_ptr_nonnull(strstr(log, "optimizer moments"));
+    ck_assert_ptr_nonnull(strstr(log, "machine   "));
+}
+END_TEST
+
+START_TEST(the_plan_of_memory_is_told_who_asks_and_where_it_takes_more_than_half) {
+    static const char rest[] = "--env-steps 64 --set evaluation_interval=0 --set final_evaluation_episodes=0";
+    static const char *const asked[] = {"-v", "--verbose", "--set memory_limit=20M"};
+    char line[512];
+    for (int i = 0; i < 3; i++) {
+        snprintf(line, sizeof line, "train --run plan-%d %s --backend cpu %s", i, asked[i], rest);
+        expect_ok(line);
+        ck_assert_msg(strstr(result.out, "\n  optimizer moments    ") != NULL, "%s", result.out);
+    }
+    snprintf(line, sizeof line, "train --run plan --set memory_limit=200M --backend cpu %s", rest);
+    expect_ok(line);
+    ck_assert_msg(strstr(result.out, "\n  optimizer moments    ") == NULL, "%s", result.out);
+    expect_exit("eval -v", 2, "eval: unknown flag -v");
+}
+END_TEST
+
+/* What is said of it where none is: only if something of one is there. */
+START_TEST(a_gpu_that_is_not_used_is_told_of_where_one_is_expected) {
+    static const char rest[] = "--env-steps 64 --set evaluation_interval=0 --set final_evaluation_episodes=0";
+    char line[512], path[PATH_MAX], *before = strdup(getenv("PATH"));
+    run("devices");
+    const bool is_absent = strstr(result.out, "no CUDA driver") != NULL; /* neither GPU nor driver */
+    snprintf(path, sizeof path, "%s/tool", cm_test_folder);
+    ck_assert_int_eq(cm_directory_make(path), CM_OK);
+    setenv("PATH", path, 1);
+    snprintf(line, sizeof line, "train --run without %s", rest);
+    expect_ok(line);
+    if (is_absent) ck_assert_msg(!strstr(result.out, "no GPU"), "%s", result.out);
+    snprintf(path, sizeof path, "%s/tool/nvidia-smi", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, "", 0), CM_OK);
+    ck_assert_int_eq(chmod(path, 0755), 0);
+    snprintf(line, sizeof line, "train --run with %s", rest);
+    expect_ok(line);
+    if (is_absent) ck_assert_msg(strstr(result.out, "\nno GPU    no CUDA driver: "), "%s", result.out);
+    setenv("PATH", before, 1);
+    free(before);
+}
+END_TEST
+
 /* But for commands, which are there to be copied. */
 START_TEST(what_a_training_says_fits_the_terminal) {
     static const int columns[] = {40, 80};
@@ -104,5 +176,8 @@ int main(void) {
     tcase_add_loop_test(tests, a_run_whose_terminal_closes_saves_and_ends_well, 0, 2);
     tcase_add_test(tests, networks_fit_a_narrow_terminal);
     tcase_add_test(tests, what_a_training_says_fits_the_terminal);
+    tcase_add_test(tests, the_start_of_a_training_leaves_most_of_the_screen_to_the_training);
+    tcase_add_test(tests, the_plan_of_memory_is_told_who_asks_and_where_it_takes_more_than_half);
+    tcase_add_test(tests, a_gpu_that_is_not_used_is_told_of_where_one_is_expected);
     return cm_test_main(suite);
 }

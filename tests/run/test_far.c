@@ -52,7 +52,7 @@ static cm_status open_job(job *j, const char *backend, const char *settings, boo
         list[count++] = word;
     j->said = tmpfile();
     j->run = NULL;
-    cm_progress_style style = {.file = fileno(j->said)};
+    cm_progress_style style = {.file = fileno(j->said), .verbose = true};
     ck_assert_msg(cm_configuration_load(NULL, list, count, &j->configuration, &j->config) == CM_OK, "%s",
                   cm_error_message());
     ck_assert_int_eq(cm_progress_create(&style, &j->progress), CM_OK);

@@ -169,7 +169,9 @@ START_TEST(opponent_that_keeps_a_run_waiting_is_told_of_at_the_start) {
     ck_assert_int_eq(broken.end, CM_RUN_STOPPED);
     path_of("broken", "log.txt", path);
     ck_assert_int_eq(cm_file_read(path, 1 << 20, &text, &size), CM_OK);
-    ck_assert_int_eq(strstr(text, "opponent  perfect: it solves the first moves for minutes") != NULL, _i == 0);
+    ck_assert_int_eq(strstr(text, "opponent  perfect: it solves the first moves for minutes; mcts:800 takes seconds") !=
+                         NULL,
+                     _i == 0);
     free(text);
 }
 END_TEST

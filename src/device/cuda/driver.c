@@ -1,10 +1,16 @@
 #include "device/cuda/driver.h"
 
 #include <dlfcn.h>
+#include <glob.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "device/cuda/internal.h"
+
+static const char standard_library[] = "libcuda.so.1";
 
 static const struct {
     const char *symbol;
@@ -55,9 +61,35 @@ cm_status cm_cuda_driver_load(cm_cuda_driver *driver, const char *library) {
     return status;
 }
 
-cm_status cm_cuda_driver_open(cm_cuda_driver *driver) { return cm_cuda_driver_load(driver, "libcuda.so.1"); }
+cm_status cm_cuda_driver_open(cm_cuda_driver *driver) { return cm_cuda_driver_load(driver, standard_library); }
 
 void cm_cuda_driver_close(cm_cuda_driver *driver) {
     if (driver->handle) dlclose(driver->handle);
     *driver = (cm_cuda_driver){0};
 }
+
+static bool has_library(void) {
+    void *handle = dlopen(standard_library, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+    if (handle) dlclose(handle);
+    return handle != NULL;
+}
+
+static bool has_device_file(void) {
+    glob_t found;
+    const bool is_there = glob("/dev/nvidia*", GLOB_NOSORT, NULL, &found) == 0;
+    globfree(&found);
+    return is_there;
+}
+
+static bool has_tool(void) {
+    char path[PATH_MAX];
+    for (const char *at = getenv("PATH"); at && *at; at += strspn(at, ":")) {
+        const int length = (int)strcspn(at, ":");
+        const int written = snprintf(path, sizeof path, "%.*s/nvidia-smi", length, at);
+        if (written < (int)sizeof path && access(path, X_OK) == 0) return true;
+        at += length;
+    }
+    return false;
+}
+
+bool cm_cuda_is_expected(void) { return has_device_file() || has_tool() || has_library(); }

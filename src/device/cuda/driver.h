@@ -130,6 +130,10 @@ cm_status cm_cuda_driver_open(cm_cuda_driver *driver) CM_MUST_USE;
 cm_status cm_cuda_driver_load(cm_cuda_driver *driver, const char *library) CM_MUST_USE; /* from another file */
 void cm_cuda_driver_close(cm_cuda_driver *driver);                                      /* a zeroed struct is allowed */
 
+/* Whether this machine has something of NVIDIA's, so that a GPU is expected to be used: the driver's library, a device
+ * file, or nvidia-smi on the path. */
+bool cm_cuda_is_expected(void);
+
 #ifdef __cplusplus
 }
 #endif
