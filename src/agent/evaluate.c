@@ -99,15 +99,6 @@ size_t cm_evaluator_memory(const cm_evaluator *v) {
     return v->players[1] ? bytes + v->players[1]->bytes : bytes;
 }
 
-/* CM_ERR_INTERRUPTED if any part was; another error ends its process, and with it the others. */
-static cm_status agree(cm_evaluator *v, cm_status status) {
-    int32_t *interrupted = (int32_t *)(void *)v->told, mine = status == CM_ERR_INTERRUPTED;
-    if (status != CM_OK && !mine) return status;
-    CM_TRY(v->peers.gather(v->peers.context, &mine, sizeof mine, interrupted));
-    for (int part = 0; part < v->peers.parts; part++) mine |= interrupted[part];
-    return mine ? cm_fail(CM_ERR_INTERRUPTED, "the games were interrupted") : CM_OK;
-}
-
 /* The episodes of all parts, in the order of their numbers. */
 static cm_status merge(cm_evaluator *v, int episodes) {
     const cm_games *own = cm_match_games(v->match);
@@ -132,7 +123,7 @@ cm_status cm_evaluator_run(cm_evaluator *v, int episodes, uint64_t seed, double 
     CM_TRACE_BEGIN("evaluate");
     cm_status status = cm_match_run(v->match, episodes, seed, 0);
     CM_TRACE_END();
-    if (has_peers) status = agree(v, status);
+    if (has_peers) status = v->peers.agree(v->peers.context, status);
     CM_TRY(status);
     if (has_peers) CM_TRY(merge(v, episodes));
     cm_games_score(games, &score);

@@ -23,6 +23,8 @@ typedef struct cm_evaluation_peers {
     int part, parts; /* number of this process, and how many there are */
     /* all[parts, bytes] <- what each has at mine[bytes], by its number */
     cm_status (*gather)(void *context, const void *mine, size_t bytes, void *all);
+    /* `status` of this process; returned on all, with its message, is the first by their numbers that is not CM_OK */
+    cm_status (*agree)(void *context, cm_status status);
     void *context; /* borrowed */
 } cm_evaluation_peers;
 
@@ -44,7 +46,8 @@ void cm_evaluator_destroy(cm_evaluator *evaluator); /* NULL is allowed */
 
 /* Plays episodes 0 .. episodes-1 (at most as many as it was made for). An environment without a limit is cut after
  * 100,000 steps. returns[episodes] may be NULL. Errors: CM_ERR_INTERRUPTED within a turn of all games after `stop` was
- * asked (of a peer: when the others have played theirs), with nothing written; those of the search. */
+ * asked (of a peer: when the others have played theirs), with nothing written; those of search and environment. Peers
+ * all have the same one. */
 cm_status cm_evaluator_run(cm_evaluator *evaluator, int episodes, uint64_t seed, double *returns,
                            cm_evaluation *out) CM_MUST_USE;
 

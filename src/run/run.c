@@ -81,10 +81,9 @@ static cm_status check_acted(cm_run *run, cm_status status) {
     return cm_ranks_agree(run->session->comm, status);
 }
 
-/* An evaluation by an environment that fails is pending, like one that is broken off. */
+/* An evaluation by an environment that fails is pending, like one that is broken off. The ranks have one status. */
 static cm_status check_played(cm_run *run, cm_status status) {
-    const bool is_by_env = status == CM_ERR_INPUT || status == CM_ERR_IO || status == CM_ERR_NOT_FINITE;
-    run->env_failed = is_by_env && run->session->comm->size == 1;
+    run->env_failed = status == CM_ERR_INPUT || status == CM_ERR_IO || status == CM_ERR_NOT_FINITE;
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include "core/busy.h"
 #include "core/rng.h"
 #include "env/solver.h"
+#include "run/ranks.h"
 #include "run/run_internal.h"
 
 static int64_t env_steps(const cm_run *run) { return run->counts.env_steps; }
@@ -79,11 +80,14 @@ static cm_status gather(void *context, const void *mine, size_t bytes, void *all
     return comm->all_gather(comm, mine, bytes, all);
 }
 
+static cm_status agree(void *context, cm_status status) { return cm_ranks_agree(context, status); }
+
 static cm_status open_evaluator(cm_run *run, int episodes, cm_evaluator **out) {
     cm_opponent opponent;
     if (episodes == 0) return CM_OK;
     cm_comm *comm = run->session->comm;
-    const cm_evaluation_peers peers = {.part = comm->rank, .parts = comm->size, .gather = gather, .context = comm};
+    const cm_evaluation_peers peers = {
+        .part = comm->rank, .parts = comm->size, .gather = gather, .agree = agree, .context = comm};
     CM_TRY(parse_opponent(run, &opponent));
     const cm_evaluator_config config = {.agent = run->evaluation_agent,
                                         .env = &run->session->env,
@@ -193,10 +197,8 @@ cm_status cm_run_evaluate(cm_run *run) {
     const cm_run_state before = run->state;
     const cm_metrics row = run->row;
     cm_status status = play_apart(run, evaluate);
-    if (status == CM_ERR_INTERRUPTED) {
-        run->state = before, run->row = row;
-        say_put_off(run);
-    }
+    if (status != CM_OK) run->state = before, run->row = row;
+    if (status == CM_ERR_INTERRUPTED) say_put_off(run);
     return status;
 }
 

@@ -9,6 +9,7 @@
 #include "core/arena.h"
 #include "core/file.h"
 #include "run/directory.h"
+#include "run/ranks.h"
 
 /* ---- tables ---- */
 
@@ -203,6 +204,7 @@ cm_status cm_run_load_agent(const char *run, int64_t checkpoint, cm_session *ses
         const bool prefer_average = session->configuration.trainer.ema_evaluates;
         status = cm_run_read_weights(run, checkpoint, session, prefer_average, parameters, state, &read);
     }
+    status = cm_ranks_agree(comm, status);
     if (status == CM_OK) status = comm->broadcast(comm, parameters, block_bytes(session->network), 0);
     if (status == CM_OK) status = comm->broadcast(comm, &read, sizeof read, 0);
     if (status == CM_OK && facts) *facts = read;

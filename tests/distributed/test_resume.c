@@ -12,8 +12,10 @@
 
 #include "core/file.h"
 #include "core/json.h"
+#include "env/pcg64.h"
 #include "run/checkpoint.h"
 #include "run/metrics.h"
+#include "run/run.h"
 #include "support/folder.h"
 #include "support/main.h"
 #include "support/program.h"
@@ -203,6 +205,56 @@ START_TEST(a_rank_whose_environment_hangs_is_left_when_all_are_asked_to_stop) {
     ck_assert_int_eq(cm_program_wait(job), 0);
     expect_intact("hung");
     ck_assert_int_ge(state("hung", "iteration"), 2);
+}
+END_TEST
+
+/* An environment that fails in the episode of this seed, as long as there is a file `fails`. */
+static void write_falling(uint64_t seed) {
+    static const char text[] = "import os\n"
+                               "class Falls:\n"
+                               "  actions, max_steps = 2, 20\n"
+                               "  def reset(self, seed):\n"
+                               "    if seed == %d and os.path.exists('fails'): raise OSError('connection lost')\n"
+                               "    self.at = seed %% 5\n"
+                               "    return [self.at / 9]\n"
+                               "  def step(self, action):\n"
+                               "    self.at += 1 if action else -1\n"
+                               "    return [self.at / 9], float(self.at == 7), abs(self.at) > 8\n";
+    char path[256], full[1024];
+    cm_pcg64 random;
+    cm_pcg64_seed(&random, seed);
+    const int own = cm_pcg64_below(&random, INT32_MAX); /* what its reset is given */
+    const int size = snprintf(full, sizeof full, text, own);
+    path_of("falls.py", "", path);
+    ck_assert_int_eq(cm_file_write(path, full, (size_t)size), CM_OK);
+    path_of("fails", "", path);
+    ck_assert_int_eq(cm_file_write(path, "", 0), CM_OK);
+}
+
+/* It is the second of two that meets it, in the second evaluation on the way or in the final one: the run is saved as
+ * it was before that, which is made when it goes on. */
+START_TEST(an_environment_that_fails_in_an_evaluation_leaves_all_else_saved) {
+    enum { SEED = 3, EPISODES = 4 };
+    static const char kind[] = "--env-steps 1152 --seed 3 --set env_name=./falls.py --set evaluation_interval=384 "
+                               "--set evaluation_episodes=4 --set final_evaluation_episodes=4 --set stop_at_goal=false "
+                               "--set checkpoint_updates=0 --run ";
+    const int ranks = 1 + _i % 2, number = _i < 2 ? 1 : -1;
+    char path[256], rest[512];
+    if (ranks > 1 && !cm_program_has_mpi()) return;
+    write_falling(cm_run_evaluation_seed(SEED, number, EPISODES) + 1);
+    snprintf(rest, sizeof rest, "%sfallen", kind);
+    run(ranks, SMALL "--quiet", rest);
+    cm_program_expect_error(&output, 2, "its reset raises OSError: connection lost (falls.py:5)");
+    snprintf(rest, sizeof rest, "; update %d is saved: go on from it with --resume fallen", _i < 2 ? 6 : 12);
+    ck_assert_msg(strstr(output.err, rest) != NULL, "%s", output.err);
+    path_of("fails", "", path);
+    ck_assert_int_eq(unlink(path), 0);
+    resume(ranks, "fallen");
+    ck_assert_msg(output.status == 0, "%s", output.err);
+    snprintf(rest, sizeof rest, "%swhole", kind);
+    train(ranks, rest);
+    expect_same_metrics("whole", "fallen");
+    if (ranks == 2) expect_same_files("whole", "fallen");
 }
 END_TEST
 
@@ -420,6 +472,7 @@ int main(void) {
     tcase_add_loop_test(tc, two_ranks_go_on_with_a_run_of_two_as_if_it_had_not_been_broken, 0, 2);
     tcase_add_loop_test(tc, two_ranks_that_are_broken_off_go_on_to_the_same_bits, 0, 3);
     tcase_add_test(tc, a_rank_whose_environment_hangs_is_left_when_all_are_asked_to_stop);
+    tcase_add_loop_test(tc, an_environment_that_fails_in_an_evaluation_leaves_all_else_saved, 0, 4);
     tcase_add_test(tc, a_run_of_four_ranks_goes_on_with_one_two_and_three);
     tcase_add_test(tc, a_run_that_began_with_old_games_goes_on_with_other_numbers_of_ranks);
     tcase_add_test(tc, a_run_in_which_nobody_acts_goes_on_with_any_number_of_ranks);
