@@ -62,6 +62,7 @@ static cm_status finish(const cm_arguments *arguments, cm_config *config, cm_con
                         bool is_new) {
     const cm_log_level level = arguments->is_mute ? CM_ERROR : (cm_log_level)configuration->run.log_level;
     cm_log_set_level(is_new || cm_argument_given(arguments, "--resume") ? level : CM_ERROR);
+    if (is_new) cm_configuration_prefer_time(config, configuration);
     cm_status status = cm_configuration_finish(config, configuration);
     cm_log_set_level(level);
     return status;

@@ -402,7 +402,8 @@ static const cm_flag flags[] = {
     {"--replay-from", "DIR", "Start a new run with the memory of an old one: its games, for any network."},
     {"--updates", "N", "End after so many updates of the whole run, as in 20k."},
     {"--env-steps", "N", "End after so many environment steps of the whole run, as in 1.5M."},
-    {"--time", "TIME", "Stop acting and learning after this time, 60s, 5m or 2h; the final evaluation comes on top."},
+    {"--time", "TIME",
+     "Act and learn for this time, 60s, 5m or 2h, and then evaluate; with a length of another kind at most."},
     {"--json", NULL, "Print one JSON object per line: start, iteration, evaluation, end."},
     {"--quiet", NULL, "Print nothing but warnings and errors."},
     {"--verbose", NULL, "Print details too, as the plan of memory; -v is short for it."},
@@ -416,7 +417,9 @@ const cm_command cm_command_train = {
     .positional = "",
     .details =
         "Trains until the first limit is met, or, with stop_at_goal, until two evaluations in succession reach the "
-        "goal; a run whose length a flag gives goes on to it, unless --set stop_at_goal=true stands beside it. "
+        "goal; a run whose length a flag gives goes on to it, unless --set stop_at_goal=true stands beside it. --time "
+        "alone "
+        "is a length, too, and schedules such as the learning rate's then follow the clock. "
         "Then the best parameters that were evaluated, else the last ones, are evaluated greedily on new seeds. "
         "SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU break off what is "
         "going on and save within ten seconds, and the exit status is 0; --resume makes the rest, to the same bits. "

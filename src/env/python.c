@@ -32,7 +32,7 @@ typedef struct python_env {
     char path[512], name[32], *description; /* what the first process says of it */
     cm_env_def def;
     cm_python_spec said;
-    bool is_shown_amiss;
+    bool is_shown_amiss, is_endless; /* which has been said */
     pthread_mutex_t lock;            /* held by who talks to a process; of what follows */
     double timeout;                  /* of who does */
     bool are_together;               /* of who does, too */
@@ -187,17 +187,27 @@ static cm_status ask_outcome(python_env *e, python_rules *s, const cm_worker_req
 
 /* ---- the row ---- */
 
+/* An episode needs one: states keep the actions that led to them. */
+static int limit_of(const cm_env_params *params) {
+    enum { LIMIT = 10000 };
+    python_env *e = env_of(params);
+    const int limit = params->max_steps > 0 ? params->max_steps : e->said.spec.max_steps;
+    if (limit > 0) return limit;
+    if (!e->is_endless)
+        cm_log(CM_WARNING,
+               "%s has no limit on the steps of an episode, so %d is taken: --set max_steps=500, or max_steps = 500 in "
+               "its class, is another one",
+               e->name, LIMIT);
+    e->is_endless = true;
+    return LIMIT;
+}
+
 static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     const python_env *e = env_of(params);
-    const int max_steps = params->max_steps > 0 ? params->max_steps : e->said.spec.max_steps;
     *spec = e->said.spec;
     if (spec->action_size > 0 && params->action_bins > 0) spec->action_bins = params->action_bins;
-    if (max_steps == 0)
-        return cm_fail(CM_ERR_INPUT,
-                       "it has no limit on the steps of an episode: give its class max_steps = 500, say, or "
-                       "--set max_steps=500");
-    spec->max_steps = max_steps;
-    spec->rules_size = rules_bytes(e, max_steps);
+    spec->max_steps = limit_of(params);
+    spec->rules_size = rules_bytes(e, spec->max_steps);
     return CM_OK;
 }
 

@@ -74,6 +74,25 @@ static void apply_length(cm_config *config, cm_run_options *run, const char *key
         FOLLOW(config, key, "time_limit", run->time_limit, 0.0, key);
 }
 
+/* What ends the run otherwise gives way to a time that the command line gives alone. */
+static void prefer_time(cm_config *config, const char *key, int64_t *length) {
+    if (cm_config_source_of(config, key) >= CM_FROM_SET || *length == 0) return;
+    *length = 0;
+    cm_config_derive(config, key, "time_limit");
+}
+
+void cm_configuration_prefer_time(cm_config *config, cm_configuration *c) {
+    cm_run_options *run = &c->run;
+    const bool has_length = cm_config_source_of(config, "env_steps") >= CM_FROM_SET ||
+                            cm_config_source_of(config, "updates") >= CM_FROM_SET ||
+                            cm_config_source_of(config, "num_episodes") >= CM_FROM_SET;
+    if (run->time_limit <= 0.0 || cm_config_source_of(config, "time_limit") < CM_FROM_SET || has_length) return;
+    prefer_time(config, "env_steps", &run->env_steps);
+    prefer_time(config, "updates", &run->updates);
+    prefer_time(config, "num_episodes", &run->num_episodes);
+    FOLLOW(config, "time_limit", "stop_at_goal", run->stop_at_goal, false, "time_limit");
+}
+
 static void apply_limits(cm_config *config, cm_run_options *run) {
     apply_length(config, run, "num_episodes", run->num_episodes);
     apply_length(config, run, "updates", run->updates);

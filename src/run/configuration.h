@@ -37,6 +37,10 @@ typedef struct cm_configuration {
 /* All values at their defaults; `configuration` must live as long as *config. */
 cm_status cm_configuration_create(cm_configuration *configuration, cm_config **config) CM_MUST_USE;
 
+/* For a new run, before cm_configuration_finish: one whose time the command line gives (--time), and nothing else of
+ * its length, goes on for that time; other lengths and stop_at_goal of lower precedence give way. */
+void cm_configuration_prefer_time(cm_config *config, cm_configuration *configuration);
+
 /* After the last value: applies the preset and the alternatives, checks what concerns several keys, warns of keys that
  * have no effect. Errors: CM_ERR_INPUT names the keys and their origins. */
 cm_status cm_configuration_finish(cm_config *config, cm_configuration *configuration) CM_MUST_USE;

@@ -87,6 +87,9 @@ int64_t cm_run_learner_round(const cm_configuration *configuration);
 /* Updates per new step of all environments; 0 where finished episodes decide (train_frequency). */
 double cm_run_learner_rate(const cm_configuration *configuration);
 
+/* Whether nothing but time ends the run: then schedules follow the clock. */
+bool cm_run_learner_is_timed(const cm_configuration *configuration);
+
 /* Updates that the whole run will make at most, 1 at least; what schedules end with. */
 int64_t cm_run_learner_plan(const cm_configuration *configuration);
 

@@ -92,6 +92,10 @@ double cm_run_learner_rate(const cm_configuration *c) {
     return t->replay_ratio / ((double)t->batch_size * t->gradient_accumulation);
 }
 
+bool cm_run_learner_is_timed(const cm_configuration *c) {
+    return c->run.time_limit > 0.0 && c->run.env_steps == 0 && c->run.updates == 0 && c->run.num_episodes == 0;
+}
+
 int64_t cm_run_learner_plan(const cm_configuration *c) {
     const cm_trainer_options *t = &c->trainer;
     double iteration = cm_run_learner_iteration_steps(c), plan = INFINITY;

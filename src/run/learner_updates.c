@@ -199,6 +199,8 @@ static cm_status learn_on(cm_run_learner *l, cm_learning_round *round, const cha
     const int64_t each = l->c->trainer.gradient_accumulation;
     const uint64_t next = (uint64_t)((round->first + round->made) * each);
     int64_t batches = (round->due - round->made) * each;
+    if (cm_run_learner_is_timed(l->c) && round->share > 0.0) /* as many as there will be at the pace up to here */
+        cm_trainer_plan(l->trainer, (int64_t)fmin(ceil((double)(round->first + round->due) / round->share), 0x1p53));
     CM_TRY(cm_prefetch_begin(l->prefetch, next, batches, beta_at(&l->c->replay, round->share)));
     cm_status status = learn_from(l, &batches, dump, &round->sum);
     cm_prefetch_end(l->prefetch);

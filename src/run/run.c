@@ -14,8 +14,8 @@
 
 double cm_run_seconds(const cm_run *run) { return run->state.seconds + cm_clock_seconds() - run->began; }
 
-/* How much of the run is done, 0 .. 1, by what is counted; schedules depend on it, so time does not count. */
-static double share_done(const cm_run *run) {
+/* How much of the run is done, 0 .. 1, by what is counted. */
+static double share_counted(const cm_run *run) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
     const cm_actor_counts counts = run->counts;
     double share = 0.0;
@@ -23,6 +23,11 @@ static double share_done(const cm_run *run) {
     if (o->updates > 0) share = fmax(share, (double)cm_trainer_updates(cm_run_trainer(run)) / (double)o->updates);
     if (o->num_episodes > 0) share = fmax(share, (double)counts.episodes / (double)o->num_episodes);
     return fmin(share, 1.0);
+}
+
+/* The same; schedules depend on it, so time counts only where nothing else ends the run. */
+static double share_done(const cm_run *run) {
+    return cm_run_learner_is_timed(cm_run_options_of(run)) ? run->time_share : share_counted(run);
 }
 
 /* No more acting: the limits on steps and episodes are met. */
@@ -238,7 +243,7 @@ static void advise_of_pace(cm_run *run) {
     const cm_trainer_options *o = &cm_run_options_of(run)->trainer;
     char advice[256];
     const double ratio = o->updates_per_iteration > 0 || !cm_run_collects(run) ? 0.0 : o->replay_ratio;
-    cm_pace_advise(&run->pace, cm_run_seconds(run) / share_done(run), ratio, advice, sizeof advice);
+    cm_pace_advise(&run->pace, cm_run_seconds(run) / share_counted(run), ratio, advice, sizeof advice);
     if (advice[0]) cm_progress_say(run->progress, "pace      %s", advice);
 }
 

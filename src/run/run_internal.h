@@ -65,6 +65,7 @@ struct cm_run {
     cm_actor_counts counts; /* of all ranks, after the last acting */
     bool overlap;
     bool time_over;     /* the time limit was met, as all ranks know it */
+    double time_share;  /* of the run up to its time limit, 0 .. 1, as rank 0 saw it last */
     bool is_new;        /* its folder was made by this process */
     bool is_passing;    /* its folder goes when it ends */
     bool is_put_off;    /* the last checkpoint that was due was left out */

@@ -19,9 +19,14 @@ cm_status cm_run_ask_stop(cm_run *run, bool *is_asked) {
 }
 
 cm_status cm_run_ask_time(cm_run *run, bool *is_over) {
-    const double limit = run->session->configuration.run.time_limit;
-    *is_over = limit > 0.0 && cm_clock_seconds() - run->began >= limit;
-    return limit > 0.0 ? comm_of(run)->broadcast(comm_of(run), is_over, sizeof *is_over, 0) : CM_OK;
+    const double limit = run->session->configuration.run.time_limit, before = run->state.seconds;
+    double seconds = cm_clock_seconds() - run->began;
+    *is_over = false;
+    if (limit <= 0.0) return CM_OK;
+    CM_TRY(comm_of(run)->broadcast(comm_of(run), &seconds, sizeof seconds, 0));
+    run->time_share = fmin(1.0, (before + seconds) / (before + limit));
+    *is_over = seconds >= limit;
+    return CM_OK;
 }
 
 cm_status cm_run_share_directory(cm_run *run) {

@@ -191,6 +191,10 @@ static cm_status step_range(void *context, int task, int worker) {
     return cm_call_run(stream, &average);
 }
 
+void cm_optimizer_plan(cm_optimizer *optimizer, int64_t total_updates) {
+    optimizer->config.total_updates = total_updates;
+}
+
 double cm_optimizer_rate(const cm_optimizer *optimizer, int64_t update) {
     const cm_trainer_options *t = optimizer->config.options;
     int64_t total = t->schedule_steps > 0 ? t->schedule_steps : optimizer->config.total_updates - t->warmup_steps;

@@ -45,6 +45,7 @@ cm_status cm_optimizer_clip(cm_optimizer *optimizer, const float *gradient, cons
 /* The learning rate of an update and one step with gradients gradient[n] and that factor[2]: nothing changes if the
  * norm is not finite. Corrections of moments count updates, with loss scaling those that were not left out. */
 double cm_optimizer_rate(const cm_optimizer *optimizer, int64_t update);
+void cm_optimizer_plan(cm_optimizer *optimizer, int64_t total_updates); /* as of cm_optimizer_config, at least 1 */
 cm_status cm_optimizer_step(cm_optimizer *optimizer, const float *gradient, float *factor, int64_t update) CM_MUST_USE;
 
 cm_mirror *cm_optimizer_moments(cm_optimizer *optimizer, int order); /* [n]; host NULL if there is none */

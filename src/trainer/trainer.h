@@ -166,6 +166,8 @@ cm_trainer_blocks cm_trainer_on_device(cm_trainer *trainer, cm_weights which);
 
 int64_t cm_trainer_updates(const cm_trainer *trainer);
 void cm_trainer_set_updates(cm_trainer *trainer, int64_t updates); /* when a checkpoint is loaded */
+/* From the next update on schedules end after so many, at least 1, in place of those of the configuration. */
+void cm_trainer_plan(cm_trainer *trainer, int64_t total_updates);
 
 /* Dynamic loss scaling, with compute CM_F16: losses are multiplied by a scale on the way into their gradients, which
  * the step undoes, so norm, clipping and moments are those of the true gradient. If the gradient is not finite the step

@@ -93,6 +93,10 @@ cm_status cm_trainer_changed(cm_trainer *trainer) {
     return cm_trainer_repack(trainer, true);
 }
 
+void cm_trainer_plan(cm_trainer *trainer, int64_t total_updates) {
+    cm_optimizer_plan(trainer->optimizer, total_updates);
+}
+
 int64_t cm_trainer_updates(const cm_trainer *trainer) { return trainer->updates; }
 
 void cm_trainer_set_updates(cm_trainer *trainer, int64_t updates) { trainer->updates = updates; }

@@ -157,6 +157,7 @@ START_TEST(next_commands_do_what_the_run_did) {
     expect_ok("train --run timed --time 0.01s --set final_evaluation_episodes=2");
     ck_assert_ptr_nonnull(strstr(result.out, "cumind train --resume timed --time 0.01s\n"));
     ck_assert_ptr_nonnull(strstr(result.out, "cumind eval --run timed --episodes 100 --seed 1\n"));
+    ck_assert_ptr_nonnull(strstr(result.out, "until     0.01 s\n")); /* and no number of steps, nor a goal */
     expect_ok("train --run game --set env_name=tictactoe --set evaluation_opponent=mcts:5 --env-steps 256"
               " --set final_evaluation_episodes=2");
     ck_assert_ptr_nonnull(strstr(result.out, "cumind eval --run game --opponent mcts:5 --games 100 --seed 1\n"));

@@ -82,6 +82,21 @@ START_TEST(the_time_limit_is_the_files_or_the_callers) {
 }
 END_TEST
 
+START_TEST(a_task_without_a_limit_on_steps_gets_one_and_a_warning) {
+    cm_env env;
+    const char *path = write_text("endless.py", "class E:\n  actions = 2\n  def reset(s): return [0.0]\n"
+                                                "  def step(s, a): return [0.0], 0.0, False\n");
+    open_and_listen(path, &env);
+    must_equal(env.spec.max_steps, 10000);
+    const char *warned = strstr(said, "endless has no limit on the steps of an episode, so 10000 is taken: --set max_");
+    must_msg(warned && !strstr(warned + 1, "endless"), "%s", said);
+    must_msg(cm_env_try(&env, 64) == CM_OK, "%s", cm_error_message());
+    open_and_listen(path, &env);
+    must_msg(said[0] == '\0', "%s", said); /* once is enough */
+    cm_log_set_hook(NULL, NULL);
+}
+END_TEST
+
 START_TEST(steps_together_are_those_of_single_states) {
     cm_env env;
     open_named(CORRIDOR, &env);
@@ -306,9 +321,6 @@ START_TEST(what_is_no_environment_is_refused_in_one_line) {
                    "; here: A, B");
     expect_refused(write_text("dies.py", "import os\nos._exit(3)\n"),
                    "dies.py: the Python process that plays it has ended, with status 3");
-    expect_refused(write_text("endless.py", "class E:\n  actions = 2\n  def reset(s): return [0.0]\n"
-                                            "  def step(s, a): return [0.0], 0.0, False\n"),
-                   "endless: it has no limit on the steps of an episode: give its class max_steps = 500, say");
     expect_refused(write_text("vast.py", "class V:\n  actions, max_steps = 2, 10**9\n"
                                          "  def reset(s): return [0.0]\n  def step(s, a): pass\n"),
                    "vast: max_steps: must be");
@@ -570,6 +582,7 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, the_path_of_a_file_in_python_is_a_name);
     tcase_add_test(tcase, a_copy_of_a_state_goes_on_from_where_it_was);
     tcase_add_test(tcase, the_time_limit_is_the_files_or_the_callers);
+    tcase_add_test(tcase, a_task_without_a_limit_on_steps_gets_one_and_a_warning);
     tcase_add_test(tcase, steps_together_are_those_of_single_states);
     tcase_add_test(tcase, games_of_two_have_masks_players_and_truncations_of_their_own);
     tcase_add_test(tcase, states_of_a_checkpoint_are_checked);

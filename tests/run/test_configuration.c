@@ -274,6 +274,25 @@ START_TEST(length_on_the_command_line_is_not_cut_short_by_the_time_of_a_file) {
 }
 END_TEST
 
+START_TEST(time_that_is_given_alone_is_the_length_of_a_new_run) {
+    assert_loads(NULL, NULL, NULL);
+    ck_assert_int_eq(cm_config_assign(config, "time_limit", "60", "--time"), CM_OK);
+    cm_configuration_prefer_time(config, &c);
+    ck_assert_int_eq(cm_configuration_finish(config, &c), CM_OK);
+    ck_assert(c.run.env_steps == 0 && c.run.updates == 0 && !c.run.stop_at_goal && c.run.time_limit == 60.0);
+    ck_assert_str_eq(cm_config_origin_of(config, "env_steps"), "time_limit");
+    ck_assert(cm_run_learner_is_timed(&c));
+    assert_loads(NULL, "time_limit=60", "env_steps=9000"); /* whichever comes first */
+    cm_configuration_prefer_time(config, &c);
+    ck_assert(c.run.env_steps == 9000 && !cm_run_learner_is_timed(&c));
+    static const char file[] = "{\"Training\": {\"time_limit\": 60}}";
+    assert_loads(NULL, NULL, NULL);
+    ck_assert_int_eq(cm_config_parse(config, file, sizeof file - 1, "c.json"), CM_OK);
+    cm_configuration_prefer_time(config, &c); /* a cap of a file */
+    ck_assert(c.run.env_steps == 15872 && c.run.stop_at_goal);
+}
+END_TEST
+
 START_TEST(keys_that_contradict_each_other_are_one_clear_error) {
     static const struct {
         const char *a, *b, *message;
@@ -607,6 +626,7 @@ int main(void) {
     tcase_add_test(t, supports_fit_the_task_unless_they_are_given);
     tcase_add_test(t, limit_on_the_command_line_takes_the_place_of_the_file_s);
     tcase_add_test(t, length_on_the_command_line_is_not_cut_short_by_the_time_of_a_file);
+    tcase_add_test(t, time_that_is_given_alone_is_the_length_of_a_new_run);
     tcase_add_test(t, keys_that_contradict_each_other_are_one_clear_error);
     tcase_add_test(t, alphazero_unrolls_nothing_and_selects_as_it_is_told);
     tcase_add_test(t, average_of_decay_0_is_used_for_nothing);

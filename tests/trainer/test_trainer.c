@@ -150,6 +150,25 @@ START_TEST(running_statistics_take_every_accumulated_batch_when_the_step_is_made
 }
 END_TEST
 
+START_TEST(a_schedule_ends_where_it_is_planned_to) {
+    fixture f;
+    cm_train_report early, late, past;
+    cm_trainer_options o = standard();
+    o.schedule = CM_RATE_COSINE, o.schedule_steps = o.warmup_steps = 0, o.learning_rate = 1e-3,
+    o.final_learning_rate = 1e-5;
+    cm_network_config c = small();
+    open_fixture(&f, &c, &o, 1, B);
+    train(&f, 1, &early);
+    ck_assert_double_eq(early.learning_rate, 1e-3);
+    cm_trainer_plan(f.base.trainer, 2); /* of which one is made */
+    train(&f, 1, &late);
+    ck_assert_double_eq_tol(late.learning_rate, 0.505e-3, 1e-9);
+    train(&f, 1, &past);
+    ck_assert_double_eq_tol(past.learning_rate, 1e-5, 1e-12);
+    close_fixture(&f);
+}
+END_TEST
+
 START_TEST(the_average_moves_by_its_decay_and_the_target_is_copied_every_third_update) {
     cm_network_config c = small();
     cm_trainer_options o = standard();
@@ -668,6 +687,7 @@ int main(void) {
     tcase_add_test(tc, chunks_change_an_update_by_rounding_only);
     tcase_add_test(tc, running_statistics_take_every_accumulated_batch_when_the_step_is_made);
     tcase_add_test(tc, two_accumulated_batches_are_one_of_twice_the_size);
+    tcase_add_test(tc, a_schedule_ends_where_it_is_planned_to);
     tcase_add_test(tc, the_average_moves_by_its_decay_and_the_target_is_copied_every_third_update);
     tcase_add_test(tc, value_targets_are_their_part_and_coefficient_times_a_value_by_the_slow_weights);
     tcase_add_test(tc, value_targets_are_the_same_in_chunks_and_while_batches_are_accumulated);
