@@ -27,6 +27,7 @@
 static bool is_full;            /* the disk */
 static bool is_interrupting;    /* every second call */
 static bool is_kept;            /* nothing can be removed */
+static bool is_read_only;       /* the run's folder, for links */
 static int refused_lines;       /* of metrics, that find no room */
 static const char *trigger;     /* in what is written; NULL: none */
 static void (*act)(void);       /* then */
@@ -84,6 +85,11 @@ int unlinkat(int at, const char *path, int flags) {
     return (int)syscall(SYS_unlinkat, at, path, flags);
 }
 
+int symlinkat(const char *target, int at, const char *name) {
+    if (is_read_only) errno = EROFS;
+    return is_read_only ? -1 : (int)syscall(SYS_symlinkat, target, at, name);
+}
+
 int statvfs(const char *restrict path, struct statvfs *restrict out) {
     (void)path;
     *out = (struct statvfs){.f_bsize = 4096, .f_frsize = 4096, .f_bavail = is_full ? 3u : 1u << 30};
@@ -96,7 +102,7 @@ static void path_of(const char *run, const char *file, char path[160]) {
     snprintf(path, 160, "%s/%s%s%s", cm_test_folder, run, file[0] ? "/" : "", file);
 }
 
-static void train(const char *name, bool resume, const char *length, cm_run_result *result) {
+static cm_status try(const char *name, bool resume, const char *length, cm_run_result *result) {
     const char *const settings[] = {length,
                                     "num_envs=8",
                                     "min_memory_steps=128",
@@ -108,7 +114,11 @@ static void train(const char *name, bool resume, const char *length, cm_run_resu
                                     "checkpoint_updates=20",
                                     "keep_checkpoints=2",
                                     "hidden_dim=16"};
-    train_run(name, resume, settings, sizeof settings / sizeof *settings, NULL, result);
+    return try_run(name, resume, settings, sizeof settings / sizeof *settings, NULL, result);
+}
+
+static void train(const char *name, bool resume, const char *length, cm_run_result *result) {
+    ck_assert_msg(try(name, resume, length, result) == CM_OK, "%s", cm_error_message());
 }
 
 static const char half[] = "env_steps=640", whole[] = "env_steps=896";
@@ -127,7 +137,7 @@ static void begin(void) {
 }
 
 static void end(void) {
-    is_full = is_interrupting = is_kept = false;
+    is_full = is_interrupting = is_kept = is_read_only = false;
     refused_lines = 0;
     trigger = NULL;
 }
@@ -279,6 +289,19 @@ START_TEST(files_that_vanish_from_a_checkpoint_are_written_again) {
 }
 END_TEST
 
+/* What a whole checkpoint may be dropped for is not advised. */
+START_TEST(a_folder_that_cannot_be_written_is_no_damage) {
+    cm_run_result result;
+    train("whole", false, half, &result);
+    is_read_only = true;
+    ck_assert_int_eq(try("whole", true, whole, &result), CM_ERR_IO);
+    ck_assert_msg(strstr(cm_error_message(), "/whole/latest: cannot make it a link to the checkpoint: Read-only") !=
+                      NULL,
+                  "%s", cm_error_message());
+    ck_assert_ptr_null(strstr(cm_error_message(), "--drop-damaged"));
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("run/lost");
     TCase *tests = tcase_create("lost");
@@ -290,6 +313,7 @@ int main(void) {
     tcase_add_test(tests, interrupted_calls_are_made_again);
     tcase_add_test(tests, checkpoints_that_cannot_be_removed_are_warnings);
     tcase_add_loop_test(tests, files_that_vanish_from_a_checkpoint_are_written_again, 0, 3);
+    tcase_add_test(tests, a_folder_that_cannot_be_written_is_no_damage);
     tcase_set_timeout(tests, 60);
     return cm_test_main(suite);
 }
