@@ -23,6 +23,7 @@ import traceback
 
 RESET, STEP, REPLAY, SHOW = 1, 2, 3, 4
 DONE, MISSING, FAILED = 0, 1, 2
+ASIDE = 5  # behind those of spaces.py
 REQUEST, REPLY, OUTCOME = struct.Struct("=iiiiQQQ"), struct.Struct("=ii"), struct.Struct("=diBBxx")
 STALE = 20000  # requests after which an episode that nobody asked for may make room for another
 PICTURE = 4000  # bytes
@@ -50,6 +51,23 @@ def steps_of_frames(env):
     return -(-frames // max(each, 1))
 
 
+def say_aside(what):
+    """What is done from now on beside what cumind waits for; b"": nothing."""
+    try:
+        connection.sendall(REPLY.pack(ASIDE, len(what)) + what)
+    except OSError:
+        pass  # cumind has ended
+
+
+def close(env):
+    say_aside(b"its close")
+    try:
+        env.close()
+    except Exception:
+        pass  # it has no close, or it is broken: nobody needs it any more
+    say_aside(b"")
+
+
 def maker_of_id(name):
     import gymnasium
 
@@ -57,7 +75,7 @@ def maker_of_id(name):
     env = gymnasium.make(name, **options)
     if "ansi" in (find(env, "metadata") or {}).get("render_modes", []):
         options["render_mode"] = "ansi"
-    env.close()
+    close(env)
     return lambda: gymnasium.make(name, **options)
 
 
@@ -205,10 +223,7 @@ class Instance:
 
     def close(self):
         self.chance.enter()
-        try:
-            self.env.close()
-        except Exception:
-            pass  # it has no close, or it is broken: nobody needs it any more
+        close(self.env)
 
 
 class Host:
@@ -473,7 +488,6 @@ def answer_all(connection, host):
 
 
 def serve(name):
-    connection = socket.socket(fileno=3)
     sys.argv[:] = [name]
     stand_alone(connection)
 
@@ -500,4 +514,5 @@ def serve(name):
     end([*host.live.values(), *host.free])
 
 
+connection = socket.socket(fileno=3)
 serve(sys.argv[1])

@@ -35,7 +35,7 @@ enum { LOOK_MS = 500 };    /* between two looks at the clock */
 enum { TEXT = 4096 };      /* bytes of an error, or of what is said, with its end */
 enum { BUFFER = 1 << 14 }; /* bytes that are sent, or read, at once */
 
-enum { DONE, MISSING, FAILED, INFO, WARNING }; /* answers, and what is said in front of them, as in serve.py */
+enum { DONE, MISSING, FAILED, INFO, WARNING, ASIDE }; /* answers, and what is said in front of them, as in serve.py */
 
 #define TELL_SECONDS 10.0 /* between two lines about a call that takes long */
 #define STOP_SECONDS 3.0  /* that a call has to come back when the program was asked to stop */
@@ -47,6 +47,7 @@ void cm_worker_heed(const cm_stop *stop) { heeded = stop; }
 struct cm_worker {
     char name[64];
     const char *doing; /* what is waited for */
+    char aside[24];    /* what it does first; "": nothing */
     double limit;      /* seconds that it may take; 0: any */
     pid_t process;     /* 0: ended, with this status */
     int status;
@@ -180,18 +181,20 @@ static void kill_process(cm_worker *worker) {
     worker->status = end_process(worker);
 }
 
+static const char *doing(const cm_worker *worker) { return worker->aside[0] ? worker->aside : worker->doing; }
+
 /* A call that does not come back. */
 static cm_status fail_hung(cm_worker *worker) {
     kill_process(worker);
-    return cm_fail(CM_ERR_IO, "%s has not come back for %g s, the env_timeout (0 waits without end)", worker->doing,
+    return cm_fail(CM_ERR_IO, "%s has not come back for %g s, the env_timeout (0 waits without end)", doing(worker),
                    worker->limit);
 }
 
 static cm_status fail_stopped(cm_worker *worker) {
     kill_process(worker);
     cm_log(CM_WARNING, "%s: %s has not come back since the request to stop; its process was ended", worker->name,
-           worker->doing);
-    return cm_fail(CM_ERR_INTERRUPTED, "%s has not come back since the request to stop", worker->doing);
+           doing(worker));
+    return cm_fail(CM_ERR_INTERRUPTED, "%s has not come back since the request to stop", doing(worker));
 }
 
 /* Waits until there is something to read, or room to write (POLLIN, POLLOUT). */
@@ -312,11 +315,15 @@ static cm_status receive_head(cm_worker *worker, reply_head *head) {
     char text[TEXT];
     for (;;) {
         CM_TRY(get(worker, head, sizeof *head));
-        if (head->answer < DONE || head->answer > WARNING || head->bytes < 0 || head->bytes > MOST)
+        if (head->answer < DONE || head->answer > ASIDE || head->bytes < 0 || head->bytes > MOST)
             return fail_talk(worker, "gives no answer that is one");
         if (head->answer < INFO) return CM_OK;
         CM_TRY(receive_text(worker, head->bytes, text));
-        if (text[0] != '\0') say(worker, head->answer, text);
+        if (head->answer == ASIDE) {
+            snprintf(worker->aside, sizeof worker->aside, "%.*s", (int)sizeof worker->aside - 1, text);
+        } else if (text[0] != '\0') {
+            say(worker, head->answer, text);
+        }
     }
 }
 
@@ -327,12 +334,12 @@ static cm_status receive_failure(cm_worker *worker, int32_t bytes) {
 }
 
 cm_status cm_worker_send(cm_worker *worker, const cm_worker_request *requests, int count, double limit) {
-    static const char *const doing[] = {[CM_WORKER_RESET] = "its reset",
+    static const char *const calls[] = {[CM_WORKER_RESET] = "its reset",
                                         [CM_WORKER_STEP] = "its step",
                                         [CM_WORKER_REPLAY] = "a step or reset of an episode that is played again",
                                         [CM_WORKER_SHOW] = "its render"};
     if (worker->channel < 0) return fail_ended(worker);
-    worker->doing = doing[requests[0].what];
+    worker->doing = calls[requests[0].what];
     worker->limit = limit;
     for (int i = 0; i < count; i++) {
         const cm_worker_request *r = &requests[i];

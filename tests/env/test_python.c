@@ -1,4 +1,5 @@
 /* Environments written in Python: the example of docs/ADDING_AN_ENVIRONMENT.md, and what they may do wrong. */
+#include <pthread.h>
 #include <signal.h>
 #include <sys/types.h>
 
@@ -499,6 +500,41 @@ START_TEST(a_call_that_hangs_is_given_up_and_its_process_ended) {
 }
 END_TEST
 
+static cm_stop stop;
+
+/* Asks to stop once the file is there. */
+static void *ask_when_there(void *path) {
+    while (!cm_file_exists(path)) usleep(1000);
+    cm_stop_ask(&stop);
+    return NULL;
+}
+
+/* The last step of an episode waits for what closes a used object. */
+START_TEST(a_close_that_hangs_is_named) {
+    char text[512], path[64];
+    pthread_t thread;
+    cm_env env;
+    cm_env_outcome out;
+    snprintf(path, sizeof path, "%s/closing", cm_test_folder);
+    snprintf(text, sizeof text,
+             "import time\nclass E:\n  actions, max_steps, reusable, closed = 2, 9, False, 0\n"
+             "  def reset(s): return [0.0]\n  def step(s, a): return [0.0], 0.0, a == 1\n"
+             "  def close(s):\n    E.closed += 1\n    if E.closed > 1: open('%s', 'w').close()\n"
+             "    while E.closed > 1: time.sleep(1)\n",
+             path);
+    cm_env_heed(&stop);
+    open_named(write_text("closes.py", text), &env);
+    char *state = calloc(1, env.spec.state_size);
+    cm_env_reset(&env, state, 1);
+    must_equal(pthread_create(&thread, NULL, ask_when_there, path), 0);
+    must_equal(cm_env_step(&env, state, 1, &out), CM_ERR_INTERRUPTED);
+    must_equal(pthread_join(thread, NULL), 0);
+    must_msg(strstr(cm_error_message(), "closes: its close has not come back since the request to stop") != NULL, "%s",
+             cm_error_message());
+    free(state);
+}
+END_TEST
+
 START_TEST(a_file_that_changes_while_it_is_played_is_refused) {
     static const char text[] = "class E:\n  actions, max_steps = 2, 9\n  def reset(s): return [0.0]%s\n"
                                "  def step(s, a): return [0.0]%s, 0.0, False\n";
@@ -599,6 +635,7 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, the_last_picture_is_what_render_returns);
     tcase_add_test(tcase, an_exception_of_the_trial_is_told);
     tcase_add_test(tcase, a_call_that_hangs_is_given_up_and_its_process_ended);
+    tcase_add_test(tcase, a_close_that_hangs_is_named);
     tcase_add_test(tcase, a_file_that_changes_while_it_is_played_is_refused);
     tcase_add_test(tcase, what_fails_is_not_started_again_at_once);
     tcase_add_test(tcase, an_environment_may_print);
