@@ -54,20 +54,25 @@ static cm_status run(cm_arguments *arguments) {
     return status;
 }
 
-static const cm_flag flags[] = {CM_FLAGS_CONFIGURATION,
-                                CM_FLAGS_MACHINE,
-                                {"--explain", "KEY",
-                                 "Explain one key: meaning, range, default, value and where the value comes from; of a "
-                                 "section such as MCTS its keys."},
-                                {"--write", "FILE", "Write the effective configuration to a file."},
-                                {"--manual", NULL, "Print the manual of all keys (docs/CONFIGURATION.md)."},
-                                CM_FLAGS_END};
+static const cm_flag flags[] = {
+    CM_FLAGS_CONFIGURATION,
+    CM_FLAGS_MACHINE,
+    {"--explain", "KEY",
+     "Explain one key: meaning, range, default, value and where the value comes from; of a "
+     "section such as MCTS its keys."},
+    {"--write", "FILE",
+     "Write a file for new runs: all values but those of supports that are not given, which a run fits to its task."},
+    {"--manual", NULL, "Print the manual of all keys (docs/CONFIGURATION.md)."},
+    CM_FLAGS_END};
 
 const cm_command cm_command_config = {
     .name = "config",
     .about = "print the effective configuration, explain a key, or write a file",
     .positional = "",
-    .details = "Precedence: a flag, then --set, then the file, then the default. A configuration whose environment "
+    .details = "Precedence: a flag, then --set, then the file, then the default. What is printed has all values, also "
+               "of the supports "
+               "(keys such as value_support_max) that a run fits to its task where they are not given; --write leaves "
+               "those out. A configuration whose environment "
                "does not exist is neither shown nor written.",
     .flags = flags,
     .examples = "  cumind config --explain num_simulations    # what a key means\n"

@@ -335,6 +335,22 @@ START_TEST(written_configuration_reads_back_the_same) {
 }
 END_TEST
 
+/* A run fits supports to its task unless they are given: a file to begin with gives none that nobody chose. */
+START_TEST(a_written_configuration_gives_no_supports_that_were_not_given_and_the_help_says_so) {
+    static char text[1 << 16];
+    run("config --set value_support_max=77 --write e.json");
+    ck_assert_int_eq(result.status, 0);
+    cm_program_file(cm_test_folder, "e.json", text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "\"value_support_max\": 77"));
+    ck_assert_ptr_null(strstr(text, "\"reward_support_max\""));
+    run("config --config e.json");
+    ck_assert_ptr_nonnull(strstr(result.out, "\"reward_support_max\""));
+    run("help config");
+    const char *flag = strstr(result.out, "--write FILE");
+    ck_assert_msg(flag && strstr(flag, "supports that are not given"), "%s", result.out);
+}
+END_TEST
+
 START_TEST(search_prints_its_tree_and_checks_it) {
     run("search --case " CM_TEST_CASES "/search/g01_basic.json");
     ck_assert_int_eq(result.status, 0);
@@ -489,6 +505,7 @@ int main(void) {
     tcase_add_test(tests, configuration_here_is_used_without_being_named);
     tcase_add_test(tests, configuration_here_that_is_a_link_to_nothing_is_not_passed_over);
     tcase_add_test(tests, written_configuration_reads_back_the_same);
+    tcase_add_test(tests, a_written_configuration_gives_no_supports_that_were_not_given_and_the_help_says_so);
     tcase_add_test(tests, search_prints_its_tree_and_checks_it);
     tcase_add_test(tests, search_of_a_foreign_file_is_exit_2);
     tcase_add_test(tests, empty_folder_of_cases_is_a_failure);
