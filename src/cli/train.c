@@ -38,6 +38,8 @@ static char last_run[PATH_MAX]; /* folder of the run that was trained last */
 static void on_signal(int number, siginfo_t *info, void *context) {
     (void)info;
     static cm_stop people; /* of these two signals: they mean it when they ask again */
+    static const char text[] = "\nending where it is, then saving; again to end at once\n";
+    const bool is_first = !cm_stop_asked(&people);
     if (number == SIGINT || number == SIGTERM) {
         if (cm_stop_is_urged(&people)) {
             if (cm_patient_pass(number)) return; /* it says where it is */
@@ -46,10 +48,8 @@ static void on_signal(int number, siginfo_t *info, void *context) {
         }
         cm_stop_ask(&people);
     }
-    if (cm_stop_asked(&stop)) return;
     cm_stop_ask(&stop);
-    static const char text[] = "\nending where it is, then saving; again to end at once\n";
-    if (number == SIGINT && write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
+    if (number == SIGINT && is_first && write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
 }
 
 /* SIGUSR1 is what a launcher tells all ranks by; the last ones are those by which batch systems tell that the time is
