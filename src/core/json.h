@@ -25,7 +25,7 @@ typedef enum cm_json_kind {
 enum { CM_JSON_DEPTH = 64 };              /* deepest nesting accepted */
 #define CM_JSON_BYTES  ((size_t)64 << 20) /* longest text accepted    */
 #define CM_JSON_SMALL  ((size_t)1 << 20)  /* longest configuration, line of a file, or text of a run on itself */
-#define CM_JSON_VALUES ((size_t)1 << 20)  /* most values accepted; one takes some 80 bytes of memory */
+#define CM_JSON_VALUES ((size_t)1 << 18)  /* most values accepted; one takes some 80 bytes of memory */
 #define CM_JSON_MOST   ((int64_t)1 << 53) /* largest integer accepted: numbers are doubles */
 
 /* Parses text[size]; `name` (a file name) prefixes errors: "NAME:LINE: what". Errors: CM_ERR_INPUT, CM_ERR_MEMORY. */

@@ -162,7 +162,7 @@ static cm_status scan_word(scan *s, const char *word) {
 
 static cm_status note_line(scan *s) {
     cm_json_lines *lines = s->lines;
-    if (lines->count == CM_JSON_VALUES) return fail_at(s, "more than 1048576 values");
+    if (lines->count == CM_JSON_VALUES) return fail_at(s, "more than 262144 values");
     if (lines->count == lines->space) {
         size_t space = lines->space ? lines->space * 2 : 256;
         int *grown = realloc(lines->line, space * sizeof *grown);

@@ -62,6 +62,8 @@ static cm_status grow(cm_manifest *manifest) {
 cm_status cm_manifest_add(cm_manifest *manifest, const char *name, uint64_t bytes, const char *hash) {
     if (!name_is_plain(name)) return cm_fail(CM_ERR_INPUT, "\"%.60s\" is no name of a checkpoint file", name);
     if (!hash_is_plain(hash)) return cm_fail(CM_ERR_INPUT, "%s: its checksum must be 32 hexadecimal digits", name);
+    if (manifest->count == CM_MANIFEST_FILES)
+        return cm_fail(CM_ERR_INPUT, "%s: a checkpoint has at most %d files", name, CM_MANIFEST_FILES);
     if (manifest->count == manifest->capacity) CM_TRY(grow(manifest));
     int32_t *place = find_place(manifest, name);
     if (*place >= 0) return cm_fail(CM_ERR_INPUT, "%s: listed twice", name);
@@ -126,7 +128,7 @@ static cm_status read_rows(cm_manifest *manifest, const cm_json *root) {
 cm_status cm_manifest_read(cm_manifest *manifest, const cm_dir *directory) {
     cm_json_doc *doc = NULL;
     cm_manifest_reset(manifest);
-    if (cm_json_read_in(directory, file_name, CM_JSON_BYTES, &doc) != CM_OK)
+    if (cm_json_read_in(directory, file_name, CM_MANIFEST_BYTES, &doc) != CM_OK)
         return cm_fail(CM_ERR_IO, "%s", cm_error_message());
     cm_status status = read_rows(manifest, cm_json_root(doc));
     cm_json_free(doc);

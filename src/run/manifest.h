@@ -10,7 +10,9 @@
 extern "C" {
 #endif
 
-enum { CM_MANIFEST_NAME = 96 };
+/* So many files, of some 900 ranks, are a text of at most CM_MANIFEST_BYTES, which takes some 40 MiB to read. */
+enum { CM_MANIFEST_NAME = 96, CM_MANIFEST_FILES = 1 << 15 };
+#define CM_MANIFEST_BYTES  ((size_t)8 << 20)
 #define CM_MANIFEST_FORMAT "cumind-checkpoint-1"
 
 typedef struct cm_manifest_file {
@@ -29,7 +31,7 @@ typedef struct cm_manifest {
 
 void cm_manifest_reset(cm_manifest *manifest); /* frees the list; a zeroed struct is an empty manifest */
 
-/* Appends a row. Errors: CM_ERR_INPUT for a bad or repeated name, CM_ERR_MEMORY. */
+/* Appends a row. Errors: CM_ERR_INPUT for a bad or repeated name, or more than CM_MANIFEST_FILES; CM_ERR_MEMORY. */
 cm_status cm_manifest_add(cm_manifest *manifest, const char *name, uint64_t bytes, const char *hash) CM_MUST_USE;
 const cm_manifest_file *cm_manifest_find(cm_manifest *manifest, const char *name); /* NULL if absent */
 

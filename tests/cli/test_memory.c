@@ -52,6 +52,25 @@ START_TEST(texts_are_as_long_as_runs_write_them) {
 }
 END_TEST
 
+/* Of the longest one that is read, and of one that is too long. */
+START_TEST(a_manifest_takes_no_more_than_that_of_many_ranks) {
+    static char text[CM_MANIFEST_BYTES + 1];
+    char path[640];
+    for (size_t i = 0; i < sizeof text; i++) text[i] = i % 32 == 1 ? '"' : i % 32 == 31 ? '"' : i % 32 == 0 ? ',' : 'x';
+    text[0] = '[', text[CM_MANIFEST_BYTES - 1] = '"', text[CM_MANIFEST_BYTES] = ']';
+    expect_ok(trained);
+    file_of("small", "manifest.json", path);
+    ck_assert_int_eq(cm_file_write(path, text, sizeof text), CM_OK);
+    run("inspect --run small");
+    cm_program_expect_error(&result, 1, "manifest.json: 8388609 bytes, but at most 8388608 are accepted");
+    text[CM_MANIFEST_BYTES - 32] = ']';
+    ck_assert_int_eq(cm_file_write(path, text, CM_MANIFEST_BYTES - 31), CM_OK);
+    run("inspect --run small");
+    cm_program_expect_error(&result, 1, "manifest.json: format: missing");
+    cm_program_expect_memory(&result, 72 << 10);
+}
+END_TEST
+
 /* The last number of an array file, whose bytes are the last of the file, becomes `number`. */
 static void put_number(const char *name, float number) {
     char path[640], *data;
@@ -212,6 +231,7 @@ int main(void) {
     tcase_add_test(c, the_record_of_an_environment_in_python_is_as_long_as_its_episode);
     tcase_add_test(c, numbers_that_cannot_be_are_named_with_file_and_tensor);
     tcase_add_test(c, texts_are_as_long_as_runs_write_them);
+    tcase_add_test(c, a_manifest_takes_no_more_than_that_of_many_ranks);
     suite_add_tcase(suite, c);
     return cm_test_main(suite);
 }

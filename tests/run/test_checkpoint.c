@@ -418,20 +418,31 @@ END_TEST
 
 /* What a manifest costs grows with its rows, not with their square. */
 START_TEST(names_of_a_long_manifest_are_looked_up_not_searched) {
-    enum { ROWS = 200000 };
+    enum { ROWS = CM_MANIFEST_FILES };
     static const char hash[] = "00112233445566778899aabbccddeeff";
-    cm_manifest manifest = {0};
-    char name[32];
+    cm_manifest manifest = {0}, read = {0};
+    cm_dir dir;
+    char name[CM_MANIFEST_NAME];
     for (int i = 0; i < ROWS; i++) {
-        snprintf(name, sizeof name, "file-%d", i);
-        ck_assert_int_eq(cm_manifest_add(&manifest, name, 1, hash), CM_OK);
+        snprintf(name, sizeof name, "file-%090d", i); /* as long as one may be */
+        ck_assert_int_eq(cm_manifest_add(&manifest, name, INT64_MAX >> 10, hash), CM_OK);
+        if (i == ROWS / 2) {
+            ck_assert_int_eq(cm_manifest_add(&manifest, name, 1, hash), CM_ERR_INPUT);
+            ck_assert_ptr_nonnull(strstr(cm_error_message(), "16384: listed twice"));
+        }
     }
-    ck_assert_int_eq(cm_manifest_add(&manifest, "file-77777", 1, hash), CM_ERR_INPUT);
-    ck_assert_str_eq(cm_error_message(), "file-77777: listed twice");
-    ck_assert_ptr_eq(cm_manifest_find(&manifest, "file-199999"), &manifest.file[199999]);
-    ck_assert_ptr_null(cm_manifest_find(&manifest, "file-200000"));
+    ck_assert_ptr_eq(cm_manifest_find(&manifest, name), &manifest.file[ROWS - 1]);
+    ck_assert_ptr_null(cm_manifest_find(&manifest, "file"));
     ck_assert_uint_lt(manifest.compared, 4 * ROWS);
+    ck_assert_int_eq(cm_manifest_add(&manifest, "one-more", 1, hash), CM_ERR_INPUT);
+    ck_assert_str_eq(cm_error_message(), "one-more: a checkpoint has at most 32768 files");
+    ck_assert_int_eq(cm_dir_open(&dir, cm_test_folder), CM_OK);
+    ck_assert_int_eq(cm_manifest_write(&manifest, &dir), CM_OK);
+    ck_assert_msg(cm_manifest_read(&read, &dir) == CM_OK, "%s", cm_error_message());
+    ck_assert_int_eq(read.count, ROWS);
+    cm_dir_close(&dir);
     cm_manifest_reset(&manifest);
+    cm_manifest_reset(&read);
 }
 END_TEST
 
