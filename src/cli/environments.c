@@ -4,8 +4,8 @@
 
 #include "cli/output.h"
 #include "cli/view.h"
+#include "core/text.h"
 #include "env/env.h"
-#include "run/text.h"
 
 enum { TABLE = 62, ABOUT = 57 }; /* columns in front of what a task is about, and of the longest such text */
 

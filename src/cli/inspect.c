@@ -5,9 +5,9 @@
 
 #include "cli/output.h"
 #include "core/memory.h"
+#include "core/text.h"
 #include "env/trust.h"
 #include "network/network.h"
-#include "run/text.h"
 #include "run/weights.h"
 
 enum { MOST_CALLS = 3 };

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/output.h"
+#include "core/terminal.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -33,7 +33,7 @@ static void on_end(int number) {
 
 void cm_interrupt_ends(const char *name) {
     struct sigaction action = {.sa_handler = on_end};
-    const char *clear = cm_cli_can_redraw(STDERR_FILENO) ? "\r\033[K" : ""; /* the line of progress */
+    const char *clear = cm_terminal_of(STDERR_FILENO).redraws ? "\r\033[K" : ""; /* the line of progress */
     snprintf(last_line, sizeof last_line, "%scumind: %s: interrupted; it has no result\n", clear, name);
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);

@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "core/crash.h"
 #include "core/nearest.h"
+#include "core/terminal.h"
 #include "env/trust.h"
 
 const cm_command *cm_command_find(const char *name) {
@@ -43,8 +44,7 @@ cm_status cm_command_unknown(const char *name) {
 }
 
 static int report(cm_status status) {
-    fflush(stdout);
-    fprintf(stderr, "cumind: %s\n", cm_error_message());
+    cm_cli_say("cumind: %s", cm_error_message());
     return status == CM_ERR_INPUT ? CM_EXIT_USAGE : CM_EXIT_OTHER;
 }
 
@@ -58,7 +58,7 @@ static bool asks_for_help(int count, char **argv) {
 /* The exit status of a command that gave verdict, once all that it printed is written. */
 static int written(int verdict) {
     if (fflush(stdout) == 0 && !ferror(stdout)) return verdict;
-    fprintf(stderr, "cumind: standard output cannot be written\n");
+    cm_cli_say("cumind: standard output cannot be written");
     return CM_EXIT_OTHER;
 }
 
@@ -67,11 +67,9 @@ static const cm_command *running;
 
 static void on_exit_of_a_command(void) {
     if (!running) return;
-    fflush(stdout);
-    fprintf(stderr,
-            "cumind: %s: a library ended the process by a call of exit; if it is the environment's, let it return in "
-            "place of that\n",
-            running->name);
+    cm_cli_say("cumind: %s: a library ended the process by a call of exit; if it is the environment's, let it return "
+               "in place of that",
+               running->name);
     _exit(CM_EXIT_OTHER);
 }
 
@@ -86,7 +84,7 @@ static int run_command(const cm_command *command, int argc, char **argv) {
     arguments.program = argv[0];
     arguments.argv = argv;
     running = command;
-    cm_crash_catch(cm_cli_can_redraw(STDERR_FILENO) ? "\r\033[K" : "", command->name);
+    cm_crash_catch(cm_terminal_of(STDERR_FILENO).redraws ? "\r\033[K" : "", command->name);
     if (status == CM_OK) status = command->run(&arguments);
     running = NULL;
     const int code = status == CM_OK ? written(arguments.verdict) : report(status);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/printable.h"
+#include "core/terminal.h"
 #include "env/trust.h"
 #include "run/checkpoint.h"
 #include "run/directory.h"
@@ -113,8 +115,8 @@ cm_status cm_cli_default_run(cm_arguments *arguments) {
     CM_TRY(cm_run_directory_newest(root, arguments->run));
     if (arguments->run[0] == '\0') return CM_OK;
     cm_argument_set(arguments, "--run", arguments->run);
-    fprintf(stderr, "%s: the newest run, %s (--run DIR takes another)\n", arguments->command->name,
-            CM_PRINTABLE(arguments->run));
+    cm_cli_say("%s: the newest run, %s (--run DIR takes another)", arguments->command->name,
+               CM_PRINTABLE(arguments->run));
     return CM_OK;
 }
 
@@ -149,16 +151,21 @@ static bool is_utf8(void) {
     return is;
 }
 
-bool cm_cli_can_redraw(int file) {
-    const char *term = getenv("TERM");
-    return isatty(file) && term && *term && strcmp(term, "dumb") != 0;
+void cm_cli_say(const char *format, ...) {
+    char line[4096];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    fflush(stdout);
+    if (!cm_terminal_write(STDERR_FILENO, line)) return; /* there is nobody left to tell */
 }
 
 cm_progress_style cm_cli_style(const cm_arguments *arguments) {
     const char *no_color = getenv("NO_COLOR");
     cm_progress_style style = {
         .file = STDOUT_FILENO,
-        .tty = cm_cli_can_redraw(STDOUT_FILENO),
+        .tty = cm_terminal_of(STDOUT_FILENO).redraws,
         .utf8 = is_utf8(),
         .json = cm_argument_given(arguments, "--json"),
         .quiet = cm_argument_given(arguments, "--quiet"),

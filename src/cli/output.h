@@ -54,8 +54,8 @@ cm_status cm_cli_need_run(cm_arguments *arguments, const char **run) CM_MUST_USE
 /* The value of --checkpoint for run/checkpoint.h; CM_CHECKPOINT_PREFERRED if it is not given. */
 cm_status cm_cli_checkpoint(const cm_arguments *arguments, int64_t *checkpoint) CM_MUST_USE;
 
-/* Whether a file is a terminal that understands escape sequences: TERM says its kind, and not "dumb". */
-bool cm_cli_can_redraw(int file);
+/* A line on stderr behind all that was printed; broken between words on a terminal. */
+void cm_cli_say(const char *format, ...) CM_PRINTF(1, 2);
 
 /* How stdout wants to be written to: terminal, colour (NO_COLOR), UTF-8, --json, --quiet. */
 cm_progress_style cm_cli_style(const cm_arguments *arguments);

@@ -115,13 +115,12 @@ void cm_cli_ranks_close(cm_cli_ranks *ranks, cm_status status) {
         comm->close(comm);
         return;
     }
-    fflush(stdout);
     if (comm->rank > 0) {
         signal(SIGTERM, SIG_DFL); /* the launcher ends those that wait */
         sleep(WAIT_SECONDS);
-        fprintf(stderr, "cumind: rank %d: %s\n", comm->rank, cm_error_message());
+        cm_cli_say("cumind: rank %d: %s", comm->rank, cm_error_message());
     } else {
-        fprintf(stderr, "cumind: %s\n", cm_error_message());
+        cm_cli_say("cumind: %s", cm_error_message());
     }
     comm->abort_all(comm, status == CM_ERR_INPUT ? CM_EXIT_USAGE : CM_EXIT_OTHER);
 }

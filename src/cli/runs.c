@@ -11,12 +11,12 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/printable.h"
+#include "core/text.h"
 #include "env/env.h"
 #include "env/trust.h"
 #include "run/checkpoint.h"
 #include "run/directory.h"
 #include "run/metrics.h"
-#include "run/text.h"
 #include "run/weights.h"
 
 typedef struct listing {

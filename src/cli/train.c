@@ -14,6 +14,7 @@
 #include "core/log.h"
 #include "core/patient.h"
 #include "core/printable.h"
+#include "core/terminal.h"
 #include "core/trace.h"
 #include "distributed/launch.h"
 #include "env/env.h"
@@ -96,7 +97,7 @@ static cm_status train_with(cm_arguments *arguments, const cm_run_request *reque
     cm_progress_style style = cm_cli_style(arguments);
     style.interval = request->configuration->run.log_interval;
     style.verbose = cm_argument_given(arguments, "--verbose");
-    if (ranks.comm.size > 1) style.tty = style.colour = false; /* it is the launcher that writes to the terminal */
+    if (ranks.comm.size > 1 && !cm_terminal_is_lent()) style.tty = style.colour = false; /* one of the launcher's own */
     if (ranks.comm.rank > 0) style.quiet = true, style.json = false;
     cm_progress *progress = NULL;
     CM_TRY(cm_progress_create(&style, &progress));

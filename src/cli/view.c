@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/output.h"
+#include "core/terminal.h"
 
 enum {
     PLAIN_COLUMNS = 80,
@@ -21,15 +21,8 @@ enum {
 
 /* ---- the terminal ---- */
 
-/* Of the terminal that stdout is; zero where it is none, or does not say. */
-static struct winsize window_of_stdout(void) {
-    struct winsize window = {.ws_col = 0};
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0) window.ws_col = window.ws_row = 0;
-    return window;
-}
-
 cm_status cm_view_need_columns(const char *command, int columns) {
-    int there = window_of_stdout().ws_col;
+    const int there = cm_terminal_of(STDOUT_FILENO).columns;
     if (there == 0 || there >= columns) return CM_OK;
     return cm_fail(CM_ERR_INPUT, "%s: needs a terminal of at least %d columns, this one has %d", command, columns,
                    there);
@@ -37,14 +30,13 @@ cm_status cm_view_need_columns(const char *command, int columns) {
 
 cm_view cm_view_of_stdout(const cm_arguments *arguments) {
     cm_progress_style style = cm_cli_style(arguments);
-    struct winsize window = {.ws_col = 0};
-    if (style.tty) window = window_of_stdout();
-    int columns = window.ws_col > 0 ? window.ws_col : PLAIN_COLUMNS;
+    const cm_terminal terminal = style.tty ? cm_terminal_of(STDOUT_FILENO) : (cm_terminal){.columns = 0};
+    const int columns = terminal.columns > 0 ? terminal.columns : PLAIN_COLUMNS;
     return (cm_view){.tty = style.tty,
                      .colour = style.colour,
                      .utf8 = style.utf8,
                      .columns = columns > CM_VIEW_LEAST ? columns - 1 : CM_VIEW_LEAST,
-                     .rows = window.ws_row};
+                     .rows = terminal.rows};
 }
 
 /* ---- boards ---- */

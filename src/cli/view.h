@@ -4,7 +4,7 @@
 
 #include "agent/analyse.h"
 #include "cli/command.h"
-#include "run/text.h"
+#include "core/text.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/printable.h"
-#include "core/retry.h"
+#include "core/terminal.h"
 
 enum { LINE_BYTES = 2048 };
 
@@ -26,23 +26,11 @@ static struct {
 static const char *const level_names[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
 static const char *const level_prefixes[] = {"debug: ", "", "warning: ", "error: "};
 
-/* Writes all of text[size]; false if the system refused. */
-static bool write_all(int file, const char *text, size_t size) {
-    while (size > 0) {
-        ssize_t n;
-        do n = write(file, text, size);
-        while (cm_interrupted(n));
-        if (n <= 0) return false;
-        text += n, size -= (size_t)n;
-    }
-    return true;
-}
-
 /* prefix + line + newline in one write, so that lines of several threads or processes never mix. */
 static bool write_line(int file, const char *prefix, const char *line) {
     char text[LINE_BYTES + 64];
-    int n = snprintf(text, sizeof text, "%s%s\n", prefix, line);
-    return n > 0 && write_all(file, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+    snprintf(text, sizeof text, "%s%s", prefix, line);
+    return cm_terminal_write(file, text);
 }
 
 static void write_to_file(cm_log_level level, const char *line) {

@@ -12,7 +12,8 @@ extern "C" {
 typedef enum cm_log_level { CM_DEBUG, CM_INFO, CM_WARNING, CM_ERROR, CM_SILENT } cm_log_level;
 
 /* Writes one line (no newline in `format`) if `level` is at or above the sink's. Thread-safe. The line
- * is shown as core/printable.h says, so it stays one; one of more than 2,047 bytes ends in "...". */
+ * is shown as core/printable.h says, so it stays one; one of more than 2,047 bytes ends in "...". On a terminal it is
+ * broken between words. */
 void cm_log(cm_log_level level, const char *format, ...) CM_PRINTF(2, 3);
 
 void cm_log_set_level(cm_log_level level); /* of stderr; default CM_INFO */

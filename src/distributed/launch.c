@@ -17,6 +17,7 @@
 #include "core/cpu.h"
 #include "core/file.h"
 #include "core/stop.h"
+#include "core/terminal.h"
 
 /* ---- what has started us ---- */
 
@@ -125,20 +126,34 @@ void cm_launch_filter_line(cm_launch_filter *f, const char *line, char out[CM_LA
     }
 }
 
+/* Line by line. */
 static void pass_on(const char *text) {
-    for (size_t size = strlen(text); size > 0;) {
-        ssize_t n = write(STDERR_FILENO, text, size);
-        if (n <= 0) return;
-        text += n, size -= (size_t)n;
+    char line[CM_LAUNCH_TEXT];
+    while (*text) {
+        const int length = (int)strcspn(text, "\n");
+        snprintf(line, sizeof line, "%.*s", length, text);
+        if (!cm_terminal_write(STDERR_FILENO, line)) return;
+        text += length + (text[length] == '\n');
     }
 }
+
+/* What the ranks print goes from the launcher's stdout to ours, as far as that takes it. */
+typedef struct relay {
+    int from, to;
+    bool is_open, is_terminal; /* `to` */
+    size_t used, at;           /* bytes that were read, and those of them that are written */
+    char bytes[PIPE_BUF];      /* as many as never wait where poll says that there is room */
+    int error;                 /* of the first write that failed although somebody reads; 0: none */
+    bool has_line;             /* of progress, on a terminal: one without an end */
+} relay;
 
 /* Lines of the launcher's stderr go through the filter. */
 typedef struct reader {
     cm_launch_filter filter;
     char line[CM_LAUNCH_TEXT];
     size_t used;
-    bool is_mute; /* nobody wants to know how ranks end that were ended */
+    bool is_mute;        /* nobody wants to know how ranks end that were ended */
+    const relay *beside; /* makes room on the terminal */
 } reader;
 
 static void end_line(reader *r) {
@@ -146,7 +161,9 @@ static void end_line(reader *r) {
     r->line[r->used] = '\0';
     r->used = 0;
     cm_launch_filter_line(&r->filter, r->line, out);
-    if (!r->is_mute) pass_on(out);
+    if (r->is_mute || !*out) return;
+    if (r->beside->has_line && write(r->beside->to, "\r\033[K", 4) < 0) return;
+    pass_on(out);
 }
 
 static bool read_lines(reader *r, int from) {
@@ -166,15 +183,6 @@ static void finish_lines(reader *r) {
     if (r->filter.in_frame && !r->is_mute) pass_on(r->filter.frame);
 }
 
-/* What the ranks print goes from the launcher's stdout to ours, as far as that takes it. */
-typedef struct relay {
-    int from, to;
-    bool is_open, is_terminal; /* `to` */
-    size_t used, at;           /* bytes that were read, and those of them that are written */
-    char bytes[PIPE_BUF];      /* as many as never wait where poll says that there is room */
-    int error;                 /* of the first write that failed although somebody reads; 0: none */
-} relay;
-
 static void read_output(relay *r) {
     ssize_t n = read(r->from, r->bytes, sizeof r->bytes);
     if (n < 0 && errno == EINTR) return;
@@ -189,6 +197,7 @@ static void write_output(relay *r) {
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (n < 0 && r->error == 0 && !cm_file_is_unread(errno, r->is_terminal)) r->error = errno;
     r->at += n > 0 ? (size_t)n : r->used - r->at;
+    if (n > 0 && r->is_terminal) r->has_line = r->bytes[r->at - 1] != '\n' && r->bytes[r->at - 1] != 'K'; /* ESC [ K */
     if (r->at == r->used) r->used = 0;
 }
 
@@ -249,13 +258,14 @@ static void give_signals_back(const caller *before) {
 }
 
 /* Its terminal is ours: its group is one of its own, so that ctrl-C comes to us alone, and it reads nothing. */
-static void become(char *const *command, int out, int err, const caller *before) {
+static void become(char *const *command, int out, int err, int to, const caller *before) {
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     sigaction(SIGPIPE, &before->pipe, NULL);
     sigprocmask(SIG_SETMASK, &before->mask, NULL);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     setpgid(0, 0);
+    cm_terminal_lend(to);
     if (!freopen("/dev/null", "r", stdin)) _exit(126);
     dup2(out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
@@ -347,7 +357,7 @@ static void run_job(job *j, char *const *command, const caller *before, int out[
     if (j->process == 0) {
         close(out[0]);
         close(err[0]);
-        become(command, out[1], err[1], before);
+        become(command, out[1], err[1], j->output.to, before);
     }
     close(out[1]);
     close(err[1]);
@@ -381,6 +391,7 @@ static cm_status start(const cm_launch *launch, char *const *command, const call
     }
     job j = {.launch = launch, .output.to = launch->output ? fileno(launch->output) : STDOUT_FILENO};
     j.output.is_open = true, j.output.is_terminal = isatty(j.output.to);
+    j.errors.beside = &j.output;
     run_job(&j, command, before, out, err);
     if (j.process < 0) return cm_fail(CM_ERR_IO, "the launcher cannot be started: %s", strerror(errno));
     *status = status_of(&j);

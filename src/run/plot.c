@@ -8,9 +8,9 @@
 
 #include "core/arena.h"
 #include "core/printable.h"
+#include "core/text.h"
 #include "run/progress.h"
 #include "run/svg.h"
-#include "run/text.h"
 
 enum { GUTTER = 8 }; /* columns left of the y axis */
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "core/arena.h"
@@ -14,7 +13,8 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/printable.h"
-#include "run/text.h"
+#include "core/terminal.h"
+#include "core/text.h"
 
 enum { HISTORY = 32, SPARKS = 10, LINE = 1024, PARTS = 10, PART_BYTES = 96 };
 enum { LABEL = 10, NARROW = 60 }; /* columns: of a label and the blanks behind it; of a terminal with room for few */
@@ -230,11 +230,10 @@ void cm_progress_destroy(cm_progress *p) {
 }
 
 static int columns_of(const cm_progress *p) {
-    struct winsize window;
     if (p->style.columns > 0) return p->style.columns;
     if (!p->style.tty) return 160;
-    if (ioctl(p->style.file, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) return window.ws_col - 1;
-    return 79;
+    const int columns = cm_terminal_of(p->style.file).columns;
+    return columns > 0 ? columns - 1 : 79;
 }
 
 bool cm_progress_is_narrow(const cm_progress *p) { return p->style.tty && columns_of(p) < NARROW; }
@@ -276,13 +275,7 @@ static int indent_of(const char *text) {
 /* A line that may be too wide for the terminal. */
 static void write_wrapped(cm_progress *p, const char *text) {
     char lines[2 * LINE] = "";
-    FILE *out = fmemopen(lines, sizeof lines, "w");
-    if (!out) {
-        write_line(p, text);
-        return;
-    }
-    cm_text_print(out, columns_of(p), text, 0, indent_of(text));
-    fclose(out);
+    cm_terminal_fold(text, columns_of(p) + 1, indent_of(text), lines, sizeof lines);
     write_text(p, lines, strlen(lines));
 }
 

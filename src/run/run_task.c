@@ -5,8 +5,8 @@
 
 #include "core/log.h"
 #include "core/printable.h"
+#include "core/text.h"
 #include "run/run_internal.h"
-#include "run/text.h"
 #include "run/weights.h"
 
 enum { COUNTS = 7 };

@@ -6,9 +6,9 @@
 
 #include "core/arena.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "device/cuda/driver.h"
 #include "run/supports.h"
-#include "run/text.h"
 
 enum { TRIAL_STEPS = 256 }; /* of the environment, before anything stands on it */
 

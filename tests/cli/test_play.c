@@ -249,20 +249,22 @@ START_TEST(boards_fit_into_terminals_of_40_columns_or_say_what_they_need) {
         return;
     }
     ck_assert_int_eq(result.status, 2);
-    ck_assert_str_eq(result.out, "cumind: play: needs a terminal of at least 58 columns, this one has 40\r\n");
+    ck_assert_str_eq(result.out, "cumind: play: needs a terminal of at\r\n    least 58 columns, this one has 40\r\n");
 }
 END_TEST
 
 START_TEST(terminals_that_are_too_narrow_are_told_so) {
     cm_program_run_terminal(cm_test_folder, "play --run game", 31, "quit\n", &result);
     ck_assert_int_eq(result.status, 2);
-    ck_assert_ptr_nonnull(strstr(result.out, "play: needs a terminal of at least 32 columns, this one has 31"));
+    ck_assert_ptr_nonnull(
+        strstr(result.out, "play: needs a terminal\r\n    of at least 32 columns,\r\n    this one has 31\r\n"));
     cm_program_run_terminal(cm_test_folder, "play --run game", 32, "b2\nhint\nquit\n", &result);
     ck_assert_int_eq(result.status, 0);
     ck_assert_int_le(widest_line(), 32);
     cm_program_run_terminal(cm_test_folder, "plot --run game", 29, "", &result);
     ck_assert_int_eq(result.status, 2);
-    ck_assert_ptr_nonnull(strstr(result.out, "plot: needs a terminal of at least 30 columns, this one has 29"));
+    ck_assert_ptr_nonnull(
+        strstr(result.out, "plot: needs a\r\n    terminal of at least 30\r\n    columns, this one has 29\r\n"));
     cm_program_run_terminal(cm_test_folder, "plot --run game", 30, "", &result);
     ck_assert_int_eq(result.status, 0);
     ck_assert_int_le(widest_line(), 30);

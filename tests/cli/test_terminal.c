@@ -87,7 +87,7 @@ static int rows_at_start(int columns) {
 }
 
 START_TEST(the_start_of_a_training_leaves_most_of_the_screen_to_the_training) {
-    static const char rest[] = "--env-steps 512 --set evaluation_interval=0 --set final_evaluation_episodes=0";
+    static const char rest[] = "--env-steps 256 --set evaluation_interval=0 --set final_evaluation_episodes=0";
     static const char *const tasks[] = {"CartPole-v1", "CartPole-v1", "tictactoe", "Acrobot-v1"};
     static const int columns[] = {40, 80, 80, 80};
     char line[512];
@@ -165,17 +165,52 @@ START_TEST(what_a_training_says_fits_the_terminal) {
 }
 END_TEST
 
+/* Errors, warnings and notes; a pipe gets each as one line (test_usage.c). */
+START_TEST(what_goes_wrong_is_told_in_lines_that_break_between_words) {
+    static const char *const cases[][2] = {
+        {"train --foo", "cumind: train: unknown flag --foo;\r\n    cumind help train lists all\r\n"},
+        {"train --set learning_rate=1 --set env_name=nope",
+         "warning: --set: Training.learning_rate:\r\n    1 is far from what is usual,\r\n    1e-06..0.3\r\n"}};
+    for (int i = 0; i < 2; i++) {
+        cm_program_run_terminal(cm_test_folder, cases[i][0], 40, "", &result);
+        ck_assert_int_eq(result.status, 2);
+        ck_assert_msg(strncmp(result.out, cases[i][1], strlen(cases[i][1])) == 0, "%s", result.out);
+        run(cases[i][0]);
+        ck_assert_ptr_null(strstr(result.err, "\n "));
+    }
+}
+END_TEST
+
+/* Its line of progress comes from the first of them, by way of two pipes; a pipe gets lines, as without ranks. */
+START_TEST(several_ranks_draw_the_line_of_progress_of_one) {
+    static const char line[] = "train --num-devices 2 --oversubscribe --run ranks-%d" SMALL;
+    char command[512];
+    if (!cm_program_has_mpi()) return;
+    snprintf(command, sizeof command, line, 1);
+    cm_program_run_terminal(cm_test_folder, command, 80, "", &result);
+    ck_assert_msg(result.status == 0, "%s", result.out);
+    const char *drawn = strstr(result.out, "\r\033[Kit ");
+    ck_assert_msg(drawn && strstr(drawn, " steps ") && strstr(drawn, "\033[Kevaluated after "), "%s", result.out);
+    ck_assert_int_lt(width_of(drawn + 1, drawn + 1 + strcspn(drawn + 1, "\r")), 80);
+    snprintf(command, sizeof command, line, 2);
+    expect_ok(command);
+    ck_assert_ptr_null(strchr(result.out, '\033'));
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/terminal");
     TCase *tests = tcase_create("terminal");
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 60);
-    tcase_add_checked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
+    tcase_add_checked_fixture(tests, cm_program_folder_for_ranks, cm_test_folder_remove);
     tcase_add_test(tests, names_are_understood_in_every_case_in_a_turkish_locale);
     tcase_add_test(tests, terminals_that_say_no_kind_get_no_escape_sequences);
     tcase_add_loop_test(tests, a_run_whose_terminal_closes_saves_and_ends_well, 0, 2);
     tcase_add_test(tests, networks_fit_a_narrow_terminal);
     tcase_add_test(tests, what_a_training_says_fits_the_terminal);
+    tcase_add_test(tests, what_goes_wrong_is_told_in_lines_that_break_between_words);
+    tcase_add_test(tests, several_ranks_draw_the_line_of_progress_of_one);
     tcase_add_test(tests, the_start_of_a_training_leaves_most_of_the_screen_to_the_training);
     tcase_add_test(tests, the_plan_of_memory_is_told_who_asks_and_where_it_takes_more_than_half);
     tcase_add_test(tests, a_gpu_that_is_not_used_is_told_of_where_one_is_expected);

@@ -1,7 +1,7 @@
 /* Blocks of text for a terminal: lines that are built, measured and put beside each other. Widths count characters, not
  * bytes, and leave escape sequences out. */
-#ifndef CM_RUN_TEXT_H
-#define CM_RUN_TEXT_H
+#ifndef CM_CORE_TEXT_H
+#define CM_CORE_TEXT_H
 
 #include <stdio.h>
 
