@@ -96,8 +96,10 @@ $(FUZZ_BIN): %: %.o $(BUILD)/libcumind.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer,address,undefined $^ $(LIBS) -o $@
 
-soak-resume: all ## kills ten runs at random moments, goes on with them and compares the parameters
-	@scripts/soak_resume $(BUILD)/cumind 10
+#: KILLED=38            runs that `make soak-resume` kills, the kinds in turn; KIND=ranks: these alone; SEED=N: the same ones again
+KILLED ?= 38
+soak-resume: all ## kills runs of every algorithm, in Python and of ranks at random moments, goes on with them and compares all to the bit
+	@python3 scripts/soak_resume $(BUILD)/cumind $(KILLED) '$(SEED)' '$(KIND)'
 
 #: TIMES=20             runs of several ranks that `make soak-ranks` kills a rank of; SEED=N: the same ones again
 TIMES ?= 20

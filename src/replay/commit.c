@@ -154,6 +154,7 @@ void cm_ring_adopt(cm_replay *replay, int32_t slot, int32_t steps, int32_t known
     replay->steps += steps;
     replay->used += steps + 1;
     replay->next_piece++;
+    if (replay->config.prioritized) replay->priority[last] = 0.0f; /* it is never drawn, but saved */
     for (int32_t t = 0; t < steps; t++, slot = cm_slot_add(replay, slot, 1)) {
         show_position(replay, slot, t < known, newest);
     }

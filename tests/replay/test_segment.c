@@ -115,6 +115,18 @@ static cm_replay_config variant(int i) {
     return c;
 }
 
+/* To the byte, what has no meaning included. */
+static void expect_same_state(const cm_replay *one, const cm_replay *other) {
+    cm_bytes a = {0}, b = {0};
+    const cm_sink first = cm_bytes_sink(&a), second = cm_bytes_sink(&b);
+    ck_assert_int_eq(cm_replay_state_write(one, CM_SEGMENT_PLAIN, &first), CM_OK);
+    ck_assert_int_eq(cm_replay_state_write(other, CM_SEGMENT_PLAIN, &second), CM_OK);
+    ck_assert_uint_eq(a.size, b.size);
+    ck_assert_mem_eq(a.data, b.data, a.size);
+    cm_bytes_free(&a);
+    cm_bytes_free(&b);
+}
+
 /* In iterations first .. end - 1 of the same acting. */
 static void expect_same_batches(model *m, cm_replay *one, cm_replay *other, uint64_t first, uint64_t end) {
     model *copy = malloc(sizeof *copy);
@@ -150,6 +162,7 @@ START_TEST(loaded_replay_draws_what_the_saved_one_would_have_drawn) {
     ck_assert_uint_eq(two.late_updates, one.late_updates);
     ck_assert_int_gt(one.first_piece, 20);
     expect_same_batches(m, unbroken, loaded, 40, 60);
+    expect_same_state(unbroken, loaded);
     free(m);
     free_saved(&files);
     cm_replay_destroy(unbroken);
@@ -547,6 +560,7 @@ START_TEST(priorities_that_wait_are_saved_beside_the_state) {
     ck_assert_int_eq(cm_replay_commit(whole), CM_OK);
     ck_assert_int_eq(cm_replay_commit(loaded), CM_OK);
     expect_same_batches(m, whole, loaded, 40, 60);
+    expect_same_state(whole, loaded);
     ck_assert_int_eq(cm_replay_commit(saving), CM_OK);
     pending.data[pending.size - 1] ^= 1;
     ck_assert_int_eq(cm_replay_pending_read(saving, &source), CM_ERR_INPUT);
