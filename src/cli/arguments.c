@@ -79,7 +79,7 @@ static const char *flag_for(const cm_command *command, const char *word) {
     return find_flag(command, flag, strlen(flag)) >= 0 ? flag : NULL;
 }
 
-static cm_status unexpected(const cm_command *command, const char *word) {
+cm_status cm_argument_unexpected(const cm_command *command, const char *word) {
     const char *flag = flag_for(command, word);
     if (!flag) {
         return cm_fail(CM_ERR_INPUT, "%s: unexpected argument \"%.100s\" (cumind help %s)", command->name, word,
@@ -176,7 +176,7 @@ cm_status cm_arguments_parse(const cm_command *command, int count, char **argv, 
         } else if (out->positional_count == CM_POSITIONAL) {
             return cm_fail(CM_ERR_INPUT, "%s: too many arguments", command->name);
         } else if (out->positional_count == most_positional(command)) {
-            return unexpected(command, argv[i]);
+            return cm_argument_unexpected(command, argv[i]);
         } else {
             out->positional[out->positional_count++] = argv[i];
         }

@@ -69,6 +69,9 @@ cm_status cm_command_unknown(const char *name) CM_MUST_USE;
  * nearest), a missing or surplus argument, what is no number where there must be one. */
 cm_status cm_arguments_parse(const cm_command *command, int count, char **argv, cm_arguments *out) CM_MUST_USE;
 
+/* CM_ERR_INPUT for a word that stands where none is expected; proposes the flag that it belongs behind. */
+cm_status cm_argument_unexpected(const cm_command *command, const char *word) CM_MUST_USE;
+
 /* Gives a flag, of which the command has a row, a value that the user did not write; borrowed. */
 void cm_argument_set(cm_arguments *arguments, const char *flag, const char *value);
 

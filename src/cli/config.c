@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "cli/resolve.h"
 #include "cli/view.h"
 
 static cm_status print_text(cm_status status, char *text) {
@@ -48,6 +49,7 @@ static cm_status act(const cm_arguments *arguments, const cm_config *config, con
 static cm_status run(cm_arguments *arguments) {
     cm_configuration configuration;
     cm_config *config;
+    CM_TRY(cm_cli_take_name(arguments));
     CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
     cm_status status = act(arguments, config, &configuration);
     cm_config_destroy(config);
@@ -56,6 +58,7 @@ static cm_status run(cm_arguments *arguments) {
 
 static const cm_flag flags[] = {
     CM_FLAGS_CONFIGURATION,
+    CM_FLAG_ENV,
     CM_FLAGS_MACHINE,
     {"--explain", "KEY",
      "Explain one key: meaning, range, default, value and where the value comes from; of a "
@@ -68,13 +71,14 @@ static const cm_flag flags[] = {
 const cm_command cm_command_config = {
     .name = "config",
     .about = "print the effective configuration, explain a key, or write a file",
-    .positional = "",
-    .details = "Precedence: a flag, then --set, then the file, then the default. What is printed has all values, also "
-               "of the supports "
-               "(keys such as value_support_max) that a run fits to its task where they are not given; --write leaves "
-               "those out. A configuration whose environment "
-               "does not exist is neither shown nor written.",
+    .positional = "[NAME]",
+    .details =
+        "NAME is an environment or a recipe, as of cumind train. Precedence: a flag, then --set, then the file or "
+        "the recipe, then the default. What is printed has all values, also of the supports "
+        "(keys such as value_support_max) that a run fits to its task where they are not given; --write leaves "
+        "those out. A configuration whose environment does not exist is neither shown nor written.",
     .flags = flags,
-    .examples = "  cumind config --explain num_simulations    # what a key means\n"
+    .examples = "  cumind config catch                        # what train catch takes\n"
+                "  cumind config --explain num_simulations    # what a key means\n"
                 "  cumind config --write my.json              # a file to begin with\n",
     .run = run};

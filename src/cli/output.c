@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/resolve.h"
 #include "core/file.h"
 #include "core/log.h"
 #include "core/printable.h"
@@ -17,8 +18,6 @@
 #include "run/checkpoint.h"
 #include "run/directory.h"
 #include "run/weights.h"
-
-static const char standard_file[] = "configuration.json";
 
 static cm_status assign_flag(const cm_arguments *arguments, cm_config *config, const char *flag, const char *key) {
     const char *value = cm_argument(arguments, flag);
@@ -43,22 +42,6 @@ cm_status cm_cli_assign(const cm_arguments *arguments, cm_config *config) {
     return cm_config_assign(config, "time_limit", text, "--time");
 }
 
-/* A file that cannot be read is the user's mistake here. */
-static cm_status read_file(cm_config *config, const char *path) {
-    cm_status status = cm_config_read(config, path);
-    return status == CM_ERR_IO ? cm_fail(CM_ERR_INPUT, "%s", cm_error_message()) : status;
-}
-
-/* `first`: the file of a run, NULL without one. */
-static cm_status read_all(const cm_arguments *arguments, cm_config *config, const char *first) {
-    const char *path = cm_argument(arguments, "--config");
-    if (first) CM_TRY(read_file(config, first));
-    cm_config_mark_known(config);
-    if (!first && !path && cm_file_is_named(standard_file)) path = standard_file;
-    if (path) CM_TRY(read_file(config, path));
-    return cm_cli_assign(arguments, config);
-}
-
 /* A run's own values have been warned of when it began, so that those of a run that is only looked at are not. */
 static cm_status finish(const cm_arguments *arguments, cm_config *config, cm_configuration *configuration,
                         bool is_new) {
@@ -74,7 +57,7 @@ static cm_status load(const cm_arguments *arguments, const char *first, cm_confi
                       cm_config **config) {
     CM_TRY(cm_configuration_create(configuration, config));
     if (arguments->is_mute) cm_log_set_level(CM_ERROR);
-    cm_status status = read_all(arguments, *config, first);
+    cm_status status = cm_cli_resolve(arguments, first, configuration, *config);
     if (cm_config_source_of(*config, "env_name") >= CM_FROM_SET) cm_env_trust_named(configuration->env.env_name);
     if (status == CM_OK) status = finish(arguments, *config, configuration, !first);
     if (status == CM_OK) return CM_OK;

@@ -14,10 +14,15 @@ extern "C" {
 
 /* Rows of a flag table that several commands have. */
 #define CM_FLAGS_CONFIGURATION                                                                                         \
-    {"--config", "FILE", "Read this configuration; without it configuration.json here, if there is one."}, {           \
+    {"--config", "FILE",                                                                                               \
+     "Read this file, or the recipe of this name; without it the recipe of the environment that is named, or "         \
+     "configuration.json here."},                                                                                      \
+    {                                                                                                                  \
         "--set", "KEY=VALUE",                                                                                          \
             "Set one key, as in --set MCTS.num_simulations=50 or --set env_steps=1.5M; may be repeated."               \
     }
+#define CM_FLAG_ENV                                                                                                    \
+    { "--env", "NAME", "The environment: the same as NAME in front." }
 #define CM_FLAGS_MACHINE                                                                                               \
     {"--backend", "NAME", "What does the arithmetic: auto, cpu, ref or cuda."},                                        \
         {"--threads", "N", "Worker threads; 0: as many as the process may use. Changes no result."}, {                 \

@@ -1,19 +1,35 @@
-/* Recipes: configurations that are tuned for one environment, beside the sources (configs/) and where they were
- * installed. */
+/* Recipes: configurations that are tuned for one environment. They are the files of configs/, whose texts are part of
+ * the program, so that they are found from any folder and wherever it is installed. */
 #ifndef CM_CLI_RECIPE_H
 #define CM_CLI_RECIPE_H
 
-#include <linux/limits.h>
-
-#include "core/status.h"
+#include "config/config.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The whole path of the recipe for an environment ("connect4", "Acrobot-v1", "gymnasium:LunarLander-v3"); false if
- * there is none. */
-bool cm_recipe_find(const char *env_name, char path[PATH_MAX]);
+typedef struct cm_recipe {
+    const char *name; /* "connect4_muzero" */
+    const char *file; /* "configs/connect4_muzero.json", as errors and origins call it */
+    const char *text; /* JSON, ends with a NUL */
+} cm_recipe;
+
+/* The recipe of exactly this name, in capitals or not; NULL if there is none. */
+const cm_recipe *cm_recipe_named(const char *name);
+
+/* Whether the registry has an environment of this name. */
+bool cm_recipe_is_environment(const char *name);
+
+/* The recipe for an environment, NULL if there is none: of the registry ("connect4", "Acrobot-v1"; of a family, as for
+ * "go13", the next larger size that has one, or the largest), or one that Gymnasium has ("gymnasium:LunarLander-v3",
+ * "gymnasium:CartPole-v1"). Never loads code: a file of the user's has none. */
+const cm_recipe *cm_recipe_for(const char *env_name);
+
+/* Takes the values of the recipe that `name` names, as cm_config_read does those of a file; the name of an environment
+ * of the registry means its recipe, and that environment. Errors: CM_ERR_INPUT for an unknown name, with the nearest
+ * one. */
+cm_status cm_recipe_read(const char *name, cm_config *config) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/ranks.h"
 #include "cli/recipe.h"
+#include "cli/resolve.h"
 #include "cli/view.h"
 #include "cli/watch.h"
 #include "core/crash.h"
@@ -86,11 +87,14 @@ static cm_status train_once(const cm_run_request *request, cm_run_result *result
     return status;
 }
 
-/* The defaults are those of CartPole; another task may have a configuration of its own. */
-static void say_recipe(cm_progress *progress, const char *env_name) {
-    char path[PATH_MAX];
-    if (cm_recipe_find(env_name, path))
-        cm_progress_say(progress, "recipe    there is a tuned configuration for this task: --config %s", path);
+/* That of the environment which the command line names is taken; of another's there is word. */
+static void say_recipe(cm_progress *progress, const cm_config *config, const char *env_name) {
+    const cm_recipe *other = cm_config_is_chosen(config, "env_name") ? cm_recipe_for(env_name) : NULL;
+    if (*cm_config_recipe(config)) {
+        cm_progress_say(progress, "recipe    %s", cm_config_recipe(config));
+    } else if (other) {
+        cm_progress_say(progress, "recipe    there is one for this task: --config %s", other->name);
+    }
 }
 
 static cm_status train_with(cm_arguments *arguments, const cm_run_request *request, cm_run_result *result) {
@@ -102,7 +106,7 @@ static cm_status train_with(cm_arguments *arguments, const cm_run_request *reque
     cm_progress *progress = NULL;
     CM_TRY(cm_progress_create(&style, &progress));
     if (!request->resume && !cm_argument_given(arguments, "--config"))
-        say_recipe(progress, request->configuration->env.env_name);
+        say_recipe(progress, request->config, request->configuration->env.env_name);
     cm_run_request with_progress = *request;
     with_progress.comm = &ranks.comm;
     with_progress.progress = progress;
@@ -159,7 +163,10 @@ static cm_status resume_with(cm_arguments *arguments, const char *run, const cm_
 }
 
 static cm_status resume(cm_arguments *arguments, const char *run) {
-    static const char *const others[] = {"--run", "--init-from", "--replay-from", "--seeds"};
+    static const char *const others[] = {"--run", "--init-from", "--replay-from", "--seeds", "--env"};
+    if (arguments->positional_count > 0)
+        return cm_fail(CM_ERR_INPUT, "--resume goes on with a run: %.100s belongs to a new one",
+                       arguments->positional[0]);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (cm_argument_given(arguments, others[i])) {
             return cm_fail(CM_ERR_INPUT, "--resume goes on with a run: %s belongs to new ones", others[i]);
@@ -379,6 +386,7 @@ static cm_status run_train(cm_arguments *arguments) {
     if (cm_argument_given(arguments, "--quiet") && cm_argument_given(arguments, "--json"))
         return cm_fail(CM_ERR_INPUT,
                        "--quiet prints nothing, --json a line for every iteration; leave one of them out");
+    CM_TRY(cm_cli_take_name(arguments));
     if (cm_launch_find().ranks > 1) catch_signals(); /* MPI takes a while to begin: a request to stop may come then */
     cm_status status = cm_cli_ranks_open(arguments, &ranks);
     if (status == CM_OK && ranks.is_over) return CM_OK;
@@ -391,6 +399,7 @@ static cm_status run_train(cm_arguments *arguments) {
 
 static const cm_flag flags[] = {
     CM_FLAGS_CONFIGURATION,
+    CM_FLAG_ENV,
     {"--seed", "N", "Seed of all random numbers: same configuration and seed, same run."},
     {"--seeds", "LIST", "Train once for each of several seeds: 1-5 or 1,4,7."},
     CM_FLAGS_MACHINE,
@@ -415,8 +424,11 @@ static const cm_flag flags[] = {
 const cm_command cm_command_train = {
     .name = "train",
     .about = "train an agent",
-    .positional = "",
+    .positional = "[NAME]",
     .details =
+        "NAME is an environment (cumind environments lists them; ./grid.py, gymnasium:LunarLander-v3) or a recipe. An "
+        "environment that is named here, by --env or by --set env_name=NAME is trained with its recipe, where there is "
+        "one and no --config; what --set gives counts above it.\n\n"
         "Trains until the first limit is met, or, with stop_at_goal, until two evaluations in succession reach the "
         "goal; a run whose length a flag gives goes on to it, unless --set stop_at_goal=true stands beside it. --time "
         "alone "
@@ -442,7 +454,8 @@ const cm_command cm_command_train = {
         "cumind config --explain KEY says it of each key. Others are refused.",
     .flags = flags,
     .examples = "  cumind train                                   # CartPole-v1, a few seconds\n"
-                "  cumind train --set env_name=catch --seed 3\n"
+                "  cumind train catch --seed 3                    # with its recipe\n"
+                "  cumind train go9 --set num_simulations=50\n"
                 "  cumind train --resume checkpoints/CartPole-v1/20251121-073900 --updates 9k\n",
     .run = run_train,
 };

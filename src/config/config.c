@@ -270,6 +270,12 @@ void cm_config_derive(cm_config *config, const char *key, const char *because) {
     if (cm_config_find(config, key, &entry) == CM_OK) snprintf(entry->origin, sizeof entry->origin, "%s", because);
 }
 
+void cm_config_set_recipe(cm_config *config, const char *text) {
+    snprintf(config->recipe, sizeof config->recipe, "%s", text);
+}
+
+const char *cm_config_recipe(const cm_config *config) { return config->recipe; }
+
 /* The member of the group with the highest precedence of those that are given and not 0; NULL if there is none. */
 static const cm_config_entry *leader_of(const cm_config *config, const char *group) {
     const cm_config_entry *leader = NULL;

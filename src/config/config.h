@@ -50,6 +50,10 @@ cm_status cm_config_assign(cm_config *config, const char *key, const char *value
 cm_config_source cm_config_source_of(const cm_config *config, const char *key);
 const char *cm_config_origin_of(const cm_config *config, const char *key); /* owned by the config */
 
+/* What the values of a new run begin with, for its user ("catch"); "" until it is set. */
+void cm_config_set_recipe(cm_config *config, const char *text);
+const char *cm_config_recipe(const cm_config *config); /* owned by the config */
+
 /* Whether the value was given and is not the default. */
 bool cm_config_is_chosen(const cm_config *config, const char *key);
 

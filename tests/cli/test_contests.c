@@ -35,10 +35,10 @@ static void expect_error(const char *arguments, int status, const char *text) {
 
 static void begin_all(void) {
     cm_test_folder_make();
-    expect_ok("train --quiet --run runs/a --seed 1 --set env_name=tictactoe" SMALL);
-    expect_ok("train --quiet --run runs/b --seed 2 --set env_name=tictactoe" SMALL);
-    expect_ok("train --quiet --run four --set env_name=connect4" SMALL);
-    expect_ok("train --quiet --run flip --set env_name=othello" SMALL);
+    expect_ok("train --quiet --run runs/a --seed 1 --config default --set env_name=tictactoe" SMALL);
+    expect_ok("train --quiet --run runs/b --seed 2 --config default --set env_name=tictactoe" SMALL);
+    expect_ok("train --quiet --run four --config default --set env_name=connect4" SMALL);
+    expect_ok("train --quiet --run flip --config default --set env_name=othello" SMALL);
     expect_ok("train --quiet --run pole --set env_name=CartPole-v1" SMALL);
 }
 

@@ -17,19 +17,22 @@
 /* Runs of a second: 16 games at a time, a checkpoint every 20 updates. */
 enum { ALPHAZERO, CHANCE, GIVEN, HALF, MODELS };
 static const char *const small[MODELS] = {
-    " --set policy=alphazero --set env_name=tictactoe --set num_envs=16 --set env_steps=1024 --set "
+    " --set policy=alphazero --config default --set env_name=tictactoe --set num_envs=16 --set env_steps=1024 --set "
     "temperature_threshold=3"
     " --set min_memory_steps=256 --set replay_ratio=8 --set checkpoint_updates=20"
     " --set evaluation_interval=1024 --set evaluation_episodes=4 --set final_evaluation_episodes=4",
-    " --set policy=stochastic_muzero --set env_name=2048 --set num_envs=16 --set env_steps=768 --set hidden_dim=32"
+    " --set policy=stochastic_muzero --config default --set env_name=2048 --set num_envs=16 --set env_steps=768 --set "
+    "hidden_dim=32"
     " --set min_memory_steps=256 --set replay_ratio=8 --set checkpoint_updates=10 --set evaluation_simulations=8"
     " --set evaluation_interval=512 --set evaluation_episodes=4 --set final_evaluation_episodes=4",
-    " --set policy=stochastic_muzero --set env_name=2048 --set num_envs=16 --set env_steps=768 --set chance_codes=0"
+    " --set policy=stochastic_muzero --config default --set env_name=2048 --set num_envs=16 --set env_steps=768 --set "
+    "chance_codes=0"
     " --set preset=none --set family=resnet --set conv_channels=4 --set head_channels=2"
     " --set min_memory_steps=256 --set replay_ratio=4 --set checkpoint_updates=6 --set evaluation_simulations=8"
     " --set evaluation_interval=256 --set evaluation_episodes=2 --set final_evaluation_episodes=2",
     " --backend ref --dtype float16 --set loss_scale=16777216 --set loss_scale_growth_interval=10"
-    " --set env_name=tictactoe --set num_envs=8 --set steps_per_iteration=4 --set env_steps=256 --set num_simulations=4"
+    " --config default --set env_name=tictactoe --set num_envs=8 --set steps_per_iteration=4 --set env_steps=256 --set "
+    "num_simulations=4"
     " --set hidden_dim=16 --set min_memory_steps=64 --set batch_size=8 --set num_unroll_steps=2 --set replay_ratio=8"
     " --set checkpoint_updates=20 --set evaluation_interval=0 --set final_evaluation_episodes=2",
 };
@@ -165,7 +168,8 @@ START_TEST(metrics_and_report_tell_of_loss_scale_and_skipped_steps) {
 END_TEST
 
 START_TEST(a_game_is_learnt_in_float16_though_steps_are_skipped) {
-    expect_ok("train --quiet --run half --seed 1 --backend ref --dtype float16 --set env_name=catch --set rows=5"
+    expect_ok("train --quiet --run half --seed 1 --backend ref --dtype float16 --config default --set env_name=catch "
+              "--set rows=5"
               " --set columns=3 --set num_simulations=8 --set td_steps=4 --set replay_ratio=16 --set batch_size=32"
               " --set num_envs=16 --set steps_per_iteration=4 --set min_memory_steps=200 --set env_steps=2400"
               " --set hidden_dim=16 --set value_transform=false --set value_support_min=-1 --set value_support_max=1"
@@ -183,7 +187,8 @@ END_TEST
 
 /* A game whose only chance is in its start: the codes have nothing to tell. */
 START_TEST(a_game_without_chance_is_learnt_all_the_same) {
-    expect_ok("train --quiet --run catch --seed 1 --set policy=stochastic_muzero --set env_name=catch --set rows=5"
+    expect_ok("train --quiet --run catch --seed 1 --set policy=stochastic_muzero --config default --set env_name=catch "
+              "--set rows=5"
               " --set columns=3 --set chance_codes=4 --set num_simulations=16 --set td_steps=4 --set replay_ratio=64"
               " --set steps_per_iteration=4 --set min_memory_steps=200 --set env_steps=2400 --set hidden_dim=32"
               " --set value_transform=false --set value_support_min=-1 --set value_support_max=1"
@@ -200,8 +205,10 @@ END_TEST
 static const struct {
     const char *arguments, *says;
 } refused[] = {
-    {"train --set policy=alphazero --set env_name=2048", "MCTS.policy: alphazero searches on the true rules"},
-    {"train --set policy=stochastic_muzero --set env_name=connect4 --set chance_codes=0", "connect4 does not"},
+    {"train --set policy=alphazero --config default --set env_name=2048",
+     "MCTS.policy: alphazero searches on the true rules"},
+    {"train --set policy=stochastic_muzero --config default --set env_name=connect4 --set chance_codes=0",
+     "connect4 does not"},
 };
 
 START_TEST(a_policy_that_does_not_fit_the_game_is_one_line) {

@@ -6,7 +6,8 @@
 
 static void begin_all(void) {
     cm_test_folder_make();
-    expect_ok("train --quiet --run " ODD "/one --set env_name=tictactoe --env-steps 256 --set min_memory_steps=64 "
+    expect_ok("train --quiet --run " ODD
+              "/one --config default --set env_name=tictactoe --env-steps 256 --set min_memory_steps=64 "
               "--set hidden_dim=8 --set evaluation_interval=0 --set final_evaluation_episodes=2");
 }
 

@@ -130,7 +130,7 @@ START_TEST(without_evaluations_its_curve_is_that_of_the_loss) {
 END_TEST
 
 START_TEST(a_policy_that_searches_by_rules_learns_the_stored_targets) {
-#define GAME TINY " --set env_name=tictactoe --set policy=alphazero --set num_unroll_steps=0"
+#define GAME TINY " --config default --set env_name=tictactoe --set policy=alphazero --set num_unroll_steps=0"
     expect_ok("train --quiet --run games --env-steps 1024" GAME);
     expect_ok("train --quiet --run stored --replay-from games --set collect=false --updates 64" GAME);
     run("plot stored --metric policy_drift --table");

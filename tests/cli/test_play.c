@@ -16,7 +16,8 @@ static cm_output result;
 static void begin_all(void) {
     cm_test_folder_make();
     cm_program_run(cm_test_folder,
-                   "train --quiet --run game --set env_name=tictactoe --set policy=gumbel_muzero --set env_steps=512 "
+                   "train --quiet --run game --config default --set env_name=tictactoe --set policy=gumbel_muzero "
+                   "--set env_steps=512 "
                    "--set min_memory_steps=128 --set final_evaluation_episodes=2 --set evaluation_simulations=9",
                    &result);
     ck_assert_msg(result.status == 0, "%s", result.err);

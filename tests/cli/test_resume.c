@@ -89,8 +89,9 @@ END_TEST
 /* The first move of an exact opponent would take minutes. */
 START_TEST(interrupt_breaks_off_an_exact_solver) {
     char text[4096];
-    pid_t child = cm_program_start(cm_test_folder, "train --run solving" SMALL " --set env_name=connect4"
-                                                   " --set evaluation_opponent=perfect --set evaluation_interval=256");
+    pid_t child =
+        cm_program_start(cm_test_folder, "train --run solving" SMALL " --config default --set env_name=connect4"
+                                         " --set evaluation_opponent=perfect --set evaluation_interval=256");
     cm_program_await_handler(child, SIGINT);
     usleep(1500000);
     const double before = cm_clock_seconds();
@@ -157,7 +158,7 @@ END_TEST
 
 START_TEST(finished_game_run_says_again_how_it_was_won) {
     int won = 0, drawn = 0, lost = 0;
-    expect_ok("train --quiet --run won --set env_name=tictactoe" SMALL);
+    expect_ok("train --quiet --run won --config default --set env_name=tictactoe" SMALL);
     expect_ok("train --resume won");
     const char *line = strstr(result.out, "against random: ");
     ck_assert_ptr_nonnull(line);
@@ -169,7 +170,7 @@ END_TEST
 /* Nobody beats perfect play at TicTacToe; an agent that has just begun wins some games of a random player. */
 START_TEST(opponent_of_evaluations_is_chosen) {
     int won = -1, drawn = -1, lost = -1;
-    expect_ok("train --run strict" SMALL " --set env_name=tictactoe --set evaluation_opponent=perfect"
+    expect_ok("train --run strict" SMALL " --config default --set env_name=tictactoe --set evaluation_opponent=perfect"
               " --set final_evaluation_episodes=20");
     const char *line = strstr(result.out, "against perfect: ");
     ck_assert_ptr_nonnull(line);
@@ -185,9 +186,9 @@ static void expect_refused(const char *arguments, const char *error) {
 }
 
 START_TEST(opponent_that_cannot_be_is_refused_in_one_line) {
-    expect_refused("train --set env_name=connect4 --set evaluation_opponent=mcts:none",
+    expect_refused("train --config default --set env_name=connect4 --set evaluation_opponent=mcts:none",
                    "Evaluation.evaluation_opponent: mcts: needs a number of rollouts");
-    expect_refused("train --set env_name=connect4 --set evaluation_opponent=somebody",
+    expect_refused("train --config default --set env_name=connect4 --set evaluation_opponent=somebody",
                    "\"somebody\" is none of random, mcts:N and perfect");
     expect_refused("train --set evaluation_opponent=mcts:5", "CartPole-v1 is no game of two players");
     cm_program_run(cm_test_folder, "train --run none --set env_name=hex5 --set evaluation_opponent=perfect", &result);
@@ -472,7 +473,8 @@ START_TEST(refusals_name_what_to_do) {
     expect_exit("train --quiet --run z --set memory_bytes=1000", 1, "cannot hold"); /* no folder was left */
     expect_exit("train --quiet --run z --set reset_low=3", 2,
                 "CartPole-v1: reset_low (3) must not exceed reset_high (0.05)");
-    expect_exit("train --quiet --run z --set env_name=catch --set family=cumind --set conv_channels=0", 2,
+    expect_exit("train --quiet --run z --config default --set env_name=catch --set family=cumind --set conv_channels=0",
+                2,
                 "cumind: Network architecture.conv_channels: family cumind needs at least 1 for observations of rank "
                 "3, got 0\n");
     expect_exit(

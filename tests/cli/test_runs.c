@@ -158,8 +158,9 @@ START_TEST(next_commands_do_what_the_run_did) {
     ck_assert_ptr_nonnull(strstr(result.out, "cumind train --resume timed --time 0.01s\n"));
     ck_assert_ptr_nonnull(strstr(result.out, "cumind eval --run timed --episodes 100 --seed 1\n"));
     ck_assert_ptr_nonnull(strstr(result.out, "until     0.01 s\n")); /* and no number of steps, nor a goal */
-    expect_ok("train --run game --set env_name=tictactoe --set evaluation_opponent=mcts:5 --env-steps 256"
-              " --set final_evaluation_episodes=2");
+    expect_ok(
+        "train --run game --config default --set env_name=tictactoe --set evaluation_opponent=mcts:5 --env-steps 256"
+        " --set final_evaluation_episodes=2");
     ck_assert_ptr_nonnull(strstr(result.out, "cumind eval --run game --opponent mcts:5 --games 100 --seed 1\n"));
     ck_assert_ptr_nonnull(strstr(result.out, "cumind train --resume game --env-steps "));
 }
@@ -184,24 +185,6 @@ START_TEST(what_a_limit_on_time_does_not_cover_is_said) {
     ck_assert_ptr_null(strstr(result.out, "time is over"));
     expect_ok("train --run counted --env-steps 512 --set final_evaluation_episodes=2");
     ck_assert_ptr_null(strstr(result.out, "time is over"));
-}
-END_TEST
-
-START_TEST(recipe_of_the_task_is_named_where_none_was_chosen) {
-    static const char limits[] = " --env-steps 64 --set final_evaluation_episodes=0";
-    char command[512], *path, *end;
-    snprintf(command, sizeof command, "train --run tuned-1 --set env_name=Acrobot-v1%s", limits);
-    expect_ok(command);
-    path = strstr(result.out, "recipe    there is a tuned configuration for this task: --config /");
-    ck_assert_ptr_nonnull(path);
-    path = strchr(path, '/'), end = strchr(path, '\n');
-    snprintf(command, sizeof command, "train --run tuned-2 --config %.*s%s", (int)(end - path), path, limits);
-    ck_assert_msg(end - path > 21 && strncmp(end - 21, "/configs/acrobot.json", 21) == 0, "%s", command);
-    expect_ok(command);
-    ck_assert_ptr_null(strstr(result.out, "recipe "));
-    snprintf(command, sizeof command, "train --run tuned-3%s", limits);
-    expect_ok(command); /* CartPole */
-    ck_assert_ptr_null(strstr(result.out, "recipe "));
 }
 END_TEST
 
@@ -356,10 +339,10 @@ START_TEST(run_without_an_update_says_that_nothing_was_learnt) {
     expect_ok("train --quiet --run learnt" SMALL);
     ck_assert_str_eq(result.err, "");
     /* 32 games under way, each of 48 steps of 200 */
-    expect_ok("train --quiet --run open --set env_name=MountainCar-v0 --env-steps 1536"
+    expect_ok("train --quiet --run open --config default --set env_name=MountainCar-v0 --env-steps 1536"
               " --set final_evaluation_episodes=0");
     cm_program_expect_line(result.err, "; the last 30 (td_steps) of each episode under way do not count; train longer");
-    expect_ok("train --quiet --run whole --set env_name=MountainCar-v0 --env-steps 1536"
+    expect_ok("train --quiet --run whole --config default --set env_name=MountainCar-v0 --env-steps 1536"
               " --set final_evaluation_episodes=0 --set memory_capacity=500");
     cm_program_expect_line(result.err, "; with memory_capacity those of episodes under way do not count; train longer");
 }
@@ -490,8 +473,8 @@ END_TEST
 START_TEST(runs_of_several_folders_are_listed_and_where_it_looked_is_said) {
     expect_ok("runs");
     ck_assert_ptr_nonnull(strstr(result.out, "(none below checkpoints; cumind runs DIR... looks elsewhere)"));
-    expect_ok(
-        "train --quiet --run mine/cased --env-steps 256 --set final_evaluation_episodes=0 --set env_name=TICTACTOE");
+    expect_ok("train --quiet --run mine/cased --env-steps 256 --set final_evaluation_episodes=0 --config default --set "
+              "env_name=TICTACTOE");
     expect_ok("runs mine ref");
     ck_assert_ptr_nonnull(strstr(result.out, "tictactoe "));
     ck_assert_ptr_nonnull(strstr(result.out, " mine/cased\n"));
@@ -548,7 +531,6 @@ int main(void) {
     tcase_add_test(tests, next_commands_do_what_the_run_did);
     tcase_add_test(tests, a_large_network_is_announced_before_it_is_prepared);
     tcase_add_test(tests, what_a_limit_on_time_does_not_cover_is_said);
-    tcase_add_test(tests, recipe_of_the_task_is_named_where_none_was_chosen);
     tcase_add_test(tests, quiet_run_prints_nothing);
     tcase_add_test(tests, what_is_printed_to_a_closed_output_is_in_no_file);
     tcase_add_test(tests, what_cannot_be_printed_is_said_when_the_run_is_saved);

@@ -3,7 +3,8 @@
 #include "env/vector.h"
 
 #define CATCH                                                                                                          \
-    "train --quiet --set env_name=catch --set num_envs=2 --set env_steps=400 --set min_memory_steps=64 "               \
+    "train --quiet --config default --set env_name=catch --set num_envs=2 --set env_steps=400 --set "                  \
+    "min_memory_steps=64 "                                                                                             \
     "--set final_evaluation_episodes=0 --set evaluation_interval=0 --set hidden_dim=16 --set threads=1 --run "
 
 /* The states lie first in the arrays of the vector, whose bytes are the last of the file. */

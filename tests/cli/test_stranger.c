@@ -137,7 +137,7 @@ static void begin_all(void) {
     unlink(mark);
     expect_ok("train --quiet --run python --set env_name=marks.py" TINY);
     ck_assert(cm_file_exists(mark));
-    expect_ok("train --quiet --run own --set env_name=tictactoe" TINY);
+    expect_ok("train --quiet --run own --config default --set env_name=tictactoe" TINY);
     replace_python();
 }
 
