@@ -21,9 +21,9 @@ size_t cm_exact_bytes(const cm_exact *exact, int lanes); /* that it takes once s
 
 /* What the actions of a position that has not ended are worth. */
 typedef struct cm_worth {
-    int8_t value[CM_ENV_MAX_ACTIONS]; /* [A] 1, 0, -1 or CM_SOLVER_ILLEGAL, as cm_solver_solve says */
-    int best;                         /* the largest, the value of the position                     */
-    int legal, keeping;               /* legal actions, and those among them of value `best`        */
+    int8_t value[CM_ENV_MAX_SEARCHED]; /* [A] 1, 0, -1 or CM_SOLVER_ILLEGAL, as cm_solver_solve says */
+    int best;                          /* the largest, the value of the position                     */
+    int legal, keeping;                /* legal actions, and those among them of value `best`        */
 } cm_worth;
 
 /* A lane in [0, CM_EXACT_LANES) is used by one thread at a time, lanes run beside each other; answers depend on

@@ -13,7 +13,7 @@ typedef struct perfect_player {
 /* Of the actions in best[A] those after which the game lasts longest stay. */
 static cm_status resist(perfect_player *p, int lane, const void *state, uint8_t *best) {
     const int actions = p->env->spec.actions;
-    uint8_t plies[CM_ENV_MAX_ACTIONS];
+    uint8_t plies[CM_ENV_MAX_SEARCHED];
     int longest = 0;
     CM_TRY(cm_exact_plies(p->exact, lane, state, plies));
     for (int a = 0; a < actions; a++) longest = best[a] && plies[a] > longest ? plies[a] : longest;
@@ -24,7 +24,7 @@ static cm_status resist(perfect_player *p, int lane, const void *state, uint8_t 
 static cm_status perfect_choose(cm_player *player, const cm_turn *turn) {
     perfect_player *p = (perfect_player *)player;
     const int actions = p->env->spec.actions;
-    uint8_t best[CM_ENV_MAX_ACTIONS];
+    uint8_t best[CM_ENV_MAX_SEARCHED];
     cm_worth worth;
     for (int k = 0; k < turn->count; k++) {
         CM_TRY(cm_exact_solve(p->exact, turn->lane, turn->states[k], turn->stop, &worth));

@@ -5,7 +5,8 @@ An action is a number from 0 on, or numbers in [-1, 1]. A mask is a byte of 0 or
 import itertools
 import struct
 
-MOST_ACTIONS = 1024
+MOST_ACTIONS = 65536
+MOST_NAMES = 1024
 NAME = 15  # characters of an action's name
 SHOWN = 8  # parts of an action that a line names
 
@@ -239,7 +240,7 @@ class Choices:
 
     def names(self, given):
         """Names of all numbers: those of the environment, or of several parts what each of them is, "2/0/1"."""
-        if given or self.is_one:
+        if given or self.is_one or self.count > MOST_NAMES:
             return given
         parts = [[str(start + k) for k in range(count)] for count, start in zip(self.counts, self.whole.starts)]
         for between in ("/", ""):

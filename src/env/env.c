@@ -198,7 +198,7 @@ void cm_env_legal(const cm_env *env, const void *state, uint8_t *mask) {
 cm_status cm_env_check_listed(const cm_env *env, const char *what) {
     if (cm_env_is_listed(env)) return CM_OK;
     return cm_fail(CM_ERR_INPUT, "%s lists all actions, but %s has %d, more than %d; take fewer action_bins", what,
-                   env->spec.name, env->spec.actions, CM_ENV_MAX_ACTIONS);
+                   env->spec.name, env->spec.actions, CM_ENV_MAX_SEARCHED);
 }
 
 int cm_env_random_action(const cm_env *env, const void *state, cm_rng *rng) {

@@ -80,7 +80,8 @@ double cm_env_params_get(const cm_env_params *params, int row); /* value of row 
 cm_status cm_env_params_set(cm_env_params *params, const char *option, double value) CM_MUST_USE;
 
 enum {
-    CM_ENV_MAX_ACTIONS = 1024, /* that may be listed, by masks and names; discrete rows have no more */
+    CM_ENV_MAX_ACTIONS = 65536, /* that may be listed, by masks and names; discrete rows have no more */
+    CM_ENV_MAX_SEARCHED = 1024, /* that a search may choose among without draws, or an exact solver */
     CM_ENV_MAX_COMBINATIONS = CM_POLICY_ACTIONS, /* actions of a continuous task without a mask */
     CM_ENV_MAX_OUTCOMES = 64,                    /* ... or chance outcomes   */
     CM_ENV_MAX_NUMBERS = 8                       /* ... or numbers of a continuous action */
@@ -351,9 +352,12 @@ int cm_env_outcome_between(const cm_env *env, const float *before, int action, c
 void cm_env_observe(const cm_env *env, const void *state, float *observation); /* [observation_size]               */
 void cm_env_observe_rules(const cm_env *env, const void *rules, float *observation); /* the same of the rules' state */
 void cm_env_legal(const cm_env *env, const void *state, uint8_t *mask); /* [A]; all zero after the end       */
-/* Whether all actions may be listed: there are at most CM_ENV_MAX_ACTIONS. Only then is cm_env_legal to be called, and
- * arrays of that many entries suffice. Errors (check): CM_ERR_INPUT, "glide4: ... has 14641 actions ...". */
-static inline bool cm_env_is_listed(const cm_env *env) { return env->spec.actions <= CM_ENV_MAX_ACTIONS; }
+/* Whether all actions may be listed: they are discrete, or at most CM_ENV_MAX_SEARCHED combinations. Only then is
+ * cm_env_legal to be called, and arrays of CM_ENV_MAX_ACTIONS entries suffice. Errors (check): CM_ERR_INPUT, "glide4:
+ * ... has 14641 actions ...". */
+static inline bool cm_env_is_listed(const cm_env *env) {
+    return env->spec.action_size == 0 || env->spec.actions <= CM_ENV_MAX_SEARCHED;
+}
 cm_status cm_env_check_listed(const cm_env *env, const char *what) CM_MUST_USE;
 /* An action drawn uniformly among the legal ones of a state that has not ended. */
 int cm_env_random_action(const cm_env *env, const void *state, cm_rng *rng);

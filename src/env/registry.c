@@ -164,7 +164,9 @@ static cm_status check_numbers(const cm_env_def *def, const cm_env_spec *spec) {
         {"a number of shape", shape[2], 1, LARGEST},
         {"the observation's size", shape[0] * shape[1] * shape[2], 1, MOST_NUMBERS},
         {"actions", spec->actions, 1,
-         spec->action_size > 0 && !def->legal ? CM_ENV_MAX_COMBINATIONS : CM_ENV_MAX_ACTIONS},
+         spec->action_size == 0 ? CM_ENV_MAX_ACTIONS
+         : def->legal           ? CM_ENV_MAX_SEARCHED
+                                : CM_ENV_MAX_COMBINATIONS},
         {"max_legal", spec->max_legal, 0, spec->actions},
         {"players", spec->players, 1, 2},
         {"max_steps", spec->max_steps, 0, INT_MAX},
@@ -173,7 +175,7 @@ static cm_status check_numbers(const cm_env_def *def, const cm_env_spec *spec) {
         {"cells", spec->cells, 0, LARGEST},
         {"chance_outcomes", spec->chance_outcomes, 0, CM_ENV_MAX_OUTCOMES},
         {"reset_outcomes", spec->reset_outcomes, 0, LARGEST},
-        {"action_bins", spec->action_bins, spec->action_size > 0 ? 2 : 0, CM_ENV_MAX_ACTIONS},
+        {"action_bins", spec->action_bins, spec->action_size > 0 ? 2 : 0, CM_ENV_MAX_SEARCHED},
         {"rules_size, of a row with step_lanes,", def->step_lanes ? (long long)spec->rules_size : 0, 0,
          CM_ENV_FIELDS * (long long)sizeof(double)},
         {"rules_size", (long long)spec->rules_size, 1, MOST_BYTES},
@@ -183,17 +185,18 @@ static cm_status check_numbers(const cm_env_def *def, const cm_env_spec *spec) {
     return CM_OK;
 }
 
-/* Where actions are too many to be listed nothing may list them. */
+/* Where combinations are too many to be listed nothing may list them, and no solver lists more than few. */
 static cm_status check_combinations(const cm_env_def *def, const cm_env_spec *spec) {
-    const char *lists = spec->actions <= CM_ENV_MAX_ACTIONS ? NULL
-                        : spec->players > 1                 ? "two players"
-                        : spec->chance_outcomes > 0         ? "chance"
-                        : spec->symmetries > 1              ? "symmetries"
-                        : def->solver                       ? "a solver"
-                                                            : NULL;
+    const char *lists = spec->actions <= CM_ENV_MAX_SEARCHED ? NULL
+                        : def->solver                        ? "a solver"
+                        : spec->action_size == 0             ? NULL
+                        : spec->players > 1                  ? "two players"
+                        : spec->chance_outcomes > 0          ? "chance"
+                        : spec->symmetries > 1               ? "symmetries"
+                                                             : NULL;
     if (!lists) return CM_OK;
     return cm_fail(CM_ERR_INPUT, "%d actions and %s: with more than %d there may be none", spec->actions, lists,
-                   CM_ENV_MAX_ACTIONS);
+                   CM_ENV_MAX_SEARCHED);
 }
 
 /* Bounds of a step's reward may be infinite, those of actions may not. */

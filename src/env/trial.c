@@ -143,7 +143,30 @@ static cm_status check_mask(trial *t) {
                    spec->name, legal, t->step, spec->max_legal);
 }
 
-static cm_status read_names(const cm_env *env, char (*names)[NAME_BYTES]) {
+typedef struct action_name {
+    char text[NAME_BYTES];
+    int action;
+} action_name;
+
+static int compare_names(const void *a, const void *b) {
+    const action_name *x = a, *y = b;
+    const int order = strcmp(x->text, y->text);
+    return order != 0 ? order : x->action - y->action;
+}
+
+/* The first action that has the name of one before it. */
+static cm_status check_differ(const cm_env *env, action_name *names) {
+    const action_name *twin = NULL;
+    qsort(names, (size_t)env->spec.actions, sizeof *names, compare_names);
+    for (int i = 1; i < env->spec.actions; i++)
+        if (strcmp(names[i - 1].text, names[i].text) == 0 && (!twin || names[i].action < twin->action))
+            twin = &names[i];
+    if (!twin) return CM_OK;
+    return cm_fail(CM_ERR_INPUT, "%s: its action_name names both action %d and action %d \"%s\"", env->spec.name,
+                   twin[-1].action, twin->action, twin->text);
+}
+
+static cm_status read_names(const cm_env *env, action_name *names) {
     char name[4 * NAME_BYTES];
     for (int a = 0; a < env->spec.actions; a++) {
         cm_env_action_name(env, a, name, sizeof name);
@@ -151,18 +174,15 @@ static cm_status read_names(const cm_env *env, char (*names)[NAME_BYTES]) {
         if (length < 1 || length >= NAME_BYTES)
             return cm_fail(CM_ERR_INPUT, "%s: its action_name names action %d by %zu characters; must be 1..%d",
                            env->spec.name, a, length, NAME_BYTES - 1);
-        memcpy(names[a], name, length + 1);
-        for (int b = 0; b < a; b++)
-            if (strcmp(names[a], names[b]) == 0)
-                return cm_fail(CM_ERR_INPUT, "%s: its action_name names both action %d and action %d \"%s\"",
-                               env->spec.name, b, a, name);
+        memcpy(names[a].text, name, length + 1);
+        names[a].action = a;
     }
-    return CM_OK;
+    return check_differ(env, names);
 }
 
 /* Where actions are listed people and files know them by names. */
 static cm_status check_names(const cm_env *env) {
-    char(*names)[NAME_BYTES];
+    action_name *names;
     if (!cm_env_is_listed(env)) return CM_OK;
     CM_TRY(cm_alloc(&names, (size_t)env->spec.actions, sizeof *names, "an environment's names of actions"));
     cm_status status = read_names(env, names);

@@ -18,6 +18,13 @@ static bool may_draw(const cm_mcts_options *o) {
 
 int cm_mcts_draws(const cm_mcts_options *o) { return may_draw(o) ? o->num_sampled_actions : 0; }
 
+bool cm_mcts_fit_draws(cm_mcts_options *o, int actions, int most) {
+    enum { DRAWS = 32 };
+    if (!may_draw(o) || o->num_sampled_actions > 0 || actions <= most) return false;
+    o->num_sampled_actions = DRAWS;
+    return true;
+}
+
 cm_status cm_mcts_check_draws(const cm_mcts_options *o, int actions, const char *whose) {
     if (cm_mcts_draws(o) < actions) return CM_OK;
     return cm_fail(CM_ERR_INPUT,
@@ -108,7 +115,8 @@ const cm_option cm_mcts_option_rows[] = {
     CM_OPTION(
         INT, num_sampled_actions, SECTION, "0", 0, 1024,
         "Sampled MuZero: at every node so many actions are drawn by the policy, and the search chooses among those "
-        "that came. For tasks with many actions, such as finely divided continuous ones; 0: all are searched.",
+        "that came. For tasks with many actions, such as finely divided continuous ones; 0: all are searched, of more "
+        "than 1024 actions 32 are drawn.",
         .idle = unless_drawn),
     CM_OPTION(INT, max_depth, SECTION, "0", 0, 65536, "Most moves that a simulation looks ahead; 0: no limit."),
 };

@@ -54,6 +54,10 @@ bool cm_mcts_is_gumbel(const cm_mcts_options *options);
 /* K where searches choose among drawn actions, else 0. */
 int cm_mcts_draws(const cm_mcts_options *options);
 
+/* K where nothing else is said and searches cannot choose among all `actions`, of which they could among `most`: then
+ * num_sampled_actions becomes that. Whether it has. */
+bool cm_mcts_fit_draws(cm_mcts_options *options, int actions, int most);
+
 /* Errors: CM_ERR_INPUT where no fewer are drawn than there are: `actions`, those of `whose` ("tictactoe"). */
 cm_status cm_mcts_check_draws(const cm_mcts_options *options, int actions, const char *whose) CM_MUST_USE;
 

@@ -143,9 +143,9 @@ cm_status cm_run_read_result(cm_run *run, cm_run_result *result, bool *found) CM
 /* run_values.c */
 void cm_run_warn_of_clipping(
     cm_run *run); /* of the row: once of values, once of rewards, with supports that hold them */
-/* Supports that the session has widened: to the configuration of the request; then said. */
-void cm_run_take_supports(const cm_run *run, const cm_run_request *request);
-void cm_run_say_supports(const cm_run *run);
+/* Supports and draws that the session has fitted: to the configuration of the request; then said. */
+void cm_run_take_fitted(const cm_run *run, const cm_run_request *request);
+void cm_run_say_fitted(const cm_run *run);
 void cm_run_warn_of_discount(const cm_run *run); /* of 1 beside a time limit */
 
 /* run_evaluation.c */

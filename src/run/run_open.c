@@ -251,7 +251,7 @@ static cm_status open_session(cm_run *run, const cm_run_request *request) {
         *threads = (*threads + comm->local_size - 1) / comm->local_size;
     }
     CM_TRY(cm_session_open(&configuration, comm, &run->session));
-    cm_run_take_supports(run, request);
+    cm_run_take_fitted(run, request);
     return CM_OK;
 }
 

@@ -154,7 +154,7 @@ void cm_run_say_start(cm_run *run, bool resumed) {
         cm_progress_say(run->progress, "machine   %s", machine);
     }
     if (run->session->no_gpu[0]) cm_progress_say(run->progress, "no GPU    %s", run->session->no_gpu);
-    cm_run_say_supports(run);
+    cm_run_say_fitted(run);
     say_limits(run);
     cm_run_warn_of_goal(run);
     cm_run_warn_of_discount(run);

@@ -1,4 +1,4 @@
-/* What a run warns of where its values or rewards are more than its network can say. */
+/* What a run has fitted to its task, and what it warns of where values or rewards are more than its network can say. */
 #include <math.h>
 #include <stdio.h>
 
@@ -6,28 +6,34 @@
 #include "run/run_internal.h"
 #include "run/supports.h"
 
-#define TAKE(key)                                                                                                      \
+#define TAKE(section, key, why)                                                                                        \
     do {                                                                                                               \
-        request->configuration->network.key = run->session->configuration.network.key;                                 \
-        cm_config_derive(request->config, #key, "the rewards of the task");                                            \
+        request->configuration->section.key = run->session->configuration.section.key;                                 \
+        cm_config_derive(request->config, #key, why);                                                                  \
     } while (0)
 
-void cm_run_take_supports(const cm_run *run, const cm_run_request *request) {
+static const char of_rewards[] = "the rewards of the task";
+
+void cm_run_take_fitted(const cm_run *run, const cm_run_request *request) {
     const cm_network_options *fitted = &cm_run_options_of(run)->network;
+    if (run->session->draws) TAKE(mcts, num_sampled_actions, "the number of actions");
     if (fitted->fits_value_support) {
-        TAKE(value_support_min);
-        TAKE(value_support_max);
-        TAKE(value_support_size);
+        TAKE(network, value_support_min, of_rewards);
+        TAKE(network, value_support_max, of_rewards);
+        TAKE(network, value_support_size, of_rewards);
     }
     if (fitted->fits_reward_support) {
-        TAKE(reward_support_min);
-        TAKE(reward_support_max);
-        TAKE(reward_support_size);
+        TAKE(network, reward_support_min, of_rewards);
+        TAKE(network, reward_support_max, of_rewards);
+        TAKE(network, reward_support_size, of_rewards);
     }
 }
 
-void cm_run_say_supports(const cm_run *run) {
+void cm_run_say_fitted(const cm_run *run) {
     const cm_network_options *o = &cm_run_options_of(run)->network;
+    if (run->session->draws)
+        cm_progress_say(run->progress, "actions   %d, of which a search draws %d at every node (num_sampled_actions)",
+                        run->session->env.spec.actions, run->session->configuration.mcts.num_sampled_actions);
     const bool values = o->fits_value_support, rewards = o->fits_reward_support;
     char value[96] = "", reward[96] = "";
     if (values)

@@ -232,7 +232,7 @@ static cm_status check_distribution(const cm_session *s) {
         if (cm_env_is_listed(&s->env)) return CM_OK;
         return cm_fail(CM_ERR_INPUT,
                        "%s: joint is for at most %d actions, and %s has %d; take per_number or fewer action_bins", key,
-                       CM_ENV_MAX_ACTIONS, spec->name, spec->actions);
+                       CM_ENV_MAX_SEARCHED, spec->name, spec->actions);
     }
     if (spec->action_size == 0)
         return cm_fail(CM_ERR_INPUT, "%s: per_number is for actions that are numbers, not for those of %s", key,
@@ -265,6 +265,11 @@ static cm_status check_policy(const cm_session *s) {
                        spec->name);
     }
     CM_TRY(cm_mcts_check_draws(&s->configuration.mcts, spec->actions, spec->name));
+    if (spec->actions > CM_ENV_MAX_SEARCHED && cm_mcts_draws(&s->configuration.mcts) == 0)
+        return cm_fail(CM_ERR_INPUT,
+                       "MCTS.policy: this one searches all actions, at most %d, but %s has %d; choose muzero or "
+                       "gumbel_muzero, which draw some of them",
+                       CM_ENV_MAX_SEARCHED, spec->name, spec->actions);
     if (policy == CM_MCTS_STOCHASTIC_MUZERO && s->configuration.network.chance_codes == 0 &&
         !s->env.def->outcome_between) {
         return cm_fail(CM_ERR_INPUT,
@@ -296,6 +301,7 @@ static cm_status open_all(cm_session *s) {
     CM_TRY(check_environment(&s->configuration.env, &s->env.spec));
     cm_status tried = try_environment(s);
     if (tried != CM_OK) return cm_fail_in(tried, "Environment.env_name");
+    s->draws = cm_mcts_fit_draws(&s->configuration.mcts, s->env.spec.actions, CM_ENV_MAX_SEARCHED);
     CM_TRY(check_policy(s));
     CM_TRY(check_distribution(s));
     CM_TRY(fit_supports(s));

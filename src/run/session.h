@@ -25,6 +25,7 @@ typedef struct cm_session {
     cm_pool *pool;       /* owned */
     cm_comm *comm;       /* of the ranks; borrowed, or `single` */
     cm_comm single;
+    bool draws;                  /* num_sampled_actions was not given, and is what the number of actions asks for */
     char no_gpu[CM_SESSION_WHY]; /* why "auto" took the CPU, one line; "" if it did not, or no GPU is expected here */
     cm_dtype compute;            /* of matrix products; may be CM_F32 where bfloat16 was asked for and is not native */
 } cm_session;

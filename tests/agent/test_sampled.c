@@ -401,19 +401,39 @@ START_TEST(distributions_that_do_not_fit_are_refused) {
     refuse_session((const char *[]){"env_name=glide4", "action_bins=11", "policy_distribution=joint"}, 3,
                    "Network architecture.policy_distribution: joint is for at most 1024 actions, and glide4 has 14641; "
                    "take per_number or fewer action_bins");
-    refuse_session((const char *[]){"env_name=glide4", "action_bins=11"}, 2,
-                   "Network architecture.policy_distribution: the 14641 actions of glide4 need a policy per number, "
+    refuse_session((const char *[]){"env_name=glide2", "policy_distribution=per_number"}, 2,
+                   "Network architecture.policy_distribution: the 121 actions of glide2 need a policy per number, "
                    "whose searches draw: set num_sampled_actions (such as 20) with policy muzero or gumbel_muzero");
     refuse_session((const char *[]){"env_name=glide4", "action_bins=11", "num_sampled_actions=5", "policy=alphazero"},
                    4,
-                   "Network architecture.policy_distribution: the 14641 actions of glide4 need a policy per number, "
-                   "whose searches draw: set num_sampled_actions (such as 20) with policy muzero or gumbel_muzero");
+                   "MCTS.policy: this one searches all actions, at most 1024, but glide4 has 14641; choose muzero or "
+                   "gumbel_muzero, which draw some of them");
     refuse_session((const char *[]){"env_name=tictactoe", "num_sampled_actions=5", "policy_distribution=per_number"}, 3,
                    "Network architecture.policy_distribution: per_number is for actions that are numbers, not for "
                    "those of tictactoe");
     refuse_session((const char *[]){"env_name=glide3", "num_sampled_actions=5", "policy_distribution=per_number",
                                     "family=mlp", "action_encoding=board"},
                    5, "Network architecture.action_encoding: with a policy per number choose \"onehot\" or \"scaled\"");
+}
+END_TEST
+
+/* Where nobody says how many. */
+START_TEST(of_more_actions_than_are_searched_some_are_drawn) {
+    static const struct {
+        const char *settings;
+        int draws;
+        bool is_fitted;
+    } rows[] = {{"env_name=glide4 action_bins=11", 32, true},
+                {"env_name=glide4 action_bins=11 num_sampled_actions=7", 7, false},
+                {"env_name=glide2 action_bins=32", 0, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        scene s;
+        scene_open(&s, rows[i].settings);
+        ck_assert_int_eq(s.session->configuration.mcts.num_sampled_actions, rows[i].draws);
+        ck_assert(s.session->draws == rows[i].is_fitted);
+        ck_assert_int_eq(cm_agent_get_config(s.agent)->draws, rows[i].draws);
+        scene_close(&s);
+    }
 }
 END_TEST
 
@@ -469,6 +489,7 @@ int main(void) {
     tcase_add_test(tests, more_actions_than_can_be_listed_are_played_and_learnt);
     tcase_add_test(tests, of_one_number_per_number_is_joint);
     tcase_add_test(tests, distributions_that_do_not_fit_are_refused);
+    tcase_add_test(tests, of_more_actions_than_are_searched_some_are_drawn);
     tcase_add_test(tests, no_fewer_draws_than_actions_are_refused);
     tcase_add_test(tests, an_analysis_is_of_all_actions);
     return cm_test_main(suite);

@@ -254,6 +254,35 @@ START_TEST(one_signal_ends_and_saves_a_run_whose_environment_hangs) {
 }
 END_TEST
 
+/* Three of 3,000 actions are legal, another one at every step; what is not legal raises. */
+START_TEST(of_thousands_of_actions_some_are_drawn) {
+    static const char text[] = "class Wide:\n"
+                               "    actions, max_steps = 3000, 2\n"
+                               "    def legal_actions(self): return [self.at, 1000 + self.at, 2999]\n"
+                               "    def reset(self):\n"
+                               "        self.at = 0\n"
+                               "        return [0.0]\n"
+                               "    def step(self, action):\n"
+                               "        assert action in self.legal_actions(), action\n"
+                               "        self.at += 1\n"
+                               "        return [float(self.at)], float(action == 2999), False\n";
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/wide.py", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, text, sizeof text - 1), CM_OK);
+    expect_ok("train --run wide --set num_envs=4 --set env_name=./wide.py --set batch_size=16" SMALL
+              " --env-steps 400");
+    ck_assert_msg(strstr(result.out, "3000, of which a search draws 32 at every node (num_sampled_actions)"), "%s",
+                  result.out);
+    expect_ok("train --resume wide --quiet --env-steps 800");
+    expect_ok("eval --run wide --episodes 8 --seed 100 --json");
+    char *mean = strstr(result.out, "\"mean\":");
+    ck_assert_msg(mean && strtod(mean + 7, NULL) >= 1.9, "%s", result.out);
+    expect_ok("play --run wide --episodes 1");
+    expect_exit("train --set env_name=./wide.py --set policy=stochastic_muzero", 2,
+                "searches all actions, at most 1024");
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("python");
     TCase *tcase = tcase_create("python");
@@ -264,6 +293,7 @@ int main(void) {
     tcase_add_test(tcase, a_run_that_is_interrupted_saves_and_goes_on);
     tcase_add_test(tcase, chance_of_the_process_depends_on_nothing_but_the_seed);
     tcase_add_test(tcase, a_file_that_has_changed_or_gone_is_no_longer_that_of_the_run);
+    tcase_add_test(tcase, of_thousands_of_actions_some_are_drawn);
     tcase_add_test(tcase, what_needs_copies_of_states_is_refused);
     tcase_add_test(tcase, a_second_interrupt_ends_an_environment_that_hangs_with_the_run);
     tcase_add_test(tcase, one_signal_ends_and_saves_a_run_whose_environment_hangs);

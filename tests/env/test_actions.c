@@ -116,6 +116,24 @@ static void expect_mask(const char *space, const char *members, const char *want
     free(state);
 }
 
+START_TEST(there_may_be_65536_actions) {
+    cm_env env;
+    uint8_t *mask = calloc(1, CM_ENV_MAX_ACTIONS);
+    open_actions("Discrete(65536)", "a", "  def legal_actions(s): return [3, 65535]\n", &env);
+    must(env.spec.actions == 65536 && cm_env_is_listed(&env) && reward_of(&env, 65535) == 65535.0);
+    must_msg(cm_env_try(&env, 32) == CM_OK, "%s", cm_error_message());
+    char *state = calloc(1, env.spec.state_size);
+    cm_env_reset(&env, state, 1);
+    cm_env_legal(&env, state, mask);
+    for (int a = 0; a < 65536; a++) must(mask[a] == (a == 3 || a == 65535));
+    open_actions("Tuple(*[Discrete(2)] * 16)", "sum(a)", "", &env);
+    must(env.spec.actions == 65536 && reward_of(&env, 65535) == 16.0 && reward_of(&env, 0x8001) == 2.0);
+    must_msg(cm_env_try(&env, 8) == CM_OK, "%s", cm_error_message());
+    free(state);
+    free(mask);
+}
+END_TEST
+
 START_TEST(masks_of_parts_make_one_of_combinations) {
     static const char dict[] = "Dict(x=Discrete(3, -1), y=Discrete(2))";
     expect_mask(dict, "  action_masks = dict(x=[1, 0, 1], y=[0, 1])\n", "010001");
@@ -146,11 +164,11 @@ static void expect_refused(const char *space, const char *members, const char *s
 }
 
 START_TEST(actions_that_are_none_are_refused) {
-    expect_refused("Tuple(Discrete(40), Discrete(50))", "",
-                   "Tuple of 40 x 50, 2000 actions; at most 1024 are possible: wrap it so that there are fewer");
+    expect_refused("Tuple(Discrete(400), Discrete(500))", "",
+                   "Tuple of 400 x 500, 200000 actions; at most 65536 are possible: wrap it so that there are fewer");
     expect_refused("Tuple(*[Discrete(2)] * 70)", "",
                    "Tuple of 2 x 2 x 2 x 2 x 2 x 2 x 2 x 2 x ..., 11805916207174113034");
-    expect_refused("Discrete(2000)", "", "2000 actions; at most 1024 are possible");
+    expect_refused("Discrete(65537)", "", "65537 actions; at most 65536 are possible");
     expect_refused("Tuple()", "", "no action: action_space has none");
     expect_refused("Tuple(Discrete(2), make)", "",
                    "actions of the kind function; must be Box, Discrete, MultiDiscrete");
@@ -172,6 +190,7 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, arrays_of_numbers_are_numbers_of_their_combinations);
     tcase_add_test(tcase, a_box_beside_others_has_some_values);
     tcase_add_test(tcase, a_combination_is_named_by_its_parts);
+    tcase_add_test(tcase, there_may_be_65536_actions);
     tcase_add_test(tcase, masks_of_parts_make_one_of_combinations);
     tcase_add_test(tcase, actions_that_are_none_are_refused);
     suite_add_tcase(suite, tcase);

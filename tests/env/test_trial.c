@@ -276,8 +276,8 @@ START_TEST(every_fault_is_named_with_its_function) {
         {REFUSED_END, "walk: its check refuses a state of its own (step 7): its count is 6; must be 0..5"},
         {EMPTY_NAME, "an environment whose row has no name"},
         {MUTE_DESCRIBE, "walk: its describe fails and says no reason (cm_fail)"},
-        {NO_ACTIONS, "walk: its describe sets actions to 0; must be in 1..1024"},
-        {MANY_ACTIONS, "walk: its describe sets actions to 1025; must be in 1..1024"},
+        {NO_ACTIONS, "walk: its describe sets actions to 0; must be in 1..65536"},
+        {MANY_ACTIONS, "walk: its describe sets actions to 65537; must be in 1..65536"},
         {NO_SHAPE, "walk: its describe sets a number of shape to 0; must be in 1..65536"},
         {LARGE_SHAPE, "walk: its describe sets the observation's size to 281474976710656; must be in "
                       "1..16777216"},
