@@ -2,7 +2,7 @@
 # It is built where the compiler wrapper of an MPI is on the path, or will be when it is needed.
 #: MPICC=mpicc          the compiler wrapper of MPI; empty: build without
 MPICC ?= mpicc
-MPI_MODULE := $(if $(MPICC),$(if $(shell command -v $(MPICC))$(filter deps-mpi,$(MAKECMDGOALS)),$(BUILD)/lib/cumind_mpi.so))
+MPI_MODULE := $(if $(MPICC),$(if $(shell command -v $(MPICC))$(filter deps,$(MAKECMDGOALS)),$(BUILD)/lib/cumind_mpi.so))
 MPI_OBJ := $(MPI_SRC:%.c=$(BUILD)/%.o)
 # The wrapper calls our compiler, whichever MPI it is of; the headers of MPI are not ours to warn about.
 MPI_CC = OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC)

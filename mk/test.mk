@@ -12,7 +12,7 @@ CASES ?= tests/cases
 RUN_TESTS = JOBS=$$(($(JOBS) + 1)) LIMIT=$(LIMIT) LOGS=$(BUILD)/logs scripts/run_tests
 
 test: ## builds and runs every test; ends with "N passed, N failed[, N skipped]"
-	@test -e $(PROBE) || $(WITH_TOOLS) scripts/deps install build
+	@test -e $(PROBE) || $(INSTALL)
 	+@$(SUBMAKE) test-run
 
 # What takes longest begins first, so that no processor waits for it at the end.

@@ -1,26 +1,25 @@
 # What a user calls first. These install what is missing; the compile probe costs nothing when all is there.
 #: ARGS='...'           further arguments of `make train` and `make benchmark`
 SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+# Runs of several ranks are built where Open MPI is or can be installed; nothing else waits for it.
+INSTALL = { $(WITH_TOOLS) scripts/deps install build $(if $(MPICC),mpi) || $(WITH_TOOLS) scripts/deps check build; }
 WITH_TOOLS = CC='$(CC)' FLAGS='$(BASE_FLAGS) $(DNNL_CFLAGS) $(LDFLAGS)' DNNL_LIBS='$(DNNL_LIBS)'
 
-deps: ## installs the Debian packages that the build needs (root or sudo; otherwise prints the command)
-	@$(WITH_TOOLS) scripts/deps install build
-
-deps-mpi: ## installs Open MPI, for runs of several ranks (`make deps-mpi all` builds the module, too)
-	@$(WITH_TOOLS) scripts/deps install build mpi
+deps: ## installs the Debian packages that the build needs, Open MPI among them (root or sudo; otherwise prints the command)
+	@$(WITH_TOOLS) scripts/deps install build $(if $(MPICC),mpi)
 
 deps-lint: ## installs the packages that lint, the sanitizers and the fuzzers need
 	@$(WITH_TOOLS) scripts/deps install build lint
 
 # What is built by the same call, in parallel or not, waits for these.
-$(PROBE): | $(filter deps deps-mpi deps-lint,$(MAKECMDGOALS))
+$(PROBE): | $(filter deps deps-lint,$(MAKECMDGOALS))
 
 train: ## installs what is missing, builds, and trains CartPole-v1 from configuration.json
-	@test -e $(PROBE) || $(WITH_TOOLS) scripts/deps install build
+	@test -e $(PROBE) || $(INSTALL)
 	+@$(SUBMAKE) all
 	@$(BUILD)/cumind train $(ARGS)
 
 benchmark: all ## times every part of the program on this machine
 	@$(BUILD)/cumind benchmark $(ARGS)
 
-.PHONY: deps deps-mpi deps-lint train benchmark
+.PHONY: deps deps-lint train benchmark

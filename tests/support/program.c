@@ -110,7 +110,7 @@ bool cm_program_has_mpi(void) {
     snprintf(path, sizeof path, "%.*s/lib/cumind_mpi.so", (int)(strrchr(CM_TEST_PROGRAM, '/') - CM_TEST_PROGRAM),
              CM_TEST_PROGRAM);
     bool is_there = access(path, R_OK) == 0 && system("command -v mpirun >/dev/null") == 0;
-    if (!is_there) printf("SKIP mpi: the module is not built, or there is no mpirun (make deps-mpi all)\n");
+    if (!is_there) printf("SKIP mpi: the module is not built, or there is no mpirun (make deps all)\n");
     return is_there;
 }
 
