@@ -120,6 +120,7 @@ static cm_status open_actor(cm_actor *a) {
     a->shard_count = (c->environments + rows - 1) / rows;
     CM_TRY(take_memory(a, &c->env->spec, rows));
     CM_TRY(cm_vector_env_create(c->env, c->environments, c->seed, c->first_environment, &a->vector));
+    cm_vector_env_heed(a->vector, c->stop);
     CM_TRY(open_shards(a, rows));
     cm_vector_env_reset(a->vector, 0, c->environments, &a->rows);
     return cm_vector_env_check_begun(a->vector, 0, c->environments);

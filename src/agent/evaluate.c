@@ -15,22 +15,22 @@ typedef struct record {
 struct cm_evaluator {
     cm_match *match;       /* owned */
     cm_player *players[2]; /* the agent and, in games of two, its opponent; owned */
+    cm_games games;        /* of all parts; owns its arrays, keeps no moves */
+    size_t bytes;          /* of these arrays */
     /* only with peers */
     cm_evaluation_peers peers;
-    record *told;  /* [parts, most of a part] owned */
-    cm_games both; /* games of all parts; owns its arrays, keeps no moves */
-    size_t bytes;  /* of these arrays */
+    record *told; /* [parts, most of a part] owned */
 };
 
-static cm_status take_games(cm_evaluator *v, const cm_evaluator_config *c) {
-    const size_t parts = (size_t)c->peers->parts, n = (size_t)c->episodes, most = (n + parts - 1) / parts;
-    v->peers = *c->peers;
-    CM_TRY(cm_alloc(&v->told, parts * most, sizeof *v->told, "evaluation"));
-    CM_TRY(cm_alloc(&v->both.result, n, sizeof *v->both.result, "evaluation"));
-    CM_TRY(cm_alloc(&v->both.length, n, sizeof *v->both.length, "evaluation"));
-    CM_TRY(cm_alloc(&v->both.theirs, n, sizeof *v->both.theirs, "evaluation"));
-    v->bytes =
-        parts * most * sizeof *v->told + n * (sizeof *v->both.result + sizeof *v->both.length + sizeof *v->both.theirs);
+static cm_status take_games(cm_evaluator *v, const cm_evaluator_config *c, int parts) {
+    const size_t n = (size_t)c->episodes, most = parts > 1 ? (n + (size_t)parts - 1) / (size_t)parts : 0;
+    if (parts > 1) v->peers = *c->peers;
+    if (parts > 1) CM_TRY(cm_alloc(&v->told, (size_t)parts * most, sizeof *v->told, "evaluation"));
+    CM_TRY(cm_alloc(&v->games.result, n, sizeof *v->games.result, "evaluation"));
+    CM_TRY(cm_alloc(&v->games.length, n, sizeof *v->games.length, "evaluation"));
+    CM_TRY(cm_alloc(&v->games.theirs, n, sizeof *v->games.theirs, "evaluation"));
+    v->bytes = (size_t)parts * most * sizeof *v->told +
+               n * (sizeof *v->games.result + sizeof *v->games.length + sizeof *v->games.theirs);
     return CM_OK;
 }
 
@@ -38,6 +38,11 @@ static cm_status take_games(cm_evaluator *v, const cm_evaluator_config *c) {
 static cm_match_shape shape_of(const cm_evaluator_config *c, int parts) {
     cm_match_shape shape = cm_match_shape_of(c->episodes, c->pool);
     const int workers = cm_pool_size(c->pool), own = (c->episodes + parts - 1) / parts;
+    if (c->rows > 0 && c->rows < shape.rows) {
+        shape.rows = c->rows, shape.shards = (own + c->rows - 1) / c->rows;
+        shape.lanes = shape.shards < workers ? shape.shards : workers;
+        return shape;
+    }
     if (parts == 1) return shape;
     shape.shards = (shape.shards + parts - 1) / parts;
     if (shape.shards < workers) shape.shards = own < workers ? own : workers;
@@ -58,7 +63,7 @@ static cm_status open_evaluator(cm_evaluator *v, const cm_evaluator_config *c) {
                              .shape = shape_of(c, parts),
                              .tally = c->tally,
                              .stop = c->stop};
-    if (parts > 1) CM_TRY(take_games(v, c));
+    CM_TRY(take_games(v, c, parts));
     CM_TRY(c->agent ? cm_player_agent(c->agent, c->env, &match.shape, &v->players[0])
                     : cm_opponent_player(&uniform, NULL, c->env, &match.shape, &v->players[0]));
     if (c->env->spec.players == 2) {
@@ -89,7 +94,7 @@ void cm_evaluator_destroy(cm_evaluator *v) {
     cm_match_destroy(v->match);
     for (int i = 0; i < 2; i++) cm_player_destroy(v->players[i]);
     free(v->told);
-    cm_games_free(&v->both);
+    cm_games_free(&v->games);
     free(v);
 }
 
@@ -99,35 +104,52 @@ size_t cm_evaluator_memory(const cm_evaluator *v) {
     return v->players[1] ? bytes + v->players[1]->bytes : bytes;
 }
 
+static void put(cm_evaluator *v, int episode, const record *r) {
+    v->games.result[episode] = r->result, v->games.length[episode] = r->length;
+    v->games.theirs[episode] = (uint8_t)r->theirs;
+}
+
 /* The episodes of all parts, in the order of their numbers. */
 static cm_status merge(cm_evaluator *v, int episodes) {
     const cm_games *own = cm_match_games(v->match);
-    const int parts = v->peers.parts, most = (episodes + parts - 1) / parts;
-    record *mine = v->told + (size_t)v->peers.part * (size_t)most;
-    for (int i = 0; i < own->count; i++) mine[i] = (record){own->result[i], own->length[i], own->theirs[i]};
-    CM_TRY(v->peers.gather(v->peers.context, mine, (size_t)most * sizeof *mine, v->told));
-    v->both.count = episodes;
-    for (int i = 0; i < episodes; i++) {
-        const record *told = &v->told[(size_t)(i % parts) * (size_t)most + (size_t)(i / parts)];
-        v->both.result[i] = told->result;
-        v->both.length[i] = told->length;
-        v->both.theirs[i] = (uint8_t)told->theirs;
+    const int parts = v->told ? v->peers.parts : 1, most = (episodes + parts - 1) / parts;
+    record *mine = v->told ? v->told + (size_t)v->peers.part * (size_t)most : NULL; /* NULL: they are all */
+    for (int i = 0; i < own->count; i++) {
+        const record r = {own->result[i], own->length[i], own->theirs[i]};
+        if (mine)
+            mine[i] = r;
+        else
+            put(v, i, &r);
     }
+    v->games.count = episodes;
+    if (!mine) return CM_OK;
+    CM_TRY(v->peers.gather(v->peers.context, mine, (size_t)most * sizeof *mine, v->told));
+    for (int i = 0; i < episodes; i++) put(v, i, &v->told[(size_t)(i % parts) * (size_t)most + (size_t)(i / parts)]);
     return CM_OK;
 }
 
+/* Leaves those that count, without gaps: all, unless they were broken off. */
+static void keep_ended(cm_evaluator *v) {
+    int kept = 0;
+    for (int i = 0; i < v->games.count; i++) {
+        const record r = {v->games.result[i], v->games.length[i], v->games.theirs[i]};
+        if (r.length > 0) put(v, kept++, &r);
+    }
+    v->games.count = kept;
+}
+
 cm_status cm_evaluator_run(cm_evaluator *v, int episodes, uint64_t seed, double *returns, cm_evaluation *out) {
-    const bool has_peers = v->told != NULL;
-    const cm_games *games = has_peers ? &v->both : cm_match_games(v->match);
-    cm_score score;
+    cm_score score = {.all = {.episodes = 0}};
     CM_TRACE_BEGIN("evaluate");
     cm_status status = cm_match_run(v->match, episodes, seed, 0);
     CM_TRACE_END();
-    if (has_peers) status = v->peers.agree(v->peers.context, status);
-    CM_TRY(status);
-    if (has_peers) CM_TRY(merge(v, episodes));
-    cm_games_score(games, &score);
+    if (v->told) status = v->peers.agree(v->peers.context, status);
+    const bool is_broken = status == CM_ERR_INTERRUPTED;
+    if (!is_broken) CM_TRY(status);
+    CM_TRY(merge(v, episodes));
+    keep_ended(v);
+    if (v->games.count > 0) cm_games_score(&v->games, &score);
     *out = score.all;
-    if (returns) memcpy(returns, games->result, (size_t)episodes * sizeof *returns);
-    return CM_OK;
+    if (returns) memcpy(returns, v->games.result, (size_t)out->episodes * sizeof *returns);
+    return is_broken ? cm_fail(CM_ERR_INTERRUPTED, "the games were interrupted") : CM_OK;
 }

@@ -34,6 +34,7 @@ typedef struct cm_evaluator_config {
     const cm_env *env;
     cm_pool *pool;
     int episodes;                /* most of one evaluation                                                            */
+    int rows;                    /* most episodes that a worker plays at once, so that some end early; 0: the fastest */
     const cm_opponent *opponent; /* whom the agent meets in a game of two, never a CM_OPPONENT_AGENT; NULL: random    */
     const cm_stop *stop;         /* asked: an evaluation ends early; NULL: never                                      */
     cm_tally *tally;             /* is added to as episodes go on; NULL: not                                     */
@@ -45,9 +46,9 @@ cm_status cm_evaluator_create(const cm_evaluator_config *config, cm_evaluator **
 void cm_evaluator_destroy(cm_evaluator *evaluator); /* NULL is allowed */
 
 /* Plays episodes 0 .. episodes-1 (at most as many as it was made for). An environment without a limit is cut after
- * 100,000 steps. returns[episodes] may be NULL. Errors: CM_ERR_INTERRUPTED within a turn of all games after `stop` was
- * asked (of a peer: when the others have played theirs), with nothing written; those of search and environment. Peers
- * all have the same one. */
+ * 100,000 steps. returns[episodes] may be NULL. Errors: those of search and environment, of which peers all have the
+ * same one; CM_ERR_INTERRUPTED once `stop` was asked (of a peer: when the others have played theirs), and then *out and
+ * `returns` are of those that count of the episodes that have ended: out->episodes of them, which may be 0. */
 cm_status cm_evaluator_run(cm_evaluator *evaluator, int episodes, uint64_t seed, double *returns,
                            cm_evaluation *out) CM_MUST_USE;
 

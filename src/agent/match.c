@@ -127,11 +127,16 @@ static int side_to_move(const cm_match *m, const shard *s, int row) {
     return cm_env_to_play(m->config.env, state_of(m, s, row)) ^ m->games.theirs[s->seats[row].game];
 }
 
+static cm_status ask_stop(const cm_match *m) {
+    return cm_stop_asked(m->config.stop) ? cm_fail(CM_ERR_INTERRUPTED, "the games were interrupted") : CM_OK;
+}
+
 /* Makes a move and notes it; *ended: the game is over. */
 static cm_status make_move(cm_match *m, shard *s, int row, int32_t action, bool *ended) {
     seat *at = &s->seats[row];
     cm_env_outcome outcome;
     int side = side_to_move(m, s, row);
+    CM_TRY(ask_stop(m)); /* before each: environments may be slow */
     CM_TRY(cm_env_step(m->config.env, state_of(m, s, row), action, &outcome));
     if (m->games.stride > 0) {
         m->games.moves[(size_t)at->game * (size_t)m->games.stride + (size_t)at->steps] = (int16_t)action;
@@ -168,6 +173,7 @@ static cm_status begin_game(cm_match *m, shard *s, int row) {
     int game = s->next;
     s->next += m->config.shape.shards;
     s->seats[row].game = game;
+    CM_TRY(ask_stop(m));
     m->games.theirs[game] = (uint8_t)(m->config.players[1] && number_of(m, game) % 2 == 1);
     m->games.opening[game] = m->opening;
     return open_game(m, s, row);
@@ -227,7 +233,6 @@ static cm_status run_shard(void *context, int task, int worker) {
     s->next = task;
     for (int row = 0; row < m->config.shape.rows; row++) CM_TRY(begin_game(m, s, row));
     for (int moved = 1; moved > 0;) {
-        if (cm_stop_asked(m->config.stop)) return cm_fail(CM_ERR_INTERRUPTED, "the games were interrupted");
         moved = 0;
         CM_TRY(play_turn(m, s, 0, lane, &moved));
         if (m->config.players[1]) CM_TRY(play_turn(m, s, 1, lane, &moved));
@@ -235,12 +240,28 @@ static cm_status run_shard(void *context, int task, int worker) {
     return CM_OK;
 }
 
+/* Of a match that was broken off: which games count must not depend on how long they took, so that of each shard it is
+ * those before the first one that has not ended. */
+static void drop_late(cm_match *m) {
+    const int shards = m->config.shape.shards;
+    for (int first = 0; first < shards; first++) {
+        bool is_late = false;
+        for (int game = first; game < m->games.count; game += shards) {
+            is_late |= m->games.length[game] == 0;
+            if (is_late) m->games.length[game] = 0;
+        }
+    }
+}
+
 cm_status cm_match_run(cm_match *m, int games, uint64_t seed, int opening) {
     if (games < 1 || games > m->config.games) {
         return cm_fail(CM_ERR_INPUT, "a match of 1 to %d games is possible here, not of %d", m->config.games, games);
     }
     m->games.count = games_of(m, games);
+    memset(m->games.length, 0, (size_t)m->games.count * sizeof *m->games.length);
     m->seed = seed;
     m->opening = opening;
-    return cm_pool_run(m->config.pool, m->config.shape.shards, run_shard, m);
+    const cm_status status = cm_pool_run(m->config.pool, m->config.shape.shards, run_shard, m);
+    if (status == CM_ERR_INTERRUPTED) drop_late(m);
+    return status;
 }

@@ -41,7 +41,9 @@ size_t cm_match_bytes(const cm_match *match);
 
 /* Plays those of the games 0 .. games-1 that are this part's. An environment without a limit is cut after 100,000
  * steps. Allocates nothing unless a player does. Errors: CM_ERR_INPUT if no opening of that many moves leaves a game to
- * play; CM_ERR_INTERRUPTED if it was asked to stop, and then the games are worth nothing; those of the players. */
+ * play; CM_ERR_INTERRUPTED before the next step of an environment once it was asked to stop, and then games that
+ * do not count, as they have not ended or others that were to begin before them have not, have a length of 0; those of
+ * the players. */
 cm_status cm_match_run(cm_match *match, int games, uint64_t seed, int opening) CM_MUST_USE;
 
 /* The games of the last run, owned by the match: game k is number part + k * parts. */

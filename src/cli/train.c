@@ -413,7 +413,8 @@ static const cm_flag flags[] = {
     {"--updates", "N", "End after so many updates of the whole run, as in 20k."},
     {"--env-steps", "N", "End after so many environment steps of the whole run, as in 1.5M."},
     {"--time", "TIME",
-     "Act and learn for this time, 60s, 5m or 2h, and then evaluate; with a length of another kind at most."},
+     "End after this time, 60s, 5m or 2h, the evaluation of the result included; with a length of another kind at "
+     "most."},
     {"--json", NULL, "Print one JSON object per line: start, iteration, evaluation, end."},
     {"--quiet", NULL, "Print nothing but warnings and errors."},
     {"--verbose", NULL, "Print details too, as the plan of memory; -v is short for it."},

@@ -25,7 +25,8 @@ struct cm_vector_env {
     int32_t *steps;     /* [E]                                                                    */
     uint8_t *terminated, *truncated, *pending; /* [E]                                                 */
     cm_key *key;                               /* [E] of the seeds of its episodes */
-    uint8_t *mask; /* [E, A] legal actions of the present states; NULL where all are always  */
+    uint8_t *mask;       /* [E, A] legal actions of the present states; NULL where all are always  */
+    const cm_stop *stop; /* borrowed; NULL: never */
     cm_arena arena;
 };
 
@@ -77,6 +78,8 @@ void cm_vector_env_destroy(cm_vector_env *vector) {
     cm_arena_destroy(&vector->arena);
     free(vector);
 }
+
+void cm_vector_env_heed(cm_vector_env *vector, const cm_stop *stop) { vector->stop = stop; }
 
 const cm_env *cm_vector_env_env(const cm_vector_env *vector) { return &vector->env; }
 
@@ -337,7 +340,7 @@ static void step_each(cm_vector_env *vector, int first, int count, const int32_t
     const cm_env *env = &vector->env;
     const size_t size = (size_t)env->spec.action_size, state = env->spec.rules_size;
     char *rules = vector->rules + (size_t)first * state;
-    for (int k = 0; k < count; k++, rules += state) {
+    for (int k = 0; k < count && !cm_stop_asked(vector->stop); k++, rules += state) {
         const cm_env_outcome out =
             value ? env->def->step_value(&env->params, rules, value + (size_t)k * size)
                   : env->def->step(&env->params, rules, action ? action[k] : 0, &vector->random[first + k]);

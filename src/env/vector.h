@@ -11,6 +11,7 @@
 #ifndef CM_ENV_VECTOR_H
 #define CM_ENV_VECTOR_H
 
+#include "core/stop.h"
 #include "env/env.h"
 
 #ifdef __cplusplus
@@ -38,6 +39,10 @@ const cm_env *cm_vector_env_env(const cm_vector_env *vector);
 void cm_vector_env_reset(cm_vector_env *vector, int first, int count, const cm_env_rows *rows);
 int cm_vector_env_reset_ended(cm_vector_env *vector, int first, int count, const cm_env_rows *rows); /* how many */
 void cm_vector_env_reset_seed(cm_vector_env *vector, int instance, uint64_t seed, const cm_env_rows *rows);
+
+/* From now on: once `stop` (borrowed; NULL, as at first: never) is asked, a step may leave instances where they are, so
+ * that whoever has set it looks at it behind the step. For environments whose steps are slow. */
+void cm_vector_env_heed(cm_vector_env *vector, const cm_stop *stop);
 
 /* Whether the last resets of a range have given episodes: those of a row with `failure` may not. Errors: its own. */
 cm_status cm_vector_env_check_begun(const cm_vector_env *vector, int first, int count) CM_MUST_USE;

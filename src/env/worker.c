@@ -38,7 +38,7 @@ enum { BUFFER = 1 << 14 }; /* bytes that are sent, or read, at once */
 enum { DONE, MISSING, FAILED, INFO, WARNING, ASIDE }; /* answers, and what is said in front of them, as in serve.py */
 
 #define TELL_SECONDS 10.0 /* between two lines about a call that takes long */
-#define STOP_SECONDS 3.0  /* that a call has to come back when the program was asked to stop */
+#define STOP_SECONDS 1.0  /* that a call has to come back when the program was asked to stop */
 
 static const cm_stop *heeded;
 

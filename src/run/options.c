@@ -35,10 +35,12 @@ const cm_option cm_run_option_rows[] = {
     CM_OPTION(INT64, env_steps, "Training", "15872", 0, MAX_INT,
               "The run ends after so many steps of all environments together; 0: no such limit.",
               .flags = CM_OPTION_RESUME, .group = "limit", .alias = "steps|total_steps"),
-    CM_OPTION(DOUBLE, time_limit, "Training", "0", 0, 1e9,
-              "Acting and learning end after so many seconds of a process, and the evaluations that end a run follow; "
-              "0: no such limit. One in a file gives way to a length on the command line.",
-              .flags = CM_OPTION_RESUME),
+    CM_OPTION(
+        DOUBLE, time_limit, "Training", "0", 0, 1e9,
+        "The run ends after so many seconds of a process: acting and learning early enough for the evaluations "
+        "that end it, in the midst of an iteration, too; 0: no such limit. One in a file gives way to a length on "
+        "the command line.",
+        .flags = CM_OPTION_RESUME),
     CM_OPTION(INT64, checkpoint_updates, "Training", "1000", 0, MAX_INT,
               "Updates between checkpoints; 0: none of this kind. There is always one at the end.",
               .flags = CM_OPTION_RESUME, .group = "checkpoint"),

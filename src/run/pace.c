@@ -24,3 +24,23 @@ void cm_pace_advise(cm_pace *pace, double whole, double replay_ratio, char *out,
              "place of %s; where steps are cheap it is better lower (docs/TUNING.md)",
              100.0 * share, replay_ratio, replay_ratio / OFTEN, then, now);
 }
+
+/* ---- a limit on time ---- */
+
+#define MOST_SHARE    0.25
+#define UNKNOWN_SHARE 0.1
+#define GROWTH        1.5 /* of episodes, until the run ends: those of who learns may get longer */
+#define MARGIN        1.1 /* as two evaluations do not take the same time */
+
+double cm_pace_need(const cm_pace *pace, int episodes, int most_steps) {
+    const double grown = GROWTH * pace->length, length = most_steps > 0 ? fmin(grown, most_steps) : grown;
+    double step = (double)NAN;
+    if (pace->steps > 0) step = pace->acting / (double)pace->steps;
+    if (pace->evaluated > 0) step = pace->evaluating / (double)pace->evaluated;
+    return length > 0.0 ? MARGIN * step * length * episodes : (double)NAN;
+}
+
+double cm_pace_reserve(const cm_pace *pace, int episodes, int most_steps, double limit) {
+    const double need = episodes > 0 ? cm_pace_need(pace, episodes, most_steps) : 0.0;
+    return fmin((isfinite(need) ? need : UNKNOWN_SHARE * limit) + pace->saving, MOST_SHARE * limit);
+}

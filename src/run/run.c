@@ -44,10 +44,10 @@ static bool is_at_goal(const cm_run *run) {
 
 static bool run_done(const cm_run *run) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
+    if (run->time_over) return true; /* within an iteration, too: it can be gone on with */
     if (run->state.is_within) return false;
     if (is_at_goal(run)) return true;
     if (o->updates > 0 && cm_trainer_updates(cm_run_trainer(run)) >= o->updates) return true;
-    if (run->time_over) return true;
     return acting_done(run) && run->state.fresh_steps == 0;
 }
 
@@ -57,7 +57,11 @@ static bool run_done(const cm_run *run) {
 static cm_status act(cm_run *run, double share) {
     cm_run_keep_actor(run); /* what an environment that fails leaves */
     run->row.temperature = cm_agent_temperature(&cm_run_options_of(run)->agent, share);
-    return cm_actor_run(run->actor, run->row.temperature, cm_agent_random_moves(&cm_run_options_of(run)->agent, share));
+    const double start = cm_clock_seconds();
+    const cm_status status =
+        cm_actor_run(run->actor, run->row.temperature, cm_agent_random_moves(&cm_run_options_of(run)->agent, share));
+    if (status == CM_OK) run->pace.acting += cm_clock_seconds() - start;
+    return status;
 }
 
 static cm_status act_now(void *context) { return act(context, share_done(context)); }
@@ -236,6 +240,7 @@ static void measure(cm_run *run, const cm_actor_counts *before, int64_t updates_
     }
     row->updates_per_second = (double)(row->updates - updates_before) / seconds;
     run->pace.seconds += seconds;
+    run->pace.steps += counts.env_steps - before->env_steps;
 }
 
 /* A limit on time alone says nothing of how long the work takes. */
@@ -292,12 +297,14 @@ static void say_of_room(cm_run *run) {
 }
 
 static cm_status save(cm_run *run) {
+    const double start = cm_clock_seconds();
     cm_busy_with("saving", true);
     CM_TRY(keep_folder(run));
     run->state.saved_episodes = run->counts.episodes;
     run->state.saved_updates = cm_trainer_updates(cm_run_trainer(run));
     CM_TRY(advise(run, cm_run_save(run)));
     cm_busy_with("ending", false);
+    run->pace.saving = fmax(run->pace.saving, cm_clock_seconds() - start);
     say_of_room(run);
     say_of_crashes(run);
     return advise(run, cm_run_point_best(run, run->state.saved_updates));
@@ -324,18 +331,44 @@ static cm_status save_on_the_way(cm_run *run) {
     return CM_OK;
 }
 
-/* After all that takes long. */
+/* Until when what comes next may take: evaluations as long as the run has time; acting and learning leave some for what
+ * the run ends with. */
+static void plan_time(cm_run *run, bool evaluates) {
+    const double limit = cm_run_options_of(run)->run.time_limit;
+    const int episodes = cm_run_episodes_to_come(run), most_steps = run->session->env.spec.max_plies;
+    if (run->pace.evaluated == 0 && isfinite(run->counts.mean_length)) run->pace.length = run->counts.mean_length;
+    const double kept = evaluates ? 0.0 : cm_pace_reserve(&run->pace, episodes, most_steps, limit);
+    if (limit > 0.0) run->halt.until = run->began + limit - kept;
+}
+
+/* Before and after all that takes long. */
 static cm_status ask_time(cm_run *run) {
     const bool was_over = run->time_over;
-    CM_TRY(cm_run_ask_time(run, &run->time_over));
+    plan_time(run, was_over);
+    CM_TRY(cm_run_ask_time(run));
+    plan_time(run, run->time_over);
     if (!was_over) cm_run_say_time_over(run);
     return CM_OK;
 }
 
-/* Whether the run ends here and its weights have not been evaluated as those on the way were. */
-static bool last_evaluation_due(const cm_run *run) { return run_done(run) && cm_run_lacks_evaluation(run); }
+/* Whether it is the time alone that has broken off what gave `status`: then the run is done. */
+static cm_status excuse(cm_run *run, cm_status status) {
+    bool is_asked;
+    if (status != CM_ERR_INTERRUPTED) return status;
+    CM_TRY(cm_run_ask_stop(run, &is_asked));
+    if (is_asked) return cm_fail(CM_ERR_INTERRUPTED, "asked to stop");
+    CM_TRY(ask_time(run));
+    return run->time_over ? CM_OK : cm_fail(CM_ERR_INTERRUPTED, "asked to stop");
+}
+
+/* *is_due: the run ends here, and its weights are to be evaluated as those on the way were. */
+static cm_status ask_last(cm_run *run, bool *is_due) {
+    *is_due = false;
+    return run_done(run) ? cm_run_ask_last(run, is_due) : CM_OK;
+}
 
 static cm_status evaluate(cm_run *run) {
+    plan_time(run, true);
     CM_TRY(check_played(run, cm_run_evaluate(run)));
     return ask_time(run);
 }
@@ -357,7 +390,9 @@ static void write_line(cm_run *run) {
 /* The evaluation, if it is due, and all that waits for it: metrics, progress, a checkpoint. Errors: CM_ERR_INTERRUPTED
  * if it was asked to stop; then all of it is pending. */
 static cm_status follow_up(cm_run *run) {
-    run->state.is_pending = cm_run_evaluation_due(run) || last_evaluation_due(run);
+    bool is_last;
+    CM_TRY(ask_last(run, &is_last));
+    run->state.is_pending = is_last || (cm_run_evaluation_due(run) && !run->time_over);
     if (run->state.is_pending) CM_TRY(evaluate(run));
     run->state.is_pending = false;
     bool is_written = cm_metrics_is_due(run->state.iteration, cm_run_options_of(run)->run.metrics_interval) ||
@@ -430,6 +465,7 @@ static cm_status keep_work(cm_run *run, cm_status status) {
 
 /* What a finished run ends with. Errors: CM_ERR_INTERRUPTED if the report was asked to stop. */
 static cm_status finish(cm_run *run, cm_run_result *out) {
+    plan_time(run, true);
     CM_TRY(fill_result(run, is_at_goal(run) ? CM_RUN_GOAL : CM_RUN_LIMIT, out));
     CM_TRY(save(run));
     CM_TRY(check_played(run, cm_run_evaluate_final(run, out)));
@@ -442,7 +478,9 @@ static cm_status finish(cm_run *run, cm_run_result *out) {
 /* What an earlier process has left undone: a pending evaluation; or the last one, if this process ends the run without
  * an iteration, as its limits are met already: that has a row of its own. */
 static cm_status catch_up(cm_run *run) {
-    if (!run->state.is_pending && !last_evaluation_due(run)) return CM_OK;
+    bool is_last;
+    CM_TRY(ask_last(run, &is_last));
+    if (!run->state.is_pending && !is_last) return CM_OK;
     if (!run->state.is_pending) {
         run->row = cm_metrics_empty();
         note_counts(run);
@@ -450,17 +488,27 @@ static cm_status catch_up(cm_run *run) {
     return follow_up(run);
 }
 
+/* The same of a run that the time has ended within an iteration, whose row waits for the rest of it. */
+static cm_status evaluate_last(cm_run *run) {
+    const cm_metrics row = run->row;
+    const bool has_learnt = cm_trainer_updates(cm_run_trainer(run)) > 0;
+    if (!run->time_over || run->state.is_pending || !has_learnt) return CM_OK;
+    const cm_status status = excuse(run, catch_up(run));
+    if (run->state.is_within) run->row = row, run->state.is_pending = false;
+    return status;
+}
+
 /* Iterations until the run has finished. Errors: CM_ERR_INTERRUPTED if it was asked to stop. */
 static cm_status go_on(cm_run *run) {
     bool is_asked;
     CM_TRY(ask_time(run));
-    CM_TRY(catch_up(run));
+    CM_TRY(excuse(run, catch_up(run)));
     while (!run_done(run)) {
-        CM_TRY(iterate(run));
+        CM_TRY(excuse(run, iterate(run)));
         CM_TRY(cm_run_ask_stop(run, &is_asked));
         if (is_asked && !run_done(run)) return cm_fail(CM_ERR_INTERRUPTED, "asked to stop");
     }
-    return CM_OK;
+    return evaluate_last(run);
 }
 
 /* Whether the report of a run that is done is there: as rank 0 reads it, which alone has the folder. */

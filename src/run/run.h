@@ -13,7 +13,8 @@
  * A run ends at the first limit that is met (env_steps, updates, num_episodes, time_limit), or when an evaluation has
  * reached the goal and a second, longer one of the same weights has confirmed it (its 95 % interval lies above it).
  * Then the best evaluated weights, or the last ones if none were evaluated on the way, are evaluated on seeds that
- * were used for nothing else. The limit on time does not cover that: the run says what comes on top.
+ * were used for nothing else. The limit on time covers that: acting and learning end early enough for it, in the midst
+ * of an iteration, which the run that goes on ends to the same bits; if it still takes longer it has fewer episodes.
  */
 #ifndef CM_RUN_RUN_H
 #define CM_RUN_RUN_H

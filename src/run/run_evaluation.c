@@ -2,6 +2,8 @@
 #include <math.h>
 
 #include "core/busy.h"
+#include "core/clock.h"
+#include "core/log.h"
 #include "core/rng.h"
 #include "env/solver.h"
 #include "run/ranks.h"
@@ -82,7 +84,13 @@ static cm_status gather(void *context, const void *mine, size_t bytes, void *all
 
 static cm_status agree(void *context, cm_status status) { return cm_ranks_agree(context, status); }
 
-static cm_status open_evaluator(cm_run *run, int episodes, cm_evaluator **out) {
+/* Where the time may end it, some of the report's episodes are to be over by then. */
+static int report_rows(const cm_run *run) {
+    enum { FEW = 8 };
+    return cm_run_options_of(run)->run.time_limit > 0.0 && run->session->backend->device->is_host ? FEW : 0;
+}
+
+static cm_status open_evaluator(cm_run *run, int episodes, int rows, cm_evaluator **out) {
     cm_opponent opponent;
     if (episodes == 0) return CM_OK;
     cm_comm *comm = run->session->comm;
@@ -93,6 +101,7 @@ static cm_status open_evaluator(cm_run *run, int episodes, cm_evaluator **out) {
                                         .env = &run->session->env,
                                         .pool = run->session->pool,
                                         .episodes = episodes,
+                                        .rows = rows,
                                         .opponent = &opponent,
                                         .stop = &run->halt,
                                         .peers = &peers};
@@ -106,8 +115,8 @@ cm_status cm_run_open_evaluation(cm_run *run) {
     int last = on_the_way && o->stop_at_goal ? confirming_episodes(o) : o->final_evaluation_episodes;
     if (!on_the_way && last == 0) return CM_OK;
     CM_TRY(cm_session_agent(run->session, &run->evaluation_agent));
-    CM_TRY(open_evaluator(run, on_the_way ? o->evaluation_episodes : 0, &run->evaluator));
-    return open_evaluator(run, last, &run->final_evaluator);
+    CM_TRY(open_evaluator(run, on_the_way ? o->evaluation_episodes : 0, 0, &run->evaluator));
+    return open_evaluator(run, last, report_rows(run), &run->final_evaluator);
 }
 
 void cm_run_close_evaluation(cm_run *run) {
@@ -140,7 +149,12 @@ static cm_status play(cm_run *run, cm_evaluator *evaluator, int episodes, cm_eva
     const cm_run_options *o = &cm_run_options_of(run)->run;
     int most = confirming_episodes(o) > o->evaluation_episodes ? confirming_episodes(o) : o->evaluation_episodes;
     uint64_t seed = cm_run_evaluation_seed(o->seed, run->state.evaluations++, most);
-    return cm_evaluator_run(evaluator, episodes, seed, NULL, out);
+    const double start = cm_clock_seconds();
+    CM_TRY(cm_evaluator_run(evaluator, episodes, seed, NULL, out));
+    run->pace.evaluating += cm_clock_seconds() - start;
+    run->pace.evaluated += out->steps;
+    run->pace.length = out->mean_length;
+    return CM_OK;
 }
 
 /* The goal is reached if both evaluations reach it, the second so surely that its interval does; the mean that counts
@@ -206,6 +220,17 @@ bool cm_run_lacks_evaluation(const cm_run *run) {
     return cm_run_is_evaluated(&cm_run_options_of(run)->run) && run->state.evaluated_iteration != run->state.iteration;
 }
 
+cm_status cm_run_ask_last(cm_run *run, bool *is_due) {
+    *is_due = cm_run_lacks_evaluation(run);
+    if (!*is_due || !run->time_over) return CM_OK;
+    const double left = run->halt.until - cm_clock_seconds();
+    bool is_short = !(isfinite(run->state.best_return) &&
+                      cm_pace_need(&run->pace, cm_run_episodes_to_come(run), run->session->env.spec.max_plies) < left);
+    CM_TRY(cm_ranks_any(run->session->comm, &is_short));
+    *is_due = !is_short;
+    return CM_OK;
+}
+
 int cm_run_episodes_to_come(const cm_run *run) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
     return (cm_run_lacks_evaluation(run) ? o->evaluation_episodes : 0) + o->final_evaluation_episodes;
@@ -220,15 +245,32 @@ static cm_status report(void *context) {
     return cm_evaluator_run(run->final_evaluator, o->final_evaluation_episodes, seed, NULL, &run->report);
 }
 
+/* Of a report that was broken off. Errors: CM_ERR_INTERRUPTED if that was not for the time. */
+static cm_status excuse(cm_run *run, cm_status status) {
+    bool is_asked;
+    if (status != CM_ERR_INTERRUPTED) return status;
+    CM_TRY(cm_run_ask_stop(run, &is_asked));
+    if (is_asked) {
+        say_put_off(run);
+        return cm_fail(status, "the evaluation of the result was broken off");
+    }
+    if (run->report.episodes == 0)
+        cm_log(CM_WARNING, "no episode of the evaluation of the result has ended within the time: %s eval --run %s",
+               run->program, run->directory.path);
+    if (run->report.episodes > 0)
+        cm_progress_say(run->progress, "the time has ended the evaluation of the result after %d of %d episodes",
+                        run->report.episodes, cm_run_options_of(run)->run.final_evaluation_episodes);
+    return CM_OK;
+}
+
 cm_status cm_run_evaluate_final(cm_run *run, cm_run_result *out) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
     cm_run_facts facts;
     if (o->final_evaluation_episodes == 0) return CM_OK;
     CM_TRY(
         cm_run_load_agent(run->directory.path, CM_CHECKPOINT_PREFERRED, run->session, run->evaluation_agent, &facts));
-    const cm_status status = play_apart(run, report);
-    if (status == CM_ERR_INTERRUPTED) say_put_off(run);
-    CM_TRY(status);
+    CM_TRY(excuse(run, play_apart(run, report)));
+    if (run->report.episodes == 0) return CM_OK;
     out->final = run->report;
     out->final_seed = cm_run_evaluation_seed(o->seed, -1, o->final_evaluation_episodes);
     out->final_updates = facts.updates;

@@ -64,8 +64,8 @@ struct cm_run {
 
     cm_actor_counts counts; /* of all ranks, after the last acting */
     bool overlap;
-    bool time_over;     /* the time limit was met, as all ranks know it */
-    double time_share;  /* of the run up to its time limit, 0 .. 1, as rank 0 saw it last */
+    bool time_over;     /* the limit on time, less what the end takes, was met, as all ranks know it */
+    double time_share;  /* of the run up to that, 0 .. 1, as rank 0 saw it last */
     bool is_new;        /* its folder was made by this process */
     bool is_passing;    /* its folder goes when it ends */
     bool is_put_off;    /* the last checkpoint that was due was left out */
@@ -77,7 +77,7 @@ struct cm_run {
     double best_kept;   /* highest mean of the checkpoint that `best` points at, -HUGE_VAL: none */
     bool best_due;  /* the next checkpoint is the best evaluated one; or the one just loaded, until it is pointed at */
     double began;   /* clock at the start of this session */
-    cm_pace pace;   /* of this session; where acting and learning take turns */
+    cm_pace pace;   /* of this session; advice only where acting and learning take turns */
     size_t planned; /* bytes of the device, where that is not the host */
     double value_reach, reward_reach; /* largest absolute targets of the last updates, of this rank */
     cm_metrics row;                   /* of the iteration that is going on; saved while it is pending */
@@ -156,6 +156,9 @@ void cm_run_close_evaluation(cm_run *run);
 bool cm_run_evaluation_due(const cm_run *run);
 /* Whether there are evaluations on the way, but none of the weights as they are: a run that ends with them makes it. */
 bool cm_run_lacks_evaluation(const cm_run *run);
+/* Whether a run that ends here makes that evaluation: where the time has ended it, only if there is another one to
+ * compare it with, and time enough for it and for the report. Collective. */
+cm_status cm_run_ask_last(cm_run *run, bool *is_due) CM_MUST_USE;
 /* The current weights; counts for goal and best, and stands in run->row. All ranks play and know the same. Errors:
  * CM_ERR_INTERRUPTED if it was asked to stop, and then nothing counts; so with the report. */
 cm_status cm_run_evaluate(cm_run *run) CM_MUST_USE;
@@ -170,9 +173,10 @@ cm_status cm_run_say_device_peak(const cm_run *run) CM_MUST_USE; /* prints what 
 
 /* run_ranks.c */
 cm_status cm_run_count(cm_run *run) CM_MUST_USE; /* run->counts, when the actor's have changed; collective */
-/* Whether any rank was asked to stop, or the time of rank 0 is over. Collective. */
+/* Whether any rank was asked to stop. Collective. */
 cm_status cm_run_ask_stop(cm_run *run, bool *is_asked) CM_MUST_USE;
-cm_status cm_run_ask_time(cm_run *run, bool *is_over) CM_MUST_USE;
+/* Whether the time of any rank is over: run->time_over. Collective. */
+cm_status cm_run_ask_time(cm_run *run) CM_MUST_USE;
 cm_status cm_run_share_directory(cm_run *run) CM_MUST_USE; /* rank 0's path, to all */
 
 /* run_open.c */

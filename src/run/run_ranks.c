@@ -18,14 +18,14 @@ cm_status cm_run_ask_stop(cm_run *run, bool *is_asked) {
     return cm_ranks_any(comm_of(run), is_asked);
 }
 
-cm_status cm_run_ask_time(cm_run *run, bool *is_over) {
-    const double limit = run->session->configuration.run.time_limit, before = run->state.seconds;
-    double seconds = cm_clock_seconds() - run->began;
-    *is_over = false;
-    if (limit <= 0.0) return CM_OK;
-    CM_TRY(comm_of(run)->broadcast(comm_of(run), &seconds, sizeof seconds, 0));
-    run->time_share = fmin(1.0, (before + seconds) / (before + limit));
-    *is_over = seconds >= limit;
+cm_status cm_run_ask_time(cm_run *run) {
+    const double before = run->state.seconds;
+    double seconds[2] = {cm_clock_seconds() - run->began, run->halt.until - run->began}; /* so far, and in all */
+    if (!(run->halt.until > 0.0) || run->time_over) return CM_OK;
+    run->time_over = seconds[0] >= seconds[1];
+    CM_TRY(cm_ranks_any(comm_of(run), &run->time_over));
+    CM_TRY(comm_of(run)->broadcast(comm_of(run), seconds, sizeof seconds, 0));
+    run->time_share = run->time_over ? 1.0 : fmin(1.0, (before + seconds[0]) / (before + seconds[1]));
     return CM_OK;
 }
 

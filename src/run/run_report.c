@@ -312,7 +312,7 @@ static void warn_of_no_update(const cm_run *run, const cm_run_result *r) {
 void cm_run_say_time_over(cm_run *run) {
     const int episodes = cm_run_episodes_to_come(run);
     if (!run->time_over || episodes == 0) return;
-    cm_progress_say(run->progress, "time is over: the evaluation of the result, %d greedy episodes, comes on top",
+    cm_progress_say(run->progress, "time is over: what is left of it is for the evaluation of the result, %d episodes",
                     episodes);
 }
 

@@ -177,10 +177,14 @@ START_TEST(a_large_network_is_announced_before_it_is_prepared) {
 }
 END_TEST
 
-START_TEST(what_a_limit_on_time_does_not_cover_is_said) {
-    static const char line[] = "\ntime is over: the evaluation of the result, 22 greedy episodes, comes on top\n";
+/* There is time for nothing at all. */
+START_TEST(an_evaluation_of_the_result_that_the_time_does_not_cover_is_said) {
+    static const char line[] = "\ntime is over: what is left of it is for the evaluation of the result, 22 episodes\n";
     expect_ok("train --run late --time 0.01s --set final_evaluation_episodes=2");
     ck_assert_msg(strstr(result.out, line) != NULL, "%s", result.out);
+    ck_assert_ptr_null(strstr(result.out, "final: "));
+    ck_assert_msg(strstr(result.err, "no episode of the evaluation of the result has ended within the time: ") != NULL,
+                  "%s", result.err);
     expect_ok("train --run bare --time 0.01s --set final_evaluation_episodes=0 --set evaluation_interval=0");
     ck_assert_ptr_null(strstr(result.out, "time is over"));
     expect_ok("train --run counted --env-steps 512 --set final_evaluation_episodes=2");
@@ -530,7 +534,7 @@ int main(void) {
     tcase_add_test(tests, plain_output_ends_with_report_and_next_commands);
     tcase_add_test(tests, next_commands_do_what_the_run_did);
     tcase_add_test(tests, a_large_network_is_announced_before_it_is_prepared);
-    tcase_add_test(tests, what_a_limit_on_time_does_not_cover_is_said);
+    tcase_add_test(tests, an_evaluation_of_the_result_that_the_time_does_not_cover_is_said);
     tcase_add_test(tests, quiet_run_prints_nothing);
     tcase_add_test(tests, what_is_printed_to_a_closed_output_is_in_no_file);
     tcase_add_test(tests, what_cannot_be_printed_is_said_when_the_run_is_saved);

@@ -18,6 +18,7 @@
 #include "run/run.h"
 #include "support/folder.h"
 #include "support/main.h"
+#include "support/same_metrics.h"
 #include "support/training.h"
 
 /* A place where a run is asked to stop: when it prints a line with `text`; "": before it begins. */
@@ -59,31 +60,15 @@ static void train(const char *name, const place *at, bool resume, cm_run_result 
     train_run(name, resume, settings, count, &stop, result);
 }
 
-/* Timing differs from run to run. */
-static void forget_time(cm_metrics *m) {
-    m->seconds = m->env_steps_per_second = m->simulations_per_second = m->updates_per_second = 0.0;
-}
-
-static void expect_same_metrics(const char *broken) {
-    char path[160], line[CM_METRICS_TEXT], other[CM_METRICS_TEXT];
-    cm_metrics *rows[2];
-    int count[2];
-    const char *const runs[2] = {"unbroken", broken};
-    for (int i = 0; i < 2; i++) {
-        path_of(runs[i], "metrics.jsonl", path);
-        ck_assert_msg(cm_metrics_read(path, &rows[i], &count[i]) == CM_OK, "%s", cm_error_message());
-    }
-    ck_assert_int_eq(count[0], count[1]);
-    ck_assert(isfinite(rows[0][count[0] - 1].eval_return)); /* of the weights that the run ends with */
-    for (int k = 0; k < count[0]; k++) {
-        forget_time(&rows[0][k]);
-        forget_time(&rows[1][k]);
-        cm_metrics_format(&rows[0][k], line, sizeof line);
-        cm_metrics_format(&rows[1][k], other, sizeof other);
-        ck_assert_str_eq(line, other);
-    }
-    free(rows[0]);
-    free(rows[1]);
+/* The weights that the run ends with. */
+static void expect_evaluated_last(const char *run) {
+    char path[160];
+    cm_metrics *rows;
+    int count;
+    path_of(run, "metrics.jsonl", path);
+    ck_assert_int_eq(cm_metrics_read(path, &rows, &count), CM_OK);
+    ck_assert(isfinite(rows[count - 1].eval_return));
+    free(rows);
 }
 
 /* `best` points to the same checkpoint. */
@@ -134,7 +119,8 @@ START_TEST(evaluation_that_is_asked_to_stop_counts_for_nothing_and_is_made_again
     ck_assert_double_eq(state_number("broken", "evaluations"), state_number("unbroken", "evaluations"));
     ck_assert_double_eq(state_number("broken", "best_return"), state_number("unbroken", "best_return"));
     ck_assert_double_eq(state_number("broken", "pending"), -1.0);
-    expect_same_metrics("broken");
+    expect_evaluated_last("unbroken");
+    expect_same_metrics("unbroken", "broken");
     expect_same_best("broken");
 }
 END_TEST
@@ -151,7 +137,38 @@ START_TEST(stop_that_is_asked_again_and_again_loses_nothing) {
     stop = (cm_stop){0};
     train("broken", &places[0], true, &broken);
     ck_assert_str_eq(broken.hash, unbroken.hash);
-    expect_same_metrics("broken");
+    expect_same_metrics("unbroken", "broken");
+}
+END_TEST
+
+/* Sessions of a time that is over within acting and learning, until all is learnt; it gets longer where it was enough
+ * for nothing. Batches are accumulated and searched anew, so that an update may be broken off at any of these. */
+START_TEST(a_run_that_the_time_ends_again_and_again_is_that_of_one_session) {
+    char limit[32];
+    const char *settings[] = {"env_steps=1024",
+                              "min_memory_steps=256",
+                              "threads=2",
+                              "num_simulations=4",
+                              "hidden_dim=32",
+                              "evaluation_interval=0",
+                              "gradient_accumulation=2",
+                              "reanalyse_ratio=0.5",
+                              "final_evaluation_episodes=0",
+                              limit};
+    const int count = sizeof settings / sizeof *settings;
+    cm_run_result unbroken, broken = {.updates = 0};
+    double seconds = 0.05;
+    snprintf(limit, sizeof limit, "time_limit=0");
+    train_run("unbroken", false, settings, count, NULL, &unbroken);
+    for (bool resume = false; broken.updates < unbroken.updates || broken.env_steps < 1024; resume = true) {
+        const int64_t before = broken.updates + broken.env_steps;
+        snprintf(limit, sizeof limit, "time_limit=%g", seconds);
+        train_run("broken", resume, settings, count, NULL, &broken);
+        ck_assert_int_eq(broken.end, CM_RUN_LIMIT);
+        if (broken.updates + broken.env_steps == before) seconds *= 1.5;
+    }
+    ck_assert_str_eq(broken.hash, unbroken.hash);
+    expect_same_metrics("unbroken", "broken");
 }
 END_TEST
 
@@ -184,6 +201,7 @@ int main(void) {
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, evaluation_that_is_asked_to_stop_counts_for_nothing_and_is_made_again, 0, PLACES);
     tcase_add_test(t, stop_that_is_asked_again_and_again_loses_nothing);
+    tcase_add_test(t, a_run_that_the_time_ends_again_and_again_is_that_of_one_session);
     tcase_add_loop_test(t, opponent_that_keeps_a_run_waiting_is_told_of_at_the_start, 0, 3);
     suite_add_tcase(suite, t);
     return cm_test_main(suite);
