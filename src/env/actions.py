@@ -256,8 +256,9 @@ def actions_of(env):
         return Numbers(space)
     if space is not None:
         return Choices(part_of_space(space), kind_of(space))
-    count = find(env, "actions")
-    if not count:
+    given = find(env, "actions")
+    count = 0 if given is None else whole_number(given, "actions")
+    if count == 0:
         raise Amiss("neither action_space nor actions, the number of actions")
     return Choices(Whole(count), "actions")
 

@@ -33,11 +33,33 @@ TOGETHER = 1 << 16  # bytes of answers that may wait for each other
 
 def without_limit(env):
     """(environment, steps): an outermost time limit is taken off, as cumind keeps it itself. 0 steps: there is none."""
-    limit = find(env, "max_steps") or 0
+    limit = limit_of(find(env, "max_steps"))
     while type(env).__name__ == "TimeLimit":
-        limit = env._max_episode_steps
+        limit = limit_of(env._max_episode_steps)
         env = env.env
-    return env, int(limit or getattr(find(env, "spec"), "max_episode_steps", 0) or steps_of_frames(env))
+    return env, limit or limit_of(getattr(find(env, "spec"), "max_episode_steps", None)) or steps_of_frames(env)
+
+
+def limit_of(value):
+    return 0 if value is None else whole_number(value, "max_steps")
+
+
+def names_of(env):
+    names = plain(find(env, "action_names"))
+    if names is None:
+        return []
+    if not isinstance(names, (list, tuple)):
+        raise Amiss("action_names of %s; must be a list of texts, one for each action" % shown(names))
+    return [str(name) for name in names]
+
+
+def threshold_of(env):
+    """The return from which on it counts as solved; None where there is none."""
+    try:
+        threshold = float(single(getattr(find(env, "spec"), "reward_threshold", None)))
+    except (TypeError, ValueError):
+        return None
+    return threshold if math.isfinite(threshold) else None
 
 
 def steps_of_frames(env):
@@ -114,7 +136,7 @@ def is_reusable(env):
     seeds and actions lead elsewhere in one that was used."""
     said = find(env, "reusable")
     if said is not None:
-        return bool(said)
+        return flag_of(said, "reusable")
     return not any(type(layer).__module__.startswith("gymnasium.envs.box2d.") for layer in layers(env))
 
 
@@ -164,11 +186,17 @@ def takes_seed(env):
     return any(p.name == "seed" or p.kind == p.VAR_KEYWORD for p in parameters)
 
 
-def flag_of(value):
+def flag_of(value, what="an end"):
     flag = single(value)
     if not isinstance(flag, (bool, int, float)):
-        raise Amiss("an end of the kind %s; must be True or False" % type(value).__name__)
+        raise Amiss("%s of the kind %s; must be True or False" % (what, type(value).__name__))
     return bool(flag)
+
+
+def check_methods(env):
+    for name in ("reset", "step"):
+        if hasattr(env, name) and not callable(getattr(env, name)):
+            raise Amiss("a %s of %s; must be a method" % (name, shown(getattr(env, name))))
 
 
 def info_of(value):
@@ -186,6 +214,7 @@ class Instance:
         env = make()
         if inspect.isclass(env) or not (hasattr(env, "reset") and hasattr(env, "step")):
             raise Amiss("make() returns %.80r, no environment with reset and step" % (env,))
+        check_methods(env)
         self.env, self.limit = without_limit(env)
         self.takes_seed = all(takes_seed(layer) for layer in layers(self.env))
 
@@ -243,20 +272,20 @@ class Host:
         env, self.limit = first.env, first.limit
         self.reusable = is_reusable(env)
         self.says_players = find(env, "players") is not None
-        self.players = int(find(env, "players") or 1)
+        self.players = whole_number(find(env, "players"), "players") if self.says_players else 1
         self.actions = actions_of(env)
         value, info = first.reset(0)
         self.masks = Masks(env, self.actions, value, info)
         self.observations = Observations(find(env, "observation_space"), value, self.masks.part)
-        if not find(env, "channels_last"):
+        if not flag_of(find(env, "channels_last") or False, "channels_last"):
             self.observations.put_channels_last()
         self.width = 1 if self.observations.unit > 0.0 else 4
         self.count = count_of(self.observations.shape)
         self.shows = find(env, "render_mode") == "ansi" or (
             find(env, "render_mode") is None and find(env, "metadata") is None and find(env, "render") is not None
         )
-        self.threshold = getattr(find(env, "spec"), "reward_threshold", None)
-        self.names = self.actions.names([str(name) for name in find(env, "action_names") or []])
+        self.threshold = threshold_of(env)
+        self.names = self.actions.names(names_of(env))
         self.leave(first)
 
     def describe(self):
@@ -378,11 +407,20 @@ class Host:
         return DONE, payload
 
 
+def is_own(frame):
+    """Whether it is no code of Python's or of a package that is installed."""
+    folders = frame.filename.split(os.sep)
+    is_installed = "site-packages" in folders or "dist-packages" in folders
+    return not (is_installed or frame.filename.startswith((os.path.dirname(os.__file__) + os.sep, "<")))
+
+
 def describe_error(error):
-    """"ZeroDivisionError: division by zero (grid.py:17)", where the last line that is not of this file stands."""
+    """"ZeroDivisionError: division by zero (grid.py:17)", where the last line of the user's own stands, or else the last
+    one that is not of this file."""
     if isinstance(error, Amiss):
         return str(error)
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != "<string>"]
+    frames = [f for f in frames if is_own(f)] or frames
     place = " (%s:%d)" % (os.path.basename(frames[-1].filename), frames[-1].lineno) if frames else ""
     if isinstance(error, SyntaxError) and error.filename:
         place = " (%s:%d)" % (os.path.basename(error.filename), error.lineno or 0)

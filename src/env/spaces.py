@@ -107,6 +107,11 @@ def single(value):
     return value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
 
 
+def shown(value):
+    """Of what is not what it should be; what can be called says where it lies in memory."""
+    return "the kind " + type(value).__name__ if callable(value) else "%.40r" % (value,)
+
+
 def whole_number(value, what):
     try:
         number = single(value)
@@ -114,7 +119,7 @@ def whole_number(value, what):
             return int(number)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise Amiss("%s of %.40r; must be a whole number" % (what, value))
+    raise Amiss("%s of %s; must be a whole number" % (what, shown(value)))
 
 
 def plain(value):
@@ -184,6 +189,8 @@ class Observations:
     and numbers are float32. `shape` is a list of 1 to 3 extents, `first` an observation."""
 
     def __init__(self, space, first, mask=None):
+        if callable(space) or isinstance(space, (str, int, float)):
+            raise Amiss("an observation_space of %s; must be a space" % shown(space))
         self.kind, self.parts, self.scale, self.given = kind_of(space), None, None, []
         self.unit, self.has_channels_first = 0.0, False
         spaces = getattr(space, "spaces", None)

@@ -465,6 +465,46 @@ START_TEST(an_exception_of_the_trial_is_told) {
 }
 END_TEST
 
+/* The line is the user's own, whatever it calls. */
+START_TEST(an_exception_of_what_an_environment_calls_is_told_with_its_own_line) {
+    expect_tried("calls.py", "import json; json.loads('x')",
+                 "JSONDecodeError: Expecting value: line 1 column 1 (char 0) "
+                 "(calls.py:6) (step ");
+}
+END_TEST
+
+static const struct wrong_attribute {
+    const char *line, *says;
+} wrong_attributes[] = {
+    {"players = [0, 1]", ".py: players of [0, 1]; must be a whole number"},
+    {"players = 0", ": players: must be an integer in [1, 2], got 0"},
+    {"def players(s): return 2", ".py: players of the kind method; must be a whole number"},
+    {"def max_steps(s): return 9", ".py: max_steps of the kind method; must be a whole number"},
+    {"max_steps = float('inf')", ".py: max_steps of inf; must be a whole number"},
+    {"max_steps = '9'", ".py: max_steps of '9'; must be a whole number"},
+    {"action_names = {0: 'a', 1: 'b'}", ".py: action_names of {0: 'a', 1: 'b'}; must be a list of texts, one for each"},
+    {"def action_names(s): return ['a', 'b']", ".py: action_names of the kind method; must be a list of texts"},
+    {"actions = ['a', 'b']", ".py: actions of ['a', 'b']; must be a whole number"},
+    {"def actions(s): return 2", ".py: actions of the kind method; must be a whole number"},
+    {"reusable = 'no'", ".py: reusable of the kind str; must be True or False"},
+    {"channels_last = 'no'", ".py: channels_last of the kind str; must be True or False"},
+    {"def observation_space(s): return None", ".py: an observation_space of the kind method; must be a space"},
+    {"step = 5", ".py: a step of 5; must be a method"},
+};
+enum { WRONG_ATTRIBUTES = sizeof wrong_attributes / sizeof *wrong_attributes };
+
+START_TEST(an_attribute_of_the_wrong_kind_is_named) {
+    const struct wrong_attribute *w = &wrong_attributes[_i];
+    char text[512], name[32];
+    snprintf(text, sizeof text,
+             "class E:\n  actions, max_steps = 2, 9\n  def reset(s): return [0.0]\n"
+             "  def step(s, a): return [0.0], 0.0, False\n  %s\n",
+             w->line);
+    snprintf(name, sizeof name, "wrong_%d.py", _i);
+    expect_refused(write_text(name, text), w->says);
+}
+END_TEST
+
 static void expect_given_up(cm_status status, const char *what) {
     must(status != CM_OK);
     must_msg(strstr(cm_error_message(), what) &&
@@ -634,6 +674,8 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, a_reset_that_raises_is_said_before_a_step);
     tcase_add_test(tcase, the_last_picture_is_what_render_returns);
     tcase_add_test(tcase, an_exception_of_the_trial_is_told);
+    tcase_add_test(tcase, an_exception_of_what_an_environment_calls_is_told_with_its_own_line);
+    tcase_add_loop_test(tcase, an_attribute_of_the_wrong_kind_is_named, 0, WRONG_ATTRIBUTES);
     tcase_add_test(tcase, a_call_that_hangs_is_given_up_and_its_process_ended);
     tcase_add_test(tcase, a_close_that_hangs_is_named);
     tcase_add_test(tcase, a_file_that_changes_while_it_is_played_is_refused);
