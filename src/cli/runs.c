@@ -1,13 +1,17 @@
 /* A table of the runs below folders. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/output.h"
 #include "cli/view.h"
+#include "core/arena.h"
+#include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
 #include "core/printable.h"
@@ -19,27 +23,33 @@
 #include "run/metrics.h"
 #include "run/weights.h"
 
+/* Columns of the table, a path behind them. */
+enum { ENVIRONMENT, SEED, BEGUN, TOOK, STEPS, UPDATES, RETURN, FINAL, GOAL, STATE, COLUMNS };
+enum { CELL = 64, INDENT = 4 }; /* INDENT: of a path that has a line of its own */
+
+static const struct {
+    const char *head;
+    bool is_text; /* begins where its column does; a number ends there */
+} columns[COLUMNS] = {{"environment", true}, {"seed", false},   {"begun", true},  {"took", false}, {"steps", false},
+                      {"updates", false},    {"return", false}, {"final", false}, {"goal", false}, {"state", true}};
+
+/* What goes first where a line has no room for all; the first few of them rather than give a path a line of its own. */
+static const int dispensable[] = {UPDATES, SEED, RETURN, TOOK, BEGUN, GOAL, STEPS};
+enum { DISPENSABLE = sizeof dispensable / sizeof *dispensable, EASILY = 3 };
+
 typedef struct listing {
     char **runs; /* [count of space], owned, as each of them */
+    char (*cells)[COLUMNS][CELL];
     int count, space;
-    int longest;    /* bytes of the longest path as it is printed */
-    int columns;    /* that a line may have */
-    bool is_narrow; /* a path is on a line below its run's numbers */
+    int longest;         /* bytes of the longest path as it is printed */
+    int width[COLUMNS];  /* of its longest cell; 0: the column is left out */
+    bool has_path_below; /* a path is on a line below its run's numbers */
 } listing;
-
-/* Columns of an environment's name; in front of a path; of the numbers with the seed, and with the updates too. */
-enum { NAME = 20, TABLE = 72, WITH_SEED = 63, WITH_UPDATES = 71 };
-
-/* The texts of a line. */
-typedef struct cells {
-    char environment[64], seed[24], steps[16], updates[16], last[16], final[16];
-    const char *state;
-} cells;
 
 /* What one line tells. */
 typedef struct line {
-    char environment[64];
-    double last_return, final;
+    char environment[CELL], begun[24]; /* begun: "2026-11-28T05:40"; "": not known */
+    double last_return, final, goal, seconds;
     int64_t seed, updates, env_steps; /* -1: not known */
     int64_t checkpoint;
     const char *state;
@@ -126,15 +136,17 @@ static void read_metrics(const cm_dir *run, const cm_checkpoint_store *store, li
     out->updates = rows[count - 1].updates;
     out->env_steps = rows[count - 1].env_steps;
     out->last_return = rows[count - 1].mean_return;
+    if (!isfinite(out->seconds)) out->seconds = rows[count - 1].seconds;
     free(rows);
 }
 
 /* The name as cumind environments has it, with its size. */
-static void set_environment(const char *name, int64_t size, line *out) {
+static void set_environment(const char *name, int64_t size, double goal, line *out) {
     cm_env_params params = cm_env_params_default();
     params.size = size > INT_MAX ? INT_MAX : (int)size;
     cm_env env;
     bool is_known = name && cm_env_open(&env, name, &params) == CM_OK;
+    out->goal = isfinite(goal) ? goal : is_known ? env.spec.reward_threshold : (double)NAN;
     const char *file = name ? strrchr(name, '/') : NULL; /* a library, or a file in Python */
     snprintf(out->environment, sizeof out->environment, "%s",
              is_known ? env.spec.name
@@ -150,13 +162,20 @@ static const cm_json *find_section(const cm_json *root, const char *key) {
     return section;
 }
 
+/* NAN: that of the environment. */
+static double goal_of(const document *d, const cm_json *evaluation) {
+    const cm_json *goal = cm_json_get(evaluation, "goal_return");
+    return cm_json_type(goal) != CM_JSON_NULL ? number_of(d, evaluation, "goal_return") : (double)NAN;
+}
+
 static void read_configuration(const cm_dir *run, line *out) {
     document config;
     read_document(run, "config.json", "mend it, or bring back a copy of it", &config);
     const cm_json *root = config.root, *named = find_section(root, "env_name");
     if (root && !named) cm_log(CM_WARNING, "%s: env_name: missing; %s", config.path, config.advice);
     set_environment(string_of(&config, named, "env_name"),
-                    integer_of(&config, find_section(root, "board_size"), "board_size", 0), out);
+                    integer_of(&config, find_section(root, "board_size"), "board_size", 0),
+                    goal_of(&config, find_section(root, "goal_return")), out);
     out->seed = integer_of(&config, find_section(root, "seed"), "seed", -1);
     cm_json_free(config.doc);
 }
@@ -166,12 +185,33 @@ static void read_result(const cm_dir *run, line *out) {
     read_document(run, "result.json", "train --resume with this run makes it anew", &result);
     if (result.root) out->state = "finished";
     out->final = number_of(&result, result.root, "mean");
+    out->seconds = number_of(&result, result.root, "seconds");
     cm_json_free(result.doc);
 }
 
+/* When it was begun, which the first line of its log tells. */
+static void read_begin(const cm_dir *run, line *out) {
+    static const char form[] = "####-##-## ##:##";
+    char text[sizeof form] = "";
+    int file;
+    if (cm_dir_open_file(run, "log.txt", O_RDONLY, &file) != CM_OK) return;
+    const ssize_t length = read(file, text, sizeof form - 1);
+    close(file);
+    for (ssize_t i = 0; i < (ssize_t)sizeof form - 1; i++)
+        if (i >= length || (form[i] == '#' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])) return;
+    text[10] = 'T'; /* one word */
+    snprintf(out->begun, sizeof out->begun, "%s", text);
+}
+
 static cm_status read_line(const char *run, line *out) {
-    *out = (line){
-        .environment = "?", .seed = -1, .last_return = NAN, .final = NAN, .checkpoint = -1, .state = "unfinished"};
+    *out = (line){.environment = "?",
+                  .seed = -1,
+                  .last_return = NAN,
+                  .final = NAN,
+                  .goal = NAN,
+                  .seconds = NAN,
+                  .checkpoint = -1,
+                  .state = "unfinished"};
     cm_checkpoint_store *store = NULL;
     cm_dir dir;
     CM_TRY(cm_dir_open(&dir, run));
@@ -180,6 +220,7 @@ static cm_status read_line(const char *run, line *out) {
         read_configuration(&dir, out);
         read_result(&dir, out);
         read_metrics(&dir, store, out);
+        read_begin(&dir, out);
         out->checkpoint = cm_checkpoint_find(store, CM_CHECKPOINT_LATEST);
     }
     if (cm_run_directory_is_training(run)) out->state = "training";
@@ -206,40 +247,76 @@ static void put_json(cm_json_writer *json, const char *run, const line *l) {
     cm_json_put_int(json, "checkpoint", l->checkpoint);
     cm_json_put_double(json, "mean_return", l->last_return);
     cm_json_put_double(json, "final_return", l->final);
+    cm_json_put_double(json, "goal", l->goal);
+    cm_json_put_double(json, "seconds", l->seconds);
+    if (*l->begun) cm_json_put_string(json, "begun", l->begun);
     cm_json_put_string(json, "state", l->state);
     cm_json_end_object(json);
 }
 
-/* Too narrow a terminal has no updates, and then no seeds either; a long name of an environment is cut to what is left.
- */
-static void print_cells(const listing *list, const cells *c) {
-    const int left = list->is_narrow ? 0 : list->columns - TABLE - list->longest;
-    printf("%-*.*s", NAME, left < (int)sizeof c->environment - NAME ? NAME + left : (int)sizeof c->environment,
-           c->environment);
-    if (list->columns >= WITH_SEED) printf(" %6s", c->seed);
-    printf(" %7s", c->steps);
-    if (list->columns >= WITH_UPDATES) printf(" %7s", c->updates);
-    printf(" %7s %7s  %-*s", c->last, c->final, list->is_narrow ? 0 : 10, c->state);
-}
-
-static void print_head(const listing *list) {
-    const cells head = {"environment", "seed", "steps", "updates", "return", "final", "state"};
-    print_cells(list, &head);
-    printf("%s\n", list->is_narrow ? "" : " run");
-}
-
 static void format_known(int64_t count, char out[16]) { cm_format_count(count < 0 ? (double)NAN : (double)count, out); }
 
-static void print_run(const listing *list, const line *l, const char *run) {
-    cells c = {.state = l->state};
-    cm_printable(l->environment, c.environment, sizeof c.environment);
-    snprintf(c.seed, sizeof c.seed, l->seed < 0 ? "-" : "%lld", (long long)l->seed);
-    format_known(l->env_steps, c.steps);
-    format_known(l->updates, c.updates);
-    cm_format_count(l->last_return, c.last);
-    cm_format_count(l->final, c.final);
-    print_cells(list, &c);
-    printf("%s%s\n", list->is_narrow ? "\n    " : " ", CM_PRINTABLE(run));
+static void fill_cells(const line *l, char cells[COLUMNS][CELL]) {
+    cm_printable(l->environment, cells[ENVIRONMENT], CELL);
+    snprintf(cells[SEED], CELL, l->seed < 0 ? "-" : "%lld", (long long)l->seed);
+    snprintf(cells[BEGUN], CELL, "%s", *l->begun ? l->begun : "-");
+    snprintf(cells[TOOK], CELL, "-");
+    if (isfinite(l->seconds)) cm_clock_format_duration(l->seconds, cells[TOOK]);
+    format_known(l->env_steps, cells[STEPS]);
+    format_known(l->updates, cells[UPDATES]);
+    cm_format_count(l->last_return, cells[RETURN]);
+    cm_format_count(l->final, cells[FINAL]);
+    cm_format_count(l->goal, cells[GOAL]);
+    snprintf(cells[STATE], CELL, "%s", l->state);
+    for (char *c = cells[ENVIRONMENT]; *c; c++)
+        if (*c == ' ') *c = '_'; /* whoever cuts lines at blanks finds columns */
+}
+
+static int width_of(const listing *list) {
+    int width = -1;
+    for (int c = 0; c < COLUMNS; c++) width += list->width[c] > 0 ? list->width[c] + 1 : 0;
+    return width;
+}
+
+/* Columns as wide as what stands in them, as many as `room` has; what is still too wide loses of the name. */
+static void fit_columns(listing *list, int room) {
+    int full[COLUMNS];
+    for (int c = 0; c < COLUMNS; c++) {
+        list->width[c] = (int)strlen(columns[c].head);
+        for (int i = 0; i < list->count; i++) {
+            const int width = cm_text_line_width(list->cells[i][c]);
+            list->width[c] = width > list->width[c] ? width : list->width[c];
+        }
+    }
+    memcpy(full, list->width, sizeof full);
+    const int with_path = room - 1 - list->longest;
+    for (int i = 0; i < EASILY && width_of(list) > with_path; i++) list->width[dispensable[i]] = 0;
+    list->has_path_below = width_of(list) > with_path;
+    if (!list->has_path_below) return;
+    memcpy(list->width, full, sizeof full);
+    for (int i = 0; i < DISPENSABLE && width_of(list) > room; i++) list->width[dispensable[i]] = 0;
+    const int left = list->width[ENVIRONMENT] - (width_of(list) - room);
+    if (width_of(list) > room) list->width[ENVIRONMENT] = left > 1 ? left : 1;
+}
+
+static void print_cell(const listing *list, int column, const char *text) {
+    const int width = list->width[column], blanks = width - cm_text_line_width(text);
+    if (width == 0) return;
+    const bool is_last = column == STATE && list->has_path_below;
+    if (!columns[column].is_text) printf("%*s", blanks, "");
+    printf("%.*s", blanks < 0 ? width : CELL, text);
+    if (columns[column].is_text && !is_last && blanks > 0) printf("%*s", blanks, "");
+    if (!is_last) printf(" ");
+}
+
+static void print_table(const listing *list) {
+    for (int c = 0; c < COLUMNS; c++) print_cell(list, c, columns[c].head);
+    printf("%s\n", list->has_path_below ? "" : "run");
+    for (int i = 0; i < list->count; i++) {
+        for (int c = 0; c < COLUMNS; c++) print_cell(list, c, list->cells[i][c]);
+        if (list->has_path_below) printf("\n%*s", INDENT, "");
+        printf("%s\n", CM_PRINTABLE(list->runs[i]));
+    }
 }
 
 /* ---- which ones ---- */
@@ -289,19 +366,20 @@ static cm_status list_json(const listing *list) {
 
 static cm_status list_table(const cm_arguments *arguments, const char *root, listing *list) {
     const cm_view view = cm_view_of_stdout(arguments);
+    const int room = view.tty ? view.columns : INT_MAX;
     char note[PATH_MAX + 64];
     line l;
-    list->columns = view.tty ? view.columns : INT_MAX;
-    list->is_narrow = list->columns < TABLE + list->longest;
-    print_head(list);
+    CM_TRY(cm_alloc(&list->cells, (size_t)list->count + 1, sizeof *list->cells, "the table of runs"));
     for (int i = 0; i < list->count; i++) {
         CM_TRY(read_line(list->runs[i], &l));
-        print_run(list, &l, list->runs[i]);
+        fill_cells(&l, list->cells[i]);
     }
+    fit_columns(list, room);
+    print_table(list);
     if (root) {
         snprintf(note, sizeof note, "(%s below %s; cumind runs DIR... looks elsewhere)",
                  list->count > 0 ? "all that are" : "none", root);
-        cm_text_print(stdout, list->columns, CM_PRINTABLE(note), 0, 1);
+        cm_text_print(stdout, room, CM_PRINTABLE(note), 0, 1);
     } else if (list->count == 0) {
         printf("(none there)\n");
     }
@@ -317,6 +395,7 @@ static cm_status list_runs(const cm_arguments *arguments, const char *root) {
         status = list_table(arguments, root, &list);
     }
     for (int i = 0; i < list.count; i++) free(list.runs[i]);
+    free(list.cells);
     free(list.runs);
     return status;
 }

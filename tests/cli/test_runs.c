@@ -46,7 +46,7 @@ START_TEST(a_run_whose_configuration_cannot_be_read_is_listed_by_what_is_known) 
     snprintf(path, sizeof path, "%s/odd/config.json", cm_test_folder);
     ck_assert_int_eq(cm_file_write(path, "odd", 3), CM_OK);
     expect_ok("runs odd");
-    ck_assert_msg(strstr(result.out, "\n?                         -       0       0 ") != NULL, "%s", result.out);
+    ck_assert_msg(strstr(result.out, "\n?              - -        -     0       0 ") != NULL, "%s", result.out);
 }
 END_TEST
 
@@ -483,18 +483,22 @@ START_TEST(runs_of_several_folders_are_listed_and_where_it_looked_is_said) {
     ck_assert_ptr_nonnull(strstr(result.out, "tictactoe "));
     ck_assert_ptr_nonnull(strstr(result.out, " mine/cased\n"));
     ck_assert_ptr_nonnull(strstr(result.out, " ref\n"));
-    cm_program_run_terminal(cm_test_folder, "runs mine ref", 80, "", &result);
-    ck_assert_ptr_nonnull(strstr(result.out, "  mine/cased\r\n")); /* 72 + 10 columns */
-    for (char *row = strtok(result.out, "\r\n"); row; row = strtok(NULL, "\r\n")) ck_assert_int_lt(strlen(row), 80);
-    static const char *const heads[] = {"environment            seed   steps updates  return   final  state\r\n",
-                                        "environment            seed   steps  return   final  state\r\n",
-                                        "environment            steps  return   final  state\r\n"};
-    static const int widths[][2] = {{80, 0}, {72, 0}, {71, 1}, {64, 1}, {63, 2}, {57, 2}};
-    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
-        cm_program_run_terminal(cm_test_folder, "runs mine ref", widths[i][0], "", &result);
-        ck_assert_msg(strstr(result.out, heads[widths[i][1]]) != NULL, "%d: %s", widths[i][0], result.out);
+    static const struct {
+        int columns;
+        const char *head;
+    } heads[] = {{91, "environment seed begun            took steps updates return final goal state    run\r\n"},
+                 {80, "environment begun            took steps return final goal state    run\r\n"},
+                 {74, "environment begun            took steps final goal state    run\r\n"},
+                 {60, "environment begun            took steps final goal state\r\n"},
+                 {40, "environment steps final goal state\r\n"},
+                 {25, "environme final state\r\n"}};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        cm_program_run_terminal(cm_test_folder, "runs mine ref", heads[i].columns, "", &result);
+        const char *head = strstr(result.out, "environme");
+        ck_assert_msg(strncmp(head, heads[i].head, strlen(heads[i].head)) == 0, "%d: %s", heads[i].columns, result.out);
+        ck_assert_int_eq(strstr(result.out, "\r\n    mine/cased\r\n") != NULL, heads[i].columns <= 60);
         for (char *row = strtok(result.out, "\r\n"); row; row = strtok(NULL, "\r\n"))
-            ck_assert_int_lt(strlen(row), widths[i][0]);
+            ck_assert_int_lt(strlen(row), heads[i].columns);
     }
     cm_program_run_terminal(cm_test_folder, "runs", 60, "", &result);
     ck_assert_ptr_nonnull(strstr(result.out, "(none below checkpoints; cumind runs DIR... looks"));
@@ -505,6 +509,42 @@ START_TEST(runs_of_several_folders_are_listed_and_where_it_looked_is_said) {
     ck_assert_ptr_nonnull(strstr(result.out, " ref\r\n"));
     ck_assert_ptr_null(strstr(result.out, "\n    "));
     expect_exit("runs ref nowhere", 2, "nowhere: there is no such folder");
+}
+END_TEST
+
+/* Each a word, and where the head has it, however long names and seeds are. */
+START_TEST(columns_of_runs_hold_in_a_pipe) {
+    static const char rest[] = " --env-steps 256 --set final_evaluation_episodes=0 --set hidden_dim=8";
+    char line[256], cells[2][11][64], *rows[3];
+    snprintf(line, sizeof line, "train --quiet --run long/1 --seed 1234567890123%s", rest);
+    expect_ok(line);
+    snprintf(line, sizeof line, "train --quiet --run long/2 --set goal_return=0.25%s", rest);
+    expect_ok(line);
+    expect_ok("runs long");
+    rows[0] = result.out;
+    for (int i = 1; i < 3; i++) {
+        rows[i] = strchr(rows[i - 1], '\n') + 1;
+        ck_assert_int_eq(sscanf(rows[i], "%63s %63s %63s %63s %63s %63s %63s %63s %63s %63s %63s", cells[i - 1][0],
+                                cells[i - 1][1], cells[i - 1][2], cells[i - 1][3], cells[i - 1][4], cells[i - 1][5],
+                                cells[i - 1][6], cells[i - 1][7], cells[i - 1][8], cells[i - 1][9], cells[i - 1][10]),
+                         11);
+    }
+    ck_assert_msg(strncmp(rows[0], "environment          seed begun            took ", 48) == 0, "%s", result.out);
+    int year, month, day, hour, minute;
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(sscanf(cells[i][2], "%d-%d-%dT%d:%d", &year, &month, &day, &hour, &minute), 5);
+    ck_assert_str_eq(cells[0][1], "1234567890123");
+    ck_assert_str_eq(cells[0][8], "475"); /* the task's own */
+    ck_assert_str_eq(cells[1][8], "0.25");
+    ck_assert_int_eq(cells[0][3][strlen(cells[0][3]) - 1], 's');
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq((int)(strstr(rows[i + 1], cells[i][10]) - rows[i + 1]),
+                         (int)(strstr(rows[0], " run\n") - rows[0]) + 1);
+    }
+    expect_ok("runs long --json");
+    ck_assert_double_eq(number_in("goal"), 475.0);
+    ck_assert_double_gt(number_in("seconds"), 0.0);
+    ck_assert_ptr_nonnull(strstr(result.out, "\"begun\": \"2"));
 }
 END_TEST
 
@@ -553,6 +593,7 @@ int main(void) {
     tcase_add_test(tests, runs_plots_and_games_are_shown);
     tcase_add_test(tests, newest_run_is_taken_where_none_is_named);
     tcase_add_test(tests, runs_of_several_folders_are_listed_and_where_it_looked_is_said);
+    tcase_add_test(tests, columns_of_runs_hold_in_a_pipe);
     tcase_add_test(tests, trace_is_a_file_of_events);
     return cm_test_main(suite);
 }
