@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/recipe.h"
+#include "config/value.h"
 #include "core/count.h"
 #include "core/nearest.h"
 #include "run/configuration.h"
@@ -31,18 +33,33 @@ static int find_flag(const cm_command *command, const char *text, size_t length)
     return -1;
 }
 
-/* A key of the configuration that was written as a flag: --batch-size, --num_envs. */
-static bool is_key(const char *word) {
+/* The key of the configuration that `word` is, or is called elsewhere (lr); false if there is none. */
+static bool find_key(const char *word, char out[CM_OPTION_WORD]) {
     cm_configuration configuration;
     cm_config *config = NULL;
     bool found = false;
     if (cm_configuration_create(&configuration, &config) != CM_OK) return false;
-    for (int i = 0; cm_config_row(config, i); i++) found = found || strcmp(cm_config_row(config, i)->key, word) == 0;
+    for (int i = 0; !found && cm_config_row(config, i); i++) {
+        const cm_option *row = cm_config_row(config, i);
+        found = strcmp(row->key, word) == 0 || cm_value_is_word(row->alias, word);
+        if (found) snprintf(out, CM_OPTION_WORD, "%s", row->key);
+    }
     cm_config_destroy(config);
     return found;
 }
 
+static cm_status fail_flag(const cm_command *command, const char *flag, const char *nearest) {
+    return cm_fail(CM_ERR_INPUT, "%s: unknown flag %s; did you mean %s? (cumind help %s lists all)", command->name,
+                   flag, nearest, command->name);
+}
+
+/* Some keys have flags of their own. */
 static cm_status key_as_flag(const cm_command *command, const char *flag, const char *key) {
+    char own[CM_OPTION_WORD + 2];
+    snprintf(own, sizeof own, "--%s", key);
+    for (char *c = own; *c; c++)
+        if (*c == '_') *c = '-';
+    if (find_flag(command, own, strlen(own)) >= 0) return fail_flag(command, flag, own);
     return cm_fail(CM_ERR_INPUT, "%s: unknown flag %s; %s is a key of the configuration: --set %s=VALUE", command->name,
                    flag, key, key);
 }
@@ -50,43 +67,52 @@ static cm_status key_as_flag(const cm_command *command, const char *flag, const 
 static cm_status unknown_flag(const cm_command *command, const char *text) {
     int count = count_flags(command);
     if (count == 0) return cm_fail(CM_ERR_INPUT, "%s: unknown flag %s; it takes none", command->name, text);
-    char word[64], key[64];
+    char word[64], bare[64], key[CM_OPTION_WORD];
     snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "="), text);
-    snprintf(key, sizeof key, "%s", word + strspn(word, "-"));
-    for (char *c = key; *c; c++)
+    snprintf(bare, sizeof bare, "%s", word + strspn(word, "-"));
+    for (char *c = bare; *c; c++)
         if (*c == '-') *c = '_';
     int nearest = cm_nearest_name(word, command->flags, count + 1, flag_name);
     const bool is_flag = nearest >= 0 && strcmp(flag_name(command->flags, nearest) + 2, word + strspn(word, "-")) == 0;
-    if (!is_flag && find_flag(command, "--set", strlen("--set")) >= 0 && is_key(key))
+    if (!is_flag && find_flag(command, "--set", strlen("--set")) >= 0 && find_key(bare, key))
         return key_as_flag(command, word, key);
     if (nearest < 0) {
         return cm_fail(CM_ERR_INPUT, "%s: unknown flag %s; cumind help %s lists all", command->name, word,
                        command->name);
     }
-    return cm_fail(CM_ERR_INPUT, "%s: unknown flag %s; did you mean %s? (cumind help %s lists all)", command->name,
-                   word, flag_name(command->flags, nearest), command->name);
+    return fail_flag(command, word, flag_name(command->flags, nearest));
 }
 
-/* The flag that a lone word belongs behind: key=value, a file of a configuration, or a folder of a run. */
-static const char *flag_for(const cm_command *command, const char *word) {
-    const char *const runs[] = {"--run", "--resume"}; /* train goes on with a run that is there */
-    const bool is_run = cm_run_directory_check(word) == CM_OK;
-    const char *ending = strrchr(word, '.');
-    const char *flag = is_run                                   ? runs[find_flag(command, "--resume", 8) >= 0]
-                       : strchr(word, '=')                      ? "--set"
-                       : ending && strcmp(ending, ".json") == 0 ? "--config"
-                                                                : "";
-    return find_flag(command, flag, strlen(flag)) >= 0 ? flag : NULL;
+static bool takes(const cm_command *command, const char *flag) { return find_flag(command, flag, strlen(flag)) >= 0; }
+
+/* What was most likely meant by a lone word: key=value, the file of a configuration, the folder of a run, or, for a
+ * command that can do without one, an environment. False if nothing. */
+static bool guess(const cm_command *command, const char *word, char *out, size_t size) {
+    char bare[64], key[CM_OPTION_WORD];
+    const char *equals = strchr(word, '='), *ending = strrchr(word, '.');
+    if (cm_run_directory_check(word) == CM_OK) { /* train goes on with a run that is there */
+        const char *flag = takes(command, "--resume") ? "--resume" : "--run";
+        snprintf(out, size, "%s %.100s", flag, word);
+        return takes(command, flag);
+    }
+    if (equals) {
+        snprintf(bare, sizeof bare, "%.*s", (int)(equals - word), word);
+        const bool is_key = find_key(bare, key);
+        snprintf(out, size, "--set %s%.100s", is_key ? key : "", is_key ? equals : word);
+        return takes(command, "--set");
+    }
+    const bool is_file = ending && strcmp(ending, ".json") == 0;
+    snprintf(out, size, "%s%.100s", is_file ? "--config " : "--set env_name=", word);
+    return takes(command, "--config") && (is_file || cm_recipe_is_environment(word));
 }
 
 cm_status cm_argument_unexpected(const cm_command *command, const char *word) {
-    const char *flag = flag_for(command, word);
-    if (!flag) {
-        return cm_fail(CM_ERR_INPUT, "%s: unexpected argument \"%.100s\" (cumind help %s)", command->name, word,
-                       command->name);
-    }
-    return cm_fail(CM_ERR_INPUT, "%s: unexpected argument \"%.100s\"; did you mean %s %.100s?", command->name, word,
-                   flag, word);
+    char meant[256];
+    if (guess(command, word, meant, sizeof meant))
+        return cm_fail(CM_ERR_INPUT, "%s: unexpected argument \"%.100s\"; did you mean %s?", command->name, word,
+                       meant);
+    return cm_fail(CM_ERR_INPUT, "%s: unexpected argument \"%.100s\" (cumind help %s)", command->name, word,
+                   command->name);
 }
 
 /* "60", "0.5", "60s", "5m", "2h"; false for anything else. */

@@ -13,6 +13,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "env/advice.h"
 #include "env/board.h"
 #include "env/python_spec.h"
 #include "env/worker.h"
@@ -530,7 +531,7 @@ static cm_status open_env(python_env *e, const char *path, double timeout) {
     pthread_mutex_init(&e->lock, NULL);
     e->workers = cm_cpu_count() < MOST_WORKERS ? cm_cpu_count() : MOST_WORKERS;
     cm_status status = cm_worker_start(path, timeout, &e->worker[0], &e->description, &bytes);
-    if (status != CM_OK) return cm_fail(CM_ERR_INPUT, "%s", cm_error_message()); /* the user's choice */
+    if (status != CM_OK) return cm_env_advise_package(path); /* the user's choice */
     status = cm_json_parse(e->description, bytes, e->name, &document);
     if (status == CM_OK) {
         status = cm_python_spec_read(cm_json_root(document), &e->said);

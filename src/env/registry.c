@@ -8,6 +8,7 @@
 
 #include "core/nearest.h"
 #include "core/printable.h"
+#include "env/advice.h"
 #include "env/board.h"
 #include "env/env.h"
 #include "env/python.h"
@@ -51,27 +52,20 @@ static const char *row_name(const void *rows, int i) {
     return i >= ROWS && def->alias ? def->alias : def->name;
 }
 
-cm_status cm_env_open(cm_env *env, const char *name, const cm_env_params *params) {
+static const cm_env_def *find_row(const char *name) {
     int size;
-    const cm_env_def *def;
-    CM_TRY(cm_env_trust_check(name));
-    if (cm_env_is_python(name)) {
-        cm_env_params with = params ? *params : cm_env_params_default();
-        CM_TRY(cm_env_open_python(name, with.timeout, &def, &with.python));
-        return cm_env_open_def(env, def, def->name, &with);
-    }
-    if (cm_env_is_library(name)) {
-        CM_TRY(cm_env_open_library(name, &def));
-        return cm_env_open_def(env, def, def->name, params);
-    }
-    for (int i = 0; i < ROWS; i++) {
-        if (matches(registry[i], name, &size)) return cm_env_open_def(env, registry[i], name, params);
-    }
+    for (int i = 0; i < ROWS; i++)
+        if (matches(registry[i], name, &size)) return registry[i];
+    return NULL;
+}
+
+static cm_status fail_unknown(const char *name) {
     char word[64];
     snprintf(word, sizeof word, "%s", name);
     for (char *c = word; *c; c++) *c = (char)tolower((unsigned char)*c);
     int nearest = cm_nearest_name(word, registry, 2 * ROWS, row_name);
     if (nearest < 0) {
+        CM_TRY(cm_env_advise_near(name));
         return cm_fail(CM_ERR_INPUT, "%.64s: there is no such environment; cumind environments lists all", name);
     }
     const cm_env_def *near = registry[nearest % ROWS];
@@ -79,6 +73,22 @@ cm_status cm_env_open(cm_env *env, const char *name, const cm_env_params *params
     if (near->max_size > 0) snprintf(suffix, sizeof suffix, "%d", near->default_size);
     return cm_fail(CM_ERR_INPUT, "%.64s: there is no such environment; the nearest one is %s%s", name, near->name,
                    suffix);
+}
+
+cm_status cm_env_open(cm_env *env, const char *name, const cm_env_params *params) {
+    const cm_env_def *def;
+    CM_TRY(cm_env_trust_check(name));
+    if (cm_env_is_python(name)) {
+        cm_env_params with = params ? *params : cm_env_params_default();
+        CM_TRY(cm_env_open_python(name, with.timeout, &def, &with.python));
+        return cm_env_open_def(env, def, def->name, &with);
+    }
+    def = find_row(name);
+    if (def) return cm_env_open_def(env, def, name, params);
+    CM_TRY(cm_env_advise(name));
+    if (!cm_env_is_library(name)) return fail_unknown(name);
+    CM_TRY(cm_env_open_library(name, &def));
+    return cm_env_open_def(env, def, def->name, params);
 }
 
 /* The size: from the name, else from the options, else the row's own. */

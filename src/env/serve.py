@@ -90,11 +90,24 @@ def close(env):
     say_aside(b"")
 
 
+def is_of_gym(id):
+    """Whether a package that was imported for it has registered it in gym, which came before Gymnasium."""
+    registry = getattr(getattr(sys.modules.get("gym"), "envs", None), "registry", {})
+    return id in getattr(registry, "env_specs", registry)
+
+
 def maker_of_id(name):
     import gymnasium
 
     options = {"disable_env_checker": True}
-    env = gymnasium.make(name, **options)
+    try:
+        env = gymnasium.make(name, **options)
+    except Exception:
+        package, _, id = name.rpartition(":")
+        if not is_of_gym(id):
+            raise
+        text = "it is registered in gym, the predecessor of Gymnasium; name a file of your own that has: import gym, %s; "
+        raise Amiss((text + "make = lambda: gym.make('%s')") % (package, id)) from None
     if "ansi" in (find(env, "metadata") or {}).get("render_modes", []):
         options["render_mode"] = "ansi"
     close(env)

@@ -67,7 +67,8 @@ static const char *unless_completed(const void *options) {
 }
 
 const cm_option cm_mcts_option_rows[] = {
-    CM_OPTION(INT, num_simulations, SECTION, "8", 1, 65536, "Simulations per move. More is stronger and slower."),
+    CM_OPTION(INT, num_simulations, SECTION, "8", 1, 65536, "Simulations per move. More is stronger and slower.",
+              .alias = "simulations|sims|n_simulations"),
     CM_OPTION(DOUBLE, c_puct, SECTION, "1.25", 0, 1000,
               "Weight of the prior against the value in the selection (pb_c_init of the papers).", .usual = {0.25, 10},
               .idle = if_gumbel),
@@ -81,7 +82,7 @@ const cm_option cm_mcts_option_rows[] = {
         "muzero: PUCT with Dirichlet noise. gumbel_muzero: sequential halving, good with few simulations and many "
         "actions. stochastic_muzero: with chance nodes. alphazero: the true rules of the game as the model, with legal "
         "moves and exact ends at every node; the network predicts policy and value only.",
-        .choices = "muzero|gumbel_muzero|stochastic_muzero|alphazero"),
+        .choices = "muzero|gumbel_muzero|stochastic_muzero|alphazero", .alias = "algo|algorithm|agent"),
     CM_OPTION(ENUM, selection, SECTION, "auto", 0, 0,
               "How policy alphazero selects moves: puct, or gumbel as in gumbel_muzero; auto: puct.",
               .choices = "auto|puct|gumbel", .idle = unless_alphazero),

@@ -31,7 +31,7 @@ static const char *unless_prefix(const void *options) {
 
 const cm_option cm_network_option_rows[] = {
     CM_OPTION(INT, hidden_dim, SECTION, "128", 1, 16384, "Width of the hidden state and of the hidden layers.",
-              .idle = if_resnet),
+              .idle = if_resnet, .alias = "hidden|hidden_size|width"),
     CM_OPTION(INT, num_blocks, SECTION, "2", 0, 256,
               "Layers (family cumind on vectors) or residual blocks (family cumind on images, resnet).",
               .idle = if_mlp),

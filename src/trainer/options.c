@@ -45,11 +45,12 @@ static const char *if_no_hidden_scale(const void *o) {
 }
 
 const cm_option cm_trainer_option_rows[] = {
-    CM_OPTION(INT, batch_size, SECTION, "128", 1, 1048576, "Positions in one update, over all ranks."),
+    CM_OPTION(INT, batch_size, SECTION, "128", 1, 1048576, "Positions in one update, over all ranks.",
+              .alias = "batch"),
     CM_OPTION(DOUBLE, learning_rate, SECTION, "0.003", 1e-12, 1, "Learning rate behind the warm-up.",
               .usual = {1e-6, 0.3}, .flags = CM_OPTION_RESUME, .alias = "lr"),
     CM_OPTION(DOUBLE, weight_decay, SECTION, "0.0001", 0, 10, "Decoupled decay with adamw, coupled with adam and sgd.",
-              .usual = {0, 0.1}, .flags = CM_OPTION_RESUME),
+              .usual = {0, 0.1}, .flags = CM_OPTION_RESUME, .alias = "wd|l2"),
     CM_OPTION(
         INT64, target_update_frequency, SECTION, "0", 0, MAX_INT,
         "Updates between copies of the parameters to a target network, which then gives the bootstrap values; 0: no "

@@ -1,0 +1,130 @@
+/* What people type first, and what is said to them: one line with the right command. */
+#include "cli/runs.h"
+
+static const struct {
+    const char *arguments, *says;
+} first[] = {
+    /* environments of others */
+    {"train LunarLander-v3",
+     "LunarLander-v3: is one of Gymnasium's: cumind train gymnasium:LunarLander-v3 (it needs pip "
+     "install \"gymnasium[box2d]\")\n"},
+    {"train --set env_name=LunarLander-v2", "cumind train gymnasium:LunarLander-v2 (it"},
+    {"train LunarLanderContinuous-v3", "cumind train gymnasium:LunarLanderContinuous-v3 (it"},
+    {"config lunar-lander", "cumind train gymnasium:LunarLander (it needs"},
+    {"train --env frozenlake", "cumind train gymnasium:FrozenLake (it needs pip install gymnasium)\n"},
+    {"train Humanoid-v5", "cumind train gymnasium:Humanoid-v5 (it needs pip install \"gymnasium[mujoco]\")\n"},
+    {"train ALE/Pong-v5", "cumind train gymnasium:ale_py:ALE/Pong-v5 (it needs pip install ale-py)\n"},
+    {"train ALE/Zaxxon-v5", "cumind train gymnasium:ale_py:ALE/Zaxxon-v5 (it needs pip install ale-py)\n"},
+    {"train PongNoFrameskip-v4", "cumind train gymnasium:ale_py:ALE/Pong-v5 (it"},
+    {"train Pong", "cumind train gymnasium:ale_py:ALE/Pong-v5 (it"},
+    {"train MiniGrid-FourRooms-v0",
+     "cumind train gymnasium:minigrid:MiniGrid-FourRooms-v0 (it needs pip install minigrid)\n"},
+    {"train minigrid", "cumind train gymnasium:minigrid:MiniGrid-Empty-5x5 (it"},
+    {"train gym:Taxi-v3", "gym:Taxi-v3: write gymnasium:Taxi-v3, "},
+    {"train Own-v0", "Own-v0: there is no such environment; one of Gymnasium's is written gymnasium:Own-v0, one that a "
+                     "package registers gymnasium:PACKAGE:Own-v0\n"},
+    {"train CartPole-v7", "the nearest one is CartPole-v1\n"}, /* of our own */
+    {"train chess", "chess: there is no such environment; cumind environments lists all\n"},
+    /* files */
+    {"train ./grid.c",
+     "./grid.c: is a source; build a library: cc -O2 -shared -fPIC ./grid.c $(pkg-config --cflags cumind) "
+     "-o ./grid.so; then cumind train ./grid.so\n"},
+    {"train --set env_name=grid.cpp",
+     "build a library: c++ -O2 -shared -fPIC grid.cpp $(pkg-config --cflags cumind) -o "
+     "grid.so; then cumind train ./grid.so\n"},
+    {"train --env own.json", "own.json: is a configuration: --config own.json\n"},
+    {"train walk", "walk: there is no such environment; the file here is ./walk.py\n"},
+    {"train ./walk", "./walk: there is no such environment; the file here is ./walk.py\n"},
+    {"train ./Taxi", "./Taxi cannot be opened"}, /* a path is no id */
+    /* words in the wrong place */
+    {"catch", "catch: a command comes first; did you mean cumind train catch?\n"},
+    {"play catch", "play: unexpected argument \"catch\"; did you mean --set env_name=catch?\n"},
+    {"inspect hex5", "did you mean --set env_name=hex5?\n"},
+    {"eval catch", "eval: unexpected argument \"catch\" (cumind help eval)\n"},
+    {"play mine.json", "did you mean --config mine.json?\n"},
+    /* names that keys have elsewhere */
+    {"train lr=0.1", "train: unexpected argument \"lr=0.1\"; did you mean --set learning_rate=0.1?\n"},
+    {"train --set lr=0.1", "unknown key \"lr\"; did you mean Training.learning_rate?\n"},
+    {"train --lr 0.1", "unknown flag --lr; learning_rate is a key of the configuration: --set learning_rate=VALUE\n"},
+    {"train --learning-rate 0.1", "learning_rate is a key of the configuration: --set learning_rate=VALUE\n"},
+    {"train --device cuda", "unknown flag --device; did you mean --backend? (cumind help train lists all)\n"},
+    {"train --algo alphazero", "policy is a key of the configuration: --set policy=VALUE\n"},
+    {"train --n-envs 4", "num_envs is a key of the configuration: --set num_envs=VALUE\n"},
+    {"play --env catch", "env_name is a key of the configuration: --set env_name=VALUE\n"},
+    {"train --set buffer_size=4", "did you mean Memory.memory_steps?\n"},
+};
+
+static void begin(void) {
+    cm_test_folder_make();
+    char path[128];
+    snprintf(path, sizeof path, "%s/walk.py", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, "", 0), CM_OK);
+}
+
+START_TEST(what_is_typed_first_is_answered_by_the_right_command) {
+    expect_exit(first[_i].arguments, 2, first[_i].says);
+}
+END_TEST
+
+/* ---- what Python says ---- */
+
+static void write_package(const char *name, const char *text) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s.py", cm_test_folder, name);
+    ck_assert_int_eq(cm_file_write(path, text, strlen(text)), CM_OK);
+}
+
+static const struct {
+    const char *env, *says;
+} lacking[] = {
+    {"gymnasium:ALE/Pong-v5",
+     "NameNotFound: none; pip install ale-py, then cumind train gymnasium:ale_py:ALE/Pong-v5\n"},
+    {"gymnasium:MiniGrid-Empty-8x8-v0",
+     "NameNotFound: none; pip install minigrid, then cumind train gymnasium:minigrid:MiniGrid-Empty-8x8-v0\n"},
+    {"gymnasium:minigrid:MiniGrid-Empty-8x8-v0", "No module named 'minigrid'"},
+    {"gymnasium:old_ones:Old-v0",
+     "it is registered in gym, the predecessor of Gymnasium; name a file of your own that has: "
+     "import gym, old_ones; make = lambda: gym.make('Old-v0')\n"},
+    {"gymnasium:Own-v0", "NameNotFound: none\n"}};
+
+/* A Gymnasium that has nothing, and a package that registers in gym. */
+START_TEST(what_is_not_installed_is_named_with_its_package) {
+    char line[256];
+    write_package("gym", "class envs:\n    registry = {}\n");
+    write_package("old_ones", "import gym\ngym.envs.registry['Old-v0'] = None\n");
+    write_package("gymnasium", "import importlib\n"
+                               "class NameNotFound(Exception):\n    pass\n"
+                               "def make(name, **options):\n"
+                               "    if ':' in name:\n        importlib.import_module(name.split(':')[0])\n"
+                               "    raise NameNotFound('none')\n");
+    setenv("PYTHONPATH", cm_test_folder, 1);
+    snprintf(line, sizeof line, "train --env %s", lacking[_i].env);
+    run(line);
+    cm_program_expect_error(&result, 2, lacking[_i].env);
+    char *place = strstr(result.err, " (gymnasium.py:"); /* where it was raised */
+    if (place) memmove(place, strchr(place, ')') + 1, strlen(strchr(place, ')') + 1) + 1);
+    ck_assert_msg(strstr(result.err, lacking[_i].says) != NULL, "%s", result.err);
+}
+END_TEST
+
+START_TEST(without_gymnasium_its_package_is_named) {
+    write_package("gymnasium", "raise ModuleNotFoundError(\"No module named 'gymnasium'\")\n");
+    setenv("PYTHONPATH", cm_test_folder, 1);
+    expect_exit("train --env gymnasium:Taxi-v3", 2, "; pip install gymnasium\n");
+    expect_exit("train --env gymnasium:LunarLander-v3", 2, "; pip install \"gymnasium[box2d]\"\n");
+    expect_exit("train --env gymnasium:Own-v3", 2, "; pip install gymnasium\n");
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("advice");
+    TCase *t = tcase_create("advice");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, begin, cm_test_folder_remove);
+    tcase_add_loop_test(t, what_is_typed_first_is_answered_by_the_right_command, 0,
+                        (int)(sizeof first / sizeof *first));
+    tcase_add_loop_test(t, what_is_not_installed_is_named_with_its_package, 0, (int)(sizeof lacking / sizeof *lacking));
+    tcase_add_test(t, without_gymnasium_its_package_is_named);
+    suite_add_tcase(suite, t);
+    return cm_test_main(suite);
+}
