@@ -387,7 +387,7 @@ static cm_status list_table(const cm_arguments *arguments, const char *root, lis
 }
 
 static cm_status list_runs(const cm_arguments *arguments, const char *root) {
-    listing list = {.count = 0};
+    listing list = {.longest = (int)strlen("run")}; /* the head */
     cm_status status = find_runs(arguments, root, &list);
     if (status == CM_OK && cm_argument_given(arguments, "--json")) {
         status = list_json(&list);
