@@ -10,6 +10,7 @@
 #include <linux/limits.h>
 
 #include "core/status.h"
+#include "distributed/comm.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,6 +37,7 @@ typedef struct cm_command {
     const cm_flag *flags;     /* ends with a row whose name is NULL */
     const char *examples;     /* lines "command    # what it does", "" if none */
     cm_status (*run)(cm_arguments *arguments);
+    bool fits_task; /* its configuration is for a new run, whose task is played for defaults (cli/fit.h) */
 } cm_command;
 
 /* What the user wrote; all strings are borrowed from argv. */
@@ -54,6 +56,7 @@ struct cm_arguments {
     int positional_count;
     bool has_left;      /* a thread that hangs: what is left of the process ends without it */
     int verdict;        /* exit status of a command that returns CM_OK; 0 */
+    cm_comm *comm;      /* of the ranks that run it; NULL: one alone */
     bool is_mute;       /* only errors are shown: somebody else warns of what these arguments say */
     char run[PATH_MAX]; /* the newest run, where a command takes it for want of --run */
 };

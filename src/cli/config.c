@@ -81,4 +81,5 @@ const cm_command cm_command_config = {
     .examples = "  cumind config catch                        # what train catch takes\n"
                 "  cumind config --explain num_simulations    # what a key means\n"
                 "  cumind config --write my.json              # a file to begin with\n",
-    .run = run};
+    .run = run,
+    .fits_task = true};

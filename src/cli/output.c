@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/fit.h"
 #include "cli/resolve.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -59,6 +60,7 @@ static cm_status load(const cm_arguments *arguments, const char *first, cm_confi
     if (arguments->is_mute) cm_log_set_level(CM_ERROR);
     cm_status status = cm_cli_resolve(arguments, first, configuration, *config);
     if (cm_config_source_of(*config, "env_name") >= CM_FROM_SET) cm_env_trust_named(configuration->env.env_name);
+    if (status == CM_OK && !first) status = cm_cli_fit(arguments, configuration, *config);
     if (status == CM_OK) status = finish(arguments, *config, configuration, !first);
     if (status == CM_OK) return CM_OK;
     cm_config_destroy(*config);

@@ -5,8 +5,8 @@
  *     --config, a file or the name of a recipe; it takes the place of a recipe of the environment
  *     --set, and flags of their own (--seed, --env)
  *
- * Without --config, and where the command line names no environment that has a recipe, configuration.json here takes
- * the place of --config. */
+ * Where there is none of these files, defaults may depend on the task (cli/fit.h). Without --config, and where the
+ * command line names no environment that has a recipe, configuration.json here takes the place of --config. */
 #ifndef CM_CLI_RESOLVE_H
 #define CM_CLI_RESOLVE_H
 

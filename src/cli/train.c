@@ -390,6 +390,7 @@ static cm_status run_train(cm_arguments *arguments) {
     if (cm_launch_find().ranks > 1) catch_signals(); /* MPI takes a while to begin: a request to stop may come then */
     cm_status status = cm_cli_ranks_open(arguments, &ranks);
     if (status == CM_OK && ranks.is_over) return CM_OK;
+    arguments->comm = &ranks.comm;
     if (status == CM_OK) status = train_traced(arguments);
     cm_cli_ranks_close(&ranks, status);
     arguments->has_left = has_left;
@@ -459,4 +460,5 @@ const cm_command cm_command_train = {
                 "  cumind train go9 --set num_simulations=50\n"
                 "  cumind train --resume checkpoints/CartPole-v1/20251121-073900 --updates 9k\n",
     .run = run_train,
+    .fits_task = true,
 };

@@ -37,6 +37,32 @@ static void expect_said(const char *line) {
     ck_assert_msg(strstr(result.out, line) != NULL, "not \"%s\" in %s", line, result.out);
 }
 
+/* One reward, far from where random steps lead. */
+static void write_grid(void) {
+    write_here("grid.py", "class Grid:\n  actions, max_steps = 2, 50\n"
+                          "  def reset(s):\n    s.x = 0; return [0.0]\n"
+                          "  def step(s, a):\n    s.x += 2 * a - 1; return [s.x / 40], float(s.x == 40), s.x == 40\n");
+}
+
+START_TEST(a_task_without_a_recipe_is_played_for_its_defaults) {
+    write_grid();
+    expect_value("--env ./grid.py", "td_steps", "20", "rewards are rare");
+    expect_value("--env ./grid.py", "discount", "0.95", "rewards are rare");
+    expect_value("--env ./grid.py --set td_steps=30", "td_steps", "30", "--set");
+    write_here("my.json", "{\"MCTS\": {\"num_simulations\": 9}}");
+    expect_value("--env ./grid.py --config ./my.json", "td_steps", "30", "default"); /* that says it all */
+    write_here("configuration.json", "{\"Self-Play\": {\"td_steps\": 30, \"discount\": 0.5}}");
+    expect_value("--env ./grid.py", "td_steps", "20", "rewards are rare"); /* it is the default there */
+    expect_value("--env ./grid.py", "discount", "0.5", "configuration.json");
+    expect_ok("train --env ./grid.py --run grid" BRIEF);
+    expect_said("recipe    rewards are rare: policy=gumbel_muzero ");
+    expect_ok("config --config grid/config.json");
+    expect_said("\"td_steps\": 20,");
+    expect_ok("train --resume grid --env-steps 128");
+    ck_assert_ptr_null(strstr(result.out, "recipe "));
+}
+END_TEST
+
 START_TEST(every_row_of_the_registry_has_a_recipe) {
     char line[256], wanted[128];
     expect_ok("environments");
@@ -189,6 +215,7 @@ int main(void) {
     TCase *t = tcase_create("recipes");
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, cm_test_folder_make, cm_test_folder_remove);
+    tcase_add_test(t, a_task_without_a_recipe_is_played_for_its_defaults);
     tcase_add_test(t, every_row_of_the_registry_has_a_recipe);
     tcase_add_test(t, every_file_of_configs_is_a_recipe_of_its_name);
     tcase_add_test(t, what_is_said_later_counts);

@@ -1,0 +1,32 @@
+/* What random play of an environment meets: rewards, ends, chance. */
+#ifndef CM_ENV_SURVEY_H
+#define CM_ENV_SURVEY_H
+
+#include "env/env.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CM_ENV_SURVEY_STEPS = 1024, CM_ENV_SURVEY_KINDS = 8 };
+
+typedef struct cm_env_survey {
+    int steps;                      /* that were played, at most CM_ENV_SURVEY_STEPS; fewer of a slow environment */
+    int ends, cuts;                 /* episodes that came to an end, and that their time limit cut off            */
+    int paid, paid_within;          /* steps with a reward other than 0, and those of them that ended no episode  */
+    double reward_low, reward_high; /* least and largest reward of a step; 0 and 0 before the first               */
+    int kinds;                      /* different rewards, at most CM_ENV_SURVEY_KINDS                             */
+    double kind[CM_ENV_SURVEY_KINDS];
+    bool has_chance; /* equal observations and actions were followed by others                     */
+    bool is_onehot;  /* every observation was one 1 among zeros, as of a Discrete space            */
+} cm_env_survey;
+
+/* Plays up to CM_ENV_SURVEY_STEPS random steps, of seeds of its own, for about a second at most. Observations are
+ * taken as whole states where they are one-hot; else chance is what differs after equal observations and actions since
+ * the reset. `seen` is filled as far as the play came. Errors: CM_ERR_MEMORY, and those of cm_env_step. */
+cm_status cm_env_survey_take(const cm_env *env, cm_env_survey *seen) CM_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

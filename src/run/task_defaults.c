@@ -1,0 +1,106 @@
+#include "run/task_defaults.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- conditions ---- */
+
+/* Nothing, or hardly anything, is paid to random play, and nothing tells a step that is good from one that is not. */
+static bool is_sparse(const cm_env_spec *spec, const cm_env_survey *seen) {
+    const int few = 20; /* one step in so many */
+    return spec->players == 1 && seen->paid * few < seen->steps;
+}
+
+/* Every step costs, and random play hardly ever gets to the end that saves the rest. */
+static bool is_long_toll(const cm_env_spec *spec, const cm_env_survey *seen) {
+    const int few = 100;
+    return spec->players == 1 && seen->kinds < CM_ENV_SURVEY_KINDS && seen->ends * few < seen->steps &&
+           seen->paid == seen->steps && seen->kind[0] < 0.0;
+}
+
+/* ---- rows ---- */
+
+static const cm_task_row rows[] = {
+    {"rewards are rare",
+     is_sparse,
+     {{"policy", "gumbel_muzero"},
+      {"env_steps", "40000"},
+      {"td_steps", "20"},
+      {"discount", NULL},
+      {"random_move_probability", "0.1"},
+      {"random_move_steps", "4"},
+      {"random_move_end", "0.7"},
+      {"rescale_values", "false"},
+      {"value_scale", "0.5"},
+      {"num_simulations", "16"},
+      {"evaluation_simulations", "16"},
+      {"num_unroll_steps", "5"},
+      {"memory_steps", "60000"},
+      {"replay_ratio", "8"},
+      {"evaluation_interval", "5000"}}},
+    {"every step costs until an end that is hard to meet",
+     is_long_toll,
+     {{"policy", "gumbel_muzero"},
+      {"env_steps", "40000"},
+      {"td_steps", "20"},
+      {"discount", "0.99"},
+      {"random_move_probability", "0.2"},
+      {"random_move_steps", "8"},
+      {"num_simulations", "16"},
+      {"num_unroll_steps", "5"},
+      {"memory_steps", "30000"},
+      {"replay_ratio", "8"},
+      {"evaluation_interval", "5000"}}},
+};
+
+const cm_task_row *cm_task_rows(int *count) {
+    *count = sizeof rows / sizeof *rows;
+    return rows;
+}
+
+/* ---- the whole ---- */
+
+/* The value of a setting; a discount that is not told by its row weighs a fifth of the longest episode. */
+static const char *value_of(const cm_task_setting *setting, const cm_env_spec *spec, char text[16]) {
+    if (setting->value) return setting->value;
+    const double reach = fmax(20.0, spec->max_steps / 5.0);
+    snprintf(text, 16, "%.3g", fmin(0.997, 1.0 - 1.0 / reach));
+    return text;
+}
+
+static size_t append(char *text, size_t used, const char *format, const char *a, const char *b) {
+    const int n = snprintf(text + used, CM_TASK_LINE - used, format, a, b);
+    return used + (size_t)n < CM_TASK_LINE ? used + (size_t)n : CM_TASK_LINE - 1;
+}
+
+/* Whether a later row that fits has another value for a key. */
+static bool is_overruled(const bool *fits, int row, const char *key) {
+    for (int r = row + 1; r < (int)(sizeof rows / sizeof *rows); r++)
+        for (const cm_task_setting *s = rows[r].settings; fits[r] && s->key; s++)
+            if (strcmp(s->key, key) == 0) return true;
+    return false;
+}
+
+void cm_task_defaults_apply(const cm_env_spec *spec, const cm_env_survey *seen, cm_config *config,
+                            char why[CM_TASK_LINE]) {
+    enum { ROWS = sizeof rows / sizeof *rows, TOLD = 4 };
+    bool fits[ROWS];
+    size_t used = 0;
+    int taken = 0;
+    why[0] = '\0';
+    for (int r = 0; r < ROWS; r++) {
+        fits[r] = rows[r].fits(spec, seen);
+        if (fits[r]) used = append(why, used, "%s%s", used > 0 ? ", " : "", rows[r].what);
+    }
+    for (int r = 0; r < ROWS; r++)
+        for (const cm_task_setting *s = rows[r].settings; fits[r] && s->key; s++) {
+            char text[16];
+            const char *value = value_of(s, spec, text);
+            if (is_overruled(fits, r, s->key) || !cm_config_suggest(config, s->key, value, rows[r].what)) continue;
+            if (taken++ == 0) used = append(why, used, "%s%s", ":", "");
+            if (taken <= TOLD) used = append(why, used, " %s=%s", s->key, value);
+        }
+    if (taken <= TOLD) return;
+    snprintf(why + used, CM_TASK_LINE - used, ", and %d more (cumind config --env NAME)", taken - TOLD);
+}

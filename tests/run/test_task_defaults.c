@@ -1,0 +1,114 @@
+/* What a task asks for where nothing is given. */
+#include <check.h>
+#include <string.h>
+
+#include "run/configuration.h"
+#include "run/task_defaults.h"
+#include "support/main.h"
+
+static cm_configuration c;
+static cm_config *config;
+static char why[CM_TASK_LINE];
+
+static void apply(const cm_env_survey *seen, int players, const char *given) {
+    const cm_env_spec spec = {.players = players, .actions = 4, .max_steps = 100};
+    cm_config_destroy(config);
+    ck_assert_int_eq(cm_configuration_create(&c, &config), CM_OK);
+    if (given) ck_assert_int_eq(cm_config_set(config, given), CM_OK);
+    cm_task_defaults_apply(&spec, seen, config, why);
+    ck_assert_msg(cm_configuration_finish(config, &c) == CM_OK, "%s", cm_error_message());
+}
+
+static const cm_env_survey cart_pole = {.steps = 1000,
+                                        .ends = 40,
+                                        .paid = 1000,
+                                        .paid_within = 960,
+                                        .reward_low = 1,
+                                        .reward_high = 1,
+                                        .kinds = 1,
+                                        .kind = {1}};
+static const cm_env_survey grid = {.steps = 1000, .cuts = 10, .kinds = 1};
+static const cm_env_survey lake = {.steps = 1000,
+                                   .ends = 120,
+                                   .paid = 2,
+                                   .reward_high = 1,
+                                   .kinds = 2,
+                                   .kind = {0, 1},
+                                   .has_chance = true,
+                                   .is_onehot = true};
+static const cm_env_survey cliff = {.steps = 1000,
+                                    .paid = 1000,
+                                    .paid_within = 1000,
+                                    .reward_low = -100,
+                                    .reward_high = -1,
+                                    .kinds = 2,
+                                    .kind = {-1, -100},
+                                    .is_onehot = true};
+static const cm_env_survey pendulum = {.steps = 1000,
+                                       .cuts = 5,
+                                       .paid = 1000,
+                                       .paid_within = 1000,
+                                       .reward_low = -15,
+                                       .reward_high = -0.1,
+                                       .kinds = CM_ENV_SURVEY_KINDS};
+/* Whether a row fits, by its words. */
+static bool tells(const char *words) { return strstr(why, words) != NULL; }
+
+START_TEST(each_task_gets_the_rows_that_fit_it) {
+    static const struct {
+        const cm_env_survey *seen;
+        const char *rows[3];
+    } cases[] = {{&cart_pole, {NULL}},
+                 {&pendulum, {NULL}},
+                 {&grid, {"rewards are rare"}},
+                 {&lake, {"rewards are rare"}},
+                 {&cliff, {"every step costs"}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        apply(cases[i].seen, 1, NULL);
+        ck_assert_msg((cases[i].rows[0] == NULL) == (why[0] == '\0'), "%zu: %s", i, why);
+        for (int r = 0; r < 3 && cases[i].rows[r]; r++) ck_assert_msg(tells(cases[i].rows[r]), "%zu: %s", i, why);
+    }
+    apply(&grid, 2, NULL); /* games of two */
+    ck_assert_str_eq(why, "");
+}
+END_TEST
+
+START_TEST(what_is_given_stays_and_what_is_taken_is_told) {
+    apply(&grid, 1, NULL);
+    ck_assert_int_eq(c.mcts.policy, CM_MCTS_GUMBEL_MUZERO);
+    ck_assert_str_eq(cm_config_origin_of(config, "policy"), "rewards are rare");
+    ck_assert_int_eq(cm_config_source_of(config, "policy"), CM_FROM_DEFAULT);
+    ck_assert(tells(" policy=gumbel_muzero"));
+    ck_assert(c.run.stop_at_goal); /* its length is not the user's */
+    apply(&grid, 1, "policy=muzero");
+    ck_assert_int_eq(c.mcts.policy, CM_MCTS_MUZERO);
+    ck_assert(!tells("policy="));
+    apply(&grid, 1, "policy=gumbel_muzero"); /* as given as any other */
+    ck_assert_str_eq(cm_config_origin_of(config, "policy"), "--set");
+}
+END_TEST
+
+/* Every setting of every row is a value of its key. */
+START_TEST(rows_can_be_taken) {
+    int count;
+    const cm_task_row *rows = cm_task_rows(&count);
+    for (int r = 0; r < count; r++)
+        for (const cm_task_setting *s = rows[r].settings; s->key; s++) {
+            cm_config_destroy(config);
+            ck_assert_int_eq(cm_configuration_create(&c, &config), CM_OK);
+            const char *value = s->value ? s->value : "0.5";
+            ck_assert_msg(cm_config_suggest(config, s->key, value, "row"), "%s=%s", s->key, value);
+            ck_assert_str_eq(cm_config_origin_of(config, s->key), "row");
+        }
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("task defaults");
+    TCase *tcase = tcase_create("task defaults");
+    tcase_add_test(tcase, each_task_gets_the_rows_that_fit_it);
+    tcase_add_test(tcase, what_is_given_stays_and_what_is_taken_is_told);
+    tcase_add_test(tcase, rows_can_be_taken);
+    suite_add_tcase(suite, tcase);
+    return cm_test_main(suite);
+}
