@@ -150,9 +150,14 @@ static cm_status resume_with(cm_arguments *arguments, const char *run, const cm_
     cm_run_request request = {.directory = run,
                               .resume = true,
                               .checkpoint = CM_CHECKPOINT_LATEST,
+                              .overwrite = cm_argument_given(arguments, "--overwrite"),
                               .drop_damaged = cm_argument_given(arguments, "--drop-damaged"),
                               .stop = &stop};
-    if (cm_argument_given(arguments, "--checkpoint")) CM_TRY(cm_cli_checkpoint(arguments, &request.checkpoint));
+    if (cm_argument_given(arguments, "--checkpoint")) {
+        CM_TRY(cm_cli_checkpoint(arguments, &request.checkpoint));
+    } else if (request.overwrite) {
+        return cm_fail(CM_ERR_INPUT, "--overwrite: goes together with --checkpoint");
+    }
     CM_TRY(cm_cli_run_configuration(arguments, run, &configuration, &config));
     cm_status status = check_changes(before, config);
     request.config = config;
@@ -364,7 +369,7 @@ static cm_status dispatch(cm_arguments *arguments) {
     const char *run = cm_argument(arguments, "--resume"), *seeds = cm_argument(arguments, "--seeds");
     cm_run_result result;
     if (run) return resume(arguments, run);
-    static const char *const others[] = {"--checkpoint", "--drop-damaged"};
+    static const char *const others[] = {"--checkpoint", "--overwrite", "--drop-damaged"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (cm_argument_given(arguments, others[i]))
             return cm_fail(CM_ERR_INPUT, "%s: goes together with --resume", others[i]);
@@ -408,6 +413,8 @@ static const cm_flag flags[] = {
     {"--run", "DIR", "Folder of the new run; without it one is made below checkpoint_root_dir."},
     {"--resume", "DIR", "Go on with a run."},
     {"--checkpoint", "WHICH", "With --resume: the checkpoint, by its number, best or latest; without it the latest."},
+    {"--overwrite", NULL,
+     "With --checkpoint: go on from one that has later ones behind it, which go, as their lines of metrics do."},
     {"--drop-damaged", NULL, "With --resume: go on without what is damaged of a checkpoint, and say what that was."},
     {"--init-from", "DIR", "Start a new run from the weights of an old one."},
     {"--replay-from", "DIR", "Start a new run with the memory of an old one: its games, for any network."},

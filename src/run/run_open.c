@@ -201,15 +201,34 @@ static cm_status find_sound(const cm_run *run, int64_t latest, int64_t *out) {
     return CM_OK;
 }
 
-/* The checkpoint to go on from, if there is one: a run that was killed before its first begins anew. Collective. */
+/* A checkpoint with others behind it, which go with their lines of metrics as the run comes to them again. */
+static cm_status check_later(const cm_run *run, const cm_run_request *request) {
+    const int64_t latest = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST),
+                  from = cm_checkpoint_find(run->store, request->checkpoint);
+    int64_t newest = -1;
+    (void)cm_checkpoint_list(run->store, &newest, 1);
+    if (request->overwrite || from < 0 || from == latest || from >= newest) return CM_OK;
+    return cm_fail(CM_ERR_INPUT,
+                   "%s: has checkpoints up to %lld; to go on from %lld gives up those behind it, and their lines of "
+                   "metrics: add --overwrite, or go on in a copy of the folder",
+                   run->directory.path, (long long)newest, (long long)from);
+}
+
+/* run->from <- the checkpoint to go on from, if there is one: a run that was killed before its first begins anew. */
+static cm_status choose_checkpoint(cm_run *run, const cm_run_request *request) {
+    if (run->from != CM_CHECKPOINT_LATEST) CM_TRY(check_later(run, request));
+    if (run->from >= 0) return CM_OK;
+    const int64_t latest = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST);
+    if (latest < 0 || run->from == CM_CHECKPOINT_LATEST) run->from = latest;
+    if (run->from != latest || latest < 0 || !request->drop_damaged) return CM_OK;
+    return find_sound(run, latest, &run->from);
+}
+
 static cm_status find_checkpoint(cm_run *run, const cm_run_request *request) {
+    cm_comm *comm = run->session->comm;
     run->from = request->checkpoint;
-    if (cm_run_leads(run) && run->from < 0) {
-        const int64_t latest = cm_checkpoint_find(run->store, CM_CHECKPOINT_LATEST);
-        if (latest < 0 || run->from == CM_CHECKPOINT_LATEST) run->from = latest;
-        if (run->from == latest && latest >= 0 && request->drop_damaged) CM_TRY(find_sound(run, latest, &run->from));
-    }
-    return run->session->comm->broadcast(run->session->comm, &run->from, sizeof run->from, 0);
+    CM_TRY(cm_ranks_agree(comm, cm_run_leads(run) ? choose_checkpoint(run, request) : CM_OK));
+    return comm->broadcast(comm, &run->from, sizeof run->from, 0);
 }
 
 /* Names the flag where a file of the checkpoint is what is wrong, and not the folder or the disk. */

@@ -57,7 +57,7 @@ START_TEST(a_line_of_metrics_that_was_removed_by_hand_costs_no_other) {
     memmove(second, third, strlen(third) + 1);
     ck_assert_int_eq(cm_file_write(path, text, strlen(text)), CM_OK);
     free(text);
-    expect_ok("train --quiet --resume edited --checkpoint 64 --env-steps 1280");
+    expect_ok("train --quiet --resume edited --checkpoint 64 --overwrite --env-steps 1280");
     expect_warned_of_metrics(" up to iteration 3 are kept");
     expect_iterations("edited", " 1 3 4 5");
 }

@@ -263,9 +263,37 @@ START_TEST(best_checkpoint_that_was_not_yet_pointed_at_is_known_from_itself) {
     snprintf(link, sizeof link, "%s/pointed/best", cm_test_folder);
     ck_assert_int_eq(unlink(link), 0);
     ck_assert_int_eq(symlink("checkpoints/00000064", link), 0);
-    expect_ok("train --quiet --resume pointed --checkpoint 0 --env-steps 512");
+    expect_ok("train --quiet --resume pointed --checkpoint 0 --overwrite --env-steps 512");
     ck_assert_int_gt(readlink(link, target, sizeof target - 1), 0);
     ck_assert_str_eq(target, "checkpoints/00000000");
+}
+END_TEST
+
+/* What the folder of a run holds: its names, sizes and links. */
+static void content_of(const char *run, char *text, size_t size) {
+    char command[256];
+    snprintf(command, sizeof command, "cd %s/%s && find . -printf '%%p %%s %%l\n' | sort", cm_test_folder, run);
+    FILE *pipe = popen(command, "r");
+    ck_assert_ptr_nonnull(pipe);
+    text[fread(text, 1, size - 1, pipe)] = '\0';
+    ck_assert_int_eq(pclose(pipe), 0);
+}
+
+/* Later checkpoints, the best and lines of metrics are not lost without being asked for. */
+START_TEST(an_older_checkpoint_is_gone_on_from_only_where_the_later_ones_may_go) {
+    static char before[1 << 14], after[1 << 14];
+    expect_ok("train --quiet --run kept --set keep_checkpoints=9" SMALL);
+    content_of("kept", before, sizeof before);
+    expect_exit("train --quiet --resume kept --checkpoint 64 --env-steps 2048", 2,
+                "kept: has checkpoints up to 128; to go on from 64 gives up those behind it, and their lines of "
+                "metrics: add --overwrite, or go on in a copy of the folder");
+    expect_exit("train --quiet --resume kept --overwrite", 2, "--overwrite: goes together with --checkpoint");
+    content_of("kept", after, sizeof after);
+    ck_assert_str_eq(before, after);
+    expect_ok("train --quiet --resume kept --checkpoint 128 --env-steps 1024");
+    expect_ok("train --quiet --resume kept --checkpoint latest --env-steps 1024");
+    expect_ok("train --quiet --resume kept --checkpoint 64 --overwrite");
+    expect_reference("kept");
 }
 END_TEST
 
@@ -372,7 +400,8 @@ START_TEST(evaluation_at_the_end_of_a_run_stands_once_in_its_metrics) {
         {"train --quiet --resume ends", " 1024"},
         {"train --quiet --resume ends", " 1024"},
         {"train --quiet --resume ends --env-steps 1536 --threads 1 --set prefetch_depth=0", " 1024 1536"},
-        {"train --quiet --resume ends --checkpoint 64 --env-steps 512", " 768"}, /* where it has come already */
+        {"train --quiet --resume ends --checkpoint 64 --overwrite --env-steps 512",
+         " 768"}, /* where it has come already */
         {"train --quiet --resume ends --env-steps 1280 --set metrics_interval=7", " 768 1280"},
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
@@ -553,7 +582,7 @@ START_TEST(damaged_checkpoint_is_named_with_the_newest_intact_one) {
     ck_assert_ptr_nonnull(intact);
     ck_assert_int_eq(sscanf(intact, "--checkpoint %31[0-9]", number), 1);
     char line[128];
-    snprintf(line, sizeof line, "train --quiet --resume hurt --checkpoint %s", number);
+    snprintf(line, sizeof line, "train --quiet --resume hurt --checkpoint %s --overwrite", number);
     expect_ok(line);
     expect_reference("hurt");
 }
@@ -596,6 +625,7 @@ int main(void) {
     tcase_add_test(tests, goal_that_the_last_evaluation_reaches_is_what_a_run_ends_with);
     tcase_add_test(tests, best_evaluated_weights_are_what_a_run_ends_with);
     tcase_add_test(tests, best_checkpoint_that_was_not_yet_pointed_at_is_known_from_itself);
+    tcase_add_test(tests, an_older_checkpoint_is_gone_on_from_only_where_the_later_ones_may_go);
     tcase_add_loop_test(tests, advice_of_every_ending_trains_on, 0, (int)(sizeof endings / sizeof *endings));
     tcase_add_test(tests, limits_are_totals_of_the_run);
     tcase_add_test(tests, metrics_of_a_resumed_run_have_no_line_twice);

@@ -50,7 +50,7 @@ START_TEST(beginning_is_kept_for_a_run_that_is_killed) {
         expect_ok(line);
         snprintf(line, sizeof line, "begun-%d", i);
         hash_of(line, whole);
-        snprintf(line, sizeof line, "train --quiet --resume begun-%d --checkpoint 0", i);
+        snprintf(line, sizeof line, "train --quiet --resume begun-%d --checkpoint 0 --overwrite", i);
         expect_ok(line);
         snprintf(line, sizeof line, "begun-%d", i);
         hash_of(line, again);

@@ -171,6 +171,8 @@ static const struct usage_case {
     {"train --seeds 2,1-3", "--seeds: 2 stands twice in \"2,1-3\""},
     {"train --seeds 1-2 --seed 4", "either --seed or --seeds"},
     {"train --checkpoint 3", "--resume"},
+    {"train --overwrite", "--overwrite: goes together with --resume"},
+    {"train --resume nowhere --overwrite", "nowhere: there is no such run"},
     {"train --resume nowhere", "nowhere: there is no such run"},
     {"train --set env_name=CartPole-v7", "CartPole-v1"},
     {"train --set env_name=nowhere.so",

@@ -139,7 +139,7 @@ START_TEST(two_ranks_go_on_with_a_run_of_two_as_if_it_had_not_been_broken) {
     cm_checkpoint_store *store = open_store("broken");
     ck_assert_int_eq(cm_checkpoint_list(store, numbers, 8), 3);
     cm_checkpoint_store_destroy(store);
-    snprintf(text, sizeof text, "broken --checkpoint %lld", (long long)numbers[0]);
+    snprintf(text, sizeof text, "broken --checkpoint %lld --overwrite", (long long)numbers[0]);
     resume(2, text);
     ck_assert_msg(output.status == 0, "%s", output.err);
     expect_same_metrics("whole", "broken");
@@ -321,7 +321,7 @@ START_TEST(a_run_in_which_nobody_acts_goes_on_with_any_number_of_ranks) {
     const int64_t begun = state("told", "episodes");
     ck_assert_int_eq(pieces("heard"), begun);
     copy("heard", "broken");
-    resume(2, "broken --checkpoint 6");
+    resume(2, "broken --checkpoint 6 --overwrite");
     ck_assert_msg(output.status == 0, "%s", output.err);
     expect_same_metrics("heard", "broken");
     for (int ranks = 4; ranks >= 1; ranks--) {
