@@ -106,6 +106,11 @@ TIMES ?= 20
 soak-ranks: all ## kills a random rank at a random moment, goes on with another number of ranks and checks what is left
 	@python3 scripts/soak_ranks $(BUILD)/cumind $(TIMES) $(SEED)
 
+#: STOPS=100            ends that `make soak-stop` measures, the kinds in turn; KIND=slow: these alone; SEED=N: the same ones again
+STOPS ?= 100
+soak-stop: all ## asks runs and commands of every kind to stop at random moments and measures how long they take to end
+	@python3 scripts/soak_stop $(BUILD)/cumind $(STOPS) '$(SEED)' '$(KIND)'
+
 #: CHANGES=2000         changes of every kind of file of run folders by `make soak-files`; SEED=N FIRST=N KIND=NAME: the same ones again
 CHANGES ?= 2000
 soak-files: ## changes files of run folders behind right checksums; a program with sanitizers goes on or refuses each by a line
@@ -170,10 +175,10 @@ mutants-kernels: $(addprefix $(BUILD)/tests/backend/test_cuda_,ops row_pass stre
 	    scripts/mutants_kernels.sh '$(MATCH)'
 
 # What .ci/run leaves out or does in part, and what takes longest of it in full. Each is a target of its own.
-CHECK_ALL := check-module test-ptx check-onednn3 tsan games-soak soak-resume soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
+CHECK_ALL := check-module test-ptx check-onednn3 tsan games-soak soak-resume soak-stop soak-ranks soak-files soak-configurations exact-values reference mutants mutants-kernels fuzz
 check-all: ## what .ci/run does in part or not at all, and an hour of fuzzing (docs/CI.md); several hours
 	+@for target in $(CHECK_ALL); do echo "== $$target"; $(MAKE) $$target FUZZ_SECONDS=3600 || exit 1; done
 
 ci: ## everything that must pass before a change is merged: .ci/run
 	@bash .ci/run
-.PHONY: exact-values check-all ci check-onednn3 games-soak check-layers check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-ranks soak-files soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels
+.PHONY: exact-values check-all ci check-onednn3 games-soak check-layers check-options check-headers lint check-format format sanitize tsan coverage fuzz fuzz-build check-arm64 soak-resume soak-stop soak-ranks soak-files soak-configurations test-network test-slurm peers reference peer-tree mutants mutants-kernels

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* Exit status of the program. */
-enum { CM_EXIT_OTHER = 1, CM_EXIT_USAGE = 2 };
+enum { CM_EXIT_OTHER = 1, CM_EXIT_USAGE = 2, CM_EXIT_INTERRUPTED = 130 };
 
 enum { CM_FLAGS = 40, CM_POSITIONAL = 256, CM_VALUES = 256 };
 

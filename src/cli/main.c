@@ -48,6 +48,7 @@ cm_status cm_command_unknown(const char *name) {
 
 static int report(cm_status status) {
     cm_cli_say("cumind: %s", cm_error_message());
+    if (status == CM_ERR_INTERRUPTED) return CM_EXIT_INTERRUPTED;
     return status == CM_ERR_INPUT ? CM_EXIT_USAGE : CM_EXIT_OTHER;
 }
 

@@ -77,7 +77,10 @@ static void remember(const char *env_name) {
 
 static cm_status train_once(const cm_run_request *request, cm_run_result *result) {
     cm_run *run = NULL;
-    CM_TRY(cm_run_open(request, &run));
+    const cm_status opened = cm_run_open(request, &run);
+    if (opened != CM_OK && cm_stop_asked(&stop))
+        return cm_fail(CM_ERR_INTERRUPTED, "train: interrupted while it began: %s", cm_error_message());
+    CM_TRY(opened);
     if (ranks.comm.rank == 0) remember(request->configuration->env.env_name);
     cm_status status = cm_run_train(run, result);
     has_left |= cm_run_is_left(run);
@@ -444,10 +447,12 @@ const cm_command cm_command_train = {
         "is a length, too, and schedules such as the learning rate's then follow the clock. "
         "Then the best parameters that were evaluated, else the last ones, are evaluated greedily on new seeds. "
         "SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU break off what is "
-        "going on and save within ten seconds, and the exit status is 0; --resume makes the rest, to the same bits. "
-        "Only a "
-        "checkpoint that takes longer is waited for; an environment that hangs is not. A second SIGINT or "
-        "SIGTERM ends at once, with 130 or 143.\n\n"
+        "going on, an update in its midst too, and save, and the exit status is 0; --resume makes the rest, to the "
+        "same "
+        "bits. That takes less than two seconds, ten where an environment hangs; only a checkpoint that takes longer "
+        "is "
+        "waited for. A run that has not begun yet is given up: its folder goes, and the exit status is 130. A second "
+        "SIGINT or SIGTERM ends at once, with 130 or 143.\n\n"
         "A run goes on with any number of ranks (--num-devices), whatever their number was: with the same one it is "
         "the "
         "unbroken run.\n\n"

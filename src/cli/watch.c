@@ -13,6 +13,7 @@
 #include "core/log.h"
 
 enum { SAY_SECONDS = 3, END_SECONDS = 9 };
+static const double vain_seconds = 1.5; /* that what is in vain has, in which it may end as all else does */
 
 static const char *command;
 static const cm_stop *asked;
@@ -27,6 +28,14 @@ static void end(const char *what) {
     _exit(CM_EXIT_OTHER);
 }
 
+static void end_in_vain(void) {
+    char line[256];
+    cm_busy_undo();
+    snprintf(line, sizeof line, "cumind: %s: interrupted while it began, before there was anything to save\n", command);
+    if (write(STDERR_FILENO, line, strlen(line)) < 0) _exit(CM_EXIT_INTERRUPTED);
+    _exit(CM_EXIT_INTERRUPTED);
+}
+
 static void sleep_some(void) { nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL); }
 
 /* It looks, as a handler of signals can do no more than to set a flag. */
@@ -35,10 +44,11 @@ static void *watch(void *context) {
     while (!cm_stop_asked(asked)) sleep_some();
     const double began = cm_clock_seconds();
     for (double said = began, since = began;;) { /* since: what is awaited ended */
-        bool is_awaited;
-        const char *what = cm_busy_what(&is_awaited);
+        cm_busy_kind kind;
+        const char *what = cm_busy_what(&kind);
         const double now = cm_clock_seconds();
-        if (is_awaited) since = now;
+        if (kind == CM_BUSY_AWAITED) since = now;
+        if (kind == CM_BUSY_VAIN && now - began >= vain_seconds) end_in_vain();
         if (now - since >= END_SECONDS) end(what);
         if (now - said >= SAY_SECONDS) {
             cm_log(CM_WARNING, "asked to stop %.0f s ago, and still %s", now - began, what);

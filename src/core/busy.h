@@ -8,11 +8,21 @@
 extern "C" {
 #endif
 
-/* From now on, until the next call: `what` goes on "still ...", as "acting"; a literal. `is_awaited`: it is not broken
- * off however long it takes, as a checkpoint. For one thread. */
-void cm_busy_with(const char *what, bool is_awaited);
+typedef enum cm_busy_kind {
+    CM_BUSY_VAIN,   /* nothing would be lost if the process ended */
+    CM_BUSY_ASKED,  /* it looks at what is asked, and ends soon after */
+    CM_BUSY_AWAITED /* it is not broken off however long it takes, as a checkpoint */
+} cm_busy_kind;
 
-const char *cm_busy_what(bool *is_awaited); /* for any thread; "beginning" before all */
+/* From now on, until the next call: `what` goes on "still ...", as "acting"; a literal. For one thread. */
+void cm_busy_with(const char *what, cm_busy_kind kind);
+
+const char *cm_busy_what(cm_busy_kind *kind); /* for any thread; "beginning", in vain, before all */
+
+/* What whoever ends the process in vain calls first, at most once: it takes away what is no use to anybody. For one
+ * thread; NULL: nothing does. */
+void cm_busy_undo_by(void (*undo)(const void *context), const void *context);
+void cm_busy_undo(void); /* for any thread */
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -31,7 +32,7 @@ extern const char cm_serve_text[] __attribute__((visibility("hidden")));
 
 enum { CHANNEL = 3 };      /* the descriptor on which serve.py talks */
 enum { MOST = 1 << 28 };   /* bytes of a reply: more is none */
-enum { LOOK_MS = 500 };    /* between two looks at the clock */
+enum { LOOK_MS = 100 };    /* between two looks at the clock */
 enum { TEXT = 4096 };      /* bytes of an error, or of what is said, with its end */
 enum { BUFFER = 1 << 14 }; /* bytes that are sent, or read, at once */
 
@@ -149,7 +150,8 @@ static cm_status connect_process(cm_worker *worker, const char *name) {
 /* It ends when it sees the channel closed, unless the environment does not come back; one that the system holds even
  * then, as a disk does that has gone, is left to it. Returns its status. */
 static int end_process(cm_worker *worker) {
-    const double enough = cm_clock_seconds() + 1.0, most = enough + 2.0;
+    const double spent = cm_stop_seconds(heeded); /* several processes have the same time */
+    const double enough = cm_clock_seconds() + fmax(0.05, 1.0 - fmax(0.0, spent - 0.5)), most = enough + 2.0;
     int status = 0;
     while (waitpid(worker->process, &status, WNOHANG) == 0 && cm_clock_seconds() < most) {
         if (cm_clock_seconds() > enough) kill(worker->process, SIGKILL);
@@ -202,15 +204,16 @@ static cm_status await(cm_worker *worker, short events) {
     const double since = cm_clock_seconds();
     double told = since;
     struct pollfd channel = {.fd = worker->channel, .events = events};
-    while (poll(&channel, 1, worker->limit > 0.0 && worker->limit < 1.0 ? LOOK_MS / 10 : LOOK_MS) <= 0) {
+    for (;;) {
+        if (cm_stop_seconds(heeded) > STOP_SECONDS)
+            return fail_stopped(worker); /* many short calls, too, are a long one */
+        if (poll(&channel, 1, worker->limit > 0.0 && worker->limit < 1.0 ? LOOK_MS / 10 : LOOK_MS) > 0) return CM_OK;
         const double now = cm_clock_seconds();
         if (worker->limit > 0.0 && now - since >= worker->limit) return fail_hung(worker);
-        if (cm_stop_seconds(heeded) > STOP_SECONDS && now - since > STOP_SECONDS) return fail_stopped(worker);
         if (now - told < TELL_SECONDS) continue;
         cm_log(CM_WARNING, "%s: its Python has been busy for %.0f s; waiting", worker->name, now - since);
         told = now;
     }
-    return CM_OK;
 }
 
 static cm_status send_bytes(cm_worker *worker, const char *at, size_t size) {

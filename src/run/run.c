@@ -70,7 +70,7 @@ bool cm_run_is_left(const cm_run *run) { return cm_patient_is_left(run->patient)
 
 cm_status cm_run_play(cm_run *run, const char *what, cm_status (*call)(void *context)) {
     enum { LEAVE_SECONDS = 5 };
-    cm_busy_with(what, false);
+    cm_busy_with(what, CM_BUSY_ASKED);
     const cm_status status = cm_patient_call(run->patient, run->stop, LEAVE_SECONDS, call, run);
     if (cm_run_is_left(run))
         cm_log(CM_WARNING, "%s was left behind: %s (does an environment hang?)", what, cm_error_message());
@@ -167,7 +167,7 @@ static cm_status iterate_in_turn(cm_run *run) {
         CM_TRY(begin_round(run));
     }
     const double start = cm_clock_seconds();
-    cm_busy_with("learning", false);
+    cm_busy_with("learning", CM_BUSY_ASKED);
     CM_TRY(learn(run));
     run->pace.learning += cm_clock_seconds() - start;
     CM_TRY(cm_replay_commit(cm_run_learner_replay(run->learner)));
@@ -298,12 +298,12 @@ static void say_of_room(cm_run *run) {
 
 static cm_status save(cm_run *run) {
     const double start = cm_clock_seconds();
-    cm_busy_with("saving", true);
+    cm_busy_with("saving", CM_BUSY_AWAITED);
     CM_TRY(keep_folder(run));
     run->state.saved_episodes = run->counts.episodes;
     run->state.saved_updates = cm_trainer_updates(cm_run_trainer(run));
     CM_TRY(advise(run, cm_run_save(run)));
-    cm_busy_with("ending", false);
+    cm_busy_with("ending", CM_BUSY_ASKED);
     run->pace.saving = fmax(run->pace.saving, cm_clock_seconds() - start);
     say_of_room(run);
     say_of_crashes(run);

@@ -198,7 +198,7 @@ static cm_status evaluate(void *context) {
 /* Ranks meet on the way, so that none can leave the others there. */
 static cm_status play_apart(cm_run *run, cm_status (*call)(void *context)) {
     if (run->session->comm->size == 1) return cm_run_play(run, "evaluating", call);
-    cm_busy_with("evaluating", false);
+    cm_busy_with("evaluating", CM_BUSY_ASKED);
     return call(run);
 }
 

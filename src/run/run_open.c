@@ -127,11 +127,11 @@ static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     CM_TRY(check_weights(run));
     CM_TRY(cm_patient_create(&run->patient));
     CM_TRY(open_pools(run));
-    cm_busy_with("measuring what fits", true);
+    cm_busy_with("measuring what fits", CM_BUSY_VAIN);
     CM_TRY(cm_run_plan_device(run));
     cm_pool *learning = run->overlap ? run->learning_pool : run->session->pool;
     CM_TRY(cm_session_agent(run->session, &run->actor_agent));
-    cm_busy_with("beginning", false);
+    cm_busy_with("beginning", CM_BUSY_VAIN);
     CM_TRY(cm_run_learner_create(run->session, learning, run->actor_agent, &run->halt, &run->learner));
     CM_TRY(cm_memory_advise(open_acting(run), "lower num_envs, num_simulations or the sizes of the network"));
     CM_TRY(cm_memory_advise(cm_run_open_evaluation(run), "lower evaluation_simulations, num_simulations, "
@@ -274,12 +274,19 @@ static cm_status open_session(cm_run *run, const cm_run_request *request) {
     return CM_OK;
 }
 
+/* Of a new run that is ended while it begins. */
+static void undo_directory(const void *context) {
+    const cm_status status = cm_run_directory_discard(context);
+    if (status != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
+}
+
 /* The folder, made or opened by rank 0 and known to all. What a run begins with of old ones is in its first checkpoint,
  * which is pointed at from the beginning: if it is killed before that is there, there is nothing to go on from. */
 static cm_status open_directory(cm_run *run, const cm_run_request *request) {
     if (cm_run_leads(run) && !request->resume) {
         CM_TRY(make_directory(run, request));
         run->is_new = true;
+        cm_busy_undo_by(undo_directory, &run->directory);
     }
     CM_TRY(cm_run_share_directory(run));
     CM_TRY(cm_checkpoint_store_create(run->directory.path, cm_run_options_of(run)->run.keep_checkpoints,
@@ -333,6 +340,8 @@ static cm_status open_run(cm_run *run, const cm_run_request *request) {
     if (!run->state.is_within) CM_TRY(cm_run_hand_over_weights(run)); /* else it has those of before */
     if (cm_run_has_start(request)) CM_TRY(cm_run_save(run));
     cm_run_say_start(run, request->resume);
+    cm_busy_undo_by(NULL, NULL);
+    cm_busy_with("beginning", CM_BUSY_ASKED);
     return CM_OK;
 }
 
@@ -342,6 +351,7 @@ static void discard(cm_run *run) {
     const bool is_new = run->is_new;
     const cm_run_directory directory = run->directory;
     snprintf(message, sizeof message, "%s", cm_error_message());
+    cm_busy_undo_by(NULL, NULL);
     cm_run_close(run);
     if (is_new && cm_run_directory_discard(&directory) != CM_OK) cm_log(CM_WARNING, "%s", cm_error_message());
     (void)cm_fail(CM_ERR_IO, "%s", message);
@@ -352,6 +362,7 @@ cm_status cm_run_open(const cm_run_request *request, cm_run **out) {
     *out = NULL;
     CM_TRY(cm_alloc(&run, 1, sizeof *run, "a run"));
     run->began = cm_clock_seconds();
+    cm_busy_with("beginning", CM_BUSY_VAIN);
     run->directory.lock = run->directory.dir.file = run->metrics.file = -1;
     run->config = request->config;
     run->progress = request->progress;

@@ -45,8 +45,10 @@ static const struct hang {
     const char *says;
 } hangs[] = {
     {"step", NULL, "--set rows=13 --set env_name=" LIBRARY, 0, "warning: acting was left behind"},
-    {"reset", NULL, "--set rows=14 --set env_name=" LIBRARY, 1, "beginning did not end within 9 s"},
-    {"import", PYTHON("hang()\n", "", ""), "--set env_name=./walk.py", 2, "its import, constructor or first reset"},
+    {"reset", NULL, "--set rows=14 --set env_name=" LIBRARY, 130,
+     "train: interrupted while it began, before there was"},
+    {"import", PYTHON("hang()\n", "", ""), "--set env_name=./walk.py", 130,
+     "train: interrupted while it began: Environment.env_name: walk.py: its import, constructor or first reset"},
 };
 enum { HANGS = sizeof hangs / sizeof *hangs };
 
@@ -63,12 +65,14 @@ static pid_t start_hanging(const struct hang *h) {
 }
 
 static void expect_end(const struct hang *h, pid_t child) {
-    char text[8192];
+    char text[8192], path[320];
     ck_assert_int_eq(cm_program_wait(child), h->status);
     snprintf(folder, sizeof folder, "%s/%s", cm_test_folder, h->name);
     cm_program_file(folder, "err.txt", text, sizeof text);
     ck_assert_msg(strstr(text, h->says) != NULL, "%s: %s", h->name, text);
-    if (!h->text) ck_assert_ptr_nonnull(strstr(text, "warning: asked to stop 3 s ago, and still "));
+    if (h->status == 0) ck_assert_ptr_nonnull(strstr(text, "warning: asked to stop 3 s ago, and still "));
+    snprintf(path, sizeof path, "%s/run", folder);
+    ck_assert_int_eq(cm_file_exists(path), h->status == 0); /* nothing is left of a run that never began */
     cm_program_file(folder, "out.txt", text, sizeof text);
     ck_assert_msg((strstr(text, "stopped and saved; go on with: ") != NULL) == (h->status == 0), "%s", text);
 }
