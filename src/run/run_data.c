@@ -259,6 +259,8 @@ static cm_status take_dealt(void *context, int64_t rank, const cm_source *segmen
     return cm_replay_deal_segment(context, rank, segment);
 }
 
+enum { NAMED = 8 }; /* damaged segments that are named; of the others the number is said */
+
 /* Which segments can be read, where damaged ones are to be dropped. */
 typedef struct survey {
     cm_replay_ranges whole; /* owned */
@@ -275,8 +277,8 @@ static cm_status look_at_segment(const cm_run *run, cm_checkpoint_reader *reader
     range->shard = rank;
     out->whole.count += status == CM_OK;
     if (status != CM_ERR_IO) return status;
-    out->damaged++;
-    if (cm_run_leads(run)) cm_log(CM_WARNING, "%s; its episodes are left out", cm_error_message());
+    if (out->damaged++ < NAMED && cm_run_leads(run))
+        cm_log(CM_WARNING, "%s; its episodes are left out", cm_error_message());
     return CM_OK;
 }
 
@@ -291,6 +293,8 @@ static cm_status look_at_segments(const cm_run *run, cm_checkpoint_reader *reade
         const int64_t rank = cm_run_segment_rank(name, &first);
         if (rank >= 0) CM_TRY(look_at_segment(run, reader, name, rank, out));
     }
+    if (out->damaged > NAMED && cm_run_leads(run))
+        cm_log(CM_WARNING, "%d more segments are damaged; their episodes are left out", out->damaged - NAMED);
     return CM_OK;
 }
 

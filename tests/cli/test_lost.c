@@ -3,7 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 
-#include "runs.h"
+#include "strange.h"
 
 static void begin_all(void) {
     cm_test_folder_make();
@@ -77,6 +77,29 @@ START_TEST(all_segments_may_be_lost) {
 }
 END_TEST
 
+START_TEST(of_many_damaged_segments_the_first_are_named) {
+    enum { MANY = 1000, NAMED = 8 };
+    static const char hash[] = "00112233445566778899aabbccddeeff";
+    char folder[640], name[CM_MANIFEST_NAME];
+    cm_manifest manifest = {0};
+    cm_dir dir;
+    file_of("f", "", folder);
+    ck_assert_int_eq(cm_dir_open(&dir, folder), CM_OK);
+    ck_assert_int_eq(cm_manifest_read(&manifest, &dir), CM_OK);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "replay-segment-%d-1.bin", 100000 + i);
+        ck_assert_int_eq(cm_manifest_add(&manifest, name, 100, hash), CM_OK);
+    }
+    ck_assert_int_eq(cm_manifest_write(&manifest, &dir), CM_OK);
+    cm_manifest_reset(&manifest);
+    cm_dir_close(&dir);
+    expect_ok("train --quiet --resume f --env-steps 1536 --drop-damaged");
+    ck_assert_int_eq(count_lines(result.err), NAMED + 1);
+    ck_assert_msg(strstr(result.err, "992 more segments are damaged; their episodes are left out\n") != NULL, "%s",
+                  result.err);
+}
+END_TEST
+
 static const char *const own[] = {"parameters.safetensors", "optimizer.safetensors", "state.json",
                                   "replay-state.bin",       "environments.bin",      "manifest.json"};
 
@@ -121,6 +144,7 @@ int main(void) {
     TCase *tests = tcase_create("lost");
     tcase_add_test(tests, a_damaged_segment_is_dropped_and_said);
     tcase_add_test(tests, all_segments_may_be_lost);
+    tcase_add_test(tests, of_many_damaged_segments_the_first_are_named);
     tcase_add_loop_test(tests, damage_elsewhere_goes_back_to_the_newest_whole_checkpoint, 0,
                         (int)(sizeof own / sizeof *own));
     tcase_add_test(tests, a_whole_run_goes_on_as_ever);
