@@ -1,12 +1,14 @@
 """What actions and masks of an environment are as numbers. cumind puts this text between spaces.py and serve.py.
 
-An action is a number from 0 on, or numbers in [-1, 1]. A mask is a byte of 0 or 1 for each action.
+An action is a number from 0 on, or numbers in [-1, 1]. A mask is a byte of 0 or 1 for each action. `turns` of them make
+one of the environment: where it has more numbers than are chosen at once.
 """
 import itertools
 import struct
 
 MOST_ACTIONS = 65536
 MOST_NAMES = 1024
+MOST_NUMBERS, AT_ONCE = 32, 24  # of a Box
 NAME = 15  # characters of an action's name
 SHOWN = 8  # parts of an action that a line names
 
@@ -170,15 +172,28 @@ class Numbers:
     continuous = True
 
     def __init__(self, space):
-        low, _ = bounded(space)
-        self.space, self.count = space, len(low)
+        size = len(bounded(space)[0])
+        if size > MOST_NUMBERS:
+            text = "a Box of %d numbers as action_space; at most %d are possible: wrap it so that there are fewer"
+            raise Amiss(text % (size, MOST_NUMBERS))
+        self.turns = -(-size // AT_ONCE)
+        self.space, self.count = space, -(-size // self.turns)
         self.low, self.high = space.low.reshape(-1), space.high.reshape(-1)
         self.form = struct.Struct("=%df" % self.count)
+        if self.turns > 1:
+            text = "its actions of %d numbers are chosen in %d steps of %d, those chosen first stand behind the observation"
+            tell(INFO, text % (size, self.turns, self.count))
 
-    def unpack(self, data):
-        for values in self.form.iter_unpack(data):
-            unit = numpy.clip(numpy.asarray(values, dtype=numpy.float32), -1.0, 1.0)
-            yield as_box(self.space, self.low + (unit + 1.0) * 0.5 * (self.high - self.low))
+    def value(self, numbers):
+        unit = numpy.clip(numpy.asarray(numbers[: len(self.low)], dtype=numpy.float32), -1.0, 1.0)
+        return as_box(self.space, self.low + (unit + 1.0) * 0.5 * (self.high - self.low))
+
+    def behind(self, chosen):
+        """Of the turns before this one: their numbers, and how many they are."""
+        if self.turns == 1:
+            return []
+        missing = (self.turns - 1) * self.count - len(chosen)
+        return chosen + [0.0] * missing + [len(chosen) / self.count]
 
     def names(self, given):
         return given
@@ -187,7 +202,7 @@ class Numbers:
 class Choices:
     """How a number from 0 on becomes an action; of several parts each combination has one, the last part fastest."""
 
-    continuous, form = False, struct.Struct("=i")
+    continuous, turns, form = False, 1, struct.Struct("=i")
 
     def __init__(self, whole, kind):
         self.whole, self.counts = whole, whole.counts
@@ -203,13 +218,15 @@ class Choices:
             text = "its actions, %s of %s, are read as %d numbers, one for each combination, the last part fastest"
             tell(INFO, text % (kind, extents, self.count))
 
-    def unpack(self, data):
-        for (number,) in self.form.iter_unpack(data):
-            digits = []
-            for count in reversed(self.counts):
-                number, digit = divmod(number, count)
-                digits.append(digit)
-            yield self.whole.value(reversed(digits))
+    def value(self, numbers):
+        number, digits = numbers[0], []
+        for count in reversed(self.counts):
+            number, digit = divmod(number, count)
+            digits.append(digit)
+        return self.whole.value(reversed(digits))
+
+    def behind(self, chosen):
+        return []
 
     def number_of(self, action):
         """Of an action in legal_actions, which of several parts may be its number, too."""

@@ -229,12 +229,14 @@ void cm_env_picture(const cm_env *env, const void *state, char *text, size_t siz
     cm_board_picture(cells, env->spec.shape[0], env->spec.shape[1], 0, text, size);
 }
 
-/* Which of its bins each number of a continuous action is in: "3,0". */
+/* Which of its bins each number of a continuous action is in: "3,0", of so many that are listed "0110011001". */
 static void name_bins(const cm_env_spec *spec, int action, char *text, size_t size) {
+    enum { APART = 8 };
+    const char *between = spec->action_size > APART && spec->action_bins <= 10 ? "" : ",";
     int of_rest = 1, at = 0;
     for (int d = 1; d < spec->action_size; d++) of_rest *= spec->action_bins;
     for (int d = 0; d < spec->action_size && at < (int)size; d++, of_rest /= spec->action_bins)
-        at += snprintf(text + at, size - (size_t)at, d ? ",%d" : "%d", action / of_rest % spec->action_bins);
+        at += snprintf(text + at, size - (size_t)at, "%s%d", d ? between : "", action / of_rest % spec->action_bins);
 }
 
 void cm_env_action_name(const cm_env *env, int action, char *text, size_t size) {

@@ -84,7 +84,7 @@ enum {
     CM_ENV_MAX_SEARCHED = 1024, /* that a search may choose among without draws, or an exact solver */
     CM_ENV_MAX_COMBINATIONS = CM_POLICY_ACTIONS, /* actions of a continuous task without a mask */
     CM_ENV_MAX_OUTCOMES = 64,                    /* ... or chance outcomes   */
-    CM_ENV_MAX_NUMBERS = 8                       /* ... or numbers of a continuous action */
+    CM_ENV_MAX_NUMBERS = 24                      /* ... or numbers of a continuous action */
 };
 
 /* ---- spec ----------------------------------------------------------------------------------------------------------

@@ -37,6 +37,13 @@ static cm_status read_names(cm_python_spec *e, const cm_json *names) {
     return CM_OK;
 }
 
+/* Values of each of the numbers of an action: as many as CM_ENV_MAX_COMBINATIONS leaves, at most three of many. */
+static int bins_of(int numbers) {
+    enum { BINS_ALONE = 11, BINS_OF_TWO = 5, BINS_OF_MORE = 3, MOST_WITH_THESE = 15, BINS_OF_MOST = 2 };
+    if (numbers <= 2) return numbers == 1 ? BINS_ALONE : BINS_OF_TWO;
+    return numbers <= MOST_WITH_THESE ? BINS_OF_MORE : BINS_OF_MOST;
+}
+
 cm_status cm_python_spec_read(const cm_json *root, cm_python_spec *e) {
     cm_env_spec *spec = &e->spec;
     const cm_json *shape;
@@ -55,9 +62,8 @@ cm_status cm_python_spec_read(const cm_json *root, cm_python_spec *e) {
     spec->symmetries = 1;
     spec->truncates = spec->replays = true;
     if (is_continuous) {
-        enum { BINS_ALONE = 11, BINS_OF_TWO = 5, BINS_OF_MORE = 3 };
         spec->action_size = (int)actions, spec->action_low = -1.0f, spec->action_high = 1.0f;
-        spec->action_bins = actions == 1 ? BINS_ALONE : actions == 2 ? BINS_OF_TWO : BINS_OF_MORE;
+        spec->action_bins = bins_of((int)actions);
     } else {
         spec->actions = (int)actions;
     }

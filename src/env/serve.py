@@ -219,10 +219,12 @@ def info_of(value):
 
 
 class Instance:
-    """An environment that plays one episode after another. `key`: where it stands; `asked`: the last request of it."""
+    """An environment that plays one episode after another. `key`: where it stands; `asked`: the last request of it;
+    `seen`: its observation; `chosen`: numbers of an action that is not complete."""
 
     def __init__(self, make):
         self.key, self.asked, self.chance = None, 0, Chance()
+        self.seen, self.chosen = b"", []
         self.chance.enter()
         env = make()
         if inspect.isclass(env) or not (hasattr(env, "reset") and hasattr(env, "step")):
@@ -233,6 +235,7 @@ class Instance:
 
     def reset(self, seed):
         """(observation, info)"""
+        self.chosen = []
         self.chance.enter()
         self.chance.seed(seed)
         if self.takes_seed:
@@ -292,8 +295,11 @@ class Host:
         self.observations = Observations(find(env, "observation_space"), value, self.masks.part)
         if not flag_of(find(env, "channels_last") or False, "channels_last"):
             self.observations.put_channels_last()
-        self.width = 1 if self.observations.unit > 0.0 else 4
-        self.count = count_of(self.observations.shape)
+        self.shape, self.unit = self.observations.shape, self.observations.unit
+        self.count = count_of(self.shape)
+        if self.actions.turns > 1:
+            self.shape, self.unit = self.longer(), 0.0
+        self.width = 1 if self.unit > 0.0 else 4
         self.shows = find(env, "render_mode") == "ansi" or (
             find(env, "render_mode") is None and find(env, "metadata") is None and find(env, "render") is not None
         )
@@ -303,12 +309,12 @@ class Host:
 
     def describe(self):
         return {
-            "shape": self.observations.shape,
-            "unit": self.observations.unit,
+            "shape": self.shape,
+            "unit": self.unit,
             "actions": self.actions.count,
             "continuous": self.actions.continuous,
             "players": self.players,
-            "max_steps": self.limit,
+            "max_steps": self.limit * self.actions.turns,
             "mask": self.masks.are_there,
             "shows": self.shows,
             "reward_threshold": self.threshold,
@@ -326,7 +332,19 @@ class Host:
             raise Amiss("a to_play of 1, but no number of players: players = 2 in its class makes it a game of two")
         return int(player)
 
-    def reply(self, env, value, info, reward=0.0, terminated=False, truncated=False):
+    def longer(self):
+        """The shape of observations with what stands behind them."""
+        if len(self.shape) != 1:
+            text = "a Box of more than %d numbers as action_space, and pictures: wrap it so that there are fewer numbers"
+            raise Amiss(text % AT_ONCE)
+        return [self.count + len(self.actions.behind([]))]
+
+    def pack(self, instance, reward, player, terminated, truncated, mask):
+        behind = array.array("f", self.actions.behind(instance.chosen)).tobytes()
+        return OUTCOME.pack(reward, player, terminated, truncated) + instance.seen + behind + mask
+
+    def reply(self, instance, value, info, reward=0.0, terminated=False, truncated=False):
+        env = instance.env
         numbers = self.observations.pack(value, self.width == 1)
         if len(numbers) != self.width * self.count:
             raise Amiss("an observation of %d numbers, not %d" % (len(numbers) // self.width, self.count))
@@ -340,7 +358,8 @@ class Host:
             reward = float(single(reward))
         except (TypeError, ValueError):
             raise Amiss("a reward that is no number, but of the kind " + type(reward).__name__) from None
-        return OUTCOME.pack(reward, player, bool(terminated), bool(truncated)) + numbers + mask
+        instance.seen = numbers
+        return self.pack(instance, reward, player, bool(terminated), bool(truncated), mask)
 
     def take(self):
         """An instance to reset."""
@@ -372,17 +391,21 @@ class Host:
         self.doing = "reset"
         instance = self.take()
         outcome = instance.reset(seed)
-        return instance, False, self.reply(instance.env, *outcome)
+        return instance, False, self.reply(instance, *outcome)
 
     def step(self, instance, action):
         self.doing = "step"
-        outcome = instance.step(action)
-        return instance, any(outcome[3:]), self.reply(instance.env, *outcome)
+        instance.chosen += action
+        if len(instance.chosen) < self.actions.turns * len(action):
+            return instance, False, self.pack(instance, 0.0, self.player(instance.env), False, False, b"")
+        value, instance.chosen = self.actions.value(instance.chosen), []
+        outcome = instance.step(value)
+        return instance, any(outcome[3:]), self.reply(instance, *outcome)
 
     def replay(self, seed, data):
         """An episode that is played to where the actions lead by all the calls that were made in it."""
         played = self.reset(seed)
-        for action in self.actions.unpack(data):
+        for action in self.actions.form.iter_unpack(data):
             played = self.step(played[0], action)
             self.alive()
         return played
@@ -413,7 +436,7 @@ class Host:
             instance = self.live.pop(key, None)
             if instance is None:
                 return MISSING, b""
-            instance, ended, payload = self.step(instance, next(self.actions.unpack(data)))
+            instance, ended, payload = self.step(instance, next(self.actions.form.iter_unpack(data)))
         else:
             instance, ended, payload = self.replay(seed, data)
         self.keep(following, instance, ended)

@@ -85,6 +85,57 @@ START_TEST(a_box_beside_others_has_some_values) {
 }
 END_TEST
 
+START_TEST(a_box_may_have_24_numbers_at_once) {
+    static const struct { int numbers, bins; } rows[] = {{8, 3}, {15, 3}, {16, 2}, {24, 2}};
+    if (!has_numpy("boxes of many numbers")) return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char space[64];
+        cm_env env;
+        snprintf(space, sizeof space, "Box([-2.0] * %d, [4.0] * %d)", rows[i].numbers, rows[i].numbers);
+        open_actions(space, "a[0] + 10 * a[-1]", "", &env);
+        must(env.spec.action_size == rows[i].numbers && env.spec.action_bins == rows[i].bins);
+        must(fabs(reward_of(&env, 0) + 22.0) < 1e-5 && fabs(reward_of(&env, rows[i].bins - 1) - 38.0) < 1e-5);
+        must_msg(cm_env_try(&env, 16) == CM_OK, "%s", cm_error_message());
+    }
+}
+END_TEST
+
+/* Two steps make one of the environment; the first pays nothing, and what it chose is seen by the second. */
+START_TEST(more_numbers_are_chosen_in_two_steps) {
+    enum { NUMBERS = 31, HALF = 16 };
+    cm_env env;
+    cm_env_outcome out;
+    float value[2][HALF], seen[1 + HALF + 1];
+    if (!has_numpy("boxes of more numbers")) return;
+    open_actions("Box([-1.0] * 31, [1.0] * 31)", "a @ [2.0 ** -i for i in range(31)]", "", &env);
+    must_msg(strstr(said, "its actions of 31 numbers are chosen in 2 steps of 16, those chosen first stand behind the "
+                          "observation") != NULL,
+             "%s", said);
+    must(env.spec.action_size == HALF && env.spec.observation_size == 1 + HALF + 1 && env.spec.max_steps == 18);
+    char *state = calloc(1, env.spec.state_size), *copy = calloc(1, env.spec.state_size);
+    double wanted = 0.0;
+    for (int i = 0; i < 2 * HALF; i++) {
+        value[i / HALF][i % HALF] = i % 3 == 0 ? -1.0f : 0.5f;
+        if (i < NUMBERS) wanted += (double)value[i / HALF][i % HALF] * pow(2.0, -i);
+    }
+    cm_env_reset(&env, state, 1);
+    cm_env_observe(&env, state, seen);
+    for (int i = 0; i < 1 + HALF + 1; i++) must(seen[i] == 0.0f);
+    must_msg(cm_env_step_value(&env, state, value[0], &out) == CM_OK, "%s", cm_error_message());
+    must(out.reward == 0.0 && !out.terminated);
+    cm_env_observe(&env, state, seen);
+    must(seen[0] == 0.0f && memcmp(seen + 1, value[0], sizeof value[0]) == 0 && seen[1 + HALF] == 1.0f);
+    memcpy(copy, state, env.spec.state_size); /* played again in the middle of an action */
+    must_msg(cm_env_step_value(&env, state, value[1], &out) == CM_OK, "%s", cm_error_message());
+    must(out.terminated && fabs(out.reward - wanted) < 1e-6);
+    must_msg(cm_env_step_value(&env, copy, value[1], &out) == CM_OK, "%s", cm_error_message());
+    must(out.terminated && fabs(out.reward - wanted) < 1e-6);
+    must_msg(cm_env_try(&env, 16) == CM_OK, "%s", cm_error_message());
+    free(copy);
+    free(state);
+}
+END_TEST
+
 START_TEST(a_combination_is_named_by_its_parts) {
     char name[16];
     cm_env env;
@@ -172,6 +223,10 @@ START_TEST(actions_that_are_none_are_refused) {
     expect_refused("Tuple()", "", "no action: action_space has none");
     expect_refused("Tuple(Discrete(2), make)", "",
                    "actions of the kind function; must be Box, Discrete, MultiDiscrete");
+    if (has_numpy("boxes that are none")) {
+        expect_refused("Box([0] * 33, [1] * 33)", "",
+                       "a Box of 33 numbers as action_space; at most 32 are possible: wrap it so that there are fewer");
+    }
     expect_refused("Dict(x=Discrete(3), y=Discrete(2))", "  action_masks = dict(x=[1, 1, 1])\n",
                    "a mask without the part 'y' of its action_space");
     expect_refused("Dict(x=Discrete(3), y=Discrete(2))", "  action_masks = [1] * 4\n",
@@ -189,6 +244,8 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, parts_of_a_dict_or_a_tuple_are_numbers_of_their_combinations);
     tcase_add_test(tcase, arrays_of_numbers_are_numbers_of_their_combinations);
     tcase_add_test(tcase, a_box_beside_others_has_some_values);
+    tcase_add_test(tcase, a_box_may_have_24_numbers_at_once);
+    tcase_add_test(tcase, more_numbers_are_chosen_in_two_steps);
     tcase_add_test(tcase, a_combination_is_named_by_its_parts);
     tcase_add_test(tcase, there_may_be_65536_actions);
     tcase_add_test(tcase, masks_of_parts_make_one_of_combinations);

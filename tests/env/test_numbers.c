@@ -192,9 +192,25 @@ START_TEST(too_many_combinations_are_refused) {
     must_msg(strcmp(cm_error_message(), "wide: action_bins: with 9 values of each of the 8 numbers of an action there "
                                         "are more than 16777216 actions; take at most 8") == 0,
              "%s", cm_error_message());
-    must_equal(open_wide(&env, 9, 2), CM_ERR_INPUT);
-    must_msg(strcmp(cm_error_message(), "wide: its describe sets action_size to 9; must be in 0..8") == 0, "%s",
+    must_equal(open_wide(&env, 24, 2), CM_OK);
+    must_equal(env.spec.actions, 1 << 24);
+    must_equal(open_wide(&env, 25, 2), CM_ERR_INPUT);
+    must_msg(strcmp(cm_error_message(), "wide: its describe sets action_size to 25; must be in 0..24") == 0, "%s",
              cm_error_message());
+}
+END_TEST
+
+/* Names of up to 15 characters, all different. */
+START_TEST(ten_numbers_have_names) {
+    char name[16];
+    cm_env env;
+    must_equal(open_wide(&env, 10, 2), CM_OK);
+    must(env.spec.actions == 1024 && cm_env_is_listed(&env));
+    cm_env_action_name(&env, 5, name, sizeof name);
+    must_msg(strcmp(name, "0000000101") == 0, "%s", name);
+    must_equal(open_wide(&env, 8, 2), CM_OK);
+    cm_env_action_name(&env, 5, name, sizeof name);
+    must_msg(strcmp(name, "0,0,0,0,0,1,0,1") == 0, "%s", name);
 }
 END_TEST
 
@@ -207,6 +223,7 @@ int main(void) {
     tcase_add_test(tests, the_picture_shows_the_point_beside_the_middle);
     tcase_add_test(tests, the_last_number_changes_fastest);
     tcase_add_loop_test(tests, an_action_is_its_values, 0, sizeof tasks / sizeof *tasks);
+    tcase_add_test(tests, ten_numbers_have_names);
     tcase_add_test(tests, too_many_combinations_are_refused);
     return cm_test_main(suite);
 }

@@ -72,7 +72,7 @@ typedef enum fault {
     LONG_CHANCE,
     HALF_CHANCE,
     NO_RESET_WITH,
-    NINE_NUMBERS,
+    MANY_NUMBERS,
     FALLING_BOUNDS,
     ENDLESS_BOUND,
     FALLING_REWARDS,
@@ -110,7 +110,7 @@ static cm_status describe(cm_env_params *params, cm_env_spec *spec) {
     spec->symmetries = now == MANY_SYMMETRIES ? 4097 : 2;
     spec->chance_outcomes = now >= FAR_OUTCOME && now <= LONG_CHANCE ? 2 : 0;
     spec->reset_outcomes = now == NO_RESET_WITH;
-    spec->action_size = now == NINE_NUMBERS ? 9 : now == FALLING_BOUNDS || now == ENDLESS_BOUND;
+    spec->action_size = now == MANY_NUMBERS ? 25 : now == FALLING_BOUNDS || now == ENDLESS_BOUND;
     spec->action_bins = 2;
     spec->action_low = 1.0f;
     if (now == ENDLESS_BOUND) spec->action_high = INFINITY;
@@ -246,7 +246,7 @@ static cm_status try_with(fault what) {
     if (what >= SOUND_CHANCE && what <= LONG_CHANCE)
         row.afterstate = afterstate, row.chance = chance, row.chance_weights = chance_weights;
     if (what == MANY_LANES) row.step_lanes = step_lanes;
-    if (what == NINE_NUMBERS || what == FALLING_BOUNDS || what == ENDLESS_BOUND) row.step_value = step_value;
+    if (what == MANY_NUMBERS || what == FALLING_BOUNDS || what == ENDLESS_BOUND) row.step_value = step_value;
     if (what == PLAYER_2 || what == BOARD_3 || what == PIECES) row.to_play = to_play;
     if (what == BOARD_3) row.observe = NULL; /* observations are of stones, then */
     if (what == NO_ACTION_NAME || what == SAME_ACTION_NAME || what == LONG_ACTION_NAME) row.action_name = action_name;
@@ -338,7 +338,7 @@ START_TEST(every_fault_is_named_with_its_function) {
         {FAR_OUTCOME, "walk: its outcome_between gives 2 (step 2); must be in -1..1"},
         {HALF_CHANCE, "walk: its row lacks the functions chance, chance_weights"},
         {NO_RESET_WITH, "walk: its row lacks the function reset_with"},
-        {NINE_NUMBERS, "walk: its describe sets action_size to 9; must be in 0..8"},
+        {MANY_NUMBERS, "walk: its describe sets action_size to 25; must be in 0..24"},
         {FALLING_BOUNDS, "walk: its describe sets action_low to 1 and action_high to 0; must rise, and be finite"},
         {ENDLESS_BOUND, "walk: its describe sets action_low to 1 and action_high to inf; must rise, and be finite"},
         {FALLING_REWARDS, "walk: its describe sets reward_low to 2 and reward_high to 1; must not fall"},

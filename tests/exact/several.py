@@ -3,10 +3,10 @@ import numpy as np
 
 
 class Several:
-    """MultiDiscrete and MultiBinary: each of four parts that is right pays 1/4; one of them is the number of the step."""
+    """MultiDiscrete and MultiBinary: one of 12 combinations pays 1 at each of two steps, with the flag for the step."""
 
     action_space = gymnasium.spaces.Dict(
-        places=gymnasium.spaces.MultiDiscrete([3, 4]), flags=gymnasium.spaces.MultiBinary(2)
+        places=gymnasium.spaces.MultiDiscrete([3, 2]), flag=gymnasium.spaces.MultiBinary(1)
     )
     max_steps = 2
 
@@ -15,6 +15,6 @@ class Several:
         return np.array([1.0, 0.0], np.float32), {}
 
     def step(self, action):
-        right = np.concatenate([action["places"] == [2, 1], action["flags"] == [self.at, 1]])
+        is_right = action["places"].tolist() == [2, 1] and action["flag"].tolist() == [self.at]
         self.at += 1
-        return np.array([0.0, 1.0], np.float32), float(right.mean()), self.at == 2, False, {}
+        return np.array([0.0, 1.0], np.float32), float(is_right), self.at == 2, False, {}
