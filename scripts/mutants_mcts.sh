@@ -211,7 +211,7 @@ restore() { cp src/mcts/*.c src/mcts/*.h src/mcts/*.inc "$WORK/src/mcts/"; }
 
 mkdir -p "$WORK/src/mcts" "$WORK/mcts" "$WORK/tests" "$WORK/core"
 cp -r src/core src/config src/device "$WORK/src/"
-for source in src/core/*.c src/config/*.c src/device/buffer.c tests/support/main.c; do "$CC" "${FLAGS[@]}" -c "$source" -o "$WORK/core/$(basename "$source" .c).o" || exit 2; done
+for source in src/core/*.c src/config/*.c src/device/buffer.c tests/support/{main,folder}.c; do "$CC" "${FLAGS[@]}" -c "$source" -o "$WORK/core/$(basename "$source" .c).o" || exit 2; done
 
 # shellcheck disable=SC2016  # the words in backquotes are text
 run_mutants "${1:-}" docs/MUTANTS.md '# Mutants of the tree search
