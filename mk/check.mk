@@ -17,8 +17,10 @@ check-options: ## every option of a configuration is read by something
 check-headers: ## every header compiles alone, as C17 and as C++17
 	@CC='$(CC)' JOBS=$(JOBS) scripts/check_headers $(HEADERS)
 
-lint: check-format check-options ## clang-format, unread options, clang-tidy, cppcheck and shellcheck
+lint: check-format check-options ## clang-format, unread options, clang-tidy, cppcheck, shellcheck, mutants of lines that are gone
 	@shellcheck -x $(SHELL_SCRIPTS)
+	@bash scripts/mutants_mcts.sh --check
+	@bash scripts/mutants_kernels.sh --check
 	@cppcheck --quiet --max-configs=1 --std=c11 --language=c --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem --suppress=memleak:src/core/arena.c --suppress=uninitvar --suppress=invalidPointerCast --suppress=shiftTooManyBitsSigned -j$(JOBS) -Isrc -D__GNUC__ src
 	@wc -l $(ALL_SRC) $(HEADERS) | awk '$$2 != "total" && $$1 > 650 { print $$2 ": " $$1 " lines: two things in one?"; bad = 1 } END { exit bad }'

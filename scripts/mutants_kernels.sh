@@ -172,7 +172,7 @@ backend/cuda/row_product.h|wide = {column + second|wide = {column + product * 8
 backend/cuda/row_product.h|o + product * 8 + l->g}|o + second + l->g}
 backend/cuda/row_product.h|2 * l->q + i % 2 + i / 2 * 8 : l->g|2 * l->q + i / 2 * 8 : l->g
 backend/cuda/row_product.h|: l->g + i / 2 * 8;|: l->g;
-backend/cuda/row_product.h|i % 2 == 1 ? action[i - 1]|i > 0 ? action[i - 1]
+backend/cuda/row_product.h|l->type != CM_F32 && i % 2 == 1)|l->type != CM_F32 && i > 0)
 backend/cuda/row_product.h|return i / 4 * 2 + i % 2|return i / 4 * 2
 backend/cuda/row_product.h|&action[cm_row_action_of(i)], cm_row_known|&action[0], cm_row_known
 backend/cuda/row_product.h|&action[cm_row_action_of(i)], &terms[i]|&action[0], &terms[i]
@@ -199,7 +199,7 @@ backend/cuda/row_wide.h|cm_row_add_wide(s, l, lie, o, 2, sum)|cm_row_add_wide(s,
 backend/cuda/row_wide.h|of->sum[i % 4] +|of->sum[i % 2] +
 backend/cuda/row_product.h|at = chunk < whole ? chunk : 0|at = first
 backend/cuda/row_product.h|if (whole + 8 * l->q < l->weight.row)|if (whole + 8 * l->q + 8 < l->weight.row)
-backend/cuda/row_product.h|b[1] = cm_row_weights(high + whole)|b[1] = cm_row_weights(high)
+backend/cuda/row_product.h|b[1] = cm_pairs_at(high + whole)|b[1] = cm_pairs_at(high)
 backend/cuda/row_product.h|if (whole == k) return;|if (whole == k || whole > 0) return;
 backend/cuda/row_product.h|cm_row_multiply(l, whole + 8 * l->q, k, b, sum)|cm_row_multiply(l, whole + 8 * l->q, CM_ROW_ANY, b, sum)
 backend/cuda/row_product.h|o + product * 8 + column|o + product * 8 + l->q

@@ -5,9 +5,23 @@
 #   restore       copies the files anew; build FILE... compiles what depends on them; is_killed is true if a test fails, and
 #                 leaves its name in `by`
 # run_mutants MATCH DOC TEXT: only the mutants whose line contains MATCH; without MATCH the list is written to DOC below
-# TEXT, where KILLED and SURVIVED stand for the numbers. Status 0 only if none survived.
+# TEXT, where KILLED and SURVIVED stand for the numbers. Status 0 only if none survived. MATCH --check: only whether the
+# sources have what each mutant changes, which is part of lint.
+check_mutants() {
+    local file from to missing=0
+    declare -A sources
+    while IFS='|' read -r file from to; do
+        [ -n "${sources[$file]:-}" ] || sources[$file]=$(<"$SOURCE/$file") || return 1
+        [[ ${sources[$file]} != *"${from//\\n/$'\n'}"* ]] || continue
+        echo "mutants: $file has no \"$from\"" >&2
+        missing=1
+    done < <(mutants)
+    return $missing
+}
 run_mutants() {
     local match=$1 doc=$2 text=$3 killed=0 survived=0 last='' file from to
+    check_mutants || exit 2
+    [ "$match" != --check ] || return 0
     by=
     restore
     build || exit 2
@@ -19,10 +33,6 @@ run_mutants() {
         if [[ "$file|$from|$to" != *"$match"* ]]; then continue; fi
         restore
         FROM=${from//\\n/$'\n'} TO=${to//\\n/$'\n'} perl -0pi -e 's/\Q$ENV{FROM}\E/$ENV{TO}/' "$WORK/$SOURCE/$file"
-        if cmp -s "$SOURCE/$file" "$WORK/$SOURCE/$file"; then
-            echo "mutants: $file has no \"$from\"" >&2
-            exit 2
-        fi
         if ! build "$file" "$last"; then
             echo "mutants: does not compile: $file: $from -> $to" >&2
             exit 2

@@ -108,7 +108,7 @@ policy.h|g + (logit - most)|g - (logit - most)
 policy.h|share * *noise|*noise
 begin.h|tree->root_valid[b] += logits[a] > -FLT_MAX|tree->root_valid[b] += 1
 result.c|logits[a] + value : -FLT_MAX|logits[a] - value : -FLT_MAX
-result.c|cm_rng_categorical(&rng, probs, n)|cm_argmax(probs, n)
+result.c|cm_rng_categorical(&rng, playable, n)|cm_argmax(playable, n)
 reuse.c|view.rest->depth -= 1|view.rest->depth -= 0
 reuse.c|view.node->link = map[slot] == CM_ROOT ? 0 : renumber_edge(tree, view.node->link, map)|(void)0
 reuse.c|*cm_view_weight(root, at) = cm_backup_weight(tree, child)|*cm_view_weight(root, at) = child->prior
@@ -207,11 +207,20 @@ is_killed() {
     return 1
 }
 
-restore() { cp src/mcts/*.c src/mcts/*.h src/mcts/*.inc "$WORK/src/mcts/"; }
+# What does not change is compiled once.
+prepare() {
+    local source
+    mkdir -p "$WORK/src/mcts" "$WORK/mcts" "$WORK/tests" "$WORK/core"
+    cp -r src/core src/config src/device "$WORK/src/"
+    for source in src/core/*.c src/config/*.c src/device/buffer.c tests/support/{main,folder}.c; do
+        "$CC" "${FLAGS[@]}" -c "$source" -o "$WORK/core/$(basename "$source" .c).o" || exit 2
+    done
+}
 
-mkdir -p "$WORK/src/mcts" "$WORK/mcts" "$WORK/tests" "$WORK/core"
-cp -r src/core src/config src/device "$WORK/src/"
-for source in src/core/*.c src/config/*.c src/device/buffer.c tests/support/{main,folder}.c; do "$CC" "${FLAGS[@]}" -c "$source" -o "$WORK/core/$(basename "$source" .c).o" || exit 2; done
+restore() {
+    [ -d "$WORK/core" ] || prepare
+    cp src/mcts/*.c src/mcts/*.h src/mcts/*.inc "$WORK/src/mcts/"
+}
 
 # shellcheck disable=SC2016  # the words in backquotes are text
 run_mutants "${1:-}" docs/MUTANTS.md '# Mutants of the tree search
