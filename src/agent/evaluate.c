@@ -13,6 +13,7 @@ typedef struct record {
 } record;
 
 struct cm_evaluator {
+    const cm_env *env;     /* borrowed */
     cm_match *match;       /* owned */
     cm_player *players[2]; /* the agent and, in games of two, its opponent; owned */
     cm_games games;        /* of all parts; owns its arrays, keeps no moves */
@@ -55,6 +56,7 @@ static cm_status open_evaluator(cm_evaluator *v, const cm_evaluator_config *c) {
     static const cm_opponent uniform = {.kind = CM_OPPONENT_RANDOM};
     const cm_opponent *opponent = c->opponent ? c->opponent : &uniform;
     const int parts = c->peers ? c->peers->parts : 1;
+    v->env = c->env;
     cm_match_config match = {.env = c->env,
                              .pool = c->pool,
                              .games = c->episodes,
@@ -149,6 +151,7 @@ cm_status cm_evaluator_run(cm_evaluator *v, int episodes, uint64_t seed, double 
     CM_TRY(merge(v, episodes));
     keep_ended(v);
     if (v->games.count > 0) cm_games_score(&v->games, &score);
+    cm_evaluation_clip(&v->env->spec, &score.all);
     *out = score.all;
     if (returns) memcpy(returns, v->games.result, (size_t)out->episodes * sizeof *returns);
     return is_broken ? cm_fail(CM_ERR_INTERRUPTED, "the games were interrupted") : CM_OK;

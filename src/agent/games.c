@@ -26,6 +26,27 @@ void cm_evaluation_summarise(const double *results, int n, cm_evaluation *out) {
     out->high = out->mean + half;
 }
 
+/* Of `steps` steps. */
+static void bound(const cm_env_spec *spec, double steps, double *low, double *high) {
+    const bool is_game = spec->players == 2;
+    const double most = is_game ? fmax(spec->reward_high, -spec->reward_low) : spec->reward_high;
+    const double least = is_game ? -most : spec->reward_low;
+    *low = least < 0.0 ? least * steps : least;
+    *high = most > 0.0 ? most * steps : most;
+}
+
+void cm_evaluation_bounds(const cm_env_spec *spec, double *low, double *high) {
+    bound(spec, spec->max_plies > 0 ? spec->max_plies : (double)INFINITY, low, high);
+}
+
+void cm_evaluation_clip(const cm_env_spec *spec, cm_evaluation *e) {
+    double low, high;
+    bound(spec, 1.0, &low, &high);
+    if (e->min < low || e->max > high) cm_evaluation_bounds(spec, &low, &high);
+    e->low = fmax(e->low, fmin(low, e->min));
+    e->high = fmin(e->high, fmax(high, e->max));
+}
+
 void cm_games_score(const cm_games *games, cm_score *out) {
     memset(out, 0, sizeof *out);
     cm_evaluation_summarise(games->result, games->count, &out->all);

@@ -23,7 +23,7 @@ typedef struct cm_games {
 typedef struct cm_evaluation {
     int episodes;
     double mean, std, min, max; /* std: of the sample (n - 1), 0 for one episode */
-    double low, high;           /* 95 % interval of the mean: mean -+ 1.96 std / sqrt(n) */
+    double low, high;           /* 95 % interval of the mean: mean -+ 1.96 std / sqrt(n), the normal approximation */
     double mean_length;         /* steps, both players' */
     int64_t steps;
     int wins, draws, losses; /* results above, at, below 0; for games of two players */
@@ -31,6 +31,17 @@ typedef struct cm_evaluation {
 
 /* Statistics of results[n], n >= 1; lengths and steps are left 0. */
 void cm_evaluation_summarise(const double *results, int n, cm_evaluation *out);
+
+/* What an episode brings at least and at most, as far as the bounds of its steps tell; with two players the reward of
+ * the other one is a loss. May be infinite. */
+void cm_evaluation_bounds(const cm_env_spec *spec, double *low, double *high);
+
+/* Clips the interval to what an episode can bring: the normal approximation overshoots where most results are the best
+ * ones (Brown, Cai, DasGupta 2001, Statistical Science 16, 101-133, who truncate it so). The bounds are those of one
+ * step where no result went beyond them, as in games and where the end alone is rewarded, else those above. Wilson's
+ * interval, which never overshoots, is for shares (cli/eval_positions.c): it never has the best mean in its inside, so
+ * that a goal of the highest return would never be confirmed. */
+void cm_evaluation_clip(const cm_env_spec *spec, cm_evaluation *evaluation);
 
 typedef struct cm_side_score {
     int games, wins, draws, losses;

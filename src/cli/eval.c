@@ -63,8 +63,8 @@ static void print_text(const report *r, int players) {
     const cm_evaluation *e = &r->agent, *random = &r->random;
     printf("%d greedy episodes after %lld updates, %lld env steps\n", e->episodes, (long long)r->facts->updates,
            (long long)r->facts->env_steps);
-    printf("mean return %.2f, std %.2f, 95 %% interval [%.2f, %.2f], min %g, max %g\n", e->mean, e->std, e->low,
-           e->high, e->min, e->max);
+    printf("mean return %.2f%s, std %.2f, 95 %% interval [%.2f, %.2f], min %g, max %g\n", e->mean,
+           players == 2 ? " against random" : "", e->std, e->low, e->high, e->min, e->max);
     if (players == 2) printf("against random: %d won, %d drawn, %d lost\n", e->wins, e->draws, e->losses);
     if (!r->has_random) return;
     printf("random play: mean return %.2f, std %.2f, 95 %% interval [%.2f, %.2f]; the agent: %.2f, %.2f %s\n",

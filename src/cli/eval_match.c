@@ -214,6 +214,7 @@ static void print_text(const report *r) {
 static cm_status conclude(const cm_arguments *arguments, report *r) {
     const char *path = cm_argument(arguments, "--save-games");
     cm_games_score(r->games, &r->score);
+    cm_evaluation_clip(&r->own->session->env.spec, &r->score.all);
     if (path) CM_TRY(cm_games_save(r->games, "agent", "opponent", path));
     if (cm_argument_given(arguments, "--json")) return print_json(r);
     print_text(r);

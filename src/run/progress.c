@@ -130,7 +130,8 @@ static int make_parts(const cm_metrics *m, const double *history, int n, double 
     int from = n > SPARKS ? n - SPARKS : 0;
     cm_format_count(return_of(m, history, n), a);
     cm_format_sparkline(history + from, n - from, style->utf8, spark, sizeof spark);
-    add_part(parts, &count, 8, "return %s%s%s", bold, a, plain);
+    add_part(parts, &count, 8, "%s %s%s%s", style->self_play && somebody_acts(m) ? "self-play" : "return", bold, a,
+             plain);
     if (*spark) add_part(parts, &count, 4, "%s", spark);
     if (isfinite(m->total_loss)) {
         add_part(parts, &count, 1, "loss %.2f", m->total_loss);
@@ -235,6 +236,8 @@ static int columns_of(const cm_progress *p) {
     const int columns = cm_terminal_of(p->style.file).columns;
     return columns > 0 ? columns - 1 : 79;
 }
+
+void cm_progress_call_self_play(cm_progress *p) { p->style.self_play = true; }
 
 bool cm_progress_is_narrow(const cm_progress *p) { return p->style.tty && columns_of(p) < NARROW; }
 

@@ -24,6 +24,7 @@ typedef struct cm_progress_style {
     bool json;       /* one JSON object per line and nothing else                               */
     bool quiet;      /* nothing but what `say` is told to write always                          */
     bool verbose;    /* details too                                                             */
+    bool self_play;  /* the agent's returns are those against itself                            */
     int columns;     /* width; 0: ask the terminal every time                                   */
     double interval; /* seconds between plain lines; 0: 1 s */
 } cm_progress_style;
@@ -40,6 +41,9 @@ void cm_progress_show(cm_progress *progress, const cm_metrics *metrics, double s
  * terminal one that is too wide goes on below itself: behind its label ("machine   ") if it has one, of at most 8
  * characters and blanks up to 10. */
 void cm_progress_say(cm_progress *progress, const char *format, ...) CM_PRINTF(2, 3);
+
+/* From now on returns of episodes are those of games of the agent against itself. */
+void cm_progress_call_self_play(cm_progress *progress);
 
 /* A terminal of fewer than 60 columns, where what can be left out is a detail. */
 bool cm_progress_is_narrow(const cm_progress *progress);

@@ -21,17 +21,6 @@ double cm_run_goal(const cm_run *run) {
     return isfinite(goal) ? goal : run->session->env.spec.reward_threshold;
 }
 
-/* What an episode brings at least and at most, as far as the bounds of its steps tell; with two players the reward of
- * the other one is a loss. */
-static void bound_return(const cm_env_spec *spec, double *low, double *high) {
-    const double steps = spec->max_plies > 0 ? spec->max_plies : (double)INFINITY;
-    const bool is_game = spec->players == 2;
-    const double most = is_game ? fmax(spec->reward_high, -spec->reward_low) : spec->reward_high;
-    const double least = is_game ? -most : spec->reward_low;
-    *low = least < 0.0 ? least * steps : least;
-    *high = most > 0.0 ? most * steps : most;
-}
-
 /* As that of a file for another task, or the environment's own beside a time limit that is too short for it. */
 void cm_run_warn_of_goal(const cm_run *run) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
@@ -41,7 +30,7 @@ void cm_run_warn_of_goal(const cm_run *run) {
     const char *key = is_limited && !isfinite(o->goal_return) ? "max_steps" : "goal_return";
     double low, high;
     if (!cm_run_leads(run) || !o->stop_at_goal || !cm_run_is_evaluated(o)) return;
-    bound_return(spec, &low, &high);
+    cm_evaluation_bounds(spec, &low, &high);
     if (goal <= low)
         cm_config_warn(run->config, key,
                        "every episode of %s brings at least %g, so that the goal of %g is reached at once: set another "

@@ -145,6 +145,7 @@ void cm_run_say_start(cm_run *run, bool resumed) {
                  run->session->comm->name);
     }
     cm_format_count((double)table->trained, weights);
+    if (run->session->env.spec.players == 2) cm_progress_call_self_play(run->progress);
     cm_progress_say(run->progress, "run       %s%s", run->directory.path, resumed ? " (resumed)" : "");
     cm_progress_say(run->progress, "task      %s, seed %lld, %s parameters", run->session->env.spec.name,
                     (long long)cm_run_options_of(run)->run.seed, weights);
@@ -167,6 +168,15 @@ void cm_run_say_start(cm_run *run, bool resumed) {
 
 /* ---- evaluations ---- */
 
+static bool is_game(const cm_run *run) { return run->session->env.spec.players == 2; }
+
+/* " against mcts:800": what a return means in a game of two; "" elsewhere. */
+static const char *against(const cm_run *run, char out[CM_OPTION_TEXT + 16]) {
+    const char *opponent = cm_run_options_of(run)->run.evaluation_opponent;
+    snprintf(out, CM_OPTION_TEXT + 16, "%s%s", is_game(run) ? " against " : "", is_game(run) ? opponent : "");
+    return out;
+}
+
 static void evaluation_members(const cm_evaluation *e, char *out, size_t size) {
     snprintf(out, size,
              "\"episodes\": %d, \"mean\": %.9g, \"std\": %.9g, \"min\": %.9g, \"max\": %.9g, \"ci95\": [%.9g, %.9g], "
@@ -182,14 +192,15 @@ static void format_time(const cm_run *run, char out[32]) {
 }
 
 void cm_run_say_evaluation(cm_run *run, const cm_evaluation *e, const char *note) {
-    char members[512], text[768], time[32];
+    char members[512], text[768], time[32], opponent[CM_OPTION_TEXT + 16];
     evaluation_members(e, members, sizeof members);
     format_time(run, time);
     snprintf(text, sizeof text, "%s, \"env_steps\": %lld, \"updates\": %lld", members, (long long)run->counts.env_steps,
              (long long)cm_trainer_updates(cm_run_learner_trainer(run->learner)));
     cm_progress_event(run->progress, "evaluation", text);
-    cm_progress_say(run->progress, "evaluated after %s: mean return %.*f over %d greedy episodes%s%s", time,
-                    fabs(e->mean) < 9.995 ? 2 : 1, e->mean, e->episodes, note ? ": " : "", note ? note : "");
+    cm_progress_say(run->progress, "evaluated after %s: mean return %.*f%s over %d greedy %s%s%s", time,
+                    fabs(e->mean) < 9.995 ? 2 : 1, e->mean, against(run, opponent), e->episodes,
+                    is_game(run) ? "games" : "episodes", note ? ": " : "", note ? note : "");
 }
 
 /* ---- end ---- */
@@ -252,7 +263,7 @@ static void say_next(cm_run *run, const cm_run_result *r) {
         return;
     }
     const cm_run_options *o = &cm_run_options_of(run)->run;
-    const bool game = run->session->env.spec.players == 2;
+    const bool game = is_game(run);
     char evaluate[CM_OPTION_TEXT + 32] = "--episodes 100", on[64];
     if (game) snprintf(evaluate, sizeof evaluate, "--opponent %s --games 100", o->evaluation_opponent);
     if (run->time_over) {
@@ -330,7 +341,7 @@ static void say_counts(cm_run *run, const cm_run_result *r) {
 }
 
 void cm_run_say_end(cm_run *run, const cm_run_result *r) {
-    char members[1024];
+    char members[1024], opponent[CM_OPTION_TEXT + 16];
     result_members(r, members, sizeof members);
     cm_progress_event(run->progress, "end", members);
     say_counts(run, r);
@@ -344,12 +355,11 @@ void cm_run_say_end(cm_run *run, const cm_run_result *r) {
         const cm_evaluation *e = &r->final;
         cm_progress_say(
             run->progress,
-            "final: mean return %.2f, std %.2f, 95 %% interval [%.2f, %.2f] over %d greedy episodes on new seeds%s",
-            e->mean, e->std, e->low, e->high, e->episodes,
+            "final: mean return %.2f%s, std %.2f, 95 %% interval [%.2f, %.2f] over %d greedy %s on new seeds%s",
+            e->mean, against(run, opponent), e->std, e->low, e->high, e->episodes, is_game(run) ? "games" : "episodes",
             r->final_updates < r->updates ? " (the best checkpoint)" : "");
-        if (e->wins + e->draws + e->losses > 0 && run->session->env.spec.players == 2) {
-            cm_progress_say(run->progress, "against %.40s: %d won, %d drawn, %d lost",
-                            run->session->configuration.run.evaluation_opponent, e->wins, e->draws, e->losses);
+        if (e->wins + e->draws + e->losses > 0 && is_game(run)) {
+            cm_progress_say(run->progress, "%s: %d won, %d drawn, %d lost", opponent + 1, e->wins, e->draws, e->losses);
         }
     }
     say_next(run, r);

@@ -440,6 +440,31 @@ START_TEST(summary_has_sample_deviation_and_interval) {
 }
 END_TEST
 
+START_TEST(intervals_stay_within_what_an_episode_can_bring) {
+    static const struct {
+        int players, plies;
+        double reward[2], returns[4], bounds[2]; /* bounds: NAN: the interval is not clipped there */
+    } cases[] = {{1, 500, {1, 1}, {500, 500, 500, 480}, {(double)NAN, 500}},
+                 {1, 200, {-1, -1}, {-200, -200, -200, -150}, {-200, (double)NAN}},
+                 {1, 9, {-1, 1}, {1, 1, 1, -1}, {(double)NAN, 1}}, /* rewarded at its end: a step's bounds */
+                 {1, 9, {-1, 1}, {2, 2, 2, 1}, {(double)NAN, (double)NAN}},
+                 {2, 9, {0, 1}, {-1, -1, -1, 0}, {-1, (double)NAN}}, /* a game: the other one's reward is a loss */
+                 {1, 0, {0, 1}, {7, 7, 7, 3}, {(double)NAN, (double)NAN}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cm_env_spec spec = {.players = cases[i].players, .max_plies = cases[i].plies};
+        spec.reward_low = cases[i].reward[0], spec.reward_high = cases[i].reward[1];
+        cm_evaluation e, clipped;
+        cm_evaluation_summarise(cases[i].returns, 4, &e);
+        clipped = e;
+        cm_evaluation_clip(&spec, &clipped);
+        ck_assert_double_eq(clipped.low, isfinite(cases[i].bounds[0]) ? cases[i].bounds[0] : e.low);
+        ck_assert_double_eq(clipped.high, isfinite(cases[i].bounds[1]) ? cases[i].bounds[1] : e.high);
+        if (isfinite(cases[i].bounds[0])) ck_assert_double_lt(e.low, clipped.low);
+        if (isfinite(cases[i].bounds[1])) ck_assert_double_gt(e.high, clipped.high);
+    }
+}
+END_TEST
+
 START_TEST(stairs_halve_the_temperature_at_half_and_three_quarters) {
     cm_agent_options options = {.temperature = 2.0, .temperature_schedule = CM_TEMPERATURE_STAIRS};
     ck_assert_double_eq(cm_agent_temperature(&options, 0.49), 2.0);
@@ -490,6 +515,7 @@ int main(void) {
     tcase_add_test(tests, a_search_on_true_rules_beats_a_random_player_without_learning);
     tcase_add_test(tests, games_of_two_are_won_drawn_or_lost);
     tcase_add_test(tests, summary_has_sample_deviation_and_interval);
+    tcase_add_test(tests, intervals_stay_within_what_an_episode_can_bring);
     tcase_add_test(tests, random_moves_become_rarer_until_their_end);
     tcase_add_test(tests, stairs_halve_the_temperature_at_half_and_three_quarters);
     tcase_add_test(tests, shards_have_32_rows_64_from_128_environments_on_and_all_on_a_device);

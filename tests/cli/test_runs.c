@@ -192,6 +192,33 @@ START_TEST(an_evaluation_of_the_result_that_the_time_does_not_cover_is_said) {
 }
 END_TEST
 
+/* In a game of two a return means nothing without its opponent. */
+START_TEST(returns_of_games_say_against_whom) {
+    static const char rest[] = " --set hidden_dim=8 --env-steps 512 --set evaluation_interval=512"
+                               " --set evaluation_episodes=4 --set final_evaluation_episodes=6";
+    double mean, low, high;
+    char line[512];
+    snprintf(line, sizeof line, "train --run against --set env_name=tictactoe --set evaluation_opponent=mcts:5%s",
+             rest);
+    expect_ok(line);
+    const char *evaluated = strstr(result.out, "\nevaluated after 5"),
+               *final = strstr(result.out, "\nfinal: mean return ");
+    ck_assert_msg(evaluated && strstr(evaluated, " against mcts:5 over 4 greedy games\n"), "%s", result.out);
+    ck_assert_msg(strstr(result.out, "  self-play "), "%s", result.out);
+    ck_assert_msg(final && strstr(final, " over 6 greedy games on new seeds"), "%s", result.out);
+    ck_assert_ptr_nonnull(strstr(final, "\nagainst mcts:5: "));
+    ck_assert_int_eq(sscanf(final, "\nfinal: mean return %lf against mcts:5, std %*f, 95 %% interval [%lf, %lf]", &mean,
+                            &low, &high),
+                     3);
+    ck_assert(-1.0 <= low && low <= mean && mean <= high && high <= 1.0);
+    expect_ok("eval --run against --episodes 4");
+    ck_assert_msg(strstr(result.out, " against random, std "), "%s", result.out);
+    snprintf(line, sizeof line, "train --run alone%s", rest);
+    expect_ok(line);
+    ck_assert_msg(!strstr(result.out, "against ") && !strstr(result.out, "self-play"), "%s", result.out);
+}
+END_TEST
+
 START_TEST(quiet_run_prints_nothing) {
     expect_ok("train --quiet --run quiet" SMALL);
     ck_assert_str_eq(result.out, "");
@@ -575,6 +602,7 @@ int main(void) {
     tcase_add_test(tests, next_commands_do_what_the_run_did);
     tcase_add_test(tests, a_large_network_is_announced_before_it_is_prepared);
     tcase_add_test(tests, an_evaluation_of_the_result_that_the_time_does_not_cover_is_said);
+    tcase_add_test(tests, returns_of_games_say_against_whom);
     tcase_add_test(tests, quiet_run_prints_nothing);
     tcase_add_test(tests, what_is_printed_to_a_closed_output_is_in_no_file);
     tcase_add_test(tests, what_cannot_be_printed_is_said_when_the_run_is_saved);

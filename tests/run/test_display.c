@@ -57,6 +57,9 @@ START_TEST(eighty_columns_hold_steps_rates_return_and_eta) {
     style.columns = 40;
     cm_format_progress(&m, history, 3, 0.5, &style, line, sizeof line);
     ck_assert_str_eq(line, "14.6k steps 3123/s  return 187  ETA 5s");
+    style.self_play = true;
+    cm_format_progress(&m, history, 3, 0.5, &style, line, sizeof line);
+    ck_assert_str_eq(line, "14.6k steps 3123/s  self-play 187");
 }
 END_TEST
 
