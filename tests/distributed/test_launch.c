@@ -224,6 +224,20 @@ START_TEST(two_runs_of_two_ranks_end_with_the_same_hash) {
 END_TEST
 
 /* The number behind "key": of a text of JSON. */
+START_TEST(ranks_choose_the_same_defaults_for_a_task) {
+    char path[PATH_MAX], text[16384];
+    static const char toll[] = "class Toll:\n  actions, max_steps = 2, 400\n  def reset(s): return [0.0]\n"
+                               "  def step(s, a): return [0.0], -1.0, False\n";
+    if (!cm_program_has_mpi()) return;
+    snprintf(path, sizeof path, "%s/toll.py", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, toll, sizeof toll - 1), CM_OK);
+    train("--num-devices 2 --set env_name=./toll.py --run toll");
+    ck_assert_msg(output.status == 0, "%s", output.err);
+    cm_program_file(cm_test_folder, "toll/config.json", text, sizeof text);
+    ck_assert_ptr_nonnull(strstr(text, "\"policy\": \"gumbel_muzero\""));
+}
+END_TEST
+
 static double number_of(const char *text, const char *key) {
     char name[32];
     snprintf(name, sizeof name, "\"%s\": ", key);
@@ -514,6 +528,7 @@ int main(void) {
     tcase_add_test(tc, in_an_allocation_of_slurm_its_tasks_count_and_not_this_machine);
     tcase_add_test(tc, ranks_of_srun_that_mpi_cannot_find_are_told_what_to_add);
     tcase_add_test(tc, two_runs_of_two_ranks_end_with_the_same_hash);
+    tcase_add_test(tc, ranks_choose_the_same_defaults_for_a_task);
     tcase_add_test(tc, an_evaluation_by_ranks_is_that_of_one_process);
     tcase_add_test(tc, a_killed_rank_ends_the_job_promptly_and_is_named);
     tcase_add_loop_test(tc, a_request_to_stop_ends_and_saves_all_ranks, 0, 5);
