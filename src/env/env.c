@@ -31,7 +31,11 @@ static void begin(void *state) {
 void cm_env_reset(const cm_env *env, void *state, uint64_t seed) {
     memset(state, 0, env->spec.state_size);
     cm_pcg64_seed(&((cm_env_common *)state)->random, seed);
-    cm_env_restart(env, state);
+    if (env->def->reset_to) {
+        env->def->reset_to(&env->params, cm_env_rules(state), seed);
+    } else {
+        cm_env_restart(env, state);
+    }
 }
 
 void cm_env_restart(const cm_env *env, void *state) {

@@ -188,6 +188,9 @@ typedef struct cm_env_def {
     /* Bytes of a state that are in use `steps` steps (0 .. spec.max_steps) after a reset, never fewer than before: the
      * others are neither read nor copied. NULL: all always are. */
     size_t (*used)(const cm_env_params *params, int steps);
+    /* The reset of an episode whose seed somebody has named, for one that gives seeds to other code. NULL: `reset` with
+     * a generator of that seed. */
+    void (*reset_to)(const cm_env_params *params, void *rules, uint64_t seed);
 } cm_env_def;
 
 /* Defines the row `row_`: its check, which no row may lack, and its other members with their names, in their order.

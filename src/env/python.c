@@ -218,18 +218,29 @@ static size_t used(const cm_env_params *params, int steps) {
     return record_at(e) + (size_t)steps * action_bytes(e);
 }
 
-static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
+/* What reset(seed=...) takes is below INT32_MAX. */
+static void begin(const cm_env_params *params, python_rules *s, uint64_t seed) {
     python_env *e = env_of(params);
-    python_rules *s = (python_rules *)rules;
     const uint64_t before = s->key;
     memset(s, 0, used(params, 0));
-    s->seed = cm_pcg64_below(random, INT32_MAX);
+    s->seed = seed;
     s->key = mix(s->seed, 0);
     const cm_worker_request request = {CM_WORKER_RESET, before, s->key, s->seed, NULL, 0};
     lock_env(e, params);
     cm_status status = ask_outcome(e, s, &request);
     if (status != CM_OK) fail(e, s, status);
     pthread_mutex_unlock(&e->lock);
+}
+
+static void reset(const cm_env_params *params, void *rules, cm_pcg64 *random) {
+    begin(params, (python_rules *)rules, cm_pcg64_below(random, INT32_MAX));
+}
+
+/* As the user has it. */
+static void reset_to(const cm_env_params *params, void *rules, uint64_t seed) {
+    cm_pcg64 random;
+    cm_pcg64_seed(&random, seed);
+    begin(params, (python_rules *)rules, seed < INT32_MAX ? seed : (uint64_t)cm_pcg64_below(&random, INT32_MAX));
 }
 
 /* States that are stepped together, one behind another. */
@@ -480,6 +491,7 @@ static void make_row(python_env *e) {
                           .options = CM_ENV_MAX_STEPS,
                           .describe = describe,
                           .reset = reset,
+                          .reset_to = reset_to,
                           .observe = observe,
                           .picture = picture,
                           .step_together = step_together,

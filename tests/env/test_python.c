@@ -83,6 +83,26 @@ START_TEST(the_time_limit_is_the_files_or_the_callers) {
 }
 END_TEST
 
+/* What the user names, as with --seed, is what the environment is reset with. */
+START_TEST(a_seed_that_is_named_is_that_of_its_reset) {
+    static const uint64_t seeds[] = {0, 7, 8, INT32_MAX - 1, INT32_MAX, UINT64_MAX};
+    cm_env env;
+    float halves[2];
+    open_named(write_text("seeds.py", "class E:\n  actions, max_steps = 2, 9\n"
+                                      "  def reset(s, seed): return [seed >> 16, seed & 65535]\n"
+                                      "  def step(s, a): return [0.0, 0.0], 0.0, False\n"),
+               &env);
+    char *state = calloc(1, env.spec.state_size);
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        cm_env_reset(&env, state, seeds[i]);
+        cm_env_observe(&env, state, halves);
+        const uint64_t seed = ((uint64_t)halves[0] << 16) + (uint64_t)halves[1];
+        must(seed < INT32_MAX && (seed == seeds[i]) == (seeds[i] < INT32_MAX));
+    }
+    free(state);
+}
+END_TEST
+
 START_TEST(a_task_without_a_limit_on_steps_gets_one_and_a_warning) {
     cm_env env;
     const char *path = write_text("endless.py", "class E:\n  actions = 2\n  def reset(s): return [0.0]\n"
@@ -658,6 +678,7 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, the_path_of_a_file_in_python_is_a_name);
     tcase_add_test(tcase, a_copy_of_a_state_goes_on_from_where_it_was);
     tcase_add_test(tcase, the_time_limit_is_the_files_or_the_callers);
+    tcase_add_test(tcase, a_seed_that_is_named_is_that_of_its_reset);
     tcase_add_test(tcase, a_task_without_a_limit_on_steps_gets_one_and_a_warning);
     tcase_add_test(tcase, steps_together_are_those_of_single_states);
     tcase_add_test(tcase, games_of_two_have_masks_players_and_truncations_of_their_own);
