@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "agent/acting_internal.h"
+#include "core/busy.h"
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/rng.h"
@@ -354,6 +355,7 @@ static cm_status end_step(cm_actor *a, cm_acting_shard *s, int t) {
     CM_TRY(by_env(s, cm_vector_env_step(a->vector, s->first, s->count, a->action, &a->rows)));
     CM_TRY(ask_stop(a)); /* here: whoever has gone on without what hung has the replay for himself */
     CM_TRY(append(a, s));
+    cm_busy_count(CM_BUSY_STEPS, s->count);
     CM_TRY(by_env(s, check_turns(a, s)));
     return finish(a, s, step, a->ended + (size_t)t * (size_t)a->config.environments);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/arena.h"
+#include "core/busy.h"
 
 enum { MOST_STEPS = 100000, MOST_ROWS = 512, MOST_PAIR_ROWS = 64, ATTEMPTS = 1000 };
 
@@ -184,6 +185,7 @@ static cm_status end_game(cm_match *m, shard *s, int row) {
     m->games.length[at->game] = at->steps;
     m->games.result[at->game] = at->total;
     cm_tally_add(m->config.tally, 1, 0);
+    cm_busy_count(CM_BUSY_EPISODES, 1);
     return begin_game(m, s, row);
 }
 

@@ -108,6 +108,7 @@ static cm_status train_with(cm_arguments *arguments, const cm_run_request *reque
     if (ranks.comm.rank > 0) style.quiet = true, style.json = false;
     cm_progress *progress = NULL;
     CM_TRY(cm_progress_create(&style, &progress));
+    cm_progress_watch(progress);
     if (!request->resume && !cm_argument_given(arguments, "--config"))
         say_recipe(progress, request->config, request->configuration->env.env_name);
     cm_run_request with_progress = *request;

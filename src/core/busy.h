@@ -2,6 +2,8 @@
 #ifndef CM_CORE_BUSY_H
 #define CM_CORE_BUSY_H
 
+#include <stdint.h>
+
 #include "core/status.h"
 
 #ifdef __cplusplus
@@ -18,6 +20,18 @@ typedef enum cm_busy_kind {
 void cm_busy_with(const char *what, cm_busy_kind kind);
 
 const char *cm_busy_what(cm_busy_kind *kind); /* for any thread; "beginning", in vain, before all */
+
+/* How far it is, counted in one of these. */
+typedef enum cm_busy_unit { CM_BUSY_NOTHING, CM_BUSY_STEPS, CM_BUSY_UPDATES, CM_BUSY_EPISODES } cm_busy_unit;
+
+/* There will be so many; cm_busy_with ends that. For one thread. */
+void cm_busy_of(cm_busy_unit unit, int64_t count);
+/* So many more are done; nothing where something else is counted. For any thread. */
+void cm_busy_count(cm_busy_unit unit, int64_t count);
+
+/* "evaluating 12 of 120 episodes", or what it is at alone; *since <- time of the clock when it began. For any thread.
+ */
+void cm_busy_format(char out[96], double *since);
 
 /* What whoever ends the process in vain calls first, at most once: it takes away what is no use to anybody. For one
  * thread; NULL: nothing does. */

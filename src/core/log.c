@@ -64,6 +64,9 @@ void cm_log(cm_log_level level, const char *format, ...) {
     pthread_mutex_unlock(&sink.lock);
 }
 
+void cm_log_hold(void) { pthread_mutex_lock(&sink.lock); }
+void cm_log_release(void) { pthread_mutex_unlock(&sink.lock); }
+
 void cm_log_set_level(cm_log_level level) {
     pthread_mutex_lock(&sink.lock);
     sink.level = level;

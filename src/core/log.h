@@ -24,8 +24,12 @@ void cm_log_set_level(cm_log_level level); /* of stderr; default CM_INFO */
 cm_status cm_log_open(const cm_dir *dir, const char *name) CM_MUST_USE;
 void cm_log_close(void); /* allowed when none is open */
 
+/* Between the two nothing is logged: for whoever writes to the terminal that lines of the log go to. */
+void cm_log_hold(void);
+void cm_log_release(void);
+
 /* A callback that sees each line that is to go to stderr; returning true swallows it (a progress display redraws
- * itself). It runs under the sink's lock: it may not log. */
+ * itself). It runs as if held: it may not log. */
 typedef bool (*cm_log_hook)(void *context, cm_log_level level, const char *line);
 void cm_log_set_hook(cm_log_hook hook, void *context);
 

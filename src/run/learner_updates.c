@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/busy.h"
 #include "core/trace.h"
 #include "run/learner_internal.h"
 #include "run/ranks.h"
@@ -183,7 +184,9 @@ static cm_status learn_from(cm_run_learner *l, int64_t *batches, const char *dum
         }
         if (finished == begun) break;
         CM_TRY(finish_oldest(l, dump, sum));
-        if (++finished % each == 0) whole = *sum;
+        if (++finished % each != 0) continue;
+        whole = *sum;
+        cm_busy_count(CM_BUSY_UPDATES, 1);
     }
     *batches = finished / each * each;
     *sum = whole;
@@ -199,6 +202,8 @@ static cm_status learn_on(cm_run_learner *l, cm_learning_round *round, const cha
     const int64_t each = l->c->trainer.gradient_accumulation;
     const uint64_t next = (uint64_t)((round->first + round->made) * each);
     int64_t batches = (round->due - round->made) * each;
+    cm_busy_of(CM_BUSY_UPDATES, round->due);
+    cm_busy_count(CM_BUSY_UPDATES, round->made);
     if (cm_run_learner_is_timed(l->c) && round->share > 0.0) /* as many as there will be at the pace up to here */
         cm_trainer_plan(l->trainer, (int64_t)fmin(ceil((double)(round->first + round->due) / round->share), 0x1p53));
     CM_TRY(cm_prefetch_begin(l->prefetch, next, batches, beta_at(&l->c->replay, round->share)));

@@ -2,13 +2,18 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/arena.h"
+#include "core/busy.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -21,14 +26,21 @@ enum { LABEL = 10, NARROW = 60 }; /* columns: of a label and the blanks behind i
 
 struct cm_progress {
     cm_progress_style style;
-    bool is_terminal;        /* whatever its kind */
-    double shown_at;         /* clock of the last line */
+    bool is_terminal; /* whatever its kind */
+    double shown_at;  /* clock of the last line of an iteration */
+    double spoke_at;  /* clock of the last line of any kind */
+    cm_metrics shown; /* the last iteration's, and its share; share below 0: there was none */
+    double share;
     bool visible;            /* the live line is on the screen */
+    bool has_tail;           /* which says what goes on */
     bool saying;             /* a line of `say` is on its way to the log */
     double history[HISTORY]; /* returns of past iterations or evaluations, oldest first */
     int known;               /* of them */
     char line[LINE];         /* the live line */
     int error;               /* of the first line that could not be written */
+    pthread_t thread;        /* that shows what goes on, if there is one */
+    bool has_thread;
+    atomic_bool is_over;
 };
 
 /* ---- formatting ---- */
@@ -215,7 +227,8 @@ cm_status cm_progress_create(const cm_progress_style *style, cm_progress **out) 
     CM_TRY(cm_alloc(&p, 1, sizeof *p, "the progress display"));
     p->style = *style;
     p->is_terminal = isatty(style->file);
-    p->shown_at = -1e9;
+    p->shown_at = -1e9, p->share = -1.0;
+    p->spoke_at = cm_clock_seconds();
     if (!(p->style.interval > 0.0)) p->style.interval = 1.0;
     p->style.colour = style->colour && style->tty;
     cm_log_set_hook(step_aside, p);
@@ -225,6 +238,8 @@ cm_status cm_progress_create(const cm_progress_style *style, cm_progress **out) 
 
 void cm_progress_destroy(cm_progress *p) {
     if (!p) return;
+    atomic_store(&p->is_over, true);
+    if (p->has_thread) pthread_join(p->thread, NULL);
     cm_log_set_hook(NULL, NULL);
     hide(p);
     free(p);
@@ -241,31 +256,93 @@ void cm_progress_call_self_play(cm_progress *p) { p->style.self_play = true; }
 
 bool cm_progress_is_narrow(const cm_progress *p) { return p->style.tty && columns_of(p) < NARROW; }
 
+/* The live line. */
+static void put(cm_progress *p, double now) {
+    p->spoke_at = now;
+    if (p->style.tty) {
+        draw(p);
+    } else {
+        write_line(p, p->line);
+    }
+}
+
 static void remember(cm_progress *p, double value) {
     if (p->known == HISTORY) memmove(p->history, p->history + 1, (HISTORY - 1) * sizeof *p->history);
     if (p->known < HISTORY) p->known++;
     p->history[p->known - 1] = value;
 }
 
+/* The line of the last iteration, if there was one, and behind it `tail`, which stays where the line is too narrow. */
+static void show_tail(cm_progress *p, const char *tail, double now) {
+    cm_progress_style style = p->style;
+    const int columns = columns_of(p), width = (int)strlen(tail);
+    char line[LINE] = "";
+    style.columns = columns - width - 2;
+    if (p->share >= 0.0 && style.tty && style.columns > 0)
+        cm_format_progress(&p->shown, p->history, p->known, p->share, &style, line, sizeof line);
+    snprintf(p->line, sizeof p->line, "%.800s%s%.*s", line, *line ? "  " : "", columns, tail);
+    p->has_tail = style.tty;
+    put(p, now);
+}
+
+static void show(cm_progress *p, const cm_metrics *metrics, double share) {
+    const double value = somebody_acts(metrics) ? metrics->mean_return : metrics->eval_return;
+    const double now = cm_clock_seconds();
+    if (isfinite(value)) remember(p, value);
+    p->shown = *metrics, p->share = fmax(0.0, share);
+    if (p->style.json || p->style.quiet || now - p->shown_at < (p->style.tty ? 0.1 : p->style.interval)) return;
+    cm_progress_style style = p->style;
+    style.columns = columns_of(p);
+    cm_format_progress(metrics, p->history, p->known, share, &style, p->line, sizeof p->line);
+    p->shown_at = now, p->has_tail = false;
+    put(p, now);
+}
+
 void cm_progress_show(cm_progress *p, const cm_metrics *metrics, double share) {
     char text[CM_METRICS_TEXT];
-    const double value = somebody_acts(metrics) ? metrics->mean_return : metrics->eval_return;
-    if (isfinite(value)) remember(p, value);
     if (p->style.json) {
         cm_metrics_format(metrics, text, sizeof text);
         cm_progress_event(p, "iteration", text);
     }
-    double now = cm_clock_seconds();
-    if (p->style.json || p->style.quiet || now - p->shown_at < (p->style.tty ? 0.1 : p->style.interval)) return;
-    p->shown_at = now;
-    cm_progress_style style = p->style;
-    style.columns = columns_of(p);
-    cm_format_progress(metrics, p->history, p->known, share, &style, p->line, sizeof p->line);
-    if (style.tty) {
-        draw(p);
-    } else {
-        write_line(p, p->line);
+    cm_log_hold();
+    show(p, metrics, share);
+    cm_log_release();
+}
+
+/* ---- between iterations ---- */
+
+void cm_progress_pulse(cm_progress *p, double now) {
+    const double still = p->style.tty ? 1.0 : fmax(1.0, p->style.interval);
+    char what[96], time[16], tail[128];
+    double since;
+    if (p->style.json || p->style.quiet) return;
+    cm_log_hold();
+    cm_busy_format(what, &since);
+    if (now - p->spoke_at >= still || (p->has_tail && now - p->spoke_at >= 0.2)) {
+        cm_clock_format_duration(fmax(0.0, now - since), time);
+        snprintf(tail, sizeof tail, "%s, %s", what, time);
+        show_tail(p, tail, now);
     }
+    cm_log_release();
+}
+
+static void *watch(void *context) {
+    cm_progress *p = context;
+    while (!atomic_load(&p->is_over)) {
+        cm_progress_pulse(p, cm_clock_seconds());
+        for (int i = 0; i < 5 && !atomic_load(&p->is_over); i++)
+            nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    }
+    return NULL;
+}
+
+void cm_progress_watch(cm_progress *p) {
+    sigset_t all, old;
+    if (p->style.json || p->style.quiet || p->has_thread) return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &old);
+    p->has_thread = pthread_create(&p->thread, NULL, watch, p) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 /* ---- lines ---- */
@@ -293,12 +370,15 @@ static void say(cm_progress *p, manner how, const char *format, va_list argument
     cm_log(CM_INFO, "%s", text);
     p->saying = false;
     if (p->style.json || p->style.quiet || how == LOGGED) return;
+    cm_log_hold();
     hide(p);
     if (how == TEXT && p->style.tty) {
         write_wrapped(p, text);
     } else {
         write_line(p, text);
     }
+    p->spoke_at = cm_clock_seconds(), p->has_tail = false;
+    cm_log_release();
 }
 
 void cm_progress_say(cm_progress *p, const char *format, ...) {
@@ -327,7 +407,14 @@ void cm_progress_event(cm_progress *p, const char *event, const char *members) {
     char text[CM_METRICS_TEXT + 64];
     snprintf(text, sizeof text, "{\"event\": \"%s\"%s%s}", event, members && *members ? ", " : "",
              members ? members : "");
+    cm_log_hold();
     write_line(p, text);
+    cm_log_release();
 }
 
-int cm_progress_error(const cm_progress *p) { return p->error; }
+int cm_progress_error(const cm_progress *p) {
+    cm_log_hold();
+    const int error = p->error;
+    cm_log_release();
+    return error;
+}

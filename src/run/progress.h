@@ -37,6 +37,12 @@ void cm_progress_destroy(cm_progress *progress); /* clears the line; NULL is all
 /* Shows an iteration; `share` in [0, 1] of the run is done (for the time left). Allocates nothing. */
 void cm_progress_show(cm_progress *progress, const cm_metrics *metrics, double share);
 
+/* What goes on now is shown where no other line was for a second (on a terminal, behind the live line), or for an
+ * interval: at time `now` of the clock. cm_progress_watch calls this on a thread of its own until the display is
+ * destroyed; without one, it is not called. Not with --json, nor if quiet. */
+void cm_progress_pulse(cm_progress *progress, double now);
+void cm_progress_watch(cm_progress *progress);
+
 /* A line for people: not with --json, not if quiet; always into the log's file, if one is open. No newline in it. On a
  * terminal one that is too wide goes on below itself: behind its label ("machine   ") if it has one, of at most 8
  * characters and blanks up to 10. */

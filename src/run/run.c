@@ -64,7 +64,12 @@ static cm_status act(cm_run *run, double share) {
     return status;
 }
 
-static cm_status act_now(void *context) { return act(context, share_done(context)); }
+static cm_status act_now(void *context) {
+    const cm_run *run = context;
+    const int64_t share = cm_session_share(run->session, cm_run_options_of(run)->env.num_envs);
+    cm_busy_of(CM_BUSY_STEPS, share * cm_run_options_of(run)->agent.steps_per_iteration);
+    return act(context, share_done(run));
+}
 
 bool cm_run_is_left(const cm_run *run) { return cm_patient_is_left(run->patient); }
 

@@ -134,11 +134,18 @@ static void note_evaluation(cm_run *run) {
     run->state.evaluated_iteration = run->state.iteration;
 }
 
+/* This rank's. */
+static int part_of(const cm_run *run, int episodes) {
+    const int parts = run->session->comm->size;
+    return (episodes - run->session->comm->rank + parts - 1) / parts;
+}
+
 static cm_status play(cm_run *run, cm_evaluator *evaluator, int episodes, cm_evaluation *out) {
     const cm_run_options *o = &cm_run_options_of(run)->run;
     int most = confirming_episodes(o) > o->evaluation_episodes ? confirming_episodes(o) : o->evaluation_episodes;
     uint64_t seed = cm_run_evaluation_seed(o->seed, run->state.evaluations++, most);
     const double start = cm_clock_seconds();
+    cm_busy_of(CM_BUSY_EPISODES, part_of(run, episodes));
     CM_TRY(cm_evaluator_run(evaluator, episodes, seed, NULL, out));
     run->pace.evaluating += cm_clock_seconds() - start;
     run->pace.evaluated += out->steps;
@@ -231,6 +238,7 @@ static cm_status report(void *context) {
     cm_run *run = context;
     const cm_run_options *o = &cm_run_options_of(run)->run;
     const uint64_t seed = cm_run_evaluation_seed(o->seed, -1, o->final_evaluation_episodes);
+    cm_busy_of(CM_BUSY_EPISODES, part_of(run, o->final_evaluation_episodes));
     return cm_evaluator_run(run->final_evaluator, o->final_evaluation_episodes, seed, NULL, &run->report);
 }
 

@@ -48,6 +48,29 @@ START_TEST(a_run_whose_terminal_closes_saves_and_ends_well) {
 }
 END_TEST
 
+/* An evaluation that would take hours, in the first iteration. */
+START_TEST(an_evaluation_is_seen_to_go_on) {
+    char text[1 << 16];
+    size_t used = 0;
+    int terminal;
+    cm_program_term = "xterm";
+    pid_t child = cm_program_start_terminal(
+        cm_test_folder, "train --run seen" SMALL " --set evaluation_interval=256 --set evaluation_episodes=100000", 80,
+        &terminal);
+    text[0] = '\0';
+    while (!strstr(text, " of 100000 episodes, ")) {
+        const ssize_t n = read(terminal, text + used, sizeof text - 1 - used);
+        ck_assert_msg(n > 0, "%s", text);
+        text[used += (size_t)n] = '\0';
+    }
+    kill(child, SIGTERM);
+    while (read(terminal, text, sizeof text) > 0) {
+    }
+    close(terminal);
+    ck_assert_int_eq(cm_program_wait(child), 0);
+}
+END_TEST
+
 START_TEST(networks_fit_a_narrow_terminal) {
     static const char *const networks[] = {"policy=stochastic_muzero", "env_name=connect4 --set family=resnet"};
     char line[128];
@@ -208,6 +231,7 @@ int main(void) {
     tcase_add_test(tests, names_are_understood_in_every_case_in_a_turkish_locale);
     tcase_add_test(tests, terminals_that_say_no_kind_get_no_escape_sequences);
     tcase_add_loop_test(tests, a_run_whose_terminal_closes_saves_and_ends_well, 0, 2);
+    tcase_add_test(tests, an_evaluation_is_seen_to_go_on);
     tcase_add_test(tests, networks_fit_a_narrow_terminal);
     tcase_add_test(tests, what_a_training_says_fits_the_terminal);
     tcase_add_test(tests, what_goes_wrong_is_told_in_lines_that_break_between_words);

@@ -1,5 +1,6 @@
 /* What people see: the progress line at several widths, the plots, the run's folder. */
 #include <check.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/busy.h"
+#include "core/clock.h"
 #include "core/file.h"
 #include "run/directory.h"
 #include "run/plot.h"
@@ -119,6 +122,59 @@ static void capture(const cm_progress_style *style, char *out, size_t size) {
     out[n > 0 ? n : 0] = '\0';
     close(ends[0]);
 }
+
+/* A display, an iteration if `has_one`, and pulses half a second and 1.1 s behind that: what these write. */
+static void capture_pulses(const cm_progress_style *style, bool has_one, char *out, size_t size) {
+    int ends[2];
+    char rest[1024];
+    double since; /* the evaluation goes on */
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+    cm_progress_style piped = *style;
+    piped.file = ends[1];
+    cm_progress *progress;
+    const cm_metrics m = busy();
+    ck_assert_int_eq(cm_progress_create(&piped, &progress), CM_OK);
+    const double before = cm_clock_seconds();
+    if (has_one) cm_progress_show(progress, &m, 0.25);
+    cm_busy_with("evaluating", CM_BUSY_ASKED);
+    cm_busy_format(rest, &since);
+    while (read(ends[0], rest, sizeof rest) > 0) {
+    }
+    if (has_one) cm_progress_pulse(progress, before + 0.5);
+    cm_busy_of(CM_BUSY_EPISODES, 120);
+    cm_busy_count(CM_BUSY_EPISODES, 12);
+    cm_busy_count(CM_BUSY_STEPS, 500); /* these are not what is counted */
+    cm_progress_pulse(progress, since + 1.1);
+    const ssize_t n = read(ends[0], out, size - 1);
+    out[n > 0 ? n : 0] = '\0';
+    cm_progress_destroy(progress);
+    close(ends[1]);
+    close(ends[0]);
+}
+
+static const struct pulse {
+    cm_progress_style style;
+    bool has_one;
+    const char *written;
+} pulses[] = {
+    {{.tty = true, .columns = 80},
+     true,
+     "\r\033[K14.6k steps 3123/s  return 187  ETA 15s  evaluating 12 of 120 episodes, 1s"},
+    {{.tty = true, .columns = 80}, false, "\r\033[Kevaluating 12 of 120 episodes, 1s"},
+    {{.tty = true, .columns = 30}, true, "\r\033[Kevaluating 12 of 120 episodes,"},
+    {{.interval = 1.0}, true, "evaluating 12 of 120 episodes, 1s\n"},
+    {{.interval = 5.0}, true, ""},
+    {{.tty = true, .columns = 80, .json = true}, true, ""},
+    {{.tty = true, .columns = 80, .quiet = true}, true, ""},
+};
+
+START_TEST(what_goes_on_is_shown_where_no_line_was_for_a_second) {
+    char text[1024];
+    capture_pulses(&pulses[_i].style, pulses[_i].has_one, text, sizeof text);
+    ck_assert_str_eq(text, pulses[_i].written);
+}
+END_TEST
 
 START_TEST(plain_output_has_no_escape_sequences) {
     char text[4096];
@@ -459,6 +515,8 @@ int main(void) {
     tcase_add_test(tests, counts_are_short_and_rounded);
     tcase_add_test(tests, sparkline_goes_from_lowest_to_highest);
     tcase_add_test(tests, plain_output_has_no_escape_sequences);
+    tcase_add_loop_test(tests, what_goes_on_is_shown_where_no_line_was_for_a_second, 0,
+                        (int)(sizeof pulses / sizeof *pulses));
     tcase_add_test(tests, terminal_output_redraws_and_clears_its_line);
     tcase_add_test(tests, lines_that_a_terminal_has_no_room_for_go_on_below_themselves);
     tcase_add_test(tests, json_output_is_json_lines_and_nothing_else);
