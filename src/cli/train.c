@@ -8,15 +8,15 @@
 #include "cli/ranks.h"
 #include "cli/recipe.h"
 #include "cli/resolve.h"
-#include "cli/view.h"
+#include "cli/seed_jobs.h"
 #include "cli/watch.h"
+#include "core/cpu.h"
 #include "core/crash.h"
-#include "core/file.h"
 #include "core/log.h"
 #include "core/patient.h"
-#include "core/printable.h"
 #include "core/terminal.h"
 #include "core/trace.h"
+#include "device/cuda/driver.h"
 #include "distributed/launch.h"
 #include "env/env.h"
 #include "env/python.h"
@@ -26,8 +26,6 @@
 #include "run/ranks.h"
 #include "run/run.h"
 
-enum { SEEDS = 64, CELLS = 6 }; /* CELLS: of a line of the table of seeds */
-
 /* ---- signals: the first asks the run to stop, a second SIGINT or SIGTERM ends the process at once and says what it
  * was in; batch systems repeat theirs ---- */
 
@@ -36,6 +34,7 @@ static cm_cli_ranks ranks;      /* that train */
 static int output_error;        /* why a line of a run could not be printed; 0: all were */
 static bool has_left;           /* an environment that hangs */
 static char last_run[PATH_MAX]; /* folder of the run that was trained last */
+static cm_seed_place place;     /* of this process beside those of other seeds */
 
 static void on_signal(int number, siginfo_t *info, void *context) {
     (void)info;
@@ -103,6 +102,8 @@ static void say_recipe(cm_progress *progress, const cm_config *config, const cha
 static cm_status train_with(cm_arguments *arguments, const cm_run_request *request, cm_run_result *result) {
     cm_progress_style style = cm_cli_style(arguments);
     style.interval = request->configuration->run.log_interval;
+    if (place.interval > 0.0) style.interval = place.interval;
+    style.columns = place.columns;
     style.verbose = cm_argument_given(arguments, "--verbose");
     if (ranks.comm.size > 1 && !cm_terminal_is_lent()) style.tty = style.colour = false; /* one of the launcher's own */
     if (ranks.comm.rank > 0) style.quiet = true, style.json = false;
@@ -193,79 +194,19 @@ static cm_status resume(cm_arguments *arguments, const char *run) {
 
 /* ---- several seeds ---- */
 
-/* "1-5", "3", "1,4,7" */
-static cm_status parse_seeds(const char *text, int64_t seeds[SEEDS], int *count) {
-    *count = 0;
-    for (const char *at = text; *at;) {
-        char *end = NULL;
-        long long first = strtoll(at, &end, 10), last = first;
-        if (end != at && *end == '-') {
-            const char *second = end + 1;
-            last = strtoll(second, &end, 10);
-            if (end == second) break;
-        }
-        if (end == at || first < 0 || last < first || last - first >= SEEDS - *count || (*end && *end != ',')) break;
-        for (long long s = first; s <= last; s++) seeds[(*count)++] = s;
-        if (*end == '\0') return CM_OK;
-        at = end + 1;
-    }
-    return cm_fail(CM_ERR_INPUT,
-                   "--seeds: must be a range or list of at most %d seeds such as 1-5 or 1,4,7, got \"%.40s\"", SEEDS,
-                   text);
-}
-
-static cm_status check_seeds(const char *text, const int64_t *seeds, int count) {
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < i; j++)
-            if (seeds[i] == seeds[j])
-                return cm_fail(CM_ERR_INPUT, "--seeds: %lld stands twice in \"%.40s\"", (long long)seeds[i], text);
-    return CM_OK;
-}
-
-/* The folder of one seed's run below --run. */
-static cm_status seed_folder(const char *directory, int64_t seed, char out[PATH_MAX]) {
-    int n = snprintf(out, PATH_MAX, "%s/seed-%lld", directory, (long long)seed);
-    return n >= 0 && n < PATH_MAX ? CM_OK : cm_fail(CM_ERR_INPUT, "--run: the path is too long");
-}
-
-/* A seed whose folder holds a run: with one that has finished there is nothing to go on with. */
-static cm_status refuse_seed(const char *folder, int64_t seed) {
-    char report[PATH_MAX];
-    CM_TRY(cm_path_join(report, sizeof report, folder, "result.json"));
-    if (cm_file_exists(report))
-        return cm_fail(CM_ERR_INPUT, "%s: holds a finished run; leave %lld out of --seeds, or choose another --run",
-                       folder, (long long)seed);
-    return cm_fail(CM_ERR_INPUT,
-                   "%s: holds a run already; go on with --resume %s, leave %lld out of --seeds, or choose another "
-                   "--run",
-                   folder, folder, (long long)seed);
-}
-
-/* Neither the folder of all nor that of a seed may hold a run: known before the first seed is trained. */
-static cm_status check_seed_folders(const char *directory, const int64_t *seeds, int count) {
-    char folder[PATH_MAX];
-    if (directory && cm_run_directory_check(directory) == CM_OK)
-        return cm_fail(CM_ERR_INPUT, "%s: is a run, and the runs of --seeds go below --run; choose another --run",
-                       directory);
-    for (int i = 0; directory && i < count; i++) {
-        CM_TRY(seed_folder(directory, seeds[i], folder));
-        if (cm_run_directory_check(folder) == CM_OK) return refuse_seed(folder, seeds[i]);
-    }
-    return CM_OK;
-}
-
-static cm_status train_seed(cm_arguments *arguments, int64_t seed, bool alone, cm_run_result *result) {
+/* A new run, of a seed of --seeds or, NULL, of the one that is configured. */
+static cm_status train_new(cm_arguments *arguments, cm_seed *seed, cm_run_result *result) {
     char text[32], folder[PATH_MAX];
     cm_configuration configuration;
     cm_config *config = NULL;
     const char *directory = cm_argument(arguments, "--run");
-    if (!alone && directory) {
-        CM_TRY(seed_folder(directory, seed, folder));
+    if (seed && directory) {
+        CM_TRY(cm_seeds_folder(directory, seed->seed, folder));
         directory = folder;
     }
     CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
-    snprintf(text, sizeof text, "%lld", (long long)seed);
-    cm_status status = alone ? CM_OK : cm_config_assign(config, "seed", text, "--seeds");
+    if (seed) snprintf(text, sizeof text, "%lld", (long long)seed->seed);
+    cm_status status = seed ? cm_config_assign(config, "seed", text, "--seeds") : CM_OK;
     cm_run_request request = {
         .config = config,
         .configuration = &configuration,
@@ -273,6 +214,7 @@ static cm_status train_seed(cm_arguments *arguments, int64_t seed, bool alone, c
         .checkpoint = CM_CHECKPOINT_LATEST,
         .init_from = cm_argument(arguments, "--init-from"),
         .replay_from = cm_argument(arguments, "--replay-from"),
+        .room = place.room,
         .stop = &stop,
     };
     if (status == CM_OK) status = train_with(arguments, &request, result);
@@ -280,91 +222,67 @@ static cm_status train_seed(cm_arguments *arguments, int64_t seed, bool alone, c
     return status;
 }
 
-/* A number of the report, for the table or for JSON; there is none of a run that was stopped or wants none. */
-static void format_result(const cm_run_result *r, bool json, double value, char out[32]) {
-    if (r->evaluated) {
-        snprintf(out, 32, json ? "%.9g" : "%.2f", value);
-    } else {
-        snprintf(out, 32, "%s", json ? "null" : "-");
-    }
+static cm_status train_one_of(cm_arguments *arguments, cm_seed *seed) {
+    seed->is_begun = true;
+    CM_TRY(train_new(arguments, seed, &seed->result));
+    seed->is_made = true;
+    snprintf(seed->folder, sizeof seed->folder, "%s", last_run);
+    return CM_OK;
 }
 
-static void print_seed(int64_t seed, const cm_run_result *r) {
-    char mean[32], std[32];
-    format_result(r, true, r->final.mean, mean);
-    format_result(r, true, r->final.std, std);
-    printf("{\"event\": \"seed\", \"seed\": %lld, \"mean\": %s, \"std\": %s, \"env_steps\": %lld, \"updates\": %lld, "
-           "\"seconds\": %.3f}\n",
-           (long long)seed, mean, std, (long long)r->env_steps, (long long)r->updates, r->seconds);
-}
-
-/* A line of the table of seeds, without the last cells where a terminal has no room for them. */
-static void print_cells(const cm_view *view, const char cells[CELLS][32]) {
-    static const int widths[CELLS] = {8, 11, 11, 11, 11, 10};
-    int width = 0;
-    for (int i = 0; i < CELLS; i++) {
-        width += widths[i];
-        if (!view->tty || width <= view->columns) printf("%*s", widths[i], cells[i]);
-    }
-    printf("\n");
-}
-
-static void print_row(const cm_view *view, int64_t seed, const cm_run_result *r) {
-    char cells[CELLS][32];
-    snprintf(cells[0], 32, "%lld", (long long)seed);
-    format_result(r, false, r->final.mean, cells[1]);
-    format_result(r, false, r->final.std, cells[2]);
-    snprintf(cells[3], 32, "%lld", (long long)r->env_steps);
-    snprintf(cells[4], 32, "%lld", (long long)r->updates);
-    snprintf(cells[5], 32, "%.1f", r->seconds);
-    print_cells(view, (const char(*)[32])cells);
-}
-
-static void say_seeds(const cm_arguments *arguments, const int64_t *seeds, const cm_run_result *results, int count) {
-    static const char head[CELLS][32] = {"seed", "mean", "std", "env steps", "updates", "seconds"};
-    const bool json = cm_argument_given(arguments, "--json");
-    const cm_view view = cm_view_of_stdout(arguments);
-    if (!json) {
-        printf("\n");
-        print_cells(&view, head);
-    }
-    for (int i = 0; i < count; i++) {
-        if (json) {
-            print_seed(seeds[i], &results[i]);
-        } else {
-            print_row(&view, seeds[i], &results[i]);
-        }
-    }
-}
-
-/* What an interrupt has left, of `count` seeds the first `done` were trained. */
-static void say_stopped(const cm_arguments *arguments, const int64_t *seeds, const cm_run_result *results, int done,
-                        int count) {
-    if (cm_argument_given(arguments, "--json")) return;
-    if (results[done - 1].end == CM_RUN_STOPPED)
-        printf("stopped: seed %lld is unfinished; --resume %s goes on with it\n", (long long)seeds[done - 1],
-               CM_PRINTABLE(last_run));
-    if (done < count)
-        printf("stopped: %d of %d seeds were not begun; --seeds LIST trains those\n", count - done, count);
-}
-
-static cm_status train_seeds(cm_arguments *arguments, const char *text) {
-    int64_t seeds[SEEDS];
-    cm_run_result results[SEEDS] = {{.end = CM_RUN_STOPPED}};
-    int count = 0, done = 0;
-    CM_TRY(parse_seeds(text, seeds, &count));
-    CM_TRY(check_seeds(text, seeds, count));
-    CM_TRY(check_seed_folders(cm_argument(arguments, "--run"), seeds, count));
+/* In this process, one after another: the ranks have all processors, and a trace is of one process. */
+static cm_status train_in_turn(cm_arguments *arguments, cm_seeds *seeds) {
     bool is_asked = false;
-    for (; done < count && !is_asked; done++) {
-        CM_TRY(train_seed(arguments, seeds[done], false, &results[done]));
+    for (int i = 0; i < seeds->count && !is_asked; i++) {
+        CM_TRY(train_one_of(arguments, &seeds->row[i]));
         is_asked = cm_stop_asked(&stop);
         CM_TRY(cm_ranks_any(&ranks.comm, &is_asked));
     }
-    if (ranks.comm.rank > 0 || cm_argument_given(arguments, "--quiet")) return CM_OK;
-    say_seeds(arguments, seeds, results, done);
-    say_stopped(arguments, seeds, results, done, count);
+    if (ranks.comm.rank == 0) cm_seeds_say(arguments, seeds);
     return CM_OK;
+}
+
+/* As many as there are processors for the threads of each; a GPU is not shared. */
+static cm_status count_at_once(const cm_arguments *arguments, int *out) {
+    cm_configuration configuration;
+    cm_config *config;
+    cm_arguments mute = *arguments;
+    mute.is_mute = true; /* the run of the seed will warn */
+    CM_TRY(cm_cli_configuration(&mute, &configuration, &config));
+    cm_config_destroy(config);
+    const cm_run_options *o = &configuration.run;
+    const int threads = o->threads > 0 ? (int)o->threads : 1, most = cm_cpu_count() / threads;
+    const bool is_host = o->backend == CM_BACKEND_CPU || o->backend == CM_BACKEND_REF ||
+                         o->device_type == CM_DEVICE_TYPE_CPU || !cm_cuda_is_expected();
+    *out = is_host && most > 1 ? most : 1;
+    return CM_OK;
+}
+
+static cm_status train_apart(cm_arguments *arguments, cm_seeds *seeds) {
+    cm_seed *own;
+    int at_once;
+    CM_TRY(cm_seed_jobs_ask(count_at_once, arguments, &at_once));
+    CM_TRY(cm_seed_jobs_run(arguments, seeds, at_once < seeds->count ? at_once : seeds->count, &own, &place));
+    if (own) {
+        catch_signals();
+        cm_seed_jobs_heed();
+        CM_TRY(train_one_of(arguments, own));
+        cm_seed_jobs_hand_in(own);
+        return CM_OK;
+    }
+    cm_seeds_say(arguments, seeds);
+    return cm_seeds_verdict(seeds);
+}
+
+static bool is_apart(const cm_arguments *arguments) {
+    return cm_argument_given(arguments, "--seeds") && ranks.comm.size == 1 && !cm_argument_given(arguments, "--trace");
+}
+
+static cm_status train_seeds(cm_arguments *arguments, const char *text) {
+    static cm_seeds seeds;
+    CM_TRY(cm_seeds_parse(text, &seeds));
+    CM_TRY(cm_seeds_check_folders(cm_argument(arguments, "--run"), &seeds));
+    return is_apart(arguments) ? train_apart(arguments, &seeds) : train_in_turn(arguments, &seeds);
 }
 
 /* ---- the command ---- */
@@ -377,14 +295,14 @@ static cm_status dispatch(cm_arguments *arguments) {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (cm_argument_given(arguments, others[i]))
             return cm_fail(CM_ERR_INPUT, "%s: goes together with --resume", others[i]);
-    if (!seeds) return train_seed(arguments, 0, true, &result);
+    if (!seeds) return train_new(arguments, NULL, &result);
     if (cm_argument_given(arguments, "--seed")) return cm_fail(CM_ERR_INPUT, "give either --seed or --seeds");
     return train_seeds(arguments, seeds);
 }
 
 static cm_status train_traced(cm_arguments *arguments) {
     const char *trace = ranks.comm.rank == 0 ? cm_argument(arguments, "--trace") : NULL;
-    catch_signals();
+    if (!is_apart(arguments)) catch_signals(); /* processes of their own have their own */
     if (trace) CM_TRY(cm_trace_open(trace));
     cm_status status = dispatch(arguments);
     if (trace && cm_trace_close() != CM_OK && status == CM_OK) status = CM_ERR_IO;
@@ -411,7 +329,8 @@ static const cm_flag flags[] = {
     CM_FLAGS_CONFIGURATION,
     CM_FLAG_ENV,
     {"--seed", "N", "Seed of all random numbers: same configuration and seed, same run."},
-    {"--seeds", "LIST", "Train once for each of several seeds: 1-5 or 1,4,7."},
+    {"--seeds", "LIST",
+     "Train once for each of several seeds, 1-5 or 1,4,7: as many at once as there are processors for their threads."},
     CM_FLAGS_MACHINE,
     CM_FLAGS_RANKS,
     {"--run", "DIR", "Folder of the new run; without it one is made below checkpoint_root_dir."},

@@ -113,3 +113,28 @@ int cm_cpu_count(void) {
     limit = smaller_limit(limit, slurm_count());
     return limit > 0 ? limit : 1;
 }
+
+/* Processors [first, end) of those in `all`. */
+static void choose(const cpu_set_t *all, int first, int end, cpu_set_t *out) {
+    int number = 0;
+    CPU_ZERO(out);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, all)) continue;
+        if (number >= first && number < end) CPU_SET(cpu, out);
+        number++;
+    }
+}
+
+void cm_cpu_share(int place, int sharing, int most) {
+    cpu_set_t all, share;
+    if (sched_getaffinity(0, sizeof all, &all) != 0) return;
+    const int processors = CPU_COUNT(&all);
+    if (sharing < 2 || processors < 2) return;
+    const bool is_crowded = sharing > processors;
+    const int first = is_crowded ? place % processors : place * processors / sharing;
+    int end = is_crowded ? first + 1 : (place + 1) * processors / sharing;
+    if (end - first > most) end = first + (most > 1 ? most : 1);
+    choose(&all, first, end, &share);
+    const int refused = sched_setaffinity(0, sizeof share, &share);
+    (void)refused;
+}

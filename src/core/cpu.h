@@ -12,6 +12,11 @@ extern "C" {
  * SLURM_CPUS_PER_TASK. */
 int cm_cpu_count(void);
 
+/* From now on this process, and what it starts, keeps to one of `sharing` even shares of the processors that it may
+ * use, number `place` from 0; to at most `most` of them (at least 1). Where there are fewer processors than shares
+ * several have the same one. What the system refuses is left to it. */
+void cm_cpu_share(int place, int sharing, int most);
+
 /* The CPU quota of a process's control groups, v1 or v2, in processors, rounded up; 0 if there is none. A quota of a
  * parent group counts, too. `membership` is the process's list of groups (/proc/self/cgroup), `mount` where the groups
  * are mounted (/sys/fs/cgroup). What cannot be read sets no limit. */

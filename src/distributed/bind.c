@@ -1,10 +1,12 @@
 /* Ranks divide the processors of their machine. */
+#include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/arena.h"
+#include "core/cpu.h"
 #include "distributed/launch.h"
 
 /* Which machine a rank is on, and the processors that it may use. */
@@ -17,35 +19,14 @@ static bool is_same(const seat *a, const seat *b) {
     return strcmp(a->host, b->host) == 0 && CPU_EQUAL(&a->processors, &b->processors);
 }
 
-/* Processors [first, first + count) of those in `all`. */
-static void choose(const cpu_set_t *all, int first, int count, cpu_set_t *out) {
-    int number = 0;
-    CPU_ZERO(out);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (!CPU_ISSET(cpu, all)) continue;
-        if (number >= first && number < first + count) CPU_SET(cpu, out);
-        number++;
-    }
-}
-
 static void take_share(const seat *seats, int rank, int size) {
-    const seat *mine = &seats[rank];
-    int sharing = 0, place = 0, processors = CPU_COUNT(&mine->processors);
-    cpu_set_t share;
+    int sharing = 0, place = 0;
     for (int r = 0; r < size; r++) {
-        if (!is_same(&seats[r], mine)) continue;
+        if (!is_same(&seats[r], &seats[rank])) continue;
         place += r < rank;
         sharing++;
     }
-    if (sharing < 2 || processors < 2) return;
-    if (sharing > processors) {
-        choose(&mine->processors, place % processors, 1, &share);
-    } else {
-        int first = place * processors / sharing;
-        choose(&mine->processors, first, (place + 1) * processors / sharing - first, &share);
-    }
-    int refused = sched_setaffinity(0, sizeof share, &share); /* then it is the system that places the rank */
-    (void)refused;
+    cm_cpu_share(place, sharing, INT_MAX);
 }
 
 cm_status cm_launch_bind(cm_comm *comm) {

@@ -124,6 +124,7 @@ static cm_status check_weights(const cm_run *run) {
 
 static cm_status open_engine(cm_run *run, const cm_run_request *request) {
     run->room = cm_memory_ask();
+    if (request->room > 0 && request->room < run->room.bytes) run->room.bytes = request->room;
     CM_TRY(check_weights(run));
     CM_TRY(cm_patient_create(&run->patient));
     CM_TRY(open_pools(run));

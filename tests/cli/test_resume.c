@@ -427,23 +427,6 @@ START_TEST(a_folder_of_a_later_seed_that_is_taken_is_known_before_the_first) {
 }
 END_TEST
 
-START_TEST(interrupted_seeds_say_which_is_unfinished_and_how_to_go_on) {
-    char text[8192];
-    for (int quiet = 0; quiet < 2; quiet++) {
-        pid_t child = cm_program_start(cm_test_folder, quiet ? "train --quiet --seeds 7-9 --run mute --env-steps 100M"
-                                                             : "train --seeds 7-9 --run several --env-steps 100M");
-        await_run(quiet ? "mute/seed-7" : "several/seed-7");
-        cm_program_await_handler(child, SIGINT);
-        kill(child, SIGINT);
-        ck_assert_int_eq(cm_program_wait(child), 0);
-        cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
-        const char *says = strstr(text, "stopped: seed 7 is unfinished; --resume several/seed-7 goes on with it\n");
-        ck_assert_msg((says != NULL) == !quiet, "%s", text);
-        ck_assert_msg((strstr(text, "stopped: 2 of 3 seeds were not begun") != NULL) == !quiet, "%s", text);
-    }
-}
-END_TEST
-
 START_TEST(seeds_do_not_go_into_what_is_a_run) {
     expect_exit("train --quiet --seeds 1 --run ref" SMALL, 2,
                 "ref: is a run, and the runs of --seeds go below --run; choose another --run");
@@ -607,7 +590,6 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_unchecked_fixture(tests, begin_all, cm_test_folder_remove);
     tcase_add_test(tests, a_folder_of_a_later_seed_that_is_taken_is_known_before_the_first);
-    tcase_add_test(tests, interrupted_seeds_say_which_is_unfinished_and_how_to_go_on);
     tcase_add_loop_test(tests, killed_run_resumes_to_the_same_parameters, 0, 5);
     tcase_add_loop_test(tests, interrupted_run_saves_says_how_to_go_on_and_does, 0, 6);
     tcase_add_test(tests, hangup_that_is_ignored_stays_so);

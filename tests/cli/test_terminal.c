@@ -171,15 +171,15 @@ END_TEST
 /* But for commands, which are there to be copied. */
 START_TEST(what_a_training_says_fits_the_terminal) {
     static const int columns[] = {40, 80};
+    static const char *const said[] = {"\nfinal: mean return ", "\n    seed       mean        std\r\n",
+                                       "\n    seed       mean        std  env steps    updates   seconds\r\n"};
     char line[512];
-    for (int i = 0; i < 2; i++) {
-        snprintf(line, sizeof line, "train --seeds 1,2 --run seeds-%d" SMALL, i);
+    for (int k = 0; k < 4; k++) {
+        const int i = k / 2, has_seeds = k % 2;
+        snprintf(line, sizeof line, "train --run fits-%d%s" SMALL, k, has_seeds ? " --seeds 1,2" : "");
         cm_program_run_terminal(cm_test_folder, line, columns[i], "", &result);
         ck_assert_msg(result.status == 0, "%s", result.out);
-        ck_assert_ptr_nonnull(strstr(result.out, "\nfinal: mean return "));
-        ck_assert_ptr_nonnull(
-            strstr(result.out, i == 0 ? "\n    seed       mean        std\r\n"
-                                      : "\n    seed       mean        std  env steps    updates   seconds\r\n"));
+        ck_assert_ptr_nonnull(strstr(result.out, said[has_seeds ? 1 + i : 0]));
         for (const char *at = result.out, *end; *at; at = end + strspn(end, "\r\n")) {
             end = at + strcspn(at, "\r\n");
             const bool is_command = memmem(at, (size_t)(end - at), "/cumind ", 8) != NULL;
