@@ -26,13 +26,16 @@ static cm_status read_named(cm_config *config, const char *name) {
     return strchr(name, '/') || is_json(name) ? read_file(config, name) : cm_recipe_read(name, config);
 }
 
-/* For a new run of an environment that the command line names. */
-static cm_status take_recipe(cm_config *config, const cm_recipe *recipe) {
+/* For a new run of an environment that the command line names. Nobody asked for its values: what of them has no effect
+ * beside what was given is not warned of. */
+static cm_status take_recipe(const cm_arguments *arguments, cm_config *config, const cm_recipe *recipe) {
     char text[128];
     snprintf(text, sizeof text, "%s (--config %s)%s", recipe->name, recipe->name,
              cm_file_is_named(standard_file) ? " in place of configuration.json" : "");
     cm_config_set_recipe(config, text);
-    return cm_recipe_read(recipe->name, config);
+    CM_TRY(cm_recipe_read(recipe->name, config));
+    cm_config_mark_known(config);
+    return cm_cli_assign(arguments, config);
 }
 
 /* The layer below --set: what is read later replaces nothing that is given there. */
@@ -41,7 +44,7 @@ static cm_status read_base(const cm_arguments *arguments, const cm_configuration
     if (named) return read_named(config, named);
     if (cm_config_source_of(config, "env_name") >= CM_FROM_SET) {
         const cm_recipe *recipe = cm_recipe_for(configuration->env.env_name);
-        if (recipe) return take_recipe(config, recipe);
+        if (recipe) return take_recipe(arguments, config, recipe);
     }
     return cm_file_is_named(standard_file) ? read_file(config, standard_file) : CM_OK;
 }

@@ -311,10 +311,15 @@ bool cm_config_is_chosen(const cm_config *config, const char *key) {
     return cm_config_find(config, key, &entry) == CM_OK && is_chosen(entry);
 }
 
+bool cm_config_is_open(const cm_config *config, const char *key) {
+    cm_config_entry *entry;
+    return cm_config_find(config, key, &entry) == CM_OK && entry->source <= CM_FROM_FILE && !is_chosen(entry);
+}
+
 bool cm_config_suggest(cm_config *config, const char *key, const char *value, const char *because) {
     cm_config_entry *entry;
     cm_value taken;
-    if (cm_config_find(config, key, &entry) != CM_OK || entry->source > CM_FROM_FILE || is_chosen(entry)) return false;
+    if (!cm_config_is_open(config, key) || cm_config_find(config, key, &entry) != CM_OK) return false;
     if (cm_value_from_text(entry->row, value, &taken) != CM_OK) return false;
     memcpy(entry->member, &taken, entry->row->size);
     entry->source = CM_FROM_DEFAULT;

@@ -61,6 +61,9 @@ bool cm_config_is_chosen(const cm_config *config, const char *key);
  * member has been changed in the struct by the caller; `because` becomes its origin. */
 void cm_config_derive(cm_config *config, const char *key, const char *because);
 
+/* Whether a suggestion for the key would be taken. */
+bool cm_config_is_open(const cm_config *config, const char *key);
+
 /* The same for a value that the task asks for, as in cm_config_set: taken, and true, where the command line does not
  * give the key, and a file no value but the default. `key` and `value` must be right. */
 bool cm_config_suggest(cm_config *config, const char *key, const char *value, const char *because);

@@ -24,7 +24,7 @@ typedef struct cm_config_entry {
 struct cm_config {
     cm_config_entry *entry; /* sections in the order in which they first occur, each in one piece */
     int count;
-    char recipe[256]; /* "" without one */
+    char recipe[512]; /* "" without one */
 };
 
 /* The entry of "Section.key" or "key"; the section may be cut short and is matched without regard to case. Errors:

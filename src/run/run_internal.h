@@ -186,6 +186,8 @@ enum { CM_RUN_PLAN_ROWS = 16 };
 size_t cm_run_memory(const cm_run *run, cm_memory_row rows[CM_RUN_PLAN_ROWS], int *count);
 /* Bytes that the plans of this machine's ranks may take; UINT64_MAX: those of a device, whose plan is its own. */
 uint64_t cm_run_room(const cm_run *run);
+/* What to do about a plan of which the part of this name takes most. */
+const char *cm_run_memory_advice(const cm_run *run, const char *most);
 /* Rows of a plan that takes `bytes` of `room`: a line each if that is more than half, else details. */
 void cm_run_say_rows(cm_run *run, const cm_memory_row *rows, int count, uint64_t bytes, uint64_t room);
 

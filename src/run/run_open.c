@@ -80,13 +80,20 @@ uint64_t cm_run_room(const cm_run *run) {
     return limit < run->room.bytes ? limit : run->room.bytes;
 }
 
+enum { LARGE_PICTURE = 3 * 100 * 100 }; /* numbers */
+
+const char *cm_run_memory_advice(const cm_run *run, const char *most) {
+    const cm_env_spec *spec = &run->session->env.spec;
+    if (strcmp(most, CM_ROW_SEARCHES_ANEW) == 0)
+        return "set reanalyse_ratio to 0, or lower num_simulations, threads or the sizes of the network";
+    if (spec->rank == 3 && spec->observation_size >= LARGE_PICTURE)
+        return "give smaller pictures (84 x 84), or lower memory_steps, batch_size, num_unroll_steps or num_envs";
+    return "lower memory_steps, batch_size, num_unroll_steps, num_envs, threads or the sizes of the network";
+}
+
 static cm_status fail_limit(const cm_run *run, const char *needed, const char *most) {
     const uint64_t limit = limit_of(run);
-    static const char anew[] =
-        "set reanalyse_ratio to 0, or lower num_simulations, threads or the sizes of the network";
-    static const char others[] = "lower memory_steps, batch_size, num_unroll_steps, num_envs, threads or the sizes of "
-                                 "the network";
-    const char *advice = strcmp(most, CM_ROW_SEARCHES_ANEW) == 0 ? anew : others;
+    const char *advice = cm_run_memory_advice(run, most);
     char allowed[96];
     if (limit <= run->room.bytes) {
         cm_format_bytes((double)limit, allowed);

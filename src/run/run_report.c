@@ -33,6 +33,17 @@ void cm_run_say_rows(cm_run *run, const cm_memory_row *rows, int count, uint64_t
     }
 }
 
+/* A plan that is large here, or would be on most machines, is none to take in silence. */
+static void say_large(cm_run *run, const cm_memory_row *rows, int count, uint64_t bytes) {
+    const uint64_t most_machines = 4000000000u, here = cm_run_room(run) / 2;
+    const uint64_t large = here < most_machines ? here : most_machines;
+    int most = 0;
+    for (int i = 1; i < count; i++) most = rows[i].bytes > rows[most].bytes ? i : most;
+    if (bytes > large)
+        cm_progress_say(run->progress, "          most of it is %s; to take less, %s", rows[most].name,
+                        cm_run_memory_advice(run, rows[most].name));
+}
+
 /* Of memory, and of the disk. */
 static void say_plan(cm_run *run) {
     const uint64_t data = (uint64_t)run->session->comm->size * cm_run_data_most(run);
@@ -48,8 +59,10 @@ static void say_plan(cm_run *run) {
     if (!cm_progress_is_narrow(run->progress))
         snprintf(disk, sizeof disk, "; up to %s of disk per checkpoint, %d and the best are kept", need,
                  cm_run_options_of(run)->run.keep_checkpoints);
+    const uint64_t bytes = total * (uint64_t)run->session->comm->local_size;
     cm_progress_say(run->progress, "memory    %s%s", size, disk);
-    cm_run_say_rows(run, rows, taken, total * (uint64_t)run->session->comm->local_size, cm_run_room(run));
+    say_large(run, rows, taken, bytes);
+    cm_run_say_rows(run, rows, taken, bytes, cm_run_room(run));
 }
 
 static void say_limits(cm_run *run) {

@@ -19,11 +19,23 @@ static bool is_long_toll(const cm_env_spec *spec, const cm_env_survey *seen) {
            seen->paid == seen->steps && seen->kind[0] < 0.0;
 }
 
+bool cm_task_is_picture(const cm_env_spec *spec) {
+    const int least = 10;
+    return spec->rank == 3 && spec->cells == 0 && spec->shape[0] >= least && spec->shape[1] >= least;
+}
+
+static bool is_picture(const cm_env_spec *spec, const cm_env_survey *seen) {
+    (void)seen;
+    return cm_task_is_picture(spec);
+}
+
 /* ---- rows ---- */
 
 static const cm_task_row rows[] = {
+    {"observations are pictures", is_picture, true, {{"family", "resnet"}, {"preset", "none"}}},
     {"rewards are rare",
      is_sparse,
+     false,
      {{"policy", "gumbel_muzero"},
       {"env_steps", "40000"},
       {"td_steps", "20"},
@@ -41,6 +53,7 @@ static const cm_task_row rows[] = {
       {"evaluation_interval", "5000"}}},
     {"every step costs until an end that is hard to meet",
      is_long_toll,
+     false,
      {{"policy", "gumbel_muzero"},
       {"env_steps", "40000"},
       {"td_steps", "20"},
@@ -74,6 +87,13 @@ static size_t append(char *text, size_t used, const char *format, const char *a,
     return used + (size_t)n < CM_TASK_LINE ? used + (size_t)n : CM_TASK_LINE - 1;
 }
 
+/* Whether nobody has given any of the keys of a row. */
+static bool is_open(const cm_task_row *row, const cm_config *config) {
+    for (const cm_task_setting *s = row->settings; s->key; s++)
+        if (!cm_config_is_open(config, s->key)) return false;
+    return true;
+}
+
 /* Whether a later row that fits has another value for a key. */
 static bool is_overruled(const bool *fits, int row, const char *key) {
     for (int r = row + 1; r < (int)(sizeof rows / sizeof *rows); r++)
@@ -90,7 +110,8 @@ void cm_task_defaults_apply(const cm_env_spec *spec, const cm_env_survey *seen, 
     int taken = 0;
     why[0] = '\0';
     for (int r = 0; r < ROWS; r++) {
-        fits[r] = rows[r].fits(spec, seen);
+        fits[r] = rows[r].asks_spec ? rows[r].fits(spec, seen) && is_open(&rows[r], config)
+                                    : seen && rows[r].fits(spec, seen);
         if (fits[r]) used = append(why, used, "%s%s", used > 0 ? ", " : "", rows[r].what);
     }
     for (int r = 0; r < ROWS; r++)

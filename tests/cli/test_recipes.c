@@ -149,6 +149,7 @@ START_TEST(configuration_here_is_for_who_names_no_environment) {
     expect_value("", "batch_size", "32", "configuration.json:1");
     expect_value("--set env_name=catch", "batch_size", "128", "default");
     expect_ok("train catch --run placed" BRIEF);
+    ck_assert_ptr_null(strstr(result.err, "configs/catch.json")); /* nobody gave what the flags leave no effect */
     expect_said("recipe    catch (--config catch) in place of configuration.json\n");
     write_here("configuration.json", "{\"Environment\": {\"env_name\": \"catch\"}}");
     expect_ok("train --run there" BRIEF);
@@ -210,6 +211,35 @@ START_TEST(names_that_cannot_be_taken_are_refused) {
 }
 END_TEST
 
+#define PICTURES                                                                                                       \
+    "class Env:\n  actions, max_steps = 2, 8\n"                                                                        \
+    "  def reset(s):\n    s.n = 0; return [[[0.0]] * %d] * 12\n"                                                       \
+    "  def step(s, a):\n    s.n += 1; return [[[float(s.n)]] * %d] * 12, 1.0, s.n == 8\n"
+
+/* Of ten numbers or more each way; what is smaller is a board. */
+START_TEST(pictures_take_a_network_for_them) {
+    char text[512];
+    snprintf(text, sizeof text, PICTURES, 10, 10);
+    write_here("wide.py", text);
+    snprintf(text, sizeof text, PICTURES, 9, 9);
+    write_here("narrow.py", text);
+    write_here("own.json", "{\"MCTS\": {\"num_simulations\": 2}, \"Environment\": {\"env_name\": \"./wide.py\"}}");
+    write_here("mlp.json", "{\"Network architecture\": {\"family\": \"mlp\"}}");
+    expect_value("./wide.py", "family", "\"resnet\"", "observations are pictures");
+    expect_value("./wide.py", "preset", "\"none\"", "observations are pictures");
+    expect_value("./wide.py --config own.json", "family", "\"resnet\"", "observations are pictures");
+    expect_value("./wide.py --config mlp.json", "family", "\"mlp\"", "mlp.json:1");
+    expect_value("./wide.py --set family=mlp", "family", "\"mlp\"", "--set");
+    expect_value("./wide.py --set preset=plain", "family", "\"mlp\"", "default");
+    expect_value("./narrow.py", "family", "\"mlp\"", "default");
+    expect_value("catch --set rows=12 --set columns=12", "family", "\"mlp\"", "default");
+    expect_ok("train ./wide.py --run pictures" BRIEF "--set num_simulations=2 --set conv_channels=4");
+    expect_said("recipe    observations are pictures: family=resnet preset=none\n");
+    expect_ok("config --config pictures/config.json");
+    expect_said("\"family\": \"resnet\",");
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("recipes");
     TCase *t = tcase_create("recipes");
@@ -224,6 +254,7 @@ int main(void) {
     tcase_add_test(t, a_run_keeps_what_its_recipe_said);
     tcase_add_test(t, files_are_told_from_names);
     tcase_add_test(t, names_that_cannot_be_taken_are_refused);
+    tcase_add_test(t, pictures_take_a_network_for_them);
     suite_add_tcase(suite, t);
     return cm_test_main(suite);
 }

@@ -137,6 +137,10 @@ START_TEST(the_plan_of_memory_is_told_who_asks_and_where_it_takes_more_than_half
         snprintf(line, sizeof line, "train --run plan-%d %s --backend cpu %s", i, asked[i], rest);
         expect_ok(line);
         ck_assert_msg(strstr(result.out, "\n  optimizer moments    ") != NULL, "%s", result.out);
+        const char *advice =
+            strstr(result.out, "\n          most of it is "); /* and what to do about it, if it is much */
+        ck_assert_int_eq(advice != NULL, i == 2);
+        ck_assert(!advice || strstr(advice, "; to take less, lower memory_steps, batch_size, "));
     }
     snprintf(line, sizeof line, "train --run plan --set memory_limit=200M --backend cpu %s", rest);
     expect_ok(line);
