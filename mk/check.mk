@@ -163,8 +163,8 @@ $(BUILD)/map_tree: scripts/peers/map_tree.cpp src/core/rng.h $(BUILD)/flags.stam
 peer-tree: $(BUILD)/cumind $(BUILD)/map_tree ## measures the search tree against one of nodes and maps in C++, one thread each
 	@python3 $(COMPARE) --only tree --threads 1 --seconds 0.5 --json $(BUILD)/peer_tree.json $(ARGS)
 #: MATCH='backup.h'     only the mutants whose line contains this
-mutants: $(PROBE) ## changes a sign, bound or count of the tree search, one at a time: a test must fail each time; writes docs/MUTANTS.md
-	@CC='$(CC)' scripts/mutants_mcts.sh '$(MATCH)'
+mutants: $(SUPPORT_OBJ) $(BUILD)/libcumind.a ## changes a sign, bound or count of the tree search, one at a time: a test must fail each time; writes docs/MUTANTS.md
+	@CC='$(CC)' OBJECTS='$(SUPPORT_OBJ) $(BUILD)/libcumind.a' LIBS='$(LIBS) $(TEST_LIBS)' scripts/mutants_mcts.sh '$(MATCH)'
 KERNEL_SUPPORT_OBJ = $(filter-out %/tree_cpu.o,$(SUPPORT_OBJ)) $(BUILD)/libcumind.a
 KERNEL_TEST_OBJ = $(filter-out %/cuda_cpu.o,$(CUDA_OPS_OBJ)) $(BUILD)/tests/backend/test_cuda_$1.o $(KERNEL_SUPPORT_OBJ)
 TOWER_TEST_OBJ = $(filter-out %/tower_build.o,$(call KERNEL_TEST_OBJ,towers)) $(BUILD)/tests/support/tree_cpu.o

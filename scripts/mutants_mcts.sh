@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Mutation test of the tree search: changes one sign, bound or count at a time in a copy of src/mcts, and expects a test of
-# tests/mcts to fail. Run by hand; takes some minutes.
+# tests/mcts to fail. Run by `make mutants`, which gives OBJECTS, all of the tests but src/mcts, and LIBS; takes some minutes.
 #   make mutants [MATCH=PATTERN]          only the mutants whose line contains PATTERN
 # Ends with "N killed, M survived" and a line for each survivor; status 0 only if none survived.
 set -uo pipefail
@@ -13,7 +13,7 @@ CC=${CC:-gcc}
 SOURCE=src/mcts
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
-FLAGS=(-std=c17 -D_GNU_SOURCE -O1 -march=native -ffp-contract=off -w "-DCM_TEST_CASES=\"$PWD/tests/cases\"" -I"$WORK/src" -Itests)
+FLAGS=(-std=c17 -D_GNU_SOURCE -O1 -march=native -ffp-contract=off -w "-DCM_TEST_CASES=\"$PWD/tests/cases\"" -I"$WORK/src" -Isrc -Itests)
 TESTS=(formulas vectors cases mctx step search reuse)
 
 # file | what stands there | what takes its place
@@ -200,25 +200,15 @@ is_killed() {
     local test
     for test in "${TESTS[@]}"; do
         by=$test
-        "$CC" "$WORK/tests/test_$test.o" "$WORK"/mcts/*.o "$WORK"/core/*.o -lcheck -lsubunit -lrt -lcjson -lmd -lpthread -lm \
-            -o "$WORK/test" || exit 2
+        # shellcheck disable=SC2086  # objects and libraries are lists
+        "$CC" "$WORK/tests/test_$test.o" "$WORK"/mcts/*.o $OBJECTS $LIBS -o "$WORK/test" || exit 2
         timeout 100 "$WORK/test" >/dev/null 2>&1 || return 0
     done
     return 1
 }
 
-# What does not change is compiled once.
-prepare() {
-    local source
-    mkdir -p "$WORK/src/mcts" "$WORK/mcts" "$WORK/tests" "$WORK/core"
-    cp -r src/core src/config src/device "$WORK/src/"
-    for source in src/core/*.c src/config/*.c src/device/buffer.c tests/support/{main,folder}.c; do
-        "$CC" "${FLAGS[@]}" -c "$source" -o "$WORK/core/$(basename "$source" .c).o" || exit 2
-    done
-}
-
 restore() {
-    [ -d "$WORK/core" ] || prepare
+    mkdir -p "$WORK/src/mcts" "$WORK/mcts" "$WORK/tests"
     cp src/mcts/*.c src/mcts/*.h src/mcts/*.inc "$WORK/src/mcts/"
 }
 
