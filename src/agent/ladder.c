@@ -55,7 +55,7 @@ static cm_status play_pair(const cm_ladder_config *config, cm_ladder *l, int i, 
     match.players[1] = config->players[j];
     CM_TRY(cm_match_create(&match, &played));
     cm_status status = cm_match_run(played, match.games, config->seed, config->opening);
-    if (status == CM_OK) {
+    if (status == CM_OK || (status == CM_ERR_INTERRUPTED && cm_match_keep_ended(played) > 0)) {
         cm_games_score(cm_match_games(played), &score);
         note(l, i, j, &score.all);
         if (config->report) config->report(config->context, i, j, &l->pair[i * l->count + j]);
@@ -89,14 +89,20 @@ static void sort_players(cm_ladder *l) {
     }
 }
 
-static cm_status run(const cm_ladder_config *config, cm_ladder *l) {
-    CM_TRY(take(l, config->count));
+static cm_status play_all(const cm_ladder_config *config, cm_ladder *l) {
     for (int i = 0; i < config->count; i++) {
         for (int j = i + 1; j < config->count; j++) CM_TRY(play_pair(config, l, i, j));
     }
+    return CM_OK;
+}
+
+static cm_status run(const cm_ladder_config *config, cm_ladder *l) {
+    CM_TRY(take(l, config->count));
+    const cm_status status = play_all(config, l);
+    if (status != CM_OK && status != CM_ERR_INTERRUPTED) return status;
     CM_TRY(rate(l));
     sort_players(l);
-    return CM_OK;
+    return status == CM_OK ? CM_OK : cm_fail(status, "the games were interrupted");
 }
 
 cm_status cm_ladder_run(const cm_ladder_config *config, cm_ladder *out) {
@@ -105,6 +111,6 @@ cm_status cm_ladder_run(const cm_ladder_config *config, cm_ladder *out) {
         return cm_fail(CM_ERR_INPUT, "a ladder: 2 to %d players, got %d", CM_ELO_MOST_PLAYERS, config->count);
     }
     cm_status status = run(config, out);
-    if (status != CM_OK) cm_ladder_free(out);
+    if (status != CM_OK && status != CM_ERR_INTERRUPTED) cm_ladder_free(out);
     return status;
 }

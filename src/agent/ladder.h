@@ -34,7 +34,9 @@ typedef struct cm_ladder {
 } cm_ladder;
 
 /* Plays config->match.games games of every pairing, pairing by pairing in the order (0, 1), (0, 2), ... Errors:
- * CM_ERR_INPUT for a number of players out of range; those of the matches. */
+ * CM_ERR_INPUT for a number of players out of range, or where games that were broken off connect too few of them for
+ * ratings; CM_ERR_INTERRUPTED once match.stop was asked, and then *out is of the games that had ended; those of the
+ * matches. */
 cm_status cm_ladder_run(const cm_ladder_config *config, cm_ladder *out) CM_MUST_USE;
 void cm_ladder_free(cm_ladder *ladder); /* leaves it empty */
 

@@ -255,6 +255,20 @@ static void drop_late(cm_match *m) {
     }
 }
 
+int cm_match_keep_ended(cm_match *m) {
+    cm_games *g = &m->games;
+    const size_t stride = (size_t)g->stride;
+    int kept = 0;
+    for (int i = 0; i < g->count; i++) {
+        if (g->length[i] == 0) continue;
+        memmove(g->moves + (size_t)kept * stride, g->moves + (size_t)i * stride, stride * sizeof *g->moves);
+        g->length[kept] = g->length[i], g->opening[kept] = g->opening[i];
+        g->theirs[kept] = g->theirs[i], g->result[kept] = g->result[i];
+        kept++;
+    }
+    return g->count = kept;
+}
+
 cm_status cm_match_run(cm_match *m, int games, uint64_t seed, int opening) {
     if (games < 1 || games > m->config.games) {
         return cm_fail(CM_ERR_INPUT, "a match of 1 to %d games is possible here, not of %d", m->config.games, games);

@@ -10,6 +10,7 @@
 #include "cli/eval_positions.h"
 #include "cli/interrupt.h"
 #include "core/arena.h"
+#include "core/log.h"
 #include "core/memory.h"
 
 /* What is printed. */
@@ -19,6 +20,7 @@ typedef struct report {
     const double *returns; /* of the agent, borrowed */
     const cm_run_facts *facts;
     int64_t seed;
+    bool is_broken; /* off, by an interrupt */
 } report;
 
 static void put_figures(const cm_evaluation *e, cm_json_writer *json) {
@@ -41,6 +43,7 @@ static void write_result(const report *r, cm_json_writer *json) {
     cm_json_put_int(json, "seed", r->seed);
     cm_json_put_int(json, "updates", r->facts->updates);
     cm_json_put_int(json, "env_steps", r->facts->env_steps);
+    if (r->is_broken) cm_json_put_bool(json, "interrupted", true);
     if (r->has_random) {
         cm_json_begin_object(json, "random");
         put_figures(&r->random, json);
@@ -77,8 +80,12 @@ static cm_status play_episodes(const cm_arguments *arguments, const cm_session *
                                int64_t seed, double *returns, cm_evaluation *out) {
     cm_evaluator *evaluator = NULL;
     cm_ticker ticker;
-    const cm_evaluator_config config = {
-        .agent = agent, .env = &session->env, .pool = session->pool, .episodes = episodes, .tally = &ticker.tally};
+    const cm_evaluator_config config = {.agent = agent,
+                                        .env = &session->env,
+                                        .pool = session->pool,
+                                        .episodes = episodes,
+                                        .tally = &ticker.tally,
+                                        .stop = cm_interrupt_asks()};
     CM_TRY(cm_evaluator_create(&config, &evaluator));
     cm_ticker_begin(&ticker, arguments, session->configuration.run.log_interval, agent ? "episodes" : "random episodes",
                     "steps", episodes);
@@ -88,7 +95,19 @@ static cm_status play_episodes(const cm_arguments *arguments, const cm_session *
     return status;
 }
 
-static cm_status evaluate(const cm_arguments *arguments, const cm_loaded *own) {
+/* What an interrupt has left of the agent's episodes, or of those of random play, is printed. */
+static cm_status take_broken(report *r, int episodes, cm_status status) {
+    if (status != CM_ERR_INTERRUPTED) return status;
+    const bool is_of_agent = r->agent.episodes < episodes;
+    if (r->agent.episodes == 0) return cm_fail(status, "eval: interrupted; it has no result");
+    r->is_broken = true;
+    r->has_random &= r->random.episodes > 0;
+    cm_log(CM_WARNING, "eval: interrupted after %d of %d %sepisodes",
+           is_of_agent ? r->agent.episodes : r->random.episodes, episodes, is_of_agent ? "" : "random ");
+    return CM_OK;
+}
+
+static cm_status evaluate(cm_arguments *arguments, const cm_loaded *own) {
     const cm_session *session = own->session;
     report r = {.facts = &own->facts, .has_random = cm_argument_given(arguments, "--opponent")};
     int64_t episodes = 100;
@@ -100,6 +119,8 @@ static cm_status evaluate(const cm_arguments *arguments, const cm_loaded *own) {
     cm_status status = play_episodes(arguments, session, own->agent, (int)episodes, r.seed, returns, &r.agent);
     if (status == CM_OK && r.has_random)
         status = play_episodes(arguments, session, NULL, (int)episodes, r.seed, NULL, &r.random);
+    status = take_broken(&r, (int)episodes, status);
+    if (r.is_broken) arguments->verdict = CM_EXIT_INTERRUPTED;
     if (status == CM_OK && cm_argument_given(arguments, "--json")) {
         status = print_json(&r);
     } else if (status == CM_OK) {
@@ -174,7 +195,10 @@ const cm_command cm_command_eval = {
         "lost. Against perfect, also the share of the agent's moves that keep the exact value of the position, by "
         "thirds of the longest game, and the same of its choices: positions with at least two legal moves of which at "
         "least one loses value. --simulations and --set also concern another run as opponent, which plays with its "
-        "best checkpoint, or its latest if none was evaluated.",
+        "best checkpoint, or its latest if none was evaluated.\n"
+        "Ctrl-C prints what the episodes or games that have ended say, and the exit status is 130; a second one ends "
+        "at "
+        "once.",
     .flags = flags,
     .examples = "  cumind eval --run checkpoints/CartPole-v1/20251121-073900 --episodes 100\n"
                 "  cumind eval --run X --opponent random    # is it better than random play?\n"

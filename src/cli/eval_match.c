@@ -8,7 +8,9 @@
 #include "agent/perfect.h"
 #include "agent/walk.h"
 #include "cli/contest.h"
+#include "cli/interrupt.h"
 #include "cli/view.h"
+#include "core/log.h"
 
 /* What is to be told of a contest. */
 typedef struct report {
@@ -23,6 +25,7 @@ typedef struct report {
     cm_score score;
     cm_judgement judgement;
     bool is_judged;
+    bool is_broken; /* off, by an interrupt */
 } report;
 
 static int simulations_of(const report *r) { return cm_agent_get_config(r->own->agent)->evaluation.num_simulations; }
@@ -106,6 +109,7 @@ static void put_report(cm_json_writer *json, const report *r) {
     cm_json_put_int(json, "seed", r->seed);
     cm_json_put_int(json, "updates", r->own->facts.updates);
     cm_json_put_int(json, "env_steps", r->own->facts.env_steps);
+    if (r->is_broken) cm_json_put_bool(json, "interrupted", true);
     cm_json_end_object(json);
 }
 
@@ -221,11 +225,24 @@ static cm_status conclude(const cm_arguments *arguments, report *r) {
     return CM_OK;
 }
 
+/* What an interrupt has left is told; its moves are not judged. */
+static cm_status take_broken(report *r, cm_match *match, int games) {
+    const int kept = cm_match_keep_ended(match);
+    if (kept == 0) return cm_fail(CM_ERR_INTERRUPTED, "eval: interrupted; it has no result");
+    r->is_broken = true;
+    cm_log(CM_WARNING, "eval: interrupted after %d of %d games", kept, games);
+    return CM_OK;
+}
+
 /* Plays the match and judges our moves where exact values are known. */
 static cm_status run_match(report *r, cm_match *match, cm_entrant *they, cm_ticker *ticker) {
     cm_session *session = r->own->session;
-    CM_TRY(cm_match_run(match, (int)ticker->total, (uint64_t)r->seed, r->opening));
+    const int games = (int)ticker->total;
+    const cm_status status = cm_match_run(match, games, (uint64_t)r->seed, r->opening);
     r->games = cm_match_games(match);
+    if (status == CM_ERR_INTERRUPTED) return take_broken(r, match, games);
+    CM_TRY(status);
+    cm_interrupt_ends("eval");
     r->is_judged = they->opponent.kind == CM_OPPONENT_PERFECT;
     if (!r->is_judged) return CM_OK;
     cm_ticker_turn(ticker, "games judged", "moves", r->games->count);
@@ -244,7 +261,8 @@ static cm_status play_games(const cm_arguments *arguments, report *r, cm_entrant
                               .shape = cm_match_shape_of(size.games, session->pool),
                               .games = size.games,
                               .keeps_moves = true,
-                              .tally = &ticker.tally};
+                              .tally = &ticker.tally,
+                              .stop = cm_interrupt_asks()};
     CM_TRY(cm_entrant_seat(they, &session->env, cm_argument(arguments, "--run"), &config.shape));
     CM_TRY(cm_player_agent(r->own->agent, &session->env, &config.shape, ours));
     config.players[0] = *ours, config.players[1] = they->player;
@@ -290,7 +308,7 @@ static cm_status walk(const cm_arguments *arguments, report *r) {
     return status;
 }
 
-cm_status cm_eval_match(const cm_arguments *arguments, cm_loaded *own) {
+cm_status cm_eval_match(cm_arguments *arguments, cm_loaded *own) {
     const char *opponent = cm_argument(arguments, "--opponent");
     report r = {
         .own = own, .opponent = opponent ? opponent : "random", .columns = cm_view_of_stdout(arguments).columns};
@@ -300,5 +318,7 @@ cm_status cm_eval_match(const cm_arguments *arguments, cm_loaded *own) {
     CM_TRY(cm_contest_check("eval", &own->session->env));
     CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &r.seed));
     CM_TRY(cm_contest_try_file("--save-games", cm_argument(arguments, "--save-games")));
-    return strcmp(r.opponent, "all") == 0 ? walk(arguments, &r) : meet(arguments, &r);
+    cm_status status = strcmp(r.opponent, "all") == 0 ? walk(arguments, &r) : meet(arguments, &r);
+    if (r.is_broken) arguments->verdict = CM_EXIT_INTERRUPTED;
+    return status;
 }

@@ -10,7 +10,7 @@ extern "C" {
 
 /* Plays what the flags --opponent, --games, --opening, --seed say with the agent of the run and prints the result;
  * --save-games writes the games. */
-cm_status cm_eval_match(const cm_arguments *arguments, cm_loaded *own) CM_MUST_USE;
+cm_status cm_eval_match(cm_arguments *arguments, cm_loaded *own) CM_MUST_USE;
 
 #ifdef __cplusplus
 }

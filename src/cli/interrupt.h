@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "core/stop.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -16,6 +18,13 @@ bool cm_interrupted(void);
 /* For those that work and keep nothing: from now on SIGINT and SIGTERM end the process at once, with status 128 +
  * number and the line "cumind: NAME: interrupted; it has no result" on stderr. */
 void cm_interrupt_ends(const char *name);
+
+/* After that, for work that can be broken off: the first SIGINT or SIGTERM asks the flag that is returned, and a second
+ * one ends the process as above. */
+const cm_stop *cm_interrupt_asks(void);
+
+/* In place of "it has no result", for those that print as they go on; at most 63 bytes. */
+void cm_interrupt_leaves(const char *name, const char *what);
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
 #include "cli/interrupt.h"
 #include "cli/view.h"
 #include "core/arena.h"
+#include "core/log.h"
 #include "core/memory.h"
 #include "core/printable.h"
 #include "run/directory.h"
@@ -85,6 +86,7 @@ typedef struct report {
     const cm_ladder *ladder;
     cm_contest_size size;
     int64_t seed;
+    bool is_broken; /* off, by an interrupt */
 } report;
 
 static void put_score(cm_json_writer *json, const cm_side_score *score) {
@@ -134,6 +136,7 @@ static cm_status print_json(const report *r) {
     cm_json_put_int(json, "opening", r->size.opening);
     cm_json_put_int(json, "seed", r->seed);
     cm_json_put_bool(json, "padded", r->ladder->padded);
+    if (r->is_broken) cm_json_put_bool(json, "interrupted", true);
     put_players(json, r);
     put_pairs(json, r);
     cm_json_end_object(json);
@@ -227,7 +230,15 @@ static cm_status seat_all(entry_list *list, const cm_ladder_config *config, cm_p
     return CM_OK;
 }
 
-static cm_status play_ladder(const cm_arguments *arguments, entry_list *list, cm_pool *pool) {
+/* What an interrupt has left is rated all the same. */
+static void say_broken(cm_arguments *arguments, const cm_ladder *ladder, int64_t games) {
+    int64_t played = 0;
+    for (int i = 0; i < ladder->count; i++) played += ladder->sum[i].games;
+    cm_log(CM_WARNING, "ladder: interrupted after %lld of %lld games", (long long)played / 2, (long long)games);
+    arguments->verdict = CM_EXIT_INTERRUPTED;
+}
+
+static cm_status play_ladder(cm_arguments *arguments, entry_list *list, cm_pool *pool) {
     const cm_env *env = &list->entrants[0].loaded.session->env;
     cm_player *players[CM_ELO_MOST_PLAYERS] = {NULL};
     report r = {.list = list, .env = env};
@@ -239,7 +250,8 @@ static cm_status play_ladder(const cm_arguments *arguments, entry_list *list, cm
                                          .pool = pool,
                                          .shape = cm_match_shape_of(r.size.games, pool),
                                          .games = r.size.games,
-                                         .tally = &list->ticker.tally},
+                                         .tally = &list->ticker.tally,
+                                         .stop = cm_interrupt_asks()},
                                .players = players,
                                .count = list->count,
                                .seed = (uint64_t)r.seed,
@@ -252,8 +264,12 @@ static cm_status play_ladder(const cm_arguments *arguments, entry_list *list, cm
                     "moves", pairings * r.size.games);
     cm_status status = cm_ladder_run(&config, &ladder);
     cm_ticker_end(&list->ticker);
-    CM_TRY(status);
+    if (cm_stop_asked(config.match.stop) && status == CM_ERR_INPUT)
+        return cm_fail(CM_ERR_INTERRUPTED, "ladder: interrupted; the games so far are too few for ratings");
+    if (status != CM_ERR_INTERRUPTED) CM_TRY(status);
     r.ladder = &ladder;
+    r.is_broken = status == CM_ERR_INTERRUPTED;
+    if (r.is_broken) say_broken(arguments, &ladder, pairings * r.size.games);
     status = conclude(arguments, &r);
     cm_ladder_free(&ladder);
     return status;
@@ -297,7 +313,7 @@ const cm_command cm_command_ladder = {
         "model "
         "of Bradley and Terry, a draw being half a point to each, with 95 % intervals from the Fisher information; "
         "their mean is 0. Where somebody has won or lost everything, so that no finite ratings explain the scores, a "
-        "drawn game is added to every pairing.",
+        "drawn game is added to every pairing. Ctrl-C rates by the games that have ended, and the exit status is 130.",
     .flags = flags,
     .examples = "  cumind ladder runs/* --include random --include mcts:400 --svg ladder.svg\n",
     .run = run_ladder,

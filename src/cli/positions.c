@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/analyse.h"
+#include "cli/interrupt.h"
 #include "cli/loaded.h"
 #include "cli/ticker.h"
 #include "cli/view.h"
@@ -212,10 +213,14 @@ static int set_up(positions *p, int first, int last) {
 }
 
 static cm_status print_lines(positions *p, int first, int last) {
+    char left[64];
     for (int i = first; i < last; i++) {
         p->done++;
         CM_TRY(p->json ? print_json(p, &p->lines[i]) : print_text(p, &p->lines[i], p->done));
     }
+    fflush(stdout);
+    snprintf(left, sizeof left, "%lld positions are answered", (long long)p->done);
+    cm_interrupt_leaves("search", left);
     return CM_OK;
 }
 
@@ -276,6 +281,7 @@ cm_status cm_cli_search_positions(cm_arguments *arguments) {
     CM_TRY(cm_argument_int(arguments, "--seed", 0, (int64_t)1 << 53, &seed));
     p.seed = (uint64_t)seed;
     p.view = cm_view_of_stdout(arguments);
+    cm_interrupt_ends("search");
     cm_status status = open_file(&p);
     if (status == CM_OK) status = cm_loaded_open(arguments, &loaded);
     if (status == CM_OK) status = answer_with_ticker(arguments, &p, &loaded);

@@ -2,9 +2,11 @@
 #include <check.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/file.h"
 #include "core/json.h"
@@ -376,6 +378,54 @@ START_TEST(ladder_prints_pairs_table_and_plot) {
 }
 END_TEST
 
+/* ---- Ctrl-C ---- */
+
+static const struct broken {
+    const char *arguments, *said, *printed; /* said: where in a line the number of what is done ends */
+} brokens[] = {
+    {"eval --run pole --episodes 1000000", " of 1000000 episodes", " greedy episodes after "},
+    {"eval --run runs/a --opponent random --games 1000000", " of 1000000 games", " games against random"},
+    {"ladder runs/a --include random --games 1000000", " of 1000000 games", "runs/a - random: "},
+};
+enum { BROKENS = sizeof brokens / sizeof *brokens, ENOUGH = 2000 };
+
+/* The largest number in front of `part` in the text; 0: none. */
+static long number_before(const char *text, const char *part) {
+    long most = 0;
+    for (const char *at = text; (at = strstr(at, part)); at++) {
+        const char *digits = at;
+        while (digits > text && digits[-1] >= '0' && digits[-1] <= '9') digits--;
+        const long value = strtol(digits, NULL, 10);
+        most = value > most ? value : most;
+    }
+    return most;
+}
+
+START_TEST(what_an_interrupt_has_left_is_printed) {
+    const struct broken *b = &brokens[_i];
+    char command[256], line[64];
+    snprintf(command, sizeof command, "%s --set log_interval=0.02", b->arguments);
+    const pid_t child = cm_program_start(cm_test_folder, command);
+    for (int i = 0; i < 20000 && number_before(result.err, b->said) < ENOUGH; i++) {
+        usleep(1000);
+        cm_program_file(cm_test_folder, "err.txt", result.err, sizeof result.err);
+    }
+    kill(child, SIGINT);
+    ck_assert_int_eq(cm_program_wait(child), 130);
+    cm_program_file(cm_test_folder, "err.txt", result.err, sizeof result.err);
+    cm_program_file(cm_test_folder, "out.txt", result.out, sizeof result.out);
+    const char *said = strstr(result.err, "interrupted after ");
+    ck_assert_msg(said && strstr(said, b->said), "%s", result.err);
+    const long done = number_before(said, b->said);
+    ck_assert_int_ge(done, 1);
+    ck_assert_int_lt(done, 1000000);
+    snprintf(line, sizeof line, "%ld", done);
+    ck_assert_msg(strstr(result.out, b->printed) != NULL, "%s", result.out);
+    if (strstr(b->arguments, "eval")) ck_assert_ptr_eq(strstr(result.out, line), result.out);
+    result.err[0] = '\0';
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("cli/contests");
     TCase *tests = tcase_create("contests");
@@ -397,6 +447,7 @@ int main(void) {
     tcase_add_loop_test(tests, wrong_contests_are_one_line, 0, (int)(sizeof wrongs / sizeof *wrongs));
     tcase_add_test(tests, ladder_rates_every_run_below_a_folder);
     tcase_add_test(tests, ladder_prints_pairs_table_and_plot);
+    tcase_add_loop_test(tests, what_an_interrupt_has_left_is_printed, 0, BROKENS);
     tcase_add_test(tests, random_play_of_one_player_is_set_beside_the_agent);
     return cm_test_main(suite);
 }
