@@ -152,13 +152,14 @@ void cm_benchmark_close(cm_benchmark *bench) {
 /* ---- output ---- */
 
 static void print(const cm_benchmark *b, const part *p, const cm_benchmark_result *r, double peak) {
-    printf("%-10s %12.4g %s", p->name, r->number[0].value, p->unit);
+    char share[64] = "", made[64] = "", note[384] = "";
     if (r->flops_per_second > 0.0 && peak > 0.0)
-        printf(", %.0f %% of the matmul speed", 100.0 * r->flops_per_second / peak);
-    if (*r->note) printf(" (%s", r->note);
-    if (*r->note && r->flops_per_second > 0.0) printf("; %s, %s", b->backend->kind->name, cm_dtype_name(b->compute));
-    printf("%s\n", *r->note ? ")" : "");
-    for (int i = 1; i < r->count; i++) printf("           %12.4g %s\n", r->number[i].value, r->number[i].key);
+        snprintf(share, sizeof share, ", %.0f %% of the matmul speed", 100.0 * r->flops_per_second / peak);
+    if (r->flops_per_second > 0.0)
+        snprintf(made, sizeof made, "; %s, %s", b->backend->kind->name, cm_dtype_name(b->compute));
+    if (*r->note) snprintf(note, sizeof note, " (%s%s)", r->note, made);
+    cm_cli_line(24, "%-10s %12.4g %s%s%s", p->name, r->number[0].value, p->unit, share, note);
+    for (int i = 1; i < r->count; i++) cm_cli_line(24, "           %12.4g %s", r->number[i].value, r->number[i].key);
 }
 
 static void put_json(cm_json_writer *w, const cm_benchmark *b, const part *p, const cm_benchmark_result *r,

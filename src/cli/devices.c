@@ -7,12 +7,12 @@
 static void describe(const cm_backend_class *kind) {
     cm_backend *backend;
     if (cm_backend_open(kind->name, &backend) != CM_OK) {
-        printf("%-5s absent     %s\n", kind->name, cm_error_message());
+        cm_cli_line(17, "%-5s absent     %s", kind->name, cm_error_message());
         return;
     }
-    printf("%-5s available  %s; %d threads; bfloat16 %s, float16 %s\n", kind->name, cm_backend_describe(backend),
-           cm_cpu_count(), backend->native[CM_BF16] ? "native" : "computed in float32",
-           backend->native[CM_F16] ? "native" : "not possible");
+    cm_cli_line(17, "%-5s available  %s; %d threads; bfloat16 %s, float16 %s", kind->name, cm_backend_describe(backend),
+                cm_cpu_count(), backend->native[CM_BF16] ? "native" : "computed in float32",
+                backend->native[CM_F16] ? "native" : "not possible");
     cm_backend_close(backend);
 }
 

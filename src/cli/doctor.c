@@ -196,8 +196,8 @@ static cm_status run_doctor(cm_arguments *arguments) {
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         char note[768] = "";
         bool fine = checks[i].run(note, sizeof note) == CM_OK;
-        printf("%-14s %-6s %s\n", checks[i].name, fine ? "ok" : "FAILED",
-               fine ? CM_PRINTABLE(note) : cm_error_message());
+        cm_cli_line(22, "%-14s %-6s %s", checks[i].name, fine ? "ok" : "FAILED",
+                    fine ? CM_PRINTABLE(note) : cm_error_message());
         fflush(stdout);
         if (!fine) arguments->verdict = 1;
     }

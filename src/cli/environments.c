@@ -11,6 +11,9 @@ enum { TABLE = 62, ABOUT = 57 }; /* columns in front of what a task is about, an
 
 static bool is_narrow(const cm_view *view) { return view->tty && view->columns < TABLE + ABOUT; }
 
+/* Not even the numbers have room. */
+static bool is_tiny(const cm_view *view) { return view->tty && view->columns < TABLE; }
+
 /* One line, or on a narrow terminal two. */
 static void show(const cm_env *env, const cm_view *view) {
     const cm_env_spec *spec = &env->spec;
@@ -20,8 +23,14 @@ static void show(const cm_env *env, const cm_view *view) {
     if (env->def->max_size > 0) {
         snprintf(sizes, sizeof sizes, "; n: %d to %d", env->def->min_size, env->def->max_size);
     }
-    printf("%-24s %7d %7d %11s %6s%s%s%s\n", spec->name, spec->players, spec->actions, shape, goal,
-           is_narrow(view) ? "\n    " : "  ", env->def->about, sizes);
+    char row[128];
+    if (is_tiny(view)) {
+        snprintf(row, sizeof row, "%-24s %7d %6s", spec->name, spec->actions, goal);
+    } else {
+        snprintf(row, sizeof row, "%-24s %7d %7d %11s %6s", spec->name, spec->players, spec->actions, shape, goal);
+    }
+    printf("%s%s", row, is_narrow(view) ? "\n" : "");
+    cm_cli_line(4, "%s%s%s", is_narrow(view) ? "    " : "  ", env->def->about, sizes);
 }
 
 static void put_json(const cm_env *env, cm_json_writer *json) {
@@ -62,8 +71,12 @@ static cm_status list(cm_json_writer *json, const cm_view *view) {
 static cm_status run_environments(cm_arguments *arguments) {
     const cm_view view = cm_view_of_stdout(arguments);
     if (!cm_argument_given(arguments, "--json")) {
-        printf("%-24s %7s %7s %11s %6s%s\n", "env_name", "players", "actions", "observation", "goal",
-               is_narrow(&view) ? "" : "  about");
+        if (is_tiny(&view)) {
+            printf("%-24s %7s %6s\n", "env_name", "actions", "goal");
+        } else {
+            printf("%-24s %7s %7s %11s %6s%s\n", "env_name", "players", "actions", "observation", "goal",
+                   is_narrow(&view) ? "" : "  about");
+        }
         return list(NULL, &view);
     }
     cm_json_writer *json;

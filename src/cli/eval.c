@@ -64,15 +64,15 @@ static cm_status print_json(const report *r) {
 
 static void print_text(const report *r, int players) {
     const cm_evaluation *e = &r->agent, *random = &r->random;
-    printf("%d greedy episodes after %lld updates, %lld env steps\n", e->episodes, (long long)r->facts->updates,
-           (long long)r->facts->env_steps);
-    printf("mean return %.2f%s, std %.2f, 95 %% interval [%.2f, %.2f], min %g, max %g\n", e->mean,
-           players == 2 ? " against random" : "", e->std, e->low, e->high, e->min, e->max);
-    if (players == 2) printf("against random: %d won, %d drawn, %d lost\n", e->wins, e->draws, e->losses);
+    cm_cli_line(4, "%d greedy episodes after %lld updates, %lld env steps", e->episodes, (long long)r->facts->updates,
+                (long long)r->facts->env_steps);
+    cm_cli_line(4, "mean return %.2f%s, std %.2f, 95 %% interval [%.2f, %.2f], min %g, max %g", e->mean,
+                players == 2 ? " against random" : "", e->std, e->low, e->high, e->min, e->max);
+    if (players == 2) cm_cli_line(4, "against random: %d won, %d drawn, %d lost", e->wins, e->draws, e->losses);
     if (!r->has_random) return;
-    printf("random play: mean return %.2f, std %.2f, 95 %% interval [%.2f, %.2f]; the agent: %.2f, %.2f %s\n",
-           random->mean, random->std, random->low, random->high, e->mean, fabs(e->mean - random->mean),
-           e->mean < random->mean ? "lower" : "higher");
+    cm_cli_line(4, "random play: mean return %.2f, std %.2f, 95 %% interval [%.2f, %.2f]; the agent: %.2f, %.2f %s",
+                random->mean, random->std, random->low, random->high, e->mean, fabs(e->mean - random->mean),
+                e->mean < random->mean ? "lower" : "higher");
 }
 
 /* Episodes of the agent, or of random play where `agent` is NULL; returns[episodes] may be NULL. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "cli/view.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "env/trust.h"
@@ -83,28 +84,48 @@ static int calls_of(const cm_session *s) {
 
 /* ---- text ---- */
 
-static void print_arrays(const cm_param_table *table) {
+enum { TABLE = 78 };
+
+/* A row of the table, or two where it has no room. */
+static void print_array(const char *name, const char *shape, const char *numbers, bool is_narrow) {
+    if (is_narrow && *shape) {
+        printf("%s\n    %-18s %10s\n", name, shape, numbers);
+    } else if (is_narrow) {
+        printf("%-22s %10s\n", name, numbers);
+    } else {
+        printf("%-47s %-18s %10s\n", name, shape, numbers);
+    }
+}
+
+static void print_arrays(const cm_param_table *table, bool is_narrow) {
     bool has_statistics = false;
-    printf("%-47s %-18s %10s\n", "array", "shape", "numbers");
+    char numbers[32];
+    print_array("array", "shape", "numbers", is_narrow);
     for (int i = 0; i < table->count; i++) {
         const cm_param *p = &table->param[i];
         char shape[64];
         cm_text_shape(p->dim, p->ndim, " x ", shape, sizeof shape);
-        printf("%-47s %-18s %10zu%s\n", p->name, shape, p->count, p->state ? " *" : "");
+        snprintf(numbers, sizeof numbers, "%10zu%s", p->count, p->state ? " *" : "");
+        print_array(p->name, shape, numbers, is_narrow);
         has_statistics = has_statistics || p->state;
     }
-    printf("%-66s %10zu\n%s\n", "parameters", table->trained,
-           has_statistics ? "* statistics, which are not trained and are no parameters\n" : "");
+    snprintf(numbers, sizeof numbers, "%10zu", table->trained);
+    print_array("parameters", "", numbers, is_narrow);
+    if (has_statistics) cm_cli_line(2, "* statistics, which are not trained and are no parameters");
+    printf("\n");
 }
 
-static void print_network(const cm_session *s, const call_cost *calls) {
-    printf("%s: %d actions, hidden state of %d numbers\n\n", s->env.spec.name, s->env.spec.actions,
-           cm_network_state_size(s->network));
-    print_arrays(cm_network_parameters(s->network));
-    printf("%-12s %14s %14s %8s\n", "call", "FLOP per row", "bytes per row", "calls");
+static void print_network(const cm_session *s, const call_cost *calls, const cm_view *view) {
+    const bool is_narrow = view->tty && view->columns < TABLE;
+    const int width = is_narrow ? 9 : 14;
+    cm_cli_line(4, "%s: %d actions, hidden state of %d numbers\n", s->env.spec.name, s->env.spec.actions,
+                cm_network_state_size(s->network));
+    print_arrays(cm_network_parameters(s->network), is_narrow);
+    printf("%-9s %*s %*s %*s\n", "call", width + 3, "FLOP per row", width, is_narrow ? "bytes" : "bytes per row",
+           is_narrow ? 5 : 8, "calls");
     for (int i = 0; i < calls_of(s); i++) {
-        printf("%-12s %14.0f %14.0f %8d\n", calls[i].name, calls[i].cost.flop, calls[i].cost.bytes,
-               calls[i].cost.calls);
+        printf("%-9s %*.0f %*.0f %*d\n", calls[i].name, width + 3, calls[i].cost.flop, width, calls[i].cost.bytes,
+               is_narrow ? 5 : 8, calls[i].cost.calls);
     }
 }
 
@@ -164,7 +185,8 @@ static cm_status inspect(cm_arguments *arguments, cm_session *session, const cha
     for (int i = 0; i < calls_of(session); i++) CM_TRY(measure_call(session->network, i, &calls[i]));
     if (run) CM_TRY(cm_run_parameter_hash(run, checkpoint, session, hash, &facts));
     if (!cm_argument_given(arguments, "--json")) {
-        print_network(session, calls);
+        const cm_view view = cm_view_of_stdout(arguments);
+        print_network(session, calls, &view);
         if (run) print_run(&facts, hash);
         return CM_OK;
     }

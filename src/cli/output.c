@@ -136,6 +136,19 @@ static bool is_utf8(void) {
     return is;
 }
 
+void cm_cli_line(int indent, const char *format, ...) {
+    enum { LINE = 4096, NARROW = 60, NARROW_INDENT = 4 };
+    char line[LINE], lines[2 * LINE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    const int columns = cm_terminal_of(STDOUT_FILENO).columns;
+    cm_terminal_fold(line, columns, columns < NARROW && indent > NARROW_INDENT ? NARROW_INDENT : indent, lines,
+                     sizeof lines);
+    fputs(lines, stdout);
+}
+
 void cm_cli_say(const char *format, ...) {
     char line[4096];
     va_list arguments;

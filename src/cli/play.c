@@ -8,6 +8,7 @@
 #include "cli/interrupt.h"
 #include "cli/loaded.h"
 #include "core/memory.h"
+#include "core/terminal.h"
 
 enum { MOST_STEPS = 100000 };
 
@@ -27,6 +28,16 @@ static void wait_for(double seconds) {
     if (seconds > 0.0) nanosleep(&time, NULL);
 }
 
+/* Of a terminal of `columns` that a picture takes: it may be wider. */
+static int rows_of(const cm_text *picture, int columns) {
+    int rows = 0;
+    for (const char *at = picture->bytes; *at; at += strcspn(at, "\n") + (strchr(at, '\n') != NULL)) {
+        const int width = cm_text_line_width(at);
+        rows += width > columns ? (width + columns - 1) / columns : 1;
+    }
+    return rows;
+}
+
 /* On a terminal a picture takes the place of the last one, if that is still in sight. */
 static void show(watch *w, const cm_text *note) {
     cm_text out = {0};
@@ -35,7 +46,7 @@ static void show(watch *w, const cm_text *note) {
     if (w->view.tty && w->lines > 0 && w->lines < w->view.rows) printf("\033[%dA\033[J", w->lines);
     fputs(out.bytes, stdout);
     fflush(stdout);
-    w->lines = cm_text_lines(&out);
+    w->lines = rows_of(&out, w->view.columns + 1);
     wait_for(w->delay);
 }
 
@@ -50,8 +61,11 @@ static void describe(const watch *w, int32_t action, const cm_analysis *analysis
     }
     cm_env_action_name(game->env, action, text, sizeof text);
     if (analysis) cm_view_value((double)analysis->value, value);
-    cm_text_add(note, "step %d  %s  return %g%s%s\n", game->count, text, game->total, analysis ? "  expects " : "",
-                value);
+    char line[128], lines[256];
+    snprintf(line, sizeof line, "step %d  %s  return %g%s%s", game->count, text, game->total,
+             analysis ? "  expects " : "", value);
+    cm_terminal_fold(line, w->view.tty ? w->view.columns + 1 : 0, 2, lines, sizeof lines);
+    cm_text_add(note, "%s", lines);
 }
 
 /* Columns of the widest line that is to come in a game of one. */
@@ -92,8 +106,8 @@ static cm_status watch_game(watch *w, int64_t number, uint64_t seed) {
         CM_TRY(watch_move(w));
     }
     const char *result = game->total > 0.0 ? ", x wins" : game->total < 0.0 ? ", o wins" : ", a draw";
-    printf("episode %lld: return %g%s%s\n", (long long)number, game->total, game->truncated ? " (time limit)" : "",
-           game->env->spec.players == 2 ? result : "");
+    cm_cli_line(4, "episode %lld: return %g%s%s", (long long)number, game->total,
+                game->truncated ? " (time limit)" : "", game->env->spec.players == 2 ? result : "");
     return CM_OK;
 }
 

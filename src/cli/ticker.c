@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/output.h"
 #include "core/clock.h"
+#include "core/terminal.h"
 
 static const double redraw_seconds = 0.2;
 
@@ -13,6 +15,13 @@ static void clear(const cm_ticker *t) {
     if (!t->is_drawn) return;
     printf("\r\033[K");
     fflush(stdout);
+}
+
+/* The last parts go where a terminal has no room: a line that is broken cannot be drawn again. 0 columns: it does not
+ * say how many. */
+static void cut(char *line, int columns) {
+    for (char *comma; columns > 0 && (int)strlen(line) >= columns && (comma = strrchr(line, ',')) != NULL;)
+        *comma = '\0';
 }
 
 static void show(const cm_ticker *t) {
@@ -23,6 +32,7 @@ static void show(const cm_ticker *t) {
     cm_clock_format_duration(cm_clock_seconds() - t->start, time);
     snprintf(line, sizeof line, "%lld%s %s%s, %s", (long long)now.games, of, t->what, parts, time);
     if (t->is_drawn) {
+        cut(line, cm_terminal_of(STDOUT_FILENO).columns);
         printf("\r\033[K%s", line);
         fflush(stdout);
     } else {

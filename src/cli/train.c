@@ -36,10 +36,11 @@ static bool has_left;           /* an environment that hangs */
 static char last_run[PATH_MAX]; /* folder of the run that was trained last */
 static cm_seed_place place;     /* of this process beside those of other seeds */
 
+static char ending[128]; /* what the first ctrl-C is answered, below its own sign */
+
 static void on_signal(int number, siginfo_t *info, void *context) {
     (void)info;
     static cm_stop people; /* of these two signals: they mean it when they ask again */
-    static const char text[] = "\nending where it is, then saving; again to end at once\n";
     const bool is_first = !cm_stop_asked(&people);
     if (number == SIGINT || number == SIGTERM) {
         if (cm_stop_is_urged(&people)) {
@@ -50,7 +51,7 @@ static void on_signal(int number, siginfo_t *info, void *context) {
         cm_stop_ask(&people);
     }
     cm_stop_ask(&stop);
-    if (number == SIGINT && is_first && write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
+    if (number == SIGINT && is_first && write(STDERR_FILENO, ending, strlen(ending)) < 0) return;
 }
 
 /* SIGUSR1 is what a launcher tells all ranks by; the last ones are those by which batch systems tell that the time is
@@ -58,6 +59,9 @@ static void on_signal(int number, siginfo_t *info, void *context) {
 static void catch_signals(void) {
     static const int requests[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_RESTART | SA_SIGINFO};
+    ending[0] = '\n';
+    cm_terminal_fold("ending where it is, then saving; again to end at once", cm_terminal_of(STDERR_FILENO).columns, 4,
+                     ending + 1, sizeof ending - 1);
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) sigaction(requests[i], &action, NULL);
     if (signal(SIGHUP, SIG_IGN) != SIG_IGN) sigaction(SIGHUP, &action, NULL); /* under nohup it stays ignored */

@@ -359,6 +359,18 @@ static void write_wrapped(cm_progress *p, const char *text) {
     write_text(p, lines, strlen(lines));
 }
 
+/* A command that is too wide to stand behind what it is there for stands below that. */
+static void write_apart(cm_progress *p, char *text) {
+    char *gap = strstr(text, "  ");
+    if (!gap) gap = text + strlen(text);
+    const char *command = gap + strspn(gap, " ");
+    char line[LINE];
+    snprintf(line, sizeof line, "  %s", command);
+    *gap = '\0';
+    write_line(p, text);
+    if (*command) write_line(p, line);
+}
+
 /* What becomes of a line: its command can be copied, it may break, or only the log's file has it. */
 typedef enum manner { COMMAND, TEXT, LOGGED } manner;
 
@@ -374,6 +386,8 @@ static void say(cm_progress *p, manner how, const char *format, va_list argument
     hide(p);
     if (how == TEXT && p->style.tty) {
         write_wrapped(p, text);
+    } else if (p->style.tty && cm_text_line_width(text) > columns_of(p)) {
+        write_apart(p, text);
     } else {
         write_line(p, text);
     }

@@ -57,7 +57,8 @@ bool cm_progress_is_narrow(const cm_progress *progress);
 /* The same of what fills a screen and that few look for: only if verbose; always into the log's file. */
 void cm_progress_detail(cm_progress *progress, const char *format, ...) CM_PRINTF(2, 3);
 
-/* The same as `say` without breaks, for a command that is there to be copied. */
+/* The same as `say` for a command that is there to be copied: it is not broken, but begins a line of its own if it is
+ * too wide to stand behind what is in front of it and two blanks. */
 void cm_progress_offer(cm_progress *progress, const char *format, ...) CM_PRINTF(2, 3);
 
 /* A line for programs: {"event": event, members}, only with --json; members as `"a": 1, "b": "c"`, may be empty. */

@@ -193,6 +193,45 @@ START_TEST(what_a_training_says_fits_the_terminal) {
 }
 END_TEST
 
+/* Lists, numbers and reports; a pipe gets a line each. */
+START_TEST(what_commands_print_breaks_between_words_in_a_narrow_terminal) {
+    static const char *const commands[] = {"environments",
+                                           "devices",
+                                           "eval --run n --episodes 4",
+                                           "eval --run n --episodes 4 --opponent random",
+                                           "benchmark search --seconds 0.01s",
+                                           "inspect --run n"};
+    expect_ok("train --quiet --run n" SMALL);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        cm_program_run_terminal(cm_test_folder, commands[i], 50, "", &result);
+        ck_assert_msg(result.status == 0, "%s", result.out);
+        for (const char *at = result.out, *end; *at; at = end + strspn(end, "\r\n")) {
+            end = at + strcspn(at, "\r\n");
+            ck_assert_msg(width_of(at, end) < 50, "%s: %.*s", commands[i], (int)(end - at), at);
+        }
+        run(commands[i]);
+        ck_assert_msg(!strstr(result.out, "\n    i") && !strstr(result.out, "\n    m"), "%s", result.out);
+    }
+}
+END_TEST
+
+/* What is said below it is broken where there is no room for it, and goes away with it. */
+START_TEST(a_picture_is_drawn_again_in_its_place_in_a_narrow_terminal) {
+    int rows = 0, up = 0;
+    expect_ok("train --quiet --run car --set env_name=MountainCar-v0 --env-steps 256 --set hidden_dim=8"
+              " --set final_evaluation_episodes=0");
+    cm_program_run_terminal(cm_test_folder, "play --run car --delay 0", 40, "", &result);
+    ck_assert_ptr_nonnull(strstr(result.out, "  expects\r\n  "));
+    for (const char *at = result.out; *at; at++) {
+        rows += *at == '\n';
+        if (sscanf(at, "\033[%dA", &up) == 1) rows -= up;
+        ck_assert_int_ge(rows, 0);
+        ck_assert_int_le(rows, 24);
+    }
+    ck_assert_int_gt(up, 0);
+}
+END_TEST
+
 /* Errors, warnings and notes; a pipe gets each as one line (test_usage.c). */
 START_TEST(what_goes_wrong_is_told_in_lines_that_break_between_words) {
     static const char *const cases[][2] = {
@@ -238,6 +277,8 @@ int main(void) {
     tcase_add_test(tests, an_evaluation_is_seen_to_go_on);
     tcase_add_test(tests, networks_fit_a_narrow_terminal);
     tcase_add_test(tests, what_a_training_says_fits_the_terminal);
+    tcase_add_test(tests, what_commands_print_breaks_between_words_in_a_narrow_terminal);
+    tcase_add_test(tests, a_picture_is_drawn_again_in_its_place_in_a_narrow_terminal);
     tcase_add_test(tests, what_goes_wrong_is_told_in_lines_that_break_between_words);
     tcase_add_test(tests, several_ranks_draw_the_line_of_progress_of_one);
     tcase_add_test(tests, the_start_of_a_training_leaves_most_of_the_screen_to_the_training);
