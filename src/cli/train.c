@@ -35,6 +35,7 @@ static int output_error;        /* why a line of a run could not be printed; 0: 
 static bool has_left;           /* an environment that hangs */
 static char last_run[PATH_MAX]; /* folder of the run that was trained last */
 static cm_seed_place place;     /* of this process beside those of other seeds */
+static double began;            /* of the program: --time covers what is before its first run, too */
 
 static char ending[128]; /* what the first ctrl-C is answered, below its own sign */
 
@@ -120,6 +121,8 @@ static cm_status train_with(cm_arguments *arguments, const cm_run_request *reque
     with_progress.comm = &ranks.comm;
     with_progress.progress = progress;
     with_progress.program = arguments->program;
+    with_progress.began = began;
+    began = 0.0;
     cm_status status = train_once(&with_progress, result);
     if (output_error == 0) output_error = cm_progress_error(progress);
     cm_progress_destroy(progress);
@@ -268,6 +271,7 @@ static cm_status train_apart(cm_arguments *arguments, cm_seeds *seeds) {
     CM_TRY(cm_seed_jobs_ask(count_at_once, arguments, &at_once));
     CM_TRY(cm_seed_jobs_run(arguments, seeds, at_once < seeds->count ? at_once : seeds->count, &own, &place));
     if (own) {
+        began = cm_clock_seconds(); /* each seed has the time for itself */
         catch_signals();
         cm_seed_jobs_heed();
         CM_TRY(train_one_of(arguments, own));
@@ -314,6 +318,7 @@ static cm_status train_traced(cm_arguments *arguments) {
 }
 
 static cm_status run_train(cm_arguments *arguments) {
+    began = cm_clock_seconds();
     if (cm_argument_given(arguments, "--quiet") && cm_argument_given(arguments, "--json"))
         return cm_fail(CM_ERR_INPUT,
                        "--quiet prints nothing, --json a line for every iteration; leave one of them out");

@@ -195,6 +195,14 @@ static cm_status open_trainer(cm_run_learner *l, cm_session *s, cm_pool *pool) {
                             "lower batch_size, num_unroll_steps or prefetch_depth");
 }
 
+/* An update of vectors in milliseconds. */
+static bool is_short(const cm_session *s) {
+    const double rows = (double)s->configuration.trainer.batch_size * (s->configuration.replay.num_unroll_steps + 1);
+    const double most = 1e8; /* products of a pass forward */
+    return s->configuration.network.family != CM_FAMILY_RESNET &&
+           rows * (double)cm_network_parameters(s->network)->parameters < most;
+}
+
 cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_agent *agent, const cm_stop *stop,
                                 cm_run_learner **out) {
     cm_run_learner *l = NULL;
@@ -203,6 +211,7 @@ cm_status cm_run_learner_create(cm_session *session, cm_pool *pool, cm_agent *ag
     l->c = &session->configuration;
     l->comm = session->comm;
     l->stop = stop;
+    l->ask_every = is_short(session) ? 4 : 1;
     l->rows = (int)cm_session_share(session, l->c->trainer.batch_size);
     l->unroll = l->c->replay.num_unroll_steps;
     l->observation_size = session->env.spec.observation_size;

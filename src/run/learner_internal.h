@@ -19,8 +19,9 @@ struct cm_run_learner {
     const cm_env *env;                       /* borrowed */
     cm_batch_handle begun[CM_TRAINER_BEGUN]; /* what is being learnt from, the oldest first */
     int begun_count;
-    double credit; /* updates due, below 1 */
-    bool warned;   /* that the memory is full and too small for the first update */
+    int64_t ask_every; /* updates of several ranks between two looks at what is asked */
+    double credit;     /* updates due, below 1 */
+    bool warned;       /* that the memory is full and too small for the first update */
 };
 
 /* A batch that has just been drawn (of the learner `context`), by who draws: searched anew and on its way to the

@@ -150,11 +150,10 @@ static cm_status finish_oldest(cm_run_learner *l, const char *dump, cm_learning 
     return cm_batch_give_back(handle);
 }
 
-/* Before an update: ranks ask each other, though not every time, as that takes a while. */
+/* Before an update: ranks ask each other, though not every time where updates are short, as that takes a while. */
 static cm_status ask_stop(const cm_run_learner *l, int64_t update, bool *is_asked) {
-    enum { EVERY = 4 };
     *is_asked = cm_stop_asked(l->stop);
-    if (l->comm->size == 1 || update % EVERY == 0) return cm_ranks_any(l->comm, is_asked);
+    if (l->comm->size == 1 || update % l->ask_every == 0) return cm_ranks_any(l->comm, is_asked);
     *is_asked = false;
     return CM_OK;
 }

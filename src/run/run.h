@@ -48,6 +48,7 @@ typedef struct cm_run_request {
     const char *program;             /* how the user calls it, for the commands that are proposed; "cumind" */
     cm_progress *progress;           /* borrowed */
     cm_comm *comm;                   /* of the ranks, all of which make the same calls; NULL: one process */
+    double began;                    /* time of the clock from which a limit on time counts; 0: from now on */
     const cm_stop *stop;             /* asked: end after the iteration that is going on; NULL: never */
 } cm_run_request;
 

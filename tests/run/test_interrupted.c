@@ -172,6 +172,15 @@ START_TEST(a_run_that_the_time_ends_again_and_again_is_that_of_one_session) {
 }
 END_TEST
 
+START_TEST(a_limit_on_time_counts_from_where_the_program_began) {
+    static const char *const settings[] = {"time_limit=1", "evaluation_interval=0", "final_evaluation_episodes=0"};
+    cm_run_result late; /* as long as the clock goes */
+    ck_assert_int_eq(try_run_from(1e-3, "late", false, settings, 3, NULL, &late), CM_OK);
+    ck_assert_int_eq(late.end, CM_RUN_LIMIT);
+    ck_assert_int_eq(late.env_steps, 0);
+}
+END_TEST
+
 /* All of these end where the first evaluation is due. */
 START_TEST(opponent_that_keeps_a_run_waiting_is_told_of_at_the_start) {
     static const char *const rows[][2] = {{"env_name=connect4", "evaluation_opponent=perfect"}, /* this one */
@@ -202,6 +211,7 @@ int main(void) {
     tcase_add_loop_test(t, evaluation_that_is_asked_to_stop_counts_for_nothing_and_is_made_again, 0, PLACES);
     tcase_add_test(t, stop_that_is_asked_again_and_again_loses_nothing);
     tcase_add_test(t, a_run_that_the_time_ends_again_and_again_is_that_of_one_session);
+    tcase_add_test(t, a_limit_on_time_counts_from_where_the_program_began);
     tcase_add_loop_test(t, opponent_that_keeps_a_run_waiting_is_told_of_at_the_start, 0, 3);
     suite_add_tcase(suite, t);
     return cm_test_main(suite);

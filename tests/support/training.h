@@ -11,9 +11,9 @@
 #include "support/folder.h"
 
 /* Trains the run `name` with settings[count], or goes on with it, until its end or until `stop` (NULL: never) is
- * asked. Errors: those of cm_run_open and cm_run_train. */
-static inline cm_status try_run(const char *name, bool resume, const char *const *settings, int count,
-                                const cm_stop *stop, cm_run_result *result) {
+ * asked. A limit on time counts from `began`; 0: from now on. Errors: those of cm_run_open and cm_run_train. */
+static inline cm_status try_run_from(double began, const char *name, bool resume, const char *const *settings,
+                                     int count, const cm_stop *stop, cm_run_result *result) {
     char directory[160];
     cm_configuration configuration;
     cm_config *config;
@@ -30,6 +30,7 @@ static inline cm_status try_run(const char *name, bool resume, const char *const
                               .resume = resume,
                               .checkpoint = CM_CHECKPOINT_LATEST,
                               .progress = progress,
+                              .began = began,
                               .stop = stop};
     cm_status status = cm_run_open(&request, &run);
     if (status == CM_OK) status = cm_run_train(run, result);
@@ -38,6 +39,11 @@ static inline cm_status try_run(const char *name, bool resume, const char *const
     cm_config_destroy(config);
     close(style.file);
     return status;
+}
+
+static inline cm_status try_run(const char *name, bool resume, const char *const *settings, int count,
+                                const cm_stop *stop, cm_run_result *result) {
+    return try_run_from(0.0, name, resume, settings, count, stop, result);
 }
 
 /* The same; errors fail the test. */
