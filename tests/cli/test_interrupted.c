@@ -86,6 +86,31 @@ START_TEST(what_hangs_does_not_hinder_the_end) {
 }
 END_TEST
 
+/* Steps of all environments take 13 s, each of them 50 ms, once the run acts. */
+START_TEST(many_short_steps_in_python_are_waited_for_no_longer_than_a_long_one) {
+    char text[8192];
+    snprintf(folder, sizeof folder, "%s/short", cm_test_folder);
+    ck_assert_int_eq(mkdir(folder, 0700), 0);
+    write_file("short.py", "import os, time\n"
+                           "class Short:\n"
+                           "  actions, max_steps = 2, 20\n"
+                           "  def reset(self): return [0.0]\n"
+                           "  def step(self, action):\n"
+                           "    if os.path.exists('run/log.txt'):\n"
+                           "      open('slow', 'w').close()\n"
+                           "      time.sleep(0.05)\n"
+                           "    return [float(action)], 0.0, False\n");
+    const pid_t child = cm_program_start(folder, "train --env ./short.py --run run --threads 1 --set num_envs=256 "
+                                                 "--set num_simulations=2 --set hidden_dim=16 --env-steps 1M");
+    await_file("slow");
+    kill(child, SIGTERM);
+    ck_assert_int_eq(cm_program_wait(child), 0);
+    cm_program_file(folder, "err.txt", text, sizeof text);
+    ck_assert_msg(strstr(text, "has not come back since the request to stop; its process was ended") != NULL, "%s",
+                  text);
+}
+END_TEST
+
 #define STEPS TRAIN "--env-steps 2048 --set env_name=./walk.py --seed 3 --quiet "
 
 /* The last whole iteration is saved, and what was acted of the next one is acted again. */
@@ -194,6 +219,7 @@ int main(void) {
     tcase_set_timeout(tests, 120);
     tcase_add_unchecked_fixture(tests, cm_test_folder_make, cm_test_folder_remove);
     tcase_add_test(tests, what_hangs_does_not_hinder_the_end);
+    tcase_add_test(tests, many_short_steps_in_python_are_waited_for_no_longer_than_a_long_one);
     tcase_add_test(tests, a_run_whose_environment_hung_goes_on_to_the_same_bits);
     tcase_add_loop_test(tests, learning_is_broken_off_and_saved, 0, 2);
     tcase_add_loop_test(tests, what_was_broken_off_goes_on_to_the_same_bits, 0, 2);
