@@ -324,6 +324,13 @@ static void warn_of_no_update(const cm_run *run, const cm_run_result *r) {
     const cm_configuration *c = cm_run_options_of(run);
     char waits[160], rate[96] = "", uncounted[128];
     if (r->updates > 0 || r->end == CM_RUN_STOPPED || !c->agent.collect) return;
+    if (run->time_over && r->env_steps == 0) {
+        cm_log(CM_WARNING,
+               "no steps were made: the time was over within the first iteration, %d steps of %d environments; give it "
+               "more time, or lower steps_per_iteration or num_envs",
+               c->agent.steps_per_iteration, c->env.num_envs);
+        return;
+    }
     if (c->trainer.replay_ratio > 0.0 && c->trainer.updates_per_iteration == 0) {
         snprintf(rate, sizeof rate, ", and one is due every %.4g steps (batch_size / replay_ratio)",
                  1.0 / cm_run_learner_rate(c));

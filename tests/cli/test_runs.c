@@ -185,6 +185,7 @@ START_TEST(an_evaluation_of_the_result_that_the_time_does_not_cover_is_said) {
     ck_assert_ptr_null(strstr(result.out, "final: "));
     ck_assert_msg(strstr(result.err, "no episode of the evaluation of the result has ended within the time: ") != NULL,
                   "%s", result.err);
+    ck_assert_ptr_nonnull(strstr(result.err, "no steps were made: the time was over within the first iteration, "));
     expect_ok("train --run bare --time 0.01s --set final_evaluation_episodes=0 --set evaluation_interval=0");
     ck_assert_ptr_null(strstr(result.out, "time is over"));
     expect_ok("train --run counted --env-steps 512 --set final_evaluation_episodes=2");
