@@ -12,11 +12,26 @@ static bool is_sparse(const cm_env_spec *spec, const cm_env_survey *seen) {
     return spec->players == 1 && seen->paid * few < seen->steps;
 }
 
+/* The same, where equal moves lead to different places: what one episode met says little of the next. */
+static bool is_sparse_by_chance(const cm_env_spec *spec, const cm_env_survey *seen) {
+    return seen->has_chance && is_sparse(spec, seen);
+}
+
 /* Every step costs, and random play hardly ever gets to the end that saves the rest. */
 static bool is_long_toll(const cm_env_spec *spec, const cm_env_survey *seen) {
     const int few = 100;
     return spec->players == 1 && seen->kinds < CM_ENV_SURVEY_KINDS && seen->ends * few < seen->steps &&
            seen->paid == seen->steps && seen->kind[0] < 0.0;
+}
+
+/* The same, where states are a list. */
+static bool is_listed_toll(const cm_env_spec *spec, const cm_env_survey *seen) {
+    return seen->is_onehot && is_long_toll(spec, seen);
+}
+
+static bool is_long_listed_toll(const cm_env_spec *spec, const cm_env_survey *seen) {
+    const int many = 100;
+    return spec->observation_size >= many && is_listed_toll(spec, seen);
 }
 
 bool cm_task_is_picture(const cm_env_spec *spec) {
@@ -51,20 +66,69 @@ static const cm_task_row rows[] = {
       {"memory_steps", "60000"},
       {"replay_ratio", "8"},
       {"evaluation_interval", "5000"}}},
+    {"chance decides where moves lead",
+     is_sparse_by_chance,
+     false,
+     {{"policy", "muzero"},
+      {"env_steps", "300000"},
+      {"max_depth", "1"},
+      {"policy_smoothing", "0.2"},
+      {"td_steps", "3"},
+      {"discount", "0.99"},
+      {"c_puct", "2.5"},
+      {"random_move_probability", "0.2"},
+      {"random_move_steps", "1"},
+      {"rescale_values", "true"},
+      {"value_scale", "0.1"},
+      {"value_transform", "false"},
+      {"hidden_dim", "64"},
+      {"num_unroll_steps", "3"},
+      {"learning_rate", "0.001"},
+      {"num_envs", "64"},
+      {"memory_steps", "50000"},
+      {"evaluation_interval", "30000"}}},
     {"every step costs until an end that is hard to meet",
      is_long_toll,
      false,
      {{"policy", "gumbel_muzero"},
+      {"env_steps", "200000"},
+      {"td_steps", "100"},
+      {"discount", "0.99"},
+      {"random_move_probability", "0.03"},
+      {"random_move_steps", "30"},
+      {"random_move_end", "0.6"},
+      {"memory_steps", "100000"},
+      {"replay_ratio", "8"},
+      {"evaluation_interval", "10000"}}},
+    {"states are a list",
+     is_listed_toll,
+     false,
+     {{"max_steps", NULL},
       {"env_steps", "40000"},
       {"td_steps", "20"},
-      {"discount", "0.99"},
       {"random_move_probability", "0.2"},
       {"random_move_steps", "8"},
+      {"random_move_end", "0"},
       {"num_simulations", "16"},
       {"num_unroll_steps", "5"},
       {"memory_steps", "30000"},
-      {"replay_ratio", "8"},
       {"evaluation_interval", "5000"}}},
+    {"of hundreds",
+     is_long_listed_toll,
+     false,
+     {{"policy", "muzero"},
+      {"env_steps", "250000"},
+      {"td_steps", "3"},
+      {"random_move_probability", "0.5"},
+      {"random_move_steps", "1"},
+      {"random_move_end", "0.7"},
+      {"evaluation_simulations", "16"},
+      {"num_unroll_steps", "3"},
+      {"hidden_dim", "64"},
+      {"learning_rate", "0.001"},
+      {"num_envs", "64"},
+      {"memory_steps", "50000"},
+      {"evaluation_interval", "25000"}}},
 };
 
 const cm_task_row *cm_task_rows(int *count) {
@@ -74,9 +138,16 @@ const cm_task_row *cm_task_rows(int *count) {
 
 /* ---- the whole ---- */
 
-/* The value of a setting; a discount that is not told by its row weighs a fifth of the longest episode. */
+/* A discount whose row leaves it open weighs a fifth of the longest episode. A limit on steps is for tasks that have
+ * hardly one: a list of states has no shorter way of more steps than states, of which there are as many as numbers. "":
+ * nothing is to be set. */
 static const char *value_of(const cm_task_setting *setting, const cm_env_spec *spec, char text[16]) {
+    enum { HARDLY = 10000, WAYS = 10 };
     if (setting->value) return setting->value;
+    if (strcmp(setting->key, "max_steps") == 0) {
+        snprintf(text, 16, "%d", WAYS * spec->observation_size);
+        return spec->max_steps < HARDLY || WAYS * spec->observation_size > HARDLY ? "" : text;
+    }
     const double reach = fmax(20.0, spec->max_steps / 5.0);
     snprintf(text, 16, "%.3g", fmin(0.997, 1.0 - 1.0 / reach));
     return text;
@@ -118,7 +189,8 @@ void cm_task_defaults_apply(const cm_env_spec *spec, const cm_env_survey *seen, 
         for (const cm_task_setting *s = rows[r].settings; fits[r] && s->key; s++) {
             char text[16];
             const char *value = value_of(s, spec, text);
-            if (is_overruled(fits, r, s->key) || !cm_config_suggest(config, s->key, value, rows[r].what)) continue;
+            if (!*value || is_overruled(fits, r, s->key)) continue;
+            if (!cm_config_suggest(config, s->key, value, rows[r].what)) continue;
             if (taken++ == 0) used = append(why, used, "%s%s", ":", "");
             if (taken <= TOLD) used = append(why, used, " %s=%s", s->key, value);
         }

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 typedef struct cm_task_setting {
-    const char *key, *value; /* value NULL, of a discount: by the time limit */
+    const char *key, *value; /* value NULL, of discount and max_steps: by the spec */
 } cm_task_setting;
 
 enum { CM_TASK_SETTINGS = 24 };

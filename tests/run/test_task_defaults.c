@@ -10,8 +10,10 @@ static cm_configuration c;
 static cm_config *config;
 static char why[CM_TASK_LINE];
 
+static int limit = 100, states = 48;
+
 static void apply(const cm_env_survey *seen, int players, const char *given) {
-    const cm_env_spec spec = {.players = players, .actions = 4, .max_steps = 100};
+    const cm_env_spec spec = {.players = players, .actions = 4, .observation_size = states, .max_steps = limit};
     cm_config_destroy(config);
     ck_assert_int_eq(cm_configuration_create(&c, &config), CM_OK);
     if (given) ck_assert_int_eq(cm_config_set(config, given), CM_OK);
@@ -51,6 +53,15 @@ static const cm_env_survey pendulum = {.steps = 1000,
                                        .reward_low = -15,
                                        .reward_high = -0.1,
                                        .kinds = CM_ENV_SURVEY_KINDS};
+static const cm_env_survey hill = {.steps = 1000,
+                                   .cuts = 5,
+                                   .paid = 1000,
+                                   .paid_within = 1000,
+                                   .reward_low = -1,
+                                   .reward_high = -1,
+                                   .kinds = 1,
+                                   .kind = {-1}};
+
 /* Whether a row fits, by its words. */
 static bool tells(const char *words) { return strstr(why, words) != NULL; }
 
@@ -58,16 +69,21 @@ START_TEST(each_task_gets_the_rows_that_fit_it) {
     static const struct {
         const cm_env_survey *seen;
         const char *rows[3];
-    } cases[] = {{&cart_pole, {NULL}},
-                 {&pendulum, {NULL}},
-                 {&grid, {"rewards are rare"}},
-                 {&lake, {"rewards are rare"}},
-                 {&cliff, {"every step costs"}}};
+    } cases[] = {{&cart_pole, {NULL}},          {&pendulum, {NULL}},
+                 {&grid, {"rewards are rare"}}, {&lake, {"rewards are rare", "chance decides where moves lead"}},
+                 {&hill, {"every step costs"}}, {&cliff, {"every step costs", "states are a list"}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         apply(cases[i].seen, 1, NULL);
         ck_assert_msg((cases[i].rows[0] == NULL) == (why[0] == '\0'), "%zu: %s", i, why);
         for (int r = 0; r < 3 && cases[i].rows[r]; r++) ck_assert_msg(tells(cases[i].rows[r]), "%zu: %s", i, why);
     }
+    apply(&lake, 1, NULL); /* the later row counts more */
+    ck_assert(c.mcts.policy == CM_MCTS_MUZERO && c.replay.td_steps == 3 && c.mcts.num_simulations == 16);
+    states = 500;
+    apply(&cliff, 1, NULL);
+    states = 48;
+    ck_assert_ptr_nonnull(strstr(why, "states are a list, of hundreds: "));
+    ck_assert(c.mcts.policy == CM_MCTS_MUZERO && c.replay.td_steps == 3 && c.mcts.num_simulations == 16);
     apply(&grid, 2, NULL); /* games of two */
     ck_assert_str_eq(why, "");
 }
@@ -88,6 +104,20 @@ START_TEST(what_is_given_stays_and_what_is_taken_is_told) {
 }
 END_TEST
 
+START_TEST(settings_follow_the_time_limit) {
+    limit = 250;
+    apply(&grid, 1, NULL);
+    ck_assert_double_eq(c.replay.discount, 0.98);
+    apply(&cliff, 1, NULL);
+    ck_assert_int_eq(c.env.max_steps, 0); /* its own */
+    limit = 10000;
+    apply(&grid, 1, NULL);
+    ck_assert_double_eq(c.replay.discount, 0.997);
+    apply(&cliff, 1, NULL);
+    ck_assert_int_eq(c.env.max_steps, 480);
+}
+END_TEST
+
 /* Every setting of every row is a value of its key. */
 START_TEST(rows_can_be_taken) {
     int count;
@@ -96,7 +126,7 @@ START_TEST(rows_can_be_taken) {
         for (const cm_task_setting *s = rows[r].settings; s->key; s++) {
             cm_config_destroy(config);
             ck_assert_int_eq(cm_configuration_create(&c, &config), CM_OK);
-            const char *value = s->value ? s->value : "0.5";
+            const char *value = s->value ? s->value : strcmp(s->key, "discount") == 0 ? "0.5" : "5";
             ck_assert_msg(cm_config_suggest(config, s->key, value, "row"), "%s=%s", s->key, value);
             ck_assert_str_eq(cm_config_origin_of(config, s->key), "row");
         }
@@ -108,6 +138,7 @@ int main(void) {
     TCase *tcase = tcase_create("task defaults");
     tcase_add_test(tcase, each_task_gets_the_rows_that_fit_it);
     tcase_add_test(tcase, what_is_given_stays_and_what_is_taken_is_told);
+    tcase_add_test(tcase, settings_follow_the_time_limit);
     tcase_add_test(tcase, rows_can_be_taken);
     suite_add_tcase(suite, tcase);
     return cm_test_main(suite);
