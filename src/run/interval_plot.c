@@ -26,12 +26,6 @@ static range range_of(const cm_interval_plot *plot) {
     return r;
 }
 
-/* A round number that divides the range into about `parts`. */
-static double tick_of(range r, int parts) {
-    double rough = (r.high - r.low) / parts, unit = pow(10.0, floor(log10(rough)));
-    return unit * (rough > 5.0 * unit ? 10.0 : rough > 2.0 * unit ? 5.0 : rough > unit ? 2.0 : 1.0);
-}
-
 /* Columns of the longest label, `most` if they are more. */
 static int label_width(const cm_interval_plot *plot, int most) {
     int widest = 0;
@@ -109,7 +103,7 @@ static void svg_row(const cm_interval_plot *plot, int i, range r, cm_svg *svg) {
 
 cm_status cm_interval_plot_svg(const cm_interval_plot *plot, const char *path) {
     const range r = range_of(plot);
-    const double tick = tick_of(r, TICKS), bottom = TOP + ROW * plot->count;
+    const double tick = cm_svg_tick(r.low, r.high, TICKS), bottom = TOP + ROW * plot->count;
     cm_svg svg;
     CM_TRY(cm_svg_begin(&svg, WIDTH, TOP + ROW * plot->count + BOTTOM));
     cm_svg_text(&svg, WIDTH / 2.0, 24, "middle", plot->title);

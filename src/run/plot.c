@@ -212,14 +212,16 @@ static double at_y(const frame *f, double y) {
 }
 
 static void svg_axes(const cm_plot *plot, const frame *f, cm_svg *svg) {
+    const double dx = cm_svg_tick(f->x.low, f->x.high, TICKS), dy = cm_svg_tick(f->y.low, f->y.high, TICKS);
     char label[16];
-    for (int i = 0; i <= TICKS; i++) {
-        double x = f->x.low + (f->x.high - f->x.low) * i / TICKS, y = f->y.low + (f->y.high - f->y.low) * i / TICKS;
-        cm_svg_grid(svg, LEFT, at_y(f, y), WIDTH - RIGHT, at_y(f, y));
-        cm_format_count(y, label);
-        cm_svg_text(svg, LEFT - 8, at_y(f, y) + 4, "end", label);
-        cm_format_count(x, label);
-        cm_svg_text(svg, at_x(f, x), HEIGHT - BOTTOM + 18, "middle", label);
+    for (double k = ceil(f->y.low / dy); k * dy <= f->y.high; k++) {
+        cm_svg_grid(svg, LEFT, at_y(f, k * dy), WIDTH - RIGHT, at_y(f, k * dy));
+        cm_format_count(k * dy + 0.0, label); /* 0, not -0 */
+        cm_svg_text(svg, LEFT - 8, at_y(f, k * dy) + 4, "end", label);
+    }
+    for (double k = ceil(f->x.low / dx); k * dx <= f->x.high; k++) {
+        cm_format_count(k * dx + 0.0, label);
+        cm_svg_text(svg, at_x(f, k * dx), HEIGHT - BOTTOM + 18, "middle", label);
     }
     cm_svg_text(svg, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 18, "middle", plot->x_label);
     cm_svg_text(svg, LEFT - 8, TOP - 14, "start", plot->y_label);
@@ -238,17 +240,26 @@ static void svg_band(const cm_plot_series *s, const frame *f, int index, cm_svg 
 
 static void svg_series(const cm_plot_series *s, const frame *f, int index, cm_svg *svg) {
     const char *colour = colours[index];
-    if (!s->dots) fprintf(svg->out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" points=\"", colour);
+    const bool dots = s->dots || s->n == 1; /* a line through one point is not seen */
+    if (!dots) fprintf(svg->out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" points=\"", colour);
     for (int i = 0; i < s->n; i++) {
         const double x = at_x(f, s->x[i]), y = at_y(f, s->y[i]);
-        if (s->dots) {
+        if (dots) {
             fprintf(svg->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"/>\n", x, y, colour);
         } else {
             fprintf(svg->out, "%.1f,%.1f ", x, y);
         }
     }
-    if (!s->dots) fputs("\"/>\n", svg->out);
+    if (!dots) fputs("\"/>\n", svg->out);
+}
+
+/* In front of all lines, on a ground of its own. */
+static void svg_legend(const cm_plot_series *s, int index, cm_svg *svg) {
+    const char *colour = colours[index];
     const double at = LEFT + 12, line = TOP + 8 + 18 * index;
+    const int width = 24 + 7 * cm_text_line_width(s->label);
+    fprintf(svg->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"18\" fill=\"#fff\" fill-opacity=\"0.8\"/>\n",
+            at - 4, line - 7, width);
     fprintf(svg->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"4\" fill=\"%s\"/>\n", at, line, colour);
     cm_svg_text(svg, at + 18, line + 6, "start", s->label);
 }
@@ -263,5 +274,6 @@ cm_status cm_plot_svg(const cm_plot *plot, const char *path) {
         if (plot->series[s].low) svg_band(&plot->series[s], &f, s, &svg);
     }
     for (int s = 0; s < plot->count; s++) svg_series(&plot->series[s], &f, s, &svg);
+    for (int s = 0; s < plot->count; s++) svg_legend(&plot->series[s], s, &svg);
     return cm_svg_end(&svg, path);
 }

@@ -1,5 +1,6 @@
 #include "run/svg.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "core/file.h"
@@ -36,6 +37,11 @@ void cm_svg_text(cm_svg *svg, double x, double y, const char *anchor, const char
         }
     }
     fputs("</text>\n", svg->out);
+}
+
+double cm_svg_tick(double low, double high, int parts) {
+    const double rough = (high - low) / parts, unit = pow(10.0, floor(log10(rough)));
+    return unit * (rough > 5.0 * unit ? 10.0 : rough > 2.0 * unit ? 5.0 : rough > unit ? 2.0 : 1.0);
 }
 
 void cm_svg_grid(cm_svg *svg, double x1, double y1, double x2, double y2) {

@@ -26,6 +26,9 @@ cm_status cm_svg_end(cm_svg *svg, const char *path) CM_MUST_USE;
 /* A text at (x, y); anchor: start, middle or end. Characters that XML reserves are replaced. */
 void cm_svg_text(cm_svg *svg, double x, double y, const char *anchor, const char *text);
 
+/* A round number, 1, 2 or 5 times a power of ten, that divides low..high into at most `parts`. low < high. */
+double cm_svg_tick(double low, double high, int parts);
+
 /* A thin line behind the data. */
 void cm_svg_grid(cm_svg *svg, double x1, double y1, double x2, double y2);
 

@@ -350,6 +350,27 @@ START_TEST(svg_is_escaped_and_has_one_dot_per_point) {
 }
 END_TEST
 
+/* A line through it would not be seen. */
+START_TEST(a_series_of_one_point_is_a_dot_and_ticks_are_round) {
+    static const double x[] = {1536, 4096}, y[] = {-9.3, 500};
+    const cm_plot_series drawn[] = {{"one", x, y, 1, false, NULL, NULL}, {"two", x, y, 2, false, NULL, NULL}};
+    const cm_plot plot = {"runs", "env steps", "return", drawn, 2};
+    char path[CM_TEST_PATH], *data;
+    size_t size;
+    int dots = 0;
+    cm_test_file_make(path);
+    ck_assert_int_eq(cm_plot_svg(&plot, path), CM_OK);
+    ck_assert_int_eq(cm_file_read(path, 1 << 20, &data, &size), CM_OK);
+    for (char *at = data; (at = strstr(at, "<circle")); at++) dots++;
+    ck_assert_int_eq(dots, 1);
+    ck_assert_ptr_nonnull(strstr(data, "\"middle\">2000</text>"));
+    ck_assert_ptr_nonnull(strstr(data, "\"end\">200</text>"));
+    ck_assert_ptr_nonnull(strstr(data, "\"end\">0</text>"));
+    ck_assert_ptr_null(strstr(data, ">1536<"));
+    free(data);
+}
+END_TEST
+
 /* ---- the folder of a run ---- */
 
 static cm_status create(cm_run_directory *run, const char *path) {
@@ -531,6 +552,7 @@ int main(void) {
     tcase_add_test(tests, plot_colours_each_series_and_its_name);
     tcase_add_test(tests, plot_without_points_says_so);
     tcase_add_test(tests, svg_is_escaped_and_has_one_dot_per_point);
+    tcase_add_test(tests, a_series_of_one_point_is_a_dot_and_ticks_are_round);
     TCase *folder = tcase_create("folder");
     suite_add_tcase(suite, folder);
     tcase_add_checked_fixture(folder, cm_test_folder_make, cm_test_folder_remove);
