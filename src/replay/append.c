@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "replay/internal.h"
+#include "replay/policy.h"
 
 static cm_status find_lane(cm_replay *replay, int environment, cm_lane **out) {
     if (environment < 0 || environment >= replay->config.environments)
@@ -64,8 +64,7 @@ cm_status cm_replay_append(cm_replay *replay, int environment, const cm_replay_s
         return cm_fail(CM_ERR_STATE, "replay: environment %d has %d steps that are not committed, the most allowed",
                        environment, lane->fresh);
     int32_t slot = cm_lane_slot(replay, environment, lane->rows);
-    float *policy = replay->policy + (size_t)slot * (size_t)cm_policy_size(replay->form);
-    if (cm_policy_normalise(step->policy, replay->form, policy) != CM_OK)
+    if (cm_policy_store(replay, slot, step->policy) != CM_OK)
         return cm_fail_in(CM_ERR_INPUT, "replay: environment %d", environment);
     CM_TRY(write_observation(replay, slot, environment, step->observation));
     uint8_t is_free = write_legal(replay, slot, step->legal);
@@ -97,8 +96,8 @@ cm_status cm_replay_finish(cm_replay *replay, int environment, const cm_replay_e
     int32_t slot = cm_lane_slot(replay, environment, lane->rows);
     CM_TRY(write_observation(replay, slot, environment, end->observation));
     uint8_t is_free = write_legal(replay, slot, end->legal);
-    const size_t entries = (size_t)cm_policy_size(replay->form);
-    memset(replay->policy + (size_t)slot * entries, 0, entries * sizeof(float));
+    const size_t columns = cm_policy_columns(&replay->config);
+    memset(replay->policy + (size_t)slot * columns, 0, columns * sizeof(float));
     replay->row[slot] = (cm_row){
         .root_value = end->terminated ? 0.0f : end->root_value,
         .index = row_index(replay, lane, environment),

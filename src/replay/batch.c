@@ -40,7 +40,7 @@ static void lay_out(const cm_replay *replay, cm_batch *batch, cm_arena *arena) {
     batch->drawn = cm_arena_take(arena, (size_t)batch->table * sizeof(int64_t));
     batch->window = cm_arena_take(arena, sizeof(cm_window_scratch));
     cm_window_scratch window = {0};
-    cm_window_scratch_init(&window, arena, c, replay->window_rows);
+    cm_window_scratch_init(&window, arena, c, replay->window_rows, true);
     if (batch->window) *batch->window = window;
 }
 

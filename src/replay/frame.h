@@ -47,10 +47,12 @@ cm_status cm_bytes_extend(cm_bytes *bytes, size_t size, unsigned char **out) CM_
 
 enum { CM_FRAME_FLOAT32, CM_FRAME_BYTES }; /* how a row's observation is stored */
 
+enum { CM_FRAME_ENTRIES = 1 << 15 };
+
 typedef struct cm_frame {
     const char *magic; /* 8 characters */
     uint32_t observation_size, observation_type, actions;
-    uint32_t numbers; /* D of policies per number, 0 of joint ones */
+    uint32_t numbers; /* D of policies per number, 0 of joint ones, CM_FRAME_ENTRIES + N of those kept as N entries */
     uint64_t a, b;
 } cm_frame;
 

@@ -13,7 +13,7 @@ extern "C" {
 /* What is kept for each row. The order is that of the plan and of the files. */
 typedef enum cm_field {
     FIELD_OBSERVATION,
-    FIELD_POLICY,   /* rows sum to 1                                                                          */
+    FIELD_POLICY,   /* rows of policy.h                                                                       */
     FIELD_LEGAL,    /* bits                                                                                   */
     FIELD_ROW,      /* cm_row: one run of memory for all that a return is made of                             */
     FIELD_PRIORITY, /* from here on only if prioritized                                                       */
@@ -58,7 +58,7 @@ typedef struct cm_lane {
 /* Room for one position's window where it wraps around the end of the ring. */
 typedef struct cm_window_scratch {
     cm_row *row;   /* [rows]   */
-    float *policy; /* [K+1, P] */
+    float *policy; /* [K+1, P]; NULL: they are not looked at */
 } cm_window_scratch;
 
 struct cm_replay {
@@ -106,7 +106,7 @@ struct cm_replay {
 
 /* Takes room for a window from `arena`. */
 void cm_window_scratch_init(cm_window_scratch *scratch, cm_arena *arena, const cm_replay_config *config,
-                            int32_t window_rows);
+                            int32_t window_rows, bool has_policies);
 
 /* CM_ERR_STATE if something draws from the replay; `what` names the call. */
 cm_status cm_replay_claim(cm_replay *replay, const char *what) CM_MUST_USE;

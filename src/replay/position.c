@@ -1,7 +1,7 @@
 /* Rows by slot: copying them, and the window of a position. */
 #include <string.h>
 
-#include "replay/internal.h"
+#include "replay/policy.h"
 
 _Static_assert(sizeof(cm_lane) == CM_ALIGN, "a lane is a cache line");
 
@@ -51,12 +51,16 @@ void cm_window_open(const cm_replay *replay, int32_t slot, int32_t left, const c
         .form = replay->form,
         .td_steps = rule->td_steps,
         .row = replay->row + slot,
-        .policy = replay->policy + (size_t)slot * entries,
+        .policy = replay->policy + (size_t)slot * cm_policy_columns(&replay->config),
     };
-    if (straight_rows(replay, slot, rows) == rows) return;
+    const bool is_straight = straight_rows(replay, slot, rows) == rows;
+    if (!is_straight) {
+        read_rows(replay, replay->row, sizeof(cm_row), slot, rows, scratch->row);
+        out->row = scratch->row;
+    }
+    if ((is_straight && replay->config.entries == 0) || !scratch->policy) return;
     int32_t policies = rows < rule->unroll + 1 ? rows : rule->unroll + 1;
-    read_rows(replay, replay->row, sizeof(cm_row), slot, rows, scratch->row);
-    read_rows(replay, replay->policy, entries * sizeof(float), slot, policies, scratch->policy);
-    out->row = scratch->row;
+    for (int32_t i = 0; i < policies; i++)
+        cm_policy_load(replay, cm_slot_add(replay, slot, i), scratch->policy + (size_t)i * entries);
     out->policy = scratch->policy;
 }

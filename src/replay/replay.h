@@ -39,6 +39,7 @@ typedef struct cm_replay_config {
     float observation_unit; /* > 0: each is k times this, k of 0 .. 255, and stored as a byte; 0: stored as float32 */
     int actions;            /* A, 1 .. 2^24                                                                       */
     int numbers;            /* D: policies are per number (core/policy_form.h), P = D n; 0 or 1: P = A            */
+    int entries;            /* > 0, .. 16384: of joint policies the entries that are not 0 are kept, at most so many  */
     int environments;       /* E, 1 .. 65536: lanes                                                               */
     /* how much; the block is as large as `bytes` allows and the other limits need */
     uint64_t bytes;       /* of the whole block; 0: what the limits below need                               */

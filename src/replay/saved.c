@@ -1,5 +1,6 @@
 /* What segment.c, state.c and deal.c share: rows in files, see saved.h. */
 #include "replay/saved.h"
+#include "replay/policy.h"
 
 #include <math.h>
 
@@ -107,19 +108,6 @@ static cm_status get_step(const cm_replay *replay, cm_row *row, uint8_t mask, cm
     return CM_OK;
 }
 
-/* Each of its numbers sums to 1. */
-static cm_status check_policy(const float *policy, cm_policy_form form) {
-    double sum = 0.0;
-    for (int a = 0; a < cm_policy_size(form); a++) {
-        if (!(policy[a] >= 0.0f)) return cm_fail(CM_ERR_INPUT, "policy[%d] is %g", a, (double)policy[a]);
-        sum += (double)policy[a];
-        if ((a + 1) % form.values != 0) continue;
-        if (!(fabs(sum - 1.0) < 1e-3)) return cm_fail(CM_ERR_INPUT, "a policy sums to %g", sum);
-        sum = 0.0;
-    }
-    return CM_OK;
-}
-
 cm_status cm_saved_put(const cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, cm_packer *out) {
     for (int f = 0; f < FIELD_ROW; f++) CM_TRY(cm_saved_put_field(replay, slot, rows, f, out));
     for (int32_t i = 0; i < rows; i++) CM_TRY(put_step(&replay->row[cm_slot_add(replay, slot, i)], mask, out));
@@ -127,7 +115,6 @@ cm_status cm_saved_put(const cm_replay *replay, int32_t slot, int32_t rows, uint
 }
 
 cm_status cm_saved_get(cm_replay *replay, int32_t slot, int32_t rows, uint8_t mask, bool ends, cm_cursor *in) {
-    size_t entries = (size_t)cm_policy_size(replay->form);
     CM_TRY(get_observations(replay, slot, rows, in));
     for (int f = FIELD_OBSERVATION + 1; f < FIELD_ROW; f++) CM_TRY(cm_saved_get_field(replay, slot, rows, f, in));
     for (int32_t i = 0; i < rows; i++) {
@@ -135,7 +122,7 @@ cm_status cm_saved_get(cm_replay *replay, int32_t slot, int32_t rows, uint8_t ma
         cm_status status = check_observation(replay, at);
         if (status == CM_OK) status = get_step(replay, &replay->row[at], mask, in);
         bool last = ends && i == rows - 1;
-        if (status == CM_OK && !last) status = check_policy(replay->policy + (size_t)at * entries, replay->form);
+        if (status == CM_OK && !last) status = cm_policy_check(replay, at);
         if (status != CM_OK) return cm_fail_in(status, "row %d", i);
     }
     return CM_OK;
@@ -151,16 +138,22 @@ cm_status cm_saved_skip_rows(const cm_replay *replay, int32_t rows, cm_cursor *i
 /* ---- headers ------------------------------------------------------------------------------------------------------
  */
 
-/* What a header says of the form of policies: D, 0 of joint ones. */
+/* What a header says of the form of policies. */
 static uint32_t numbers_of(const cm_replay *replay) {
+    if (replay->config.entries > 0) return CM_FRAME_ENTRIES + (uint32_t)replay->config.entries;
     return replay->form.numbers > 1 ? (uint32_t)replay->form.numbers : 0;
+}
+
+static const char *form_of(uint32_t numbers) {
+    return numbers > CM_FRAME_ENTRIES ? "of few drawn actions" : numbers > 0 ? "per number" : "joint";
 }
 
 cm_status cm_saved_check_shape(const cm_replay *replay, const cm_frame *frame, const char *name) {
     const cm_replay_config *c = &replay->config;
     if (frame->numbers != (uint32_t)numbers_of(replay))
-        return cm_fail(CM_ERR_INPUT, "%s: its policies are %s, those of the replay %s (policy_distribution)", name,
-                       frame->numbers ? "per number" : "joint", frame->numbers ? "joint" : "per number");
+        return cm_fail(CM_ERR_INPUT,
+                       "%s: its policies are %s, those of the replay %s (policy_distribution, num_sampled_actions)",
+                       name, form_of(frame->numbers), form_of(numbers_of(replay)));
     const bool is_readable =
         frame->observation_type == CM_FRAME_FLOAT32 || frame->observation_type == observation_type(replay);
     if (frame->observation_size == (uint32_t)c->observation_size && frame->actions == (uint32_t)c->actions &&

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "replay/internal.h"
+#include "replay/policy.h"
 
 /* ---- checks -------------------------------------------------------------------------------------------------------
  */
@@ -13,10 +13,15 @@ static cm_status check_range(const char *name, int64_t value, int64_t min, int64
                    (long long)max);
 }
 
+enum { MOST_ENTRIES = 1 << 14 };
+
 static cm_status check_policy(const cm_replay_config *c) {
     CM_TRY(check_range("actions", c->actions, 1, c->numbers > 1 ? CM_POLICY_ACTIONS : 65536));
     const cm_policy_form form = cm_policy_form_of(c->actions, c->numbers);
     CM_TRY(check_range("entries of a policy", cm_policy_size(form), 1, 65536));
+    CM_TRY(check_range("entries", c->entries, 0, MOST_ENTRIES));
+    if (c->entries > 0 && (form.numbers > 1 || c->symmetries > 1))
+        return cm_fail(CM_ERR_INPUT, "replay: entries are for joint policies without symmetries");
     if (form.numbers == 1 || c->symmetries <= 1) return CM_OK;
     return cm_fail(CM_ERR_INPUT, "replay: symmetries are for joint policies, not for those per number");
 }
@@ -55,7 +60,7 @@ static void describe_fields(const cm_replay_config *c, cm_field_info info[FIELD_
     bool bytes = c->observation_unit > 0.0f;
     const cm_field_info rows[FIELD_COUNT] = {
         [FIELD_OBSERVATION] = {"observation", bytes ? "uint8" : "float32", bytes ? 1 : 4, observation},
-        [FIELD_POLICY] = {"policy", "float32", 4, entries},
+        [FIELD_POLICY] = {"policy", "float32", 4, cm_policy_columns(c)},
         [FIELD_LEGAL] = {"legal mask", "bits", 1, (entries + 7) / 8},
         [FIELD_ROW] = {"step", "struct", sizeof(cm_row), 1},
         [FIELD_PRIORITY] = {"priority", "float32", 4, 1},
@@ -88,7 +93,7 @@ static void lay_out(cm_replay *replay, cm_arena *arena, const cm_replay_config *
     start = arena->used;
     int64_t reach = cm_target_reach(&c->targets);
     replay->window_rows = (int32_t)(reach < c->segment_steps ? reach : c->segment_steps) + 1;
-    cm_window_scratch_init(&replay->scratch, arena, c, replay->window_rows);
+    cm_window_scratch_init(&replay->scratch, arena, c, replay->window_rows, false);
     add_row(plan, "window", "struct", replay->window_rows, 1, arena->used - start);
 
     start = arena->used;
@@ -111,11 +116,12 @@ static void lay_out(cm_replay *replay, cm_arena *arena, const cm_replay_config *
 }
 
 void cm_window_scratch_init(cm_window_scratch *scratch, cm_arena *arena, const cm_replay_config *config,
-                            int32_t window_rows) {
+                            int32_t window_rows, bool has_policies) {
     size_t rows = (size_t)window_rows, policies = (size_t)config->targets.unroll + 1;
     size_t entries = (size_t)cm_policy_size(cm_policy_form_of(config->actions, config->numbers));
     scratch->row = cm_arena_take(arena, rows * sizeof(cm_row));
-    scratch->policy = cm_arena_take(arena, policies * entries * sizeof(float));
+    scratch->policy = NULL;
+    if (has_policies) scratch->policy = cm_arena_take(arena, policies * entries * sizeof(float));
 }
 
 /* ---- plan ----------------------------------------------------------------------------------------------------------

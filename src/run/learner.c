@@ -42,6 +42,13 @@ static cm_status make_symmetries(const cm_env *env, int32_t **elements, int32_t 
     return status;
 }
 
+/* Where all of a policy would fill the memory what was drawn is kept. */
+static int policy_entries(const cm_session *s) {
+    const cm_env_spec *spec = &s->env.spec;
+    const bool is_wide = spec->action_size == 0 && spec->actions > CM_ENV_MAX_SEARCHED;
+    return is_wide && spec->symmetries <= 1 ? cm_mcts_draws(&s->configuration.mcts) : 0;
+}
+
 static cm_replay_config replay_config(const cm_session *s) {
     const cm_replay_options *o = &s->configuration.replay;
     const cm_env_spec *spec = &s->env.spec;
@@ -50,6 +57,7 @@ static cm_replay_config replay_config(const cm_session *s) {
         .observation_unit = spec->observation_unit,
         .actions = spec->actions,
         .numbers = cm_network_policy(s->network).numbers,
+        .entries = policy_entries(s),
         .environments = (int)cm_session_share(s, s->configuration.env.num_envs),
         .bytes = o->memory_bytes > 0 ? (uint64_t)cm_session_share(s, o->memory_bytes) : UNLIMITED_BYTES,
         .max_steps = cm_session_share(s, o->memory_steps),

@@ -31,6 +31,7 @@ static cm_replay_config random_config(cm_rng *rng) {
         .symmetry_elements = swap_elements,
         .symmetry_actions = swap_actions,
     };
+    if (c.symmetries == 0 && cm_rng_below(rng, 2)) c.entries = c.actions;
     for (int a = 0; a < c.actions; a++) {
         swap_actions[a] = a;
         swap_actions[c.actions + a] = (a + 1) % c.actions;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <xxhash.h>
 
+#include "replay/policy.h"
 #include "replay/segment.h"
 #include "replay_model.h"
 #include "support/bytes.h"
@@ -112,6 +113,7 @@ static cm_replay_config variant(int i) {
     c.sample_open = !(i & 2);
     c.observation_unit = i & 4 ? 1.0f : 0.0f;
     c.new_is_max = i & 4;
+    if (i & 8) c.entries = 5;
     return c;
 }
 
@@ -388,6 +390,13 @@ START_TEST(missing_foreign_and_swapped_files_are_named) {
     ck_assert_ptr_nonnull(strstr(cm_error_message(), "its policies are joint, those of the replay per number"));
     cm_replay_destroy(replay);
     config = base_config;
+    config.entries = 3;
+    replay = make_replay(&config);
+    ck_assert_int_eq(load(&files, replay), CM_ERR_INPUT);
+    ck_assert_ptr_nonnull(
+        strstr(cm_error_message(), "its policies are joint, those of the replay of few drawn actions"));
+    cm_replay_destroy(replay);
+    config = base_config;
     config.segment_steps = 4;
     replay = make_replay(&config);
     ck_assert_int_eq(load(&files, replay), CM_ERR_INPUT);
@@ -593,11 +602,55 @@ START_TEST(state_is_refused_while_steps_wait_for_a_commit) {
 }
 END_TEST
 
+/* Whether all of a policy is kept, or the entries that are not 0. */
+START_TEST(policies_of_few_entries_give_the_same_batches) {
+    cm_replay_config config = base_config;
+    config.bytes = 0;
+    model *m = make_model(&config, 4);
+    cm_replay *whole = make_replay(&config);
+    config.entries = 5;
+    cm_replay *entries = make_replay(&config);
+    expect_same_batches(m, whole, entries, 0, 30);
+    cm_replay_destroy(entries);
+    cm_replay_destroy(whole);
+    free(m);
+}
+END_TEST
+
+START_TEST(entries_that_are_none_are_refused) {
+    static const float two[5] = {0, 3, 0, 0, 1}, three[5] = {1, 1, 0, 0, 1}, none[5] = {0}, below[5] = {0, -1, 2};
+    static const float rows[][4] = {{4, 1, 0.75f, 0.25f}, /* they ascend */
+                                    {1, 5, 0.75f, 0.25f},    {-1, 4, 0.75f, 0.25f}, {NAN, 4, 0.75f, 0.25f},
+                                    {1.5f, 4, 0.75f, 0.25f}, {1, 4, 0.5f, 0.25f},   {1, 4, 1.25f, -0.25f},
+                                    {1, 4, NAN, 1.0f}};
+    cm_replay_config config = base_config;
+    float policy[5];
+    config.entries = 2;
+    cm_replay *replay = make_replay(&config);
+    ck_assert_int_eq(cm_policy_store(replay, 3, two), CM_OK);
+    cm_policy_load(replay, 3, policy);
+    ck_assert(policy[1] == 0.75f && policy[4] == 0.25f && policy[0] + policy[2] + policy[3] == 0.0f);
+    ck_assert_int_eq(cm_policy_check(replay, 3), CM_OK);
+    ck_assert_int_eq(cm_policy_store(replay, 3, three), CM_ERR_INPUT);
+    ck_assert_str_eq(cm_error_message(), "a policy of more than 2 entries");
+    ck_assert_int_eq(cm_policy_store(replay, 3, none), CM_ERR_INPUT);
+    ck_assert_int_eq(cm_policy_store(replay, 3, below), CM_ERR_INPUT);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        memcpy(replay->policy + 4 * 3, rows[i], sizeof rows[i]);
+        ck_assert_msg(cm_policy_check(replay, 3) == CM_ERR_INPUT, "row %zu", i);
+        cm_policy_load(replay, 3, policy); /* within its array all the same */
+    }
+    cm_replay_destroy(replay);
+    config.symmetries = 2, config.symmetry_elements = config.symmetry_actions = (const int32_t[10]){0};
+    ck_assert_int_eq(cm_replay_create(&config, &replay), CM_ERR_INPUT);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("replay segments");
     TCase *tests = tcase_create("segments");
     tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, loaded_replay_draws_what_the_saved_one_would_have_drawn, 0, 8);
+    tcase_add_loop_test(tests, loaded_replay_draws_what_the_saved_one_would_have_drawn, 0, 12);
     tcase_add_loop_test(tests, float32_observations_are_read_as_bytes_where_these_are_kept, 0, 2);
     tcase_add_test(tests, observations_that_are_not_of_the_replays_unit_are_refused);
     tcase_add_test(tests, smaller_ring_keeps_the_newest_pieces_that_fit);
@@ -608,7 +661,9 @@ int main(void) {
     tcase_add_loop_test(tests, every_truncation_and_every_flipped_byte_is_refused, 0, 2);
     tcase_add_loop_test(tests, sealed_observations_that_are_not_finite_are_named, 0, 2);
     tcase_add_test(tests, sealed_segment_with_wrong_steps_or_action_or_flags_is_named);
-    tcase_add_loop_test(tests, sealed_nonsense_never_crashes_what_draws_from_it, 0, 8);
+    tcase_add_loop_test(tests, sealed_nonsense_never_crashes_what_draws_from_it, 0, 12);
+    tcase_add_test(tests, policies_of_few_entries_give_the_same_batches);
+    tcase_add_test(tests, entries_that_are_none_are_refused);
     tcase_add_test(tests, state_is_refused_while_steps_wait_for_a_commit);
     tcase_add_loop_test(tests, priorities_that_wait_are_saved_beside_the_state, 0, 8);
     suite_add_tcase(suite, tests);
