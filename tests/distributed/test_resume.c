@@ -12,7 +12,6 @@
 
 #include "core/file.h"
 #include "core/json.h"
-#include "env/pcg64.h"
 #include "run/checkpoint.h"
 #include "run/metrics.h"
 #include "run/run.h"
