@@ -15,6 +15,7 @@
 #include "core/log.h"
 #include "env/advice.h"
 #include "env/board.h"
+#include "env/printed.h"
 #include "env/python_spec.h"
 #include "env/worker.h"
 
@@ -98,6 +99,7 @@ static void stop_all(void) {
         for (int k = 0; k < MOST_WORKERS; k++) cm_worker_dismiss(envs[i]->worker[k]);
     for (int i = 0; i < env_count; i++)
         for (int k = 0; k < MOST_WORKERS; k++) cm_worker_stop(envs[i]->worker[k]);
+    cm_printed_end();
 }
 
 /* Episodes are spread over the processes by their seeds. */

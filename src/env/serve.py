@@ -493,6 +493,7 @@ def stand_alone(connection):
 
     connection.set_inheritable(False)
     os.dup2(2, 1)  # what an environment prints is no reply
+    sys.stdout.reconfigure(line_buffering=True)
     threading.Thread(target=end_with, args=(connection,), daemon=True).start()
     signal.signal(signal.SIGTERM, lambda *_: None)
     hold(signal.SIG_UNBLOCK)

@@ -17,6 +17,7 @@
 #include "core/arena.h"
 #include "core/clock.h"
 #include "core/log.h"
+#include "env/printed.h"
 
 /* The text of spaces.py and, behind it, actions.py and serve.py. */
 __asm__(".pushsection .rodata\n"
@@ -106,7 +107,7 @@ static char **copy_variables(char **owned) {
  * starts have a group of their own; SIGTERM may be for everything on a machine and is held back until serve.py takes
  * no notice of it, as is what stops a process that is not in the foreground. When it ends is for the program to say, by
  * closing the channel: descriptor CHANNEL there. */
-static int spawn(const char *name, int side, pid_t *out) {
+static int spawn(const char *name, int side, int output, pid_t *out) {
     char program[] = "python3", flag[] = "-c", path[512], *owned, **variables = copy_variables(&owned);
     if (!variables) return ENOMEM;
     snprintf(path, sizeof path, "%s", name);
@@ -120,6 +121,8 @@ static int spawn(const char *name, int side, pid_t *out) {
     sigaddset(&signals, SIGTTOU);
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    for (int file = STDOUT_FILENO; output >= 0 && file <= STDERR_FILENO; file++)
+        posix_spawn_file_actions_adddup2(&files, output, file);
     posix_spawn_file_actions_adddup2(&files, side, CHANNEL);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &signals);
@@ -133,11 +136,15 @@ static int spawn(const char *name, int side, pid_t *out) {
     return error;
 }
 
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER; /* processes of several environments at once */
+
 static cm_status connect_process(cm_worker *worker, const char *name) {
     int sides[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sides) != 0)
         return cm_fail(CM_ERR_IO, "cannot talk to a process of its own: %s", strerror(errno));
-    const int error = spawn(name, sides[1], &worker->process);
+    pthread_mutex_lock(&starting);
+    const int error = spawn(name, sides[1], cm_printed_to(), &worker->process);
+    pthread_mutex_unlock(&starting);
     close(sides[1]);
     worker->channel = sides[0];
     if (error == 0) return CM_OK;

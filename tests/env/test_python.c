@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include "core/clock.h"
 #include "core/cpu.h"
 #include "env/python_env.h"
 
@@ -631,6 +632,54 @@ START_TEST(an_environment_may_print) {
 }
 END_TEST
 
+/* Lines of the log that tell of what was printed, and how many lines of it they stand for. */
+static struct printed {
+    pthread_mutex_t lock; /* another thread logs */
+    int lines, stand_for;
+    bool has_first, has_count;
+} printed = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool count_printed(void *context, cm_log_level level, const char *line) {
+    (void)context, (void)level;
+    int before = 0;
+    const int read = sscanf(line, "Python prints: a word (and %d lines before it)", &before);
+    pthread_mutex_lock(&printed.lock);
+    printed.lines++, printed.stand_for += 1 + before;
+    printed.has_first |= strcmp(line, "Python prints: a word") == 0;
+    printed.has_count |= read == 1;
+    pthread_mutex_unlock(&printed.lock);
+    return true;
+}
+
+static struct printed look_at_printed(void) {
+    pthread_mutex_lock(&printed.lock);
+    const struct printed now = printed;
+    pthread_mutex_unlock(&printed.lock);
+    return now;
+}
+
+START_TEST(what_an_environment_prints_is_held_back_to_a_line_a_second_with_a_count) {
+    enum { PRINTED = 500 };
+    cm_env env;
+    cm_env_outcome out;
+    const double since = cm_clock_seconds();
+    open_named(write_text("talks.py", "class E:\n  actions, max_steps = 2, 900\n  def reset(s): return [0.0]\n"
+                                      "  def step(s, a):\n    print('a word')\n    return [0.0], 0.0, False\n"),
+               &env);
+    cm_log_set_hook(count_printed, NULL);
+    char *state = calloc(1, env.spec.state_size);
+    cm_env_reset(&env, state, 1);
+    for (int i = 0; i < PRINTED; i++) must_equal(cm_env_step(&env, state, 0, &out), CM_OK);
+    while (look_at_printed().stand_for < PRINTED) usleep(10000);
+    cm_log_set_hook(NULL, NULL);
+    const struct printed now = look_at_printed();
+    must_equal(now.stand_for, PRINTED);
+    must(now.has_first && now.has_count);
+    must(now.lines <= (int)(cm_clock_seconds() - since) + 2);
+    free(state);
+}
+END_TEST
+
 /* A process of the environment, which ends with the one that plays it, holds nothing open and may be ended by it. */
 START_TEST(an_environment_may_have_processes_of_its_own) {
     cm_env env;
@@ -702,6 +751,7 @@ static Suite *make_suite(void) {
     tcase_add_test(tcase, a_file_that_changes_while_it_is_played_is_refused);
     tcase_add_test(tcase, what_fails_is_not_started_again_at_once);
     tcase_add_test(tcase, an_environment_may_print);
+    tcase_add_test(tcase, what_an_environment_prints_is_held_back_to_a_line_a_second_with_a_count);
     tcase_add_test(tcase, an_environment_may_have_processes_of_its_own);
     tcase_add_test(tcase, a_file_may_stand_anywhere);
     suite_add_tcase(suite, tcase);

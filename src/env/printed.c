@@ -1,0 +1,112 @@
+#include "env/printed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/retry.h"
+
+enum { TEXT = 1024, BUFFER = 4096, SECOND = 1000 /* milliseconds */ };
+
+static int reading = -1, writing = -1;
+static pthread_t reader;
+
+/* Of the thread that reads. */
+typedef struct printed {
+    char line[TEXT], held[TEXT]; /* what has come of a line, and the last one that is not said yet */
+    size_t length;
+    long long waiting; /* lines that are not said yet */
+    double next;       /* when one may be said: seconds of the clock */
+} printed;
+
+static void say(printed *p) {
+    if (p->waiting == 0) return;
+    if (p->waiting == 1) {
+        cm_log(CM_INFO, "Python prints: %s", p->held);
+    } else {
+        cm_log(CM_INFO, "Python prints: %s (and %lld lines before it)", p->held, p->waiting - 1);
+    }
+    p->waiting = 0;
+    p->next = cm_clock_seconds() + 1.0;
+}
+
+/* Empty lines are none. */
+static void end_line(printed *p) {
+    p->line[p->length] = '\0';
+    if (p->length > 0) memcpy(p->held, p->line, p->length + 1);
+    p->waiting += p->length > 0;
+    p->length = 0;
+    if (cm_clock_seconds() >= p->next) say(p);
+}
+
+static void take(printed *p, const char *bytes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const bool is_end = bytes[i] == '\n' || bytes[i] == '\r';
+        if (!is_end) p->line[p->length++] = bytes[i];
+        if (is_end || p->length == TEXT - 1) end_line(p);
+    }
+}
+
+/* What has no end is a line after a second of silence. */
+static void *read_all(void *context) {
+    (void)context;
+    printed p = {.length = 0};
+    char bytes[BUFFER];
+    struct pollfd channel = {.fd = reading, .events = POLLIN};
+    for (;;) {
+        const bool waits = p.waiting > 0 || p.length > 0;
+        const double left = p.next - cm_clock_seconds();
+        const int ready = poll(&channel, 1, !waits ? -1 : left > 0.0 ? (int)(left * SECOND) + 1 : SECOND);
+        if (ready == 0 && p.length > 0 && p.waiting == 0) end_line(&p);
+        if (cm_clock_seconds() >= p.next) say(&p);
+        if (ready <= 0) continue;
+        const ssize_t count = read(reading, bytes, sizeof bytes);
+        if (count == 0 || (count < 0 && errno != EINTR)) break;
+        if (count > 0) take(&p, bytes, (size_t)count);
+    }
+    end_line(&p);
+    say(&p);
+    return NULL;
+}
+
+static bool begin(void) {
+    int sides[2];
+    sigset_t all, before;
+    if (pipe2(sides, O_CLOEXEC) != 0) return false;
+    reading = sides[0];
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    const int error = pthread_create(&reader, NULL, read_all, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error == 0) {
+        writing = sides[1];
+        return true;
+    }
+    close(sides[0]);
+    close(sides[1]);
+    return false;
+}
+
+int cm_printed_to(void) {
+    if (writing < 0 && !begin()) return -1;
+    return writing;
+}
+
+void cm_printed_end(void) {
+    struct timespec until;
+    if (writing < 0) return;
+    close(writing);
+    writing = -1;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 500000000;
+    until.tv_sec += until.tv_nsec / 1000000000, until.tv_nsec %= 1000000000;
+    (void)pthread_timedjoin_np(reader, NULL, &until);
+}

@@ -1,0 +1,20 @@
+/* What processes of environments print. They write to one pipe, of which a thread makes lines of the log
+ * (CM_INFO): the first one at once, then at most one a second, which says how many others came since. */
+#ifndef CM_ENV_PRINTED_H
+#define CM_ENV_PRINTED_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The descriptor that they write to, not theirs to inherit as it is; -1: there is none, as pipe or thread could not be
+ * had. Made by the first call, for as long as the program runs. By one thread at a time. */
+int cm_printed_to(void);
+
+/* Says what is left, when the processes have ended: waits for that for half a second. None can be started then. */
+void cm_printed_end(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
