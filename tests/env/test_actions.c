@@ -224,6 +224,18 @@ START_TEST(actions_that_are_none_are_refused) {
     expect_refused("Tuple(Discrete(2), make)", "",
                    "actions of the kind function; must be Box, Discrete, MultiDiscrete");
     if (has_numpy("boxes that are none")) {
+        cm_env env; /* there is no place behind a picture */
+        must_equal(cm_env_open(&env,
+                               write_text("picture.py",
+                                          ARRAYS "class E:\n  max_steps, action_space = 9, Box([0] * 25, [1] * 25)\n"
+                                                 "  def reset(s): return numpy.zeros((4, 4, 3))\n"
+                                                 "  def step(s, a): return numpy.zeros((4, 4, 3)), 0.0, True\n"
+                                                 "def make(): return E()\n"),
+                               NULL),
+                   CM_ERR_INPUT);
+        must_msg(strstr(cm_error_message(), "a Box of more than 24 numbers as action_space, and pictures: wrap it") !=
+                     NULL,
+                 "%s", cm_error_message());
         expect_refused("Box([0] * 33, [1] * 33)", "",
                        "a Box of 33 numbers as action_space; at most 32 are possible: wrap it so that there are fewer");
     }
