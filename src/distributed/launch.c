@@ -144,6 +144,7 @@ typedef struct relay {
     size_t used, at;           /* bytes that were read, and those of them that are written */
     char bytes[PIPE_BUF];      /* as many as never wait where poll says that there is room */
     int error;                 /* of the first write that failed although somebody reads; 0: none */
+    bool has_said;             /* anything */
     bool has_line;             /* of progress, on a terminal: one without an end */
 } relay;
 
@@ -187,6 +188,7 @@ static void read_output(relay *r) {
     ssize_t n = read(r->from, r->bytes, sizeof r->bytes);
     if (n < 0 && errno == EINTR) return;
     r->is_open = n > 0;
+    r->has_said |= n > 0;
     r->used = n > 0 ? (size_t)n : 0;
     r->at = 0;
 }
@@ -345,9 +347,10 @@ static void watch(job *j, const sigset_t *waiting) {
     finish_lines(&j->errors);
 }
 
-/* A request to stop ends a launcher and ranks that do not know it yet: nothing has begun then. */
-static void say_early(int *status) {
-    pass_on("cumind: asked to stop before the ranks had begun: nothing has changed\n");
+/* A request to stop ends a launcher and ranks that do not know it yet: nothing has begun then. Or it comes when they
+ * have said how the run ended, and only MPI has not. */
+static void say_early(const job *j, int *status) {
+    if (!j->output.has_said) pass_on("cumind: asked to stop before the ranks had begun: nothing has changed\n");
     if (latest) *status = 128 + latest;
 }
 
@@ -374,7 +377,7 @@ static int status_of(const job *j) {
     }
     if (j->is_killed) return 128 + latest;
     status = WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
-    if (status == 128 + SIGUSR1) say_early(&status);
+    if (status == 128 + SIGUSR1) say_early(j, &status);
     if (!WIFSIGNALED(state) || asked > 0) return status;
     fprintf(stderr, "cumind: mpirun was ended by signal %d (%s), and the ranks with it\n", WTERMSIG(state),
             strsignal(WTERMSIG(state)));

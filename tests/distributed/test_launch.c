@@ -341,6 +341,20 @@ START_TEST(a_request_to_stop_before_the_ranks_begin_is_answered) {
 }
 END_TEST
 
+/* What they have printed is no lie. */
+START_TEST(a_request_to_stop_while_ranks_end_does_not_say_that_none_had_begun) {
+    char text[4096];
+    if (!cm_program_has_mpi()) return;
+    pid_t job = start_with("echo final\n: > begun\nexec sleep 20");
+    kill(job, SIGTERM);
+    ck_assert_int_eq(cm_program_wait(job), 128 + SIGTERM);
+    cm_program_file(cm_test_folder, "out.txt", text, sizeof text);
+    ck_assert_str_eq(text, "final\n");
+    cm_program_file(cm_test_folder, "err.txt", text, sizeof text);
+    ck_assert_str_eq(text, "");
+}
+END_TEST
+
 /* It takes no notice of signals, and what it has started keeps its outputs open. */
 START_TEST(a_launcher_that_does_not_answer_is_killed) {
     char text[4096];
@@ -533,6 +547,7 @@ int main(void) {
     tcase_add_test(tc, a_killed_rank_ends_the_job_promptly_and_is_named);
     tcase_add_loop_test(tc, a_request_to_stop_ends_and_saves_all_ranks, 0, 5);
     tcase_add_loop_test(tc, a_request_to_stop_before_the_ranks_begin_is_answered, 0, 3);
+    tcase_add_test(tc, a_request_to_stop_while_ranks_end_does_not_say_that_none_had_begun);
     tcase_add_loop_test(tc, a_launcher_that_does_not_answer_is_killed, 0, 2);
     tcase_add_test(tc, ranks_end_with_a_launcher_that_is_killed);
     tcase_add_test(tc, one_rank_that_is_asked_to_stop_stops_all);
