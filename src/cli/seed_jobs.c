@@ -33,7 +33,7 @@ static void on_signal(int number) {
     asked = 1, latest = number;
 }
 
-/* They come only while the parent waits. One that is ignored, as under nohup, stays ignored. *before: the mask. */
+/* They come only while the parent waits. *before: the mask without them. */
 static void catch_signals(sigset_t *before) {
     static const int requests[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
     const struct sigaction action = {.sa_handler = on_signal};
@@ -41,7 +41,8 @@ static void catch_signals(sigset_t *before) {
     sigemptyset(&block);
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         struct sigaction now;
-        if (sigaction(requests[i], NULL, &now) != 0 || now.sa_handler == SIG_IGN) continue;
+        sigaction(requests[i], NULL, &now);
+        if (requests[i] == SIGHUP && now.sa_handler == SIG_IGN) continue; /* under nohup */
         sigaction(requests[i], &action, NULL);
         sigaddset(&block, requests[i]);
     }
@@ -243,7 +244,7 @@ static void take_output(jobs *j, worker *w, const char *line) {
 }
 
 /* A line that another has said, too, is not said again. */
-static bool is_new(jobs *j, const char *line) {
+static bool is_first(jobs *j, const char *line) {
     const uint64_t hash = XXH3_64bits(line, strlen(line));
     for (int i = 0; i < j->said_count && i < SAID; i++)
         if (j->said[i] == hash) return false;
@@ -255,7 +256,7 @@ static void take_error(jobs *j, worker *w, const char *line) {
     static const char own[] = "cumind: ";
     if (strncmp(line, own, sizeof own - 1) == 0) {
         snprintf(w->seed->error, sizeof w->seed->error, "%s", line + sizeof own - 1);
-    } else if (*line && is_new(j, line)) {
+    } else if (*line && is_first(j, line)) {
         clear(j);
         cm_cli_say("seed %lld  %s", (long long)w->seed->seed, line);
         draw(j);

@@ -153,6 +153,38 @@ START_TEST(one_seed_that_fails_is_named_and_the_others_end) {
 }
 END_TEST
 
+/* The first asks them to stop, which they do not hear; what is killed with them is gone. */
+START_TEST(a_second_interrupt_ends_seeds_whose_environments_hang) {
+    static const char text[] = "import os\n"
+                               "class Hangs:\n  actions, max_steps = 2, 9\n"
+                               "  def reset(self, seed):\n    self.steps = 0\n    return [0.0]\n"
+                               "  def step(self, action):\n    self.steps += 1\n"
+                               "    if os.path.exists('hang'):\n"
+                               "      with open('pid', 'w') as file: file.write(str(os.getpid()))\n"
+                               "      while True: pass\n"
+                               "    return [self.steps / 9], 1.0, False\n";
+    char path[PATH_MAX], pid[64] = "", state[512] = ") R";
+    snprintf(path, sizeof path, "%s/hangs.py", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, text, sizeof text - 1), CM_OK);
+    const pid_t child =
+        cm_program_start(cm_test_folder, "train --quiet --seeds 1-2 --run hung --set env_name=./hangs.py "
+                                         "--env-steps 100M --set num_envs=1");
+    await_run("hung/seed-1");
+    snprintf(path, sizeof path, "%s/hang", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, "", 0), CM_OK);
+    for (int i = 0; i < 2000 && pid[0] == '\0'; i++, usleep(10000))
+        cm_program_file(cm_test_folder, "pid", pid, sizeof pid);
+    kill(child, SIGINT);
+    usleep(300000); /* sooner would be the same wish */
+    kill(child, SIGINT);
+    ck_assert_int_eq(cm_program_wait(child), 130);
+    snprintf(path, sizeof path, "%d/stat", atoi(pid));
+    for (int i = 0; i < 1000 && *state && !strstr(state, ") Z "); i++, usleep(10000))
+        cm_program_file("/proc", path, state, sizeof state);
+    ck_assert_msg(!*state || strstr(state, ") Z "), "%s", state);
+}
+END_TEST
+
 START_TEST(what_all_seeds_find_wrong_is_one_line) {
     expect_exit("train --quiet --seeds 1-2 --run no --set env_name=./corrido.py", 2,
                 "cumind: Environment.env_name: ./corrido.py: there is no such file");
@@ -169,6 +201,7 @@ int main(void) {
     tcase_add_loop_test(tests, an_interrupt_ends_all_and_says_how_to_go_on, 0, 2);
     tcase_add_test(tests, a_terminal_has_a_line_of_progress_for_each);
     tcase_add_test(tests, one_seed_that_fails_is_named_and_the_others_end);
+    tcase_add_test(tests, a_second_interrupt_ends_seeds_whose_environments_hang);
     tcase_add_test(tests, what_all_seeds_find_wrong_is_one_line);
     suite_add_tcase(suite, tests);
     return cm_test_main(suite);
