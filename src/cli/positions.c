@@ -156,7 +156,7 @@ static void add_moves(const positions *p, const line *l, cm_text *out) {
     while (cm_move_list_next(&list, &item)) {
         char name[16];
         if (count - skipped++ > MOVES_SHOWN) continue;
-        cm_env_action_name(p->env, item.number, name, sizeof name);
+        cm_move_text(p->env, item.number, name);
         cm_text_word(out, p->view.columns, name);
     }
     cm_text_add(out, "\n");

@@ -73,7 +73,8 @@ static cm_status run(cm_arguments *arguments) {
 static const cm_flag flags[] = {
     CM_FLAG_RUN,
     {"--positions", "FILE",
-     "A game per line: its actions from the start, by number or name, separated by commas; - reads stdin."},
+     "A game per line: its actions from the start, by number or name, with commas or blanks between them; - reads "
+     "stdin."},
     CM_FLAG_SIMULATIONS,
     {"--json", NULL, "Print one JSON object per line of the file."},
     CM_FLAG_CHECKPOINT,

@@ -37,17 +37,44 @@ static int named(const cm_env *env, const char *text, int length) {
     return strcasecmp(own, name) == 0 ? action : -1;
 }
 
+static bool is_between(char c) { return c == ',' || is_blank(c); }
+
+/* The end of the item that begins at `first`: of a number, else of the longest name, which may have blanks and commas
+ * of its own, else the next comma. */
+static const char *end_of_item(const cm_env *env, const char *first, const char *end, int *number) {
+    const char *word = first, *comma = memchr(first, ',', (size_t)(end - first));
+    while (word < end && !is_between(*word)) word++;
+    *number = number_of(first, (int)(word - first));
+    if (*number >= 0) return word;
+    for (const char *last = end - first < NAME_BYTES ? end : first + NAME_BYTES - 1; last > first; last--) {
+        if ((last < end && !is_between(*last)) || is_blank(last[-1])) continue;
+        *number = named(env, first, (int)(last - first));
+        if (*number >= 0) return last;
+    }
+    return comma ? comma : end;
+}
+
 bool cm_move_list_next(cm_move_list *list, cm_move_item *item) {
     if (!list->is_open) return false;
-    const char *comma = memchr(list->at, ',', (size_t)(list->end - list->at));
-    const char *first = list->at, *last = comma ? comma : list->end;
-    list->is_open = comma != NULL;
-    list->at = comma ? comma + 1 : list->end;
-    while (first < last && is_blank(*first)) first++;
+    const char *first = list->at, *rest;
+    while (first < list->end && is_blank(*first)) first++;
+    const char *last = rest = end_of_item(list->env, first, list->end, &item->number);
+    while (rest < list->end && is_blank(*rest)) rest++;
+    const bool has_comma = rest < list->end && *rest == ',';
+    list->at = rest + has_comma;
+    list->is_open = has_comma || rest < list->end;
     while (first < last && is_blank(last[-1])) last--;
-    *item = (cm_move_item){first, (int)(last - first), number_of(first, (int)(last - first))};
-    if (item->number < 0) item->number = named(list->env, item->text, item->length);
+    item->text = first;
+    item->length = (int)(last - first);
     return true;
+}
+
+void cm_move_text(const cm_env *env, int action, char out[16]) {
+    cm_move_item item;
+    cm_env_action_name(env, action, out, NAME_BYTES);
+    cm_move_list list = cm_move_list_begin(env, out, strlen(out));
+    if (!cm_move_list_next(&list, &item) || item.number != action || list.is_open)
+        snprintf(out, NAME_BYTES, "%d", action);
 }
 
 /* Where actions have names that a list may hold, that they do: " or a name such as b2", else nothing. */

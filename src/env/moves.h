@@ -1,5 +1,5 @@
-/* Games as text: the actions from the start position, numbers or names separated by commas ("4,0,8", "b2,a1,c3";
- * nothing: the start). Blanks around them are allowed. */
+/* Games as text: the actions from the start position, numbers or names with commas or blanks between them, as they
+ * are shown, too ("4,0,8", "b2, a1, c3", "b2 a1 c3"; nothing: the start). A name may have such of its own. */
 #ifndef CM_ENV_MOVES_H
 #define CM_ENV_MOVES_H
 
@@ -25,8 +25,12 @@ typedef struct cm_move_item {
 /* Reads text[size] from its start; both the text and the environment that names actions outlive the list. */
 cm_move_list cm_move_list_begin(const cm_env *env, const char *text, size_t size);
 
-/* The next item; false at the end. What stands between two commas is an item, even if it is empty. */
+/* The next item; false at the end. What stands between two commas is an item, even if it is empty; what is no number
+ * and begins with no name reaches to the next comma. */
 bool cm_move_list_next(cm_move_list *list, cm_move_item *item);
+
+/* An action as it may stand in a list: by its name where that is read as this action, else by its number. */
+void cm_move_text(const cm_env *env, int action, char out[16]);
 
 /* Plays text[size] on `state`, which goes on from where it is. Errors: CM_ERR_INPUT names the move (counted from 1)
  * that is no action, illegal, or behind the end of the game; the state is then where that move would have

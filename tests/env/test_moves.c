@@ -1,5 +1,6 @@
 /* Games as text. */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,32 @@ START_TEST(blanks_and_the_end_of_a_dos_line_are_skipped) {
 }
 END_TEST
 
+START_TEST(blanks_alone_stand_between_moves_too) {
+    ck_assert_int_eq(play("4 a1  8\t\r"), CM_OK);
+    expect_cells("o...x...x");
+}
+END_TEST
+
+/* In a list as it is written, with either between them. */
+START_TEST(what_is_shown_of_moves_is_read_as_these) {
+    static const char *const names[] = {"tictactoe", "CartPole-v1", "Pendulum-v1", "glide2", "go9", "connect4"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        begin(names[i]);
+        for (int action = 0; action < env.spec.actions; action++) {
+            char name[16], text[48];
+            cm_move_item item;
+            cm_move_text(&env, action, name);
+            snprintf(text, sizeof text, "%s %s,%s", name, name, name);
+            cm_move_list list = cm_move_list_begin(&env, text, strlen(text));
+            for (int k = 0; k < 3; k++)
+                ck_assert_msg(cm_move_list_next(&list, &item) && item.number == action, "%s: %s", names[i], text);
+            ck_assert(!cm_move_list_next(&list, &item));
+        }
+        end_game();
+    }
+}
+END_TEST
+
 START_TEST(finished_game_is_a_legal_list) {
     ck_assert_int_eq(play("0,3,1,4,2"), CM_OK);
     ck_assert(cm_env_ended(state));
@@ -59,7 +86,7 @@ static const struct bad_case {
     {"4,-1", "move 2: must be an action, 0 to 8 or a name such as a1, got \"-1\"", "....x...."},
     {"4,+1", "move 2: must be an action, 0 to 8 or a name such as a1, got \"+1\"", "....x...."},
     {"4,1.0", "move 2: must be an action, 0 to 8 or a name such as a1, got \"1.0\"", "....x...."},
-    {"4,1 2", "move 2: must be an action, 0 to 8 or a name such as a1, got \"1 2\"", "....x...."},
+    {"4 0 y z", "move 3: must be an action, 0 to 8 or a name such as a1, got \"y z\"", "o...x...."},
     {"4,,1", "move 2: must be an action, 0 to 8 or a name such as a1, got \"\"", "....x...."},
     {"4,", "move 2: must be an action, 0 to 8 or a name such as a1, got \"\"", "....x...."},
     {",", "move 1: must be an action, 0 to 8 or a name such as a1, got \"\"", "........."},
@@ -159,6 +186,7 @@ int main(void) {
     tcase_add_test(tests, list_of_three_moves_is_played);
     tcase_add_test(tests, empty_and_blank_lists_are_the_start);
     tcase_add_test(tests, blanks_and_the_end_of_a_dos_line_are_skipped);
+    tcase_add_test(tests, blanks_alone_stand_between_moves_too);
     tcase_add_test(tests, finished_game_is_a_legal_list);
     tcase_add_loop_test(tests, illegal_list_names_the_move_and_stops_before_it, 0, (int)(sizeof bad / sizeof *bad));
     tcase_add_test(tests, text_ends_at_its_size_and_zero_bytes_are_no_numbers);
@@ -167,6 +195,7 @@ int main(void) {
     TCase *names = tcase_create("names");
     suite_add_tcase(suite, names);
     tcase_add_test(names, names_are_mentioned_where_lists_may_hold_them);
+    tcase_add_test(names, what_is_shown_of_moves_is_read_as_these);
     TCase *chance = tcase_create("chance");
     suite_add_tcase(suite, chance);
     tcase_add_checked_fixture(chance, NULL, end_game);
