@@ -10,6 +10,7 @@
 #include "cli/resolve.h"
 #include "cli/seed_jobs.h"
 #include "cli/watch.h"
+#include "core/busy.h"
 #include "core/cpu.h"
 #include "core/crash.h"
 #include "core/log.h"
@@ -104,17 +105,31 @@ static void say_recipe(cm_progress *progress, const cm_config *config, const cha
     }
 }
 
-static cm_status train_with(cm_arguments *arguments, const cm_run_request *request, cm_run_result *result) {
+/* `interval`: of lines where nothing is redrawn. */
+static cm_status open_progress(const cm_arguments *arguments, double interval, cm_progress **out) {
     cm_progress_style style = cm_cli_style(arguments);
-    style.interval = request->configuration->run.log_interval;
-    if (place.interval > 0.0) style.interval = place.interval;
+    style.interval = place.interval > 0.0 ? place.interval : interval;
     style.columns = place.columns;
     style.verbose = cm_argument_given(arguments, "--verbose");
     if (ranks.comm.size > 1 && !cm_terminal_is_lent()) style.tty = style.colour = false; /* one of the launcher's own */
     if (ranks.comm.rank > 0) style.quiet = true, style.json = false;
+    CM_TRY(cm_progress_create(&style, out));
+    cm_progress_watch(*out);
+    return CM_OK;
+}
+
+/* The environment is opened and played for it, which may take a while. */
+static cm_status configure(const cm_arguments *arguments, cm_configuration *configuration, cm_config **config) {
     cm_progress *progress = NULL;
-    CM_TRY(cm_progress_create(&style, &progress));
-    cm_progress_watch(progress);
+    CM_TRY(open_progress(arguments, 5.0, &progress));
+    const cm_status status = cm_cli_configuration(arguments, configuration, config);
+    cm_progress_destroy(progress);
+    return status;
+}
+
+static cm_status train_with(cm_arguments *arguments, const cm_run_request *request, cm_run_result *result) {
+    cm_progress *progress = NULL;
+    CM_TRY(open_progress(arguments, request->configuration->run.log_interval, &progress));
     if (!request->resume && !cm_argument_given(arguments, "--config"))
         say_recipe(progress, request->config, request->configuration->env.env_name);
     cm_run_request with_progress = *request;
@@ -211,7 +226,7 @@ static cm_status train_new(cm_arguments *arguments, cm_seed *seed, cm_run_result
         CM_TRY(cm_seeds_folder(directory, seed->seed, folder));
         directory = folder;
     }
-    CM_TRY(cm_cli_configuration(arguments, &configuration, &config));
+    CM_TRY(configure(arguments, &configuration, &config));
     if (seed) snprintf(text, sizeof text, "%lld", (long long)seed->seed);
     cm_status status = seed ? cm_config_assign(config, "seed", text, "--seeds") : CM_OK;
     cm_run_request request = {
@@ -319,6 +334,7 @@ static cm_status train_traced(cm_arguments *arguments) {
 
 static cm_status run_train(cm_arguments *arguments) {
     began = cm_clock_seconds();
+    cm_busy_with("beginning", CM_BUSY_VAIN);
     if (cm_argument_given(arguments, "--quiet") && cm_argument_given(arguments, "--json"))
         return cm_fail(CM_ERR_INPUT,
                        "--quiet prints nothing, --json a line for every iteration; leave one of them out");

@@ -48,6 +48,36 @@ START_TEST(a_run_whose_terminal_closes_saves_and_ends_well) {
 }
 END_TEST
 
+/* An environment in Python whose import waits. */
+START_TEST(a_beginning_is_seen_to_go_on) {
+    static const char waits[] = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.02)\nclass Walk:\n"
+                                "  actions, max_steps = 2, 9\n  def reset(self): return [0.0]\n"
+                                "  def step(self, action): return [0.0], 0.0, False\n";
+    char text[1 << 14], path[320];
+    size_t used = 0;
+    int terminal;
+    cm_program_term = "xterm";
+    snprintf(path, sizeof path, "%s/waits.py", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, waits, strlen(waits)), CM_OK);
+    pid_t child = cm_program_start_terminal(cm_test_folder,
+                                            "train --env ./waits.py --run waits --env-steps 64"
+                                            " --set evaluation_interval=0 --set final_evaluation_episodes=0",
+                                            80, &terminal);
+    text[0] = '\0';
+    while (!strstr(text, "\r\033[Kbeginning, ")) {
+        const ssize_t n = read(terminal, text + used, sizeof text - 1 - used);
+        ck_assert_msg(n > 0, "%s", text);
+        text[used += (size_t)n] = '\0';
+    }
+    snprintf(path, sizeof path, "%s/go", cm_test_folder);
+    ck_assert_int_eq(cm_file_write(path, "", 0), CM_OK);
+    while (read(terminal, text, sizeof text) > 0) {
+    }
+    close(terminal);
+    ck_assert_int_eq(cm_program_wait(child), 0);
+}
+END_TEST
+
 /* An evaluation that would take hours, in the first iteration. */
 START_TEST(an_evaluation_is_seen_to_go_on) {
     char text[1 << 16];
@@ -274,6 +304,7 @@ int main(void) {
     tcase_add_test(tests, names_are_understood_in_every_case_in_a_turkish_locale);
     tcase_add_test(tests, terminals_that_say_no_kind_get_no_escape_sequences);
     tcase_add_loop_test(tests, a_run_whose_terminal_closes_saves_and_ends_well, 0, 2);
+    tcase_add_test(tests, a_beginning_is_seen_to_go_on);
     tcase_add_test(tests, an_evaluation_is_seen_to_go_on);
     tcase_add_test(tests, networks_fit_a_narrow_terminal);
     tcase_add_test(tests, what_a_training_says_fits_the_terminal);
