@@ -14,10 +14,13 @@ enum { LINE_BYTES = 4096, INDENT = 4 };
 
 static const char lent[] = "CUMIND_TERMINAL"; /* the name of its file */
 
-bool cm_terminal_is_lent(void) {
+/* NULL: none. */
+static const char *name_of_lent(void) {
     const char *name = getenv(lent);
-    return name && *name;
+    return name && *name ? name : NULL;
 }
+
+bool cm_terminal_is_lent(void) { return name_of_lent() != NULL; }
 
 static struct winsize ask(int file) {
     struct winsize window = {.ws_col = 0};
@@ -26,8 +29,8 @@ static struct winsize ask(int file) {
 }
 
 /* False: it is gone, or of another machine. */
-static bool ask_lent(struct winsize *out) {
-    const int file = open(getenv(lent), O_RDONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+static bool ask_lent(const char *name, struct winsize *out) {
+    const int file = open(name, O_RDONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return false;
     const bool is_one = isatty(file);
     *out = ask(file);
@@ -38,10 +41,10 @@ static bool ask_lent(struct winsize *out) {
 cm_terminal cm_terminal_of(int file) {
     struct winsize window = {.ws_col = 0};
     const char *kind = getenv("TERM");
-    const bool is_lent = file == STDOUT_FILENO && cm_terminal_is_lent();
-    const bool is_one = is_lent ? ask_lent(&window) : isatty(file);
+    const char *name = file == STDOUT_FILENO ? name_of_lent() : NULL;
+    const bool is_one = name ? ask_lent(name, &window) : isatty(file);
     if (!is_one) return (cm_terminal){.is_one = false};
-    if (!is_lent) window = ask(file);
+    if (!name) window = ask(file);
     return (cm_terminal){.is_one = true,
                          .redraws = kind && *kind && strcmp(kind, "dumb") != 0,
                          .columns = window.ws_col,
