@@ -42,7 +42,7 @@ static bool is_between(char c) { return c == ',' || is_blank(c); }
 /* The end of the item that begins at `first`: of a number, else of the longest name, which may have blanks and commas
  * of its own, else the next comma. */
 static const char *end_of_item(const cm_env *env, const char *first, const char *end, int *number) {
-    const char *word = first, *comma = memchr(first, ',', (size_t)(end - first));
+    const char *word = first;
     while (word < end && !is_between(*word)) word++;
     *number = number_of(first, (int)(word - first));
     if (*number >= 0) return word;
@@ -51,7 +51,8 @@ static const char *end_of_item(const cm_env *env, const char *first, const char 
         *number = named(env, first, (int)(last - first));
         if (*number >= 0) return last;
     }
-    return comma ? comma : end;
+    while (word < end && *word != ',') word++;
+    return word;
 }
 
 bool cm_move_list_next(cm_move_list *list, cm_move_item *item) {
