@@ -25,8 +25,10 @@ struct cm_evaluator {
 
 static cm_status take_games(cm_evaluator *v, const cm_evaluator_config *c, int parts) {
     const size_t n = (size_t)c->episodes, most = parts > 1 ? (n + (size_t)parts - 1) / (size_t)parts : 0;
-    if (parts > 1) v->peers = *c->peers;
-    if (parts > 1) CM_TRY(cm_alloc(&v->told, (size_t)parts * most, sizeof *v->told, "evaluation"));
+    if (parts > 1) {
+        v->peers = *c->peers;
+        CM_TRY(cm_alloc(&v->told, (size_t)parts * most, sizeof *v->told, "evaluation"));
+    }
     CM_TRY(cm_alloc(&v->games.result, n, sizeof *v->games.result, "evaluation"));
     CM_TRY(cm_alloc(&v->games.length, n, sizeof *v->games.length, "evaluation"));
     CM_TRY(cm_alloc(&v->games.theirs, n, sizeof *v->games.theirs, "evaluation"));
