@@ -336,6 +336,29 @@ START_TEST(damaged_files_are_named_with_the_newest_intact_checkpoint) {
 }
 END_TEST
 
+/* A terabyte that takes no room, as the manifest says, is not read for its checksum. */
+START_TEST(files_of_holes_are_refused_unread) {
+    module m = {.segments = 1}, n = {0};
+    cm_manifest manifest = {0};
+    cm_dir dir;
+    char folder[256];
+    save(&m, 2);
+    damage("parameters.safetensors", (off_t)1 << 40, NULL, 0);
+    snprintf(folder, sizeof folder, "%s/checkpoints/00000002", cm_test_folder);
+    ck_assert_int_eq(cm_dir_open(&dir, folder), CM_OK);
+    ck_assert_int_eq(cm_manifest_read(&manifest, &dir), CM_OK);
+    for (int i = 0; i < manifest.count; i++)
+        if (strcmp(manifest.file[i].name, "parameters.safetensors") == 0) manifest.file[i].bytes = (uint64_t)1 << 40;
+    ck_assert_int_eq(cm_manifest_write(&manifest, &dir), CM_OK);
+    cm_manifest_reset(&manifest);
+    cm_dir_close(&dir);
+    ck_assert_int_eq(load(&n, CM_CHECKPOINT_LATEST, NULL), CM_ERR_IO);
+    ck_assert_msg(
+        strstr(cm_error_message(), "parameters.safetensors: its 1099511627776 bytes are hardly anything but holes"),
+        "%s", cm_error_message());
+}
+END_TEST
+
 /* Another user's are not taken for none. */
 START_TEST(checkpoints_that_may_not_be_read_are_said_so) {
     char folder[160];
@@ -452,6 +475,7 @@ int main(void) {
     suite_add_tcase(suite, tests);
     tcase_set_timeout(tests, 30);
     tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_test(tests, files_of_holes_are_refused_unread);
     tcase_add_test(tests, names_of_a_long_manifest_are_looked_up_not_searched);
     tcase_add_test(tests, saved_state_loads_back);
     tcase_add_test(tests, three_newest_and_the_best_are_kept);
