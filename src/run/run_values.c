@@ -43,7 +43,7 @@ void cm_run_say_fitted(const cm_run *run) {
         snprintf(reward, sizeof reward, "of rewards %.9g..%.9g, %d atoms", o->reward_support_min, o->reward_support_max,
                  o->reward_support_size);
     if (values || rewards)
-        cm_progress_say(run->progress, "supports  %s%s%s", value, values && rewards ? "; " : "", reward);
+        cm_progress_detail(run->progress, "supports  %s%s%s", value, values && rewards ? "; " : "", reward);
 }
 
 static double largest_reward(const cm_run *run) {

@@ -66,7 +66,7 @@ static void expect_number(const char *file, const char *key, double value) {
 
 /* They are those of the run from then on. */
 START_TEST(supports_that_nobody_gives_fit_the_task) {
-    expect_ok("train --run fits --env-steps 1500 --set env_name=./bandit.py --set evaluation_interval=0" LEARNS);
+    expect_ok("train -v --run fits --env-steps 1500 --set env_name=./bandit.py --set evaluation_interval=0" LEARNS);
     ck_assert_msg(strstr(result.out, "\nsupports  of values -161..161, 323 atoms; of rewards -161..161, 323 atoms\n"),
                   "%s", result.out);
     ck_assert_msg(strstr(result.out, "mean return 5000.0"), "%s", result.out);
