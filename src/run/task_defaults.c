@@ -52,7 +52,7 @@ static const cm_task_row rows[] = {
      is_sparse,
      false,
      {{"policy", "gumbel_muzero"},
-      {"env_steps", "40000"},
+      {"env_steps", "60000"},
       {"td_steps", "20"},
       {"discount", NULL},
       {"random_move_probability", "0.1"},
