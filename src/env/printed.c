@@ -23,6 +23,7 @@ static pthread_t reader;
 typedef struct printed {
     char line[TEXT], held[TEXT]; /* what has come of a line, and the last one that is not said yet */
     size_t length;
+    enum { PLAIN, ESCAPE, SEQUENCE } state;
     long long waiting; /* lines that are not said yet */
     double next;       /* when one may be said: seconds of the clock */
 } printed;
@@ -47,9 +48,25 @@ static void end_line(printed *p) {
     if (cm_clock_seconds() >= p->next) say(p);
 }
 
+/* Colours and whatever else acts on a terminal, ESC [ 31 ; 1 m, are no part of a line. */
+static bool is_of_sequence(printed *p, char byte) {
+    if (p->state == PLAIN) {
+        if (byte == '\x1b') p->state = ESCAPE;
+        return byte == '\x1b';
+    }
+    if (p->state == ESCAPE) {
+        p->state = byte == '[' ? SEQUENCE : PLAIN;
+        return byte == '[';
+    }
+    if (byte >= '@' && byte <= '~') p->state = PLAIN;
+    return true;
+}
+
 static void take(printed *p, const char *bytes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const bool is_end = bytes[i] == '\n' || bytes[i] == '\r';
+        if (is_end) p->state = PLAIN;
+        if (!is_end && is_of_sequence(p, bytes[i])) continue;
         if (!is_end) p->line[p->length++] = bytes[i];
         if (is_end || p->length == TEXT - 1) end_line(p);
     }

@@ -663,8 +663,9 @@ START_TEST(what_an_environment_prints_is_held_back_to_a_line_a_second_with_a_cou
     cm_env env;
     cm_env_outcome out;
     const double since = cm_clock_seconds();
-    open_named(write_text("talks.py", "class E:\n  actions, max_steps = 2, 900\n  def reset(s): return [0.0]\n"
-                                      "  def step(s, a):\n    print('a word')\n    return [0.0], 0.0, False\n"),
+    open_named(write_text("talks.py",
+                          "class E:\n  actions, max_steps = 2, 900\n  def reset(s): return [0.0]\n"
+                          "  def step(s, a):\n    print('\\x1b[1;33ma word\\x1b[0m')\n    return [0.0], 0.0, False\n"),
                &env);
     cm_log_set_hook(count_printed, NULL);
     char *state = calloc(1, env.spec.state_size);
