@@ -59,7 +59,7 @@ static const cm_task_row rows[] = {
       {"random_move_steps", "4"},
       {"random_move_end", "0.7"},
       {"rescale_values", "false"},
-      {"value_scale", "0.5"},
+      {"value_scale", NULL},
       {"num_simulations", "16"},
       {"evaluation_simulations", "16"},
       {"num_unroll_steps", "5"},
@@ -138,18 +138,37 @@ const cm_task_row *cm_task_rows(int *count) {
 
 /* ---- the whole ---- */
 
-/* A discount whose row leaves it open weighs a fifth of the longest episode. A limit on steps is for tasks that have
- * hardly one: a list of states has no shorter way of more steps than states, of which there are as many as numbers. "":
- * nothing is to be set. */
-static const char *value_of(const cm_task_setting *setting, const cm_env_spec *spec, char text[16]) {
+/* A limit on steps is for tasks that have hardly one: a list of states has no shorter way of more steps than states, of
+ * which there are as many as numbers. */
+static void write_limit(const cm_env_spec *spec, char text[16]) {
     enum { HARDLY = 10000, WAYS = 10 };
-    if (setting->value) return setting->value;
-    if (strcmp(setting->key, "max_steps") == 0) {
-        snprintf(text, 16, "%d", WAYS * spec->observation_size);
-        return spec->max_steps < HARDLY || WAYS * spec->observation_size > HARDLY ? "" : text;
-    }
+    const int limit = WAYS * spec->observation_size;
+    if (spec->max_steps >= HARDLY && limit <= HARDLY) snprintf(text, 16, "%d", limit);
+}
+
+/* A discount weighs a fifth of the longest episode. */
+static void write_discount(const cm_env_spec *spec, char text[16]) {
     const double reach = fmax(20.0, spec->max_steps / 5.0);
     snprintf(text, 16, "%.3g", fmin(0.997, 1.0 - 1.0 / reach));
+}
+
+/* Values that are not rescaled count as those of a task do whose largest reward is 1, which stands for one not met. */
+static void write_value_scale(const cm_env_survey *seen, char text[16]) {
+    const double usual = 0.5, most = 1000.0, largest = fmax(-seen->reward_low, seen->reward_high);
+    snprintf(text, 16, "%.3g", largest > 0.0 ? fmin(most, usual / largest) : usual);
+}
+
+/* What is to be set; "": nothing. */
+static const char *value_of(const cm_task_setting *setting, const cm_env_spec *spec, const cm_env_survey *seen,
+                            char text[16]) {
+    if (setting->value) return setting->value;
+    text[0] = '\0';
+    if (strcmp(setting->key, "max_steps") == 0)
+        write_limit(spec, text);
+    else if (strcmp(setting->key, "discount") == 0)
+        write_discount(spec, text);
+    else
+        write_value_scale(seen, text);
     return text;
 }
 
@@ -188,7 +207,7 @@ void cm_task_defaults_apply(const cm_env_spec *spec, const cm_env_survey *seen, 
     for (int r = 0; r < ROWS; r++)
         for (const cm_task_setting *s = rows[r].settings; fits[r] && s->key; s++) {
             char text[16];
-            const char *value = value_of(s, spec, text);
+            const char *value = value_of(s, spec, seen, text);
             if (!*value || is_overruled(fits, r, s->key)) continue;
             if (!cm_config_suggest(config, s->key, value, rows[r].what)) continue;
             if (taken++ == 0) used = append(why, used, "%s%s", ":", "");

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 typedef struct cm_task_setting {
-    const char *key, *value; /* value NULL, of discount and max_steps: by the spec */
+    const char *key, *value; /* value NULL, of discount, max_steps and value_scale: by the task */
 } cm_task_setting;
 
 enum { CM_TASK_SETTINGS = 24 };

@@ -118,6 +118,19 @@ START_TEST(settings_follow_the_time_limit) {
 }
 END_TEST
 
+START_TEST(values_count_by_the_largest_reward_that_was_met) {
+    static const struct {
+        double low, high, scale;
+    } cases[] = {{0, 0, 0.5}, {0, 1, 0.5}, {0, 100, 0.005}, {0, 0.01, 50}, {-10, 1, 0.05}, {0, 1e-6, 1000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cm_env_survey seen = grid;
+        seen.reward_low = cases[i].low, seen.reward_high = cases[i].high;
+        apply(&seen, 1, NULL);
+        ck_assert_double_eq_tol(c.mcts.value_scale, cases[i].scale, 1e-9 * cases[i].scale);
+    }
+}
+END_TEST
+
 /* Every setting of every row is a value of its key. */
 START_TEST(rows_can_be_taken) {
     int count;
@@ -139,6 +152,7 @@ int main(void) {
     tcase_add_test(tcase, each_task_gets_the_rows_that_fit_it);
     tcase_add_test(tcase, what_is_given_stays_and_what_is_taken_is_told);
     tcase_add_test(tcase, settings_follow_the_time_limit);
+    tcase_add_test(tcase, values_count_by_the_largest_reward_that_was_met);
     tcase_add_test(tcase, rows_can_be_taken);
     suite_add_tcase(suite, tcase);
     return cm_test_main(suite);
