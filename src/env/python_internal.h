@@ -1,0 +1,82 @@
+/* What the files of environments in Python share: python.c (names, and how they are opened), python_row.c (the row: a
+ * state and what is read of it) and python_talk.c (what the processes that play are asked for). */
+#ifndef CM_ENV_PYTHON_INTERNAL_H
+#define CM_ENV_PYTHON_INTERNAL_H
+
+#include <pthread.h>
+
+#include "env/env.h"
+#include "env/python_spec.h"
+#include "env/worker.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CM_PYTHON_WORKERS = 64 };
+
+/* Of one name: what it is and the processes that play it. None is ever closed before the program ends. */
+typedef struct cm_python_env {
+    char path[512], name[32], *description; /* what the first process says of it */
+    cm_env_def def;
+    cm_python_spec said;
+    bool is_shown_amiss, is_endless;      /* which has been said */
+    pthread_mutex_t lock;                 /* held by who talks to a process; of what follows */
+    double timeout;                       /* of who does */
+    bool are_together;                    /* of who does, too */
+    cm_worker *worker[CM_PYTHON_WORKERS]; /* started as they are needed */
+    int workers;                          /* at most */
+    char failed[512];                     /* the first error of a step, of all threads */
+    cm_status status;
+} cm_python_env;
+
+/* A state: this, the observation in float32 or, where it has a unit, in bytes, uint8[A] where there are masks, and
+ * behind them, aligned to 8, the actions: int32 each, or float[D]. What stands between `reward` and them is a reply as
+ * it comes.
+ */
+typedef struct cm_python_state {
+    uint64_t seed, key; /* of the episode, and of where it stands */
+    int32_t steps, failed;
+    double reward;
+    int32_t to_play;
+    uint8_t terminated, truncated, unused[2];
+} cm_python_state;
+
+/* Of the row that the parameters are for; never NULL. */
+cm_python_env *cm_python_env_of(const cm_env_params *params);
+
+/* Makes def of what is said. */
+void cm_python_row_make(cm_python_env *e);
+
+/* ---- a state: where its parts are, and their bytes ---- */
+
+size_t cm_python_state_bytes(const cm_python_env *e, int max_steps);
+const uint8_t *cm_python_observation(const cm_python_state *s);
+size_t cm_python_observation_bytes(const cm_python_env *e);
+size_t cm_python_record_at(const cm_python_env *e); /* of its actions */
+size_t cm_python_action_bytes(const cm_python_env *e);
+char *cm_python_next_action(const cm_python_env *e, cm_python_state *s); /* behind those that it has taken */
+
+/* What a state is known by that has taken the first `count` of its actions. */
+uint64_t cm_python_key(const cm_python_env *e, const cm_python_state *s, int count);
+
+/* The marks that other code counts by. Errors: CM_ERR_INPUT. */
+cm_status cm_python_check_flags(const cm_python_env *e, const cm_python_state *s) CM_MUST_USE;
+
+/* ---- what the processes are asked for: one of them at a time for each state. What goes wrong marks the state, whose
+ * reward is NaN then, and the first error of all is kept in the env. ---- */
+
+/* A new episode of a seed below INT32_MAX, in place of that of the state's key. */
+void cm_python_begin(const cm_env_params *params, cm_python_state *s, uint64_t seed);
+
+/* Steps `count` states, one behind another, at most CM_ENV_TOGETHER, by the actions at cm_python_next_action.
+ * out[count]. */
+void cm_python_advance(const cm_env_params *params, void *rules, int count, cm_env_outcome *out);
+
+/* What render() returns, if that is text, of at most size - 1 bytes; returns how many. 0: none. */
+size_t cm_python_show(const cm_env_params *params, const cm_python_state *s, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,263 @@
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "env/python_internal.h"
+
+enum { REPLY_AT = offsetof(cm_python_state, reward) };
+
+/* ---- a state ---- */
+
+size_t cm_python_observation_bytes(const cm_python_env *e) {
+    return (size_t)e->said.spec.observation_size * (e->said.spec.observation_unit > 0.0f ? 1 : sizeof(float));
+}
+
+static size_t reply_bytes(const cm_python_env *e) {
+    const size_t bytes = sizeof(cm_python_state) - REPLY_AT + cm_python_observation_bytes(e);
+    return bytes + (e->said.has_mask ? (size_t)e->said.spec.actions : 0);
+}
+
+size_t cm_python_record_at(const cm_python_env *e) { return (REPLY_AT + reply_bytes(e) + 7) / 8 * 8; }
+
+size_t cm_python_action_bytes(const cm_python_env *e) {
+    return e->said.spec.action_size > 0 ? (size_t)e->said.spec.action_size * sizeof(float) : sizeof(int32_t);
+}
+
+size_t cm_python_state_bytes(const cm_python_env *e, int max_steps) {
+    return (cm_python_record_at(e) + (size_t)max_steps * cm_python_action_bytes(e) + 7) / 8 * 8;
+}
+
+const uint8_t *cm_python_observation(const cm_python_state *s) { return (const uint8_t *)(s + 1); }
+
+char *cm_python_next_action(const cm_python_env *e, cm_python_state *s) {
+    return (char *)s + cm_python_record_at(e) + (size_t)s->steps * cm_python_action_bytes(e);
+}
+
+/* The position behind one more action: numbers of different histories differ (mixed as in SplitMix64). */
+static uint64_t mix(uint64_t key, uint64_t number) {
+    uint64_t z = key + number + UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static uint64_t mix_action(uint64_t key, const char *action, size_t bytes) {
+    uint32_t word;
+    for (size_t at = 0; at < bytes; at += sizeof word) {
+        memcpy(&word, action + at, sizeof word);
+        key = mix(key, word);
+    }
+    return key;
+}
+
+uint64_t cm_python_key(const cm_python_env *e, const cm_python_state *s, int count) {
+    const char *actions = (const char *)s + cm_python_record_at(e);
+    return mix_action(mix(s->seed, 0), actions, (size_t)count * cm_python_action_bytes(e));
+}
+
+/* ---- a process ---- */
+
+/* Episodes are spread over the processes by their seeds. */
+static int worker_of(const cm_python_env *e, const cm_python_state *s) {
+    return e->are_together ? 0 : (int)(s->seed % (uint64_t)e->workers);
+}
+
+/* For a talk with its processes. */
+static void lock_env(cm_python_env *e, const cm_env_params *params) {
+    pthread_mutex_lock(&e->lock);
+    e->timeout = params->timeout;
+    e->are_together = params->together;
+}
+
+static cm_status start_worker(cm_python_env *e, int index) {
+    cm_worker *worker;
+    char *description;
+    size_t bytes;
+    if (e->worker[index]) return CM_OK;
+    CM_TRY(cm_worker_start(e->path, e->timeout, &worker, &description, &bytes));
+    const bool is_same = strcmp(description, e->description) == 0;
+    free(description);
+    if (is_same) {
+        e->worker[index] = worker;
+        return CM_OK;
+    }
+    cm_worker_stop(worker);
+    return cm_fail(CM_ERR_INPUT, "%s: has changed since it was opened; begin again", e->path);
+}
+
+/* The first error of all is kept for cm_env_def.failure; no function of a row returns one. */
+static void keep_error(cm_python_env *e, cm_status status) {
+    if (status == CM_OK || e->status != CM_OK) return;
+    e->status = status;
+    snprintf(e->failed, sizeof e->failed, "%s", cm_error_message());
+}
+
+static void fail(cm_python_env *e, cm_python_state *s, cm_status status) {
+    s->failed = 1;
+    s->reward = (double)NAN;
+    keep_error(e, status);
+}
+
+cm_status cm_python_check_flags(const cm_python_env *e, const cm_python_state *s) {
+    const uint8_t *mask = cm_python_observation(s) + cm_python_observation_bytes(e);
+    CM_TRY(cm_env_check_int("its player", s->to_play, 0, e->said.spec.players - 1));
+    CM_TRY(cm_env_check_int("its mark of an end", s->terminated, 0, 1));
+    CM_TRY(cm_env_check_int("its mark of a truncation", s->truncated, 0, 1));
+    for (int a = 0; e->said.has_mask && a < e->said.spec.actions; a++)
+        CM_TRY(cm_env_check_int("a flag of its legal actions", mask[a], 0, 1));
+    return CM_OK;
+}
+
+/* The answer to a reset, a step or a replay goes into the state. */
+static cm_status receive_outcome(cm_python_env *e, cm_python_state *s, bool *is_missing) {
+    size_t bytes = reply_bytes(e);
+    CM_TRY(cm_worker_receive(e->worker[worker_of(e, s)], (char *)s + REPLY_AT, &bytes, is_missing));
+    if (*is_missing) return CM_OK;
+    if (bytes != reply_bytes(e)) return cm_fail(CM_ERR_IO, "%zu bytes of an outcome, not %zu", bytes, reply_bytes(e));
+    return cm_python_check_flags(e, s) == CM_OK ? CM_OK : cm_fail_in(CM_ERR_IO, "an outcome that is none");
+}
+
+static cm_status ask_outcome(cm_python_env *e, cm_python_state *s, const cm_worker_request *request) {
+    const int index = worker_of(e, s);
+    bool is_missing;
+    CM_TRY(start_worker(e, index));
+    CM_TRY(cm_worker_send(e->worker[index], request, 1, e->timeout));
+    return receive_outcome(e, s, &is_missing);
+}
+
+/* ---- what is asked for ---- */
+
+void cm_python_begin(const cm_env_params *params, cm_python_state *s, uint64_t seed) {
+    cm_python_env *e = cm_python_env_of(params);
+    const uint64_t before = s->key;
+    memset(s, 0, cm_python_record_at(e));
+    s->seed = seed;
+    s->key = mix(s->seed, 0);
+    const cm_worker_request request = {CM_WORKER_RESET, before, s->key, s->seed, NULL, 0};
+    lock_env(e, params);
+    cm_status status = ask_outcome(e, s, &request);
+    if (status != CM_OK) fail(e, s, status);
+    pthread_mutex_unlock(&e->lock);
+}
+
+/* States that are stepped together, one behind another. */
+typedef struct steps {
+    cm_python_env *e;
+    char *rules;
+    size_t size; /* of a state */
+    int count;
+} steps;
+
+static steps steps_of(const cm_env_params *params, void *rules, int count) {
+    cm_python_env *e = cm_python_env_of(params);
+    const size_t size = cm_python_state_bytes(e, params->max_steps);
+    return (steps){.e = e, .rules = (char *)rules, .size = size, .count = count};
+}
+
+static cm_python_state *state_at(const steps *s, int k) {
+    return (cm_python_state *)(void *)(s->rules + (size_t)k * s->size);
+}
+
+static cm_worker_request step_of(const cm_python_env *e, cm_python_state *s) {
+    const size_t bytes = cm_python_action_bytes(e);
+    const char *action = cm_python_next_action(e, s);
+    return (cm_worker_request){CM_WORKER_STEP, s->key, mix_action(s->key, action, bytes), s->seed, action, bytes};
+}
+
+/* What one process has to do, in one message. */
+static cm_status send_steps(const steps *t, int index) {
+    cm_worker_request request[CM_ENV_TOGETHER];
+    int count = 0;
+    for (int k = 0; k < t->count; k++) {
+        cm_python_state *s = state_at(t, k);
+        if (!s->failed && worker_of(t->e, s) == index) request[count++] = step_of(t->e, s);
+    }
+    if (count == 0) return CM_OK;
+    CM_TRY(start_worker(t->e, index));
+    return cm_worker_send(t->e->worker[index], request, count, t->e->timeout);
+}
+
+/* `sent`: to each process; `missing`: these were not alive there and are played again, which takes longer. */
+static void receive_steps(const steps *t, const cm_status *sent, bool *missing) {
+    for (int k = 0; k < t->count; k++) {
+        cm_python_state *s = state_at(t, k);
+        missing[k] = false;
+        if (s->failed) continue;
+        cm_status status = sent[worker_of(t->e, s)];
+        if (status == CM_OK) status = receive_outcome(t->e, s, &missing[k]);
+        if (status != CM_OK) fail(t->e, s, status);
+    }
+}
+
+static void replay_missing(const steps *t, const bool *missing) {
+    for (int k = 0; k < t->count; k++) {
+        cm_python_state *s = state_at(t, k);
+        if (!missing[k]) continue;
+        cm_worker_request request = step_of(t->e, s);
+        request.what = CM_WORKER_REPLAY;
+        request.data = (const char *)s + cm_python_record_at(t->e);
+        request.data_bytes = (size_t)(s->steps + 1) * cm_python_action_bytes(t->e);
+        cm_status status = ask_outcome(t->e, s, &request);
+        if (status != CM_OK) fail(t->e, s, status);
+    }
+}
+
+void cm_python_advance(const cm_env_params *params, void *rules, int count, cm_env_outcome *out) {
+    const steps t = steps_of(params, rules, count);
+    cm_status sent[CM_PYTHON_WORKERS] = {CM_OK};
+    bool missing[CM_ENV_TOGETHER];
+    lock_env(t.e, params);
+    for (int i = 0; i < t.e->workers; i++) {
+        sent[i] = send_steps(&t, i);
+        keep_error(t.e, sent[i]);
+    }
+    receive_steps(&t, sent, missing);
+    replay_missing(&t, missing);
+    pthread_mutex_unlock(&t.e->lock);
+    for (int k = 0; k < count; k++) {
+        cm_python_state *s = state_at(&t, k);
+        if (!s->failed) s->key = step_of(t.e, s).next;
+        s->steps++;
+        out[k] = (cm_env_outcome){s->reward, s->terminated != 0, s->truncated != 0};
+    }
+}
+
+/* What render() returns, if that is text; *bytes are what there is room for, then what there is. */
+static cm_status ask_picture(cm_python_env *e, const cm_python_state *s, char *text, size_t *bytes) {
+    const cm_worker_request request = {CM_WORKER_SHOW,
+                                       s->key,
+                                       s->key,
+                                       s->seed,
+                                       (const char *)s + cm_python_record_at(e),
+                                       (size_t)s->steps * cm_python_action_bytes(e)};
+    const int index = worker_of(e, s);
+    bool is_missing;
+    CM_TRY(start_worker(e, index));
+    CM_TRY(cm_worker_send(e->worker[index], &request, 1, e->timeout));
+    return cm_worker_receive(e->worker[index], text, bytes, &is_missing);
+}
+
+/* One that render has ended, or that has not come back from there: another one plays on in its place, and is not asked.
+ */
+static void replace_worker(cm_python_env *e, int index) {
+    cm_worker_stop(e->worker[index]);
+    e->worker[index] = NULL;
+    e->said.shows = false;
+}
+
+size_t cm_python_show(const cm_env_params *params, const cm_python_state *s, char *text, size_t size) {
+    cm_python_env *e = cm_python_env_of(params);
+    size_t bytes = size - 1;
+    if (!e->said.shows || s->failed) return 0;
+    lock_env(e, params);
+    const cm_status status = ask_picture(e, s, text, &bytes);
+    if (status != CM_OK && !e->is_shown_amiss)
+        cm_log(CM_WARNING, "%s: %s; its numbers are shown", e->name, cm_error_message());
+    e->is_shown_amiss |= status != CM_OK;
+    if (status == CM_ERR_IO) replace_worker(e, worker_of(e, s));
+    pthread_mutex_unlock(&e->lock);
+    return status == CM_OK ? bytes : 0;
+}
